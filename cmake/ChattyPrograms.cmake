@@ -1,0 +1,110 @@
+# Vertex programs and the executables that carry them. Used by this project for its own programs, and installed with it for
+# yours:
+#
+#   find_package(chatty REQUIRED)
+#   chatty_add_program(reach reach.h CLASS Reach)
+#   chatty_add_executable(my_app PROGRAMS bfs reach SOURCES main.cpp)
+
+# CMake 3.25.1, Debian 12's, does not know that nvcc has C++20.
+if(CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA" AND NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+  list(APPEND CMAKE_CUDA_COMPILE_FEATURES cuda_std_20)
+endif()
+
+# Options for everything that instantiates the library's device code, and warnings for this project's own targets.
+function(chatty_compile_options target)
+  get_target_property(imported chatty::chatty IMPORTED)
+  target_compile_options(
+    ${target}
+    PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;--expt-relaxed-constexpr;SHELL:-Xfatbin -compress-all;SHELL:--threads 1>")
+  if(NOT imported)
+    target_compile_options(
+      ${target}
+      PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>"
+              "$<$<BOOL:${CHATTY_WERROR}>:$<IF:$<COMPILE_LANGUAGE:CUDA>,-Werror=all-warnings,-Werror>>"
+              "$<$<BOOL:${CHATTY_NATIVE}>:$<IF:$<COMPILE_LANGUAGE:CUDA>,-Xcompiler=-march=native,-march=native>>")
+  endif()
+endfunction()
+
+# chatty_add_program(NAME HEADER [CLASS class] [BITS 32|64])
+#
+# Makes a library of the vertex program `class` (default: NAME) in HEADER, one translation unit a backend: the host always,
+# CUDA where chatty was built with it and this project has the language enabled. HEADER is a file beside the CMakeLists.txt
+# or what an #include names. NAME, a C++ identifier, is what the command line and chatty_add_executable() call it.
+function(chatty_add_program NAME HEADER)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "CLASS;BITS" "")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "chatty_add_program(${NAME}): what is `${arg_UNPARSED_ARGUMENTS}`?")
+  endif()
+  if(NOT NAME MATCHES "^[A-Za-z_][A-Za-z0-9_]*$")
+    message(FATAL_ERROR "chatty_add_program(${NAME}): the name has to be a C++ identifier")
+  endif()
+  set(CLASS "${NAME}")
+  if(arg_CLASS)
+    set(CLASS "${arg_CLASS}")
+  endif()
+  set(width "")
+  if(arg_BITS STREQUAL "64")
+    set(width 64)
+  elseif(arg_BITS AND NOT arg_BITS STREQUAL "32")
+    message(FATAL_ERROR "chatty_add_program(${NAME}): BITS is 32 or 64, not ${arg_BITS}")
+  endif()
+  if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${HEADER}")
+    set(HEADER "${CMAKE_CURRENT_SOURCE_DIR}/${HEADER}")
+  endif()
+
+  set(target chatty${width}_program_${NAME})
+  set(stem "${CMAKE_CURRENT_BINARY_DIR}/chatty_programs/${target}")
+  set(backends host)
+  configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/program.host.cpp.in" "${stem}.host.cpp" @ONLY)
+  set(sources "${stem}.host.cpp")
+  if(CHATTY_WITH_CUDA AND CMAKE_CUDA_COMPILER_LOADED)
+    configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/program.cuda.cu.in" "${stem}.cuda.cu" @ONLY)
+    list(APPEND sources "${stem}.cuda.cu")
+    list(APPEND backends cuda)
+  endif()
+  add_library(${target} STATIC ${sources})
+  add_library(chatty::program${width}_${NAME} ALIAS ${target})
+  set_target_properties(
+    ${target} PROPERTIES EXPORT_NAME program${width}_${NAME} CHATTY_BACKENDS "${backends}" POSITION_INDEPENDENT_CODE ON
+                         EXPORT_PROPERTIES CHATTY_BACKENDS)
+  target_link_libraries(${target} PUBLIC chatty::chatty${width})
+  chatty_compile_options(${target})
+endfunction()
+
+# chatty_add_executable(TARGET [PROGRAMS name...] SOURCES file... [LIBRARIES library...] [BITS 32|64])
+#
+# An executable that carries the named programs, prebuilt ones or those of chatty_add_program(), and a generated source that
+# defines chatty::RegisterPrograms() for exactly these.
+function(chatty_add_executable TARGET)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "BITS" "PROGRAMS;SOURCES;LIBRARIES")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "chatty_add_executable(${TARGET}): what is `${arg_UNPARSED_ARGUMENTS}`?")
+  endif()
+  set(width "")
+  if(arg_BITS STREQUAL "64")
+    set(width 64)
+  endif()
+  set(DECLARATIONS "")
+  set(CALLS "")
+  set(libraries "")
+  foreach(program IN LISTS arg_PROGRAMS)
+    set(library chatty::program${width}_${program})
+    if(NOT TARGET ${library})
+      message(FATAL_ERROR "chatty_add_executable(${TARGET}): there is no program `${program}`; add it first with "
+                          "chatty_add_program(${program} HEADER)")
+    endif()
+    list(APPEND libraries ${library})
+    get_target_property(backends ${library} CHATTY_BACKENDS)
+    foreach(backend IN LISTS backends)
+      string(APPEND DECLARATIONS "void RegisterProgram_${program}_${backend}(Registry& registry);\n")
+      string(APPEND CALLS "  RegisterProgram_${program}_${backend}(registry);\n")
+    endforeach()
+  endforeach()
+  set(registry "${CMAKE_CURRENT_BINARY_DIR}/chatty_programs/${TARGET}.registry.cpp")
+  configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/registry.cpp.in" "${registry}" @ONLY)
+  add_executable(${TARGET} ${arg_SOURCES} "${registry}")
+  target_link_libraries(${TARGET} PRIVATE ${arg_LIBRARIES} ${libraries} chatty::chatty${width})
+  chatty_compile_options(${TARGET})
+endfunction()

@@ -1,0 +1,15 @@
+# The METIS graph partitioner. Imported target: METIS::METIS.
+find_path(METIS_INCLUDE_DIR metis.h)
+find_library(METIS_LIBRARY NAMES metis)
+if(METIS_INCLUDE_DIR)
+  file(STRINGS "${METIS_INCLUDE_DIR}/metis.h" lines REGEX "#define METIS_VER_(MAJOR|MINOR|SUBMINOR) ")
+  string(REGEX REPLACE "[^0-9]*([0-9]+)[^0-9]+([0-9]+)[^0-9]+([0-9]+).*" "\\1.\\2.\\3" METIS_VERSION "${lines}")
+endif()
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(METIS REQUIRED_VARS METIS_LIBRARY METIS_INCLUDE_DIR VERSION_VAR METIS_VERSION)
+mark_as_advanced(METIS_LIBRARY METIS_INCLUDE_DIR)
+if(METIS_FOUND AND NOT TARGET METIS::METIS)
+  add_library(METIS::METIS UNKNOWN IMPORTED)
+  set_target_properties(METIS::METIS PROPERTIES IMPORTED_LOCATION "${METIS_LIBRARY}"
+                                                INTERFACE_INCLUDE_DIRECTORIES "${METIS_INCLUDE_DIR}")
+endif()

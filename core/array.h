@@ -1,0 +1,86 @@
+/// \file
+/// A plain host array: owned, movable, not initialised. std::vector would write zeros over gigabytes that are about to be
+/// written anyway, from one thread, and so also place every page on that thread's NUMA node.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "chatty/core/error.h"
+
+namespace chatty {
+
+/// Owner of `size()` objects of a trivially copyable T in 64-byte-aligned host memory. A new array's contents are
+/// indeterminate unless a fill value is given. Move-only; `Clone()` copies. Throws OutOfMemoryError.
+template <class T>
+class Array {
+  static_assert(std::is_trivially_copyable_v<T>, "Array holds plain data");
+
+ public:
+  using value_type = T;
+
+  Array() = default;
+  explicit Array(std::size_t size) : data_(Allocate(size)), size_(size) {}
+  Array(std::size_t size, const T& fill) : Array(size) { std::fill_n(data_.get(), size, fill); }
+  Array(std::initializer_list<T> values) : Array(values.size()) { std::copy(values.begin(), values.end(), begin()); }
+  explicit Array(std::span<const T> values) : Array(values.size()) { std::copy(values.begin(), values.end(), begin()); }
+
+  Array(Array&& other) noexcept : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)) {}
+  Array& operator=(Array&& other) noexcept {
+    data_ = std::move(other.data_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+  Array(const Array&) = delete;
+  Array& operator=(const Array&) = delete;
+
+  Array Clone() const { return Array(std::span<const T>(data(), size_)); }
+
+  T* data() noexcept { return data_.get(); }
+  const T* data() const noexcept { return data_.get(); }
+  std::size_t size() const noexcept { return size_; }
+  std::size_t bytes() const noexcept { return size_ * sizeof(T); }
+  bool empty() const noexcept { return size_ == 0; }
+  T& operator[](std::size_t i) noexcept { return data_.get()[i]; }
+  const T& operator[](std::size_t i) const noexcept { return data_.get()[i]; }
+  T& back() noexcept { return data_.get()[size_ - 1]; }
+  const T& back() const noexcept { return data_.get()[size_ - 1]; }
+  T* begin() noexcept { return data_.get(); }
+  T* end() noexcept { return data_.get() + size_; }
+  const T* begin() const noexcept { return data_.get(); }
+  const T* end() const noexcept { return data_.get() + size_; }
+  std::span<T> span() noexcept { return {data_.get(), size_}; }
+  std::span<const T> span() const noexcept { return {data_.get(), size_}; }
+
+  /// Forgets all but the first `size` elements without giving memory back. `size` is at most size().
+  void Truncate(std::size_t size) noexcept { size_ = size; }
+
+ private:
+  struct Free {
+    void operator()(T* p) const noexcept { std::free(p); }
+  };
+
+  static T* Allocate(std::size_t size) {
+    if (size == 0) return nullptr;
+    constexpr std::size_t kAlign = alignof(T) > 64 ? alignof(T) : 64;
+    if (size > (static_cast<std::size_t>(-1) / 2 - kAlign) / sizeof(T)) {
+      Throw<OutOfMemoryError>("an array of {} elements of {} bytes is larger than the address space", size, sizeof(T));
+    }
+    const std::size_t bytes = (size * sizeof(T) + kAlign - 1) / kAlign * kAlign;
+    void* p = std::aligned_alloc(kAlign, bytes);
+    if (p == nullptr) Throw<OutOfMemoryError>("out of host memory: {} bytes were asked for", bytes);
+    return static_cast<T*>(p);
+  }
+
+  std::unique_ptr<T[], Free> data_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace chatty

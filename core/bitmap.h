@@ -1,0 +1,33 @@
+/// \file
+/// Bit i of an array of 32-bit words: a warp's ballot is one word.
+#pragma once
+
+#include <cstdint>
+
+#include "chatty/core/atomics.h"
+#include "chatty/core/types.h"
+
+namespace chatty::bits {
+
+CHATTY_FN constexpr std::size_t Words(std::size_t bits) { return (bits + 31) / 32; }
+
+CHATTY_FN bool Test(const std::uint32_t* words, LocalId i) { return (words[i >> 5] >> (i & 31)) & 1u; }
+
+/// Sets bit i; returns whether it was clear. Looks before it writes: a set bit costs no atomic.
+template <bool kConcurrent>
+CHATTY_FN bool Set(std::uint32_t* words, LocalId i) {
+  const std::uint32_t bit = 1u << (i & 31);
+  if constexpr (kConcurrent) {
+    if (atomics::Load(words + (i >> 5)) & bit) return false;
+  }
+  return (atomics::Or<kConcurrent>(words + (i >> 5), bit) & bit) == 0;
+}
+
+/// The bits of word w that lie below `count`.
+CHATTY_FN constexpr std::uint32_t Mask(std::size_t w, std::size_t count) {
+  const std::size_t begin = w * 32;
+  if (count >= begin + 32) return ~0u;
+  return count <= begin ? 0u : (1u << (count - begin)) - 1u;
+}
+
+}  // namespace chatty::bits

@@ -1,0 +1,180 @@
+#include "chatty/core/device.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "chatty/core/config.h"
+
+namespace chatty {
+namespace {
+
+class HostMemory final : public MemoryResource {
+ public:
+  explicit HostMemory(std::string label) : label_(std::move(label)) {}
+  void* Allocate(std::size_t bytes, Stream&) override {
+    constexpr std::size_t kAlign = 256;
+    void* pointer = bytes > static_cast<std::size_t>(-1) - kAlign
+                        ? nullptr
+                        : std::aligned_alloc(kAlign, (bytes + kAlign - 1) / kAlign * kAlign);
+    if (pointer == nullptr) Throw<OutOfMemoryError>("{}: out of memory: {} bytes were asked for", label_, bytes);
+    return pointer;
+  }
+  void Deallocate(void* pointer, std::size_t, Stream&) noexcept override { std::free(pointer); }
+
+ private:
+  std::string label_;
+};
+
+class HostStream final : public Stream {
+ public:
+  void Synchronize(const WaitContext& context) override {
+    if (context.abort != nullptr) context.abort->ThrowIfAborted("a host stream");
+  }
+  void* native() const override { return nullptr; }
+};
+
+class HostEvent final : public Event {
+ public:
+  void Record(Stream&) override { time_ = Clock::now(); }
+  void MakeWait(Stream&) override {}
+  double ElapsedMs(const Event& earlier) const override {
+    return std::chrono::duration<double, std::milli>(time_ - static_cast<const HostEvent&>(earlier).time_).count();
+  }
+
+ private:
+  Clock::time_point time_{};
+};
+
+class HostDevice final : public Device {
+ public:
+  HostDevice(int index, int threads) : index_(index), team_(threads), memory_(fmt::format("host:{}", index)) {
+    info_.name = fmt::format("{} CPU thread{}", threads, threads == 1 ? "" : "s");
+    info_.multiprocessors = threads;
+  }
+  DeviceKind kind() const override { return DeviceKind::kHost; }
+  int index() const override { return index_; }
+  const DeviceInfo& info() const override { return info_; }
+  MemoryResource& memory() override { return resource_ != nullptr ? *resource_ : memory_; }
+  void set_memory(MemoryResource* resource) override { resource_ = resource; }
+  void MakeCurrent() override {}
+  Stream& stream() override { return stream_; }
+  std::unique_ptr<Stream> NewStream() override { return std::make_unique<HostStream>(); }
+  std::unique_ptr<Event> NewEvent() override { return std::make_unique<HostEvent>(); }
+  void CopyIn(void* device, const void* host, std::size_t bytes, Stream&) override {
+    if (bytes > 0) std::memcpy(device, host, bytes);
+  }
+  void CopyOut(void* host, const void* device, std::size_t bytes, Stream&) override {
+    if (bytes > 0) std::memcpy(host, device, bytes);
+  }
+  void CopyWithin(void* to, const void* from, std::size_t bytes, Stream&) override {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
+  void Fill(void* device, std::uint8_t byte, std::size_t bytes, Stream&) override {
+    if (bytes > 0) std::memset(device, byte, bytes);
+  }
+  void* AllocatePinned(std::size_t bytes) override { return memory_.Allocate(bytes, stream_); }
+  void FreePinned(void* pointer) noexcept override { memory_.Deallocate(pointer, 0, stream_); }
+  WorkerTeam* team() override { return &team_; }
+
+ private:
+  int index_;
+  WorkerTeam team_;
+  HostMemory memory_;
+  MemoryResource* resource_ = nullptr;
+  HostStream stream_;
+  DeviceInfo info_;
+};
+
+int ParseCount(std::string_view text, std::string_view whole) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
+    Throw<UsageError>("--devices {}: '{}' is not a number; write auto, host:4 or cuda:0,1", whole, text);
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string Device::label() const { return fmt::format("{}:{}", kind() == DeviceKind::kHost ? "host" : "cuda", index()); }
+
+std::unique_ptr<Device> MakeHostDevice(int index, int threads) { return std::make_unique<HostDevice>(index, threads); }
+
+#if !CHATTY_WITH_CUDA
+int CudaDeviceCount() { return 0; }
+std::unique_ptr<Device> MakeCudaDevice(int ordinal) {
+  Throw<CapabilityError>("cuda:{}: this build has no CUDA support; configure with -DCHATTY_ENABLE_CUDA=ON and nvcc", ordinal);
+}
+#endif
+
+DeviceSelection ParseDevices(std::string_view text) {
+  DeviceSelection selection;
+  const std::string_view whole = text;
+  const std::size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  const bool listed = colon != std::string_view::npos;
+  const std::string_view rest = listed ? text.substr(colon + 1) : std::string_view{};
+  if (kind == "auto" && !listed) {
+    selection.kind = CudaDeviceCount() > 0 ? DeviceKind::kCuda : DeviceKind::kHost;
+  } else if (kind == "cuda") {
+    selection.kind = DeviceKind::kCuda;
+  } else if (kind != "host") {
+    Throw<UsageError>("--devices {}: unknown kind '{}'; write auto, host:4 or cuda:0,1", whole, kind);
+  }
+  if (selection.kind == DeviceKind::kHost) {
+    const int count = listed ? ParseCount(rest, whole) : 1;
+    if (count < 1 || count > kMaxDevices) {
+      Throw<UsageError>("--devices {}: a run takes 1 to {} devices", whole, kMaxDevices);
+    }
+    for (int i = 0; i < count; ++i) selection.indices.push_back(i);
+    return selection;
+  }
+  const int present = CudaDeviceCount();
+  if (!listed) {
+    for (int i = 0; i < std::min(present, kMaxDevices); ++i) selection.indices.push_back(i);
+  } else {
+    for (std::size_t begin = 0; begin <= rest.size();) {
+      const std::size_t comma = std::min(rest.find(',', begin), rest.size());
+      const int ordinal = ParseCount(rest.substr(begin, comma - begin), whole);
+      if (std::find(selection.indices.begin(), selection.indices.end(), ordinal) != selection.indices.end()) {
+        Throw<UsageError>("--devices {}: GPU {} is named twice", whole, ordinal);
+      }
+      selection.indices.push_back(ordinal);
+      begin = comma + 1;
+    }
+    if (static_cast<int>(selection.indices.size()) > kMaxDevices) {
+      Throw<UsageError>("--devices {}: a run takes 1 to {} devices", whole, kMaxDevices);
+    }
+  }
+  if (!CHATTY_WITH_CUDA) {
+    Throw<CapabilityError>("--devices {}: this build has no CUDA support; use host:N, or build with nvcc", whole);
+  }
+  if (present == 0) Throw<CapabilityError>("--devices {}: no usable GPU on this machine; use host:N", whole);
+  for (const int ordinal : selection.indices) {
+    if (ordinal >= present) {
+      Throw<CapabilityError>("--devices {}: there is no GPU {}; this machine has {} (0 to {})", whole, ordinal, present,
+                             present - 1);
+    }
+  }
+  return selection;
+}
+
+std::vector<std::unique_ptr<Device>> OpenDevices(const DeviceSelection& selection, int threads) {
+  std::vector<std::unique_ptr<Device>> devices;
+  if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int count = static_cast<int>(selection.indices.size());
+  for (int i = 0; i < count; ++i) {
+    if (selection.kind == DeviceKind::kCuda) {
+      devices.push_back(MakeCudaDevice(selection.indices[i]));
+    } else {
+      // The first `threads % count` devices get the odd threads.
+      devices.push_back(MakeHostDevice(i, std::max(1, threads / count + (i < threads % count ? 1 : 0))));
+    }
+  }
+  return devices;
+}
+
+}  // namespace chatty

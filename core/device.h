@@ -1,0 +1,188 @@
+/// \file
+/// Devices behind one small interface: a GPU, or a group of CPU threads with its own part of the graph.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "chatty/core/error.h"
+#include "chatty/core/sync.h"
+#include "chatty/core/team.h"
+
+namespace chatty {
+
+enum class DeviceKind : std::uint8_t { kHost, kCuda };
+
+class Stream;
+
+/// Where buffers come from. Allocation is ordered on a stream: memory may be used by work enqueued on it afterwards, and is
+/// given back once the work enqueued before has run (the idea of RMM's device_memory_resource). Adaptors wrap another
+/// resource to limit, count or fail allocations. Thread-safe.
+class MemoryResource {
+ public:
+  virtual ~MemoryResource() = default;
+  /// At least `bytes` bytes aligned to 256. Throws OutOfMemoryError with the device's name and the bytes asked for.
+  virtual void* Allocate(std::size_t bytes, Stream& stream) = 0;
+  virtual void Deallocate(void* pointer, std::size_t bytes, Stream& stream) noexcept = 0;
+};
+
+/// A queue of work on one device, run in order. Work on a host device has run when the call that enqueues it returns.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  /// Blocks until all work enqueued so far has run. Throws DeviceError for a failed kernel or copy, AbortedError, TimeoutError.
+  virtual void Synchronize(const WaitContext& context = {}) = 0;
+  /// The backend's handle: a cudaStream_t, or null for host devices.
+  virtual void* native() const = 0;
+};
+
+/// A point in a stream that another stream, or the host, can wait for, and a time stamp. Thread-safe once recorded.
+class Event {
+ public:
+  virtual ~Event() = default;
+  virtual void Record(Stream& stream) = 0;
+  virtual void MakeWait(Stream& stream) = 0;  ///< work enqueued on `stream` from now on runs after this event
+  /// Milliseconds from `earlier` to this event; both must have completed.
+  virtual double ElapsedMs(const Event& earlier) const = 0;
+};
+
+/// What a device is and how fast it can be expected to be.
+struct DeviceInfo {
+  std::string name;             ///< "NVIDIA H200", "4 CPU threads"
+  std::uint64_t memory = 0;     ///< bytes in all; 0 if unknown
+  int multiprocessors = 0;      ///< SMs, or threads
+  int compute_capability = 0;   ///< 90 for 9.0; 0 on hosts
+};
+
+/// One processor with its own memory space. Not copyable; outlives all that was made from it. Enqueueing calls are for one
+/// thread at a time: the OpenMP thread that drives the device.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual DeviceKind kind() const = 0;
+  virtual int index() const = 0;       ///< ordinal within its kind
+  std::string label() const;           ///< "host:0" or "cuda:1", as errors and tables print it
+  virtual const DeviceInfo& info() const = 0;
+  virtual MemoryResource& memory() = 0;
+  /// Replaces the resource that `memory()` returns, for limits and failure injection. Null restores the device's own.
+  virtual void set_memory(MemoryResource* resource) = 0;
+  /// Makes this device current for the calling thread; a no-op on hosts.
+  virtual void MakeCurrent() = 0;
+  virtual Stream& stream() = 0;        ///< the device's main stream
+  virtual std::unique_ptr<Stream> NewStream() = 0;
+  virtual std::unique_ptr<Event> NewEvent() = 0;
+
+  /// Copies enqueued on `stream`. Host memory must stay valid until the stream has passed the copy.
+  virtual void CopyIn(void* device, const void* host, std::size_t bytes, Stream& stream) = 0;
+  virtual void CopyOut(void* host, const void* device, std::size_t bytes, Stream& stream) = 0;
+  virtual void CopyWithin(void* to, const void* from, std::size_t bytes, Stream& stream) = 0;  ///< both in this device
+  virtual void Fill(void* device, std::uint8_t byte, std::size_t bytes, Stream& stream) = 0;
+  /// Page-locked host memory that the device can also address, for counters that cross.
+  virtual void* AllocatePinned(std::size_t bytes) = 0;
+  virtual void FreePinned(void* pointer) noexcept = 0;
+
+  virtual WorkerTeam* team() { return nullptr; }  ///< the threads of a host device; null on GPUs
+};
+
+/// Owner of `size()` objects of T in a device's memory. Contents are indeterminate until written.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  /// Throws OutOfMemoryError.
+  Buffer(Device& device, std::size_t size)
+      : device_(&device), resource_(&device.memory()), size_(size) {
+    if (size > static_cast<std::size_t>(-1) / sizeof(T)) {
+      Throw<OutOfMemoryError>("{}: a buffer of {} elements of {} bytes is larger than the address space", device.label(),
+                              size, sizeof(T));
+    }
+    if (size > 0) data_ = static_cast<T*>(resource_->Allocate(size * sizeof(T), device.stream()));
+  }
+  Buffer(Buffer&& other) noexcept { Swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    Buffer moved(std::move(other));
+    Swap(moved);
+    return *this;
+  }
+  ~Buffer() {
+    if (data_ != nullptr) resource_->Deallocate(data_, bytes(), device_->stream());
+  }
+
+  T* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+  std::size_t bytes() const noexcept { return size_ * sizeof(T); }
+  bool empty() const noexcept { return size_ == 0; }
+
+ private:
+  void Swap(Buffer& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(resource_, other.resource_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
+  Device* device_ = nullptr;
+  MemoryResource* resource_ = nullptr;
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Page-locked host memory for `size()` objects of T, readable by the host and by the device.
+template <class T>
+class Pinned {
+ public:
+  Pinned() = default;
+  Pinned(Device& device, std::size_t size) : device_(&device), size_(size) {
+    if (size > 0) data_ = static_cast<T*>(device.AllocatePinned(size * sizeof(T)));
+  }
+  Pinned(Pinned&& other) noexcept
+      : device_(other.device_), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  Pinned& operator=(Pinned&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~Pinned() {
+    if (data_ != nullptr) device_->FreePinned(data_);
+  }
+  T* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+  T& operator[](std::size_t i) const noexcept { return data_[i]; }
+
+ private:
+  Device* device_ = nullptr;
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// The largest number of devices in one run. Pair tables in kernel parameters have this many entries.
+inline constexpr int kMaxDevices = 64;
+
+/// A parsed `--devices` value.
+struct DeviceSelection {
+  DeviceKind kind = DeviceKind::kHost;
+  std::vector<int> indices;  ///< 0 .. N-1 for host devices, ordinals for CUDA
+};
+
+/// Parses "auto", "host", "host:N", "cuda", "cuda:N,M,…". "auto" is all GPUs if there are any, else host:1; "cuda" is all
+/// GPUs. Throws UsageError for bad syntax, repeats or more than kMaxDevices; CapabilityError for a GPU that is not there or a
+/// build without CUDA.
+DeviceSelection ParseDevices(std::string_view text);
+
+/// Opens the selected devices. Host devices share `threads` CPU threads (0: one a core), at least one each.
+std::vector<std::unique_ptr<Device>> OpenDevices(const DeviceSelection& selection, int threads = 0);
+
+/// How many GPUs this process can use; 0 in a build without CUDA or on a machine without a driver.
+int CudaDeviceCount();
+
+std::unique_ptr<Device> MakeHostDevice(int index, int threads);
+/// Only in builds with CUDA.
+std::unique_ptr<Device> MakeCudaDevice(int ordinal);
+
+}  // namespace chatty

@@ -1,0 +1,671 @@
+#include "chatty/core/graph.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+#include "chatty/core/error.h"
+#include "chatty/core/parallel.h"
+#include "chatty/core/progress.h"
+
+namespace chatty {
+namespace {
+
+constexpr std::size_t kGrain = std::size_t{1} << 16;  // entries a chunk of streaming work
+constexpr std::size_t kVertexGrain = 1024;            // vertices a chunk where hubs may cluster
+
+/// Gives the whole pages inside [begin, begin + bytes) back to the system; their contents are lost. The range stays
+/// owned and is freed as usual. Lets the output of a pass grow into the memory that its input shrinks out of.
+void ReleasePages(void* begin, std::size_t bytes) {
+#ifdef __linux__
+  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  constexpr std::size_t kWorthwhile = std::size_t{256} << 10;
+  if (bytes < kWorthwhile) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t first = (address + page - 1) / page * page;
+  const std::uintptr_t last = (address + bytes) / page * page;
+  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+#else
+  (void)begin;
+  (void)bytes;
+#endif
+}
+
+template <class T>
+Array<T> ParallelClone(const Array<T>& from, int threads) {
+  Array<T> to(from.size());
+  ParallelChunks(from.size(), threads, kGrain, [&](std::size_t begin, std::size_t end) {
+    std::copy(from.data() + begin, from.data() + end, to.data() + begin);
+  });
+  return to;
+}
+
+std::size_t WeightCount(const Weights& weights) {
+  return std::visit(
+      [](const auto& held) -> std::size_t {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>) {
+          return 0;
+        } else {
+          return held.size();
+        }
+      },
+      weights);
+}
+
+/// Calls body(W{}) with the type that `kind` stores: None, std::int32_t or float.
+template <class Body>
+auto WithWeightType(WeightKind kind, Body&& body) {
+  switch (kind) {
+    case WeightKind::kInt32:
+      return body(std::int32_t{});
+    case WeightKind::kFloat32:
+      return body(float{});
+    case WeightKind::kNone:
+      break;
+  }
+  return body(None{});
+}
+
+// A total order on weights. Comparing floats with < would make a NaN break the sort, and -0 and 0 stand in either
+// order.
+std::int32_t OrderKey(std::int32_t weight) { return weight; }
+std::int32_t OrderKey(float weight) {
+  const auto bits = std::bit_cast<std::int32_t>(weight);
+  return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+std::int32_t OrderKey(None) { return 0; }
+
+/// Entry i of a list's weights; nothing for None.
+template <class W>
+class WeightReader {
+ public:
+  explicit WeightReader(const Weights& weights) {
+    if constexpr (!std::is_same_v<W, None>) data_ = std::get<Array<W>>(weights).data();
+  }
+  W operator[](std::size_t i) const {
+    if constexpr (std::is_same_v<W, None>) {
+      return {};
+    } else {
+      return data_[i];
+    }
+  }
+
+ private:
+  const W* data_ = nullptr;
+};
+
+// ---- From arcs in any order to rows ---------------------------------------------------------------------------------
+//
+// Three passes: count the arcs of each bucket, a range of rows; scatter the arcs into their buckets; order each bucket
+// in cache. The source is read twice, in blocks, and every block knows from the counts where its arcs go, so neither
+// pass needs an atomic and the arcs of a bucket keep the order of the source. Memory of a pass's input goes back as it
+// is consumed.
+
+template <class W>
+struct Arc {
+  VertexId row;
+  VertexId neighbour;
+  [[no_unique_address]] W weight;
+};
+
+template <class W>
+struct LighterArc {
+  bool operator()(const Arc<W>& a, const Arc<W>& b) const {
+    if (a.neighbour != b.neighbour) return a.neighbour < b.neighbour;
+    return OrderKey(a.weight) < OrderKey(b.weight);
+  }
+};
+
+/// Arcs of an edge list: its loops dropped and reverse edges added if so asked for.
+template <class W>
+class ListSource {
+ public:
+  ListSource(EdgeList& list, const BuildOptions& options)
+      : list_(list), weights_(list.weights), symmetrise_(options.symmetrise), remove_loops_(options.remove_loops) {}
+
+  std::size_t size() const { return list_.sources.size(); }
+  std::size_t max_arcs() const { return symmetrise_ ? 2 * size() : size(); }
+  EdgeIndex loops() const { return loops_.load(std::memory_order_relaxed); }
+
+  /// Checks entries [begin, end) and counts their loops.
+  void Check(std::size_t begin, std::size_t end) {
+    const VertexId* const sources = list_.sources.data();
+    const VertexId* const targets = list_.targets.data();
+    VertexId largest = 0;
+    std::size_t loops = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      largest = std::max(largest, std::max(sources[i], targets[i]));
+      loops += sources[i] == targets[i];
+    }
+    loops_.fetch_add(loops, std::memory_order_relaxed);
+    if (begin == end || largest < list_.vertices) return;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (sources[i] >= list_.vertices || targets[i] >= list_.vertices) {
+        Throw<InputError>("edge {} of the list ({} -> {}, counting from 0) leaves the graph: it has {} vertices", i,
+                          sources[i], targets[i], list_.vertices);
+      }
+    }
+  }
+
+  template <class Emit>
+  void Visit(std::size_t begin, std::size_t end, Emit&& emit) const {
+    const VertexId* const sources = list_.sources.data();
+    const VertexId* const targets = list_.targets.data();
+    for (std::size_t i = begin; i < end; ++i) {
+      const VertexId u = sources[i];
+      const VertexId v = targets[i];
+      if (u == v) {
+        if (!remove_loops_) emit(u, v, weights_[i]);
+        continue;
+      }
+      emit(u, v, weights_[i]);
+      if (symmetrise_) emit(v, u, weights_[i]);
+    }
+  }
+
+  void Release(std::size_t begin, std::size_t end) {
+    ReleasePages(list_.sources.data() + begin, (end - begin) * sizeof(VertexId));
+    ReleasePages(list_.targets.data() + begin, (end - begin) * sizeof(VertexId));
+    if constexpr (!std::is_same_v<W, None>) {
+      ReleasePages(std::get<Array<W>>(list_.weights).data() + begin, (end - begin) * sizeof(W));
+    }
+  }
+  void Free() { list_ = EdgeList{}; }
+
+ private:
+  EdgeList& list_;
+  WeightReader<W> weights_;
+  const bool symmetrise_;
+  const bool remove_loops_;
+  std::atomic<EdgeIndex> loops_{0};
+};
+
+/// The reversed arcs of an adjacency, which stays as it is.
+template <class W>
+class TransposeSource {
+ public:
+  explicit TransposeSource(const Adjacency& adjacency) : adjacency_(adjacency), weights_(adjacency.weights) {}
+
+  std::size_t size() const { return adjacency_.neighbours.size(); }
+  std::size_t max_arcs() const { return size(); }
+  void Check(std::size_t, std::size_t) {}
+
+  template <class Emit>
+  void Visit(std::size_t begin, std::size_t end, Emit&& emit) const {
+    const Array<EdgeIndex>& offsets = adjacency_.offsets;
+    // The last vertex whose list begins at or before `begin`.
+    auto v = static_cast<std::size_t>(std::upper_bound(offsets.begin(), offsets.end(), begin) - offsets.begin()) - 1;
+    for (std::size_t i = begin; i < end; ++v) {
+      const std::size_t stop = std::min<std::size_t>(end, offsets[v + 1]);
+      for (; i < stop; ++i) emit(adjacency_.neighbours[i], static_cast<VertexId>(v), weights_[i]);
+    }
+  }
+
+  void Release(std::size_t, std::size_t) {}
+  void Free() {}
+
+ private:
+  const Adjacency& adjacency_;
+  WeightReader<W> weights_;
+};
+
+/// What one thread needs to order buckets.
+template <class W>
+struct BucketScratch {
+  Array<Arc<W>> arcs;
+  Array<EdgeIndex> starts;
+  Array<EdgeIndex> digits;
+
+  template <class T>
+  static T* AtLeast(Array<T>& array, std::size_t size) {
+    if (array.size() < size) {
+      array = Array<T>();  // before the new one is made, so that the two never coexist
+      array = Array<T>(size);
+    }
+    return array.data();
+  }
+};
+
+/// Sorts `arcs` stably by neighbour, least significant digit first, in an even number of passes between `arcs` and
+/// `other`: the result is in `arcs` again. `id_bits` is the width of the largest id.
+template <class W>
+void RadixSortByNeighbour(Arc<W>* arcs, Arc<W>* other, std::size_t count, int id_bits, BucketScratch<W>& scratch) {
+  constexpr int kMaxDigit = 12;  // 2^12 counters fill a first-level cache
+  int passes = 2;
+  while ((id_bits + passes - 1) / passes > kMaxDigit) passes += 2;
+  const int digit = (id_bits + passes - 1) / passes;
+  const std::size_t values = std::size_t{1} << digit;
+  EdgeIndex* const counts = scratch.AtLeast(scratch.digits, values * static_cast<std::size_t>(passes));
+  std::fill_n(counts, values * static_cast<std::size_t>(passes), 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    VertexId rest = arcs[i].neighbour;
+    for (int pass = 0; pass < passes; ++pass, rest >>= digit) {
+      ++counts[static_cast<std::size_t>(pass) * values + (rest & (values - 1))];
+    }
+  }
+  for (int pass = 0; pass < passes; ++pass) {
+    EdgeIndex* const next = counts + static_cast<std::size_t>(pass) * values;
+    std::exclusive_scan(next, next + values, next, EdgeIndex{0});
+    const int shift = pass * digit;
+    for (std::size_t i = 0; i < count; ++i) other[next[(arcs[i].neighbour >> shift) & (values - 1)]++] = arcs[i];
+    std::swap(arcs, other);
+  }
+}
+
+/// Orders the arcs of one bucket by row, neighbour and weight, merges parallel ones if asked to, and leaves at the
+/// front of the bucket's own memory the neighbours and, `count` ids further, the weights. Writes where each row begins
+/// within the bucket to `offsets`. Returns how many arcs are left.
+template <class W>
+std::size_t OrderBucket(Arc<W>* arcs, std::size_t count, VertexId first_row, std::size_t rows, int id_bits, bool sorted,
+                        bool merge, EdgeIndex* offsets, BucketScratch<W>& scratch) {
+  Arc<W>* const ordered = scratch.AtLeast(scratch.arcs, count);
+  // Dense rows: sort the whole bucket by neighbour, then deal it out stably to rows. Sparse ones: deal out, then sort
+  // lists.
+  const bool radix = !sorted && count >= 4096 && count / rows >= 4;
+  if (radix) RadixSortByNeighbour(arcs, ordered, count, id_bits, scratch);
+
+  // Counting row r at r + 2 makes starts[r + 1] row r's cursor while dealing, and leaves starts[r], starts[r + 1] its
+  // bounds.
+  EdgeIndex* const starts = scratch.AtLeast(scratch.starts, rows + 2);
+  std::fill_n(starts, rows + 2, 0);
+  for (std::size_t i = 0; i < count; ++i) ++starts[arcs[i].row - first_row + 2];
+  std::inclusive_scan(starts, starts + rows + 2, starts);
+  for (std::size_t i = 0; i < count; ++i) ordered[starts[arcs[i].row - first_row + 1]++] = arcs[i];
+
+  auto* const ids = reinterpret_cast<VertexId*>(arcs);
+  [[maybe_unused]] auto* const weights = reinterpret_cast<W*>(ids + count);
+  std::size_t kept = 0;
+  for (std::size_t r = 0; r < rows; ++r) {
+    offsets[r] = kept;
+    Arc<W>* const begin = ordered + starts[r];
+    Arc<W>* const end = ordered + starts[r + 1];
+    if (!sorted && !radix) std::sort(begin, end, LighterArc<W>{});
+    for (Arc<W>* run = begin; run != end;) {
+      Arc<W>* run_end = run + 1;
+      while (run_end != end && run_end->neighbour == run->neighbour) ++run_end;
+      if (radix && !std::is_same_v<W, None> && run_end - run > 1) std::sort(run, run_end, LighterArc<W>{});
+      for (Arc<W>* arc = run; arc != (merge ? run + 1 : run_end); ++arc, ++kept) {
+        ids[kept] = arc->neighbour;
+        if constexpr (!std::is_same_v<W, None>) weights[kept] = arc->weight;
+      }
+      run = run_end;
+    }
+  }
+  return kept;
+}
+
+/// Makes rows of a source's arcs. `sorted`: the source gives each row's arcs in their final order already. `merged` is
+/// set to how many arcs were merged into others.
+template <class W, class Source>
+Adjacency BuildRows(VertexId vertices, Source& source, bool sorted, bool merge, int threads, EdgeIndex& merged) {
+  constexpr std::size_t kLine = 8;  // arcs that a thread gathers for a bucket before it writes them out together
+  threads = ThreadCount(threads);
+
+  // Buckets small enough to be ordered in a second-level cache, yet not more than the scatter can keep a line each of.
+  const int id_bits = vertices == 0 ? 0 : static_cast<int>(std::bit_width(vertices - 1));
+  const std::size_t load = std::max<std::size_t>(source.max_arcs(), vertices);
+  const int bucket_bits = std::min({static_cast<int>(std::bit_width(load >> 15)), id_bits, 12});
+  const int shift = std::min(id_bits - bucket_bits, CHATTY_VERTEX_BITS - 1);
+  const std::size_t buckets = vertices == 0 ? 0 : static_cast<std::size_t>((vertices - 1) >> shift) + 1;
+  const std::size_t items = source.size();
+  const std::size_t blocks = std::clamp<std::size_t>(items >> 17, 1, 512);
+  const auto block_begin = [&](std::size_t block) { return items / blocks * block + std::min(block, items % blocks); };
+
+  Progress progress("Sorting edges", 2 * items + source.max_arcs());
+
+  Array<EdgeIndex> cursors(blocks * buckets);  // first counts, then where a block's arcs of a bucket go
+  ParallelChunks(blocks, threads, 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t block = first; block < last; ++block) {
+      EdgeIndex* const counts = cursors.data() + block * buckets;
+      const std::size_t begin = block_begin(block);
+      const std::size_t end = block_begin(block + 1);
+      source.Check(begin, end);
+      std::fill_n(counts, buckets, 0);
+      source.Visit(begin, end, [&](VertexId row, VertexId, W) { ++counts[row >> shift]; });
+      progress.Advance(end - begin);
+    }
+  });
+
+  Array<EdgeIndex> bucket_starts(buckets + 1, 0);
+  for (std::size_t block = 0; block < blocks; ++block) {
+    for (std::size_t b = 0; b < buckets; ++b) bucket_starts[b + 1] += cursors[block * buckets + b];
+  }
+  std::inclusive_scan(bucket_starts.begin(), bucket_starts.end(), bucket_starts.begin());
+  {
+    Array<EdgeIndex> next = bucket_starts.Clone();
+    for (std::size_t block = 0; block < blocks; ++block) {
+      for (std::size_t b = 0; b < buckets; ++b) next[b] += std::exchange(cursors[block * buckets + b], next[b]);
+    }
+  }
+
+  const EdgeIndex total = bucket_starts[buckets];
+  Array<Arc<W>> arcs(total);
+  struct Gather {
+    Array<Arc<W>> lines;
+    Array<std::uint8_t> fill;
+  };
+  ParallelChunksWithState(
+      blocks, threads, 1,
+      [&] {
+        return Gather{Array<Arc<W>>(buckets * kLine), Array<std::uint8_t>(buckets, 0)};
+      },
+      [&](Gather& gather, std::size_t first, std::size_t last) {
+        for (std::size_t block = first; block < last; ++block) {
+          EdgeIndex* const cursor = cursors.data() + block * buckets;
+          const std::size_t begin = block_begin(block);
+          const std::size_t end = block_begin(block + 1);
+          source.Visit(begin, end, [&](VertexId row, VertexId neighbour, W weight) {
+            const auto b = static_cast<std::size_t>(row >> shift);
+            Arc<W>* const line = gather.lines.data() + b * kLine;
+            line[gather.fill[b]++] = Arc<W>{row, neighbour, weight};
+            if (gather.fill[b] == kLine) {
+              std::memcpy(arcs.data() + cursor[b], line, kLine * sizeof(Arc<W>));
+              cursor[b] += kLine;
+              gather.fill[b] = 0;
+            }
+          });
+          for (std::size_t b = 0; b < buckets; ++b) {
+            std::copy_n(gather.lines.data() + b * kLine, gather.fill[b], arcs.data() + cursor[b]);
+            gather.fill[b] = 0;
+          }
+          source.Release(begin, end);
+          progress.Advance(end - begin);
+        }
+      });
+  source.Free();
+  cursors = Array<EdgeIndex>();
+
+  // Largest first: one heavy bucket begun last would keep all other threads waiting.
+  Array<std::size_t> order(buckets);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto bucket_size = [&](std::size_t b) {
+    return static_cast<std::size_t>(bucket_starts[b + 1] - bucket_starts[b]);
+  };
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return bucket_size(a) != bucket_size(b) ? bucket_size(a) > bucket_size(b) : a < b;
+  });
+  const auto row_begin = [&](std::size_t b) { return std::min<std::size_t>(b << shift, vertices); };
+
+  Adjacency result;
+  result.offsets = Array<EdgeIndex>(static_cast<std::size_t>(vertices) + 1);
+  Array<EdgeIndex> kept_starts(buckets + 1);
+  kept_starts[0] = 0;
+  ParallelChunksWithState(
+      buckets, threads, 1, [] { return BucketScratch<W>{}; },
+      [&](BucketScratch<W>& scratch, std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i) {
+          const std::size_t b = order[i];
+          const std::size_t count = bucket_size(b);
+          Arc<W>* const bucket = arcs.data() + bucket_starts[b];
+          const std::size_t kept =
+              OrderBucket(bucket, count, static_cast<VertexId>(row_begin(b)), row_begin(b + 1) - row_begin(b), id_bits,
+                          sorted, merge, result.offsets.data() + row_begin(b), scratch);
+          kept_starts[b + 1] = kept;
+          const std::size_t used = count * sizeof(VertexId) + (std::is_same_v<W, None> ? 0 : kept * sizeof(W));
+          ReleasePages(reinterpret_cast<std::byte*>(bucket) + used, count * sizeof(Arc<W>) - used);
+          progress.Advance(count);
+        }
+      });
+  std::inclusive_scan(kept_starts.begin(), kept_starts.end(), kept_starts.begin());
+
+  const EdgeIndex kept = kept_starts[buckets];
+  merged = total - kept;
+  result.neighbours = Array<VertexId>(kept);
+  if constexpr (!std::is_same_v<W, None>) result.weights = Array<W>(kept);
+  result.offsets[vertices] = kept;
+  ParallelChunks(buckets, threads, 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t b = first; b < last; ++b) {
+      const EdgeIndex start = kept_starts[b];
+      const auto size = static_cast<std::size_t>(kept_starts[b + 1] - start);
+      for (std::size_t r = row_begin(b); r < row_begin(b + 1); ++r) result.offsets[r] += start;
+      Arc<W>* const bucket = arcs.data() + bucket_starts[b];
+      const auto* const ids = reinterpret_cast<const VertexId*>(bucket);
+      std::copy_n(ids, size, result.neighbours.data() + start);
+      if constexpr (!std::is_same_v<W, None>) {
+        std::copy_n(reinterpret_cast<const W*>(ids + bucket_size(b)), size,
+                    std::get<Array<W>>(result.weights).data() + start);
+      }
+      ReleasePages(bucket, bucket_size(b) * sizeof(Arc<W>));
+    }
+  });
+  return result;
+}
+
+}  // namespace
+
+std::string_view WeightName(WeightKind kind) {
+  switch (kind) {
+    case WeightKind::kNone:
+      return "none";
+    case WeightKind::kInt32:
+      return "int32";
+    case WeightKind::kFloat32:
+      return "float32";
+  }
+  return "unknown";
+}
+
+WeightKind KindOf(const Weights& weights) {
+  if (std::holds_alternative<Array<std::int32_t>>(weights)) return WeightKind::kInt32;
+  if (std::holds_alternative<Array<float>>(weights)) return WeightKind::kFloat32;
+  return WeightKind::kNone;
+}
+
+Weights Clone(const Weights& weights) {
+  return std::visit(
+      [](const auto& held) -> Weights {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>) {
+          return std::monostate{};
+        } else {
+          return ParallelClone(held, 0);
+        }
+      },
+      weights);
+}
+
+inline namespace CHATTY_ABI {
+
+Graph::Graph(Adjacency out, bool symmetric, int first_id, std::string name)
+    : out_(std::move(out)), symmetric_(symmetric), first_id_(first_id), name_(std::move(name)) {
+  if (out_.offsets.empty()) {
+    if (!out_.neighbours.empty()) Throw<InputError>("an adjacency of {} edges has no offsets", out_.neighbours.size());
+    out_.offsets = {0};
+  }
+  const Array<EdgeIndex>& offsets = out_.offsets;
+  const Array<VertexId>& neighbours = out_.neighbours;
+  const std::size_t n = offsets.size() - 1;
+  if (n > kNoVertex) {
+    Throw<CapabilityError>("{} vertices are more than {}-bit vertex ids can name; build with CHATTY_VERTEX_BITS=64", n,
+                           CHATTY_VERTEX_BITS);
+  }
+  vertices_ = static_cast<VertexId>(n);
+  if (offsets[0] != 0) Throw<InputError>("the offsets of an adjacency begin at {} instead of 0", offsets[0]);
+  if (offsets[n] != neighbours.size()) {
+    Throw<InputError>("the offsets of an adjacency end at {}, but it has {} neighbours", offsets[n], neighbours.size());
+  }
+  if (KindOf(out_.weights) != WeightKind::kNone && WeightCount(out_.weights) != neighbours.size()) {
+    Throw<InputError>("an adjacency of {} edges has {} weights", neighbours.size(), WeightCount(out_.weights));
+  }
+  ParallelChunks(n, 0, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t v = begin; v < end; ++v) {
+      if (offsets[v] > offsets[v + 1] || offsets[v + 1] > neighbours.size()) {
+        Throw<InputError>("the offsets of an adjacency do not ascend: vertex {} has [{}, {}) of {} edges", v,
+                          offsets[v], offsets[v + 1], neighbours.size());
+      }
+      const VertexId* const list = neighbours.data() + offsets[v];
+      const auto degree = static_cast<std::size_t>(offsets[v + 1] - offsets[v]);
+      bool falls = false;
+      for (std::size_t i = 1; i < degree; ++i) falls |= list[i - 1] > list[i];
+      if (falls) {
+        Throw<InputError>("the neighbours of vertex {} are not sorted; sort each list ascending, or use BuildGraph", v);
+      }
+      if (degree > 0 && list[degree - 1] >= n) {
+        Throw<InputError>("vertex {} has the neighbour {}, but the graph has {} vertices", v, list[degree - 1], n);
+      }
+    }
+  });
+}
+
+const Adjacency& Graph::in() const {
+  if (symmetric_) return out_;
+  std::call_once(lazy_->in_once, [this] {
+    lazy_->in = Transpose(vertices_, out_);
+    const std::lock_guard lock(lazy_->mutex);
+    lazy_->in_built = true;
+  });
+  return lazy_->in;
+}
+
+bool Graph::has_in_edges() const {
+  if (symmetric_) return true;
+  const std::lock_guard lock(lazy_->mutex);
+  return lazy_->in_built;
+}
+
+std::span<const EdgeIndex> Graph::in_degrees() const {
+  if (symmetric_) return {};
+  std::call_once(lazy_->degrees_once, [this] {
+    Array<EdgeIndex> degrees(vertices_);
+    if (has_in_edges()) {
+      ParallelFor(vertices_, 0, [&](std::size_t v) { degrees[v] = lazy_->in.degree(static_cast<VertexId>(v)); });
+    } else {
+      ParallelFor(vertices_, 0, [&](std::size_t v) { degrees[v] = 0; });
+      ParallelChunks(out_.neighbours.size(), 0, kGrain, [&](std::size_t begin, std::size_t end) {
+        // Runs are added at once: where most edges lead to one hub, threads would otherwise queue at its counter.
+        for (std::size_t i = begin; i < end;) {
+          const VertexId target = out_.neighbours[i];
+          const std::size_t run = i;
+          while (i < end && out_.neighbours[i] == target) ++i;
+          std::atomic_ref(degrees[target]).fetch_add(i - run, std::memory_order_relaxed);
+        }
+      });
+    }
+    const std::lock_guard lock(lazy_->mutex);
+    lazy_->in_degrees = std::move(degrees);
+  });
+  return lazy_->in_degrees.span();
+}
+
+VertexId Graph::max_degree_vertex() const {
+  if (vertices_ == 0) return kNoVertex;
+  std::mutex mutex;
+  VertexId best = kNoVertex;
+  EdgeIndex best_degree = 0;
+  ParallelChunks(vertices_, 0, kGrain, [&](std::size_t begin, std::size_t end) {
+    auto mine = static_cast<VertexId>(begin);
+    for (std::size_t v = begin + 1; v < end; ++v) {
+      if (out_.degree(static_cast<VertexId>(v)) > out_.degree(mine)) mine = static_cast<VertexId>(v);
+    }
+    const EdgeIndex degree = out_.degree(mine);
+    const std::lock_guard lock(mutex);
+    if (best == kNoVertex || degree > best_degree || (degree == best_degree && mine < best)) {
+      best = mine;
+      best_degree = degree;
+    }
+  });
+  return best;
+}
+
+std::size_t Graph::bytes() const {
+  const auto bytes_of = [](const Adjacency& adjacency) {
+    return adjacency.offsets.bytes() + adjacency.neighbours.bytes() + 4 * WeightCount(adjacency.weights);
+  };
+  std::size_t bytes = bytes_of(out_);
+  for (const std::string& label : labels_) bytes += sizeof(label) + label.capacity();
+  const std::lock_guard lock(lazy_->mutex);
+  if (lazy_->in_built) bytes += bytes_of(lazy_->in);
+  return bytes + lazy_->in_degrees.bytes();
+}
+
+Graph Graph::WithWeights(WeightKind kind) const {
+  static_assert(sizeof(std::int32_t) == sizeof(float));
+  const std::size_t m = out_.neighbours.size();
+  Weights converted;
+  if (kind == weight_kind()) {
+    converted = chatty::Clone(out_.weights);
+  } else if (kind == WeightKind::kInt32) {
+    Array<std::int32_t> to(m);
+    if (const auto* from = std::get_if<Array<float>>(&out_.weights)) {
+      ParallelFor(m, 0, [&](std::size_t i) {
+        const float weight = (*from)[i];
+        // -2^31 is a float and an int32; 2^31 is the first float above the range. Negated, so that a NaN fails too.
+        if (!(weight >= -0x1p31f && weight < 0x1p31f) || std::trunc(weight) != weight) {
+          Throw<InputError>("edge {} has the weight {}, which no 32-bit integer equals; use float weights", i, weight);
+        }
+        to[i] = static_cast<std::int32_t>(weight);
+      });
+    } else {
+      ParallelFor(m, 0, [&](std::size_t i) { to[i] = 1; });
+    }
+    converted = std::move(to);
+  } else if (kind == WeightKind::kFloat32) {
+    Array<float> to(m);
+    if (const auto* from = std::get_if<Array<std::int32_t>>(&out_.weights)) {
+      ParallelFor(m, 0, [&](std::size_t i) { to[i] = static_cast<float>((*from)[i]); });
+    } else {
+      ParallelFor(m, 0, [&](std::size_t i) { to[i] = 1.0f; });
+    }
+    converted = std::move(to);
+  }
+
+  Graph graph;  // the structure was checked when this graph was made
+  graph.vertices_ = vertices_;
+  graph.out_.offsets = ParallelClone(out_.offsets, 0);
+  graph.out_.neighbours = ParallelClone(out_.neighbours, 0);
+  graph.out_.weights = std::move(converted);
+  graph.symmetric_ = symmetric_;
+  graph.first_id_ = first_id_;
+  graph.name_ = name_;
+  graph.labels_ = labels_;
+  return graph;
+}
+
+Adjacency BuildAdjacency(EdgeList list, const BuildOptions& options, BuildReport* report) {
+  const std::size_t given = list.sources.size();
+  const WeightKind kind = KindOf(list.weights);
+  if (list.targets.size() != given || (kind != WeightKind::kNone && WeightCount(list.weights) != given)) {
+    Throw<InputError>("an edge list has {} sources, {} targets and {} weights; they must be as many", given,
+                      list.targets.size(), WeightCount(list.weights));
+  }
+  return WithWeightType(kind, [&](auto type) {
+    using W = decltype(type);
+    ListSource<W> source(list, options);
+    EdgeIndex merged = 0;
+    Adjacency adjacency =
+        BuildRows<W>(list.vertices, source, /*sorted=*/false, options.merge_parallel, options.threads, merged);
+    if (report != nullptr) {
+      report->edges_given = given;
+      report->loops_removed = options.remove_loops ? source.loops() : 0;
+      report->parallel_merged = merged;
+      report->edges_kept = adjacency.neighbours.size();
+    }
+    return adjacency;
+  });
+}
+
+Graph BuildGraph(EdgeList list, const BuildOptions& options, BuildReport* report) {
+  return Graph(BuildAdjacency(std::move(list), options, report), options.symmetrise || options.assume_symmetric);
+}
+
+Adjacency Transpose(VertexId vertices, const Adjacency& adjacency, int threads) {
+  return WithWeightType(KindOf(adjacency.weights), [&](auto type) {
+    using W = decltype(type);
+    TransposeSource<W> source(adjacency);
+    EdgeIndex merged = 0;
+    return BuildRows<W>(vertices, source, /*sorted=*/true, /*merge=*/false, threads, merged);
+  });
+}
+
+}  // namespace CHATTY_ABI
+}  // namespace chatty

@@ -1,0 +1,142 @@
+/// \file
+/// The graph in host memory: compressed sparse rows, as a reader or generator makes it and as a partition divides it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "chatty/core/array.h"
+#include "chatty/core/types.h"
+
+namespace chatty {
+
+std::string_view WeightName(WeightKind kind);  ///< "none", "int32" or "float32"
+
+/// One weight an edge, in edge order; none for an unweighted graph.
+using Weights = std::variant<std::monostate, Array<std::int32_t>, Array<float>>;
+
+WeightKind KindOf(const Weights& weights);
+Weights Clone(const Weights& weights);
+
+/// Edges grouped by one endpoint. Vertex v's neighbours are neighbours[offsets[v] .. offsets[v+1]), ascending.
+struct Adjacency {
+  Array<EdgeIndex> offsets;    ///< vertices + 1 entries, offsets[0] == 0
+  Array<VertexId> neighbours;  ///< offsets.back() entries
+  Weights weights;             ///< as many as neighbours, or none
+
+  EdgeIndex degree(VertexId v) const { return offsets[v + 1] - offsets[v]; }
+  std::span<const VertexId> operator[](VertexId v) const {
+    return {neighbours.data() + offsets[v], static_cast<std::size_t>(degree(v))};
+  }
+};
+
+/// A list of directed edges, the raw material of a Graph. `weights` is empty or parallel to the other two.
+struct EdgeList {
+  VertexId vertices = 0;
+  Array<VertexId> sources;
+  Array<VertexId> targets;
+  Weights weights;
+};
+
+/// What BuildGraph does with what it is given. Defaults keep the edge list as it stands.
+struct BuildOptions {
+  bool symmetrise = false;         ///< add the reverse of every edge (with its weight); the graph is then symmetric
+  bool assume_symmetric = false;   ///< the list already holds both directions of every edge: mark the graph so
+  bool remove_loops = false;       ///< drop edges from a vertex to itself
+  bool merge_parallel = false;     ///< keep one of several equal edges: the lightest
+  int threads = 0;                 ///< 0: as many as there are cores
+};
+
+/// Counts of what BuildGraph dropped or added, for the line that a reader prints.
+struct BuildReport {
+  EdgeIndex edges_given = 0;      ///< entries of the list
+  EdgeIndex loops_removed = 0;    ///< entries of the list
+  EdgeIndex parallel_merged = 0;  ///< directed edges, reverse ones included
+  EdgeIndex edges_kept = 0;  ///< directed edges in the graph, reverse ones included
+};
+
+inline namespace CHATTY_ABI {
+
+/// Owner of a directed graph, immutable once built but for the in-edges, which are made on first demand.
+///
+/// A symmetric graph holds both directions of every edge and is its own transpose. Neighbour lists are sorted ascending.
+/// Thread-safe for concurrent readers, `in()` and `in_degrees()` included.
+class Graph {
+ public:
+  Graph() = default;
+  /// Takes over a finished adjacency. `symmetric` is the caller's promise. Throws InputError if offsets do not ascend from
+  /// 0 to neighbours.size(), a neighbour is out of range, a list does not ascend, or weights are of another length; checks in
+  /// parallel.
+  Graph(Adjacency out, bool symmetric, int first_id = 0, std::string name = {});
+
+  VertexId vertices() const { return vertices_; }
+  EdgeIndex edges() const { return out_.neighbours.size(); }  ///< directed edges: an undirected edge counts twice
+  bool symmetric() const { return symmetric_; }
+  WeightKind weight_kind() const { return KindOf(out_.weights); }
+  int first_id() const { return first_id_; }  ///< 0 or 1: the file's own name of vertex 0
+  void set_first_id(int first_id) { first_id_ = first_id; }
+  const std::string& name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+
+  /// Names of vertices, where the source has them (say, package names); empty otherwise. Entry v names vertex v.
+  const std::vector<std::string>& labels() const { return labels_; }
+  void set_labels(std::vector<std::string> labels) { labels_ = std::move(labels); }
+
+  const Adjacency& out() const { return out_; }
+  /// In-edges with their weights, lists ascending by source. `out()` itself for a symmetric graph, otherwise built in
+  /// parallel by the first caller and kept.
+  const Adjacency& in() const;
+  bool has_in_edges() const;
+  /// In-degree of every vertex, without building the in-edges. Built by the first caller; empty for a symmetric graph,
+  /// whose in-degrees are its out-degrees.
+  std::span<const EdgeIndex> in_degrees() const;
+
+  EdgeIndex out_degree(VertexId v) const { return out_.degree(v); }
+  EdgeIndex in_degree(VertexId v) const { return symmetric_ ? out_.degree(v) : in_degrees()[v]; }
+
+  /// Vertex of largest out-degree, the least id among equals. kNoVertex for an empty graph.
+  VertexId max_degree_vertex() const;
+  std::size_t bytes() const;  ///< host memory held, in-edges included
+
+  /// The same structure with other weights: all kNone, or every weight converted. Throws InputError when a float weight
+  /// does not fit an int32 exactly. An unweighted graph becomes one of weight 1.
+  Graph WithWeights(WeightKind kind) const;
+
+ private:
+  struct Lazy {  // behind a pointer so that a Graph stays movable
+    std::once_flag in_once, degrees_once;
+    Adjacency in;
+    Array<EdgeIndex> in_degrees;
+    bool in_built = false;
+    std::mutex mutex;
+  };
+
+  VertexId vertices_ = 0;
+  Adjacency out_;
+  bool symmetric_ = true;
+  int first_id_ = 0;
+  std::string name_;
+  std::vector<std::string> labels_;
+  std::unique_ptr<Lazy> lazy_ = std::make_unique<Lazy>();
+};
+
+/// Sorts an edge list into a Graph, in parallel. Consumes the list, so that peak memory stays near twice the result.
+/// Throws InputError for an endpoint that is not below `list.vertices`.
+Graph BuildGraph(EdgeList list, const BuildOptions& options, BuildReport* report = nullptr);
+
+/// The adjacency alone, for callers that add something, say weights, before it becomes a Graph. Otherwise as BuildGraph.
+/// Parallel edges that are kept stand in ascending order of weight, so the result depends on the list as a multiset only.
+Adjacency BuildAdjacency(EdgeList list, const BuildOptions& options, BuildReport* report = nullptr);
+
+/// Reverses every edge; lists ascend. `threads` 0: as many as there are cores.
+Adjacency Transpose(VertexId vertices, const Adjacency& adjacency, int threads = 0);
+
+}  // namespace CHATTY_ABI
+
+}  // namespace chatty

@@ -1,0 +1,60 @@
+/// \file
+/// What a step takes: plain pointers into one device's memory. Owners are `DeviceGraph` and, on the host, `Graph`.
+#pragma once
+
+#include <cstdint>
+
+#include "chatty/core/types.h"
+
+namespace chatty {
+
+/// Row offsets, 32 bits wide where the device's edges allow and 64 otherwise. One predictable test a look-up buys half the
+/// bytes and keeps every step a single instantiation.
+struct OffsetsRef {
+  const EdgeIndex* wide = nullptr;
+  const std::uint32_t* narrow = nullptr;
+
+  CHATTY_FN EdgeIndex operator[](LocalId v) const { return narrow != nullptr ? narrow[v] : wide[v]; }
+};
+
+/// CSR rows of a device's owned vertices. Neighbours are local ids.
+struct AdjacencyRef {
+  OffsetsRef offsets;
+  const LocalId* neighbours = nullptr;
+  const void* weights = nullptr;  ///< int32 or float, as the program's Weight; null for None
+  EdgeIndex max_degree = 0;
+
+  CHATTY_FN EdgeIndex degree(LocalId v) const { return offsets[v + 1] - offsets[v]; }
+  template <class W>
+  CHATTY_FN W weight(EdgeIndex e) const {
+    if constexpr (std::is_same_v<W, None>) {
+      return {};
+    } else {
+      return static_cast<const W*>(weights)[e];
+    }
+  }
+};
+
+/// One device's part of a graph. Local ids below `owned` are its own, the rest up to `local` its halo.
+struct GraphRef {
+  VertexId vertices = 0;  ///< of the whole graph
+  bool symmetric = true;  ///< every edge has its reverse
+  LocalId owned = 0, local = 0;
+  AdjacencyRef forward;   ///< edges along which owned vertices send
+  AdjacencyRef reverse;   ///< edges along which owned vertices are sent to
+  const VertexId* global_ids = nullptr;      ///< null where local and global ids agree
+  const EdgeIndex* out_degrees = nullptr;    ///< owned entries, whole-graph degrees
+  const EdgeIndex* in_degrees = nullptr;
+  std::uint32_t part = 0, parts = 1;
+  const LocalId* halo_begin = nullptr;       ///< parts + 1 entries: who owns which stretch of the halo
+
+  CHATTY_FN VertexId Global(LocalId v) const { return global_ids == nullptr ? VertexId{v} : global_ids[v]; }
+  /// The part that owns halo vertex h. Parts are few: a walk over the bounds beats a table look-up.
+  CHATTY_FN std::uint32_t HaloOwner(LocalId h) const {
+    std::uint32_t p = 0;
+    while (halo_begin[p + 1] <= h) ++p;
+    return p;
+  }
+};
+
+}  // namespace chatty

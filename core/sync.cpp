@@ -1,0 +1,106 @@
+#include "chatty/core/sync.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace chatty {
+namespace {
+
+/// A sleeper looks at its abort token and deadline this often even if nobody wakes it.
+constexpr std::chrono::milliseconds kSlice{10};
+
+void CpuRelax() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+void FutexWait(const std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept {
+  const std::timespec slice{0, std::chrono::nanoseconds(kSlice).count()};
+  syscall(SYS_futex, reinterpret_cast<const std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, &slice, nullptr, 0);
+}
+
+}  // namespace
+
+void AbortToken::Fail(std::exception_ptr error) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!first_) first_ = std::move(error);
+  }
+  aborted_.store(true, std::memory_order_release);
+}
+
+void AbortToken::Reset() noexcept {
+  const std::lock_guard lock(mutex_);
+  first_ = nullptr;
+  aborted_.store(false, std::memory_order_release);
+}
+
+void AbortToken::RethrowFirst() const {
+  std::exception_ptr first;
+  {
+    const std::lock_guard lock(mutex_);
+    first = first_;
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+void WaitWhileEqual(const std::atomic<std::uint32_t>& word, std::uint32_t seen, const WaitContext& context,
+                    std::string_view what) {
+  if (word.load(std::memory_order_acquire) != seen) return;
+  const Clock::time_point start = Clock::now();
+  while (Clock::now() - start < kSpin) {
+    for (int i = 0; i < 16; ++i) {
+      if (word.load(std::memory_order_acquire) != seen) return;
+      CpuRelax();
+    }
+  }
+  while (word.load(std::memory_order_acquire) == seen) {
+    if (context.abort != nullptr) context.abort->ThrowIfAborted(what);
+    if (context.timeout.count() > 0 && Clock::now() - start > context.timeout) {
+      Throw<TimeoutError>("waited {} ms for {}; raise --timeout if the work is known to take longer",
+                          context.timeout.count(), what);
+    }
+    FutexWait(word, seen);
+  }
+}
+
+void WakeAll(const std::atomic<std::uint32_t>& word) noexcept {
+  syscall(SYS_futex, reinterpret_cast<const std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+void Barrier::Arrive(const WaitContext& context, std::string_view what) {
+  const std::uint32_t generation = generation_.load(std::memory_order_acquire);
+  if (generation & kPoisoned) Throw<AbortedError>("gave up waiting for {}: another thread failed first", what);
+  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
+    arrived_.store(0, std::memory_order_relaxed);
+    // A compare-exchange, so that a concurrent Poison() is not overwritten.
+    std::uint32_t expected = generation;
+    generation_.compare_exchange_strong(expected, (generation + 1) & ~kPoisoned, std::memory_order_acq_rel);
+    if (threads_ > 1) WakeAll(generation_);
+  } else {
+    WaitWhileEqual(generation_, generation, context, what);
+  }
+  if (generation_.load(std::memory_order_acquire) & kPoisoned) {
+    Throw<AbortedError>("gave up waiting for {}: another thread failed first", what);
+  }
+}
+
+void Barrier::Poison() noexcept {
+  generation_.fetch_or(kPoisoned, std::memory_order_acq_rel);
+  WakeAll(generation_);
+}
+
+void Barrier::Reset(int threads) noexcept {
+  threads_ = threads;
+  arrived_.store(0, std::memory_order_relaxed);
+  generation_.store(0, std::memory_order_release);
+}
+
+}  // namespace chatty

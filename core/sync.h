@@ -1,0 +1,107 @@
+/// \file
+/// How host threads wait for each other: a bounded spin, then sleep, always with an abort token and a deadline.
+///
+/// Barriers that only spin collapse when other work holds a core; barriers that only sleep cost tens of microseconds a
+/// round. Every wait here spins for at most kSpin and then parks on a futex.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chatty/core/error.h"
+
+namespace chatty {
+
+using Clock = std::chrono::steady_clock;
+
+/// Longest busy wait before a thread gives its core away.
+inline constexpr std::chrono::nanoseconds kSpin{2000};
+
+/// How the first failure of any device reaches all others. Thread-safe.
+class AbortToken {
+ public:
+  /// Records `error` if it is the first, and makes every wait that watches this token throw AbortedError.
+  void Fail(std::exception_ptr error) noexcept;
+  bool aborted() const noexcept { return aborted_.load(std::memory_order_acquire); }
+  /// The address that a CUDA kernel or another wait may poll; non-zero once failed.
+  const std::atomic<bool>& flag() const noexcept { return aborted_; }
+  /// Throws AbortedError, naming what was being waited for, once some device failed.
+  void ThrowIfAborted(std::string_view waiting_for) const {
+    if (aborted()) [[unlikely]] Throw<AbortedError>("gave up waiting for {}: another device failed first", waiting_for);
+  }
+  /// Forgets the failure, once nobody waits any more.
+  void Reset() noexcept;
+  /// Rethrows the first recorded error, if any.
+  void RethrowFirst() const;
+
+ private:
+  std::atomic<bool> aborted_{false};
+  mutable std::mutex mutex_;
+  std::exception_ptr first_;
+};
+
+/// What a wait needs besides its condition. `abort` may be null; a zero timeout waits for ever.
+struct WaitContext {
+  const AbortToken* abort = nullptr;
+  std::chrono::milliseconds timeout{0};
+};
+
+/// Blocks until `word` differs from `seen`: spins for kSpin, then sleeps. Acquires what the writer released. Throws
+/// AbortedError or TimeoutError naming `what`.
+void WaitWhileEqual(const std::atomic<std::uint32_t>& word, std::uint32_t seen, const WaitContext& context,
+                    std::string_view what);
+
+/// Wakes all threads that WaitWhileEqual holds on `word`. Call after storing a new value with release order.
+void WakeAll(const std::atomic<std::uint32_t>& word) noexcept;
+
+/// A reusable barrier for a fixed number of threads. A thread that fails calls Poison(), which makes all others throw.
+class Barrier {
+ public:
+  explicit Barrier(int threads) : threads_(threads) {}
+
+  /// Returns when all threads have arrived; what each did before happens before what any does after.
+  void Arrive(const WaitContext& context, std::string_view what);
+  void Poison() noexcept;
+  /// Sets the number of threads anew. Only while nobody waits.
+  void Reset(int threads) noexcept;
+
+ private:
+  static constexpr std::uint32_t kPoisoned = 0x80000000u;
+  int threads_;
+  alignas(64) std::atomic<int> arrived_{0};
+  alignas(64) std::atomic<std::uint32_t> generation_{0};
+};
+
+/// A barrier at which every thread hands in a value and receives everybody's. One barrier a call: two sets of slots
+/// alternate, so a fast thread's next value cannot overwrite one that a slow thread has yet to read.
+template <class T>
+class Rendezvous {
+ public:
+  explicit Rendezvous(int threads) : barrier_(threads), slots_{std::vector<Slot>(threads), std::vector<Slot>(threads)} {}
+
+  /// Calls fold(rank, value) for every rank in order, after all threads have arrived. Identical order, so identical
+  /// floating-point results, on every thread.
+  template <class Fold>
+  void Exchange(int rank, std::uint64_t epoch, const T& mine, const WaitContext& context, std::string_view what, Fold&& fold) {
+    auto& slots = slots_[epoch & 1];
+    slots[rank].value = mine;
+    barrier_.Arrive(context, what);
+    for (std::size_t r = 0; r < slots.size(); ++r) fold(static_cast<int>(r), static_cast<const T&>(slots[r].value));
+  }
+  void Poison() noexcept { barrier_.Poison(); }
+
+ private:
+  struct alignas(64) Slot {
+    T value{};
+  };
+  Barrier barrier_;
+  std::vector<Slot> slots_[2];
+};
+
+}  // namespace chatty

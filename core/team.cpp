@@ -1,0 +1,67 @@
+#include "chatty/core/team.h"
+
+namespace chatty {
+
+WorkerTeam::WorkerTeam(int threads) {
+  if (threads < 1) Throw<UsageError>("a worker team needs at least one thread, not {}", threads);
+  workers_.reserve(threads - 1);
+  for (int rank = 1; rank < threads; ++rank) workers_.emplace_back([this, rank] { WorkerLoop(rank); });
+}
+
+WorkerTeam::~WorkerTeam() {
+  stopping_ = true;
+  job_.fetch_add(1, std::memory_order_release);
+  WakeAll(job_);
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void WorkerTeam::Dispatch(int width, Entry entry, void* context) {
+  entry_ = entry;
+  context_ = context;
+  width_ = width;
+  error_ = nullptr;
+  error_is_abort_ = false;
+  barrier_.Reset(width);
+  const auto all_finished = static_cast<std::uint32_t>(workers_.size());
+  finished_.store(0, std::memory_order_relaxed);
+  job_.fetch_add(1, std::memory_order_release);
+  WakeAll(job_);
+  Execute(0);
+  // All workers answer every job, the idle ones too, so that none can still be reading the fields above when they change.
+  for (std::uint32_t seen; (seen = finished_.load(std::memory_order_acquire)) != all_finished;) {
+    WaitWhileEqual(finished_, seen, {}, "the workers of a team");
+  }
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void WorkerTeam::WorkerLoop(int rank) {
+  std::uint32_t seen = 0;
+  while (true) {
+    WaitWhileEqual(job_, seen, {}, "work");
+    seen += 1;  // jobs come one at a time and each waits for all workers, so none is ever skipped
+    if (stopping_) return;
+    if (rank < width_) Execute(rank);
+    if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == workers_.size()) WakeAll(finished_);
+  }
+}
+
+void WorkerTeam::Execute(int rank) noexcept {
+  TeamMember member(rank, width_, &barrier_);
+  const auto record = [&](bool is_abort) {
+    const std::lock_guard lock(error_mutex_);
+    if (!error_ || (error_is_abort_ && !is_abort)) {
+      error_ = std::current_exception();
+      error_is_abort_ = is_abort;
+    }
+    barrier_.Poison();
+  };
+  try {
+    entry_(context_, member);
+  } catch (const AbortedError&) {
+    record(true);
+  } catch (...) {
+    record(false);
+  }
+}
+
+}  // namespace chatty

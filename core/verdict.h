@@ -1,0 +1,33 @@
+/// \file
+/// What a verifier says of an answer.
+#pragma once
+
+#include "chatty/core/error.h"  // fmt, set up for nvcc
+
+#include <string>
+#include <utility>
+
+namespace chatty {
+
+/// The outcome of checking an answer. A wrong answer is a verdict, not an error: verifiers throw only when they are
+/// asked something that makes no sense.
+struct [[nodiscard]] Verdict {
+  bool passed = false;
+  std::string message;  ///< what was checked, or the first thing that is wrong, in the file's own ids
+
+  explicit operator bool() const { return passed; }
+};
+
+/// The answer is right. The text says what was checked: "levels: 7 of 9 vertices reached ...".
+template <class... Args>
+Verdict Passed(fmt::format_string<Args...> text, Args&&... args) {
+  return {true, fmt::format(text, std::forward<Args>(args)...)};
+}
+
+/// The answer is wrong. The text names the vertex or edge that shows it, with the values found there.
+template <class... Args>
+Verdict Failed(fmt::format_string<Args...> text, Args&&... args) {
+  return {false, fmt::format(text, std::forward<Args>(args)...)};
+}
+
+}  // namespace chatty

@@ -1,0 +1,82 @@
+#include "chatty/framework/device_graph.h"
+
+#include <algorithm>
+
+#include "chatty/core/parallel.h"
+
+namespace chatty {
+
+template <class T>
+const T* DeviceGraph::Place(std::span<const T> data, Buffer<T>& buffer) {
+  if (device_->kind() == DeviceKind::kHost) return data.data();
+  buffer = Buffer<T>(*device_, data.size());
+  bytes_ += buffer.bytes();
+  device_->CopyIn(buffer.data(), data.data(), data.size_bytes(), device_->stream());
+  return buffer.data();
+}
+
+AdjacencyRef DeviceGraph::Upload(const LocalAdjacency& adjacency, Rows& rows) {
+  AdjacencyRef ref;
+  const EdgeIndex edges = adjacency.neighbours.size();
+  if (edges <= std::numeric_limits<std::uint32_t>::max()) {
+    // Narrowed on the way: half the bytes for every look-up.
+    Array<std::uint32_t> narrow(adjacency.offsets.size());
+    ParallelFor(narrow.size(), 0, [&](std::size_t i) { narrow[i] = static_cast<std::uint32_t>(adjacency.offsets[i]); });
+    rows.narrow = Buffer<std::uint32_t>(*device_, narrow.size());
+    device_->CopyIn(rows.narrow.data(), narrow.data(), narrow.bytes(), device_->stream());
+    device_->stream().Synchronize();  // `narrow` goes out of scope
+    bytes_ += rows.narrow.bytes();
+    ref.offsets.narrow = rows.narrow.data();
+  } else {
+    ref.offsets.wide = Place(adjacency.offsets, rows.wide);
+  }
+  ref.neighbours = Place(adjacency.neighbours, rows.neighbours);
+  std::visit(
+      [&](const auto& weights) {
+        if constexpr (!std::is_same_v<std::decay_t<decltype(weights)>, std::monostate>) {
+          const std::span<const std::byte> raw = std::as_bytes(weights);
+          ref.weights = Place(raw, rows.weights);
+        }
+      },
+      adjacency.weights);
+  ref.max_degree = adjacency.max_degree;
+  return ref;
+}
+
+DeviceGraph::DeviceGraph(Device& device, const Subgraph& subgraph) : device_(&device), subgraph_(&subgraph) {
+  device.MakeCurrent();
+  ref_.vertices = subgraph.vertices;
+  ref_.symmetric = subgraph.symmetric;
+  ref_.owned = subgraph.owned;
+  ref_.local = subgraph.local;
+  ref_.part = subgraph.part;
+  ref_.parts = subgraph.parts;
+  if (!subgraph.identity) ref_.global_ids = Place(subgraph.global_ids.span(), global_ids_);
+  ref_.out_degrees = Place(subgraph.out_degrees.span(), out_degrees_);
+  ref_.in_degrees = Place(subgraph.in_degrees.span(), in_degrees_);
+  if (subgraph.forward) ref_.forward = Upload(*subgraph.forward, forward_);
+  if (subgraph.reverse == subgraph.forward) {
+    ref_.reverse = ref_.forward;
+  } else if (subgraph.reverse) {
+    ref_.reverse = Upload(*subgraph.reverse, reverse_);
+  }
+  // Steps count the work of both directions; one that was not built stands in with the other's and is never taken.
+  if (!subgraph.forward) ref_.forward = ref_.reverse;
+  if (!subgraph.reverse) ref_.reverse = ref_.forward;
+  ref_.halo_begin = Place(std::span<const LocalId>(subgraph.halo_begin), halo_begin_);
+
+  border_begin_host_ = Array<LocalId>(subgraph.parts + 1, 0);
+  for (PartId q = 0; q < subgraph.parts; ++q) {
+    const std::size_t entries = q < subgraph.border.size() ? subgraph.border[q].size() : 0;
+    border_begin_host_[q + 1] = border_begin_host_[q] + static_cast<LocalId>(entries);
+  }
+  border_vertices_host_ = Array<LocalId>(border_begin_host_[subgraph.parts]);
+  for (PartId q = 0; q < subgraph.parts && q < subgraph.border.size(); ++q) {
+    std::copy(subgraph.border[q].begin(), subgraph.border[q].end(), border_vertices_host_.begin() + border_begin_host_[q]);
+  }
+  border_.begin = Place(std::span<const LocalId>(border_begin_host_.span()), border_begin_);
+  border_.vertices = Place(std::span<const LocalId>(border_vertices_host_.span()), border_vertices_);
+  device.stream().Synchronize();
+}
+
+}  // namespace chatty

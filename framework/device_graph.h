@@ -1,0 +1,48 @@
+/// \file
+/// A subgraph in its device's memory.
+#pragma once
+
+#include "chatty/core/device.h"
+#include "chatty/core/graph_ref.h"
+#include "chatty/framework/state.h"
+#include "chatty/partition/subgraph.h"
+
+namespace chatty {
+
+/// Owner of one device's copy of a Subgraph. A host device views the subgraph's arrays in place and copies only the offsets
+/// that it can narrow to 32 bits; a GPU gets everything. The subgraph must outlive it.
+class DeviceGraph {
+ public:
+  /// Throws OutOfMemoryError.
+  DeviceGraph(Device& device, const Subgraph& subgraph);
+
+  const GraphRef& ref() const { return ref_; }
+  const BorderRef& border() const { return border_; }
+  const Subgraph& subgraph() const { return *subgraph_; }
+  Device& device() const { return *device_; }
+  std::size_t bytes() const { return bytes_; }  ///< device memory held
+
+ private:
+  struct Rows {
+    Buffer<EdgeIndex> wide;
+    Buffer<std::uint32_t> narrow;
+    Buffer<LocalId> neighbours;
+    Buffer<std::byte> weights;
+  };
+  AdjacencyRef Upload(const LocalAdjacency& adjacency, Rows& rows);
+  template <class T>
+  const T* Place(std::span<const T> data, Buffer<T>& buffer);
+
+  Device* device_;
+  const Subgraph* subgraph_;
+  GraphRef ref_;
+  BorderRef border_;
+  std::size_t bytes_ = 0;
+  Rows forward_, reverse_;
+  Buffer<VertexId> global_ids_;
+  Buffer<EdgeIndex> out_degrees_, in_degrees_;
+  Buffer<LocalId> halo_begin_, border_begin_, border_vertices_;
+  Array<LocalId> border_begin_host_, border_vertices_host_;
+};
+
+}  // namespace chatty

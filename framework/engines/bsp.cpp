@@ -1,0 +1,449 @@
+#include "chatty/framework/engines/bsp.h"
+
+#include "chatty/framework/engines/device_threads.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace chatty {
+namespace {
+
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+/// Adds the time of its life to one of a device's accounts.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double* account) : account_(account), start_(Clock::now()) {}
+  ~Stopwatch() { *account_ += Milliseconds(Clock::now() - start_).count(); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double* account_;
+  Clock::time_point start_;
+};
+
+/// What each device tells all others at the end of a round.
+struct Summary {
+  std::uint64_t active_vertices = 0, active_edges = 0, edges_touched = 0;
+  std::int64_t wanting_edges = 0;
+  alignas(16) std::byte global[64] = {};
+};
+
+/// What each sender tells its receivers: entry q describes the box for part q.
+struct Manifest {
+  bool dense = false;
+  std::array<std::uint32_t, kMaxDevices> count{};
+};
+
+/// What the first device decides for all.
+struct Decision {
+  Next next = Next::kContinue;
+  RoundState round;
+};
+
+struct Shared {
+  explicit Shared(int devices) : summaries(devices), manifests(devices), decisions(devices) {}
+  AbortToken abort;
+  Rendezvous<Summary> summaries;
+  Rendezvous<Manifest> manifests;
+  Rendezvous<Decision> decisions;
+  void Fail(std::exception_ptr error) noexcept {
+    abort.Fail(std::move(error));
+    summaries.Poison();
+    manifests.Poison();
+    decisions.Poison();
+  }
+};
+
+/// Chooses between push and pull. All devices feed it the same sums, so all choose alike.
+class DirectionChooser {
+ public:
+  DirectionChooser(const ProgramTraits& traits, Direction direction, BuiltDirections built)
+      : pull_share_(traits.first_suffices ? 1.0 / 14 : 1.0), can_push_(traits.can_push && built.push),
+        can_pull_(built.pull), every_round_(traits.every_round), direction_(direction) {}
+
+  bool UsePull(const Summary& total) const {
+    if (!can_push_ || !can_pull_) return !can_push_;
+    if (direction_ != Direction::kAuto) return direction_ == Direction::kPull;
+    if (every_round_) return true;  // all edges either way, and a pull needs no atomics
+    return static_cast<double>(total.wanting_edges) * pull_share_ < kPushCost * static_cast<double>(total.active_edges);
+  }
+  /// A pull was expected to read at most `wanting` edges and read `touched`.
+  void Learn(std::int64_t wanting, std::uint64_t touched) {
+    if (wanting <= 0) return;
+    const double share = std::min(1.0, static_cast<double>(touched) / static_cast<double>(wanting));
+    pull_share_ = 0.5 * pull_share_ + 0.5 * share;
+  }
+
+ private:
+  /// An edge pushed costs an atomic on a random place; an edge pulled, a read of one.
+  static constexpr double kPushCost = 2.0;
+  double pull_share_;
+  bool can_push_, can_pull_, every_round_;
+  Direction direction_;
+};
+
+class DeviceRun {
+ public:
+  DeviceRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Transport* transport,
+            BuiltDirections built, const RunOptions& options, Shared& shared, RunStatistics& statistics)
+      : program_(program), traits_(program.traits()), me_(participants[rank]), steps_(*me_.steps), rank_(rank),
+        parts_(static_cast<PartId>(participants.size())), transport_(transport), options_(options), shared_(shared),
+        wait_{&shared.abort, options.timeout}, account_(statistics.devices[rank]), chooser_(traits_, options.direction, built),
+        pairs_(parts_), owned_(me_.graph->ref().owned) {}
+
+  RoundState Run(RunStatistics* totals) {
+    round_.vertices = me_.graph->ref().vertices;
+    program_.ResetGlobal(round_.global);
+    {
+      const Stopwatch watch(&account_.compute_ms);
+      steps_.ClearControl();
+      steps_.Init(me_.prior);
+      steps_.Activate(round_);
+    }
+    BeginPhase();
+    for (bool ask = Quiet();; ask = true) {
+      if (ask) {
+        const Next next = Decide();
+        if (next == Next::kStop) break;
+        if (next == Next::kNextPhase) {
+          round_.phase += 1;
+          NextPhase();
+          if (Quiet()) {  // nobody starts this phase: it is over, and the program is asked again
+            if (++empty_phases_ > kMaxEmptyPhases) {
+              Throw<UsageError>("EndRound asked for {} phases in a row in which no vertex was active", empty_phases_);
+            }
+            continue;
+          }
+          empty_phases_ = 0;
+        } else if (Quiet()) {
+          break;
+        }
+      }
+      if (options_.max_rounds != 0 && round_.index >= options_.max_rounds) {
+        converged_ = false;
+        break;
+      }
+      Step();
+    }
+    if (rank_ == 0) {
+      totals->rounds = round_.index;
+      totals->phases = round_.phase + 1;
+      totals->push_rounds = push_rounds_;
+      totals->pull_rounds = pull_rounds_;
+      totals->edges_touched = edges_touched_;
+      totals->vertices_updated = vertices_updated_;
+      totals->converged = converged_;
+    }
+    return round_;
+  }
+
+  const std::vector<PairStatistics>& pairs() const { return pairs_; }
+
+ private:
+  bool Quiet() const { return total_.active_vertices == 0 && !traits_.every_round; }
+
+  /// Counters after Init or a phase's Activate: the frontier is a bitmap and the work of a pull is counted afresh.
+  void BeginPhase() {
+    const Control* control;
+    {
+      const Stopwatch watch(&account_.compute_ms);
+      control = &steps_.Read(wait_);
+    }
+    wanting_ = 0;
+    form_ = traits_.every_round ? Form::kAll : Form::kBitmap;
+    Agree(*control);
+    changed_only_ = false;
+  }
+
+  void NextPhase() {
+    {
+      const Stopwatch watch(&account_.compute_ms);
+      steps_.ClearControl();
+      steps_.Activate(round_);
+    }
+    BeginPhase();
+  }
+
+  /// One round: send, exchange, update, and agree on the sums.
+  void Step() {
+    const bool pull = traits_.collects || chooser_.UsePull(total_);
+    const std::int64_t wanting = total_.wanting_edges;
+    {
+      const Stopwatch watch(&account_.compute_ms);
+      steps_.ClearControl();
+    }
+    if (pull) {
+      Pull();
+      ++pull_rounds_;
+    } else {
+      Push();
+      ++push_rounds_;
+    }
+    const Control* control;
+    {
+      const Stopwatch watch(&account_.compute_ms);
+      control = &steps_.Read(wait_);
+      if (form_ == Form::kQueue) {
+        steps_.SwapFrontier();
+        frontier_count_ = control->next_count;
+      }
+    }
+    for (PartId q = 0; q < parts_; ++q) pairs_[q].messages_before += control->raw_messages[q];
+    Agree(*control);
+    edges_touched_ += total_.edges_touched;
+    vertices_updated_ += total_.active_vertices;
+    if (pull) chooser_.Learn(wanting, total_.edges_touched);
+    changed_only_ = pull;
+    round_.index += 1;
+  }
+
+  void Push() {
+    bool queue_out;
+    {
+      const Stopwatch watch(&account_.compute_ms);
+      if (form_ == Form::kBitmap && mine_.active_vertices < owned_ / 32) {
+        steps_.BitmapToQueue();
+        steps_.SwapFrontier();
+        steps_.ClearControl();  // its queue has become the frontier; Apply starts another
+        form_ = Form::kQueue;
+        frontier_count_ = static_cast<std::size_t>(mine_.active_vertices);
+      }
+      // A queue costs an append a target, a bitmap a sweep over all vertices.
+      queue_out = !traits_.every_round && total_.active_edges < std::uint64_t{round_.vertices} / 8;
+      const std::size_t count = form_ == Form::kQueue ? frontier_count_ : owned_;
+      if (count > 0) steps_.Advance(round_, form_, count, mine_.active_edges, queue_out);
+    }
+    std::size_t touched = static_cast<std::size_t>(std::min<std::uint64_t>(owned_, mine_.active_edges));
+    if (parts_ > 1) touched += ExchangeMessages(queue_out);
+    const Stopwatch watch(&account_.compute_ms);
+    if (queue_out) {
+      form_ = Form::kQueue;
+      steps_.Apply(round_, Form::kQueue, std::min<std::size_t>(touched, owned_));
+    } else {
+      form_ = traits_.every_round ? Form::kAll : Form::kBitmap;
+      steps_.Apply(round_, form_, owned_);
+    }
+  }
+
+  void Pull() {
+    {
+      const Stopwatch watch(&account_.compute_ms);
+      if (form_ == Form::kQueue) {
+        steps_.QueueToBitmap(frontier_count_);
+        form_ = Form::kBitmap;
+      }
+      steps_.Publish(form_);
+    }
+    if (parts_ > 1) ExchangeShared();
+    const Stopwatch watch(&account_.compute_ms);
+    if (traits_.collects) {
+      steps_.Collect(round_, traits_.every_round);
+    } else {
+      steps_.Gather(round_, traits_.every_round);
+      steps_.Apply(round_, form_, owned_);
+    }
+  }
+
+  /// Combined messages travel from halo copies to owners. Returns how many may have arrived.
+  std::size_t ExchangeMessages(bool queue_out) {
+    const OutboxRef outbox = Outbox();
+    return Exchange(
+        [&] { steps_.PackMessages(outbox, queue_out); }, [&](PartId to) { return subgraph().halo_count(to); },
+        [&](PartId from) { return subgraph().border[from].size(); }, traits_.message_payload, /*shared=*/false,
+        [&](const InboxRef& inbox, PartId from) { steps_.UnpackMessages(inbox, from, queue_out); });
+  }
+
+  /// Changed shared values travel from owners to halos.
+  void ExchangeShared() {
+    const OutboxRef outbox = Outbox();
+    const bool all = traits_.every_round && (!changed_only_ || traits_.consumes);
+    // Active vertices are assumed to lie on the border as often as elsewhere.
+    const double share = owned_ == 0 || all ? 1.0 : static_cast<double>(mine_.active_vertices) / static_cast<double>(owned_);
+    const double payload = static_cast<double>(traits_.shared_payload);
+    const bool dense = share * (4 + payload) > payload + 1.0 / 8;
+    steps_.ClearHaloActive();
+    Exchange([&] { steps_.PackShared(outbox, all, dense); }, [&](PartId to) { return subgraph().border[to].size(); },
+             [&](PartId from) { return subgraph().halo_count(from); }, traits_.shared_payload, /*shared=*/true,
+             [&](const InboxRef& inbox, PartId from) { steps_.UnpackShared(inbox, from); });
+  }
+
+  template <class Pack, class OutSubset, class InSubset, class Unpack>
+  std::size_t Exchange(Pack&& pack, OutSubset&& out_subset, InSubset&& in_subset, std::size_t payload, bool shared,
+                       Unpack&& unpack) {
+    Manifest mine;
+    {
+      const Stopwatch watch(&account_.communication_ms);
+      pack();
+      const Control& control = steps_.Read(wait_);
+      mine.dense = control.dense_box != 0;
+      for (PartId q = 0; q < parts_; ++q) {
+        if (q == rank_) continue;
+        const auto subset = static_cast<std::size_t>(out_subset(q));
+        mine.count[q] = mine.dense ? static_cast<std::uint32_t>(subset) : control.box_count[q];
+        if (mine.count[q] == 0) continue;
+        const std::size_t bytes = mine.dense ? DenseBytes(subset, payload) : PairBytes(mine.count[q], payload);
+        transport_->Post(rank_, q, bytes, epoch_);
+        pairs_[q].messages += mine.count[q];
+        if (shared) pairs_[q].messages_before += mine.count[q];
+        pairs_[q].bytes += bytes;
+      }
+    }
+    std::array<Manifest, kMaxDevices> all;
+    {
+      const Stopwatch watch(&account_.waiting_ms);
+      shared_.manifests.Exchange(static_cast<int>(rank_), epoch_, mine, wait_, "all devices to pack",
+                                 [&](int r, const Manifest& manifest) { all[r] = manifest; });
+    }
+    const Stopwatch watch(&account_.communication_ms);
+    std::size_t arrived = 0;
+    for (PartId i = 1; i < parts_; ++i) {
+      const PartId from = (rank_ + i) % parts_;  // not everybody at the same sender first
+      const std::uint32_t count = all[from].count[rank_];
+      if (count == 0) continue;
+      const bool dense = all[from].dense;
+      const std::size_t bytes = dense ? DenseBytes(in_subset(from), payload) : PairBytes(count, payload);
+      InboxRef inbox;
+      inbox.box = transport_->Receive(rank_, from, bytes, epoch_);
+      inbox.count = count;
+      inbox.dense = dense;
+      unpack(inbox, from);
+      arrived += count;
+    }
+    ++epoch_;
+    return arrived;
+  }
+
+  OutboxRef Outbox() {
+    OutboxRef outbox;
+    for (PartId q = 0; q < parts_; ++q) {
+      if (q != rank_) outbox.box[q] = transport_->Outbox(rank_, q, epoch_);
+    }
+    return outbox;
+  }
+
+  /// All devices exchange counts and aggregates; every device computes the same sums in the same order.
+  void Agree(const Control& control) {
+    mine_ = Summary{};
+    mine_.active_vertices = control.active_vertices;
+    mine_.active_edges = control.active_edges;
+    mine_.edges_touched = control.edges_touched;
+    wanting_ += control.wanting_edges;
+    mine_.wanting_edges = wanting_;
+    if (traits_.has_measure) {
+      const Stopwatch watch(&account_.compute_ms);
+      steps_.MeasureInto(mine_.global, wait_);
+    }
+    total_ = Summary{};
+    program_.ResetGlobal(round_.global);
+    const Stopwatch watch(&account_.waiting_ms);
+    shared_.summaries.Exchange(static_cast<int>(rank_), agreements_++, mine_, wait_, "all devices to end the round",
+                               [&](int, const Summary& summary) {
+                                 total_.active_vertices += summary.active_vertices;
+                                 total_.active_edges += summary.active_edges;
+                                 total_.edges_touched += summary.edges_touched;
+                                 total_.wanting_edges += summary.wanting_edges;
+                                 if (traits_.has_measure) program_.CombineGlobal(round_.global, summary.global);
+                               });
+    round_.active = total_.active_vertices;
+  }
+
+  /// The first device asks the program, once, and tells the others.
+  Next Decide() {
+    if (!traits_.has_end_round) return Next::kContinue;
+    Decision decision;
+    if (rank_ == 0) {
+      decision.round = round_;
+      decision.next = program_.EndRound(decision.round);
+      if (decision.next == Next::kNextPhase && !traits_.has_is_active) {
+        throw UsageError("EndRound returned kNextPhase, but the program has no IsActive to say who starts the phase");
+      }
+    }
+    const Stopwatch watch(&account_.waiting_ms);
+    shared_.decisions.Exchange(static_cast<int>(rank_), decided_++, decision, wait_, "the first device's decision",
+                               [&](int r, const Decision& d) {
+                                 if (r == 0) decision = d;
+                               });
+    std::memcpy(round_.global, decision.round.global, sizeof(round_.global));
+    return decision.next;
+  }
+
+  const Subgraph& subgraph() const { return me_.graph->subgraph(); }
+
+  static constexpr std::uint32_t kMaxEmptyPhases = 1u << 20;
+
+  const ErasedProgram& program_;
+  const ProgramTraits& traits_;
+  const Participant me_;
+  StepSet& steps_;
+  const PartId rank_, parts_;
+  Transport* const transport_;
+  const RunOptions& options_;
+  Shared& shared_;
+  const WaitContext wait_;
+  DeviceStatistics& account_;
+  DirectionChooser chooser_;
+  std::vector<PairStatistics> pairs_;
+  const std::size_t owned_;
+
+  RoundState round_;
+  Summary mine_, total_;
+  std::int64_t wanting_ = 0;
+  Form form_ = Form::kBitmap;
+  std::size_t frontier_count_ = 0;
+  bool changed_only_ = false;   // halos hold all shared values of the last round but the changed ones
+  bool converged_ = true;
+  std::uint64_t epoch_ = 0, agreements_ = 0, decided_ = 0;
+  std::uint64_t edges_touched_ = 0, vertices_updated_ = 0;
+  std::uint32_t push_rounds_ = 0, pull_rounds_ = 0, empty_phases_ = 0;
+};
+
+}  // namespace
+
+RoundState RunBsp(const ErasedProgram& program, std::span<const Participant> participants, Transport* transport,
+                  BuiltDirections built, const RunOptions& options, RunStatistics* statistics) {
+  const int devices = static_cast<int>(participants.size());
+  statistics->execution = "bsp";
+  statistics->transport = transport == nullptr ? "none" : transport->name();
+  statistics->devices.assign(participants.size(), {});
+  for (int d = 0; d < devices; ++d) {
+    statistics->devices[d].device = participants[d].device->label();
+    statistics->devices[d].vertices = participants[d].graph->ref().owned;
+  }
+  Shared shared(devices);
+  RoundState last;
+  std::vector<std::vector<PairStatistics>> pairs(participants.size());
+  const auto drive = [&](int d) {
+    try {
+      participants[d].device->MakeCurrent();
+      DeviceRun run(program, participants, static_cast<PartId>(d), transport, built, options, shared, *statistics);
+      const RoundState round = run.Run(statistics);
+      if (d == 0) last = round;
+      pairs[d] = run.pairs();
+    } catch (...) {
+      shared.Fail(std::current_exception());
+    }
+  };
+  const Clock::time_point start = Clock::now();
+  if (devices == 1) {
+    drive(0);
+  } else {
+    RunOnDevices(devices, drive);
+  }
+  statistics->time_ms = Milliseconds(Clock::now() - start).count();
+  shared.abort.RethrowFirst();
+  statistics->pairs.clear();
+  for (PartId from = 0; from < pairs.size(); ++from) {
+    for (PartId to = 0; to < pairs[from].size(); ++to) {
+      PairStatistics& pair = pairs[from][to];
+      pair.from = from;
+      pair.to = to;
+      if (from != to && (pair.messages_before > 0 || pair.bytes > 0)) statistics->pairs.push_back(pair);
+    }
+  }
+  return last;
+}
+
+}  // namespace chatty

@@ -1,0 +1,38 @@
+/// \file
+/// The engine `bsp`: bulk-synchronous rounds, one OpenMP thread a device.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "chatty/comm/transport.h"
+#include "chatty/framework/options.h"
+#include "chatty/framework/statistics.h"
+#include "chatty/framework/step_set.h"
+
+namespace chatty {
+
+/// One device's share of a run.
+struct Participant {
+  Device* device = nullptr;
+  const DeviceGraph* graph = nullptr;
+  StepSet* steps = nullptr;
+  const std::byte* prior = nullptr;  ///< device memory of owned Prior values; null without
+};
+
+/// Which directions the graphs were built for.
+struct BuiltDirections {
+  bool push = true, pull = true;
+};
+
+/// Runs `program` to its end on all participants. In a round, active vertices send to their neighbours: pushed along
+/// forward edges, combined on the way (Groute's halo copies) and exchanged as messages; or pulled along reverse edges from
+/// values that their owners have sent to halos (ChattyGraph's shared vertices). Only what changed is exchanged. The
+/// direction is chosen each round, by all devices alike, from the edges that either would look at (Beamer's rule, with the
+/// share of edges that a pull really reads measured as the run goes).
+///
+/// Returns the last round's state. A failure on any device ends the run on all; the first error is rethrown.
+RoundState RunBsp(const ErasedProgram& program, std::span<const Participant> participants, Transport* transport,
+                  BuiltDirections built, const RunOptions& options, RunStatistics* statistics);
+
+}  // namespace chatty

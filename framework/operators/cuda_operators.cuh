@@ -1,0 +1,181 @@
+/// \file
+/// Operators on a GPU.
+#pragma once
+
+#include <algorithm>
+
+#include "chatty/core/cuda.h"
+#include "chatty/framework/operators/device_operators.h"
+#include "chatty/framework/steps/cuda/block.cuh"
+
+namespace chatty {
+namespace operators::cuda {
+
+using steps::cuda::kBlock;
+using steps::cuda::kFull;
+using steps::cuda::kWarps;
+
+template <class F>
+__global__ void __launch_bounds__(kBlock) For(std::size_t n, F f) {
+  for (std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += std::size_t{gridDim.x} * kBlock) f(i);
+}
+
+/// Rows of a warp's vertices laid end to end, longer rows by the warp; hubs left in slices.
+template <class Skip, class F>
+__global__ void __launch_bounds__(kBlock) ForEachEdge(GraphRef graph, Skip skip, F f, Slice* slices, std::uint32_t* slice_count) {
+  __shared__ EdgeIndex row_begin[kBlock];
+  const AdjacencyRef rows = graph.forward;
+  const unsigned t = threadIdx.x, lane = steps::cuda::Lane(), warp = steps::cuda::Warp();
+  for (std::size_t base = std::size_t{blockIdx.x} * kBlock + warp * 32; base < graph.owned; base += std::size_t{gridDim.x} * kBlock) {
+    const std::size_t i = base + lane;
+    const auto v = static_cast<LocalId>(i);
+    EdgeIndex begin = 0, count = 0;
+    if (i < graph.owned) {
+      begin = rows.offsets[v];
+      const EdgeIndex degree = rows.offsets[v + 1] - begin, skipped = degree == 0 ? 0 : skip(v);
+      if (skipped < degree) {
+        begin += skipped;
+        count = degree - skipped;
+      }
+      if (count >= kHubDegree) {
+        steps::cuda::CutIntoSlices(slices, slice_count, v, degree);
+        count = 0;
+      }
+    }
+    unsigned wide = __ballot_sync(kFull, count >= steps::cuda::kWarpDegree);
+    while (wide != 0) {
+      const unsigned owner = __ffs(wide) - 1;
+      wide &= wide - 1;
+      const EdgeIndex first = __shfl_sync(kFull, begin, owner), last = first + __shfl_sync(kFull, count, owner);
+      for (EdgeIndex e = first + lane; e < last; e += 32) f(static_cast<LocalId>(base + owner), rows.neighbours[e], e);
+      __syncwarp();
+    }
+    row_begin[t] = begin;
+    const steps::cuda::WarpRows laid(count < steps::cuda::kWarpDegree ? static_cast<unsigned>(count) : 0);
+    __syncwarp();
+    for (unsigned k = 0; k < laid.total(); k += 32) {
+      unsigned place;
+      const unsigned owner = laid.Owner(k + lane, &place);
+      if (k + lane < laid.total()) {
+        const EdgeIndex e = row_begin[warp * 32 + owner] + place;
+        f(static_cast<LocalId>(base + owner), rows.neighbours[e], e);
+      }
+      __syncwarp();
+    }
+  }
+}
+template <class Skip, class F>
+__global__ void __launch_bounds__(kBlock) ForEachSlicedEdge(GraphRef graph, Skip skip, F f, const Slice* slices, const std::uint32_t* slice_count) {
+  const AdjacencyRef rows = graph.forward;
+  for (std::uint32_t i = blockIdx.x; i < *slice_count; i += gridDim.x) {
+    const Slice slice = slices[i];
+    const EdgeIndex row = rows.offsets[slice.vertex], row_end = rows.offsets[slice.vertex + 1];
+    const EdgeIndex from = row + skip(slice.vertex), begin = row + slice.index * kSliceEdges;
+    const EdgeIndex end = begin + kSliceEdges < row_end ? begin + kSliceEdges : row_end;
+    for (EdgeIndex e = (begin < from ? from : begin) + threadIdx.x; e < end; e += kBlock) f(slice.vertex, rows.neighbours[e], e);
+  }
+}
+
+template <class F>
+__global__ void __launch_bounds__(kBlock) ForEachNeighbourPair(GraphRef graph, F f) {
+  const AdjacencyRef rows = graph.forward;
+  for (std::size_t i = std::size_t{blockIdx.x} * kWarps + steps::cuda::Warp(); i < graph.owned; i += std::size_t{gridDim.x} * kWarps) {
+    const auto v = static_cast<LocalId>(i);
+    const EdgeIndex begin = rows.offsets[v], end = rows.offsets[v + 1];
+    for (EdgeIndex a = begin; a < end; ++a) {
+      for (EdgeIndex b = a + 1 + steps::cuda::Lane(); b < end; b += 32) f(v, rows.neighbours[a], rows.neighbours[b]);
+    }
+  }
+}
+
+template <class T, class Op, class Map>
+__global__ void __launch_bounds__(kBlock) Reduce(std::size_t n, T identity, Op op, Map map, T* partials) {
+  __shared__ steps::cuda::Shelf<T, kBlock> shelf;
+  T mine = identity;
+  for (std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += std::size_t{gridDim.x} * kBlock) {
+    mine = op(mine, map(i));
+  }
+  shelf[threadIdx.x] = mine;
+  for (unsigned d = kBlock / 2; d > 0; d /= 2) {
+    __syncthreads();
+    if (threadIdx.x < d) shelf[threadIdx.x] = op(shelf[threadIdx.x], shelf[threadIdx.x + d]);
+  }
+  if (threadIdx.x == 0) partials[blockIdx.x] = shelf[0];
+}
+
+struct SkipNothing {
+  CHATTY_FN EdgeIndex operator()(LocalId) const { return 0; }
+};
+
+}  // namespace operators::cuda
+
+/// The operators on a GPU; see HostOperators for what each does. Functions are objects with a CHATTY_FN call operator, or
+/// lambdas marked CHATTY_FN. Calls are enqueued on the device's stream; Reduce and CopyOut wait.
+class CudaOperators : public DeviceOperators {
+ public:
+  using DeviceOperators::DeviceOperators;
+
+  template <class F>
+  void For(std::size_t n, F f) {
+    operators::cuda::For<<<Blocks(n), steps::cuda::kBlock, 0, stream()>>>(n, f);
+    CHATTY_CUDA(cudaGetLastError());
+  }
+  template <class F>
+  void ForEachVertex(F f) {
+    For(graph().owned, ByLocalId<F>{f});
+  }
+  template <class Skip, class F>
+  void ForEachEdge(Skip skip, F f) {
+    const bool hubs = graph().forward.max_degree >= kHubDegree;
+    if (hubs && slices_.empty()) {
+      slices_ = Buffer<Slice>(device(), subgraph_edges() * 3 / (2 * kSliceEdges) + 1);
+      slice_count_ = Buffer<std::uint32_t>(device(), 1);
+    }
+    if (hubs) device().Fill(slice_count_.data(), 0, sizeof(std::uint32_t), device().stream());
+    operators::cuda::ForEachEdge<<<Blocks(graph().owned), steps::cuda::kBlock, 0, stream()>>>(graph(), skip, f, slices_.data(),
+                                                                                              slice_count_.data());
+    CHATTY_CUDA(cudaGetLastError());
+    if (!hubs) return;
+    operators::cuda::ForEachSlicedEdge<<<Blocks(~std::size_t{0} / 2), steps::cuda::kBlock, 0, stream()>>>(
+        graph(), skip, f, slices_.data(), slice_count_.data());
+    CHATTY_CUDA(cudaGetLastError());
+  }
+  template <class F>
+  void ForEachEdge(F f) {
+    ForEachEdge(operators::cuda::SkipNothing{}, f);
+  }
+  template <class F>
+  void ForEachNeighbourPair(F f) {
+    operators::cuda::ForEachNeighbourPair<<<Blocks(graph().owned * std::size_t{32}), steps::cuda::kBlock, 0, stream()>>>(graph(), f);
+    CHATTY_CUDA(cudaGetLastError());
+  }
+  template <class T, class Op, class Map>
+  T Reduce(std::size_t n, T identity, Op op, Map map) {
+    const unsigned blocks = Blocks(n);
+    Buffer<T> partials(device(), blocks);
+    operators::cuda::Reduce<<<blocks, steps::cuda::kBlock, 0, stream()>>>(n, identity, op, map, partials.data());
+    CHATTY_CUDA(cudaGetLastError());
+    std::vector<T> host(blocks, identity);
+    CopyOut(host.data(), partials.data(), blocks);
+    T total = identity;
+    for (const T& partial : host) total = op(total, partial);
+    return total;
+  }
+
+ private:
+  template <class F>
+  struct ByLocalId {
+    F f;
+    CHATTY_FN void operator()(std::size_t v) const { f(static_cast<LocalId>(v)); }
+  };
+  cudaStream_t stream() const { return static_cast<cudaStream_t>(device().stream().native()); }
+  unsigned Blocks(std::size_t threads) const {
+    const auto most = static_cast<std::size_t>(device().info().multiprocessors) * 8;
+    return static_cast<unsigned>(std::clamp<std::size_t>((threads + steps::cuda::kBlock - 1) / steps::cuda::kBlock, 1, most));
+  }
+
+  Buffer<Slice> slices_;
+  Buffer<std::uint32_t> slice_count_;
+};
+
+}  // namespace chatty

@@ -1,0 +1,98 @@
+#include "chatty/framework/operators/device_operators.h"
+
+#include <algorithm>
+
+namespace chatty {
+namespace {
+
+double MsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+OperatorGroup::OperatorGroup(std::span<Device* const> devices, std::string transport, std::chrono::milliseconds timeout)
+    : devices_(devices), transport_choice_(std::move(transport)), timeout_(timeout),
+      capacities_(devices.size(), std::vector<std::size_t>(devices.size(), 0)) {
+  Reset();
+}
+
+void OperatorGroup::Fail(std::exception_ptr error) noexcept {
+  abort.Fail(std::move(error));
+  meeting_->Poison();
+}
+
+void OperatorGroup::Reset() {
+  abort.Reset();
+  meeting_ = std::make_unique<Rendezvous<Manifest>>(static_cast<int>(devices_.size()));
+}
+
+template <class Fold>
+void DeviceOperators::Meet(const OperatorGroup::Manifest& mine, Fold&& fold) {
+  if (devices() == 1) return fold(0, mine);
+  const Clock::time_point start = Clock::now();
+  group_->meeting_->Exchange(static_cast<int>(rank()), meetings_++, mine, wait(), "all devices to exchange", fold);
+  account_->waiting_ms += MsSince(start);
+}
+
+double DeviceOperators::FirstOfAll(double number) {
+  double first = number;
+  Meet({kNoPart, 0, number}, [&](int r, const OperatorGroup::Manifest& m) {
+    if (r == 0) first = m.number;
+  });
+  return first;
+}
+
+double DeviceOperators::SumOfAll(double number) {
+  double sum = 0;
+  Meet({kNoPart, 0, number}, [&](int, const OperatorGroup::Manifest& m) { sum += m.number; });
+  return sum;
+}
+
+const std::byte* DeviceOperators::ExchangeBytes(PartId to, const std::byte* data, std::size_t bytes, PartId from) {
+  if (devices() == 1) return nullptr;
+  if (sent_bytes_.empty()) sent_bytes_.resize(devices(), 0);
+  // Whoever still reads the box of the last Exchange but one must be done before it is written again.
+  device().stream().Synchronize(wait());
+  std::size_t incoming = 0;
+  bool grow = false;
+  std::vector<OperatorGroup::Manifest> all(devices());
+  Meet({to, bytes, 0}, [&](int r, const OperatorGroup::Manifest& m) {
+    all[r] = m;
+    if (m.to == kNoPart) return;
+    if (m.to == rank() && static_cast<PartId>(r) == from) incoming = m.bytes;
+    grow = grow || group_->capacities_[r][m.to] < m.bytes;
+  });
+  if (grow) {
+    Meet({}, [](int, const OperatorGroup::Manifest&) {});  // all have read the capacities
+    if (rank() == 0) {
+      for (PartId r = 0; r < devices(); ++r) {
+        if (all[r].to == kNoPart) continue;
+        std::size_t& capacity = group_->capacities_[r][all[r].to];
+        capacity = std::max(capacity, all[r].bytes);
+      }
+      group_->transport_.reset();
+      group_->transport_ = MakeTransport(group_->transport_choice_, group_->devices_, group_->capacities_);
+      for (Device* other : group_->devices_) {
+        other->MakeCurrent();
+        other->stream().Synchronize(wait());  // boxes are allocated in stream order
+      }
+      device().MakeCurrent();
+    }
+    Meet({}, [](int, const OperatorGroup::Manifest&) {});
+  }
+  const Clock::time_point start = Clock::now();
+  if (to != kNoPart && bytes > 0) {
+    device().CopyWithin(group_->transport_->Outbox(rank(), to, epoch_), data, bytes, device().stream());
+    group_->transport_->Post(rank(), to, bytes, epoch_);
+    sent_bytes_[to] += bytes;
+  }
+  account_->communication_ms += MsSince(start);
+  Meet({}, [](int, const OperatorGroup::Manifest&) {});
+  const std::byte* received = nullptr;
+  if (from != kNoPart && incoming > 0) received = group_->transport_->Receive(rank(), from, incoming, epoch_);
+  ++epoch_;
+  return received;
+}
+
+}  // namespace chatty

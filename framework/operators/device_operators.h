@@ -1,0 +1,98 @@
+/// \file
+/// What operators of every backend share: one device's place in a run, memory, and exchange with other devices.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "chatty/comm/transport.h"
+#include "chatty/core/device.h"
+#include "chatty/core/sync.h"
+#include "chatty/framework/device_graph.h"
+#include "chatty/framework/statistics.h"
+
+namespace chatty {
+
+inline constexpr PartId kNoPart = ~PartId{0};
+
+/// What the devices of an operator program's run share. Kept from run to run, so that boxes are allocated once.
+class OperatorGroup {
+ public:
+  OperatorGroup(std::span<Device* const> devices, std::string transport, std::chrono::milliseconds timeout);
+
+  AbortToken abort;
+  void Fail(std::exception_ptr error) noexcept;
+  /// Makes the group usable again after a failed run.
+  void Reset();
+  std::string_view transport_name() const { return transport_ ? transport_->name() : "none"; }
+
+ private:
+  friend class DeviceOperators;
+  struct Manifest {
+    PartId to = kNoPart;
+    std::size_t bytes = 0;
+    double number = 0;
+  };
+  std::span<Device* const> devices_;
+  std::string transport_choice_;
+  std::chrono::milliseconds timeout_;
+  PairBytesTable capacities_;
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Rendezvous<Manifest>> meeting_;
+};
+
+/// One device's part in an operator program, which runs on all devices at once, each on its own thread (the SPMD style of
+/// MPI). Everything that has `All` or `Exchange` in its name is called by all devices together.
+class DeviceOperators {
+ public:
+  DeviceOperators(OperatorGroup& group, const DeviceGraph& graph, DeviceStatistics& account)
+      : group_(&group), graph_(&graph), account_(&account) {}
+
+  PartId rank() const { return graph_->ref().part; }
+  PartId devices() const { return graph_->ref().parts; }
+  const GraphRef& graph() const { return graph_->ref(); }  ///< pointers of this device's memory
+  bool symmetric() const { return graph().symmetric; }     ///< every edge of the graph has its reverse
+  Device& device() const { return graph_->device(); }
+
+  template <class T>
+  Buffer<T> Allocate(std::size_t size) const {
+    return Buffer<T>(device(), size);
+  }
+  /// Copies to host memory and waits.
+  template <class T>
+  void CopyOut(T* host, const T* from, std::size_t count) const {
+    device().CopyOut(host, from, count * sizeof(T), device().stream());
+    device().stream().Synchronize(wait());
+  }
+
+  /// Hands `count` objects at `data` to device `to` and returns what `from` hands to this one, in this device's memory until
+  /// the next Exchange. kNoPart: nobody. All devices call it, and name each other consistently.
+  template <class T>
+  const T* Exchange(PartId to, const T* data, std::size_t count, PartId from) {
+    return reinterpret_cast<const T*>(ExchangeBytes(to, reinterpret_cast<const std::byte*>(data), count * sizeof(T), from));
+  }
+  /// The first device's number, on all devices.
+  double FirstOfAll(double number);
+  /// The sum over all devices, added in device order.
+  double SumOfAll(double number);
+
+  const std::vector<std::uint64_t>& sent_bytes() const { return sent_bytes_; }
+
+ protected:
+  EdgeIndex subgraph_edges() const { return graph_->subgraph().forward->neighbours.size(); }
+  WaitContext wait() const { return {&group_->abort, group_->timeout_}; }
+
+ private:
+  const std::byte* ExchangeBytes(PartId to, const std::byte* data, std::size_t bytes, PartId from);
+  template <class Fold>
+  void Meet(const OperatorGroup::Manifest& mine, Fold&& fold);
+
+  OperatorGroup* group_;
+  const DeviceGraph* graph_;
+  DeviceStatistics* account_;
+  std::uint64_t epoch_ = 0, meetings_ = 0;
+  std::vector<std::uint64_t> sent_bytes_;
+};
+
+}  // namespace chatty

@@ -1,0 +1,114 @@
+/// \file
+/// Programs that are not a message: written on the operators alone, for every backend at once.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "chatty/framework/engines/device_threads.h"
+#include "chatty/framework/operators/host_operators.h"
+#include "chatty/framework/session.h"
+#include "chatty/framework/typed_program.h"
+#if CHATTY_CUDA_COMPILER
+#include "chatty/framework/operators/cuda_operators.cuh"
+#endif
+
+namespace chatty {
+
+/// A program with `using Output = …;` and `template <class Operators> void Run(Operators& ops, Output* out) const`, which
+/// every device runs at the same time on its own part of the graph and which fills `out`, device memory of one entry an
+/// owned vertex. Optional: `kEdges` (default kOut) and `Weight` (default None), as in a vertex program.
+template <class P>
+concept OperatorProgram = requires(const P p, HostOperators& ops, typename P::Output* out) { p.Run(ops, out); };
+
+/// An operator program prepared on a session; see Job.
+template <class P, class Backends = CompiledBackends>
+class OperatorJob {
+ public:
+  OperatorJob(Session& session, const P& program, const RunOptions& options)
+      : session_(&session), program_(program), group_(session.devices(), options.transport, options.timeout) {
+    Edges edges = Edges::kOut;
+    if constexpr (requires { P::kEdges; }) edges = P::kEdges;
+    WeightKind weights = WeightKind::kNone;
+    if constexpr (requires { typename P::Weight; }) weights = WeightKindOf<typename P::Weight>();
+    graphs_ = &session.Graphs(edges, weights, /*forward=*/true, /*reverse=*/false);
+    for (const auto& graph : graphs_->devices) {
+      graph->device().MakeCurrent();
+      outputs_.emplace_back(graph->device(), graph->ref().owned);
+    }
+  }
+
+  RunStatistics Execute() {
+    const int devices = static_cast<int>(session_->device_count());
+    RunStatistics statistics;
+    statistics.execution = "operators";
+    statistics.rounds = 1;
+    statistics.devices.resize(devices);
+    std::vector<std::vector<std::uint64_t>> sent(devices);
+    group_.Reset();
+    const Clock::time_point start = Clock::now();
+    RunOnDevices(devices, [&](int d) {
+      DeviceStatistics& account = statistics.devices[d];
+      const DeviceGraph& graph = *graphs_->devices[d];
+      account.device = graph.device().label();
+      account.vertices = graph.ref().owned;
+      try {
+        graph.device().MakeCurrent();
+        const Clock::time_point begin = Clock::now();
+        if (graph.device().kind() == DeviceKind::kHost) {
+          HostOperators operators(group_, graph, account);
+          program_.Run(operators, outputs_[d].data());
+          sent[d] = operators.sent_bytes();
+        } else {
+#if CHATTY_CUDA_COMPILER
+          CudaOperators operators(group_, graph, account);
+          program_.Run(operators, outputs_[d].data());
+          graph.device().stream().Synchronize({&group_.abort, {}});
+          sent[d] = operators.sent_bytes();
+#else
+          Throw<CapabilityError>("{}: this program was compiled for host devices only; compile it with nvcc or add it with "
+                                 "chatty_add_program", graph.device().label());
+#endif
+        }
+        account.compute_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count() -
+                             account.waiting_ms - account.communication_ms;
+      } catch (...) {
+        group_.Fail(std::current_exception());
+      }
+    });
+    statistics.time_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    group_.abort.RethrowFirst();
+    statistics.transport = group_.transport_name();
+    for (PartId from = 0; from < sent.size(); ++from) {
+      for (PartId to = 0; to < sent[from].size(); ++to) {
+        if (sent[from][to] > 0) statistics.pairs.push_back({from, to, 1, 1, sent[from][to]});
+      }
+    }
+    return statistics;
+  }
+
+  /// Results of the last run, one a vertex in id order.
+  void CopyOutput(std::byte* out) const {
+    using Output = typename P::Output;
+    for (std::size_t d = 0; d < outputs_.size(); ++d) {
+      Device& device = session_->device(d);
+      device.MakeCurrent();
+      const Subgraph& subgraph = graphs_->subgraphs[d];
+      Array<Output> local(subgraph.owned);
+      device.CopyOut(local.data(), outputs_[d].data(), local.bytes(), device.stream());
+      device.stream().Synchronize();
+      auto* const all = reinterpret_cast<Output*>(out);
+      for (LocalId v = 0; v < subgraph.owned; ++v) all[subgraph.Global(v)] = local[v];
+    }
+  }
+
+ private:
+  Session* session_;
+  P program_;
+  OperatorGroup group_;
+  const PreparedGraphs* graphs_;
+  std::vector<Buffer<typename P::Output>> outputs_;
+};
+
+}  // namespace chatty

@@ -1,0 +1,25 @@
+/// \file
+/// Choices that a user may leave to the library.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace chatty {
+
+enum class Direction : std::uint8_t {
+  kAuto,  ///< the cheaper one, round by round, from the edges that each would look at
+  kPush,
+  kPull,
+};
+
+struct RunOptions {
+  Direction direction = Direction::kAuto;
+  std::string execution = "auto";     ///< "auto" or "bsp"
+  std::string transport = "auto";     ///< see MakeTransport
+  std::uint32_t max_rounds = 0;       ///< stop after so many rounds; 0: only when the program is done
+  std::chrono::milliseconds timeout{0};  ///< longest wait for another device; 0: for ever
+};
+
+}  // namespace chatty

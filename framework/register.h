@@ -1,0 +1,353 @@
+/// \file
+/// From a program's type to its entry in the registry. Included by the translation units that chatty_add_program generates,
+/// one a program and backend.
+#pragma once
+
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include <fmt/ranges.h>
+
+#include "chatty/framework/derived.h"
+#include "chatty/framework/operators/operator_program.h"
+#include "chatty/framework/registry.h"
+#include "chatty/framework/typed_program.h"
+
+namespace chatty::registration {
+
+template <class T>
+constexpr ScalarType ScalarTypeOf() {
+  if constexpr (std::is_same_v<T, float>) {
+    return ScalarType::kFloat32;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return ScalarType::kFloat64;
+  } else {
+    static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8),
+                  "a registered program's Output is a 4- or 8-byte number; give it an Output member that returns one");
+    return sizeof(T) == 4 ? (std::is_signed_v<T> ? ScalarType::kInt32 : ScalarType::kUint32)
+                          : (std::is_signed_v<T> ? ScalarType::kInt64 : ScalarType::kUint64);
+  }
+}
+
+template <class P>
+struct ResultOfImpl {
+  using type = OutputOf<P>;
+};
+template <OperatorProgram P>
+struct ResultOfImpl<P> {
+  using type = typename P::Output;
+};
+template <class P>
+using ResultOf = typename ResultOfImpl<P>::type;
+
+template <class P>
+concept HasVariants = requires { typename P::Variants; };
+
+template <class P>
+struct VariantsOf {
+  using type = std::tuple<P>;
+};
+template <HasVariants P>
+struct VariantsOf<P> {
+  using type = typename P::Variants;
+};
+
+template <class P>
+struct DerivedOf {
+  using type = std::tuple<>;
+};
+template <class P>
+  requires requires { typename P::Derived; }
+struct DerivedOf<P> {
+  using type = typename P::Derived;
+};
+
+/// Sets one parameter from text. Throws UsageError.
+template <class T>
+void ParseParameter(std::string_view name, std::string_view text, T* value) {
+  T parsed{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    Throw<UsageError>("parameter {}: '{}' is not a {} that fits", name, text,
+                      std::is_floating_point_v<T> ? "number" : "whole number");
+  }
+  *value = parsed;
+}
+
+template <class P>
+void SetParameter(P* program, std::string_view name, std::string_view text) {
+  bool found = false;
+  std::string names;
+  if constexpr (requires { P::kParameters; }) {
+    std::apply(
+        [&](const auto&... parameter) {
+          const auto one = [&](const auto& p) {
+            names += names.empty() ? p.name : fmt::format(", {}", p.name);
+            if (name != p.name) return;
+            ParseParameter(name, text, &(program->*p.member));
+            found = true;
+          };
+          (one(parameter), ...);
+        },
+        P::kParameters);
+  }
+  if (!found) {
+    Throw<UsageError>("the program has no parameter '{}'; it has {}", name, names.empty() ? "none" : names);
+  }
+}
+
+template <class P>
+P Configure(const Graph& graph, const ParameterValues& parameters) {
+  P program{};
+  for (const auto& [name, text] : parameters) SetParameter(&program, name, text);
+  if constexpr (requires { program.source; }) {
+    if (program.source >= graph.vertices()) {
+      Throw<UsageError>("source {} is not a vertex: the graph has {} vertices", program.source, graph.vertices());
+    }
+  }
+  if constexpr (requires { program.CheckInput(graph); }) program.CheckInput(graph);
+  return program;
+}
+
+template <class P>
+std::string OutputName() {
+  if constexpr (requires { P::kOutputName; }) {
+    return P::kOutputName;
+  } else {
+    return "value";
+  }
+}
+
+template <class P>
+ErasedValues Shape(std::string name) {
+  ErasedValues shape;
+  shape.type = ScalarTypeOf<ResultOf<P>>();
+  shape.is_vertex = requires { requires P::kOutputIsVertex; };
+  shape.name = std::move(name);
+  return shape;
+}
+
+/// Executes P and, if it is not void, the program D derived from it.
+template <class P, class D, class Backends>
+class TypedJob final : public RegisteredJob {
+ public:
+  using Final = std::conditional_t<std::is_void_v<D>, P, D>;
+
+  TypedJob(Session& session, const P& program, std::string value_name, const RunOptions& options)
+      : session_(&session), program_(program), value_name_(std::move(value_name)), options_(options) {
+    Rebuild();
+  }
+  RunStatistics Execute() override {
+    RunStatistics statistics = first_->Execute();
+    if constexpr (!std::is_void_v<D>) statistics += second_->Execute(first_.get());
+    return statistics;
+  }
+  ErasedValues Output() override {
+    ErasedValues values = Shape<Final>(value_name_);
+    values.bytes = Array<std::byte>(session_->graph().vertices() * SizeOf(values.type));
+    if constexpr (std::is_void_v<D>) {
+      first_->CopyOutput(values.bytes.data());
+    } else {
+      second_->CopyOutput(values.bytes.data());
+    }
+    if constexpr (requires { Final::CheckOutput(values.As<ResultOf<Final>>()); }) Final::CheckOutput(values.As<ResultOf<Final>>());
+    return values;
+  }
+  void Set(std::string_view name, std::string_view value) override {
+    SetParameter(&program_, name, value);
+    if constexpr (requires { program_.CheckInput(session_->graph()); }) program_.CheckInput(session_->graph());
+    Rebuild();
+  }
+
+ private:
+  void Rebuild() {
+    if constexpr (OperatorProgram<P>) {
+      first_ = std::make_unique<OperatorJob<P, Backends>>(*session_, program_, options_);
+    } else if (first_ == nullptr) {
+      first_ = session_->Prepare(std::make_shared<TypedProgram<P, Backends>>(program_), options_);
+    } else {
+      first_->SetProgram(std::make_shared<TypedProgram<P, Backends>>(program_));
+    }
+    if constexpr (!std::is_void_v<D>) {
+      auto derived = std::make_shared<TypedProgram<D, Backends>>(D(program_));
+      if (second_ == nullptr) {
+        second_ = session_->Prepare(std::move(derived), options_);
+      } else {
+        second_->SetProgram(std::move(derived));
+      }
+    }
+  }
+  struct None {};
+  using First = std::conditional_t<OperatorProgram<P>, OperatorJob<P, Backends>, Job>;
+  Session* session_;
+  P program_;
+  std::string value_name_;
+  RunOptions options_;
+  std::unique_ptr<First> first_;
+  std::unique_ptr<Job> second_;
+};
+
+/// The registry's entry for P, its variants and what is derived from it.
+template <class P, class Backends>
+class Entry final : public RegisteredProgram {
+  using Variants = typename VariantsOf<P>::type;
+  using Representative = std::tuple_element_t<0, Variants>;
+
+ public:
+  explicit Entry(std::string name) : name_(std::move(name)) {}
+  std::string_view name() const override { return name_; }
+  std::string_view summary() const override {
+    if constexpr (requires { Representative::kSummary; }) {
+      return Representative::kSummary;
+    } else {
+      return "";
+    }
+  }
+  std::vector<ParameterInfo> parameters() const override {
+    std::vector<ParameterInfo> all;
+    if constexpr (requires { Representative::kParameters; }) {
+      const Representative defaults{};
+      std::apply(
+          [&](const auto&... parameter) {
+            (all.push_back({parameter.name, parameter.help, fmt::format("{}", defaults.*(parameter.member)),
+                            std::string_view(parameter.name) == "source"}),
+             ...);
+          },
+          Representative::kParameters);
+    }
+    return all;
+  }
+  std::vector<std::string> values() const override {
+    std::vector<std::string> names{OutputName<Representative>()};
+    std::apply([&](auto... derived) { (names.emplace_back(decltype(derived)::kValueName), ...); },
+               typename DerivedOf<Representative>::type{});
+    return names;
+  }
+  std::string_view safety() const override {
+    if constexpr (OperatorProgram<Representative>) {
+      return "operators";
+    } else {
+      switch (Representative::kSafety) {
+        case Safety::kSynchronous: return "synchronous";
+        case Safety::kMonotone: return "monotone";
+        case Safety::kAccumulative: return "accumulative";
+      }
+      return "";
+    }
+  }
+  std::string_view reduction() const override {
+    if constexpr (OperatorProgram<Representative>) {
+      return "-";
+    } else {
+      switch (Representative::kReduction) {
+        case Reduction::kMin: return "min";
+        case Reduction::kMax: return "max";
+        case Reduction::kSum: return "sum";
+        case Reduction::kOr: return "or";
+        case Reduction::kAny: return "any";
+        case Reduction::kCustom: return "custom";
+        case Reduction::kCollect: return "collect";
+      }
+      return "";
+    }
+  }
+  std::unique_ptr<RegisteredJob> Prepare(Session& session, const ParameterValues& parameters, std::string_view value,
+                                         const RunOptions& options) const override {
+    std::unique_ptr<RegisteredJob> job;
+    Visit(session.graph(), value, [&]<class V, class D>(std::string name) {
+      job = std::make_unique<TypedJob<V, D, Backends>>(session, Configure<V>(session.graph(), parameters), std::move(name), options);
+    });
+    return job;
+  }
+  Verdict Verify(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
+                 const RunStatistics* statistics) const override {
+    Verdict verdict;
+    Visit(graph, values.name, [&]<class V, class D>(const std::string&) {
+      verdict = VerifyAs<V, D>(graph, Configure<V>(graph, parameters), values, statistics);
+    });
+    return verdict;
+  }
+  ErasedValues OutputShape(const Graph& graph, std::string_view value) const override {
+    ErasedValues shape;
+    Visit(graph, value, [&]<class V, class D>(std::string name) {
+      shape = Shape<std::conditional_t<std::is_void_v<D>, V, D>>(std::move(name));
+    });
+    return shape;
+  }
+
+ private:
+  template <class V, class D>
+  Verdict VerifyAs(const Graph& graph, const V& program, const ErasedValues& values, const RunStatistics* statistics) const {
+    if constexpr (!std::is_void_v<D>) {
+      return VerifyAs<D, void>(graph, D(program), values, statistics);
+    } else {
+      using Answer = ResultOf<V>;
+      if (values.type != ScalarTypeOf<Answer>() || values.size() != graph.vertices()) {
+        Throw<UsageError>("program '{}' answers with one {}-byte number a vertex of {}; these values are of another type or count",
+                          name_, sizeof(Answer), graph.vertices());
+      }
+      const std::span<const Answer> answer = values.template As<Answer>();
+      if (statistics == nullptr) {
+        if constexpr (requires { program.VerifyAnswer(graph, answer); }) return program.VerifyAnswer(graph, answer);
+      }
+      if constexpr (requires { program.Verify(graph, answer, *statistics); }) {
+        return program.Verify(graph, answer, statistics != nullptr ? *statistics : RunStatistics{});
+      } else {
+        return Failed("program '{}' has no verifier", name_);
+      }
+    }
+  }
+
+  /// Calls body<Variant, Derived or void>(value name) for the variant that suits the graph and the value named.
+  template <class Body>
+  void Visit(const Graph& graph, std::string_view value, Body&& body) const {
+    std::size_t chosen = 0;
+    if constexpr (HasVariants<P>) chosen = P::Choose(graph);
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      ((I == chosen ? VisitValue<std::tuple_element_t<I, Variants>>(value, body) : void()), ...);
+    }(std::make_index_sequence<std::tuple_size_v<Variants>>{});
+  }
+  template <class V, class Body>
+  void VisitValue(std::string_view value, Body& body) const {
+    if (value.empty() || value == OutputName<V>()) {
+      body.template operator()<V, void>(OutputName<V>());
+      return;
+    }
+    bool found = false;
+    std::apply(
+        [&](auto... derived) {
+          [[maybe_unused]] const auto one = [&]<class D>(D) {
+            if (value != D::kValueName) return;
+            found = true;
+            body.template operator()<V, typename D::Program>(std::string(D::kValueName));
+          };
+          (one(derived), ...);
+        },
+        typename DerivedOf<V>::type{});
+    if (!found) {
+      Throw<UsageError>("program '{}' has no value '{}'; it has {}", name_, value, fmt::join(values(), ", "));
+    }
+  }
+
+  std::string name_;
+};
+
+}  // namespace chatty::registration
+
+/// Defines the functions that a generated registry calls. Used by generated files only.
+#define CHATTY_REGISTER_HOST(name, ...)                                                                     \
+  namespace chatty {                                                                                        \
+  void RegisterProgram_##name##_host(Registry& registry);                                                   \
+  void RegisterProgram_##name##_host(Registry& registry) {                                                  \
+    registry.Add(DeviceKind::kHost, std::make_unique<registration::Entry<__VA_ARGS__, HostOnly>>(#name));   \
+  }                                                                                                         \
+  }
+#define CHATTY_REGISTER_CUDA(name, ...)                                                                     \
+  namespace chatty {                                                                                        \
+  void RegisterProgram_##name##_cuda(Registry& registry);                                                   \
+  void RegisterProgram_##name##_cuda(Registry& registry) {                                                  \
+    registry.Add(DeviceKind::kCuda, std::make_unique<registration::Entry<__VA_ARGS__, HostAndCuda>>(#name)); \
+  }                                                                                                         \
+  }

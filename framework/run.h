@@ -1,0 +1,41 @@
+/// \file
+/// Run(): a program, a graph, an answer.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "chatty/core/array.h"
+#include "chatty/framework/session.h"
+#include "chatty/framework/typed_program.h"
+
+namespace chatty {
+
+/// Results of a program, one a vertex in id order.
+template <class P>
+struct Result {
+  Array<OutputOf<P>> values;
+  RunStatistics statistics;
+  RoundOf<P> round;  ///< how the run ended: rounds, phase, global aggregate
+};
+
+/// Runs `program` on the session's devices. In a file compiled by nvcc it runs on GPUs too; elsewhere on host devices.
+template <class P, class Backends = CompiledBackends>
+Result<P> Run(Session& session, const P& program, const RunOptions& options = {}) {
+  const std::unique_ptr<Job> job = session.Prepare(std::make_shared<TypedProgram<P, Backends>>(program), options);
+  Result<P> result;
+  result.statistics = job->Execute();
+  result.values = Array<OutputOf<P>>(session.graph().vertices());
+  job->CopyOutput(reinterpret_cast<std::byte*>(result.values.data()));
+  result.round = job->round().template As<GlobalOf<P>>();
+  return result;
+}
+
+/// The same on devices opened for this one run. `devices` as in ParseDevices.
+template <class P, class Backends = CompiledBackends>
+Result<P> Run(const Graph& graph, const P& program, std::string_view devices = "host", const RunOptions& options = {}) {
+  Session session(graph, devices);
+  return Run<P, Backends>(session, program, options);
+}
+
+}  // namespace chatty

@@ -1,0 +1,109 @@
+/// \file
+/// Devices, a partition and the graphs on them, kept over many runs.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "chatty/comm/transport.h"
+#include "chatty/core/device.h"
+#include "chatty/core/graph.h"
+#include "chatty/framework/device_graph.h"
+#include "chatty/framework/engines/bsp.h"
+#include "chatty/framework/options.h"
+#include "chatty/framework/statistics.h"
+#include "chatty/framework/step_set.h"
+#include "chatty/partition/partition.h"
+
+namespace chatty {
+
+class Session;
+
+/// A program ready to run on a session's devices: memory allocated, graphs in place. May be executed any number of times;
+/// the last run's values stay on the devices until the next. The session must outlive it.
+class Job {
+ public:
+  /// Runs the program from InitVertex on. `prior`: the job whose values a program with a Prior starts from, of this session.
+  /// Throws what the devices throw; the job may be executed again.
+  RunStatistics Execute(const Job* prior = nullptr);
+
+  /// Replaces the program by another of the same type with other parameters; memory and graphs are kept.
+  void SetProgram(std::shared_ptr<const ErasedProgram> program);
+  const RunOptions& options() const { return options_; }
+  const RoundState& round() const { return round_; }          ///< how the last run ended
+  /// Results of the last run, one a vertex in id order: `vertices() * output_bytes` bytes.
+  void CopyOutput(std::byte* out) const;
+  /// Raw values instead: `vertices() * value_bytes` bytes.
+  void CopyValues(std::byte* out) const;
+  const ProgramTraits& traits() const { return program_->traits(); }
+
+ private:
+  friend class Session;
+  Job(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options);
+  template <class Copy>
+  void CopyScattered(std::byte* out, std::size_t bytes, Copy&& copy) const;
+
+  Session* session_;
+  std::shared_ptr<const ErasedProgram> program_;
+  RunOptions options_;
+  BuiltDirections built_;
+  const struct PreparedGraphs* graphs_;
+  std::vector<std::unique_ptr<StepSet>> steps_;
+  std::unique_ptr<Transport> transport_;
+  RoundState round_;
+};
+
+struct SessionOptions {
+  std::string partition = "edge-balanced";  ///< see MakePartitioner
+  std::uint64_t seed = 1;
+  int threads = 0;  ///< of preparation; 0: one a core
+};
+
+/// One graph divided among devices, with a copy there for each way in which programs need it.
+struct PreparedGraphs {
+  std::vector<Subgraph> subgraphs;
+  std::vector<std::unique_ptr<DeviceGraph>> devices;
+};
+
+/// Owner of devices and of what they hold of one graph. The graph must outlive it. For one thread at a time.
+class Session {
+ public:
+  /// Throws UsageError for an unknown partition or too many devices.
+  Session(const Graph& graph, std::vector<std::unique_ptr<Device>> devices, const SessionOptions& options = {});
+  /// Opens the devices that `devices` names, as ParseDevices.
+  Session(const Graph& graph, std::string_view devices, const SessionOptions& options = {});
+
+  /// Allocates a program's state. Throws UsageError for options that the program or the devices cannot meet,
+  /// CapabilityError, OutOfMemoryError.
+  std::unique_ptr<Job> Prepare(std::shared_ptr<const ErasedProgram> program, const RunOptions& options = {});
+
+  const Graph& graph() const { return *graph_; }
+  const Partition& partition() const { return partition_; }
+  std::size_t device_count() const { return devices_.size(); }
+  Device& device(std::size_t i) const { return *devices_[i]; }
+  std::span<Device* const> devices() const { return pointers_; }
+
+  /// The graph as programs with these needs see it; built on first demand and kept.
+  const PreparedGraphs& Graphs(Edges edges, WeightKind weights, bool forward, bool reverse);
+
+  double partition_ms() const { return partition_ms_; }  ///< time spent so far on dividing
+  double upload_ms() const { return upload_ms_; }        ///< and on copying to devices
+
+ private:
+  const Graph* graph_;
+  SessionOptions options_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<Device*> pointers_;
+  Partition partition_;
+  std::map<std::tuple<Edges, WeightKind, bool, bool>, std::unique_ptr<PreparedGraphs>> graphs_;
+  double partition_ms_ = 0, upload_ms_ = 0;
+};
+
+/// Box capacities for exchanges of `payload` bytes an entry, from each pair's halo, whichever way and form.
+PairBytesTable BoxCapacities(std::span<const Subgraph> subgraphs, std::size_t message_payload, std::size_t shared_payload);
+
+}  // namespace chatty

@@ -1,0 +1,114 @@
+/// \file
+/// The table of steps that the host-driven engines call: one program on one device, erased over bytes, so that an engine is
+/// compiled once and not once a program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "chatty/core/device.h"
+#include "chatty/framework/device_graph.h"
+#include "chatty/framework/program.h"
+#include "chatty/framework/state.h"
+
+namespace chatty {
+
+/// Round<Global> without its type.
+struct RoundState {
+  std::uint32_t index = 0, phase = 0;
+  VertexId vertices = 0;
+  std::uint64_t active = 0;
+  alignas(16) std::byte global[64] = {};
+
+  template <class G>
+  Round<G> As() const {
+    Round<G> round;
+    round.index = index;
+    round.phase = phase;
+    round.vertices = vertices;
+    round.active = active;
+    if constexpr (!std::is_same_v<G, None>) std::memcpy(&round.global, global, sizeof(G));
+    return round;
+  }
+};
+
+/// What an engine may know of a program.
+struct ProgramTraits {
+  Reduction reduction{};
+  Safety safety{};
+  Edges edges{};
+  WeightKind weights{};
+  bool every_round = false;
+  bool can_push = true;
+  bool collects = false;
+  bool shares_separately = false;
+  bool consumes = false;
+  bool has_measure = false;
+  bool has_end_round = false;
+  bool has_is_active = false;
+  bool has_wants = false;
+  bool has_prior = false;
+  bool first_suffices = false;
+  std::size_t value_bytes = 0, prior_bytes = 0, output_bytes = 0, global_bytes = 0;
+  std::size_t message_payload = 0, shared_payload = 0;  ///< bytes on the wire
+};
+
+/// One program on one device. Calls enqueue work on the device's stream and return; only Read, MeasureInto and the copying
+/// accessors wait. One thread at a time: the device's own. Every call may throw DeviceError.
+class StepSet {
+ public:
+  virtual ~StepSet() = default;
+
+  /// `prior`: device memory of owned Prior values, for programs that take them; may be null otherwise.
+  virtual void Init(const std::byte* prior) = 0;
+  virtual void Activate(const RoundState& round) = 0;
+  /// Push along the frontier, hubs included: `count` entries of a queue or bits of a bitmap, `edges` forward edges in all.
+  virtual void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out) = 0;
+  virtual void Publish(Form form) = 0;
+  /// Pull into candidates, hubs included.
+  virtual void Gather(const RoundState& round, bool all_active) = 0;
+  /// Updates what has a message. For kQueue `count` is a bound on the queue, whose length the device knows.
+  virtual void Apply(const RoundState& round, Form form, std::size_t count) = 0;
+  /// Gather and update in one, for programs that see all messages.
+  virtual void Collect(const RoundState& round, bool all_active) = 0;
+  virtual void QueueToBitmap(std::size_t count) = 0;
+  virtual void BitmapToQueue() = 0;
+  virtual void SwapFrontier() = 0;  ///< the next frontier's queue becomes the frontier's
+  virtual void ClearHaloActive() = 0;
+  virtual void PackMessages(const OutboxRef& outbox, bool queued) = 0;
+  virtual void PackShared(const OutboxRef& outbox, bool all_active, bool dense) = 0;
+  virtual void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) = 0;
+  virtual void UnpackShared(const InboxRef& inbox, std::uint32_t peer) = 0;
+
+  virtual void ClearControl() = 0;
+  /// Waits for all work so far and returns the counters. Valid until the next call.
+  virtual const Control& Read(const WaitContext& context) = 0;
+  /// Waits, and writes this device's aggregate (global_bytes bytes).
+  virtual void MeasureInto(std::byte* global, const WaitContext& context) = 0;
+  /// Waits, and copies the owned vertices' results, in local order.
+  virtual void CopyOutput(const RoundState& round, std::byte* host, const WaitContext& context) = 0;
+  /// Waits, and copies the owned vertices' raw values.
+  virtual void CopyValues(std::byte* host, const WaitContext& context) = 0;
+  virtual const std::byte* DeviceValues() const = 0;  ///< in device memory, for a following program's prior
+  virtual void SetProgram(const void* program) = 0;   ///< a P, of the type that the steps were made for
+};
+
+/// A program without its type: what a run needs besides the steps. Stateless but for the program's parameters.
+class ErasedProgram {
+ public:
+  virtual ~ErasedProgram() = default;
+  virtual const ProgramTraits& traits() const = 0;
+  virtual void ResetGlobal(std::byte* global) const = 0;
+  virtual void CombineGlobal(std::byte* into, const std::byte* from) const = 0;
+  /// Asks the program's EndRound; without one, kContinue.
+  virtual Next EndRound(RoundState& round) const = 0;
+  /// Throws CapabilityError if the program was not compiled for the device's kind.
+  virtual std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph) const = 0;
+  /// Gives steps made by a program of the same type this one's parameters.
+  virtual void Reparametrise(StepSet& steps) const = 0;
+};
+
+}  // namespace chatty

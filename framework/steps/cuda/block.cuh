@@ -1,0 +1,123 @@
+/// \file
+/// How a step's threads share work, in the machine's own layers: grid, cluster or block; then warp; then lane.
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include <cub/block/block_reduce.cuh>
+
+#include "chatty/framework/steps/vertex_ops.h"
+
+namespace chatty::steps::cuda {
+
+namespace cg = cooperative_groups;
+
+/// Threads a block, for every step. Steps may be called from any kernel that launches blocks of this shape.
+inline constexpr unsigned kBlock = 256;
+inline constexpr unsigned kWarps = kBlock / 32;
+inline constexpr unsigned kFull = 0xffffffffu;
+
+/// Rows with at least so many edges are walked by a whole warp, and by a whole block.
+inline constexpr EdgeIndex kWarpDegree = 32;
+inline constexpr EdgeIndex kBlockDegree = 1024;
+
+/// Which of a group's blocks this one is: a step handed a grid, a cluster or a single block strides accordingly.
+__device__ inline unsigned BlockRank(const cg::grid_group& g) { return static_cast<unsigned>(g.block_rank()); }
+__device__ inline unsigned BlockCount(const cg::grid_group& g) { return static_cast<unsigned>(g.num_blocks()); }
+__device__ inline unsigned BlockRank(const cg::thread_block&) { return 0; }
+__device__ inline unsigned BlockCount(const cg::thread_block&) { return 1; }
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+__device__ inline unsigned BlockRank(const cg::cluster_group& g) { return g.block_rank(); }
+__device__ inline unsigned BlockCount(const cg::cluster_group& g) { return g.num_blocks(); }
+#endif
+
+__device__ inline unsigned Lane() { return threadIdx.x % 32; }
+__device__ inline unsigned Warp() { return threadIdx.x / 32; }
+
+/// Uninitialised shared memory for N objects of a type that may have constructors.
+template <class T, unsigned N>
+struct Shelf {
+  alignas(alignof(T) > 16 ? alignof(T) : 16) unsigned char bytes[sizeof(T) * N];
+  __device__ T& operator[](unsigned i) { return reinterpret_cast<T*>(bytes)[i]; }
+};
+
+/// Moves a value of up to 16 bytes between lanes. All lanes of the warp call it.
+template <class T>
+__device__ T Shuffle(const T& value, unsigned lane) {
+  constexpr int kWords = (sizeof(T) + 3) / 4;
+  unsigned words[kWords] = {};
+  memcpy(words, &value, sizeof(T));
+  for (int w = 0; w < kWords; ++w) words[w] = __shfl_sync(kFull, words[w], lane);
+  T result;
+  memcpy(&result, words, sizeof(T));
+  return result;
+}
+template <class T>
+__device__ T ShuffleUp(const T& value, unsigned distance) {
+  constexpr int kWords = (sizeof(T) + 3) / 4;
+  unsigned words[kWords] = {};
+  memcpy(words, &value, sizeof(T));
+  for (int w = 0; w < kWords; ++w) words[w] = __shfl_up_sync(kFull, words[w], distance);
+  T result;
+  memcpy(&result, words, sizeof(T));
+  return result;
+}
+
+/// Adds every thread's `value` into *total: one atomic a block. All threads of the block call it.
+template <class T>
+__device__ void AddFromBlock(T* total, T value) {
+  using BlockReduce = cub::BlockReduce<T, kBlock, cub::BLOCK_REDUCE_WARP_REDUCTIONS>;
+  __shared__ typename BlockReduce::TempStorage storage;
+  __syncthreads();
+  const T sum = BlockReduce(storage).Sum(value);
+  if (threadIdx.x == 0 && sum != T{}) atomics::Add<true>(total, sum);
+}
+
+/// Appends `item` of every lane with `keep` to a queue: one atomic a warp. All lanes of the warp call it.
+template <class T>
+__device__ void Append(T* queue, std::uint32_t* count, const T& item, bool keep) {
+  const unsigned mask = __ballot_sync(kFull, keep);
+  if (mask == 0) return;
+  unsigned base = 0;
+  const unsigned leader = __ffs(mask) - 1;
+  if (Lane() == leader) base = atomicAdd(count, __popc(mask));
+  base = __shfl_sync(kFull, base, leader);
+  if (keep) queue[base + __popc(mask & ((1u << Lane()) - 1))] = item;
+}
+
+/// Hands a hub's row to the slice queue. Called by the thread that met the hub.
+__device__ inline void CutIntoSlices(Slice* slices, std::uint32_t* count, LocalId v, EdgeIndex degree) {
+  const auto pieces = static_cast<std::uint32_t>((degree + kSliceEdges - 1) / kSliceEdges);
+  const std::uint32_t at = atomicAdd(count, pieces);
+  for (std::uint32_t i = 0; i < pieces; ++i) slices[at + i] = {v, i};
+}
+
+/// The lanes' short rows of a warp laid end to end, so that 32 lanes work on 32 consecutive edges whatever the degrees
+/// (ChattyGraph's and WS-VR's warp segmentation). Built from every lane's count; all lanes call everything.
+class WarpRows {
+ public:
+  __device__ explicit WarpRows(unsigned count) : inclusive_(count) {
+    for (unsigned d = 1; d < 32; d *= 2) {
+      const unsigned below = __shfl_up_sync(kFull, inclusive_, d);
+      if (Lane() >= d) inclusive_ += below;
+    }
+    exclusive_ = inclusive_ - count;
+    total_ = __shfl_sync(kFull, inclusive_, 31);
+  }
+  __device__ unsigned total() const { return total_; }
+  /// The lane whose row holds position k, and k's place in it. For k at or past total(), some valid lane.
+  __device__ unsigned Owner(unsigned k, unsigned* place) const {
+    unsigned owner = 0;
+    for (unsigned step = 16; step > 0; step /= 2) {
+      const unsigned end = __shfl_sync(kFull, inclusive_, owner + step - 1);
+      if (end <= k) owner += step;
+    }
+    *place = k - __shfl_sync(kFull, exclusive_, owner);
+    return owner;
+  }
+
+ private:
+  unsigned inclusive_, exclusive_, total_;
+};
+
+}  // namespace chatty::steps::cuda

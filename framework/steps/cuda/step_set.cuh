@@ -1,0 +1,173 @@
+/// \file
+/// The table of steps of one program on a GPU: kernel launches on the device's stream.
+#pragma once
+
+#include <algorithm>
+
+#include "chatty/core/cuda.h"
+#include "chatty/framework/program_state.h"
+#include "chatty/framework/step_set.h"
+#include "chatty/framework/steps/cuda/kernels.cuh"
+
+namespace chatty::steps::cuda {
+
+template <class P>
+class CudaSteps final : public StepSet {
+ public:
+  CudaSteps(const DeviceGraph& graph, const P& program)
+      : device_(graph.device()), state_((graph.device().MakeCurrent(), graph), program),
+        max_blocks_(static_cast<unsigned>(device_.info().multiprocessors) * kBlocksPerSm), control_(device_, 1) {
+    if constexpr (Traits<P>::kHasMeasure) {
+      partials_ = Buffer<GlobalOf<P>>(device_, max_blocks_);
+      partials_host_ = Pinned<GlobalOf<P>>(device_, max_blocks_);
+    }
+  }
+
+  void Init(const std::byte* prior) override {
+    kernels::Init<P><<<Blocks(s().graph.local), kBlock, 0, stream()>>>(s(), reinterpret_cast<const PriorOf<P>*>(prior));
+    Check("Init");
+  }
+  void Activate(const RoundState& round) override {
+    kernels::Activate<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round));
+    Check("Activate");
+  }
+  void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out) override {
+    if constexpr (Traits<P>::kCanPush) {
+      // Enough warps for a vertex each, but none for fewer than 32 edges.
+      const std::size_t warps = std::min<std::size_t>(count, form == Form::kQueue ? edges / 32 + 1 : count);
+      kernels::Advance<P><<<Blocks(warps * 32), kBlock, 0, stream()>>>(s(), As(round), form, count, queue_out);
+      Check("Advance");
+      if (s().graph.forward.max_degree >= kHubDegree && edges >= kHubDegree) {
+        kernels::AdvanceSlices<P><<<max_blocks_, kBlock, 0, stream()>>>(s(), As(round), queue_out);
+        Check("AdvanceSlices");
+      }
+    } else {
+      throw InternalError("this program is pulled: it collects all messages or its messages are wider than an atomic");
+    }
+  }
+  void Publish(Form form) override {
+    if constexpr (Traits<P>::kSharesSeparately) {
+      kernels::Publish<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), form);
+      Check("Publish");
+    }
+  }
+  void Gather(const RoundState& round, bool all_active) override {
+    if constexpr (!Traits<P>::kCollects) {
+      kernels::Gather<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round), all_active);
+      Check("Gather");
+      if (Traits<P>::kCanPush && s().graph.reverse.max_degree >= kHubDegree) {
+        kernels::GatherSlices<P><<<max_blocks_, kBlock, 0, stream()>>>(s(), As(round), all_active);
+        Check("GatherSlices");
+      }
+    }
+  }
+  void Apply(const RoundState& round, Form form, std::size_t count) override {
+    if constexpr (!Traits<P>::kCollects) {
+      kernels::Apply<P><<<Blocks(count), kBlock, 0, stream()>>>(s(), As(round), form, count);
+      Check("Apply");
+    }
+  }
+  void Collect(const RoundState& round, bool all_active) override {
+    if constexpr (Traits<P>::kCollects) {
+      kernels::Collect<P><<<Blocks(s().graph.owned * std::size_t{32}), kBlock, 0, stream()>>>(s(), As(round), all_active);
+      Check("Collect");
+      kernels::CommitCollected<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s());
+      Check("CommitCollected");
+    }
+  }
+  void QueueToBitmap(std::size_t count) override {
+    kernels::ClearActive<P><<<Blocks(bits::Words(s().graph.local)), kBlock, 0, stream()>>>(s(), false);
+    Check("ClearActive");
+    kernels::QueueToBitmap<P><<<Blocks(count), kBlock, 0, stream()>>>(s(), count);
+    Check("QueueToBitmap");
+  }
+  void BitmapToQueue() override {
+    kernels::BitmapToQueue<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s());
+    Check("BitmapToQueue");
+  }
+  void SwapFrontier() override { state_.SwapFrontier(); }
+  void ClearHaloActive() override {
+    kernels::ClearActive<P><<<Blocks((s().graph.local - s().graph.owned) / 32 + 1), kBlock, 0, stream()>>>(s(), true);
+    Check("ClearActive");
+  }
+  void PackMessages(const OutboxRef& outbox, bool queued) override {
+    if constexpr (Traits<P>::kCanPush) {
+      kernels::PackMessages<P><<<Blocks(s().graph.local - s().graph.owned), kBlock, 0, stream()>>>(s(), outbox, queued);
+      Check("PackMessages");
+    }
+  }
+  void PackShared(const OutboxRef& outbox, bool all_active, bool dense) override {
+    kernels::PackShared<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), outbox, all_active, dense);
+    Check("PackShared");
+  }
+  void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) override {
+    if constexpr (Traits<P>::kCanPush) {
+      const std::size_t work = inbox.dense ? s().graph.owned : inbox.count;
+      kernels::UnpackMessages<P><<<Blocks(work), kBlock, 0, stream()>>>(s(), inbox, peer, queue_out);
+      Check("UnpackMessages");
+    }
+  }
+  void UnpackShared(const InboxRef& inbox, std::uint32_t peer) override {
+    const std::size_t work = inbox.dense ? s().graph.local - s().graph.owned : inbox.count;
+    kernels::UnpackShared<P><<<Blocks(work), kBlock, 0, stream()>>>(s(), inbox, peer);
+    Check("UnpackShared");
+  }
+
+  void ClearControl() override { device_.Fill(s().control, 0, sizeof(Control), device_.stream()); }
+  const Control& Read(const WaitContext& context) override {
+    device_.CopyOut(control_.data(), s().control, sizeof(Control), device_.stream());
+    device_.stream().Synchronize(context);
+    return control_[0];
+  }
+  void MeasureInto(std::byte* global, const WaitContext& context) override {
+    if constexpr (Traits<P>::kHasMeasure) {
+      const unsigned blocks = Blocks(s().graph.owned);
+      kernels::Measure<P><<<blocks, kBlock, 0, stream()>>>(s(), partials_.data());
+      Check("Measure");
+      device_.CopyOut(partials_host_.data(), partials_.data(), blocks * sizeof(GlobalOf<P>), device_.stream());
+      device_.stream().Synchronize(context);
+      GlobalOf<P> sum{};
+      for (unsigned b = 0; b < blocks; ++b) sum = CombineGlobal<P>(sum, partials_host_[b]);
+      std::memcpy(global, &sum, sizeof(sum));
+    }
+  }
+  void CopyOutput(const RoundState& round, std::byte* host, const WaitContext& context) override {
+    Buffer<OutputOf<P>> out(device_, s().graph.owned);
+    kernels::Output<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round), out.data());
+    Check("Output");
+    device_.CopyOut(host, out.data(), out.bytes(), device_.stream());
+    device_.stream().Synchronize(context);
+  }
+  void CopyValues(std::byte* host, const WaitContext& context) override {
+    device_.CopyOut(host, s().values, s().graph.owned * sizeof(ValueOf<P>), device_.stream());
+    device_.stream().Synchronize(context);
+  }
+  const std::byte* DeviceValues() const override { return reinterpret_cast<const std::byte*>(s().values); }
+  void SetProgram(const void* program) override { state_.SetProgram(*static_cast<const P*>(program)); }
+
+  const StateRef<P>& s() const { return state_.ref(); }
+
+ private:
+  static constexpr unsigned kBlocksPerSm = 8;  // 2048 threads: all that an SM holds
+
+  static RoundOf<P> As(const RoundState& round) { return round.As<GlobalOf<P>>(); }
+  cudaStream_t stream() const { return static_cast<cudaStream_t>(device_.stream().native()); }
+  unsigned Blocks(std::size_t threads) const {
+    return static_cast<unsigned>(std::clamp<std::size_t>((threads + kBlock - 1) / kBlock, 1, max_blocks_));
+  }
+  void Check(const char* step) const {
+    const cudaError_t error = cudaGetLastError();
+    if (error != cudaSuccess) [[unlikely]] {
+      Throw<DeviceError>("{}: step {} could not be launched: {}", device_.label(), step, cudaGetErrorString(error));
+    }
+  }
+
+  Device& device_;
+  ProgramState<P> state_;
+  unsigned max_blocks_;
+  Pinned<Control> control_;
+  Buffer<GlobalOf<P>> partials_;
+  Pinned<GlobalOf<P>> partials_host_;
+};
+
+}  // namespace chatty::steps::cuda

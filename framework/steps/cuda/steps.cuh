@@ -1,0 +1,728 @@
+/// \file
+/// The steps on a GPU: device functions over a cooperative group, so that a kernel launched for one step and a resident
+/// kernel that loops over all of them run the same code. Kernel wrappers are in kernels.cuh.
+///
+/// Between two steps that depend on each other the caller puts a barrier of the group (or a kernel boundary).
+#pragma once
+
+#include "chatty/framework/steps/cuda/block.cuh"
+
+namespace chatty::steps::cuda {
+
+/// First values, empty inboxes, empty bitmaps.
+template <class P, class Group>
+__device__ void Init(const Group& group, const StateRef<P>& s, const PriorOf<P>* prior) {
+  const unsigned stride = BlockCount(group) * kBlock, first = BlockRank(group) * kBlock + threadIdx.x;
+  for (std::size_t i = first; i < s.graph.local; i += stride) {
+    const auto v = static_cast<LocalId>(i);
+    if (v < s.graph.owned) s.values[v] = InitialValue(s.program, s.At(v), prior, v);
+    if (s.inbox != nullptr) {
+      Slot<MessageOf<P>> empty{};
+      empty.message = IdentityOf<P>();
+      s.inbox[v] = empty;
+    }
+  }
+  for (std::size_t w = first; w < bits::Words(s.graph.local); w += stride) s.touched[w] = s.active[w] = 0;
+}
+
+/// Chooses the vertices that start a phase, as a bitmap, and counts them and their work.
+template <class P, class Group>
+__device__ void Activate(const Group& group, const StateRef<P>& s, const RoundOf<P>& round) {
+  Tally tally;
+  std::int64_t wanting = 0;
+  for (std::size_t base = BlockRank(group) * kBlock; base < s.graph.owned; base += BlockCount(group) * kBlock) {
+    const std::size_t i = base + threadIdx.x;
+    const auto v = static_cast<LocalId>(i);
+    const bool active = i < s.graph.owned && (Traits<P>::kEveryRound || StartsActive(s, v, round));
+    if (active) {
+      tally.vertices += 1;
+      tally.edges += s.graph.forward.degree(v);
+    }
+    if (i < s.graph.owned && IsCandidate(s, v)) wanting += static_cast<std::int64_t>(s.graph.reverse.degree(v));
+    const unsigned word = __ballot_sync(kFull, active);
+    if (Lane() == 0 && i < s.graph.owned) s.active[i / 32] = word;
+  }
+  AddFromBlock(&s.control->active_vertices, tally.vertices);
+  AddFromBlock(&s.control->active_edges, tally.edges);
+  AddFromBlock(&s.control->wanting_edges, wanting);
+}
+
+namespace detail {
+
+/// What push steps keep in shared memory.
+template <class P>
+struct PushShelf {
+  Shelf<SharedOf<P>, kBlock> shared;
+  EdgeIndex begin[kBlock];
+  EdgeIndex degree[kBlock];
+  LocalId vertex[kBlock];
+  unsigned big[kBlock];  ///< threads whose rows the block walks together
+  unsigned big_count;
+  unsigned raw[kMaxDevices];
+};
+
+/// One strip of 32 edges of a push: every lane with `valid` delivers along edge e of `source`. All lanes call it.
+template <class P>
+__device__ void PushStrip(const StateRef<P>& s, PushShelf<P>& shelf, const RoundOf<P>& round, bool valid, LocalId source,
+                          const SharedOf<P>& shared, EdgeIndex e, bool queue_out, std::uint64_t* halo_first) {
+  LocalId target = 0;
+  bool owned_first = false, first_in_halo = false;
+  if (valid) {
+    target = s.graph.forward.neighbours[e];
+    const MessageOf<P> message = Scatter(s, shared, source, target, s.graph.forward, e, round);
+    const bool first = Deliver<P, true>(s, target, message) == Delivery::kFirst;
+    if (target < s.graph.owned) {
+      owned_first = first;
+    } else {
+      first_in_halo = first;
+      atomicAdd(&shelf.raw[s.graph.HaloOwner(target)], 1u);
+    }
+  }
+  if (queue_out) {
+    Append(s.touched_queue, &s.control->touched_count, target, owned_first);
+    if (s.graph.parts > 1) Append(s.touched_halo, &s.control->touched_halo_count, target, first_in_halo);
+  } else if (first_in_halo) {
+    *halo_first += 1;
+  }
+}
+
+template <class P>
+__device__ void FlushRaw(const StateRef<P>& s, PushShelf<P>& shelf) {
+  __syncthreads();
+  if (threadIdx.x < s.graph.parts && shelf.raw[threadIdx.x] != 0) {
+    atomics::Add<true>(&s.control->raw_messages[threadIdx.x], std::uint64_t{shelf.raw[threadIdx.x]});
+  }
+}
+
+}  // namespace detail
+
+/// Push: every frontier vertex sends along its forward edges. Degree classes: short rows of a warp's vertices are laid end
+/// to end, longer ones are walked by a warp, long ones by the block, and hubs are left, in slices, to AdvanceSlices, which
+/// must follow. With `queue_out`, targets with a first message are queued; otherwise their bits are all there is.
+template <class P, class Group>
+__device__ void Advance(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form form, std::size_t count,
+                        bool queue_out) {
+  __shared__ detail::PushShelf<P> shelf;
+  const unsigned t = threadIdx.x;
+  if (t < kMaxDevices) shelf.raw[t] = 0;
+  std::uint64_t scanned = 0, halo_first = 0;
+  // A small frontier is spread over all warps, fewer vertices each.
+  unsigned lanes = 32;
+  while (lanes > 1 && count <= std::size_t{BlockCount(group)} * kWarps * (lanes / 2)) lanes /= 2;
+  const std::size_t chunk = lanes * kWarps;
+  for (std::size_t base = BlockRank(group) * chunk; base < count; base += BlockCount(group) * chunk) {
+    const std::size_t i = base + Warp() * lanes + Lane();
+    LocalId v = kNoLocal;
+    if (Lane() < lanes && i < count) {
+      if (form == Form::kQueue) {
+        v = s.frontier[i];
+      } else if (form == Form::kAll || bits::Test(s.active, static_cast<LocalId>(i))) {
+        v = static_cast<LocalId>(i);
+      }
+    }
+    EdgeIndex begin = 0, degree = 0;
+    __syncthreads();  // the previous chunk's readers are done with the shelf
+    if (v != kNoLocal) {
+      begin = s.graph.forward.offsets[v];
+      degree = s.graph.forward.offsets[v + 1] - begin;
+      scanned += degree;
+      const SharedOf<P> shared = TakeShared(s, v);
+      shelf.shared[t] = shared;
+      if (degree >= kHubDegree) {
+        if constexpr (Traits<P>::kSharesSeparately) s.shared[v] = shared;  // Consume has run: slices read it here
+        CutIntoSlices(s.slices, &s.control->slice_count, v, degree);
+        degree = 0;
+      }
+      shelf.vertex[t] = v;
+      shelf.begin[t] = begin;
+      shelf.degree[t] = degree;
+    }
+    if (__syncthreads_or(degree >= kBlockDegree)) {
+      if (t == 0) shelf.big_count = 0;
+      __syncthreads();
+      if (degree >= kBlockDegree) shelf.big[atomicAdd(&shelf.big_count, 1u)] = t;
+      __syncthreads();
+      for (unsigned b = 0; b < shelf.big_count; ++b) {
+        const unsigned owner = shelf.big[b];
+        const EdgeIndex row = shelf.begin[owner], edges = shelf.degree[owner];
+        for (EdgeIndex k = Warp() * 32; k < edges; k += kBlock) {
+          detail::PushStrip(s, shelf, round, k + Lane() < edges, shelf.vertex[owner], shelf.shared[owner], row + k + Lane(),
+                            queue_out, &halo_first);
+        }
+      }
+    }
+    unsigned wide = __ballot_sync(kFull, degree >= kWarpDegree && degree < kBlockDegree);
+    while (wide != 0) {
+      const unsigned owner = Warp() * 32 + __ffs(wide) - 1;
+      wide &= wide - 1;
+      const EdgeIndex row = shelf.begin[owner], edges = shelf.degree[owner];
+      for (EdgeIndex k = 0; k < edges; k += 32) {
+        detail::PushStrip(s, shelf, round, k + Lane() < edges, shelf.vertex[owner], shelf.shared[owner], row + k + Lane(),
+                          queue_out, &halo_first);
+      }
+    }
+    const WarpRows rows(degree < kWarpDegree ? static_cast<unsigned>(degree) : 0);
+    for (unsigned k = 0; k < rows.total(); k += 32) {
+      unsigned place;
+      const unsigned owner = Warp() * 32 + rows.Owner(k + Lane(), &place);
+      const bool valid = k + Lane() < rows.total();
+      detail::PushStrip(s, shelf, round, valid, shelf.vertex[owner], shelf.shared[owner], shelf.begin[owner] + place,
+                        queue_out, &halo_first);
+    }
+  }
+  detail::FlushRaw(s, shelf);
+  AddFromBlock(&s.control->edges_touched, scanned);
+  if (!queue_out && s.graph.parts > 1) AddFromBlock(&s.control->touched_halo_count, static_cast<std::uint32_t>(halo_first));
+}
+
+/// Push along the hubs' slices that Advance left: a block takes one slice at a time.
+template <class P, class Group>
+__device__ void AdvanceSlices(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool queue_out) {
+  __shared__ detail::PushShelf<P> shelf;
+  if (threadIdx.x < kMaxDevices) shelf.raw[threadIdx.x] = 0;
+  __syncthreads();
+  std::uint64_t halo_first = 0;
+  const std::uint32_t slices = atomics::Load(&s.control->slice_count);
+  for (std::uint32_t i = BlockRank(group); i < slices; i += BlockCount(group)) {
+    const Slice slice = s.slices[i];
+    const EdgeIndex row_end = s.graph.forward.offsets[slice.vertex + 1];
+    const EdgeIndex begin = s.graph.forward.offsets[slice.vertex] + slice.index * kSliceEdges;
+    const EdgeIndex end = begin + kSliceEdges < row_end ? begin + kSliceEdges : row_end;
+    SharedOf<P> shared;
+    if constexpr (Traits<P>::kSharesSeparately) {
+      shared = s.shared[slice.vertex];
+    } else {
+      shared = s.values[slice.vertex];
+    }
+    for (EdgeIndex k = begin + Warp() * 32; k < end; k += kBlock) {
+      detail::PushStrip(s, shelf, round, k + Lane() < end, slice.vertex, shared, k + Lane(), queue_out, &halo_first);
+    }
+  }
+  detail::FlushRaw(s, shelf);
+  if (!queue_out && s.graph.parts > 1) AddFromBlock(&s.control->touched_halo_count, static_cast<std::uint32_t>(halo_first));
+}
+
+/// Before a pull: what each frontier vertex shows its neighbours, once a vertex. Nothing to do where that is the value.
+template <class P, class Group>
+__device__ void Publish(const Group& group, const StateRef<P>& s, Form form) {
+  if constexpr (Traits<P>::kSharesSeparately) {
+    const unsigned stride = BlockCount(group) * kBlock;
+    for (std::size_t i = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; i < s.graph.owned; i += stride) {
+      const auto v = static_cast<LocalId>(i);
+      if (form == Form::kAll || bits::Test(s.active, v)) s.shared[v] = TakeShared(s, v);
+    }
+  }
+}
+
+namespace detail {
+
+template <class P>
+struct PullShelf {
+  Shelf<MessageOf<P>, kBlock> message;
+  bool have[kBlock];
+  EdgeIndex begin[kBlock];
+};
+
+/// Combines the lanes' messages; lane 0 ends with the result. All lanes call it.
+template <class P>
+__device__ bool ReduceWarp(const P& program, MessageOf<P>* message, bool have) {
+  for (unsigned d = 16; d > 0; d /= 2) {
+    const MessageOf<P> other = Shuffle(*message, Lane() + d);
+    const bool other_has = __shfl_down_sync(kFull, have, d) && Lane() + d < 32;
+    if (other_has) *message = have ? Reduce<P>(program, *message, other) : other;
+    have = have || other_has;
+  }
+  return have;
+}
+
+/// A whole warp walks the edges [begin, end) of target's row. Lane 0 ends with the result. All lanes call it.
+template <class P>
+__device__ bool PullRow(const StateRef<P>& s, const RoundOf<P>& round, bool all_active, LocalId target, EdgeIndex begin,
+                        EdgeIndex end, unsigned lanes_from, unsigned lanes, MessageOf<P>* message, std::uint64_t* scanned) {
+  bool have = false;
+  for (EdgeIndex k = begin + lanes_from; k < end; k += lanes) {
+    const EdgeIndex e = k + Lane();
+    if (e < end) {
+      have = GatherEdge(s, s.graph.reverse.neighbours[e], target, e, all_active, round, have, message) || have;
+      *scanned += 1;
+    }
+    if constexpr (Traits<P>::kFirstSuffices) {
+      const unsigned found = __ballot_sync(kFull, have);
+      if (found != 0) {
+        *message = Shuffle(*message, __ffs(found) - 1);
+        return true;
+      }
+    }
+  }
+  return ReduceWarp(s.program, message, have);
+}
+
+}  // namespace detail
+
+/// Pull: every candidate vertex combines the messages of its active in-neighbours into its inbox. Where one message
+/// suffices, a lane looks at a few neighbours by itself before its warp helps. Rows of a warp's vertices are laid end to end
+/// and reduced by segments; hubs are left to GatherSlices, which must follow.
+template <class P, class Group>
+__device__ void Gather(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool all_active) {
+  constexpr EdgeIndex kProbe = 16;  // edges that a lane tries alone; most vertices of a frontier's surroundings need few
+  __shared__ detail::PullShelf<P> shelf;
+  const unsigned t = threadIdx.x;
+  std::uint64_t scanned = 0;
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock + Warp() * 32; base < s.graph.owned;
+       base += std::size_t{BlockCount(group)} * kBlock) {
+    const std::size_t i = base + Lane();
+    const auto v = static_cast<LocalId>(i);
+    EdgeIndex begin = 0, degree = 0;
+    if (i < s.graph.owned && IsCandidate(s, v)) {
+      begin = s.graph.reverse.offsets[v];
+      degree = s.graph.reverse.offsets[v + 1] - begin;
+    }
+    MessageOf<P> message{};
+    bool have = false;
+    if constexpr (Traits<P>::kFirstSuffices) {
+      EdgeIndex probes = degree < kProbe ? degree : kProbe;
+      for (EdgeIndex k = 0; k < probes && !have; ++k) {
+        have = GatherEdge(s, s.graph.reverse.neighbours[begin + k], v, begin + k, all_active, round, false, &message);
+        scanned += 1;
+      }
+      if (have) degree = 0;
+      begin += probes;
+      degree -= degree < probes ? degree : probes;
+    }
+    if constexpr (Traits<P>::kCanPush) {  // slices combine by atomics, which exist for what can be pushed
+      if (degree >= kHubDegree) {
+        const EdgeIndex whole = s.graph.reverse.degree(v);
+        CutIntoSlices(s.slices, &s.control->slice_count, v, whole);
+        degree = 0;
+      }
+    }
+    unsigned wide = __ballot_sync(kFull, degree >= kWarpDegree || (Traits<P>::kFirstSuffices && degree > 0));
+    while (wide != 0) {
+      const unsigned owner = __ffs(wide) - 1;
+      wide &= wide - 1;
+      const EdgeIndex row = __shfl_sync(kFull, begin, owner), edges = __shfl_sync(kFull, degree, owner);
+      MessageOf<P> found{};
+      bool any = detail::PullRow(s, round, all_active, static_cast<LocalId>(base + owner), row, row + edges, 0, 32, &found,
+                                 &scanned);
+      any = __shfl_sync(kFull, any, 0);
+      found = Shuffle(found, 0);
+      if (Lane() == owner && any) {
+        message = found;
+        have = true;
+      }
+    }
+    if constexpr (!Traits<P>::kFirstSuffices) {
+      const unsigned short_row = degree < kWarpDegree ? static_cast<unsigned>(degree) : 0;
+      shelf.have[t] = false;
+      shelf.begin[t] = begin;
+      scanned += short_row;
+      const WarpRows rows(short_row);
+      __syncwarp();
+      for (unsigned k = 0; k < rows.total(); k += 32) {
+        unsigned place;
+        const unsigned owner = rows.Owner(k + Lane(), &place);
+        const bool valid = k + Lane() < rows.total();
+        MessageOf<P> part{};
+        bool has = false;
+        if (valid) {
+          const EdgeIndex e = shelf.begin[Warp() * 32 + owner] + place;
+          has = GatherEdge(s, s.graph.reverse.neighbours[e], static_cast<LocalId>(base + owner), e, all_active, round, false, &part);
+        }
+        for (unsigned d = 1; d < 32; d *= 2) {  // segmented inclusive scan: a lane takes from below while the owner is the same
+          const MessageOf<P> below = ShuffleUp(part, d);
+          const bool below_has = __shfl_up_sync(kFull, has, d);
+          const unsigned below_owner = __shfl_up_sync(kFull, owner, d);
+          if (Lane() >= d && below_owner == owner && below_has) {
+            part = has ? Reduce<P>(s.program, below, part) : below;
+            has = true;
+          }
+        }
+        const unsigned above = __shfl_down_sync(kFull, owner, 1);
+        const bool last = valid && (Lane() == 31 || above != owner || k + Lane() + 1 == rows.total());
+        if (last && has) {
+          const unsigned at = Warp() * 32 + owner;
+          shelf.message[at] = shelf.have[at] ? Reduce<P>(s.program, shelf.message[at], part) : part;
+          shelf.have[at] = true;
+        }
+        __syncwarp();
+      }
+      if (shelf.have[t]) {
+        message = shelf.message[t];
+        have = true;
+      }
+    }
+    if (have) {
+      Slot<MessageOf<P>> slot{};
+      slot.message = message;
+      s.inbox[v] = slot;
+    }
+    const unsigned word = __ballot_sync(kFull, have);
+    if (Lane() == 0) s.touched[base / 32] = word;
+  }
+  AddFromBlock(&s.control->edges_touched, scanned);
+}
+
+/// Pull along the hubs' slices that Gather left: a warp reduces its share and combines it atomically.
+template <class P, class Group>
+__device__ void GatherSlices(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool all_active) {
+  std::uint64_t scanned = 0;
+  const std::uint32_t slices = atomics::Load(&s.control->slice_count);
+  for (std::uint32_t i = BlockRank(group); i < slices; i += BlockCount(group)) {
+    const Slice slice = s.slices[i];
+    if (Traits<P>::kFirstSuffices && (atomics::Load(s.touched + (slice.vertex >> 5)) >> (slice.vertex & 31)) & 1) continue;
+    const EdgeIndex row_end = s.graph.reverse.offsets[slice.vertex + 1];
+    const EdgeIndex begin = s.graph.reverse.offsets[slice.vertex] + slice.index * kSliceEdges;
+    const EdgeIndex end = begin + kSliceEdges < row_end ? begin + kSliceEdges : row_end;
+    MessageOf<P> message{};
+    const bool have = detail::PullRow(s, round, all_active, slice.vertex, begin, end, Warp() * 32, kBlock, &message, &scanned);
+    if constexpr (Traits<P>::kCanPush) {
+      if (Lane() == 0 && have) {
+        if constexpr (P::kReduction == Reduction::kAny) {
+          if (bits::Set<true>(s.touched, slice.vertex)) s.inbox[slice.vertex].message = message;
+        } else {
+          ReduceInto<P, true>(s.program, &s.inbox[slice.vertex], message);
+          bits::Set<true>(s.touched, slice.vertex);
+        }
+      }
+    }
+  }
+  AddFromBlock(&s.control->edges_touched, scanned);
+}
+
+/// Updates every vertex with a message (all vertices of a kEveryRound program) and empties its inbox. From a queue of
+/// touched vertices comes a queue of active ones; from a bitmap, a bitmap.
+template <class P, class Group>
+__device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form form, std::size_t count) {
+  Tally tally;
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < count; base += std::size_t{BlockCount(group)} * kBlock) {
+    const std::size_t i = base + threadIdx.x;
+    if (form == Form::kQueue) {
+      bool active = false;
+      LocalId v = 0;
+      if (i < count) {
+        v = s.touched_queue[i];
+        atomics::And<true>(s.touched + (v >> 5), ~(1u << (v & 31)));
+        active = ApplyOne(s, v, round, &tally);
+      }
+      Append(s.next, &s.control->next_count, v, active);
+    } else {
+      const auto v = static_cast<LocalId>(i);
+      const bool mine = i < count && (form == Form::kAll || bits::Test(s.touched, v));
+      const bool active = mine && ApplyOne(s, v, round, &tally);
+      const unsigned word = __ballot_sync(kFull, active);  // every lane has read its bit before lane 0 clears the word
+      if (Lane() == 0 && i < count) {
+        s.active[i / 32] = word;
+        s.touched[i / 32] = 0;
+      }
+    }
+  }
+  AddFromBlock(&s.control->active_vertices, tally.vertices);
+  AddFromBlock(&s.control->active_edges, tally.edges);
+  if constexpr (Traits<P>::kHasWants) AddFromBlock(&s.control->wanting_edges, tally.wanting);
+}
+
+/// A frontier in one form becomes the other. The bitmap is complete: bits of vertices not in the queue are cleared by
+/// ClearActive, which must run before, a barrier between.
+template <class P, class Group>
+__device__ void QueueToBitmap(const Group& group, const StateRef<P>& s, std::size_t count) {
+  const unsigned stride = BlockCount(group) * kBlock;
+  for (std::size_t i = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; i < count; i += stride) {
+    bits::Set<true>(s.active, s.frontier[i]);
+  }
+}
+template <class P, class Group>
+__device__ void BitmapToQueue(const Group& group, const StateRef<P>& s) {
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < s.graph.owned; base += std::size_t{BlockCount(group)} * kBlock) {
+    const std::size_t i = base + threadIdx.x;
+    const auto v = static_cast<LocalId>(i);
+    Append(s.next, &s.control->next_count, v, i < s.graph.owned && bits::Test(s.active, v));
+  }
+}
+
+namespace detail {
+
+/// Puts one record of every lane with `keep` into the boxes of the lanes' peers. All lanes call it.
+template <class Payload>
+__device__ void PackRecord(Control* control, const OutboxRef& outbox, std::uint32_t peer, std::uint32_t index,
+                           const Payload& payload, bool keep) {
+  const unsigned keepers = __ballot_sync(kFull, keep);
+  if (keepers == 0) return;
+  const unsigned same = __match_any_sync(kFull, keep ? peer : kMaxDevices);
+  if (!keep) return;
+  const unsigned leader = __ffs(same) - 1;
+  unsigned base = 0;
+  if (Lane() == leader) base = atomicAdd(&control->box_count[peer], __popc(same));
+  base = __shfl_sync(same, base, leader);
+  StoreRecord(outbox.box[peer], base + __popc(same & ((1u << Lane()) - 1)), index, payload);
+}
+
+/// Dense form: bitmap and values of a whole subset. `bit(i)` and `value(i)` for i below `subset`.
+template <class Payload, class Group, class Bit, class Value>
+__device__ void PackDense(const Group& group, std::byte* box, std::size_t subset, Bit&& bit, Value&& value) {
+  auto* words = reinterpret_cast<std::uint32_t*>(box);
+  auto* values = reinterpret_cast<Payload*>(box + DenseValuesOffset(subset));
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < subset; base += std::size_t{BlockCount(group)} * kBlock) {
+    const std::size_t i = base + threadIdx.x;
+    const bool set = i < subset && bit(i);
+    const unsigned word = __ballot_sync(kFull, set);
+    if (Lane() == 0 && i < subset) words[i / 32] = word;
+    if (i < subset) values[i] = value(i);
+  }
+}
+
+}  // namespace detail
+
+/// Packs the combined messages of touched halo vertices for their owners and releases them. The form (pairs or dense) is
+/// the shorter one for the device as a whole and is left in control->dense_box.
+template <class P, class Group>
+__device__ void PackMessages(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued) {
+  using Payload = Slot<MessageOf<P>>;
+  const std::size_t halo = s.graph.local - s.graph.owned;
+  const std::uint32_t count = atomics::Load(&s.control->touched_halo_count);
+  if (PairBytes(count, sizeof(Payload)) > DenseBytes(halo, sizeof(Payload))) {
+    if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->dense_box = 1;
+    for (std::uint32_t peer = 0; peer < s.graph.parts; ++peer) {
+      const LocalId first = s.graph.halo_begin[peer];
+      detail::PackDense<Payload>(
+          group, outbox.box[peer], s.graph.halo_begin[peer + 1] - first,
+          [&](std::size_t i) { return (atomics::Load(s.touched + ((first + i) >> 5)) >> ((first + i) & 31)) & 1; },
+          [&](std::size_t i) {
+            const Payload payload = s.inbox[first + i];
+            ReleaseHalo<P, true>(s, first + static_cast<LocalId>(i));
+            return payload;
+          });
+    }
+    return;
+  }
+  const std::size_t work = queued ? count : halo;
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < work; base += std::size_t{BlockCount(group)} * kBlock) {
+    const std::size_t i = base + threadIdx.x;
+    LocalId h = kNoLocal;
+    if (i < work) h = queued ? s.touched_halo[i] : static_cast<LocalId>(s.graph.owned + i);
+    const bool keep = h != kNoLocal && (queued || ((atomics::Load(s.touched + (h >> 5)) >> (h & 31)) & 1));
+    Payload payload{};
+    std::uint32_t peer = 0;
+    if (keep) {
+      payload = s.inbox[h];
+      peer = s.graph.HaloOwner(h);
+      ReleaseHalo<P, true>(s, h);
+    }
+    detail::PackRecord(s.control, outbox, peer, keep ? h - s.graph.halo_begin[peer] : 0, payload, keep);
+  }
+}
+
+/// Packs the shared values of active border vertices for those who hold them in their halo. The caller chooses the form.
+template <class P, class Group>
+__device__ void PackShared(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool all_active, bool dense) {
+  using Payload = SharedSlot<P>;
+  if (dense && BlockRank(group) == 0 && threadIdx.x == 0) s.control->dense_box = 1;
+  for (std::uint32_t peer = 0; peer < s.graph.parts; ++peer) {
+    const LocalId first = s.border.begin[peer];
+    const std::size_t subset = s.border.begin[peer + 1] - first;
+    const auto active = [&](std::size_t i) { return all_active || bits::Test(s.active, s.border.vertices[first + i]); };
+    const auto value = [&](std::size_t i) {
+      Payload payload{};
+      payload.message = s.shared[s.border.vertices[first + i]];
+      return payload;
+    };
+    if (dense) {
+      detail::PackDense<Payload>(group, outbox.box[peer], subset, active, value);
+      continue;
+    }
+    for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < subset; base += std::size_t{BlockCount(group)} * kBlock) {
+      const std::size_t i = base + threadIdx.x;
+      const bool keep = i < subset && active(i);
+      detail::PackRecord(s.control, outbox, peer, static_cast<std::uint32_t>(i), keep ? value(i) : Payload{}, keep);
+    }
+  }
+}
+
+/// Takes in one peer's messages, as if its edges had been ours.
+template <class P, class Group>
+__device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer, bool queue_out) {
+  using Payload = Slot<MessageOf<P>>;
+  const std::size_t subset = s.border.begin[peer + 1] - s.border.begin[peer];
+  const std::size_t work = inbox.dense ? subset : inbox.count;
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < work; base += std::size_t{BlockCount(group)} * kBlock) {
+    const std::size_t i = base + threadIdx.x;
+    bool first = false;
+    LocalId v = 0;
+    if (i < work) {
+      Payload payload;
+      auto index = static_cast<std::uint32_t>(i);
+      bool present = true;
+      if (inbox.dense) {
+        present = bits::Test(reinterpret_cast<const std::uint32_t*>(inbox.box), index);
+        payload = reinterpret_cast<const Payload*>(inbox.box + DenseValuesOffset(subset))[i];
+      } else {
+        index = LoadRecord(inbox.box, index, &payload);
+      }
+      if (present) {
+        v = s.border.vertices[s.border.begin[peer] + index];
+        first = ReceiveMessage<P, true>(s, peer, index, payload.message) == Delivery::kFirst;
+      }
+    }
+    if (queue_out) Append(s.touched_queue, &s.control->touched_count, v, first);
+  }
+}
+
+/// Takes in one peer's shared values. The halo's active bits have been cleared.
+template <class P, class Group>
+__device__ void UnpackShared(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer) {
+  using Payload = SharedSlot<P>;
+  const std::size_t subset = s.graph.halo_begin[peer + 1] - s.graph.halo_begin[peer];
+  const std::size_t work = inbox.dense ? subset : inbox.count;
+  const unsigned stride = BlockCount(group) * kBlock;
+  for (std::size_t i = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; i < work; i += stride) {
+    Payload payload;
+    auto index = static_cast<std::uint32_t>(i);
+    if (inbox.dense) {
+      if (!bits::Test(reinterpret_cast<const std::uint32_t*>(inbox.box), index)) continue;
+      payload = reinterpret_cast<const Payload*>(inbox.box + DenseValuesOffset(subset))[i];
+    } else {
+      index = LoadRecord(inbox.box, index, &payload);
+    }
+    ReceiveShared<P, true>(s, peer, index, payload.message);
+  }
+}
+
+/// Clears active bits: the owned ones, or only the halo's.
+template <class P, class Group>
+__device__ void ClearActive(const Group& group, const StateRef<P>& s, bool halo_only) {
+  const LocalId begin = halo_only ? s.graph.owned : 0;
+  const std::size_t words = bits::Words(s.graph.local);
+  const unsigned stride = BlockCount(group) * kBlock;
+  for (std::size_t w = begin / 32 + std::size_t{BlockRank(group)} * kBlock + threadIdx.x; w < words; w += stride) {
+    if (w == begin / 32) {
+      s.active[w] &= bits::Mask(w, begin);
+    } else {
+      s.active[w] = 0;
+    }
+  }
+}
+
+/// One partial aggregate a block; the host combines them in block order, so that a run repeats itself bit for bit.
+template <class P, class Group>
+__device__ void Measure(const Group& group, const StateRef<P>& s, GlobalOf<P>* partials) {
+  if constexpr (Traits<P>::kHasMeasure) {
+    using Global = GlobalOf<P>;
+    __shared__ Shelf<Global, kBlock> shelf;
+    Global mine{};
+    const unsigned stride = BlockCount(group) * kBlock;
+    for (std::size_t i = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; i < s.graph.owned; i += stride) {
+      const auto v = static_cast<LocalId>(i);
+      mine = CombineGlobal<P>(mine, s.program.Measure(s.values[v], s.At(v)));
+    }
+    shelf[threadIdx.x] = mine;
+    for (unsigned d = kBlock / 2; d > 0; d /= 2) {
+      __syncthreads();
+      if (threadIdx.x < d) shelf[threadIdx.x] = CombineGlobal<P>(shelf[threadIdx.x], shelf[threadIdx.x + d]);
+    }
+    if (threadIdx.x == 0) partials[BlockRank(group)] = shelf[0];
+    __syncthreads();
+  }
+}
+
+/// Results, one an owned vertex.
+template <class P, class Group>
+__device__ void Output(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, OutputOf<P>* out) {
+  const unsigned stride = BlockCount(group) * kBlock;
+  for (std::size_t i = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; i < s.graph.owned; i += stride) {
+    out[i] = chatty::detail::OutputOfValue<P>(s.program, s.values[i], round);
+  }
+}
+
+namespace detail {
+
+/// Sorts data[0 .. size) with the threads [rank, rank + width) of a group: a bitonic network whose last step mirrors, so that
+/// any size works as if padded with the largest value. `sync` is the group's barrier.
+template <class T, class Sync>
+__device__ void SortTogether(T* data, std::uint64_t size, unsigned rank, unsigned width, Sync&& sync) {
+  for (std::uint64_t run = 2; run / 2 < size; run *= 2) {
+    for (std::uint64_t span = run; span >= 2; span /= 2) {
+      const std::uint64_t flip = span == run ? span - 1 : span / 2;
+      for (std::uint64_t i = rank; i < size; i += width) {
+        const std::uint64_t j = i ^ flip;
+        if (j > i && j < size && data[j] < data[i]) {
+          const T swap = data[i];
+          data[i] = data[j];
+          data[j] = swap;
+        }
+      }
+      sync();
+    }
+  }
+}
+
+}  // namespace detail
+
+/// kCollect: every candidate sees all messages of its active in-neighbours, sorted. A block a vertex for long rows, a warp
+/// otherwise. New values are set aside; CommitCollected makes them current, a barrier later.
+template <class P, class Group>
+__device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool all_active) {
+  if constexpr (Traits<P>::kCollects) {
+    Tally tally;
+    std::uint64_t scanned = 0;
+    __shared__ std::uint32_t kept[kWarps];
+    const auto one = [&](LocalId v, unsigned rank, unsigned width, std::uint32_t* size, auto&& sync) {
+      const EdgeIndex begin = s.graph.reverse.offsets[v], end = s.graph.reverse.offsets[v + 1];
+      if (rank == 0) *size = 0;
+      sync();
+      for (EdgeIndex e = begin + rank; e < end; e += width) {
+        MessageOf<P> message;
+        if (GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &message)) {
+          s.collected[begin + atomicAdd(size, 1u)] = message;
+        }
+        scanned += 1;
+      }
+      sync();
+      const std::uint32_t messages = *size;
+      detail::SortTogether(s.collected + begin, messages, rank, width, sync);
+      bool active = false;
+      if (rank == 0) {
+        ValueOf<P> value = s.values[v];
+        if (IsCandidate(s, v) && (messages > 0 || Traits<P>::kEveryRound)) {
+          const Messages<MessageOf<P>> all(s.collected + begin, messages);
+          active = s.program.UpdateStatus(value, all, s.At(v), round);
+        }
+        s.next_values[v] = value;
+        if (active) bits::Set<true>(s.touched, v);
+        if (active) {
+          tally.vertices += 1;
+          tally.edges += s.graph.forward.degree(v);
+        }
+      }
+      sync();
+    };
+    const std::size_t owned = s.graph.owned;
+    const unsigned warps = BlockCount(group) * kWarps;
+    for (std::size_t v = std::size_t{BlockRank(group)} * kWarps + Warp(); v < owned; v += warps) {
+      if (s.graph.reverse.degree(static_cast<LocalId>(v)) >= kBlockDegree) continue;
+      one(static_cast<LocalId>(v), Lane(), 32, &kept[Warp()], [] { __syncwarp(); });
+    }
+    __syncthreads();
+    for (std::size_t v = BlockRank(group); v < owned; v += BlockCount(group)) {
+      if (s.graph.reverse.degree(static_cast<LocalId>(v)) < kBlockDegree) continue;
+      one(static_cast<LocalId>(v), threadIdx.x, kBlock, &kept[0], [] { __syncthreads(); });
+    }
+    AddFromBlock(&s.control->active_vertices, tally.vertices);
+    AddFromBlock(&s.control->active_edges, tally.edges);
+    AddFromBlock(&s.control->edges_touched, scanned);
+  }
+}
+template <class P, class Group>
+__device__ void CommitCollected(const Group& group, const StateRef<P>& s) {
+  if constexpr (Traits<P>::kCollects) {
+    for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < s.graph.owned; base += std::size_t{BlockCount(group)} * kBlock) {
+      const std::size_t i = base + threadIdx.x;
+      if (i >= s.graph.owned) continue;
+      s.values[i] = s.next_values[i];
+      if (i % 32 == 0) {
+        s.active[i / 32] = s.touched[i / 32] & bits::Mask(i / 32, s.graph.owned);
+        s.touched[i / 32] = 0;
+      }
+    }
+  }
+}
+
+}  // namespace chatty::steps::cuda

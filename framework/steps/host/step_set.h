@@ -1,0 +1,143 @@
+/// \file
+/// The table of steps of one program on a host device.
+#pragma once
+
+#include <vector>
+
+#include "chatty/framework/program_state.h"
+#include "chatty/framework/step_set.h"
+#include "chatty/framework/steps/host/steps.h"
+
+namespace chatty::steps::host {
+
+template <class P>
+class HostSteps final : public StepSet {
+ public:
+  HostSteps(const DeviceGraph& graph, const P& program)
+      : device_(graph.device()), state_(graph, program),
+        partials_((graph.ref().owned + kMeasureGrain - 1) / kMeasureGrain) {}
+
+  void Init(const std::byte* prior) override {
+    Run(s().graph.local, [&](Group& g) { host::Init(g, s(), reinterpret_cast<const PriorOf<P>*>(prior)); });
+  }
+  void Activate(const RoundState& round) override {
+    Run(s().graph.owned, [&](Group& g) { host::Activate(g, s(), As(round)); });
+  }
+  void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out) override {
+    if constexpr (Traits<P>::kCanPush) {
+      Run(edges, [&](Group& g) { host::Advance(g, s(), As(round), form, count, queue_out); });
+      if (s().control->slice_count > 0) {
+        Run(kParallel, [&](Group& g) { host::AdvanceSlices(g, s(), As(round), queue_out); });
+        s().control->slice_count = 0;
+      }
+    } else {
+      CannotPush();
+    }
+  }
+  void Publish(Form form) override {
+    if constexpr (Traits<P>::kSharesSeparately) Run(s().graph.owned, [&](Group& g) { host::Publish(g, s(), form); });
+  }
+  void Gather(const RoundState& round, bool all_active) override {
+    if constexpr (!Traits<P>::kCollects) {
+      Run(s().graph.owned * std::size_t{4}, [&](Group& g) { host::Gather(g, s(), As(round), all_active); });
+      if (s().control->slice_count > 0) {
+        Run(kParallel, [&](Group& g) { host::GatherSlices(g, s(), As(round), all_active); });
+        s().control->slice_count = 0;
+      }
+    }
+  }
+  void Apply(const RoundState& round, Form form, std::size_t count) override {
+    if constexpr (!Traits<P>::kCollects) {
+      if (form == Form::kQueue) count = s().control->touched_count;
+      Run(count, [&](Group& g) { host::Apply(g, s(), As(round), form, count); });
+    }
+  }
+  void Collect(const RoundState& round, bool all_active) override {
+    if constexpr (Traits<P>::kCollects) {
+      Run(s().graph.owned * std::size_t{4}, [&](Group& g) { host::Collect(g, s(), As(round), all_active); });
+      Run(s().graph.owned, [&](Group& g) { host::CommitCollected(g, s()); });
+    }
+  }
+  void QueueToBitmap(std::size_t count) override {
+    Run(s().graph.local / 32, [&](Group& g) { host::ClearActive(g, s(), false); });
+    Run(count, [&](Group& g) { host::QueueToBitmap(g, s(), count); });
+  }
+  void BitmapToQueue() override {
+    Run(s().graph.owned / 8, [&](Group& g) { host::BitmapToQueue(g, s()); });
+  }
+  void SwapFrontier() override { state_.SwapFrontier(); }
+  void ClearHaloActive() override {
+    Run((s().graph.local - s().graph.owned) / 32, [&](Group& g) { host::ClearActive(g, s(), true); });
+  }
+  void PackMessages(const OutboxRef& outbox, bool queued) override {
+    if constexpr (Traits<P>::kCanPush) {
+      Run(s().control->touched_halo_count, [&](Group& g) { host::PackMessages(g, s(), outbox, queued); });
+    }
+  }
+  void PackShared(const OutboxRef& outbox, bool all_active, bool dense) override {
+    Run(s().border.begin[s().graph.parts], [&](Group& g) { host::PackShared(g, s(), outbox, all_active, dense); });
+  }
+  void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) override {
+    if constexpr (Traits<P>::kCanPush) {
+      Run(inbox.dense ? kParallel : inbox.count, [&](Group& g) { host::UnpackMessages(g, s(), inbox, peer, queue_out); });
+    }
+  }
+  void UnpackShared(const InboxRef& inbox, std::uint32_t peer) override {
+    Run(inbox.dense ? kParallel : inbox.count, [&](Group& g) { host::UnpackShared(g, s(), inbox, peer); });
+  }
+
+  void ClearControl() override { *s().control = Control{}; }
+  const Control& Read(const WaitContext& context) override {
+    device_.stream().Synchronize(context);
+    return *s().control;
+  }
+  void MeasureInto(std::byte* global, const WaitContext&) override {
+    if constexpr (Traits<P>::kHasMeasure) {
+      Run(s().graph.owned, [&](Group& g) { host::Measure(g, s(), partials_.data()); });
+      GlobalOf<P> sum{};
+      for (const GlobalOf<P>& part : partials_) sum = CombineGlobal<P>(sum, part);
+      std::memcpy(global, &sum, sizeof(sum));
+    }
+  }
+  void CopyOutput(const RoundState& round, std::byte* host, const WaitContext&) override {
+    Run(s().graph.owned, [&](Group& g) { host::Output(g, s(), As(round), reinterpret_cast<OutputOf<P>*>(host)); });
+  }
+  void CopyValues(std::byte* host, const WaitContext& context) override {
+    device_.CopyOut(host, s().values, s().graph.owned * sizeof(ValueOf<P>), device_.stream());
+    device_.stream().Synchronize(context);
+  }
+  const std::byte* DeviceValues() const override { return reinterpret_cast<const std::byte*>(s().values); }
+  void SetProgram(const void* program) override { state_.SetProgram(*static_cast<const P*>(program)); }
+
+  const StateRef<P>& s() const { return state_.ref(); }
+
+ private:
+  /// Work items below which a second thread costs more than it brings, and a count that is surely above.
+  static constexpr std::size_t kSmall = 4096;
+  static constexpr std::size_t kParallel = ~std::size_t{0};
+
+  static RoundOf<P> As(const RoundState& round) { return round.As<GlobalOf<P>>(); }
+  [[noreturn]] static void CannotPush() {
+    throw InternalError("this program is pulled: it collects all messages or its messages are wider than an atomic");
+  }
+
+  template <class Body>
+  void Run(std::size_t work, Body&& body) {
+    WorkerTeam& team = *device_.team();
+    std::uint32_t after = sweeps_;
+    team.Run(work < kSmall ? 1 : team.size(), [&](TeamMember& member) {
+      Group group(member, cursors_, sweeps_);
+      body(group);
+      if (group.rank() == 0) after = group.sweeps();
+    });
+    sweeps_ = after;
+  }
+
+  Device& device_;
+  ProgramState<P> state_;
+  std::vector<GlobalOf<P>> partials_;
+  Cursors cursors_;
+  std::uint32_t sweeps_ = 0;
+};
+
+}  // namespace chatty::steps::host

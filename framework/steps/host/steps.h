@@ -1,0 +1,605 @@
+/// \file
+/// The steps on CPU threads: the same names and meanings as steps/cuda, over the members of a worker team.
+///
+/// Every member of the team calls every step; between two steps that depend on each other the caller puts a barrier of the
+/// team (or the end of a job). Work is handed out in chunks, so that a thread that loses its core loses one chunk's time.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <vector>
+
+#include "chatty/core/team.h"
+#include "chatty/framework/steps/vertex_ops.h"
+
+namespace chatty::steps::host {
+
+/// Cursors that hand out chunks of work to the members of a team.
+class Cursors {
+ private:
+  friend class Group;
+  struct alignas(64) Cursor {
+    std::atomic<std::size_t> next{0};
+  };
+  Cursor cursors_[4];
+};
+
+/// One member's handle on the team's work: what a cooperative group is to a GPU step.
+class Group {
+ public:
+  /// `sweeps` is how many sweeps have run on these cursors so far: the same for all members of a job.
+  Group(TeamMember& member, Cursors& cursors, std::uint32_t sweeps) : member_(member), cursors_(cursors), sweeps_(sweeps) {}
+
+  int rank() const { return member_.rank(); }
+  int size() const { return member_.size(); }
+  void sync() { member_.sync(); }
+  std::uint32_t sweeps() const { return sweeps_; }  ///< where the next job continues
+
+  /// Calls body(begin, end) on chunks of [0, count) of `grain` items. There is no barrier in it: a member may run ahead into
+  /// the next sweep. Between a sweep and the next but one there must be a barrier, or a cursor is reset while in use.
+  template <class Body>
+  void Sweep(std::size_t count, std::size_t grain, Body&& body) {
+    if (size() == 1) {
+      if (count > 0) body(std::size_t{0}, count);
+      return;
+    }
+    std::atomic<std::size_t>& cursor = cursors_.cursors_[sweeps_ & 3].next;
+    if (rank() == 0) cursors_.cursors_[(sweeps_ + 2) & 3].next.store(0, std::memory_order_relaxed);
+    ++sweeps_;
+    for (std::size_t begin; (begin = cursor.fetch_add(grain, std::memory_order_relaxed)) < count;) {
+      body(begin, std::min(begin + grain, count));
+    }
+  }
+
+ private:
+  TeamMember& member_;
+  Cursors& cursors_;
+  std::uint32_t sweeps_;
+};
+
+/// Vertices a chunk: a multiple of 32, so that a chunk owns its bitmap words.
+inline constexpr std::size_t kVertexGrain = 1024;
+inline constexpr std::size_t kQueueGrain = 64;
+
+namespace detail {
+
+/// Appends to a shared queue through a buffer of the thread's own.
+template <class T>
+class Appender {
+ public:
+  Appender(T* queue, std::uint32_t* count, bool concurrent) : queue_(queue), count_(count), concurrent_(concurrent) {}
+  ~Appender() { Flush(); }
+  Appender(const Appender&) = delete;
+  Appender& operator=(const Appender&) = delete;
+  void Push(const T& item) {
+    if (!concurrent_) {
+      queue_[(*count_)++] = item;
+      return;
+    }
+    buffer_[size_++] = item;
+    if (size_ == kBuffer) Flush();
+  }
+
+ private:
+  static constexpr std::uint32_t kBuffer = 512;
+  void Flush() {
+    if (size_ == 0) return;
+    const std::uint32_t at = atomics::Add<true>(count_, size_);
+    std::copy(buffer_, buffer_ + size_, queue_ + at);
+    size_ = 0;
+  }
+  T* queue_;
+  std::uint32_t* count_;
+  bool concurrent_;
+  std::uint32_t size_ = 0;
+  T buffer_[kBuffer];
+};
+
+template <class P>
+void AddTally(const StateRef<P>& s, const Tally& tally) {
+  atomics::Add<true>(&s.control->active_vertices, tally.vertices);
+  atomics::Add<true>(&s.control->active_edges, tally.edges);
+  if (tally.wanting != 0) atomics::Add<true>(&s.control->wanting_edges, tally.wanting);
+}
+
+/// Calls body(std::bool_constant<concurrent>) so that a lone thread runs without atomics.
+template <class Body>
+void ByConcurrency(const Group& group, Body&& body) {
+  if (group.size() > 1) {
+    body(std::true_type{});
+  } else {
+    body(std::false_type{});
+  }
+}
+
+inline bool TestShared(const std::uint32_t* words, LocalId i) { return (atomics::Load(words + (i >> 5)) >> (i & 31)) & 1u; }
+
+}  // namespace detail
+
+template <class P>
+void Init(Group& group, const StateRef<P>& s, const PriorOf<P>* prior) {
+  group.Sweep(s.graph.local, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto v = static_cast<LocalId>(i);
+      if (v < s.graph.owned) s.values[v] = InitialValue(s.program, s.At(v), prior, v);
+      if (s.inbox != nullptr) {
+        Slot<MessageOf<P>> empty{};
+        empty.message = IdentityOf<P>();
+        s.inbox[v] = empty;
+      }
+    }
+    for (std::size_t w = begin / 32; w < bits::Words(end); ++w) s.touched[w] = s.active[w] = 0;
+  });
+}
+
+template <class P>
+void Activate(Group& group, const StateRef<P>& s, const RoundOf<P>& round) {
+  Tally tally;
+  group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
+      std::uint32_t word = 0;
+      for (std::size_t i = w * 32; i < std::min(end, w * 32 + 32); ++i) {
+        const auto v = static_cast<LocalId>(i);
+        if (Traits<P>::kEveryRound || StartsActive(s, v, round)) {
+          word |= 1u << (i & 31);
+          tally.vertices += 1;
+          tally.edges += s.graph.forward.degree(v);
+        }
+        if (IsCandidate(s, v)) tally.wanting += static_cast<std::int64_t>(s.graph.reverse.degree(v));
+      }
+      s.active[w] = word;
+    }
+  });
+  detail::AddTally(s, tally);
+}
+
+namespace detail {
+
+/// Pushes along edges [begin, end) of `source`'s row.
+template <class P, bool kConcurrent>
+void PushEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId source, const SharedOf<P>& shared, EdgeIndex begin,
+               EdgeIndex end, bool queue_out, Appender<LocalId>& owned, Appender<LocalId>& halo, std::uint32_t* halo_first,
+               std::uint64_t* raw) {
+  for (EdgeIndex e = begin; e < end; ++e) {
+    const LocalId target = s.graph.forward.neighbours[e];
+    const MessageOf<P> message = Scatter(s, shared, source, target, s.graph.forward, e, round);
+    const bool first = Deliver<P, kConcurrent>(s, target, message) == Delivery::kFirst;
+    if (target < s.graph.owned) {
+      if (first && queue_out) owned.Push(target);
+    } else {
+      raw[s.graph.HaloOwner(target)] += 1;
+      if (first && queue_out) halo.Push(target);
+      if (first && !queue_out) *halo_first += 1;
+    }
+  }
+}
+
+template <class P>
+void FlushPush(const StateRef<P>& s, const std::uint64_t* raw, std::uint32_t halo_first) {
+  for (std::uint32_t p = 0; p < s.graph.parts; ++p) {
+    if (raw[p] != 0) atomics::Add<true>(&s.control->raw_messages[p], raw[p]);
+  }
+  if (halo_first != 0) atomics::Add<true>(&s.control->touched_halo_count, halo_first);
+}
+
+}  // namespace detail
+
+template <class P>
+void Advance(Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form form, std::size_t count, bool queue_out) {
+  detail::ByConcurrency(group, [&](auto concurrent) {
+    constexpr bool kConcurrent = decltype(concurrent)::value;
+    std::uint64_t raw[kMaxDevices] = {}, scanned = 0;
+    std::uint32_t halo_first = 0;
+    {
+      detail::Appender<LocalId> owned(s.touched_queue, &s.control->touched_count, kConcurrent);
+      detail::Appender<LocalId> halo(s.touched_halo, &s.control->touched_halo_count, kConcurrent);
+      const auto vertex = [&](LocalId v) {
+        const EdgeIndex begin = s.graph.forward.offsets[v], end = s.graph.forward.offsets[v + 1];
+        scanned += end - begin;
+        const SharedOf<P> shared = TakeShared(s, v);
+        if (kConcurrent && end - begin >= kHubDegree) {
+          if constexpr (Traits<P>::kSharesSeparately) s.shared[v] = shared;  // Consume has run: slices read it here
+          const auto pieces = static_cast<std::uint32_t>((end - begin + kSliceEdges - 1) / kSliceEdges);
+          const std::uint32_t at = atomics::Add<true>(&s.control->slice_count, pieces);
+          for (std::uint32_t i = 0; i < pieces; ++i) s.slices[at + i] = {v, i};
+          return;
+        }
+        detail::PushEdges<P, kConcurrent>(s, round, v, shared, begin, end, queue_out, owned, halo, &halo_first, raw);
+      };
+      group.Sweep(count, form == Form::kQueue ? kQueueGrain : kVertexGrain, [&](std::size_t begin, std::size_t end) {
+        if (form == Form::kQueue) {
+          for (std::size_t i = begin; i < end; ++i) vertex(s.frontier[i]);
+        } else if (form == Form::kAll) {
+          for (std::size_t i = begin; i < end; ++i) vertex(static_cast<LocalId>(i));
+        } else {
+          for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
+            for (std::uint32_t word = s.active[w] & bits::Mask(w, end); word != 0; word &= word - 1) {
+              vertex(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(word))));
+            }
+          }
+        }
+      });
+    }
+    detail::FlushPush(s, raw, halo_first);
+    atomics::Add<true>(&s.control->edges_touched, scanned);
+  });
+}
+
+template <class P>
+void AdvanceSlices(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool queue_out) {
+  if (group.size() == 1) return;  // a lone thread has walked its hubs already
+  std::uint64_t raw[kMaxDevices] = {};
+  std::uint32_t halo_first = 0;
+  {
+    detail::Appender<LocalId> owned(s.touched_queue, &s.control->touched_count, true);
+    detail::Appender<LocalId> halo(s.touched_halo, &s.control->touched_halo_count, true);
+    group.Sweep(atomics::Load(&s.control->slice_count), 1, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        const Slice slice = s.slices[i];
+        const EdgeIndex begin = s.graph.forward.offsets[slice.vertex] + slice.index * kSliceEdges;
+        const EdgeIndex end = std::min(begin + kSliceEdges, s.graph.forward.offsets[slice.vertex + 1]);
+        SharedOf<P> shared;
+        if constexpr (Traits<P>::kSharesSeparately) {
+          shared = s.shared[slice.vertex];
+        } else {
+          shared = s.values[slice.vertex];
+        }
+        detail::PushEdges<P, true>(s, round, slice.vertex, shared, begin, end, queue_out, owned, halo, &halo_first, raw);
+      }
+    });
+  }
+  detail::FlushPush(s, raw, halo_first);
+}
+
+template <class P>
+void Publish(Group& group, const StateRef<P>& s, Form form) {
+  if constexpr (Traits<P>::kSharesSeparately) {
+    group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const auto v = static_cast<LocalId>(i);
+        if (form == Form::kAll || bits::Test(s.active, v)) s.shared[v] = TakeShared(s, v);
+      }
+    });
+  }
+}
+
+namespace detail {
+
+/// Pulls along edges [begin, end) of `target`'s row.
+template <class P>
+bool PullEdges(const StateRef<P>& s, const RoundOf<P>& round, bool all_active, LocalId target, EdgeIndex begin, EdgeIndex end,
+               MessageOf<P>* message, std::uint64_t* scanned) {
+  bool have = false;
+  EdgeIndex e = begin;
+  while (e < end) {
+    have = GatherEdge(s, s.graph.reverse.neighbours[e], target, e, all_active, round, have, message) || have;
+    ++e;
+    if (Traits<P>::kFirstSuffices && have) break;
+  }
+  *scanned += e - begin;
+  return have;
+}
+
+}  // namespace detail
+
+template <class P>
+void Gather(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool all_active) {
+  std::uint64_t scanned = 0;
+  const bool slice_hubs = group.size() > 1 && Traits<P>::kCanPush;
+  group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
+      std::uint32_t word = 0;
+      for (std::size_t i = w * 32; i < std::min(end, w * 32 + 32); ++i) {
+        const auto v = static_cast<LocalId>(i);
+        if (!IsCandidate(s, v)) continue;
+        const EdgeIndex row = s.graph.reverse.offsets[v], row_end = s.graph.reverse.offsets[v + 1];
+        if (slice_hubs && row_end - row >= kHubDegree) {
+          const auto pieces = static_cast<std::uint32_t>((row_end - row + kSliceEdges - 1) / kSliceEdges);
+          const std::uint32_t at = atomics::Add<true>(&s.control->slice_count, pieces);
+          for (std::uint32_t p = 0; p < pieces; ++p) s.slices[at + p] = {v, p};
+          continue;
+        }
+        MessageOf<P> message{};
+        if (detail::PullEdges(s, round, all_active, v, row, row_end, &message, &scanned)) {
+          Slot<MessageOf<P>> slot{};
+          slot.message = message;
+          s.inbox[v] = slot;
+          word |= 1u << (i & 31);
+        }
+      }
+      s.touched[w] = word;
+    }
+  });
+  atomics::Add<true>(&s.control->edges_touched, scanned);
+}
+
+template <class P>
+void GatherSlices(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool all_active) {
+  if constexpr (Traits<P>::kCanPush) {
+    if (group.size() == 1) return;
+    std::uint64_t scanned = 0;
+    group.Sweep(atomics::Load(&s.control->slice_count), 1, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        const Slice slice = s.slices[i];
+        if (Traits<P>::kFirstSuffices && detail::TestShared(s.touched, slice.vertex)) continue;
+        const EdgeIndex begin = s.graph.reverse.offsets[slice.vertex] + slice.index * kSliceEdges;
+        const EdgeIndex end = std::min(begin + kSliceEdges, s.graph.reverse.offsets[slice.vertex + 1]);
+        MessageOf<P> message{};
+        if (!detail::PullEdges(s, round, all_active, slice.vertex, begin, end, &message, &scanned)) continue;
+        if constexpr (P::kReduction == Reduction::kAny) {
+          if (bits::Set<true>(s.touched, slice.vertex)) s.inbox[slice.vertex].message = message;
+        } else {
+          ReduceInto<P, true>(s.program, &s.inbox[slice.vertex], message);
+          bits::Set<true>(s.touched, slice.vertex);
+        }
+      }
+    });
+    atomics::Add<true>(&s.control->edges_touched, scanned);
+  }
+}
+
+template <class P>
+void Apply(Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form form, std::size_t count) {
+  Tally tally;
+  if (form == Form::kQueue) {
+    detail::Appender<LocalId> next(s.next, &s.control->next_count, group.size() > 1);
+    detail::ByConcurrency(group, [&](auto concurrent) {
+      group.Sweep(count, kQueueGrain * 4, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          const LocalId v = s.touched_queue[i];
+          atomics::And<decltype(concurrent)::value>(s.touched + (v >> 5), ~(1u << (v & 31)));
+          if (ApplyOne(s, v, round, &tally)) next.Push(v);
+        }
+      });
+    });
+  } else {
+    group.Sweep(count, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
+        std::uint32_t word = form == Form::kAll ? ~0u : s.touched[w];
+        std::uint32_t active = 0;
+        for (word &= bits::Mask(w, end); word != 0; word &= word - 1) {
+          const auto bit = static_cast<unsigned>(__builtin_ctz(word));
+          if (ApplyOne(s, static_cast<LocalId>(w * 32 + bit), round, &tally)) active |= 1u << bit;
+        }
+        s.active[w] = active;
+        s.touched[w] = 0;
+      }
+    });
+  }
+  detail::AddTally(s, tally);
+}
+
+template <class P>
+void QueueToBitmap(Group& group, const StateRef<P>& s, std::size_t count) {
+  group.Sweep(count, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) bits::Set<true>(s.active, s.frontier[i]);
+  });
+}
+
+template <class P>
+void BitmapToQueue(Group& group, const StateRef<P>& s) {
+  detail::Appender<LocalId> next(s.next, &s.control->next_count, group.size() > 1);
+  group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
+      for (std::uint32_t word = s.active[w] & bits::Mask(w, end); word != 0; word &= word - 1) {
+        next.Push(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(word))));
+      }
+    }
+  });
+}
+
+template <class P>
+void ClearActive(Group& group, const StateRef<P>& s, bool halo_only) {
+  const LocalId first = halo_only ? s.graph.owned : 0;
+  const std::size_t base = first / 32;
+  group.Sweep(bits::Words(s.graph.local) - base, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t w = base + begin; w < base + end; ++w) s.active[w] = w == base ? s.active[w] & bits::Mask(w, first) : 0;
+  });
+}
+
+namespace detail {
+
+template <class Payload, class Bit, class Value>
+void PackDense(Group& group, std::byte* box, std::size_t subset, Bit&& bit, Value&& value) {
+  auto* words = reinterpret_cast<std::uint32_t*>(box);
+  auto* values = reinterpret_cast<Payload*>(box + DenseValuesOffset(subset));
+  group.Sweep(subset, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
+      std::uint32_t word = 0;
+      for (std::size_t i = w * 32; i < std::min(end, w * 32 + 32); ++i) {
+        if (bit(i)) word |= 1u << (i & 31);
+        values[i] = value(i);
+      }
+      words[w] = word;
+    }
+  });
+}
+
+template <class Payload>
+void PackRecord(Control* control, const OutboxRef& outbox, std::uint32_t peer, std::uint32_t index, const Payload& payload) {
+  StoreRecord(outbox.box[peer], atomics::Add<true>(&control->box_count[peer], 1u), index, payload);
+}
+
+}  // namespace detail
+
+template <class P>
+void PackMessages(Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued) {
+  using Payload = Slot<MessageOf<P>>;
+  const std::size_t halo = s.graph.local - s.graph.owned;
+  const std::uint32_t count = atomics::Load(&s.control->touched_halo_count);
+  if (PairBytes(count, sizeof(Payload)) > DenseBytes(halo, sizeof(Payload))) {
+    if (group.rank() == 0) s.control->dense_box = 1;
+    for (std::uint32_t peer = 0; peer < s.graph.parts; ++peer) {
+      const LocalId first = s.graph.halo_begin[peer];
+      detail::PackDense<Payload>(
+          group, outbox.box[peer], s.graph.halo_begin[peer + 1] - first,
+          [&](std::size_t i) { return detail::TestShared(s.touched, static_cast<LocalId>(first + i)); },
+          [&](std::size_t i) {
+            const Payload payload = s.inbox[first + i];
+            ReleaseHalo<P, true>(s, static_cast<LocalId>(first + i));
+            return payload;
+          });
+      group.sync();
+    }
+    return;
+  }
+  const auto pack = [&](LocalId h) {
+    const std::uint32_t peer = s.graph.HaloOwner(h);
+    detail::PackRecord(s.control, outbox, peer, h - s.graph.halo_begin[peer], s.inbox[h]);
+    ReleaseHalo<P, true>(s, h);
+  };
+  group.Sweep(queued ? count : halo, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (queued) {
+        pack(s.touched_halo[i]);
+      } else if (const auto h = static_cast<LocalId>(s.graph.owned + i); detail::TestShared(s.touched, h)) {
+        pack(h);
+      }
+    }
+  });
+}
+
+template <class P>
+void PackShared(Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool all_active, bool dense) {
+  using Payload = SharedSlot<P>;
+  if (dense && group.rank() == 0) s.control->dense_box = 1;
+  for (std::uint32_t peer = 0; peer < s.graph.parts; ++peer) {
+    const LocalId first = s.border.begin[peer];
+    const std::size_t subset = s.border.begin[peer + 1] - first;
+    const auto active = [&](std::size_t i) { return all_active || bits::Test(s.active, s.border.vertices[first + i]); };
+    const auto value = [&](std::size_t i) {
+      Payload payload{};
+      payload.message = s.shared[s.border.vertices[first + i]];
+      return payload;
+    };
+    if (dense) {
+      detail::PackDense<Payload>(group, outbox.box[peer], subset, active, value);
+    } else {
+      group.Sweep(subset, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          if (active(i)) detail::PackRecord(s.control, outbox, peer, static_cast<std::uint32_t>(i), value(i));
+        }
+      });
+    }
+    group.sync();
+  }
+}
+
+template <class P>
+void UnpackMessages(Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer, bool queue_out) {
+  using Payload = Slot<MessageOf<P>>;
+  const std::size_t subset = s.border.begin[peer + 1] - s.border.begin[peer];
+  detail::ByConcurrency(group, [&](auto concurrent) {
+    detail::Appender<LocalId> queue(s.touched_queue, &s.control->touched_count, group.size() > 1);
+    const auto receive = [&](std::uint32_t index, const Payload& payload) {
+      const Delivery delivery = ReceiveMessage<P, decltype(concurrent)::value>(s, peer, index, payload.message);
+      if (queue_out && delivery == Delivery::kFirst) queue.Push(s.border.vertices[s.border.begin[peer] + index]);
+    };
+    group.Sweep(inbox.dense ? subset : inbox.count, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        auto index = static_cast<std::uint32_t>(i);
+        if (inbox.dense) {
+          if (!bits::Test(reinterpret_cast<const std::uint32_t*>(inbox.box), index)) continue;
+          receive(index, reinterpret_cast<const Payload*>(inbox.box + DenseValuesOffset(subset))[i]);
+        } else {
+          Payload payload;
+          index = LoadRecord(inbox.box, index, &payload);
+          receive(index, payload);
+        }
+      }
+    });
+  });
+}
+
+template <class P>
+void UnpackShared(Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer) {
+  using Payload = SharedSlot<P>;
+  const std::size_t subset = s.graph.halo_begin[peer + 1] - s.graph.halo_begin[peer];
+  group.Sweep(inbox.dense ? subset : inbox.count, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      auto index = static_cast<std::uint32_t>(i);
+      Payload payload;
+      if (inbox.dense) {
+        if (!bits::Test(reinterpret_cast<const std::uint32_t*>(inbox.box), index)) continue;
+        payload = reinterpret_cast<const Payload*>(inbox.box + DenseValuesOffset(subset))[i];
+      } else {
+        index = LoadRecord(inbox.box, index, &payload);
+      }
+      ReceiveShared<P, true>(s, peer, index, payload.message);
+    }
+  });
+}
+
+/// One partial aggregate a chunk of fixed size, combined in chunk order by the caller: the same bits at any thread count.
+inline constexpr std::size_t kMeasureGrain = 16384;
+template <class P>
+void Measure(Group& group, const StateRef<P>& s, GlobalOf<P>* partials) {
+  if constexpr (Traits<P>::kHasMeasure) {
+    const std::size_t chunks = (s.graph.owned + kMeasureGrain - 1) / kMeasureGrain;
+    group.Sweep(chunks, 1, [&](std::size_t first, std::size_t last) {
+      for (std::size_t c = first; c < last; ++c) {
+        GlobalOf<P> mine{};
+        for (std::size_t i = c * kMeasureGrain; i < std::min<std::size_t>((c + 1) * kMeasureGrain, s.graph.owned); ++i) {
+          const auto v = static_cast<LocalId>(i);
+          mine = CombineGlobal<P>(mine, s.program.Measure(s.values[v], s.At(v)));
+        }
+        partials[c] = mine;
+      }
+    });
+  }
+}
+
+template <class P>
+void Output(Group& group, const StateRef<P>& s, const RoundOf<P>& round, OutputOf<P>* out) {
+  group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) out[i] = chatty::detail::OutputOfValue<P>(s.program, s.values[i], round);
+  });
+}
+
+template <class P>
+void Collect(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool all_active) {
+  if constexpr (Traits<P>::kCollects) {
+    Tally tally;
+    std::uint64_t scanned = 0;
+    group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        const auto v = static_cast<LocalId>(i);
+        const EdgeIndex begin = s.graph.reverse.offsets[v], end = s.graph.reverse.offsets[v + 1];
+        MessageOf<P>* const all = s.collected + begin;
+        std::uint64_t messages = 0;
+        for (EdgeIndex e = begin; e < end; ++e) {
+          MessageOf<P> message;
+          if (GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &message)) all[messages++] = message;
+        }
+        scanned += end - begin;
+        std::sort(all, all + messages);
+        ValueOf<P> value = s.values[v];
+        if (IsCandidate(s, v) && (messages > 0 || Traits<P>::kEveryRound) &&
+            s.program.UpdateStatus(value, Messages<MessageOf<P>>(all, messages), s.At(v), round)) {
+          bits::Set<true>(s.touched, v);
+          tally.vertices += 1;
+          tally.edges += s.graph.forward.degree(v);
+        }
+        s.next_values[v] = value;
+      }
+    });
+    detail::AddTally(s, tally);
+    atomics::Add<true>(&s.control->edges_touched, scanned);
+  }
+}
+
+template <class P>
+void CommitCollected(Group& group, const StateRef<P>& s) {
+  if constexpr (Traits<P>::kCollects) {
+    group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+      std::copy(s.next_values + begin, s.next_values + end, s.values + begin);
+      for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
+        s.active[w] = s.touched[w] & bits::Mask(w, s.graph.owned);
+        s.touched[w] = 0;
+      }
+    });
+  }
+}
+
+}  // namespace chatty::steps::host

@@ -1,0 +1,101 @@
+/// \file
+/// From a program's type to the erased form that engines take.
+#pragma once
+
+#include <cstring>
+
+#include "chatty/framework/step_set.h"
+#include "chatty/framework/steps/host/step_set.h"
+#if CHATTY_CUDA_COMPILER
+#include "chatty/framework/steps/cuda/step_set.cuh"
+#endif
+
+namespace chatty {
+
+template <class P>
+constexpr ProgramTraits MakeTraits() {
+  using T = Traits<P>;
+  ProgramTraits t;
+  t.reduction = T::kReduction;
+  t.safety = T::kSafety;
+  t.edges = T::kEdges;
+  t.weights = WeightKindOf<WeightOf<P>>();
+  t.every_round = T::kEveryRound;
+  t.can_push = T::kCanPush;
+  t.collects = T::kCollects;
+  t.shares_separately = T::kSharesSeparately;
+  t.consumes = T::kHasConsume;
+  t.has_measure = T::kHasMeasure;
+  t.has_end_round = T::kHasEndRound;
+  t.has_is_active = T::kHasIsActive;
+  t.has_wants = T::kHasWants;
+  t.has_prior = T::kHasPrior;
+  t.first_suffices = T::kFirstSuffices;
+  t.value_bytes = sizeof(ValueOf<P>);
+  t.prior_bytes = sizeof(PriorOf<P>);
+  t.output_bytes = sizeof(OutputOf<P>);
+  t.global_bytes = std::is_same_v<GlobalOf<P>, None> ? 0 : sizeof(GlobalOf<P>);
+  t.message_payload = T::kCollects ? 0 : sizeof(Slot<MessageOf<P>>);
+  t.shared_payload = sizeof(Slot<SharedOf<P>>);
+  return t;
+}
+
+/// Which backends a translation unit can instantiate. A tag in the type, so that a program compiled by the host compiler
+/// and the same program compiled by nvcc are two types and not two definitions of one.
+struct HostOnly {};
+struct HostAndCuda {};
+using CompiledBackends = std::conditional_t<CHATTY_CUDA_COMPILER, HostAndCuda, HostOnly>;
+
+/// ErasedProgram of a P.
+template <class P, class Backends = CompiledBackends>
+class TypedProgram final : public ErasedProgram {
+  static_assert(CheckProgram<P>());
+
+ public:
+  explicit TypedProgram(const P& program) : program_(program) {}
+
+  const ProgramTraits& traits() const override { return traits_; }
+  void ResetGlobal(std::byte* global) const override {
+    if constexpr (kHasGlobal) {
+      const GlobalOf<P> identity{};
+      std::memcpy(global, &identity, sizeof(identity));
+    }
+  }
+  void CombineGlobal(std::byte* into, const std::byte* from) const override {
+    if constexpr (kHasGlobal) {
+      GlobalOf<P> a, b;
+      std::memcpy(&a, into, sizeof(a));
+      std::memcpy(&b, from, sizeof(b));
+      a = chatty::CombineGlobal<P>(a, b);
+      std::memcpy(into, &a, sizeof(a));
+    }
+  }
+  Next EndRound(RoundState& state) const override {
+    if constexpr (Traits<P>::kHasEndRound) {
+      RoundOf<P> round = state.As<GlobalOf<P>>();
+      const Next next = program_.EndRound(round);
+      if constexpr (kHasGlobal) std::memcpy(state.global, &round.global, sizeof(round.global));
+      return next;
+    } else {
+      return Next::kContinue;
+    }
+  }
+  std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph) const override {
+    if (graph.device().kind() == DeviceKind::kHost) return std::make_unique<steps::host::HostSteps<P>>(graph, program_);
+#if CHATTY_CUDA_COMPILER
+    return std::make_unique<steps::cuda::CudaSteps<P>>(graph, program_);
+#else
+    Throw<CapabilityError>("{}: this program was compiled for host devices only; compile it with nvcc or add it with "
+                           "chatty_add_program", graph.device().label());
+#endif
+  }
+
+  void Reparametrise(StepSet& steps) const override { steps.SetProgram(&program_); }
+
+ private:
+  static constexpr bool kHasGlobal = !std::is_same_v<GlobalOf<P>, None>;
+  static constexpr ProgramTraits traits_ = MakeTraits<P>();
+  P program_;
+};
+
+}  // namespace chatty

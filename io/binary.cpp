@@ -1,0 +1,269 @@
+// The project's own format: a Graph's arrays as they lie in memory, behind a header that says how and with a checksum
+// each.
+//
+//   header (below)
+//   offsets      (vertices + 1) x u64
+//   neighbours   edges x id_bytes
+//   weights      edges x 4 bytes, unless weight_kind is none
+//   labels       if flagged: a label a vertex, each as u32 length and bytes
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "chatty/core/error.h"
+#include "chatty/core/parallel.h"
+#include "chatty/io/formats.h"
+#include "chatty/io/text_parser.h"
+
+namespace chatty::io {
+namespace {
+
+constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kByteOrder = 0x01020304;
+constexpr std::uint32_t kSymmetricFlag = 1;
+constexpr std::uint32_t kLabelsFlag = 2;
+
+struct Header {
+  char magic[8];
+  std::uint32_t byte_order;
+  std::uint32_t version;
+  std::uint32_t id_bytes;
+  std::uint32_t weight_kind;
+  std::uint32_t flags;
+  std::uint32_t first_id;
+  std::uint64_t vertices;
+  std::uint64_t edges;
+  std::uint64_t label_bytes;
+  std::uint32_t offsets_crc;
+  std::uint32_t neighbours_crc;
+  std::uint32_t weights_crc;
+  std::uint32_t labels_crc;
+  std::uint32_t reserved;
+  std::uint32_t header_crc;  // of all bytes before it
+};
+static_assert(sizeof(Header) == 80 && offsetof(Header, header_crc) == 76, "the layout is the format");
+
+/// CRC-32 of a range, its pieces in parallel.
+std::uint32_t Checksum(const void* data, std::size_t bytes, int threads) {
+  constexpr std::size_t kPiece = std::size_t{1} << 24;
+  const auto* begin = static_cast<const Bytef*>(data);
+  const std::size_t pieces = (bytes + kPiece - 1) / kPiece;
+  std::vector<uLong> sums(pieces);
+  const auto size = [&](std::size_t i) { return std::min(kPiece, bytes - i * kPiece); };
+  ParallelChunks(pieces, threads, 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) sums[i] = crc32_z(crc32(0, nullptr, 0), begin + i * kPiece, size(i));
+  });
+  uLong sum = crc32(0, nullptr, 0);
+  for (std::size_t i = 0; i < pieces; ++i) sum = crc32_combine(sum, sums[i], static_cast<z_off_t>(size(i)));
+  return static_cast<std::uint32_t>(sum);
+}
+
+template <class T>
+std::string_view Bytes(const Array<T>& array) {
+  return {reinterpret_cast<const char*>(array.data()), array.bytes()};
+}
+
+class Reader {
+ public:
+  Reader(Input& input, int threads) : input_(input), threads_(threads) {}
+
+  const std::string& name() const { return input_.name(); }
+
+  /// Reads `count` elements and checks them against `crc`. Where the input's length is not known, memory grows with
+  /// what is read, not with what the header claims.
+  template <class T>
+  Array<T> Section(std::uint64_t count, std::uint32_t crc, std::string_view what) {
+    Array<T> all;
+    if (const auto left = input_.remaining()) {
+      if (count > *left / sizeof(T)) Truncated();
+      all = Array<T>(count);
+      const std::string_view bytes = input_.Peek(all.bytes());
+      ParallelChunks(bytes.size(), threads_, std::size_t{1} << 24, [&](std::size_t begin, std::size_t end) {
+        std::memcpy(reinterpret_cast<char*>(all.data()) + begin, bytes.data() + begin, end - begin);
+      });
+      input_.Consume(bytes.size());
+    } else {
+      std::size_t filled = 0;
+      do {
+        Array<T> larger(std::min<std::uint64_t>(count, std::max<std::size_t>(2 * all.size(), std::size_t{1} << 20)));
+        std::copy(all.begin(), all.end(), larger.begin());
+        all = std::move(larger);
+        const std::size_t wanted = (all.size() - filled) * sizeof(T);
+        if (input_.Read(all.data() + filled, wanted) != wanted) Truncated();
+        filled = all.size();
+      } while (filled < count);
+    }
+    if (Checksum(all.data(), all.bytes(), threads_) != crc) {
+      Throw<InputError>("{}: the checksum of its {} is wrong: the file is damaged; write or fetch it again", name(),
+                        what);
+    }
+    return all;
+  }
+
+  [[noreturn]] void Truncated() const {
+    Throw<InputError>("{}: is shorter than its header says: the file is truncated; write or fetch it again", name());
+  }
+
+ private:
+  Input& input_;
+  int threads_;
+};
+
+Header ReadHeader(Input& input) {
+  const std::string& name = input.name();
+  Header header{};
+  if (input.Read(&header, sizeof header) != sizeof header) {
+    Throw<InputError>("{}: ends inside its header: the file is truncated; write or fetch it again", name);
+  }
+  if (std::string_view(header.magic, sizeof header.magic) != kBinaryMagic)
+    Throw<InputError>("{}: is no binary graph file", name);
+  if (header.byte_order != kByteOrder) {
+    Throw<InputError>("{}: was written on a machine of the other byte order; convert it there to a text format", name);
+  }
+  if (Checksum(&header, offsetof(Header, header_crc), 1) != header.header_crc) {
+    Throw<InputError>("{}: the checksum of its header is wrong: the file is damaged; write or fetch it again", name);
+  }
+  if (header.version != kVersion || header.flags > (kSymmetricFlag | kLabelsFlag) || header.reserved != 0) {
+    Throw<InputError>("{}: has version {} of the binary format, this build reads version {}; convert the graph again",
+                      name, header.version, kVersion);
+  }
+  if ((header.id_bytes != 4 && header.id_bytes != 8) ||
+      header.weight_kind > static_cast<std::uint32_t>(WeightKind::kFloat32) || header.first_id > 1 ||
+      header.edges > std::numeric_limits<std::uint64_t>::max() / 8) {
+    Throw<InputError>("{}: its header contradicts itself: the file is damaged; write it again", name);
+  }
+  CheckVertexCount(name, header.vertices);
+  return header;
+}
+
+/// Ids of another width than this build's, converted.
+template <class From>
+Array<VertexId> ConvertIds(Array<From> ids, std::uint64_t vertices, int threads, const std::string& name) {
+  if constexpr (std::is_same_v<From, VertexId>) {
+    return ids;
+  } else {
+    Array<VertexId> converted(ids.size());
+    ParallelFor(ids.size(), threads, [&](std::size_t i) {
+      if (ids[i] >= vertices)
+        Throw<InputError>("{}: names vertex {} of a graph of {}: the file is damaged", name, ids[i], vertices);
+      converted[i] = static_cast<VertexId>(ids[i]);
+    });
+    return converted;
+  }
+}
+
+std::vector<std::string> ParseLabels(std::string_view bytes, std::uint64_t vertices, const std::string& name) {
+  std::vector<std::string> labels;
+  for (std::uint64_t v = 0; v < vertices; ++v) {
+    std::uint32_t size = 0;
+    const bool sized = bytes.size() >= sizeof size;
+    if (sized) std::memcpy(&size, bytes.data(), sizeof size);
+    if (!sized || bytes.size() - sizeof size < size)
+      Throw<InputError>("{}: the label of vertex {} is cut off: the file is damaged", name, v);
+    labels.emplace_back(bytes.substr(sizeof size, size));
+    bytes.remove_prefix(sizeof size + size);
+  }
+  if (!bytes.empty()) Throw<InputError>("{}: has more labels than vertices: the file is damaged", name);
+  return labels;
+}
+
+}  // namespace
+
+Graph ReadBinary(Input& input, int threads) {
+  const Header header = ReadHeader(input);
+  const std::string& name = input.name();
+  Reader reader(input, threads);
+  Adjacency out;
+  out.offsets = reader.Section<EdgeIndex>(header.vertices + 1, header.offsets_crc, "offsets");
+  if (header.id_bytes == 4) {
+    out.neighbours = ConvertIds(reader.Section<std::uint32_t>(header.edges, header.neighbours_crc, "neighbours"),
+                                header.vertices, threads, name);
+  } else {
+    out.neighbours = ConvertIds(reader.Section<std::uint64_t>(header.edges, header.neighbours_crc, "neighbours"),
+                                header.vertices, threads, name);
+  }
+  switch (static_cast<WeightKind>(header.weight_kind)) {
+    case WeightKind::kNone:
+      break;
+    case WeightKind::kInt32:
+      out.weights = reader.Section<std::int32_t>(header.edges, header.weights_crc, "weights");
+      break;
+    case WeightKind::kFloat32: {
+      auto weights = reader.Section<float>(header.edges, header.weights_crc, "weights");
+      if (!std::all_of(weights.begin(), weights.end(), [](float w) { return std::isfinite(w); })) {
+        Throw<InputError>("{}: holds weights that are not finite", name);
+      }
+      out.weights = std::move(weights);
+      break;
+    }
+  }
+  std::vector<std::string> labels;
+  if ((header.flags & kLabelsFlag) != 0) {
+    const auto bytes = reader.Section<char>(header.label_bytes, header.labels_crc, "labels");
+    labels = ParseLabels({bytes.data(), bytes.size()}, header.vertices, name);
+  }
+  char extra = 0;
+  if (input.Read(&extra, 1) != 0)
+    Throw<InputError>("{}: is longer than its header says: the file is damaged; write it again", name);
+
+  try {
+    Graph graph(std::move(out), (header.flags & kSymmetricFlag) != 0, static_cast<int>(header.first_id));
+    graph.set_labels(std::move(labels));
+    return graph;
+  } catch (const InputError& error) {
+    Throw<InputError>("{}: {}", name, error.what());
+  }
+}
+
+void WriteBinary(const Graph& graph, OutputFile& output) {
+  const Adjacency& out = graph.out();
+  CHATTY_CHECK(graph.labels().empty() || graph.labels().size() == graph.vertices(), "{} labels for {} vertices",
+               graph.labels().size(), graph.vertices());
+  std::string labels;
+  for (const std::string& label : graph.labels()) {
+    const auto size = static_cast<std::uint32_t>(label.size());
+    labels.append(reinterpret_cast<const char*>(&size), sizeof size).append(label);
+  }
+  Array<EdgeIndex> no_vertices;  // the offsets of a graph without vertices may be absent in memory, not in a file
+  if (out.offsets.empty()) no_vertices = Array<EdgeIndex>(1, 0);
+  const std::string_view offsets = Bytes(out.offsets.empty() ? no_vertices : out.offsets);
+  const std::string_view neighbours = Bytes(out.neighbours);
+  const std::string_view weights = std::visit(
+      [](const auto& array) -> std::string_view {
+        if constexpr (std::is_same_v<std::decay_t<decltype(array)>, std::monostate>) {
+          return {};
+        } else {
+          return Bytes(array);
+        }
+      },
+      out.weights);
+
+  Header header{};
+  std::copy(kBinaryMagic.begin(), kBinaryMagic.end(), header.magic);
+  header.byte_order = kByteOrder;
+  header.version = kVersion;
+  header.id_bytes = sizeof(VertexId);
+  header.weight_kind = static_cast<std::uint32_t>(graph.weight_kind());
+  header.flags = (graph.symmetric() ? kSymmetricFlag : 0) | (graph.labels().empty() ? 0 : kLabelsFlag);
+  header.first_id = static_cast<std::uint32_t>(graph.first_id());
+  header.vertices = graph.vertices();
+  header.edges = graph.edges();
+  header.label_bytes = labels.size();
+  header.offsets_crc = Checksum(offsets.data(), offsets.size(), 0);
+  header.neighbours_crc = Checksum(neighbours.data(), neighbours.size(), 0);
+  header.weights_crc = Checksum(weights.data(), weights.size(), 0);
+  header.labels_crc = Checksum(labels.data(), labels.size(), 0);
+  header.header_crc = Checksum(&header, offsetof(Header, header_crc), 1);
+
+  output.Write({reinterpret_cast<const char*>(&header), sizeof header});
+  for (const std::string_view section : {offsets, neighbours, weights, std::string_view(labels)}) output.Write(section);
+}
+
+}  // namespace chatty::io

@@ -1,0 +1,97 @@
+// The .gr format of the 9th DIMACS Implementation Challenge (shortest paths), 2006.
+
+#include <algorithm>
+
+#include "chatty/core/error.h"
+#include "chatty/io/formats.h"
+#include "chatty/io/text_parser.h"
+
+namespace chatty::io {
+
+RawGraph ReadDimacs(Input& input, int threads) {
+  const std::string& name = input.name();
+  std::uint64_t vertices = 0, arcs = 0, size_line = 0;
+  while (size_line == 0) {
+    std::string_view line;
+    if (!input.PeekLine(&line)) {
+      FailAt(name, input.lines_skipped(),
+             "the file ends before the line \"p sp VERTICES ARCS\": it is truncated, or no .gr file");
+    }
+    LineCursor cursor(line);
+    const std::uint64_t number = input.lines_skipped() + 1;
+    try {
+      if (cursor.NextLine<'c'>()) {
+        if (cursor.Peek() != 'p') cursor.Fail("{} comes before the line \"p sp VERTICES ARCS\"", Quote(cursor.Field()));
+        cursor.SkipLetter();
+        if (cursor.Peek() == '\n' || cursor.Field() != "sp") {
+          cursor.Fail("{} is a problem of another kind; a graph is read from \"p sp VERTICES ARCS\"", Quote(line));
+        }
+        cursor.SkipField();
+        vertices = cursor.Unsigned("vertex count");
+        arcs = cursor.Unsigned("arc count");
+        cursor.FinishLine();
+        size_line = number;
+      }
+    } catch (const LineError& error) {
+      FailAt(name, number, error.what());
+    }
+    input.SkipLine();
+  }
+  CheckVertexCount(name, vertices);
+
+  // The format knows integers only; others write reals too, and we do for a graph that has them.
+  constexpr WeightText kWeights = WeightText::kAny;
+  ParsedEdges parsed = ParseChunks(input, kWeights, threads, [&](LineCursor& cursor, EdgeSink& sink) {
+    while (cursor.NextLine<'c'>()) {
+      if (cursor.Peek() != 'a') [[unlikely]] {
+        if (cursor.Peek() == 'p') cursor.Fail("a second \"p\" line; the first is line {}", size_line);
+        cursor.Fail("{} is no line of a .gr file; they begin with c, p or a", Quote(cursor.Field()));
+      }
+      cursor.SkipLetter();
+      const std::uint64_t source = cursor.Unsigned("source id");
+      const std::uint64_t target = cursor.Unsigned("target id");
+      if (source - 1 >= vertices || target - 1 >= vertices) [[unlikely]] {  // 0 wraps around
+        if (source == 0 || target == 0) cursor.Fail("id 0 in a file that numbers from 1");
+        cursor.Fail("id {} exceeds the {} vertices of the header (line {})", std::max(source, target), vertices,
+                    size_line);
+      }
+      sink.AddWeighted(static_cast<VertexId>(source - 1), static_cast<VertexId>(target - 1), cursor);
+      cursor.FinishLine();
+    }
+  });
+  if (parsed.list.sources.size() != arcs) {
+    FailAt(name, size_line,
+           fmt::format("the header promises {} arcs, but the file holds {} in its {} lines: it is {}", arcs,
+                       parsed.list.sources.size(), parsed.lines,
+                       parsed.list.sources.size() < arcs ? "truncated, or the header is wrong" : "inconsistent"));
+  }
+  RawGraph raw{std::move(parsed.list), false, 1, parsed.lines};
+  raw.list.vertices = static_cast<VertexId>(vertices);
+  return raw;
+}
+
+void WriteDimacs(const Graph& graph, OutputFile& output) {
+  const Adjacency& out = graph.out();
+  output.Write(fmt::format("p sp {} {}\n", graph.vertices(), graph.edges()));
+  std::visit(
+      [&](const auto& weights) {
+        for (VertexId v = 0; v < graph.vertices(); ++v) {
+          for (EdgeIndex e = out.offsets[v]; e < out.offsets[v + 1]; ++e) {
+            output.Write("a ");
+            output.Number(std::uint64_t{v} + 1);
+            output.Letter(' ');
+            output.Number(std::uint64_t{out.neighbours[e]} + 1);
+            output.Letter(' ');
+            if constexpr (std::is_same_v<std::decay_t<decltype(weights)>, std::monostate>) {
+              output.Letter('1');
+            } else {
+              output.Number(weights[e]);
+            }
+            output.Letter('\n');
+          }
+        }
+      },
+      out.weights);
+}
+
+}  // namespace chatty::io

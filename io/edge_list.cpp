@@ -1,0 +1,78 @@
+// Edge lists: "source target [weight]" a line, as SNAP, KONECT, LDBC Graphalytics and GAP write them.
+
+#include "chatty/core/error.h"
+#include "chatty/io/formats.h"
+#include "chatty/io/text_parser.h"
+
+namespace chatty::io {
+
+RawGraph ReadEdgeList(Input& input, int threads) {
+  const std::string& name = input.name();
+  // The first edge tells whether there are weights; the lines after it must agree.
+  WeightText weights = WeightText::kNone;
+  for (bool found = false; !found;) {
+    std::string_view line;
+    if (!input.PeekLine(&line))
+      Throw<InputError>("{}: holds no edges, so that its number of vertices is unknown", name);
+    LineCursor cursor(line);
+    try {
+      if (cursor.NextLine<'#', '%'>()) {
+        cursor.Unsigned("source id");
+        cursor.SkipSeparator();
+        cursor.Unsigned("target id");
+        cursor.SkipSeparator();
+        if (cursor.Peek() != '\n') weights = WeightText::kAny;
+        found = true;
+      } else {
+        input.SkipLine();
+      }
+    } catch (const LineError& error) {
+      FailAt(name, input.lines_skipped() + 1, error.what());
+    }
+  }
+
+  ParsedEdges parsed = ParseChunks(input, weights, threads, [&](LineCursor& cursor, EdgeSink& sink) {
+    while (cursor.NextLine<'#', '%'>()) {
+      const std::uint64_t source = cursor.Unsigned("source id");
+      cursor.SkipSeparator();
+      const std::uint64_t target = cursor.Unsigned("target id");
+      if (source >= kNoVertex || target >= kNoVertex) [[unlikely]] {
+        cursor.Fail("id {} does not fit {}-bit vertex ids; use a build with CHATTY_VERTEX_BITS=64, or renumber from 0",
+                    std::max(source, target), 8 * sizeof(VertexId));
+      }
+      if (weights == WeightText::kNone) {
+        sink.Add(static_cast<VertexId>(source), static_cast<VertexId>(target));
+      } else {
+        cursor.SkipSeparator();
+        sink.AddWeighted(static_cast<VertexId>(source), static_cast<VertexId>(target), cursor);
+      }
+      cursor.FinishLine();
+    }
+  });
+  CheckVertexCount(name, std::uint64_t{parsed.largest} + 1);
+  RawGraph raw{std::move(parsed.list), false, 0, parsed.lines};
+  raw.list.vertices = parsed.largest + 1;
+  return raw;
+}
+
+void WriteEdgeList(const Graph& graph, OutputFile& output) {
+  const Adjacency& out = graph.out();
+  std::visit(
+      [&](const auto& weights) {
+        for (VertexId v = 0; v < graph.vertices(); ++v) {
+          for (EdgeIndex e = out.offsets[v]; e < out.offsets[v + 1]; ++e) {
+            output.Number(v);
+            output.Letter(' ');
+            output.Number(out.neighbours[e]);
+            if constexpr (!std::is_same_v<std::decay_t<decltype(weights)>, std::monostate>) {
+              output.Letter(' ');
+              output.Number(weights[e]);
+            }
+            output.Letter('\n');
+          }
+        }
+      },
+      out.weights);
+}
+
+}  // namespace chatty::io

@@ -1,0 +1,66 @@
+/// \file
+/// Graphs made from a formula: test material of any size, the same on every machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chatty/core/graph.h"
+#include "chatty/core/types.h"
+
+namespace chatty {
+
+/// What to generate. A family reads the fields that it names and ignores the other families' ones.
+///
+/// All are undirected: the Graph is symmetric and both directions of an edge have one weight. The same spec gives the
+/// same Graph, bit by bit, at any thread count.
+struct GeneratorSpec {
+  /// - "kron": R-MAT [Chakrabarti, Zhan, Faloutsos 2004] with the parameters of Graph500 and of the 10th DIMACS
+  /// challenge's
+  ///   kron_g500 graphs, a .57, b .19, c .19, d .05, without noise. 2^scale vertices with permuted labels,
+  ///   edge_factor * 2^scale generated edges.
+  /// - "uniform": 2^scale vertices, edge_factor * 2^scale edges whose ends are independent and uniform.
+  /// - "grid": width * height vertices, row by row, each with an edge to its right and its lower neighbour; every edge
+  /// is
+  ///   dropped with probability `drop`. Vertices that lose all edges stay.
+  /// - "chain": vertices 0 to count-1, each with an edge to the next.
+  /// - "star": vertex 0 with an edge to each of the other count-1.
+  std::string family;
+
+  int scale = 0;                   ///< kron, uniform
+  std::uint64_t edge_factor = 16;  ///< kron, uniform; counts generated edges, before duplicates are merged
+  std::uint64_t width = 0;         ///< grid
+  std::uint64_t height = 0;        ///< grid
+  double drop = 0;                 ///< grid; in [0, 1]
+  std::uint64_t count = 0;         ///< chain, star
+
+  bool keep_loops = false;     ///< kron, uniform: keep edges from a vertex to itself
+  bool keep_parallel = false;  ///< kron, uniform: keep edges that were generated more than once
+
+  /// kNone, or weights that are uniform in [min_weight, max_weight] (integers for kInt32; both ends included). The
+  /// weight of an edge is a hash of the seed and its two ends, so that it depends on nothing else.
+  WeightKind weights = WeightKind::kNone;
+  double min_weight = 1;
+  double max_weight = 255;
+
+  std::uint64_t seed = 1;
+  int threads = 0;  ///< 0: as many as there are cores
+};
+
+/// Names of the families, in the order of their description.
+std::vector<std::string_view> GeneratorNames();
+
+inline namespace CHATTY_ABI {
+
+/// Makes the graph that `spec` describes; its name tells the family and the parameters. Throws UsageError for an
+/// unknown family, a size of zero or beyond what vertex ids hold, a probability outside [0, 1] or an impossible range
+/// of weights.
+///
+/// Peak memory is near twice that of the result; for kron and uniform, of the result before duplicates are merged.
+Graph Generate(const GeneratorSpec& spec);
+
+}  // namespace CHATTY_ABI
+
+}  // namespace chatty

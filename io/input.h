@@ -1,0 +1,105 @@
+/// \file
+/// Bytes in: a file or standard input, plain, gzip or Zstandard, delivered in chunks that end where lines end, so that
+/// several threads can parse one file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace chatty {
+
+/// How a file is packed, known from its first bytes; names and suffixes are never consulted when reading.
+enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
+
+std::string_view CompressionName(Compression compression);  ///< "plain", "gzip" or "zstd"
+
+/// Longest line, in bytes and without its line end, that any text format may hold. Longer ones mean that the file is no
+/// text, and would make chunks unbounded.
+inline constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
+
+/// A piece of a text file. Reused from call to call of `Input::Next`, so that its buffer is allocated once a thread.
+struct Chunk {
+  std::size_t index = 0;  ///< 0, 1, 2, ... in file order
+  std::string_view text;  ///< ends with a line end, unless the file ends here or a line is longer than kMaxLineBytes
+
+ private:
+  friend class Input;
+  std::vector<char> buffer_;  // backs `text` where the file is not mapped
+};
+
+/// An opened input. A plain regular file is mapped into memory; everything else is streamed: the thread that asks for
+/// the next chunk unpacks it into a buffer of its own while other threads parse theirs, so that one chunk a thread is
+/// in flight and memory stays bounded. A file must not shrink while it is read.
+///
+/// All errors are InputErrors that name the file. Construction throws where the file is missing, unreadable or a
+/// directory; the reading members where the compressed stream is truncated or corrupt.
+class Input {
+ public:
+  static constexpr std::size_t kDefaultChunkBytes = std::size_t{1} << 22;
+
+  /// Opens `path`, or standard input for "-". Chunks are about `chunk_bytes` long.
+  explicit Input(const std::string& path, std::size_t chunk_bytes = kDefaultChunkBytes);
+  ~Input();
+  Input(const Input&) = delete;
+  Input& operator=(const Input&) = delete;
+
+  const std::string& name() const { return name_; }  ///< the path, or "standard input": how errors call it
+  Compression compression() const { return compression_; }
+
+  // --- In order, by one thread, before the first Next() ---
+
+  /// Up to `bytes` bytes that come next, without consuming them: fewer only where the input ends. Valid until the next
+  /// call.
+  std::string_view Peek(std::size_t bytes);
+  /// Consumes `bytes` bytes that Peek has shown.
+  void Consume(std::size_t bytes);
+  /// Sets `line` to the next line, without its line end ("\n" or "\r\n"), and does not consume it. False at the end.
+  /// Throws for a line of more than kMaxLineBytes.
+  bool PeekLine(std::string_view* line);
+  /// Consumes the line that PeekLine has shown.
+  void SkipLine();
+  /// Lines consumed by SkipLine: what precedes the first chunk.
+  std::uint64_t lines_skipped() const { return lines_skipped_; }
+  /// Copies the next `bytes` bytes to `to`; returns how many there were.
+  std::size_t Read(void* to, std::size_t bytes);
+  /// Unpacked bytes that are left, where that is known without reading them: for a mapped file.
+  std::optional<std::uint64_t> remaining() const;
+
+  // --- From any number of threads ---
+
+  /// Fetches the next chunk. False at the end, and in all threads once one has thrown.
+  bool Next(Chunk* chunk);
+  /// Unpacked bytes delivered so far.
+  std::uint64_t bytes_delivered() const { return bytes_delivered_; }
+
+ private:
+  class Stream;
+
+  void Fill(std::size_t bytes);  // makes ahead_ hold `bytes` bytes, or all that are left
+
+  std::string name_;
+  std::size_t chunk_bytes_;
+  Compression compression_ = Compression::kNone;
+  int fd_ = -1;
+  char* map_ = nullptr;
+  std::size_t map_bytes_ = 0;
+  std::unique_ptr<Stream> stream_;  // null for a mapped file
+
+  std::mutex mutex_;
+  std::vector<char> buffer_;  // backs ahead_ where the file is not mapped
+  std::string_view ahead_;    // unpacked and not delivered: of a mapped file, all the rest
+  bool exhausted_ = false;    // nothing beyond ahead_
+  bool failed_ = false;
+  std::size_t next_index_ = 0;
+  std::size_t line_bytes_ = 0;  // of the line that PeekLine has shown, line end included
+  std::uint64_t lines_skipped_ = 0;
+  std::uint64_t bytes_delivered_ = 0;
+};
+
+}  // namespace chatty

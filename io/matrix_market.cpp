@@ -1,0 +1,161 @@
+// Matrix Market coordinate files: Boisvert, Pozo, Remington, "The Matrix Market Exchange Formats", NISTIR 5935, 1996.
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <vector>
+
+#include "chatty/core/error.h"
+#include "chatty/io/formats.h"
+#include "chatty/io/text_parser.h"
+
+namespace chatty::io {
+namespace {
+
+constexpr std::string_view kBanner = "%%MatrixMarket";
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+struct Banner {
+  WeightText weights = WeightText::kNone;
+  bool symmetric = false;
+};
+
+Banner ParseBanner(std::string_view line, const std::string& name) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; (at = line.find_first_not_of(" \t", at)) != std::string_view::npos;) {
+    const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
+    words.push_back(Lower(line.substr(at, end - at)));
+    at = end;
+  }
+  if (words.size() != 5 || words[0] != Lower(kBanner)) {
+    FailAt(name, 1, "the first line should read %%MatrixMarket matrix coordinate FIELD SYMMETRY");
+  }
+  const auto refuse = [&](const std::string& word, std::string_view known) {
+    FailAt(name, 1, fmt::format("{} is not supported: {}", Quote(word), known));
+  };
+  if (words[1] != "matrix") refuse(words[1], "only a matrix is a graph");
+  if (words[2] != "coordinate") refuse(words[2], "a graph is read from coordinate format; convert the file to it");
+  Banner banner;
+  const std::string& field = words[3];
+  if (field == "real" || field == "double") {
+    banner.weights = WeightText::kReal;
+  } else if (field == "integer" || field == "unsigned-integer") {
+    banner.weights = WeightText::kInteger;
+  } else if (field != "pattern") {
+    refuse(field, "fields are pattern, integer and real");
+  }
+  const std::string& symmetry = words[4];
+  if (symmetry == "symmetric") {
+    banner.symmetric = true;
+  } else if (symmetry != "general") {
+    refuse(symmetry, "symmetries are general and symmetric; store both triangles as general");
+  }
+  return banner;
+}
+
+}  // namespace
+
+bool IsMatrixMarket(std::string_view head) { return Lower(head.substr(0, kBanner.size())) == Lower(kBanner); }
+
+RawGraph ReadMatrixMarket(Input& input, int threads) {
+  const std::string& name = input.name();
+  std::string_view line;
+  if (!input.PeekLine(&line)) Throw<InputError>("{}: is empty", name);
+  const Banner banner = ParseBanner(line, name);
+  input.SkipLine();
+
+  std::uint64_t rows = 0, columns = 0, entries = 0, size_line = 0;
+  while (size_line == 0) {
+    if (!input.PeekLine(&line)) {
+      FailAt(name, input.lines_skipped(), "the file ends before the line \"rows columns entries\": it is truncated");
+    }
+    LineCursor cursor(line);
+    try {
+      if (cursor.NextLine<'%'>()) {
+        rows = cursor.Unsigned("row count");
+        columns = cursor.Unsigned("column count");
+        entries = cursor.Unsigned("entry count");
+        cursor.FinishLine();
+        size_line = input.lines_skipped() + 1;
+      }
+    } catch (const LineError&) {
+      FailAt(name, input.lines_skipped() + 1,
+             fmt::format("{} should be the line \"rows columns entries\"", Quote(line)));
+    }
+    input.SkipLine();
+  }
+  if (rows != columns) {
+    FailAt(name, size_line, fmt::format("the matrix is {} by {}; a graph needs a square one", rows, columns));
+  }
+  CheckVertexCount(name, rows);
+
+  ParsedEdges parsed = ParseChunks(input, banner.weights, threads, [&](LineCursor& cursor, EdgeSink& sink) {
+    while (cursor.NextLine<'%'>()) {
+      const std::uint64_t row = cursor.Unsigned("row id");
+      const std::uint64_t column = cursor.Unsigned("column id");
+      if (row - 1 >= rows || column - 1 >= rows) [[unlikely]] {  // 0 wraps around
+        if (row == 0 || column == 0) cursor.Fail("id 0 in a file that numbers from 1");
+        cursor.Fail("id {} exceeds the {} rows and columns of the header (line {})", std::max(row, column), rows,
+                    size_line);
+      }
+      const auto source = static_cast<VertexId>(row - 1), target = static_cast<VertexId>(column - 1);
+      if (banner.weights == WeightText::kNone) {
+        sink.Add(source, target);
+      } else {
+        sink.AddWeighted(source, target, cursor);
+      }
+      cursor.FinishLine();
+    }
+  });
+  if (parsed.list.sources.size() != entries) {
+    FailAt(name, size_line,
+           fmt::format("the header promises {} entries, but the file holds {} in its {} lines: it is {}", entries,
+                       parsed.list.sources.size(), parsed.lines,
+                       parsed.list.sources.size() < entries ? "truncated, or the header is wrong" : "inconsistent"));
+  }
+  RawGraph raw{std::move(parsed.list), banner.symmetric, 1, parsed.lines};
+  raw.list.vertices = static_cast<VertexId>(rows);
+  return raw;
+}
+
+void WriteMatrixMarket(const Graph& graph, OutputFile& output) {
+  constexpr std::array<std::string_view, 3> kFields = {"pattern", "integer", "real"};
+  const Adjacency& out = graph.out();
+  EdgeIndex entries = graph.edges();
+  if (graph.symmetric()) {  // the lower triangle stands for both
+    entries = 0;
+    for (VertexId v = 0; v < graph.vertices(); ++v) {
+      const auto list = out[v];
+      entries += static_cast<EdgeIndex>(std::upper_bound(list.begin(), list.end(), v) - list.begin());
+    }
+  }
+  output.Write(fmt::format("%%MatrixMarket matrix coordinate {} {}\n{} {} {}\n",
+                           kFields[static_cast<std::size_t>(graph.weight_kind())],
+                           graph.symmetric() ? "symmetric" : "general", graph.vertices(), graph.vertices(), entries));
+  std::visit(
+      [&](const auto& weights) {
+        for (VertexId v = 0; v < graph.vertices(); ++v) {
+          for (EdgeIndex e = out.offsets[v]; e < out.offsets[v + 1]; ++e) {
+            const VertexId u = out.neighbours[e];
+            if (graph.symmetric() && u > v) break;
+            output.Number(std::uint64_t{v} + 1);
+            output.Letter(' ');
+            output.Number(std::uint64_t{u} + 1);
+            if constexpr (!std::is_same_v<std::decay_t<decltype(weights)>, std::monostate>) {
+              output.Letter(' ');
+              output.Number(weights[e]);
+            }
+            output.Letter('\n');
+          }
+        }
+      },
+      out.weights);
+}
+
+}  // namespace chatty::io

@@ -1,0 +1,170 @@
+#include "chatty/io/output.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+
+#include "chatty/core/error.h"
+
+namespace chatty {
+
+/// A compressor in front of a sink.
+class OutputFile::Packer {
+ public:
+  using Sink = std::function<void(const char*, std::size_t)>;
+
+  Packer(bool gzip, Sink sink) : sink_(std::move(sink)), packed_(std::size_t{1} << 18) {
+    if (gzip) {
+      if (deflateInit2(&zlib_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+        Throw<OutOfMemoryError>("zlib cannot be initialised");
+      }
+      zlib_ready_ = true;
+    } else {
+      zstd_.reset(ZSTD_createCCtx());
+      if (zstd_ == nullptr) Throw<OutOfMemoryError>("zstd cannot be initialised");
+      ZSTD_CCtx_setParameter(zstd_.get(), ZSTD_c_checksumFlag, 1);
+    }
+  }
+  ~Packer() {
+    if (zlib_ready_) deflateEnd(&zlib_);
+  }
+  Packer(const Packer&) = delete;
+  Packer& operator=(const Packer&) = delete;
+
+  /// Packs `bytes`; `last` also ends the stream.
+  void Write(const char* bytes, std::size_t size, bool last) {
+    if (zlib_ready_) {
+      zlib_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes));
+      zlib_.avail_in = static_cast<uInt>(size);
+      int status = Z_OK;
+      do {
+        zlib_.next_out = reinterpret_cast<Bytef*>(packed_.data());
+        zlib_.avail_out = static_cast<uInt>(packed_.size());
+        status = deflate(&zlib_, last ? Z_FINISH : Z_NO_FLUSH);
+        sink_(packed_.data(), packed_.size() - zlib_.avail_out);
+      } while (last ? status != Z_STREAM_END : zlib_.avail_out == 0);
+    } else {
+      ZSTD_inBuffer in{bytes, size, 0};
+      std::size_t left = 0;
+      do {
+        ZSTD_outBuffer out{packed_.data(), packed_.size(), 0};
+        left = ZSTD_compressStream2(zstd_.get(), &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
+        if (ZSTD_isError(left)) Throw<CapabilityError>("zstd cannot compress: {}", ZSTD_getErrorName(left));
+        sink_(packed_.data(), out.pos);
+      } while (last ? left != 0 : in.pos != in.size);
+    }
+  }
+
+ private:
+  struct FreeZstd {
+    void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+  };
+
+  Sink sink_;
+  std::vector<char> packed_;
+  z_stream zlib_{};
+  bool zlib_ready_ = false;
+  std::unique_ptr<ZSTD_CCtx, FreeZstd> zstd_;
+};
+
+OutputFile::OutputFile(const std::string& path) : name_(path), target_(path), buffer_(kBufferBytes) {
+  if (path.empty()) throw InputError("the name of the output file is empty; give a path, or - for standard output");
+  if (path == "-") {
+    name_ = "standard output";
+    fd_ = STDOUT_FILENO;
+    return;
+  }
+  struct stat info {};
+  const bool exists = ::stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) Throw<InputError>("{}: is a directory; name a file in it", name_);
+  if (exists && !S_ISREG(info.st_mode)) {  // renaming onto /dev/null would do away with it
+    fd_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd_ < 0) Throw<InputError>("{}: cannot be written: {}", name_, std::strerror(errno));
+    return;
+  }
+  if (exists) {  // replace what a link points to, not the link
+    if (char* resolved = ::realpath(path.c_str(), nullptr)) {
+      target_ = resolved;
+      std::free(resolved);
+    }
+  }
+  static std::atomic<unsigned> counter{0};
+  temporary_ = fmt::format("{}.{}-{}.tmp", target_, ::getpid(), counter++);
+  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? info.st_mode & 0777 : 0666);
+  if (fd_ < 0) {
+    const int error = errno;
+    Throw<InputError>("{}: cannot be created: {}; check that the folder exists and may be written to", name_,
+                      std::strerror(error));
+  }
+  const std::string_view view = path;
+  const bool gzip = view.ends_with(".gz");
+  if (gzip || view.ends_with(".zst")) {
+    packer_ = std::make_unique<Packer>(gzip, [this](const char* bytes, std::size_t size) { WriteRaw(bytes, size); });
+  }
+}
+
+OutputFile::~OutputFile() {
+  if (fd_ >= 0 && fd_ != STDOUT_FILENO) ::close(fd_);
+  if (fd_ >= 0 && !temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::Write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    if (used_ == kBufferBytes) Flush();
+    const std::size_t part = std::min(bytes.size(), kBufferBytes - used_);
+    std::memcpy(buffer_.data() + used_, bytes.data(), part);
+    used_ += part;
+    bytes.remove_prefix(part);
+  }
+}
+
+void OutputFile::Flush() {
+  if (packer_ != nullptr) {
+    packer_->Write(buffer_.data(), used_, false);
+  } else {
+    WriteRaw(buffer_.data(), used_);
+  }
+  used_ = 0;
+}
+
+void OutputFile::WriteRaw(const char* bytes, std::size_t size) {
+  while (size > 0) {
+    const ssize_t written = ::write(fd_, bytes, size);
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      Throw<CapabilityError>("{}: cannot be written: {}", name_, std::strerror(errno));
+    }
+    bytes += written;
+    size -= static_cast<std::size_t>(written);
+  }
+}
+
+void OutputFile::Commit() {
+  Flush();
+  if (packer_ != nullptr) packer_->Write(nullptr, 0, true);
+  if (fd_ == STDOUT_FILENO) return;
+  const int fd = fd_;
+  if (::close(fd) != 0) {  // network file systems tell of a full disk only here
+    const int error = errno;
+    fd_ = -1;
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+    Throw<CapabilityError>("{}: cannot be written: {}", name_, std::strerror(error));
+  }
+  fd_ = -1;
+  if (!temporary_.empty() && ::rename(temporary_.c_str(), target_.c_str()) != 0) {
+    const int error = errno;
+    ::unlink(temporary_.c_str());
+    Throw<InputError>("{}: cannot be put in place: {}", name_, std::strerror(error));
+  }
+}
+
+}  // namespace chatty

@@ -1,0 +1,71 @@
+/// \file
+/// Bytes out: a file that appears under its name only once it is complete.
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace chatty {
+
+/// A file being written. The bytes go to a new file beside the target, which takes the target's name in Commit() and is
+/// removed by the destructor otherwise: a reader never sees half a file, and a failed run leaves an old file as it was.
+/// A target ending in .gz or .zst is compressed. Targets that are no regular files (devices, pipes) and "-", standard
+/// output, are written directly and never compressed.
+///
+/// Not thread-safe. Throws InputError where the target cannot be created, CapabilityError where writing fails (a full
+/// disk).
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void Write(std::string_view bytes);
+  void Letter(char c) {
+    if (used_ == kBufferBytes) Flush();
+    buffer_[used_++] = c;
+  }
+  /// Writes a number in decimal: floating point in the shortest form that reads back as the same value, so that equal
+  /// values are equal bytes; "infinity", "-infinity" and "nan" where it is none.
+  template <class T>
+  void Number(T value) {
+    constexpr std::size_t kRoom = 32;  // the longest of any type is 24
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!std::isfinite(value)) {
+        Write(std::isnan(value) ? "nan" : value > 0 ? "infinity" : "-infinity");
+        return;
+      }
+    }
+    if (used_ + kRoom > kBufferBytes) Flush();
+    char* begin = buffer_.data() + used_;
+    used_ += static_cast<std::size_t>(std::to_chars(begin, begin + kRoom, value).ptr - begin);
+  }
+
+  /// Completes the file and gives it its name. Nothing may be written afterwards.
+  void Commit();
+
+ private:
+  class Packer;
+
+  static constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
+
+  void Flush();
+  void WriteRaw(const char* bytes, std::size_t size);
+
+  std::string name_;       // how errors call the target
+  std::string target_;     // symbolic links followed
+  std::string temporary_;  // empty where the target is written directly
+  int fd_ = -1;
+  std::unique_ptr<Packer> packer_;
+  std::vector<char> buffer_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace chatty

@@ -1,0 +1,63 @@
+/// \file
+/// From a file to a Graph: Matrix Market, edge lists, DIMACS and the project's own binary format, each plain, gzip or
+/// Zstandard, all told apart by content.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "chatty/core/graph.h"
+#include "chatty/io/input.h"
+
+namespace chatty {
+
+enum class GraphFormat : std::uint8_t { kMatrixMarket, kEdgeList, kDimacs, kBinary };
+
+std::string_view FormatName(GraphFormat format);  ///< "matrix-market", "edge-list", "dimacs" or "binary"
+/// A format by its name or usual suffix: "matrix-market" or "mtx", "edge-list", "el" or "txt", "dimacs" or "gr",
+/// "binary" or "chatty". Throws UsageError, listing the names.
+GraphFormat ParseFormat(std::string_view name);
+
+/// What a reader makes of a file. By default graphs come out simple: loops dropped, the lightest of parallel edges
+/// kept.
+struct ReadOptions {
+  std::optional<std::string> format = {};  ///< a name that ParseFormat knows; absent: seen from the content
+  bool symmetrise = false;                 ///< every edge goes both ways, whatever the file says
+  bool directed = false;                   ///< edges go as stored, even where the file says that they go both ways
+  bool keep_loops = false;                 ///< keep edges from a vertex to itself
+  bool keep_parallel = false;              ///< keep all of several edges between the same two vertices
+  int threads = 0;                         ///< 0: as many as there are cores
+};
+
+/// What was read and what became of it.
+struct ReadReport {
+  GraphFormat format = GraphFormat::kEdgeList;
+  Compression compression = Compression::kNone;
+  std::uint64_t bytes = 0;  ///< of content, unpacked
+  std::uint64_t lines = 0;  ///< 0 for the binary format
+  BuildReport build;        ///< what was dropped and kept
+};
+
+inline namespace CHATTY_ABI {
+
+/// Reads the graph in `path`, "-" for standard input. The graph is named after the file, without folder and suffixes.
+///
+/// - Matrix Market: coordinate pattern, integer or real; general (directed) or symmetric (each entry is an edge both
+///   ways); square; first_id 1. `real` gives float weights, `integer` int32.
+/// - Edge list: "source target" or "source target weight" a line, separated by blanks, tabs or a comma; `#` and `%`
+///   begin comments; directed; ids as written from 0, vertices = the largest id + 1; first_id 0.
+/// - DIMACS shortest paths: `c`, `p sp n m` and `a u v w` lines; directed; first_id 1.
+/// - Binary: as written by WriteGraph, symmetry, first_id and labels included.
+///
+/// Where a format leaves the weights' kind open it is int32 if all of them are such integers, float otherwise (and
+/// integers too large for a float's 24 bits are then rounded).
+///
+/// Throws InputError with file and line for whatever is wrong in the file, UsageError for options that contradict each
+/// other, CapabilityError for a graph too large for this build's ids or this machine.
+Graph ReadGraph(const std::string& path, const ReadOptions& options = {}, ReadReport* report = nullptr);
+
+}  // namespace CHATTY_ABI
+
+}  // namespace chatty

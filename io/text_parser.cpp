@@ -1,0 +1,250 @@
+#include "chatty/io/text_parser.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "chatty/core/error.h"
+#include "chatty/core/parallel.h"
+#include "chatty/core/progress.h"
+
+namespace chatty::io {
+
+std::string Quote(std::string_view text) {
+  constexpr std::size_t kShown = 40;
+  std::string quoted = "'";
+  for (const char c : text.substr(0, kShown)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      quoted += c;
+    } else {
+      quoted += fmt::format("\\x{:02x}", byte);
+    }
+  }
+  return quoted += text.size() > kShown ? "...'" : "'";
+}
+
+void FailAt(const std::string& name, std::uint64_t line, std::string_view text) {
+  Throw<InputError>("{}:{}: {}", name, line, text);
+}
+
+std::string_view LineCursor::Field() const {
+  const char* end = at_;
+  while (end != end_ && !IsFieldEnd(*end)) ++end;
+  return {at_, static_cast<std::size_t>(end - at_)};
+}
+
+void LineCursor::BadUnsigned(const char* what) const {
+  if (at_ == end_ || *at_ == '\n') Fail("the line ends where a {} belongs", what);
+  const std::string_view field = *at_ == ',' ? std::string_view(at_, 1) : Field();
+  const bool digits = std::all_of(field.begin(), field.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (digits) Fail("{} {} is beyond 64 bits", what, Quote(field));
+  if (field.size() > 1 && field[0] == '-') Fail("{} {} is negative", what, Quote(field));
+  Fail("{} is no {}: a whole number belongs here", Quote(field), what);
+}
+
+void LineCursor::BadLineEnd() const {
+  Fail("{} follows where the line should end", Quote(*at_ == ',' ? std::string_view(at_, 1) : Field()));
+}
+
+void LineCursor::LongLine() const {
+  Fail("the line is longer than {} bytes: this is no text file of a known graph format", kMaxLineBytes);
+}
+
+LineCursor::OddNumber LineCursor::OddWeight(bool integers_only) {
+  if (at_ == end_ || *at_ == '\n') Fail("the line ends where a weight belongs");
+  const std::string_view field = Field();
+  std::string_view number = field;
+  if (number.size() > 1 && number[0] == '+' && number[1] != '-') number.remove_prefix(1);
+  double value = 0;
+  const auto [next, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (number.empty() || error == std::errc::invalid_argument || next != number.data() + number.size()) {
+    Fail("{} is no weight: a number belongs here", Quote(field));
+  }
+  if (error == std::errc() && !std::isfinite(value))
+    Fail("weight {} is not finite; remove the edge or give it a number", Quote(field));
+  if (error != std::errc() || std::abs(value) > std::numeric_limits<float>::max()) {
+    Fail("weight {} is beyond the range of 32-bit floating point", Quote(field));
+  }
+  const std::string_view digits = number.substr(number[0] == '-' ? 1 : 0);
+  const bool whole = std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (integers_only && !whole) Fail("weight {} is no integer, though the header says that weights are", Quote(field));
+  at_ += field.size();
+  return {value, whole && value >= std::numeric_limits<std::int32_t>::min() &&
+                     value <= std::numeric_limits<std::int32_t>::max()};
+}
+
+void EdgeSink::Begin(std::size_t text_bytes, WeightText weights) {
+  const std::size_t capacity = text_bytes / 4 + 1;  // "0 1" and a line end
+  if (sources_.size() < capacity) {
+    sources_ = Array<VertexId>(capacity);
+    targets_ = Array<VertexId>(capacity);
+    if (weights != WeightText::kNone) {
+      integers_ = Array<std::int32_t>(capacity);
+      reals_ = Array<float>(capacity);
+    }
+  }
+  text_ = weights;
+  real_ = weights == WeightText::kReal;
+  size_ = 0;
+  largest_ = 0;
+}
+
+void EdgeSink::TurnReal() {
+  for (std::size_t i = 0; i < size_; ++i) reals_[i] = static_cast<float>(integers_[i]);
+  real_ = true;
+}
+
+EdgeList EdgeSink::Take() const {
+  EdgeList list;
+  list.sources = Array<VertexId>(sources_.span().first(size_));
+  list.targets = Array<VertexId>(targets_.span().first(size_));
+  if (text_ != WeightText::kNone) {
+    if (real_) {
+      list.weights = Array<float>(reals_.span().first(size_));
+    } else {
+      list.weights = Array<std::int32_t>(integers_.span().first(size_));
+    }
+  }
+  return list;
+}
+
+namespace {
+
+struct Piece {
+  EdgeList list;
+  VertexId largest = 0;
+  std::uint64_t lines = 0;
+};
+
+struct Fault {
+  std::size_t chunk;
+  std::uint64_t line;
+  std::string text;
+};
+
+/// Joins the pieces in order, giving each one's memory back once it is copied.
+EdgeList Join(std::vector<Piece>& pieces, WeightText text, int threads) {
+  std::vector<std::size_t> begin(pieces.size() + 1, 0);
+  bool real = text == WeightText::kReal;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    begin[i + 1] = begin[i] + pieces[i].list.sources.size();
+    real = real || std::holds_alternative<Array<float>>(pieces[i].list.weights);
+  }
+  EdgeList all;
+  all.sources = Array<VertexId>(begin.back());
+  all.targets = Array<VertexId>(begin.back());
+  if (text != WeightText::kNone && real) all.weights = Array<float>(begin.back());
+  if (text != WeightText::kNone && !real) all.weights = Array<std::int32_t>(begin.back());
+  ParallelChunks(pieces.size(), threads, 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      const EdgeList piece = std::move(pieces[i].list);
+      std::copy(piece.sources.begin(), piece.sources.end(), all.sources.begin() + begin[i]);
+      std::copy(piece.targets.begin(), piece.targets.end(), all.targets.begin() + begin[i]);
+      std::visit(
+          [&](const auto& from) {
+            if constexpr (!std::is_same_v<std::decay_t<decltype(from)>, std::monostate>) {
+              if (real) {
+                std::transform(from.begin(), from.end(), std::get<Array<float>>(all.weights).begin() + begin[i],
+                               [](auto weight) { return static_cast<float>(weight); });
+              } else if constexpr (std::is_same_v<std::decay_t<decltype(from)>, Array<std::int32_t>>) {
+                std::copy(from.begin(), from.end(), std::get<Array<std::int32_t>>(all.weights).begin() + begin[i]);
+              }
+            }
+          },
+          piece.weights);
+    }
+  });
+  return all;
+}
+
+}  // namespace
+
+ParsedEdges ParseChunks(Input& input, WeightText weights, int threads,
+                        const std::function<void(LineCursor&, EdgeSink&)>& parse) {
+  auto workers = static_cast<std::size_t>(ThreadCount(threads));
+  if (const auto left = input.remaining()) {  // a small file is read faster than threads start
+    workers = std::min(workers, static_cast<std::size_t>(*left / Input::kDefaultChunkBytes) + 1);
+  }
+  std::mutex mutex;
+  std::vector<Piece> pieces;
+  std::optional<Fault> fault;     // the first in the file so far
+  std::exception_ptr unreadable;  // the input gave out; whatever was delivered before lies before it
+  std::atomic<bool> stop{false};
+  Progress progress("Reading " + input.name(), input.remaining().value_or(0));
+  ParallelChunks(workers, static_cast<int>(workers), 1, [&](std::size_t, std::size_t) {
+    Chunk chunk;
+    EdgeSink sink;
+    while (!stop.load(std::memory_order_relaxed)) {
+      try {
+        if (!input.Next(&chunk)) break;
+      } catch (const InputError&) {
+        const std::scoped_lock lock(mutex);
+        unreadable = std::current_exception();
+        stop = true;
+        break;
+      }
+      LineCursor cursor(chunk.text);
+      Piece piece;
+      try {
+        sink.Begin(chunk.text.size(), weights);
+        parse(cursor, sink);
+        piece = {sink.Take(), sink.largest(), cursor.lines()};
+      } catch (const LineError& error) {
+        const std::scoped_lock lock(mutex);
+        if (!fault || chunk.index < fault->chunk) fault = Fault{chunk.index, error.line(), error.what()};
+        stop = true;
+        break;
+      } catch (...) {
+        stop = true;
+        throw;
+      }
+      progress.Advance(chunk.text.size());
+      const std::scoped_lock lock(mutex);
+      if (pieces.size() <= chunk.index) pieces.resize(chunk.index + 1);
+      pieces[chunk.index] = std::move(piece);
+    }
+  });
+
+  if (fault) {  // chunks are handed out in order, so all before the faulty one have been parsed
+    std::uint64_t line = input.lines_skipped() + fault->line + 1;
+    for (std::size_t i = 0; i < std::min(fault->chunk, pieces.size()); ++i) line += pieces[i].lines;
+    FailAt(input.name(), line, fault->text);
+  }
+  if (unreadable) std::rethrow_exception(unreadable);
+
+  ParsedEdges parsed;
+  parsed.lines = input.lines_skipped();
+  for (const Piece& piece : pieces) {
+    parsed.lines += piece.lines;
+    parsed.largest = std::max(parsed.largest, piece.largest);
+  }
+  parsed.list = Join(pieces, weights, threads);
+  return parsed;
+}
+
+void CheckVertexCount(const std::string& name, std::uint64_t vertices) {
+  if (vertices > kNoVertex) {
+    Throw<CapabilityError>("{}: {} vertices are more than {}-bit ids can name; use a build with CHATTY_VERTEX_BITS=64",
+                           name, vertices, 8 * sizeof(VertexId));
+  }
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return;
+  const auto memory = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
+  if (vertices >= memory / sizeof(EdgeIndex)) {
+    Throw<CapabilityError>(
+        "{}: speaks of {} vertices, whose offsets alone take {:.1f} GB of the {:.1f} GB of memory that this machine "
+        "has; if most ids are unused, renumber them from 0 without gaps",
+        name, vertices, static_cast<double>(vertices) * sizeof(EdgeIndex) / 1e9, static_cast<double>(memory) / 1e9);
+  }
+}
+
+}  // namespace chatty::io

@@ -1,0 +1,250 @@
+/// \file
+/// What the text readers share: a cursor over one chunk of lines, a growing list of edges, and the loop that parses the
+/// chunks of an Input on several threads. Internal to io/.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "chatty/core/graph.h"
+#include "chatty/io/input.h"
+
+namespace chatty::io {
+
+/// Text of a file fit for an error message: what does not print is escaped, what is long is cut.
+std::string Quote(std::string_view text);
+
+/// Throws InputError "name:line: text".
+[[noreturn]] void FailAt(const std::string& name, std::uint64_t line, std::string_view text);
+
+/// A fault in a chunk. ParseChunks turns it into an InputError, once the lines of the chunks before it are counted.
+class LineError : public std::runtime_error {
+ public:
+  LineError(std::uint64_t line, const std::string& text) : std::runtime_error(text), line_(line) {}
+  std::uint64_t line() const { return line_; }  ///< lines of the same chunk before the faulty one
+
+ private:
+  std::uint64_t line_;
+};
+
+/// How the weights of a file may be written.
+enum class WeightText : std::uint8_t {
+  kNone,     ///< there are none
+  kInteger,  ///< integers only; those beyond int32 turn the graph's weights to float
+  kReal,     ///< float even where every value is whole
+  kAny,      ///< int32 if every weight of the file is such an integer, float otherwise
+};
+
+/// Walks over the fields of the lines of a chunk. Fields are separated by blanks, and by single commas if asked for.
+/// Members that find a fault throw LineError.
+class LineCursor {
+ public:
+  explicit LineCursor(std::string_view text) : at_(text.data()), end_(at_ + text.size()), line_begin_(at_) {}
+
+  /// Goes to the first field of the next line that is neither blank nor begins with a comment character. False at the
+  /// end.
+  template <char kComment, char kOtherComment = kComment>
+  bool NextLine() {
+    for (;;) {
+      SkipBlanks();
+      if (at_ == end_) {
+        if (at_ != line_begin_)
+          EndOfLine();  // blanks before the end of the file: no more than a long line can be wrong
+        return false;
+      }
+      if (*at_ == '\n') {
+        EndOfLine();
+      } else if (*at_ == kComment || *at_ == kOtherComment) {
+        SkipToLineEnd();
+        EndOfLine();
+      } else {
+        return true;
+      }
+    }
+  }
+
+  /// First character of the next field, '\n' where the line has none left.
+  char Peek() {
+    SkipBlanks();
+    return at_ == end_ ? '\n' : *at_;
+  }
+
+  /// Skips the one character that Peek has shown, which must be a field of its own.
+  void SkipLetter() {
+    ++at_;
+    if (!AtFieldEnd()) Fail("'{}' is not followed by a blank", *(at_ - 1));
+  }
+
+  /// Skips a field whatever it holds.
+  void SkipField() {
+    while (!AtFieldEnd()) ++at_;
+  }
+
+  /// Skips at most one comma, and blanks around it.
+  void SkipSeparator() {
+    SkipBlanks();
+    if (at_ != end_ && *at_ == ',') ++at_;
+  }
+
+  /// A field of decimal digits. `what` names it in errors: "source id".
+  std::uint64_t Unsigned(const char* what) {
+    SkipBlanks();
+    std::uint64_t value = 0;
+    const auto [next, error] = std::from_chars(at_, end_, value);
+    if (error == std::errc() && (next == end_ || IsFieldEnd(*next))) [[likely]] {
+      at_ = next;
+      return value;
+    }
+    BadUnsigned(what);
+  }
+
+  /// A weight, through `on_integer(std::int32_t)` or `on_real(float)`.
+  template <class OnInteger, class OnReal>
+  void Weight(WeightText kind, OnInteger&& on_integer, OnReal&& on_real) {
+    SkipBlanks();
+    if (kind != WeightText::kReal) {
+      std::int32_t value = 0;
+      const auto [next, error] = std::from_chars(at_, end_, value);
+      if (error == std::errc() && (next == end_ || IsFieldEnd(*next))) [[likely]] {
+        at_ = next;
+        on_integer(value);
+        return;
+      }
+    } else {
+      float value = 0;
+      const auto [next, error] = std::from_chars(at_, end_, value);
+      if (error == std::errc() && (next == end_ || IsFieldEnd(*next)) && value - value == 0) [[likely]] {
+        at_ = next;
+        on_real(value);
+        return;
+      }
+    }
+    const OddNumber odd = OddWeight(kind == WeightText::kInteger);
+    if (odd.integer && kind != WeightText::kReal) {
+      on_integer(static_cast<std::int32_t>(odd.value));
+    } else {
+      on_real(static_cast<float>(odd.value));
+    }
+  }
+
+  /// The line must hold nothing more; goes past its end.
+  void FinishLine() {
+    SkipBlanks();
+    if (at_ != end_ && *at_ != '\n') [[unlikely]]
+      BadLineEnd();
+    EndOfLine();
+  }
+
+  template <class... Args>
+  [[noreturn]] void Fail(fmt::format_string<Args...> text, Args&&... args) const {
+    throw LineError(lines_, fmt::format(text, std::forward<Args>(args)...));
+  }
+
+  std::uint64_t lines() const { return lines_; }  ///< lines finished; a last line without a line end counts
+  std::string_view Field() const;                 ///< from here to the next separator
+
+ private:
+  struct OddNumber {
+    double value;
+    bool integer;  // an int32
+  };
+
+  static bool IsFieldEnd(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ','; }
+  bool AtFieldEnd() const { return at_ == end_ || IsFieldEnd(*at_); }
+
+  void SkipBlanks() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || (*at_ == '\r' && (at_ + 1 == end_ || at_[1] == '\n')))) ++at_;
+  }
+  void SkipToLineEnd() {
+    const void* end = std::memchr(at_, '\n', static_cast<std::size_t>(end_ - at_));
+    at_ = end == nullptr ? end_ : static_cast<const char*>(end);
+  }
+  void EndOfLine() {
+    // "\r" counts here, but a megabyte needs no finer measure.
+    if (static_cast<std::size_t>(at_ - line_begin_) > kMaxLineBytes + 1) [[unlikely]]
+      LongLine();
+    if (at_ != end_) ++at_;
+    line_begin_ = at_;
+    ++lines_;
+  }
+  [[noreturn]] void BadUnsigned(const char* what) const;
+  [[noreturn]] void BadLineEnd() const;
+  [[noreturn]] void LongLine() const;
+  OddNumber OddWeight(bool integers_only);  // what the fast path leaves: "+5", large integers, tiny reals, and faults
+
+  const char* at_;
+  const char* end_;
+  const char* line_begin_;
+  std::uint64_t lines_ = 0;
+};
+
+/// The edges of one chunk while it is parsed; its memory serves chunk after chunk.
+class EdgeSink {
+ public:
+  /// Empties the sink for a chunk of `text_bytes`, which can hold an edge every four bytes.
+  void Begin(std::size_t text_bytes, WeightText weights);
+
+  void Add(VertexId source, VertexId target) {
+    sources_[size_] = source;
+    targets_[size_] = target;
+    if (source > largest_) largest_ = source;
+    if (target > largest_) largest_ = target;
+    ++size_;
+  }
+  /// Adds an edge whose weight is the cursor's next field.
+  void AddWeighted(VertexId source, VertexId target, LineCursor& cursor) {
+    cursor.Weight(
+        real_ && text_ == WeightText::kAny ? WeightText::kReal : text_,  // spares a try at an integer
+        [&](std::int32_t weight) {
+          if (real_) {
+            reals_[size_] = static_cast<float>(weight);
+          } else {
+            integers_[size_] = weight;
+          }
+        },
+        [&](float weight) {
+          if (!real_) TurnReal();
+          reals_[size_] = weight;
+        });
+    Add(source, target);
+  }
+
+  std::size_t size() const { return size_; }
+  VertexId largest() const { return largest_; }  ///< largest vertex seen; 0 if none
+  EdgeList Take() const;                         ///< an exact copy; `vertices` is left 0
+
+ private:
+  void TurnReal();
+
+  WeightText text_ = WeightText::kNone;
+  bool real_ = false;
+  std::size_t size_ = 0;
+  VertexId largest_ = 0;
+  Array<VertexId> sources_, targets_;
+  Array<std::int32_t> integers_;
+  Array<float> reals_;
+};
+
+/// All edges of a text, and what the readers' checks ask for.
+struct ParsedEdges {
+  EdgeList list;            ///< in file order; `vertices` is left 0
+  VertexId largest = 0;     ///< largest vertex; 0 if there are no edges
+  std::uint64_t lines = 0;  ///< of the file, header included
+};
+
+/// Parses what is left of `input` on `threads` threads (0: as many as there are cores): calls parse(cursor, sink) for
+/// every chunk and joins the sinks in file order. Of several faults the first in the file is reported, as an InputError
+/// with its line.
+ParsedEdges ParseChunks(Input& input, WeightText weights, int threads,
+                        const std::function<void(LineCursor&, EdgeSink&)>& parse);
+
+/// Throws InputError, or CapabilityError where a 64-bit build would do, if a graph of `vertices` vertices cannot be
+/// held. Guards against a header or a stray id that asks for more memory than the machine has.
+void CheckVertexCount(const std::string& name, std::uint64_t vertices);
+
+}  // namespace chatty::io

@@ -1,0 +1,31 @@
+/// \file
+/// From a Graph to a file.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "chatty/core/graph.h"
+#include "chatty/io/output.h"
+#include "chatty/io/reader.h"
+
+namespace chatty {
+
+/// The format that a target's suffix asks for, a further .gz or .zst aside: .mtx, .gr, .chatty, and .el, .wel, .txt,
+/// .tsv or .e for an edge list. None for other names.
+std::optional<GraphFormat> FormatOfSuffix(const std::string& path);
+
+/// Writes `graph` to `path` ("-": standard output); the file appears under its name once it is complete, compressed if
+/// the name ends in .gz or .zst. `format` is a name that ParseFormat knows; absent: by the suffix.
+///
+/// Every format numbers vertices its own way (Matrix Market and DIMACS from 1, edge lists from 0), so that vertex v is
+/// vertex v again when the file is read. What a format cannot say is lost: only the binary one keeps labels and
+/// first_id; DIMACS and edge lists hold both directions of an edge and not that the graph is symmetric; DIMACS gives an
+/// unweighted graph weight 1, and writes float weights as reals, which other readers may refuse; an edge list loses
+/// vertices without edges whose ids are larger than all others'.
+///
+/// Throws UsageError for an unknown format, InputError where the target cannot be created, CapabilityError where
+/// writing fails.
+void WriteGraph(const Graph& graph, const std::string& path, const std::optional<std::string>& format = std::nullopt);
+
+}  // namespace chatty

@@ -1,0 +1,625 @@
+#include "chatty/partition/subgraph.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "chatty/core/error.h"
+#include "chatty/core/parallel.h"
+
+namespace chatty {
+namespace {
+
+// Chunks are large against what a parallel region costs (there are some twenty of them a part), small against a hub's
+// row.
+constexpr std::size_t kEdgeGrain = std::size_t{1} << 16;
+constexpr std::size_t kVertexGrain = std::size_t{1} << 15;
+
+/// Views global ids as the local ids that they equal, if they are of one type; returns whether they are.
+template <class Id>
+bool ViewAsLocal(std::span<const Id> ids, std::span<const LocalId>& view) {
+  if constexpr (std::is_same_v<Id, LocalId>) view = ids;
+  return std::is_same_v<Id, LocalId>;
+}
+
+/// Chunks for passes that keep something a chunk: a few a thread, so that one slow chunk does not make the others wait.
+std::size_t CoarseGrain(std::size_t n, int threads, std::size_t least) {
+  return std::max(least, n / (static_cast<std::size_t>(threads) * 8) + 1);
+}
+
+/// Exclusive prefix sums of value(i), and the largest value.
+struct Scan {
+  Array<EdgeIndex> sums;  ///< n + 1 entries
+  EdgeIndex largest = 0;
+};
+
+template <class Value>
+EdgeIndex Largest(std::size_t n, int threads, Value&& value) {
+  std::atomic<EdgeIndex> largest{0};
+  ParallelChunks(n, threads, CoarseGrain(n, threads, kVertexGrain), [&](std::size_t begin, std::size_t end) {
+    EdgeIndex mine = 0;
+    for (std::size_t i = begin; i < end; ++i) mine = std::max(mine, EdgeIndex{value(i)});
+    EdgeIndex seen = largest.load(std::memory_order_relaxed);
+    while (seen < mine && !largest.compare_exchange_weak(seen, mine, std::memory_order_relaxed)) {
+    }
+  });
+  return largest.load();
+}
+
+template <class Value>
+Scan ExclusiveScan(std::size_t n, int threads, Value&& value) {
+  struct ChunkTotal {
+    EdgeIndex sum = 0, largest = 0;
+  };
+  const std::size_t grain = CoarseGrain(n, threads, kVertexGrain);
+  std::vector<ChunkTotal> totals((n + grain - 1) / grain);
+  ParallelChunks(totals.size(), threads, 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t c = first; c < last; ++c) {
+      ChunkTotal total;
+      for (std::size_t i = c * grain, end = std::min(n, i + grain); i < end; ++i) {
+        const EdgeIndex x = value(i);
+        total.sum += x;
+        total.largest = std::max(total.largest, x);
+      }
+      totals[c] = total;
+    }
+  });
+  Scan scan{Array<EdgeIndex>(n + 1), 0};
+  EdgeIndex sum = 0;
+  for (ChunkTotal& total : totals) {
+    scan.largest = std::max(scan.largest, total.largest);
+    sum += std::exchange(total.sum, sum);
+  }
+  scan.sums[n] = sum;
+  ParallelChunks(totals.size(), threads, 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t c = first; c < last; ++c) {
+      EdgeIndex next = totals[c].sum;
+      for (std::size_t i = c * grain, end = std::min(n, i + grain); i < end; ++i) {
+        scan.sums[i] = next;
+        next += value(i);
+      }
+    }
+  });
+  return scan;
+}
+
+/// A set of small integers that threads add to at once. Members come out ascending.
+class MarkSet {
+ public:
+  explicit MarkSet(std::size_t size, int threads) : words_((size + 63) / 64) { Clear(words_.size() * 64, threads); }
+
+  void Add(std::size_t i) {
+    std::atomic_ref<std::uint64_t> word(words_[i / 64]);
+    const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+    // Most additions are repeats; to look first keeps the line shared among the cores.
+    if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
+  }
+
+  /// Words that hold the integers below `size`.
+  static std::size_t Words(std::size_t size) { return (size + 63) / 64; }
+  std::uint64_t word(std::size_t w) const { return words_[w]; }
+
+  /// Calls body(i) for every member of words [begin, end), ascending.
+  template <class Body>
+  void ForEach(std::size_t begin, std::size_t end, Body&& body) const {
+    for (std::size_t w = begin; w < end; ++w) {
+      for (std::uint64_t bits = words_[w]; bits != 0; bits &= bits - 1) {
+        body(w * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
+      }
+    }
+  }
+
+  /// Removes the members below `size`.
+  void Clear(std::size_t size, int threads) {
+    ParallelChunks(Words(size), threads, 1 << 16, [&](std::size_t begin, std::size_t end) {
+      std::fill(words_.begin() + begin, words_.begin() + end, 0);
+    });
+  }
+
+ private:
+  Array<std::uint64_t> words_;
+};
+
+[[noreturn]] void ThrowNotInt32(const Graph& graph, const Adjacency& adjacency, EdgeIndex edge, float weight) {
+  const auto row =
+      std::upper_bound(adjacency.offsets.begin(), adjacency.offsets.end(), edge) - adjacency.offsets.begin() - 1;
+  std::uint64_t source = static_cast<std::uint64_t>(row), target = adjacency.neighbours[edge];
+  if (&adjacency != &graph.out()) std::swap(source, target);
+  const auto first = static_cast<std::uint64_t>(graph.first_id());
+  Throw<UsageError>(
+      "edge {} -> {} has the weight {}, which is no 32-bit integer: run the program with float weights, or give "
+      "the graph integer ones",
+      source + first, target + first, weight);
+}
+
+/// Calls body(read), where read(e) is the weight of edge e of `adjacency` as a W.
+template <class W, class Body>
+void WithWeightReader(const Graph& graph, const Adjacency& adjacency, Body&& body) {
+  if (const auto* floats = std::get_if<Array<float>>(&adjacency.weights)) {
+    if constexpr (std::is_same_v<W, float>) {
+      body([data = floats->data()](EdgeIndex e) { return data[e]; });
+    } else {
+      body([&graph, &adjacency, data = floats->data()](EdgeIndex e) {
+        const float weight = data[e];
+        // Written so that NaN fails. Both limits are powers of two, hence exact floats.
+        if (!(weight >= -2147483648.0f && weight < 2147483648.0f && std::trunc(weight) == weight)) [[unlikely]] {
+          ThrowNotInt32(graph, adjacency, e, weight);
+        }
+        return static_cast<std::int32_t>(weight);
+      });
+    }
+  } else if (const auto* integers = std::get_if<Array<std::int32_t>>(&adjacency.weights)) {
+    body([data = integers->data()](EdgeIndex e) { return static_cast<W>(data[e]); });
+  } else {
+    body([](EdgeIndex) { return W{1}; });
+  }
+}
+
+/// Calls body(W{}) with the type that stores `kind`; not at all for kNone.
+template <class Body>
+void WithWeightType(WeightKind kind, Body&& body) {
+  if (kind == WeightKind::kInt32) body(std::int32_t{});
+  if (kind == WeightKind::kFloat32) body(float{});
+}
+
+/// Makes one part's subgraph after another. Its scratch memory, of the graph's size, serves all of them.
+class Builder {
+ public:
+  Builder(const Graph& graph, const Partition& partition, const SubgraphOptions& options)
+      : graph_(graph),
+        partition_(partition),
+        options_(options),
+        threads_(ThreadCount(options.threads)),
+        marks_(partition.parts() > 1 ? graph.vertices() : 0, threads_),
+        local_of_(partition.parts() > 1 ? graph.vertices() : 0) {
+    const bool needs_in = options.edges == Edges::kOut  ? options.reverse
+                          : options.edges == Edges::kIn ? options.forward
+                                                        : options.forward || options.reverse;
+    if (needs_in) graph.in();  // before the degrees, which then come with it
+  }
+
+  std::vector<Subgraph> Build() {
+    std::vector<Subgraph> subgraphs(partition_.parts());
+    for (PartId p = 0; p < partition_.parts(); ++p) BuildPart(p, subgraphs[p]);
+    BuildBorders(subgraphs);
+    return subgraphs;
+  }
+
+ private:
+  /// The part at hand: its owned rows.
+  struct Rows {
+    PartId part = 0;
+    LocalId owned = 0;
+    VertexId first = 0;       ///< of a contiguous part: its least vertex
+    bool consecutive = true;  ///< owned vertices, hence their edges in the graph, lie in one piece
+  };
+
+  VertexId GlobalOf(const Rows& rows, std::size_t row) const {
+    return rows.consecutive ? static_cast<VertexId>(rows.first + row)
+                            : partition_.Global(rows.part, static_cast<LocalId>(row));
+  }
+
+  void BuildPart(PartId part, Subgraph& subgraph) {
+    Rows rows;
+    rows.part = part;
+    rows.owned = static_cast<LocalId>(partition_.OwnedCount(part));  // the partition checked that it fits
+    subgraph.part = part;
+    subgraph.parts = partition_.parts();
+    subgraph.vertices = graph_.vertices();
+    subgraph.symmetric = graph_.symmetric();
+    subgraph.owned = rows.owned;
+    subgraph.identity = rows.owned == graph_.vertices();
+    rows.consecutive = partition_.contiguous() || subgraph.identity || rows.owned == 0;
+    rows.first = rows.owned > 0 ? partition_.Global(part, 0) : 0;
+
+    FillDegrees(rows, subgraph);
+
+    // The lists that are distinct, with offsets; then the halo of all of them; then their neighbours under local ids.
+    std::vector<std::pair<const Adjacency*, std::shared_ptr<LocalAdjacency>>> plain;
+    std::shared_ptr<LocalAdjacency> merged;
+    const auto add = [&](const Adjacency& adjacency) {
+      plain.emplace_back(&adjacency, StartPlain(rows, adjacency));
+      return plain.back().second;
+    };
+    if (graph_.symmetric()) {
+      if (options_.forward || options_.reverse) {
+        const auto both = add(graph_.out());
+        if (options_.forward) subgraph.forward = both;
+        if (options_.reverse) subgraph.reverse = both;
+      }
+    } else if (options_.edges == Edges::kBoth) {
+      if (options_.forward || options_.reverse) {
+        merged = StartMerged(rows);
+        if (options_.forward) subgraph.forward = merged;
+        if (options_.reverse) subgraph.reverse = merged;
+      }
+    } else {
+      const bool along = options_.edges == Edges::kOut;
+      if (options_.forward) subgraph.forward = add(along ? graph_.out() : graph_.in());
+      if (options_.reverse) subgraph.reverse = add(along ? graph_.in() : graph_.out());
+    }
+
+    if (subgraph.identity) {
+      subgraph.local = rows.owned;
+      subgraph.halo_begin.assign(std::size_t{subgraph.parts} + 1, rows.owned);
+    } else {
+      for (const auto& [adjacency, local] : plain) MarkPlain(rows, *adjacency, *local);
+      if (merged) MarkMerged(rows, *merged);
+      NumberLocals(rows, subgraph);
+    }
+    for (const auto& [adjacency, local] : plain) FinishPlain(rows, subgraph.identity, *adjacency, *local);
+    if (merged) FinishMerged(rows, subgraph.identity, *merged);
+  }
+
+  void FillDegrees(const Rows& rows, Subgraph& subgraph) {
+    subgraph.out_degrees = Array<EdgeIndex>(rows.owned);
+    subgraph.in_degrees = Array<EdgeIndex>(rows.owned);
+    const bool counted = graph_.symmetric() || graph_.has_in_edges();
+    const Adjacency* in = graph_.symmetric() ? &graph_.out() : counted ? &graph_.in() : nullptr;
+    const std::span<const EdgeIndex> in_degrees = counted ? std::span<const EdgeIndex>() : graph_.in_degrees();
+    ParallelChunks(rows.owned, threads_, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        const VertexId v = GlobalOf(rows, row);
+        subgraph.out_degrees[row] = graph_.out_degree(v);
+        subgraph.in_degrees[row] = in != nullptr ? in->degree(v) : in_degrees[v];
+      }
+    });
+  }
+
+  /// Offsets of the owned rows of one of the graph's adjacencies: the graph's own where they start from 0.
+  std::shared_ptr<LocalAdjacency> StartPlain(const Rows& rows, const Adjacency& adjacency) {
+    auto local = std::make_shared<LocalAdjacency>();
+    const auto degree = [&](std::size_t row) { return adjacency.degree(GlobalOf(rows, row)); };
+    if (rows.consecutive && rows.first == 0 && rows.owned < adjacency.offsets.size()) {
+      local->offsets = adjacency.offsets.span().first(std::size_t{rows.owned} + 1);
+      local->max_degree = Largest(rows.owned, threads_, degree);
+    } else {
+      AdoptOffsets(ExclusiveScan(rows.owned, threads_, degree), *local);
+    }
+    return local;
+  }
+
+  std::shared_ptr<LocalAdjacency> StartMerged(const Rows& rows) {
+    auto local = std::make_shared<LocalAdjacency>();
+    AdoptOffsets(ExclusiveScan(rows.owned, threads_,
+                               [&](std::size_t row) {
+                                 const VertexId v = GlobalOf(rows, row);
+                                 return graph_.out().degree(v) + graph_.in().degree(v);
+                               }),
+                 *local);
+    return local;
+  }
+
+  static void AdoptOffsets(Scan scan, LocalAdjacency& local) {
+    local.offsets_storage = std::move(scan.sums);
+    local.offsets = local.offsets_storage.span();
+    local.max_degree = scan.largest;
+  }
+
+  /// Calls body(to, from, count) for runs of edges that follow one another both in the part, from `to` on, and in the
+  /// graph, from `from` on. Chunks are of edges, so that a hub's row is shared among threads.
+  template <class Body>
+  void ForEachRun(const Rows& rows, const Adjacency& adjacency, const LocalAdjacency& local, Body&& body) {
+    const std::span<const EdgeIndex> offsets = local.offsets;
+    ParallelChunks(offsets.back(), threads_, kEdgeGrain, [&](EdgeIndex begin, EdgeIndex end) {
+      if (rows.consecutive) {
+        body(begin, adjacency.offsets[rows.first] + begin, end - begin);
+        return;
+      }
+      auto row =
+          static_cast<std::size_t>(std::upper_bound(offsets.begin(), offsets.end(), begin) - offsets.begin() - 1);
+      while (begin < end) {
+        const EdgeIndex stop = std::min(end, offsets[row + 1]);
+        if (begin < stop) body(begin, adjacency.offsets[GlobalOf(rows, row)] + (begin - offsets[row]), stop - begin);
+        begin = stop;
+        ++row;
+      }
+    });
+  }
+
+  /// Calls body(row) for every owned row, in chunks of about equally many edges.
+  template <class Body>
+  void ForEachRow(const LocalAdjacency& local, Body&& body) {
+    const std::span<const EdgeIndex> offsets = local.offsets;
+    ParallelChunks(offsets.back(), threads_, kEdgeGrain, [&](EdgeIndex begin, EdgeIndex end) {
+      // A chunk has the rows that start in it.
+      auto row = static_cast<std::size_t>(std::lower_bound(offsets.begin(), offsets.end(), begin) - offsets.begin());
+      for (; offsets[row] < end; ++row) body(row);  // offsets.back() is not below any end
+    });
+  }
+
+  void MarkPlain(const Rows& rows, const Adjacency& adjacency, const LocalAdjacency& local) {
+    ForEachRun(rows, adjacency, local, [&](EdgeIndex, EdgeIndex from, EdgeIndex count) {
+      for (const VertexId u : adjacency.neighbours.span().subspan(from, count)) marks_.Add(u);
+    });
+  }
+
+  void MarkMerged(const Rows& rows, const LocalAdjacency& local) {
+    ForEachRow(local, [&](std::size_t row) {
+      const VertexId v = GlobalOf(rows, row);
+      for (const VertexId u : graph_.out()[v]) marks_.Add(u);
+      for (const VertexId u : graph_.in()[v]) marks_.Add(u);
+    });
+  }
+
+  /// Calls body(v, owner) for the marked vertices in `words` of others than `part`, ascending.
+  template <class Body>
+  void ForEachHalo(PartId part, std::size_t first_word, std::size_t last_word, Body&& body) const {
+    if (!partition_.contiguous()) {
+      marks_.ForEach(first_word, last_word, [&](std::size_t v) {
+        const PartId owner = partition_.Owner(static_cast<VertexId>(v));
+        if (owner != part) body(static_cast<VertexId>(v), owner);
+      });
+      return;
+    }
+    // Owners of ascending vertices ascend: look one up only where the last one's range ends.
+    PartId owner = 0;
+    std::size_t owner_end = 0;
+    marks_.ForEach(first_word, last_word, [&](std::size_t v) {
+      if (v >= owner_end) {
+        owner = partition_.Owner(static_cast<VertexId>(v));
+        owner_end = std::size_t{partition_.Global(owner, 0)} + partition_.OwnedCount(owner);
+      }
+      if (owner != part) body(static_cast<VertexId>(v), owner);
+    });
+  }
+
+  /// Turns the marks into the halo: its local ids, by owner and then ascending, in `subgraph` and in `local_of_`. A
+  /// counting sort by owner of what is sorted by id already. Leaves no marks.
+  void NumberLocals(const Rows& rows, Subgraph& subgraph) {
+    const PartId parts = subgraph.parts;
+    const std::size_t words = MarkSet::Words(graph_.vertices());
+    const std::size_t grain = CoarseGrain(words, threads_, 1 << 10);
+    const std::size_t chunks = (words + grain - 1) / grain;
+    Array<std::uint64_t> places(chunks * parts, 0);
+    ParallelChunks(chunks, threads_, 1, [&](std::size_t first, std::size_t last) {
+      for (std::size_t c = first; c < last; ++c) {
+        std::uint64_t* counts = places.data() + c * parts;
+        ForEachHalo(rows.part, c * grain, std::min(words, (c + 1) * grain),
+                    [&](VertexId, PartId owner) { ++counts[owner]; });
+      }
+    });
+
+    std::uint64_t next = rows.owned;
+    std::vector<std::uint64_t> begins(std::size_t{parts} + 1);
+    for (PartId q = 0; q < parts; ++q) {
+      begins[q] = next;
+      for (std::size_t c = 0; c < chunks; ++c) next += std::exchange(places[c * parts + q], next);
+    }
+    begins[parts] = next;
+    if (next > kNoLocal) {
+      Throw<CapabilityError>(
+          "part {} of {} has {} vertices of its own and {} in its halo, and 32-bit local ids name at most {}: divide "
+          "the graph "
+          "into more parts, or by a partitioner that cuts fewer edges",
+          rows.part, parts, rows.owned, next - rows.owned, kNoLocal);
+    }
+    subgraph.local = static_cast<LocalId>(next);
+    subgraph.halo_begin.assign(begins.begin(), begins.end());
+
+    subgraph.global_ids = Array<VertexId>(subgraph.local);
+    ParallelChunks(rows.owned, threads_, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        const VertexId v = GlobalOf(rows, row);
+        subgraph.global_ids[row] = v;
+        local_of_[v] = static_cast<LocalId>(row);
+      }
+    });
+    ParallelChunks(chunks, threads_, 1, [&](std::size_t first, std::size_t last) {
+      for (std::size_t c = first; c < last; ++c) {
+        std::uint64_t* place = places.data() + c * parts;
+        ForEachHalo(rows.part, c * grain, std::min(words, (c + 1) * grain), [&](VertexId v, PartId owner) {
+          const auto local = static_cast<LocalId>(place[owner]++);
+          subgraph.global_ids[local] = v;
+          local_of_[v] = local;
+        });
+      }
+    });
+    marks_.Clear(graph_.vertices(), threads_);
+  }
+
+  void FinishPlain(const Rows& rows, bool identity, const Adjacency& adjacency, LocalAdjacency& local) {
+    if (!identity || !ViewAsLocal(adjacency.neighbours.span(), local.neighbours)) {
+      local.neighbours_storage = Array<LocalId>(local.offsets.back());
+      const VertexId* const source = adjacency.neighbours.data();
+      LocalId* const target = local.neighbours_storage.data();
+      ForEachRun(rows, adjacency, local, [&](EdgeIndex to, EdgeIndex from, EdgeIndex count) {
+        if (identity) {
+          for (EdgeIndex i = 0; i < count; ++i) target[to + i] = static_cast<LocalId>(source[from + i]);
+        } else {
+          for (EdgeIndex i = 0; i < count; ++i) target[to + i] = local_of_[source[from + i]];
+        }
+      });
+      local.neighbours = local.neighbours_storage.span();
+    }
+
+    WithWeightType(options_.weights, [&]<class W>(W) {
+      const auto* own = std::get_if<Array<W>>(&adjacency.weights);
+      if (own != nullptr && rows.consecutive) {
+        const EdgeIndex first = rows.owned > 0 ? adjacency.offsets[rows.first] : 0;
+        local.weights = own->span().subspan(first, local.offsets.back());
+        return;
+      }
+      Array<W> weights(local.offsets.back());
+      WithWeightReader<W>(graph_, adjacency, [&](auto read) {
+        ForEachRun(rows, adjacency, local, [&](EdgeIndex to, EdgeIndex from, EdgeIndex count) {
+          for (EdgeIndex i = 0; i < count; ++i) weights[to + i] = read(from + i);
+        });
+      });
+      AdoptWeights(std::move(weights), local);
+    });
+  }
+
+  void FinishMerged(const Rows& rows, bool identity, LocalAdjacency& local) {
+    local.neighbours_storage = Array<LocalId>(local.offsets.back());
+    local.neighbours = local.neighbours_storage.span();
+    // place(to, from_out, from): edge `from` of the out- or in-edges becomes local edge `to`.
+    const auto merge = [&](auto place) {
+      ForEachRow(local, [&](std::size_t row) {
+        const VertexId v = GlobalOf(rows, row);
+        const VertexId* const out = graph_.out().neighbours.data();
+        const VertexId* const in = graph_.in().neighbours.data();
+        EdgeIndex i = graph_.out().offsets[v], j = graph_.in().offsets[v];
+        const EdgeIndex i_end = graph_.out().offsets[v + 1], j_end = graph_.in().offsets[v + 1];
+        for (EdgeIndex to = local.offsets[row]; i < i_end || j < j_end; ++to) {
+          const bool from_out = j == j_end || (i < i_end && out[i] <= in[j]);
+          const EdgeIndex from = from_out ? i++ : j++;
+          const VertexId u = from_out ? out[from] : in[from];
+          local.neighbours_storage[to] = identity ? static_cast<LocalId>(u) : local_of_[u];
+          place(to, from_out, from);
+        }
+      });
+    };
+    if (options_.weights == WeightKind::kNone) merge([](EdgeIndex, bool, EdgeIndex) {});
+    WithWeightType(options_.weights, [&]<class W>(W) {
+      Array<W> weights(local.offsets.back());
+      WithWeightReader<W>(graph_, graph_.out(), [&](auto read_out) {
+        WithWeightReader<W>(graph_, graph_.in(), [&](auto read_in) {
+          merge([&](EdgeIndex to, bool from_out, EdgeIndex from) {
+            weights[to] = from_out ? read_out(from) : read_in(from);
+          });
+        });
+      });
+      AdoptWeights(std::move(weights), local);
+    });
+  }
+
+  template <class W>
+  static void AdoptWeights(Array<W> weights, LocalAdjacency& local) {
+    local.weights = std::span<const W>(weights.span());  // a moved Array keeps its memory
+    local.weights_storage = std::move(weights);
+  }
+
+  /// A stretch of one table that part `part` has for `other`.
+  struct Piece {
+    PartId part = 0, other = 0;
+    std::size_t begin = 0, end = 0;
+  };
+
+  static void Cut(PartId part, PartId other, std::size_t size, std::size_t step, std::vector<Piece>& pieces) {
+    for (std::size_t begin = 0; begin < size; begin += step) {
+      pieces.push_back({part, other, begin, std::min(size, begin + step)});
+    }
+  }
+
+  /// Calls body(piece) for all, in chunks of about `step` entries: one chunk may be a hundred small pieces.
+  template <class Body>
+  void ForEachPiece(const std::vector<Piece>& pieces, std::size_t step, Body&& body) {
+    std::size_t entries = 0;
+    for (const Piece& piece : pieces) entries += piece.end - piece.begin;
+    ParallelChunks(pieces.size(), threads_, pieces.size() / (entries / step + 1) + 1,
+                   [&](std::size_t first, std::size_t last) {
+                     for (std::size_t i = first; i < last; ++i) body(pieces[i]);
+                   });
+  }
+
+  /// The tables between parts, for all pairs at once: there may be thousands of pairs of a few vertices each.
+  void BuildBorders(std::vector<Subgraph>& all) {
+    const PartId parts = partition_.parts();
+    std::vector<Piece> pieces;  // of border[other] of `part`
+    // All owned vertices in one set of marks; each part's begin with a word of their own.
+    std::vector<std::size_t> first_word(std::size_t{parts} + 1);
+    for (PartId p = 0; p < parts; ++p) {
+      Subgraph& s = all[p];
+      first_word[p + 1] = first_word[p] + MarkSet::Words(s.owned);
+      s.border.resize(parts);
+      s.border_to_union.resize(parts);
+      s.union_to_halo.resize(parts);
+      for (PartId q = 0; q < parts; ++q) {
+        s.border[q] = Array<LocalId>(all[q].halo_count(p));
+        s.border_to_union[q] = Array<LocalId>(s.border[q].size());
+        Cut(p, q, s.border[q].size(), kVertexGrain, pieces);
+      }
+    }
+    if (pieces.empty()) return;  // then unions are empty, too
+
+    MarkSet marks(first_word[parts] * 64, threads_);
+    ForEachPiece(pieces, kVertexGrain, [&](const Piece& piece) {
+      const Subgraph& holder = all[piece.other];
+      const VertexId* const halo = holder.global_ids.data() + holder.halo_begin[piece.part];
+      const VertexId first = partition_.Global(piece.part, 0);
+      LocalId* const border = all[piece.part].border[piece.other].data();
+      for (std::size_t i = piece.begin; i < piece.end; ++i) {
+        border[i] = partition_.contiguous() ? static_cast<LocalId>(halo[i] - first) : partition_.Local(halo[i]);
+        marks.Add(first_word[piece.part] * 64 + border[i]);
+      }
+    });
+
+    // Rank among all marks: those in the words before, then those below in the same word.
+    const Scan before = ExclusiveScan(first_word[parts], threads_, [&](std::size_t w) -> EdgeIndex {
+      return static_cast<EdgeIndex>(std::popcount(marks.word(w)));
+    });
+    std::vector<Piece> words;
+    for (PartId p = 0; p < parts; ++p) {
+      all[p].border_union = Array<LocalId>(before.sums[first_word[p + 1]] - before.sums[first_word[p]]);
+      Cut(p, p, first_word[p + 1] - first_word[p], kVertexGrain / 64, words);
+    }
+    ForEachPiece(words, kVertexGrain / 64, [&](const Piece& piece) {
+      const std::size_t base = first_word[piece.part];
+      LocalId* next = all[piece.part].border_union.data() + (before.sums[base + piece.begin] - before.sums[base]);
+      marks.ForEach(base + piece.begin, base + piece.end,
+                    [&](std::size_t i) { *next++ = static_cast<LocalId>(i - base * 64); });
+    });
+    ForEachPiece(pieces, kVertexGrain, [&](const Piece& piece) {
+      const std::size_t base = first_word[piece.part];
+      const LocalId* const border = all[piece.part].border[piece.other].data();
+      LocalId* const position = all[piece.part].border_to_union[piece.other].data();
+      for (std::size_t i = piece.begin; i < piece.end; ++i) {
+        const std::size_t word = base + border[i] / 64;
+        const std::uint64_t below = marks.word(word) & ((std::uint64_t{1} << (border[i] % 64)) - 1);
+        position[i] =
+            static_cast<LocalId>(before.sums[word] - before.sums[base]) + static_cast<LocalId>(std::popcount(below));
+      }
+    });
+
+    std::vector<Piece> unions;  // of union_to_halo[other] of `part`
+    for (PartId q = 0; q < parts; ++q) {
+      for (PartId p = 0; p < parts; ++p) {
+        if (p == q) continue;
+        all[q].union_to_halo[p] = Array<LocalId>(all[p].border_union.size());
+        Cut(q, p, all[p].border_union.size(), kVertexGrain, unions);
+      }
+    }
+    ForEachPiece(unions, kVertexGrain, [&](const Piece& piece) {
+      Subgraph& holder = all[piece.part];
+      const Array<LocalId>& position = all[piece.other].border_to_union[piece.part];  // ascends, as border does
+      const LocalId halo_begin = holder.halo_begin[piece.other];
+      LocalId* const to_halo = holder.union_to_halo[piece.other].data();
+      auto i =
+          static_cast<std::size_t>(std::lower_bound(position.begin(), position.end(), piece.begin) - position.begin());
+      for (std::size_t j = piece.begin; j < piece.end; ++j) {
+        const bool held = i < position.size() && position[i] == j;
+        to_halo[j] = held ? halo_begin + static_cast<LocalId>(i++) : kNoLocal;
+      }
+    });
+  }
+
+  const Graph& graph_;
+  const Partition& partition_;
+  const SubgraphOptions& options_;
+  const int threads_;
+  MarkSet marks_;            // of the graph's vertices: those that the part at hand names; empty between parts
+  Array<LocalId> local_of_;  // local ids in the part at hand, of its own vertices and its halo; stale elsewhere
+};
+
+}  // namespace
+
+std::vector<Subgraph> BuildSubgraphs(const Graph& graph, const Partition& partition, const SubgraphOptions& options) {
+  if (partition.vertices() != graph.vertices() || partition.parts() == 0) {
+    Throw<UsageError>("a partition of {} vertices into {} parts was given for a graph of {} vertices",
+                      partition.vertices(), partition.parts(), graph.vertices());
+  }
+  return Builder(graph, partition, options).Build();
+}
+
+}  // namespace chatty

@@ -1,0 +1,94 @@
+/// \file
+/// Breadth-first search: levels, and from them parents.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "chatty/framework/derived.h"
+#include "chatty/framework/program.h"
+#include "chatty/framework/statistics.h"
+#include "chatty/programs/verify.h"
+
+namespace chatty {
+
+struct Bfs;
+
+/// From levels to parents: each reached vertex takes its least in-neighbour one level up, so that the tree is the same
+/// whatever order the search ran in. One round.
+struct BfsParents {
+  /// A candidate parent. Ordered by level first: the candidates one level up are those of least level.
+  struct Message {
+    std::uint32_t level;
+    VertexId id;
+  };
+  struct Value {
+    std::uint32_t level;
+    VertexId parent;
+  };
+  using Prior = std::uint32_t;
+  using Shared = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kCustom;
+  static constexpr Message kIdentity{kInfinity<std::uint32_t>, kNoVertex};
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr bool kOutputIsVertex = true;
+  static constexpr const char* kSummary = "parents of a breadth-first search: each vertex's least neighbour one level up";
+
+  VertexId source = 0;
+
+  BfsParents() = default;
+  explicit BfsParents(const Bfs& bfs);
+
+  CHATTY_FN Value InitVertex(Vertex v, const Prior& level) const { return {level, level == 0 ? v.id : kNoVertex}; }
+  CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v.level != kInfinity<std::uint32_t>; }
+  CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.level; }
+  CHATTY_FN Message ComputeScatter(const Shared& level, Edge<> e, const Round<>&) const { return {level, e.source}; }
+  CHATTY_FN Message ComputeReduce(Message a, Message b) const {
+    return a.level < b.level || (a.level == b.level && a.id <= b.id) ? a : b;
+  }
+  CHATTY_FN bool Wants(const Value& v) const { return v.level != 0 && v.level != kInfinity<std::uint32_t>; }
+  CHATTY_FN bool Wants(const Value& v, const Message& m) const { return m.level + 1 == v.level; }
+  CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex, const Round<>&) const {
+    v.parent = m.id;
+    return false;
+  }
+  CHATTY_FN VertexId Output(const Value& v) const { return v.parent; }
+
+  Verdict Verify(const Graph& graph, std::span<const VertexId> parents, const RunStatistics&) const {
+    return VerifyBfsParents(graph, source, parents);
+  }
+};
+
+/// Edges on a shortest path from `source`, kInfinity where there is none. Push or pull by Beamer's rule (SC'12), which the
+/// engine applies to any program.
+struct Bfs {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  static constexpr bool kFirstSuffices = true;  // within a round every message says the same level
+  static constexpr const char* kSummary = "breadth-first search: edges on a shortest path from --source";
+  static constexpr const char* kOutputName = "level";
+
+  VertexId source = 0;
+  static constexpr auto kParameters = std::make_tuple(Parameter{"source", &Bfs::source, "vertex to start from"});
+  using Derived = DerivedPrograms<DerivedProgram<BfsParents, "parent">>;
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? 0 : kInfinity<Value>; }
+  CHATTY_FN bool IsActive(const Value& level, const Round<>&) const { return level != kInfinity<Value>; }
+  CHATTY_FN Message ComputeScatter(const Value& level, Edge<>, const Round<>&) const { return level + 1; }
+  CHATTY_FN bool Wants(const Value& level) const { return level == kInfinity<Value>; }
+  CHATTY_FN bool UpdateStatus(Value& level, Message m, Vertex, const Round<>&) const {
+    if (m >= level) return false;
+    level = m;
+    return true;
+  }
+
+  Verdict Verify(const Graph& graph, std::span<const std::uint32_t> levels, const RunStatistics&) const {
+    return VerifyBfsLevels(graph, source, levels);
+  }
+};
+
+inline BfsParents::BfsParents(const Bfs& bfs) : source(bfs.source) {}
+
+}  // namespace chatty

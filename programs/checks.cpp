@@ -1,0 +1,44 @@
+#include "chatty/programs/checks.h"
+
+namespace chatty {
+
+std::string VertexName(const Graph& graph, VertexId v) {
+  const std::uint64_t id = static_cast<std::uint64_t>(v) + static_cast<std::uint64_t>(graph.first_id());
+  if (v < graph.labels().size()) return fmt::format("vertex {} ({})", id, graph.labels()[v]);
+  return fmt::format("vertex {}", id);
+}
+
+void CheckSource(const Graph& graph, VertexId source) {
+  if (source < graph.vertices()) return;
+  if (graph.vertices() == 0) throw UsageError("a source is asked for in a graph without vertices");
+  const std::uint64_t first = static_cast<std::uint64_t>(graph.first_id());
+  Throw<UsageError>("source {} is not a vertex: ids go from {} to {}", source + first, first,
+                    graph.vertices() - 1 + first);
+}
+
+void CheckDamping(double damping) {
+  if (damping >= 0.0 && damping < 1.0) return;
+  Throw<UsageError>("damping is {}; it must be at least 0 and below 1", damping);
+}
+
+void CheckWeights(const Graph& graph) {
+  const Adjacency& out = graph.out();
+  std::visit(
+      [&]<class W>(const W& weights) {
+        if constexpr (!std::is_same_v<W, std::monostate>) {
+          const std::string fault = FirstFault(graph.vertices(), [&](VertexId u) -> std::string {
+            for (EdgeIndex e = out.offsets[u]; e < out.offsets[u + 1]; ++e) {
+              if (weights[e] >= 0) [[likely]]
+                continue;
+              return fmt::format("the edge from {} to {} has weight {}; shortest paths need weights of at least 0",
+                                 VertexName(graph, u), VertexName(graph, out.neighbours[e]), weights[e]);
+            }
+            return {};
+          });
+          if (!fault.empty()) throw UsageError(fault);
+        }
+      },
+      out.weights);
+}
+
+}  // namespace chatty

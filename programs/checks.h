@@ -1,0 +1,82 @@
+/// \file
+/// What references and verifiers share: names of vertices in messages, checks of arguments, reading weights as the type
+/// of a distance, and the parallel search for the first fault.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "chatty/core/error.h"
+#include "chatty/core/graph.h"
+#include "chatty/core/parallel.h"
+
+namespace chatty {
+
+/// "vertex 7", or "vertex 7 (libc6)" where the graph has names: the file's own id.
+std::string VertexName(const Graph& graph, VertexId v);
+
+/// Throws UsageError unless `source` is a vertex of `graph`.
+void CheckSource(const Graph& graph, VertexId source);
+
+/// Throws UsageError unless 0 <= damping < 1.
+void CheckDamping(double damping);
+
+/// Throws UsageError, naming the first such edge, if a weight is negative or not a number.
+void CheckWeights(const Graph& graph);
+
+/// What lengths of paths are added up in: 64-bit integers for any integer distance, so that sums do not wrap, and the
+/// distance's own type for floating point, so that sums round as the program's do.
+template <class Distance>
+using PathLength = std::conditional_t<std::is_floating_point_v<Distance>, Distance, std::int64_t>;
+
+/// Calls body(weight_of), where weight_of(e) is the weight of the e-th out-edge as a PathLength<Distance>: 1 throughout
+/// for an unweighted graph. Throws UsageError for an integer Distance over float weights, which would round.
+template <class Distance, class Body>
+void VisitWeights(const Graph& graph, Body&& body) {
+  static_assert(std::is_arithmetic_v<Distance>);
+  using Length = PathLength<Distance>;
+  std::visit(
+      [&]<class W>(const W& weights) {
+        if constexpr (std::is_same_v<W, std::monostate>) {
+          body([](EdgeIndex) { return Length{1}; });
+        } else if constexpr (std::is_same_v<W, Array<float>> && std::is_integral_v<Distance>) {
+          throw UsageError(
+              "integer distances are asked of a graph with float weights; use float distances, or convert the weights "
+              "to "
+              "int32 first");
+        } else {
+          body([w = weights.data()](EdgeIndex e) { return static_cast<Length>(w[e]); });
+        }
+      },
+      graph.out().weights);
+}
+
+/// Calls check(v) for vertices in parallel and returns what it says of the least v at fault, or an empty string.
+/// `check` returns a std::string, empty when all is well; it is called for every vertex when it finds no fault.
+template <class Check>
+std::string FirstFault(VertexId vertices, Check&& check) {
+  std::atomic<std::size_t> least{vertices};
+  std::mutex mutex;
+  std::string text;
+  ParallelChunks(vertices, 0, 1024, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t v = begin; v < end && v < least.load(std::memory_order_relaxed); ++v) {
+      std::string fault = check(static_cast<VertexId>(v));
+      if (fault.empty()) continue;
+      const std::lock_guard lock(mutex);
+      if (v < least.load(std::memory_order_relaxed)) {
+        least.store(v, std::memory_order_relaxed);
+        text = std::move(fault);
+      }
+      return;
+    }
+  });
+  return text;
+}
+
+}  // namespace chatty

@@ -1,0 +1,75 @@
+/// \file
+/// PageRank (Page, Brin, Motwani and Winograd, 1999) by power iteration, pulled.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "chatty/framework/program.h"
+#include "chatty/framework/statistics.h"
+#include "chatty/programs/verify.h"
+
+namespace chatty {
+
+/// Rank by rounds: new(v) = (1 - damping) / n + damping * (sum over u -> v of old(u) / out_degree(u) + dangling / n), where
+/// dangling is the old rank of all vertices without out-edges. Ranks are kept times n, near 1, where floats are dense, and
+/// summed in double. A vertex shares rank / out_degree once, instead of every edge gathering two values and dividing.
+struct PageRank {
+  struct Value {
+    float rank;    ///< times n
+    float change;  ///< |new - old| of the last round, times n
+  };
+  using Shared = float;
+  using Message = double;
+  struct Global {
+    double dangling = 0;
+    double change = 0;
+    CHATTY_FN friend Global operator+(const Global& a, const Global& b) { return {a.dangling + b.dangling, a.change + b.change}; }
+  };
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr auto kActivity = Activity::kEveryRound;
+  static constexpr const char* kSummary = "PageRank by rounds, dangling mass spread evenly; ends when the L1 change falls below tolerance";
+  static constexpr const char* kOutputName = "rank";
+
+  float damping = 0.85f;
+  std::uint32_t rounds = 100;
+  double tolerance = 1e-6;
+  static constexpr auto kParameters = std::make_tuple(
+      Parameter{"damping", &PageRank::damping, "probability of following an edge, at least 0 and below 1"},
+      Parameter{"rounds", &PageRank::rounds, "most rounds to run"},
+      Parameter{"tolerance", &PageRank::tolerance, "stop once the L1 norm of a round's change is below this; 0 runs all rounds"});
+
+  CHATTY_FN Value InitVertex(Vertex) const { return {1.0f, 1.0f}; }
+  CHATTY_FN Shared Share(const Value& v, Vertex x) const {
+    return x.out_degree == 0 ? 0.0f : v.rank / static_cast<float>(x.out_degree);
+  }
+  CHATTY_FN Message ComputeScatter(const Shared& share, Edge<>, const Round<Global>&) const { return share; }
+  CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex, const Round<Global>& round) const {
+    const double d = damping;
+    const auto rank = static_cast<float>(1.0 - d + d * (m + round.global.dangling / static_cast<double>(round.vertices)));
+    v.change = rank < v.rank ? v.rank - rank : rank - v.rank;
+    const bool changed = rank != v.rank;
+    v.rank = rank;
+    return changed;
+  }
+  CHATTY_FN Global Measure(const Value& v, Vertex x) const { return {x.out_degree == 0 ? v.rank : 0.0, v.change}; }
+  Next EndRound(Round<Global>& round) const {
+    const bool settled = round.global.change < tolerance * static_cast<double>(round.vertices);
+    return round.index >= rounds || round.vertices == 0 || settled ? Next::kStop : Next::kContinue;
+  }
+  CHATTY_FN float Output(const Value& v, const Round<Global>& round) const {
+    return v.rank / static_cast<float>(round.vertices);
+  }
+
+  void CheckInput(const Graph&) const {
+    if (!(damping >= 0 && damping < 1)) Throw<UsageError>("damping is {}; it must be at least 0 and below 1", damping);
+    if (!(tolerance >= 0)) Throw<UsageError>("tolerance is {}; it must not be negative", tolerance);
+  }
+  /// Against the same number of rounds in fp64. Float ranks keep 24 bits; a round's error is damped by the next.
+  Verdict Verify(const Graph& graph, std::span<const float> ranks, const RunStatistics& statistics) const {
+    return VerifyPageRankRounds<float>(graph, ranks, damping, statistics.rounds, 1e-5);
+  }
+};
+
+}  // namespace chatty

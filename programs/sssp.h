@@ -1,0 +1,74 @@
+/// \file
+/// Single-source shortest paths over nonnegative weights.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "chatty/framework/derived.h"
+#include "chatty/framework/program.h"
+#include "chatty/framework/statistics.h"
+#include "chatty/programs/checks.h"
+#include "chatty/programs/verify.h"
+
+namespace chatty {
+
+/// Distances from `source` by relaxation until nothing changes (Bellman and Ford). W is int32_t, with distances in uint32_t,
+/// or float, with distances in float: rounded addition is monotone, so both answers are unique to the bit.
+template <class W>
+struct SsspOf {
+  using Weight = W;
+  using Value = std::conditional_t<std::is_same_v<W, float>, float, std::uint32_t>;
+  using Message = Value;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  static constexpr const char* kSummary = "single-source shortest paths from --source; weight 1 where the graph has none";
+  static constexpr const char* kOutputName = "distance";
+  /// What an integer sum that does not fit becomes: the largest finite distance, never reported as one.
+  static constexpr std::uint32_t kOverflow = kInfinity<std::uint32_t> - 1;
+
+  VertexId source = 0;
+  static constexpr auto kParameters = std::make_tuple(Parameter{"source", &SsspOf::source, "vertex to start from"});
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? Value{0} : kInfinity<Value>; }
+  CHATTY_FN bool IsActive(const Value& d, const Round<>&) const { return d != kInfinity<Value>; }
+  CHATTY_FN Message ComputeScatter(const Value& d, Edge<W> e, const Round<>&) const {
+    if constexpr (std::is_same_v<W, float>) {
+      return d + e.weight;
+    } else {
+      const auto w = static_cast<std::uint32_t>(e.weight);
+      return w < kOverflow - d ? d + w : kOverflow;
+    }
+  }
+  CHATTY_FN bool Wants(const Value& d, Message m) const { return m < d; }
+  CHATTY_FN bool UpdateStatus(Value& d, Message m, Vertex, const Round<>&) const {
+    if (!(m < d)) return false;
+    d = m;
+    return true;
+  }
+  CHATTY_FN Value Priority(const Value& d) const { return d; }
+
+  /// Throws UsageError for negative or undefined weights.
+  void CheckInput(const Graph& graph) const { CheckWeights(graph); }
+  /// Throws CapabilityError if a distance did not fit.
+  static void CheckOutput(std::span<const Value> distances) {
+    if constexpr (!std::is_same_v<W, float>) {
+      if (std::find(distances.begin(), distances.end(), kOverflow) != distances.end()) {
+        Throw<CapabilityError>("a distance is larger than {}, the most that 32 bits hold here; load the graph with float weights",
+                               kOverflow - 1);
+      }
+    }
+  }
+  Verdict Verify(const Graph& graph, std::span<const Value> distances, const RunStatistics&) const {
+    return VerifySssp<Value>(graph, source, distances);
+  }
+};
+
+/// SSSP over whatever weights the graph has.
+struct Sssp : ProgramVariants<SsspOf<std::int32_t>, SsspOf<float>> {
+  static std::size_t Choose(const Graph& graph) { return graph.weight_kind() == WeightKind::kFloat32 ? 1 : 0; }
+};
+
+}  // namespace chatty

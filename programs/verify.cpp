@@ -1,0 +1,471 @@
+#include "chatty/programs/verify.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "chatty/core/array.h"
+#include "chatty/core/error.h"
+#include "chatty/core/parallel.h"
+#include "chatty/programs/checks.h"
+
+namespace chatty {
+namespace {
+
+constexpr std::uint32_t kUnreached = kInfinity<std::uint32_t>;
+
+// One byte a vertex, set by any thread and read by any: a plain byte would be a data race.
+class Marks {
+ public:
+  explicit Marks(VertexId vertices) : bytes_(vertices, std::uint8_t{0}) {}
+  bool has(VertexId v) { return At(v).load(std::memory_order_relaxed) != 0; }
+  void set(VertexId v) {
+    if (!has(v)) At(v).store(1, std::memory_order_relaxed);  // most are set already: spare the cache line
+  }
+  /// Sets v's mark; true for the one caller who did.
+  bool claim(VertexId v) { return !has(v) && At(v).exchange(1, std::memory_order_relaxed) == 0; }
+
+ private:
+  std::atomic_ref<std::uint8_t> At(VertexId v) { return std::atomic_ref<std::uint8_t>(bytes_[v]); }
+  Array<std::uint8_t> bytes_;
+};
+
+// Sum of term(v) over vertices, the same bits at any thread count: partial sums of fixed ranges, added in order.
+template <class Term>
+double ParallelSum(VertexId vertices, Term&& term) {
+  constexpr std::size_t kRange = 4096;
+  std::vector<double> partial((std::size_t{vertices} + kRange - 1) / kRange);
+  ParallelChunks(partial.size(), 0, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t range = begin; range < end; ++range) {
+      double sum = 0;
+      for (std::size_t v = range * kRange; v < std::min<std::size_t>(vertices, (range + 1) * kRange); ++v) {
+        sum += term(static_cast<VertexId>(v));
+      }
+      partial[range] = sum;
+    }
+  });
+  return std::accumulate(partial.begin(), partial.end(), 0.0);
+}
+
+template <class T>
+std::optional<Verdict> WrongLength(const Graph& graph, std::span<const T> values) {
+  if (values.size() == graph.vertices()) return std::nullopt;
+  return Failed("the answer has {} values, the graph {} vertices", values.size(), graph.vertices());
+}
+
+// What is wrong with levels along u's out-edges: one that leads to an unreached vertex, or on by more than one level.
+std::string LevelFault(const Graph& graph, std::span<const std::uint32_t> levels, VertexId u) {
+  if (levels[u] == kUnreached) return {};
+  const std::uint64_t limit = std::uint64_t{levels[u]} + 1;
+  for (const VertexId v : graph.out()[u]) {
+    if (levels[v] <= limit && levels[v] != kUnreached) [[likely]]
+      continue;
+    if (levels[v] == kUnreached) {
+      return fmt::format("{} is at level {} and has an edge to {}, which is said to be unreached", VertexName(graph, u),
+                         levels[u], VertexName(graph, v));
+    }
+    return fmt::format("{} is at level {} and has an edge to {}, which is at level {} instead of {} at most",
+                       VertexName(graph, u), levels[u], VertexName(graph, v), levels[v], limit);
+  }
+  return {};
+}
+
+Verdict LevelsPassed(const Graph& graph, std::span<const std::uint32_t> levels, std::string_view what) {
+  VertexId reached = 0;
+  std::uint32_t depth = 0;
+  for (const std::uint32_t level : levels) {
+    if (level == kUnreached) continue;
+    ++reached;
+    depth = std::max(depth, level);
+  }
+  return Passed("{} hold: {} of {} vertices reached, {} deep, {} edges checked", what, reached, graph.vertices(), depth,
+                graph.edges());
+}
+
+// Depths of all vertices in the tree that `parents` describe, each at most found twice by each thread: a walk up ends
+// at the first vertex whose depth is known, and a second one writes depths on its way. Vertices without parent keep
+// kUnreached. Every parent must be kNoVertex or a vertex, and only the source its own. Returns the first fault.
+std::string TreeDepths(const Graph& graph, VertexId source, std::span<const VertexId> parents,
+                       Array<std::uint32_t>& depths) {
+  const auto depth_of = [&](VertexId v) { return std::atomic_ref<std::uint32_t>(depths[v]); };
+  depths[source] = 0;
+  return FirstFault(graph.vertices(), [&](VertexId v) -> std::string {
+    if (parents[v] == kNoVertex) return {};
+    std::uint32_t known = kUnreached;
+    std::uint64_t steps = 0;
+    for (VertexId at = v; (known = depth_of(at).load(std::memory_order_relaxed)) == kUnreached; ++steps) {
+      if (parents[at] == kNoVertex) {
+        return fmt::format("the parents of {} lead to {}, which has none, instead of the source", VertexName(graph, v),
+                           VertexName(graph, at));
+      }
+      if (steps == graph.vertices()) {
+        return fmt::format("the parents of {} run in a circle and never reach the source", VertexName(graph, v));
+      }
+      at = parents[at];
+    }
+    if (known + steps >= kUnreached) return fmt::format("{} is deeper than 32-bit levels count", VertexName(graph, v));
+    std::uint32_t depth = known + static_cast<std::uint32_t>(steps);
+    for (VertexId at = v; depth > known; --depth, at = parents[at]) {
+      depth_of(at).store(depth, std::memory_order_relaxed);
+    }
+    return {};
+  });
+}
+
+// d + w as the program adds it. An integer sum past the largest value becomes that value.
+template <class Length>
+Length Extend(Length d, Length w) {
+  if constexpr (std::is_integral_v<Length>) {
+    return w > kInfinity<Length> - d ? kInfinity<Length> : d + w;
+  } else {
+    return d + w;
+  }
+}
+
+template <class Distance, class WeightOf>
+Verdict CheckDistances(const Graph& graph, VertexId source, std::span<const Distance> distances, WeightOf weight_of) {
+  using Length = PathLength<Distance>;
+  const Adjacency& out = graph.out();
+  const VertexId n = graph.vertices();
+  const auto reached = [&](VertexId v) { return distances[v] != kInfinity<Distance>; };
+
+  std::string fault = FirstFault(n, [&](VertexId v) -> std::string {
+    if (distances[v] >= Distance{0}) [[likely]]
+      return {};  // false for a NaN too
+    return fmt::format("the distance of {} is {}", VertexName(graph, v), distances[v]);
+  });
+  if (!fault.empty()) return {false, std::move(fault)};
+  if (distances[source] != Distance{0}) {
+    return Failed("the distance of the source, {}, is {} instead of 0", VertexName(graph, source), distances[source]);
+  }
+
+  // No distance is too large. On the way: a vertex is supported by a tight edge from one strictly nearer.
+  Marks supported(n);
+  supported.set(source);
+  fault = FirstFault(n, [&](VertexId u) -> std::string {
+    if (!reached(u)) return {};
+    const Length from = static_cast<Length>(distances[u]);
+    for (EdgeIndex e = out.offsets[u]; e < out.offsets[u + 1]; ++e) {
+      const VertexId v = out.neighbours[e];
+      const Length candidate = Extend<Length>(from, weight_of(e));
+      if (reached(v)) {
+        const Length to = static_cast<Length>(distances[v]);
+        if (to > candidate) [[unlikely]] {
+          return fmt::format(
+              "{} is at distance {} and has an edge of weight {} to {}, which is at {} instead of {} at most",
+              VertexName(graph, u), distances[u], weight_of(e), VertexName(graph, v), distances[v], candidate);
+        }
+        if (to == candidate && from < to) supported.set(v);
+      } else if (std::is_integral_v<Distance> || candidate < kInfinity<Length>) {
+        return fmt::format("{} is at distance {} and has an edge of weight {} to {}, which is said to be unreached",
+                           VertexName(graph, u), distances[u], weight_of(e), VertexName(graph, v));
+      }
+    }
+    return {};
+  });
+  if (!fault.empty()) return {false, std::move(fault)};
+
+  // Tight edges between equal distances pass support on. A thread follows them from each vertex of its range; whoever
+  // claims a vertex first goes on from there.
+  ParallelChunks(n, 0, 1024, [&](std::size_t begin, std::size_t end) {
+    std::vector<VertexId> stack;
+    for (std::size_t first = begin; first < end; ++first) {
+      if (!reached(static_cast<VertexId>(first)) || !supported.has(static_cast<VertexId>(first))) continue;
+      stack.assign(1, static_cast<VertexId>(first));
+      while (!stack.empty()) {
+        const VertexId u = stack.back();
+        stack.pop_back();
+        for (EdgeIndex e = out.offsets[u]; e < out.offsets[u + 1]; ++e) {
+          const VertexId v = out.neighbours[e];
+          if (distances[v] != distances[u]) continue;
+          const Length length = static_cast<Length>(distances[u]);
+          if (Extend<Length>(length, weight_of(e)) == length && supported.claim(v)) stack.push_back(v);
+        }
+      }
+    }
+  });
+  fault = FirstFault(n, [&](VertexId v) -> std::string {
+    if (!reached(v) || supported.has(v)) return {};
+    return fmt::format("{} is said to be at distance {}, but no path from the source is that short",
+                       VertexName(graph, v), distances[v]);
+  });
+  if (!fault.empty()) return {false, std::move(fault)};
+
+  VertexId count = 0;
+  Distance farthest{0};
+  for (VertexId v = 0; v < n; ++v) {
+    if (!reached(v)) continue;
+    ++count;
+    farthest = std::max(farthest, distances[v]);
+  }
+  return Passed("distances hold: {} of {} vertices reached, the farthest at {}, {} edges checked", count, n, farthest,
+                graph.edges());
+}
+
+// Union-find shared by threads: a root is hooked below a lesser root by compare-and-swap, so a root is the least of its
+// set.
+class Forest {
+ public:
+  explicit Forest(VertexId vertices) : parents_(vertices) { std::iota(parents_.begin(), parents_.end(), VertexId{0}); }
+
+  VertexId Find(VertexId v) {
+    for (;;) {
+      const VertexId parent = At(v).load(std::memory_order_relaxed);
+      if (parent == v) return v;
+      const VertexId above = At(parent).load(std::memory_order_relaxed);
+      if (above != parent) At(v).store(above, std::memory_order_relaxed);  // halve the path; any ancestor will do
+      v = above;
+    }
+  }
+
+  void Unite(VertexId a, VertexId b) {
+    for (a = Find(a), b = Find(b); a != b; a = Find(a), b = Find(b)) {
+      if (a < b) std::swap(a, b);
+      VertexId expected = a;
+      if (At(a).compare_exchange_weak(expected, b, std::memory_order_relaxed)) return;
+    }
+  }
+
+ private:
+  std::atomic_ref<VertexId> At(VertexId v) { return std::atomic_ref<VertexId>(parents_[v]); }
+  Array<VertexId> parents_;
+};
+
+// One application of the PageRank operator in fp64. `shares` is scratch.
+template <class Rank>
+void ApplyPageRank(const Graph& graph, std::span<const Rank> ranks, double damping, Array<double>& shares,
+                   Array<double>& result) {
+  const VertexId n = graph.vertices();
+  const Adjacency& in = graph.in();
+  const double dangling = ParallelSum(n, [&](VertexId v) {
+    const EdgeIndex degree = graph.out_degree(v);
+    shares[v] = degree == 0 ? 0.0 : static_cast<double>(ranks[v]) / static_cast<double>(degree);
+    return degree == 0 ? static_cast<double>(ranks[v]) : 0.0;
+  });
+  const double base = (1.0 - damping + damping * dangling) / static_cast<double>(n);
+  ParallelChunks(n, 0, 1024, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t v = begin; v < end; ++v) {
+      double sum = 0;
+      for (const VertexId u : in[static_cast<VertexId>(v)]) sum += shares[u];
+      result[v] = base + damping * sum;
+    }
+  });
+}
+
+}  // namespace
+
+Verdict VerifyBfsLevels(const Graph& graph, VertexId source, std::span<const std::uint32_t> levels) {
+  CheckSource(graph, source);
+  if (auto wrong = WrongLength(graph, levels)) return *wrong;
+  const VertexId n = graph.vertices();
+  if (levels[source] != 0) {
+    if (levels[source] == kUnreached)
+      return Failed("the source, {}, is said to be unreached", VertexName(graph, source));
+    return Failed("the source, {}, is at level {} instead of 0", VertexName(graph, source), levels[source]);
+  }
+  Marks supported(n);
+  supported.set(source);
+  std::string fault = FirstFault(n, [&](VertexId u) -> std::string {
+    if (levels[u] == 0 && u != source)
+      return fmt::format("{} is at level 0 but is not the source", VertexName(graph, u));
+    std::string at_edge = LevelFault(graph, levels, u);
+    if (!at_edge.empty() || levels[u] == kUnreached) return at_edge;
+    for (const VertexId v : graph.out()[u]) {
+      if (levels[v] == levels[u] + 1) supported.set(v);
+    }
+    return {};
+  });
+  if (!fault.empty()) return {false, std::move(fault)};
+  fault = FirstFault(n, [&](VertexId v) -> std::string {
+    if (levels[v] == kUnreached || supported.has(v)) return {};
+    return fmt::format("{} is at level {}, but none of its in-neighbours is at level {}", VertexName(graph, v),
+                       levels[v], levels[v] - 1);
+  });
+  if (!fault.empty()) return {false, std::move(fault)};
+  return LevelsPassed(graph, levels, "levels");
+}
+
+Verdict VerifyBfsParents(const Graph& graph, VertexId source, std::span<const VertexId> parents,
+                         std::span<const std::uint32_t> levels) {
+  CheckSource(graph, source);
+  if (auto wrong = WrongLength(graph, parents)) return *wrong;
+  if (!levels.empty()) {
+    if (auto wrong = WrongLength(graph, levels)) return *wrong;
+  }
+  const VertexId n = graph.vertices();
+  if (parents[source] != source) {
+    if (parents[source] == kNoVertex)
+      return Failed("the source, {}, has no parent instead of itself", VertexName(graph, source));
+    return Failed("the parent of the source, {}, is {} instead of itself", VertexName(graph, source),
+                  VertexName(graph, parents[source]));
+  }
+  std::string fault = FirstFault(n, [&](VertexId v) -> std::string {
+    const VertexId parent = parents[v];
+    if (parent == kNoVertex || v == source) return {};
+    if (parent >= n) {
+      return fmt::format("the parent of {} is {}, which is not a vertex: there are {}", VertexName(graph, v),
+                         VertexName(graph, parent), n);
+    }
+    if (parent == v) return fmt::format("{} is its own parent but is not the source", VertexName(graph, v));
+    const std::span<const VertexId> children = graph.out()[parent];
+    if (std::binary_search(children.begin(), children.end(), v)) return {};
+    return fmt::format("the parent of {} is {}, but there is no such edge", VertexName(graph, v),
+                       VertexName(graph, parent));
+  });
+  if (!fault.empty()) return {false, std::move(fault)};
+
+  Array<std::uint32_t> depths(n, kUnreached);
+  fault = TreeDepths(graph, source, parents, depths);
+  if (!fault.empty()) return {false, std::move(fault)};
+  // A vertex one deeper than its parent is not too shallow; the edges say that none is too deep or left out.
+  fault = FirstFault(n, [&](VertexId u) { return LevelFault(graph, depths.span(), u); });
+  if (!fault.empty()) return {false, "by its parents, " + fault};
+  if (!levels.empty()) {
+    fault = FirstFault(n, [&](VertexId v) -> std::string {
+      if (levels[v] == depths[v]) return {};
+      if (depths[v] == kUnreached) return fmt::format("{} has level {} but no parent", VertexName(graph, v), levels[v]);
+      if (levels[v] == kUnreached) {
+        return fmt::format("{} has a parent but is said to be unreached", VertexName(graph, v));
+      }
+      return fmt::format("{} has level {}, but its parents are {} steps to the source", VertexName(graph, v), levels[v],
+                         depths[v]);
+    });
+    if (!fault.empty()) return {false, std::move(fault)};
+  }
+  return LevelsPassed(graph, depths.span(), "parents");
+}
+
+template <class Distance>
+Verdict VerifySssp(const Graph& graph, VertexId source, std::span<const Distance> distances) {
+  CheckSource(graph, source);
+  CheckWeights(graph);
+  if (auto wrong = WrongLength(graph, distances)) return *wrong;
+  Verdict verdict;
+  VisitWeights<Distance>(graph, [&](auto weight_of) { verdict = CheckDistances(graph, source, distances, weight_of); });
+  return verdict;
+}
+
+template Verdict VerifySssp<std::int32_t>(const Graph&, VertexId, std::span<const std::int32_t>);
+template Verdict VerifySssp<std::uint32_t>(const Graph&, VertexId, std::span<const std::uint32_t>);
+template Verdict VerifySssp<std::int64_t>(const Graph&, VertexId, std::span<const std::int64_t>);
+template Verdict VerifySssp<float>(const Graph&, VertexId, std::span<const float>);
+template Verdict VerifySssp<double>(const Graph&, VertexId, std::span<const double>);
+
+Verdict VerifyComponents(const Graph& graph, std::span<const VertexId> labels) {
+  if (auto wrong = WrongLength(graph, labels)) return *wrong;
+  const VertexId n = graph.vertices();
+  std::string fault = FirstFault(n, [&](VertexId v) -> std::string {
+    const VertexId label = labels[v];
+    if (label == kNoVertex) return fmt::format("{} has no label", VertexName(graph, v));
+    if (label > v) {
+      return fmt::format("the label of {} is {}, not the least of its component", VertexName(graph, v),
+                         VertexName(graph, label));
+    }
+    if (labels[label] == label) return {};
+    return fmt::format("the label of {} is {}, which has the label {} itself", VertexName(graph, v),
+                       VertexName(graph, label), VertexName(graph, labels[label]));
+  });
+  if (!fault.empty()) return {false, std::move(fault)};
+
+  Forest forest(n);
+  fault = FirstFault(n, [&](VertexId u) -> std::string {
+    for (const VertexId v : graph.out()[u]) {
+      if (labels[v] != labels[u]) {
+        return fmt::format("the edge from {} to {} joins the labels {} and {}", VertexName(graph, u),
+                           VertexName(graph, v), VertexName(graph, labels[u]), VertexName(graph, labels[v]));
+      }
+      forest.Unite(u, v);
+    }
+    return {};
+  });
+  if (!fault.empty()) return {false, std::move(fault)};
+
+  // No component is split, so too few labels would be the only way left to be wrong; the sets say at which vertex.
+  std::atomic<std::uint64_t> label_count{0}, component_count{0};
+  ParallelChunks(n, 0, 4096, [&](std::size_t begin, std::size_t end) {
+    std::uint64_t own_labels = 0, own_components = 0;
+    for (std::size_t v = begin; v < end; ++v) {
+      own_labels += labels[v] == v;
+      own_components += forest.Find(static_cast<VertexId>(v)) == v;
+    }
+    label_count += own_labels;
+    component_count += own_components;
+  });
+  if (label_count != component_count) {
+    return {false, FirstFault(n, [&](VertexId v) -> std::string {
+              if (forest.Find(v) == labels[v]) return {};
+              return fmt::format("{} has the label {}, but no path joins them: there are {} components and {} labels",
+                                 VertexName(graph, v), VertexName(graph, labels[v]), component_count.load(),
+                                 label_count.load());
+            })};
+  }
+  return Passed("components hold: {} of {} vertices, {} edges checked", component_count.load(), n, graph.edges());
+}
+
+template <class Rank>
+Verdict VerifyPageRank(const Graph& graph, std::span<const Rank> ranks, double damping, double tolerance) {
+  CheckDamping(damping);
+  if (auto wrong = WrongLength(graph, ranks)) return *wrong;
+  const VertexId n = graph.vertices();
+  if (n == 0) return Passed("ranks hold: there are no vertices");
+  std::string fault = FirstFault(n, [&](VertexId v) -> std::string {
+    if (ranks[v] > 0 && std::isfinite(ranks[v])) [[likely]]
+      return {};
+    return fmt::format("the rank of {} is {}", VertexName(graph, v), ranks[v]);
+  });
+  if (!fault.empty()) return {false, std::move(fault)};
+
+  const double bound = tolerance / (1.0 - damping);
+  const double sum = ParallelSum(n, [&](VertexId v) { return static_cast<double>(ranks[v]); });
+  if (!(std::abs(sum - 1.0) <= bound)) return Failed("the ranks sum to {}, more than {} from 1", sum, bound);
+
+  Array<double> shares(n), applied(n);
+  ApplyPageRank(graph, ranks, damping, shares, applied);
+  const auto difference = [&](VertexId v) { return std::abs(static_cast<double>(ranks[v]) - applied[v]); };
+  const double residual = ParallelSum(n, difference);
+  if (!(residual <= tolerance)) {
+    VertexId worst = 0;
+    for (VertexId v = 1; v < n; ++v) {
+      if (difference(v) > difference(worst)) worst = v;
+    }
+    return Failed("the residual is {}, above {}; most of all at {}, whose rank is {} where its neighbours give {}",
+                  residual, tolerance, VertexName(graph, worst), ranks[worst], applied[worst]);
+  }
+  return Passed("ranks hold: residual {:.3g} of {:.3g} allowed, {} edges checked", residual, tolerance, graph.edges());
+}
+
+template Verdict VerifyPageRank<float>(const Graph&, std::span<const float>, double, double);
+template Verdict VerifyPageRank<double>(const Graph&, std::span<const double>, double, double);
+
+template <class Rank>
+Verdict VerifyPageRankRounds(const Graph& graph, std::span<const Rank> ranks, double damping, std::uint32_t rounds,
+                             double relative_bound) {
+  CheckDamping(damping);
+  if (auto wrong = WrongLength(graph, ranks)) return *wrong;
+  const VertexId n = graph.vertices();
+  if (n == 0) return Passed("ranks hold: there are no vertices");
+  Array<double> expected(n, 1.0 / static_cast<double>(n)), next(n), shares(n);
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    ApplyPageRank<double>(graph, expected.span(), damping, shares, next);
+    std::swap(expected, next);
+  }
+  const std::string fault = FirstFault(n, [&](VertexId v) -> std::string {
+    if (std::abs(static_cast<double>(ranks[v]) - expected[v]) <= relative_bound * expected[v]) [[likely]]
+      return {};
+    return fmt::format("the rank of {} after {} rounds is {} instead of {}, a relative error above {}",
+                       VertexName(graph, v), rounds, ranks[v], expected[v], relative_bound);
+  });
+  if (!fault.empty()) return {false, fault};
+  return Passed("ranks hold: all {} within {} of {} rounds in fp64, {} edges checked", n, relative_bound, rounds,
+                graph.edges());
+}
+
+template Verdict VerifyPageRankRounds<float>(const Graph&, std::span<const float>, double, std::uint32_t, double);
+template Verdict VerifyPageRankRounds<double>(const Graph&, std::span<const double>, double, std::uint32_t, double);
+
+}  // namespace chatty

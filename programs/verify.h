@@ -1,0 +1,61 @@
+/// \file
+/// Verifiers: each decides from the graph alone whether an answer is right, by properties that only the right answer
+/// has (the rules of the GAP benchmark suite and of Graph500, completed to proofs), without a reference run. All are
+/// parallel and take time linear in vertices and edges.
+///
+/// A wrong answer is a Verdict that names the least vertex, or its first edge, that shows it, in the file's own ids.
+/// Each verifier throws UsageError where the question itself makes no sense: a source that is not a vertex, negative
+/// weights. An answer of another length than the graph's vertices fails.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "chatty/core/graph.h"
+#include "chatty/core/types.h"
+#include "chatty/core/verdict.h"
+
+namespace chatty {
+
+/// BFS levels along out-edges, kInfinity<uint32_t> for unreached. Requires: level 0 at the source and nowhere else;
+/// along each edge from a reached vertex the level grows by at most one (so no level is too large, and nothing
+/// reachable is left out); every other reached vertex has an in-neighbour one level up (so none is too small).
+Verdict VerifyBfsLevels(const Graph& graph, VertexId source, std::span<const std::uint32_t> levels);
+
+/// BFS parents: the source is its own, kNoVertex for unreached. Requires: each edge parent -> child exists; the parents
+/// form one tree at the source; depths in that tree are BFS levels. Any parent one level up will do. With `levels`,
+/// these must be the depths too.
+Verdict VerifyBfsParents(const Graph& graph, VertexId source, std::span<const VertexId> parents,
+                         std::span<const std::uint32_t> levels = {});
+
+/// Shortest distances along out-edges, kInfinity<Distance> for unreached; weight 1 without weights. Distance is
+/// int32_t, uint32_t, int64_t, float or double. Requires, exactly: 0 at the source; d(v) <= d(u) + w on every edge
+/// (none too large); and that the tight edges, those with d(v) == d(u) + w, lead from the source to every reached
+/// vertex (none too small). Edges of zero weight, or of one that a float sum absorbs, may be tight in a circle that
+/// nothing else supports; those are therefore traversed from vertices that the source already supports. Floating-point
+/// sums are made in Distance, where the answer is unique (SerialSssp says why), so no tolerance is needed. Throws
+/// UsageError for negative weights and for integer distances over float weights.
+template <class Distance>
+Verdict VerifySssp(const Graph& graph, VertexId source, std::span<const Distance> distances);
+
+/// Weakly connected components, labelled by least ids. Requires: a label is at most its vertex's id and is its own
+/// label; the ends of every edge agree (so components are not split); there are as many labels as an independent
+/// union-find counts components (so none are merged).
+Verdict VerifyComponents(const Graph& graph, std::span<const VertexId> labels);
+
+/// PageRank at its fixed point, Rank being float or double. Requires: ranks finite and above 0; their sum within
+/// tolerance / (1 - damping) of 1; and, computed in fp64, the residual
+/// sum over v of |r(v) - ((1 - damping + damping * dangling) / n + damping * sum over u -> v of r(u) / out_degree(u))|
+/// at most `tolerance`. Then r is within tolerance / (1 - damping) of the exact ranks in L1. Builds the in-edges of a
+/// directed graph.
+template <class Rank>
+Verdict VerifyPageRank(const Graph& graph, std::span<const Rank> ranks, double damping, double tolerance);
+
+/// PageRank after exactly `rounds` rounds from 1/n, Rank being float or double. Requires each rank to be within
+/// `relative_bound` times its value of the same rounds computed in fp64, in parallel, by the definition that
+/// SerialPageRank gives. Builds the in-edges of a directed graph.
+template <class Rank>
+Verdict VerifyPageRankRounds(const Graph& graph, std::span<const Rank> ranks, double damping, std::uint32_t rounds,
+                             double relative_bound);
+
+}  // namespace chatty

@@ -1,0 +1,174 @@
+#include "chatty/core/progress.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace chatty {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A pseudo terminal: bars draw on its one end as on any terminal, the test reads at the other.
+class Terminal {
+ public:
+  explicit Terminal(unsigned short columns = 80) {
+    screen_ = ::posix_openpt(O_RDWR | O_NOCTTY);
+    if (screen_ < 0 || ::grantpt(screen_) != 0 || ::unlockpt(screen_) != 0) return;
+    descriptor_ = ::open(::ptsname(screen_), O_RDWR | O_NOCTTY);
+    winsize size{};
+    size.ws_col = columns;
+    size.ws_row = 24;
+    ::ioctl(descriptor_, TIOCSWINSZ, &size);
+  }
+  ~Terminal() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (screen_ >= 0) ::close(screen_);
+  }
+  bool ok() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+
+  /// What was written since the last call.
+  std::string Read() {
+    std::string text;
+    pollfd poll{screen_, POLLIN, 0};
+    while (::poll(&poll, 1, 50) > 0) {
+      char buffer[4096];
+      const ssize_t got = ::read(screen_, buffer, sizeof buffer);
+      if (got <= 0) break;
+      text.append(buffer, static_cast<std::size_t>(got));
+    }
+    return text;
+  }
+
+ private:
+  int screen_ = -1;
+  int descriptor_ = -1;
+};
+
+constexpr char kWipe[] = "\r\x1b[K";
+
+bool EndsWith(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+#define SKIP_WITHOUT_TERMINAL(terminal) \
+  if (!(terminal).ok()) GTEST_SKIP() << "this system gives no pseudo terminals"
+
+TEST(Progress, DrawsOnATerminalAndWipesItsLine) {
+  Terminal terminal;
+  SKIP_WITHOUT_TERMINAL(terminal);
+  {
+    Progress progress("Reading", 1000, terminal.descriptor());
+    std::this_thread::sleep_for(milliseconds(250));
+    progress.Advance(500);
+    const std::string text = terminal.Read();
+    EXPECT_NE(text.find("Reading"), std::string::npos) << text;
+    EXPECT_NE(text.find("50 %"), std::string::npos) << text;
+    EXPECT_NE(text.find("[====="), std::string::npos) << text;
+  }
+  EXPECT_EQ(terminal.Read(), kWipe);
+}
+
+TEST(Progress, ShortWorkShowsNothing) {
+  Terminal terminal;
+  SKIP_WITHOUT_TERMINAL(terminal);
+  const auto start = std::chrono::steady_clock::now();
+  {
+    Progress progress("Reading", 100, terminal.descriptor());
+    for (int i = 0; i < 100; ++i) progress.Advance();
+  }
+  if (std::chrono::steady_clock::now() - start > milliseconds(150)) GTEST_SKIP() << "the machine is too busy";
+  EXPECT_EQ(terminal.Read(), "");
+}
+
+TEST(Progress, RedrawsAreRateLimited) {
+  Terminal terminal;
+  SKIP_WITHOUT_TERMINAL(terminal);
+  const auto start = std::chrono::steady_clock::now();
+  Progress progress("Reading", 0, terminal.descriptor());
+  while (std::chrono::steady_clock::now() - start < milliseconds(450)) progress.Advance();
+  const auto took = std::chrono::steady_clock::now() - start;
+  const std::string text = terminal.Read();
+  const auto draws = std::count(text.begin(), text.end(), '\r');
+  EXPECT_GE(draws, 1);
+  EXPECT_LE(draws, took / milliseconds(100));
+}
+
+TEST(Progress, FitsANarrowTerminal) {
+  Terminal terminal(20);
+  SKIP_WITHOUT_TERMINAL(terminal);
+  Progress progress("A label that is far longer than the line", 10, terminal.descriptor());
+  std::this_thread::sleep_for(milliseconds(250));
+  progress.Advance();
+  EXPECT_EQ(terminal.Read(), "\rA label that is far\x1b[K");  // 19 columns: the last stays free
+}
+
+TEST(Progress, StaysSilentElsewhere) {
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  {
+    Progress progress("Reading", 10, pipe[1]);
+    std::this_thread::sleep_for(milliseconds(250));
+    progress.Advance(10);
+    EXPECT_EQ(progress.done(), 10u);
+  }
+  ::close(pipe[1]);
+  char byte;
+  EXPECT_EQ(::read(pipe[0], &byte, 1), 0) << "something was written to a pipe";
+  ::close(pipe[0]);
+}
+
+TEST(Progress, CanBeSwitchedOff) {
+  Terminal terminal;
+  SKIP_WITHOUT_TERMINAL(terminal);
+  Progress::SetEnabled(false);
+  {
+    Progress progress("Reading", 10, terminal.descriptor());
+    std::this_thread::sleep_for(milliseconds(250));
+    progress.Advance(10);
+  }
+  Progress::SetEnabled(true);
+  EXPECT_EQ(terminal.Read(), "");
+}
+
+TEST(Progress, WipedLineComesBack) {
+  Terminal terminal;
+  SKIP_WITHOUT_TERMINAL(terminal);
+  Progress progress("Reading", 10, terminal.descriptor());
+  std::this_thread::sleep_for(milliseconds(250));
+  progress.Advance();
+  Progress::WipeLine();
+  EXPECT_TRUE(EndsWith(terminal.Read(), kWipe));
+  Progress::WipeLine();
+  EXPECT_EQ(terminal.Read(), "") << "wiped a line that was wiped already";
+  std::this_thread::sleep_for(milliseconds(150));
+  progress.Advance();
+  EXPECT_NE(terminal.Read().find("20 %"), std::string::npos);
+}
+
+TEST(Progress, CountsFromManyThreads) {
+  Terminal terminal;
+  SKIP_WITHOUT_TERMINAL(terminal);
+  Progress progress("Reading", 40000, terminal.descriptor());
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 10000; ++i) progress.Advance();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(progress.done(), 40000u);
+}
+
+}  // namespace
+}  // namespace chatty

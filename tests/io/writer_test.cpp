@@ -1,0 +1,366 @@
+#include "chatty/io/writer.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <random>
+#include <thread>
+#include <tuple>
+#include <type_traits>
+
+#include "chatty/core/error.h"
+#include "chatty/io/reader.h"
+#include "test_files.h"
+
+namespace chatty {
+namespace {
+
+using test::ErrorOf;
+using test::Gzip;
+using test::Zstd;
+
+class OutputFileTest : public test::WithFiles {};
+class WriterTest : public test::WithFiles {};
+
+const ReadOptions kAsItIs{.keep_loops = true, .keep_parallel = true};
+
+template <class T>
+std::vector<T> Copy(const Array<T>& array) {
+  return {array.begin(), array.end()};
+}
+
+void ExpectEqual(const Graph& a, const Graph& b) {
+  EXPECT_EQ(a.vertices(), b.vertices());
+  EXPECT_EQ(Copy(a.out().offsets), Copy(b.out().offsets));
+  EXPECT_EQ(Copy(a.out().neighbours), Copy(b.out().neighbours));
+  ASSERT_EQ(a.weight_kind(), b.weight_kind());
+  if (a.weight_kind() == WeightKind::kInt32) {
+    EXPECT_EQ(Copy(std::get<Array<std::int32_t>>(a.out().weights)),
+              Copy(std::get<Array<std::int32_t>>(b.out().weights)));
+  }
+  if (a.weight_kind() == WeightKind::kFloat32) {
+    EXPECT_EQ(Copy(std::get<Array<float>>(a.out().weights)), Copy(std::get<Array<float>>(b.out().weights)));
+  }
+}
+
+/// A random graph with loops and parallel edges whose last vertex has an edge.
+Graph RandomGraph(unsigned seed, VertexId vertices, std::size_t edges, WeightKind kind, bool symmetric) {
+  std::mt19937 random(seed);
+  EdgeList list;
+  list.vertices = vertices;
+  list.sources = Array<VertexId>(edges);
+  list.targets = Array<VertexId>(edges);
+  Array<std::int32_t> integers(kind == WeightKind::kInt32 ? edges : 0);
+  Array<float> reals(kind == WeightKind::kFloat32 ? edges : 0);
+  for (std::size_t i = 0; i < edges; ++i) {
+    list.sources[i] = i == 0 ? vertices - 1 : random() % vertices;
+    list.targets[i] = random() % 4 == 0 ? list.sources[i] : random() % vertices;
+    if (!integers.empty()) integers[i] = static_cast<std::int32_t>(random());
+    if (!reals.empty())
+      reals[i] = std::ldexp(static_cast<float>(random()) - 2e9f, static_cast<int>(random() % 160) - 110);
+  }
+  if (kind == WeightKind::kInt32) list.weights = std::move(integers);
+  if (kind == WeightKind::kFloat32) list.weights = std::move(reals);
+  return BuildGraph(std::move(list), {.symmetrise = symmetric});
+}
+
+Graph Triangle() {
+  EdgeList list;
+  list.vertices = 4;
+  list.sources = {0, 1, 2};
+  list.targets = {1, 2, 0};
+  list.weights = Array<std::int32_t>{5, 6, 7};
+  return BuildGraph(std::move(list), {});
+}
+
+// ---- OutputFile ----
+
+TEST_F(OutputFileTest, AppearsOnCommitAlone) {
+  const std::string path = Write("file", "old");
+  {
+    OutputFile output(path);
+    output.Write("new");
+    output.Commit();
+  }
+  EXPECT_EQ(Slurp(path), "new");
+  {
+    OutputFile output(path);
+    output.Write(std::string(1 << 20, 'x'));
+    EXPECT_EQ(Slurp(path), "new");
+  }
+  EXPECT_EQ(Slurp(path), "new") << "given up, the old file stays";
+  EXPECT_EQ(FileCount(), 1u) << "nothing is left beside it";
+}
+
+TEST_F(OutputFileTest, KeepsModeAndLinks) {
+  const std::string target = Write("target", "old"), link = Path("link");
+  ASSERT_EQ(::chmod(target.c_str(), 0600), 0);
+  ASSERT_EQ(::symlink(target.c_str(), link.c_str()), 0);
+  OutputFile output(link);
+  output.Write("new");
+  output.Commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(Slurp(target), "new");
+  struct stat info {};
+  ASSERT_EQ(::stat(target.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+TEST_F(OutputFileTest, WritesDevicesAndPipesDirectly) {
+  {
+    OutputFile output("/dev/null");
+    output.Write("gone");
+    output.Commit();
+  }
+  struct stat info {};
+  ASSERT_EQ(::stat("/dev/null", &info), 0);
+  EXPECT_TRUE(S_ISCHR(info.st_mode));
+  const std::string pipe = Path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::string read;
+  std::thread reader([&] { read = Slurp(pipe); });
+  {
+    OutputFile output(pipe);
+    output.Write("through");
+    output.Commit();
+  }
+  reader.join();
+  EXPECT_EQ(read, "through");
+}
+
+TEST_F(OutputFileTest, CompressesBySuffix) {
+  std::string text;
+  for (int i = 0; i < 200000; ++i) text += std::to_string(i * 7919 % 100003) + "\n";
+  for (const std::string name : {"a.txt.gz", "a.txt.zst", "a.txt"}) {
+    OutputFile output(Path(name));
+    output.Write(text);
+    output.Commit();
+    Input input(Path(name));
+    EXPECT_EQ(input.Peek(text.size() + 1), text) << name;
+    EXPECT_EQ(input.compression(), name == "a.txt.gz"    ? Compression::kGzip
+                                   : name == "a.txt.zst" ? Compression::kZstd
+                                                         : Compression::kNone);
+  }
+}
+
+TEST_F(OutputFileTest, NumbersAreShortestAndExact) {
+  OutputFile output(Path("file"));
+  for (const double value : {0.1, 1.0, 1e-5, 123456789.0, 1e300, -0.0}) {
+    output.Number(value);
+    output.Letter(' ');
+  }
+  output.Number(0.1f);
+  output.Letter(' ');
+  output.Number(std::numeric_limits<std::int64_t>::min());
+  output.Letter(' ');
+  output.Number(std::numeric_limits<std::uint64_t>::max());
+  output.Letter(' ');
+  output.Number(-std::numeric_limits<float>::infinity());
+  output.Letter(' ');
+  output.Number(-std::numeric_limits<double>::quiet_NaN());
+  output.Commit();
+  EXPECT_EQ(Slurp(Path("file")),
+            "0.1 1 1e-05 123456789 1e+300 -0 0.1 -9223372036854775808 18446744073709551615 -infinity nan");
+}
+
+TEST_F(OutputFileTest, WhatCannotBeWrittenIsNamed) {
+  EXPECT_NE(ErrorOf<InputError>([&] { OutputFile output(Path("no/such/folder")); }).find("no/such/folder"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf<InputError>([&] { OutputFile output(Path("")); }).find("directory"), std::string::npos);
+  EXPECT_NE(ErrorOf<InputError>([&] { OutputFile output(""); }).find("empty"), std::string::npos);
+  if (::access("/dev/full", W_OK) == 0) {
+    EXPECT_NE(ErrorOf<CapabilityError>([&] {
+                OutputFile output("/dev/full");
+                output.Write("x");
+                output.Commit();
+              }).find("/dev/full"),
+              std::string::npos);
+  }
+}
+
+// ---- WriteGraph ----
+
+TEST_F(WriterTest, Texts) {
+  const Graph graph = Triangle();
+  WriteGraph(graph, Path("g.mtx"));
+  EXPECT_EQ(Slurp(Path("g.mtx")), "%%MatrixMarket matrix coordinate integer general\n4 4 3\n1 2 5\n2 3 6\n3 1 7\n");
+  WriteGraph(graph, Path("g.el"));
+  EXPECT_EQ(Slurp(Path("g.el")), "0 1 5\n1 2 6\n2 0 7\n");
+  WriteGraph(graph, Path("g.gr"));
+  EXPECT_EQ(Slurp(Path("g.gr")), "p sp 4 3\na 1 2 5\na 2 3 6\na 3 1 7\n");
+  WriteGraph(graph, Path("any name"), "dimacs");
+  EXPECT_EQ(Slurp(Path("any name")), Slurp(Path("g.gr")));
+}
+
+TEST_F(WriterTest, SymmetricMatrixMarketHoldsTheLowerTriangle) {
+  EdgeList list;
+  list.vertices = 3;
+  list.sources = {0, 1, 2};
+  list.targets = {1, 2, 2};
+  WriteGraph(BuildGraph(std::move(list), {.symmetrise = true}), Path("g.mtx"));
+  EXPECT_EQ(Slurp(Path("g.mtx")), "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n2 1\n3 2\n3 3\n");
+}
+
+TEST_F(WriterTest, RoundTripsInEveryFormat) {
+  unsigned seed = 1;
+  for (const WeightKind kind : {WeightKind::kNone, WeightKind::kInt32, WeightKind::kFloat32}) {
+    for (const bool symmetric : {false, true}) {
+      const Graph graph = RandomGraph(seed++, 300, 2000, kind, symmetric);
+      for (const std::string name :
+           {"g.mtx", "g.mtx.gz", "g.el", "g.el.zst", "g.gr", "g.chatty", "g.chatty.gz", "g.chatty.zst"}) {
+        SCOPED_TRACE(fmt::format("{}, {} weights, symmetric {}", name, WeightName(kind), symmetric));
+        WriteGraph(graph, Path(name));
+        const Graph read = ReadGraph(Path(name), kAsItIs);
+        EXPECT_EQ(read.name(), "g");
+        const bool gains_weights = name == "g.gr" && kind == WeightKind::kNone;
+        ExpectEqual(read, graph.WithWeights(gains_weights ? WeightKind::kInt32 : kind));
+        if (name.find("el") == std::string::npos && name != "g.gr") {
+          EXPECT_EQ(read.symmetric(), symmetric);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(WriterTest, BinaryKeepsWhatTextsCannot) {
+  Graph graph = Triangle();
+  graph.set_first_id(1);
+  graph.set_labels({"libc6", "", "a name with blanks", "\xc3\xa4"});
+  WriteGraph(graph, Path("g.chatty"));
+  const Graph read = ReadGraph(Path("g.chatty"));
+  ExpectEqual(read, graph);
+  EXPECT_EQ(read.first_id(), 1);
+  EXPECT_EQ(read.labels(), graph.labels());
+  EXPECT_EQ(read.vertices(), 4u) << "the last vertex has no edges";
+
+  WriteGraph(Graph(), Path("empty.chatty"));
+  EXPECT_EQ(ReadGraph(Path("empty.chatty")).vertices(), 0u);
+}
+
+TEST_F(WriterTest, OptionsHoldForTheBinaryFormatToo) {
+  EdgeList list;
+  list.vertices = 3;
+  list.sources = {0, 0, 1, 1};
+  list.targets = {1, 1, 1, 2};
+  list.weights = Array<float>{2, 1, 5, 3};
+  Graph graph = BuildGraph(std::move(list), {});
+  graph.set_labels({"a", "b", "c"});
+  graph.set_first_id(1);
+  WriteGraph(graph, Path("g.chatty"));
+  ReadReport report;
+  const Graph simple = ReadGraph(Path("g.chatty"), {}, &report);
+  EXPECT_EQ(simple.edges(), 2u);
+  EXPECT_EQ(std::get<Array<float>>(simple.out().weights)[0], 1);
+  EXPECT_EQ(report.build.loops_removed, 1u);
+  EXPECT_EQ(report.build.parallel_merged, 1u);
+  EXPECT_EQ(simple.labels(), graph.labels());
+  EXPECT_EQ(simple.first_id(), 1);
+  const Graph both_ways = ReadGraph(Path("g.chatty"), {.symmetrise = true});
+  EXPECT_TRUE(both_ways.symmetric());
+  EXPECT_EQ(both_ways.edges(), 4u);
+  WriteGraph(both_ways, Path("s.chatty"));
+  EXPECT_TRUE(ReadGraph(Path("s.chatty")).symmetric());
+  const Graph directed = ReadGraph(Path("s.chatty"), {.directed = true});
+  EXPECT_FALSE(directed.symmetric());
+  EXPECT_EQ(directed.edges(), 4u);
+}
+
+TEST_F(WriterTest, NoDamagedBinaryIsAccepted) {
+  Graph graph = RandomGraph(5, 40, 100, WeightKind::kFloat32, false);
+  graph.set_labels(std::vector<std::string>(40, "label"));
+  const std::string path = Path("g.chatty");
+  WriteGraph(graph, path);
+  const std::string good = Slurp(path);
+  std::mt19937 random(9);
+  for (int i = 0; i < 300; ++i) {
+    std::string bad = good;
+    const std::size_t at = random() % bad.size();
+    bad[at] = static_cast<char>(bad[at] ^ (1 << random() % 8));
+    Write("bad", i % 3 == 0 ? Gzip(bad) : bad);
+    EXPECT_THROW(ReadGraph(Path("bad"), {.format = "binary"}), InputError) << "byte " << at;
+  }
+  for (int i = 0; i < 60; ++i) {
+    const std::string cut = good.substr(0, random() % good.size());
+    Write("bad", i % 3 == 0 ? Zstd(cut) : cut);
+    EXPECT_THROW(ReadGraph(Path("bad"), {.format = "binary"}), InputError) << cut.size() << " bytes";
+  }
+  EXPECT_THROW(ReadGraph(Write("bad", good + "x")), InputError);
+  EXPECT_THROW(ReadGraph(Write("bad", Gzip(good + "x"))), InputError);
+}
+
+/// Headers with right checksums and wrong claims, as no accident but an attacker makes them.
+TEST_F(WriterTest, BinaryClaimsAreCheckedBeforeMemoryIsTaken) {
+  const std::string path = Path("g.chatty");
+  WriteGraph(RandomGraph(5, 40, 100, WeightKind::kInt32, false), path);
+  const std::string good = Slurp(path);
+  const auto forge = [&](std::size_t at, std::uint64_t value, std::size_t bytes) {
+    std::string forged = good;
+    std::memcpy(forged.data() + at, &value, bytes);
+    const auto sum = static_cast<std::uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(forged.data()), 76));
+    std::memcpy(forged.data() + 76, &sum, sizeof sum);
+    return forged;
+  };
+  EXPECT_EQ(ReadGraph(Write("same", forge(32, 40, 8)), kAsItIs).edges(), 100u) << "the forger's checksum is right";
+  for (const auto& [at, value, bytes] :
+       std::vector<std::tuple<std::size_t, std::uint64_t, std::size_t>>{{12, 2, 4},  // version
+                                                                        {16, 3, 4},  // width of ids
+                                                                        {20, 9, 4},  // kind of weights
+                                                                        {24, 4, 4},  // flags
+                                                                        {28, 2, 4},  // first id
+                                                                        {32, 41, 8},
+                                                                        {32, 39, 8},
+                                                                        {32, std::uint64_t{1} << 28, 8},  // vertices
+                                                                        {40, 101, 8},
+                                                                        {40, 1, 8},
+                                                                        {40, std::uint64_t{1} << 60, 8},
+                                                                        {40, ~std::uint64_t{0}, 8}}) {  // edges
+    for (const bool packed : {false, true}) {
+      const std::string forged = forge(at, value, bytes);
+      EXPECT_THROW(ReadGraph(Write("forged", packed ? Zstd(forged) : forged)), InputError)
+          << "offset " << at << " set to " << value;
+    }
+  }
+  EXPECT_THROW(ReadGraph(Write("forged", forge(32, ~std::uint64_t{0}, 8))), CapabilityError);
+}
+
+/// A build of one id width reads what a build of the other has written.
+TEST_F(WriterTest, BinaryOfTheOtherIdWidthIsConverted) {
+  using Other = std::conditional_t<sizeof(VertexId) == 4, std::uint64_t, std::uint32_t>;
+  const Graph graph = RandomGraph(8, 50, 200, WeightKind::kInt32, false);
+  WriteGraph(graph, Path("g.chatty"));
+  const std::string bytes = Slurp(Path("g.chatty"));
+  const std::size_t offsets_end = 80 + 8 * (std::size_t{graph.vertices()} + 1);
+  const auto with_ids = [&](std::vector<Other> ids) {
+    const std::string_view raw(reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(Other));
+    std::string other =
+        bytes.substr(0, offsets_end).append(raw).append(bytes.substr(offsets_end + graph.out().neighbours.bytes()));
+    const auto put = [&](std::size_t at, std::uint32_t value) { std::memcpy(other.data() + at, &value, sizeof value); };
+    const auto sum = [](std::string_view of) {
+      return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(of.data()), of.size()));
+    };
+    put(16, sizeof(Other));
+    put(60, sum(raw));
+    put(76, sum(std::string_view(other).substr(0, 76)));
+    return Write("other", other);
+  };
+  std::vector<Other> ids(graph.out().neighbours.begin(), graph.out().neighbours.end());
+  ExpectEqual(ReadGraph(with_ids(ids), kAsItIs), graph);
+  ids[7] =
+      static_cast<Other>(ids[7] + (std::uint64_t{1} << 32));  // narrowed carelessly it would be a vertex of the graph
+  if (sizeof(Other) == 4) ids[7] = 50;
+  EXPECT_THROW(ReadGraph(with_ids(ids), kAsItIs), InputError);
+}
+
+TEST_F(WriterTest, UnknownNamesAndFormats) {
+  EXPECT_THROW(WriteGraph(Triangle(), Path("g")), UsageError);
+  EXPECT_THROW(WriteGraph(Triangle(), Path("g.mtx"), "metis"), UsageError);
+  EXPECT_EQ(FileCount(), 0u);
+}
+
+}  // namespace
+}  // namespace chatty
