@@ -6,6 +6,8 @@
 #include <cstring>
 #include <thread>
 
+#include <unistd.h>
+
 #include "chatty/core/config.h"
 
 namespace chatty {
@@ -53,6 +55,7 @@ class HostDevice final : public Device {
   HostDevice(int index, int threads) : index_(index), team_(threads), memory_(fmt::format("host:{}", index)) {
     info_.name = fmt::format("{} CPU thread{}", threads, threads == 1 ? "" : "s");
     info_.multiprocessors = threads;
+    info_.memory = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   }
   DeviceKind kind() const override { return DeviceKind::kHost; }
   int index() const override { return index_; }

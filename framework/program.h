@@ -113,8 +113,9 @@ class Messages {
 /// One entry of a program's kParameters: a data member that the command line and the comparison may set.
 template <class Program, class T>
 struct Parameter {
+  using Member = T Program::*;
   const char* name;    ///< as in --set name=value
-  T Program::*member;
+  Member member;
   const char* help;    ///< one line, with the unit
 };
 template <class Program, class T>

@@ -173,7 +173,9 @@ class TypedJob final : public RegisteredJob {
     if constexpr (!std::is_void_v<D>) {
       auto derived = std::make_shared<TypedProgram<D, Backends>>(D(program_));
       if (second_ == nullptr) {
-        second_ = session_->Prepare(std::move(derived), options_);
+        RunOptions options = options_;  // a direction is asked of the program that was named, where this one cannot take it
+        if (!Traits<D>::kCanPush && options.direction == Direction::kPush) options.direction = Direction::kAuto;
+        second_ = session_->Prepare(std::move(derived), options);
       } else {
         second_->SetProgram(std::move(derived));
       }
@@ -221,7 +223,7 @@ class Entry final : public RegisteredProgram {
   }
   std::vector<std::string> values() const override {
     std::vector<std::string> names{OutputName<Representative>()};
-    std::apply([&](auto... derived) { (names.emplace_back(decltype(derived)::kValueName), ...); },
+    std::apply([&](auto... derived) { (names.push_back(OutputName<typename decltype(derived)::type>()), ...); },
                typename DerivedOf<Representative>::type{});
     return names;
   }
@@ -265,7 +267,7 @@ class Entry final : public RegisteredProgram {
                  const RunStatistics* statistics) const override {
     Verdict verdict;
     Visit(graph, values.name, [&]<class V, class D>(const std::string&) {
-      verdict = VerifyAs<V, D>(graph, Configure<V>(graph, parameters), values, statistics);
+      static_cast<void>(verdict = VerifyAs<V, D>(graph, Configure<V>(graph, parameters), values, statistics));
     });
     return verdict;
   }
@@ -318,10 +320,10 @@ class Entry final : public RegisteredProgram {
     bool found = false;
     std::apply(
         [&](auto... derived) {
-          [[maybe_unused]] const auto one = [&]<class D>(D) {
-            if (value != D::kValueName) return;
+          [[maybe_unused]] const auto one = [&]<class D>(std::type_identity<D>) {
+            if (value != OutputName<D>()) return;
             found = true;
-            body.template operator()<V, typename D::Program>(std::string(D::kValueName));
+            body.template operator()<V, D>(OutputName<D>());
           };
           (one(derived), ...);
         },

@@ -31,41 +31,6 @@ PairBytesTable BoxCapacities(std::span<const Subgraph> subgraphs, std::size_t me
   return capacities;
 }
 
-RunStatistics& RunStatistics::operator+=(const RunStatistics& next) {
-  rounds += next.rounds;
-  phases += next.phases;
-  push_rounds += next.push_rounds;
-  pull_rounds += next.pull_rounds;
-  edges_touched += next.edges_touched;
-  vertices_updated += next.vertices_updated;
-  converged = converged && next.converged;
-  time_ms += next.time_ms;
-  for (const DeviceStatistics& theirs : next.devices) {
-    const auto mine = std::find_if(devices.begin(), devices.end(),
-                                   [&](const DeviceStatistics& d) { return d.device == theirs.device; });
-    if (mine == devices.end()) {
-      devices.push_back(theirs);
-      continue;
-    }
-    mine->compute_ms += theirs.compute_ms;
-    mine->communication_ms += theirs.communication_ms;
-    mine->waiting_ms += theirs.waiting_ms;
-  }
-  for (const PairStatistics& theirs : next.pairs) {
-    const auto mine = std::find_if(pairs.begin(), pairs.end(), [&](const PairStatistics& p) {
-      return p.from == theirs.from && p.to == theirs.to;
-    });
-    if (mine == pairs.end()) {
-      pairs.push_back(theirs);
-      continue;
-    }
-    mine->messages_before += theirs.messages_before;
-    mine->messages += theirs.messages;
-    mine->bytes += theirs.bytes;
-  }
-  return *this;
-}
-
 Session::Session(const Graph& graph, std::string_view devices, const SessionOptions& options)
     : Session(graph, OpenDevices(ParseDevices(devices), options.threads), options) {}
 

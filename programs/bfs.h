@@ -32,6 +32,7 @@ struct BfsParents {
   static constexpr Message kIdentity{kInfinity<std::uint32_t>, kNoVertex};
   static constexpr auto kSafety = Safety::kSynchronous;
   static constexpr bool kOutputIsVertex = true;
+  static constexpr const char* kOutputName = "parent";
   static constexpr const char* kSummary = "parents of a breadth-first search: each vertex's least neighbour one level up";
 
   VertexId source = 0;
@@ -72,7 +73,7 @@ struct Bfs {
 
   VertexId source = 0;
   static constexpr auto kParameters = std::make_tuple(Parameter{"source", &Bfs::source, "vertex to start from"});
-  using Derived = DerivedPrograms<DerivedProgram<BfsParents, "parent">>;
+  using Derived = DerivedPrograms<BfsParents>;
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? 0 : kInfinity<Value>; }
   CHATTY_FN bool IsActive(const Value& level, const Round<>&) const { return level != kInfinity<Value>; }

@@ -78,6 +78,11 @@ struct LinkTrees {
     if (theirs[v] != v) Link(parent, static_cast<VertexId>(v), theirs[v]);
   }
 };
+struct Copy {
+  const VertexId* from;
+  VertexId* to;
+  CHATTY_FN void operator()(std::size_t v) const { to[v] = from[v]; }
+};
 struct Sample {
   const VertexId* parent;
   VertexId* out;
@@ -150,15 +155,9 @@ struct ConnectedComponents {
       const bool sends = rank % (2 * step) == 0 && rank + step < devices;
       const bool receives = rank % (2 * step) == step;
       const VertexId* theirs = ops.Exchange(sends ? rank + step : kNoPart, parent, n, receives ? rank - step : kNoPart);
-      if (receives) ops.For(n, Copy{theirs, parent});
+      if (receives) ops.For(n, hooking::Copy{theirs, parent});
     }
   }
-
-  struct Copy {
-    const VertexId* from;
-    VertexId* to;
-    CHATTY_FN void operator()(std::size_t v) const { to[v] = from[v]; }
-  };
 
   /// The most frequent root among a sample, the same on all devices.
   template <class Operators>

@@ -103,6 +103,12 @@ __global__ void __launch_bounds__(kBlock) Reduce(std::size_t n, T identity, Op o
   if (threadIdx.x == 0) partials[blockIdx.x] = shelf[0];
 }
 
+// Functors of kernels live outside classes: a kernel's template arguments must be accessible types.
+template <class F>
+struct ByLocalId {
+  F f;
+  CHATTY_FN void operator()(std::size_t v) const { f(static_cast<LocalId>(v)); }
+};
 struct SkipNothing {
   CHATTY_FN EdgeIndex operator()(LocalId) const { return 0; }
 };
@@ -122,7 +128,7 @@ class CudaOperators : public DeviceOperators {
   }
   template <class F>
   void ForEachVertex(F f) {
-    For(graph().owned, ByLocalId<F>{f});
+    For(graph().owned, operators::cuda::ByLocalId<F>{f});
   }
   template <class Skip, class F>
   void ForEachEdge(Skip skip, F f) {
@@ -163,11 +169,6 @@ class CudaOperators : public DeviceOperators {
   }
 
  private:
-  template <class F>
-  struct ByLocalId {
-    F f;
-    CHATTY_FN void operator()(std::size_t v) const { f(static_cast<LocalId>(v)); }
-  };
   cudaStream_t stream() const { return static_cast<cudaStream_t>(device().stream().native()); }
   unsigned Blocks(std::size_t threads) const {
     const auto most = static_cast<std::size_t>(device().info().multiprocessors) * 8;

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <regex>
 #include <set>
 #include <tuple>
 
@@ -284,16 +284,15 @@ TEST_F(ReaderTest, LongLinesAreRefusedWithTheirNumber) {
   }
 }
 
-/// Edges enough for several chunks of the default size.
+/// Blanks make few edges fill several chunks.
 TEST_F(ReaderTest, ManyChunksOnAnyNumberOfThreadsGiveTheSameGraph) {
   std::mt19937 random(11);
   std::string text;
-  constexpr std::size_t kEdges = 900000;
+  constexpr std::size_t kEdges = 150000;
   for (std::size_t i = 0; i < kEdges; ++i) {
-    text += std::to_string(random() % 50000) + " " + std::to_string(random() % 50000) + " " +
-            std::to_string(random() % 1000) + "\n";
+    text += fmt::format("{} {} {:60}\n", random() % 5000, random() % 5000, random() % 1000);
   }
-  text += "49999 49998 0.25\n";  // the last edge alone makes all weights float
+  text += "4999 4998 0.25\n";  // the last edge alone makes all weights float
   ASSERT_GT(text.size(), 2 * Input::kDefaultChunkBytes);
   const Graph serial = Read(text, {.keep_loops = true, .keep_parallel = true, .threads = 1});
   EXPECT_EQ(serial.edges(), kEdges + 1);
@@ -325,6 +324,16 @@ TEST_F(ReaderTest, TheFirstFaultOfManyIsReportedWithItsLine) {
   }
 }
 
+/// Digits of the longest run of them.
+int LongestNumber(std::string_view text) {
+  int longest = 0, run = 0;
+  for (const char c : text) {
+    run = c >= '0' && c <= '9' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  return longest;
+}
+
 /// Whatever is done to a file, reading it either works or gives an Error; never anything else. Run with sanitizers it
 /// also shows that no bytes beyond the file are looked at.
 TEST_F(ReaderTest, MutatedFilesGiveAGraphOrAnError) {
@@ -337,7 +346,7 @@ TEST_F(ReaderTest, MutatedFilesGiveAGraphOrAnError) {
   std::mt19937 random(3);
   const std::string alphabet = "0123456789-+.eE,# %acp\t\r\n\xff";
   int graphs = 0, errors = 0;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 1500; ++i) {
     std::string text = seeds[random() % seeds.size()];
     for (int edits = 1 + static_cast<int>(random() % 4); edits > 0 && !text.empty(); --edits) {
       const std::size_t at = random() % text.size();
@@ -357,7 +366,7 @@ TEST_F(ReaderTest, MutatedFilesGiveAGraphOrAnError) {
       }
     }
     // Ids in an edge list are legitimate up to the memory of the machine, which is no business of this test.
-    if (std::regex_search(text, std::regex("[0-9]{7}"))) continue;
+    if (LongestNumber(text) > 5) continue;
     try {
       const Graph graph = Read(text, {.threads = 1});
       for (const VertexId v : graph.out().neighbours) ASSERT_LT(v, graph.vertices());

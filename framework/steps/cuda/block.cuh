@@ -21,15 +21,33 @@ inline constexpr unsigned kFull = 0xffffffffu;
 inline constexpr EdgeIndex kWarpDegree = 32;
 inline constexpr EdgeIndex kBlockDegree = 1024;
 
-/// Which of a group's blocks this one is: a step handed a grid, a cluster or a single block strides accordingly.
-__device__ inline unsigned BlockRank(const cg::grid_group& g) { return static_cast<unsigned>(g.block_rank()); }
-__device__ inline unsigned BlockCount(const cg::grid_group& g) { return static_cast<unsigned>(g.num_blocks()); }
-__device__ inline unsigned BlockRank(const cg::thread_block&) { return 0; }
-__device__ inline unsigned BlockCount(const cg::thread_block&) { return 1; }
+/// The groups that steps take: all blocks of a cooperative launch, or one block. Their own types rather than
+/// cooperative_groups', so that a resident loop finds the steps by its argument.
+struct Grid {
+  __device__ void sync() const { cg::this_grid().sync(); }
+};
+struct Cluster {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-__device__ inline unsigned BlockRank(const cg::cluster_group& g) { return g.block_rank(); }
-__device__ inline unsigned BlockCount(const cg::cluster_group& g) { return g.num_blocks(); }
+  __device__ void sync() const { cg::this_cluster().sync(); }
 #endif
+};
+struct Block {
+  __device__ void sync() const { __syncthreads(); }
+};
+
+/// Which of a group's blocks this one is: a step strides over the blocks of its group.
+__device__ inline unsigned BlockRank(const Grid&) { return blockIdx.x; }
+__device__ inline unsigned BlockCount(const Grid&) { return gridDim.x; }
+__device__ inline unsigned BlockRank(const Block&) { return 0; }
+__device__ inline unsigned BlockCount(const Block&) { return 1; }
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+__device__ inline unsigned BlockRank(const Cluster&) { return cg::this_cluster().block_rank(); }
+__device__ inline unsigned BlockCount(const Cluster&) { return cg::this_cluster().num_blocks(); }
+#endif
+template <class Group>
+__device__ bool IsFirst(const Group& group) {
+  return BlockRank(group) == 0 && threadIdx.x == 0;
+}
 
 __device__ inline unsigned Lane() { return threadIdx.x % 32; }
 __device__ inline unsigned Warp() { return threadIdx.x / 32; }

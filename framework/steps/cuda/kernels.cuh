@@ -8,80 +8,80 @@ namespace chatty::steps::cuda::kernels {
 
 template <class P>
 __global__ void __launch_bounds__(kBlock) Init(StateRef<P> s, const PriorOf<P>* prior) {
-  cuda::Init(cg::this_grid(), s, prior);
+  cuda::Init(Grid{}, s, prior);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) Activate(StateRef<P> s, RoundOf<P> round) {
-  cuda::Activate(cg::this_grid(), s, round);
+  cuda::Activate(Grid{}, s, round);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) Advance(StateRef<P> s, RoundOf<P> round, Form form, std::size_t count, bool queue_out) {
-  cuda::Advance(cg::this_grid(), s, round, form, count, queue_out);
+  cuda::Advance(Grid{}, s, round, form, count, queue_out);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) AdvanceSlices(StateRef<P> s, RoundOf<P> round, bool queue_out) {
-  cuda::AdvanceSlices(cg::this_grid(), s, round, queue_out);
+  cuda::AdvanceSlices(Grid{}, s, round, queue_out);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) Publish(StateRef<P> s, Form form) {
-  cuda::Publish(cg::this_grid(), s, form);
+  cuda::Publish(Grid{}, s, form);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) Gather(StateRef<P> s, RoundOf<P> round, bool all_active) {
-  cuda::Gather(cg::this_grid(), s, round, all_active);
+  cuda::Gather(Grid{}, s, round, all_active);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) GatherSlices(StateRef<P> s, RoundOf<P> round, bool all_active) {
-  cuda::GatherSlices(cg::this_grid(), s, round, all_active);
+  cuda::GatherSlices(Grid{}, s, round, all_active);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) Apply(StateRef<P> s, RoundOf<P> round, Form form, std::size_t count) {
   // The queue's length is only known on the device: the host launches Apply before it has read it.
-  cuda::Apply(cg::this_grid(), s, round, form, form == Form::kQueue ? atomics::Load(&s.control->touched_count) : count);
+  cuda::Apply(Grid{}, s, round, form, form == Form::kQueue ? atomics::Load(&s.control->touched_count) : count);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) Collect(StateRef<P> s, RoundOf<P> round, bool all_active) {
-  cuda::Collect(cg::this_grid(), s, round, all_active);
+  cuda::Collect(Grid{}, s, round, all_active);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) CommitCollected(StateRef<P> s) {
-  cuda::CommitCollected(cg::this_grid(), s);
+  cuda::CommitCollected(Grid{}, s);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) QueueToBitmap(StateRef<P> s, std::size_t count) {
-  cuda::QueueToBitmap(cg::this_grid(), s, count);
+  cuda::QueueToBitmap(Grid{}, s, count);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) BitmapToQueue(StateRef<P> s) {
-  cuda::BitmapToQueue(cg::this_grid(), s);
+  cuda::BitmapToQueue(Grid{}, s);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) ClearActive(StateRef<P> s, bool halo_only) {
-  cuda::ClearActive(cg::this_grid(), s, halo_only);
+  cuda::ClearActive(Grid{}, s, halo_only);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) PackMessages(StateRef<P> s, OutboxRef outbox, bool queued) {
-  cuda::PackMessages(cg::this_grid(), s, outbox, queued);
+  cuda::PackMessages(Grid{}, s, outbox, queued);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) PackShared(StateRef<P> s, OutboxRef outbox, bool all_active, bool dense) {
-  cuda::PackShared(cg::this_grid(), s, outbox, all_active, dense);
+  cuda::PackShared(Grid{}, s, outbox, all_active, dense);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) UnpackMessages(StateRef<P> s, InboxRef inbox, std::uint32_t peer, bool queue_out) {
-  cuda::UnpackMessages(cg::this_grid(), s, inbox, peer, queue_out);
+  cuda::UnpackMessages(Grid{}, s, inbox, peer, queue_out);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) UnpackShared(StateRef<P> s, InboxRef inbox, std::uint32_t peer) {
-  cuda::UnpackShared(cg::this_grid(), s, inbox, peer);
+  cuda::UnpackShared(Grid{}, s, inbox, peer);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) Measure(StateRef<P> s, GlobalOf<P>* partials) {
-  cuda::Measure(cg::this_grid(), s, partials);
+  cuda::Measure(Grid{}, s, partials);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) Output(StateRef<P> s, RoundOf<P> round, OutputOf<P>* out) {
-  cuda::Output(cg::this_grid(), s, round, out);
+  cuda::Output(Grid{}, s, round, out);
 }
 
 }  // namespace chatty::steps::cuda::kernels

@@ -110,6 +110,7 @@ __device__ void Advance(const Group& group, const StateRef<P>& s, const RoundOf<
   unsigned lanes = 32;
   while (lanes > 1 && count <= std::size_t{BlockCount(group)} * kWarps * (lanes / 2)) lanes /= 2;
   const std::size_t chunk = lanes * kWarps;
+  if (BlockRank(group) * chunk >= count) return;  // nothing for this block; no barrier of the group is in here
   for (std::size_t base = BlockRank(group) * chunk; base < count; base += BlockCount(group) * chunk) {
     const std::size_t i = base + Warp() * lanes + Lane();
     LocalId v = kNoLocal;
@@ -393,6 +394,7 @@ __device__ void GatherSlices(const Group& group, const StateRef<P>& s, const Rou
 /// touched vertices comes a queue of active ones; from a bitmap, a bitmap.
 template <class P, class Group>
 __device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form form, std::size_t count) {
+  if (std::size_t{BlockRank(group)} * kBlock >= count) return;
   Tally tally;
   for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < count; base += std::size_t{BlockCount(group)} * kBlock) {
     const std::size_t i = base + threadIdx.x;

@@ -58,6 +58,8 @@ class Group {
   std::uint32_t sweeps_;
 };
 
+inline bool IsFirst(const Group& group) { return group.rank() == 0; }
+
 /// Vertices a chunk: a multiple of 32, so that a chunk owns its bitmap words.
 inline constexpr std::size_t kVertexGrain = 1024;
 inline constexpr std::size_t kQueueGrain = 64;

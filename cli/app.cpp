@@ -1,0 +1,136 @@
+#include "chatty/cli/app.h"
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "chatty/cli/commands.h"
+#include "chatty/cli/common.h"
+#include "chatty/cli/help.h"
+#include "chatty/core/error.h"
+#include "chatty/core/logging.h"
+#include "chatty/core/progress.h"
+#include "chatty/core/version.h"
+
+namespace chatty::cli {
+namespace {
+
+/// One line, whatever the text: scripts read errors by lines.
+int Complain(std::string_view text, int code) {
+  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  std::string line(text);
+  for (std::size_t at = 0; (at = line.find('\n', at)) != std::string::npos; at += 2) line.replace(at, 1, "; ");
+  Progress::WipeLine();
+  fmt::print(stderr, "chatty: error: {}\n", line);
+  return code;
+}
+
+std::string CommandName(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? "chatty" : "chatty " + chosen.front()->get_name();
+}
+
+/// Errors of the library by their kind, as core/error.h documents it.
+template <class Body>
+int Guarded(Body&& body) {
+  try {
+    return body();
+  } catch (const UsageError& error) {
+    return Complain(error.what(), kUsage);
+  } catch (const InputError& error) {
+    return Complain(error.what(), kUsage);
+  } catch (const InternalError& error) {
+    return Complain(fmt::format("{} (this is a bug in chatty; please report it with this line and the command)", error.what()),
+                    kRunFailed);
+  } catch (const std::bad_alloc&) {
+    return Complain("out of host memory; use a smaller graph or a machine with more memory", kRunFailed);
+  } catch (const std::exception& error) {
+    return Complain(error.what(), kRunFailed);
+  }
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, const char* const* argv, const Registry& registry) {
+  CLI::App app(
+      "ChattyGraph runs vertex programs on CPU cores and GPUs that talk to each other.\n"
+      "From a graph file to a verified answer in one command.",
+      "chatty");
+  app.set_version_flag("--version", BuildDescription(), "Print version, commit, compiler and width of vertex ids, and exit");
+  app.set_help_flag("-h,--help", "Print this help, or with a command that command's, and exit");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.formatter(MakeHelpFormatter());
+  bool quiet = false;
+  std::string log_level;
+  app.add_flag("-q,--quiet", quiet, "No progress bars, and of the log only errors");
+  app.add_option("--log", log_level, "What to log on stderr: trace, debug, info (default), warning, error, critical or off")
+      ->type_name("LEVEL");
+  app.footer(
+      "Examples:\n"
+      "  chatty generate grid 1000 1000 --drop 0.38 --weights 1:100 -o road.chatty\n"
+      "  chatty info road.chatty\n"
+      "  chatty run bfs road.chatty --source 0 --verify\n"
+      "  chatty run sssp road.chatty --devices host:4 --output distances.txt\n"
+      "  chatty help run\n"
+      "\n"
+      "Exit codes: 0 success; 1 the run failed; 2 wrong usage or input; 3 verification failed.");
+
+  Context context{registry, {}};
+  AddRun(app, context);
+  AddVerify(app, context);
+  AddInfo(app, context);
+  AddGenerate(app, context);
+  AddConvert(app, context);
+  AddPrograms(app, context);
+  std::string topic;
+  CLI::App* help = app.add_subcommand("help", "Print the help of a command");
+  help->add_option("COMMAND", topic, "run, verify, info, generate, convert or programs");
+  help->callback([&] {
+    context.action = [&] {
+      if (topic.empty()) {
+        PrintText(app.help());
+        return kSuccess;
+      }
+      const auto found = app.get_subcommands([&](CLI::App* command) { return command->get_name() == topic; });
+      if (found.empty()) Throw<UsageError>("there is no command '{}'; `chatty --help` lists them", topic);
+      PrintText(found.front()->help("chatty"));
+      return kSuccess;
+    };
+  });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return Guarded([&] {
+      const auto chosen = app.get_subcommands();
+      PrintText(chosen.empty() ? app.help() : chosen.front()->help("chatty"));
+      return kSuccess;
+    });
+  } catch (const CLI::CallForVersion& version) {
+    return Guarded([&] {
+      PrintText(fmt::format("{}\n", version.what()));
+      return kSuccess;
+    });
+  } catch (const CLI::ParseError& error) {
+    if (argc <= 1) return Complain("which command? `chatty --help` lists them", kUsage);
+    return Complain(fmt::format("{}; see `{} --help`", error.what(), CommandName(app)), kUsage);
+  } catch (const std::exception& error) {
+    return Complain(error.what(), kUsage);
+  }
+
+  return Guarded([&] {
+    if (quiet) {
+      Progress::SetEnabled(false);
+      SetLogLevel("error");
+    }
+    if (!log_level.empty()) SetLogLevel(log_level);
+    return context.action();
+  });
+}
+
+}  // namespace chatty::cli

@@ -1,0 +1,27 @@
+/// \file
+/// The subcommands, one file each: what main.cpp's dispatcher needs of them.
+#pragma once
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+#include "chatty/framework/registry.h"
+
+namespace chatty::cli {
+
+/// What subcommands share while one command line is carried out.
+struct Context {
+  const Registry& registry;
+  /// Set by the parsed subcommand; called once parsing is over, and returns an ExitCode.
+  std::function<int()> action;
+};
+
+void AddRun(CLI::App& app, Context& context);
+void AddVerify(CLI::App& app, Context& context);
+void AddInfo(CLI::App& app, Context& context);
+void AddGenerate(CLI::App& app, Context& context);
+void AddConvert(CLI::App& app, Context& context);
+void AddPrograms(CLI::App& app, Context& context);
+
+}  // namespace chatty::cli

@@ -1,0 +1,392 @@
+#include "chatty/cli/common.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include <fmt/ranges.h>
+#include <omp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "chatty/core/error.h"
+#include "chatty/core/progress.h"
+#include "chatty/core/version.h"
+#include "chatty/io/input.h"
+#include "chatty/io/output.h"
+#include "chatty/io/results.h"
+
+namespace chatty::cli {
+namespace {
+
+template <class T>
+std::optional<T> ParseNumber(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// A vertex from text in the graph's ids, 0-based.
+VertexId ParseVertex(std::string_view option, std::string_view text, const Graph& graph) {
+  const auto first = static_cast<std::uint64_t>(graph.first_id());
+  const std::optional<std::uint64_t> id = ParseNumber<std::uint64_t>(text);
+  if (!id || *id < first || *id - first >= graph.vertices()) {
+    Throw<UsageError>("{} {}: not a vertex; the graph's are {} to {}{}", option, text, first, graph.vertices() + first - 1,
+                      first == 1 ? " (--ids zero counts from 0)" : "");
+  }
+  return static_cast<VertexId>(*id - first);
+}
+
+/// A random-looking 64-bit number, the same everywhere (Steele, Lea and Flood's SplitMix64, OOPSLA'14).
+std::uint64_t Mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+std::string Shortened(double value, std::string_view unit) {
+  return fmt::format("{:.{}f} {}", value, value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0, unit);
+}
+
+bool IsNpy(const std::string& path) {
+  constexpr std::string_view kMagic{"\x93NUMPY", 6};
+  if (path == "-") return false;
+  return Input(path).Peek(kMagic.size()) == kMagic;
+}
+
+/// Calls body(T{}) with the type that `type` names.
+template <class Body>
+auto WithType(ScalarType type, Body&& body) {
+  switch (type) {
+    case ScalarType::kUint32: return body(std::uint32_t{});
+    case ScalarType::kInt32: return body(std::int32_t{});
+    case ScalarType::kUint64: return body(std::uint64_t{});
+    case ScalarType::kInt64: return body(std::int64_t{});
+    case ScalarType::kFloat32: return body(float{});
+    case ScalarType::kFloat64: return body(double{});
+  }
+  throw InternalError("an unknown scalar type");
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------ output ----
+
+void PrintText(std::string_view text) {
+  Progress::WipeLine();
+  OutputFile output("-");
+  output.Write(text);
+  output.Commit();
+}
+
+void WriteJson(const std::string& path, const Json& json) {
+  OutputFile output(path);
+  // A path need not be UTF-8; JSON has to be.
+  output.Write(json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace));
+  output.Letter('\n');
+  output.Commit();
+}
+
+void CheckWritable(const std::string& path) {
+  if (path.empty() || path == "-") return;
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) Throw<InputError>("{}: is a directory; name a file in it", path);
+    if (!S_ISREG(info.st_mode)) return;
+  }
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    Throw<InputError>("{}: cannot be created: {}: {}", path, folder, std::strerror(errno));
+  }
+}
+
+CLI::Option* AddJsonOption(CLI::App& command, std::string& path) {
+  return command.add_option("--json", path, "Write a record as JSON; - for standard output, and then nothing else goes there")
+      ->type_name("FILE|-");
+}
+
+std::string Grouped(std::uint64_t number) {
+  std::string text = fmt::format("{}", number);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
+std::string FormatMs(double ms) { return ms < 10000 ? Shortened(ms, "ms") : Shortened(ms / 1000, "s"); }
+
+std::string FormatBytes(std::uint64_t bytes) {
+  double value = static_cast<double>(bytes);
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  const char* const units[] = {"KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  for (value /= 1024; value >= 1024 && unit + 1 < std::size(units); value /= 1024) ++unit;
+  return Shortened(value, units[unit]);
+}
+
+std::string Coloured(std::string_view text, bool good) {
+  if (::isatty(STDOUT_FILENO) == 0) return std::string(text);
+  return fmt::format("\x1b[{}m{}\x1b[0m", good ? 32 : 31, text);
+}
+
+// ----------------------------------------------------------------- loading ----
+
+void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& format_flag, bool ids) {
+  const std::string group = "Loading";
+  command
+      .add_option(format_flag, options.format,
+                  "The input's format, which is otherwise seen from its content: matrix-market, edge-list, dimacs or binary")
+      ->type_name("FORMAT")
+      ->group(group);
+  if (ids) {
+    command.add_option("--ids", options.ids, "`file`: vertex ids are the file's own (default); `zero`: counted from 0")
+        ->type_name("file|zero")
+        ->check(Unnamed(CLI::IsMember({"file", "zero"})))
+        ->group(group);
+  }
+  command.add_flag("--symmetrise", options.read.symmetrise, "Every edge goes both ways, whatever the file says")->group(group);
+  command.add_flag("--directed", options.read.directed, "Edges go as stored, even where the file says that they go both ways")
+      ->group(group);
+  command.add_flag("--keep-loops", options.read.keep_loops, "Keep edges from a vertex to itself")->group(group);
+  command.add_flag("--keep-parallel", options.read.keep_parallel,
+                   "Keep all edges between the same two vertices, not only the lightest")
+      ->group(group);
+  command.add_option("--threads", options.read.threads, "CPU threads to use (default: one a core)")
+      ->type_name("N")
+      ->check(Unnamed(CLI::Range(1, 4096)))
+      ->group(group);
+}
+
+LoadedGraph Load(const std::string& path, const LoadOptions& options) {
+  LoadedGraph loaded;
+  loaded.path = path;
+  ReadOptions read = options.read;
+  if (!options.format.empty()) read.format = options.format;
+  if (read.threads > 0) omp_set_num_threads(read.threads);
+  const Stopwatch watch;
+  loaded.graph = ReadGraph(path, read, &loaded.report);
+  if (options.ids == "zero") loaded.graph.set_first_id(0);
+  loaded.ms = watch.ms();
+  return loaded;
+}
+
+Json BuildJson() {
+  Json json;
+  json["version"] = Version();
+  json["commit"] = GitCommit();
+  json["compiler"] = CompilerVersion();
+  json["cuda"] = CudaVersion().empty() ? Json(nullptr) : Json(CudaVersion());
+  json["vertex_bits"] = CHATTY_VERTEX_BITS;
+  return json;
+}
+
+Json GraphJson(const LoadedGraph& loaded) {
+  const Graph& graph = loaded.graph;
+  Json json;
+  json["path"] = loaded.path;
+  json["name"] = graph.name();
+  json["vertices"] = graph.vertices();
+  json["edges"] = graph.edges();
+  json["symmetric"] = graph.symmetric();
+  json["weights"] = WeightName(graph.weight_kind());
+  json["first_id"] = graph.first_id();
+  return json;
+}
+
+std::string DescribeGraph(const Graph& graph) {
+  const WeightKind weights = graph.weight_kind();
+  return fmt::format("{}: {} vertices, {} edges, {}, {}", graph.name(), Grouped(graph.vertices()), Grouped(graph.edges()),
+                     graph.symmetric() ? "symmetric" : "directed",
+                     weights == WeightKind::kNone ? "no weights" : fmt::format("{} weights", WeightName(weights)));
+}
+
+// -------------------------------------------------------------- parameters ----
+
+void AddParameterOptions(CLI::App& command, ParameterOptions& options) {
+  const std::string group = "Program";
+  command.add_option("--value", options.value, "Which of the program's values to compute, say `parent` for bfs")
+      ->type_name("NAME")
+      ->group(group);
+  command
+      .add_option("--source", options.source,
+                  "Vertex to start from: its id, `random:SEED` (another one in each trial, of those with out-edges) or "
+                  "`max-degree` (default; the least id among equals)")
+      ->type_name("N|random:SEED|max-degree")
+      ->group(group);
+  command.add_option("--set", options.set, "Set any of the program's parameters; `chatty programs` lists them")
+      ->type_name("NAME=VALUE")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->group(group);
+  command.add_option("--damping", options.damping, "Short for --set damping=...")->type_name("X")->group(group);
+  command.add_option("--tolerance", options.tolerance, "Short for --set tolerance=...")->type_name("X")->group(group);
+  command.add_option("--rounds", options.rounds, "Short for --set rounds=...")->type_name("N")->group(group);
+}
+
+SourceChoice SourceChoice::Parse(std::string_view text, const Graph& graph, std::uint64_t default_seed) {
+  if (graph.vertices() == 0) throw UsageError("the graph has no vertices, so there is none to start from");
+  SourceChoice choice;
+  if (text == "max-degree") {
+    choice.vertex_ = graph.max_degree_vertex();
+  } else if (text == "random") {
+    choice.random_ = true;
+    choice.seed_ = default_seed;
+  } else if (text.starts_with("random:")) {
+    const std::optional<std::uint64_t> seed = ParseNumber<std::uint64_t>(text.substr(7));
+    if (!seed) Throw<UsageError>("--source {}: the seed is no whole number; write, say, random:1", text);
+    choice.random_ = true;
+    choice.seed_ = *seed;
+  } else {
+    if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) {
+      Throw<UsageError>("--source '{}': write a vertex id, random:SEED or max-degree", text);
+    }
+    choice.vertex_ = ParseVertex("--source", text, graph);
+  }
+  return choice;
+}
+
+VertexId SourceChoice::Pick(const Graph& graph, std::uint32_t trial) const {
+  if (!random_) return vertex_;
+  constexpr int kDraws = 64;
+  const VertexId n = graph.vertices();
+  const std::uint64_t stream = Mix(Mix(seed_) + trial);
+  VertexId v = 0;
+  for (int draw = 0; draw < kDraws; ++draw) {
+    v = static_cast<VertexId>(Mix(stream + static_cast<std::uint64_t>(draw)) % n);
+    if (graph.out_degree(v) > 0) return v;
+  }
+  for (VertexId step = 0; step < n; ++step) {  // few vertices have out-edges: take the next one that has
+    const VertexId u = v < n - step ? v + step : v - (n - step);
+    if (graph.out_degree(u) > 0) return u;
+  }
+  return v;
+}
+
+Parameters ResolveParameters(const RegisteredProgram& program, const Graph& graph, const ParameterOptions& options,
+                             std::uint64_t seed) {
+  const std::vector<ParameterInfo> known = program.parameters();
+  const auto info = [&](std::string_view name) {
+    return std::find_if(known.begin(), known.end(), [&](const ParameterInfo& p) { return p.name == name; });
+  };
+  Parameters parameters;
+  std::string source;
+  const auto set = [&](std::string_view name, std::string_view value) {
+    const auto found = info(name);
+    if (found == known.end()) {
+      std::vector<std::string_view> names;
+      for (const ParameterInfo& p : known) names.push_back(p.name);
+      Throw<UsageError>("program '{}' has no parameter '{}'; it has {}", program.name(), name,
+                        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+    }
+    const bool again = found->name == "source" ? !source.empty() : parameters.values.contains(name);
+    if (again) Throw<UsageError>("parameter '{}' is set twice", name);
+    if (value.empty()) Throw<UsageError>("parameter '{}' is set to nothing; write {}=VALUE", name, name);
+    if (found->name == "source") {
+      source = value;
+    } else if (found->is_vertex) {
+      parameters.values.emplace(name, fmt::format("{}", ParseVertex(fmt::format("--set {}", name), value, graph)));
+    } else {
+      parameters.values.emplace(name, value);
+    }
+  };
+  for (const std::string& pair : options.set) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0) Throw<UsageError>("--set {}: write NAME=VALUE", pair);
+    set(std::string_view(pair).substr(0, equals), std::string_view(pair).substr(equals + 1));
+  }
+  if (!options.source.empty()) set("source", options.source);
+  if (!options.damping.empty()) set("damping", options.damping);
+  if (!options.tolerance.empty()) set("tolerance", options.tolerance);
+  if (!options.rounds.empty()) set("rounds", options.rounds);
+  if (info("source") != known.end()) {
+    parameters.source = SourceChoice::Parse(source.empty() ? "max-degree" : source, graph, seed);
+  }
+  return parameters;
+}
+
+Json ParametersJson(const RegisteredProgram& program, const Graph& graph, const ParameterValues& values) {
+  Json json = Json::object();
+  for (const ParameterInfo& parameter : program.parameters()) {
+    const auto given = values.find(parameter.name);
+    const std::string& text = given != values.end() ? given->second : parameter.default_value;
+    if (const auto integer = ParseNumber<std::int64_t>(text)) {
+      json[parameter.name] = *integer + (parameter.is_vertex ? graph.first_id() : 0);
+    } else if (const auto real = ParseNumber<double>(text)) {
+      json[parameter.name] = *real;
+    } else {
+      json[parameter.name] = text;
+    }
+  }
+  return json;
+}
+
+// ------------------------------------------------------------------ values ----
+
+void WriteValues(const std::string& path, const Graph& graph, const ErasedValues& values) {
+  WithType(values.type, [&]<class T>(T) {
+    const std::span<const T> raw = values.As<T>();
+    if (!path.ends_with(".npy")) {
+      WriteResultText(path, graph.first_id(), raw, values.is_vertex ? ResultKind::kVertex : ResultKind::kDistance);
+    } else if (!values.is_vertex) {
+      WriteResultNpy(path, raw);
+    } else {
+      Array<std::int64_t> ids(raw.size());
+      std::transform(raw.begin(), raw.end(), ids.begin(), [&](T v) {
+        return v == std::numeric_limits<T>::max() ? -1 : static_cast<std::int64_t>(v) + graph.first_id();
+      });
+      WriteResultNpy(path, std::span<const std::int64_t>(ids.span()));
+    }
+  });
+}
+
+ErasedValues ReadValues(const std::string& path, const Graph& graph, const ErasedValues& shape) {
+  ErasedValues values;
+  values.type = shape.type;
+  values.is_vertex = shape.is_vertex;
+  values.name = shape.name;
+  const bool npy = IsNpy(path);
+  WithType(shape.type, [&]<class T>(T) {
+    Array<T> read;
+    if (npy && shape.is_vertex) {
+      const Array<std::int64_t> ids = ReadResultNpy<std::int64_t>(path, graph.vertices());
+      read = Array<T>(ids.size());
+      for (std::size_t v = 0; v < ids.size(); ++v) {
+        // -1, or the largest value of whatever type the file has, is no vertex.
+        if (ids[v] == -1 || ids[v] == std::numeric_limits<std::int64_t>::max()) {
+          read[v] = std::numeric_limits<T>::max();
+        } else if (ids[v] < graph.first_id() || static_cast<std::uint64_t>(ids[v] - graph.first_id()) >= graph.vertices()) {
+          Throw<InputError>("{}: entry {} is {}, which is no vertex; the graph's are {} to {}, and -1 means none", path, v,
+                            ids[v], graph.first_id(), graph.vertices() + static_cast<std::uint64_t>(graph.first_id()) - 1);
+        } else {
+          read[v] = static_cast<T>(ids[v] - graph.first_id());
+        }
+      }
+    } else {
+      read = ReadResult<T>(path, graph.vertices(), graph.first_id(),
+                           shape.is_vertex ? ResultKind::kVertex : ResultKind::kDistance);
+    }
+    values.bytes = Array<std::byte>(read.bytes());
+    if (!read.empty()) std::memcpy(values.bytes.data(), read.data(), read.bytes());
+  });
+  return values;
+}
+
+Json VerdictJson(const Verdict& verdict) {
+  Json json;
+  json["passed"] = verdict.passed;
+  json["message"] = verdict.message;
+  return json;
+}
+
+void ReportWrongAnswer(std::string_view message) {
+  Progress::WipeLine();
+  fmt::print(stderr, "chatty: error: verification failed: {}\n", message);
+}
+
+}  // namespace chatty::cli

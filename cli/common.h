@@ -1,0 +1,128 @@
+/// \file
+/// What subcommands have in common: loading a graph, a program's parameters, values in and out, JSON.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "chatty/core/graph.h"
+#include "chatty/core/verdict.h"
+#include "chatty/framework/registry.h"
+#include "chatty/io/reader.h"
+
+namespace chatty::cli {
+
+using Json = nlohmann::ordered_json;
+
+/// Milliseconds since it was made.
+class Stopwatch {
+ public:
+  double ms() const { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// ------------------------------------------------------------------ output ----
+
+void PrintText(std::string_view text);                ///< on standard output; throws CapabilityError if it does not take it
+void WriteJson(const std::string& path, const Json& json);  ///< indented, to a file that appears once complete, or "-"
+/// Throws InputError now for a path that could not be written later, after a long run. "-" and empty paths pass.
+void CheckWritable(const std::string& path);
+/// A validator that help does not print beside the option's type.
+inline CLI::Validator Unnamed(const CLI::Validator& validator) { return validator.description(""); }
+/// Adds `--json FILE|-`.
+CLI::Option* AddJsonOption(CLI::App& command, std::string& path);
+
+std::string Grouped(std::uint64_t number);            ///< "1,234,567"
+std::string FormatMs(double ms);                      ///< "0.123 ms", "45.6 ms", "12.3 s"
+std::string FormatBytes(std::uint64_t bytes);         ///< "12.3 MiB"
+/// `text` in green or red if standard output is a terminal.
+std::string Coloured(std::string_view text, bool good);
+
+// ----------------------------------------------------------------- loading ----
+
+/// How a graph is read. The graph's ids are the file's own, unless `--ids zero` has it counted from 0.
+struct LoadOptions {
+  std::string format;
+  std::string ids = "file";
+  ReadOptions read;
+};
+/// `format_flag` names the option for the input's format; `ids`: whether the command takes or prints vertex ids.
+void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& format_flag, bool ids);
+
+struct LoadedGraph {
+  std::string path;
+  Graph graph;  ///< first_id() is what to add to ids when printing them
+  ReadReport report;
+  double ms = 0;
+};
+/// Also holds OpenMP, and so all host-side preparation, to `--threads`.
+LoadedGraph Load(const std::string& path, const LoadOptions& options);
+
+Json BuildJson();                            ///< version, commit, compiler: which program made the record
+Json GraphJson(const LoadedGraph& loaded);   ///< path, name, sizes, kind of weights, first id
+/// "road: 1,000 vertices, 3,800 edges, undirected, int32 weights".
+std::string DescribeGraph(const Graph& graph);
+
+// -------------------------------------------------------------- parameters ----
+
+/// A program's parameters as the command line gives them.
+struct ParameterOptions {
+  std::vector<std::string> set;  ///< "name=value"
+  std::string source, damping, tolerance, rounds;
+  std::string value;
+};
+void AddParameterOptions(CLI::App& command, ParameterOptions& options);
+
+/// Which vertex to start from, in each trial.
+class SourceChoice {
+ public:
+  /// Parses "N", in the graph's ids, "random", "random:SEED" or "max-degree". Throws UsageError, also for a graph without
+  /// vertices.
+  static SourceChoice Parse(std::string_view text, const Graph& graph, std::uint64_t default_seed);
+  /// The source of a trial, 0-based: random ones differ from trial to trial and have out-edges, if any vertex has.
+  VertexId Pick(const Graph& graph, std::uint32_t trial) const;
+  bool random() const { return random_; }
+
+ private:
+  bool random_ = false;
+  std::uint64_t seed_ = 0;
+  VertexId vertex_ = 0;
+};
+
+struct Parameters {
+  ParameterValues values;              ///< for the registry: sources 0-based; without the source if `source` chooses it
+  std::optional<SourceChoice> source;  ///< for programs that have one
+};
+/// Checks names against the program's parameters and turns vertex ids into 0-based ones. Throws UsageError.
+Parameters ResolveParameters(const RegisteredProgram& program, const Graph& graph, const ParameterOptions& options,
+                             std::uint64_t seed);
+/// All parameters, defaults included, as numbers; vertices in the graph's ids.
+Json ParametersJson(const RegisteredProgram& program, const Graph& graph, const ParameterValues& values);
+
+// ------------------------------------------------------------------ values ----
+
+/// How the text and .npy forms of results are described in help texts.
+inline constexpr std::string_view kResultsHelp =
+    "Results are lines `id value`, one a vertex in id order, or a NumPy array if the name ends in .npy, entry 0 being\n"
+    "the first vertex. Ids, and values that are vertices, are the file's own (--ids zero: counted from 0). What is not\n"
+    "reached has level or distance `infinity` (in integer arrays: the type's largest value) and parent -1.";
+
+/// Writes results, as kResultsHelp says.
+void WriteValues(const std::string& path, const Graph& graph, const ErasedValues& values);
+/// Reads what WriteValues or another tool wrote. `shape` is what RegisteredProgram::OutputShape says. Throws InputError.
+ErasedValues ReadValues(const std::string& path, const Graph& graph, const ErasedValues& shape);
+
+Json VerdictJson(const Verdict& verdict);
+/// Complains of a wrong answer on standard error.
+void ReportWrongAnswer(std::string_view message);
+
+}  // namespace chatty::cli

@@ -1,0 +1,67 @@
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "chatty/cli/app.h"
+#include "chatty/cli/commands.h"
+#include "chatty/cli/common.h"
+#include "chatty/core/error.h"
+#include "chatty/io/writer.h"
+
+namespace chatty::cli {
+namespace {
+
+struct ConvertOptions {
+  std::string input, output, format;
+  LoadOptions load;
+};
+
+int Convert(const ConvertOptions& options) {
+  std::optional<std::string> format;
+  if (!options.format.empty()) format = FormatName(ParseFormat(options.format));
+  if (!format && !FormatOfSuffix(options.output)) {
+    Throw<UsageError>("{}: no format is known by this name's ending; end it in .mtx, .gr, .el or .chatty, or give --format",
+                      options.output);
+  }
+  CheckWritable(options.output);
+  const LoadedGraph loaded = Load(options.input, options.load);
+  const Stopwatch watch;
+  WriteGraph(loaded.graph, options.output, format);
+
+  const BuildReport& report = loaded.report.build;
+  std::string text = DescribeGraph(loaded.graph) + "\n";
+  if (report.loops_removed > 0 || report.parallel_merged > 0) {
+    text += fmt::format("  dropped    {} loops, {} parallel edges (--keep-loops, --keep-parallel keep them)\n",
+                        Grouped(report.loops_removed), Grouped(report.parallel_merged));
+  }
+  text += fmt::format("  written    {} (read in {}, written in {})\n", options.output, FormatMs(loaded.ms), FormatMs(watch.ms()));
+  if (options.output != "-") PrintText(text);
+  return kSuccess;
+}
+
+}  // namespace
+
+void AddConvert(CLI::App& app, Context& context) {
+  auto options = std::make_shared<ConvertOptions>();
+  CLI::App* command = app.add_subcommand("convert", "Write a graph in another format");
+  command->add_option("IN", options->input, "Graph file, or - for standard input")->required();
+  command->add_option("OUT", options->output, "File to write, or - for standard output; .gz and .zst compress")->required();
+  command
+      ->add_option("--format", options->format,
+                   "The output's format, which otherwise goes by OUT's ending: matrix-market (.mtx), edge-list (.el, .wel, "
+                   ".txt, .tsv), dimacs (.gr) or binary (.chatty)")
+      ->type_name("FORMAT");
+  AddLoadOptions(*command, options->load, "--from", /*ids=*/false);
+  command->footer(
+      "Examples:\n"
+      "  chatty convert web.mtx.gz web.chatty\n"
+      "  chatty convert USA-road-d.NY.gr.zst road.mtx --symmetrise\n"
+      "  zcat edges.txt.gz | chatty convert - edges.chatty --from edge-list\n"
+      "\n"
+      "The binary format loads fastest and loses nothing. The others number vertices their own way (Matrix Market and\n"
+      "DIMACS from 1, edge lists from 0); an edge list also loses vertices without edges beyond the last one with some.\n"
+      "OUT appears once it is complete.");
+  command->callback([&context, options] { context.action = [options] { return Convert(*options); }; });
+}
+
+}  // namespace chatty::cli

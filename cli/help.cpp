@@ -1,0 +1,102 @@
+#include "chatty/cli/help.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace chatty::cli {
+namespace {
+
+constexpr std::size_t kColumn = 26, kWidth = 100;
+
+/// "  name      description", the description wrapped and indented.
+std::string Entry(const std::string& name, std::string_view description) {
+  std::string text = "  " + name;
+  std::size_t at = text.size();
+  if (at + 2 > kColumn) {
+    text += '\n';
+    at = 0;
+  }
+  text.append(kColumn - at, ' ');
+  at = kColumn;
+  while (!description.empty()) {
+    const std::size_t end = std::min(description.find(' '), description.size());
+    if (at + end > kWidth && at > kColumn) {
+      text.pop_back();  // the blank after the last word
+      text += '\n';
+      text.append(kColumn, ' ');
+      at = kColumn;
+    }
+    text.append(description.substr(0, end));
+    at += end + 1;
+    description.remove_prefix(std::min(end + 1, description.size()));
+    if (!description.empty()) text += ' ';
+  }
+  return text + '\n';
+}
+
+using Options = std::vector<const CLI::Option*>;
+
+Options Positionals(const CLI::App* app) {
+  return app->get_options([](const CLI::Option* option) { return option->get_positional(); });
+}
+
+/// A group's options: --help, or all others.
+Options Named(const CLI::App* app, const std::string& group, bool help) {
+  return app->get_options([&](const CLI::Option* option) {
+    return option->get_group() == group && option->nonpositional() && (option == app->get_help_ptr()) == help;
+  });
+}
+
+std::string Group(const std::string& title, const Options& options) {
+  std::string text;
+  for (const CLI::Option* option : options) {
+    std::string name = option->get_positional() ? option->get_name(true) : option->get_name(false, true);
+    for (std::size_t at = 0; (at = name.find(",-", at)) != std::string::npos;) name.insert(at + 1, " ");
+    if (!option->get_positional() && option->get_type_size() != 0) name += ' ' + option->get_type_name();
+    std::string description = option->get_description();
+    if (!option->get_positional() && option->get_required()) description += " (required)";
+    text += Entry(name, description);
+  }
+  return text.empty() ? text : fmt::format("\n{}:\n{}", title, text);
+}
+
+// Derived from the base alone, whose one function is the same in all versions of CLI11.
+class HelpFormatter final : public CLI::FormatterBase {
+ public:
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode) const override {
+    const auto commands = app->get_subcommands({});
+    std::string text = fmt::format("{}\n\nUsage: {}", app->get_description(), name);
+    for (const CLI::Option* option : Positionals(app)) {
+      const std::string one = option->get_name(true) + (option->get_expected_max() > 1 ? "..." : "");
+      text += option->get_required() ? ' ' + one : fmt::format(" [{}]", one);
+    }
+    text += commands.empty() ? " [OPTIONS]\n" : " COMMAND ...\n";
+    if (!commands.empty()) text += "\nCommands:\n";
+    for (const CLI::App* command : commands) text += Entry(command->get_name(), command->get_description());
+    text += Group("Arguments", Positionals(app));
+
+    // A command's ungrouped options come first; --help stands with the options of every command, last.
+    std::vector<std::string> groups = app->get_groups();
+    std::stable_partition(groups.begin(), groups.end(), [](const std::string& group) { return group == "Options"; });
+    for (const std::string& group : groups) text += Group(group, Named(app, group, /*help=*/false));
+    Options everywhere = Named(app, "Options", /*help=*/true);
+    if (app->get_parent() != nullptr) {
+      const Options more = Named(app->get_parent(), "Options", /*help=*/false);
+      std::copy_if(more.begin(), more.end(), std::back_inserter(everywhere),
+                   [](const CLI::Option* option) { return option->get_name() != "--version"; });
+    }
+    text += Group("Every command", everywhere);
+    return fmt::format("{}\n{}\n", text, app->get_footer());
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<CLI::FormatterBase> MakeHelpFormatter() { return std::make_shared<HelpFormatter>(); }
+
+}  // namespace chatty::cli

@@ -1,0 +1,7 @@
+#include "chatty/cli/app.h"
+
+int main(int argc, char** argv) {
+  chatty::Registry registry;
+  chatty::RegisterPrograms(registry);
+  return chatty::cli::RunCommandLine(argc, argv, registry);
+}

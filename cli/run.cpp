@@ -1,0 +1,384 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <ctime>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/chrono.h>
+#include <fmt/ranges.h>
+
+#include "chatty/cli/app.h"
+#include "chatty/cli/commands.h"
+#include "chatty/cli/common.h"
+#include "chatty/comm/transport.h"
+#include "chatty/core/device.h"
+#include "chatty/core/error.h"
+#include "chatty/core/logging.h"
+#include "chatty/core/progress.h"
+#include "chatty/framework/session.h"
+#include "chatty/partition/partition.h"
+
+namespace chatty::cli {
+namespace {
+
+struct RunCommandOptions {
+  std::string program, graph;
+  LoadOptions load;
+  ParameterOptions parameters;
+  std::string devices = "auto";
+  std::string partition = "edge-balanced";
+  std::string direction = "auto";
+  std::string execution = "auto";
+  std::string transport = "auto";
+  std::uint32_t max_rounds = 0;
+  double timeout_s = 0;
+  std::uint32_t trials = 1;
+  std::uint64_t seed = 1;
+  bool verify = false;
+  std::string output, json;
+};
+
+Direction ParseDirection(const std::string& text) {
+  return text == "push" ? Direction::kPush : text == "pull" ? Direction::kPull : Direction::kAuto;
+}
+
+double Median(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  const std::size_t middle = times.size() / 2;
+  return times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
+}
+
+/// Milliseconds of a record: what is below a nanosecond means nothing.
+double Rounded(double ms) { return std::round(ms * 1e6) / 1e6; }
+
+/// All that a run has to tell.
+struct Record {
+  std::string started;
+  std::string value;
+  double open_ms = 0, partition_ms = 0, upload_ms = 0, prepare_ms = 0, output_ms = 0, verify_ms = 0;
+  std::vector<double> trials_ms;
+  std::vector<VertexId> sources;  // one a trial, 0-based; empty for programs without a source
+  ParameterValues parameters;     // of the last trial
+  RunStatistics statistics;       // of the last trial
+  std::optional<Verdict> verdict;
+};
+
+Json StatisticsJson(const RunStatistics& statistics) {
+  Json json;
+  json["rounds"] = statistics.rounds;
+  json["phases"] = statistics.phases;
+  json["push_rounds"] = statistics.push_rounds;
+  json["pull_rounds"] = statistics.pull_rounds;
+  json["edges_touched"] = statistics.edges_touched;
+  json["vertices_updated"] = statistics.vertices_updated;
+  json["converged"] = statistics.converged;
+  json["devices"] = Json::array();
+  for (const DeviceStatistics& device : statistics.devices) {
+    json["devices"].push_back({{"device", device.device},
+                               {"vertices", device.vertices},
+                               {"compute_ms", Rounded(device.compute_ms)},
+                               {"communication_ms", Rounded(device.communication_ms)},
+                               {"waiting_ms", Rounded(device.waiting_ms)}});
+  }
+  json["pairs"] = Json::array();
+  for (const PairStatistics& pair : statistics.pairs) {
+    json["pairs"].push_back({{"from", pair.from},
+                             {"to", pair.to},
+                             {"messages_before", pair.messages_before},
+                             {"messages", pair.messages},
+                             {"bytes", pair.bytes}});
+  }
+  return json;
+}
+
+Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& program, const LoadedGraph& loaded,
+                const Session& session, const Record& record) {
+  Json json;
+  json["chatty"] = BuildJson();
+  json["started"] = record.started;
+  json["program"] = program.name();
+  json["value"] = record.value;
+  json["graph"] = GraphJson(loaded);
+  json["devices"] = Json::array();
+  for (const Device* device : session.devices()) {
+    json["devices"].push_back(
+        {{"label", device->label()}, {"name", device->info().name}, {"memory", device->info().memory}});
+  }
+  json["partition"] = options.partition;
+  json["execution"] = record.statistics.execution;
+  json["direction"] = options.direction;
+  json["transport"] = record.statistics.transport;
+  json["seed"] = options.seed;
+  json["phases_ms"] = {{"load", Rounded(loaded.ms)},
+                       {"open_devices", Rounded(record.open_ms)},
+                       {"partition", Rounded(record.partition_ms)},
+                       {"upload", Rounded(record.upload_ms)},
+                       {"prepare", Rounded(record.prepare_ms)},
+                       {"output", Rounded(record.output_ms)},
+                       {"verify", Rounded(record.verify_ms)}};
+  Json trials = Json::array();
+  for (const double ms : record.trials_ms) trials.push_back(Rounded(ms));
+  json["time"] = {{"median_ms", Rounded(Median(record.trials_ms))},
+                  {"min_ms", Rounded(*std::min_element(record.trials_ms.begin(), record.trials_ms.end()))},
+                  {"max_ms", Rounded(*std::max_element(record.trials_ms.begin(), record.trials_ms.end()))},
+                  {"trials_ms", std::move(trials)}};
+  json["sources"] = Json::array();
+  for (const VertexId source : record.sources) {
+    json["sources"].push_back(std::uint64_t{source} + static_cast<std::uint64_t>(loaded.graph.first_id()));
+  }
+  json["statistics"] = StatisticsJson(record.statistics);
+  json["verification"] = record.verdict ? VerdictJson(*record.verdict) : Json(nullptr);
+  json["parameters"] = ParametersJson(program, loaded.graph, record.parameters);
+  return json;
+}
+
+std::string DescribeDevices(const Session& session) {
+  std::vector<std::string> groups;
+  for (std::size_t i = 0, j = 0; i < session.device_count(); i = j) {
+    const std::string& name = session.device(i).info().name;
+    while (j < session.device_count() && session.device(j).info().name == name) ++j;
+    const std::string labels = j - i == 1 ? session.device(i).label()
+                                          : fmt::format("{} to {}", session.device(i).label(), session.device(j - 1).index());
+    groups.push_back(fmt::format("{} ({}{})", labels, j - i == 1 ? "" : fmt::format("{} × ", j - i), name));
+  }
+  return fmt::format("{}", fmt::join(groups, ", "));
+}
+
+std::string Summary(const RunCommandOptions& options, const RegisteredProgram& program, const LoadedGraph& loaded,
+                    const Session& session, const Record& record, bool colours) {
+  const RunStatistics& statistics = record.statistics;
+  const double median = Median(record.trials_ms);
+  std::string text = fmt::format("{} on {}\n", program.name(), DescribeGraph(loaded.graph));
+  const auto line = [&](std::string_view name, std::string_view value) { text += fmt::format("  {:<10} {}\n", name, value); };
+
+  line("devices", DescribeDevices(session) + (session.device_count() == 1
+                                                  ? ""
+                                                  : fmt::format(", {} partition, transport {}", options.partition,
+                                                                statistics.transport)));
+  if (!record.sources.empty()) {
+    const auto id = [&](VertexId v) { return std::uint64_t{v} + static_cast<std::uint64_t>(loaded.graph.first_id()); };
+    line("source", record.sources.front() == record.sources.back() && record.sources.size() == 1
+                       ? fmt::format("{} (out-degree {})", id(record.sources[0]),
+                                     Grouped(loaded.graph.out_degree(record.sources[0])))
+                       : fmt::format("{}, the last of {} trials", id(record.sources.back()), record.sources.size()));
+  }
+  std::string time = FormatMs(median);
+  if (record.trials_ms.size() > 1) {
+    time += fmt::format(", median of {} trials ({} to {})", record.trials_ms.size(),
+                        FormatMs(*std::min_element(record.trials_ms.begin(), record.trials_ms.end())),
+                        FormatMs(*std::max_element(record.trials_ms.begin(), record.trials_ms.end())));
+  }
+  line("time", time);
+  std::string rounds = Grouped(statistics.rounds);
+  if (statistics.push_rounds + statistics.pull_rounds > 0) {
+    rounds += fmt::format(" ({} push, {} pull)", Grouped(statistics.push_rounds), Grouped(statistics.pull_rounds));
+  }
+  if (statistics.phases > 1) rounds += fmt::format(" in {} phases", Grouped(statistics.phases));
+  if (!statistics.converged) rounds += ", ended by --max-rounds before it converged";
+  line("rounds", rounds);
+  if (statistics.edges_touched > 0) {
+    std::string edges = fmt::format("{} looked at", Grouped(statistics.edges_touched));
+    if (statistics.time_ms > 0) {
+      edges += fmt::format(", {:.3g} million a second", static_cast<double>(statistics.edges_touched) / statistics.time_ms / 1e3);
+    }
+    line("edges", edges);
+  }
+  if (!statistics.pairs.empty()) {
+    std::uint64_t before = 0, messages = 0, bytes = 0;
+    for (const PairStatistics& pair : statistics.pairs) {
+      before += pair.messages_before;
+      messages += pair.messages;
+      bytes += pair.bytes;
+    }
+    line("traffic", fmt::format("{} in {} messages{}", FormatBytes(bytes), Grouped(messages),
+                                before > messages ? fmt::format(", combined from {}", Grouped(before)) : ""));
+  }
+  std::string apart = fmt::format("load {}, partition {}, upload {}, prepare {}", FormatMs(loaded.ms),
+                                  FormatMs(record.partition_ms), FormatMs(record.upload_ms), FormatMs(record.prepare_ms));
+  if (record.output_ms > 0) apart += fmt::format(", output {}", FormatMs(record.output_ms));
+  if (record.verdict) apart += fmt::format(", verify {}", FormatMs(record.verify_ms));
+  line("apart", apart);
+  if (!options.output.empty() && options.output != "-") line("values", fmt::format("{} in {}", record.value, options.output));
+  if (record.verdict) {
+    const std::string name = fmt::format("{:<10}", record.verdict->passed ? "verified" : "WRONG");
+    text += fmt::format("  {} {}\n", colours ? Coloured(name, record.verdict->passed) : name, record.verdict->message);
+  }
+  return text;
+}
+
+int Run(const Registry& registry, const RunCommandOptions& options) {
+  if (options.output == "-" && options.json == "-") {
+    throw UsageError("--output and --json cannot both go to standard output");
+  }
+  Record record;
+  record.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  MakePartitioner(options.partition);  // a name that does not exist is told before a long load
+  CheckWritable(options.output);
+  CheckWritable(options.json);
+  const DeviceSelection selection = ParseDevices(options.devices);
+  const RegisteredProgram& program = registry.Find(options.program, selection.kind);
+
+  const LoadedGraph loaded = Load(options.graph, options.load);
+  const Graph& graph = loaded.graph;
+  Parameters parameters = ResolveParameters(program, graph, options.parameters, options.seed);
+  const auto choose_source = [&](std::uint32_t trial) {
+    const VertexId source = parameters.source->Pick(graph, trial);
+    parameters.values["source"] = fmt::format("{}", source);
+    record.sources.push_back(source);
+  };
+  if (parameters.source) choose_source(0);
+
+  const Stopwatch open_watch;
+  std::vector<std::unique_ptr<Device>> devices = OpenDevices(selection, options.load.read.threads);
+  record.open_ms = open_watch.ms();
+
+  SessionOptions session_options;
+  session_options.partition = options.partition;
+  session_options.seed = options.seed;
+  session_options.threads = options.load.read.threads;
+  Session session(graph, std::move(devices), session_options);
+
+  RunOptions run;
+  run.direction = ParseDirection(options.direction);
+  run.execution = options.execution;
+  run.transport = options.transport;
+  run.max_rounds = options.max_rounds;
+  run.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(options.timeout_s * 1000)));
+  const double before_prepare = session.partition_ms() + session.upload_ms();
+  const Stopwatch prepare_watch;
+  const std::unique_ptr<RegisteredJob> job = program.Prepare(session, parameters.values, options.parameters.value, run);
+  record.prepare_ms = std::max(0.0, prepare_watch.ms() - (session.partition_ms() + session.upload_ms() - before_prepare));
+  record.partition_ms = session.partition_ms();
+  record.upload_ms = session.upload_ms();
+
+  {
+    Progress progress("trials", options.trials);
+    for (std::uint32_t trial = 0; trial < options.trials; ++trial) {
+      if (parameters.source && trial > 0) {
+        choose_source(trial);
+        if (parameters.source->random()) job->Set("source", parameters.values["source"]);
+      }
+      record.statistics = job->Execute();
+      record.trials_ms.push_back(record.statistics.time_ms);
+      progress.Advance();
+    }
+  }
+  if (parameters.source && !parameters.source->random()) record.sources.resize(1);
+  record.parameters = parameters.values;
+
+  record.value = program.OutputShape(graph, options.parameters.value).name;
+  if (!options.output.empty() || options.verify) {
+    const Stopwatch output_watch;
+    const ErasedValues values = job->Output();
+    if (!options.output.empty()) WriteValues(options.output, graph, values);
+    record.output_ms = output_watch.ms();
+    if (options.verify) {
+      const Stopwatch verify_watch;
+      record.verdict = program.Verify(graph, record.parameters, values, &record.statistics);
+      record.verify_ms = verify_watch.ms();
+    }
+  }
+
+  if (!options.json.empty()) WriteJson(options.json, RecordJson(options, program, loaded, session, record));
+  // Whatever owns standard output has it alone.
+  if (options.output == "-") {
+    fmt::print(stderr, "{}", Summary(options, program, loaded, session, record, /*colours=*/false));
+  } else if (options.json != "-") {
+    PrintText(Summary(options, program, loaded, session, record, /*colours=*/true));
+  }
+  if (record.verdict && !record.verdict->passed) {
+    ReportWrongAnswer(record.verdict->message);
+    return kWrongAnswer;
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+void AddRun(CLI::App& app, Context& context) {
+  auto options = std::make_shared<RunCommandOptions>();
+  CLI::App* command = app.add_subcommand("run", "Run a program on a graph, time it, verify it, write its results");
+  command->add_option("PROGRAM", options->program, "Program to run; `chatty programs` lists them")->required();
+  command->add_option("GRAPH", options->graph, "Graph file, or - for standard input: Matrix Market, edge list, DIMACS .gr or "
+                                               "chatty's binary; plain, .gz or .zst")
+      ->required();
+
+  AddParameterOptions(*command, options->parameters);
+
+  const std::string how = "Execution";
+  command
+      ->add_option("--devices", options->devices,
+                   "`host:N`: N host devices sharing the cores; `cuda:0,1`: these GPUs; `cuda`: all GPUs; `auto` (default): "
+                   "GPUs if present, else the host")
+      ->type_name("DEVICES")
+      ->group(how);
+  command->add_option("--partition", options->partition,
+                      fmt::format("How vertices are divided among devices: {} (default: edge-balanced)",
+                                  fmt::join(PartitionerNames(), ", ")))
+      ->type_name("NAME")
+      ->group(how);
+  command
+      ->add_option("--direction", options->direction,
+                   "`push` along out-edges of what changed, `pull` along in-edges of what may change, or `auto` (default): "
+                   "whichever looks at fewer edges, round by round")
+      ->type_name("auto|push|pull")
+      ->check(Unnamed(CLI::IsMember({"auto", "push", "pull"})))
+      ->group(how);
+  command->add_option("--execution", options->execution, "Who drives the rounds: auto (default) or bsp")
+      ->type_name("NAME")
+      ->group(how);
+  command->add_option("--transport", options->transport,
+                      fmt::format("How bytes go between devices: {} (default: auto)", fmt::join(TransportNames(), ", ")))
+      ->type_name("NAME")
+      ->group(how);
+  command->add_option("--max-rounds", options->max_rounds, "Stop after so many rounds (default: when the program is done)")
+      ->type_name("N")
+      ->check(Unnamed(CLI::Range(std::uint32_t{1}, std::numeric_limits<std::uint32_t>::max())))
+      ->group(how);
+  command->add_option("--timeout", options->timeout_s, "Longest wait for another device before the run fails (default: none)")
+      ->type_name("SECONDS")
+      ->check(Unnamed(CLI::Range(0.001, 1e6)))
+      ->group(how);
+  command->add_option("--seed", options->seed, "Seed of random partitions and of `--source random` (default: 1)")
+      ->type_name("N")
+      ->group(how);
+
+  const std::string what = "Measurement and results";
+  command->add_option("--trials", options->trials, "Run so often; the results are the last trial's (default: 1)")
+      ->type_name("N")
+      ->check(Unnamed(CLI::Range(1, 1000000)))
+      ->group(what);
+  command->add_flag("--verify", options->verify, "Check the answer; exit with 3 if it is wrong")->group(what);
+  command->add_option("-o,--output", options->output, "Write the results, as said below; - for standard output")
+      ->type_name("FILE|-")
+      ->group(what);
+  AddJsonOption(*command, options->json)->group(what);
+  AddLoadOptions(*command, options->load, "--format", /*ids=*/true);
+
+  command->footer(
+      "Examples:\n"
+      "  chatty run bfs road.mtx --source 17 --verify --output levels.txt\n"
+      "  chatty run bfs road.mtx --source 17 --value parent --output parents.npy\n"
+      "  chatty run sssp USA-road-d.NY.gr.zst --devices host:4 --source random:7 --trials 16 --verify\n"
+      "  chatty run pagerank web.mtx.gz --devices cuda:0,1 --damping 0.9 --tolerance 1e-8 --json record.json\n"
+      "  chatty run cc social.el --symmetrise --direction push --partition random --json -\n"
+      "\n" +
+      std::string(kResultsHelp) +
+      "\n"
+      "`cc` is weak connectivity: a component is called by its least id. `sssp` takes weight 1 where the graph has none.\n"
+      "Unique answers are the same bytes on any devices, partition and direction.\n"
+      "\n"
+      "The time is that of the run alone, from initialising the vertices to convergence, with all launches and\n"
+      "read-backs; loading, partition, upload and copying out are told apart.\n"
+      "\n"
+      "Exit codes: 0 success; 1 the run failed; 2 wrong usage or input; 3 verification failed.");
+  command->callback([&context, options] { context.action = [&context, options] { return Run(context.registry, *options); }; });
+}
+
+}  // namespace chatty::cli

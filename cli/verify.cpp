@@ -1,0 +1,81 @@
+#include <memory>
+#include <string>
+
+#include "chatty/cli/app.h"
+#include "chatty/cli/commands.h"
+#include "chatty/cli/common.h"
+#include "chatty/core/error.h"
+
+namespace chatty::cli {
+namespace {
+
+struct VerifyOptions {
+  std::string program, graph, values, json;
+  LoadOptions load;
+  ParameterOptions parameters;
+};
+
+int Verify(const Registry& registry, const VerifyOptions& options) {
+  if (options.graph == "-" && options.values == "-") {
+    throw UsageError("graph and values cannot both come from standard input");
+  }
+  CheckWritable(options.json);
+  const RegisteredProgram& program = registry.Find(options.program, DeviceKind::kHost);
+  const LoadedGraph loaded = Load(options.graph, options.load);
+  Parameters parameters = ResolveParameters(program, loaded.graph, options.parameters, /*seed=*/1);
+  if (parameters.source) {
+    if (parameters.source->random()) throw UsageError("--source random: say which vertex the values start from");
+    parameters.values["source"] = fmt::format("{}", parameters.source->Pick(loaded.graph, 0));
+  }
+  const ErasedValues values =
+      ReadValues(options.values, loaded.graph, program.OutputShape(loaded.graph, options.parameters.value));
+  const Stopwatch watch;
+  const Verdict verdict = program.Verify(loaded.graph, parameters.values, values, nullptr);
+
+  if (!options.json.empty()) {
+    Json json;
+    json["chatty"] = BuildJson();
+    json["program"] = program.name();
+    json["value"] = values.name;
+    json["values"] = options.values;
+    json["graph"] = GraphJson(loaded);
+    json["parameters"] = ParametersJson(program, loaded.graph, parameters.values);
+    json["phases_ms"] = {{"load", loaded.ms}, {"verify", watch.ms()}};
+    json["verification"] = VerdictJson(verdict);
+    WriteJson(options.json, json);
+  }
+  if (!verdict) {
+    ReportWrongAnswer(verdict.message);
+    return kWrongAnswer;
+  }
+  if (options.json != "-") PrintText(fmt::format("{}: {}\n", Coloured("verified", true), verdict.message));
+  return kSuccess;
+}
+
+}  // namespace
+
+void AddVerify(CLI::App& app, Context& context) {
+  auto options = std::make_shared<VerifyOptions>();
+  CLI::App* command = app.add_subcommand(
+      "verify", "Check an answer, wherever it comes from, by the properties that only the right one has");
+  command->add_option("PROGRAM", options->program, "Program whose answer it is; `chatty programs` lists them")->required();
+  command->add_option("GRAPH", options->graph, "Graph file, or - for standard input")->required();
+  command->add_option("VALUES", options->values, "Result file: lines `id value` in any order, or .npy; - for standard input")
+      ->required();
+  AddParameterOptions(*command, options->parameters);
+  AddJsonOption(*command, options->json);
+  AddLoadOptions(*command, options->load, "--format", /*ids=*/true);
+  command->footer(
+      "Examples:\n"
+      "  chatty verify bfs road.mtx levels.txt --source 17\n"
+      "  chatty verify bfs road.mtx parents.txt --source 17 --value parent\n"
+      "  chatty verify sssp USA-road-d.NY.gr.gz distances.txt --source 1\n"
+      "  chatty verify pagerank web.mtx.zst ranks.npy --damping 0.85 --tolerance 1e-6\n"
+      "\n" +
+      std::string(kResultsHelp) +
+      "\n\n"
+      "Exit codes: 0 the answer is right; 3 it is wrong, and one line says where; 1 and 2 as everywhere.");
+  command->callback([&context, options] { context.action = [&context, options] { return Verify(context.registry, *options); }; });
+}
+
+}  // namespace chatty::cli

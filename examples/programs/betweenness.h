@@ -1,0 +1,126 @@
+/// \file
+/// Betweenness from one source, as two programs over shared values.
+#pragma once
+
+#include <chatty/chatty.h>
+#include <chatty/programs/reference.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <tuple>
+
+struct ShortestPaths;
+
+/// The second half: each vertex hands back to those before it on shortest paths their share of the paths that pass it
+/// (Brandes, J. Mathematical Sociology 25, 2001), level by level from the deepest. Values are the first half's, on the
+/// devices, and one more number.
+///
+/// What it shows: Prior, and edges walked against their direction.
+struct Betweenness {
+  struct Prior {
+    std::uint32_t level;
+    double paths;
+  };
+  struct Value {
+    std::uint32_t level;
+    double paths;
+    double dependency;
+  };
+  using Shared = double;
+  using Message = double;
+  struct Global {
+    std::uint32_t depth = 0;  ///< the deepest level
+  };
+  static constexpr auto kReduction = chatty::Reduction::kSum;
+  static constexpr auto kSafety = chatty::Safety::kSynchronous;
+  static constexpr auto kEdges = chatty::Edges::kIn;
+  static constexpr const char* kOutputName = "dependency";
+  static constexpr const char* kSummary = "shares of the shortest paths from --source that pass a vertex";
+
+  chatty::VertexId source = 0;
+
+  Betweenness() = default;
+  explicit Betweenness(const ShortestPaths& paths);
+
+  CHATTY_FN static bool Reached(const Value& v) { return v.level != chatty::kInfinity<std::uint32_t>; }
+
+  CHATTY_FN Value InitVertex(chatty::Vertex, const Prior& prior) const { return {prior.level, prior.paths, 0.0}; }
+  /// Phase 0 only measures the depth; phase p is the turn of level depth - p + 1.
+  CHATTY_FN bool IsActive(const Value& v, const chatty::Round<Global>& round) const {
+    return round.phase > 0 && Reached(v) && v.level + round.phase == round.global.depth + 1;
+  }
+  CHATTY_FN Shared Share(const Value& v, chatty::Vertex) const { return (1.0 + v.dependency) / v.paths; }
+  CHATTY_FN Message ComputeScatter(const Shared& share, chatty::Edge<>, const chatty::Round<Global>&) const {
+    return share;
+  }
+  CHATTY_FN bool UpdateStatus(Value& v, Message shares, chatty::Vertex, const chatty::Round<Global>& round) const {
+    if (Reached(v) && v.level + round.phase == round.global.depth) v.dependency = v.paths * shares;
+    return false;  // its turn comes with the next phase
+  }
+  CHATTY_FN Global Measure(const Value& v, chatty::Vertex) const { return {Reached(v) ? v.level : 0}; }
+  CHATTY_FN static Global Combine(const Global& a, const Global& b) { return a.depth < b.depth ? b : a; }
+  chatty::Next EndRound(chatty::Round<Global>& round) const {
+    return round.phase < round.global.depth ? chatty::Next::kNextPhase : chatty::Next::kStop;
+  }
+  CHATTY_FN double Output(const Value& v) const { return v.level == 0 ? 0.0 : v.dependency; }
+
+  /// Against Brandes' algorithm on one thread. Sums of doubles come in any order here: close, not equal.
+  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const double> dependencies,
+                         const chatty::RunStatistics&) const {
+    const auto expected = chatty::SerialBetweenness(graph, std::array{source});
+    for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
+      if (std::abs(dependencies[v] - expected[v]) > 1e-9 * (1.0 + expected[v])) {
+        return chatty::Failed("vertex {}: dependency {}, and {} by Brandes' algorithm", v, dependencies[v], expected[v]);
+      }
+    }
+    return chatty::Passed("dependencies: those of Brandes' algorithm, to 1e-9");
+  }
+};
+
+/// The first half: levels of a breadth-first search, and how many shortest paths lead to each vertex.
+struct ShortestPaths {
+  using Value = Betweenness::Prior;
+  using Shared = double;  ///< neighbours see the count; the level they know from the round
+  using Message = double;
+  static constexpr auto kReduction = chatty::Reduction::kSum;
+  static constexpr auto kSafety = chatty::Safety::kSynchronous;
+  static constexpr const char* kOutputName = "paths";
+  static constexpr const char* kSummary = "how many shortest paths lead to a vertex from --source; and betweenness";
+
+  chatty::VertexId source = 0;
+  static constexpr auto kParameters =
+      std::make_tuple(chatty::Parameter{"source", &ShortestPaths::source, "vertex to start from"});
+  using Derived = chatty::DerivedPrograms<Betweenness>;
+
+  CHATTY_FN Value InitVertex(chatty::Vertex v) const {
+    return v.id == source ? Value{0, 1.0} : Value{chatty::kInfinity<std::uint32_t>, 0.0};
+  }
+  CHATTY_FN bool IsActive(const Value& v, const chatty::Round<>&) const { return v.level == 0; }
+  CHATTY_FN Shared Share(const Value& v, chatty::Vertex) const { return v.paths; }
+  CHATTY_FN Message ComputeScatter(const Shared& paths, chatty::Edge<>, const chatty::Round<>&) const { return paths; }
+  CHATTY_FN bool Wants(const Value& v) const { return v.level == chatty::kInfinity<std::uint32_t>; }
+  CHATTY_FN bool UpdateStatus(Value& v, Message paths, chatty::Vertex, const chatty::Round<>& round) const {
+    if (!Wants(v)) return false;
+    v = {round.index + 1, paths};
+    return true;
+  }
+  CHATTY_FN double Output(const Value& v) const { return v.paths; }
+
+  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const double> paths, const chatty::RunStatistics&) const {
+    const auto levels = chatty::SerialBfs(graph, source);
+    for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
+      double expected = v == source ? 1.0 : 0.0;
+      for (const chatty::VertexId u : graph.in()[v]) {
+        if (levels[u] != chatty::kInfinity<std::uint32_t> && levels[u] + 1 == levels[v]) expected += paths[u];
+      }
+      if (std::abs(paths[v] - expected) > 1e-9 * expected) {
+        return chatty::Failed("vertex {}: {} paths, but {} come from the level above", v, paths[v], expected);
+      }
+    }
+    return chatty::Passed("paths: each vertex has as many as its neighbours one level up together");
+  }
+};
+
+inline Betweenness::Betweenness(const ShortestPaths& paths) : source(paths.source) {}

@@ -1,0 +1,66 @@
+/// \file
+/// Starts a resident loop on a device: one kernel, or one job of a worker team.
+#pragma once
+
+#include "chatty/framework/program_state.h"
+#include "chatty/framework/resident/loop.h"
+#include "chatty/framework/typed_program.h"
+#if CHATTY_CUDA_COMPILER
+#include "chatty/framework/resident/kernel.cuh"
+#endif
+
+namespace chatty::resident {
+
+/// On how much of a GPU the loop runs. A host team always runs on all its threads.
+enum class Extent : std::uint8_t {
+  kGrid,   ///< all multiprocessors; a round costs a grid barrier
+  kBlock,  ///< one block, whose barriers are fast, for graphs whose rounds are small
+};
+
+/// Result of a resident run.
+template <class P>
+struct ResidentResult {
+  Array<OutputOf<P>> values;
+  Outcome outcome;
+};
+
+/// Runs `program` on one device that holds the whole graph. Throws UsageError for a graph divided among several,
+/// DeviceError, OutOfMemoryError.
+template <class P>
+ResidentResult<P> Run(const DeviceGraph& graph, const P& program, [[maybe_unused]] Extent extent = Extent::kGrid) {
+  static_assert(CheckProgram<P>() && !Traits<P>::kEveryRound && !Traits<P>::kHasMeasure && Traits<P>::kCanPush &&
+                    !Traits<P>::kSharesSeparately,
+                "the resident loop takes on-message programs without Share, Consume, Measure or wide messages");
+  if (graph.ref().parts != 1) throw UsageError("the resident loop runs on one device that holds the whole graph");
+  Device& device = graph.device();
+  device.MakeCurrent();
+  ProgramState<P> state(graph, program);
+  Buffer<Control> controls(device, 2);
+  Buffer<Outcome> outcome(device, 1);
+  device.Fill(controls.data(), 0, controls.bytes(), device.stream());
+  device.Fill(outcome.data(), 0, outcome.bytes(), device.stream());
+  ResidentResult<P> result;
+  result.values = Array<OutputOf<P>>(graph.ref().owned);
+  Array<ValueOf<P>> values(graph.ref().owned);
+  if (device.kind() == DeviceKind::kHost) {
+    steps::host::Cursors cursors;
+    WorkerTeam& team = *device.team();
+    team.Run(team.size(), [&](TeamMember& member) {
+      steps::host::Group group(member, cursors, 0);
+      Loop<P>(group, state.ref(), controls.data(), outcome.data());
+    });
+  } else {
+#if CHATTY_CUDA_COMPILER
+    Launch(device, state.ref(), controls.data(), outcome.data(), extent == Extent::kGrid);
+#else
+    Throw<CapabilityError>("{}: this program was compiled for host devices only; compile it with nvcc", device.label());
+#endif
+  }
+  device.CopyOut(&result.outcome, outcome.data(), sizeof(Outcome), device.stream());
+  device.CopyOut(values.data(), state.ref().values, values.bytes(), device.stream());
+  device.stream().Synchronize();
+  for (std::size_t v = 0; v < values.size(); ++v) result.values[v] = chatty::detail::OutputOfValue<P>(program, values[v], {});
+  return result;
+}
+
+}  // namespace chatty::resident
