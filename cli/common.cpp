@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "chatty/cli/interrupt.h"
 #include "chatty/core/error.h"
 #include "chatty/core/progress.h"
 #include "chatty/core/version.h"
@@ -94,7 +95,7 @@ void WriteJson(const std::string& path, const Json& json) {
   output.Commit();
 }
 
-void CheckWritable(const std::string& path) {
+void PrepareOutput(const std::string& path) {
   if (path.empty() || path == "-") return;
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0) {
@@ -106,6 +107,7 @@ void CheckWritable(const std::string& path) {
   if (::access(folder.c_str(), W_OK | X_OK) != 0) {
     Throw<InputError>("{}: cannot be created: {}: {}", path, folder, std::strerror(errno));
   }
+  CleanUpOnInterrupt(path);
 }
 
 CLI::Option* AddJsonOption(CLI::App& command, std::string& path) {
@@ -208,16 +210,18 @@ std::string DescribeGraph(const Graph& graph) {
 
 // -------------------------------------------------------------- parameters ----
 
-void AddParameterOptions(CLI::App& command, ParameterOptions& options) {
+void AddParameterOptions(CLI::App& command, ParameterOptions& options, bool runs) {
   const std::string group = "Program";
-  command.add_option("--value", options.value, "Which of the program's values to compute, say `parent` for bfs")
+  command
+      .add_option("--value", options.value,
+                  fmt::format("Which of the program's values {}, say `parent` for bfs", runs ? "to compute" : "it is"))
       ->type_name("NAME")
       ->group(group);
   command
       .add_option("--source", options.source,
-                  "Vertex to start from: its id, `random:SEED` (another one in each trial, of those with out-edges) or "
-                  "`max-degree` (default; the least id among equals)")
-      ->type_name("N|random:SEED|max-degree")
+                  fmt::format("Vertex to start from: its id{} or `max-degree` (default; the least id among equals)",
+                              runs ? ", `random:SEED` (another one in each trial, of those with out-edges)" : ""))
+      ->type_name(runs ? "N|random:SEED|max-degree" : "N|max-degree")
       ->group(group);
   command.add_option("--set", options.set, "Set any of the program's parameters; `chatty programs` lists them")
       ->type_name("NAME=VALUE")

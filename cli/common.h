@@ -34,8 +34,9 @@ class Stopwatch {
 
 void PrintText(std::string_view text);                ///< on standard output; throws CapabilityError if it does not take it
 void WriteJson(const std::string& path, const Json& json);  ///< indented, to a file that appears once complete, or "-"
-/// Throws InputError now for a path that could not be written later, after a long run. "-" and empty paths pass.
-void CheckWritable(const std::string& path);
+/// Announces that `path` will be written: throws InputError now, before a long run, if it could not be then; and has an
+/// interrupt clean up. "-" and empty paths pass.
+void PrepareOutput(const std::string& path);
 /// A validator that help does not print beside the option's type.
 inline CLI::Validator Unnamed(const CLI::Validator& validator) { return validator.description(""); }
 /// Adds `--json FILE|-`.
@@ -80,7 +81,8 @@ struct ParameterOptions {
   std::string source, damping, tolerance, rounds;
   std::string value;
 };
-void AddParameterOptions(CLI::App& command, ParameterOptions& options);
+/// `runs`: the options are those of a run to be made, not of one that was.
+void AddParameterOptions(CLI::App& command, ParameterOptions& options, bool runs);
 
 /// Which vertex to start from, in each trial.
 class SourceChoice {

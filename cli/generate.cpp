@@ -94,7 +94,7 @@ int GenerateGraph(const GenerateOptions& options) {
     Throw<UsageError>("{}: no format is known by this name's ending; end it in .mtx, .gr, .el or .chatty, or give --format",
                       options.output);
   }
-  CheckWritable(options.output);
+  PrepareOutput(options.output);
   const Stopwatch generate_watch;
   const Graph graph = Generate(spec);
   const double generate_ms = generate_watch.ms();

@@ -84,12 +84,13 @@ class HelpFormatter final : public CLI::FormatterBase {
     std::vector<std::string> groups = app->get_groups();
     std::stable_partition(groups.begin(), groups.end(), [](const std::string& group) { return group == "Options"; });
     for (const std::string& group : groups) text += Group(group, Named(app, group, /*help=*/false));
-    Options everywhere = Named(app, "Options", /*help=*/true);
+    Options everywhere;
     if (app->get_parent() != nullptr) {
-      const Options more = Named(app->get_parent(), "Options", /*help=*/false);
-      std::copy_if(more.begin(), more.end(), std::back_inserter(everywhere),
+      const Options all = Named(app->get_parent(), "Options", /*help=*/false);
+      std::copy_if(all.begin(), all.end(), std::back_inserter(everywhere),
                    [](const CLI::Option* option) { return option->get_name() != "--version"; });
     }
+    for (const CLI::Option* help : Named(app, "Options", /*help=*/true)) everywhere.push_back(help);
     text += Group("Every command", everywhere);
     return fmt::format("{}\n{}\n", text, app->get_footer());
   }

@@ -92,7 +92,7 @@ std::string DescribeDegrees(const Graph& graph, const Degrees& degrees) {
 }
 
 int Info(const InfoOptions& options) {
-  CheckWritable(options.json);
+  PrepareOutput(options.json);
   const LoadedGraph loaded = Load(options.graph, options.load);
   const Graph& graph = loaded.graph;
   const ReadReport& report = loaded.report;

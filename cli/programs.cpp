@@ -72,6 +72,7 @@ std::string Table(const std::vector<const RegisteredProgram*>& programs) {
 }
 
 int Programs(const Registry& registry, const ProgramsOptions& options) {
+  PrepareOutput(options.json);
   std::vector<const RegisteredProgram*> programs = registry.All();
   if (!options.name.empty()) {
     std::erase_if(programs, [&](const RegisteredProgram* program) { return program->name() != options.name; });

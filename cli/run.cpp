@@ -219,8 +219,8 @@ int Run(const Registry& registry, const RunCommandOptions& options) {
   Record record;
   record.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   MakePartitioner(options.partition);  // a name that does not exist is told before a long load
-  CheckWritable(options.output);
-  CheckWritable(options.json);
+  PrepareOutput(options.output);
+  PrepareOutput(options.json);
   const DeviceSelection selection = ParseDevices(options.devices);
   const RegisteredProgram& program = registry.Find(options.program, selection.kind);
 
@@ -309,7 +309,7 @@ void AddRun(CLI::App& app, Context& context) {
                                                "chatty's binary; plain, .gz or .zst")
       ->required();
 
-  AddParameterOptions(*command, options->parameters);
+  AddParameterOptions(*command, options->parameters, /*runs=*/true);
 
   const std::string how = "Execution";
   command

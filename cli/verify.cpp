@@ -19,12 +19,12 @@ int Verify(const Registry& registry, const VerifyOptions& options) {
   if (options.graph == "-" && options.values == "-") {
     throw UsageError("graph and values cannot both come from standard input");
   }
-  CheckWritable(options.json);
+  PrepareOutput(options.json);
   const RegisteredProgram& program = registry.Find(options.program, DeviceKind::kHost);
   const LoadedGraph loaded = Load(options.graph, options.load);
   Parameters parameters = ResolveParameters(program, loaded.graph, options.parameters, /*seed=*/1);
   if (parameters.source) {
-    if (parameters.source->random()) throw UsageError("--source random: say which vertex the values start from");
+    if (parameters.source->random()) throw UsageError("--source random: name the vertex that the values start from");
     parameters.values["source"] = fmt::format("{}", parameters.source->Pick(loaded.graph, 0));
   }
   const ErasedValues values =
@@ -62,7 +62,7 @@ void AddVerify(CLI::App& app, Context& context) {
   command->add_option("GRAPH", options->graph, "Graph file, or - for standard input")->required();
   command->add_option("VALUES", options->values, "Result file: lines `id value` in any order, or .npy; - for standard input")
       ->required();
-  AddParameterOptions(*command, options->parameters);
+  AddParameterOptions(*command, options->parameters, /*runs=*/false);
   AddJsonOption(*command, options->json);
   AddLoadOptions(*command, options->load, "--format", /*ids=*/true);
   command->footer(

@@ -55,7 +55,8 @@ class WorkerTeam {
       return;
     }
     Dispatch(width < size() ? width : size(),
-             [](void* context, TeamMember& member) { (*static_cast<std::remove_reference_t<Job>*>(context))(member); }, &job);
+             [](void* context, TeamMember& member) { (*static_cast<std::remove_reference_t<Job>*>(context))(member); },
+             const_cast<void*>(static_cast<const void*>(std::addressof(job))));
   }
 
  private:

@@ -90,7 +90,11 @@ CHATTY_FN bool GatherEdge(const StateRef<P>& s, LocalId source, LocalId target, 
   if constexpr (Traits<P>::kHasWantsMessage) {
     if (!s.program.Wants(s.values[target], candidate)) return false;
   }
-  *message = have ? Reduce<P>(s.program, *message, candidate) : candidate;
+  if constexpr (Traits<P>::kCollects) {
+    *message = candidate;
+  } else {
+    *message = have ? Reduce<P>(s.program, *message, candidate) : candidate;
+  }
   return true;
 }
 

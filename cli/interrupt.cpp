@@ -1,0 +1,83 @@
+#include "chatty/cli/interrupt.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <glob.h>
+#include <pthread.h>
+#include <unistd.h>
+
+namespace chatty::cli {
+namespace {
+
+struct Outputs {
+  std::mutex mutex;
+  std::vector<std::string> paths;
+};
+
+/// Never destroyed: the thread that waits for signals outlives main().
+Outputs& Begun() {
+  static Outputs& outputs = *new Outputs;
+  return outputs;
+}
+
+/// `path` for a glob pattern, its own special characters taken literally.
+std::string Literally(const std::string& path) {
+  std::string pattern;
+  for (const char c : path) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
+void RemoveUnfinished() {
+  const std::lock_guard lock(Begun().mutex);
+  for (const std::string& path : Begun().paths) {
+    // OutputFile writes to TARGET.PID-NUMBER.tmp until it commits.
+    const std::string pattern = fmt::format("{}.{}-*.tmp", Literally(path), ::getpid());
+    glob_t found{};
+    if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
+      for (std::size_t i = 0; i < found.gl_pathc; ++i) ::unlink(found.gl_pathv[i]);
+    }
+    ::globfree(&found);
+  }
+}
+
+void WaitForSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(&signals, signal);
+  }
+  if (::pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0) return;
+  std::thread([signals] {
+    int signal = 0;
+    if (::sigwait(&signals, &signal) != 0) return;
+    RemoveUnfinished();
+    // The parent shall see what ended the process.
+    std::signal(signal, SIG_DFL);
+    ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    std::raise(signal);
+  }).detach();
+}
+
+}  // namespace
+
+void CleanUpOnInterrupt(const std::string& path) {
+  static std::once_flag once;
+  std::call_once(once, WaitForSignals);
+  const std::lock_guard lock(Begun().mutex);
+  Begun().paths.push_back(path);
+  if (char* resolved = ::realpath(path.c_str(), nullptr)) {  // a link's target is replaced, not the link
+    Begun().paths.emplace_back(resolved);
+    std::free(resolved);
+  }
+}
+
+}  // namespace chatty::cli

@@ -1,0 +1,585 @@
+// The command line program as scripts see it: the built binary, run as a subprocess.
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "chatty/core/config.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+std::string Binary() {
+  if (const char* path = std::getenv("CHATTY_BINARY"); path != nullptr && *path != '\0') return path;
+  return CHATTY_BINARY_DIR "/bin/chatty";
+}
+
+std::string ReadAll(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Arguments Join(Arguments words, const Arguments& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+/// What follows a program's name.
+Arguments Options(const Arguments& program) { return {program.begin() + 1, program.end()}; }
+
+struct Outcome {
+  int status = -1;  ///< exit code, or -1 when a signal ended it
+  std::string out, err;
+};
+
+/// A running child, whose output goes to files.
+pid_t Start(const Arguments& arguments, const fs::path& out, const fs::path& err, const fs::path& in = "/dev/null") {
+  std::vector<std::string> words{Binary()};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int files[] = {::open(in.c_str(), O_RDONLY), ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600),
+                         ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600)};
+    for (int i = 0; i < 3; ++i) {
+      if (files[i] < 0 || ::dup2(files[i], i) < 0) ::_exit(126);
+    }
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  return child;
+}
+
+class CliTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(Binary())) FAIL() << Binary() << " is not there; build the target chatty_cli, or set CHATTY_BINARY";
+    std::string pattern = (fs::temp_directory_path() / "chatty-cli-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override {
+    if (!folder_.empty()) fs::remove_all(folder_);
+  }
+
+  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string Write(const std::string& name, std::string_view text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return Path(name);
+  }
+  Outcome Chatty(const Arguments& arguments, const fs::path& in = "/dev/null") const {
+    const pid_t child = Start(arguments, folder_ / ".out", folder_ / ".err", in);
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadAll(folder_ / ".out"), ReadAll(folder_ / ".err")};
+  }
+  /// Runs and expects success; returns standard output.
+  std::string Succeed(const Arguments& arguments, const fs::path& in = "/dev/null") const {
+    const Outcome outcome = Chatty(arguments, in);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    return outcome.out;
+  }
+  /// Runs and expects this exit code and one line of error that holds `text`.
+  void Fail(const Arguments& arguments, int status, std::string_view text) const {
+    const Outcome outcome = Chatty(arguments);
+    std::string command;
+    for (const std::string& word : arguments) command += ' ' + word;
+    SCOPED_TRACE(command + '\n' + outcome.err);
+    EXPECT_EQ(outcome.status, status);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_TRUE(outcome.err.starts_with("chatty: error: "));
+    EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1);
+    EXPECT_NE(outcome.err.find(text), std::string::npos) << "should say: " << text;
+    for (const std::string_view leak : {"std::", "terminate", "CLI::", "what()"}) {
+      EXPECT_EQ(outcome.err.find(leak), std::string::npos);
+    }
+  }
+
+  /// 1 -> 2 -> 3 -> 4, 1 -> 3, and 5 alone, in a format that counts from 1.
+  std::string Small() const {
+    return Write("small.mtx", "%%MatrixMarket matrix coordinate integer general\n5 5 4\n1 2 1\n2 3 1\n3 4 7\n1 3 5\n");
+  }
+
+  fs::path folder_;
+};
+
+// -------------------------------------------------------------------- ids ----
+
+TEST_F(CliTest, ResultsAreInTheFilesOwnIds) {
+  const std::string graph = Small();
+  const auto values = [&](const Arguments& more) {
+    const Outcome outcome = Chatty(Join({"run", "bfs", graph, "--output", "-", "--verify"}, more));
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return outcome.out;
+  };
+  EXPECT_EQ(values({"--source", "1"}), "1 0\n2 1\n3 1\n4 2\n5 infinity\n");
+  EXPECT_EQ(values({"--source", "0", "--ids", "zero"}), "0 0\n1 1\n2 1\n3 2\n4 infinity\n");
+  EXPECT_EQ(values({"--source", "2"}), "1 infinity\n2 0\n3 1\n4 2\n5 infinity\n");
+  EXPECT_EQ(values({"--source", "1", "--value", "parent"}), "1 1\n2 1\n3 1\n4 3\n5 -1\n");
+  EXPECT_EQ(values({"--source", "0", "--value", "parent", "--ids", "zero"}), "0 0\n1 0\n2 0\n3 2\n4 -1\n");
+  EXPECT_EQ(values({"--set", "source=2"}), values({"--source", "2"}));
+  EXPECT_EQ(values({}), values({"--source", "1"})) << "vertex 1 has the most out-edges";
+}
+
+TEST_F(CliTest, ComponentsAreWeakAndCalledByTheirLeastId) {
+  const std::string graph = Small();
+  EXPECT_EQ(Chatty({"run", "cc", graph, "-o", "-"}).out, "1 1\n2 1\n3 1\n4 1\n5 5\n");
+  EXPECT_EQ(Chatty({"run", "cc", graph, "-o", "-", "--ids", "zero"}).out, "0 0\n1 0\n2 0\n3 0\n4 4\n");
+}
+
+TEST_F(CliTest, DistancesUseWeightsOrOne) {
+  EXPECT_EQ(Chatty({"run", "sssp", Small(), "-o", "-", "--source", "1"}).out, "1 0\n2 1\n3 2\n4 9\n5 infinity\n");
+  const std::string bare = Write("bare.el", "0 1\n1 2\n0 2\n");
+  EXPECT_EQ(Chatty({"run", "sssp", bare, "-o", "-", "--source", "0"}).out, "0 0\n1 1\n2 1\n");
+}
+
+TEST_F(CliTest, MaxDegreeTakesTheLeastIdAmongEquals) {
+  const std::string graph = Write("ties.el", "3 0\n3 1\n2 0\n2 1\n");
+  EXPECT_EQ(Chatty({"run", "bfs", graph, "-o", "-"}).out, "0 1\n1 1\n2 0\n3 infinity\n");
+}
+
+TEST_F(CliTest, ReadsStandardInput) {
+  EXPECT_EQ(Chatty({"run", "bfs", "-", "-o", "-", "--source", "1"}, Small()).out, "1 0\n2 1\n3 1\n4 2\n5 infinity\n");
+}
+
+// ------------------------------------------------------------- determinism ----
+
+TEST_F(CliTest, UniqueAnswersAreTheSameBytesHoweverTheyAreMade) {
+  const std::string kron = Path("kron.mtx"), road = Path("road.gr");
+  Succeed({"generate", "kron", "9", "--edge-factor", "4", "--weights", "1:20", "-o", kron});
+  Succeed({"generate", "grid", "23", "17", "--drop", "0.4", "--weights", "1:20", "-o", road});
+  std::set<std::string> answers;
+  for (const std::string& graph : {kron, road}) {
+    for (const Arguments& program : std::vector<Arguments>{{"bfs"}, {"bfs", "--value", "parent"}, {"sssp"}, {"cc"}}) {
+      std::string expected;
+      for (const std::string devices : {"1", "2", "3", "8"}) {
+        for (const std::string direction : {"auto", "push", "pull"}) {
+          for (const std::string partition : {"contiguous", "edge-balanced", "random"}) {
+            if (devices == "1" && partition != "contiguous") continue;
+            const std::string output = Path("values.txt");
+            Succeed(Join({"run", program[0], graph, "--devices", "host:" + devices, "--direction", direction, "--partition",
+                          partition, "--verify", "--output", output},
+                         Options(program)));
+            const std::string answer = ReadAll(output);
+            if (expected.empty()) expected = answer;
+            ASSERT_EQ(answer, expected) << program[0] << " on host:" << devices << ", " << direction << ", " << partition;
+          }
+        }
+      }
+      EXPECT_TRUE(answers.insert(expected).second) << "two different questions have one answer";
+    }
+  }
+}
+
+// -------------------------------------------------------------------- JSON ----
+
+TEST_F(CliTest, JsonTellsTheRun) {
+  const Outcome outcome = Chatty({"run", "bfs", Small(), "--source", "random:3", "--trials", "5", "--devices", "host:2", "--seed",
+                                  "9", "--direction", "push", "--partition", "random", "--verify", "--json", "-"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);  // nothing else is there
+  EXPECT_TRUE(json.at("chatty").at("version").is_string());
+  EXPECT_TRUE(json.at("chatty").at("commit").is_string());
+  EXPECT_TRUE(json.at("chatty").at("compiler").is_string());
+  EXPECT_EQ(json.at("program"), "bfs");
+  EXPECT_EQ(json.at("value"), "level");
+  EXPECT_EQ(json.at("graph").at("name"), "small");
+  EXPECT_EQ(json.at("graph").at("vertices"), 5);
+  EXPECT_EQ(json.at("graph").at("edges"), 4);
+  EXPECT_EQ(json.at("graph").at("symmetric"), false);
+  EXPECT_EQ(json.at("graph").at("weights"), "int32");
+  EXPECT_EQ(json.at("graph").at("first_id"), 1);
+  EXPECT_EQ(json.at("devices").size(), 2);
+  EXPECT_EQ(json.at("devices")[1].at("label"), "host:1");
+  EXPECT_EQ(json.at("partition"), "random");
+  EXPECT_EQ(json.at("direction"), "push");
+  EXPECT_EQ(json.at("execution"), "bsp");
+  EXPECT_EQ(json.at("transport"), "host");
+  EXPECT_EQ(json.at("seed"), 9);
+  for (const char* phase : {"load", "partition", "upload", "prepare", "output", "verify"}) {
+    EXPECT_GE(json.at("phases_ms").at(phase).get<double>(), 0) << phase;
+  }
+  const Json& time = json.at("time");
+  auto trials = time.at("trials_ms").get<std::vector<double>>();
+  ASSERT_EQ(trials.size(), 5);
+  std::sort(trials.begin(), trials.end());
+  EXPECT_EQ(time.at("min_ms").get<double>(), trials[0]);
+  EXPECT_EQ(time.at("median_ms").get<double>(), trials[2]);
+  EXPECT_EQ(time.at("max_ms").get<double>(), trials[4]);
+  ASSERT_EQ(json.at("sources").size(), 5);
+  for (const Json& source : json.at("sources")) {  // those that have out-edges
+    EXPECT_GE(source.get<int>(), 1);
+    EXPECT_LE(source.get<int>(), 3);
+  }
+  EXPECT_EQ(json.at("parameters").at("source"), json.at("sources")[4]);
+  const Json& statistics = json.at("statistics");
+  EXPECT_GE(statistics.at("rounds").get<int>(), 1);
+  EXPECT_EQ(statistics.at("push_rounds"), statistics.at("rounds"));
+  EXPECT_EQ(statistics.at("pull_rounds"), 0);
+  EXPECT_GE(statistics.at("edges_touched").get<int>(), 1);
+  ASSERT_EQ(statistics.at("devices").size(), 2);
+  EXPECT_TRUE(statistics.at("devices")[0].at("compute_ms").is_number());
+  EXPECT_TRUE(statistics.at("devices")[0].at("communication_ms").is_number());
+  EXPECT_TRUE(statistics.at("devices")[0].at("waiting_ms").is_number());
+  EXPECT_TRUE(statistics.at("pairs").is_array());
+  EXPECT_EQ(json.at("verification").at("passed"), true);
+}
+
+TEST_F(CliTest, JsonTellsTrafficByPair) {
+  const std::string graph = Path("chain.el");
+  Succeed({"generate", "chain", "100", "-o", graph});
+  const Json json = Json::parse(Succeed({"run", "bfs", graph, "--source", "0", "--devices", "host:2", "--direction", "push",
+                                         "--symmetrise", "--json", "-"}));
+  const Json& pairs = json.at("statistics").at("pairs");
+  ASSERT_FALSE(pairs.empty());
+  for (const Json& pair : pairs) {
+    EXPECT_NE(pair.at("from"), pair.at("to"));
+    EXPECT_GE(pair.at("messages_before").get<int>(), pair.at("messages").get<int>());
+    EXPECT_GT(pair.at("bytes").get<int>(), 0);
+  }
+  EXPECT_TRUE(json.at("verification").is_null());
+}
+
+TEST_F(CliTest, JsonGoesToAFileBesideTheSummary) {
+  const std::string out = Succeed({"run", "pagerank", Small(), "--damping", "0.5", "--set", "rounds=7", "--tolerance", "0",
+                                   "--json", Path("record.json")});
+  EXPECT_TRUE(out.starts_with("pagerank on small: 5 vertices, 4 edges")) << out;
+  const Json json = Json::parse(ReadAll(folder_ / "record.json"));
+  EXPECT_DOUBLE_EQ(json.at("parameters").at("damping").get<double>(), 0.5);
+  EXPECT_EQ(json.at("parameters").at("rounds"), 7);
+  EXPECT_EQ(json.at("statistics").at("rounds"), 7);
+  EXPECT_TRUE(json.at("sources").empty());
+}
+
+TEST_F(CliTest, MaxRoundsEndsARun) {
+  const std::string graph = Path("chain.el");
+  Succeed({"generate", "chain", "50", "-o", graph});
+  const Arguments arguments{"run", "bfs", graph, "--source", "0", "--max-rounds", "3", "--json", "-"};
+  const Json json = Json::parse(Succeed(arguments));
+  EXPECT_EQ(json.at("statistics").at("rounds"), 3);
+  EXPECT_EQ(json.at("statistics").at("converged"), false);
+  const Outcome outcome = Chatty(Join(arguments, {"--verify"}));
+  EXPECT_EQ(outcome.status, 3);
+  EXPECT_EQ(Json::parse(outcome.out).at("verification").at("passed"), false);
+  EXPECT_TRUE(outcome.err.starts_with("chatty: error: verification failed: ")) << outcome.err;
+}
+
+TEST_F(CliTest, RandomSourcesAreThoseOfTheSeed) {
+  const std::string graph = Path("kron.chatty");
+  Succeed({"generate", "kron", "8", "-o", graph});
+  const auto sources = [&](const std::string& seed) {
+    return Json::parse(Succeed({"run", "bfs", graph, "--source", "random:" + seed, "--trials", "12", "--json", "-"})).at("sources");
+  };
+  const Json once = sources("1");
+  EXPECT_EQ(once, sources("1"));
+  EXPECT_NE(once, sources("2"));
+  EXPECT_GT(std::set<int>(once.begin(), once.end()).size(), 3);
+}
+
+TEST_F(CliTest, OutputIsTheLastTrials) {
+  const std::string graph = Path("kron.chatty"), values = Path("values.txt");
+  Succeed({"generate", "kron", "8", "-o", graph});
+  const Json json = Json::parse(Succeed({"run", "bfs", graph, "--source", "random:5", "--trials", "4", "--verify", "--output",
+                                         values, "--json", "-"}));
+  EXPECT_EQ(json.at("verification").at("passed"), true);
+  Succeed({"verify", "bfs", graph, values, "--source", fmt::format("{}", json.at("sources")[3].get<int>())});
+}
+
+// ------------------------------------------------------------------ verify ----
+
+TEST_F(CliTest, VerifyTellsRightFromWrong) {
+  const std::string graph = Small();
+  const std::string right = Write("right.txt", "# another tool's, in any order\n5 inf\n4 2\n3 1\n2 1\n1 0\n");
+  const std::string wrong = Write("wrong.txt", "1 0\n2 1\n3 2\n4 3\n5 infinity\n");
+  EXPECT_TRUE(Succeed({"verify", "bfs", graph, right, "--source", "1"}).starts_with("verified: "));
+  Fail({"verify", "bfs", graph, wrong, "--source", "1"}, 3, "verification failed");
+  Fail({"verify", "bfs", graph, right, "--source", "2"}, 3, "verification failed");
+  const Json json = Json::parse(Succeed({"verify", "bfs", graph, right, "--json", "-"}));
+  EXPECT_EQ(json.at("verification").at("passed"), true);
+  EXPECT_EQ(json.at("parameters").at("source"), 1);
+  Succeed({"verify", "cc", graph, Write("cc.txt", "1 1\n2 1\n3 1\n4 1\n5 5\n")});
+  Fail({"verify", "cc", graph, Write("cc.txt", "1 1\n2 1\n3 1\n4 1\n5 1\n")}, 3, "verification failed");
+}
+
+TEST_F(CliTest, VerifyRefusesWhatIsNoAnswer) {
+  const std::string graph = Small();
+  Fail({"verify", "bfs", graph, Write("v.txt", "1 0\n2 1\n3 1\n4 2\n")}, 2, "the first without a value is 5");
+  Fail({"verify", "bfs", graph, Write("v.txt", "1 0\n2 1\n3 1\n4 2\n6 2\n")}, 2, "vertex id 6");
+  Fail({"verify", "bfs", graph, Write("v.txt", "1 0\n2 one\n")}, 2, "v.txt:2");
+  Fail({"verify", "bfs", graph, Path("absent.txt")}, 2, "absent.txt");
+  Fail({"verify", "bfs", graph, graph, "--source", "random:1"}, 2, "name the vertex");
+}
+
+TEST_F(CliTest, EachProgramsOwnAnswersPassTheVerifier) {
+  const std::string graph = Path("kron.mtx");
+  Succeed({"generate", "kron", "8", "--weights", "1:9", "-o", graph});
+  for (const std::string extension : {".txt", ".npy"}) {
+    for (const std::string ids : {"file", "zero"}) {
+      for (const Arguments& program : std::vector<Arguments>{
+               {"bfs"}, {"bfs", "--value", "parent"}, {"sssp"}, {"cc"}, {"label_propagation"}, {"pagerank_push"}}) {
+        const std::string values = Path("values" + extension);
+        Succeed(Join({"run", program[0], graph, "--ids", ids, "--verify", "--output", values}, Options(program)));
+        Succeed(Join({"verify", program[0], graph, values, "--ids", ids}, Options(program)));
+      }
+    }
+  }
+}
+
+TEST_F(CliTest, NpyHoldsTheNumbersOfTheText) {
+  const std::string npy = Path("parents.npy");
+  Succeed({"run", "bfs", Small(), "--source", "1", "--value", "parent", "--output", npy});
+  const std::string bytes = ReadAll(npy);
+  ASSERT_GT(bytes.size(), 5 * sizeof(std::int64_t));
+  EXPECT_NE(bytes.find("'<i8'"), std::string::npos);
+  std::vector<std::int64_t> parents(5);
+  std::memcpy(parents.data(), bytes.data() + bytes.size() - 5 * sizeof(std::int64_t), 5 * sizeof(std::int64_t));
+  EXPECT_EQ(parents, (std::vector<std::int64_t>{1, 1, 1, 3, -1}));
+}
+
+// --------------------------------------------- generate, convert, info, list ----
+
+TEST_F(CliTest, GenerateIsReproducible) {
+  for (const Arguments& family : std::vector<Arguments>{{"kron", "7"}, {"uniform", "7"}, {"grid", "9", "7"}, {"chain", "30"}, {"star", "30"}}) {
+    for (const std::string weights : {"none", "1:9", "float", "float:2:3"}) {
+      std::set<std::string> files;
+      for (const std::string threads : {"1", "2"}) {
+        Succeed(Join(Join({"generate"}, family),
+                     {"-o", Path("g.mtx"), "--weights", weights, "--seed", "5", "--threads", threads}));
+        files.insert(ReadAll(folder_ / "g.mtx"));
+      }
+      EXPECT_EQ(files.size(), 1) << family[0] << ' ' << weights;
+    }
+  }
+}
+
+TEST_F(CliTest, IsolatedVerticesOfAGridStay) {
+  Succeed({"generate", "grid", "30", "20", "--drop", "0.9", "-o", Path("g.mtx")});
+  const Json json = Json::parse(Succeed({"info", Path("g.mtx"), "--json", "-"}));
+  EXPECT_EQ(json.at("graph").at("vertices"), 600);
+  EXPECT_GT(json.at("isolated").get<int>(), 100);
+}
+
+TEST_F(CliTest, ConvertKeepsTheGraph) {
+  const std::string graph = Small();
+  const std::string expected = Chatty({"run", "sssp", graph, "--ids", "zero", "-o", "-"}).out;
+  ASSERT_FALSE(expected.empty());
+  std::string from = graph;
+  for (const std::string name : {"a.chatty", "b.gr", "c.gr.gz", "d.mtx.zst", "e.chatty"}) {
+    Succeed({"convert", from, Path(name)});
+    from = Path(name);
+    EXPECT_EQ(Chatty({"run", "sssp", from, "--ids", "zero", "-o", "-"}).out, expected) << name;
+  }
+  EXPECT_EQ(Succeed({"convert", graph, "-", "--format", "edge-list"}), Succeed({"convert", from, "-", "--format", "el"}));
+}
+
+TEST_F(CliTest, InfoCounts) {
+  const std::string graph = Write("g.el", "0 0\n0 1\n0 1\n0 2\n4 2\n");
+  const Json json = Json::parse(Succeed({"info", graph, "--json", "-"}));
+  EXPECT_EQ(json.at("graph").at("vertices"), 5);
+  EXPECT_EQ(json.at("graph").at("edges"), 3);
+  EXPECT_EQ(json.at("graph").at("symmetric"), false);
+  EXPECT_EQ(json.at("file").at("format"), "edge-list");
+  EXPECT_EQ(json.at("file").at("loops_removed"), 1);
+  EXPECT_EQ(json.at("file").at("parallel_merged"), 1);
+  EXPECT_EQ(json.at("out_degree").at("max"), 2);
+  EXPECT_EQ(json.at("out_degree").at("max_vertex"), 0);
+  EXPECT_EQ(json.at("out_degree").at("min"), 0);
+  EXPECT_DOUBLE_EQ(json.at("out_degree").at("mean").get<double>(), 0.6);
+  EXPECT_EQ(json.at("in_degree").at("max_vertex"), 2);
+  EXPECT_EQ(json.at("isolated"), 1);
+  EXPECT_EQ(json.at("components").at("count"), 2);
+  EXPECT_EQ(json.at("components").at("largest"), 4);
+  EXPECT_TRUE(json.at("weight_range").is_null());
+  const std::string text = Succeed({"info", graph});
+  EXPECT_NE(text.find("1 loops, 1 parallel edges"), std::string::npos) << text;
+  const Json kept = Json::parse(Succeed({"info", graph, "--keep-loops", "--keep-parallel", "--json", "-"}));
+  EXPECT_EQ(kept.at("graph").at("edges"), 5);
+  const Json both = Json::parse(Succeed({"info", graph, "--symmetrise", "--json", "-"}));
+  EXPECT_EQ(both.at("graph").at("edges"), 6);
+  EXPECT_EQ(both.at("graph").at("symmetric"), true);
+}
+
+TEST_F(CliTest, ProgramsAreListed) {
+  const Json json = Json::parse(Succeed({"programs", "--json"}));
+  std::set<std::string> names;
+  for (const Json& program : json.at("programs")) {
+    names.insert(program.at("name").get<std::string>());
+    EXPECT_FALSE(program.at("summary").get<std::string>().empty());
+    EXPECT_FALSE(program.at("values").empty());
+    EXPECT_EQ(program.at("devices")[0], "host");
+  }
+  for (const char* name : {"bfs", "sssp", "pagerank", "pagerank_push", "cc", "label_propagation"}) EXPECT_TRUE(names.contains(name)) << name;
+  const std::string text = Succeed({"programs"});
+  for (const std::string& name : names) EXPECT_NE(text.find("\n" + name + " "), std::string::npos) << text;
+  EXPECT_NE(text.find("damping=0.85"), std::string::npos);
+}
+
+TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
+  for (const Arguments& arguments : std::vector<Arguments>{{"--help"}, {"help"}}) {
+    EXPECT_NE(Succeed(arguments).find("Examples:"), std::string::npos);
+  }
+  for (const std::string command : {"run", "verify", "info", "generate", "convert", "programs"}) {
+    const std::string text = Succeed({command, "--help"});
+    EXPECT_NE(text.find("Usage: chatty " + command), std::string::npos) << text;
+    EXPECT_NE(text.find("Examples:\n  chatty " + command), std::string::npos) << text;
+    EXPECT_EQ(Succeed({"help", command}), text);
+  }
+  EXPECT_TRUE(Succeed({"--version"}).starts_with("chatty "));
+}
+
+// ------------------------------------------------------------------ errors ----
+
+TEST_F(CliTest, UsageErrorsExitWithTwo) {
+  const std::string graph = Small();
+  Fail({}, 2, "which command");
+  Fail({"fly"}, 2, "fly");
+  Fail({"run"}, 2, "PROGRAM");
+  Fail({"run", "bfs"}, 2, "GRAPH");
+  Fail({"run", "bfs", graph, "extra"}, 2, "extra");
+  Fail({"run", "bfs", graph, "--fast"}, 2, "--fast");
+  Fail({"run", "flood", graph}, 2, "choose one of");
+  Fail({"run", "bfs", graph, "--value", "colour"}, 2, "it has level, parent");
+  Fail({"run", "bfs", graph, "--direction", "up"}, 2, "--direction");
+  Fail({"run", "bfs", graph, "--partition", "fair"}, 2, "fair");
+  Fail({"run", "bfs", graph, "--execution", "dream"}, 2, "dream");
+  Fail({"run", "bfs", graph, "--transport", "pigeon", "--devices", "host:2"}, 2, "pigeon");
+  Fail({"run", "bfs", graph, "--ids", "one"}, 2, "--ids");
+  Fail({"run", "bfs", graph, "--format", "pdf"}, 2, "pdf");
+  for (const std::string devices : {"", "tpu", "host:0", "host:-1", "host:65", "host:x", "host:99999999999", "cuda:", "cuda:0,0"}) {
+    Fail({"run", "bfs", graph, "--devices", devices}, 2, "");
+  }
+  for (const std::string trials : {"0", "-1", "many", "1e3", "99999999999"}) Fail({"run", "bfs", graph, "--trials", trials}, 2, "--trials");
+  for (const std::string threads : {"0", "-1", "x"}) Fail({"run", "bfs", graph, "--threads", threads}, 2, "--threads");
+  for (const std::string timeout : {"0", "-1", "soon", "nan"}) Fail({"run", "bfs", graph, "--timeout", timeout}, 2, "--timeout");
+  Fail({"run", "bfs", graph, "--seed", "-1"}, 2, "--seed");
+  Fail({"run", "bfs", graph, "--json", "-", "--output", "-"}, 2, "standard output");
+  Fail({"run", "bfs", graph, "--log", "loud"}, 2, "loud");
+  Fail({"help", "fly"}, 2, "fly");
+}
+
+TEST_F(CliTest, SourcesOutsideTheGraphAreRefused) {
+  const std::string graph = Small();
+  Fail({"run", "bfs", graph, "--source", "0"}, 2, "1 to 5");
+  Fail({"run", "bfs", graph, "--source", "6"}, 2, "1 to 5");
+  Fail({"run", "bfs", graph, "--source", "5", "--ids", "zero"}, 2, "0 to 4");
+  for (const std::string source : {"4294967296", "4294967297", "18446744073709551616", "-1", "2.5", "0x1", "two", " 1", "random:",
+                                   "random:x", "max"}) {
+    Fail({"run", "bfs", graph, "--source=" + source}, 2, "--source");
+  }
+  Fail({"run", "cc", graph, "--source", "1"}, 2, "no parameter 'source'");
+  const std::string empty = Write("empty.mtx", "%%MatrixMarket matrix coordinate pattern general\n0 0 0\n");
+  Fail({"run", "bfs", empty}, 2, "no vertices");
+}
+
+TEST_F(CliTest, ParametersAreChecked) {
+  const std::string graph = Small();
+  Fail({"run", "pagerank", graph, "--set", "damping"}, 2, "NAME=VALUE");
+  Fail({"run", "pagerank", graph, "--set", "=1"}, 2, "NAME=VALUE");
+  Fail({"run", "pagerank", graph, "--set", "damping="}, 2, "damping");
+  Fail({"run", "pagerank", graph, "--set", "speed=1"}, 2, "it has damping, rounds, tolerance");
+  Fail({"run", "pagerank", graph, "--set", "damping=1.5"}, 2, "damping");
+  Fail({"run", "pagerank", graph, "--damping", "nan"}, 2, "damping");
+  Fail({"run", "pagerank", graph, "--damping", "0.5x"}, 2, "damping");
+  Fail({"run", "pagerank", graph, "--rounds=-3"}, 2, "rounds");
+  Fail({"run", "pagerank", graph, "--rounds", "4294967296"}, 2, "rounds");
+  Fail({"run", "pagerank", graph, "--damping", "0.5", "--set", "damping=0.6"}, 2, "twice");
+  Fail({"run", "bfs", graph, "--source", "1", "--set", "source=2"}, 2, "twice");
+  Fail({"run", "bfs", graph, "--set", "source=9"}, 2, "1 to 5");
+}
+
+TEST_F(CliTest, BadInputsExitWithTwo) {
+  const std::string graph = Small();
+  Fail({"run", "bfs", Path("absent.mtx")}, 2, "absent.mtx");
+  Fail({"info", folder_.string()}, 2, "directory");
+  Fail({"info", Write("bad.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n3 1\n")}, 2, "bad.mtx:3");
+  Fail({"info", Write("cut.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 2\n")}, 2, "cut.mtx");
+  Fail({"info", Write("noise.el", std::string("\x00\x01\xff\xfe", 4))}, 2, "noise.el");
+  Fail({"info", graph, "--symmetrise", "--directed"}, 2, "");
+  Fail({"run", "bfs", graph, "--output", Path("no/such/folder.txt")}, 2, "no/such");
+  Fail({"run", "bfs", graph, "--output", folder_.string()}, 2, "directory");
+  Fail({"run", "bfs", graph, "--json", Path("no/such/folder.json")}, 2, "no/such");
+  Fail({"run", "sssp", Write("minus.el", "0 1 -4\n1 2 3\n")}, 2, "negative");
+}
+
+TEST_F(CliTest, GenerateAndConvertCheckTheirArguments) {
+  const std::string out = Path("g.mtx");
+  Fail({"generate", "kron", "-o", out}, 2, "ARGS");
+  Fail({"generate", "kron", "5"}, 2, "--output");
+  Fail({"generate", "tree", "5", "-o", out}, 2, "choose one of");
+  Fail({"generate", "kron", "5", "6", "-o", out}, 2, "SCALE");
+  Fail({"generate", "kron", "99", "-o", out}, 2, "scale");
+  Fail({"generate", "kron", "x", "-o", out}, 2, "SCALE");
+  Fail({"generate", "grid", "5", "-o", out}, 2, "WIDTH HEIGHT");
+  Fail({"generate", "grid", "5", "0", "-o", out}, 2, "");
+  Fail({"generate", "grid", "4294967296", "4294967296", "-o", out}, 2, "");
+  Fail({"generate", "grid", "5", "5", "--drop", "1.5", "-o", out}, 2, "--drop");
+  for (const std::string weights : {"", "1", "9:1", "a:b", "1:", "float:", "float:1", "1.5:2", "1:99999999999"}) {
+    Fail({"generate", "chain", "5", "--weights", weights, "-o", out}, 2, "");
+  }
+  Fail({"generate", "chain", "5", "-o", Path("g.pdf")}, 2, "--format");
+  Fail({"generate", "chain", "5", "-o", out, "--format", "pdf"}, 2, "pdf");
+  Fail({"convert", Small(), Path("g.pdf")}, 2, "--format");
+  Fail({"convert", Path("absent.mtx"), out}, 2, "absent.mtx");
+  EXPECT_FALSE(fs::exists(out)) << "a refused command has left a file";
+}
+
+TEST_F(CliTest, WhatTheMachineLacksExitsWithOne) {
+#if CHATTY_WITH_CUDA
+  Fail({"run", "bfs", Small(), "--devices", "cuda:99"}, 1, "cuda:99");
+#else
+  Fail({"run", "bfs", Small(), "--devices", "cuda:0"}, 1, "no CUDA support");
+#endif
+  if (fs::exists("/dev/full")) Fail({"run", "bfs", Small(), "--output", "/dev/full"}, 1, "/dev/full");
+}
+
+TEST_F(CliTest, AFailureLeavesAnOldFileAsItWas) {
+  const std::string graph = Small(), values = Write("values.txt", "old\n");
+  Fail({"run", "bfs", graph, "--source", "77", "--output", values}, 2, "77");
+  EXPECT_EQ(ReadAll(values), "old\n");
+  Succeed({"run", "bfs", graph, "--output", values});
+  EXPECT_NE(ReadAll(values), "old\n");
+}
+
+TEST_F(CliTest, AnInterruptLeavesNothingBehind) {
+  const fs::path output = folder_ / "out";
+  fs::create_directory(output);
+  // Compressing this takes far longer than it takes to see the file begun.
+  const pid_t child = Start({"generate", "chain", "6000000", "-o", (output / "chain.mtx.gz").string()}, folder_ / ".out", folder_ / ".err");
+  int status = 0;
+  bool begun = false;
+  while (!begun && ::waitpid(child, &status, WNOHANG) == 0) {
+    begun = !fs::is_empty(output);
+    ::poll(nullptr, 0, 2);
+  }
+  ASSERT_TRUE(begun) << ReadAll(folder_ / ".err");
+  ASSERT_EQ(::kill(child, SIGINT), 0);
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status)) << "it was done before the interrupt came";
+  EXPECT_EQ(WTERMSIG(status), SIGINT);
+  EXPECT_TRUE(fs::is_empty(output));
+}
+
+}  // namespace

@@ -1,0 +1,255 @@
+#include "chatty/core/sync.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace chatty {
+namespace {
+
+using std::chrono::milliseconds;
+
+// More than this machine has cores: waits must give their core away.
+const int kThreads = static_cast<int>(2 * std::max(4u, std::thread::hardware_concurrency()));
+
+// body(rank) on `count` threads at once. A failure inside must be caught there.
+void OnThreads(int count, const std::function<void(int)>& body) {
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < count; ++rank) threads.emplace_back(body, rank);
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Barrier, SeparatesRoundsWithMoreThreadsThanCores) {
+  constexpr int kRounds = 200;
+  Barrier barrier(kThreads);
+  std::vector<int> arrived(kThreads, 0);  // plain ints: the barrier is what orders them
+  std::atomic<int> wrong{0};
+  OnThreads(kThreads, [&](int rank) {
+    for (int round = 1; round <= kRounds; ++round) {
+      arrived[rank] = round;
+      barrier.Arrive({}, "the others");
+      for (const int other : arrived) wrong += other != round;
+      barrier.Arrive({}, "the others");
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Barrier, OneThreadNeverWaits) {
+  Barrier barrier(1);
+  for (int i = 0; i < 100000; ++i) barrier.Arrive({nullptr, milliseconds(1)}, "nobody");
+}
+
+TEST(Barrier, ResetChangesTheNumberOfThreads) {
+  Barrier barrier(2);
+  for (const int threads : {5, 1, 3, 2}) {
+    barrier.Reset(threads);
+    std::atomic<int> before{0}, wrong{0};
+    OnThreads(threads, [&](int) {
+      ++before;
+      barrier.Arrive({nullptr, milliseconds(20000)}, "the others");
+      wrong += before != threads;
+    });
+    EXPECT_EQ(wrong, 0) << threads;
+  }
+}
+
+TEST(Barrier, PoisonReachesThoseWhoWaitAndThoseWhoCome) {
+  Barrier barrier(4);
+  std::atomic<int> aborted{0};
+  OnThreads(4, [&](int rank) {
+    try {
+      if (rank == 3) {
+        std::this_thread::sleep_for(milliseconds(20));
+        barrier.Poison();
+      }
+      barrier.Arrive({}, "a thread that never comes");
+    } catch (const AbortedError& error) {
+      aborted += std::string(error.what()).find("a thread that never comes") != std::string::npos;
+    }
+  });
+  EXPECT_EQ(aborted, 4);
+  EXPECT_THROW(barrier.Arrive({}, "anybody"), AbortedError);
+  barrier.Reset(1);
+  EXPECT_NO_THROW(barrier.Arrive({}, "anybody"));
+}
+
+TEST(Barrier, PoisonRacingWithTheLastArrivalIsNeverLost) {
+  for (int i = 0; i < 300; ++i) {
+    Barrier barrier(2);
+    std::atomic<int> started{0};
+    OnThreads(3, [&](int rank) {
+      ++started;
+      while (started != 3) std::this_thread::yield();
+      if (rank == 2) return barrier.Poison();
+      try {
+        barrier.Arrive({}, "the other");
+      } catch (const AbortedError&) {
+      }
+    });
+    EXPECT_THROW(barrier.Arrive({}, "anybody"), AbortedError);
+  }
+}
+
+TEST(Barrier, DeadlineNamesWhatWasWaitedFor) {
+  Barrier barrier(2);
+  const Clock::time_point start = Clock::now();
+  try {
+    barrier.Arrive({nullptr, milliseconds(30)}, "a device that never arrives");
+    FAIL() << "returned without the other thread";
+  } catch (const TimeoutError& error) {
+    EXPECT_NE(std::string(error.what()).find("a device that never arrives"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("30 ms"), std::string::npos) << error.what();
+  }
+  EXPECT_GE(Clock::now() - start, milliseconds(30));
+}
+
+TEST(Barrier, AbortTokenEndsASleepWithoutPoison) {
+  Barrier barrier(2);
+  AbortToken abort;
+  std::thread failing([&] {
+    std::this_thread::sleep_for(milliseconds(20));
+    abort.Fail(std::make_exception_ptr(std::runtime_error("first")));
+  });
+  EXPECT_THROW(barrier.Arrive({&abort, {}}, "the other"), AbortedError);
+  failing.join();
+}
+
+TEST(AbortToken, KeepsTheFirstFailureOnly) {
+  AbortToken abort;
+  EXPECT_FALSE(abort.aborted());
+  EXPECT_NO_THROW(abort.RethrowFirst());
+  EXPECT_NO_THROW(abort.ThrowIfAborted("anything"));
+  abort.Fail(std::make_exception_ptr(UsageError("the cause")));
+  abort.Fail(std::make_exception_ptr(AbortedError("a consequence")));
+  EXPECT_TRUE(abort.aborted());
+  EXPECT_TRUE(abort.flag().load());
+  EXPECT_THROW(abort.ThrowIfAborted("anything"), AbortedError);
+  EXPECT_THROW(abort.RethrowFirst(), UsageError);
+  EXPECT_THROW(abort.RethrowFirst(), UsageError) << "asking twice gives the same answer";
+  abort.Reset();
+  EXPECT_FALSE(abort.aborted());
+  EXPECT_NO_THROW(abort.RethrowFirst());
+}
+
+TEST(AbortToken, ManyThreadsFailAtOnce) {
+  AbortToken abort;
+  OnThreads(kThreads, [&](int rank) { abort.Fail(std::make_exception_ptr(UsageError(std::to_string(rank)))); });
+  std::string first;
+  try {
+    abort.RethrowFirst();
+  } catch (const UsageError& error) {
+    first = error.what();
+  }
+  ASSERT_FALSE(first.empty());
+  EXPECT_LT(std::stoi(first), kThreads);
+}
+
+TEST(WaitWhileEqual, ReturnsAtOnceOrWhenWoken) {
+  std::atomic<std::uint32_t> word{7};
+  WaitWhileEqual(word, 8, {nullptr, milliseconds(1)}, "nothing");
+  int written = 0;
+  std::thread writer([&] {
+    std::this_thread::sleep_for(milliseconds(15));
+    written = 1;
+    word.store(8, std::memory_order_release);
+    WakeAll(word);
+  });
+  WaitWhileEqual(word, 7, {nullptr, milliseconds(20000)}, "the writer");
+  EXPECT_EQ(written, 1);
+  writer.join();
+}
+
+TEST(WaitWhileEqual, SeesAStoreThatNobodyAnnounced) {
+  std::atomic<std::uint32_t> word{0};
+  std::thread writer([&] {
+    std::this_thread::sleep_for(milliseconds(15));
+    word.store(1, std::memory_order_release);  // no WakeAll: the sleeper looks by itself
+  });
+  WaitWhileEqual(word, 0, {nullptr, milliseconds(20000)}, "the writer");
+  writer.join();
+}
+
+TEST(Rendezvous, EverybodyFoldsEverybodysValueInOrder) {
+  constexpr int kRounds = 200;
+  Rendezvous<double> meeting(kThreads);
+  std::vector<std::vector<double>> sums(kThreads);
+  std::atomic<int> out_of_order{0};
+  OnThreads(kThreads, [&](int rank) {
+    std::mt19937 random(rank + 1);
+    for (int round = 0; round < kRounds; ++round) {
+      if (random() % 16 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
+      double sum = 0;
+      int next = 0;
+      meeting.Exchange(rank, round, 1.0 / (1 + rank + round), {}, "the others", [&](int r, const double& value) {
+        out_of_order += r != next++ || value != 1.0 / (1 + r + round);
+        sum += value;
+      });
+      sums[rank].push_back(sum);
+    }
+  });
+  EXPECT_EQ(out_of_order, 0);
+  for (int rank = 1; rank < kThreads; ++rank) EXPECT_EQ(sums[rank], sums[0]) << "sums differ in rounding on thread " << rank;
+}
+
+TEST(Rendezvous, PoisonEndsAllRounds) {
+  Rendezvous<int> meeting(4);
+  std::atomic<int> aborted{0};
+  OnThreads(4, [&](int rank) {
+    try {
+      for (std::uint64_t round = 0;; ++round) {
+        if (rank == 2 && round == 10) {
+          meeting.Poison();
+          return;
+        }
+        meeting.Exchange(rank, round, rank, {}, "the others", [](int, int) {});
+      }
+    } catch (const AbortedError&) {
+      ++aborted;
+    }
+  });
+  EXPECT_EQ(aborted, 3);
+}
+
+TEST(Rendezvous, DeadlineOnADeviceThatNeverArrives) {
+  Rendezvous<int> meeting(3);
+  std::atomic<int> timed_out{0}, folded{0};
+  OnThreads(2, [&](int rank) {
+    try {
+      meeting.Exchange(rank, 0, rank, {nullptr, milliseconds(50)}, "all devices to pack", [&](int, int) { ++folded; });
+    } catch (const TimeoutError& error) {
+      timed_out += std::string(error.what()).find("all devices to pack") != std::string::npos;
+    }
+  });
+  EXPECT_EQ(timed_out, 2);
+  EXPECT_EQ(folded, 0);
+}
+
+TEST(Rendezvous, FailureOfOneIsWhatAllReport) {
+  // The protocol of the engines: the first failure is recorded, then everybody is woken.
+  Rendezvous<int> meeting(kThreads);
+  AbortToken abort;
+  OnThreads(kThreads, [&](int rank) {
+    try {
+      for (std::uint64_t round = 0; round < 50; ++round) {
+        if (rank == 3 && round == 20) throw UsageError("the cause");
+        meeting.Exchange(rank, round, rank, {&abort, {}}, "the others", [](int, int) {});
+      }
+    } catch (...) {
+      abort.Fail(std::current_exception());
+      meeting.Poison();
+    }
+  });
+  EXPECT_THROW(abort.RethrowFirst(), UsageError);
+}
+
+}  // namespace
+}  // namespace chatty
