@@ -1,12 +1,11 @@
 #include "chatty/cli/app.h"
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
 #include <string_view>
-
-#include <CLI/CLI.hpp>
 
 #include "chatty/cli/commands.h"
 #include "chatty/cli/common.h"
@@ -44,8 +43,9 @@ int Guarded(Body&& body) {
   } catch (const InputError& error) {
     return Complain(error.what(), kUsage);
   } catch (const InternalError& error) {
-    return Complain(fmt::format("{} (this is a bug in chatty; please report it with this line and the command)", error.what()),
-                    kRunFailed);
+    return Complain(
+        fmt::format("{} (this is a bug in chatty; please report it with this line and the command)", error.what()),
+        kRunFailed);
   } catch (const std::bad_alloc&) {
     return Complain("out of host memory; use a smaller graph or a machine with more memory", kRunFailed);
   } catch (const std::exception& error) {
@@ -60,7 +60,8 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
       "ChattyGraph runs vertex programs on CPU cores and GPUs that talk to each other.\n"
       "From a graph file to a verified answer in one command.",
       "chatty");
-  app.set_version_flag("--version", BuildDescription(), "Print version, commit, compiler and width of vertex ids, and exit");
+  app.set_version_flag("--version", BuildDescription(),
+                       "Print version, commit, compiler and width of vertex ids, and exit");
   app.set_help_flag("-h,--help", "Print this help, or with a command that command's, and exit");
   app.require_subcommand(1);
   app.fallthrough();
@@ -68,7 +69,8 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
   bool quiet = false;
   std::string log_level;
   app.add_flag("-q,--quiet", quiet, "No progress bars, and of the log only errors");
-  app.add_option("--log", log_level, "What to log on stderr: trace, debug, info (default), warning, error, critical or off")
+  app.add_option("--log", log_level,
+                 "What to log on stderr: trace, debug, info (default), warning, error, critical or off")
       ->type_name("LEVEL");
   app.footer(
       "Examples:\n"
@@ -118,6 +120,12 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
     });
   } catch (const CLI::ParseError& error) {
     if (argc <= 1) return Complain("which command? `chatty --help` lists them", kUsage);
+    if (app.get_subcommands().empty() && !app.remaining().empty()) {
+      const std::string word = app.remaining().front();
+      return Complain(fmt::format("there is no {} '{}'; `chatty --help` lists them",
+                                  word.starts_with('-') ? "option" : "command", word),
+                      kUsage);
+    }
     return Complain(fmt::format("{}; see `{} --help`", error.what(), CommandName(app)), kUsage);
   } catch (const std::exception& error) {
     return Complain(error.what(), kUsage);

@@ -20,9 +20,9 @@ enum ExitCode : int {
   kWrongAnswer = 3,  ///< verification failed
 };
 
-/// Parses and carries out one command line. Results go to standard output, everything else to standard error; an error is one
-/// line that begins with `chatty: error: `. Catches whatever is thrown. Returns an ExitCode. Once per process, from its only
-/// thread: a command that writes files has interrupts remove unfinished ones.
+/// Parses and carries out one command line. Results go to standard output, everything else to standard error; an error
+/// is one line that begins with `chatty: error: `. Catches whatever is thrown. Returns an ExitCode. Once per process,
+/// from its only thread: a command that writes files has interrupts remove unfinished ones.
 int RunCommandLine(int argc, const char* const* argv, const Registry& registry);
 
 }  // namespace chatty::cli

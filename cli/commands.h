@@ -2,9 +2,8 @@
 /// The subcommands, one file each: what main.cpp's dispatcher needs of them.
 #pragma once
 
-#include <functional>
-
 #include <CLI/CLI.hpp>
+#include <functional>
 
 #include "chatty/framework/registry.h"
 

@@ -1,5 +1,10 @@
 #include "chatty/cli/common.h"
 
+#include <fmt/ranges.h>
+#include <omp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -8,11 +13,6 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
-
-#include <fmt/ranges.h>
-#include <omp.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "chatty/cli/interrupt.h"
 #include "chatty/core/error.h"
@@ -38,8 +38,8 @@ VertexId ParseVertex(std::string_view option, std::string_view text, const Graph
   const auto first = static_cast<std::uint64_t>(graph.first_id());
   const std::optional<std::uint64_t> id = ParseNumber<std::uint64_t>(text);
   if (!id || *id < first || *id - first >= graph.vertices()) {
-    Throw<UsageError>("{} {}: not a vertex; the graph's are {} to {}{}", option, text, first, graph.vertices() + first - 1,
-                      first == 1 ? " (--ids zero counts from 0)" : "");
+    Throw<UsageError>("{} {}: not a vertex; the graph's are {} to {}{}", option, text, first,
+                      graph.vertices() + first - 1, first == 1 ? " (--ids zero counts from 0)" : "");
   }
   return static_cast<VertexId>(*id - first);
 }
@@ -66,12 +66,18 @@ bool IsNpy(const std::string& path) {
 template <class Body>
 auto WithType(ScalarType type, Body&& body) {
   switch (type) {
-    case ScalarType::kUint32: return body(std::uint32_t{});
-    case ScalarType::kInt32: return body(std::int32_t{});
-    case ScalarType::kUint64: return body(std::uint64_t{});
-    case ScalarType::kInt64: return body(std::int64_t{});
-    case ScalarType::kFloat32: return body(float{});
-    case ScalarType::kFloat64: return body(double{});
+    case ScalarType::kUint32:
+      return body(std::uint32_t{});
+    case ScalarType::kInt32:
+      return body(std::int32_t{});
+    case ScalarType::kUint64:
+      return body(std::uint64_t{});
+    case ScalarType::kInt64:
+      return body(std::int64_t{});
+    case ScalarType::kFloat32:
+      return body(float{});
+    case ScalarType::kFloat64:
+      return body(double{});
   }
   throw InternalError("an unknown scalar type");
 }
@@ -110,8 +116,18 @@ void PrepareOutput(const std::string& path) {
   CleanUpOnInterrupt(path);
 }
 
+CLI::Validator WholeNumber() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+        return digits ? std::string() : fmt::format("'{}' is not a whole number", text);
+      },
+      "");
+}
+
 CLI::Option* AddJsonOption(CLI::App& command, std::string& path) {
-  return command.add_option("--json", path, "Write a record as JSON; - for standard output, and then nothing else goes there")
+  return command
+      .add_option("--json", path, "Write a record as JSON; - for standard output, and then nothing else goes there")
       ->type_name("FILE|-");
 }
 
@@ -142,8 +158,9 @@ std::string Coloured(std::string_view text, bool good) {
 void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& format_flag, bool ids) {
   const std::string group = "Loading";
   command
-      .add_option(format_flag, options.format,
-                  "The input's format, which is otherwise seen from its content: matrix-market, edge-list, dimacs or binary")
+      .add_option(
+          format_flag, options.format,
+          "The input's format, which is otherwise seen from its content: matrix-market, edge-list, dimacs or binary")
       ->type_name("FORMAT")
       ->group(group);
   if (ids) {
@@ -152,12 +169,16 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
         ->check(Unnamed(CLI::IsMember({"file", "zero"})))
         ->group(group);
   }
-  command.add_flag("--symmetrise", options.read.symmetrise, "Every edge goes both ways, whatever the file says")->group(group);
-  command.add_flag("--directed", options.read.directed, "Edges go as stored, even where the file says that they go both ways")
+  command.add_flag("--symmetrise", options.read.symmetrise, "Every edge goes both ways, whatever the file says")
+      ->group(group);
+  command
+      .add_flag("--directed", options.read.directed,
+                "Edges go as stored, even where the file says that they go both ways")
       ->group(group);
   command.add_flag("--keep-loops", options.read.keep_loops, "Keep edges from a vertex to itself")->group(group);
-  command.add_flag("--keep-parallel", options.read.keep_parallel,
-                   "Keep all edges between the same two vertices, not only the lightest")
+  command
+      .add_flag("--keep-parallel", options.read.keep_parallel,
+                "Keep all edges between the same two vertices, not only the lightest")
       ->group(group);
   command.add_option("--threads", options.read.threads, "CPU threads to use (default: one a core)")
       ->type_name("N")
@@ -203,8 +224,8 @@ Json GraphJson(const LoadedGraph& loaded) {
 
 std::string DescribeGraph(const Graph& graph) {
   const WeightKind weights = graph.weight_kind();
-  return fmt::format("{}: {} vertices, {} edges, {}, {}", graph.name(), Grouped(graph.vertices()), Grouped(graph.edges()),
-                     graph.symmetric() ? "symmetric" : "directed",
+  return fmt::format("{}: {} vertices, {} edges, {}, {}", graph.name(), Grouped(graph.vertices()),
+                     Grouped(graph.edges()), graph.symmetric() ? "symmetric" : "directed",
                      weights == WeightKind::kNone ? "no weights" : fmt::format("{} weights", WeightName(weights)));
 }
 
@@ -364,9 +385,11 @@ ErasedValues ReadValues(const std::string& path, const Graph& graph, const Erase
         // -1, or the largest value of whatever type the file has, is no vertex.
         if (ids[v] == -1 || ids[v] == std::numeric_limits<std::int64_t>::max()) {
           read[v] = std::numeric_limits<T>::max();
-        } else if (ids[v] < graph.first_id() || static_cast<std::uint64_t>(ids[v] - graph.first_id()) >= graph.vertices()) {
-          Throw<InputError>("{}: entry {} is {}, which is no vertex; the graph's are {} to {}, and -1 means none", path, v,
-                            ids[v], graph.first_id(), graph.vertices() + static_cast<std::uint64_t>(graph.first_id()) - 1);
+        } else if (ids[v] < graph.first_id() ||
+                   static_cast<std::uint64_t>(ids[v] - graph.first_id()) >= graph.vertices()) {
+          Throw<InputError>("{}: entry {} is {}, which is no vertex; the graph's are {} to {}, and -1 means none", path,
+                            v, ids[v], graph.first_id(),
+                            graph.vertices() + static_cast<std::uint64_t>(graph.first_id()) - 1);
         } else {
           read[v] = static_cast<T>(ids[v] - graph.first_id());
         }

@@ -2,15 +2,14 @@
 /// What subcommands have in common: loading a graph, a program's parameters, values in and out, JSON.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "chatty/core/graph.h"
 #include "chatty/core/verdict.h"
@@ -24,7 +23,9 @@ using Json = nlohmann::ordered_json;
 /// Milliseconds since it was made.
 class Stopwatch {
  public:
-  double ms() const { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count(); }
+  double ms() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -32,19 +33,21 @@ class Stopwatch {
 
 // ------------------------------------------------------------------ output ----
 
-void PrintText(std::string_view text);                ///< on standard output; throws CapabilityError if it does not take it
+void PrintText(std::string_view text);  ///< on standard output; throws CapabilityError if it does not take it
 void WriteJson(const std::string& path, const Json& json);  ///< indented, to a file that appears once complete, or "-"
 /// Announces that `path` will be written: throws InputError now, before a long run, if it could not be then; and has an
 /// interrupt clean up. "-" and empty paths pass.
 void PrepareOutput(const std::string& path);
 /// A validator that help does not print beside the option's type.
 inline CLI::Validator Unnamed(const CLI::Validator& validator) { return validator.description(""); }
+/// Digits only: CLI11 alone would take -1 for the largest number there is.
+CLI::Validator WholeNumber();
 /// Adds `--json FILE|-`.
 CLI::Option* AddJsonOption(CLI::App& command, std::string& path);
 
-std::string Grouped(std::uint64_t number);            ///< "1,234,567"
-std::string FormatMs(double ms);                      ///< "0.123 ms", "45.6 ms", "12.3 s"
-std::string FormatBytes(std::uint64_t bytes);         ///< "12.3 MiB"
+std::string Grouped(std::uint64_t number);     ///< "1,234,567"
+std::string FormatMs(double ms);               ///< "0.123 ms", "45.6 ms", "12.3 s"
+std::string FormatBytes(std::uint64_t bytes);  ///< "12.3 MiB"
 /// `text` in green or red if standard output is a terminal.
 std::string Coloured(std::string_view text, bool good);
 
@@ -68,8 +71,8 @@ struct LoadedGraph {
 /// Also holds OpenMP, and so all host-side preparation, to `--threads`.
 LoadedGraph Load(const std::string& path, const LoadOptions& options);
 
-Json BuildJson();                            ///< version, commit, compiler: which program made the record
-Json GraphJson(const LoadedGraph& loaded);   ///< path, name, sizes, kind of weights, first id
+Json BuildJson();                           ///< version, commit, compiler: which program made the record
+Json GraphJson(const LoadedGraph& loaded);  ///< path, name, sizes, kind of weights, first id
 /// "road: 1,000 vertices, 3,800 edges, undirected, int32 weights".
 std::string DescribeGraph(const Graph& graph);
 
@@ -87,8 +90,8 @@ void AddParameterOptions(CLI::App& command, ParameterOptions& options, bool runs
 /// Which vertex to start from, in each trial.
 class SourceChoice {
  public:
-  /// Parses "N", in the graph's ids, "random", "random:SEED" or "max-degree". Throws UsageError, also for a graph without
-  /// vertices.
+  /// Parses "N", in the graph's ids, "random", "random:SEED" or "max-degree". Throws UsageError, also for a graph
+  /// without vertices.
   static SourceChoice Parse(std::string_view text, const Graph& graph, std::uint64_t default_seed);
   /// The source of a trial, 0-based: random ones differ from trial to trial and have out-edges, if any vertex has.
   VertexId Pick(const Graph& graph, std::uint32_t trial) const;
@@ -115,12 +118,14 @@ Json ParametersJson(const RegisteredProgram& program, const Graph& graph, const 
 /// How the text and .npy forms of results are described in help texts.
 inline constexpr std::string_view kResultsHelp =
     "Results are lines `id value`, one a vertex in id order, or a NumPy array if the name ends in .npy, entry 0 being\n"
-    "the first vertex. Ids, and values that are vertices, are the file's own (--ids zero: counted from 0). What is not\n"
+    "the first vertex. Ids, and values that are vertices, are the file's own (--ids zero: counted from 0). What is "
+    "not\n"
     "reached has level or distance `infinity` (in integer arrays: the type's largest value) and parent -1.";
 
 /// Writes results, as kResultsHelp says.
 void WriteValues(const std::string& path, const Graph& graph, const ErasedValues& values);
-/// Reads what WriteValues or another tool wrote. `shape` is what RegisteredProgram::OutputShape says. Throws InputError.
+/// Reads what WriteValues or another tool wrote. `shape` is what RegisteredProgram::OutputShape says. Throws
+/// InputError.
 ErasedValues ReadValues(const std::string& path, const Graph& graph, const ErasedValues& shape);
 
 Json VerdictJson(const Verdict& verdict);

@@ -20,8 +20,9 @@ int Convert(const ConvertOptions& options) {
   std::optional<std::string> format;
   if (!options.format.empty()) format = FormatName(ParseFormat(options.format));
   if (!format && !FormatOfSuffix(options.output)) {
-    Throw<UsageError>("{}: no format is known by this name's ending; end it in .mtx, .gr, .el or .chatty, or give --format",
-                      options.output);
+    Throw<UsageError>(
+        "{}: no format is known by this name's ending; end it in .mtx, .gr, .el or .chatty, or give --format",
+        options.output);
   }
   PrepareOutput(options.output);
   const LoadedGraph loaded = Load(options.input, options.load);
@@ -34,7 +35,8 @@ int Convert(const ConvertOptions& options) {
     text += fmt::format("  dropped    {} loops, {} parallel edges (--keep-loops, --keep-parallel keep them)\n",
                         Grouped(report.loops_removed), Grouped(report.parallel_merged));
   }
-  text += fmt::format("  written    {} (read in {}, written in {})\n", options.output, FormatMs(loaded.ms), FormatMs(watch.ms()));
+  text += fmt::format("  written    {} (read in {}, written in {})\n", options.output, FormatMs(loaded.ms),
+                      FormatMs(watch.ms()));
   if (options.output != "-") PrintText(text);
   return kSuccess;
 }
@@ -45,11 +47,13 @@ void AddConvert(CLI::App& app, Context& context) {
   auto options = std::make_shared<ConvertOptions>();
   CLI::App* command = app.add_subcommand("convert", "Write a graph in another format");
   command->add_option("IN", options->input, "Graph file, or - for standard input")->required();
-  command->add_option("OUT", options->output, "File to write, or - for standard output; .gz and .zst compress")->required();
+  command->add_option("OUT", options->output, "File to write, or - for standard output; .gz and .zst compress")
+      ->required();
   command
-      ->add_option("--format", options->format,
-                   "The output's format, which otherwise goes by OUT's ending: matrix-market (.mtx), edge-list (.el, .wel, "
-                   ".txt, .tsv), dimacs (.gr) or binary (.chatty)")
+      ->add_option(
+          "--format", options->format,
+          "The output's format, which otherwise goes by OUT's ending: matrix-market (.mtx), edge-list (.el, .wel, "
+          ".txt, .tsv), dimacs (.gr) or binary (.chatty)")
       ->type_name("FORMAT");
   AddLoadOptions(*command, options->load, "--from", /*ids=*/false);
   command->footer(
@@ -59,7 +63,8 @@ void AddConvert(CLI::App& app, Context& context) {
       "  zcat edges.txt.gz | chatty convert - edges.chatty --from edge-list\n"
       "\n"
       "The binary format loads fastest and loses nothing. The others number vertices their own way (Matrix Market and\n"
-      "DIMACS from 1, edge lists from 0); an edge list also loses vertices without edges beyond the last one with some.\n"
+      "DIMACS from 1, edge lists from 0); an edge list also loses vertices without edges beyond the last one with "
+      "some.\n"
       "OUT appears once it is complete.");
   command->callback([&context, options] { context.action = [options] { return Convert(*options); }; });
 }

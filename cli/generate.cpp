@@ -1,3 +1,6 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <memory>
@@ -5,8 +8,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <fmt/ranges.h>
 
 #include "chatty/cli/app.h"
 #include "chatty/cli/commands.h"
@@ -26,7 +27,9 @@ struct GenerateOptions {
 
 /// Sets kind and range of the spec's weights from "none", "LO:HI", "float" or "float:LO:HI".
 void ParseWeights(std::string_view text, GeneratorSpec& spec) {
-  const auto fail = [&] { Throw<UsageError>("--weights {}: write none, LO:HI (say 1:255), float or float:LO:HI", text); };
+  const auto fail = [&] {
+    Throw<UsageError>("--weights {}: write none, LO:HI (say 1:255), float or float:LO:HI", text);
+  };
   if (text == "none") return;
   std::string_view range = text;
   spec.weights = WeightKind::kInt32;
@@ -91,8 +94,9 @@ int GenerateGraph(const GenerateOptions& options) {
   std::optional<std::string> format;
   if (!options.format.empty()) format = FormatName(ParseFormat(options.format));
   if (!format && !FormatOfSuffix(options.output)) {
-    Throw<UsageError>("{}: no format is known by this name's ending; end it in .mtx, .gr, .el or .chatty, or give --format",
-                      options.output);
+    Throw<UsageError>(
+        "{}: no format is known by this name's ending; end it in .mtx, .gr, .el or .chatty, or give --format",
+        options.output);
   }
   PrepareOutput(options.output);
   const Stopwatch generate_watch;
@@ -101,8 +105,8 @@ int GenerateGraph(const GenerateOptions& options) {
   const Stopwatch write_watch;
   WriteGraph(graph, options.output, format);
   if (options.output != "-") {
-    PrintText(fmt::format("{}\n  written    {} (generated in {}, written in {})\n", DescribeGraph(graph), options.output,
-                          FormatMs(generate_ms), FormatMs(write_watch.ms())));
+    PrintText(fmt::format("{}\n  written    {} (generated in {}, written in {})\n", DescribeGraph(graph),
+                          options.output, FormatMs(generate_ms), FormatMs(write_watch.ms())));
   }
   return kSuccess;
 }
@@ -113,28 +117,34 @@ void AddGenerate(CLI::App& app, Context& context) {
   auto options = std::make_shared<GenerateOptions>();
   CLI::App* command = app.add_subcommand("generate", "Make a graph from a formula, the same on every machine");
   command->add_option("FAMILY", options->family, fmt::format("{}", fmt::join(GeneratorNames(), ", ")))->required();
-  command->add_option("ARGS", options->arguments, "kron, uniform: SCALE; grid: WIDTH HEIGHT; chain, star: COUNT")->required();
+  command->add_option("ARGS", options->arguments, "kron, uniform: SCALE; grid: WIDTH HEIGHT; chain, star: COUNT")
+      ->required();
   command->add_option("-o,--output", options->output, "File to write, or - for standard output; .gz and .zst compress")
       ->type_name("FILE|-")
       ->required();
   command
-      ->add_option("--format", options->format,
-                   "The output's format, which otherwise goes by its ending: matrix-market (.mtx), edge-list (.el), dimacs "
-                   "(.gr) or binary (.chatty)")
+      ->add_option(
+          "--format", options->format,
+          "The output's format, which otherwise goes by its ending: matrix-market (.mtx), edge-list (.el), dimacs "
+          "(.gr) or binary (.chatty)")
       ->type_name("FORMAT");
-  command->add_option("--seed", options->spec.seed, "Another seed, another graph (default: 1)")->type_name("N");
+  command->add_option("--seed", options->spec.seed, "Another seed, another graph (default: 1)")
+      ->type_name("N")
+      ->check(WholeNumber());
   command
       ->add_option("--weights", options->weights,
                    "`none` (default); `LO:HI`: whole numbers from LO to HI; `float`: reals from 0 to 1; `float:LO:HI`")
       ->type_name("WEIGHTS");
-  command->add_option("--edge-factor", options->spec.edge_factor, "kron, uniform: edges generated a vertex (default: 16)")
+  command
+      ->add_option("--edge-factor", options->spec.edge_factor, "kron, uniform: edges generated a vertex (default: 16)")
       ->type_name("N")
-      ->check(Unnamed(CLI::PositiveNumber));
+      ->check(WholeNumber());
   command->add_option("--drop", options->spec.drop, "grid: probability that an edge is left out (default: 0)")
       ->type_name("P")
       ->check(Unnamed(CLI::Range(0.0, 1.0)));
   command->add_flag("--keep-loops", options->spec.keep_loops, "kron, uniform: keep edges from a vertex to itself");
-  command->add_flag("--keep-parallel", options->spec.keep_parallel, "kron, uniform: keep edges that were generated twice");
+  command->add_flag("--keep-parallel", options->spec.keep_parallel,
+                    "kron, uniform: keep edges that were generated twice");
   command->add_option("--threads", options->spec.threads, "CPU threads to use (default: one a core)")
       ->type_name("N")
       ->check(Unnamed(CLI::Range(1, 4096)));

@@ -1,12 +1,12 @@
 #include "chatty/cli/help.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace chatty::cli {
 namespace {

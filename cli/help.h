@@ -2,9 +2,8 @@
 /// How help texts look.
 #pragma once
 
-#include <memory>
-
 #include <CLI/CLI.hpp>
+#include <memory>
 
 namespace chatty::cli {
 

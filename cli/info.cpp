@@ -87,8 +87,9 @@ std::string DescribeDegrees(const Graph& graph, const Degrees& degrees) {
   if (degrees.max_vertex == kNoVertex) return "none";
   std::string label;
   if (!graph.labels().empty()) label = fmt::format(", {}", graph.labels()[degrees.max_vertex]);
-  return fmt::format("{} to {}, mean {:.2f}; largest at vertex {}{}", Grouped(degrees.min), Grouped(degrees.max), degrees.mean,
-                     std::uint64_t{degrees.max_vertex} + static_cast<std::uint64_t>(graph.first_id()), label);
+  return fmt::format("{} to {}, mean {:.2f}; largest at vertex {}{}", Grouped(degrees.min), Grouped(degrees.max),
+                     degrees.mean, std::uint64_t{degrees.max_vertex} + static_cast<std::uint64_t>(graph.first_id()),
+                     label);
 }
 
 int Info(const InfoOptions& options) {
@@ -99,7 +100,8 @@ int Info(const InfoOptions& options) {
   const Degrees out = MeasureDegrees(graph, [&](VertexId v) { return graph.out_degree(v); });
   const Degrees in = graph.symmetric() ? out : MeasureDegrees(graph, [&](VertexId v) { return graph.in_degree(v); });
   VertexId isolated = 0;
-  for (VertexId v = 0; v < graph.vertices(); ++v) isolated += graph.out_degree(v) == 0 && graph.in_degree(v) == 0 ? 1 : 0;
+  for (VertexId v = 0; v < graph.vertices(); ++v)
+    isolated += graph.out_degree(v) == 0 && graph.in_degree(v) == 0 ? 1 : 0;
   const Components components = CountComponents(graph);
   const Json weight_range = WeightRange(graph);
 
@@ -126,11 +128,14 @@ int Info(const InfoOptions& options) {
   if (options.json == "-") return kSuccess;
 
   std::string text = DescribeGraph(graph) + "\n";
-  const auto line = [&](std::string_view name, std::string_view value) { text += fmt::format("  {:<12} {}\n", name, value); };
+  const auto line = [&](std::string_view name, std::string_view value) {
+    text += fmt::format("  {:<12} {}\n", name, value);
+  };
   line("file", fmt::format("{}, {}, {}, loaded in {}", FormatName(report.format), CompressionName(report.compression),
                            FormatBytes(report.bytes), FormatMs(loaded.ms)));
   if (graph.vertices() > 0) {
-    line("ids", fmt::format("{} to {}", graph.first_id(), graph.vertices() + static_cast<std::uint64_t>(graph.first_id()) - 1));
+    line("ids", fmt::format("{} to {}", graph.first_id(),
+                            graph.vertices() + static_cast<std::uint64_t>(graph.first_id()) - 1));
   }
   if (report.build.loops_removed > 0 || report.build.parallel_merged > 0) {
     line("dropped", fmt::format("{} loops, {} parallel edges", Grouped(report.build.loops_removed),
@@ -144,7 +149,8 @@ int Info(const InfoOptions& options) {
   }
   line("isolated", fmt::format("{} vertices", Grouped(isolated)));
   if (!weight_range.is_null()) line("weights", fmt::format("{} to {}", weight_range[0].dump(), weight_range[1].dump()));
-  line("components", fmt::format("{} (weak); the largest has {} vertices", Grouped(components.count), Grouped(components.largest)));
+  line("components",
+       fmt::format("{} (weak); the largest has {} vertices", Grouped(components.count), Grouped(components.largest)));
   line("memory", FormatBytes(graph.bytes()));
   PrintText(text);
   return kSuccess;

@@ -1,15 +1,15 @@
 #include "chatty/cli/interrupt.h"
 
+#include <fmt/format.h>
+#include <glob.h>
+#include <pthread.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
 #include <vector>
-
-#include <fmt/format.h>
-#include <glob.h>
-#include <pthread.h>
-#include <unistd.h>
 
 namespace chatty::cli {
 namespace {

@@ -1,9 +1,9 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <fmt/ranges.h>
 
 #include "chatty/cli/app.h"
 #include "chatty/cli/commands.h"
@@ -56,8 +56,8 @@ std::string Table(const std::vector<const RegisteredProgram*>& programs) {
     values_width = std::max(values_width, fmt::format("{}", fmt::join(program->values(), ", ")).size());
     reduction_width = std::max(reduction_width, program->reduction().size());
   }
-  std::string text = fmt::format("{:<{}}  {:<{}}  {:<{}}  {}\n", "PROGRAM", name_width, "VALUES", values_width, "REDUCTION",
-                                 reduction_width, "SAFETY");
+  std::string text = fmt::format("{:<{}}  {:<{}}  {:<{}}  {}\n", "PROGRAM", name_width, "VALUES", values_width,
+                                 "REDUCTION", reduction_width, "SAFETY");
   for (const RegisteredProgram* program : programs) {
     text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {}\n", program->name(), name_width,
                         fmt::format("{}", fmt::join(program->values(), ", ")), values_width, program->reduction(),
@@ -103,7 +103,8 @@ void AddPrograms(CLI::App& app, Context& context) {
       "  chatty programs --json\n"
       "\n"
       "VALUES: what `run --value` can compute; the first is the default. REDUCTION: how messages to a vertex combine.\n"
-      "SAFETY: monotone and accumulative programs may run asynchronously; synchronous ones go round by round; operators\n"
+      "SAFETY: monotone and accumulative programs may run asynchronously; synchronous ones go round by round; "
+      "operators\n"
       "are no vertex programs. Parameters are shown with their defaults and set by `run --set NAME=VALUE`.");
   command->callback(
       [&context, options] { context.action = [&context, options] { return Programs(context.registry, *options); }; });

@@ -1,3 +1,6 @@
+#include <fmt/chrono.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -9,9 +12,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <fmt/chrono.h>
-#include <fmt/ranges.h>
 
 #include "chatty/cli/app.h"
 #include "chatty/cli/commands.h"
@@ -143,8 +143,9 @@ std::string DescribeDevices(const Session& session) {
   for (std::size_t i = 0, j = 0; i < session.device_count(); i = j) {
     const std::string& name = session.device(i).info().name;
     while (j < session.device_count() && session.device(j).info().name == name) ++j;
-    const std::string labels = j - i == 1 ? session.device(i).label()
-                                          : fmt::format("{} to {}", session.device(i).label(), session.device(j - 1).index());
+    const std::string labels = j - i == 1
+                                   ? session.device(i).label()
+                                   : fmt::format("{} to {}", session.device(i).label(), session.device(j - 1).index());
     groups.push_back(fmt::format("{} ({}{})", labels, j - i == 1 ? "" : fmt::format("{} × ", j - i), name));
   }
   return fmt::format("{}", fmt::join(groups, ", "));
@@ -155,12 +156,14 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
   const RunStatistics& statistics = record.statistics;
   const double median = Median(record.trials_ms);
   std::string text = fmt::format("{} on {}\n", program.name(), DescribeGraph(loaded.graph));
-  const auto line = [&](std::string_view name, std::string_view value) { text += fmt::format("  {:<10} {}\n", name, value); };
+  const auto line = [&](std::string_view name, std::string_view value) {
+    text += fmt::format("  {:<10} {}\n", name, value);
+  };
 
-  line("devices", DescribeDevices(session) + (session.device_count() == 1
-                                                  ? ""
-                                                  : fmt::format(", {} partition, transport {}", options.partition,
-                                                                statistics.transport)));
+  line("devices", DescribeDevices(session) +
+                      (session.device_count() == 1
+                           ? ""
+                           : fmt::format(", {} partition, transport {}", options.partition, statistics.transport)));
   if (!record.sources.empty()) {
     const auto id = [&](VertexId v) { return std::uint64_t{v} + static_cast<std::uint64_t>(loaded.graph.first_id()); };
     line("source", record.sources.front() == record.sources.back() && record.sources.size() == 1
@@ -185,7 +188,8 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
   if (statistics.edges_touched > 0) {
     std::string edges = fmt::format("{} looked at", Grouped(statistics.edges_touched));
     if (statistics.time_ms > 0) {
-      edges += fmt::format(", {:.3g} million a second", static_cast<double>(statistics.edges_touched) / statistics.time_ms / 1e3);
+      edges += fmt::format(", {:.3g} million a second",
+                           static_cast<double>(statistics.edges_touched) / statistics.time_ms / 1e3);
     }
     line("edges", edges);
   }
@@ -199,12 +203,14 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
     line("traffic", fmt::format("{} in {} messages{}", FormatBytes(bytes), Grouped(messages),
                                 before > messages ? fmt::format(", combined from {}", Grouped(before)) : ""));
   }
-  std::string apart = fmt::format("load {}, partition {}, upload {}, prepare {}", FormatMs(loaded.ms),
-                                  FormatMs(record.partition_ms), FormatMs(record.upload_ms), FormatMs(record.prepare_ms));
+  std::string apart =
+      fmt::format("load {}, partition {}, upload {}, prepare {}", FormatMs(loaded.ms), FormatMs(record.partition_ms),
+                  FormatMs(record.upload_ms), FormatMs(record.prepare_ms));
   if (record.output_ms > 0) apart += fmt::format(", output {}", FormatMs(record.output_ms));
   if (record.verdict) apart += fmt::format(", verify {}", FormatMs(record.verify_ms));
   line("apart", apart);
-  if (!options.output.empty() && options.output != "-") line("values", fmt::format("{} in {}", record.value, options.output));
+  if (!options.output.empty() && options.output != "-")
+    line("values", fmt::format("{} in {}", record.value, options.output));
   if (record.verdict) {
     const std::string name = fmt::format("{:<10}", record.verdict->passed ? "verified" : "WRONG");
     text += fmt::format("  {} {}\n", colours ? Coloured(name, record.verdict->passed) : name, record.verdict->message);
@@ -218,6 +224,7 @@ int Run(const Registry& registry, const RunCommandOptions& options) {
   }
   Record record;
   record.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  if (std::isnan(options.timeout_s)) throw UsageError("--timeout nan: write a number of seconds");
   MakePartitioner(options.partition);  // a name that does not exist is told before a long load
   PrepareOutput(options.output);
   PrepareOutput(options.json);
@@ -253,7 +260,8 @@ int Run(const Registry& registry, const RunCommandOptions& options) {
   const double before_prepare = session.partition_ms() + session.upload_ms();
   const Stopwatch prepare_watch;
   const std::unique_ptr<RegisteredJob> job = program.Prepare(session, parameters.values, options.parameters.value, run);
-  record.prepare_ms = std::max(0.0, prepare_watch.ms() - (session.partition_ms() + session.upload_ms() - before_prepare));
+  record.prepare_ms =
+      std::max(0.0, prepare_watch.ms() - (session.partition_ms() + session.upload_ms() - before_prepare));
   record.partition_ms = session.partition_ms();
   record.upload_ms = session.upload_ms();
 
@@ -305,48 +313,58 @@ void AddRun(CLI::App& app, Context& context) {
   auto options = std::make_shared<RunCommandOptions>();
   CLI::App* command = app.add_subcommand("run", "Run a program on a graph, time it, verify it, write its results");
   command->add_option("PROGRAM", options->program, "Program to run; `chatty programs` lists them")->required();
-  command->add_option("GRAPH", options->graph, "Graph file, or - for standard input: Matrix Market, edge list, DIMACS .gr or "
-                                               "chatty's binary; plain, .gz or .zst")
+  command
+      ->add_option("GRAPH", options->graph,
+                   "Graph file, or - for standard input: Matrix Market, edge list, DIMACS .gr or "
+                   "chatty's binary; plain, .gz or .zst")
       ->required();
 
   AddParameterOptions(*command, options->parameters, /*runs=*/true);
 
   const std::string how = "Execution";
   command
-      ->add_option("--devices", options->devices,
-                   "`host:N`: N host devices sharing the cores; `cuda:0,1`: these GPUs; `cuda`: all GPUs; `auto` (default): "
-                   "GPUs if present, else the host")
+      ->add_option(
+          "--devices", options->devices,
+          "`host:N`: N host devices sharing the cores; `cuda:0,1`: these GPUs; `cuda`: all GPUs; `auto` (default): "
+          "GPUs if present, else the host")
       ->type_name("DEVICES")
       ->group(how);
-  command->add_option("--partition", options->partition,
-                      fmt::format("How vertices are divided among devices: {} (default: edge-balanced)",
-                                  fmt::join(PartitionerNames(), ", ")))
+  command
+      ->add_option("--partition", options->partition,
+                   fmt::format("How vertices are divided among devices: {} (default: edge-balanced)",
+                               fmt::join(PartitionerNames(), ", ")))
       ->type_name("NAME")
       ->group(how);
   command
-      ->add_option("--direction", options->direction,
-                   "`push` along out-edges of what changed, `pull` along in-edges of what may change, or `auto` (default): "
-                   "whichever looks at fewer edges, round by round")
+      ->add_option(
+          "--direction", options->direction,
+          "`push` along out-edges of what changed, `pull` along in-edges of what may change, or `auto` (default): "
+          "whichever looks at fewer edges, round by round")
       ->type_name("auto|push|pull")
       ->check(Unnamed(CLI::IsMember({"auto", "push", "pull"})))
       ->group(how);
   command->add_option("--execution", options->execution, "Who drives the rounds: auto (default) or bsp")
       ->type_name("NAME")
       ->group(how);
-  command->add_option("--transport", options->transport,
-                      fmt::format("How bytes go between devices: {} (default: auto)", fmt::join(TransportNames(), ", ")))
+  command
+      ->add_option("--transport", options->transport,
+                   fmt::format("How bytes go between devices: {} (default: auto)", fmt::join(TransportNames(), ", ")))
       ->type_name("NAME")
       ->group(how);
-  command->add_option("--max-rounds", options->max_rounds, "Stop after so many rounds (default: when the program is done)")
+  command
+      ->add_option("--max-rounds", options->max_rounds, "Stop after so many rounds (default: when the program is done)")
       ->type_name("N")
       ->check(Unnamed(CLI::Range(std::uint32_t{1}, std::numeric_limits<std::uint32_t>::max())))
       ->group(how);
-  command->add_option("--timeout", options->timeout_s, "Longest wait for another device before the run fails (default: none)")
+  command
+      ->add_option("--timeout", options->timeout_s,
+                   "Longest wait for another device before the run fails (default: none)")
       ->type_name("SECONDS")
       ->check(Unnamed(CLI::Range(0.001, 1e6)))
       ->group(how);
   command->add_option("--seed", options->seed, "Seed of random partitions and of `--source random` (default: 1)")
       ->type_name("N")
+      ->check(WholeNumber())
       ->group(how);
 
   const std::string what = "Measurement and results";
@@ -371,14 +389,16 @@ void AddRun(CLI::App& app, Context& context) {
       "\n" +
       std::string(kResultsHelp) +
       "\n"
-      "`cc` is weak connectivity: a component is called by its least id. `sssp` takes weight 1 where the graph has none.\n"
+      "`cc` is weak connectivity: a component is called by its least id. `sssp` takes weight 1 where the graph has "
+      "none.\n"
       "Unique answers are the same bytes on any devices, partition and direction.\n"
       "\n"
       "The time is that of the run alone, from initialising the vertices to convergence, with all launches and\n"
       "read-backs; loading, partition, upload and copying out are told apart.\n"
       "\n"
       "Exit codes: 0 success; 1 the run failed; 2 wrong usage or input; 3 verification failed.");
-  command->callback([&context, options] { context.action = [&context, options] { return Run(context.registry, *options); }; });
+  command->callback(
+      [&context, options] { context.action = [&context, options] { return Run(context.registry, *options); }; });
 }
 
 }  // namespace chatty::cli

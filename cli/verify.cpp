@@ -58,9 +58,12 @@ void AddVerify(CLI::App& app, Context& context) {
   auto options = std::make_shared<VerifyOptions>();
   CLI::App* command = app.add_subcommand(
       "verify", "Check an answer, wherever it comes from, by the properties that only the right one has");
-  command->add_option("PROGRAM", options->program, "Program whose answer it is; `chatty programs` lists them")->required();
+  command->add_option("PROGRAM", options->program, "Program whose answer it is; `chatty programs` lists them")
+      ->required();
   command->add_option("GRAPH", options->graph, "Graph file, or - for standard input")->required();
-  command->add_option("VALUES", options->values, "Result file: lines `id value` in any order, or .npy; - for standard input")
+  command
+      ->add_option("VALUES", options->values,
+                   "Result file: lines `id value` in any order, or .npy; - for standard input")
       ->required();
   AddParameterOptions(*command, options->parameters, /*runs=*/false);
   AddJsonOption(*command, options->json);
@@ -75,7 +78,8 @@ void AddVerify(CLI::App& app, Context& context) {
       std::string(kResultsHelp) +
       "\n\n"
       "Exit codes: 0 the answer is right; 3 it is wrong, and one line says where; 1 and 2 as everywhere.");
-  command->callback([&context, options] { context.action = [&context, options] { return Verify(context.registry, *options); }; });
+  command->callback(
+      [&context, options] { context.action = [&context, options] { return Verify(context.registry, *options); }; });
 }
 
 }  // namespace chatty::cli

@@ -73,12 +73,15 @@ CHATTY_FN bool Update(T* address, const T& value, const Op& op) {
     *address = next;
     return true;
   } else {
-    T old = Load(address);
+    // In words throughout: a T that is copied as a T may lose its padding, and then a swap in vain looks like one that stuck.
+    // (Compilers make no assumption on types about what the atomic builtins touch.)
+    auto* const words = reinterpret_cast<W*>(address);
+    W old = Load(words);
     while (true) {
-      const T next = op(old, value);
-      if (BitCast<W>(next) == BitCast<W>(old)) return false;
-      const T found = CompareSwap(address, old, next);
-      if (BitCast<W>(found) == BitCast<W>(old)) return true;
+      const W next = BitCast<W>(static_cast<T>(op(BitCast<T>(old), value)));
+      if (next == old) return false;
+      const W found = CompareSwap(words, old, next);
+      if (found == old) return true;
       old = found;
     }
   }

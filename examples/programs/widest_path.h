@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <span>
 #include <tuple>
-#include <variant>
 #include <vector>
 
 /// For each vertex the width of the widest path from `source`, a path being as wide as its narrowest edge: the bottleneck
@@ -44,42 +43,44 @@ struct WidestPath {
   /// Throws UsageError for negative or undefined weights.
   void CheckInput(const chatty::Graph& graph) const { chatty::CheckWeights(graph); }
 
-  /// No edge allows more at its end than is said there; and along edges that allow just that, the source reaches every
-  /// vertex of positive width, so that there is a path so wide.
   chatty::Verdict Verify(const chatty::Graph& graph, std::span<const float> widths, const chatty::RunStatistics&) const {
-    chatty::Verdict verdict = chatty::Failed("vertex {} is the source, and its width not infinite", source);
-    if (widths[source] != chatty::kInfinity<float>) return verdict;
+    chatty::Verdict verdict;
     chatty::VisitWeights<float>(graph, [&](auto weight_of) {
-      const chatty::Adjacency& out = graph.out();
-      std::vector<char> supported(graph.vertices(), 0);
-      std::vector<chatty::VertexId> stack{source};
-      supported[source] = 1;
-      for (chatty::VertexId u = 0; u < graph.vertices(); ++u) {
-        for (chatty::EdgeIndex e = out.offsets[u]; e < out.offsets[u + 1]; ++e) {
-          const chatty::VertexId v = out.neighbours[e];
-          if (std::min(widths[u], weight_of(e)) > widths[v]) {
-            verdict = chatty::Failed("edge {} -> {} allows more than the width {} at its end", u, v, widths[v]);
-            return;
-          }
-        }
-      }
-      while (!stack.empty()) {
-        const chatty::VertexId u = stack.back();
-        stack.pop_back();
-        for (chatty::EdgeIndex e = out.offsets[u]; e < out.offsets[u + 1]; ++e) {
-          const chatty::VertexId v = out.neighbours[e];
-          if (supported[v] || widths[v] == 0.0f || std::min(widths[u], weight_of(e)) != widths[v]) continue;
-          supported[v] = 1;
-          stack.push_back(v);
-        }
-      }
-      for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
-        if (supported[v] || widths[v] == 0.0f) continue;
-        verdict = chatty::Failed("vertex {}: no path is as wide as {}", v, widths[v]);
-        return;
-      }
-      verdict = chatty::Passed("widths: none too small on any edge, and a path for each");
+      static_cast<void>(verdict = Check(graph, widths, weight_of));  // nvcc sees a verdict dropped here
     });
     return verdict;
+  }
+
+ private:
+  /// No edge allows more at its end than is said there; and along edges that allow just that, the source reaches every
+  /// vertex of positive width, so that there is a path so wide.
+  template <class WeightOf>
+  chatty::Verdict Check(const chatty::Graph& graph, std::span<const float> widths, WeightOf weight_of) const {
+    if (widths[source] != chatty::kInfinity<float>) return chatty::Failed("the source {} is not infinitely wide", source);
+    const chatty::Adjacency& out = graph.out();
+    for (chatty::VertexId u = 0; u < graph.vertices(); ++u) {
+      for (chatty::EdgeIndex e = out.offsets[u]; e < out.offsets[u + 1]; ++e) {
+        const chatty::VertexId v = out.neighbours[e];
+        if (std::min(widths[u], weight_of(e)) <= widths[v]) continue;
+        return chatty::Failed("edge {} -> {} allows more than the width {} at its end", u, v, widths[v]);
+      }
+    }
+    std::vector<char> supported(graph.vertices(), 0);
+    std::vector<chatty::VertexId> stack{source};
+    supported[source] = 1;
+    while (!stack.empty()) {
+      const chatty::VertexId u = stack.back();
+      stack.pop_back();
+      for (chatty::EdgeIndex e = out.offsets[u]; e < out.offsets[u + 1]; ++e) {
+        const chatty::VertexId v = out.neighbours[e];
+        if (supported[v] || widths[v] == 0.0f || std::min(widths[u], weight_of(e)) != widths[v]) continue;
+        supported[v] = 1;
+        stack.push_back(v);
+      }
+    }
+    for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
+      if (!supported[v] && widths[v] != 0.0f) return chatty::Failed("vertex {}: no path is as wide as {}", v, widths[v]);
+    }
+    return chatty::Passed("widths: none too small on any edge, and a path for each");
   }
 };

@@ -1,4 +1,11 @@
 // The command line program as scripts see it: the built binary, run as a subprocess.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
@@ -7,19 +14,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "chatty/core/config.h"
 
@@ -180,12 +179,13 @@ TEST_F(CliTest, UniqueAnswersAreTheSameBytesHoweverTheyAreMade) {
           for (const std::string partition : {"contiguous", "edge-balanced", "random"}) {
             if (devices == "1" && partition != "contiguous") continue;
             const std::string output = Path("values.txt");
-            Succeed(Join({"run", program[0], graph, "--devices", "host:" + devices, "--direction", direction, "--partition",
-                          partition, "--verify", "--output", output},
+            Succeed(Join({"run", program[0], graph, "--devices", "host:" + devices, "--direction", direction,
+                          "--partition", partition, "--verify", "--output", output},
                          Options(program)));
             const std::string answer = ReadAll(output);
             if (expected.empty()) expected = answer;
-            ASSERT_EQ(answer, expected) << program[0] << " on host:" << devices << ", " << direction << ", " << partition;
+            ASSERT_EQ(answer, expected) << program[0] << " on host:" << devices << ", " << direction << ", "
+                                        << partition;
           }
         }
       }
@@ -197,8 +197,9 @@ TEST_F(CliTest, UniqueAnswersAreTheSameBytesHoweverTheyAreMade) {
 // -------------------------------------------------------------------- JSON ----
 
 TEST_F(CliTest, JsonTellsTheRun) {
-  const Outcome outcome = Chatty({"run", "bfs", Small(), "--source", "random:3", "--trials", "5", "--devices", "host:2", "--seed",
-                                  "9", "--direction", "push", "--partition", "random", "--verify", "--json", "-"});
+  const Outcome outcome =
+      Chatty({"run", "bfs", Small(), "--source", "random:3", "--trials", "5", "--devices", "host:2", "--seed", "9",
+              "--direction", "push", "--partition", "random", "--verify", "--json", "-"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const Json json = Json::parse(outcome.out);  // nothing else is there
   EXPECT_TRUE(json.at("chatty").at("version").is_string());
@@ -251,8 +252,8 @@ TEST_F(CliTest, JsonTellsTheRun) {
 TEST_F(CliTest, JsonTellsTrafficByPair) {
   const std::string graph = Path("chain.el");
   Succeed({"generate", "chain", "100", "-o", graph});
-  const Json json = Json::parse(Succeed({"run", "bfs", graph, "--source", "0", "--devices", "host:2", "--direction", "push",
-                                         "--symmetrise", "--json", "-"}));
+  const Json json = Json::parse(Succeed({"run", "bfs", graph, "--source", "0", "--devices", "host:2", "--direction",
+                                         "push", "--symmetrise", "--json", "-"}));
   const Json& pairs = json.at("statistics").at("pairs");
   ASSERT_FALSE(pairs.empty());
   for (const Json& pair : pairs) {
@@ -264,8 +265,8 @@ TEST_F(CliTest, JsonTellsTrafficByPair) {
 }
 
 TEST_F(CliTest, JsonGoesToAFileBesideTheSummary) {
-  const std::string out = Succeed({"run", "pagerank", Small(), "--damping", "0.5", "--set", "rounds=7", "--tolerance", "0",
-                                   "--json", Path("record.json")});
+  const std::string out = Succeed({"run", "pagerank", Small(), "--damping", "0.5", "--set", "rounds=7", "--tolerance",
+                                   "0", "--json", Path("record.json")});
   EXPECT_TRUE(out.starts_with("pagerank on small: 5 vertices, 4 edges")) << out;
   const Json json = Json::parse(ReadAll(folder_ / "record.json"));
   EXPECT_DOUBLE_EQ(json.at("parameters").at("damping").get<double>(), 0.5);
@@ -291,7 +292,8 @@ TEST_F(CliTest, RandomSourcesAreThoseOfTheSeed) {
   const std::string graph = Path("kron.chatty");
   Succeed({"generate", "kron", "8", "-o", graph});
   const auto sources = [&](const std::string& seed) {
-    return Json::parse(Succeed({"run", "bfs", graph, "--source", "random:" + seed, "--trials", "12", "--json", "-"})).at("sources");
+    return Json::parse(Succeed({"run", "bfs", graph, "--source", "random:" + seed, "--trials", "12", "--json", "-"}))
+        .at("sources");
   };
   const Json once = sources("1");
   EXPECT_EQ(once, sources("1"));
@@ -302,8 +304,8 @@ TEST_F(CliTest, RandomSourcesAreThoseOfTheSeed) {
 TEST_F(CliTest, OutputIsTheLastTrials) {
   const std::string graph = Path("kron.chatty"), values = Path("values.txt");
   Succeed({"generate", "kron", "8", "-o", graph});
-  const Json json = Json::parse(Succeed({"run", "bfs", graph, "--source", "random:5", "--trials", "4", "--verify", "--output",
-                                         values, "--json", "-"}));
+  const Json json = Json::parse(Succeed(
+      {"run", "bfs", graph, "--source", "random:5", "--trials", "4", "--verify", "--output", values, "--json", "-"}));
   EXPECT_EQ(json.at("verification").at("passed"), true);
   Succeed({"verify", "bfs", graph, values, "--source", fmt::format("{}", json.at("sources")[3].get<int>())});
 }
@@ -362,7 +364,8 @@ TEST_F(CliTest, NpyHoldsTheNumbersOfTheText) {
 // --------------------------------------------- generate, convert, info, list ----
 
 TEST_F(CliTest, GenerateIsReproducible) {
-  for (const Arguments& family : std::vector<Arguments>{{"kron", "7"}, {"uniform", "7"}, {"grid", "9", "7"}, {"chain", "30"}, {"star", "30"}}) {
+  for (const Arguments& family :
+       std::vector<Arguments>{{"kron", "7"}, {"uniform", "7"}, {"grid", "9", "7"}, {"chain", "30"}, {"star", "30"}}) {
     for (const std::string weights : {"none", "1:9", "float", "float:2:3"}) {
       std::set<std::string> files;
       for (const std::string threads : {"1", "2"}) {
@@ -392,7 +395,8 @@ TEST_F(CliTest, ConvertKeepsTheGraph) {
     from = Path(name);
     EXPECT_EQ(Chatty({"run", "sssp", from, "--ids", "zero", "-o", "-"}).out, expected) << name;
   }
-  EXPECT_EQ(Succeed({"convert", graph, "-", "--format", "edge-list"}), Succeed({"convert", from, "-", "--format", "el"}));
+  EXPECT_EQ(Succeed({"convert", graph, "-", "--format", "edge-list"}),
+            Succeed({"convert", from, "-", "--format", "el"}));
 }
 
 TEST_F(CliTest, InfoCounts) {
@@ -431,7 +435,8 @@ TEST_F(CliTest, ProgramsAreListed) {
     EXPECT_FALSE(program.at("values").empty());
     EXPECT_EQ(program.at("devices")[0], "host");
   }
-  for (const char* name : {"bfs", "sssp", "pagerank", "pagerank_push", "cc", "label_propagation"}) EXPECT_TRUE(names.contains(name)) << name;
+  for (const char* name : {"bfs", "sssp", "pagerank", "pagerank_push", "cc", "label_propagation"})
+    EXPECT_TRUE(names.contains(name)) << name;
   const std::string text = Succeed({"programs"});
   for (const std::string& name : names) EXPECT_NE(text.find("\n" + name + " "), std::string::npos) << text;
   EXPECT_NE(text.find("damping=0.85"), std::string::npos);
@@ -455,7 +460,8 @@ TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
 TEST_F(CliTest, UsageErrorsExitWithTwo) {
   const std::string graph = Small();
   Fail({}, 2, "which command");
-  Fail({"fly"}, 2, "fly");
+  Fail({"fly"}, 2, "no command 'fly'");
+  Fail({"--fly"}, 2, "no option '--fly'");
   Fail({"run"}, 2, "PROGRAM");
   Fail({"run", "bfs"}, 2, "GRAPH");
   Fail({"run", "bfs", graph, "extra"}, 2, "extra");
@@ -468,12 +474,15 @@ TEST_F(CliTest, UsageErrorsExitWithTwo) {
   Fail({"run", "bfs", graph, "--transport", "pigeon", "--devices", "host:2"}, 2, "pigeon");
   Fail({"run", "bfs", graph, "--ids", "one"}, 2, "--ids");
   Fail({"run", "bfs", graph, "--format", "pdf"}, 2, "pdf");
-  for (const std::string devices : {"", "tpu", "host:0", "host:-1", "host:65", "host:x", "host:99999999999", "cuda:", "cuda:0,0"}) {
+  for (const std::string devices :
+       {"", "tpu", "host:0", "host:-1", "host:65", "host:x", "host:99999999999", "cuda:", "cuda:0,0"}) {
     Fail({"run", "bfs", graph, "--devices", devices}, 2, "");
   }
-  for (const std::string trials : {"0", "-1", "many", "1e3", "99999999999"}) Fail({"run", "bfs", graph, "--trials", trials}, 2, "--trials");
+  for (const std::string trials : {"0", "-1", "many", "1e3", "99999999999"})
+    Fail({"run", "bfs", graph, "--trials", trials}, 2, "--trials");
   for (const std::string threads : {"0", "-1", "x"}) Fail({"run", "bfs", graph, "--threads", threads}, 2, "--threads");
-  for (const std::string timeout : {"0", "-1", "soon", "nan"}) Fail({"run", "bfs", graph, "--timeout", timeout}, 2, "--timeout");
+  for (const std::string timeout : {"0", "-1", "soon", "nan"})
+    Fail({"run", "bfs", graph, "--timeout", timeout}, 2, "--timeout");
   Fail({"run", "bfs", graph, "--seed", "-1"}, 2, "--seed");
   Fail({"run", "bfs", graph, "--json", "-", "--output", "-"}, 2, "standard output");
   Fail({"run", "bfs", graph, "--log", "loud"}, 2, "loud");
@@ -485,8 +494,8 @@ TEST_F(CliTest, SourcesOutsideTheGraphAreRefused) {
   Fail({"run", "bfs", graph, "--source", "0"}, 2, "1 to 5");
   Fail({"run", "bfs", graph, "--source", "6"}, 2, "1 to 5");
   Fail({"run", "bfs", graph, "--source", "5", "--ids", "zero"}, 2, "0 to 4");
-  for (const std::string source : {"4294967296", "4294967297", "18446744073709551616", "-1", "2.5", "0x1", "two", " 1", "random:",
-                                   "random:x", "max"}) {
+  for (const std::string source : {"4294967296", "4294967297", "18446744073709551616", "-1", "2.5", "0x1", "two", " 1",
+                                   "random:", "random:x", "max"}) {
     Fail({"run", "bfs", graph, "--source=" + source}, 2, "--source");
   }
   Fail({"run", "cc", graph, "--source", "1"}, 2, "no parameter 'source'");
@@ -521,7 +530,7 @@ TEST_F(CliTest, BadInputsExitWithTwo) {
   Fail({"run", "bfs", graph, "--output", Path("no/such/folder.txt")}, 2, "no/such");
   Fail({"run", "bfs", graph, "--output", folder_.string()}, 2, "directory");
   Fail({"run", "bfs", graph, "--json", Path("no/such/folder.json")}, 2, "no/such");
-  Fail({"run", "sssp", Write("minus.el", "0 1 -4\n1 2 3\n")}, 2, "negative");
+  Fail({"run", "sssp", Write("minus.el", "0 1 -4\n1 2 3\n")}, 2, "weight -4");
 }
 
 TEST_F(CliTest, GenerateAndConvertCheckTheirArguments) {
@@ -536,9 +545,15 @@ TEST_F(CliTest, GenerateAndConvertCheckTheirArguments) {
   Fail({"generate", "grid", "5", "0", "-o", out}, 2, "");
   Fail({"generate", "grid", "4294967296", "4294967296", "-o", out}, 2, "");
   Fail({"generate", "grid", "5", "5", "--drop", "1.5", "-o", out}, 2, "--drop");
-  for (const std::string weights : {"", "1", "9:1", "a:b", "1:", "float:", "float:1", "1.5:2", "1:99999999999"}) {
+  for (const std::string weights :
+       {"", "1", "9:1", "a:b", "1:", "nan:nan", "float:0:inf", "float:", "float:1", "1.5:2", "1:99999999999"}) {
     Fail({"generate", "chain", "5", "--weights", weights, "-o", out}, 2, "");
   }
+  for (const std::string factor : {"0", "-1", "1.5", "nan"})
+    Fail({"generate", "kron", "5", "--edge-factor", factor, "-o", out}, 2, "");
+  for (const std::string drop : {"-0.1", "nan", "half"})
+    Fail({"generate", "grid", "5", "5", "--drop", drop, "-o", out}, 2, "");
+  Fail({"generate", "kron", "5", "--seed", "-1", "-o", out}, 2, "--seed");
   Fail({"generate", "chain", "5", "-o", Path("g.pdf")}, 2, "--format");
   Fail({"generate", "chain", "5", "-o", out, "--format", "pdf"}, 2, "pdf");
   Fail({"convert", Small(), Path("g.pdf")}, 2, "--format");
@@ -567,7 +582,8 @@ TEST_F(CliTest, AnInterruptLeavesNothingBehind) {
   const fs::path output = folder_ / "out";
   fs::create_directory(output);
   // Compressing this takes far longer than it takes to see the file begun.
-  const pid_t child = Start({"generate", "chain", "6000000", "-o", (output / "chain.mtx.gz").string()}, folder_ / ".out", folder_ / ".err");
+  const pid_t child = Start({"generate", "chain", "6000000", "-o", (output / "chain.mtx.gz").string()},
+                            folder_ / ".out", folder_ / ".err");
   int status = 0;
   bool begun = false;
   while (!begun && ::waitpid(child, &status, WNOHANG) == 0) {

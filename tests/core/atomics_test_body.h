@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -145,6 +146,36 @@ struct UpdatePairs {
   }
 };
 
+/// A byte in a word of its own, and five bytes in eight: what is neither must not decide whether a swap stuck.
+struct alignas(4) PaddedByte {
+  signed char value;
+};
+struct Padded {
+  std::int32_t value;
+  signed char more;
+};
+template <class T>
+struct Larger {
+  CHATTY_FN T operator()(const T& a, const T& b) const {
+    T larger{};
+    larger.value = a.value < b.value ? b.value : a.value;
+    return larger;
+  }
+};
+template <class T>
+struct UpdatePadded {
+  T* slots;
+  unsigned count;
+  CHATTY_FN void operator()(unsigned thread) const {
+    for (unsigned k = 0; k < kValuesPerThread * 8; ++k) {
+      const std::uint64_t h = Hash(thread * 4096 + k);
+      T mine{};
+      mine.value = static_cast<signed char>(static_cast<int>(h % 200) - 100);
+      atomics::Update<true>(slots + (h >> 32) % count, mine, Larger<T>{});
+    }
+  }
+};
+
 struct MarkBits {
   std::uint32_t* words;
   unsigned bits;
@@ -186,8 +217,11 @@ class AtomicsTest : public testing::Test {
         const unsigned i = k * Backend::kThreads + thread;
         const T value = ValueAt<T>(i, positive);
         const bool better = kMin ? value < best : best < value;
-        if (!better) ASSERT_FALSE(changed[i]) << "value " << i;
-        if (better) best = value;
+        if (better) {
+          best = value;
+        } else {
+          ASSERT_FALSE(changed[i]) << "value " << i;
+        }
       }
     }
   }
@@ -308,6 +342,30 @@ TEST(Atomics, UpdateOfAStruct) {
   EXPECT_FALSE((atomics::Update<false>(&alone, Pair{10, 0.5f}, Widen{})));
   EXPECT_TRUE((atomics::Update<false>(&alone, Pair{11, 2.0f}, Widen{})));
   EXPECT_EQ(alone.most, 2.0f);
+}
+
+template <class T>
+void PaddingIsIgnored() {
+  constexpr unsigned kSlots = 16;
+  Memory<T> slots(kSlots);
+  for (unsigned i = 0; i < kSlots; ++i) {
+    std::memset(static_cast<void*>(&slots[i]), 0x5a + static_cast<int>(i), sizeof(T));  // as indeterminate as memory gets
+    slots[i].value = -128;
+  }
+  Backend::Run(Backend::kThreads, UpdatePadded<T>{slots.data(), kSlots});
+  std::vector<int> expected(kSlots, -128);
+  for (unsigned thread = 0; thread < Backend::kThreads; ++thread) {
+    for (unsigned k = 0; k < kValuesPerThread * 8; ++k) {
+      const std::uint64_t h = Hash(thread * 4096 + k);
+      int& slot = expected[(h >> 32) % kSlots];
+      slot = std::max(slot, static_cast<int>(h % 200) - 100);
+    }
+  }
+  for (unsigned i = 0; i < kSlots; ++i) EXPECT_EQ(slots[i].value, expected[i]) << "slot " << i;
+}
+TEST(Atomics, UpdateIgnoresPadding) {
+  PaddingIsIgnored<PaddedByte>();
+  PaddingIsIgnored<Padded>();
 }
 
 TEST(Bitmap, EachBitIsFirstSetByOneThread) {

@@ -148,7 +148,12 @@ TEST_P(DeviceTest, SynchronizeHeedsTheAbortToken) {
   AbortToken abort;
   device_->stream().Synchronize({&abort, std::chrono::milliseconds(10000)});
   abort.Fail(std::make_exception_ptr(UsageError("the cause")));
-  if (GetParam() == DeviceKind::kHost) EXPECT_THROW(device_->stream().Synchronize({&abort, {}}), AbortedError);
+  // An idle GPU stream has nothing to give up; a host stream is where a host device notices.
+  if (GetParam() == DeviceKind::kHost) {
+    EXPECT_THROW(device_->stream().Synchronize({&abort, {}}), AbortedError);
+  } else {
+    EXPECT_NO_THROW(device_->stream().Synchronize({&abort, {}}));
+  }
 }
 
 TEST_P(DeviceTest, BuffersComeFromTheResourceAndGoBackToIt) {

@@ -1,5 +1,5 @@
 // The example programs on host devices.
-#include "examples_test.h"
+#include "examples_test_body.h"
 
 namespace chatty::test {
 

@@ -1,0 +1,652 @@
+// Programs that use every part of the interface, on every kind of device, against the interpreter. Includers instantiate
+// ProgramTest over device selections; compiled by nvcc, the programs run on GPUs.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "chatty/framework/operators/sequence.h"
+#include "chatty/framework/run.h"
+#include "interpreter.h"
+#include "test_inputs.h"
+
+namespace chatty::test {
+
+CHATTY_FN std::uint32_t Mix(std::uint64_t x) {
+  x = (x + 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return static_cast<std::uint32_t>(x >> 32);
+}
+
+// ------------------------------------------------------------------ reductions ----
+
+/// kMin or kMax of a number as wide as M, spreading the extreme of hashed labels. Late messages do no harm.
+template <class M, Reduction kWhich>
+struct Extreme {
+  using Value = M;
+  using Message = M;
+  static constexpr auto kReduction = kWhich;
+  static constexpr auto kSafety = Safety::kMonotone;
+  CHATTY_FN static bool Better(M a, M b) { return kWhich == Reduction::kMin ? a < b : b < a; }
+  CHATTY_FN Value InitVertex(Vertex v) const {
+    const auto label = static_cast<std::int32_t>(Mix(v.id) % 241) - 120;  // inside every type's limits, either sign
+    if constexpr (std::is_signed_v<M>) {
+      return static_cast<M>(label);
+    } else {
+      return static_cast<M>(label + 121);
+    }
+  }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const { return value; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
+    if (!Better(m, value)) return false;
+    value = m;
+    return true;
+  }
+};
+
+/// kSum on message: three rounds of adding up. Wraps, so that every message counts.
+template <class M>
+struct SumThreeRounds {
+  using Value = M;
+  using Message = M;
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  CHATTY_FN Value InitVertex(Vertex v) const { return static_cast<M>(v.id % 5 == 0 ? v.id + 1 : 0); }
+  CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value != 0; }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<> e, const Round<>& round) const {
+    return static_cast<M>(value * 3 + static_cast<M>(e.source % 7) + static_cast<M>(round.index) + 1);
+  }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex v, const Round<>&) const {
+    value = static_cast<M>(value + m);
+    return (v.id + Mix(static_cast<std::uint64_t>(value))) % 3 != 0;
+  }
+  Next EndRound(Round<>& round) const { return round.index >= 3 ? Next::kStop : Next::kContinue; }
+};
+
+/// kOr: which of the first 8 * sizeof(M) vertices reach a vertex.
+template <class M>
+struct ReachedFrom {
+  using Value = M;
+  using Message = M;
+  static constexpr auto kReduction = Reduction::kOr;
+  static constexpr auto kSafety = Safety::kMonotone;
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id < 8 * sizeof(M) ? static_cast<M>(M{1} << v.id) : M{0}; }
+  CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value != 0; }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const { return value; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
+    const auto old = value;
+    value = static_cast<M>(value | m);
+    return value != old;
+  }
+};
+
+/// kAny with messages of M: all of a round are equal, so the first will do.
+template <class M>
+struct FirstVisit {
+  using Value = std::uint32_t;
+  using Message = M;
+  static constexpr auto kReduction = Reduction::kAny;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 97 == 0 ? 0 : ~0u; }
+  CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == 0; }
+  CHATTY_FN Message ComputeScatter(const Value&, Edge<>, const Round<>& round) const { return static_cast<M>(round.index + 1); }
+  CHATTY_FN bool Wants(const Value& value) const { return value == ~0u; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
+    value = static_cast<std::uint32_t>(m);
+    return true;
+  }
+};
+
+/// kCustom on a struct of kWords words, compared word by word: least source of the greatest rank. 4 bytes to 16.
+template <int kWords>
+struct Champion {
+  struct Message {
+    std::uint32_t word[kWords];
+  };
+  using Value = Message;
+  static constexpr auto kReduction = Reduction::kCustom;
+  static constexpr auto kSafety = kWords <= 2 ? Safety::kMonotone : Safety::kSynchronous;
+  CHATTY_FN static constexpr Message Make(std::uint32_t x) {
+    Message m{};
+    for (int w = 0; w < kWords; ++w) m.word[w] = w + 1 < kWords ? x % (3 + w) : x;  // early words tie, the last decides
+    return m;
+  }
+  static constexpr Message kIdentity = [] {
+    Message m{};
+    for (int w = 0; w < kWords; ++w) m.word[w] = ~0u;
+    return m;
+  }();
+  CHATTY_FN static bool Less(const Message& a, const Message& b) {
+    for (int w = 0; w < kWords; ++w) {
+      if (a.word[w] != b.word[w]) return a.word[w] < b.word[w];
+    }
+    return false;
+  }
+  CHATTY_FN Value InitVertex(Vertex v) const { return Make(Mix(v.id) % 100000); }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const { return value; }
+  CHATTY_FN Message ComputeReduce(Message a, Message b) const { return Less(b, a) ? b : a; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
+    if (!Less(m, value)) return false;
+    value = m;
+    return true;
+  }
+  CHATTY_FN std::uint32_t Output(const Value& value) const { return value.word[kWords - 1]; }
+};
+
+/// kSum of fractions: right up to rounding, whatever the order.
+struct Fractions {
+  using Value = double;
+  using Message = float;
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr auto kActivity = Activity::kEveryRound;
+  CHATTY_FN Value InitVertex(Vertex v) const { return 1.0 / (1.0 + static_cast<double>(v.id)); }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const { return static_cast<float>(value); }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex v, const Round<>&) const {
+    value = 0.5 * value + m / (1.0 + static_cast<double>(v.in_degree));
+    return true;
+  }
+  Next EndRound(Round<>& round) const { return round.index >= 4 ? Next::kStop : Next::kContinue; }
+};
+
+/// kCollect every round: LDBC's label propagation, which needs the counts of equal messages.
+struct Communities {
+  using Value = VertexId;
+  using Message = VertexId;
+  static constexpr auto kReduction = Reduction::kCollect;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr auto kActivity = Activity::kEveryRound;
+  static constexpr auto kEdges = Edges::kBoth;
+  std::uint32_t rounds = 5;
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id; }
+  CHATTY_FN Message ComputeScatter(const Value& label, Edge<>, const Round<>&) const { return label; }
+  CHATTY_FN bool UpdateStatus(Value& label, Messages<Message> all, Vertex, const Round<>&) const {
+    Value best = label;
+    std::uint64_t most = 0;
+    for (const auto run : all) {
+      if (run.count > most) {
+        most = run.count;
+        best = run.value;
+      }
+    }
+    const bool changed = best != label;
+    label = best;
+    return changed;
+  }
+  Next EndRound(Round<>& round) const { return round.index >= rounds ? Next::kStop : Next::kContinue; }
+};
+
+/// kCollect on message, with Share, Wants both ways and messages of two bytes: order and number of messages matter.
+struct Digest {
+  struct Value {
+    std::uint64_t digest;
+    std::uint32_t updates;
+  };
+  using Shared = std::uint16_t;
+  using Message = std::uint16_t;
+  static constexpr auto kReduction = Reduction::kCollect;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  CHATTY_FN Value InitVertex(Vertex v) const { return {v.id + 1, 0}; }
+  CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v.digest % 4 == 1; }
+  CHATTY_FN Shared Share(const Value& v, Vertex x) const { return static_cast<Shared>(v.digest * 31 + x.out_degree); }
+  CHATTY_FN Message ComputeScatter(const Shared& s, Edge<> e, const Round<>& r) const {
+    return static_cast<Message>(s + e.target * 3 + r.index);
+  }
+  CHATTY_FN bool Wants(const Value& v) const { return v.updates < 3; }
+  CHATTY_FN bool Wants(const Value& v, const Message& m) const { return (v.digest + m) % 5 != 0; }
+  CHATTY_FN bool UpdateStatus(Value& v, Messages<Message> all, Vertex, const Round<>&) const {
+    std::uint64_t h = v.digest;
+    for (std::uint64_t i = 0; i < all.size(); ++i) h = h * 1099511628211ull + all[i];
+    for (const auto run : all) h ^= run.count << (run.value % 50);
+    v.digest = h;
+    v.updates += 1;
+    return h % 3 != 0;
+  }
+  CHATTY_FN std::uint64_t Output(const Value& v) const { return v.digest ^ v.updates; }
+};
+
+// ------------------------------------------------------------- Share, Consume, Wants ----
+
+/// Share: neighbours see sixteen bytes of a value of forty. Messages of eight.
+struct Sharing {
+  struct Value {
+    std::uint64_t state[4];
+    std::uint32_t changes;
+  };
+  struct Shared {
+    std::uint64_t low, degree;
+  };
+  using Message = std::uint64_t;
+  static constexpr auto kReduction = Reduction::kMax;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  CHATTY_FN Value InitVertex(Vertex v) const { return {{Mix(v.id), 0, v.id, 7}, 0}; }
+  CHATTY_FN Shared Share(const Value& v, Vertex x) const { return {v.state[0] % 1000, x.out_degree + 10 * x.in_degree}; }
+  CHATTY_FN Message ComputeScatter(const Shared& s, Edge<> e, const Round<>&) const { return s.low * 1000 + s.degree + e.source % 2; }
+  CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex, const Round<>& round) const {
+    v.state[1] += m;
+    v.state[3] = round.active;
+    if (m % 1000003 <= v.state[0] % 1000) return false;
+    v.state[0] = m % 1000;
+    v.changes += 1;
+    return v.changes < 4;
+  }
+  CHATTY_FN std::uint64_t Output(const Value& v) const { return v.state[0] + 1000 * v.state[1] + v.changes + v.state[3]; }
+};
+
+/// Consume: tokens are handed on and must be neither lost nor doubled.
+struct Tokens {
+  struct Value {
+    std::uint32_t kept, fresh;
+  };
+  using Shared = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kAccumulative;
+  CHATTY_FN Value InitVertex(Vertex v) const { return {0, v.id % 3 == 0 ? 1000 + static_cast<std::uint32_t>(v.id % 64) : 0}; }
+  CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v.fresh > 20; }
+  CHATTY_FN Shared Consume(Value& v, Vertex x) const {
+    const auto degree = static_cast<std::uint32_t>(x.out_degree);
+    const std::uint32_t each = degree == 0 ? 0 : v.fresh / 2 / degree;
+    v.kept += v.fresh - each * degree;
+    v.fresh = 0;
+    return each;
+  }
+  CHATTY_FN Message ComputeScatter(const Shared& each, Edge<>, const Round<>&) const { return each; }
+  CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex, const Round<>&) const {
+    v.fresh += m;
+    return v.fresh > 20;
+  }
+  CHATTY_FN std::uint64_t Output(const Value& v) const { return (std::uint64_t{v.kept} << 32) + v.fresh; }
+};
+
+/// Both Wants on a pushed program: vertices that are settled, and messages of the wrong colour, are left alone.
+struct Picky {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 50 == 0 ? 0 : 1000 + static_cast<Value>(v.id % 3); }
+  CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == 0; }
+  CHATTY_FN Message ComputeScatter(const Value&, Edge<> e, const Round<>& round) const {
+    return round.index * 4 + 1 + static_cast<Message>((e.source + e.target) % 3);
+  }
+  CHATTY_FN bool Wants(const Value& value) const { return value >= 1000; }
+  CHATTY_FN bool Wants(const Value& value, Message m) const { return m % 3 != value % 3; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
+    value = m;
+    return true;
+  }
+};
+
+// ------------------------------------------------------------- phases, globals, rounds ----
+
+/// IsActive, phases, Measure with +, EndRound: a phase per residue class, some of them empty.
+struct Phases {
+  struct Value {
+    std::uint32_t label, touched;
+    std::uint32_t id;
+  };
+  using Shared = std::uint32_t;
+  using Message = std::uint32_t;
+  struct Global {
+    std::uint64_t touched = 0, labels = 0;
+    CHATTY_FN friend Global operator+(const Global& a, const Global& b) { return {a.touched + b.touched, a.labels + b.labels}; }
+  };
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  CHATTY_FN Value InitVertex(Vertex v) const { return {Mix(v.id) % 1000, 0, static_cast<std::uint32_t>(v.id)}; }
+  CHATTY_FN bool IsActive(const Value& v, const Round<Global>& round) const {
+    return round.phase % 3 != 1 && v.id % 6 == round.phase;  // phases 1 and 4 have nobody
+  }
+  CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.label; }
+  CHATTY_FN Message ComputeScatter(const Shared& label, Edge<>, const Round<Global>& round) const { return label + round.phase; }
+  CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex, const Round<Global>& round) const {
+    v.touched += 1 + static_cast<std::uint32_t>(round.global.labels % 3);
+    if (m >= v.label) return false;
+    v.label = m;
+    return true;
+  }
+  CHATTY_FN Global Measure(const Value& v, Vertex x) const { return {v.touched, v.label + x.out_degree}; }
+  Next EndRound(Round<Global>& round) const {
+    if (round.active > 0 && round.index % 3 != 2) return Next::kContinue;  // every third round a phase ends early
+    return round.phase < 6 ? Next::kNextPhase : Next::kStop;
+  }
+  CHATTY_FN std::uint64_t Output(const Value& v, const Round<Global>& round) const {
+    return v.label + 1000ull * v.touched + round.global.touched + round.index + round.phase;
+  }
+};
+
+/// Combine instead of +: the greatest and the sum at once. kEveryRound, so that who sends does not depend on who changed.
+struct Extremes {
+  using Value = std::uint64_t;
+  using Message = std::uint64_t;
+  struct Global {
+    std::uint64_t greatest = 0;
+    std::uint64_t count = 0;
+  };
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr auto kActivity = Activity::kEveryRound;
+  CHATTY_FN static Global Combine(const Global& a, const Global& b) {
+    return {a.greatest > b.greatest ? a.greatest : b.greatest, a.count + b.count};
+  }
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 11; }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<Global>&) const { return value; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex v, const Round<Global>& round) const {
+    const Value old = value;
+    value = (value * 3 + m + round.global.greatest + v.in_degree) % 1000003;
+    return value != old;
+  }
+  CHATTY_FN Global Measure(const Value& value, Vertex) const { return {value, value % 2}; }
+  Next EndRound(Round<Global>& round) const {
+    return round.index >= 7 || round.global.greatest > 1000000 ? Next::kStop : Next::kContinue;
+  }
+  CHATTY_FN std::uint64_t Output(const Value& value, const Round<Global>& round) const { return value + round.global.count; }
+};
+
+/// kEveryRound where ever fewer values change: halos have to keep what did not.
+struct Settling {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMax;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr auto kActivity = Activity::kEveryRound;
+  CHATTY_FN Value InitVertex(Vertex v) const { return Mix(v.id) % 5000; }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<> e, const Round<>&) const { return value / 2 + static_cast<Message>(e.source % 3); }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
+    if (m <= value) return false;
+    value = m;
+    return true;
+  }
+  Next EndRound(Round<>& round) const { return round.active == 0 || round.index >= 12 ? Next::kStop : Next::kContinue; }
+};
+
+// ------------------------------------------------------------- edges, weights, priors ----
+
+/// Along out-edges, in-edges or both; the message names both ends.
+template <Edges kWhich>
+struct Along {
+  using Value = std::uint64_t;
+  using Message = std::uint64_t;
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr auto kEdges = kWhich;
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 4 + v.out_degree * 100 + v.in_degree * 10000; }
+  CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value % 4 != 1; }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<> e, const Round<>&) const {
+    return value % 1000 + e.source * 7 + e.target * 13;
+  }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
+    value += m;
+    return value % 2 == 0;
+  }
+  Next EndRound(Round<>& round) const { return round.index >= 3 ? Next::kStop : Next::kContinue; }
+};
+
+/// Weights as the program asks for them, whatever the graph has.
+template <class W>
+struct Weighted {
+  using Weight = W;
+  using Value = std::conditional_t<std::is_same_v<W, float>, float, std::int64_t>;
+  using Message = Value;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 200 == 3 ? Value{0} : kInfinity<Value>; }
+  CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == Value{0}; }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<W> e, const Round<>&) const { return value + e.weight; }
+  CHATTY_FN bool Wants(const Value& value, Message m) const { return m < value; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
+    if (!(m < value)) return false;
+    value = m;
+    return true;
+  }
+};
+
+/// Starts from what SumThreeRounds left.
+struct Following {
+  using Prior = std::uint64_t;
+  struct Value {
+    std::uint64_t was;
+    std::uint32_t hops;
+  };
+  using Shared = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  CHATTY_FN Value InitVertex(Vertex v, const Prior& prior) const { return {prior, (prior + v.id) % 9 == 0 ? 0 : 1000u}; }
+  CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v.hops == 0; }
+  CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.hops; }
+  CHATTY_FN Message ComputeScatter(const Shared& hops, Edge<>, const Round<>&) const { return hops + 1; }
+  CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex, const Round<>&) const {
+    if (m >= v.hops) return false;
+    v.hops = m;
+    return true;
+  }
+  CHATTY_FN std::uint64_t Output(const Value& v) const { return v.was * 1001 + v.hops; }
+};
+
+// ----------------------------------------------------------------------- the tests ----
+
+class ProgramTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (const std::string reason = WhyNot(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
+  }
+
+  static const std::vector<NamedGraph>& Inputs() {
+    static const std::vector<NamedGraph> graphs = MixedGraphs(WeightKind::kNone);
+    return graphs;
+  }
+  static SessionOptions Divided(const char* partition) {
+    SessionOptions options;
+    options.partition = partition;
+    options.threads = 6;  // several threads a device, whatever the machine has
+    return options;
+  }
+
+  template <class T>
+  static bool Same(const T& a, const T& b, double tolerance) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return a == b || std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
+    } else {
+      return a == b && tolerance >= 0;
+    }
+  }
+
+  /// Runs P in every direction it has and compares values, rounds, phases and the global aggregate with the interpreter's.
+  template <class P>
+  void Agrees(const Graph& graph, const P& program, double tolerance = 0, int repeats = 1) {
+    const Interpretation<P> expected = Interpret(graph, program);
+    const std::vector<OutputOf<P>> values = expected.Output(program);
+    Session session(graph, GetParam(), Divided(graph.vertices() % 2 == 0 ? "random" : "edge-balanced"));
+    for (const Direction direction : {Direction::kAuto, Direction::kPush, Direction::kPull}) {
+      SCOPED_TRACE("direction " + std::to_string(static_cast<int>(direction)));
+      RunOptions options;
+      options.direction = direction;
+      if (direction == Direction::kPush && !Traits<P>::kCanPush) {
+        EXPECT_THROW(chatty::Run(session, program, options), UsageError);
+        continue;
+      }
+      for (int repeat = 0; repeat < repeats; ++repeat) {
+        const Result<P> result = chatty::Run(session, program, options);
+        ASSERT_EQ(result.values.size(), values.size());
+        for (std::size_t v = 0; v < values.size(); ++v) {
+          ASSERT_TRUE(Same(result.values[v], values[v], tolerance))
+              << "vertex " << v << ": " << +result.values[v] << " instead of " << +values[v];
+        }
+        EXPECT_EQ(result.round.index, expected.round.index);
+        EXPECT_EQ(result.round.phase, expected.round.phase);
+        EXPECT_EQ(result.round.active, expected.round.active);
+        EXPECT_EQ(result.round.vertices, graph.vertices());
+        EXPECT_EQ(result.statistics.rounds, expected.round.index);
+        EXPECT_EQ(result.statistics.phases, expected.round.phase + 1);
+        EXPECT_EQ(result.statistics.push_rounds + result.statistics.pull_rounds, result.statistics.rounds);
+        EXPECT_TRUE(direction != Direction::kPush || result.statistics.pull_rounds == 0);
+        EXPECT_TRUE(direction != Direction::kPull || result.statistics.push_rounds == 0);
+        EXPECT_TRUE(result.statistics.converged);
+        CheckGlobal<P>(result.round, expected.round);
+      }
+    }
+  }
+  template <class P>
+  static void CheckGlobal(const RoundOf<P>& actual, const RoundOf<P>& expected) {
+    if constexpr (!std::is_same_v<GlobalOf<P>, None>) {
+      EXPECT_EQ(std::memcmp(&actual.global, &expected.global, sizeof(actual.global)), 0) << "global aggregates differ";
+    }
+  }
+  template <class P>
+  void AgreesOnAll(const P& program, double tolerance = 0) {
+    for (const NamedGraph& input : Inputs()) {
+      SCOPED_TRACE(input.name);
+      Agrees(input.graph, program, tolerance);
+      if (HasFatalFailure()) return;
+    }
+  }
+};
+
+TEST_P(ProgramTest, MinOfEveryWidth) {
+  AgreesOnAll(Extreme<std::int8_t, Reduction::kMin>{});
+  AgreesOnAll(Extreme<std::uint16_t, Reduction::kMin>{});
+  AgreesOnAll(Extreme<std::int32_t, Reduction::kMin>{});
+  AgreesOnAll(Extreme<double, Reduction::kMin>{});
+}
+
+TEST_P(ProgramTest, MaxOfEveryWidth) {
+  AgreesOnAll(Extreme<std::uint8_t, Reduction::kMax>{});
+  AgreesOnAll(Extreme<std::int16_t, Reduction::kMax>{});
+  AgreesOnAll(Extreme<float, Reduction::kMax>{});
+  AgreesOnAll(Extreme<std::int64_t, Reduction::kMax>{});
+}
+
+TEST_P(ProgramTest, SumOfEveryWidth) {
+  AgreesOnAll(SumThreeRounds<std::uint8_t>{});
+  AgreesOnAll(SumThreeRounds<std::uint16_t>{});
+  AgreesOnAll(SumThreeRounds<std::uint32_t>{});
+  AgreesOnAll(SumThreeRounds<std::uint64_t>{});
+}
+
+TEST_P(ProgramTest, SumOfFractions) { AgreesOnAll(Fractions{}, 1e-4); }
+
+TEST_P(ProgramTest, OrOfEveryWidth) {
+  AgreesOnAll(ReachedFrom<std::uint8_t>{});
+  AgreesOnAll(ReachedFrom<std::uint16_t>{});
+  AgreesOnAll(ReachedFrom<std::uint32_t>{});
+  AgreesOnAll(ReachedFrom<std::uint64_t>{});
+}
+
+TEST_P(ProgramTest, AnyOfEveryWidth) {
+  AgreesOnAll(FirstVisit<std::uint8_t>{});
+  AgreesOnAll(FirstVisit<std::uint16_t>{});
+  AgreesOnAll(FirstVisit<std::uint32_t>{});
+  AgreesOnAll(FirstVisit<double>{});
+}
+
+TEST_P(ProgramTest, CustomOfEveryWidth) {
+  AgreesOnAll(Champion<1>{});
+  AgreesOnAll(Champion<2>{});
+  AgreesOnAll(Champion<3>{});
+  AgreesOnAll(Champion<4>{});
+}
+
+TEST_P(ProgramTest, CollectEveryRound) { AgreesOnAll(Communities{}); }
+TEST_P(ProgramTest, CollectOnMessage) { AgreesOnAll(Digest{}); }
+TEST_P(ProgramTest, Share) { AgreesOnAll(Sharing{}); }
+TEST_P(ProgramTest, WantsBoth) { AgreesOnAll(Picky{}); }
+TEST_P(ProgramTest, PhasesAndMeasure) { AgreesOnAll(Phases{}); }
+TEST_P(ProgramTest, MeasureWithCombine) { AgreesOnAll(Extremes{}); }
+TEST_P(ProgramTest, EveryRoundWithFewChanges) { AgreesOnAll(Settling{}); }
+
+TEST_P(ProgramTest, ConsumeLosesAndDoublesNothing) {
+  AgreesOnAll(Tokens{});
+  for (const NamedGraph& input : Inputs()) {
+    Session session(input.graph, GetParam(), Divided("contiguous"));
+    std::uint64_t before = 0, after = 0;
+    for (VertexId v = 0; v < input.graph.vertices(); ++v) before += Tokens{}.InitVertex({v, 0, 0}).fresh;
+    const Result<Tokens> result = chatty::Run(session, Tokens{});
+    for (const std::uint64_t kept : result.values) after += (kept >> 32) + (kept & 0xffffffffu);
+    EXPECT_EQ(after, before) << input.name;
+  }
+}
+
+TEST_P(ProgramTest, EdgesInEveryDirection) {
+  AgreesOnAll(Along<Edges::kOut>{});
+  AgreesOnAll(Along<Edges::kIn>{});
+  AgreesOnAll(Along<Edges::kBoth>{});
+}
+
+TEST_P(ProgramTest, WeightsOfEveryKind) {
+  for (const WeightKind kind : {WeightKind::kNone, WeightKind::kInt32, WeightKind::kFloat32}) {
+    for (const NamedGraph& input : MixedGraphs(kind)) {
+      SCOPED_TRACE(input.name);
+      if (kind != WeightKind::kFloat32) Agrees(input.graph, Weighted<std::int32_t>{});
+      Agrees(input.graph, Weighted<float>{});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(ProgramTest, PriorsThroughASequence) {
+  for (const NamedGraph& input : Inputs()) {
+    SCOPED_TRACE(input.name);
+    const SumThreeRounds<std::uint64_t> first;
+    const Following second;
+    const auto left = Interpret(input.graph, first);
+    const Interpretation<Following> expected = Interpret(input.graph, second, &left.values);
+    const std::vector<std::uint64_t> values = expected.Output(second);
+    Session session(input.graph, GetParam(), Divided("random"));
+    for (const Direction direction : {Direction::kAuto, Direction::kPush, Direction::kPull}) {
+      RunOptions options;
+      options.direction = direction;
+      Sequence sequence(session, options);
+      sequence.Then(first).Then(second);
+      const Array<std::uint64_t> output = sequence.Output<Following>();
+      ASSERT_EQ(ToVector(output), values);
+      EXPECT_EQ(sequence.Round<Following>().index, expected.round.index);
+      EXPECT_EQ(sequence.statistics().rounds, left.round.index + expected.round.index);
+      EXPECT_EQ(sequence.statistics().phases, 2u);
+      EXPECT_EQ(sequence.statistics().devices.size(), session.device_count());
+      EXPECT_EQ(sequence.statistics().transport == "none", session.device_count() == 1);
+      EXPECT_FALSE(sequence.statistics().transport.empty());
+    }
+  }
+}
+
+TEST_P(ProgramTest, MaxRoundsEndsARunEarly) {
+  const Graph graph = RandomGraph(21, 500, 2.0, WeightKind::kNone, false);
+  const Extreme<std::int32_t, Reduction::kMin> program;
+  const std::uint32_t needed = Interpret(graph, program).round.index;
+  ASSERT_GT(needed, 3u);
+  Session session(graph, GetParam(), Divided("random"));
+  for (std::uint32_t rounds = 1; rounds <= needed + 1; ++rounds) {
+    const auto expected = Interpret(graph, program, nullptr, rounds);
+    RunOptions options;
+    options.max_rounds = rounds;
+    const auto result = chatty::Run(session, program, options);
+    EXPECT_EQ(ToVector(result.values), expected.Output(program)) << rounds;
+    EXPECT_EQ(result.statistics.rounds, std::min(rounds, needed));
+    EXPECT_EQ(result.statistics.converged, rounds >= needed) << rounds;
+    EXPECT_EQ(result.statistics.converged, expected.converged) << rounds;
+  }
+}
+
+TEST_P(ProgramTest, TheSameRunAgainAndAgain) {
+  const Graph hubs = HubGraph(31, 2000, WeightKind::kNone, true);
+  Agrees(hubs, Extreme<std::int16_t, Reduction::kMin>{}, 0, 8);
+  Agrees(hubs, ReachedFrom<std::uint64_t>{}, 0, 8);
+  Agrees(hubs, Champion<2>{}, 0, 8);
+  Agrees(hubs, Picky{}, 0, 8);
+  Agrees(hubs, Tokens{}, 0, 8);
+  Agrees(hubs, Phases{}, 0, 8);
+}
+
+inline std::string DevicesName(const testing::TestParamInfo<const char*>& info) { return SelectionName(info.param); }
+
+}  // namespace chatty::test
