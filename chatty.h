@@ -2,7 +2,7 @@
 /// All that a vertex program and the code that runs it need. Prebuilt programs have headers of their own, in
 /// chatty/programs/.
 ///
-/// A complete program, how far every vertex is from vertex 0 over weighted edges, on four devices of this machine's cores:
+/// A complete program: how far every vertex is from vertex 0 over weighted edges, on four devices made of CPU cores.
 ///
 ///     #include <chatty/chatty.h>
 ///     #include <cstdio>

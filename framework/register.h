@@ -98,16 +98,22 @@ void SetParameter(P* program, std::string_view name, std::string_view text) {
   }
 }
 
+/// Throws UsageError for parameters that make no sense on this graph.
 template <class P>
-P Configure(const Graph& graph, const ParameterValues& parameters) {
-  P program{};
-  for (const auto& [name, text] : parameters) SetParameter(&program, name, text);
+void CheckParameters([[maybe_unused]] const Graph& graph, [[maybe_unused]] const P& program) {
   if constexpr (requires { program.source; }) {
     if (program.source >= graph.vertices()) {
       Throw<UsageError>("source {} is not a vertex: the graph has {} vertices", program.source, graph.vertices());
     }
   }
   if constexpr (requires { program.CheckInput(graph); }) program.CheckInput(graph);
+}
+
+template <class P>
+P Configure(const Graph& graph, const ParameterValues& parameters) {
+  P program{};
+  for (const auto& [name, text] : parameters) SetParameter(&program, name, text);
+  CheckParameters(graph, program);
   return program;
 }
 
@@ -156,8 +162,10 @@ class TypedJob final : public RegisteredJob {
     return values;
   }
   void Set(std::string_view name, std::string_view value) override {
-    SetParameter(&program_, name, value);
-    if constexpr (requires { program_.CheckInput(session_->graph()); }) program_.CheckInput(session_->graph());
+    P changed = program_;
+    SetParameter(&changed, name, value);
+    CheckParameters(session_->graph(), changed);
+    program_ = changed;
     Rebuild();
   }
 
@@ -350,6 +358,6 @@ class Entry final : public RegisteredProgram {
   namespace chatty {                                                                                        \
   void RegisterProgram_##name##_cuda(Registry& registry);                                                   \
   void RegisterProgram_##name##_cuda(Registry& registry) {                                                  \
-    registry.Add(DeviceKind::kCuda, std::make_unique<registration::Entry<__VA_ARGS__, HostAndCuda>>(#name)); \
+    registry.Add(DeviceKind::kCuda, std::make_unique<registration::Entry<__VA_ARGS__, CudaOnly>>(#name)); \
   }                                                                                                         \
   }

@@ -43,7 +43,7 @@ struct Control {
   std::int64_t wanting_edges = 0;        ///< change in the reverse edges of vertices that Wants accepts: the work of a pull
   std::uint64_t edges_touched = 0;       ///< edges that Advance or Gather looked at
   std::uint32_t dense_box = 0;           ///< form of the boxes just packed: 0 pairs, 1 bitmap and values
-  std::uint32_t box_count[kMaxDevices] = {};    ///< entries packed for each peer
+  std::uint32_t box_count[kMaxDevices] = {};    ///< entries packed for each peer, in either form
   std::uint64_t raw_messages[kMaxDevices] = {}; ///< edges that sent to a peer's vertex, before combining
 };
 
@@ -56,7 +56,7 @@ struct OutboxRef {
 };
 struct InboxRef {
   const std::byte* box = nullptr;
-  std::uint32_t count = 0;   ///< records, in pair form
+  std::uint32_t count = 0;   ///< records, or bits set
   bool dense = false;
 };
 

@@ -84,8 +84,9 @@ class StepSet {
   virtual void UnpackShared(const InboxRef& inbox, std::uint32_t peer) = 0;
 
   virtual void ClearControl() = 0;
-  /// Waits for all work so far and returns the counters. Valid until the next call.
-  virtual const Control& Read(const WaitContext& context) = 0;
+  /// Waits for all work so far and returns the counters, valid until the next call. `clear`: they start from zero again;
+  /// the next ClearControl then costs nothing.
+  virtual const Control& Read(const WaitContext& context, bool clear) = 0;
   /// Waits, and writes this device's aggregate (global_bytes bytes).
   virtual void MeasureInto(std::byte* global, const WaitContext& context) = 0;
   /// Waits, and copies the owned vertices' results, in local order.

@@ -40,11 +40,25 @@ constexpr ProgramTraits MakeTraits() {
   return t;
 }
 
-/// Which backends a translation unit can instantiate. A tag in the type, so that a program compiled by the host compiler
-/// and the same program compiled by nvcc are two types and not two definitions of one.
+/// Which backends a program is instantiated for. A tag in the type, so that a program compiled by the host compiler and the
+/// same program compiled by nvcc are two types and not two definitions of one.
 struct HostOnly {};
+struct CudaOnly {};  ///< for translation units that leave the host to another
 struct HostAndCuda {};
 using CompiledBackends = std::conditional_t<CHATTY_CUDA_COMPILER, HostAndCuda, HostOnly>;
+template <class Backends>
+inline constexpr bool kHasHost = !std::is_same_v<Backends, CudaOnly>;
+template <class Backends>
+inline constexpr bool kHasCuda = !std::is_same_v<Backends, HostOnly>;
+
+namespace detail {
+
+[[noreturn]] inline void ThrowNotCompiled(const Device& device) {
+  Throw<CapabilityError>("{}: this program was not compiled for such devices; compile it with nvcc, or add it with "
+                         "chatty_add_program", device.label());
+}
+
+}  // namespace detail
 
 /// ErasedProgram of a P.
 template <class P, class Backends = CompiledBackends>
@@ -81,15 +95,16 @@ class TypedProgram final : public ErasedProgram {
     }
   }
   std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph) const override {
-    if (graph.device().kind() == DeviceKind::kHost) return std::make_unique<steps::host::HostSteps<P>>(graph, program_);
+    if constexpr (kHasHost<Backends>) {
+      if (graph.device().kind() == DeviceKind::kHost) return std::make_unique<steps::host::HostSteps<P>>(graph, program_);
+    }
 #if CHATTY_CUDA_COMPILER
-    return std::make_unique<steps::cuda::CudaSteps<P>>(graph, program_);
-#else
-    Throw<CapabilityError>("{}: this program was compiled for host devices only; compile it with nvcc or add it with "
-                           "chatty_add_program", graph.device().label());
+    if constexpr (kHasCuda<Backends>) {
+      if (graph.device().kind() == DeviceKind::kCuda) return std::make_unique<steps::cuda::CudaSteps<P>>(graph, program_);
+    }
 #endif
+    detail::ThrowNotCompiled(graph.device());
   }
-
   void Reparametrise(StepSet& steps) const override { steps.SetProgram(&program_); }
 
  private:

@@ -34,13 +34,15 @@ struct Reset {
   VertexId* parent;
   CHATTY_FN void operator()(std::size_t v) const { parent[v] = static_cast<VertexId>(v); }
 };
-/// Points v at its root.
+/// Points v at its root, and on the way there ever higher: whoever walks through v meanwhile has a shorter way.
 struct Compress {
   VertexId* parent;
   CHATTY_FN void operator()(std::size_t v) const {
     VertexId p = atomics::Load(parent + v), above;
-    while (p != (above = atomics::Load(parent + p))) p = above;
-    atomics::Store(parent + v, p);
+    while (p != (above = atomics::Load(parent + p))) {
+      atomics::Store(parent + v, above);
+      p = above;
+    }
   }
 };
 /// Links v with its nth neighbour.

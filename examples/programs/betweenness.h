@@ -72,7 +72,7 @@ struct Betweenness {
     const auto expected = chatty::SerialBetweenness(graph, std::array{source});
     for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
       if (std::abs(dependencies[v] - expected[v]) > 1e-9 * (1.0 + expected[v])) {
-        return chatty::Failed("vertex {}: dependency {}, and {} by Brandes' algorithm", v, dependencies[v], expected[v]);
+        return chatty::Failed("vertex {}: dependency {}; Brandes' algorithm says {}", v, dependencies[v], expected[v]);
       }
     }
     return chatty::Passed("dependencies: those of Brandes' algorithm, to 1e-9");
@@ -108,7 +108,8 @@ struct ShortestPaths {
   }
   CHATTY_FN double Output(const Value& v) const { return v.paths; }
 
-  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const double> paths, const chatty::RunStatistics&) const {
+  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const double> paths,
+                         const chatty::RunStatistics&) const {
     const auto levels = chatty::SerialBfs(graph, source);
     for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
       double expected = v == source ? 1.0 : 0.0;

@@ -24,7 +24,7 @@ struct Cdlp {
   static constexpr auto kActivity = chatty::Activity::kEveryRound;
   static constexpr bool kOutputIsVertex = true;
   static constexpr const char* kOutputName = "label";
-  static constexpr const char* kSummary = "communities by label propagation (LDBC CDLP): the most frequent label around";
+  static constexpr const char* kSummary = "communities by label propagation (LDBC CDLP)";
 
   std::uint32_t rounds = 10;
   static constexpr auto kParameters = std::make_tuple(chatty::Parameter{"rounds", &Cdlp::rounds, "rounds to run"});

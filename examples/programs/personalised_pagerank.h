@@ -10,9 +10,9 @@
 #include <tuple>
 #include <vector>
 
-/// How often a walk is at each vertex that follows a random out-edge with probability `damping`, and else, or where there
-/// is no out-edge, starts again at `source` (Jeh and Widom, WWW'03). By residuals, as Andersen, Chung and Lang push them
-/// (FOCS'06): only vertices near the source ever work.
+/// How often a walk is at each vertex that follows a random out-edge with probability `damping`, and else, or where
+/// there is no out-edge, starts again at `source` (Jeh and Widom, WWW'03). By residuals, as Andersen, Chung and Lang
+/// push them (FOCS'06): only vertices near the source ever work.
 ///
 /// What it shows: kAccumulative and Consume, and an Output that is scaled by the last Global.
 struct PersonalisedPageRank {
@@ -71,7 +71,8 @@ struct PersonalisedPageRank {
   }
   /// The L1 norm, in fp64, of what one step of the walk changes. Residuals left at rest are at most `tolerance` an
   /// out-edge; dividing by the mass, which is at least 1 - damping, scales them up.
-  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const float> ranks, const chatty::RunStatistics&) const {
+  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const float> ranks,
+                         const chatty::RunStatistics&) const {
     std::vector<double> next(graph.vertices(), 0.0);
     double restart = 0;
     for (chatty::VertexId u = 0; u < graph.vertices(); ++u) {
@@ -89,6 +90,6 @@ struct PersonalisedPageRank {
         2.0 * tolerance * static_cast<double>(graph.edges() + graph.vertices()) / (1.0 - damping) + 1e-5;
     if (std::abs(total - 1.0) > 1e-4) return chatty::Failed("ranks sum to {}, not to 1", total);
     if (change > bound) return chatty::Failed("one more step changes ranks by {}; the bound is {}", change, bound);
-    return chatty::Passed("ranks: one more step changes them by {:.2e} at most in sum; the bound is {:.2e}", change, bound);
+    return chatty::Passed("ranks: one more step changes them by {:.2e} in sum; the bound is {:.2e}", change, bound);
   }
 };

@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
-/// For each vertex the width of the widest path from `source`, a path being as wide as its narrowest edge: the bottleneck
-/// shortest path of Pollack (Operations Research 8, 1960). 0 where no path leads; kInfinity at the source.
+/// For each vertex the width of the widest path from `source`, a path being as wide as its narrowest edge: the
+/// bottleneck shortest path of Pollack (Operations Research 8, 1960). 0 where no path leads; kInfinity at the source.
 ///
 /// What it shows: SSSP with (max, min) in place of (min, +): a monotone program in the answer of which nothing rounds.
 struct WidestPath {
@@ -43,7 +43,8 @@ struct WidestPath {
   /// Throws UsageError for negative or undefined weights.
   void CheckInput(const chatty::Graph& graph) const { chatty::CheckWeights(graph); }
 
-  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const float> widths, const chatty::RunStatistics&) const {
+  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const float> widths,
+                         const chatty::RunStatistics&) const {
     chatty::Verdict verdict;
     chatty::VisitWeights<float>(graph, [&](auto weight_of) {
       static_cast<void>(verdict = Check(graph, widths, weight_of));  // nvcc sees a verdict dropped here
@@ -56,7 +57,7 @@ struct WidestPath {
   /// vertex of positive width, so that there is a path so wide.
   template <class WeightOf>
   chatty::Verdict Check(const chatty::Graph& graph, std::span<const float> widths, WeightOf weight_of) const {
-    if (widths[source] != chatty::kInfinity<float>) return chatty::Failed("the source {} is not infinitely wide", source);
+    if (widths[source] != chatty::kInfinity<float>) return chatty::Failed("source {}: not infinitely wide", source);
     const chatty::Adjacency& out = graph.out();
     for (chatty::VertexId u = 0; u < graph.vertices(); ++u) {
       for (chatty::EdgeIndex e = out.offsets[u]; e < out.offsets[u + 1]; ++e) {
@@ -79,7 +80,8 @@ struct WidestPath {
       }
     }
     for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
-      if (!supported[v] && widths[v] != 0.0f) return chatty::Failed("vertex {}: no path is as wide as {}", v, widths[v]);
+      if (supported[v] || widths[v] == 0.0f) continue;
+      return chatty::Failed("vertex {}: no path is as wide as {}", v, widths[v]);
     }
     return chatty::Passed("widths: none too small on any edge, and a path for each");
   }

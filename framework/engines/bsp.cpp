@@ -150,7 +150,7 @@ class DeviceRun {
     const Control* control;
     {
       const Stopwatch watch(&account_.compute_ms);
-      control = &steps_.Read(wait_);
+      control = &steps_.Read(wait_, /*clear=*/true);
     }
     wanting_ = 0;
     form_ = traits_.every_round ? Form::kAll : Form::kBitmap;
@@ -185,7 +185,7 @@ class DeviceRun {
     const Control* control;
     {
       const Stopwatch watch(&account_.compute_ms);
-      control = &steps_.Read(wait_);
+      control = &steps_.Read(wait_, /*clear=*/true);
       if (form_ == Form::kQueue) {
         steps_.SwapFrontier();
         frontier_count_ = control->next_count;
@@ -277,14 +277,13 @@ class DeviceRun {
     {
       const Stopwatch watch(&account_.communication_ms);
       pack();
-      const Control& control = steps_.Read(wait_);
+      const Control& control = steps_.Read(wait_, /*clear=*/false);
       mine.dense = control.dense_box != 0;
       for (PartId q = 0; q < parts_; ++q) {
         if (q == rank_) continue;
-        const auto subset = static_cast<std::size_t>(out_subset(q));
-        mine.count[q] = mine.dense ? static_cast<std::uint32_t>(subset) : control.box_count[q];
+        mine.count[q] = control.box_count[q];
         if (mine.count[q] == 0) continue;
-        const std::size_t bytes = mine.dense ? DenseBytes(subset, payload) : PairBytes(mine.count[q], payload);
+        const std::size_t bytes = mine.dense ? DenseBytes(out_subset(q), payload) : PairBytes(mine.count[q], payload);
         transport_->Post(rank_, q, bytes, epoch_);
         pairs_[q].messages += mine.count[q];
         if (shared) pairs_[q].messages_before += mine.count[q];

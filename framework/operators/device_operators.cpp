@@ -24,6 +24,9 @@ void OperatorGroup::Fail(std::exception_ptr error) noexcept {
 
 void OperatorGroup::Reset() {
   abort.Reset();
+  if (transport_ == nullptr) {  // as at the beginning, or after a run that failed while it allocated boxes
+    for (auto& row : capacities_) std::fill(row.begin(), row.end(), 0);
+  }
   meeting_ = std::make_unique<Rendezvous<Manifest>>(static_cast<int>(devices_.size()));
 }
 

@@ -56,21 +56,7 @@ class OperatorJob {
       try {
         graph.device().MakeCurrent();
         const Clock::time_point begin = Clock::now();
-        if (graph.device().kind() == DeviceKind::kHost) {
-          HostOperators operators(group_, graph, account);
-          program_.Run(operators, outputs_[d].data());
-          sent[d] = operators.sent_bytes();
-        } else {
-#if CHATTY_CUDA_COMPILER
-          CudaOperators operators(group_, graph, account);
-          program_.Run(operators, outputs_[d].data());
-          graph.device().stream().Synchronize({&group_.abort, {}});
-          sent[d] = operators.sent_bytes();
-#else
-          Throw<CapabilityError>("{}: this program was compiled for host devices only; compile it with nvcc or add it with "
-                                 "chatty_add_program", graph.device().label());
-#endif
-        }
+        sent[d] = RunOn(graph, account, outputs_[d].data());
         account.compute_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count() -
                              account.waiting_ms - account.communication_ms;
       } catch (...) {
@@ -104,6 +90,28 @@ class OperatorJob {
   }
 
  private:
+  /// Runs the program's share of one device; returns the bytes sent to each other.
+  std::vector<std::uint64_t> RunOn(const DeviceGraph& graph, DeviceStatistics& account, typename P::Output* out) {
+    if constexpr (kHasHost<Backends>) {
+      if (graph.device().kind() == DeviceKind::kHost) {
+        HostOperators operators(group_, graph, account);
+        program_.Run(operators, out);
+        return operators.sent_bytes();
+      }
+    }
+#if CHATTY_CUDA_COMPILER
+    if constexpr (kHasCuda<Backends>) {
+      if (graph.device().kind() == DeviceKind::kCuda) {
+        CudaOperators operators(group_, graph, account);
+        program_.Run(operators, out);
+        graph.device().stream().Synchronize({&group_.abort, {}});
+        return operators.sent_bytes();
+      }
+    }
+#endif
+    detail::ThrowNotCompiled(graph.device());
+  }
+
   Session* session_;
   P program_;
   OperatorGroup group_;

@@ -2,9 +2,9 @@
 #
 #   awk -v folder=OUT -v stem=NAME -f extract.awk PAGE.md
 #
-# Blocks fenced as ```cpp up to and with one that has a main() are one program: OUT/NAME_1.cpp, NAME_2.cpp ... If the next
-# fenced block after it is ```text, that is what the program prints: OUT/NAME_1.txt. Says which programs it wrote, one name a
-# line; fails if some C++ belongs to no program. Compilers' messages point into the page.
+# Blocks fenced as ```cpp up to and with one that has a main() are one program: OUT/NAME_1.cpp, NAME_2.cpp ... If the
+# next fenced block after it is ```text, that is what the program prints: OUT/NAME_1.txt. Says which programs it wrote,
+# one name a line; fails if some C++ belongs to no program. Compilers' messages point into the page.
 function fail(text) { printf "%s:%d: %s\n", FILENAME, FNR, text > "/dev/stderr"; failed = 1; exit 1 }
 
 /^```/ {

@@ -267,19 +267,20 @@ struct Tokens {
   CHATTY_FN std::uint64_t Output(const Value& v) const { return (std::uint64_t{v.kept} << 32) + v.fresh; }
 };
 
-/// Both Wants on a pushed program: vertices that are settled, and messages of the wrong colour, are left alone.
+/// Both Wants on a pushed program: settled vertices, and messages past a vertex's limit, are left alone. Messages are
+/// combined before their target is asked, so what it wants has to include what is better than something it wants.
 struct Picky {
-  using Value = std::uint32_t;
+  using Value = std::uint32_t;  ///< 1000 + limit until settled
   using Message = std::uint32_t;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kSynchronous;
-  CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 50 == 0 ? 0 : 1000 + static_cast<Value>(v.id % 3); }
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 50 == 0 ? 0 : 1000 + Mix(v.id) % 40; }
   CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == 0; }
   CHATTY_FN Message ComputeScatter(const Value&, Edge<> e, const Round<>& round) const {
     return round.index * 4 + 1 + static_cast<Message>((e.source + e.target) % 3);
   }
   CHATTY_FN bool Wants(const Value& value) const { return value >= 1000; }
-  CHATTY_FN bool Wants(const Value& value, Message m) const { return m % 3 != value % 3; }
+  CHATTY_FN bool Wants(const Value& value, Message m) const { return m < value % 1000; }
   CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
     value = m;
     return true;

@@ -1,5 +1,5 @@
-// The example programs on GPUs. Where there are fewer GPUs than devices asked for, several devices share one: each has its
-// own stream and memory, so what crosses between devices is the same.
+// The example programs on GPUs. Where there are fewer GPUs than devices asked for, several devices share one: each has
+// its own stream and memory, so what crosses between devices is the same.
 #include "examples_test_body.h"
 
 namespace chatty::test {

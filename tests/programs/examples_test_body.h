@@ -42,7 +42,8 @@ namespace {
 // The table of docs/writing-a-program.md: how each named algorithm fits.
 static_assert(VertexProgram<Bfs> && Traits<Bfs>::kHasWants && Traits<Bfs>::kFirstSuffices);
 static_assert(VertexProgram<BfsParents> && Traits<BfsParents>::kHasPrior && !Traits<BfsParents>::kHasEndRound);
-static_assert(VertexProgram<SsspOf<float>> && VertexProgram<SsspOf<std::int32_t>> && Traits<SsspOf<float>>::kHasPriority);
+static_assert(VertexProgram<SsspOf<float>> && VertexProgram<SsspOf<std::int32_t>>);
+static_assert(Traits<SsspOf<float>>::kHasPriority && Traits<SsspOf<float>>::kHasWantsMessage);
 static_assert(VertexProgram<PageRank> && Traits<PageRank>::kEveryRound && Traits<PageRank>::kHasShare);
 static_assert(VertexProgram<PageRankPush> && Traits<PageRankPush>::kHasConsume);
 static_assert(VertexProgram<LabelPropagation> && Traits<LabelPropagation>::kEdges == Edges::kBoth);
@@ -77,17 +78,17 @@ class Examples : public testing::TestWithParam<std::tuple<int, Direction>> {
     std::vector<std::pair<std::string, Graph>> graphs;
     for (const RandomCase& c : RandomCases()) {
       if (std::get<1>(GetParam()) != Direction::kAuto && c.vertices < 40) continue;  // too small to differ
-      graphs.emplace_back("random " + std::to_string(c.seed), c.Make(weights));
+      graphs.emplace_back("random graph " + std::to_string(c.seed), c.Make(weights));
     }
-    graphs.emplace_back("directed", RandomGraph(101, 2000, 4.0, weights, false));
-    graphs.emplace_back("symmetric", RandomGraph(102, 2000, 3.0, weights, true));
+    graphs.emplace_back("directed", RandomGraph(101, 1200, 4.0, weights, false));
+    graphs.emplace_back("symmetric", RandomGraph(102, 1200, 3.0, weights, true));
     std::vector<TestEdge> star, path;
-    for (std::uint64_t v = 1; v < 12000; ++v) star.push_back({0, v, static_cast<double>(v % 17)});
+    for (std::uint64_t v = 1; v < 9000; ++v) star.push_back({0, v, static_cast<double>(v % 17)});
     for (std::uint64_t v = 1; v < 60; ++v) path.push_back({v - 1, v, static_cast<double>(60 - v)});
-    graphs.emplace_back("hub", MakeSymmetric(12000, star, weights));
+    graphs.emplace_back("hub", MakeSymmetric(9000, star, weights));
     graphs.emplace_back("path", MakeGraph(60, path, weights));
     for (const auto& [name, graph] : graphs) {
-      SCOPED_TRACE(name + ", " + std::to_string(graph.vertices()) + (graph.symmetric() ? " vertices, symmetric" : " vertices"));
+      SCOPED_TRACE(name);
       Session session(graph, MakeDevices(devices()));
       body(graph, session);
     }
@@ -134,7 +135,8 @@ TEST_P(Examples, KCoreByHand) {
   // A square with both diagonals, a tail of two, a loner.
   const Graph graph = MakeSymmetric(7, {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {0, 2}, {1, 3}, {3, 4}, {4, 5}});
   Session session(graph, MakeDevices(devices()));
-  EXPECT_EQ(ToVector(chatty::Run(session, KCore{}, options()).values), (std::vector<std::uint32_t>{3, 3, 3, 3, 1, 1, 0}));
+  const auto result = chatty::Run(session, KCore{}, options());
+  EXPECT_EQ(ToVector(result.values), (std::vector<std::uint32_t>{3, 3, 3, 3, 1, 1, 0}));
 }
 
 TEST_P(Examples, MisIsTheGreedySetInOrderOfPriority) {
@@ -249,6 +251,7 @@ TEST_P(Examples, ReachIsWhatSearchesFromEachSourceSay) {
     Reach program;
     program.first = graph.vertices() / 5;
     program.stride = std::max<VertexId>(1, graph.vertices() / 50);
+    if (graph.vertices() > 5000) program.count = 8;
     const auto result = chatty::Run(session, program, options());
     ExpectVerified(graph, program, result.values, result.statistics);
     EXPECT_EQ(result.values[program.first] & 1, 1u);
@@ -262,10 +265,10 @@ TEST_P(Examples, PersonalisedPageRankIsTheFixedPointOfTheWalk) {
     const auto result = chatty::Run(session, program, options());
     ExpectVerified(graph, program, result.values, result.statistics);
 
-    // Power iteration in fp64; what is left after 200 rounds is below 1e-14.
+    // Power iteration in fp64; what is left after 100 rounds is below 1e-6.
     std::vector<double> rank(graph.vertices(), 0.0);
     rank[program.source] = 1.0;
-    for (int round = 0; round < 200 && graph.vertices() < 5000; ++round) {
+    for (int round = 0; round < 100 && graph.vertices() < 5000; ++round) {
       std::vector<double> next(graph.vertices(), 0.0);
       for (VertexId u = 0; u < graph.vertices(); ++u) {
         const auto degree = static_cast<double>(graph.out_degree(u));

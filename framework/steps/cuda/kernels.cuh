@@ -6,6 +6,28 @@
 
 namespace chatty::steps::cuda::kernels {
 
+/// A round's counters in mapped host memory, and which report they are of.
+struct Report {
+  Control control;
+  alignas(64) std::uint32_t ticket;
+};
+
+/// Stores the counters where the host waits for them; `clear` empties them for the next round. One block. The fence makes
+/// the counters visible to the host before the ticket is.
+template <class P>
+__global__ void ReportControl(Control* control, Report* report, std::uint32_t ticket, bool clear) {
+  static_assert(sizeof(Control) % 8 == 0);
+  auto* const from = reinterpret_cast<unsigned long long*>(control);
+  auto* const to = reinterpret_cast<unsigned long long*>(&report->control);
+  for (unsigned i = threadIdx.x; i < sizeof(Control) / 8; i += blockDim.x) {
+    to[i] = from[i];
+    if (clear) from[i] = 0;
+  }
+  __threadfence_system();
+  __syncthreads();
+  if (threadIdx.x == 0) *const_cast<volatile std::uint32_t*>(&report->ticket) = ticket;
+}
+
 template <class P>
 __global__ void __launch_bounds__(kBlock) Init(StateRef<P> s, const PriorOf<P>* prior) {
   cuda::Init(Grid{}, s, prior);

@@ -16,7 +16,8 @@ class CudaSteps final : public StepSet {
  public:
   CudaSteps(const DeviceGraph& graph, const P& program)
       : device_(graph.device()), state_((graph.device().MakeCurrent(), graph), program),
-        max_blocks_(static_cast<unsigned>(device_.info().multiprocessors) * kBlocksPerSm), control_(device_, 1) {
+        max_blocks_(static_cast<unsigned>(device_.info().multiprocessors) * kBlocksPerSm), report_(device_, 1) {
+    report_[0].ticket = 0;
     if constexpr (Traits<P>::kHasMeasure) {
       partials_ = Buffer<GlobalOf<P>>(device_, max_blocks_);
       partials_host_ = Pinned<GlobalOf<P>>(device_, max_blocks_);
@@ -37,7 +38,8 @@ class CudaSteps final : public StepSet {
       const std::size_t warps = std::min<std::size_t>(count, form == Form::kQueue ? edges / 32 + 1 : count);
       kernels::Advance<P><<<Blocks(warps * 32), kBlock, 0, stream()>>>(s(), As(round), form, count, queue_out);
       Check("Advance");
-      if (s().graph.forward.max_degree >= kHubDegree && edges >= kHubDegree) {
+      // `edges` are those of changed vertices; of kAll the others send too.
+      if (s().graph.forward.max_degree >= kHubDegree && (form == Form::kAll || edges >= kHubDegree)) {
         kernels::AdvanceSlices<P><<<max_blocks_, kBlock, 0, stream()>>>(s(), As(round), queue_out);
         Check("AdvanceSlices");
       }
@@ -113,11 +115,33 @@ class CudaSteps final : public StepSet {
     Check("UnpackShared");
   }
 
-  void ClearControl() override { device_.Fill(s().control, 0, sizeof(Control), device_.stream()); }
-  const Control& Read(const WaitContext& context) override {
-    device_.CopyOut(control_.data(), s().control, sizeof(Control), device_.stream());
-    device_.stream().Synchronize(context);
-    return control_[0];
+  void ClearControl() override {
+    if (clear_) return;  // the last report has done it
+    device_.Fill(s().control, 0, sizeof(Control), device_.stream());
+    clear_ = true;
+  }
+  /// A copy and a stream synchronisation would cost 11 us; a kernel of one block that stores to mapped host memory, where
+  /// this thread waits for it, costs about half.
+  const Control& Read(const WaitContext& context, bool clear) override {
+    ++ticket_;
+    kernels::ReportControl<P><<<1, 128, 0, stream()>>>(s().control, report_.data(), ticket_, clear);
+    Check("ReportControl");
+    clear_ = clear;
+    const Clock::time_point start = Clock::now();
+    const auto* const arrived = &report_[0].ticket;
+    for (std::uint32_t polls = 1; __atomic_load_n(arrived, __ATOMIC_ACQUIRE) != ticket_; ++polls) {
+      if (polls % 1024 != 0) continue;
+      if (context.abort != nullptr) context.abort->ThrowIfAborted("a step's counters");
+      const cudaError_t state = cudaStreamQuery(stream());
+      if (state != cudaSuccess && state != cudaErrorNotReady) {
+        Throw<DeviceError>("{}: a step failed: {}", device_.label(), cudaGetErrorString(state));
+      }
+      if (context.timeout.count() > 0 && Clock::now() - start > context.timeout) {
+        Throw<TimeoutError>("{}: waited {} ms for a step's counters; raise --timeout if the work is known to take longer",
+                            device_.label(), context.timeout.count());
+      }
+    }
+    return report_[0].control;
   }
   void MeasureInto(std::byte* global, const WaitContext& context) override {
     if constexpr (Traits<P>::kHasMeasure) {
@@ -155,7 +179,8 @@ class CudaSteps final : public StepSet {
   unsigned Blocks(std::size_t threads) const {
     return static_cast<unsigned>(std::clamp<std::size_t>((threads + kBlock - 1) / kBlock, 1, max_blocks_));
   }
-  void Check(const char* step) const {
+  void Check(const char* step) {
+    clear_ = false;  // whatever runs may count
     const cudaError_t error = cudaGetLastError();
     if (error != cudaSuccess) [[unlikely]] {
       Throw<DeviceError>("{}: step {} could not be launched: {}", device_.label(), step, cudaGetErrorString(error));
@@ -165,7 +190,9 @@ class CudaSteps final : public StepSet {
   Device& device_;
   ProgramState<P> state_;
   unsigned max_blocks_;
-  Pinned<Control> control_;
+  Pinned<kernels::Report> report_;
+  std::uint32_t ticket_ = 0;
+  bool clear_ = false;
   Buffer<GlobalOf<P>> partials_;
   Pinned<GlobalOf<P>> partials_host_;
 };

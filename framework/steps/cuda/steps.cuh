@@ -370,7 +370,9 @@ __device__ void GatherSlices(const Group& group, const StateRef<P>& s, const Rou
   const std::uint32_t slices = atomics::Load(&s.control->slice_count);
   for (std::uint32_t i = BlockRank(group); i < slices; i += BlockCount(group)) {
     const Slice slice = s.slices[i];
-    if (Traits<P>::kFirstSuffices && (atomics::Load(s.touched + (slice.vertex >> 5)) >> (slice.vertex & 31)) & 1) continue;
+    if constexpr (Traits<P>::kFirstSuffices) {  // one answer a warp: another block may set the bit between two lanes' looks
+      if (__any_sync(kFull, (atomics::Load(s.touched + (slice.vertex >> 5)) >> (slice.vertex & 31)) & 1)) continue;
+    }
     const EdgeIndex row_end = s.graph.reverse.offsets[slice.vertex + 1];
     const EdgeIndex begin = s.graph.reverse.offsets[slice.vertex] + slice.index * kSliceEdges;
     const EdgeIndex end = begin + kSliceEdges < row_end ? begin + kSliceEdges : row_end;
@@ -460,16 +462,20 @@ __device__ void PackRecord(Control* control, const OutboxRef& outbox, std::uint3
 
 /// Dense form: bitmap and values of a whole subset. `bit(i)` and `value(i)` for i below `subset`.
 template <class Payload, class Group, class Bit, class Value>
-__device__ void PackDense(const Group& group, std::byte* box, std::size_t subset, Bit&& bit, Value&& value) {
+__device__ void PackDense(const Group& group, std::byte* box, std::uint32_t* count, std::size_t subset, Bit&& bit, Value&& value) {
+  if (subset == 0) return;
   auto* words = reinterpret_cast<std::uint32_t*>(box);
   auto* values = reinterpret_cast<Payload*>(box + DenseValuesOffset(subset));
+  std::uint32_t packed = 0;
   for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < subset; base += std::size_t{BlockCount(group)} * kBlock) {
     const std::size_t i = base + threadIdx.x;
     const bool set = i < subset && bit(i);
+    packed += set;
     const unsigned word = __ballot_sync(kFull, set);
     if (Lane() == 0 && i < subset) words[i / 32] = word;
     if (i < subset) values[i] = value(i);
   }
+  AddFromBlock(count, packed);
 }
 
 }  // namespace detail
@@ -486,7 +492,7 @@ __device__ void PackMessages(const Group& group, const StateRef<P>& s, const Out
     for (std::uint32_t peer = 0; peer < s.graph.parts; ++peer) {
       const LocalId first = s.graph.halo_begin[peer];
       detail::PackDense<Payload>(
-          group, outbox.box[peer], s.graph.halo_begin[peer + 1] - first,
+          group, outbox.box[peer], &s.control->box_count[peer], s.graph.halo_begin[peer + 1] - first,
           [&](std::size_t i) { return (atomics::Load(s.touched + ((first + i) >> 5)) >> ((first + i) & 31)) & 1; },
           [&](std::size_t i) {
             const Payload payload = s.inbox[first + i];
@@ -528,7 +534,7 @@ __device__ void PackShared(const Group& group, const StateRef<P>& s, const Outbo
       return payload;
     };
     if (dense) {
-      detail::PackDense<Payload>(group, outbox.box[peer], subset, active, value);
+      detail::PackDense<Payload>(group, outbox.box[peer], &s.control->box_count[peer], subset, active, value);
       continue;
     }
     for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < subset; base += std::size_t{BlockCount(group)} * kBlock) {

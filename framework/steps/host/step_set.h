@@ -87,9 +87,11 @@ class HostSteps final : public StepSet {
   }
 
   void ClearControl() override { *s().control = Control{}; }
-  const Control& Read(const WaitContext& context) override {
+  const Control& Read(const WaitContext& context, bool clear) override {
     device_.stream().Synchronize(context);
-    return *s().control;
+    read_ = *s().control;
+    if (clear) ClearControl();
+    return read_;
   }
   void MeasureInto(std::byte* global, const WaitContext&) override {
     if constexpr (Traits<P>::kHasMeasure) {
@@ -125,17 +127,24 @@ class HostSteps final : public StepSet {
   void Run(std::size_t work, Body&& body) {
     WorkerTeam& team = *device_.team();
     std::uint32_t after = sweeps_;
-    team.Run(work < kSmall ? 1 : team.size(), [&](TeamMember& member) {
-      Group group(member, cursors_, sweeps_);
-      body(group);
-      if (group.rank() == 0) after = group.sweeps();
-    });
+    try {
+      team.Run(work < kSmall ? 1 : team.size(), [&](TeamMember& member) {
+        Group group(member, cursors_, sweeps_);
+        body(group);
+        if (group.rank() == 0) after = group.sweeps();
+      });
+    } catch (...) {
+      cursors_.Reset();
+      sweeps_ = 0;
+      throw;
+    }
     sweeps_ = after;
   }
 
   Device& device_;
   ProgramState<P> state_;
   std::vector<GlobalOf<P>> partials_;
+  Control read_;
   Cursors cursors_;
   std::uint32_t sweeps_ = 0;
 };

@@ -23,6 +23,12 @@ class Cursors {
     std::atomic<std::size_t> next{0};
   };
   Cursor cursors_[4];
+
+ public:
+  /// Ready for sweep 0 again, after a job that ended in an exception and left them anywhere. Only while no job runs.
+  void Reset() noexcept {
+    for (Cursor& cursor : cursors_) cursor.next.store(0, std::memory_order_relaxed);
+  }
 };
 
 /// One member's handle on the team's work: what a cooperative group is to a GPU step.
@@ -403,9 +409,10 @@ void ClearActive(Group& group, const StateRef<P>& s, bool halo_only) {
 namespace detail {
 
 template <class Payload, class Bit, class Value>
-void PackDense(Group& group, std::byte* box, std::size_t subset, Bit&& bit, Value&& value) {
+void PackDense(Group& group, std::byte* box, std::uint32_t* count, std::size_t subset, Bit&& bit, Value&& value) {
   auto* words = reinterpret_cast<std::uint32_t*>(box);
   auto* values = reinterpret_cast<Payload*>(box + DenseValuesOffset(subset));
+  std::uint32_t packed = 0;
   group.Sweep(subset, kVertexGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
       std::uint32_t word = 0;
@@ -414,8 +421,10 @@ void PackDense(Group& group, std::byte* box, std::size_t subset, Bit&& bit, Valu
         values[i] = value(i);
       }
       words[w] = word;
+      packed += static_cast<std::uint32_t>(__builtin_popcount(word));
     }
   });
+  if (packed != 0) atomics::Add<true>(count, packed);
 }
 
 template <class Payload>
@@ -435,7 +444,7 @@ void PackMessages(Group& group, const StateRef<P>& s, const OutboxRef& outbox, b
     for (std::uint32_t peer = 0; peer < s.graph.parts; ++peer) {
       const LocalId first = s.graph.halo_begin[peer];
       detail::PackDense<Payload>(
-          group, outbox.box[peer], s.graph.halo_begin[peer + 1] - first,
+          group, outbox.box[peer], &s.control->box_count[peer], s.graph.halo_begin[peer + 1] - first,
           [&](std::size_t i) { return detail::TestShared(s.touched, static_cast<LocalId>(first + i)); },
           [&](std::size_t i) {
             const Payload payload = s.inbox[first + i];
@@ -476,7 +485,7 @@ void PackShared(Group& group, const StateRef<P>& s, const OutboxRef& outbox, boo
       return payload;
     };
     if (dense) {
-      detail::PackDense<Payload>(group, outbox.box[peer], subset, active, value);
+      detail::PackDense<Payload>(group, outbox.box[peer], &s.control->box_count[peer], subset, active, value);
     } else {
       group.Sweep(subset, kVertexGrain, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {

@@ -1,0 +1,554 @@
+// The prebuilt programs, through the registry, on every selection of devices.
+#include "chatty/framework/engines/bsp.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "chatty/framework/registry.h"
+#include "chatty/io/generators.h"
+#include "chatty/io/reader.h"
+#include "chatty/programs/reference.h"
+#include "chatty/programs/verify.h"
+#include "test_inputs.h"
+
+namespace chatty::test {
+namespace {
+
+constexpr std::uint32_t kFar = kInfinity<std::uint32_t>;
+constexpr Direction kDirections[] = {Direction::kAuto, Direction::kPush, Direction::kPull};
+constexpr const char* kPartitions[] = {"contiguous", "edge-balanced", "random"};
+
+const Registry& Programs() {
+  static const Registry registry = [] {
+    Registry all;
+    RegisterPrograms(all);
+    return all;
+  }();
+  return registry;
+}
+
+template <class T>
+std::vector<T> ToVector(std::span<const T> values) {
+  return {values.begin(), values.end()};
+}
+
+class EngineTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (const std::string reason = WhyNot(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
+    kind_ = ParseDevices(GetParam()).kind;
+    try {
+      Programs().Find("bfs", kind_);
+    } catch (const CapabilityError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  static SessionOptions Divided(const std::string& partition) {
+    SessionOptions options;
+    options.partition = partition;
+    options.threads = 6;  // several threads a device, whatever the machine has
+    return options;
+  }
+  static RunOptions Towards(Direction direction, const std::string& transport = "auto") {
+    RunOptions options;
+    options.direction = direction;
+    options.transport = transport;
+    return options;
+  }
+
+  /// Every partition and transport once, every direction with each.
+  void ForEachConfiguration(const Graph& graph, const std::function<void(Session&, const RunOptions&)>& body) {
+    for (const char* partition : kPartitions) {
+      Session session(graph, GetParam(), Divided(partition));
+      // The transport of choice, and for one of the partitions the one that is not.
+      for (const std::string transport : {"auto", "staged"}) {
+        if (transport == "staged" && (session.device_count() == 1 || std::string(partition) != "random")) continue;
+        for (const Direction direction : kDirections) {
+          SCOPED_TRACE(std::string(partition) + ", transport " + transport + ", direction " +
+                       std::to_string(static_cast<int>(direction)));
+          body(session, Towards(direction, transport));
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+
+  const RegisteredProgram& Program(std::string_view name) const { return Programs().Find(name, kind_); }
+
+  /// What every run's statistics must satisfy, whatever ran.
+  static void CheckStatistics(const RunStatistics& s, const Session& session, const RunOptions& options) {
+    EXPECT_EQ(s.execution, "bsp");
+    EXPECT_EQ(s.push_rounds + s.pull_rounds, s.rounds);
+    EXPECT_TRUE(options.direction != Direction::kPush || s.pull_rounds == 0);
+    EXPECT_TRUE(options.direction != Direction::kPull || s.push_rounds == 0);
+    EXPECT_TRUE(s.converged);
+    EXPECT_GE(s.time_ms, 0.0);
+    ASSERT_EQ(s.devices.size(), session.device_count());
+    VertexId vertices = 0;
+    for (std::size_t d = 0; d < s.devices.size(); ++d) {
+      EXPECT_EQ(s.devices[d].device, session.device(d).label());
+      EXPECT_EQ(s.devices[d].vertices, session.partition().OwnedCount(static_cast<PartId>(d)));
+      EXPECT_GE(s.devices[d].compute_ms, 0.0);
+      EXPECT_GE(s.devices[d].communication_ms, 0.0);
+      EXPECT_GE(s.devices[d].waiting_ms, 0.0);
+      vertices += s.devices[d].vertices;
+    }
+    EXPECT_EQ(vertices, session.graph().vertices());
+    if (session.device_count() == 1) {
+      EXPECT_EQ(s.transport, "none");
+      EXPECT_TRUE(s.pairs.empty());
+    } else if (options.transport != "auto") {
+      EXPECT_EQ(s.transport, options.transport);
+    } else {
+      EXPECT_EQ(s.transport, session.device(0).kind() == DeviceKind::kHost ? "host" : "p2p-copy");
+    }
+    for (const PairStatistics& pair : s.pairs) {
+      EXPECT_LT(pair.from, session.device_count());
+      EXPECT_LT(pair.to, session.device_count());
+      EXPECT_NE(pair.from, pair.to);
+      EXPECT_GT(pair.messages_before, 0u);
+      EXPECT_LE(pair.messages, pair.messages_before) << "combining adds nothing";
+      EXPECT_EQ(pair.messages == 0, pair.bytes == 0);
+      EXPECT_GE(pair.bytes, pair.messages * 4) << "no payload is under four bytes";
+    }
+  }
+
+  /// The unique answers: byte for byte, in every configuration.
+  template <class T>
+  void AnswersAre(const Graph& graph, const char* program, const char* value, const ParameterValues& parameters,
+                  const Array<T>& expected, const std::function<void(const RunStatistics&, const RunOptions&)>& check = {}) {
+    SCOPED_TRACE(std::string(program) + " " + value);
+    ForEachConfiguration(graph, [&](Session& session, const RunOptions& options) {
+      // What follows may be pulled only: BFS parents are messages of eight bytes, which can be pushed too.
+      const auto job = Program(program).Prepare(session, parameters, value, options);
+      for (int again = 0; again < 2; ++again) {
+        const RunStatistics statistics = job->Execute();
+        const ErasedValues output = job->Output();
+        ASSERT_EQ(ToVector(output.As<T>()), test::ToVector(expected));
+        EXPECT_TRUE(Program(program).Verify(graph, parameters, output, &statistics));
+        CheckStatistics(statistics, session, options);
+        if (check) check(statistics, options);
+      }
+    });
+  }
+
+  void CheckBfs(const Graph& graph, VertexId source) {
+    const ParameterValues parameters{{"source", std::to_string(source)}};
+    const Array<std::uint32_t> levels = SerialBfs(graph, source);
+    std::uint64_t reached = 0, edges = 0;
+    std::uint32_t depth = 0;
+    for (VertexId v = 0; v < graph.vertices(); ++v) {
+      if (levels[v] == kFar) continue;
+      ++reached;
+      edges += graph.out_degree(v);
+      depth = std::max(depth, levels[v]);
+    }
+    AnswersAre(graph, "bfs", "level", parameters, levels, [&](const RunStatistics& s, const RunOptions& options) {
+      EXPECT_EQ(s.rounds, depth + 1);
+      EXPECT_EQ(s.phases, 1u);
+      EXPECT_EQ(s.vertices_updated, reached - 1) << "every vertex but the source is reached once";
+      if (options.direction == Direction::kPush) {
+        EXPECT_EQ(s.edges_touched, edges) << "a pushed search looks at the edges of what it reaches, once";
+      }
+    });
+    AnswersAre(graph, "bfs", "parent", parameters, SerialBfsParents(graph, source));
+  }
+
+  void CheckSssp(const Graph& graph, VertexId source) {
+    const ParameterValues parameters{{"source", std::to_string(source)}};
+    if (graph.weight_kind() == WeightKind::kFloat32) {
+      AnswersAre(graph, "sssp", "distance", parameters, SerialSssp<float>(graph, source));
+    } else {
+      AnswersAre(graph, "sssp", "distance", parameters, SerialSssp<std::uint32_t>(graph, source));
+    }
+  }
+
+  void CheckComponents(const Graph& graph) {
+    const Array<VertexId> components = SerialComponents(graph);
+    AnswersAre(graph, "label_propagation", "component", {}, components);
+    for (const char* partition : kPartitions) {
+      SCOPED_TRACE(partition);
+      Session session(graph, GetParam(), Divided(partition));
+      const auto job = Program("cc").Prepare(session, {}, "", {});
+      for (int again = 0; again < 3; ++again) {
+        const RunStatistics statistics = job->Execute();
+        const ErasedValues output = job->Output();
+        ASSERT_EQ(ToVector(output.As<VertexId>()), test::ToVector(components)) << "cc";
+        EXPECT_EQ(statistics.devices.size(), session.device_count());
+        EXPECT_EQ(statistics.execution, "operators");
+        EXPECT_TRUE(Program("cc").Verify(graph, {}, output, &statistics));
+      }
+    }
+  }
+
+  void CheckPageRank(const Graph& graph) {
+    constexpr std::uint32_t kRounds = 12;
+    const ParameterValues fixed{{"rounds", std::to_string(kRounds)}, {"tolerance", "0"}};
+    const Array<double> expected = SerialPageRank(graph, 0.85f, kRounds).ranks;
+    ForEachConfiguration(graph, [&](Session& session, const RunOptions& options) {
+      const auto job = Program("pagerank").Prepare(session, fixed, "", options);
+      const RunStatistics statistics = job->Execute();
+      const ErasedValues output = job->Output();
+      for (VertexId v = 0; v < graph.vertices(); ++v) {
+        ASSERT_NEAR(output.As<float>()[v], expected[v], 1e-5 * expected[v]) << "pagerank of vertex " << v;
+      }
+      if (graph.vertices() > 0) {
+        EXPECT_EQ(statistics.rounds, kRounds);
+        EXPECT_TRUE(Program("pagerank").Verify(graph, fixed, output, &statistics));
+      }
+      CheckStatistics(statistics, session, options);
+
+      if (graph.vertices() == 0) return;
+      const ParameterValues residuals{{"tolerance", "1e-3"}};
+      const auto pushed = Program("pagerank_push").Prepare(session, residuals, "", options);
+      const RunStatistics push_statistics = pushed->Execute();
+      const Verdict verdict = Program("pagerank_push").Verify(graph, residuals, pushed->Output(), &push_statistics);
+      EXPECT_TRUE(verdict) << verdict.message;
+      CheckStatistics(push_statistics, session, options);
+    });
+  }
+
+  void CheckAll(const Graph& graph, VertexId source) {
+    if (graph.vertices() > 0) {
+      CheckBfs(graph, source);
+      CheckSssp(graph, source);
+    }
+    CheckComponents(graph);
+    CheckPageRank(graph);
+  }
+
+  DeviceKind kind_ = DeviceKind::kHost;
+};
+
+// ------------------------------------------------------------------- by hand ----
+
+TEST_P(EngineTest, EmptyGraph) {
+  const Graph graph = MakeGraph(0, {});
+  CheckAll(graph, 0);
+  Session session(graph, GetParam());
+  EXPECT_THROW(Program("bfs").Prepare(session, {}, "", {}), UsageError) << "there is no source";
+}
+
+TEST_P(EngineTest, OneVertex) {
+  const Graph graph = MakeGraph(1, {});
+  CheckAll(graph, 0);
+  AnswersAre(graph, "bfs", "level", {{"source", "0"}}, Array<std::uint32_t>{0});
+  AnswersAre(graph, "bfs", "parent", {{"source", "0"}}, Array<VertexId>{0});
+  AnswersAre(graph, "sssp", "distance", {{"source", "0"}}, Array<std::uint32_t>{0});
+  AnswersAre(graph, "label_propagation", "component", {}, Array<VertexId>{0});
+}
+
+TEST_P(EngineTest, PathOfFive) {
+  const Graph graph = MakeSymmetric(5, {{0, 1, 3}, {1, 2, 1}, {2, 3, 4}, {3, 4, 1}}, WeightKind::kInt32);
+  CheckAll(graph, 1);
+  AnswersAre(graph, "bfs", "level", {{"source", "1"}}, Array<std::uint32_t>{1, 0, 1, 2, 3});
+  AnswersAre(graph, "bfs", "parent", {{"source", "1"}}, Array<VertexId>{1, 1, 1, 2, 3});
+  AnswersAre(graph, "sssp", "distance", {{"source", "1"}}, Array<std::uint32_t>{3, 0, 1, 5, 6});
+  AnswersAre(graph, "label_propagation", "component", {}, Array<VertexId>{0, 0, 0, 0, 0});
+}
+
+TEST_P(EngineTest, TwoComponents) {
+  const Graph graph = MakeSymmetric(6, {{0, 2}, {2, 4}, {1, 3}, {3, 5}, {5, 1}});
+  CheckAll(graph, 3);
+  AnswersAre(graph, "bfs", "level", {{"source", "3"}}, Array<std::uint32_t>{kFar, 1, kFar, 0, kFar, 1});
+  AnswersAre(graph, "bfs", "parent", {{"source", "3"}}, Array<VertexId>{kNoVertex, 3, kNoVertex, 3, kNoVertex, 3});
+  AnswersAre(graph, "label_propagation", "component", {}, Array<VertexId>{0, 1, 0, 1, 0, 1});
+}
+
+TEST_P(EngineTest, LoopsAndParallelEdges) {
+  const Graph graph = MakeGraph(4, {{0, 0, 1}, {0, 1, 7}, {0, 1, 2}, {1, 2, 1}, {2, 2, 0}, {2, 0, 3}, {3, 3, 5}}, WeightKind::kInt32);
+  CheckAll(graph, 0);
+  AnswersAre(graph, "sssp", "distance", {{"source", "0"}}, Array<std::uint32_t>{0, 2, 3, kFar});
+  AnswersAre(graph, "label_propagation", "component", {}, Array<VertexId>{0, 0, 0, 3});
+}
+
+TEST_P(EngineTest, Star) {
+  std::vector<TestEdge> edges;
+  for (VertexId v = 1; v < 70; ++v) edges.push_back({0, v, static_cast<double>(v)});
+  const Graph graph = MakeSymmetric(70, edges, WeightKind::kFloat32);
+  CheckAll(graph, 5);
+  Array<std::uint32_t> levels(70, 2);
+  levels[0] = 1;
+  levels[5] = 0;
+  AnswersAre(graph, "bfs", "level", {{"source", "5"}}, levels);
+  Array<float> distances(70);
+  for (VertexId v = 0; v < 70; ++v) distances[v] = 5.0f + static_cast<float>(v);
+  distances[5] = 0;
+  AnswersAre(graph, "sssp", "distance", {{"source", "5"}}, distances);
+}
+
+TEST_P(EngineTest, DirectedCycle) {
+  const Graph graph = MakeGraph(5, {{0, 1, 1}, {1, 2, 10}, {2, 3, 100}, {3, 4, 1000}, {4, 0, 10000}}, WeightKind::kInt32);
+  CheckAll(graph, 2);
+  AnswersAre(graph, "bfs", "level", {{"source", "2"}}, Array<std::uint32_t>{3, 4, 0, 1, 2});
+  AnswersAre(graph, "bfs", "parent", {{"source", "2"}}, Array<VertexId>{4, 0, 2, 2, 3});
+  AnswersAre(graph, "sssp", "distance", {{"source", "2"}}, Array<std::uint32_t>{11100, 11101, 0, 100, 1100});
+}
+
+TEST_P(EngineTest, AVertexThatNothingLeaves) {
+  const Graph graph = MakeGraph(3, {{0, 1}, {2, 1}});
+  AnswersAre(graph, "bfs", "level", {{"source", "1"}}, Array<std::uint32_t>{kFar, 0, kFar});
+  CheckAll(graph, 0);
+}
+
+// ------------------------------------------------------------------ at random ----
+
+TEST_P(EngineTest, ManySmallRandomGraphs) {
+  std::uint32_t seed = 100;
+  for (const VertexId vertices : {3, 9, 33, 65, 130}) {
+    for (const bool symmetric : {false, true}) {
+      const WeightKind kind = seed % 2 == 0 ? WeightKind::kInt32 : WeightKind::kFloat32;
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      CheckAll(RandomGraph(seed, vertices, 1.0 + seed % 3, kind, symmetric), seed % vertices);
+      if (HasFatalFailure()) return;
+      ++seed;
+    }
+  }
+}
+
+TEST_P(EngineTest, RandomDirected) { CheckAll(RandomGraph(201, 3000, 6.0, WeightKind::kInt32, false), 17); }
+TEST_P(EngineTest, RandomSymmetric) { CheckAll(RandomGraph(202, 2500, 3.0, WeightKind::kFloat32, true), 18); }
+TEST_P(EngineTest, HubsDirected) { CheckAll(HubGraph(203, 4000, WeightKind::kFloat32, false), 3); }
+TEST_P(EngineTest, HubsSymmetric) { CheckAll(HubGraph(204, 3000, WeightKind::kInt32, true), 0); }
+
+TEST_P(EngineTest, LongThinGraphsTakeManySmallRounds) {
+  GeneratorSpec spec;
+  spec.family = "grid";
+  spec.width = 150;
+  spec.height = 3;
+  spec.drop = 0.1;
+  spec.weights = WeightKind::kInt32;
+  const Graph graph = Generate(spec);
+  CheckBfs(graph, 1);
+  CheckSssp(graph, 1);
+  CheckComponents(graph);
+}
+
+TEST_P(EngineTest, SkewedGraphsTakeFewBigRounds) {
+  GeneratorSpec spec;
+  spec.family = "kron";
+  spec.scale = 12;
+  spec.weights = WeightKind::kFloat32;
+  const Graph graph = Generate(spec);
+  CheckBfs(graph, graph.max_degree_vertex());
+  CheckSssp(graph, graph.max_degree_vertex());
+  CheckComponents(graph);
+}
+
+// ------------------------------------------------------------- again and again ----
+
+TEST_P(EngineTest, TheSameJobAgainAndAgain) {
+  GeneratorSpec spec;
+  spec.family = "kron";
+  spec.scale = 10;
+  spec.weights = WeightKind::kInt32;
+  const Graph graph = Generate(spec);
+  const VertexId source = graph.max_degree_vertex();
+  const ParameterValues parameters{{"source", std::to_string(source)}};
+  const auto levels = test::ToVector(SerialBfs(graph, source));
+  const auto distances = test::ToVector(SerialSssp<std::uint32_t>(graph, source));
+  const auto components = test::ToVector(SerialComponents(graph));
+  Session session(graph, GetParam(), Divided("random"));
+  const auto bfs = Program("bfs").Prepare(session, parameters, "level", {});
+  const auto sssp = Program("sssp").Prepare(session, parameters, "", {});
+  const auto labels = Program("label_propagation").Prepare(session, {}, "", {});
+  const auto cc = Program("cc").Prepare(session, {}, "", {});
+  for (int i = 0; i < 40; ++i) {
+    SCOPED_TRACE("run " + std::to_string(i));
+    bfs->Execute();
+    ASSERT_EQ(ToVector(bfs->Output().As<std::uint32_t>()), levels);
+    sssp->Execute();
+    ASSERT_EQ(ToVector(sssp->Output().As<std::uint32_t>()), distances);
+    labels->Execute();
+    ASSERT_EQ(ToVector(labels->Output().As<VertexId>()), components);
+    cc->Execute();
+    ASSERT_EQ(ToVector(cc->Output().As<VertexId>()), components);
+  }
+}
+
+TEST_P(EngineTest, ParametersChangeBetweenRuns) {
+  const Graph graph = RandomGraph(301, 400, 2.0, WeightKind::kInt32, false);
+  Session session(graph, GetParam(), Divided("edge-balanced"));
+  const auto bfs = Program("bfs").Prepare(session, {}, "parent", {});
+  const auto sssp = Program("sssp").Prepare(session, {}, "", {});
+  for (const VertexId source : {5u, 0u, 399u, 5u}) {
+    bfs->Set("source", std::to_string(source));
+    sssp->Set("source", std::to_string(source));
+    bfs->Execute();
+    sssp->Execute();
+    EXPECT_EQ(ToVector(bfs->Output().As<VertexId>()), test::ToVector(SerialBfsParents(graph, source)));
+    EXPECT_EQ(ToVector(sssp->Output().As<std::uint32_t>()), test::ToVector(SerialSssp<std::uint32_t>(graph, source)));
+  }
+  for (const char* wrong : {"400", "-1", "five", "", "1.5", "99999999999999999999999"}) {
+    EXPECT_THROW(bfs->Set("source", wrong), UsageError) << wrong;
+  }
+  EXPECT_THROW(bfs->Set("sauce", "1"), UsageError);
+  bfs->Execute();
+  EXPECT_EQ(ToVector(bfs->Output().As<VertexId>()), test::ToVector(SerialBfsParents(graph, 5))) << "a refused value changes nothing";
+}
+
+TEST_P(EngineTest, ADistanceThatDoesNotFitIsSaid) {
+  const Graph graph = MakeGraph(4, {{0, 1, 2e9}, {1, 2, 2e9}, {2, 3, 2e9}}, WeightKind::kInt32);
+  Session session(graph, GetParam());
+  const auto job = Program("sssp").Prepare(session, {{"source", "0"}}, "", {});
+  job->Execute();
+  EXPECT_THROW(job->Output(), CapabilityError);
+  job->Set("source", "1");
+  job->Execute();
+  EXPECT_EQ(ToVector(job->Output().As<std::uint32_t>()), (std::vector<std::uint32_t>{kFar, 0, 2000000000u, 4000000000u}));
+}
+
+// ------------------------------------------------------------------ real graphs ----
+
+std::filesystem::path DataFolder() {
+  const char* folder = std::getenv("CHATTY_DATA");
+  return folder != nullptr ? std::filesystem::path(folder) : std::filesystem::path(CHATTY_SOURCE_DIR) / ".." / "shared" / "data";
+}
+
+TEST_P(EngineTest, RealGraphsEqualAnIndependentProgram) {
+  const std::filesystem::path folder = DataFolder();
+  std::ifstream file(folder / "reference-results.json");
+  if (!file) GTEST_SKIP() << "no reference-results.json in " << folder << "; set CHATTY_DATA";
+  const nlohmann::json results = nlohmann::json::parse(file);
+  int checked = 0;
+  for (const auto& [name, expected] : results.items()) {
+    if (expected["arcs"].get<std::uint64_t>() > 200000 || expected["bfs_depth"].get<int>() > 300) continue;  // the quick ones
+    SCOPED_TRACE(name);
+    std::string path;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      const std::string candidate = entry.path().filename().string();
+      if (candidate.starts_with(name + ".") && candidate.find(".co") == std::string::npos) path = entry.path().string();
+    }
+    ASSERT_FALSE(path.empty());
+    Graph graph = ReadGraph(path);
+    const bool weighted = expected.contains("sssp_ck");
+    if (weighted && graph.weight_kind() == WeightKind::kFloat32) graph = graph.WithWeights(WeightKind::kInt32);
+    const ParameterValues source{{"source", std::to_string(expected["src"].get<VertexId>())}};
+    const auto checksum = [](std::span<const std::uint32_t> distances) {
+      std::uint64_t sum = 0;
+      for (std::uint64_t v = 0; v < distances.size(); ++v) {
+        if (distances[v] != kFar) sum += (v + 1) * (std::uint64_t{distances[v]} + 1);
+      }
+      return sum;
+    };
+    Session session(graph, GetParam());
+    const auto run = [&](const char* program, const char* value, const ParameterValues& parameters) {
+      const auto job = Program(program).Prepare(session, parameters, value, {});
+      job->Execute();
+      return job->Output();
+    };
+    EXPECT_EQ(checksum(run("bfs", "level", source).As<std::uint32_t>()), expected["bfs_ck"]);
+    if (weighted) {
+      EXPECT_EQ(checksum(run("sssp", "", source).As<std::uint32_t>()), expected["sssp_ck"]);
+    }
+    for (const char* program : {"cc", "label_propagation"}) {
+      const ErasedValues labels = run(program, "", {});
+      std::uint64_t components = 0;
+      for (VertexId v = 0; v < graph.vertices(); ++v) components += labels.As<VertexId>()[v] == v;
+      EXPECT_EQ(components, expected["wcc"]) << program;
+    }
+    const ErasedValues ranks = run("pagerank", "", {{"rounds", "20"}, {"tolerance", "0"}});
+    const auto top = expected["pr20_top"].get<VertexId>();
+    const double value = expected["pr20_top_val"];
+    EXPECT_NEAR(ranks.As<float>()[top], value, 1e-5 * value);
+    EXPECT_LE(*std::max_element(ranks.As<float>().begin(), ranks.As<float>().end()), value * (1 + 1e-5));
+    ++checked;
+  }
+  EXPECT_GE(checked, 3);
+}
+
+std::string EngineDevices(const testing::TestParamInfo<const char*>& info) { return SelectionName(info.param); }
+INSTANTIATE_TEST_SUITE_P(Host, EngineTest, testing::Values("host:1", "host:2", "host:3", "host:8"), EngineDevices);
+INSTANTIATE_TEST_SUITE_P(Cuda, EngineTest, testing::Values("cuda:0", "cuda:0,1", "cuda:0,1,2,3"), EngineDevices);
+
+// --------------------------------------------------------------------- registry ----
+
+TEST(Registry, KnowsWhatThisExecutableWasBuiltWith) {
+  std::vector<std::string> names;
+  for (const RegisteredProgram* program : Programs().All()) {
+    names.emplace_back(program->name());
+    EXPECT_FALSE(program->summary().empty()) << names.back();
+    EXPECT_FALSE(program->values().empty()) << names.back();
+    EXPECT_EQ(&Programs().Find(program->name(), DeviceKind::kHost), program) << "host first";
+  }
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+  for (const char* name : {"bfs", "cc", "label_propagation", "pagerank", "pagerank_push", "sssp"}) {
+    EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
+  }
+  EXPECT_EQ(Programs().Find("bfs", DeviceKind::kHost).values(), (std::vector<std::string>{"level", "parent"}));
+  EXPECT_EQ(Programs().Find("bfs", DeviceKind::kHost).parameters().at(0).name, "source");
+  EXPECT_TRUE(Programs().Find("bfs", DeviceKind::kHost).parameters().at(0).is_vertex);
+}
+
+TEST(Registry, UnknownNamesAreUsageErrorsWithTheChoices) {
+  try {
+    Programs().Find("bsf", DeviceKind::kHost);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("bfs"), std::string::npos) << error.what();
+  }
+  const Graph graph = MakeSymmetric(3, {{0, 1}});
+  Session session(graph, "host");
+  const RegisteredProgram& bfs = Programs().Find("bfs", DeviceKind::kHost);
+  EXPECT_THROW(bfs.Prepare(session, {}, "grandparent", {}), UsageError);
+  EXPECT_THROW(bfs.Prepare(session, {{"source", "3"}}, "", {}), UsageError);
+  EXPECT_THROW(bfs.Prepare(session, {{"colour", "3"}}, "", {}), UsageError);
+  EXPECT_THROW(Programs().Find("pagerank", DeviceKind::kHost).Prepare(session, {{"damping", "1"}}, "", {}), UsageError);
+  EXPECT_THROW(Programs().Find("pagerank", DeviceKind::kHost).Prepare(session, {{"tolerance", "nan"}}, "", {}), UsageError);
+}
+
+TEST(Registry, ShapeIsWhatTheJobPutsOut) {
+  for (const WeightKind kind : {WeightKind::kNone, WeightKind::kInt32, WeightKind::kFloat32}) {
+    const Graph graph = MakeSymmetric(4, {{0, 1, 1}, {2, 3, 2}}, kind);
+    Session session(graph, "host:2");
+    for (const RegisteredProgram* program : Programs().All()) {
+      for (const std::string& value : program->values()) {
+        const ErasedValues shape = program->OutputShape(graph, value);
+        const auto job = program->Prepare(session, {}, value, {});
+        job->Execute();
+        const ErasedValues output = job->Output();
+        EXPECT_EQ(shape.type, output.type) << program->name();
+        EXPECT_EQ(shape.is_vertex, output.is_vertex) << program->name();
+        EXPECT_EQ(shape.name, value);
+        EXPECT_EQ(output.name, value);
+        EXPECT_EQ(output.size(), 4u);
+      }
+    }
+  }
+}
+
+TEST(Registry, VerifiersSeeAWrongAnswer) {
+  const Graph graph = MakeSymmetric(4, {{0, 1, 1}, {1, 2, 2}}, WeightKind::kInt32);
+  Session session(graph, "host:2");
+  for (const RegisteredProgram* program : Programs().All()) {
+    for (const std::string& value : program->values()) {
+      const auto job = program->Prepare(session, {}, value, {});
+      const RunStatistics statistics = job->Execute();
+      ErasedValues output = job->Output();
+      const Verdict right = program->Verify(graph, {}, output, &statistics);
+      EXPECT_TRUE(right) << program->name() << ": " << right.message;
+      output.bytes[SizeOf(output.type) * 2] ^= std::byte{1};
+      output.bytes[SizeOf(output.type) * 3 - 2] ^= std::byte{1};
+      EXPECT_FALSE(program->Verify(graph, {}, output, &statistics)) << program->name() << " " << value;
+      output.bytes = Array<std::byte>(SizeOf(output.type) * 3, std::byte{0});
+      EXPECT_THROW(static_cast<void>(program->Verify(graph, {}, output, &statistics)), UsageError);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace chatty::test
