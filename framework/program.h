@@ -67,7 +67,7 @@ enum class Activity : std::uint8_t {
 enum class Next : std::uint8_t {
   kContinue,   ///< go on while any vertex is active
   kStop,
-  kNextPhase,  ///< raise Round::phase and activate the vertices for which IsActive holds
+  kNextPhase,  ///< raise Round::phase by one (EndRound may have raised it further) and activate where IsActive holds
 };
 
 /// All messages to one vertex in one round, ascending, for kCollect programs. Iterates over runs of equal messages.

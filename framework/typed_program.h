@@ -88,6 +88,7 @@ class TypedProgram final : public ErasedProgram {
     if constexpr (Traits<P>::kHasEndRound) {
       RoundOf<P> round = state.As<GlobalOf<P>>();
       const Next next = program_.EndRound(round);
+      state.phase = round.phase;
       if constexpr (kHasGlobal) std::memcpy(state.global, &round.global, sizeof(round.global));
       return next;
     } else {

@@ -366,6 +366,7 @@ class DeviceRun {
                                  if (r == 0) decision = d;
                                });
     std::memcpy(round_.global, decision.round.global, sizeof(round_.global));
+    round_.phase = decision.round.phase;
     return decision.next;
   }
 

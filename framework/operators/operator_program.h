@@ -119,4 +119,22 @@ class OperatorJob {
   std::vector<Buffer<typename P::Output>> outputs_;
 };
 
+/// Results of an operator program, one a vertex in id order.
+template <class P>
+struct OperatorResult {
+  Array<typename P::Output> values;
+  RunStatistics statistics;
+};
+
+/// Runs an operator program on the session's devices; the counterpart of Run for vertex programs.
+template <OperatorProgram P, class Backends = CompiledBackends>
+OperatorResult<P> Run(Session& session, const P& program, const RunOptions& options = {}) {
+  OperatorJob<P, Backends> job(session, program, options);
+  OperatorResult<P> result;
+  result.statistics = job.Execute();
+  result.values = Array<typename P::Output>(session.graph().vertices());
+  job.CopyOutput(reinterpret_cast<std::byte*>(result.values.data()));
+  return result;
+}
+
 }  // namespace chatty
