@@ -5,6 +5,7 @@
 namespace chatty {
 
 RunStatistics& RunStatistics::operator+=(const RunStatistics& next) {
+  if (transport.empty()) transport = next.transport;
   rounds += next.rounds;
   phases += next.phases;
   push_rounds += next.push_rounds;

@@ -77,6 +77,7 @@ class EngineTest : public testing::TestWithParam<const char*> {
       for (const std::string transport : {"auto", "staged"}) {
         if (transport == "staged" && (session.device_count() == 1 || std::string(partition) != "random")) continue;
         for (const Direction direction : kDirections) {
+          if (transport == "staged" && direction != Direction::kAuto) continue;
           SCOPED_TRACE(std::string(partition) + ", transport " + transport + ", direction " +
                        std::to_string(static_cast<int>(direction)));
           body(session, Towards(direction, transport));
@@ -126,19 +127,28 @@ class EngineTest : public testing::TestWithParam<const char*> {
     }
   }
 
+  template <class T>
+  static std::string FirstDifference(std::span<const T> actual, const Array<T>& expected) {
+    if (actual.size() != expected.size()) return "in their number";
+    const auto [a, e] = std::mismatch(actual.begin(), actual.end(), expected.begin());
+    return a == actual.end() ? "nowhere" : fmt::format("vertex {}: {} instead of {}", a - actual.begin(), *a, *e);
+  }
+
   /// The unique answers: byte for byte, in every configuration.
   template <class T>
   void AnswersAre(const Graph& graph, const char* program, const char* value, const ParameterValues& parameters,
                   const Array<T>& expected, const std::function<void(const RunStatistics&, const RunOptions&)>& check = {}) {
     SCOPED_TRACE(std::string(program) + " " + value);
     ForEachConfiguration(graph, [&](Session& session, const RunOptions& options) {
-      // What follows may be pulled only: BFS parents are messages of eight bytes, which can be pushed too.
       const auto job = Program(program).Prepare(session, parameters, value, options);
-      for (int again = 0; again < 2; ++again) {
+      for (int again = graph.vertices() < 500 ? 0 : 1; again < 2; ++again) {
         const RunStatistics statistics = job->Execute();
         const ErasedValues output = job->Output();
-        ASSERT_EQ(ToVector(output.As<T>()), test::ToVector(expected));
-        EXPECT_TRUE(Program(program).Verify(graph, parameters, output, &statistics));
+        ASSERT_TRUE(std::ranges::equal(output.As<T>(), expected.span())) << "answers differ: " << FirstDifference(output.As<T>(), expected);
+        if (session.partition().name() == "random" && options.direction == Direction::kAuto) {
+          const Verdict verdict = Program(program).Verify(graph, parameters, output, &statistics);
+          EXPECT_TRUE(verdict) << verdict.message;
+        }
         CheckStatistics(statistics, session, options);
         if (check) check(statistics, options);
       }
@@ -207,7 +217,10 @@ class EngineTest : public testing::TestWithParam<const char*> {
       }
       if (graph.vertices() > 0) {
         EXPECT_EQ(statistics.rounds, kRounds);
-        EXPECT_TRUE(Program("pagerank").Verify(graph, fixed, output, &statistics));
+        if (options.direction == Direction::kPull) {
+          const Verdict verdict = Program("pagerank").Verify(graph, fixed, output, &statistics);
+          EXPECT_TRUE(verdict) << verdict.message;
+        }
       }
       CheckStatistics(statistics, session, options);
 
