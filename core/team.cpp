@@ -1,14 +1,25 @@
 #include "chatty/core/team.h"
 
+#include <system_error>
+
 namespace chatty {
 
 WorkerTeam::WorkerTeam(int threads) {
   if (threads < 1) Throw<UsageError>("a worker team needs at least one thread, not {}", threads);
   workers_.reserve(threads - 1);
-  for (int rank = 1; rank < threads; ++rank) workers_.emplace_back([this, rank] { WorkerLoop(rank); });
+  try {
+    for (int rank = 1; rank < threads; ++rank) workers_.emplace_back([this, rank] { WorkerLoop(rank); });
+  } catch (const std::system_error& error) {  // of all that a constructor can throw, what the operating system refuses
+    const int started = size();
+    Stop();
+    Throw<CapabilityError>("only {} of {} threads could be started ({}); use fewer, with --threads", started, threads,
+                           error.what());
+  }
 }
 
-WorkerTeam::~WorkerTeam() {
+WorkerTeam::~WorkerTeam() { Stop(); }
+
+void WorkerTeam::Stop() noexcept {
   stopping_ = true;
   job_.fetch_add(1, std::memory_order_release);
   WakeAll(job_);

@@ -38,6 +38,7 @@ class TeamMember {
 /// no thread and a job of width one wakes nobody: small rounds cost a function call.
 class WorkerTeam {
  public:
+  /// Throws UsageError for fewer than one thread, CapabilityError if the system grants fewer.
   explicit WorkerTeam(int threads);
   ~WorkerTeam();
   WorkerTeam(const WorkerTeam&) = delete;
@@ -63,6 +64,7 @@ class WorkerTeam {
   using Entry = void (*)(void*, TeamMember&);
   void Dispatch(int width, Entry entry, void* context);
   void WorkerLoop(int rank);
+  void Stop() noexcept;
   void Execute(int rank) noexcept;
 
   Entry entry_ = nullptr;

@@ -60,7 +60,8 @@ enum class Safety : std::uint8_t {
 /// Who takes part in a round.
 enum class Activity : std::uint8_t {
   kOnMessage,   ///< vertices whose last UpdateStatus returned true send; who receives is updated
-  kEveryRound,  ///< every vertex sends and every vertex is updated, whether or not a message came
+  kEveryRound,  ///< every vertex sends and every vertex is updated, whether or not a message came; what UpdateStatus
+                ///< returns does not matter, for a vertex counts as changed when its value's bytes are others
 };
 
 /// What EndRound decides.
@@ -277,6 +278,7 @@ constexpr bool CheckProgram() {
     static_assert(P::kReduction != Reduction::kOr || std::is_integral_v<Message>, "kOr reduces integer messages");
     static_assert(!Traits<P>::kEveryRound || Traits<P>::kHasEndRound, "kActivity = kEveryRound never falls quiet by itself: give the program `chatty::Next EndRound(chatty::Round<Global>&) const`");
     static_assert(P::kSafety != Safety::kAccumulative || Traits<P>::kHasConsume, "kSafety = kAccumulative needs `Shared Consume(Value&, chatty::Vertex) const`, which takes the residual");
+    static_assert(!Traits<P>::kHasConsume || !(Traits<P>::kHasWants || Traits<P>::kHasWantsMessage), "a program with Consume has no Wants: while some vertices give their residual away, others would read the values that change");
     static_assert(!std::is_same_v<WeightOf<P>, double> , "Weight is None, std::int32_t or float");
     static_assert(std::is_same_v<GlobalOf<P>, None> || Traits<P>::kHasMeasure, "a program with a Global has `Global Measure(const Value&, chatty::Vertex) const`");
     static_assert(sizeof(GlobalOf<P>) <= 64, "Global is larger than 64 bytes");

@@ -64,6 +64,7 @@ struct PageRank {
 
   void CheckInput(const Graph&) const {
     if (!(damping >= 0 && damping < 1)) Throw<UsageError>("damping is {}; it must be at least 0 and below 1", damping);
+    if (rounds == 0) throw UsageError("rounds is 0; at least one round has to run");
     if (!(tolerance >= 0)) Throw<UsageError>("tolerance is {}; it must not be negative", tolerance);
   }
   /// Against the same number of rounds in fp64. Float ranks keep 24 bits; a round's error is damped by the next.

@@ -49,11 +49,11 @@ class OperatorJob {
     group_.Reset();
     const Clock::time_point start = Clock::now();
     RunOnDevices(devices, [&](int d) {
-      DeviceStatistics& account = statistics.devices[d];
-      const DeviceGraph& graph = *graphs_->devices[d];
-      account.device = graph.device().label();
-      account.vertices = graph.ref().owned;
       try {
+        DeviceStatistics& account = statistics.devices[d];
+        const DeviceGraph& graph = *graphs_->devices[d];
+        account.device = graph.device().label();
+        account.vertices = graph.ref().owned;
         graph.device().MakeCurrent();
         const Clock::time_point begin = Clock::now();
         sent[d] = RunOn(graph, account, outputs_[d].data());

@@ -113,12 +113,36 @@ struct Tally {
   std::int64_t wanting = 0;
 };
 
+/// Whether two values are the same to the byte.
+template <class T>
+CHATTY_FN bool SameBytes(const T& a, const T& b) {
+  const auto* const p = reinterpret_cast<const unsigned char*>(&a);
+  const auto* const q = reinterpret_cast<const unsigned char*>(&b);
+  for (std::size_t i = 0; i < sizeof(T); ++i) {
+    if (p[i] != q[i]) return false;
+  }
+  return true;
+}
+
+/// Whether v counts as changed. For programs that are active every round what UpdateStatus returns need not say so, and
+/// what others hold of v must be renewed when its value is another.
+template <class P>
+CHATTY_FN bool Changed(bool returned, const ValueOf<P>& before, const ValueOf<P>& after) {
+  if constexpr (Traits<P>::kEveryRound) {
+    return !SameBytes(before, after);
+  } else {
+    return returned;
+  }
+}
+
 /// Runs `update(value)`, which returns whether the vertex becomes active, and keeps the tally of the work ahead.
 template <class P, class Update>
 CHATTY_FN bool Updated(const StateRef<P>& s, LocalId v, Tally* tally, Update&& update) {
   [[maybe_unused]] bool wanted = false;
   if constexpr (Traits<P>::kHasWants) wanted = s.program.Wants(s.values[v]);
-  const bool active = update(s.values[v]);
+  const ValueOf<P> before = s.values[v];
+  const bool returned = update(s.values[v]);
+  const bool active = Changed<P>(returned, before, s.values[v]);
   if (active) {
     tally->vertices += 1;
     tally->edges += s.graph.forward.degree(v);

@@ -1,5 +1,6 @@
 // Programs that use every part of the interface, on every kind of device, against the interpreter. Includers instantiate
-// ProgramTest over device selections; compiled by nvcc, the programs run on GPUs.
+// ProgramTest over device selections; compiled by nvcc, the programs run on GPUs. CHATTY_TEST_REDUCTIONS and
+// CHATTY_TEST_FEATURES, both 1 unless defined, choose which tests a file holds: nvcc takes its time over each program.
 #pragma once
 
 #include <array>
@@ -17,6 +18,13 @@
 #include "chatty/framework/run.h"
 #include "interpreter.h"
 #include "test_inputs.h"
+
+#ifndef CHATTY_TEST_REDUCTIONS
+#define CHATTY_TEST_REDUCTIONS 1
+#endif
+#ifndef CHATTY_TEST_FEATURES
+#define CHATTY_TEST_FEATURES 1
+#endif
 
 namespace chatty::test {
 
@@ -513,6 +521,7 @@ class ProgramTest : public testing::TestWithParam<const char*> {
   }
 };
 
+#if CHATTY_TEST_REDUCTIONS
 TEST_P(ProgramTest, MinOfEveryWidth) {
   AgreesOnAll(Extreme<std::int8_t, Reduction::kMin>{});
   AgreesOnAll(Extreme<std::uint16_t, Reduction::kMin>{});
@@ -557,6 +566,9 @@ TEST_P(ProgramTest, CustomOfEveryWidth) {
   AgreesOnAll(Champion<4>{});
 }
 
+#endif  // CHATTY_TEST_REDUCTIONS
+
+#if CHATTY_TEST_FEATURES
 TEST_P(ProgramTest, CollectEveryRound) { AgreesOnAll(Communities{}); }
 TEST_P(ProgramTest, CollectOnMessage) { AgreesOnAll(Digest{}); }
 TEST_P(ProgramTest, Share) { AgreesOnAll(Sharing{}); }
@@ -647,6 +659,7 @@ TEST_P(ProgramTest, TheSameRunAgainAndAgain) {
   Agrees(hubs, Tokens{}, 0, 8);
   Agrees(hubs, Phases{}, 0, 8);
 }
+#endif  // CHATTY_TEST_FEATURES
 
 inline std::string DevicesName(const testing::TestParamInfo<const char*>& info) { return SelectionName(info.param); }
 

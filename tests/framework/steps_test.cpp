@@ -16,8 +16,6 @@
 #include "test_inputs.h"
 
 namespace chatty::test {
-namespace {
-
 namespace host = steps::host;
 
 /// Sends along edges of every third vertex; Weight included.
@@ -64,6 +62,10 @@ struct OnePair {
     return value % 2 == 0;
   }
 };
+
+static_assert(CheckProgram<OneRound<std::uint32_t, Reduction::kMin>>() && CheckProgram<OnePair>());
+
+namespace {
 
 std::uint64_t Word(std::uint32_t x) { return x; }
 std::uint64_t Word(std::uint64_t x) { return x; }

@@ -692,6 +692,7 @@ __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<
         if (IsCandidate(s, v) && (messages > 0 || Traits<P>::kEveryRound)) {
           const Messages<MessageOf<P>> all(s.collected + begin, messages);
           active = s.program.UpdateStatus(value, all, s.At(v), round);
+          active = Changed<P>(active, s.values[v], value);
         }
         s.next_values[v] = value;
         if (active) bits::Set<true>(s.touched, v);

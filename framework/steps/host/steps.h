@@ -586,11 +586,13 @@ void Collect(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool a
         scanned += end - begin;
         std::sort(all, all + messages);
         ValueOf<P> value = s.values[v];
-        if (IsCandidate(s, v) && (messages > 0 || Traits<P>::kEveryRound) &&
-            s.program.UpdateStatus(value, Messages<MessageOf<P>>(all, messages), s.At(v), round)) {
-          bits::Set<true>(s.touched, v);
-          tally.vertices += 1;
-          tally.edges += s.graph.forward.degree(v);
+        if (IsCandidate(s, v) && (messages > 0 || Traits<P>::kEveryRound)) {
+          const bool returned = s.program.UpdateStatus(value, Messages<MessageOf<P>>(all, messages), s.At(v), round);
+          if (Changed<P>(returned, s.values[v], value)) {
+            bits::Set<true>(s.touched, v);
+            tally.vertices += 1;
+            tally.edges += s.graph.forward.degree(v);
+          }
         }
         s.next_values[v] = value;
       }
