@@ -54,8 +54,8 @@ TEST_P(EveryRound, WhatUpdateStatusReturnsDoesNotMatter) {
     RunOptions options;
     options.direction = direction;
     Session session(graph, GetParam());
-    const auto silent = Run(session, NeighbourSum<false>{}, options);
-    const auto loud = Run(session, NeighbourSum<true>{}, options);
+    const auto silent = chatty::Run(session, NeighbourSum<false>{}, options);
+    const auto loud = chatty::Run(session, NeighbourSum<true>{}, options);
     for (VertexId v = 0; v < graph.vertices(); ++v) {
       ASSERT_EQ(silent.values[v], expected[v]) << "vertex " << v;
       ASSERT_EQ(loud.values[v], expected[v]) << "vertex " << v;
