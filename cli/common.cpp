@@ -11,7 +11,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 #include <type_traits>
 
 #include "chatty/cli/interrupt.h"
@@ -60,6 +62,13 @@ bool IsNpy(const std::string& path) {
   constexpr std::string_view kMagic{"\x93NUMPY", 6};
   if (path == "-") return false;
   return Input(path).Peek(kMagic.size()) == kMagic;
+}
+
+/// Whether -1 can only mean unreached: in a program's own signed numbers it may be a value.
+ResultKind KindToRead(const ErasedValues& shape) {
+  if (shape.is_vertex) return ResultKind::kVertex;
+  const bool is_unsigned = shape.type == ScalarType::kUint32 || shape.type == ScalarType::kUint64;
+  return is_unsigned || shape.name == "level" || shape.name == "distance" ? ResultKind::kDistance : ResultKind::kNumber;
 }
 
 /// Calls body(T{}) with the type that `type` names.
@@ -116,6 +125,27 @@ void PrepareOutput(const std::string& path) {
   CleanUpOnInterrupt(path);
 }
 
+void RefuseSameFile(std::string_view option, const std::string& path, std::string_view other_option,
+                    const std::string& other) {
+  namespace fs = std::filesystem;
+  if (path.empty() || other.empty() || path == "-" || other == "-") return;
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status) && !fs::is_regular_file(status)) return;  // /dev/null takes any number of outputs
+  // Links, hard ones too, are seen where both exist; otherwise the folders decide.
+  bool same = fs::equivalent(path, other, error);
+  if (error) {
+    std::error_code ignored;
+    const fs::path a = fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+    same = !a.empty() && a == fs::weakly_canonical(fs::absolute(other, ignored), ignored);
+  }
+  if (same) Throw<UsageError>("{} {} and {} {} are the same file; name another", option, path, other_option, other);
+}
+
+CLI::Validator NotEmpty() {
+  return CLI::Validator([](const std::string& text) { return text.empty() ? "is empty; write a value" : ""; }, "");
+}
+
 CLI::Validator WholeNumber() {
   return CLI::Validator(
       [](const std::string& text) {
@@ -128,7 +158,8 @@ CLI::Validator WholeNumber() {
 CLI::Option* AddJsonOption(CLI::App& command, std::string& path) {
   return command
       .add_option("--json", path, "Write a record as JSON; - for standard output, and then nothing else goes there")
-      ->type_name("FILE|-");
+      ->type_name("FILE|-")
+      ->check(NotEmpty());
 }
 
 std::string Grouped(std::uint64_t number) {
@@ -155,7 +186,7 @@ std::string Coloured(std::string_view text, bool good) {
 
 // ----------------------------------------------------------------- loading ----
 
-void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& format_flag, bool ids) {
+void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& format_flag, bool uses) {
   const std::string group = "Loading";
   command
       .add_option(
@@ -163,10 +194,18 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
           "The input's format, which is otherwise seen from its content: matrix-market, edge-list, dimacs or binary")
       ->type_name("FORMAT")
       ->group(group);
-  if (ids) {
+  if (uses) {
     command.add_option("--ids", options.ids, "`file`: vertex ids are the file's own (default); `zero`: counted from 0")
         ->type_name("file|zero")
         ->check(Unnamed(CLI::IsMember({"file", "zero"})))
+        ->group(group);
+    command
+        .add_option(
+            "--weights", options.weights,
+            "`file`: as the file has them (default); `int`, `float`: converted, 1 where there are none; `none`: "
+            "dropped")
+        ->type_name("file|int|float|none")
+        ->check(Unnamed(CLI::IsMember({"file", "int", "float", "none"})))
         ->group(group);
   }
   command.add_flag("--symmetrise", options.read.symmetrise, "Every edge goes both ways, whatever the file says")
@@ -194,6 +233,11 @@ LoadedGraph Load(const std::string& path, const LoadOptions& options) {
   if (read.threads > 0) omp_set_num_threads(read.threads);
   const Stopwatch watch;
   loaded.graph = ReadGraph(path, read, &loaded.report);
+  if (options.weights != "file") {
+    loaded.graph = loaded.graph.WithWeights(options.weights == "int"     ? WeightKind::kInt32
+                                            : options.weights == "float" ? WeightKind::kFloat32
+                                                                         : WeightKind::kNone);
+  }
   if (options.ids == "zero") loaded.graph.set_first_id(0);
   loaded.ms = watch.ms();
   return loaded;
@@ -243,15 +287,25 @@ void AddParameterOptions(CLI::App& command, ParameterOptions& options, bool runs
                   fmt::format("Vertex to start from: its id{} or `max-degree` (default; the least id among equals)",
                               runs ? ", `random:SEED` (another one in each trial, of those with out-edges)" : ""))
       ->type_name(runs ? "N|random:SEED|max-degree" : "N|max-degree")
+      ->check(NotEmpty())
       ->group(group);
   command.add_option("--set", options.set, "Set any of the program's parameters; `chatty programs` lists them")
       ->type_name("NAME=VALUE")
       ->take_all()
       ->allow_extra_args(false)
       ->group(group);
-  command.add_option("--damping", options.damping, "Short for --set damping=...")->type_name("X")->group(group);
-  command.add_option("--tolerance", options.tolerance, "Short for --set tolerance=...")->type_name("X")->group(group);
-  command.add_option("--rounds", options.rounds, "Short for --set rounds=...")->type_name("N")->group(group);
+  command.add_option("--damping", options.damping, "Short for --set damping=...")
+      ->type_name("X")
+      ->check(NotEmpty())
+      ->group(group);
+  command.add_option("--tolerance", options.tolerance, "Short for --set tolerance=...")
+      ->type_name("X")
+      ->check(NotEmpty())
+      ->group(group);
+  command.add_option("--rounds", options.rounds, "Short for --set rounds=...")
+      ->type_name("N")
+      ->check(NotEmpty())
+      ->group(group);
 }
 
 SourceChoice SourceChoice::Parse(std::string_view text, const Graph& graph, std::uint64_t default_seed) {
@@ -382,21 +436,19 @@ ErasedValues ReadValues(const std::string& path, const Graph& graph, const Erase
       const Array<std::int64_t> ids = ReadResultNpy<std::int64_t>(path, graph.vertices());
       read = Array<T>(ids.size());
       for (std::size_t v = 0; v < ids.size(); ++v) {
-        // -1, or the largest value of whatever type the file has, is no vertex.
-        if (ids[v] == -1 || ids[v] == std::numeric_limits<std::int64_t>::max()) {
+        if (ids[v] == kInfinity<std::int64_t>) {
           read[v] = std::numeric_limits<T>::max();
         } else if (ids[v] < graph.first_id() ||
                    static_cast<std::uint64_t>(ids[v] - graph.first_id()) >= graph.vertices()) {
-          Throw<InputError>("{}: entry {} is {}, which is no vertex; the graph's are {} to {}, and -1 means none", path,
-                            v, ids[v], graph.first_id(),
-                            graph.vertices() + static_cast<std::uint64_t>(graph.first_id()) - 1);
+          Throw<ImpossibleValueError>(
+              "{}: entry {} is {}, which is no vertex; the graph's are {} to {}, and -1 means none", path, v, ids[v],
+              graph.first_id(), graph.vertices() + static_cast<std::uint64_t>(graph.first_id()) - 1);
         } else {
           read[v] = static_cast<T>(ids[v] - graph.first_id());
         }
       }
     } else {
-      read = ReadResult<T>(path, graph.vertices(), graph.first_id(),
-                           shape.is_vertex ? ResultKind::kVertex : ResultKind::kDistance);
+      read = ReadResult<T>(path, graph.vertices(), graph.first_id(), KindToRead(shape));
     }
     values.bytes = Array<std::byte>(read.bytes());
     if (!read.empty()) std::memcpy(values.bytes.data(), read.data(), read.bytes());

@@ -38,10 +38,16 @@ void WriteJson(const std::string& path, const Json& json);  ///< indented, to a 
 /// Announces that `path` will be written: throws InputError now, before a long run, if it could not be then; and has an
 /// interrupt clean up. "-" and empty paths pass.
 void PrepareOutput(const std::string& path);
+/// Throws UsageError if two named files are the same one, whatever they are called. Empty paths, "-" and devices are
+/// none.
+void RefuseSameFile(std::string_view option, const std::string& path, std::string_view other_option,
+                    const std::string& other);
 /// A validator that help does not print beside the option's type.
 inline CLI::Validator Unnamed(const CLI::Validator& validator) { return validator.description(""); }
 /// Digits only: CLI11 alone would take -1 for the largest number there is.
 CLI::Validator WholeNumber();
+/// Not empty: what a script's unset variable gives is no value.
+CLI::Validator NotEmpty();
 /// Adds `--json FILE|-`.
 CLI::Option* AddJsonOption(CLI::App& command, std::string& path);
 
@@ -57,10 +63,12 @@ std::string Coloured(std::string_view text, bool good);
 struct LoadOptions {
   std::string format;
   std::string ids = "file";
+  std::string weights = "file";
   ReadOptions read;
 };
-/// `format_flag` names the option for the input's format; `ids`: whether the command takes or prints vertex ids.
-void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& format_flag, bool ids);
+/// `format_flag` names the option for the input's format; `uses`: whether the command itself uses ids and weights, and
+/// so has a choice of them.
+void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& format_flag, bool uses);
 
 struct LoadedGraph {
   std::string path;
@@ -125,7 +133,7 @@ inline constexpr std::string_view kResultsHelp =
 /// Writes results, as kResultsHelp says.
 void WriteValues(const std::string& path, const Graph& graph, const ErasedValues& values);
 /// Reads what WriteValues or another tool wrote. `shape` is what RegisteredProgram::OutputShape says. Throws
-/// InputError.
+/// InputError; ImpossibleValueError (io/results.h) for a well-formed file with a value that cannot be right.
 ErasedValues ReadValues(const std::string& path, const Graph& graph, const ErasedValues& shape);
 
 Json VerdictJson(const Verdict& verdict);

@@ -55,7 +55,7 @@ void AddConvert(CLI::App& app, Context& context) {
           "The output's format, which otherwise goes by OUT's ending: matrix-market (.mtx), edge-list (.el, .wel, "
           ".txt, .tsv), dimacs (.gr) or binary (.chatty)")
       ->type_name("FORMAT");
-  AddLoadOptions(*command, options->load, "--from", /*ids=*/false);
+  AddLoadOptions(*command, options->load, "--from", /*uses=*/false);
   command->footer(
       "Examples:\n"
       "  chatty convert web.mtx.gz web.chatty\n"

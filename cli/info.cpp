@@ -163,7 +163,7 @@ void AddInfo(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("info", "Tell what a graph file holds: sizes, degrees, weights, components");
   command->add_option("GRAPH", options->graph, "Graph file, or - for standard input")->required();
   AddJsonOption(*command, options->json);
-  AddLoadOptions(*command, options->load, "--format", /*ids=*/true);
+  AddLoadOptions(*command, options->load, "--format", /*uses=*/true);
   command->footer(
       "Examples:\n"
       "  chatty info USA-road-d.NY.gr.zst\n"

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -225,7 +226,16 @@ int Run(const Registry& registry, const RunCommandOptions& options) {
   Record record;
   record.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   if (std::isnan(options.timeout_s)) throw UsageError("--timeout nan: write a number of seconds");
-  MakePartitioner(options.partition);  // a name that does not exist is told before a long load
+  // Names that do not exist are told before a long load, and on any number of devices.
+  MakePartitioner(options.partition);
+  const std::vector<std::string_view> transports = TransportNames();
+  if (std::find(transports.begin(), transports.end(), options.transport) == transports.end()) {
+    Throw<UsageError>("there is no transport '{}' in this build; choose one of {}", options.transport,
+                      fmt::join(transports, ", "));
+  }
+  RefuseSameFile("--output", options.output, "--json", options.json);
+  RefuseSameFile("--output", options.output, "the graph", options.graph);
+  RefuseSameFile("--json", options.json, "the graph", options.graph);
   PrepareOutput(options.output);
   PrepareOutput(options.json);
   const DeviceSelection selection = ParseDevices(options.devices);
@@ -372,12 +382,14 @@ void AddRun(CLI::App& app, Context& context) {
       ->type_name("N")
       ->check(Unnamed(CLI::Range(1, 1000000)))
       ->group(what);
-  command->add_flag("--verify", options->verify, "Check the answer; exit with 3 if it is wrong")->group(what);
+  command->add_flag("--verify", options->verify, "Check the last trial's answer; exit with 3 if it is wrong")
+      ->group(what);
   command->add_option("-o,--output", options->output, "Write the results, as said below; - for standard output")
       ->type_name("FILE|-")
+      ->check(NotEmpty())
       ->group(what);
   AddJsonOption(*command, options->json)->group(what);
-  AddLoadOptions(*command, options->load, "--format", /*ids=*/true);
+  AddLoadOptions(*command, options->load, "--format", /*uses=*/true);
 
   command->footer(
       "Examples:\n"
@@ -396,7 +408,8 @@ void AddRun(CLI::App& app, Context& context) {
       "The time is that of the run alone, from initialising the vertices to convergence, with all launches and\n"
       "read-backs; loading, partition, upload and copying out are told apart.\n"
       "\n"
-      "Exit codes: 0 success; 1 the run failed; 2 wrong usage or input; 3 verification failed.");
+      "Exit codes: 0 success; 1 the run failed, or a device that was asked for is not there; 2 wrong usage or input; 3 "
+      "verification failed.");
   command->callback(
       [&context, options] { context.action = [&context, options] { return Run(context.registry, *options); }; });
 }

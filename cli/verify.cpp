@@ -5,6 +5,7 @@
 #include "chatty/cli/commands.h"
 #include "chatty/cli/common.h"
 #include "chatty/core/error.h"
+#include "chatty/io/results.h"
 
 namespace chatty::cli {
 namespace {
@@ -19,6 +20,8 @@ int Verify(const Registry& registry, const VerifyOptions& options) {
   if (options.graph == "-" && options.values == "-") {
     throw UsageError("graph and values cannot both come from standard input");
   }
+  RefuseSameFile("--json", options.json, "the graph", options.graph);
+  RefuseSameFile("--json", options.json, "the values", options.values);
   PrepareOutput(options.json);
   const RegisteredProgram& program = registry.Find(options.program, DeviceKind::kHost);
   const LoadedGraph loaded = Load(options.graph, options.load);
@@ -27,16 +30,21 @@ int Verify(const Registry& registry, const VerifyOptions& options) {
     if (parameters.source->random()) throw UsageError("--source random: name the vertex that the values start from");
     parameters.values["source"] = fmt::format("{}", parameters.source->Pick(loaded.graph, 0));
   }
-  const ErasedValues values =
-      ReadValues(options.values, loaded.graph, program.OutputShape(loaded.graph, options.parameters.value));
+  const ErasedValues shape = program.OutputShape(loaded.graph, options.parameters.value);
   const Stopwatch watch;
-  const Verdict verdict = program.Verify(loaded.graph, parameters.values, values, nullptr);
+  Verdict verdict;
+  try {
+    const ErasedValues values = ReadValues(options.values, loaded.graph, shape);
+    verdict = program.Verify(loaded.graph, parameters.values, values, nullptr);
+  } catch (const ImpossibleValueError& error) {
+    verdict = Failed("{}", error.what());
+  }
 
   if (!options.json.empty()) {
     Json json;
     json["chatty"] = BuildJson();
     json["program"] = program.name();
-    json["value"] = values.name;
+    json["value"] = shape.name;
     json["values"] = options.values;
     json["graph"] = GraphJson(loaded);
     json["parameters"] = ParametersJson(program, loaded.graph, parameters.values);
@@ -67,7 +75,7 @@ void AddVerify(CLI::App& app, Context& context) {
       ->required();
   AddParameterOptions(*command, options->parameters, /*runs=*/false);
   AddJsonOption(*command, options->json);
-  AddLoadOptions(*command, options->load, "--format", /*ids=*/true);
+  AddLoadOptions(*command, options->load, "--format", /*uses=*/true);
   command->footer(
       "Examples:\n"
       "  chatty verify bfs road.mtx levels.txt --source 17\n"
@@ -76,7 +84,9 @@ void AddVerify(CLI::App& app, Context& context) {
       "  chatty verify pagerank web.mtx.zst ranks.npy --damping 0.85 --tolerance 1e-6\n"
       "\n" +
       std::string(kResultsHelp) +
-      "\n\n"
+      "\n"
+      "Read are also arrays of other integer and float types, and -1 or `inf` for unreached.\n"
+      "\n"
       "Exit codes: 0 the answer is right; 3 it is wrong, and one line says where; 1 and 2 as everywhere.");
   command->callback(
       [&context, options] { context.action = [&context, options] { return Verify(context.registry, *options); }; });

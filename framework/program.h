@@ -41,7 +41,8 @@ struct Round {
   [[no_unique_address]] G global{};  ///< Measure of all vertices after the last sweep (before round 0: after InitVertex)
 };
 
-/// How messages to one vertex combine.
+/// How messages to one vertex combine. A message equal to the reduction's identity says nothing: whether UpdateStatus is
+/// called for it alone is not guaranteed.
 enum class Reduction : std::uint8_t {
   kMin, kMax, kSum,
   kOr,       ///< bitwise, integers only

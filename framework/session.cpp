@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/ranges.h>
+
 #include "chatty/core/parallel.h"
 
 namespace chatty {
@@ -89,6 +91,10 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   const ProgramTraits& traits = program_->traits();
   if (options.execution != "auto" && options.execution != "bsp") {
     Throw<UsageError>("there is no execution '{}'; choose auto or bsp", options.execution);
+  }
+  const std::vector<std::string_view> transports = TransportNames();  // checked on one device too, where none is needed
+  if (std::find(transports.begin(), transports.end(), options.transport) == transports.end()) {
+    Throw<UsageError>("there is no transport '{}' in this build; choose one of {}", options.transport, fmt::join(transports, ", "));
   }
   if (options.direction == Direction::kPush && !traits.can_push) {
     throw UsageError(

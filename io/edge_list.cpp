@@ -1,10 +1,34 @@
 // Edge lists: "source target [weight]" a line, as SNAP, KONECT, LDBC Graphalytics and GAP write them.
 
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
 #include "chatty/core/error.h"
+#include "chatty/core/logging.h"
 #include "chatty/io/formats.h"
 #include "chatty/io/text_parser.h"
 
 namespace chatty::io {
+namespace {
+
+/// Whole numbers became floats only because some do not fit an int32: that loses digits, and says so.
+void WarnOfRoundedIntegers(const std::string& name, const Weights& weights) {
+  const auto* floats = std::get_if<Array<float>>(&weights);
+  if (floats == nullptr) return;
+  float extreme = 0;
+  for (const float weight : *floats) {
+    if (std::trunc(weight) != weight) return;  // reals; or a NaN
+    if (std::abs(weight) > std::abs(extreme)) extreme = weight;
+  }
+  if (extreme >= -0x1p31f && extreme < 0x1p31f) return;
+  Log().warn(
+      "{}: holds integer weights as large as {:.0f}, which do not fit 32 bits; they are read as float32, which "
+      "rounds those above 2^24",
+      name, extreme);
+}
+
+}  // namespace
 
 RawGraph ReadEdgeList(Input& input, int threads) {
   const std::string& name = input.name();
@@ -50,6 +74,7 @@ RawGraph ReadEdgeList(Input& input, int threads) {
     }
   });
   CheckVertexCount(name, std::uint64_t{parsed.largest} + 1);
+  WarnOfRoundedIntegers(name, parsed.list.weights);
   RawGraph raw{std::move(parsed.list), false, 0, parsed.lines};
   raw.list.vertices = parsed.largest + 1;
   return raw;

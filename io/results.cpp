@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "chatty/core/error.h"
 #include "chatty/io/input.h"
@@ -23,11 +24,11 @@ static_assert(std::endian::native == std::endian::little, "results are written l
 
 constexpr std::string_view kNpyMagic{"\x93NUMPY", 6};
 
-/// NumPy's name of a type: "<u4".
+/// NumPy's name of a type: "<u4", and "|u1" where there is no byte order.
 template <class T>
 std::string NpyType() {
   const char kind = std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u';
-  return fmt::format("<{}{}", kind, sizeof(T));
+  return fmt::format("{}{}{}", sizeof(T) == 1 ? '|' : '<', kind, sizeof(T));
 }
 
 bool EqualsIgnoringCase(std::string_view a, std::string_view lower) {
@@ -35,31 +36,67 @@ bool EqualsIgnoringCase(std::string_view a, std::string_view lower) {
                     [](char x, char y) { return std::tolower(static_cast<unsigned char>(x)) == y; });
 }
 
-/// The value that a field of a text stands for, if any.
-template <class T>
-std::optional<T> ParseValue(std::string_view field, int first_id, ResultKind kind) {
-  if (EqualsIgnoringCase(field, "infinity") || EqualsIgnoringCase(field, "inf")) {
-    if (std::is_floating_point_v<T> || kind == ResultKind::kDistance) return kInfinity<T>;
+/// A number as a T, rounded where T is floating point; none if it is out of T's range or no integer for an integer T.
+template <class T, class From>
+std::optional<T> ConvertNumber(From number) {
+  if constexpr (std::is_integral_v<From>) {
+    if constexpr (std::is_integral_v<T>) {
+      if (!std::in_range<T>(number)) return std::nullopt;
+    }
+  } else if constexpr (std::is_integral_v<T>) {
+    if (number == kInfinity<From>) return kInfinity<T>;
+    const From limit = std::ldexp(From{1}, std::numeric_limits<T>::digits);  // the first that is too large
+    if (!(number >= static_cast<From>(std::numeric_limits<T>::min()) && number < limit)) return std::nullopt;
+    if (std::trunc(number) != number) return std::nullopt;
+  } else if (std::isfinite(number) && std::abs(number) > std::numeric_limits<T>::max()) {
     return std::nullopt;
   }
-  if (kind == ResultKind::kDistance && field == "9223372036854775807") return kInfinity<T>;  // LDBC Graphalytics' way
-  if (kind == ResultKind::kVertex && field == "-1") return std::numeric_limits<T>::max();
-  T value{};
-  const char* const end = field.data() + field.size();
-  const auto [next, error] = std::from_chars(field.data(), end, value);
-  if (field.empty() || error != std::errc() || next != end) return std::nullopt;
-  if (kind == ResultKind::kVertex) {
-    if (value < static_cast<T>(first_id)) return std::nullopt;
-    value -= static_cast<T>(first_id);
-  }
-  return value;
+  return static_cast<T>(number);
 }
 
-/// Converts a NumPy element to T where no value of the type can be lost by that.
-template <class From, class T>
-constexpr bool kLossless = std::is_same_v<From, T> || (std::is_same_v<From, float> && std::is_same_v<T, double>) ||
-                           (std::is_integral_v<From> && std::is_integral_v<T> && sizeof(From) < sizeof(T) &&
-                            (std::is_signed_v<T> || std::is_unsigned_v<From>));
+/// As above, but for what stands for unreached or none.
+template <class T, class From>
+std::optional<T> ConvertValue(From number, ResultKind kind) {
+  if (kind != ResultKind::kNumber) {
+    const bool largest = std::is_integral_v<From> && number == std::numeric_limits<From>::max();
+    const bool minus_one = std::is_signed_v<From> && number == static_cast<From>(-1);
+    if (largest || minus_one) return kInfinity<T>;
+  }
+  return ConvertNumber<T>(number);
+}
+
+enum class Field : std::uint8_t { kValue, kImpossible, kMalformed };
+
+/// The value that a field of a text stands for.
+template <class T>
+Field ParseValue(std::string_view field, int first_id, ResultKind kind, T* value) {
+  const bool infinity = EqualsIgnoringCase(field, "infinity") || EqualsIgnoringCase(field, "inf") ||
+                        (kind == ResultKind::kDistance && field == "9223372036854775807");  // LDBC Graphalytics' way
+  const bool none = kind != ResultKind::kNumber && field == "-1";
+  if (infinity && kind == ResultKind::kVertex) return Field::kMalformed;
+  if (infinity || none) {
+    *value = kInfinity<T>;
+    return Field::kValue;
+  }
+  const char* const end = field.data() + field.size();
+  const auto [next, error] = std::from_chars(field.data(), end, *value);
+  if (error != std::errc() || next != end) {  // an integer written as a real, out of range, or no number
+    double real = 0;
+    const auto [real_next, real_error] = std::from_chars(field.data(), end, real);
+    if (real_next != end || real_error == std::errc::invalid_argument) return Field::kMalformed;
+    if (std::is_integral_v<T> && !std::isfinite(real)) return Field::kMalformed;
+    const std::optional<T> converted =
+        real_error == std::errc() ? ConvertValue<T>(real, kind) : std::optional<T>(std::nullopt);
+    if (!converted) return Field::kImpossible;
+    *value = *converted;
+    if (kind != ResultKind::kNumber && *value == kInfinity<T>) return Field::kValue;
+  }
+  if (kind == ResultKind::kVertex) {
+    if (*value < static_cast<T>(first_id)) return Field::kImpossible;
+    *value -= static_cast<T>(first_id);
+  }
+  return Field::kValue;
+}
 
 struct NpyHeader {
   std::string type;  // with byte order: "<u4"
@@ -172,6 +209,7 @@ Array<T> ReadText(Input& input, VertexId vertices, int first_id, ResultKind kind
   Array<bool> seen(vertices, false);
   std::uint64_t lines = 0;
   VertexId found = 0;
+  std::string impossible;  // the first such value; what is malformed comes before it
   Chunk chunk;
   while (input.Next(&chunk)) {
     io::LineCursor cursor(chunk.text);
@@ -185,9 +223,14 @@ Array<T> ReadText(Input& input, VertexId vertices, int first_id, ResultKind kind
         }
         if (seen[v]) cursor.Fail("vertex {} has a value already", id);
         if (cursor.Peek() == '\n') cursor.Fail("vertex {} has no value", id);
-        const std::optional<T> value = ParseValue<T>(cursor.Field(), first_id, kind);
-        if (!value) cursor.Fail("{} is no value of the kind that is expected here", io::Quote(cursor.Field()));
-        values[v] = *value;
+        const Field field = ParseValue<T>(cursor.Field(), first_id, kind, &values[v]);
+        if (field == Field::kMalformed) {
+          cursor.Fail("{} is no value of the kind that is expected here", io::Quote(cursor.Field()));
+        }
+        if (field == Field::kImpossible && impossible.empty()) {
+          impossible = fmt::format("{}:{}: vertex {} has the value {}, which no right answer holds", name,
+                                   lines + cursor.lines() + 1, id, io::Quote(cursor.Field()));
+        }
         seen[v] = true;
         ++found;
         cursor.SkipField();
@@ -203,44 +246,51 @@ Array<T> ReadText(Input& input, VertexId vertices, int first_id, ResultKind kind
     Throw<InputError>("{}:{}: ends with {} of {} vertices; the first without a value is {}", name, lines, found,
                       vertices, missing + static_cast<std::uint64_t>(first_id));
   }
+  if (!impossible.empty()) throw ImpossibleValueError(impossible);
   return values;
 }
 
-/// Fills `values` if the array's elements are of type From and convert to T.
+/// Fills `values` if the array's elements are of type From.
 template <class From, class T>
-bool ReadNpyAs(Input& input, const std::string& type, Array<T>& values) {
-  if constexpr (!kLossless<From, T>) {
-    return false;
-  } else {
-    if (type != NpyType<From>()) return false;
-    Array<From> raw(values.size());
-    if (input.Read(raw.data(), raw.bytes()) != raw.bytes()) {
-      Throw<InputError>("{}: ends before its last value: the file is truncated; write it again", input.name());
-    }
-    std::transform(raw.begin(), raw.end(), values.begin(), [](From value) {
-      // "Unreached" is each type's own largest integer.
-      if (std::is_integral_v<From> && value == std::numeric_limits<From>::max()) return std::numeric_limits<T>::max();
-      return static_cast<T>(value);
-    });
-    return true;
+bool ReadNpyAs(Input& input, const std::string& type, ResultKind kind, Array<T>& values) {
+  if (type != NpyType<From>()) return false;
+  Array<From> raw(values.size());
+  if (input.Read(raw.data(), raw.bytes()) != raw.bytes()) {
+    Throw<InputError>("{}: ends before its last value: the file is truncated; write it again", input.name());
   }
+  char extra = 0;
+  if (input.Read(&extra, 1) != 0) {
+    Throw<InputError>("{}: is longer than its header says; write it again", input.name());
+  }
+  for (std::size_t v = 0; v < raw.size(); ++v) {
+    const std::optional<T> value = ConvertValue<T>(raw[v], kind);
+    if (!value) {
+      Throw<ImpossibleValueError>("{}: entry {} is {}, which no right answer holds: values are of type {}",
+                                  input.name(), v, raw[v], NpyType<T>());
+    }
+    values[v] = *value;
+  }
+  return true;
 }
 
 template <class T>
-Array<T> ReadNpy(Input& input, VertexId vertices) {
+Array<T> ReadNpy(Input& input, VertexId vertices, ResultKind kind) {
   const NpyHeader header = ReadNpyHeader(input);
   const std::string& name = input.name();
   if (header.size != vertices)
     Throw<InputError>("{}: holds {} values for a graph of {} vertices", name, header.size, vertices);
   Array<T> values(vertices);
-  const std::string& type = header.type;
-  if (!ReadNpyAs<std::uint32_t>(input, type, values) && !ReadNpyAs<std::int32_t>(input, type, values) &&
-      !ReadNpyAs<std::uint64_t>(input, type, values) && !ReadNpyAs<std::int64_t>(input, type, values) &&
-      !ReadNpyAs<float>(input, type, values) && !ReadNpyAs<double>(input, type, values)) {
-    Throw<InputError>("{}: holds values of NumPy type {}; this result needs {}", name, io::Quote(type), NpyType<T>());
+  const auto read_any = [&]<class... From>(std::type_identity<From>...) {
+    return (ReadNpyAs<From>(input, header.type, kind, values) || ...);
+  };
+  if (!read_any(std::type_identity<std::int8_t>(), std::type_identity<std::uint8_t>(),
+                std::type_identity<std::int16_t>(), std::type_identity<std::uint16_t>(),
+                std::type_identity<std::int32_t>(), std::type_identity<std::uint32_t>(),
+                std::type_identity<std::int64_t>(), std::type_identity<std::uint64_t>(), std::type_identity<float>(),
+                std::type_identity<double>())) {
+    Throw<InputError>("{}: holds values of NumPy type {}; convert them to one of {{i,u}}{{1,2,4,8}}, <f4 or <f8", name,
+                      io::Quote(header.type));
   }
-  char extra = 0;
-  if (input.Read(&extra, 1) != 0) Throw<InputError>("{}: is longer than its header says; write it again", name);
   return values;
 }
 
@@ -253,21 +303,21 @@ Array<T> ReadResultText(const std::string& path, VertexId vertices, int first_id
 }
 
 template <class T>
-Array<T> ReadResultNpy(const std::string& path, VertexId vertices) {
+Array<T> ReadResultNpy(const std::string& path, VertexId vertices, ResultKind kind) {
   Input input(path);
-  return ReadNpy<T>(input, vertices);
+  return ReadNpy<T>(input, vertices, kind);
 }
 
 template <class T>
 Array<T> ReadResult(const std::string& path, VertexId vertices, int first_id, ResultKind kind) {
   Input input(path);
-  if (input.Peek(kNpyMagic.size()) == kNpyMagic) return ReadNpy<T>(input, vertices);
+  if (input.Peek(kNpyMagic.size()) == kNpyMagic) return ReadNpy<T>(input, vertices, kind);
   return ReadText<T>(input, vertices, first_id, kind);
 }
 
 #define CHATTY_RESULT_READERS(T)                                                      \
   template Array<T> ReadResultText<T>(const std::string&, VertexId, int, ResultKind); \
-  template Array<T> ReadResultNpy<T>(const std::string&, VertexId);                   \
+  template Array<T> ReadResultNpy<T>(const std::string&, VertexId, ResultKind);       \
   template Array<T> ReadResult<T>(const std::string&, VertexId, int, ResultKind);
 CHATTY_RESULT_READERS(std::uint32_t)
 CHATTY_RESULT_READERS(std::int32_t)

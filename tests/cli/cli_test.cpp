@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -335,6 +336,75 @@ TEST_F(CliTest, VerifyRefusesWhatIsNoAnswer) {
   Fail({"verify", "bfs", graph, graph, "--source", "random:1"}, 2, "name the vertex");
 }
 
+TEST_F(CliTest, VerifyTakesNumPysOwnTypes) {
+  const std::string graph = Small();
+  const auto npy = [&]<class T>(const std::string& type, const std::vector<T>& values) {
+    std::string header =
+        fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", type, values.size());
+    header.resize(118, ' ');
+    header.back() = '\n';
+    std::string bytes = std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header;
+    bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+    return Write("values.npy", bytes);
+  };
+  using Longs = std::vector<std::int64_t>;
+  const Arguments levels{"--source", "1"}, parents{"--source", "1", "--value", "parent"};
+  const auto verify = [&](const std::string& program, const std::string& values, const Arguments& more) {
+    return Join({"verify", program, graph, values}, more);
+  };
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  Succeed(verify("bfs", npy("<i8", Longs{0, 1, 1, 2, -1}), levels));
+  Succeed(verify("bfs", npy("|u1", std::vector<std::uint8_t>{0, 1, 1, 2, 255}), levels));
+  Succeed(verify("bfs", npy("<i8", Longs{1, 1, 1, 3, -1}), parents));
+  Succeed(verify("bfs", npy("|i1", std::vector<std::int8_t>{1, 1, 1, 3, -1}), parents));
+  Succeed(verify("bfs", npy("<u8", std::vector<std::uint64_t>{1, 1, 1, 3, ~std::uint64_t{0}}), parents));
+  Succeed(verify("cc", npy("<u2", std::vector<std::uint16_t>{1, 1, 1, 1, 5}), {}));
+  Succeed(verify("sssp", npy("<i8", Longs{0, 1, 2, 9, -1}), levels));
+  Succeed(verify("sssp", npy("<f8", std::vector<double>{0, 1, 2, 9, kNone}), levels));
+  Succeed(Join(verify("sssp", npy("<f8", std::vector<double>{0, 1, 2, 9, kNone}), levels), {"--weights", "float"}));
+  Succeed({"run", "pagerank", graph, "--output", Path("ranks.txt")});
+  std::vector<double> ranks;
+  std::ifstream file(folder_ / "ranks.txt");
+  for (double id, rank; file >> id >> rank;) ranks.push_back(rank);
+  ASSERT_EQ(ranks.size(), 5);
+  Succeed({"verify", "pagerank", graph, npy("<f8", ranks)});
+
+  Fail(verify("bfs", npy("<i8", Longs{0, 1, 1, 3, -1}), levels), 3, "verification failed");
+  Fail(verify("bfs", npy("<i8", Longs{0, 1, 1, 2, 4294967296}), levels), 3, "entry 4 is 4294967296");
+  Fail(verify("bfs", npy("<i8", Longs{0, 1, 1, 2, -7}), levels), 3, "entry 4 is -7");
+  for (const std::int64_t parent : {0, 6, -2}) {
+    Fail(verify("bfs", npy("<i8", Longs{1, 1, 1, parent, -1}), parents), 3, "which is no vertex");
+  }
+  Fail(verify("cc", npy("<i8", Longs{1, 1, 1, 1, 6}), {}), 3, "which is no vertex");
+  Fail(verify("bfs", npy("<i8", Longs{0, 1, 1, 2}), levels), 2, "holds 4 values");
+  Fail(verify("bfs", npy(">i8", Longs{0, 1, 1, 2, -1}), levels), 2, "'>i8'");
+}
+
+TEST_F(CliTest, VerifyTellsWrongNumbersFromBrokenText) {
+  const std::string graph = Small();
+  const auto levels = [&](const std::string& last) {
+    return Arguments{"verify", "bfs", graph, Write("v.txt", "1 0\n2 1.0\n3 1\n4 2\n5 " + last + "\n"), "--source", "1"};
+  };
+  const auto parents = [&](const std::string& last) {
+    return Arguments{"verify",   "bfs", graph,     Write("v.txt", "1 1\n2 1\n3 1\n4 3\n5 " + last + "\n"),
+                     "--source", "1",   "--value", "parent"};
+  };
+  for (const char* unreached : {"-1", "inf", "infinity", "-1.0"}) Succeed(levels(unreached));
+  Succeed(parents("-1"));
+  for (const char* wrong : {"-2", "4294967296", "4294967294", "99999999999999999999999", "0.5", "3"}) {
+    Fail(levels(wrong), 3, "verification failed");
+  }
+  for (const char* wrong : {"0", "6", "-2", "99999", "4294967296"}) Fail(parents(wrong), 3, "verification failed");
+  for (const char* wrong : {"0", "6", "-2", "4294967296"}) {
+    Fail({"verify", "cc", graph, Write("v.txt", fmt::format("1 1\n2 1\n3 1\n4 1\n5 {}\n", wrong))}, 3,
+         "verification failed");
+  }
+  for (const char* broken : {"x", "1x", "nan", ""}) Fail(levels(broken), 2, "v.txt:5");
+  const Outcome outcome = Chatty(Join(levels("-2"), {"--json", "-"}));
+  EXPECT_EQ(outcome.status, 3);
+  EXPECT_EQ(Json::parse(outcome.out).at("verification").at("passed"), false);
+}
+
 TEST_F(CliTest, EachProgramsOwnAnswersPassTheVerifier) {
   const std::string graph = Path("kron.mtx");
   Succeed({"generate", "kron", "8", "--weights", "1:9", "-o", graph});
@@ -452,10 +522,57 @@ TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
     EXPECT_NE(text.find("Examples:\n  chatty " + command), std::string::npos) << text;
     EXPECT_EQ(Succeed({"help", command}), text);
   }
+  const std::string run = Succeed({"run", "--help"});
+  EXPECT_NE(run.find("the last trial's answer"), std::string::npos) << run;
+  EXPECT_NE(run.find("1 the run failed, or a device that was asked for is not there"), std::string::npos) << run;
   EXPECT_TRUE(Succeed({"--version"}).starts_with("chatty "));
 }
 
+TEST_F(CliTest, WeightsAreConvertedAsAsked) {
+  const auto distances = [&](const std::string& weights) {
+    return Chatty({"run", "sssp", Small(), "--source", "1", "-o", "-", "--verify", "--weights", weights}).out;
+  };
+  EXPECT_EQ(distances("file"), "1 0\n2 1\n3 2\n4 9\n5 infinity\n");
+  EXPECT_EQ(distances("float"), distances("file"));
+  EXPECT_EQ(distances("none"), "1 0\n2 1\n3 1\n4 2\n5 infinity\n");
+  const std::string far = Write("far.el", "0 1 2000000000\n1 2 2000000000\n2 3 2000000000\n");
+  Fail({"run", "sssp", far, "--source", "0", "--verify"}, 1, "float weights");
+  EXPECT_EQ(Chatty({"run", "sssp", far, "--source", "0", "-o", "-", "--weights", "float"}).out,
+            "0 0\n1 2e+09\n2 4e+09\n3 6e+09\n");
+  Fail({"run", "sssp", Write("half.el", "0 1 0.5\n"), "--weights", "int"}, 2, "0.5");
+  Fail({"run", "sssp", far, "--weights", "double"}, 2, "--weights");
+}
+
+TEST_F(CliTest, RoundedIntegerWeightsAreWarnedOf) {
+  const auto warning = [&](std::string_view edges, std::string_view kind = "float32") {
+    const Outcome outcome = Chatty({"run", "sssp", Write("g.el", edges), "--source", "0", "--json", "-"});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(Json::parse(outcome.out).at("graph").at("weights"), kind);
+    return outcome.err;
+  };
+  EXPECT_NE(warning("0 1 3000000001\n1 2 1\n").find("do not fit 32 bits"), std::string::npos);
+  EXPECT_EQ(warning("0 1 2147483647\n", "int32"), "");
+  EXPECT_EQ(warning("0 1 2.5\n1 2 3000000000\n"), "") << "reals were asked for";
+}
+
 // ------------------------------------------------------------------ errors ----
+
+TEST_F(CliTest, OneFileIsNotUsedTwice) {
+  const std::string graph = Small(), before = ReadAll(graph), same = Path("same");
+  fs::create_directory(folder_ / "d");
+  fs::create_symlink(graph, Path("link.mtx"));
+  fs::create_hard_link(graph, Path("hard.mtx"));
+  Fail({"run", "bfs", graph, "--output", same, "--json", same}, 2, "the same file");
+  Fail({"run", "bfs", graph, "--output", same, "--json", Path("d/../same")}, 2, "the same file");
+  for (const std::string name : {"small.mtx", "d/../small.mtx", "link.mtx", "hard.mtx"}) {
+    Fail({"run", "bfs", graph, "--output", Path(name)}, 2, "the same file");
+    Fail({"run", "bfs", graph, "--json", Path(name)}, 2, "the same file");
+  }
+  Fail({"verify", "bfs", graph, same, "--json", same}, 2, "the same file");
+  EXPECT_EQ(ReadAll(graph), before);
+  EXPECT_FALSE(fs::exists(same));
+  Succeed({"run", "bfs", graph, "--output", "/dev/null", "--json", "/dev/null"});
+}
 
 TEST_F(CliTest, UsageErrorsExitWithTwo) {
   const std::string graph = Small();
@@ -472,6 +589,11 @@ TEST_F(CliTest, UsageErrorsExitWithTwo) {
   Fail({"run", "bfs", graph, "--partition", "fair"}, 2, "fair");
   Fail({"run", "bfs", graph, "--execution", "dream"}, 2, "dream");
   Fail({"run", "bfs", graph, "--transport", "pigeon", "--devices", "host:2"}, 2, "pigeon");
+  Fail({"run", "bfs", Path("absent.mtx"), "--transport", "pigeon", "--devices", "host:1"}, 2, "pigeon");
+  for (const std::string option : {"--source", "-o", "--output", "--json"}) {
+    Fail({"run", "bfs", graph, option, ""}, 2, "empty");
+    Fail({"run", "bfs", graph, option + (option == "-o" ? "" : "=")}, 2, "");
+  }
   Fail({"run", "bfs", graph, "--ids", "one"}, 2, "--ids");
   Fail({"run", "bfs", graph, "--format", "pdf"}, 2, "pdf");
   for (const std::string devices :

@@ -689,7 +689,7 @@ __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<
       bool active = false;
       if (rank == 0) {
         ValueOf<P> value = s.values[v];
-        if (IsCandidate(s, v) && (messages > 0 || Traits<P>::kEveryRound)) {
+        if (Traits<P>::kEveryRound || (messages > 0 && IsCandidate(s, v))) {
           const Messages<MessageOf<P>> all(s.collected + begin, messages);
           active = s.program.UpdateStatus(value, all, s.At(v), round);
           active = Changed<P>(active, s.values[v], value);

@@ -586,7 +586,7 @@ void Collect(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool a
         scanned += end - begin;
         std::sort(all, all + messages);
         ValueOf<P> value = s.values[v];
-        if (IsCandidate(s, v) && (messages > 0 || Traits<P>::kEveryRound)) {
+        if (Traits<P>::kEveryRound || (messages > 0 && IsCandidate(s, v))) {
           const bool returned = s.program.UpdateStatus(value, Messages<MessageOf<P>>(all, messages), s.At(v), round);
           if (Changed<P>(returned, s.values[v], value)) {
             bits::Set<true>(s.touched, v);
