@@ -9,6 +9,7 @@
 #include "chatty/cli/commands.h"
 #include "chatty/cli/common.h"
 #include "chatty/io/input.h"
+#include "chatty/partition/partition.h"
 #include "chatty/programs/reference.h"
 
 namespace chatty::cli {
@@ -17,6 +18,8 @@ namespace {
 struct InfoOptions {
   std::string graph, json;
   LoadOptions load;
+  PartId parts = 0;  // 0: no word of partitions
+  std::string partition = SessionOptions{}.partition;
 };
 
 /// Degrees of one direction.
@@ -92,8 +95,26 @@ std::string DescribeDegrees(const Graph& graph, const Degrees& degrees) {
                      label);
 }
 
+Json QualityJson(const Partition& partition, const PartitionQuality& quality) {
+  Json json;
+  json["name"] = partition.name();
+  json["parts"] = partition.parts();
+  json["edge_cut"] = quality.edge_cut;
+  json["owned"] = quality.owned;
+  json["edges"] = quality.edges;
+  json["border"] = quality.border;
+  json["border_union"] = quality.border_union;
+  json["vertex_balance"] = quality.vertex_balance;
+  json["edge_balance"] = quality.edge_balance;
+  return json;
+}
+
 int Info(const InfoOptions& options) {
   PrepareOutput(options.json);
+  const std::unique_ptr<Partitioner> partitioner = MakePartitioner(options.partition);  // refused before loading
+  if (options.parts > static_cast<PartId>(kMaxDevices)) {
+    Throw<UsageError>("--parts {}: a graph is divided into at most {} parts", options.parts, kMaxDevices);
+  }
   const LoadedGraph loaded = Load(options.graph, options.load);
   const Graph& graph = loaded.graph;
   const ReadReport& report = loaded.report;
@@ -104,6 +125,14 @@ int Info(const InfoOptions& options) {
     isolated += graph.out_degree(v) == 0 && graph.in_degree(v) == 0 ? 1 : 0;
   const Components components = CountComponents(graph);
   const Json weight_range = WeightRange(graph);
+  Partition partition;
+  PartitionQuality quality;
+  if (options.parts > 0) {
+    PartitionOptions divide;
+    divide.parts = options.parts;
+    partition = partitioner->Divide(graph, divide);
+    quality = MeasureQuality(graph, partition);
+  }
 
   if (!options.json.empty()) {
     Json json;
@@ -122,6 +151,7 @@ int Info(const InfoOptions& options) {
     json["weight_range"] = weight_range;
     json["components"] = {{"count", components.count}, {"largest", components.largest}};
     json["memory"] = graph.bytes();
+    if (options.parts > 0) json["partition"] = QualityJson(partition, quality);
     json["phases_ms"] = {{"load", loaded.ms}};
     WriteJson(options.json, json);
   }
@@ -152,6 +182,8 @@ int Info(const InfoOptions& options) {
   line("components",
        fmt::format("{} (weak); the largest has {} vertices", Grouped(components.count), Grouped(components.largest)));
   line("memory", FormatBytes(graph.bytes()));
+  if (options.parts > 0) text += "\n" + FormatQuality(quality);
+  if (text.back() != '\n') text += '\n';
   PrintText(text);
   return kSuccess;
 }
@@ -164,8 +196,12 @@ void AddInfo(CLI::App& app, Context& context) {
   command->add_option("GRAPH", options->graph, "Graph file, or - for standard input")->required();
   AddJsonOption(*command, options->json);
   AddLoadOptions(*command, options->load, "--format", /*uses=*/true);
+  command->add_option("--parts", options->parts, "Also divide the graph into so many parts and tell how good the division is");
+  command->add_option("--partition", options->partition, "How to divide it: contiguous, edge-balanced or random")
+      ->capture_default_str();
   command->footer(
       "Examples:\n"
+      "  chatty info road.chatty --parts 4 --partition contiguous\n"
       "  chatty info USA-road-d.NY.gr.zst\n"
       "  chatty info web.mtx.gz --keep-loops --json -\n"
       "\n"
