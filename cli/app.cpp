@@ -60,8 +60,7 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
       "ChattyGraph runs vertex programs on CPU cores and GPUs that talk to each other.\n"
       "From a graph file to a verified answer in one command.",
       "chatty");
-  app.set_version_flag("--version", BuildDescription(),
-                       "Print version, commit, compiler and width of vertex ids, and exit");
+  app.set_version_flag("--version", BuildDescription(), "Print version, commit, compiler and width of vertex ids, and exit");
   app.set_help_flag("-h,--help", "Print this help, or with a command that command's, and exit");
   app.require_subcommand(1);
   app.fallthrough();
@@ -69,8 +68,7 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
   bool quiet = false;
   std::string log_level;
   app.add_flag("-q,--quiet", quiet, "No progress bars, and of the log only errors");
-  app.add_option("--log", log_level,
-                 "What to log on stderr: trace, debug, info (default), warning, error, critical or off")
+  app.add_option("--log", log_level, "What to log on stderr: trace, debug, info (default), warning, error, critical or off")
       ->type_name("LEVEL");
   app.footer(
       "Examples:\n"
@@ -122,9 +120,9 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
     if (argc <= 1) return Complain("which command? `chatty --help` lists them", kUsage);
     if (app.get_subcommands().empty() && !app.remaining().empty()) {
       const std::string word = app.remaining().front();
-      return Complain(fmt::format("there is no {} '{}'; `chatty --help` lists them",
-                                  word.starts_with('-') ? "option" : "command", word),
-                      kUsage);
+      return Complain(
+          fmt::format("there is no {} '{}'; `chatty --help` lists them", word.starts_with('-') ? "option" : "command", word),
+          kUsage);
     }
     return Complain(fmt::format("{}; see `{} --help`", error.what(), CommandName(app)), kUsage);
   } catch (const std::exception& error) {

@@ -40,8 +40,8 @@ VertexId ParseVertex(std::string_view option, std::string_view text, const Graph
   const auto first = static_cast<std::uint64_t>(graph.first_id());
   const std::optional<std::uint64_t> id = ParseNumber<std::uint64_t>(text);
   if (!id || *id < first || *id - first >= graph.vertices()) {
-    Throw<UsageError>("{} {}: not a vertex; the graph's are {} to {}{}", option, text, first,
-                      graph.vertices() + first - 1, first == 1 ? " (--ids zero counts from 0)" : "");
+    Throw<UsageError>("{} {}: not a vertex; the graph's are {} to {}{}", option, text, first, graph.vertices() + first - 1,
+                      first == 1 ? " (--ids zero counts from 0)" : "");
   }
   return static_cast<VertexId>(*id - first);
 }
@@ -189,9 +189,8 @@ std::string Coloured(std::string_view text, bool good) {
 void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& format_flag, bool uses) {
   const std::string group = "Loading";
   command
-      .add_option(
-          format_flag, options.format,
-          "The input's format, which is otherwise seen from its content: matrix-market, edge-list, dimacs or binary")
+      .add_option(format_flag, options.format,
+                  "The input's format, which is otherwise seen from its content: matrix-market, edge-list, dimacs or binary")
       ->type_name("FORMAT")
       ->group(group);
   if (uses) {
@@ -200,10 +199,9 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
         ->check(Unnamed(CLI::IsMember({"file", "zero"})))
         ->group(group);
     command
-        .add_option(
-            "--weights", options.weights,
-            "`file`: as the file has them (default); `int`, `float`: converted, 1 where there are none; `none`: "
-            "dropped")
+        .add_option("--weights", options.weights,
+                    "`file`: as the file has them (default); `int`, `float`: converted, 1 where there are none; `none`: "
+                    "dropped")
         ->type_name("file|int|float|none")
         ->check(Unnamed(CLI::IsMember({"file", "int", "float", "none"})))
         ->group(group);
@@ -211,8 +209,7 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
   command.add_flag("--symmetrise", options.read.symmetrise, "Every edge goes both ways, whatever the file says")
       ->group(group);
   command
-      .add_flag("--directed", options.read.directed,
-                "Edges go as stored, even where the file says that they go both ways")
+      .add_flag("--directed", options.read.directed, "Edges go as stored, even where the file says that they go both ways")
       ->group(group);
   command.add_flag("--keep-loops", options.read.keep_loops, "Keep edges from a vertex to itself")->group(group);
   command
@@ -268,8 +265,8 @@ Json GraphJson(const LoadedGraph& loaded) {
 
 std::string DescribeGraph(const Graph& graph) {
   const WeightKind weights = graph.weight_kind();
-  return fmt::format("{}: {} vertices, {} edges, {}, {}", graph.name(), Grouped(graph.vertices()),
-                     Grouped(graph.edges()), graph.symmetric() ? "symmetric" : "directed",
+  return fmt::format("{}: {} vertices, {} edges, {}, {}", graph.name(), Grouped(graph.vertices()), Grouped(graph.edges()),
+                     graph.symmetric() ? "symmetric" : "directed",
                      weights == WeightKind::kNone ? "no weights" : fmt::format("{} weights", WeightName(weights)));
 }
 
@@ -438,11 +435,10 @@ ErasedValues ReadValues(const std::string& path, const Graph& graph, const Erase
       for (std::size_t v = 0; v < ids.size(); ++v) {
         if (ids[v] == kInfinity<std::int64_t>) {
           read[v] = std::numeric_limits<T>::max();
-        } else if (ids[v] < graph.first_id() ||
-                   static_cast<std::uint64_t>(ids[v] - graph.first_id()) >= graph.vertices()) {
-          Throw<ImpossibleValueError>(
-              "{}: entry {} is {}, which is no vertex; the graph's are {} to {}, and -1 means none", path, v, ids[v],
-              graph.first_id(), graph.vertices() + static_cast<std::uint64_t>(graph.first_id()) - 1);
+        } else if (ids[v] < graph.first_id() || static_cast<std::uint64_t>(ids[v] - graph.first_id()) >= graph.vertices()) {
+          Throw<ImpossibleValueError>("{}: entry {} is {}, which is no vertex; the graph's are {} to {}, and -1 means none",
+                                      path, v, ids[v], graph.first_id(),
+                                      graph.vertices() + static_cast<std::uint64_t>(graph.first_id()) - 1);
         } else {
           read[v] = static_cast<T>(ids[v] - graph.first_id());
         }

@@ -20,9 +20,8 @@ int Convert(const ConvertOptions& options) {
   std::optional<std::string> format;
   if (!options.format.empty()) format = FormatName(ParseFormat(options.format));
   if (!format && !FormatOfSuffix(options.output)) {
-    Throw<UsageError>(
-        "{}: no format is known by this name's ending; end it in .mtx, .gr, .el or .chatty, or give --format",
-        options.output);
+    Throw<UsageError>("{}: no format is known by this name's ending; end it in .mtx, .gr, .el or .chatty, or give --format",
+                      options.output);
   }
   PrepareOutput(options.output);
   const LoadedGraph loaded = Load(options.input, options.load);
@@ -47,13 +46,11 @@ void AddConvert(CLI::App& app, Context& context) {
   auto options = std::make_shared<ConvertOptions>();
   CLI::App* command = app.add_subcommand("convert", "Write a graph in another format");
   command->add_option("IN", options->input, "Graph file, or - for standard input")->required();
-  command->add_option("OUT", options->output, "File to write, or - for standard output; .gz and .zst compress")
-      ->required();
+  command->add_option("OUT", options->output, "File to write, or - for standard output; .gz and .zst compress")->required();
   command
-      ->add_option(
-          "--format", options->format,
-          "The output's format, which otherwise goes by OUT's ending: matrix-market (.mtx), edge-list (.el, .wel, "
-          ".txt, .tsv), dimacs (.gr) or binary (.chatty)")
+      ->add_option("--format", options->format,
+                   "The output's format, which otherwise goes by OUT's ending: matrix-market (.mtx), edge-list (.el, .wel, "
+                   ".txt, .tsv), dimacs (.gr) or binary (.chatty)")
       ->type_name("FORMAT");
   AddLoadOptions(*command, options->load, "--from", /*uses=*/false);
   command->footer(

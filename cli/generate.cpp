@@ -27,9 +27,7 @@ struct GenerateOptions {
 
 /// Sets kind and range of the spec's weights from "none", "LO:HI", "float" or "float:LO:HI".
 void ParseWeights(std::string_view text, GeneratorSpec& spec) {
-  const auto fail = [&] {
-    Throw<UsageError>("--weights {}: write none, LO:HI (say 1:255), float or float:LO:HI", text);
-  };
+  const auto fail = [&] { Throw<UsageError>("--weights {}: write none, LO:HI (say 1:255), float or float:LO:HI", text); };
   if (text == "none") return;
   std::string_view range = text;
   spec.weights = WeightKind::kInt32;
@@ -94,9 +92,8 @@ int GenerateGraph(const GenerateOptions& options) {
   std::optional<std::string> format;
   if (!options.format.empty()) format = FormatName(ParseFormat(options.format));
   if (!format && !FormatOfSuffix(options.output)) {
-    Throw<UsageError>(
-        "{}: no format is known by this name's ending; end it in .mtx, .gr, .el or .chatty, or give --format",
-        options.output);
+    Throw<UsageError>("{}: no format is known by this name's ending; end it in .mtx, .gr, .el or .chatty, or give --format",
+                      options.output);
   }
   PrepareOutput(options.output);
   const Stopwatch generate_watch;
@@ -105,8 +102,8 @@ int GenerateGraph(const GenerateOptions& options) {
   const Stopwatch write_watch;
   WriteGraph(graph, options.output, format);
   if (options.output != "-") {
-    PrintText(fmt::format("{}\n  written    {} (generated in {}, written in {})\n", DescribeGraph(graph),
-                          options.output, FormatMs(generate_ms), FormatMs(write_watch.ms())));
+    PrintText(fmt::format("{}\n  written    {} (generated in {}, written in {})\n", DescribeGraph(graph), options.output,
+                          FormatMs(generate_ms), FormatMs(write_watch.ms())));
   }
   return kSuccess;
 }
@@ -123,10 +120,9 @@ void AddGenerate(CLI::App& app, Context& context) {
       ->type_name("FILE|-")
       ->required();
   command
-      ->add_option(
-          "--format", options->format,
-          "The output's format, which otherwise goes by its ending: matrix-market (.mtx), edge-list (.el), dimacs "
-          "(.gr) or binary (.chatty)")
+      ->add_option("--format", options->format,
+                   "The output's format, which otherwise goes by its ending: matrix-market (.mtx), edge-list (.el), dimacs "
+                   "(.gr) or binary (.chatty)")
       ->type_name("FORMAT");
   command->add_option("--seed", options->spec.seed, "Another seed, another graph (default: 1)")
       ->type_name("N")
@@ -135,16 +131,14 @@ void AddGenerate(CLI::App& app, Context& context) {
       ->add_option("--weights", options->weights,
                    "`none` (default); `LO:HI`: whole numbers from LO to HI; `float`: reals from 0 to 1; `float:LO:HI`")
       ->type_name("WEIGHTS");
-  command
-      ->add_option("--edge-factor", options->spec.edge_factor, "kron, uniform: edges generated a vertex (default: 16)")
+  command->add_option("--edge-factor", options->spec.edge_factor, "kron, uniform: edges generated a vertex (default: 16)")
       ->type_name("N")
       ->check(WholeNumber());
   command->add_option("--drop", options->spec.drop, "grid: probability that an edge is left out (default: 0)")
       ->type_name("P")
       ->check(Unnamed(CLI::Range(0.0, 1.0)));
   command->add_flag("--keep-loops", options->spec.keep_loops, "kron, uniform: keep edges from a vertex to itself");
-  command->add_flag("--keep-parallel", options->spec.keep_parallel,
-                    "kron, uniform: keep edges that were generated twice");
+  command->add_flag("--keep-parallel", options->spec.keep_parallel, "kron, uniform: keep edges that were generated twice");
   command->add_option("--threads", options->spec.threads, "CPU threads to use (default: one a core)")
       ->type_name("N")
       ->check(Unnamed(CLI::Range(1, 4096)));

@@ -91,8 +91,7 @@ std::string DescribeDegrees(const Graph& graph, const Degrees& degrees) {
   std::string label;
   if (!graph.labels().empty()) label = fmt::format(", {}", graph.labels()[degrees.max_vertex]);
   return fmt::format("{} to {}, mean {:.2f}; largest at vertex {}{}", Grouped(degrees.min), Grouped(degrees.max),
-                     degrees.mean, std::uint64_t{degrees.max_vertex} + static_cast<std::uint64_t>(graph.first_id()),
-                     label);
+                     degrees.mean, std::uint64_t{degrees.max_vertex} + static_cast<std::uint64_t>(graph.first_id()), label);
 }
 
 Json QualityJson(const Partition& partition, const PartitionQuality& quality) {
@@ -121,8 +120,7 @@ int Info(const InfoOptions& options) {
   const Degrees out = MeasureDegrees(graph, [&](VertexId v) { return graph.out_degree(v); });
   const Degrees in = graph.symmetric() ? out : MeasureDegrees(graph, [&](VertexId v) { return graph.in_degree(v); });
   VertexId isolated = 0;
-  for (VertexId v = 0; v < graph.vertices(); ++v)
-    isolated += graph.out_degree(v) == 0 && graph.in_degree(v) == 0 ? 1 : 0;
+  for (VertexId v = 0; v < graph.vertices(); ++v) isolated += graph.out_degree(v) == 0 && graph.in_degree(v) == 0 ? 1 : 0;
   const Components components = CountComponents(graph);
   const Json weight_range = WeightRange(graph);
   Partition partition;
@@ -164,8 +162,8 @@ int Info(const InfoOptions& options) {
   line("file", fmt::format("{}, {}, {}, loaded in {}", FormatName(report.format), CompressionName(report.compression),
                            FormatBytes(report.bytes), FormatMs(loaded.ms)));
   if (graph.vertices() > 0) {
-    line("ids", fmt::format("{} to {}", graph.first_id(),
-                            graph.vertices() + static_cast<std::uint64_t>(graph.first_id()) - 1));
+    line("ids",
+         fmt::format("{} to {}", graph.first_id(), graph.vertices() + static_cast<std::uint64_t>(graph.first_id()) - 1));
   }
   if (report.build.loops_removed > 0 || report.build.parallel_merged > 0) {
     line("dropped", fmt::format("{} loops, {} parallel edges", Grouped(report.build.loops_removed),
@@ -196,7 +194,8 @@ void AddInfo(CLI::App& app, Context& context) {
   command->add_option("GRAPH", options->graph, "Graph file, or - for standard input")->required();
   AddJsonOption(*command, options->json);
   AddLoadOptions(*command, options->load, "--format", /*uses=*/true);
-  command->add_option("--parts", options->parts, "Also divide the graph into so many parts and tell how good the division is");
+  command->add_option("--parts", options->parts,
+                      "Also divide the graph into so many parts and tell how good the division is");
   command->add_option("--partition", options->partition, "How to divide it: contiguous, edge-balanced or random")
       ->capture_default_str();
   command->footer(

@@ -56,8 +56,8 @@ std::string Table(const std::vector<const RegisteredProgram*>& programs) {
     values_width = std::max(values_width, fmt::format("{}", fmt::join(program->values(), ", ")).size());
     reduction_width = std::max(reduction_width, program->reduction().size());
   }
-  std::string text = fmt::format("{:<{}}  {:<{}}  {:<{}}  {}\n", "PROGRAM", name_width, "VALUES", values_width,
-                                 "REDUCTION", reduction_width, "SAFETY");
+  std::string text = fmt::format("{:<{}}  {:<{}}  {:<{}}  {}\n", "PROGRAM", name_width, "VALUES", values_width, "REDUCTION",
+                                 reduction_width, "SAFETY");
   for (const RegisteredProgram* program : programs) {
     text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {}\n", program->name(), name_width,
                         fmt::format("{}", fmt::join(program->values(), ", ")), values_width, program->reduction(),

@@ -167,10 +167,10 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
                            : fmt::format(", {} partition, transport {}", options.partition, statistics.transport)));
   if (!record.sources.empty()) {
     const auto id = [&](VertexId v) { return std::uint64_t{v} + static_cast<std::uint64_t>(loaded.graph.first_id()); };
-    line("source", record.sources.front() == record.sources.back() && record.sources.size() == 1
-                       ? fmt::format("{} (out-degree {})", id(record.sources[0]),
-                                     Grouped(loaded.graph.out_degree(record.sources[0])))
-                       : fmt::format("{}, the last of {} trials", id(record.sources.back()), record.sources.size()));
+    line("source",
+         record.sources.front() == record.sources.back() && record.sources.size() == 1
+             ? fmt::format("{} (out-degree {})", id(record.sources[0]), Grouped(loaded.graph.out_degree(record.sources[0])))
+             : fmt::format("{}, the last of {} trials", id(record.sources.back()), record.sources.size()));
   }
   std::string time = FormatMs(median);
   if (record.trials_ms.size() > 1) {
@@ -189,8 +189,8 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
   if (statistics.edges_touched > 0) {
     std::string edges = fmt::format("{} looked at", Grouped(statistics.edges_touched));
     if (statistics.time_ms > 0) {
-      edges += fmt::format(", {:.3g} million a second",
-                           static_cast<double>(statistics.edges_touched) / statistics.time_ms / 1e3);
+      edges +=
+          fmt::format(", {:.3g} million a second", static_cast<double>(statistics.edges_touched) / statistics.time_ms / 1e3);
     }
     line("edges", edges);
   }
@@ -204,9 +204,8 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
     line("traffic", fmt::format("{} in {} messages{}", FormatBytes(bytes), Grouped(messages),
                                 before > messages ? fmt::format(", combined from {}", Grouped(before)) : ""));
   }
-  std::string apart =
-      fmt::format("load {}, partition {}, upload {}, prepare {}", FormatMs(loaded.ms), FormatMs(record.partition_ms),
-                  FormatMs(record.upload_ms), FormatMs(record.prepare_ms));
+  std::string apart = fmt::format("load {}, partition {}, upload {}, prepare {}", FormatMs(loaded.ms),
+                                  FormatMs(record.partition_ms), FormatMs(record.upload_ms), FormatMs(record.prepare_ms));
   if (record.output_ms > 0) apart += fmt::format(", output {}", FormatMs(record.output_ms));
   if (record.verdict) apart += fmt::format(", verify {}", FormatMs(record.verify_ms));
   line("apart", apart);
@@ -270,8 +269,7 @@ int Run(const Registry& registry, const RunCommandOptions& options) {
   const double before_prepare = session.partition_ms() + session.upload_ms();
   const Stopwatch prepare_watch;
   const std::unique_ptr<RegisteredJob> job = program.Prepare(session, parameters.values, options.parameters.value, run);
-  record.prepare_ms =
-      std::max(0.0, prepare_watch.ms() - (session.partition_ms() + session.upload_ms() - before_prepare));
+  record.prepare_ms = std::max(0.0, prepare_watch.ms() - (session.partition_ms() + session.upload_ms() - before_prepare));
   record.partition_ms = session.partition_ms();
   record.upload_ms = session.upload_ms();
 
@@ -333,10 +331,9 @@ void AddRun(CLI::App& app, Context& context) {
 
   const std::string how = "Execution";
   command
-      ->add_option(
-          "--devices", options->devices,
-          "`host:N`: N host devices sharing the cores; `cuda:0,1`: these GPUs; `cuda`: all GPUs; `auto` (default): "
-          "GPUs if present, else the host")
+      ->add_option("--devices", options->devices,
+                   "`host:N`: N host devices sharing the cores; `cuda:0,1`: these GPUs; `cuda`: all GPUs; `auto` (default): "
+                   "GPUs if present, else the host")
       ->type_name("DEVICES")
       ->group(how);
   command
@@ -346,10 +343,9 @@ void AddRun(CLI::App& app, Context& context) {
       ->type_name("NAME")
       ->group(how);
   command
-      ->add_option(
-          "--direction", options->direction,
-          "`push` along out-edges of what changed, `pull` along in-edges of what may change, or `auto` (default): "
-          "whichever looks at fewer edges, round by round")
+      ->add_option("--direction", options->direction,
+                   "`push` along out-edges of what changed, `pull` along in-edges of what may change, or `auto` (default): "
+                   "whichever looks at fewer edges, round by round")
       ->type_name("auto|push|pull")
       ->check(Unnamed(CLI::IsMember({"auto", "push", "pull"})))
       ->group(how);
@@ -361,14 +357,12 @@ void AddRun(CLI::App& app, Context& context) {
                    fmt::format("How bytes go between devices: {} (default: auto)", fmt::join(TransportNames(), ", ")))
       ->type_name("NAME")
       ->group(how);
-  command
-      ->add_option("--max-rounds", options->max_rounds, "Stop after so many rounds (default: when the program is done)")
+  command->add_option("--max-rounds", options->max_rounds, "Stop after so many rounds (default: when the program is done)")
       ->type_name("N")
       ->check(Unnamed(CLI::Range(std::uint32_t{1}, std::numeric_limits<std::uint32_t>::max())))
       ->group(how);
   command
-      ->add_option("--timeout", options->timeout_s,
-                   "Longest wait for another device before the run fails (default: none)")
+      ->add_option("--timeout", options->timeout_s, "Longest wait for another device before the run fails (default: none)")
       ->type_name("SECONDS")
       ->check(Unnamed(CLI::Range(0.001, 1e6)))
       ->group(how);
@@ -382,8 +376,7 @@ void AddRun(CLI::App& app, Context& context) {
       ->type_name("N")
       ->check(Unnamed(CLI::Range(1, 1000000)))
       ->group(what);
-  command->add_flag("--verify", options->verify, "Check the last trial's answer; exit with 3 if it is wrong")
-      ->group(what);
+  command->add_flag("--verify", options->verify, "Check the last trial's answer; exit with 3 if it is wrong")->group(what);
   command->add_option("-o,--output", options->output, "Write the results, as said below; - for standard output")
       ->type_name("FILE|-")
       ->check(NotEmpty())

@@ -64,14 +64,11 @@ int Verify(const Registry& registry, const VerifyOptions& options) {
 
 void AddVerify(CLI::App& app, Context& context) {
   auto options = std::make_shared<VerifyOptions>();
-  CLI::App* command = app.add_subcommand(
-      "verify", "Check an answer, wherever it comes from, by the properties that only the right one has");
-  command->add_option("PROGRAM", options->program, "Program whose answer it is; `chatty programs` lists them")
-      ->required();
+  CLI::App* command =
+      app.add_subcommand("verify", "Check an answer, wherever it comes from, by the properties that only the right one has");
+  command->add_option("PROGRAM", options->program, "Program whose answer it is; `chatty programs` lists them")->required();
   command->add_option("GRAPH", options->graph, "Graph file, or - for standard input")->required();
-  command
-      ->add_option("VALUES", options->values,
-                   "Result file: lines `id value` in any order, or .npy; - for standard input")
+  command->add_option("VALUES", options->values, "Result file: lines `id value` in any order, or .npy; - for standard input")
       ->required();
   AddParameterOptions(*command, options->parameters, /*runs=*/false);
   AddJsonOption(*command, options->json);

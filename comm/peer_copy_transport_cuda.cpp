@@ -28,7 +28,8 @@ PairBytesTable Select(std::span<Device* const> devices, const PairBytesTable& ca
 class PeerCopyTransport final : public Transport {
  public:
   PeerCopyTransport(std::span<Device* const> devices, const PairBytesTable& capacities)
-      : devices_(devices.begin(), devices.end()), direct_(Select(devices, capacities, true)),
+      : devices_(devices.begin(), devices.end()),
+        direct_(Select(devices, capacities, true)),
         staged_(MakeStagedTransport(devices, Select(devices, capacities, false))),
         outboxes_(direct_, [&](PartId from, PartId) -> Device& { return *devices[from]; }),
         inboxes_(direct_, [&](PartId, PartId to) -> Device& { return *devices[to]; }),

@@ -73,8 +73,8 @@ CHATTY_FN bool Update(T* address, const T& value, const Op& op) {
     *address = next;
     return true;
   } else {
-    // In words throughout: a T that is copied as a T may lose its padding, and then a swap in vain looks like one that stuck.
-    // (Compilers make no assumption on types about what the atomic builtins touch.)
+    // In words throughout: a T that is copied as a T may lose its padding, and then a swap in vain looks like one that
+    // stuck. (Compilers make no assumption on types about what the atomic builtins touch.)
     auto* const words = reinterpret_cast<W*>(address);
     W old = Load(words);
     while (true) {
@@ -100,8 +100,9 @@ CHATTY_FN bool Min(T* address, T value) {
     if (!(value < Load(address))) return false;
 #if CHATTY_DEVICE_CODE
     if constexpr (std::is_integral_v<T>) {
-      using Native = std::conditional_t<sizeof(T) == 8, std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>,
-                                        std::conditional_t<std::is_signed_v<T>, int, unsigned int>>;
+      using Native =
+          std::conditional_t<sizeof(T) == 8, std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>,
+                             std::conditional_t<std::is_signed_v<T>, int, unsigned int>>;
       return value < static_cast<T>(atomicMin(reinterpret_cast<Native*>(address), static_cast<Native>(value)));
     } else {
       // IEEE order is integer order for non-negative values and reversed unsigned order for negative ones.
@@ -130,8 +131,9 @@ CHATTY_FN bool Max(T* address, T value) {
     if (!(Load(address) < value)) return false;
 #if CHATTY_DEVICE_CODE
     if constexpr (std::is_integral_v<T>) {
-      using Native = std::conditional_t<sizeof(T) == 8, std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>,
-                                        std::conditional_t<std::is_signed_v<T>, int, unsigned int>>;
+      using Native =
+          std::conditional_t<sizeof(T) == 8, std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>,
+                             std::conditional_t<std::is_signed_v<T>, int, unsigned int>>;
       return static_cast<T>(atomicMax(reinterpret_cast<Native*>(address), static_cast<Native>(value))) < value;
     } else {
       using Signed = std::conditional_t<sizeof(T) == 8, long long, int>;

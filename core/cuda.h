@@ -13,10 +13,10 @@ namespace chatty::detail {
 }  // namespace chatty::detail
 
 /// Throws DeviceError, or OutOfMemoryError for a failed allocation, naming the call and what CUDA says of it.
-#define CHATTY_CUDA(call)                                                                            \
-  do {                                                                                               \
-    const cudaError_t chatty_error = (call);                                                         \
-    if (chatty_error != cudaSuccess) [[unlikely]] {                                                  \
-      ::chatty::detail::ThrowCuda(chatty_error, #call, __FILE__, __LINE__);                          \
-    }                                                                                                \
+#define CHATTY_CUDA(call)                                                   \
+  do {                                                                      \
+    const cudaError_t chatty_error = (call);                                \
+    if (chatty_error != cudaSuccess) [[unlikely]] {                         \
+      ::chatty::detail::ThrowCuda(chatty_error, #call, __FILE__, __LINE__); \
+    }                                                                       \
   } while (false)

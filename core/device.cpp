@@ -1,12 +1,12 @@
 #include "chatty/core/device.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
-
-#include <unistd.h>
 
 #include "chatty/core/config.h"
 
@@ -109,7 +109,8 @@ std::unique_ptr<Device> MakeHostDevice(int index, int threads) { return std::mak
 #if !CHATTY_WITH_CUDA
 int CudaDeviceCount() { return 0; }
 std::unique_ptr<Device> MakeCudaDevice(int ordinal) {
-  Throw<CapabilityError>("cuda:{}: this build has no CUDA support; configure with -DCHATTY_ENABLE_CUDA=ON and nvcc", ordinal);
+  Throw<CapabilityError>("cuda:{}: this build has no CUDA support; configure with -DCHATTY_ENABLE_CUDA=ON and nvcc",
+                         ordinal);
 }
 #endif
 

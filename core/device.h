@@ -36,7 +36,8 @@ class MemoryResource {
 class Stream {
  public:
   virtual ~Stream() = default;
-  /// Blocks until all work enqueued so far has run. Throws DeviceError for a failed kernel or copy, AbortedError, TimeoutError.
+  /// Blocks until all work enqueued so far has run. Throws DeviceError for a failed kernel or copy, AbortedError,
+  /// TimeoutError.
   virtual void Synchronize(const WaitContext& context = {}) = 0;
   /// The backend's handle: a cudaStream_t, or null for host devices.
   virtual void* native() const = 0;
@@ -54,10 +55,10 @@ class Event {
 
 /// What a device is and how fast it can be expected to be.
 struct DeviceInfo {
-  std::string name;             ///< "NVIDIA H200", "4 CPU threads"
-  std::uint64_t memory = 0;     ///< bytes in all; 0 if unknown
-  int multiprocessors = 0;      ///< SMs, or threads
-  int compute_capability = 0;   ///< 90 for 9.0; 0 on hosts
+  std::string name;            ///< "NVIDIA H200", "4 CPU threads"
+  std::uint64_t memory = 0;    ///< bytes in all; 0 if unknown
+  int multiprocessors = 0;     ///< SMs, or threads
+  int compute_capability = 0;  ///< 90 for 9.0; 0 on hosts
 };
 
 /// One processor with its own memory space. Not copyable; outlives all that was made from it. Enqueueing calls are for one
@@ -66,15 +67,15 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual DeviceKind kind() const = 0;
-  virtual int index() const = 0;       ///< ordinal within its kind
-  std::string label() const;           ///< "host:0" or "cuda:1", as errors and tables print it
+  virtual int index() const = 0;  ///< ordinal within its kind
+  std::string label() const;      ///< "host:0" or "cuda:1", as errors and tables print it
   virtual const DeviceInfo& info() const = 0;
   virtual MemoryResource& memory() = 0;
   /// Replaces the resource that `memory()` returns, for limits and failure injection. Null restores the device's own.
   virtual void set_memory(MemoryResource* resource) = 0;
   /// Makes this device current for the calling thread; a no-op on hosts.
   virtual void MakeCurrent() = 0;
-  virtual Stream& stream() = 0;        ///< the device's main stream
+  virtual Stream& stream() = 0;  ///< the device's main stream
   virtual std::unique_ptr<Stream> NewStream() = 0;
   virtual std::unique_ptr<Event> NewEvent() = 0;
 
@@ -96,8 +97,7 @@ class Buffer {
  public:
   Buffer() = default;
   /// Throws OutOfMemoryError.
-  Buffer(Device& device, std::size_t size)
-      : device_(&device), resource_(&device.memory()), size_(size) {
+  Buffer(Device& device, std::size_t size) : device_(&device), resource_(&device.memory()), size_(size) {
     if (size > static_cast<std::size_t>(-1) / sizeof(T)) {
       Throw<OutOfMemoryError>("{}: a buffer of {} elements of {} bytes is larger than the address space", device.label(),
                               size, sizeof(T));
@@ -171,8 +171,8 @@ struct DeviceSelection {
 };
 
 /// Parses "auto", "host", "host:N", "cuda", "cuda:N,M,…". "auto" is all GPUs if there are any, else host:1; "cuda" is all
-/// GPUs. Throws UsageError for bad syntax, repeats or more than kMaxDevices; CapabilityError for a GPU that is not there or a
-/// build without CUDA.
+/// GPUs. Throws UsageError for bad syntax, repeats or more than kMaxDevices; CapabilityError for a GPU that is not there or
+/// a build without CUDA.
 DeviceSelection ParseDevices(std::string_view text);
 
 /// Opens the selected devices. Host devices share `threads` CPU threads (0: one a core), at least one each.

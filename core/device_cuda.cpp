@@ -9,8 +9,8 @@ namespace detail {
 
 void ThrowCuda(cudaError_t error, const char* call, const char* file, int line) {
   cudaGetLastError();  // an error that is not sticky must not surface again at an unrelated call
-  const auto text = fmt::format("{} at {}:{} failed: {} ({})", call, file, line, cudaGetErrorString(error),
-                                cudaGetErrorName(error));
+  const auto text =
+      fmt::format("{} at {}:{} failed: {} ({})", call, file, line, cudaGetErrorString(error), cudaGetErrorName(error));
   if (error == cudaErrorMemoryAllocation) throw OutOfMemoryError(text);
   throw DeviceError(text);
 }

@@ -22,7 +22,8 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The caller asked for something that makes no sense: a bad option, an unknown program, a source outside the graph. Exit code 2.
+/// The caller asked for something that makes no sense: a bad option, an unknown program, a source outside the graph. Exit
+/// code 2.
 class UsageError : public Error {
  public:
   using Error::Error;
@@ -82,7 +83,7 @@ template <class E, class... Args>
 #define CHATTY_CHECK(condition, ...)                                                                               \
   do {                                                                                                             \
     if (!(condition)) [[unlikely]] {                                                                               \
-      throw ::chatty::InternalError(fmt::format("{}:{}: `{}` does not hold: {}", __FILE__, __LINE__, #condition,   \
-                                                fmt::format(__VA_ARGS__)));                                        \
+      throw ::chatty::InternalError(                                                                               \
+          fmt::format("{}:{}: `{}` does not hold: {}", __FILE__, __LINE__, #condition, fmt::format(__VA_ARGS__))); \
     }                                                                                                              \
   } while (false)

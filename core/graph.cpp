@@ -389,9 +389,7 @@ Adjacency BuildRows(VertexId vertices, Source& source, bool sorted, bool merge, 
   // Largest first: one heavy bucket begun last would keep all other threads waiting.
   Array<std::size_t> order(buckets);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto bucket_size = [&](std::size_t b) {
-    return static_cast<std::size_t>(bucket_starts[b + 1] - bucket_starts[b]);
-  };
+  const auto bucket_size = [&](std::size_t b) { return static_cast<std::size_t>(bucket_starts[b + 1] - bucket_starts[b]); };
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return bucket_size(a) != bucket_size(b) ? bucket_size(a) > bucket_size(b) : a < b;
   });
@@ -500,8 +498,8 @@ Graph::Graph(Adjacency out, bool symmetric, int first_id, std::string name)
   ParallelChunks(n, 0, kVertexGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       if (offsets[v] > offsets[v + 1] || offsets[v + 1] > neighbours.size()) {
-        Throw<InputError>("the offsets of an adjacency do not ascend: vertex {} has [{}, {}) of {} edges", v,
-                          offsets[v], offsets[v + 1], neighbours.size());
+        Throw<InputError>("the offsets of an adjacency do not ascend: vertex {} has [{}, {}) of {} edges", v, offsets[v],
+                          offsets[v + 1], neighbours.size());
       }
       const VertexId* const list = neighbours.data() + offsets[v];
       const auto degree = static_cast<std::size_t>(offsets[v + 1] - offsets[v]);

@@ -46,11 +46,11 @@ struct EdgeList {
 
 /// What BuildGraph does with what it is given. Defaults keep the edge list as it stands.
 struct BuildOptions {
-  bool symmetrise = false;         ///< add the reverse of every edge (with its weight); the graph is then symmetric
-  bool assume_symmetric = false;   ///< the list already holds both directions of every edge: mark the graph so
-  bool remove_loops = false;       ///< drop edges from a vertex to itself
-  bool merge_parallel = false;     ///< keep one of several equal edges: the lightest
-  int threads = 0;                 ///< 0: as many as there are cores
+  bool symmetrise = false;        ///< add the reverse of every edge (with its weight); the graph is then symmetric
+  bool assume_symmetric = false;  ///< the list already holds both directions of every edge: mark the graph so
+  bool remove_loops = false;      ///< drop edges from a vertex to itself
+  bool merge_parallel = false;    ///< keep one of several equal edges: the lightest
+  int threads = 0;                ///< 0: as many as there are cores
 };
 
 /// Counts of what BuildGraph dropped or added, for the line that a reader prints.
@@ -58,7 +58,7 @@ struct BuildReport {
   EdgeIndex edges_given = 0;      ///< entries of the list
   EdgeIndex loops_removed = 0;    ///< entries of the list
   EdgeIndex parallel_merged = 0;  ///< directed edges, reverse ones included
-  EdgeIndex edges_kept = 0;  ///< directed edges in the graph, reverse ones included
+  EdgeIndex edges_kept = 0;       ///< directed edges in the graph, reverse ones included
 };
 
 inline namespace CHATTY_ABI {
@@ -71,8 +71,8 @@ class Graph {
  public:
   Graph() = default;
   /// Takes over a finished adjacency. `symmetric` is the caller's promise. Throws InputError if offsets do not ascend from
-  /// 0 to neighbours.size(), a neighbour is out of range, a list does not ascend, or weights are of another length; checks in
-  /// parallel.
+  /// 0 to neighbours.size(), a neighbour is out of range, a list does not ascend, or weights are of another length; checks
+  /// in parallel.
   Graph(Adjacency out, bool symmetric, int first_id = 0, std::string name = {});
 
   VertexId vertices() const { return vertices_; }

@@ -40,13 +40,13 @@ struct GraphRef {
   VertexId vertices = 0;  ///< of the whole graph
   bool symmetric = true;  ///< every edge has its reverse
   LocalId owned = 0, local = 0;
-  AdjacencyRef forward;   ///< edges along which owned vertices send
-  AdjacencyRef reverse;   ///< edges along which owned vertices are sent to
-  const VertexId* global_ids = nullptr;      ///< null where local and global ids agree
-  const EdgeIndex* out_degrees = nullptr;    ///< owned entries, whole-graph degrees
+  AdjacencyRef forward;                    ///< edges along which owned vertices send
+  AdjacencyRef reverse;                    ///< edges along which owned vertices are sent to
+  const VertexId* global_ids = nullptr;    ///< null where local and global ids agree
+  const EdgeIndex* out_degrees = nullptr;  ///< owned entries, whole-graph degrees
   const EdgeIndex* in_degrees = nullptr;
   std::uint32_t part = 0, parts = 1;
-  const LocalId* halo_begin = nullptr;       ///< parts + 1 entries: who owns which stretch of the halo
+  const LocalId* halo_begin = nullptr;  ///< parts + 1 entries: who owns which stretch of the halo
 
   CHATTY_FN VertexId Global(LocalId v) const { return global_ids == nullptr ? VertexId{v} : global_ids[v]; }
   /// The part that owns halo vertex h. Parts are few: a walk over the bounds beats a table look-up.

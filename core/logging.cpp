@@ -25,9 +25,7 @@ class StderrSink final : public spdlog::sinks::sink {
   }
   void flush() override { stderr_.flush(); }
   void set_pattern(const std::string& pattern) override { stderr_.set_pattern(pattern); }
-  void set_formatter(std::unique_ptr<spdlog::formatter> formatter) override {
-    stderr_.set_formatter(std::move(formatter));
-  }
+  void set_formatter(std::unique_ptr<spdlog::formatter> formatter) override { stderr_.set_formatter(std::move(formatter)); }
 
  private:
   spdlog::sinks::stderr_color_sink_mt stderr_;

@@ -11,7 +11,8 @@
 
 namespace chatty {
 
-/// Threads that a preparation step uses when asked for `requested`: that many, or one a core (OMP_NUM_THREADS honoured) for 0.
+/// Threads that a preparation step uses when asked for `requested`: that many, or one a core (OMP_NUM_THREADS honoured) for
+/// 0.
 int ThreadCount(int requested = 0);
 
 /// Calls body(begin, end) over disjoint chunks that cover [0, n), on several threads. The first exception that a chunk

@@ -1,11 +1,11 @@
 #include "chatty/core/sync.h"
 
-#include <algorithm>
-#include <ctime>
-
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
 
 namespace chatty {
 namespace {

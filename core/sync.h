@@ -33,7 +33,8 @@ class AbortToken {
   const std::atomic<bool>& flag() const noexcept { return aborted_; }
   /// Throws AbortedError, naming what was being waited for, once some device failed.
   void ThrowIfAborted(std::string_view waiting_for) const {
-    if (aborted()) [[unlikely]] Throw<AbortedError>("gave up waiting for {}: another device failed first", waiting_for);
+    if (aborted()) [[unlikely]]
+      Throw<AbortedError>("gave up waiting for {}: another device failed first", waiting_for);
   }
   /// Forgets the failure, once nobody waits any more.
   void Reset() noexcept;
@@ -88,7 +89,8 @@ class Rendezvous {
   /// Calls fold(rank, value) for every rank in order, after all threads have arrived. Identical order, so identical
   /// floating-point results, on every thread.
   template <class Fold>
-  void Exchange(int rank, std::uint64_t epoch, const T& mine, const WaitContext& context, std::string_view what, Fold&& fold) {
+  void Exchange(int rank, std::uint64_t epoch, const T& mine, const WaitContext& context, std::string_view what,
+                Fold&& fold) {
     auto& slots = slots_[epoch & 1];
     slots[rank].value = mine;
     barrier_.Arrive(context, what);

@@ -55,9 +55,10 @@ class WorkerTeam {
       job(member);
       return;
     }
-    Dispatch(width < size() ? width : size(),
-             [](void* context, TeamMember& member) { (*static_cast<std::remove_reference_t<Job>*>(context))(member); },
-             const_cast<void*>(static_cast<const void*>(std::addressof(job))));
+    Dispatch(
+        width < size() ? width : size(),
+        [](void* context, TeamMember& member) { (*static_cast<std::remove_reference_t<Job>*>(context))(member); },
+        const_cast<void*>(static_cast<const void*>(std::addressof(job))));
   }
 
  private:

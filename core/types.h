@@ -18,7 +18,8 @@ using VertexId = std::uint64_t;
 using VertexId = std::uint32_t;
 #endif
 
-/// A vertex as one device numbers it: first those that it owns, then the halo. Always 32 bits: a device with more is refused.
+/// A vertex as one device numbers it: first those that it owns, then the halo. Always 32 bits: a device with more is
+/// refused.
 using LocalId = std::uint32_t;
 
 /// Counts and positions of edges. Never 32 bits in anything that holds a whole graph.
@@ -37,8 +38,8 @@ struct None {
 
 /// The value of "unreached" for distances of type T: infinity for floating point, the largest value for integers.
 template <class T>
-inline constexpr T kInfinity =
-    std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+inline constexpr T kInfinity = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
+                                                                    : std::numeric_limits<T>::max();
 
 /// What an edge carries in memory and in files.
 enum class WeightKind : std::uint8_t { kNone, kInt32, kFloat32 };

@@ -2,10 +2,10 @@
 /// What a verifier says of an answer.
 #pragma once
 
-#include "chatty/core/error.h"  // fmt, set up for nvcc
-
 #include <string>
 #include <utility>
+
+#include "chatty/core/error.h"  // fmt, set up for nvcc
 
 namespace chatty {
 

@@ -15,7 +15,8 @@ namespace chatty {
 template <class P>
 class ProgramState {
  public:
-  ProgramState(const DeviceGraph& graph, const P& program) : ref_{.program = program, .graph = graph.ref(), .border = graph.border()} {
+  ProgramState(const DeviceGraph& graph, const P& program)
+      : ref_{.program = program, .graph = graph.ref(), .border = graph.border()} {
     Device& device = graph.device();
     const std::size_t owned = ref_.graph.owned, local = ref_.graph.local;
     constexpr bool kSeparate = Traits<P>::kSharesSeparately;
@@ -25,7 +26,8 @@ class ProgramState {
       shared_ = Buffer<SharedOf<P>>(device, local);
       ref_.shared = shared_.data();
     } else {
-      static_assert(std::is_same_v<SharedOf<P>, ValueOf<P>>, "a program whose Shared is not its Value needs Share or Consume");
+      static_assert(std::is_same_v<SharedOf<P>, ValueOf<P>>,
+                    "a program whose Shared is not its Value needs Share or Consume");
       ref_.shared = ref_.values;
     }
     touched_ = Buffer<std::uint32_t>(device, bits::Words(local));

@@ -3,12 +3,12 @@
 /// one a program and backend.
 #pragma once
 
+#include <fmt/ranges.h>
+
 #include <charconv>
 #include <cstring>
 #include <optional>
 #include <string>
-
-#include <fmt/ranges.h>
 
 #include "chatty/framework/derived.h"
 #include "chatty/framework/operators/operator_program.h"
@@ -43,7 +43,9 @@ template <class P>
 using ResultOf = typename ResultOfImpl<P>::type;
 
 template <class P>
-concept HasVariants = requires { typename P::Variants; };
+concept HasVariants = requires {
+  typename P::Variants;
+};
 
 template <class P>
 struct VariantsOf {
@@ -59,7 +61,7 @@ struct DerivedOf {
   using type = std::tuple<>;
 };
 template <class P>
-  requires requires { typename P::Derived; }
+requires requires { typename P::Derived; }
 struct DerivedOf<P> {
   using type = typename P::Derived;
 };
@@ -158,7 +160,8 @@ class TypedJob final : public RegisteredJob {
     } else {
       second_->CopyOutput(values.bytes.data());
     }
-    if constexpr (requires { Final::CheckOutput(values.As<ResultOf<Final>>()); }) Final::CheckOutput(values.As<ResultOf<Final>>());
+    if constexpr (requires { Final::CheckOutput(values.As<ResultOf<Final>>()); })
+      Final::CheckOutput(values.As<ResultOf<Final>>());
     return values;
   }
   void Set(std::string_view name, std::string_view value) override {
@@ -240,9 +243,12 @@ class Entry final : public RegisteredProgram {
       return "operators";
     } else {
       switch (Representative::kSafety) {
-        case Safety::kSynchronous: return "synchronous";
-        case Safety::kMonotone: return "monotone";
-        case Safety::kAccumulative: return "accumulative";
+        case Safety::kSynchronous:
+          return "synchronous";
+        case Safety::kMonotone:
+          return "monotone";
+        case Safety::kAccumulative:
+          return "accumulative";
       }
       return "";
     }
@@ -252,13 +258,20 @@ class Entry final : public RegisteredProgram {
       return "-";
     } else {
       switch (Representative::kReduction) {
-        case Reduction::kMin: return "min";
-        case Reduction::kMax: return "max";
-        case Reduction::kSum: return "sum";
-        case Reduction::kOr: return "or";
-        case Reduction::kAny: return "any";
-        case Reduction::kCustom: return "custom";
-        case Reduction::kCollect: return "collect";
+        case Reduction::kMin:
+          return "min";
+        case Reduction::kMax:
+          return "max";
+        case Reduction::kSum:
+          return "sum";
+        case Reduction::kOr:
+          return "or";
+        case Reduction::kAny:
+          return "any";
+        case Reduction::kCustom:
+          return "custom";
+        case Reduction::kCollect:
+          return "collect";
       }
       return "";
     }
@@ -267,7 +280,8 @@ class Entry final : public RegisteredProgram {
                                          const RunOptions& options) const override {
     std::unique_ptr<RegisteredJob> job;
     Visit(session.graph(), value, [&]<class V, class D>(std::string name) {
-      job = std::make_unique<TypedJob<V, D, Backends>>(session, Configure<V>(session.graph(), parameters), std::move(name), options);
+      job = std::make_unique<TypedJob<V, D, Backends>>(session, Configure<V>(session.graph(), parameters), std::move(name),
+                                                       options);
     });
     return job;
   }
@@ -295,8 +309,9 @@ class Entry final : public RegisteredProgram {
     } else {
       using Answer = ResultOf<V>;
       if (values.type != ScalarTypeOf<Answer>() || values.size() != graph.vertices()) {
-        Throw<UsageError>("program '{}' answers with one {}-byte number a vertex of {}; these values are of another type or count",
-                          name_, sizeof(Answer), graph.vertices());
+        Throw<UsageError>(
+            "program '{}' answers with one {}-byte number a vertex of {}; these values are of another type or count", name_,
+            sizeof(Answer), graph.vertices());
       }
       const std::span<const Answer> answer = values.template As<Answer>();
       if (statistics == nullptr) {
@@ -317,7 +332,8 @@ class Entry final : public RegisteredProgram {
     if constexpr (HasVariants<P>) chosen = P::Choose(graph);
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       ((I == chosen ? VisitValue<std::tuple_element_t<I, Variants>>(value, body) : void()), ...);
-    }(std::make_index_sequence<std::tuple_size_v<Variants>>{});
+    }
+    (std::make_index_sequence<std::tuple_size_v<Variants>>{});
   }
   template <class V, class Body>
   void VisitValue(std::string_view value, Body& body) const {
@@ -347,17 +363,17 @@ class Entry final : public RegisteredProgram {
 }  // namespace chatty::registration
 
 /// Defines the functions that a generated registry calls. Used by generated files only.
-#define CHATTY_REGISTER_HOST(name, ...)                                                                     \
-  namespace chatty {                                                                                        \
-  void RegisterProgram_##name##_host(Registry& registry);                                                   \
-  void RegisterProgram_##name##_host(Registry& registry) {                                                  \
-    registry.Add(DeviceKind::kHost, std::make_unique<registration::Entry<__VA_ARGS__, HostOnly>>(#name));   \
-  }                                                                                                         \
+#define CHATTY_REGISTER_HOST(name, ...)                                                                   \
+  namespace chatty {                                                                                      \
+  void RegisterProgram_##name##_host(Registry& registry);                                                 \
+  void RegisterProgram_##name##_host(Registry& registry) {                                                \
+    registry.Add(DeviceKind::kHost, std::make_unique<registration::Entry<__VA_ARGS__, HostOnly>>(#name)); \
+  }                                                                                                       \
   }
-#define CHATTY_REGISTER_CUDA(name, ...)                                                                     \
-  namespace chatty {                                                                                        \
-  void RegisterProgram_##name##_cuda(Registry& registry);                                                   \
-  void RegisterProgram_##name##_cuda(Registry& registry) {                                                  \
+#define CHATTY_REGISTER_CUDA(name, ...)                                                                   \
+  namespace chatty {                                                                                      \
+  void RegisterProgram_##name##_cuda(Registry& registry);                                                 \
+  void RegisterProgram_##name##_cuda(Registry& registry) {                                                \
     registry.Add(DeviceKind::kCuda, std::make_unique<registration::Entry<__VA_ARGS__, CudaOnly>>(#name)); \
-  }                                                                                                         \
+  }                                                                                                       \
   }

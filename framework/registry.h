@@ -23,8 +23,8 @@ std::size_t SizeOf(ScalarType type);
 /// A result without its type: one scalar a vertex, in id order.
 struct ErasedValues {
   ScalarType type = ScalarType::kUint32;
-  bool is_vertex = false;     ///< values are vertex ids (0-based; a file's numbering is applied when printed)
-  std::string name;           ///< "level", "distance", "rank"
+  bool is_vertex = false;  ///< values are vertex ids (0-based; a file's numbering is applied when printed)
+  std::string name;        ///< "level", "distance", "rank"
   Array<std::byte> bytes;
 
   template <class T>

@@ -1,18 +1,16 @@
 #include "chatty/framework/session.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstring>
-
-#include <fmt/ranges.h>
 
 #include "chatty/core/parallel.h"
 
 namespace chatty {
 namespace {
 
-double MsSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
+double MsSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
 
 }  // namespace
 
@@ -94,7 +92,8 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   }
   const std::vector<std::string_view> transports = TransportNames();  // checked on one device too, where none is needed
   if (std::find(transports.begin(), transports.end(), options.transport) == transports.end()) {
-    Throw<UsageError>("there is no transport '{}' in this build; choose one of {}", options.transport, fmt::join(transports, ", "));
+    Throw<UsageError>("there is no transport '{}' in this build; choose one of {}", options.transport,
+                      fmt::join(transports, ", "));
   }
   if (options.direction == Direction::kPush && !traits.can_push) {
     throw UsageError(
@@ -124,8 +123,10 @@ void Job::SetProgram(std::shared_ptr<const ErasedProgram> program) {
 
 RunStatistics Job::Execute(const Job* prior) {
   const ProgramTraits& traits = program_->traits();
-  if (traits.has_prior && (prior == nullptr || prior->session_ != session_ || prior->traits().value_bytes != traits.prior_bytes)) {
-    throw UsageError("this program starts from another's values: run it after a program of the same session whose Value is its Prior");
+  if (traits.has_prior &&
+      (prior == nullptr || prior->session_ != session_ || prior->traits().value_bytes != traits.prior_bytes)) {
+    throw UsageError(
+        "this program starts from another's values: run it after a program of the same session whose Value is its Prior");
   }
   std::vector<Participant> participants(steps_.size());
   for (std::size_t d = 0; d < steps_.size(); ++d) {

@@ -34,7 +34,7 @@ class Job {
   /// Replaces the program by another of the same type with other parameters; memory and graphs are kept.
   void SetProgram(std::shared_ptr<const ErasedProgram> program);
   const RunOptions& options() const { return options_; }
-  const RoundState& round() const { return round_; }          ///< how the last run ended
+  const RoundState& round() const { return round_; }  ///< how the last run ended
   /// Results of the last run, one a vertex in id order: `vertices() * output_bytes` bytes.
   void CopyOutput(std::byte* out) const;
   /// Raw values instead: `vertices() * value_bytes` bytes.

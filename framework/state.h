@@ -20,7 +20,9 @@ enum class Form : std::uint8_t {
 
 /// A message's place in memory and on the wire: the message padded to what the hardware updates at once.
 template <class Message>
-struct alignas(sizeof(Message) <= 4 ? 4 : sizeof(Message) <= 8 ? 8 : 16) Slot {
+struct alignas(sizeof(Message) <= 4   ? 4
+               : sizeof(Message) <= 8 ? 8
+                                      : 16) Slot {
   Message message;
 };
 
@@ -32,19 +34,20 @@ struct Slice {
 inline constexpr EdgeIndex kSliceEdges = 4096;
 inline constexpr EdgeIndex kHubDegree = 2 * kSliceEdges;  ///< vertices with at least so many edges are cut into slices
 
-/// Counters of one round on one device, in the device's memory; the host reads a copy. All fields count since the last Clear.
+/// Counters of one round on one device, in the device's memory; the host reads a copy. All fields count since the last
+/// Clear.
 struct Control {
   std::uint32_t touched_count = 0;       ///< entries of the queue of owned vertices with a message
   std::uint32_t touched_halo_count = 0;  ///< halo vertices with a message, counted in either form
   std::uint32_t slice_count = 0;
-  std::uint32_t next_count = 0;          ///< entries of the next frontier's queue
-  std::uint64_t active_vertices = 0;     ///< owned vertices that the last Apply changed (or Activate chose)
-  std::uint64_t active_edges = 0;        ///< their forward edges: the work of a push
-  std::int64_t wanting_edges = 0;        ///< change in the reverse edges of vertices that Wants accepts: the work of a pull
-  std::uint64_t edges_touched = 0;       ///< edges that Advance or Gather looked at
-  std::uint32_t dense_box = 0;           ///< form of the boxes just packed: 0 pairs, 1 bitmap and values
-  std::uint32_t box_count[kMaxDevices] = {};    ///< entries packed for each peer, in either form
-  std::uint64_t raw_messages[kMaxDevices] = {}; ///< edges that sent to a peer's vertex, before combining
+  std::uint32_t next_count = 0;       ///< entries of the next frontier's queue
+  std::uint64_t active_vertices = 0;  ///< owned vertices that the last Apply changed (or Activate chose)
+  std::uint64_t active_edges = 0;     ///< their forward edges: the work of a push
+  std::int64_t wanting_edges = 0;     ///< change in the reverse edges of vertices that Wants accepts: the work of a pull
+  std::uint64_t edges_touched = 0;    ///< edges that Advance or Gather looked at
+  std::uint32_t dense_box = 0;        ///< form of the boxes just packed: 0 pairs, 1 bitmap and values
+  std::uint32_t box_count[kMaxDevices] = {};     ///< entries packed for each peer, in either form
+  std::uint64_t raw_messages[kMaxDevices] = {};  ///< edges that sent to a peer's vertex, before combining
 };
 
 /// Where packing writes: one box a peer. A transport decides where the pointers lead (staging, host memory, the peer).
@@ -56,7 +59,7 @@ struct OutboxRef {
 };
 struct InboxRef {
   const std::byte* box = nullptr;
-  std::uint32_t count = 0;   ///< records, or bits set
+  std::uint32_t count = 0;  ///< records, or bits set
   bool dense = false;
 };
 
@@ -69,7 +72,7 @@ CHATTY_FN constexpr std::size_t DenseBytes(std::size_t subset, std::size_t paylo
 
 /// The border of one device, subset numbering: `vertices[begin[q] .. begin[q+1])` are the owned vertices in q's halo.
 struct BorderRef {
-  const LocalId* begin = nullptr;     ///< parts + 1 entries
+  const LocalId* begin = nullptr;  ///< parts + 1 entries
   const LocalId* vertices = nullptr;
 };
 
@@ -83,9 +86,9 @@ struct StateRef {
   P program;
   GraphRef graph;
   BorderRef border;
-  Value* values = nullptr;        ///< owned entries; local entries where `shared` is the same memory
-  Shared* shared = nullptr;       ///< local entries: what a pull reads. The values themselves without Share or Consume
-  Slot<Message>* inbox = nullptr; ///< local entries: messages combined so far, identity where none
+  Value* values = nullptr;           ///< owned entries; local entries where `shared` is the same memory
+  Shared* shared = nullptr;          ///< local entries: what a pull reads. The values themselves without Share or Consume
+  Slot<Message>* inbox = nullptr;    ///< local entries: messages combined so far, identity where none
   std::uint32_t* touched = nullptr;  ///< bitmap, local: has a message
   std::uint32_t* active = nullptr;   ///< bitmap, local: the frontier, with the halo's copy after an exchange
   LocalId* frontier = nullptr;       ///< queue, owned entries
@@ -93,8 +96,8 @@ struct StateRef {
   LocalId* touched_queue = nullptr;  ///< queue, owned entries
   LocalId* touched_halo = nullptr;   ///< queue, halo entries
   Slice* slices = nullptr;
-  Message* collected = nullptr;      ///< kCollect: a place for every reverse edge's message
-  Value* next_values = nullptr;      ///< kCollect: owned entries, so that neighbours still read the old value
+  Message* collected = nullptr;  ///< kCollect: a place for every reverse edge's message
+  Value* next_values = nullptr;  ///< kCollect: owned entries, so that neighbours still read the old value
   Control* control = nullptr;
 
   CHATTY_FN Vertex At(LocalId v) const { return {graph.Global(v), graph.out_degrees[v], graph.in_degrees[v]}; }

@@ -15,8 +15,8 @@ RunStatistics& RunStatistics::operator+=(const RunStatistics& next) {
   converged = converged && next.converged;
   time_ms += next.time_ms;
   for (const DeviceStatistics& theirs : next.devices) {
-    const auto mine = std::find_if(devices.begin(), devices.end(),
-                                   [&](const DeviceStatistics& d) { return d.device == theirs.device; });
+    const auto mine =
+        std::find_if(devices.begin(), devices.end(), [&](const DeviceStatistics& d) { return d.device == theirs.device; });
     if (mine == devices.end()) {
       devices.push_back(theirs);
       continue;
@@ -26,9 +26,8 @@ RunStatistics& RunStatistics::operator+=(const RunStatistics& next) {
     mine->waiting_ms += theirs.waiting_ms;
   }
   for (const PairStatistics& theirs : next.pairs) {
-    const auto mine = std::find_if(pairs.begin(), pairs.end(), [&](const PairStatistics& p) {
-      return p.from == theirs.from && p.to == theirs.to;
-    });
+    const auto mine = std::find_if(pairs.begin(), pairs.end(),
+                                   [&](const PairStatistics& p) { return p.from == theirs.from && p.to == theirs.to; });
     if (mine == pairs.end()) {
       pairs.push_back(theirs);
       continue;

@@ -27,16 +27,16 @@ struct DeviceStatistics {
 
 struct RunStatistics {
   std::string execution = "bsp";
-  std::string transport;      ///< "none" on one device
+  std::string transport;  ///< "none" on one device
   std::uint32_t rounds = 0;
   std::uint32_t phases = 1;
   std::uint32_t push_rounds = 0, pull_rounds = 0;
-  std::uint64_t edges_touched = 0;   ///< edges that any round looked at
-  std::uint64_t vertices_updated = 0;///< vertices that an update changed, summed over rounds
-  bool converged = true;             ///< false if max_rounds ended the run
-  double time_ms = 0;                ///< InitVertex to convergence, launches and read-backs included
+  std::uint64_t edges_touched = 0;     ///< edges that any round looked at
+  std::uint64_t vertices_updated = 0;  ///< vertices that an update changed, summed over rounds
+  bool converged = true;               ///< false if max_rounds ended the run
+  double time_ms = 0;                  ///< InitVertex to convergence, launches and read-backs included
   std::vector<DeviceStatistics> devices;
-  std::vector<PairStatistics> pairs; ///< pairs that talked
+  std::vector<PairStatistics> pairs;  ///< pairs that talked
 
   RunStatistics& operator+=(const RunStatistics& next);  ///< a sequence of programs, as one
 };

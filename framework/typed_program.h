@@ -54,8 +54,10 @@ inline constexpr bool kHasCuda = !std::is_same_v<Backends, HostOnly>;
 namespace detail {
 
 [[noreturn]] inline void ThrowNotCompiled(const Device& device) {
-  Throw<CapabilityError>("{}: this program was not compiled for such devices; compile it with nvcc, or add it with "
-                         "chatty_add_program", device.label());
+  Throw<CapabilityError>(
+      "{}: this program was not compiled for such devices; compile it with nvcc, or add it with "
+      "chatty_add_program",
+      device.label());
 }
 
 }  // namespace detail

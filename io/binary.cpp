@@ -101,8 +101,7 @@ class Reader {
       } while (filled < count);
     }
     if (Checksum(all.data(), all.bytes(), threads_) != crc) {
-      Throw<InputError>("{}: the checksum of its {} is wrong: the file is damaged; write or fetch it again", name(),
-                        what);
+      Throw<InputError>("{}: the checksum of its {} is wrong: the file is damaged; write or fetch it again", name(), what);
     }
     return all;
   }
@@ -131,8 +130,8 @@ Header ReadHeader(Input& input) {
     Throw<InputError>("{}: the checksum of its header is wrong: the file is damaged; write or fetch it again", name);
   }
   if (header.version != kVersion || header.flags > (kSymmetricFlag | kLabelsFlag) || header.reserved != 0) {
-    Throw<InputError>("{}: has version {} of the binary format, this build reads version {}; convert the graph again",
-                      name, header.version, kVersion);
+    Throw<InputError>("{}: has version {} of the binary format, this build reads version {}; convert the graph again", name,
+                      header.version, kVersion);
   }
   if ((header.id_bytes != 4 && header.id_bytes != 8) ||
       header.weight_kind > static_cast<std::uint32_t>(WeightKind::kFloat32) || header.first_id > 1 ||

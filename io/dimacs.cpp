@@ -52,8 +52,7 @@ RawGraph ReadDimacs(Input& input, int threads) {
       const std::uint64_t target = cursor.Unsigned("target id");
       if (source - 1 >= vertices || target - 1 >= vertices) [[unlikely]] {  // 0 wraps around
         if (source == 0 || target == 0) cursor.Fail("id 0 in a file that numbers from 1");
-        cursor.Fail("id {} exceeds the {} vertices of the header (line {})", std::max(source, target), vertices,
-                    size_line);
+        cursor.Fail("id {} exceeds the {} vertices of the header (line {})", std::max(source, target), vertices, size_line);
       }
       sink.AddWeighted(static_cast<VertexId>(source - 1), static_cast<VertexId>(target - 1), cursor);
       cursor.FinishLine();

@@ -36,8 +36,7 @@ RawGraph ReadEdgeList(Input& input, int threads) {
   WeightText weights = WeightText::kNone;
   for (bool found = false; !found;) {
     std::string_view line;
-    if (!input.PeekLine(&line))
-      Throw<InputError>("{}: holds no edges, so that its number of vertices is unknown", name);
+    if (!input.PeekLine(&line)) Throw<InputError>("{}: holds no edges, so that its number of vertices is unknown", name);
     LineCursor cursor(line);
     try {
       if (cursor.NextLine<'#', '%'>()) {

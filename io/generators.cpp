@@ -202,15 +202,14 @@ Graph Finish(Adjacency adjacency, const GeneratorSpec& spec, std::string name) {
 void CheckWeights(const GeneratorSpec& spec) {
   if (spec.weights == WeightKind::kNone) return;
   if (!(std::isfinite(spec.min_weight) && std::isfinite(spec.max_weight) && spec.min_weight <= spec.max_weight)) {
-    Throw<UsageError>("weights cannot be drawn from [{}, {}]; give a range that ascends", spec.min_weight,
-                      spec.max_weight);
+    Throw<UsageError>("weights cannot be drawn from [{}, {}]; give a range that ascends", spec.min_weight, spec.max_weight);
   }
   if (spec.weights == WeightKind::kInt32) {
     using Limits = std::numeric_limits<std::int32_t>;
     for (const double bound : {spec.min_weight, spec.max_weight}) {
       if (bound != std::trunc(bound) || bound < Limits::min() || bound > Limits::max()) {
-        Throw<UsageError>("{} does not bound int32 weights; give an integer from {} to {}, or ask for float weights",
-                          bound, Limits::min(), Limits::max());
+        Throw<UsageError>("{} does not bound int32 weights; give an integer from {} to {}, or ask for float weights", bound,
+                          Limits::min(), Limits::max());
       }
     }
   } else if (std::max(std::abs(spec.min_weight), std::abs(spec.max_weight)) > std::numeric_limits<float>::max()) {
@@ -237,8 +236,8 @@ std::uint64_t CheckScale(const GeneratorSpec& spec) {
   }
   constexpr int kMaxEdgeBits = 48;
   if (spec.edge_factor == 0 || spec.edge_factor > (std::uint64_t{1} << kMaxEdgeBits) >> spec.scale) {
-    Throw<UsageError>("an edge factor of {} makes no sense at scale {}; give one from 1 to {}", spec.edge_factor,
-                      spec.scale, (std::uint64_t{1} << kMaxEdgeBits) >> spec.scale);
+    Throw<UsageError>("an edge factor of {} makes no sense at scale {}; give one from 1 to {}", spec.edge_factor, spec.scale,
+                      (std::uint64_t{1} << kMaxEdgeBits) >> spec.scale);
   }
   return spec.edge_factor << spec.scale;
 }
@@ -315,9 +314,7 @@ Graph Grid(const GeneratorSpec& spec) {
     Throw<UsageError>("edges cannot be dropped with probability {}; give one from 0 to 1", spec.drop);
   }
   const RandomWords words(spec.seed, kDrops);
-  const auto kept = [words, drop = spec.drop](std::uint64_t edge) {
-    return drop == 0 || UnitInterval(words[edge]) >= drop;
-  };
+  const auto kept = [words, drop = spec.drop](std::uint64_t edge) { return drop == 0 || UnitInterval(words[edge]) >= drop; };
   // Edge 2v leads from v to the right and 2v + 1 down. Visits the neighbours in ascending order.
   const auto visit = [&](std::uint64_t begin, std::uint64_t end, auto&& row, auto&& emit) {
     std::uint64_t x = begin % width;
@@ -417,8 +414,7 @@ Graph Generate(const GeneratorSpec& spec) {
   for (const Family& family : kFamilies) {
     if (family.name == spec.family) return family.make(spec);
   }
-  Throw<UsageError>("there is no generator `{}`; the generators are {}", spec.family,
-                    fmt::join(GeneratorNames(), ", "));
+  Throw<UsageError>("there is no generator `{}`; the generators are {}", spec.family, fmt::join(GeneratorNames(), ", "));
 }
 
 }  // namespace CHATTY_ABI

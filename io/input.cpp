@@ -180,8 +180,8 @@ class Input::Stream {
 
   [[noreturn]] void Truncated(std::string_view kind) const {
     Throw<InputError>(
-        "{}: the {} stream ends too early, after {} packed bytes: the file is truncated; fetch or compress it again",
-        name_, kind, packed_read_);
+        "{}: the {} stream ends too early, after {} packed bytes: the file is truncated; fetch or compress it again", name_,
+        kind, packed_read_);
   }
   [[noreturn]] void Corrupt(std::string_view kind, std::string_view why) const {
     Throw<InputError>("{}: the {} stream is corrupt near packed byte {} ({}); fetch or compress it again", name_, kind,
@@ -280,8 +280,7 @@ bool Input::PeekLine(std::string_view* line) {
     // One byte for "\r", one for "\n", one to see that a line is too long.
     const std::size_t searched = std::min(ahead_.size(), kMaxLineBytes + 3);
     end = ahead_.substr(0, searched).find('\n');
-    if (end != std::string_view::npos || searched == kMaxLineBytes + 3 || (exhausted_ && searched == ahead_.size()))
-      break;
+    if (end != std::string_view::npos || searched == kMaxLineBytes + 3 || (exhausted_ && searched == ahead_.size())) break;
   }
   if (end == std::string_view::npos && ahead_.empty()) return false;
   line_bytes_ = end == std::string_view::npos ? ahead_.size() : end + 1;

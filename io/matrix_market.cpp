@@ -85,8 +85,7 @@ RawGraph ReadMatrixMarket(Input& input, int threads) {
         size_line = input.lines_skipped() + 1;
       }
     } catch (const LineError&) {
-      FailAt(name, input.lines_skipped() + 1,
-             fmt::format("{} should be the line \"rows columns entries\"", Quote(line)));
+      FailAt(name, input.lines_skipped() + 1, fmt::format("{} should be the line \"rows columns entries\"", Quote(line)));
     }
     input.SkipLine();
   }
@@ -101,8 +100,7 @@ RawGraph ReadMatrixMarket(Input& input, int threads) {
       const std::uint64_t column = cursor.Unsigned("column id");
       if (row - 1 >= rows || column - 1 >= rows) [[unlikely]] {  // 0 wraps around
         if (row == 0 || column == 0) cursor.Fail("id 0 in a file that numbers from 1");
-        cursor.Fail("id {} exceeds the {} rows and columns of the header (line {})", std::max(row, column), rows,
-                    size_line);
+        cursor.Fail("id {} exceeds the {} rows and columns of the header (line {})", std::max(row, column), rows, size_line);
       }
       const auto source = static_cast<VertexId>(row - 1), target = static_cast<VertexId>(column - 1);
       if (banner.weights == WeightText::kNone) {

@@ -42,8 +42,8 @@ GraphFormat Recognise(Input& input) {
   if ((head[0] == 'c' || head[0] == 'p' || head[0] == 'a') && letter_alone) return GraphFormat::kDimacs;
   if (head[0] == '#' || head[0] == '%' || head[0] == '-' || (head[0] >= '0' && head[0] <= '9'))
     return GraphFormat::kEdgeList;
-  Throw<InputError>("{}: begins with {}, which no graph file does: {}; comments in an edge list begin with # or %",
-                    name, io::Quote(head.substr(0, head.find('\n'))), kKnown);
+  Throw<InputError>("{}: begins with {}, which no graph file does: {}; comments in an edge list begin with # or %", name,
+                    io::Quote(head.substr(0, head.find('\n'))), kKnown);
 }
 
 /// The file's name without folders and suffixes.
@@ -129,8 +129,7 @@ GraphFormat ParseFormat(std::string_view name) {
   if (name == "dimacs" || name == "gr") return GraphFormat::kDimacs;
   if (name == "binary" || name == "chatty") return GraphFormat::kBinary;
   Throw<UsageError>(
-      "unknown graph format '{}'; there are matrix-market (mtx), edge-list (el), dimacs (gr) and binary (chatty)",
-      name);
+      "unknown graph format '{}'; there are matrix-market (mtx), edge-list (el), dimacs (gr) and binary (chatty)", name);
 }
 
 inline namespace CHATTY_ABI {

@@ -243,8 +243,8 @@ Array<T> ReadText(Input& input, VertexId vertices, int first_id, ResultKind kind
   }
   if (found != vertices) {
     const auto missing = static_cast<std::uint64_t>(std::find(seen.begin(), seen.end(), false) - seen.begin());
-    Throw<InputError>("{}:{}: ends with {} of {} vertices; the first without a value is {}", name, lines, found,
-                      vertices, missing + static_cast<std::uint64_t>(first_id));
+    Throw<InputError>("{}:{}: ends with {} of {} vertices; the first without a value is {}", name, lines, found, vertices,
+                      missing + static_cast<std::uint64_t>(first_id));
   }
   if (!impossible.empty()) throw ImpossibleValueError(impossible);
   return values;
@@ -265,8 +265,8 @@ bool ReadNpyAs(Input& input, const std::string& type, ResultKind kind, Array<T>&
   for (std::size_t v = 0; v < raw.size(); ++v) {
     const std::optional<T> value = ConvertValue<T>(raw[v], kind);
     if (!value) {
-      Throw<ImpossibleValueError>("{}: entry {} is {}, which no right answer holds: values are of type {}",
-                                  input.name(), v, raw[v], NpyType<T>());
+      Throw<ImpossibleValueError>("{}: entry {} is {}, which no right answer holds: values are of type {}", input.name(), v,
+                                  raw[v], NpyType<T>());
     }
     values[v] = *value;
   }
@@ -283,9 +283,8 @@ Array<T> ReadNpy(Input& input, VertexId vertices, ResultKind kind) {
   const auto read_any = [&]<class... From>(std::type_identity<From>...) {
     return (ReadNpyAs<From>(input, header.type, kind, values) || ...);
   };
-  if (!read_any(std::type_identity<std::int8_t>(), std::type_identity<std::uint8_t>(),
-                std::type_identity<std::int16_t>(), std::type_identity<std::uint16_t>(),
-                std::type_identity<std::int32_t>(), std::type_identity<std::uint32_t>(),
+  if (!read_any(std::type_identity<std::int8_t>(), std::type_identity<std::uint8_t>(), std::type_identity<std::int16_t>(),
+                std::type_identity<std::uint16_t>(), std::type_identity<std::int32_t>(), std::type_identity<std::uint32_t>(),
                 std::type_identity<std::int64_t>(), std::type_identity<std::uint64_t>(), std::type_identity<float>(),
                 std::type_identity<double>())) {
     Throw<InputError>("{}: holds values of NumPy type {}; convert them to one of {{i,u}}{{1,2,4,8}}, <f4 or <f8", name,

@@ -77,8 +77,8 @@ LineCursor::OddNumber LineCursor::OddWeight(bool integers_only) {
   const bool whole = std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (integers_only && !whole) Fail("weight {} is no integer, though the header says that weights are", Quote(field));
   at_ += field.size();
-  return {value, whole && value >= std::numeric_limits<std::int32_t>::min() &&
-                     value <= std::numeric_limits<std::int32_t>::max()};
+  return {value,
+          whole && value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max()};
 }
 
 void EdgeSink::Begin(std::size_t text_bytes, WeightText weights) {
@@ -232,8 +232,8 @@ ParsedEdges ParseChunks(Input& input, WeightText weights, int threads,
 
 void CheckVertexCount(const std::string& name, std::uint64_t vertices) {
   if (vertices > kNoVertex) {
-    Throw<CapabilityError>("{}: {} vertices are more than {}-bit ids can name; use a build with CHATTY_VERTEX_BITS=64",
-                           name, vertices, 8 * sizeof(VertexId));
+    Throw<CapabilityError>("{}: {} vertices are more than {}-bit ids can name; use a build with CHATTY_VERTEX_BITS=64", name,
+                           vertices, 8 * sizeof(VertexId));
   }
   const long pages = ::sysconf(_SC_PHYS_PAGES);
   const long page = ::sysconf(_SC_PAGESIZE);

@@ -53,8 +53,7 @@ class LineCursor {
     for (;;) {
       SkipBlanks();
       if (at_ == end_) {
-        if (at_ != line_begin_)
-          EndOfLine();  // blanks before the end of the file: no more than a long line can be wrong
+        if (at_ != line_begin_) EndOfLine();  // blanks before the end of the file: no more than a long line can be wrong
         return false;
       }
       if (*at_ == '\n') {

@@ -16,8 +16,8 @@ namespace {
 void CheckOwnedCount(PartId part, std::uint64_t owned) {
   if (owned > kNoLocal) {
     Throw<CapabilityError>(
-        "part {} would own {} vertices, and 32-bit local ids name at most {}: divide the graph into more parts", part,
-        owned, kNoLocal);
+        "part {} would own {} vertices, and 32-bit local ids name at most {}: divide the graph into more parts", part, owned,
+        kNoLocal);
   }
 }
 
@@ -27,8 +27,7 @@ Partition Partition::FromBounds(std::vector<VertexId> bounds, std::string name) 
   if (bounds.size() < 2)
     Throw<UsageError>("a partition needs at least one part, that is two bounds; {} given", bounds.size());
   if (bounds.size() - 1 > std::numeric_limits<PartId>::max()) {
-    Throw<UsageError>("a partition has at most {} parts; {} given", std::numeric_limits<PartId>::max(),
-                      bounds.size() - 1);
+    Throw<UsageError>("a partition has at most {} parts; {} given", std::numeric_limits<PartId>::max(), bounds.size() - 1);
   }
   if (bounds.front() != 0) Throw<UsageError>("the bounds of a partition begin at vertex 0, not at {}", bounds.front());
   for (std::size_t p = 0; p + 1 < bounds.size(); ++p) {
@@ -63,8 +62,7 @@ Partition Partition::FromOwners(Array<PartId> owners, PartId parts, std::string 
       VertexId* counts = places.data() + c * parts;
       for (std::size_t v = c * grain, end = std::min(n, v + grain); v < end; ++v) {
         if (owners[v] >= parts) {
-          Throw<UsageError>("vertex {} is given to part {}, but there are {} parts, numbered from 0", v, owners[v],
-                            parts);
+          Throw<UsageError>("vertex {} is given to part {}, but there are {} parts, numbered from 0", v, owners[v], parts);
         }
         ++counts[owners[v]];
       }

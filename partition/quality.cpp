@@ -42,8 +42,8 @@ double Percent(std::uint64_t part, std::uint64_t whole) {
 
 PartitionQuality MeasureQuality(const Graph& graph, const Partition& partition, int threads) {
   if (partition.vertices() != graph.vertices() || partition.parts() == 0) {
-    Throw<UsageError>("a partition of {} vertices into {} parts was given for a graph of {} vertices",
-                      partition.vertices(), partition.parts(), graph.vertices());
+    Throw<UsageError>("a partition of {} vertices into {} parts was given for a graph of {} vertices", partition.vertices(),
+                      partition.parts(), graph.vertices());
   }
   threads = ThreadCount(threads);
   const std::size_t n = graph.vertices();

@@ -121,9 +121,8 @@ class MarkSet {
 
   /// Removes the members below `size`.
   void Clear(std::size_t size, int threads) {
-    ParallelChunks(Words(size), threads, 1 << 16, [&](std::size_t begin, std::size_t end) {
-      std::fill(words_.begin() + begin, words_.begin() + end, 0);
-    });
+    ParallelChunks(Words(size), threads, 1 << 16,
+                   [&](std::size_t begin, std::size_t end) { std::fill(words_.begin() + begin, words_.begin() + end, 0); });
   }
 
  private:
@@ -316,8 +315,7 @@ class Builder {
         body(begin, adjacency.offsets[rows.first] + begin, end - begin);
         return;
       }
-      auto row =
-          static_cast<std::size_t>(std::upper_bound(offsets.begin(), offsets.end(), begin) - offsets.begin() - 1);
+      auto row = static_cast<std::size_t>(std::upper_bound(offsets.begin(), offsets.end(), begin) - offsets.begin() - 1);
       while (begin < end) {
         const EdgeIndex stop = std::min(end, offsets[row + 1]);
         if (begin < stop) body(begin, adjacency.offsets[GlobalOf(rows, row)] + (begin - offsets[row]), stop - begin);
@@ -485,9 +483,8 @@ class Builder {
       Array<W> weights(local.offsets.back());
       WithWeightReader<W>(graph_, graph_.out(), [&](auto read_out) {
         WithWeightReader<W>(graph_, graph_.in(), [&](auto read_in) {
-          merge([&](EdgeIndex to, bool from_out, EdgeIndex from) {
-            weights[to] = from_out ? read_out(from) : read_in(from);
-          });
+          merge(
+              [&](EdgeIndex to, bool from_out, EdgeIndex from) { weights[to] = from_out ? read_out(from) : read_in(from); });
         });
       });
       AdoptWeights(std::move(weights), local);
@@ -595,8 +592,7 @@ class Builder {
       const Array<LocalId>& position = all[piece.other].border_to_union[piece.part];  // ascends, as border does
       const LocalId halo_begin = holder.halo_begin[piece.other];
       LocalId* const to_halo = holder.union_to_halo[piece.other].data();
-      auto i =
-          static_cast<std::size_t>(std::lower_bound(position.begin(), position.end(), piece.begin) - position.begin());
+      auto i = static_cast<std::size_t>(std::lower_bound(position.begin(), position.end(), piece.begin) - position.begin());
       for (std::size_t j = piece.begin; j < piece.end; ++j) {
         const bool held = i < position.size() && position[i] == j;
         to_halo[j] = held ? halo_begin + static_cast<LocalId>(i++) : kNoLocal;
@@ -616,8 +612,8 @@ class Builder {
 
 std::vector<Subgraph> BuildSubgraphs(const Graph& graph, const Partition& partition, const SubgraphOptions& options) {
   if (partition.vertices() != graph.vertices() || partition.parts() == 0) {
-    Throw<UsageError>("a partition of {} vertices into {} parts was given for a graph of {} vertices",
-                      partition.vertices(), partition.parts(), graph.vertices());
+    Throw<UsageError>("a partition of {} vertices into {} parts was given for a graph of {} vertices", partition.vertices(),
+                      partition.parts(), graph.vertices());
   }
   return Builder(graph, partition, options).Build();
 }

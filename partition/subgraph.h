@@ -68,12 +68,12 @@ struct Subgraph {
 
   std::shared_ptr<const LocalAdjacency> forward, reverse;  ///< null when not asked for; the same object when they agree
 
-  std::vector<LocalId> halo_begin;     ///< parts + 1 entries: halo owned by q is [halo_begin[q], halo_begin[q+1])
-  std::vector<Array<LocalId>> border;  ///< [q]: owned local ids that q holds in its halo, in q's order (ascending)
-  Array<LocalId> border_union;         ///< ascending owned local ids that appear in any border
+  std::vector<LocalId> halo_begin;              ///< parts + 1 entries: halo owned by q is [halo_begin[q], halo_begin[q+1])
+  std::vector<Array<LocalId>> border;           ///< [q]: owned local ids that q holds in its halo, in q's order (ascending)
+  Array<LocalId> border_union;                  ///< ascending owned local ids that appear in any border
   std::vector<Array<LocalId>> border_to_union;  ///< [q][i]: position of border[q][i] in border_union
-  std::vector<Array<LocalId>> union_to_halo;  ///< [p][j]: my halo local id of entry j of p's border_union, or kNoLocal;
-                                              ///< empty for p == part
+  std::vector<Array<LocalId>> union_to_halo;    ///< [p][j]: my halo local id of entry j of p's border_union, or kNoLocal;
+                                                ///< empty for p == part
 
   VertexId Global(LocalId l) const { return identity ? VertexId{l} : global_ids[l]; }
   LocalId halo_count(PartId owner) const { return halo_begin[owner + 1] - halo_begin[owner]; }

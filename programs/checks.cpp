@@ -12,8 +12,7 @@ void CheckSource(const Graph& graph, VertexId source) {
   if (source < graph.vertices()) return;
   if (graph.vertices() == 0) throw UsageError("a source is asked for in a graph without vertices");
   const std::uint64_t first = static_cast<std::uint64_t>(graph.first_id());
-  Throw<UsageError>("source {} is not a vertex: ids go from {} to {}", source + first, first,
-                    graph.vertices() - 1 + first);
+  Throw<UsageError>("source {} is not a vertex: ids go from {} to {}", source + first, first, graph.vertices() - 1 + first);
 }
 
 void CheckDamping(double damping) {

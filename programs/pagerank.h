@@ -24,21 +24,25 @@ struct PageRank {
   struct Global {
     double dangling = 0;
     double change = 0;
-    CHATTY_FN friend Global operator+(const Global& a, const Global& b) { return {a.dangling + b.dangling, a.change + b.change}; }
+    CHATTY_FN friend Global operator+(const Global& a, const Global& b) {
+      return {a.dangling + b.dangling, a.change + b.change};
+    }
   };
   static constexpr auto kReduction = Reduction::kSum;
   static constexpr auto kSafety = Safety::kSynchronous;
   static constexpr auto kActivity = Activity::kEveryRound;
-  static constexpr const char* kSummary = "PageRank by rounds, dangling mass spread evenly; ends when the L1 change falls below tolerance";
+  static constexpr const char* kSummary =
+      "PageRank by rounds, dangling mass spread evenly; ends when the L1 change falls below tolerance";
   static constexpr const char* kOutputName = "rank";
 
   float damping = 0.85f;
   std::uint32_t rounds = 100;
   double tolerance = 1e-6;
-  static constexpr auto kParameters = std::make_tuple(
-      Parameter{"damping", &PageRank::damping, "probability of following an edge, at least 0 and below 1"},
-      Parameter{"rounds", &PageRank::rounds, "most rounds to run"},
-      Parameter{"tolerance", &PageRank::tolerance, "stop once the L1 norm of a round's change is below this; 0 runs all rounds"});
+  static constexpr auto kParameters =
+      std::make_tuple(Parameter{"damping", &PageRank::damping, "probability of following an edge, at least 0 and below 1"},
+                      Parameter{"rounds", &PageRank::rounds, "most rounds to run"},
+                      Parameter{"tolerance", &PageRank::tolerance,
+                                "stop once the L1 norm of a round's change is below this; 0 runs all rounds"});
 
   CHATTY_FN Value InitVertex(Vertex) const { return {1.0f, 1.0f}; }
   CHATTY_FN Shared Share(const Value& v, Vertex x) const {

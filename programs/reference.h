@@ -46,8 +46,7 @@ struct PageRankResult {
 /// dangling is the old rank of all vertices without out-edges, spread evenly every round. Parallel edges count each;
 /// weights do not. Stops after `rounds`, or before that after the first round whose change is below `tolerance`; 0 runs
 /// all rounds. Throws UsageError unless 0 <= damping < 1.
-PageRankResult SerialPageRank(const Graph& graph, double damping = 0.85, std::uint32_t rounds = 20,
-                              double tolerance = 0.0);
+PageRankResult SerialPageRank(const Graph& graph, double damping = 0.85, std::uint32_t rounds = 20, double tolerance = 0.0);
 
 /// The least id of each vertex's weakly connected component, by union-find.
 Array<VertexId> SerialComponents(const Graph& graph);

@@ -56,8 +56,9 @@ struct SsspOf {
   static void CheckOutput(std::span<const Value> distances) {
     if constexpr (!std::is_same_v<W, float>) {
       if (std::find(distances.begin(), distances.end(), kOverflow) != distances.end()) {
-        Throw<CapabilityError>("a distance is larger than {}, the most that 32 bits hold here; take float weights (--weights float)",
-                               kOverflow - 1);
+        Throw<CapabilityError>(
+            "a distance is larger than {}, the most that 32 bits hold here; take float weights (--weights float)",
+            kOverflow - 1);
       }
     }
   }

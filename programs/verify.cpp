@@ -156,9 +156,9 @@ Verdict CheckDistances(const Graph& graph, VertexId source, std::span<const Dist
       if (reached(v)) {
         const Length to = static_cast<Length>(distances[v]);
         if (to > candidate) [[unlikely]] {
-          return fmt::format(
-              "{} is at distance {} and has an edge of weight {} to {}, which is at {} instead of {} at most",
-              VertexName(graph, u), distances[u], weight_of(e), VertexName(graph, v), distances[v], candidate);
+          return fmt::format("{} is at distance {} and has an edge of weight {} to {}, which is at {} instead of {} at most",
+                             VertexName(graph, u), distances[u], weight_of(e), VertexName(graph, v), distances[v],
+                             candidate);
         }
         if (to == candidate && from < to) supported.set(v);
       } else if (std::is_integral_v<Distance> || candidate < kInfinity<Length>) {
@@ -191,8 +191,8 @@ Verdict CheckDistances(const Graph& graph, VertexId source, std::span<const Dist
   });
   fault = FirstFault(n, [&](VertexId v) -> std::string {
     if (!reached(v) || supported.has(v)) return {};
-    return fmt::format("{} is said to be at distance {}, but no path from the source is that short",
-                       VertexName(graph, v), distances[v]);
+    return fmt::format("{} is said to be at distance {}, but no path from the source is that short", VertexName(graph, v),
+                       distances[v]);
   });
   if (!fault.empty()) return {false, std::move(fault)};
 
@@ -264,15 +264,13 @@ Verdict VerifyBfsLevels(const Graph& graph, VertexId source, std::span<const std
   if (auto wrong = WrongLength(graph, levels)) return *wrong;
   const VertexId n = graph.vertices();
   if (levels[source] != 0) {
-    if (levels[source] == kUnreached)
-      return Failed("the source, {}, is said to be unreached", VertexName(graph, source));
+    if (levels[source] == kUnreached) return Failed("the source, {}, is said to be unreached", VertexName(graph, source));
     return Failed("the source, {}, is at level {} instead of 0", VertexName(graph, source), levels[source]);
   }
   Marks supported(n);
   supported.set(source);
   std::string fault = FirstFault(n, [&](VertexId u) -> std::string {
-    if (levels[u] == 0 && u != source)
-      return fmt::format("{} is at level 0 but is not the source", VertexName(graph, u));
+    if (levels[u] == 0 && u != source) return fmt::format("{} is at level 0 but is not the source", VertexName(graph, u));
     std::string at_edge = LevelFault(graph, levels, u);
     if (!at_edge.empty() || levels[u] == kUnreached) return at_edge;
     for (const VertexId v : graph.out()[u]) {
@@ -283,8 +281,8 @@ Verdict VerifyBfsLevels(const Graph& graph, VertexId source, std::span<const std
   if (!fault.empty()) return {false, std::move(fault)};
   fault = FirstFault(n, [&](VertexId v) -> std::string {
     if (levels[v] == kUnreached || supported.has(v)) return {};
-    return fmt::format("{} is at level {}, but none of its in-neighbours is at level {}", VertexName(graph, v),
-                       levels[v], levels[v] - 1);
+    return fmt::format("{} is at level {}, but none of its in-neighbours is at level {}", VertexName(graph, v), levels[v],
+                       levels[v] - 1);
   });
   if (!fault.empty()) return {false, std::move(fault)};
   return LevelsPassed(graph, levels, "levels");
@@ -314,8 +312,7 @@ Verdict VerifyBfsParents(const Graph& graph, VertexId source, std::span<const Ve
     if (parent == v) return fmt::format("{} is its own parent but is not the source", VertexName(graph, v));
     const std::span<const VertexId> children = graph.out()[parent];
     if (std::binary_search(children.begin(), children.end(), v)) return {};
-    return fmt::format("the parent of {} is {}, but there is no such edge", VertexName(graph, v),
-                       VertexName(graph, parent));
+    return fmt::format("the parent of {} is {}, but there is no such edge", VertexName(graph, v), VertexName(graph, parent));
   });
   if (!fault.empty()) return {false, std::move(fault)};
 
@@ -376,8 +373,8 @@ Verdict VerifyComponents(const Graph& graph, std::span<const VertexId> labels) {
   fault = FirstFault(n, [&](VertexId u) -> std::string {
     for (const VertexId v : graph.out()[u]) {
       if (labels[v] != labels[u]) {
-        return fmt::format("the edge from {} to {} joins the labels {} and {}", VertexName(graph, u),
-                           VertexName(graph, v), VertexName(graph, labels[u]), VertexName(graph, labels[v]));
+        return fmt::format("the edge from {} to {} joins the labels {} and {}", VertexName(graph, u), VertexName(graph, v),
+                           VertexName(graph, labels[u]), VertexName(graph, labels[v]));
       }
       forest.Unite(u, v);
     }
@@ -433,8 +430,8 @@ Verdict VerifyPageRank(const Graph& graph, std::span<const Rank> ranks, double d
     for (VertexId v = 1; v < n; ++v) {
       if (difference(v) > difference(worst)) worst = v;
     }
-    return Failed("the residual is {}, above {}; most of all at {}, whose rank is {} where its neighbours give {}",
-                  residual, tolerance, VertexName(graph, worst), ranks[worst], applied[worst]);
+    return Failed("the residual is {}, above {}; most of all at {}, whose rank is {} where its neighbours give {}", residual,
+                  tolerance, VertexName(graph, worst), ranks[worst], applied[worst]);
   }
   return Passed("ranks hold: residual {:.3g} of {:.3g} allowed, {} edges checked", residual, tolerance, graph.edges());
 }
@@ -457,8 +454,8 @@ Verdict VerifyPageRankRounds(const Graph& graph, std::span<const Rank> ranks, do
   const std::string fault = FirstFault(n, [&](VertexId v) -> std::string {
     if (std::abs(static_cast<double>(ranks[v]) - expected[v]) <= relative_bound * expected[v]) [[likely]]
       return {};
-    return fmt::format("the rank of {} after {} rounds is {} instead of {}, a relative error above {}",
-                       VertexName(graph, v), rounds, ranks[v], expected[v], relative_bound);
+    return fmt::format("the rank of {} after {} rounds is {} instead of {}, a relative error above {}", VertexName(graph, v),
+                       rounds, ranks[v], expected[v], relative_bound);
   });
   if (!fault.empty()) return {false, fault};
   return Passed("ranks hold: all {} within {} of {} rounds in fp64, {} edges checked", n, relative_bound, rounds,

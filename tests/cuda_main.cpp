@@ -1,8 +1,8 @@
 // main() of the tests that need a GPU: without one, they are skipped, not passed.
-#include <cstdio>
-
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
+
+#include <cstdio>
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);

@@ -52,9 +52,7 @@ struct Betweenness {
     return round.phase > 0 && Reached(v) && v.level + round.phase == round.global.depth + 1;
   }
   CHATTY_FN Shared Share(const Value& v, chatty::Vertex) const { return (1.0 + v.dependency) / v.paths; }
-  CHATTY_FN Message ComputeScatter(const Shared& share, chatty::Edge<>, const chatty::Round<Global>&) const {
-    return share;
-  }
+  CHATTY_FN Message ComputeScatter(const Shared& share, chatty::Edge<>, const chatty::Round<Global>&) const { return share; }
   CHATTY_FN bool UpdateStatus(Value& v, Message shares, chatty::Vertex, const chatty::Round<Global>& round) const {
     if (Reached(v) && v.level + round.phase == round.global.depth) v.dependency = v.paths * shares;
     return false;  // its turn comes with the next phase
@@ -108,8 +106,7 @@ struct ShortestPaths {
   }
   CHATTY_FN double Output(const Value& v) const { return v.paths; }
 
-  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const double> paths,
-                         const chatty::RunStatistics&) const {
+  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const double> paths, const chatty::RunStatistics&) const {
     const auto levels = chatty::SerialBfs(graph, source);
     for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
       double expected = v == source ? 1.0 : 0.0;

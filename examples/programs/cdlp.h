@@ -31,8 +31,7 @@ struct Cdlp {
 
   CHATTY_FN Value InitVertex(chatty::Vertex v) const { return v.id; }
   CHATTY_FN Message ComputeScatter(const Value& label, chatty::Edge<>, const chatty::Round<>&) const { return label; }
-  CHATTY_FN bool UpdateStatus(Value& label, chatty::Messages<Message> labels, chatty::Vertex,
-                              const chatty::Round<>&) const {
+  CHATTY_FN bool UpdateStatus(Value& label, chatty::Messages<Message> labels, chatty::Vertex, const chatty::Round<>&) const {
     const Value before = label;
     std::uint64_t most = 0;
     for (const auto run : labels) {  // ascending, so of equally frequent labels the least comes first and stays

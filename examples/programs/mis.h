@@ -17,8 +17,8 @@
 /// the Value and more than it, too.
 struct Mis {
   enum State : std::uint32_t { kOut, kIn, kUndecided };
-  using Value = std::uint32_t;    ///< a State
-  using Shared = std::uint64_t;   ///< 0: out; kTaken: in; else undecided, with this priority
+  using Value = std::uint32_t;   ///< a State
+  using Shared = std::uint64_t;  ///< 0: out; kTaken: in; else undecided, with this priority
   using Message = std::uint64_t;
   struct Global {
     std::uint64_t undecided = 0;

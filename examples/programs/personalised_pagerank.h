@@ -51,9 +51,7 @@ struct PersonalisedPageRank {
     v.residual = 0.0f;
     return x.out_degree == 0 ? 0.0f : damping * residual / static_cast<float>(x.out_degree);
   }
-  CHATTY_FN Message ComputeScatter(const Shared& share, chatty::Edge<>, const chatty::Round<Global>&) const {
-    return share;
-  }
+  CHATTY_FN Message ComputeScatter(const Shared& share, chatty::Edge<>, const chatty::Round<Global>&) const { return share; }
   CHATTY_FN bool UpdateStatus(Value& v, Message m, chatty::Vertex x, const chatty::Round<Global>&) const {
     v.residual += m;
     return Exceeds(v, x);
@@ -71,8 +69,7 @@ struct PersonalisedPageRank {
   }
   /// The L1 norm, in fp64, of what one step of the walk changes. Residuals left at rest are at most `tolerance` an
   /// out-edge; dividing by the mass, which is at least 1 - damping, scales them up.
-  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const float> ranks,
-                         const chatty::RunStatistics&) const {
+  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const float> ranks, const chatty::RunStatistics&) const {
     std::vector<double> next(graph.vertices(), 0.0);
     double restart = 0;
     for (chatty::VertexId u = 0; u < graph.vertices(); ++u) {
@@ -86,8 +83,7 @@ struct PersonalisedPageRank {
       change += std::abs(next[v] - ranks[v]);
       total += ranks[v];
     }
-    const double bound =
-        2.0 * tolerance * static_cast<double>(graph.edges() + graph.vertices()) / (1.0 - damping) + 1e-5;
+    const double bound = 2.0 * tolerance * static_cast<double>(graph.edges() + graph.vertices()) / (1.0 - damping) + 1e-5;
     if (std::abs(total - 1.0) > 1e-4) return chatty::Failed("ranks sum to {}, not to 1", total);
     if (change > bound) return chatty::Failed("one more step changes ranks by {}; the bound is {}", change, bound);
     return chatty::Passed("ranks: one more step changes them by {:.2e} in sum; the bound is {:.2e}", change, bound);

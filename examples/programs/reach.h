@@ -44,8 +44,8 @@ struct Reach {
 
   void CheckInput(const chatty::Graph&) const {
     if (stride < 1 || count > 64) {
-      chatty::Throw<chatty::UsageError>("stride is {} and count {}; stride must be at least 1 and count at most 64",
-                                        stride, count);
+      chatty::Throw<chatty::UsageError>("stride is {} and count {}; stride must be at least 1 and count at most 64", stride,
+                                        count);
     }
   }
   chatty::Verdict Verify(const chatty::Graph& graph, std::span<const std::uint64_t> seen,

@@ -43,8 +43,7 @@ struct WidestPath {
   /// Throws UsageError for negative or undefined weights.
   void CheckInput(const chatty::Graph& graph) const { chatty::CheckWeights(graph); }
 
-  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const float> widths,
-                         const chatty::RunStatistics&) const {
+  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const float> widths, const chatty::RunStatistics&) const {
     chatty::Verdict verdict;
     chatty::VisitWeights<float>(graph, [&](auto weight_of) {
       static_cast<void>(verdict = Check(graph, widths, weight_of));  // nvcc sees a verdict dropped here

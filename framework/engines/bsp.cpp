@@ -1,10 +1,10 @@
 #include "chatty/framework/engines/bsp.h"
 
-#include "chatty/framework/engines/device_threads.h"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
+
+#include "chatty/framework/engines/device_threads.h"
 
 namespace chatty {
 namespace {
@@ -61,8 +61,11 @@ struct Shared {
 class DirectionChooser {
  public:
   DirectionChooser(const ProgramTraits& traits, Direction direction, BuiltDirections built)
-      : pull_share_(traits.first_suffices ? 1.0 / 14 : 1.0), can_push_(traits.can_push && built.push),
-        can_pull_(built.pull), every_round_(traits.every_round), direction_(direction) {}
+      : pull_share_(traits.first_suffices ? 1.0 / 14 : 1.0),
+        can_push_(traits.can_push && built.push),
+        can_pull_(built.pull),
+        every_round_(traits.every_round),
+        direction_(direction) {}
 
   bool UsePull(const Summary& total) const {
     if (!can_push_ || !can_pull_) return !can_push_;
@@ -89,10 +92,20 @@ class DeviceRun {
  public:
   DeviceRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Transport* transport,
             BuiltDirections built, const RunOptions& options, Shared& shared, RunStatistics& statistics)
-      : program_(program), traits_(program.traits()), me_(participants[rank]), steps_(*me_.steps), rank_(rank),
-        parts_(static_cast<PartId>(participants.size())), transport_(transport), options_(options), shared_(shared),
-        wait_{&shared.abort, options.timeout}, account_(statistics.devices[rank]), chooser_(traits_, options.direction, built),
-        pairs_(parts_), owned_(me_.graph->ref().owned) {}
+      : program_(program),
+        traits_(program.traits()),
+        me_(participants[rank]),
+        steps_(*me_.steps),
+        rank_(rank),
+        parts_(static_cast<PartId>(participants.size())),
+        transport_(transport),
+        options_(options),
+        shared_(shared),
+        wait_{&shared.abort, options.timeout},
+        account_(statistics.devices[rank]),
+        chooser_(traits_, options.direction, built),
+        pairs_(parts_),
+        owned_(me_.graph->ref().owned) {}
 
   RoundState Run(RunStatistics* totals) {
     round_.vertices = me_.graph->ref().vertices;
@@ -250,10 +263,9 @@ class DeviceRun {
   /// Combined messages travel from halo copies to owners. Returns how many may have arrived.
   std::size_t ExchangeMessages(bool queue_out) {
     const OutboxRef outbox = Outbox();
-    return Exchange(
-        [&] { steps_.PackMessages(outbox, queue_out); }, [&](PartId to) { return subgraph().halo_count(to); },
-        [&](PartId from) { return subgraph().border[from].size(); }, traits_.message_payload, /*shared=*/false,
-        [&](const InboxRef& inbox, PartId from) { steps_.UnpackMessages(inbox, from, queue_out); });
+    return Exchange([&] { steps_.PackMessages(outbox, queue_out); }, [&](PartId to) { return subgraph().halo_count(to); },
+                    [&](PartId from) { return subgraph().border[from].size(); }, traits_.message_payload, /*shared=*/false,
+                    [&](const InboxRef& inbox, PartId from) { steps_.UnpackMessages(inbox, from, queue_out); });
   }
 
   /// Changed shared values travel from owners to halos.
@@ -393,7 +405,7 @@ class DeviceRun {
   std::int64_t wanting_ = 0;
   Form form_ = Form::kBitmap;
   std::size_t frontier_count_ = 0;
-  bool changed_only_ = false;   // halos hold all shared values of the last round but the changed ones
+  bool changed_only_ = false;  // halos hold all shared values of the last round but the changed ones
   bool converged_ = true;
   std::uint64_t epoch_ = 0, agreements_ = 0, decided_ = 0;
   std::uint64_t edges_touched_ = 0, vertices_updated_ = 0;

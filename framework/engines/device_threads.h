@@ -26,8 +26,10 @@ void RunOnDevices(int devices, Body&& body) {
   }
   omp_set_dynamic(dynamic);
   if (granted != devices) {
-    Throw<CapabilityError>("{} devices need as many OpenMP threads, but {} were granted; unset OMP_THREAD_LIMIT and do not "
-                           "start a run inside another parallel region", devices, granted);
+    Throw<CapabilityError>(
+        "{} devices need as many OpenMP threads, but {} were granted; unset OMP_THREAD_LIMIT and do not "
+        "start a run inside another parallel region",
+        devices, granted);
   }
 }
 

@@ -22,11 +22,13 @@ __global__ void __launch_bounds__(kBlock) For(std::size_t n, F f) {
 
 /// Rows of a warp's vertices laid end to end, longer rows by the warp; hubs left in slices.
 template <class Skip, class F>
-__global__ void __launch_bounds__(kBlock) ForEachEdge(GraphRef graph, Skip skip, F f, Slice* slices, std::uint32_t* slice_count) {
+__global__ void __launch_bounds__(kBlock)
+    ForEachEdge(GraphRef graph, Skip skip, F f, Slice* slices, std::uint32_t* slice_count) {
   __shared__ EdgeIndex row_begin[kBlock];
   const AdjacencyRef rows = graph.forward;
   const unsigned t = threadIdx.x, lane = steps::cuda::Lane(), warp = steps::cuda::Warp();
-  for (std::size_t base = std::size_t{blockIdx.x} * kBlock + warp * 32; base < graph.owned; base += std::size_t{gridDim.x} * kBlock) {
+  for (std::size_t base = std::size_t{blockIdx.x} * kBlock + warp * 32; base < graph.owned;
+       base += std::size_t{gridDim.x} * kBlock) {
     const std::size_t i = base + lane;
     const auto v = static_cast<LocalId>(i);
     EdgeIndex begin = 0, count = 0;
@@ -65,21 +67,24 @@ __global__ void __launch_bounds__(kBlock) ForEachEdge(GraphRef graph, Skip skip,
   }
 }
 template <class Skip, class F>
-__global__ void __launch_bounds__(kBlock) ForEachSlicedEdge(GraphRef graph, Skip skip, F f, const Slice* slices, const std::uint32_t* slice_count) {
+__global__ void __launch_bounds__(kBlock)
+    ForEachSlicedEdge(GraphRef graph, Skip skip, F f, const Slice* slices, const std::uint32_t* slice_count) {
   const AdjacencyRef rows = graph.forward;
   for (std::uint32_t i = blockIdx.x; i < *slice_count; i += gridDim.x) {
     const Slice slice = slices[i];
     const EdgeIndex row = rows.offsets[slice.vertex], row_end = rows.offsets[slice.vertex + 1];
     const EdgeIndex from = row + skip(slice.vertex), begin = row + slice.index * kSliceEdges;
     const EdgeIndex end = begin + kSliceEdges < row_end ? begin + kSliceEdges : row_end;
-    for (EdgeIndex e = (begin < from ? from : begin) + threadIdx.x; e < end; e += kBlock) f(slice.vertex, rows.neighbours[e], e);
+    for (EdgeIndex e = (begin < from ? from : begin) + threadIdx.x; e < end; e += kBlock)
+      f(slice.vertex, rows.neighbours[e], e);
   }
 }
 
 template <class F>
 __global__ void __launch_bounds__(kBlock) ForEachNeighbourPair(GraphRef graph, F f) {
   const AdjacencyRef rows = graph.forward;
-  for (std::size_t i = std::size_t{blockIdx.x} * kWarps + steps::cuda::Warp(); i < graph.owned; i += std::size_t{gridDim.x} * kWarps) {
+  for (std::size_t i = std::size_t{blockIdx.x} * kWarps + steps::cuda::Warp(); i < graph.owned;
+       i += std::size_t{gridDim.x} * kWarps) {
     const auto v = static_cast<LocalId>(i);
     const EdgeIndex begin = rows.offsets[v], end = rows.offsets[v + 1];
     for (EdgeIndex a = begin; a < end; ++a) {
@@ -138,8 +143,8 @@ class CudaOperators : public DeviceOperators {
       slice_count_ = Buffer<std::uint32_t>(device(), 1);
     }
     if (hubs) device().Fill(slice_count_.data(), 0, sizeof(std::uint32_t), device().stream());
-    operators::cuda::ForEachEdge<<<Blocks(graph().owned), steps::cuda::kBlock, 0, stream()>>>(graph(), skip, f, slices_.data(),
-                                                                                              slice_count_.data());
+    operators::cuda::ForEachEdge<<<Blocks(graph().owned), steps::cuda::kBlock, 0, stream()>>>(
+        graph(), skip, f, slices_.data(), slice_count_.data());
     CHATTY_CUDA(cudaGetLastError());
     if (!hubs) return;
     operators::cuda::ForEachSlicedEdge<<<Blocks(~std::size_t{0} / 2), steps::cuda::kBlock, 0, stream()>>>(
@@ -152,7 +157,8 @@ class CudaOperators : public DeviceOperators {
   }
   template <class F>
   void ForEachNeighbourPair(F f) {
-    operators::cuda::ForEachNeighbourPair<<<Blocks(graph().owned * std::size_t{32}), steps::cuda::kBlock, 0, stream()>>>(graph(), f);
+    operators::cuda::ForEachNeighbourPair<<<Blocks(graph().owned * std::size_t{32}), steps::cuda::kBlock, 0, stream()>>>(
+        graph(), f);
     CHATTY_CUDA(cudaGetLastError());
   }
   template <class T, class Op, class Map>
@@ -172,7 +178,8 @@ class CudaOperators : public DeviceOperators {
   cudaStream_t stream() const { return static_cast<cudaStream_t>(device().stream().native()); }
   unsigned Blocks(std::size_t threads) const {
     const auto most = static_cast<std::size_t>(device().info().multiprocessors) * 8;
-    return static_cast<unsigned>(std::clamp<std::size_t>((threads + steps::cuda::kBlock - 1) / steps::cuda::kBlock, 1, most));
+    return static_cast<unsigned>(
+        std::clamp<std::size_t>((threads + steps::cuda::kBlock - 1) / steps::cuda::kBlock, 1, most));
   }
 
   Buffer<Slice> slices_;

@@ -5,14 +5,14 @@
 namespace chatty {
 namespace {
 
-double MsSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
+double MsSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
 
 }  // namespace
 
 OperatorGroup::OperatorGroup(std::span<Device* const> devices, std::string transport, std::chrono::milliseconds timeout)
-    : devices_(devices), transport_choice_(std::move(transport)), timeout_(timeout),
+    : devices_(devices),
+      transport_choice_(std::move(transport)),
+      timeout_(timeout),
       capacities_(devices.size(), std::vector<std::size_t>(devices.size(), 0)) {
   Reset();
 }

@@ -20,7 +20,9 @@ namespace chatty {
 /// every device runs at the same time on its own part of the graph and which fills `out`, device memory of one entry an
 /// owned vertex. Optional: `kEdges` (default kOut) and `Weight` (default None), as in a vertex program.
 template <class P>
-concept OperatorProgram = requires(const P p, HostOperators& ops, typename P::Output* out) { p.Run(ops, out); };
+concept OperatorProgram = requires(const P p, HostOperators& ops, typename P::Output* out) {
+  p.Run(ops, out);
+};
 
 /// An operator program prepared on a session; see Job.
 template <class P, class Backends = CompiledBackends>
@@ -57,8 +59,8 @@ class OperatorJob {
         graph.device().MakeCurrent();
         const Clock::time_point begin = Clock::now();
         sent[d] = RunOn(graph, account, outputs_[d].data());
-        account.compute_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count() -
-                             account.waiting_ms - account.communication_ms;
+        account.compute_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count() - account.waiting_ms -
+                             account.communication_ms;
       } catch (...) {
         group_.Fail(std::current_exception());
       }

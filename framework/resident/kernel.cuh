@@ -33,8 +33,8 @@ void Launch(Device& device, StateRef<P> s, Control* controls, Outcome* outcome, 
   // Barriers slow down with blocks; two an SM are enough to hide most of a small frontier's latency.
   const int blocks = device.info().multiprocessors * std::min(per_sm, 2);
   void* arguments[] = {&s, &controls, &outcome};
-  CHATTY_CUDA(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&GridKernel<P>), dim3(blocks), dim3(steps::cuda::kBlock),
-                                          arguments, 0, stream));
+  CHATTY_CUDA(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&GridKernel<P>), dim3(blocks),
+                                          dim3(steps::cuda::kBlock), arguments, 0, stream));
 }
 
 }  // namespace chatty::resident

@@ -28,9 +28,10 @@ struct ResidentResult {
 /// DeviceError, OutOfMemoryError.
 template <class P>
 ResidentResult<P> Run(const DeviceGraph& graph, const P& program, [[maybe_unused]] Extent extent = Extent::kGrid) {
-  static_assert(CheckProgram<P>() && !Traits<P>::kEveryRound && !Traits<P>::kHasMeasure && !Traits<P>::kHasEndRound &&
-                    !Traits<P>::kHasPrior && Traits<P>::kCanPush && !Traits<P>::kSharesSeparately,
-                "the resident loop takes on-message programs without Share, Consume, Measure, EndRound, Prior or wide messages");
+  static_assert(
+      CheckProgram<P>() && !Traits<P>::kEveryRound && !Traits<P>::kHasMeasure && !Traits<P>::kHasEndRound &&
+          !Traits<P>::kHasPrior && Traits<P>::kCanPush && !Traits<P>::kSharesSeparately,
+      "the resident loop takes on-message programs without Share, Consume, Measure, EndRound, Prior or wide messages");
   if (graph.ref().parts != 1) throw UsageError("the resident loop runs on one device that holds the whole graph");
   Device& device = graph.device();
   device.MakeCurrent();
@@ -62,7 +63,8 @@ ResidentResult<P> Run(const DeviceGraph& graph, const P& program, [[maybe_unused
   RoundOf<P> round;
   round.index = result.outcome.rounds;
   round.vertices = graph.ref().vertices;
-  for (std::size_t v = 0; v < values.size(); ++v) result.values[v] = chatty::detail::OutputOfValue<P>(program, values[v], round);
+  for (std::size_t v = 0; v < values.size(); ++v)
+    result.values[v] = chatty::detail::OutputOfValue<P>(program, values[v], round);
   return result;
 }
 

@@ -164,7 +164,8 @@ CHATTY_FN bool ApplyOne(const StateRef<P>& s, LocalId v, const RoundOf<P>& round
   Slot<MessageOf<P>> empty{};
   empty.message = IdentityOf<P>();
   s.inbox[v] = empty;
-  return Updated(s, v, tally, [&](ValueOf<P>& value) -> bool { return s.program.UpdateStatus(value, message, s.At(v), round); });
+  return Updated(s, v, tally,
+                 [&](ValueOf<P>& value) -> bool { return s.program.UpdateStatus(value, message, s.At(v), round); });
 }
 
 /// First value of owned vertex v.
@@ -215,7 +216,8 @@ using SharedSlot = Slot<SharedOf<P>>;
 
 /// Receives one message from another device: entry `index` of the border towards `peer`.
 template <class P, bool kConcurrent>
-CHATTY_FN Delivery ReceiveMessage(const StateRef<P>& s, std::uint32_t peer, std::uint32_t index, const MessageOf<P>& message) {
+CHATTY_FN Delivery ReceiveMessage(const StateRef<P>& s, std::uint32_t peer, std::uint32_t index,
+                                  const MessageOf<P>& message) {
   return Deliver<P, kConcurrent>(s, s.border.vertices[s.border.begin[peer] + index], message);
 }
 

@@ -180,13 +180,12 @@ TEST_F(CliTest, UniqueAnswersAreTheSameBytesHoweverTheyAreMade) {
           for (const std::string partition : {"contiguous", "edge-balanced", "random"}) {
             if (devices == "1" && partition != "contiguous") continue;
             const std::string output = Path("values.txt");
-            Succeed(Join({"run", program[0], graph, "--devices", "host:" + devices, "--direction", direction,
-                          "--partition", partition, "--verify", "--output", output},
+            Succeed(Join({"run", program[0], graph, "--devices", "host:" + devices, "--direction", direction, "--partition",
+                          partition, "--verify", "--output", output},
                          Options(program)));
             const std::string answer = ReadAll(output);
             if (expected.empty()) expected = answer;
-            ASSERT_EQ(answer, expected) << program[0] << " on host:" << devices << ", " << direction << ", "
-                                        << partition;
+            ASSERT_EQ(answer, expected) << program[0] << " on host:" << devices << ", " << direction << ", " << partition;
           }
         }
       }
@@ -198,9 +197,8 @@ TEST_F(CliTest, UniqueAnswersAreTheSameBytesHoweverTheyAreMade) {
 // -------------------------------------------------------------------- JSON ----
 
 TEST_F(CliTest, JsonTellsTheRun) {
-  const Outcome outcome =
-      Chatty({"run", "bfs", Small(), "--source", "random:3", "--trials", "5", "--devices", "host:2", "--seed", "9",
-              "--direction", "push", "--partition", "random", "--verify", "--json", "-"});
+  const Outcome outcome = Chatty({"run", "bfs", Small(), "--source", "random:3", "--trials", "5", "--devices", "host:2",
+                                  "--seed", "9", "--direction", "push", "--partition", "random", "--verify", "--json", "-"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const Json json = Json::parse(outcome.out);  // nothing else is there
   EXPECT_TRUE(json.at("chatty").at("version").is_string());
@@ -253,8 +251,8 @@ TEST_F(CliTest, JsonTellsTheRun) {
 TEST_F(CliTest, JsonTellsTrafficByPair) {
   const std::string graph = Path("chain.el");
   Succeed({"generate", "chain", "100", "-o", graph});
-  const Json json = Json::parse(Succeed({"run", "bfs", graph, "--source", "0", "--devices", "host:2", "--direction",
-                                         "push", "--symmetrise", "--json", "-"}));
+  const Json json = Json::parse(Succeed(
+      {"run", "bfs", graph, "--source", "0", "--devices", "host:2", "--direction", "push", "--symmetrise", "--json", "-"}));
   const Json& pairs = json.at("statistics").at("pairs");
   ASSERT_FALSE(pairs.empty());
   for (const Json& pair : pairs) {
@@ -266,8 +264,8 @@ TEST_F(CliTest, JsonTellsTrafficByPair) {
 }
 
 TEST_F(CliTest, JsonGoesToAFileBesideTheSummary) {
-  const std::string out = Succeed({"run", "pagerank", Small(), "--damping", "0.5", "--set", "rounds=7", "--tolerance",
-                                   "0", "--json", Path("record.json")});
+  const std::string out = Succeed({"run", "pagerank", Small(), "--damping", "0.5", "--set", "rounds=7", "--tolerance", "0",
+                                   "--json", Path("record.json")});
   EXPECT_TRUE(out.starts_with("pagerank on small: 5 vertices, 4 edges")) << out;
   const Json json = Json::parse(ReadAll(folder_ / "record.json"));
   EXPECT_DOUBLE_EQ(json.at("parameters").at("damping").get<double>(), 0.5);
@@ -339,8 +337,7 @@ TEST_F(CliTest, VerifyRefusesWhatIsNoAnswer) {
 TEST_F(CliTest, VerifyTakesNumPysOwnTypes) {
   const std::string graph = Small();
   const auto npy = [&]<class T>(const std::string& type, const std::vector<T>& values) {
-    std::string header =
-        fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", type, values.size());
+    std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", type, values.size());
     header.resize(118, ' ');
     header.back() = '\n';
     std::string bytes = std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header;
@@ -465,8 +462,7 @@ TEST_F(CliTest, ConvertKeepsTheGraph) {
     from = Path(name);
     EXPECT_EQ(Chatty({"run", "sssp", from, "--ids", "zero", "-o", "-"}).out, expected) << name;
   }
-  EXPECT_EQ(Succeed({"convert", graph, "-", "--format", "edge-list"}),
-            Succeed({"convert", from, "-", "--format", "el"}));
+  EXPECT_EQ(Succeed({"convert", graph, "-", "--format", "edge-list"}), Succeed({"convert", from, "-", "--format", "el"}));
 }
 
 TEST_F(CliTest, InfoCounts) {
@@ -616,8 +612,8 @@ TEST_F(CliTest, SourcesOutsideTheGraphAreRefused) {
   Fail({"run", "bfs", graph, "--source", "0"}, 2, "1 to 5");
   Fail({"run", "bfs", graph, "--source", "6"}, 2, "1 to 5");
   Fail({"run", "bfs", graph, "--source", "5", "--ids", "zero"}, 2, "0 to 4");
-  for (const std::string source : {"4294967296", "4294967297", "18446744073709551616", "-1", "2.5", "0x1", "two", " 1",
-                                   "random:", "random:x", "max"}) {
+  for (const std::string source :
+       {"4294967296", "4294967297", "18446744073709551616", "-1", "2.5", "0x1", "two", " 1", "random:", "random:x", "max"}) {
     Fail({"run", "bfs", graph, "--source=" + source}, 2, "--source");
   }
   Fail({"run", "cc", graph, "--source", "1"}, 2, "no parameter 'source'");
@@ -704,8 +700,8 @@ TEST_F(CliTest, AnInterruptLeavesNothingBehind) {
   const fs::path output = folder_ / "out";
   fs::create_directory(output);
   // Compressing this takes far longer than it takes to see the file begun.
-  const pid_t child = Start({"generate", "chain", "6000000", "-o", (output / "chain.mtx.gz").string()},
-                            folder_ / ".out", folder_ / ".err");
+  const pid_t child =
+      Start({"generate", "chain", "6000000", "-o", (output / "chain.mtx.gz").string()}, folder_ / ".out", folder_ / ".err");
   int status = 0;
   bool begun = false;
   while (!begun && ::waitpid(child, &status, WNOHANG) == 0) {

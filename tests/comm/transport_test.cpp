@@ -1,5 +1,7 @@
 #include "chatty/comm/transport.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -10,8 +12,6 @@
 #include <thread>
 #include <tuple>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "../core/test_memory.h"
 #include "chatty/core/config.h"
@@ -54,7 +54,8 @@ class TransportTest : public testing::TestWithParam<Case> {
     const std::string selection = std::get<1>(GetParam());
     if (selection.starts_with("cuda")) {
       const auto wanted = 1 + std::count(selection.begin(), selection.end(), ',');
-      if (CudaDeviceCount() < wanted) GTEST_SKIP() << selection << " needs " << wanted << " GPUs; this machine has " << CudaDeviceCount();
+      if (CudaDeviceCount() < wanted)
+        GTEST_SKIP() << selection << " needs " << wanted << " GPUs; this machine has " << CudaDeviceCount();
     }
     devices_ = OpenDevices(ParseDevices(selection), 1);
     for (const auto& device : devices_) pointers_.push_back(device.get());
@@ -102,7 +103,8 @@ class TransportTest : public testing::TestWithParam<Case> {
           transport.Post(me, to, out[to].size(), epoch);
         }
         dawdle();
-        meeting.Exchange(static_cast<int>(me), epoch, 0, {&abort, std::chrono::milliseconds(60000)}, "the others", [](int, int) {});
+        meeting.Exchange(static_cast<int>(me), epoch, 0, {&abort, std::chrono::milliseconds(60000)}, "the others",
+                         [](int, int) {});
         dawdle();
         for (PartId i = 1; i < parts(); ++i) {
           const PartId from = (me + i) % parts();
@@ -205,7 +207,8 @@ TEST_P(TransportTest, AllMemoryIsTheDevicesOwnAndGoesBack) {
       } catch (const OutOfMemoryError&) {
         any = true;
       }
-      for (const auto& m : memory) ASSERT_EQ(m->live(), 0) << "leaks when allocation " << nth << " on device " << d << " fails";
+      for (const auto& m : memory)
+        ASSERT_EQ(m->live(), 0) << "leaks when allocation " << nth << " on device " << d << " fails";
     }
     EXPECT_TRUE(any) << nth;
   }
@@ -220,11 +223,13 @@ std::string CaseName(const testing::TestParamInfo<Case>& info) {
   return name;
 }
 INSTANTIATE_TEST_SUITE_P(Host, TransportTest,
-                         testing::Combine(testing::Values("host", "staged"), testing::Values("host:2", "host:3", "host:8")), CaseName);
+                         testing::Combine(testing::Values("host", "staged"), testing::Values("host:2", "host:3", "host:8")),
+                         CaseName);
 #if CHATTY_WITH_CUDA
 INSTANTIATE_TEST_SUITE_P(Cuda, TransportTest,
                          testing::Combine(testing::Values("p2p-copy", "staged"),
-                                          testing::Values("cuda:0,1", "cuda:0,1,2", "cuda:0,1,2,3,4,5,6,7")), CaseName);
+                                          testing::Values("cuda:0,1", "cuda:0,1,2", "cuda:0,1,2,3,4,5,6,7")),
+                         CaseName);
 #endif
 
 TEST(MakeTransport, ChoosesAndRefuses) {

@@ -1,6 +1,6 @@
-#include <cstddef>
-
 #include <cuda_runtime.h>
+
+#include <cstddef>
 
 #include "chatty/core/cuda.h"
 

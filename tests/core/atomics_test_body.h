@@ -7,14 +7,14 @@
 //   };
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "chatty/core/atomics.h"
 #include "chatty/core/bitmap.h"
@@ -227,7 +227,8 @@ class AtomicsTest : public testing::Test {
   }
 };
 
-using AtomicTypes = testing::Types<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, long long, unsigned long long, float, double>;
+using AtomicTypes =
+    testing::Types<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, long long, unsigned long long, float, double>;
 TYPED_TEST_SUITE(AtomicsTest, AtomicTypes);
 
 TYPED_TEST(AtomicsTest, MinUnderContention) {

@@ -1,13 +1,13 @@
 #include "chatty/core/device.h"
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "chatty/core/config.h"
 #include "test_memory.h"
@@ -24,7 +24,8 @@ std::vector<int> UpTo(int n) {
 }
 
 TEST(ParseDevices, HostSelections) {
-  for (const auto& [text, count] : std::vector<std::pair<std::string, int>>{{"host", 1}, {"host:1", 1}, {"host:3", 3}, {"host:64", 64}}) {
+  for (const auto& [text, count] :
+       std::vector<std::pair<std::string, int>>{{"host", 1}, {"host:1", 1}, {"host:3", 3}, {"host:64", 64}}) {
     const DeviceSelection selection = ParseDevices(text);
     EXPECT_EQ(selection.kind, DeviceKind::kHost) << text;
     EXPECT_EQ(selection.indices, UpTo(count)) << text;
@@ -39,9 +40,32 @@ TEST(ParseDevices, AutoIsWhatIsThere) {
 }
 
 TEST(ParseDevices, BadTextIsAUsageErrorThatShowsIt) {
-  for (const char* text : {"", "gpu", "hosts", ":", "host:", "host:0", "host:-1", "host:65", "host:x", "host:2x", "host: 2", "host:1,2",
-                           "host:99999999999", "auto:2", "Host", "cuda:", "cuda:x", "cuda:0,", "cuda:,0", "cuda:0,,1", "cuda:-1",
-                           "cuda:0,0", "cuda:1,2,1", "cuda:0;1", "cuda:99999999999", "cuda:0 "}) {
+  for (const char* text : {"",
+                           "gpu",
+                           "hosts",
+                           ":",
+                           "host:",
+                           "host:0",
+                           "host:-1",
+                           "host:65",
+                           "host:x",
+                           "host:2x",
+                           "host: 2",
+                           "host:1,2",
+                           "host:99999999999",
+                           "auto:2",
+                           "Host",
+                           "cuda:",
+                           "cuda:x",
+                           "cuda:0,",
+                           "cuda:,0",
+                           "cuda:0,,1",
+                           "cuda:-1",
+                           "cuda:0,0",
+                           "cuda:1,2,1",
+                           "cuda:0;1",
+                           "cuda:99999999999",
+                           "cuda:0 "}) {
     try {
       ParseDevices(text);
       ADD_FAILURE() << "'" << text << "' was accepted";

@@ -115,8 +115,7 @@ EdgeList RandomList(const Shape& shape, WeightKind kind, std::uint64_t seed) {
     for (std::int32_t& weight : weights) weight = static_cast<std::int32_t>(random() % 100) - 50;
     list.weights = std::move(weights);
   } else if (kind == WeightKind::kFloat32) {
-    constexpr float kOdd[] = {0.0f, -0.0f, std::numeric_limits<float>::infinity(),
-                              std::numeric_limits<float>::quiet_NaN()};
+    constexpr float kOdd[] = {0.0f, -0.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()};
     Array<float> weights(shape.edges);
     for (float& weight : weights) {
       weight = random() % 8 == 0 ? kOdd[random() % 4] : static_cast<float>(random() % 64) / 4 - 8;
@@ -396,9 +395,7 @@ TEST(Graph, TakesOverAFinishedAdjacency) {
 }
 
 TEST(Graph, RefusesBadAdjacencies) {
-  const auto error = [](Adjacency adjacency) {
-    return ErrorOf<InputError>([&] { Graph(std::move(adjacency), false); });
-  };
+  const auto error = [](Adjacency adjacency) { return ErrorOf<InputError>([&] { Graph(std::move(adjacency), false); }); };
   EXPECT_NE(error(MakeAdjacency({}, {0})).find("no offsets"), std::string::npos);
   EXPECT_NE(error(MakeAdjacency({1, 1}, {0})).find("begin at 1"), std::string::npos);
   EXPECT_NE(error(MakeAdjacency({0, 2}, {0})).find("end at 2"), std::string::npos);

@@ -44,10 +44,10 @@ TEST(Parallel, ExceptionsReachTheCaller) {
                                   if (begin <= 42 && 42 < end) throw std::runtime_error("42");
                                 }),
                  std::runtime_error);
-    EXPECT_THROW(ParallelChunksWithState(
-                     100, threads, 1, []() -> int { throw std::runtime_error("no state"); },
-                     [](int&, std::size_t, std::size_t) {}),
-                 std::runtime_error);
+    EXPECT_THROW(
+        ParallelChunksWithState(
+            100, threads, 1, []() -> int { throw std::runtime_error("no state"); }, [](int&, std::size_t, std::size_t) {}),
+        std::runtime_error);
   }
 }
 

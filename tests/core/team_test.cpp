@@ -1,13 +1,13 @@
 #include "chatty/core/team.h"
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 namespace chatty {
 namespace {
@@ -112,12 +112,14 @@ TEST(WorkerTeam, MembersAtABarrierDoNotWaitForOneThatThrew) {
   for (int i = 0; i < 50; ++i) {
     for (const int thrower : {0, 2, 4}) {
       // The others give up with AbortedError, which is not what the caller gets to see.
-      EXPECT_THROW(team.Run(5, [&](TeamMember& member) {
-        member.sync();
-        if (member.rank() == thrower) throw std::runtime_error("the cause");
-        member.sync();
-        ADD_FAILURE() << "passed a barrier that member " << thrower << " never reached";
-      }), std::runtime_error);
+      EXPECT_THROW(team.Run(5,
+                            [&](TeamMember& member) {
+                              member.sync();
+                              if (member.rank() == thrower) throw std::runtime_error("the cause");
+                              member.sync();
+                              ADD_FAILURE() << "passed a barrier that member " << thrower << " never reached";
+                            }),
+                   std::runtime_error);
     }
   }
   std::atomic<int> passed{0};
@@ -131,14 +133,16 @@ TEST(WorkerTeam, MembersAtABarrierDoNotWaitForOneThatThrew) {
 TEST(WorkerTeam, TheCauseIsPreferredToItsConsequences) {
   WorkerTeam team(4);
   for (int i = 0; i < 50; ++i) {
-    EXPECT_THROW(team.Run(4, [&](TeamMember& member) {
-      if (member.rank() == 1) {
-        std::this_thread::yield();
-        throw UsageError("the cause");
-      }
-      if (member.rank() == 2) throw AbortedError("a consequence, and early");
-      member.sync();
-    }), UsageError);
+    EXPECT_THROW(team.Run(4,
+                          [&](TeamMember& member) {
+                            if (member.rank() == 1) {
+                              std::this_thread::yield();
+                              throw UsageError("the cause");
+                            }
+                            if (member.rank() == 2) throw AbortedError("a consequence, and early");
+                            member.sync();
+                          }),
+                 UsageError);
   }
 }
 

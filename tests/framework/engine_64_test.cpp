@@ -19,8 +19,8 @@ class Engine64 : public testing::TestWithParam<std::string> {
     RegisterPrograms(registry_);
   }
   /// Runs `program` on `graph` and returns its answer once the verifier has passed it.
-  ErasedValues Answer(const Graph& graph, std::string_view program, const ParameterValues& parameters, std::string_view value,
-                      const std::string& partition, Direction direction) {
+  ErasedValues Answer(const Graph& graph, std::string_view program, const ParameterValues& parameters,
+                      std::string_view value, const std::string& partition, Direction direction) {
     const DeviceSelection selection = ParseDevices(GetParam());
     SessionOptions options;
     options.partition = partition;
@@ -71,18 +71,20 @@ TEST_P(Engine64, PageRankMatchesTheSerialReference) {
   const Graph graph = RandomGraph("kron");
   const PageRankResult expected = SerialPageRank(graph, 0.85, 12);
   for (const Direction direction : {Direction::kAuto, Direction::kPush}) {
-    const ErasedValues ranks = Answer(graph, "pagerank", {{"rounds", "12"}, {"tolerance", "0"}, {"damping", "0.85"}}, "rank",
-                                      "random", direction);
+    const ErasedValues ranks =
+        Answer(graph, "pagerank", {{"rounds", "12"}, {"tolerance", "0"}, {"damping", "0.85"}}, "rank", "random", direction);
     const std::span<const float> got = ranks.As<float>();
     ASSERT_EQ(got.size(), expected.ranks.size());
     for (std::size_t v = 0; v < got.size(); ++v) ASSERT_NEAR(got[v], expected.ranks[v], 1e-5 * expected.ranks[v]) << v;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, Engine64, testing::Values("host:1", "host:2", "host:3", "host:8", "cuda:0", "cuda:0,1", "cuda:0,1,2,3"),
+INSTANTIATE_TEST_SUITE_P(Devices, Engine64,
+                         testing::Values("host:1", "host:2", "host:3", "host:8", "cuda:0", "cuda:0,1", "cuda:0,1,2,3"),
                          [](const auto& info) {
                            std::string name = info.param;
-                           std::ranges::replace_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+                           std::ranges::replace_if(
+                               name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
                            return name;
                          });
 

@@ -1,5 +1,5 @@
 // The prebuilt programs, through the registry, on every selection of devices.
-#include "chatty/framework/engines/bsp.h"
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,13 +9,12 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-
+#include "chatty/framework/engines/bsp.h"
 #include "chatty/framework/registry.h"
 #include "chatty/io/generators.h"
 #include "chatty/io/reader.h"
@@ -145,7 +144,8 @@ class EngineTest : public testing::TestWithParam<const char*> {
       for (int again = 0; again < runs; ++again) {
         const RunStatistics statistics = job->Execute();
         const ErasedValues output = job->Output();
-        ASSERT_TRUE(std::ranges::equal(output.As<T>(), expected.span())) << "answers differ: " << FirstDifference(output.As<T>(), expected);
+        ASSERT_TRUE(std::ranges::equal(output.As<T>(), expected.span()))
+            << "answers differ: " << FirstDifference(output.As<T>(), expected);
         if (session.partition().name() == "random" && options.direction == Direction::kAuto) {
           const Verdict verdict = Program(program).Verify(graph, parameters, output, &statistics);
           EXPECT_TRUE(verdict) << verdict.message;
@@ -290,7 +290,8 @@ TEST_P(EngineTest, TwoComponents) {
 }
 
 TEST_P(EngineTest, LoopsAndParallelEdges) {
-  const Graph graph = MakeGraph(4, {{0, 0, 1}, {0, 1, 7}, {0, 1, 2}, {1, 2, 1}, {2, 2, 0}, {2, 0, 3}, {3, 3, 5}}, WeightKind::kInt32);
+  const Graph graph =
+      MakeGraph(4, {{0, 0, 1}, {0, 1, 7}, {0, 1, 2}, {1, 2, 1}, {2, 2, 0}, {2, 0, 3}, {3, 3, 5}}, WeightKind::kInt32);
   CheckAll(graph, 0);
   Expect(SerialSssp<std::uint32_t>(graph, 0), Array<std::uint32_t>{0, 2, 3, kFar});
   Expect(SerialComponents(graph), Array<VertexId>{0, 0, 0, 3});
@@ -418,7 +419,8 @@ TEST_P(EngineTest, ParametersChangeBetweenRuns) {
   }
   EXPECT_THROW(bfs->Set("sauce", "1"), UsageError);
   bfs->Execute();
-  EXPECT_EQ(ToVector(bfs->Output().As<VertexId>()), test::ToVector(SerialBfsParents(graph, 5))) << "a refused value changes nothing";
+  EXPECT_EQ(ToVector(bfs->Output().As<VertexId>()), test::ToVector(SerialBfsParents(graph, 5)))
+      << "a refused value changes nothing";
 }
 
 TEST_P(EngineTest, ADistanceThatDoesNotFitIsSaid) {
@@ -436,7 +438,8 @@ TEST_P(EngineTest, ADistanceThatDoesNotFitIsSaid) {
 
 std::filesystem::path DataFolder() {
   const char* folder = std::getenv("CHATTY_DATA");
-  return folder != nullptr ? std::filesystem::path(folder) : std::filesystem::path(CHATTY_SOURCE_DIR) / ".." / "shared" / "data";
+  return folder != nullptr ? std::filesystem::path(folder)
+                           : std::filesystem::path(CHATTY_SOURCE_DIR) / ".." / "shared" / "data";
 }
 
 TEST_P(EngineTest, RealGraphsEqualAnIndependentProgram) {
@@ -446,7 +449,8 @@ TEST_P(EngineTest, RealGraphsEqualAnIndependentProgram) {
   const nlohmann::json results = nlohmann::json::parse(file);
   int checked = 0;
   for (const auto& [name, expected] : results.items()) {
-    if (expected["arcs"].get<std::uint64_t>() > 200000 || expected["bfs_depth"].get<int>() > 300) continue;  // the quick ones
+    if (expected["arcs"].get<std::uint64_t>() > 200000 || expected["bfs_depth"].get<int>() > 300)
+      continue;  // the quick ones
     SCOPED_TRACE(name);
     std::string path;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {

@@ -1,4 +1,5 @@
-/// Programs that are active every round need not say in UpdateStatus whether a value changed: halos are renewed all the same.
+/// Programs that are active every round need not say in UpdateStatus whether a value changed: halos are renewed all the
+/// same.
 #include <gtest/gtest.h>
 
 #include "chatty/framework/run.h"

@@ -1,4 +1,6 @@
 // What happens when something goes wrong: typed errors, nothing leaked, the session as good as before.
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -8,8 +10,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "../core/test_memory.h"
 #include "chatty/framework/operators/operator_program.h"
@@ -102,7 +102,8 @@ TEST(Failure, AVertexFunctionThrowsOnAnyThread) {
         job->Execute();
         std::vector<std::uint32_t> output(graph.vertices());
         job->CopyOutput(reinterpret_cast<std::byte*>(output.data()));
-        ASSERT_EQ(output, std::vector<std::uint32_t>(expected.begin(), expected.end())) << "after a failure at update " << update;
+        ASSERT_EQ(output, std::vector<std::uint32_t>(expected.begin(), expected.end()))
+            << "after a failure at update " << update;
       }
     }
   }
@@ -369,10 +370,18 @@ class PaperGpu final : public Device {
   Stream& stream() override { return host_->stream(); }
   std::unique_ptr<Stream> NewStream() override { return host_->NewStream(); }
   std::unique_ptr<Event> NewEvent() override { return host_->NewEvent(); }
-  void CopyIn(void* to, const void* from, std::size_t bytes, Stream& stream) override { host_->CopyIn(to, from, bytes, stream); }
-  void CopyOut(void* to, const void* from, std::size_t bytes, Stream& stream) override { host_->CopyOut(to, from, bytes, stream); }
-  void CopyWithin(void* to, const void* from, std::size_t bytes, Stream& stream) override { host_->CopyWithin(to, from, bytes, stream); }
-  void Fill(void* to, std::uint8_t byte, std::size_t bytes, Stream& stream) override { host_->Fill(to, byte, bytes, stream); }
+  void CopyIn(void* to, const void* from, std::size_t bytes, Stream& stream) override {
+    host_->CopyIn(to, from, bytes, stream);
+  }
+  void CopyOut(void* to, const void* from, std::size_t bytes, Stream& stream) override {
+    host_->CopyOut(to, from, bytes, stream);
+  }
+  void CopyWithin(void* to, const void* from, std::size_t bytes, Stream& stream) override {
+    host_->CopyWithin(to, from, bytes, stream);
+  }
+  void Fill(void* to, std::uint8_t byte, std::size_t bytes, Stream& stream) override {
+    host_->Fill(to, byte, bytes, stream);
+  }
   void* AllocatePinned(std::size_t bytes) override { return host_->AllocatePinned(bytes); }
   void FreePinned(void* pointer) noexcept override { host_->FreePinned(pointer); }
 

@@ -40,13 +40,15 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
     if constexpr (std::is_same_v<W, None>) {
       return {};
     } else {
-      return std::visit([e](const auto& weights) -> W {
-        if constexpr (std::is_same_v<std::decay_t<decltype(weights)>, std::monostate>) {
-          return W{1};
-        } else {
-          return static_cast<W>(weights[e]);
-        }
-      }, graph.out().weights);
+      return std::visit(
+          [e](const auto& weights) -> W {
+            if constexpr (std::is_same_v<std::decay_t<decltype(weights)>, std::monostate>) {
+              return W{1};
+            } else {
+              return static_cast<W>(weights[e]);
+            }
+          },
+          graph.out().weights);
     }
   };
   for (VertexId u = 0; u < n; ++u) {

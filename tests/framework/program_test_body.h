@@ -3,6 +3,8 @@
 // CHATTY_TEST_FEATURES, both 1 unless defined, choose which tests a file holds: nvcc takes its time over each program.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -11,8 +13,6 @@
 #include <string>
 #include <type_traits>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "chatty/framework/operators/sequence.h"
 #include "chatty/framework/run.h"
@@ -105,7 +105,9 @@ struct FirstVisit {
   static constexpr auto kSafety = Safety::kSynchronous;
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 97 == 0 ? 0 : ~0u; }
   CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == 0; }
-  CHATTY_FN Message ComputeScatter(const Value&, Edge<>, const Round<>& round) const { return static_cast<M>(round.index + 1); }
+  CHATTY_FN Message ComputeScatter(const Value&, Edge<>, const Round<>& round) const {
+    return static_cast<M>(round.index + 1);
+  }
   CHATTY_FN bool Wants(const Value& value) const { return value == ~0u; }
   CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
     value = static_cast<std::uint32_t>(m);
@@ -237,7 +239,9 @@ struct Sharing {
   static constexpr auto kSafety = Safety::kSynchronous;
   CHATTY_FN Value InitVertex(Vertex v) const { return {{Mix(v.id), 0, v.id, 7}, 0}; }
   CHATTY_FN Shared Share(const Value& v, Vertex x) const { return {v.state[0] % 1000, x.out_degree + 10 * x.in_degree}; }
-  CHATTY_FN Message ComputeScatter(const Shared& s, Edge<> e, const Round<>&) const { return s.low * 1000 + s.degree + e.source % 2; }
+  CHATTY_FN Message ComputeScatter(const Shared& s, Edge<> e, const Round<>&) const {
+    return s.low * 1000 + s.degree + e.source % 2;
+  }
   CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex, const Round<>& round) const {
     v.state[1] += m;
     v.state[3] = round.active;
@@ -258,7 +262,9 @@ struct Tokens {
   using Message = std::uint32_t;
   static constexpr auto kReduction = Reduction::kSum;
   static constexpr auto kSafety = Safety::kAccumulative;
-  CHATTY_FN Value InitVertex(Vertex v) const { return {0, v.id % 3 == 0 ? 1000 + static_cast<std::uint32_t>(v.id % 64) : 0}; }
+  CHATTY_FN Value InitVertex(Vertex v) const {
+    return {0, v.id % 3 == 0 ? 1000 + static_cast<std::uint32_t>(v.id % 64) : 0};
+  }
   CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v.fresh > 20; }
   CHATTY_FN Shared Consume(Value& v, Vertex x) const {
     const auto degree = static_cast<std::uint32_t>(x.out_degree);
@@ -307,7 +313,9 @@ struct Phases {
   using Message = std::uint32_t;
   struct Global {
     std::uint64_t touched = 0, labels = 0;
-    CHATTY_FN friend Global operator+(const Global& a, const Global& b) { return {a.touched + b.touched, a.labels + b.labels}; }
+    CHATTY_FN friend Global operator+(const Global& a, const Global& b) {
+      return {a.touched + b.touched, a.labels + b.labels};
+    }
   };
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kSynchronous;
@@ -316,7 +324,9 @@ struct Phases {
     return round.phase % 3 != 1 && v.id % 6 == round.phase;  // phases 1 and 4 have nobody
   }
   CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.label; }
-  CHATTY_FN Message ComputeScatter(const Shared& label, Edge<>, const Round<Global>& round) const { return label + round.phase; }
+  CHATTY_FN Message ComputeScatter(const Shared& label, Edge<>, const Round<Global>& round) const {
+    return label + round.phase;
+  }
   CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex, const Round<Global>& round) const {
     v.touched += 1 + static_cast<std::uint32_t>(round.global.labels % 3);
     if (m >= v.label) return false;
@@ -369,7 +379,9 @@ struct Settling {
   static constexpr auto kSafety = Safety::kSynchronous;
   static constexpr auto kActivity = Activity::kEveryRound;
   CHATTY_FN Value InitVertex(Vertex v) const { return Mix(v.id) % 5000; }
-  CHATTY_FN Message ComputeScatter(const Value& value, Edge<> e, const Round<>&) const { return value / 2 + static_cast<Message>(e.source % 3); }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<> e, const Round<>&) const {
+    return value / 2 + static_cast<Message>(e.source % 3);
+  }
   CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
     if (m <= value) return false;
     value = m;

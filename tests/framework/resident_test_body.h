@@ -2,13 +2,13 @@
 // instantiate ResidentTest over devices: `device` is "host" or "cuda", `threads` a host team's size.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "chatty/framework/resident/run.h"
 #include "chatty/io/generators.h"
@@ -81,9 +81,11 @@ class ResidentTest : public testing::TestWithParam<ResidentCase> {
     } else {
       SsspOf<std::int32_t> sssp;
       sssp.source = source;
-      Is(Placed(*device_, graph, Edges::kOut, WeightKind::kInt32), sssp, SerialSssp<std::uint32_t>(graph, source), "sssp, int");
+      Is(Placed(*device_, graph, Edges::kOut, WeightKind::kInt32), sssp, SerialSssp<std::uint32_t>(graph, source),
+         "sssp, int");
     }
-    Is(Placed(*device_, graph, Edges::kBoth, WeightKind::kNone), LabelPropagation{}, SerialComponents(graph), "label propagation");
+    Is(Placed(*device_, graph, Edges::kBoth, WeightKind::kNone), LabelPropagation{}, SerialComponents(graph),
+       "label propagation");
   }
 
   static Graph Made(const char* family, std::uint64_t size, WeightKind weights) {

@@ -1,14 +1,14 @@
 // The host's steps called one by one: push and pull of one round fill the same inboxes, with any team and in any form.
 #include "chatty/framework/steps/host/steps.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <map>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "chatty/core/team.h"
 #include "chatty/framework/device_graph.h"
@@ -28,7 +28,9 @@ struct OneRound {
   static constexpr auto kSafety = Safety::kSynchronous;
   std::uint32_t sparse = 3;
   CHATTY_FN Value InitVertex(Vertex v) const { return static_cast<M>(v.id * 7 % 1000 + 1); }
-  CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return static_cast<std::uint32_t>(value) % sparse == 0; }
+  CHATTY_FN bool IsActive(const Value& value, const Round<>&) const {
+    return static_cast<std::uint32_t>(value) % sparse == 0;
+  }
   CHATTY_FN Message ComputeScatter(const Value& value, Edge<Weight> e, const Round<>&) const {
     return static_cast<M>(value + static_cast<M>(e.weight));
   }

@@ -41,8 +41,10 @@ inline std::vector<NamedGraph> MixedGraphs(WeightKind kind) {
   graphs.push_back({"no vertices", MakeGraph(0, {}, kind)});
   graphs.push_back({"one vertex", MakeGraph(1, {}, kind)});
   graphs.push_back({"path", MakeSymmetric(5, {{0, 1, 2}, {1, 2, 1}, {2, 3, 5}, {3, 4, 1}}, kind)});
-  graphs.push_back({"directed cycle", MakeGraph(6, {{0, 1, 1}, {1, 2, 2}, {2, 3, 3}, {3, 4, 4}, {4, 5, 5}, {5, 0, 6}}, kind)});
-  graphs.push_back({"loops and parallel edges", MakeGraph(4, {{0, 0, 1}, {0, 1, 7}, {0, 1, 2}, {1, 2, 1}, {2, 2, 0}, {2, 0, 3}}, kind)});
+  graphs.push_back(
+      {"directed cycle", MakeGraph(6, {{0, 1, 1}, {1, 2, 2}, {2, 3, 3}, {3, 4, 4}, {4, 5, 5}, {5, 0, 6}}, kind)});
+  graphs.push_back(
+      {"loops and parallel edges", MakeGraph(4, {{0, 0, 1}, {0, 1, 7}, {0, 1, 2}, {1, 2, 1}, {2, 2, 0}, {2, 0, 3}}, kind)});
   graphs.push_back({"random directed", RandomGraph(11, 700, 3.0, kind, false)});
   graphs.push_back({"random symmetric", RandomGraph(12, 600, 2.0, kind, true)});
   graphs.push_back({"hubs directed", HubGraph(13, 2500, kind, false)});
@@ -55,7 +57,9 @@ inline std::string WhyNot(const std::string& selection) {
   int wanted = 1;
   for (const char c : selection) wanted += c == ',';
   const int present = CudaDeviceCount();
-  return present >= wanted ? "" : selection + " needs " + std::to_string(wanted) + " GPUs; this machine has " + std::to_string(present);
+  return present >= wanted
+             ? ""
+             : selection + " needs " + std::to_string(wanted) + " GPUs; this machine has " + std::to_string(present);
 }
 
 inline std::string SelectionName(std::string selection) {

@@ -175,8 +175,8 @@ TEST(Generators, KronDegreesFollowTheParameters) {
     degrees.push_back(static_cast<double>(graph.out_degree(v)));
     const int ones = std::popcount(static_cast<unsigned>(v));
     // Once as source, once as target, but a loop is one entry: both bits agree in all levels with odds a or d each.
-    expected.push_back(
-        m * (2 * std::pow(.76, 4 - ones) * std::pow(.24, ones) - std::pow(.57, 4 - ones) * std::pow(.05, ones)));
+    expected.push_back(m *
+                       (2 * std::pow(.76, 4 - ones) * std::pow(.24, ones) - std::pow(.57, 4 - ones) * std::pow(.05, ones)));
   }
   std::ranges::sort(degrees);
   std::ranges::sort(expected);

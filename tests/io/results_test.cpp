@@ -128,8 +128,7 @@ TEST_F(ResultsTest, NumPyArraysOfEveryTypeAreRead) {
   const auto expect = [&](const std::string& path) {
     EXPECT_EQ(Copy(ReadResultNpy<std::uint32_t>(path, 3)), levels);
     EXPECT_EQ(Copy(ReadResultNpy<std::int32_t>(path, 3)), (std::vector<std::int32_t>{1, 2, kInfinity<std::int32_t>}));
-    EXPECT_EQ(Copy(ReadResultNpy<std::uint64_t>(path, 3)),
-              (std::vector<std::uint64_t>{1, 2, kInfinity<std::uint64_t>}));
+    EXPECT_EQ(Copy(ReadResultNpy<std::uint64_t>(path, 3)), (std::vector<std::uint64_t>{1, 2, kInfinity<std::uint64_t>}));
     EXPECT_EQ(Copy(ReadResultNpy<float>(path, 3)), (std::vector<float>{1, 2, kInfinity<float>}));
     EXPECT_THROW(ReadResultNpy<std::uint32_t>(path, 4), InputError);
   };

@@ -40,8 +40,7 @@ void ExpectEqual(const Graph& a, const Graph& b) {
   EXPECT_EQ(Copy(a.out().neighbours), Copy(b.out().neighbours));
   ASSERT_EQ(a.weight_kind(), b.weight_kind());
   if (a.weight_kind() == WeightKind::kInt32) {
-    EXPECT_EQ(Copy(std::get<Array<std::int32_t>>(a.out().weights)),
-              Copy(std::get<Array<std::int32_t>>(b.out().weights)));
+    EXPECT_EQ(Copy(std::get<Array<std::int32_t>>(a.out().weights)), Copy(std::get<Array<std::int32_t>>(b.out().weights)));
   }
   if (a.weight_kind() == WeightKind::kFloat32) {
     EXPECT_EQ(Copy(std::get<Array<float>>(a.out().weights)), Copy(std::get<Array<float>>(b.out().weights)));
@@ -61,8 +60,7 @@ Graph RandomGraph(unsigned seed, VertexId vertices, std::size_t edges, WeightKin
     list.sources[i] = i == 0 ? vertices - 1 : random() % vertices;
     list.targets[i] = random() % 4 == 0 ? list.sources[i] : random() % vertices;
     if (!integers.empty()) integers[i] = static_cast<std::int32_t>(random());
-    if (!reals.empty())
-      reals[i] = std::ldexp(static_cast<float>(random()) - 2e9f, static_cast<int>(random() % 160) - 110);
+    if (!reals.empty()) reals[i] = std::ldexp(static_cast<float>(random()) - 2e9f, static_cast<int>(random() % 160) - 110);
   }
   if (kind == WeightKind::kInt32) list.weights = std::move(integers);
   if (kind == WeightKind::kFloat32) list.weights = std::move(reals);
@@ -350,8 +348,7 @@ TEST_F(WriterTest, BinaryOfTheOtherIdWidthIsConverted) {
   };
   std::vector<Other> ids(graph.out().neighbours.begin(), graph.out().neighbours.end());
   ExpectEqual(ReadGraph(with_ids(ids), kAsItIs), graph);
-  ids[7] =
-      static_cast<Other>(ids[7] + (std::uint64_t{1} << 32));  // narrowed carelessly it would be a vertex of the graph
+  ids[7] = static_cast<Other>(ids[7] + (std::uint64_t{1} << 32));  // narrowed carelessly it would be a vertex of the graph
   if (sizeof(Other) == 4) ids[7] = 50;
   EXPECT_THROW(ReadGraph(with_ids(ids), kAsItIs), InputError);
 }

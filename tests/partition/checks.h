@@ -164,8 +164,7 @@ inline std::string SubgraphFault(const Graph& graph, const Partition& partition,
 
     if ((s.forward != nullptr) != options.forward) return fault("forward is there or not against the options");
     if ((s.reverse != nullptr) != options.reverse) return fault("reverse is there or not against the options");
-    if (s.forward && s.reverse && (s.forward == s.reverse) != one_object)
-      return fault("forward and reverse shared wrongly");
+    if (s.forward && s.reverse && (s.forward == s.reverse) != one_object) return fault("forward and reverse shared wrongly");
     if (s.forward) {
       const std::string text = AdjacencyFault(s, *s.forward, forward, options.weights);
       if (!text.empty()) return fault("forward: " + text);
@@ -189,8 +188,7 @@ inline std::string SubgraphFault(const Graph& graph, const Partition& partition,
     halo.erase(std::unique(halo.begin(), halo.end()), halo.end());
     if (s.local != s.owned + halo.size()) return fault("the halo is of the wrong size");
     if (s.halo_begin.size() != std::size_t{parts} + 1) return fault("halo_begin of the wrong size");
-    if (s.halo_begin.front() != s.owned || s.halo_begin.back() != s.local)
-      return fault("halo_begin does not span the halo");
+    if (s.halo_begin.front() != s.owned || s.halo_begin.back() != s.local) return fault("halo_begin does not span the halo");
     for (PartId q = 0; q < parts; ++q) {
       if (s.halo_begin[q + 1] < s.halo_begin[q]) return fault("halo_begin falls");
       for (LocalId h = s.halo_begin[q]; h < s.halo_begin[q + 1]; ++h) {
@@ -208,13 +206,11 @@ inline std::string SubgraphFault(const Graph& graph, const Partition& partition,
     }
     std::vector<LocalId> all;
     for (PartId q = 0; q < parts; ++q) {
-      if (s.border[q].size() != subgraphs[q].halo_count(p))
-        return fault(fmt::format("border to {} of the wrong size", q));
+      if (s.border[q].size() != subgraphs[q].halo_count(p)) return fault(fmt::format("border to {} of the wrong size", q));
       if (!std::is_sorted(s.border[q].begin(), s.border[q].end()))
         return fault(fmt::format("border to {} does not ascend", q));
       for (LocalId i = 0; i < s.border[q].size(); ++i) {
-        if (s.border[q][i] >= s.owned ||
-            s.Global(s.border[q][i]) != subgraphs[q].Global(subgraphs[q].halo_begin[p] + i)) {
+        if (s.border[q][i] >= s.owned || s.Global(s.border[q][i]) != subgraphs[q].Global(subgraphs[q].halo_begin[p] + i)) {
           return fault(fmt::format("entry {} of the border to {} is another vertex there", i, q));
         }
         all.push_back(s.border[q][i]);
@@ -228,8 +224,7 @@ inline std::string SubgraphFault(const Graph& graph, const Partition& partition,
       if (s.border_to_union[q].size() != s.border[q].size()) return fault("border_to_union of the wrong size");
       for (LocalId i = 0; i < s.border[q].size(); ++i) {
         const LocalId j = s.border_to_union[q][i];
-        if (j >= all.size() || all[j] != s.border[q][i])
-          return fault(fmt::format("border_to_union[{}][{}] is wrong", q, i));
+        if (j >= all.size() || all[j] != s.border[q][i]) return fault(fmt::format("border_to_union[{}][{}] is wrong", q, i));
       }
       const Array<LocalId>& to_halo = subgraphs[q].union_to_halo[p];
       if (to_halo.size() != (p == q ? 0 : all.size()))

@@ -116,8 +116,7 @@ TEST(Quality, TableShowsWhatWasMeasured) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3 + 1 + 1 + 3 + 1 + 1 + 2 + 3) << text;
 
   // Too many parts for a matrix: one line for it instead.
-  const std::string wide =
-      FormatQuality(MeasureQuality(graph, MakePartitioner("random")->Divide(graph, {.parts = 40})));
+  const std::string wide = FormatQuality(MeasureQuality(graph, MakePartitioner("random")->Divide(graph, {.parts = 40})));
   EXPECT_EQ(std::count(wide.begin(), wide.end(), '\n'), 3 + 1 + 1 + 40 + 1 + 2) << wide;
   for (std::size_t begin = 0; begin < wide.size(); begin = wide.find('\n', begin) + 1) {
     EXPECT_LE(wide.find('\n', begin) - begin, 100u);

@@ -77,12 +77,10 @@ TEST(Subgraph, ByHand) {
   EXPECT_EQ(a.local, 4u);  // 2 by out-edges, 3 by an in-edge
   EXPECT_EQ(a.halo_begin, (std::vector<LocalId>{2, 2, 4}));
   EXPECT_EQ(std::vector<VertexId>(a.global_ids.begin(), a.global_ids.end()), (std::vector<VertexId>{0, 1, 2, 3}));
-  EXPECT_EQ(std::vector<EdgeIndex>(a.forward->offsets.begin(), a.forward->offsets.end()),
-            (std::vector<EdgeIndex>{0, 2, 3}));
+  EXPECT_EQ(std::vector<EdgeIndex>(a.forward->offsets.begin(), a.forward->offsets.end()), (std::vector<EdgeIndex>{0, 2, 3}));
   EXPECT_EQ(std::vector<LocalId>(a.forward->neighbours.begin(), a.forward->neighbours.end()),
             (std::vector<LocalId>{1, 2, 2}));
-  EXPECT_EQ(std::vector<LocalId>(a.reverse->neighbours.begin(), a.reverse->neighbours.end()),
-            (std::vector<LocalId>{3, 0}));
+  EXPECT_EQ(std::vector<LocalId>(a.reverse->neighbours.begin(), a.reverse->neighbours.end()), (std::vector<LocalId>{3, 0}));
   EXPECT_EQ(a.forward->max_degree, 2u);
 
   const Subgraph& b = parts[1];
@@ -174,8 +172,7 @@ TEST(Subgraph, OnePartViewsTheGraph) {
       EXPECT_TRUE(s.global_ids.empty());
       for (const auto& [local, whole] : {std::pair{s.forward, &graph.out()}, std::pair{s.reverse, &graph.in()}}) {
         EXPECT_EQ(local->offsets.data(), whole->offsets.data());
-        EXPECT_EQ(std::get<std::span<const float>>(local->weights).data(),
-                  std::get<Array<float>>(whole->weights).data());
+        EXPECT_EQ(std::get<std::span<const float>>(local->weights).data(), std::get<Array<float>>(whole->weights).data());
         EXPECT_EQ(local->offsets_storage.size(), 0u);
         EXPECT_EQ(local->neighbours_storage.size(), kSameIds ? 0u : graph.edges());
         EXPECT_EQ(static_cast<const void*>(local->neighbours.data()) == whole->neighbours.data(), kSameIds);
@@ -217,8 +214,7 @@ TEST(Subgraph, InEdgesAreBuiltOnlyOnDemand) {
 }
 
 TEST(Subgraph, FloatsThatAreNoIntegersAreRefusedByName) {
-  for (const float weight :
-       {0.5f, 2147483648.0f, -2147483904.0f, std::numeric_limits<float>::infinity(), std::nanf("")}) {
+  for (const float weight : {0.5f, 2147483648.0f, -2147483904.0f, std::numeric_limits<float>::infinity(), std::nanf("")}) {
     EdgeList list;
     list.vertices = 4;
     list.sources = {0, 2};
@@ -297,9 +293,7 @@ TEST(Subgraph, HubWhoseRowIsSeveralChunks) {
   }
 }
 
-TEST(Subgraph, SixtyFourParts) {
-  ExpectSoundEveryWay(RandomGraph(6, 400, 3000, false, TestWeights::kNone, true), {64});
-}
+TEST(Subgraph, SixtyFourParts) { ExpectSoundEveryWay(RandomGraph(6, 400, 3000, false, TestWeights::kNone, true), {64}); }
 
 /// The tests above are worth what SubgraphFault sees: it must see any one number changed.
 TEST(SubgraphFault, SeesEveryDamage) {

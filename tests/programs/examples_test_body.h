@@ -2,6 +2,8 @@
 // examples_test.cpp, GPUs in examples_test.cu. Each program's type fits the concept, each answer is compared in full.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -12,8 +14,6 @@
 #include <tuple>
 #include <utility>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "../../examples/programs/betweenness.h"
 #include "../../examples/programs/cdlp.h"
@@ -287,8 +287,9 @@ TEST_P(Examples, PersonalisedPageRankIsTheFixedPointOfTheWalk) {
 
 std::string CaseName(const testing::TestParamInfo<Examples::ParamType>& info) {
   const auto [devices, direction] = info.param;
-  return std::to_string(devices) +
-         (direction == Direction::kAuto ? "Auto" : direction == Direction::kPush ? "Push" : "Pull");
+  return std::to_string(devices) + (direction == Direction::kAuto   ? "Auto"
+                                    : direction == Direction::kPush ? "Push"
+                                                                    : "Pull");
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, Examples,

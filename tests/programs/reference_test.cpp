@@ -335,8 +335,7 @@ TEST(ReferenceBetweenness, EqualsCountingPathsOfAllPairs) {
       double expected = 0;
       for (VertexId s = 0; s < n; ++s) {
         for (VertexId t = 0; t < n; ++t) {
-          if (s == v || t == v || s == t || levels[s][t] == kFar || levels[s][v] == kFar || levels[v][t] == kFar)
-            continue;
+          if (s == v || t == v || s == t || levels[s][t] == kFar || levels[s][v] == kFar || levels[v][t] == kFar) continue;
           if (levels[s][v] + levels[v][t] == levels[s][t]) expected += paths[s][v] * paths[v][t] / paths[s][t];
         }
       }
@@ -369,8 +368,7 @@ struct LdbcExample {
   std::filesystem::path folder;
   std::string name;
 
-  LdbcExample(std::filesystem::path from, std::string of, bool directed)
-      : folder(std::move(from)), name(std::move(of)) {
+  LdbcExample(std::filesystem::path from, std::string of, bool directed) : folder(std::move(from)), name(std::move(of)) {
     std::ifstream vertices(folder / (name + ".v")), edges(folder / (name + ".e"));
     for (std::uint64_t id; vertices >> id;) ids.emplace(id, static_cast<VertexId>(ids.size()));
     std::vector<TestEdge> list;
@@ -402,9 +400,8 @@ TEST(ReferenceSharedData, LdbcExamples) {
     ASSERT_EQ(example.graph.edges(), directed ? 17u : 24u);
     const VertexId source = example.ids.at(directed ? 1 : 2);
     const auto id_of = [&](VertexId v) {
-      return static_cast<double>(std::find_if(example.ids.begin(), example.ids.end(), [&](const auto& entry) {
-                                   return entry.second == v;
-                                 })->first);
+      return static_cast<double>(
+          std::find_if(example.ids.begin(), example.ids.end(), [&](const auto& entry) { return entry.second == v; })->first);
     };
 
     const Array<std::uint32_t> levels = SerialBfs(example.graph, source);
@@ -412,9 +409,8 @@ TEST(ReferenceSharedData, LdbcExamples) {
     const Array<double> ranks = SerialPageRank(example.graph, 0.85, 2).ranks;
     const Array<VertexId> labels = SerialLabelPropagation(example.graph, 2);
     const Array<VertexId> components = SerialComponents(example.graph);
-    const std::vector<double> bfs = example.Expected("BFS"), sssp = example.Expected("SSSP"),
-                              pr = example.Expected("PR"), cdlp = example.Expected("CDLP"),
-                              wcc = example.Expected("WCC");
+    const std::vector<double> bfs = example.Expected("BFS"), sssp = example.Expected("SSSP"), pr = example.Expected("PR"),
+                              cdlp = example.Expected("CDLP"), wcc = example.Expected("WCC");
     // Components are named by any of their vertices there: compare what is equal to what.
     std::map<double, double> least;
     for (VertexId v = n; v-- > 0;) least[wcc[v]] = id_of(v);

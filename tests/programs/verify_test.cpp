@@ -167,22 +167,19 @@ TEST(VerifyBfsParents, SaysWhatIsWrong) {
     const Verdict verdict = VerifyBfsParents(graph, 0, parents, levels);
     return (verdict.passed ? "passed: " : "") + verdict.message;
   };
-  EXPECT_EQ(message({0, 0, 1, 4, 0, none, none}),
-            "passed: parents hold: 5 of 7 vertices reached, 2 deep, 8 edges checked");
+  EXPECT_EQ(message({0, 0, 1, 4, 0, none, none}), "passed: parents hold: 5 of 7 vertices reached, 2 deep, 8 edges checked");
   EXPECT_EQ(message({0, 0, 1, 4, 0, none}), "the answer has 6 values, the graph 7 vertices");
   EXPECT_EQ(message({none, 0, 1, 4, 0, none, none}), "the source, vertex 0, has no parent instead of itself");
   EXPECT_EQ(message({1, 0, 1, 4, 0, none, none}), "the parent of the source, vertex 0, is vertex 1 instead of itself");
-  EXPECT_EQ(message({0, 0, 1, 9, 0, none, none}),
-            "the parent of vertex 3 is vertex 9, which is not a vertex: there are 7");
+  EXPECT_EQ(message({0, 0, 1, 9, 0, none, none}), "the parent of vertex 3 is vertex 9, which is not a vertex: there are 7");
   EXPECT_EQ(message({0, 0, 1, 0, 0, none, none}), "the parent of vertex 3 is vertex 0, but there is no such edge");
   EXPECT_EQ(message({0, 0, 2, 4, 0, none, none}), "vertex 2 is its own parent but is not the source");
   EXPECT_EQ(message({0, 3, 1, 2, 0, none, none}), "the parents of vertex 1 run in a circle and never reach the source");
   EXPECT_EQ(message({0, 0, 1, 4, 0, 6, 5}), "the parents of vertex 5 run in a circle and never reach the source");
   EXPECT_EQ(message({0, 0, 1, 4, 0, none, 5}),
             "the parents of vertex 6 lead to vertex 5, which has none, instead of the source");
-  EXPECT_EQ(
-      message({0, 0, 1, 2, 0, none, none}),
-      "by its parents, vertex 4 is at level 1 and has an edge to vertex 3, which is at level 3 instead of 2 at most");
+  EXPECT_EQ(message({0, 0, 1, 2, 0, none, none}),
+            "by its parents, vertex 4 is at level 1 and has an edge to vertex 3, which is at level 3 instead of 2 at most");
   EXPECT_EQ(message({0, 0, none, 4, 0, none, none}),
             "by its parents, vertex 1 is at level 1 and has an edge to vertex 2, which is said to be unreached");
   EXPECT_EQ(message({0, 0, 1, 4, 0, none, none}, {0, 1, 2, 2, 2, kFar, kFar}),
@@ -268,8 +265,7 @@ TYPED_TEST(VerifySsspTest, FindsAnyChangeAnywhere) {
       for (const Distance wrong : wrongs) {
         if (wrong == right) continue;
         distances[v] = wrong;
-        EXPECT_FALSE(VerifySssp<Distance>(graph, source, distances.span()).passed)
-            << v << ": " << right << " as " << wrong;
+        EXPECT_FALSE(VerifySssp<Distance>(graph, source, distances.span()).passed) << v << ": " << right << " as " << wrong;
         ++changes;
       }
       distances[v] = right;
@@ -358,8 +354,7 @@ TEST(VerifySssp, SaysWhatIsWrong) {
   EXPECT_EQ(message({0, 2, -5, never}), "the distance of vertex 2 is -5");
   EXPECT_EQ(message({0, 2, 6, never}),
             "vertex 1 is at distance 2 and has an edge of weight 3 to vertex 2, which is at 6 instead of 5 at most");
-  EXPECT_EQ(message({0, 2, 4, never}),
-            "vertex 2 is said to be at distance 4, but no path from the source is that short");
+  EXPECT_EQ(message({0, 2, 4, never}), "vertex 2 is said to be at distance 4, but no path from the source is that short");
   EXPECT_EQ(message({0, 2, 5, 9}), "vertex 3 is said to be at distance 9, but no path from the source is that short");
 }
 
@@ -485,8 +480,8 @@ TEST(VerifyPageRank, FindsAnyNudgeAnywhere) {
     Array<double> ranks = SerialPageRank(graph, 0.85, 1000, 1e-13).ranks;
     for (VertexId v = 0; v < n; ++v) {
       const double right = ranks[v];
-      for (const double wrong : {right * 1.001, right * 0.999, 0.0, -right, std::nan(""),
-                                 std::numeric_limits<double>::infinity(), 1.0 + right}) {
+      for (const double wrong :
+           {right * 1.001, right * 0.999, 0.0, -right, std::nan(""), std::numeric_limits<double>::infinity(), 1.0 + right}) {
         ranks[v] = wrong;
         EXPECT_FALSE(VerifyPageRank<double>(graph, ranks.span(), 0.85, 1e-6).passed) << right << " as " << wrong;
         ++nudges;

@@ -37,7 +37,8 @@ __global__ void __launch_bounds__(kBlock) Activate(StateRef<P> s, RoundOf<P> rou
   cuda::Activate(Grid{}, s, round);
 }
 template <class P>
-__global__ void __launch_bounds__(kBlock) Advance(StateRef<P> s, RoundOf<P> round, Form form, std::size_t count, bool queue_out) {
+__global__ void __launch_bounds__(kBlock)
+    Advance(StateRef<P> s, RoundOf<P> round, Form form, std::size_t count, bool queue_out) {
   cuda::Advance(Grid{}, s, round, form, count, queue_out);
 }
 template <class P>

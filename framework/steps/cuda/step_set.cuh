@@ -15,8 +15,10 @@ template <class P>
 class CudaSteps final : public StepSet {
  public:
   CudaSteps(const DeviceGraph& graph, const P& program)
-      : device_(graph.device()), state_((graph.device().MakeCurrent(), graph), program),
-        max_blocks_(static_cast<unsigned>(device_.info().multiprocessors) * kBlocksPerSm), report_(device_, 1) {
+      : device_(graph.device()),
+        state_((graph.device().MakeCurrent(), graph), program),
+        max_blocks_(static_cast<unsigned>(device_.info().multiprocessors) * kBlocksPerSm),
+        report_(device_, 1) {
     report_[0].ticket = 0;
     if constexpr (Traits<P>::kHasMeasure) {
       partials_ = Buffer<GlobalOf<P>>(device_, max_blocks_);

@@ -327,9 +327,11 @@ __device__ void Gather(const Group& group, const StateRef<P>& s, const RoundOf<P
         bool has = false;
         if (valid) {
           const EdgeIndex e = shelf.begin[Warp() * 32 + owner] + place;
-          has = GatherEdge(s, s.graph.reverse.neighbours[e], static_cast<LocalId>(base + owner), e, all_active, round, false, &part);
+          has = GatherEdge(s, s.graph.reverse.neighbours[e], static_cast<LocalId>(base + owner), e, all_active, round, false,
+                           &part);
         }
-        for (unsigned d = 1; d < 32; d *= 2) {  // segmented inclusive scan: a lane takes from below while the owner is the same
+        for (unsigned d = 1; d < 32;
+             d *= 2) {  // segmented inclusive scan: a lane takes from below while the owner is the same
           const MessageOf<P> below = ShuffleUp(part, d);
           const bool below_has = __shfl_up_sync(kFull, has, d);
           const unsigned below_owner = __shfl_up_sync(kFull, owner, d);
@@ -377,7 +379,8 @@ __device__ void GatherSlices(const Group& group, const StateRef<P>& s, const Rou
     const EdgeIndex begin = s.graph.reverse.offsets[slice.vertex] + slice.index * kSliceEdges;
     const EdgeIndex end = begin + kSliceEdges < row_end ? begin + kSliceEdges : row_end;
     MessageOf<P> message{};
-    const bool have = detail::PullRow(s, round, all_active, slice.vertex, begin, end, Warp() * 32, kBlock, &message, &scanned);
+    const bool have =
+        detail::PullRow(s, round, all_active, slice.vertex, begin, end, Warp() * 32, kBlock, &message, &scanned);
     if constexpr (Traits<P>::kCanPush) {
       if (Lane() == 0 && have) {
         if constexpr (P::kReduction == Reduction::kAny) {
@@ -398,7 +401,8 @@ template <class P, class Group>
 __device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form form, std::size_t count) {
   if (std::size_t{BlockRank(group)} * kBlock >= count) return;
   Tally tally;
-  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < count; base += std::size_t{BlockCount(group)} * kBlock) {
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < count;
+       base += std::size_t{BlockCount(group)} * kBlock) {
     const std::size_t i = base + threadIdx.x;
     if (form == Form::kQueue) {
       bool active = false;
@@ -436,7 +440,8 @@ __device__ void QueueToBitmap(const Group& group, const StateRef<P>& s, std::siz
 }
 template <class P, class Group>
 __device__ void BitmapToQueue(const Group& group, const StateRef<P>& s) {
-  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < s.graph.owned; base += std::size_t{BlockCount(group)} * kBlock) {
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < s.graph.owned;
+       base += std::size_t{BlockCount(group)} * kBlock) {
     const std::size_t i = base + threadIdx.x;
     const auto v = static_cast<LocalId>(i);
     Append(s.next, &s.control->next_count, v, i < s.graph.owned && bits::Test(s.active, v));
@@ -462,12 +467,14 @@ __device__ void PackRecord(Control* control, const OutboxRef& outbox, std::uint3
 
 /// Dense form: bitmap and values of a whole subset. `bit(i)` and `value(i)` for i below `subset`.
 template <class Payload, class Group, class Bit, class Value>
-__device__ void PackDense(const Group& group, std::byte* box, std::uint32_t* count, std::size_t subset, Bit&& bit, Value&& value) {
+__device__ void PackDense(const Group& group, std::byte* box, std::uint32_t* count, std::size_t subset, Bit&& bit,
+                          Value&& value) {
   if (subset == 0) return;
   auto* words = reinterpret_cast<std::uint32_t*>(box);
   auto* values = reinterpret_cast<Payload*>(box + DenseValuesOffset(subset));
   std::uint32_t packed = 0;
-  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < subset; base += std::size_t{BlockCount(group)} * kBlock) {
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < subset;
+       base += std::size_t{BlockCount(group)} * kBlock) {
     const std::size_t i = base + threadIdx.x;
     const bool set = i < subset && bit(i);
     packed += set;
@@ -503,7 +510,8 @@ __device__ void PackMessages(const Group& group, const StateRef<P>& s, const Out
     return;
   }
   const std::size_t work = queued ? count : halo;
-  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < work; base += std::size_t{BlockCount(group)} * kBlock) {
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < work;
+       base += std::size_t{BlockCount(group)} * kBlock) {
     const std::size_t i = base + threadIdx.x;
     LocalId h = kNoLocal;
     if (i < work) h = queued ? s.touched_halo[i] : static_cast<LocalId>(s.graph.owned + i);
@@ -537,7 +545,8 @@ __device__ void PackShared(const Group& group, const StateRef<P>& s, const Outbo
       detail::PackDense<Payload>(group, outbox.box[peer], &s.control->box_count[peer], subset, active, value);
       continue;
     }
-    for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < subset; base += std::size_t{BlockCount(group)} * kBlock) {
+    for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < subset;
+         base += std::size_t{BlockCount(group)} * kBlock) {
       const std::size_t i = base + threadIdx.x;
       const bool keep = i < subset && active(i);
       detail::PackRecord(s.control, outbox, peer, static_cast<std::uint32_t>(i), keep ? value(i) : Payload{}, keep);
@@ -547,11 +556,13 @@ __device__ void PackShared(const Group& group, const StateRef<P>& s, const Outbo
 
 /// Takes in one peer's messages, as if its edges had been ours.
 template <class P, class Group>
-__device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer, bool queue_out) {
+__device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer,
+                               bool queue_out) {
   using Payload = Slot<MessageOf<P>>;
   const std::size_t subset = s.border.begin[peer + 1] - s.border.begin[peer];
   const std::size_t work = inbox.dense ? subset : inbox.count;
-  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < work; base += std::size_t{BlockCount(group)} * kBlock) {
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < work;
+       base += std::size_t{BlockCount(group)} * kBlock) {
     const std::size_t i = base + threadIdx.x;
     bool first = false;
     LocalId v = 0;
@@ -642,8 +653,8 @@ __device__ void Output(const Group& group, const StateRef<P>& s, const RoundOf<P
 
 namespace detail {
 
-/// Sorts data[0 .. size) with the threads [rank, rank + width) of a group: a bitonic network whose last step mirrors, so that
-/// any size works as if padded with the largest value. `sync` is the group's barrier.
+/// Sorts data[0 .. size) with the threads [rank, rank + width) of a group: a bitonic network whose last step mirrors, so
+/// that any size works as if padded with the largest value. `sync` is the group's barrier.
 template <class T, class Sync>
 __device__ void SortTogether(T* data, std::uint64_t size, unsigned rank, unsigned width, Sync&& sync) {
   for (std::uint64_t run = 2; run / 2 < size; run *= 2) {
@@ -722,7 +733,8 @@ __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<
 template <class P, class Group>
 __device__ void CommitCollected(const Group& group, const StateRef<P>& s) {
   if constexpr (Traits<P>::kCollects) {
-    for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < s.graph.owned; base += std::size_t{BlockCount(group)} * kBlock) {
+    for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < s.graph.owned;
+         base += std::size_t{BlockCount(group)} * kBlock) {
       const std::size_t i = base + threadIdx.x;
       if (i >= s.graph.owned) continue;
       s.values[i] = s.next_values[i];

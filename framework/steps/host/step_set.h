@@ -14,7 +14,8 @@ template <class P>
 class HostSteps final : public StepSet {
  public:
   HostSteps(const DeviceGraph& graph, const P& program)
-      : device_(graph.device()), state_(graph, program),
+      : device_(graph.device()),
+        state_(graph, program),
         partials_((graph.ref().owned + kMeasureGrain - 1) / kMeasureGrain) {}
 
   void Init(const std::byte* prior) override {

@@ -276,8 +276,8 @@ namespace detail {
 
 /// Pulls along edges [begin, end) of `target`'s row.
 template <class P>
-bool PullEdges(const StateRef<P>& s, const RoundOf<P>& round, bool all_active, LocalId target, EdgeIndex begin, EdgeIndex end,
-               MessageOf<P>* message, std::uint64_t* scanned) {
+bool PullEdges(const StateRef<P>& s, const RoundOf<P>& round, bool all_active, LocalId target, EdgeIndex begin,
+               EdgeIndex end, MessageOf<P>* message, std::uint64_t* scanned) {
   bool have = false;
   EdgeIndex e = begin;
   while (e < end) {
@@ -581,7 +581,8 @@ void Collect(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool a
         std::uint64_t messages = 0;
         for (EdgeIndex e = begin; e < end; ++e) {
           MessageOf<P> message;
-          if (GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &message)) all[messages++] = message;
+          if (GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &message))
+            all[messages++] = message;
         }
         scanned += end - begin;
         std::sort(all, all + messages);
