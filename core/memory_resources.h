@@ -1,0 +1,116 @@
+/// \file
+/// Memory resources that wrap another one to count, limit or fail allocations: adaptors, as RMM's are. Set one with
+/// Device::set_memory before the device is given to a Session; it has to outlive all buffers made from it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "chatty/core/device.h"
+#include "chatty/core/error.h"
+
+namespace chatty {
+
+/// Counts what goes through it. Thread-safe; figures read while others allocate are those of some moment.
+class CountingMemory final : public MemoryResource {
+ public:
+  /// `upstream` is not owned.
+  explicit CountingMemory(MemoryResource& upstream) : upstream_(&upstream) {}
+
+  std::uint64_t allocations() const { return allocations_; }  ///< that succeeded, since the beginning
+  std::int64_t live() const { return live_; }                 ///< blocks handed out and not given back
+  std::uint64_t live_bytes() const { return live_bytes_; }
+  std::uint64_t peak_bytes() const { return peak_bytes_; }  ///< the largest that live_bytes() ever was
+
+  void* Allocate(std::size_t bytes, Stream& stream) override {
+    void* const pointer = upstream_->Allocate(bytes, stream);
+    ++allocations_;
+    ++live_;
+    const std::uint64_t now = live_bytes_ += bytes;
+    for (std::uint64_t peak = peak_bytes_; now > peak && !peak_bytes_.compare_exchange_weak(peak, now);) {
+    }
+    return pointer;
+  }
+  void Deallocate(void* pointer, std::size_t bytes, Stream& stream) noexcept override {
+    --live_;
+    live_bytes_ -= bytes;
+    upstream_->Deallocate(pointer, bytes, stream);
+  }
+
+ private:
+  MemoryResource* upstream_;
+  std::atomic<std::uint64_t> allocations_{0}, live_bytes_{0}, peak_bytes_{0};
+  std::atomic<std::int64_t> live_{0};
+};
+
+/// Refuses what would take more than `limit` bytes at once out of its upstream: a smaller device than there is. Thread-safe.
+class LimitingMemory final : public MemoryResource {
+ public:
+  /// `upstream` is not owned; `owner` is whose memory errors say it is, such as "host:0".
+  LimitingMemory(MemoryResource& upstream, std::uint64_t limit, std::string owner)
+      : upstream_(&upstream), limit_(limit), owner_(std::move(owner)) {}
+
+  std::uint64_t limit() const { return limit_; }
+  std::uint64_t used() const { return used_; }
+
+  /// Throws OutOfMemoryError with the limit, what is in use and what was asked for.
+  void* Allocate(std::size_t bytes, Stream& stream) override {
+    std::uint64_t used = used_;
+    do {
+      if (bytes > limit_ || used > limit_ - bytes) {
+        Throw<OutOfMemoryError>("{}: {} bytes were asked for, with {} of the {} that its memory limit allows in use", owner_,
+                                bytes, used, limit_);
+      }
+    } while (!used_.compare_exchange_weak(used, used + bytes));
+    try {
+      return upstream_->Allocate(bytes, stream);
+    } catch (...) {
+      used_ -= bytes;
+      throw;
+    }
+  }
+  void Deallocate(void* pointer, std::size_t bytes, Stream& stream) noexcept override {
+    upstream_->Deallocate(pointer, bytes, stream);
+    used_ -= bytes;
+  }
+
+ private:
+  MemoryResource* upstream_;
+  const std::uint64_t limit_;
+  const std::string owner_;
+  std::atomic<std::uint64_t> used_{0};
+};
+
+/// Fails where a test wants it to, as an exhausted device would. Thread-safe.
+class FailingMemory final : public MemoryResource {
+ public:
+  /// `upstream` is not owned.
+  explicit FailingMemory(MemoryResource& upstream) : upstream_(&upstream) {}
+
+  /// The `nth` allocation from now on, counted from 1, and all that follow throw OutOfMemoryError; 0: none does. Starts
+  /// requests() anew.
+  void FailAt(std::uint64_t nth) {
+    fail_at_ = nth;
+    requests_ = 0;
+  }
+  std::uint64_t requests() const { return requests_; }  ///< allocations asked for since FailAt, granted or not
+
+  void* Allocate(std::size_t bytes, Stream& stream) override {
+    const std::uint64_t nth = ++requests_;
+    const std::uint64_t fail_at = fail_at_;
+    if (fail_at != 0 && nth >= fail_at) Throw<OutOfMemoryError>("allocation {} of {} bytes was made to fail", nth, bytes);
+    return upstream_->Allocate(bytes, stream);
+  }
+  void Deallocate(void* pointer, std::size_t bytes, Stream& stream) noexcept override {
+    upstream_->Deallocate(pointer, bytes, stream);
+  }
+
+ private:
+  MemoryResource* upstream_;
+  std::atomic<std::uint64_t> fail_at_{0}, requests_{0};
+};
+
+}  // namespace chatty
