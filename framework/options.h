@@ -16,7 +16,7 @@ enum class Direction : std::uint8_t {
 
 struct RunOptions {
   Direction direction = Direction::kAuto;
-  std::string execution = "auto";        ///< "auto" or "bsp"
+  std::string execution = "auto";        ///< "auto" or "bsp"; "async" is refused in words
   std::string transport = "auto";        ///< see MakeTransport
   std::uint32_t max_rounds = 0;          ///< stop after so many rounds; 0: only when the program is done
   std::chrono::milliseconds timeout{0};  ///< longest wait for another device; 0: for ever

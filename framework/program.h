@@ -117,6 +117,9 @@ class Messages {
 /// One entry of a program's kParameters: a data member that the command line and the comparison may set.
 template <class Program, class T>
 struct Parameter {
+  static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>,
+                "kParameters names data members that are numbers (not bool, not a function, not a struct): a parameter is "
+                "set from the text of --set name=value");
   using Member = T Program::*;
   const char* name;  ///< as in --set name=value
   Member member;
@@ -244,6 +247,392 @@ struct Traits {
 
 namespace detail {
 
+template <class T>
+concept Plain = std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>;
+
+// Whether P has a member of a name, whatever its signature: a second base with the same name makes it ambiguous. What tells
+// a member that is missing from one that does not fit.
+#define CHATTY_DETAIL_NAMES(Name)                     \
+  struct With##Name {                                 \
+    int Name;                                         \
+  };                                                  \
+  template <class P>                                  \
+  struct PlusWith##Name : P, With##Name {};           \
+  template <class P>                                  \
+  constexpr bool Names##Name() {                      \
+    if constexpr (std::is_final_v<P>) {               \
+      return requires { &P::Name; };                  \
+    } else {                                          \
+      return !requires { &PlusWith##Name<P>::Name; }; \
+    }                                                 \
+  }
+CHATTY_DETAIL_NAMES(InitVertex)
+CHATTY_DETAIL_NAMES(ComputeScatter)
+CHATTY_DETAIL_NAMES(ComputeReduce)
+CHATTY_DETAIL_NAMES(UpdateStatus)
+CHATTY_DETAIL_NAMES(Share)
+CHATTY_DETAIL_NAMES(Consume)
+CHATTY_DETAIL_NAMES(Wants)
+CHATTY_DETAIL_NAMES(IsActive)
+CHATTY_DETAIL_NAMES(Measure)
+CHATTY_DETAIL_NAMES(EndRound)
+CHATTY_DETAIL_NAMES(Output)
+CHATTY_DETAIL_NAMES(Priority)
+#undef CHATTY_DETAIL_NAMES
+
+// `Program` is P or const P: what fits the first alone lacks a const.
+template <class P, class Program = const P>
+concept Initialises = requires(Program p, Vertex v) {
+  { p.InitVertex(v) } -> std::convertible_to<typename P::Value>;
+}
+|| requires(Program p, Vertex v, const PriorOf<P> prior) {
+  { p.InitVertex(v, prior) } -> std::convertible_to<typename P::Value>;
+};
+template <class P, class Program = const P>
+concept Scatters = requires(Program p, const SharedOf<P> s, Edge<WeightOf<P>> e, const RoundOf<P> r) {
+  { p.ComputeScatter(s, e, r) } -> std::convertible_to<typename P::Message>;
+};
+template <class P, class Program = const P>
+concept Reduces = requires(Program p, typename P::Message m) {
+  { p.ComputeReduce(m, m) } -> std::convertible_to<typename P::Message>;
+};
+template <class P>
+using UpdateOf =
+    std::conditional_t<P::kReduction == Reduction::kCollect, Messages<typename P::Message>, typename P::Message>;
+template <class P, class Program = const P, class Value = typename P::Value>
+concept TakesUpdates = requires(Program p, Value v, UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
+  p.UpdateStatus(v, m, x, r);
+};
+template <class P, class Program = const P>
+concept Updates = requires(Program p, typename P::Value v, UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
+  { p.UpdateStatus(v, m, x, r) } -> std::convertible_to<bool>;
+};
+template <class P>
+concept CombinesGlobals = requires(GlobalOf<P> g) {
+  { P::Combine(g, g) } -> std::convertible_to<GlobalOf<P>>;
+}
+|| requires(GlobalOf<P> g) {
+  { g + g } -> std::convertible_to<GlobalOf<P>>;
+};
+
+// What may be wrong with a program. Each has its sentence in CheckProgram.
+enum class Fault : std::uint8_t {
+  kNone,
+  kProgramNotPlain,
+  kNoValue,
+  kNoMessage,
+  kNoReduction,
+  kNoSafety,
+  kValueNotPlain,
+  kMessageNotPlain,
+  kSharedNotPlain,
+  kPointer,
+  kWeight,
+  kGlobalNotPlain,
+  kGlobalSize,
+  kMessageSize,
+  kMonotoneSize,
+  kAccumulativeSize,
+  kShareUnfit,
+  kConsumeUnfit,
+  kSharedFromNowhere,
+  kSharedSize,
+  kNoInitVertex,
+  kInitVertexNotConst,
+  kInitVertexUnfit,
+  kNoComputeScatter,
+  kComputeScatterNotConst,
+  kComputeScatterUnfit,
+  kNoComputeReduce,
+  kComputeReduceNotConst,
+  kComputeReduceUnfit,
+  kComputeReduceUnused,
+  kNoIdentity,
+  kArithmetic,
+  kIntegral,
+  kCollectOrder,
+  kCollectSafety,
+  kNoUpdateStatus,
+  kUpdateStatusNotConst,
+  kUpdateStatusReturn,
+  kUpdateStatusCopies,
+  kUpdateStatusUnfit,
+  kCollectUpdateUnfit,
+  kFirstSuffices,
+  kNoConsume,
+  kAccumulativeReduction,
+  kConsumeWants,
+  kWantsUnfit,
+  kIsActiveUnfit,
+  kEndRoundUnfit,
+  kNoEndRound,
+  kMeasureUnfit,
+  kNoMeasure,
+  kCombine,
+  kOutputUnfit,
+  kPriorityUnfit,
+};
+
+// The first fault of P, in an order in which each test may rely on those before it.
+template <class P>
+constexpr Fault FindFault() {
+  // clang-format off
+  if constexpr (!std::is_class_v<P> || !std::is_trivially_copyable_v<P>) return Fault::kProgramNotPlain;
+  else if constexpr (!requires { typename P::Value; }) return Fault::kNoValue;
+  else if constexpr (!requires { typename P::Message; }) return Fault::kNoMessage;
+  else if constexpr (!requires { { P::kReduction } -> std::convertible_to<Reduction>; }) return Fault::kNoReduction;
+  else if constexpr (!requires { { P::kSafety } -> std::convertible_to<Safety>; }) return Fault::kNoSafety;
+  else if constexpr (!Plain<typename P::Value>) return Fault::kValueNotPlain;
+  else if constexpr (!Plain<typename P::Message>) return Fault::kMessageNotPlain;
+  else if constexpr (!Plain<SharedOf<P>>) return Fault::kSharedNotPlain;
+  else if constexpr (std::is_pointer_v<typename P::Value> || std::is_pointer_v<typename P::Message> ||
+                     std::is_pointer_v<SharedOf<P>>) return Fault::kPointer;
+  else if constexpr (!std::is_same_v<WeightOf<P>, None> && !std::is_same_v<WeightOf<P>, float> &&
+                     !std::is_same_v<WeightOf<P>, std::int32_t>) return Fault::kWeight;
+  else if constexpr (!Plain<GlobalOf<P>>) return Fault::kGlobalNotPlain;
+  else if constexpr (sizeof(GlobalOf<P>) > 64) return Fault::kGlobalSize;
+  else if constexpr (sizeof(typename P::Message) > 16) return Fault::kMessageSize;
+  else if constexpr (P::kSafety == Safety::kMonotone && sizeof(typename P::Message) > 8) return Fault::kMonotoneSize;
+  else if constexpr (P::kSafety == Safety::kAccumulative && sizeof(typename P::Message) > 8) return Fault::kAccumulativeSize;
+  else if constexpr (NamesShare<P>() && !Traits<P>::kHasShare) return Fault::kShareUnfit;
+  else if constexpr (NamesConsume<P>() && !Traits<P>::kHasConsume) return Fault::kConsumeUnfit;
+  else if constexpr (!std::is_same_v<SharedOf<P>, typename P::Value> && !Traits<P>::kSharesSeparately)
+    return Fault::kSharedFromNowhere;
+  else if constexpr (sizeof(SharedOf<P>) > 16) return Fault::kSharedSize;
+  else if constexpr (!NamesInitVertex<P>()) return Fault::kNoInitVertex;
+  else if constexpr (!Initialises<P> && Initialises<P, P>) return Fault::kInitVertexNotConst;
+  else if constexpr (!Initialises<P>) return Fault::kInitVertexUnfit;
+  else if constexpr (!NamesComputeScatter<P>()) return Fault::kNoComputeScatter;
+  else if constexpr (!Scatters<P> && Scatters<P, P>) return Fault::kComputeScatterNotConst;
+  else if constexpr (!Scatters<P>) return Fault::kComputeScatterUnfit;
+  else if constexpr (P::kReduction == Reduction::kCustom && !NamesComputeReduce<P>()) return Fault::kNoComputeReduce;
+  else if constexpr (P::kReduction == Reduction::kCustom && !Reduces<P> && Reduces<P, P>) return Fault::kComputeReduceNotConst;
+  else if constexpr (P::kReduction == Reduction::kCustom && !Reduces<P>) return Fault::kComputeReduceUnfit;
+  else if constexpr (P::kReduction != Reduction::kCustom && NamesComputeReduce<P>()) return Fault::kComputeReduceUnused;
+  else if constexpr (P::kReduction == Reduction::kCustom &&
+                     !requires { { P::kIdentity } -> std::convertible_to<typename P::Message>; }) return Fault::kNoIdentity;
+  else if constexpr ((P::kReduction == Reduction::kMin || P::kReduction == Reduction::kMax ||
+                      P::kReduction == Reduction::kSum) && !std::is_arithmetic_v<typename P::Message>)
+    return Fault::kArithmetic;
+  else if constexpr (P::kReduction == Reduction::kOr && !std::is_integral_v<typename P::Message>) return Fault::kIntegral;
+  else if constexpr (P::kReduction == Reduction::kCollect &&
+                     !requires(const typename P::Message m) { { m < m } -> std::convertible_to<bool>; })
+    return Fault::kCollectOrder;
+  else if constexpr (P::kReduction == Reduction::kCollect && P::kSafety != Safety::kSynchronous)
+    return Fault::kCollectSafety;
+  else if constexpr (!NamesUpdateStatus<P>()) return Fault::kNoUpdateStatus;
+  else if constexpr (!TakesUpdates<P> && TakesUpdates<P, P>) return Fault::kUpdateStatusNotConst;
+  else if constexpr (!TakesUpdates<P> && P::kReduction == Reduction::kCollect) return Fault::kCollectUpdateUnfit;
+  else if constexpr (!TakesUpdates<P>) return Fault::kUpdateStatusUnfit;
+  else if constexpr (!Updates<P>) return Fault::kUpdateStatusReturn;
+  else if constexpr (TakesUpdates<P, const P, const typename P::Value>) return Fault::kUpdateStatusCopies;
+  else if constexpr (requires { requires P::kFirstSuffices; } &&
+                     (P::kReduction == Reduction::kSum || P::kReduction == Reduction::kCollect))
+    return Fault::kFirstSuffices;
+  else if constexpr (P::kSafety == Safety::kAccumulative && !Traits<P>::kHasConsume) return Fault::kNoConsume;
+  else if constexpr (P::kSafety == Safety::kAccumulative && P::kReduction != Reduction::kSum &&
+                     P::kReduction != Reduction::kCustom) return Fault::kAccumulativeReduction;
+  else if constexpr (NamesWants<P>() && !Traits<P>::kHasWants && !Traits<P>::kHasWantsMessage) return Fault::kWantsUnfit;
+  else if constexpr (Traits<P>::kHasConsume && NamesWants<P>()) return Fault::kConsumeWants;
+  else if constexpr (NamesIsActive<P>() && !Traits<P>::kHasIsActive) return Fault::kIsActiveUnfit;
+  else if constexpr (NamesEndRound<P>() && !Traits<P>::kHasEndRound) return Fault::kEndRoundUnfit;
+  else if constexpr (Traits<P>::kEveryRound && !Traits<P>::kHasEndRound) return Fault::kNoEndRound;
+  else if constexpr (NamesMeasure<P>() &&
+                     (!Traits<P>::kHasMeasure || std::is_same_v<GlobalOf<P>, None>)) return Fault::kMeasureUnfit;
+  else if constexpr (!std::is_same_v<GlobalOf<P>, None> && !Traits<P>::kHasMeasure) return Fault::kNoMeasure;
+  else if constexpr (Traits<P>::kHasMeasure && !CombinesGlobals<P>) return Fault::kCombine;
+  else if constexpr (NamesOutput<P>() && !Traits<P>::kHasOutput) return Fault::kOutputUnfit;
+  else if constexpr (NamesPriority<P>() && !Traits<P>::kHasPriority) return Fault::kPriorityUnfit;
+  else return Fault::kNone;
+  // clang-format on
+}
+
+}  // namespace detail
+
+/// A complete vertex program. `CheckProgram<P>()` says in words what one that is not lacks.
+template <class P>
+concept VertexProgram = detail::FindFault<P>()
+== detail::Fault::kNone;
+
+/// For a program that does not fit, fails to compile with one sentence, about its first fault. Returns whether P fits, so
+/// that callers can leave alone what would only add noise to that sentence.
+template <class P>
+constexpr bool CheckProgram() {
+  using detail::Fault;
+  constexpr Fault kFault = detail::FindFault<P>();
+  // One at a time: who mends the first often mends the next, and the sentence stands on the first line of the output.
+  static_assert(kFault != Fault::kProgramNotPlain,
+                "a vertex program travels to devices by value: it is a struct that holds plain parameters only (no "
+                "std::string, no std::vector, no virtual functions)");
+  static_assert(kFault != Fault::kNoValue, "a vertex program has a public `using Value = …;`, what a vertex keeps");
+  static_assert(kFault != Fault::kNoMessage, "a vertex program has a public `using Message = …;`, what an edge carries");
+  static_assert(kFault != Fault::kNoReduction,
+                "a vertex program has `static constexpr auto kReduction = chatty::Reduction::…;`, how two messages to one "
+                "vertex become one: kMin, kMax, kSum, kOr, kAny, kCustom or kCollect");
+  static_assert(kFault != Fault::kNoSafety,
+                "a vertex program has `static constexpr auto kSafety = chatty::Safety::…;`, a promise about the order of "
+                "updates: kSynchronous if it makes none, kMonotone or kAccumulative");
+  static_assert(kFault != Fault::kValueNotPlain,
+                "Value must be trivially copyable and default constructible, for it is moved as bytes: no std::vector, no "
+                "std::string, nothing that owns memory");
+  static_assert(kFault != Fault::kMessageNotPlain,
+                "Message must be trivially copyable and default constructible, for it is moved as bytes: no std::vector, no "
+                "std::string, nothing that owns memory");
+  static_assert(kFault != Fault::kSharedNotPlain,
+                "Shared must be trivially copyable and default constructible, for it is moved as bytes: no std::vector, no "
+                "std::string, nothing that owns memory");
+  static_assert(kFault != Fault::kPointer,
+                "Value, Message and Shared hold no pointers: they travel to other devices, where an address means nothing; "
+                "keep an id or the data itself");
+  static_assert(kFault != Fault::kWeight, "Weight is float or std::int32_t; a program without weights leaves it out");
+  static_assert(kFault != Fault::kGlobalNotPlain,
+                "Global must be trivially copyable and default constructible: it is moved as bytes, and `Global{}` is its "
+                "identity");
+  static_assert(kFault != Fault::kGlobalSize,
+                "Global is larger than 64 bytes: measure fewer sums, or spread them over phases");
+  static_assert(kFault != Fault::kMessageSize,
+                "Message is larger than 16 bytes: send less, or split it over two phases (at most 8 bytes are pushed or "
+                "pulled, 9 to 16 are pulled)");
+  static_assert(kFault != Fault::kMonotoneSize,
+                "Message is larger than 8 bytes, but kSafety = kMonotone promises asynchronous updates, which are atomic on "
+                "at most 8: send less, or say kSynchronous");
+  static_assert(
+      kFault != Fault::kAccumulativeSize,
+      "Message is larger than 8 bytes, but kSafety = kAccumulative promises asynchronous updates, which are atomic "
+      "on at most 8: send less, or say kSynchronous");
+  static_assert(kFault != Fault::kShareUnfit,
+                "the program has a Share that does not fit: `Shared Share(const Value&, chatty::Vertex) const`, with `using "
+                "Shared = …;` for what it returns");
+  static_assert(kFault != Fault::kConsumeUnfit,
+                "the program has a Consume that does not fit: `Shared Consume(Value&, chatty::Vertex) const`, with `using "
+                "Shared = …;` for what it returns");
+  static_assert(kFault != Fault::kSharedFromNowhere,
+                "the program names a Shared, and nothing makes one: add `Shared Share(const Value&, chatty::Vertex) const`");
+  static_assert(kFault != Fault::kSharedSize,
+                "Shared is larger than 16 bytes: give the program a `Share` that returns only what neighbours need (without "
+                "one, they see the whole Value)");
+  static_assert(kFault != Fault::kNoInitVertex,
+                "a vertex program has a public `Value InitVertex(chatty::Vertex) const` (or, with `using Prior = …;`, "
+                "`InitVertex(chatty::Vertex, const Prior&) const`)");
+  static_assert(kFault != Fault::kInitVertexNotConst,
+                "InitVertex lacks a const: `Value InitVertex(chatty::Vertex) const`; many threads share one program");
+  static_assert(kFault != Fault::kInitVertexUnfit,
+                "the program has an InitVertex that does not fit: `Value InitVertex(chatty::Vertex) const` (or, with `using "
+                "Prior = …;`, `InitVertex(chatty::Vertex, const Prior&) const`)");
+  static_assert(kFault != Fault::kNoComputeScatter,
+                "a vertex program has a public `Message ComputeScatter(const Shared&, chatty::Edge<Weight>, const "
+                "chatty::Round<Global>&) const`; Shared is Value, Weight and Global are chatty::None unless the program "
+                "names others");
+  static_assert(kFault != Fault::kComputeScatterNotConst,
+                "ComputeScatter lacks a const: `Message ComputeScatter(…) const`; many threads share one program");
+  static_assert(kFault != Fault::kComputeScatterUnfit,
+                "the program has a ComputeScatter that does not fit: `Message ComputeScatter(const Shared&, "
+                "chatty::Edge<Weight>, const chatty::Round<Global>&) const`, where Shared is what `Share` returns, or Value "
+                "without one, and Weight and Global are chatty::None unless the program names others");
+  static_assert(kFault != Fault::kNoComputeReduce,
+                "kReduction = kCustom needs `Message ComputeReduce(Message, Message) const`, associative and commutative");
+  static_assert(kFault != Fault::kComputeReduceNotConst,
+                "ComputeReduce lacks a const: `Message ComputeReduce(Message, Message) const`; many threads share one "
+                "program");
+  static_assert(kFault != Fault::kComputeReduceUnfit,
+                "the program has a ComputeReduce that does not fit: `Message ComputeReduce(Message, Message) const`");
+  static_assert(kFault != Fault::kComputeReduceUnused,
+                "the program has a ComputeReduce, which only kReduction = kCustom calls: say kCustom, or remove it");
+  static_assert(kFault != Fault::kNoIdentity,
+                "kReduction = kCustom needs `static constexpr Message kIdentity = …;`, the message that changes nothing");
+  static_assert(kFault != Fault::kArithmetic,
+                "kMin, kMax and kSum reduce messages that are numbers; for a struct use kCustom with ComputeReduce and "
+                "kIdentity");
+  static_assert(kFault != Fault::kIntegral, "kOr reduces messages that are integers");
+  static_assert(kFault != Fault::kCollectOrder, "kReduction = kCollect sorts messages: give Message an operator<");
+  static_assert(kFault != Fault::kCollectSafety,
+                "kReduction = kCollect sees all messages of a round, so kSafety must be kSynchronous");
+  static_assert(kFault != Fault::kNoUpdateStatus,
+                "a vertex program has a public `bool UpdateStatus(Value&, Message, chatty::Vertex, const "
+                "chatty::Round<Global>&) const` (with kCollect, chatty::Messages<Message> in place of Message)");
+  static_assert(
+      kFault != Fault::kUpdateStatusNotConst,
+      "UpdateStatus lacks a const: `bool UpdateStatus(…) const`; what changes is the Value, not the program, which "
+      "many threads share");
+  static_assert(kFault != Fault::kUpdateStatusUnfit,
+                "the program has an UpdateStatus that does not fit: `bool UpdateStatus(Value&, Message, chatty::Vertex, "
+                "const chatty::Round<Global>&) const`");
+  static_assert(kFault != Fault::kCollectUpdateUnfit,
+                "kReduction = kCollect needs `bool UpdateStatus(Value&, chatty::Messages<Message>, chatty::Vertex, const "
+                "chatty::Round<Global>&) const`");
+  static_assert(kFault != Fault::kUpdateStatusReturn,
+                "UpdateStatus returns a bool: whether the neighbours must hear of the vertex in the next round");
+  static_assert(kFault != Fault::kUpdateStatusCopies,
+                "UpdateStatus changes the value in place: it takes a `Value&`, not a copy and not a const reference");
+  static_assert(kFault != Fault::kFirstSuffices,
+                "kFirstSuffices = true says that one message stands for all of a round; kSum and kCollect need them all");
+  static_assert(kFault != Fault::kNoConsume,
+                "kSafety = kAccumulative needs `Shared Consume(Value&, chatty::Vertex) const`, which takes the residual");
+  static_assert(kFault != Fault::kAccumulativeReduction,
+                "kSafety = kAccumulative promises that nothing is lost, and this kReduction drops messages: it is kSum, or "
+                "a kCustom that adds");
+  static_assert(kFault != Fault::kConsumeWants,
+                "a program with Consume has no Wants: while some vertices give their residual away, others would read the "
+                "values that change");
+  static_assert(
+      kFault != Fault::kWantsUnfit,
+      "the program has a Wants that does not fit and would never be asked: `bool Wants(const Value&) const`, `bool "
+      "Wants(const Value&, Message) const`, or both");
+  static_assert(kFault != Fault::kIsActiveUnfit,
+                "the program has an IsActive that does not fit and would never be asked: `bool IsActive(const Value&, const "
+                "chatty::Round<Global>&) const`");
+  static_assert(kFault != Fault::kEndRoundUnfit,
+                "the program has an EndRound that does not fit and would never be asked: `chatty::Next "
+                "EndRound(chatty::Round<Global>&) const`");
+  static_assert(kFault != Fault::kNoEndRound,
+                "kActivity = kEveryRound never falls quiet by itself: give the program `chatty::Next "
+                "EndRound(chatty::Round<Global>&) const`");
+  static_assert(kFault != Fault::kMeasureUnfit,
+                "the program has a Measure that does not fit: `Global Measure(const Value&, chatty::Vertex) const`, with "
+                "`using Global = …;` for what it returns");
+  static_assert(kFault != Fault::kNoMeasure,
+                "a program with a Global has `Global Measure(const Value&, chatty::Vertex) const`");
+  static_assert(kFault != Fault::kCombine,
+                "Measure needs a way to combine: `static Global Combine(Global, Global)` or operator+ on Global; `Global{}` "
+                "is its identity");
+  static_assert(
+      kFault != Fault::kOutputUnfit,
+      "the program has an Output that does not fit: `T Output(const Value&) const` or `T Output(const Value&, const "
+      "chatty::Round<Global>&) const`");
+  static_assert(kFault != Fault::kPriorityUnfit,
+                "the program has a Priority that does not fit and would never be asked: a number `Priority(const Value&) "
+                "const`");
+  return kFault == Fault::kNone;
+}
+
+/// A vertex program whose updates may run in any order: what an asynchronous engine takes. `kMonotone`: late and repeated
+/// messages do no harm, so the reduction must be one that may see a message twice. `kAccumulative`: each residual is taken
+/// exactly once. A program active in every round is neither: its rounds are its meaning.
+template <class P>
+concept AsynchronousProgram = VertexProgram<P> && P::kSafety != Safety::kSynchronous && !Traits<P>::kEveryRound &&
+                              !(P::kSafety == Safety::kMonotone && P::kReduction == Reduction::kSum);
+
+/// Fails to compile, with one sentence, for a program that an asynchronous engine must not run. Returns whether it may.
+template <class P>
+constexpr bool CheckAsynchronous() {
+  constexpr bool kFits = CheckProgram<P>();
+  if constexpr (kFits) {
+    static_assert(P::kSafety != Safety::kSynchronous,
+                  "kSafety = kSynchronous: the program is right in rounds only, and an asynchronous engine has none. Run it "
+                  "by bsp, or declare kMonotone if values move one way and late or repeated messages do no harm, or "
+                  "kAccumulative if Consume takes each residual exactly once");
+    static_assert(P::kSafety == Safety::kSynchronous || !Traits<P>::kEveryRound,
+                  "kActivity = kEveryRound: all vertices take part in each round, and an asynchronous engine has no rounds. "
+                  "Run it by bsp, or say kOnMessage and let only what changed send");
+    static_assert(P::kSafety != Safety::kMonotone || P::kReduction != Reduction::kSum,
+                  "kSafety = kMonotone promises that repeated messages do no harm, and kSum adds them twice. Run it by bsp, "
+                  "or keep a residual that Consume takes and say kAccumulative");
+  }
+  return AsynchronousProgram<P>;
+}
+
+namespace detail {
+
 template <class P>
 CHATTY_FN auto OutputOfValue(const P& program, const ValueOf<P>& value, [[maybe_unused]] const RoundOf<P>& round) {
   if constexpr (Traits<P>::kOutputSeesRound) {
@@ -254,147 +643,23 @@ CHATTY_FN auto OutputOfValue(const P& program, const ValueOf<P>& value, [[maybe_
     return value;
   }
 }
+// A program that does not fit has no output: CheckProgram speaks, and nothing else.
+template <class P, bool fits = VertexProgram<P>>
+struct OutputOfImpl {
+  using type = None;
+};
+template <class P>
+struct OutputOfImpl<P, true> {
+  using type = decltype(OutputOfValue(std::declval<const P&>(), std::declval<const ValueOf<P>&>(),
+                                      std::declval<const RoundOf<P>&>()));
+};
 
 }  // namespace detail
 
 /// What `Output` returns: the type of a result, one a vertex. The Value itself without an Output. `Output` may also take the
 /// last Round, say to normalise by a global sum.
 template <class P>
-using OutputOf = decltype(detail::OutputOfValue(std::declval<const P&>(), std::declval<const ValueOf<P>&>(),
-                                                std::declval<const RoundOf<P>&>()));
-
-namespace detail {
-
-template <class T>
-concept Plain = std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>;
-
-template <class P>
-concept HasTypes = requires {
-  typename P::Value;
-  typename P::Message;
-};
-template <class P>
-concept HasConstants = requires {
-  { P::kReduction } -> std::convertible_to<Reduction>;
-  { P::kSafety } -> std::convertible_to<Safety>;
-};
-template <class P>
-concept Initialises = requires(const P p, Vertex v) {
-  { p.InitVertex(v) } -> std::convertible_to<typename P::Value>;
-}
-|| requires(const P p, Vertex v, const PriorOf<P> prior) {
-  { p.InitVertex(v, prior) } -> std::convertible_to<typename P::Value>;
-};
-template <class P>
-concept Scatters = requires(const P p, const SharedOf<P> s, Edge<WeightOf<P>> e, const RoundOf<P> r) {
-  { p.ComputeScatter(s, e, r) } -> std::convertible_to<typename P::Message>;
-};
-template <class P>
-concept Reduces = requires(const P p, typename P::Message m) {
-  { p.ComputeReduce(m, m) } -> std::convertible_to<typename P::Message>;
-};
-template <class P>
-concept Updates = requires(const P p, typename P::Value v, typename P::Message m, Vertex x, const RoundOf<P> r) {
-  { p.UpdateStatus(v, m, x, r) } -> std::convertible_to<bool>;
-};
-template <class P>
-concept UpdatesFromAll = requires(const P p, typename P::Value v, Messages<typename P::Message> m, Vertex x,
-                                  const RoundOf<P> r) {
-  { p.UpdateStatus(v, m, x, r) } -> std::convertible_to<bool>;
-};
-
-}  // namespace detail
-
-/// A complete vertex program. `CheckProgram<P>()` says in words what one that is not lacks.
-template <class P>
-concept VertexProgram = std::is_trivially_copyable_v<P> && detail::HasTypes<P> && detail::HasConstants<P> &&
-    detail::Plain<typename P::Value> && detail::Plain<typename P::Message> && detail::Plain<SharedOf<P>> &&
-    detail::Initialises<P> && detail::Scatters<P> &&
-    (P::kReduction != Reduction::kCustom ||
-     detail::Reduces<P>)&&(P::kReduction == Reduction::kCollect ? detail::UpdatesFromAll<P> : detail::Updates<P>);
-
-/// Fails to compile, with a sentence a fault, for a program that does not fit. Always true otherwise.
-template <class P>
-constexpr bool CheckProgram() {
-  static_assert(std::is_trivially_copyable_v<P>,
-                "a vertex program travels to devices by value: it holds plain parameters only (no std::string, no "
-                "std::vector, no virtual functions)");
-  static_assert(detail::HasTypes<P>,
-                "a vertex program names its types: `using Value = …;` (a vertex's state) and `using Message = …;`");
-  static_assert(detail::HasConstants<P>,
-                "a vertex program states `static constexpr auto kReduction = chatty::Reduction::…;` and `static constexpr "
-                "auto kSafety = chatty::Safety::…;`");
-  if constexpr (detail::HasTypes<P> && detail::HasConstants<P>) {
-    using Message = typename P::Message;
-    using Shared = SharedOf<P>;
-    static_assert(detail::Plain<typename P::Value>,
-                  "Value must be trivially copyable and default constructible: it is moved as bytes");
-    static_assert(detail::Plain<Message>,
-                  "Message must be trivially copyable and default constructible: it is moved as bytes");
-    static_assert(detail::Plain<Shared>,
-                  "Shared must be trivially copyable and default constructible: it is moved as bytes");
-    static_assert(sizeof(Message) <= 16, "Message is larger than 16 bytes: send less, or split it over two phases");
-    static_assert(sizeof(Shared) <= 16,
-                  "Shared is larger than 16 bytes: give the program a `Share` that returns only what neighbours need");
-    static_assert(P::kSafety != Safety::kMonotone || sizeof(Message) <= 8,
-                  "Message is larger than 8 bytes, but kSafety = kMonotone promises asynchronous updates, which are atomic "
-                  "on at most 8");
-    static_assert(P::kSafety != Safety::kAccumulative || sizeof(Message) <= 8,
-                  "Message is larger than 8 bytes, but kSafety = kAccumulative promises asynchronous updates, which are "
-                  "atomic on at most 8");
-    static_assert(detail::Initialises<P>,
-                  "a vertex program has `Value InitVertex(chatty::Vertex) const` (or, with `using Prior = …;`, "
-                  "`InitVertex(chatty::Vertex, const Prior&) const`)");
-    static_assert(
-        detail::Scatters<P>,
-        "a vertex program has `Message ComputeScatter(const Shared&, chatty::Edge<Weight>, const chatty::Round<Global>&) "
-        "const`; Shared is Value, Weight and Global are chatty::None unless the program names others");
-    static_assert(P::kReduction != Reduction::kCustom || detail::Reduces<P>,
-                  "kReduction = kCustom needs `Message ComputeReduce(Message, Message) const`, associative and commutative");
-    static_assert(
-        P::kReduction != Reduction::kCustom || requires { P::kIdentity; },
-        "kReduction = kCustom needs `static constexpr Message kIdentity = …;`, the message that changes nothing");
-    if constexpr (P::kReduction == Reduction::kCollect) {
-      static_assert(detail::UpdatesFromAll<P>,
-                    "kReduction = kCollect needs `bool UpdateStatus(Value&, chatty::Messages<Message>, chatty::Vertex, "
-                    "const chatty::Round<Global>&) const`");
-      static_assert(P::kSafety == Safety::kSynchronous,
-                    "kReduction = kCollect sees all messages of a round, so kSafety must be kSynchronous");
-    } else {
-      static_assert(
-          detail::Updates<P>,
-          "a vertex program has `bool UpdateStatus(Value&, Message, chatty::Vertex, const chatty::Round<Global>&) const`");
-    }
-    static_assert(
-        (P::kReduction != Reduction::kMin && P::kReduction != Reduction::kMax && P::kReduction != Reduction::kSum) ||
-            std::is_arithmetic_v<Message>,
-        "kMin, kMax and kSum reduce arithmetic messages; for a struct use kCustom with ComputeReduce");
-    static_assert(P::kReduction != Reduction::kOr || std::is_integral_v<Message>, "kOr reduces integer messages");
-    static_assert(!Traits<P>::kEveryRound || Traits<P>::kHasEndRound,
-                  "kActivity = kEveryRound never falls quiet by itself: give the program `chatty::Next "
-                  "EndRound(chatty::Round<Global>&) const`");
-    static_assert(P::kSafety != Safety::kAccumulative || Traits<P>::kHasConsume,
-                  "kSafety = kAccumulative needs `Shared Consume(Value&, chatty::Vertex) const`, which takes the residual");
-    static_assert(!Traits<P>::kHasConsume || !(Traits<P>::kHasWants || Traits<P>::kHasWantsMessage),
-                  "a program with Consume has no Wants: while some vertices give their residual away, others would read the "
-                  "values that change");
-    static_assert(!std::is_same_v<WeightOf<P>, double>, "Weight is None, std::int32_t or float");
-    static_assert(std::is_same_v<GlobalOf<P>, None> || Traits<P>::kHasMeasure,
-                  "a program with a Global has `Global Measure(const Value&, chatty::Vertex) const`");
-    static_assert(sizeof(GlobalOf<P>) <= 64, "Global is larger than 64 bytes");
-    static_assert(
-        !Traits<P>::kHasMeasure ||
-            requires(GlobalOf<P> g) {
-              { P::Combine(g, g) } -> std::convertible_to<GlobalOf<P>>;
-            } ||
-            requires(GlobalOf<P> g) {
-              { g + g } -> std::convertible_to<GlobalOf<P>>;
-            },
-        "Measure needs a way to combine: `static Global Combine(Global, Global)` or operator+ on Global; `Global{}` is its "
-        "identity");
-  }
-  return true;
-}
+using OutputOf = typename detail::OutputOfImpl<P>::type;
 
 /// The message that changes nothing under P's reduction.
 template <class P>

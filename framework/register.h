@@ -23,6 +23,8 @@ constexpr ScalarType ScalarTypeOf() {
     return ScalarType::kFloat32;
   } else if constexpr (std::is_same_v<T, double>) {
     return ScalarType::kFloat64;
+  } else if constexpr (std::is_same_v<T, None>) {
+    return ScalarType::kUint32;  // of a program that does not fit: CheckProgram says why
   } else {
     static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8),
                   "a registered program's Output is a 4- or 8-byte number; give it an Output member that returns one");

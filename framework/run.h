@@ -22,12 +22,14 @@ struct Result {
 /// Runs `program` on the session's devices. In a file compiled by nvcc it runs on GPUs too; elsewhere on host devices.
 template <class P, class Backends = CompiledBackends>
 Result<P> Run(Session& session, const P& program, const RunOptions& options = {}) {
-  const std::unique_ptr<Job> job = session.Prepare(std::make_shared<TypedProgram<P, Backends>>(program), options);
   Result<P> result;
-  result.statistics = job->Execute();
-  result.values = Array<OutputOf<P>>(session.graph().vertices());
-  job->CopyOutput(reinterpret_cast<std::byte*>(result.values.data()));
-  result.round = job->round().template As<GlobalOf<P>>();
+  if constexpr (CheckProgram<P>()) {
+    const std::unique_ptr<Job> job = session.Prepare(std::make_shared<TypedProgram<P, Backends>>(program), options);
+    result.statistics = job->Execute();
+    result.values = Array<OutputOf<P>>(session.graph().vertices());
+    job->CopyOutput(reinterpret_cast<std::byte*>(result.values.data()));
+    result.round = job->round().template As<GlobalOf<P>>();
+  }
   return result;
 }
 

@@ -31,6 +31,28 @@ PairBytesTable BoxCapacities(std::span<const Subgraph> subgraphs, std::size_t me
   return capacities;
 }
 
+void CheckExecution(std::string_view execution, const ProgramTraits* traits) {
+  if (execution == "auto" || execution == "bsp") return;
+  if (execution != "async") Throw<UsageError>("there is no execution '{}'; choose auto or bsp", execution);
+  if (traits == nullptr) {
+    throw UsageError(
+        "execution async: this program is written on operators, which have no messages to run ahead of; use auto");
+  }
+  if (!traits->asynchronous) {
+    Throw<UsageError>(
+        "execution async: this program {}, so it cannot run asynchronously; use auto or bsp. If its values move one way and "
+        "late or repeated messages do no harm, declare kSafety = kMonotone; if Consume takes each residual exactly once, "
+        "kAccumulative",
+        traits->safety == Safety::kSynchronous ? "is kSynchronous"
+        : traits->every_round                  ? "is active in every round"
+                                               : "is kMonotone and sums its messages");
+  }
+  throw UsageError(
+      "execution async: this program may run asynchronously, but there is no asynchronous engine in this version; use auto "
+      "or "
+      "bsp");
+}
+
 Session::Session(const Graph& graph, std::string_view devices, const SessionOptions& options)
     : Session(graph, OpenDevices(ParseDevices(devices), options.threads), options) {}
 
@@ -87,9 +109,7 @@ std::unique_ptr<Job> Session::Prepare(std::shared_ptr<const ErasedProgram> progr
 Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options)
     : session_(&session), program_(std::move(program)), options_(options) {
   const ProgramTraits& traits = program_->traits();
-  if (options.execution != "auto" && options.execution != "bsp") {
-    Throw<UsageError>("there is no execution '{}'; choose auto or bsp", options.execution);
-  }
+  CheckExecution(options.execution, &traits);
   const std::vector<std::string_view> transports = TransportNames();  // checked on one device too, where none is needed
   if (std::find(transports.begin(), transports.end(), options.transport) == transports.end()) {
     Throw<UsageError>("there is no transport '{}' in this build; choose one of {}", options.transport,

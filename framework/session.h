@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -102,6 +103,10 @@ class Session {
   std::map<std::tuple<Edges, WeightKind, bool, bool>, std::unique_ptr<PreparedGraphs>> graphs_;
   double partition_ms_ = 0, upload_ms_ = 0;
 };
+
+/// Whether an engine of this name exists and may run a program with these traits; null: one that is written on operators.
+/// Throws UsageError that says which of the two it is.
+void CheckExecution(std::string_view execution, const ProgramTraits* traits);
 
 /// Box capacities for exchanges of `payload` bytes an entry, from each pair's halo, whichever way and form.
 PairBytesTable BoxCapacities(std::span<const Subgraph> subgraphs, std::size_t message_payload, std::size_t shared_payload);

@@ -52,6 +52,7 @@ struct ProgramTraits {
   bool has_wants = false;
   bool has_prior = false;
   bool first_suffices = false;
+  bool asynchronous = false;  ///< AsynchronousProgram: an asynchronous engine may run it
   std::size_t value_bytes = 0, prior_bytes = 0, output_bytes = 0, global_bytes = 0;
   std::size_t message_payload = 0, shared_payload = 0;  ///< bytes on the wire
 };

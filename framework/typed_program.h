@@ -31,6 +31,7 @@ constexpr ProgramTraits MakeTraits() {
   t.has_wants = T::kHasWants;
   t.has_prior = T::kHasPrior;
   t.first_suffices = T::kFirstSuffices;
+  t.asynchronous = AsynchronousProgram<P>;
   t.value_bytes = sizeof(ValueOf<P>);
   t.prior_bytes = sizeof(PriorOf<P>);
   t.output_bytes = sizeof(OutputOf<P>);
@@ -65,7 +66,7 @@ namespace detail {
 /// ErasedProgram of a P.
 template <class P, class Backends = CompiledBackends>
 class TypedProgram final : public ErasedProgram {
-  static_assert(CheckProgram<P>());
+  static constexpr bool kFits = CheckProgram<P>();  // what does not fit is told once, and compiled no further
 
  public:
   explicit TypedProgram(const P& program) : program_(program) {}
@@ -87,7 +88,7 @@ class TypedProgram final : public ErasedProgram {
     }
   }
   Next EndRound(RoundState& state) const override {
-    if constexpr (Traits<P>::kHasEndRound) {
+    if constexpr (kHasEndRound) {
       RoundOf<P> round = state.As<GlobalOf<P>>();
       const Next next = program_.EndRound(round);
       state.phase = round.phase;
@@ -98,11 +99,11 @@ class TypedProgram final : public ErasedProgram {
     }
   }
   std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph) const override {
-    if constexpr (kHasHost<Backends>) {
+    if constexpr (kFits && kHasHost<Backends>) {
       if (graph.device().kind() == DeviceKind::kHost) return std::make_unique<steps::host::HostSteps<P>>(graph, program_);
     }
 #if CHATTY_CUDA_COMPILER
-    if constexpr (kHasCuda<Backends>) {
+    if constexpr (kFits && kHasCuda<Backends>) {
       if (graph.device().kind() == DeviceKind::kCuda) return std::make_unique<steps::cuda::CudaSteps<P>>(graph, program_);
     }
 #endif
@@ -111,8 +112,21 @@ class TypedProgram final : public ErasedProgram {
   void Reparametrise(StepSet& steps) const override { steps.SetProgram(&program_); }
 
  private:
-  static constexpr bool kHasGlobal = !std::is_same_v<GlobalOf<P>, None>;
-  static constexpr ProgramTraits traits_ = MakeTraits<P>();
+  static constexpr bool kHasGlobal = kFits && !std::is_same_v<GlobalOf<P>, None>;
+  static constexpr bool kHasEndRound = [] {
+    if constexpr (kFits) {
+      return Traits<P>::kHasEndRound;
+    } else {
+      return false;
+    }
+  }();
+  static constexpr ProgramTraits traits_ = [] {
+    if constexpr (kFits) {
+      return MakeTraits<P>();
+    } else {
+      return ProgramTraits{};
+    }
+  }();
   P program_;
 };
 

@@ -30,6 +30,7 @@ class OperatorJob {
  public:
   OperatorJob(Session& session, const P& program, const RunOptions& options)
       : session_(&session), program_(program), group_(session.devices(), options.transport, options.timeout) {
+    CheckExecution(options.execution, nullptr);
     Edges edges = Edges::kOut;
     if constexpr (requires { P::kEdges; }) edges = P::kEdges;
     WeightKind weights = WeightKind::kNone;

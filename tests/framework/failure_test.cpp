@@ -21,6 +21,7 @@
 #include "chatty/programs/cc.h"
 #include "chatty/programs/label_propagation.h"
 #include "chatty/programs/pagerank.h"
+#include "chatty/programs/pagerank_push.h"
 #include "chatty/programs/reference.h"
 #include "chatty/programs/sssp.h"
 #include "test_inputs.h"
@@ -324,9 +325,27 @@ TEST(Failure, OptionsThatMakeNoSense) {
   options = {};
   options.execution = "wishful";
   IsUsageError([&] { chatty::Run(session, Bfs{}, options); }, "wishful");
+  IsUsageError([&] { chatty::Run(session, ConnectedComponents{}, options); }, "wishful");
   IsUsageError([&] { chatty::Run(session, BfsParents{}); }, "starts from another's values");
   // The session is as good as before.
   EXPECT_EQ(ToVector(chatty::Run(session, Bfs{}).values), (std::vector<std::uint32_t>{0, 1, 2, kInfinity<std::uint32_t>}));
+}
+
+// A program that is unsafe asynchronously is told so, and what to declare; one that is safe, that the engine is missing.
+static_assert(AsynchronousProgram<Bfs> && AsynchronousProgram<LabelPropagation> && AsynchronousProgram<PageRankPush>);
+static_assert(!AsynchronousProgram<PageRank> && !AsynchronousProgram<Collecting> &&
+              !AsynchronousProgram<ConnectedComponents>);
+TEST(Failure, AsynchronousRunsAreRefusedForTheRightReason) {
+  const Graph graph = MakeSymmetric(4, {{0, 1}, {1, 2}});
+  Session session(graph, "host:2");
+  RunOptions options;
+  options.execution = "async";
+  IsUsageError([&] { chatty::Run(session, Bfs{}, options); }, "there is no asynchronous engine in this version");
+  IsUsageError([&] { chatty::Run(session, Collecting{}, options); }, "is kSynchronous, so it cannot run asynchronously");
+  IsUsageError([&] { chatty::Run(session, Collecting{}, options); }, "declare kSafety = kMonotone");
+  IsUsageError([&] { chatty::Run(session, ConnectedComponents{}, options); }, "written on operators");
+  EXPECT_FALSE(TypedProgram<PageRank>(PageRank{}).traits().asynchronous);
+  EXPECT_TRUE(TypedProgram<Bfs>(Bfs{}).traits().asynchronous);
 }
 
 TEST(Failure, PriorsOfTheWrongKind) {

@@ -1,0 +1,25 @@
+// EXPECT: Message is larger than 8 bytes, but kSafety = kMonotone
+#include <chatty/chatty.h>
+
+struct Program {
+  using Value = std::uint32_t;
+  struct Message {
+    std::uint32_t hops, from, by;
+  };
+  static constexpr auto kReduction = chatty::Reduction::kCustom;
+  static constexpr auto kSafety = chatty::Safety::kMonotone;
+
+  chatty::VertexId source = 0;
+
+  CHATTY_FN Value InitVertex(chatty::Vertex v) const { return v.id == source ? 0 : chatty::kInfinity<Value>; }
+  CHATTY_FN Message ComputeScatter(const Value& hops, chatty::Edge<>, const chatty::Round<>&) const {
+    return {hops + 1, 0, 0};
+  }
+  CHATTY_FN bool UpdateStatus(Value& hops, Message m, chatty::Vertex, const chatty::Round<>&) const {
+    if (m.hops >= hops) return false;
+    hops = m.hops;
+    return true;
+  }
+};
+
+auto Run(const chatty::Graph& graph) { return chatty::Run(graph, Program{}, "host:2"); }
