@@ -13,6 +13,7 @@ template <class Box>
 class PairBoxes {
  public:
   PairBoxes() = default;
+  /// Allocates both boxes of each pair with a capacity, in bytes. Throws OutOfMemoryError.
   template <class Place>
   PairBoxes(const PairBytesTable& capacities, Place&& place) : parts_(capacities.size()), boxes_(2 * parts_ * parts_) {
     for (PartId from = 0; from < parts_; ++from) {
@@ -24,6 +25,7 @@ class PairBoxes {
       }
     }
   }
+  /// The box of a pair that `epoch` uses: its parity chooses one of the two.
   Box& At(PartId from, PartId to, std::uint64_t epoch) { return boxes_[(from * parts_ + to) * 2 + (epoch & 1)]; }
 
  private:

@@ -27,6 +27,7 @@ using PairBytesTable = std::vector<std::vector<std::size_t>>;
 class Transport {
  public:
   virtual ~Transport() = default;
+  /// The name that MakeTransport knows it by.
   virtual std::string_view name() const = 0;
 
   /// Where the packing step on `from` writes what `to` shall get. Memory that `from` can address.
@@ -43,10 +44,12 @@ class Transport {
 /// name or a transport that these devices cannot use, OutOfMemoryError.
 std::unique_ptr<Transport> MakeTransport(std::string_view name, std::span<Device* const> devices,
                                          const PairBytesTable& capacities);
+/// What MakeTransport takes in this build, "auto" first.
 std::vector<std::string_view> TransportNames();
 
 /// The transports themselves, for tests and for those who know what they want.
 std::unique_ptr<Transport> MakeHostTransport(std::span<Device* const> devices, const PairBytesTable& capacities);
+/// Through pinned host memory, between devices of any kind.
 std::unique_ptr<Transport> MakeStagedTransport(std::span<Device* const> devices, const PairBytesTable& capacities);
 /// Only in builds with CUDA.
 std::unique_ptr<Transport> MakePeerCopyTransport(std::span<Device* const> devices, const PairBytesTable& capacities);

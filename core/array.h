@@ -24,15 +24,22 @@ class Array {
   static_assert(std::is_trivially_copyable_v<T>, "Array holds plain data");
 
  public:
+  /// As containers of the standard library have it.
   using value_type = T;
 
   Array() = default;
+  /// `size` elements with indeterminate contents.
   explicit Array(std::size_t size) : data_(Allocate(size)), size_(size) {}
+  /// `size` copies of `fill`.
   Array(std::size_t size, const T& fill) : Array(size) { std::fill_n(data_.get(), size, fill); }
+  /// These elements.
   Array(std::initializer_list<T> values) : Array(values.size()) { std::copy(values.begin(), values.end(), begin()); }
+  /// A copy of `values`.
   explicit Array(std::span<const T> values) : Array(values.size()) { std::copy(values.begin(), values.end(), begin()); }
 
+  /// Leaves `other` empty.
   Array(Array&& other) noexcept : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)) {}
+  /// Frees what this held; leaves `other` empty.
   Array& operator=(Array&& other) noexcept {
     data_ = std::move(other.data_);
     size_ = std::exchange(other.size_, 0);
@@ -41,8 +48,11 @@ class Array {
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
 
+  /// A copy.
   Array Clone() const { return Array(std::span<const T>(data(), size_)); }
 
+  /// @{
+  /// Elements and extent as in std::vector; `bytes()` is size() * sizeof(T). No bounds are checked.
   T* data() noexcept { return data_.get(); }
   const T* data() const noexcept { return data_.get(); }
   std::size_t size() const noexcept { return size_; }
@@ -58,6 +68,7 @@ class Array {
   const T* end() const noexcept { return data_.get() + size_; }
   std::span<T> span() noexcept { return {data_.get(), size_}; }
   std::span<const T> span() const noexcept { return {data_.get(), size_}; }
+  /// @}
 
   /// Forgets all but the first `size` elements without giving memory back. `size` is at most size().
   void Truncate(std::size_t size) noexcept { size_ = size; }

@@ -11,6 +11,7 @@
 
 namespace chatty::atomics {
 
+/// The unsigned integer of 4 or 8 bytes that hardware swaps.
 template <std::size_t kBytes>
 using Word = std::conditional_t<kBytes == 8, unsigned long long, unsigned int>;
 
@@ -37,6 +38,7 @@ CHATTY_FN T Load(const T* address) {
 #endif
 }
 
+/// A store that is whole, for 4- and 8-byte T.
 template <class T>
 CHATTY_FN void Store(T* address, const T& value) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);

@@ -9,8 +9,10 @@
 
 namespace chatty::bits {
 
+/// Words that hold `bits` bits.
 CHATTY_FN constexpr std::size_t Words(std::size_t bits) { return (bits + 31) / 32; }
 
+/// Whether bit i is set. No atomic: for words that nobody writes meanwhile.
 CHATTY_FN bool Test(const std::uint32_t* words, LocalId i) { return (words[i >> 5] >> (i & 31)) & 1u; }
 
 /// Sets bit i; returns whether it was clear. Looks before it writes: a set bit costs no atomic.

@@ -17,6 +17,7 @@
 
 namespace chatty {
 
+/// CPU threads, or a GPU.
 enum class DeviceKind : std::uint8_t { kHost, kCuda };
 
 class Stream;
@@ -29,6 +30,7 @@ class MemoryResource {
   virtual ~MemoryResource() = default;
   /// At least `bytes` bytes aligned to 256. Throws OutOfMemoryError with the device's name and the bytes asked for.
   virtual void* Allocate(std::size_t bytes, Stream& stream) = 0;
+  /// Gives back what Allocate returned for `bytes` bytes, once the work enqueued on `stream` has run.
   virtual void Deallocate(void* pointer, std::size_t bytes, Stream& stream) noexcept = 0;
 };
 
@@ -47,6 +49,7 @@ class Stream {
 class Event {
  public:
   virtual ~Event() = default;
+  /// Marks the point that `stream` has come to when the work enqueued so far has run.
   virtual void Record(Stream& stream) = 0;
   virtual void MakeWait(Stream& stream) = 0;  ///< work enqueued on `stream` from now on runs after this event
   /// Milliseconds from `earlier` to this event; both must have completed.
@@ -66,26 +69,34 @@ struct DeviceInfo {
 class Device {
  public:
   virtual ~Device() = default;
+  /// What kind of device this is.
   virtual DeviceKind kind() const = 0;
   virtual int index() const = 0;  ///< ordinal within its kind
   std::string label() const;      ///< "host:0" or "cuda:1", as errors and tables print it
+  /// Its name and size; valid as long as the device.
   virtual const DeviceInfo& info() const = 0;
+  /// Where buffers of this device come from.
   virtual MemoryResource& memory() = 0;
   /// Replaces the resource that `memory()` returns, for limits and failure injection. Null restores the device's own.
   virtual void set_memory(MemoryResource* resource) = 0;
   /// Makes this device current for the calling thread; a no-op on hosts.
   virtual void MakeCurrent() = 0;
   virtual Stream& stream() = 0;  ///< the device's main stream
+  /// A further stream of this device. Throws DeviceError.
   virtual std::unique_ptr<Stream> NewStream() = 0;
+  /// An event for streams of this device. Throws DeviceError.
   virtual std::unique_ptr<Event> NewEvent() = 0;
 
   /// Copies enqueued on `stream`. Host memory must stay valid until the stream has passed the copy.
   virtual void CopyIn(void* device, const void* host, std::size_t bytes, Stream& stream) = 0;
+  /// As CopyIn, from the device to the host.
   virtual void CopyOut(void* host, const void* device, std::size_t bytes, Stream& stream) = 0;
   virtual void CopyWithin(void* to, const void* from, std::size_t bytes, Stream& stream) = 0;  ///< both in this device
+  /// Sets `bytes` bytes of device memory to `byte`, on `stream`.
   virtual void Fill(void* device, std::uint8_t byte, std::size_t bytes, Stream& stream) = 0;
   /// Page-locked host memory that the device can also address, for counters that cross.
   virtual void* AllocatePinned(std::size_t bytes) = 0;
+  /// Gives back what AllocatePinned returned.
   virtual void FreePinned(void* pointer) noexcept = 0;
 
   virtual WorkerTeam* team() { return nullptr; }  ///< the threads of a host device; null on GPUs
@@ -104,7 +115,9 @@ class Buffer {
     }
     if (size > 0) data_ = static_cast<T*>(resource_->Allocate(size * sizeof(T), device.stream()));
   }
+  /// Leaves `other` empty.
   Buffer(Buffer&& other) noexcept { Swap(other); }
+  /// Frees what this held; leaves `other` empty.
   Buffer& operator=(Buffer&& other) noexcept {
     Buffer moved(std::move(other));
     Swap(moved);
@@ -114,10 +127,13 @@ class Buffer {
     if (data_ != nullptr) resource_->Deallocate(data_, bytes(), device_->stream());
   }
 
+  /// @{
+  /// The memory, in the device's address space, and its extent in elements or bytes.
   T* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }
   std::size_t bytes() const noexcept { return size_ * sizeof(T); }
   bool empty() const noexcept { return size_ == 0; }
+  /// @}
 
  private:
   void Swap(Buffer& other) noexcept {
@@ -137,11 +153,14 @@ template <class T>
 class Pinned {
  public:
   Pinned() = default;
+  /// Memory that `device` can address. Throws OutOfMemoryError.
   Pinned(Device& device, std::size_t size) : device_(&device), size_(size) {
     if (size > 0) data_ = static_cast<T*>(device.AllocatePinned(size * sizeof(T)));
   }
+  /// Leaves `other` empty.
   Pinned(Pinned&& other) noexcept
       : device_(other.device_), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  /// Exchanges the two.
   Pinned& operator=(Pinned&& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(data_, other.data_);
@@ -151,9 +170,12 @@ class Pinned {
   ~Pinned() {
     if (data_ != nullptr) device_->FreePinned(data_);
   }
+  /// @{
+  /// The memory and its elements. No bounds are checked.
   T* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }
   T& operator[](std::size_t i) const noexcept { return data_[i]; }
+  /// @}
 
  private:
   Device* device_ = nullptr;
@@ -166,6 +188,7 @@ inline constexpr int kMaxDevices = 64;
 
 /// A parsed `--devices` value.
 struct DeviceSelection {
+  /// One kind for all: host devices and GPUs are not mixed.
   DeviceKind kind = DeviceKind::kHost;
   std::vector<int> indices;  ///< 0 .. N-1 for host devices, ordinals for CUDA
 };
@@ -181,6 +204,7 @@ std::vector<std::unique_ptr<Device>> OpenDevices(const DeviceSelection& selectio
 /// How many GPUs this process can use; 0 in a build without CUDA or on a machine without a driver.
 int CudaDeviceCount();
 
+/// A host device `host:index` with a team of `threads` threads. Throws what WorkerTeam throws.
 std::unique_ptr<Device> MakeHostDevice(int index, int threads);
 /// Only in builds with CUDA.
 std::unique_ptr<Device> MakeCudaDevice(int ordinal);

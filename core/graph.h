@@ -21,7 +21,9 @@ std::string_view WeightName(WeightKind kind);  ///< "none", "int32" or "float32"
 /// One weight an edge, in edge order; none for an unweighted graph.
 using Weights = std::variant<std::monostate, Array<std::int32_t>, Array<float>>;
 
+/// What kind of weights these are.
 WeightKind KindOf(const Weights& weights);
+/// A copy. Throws OutOfMemoryError.
 Weights Clone(const Weights& weights);
 
 /// Edges grouped by one endpoint. Vertex v's neighbours are neighbours[offsets[v] .. offsets[v+1]), ascending.
@@ -30,7 +32,9 @@ struct Adjacency {
   Array<VertexId> neighbours;  ///< offsets.back() entries
   Weights weights;             ///< as many as neighbours, or none
 
+  /// Length of v's list.
   EdgeIndex degree(VertexId v) const { return offsets[v + 1] - offsets[v]; }
+  /// v's neighbours, ascending; valid as long as this object.
   std::span<const VertexId> operator[](VertexId v) const {
     return {neighbours.data() + offsets[v], static_cast<std::size_t>(degree(v))};
   }
@@ -38,9 +42,13 @@ struct Adjacency {
 
 /// A list of directed edges, the raw material of a Graph. `weights` is empty or parallel to the other two.
 struct EdgeList {
+  /// How many vertices there are; all ends are below this.
   VertexId vertices = 0;
+  /// Entry e is where edge e starts.
   Array<VertexId> sources;
+  /// Entry e is where edge e ends.
   Array<VertexId> targets;
+  /// Entry e is edge e's weight; or none.
   Weights weights;
 };
 
@@ -75,30 +83,43 @@ class Graph {
   /// in parallel.
   Graph(Adjacency out, bool symmetric, int first_id = 0, std::string name = {});
 
+  /// Vertices, isolated ones included.
   VertexId vertices() const { return vertices_; }
   EdgeIndex edges() const { return out_.neighbours.size(); }  ///< directed edges: an undirected edge counts twice
+  /// Whether every edge has its reverse, with the same weight.
   bool symmetric() const { return symmetric_; }
+  /// What edges carry.
   WeightKind weight_kind() const { return KindOf(out_.weights); }
   int first_id() const { return first_id_; }  ///< 0 or 1: the file's own name of vertex 0
+  /// Sets first_id(): 0 or 1.
   void set_first_id(int first_id) { first_id_ = first_id; }
+  /// @{
+  /// What tables and errors call the graph; a file's path, or what was generated.
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
+  /// @}
 
   /// Names of vertices, where the source has them (say, package names); empty otherwise. Entry v names vertex v.
   const std::vector<std::string>& labels() const { return labels_; }
+  /// Sets labels(): none, or one a vertex.
   void set_labels(std::vector<std::string> labels) { labels_ = std::move(labels); }
 
+  /// Out-edges; lists ascend by target.
   const Adjacency& out() const { return out_; }
   /// In-edges with their weights, lists ascending by source. `out()` itself for a symmetric graph, otherwise built in
   /// parallel by the first caller and kept.
   const Adjacency& in() const;
+  /// Whether in() is there already, so that asking for it costs nothing.
   bool has_in_edges() const;
   /// In-degree of every vertex, without building the in-edges. Built by the first caller; empty for a symmetric graph,
   /// whose in-degrees are its out-degrees.
   std::span<const EdgeIndex> in_degrees() const;
 
+  /// @{
+  /// Edges that leave or enter v.
   EdgeIndex out_degree(VertexId v) const { return out_.degree(v); }
   EdgeIndex in_degree(VertexId v) const { return symmetric_ ? out_.degree(v) : in_degrees()[v]; }
+  /// @}
 
   /// Vertex of largest out-degree, the least id among equals. kNoVertex for an empty graph.
   VertexId max_degree_vertex() const;

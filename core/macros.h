@@ -8,6 +8,7 @@
 #define CHATTY_HD __host__ __device__
 #else
 #define CHATTY_FN inline
+/// As CHATTY_FN, without `inline`.
 #define CHATTY_HD
 #endif
 
@@ -18,6 +19,7 @@
 #define CHATTY_CUDA_COMPILER 0
 #endif
 
+/// 1 in the pass of nvcc that compiles for GPUs, 0 otherwise.
 #if defined(__CUDA_ARCH__)
 #define CHATTY_DEVICE_CODE 1
 #else

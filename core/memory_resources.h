@@ -22,6 +22,7 @@ class CountingMemory final : public MemoryResource {
 
   std::uint64_t allocations() const { return allocations_; }  ///< that succeeded, since the beginning
   std::int64_t live() const { return live_; }                 ///< blocks handed out and not given back
+  /// Bytes handed out and not given back.
   std::uint64_t live_bytes() const { return live_bytes_; }
   std::uint64_t peak_bytes() const { return peak_bytes_; }  ///< the largest that live_bytes() ever was
 
@@ -53,8 +54,11 @@ class LimitingMemory final : public MemoryResource {
   LimitingMemory(MemoryResource& upstream, std::uint64_t limit, std::string owner)
       : upstream_(&upstream), limit_(limit), owner_(std::move(owner)) {}
 
+  /// @{
+  /// Bytes: the most that may be in use at once, and what is.
   std::uint64_t limit() const { return limit_; }
   std::uint64_t used() const { return used_; }
+  /// @}
 
   /// Throws OutOfMemoryError with the limit, what is in use and what was asked for.
   void* Allocate(std::size_t bytes, Stream& stream) override {

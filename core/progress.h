@@ -29,6 +29,7 @@ class Progress {
   /// Wipes the line for good. The destructor does so too.
   void Finish();
 
+  /// Units that Advance() has counted.
   std::uint64_t done() const { return done_.load(std::memory_order_relaxed); }
 
   /// Switches all bars of the process on (the initial state) or off, as for `--quiet`.

@@ -18,6 +18,7 @@
 
 namespace chatty {
 
+/// The clock of all waits, deadlines and times.
 using Clock = std::chrono::steady_clock;
 
 /// Longest busy wait before a thread gives its core away.
@@ -28,6 +29,7 @@ class AbortToken {
  public:
   /// Records `error` if it is the first, and makes every wait that watches this token throw AbortedError.
   void Fail(std::exception_ptr error) noexcept;
+  /// Whether some device has failed.
   bool aborted() const noexcept { return aborted_.load(std::memory_order_acquire); }
   /// The address that a CUDA kernel or another wait may poll; non-zero once failed.
   const std::atomic<bool>& flag() const noexcept { return aborted_; }
@@ -49,7 +51,9 @@ class AbortToken {
 
 /// What a wait needs besides its condition. `abort` may be null; a zero timeout waits for ever.
 struct WaitContext {
+  /// Watched while waiting; not owned; may be null.
   const AbortToken* abort = nullptr;
+  /// Longest wait; 0: for ever.
   std::chrono::milliseconds timeout{0};
 };
 
@@ -64,10 +68,12 @@ void WakeAll(const std::atomic<std::uint32_t>& word) noexcept;
 /// A reusable barrier for a fixed number of threads. A thread that fails calls Poison(), which makes all others throw.
 class Barrier {
  public:
+  /// For `threads` threads.
   explicit Barrier(int threads) : threads_(threads) {}
 
   /// Returns when all threads have arrived; what each did before happens before what any does after.
   void Arrive(const WaitContext& context, std::string_view what);
+  /// Makes everybody who waits here, or comes to, throw AbortedError.
   void Poison() noexcept;
   /// Sets the number of threads anew. Only while nobody waits.
   void Reset(int threads) noexcept;
@@ -84,6 +90,7 @@ class Barrier {
 template <class T>
 class Rendezvous {
  public:
+  /// For `threads` threads.
   explicit Rendezvous(int threads) : barrier_(threads), slots_{std::vector<Slot>(threads), std::vector<Slot>(threads)} {}
 
   /// Calls fold(rank, value) for every rank in order, after all threads have arrived. Identical order, so identical
@@ -96,6 +103,7 @@ class Rendezvous {
     barrier_.Arrive(context, what);
     for (std::size_t r = 0; r < slots.size(); ++r) fold(static_cast<int>(r), static_cast<const T&>(slots[r].value));
   }
+  /// As Barrier::Poison.
   void Poison() noexcept { barrier_.Poison(); }
 
  private:

@@ -20,7 +20,9 @@ class WorkerTeam;
 /// One thread's view of the team while a job runs: the host's counterpart of a CUDA cooperative group.
 class TeamMember {
  public:
+  /// 0 to size() - 1; the thread that started the job is 0.
   int rank() const { return rank_; }
+  /// Members that take part in this job.
   int size() const { return size_; }
   /// Barrier among the job's members. Throws AbortedError if one of them threw.
   void sync() {
@@ -44,6 +46,7 @@ class WorkerTeam {
   WorkerTeam(const WorkerTeam&) = delete;
   WorkerTeam& operator=(const WorkerTeam&) = delete;
 
+  /// Threads, the calling one included.
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
   /// Runs job(TeamMember&) on the first `width` members and returns when all have. Rethrows the first exception, preferring

@@ -33,6 +33,7 @@ inline constexpr LocalId kNoLocal = std::numeric_limits<LocalId>::max();     ///
 
 /// The empty type: an absent weight or global aggregate.
 struct None {
+  /// All are equal.
   friend constexpr bool operator==(None, None) { return true; }
 };
 

@@ -12,9 +12,11 @@ namespace chatty {
 /// The outcome of checking an answer. A wrong answer is a verdict, not an error: verifiers throw only when they are
 /// asked something that makes no sense.
 struct [[nodiscard]] Verdict {
+  /// Whether the answer is right.
   bool passed = false;
   std::string message;  ///< what was checked, or the first thing that is wrong, in the file's own ids
 
+  /// As `passed`.
   explicit operator bool() const { return passed; }
 };
 

@@ -16,6 +16,7 @@ using DerivedPrograms = std::tuple<std::type_identity<Ps>...>;
 /// `static std::size_t Choose(const Graph&)`, an index into Ps.
 template <class... Ps>
 struct ProgramVariants {
+  /// The programs, as Choose numbers them.
   using Variants = std::tuple<Ps...>;
 };
 

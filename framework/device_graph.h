@@ -16,10 +16,13 @@ class DeviceGraph {
   /// Throws OutOfMemoryError.
   DeviceGraph(Device& device, const Subgraph& subgraph);
 
+  /// @{
+  /// What steps take: pointers into the device's memory; and what they were made from.
   const GraphRef& ref() const { return ref_; }
   const BorderRef& border() const { return border_; }
   const Subgraph& subgraph() const { return *subgraph_; }
   Device& device() const { return *device_; }
+  /// @}
   std::size_t bytes() const { return bytes_; }  ///< device memory held
 
  private:

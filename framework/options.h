@@ -8,13 +8,16 @@
 
 namespace chatty {
 
+/// Which side of an edge looks for the other.
 enum class Direction : std::uint8_t {
   kAuto,  ///< the cheaper one, round by round, from the edges that each would look at
   kPush,
   kPull,
 };
 
+/// How to run a program. The defaults leave every choice to the library.
 struct RunOptions {
+  /// Push, pull, or whichever is cheaper, round by round.
   Direction direction = Direction::kAuto;
   std::string execution = "auto";        ///< "auto" or "bsp"; "async" is refused in words
   std::string transport = "auto";        ///< see MakeTransport

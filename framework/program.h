@@ -20,14 +20,22 @@ namespace chatty {
 
 /// A vertex as a program sees it: global id and degrees, whatever device it lives on.
 struct Vertex {
+  /// Its id in the whole graph.
   VertexId id;
+  /// @{
+  /// Edges that leave and enter it, in the whole graph.
   EdgeIndex out_degree, in_degree;
+  /// @}
 };
 
 /// An edge as a program sees it: `source` sends, `target` receives, both global ids, whichever way kEdges runs.
 template <class W = None>
 struct Edge {
+  /// @{
+  /// Ids in the whole graph.
   VertexId source, target;
+  /// @}
+  /// What the graph says of the edge; 1 where it says nothing.
   [[no_unique_address]] W weight;
 };
 
@@ -80,18 +88,25 @@ class Messages {
  public:
   /// `count` messages with value `value`.
   struct Run {
+    /// A message,
     Message value;
+    /// and how often it was sent.
     std::uint64_t count;
   };
+  /// Goes from run to run.
   class Iterator {
    public:
+    /// At the run that begins at `at`, in messages that end at `end`.
     CHATTY_FN Iterator(const Message* at, const Message* end) : at_(at), end_(end) { Measure(); }
+    /// The run that it stands at.
     CHATTY_FN Run operator*() const { return {*at_, static_cast<std::uint64_t>(next_ - at_)}; }
+    /// To the next run.
     CHATTY_FN Iterator& operator++() {
       at_ = next_;
       Measure();
       return *this;
     }
+    /// Whether they stand at different runs.
     CHATTY_FN bool operator!=(const Iterator& other) const { return at_ != other.at_; }
 
    private:
@@ -102,12 +117,18 @@ class Messages {
     const Message *at_, *end_, *next_ = nullptr;
   };
 
+  /// A view of `size` messages in ascending order.
   CHATTY_FN Messages(const Message* data, std::uint64_t size) : data_(data), size_(size) {}
   CHATTY_FN std::uint64_t size() const { return size_; }  ///< messages, not runs
+  /// Whether no message came.
   CHATTY_FN bool empty() const { return size_ == 0; }
+  /// Message i, in ascending order.
   CHATTY_FN const Message& operator[](std::uint64_t i) const { return data_[i]; }
+  /// @{
+  /// Over runs of equal messages, for range-based for.
   CHATTY_FN Iterator begin() const { return {data_, data_ + size_}; }
   CHATTY_FN Iterator end() const { return {data_ + size_, data_ + size_}; }
+  /// @}
 
  private:
   const Message* data_;
@@ -120,11 +141,14 @@ struct Parameter {
   static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>,
                 "kParameters names data members that are numbers (not bool, not a function, not a struct): a parameter is "
                 "set from the text of --set name=value");
+  /// What `member` is.
   using Member = T Program::*;
   const char* name;  ///< as in --set name=value
+  /// The data member to set.
   Member member;
   const char* help;  ///< one line, with the unit
 };
+/// Program and T follow from the member.
 template <class Program, class T>
 Parameter(const char*, T Program::*, const char*) -> Parameter<Program, T>;
 
@@ -169,18 +193,25 @@ struct PriorOfImpl<P> {
 
 }  // namespace detail
 
+/// What a vertex of P keeps.
 template <class P>
 using ValueOf = typename P::Value;
+/// What an edge carries.
 template <class P>
 using MessageOf = typename P::Message;
+/// What neighbours see of a vertex: P::Shared, or the Value.
 template <class P>
 using SharedOf = typename detail::SharedOfImpl<P>::type;
+/// What P reads of an edge: P::Weight, or None.
 template <class P>
 using WeightOf = typename detail::WeightOfImpl<P>::type;
+/// What P measures: P::Global, or None.
 template <class P>
 using GlobalOf = typename detail::GlobalOfImpl<P>::type;
+/// What P starts from: P::Prior, or None.
 template <class P>
 using PriorOf = typename detail::PriorOfImpl<P>::type;
+/// Where a run of P stands.
 template <class P>
 using RoundOf = Round<GlobalOf<P>>;
 
@@ -188,6 +219,8 @@ using RoundOf = Round<GlobalOf<P>>;
 /// defaults.
 template <class P>
 struct Traits {
+  /// @{
+  /// As P says, or the default.
   static constexpr Reduction kReduction = P::kReduction;
   static constexpr Safety kSafety = P::kSafety;
   static constexpr Edges kEdges = [] {
@@ -202,6 +235,7 @@ struct Traits {
     else
       return Activity::kOnMessage;
   }();
+  /// @}
   /// In one synchronous round all messages to a vertex are equal, so that a pull may stop at the first. Optional member.
   static constexpr bool kFirstSuffices = [] {
     if constexpr (requires { P::kFirstSuffices; })
@@ -209,9 +243,14 @@ struct Traits {
     else
       return P::kReduction == Reduction::kAny;
   }();
+  /// Every vertex takes part in every round.
   static constexpr bool kEveryRound = kActivity == Activity::kEveryRound;
+  /// UpdateStatus sees all messages.
   static constexpr bool kCollects = kReduction == Reduction::kCollect;
+  /// P starts from another program's values.
   static constexpr bool kHasPrior = !std::is_same_v<PriorOf<P>, None>;
+  /// @{
+  /// P has the optional member, with a signature that is called.
   static constexpr bool kHasShare = requires(const P p, const ValueOf<P> v, Vertex x) {
     { p.Share(v, x) } -> std::convertible_to<SharedOf<P>>;
   };
@@ -236,6 +275,7 @@ struct Traits {
   static constexpr bool kHasPriority = requires(const P p, const ValueOf<P> v) { p.Priority(v); };
   static constexpr bool kOutputSeesRound = requires(const P p, const ValueOf<P> v, const RoundOf<P> r) { p.Output(v, r); };
   static constexpr bool kHasOutput = kOutputSeesRound || requires(const P p, const ValueOf<P> v) { p.Output(v); };
+  /// @}
   /// Neighbours see something other than the value itself, so it is kept in an array of its own.
   static constexpr bool kSharesSeparately = kHasShare || kHasConsume;
   /// Push needs an atomic reduction of a message; 16-byte and collected messages are pulled instead.
@@ -252,6 +292,7 @@ concept Plain = std::is_trivially_copyable_v<T> && std::is_default_constructible
 
 // Whether P has a member of a name, whatever its signature: a second base with the same name makes it ambiguous. What tells
 // a member that is missing from one that does not fit.
+/// @cond
 #define CHATTY_DETAIL_NAMES(Name)                     \
   struct With##Name {                                 \
     int Name;                                         \
@@ -279,6 +320,7 @@ CHATTY_DETAIL_NAMES(EndRound)
 CHATTY_DETAIL_NAMES(Output)
 CHATTY_DETAIL_NAMES(Priority)
 #undef CHATTY_DETAIL_NAMES
+/// @endcond
 
 // `Program` is P or const P: what fits the first alone lacks a const.
 template <class P, class Program = const P>

@@ -14,7 +14,9 @@ namespace chatty {
 /// Results of a program, one a vertex in id order.
 template <class P>
 struct Result {
+  /// Entry v is vertex v's.
   Array<OutputOf<P>> values;
+  /// What the run took and sent.
   RunStatistics statistics;
   RoundOf<P> round;  ///< how the run ended: rounds, phase, global aggregate
 };

@@ -34,12 +34,14 @@ class Job {
 
   /// Replaces the program by another of the same type with other parameters; memory and graphs are kept.
   void SetProgram(std::shared_ptr<const ErasedProgram> program);
+  /// What the job was prepared with.
   const RunOptions& options() const { return options_; }
   const RoundState& round() const { return round_; }  ///< how the last run ended
   /// Results of the last run, one a vertex in id order: `vertices() * output_bytes` bytes.
   void CopyOutput(std::byte* out) const;
   /// Raw values instead: `vertices() * value_bytes` bytes.
   void CopyValues(std::byte* out) const;
+  /// What engines know of the program.
   const ProgramTraits& traits() const { return program_->traits(); }
 
  private:
@@ -58,15 +60,19 @@ class Job {
   RoundState round_;
 };
 
+/// How a Session divides its graph.
 struct SessionOptions {
   std::string partition = "edge-balanced";  ///< see MakePartitioner
+  /// Of random partitions.
   std::uint64_t seed = 1;
   int threads = 0;  ///< of preparation; 0: one a core
 };
 
 /// One graph divided among devices, with a copy there for each way in which programs need it.
 struct PreparedGraphs {
+  /// One a device, in host memory.
   std::vector<Subgraph> subgraphs;
+  /// The same in the devices' memory.
   std::vector<std::unique_ptr<DeviceGraph>> devices;
 };
 
@@ -82,11 +88,14 @@ class Session {
   /// CapabilityError, OutOfMemoryError.
   std::unique_ptr<Job> Prepare(std::shared_ptr<const ErasedProgram> program, const RunOptions& options = {});
 
+  /// @{
+  /// What was divided, how, and among which devices.
   const Graph& graph() const { return *graph_; }
   const Partition& partition() const { return partition_; }
   std::size_t device_count() const { return devices_.size(); }
   Device& device(std::size_t i) const { return *devices_[i]; }
   std::span<Device* const> devices() const { return pointers_; }
+  /// @}
 
   /// The graph as programs with these needs see it; built on first demand and kept.
   const PreparedGraphs& Graphs(Edges edges, WeightKind weights, bool forward, bool reverse);

@@ -12,6 +12,7 @@
 
 namespace chatty {
 
+/// What engines may know of P.
 template <class P>
 constexpr ProgramTraits MakeTraits() {
   using T = Traits<P>;
@@ -46,9 +47,12 @@ constexpr ProgramTraits MakeTraits() {
 struct HostOnly {};
 struct CudaOnly {};  ///< for translation units that leave the host to another
 struct HostAndCuda {};
+/// What the compiler at hand can instantiate.
 using CompiledBackends = std::conditional_t<CHATTY_CUDA_COMPILER, HostAndCuda, HostOnly>;
+/// Whether a set of backends has the host.
 template <class Backends>
 inline constexpr bool kHasHost = !std::is_same_v<Backends, CudaOnly>;
+/// Whether a set of backends has CUDA.
 template <class Backends>
 inline constexpr bool kHasCuda = !std::is_same_v<Backends, HostOnly>;
 
@@ -69,8 +73,11 @@ class TypedProgram final : public ErasedProgram {
   static constexpr bool kFits = CheckProgram<P>();  // what does not fit is told once, and compiled no further
 
  public:
+  /// A copy of `program`, parameters and all.
   explicit TypedProgram(const P& program) : program_(program) {}
 
+  /// @{
+  /// As ErasedProgram has it.
   const ProgramTraits& traits() const override { return traits_; }
   void ResetGlobal(std::byte* global) const override {
     if constexpr (kHasGlobal) {
@@ -110,6 +117,7 @@ class TypedProgram final : public ErasedProgram {
     detail::ThrowNotCompiled(graph.device());
   }
   void Reparametrise(StepSet& steps) const override { steps.SetProgram(&program_); }
+  /// @}
 
  private:
   static constexpr bool kHasGlobal = kFits && !std::is_same_v<GlobalOf<P>, None>;

@@ -42,9 +42,13 @@ struct GeneratorSpec {
   /// kNone, or weights that are uniform in [min_weight, max_weight] (integers for kInt32; both ends included). The
   /// weight of an edge is a hash of the seed and its two ends, so that it depends on nothing else.
   WeightKind weights = WeightKind::kNone;
+  /// @{
+  /// The range of weights, both ends included.
   double min_weight = 1;
   double max_weight = 255;
+  /// @}
 
+  /// The same seed gives the same graph.
   std::uint64_t seed = 1;
   int threads = 0;  ///< 0: as many as there are cores
 };

@@ -41,6 +41,7 @@ struct Chunk {
 /// directory; the reading members where the compressed stream is truncated or corrupt.
 class Input {
  public:
+  /// Length of a chunk unless told: 4 MiB.
   static constexpr std::size_t kDefaultChunkBytes = std::size_t{1} << 22;
 
   /// Opens `path`, or standard input for "-". Chunks are about `chunk_bytes` long.
@@ -50,6 +51,7 @@ class Input {
   Input& operator=(const Input&) = delete;
 
   const std::string& name() const { return name_; }  ///< the path, or "standard input": how errors call it
+  /// How the input is packed.
   Compression compression() const { return compression_; }
 
   // --- In order, by one thread, before the first Next() ---

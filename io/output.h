@@ -22,12 +22,15 @@ namespace chatty {
 /// disk).
 class OutputFile {
  public:
+  /// Opens `path`, or standard output for "-".
   explicit OutputFile(const std::string& path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
+  /// Appends bytes.
   void Write(std::string_view bytes);
+  /// Appends one byte.
   void Letter(char c) {
     if (used_ == kBufferBytes) Flush();
     buffer_[used_++] = c;

@@ -13,6 +13,7 @@
 
 namespace chatty {
 
+/// What a graph file is written in.
 enum class GraphFormat : std::uint8_t { kMatrixMarket, kEdgeList, kDimacs, kBinary };
 
 std::string_view FormatName(GraphFormat format);  ///< "matrix-market", "edge-list", "dimacs" or "binary"
@@ -33,7 +34,9 @@ struct ReadOptions {
 
 /// What was read and what became of it.
 struct ReadReport {
+  /// What the file was found to be.
   GraphFormat format = GraphFormat::kEdgeList;
+  /// How it was packed.
   Compression compression = Compression::kNone;
   std::uint64_t bytes = 0;  ///< of content, unpacked
   std::uint64_t lines = 0;  ///< 0 for the binary format

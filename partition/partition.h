@@ -30,10 +30,13 @@ class Partition {
   /// pass to count and one to place, on `threads` threads (0: as many as there are cores).
   static Partition FromOwners(Array<PartId> owners, PartId parts, std::string name, int threads = 0);
 
+  /// @{
+  /// What was divided, into how many parts, by which partitioner; whether each part is a range of ids.
   PartId parts() const { return parts_; }
   VertexId vertices() const { return vertices_; }
   const std::string& name() const { return name_; }
   bool contiguous() const { return !bounds_.empty(); }
+  /// @}
 
   // None of these checks its arguments: v is below vertices(), part below parts().
 
@@ -48,6 +51,7 @@ class Partition {
   VertexId Global(PartId part, LocalId local) const {  ///< inverse of (Owner, Local); local below OwnedCount(part)
     return contiguous() ? bounds_[part] + local : globals_[part][local];
   }
+  /// Vertices of `part`.
   VertexId OwnedCount(PartId part) const {
     return contiguous() ? bounds_[part + 1] - bounds_[part] : static_cast<VertexId>(globals_[part].size());
   }
@@ -64,6 +68,7 @@ class Partition {
 
 /// Options that partitioners share.
 struct PartitionOptions {
+  /// How many parts to make.
   PartId parts = 1;
   std::uint64_t seed = 1;  ///< for random partitions: the same seed gives the same owners at any thread count
   int threads = 0;         ///< 0: as many as there are cores
@@ -73,6 +78,7 @@ struct PartitionOptions {
 class Partitioner {
  public:
   virtual ~Partitioner() = default;
+  /// The name that MakePartitioner knows it by.
   virtual std::string_view name() const = 0;
   /// Every vertex of `graph` given to one of `options.parts` parts, some of which may be empty. Throws UsageError for 0
   /// parts.

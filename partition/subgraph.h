@@ -21,11 +21,13 @@ enum class Edges : std::uint8_t { kOut, kIn, kBoth };
 
 /// Which adjacencies a subgraph builds.
 struct SubgraphOptions {
+  /// Along which edges the program sends.
   Edges edges = Edges::kOut;
   bool forward = true;  ///< edges along which owned vertices send (needed to push)
   bool reverse = true;  ///< edges along which owned vertices are sent to (needed to pull)
   WeightKind weights =
       WeightKind::kNone;  ///< what the program reads; the graph's weights are dropped, converted or set to 1
+  /// 0: as many as there are cores.
   int threads = 0;
 };
 
@@ -39,13 +41,18 @@ using WeightSpan = std::variant<std::monostate, std::span<const std::int32_t>, s
 /// contiguous part.
 struct LocalAdjacency {
   std::span<const EdgeIndex> offsets;  ///< owned + 1 entries, from 0
+  /// offsets.back() entries
   std::span<const LocalId> neighbours;
+  /// As many as neighbours, or none.
   WeightSpan weights;
   EdgeIndex max_degree = 0;  ///< longest row; 0 without owned vertices
 
+  /// @{
+  /// What the spans above view, where it could not be shared with the graph.
   Array<EdgeIndex> offsets_storage;
   Array<LocalId> neighbours_storage;
   Weights weights_storage;
+  /// @}
 };
 
 /// One part of a graph. Local ids: [0, owned) are the part's own vertices in ascending global order; [owned, local) is
@@ -56,16 +63,22 @@ struct LocalAdjacency {
 /// broadcast sends entries of `border_union` once to all; `union_to_halo[p]` of part q finds the halo vertex, if q
 /// holds it.
 struct Subgraph {
+  /// @{
+  /// Which part this is, of how many.
   PartId part = 0;
   PartId parts = 1;
+  /// @}
   VertexId vertices = 0;   ///< of the whole graph
   bool symmetric = false;  ///< every edge of the whole graph has its reverse
+  /// The part's own vertices.
   LocalId owned = 0;
   LocalId local = 0;           ///< owned + halo
   bool identity = false;       ///< the part owns every vertex, so local id == global id; `global_ids` is then empty
   Array<VertexId> global_ids;  ///< local entries
+  /// Owned entries.
   Array<EdgeIndex> out_degrees, in_degrees;  ///< owned entries: degrees in the whole graph, whatever was built
 
+  /// Edges along which owned vertices send, and are sent to.
   std::shared_ptr<const LocalAdjacency> forward, reverse;  ///< null when not asked for; the same object when they agree
 
   std::vector<LocalId> halo_begin;              ///< parts + 1 entries: halo owned by q is [halo_begin[q], halo_begin[q+1])
@@ -75,7 +88,9 @@ struct Subgraph {
   std::vector<Array<LocalId>> union_to_halo;    ///< [p][j]: my halo local id of entry j of p's border_union, or kNoLocal;
                                                 ///< empty for p == part
 
+  /// The id in the whole graph of local vertex l.
   VertexId Global(LocalId l) const { return identity ? VertexId{l} : global_ids[l]; }
+  /// Halo vertices that `owner` owns.
   LocalId halo_count(PartId owner) const { return halo_begin[owner + 1] - halo_begin[owner]; }
 };
 

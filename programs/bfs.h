@@ -19,13 +19,20 @@ struct Bfs;
 struct BfsParents {
   /// A candidate parent. Ordered by level first: the candidates one level up are those of least level.
   struct Message {
+    /// The sender's level.
     std::uint32_t level;
+    /// The sender.
     VertexId id;
   };
+  /// What a vertex keeps.
   struct Value {
+    /// Its own, from Bfs.
     std::uint32_t level;
+    /// kNoVertex where there is none.
     VertexId parent;
   };
+  /// @{
+  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
   using Prior = std::uint32_t;
   using Shared = std::uint32_t;
   static constexpr auto kReduction = Reduction::kCustom;
@@ -34,12 +41,17 @@ struct BfsParents {
   static constexpr bool kOutputIsVertex = true;
   static constexpr const char* kOutputName = "parent";
   static constexpr const char* kSummary = "parents of a breadth-first search: each vertex's least neighbour one level up";
+  /// @}
 
+  /// Where the search started.
   VertexId source = 0;
 
   BfsParents() = default;
+  /// Of this search's source.
   explicit BfsParents(const Bfs& bfs);
 
+  /// @{
+  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
   CHATTY_FN Value InitVertex(Vertex v, const Prior& level) const { return {level, level == 0 ? v.id : kNoVertex}; }
   CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v.level != kInfinity<std::uint32_t>; }
   CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.level; }
@@ -54,7 +66,9 @@ struct BfsParents {
     return false;
   }
   CHATTY_FN VertexId Output(const Value& v) const { return v.parent; }
+  /// @}
 
+  /// A tree at the source whose depths are the levels: VerifyBfsParents.
   Verdict Verify(const Graph& graph, std::span<const VertexId> parents, const RunStatistics&) const {
     return VerifyBfsParents(graph, source, parents);
   }
@@ -63,6 +77,8 @@ struct BfsParents {
 /// Edges on a shortest path from `source`, kInfinity where there is none. Push or pull by Beamer's rule (SC'12), which the
 /// engine applies to any program.
 struct Bfs {
+  /// @{
+  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
   using Value = std::uint32_t;
   using Message = std::uint32_t;
   static constexpr auto kReduction = Reduction::kMin;
@@ -70,8 +86,12 @@ struct Bfs {
   static constexpr bool kFirstSuffices = true;  // within a round every message says the same level
   static constexpr const char* kSummary = "breadth-first search: edges on a shortest path from --source";
   static constexpr const char* kOutputName = "level";
+  /// @}
 
+  /// Where to start.
   VertexId source = 0;
+  /// @{
+  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
   static constexpr auto kParameters = std::make_tuple(Parameter{"source", &Bfs::source, "vertex to start from"});
   using Derived = DerivedPrograms<BfsParents>;
 
@@ -84,7 +104,9 @@ struct Bfs {
     level = m;
     return true;
   }
+  /// @}
 
+  /// Of every edge and every vertex: VerifyBfsLevels.
   Verdict Verify(const Graph& graph, std::span<const std::uint32_t> levels, const RunStatistics&) const {
     return VerifyBfsLevels(graph, source, levels);
   }

@@ -109,13 +109,19 @@ struct Label {
 /// linked first; on a symmetric graph the giant component that this shows is then skipped. Each device links its own edges
 /// in a forest over all vertices, and the forests are merged in pairs: log2(devices) exchanges of one id a vertex.
 struct ConnectedComponents {
+  /// @{
+  /// What OperatorProgram and the command line ask for.
   using Output = VertexId;
   static constexpr bool kOutputIsVertex = true;
   static constexpr const char* kSummary = "weakly connected components by hooking (Afforest), labelled by least id";
   static constexpr const char* kOutputName = "component";
+  /// @}
+  /// Neighbours of each vertex that are linked first.
   static constexpr EdgeIndex kNeighbourRounds = 2;
+  /// Vertices looked at to find the giant component.
   static constexpr std::size_t kSamples = 1024;
 
+  /// The program, on one device of those that run it together.
   template <class Operators>
   void Run(Operators& ops, Output* out) const {
     const VertexId n = ops.graph().vertices;
@@ -134,6 +140,7 @@ struct ConnectedComponents {
     ops.ForEachVertex(hooking::Label{ops.graph(), parent, out});
   }
 
+  /// Of every edge, and by the count of components: VerifyComponents.
   Verdict Verify(const Graph& graph, std::span<const VertexId> labels, const RunStatistics&) const {
     return VerifyComponents(graph, labels);
   }

@@ -13,6 +13,8 @@ namespace chatty {
 /// Every vertex ends with the least id of its component. Simple, any order, but as many rounds as the component is wide;
 /// `cc` hooks trees instead.
 struct LabelPropagation {
+  /// @{
+  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
   using Value = VertexId;
   using Message = VertexId;
   static constexpr auto kReduction = Reduction::kMin;
@@ -30,7 +32,9 @@ struct LabelPropagation {
     label = m;
     return true;
   }
+  /// @}
 
+  /// Of every edge, and by the count of components: VerifyComponents.
   Verdict Verify(const Graph& graph, std::span<const VertexId> labels, const RunStatistics&) const {
     return VerifyComponents(graph, labels);
   }

@@ -15,29 +15,45 @@ namespace chatty {
 /// dangling is the old rank of all vertices without out-edges. Ranks are kept times n, near 1, where floats are dense, and
 /// summed in double. A vertex shares rank / out_degree once, instead of every edge gathering two values and dividing.
 struct PageRank {
+  /// What a vertex keeps.
   struct Value {
     float rank;    ///< times n
     float change;  ///< |new - old| of the last round, times n
   };
+  /// @{
+  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
   using Shared = float;
   using Message = double;
+  /// @}
+  /// Sums over all vertices.
   struct Global {
+    /// Rank of vertices without out-edges, times n.
     double dangling = 0;
+    /// The L1 norm of the last round's change, times n.
     double change = 0;
+    /// Adds both.
     CHATTY_FN friend Global operator+(const Global& a, const Global& b) {
       return {a.dangling + b.dangling, a.change + b.change};
     }
   };
+  /// @{
+  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
   static constexpr auto kReduction = Reduction::kSum;
   static constexpr auto kSafety = Safety::kSynchronous;
   static constexpr auto kActivity = Activity::kEveryRound;
   static constexpr const char* kSummary =
       "PageRank by rounds, dangling mass spread evenly; ends when the L1 change falls below tolerance";
   static constexpr const char* kOutputName = "rank";
+  /// @}
 
+  /// Probability of following an edge.
   float damping = 0.85f;
+  /// Most rounds to run.
   std::uint32_t rounds = 100;
+  /// The L1 change of a round below which it stops.
   double tolerance = 1e-6;
+  /// @{
+  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
   static constexpr auto kParameters =
       std::make_tuple(Parameter{"damping", &PageRank::damping, "probability of following an edge, at least 0 and below 1"},
                       Parameter{"rounds", &PageRank::rounds, "most rounds to run"},
@@ -65,7 +81,9 @@ struct PageRank {
   CHATTY_FN float Output(const Value& v, const Round<Global>& round) const {
     return v.rank / static_cast<float>(round.vertices);
   }
+  /// @}
 
+  /// Throws UsageError for parameters that make no sense.
   void CheckInput(const Graph&) const {
     if (!(damping >= 0 && damping < 1)) Throw<UsageError>("damping is {}; it must be at least 0 and below 1", damping);
     if (rounds == 0) throw UsageError("rounds is 0; at least one round has to run");

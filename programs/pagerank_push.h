@@ -17,22 +17,37 @@ namespace chatty {
 /// Rank that vertices without out-edges would spread evenly over all is not sent at all: it adds a multiple of the uniform
 /// vector, to which the answer is linear, so dividing by the final sum gives the same ranks.
 struct PageRankPush {
+  /// What a vertex keeps.
   struct Value {
+    /// Rank, and what it has yet to hand on.
     float rank, residual;  ///< times n
   };
+  /// @{
+  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
   using Shared = float;
   using Message = float;
+  /// @}
+  /// A sum over all vertices.
   struct Global {
+    /// Rank and residual.
     double mass = 0;
+    /// Adds.
     CHATTY_FN friend Global operator+(const Global& a, const Global& b) { return {a.mass + b.mass}; }
   };
+  /// @{
+  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
   static constexpr auto kReduction = Reduction::kSum;
   static constexpr auto kSafety = Safety::kAccumulative;
   static constexpr const char* kSummary = "PageRank by residuals: only vertices whose rank still changes send";
   static constexpr const char* kOutputName = "rank";
+  /// @}
 
+  /// Probability of following an edge.
   float damping = 0.85f;
+  /// Residual, as a share of the mean rank, that a vertex keeps to itself.
   float tolerance = 1e-4f;
+  /// @{
+  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
   static constexpr auto kParameters = std::make_tuple(
       Parameter{"damping", &PageRankPush::damping, "probability of following an edge, at least 0 and below 1"},
       Parameter{"tolerance", &PageRankPush::tolerance,
@@ -55,7 +70,9 @@ struct PageRankPush {
   CHATTY_FN float Output(const Value& v, const Round<Global>& round) const {
     return static_cast<float>((double{v.rank} + double{v.residual}) / round.global.mass);
   }
+  /// @}
 
+  /// Throws UsageError for parameters that make no sense.
   void CheckInput(const Graph&) const {
     if (!(damping >= 0 && damping < 1)) Throw<UsageError>("damping is {}; it must be at least 0 and below 1", damping);
     if (!(tolerance > 0)) Throw<UsageError>("tolerance is {}; it must be above 0, or residuals never settle", tolerance);

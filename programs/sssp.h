@@ -19,6 +19,8 @@ namespace chatty {
 /// or float, with distances in float: rounded addition is monotone, so both answers are unique to the bit.
 template <class W>
 struct SsspOf {
+  /// @{
+  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
   using Weight = W;
   using Value = std::conditional_t<std::is_same_v<W, float>, float, std::uint32_t>;
   using Message = Value;
@@ -26,10 +28,14 @@ struct SsspOf {
   static constexpr auto kSafety = Safety::kMonotone;
   static constexpr const char* kSummary = "single-source shortest paths from --source; weight 1 where the graph has none";
   static constexpr const char* kOutputName = "distance";
+  /// @}
   /// What an integer sum that does not fit becomes: the largest finite distance, never reported as one.
   static constexpr std::uint32_t kOverflow = kInfinity<std::uint32_t> - 1;
 
+  /// Where paths start.
   VertexId source = 0;
+  /// @{
+  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
   static constexpr auto kParameters = std::make_tuple(Parameter{"source", &SsspOf::source, "vertex to start from"});
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? Value{0} : kInfinity<Value>; }
@@ -49,6 +55,7 @@ struct SsspOf {
     return true;
   }
   CHATTY_FN Value Priority(const Value& d) const { return d; }
+  /// @}
 
   /// Throws UsageError for negative or undefined weights.
   void CheckInput(const Graph& graph) const { CheckWeights(graph); }
@@ -62,6 +69,7 @@ struct SsspOf {
       }
     }
   }
+  /// Of every edge and every vertex: VerifySssp.
   Verdict Verify(const Graph& graph, std::span<const Value> distances, const RunStatistics&) const {
     return VerifySssp<Value>(graph, source, distances);
   }
@@ -69,6 +77,7 @@ struct SsspOf {
 
 /// SSSP over whatever weights the graph has.
 struct Sssp : ProgramVariants<SsspOf<std::int32_t>, SsspOf<float>> {
+  /// By the graph's weights: float, or else integers.
   static std::size_t Choose(const Graph& graph) { return graph.weight_kind() == WeightKind::kFloat32 ? 1 : 0; }
 };
 

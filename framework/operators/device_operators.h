@@ -14,17 +14,22 @@
 
 namespace chatty {
 
+/// No device: nobody to send to, or to receive from.
 inline constexpr PartId kNoPart = ~PartId{0};
 
 /// What the devices of an operator program's run share. Kept from run to run, so that boxes are allocated once.
 class OperatorGroup {
  public:
+  /// For these devices, which must outlive it; transport and timeout as in RunOptions.
   OperatorGroup(std::span<Device* const> devices, std::string transport, std::chrono::milliseconds timeout);
 
+  /// How one device's failure reaches the others.
   AbortToken abort;
+  /// Records the failure of one device and wakes all others.
   void Fail(std::exception_ptr error) noexcept;
   /// Makes the group usable again after a failed run.
   void Reset();
+  /// What moved bytes; "none" on one device.
   std::string_view transport_name() const { return transport_ ? transport_->name() : "none"; }
 
  private:
@@ -46,15 +51,21 @@ class OperatorGroup {
 /// MPI). Everything that has `All` or `Exchange` in its name is called by all devices together.
 class DeviceOperators {
  public:
+  /// Operators on `graph`'s device, whose time goes to `account`. All three must outlive it.
   DeviceOperators(OperatorGroup& group, const DeviceGraph& graph, DeviceStatistics& account)
       : group_(&group), graph_(&graph), account_(&account) {}
 
+  /// @{
+  /// This device's place among all that run the program.
   PartId rank() const { return graph_->ref().part; }
   PartId devices() const { return graph_->ref().parts; }
+  /// @}
   const GraphRef& graph() const { return graph_->ref(); }  ///< pointers of this device's memory
   bool symmetric() const { return graph().symmetric; }     ///< every edge of the graph has its reverse
+  /// Where this part of the program runs.
   Device& device() const { return graph_->device(); }
 
+  /// Memory of this device, with indeterminate contents. Throws OutOfMemoryError.
   template <class T>
   Buffer<T> Allocate(std::size_t size) const {
     return Buffer<T>(device(), size);
@@ -77,10 +88,13 @@ class DeviceOperators {
   /// The sum over all devices, added in device order.
   double SumOfAll(double number);
 
+  /// Bytes that Exchange has sent to each device.
   const std::vector<std::uint64_t>& sent_bytes() const { return sent_bytes_; }
 
  protected:
+  /// Forward edges of owned vertices.
   EdgeIndex subgraph_edges() const { return graph_->subgraph().forward->neighbours.size(); }
+  /// What this device's waits watch.
   WaitContext wait() const { return {&group_->abort, group_->timeout_}; }
 
  private:

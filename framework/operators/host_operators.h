@@ -15,6 +15,7 @@ namespace chatty {
 /// over the two. Functions given may run on several threads at once and update shared memory by chatty::atomics.
 class HostOperators : public DeviceOperators {
  public:
+  /// As DeviceOperators.
   using DeviceOperators::DeviceOperators;
 
   /// f(i) for i in [0, n).
@@ -42,6 +43,7 @@ class HostOperators : public DeviceOperators {
       }
     });
   }
+  /// The same for every forward edge.
   template <class F>
   void ForEachEdge(F f) {
     ForEachEdge([](LocalId) -> EdgeIndex { return 0; }, f);

@@ -28,6 +28,7 @@ concept OperatorProgram = requires(const P p, HostOperators& ops, typename P::Ou
 template <class P, class Backends = CompiledBackends>
 class OperatorJob {
  public:
+  /// Allocates. Throws UsageError for options that have no meaning here, OutOfMemoryError.
   OperatorJob(Session& session, const P& program, const RunOptions& options)
       : session_(&session), program_(program), group_(session.devices(), options.transport, options.timeout) {
     CheckExecution(options.execution, nullptr);
@@ -42,6 +43,7 @@ class OperatorJob {
     }
   }
 
+  /// Runs the program on all devices. Throws what the devices throw; the job may be executed again.
   RunStatistics Execute() {
     const int devices = static_cast<int>(session_->device_count());
     RunStatistics statistics;
@@ -125,7 +127,9 @@ class OperatorJob {
 /// Results of an operator program, one a vertex in id order.
 template <class P>
 struct OperatorResult {
+  /// Entry v is vertex v's.
   Array<typename P::Output> values;
+  /// What the run took.
   RunStatistics statistics;
 };
 

@@ -12,6 +12,7 @@ namespace chatty {
 /// the program before it left there. Betweenness is two programs so; BFS parents are one after BFS levels.
 class Sequence {
  public:
+  /// On `session`, which must outlive it; `options` hold for every program.
   explicit Sequence(Session& session, const RunOptions& options = {}) : session_(&session), options_(options) {}
 
   /// Runs `program` on what came before. Throws UsageError if its Prior is not the last program's Value.
