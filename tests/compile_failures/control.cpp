@@ -18,7 +18,44 @@ struct Program {
   }
 };
 
-static_assert(chatty::VertexProgram<Program>);
+static_assert(chatty::VertexProgram<Program> && chatty::Traits<Program>::kCanPush);
 static_assert(chatty::CheckAsynchronous<Program>());
 
 auto Run(const chatty::Graph& graph) { return chatty::Run(graph, Program{}, "host:2"); }
+
+// As wide as may be: 8 bytes are pushed, 16 pulled, and only in rounds.
+template <class T, chatty::Safety kOrder>
+struct Pair {
+  struct Message {
+    T first, second;
+  };
+  using Value = T;
+  static constexpr auto kReduction = chatty::Reduction::kCustom;
+  static constexpr Message kIdentity{0, 0};
+  static constexpr auto kSafety = kOrder;
+  T least = 1;  // before kParameters, which names it
+  static constexpr auto kParameters = std::make_tuple(chatty::Parameter{"least", &Pair::least, "the least first"});
+
+  CHATTY_FN Value InitVertex(chatty::Vertex v) const { return static_cast<T>(v.out_degree); }
+  CHATTY_FN Message ComputeScatter(const Value& value, chatty::Edge<>, const chatty::Round<>&) const {
+    return {value, least};
+  }
+  CHATTY_FN Message ComputeReduce(Message a, Message b) const { return a.first < b.first ? b : a; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, chatty::Vertex, const chatty::Round<>&) const {
+    if (m.first <= value) return false;
+    value = m.first;
+    return true;
+  }
+};
+using Narrow = Pair<std::uint32_t, chatty::Safety::kMonotone>;
+using Wide = Pair<std::uint64_t, chatty::Safety::kSynchronous>;
+
+static_assert(chatty::CheckProgram<Narrow>() && chatty::Traits<Narrow>::kCanPush && chatty::AsynchronousProgram<Narrow>);
+static_assert(chatty::CheckProgram<Wide>() && !chatty::Traits<Wide>::kCanPush && !chatty::AsynchronousProgram<Wide>);
+
+// What is no vertex program at all is not one, rather than an error.
+static_assert(!chatty::VertexProgram<int> && !chatty::VertexProgram<std::string> && !chatty::AsynchronousProgram<int>);
+struct Final final {
+  using Value = int;
+};
+static_assert(!chatty::VertexProgram<Final>);
