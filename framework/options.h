@@ -8,6 +8,8 @@
 
 namespace chatty {
 
+class Trace;
+
 /// Which side of an edge looks for the other.
 enum class Direction : std::uint8_t {
   kAuto,  ///< the cheaper one, round by round, from the edges that each would look at
@@ -23,6 +25,7 @@ struct RunOptions {
   std::string transport = "auto";        ///< see MakeTransport
   std::uint32_t max_rounds = 0;          ///< stop after so many rounds; 0: only when the program is done
   std::chrono::milliseconds timeout{0};  ///< longest wait for another device; 0: for ever
+  Trace* trace = nullptr;                ///< records what ran when, if not null; not owned, see core/trace.h
 };
 
 }  // namespace chatty

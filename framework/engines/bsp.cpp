@@ -5,24 +5,12 @@
 #include <cstring>
 
 #include "chatty/framework/engines/device_threads.h"
+#include "chatty/framework/spans.h"
 
 namespace chatty {
 namespace {
 
 using Milliseconds = std::chrono::duration<double, std::milli>;
-
-/// Adds the time of its life to one of a device's accounts.
-class Stopwatch {
- public:
-  explicit Stopwatch(double* account) : account_(account), start_(Clock::now()) {}
-  ~Stopwatch() { *account_ += Milliseconds(Clock::now() - start_).count(); }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  double* account_;
-  Clock::time_point start_;
-};
 
 /// What each device tells all others at the end of a round.
 struct Summary {
@@ -91,7 +79,7 @@ class DirectionChooser {
 class DeviceRun {
  public:
   DeviceRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Transport* transport,
-            BuiltDirections built, const RunOptions& options, Shared& shared, RunStatistics& statistics)
+            BuiltDirections built, const RunOptions& options, Shared& shared, RunStatistics& statistics, TraceLane* lane)
       : program_(program),
         traits_(program.traits()),
         me_(participants[rank]),
@@ -103,6 +91,7 @@ class DeviceRun {
         shared_(shared),
         wait_{&shared.abort, options.timeout},
         account_(statistics.devices[rank]),
+        lane_(lane),
         chooser_(traits_, options.direction, built),
         pairs_(parts_),
         owned_(me_.graph->ref().owned) {}
@@ -110,10 +99,14 @@ class DeviceRun {
   RoundState Run(RunStatistics* totals) {
     round_.vertices = me_.graph->ref().vertices;
     program_.ResetGlobal(round_.global);
+    const Span run(lane_, nullptr, lane_ == nullptr ? kRunSpan : lane_->run_kind(),
+                   lane_ == nullptr ? SpanArguments{} : lane_->run_arguments());
+    Span phase(lane_, nullptr, spans::kPhase);
     {
-      const Stopwatch watch(&account_.compute_ms);
+      Span span = Timed(spans::kInit, {owned_});
       steps_.ClearControl();
       steps_.Init(me_.prior);
+      span.Next(spans::kActivate);
       steps_.Activate(round_);
     }
     BeginPhase();
@@ -123,6 +116,7 @@ class DeviceRun {
         if (next == Next::kStop) break;
         if (next == Next::kNextPhase) {
           round_.phase += 1;
+          phase.Next(spans::kPhase, {round_.phase});
           NextPhase();
           if (Quiet()) {  // nobody starts this phase: it is over, and the program is asked again
             if (++empty_phases_ > kMaxEmptyPhases) {
@@ -156,13 +150,21 @@ class DeviceRun {
   const std::vector<PairStatistics>& pairs() const { return pairs_; }
 
  private:
+  /// A stretch of this device's time, on the account of its kind.
+  Span Timed(const SpanKind& kind, const SpanArguments& arguments = {}) {
+    double* const account = kind.category == SpanCategory::kCompute         ? &account_.compute_ms
+                            : kind.category == SpanCategory::kCommunication ? &account_.communication_ms
+                                                                            : &account_.waiting_ms;
+    return Span(lane_, account, kind, arguments);
+  }
+
   bool Quiet() const { return total_.active_vertices == 0 && !traits_.every_round; }
 
   /// Counters after Init or a phase's Activate: the frontier is a bitmap and the work of a pull is counted afresh.
   void BeginPhase() {
     const Control* control;
     {
-      const Stopwatch watch(&account_.compute_ms);
+      const Span span = Timed(spans::kReadCounters);
       control = &steps_.Read(wait_, /*clear=*/true);
     }
     wanting_ = 0;
@@ -173,7 +175,7 @@ class DeviceRun {
 
   void NextPhase() {
     {
-      const Stopwatch watch(&account_.compute_ms);
+      const Span span = Timed(spans::kActivate, {round_.phase});
       steps_.ClearControl();
       steps_.Activate(round_);
     }
@@ -184,8 +186,11 @@ class DeviceRun {
   void Step() {
     const bool pull = traits_.collects || chooser_.UsePull(total_);
     const std::int64_t wanting = total_.wanting_edges;
+    const Span round(lane_, nullptr, pull ? spans::kPullRound : spans::kPushRound,
+                     {round_.index, total_.active_vertices,
+                      pull ? static_cast<std::uint64_t>(std::max<std::int64_t>(wanting, 0)) : total_.active_edges});
     {
-      const Stopwatch watch(&account_.compute_ms);
+      const Span span = Timed(spans::kClearControl);
       steps_.ClearControl();
     }
     if (pull) {
@@ -197,7 +202,7 @@ class DeviceRun {
     }
     const Control* control;
     {
-      const Stopwatch watch(&account_.compute_ms);
+      const Span span = Timed(spans::kReadCounters);
       control = &steps_.Read(wait_, /*clear=*/true);
       if (form_ == Form::kQueue) {
         steps_.SwapFrontier();
@@ -211,18 +216,22 @@ class DeviceRun {
     if (pull) chooser_.Learn(wanting, total_.edges_touched);
     changed_only_ = pull;
     round_.index += 1;
+    if (lane_ != nullptr) [[unlikely]]
+      CountBytes(round.part_start());
   }
 
   void Push() {
     bool queue_out;
     {
-      const Stopwatch watch(&account_.compute_ms);
-      if (form_ == Form::kBitmap && mine_.active_vertices < owned_ / 32) {
+      const bool convert = form_ == Form::kBitmap && mine_.active_vertices < owned_ / 32;
+      Span span = Timed(convert ? spans::kConvertFrontier : spans::kAdvance, {mine_.active_vertices, mine_.active_edges});
+      if (convert) {
         steps_.BitmapToQueue();
         steps_.SwapFrontier();
         steps_.ClearControl();  // its queue has become the frontier; Apply starts another
         form_ = Form::kQueue;
         frontier_count_ = static_cast<std::size_t>(mine_.active_vertices);
+        span.Next(spans::kAdvance, {mine_.active_vertices, mine_.active_edges});
       }
       // A queue costs an append a target, a bitmap a sweep over all vertices.
       queue_out = !traits_.every_round && total_.active_edges < std::uint64_t{round_.vertices} / 8;
@@ -231,7 +240,7 @@ class DeviceRun {
     }
     std::size_t touched = static_cast<std::size_t>(std::min<std::uint64_t>(owned_, mine_.active_edges));
     if (parts_ > 1) touched += ExchangeMessages(queue_out);
-    const Stopwatch watch(&account_.compute_ms);
+    const Span span = Timed(spans::kApply, {queue_out ? std::min<std::size_t>(touched, owned_) : owned_});
     if (queue_out) {
       form_ = Form::kQueue;
       steps_.Apply(round_, Form::kQueue, std::min<std::size_t>(touched, owned_));
@@ -243,19 +252,22 @@ class DeviceRun {
 
   void Pull() {
     {
-      const Stopwatch watch(&account_.compute_ms);
+      Span span = Timed(form_ == Form::kQueue ? spans::kConvertFrontier : spans::kPublish, {mine_.active_vertices});
       if (form_ == Form::kQueue) {
         steps_.QueueToBitmap(frontier_count_);
         form_ = Form::kBitmap;
+        span.Next(spans::kPublish, {mine_.active_vertices});
       }
       steps_.Publish(form_);
     }
     if (parts_ > 1) ExchangeShared();
-    const Stopwatch watch(&account_.compute_ms);
+    Span span = Timed(traits_.collects ? spans::kCollect : spans::kGather,
+                      {static_cast<std::uint64_t>(std::max<std::int64_t>(mine_.wanting_edges, 0))});
     if (traits_.collects) {
       steps_.Collect(round_, traits_.every_round);
     } else {
       steps_.Gather(round_, traits_.every_round);
+      span.Next(spans::kApply, {owned_});
       steps_.Apply(round_, form_, owned_);
     }
   }
@@ -287,8 +299,9 @@ class DeviceRun {
                        Unpack&& unpack) {
     Manifest mine;
     {
-      const Stopwatch watch(&account_.communication_ms);
+      Span span = Timed(spans::kPack);
       pack();
+      span.Next(spans::kReadLengths);
       const Control& control = steps_.Read(wait_, /*clear=*/false);
       mine.dense = control.dense_box != 0;
       for (PartId q = 0; q < parts_; ++q) {
@@ -296,6 +309,7 @@ class DeviceRun {
         mine.count[q] = control.box_count[q];
         if (mine.count[q] == 0) continue;
         const std::size_t bytes = mine.dense ? DenseBytes(out_subset(q), payload) : PairBytes(mine.count[q], payload);
+        span.Next(spans::kPost, {q, bytes, mine.count[q]});
         transport_->Post(rank_, q, bytes, epoch_);
         pairs_[q].messages += mine.count[q];
         if (shared) pairs_[q].messages_before += mine.count[q];
@@ -304,11 +318,11 @@ class DeviceRun {
     }
     std::array<Manifest, kMaxDevices> all;
     {
-      const Stopwatch watch(&account_.waiting_ms);
+      const Span span = Timed(spans::kMeet);
       shared_.manifests.Exchange(static_cast<int>(rank_), epoch_, mine, wait_, "all devices to pack",
                                  [&](int r, const Manifest& manifest) { all[r] = manifest; });
     }
-    const Stopwatch watch(&account_.communication_ms);
+    Span span = Timed(spans::kReceiveAll);
     std::size_t arrived = 0;
     for (PartId i = 1; i < parts_; ++i) {
       const PartId from = (rank_ + i) % parts_;  // not everybody at the same sender first
@@ -316,10 +330,12 @@ class DeviceRun {
       if (count == 0) continue;
       const bool dense = all[from].dense;
       const std::size_t bytes = dense ? DenseBytes(in_subset(from), payload) : PairBytes(count, payload);
+      span.Next(spans::kReceive, {from, bytes, count});
       InboxRef inbox;
       inbox.box = transport_->Receive(rank_, from, bytes, epoch_);
       inbox.count = count;
       inbox.dense = dense;
+      span.Next(spans::kUnpack, {from, count});
       unpack(inbox, from);
       arrived += count;
     }
@@ -344,12 +360,12 @@ class DeviceRun {
     wanting_ += control.wanting_edges;
     mine_.wanting_edges = wanting_;
     if (traits_.has_measure) {
-      const Stopwatch watch(&account_.compute_ms);
+      const Span span = Timed(spans::kMeasure);
       steps_.MeasureInto(mine_.global, wait_);
     }
     total_ = Summary{};
     program_.ResetGlobal(round_.global);
-    const Stopwatch watch(&account_.waiting_ms);
+    const Span span = Timed(spans::kAgree);
     shared_.summaries.Exchange(static_cast<int>(rank_), agreements_++, mine_, wait_, "all devices to end the round",
                                [&](int, const Summary& summary) {
                                  total_.active_vertices += summary.active_vertices;
@@ -359,6 +375,16 @@ class DeviceRun {
                                  if (traits_.has_measure) program_.CombineGlobal(round_.global, summary.global);
                                });
     round_.active = total_.active_vertices;
+    if (lane_ != nullptr) [[unlikely]]
+      lane_->AddCounter(spans::kActiveVertices, Clock::now(), mine_.active_vertices);
+  }
+
+  /// The counter of what this device sent since it was asked last, as of `start`.
+  void CountBytes(Clock::time_point start) {
+    std::uint64_t sent = 0;
+    for (const PairStatistics& pair : pairs_) sent += pair.bytes;
+    lane_->AddCounter(spans::kBytesSent, start, sent - counted_bytes_);
+    counted_bytes_ = sent;
   }
 
   /// The first device asks the program, once, and tells the others.
@@ -366,13 +392,14 @@ class DeviceRun {
     if (!traits_.has_end_round) return Next::kContinue;
     Decision decision;
     if (rank_ == 0) {
+      const Span span(lane_, nullptr, spans::kEndRound);
       decision.round = round_;
       decision.next = program_.EndRound(decision.round);
       if (decision.next == Next::kNextPhase && !traits_.has_is_active) {
         throw UsageError("EndRound returned kNextPhase, but the program has no IsActive to say who starts the phase");
       }
     }
-    const Stopwatch watch(&account_.waiting_ms);
+    const Span span = Timed(spans::kDecide);
     shared_.decisions.Exchange(static_cast<int>(rank_), decided_++, decision, wait_, "the first device's decision",
                                [&](int r, const Decision& d) {
                                  if (r == 0) decision = d;
@@ -396,6 +423,7 @@ class DeviceRun {
   Shared& shared_;
   const WaitContext wait_;
   DeviceStatistics& account_;
+  TraceLane* const lane_;
   DirectionChooser chooser_;
   std::vector<PairStatistics> pairs_;
   const std::size_t owned_;
@@ -408,7 +436,7 @@ class DeviceRun {
   bool changed_only_ = false;  // halos hold all shared values of the last round but the changed ones
   bool converged_ = true;
   std::uint64_t epoch_ = 0, agreements_ = 0, decided_ = 0;
-  std::uint64_t edges_touched_ = 0, vertices_updated_ = 0;
+  std::uint64_t edges_touched_ = 0, vertices_updated_ = 0, counted_bytes_ = 0;
   std::uint32_t push_rounds_ = 0, pull_rounds_ = 0, empty_phases_ = 0;
 };
 
@@ -427,14 +455,19 @@ RoundState RunBsp(const ErasedProgram& program, std::span<const Participant> par
   Shared shared(devices);
   RoundState last;
   std::vector<std::vector<PairStatistics>> pairs(participants.size());
+  std::vector<Device*> owners;
+  for (const Participant& participant : participants) owners.push_back(participant.device);
+  const TracedDevices traced(options.trace, owners);
   const auto drive = [&](int d) {
+    TraceLane* const lane = traced.lane(d);
     try {
       participants[d].device->MakeCurrent();
-      DeviceRun run(program, participants, static_cast<PartId>(d), transport, built, options, shared, *statistics);
+      DeviceRun run(program, participants, static_cast<PartId>(d), transport, built, options, shared, *statistics, lane);
       const RoundState round = run.Run(statistics);
       if (d == 0) last = round;
       pairs[d] = run.pairs();
     } catch (...) {
+      if (lane != nullptr) lane->AddInstant(spans::kFailed, Clock::now());
       shared.Fail(std::current_exception());
     }
   };

@@ -1,0 +1,301 @@
+#include "chatty/core/trace.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace chatty {
+namespace {
+
+/// Longest wait for a stream's end when its marks are read. Only a device that failed can be busy then.
+constexpr std::chrono::milliseconds kSettleTimeout{10000};
+
+TraceRow RowOf(SpanCategory category) {
+  switch (category) {
+    case SpanCategory::kCompute:
+      return TraceRow::kCompute;
+    case SpanCategory::kCommunication:
+      return TraceRow::kCommunication;
+    case SpanCategory::kWaiting:
+      return TraceRow::kWaiting;
+    case SpanCategory::kHost:
+      return TraceRow::kHost;
+    case SpanCategory::kRound:
+      return TraceRow::kRounds;
+  }
+  return TraceRow::kHost;
+}
+
+std::int64_t Nanoseconds(Clock::duration duration) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
+}
+
+}  // namespace
+
+std::string_view Name(SpanCategory category) {
+  switch (category) {
+    case SpanCategory::kCompute:
+      return "compute";
+    case SpanCategory::kCommunication:
+      return "communication";
+    case SpanCategory::kWaiting:
+      return "waiting";
+    case SpanCategory::kHost:
+      return "host";
+    case SpanCategory::kRound:
+      return "round";
+  }
+  return "host";
+}
+
+std::string_view Name(TraceRow row) {
+  constexpr std::array<std::string_view, kTraceRows> kNames = {
+      "rounds", "compute", "communication", "waiting", "host", "stream 0: compute", "stream 0: communication"};
+  return kNames[static_cast<std::size_t>(row)];
+}
+
+// --------------------------------------------------------------------- lane ----
+
+TraceLane::~TraceLane() = default;
+
+void TraceLane::Append(const TraceEvent& event) noexcept {
+  if (room_ == 0) {
+    const std::size_t granted = trace_->Claim(kChunk);
+    if (granted > 0) {
+      try {
+        if (size_ % kChunk == 0) chunks_.push_back(std::make_unique<TraceEvent[]>(kChunk));
+        room_ = granted;
+      } catch (const std::bad_alloc&) {  // a timeline is no reason to fail a run
+      }
+    }
+  }
+  if (room_ == 0) {
+    ++dropped_;
+    return;
+  }
+  chunks_[size_ / kChunk][size_ % kChunk] = event;
+  ++size_;
+  --room_;
+}
+
+void TraceLane::AddSpan(const SpanKind& kind, Clock::time_point start, Clock::time_point end,
+                        const SpanArguments& arguments) noexcept {
+  Append({&kind, Nanoseconds(start - trace_->start()), Nanoseconds(end - start), arguments, TraceEvent::Type::kSpan,
+          RowOf(kind.category)});
+}
+
+void TraceLane::AddCounter(const SpanKind& kind, Clock::time_point at, std::uint64_t value) noexcept {
+  Append({&kind, Nanoseconds(at - trace_->start()), 0, {value}, TraceEvent::Type::kCounter, TraceRow::kRounds});
+}
+
+void TraceLane::AddInstant(const SpanKind& kind, Clock::time_point at) noexcept {
+  Append({&kind, Nanoseconds(at - trace_->start()), 0, {}, TraceEvent::Type::kInstant, RowOf(kind.category)});
+}
+
+std::vector<const TraceEvent*> TraceLane::Sorted() const {
+  std::vector<const TraceEvent*> events(size_);
+  for (std::size_t i = 0; i < size_; ++i) events[i] = &chunks_[i / kChunk][i % kChunk];
+  // Spans are written when they end, so of two that begin and end together the later one encloses the other.
+  std::reverse(events.begin(), events.end());
+  std::stable_sort(events.begin(), events.end(), [](const TraceEvent* a, const TraceEvent* b) {
+    return std::pair(a->start_ns, -a->duration_ns) < std::pair(b->start_ns, -b->duration_ns);
+  });
+  return events;
+}
+
+const SpanKind& TraceLane::run_kind() const { return *trace_->run_kind_; }
+const SpanArguments& TraceLane::run_arguments() const { return trace_->run_arguments_; }
+
+void TraceLane::Attach(Device& device, bool events) {
+  if (!events) return;
+  device_ = &device;
+  if (base_ == nullptr) {
+    base_ = device.NewEvent();
+    candidate_ = device.NewEvent();
+  }
+  marks_ = 0;
+  open_ = 0;
+  pending_.clear();
+  Anchor();
+}
+
+void TraceLane::Detach() noexcept {
+  if (device_ != nullptr) Settle();
+  device_ = nullptr;
+}
+
+void TraceLane::Anchor() {
+  // The event happens between two looks at the host's clock; of a few tries the one with the narrowest window is kept.
+  std::int64_t best = 0;
+  for (int i = 0; i < 4; ++i) {
+    const Clock::time_point before = Clock::now();
+    candidate_->Record(device_->stream());
+    device_->stream().Synchronize({nullptr, kSettleTimeout});
+    const std::int64_t window = Nanoseconds(Clock::now() - before);
+    if (i > 0 && window >= best) continue;
+    best = window;
+    std::swap(base_, candidate_);
+    base_ns_ = Nanoseconds(before - trace_->start()) + window / 2;
+  }
+  if (device_->kind() == DeviceKind::kCuda) alignment_us_ = std::max(alignment_us_, static_cast<double>(best) * 1e-3);
+}
+
+std::size_t TraceLane::Mark() noexcept {
+  if (device_ == nullptr) return kNoMark;
+  try {
+    if (marks_ == pool_.size()) pool_.push_back(device_->NewEvent());
+    pool_[marks_]->Record(device_->stream());
+    return marks_++;
+  } catch (...) {  // a device that failed is told of by the run's own calls
+    ++dropped_;
+    return kNoMark;
+  }
+}
+
+void TraceLane::AddStreamSpan(const SpanKind& kind, const SpanArguments& arguments, std::size_t begin,
+                              std::size_t end) noexcept {
+  try {
+    pending_.push_back({&kind, arguments, begin, end});
+  } catch (...) {
+    ++dropped_;
+  }
+}
+
+bool TraceLane::SettleIfFull() noexcept {
+  if (device_ == nullptr || open_ > 0 || marks_ < kMaxMarks) return false;
+  Settle();
+  try {
+    if (device_ != nullptr) Anchor();
+  } catch (...) {  // as in Settle
+    device_ = nullptr;
+  }
+  return true;
+}
+
+void TraceLane::Settle() noexcept {
+  std::size_t done = 0;
+  try {
+    device_->stream().Synchronize({nullptr, kSettleTimeout});
+    for (; done < pending_.size(); ++done) {
+      const StreamSpan& span = pending_[done];
+      const TraceRow row =
+          span.kind->category == SpanCategory::kCommunication ? TraceRow::kStreamCommunication : TraceRow::kStreamCompute;
+      const auto at = [&](std::size_t mark) {
+        return base_ns_ + static_cast<std::int64_t>(pool_[mark]->ElapsedMs(*base_) * 1e6);
+      };
+      // Clocks set anew may disagree with themselves by less than the window; a row goes forward only.
+      std::int64_t& settled = settled_ns_[static_cast<std::size_t>(row)];
+      const std::int64_t start = std::max(at(span.begin), settled);
+      settled = std::max(at(span.end), start);
+      Append({span.kind, start, settled - start, span.arguments, TraceEvent::Type::kSpan, row});
+    }
+    pending_.clear();
+    marks_ = 0;
+  } catch (...) {  // the device failed: the run's own calls say so, and the host's rows stand
+    dropped_ += pending_.size() - done;
+    pending_.clear();
+    marks_ = 0;
+    device_ = nullptr;
+  }
+}
+
+// -------------------------------------------------------------------- trace ----
+
+Trace::Trace(std::size_t limit, bool events_on_hosts)
+    : limit_(limit), events_on_hosts_(events_on_hosts), start_(Clock::now()), left_(limit), run_kind_(&kRunSpan) {
+  lanes_.push_back(std::unique_ptr<TraceLane>(new TraceLane(*this, "process")));
+  process_ = lanes_[0].get();
+}
+
+TraceLane& Trace::Lane(const Device& device) {
+  std::string name = device.label();
+  if (device.kind() == DeviceKind::kCuda) name += " " + device.info().name;
+  const std::lock_guard lock(mutex_);
+  for (const auto& lane : lanes_) {
+    if (lane->name() == name) return *lane;
+  }
+  lanes_.push_back(std::unique_ptr<TraceLane>(new TraceLane(*this, std::move(name))));
+  return *lanes_.back();
+}
+
+std::vector<const TraceLane*> Trace::lanes() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<const TraceLane*> all;
+  for (const auto& lane : lanes_) all.push_back(lane.get());
+  return all;
+}
+
+std::uint64_t Trace::dropped() const {
+  std::uint64_t sum = 0;
+  for (const TraceLane* lane : lanes()) sum += lane->dropped();
+  return sum;
+}
+
+void Trace::NameRuns(const SpanKind& kind, const SpanArguments& arguments) {
+  run_kind_ = &kind;
+  run_arguments_ = arguments;
+}
+
+std::size_t Trace::Claim(std::size_t wanted) noexcept {
+  std::size_t left = left_.load(std::memory_order_relaxed);
+  while (!left_.compare_exchange_weak(left, left - std::min(left, wanted), std::memory_order_relaxed)) {
+  }
+  return std::min(left, wanted);
+}
+
+TracedDevices::TracedDevices(Trace* trace, std::span<Device* const> devices) {
+  if (trace == nullptr) return;
+  try {
+    for (Device* device : devices) {
+      TraceLane& lane = trace->Lane(*device);
+      lanes_.push_back(&lane);
+      device->MakeCurrent();
+      lane.Attach(*device, device->kind() == DeviceKind::kCuda || trace->events_on_hosts_);
+    }
+  } catch (...) {
+    for (TraceLane* lane : lanes_) lane->Detach();
+    throw;
+  }
+}
+
+TracedDevices::~TracedDevices() {
+  for (TraceLane* lane : lanes_) lane->Detach();
+}
+
+// --------------------------------------------------------------------- span ----
+
+void Span::BeginPart(const SpanKind& kind, const SpanArguments& arguments) noexcept {
+  lane_->SettleIfFull();
+  kind_ = &kind;
+  arguments_ = arguments;
+  part_start_ = start_;
+  TakeMark(TraceLane::kNoMark);
+}
+
+void Span::NextPart(Clock::time_point now, const SpanKind& kind, const SpanArguments& arguments) noexcept {
+  MarkEnd();
+  EndPart(now);
+  const bool settled = lane_->SettleIfFull();
+  kind_ = &kind;
+  arguments_ = arguments;
+  part_start_ = now;
+  TakeMark(settled ? TraceLane::kNoMark : end_mark_);  // the end of one part is the beginning of the next
+}
+
+void Span::TakeMark(std::size_t shared) noexcept {
+  begin_mark_ = !kind_->on_stream ? TraceLane::kNoMark : shared != TraceLane::kNoMark ? shared : lane_->Mark();
+  if (begin_mark_ != TraceLane::kNoMark) ++lane_->open_;
+}
+
+void Span::MarkEnd() noexcept {
+  end_mark_ = TraceLane::kNoMark;
+  if (begin_mark_ == TraceLane::kNoMark) return;
+  end_mark_ = lane_->Mark();
+  --lane_->open_;
+}
+
+void Span::EndPart(Clock::time_point now) noexcept {
+  lane_->AddSpan(*kind_, part_start_, now, arguments_);
+  if (end_mark_ != TraceLane::kNoMark) lane_->AddStreamSpan(*kind_, arguments_, begin_mark_, end_mark_);
+}
+
+}  // namespace chatty
