@@ -81,6 +81,7 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
       "Exit codes: 0 success; 1 the run failed; 2 wrong usage or input; 3 verification failed.");
 
   Context context{registry, {}};
+  for (int i = 0; i < argc; ++i) context.command_line += i == 0 ? argv[i] : fmt::format(" {}", argv[i]);
   AddRun(app, context);
   AddVerify(app, context);
   AddInfo(app, context);

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
 
 #include "chatty/framework/registry.h"
 
@@ -14,6 +15,7 @@ struct Context {
   const Registry& registry;
   /// Set by the parsed subcommand; called once parsing is over, and returns an ExitCode.
   std::function<int()> action;
+  std::string command_line{};  ///< as it was typed, words apart by spaces
 };
 
 void AddRun(CLI::App& app, Context& context);

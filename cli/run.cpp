@@ -22,7 +22,9 @@
 #include "chatty/core/error.h"
 #include "chatty/core/logging.h"
 #include "chatty/core/progress.h"
+#include "chatty/core/trace.h"
 #include "chatty/framework/session.h"
+#include "chatty/io/trace_file.h"
 #include "chatty/partition/partition.h"
 
 namespace chatty::cli {
@@ -42,7 +44,58 @@ struct RunCommandOptions {
   std::uint32_t trials = 1;
   std::uint64_t seed = 1;
   bool verify = false;
-  std::string output, json;
+  std::string output, json, trace;
+};
+
+constexpr SpanKind kLoad{"load", SpanCategory::kHost};
+constexpr SpanKind kOpenDevices{"open devices", SpanCategory::kHost};
+constexpr SpanKind kTrial{"trial #", SpanCategory::kRound, {"trial"}};
+constexpr SpanKind kTrialFrom{"trial # (source #)", SpanCategory::kRound, {"trial", "source"}};
+constexpr SpanKind kWriteValues{"output", SpanCategory::kHost};
+constexpr SpanKind kVerify{"verify", SpanCategory::kHost};
+
+/// `--trace`: the recording, and the file that it becomes, also when the run fails.
+class TraceOutput {
+ public:
+  TraceOutput(const RunCommandOptions& options, const std::string& command_line)
+      : path_(options.trace),
+        notes_{{"command", command_line},
+               {"program", options.program},
+               {"graph", options.graph},
+               {"devices", options.devices}} {
+    if (!path_.empty()) trace_.emplace();
+  }
+  ~TraceOutput() {
+    if (!trace_) return;
+    notes_.emplace_back("ended", "the run failed");
+    try {
+      WriteTraceFile(path_, *trace_, notes_);
+    } catch (const std::exception& error) {  // what made the run fail is the news
+      Log().warn("the trace of the failed run was not written: {}", error.what());
+    }
+  }
+  TraceOutput(const TraceOutput&) = delete;
+  TraceOutput& operator=(const TraceOutput&) = delete;
+
+  Trace* trace() { return trace_ ? &*trace_ : nullptr; }
+  void Write() {
+    if (!trace_) return;
+    if (trace_->dropped() > 0) {
+      Log().warn("{}: holds the first {} events; {} more were dropped", path_, trace_->limit(), trace_->dropped());
+    }
+    try {
+      WriteTraceFile(path_, *trace_, notes_);
+    } catch (...) {
+      trace_.reset();  // told once
+      throw;
+    }
+    trace_.reset();
+  }
+
+ private:
+  const std::string path_;
+  TraceNotes notes_;
+  std::optional<Trace> trace_;
 };
 
 Direction ParseDirection(const std::string& text) {
@@ -218,7 +271,7 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
   return text;
 }
 
-int Run(const Registry& registry, const RunCommandOptions& options) {
+int Run(const Registry& registry, const RunCommandOptions& options, const std::string& command_line) {
   if (options.output == "-" && options.json == "-") {
     throw UsageError("--output and --json cannot both go to standard output");
   }
@@ -235,12 +288,22 @@ int Run(const Registry& registry, const RunCommandOptions& options) {
   RefuseSameFile("--output", options.output, "--json", options.json);
   RefuseSameFile("--output", options.output, "the graph", options.graph);
   RefuseSameFile("--json", options.json, "the graph", options.graph);
+  RefuseSameFile("--trace", options.trace, "--output", options.output);
+  RefuseSameFile("--trace", options.trace, "--json", options.json);
+  RefuseSameFile("--trace", options.trace, "the graph", options.graph);
+  if (options.trace == "-") throw UsageError("--trace -: a trace goes to a file; name one");
   PrepareOutput(options.output);
   PrepareOutput(options.json);
+  PrepareOutput(options.trace);
   const DeviceSelection selection = ParseDevices(options.devices);
   const RegisteredProgram& program = registry.Find(options.program, selection.kind);
 
-  const LoadedGraph loaded = Load(options.graph, options.load);
+  TraceOutput recording(options, command_line);
+  Trace* const trace = recording.trace();
+  const LoadedGraph loaded = [&] {
+    const Span span(ProcessLane(trace), nullptr, kLoad);
+    return Load(options.graph, options.load);
+  }();
   const Graph& graph = loaded.graph;
   Parameters parameters = ResolveParameters(program, graph, options.parameters, options.seed);
   const auto choose_source = [&](std::uint32_t trial) {
@@ -250,14 +313,17 @@ int Run(const Registry& registry, const RunCommandOptions& options) {
   };
   if (parameters.source) choose_source(0);
 
-  const Stopwatch open_watch;
-  std::vector<std::unique_ptr<Device>> devices = OpenDevices(selection, options.load.read.threads);
-  record.open_ms = open_watch.ms();
+  std::vector<std::unique_ptr<Device>> devices;
+  {
+    const Span span(ProcessLane(trace), &record.open_ms, kOpenDevices);
+    devices = OpenDevices(selection, options.load.read.threads);
+  }
 
   SessionOptions session_options;
   session_options.partition = options.partition;
   session_options.seed = options.seed;
   session_options.threads = options.load.read.threads;
+  session_options.trace = trace;
   Session session(graph, std::move(devices), session_options);
 
   RunOptions run;
@@ -265,6 +331,7 @@ int Run(const Registry& registry, const RunCommandOptions& options) {
   run.execution = options.execution;
   run.transport = options.transport;
   run.max_rounds = options.max_rounds;
+  run.trace = trace;
   run.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(options.timeout_s * 1000)));
   const double before_prepare = session.partition_ms() + session.upload_ms();
   const Stopwatch prepare_watch;
@@ -280,7 +347,15 @@ int Run(const Registry& registry, const RunCommandOptions& options) {
         choose_source(trial);
         if (parameters.source->random()) job->Set("source", parameters.values["source"]);
       }
-      record.statistics = job->Execute();
+      const SpanKind& kind = parameters.source ? kTrialFrom : kTrial;
+      const SpanArguments names{
+          trial,
+          parameters.source ? std::uint64_t{record.sources.back()} + static_cast<std::uint64_t>(graph.first_id()) : 0};
+      if (trace != nullptr) trace->NameRuns(kind, names);
+      {
+        const Span span(ProcessLane(trace), nullptr, kind, names);
+        record.statistics = job->Execute();
+      }
       record.trials_ms.push_back(record.statistics.time_ms);
       progress.Advance();
     }
@@ -290,17 +365,19 @@ int Run(const Registry& registry, const RunCommandOptions& options) {
 
   record.value = program.OutputShape(graph, options.parameters.value).name;
   if (!options.output.empty() || options.verify) {
-    const Stopwatch output_watch;
-    const ErasedValues values = job->Output();
-    if (!options.output.empty()) WriteValues(options.output, graph, values);
-    record.output_ms = output_watch.ms();
+    ErasedValues values;
+    {
+      const Span span(ProcessLane(trace), &record.output_ms, kWriteValues);
+      values = job->Output();
+      if (!options.output.empty()) WriteValues(options.output, graph, values);
+    }
     if (options.verify) {
-      const Stopwatch verify_watch;
+      const Span span(ProcessLane(trace), &record.verify_ms, kVerify);
       record.verdict = program.Verify(graph, record.parameters, values, &record.statistics);
-      record.verify_ms = verify_watch.ms();
     }
   }
 
+  recording.Write();
   if (!options.json.empty()) WriteJson(options.json, RecordJson(options, program, loaded, session, record));
   // Whatever owns standard output has it alone.
   if (options.output == "-") {
@@ -382,6 +459,12 @@ void AddRun(CLI::App& app, Context& context) {
       ->check(NotEmpty())
       ->group(what);
   AddJsonOption(*command, options->json)->group(what);
+  command
+      ->add_option("--trace", options->trace,
+                   "Write what ran when, a lane a device, for https://ui.perfetto.dev; compressed if the name ends in .gz")
+      ->type_name("FILE")
+      ->check(NotEmpty())
+      ->group(what);
   AddLoadOptions(*command, options->load, "--format", /*uses=*/true);
 
   command->footer(
@@ -390,6 +473,7 @@ void AddRun(CLI::App& app, Context& context) {
       "  chatty run bfs road.mtx --source 17 --value parent --output parents.npy\n"
       "  chatty run sssp USA-road-d.NY.gr.zst --devices host:4 --source random:7 --trials 16 --verify\n"
       "  chatty run pagerank web.mtx.gz --devices cuda:0,1 --damping 0.9 --tolerance 1e-8 --json record.json\n"
+      "  chatty run bfs road.mtx --devices host:4 --trace timeline.json\n"
       "  chatty run cc social.el --symmetrise --direction push --partition random --json -\n"
       "\n" +
       std::string(kResultsHelp) +
@@ -403,8 +487,9 @@ void AddRun(CLI::App& app, Context& context) {
       "\n"
       "Exit codes: 0 success; 1 the run failed, or a device that was asked for is not there; 2 wrong usage or input; 3 "
       "verification failed.");
-  command->callback(
-      [&context, options] { context.action = [&context, options] { return Run(context.registry, *options); }; });
+  command->callback([&context, options] {
+    context.action = [&context, options] { return Run(context.registry, *options, context.command_line); };
+  });
 }
 
 }  // namespace chatty::cli

@@ -6,13 +6,9 @@
 #include <cstring>
 
 #include "chatty/core/parallel.h"
+#include "chatty/framework/spans.h"
 
 namespace chatty {
-namespace {
-
-double MsSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
-
-}  // namespace
 
 PairBytesTable BoxCapacities(std::span<const Subgraph> subgraphs, std::size_t message_payload, std::size_t shared_payload) {
   const std::size_t parts = subgraphs.size();
@@ -67,13 +63,12 @@ Session::Session(const Graph& graph, std::vector<std::unique_ptr<Device>> device
     }
     pointers_.push_back(device.get());
   }
-  const Clock::time_point start = Clock::now();
+  const Span span(ProcessLane(options_.trace), &partition_ms_, spans::kPartition, {devices_.size()});
   PartitionOptions divide;
   divide.parts = static_cast<PartId>(devices_.size());
   divide.seed = options_.seed;
   divide.threads = options_.threads;
   partition_ = MakePartitioner(options_.partition)->Divide(graph, divide);
-  partition_ms_ += MsSince(start);
 }
 
 const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forward, bool reverse) {
@@ -84,7 +79,7 @@ const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forw
   auto& prepared = graphs_[{edges, weights, forward, reverse}];
   if (prepared) return *prepared;
   auto fresh = std::make_unique<PreparedGraphs>();
-  Clock::time_point start = Clock::now();
+  Span span(ProcessLane(options_.trace), &partition_ms_, spans::kSubgraphs, {devices_.size()});
   SubgraphOptions options;
   options.edges = edges;
   options.weights = weights;
@@ -92,12 +87,10 @@ const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forw
   options.reverse = reverse;
   options.threads = options_.threads;
   fresh->subgraphs = BuildSubgraphs(*graph_, partition_, options);
-  partition_ms_ += MsSince(start);
-  start = Clock::now();
+  span.Next(&upload_ms_, spans::kUpload);
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     fresh->devices.push_back(std::make_unique<DeviceGraph>(*devices_[d], fresh->subgraphs[d]));
   }
-  upload_ms_ += MsSince(start);
   prepared = std::move(fresh);
   return *prepared;
 }
@@ -108,6 +101,7 @@ std::unique_ptr<Job> Session::Prepare(std::shared_ptr<const ErasedProgram> progr
 
 Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options)
     : session_(&session), program_(std::move(program)), options_(options) {
+  const Span span(ProcessLane(options.trace), nullptr, spans::kPrepare);
   const ProgramTraits& traits = program_->traits();
   CheckExecution(options.execution, &traits);
   const std::vector<std::string_view> transports = TransportNames();  // checked on one device too, where none is needed
@@ -178,6 +172,7 @@ void Job::CopyScattered(std::byte* out, std::size_t bytes, Copy&& copy) const {
 }
 
 void Job::CopyOutput(std::byte* out) const {
+  const Span span(ProcessLane(options_.trace), nullptr, spans::kOutput);
   CopyScattered(out, traits().output_bytes, [&](StepSet& steps, std::byte* to) { steps.CopyOutput(round_, to, {}); });
 }
 

@@ -65,7 +65,8 @@ struct SessionOptions {
   std::string partition = "edge-balanced";  ///< see MakePartitioner
   /// Of random partitions.
   std::uint64_t seed = 1;
-  int threads = 0;  ///< of preparation; 0: one a core
+  int threads = 0;         ///< of preparation; 0: one a core
+  Trace* trace = nullptr;  ///< records dividing and uploading, if not null; not owned, used while the session lives
 };
 
 /// One graph divided among devices, with a copy there for each way in which programs need it.

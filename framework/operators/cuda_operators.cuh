@@ -128,15 +128,17 @@ class CudaOperators : public DeviceOperators {
 
   template <class F>
   void For(std::size_t n, F f) {
-    operators::cuda::For<<<Blocks(n), steps::cuda::kBlock, 0, stream()>>>(n, f);
-    CHATTY_CUDA(cudaGetLastError());
+    const Step step(*this, spans::kFor, {n});
+    LaunchFor(n, f);
   }
   template <class F>
   void ForEachVertex(F f) {
-    For(graph().owned, operators::cuda::ByLocalId<F>{f});
+    const Step step(*this, spans::kForEachVertex, {graph().owned});
+    LaunchFor(graph().owned, operators::cuda::ByLocalId<F>{f});
   }
   template <class Skip, class F>
   void ForEachEdge(Skip skip, F f) {
+    const Step step(*this, spans::kForEachEdge, {graph().owned});
     const bool hubs = graph().forward.max_degree >= kHubDegree;
     if (hubs && slices_.empty()) {
       slices_ = Buffer<Slice>(device(), subgraph_edges() * 3 / (2 * kSliceEdges) + 1);
@@ -157,6 +159,7 @@ class CudaOperators : public DeviceOperators {
   }
   template <class F>
   void ForEachNeighbourPair(F f) {
+    const Step step(*this, spans::kForEachNeighbourPair, {graph().owned});
     operators::cuda::ForEachNeighbourPair<<<Blocks(graph().owned * std::size_t{32}), steps::cuda::kBlock, 0, stream()>>>(
         graph(), f);
     CHATTY_CUDA(cudaGetLastError());
@@ -165,8 +168,11 @@ class CudaOperators : public DeviceOperators {
   T Reduce(std::size_t n, T identity, Op op, Map map) {
     const unsigned blocks = Blocks(n);
     Buffer<T> partials(device(), blocks);
-    operators::cuda::Reduce<<<blocks, steps::cuda::kBlock, 0, stream()>>>(n, identity, op, map, partials.data());
-    CHATTY_CUDA(cudaGetLastError());
+    {
+      const Step step(*this, spans::kReduce, {n});
+      operators::cuda::Reduce<<<blocks, steps::cuda::kBlock, 0, stream()>>>(n, identity, op, map, partials.data());
+      CHATTY_CUDA(cudaGetLastError());
+    }
     std::vector<T> host(blocks, identity);
     CopyOut(host.data(), partials.data(), blocks);
     T total = identity;
@@ -175,6 +181,11 @@ class CudaOperators : public DeviceOperators {
   }
 
  private:
+  template <class F>
+  void LaunchFor(std::size_t n, F f) {
+    operators::cuda::For<<<Blocks(n), steps::cuda::kBlock, 0, stream()>>>(n, f);
+    CHATTY_CUDA(cudaGetLastError());
+  }
   cudaStream_t stream() const { return static_cast<cudaStream_t>(device().stream().native()); }
   unsigned Blocks(std::size_t threads) const {
     const auto most = static_cast<std::size_t>(device().info().multiprocessors) * 8;

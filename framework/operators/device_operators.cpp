@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace chatty {
-namespace {
-
-double MsSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
-
-}  // namespace
 
 OperatorGroup::OperatorGroup(std::span<Device* const> devices, std::string transport, std::chrono::milliseconds timeout)
     : devices_(devices),
@@ -33,9 +28,8 @@ void OperatorGroup::Reset() {
 template <class Fold>
 void DeviceOperators::Meet(const OperatorGroup::Manifest& mine, Fold&& fold) {
   if (devices() == 1) return fold(0, mine);
-  const Clock::time_point start = Clock::now();
+  const Step step(*this, spans::kMeetAll);
   group_->meeting_->Exchange(static_cast<int>(rank()), meetings_++, mine, wait(), "all devices to exchange", fold);
-  account_->waiting_ms += MsSince(start);
 }
 
 double DeviceOperators::FirstOfAll(double number) {
@@ -56,7 +50,10 @@ const std::byte* DeviceOperators::ExchangeBytes(PartId to, const std::byte* data
   if (devices() == 1) return nullptr;
   if (sent_bytes_.empty()) sent_bytes_.resize(devices(), 0);
   // Whoever still reads the box of the last Exchange but one must be done before it is written again.
-  device().stream().Synchronize(wait());
+  {
+    const Step step(*this, spans::kSynchronise);
+    device().stream().Synchronize(wait());
+  }
   std::size_t incoming = 0;
   bool grow = false;
   std::vector<OperatorGroup::Manifest> all(devices());
@@ -69,6 +66,7 @@ const std::byte* DeviceOperators::ExchangeBytes(PartId to, const std::byte* data
   if (grow) {
     Meet({}, [](int, const OperatorGroup::Manifest&) {});  // all have read the capacities
     if (rank() == 0) {
+      const Step step(*this, spans::kAllocateBoxes);
       for (PartId r = 0; r < devices(); ++r) {
         if (all[r].to == kNoPart) continue;
         std::size_t& capacity = group_->capacities_[r][all[r].to];
@@ -84,16 +82,18 @@ const std::byte* DeviceOperators::ExchangeBytes(PartId to, const std::byte* data
     }
     Meet({}, [](int, const OperatorGroup::Manifest&) {});
   }
-  const Clock::time_point start = Clock::now();
   if (to != kNoPart && bytes > 0) {
+    const Step step(*this, spans::kPost, {to, bytes, 1});
     device().CopyWithin(group_->transport_->Outbox(rank(), to, epoch_), data, bytes, device().stream());
     group_->transport_->Post(rank(), to, bytes, epoch_);
     sent_bytes_[to] += bytes;
   }
-  account_->communication_ms += MsSince(start);
   Meet({}, [](int, const OperatorGroup::Manifest&) {});
   const std::byte* received = nullptr;
-  if (from != kNoPart && incoming > 0) received = group_->transport_->Receive(rank(), from, incoming, epoch_);
+  if (from != kNoPart && incoming > 0) {
+    const Step step(*this, spans::kReceive, {from, incoming, 1});
+    received = group_->transport_->Receive(rank(), from, incoming, epoch_);
+  }
   ++epoch_;
   return received;
 }

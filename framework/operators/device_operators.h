@@ -10,6 +10,7 @@
 #include "chatty/core/device.h"
 #include "chatty/core/sync.h"
 #include "chatty/framework/device_graph.h"
+#include "chatty/framework/spans.h"
 #include "chatty/framework/statistics.h"
 
 namespace chatty {
@@ -51,9 +52,10 @@ class OperatorGroup {
 /// MPI). Everything that has `All` or `Exchange` in its name is called by all devices together.
 class DeviceOperators {
  public:
-  /// Operators on `graph`'s device, whose time goes to `account`. All three must outlive it.
-  DeviceOperators(OperatorGroup& group, const DeviceGraph& graph, DeviceStatistics& account)
-      : group_(&group), graph_(&graph), account_(&account) {}
+  /// Operators on `graph`'s device, whose time goes to `account`; `lane` may be null. All four must outlive it. Accounts for
+  /// its life: what is neither waiting nor communication is the program's, and so compute.
+  DeviceOperators(OperatorGroup& group, const DeviceGraph& graph, DeviceStatistics& account, TraceLane* lane = nullptr)
+      : group_(&group), graph_(&graph), account_(&account), span_(lane, &account.compute_ms, spans::kProgram) {}
 
   /// @{
   /// This device's place among all that run the program.
@@ -73,6 +75,7 @@ class DeviceOperators {
   /// Copies to host memory and waits.
   template <class T>
   void CopyOut(T* host, const T* from, std::size_t count) const {
+    const Step step(*this, spans::kCopyOut, {count * sizeof(T)});
     device().CopyOut(host, from, count * sizeof(T), device().stream());
     device().stream().Synchronize(wait());
   }
@@ -97,6 +100,34 @@ class DeviceOperators {
   /// What this device's waits watch.
   WaitContext wait() const { return {&group_->abort, group_->timeout_}; }
 
+  /// An operator, while it lives: interrupts the span of the program, which goes on afterwards. Does not nest.
+  class Step {
+   public:
+    Step(const DeviceOperators& operators, const SpanKind& kind, const SpanArguments& arguments = {})
+        : operators_(operators), compute_(kind.category == SpanCategory::kCompute) {
+      if (compute_) {
+        operators_.span_.Next(kind, arguments);
+      } else {
+        DeviceStatistics& account = *operators_.account_;
+        operators_.span_.Next(kind.category == SpanCategory::kWaiting ? &account.waiting_ms : &account.communication_ms,
+                              kind, arguments);
+      }
+    }
+    ~Step() {
+      if (compute_) {
+        operators_.span_.Next(spans::kProgram);
+      } else {
+        operators_.span_.Next(&operators_.account_->compute_ms, spans::kProgram);
+      }
+    }
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+
+   private:
+    const DeviceOperators& operators_;
+    const bool compute_;
+  };
+
  private:
   const std::byte* ExchangeBytes(PartId to, const std::byte* data, std::size_t bytes, PartId from);
   template <class Fold>
@@ -105,6 +136,7 @@ class DeviceOperators {
   OperatorGroup* group_;
   const DeviceGraph* graph_;
   DeviceStatistics* account_;
+  mutable Span span_;  // one for the whole run, in parts
   std::uint64_t epoch_ = 0, meetings_ = 0;
   std::vector<std::uint64_t> sent_bytes_;
 };

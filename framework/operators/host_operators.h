@@ -21,6 +21,7 @@ class HostOperators : public DeviceOperators {
   /// f(i) for i in [0, n).
   template <class F>
   void For(std::size_t n, F f) {
+    const Step step(*this, spans::kFor, {n});
     Sweep(n, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) f(i);
     });
@@ -28,12 +29,16 @@ class HostOperators : public DeviceOperators {
   /// f(v) for every owned vertex, a local id.
   template <class F>
   void ForEachVertex(F f) {
-    For(graph().owned, [&](std::size_t v) { f(static_cast<LocalId>(v)); });
+    const Step step(*this, spans::kForEachVertex, {graph().owned});
+    Sweep(graph().owned, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t v = begin; v < end; ++v) f(static_cast<LocalId>(v));
+    });
   }
   /// f(source, target, e) for every forward edge of owned vertices, without the first `skip(source)` of each row; a row is
   /// left out entirely where that reaches its degree.
   template <class Skip, class F>
   void ForEachEdge(Skip skip, F f) {
+    const Step step(*this, spans::kForEachEdge, {graph().owned});
     const AdjacencyRef rows = graph().forward;
     Sweep(graph().owned, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
@@ -51,6 +56,7 @@ class HostOperators : public DeviceOperators {
   /// f(v, a, b) for every owned vertex v and every pair of entries a before b of its row, as local ids.
   template <class F>
   void ForEachNeighbourPair(F f) {
+    const Step step(*this, spans::kForEachNeighbourPair, {graph().owned});
     const AdjacencyRef rows = graph().forward;
     Sweep(graph().owned, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
@@ -64,6 +70,7 @@ class HostOperators : public DeviceOperators {
   /// op over map(i) for i in [0, n), starting from `identity`; on this device alone. Combined in a fixed order.
   template <class T, class Op, class Map>
   T Reduce(std::size_t n, T identity, Op op, Map map) {
+    const Step step(*this, spans::kReduce, {n});
     constexpr std::size_t kGrain = steps::host::kMeasureGrain;
     std::vector<T> partials((n + kGrain - 1) / kGrain, identity);
     Sweep(

@@ -30,7 +30,11 @@ class OperatorJob {
  public:
   /// Allocates. Throws UsageError for options that have no meaning here, OutOfMemoryError.
   OperatorJob(Session& session, const P& program, const RunOptions& options)
-      : session_(&session), program_(program), group_(session.devices(), options.transport, options.timeout) {
+      : session_(&session),
+        program_(program),
+        group_(session.devices(), options.transport, options.timeout),
+        trace_(options.trace) {
+    const Span span(ProcessLane(trace_), nullptr, spans::kPrepare);
     CheckExecution(options.execution, nullptr);
     Edges edges = Edges::kOut;
     if constexpr (requires { P::kEdges; }) edges = P::kEdges;
@@ -52,19 +56,21 @@ class OperatorJob {
     statistics.devices.resize(devices);
     std::vector<std::vector<std::uint64_t>> sent(devices);
     group_.Reset();
+    const TracedDevices traced(trace_, session_->devices());
     const Clock::time_point start = Clock::now();
     RunOnDevices(devices, [&](int d) {
+      TraceLane* const lane = traced.lane(d);
       try {
         DeviceStatistics& account = statistics.devices[d];
         const DeviceGraph& graph = *graphs_->devices[d];
         account.device = graph.device().label();
         account.vertices = graph.ref().owned;
         graph.device().MakeCurrent();
-        const Clock::time_point begin = Clock::now();
-        sent[d] = RunOn(graph, account, outputs_[d].data());
-        account.compute_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count() - account.waiting_ms -
-                             account.communication_ms;
+        const Span run(lane, nullptr, lane == nullptr ? kRunSpan : lane->run_kind(),
+                       lane == nullptr ? SpanArguments{} : lane->run_arguments());
+        sent[d] = RunOn(graph, account, lane, outputs_[d].data());
       } catch (...) {
+        if (lane != nullptr) lane->AddInstant(spans::kFailed, Clock::now());
         group_.Fail(std::current_exception());
       }
     });
@@ -81,6 +87,7 @@ class OperatorJob {
 
   /// Results of the last run, one a vertex in id order.
   void CopyOutput(std::byte* out) const {
+    const Span span(ProcessLane(trace_), nullptr, spans::kOutput);
     using Output = typename P::Output;
     for (std::size_t d = 0; d < outputs_.size(); ++d) {
       Device& device = session_->device(d);
@@ -96,10 +103,11 @@ class OperatorJob {
 
  private:
   /// Runs the program's share of one device; returns the bytes sent to each other.
-  std::vector<std::uint64_t> RunOn(const DeviceGraph& graph, DeviceStatistics& account, typename P::Output* out) {
+  std::vector<std::uint64_t> RunOn(const DeviceGraph& graph, DeviceStatistics& account, TraceLane* lane,
+                                   typename P::Output* out) {
     if constexpr (kHasHost<Backends>) {
       if (graph.device().kind() == DeviceKind::kHost) {
-        HostOperators operators(group_, graph, account);
+        HostOperators operators(group_, graph, account, lane);
         program_.Run(operators, out);
         return operators.sent_bytes();
       }
@@ -107,7 +115,7 @@ class OperatorJob {
 #if CHATTY_CUDA_COMPILER
     if constexpr (kHasCuda<Backends>) {
       if (graph.device().kind() == DeviceKind::kCuda) {
-        CudaOperators operators(group_, graph, account);
+        CudaOperators operators(group_, graph, account, lane);
         program_.Run(operators, out);
         graph.device().stream().Synchronize({&group_.abort, {}});
         return operators.sent_bytes();
@@ -120,6 +128,7 @@ class OperatorJob {
   Session* session_;
   P program_;
   OperatorGroup group_;
+  Trace* trace_;
   const PreparedGraphs* graphs_;
   std::vector<Buffer<typename P::Output>> outputs_;
 };
