@@ -66,7 +66,7 @@ class TraceOutput {
     if (!path_.empty()) trace_.emplace();
   }
   ~TraceOutput() {
-    if (!trace_) return;
+    if (!trace_ || !started_) return;
     notes_.emplace_back("ended", "the run failed");
     try {
       WriteTraceFile(path_, *trace_, notes_);
@@ -78,6 +78,7 @@ class TraceOutput {
   TraceOutput& operator=(const TraceOutput&) = delete;
 
   Trace* trace() { return trace_ ? &*trace_ : nullptr; }
+  void Start() { started_ = true; }  ///< from here on there is something to tell of a failure
   void Write() {
     if (!trace_) return;
     if (trace_->dropped() > 0) {
@@ -96,6 +97,7 @@ class TraceOutput {
   const std::string path_;
   TraceNotes notes_;
   std::optional<Trace> trace_;
+  bool started_ = false;
 };
 
 Direction ParseDirection(const std::string& text) {
@@ -340,6 +342,7 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   record.partition_ms = session.partition_ms();
   record.upload_ms = session.upload_ms();
 
+  recording.Start();
   {
     Progress progress("trials", options.trials);
     for (std::uint32_t trial = 0; trial < options.trials; ++trial) {

@@ -1,0 +1,9 @@
+#include "trace_test_body.h"
+
+namespace chatty::test {
+namespace {
+
+INSTANTIATE_TEST_SUITE_P(Cuda, TraceTest, testing::Values("cuda:0", "cuda:0,1", "cuda:0,1,2,3"), TraceName);
+
+}  // namespace
+}  // namespace chatty::test

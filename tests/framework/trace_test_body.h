@@ -1,0 +1,278 @@
+// Traces of runs on every kind of device: what the timeline shows must be what the statistics say. Includers instantiate
+// TraceTest over selections of devices.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "chatty/chatty.h"
+#include "chatty/core/trace.h"
+#include "chatty/programs/bfs.h"
+#include "chatty/programs/cc.h"
+#include "chatty/programs/pagerank.h"
+#include "test_inputs.h"
+
+namespace chatty::test {
+
+class TraceTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (const std::string reason = WhyNot(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
+  }
+
+  static Graph Grid() {
+    GeneratorSpec spec;
+    spec.family = "grid";
+    spec.width = 60;
+    spec.height = 50;
+    spec.drop = 0.2;
+    return Generate(spec);
+  }
+
+  static std::map<TraceRow, std::vector<TraceEvent>> Spans(const TraceLane& lane) {
+    std::map<TraceRow, std::vector<TraceEvent>> rows;
+    for (const TraceEvent* event : lane.Sorted()) {
+      if (event->type == TraceEvent::Type::kSpan) rows[event->row].push_back(*event);
+    }
+    return rows;
+  }
+  static std::int64_t End(const TraceEvent& span) { return span.start_ns + span.duration_ns; }
+  static double Milliseconds(const std::vector<TraceEvent>& spans) {
+    std::int64_t sum = 0;
+    for (const TraceEvent& span : spans) sum += span.duration_ns;
+    return static_cast<double>(sum) * 1e-6;
+  }
+  static std::size_t Count(const std::vector<TraceEvent>& spans, std::string_view name) {
+    std::size_t count = 0;
+    for (const TraceEvent& span : spans) count += span.kind->name == name;
+    return count;
+  }
+
+  /// What holds for the trace of any one run.
+  static void Check(const Session& session, Trace& trace, const RunStatistics& statistics) {
+    EXPECT_EQ(trace.dropped(), 0u);
+    ASSERT_EQ(statistics.devices.size(), session.device_count());
+    std::map<std::pair<PartId, PartId>, std::uint64_t> posted, received, told;
+    for (PartId d = 0; d < session.device_count(); ++d) {
+      const TraceLane& lane = trace.Lane(session.device(d));
+      SCOPED_TRACE(lane.name());
+      auto rows = Spans(lane);
+      for (const auto& [row, spans] : rows) {
+        SCOPED_TRACE(Name(row));
+        std::vector<std::int64_t> ends;
+        for (const TraceEvent& span : spans) {
+          ASSERT_GE(span.duration_ns, 0) << span.kind->name;
+          while (!ends.empty() && ends.back() <= span.start_ns) ends.pop_back();
+          if (!ends.empty()) {
+            ASSERT_LE(End(span), ends.back()) << span.kind->name;
+          }
+          ends.push_back(End(span));
+        }
+      }
+      // The same looks at the clock; sums of doubles differ from sums of nanoseconds by their rounding only.
+      const DeviceStatistics& account = statistics.devices[d];
+      EXPECT_NEAR(Milliseconds(rows[TraceRow::kCompute]), account.compute_ms, 1e-6);
+      EXPECT_NEAR(Milliseconds(rows[TraceRow::kCommunication]), account.communication_ms, 1e-6);
+      EXPECT_NEAR(Milliseconds(rows[TraceRow::kWaiting]), account.waiting_ms, 1e-6);
+      EXPECT_GT(account.compute_ms, 0);
+      EXPECT_EQ(rows[TraceRow::kWaiting].empty(), session.device_count() == 1 && statistics.execution == "operators");
+
+      ASSERT_FALSE(rows[TraceRow::kRounds].empty());
+      const TraceEvent run = rows[TraceRow::kRounds][0];
+      EXPECT_STREQ(run.kind->name, "run");
+      EXPECT_LE(static_cast<double>(run.duration_ns) * 1e-6, statistics.time_ms);
+      for (const TraceRow row : {TraceRow::kCompute, TraceRow::kCommunication, TraceRow::kWaiting}) {
+        for (const TraceEvent& span : rows[row]) {
+          ASSERT_GE(span.start_ns, run.start_ns);
+          ASSERT_LE(End(span), End(run));
+        }
+      }
+      for (const TraceEvent& span : rows[TraceRow::kCommunication]) {
+        const std::string_view name = span.kind->name;
+        const auto peer = static_cast<PartId>(span.arguments[0]);
+        if (name == "post to #") posted[{d, peer}] += span.arguments[1];
+        if (name == "receive from #") received[{peer, d}] += span.arguments[1];
+      }
+
+      const bool gpu = session.device(d).kind() == DeviceKind::kCuda;
+      const std::vector<TraceEvent>& stream = rows[TraceRow::kStreamCompute];
+      EXPECT_EQ(stream.empty(), !gpu);
+      if (gpu) {  // the device's own clock, set against the host's
+        EXPECT_GT(lane.alignment_us(), 0);
+        const auto slack = static_cast<std::int64_t>(lane.alignment_us() * 1e3) + 20'000;
+        std::size_t on_stream = 0;
+        for (const TraceEvent& span : rows[TraceRow::kCompute]) on_stream += span.kind->on_stream;
+        EXPECT_EQ(stream.size(), on_stream);
+        for (const TraceEvent& span : stream) {
+          ASSERT_GE(span.start_ns, run.start_ns - slack) << span.kind->name;
+          ASSERT_LE(End(span), End(run) + slack) << span.kind->name;
+        }
+        EXPECT_GT(Milliseconds(stream), 0);
+        EXPECT_EQ(rows[TraceRow::kStreamCommunication].empty(), session.device_count() == 1);
+      }
+    }
+    for (const PairStatistics& pair : statistics.pairs) {
+      if (pair.bytes > 0) told[{pair.from, pair.to}] = pair.bytes;
+    }
+    EXPECT_EQ(posted, told);
+    EXPECT_EQ(received, told);
+    EXPECT_EQ(told.empty(), session.device_count() == 1);
+  }
+};
+
+TEST_P(TraceTest, RoundsAreThoseOfTheStatistics) {
+  const Graph graph = Grid();
+  for (const Direction direction : {Direction::kPush, Direction::kPull, Direction::kAuto}) {
+    SCOPED_TRACE(static_cast<int>(direction));
+    Trace trace;
+    SessionOptions session_options;
+    session_options.trace = &trace;
+    Session session(graph, GetParam(), session_options);
+    RunOptions options;
+    options.direction = direction;
+    options.trace = &trace;
+    const auto result = chatty::Run(session, Bfs{}, options);
+    Check(session, trace, result.statistics);
+    if (HasFatalFailure()) return;
+    for (PartId d = 0; d < session.device_count(); ++d) {
+      const TraceLane& lane = trace.Lane(session.device(d));
+      auto rows = Spans(lane);
+      EXPECT_EQ(Count(rows[TraceRow::kRounds], "round # (push)"), result.statistics.push_rounds);
+      EXPECT_EQ(Count(rows[TraceRow::kRounds], "round # (pull)"), result.statistics.pull_rounds);
+      EXPECT_EQ(Count(rows[TraceRow::kRounds], "phase #"), 1u);
+      EXPECT_EQ(Count(rows[TraceRow::kCompute], "init"), 1u);
+      EXPECT_EQ(Count(rows[TraceRow::kCompute], "advance"), result.statistics.push_rounds);
+      EXPECT_EQ(Count(rows[TraceRow::kCompute], "gather"), result.statistics.pull_rounds);
+      EXPECT_EQ(Count(rows[TraceRow::kCompute], "apply"), result.statistics.rounds);
+      EXPECT_EQ(Count(rows[TraceRow::kWaiting], "agree"), result.statistics.rounds + 1);
+      std::uint32_t next = 0;
+      for (const TraceEvent& span : rows[TraceRow::kRounds]) {
+        if (std::string_view(span.kind->name).starts_with("round")) {
+          EXPECT_EQ(span.arguments[0], next++);
+        }
+      }
+      std::uint64_t sent = 0, bytes = 0;
+      for (const TraceEvent* event : lane.Sorted()) {
+        if (event->type == TraceEvent::Type::kCounter && event->kind->name == std::string_view("bytes sent a round")) {
+          sent += event->arguments[0];
+        }
+      }
+      for (const PairStatistics& pair : result.statistics.pairs) bytes += pair.from == d ? pair.bytes : 0;
+      EXPECT_EQ(sent, bytes);
+    }
+    auto host = Spans(trace.process());
+    for (const char* name : {"partition", "build subgraphs", "upload", "prepare", "copy results"}) {
+      EXPECT_EQ(Count(host[TraceRow::kHost], name), 1u) << name;
+    }
+    EXPECT_NEAR(static_cast<double>(host[TraceRow::kHost][0].duration_ns + host[TraceRow::kHost][2].duration_ns) * 1e-6,
+                session.partition_ms(), 1e-6);
+  }
+}
+
+TEST_P(TraceTest, MeasuringAndDecidingAreShown) {
+  Trace trace;
+  const Graph graph = Grid();
+  Session session(graph, GetParam());
+  RunOptions options;
+  options.trace = &trace;
+  const auto result = chatty::Run(session, PageRank{}, options);
+  Check(session, trace, result.statistics);
+  auto rows = Spans(trace.Lane(session.device(0)));
+  EXPECT_EQ(Count(rows[TraceRow::kCompute], "measure"), result.statistics.rounds + 1);
+  EXPECT_GE(Count(rows[TraceRow::kWaiting], "decide"), result.statistics.rounds);
+  EXPECT_EQ(Count(rows[TraceRow::kHost], "ask the program"), Count(rows[TraceRow::kWaiting], "decide"));
+}
+
+TEST_P(TraceTest, OperatorsAreSpans) {
+  Trace trace;
+  const Graph graph = Grid();
+  Session session(graph, GetParam());
+  RunOptions options;
+  options.trace = &trace;
+  const auto result = chatty::Run(session, ConnectedComponents{}, options);
+  Check(session, trace, result.statistics);
+  auto rows = Spans(trace.Lane(session.device(0)));
+  EXPECT_EQ(Count(rows[TraceRow::kCompute], "for each edge"), 1u);
+  EXPECT_EQ(Count(rows[TraceRow::kCompute], "for each vertex"), 3u);
+  EXPECT_GE(Count(rows[TraceRow::kCompute], "for"), 3u);
+}
+
+TEST_P(TraceTest, RunsFollowEachOther) {
+  Trace trace;
+  const Graph graph = Grid();
+  Session session(graph, GetParam());
+  RunOptions options;
+  options.trace = &trace;
+  const auto job = session.Prepare(std::make_shared<TypedProgram<Bfs>>(Bfs{}), options);
+  std::uint64_t rounds = 0;
+  for (int i = 0; i < 3; ++i) rounds += job->Execute().rounds;
+  const auto spans = Spans(trace.Lane(session.device(0)))[TraceRow::kRounds];
+  EXPECT_EQ(Count(spans, "run"), 3u);
+  EXPECT_EQ(Count(spans, "round # (push)") + Count(spans, "round # (pull)"), rounds);
+}
+
+TEST_P(TraceTest, WithoutOneNothingIsRecorded) {
+  Trace trace;
+  const Graph graph = Grid();
+  Session session(graph, GetParam());
+  const auto result = chatty::Run(session, Bfs{});
+  EXPECT_GT(result.statistics.devices[0].compute_ms, 0);
+  for (const TraceLane* lane : trace.lanes()) EXPECT_EQ(lane->size(), 0u);
+}
+
+TEST_P(TraceTest, BeyondTheLimitTheRunGoesOn) {
+  Trace trace(100);
+  const Graph graph = Grid();
+  Session session(graph, GetParam());
+  RunOptions options;
+  options.trace = &trace;
+  const auto traced = chatty::Run(session, Bfs{}, options), plain = chatty::Run(session, Bfs{});
+  EXPECT_EQ(ToVector(traced.values), ToVector(plain.values));
+  std::size_t kept = 0;
+  for (const TraceLane* lane : trace.lanes()) kept += lane->size();
+  EXPECT_LE(kept, 100u);
+  EXPECT_GT(trace.dropped(), 0u);
+}
+
+/// Asks for a phase that it cannot start: a fault that shows when the run is under way.
+struct Phaseless {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  CHATTY_FN Value InitVertex(Vertex v) const { return static_cast<Value>(v.id); }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const { return value; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
+    if (m >= value) return false;
+    value = m;
+    return true;
+  }
+  Next EndRound(Round<>& round) const { return round.index < 2 ? Next::kContinue : Next::kNextPhase; }
+};
+
+TEST_P(TraceTest, AFailedRunLeavesWhatThereWas) {
+  Trace trace;
+  const Graph graph = Grid();
+  Session session(graph, GetParam());
+  RunOptions options;
+  options.trace = &trace;
+  EXPECT_THROW(chatty::Run(session, Phaseless{}, options), UsageError);
+  for (PartId d = 0; d < session.device_count(); ++d) {
+    const TraceLane& lane = trace.Lane(session.device(d));
+    auto rows = Spans(lane);
+    EXPECT_EQ(Count(rows[TraceRow::kRounds], "run"), 1u);
+    EXPECT_EQ(Count(rows[TraceRow::kRounds], "round # (push)") + Count(rows[TraceRow::kRounds], "round # (pull)"), 2u);
+    std::size_t failed = 0;
+    for (const TraceEvent* event : lane.Sorted()) failed += event->type == TraceEvent::Type::kInstant;
+    EXPECT_EQ(failed, 1u);
+  }
+}
+
+inline std::string TraceName(const testing::TestParamInfo<const char*>& info) { return SelectionName(info.param); }
+
+}  // namespace chatty::test
