@@ -3,13 +3,17 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chatty/cli/commands.h"
 #include "chatty/cli/common.h"
+#include "chatty/cli/completion.h"
 #include "chatty/cli/help.h"
+#include "chatty/cli/manual.h"
 #include "chatty/core/error.h"
 #include "chatty/core/logging.h"
 #include "chatty/core/progress.h"
@@ -82,15 +86,17 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
 
   Context context{registry, {}};
   for (int i = 0; i < argc; ++i) context.command_line += i == 0 ? argv[i] : fmt::format(" {}", argv[i]);
+  if (argc > 0) context.name = std::filesystem::path(argv[0]).filename().string();
   AddRun(app, context);
   AddVerify(app, context);
   AddInfo(app, context);
   AddGenerate(app, context);
   AddConvert(app, context);
   AddPrograms(app, context);
+  AddCompletion(app, context);
   std::string topic;
   CLI::App* help = app.add_subcommand("help", "Print the help of a command");
-  help->add_option("COMMAND", topic, "run, verify, info, generate, convert or programs");
+  help->add_option("COMMAND", topic, "run, verify, info, generate, convert, programs or completion");
   help->callback([&] {
     context.action = [&] {
       if (topic.empty()) {
@@ -103,6 +109,20 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
       return kSuccess;
     };
   });
+
+  // What shells and the build ask, not users; never parsed, since its words are unfinished command lines.
+  if (argc > 1 && argv[1] == kCompleteCommand) {
+    return Guarded([&] {
+      PrintText(CompleteWords(app, registry, std::vector<std::string>(argv + 2, argv + argc)));
+      return kSuccess;
+    });
+  }
+  if (argc == 3 && argv[1] == kManualCommand) {
+    return Guarded([&] {
+      WriteManual(app, argv[2]);
+      return kSuccess;
+    });
+  }
 
   try {
     app.parse(argc, argv);

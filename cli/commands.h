@@ -16,6 +16,7 @@ struct Context {
   /// Set by the parsed subcommand; called once parsing is over, and returns an ExitCode.
   std::function<int()> action;
   std::string command_line{};  ///< as it was typed, words apart by spaces
+  std::string name = "chatty";  ///< what this executable is called
 };
 
 void AddRun(CLI::App& app, Context& context);
@@ -24,5 +25,6 @@ void AddInfo(CLI::App& app, Context& context);
 void AddGenerate(CLI::App& app, Context& context);
 void AddConvert(CLI::App& app, Context& context);
 void AddPrograms(CLI::App& app, Context& context);
+void AddCompletion(CLI::App& app, Context& context);
 
 }  // namespace chatty::cli

@@ -1,4 +1,5 @@
-# `cmake --install`: library, programs, command line program, headers, and the package files that find_package(chatty) reads.
+# `cmake --install`: library, programs, command line program, its manual and completions, headers, and the package files that
+# find_package(chatty) reads. Two components: `runtime` is what one needs to run `chatty`, `development` to build with it.
 include(CMakePackageConfigHelpers)
 set(chatty_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/chatty")
 
@@ -15,23 +16,68 @@ if(CHATTY_BUILD_64)
     list(APPEND chatty_exported chatty64_program_${program})
   endforeach()
 endif()
-install(TARGETS ${chatty_exported} EXPORT chattyTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS ${chatty_exported} EXPORT chattyTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
 if(TARGET chatty_cli)
-  install(TARGETS chatty_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(TARGETS chatty_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
 endif()
 
+# ------------------------------------------------- manual and completions ----
+# Written by the program that they describe. Not by one under a sanitizer, which nobody installs, nor by one that cannot run.
+if(TARGET chatty_cli AND NOT CHATTY_SANITIZE AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR))
+  set(chatty_share "${PROJECT_BINARY_DIR}/share")
+  find_program(CHATTY_GZIP gzip)
+  mark_as_advanced(CHATTY_GZIP)
+  set(compress "")
+  if(CHATTY_GZIP)
+    set(compress COMMAND sh -c "\"${CHATTY_GZIP}\" -9n \"${chatty_share}\"/man/*.1")
+  endif()
+  set(completions "")
+  foreach(shell bash zsh fish)
+    list(APPEND completions COMMAND chatty_cli completion ${shell} > "${chatty_share}/chatty.${shell}")
+  endforeach()
+  add_custom_command(
+    OUTPUT "${chatty_share}/made"
+    COMMAND ${CMAKE_COMMAND} -E rm -rf "${chatty_share}"
+    COMMAND ${CMAKE_COMMAND} -E make_directory "${chatty_share}/man"
+    COMMAND chatty_cli __manual "${chatty_share}/man"
+    ${completions}
+    ${compress}
+    COMMAND ${CMAKE_COMMAND} -E touch "${chatty_share}/made"
+    DEPENDS chatty_cli
+    COMMENT "Writing manual pages and shell completions"
+    VERBATIM)
+  add_custom_target(chatty_manual ALL DEPENDS "${chatty_share}/made")
+  install(DIRECTORY "${chatty_share}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT runtime)
+  foreach(completion "bash;bash-completion/completions;chatty" "zsh;zsh/site-functions;_chatty"
+                     "fish;fish/vendor_completions.d;chatty.fish")
+    list(GET completion 0 shell)
+    list(GET completion 1 folder)
+    list(GET completion 2 name)
+    install(
+      FILES "${chatty_share}/chatty.${shell}"
+      DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/${folder}"
+      RENAME "${name}"
+      COMPONENT runtime)
+  endforeach()
+endif()
+install(FILES cmake/copyright DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/chatty" COMPONENT runtime)
+install(FILES cmake/copyright DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/libchatty-dev" COMPONENT development)
+
+# ------------------------------------------------ headers, package files ----
 foreach(folder IN LISTS CHATTY_FOLDERS)
   install(
     DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}/"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/chatty/${folder}"
+    COMPONENT development
     FILES_MATCHING
     PATTERN "*.h"
     PATTERN "*.cuh")
 endforeach()
-install(FILES "${chatty_generated}/chatty/core/config.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/chatty/core")
-install(FILES "${PROJECT_SOURCE_DIR}/chatty.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/chatty" OPTIONAL)
+install(FILES "${chatty_generated}/chatty/core/config.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/chatty/core"
+        COMPONENT development)
+install(FILES "${PROJECT_SOURCE_DIR}/chatty.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/chatty" COMPONENT development)
 
-install(EXPORT chattyTargets NAMESPACE chatty:: DESTINATION "${chatty_package_dir}")
+install(EXPORT chattyTargets NAMESPACE chatty:: DESTINATION "${chatty_package_dir}" COMPONENT development)
 configure_package_config_file(cmake/chattyConfig.cmake.in "${PROJECT_BINARY_DIR}/chattyConfig.cmake"
                               INSTALL_DESTINATION "${chatty_package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/chattyConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
@@ -45,4 +91,9 @@ install(
         cmake/FindZstd.cmake
         cmake/FindNCCL.cmake
         cmake/FindMETIS.cmake
-  DESTINATION "${chatty_package_dir}")
+  DESTINATION "${chatty_package_dir}"
+  COMPONENT development)
+
+if(PROJECT_IS_TOP_LEVEL)
+  include(ChattyPackage)
+endif()

@@ -5,20 +5,30 @@
 #   chatty_add_program(reach reach.h CLASS Reach)
 #   chatty_add_executable(my_app PROGRAMS bfs reach SOURCES main.cpp)
 
-# CMake 3.25.1, Debian 12's, does not know that nvcc has C++20.
-if(CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA" AND NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
-  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
-  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
-  list(APPEND CMAKE_CUDA_COMPILE_FEATURES cuda_std_20)
-endif()
+# CMake 3.25.1, Debian 12's, does not know that nvcc has C++20. (A macro, and called where targets are made: CMake looks these
+# up in the directory of a target, which need not be below this one's.)
+macro(chatty_teach_cuda20)
+  if(CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA" AND NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20" ${ARGN})
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20" ${ARGN})
+  endif()
+endmacro()
+chatty_teach_cuda20()
 
 # Options for everything that instantiates the library's device code, and warnings for this project's own targets.
 function(chatty_compile_options target)
-  get_target_property(imported chatty::chatty IMPORTED)
+  set(own FALSE)
+  if(DEFINED chatty_SOURCE_DIR AND PROJECT_SOURCE_DIR STREQUAL chatty_SOURCE_DIR)
+    set(own TRUE)
+  endif()
   target_compile_options(
     ${target}
     PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;--expt-relaxed-constexpr;SHELL:-Xfatbin -compress-all;SHELL:--threads 1>")
-  if(NOT imported)
+  if(own)
+    # Paths of this tree in messages, as __FILE__ gives them, are relative to it.
+    set(map "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=" "-fmacro-prefix-map=${PROJECT_BINARY_DIR}/include/chatty/=")
+    target_compile_options(
+      ${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${map}>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=$<JOIN:${map},$<COMMA>>>")
     target_compile_options(
       ${target}
       PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-restrict>"
@@ -61,7 +71,9 @@ function(chatty_add_program NAME HEADER)
   set(backends host)
   configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/program.host.cpp.in" "${stem}.host.cpp" @ONLY)
   set(sources "${stem}.host.cpp")
-  if(CHATTY_WITH_CUDA AND CMAKE_CUDA_COMPILER_LOADED)
+  get_target_property(with_cuda chatty::chatty${width} CHATTY_WITH_CUDA)
+  if(with_cuda AND CMAKE_CUDA_COMPILER_LOADED)
+    chatty_teach_cuda20(PARENT_SCOPE)
     configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/program.cuda.cu.in" "${stem}.cuda.cu" @ONLY)
     list(APPEND sources "${stem}.cuda.cu")
     list(APPEND backends cuda)
@@ -71,6 +83,7 @@ function(chatty_add_program NAME HEADER)
   set_target_properties(
     ${target} PROPERTIES EXPORT_NAME program${width}_${NAME} CHATTY_BACKENDS "${backends}" POSITION_INDEPENDENT_CODE ON
                          EXPORT_PROPERTIES CHATTY_BACKENDS)
+  set_target_properties(${target} PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON)
   target_link_libraries(${target} PUBLIC chatty::chatty${width})
   chatty_compile_options(${target})
 endfunction()
@@ -106,7 +119,9 @@ function(chatty_add_executable TARGET)
   endforeach()
   set(registry "${CMAKE_CURRENT_BINARY_DIR}/chatty_programs/${TARGET}.registry.cpp")
   configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/registry.cpp.in" "${registry}" @ONLY)
+  chatty_teach_cuda20(PARENT_SCOPE)
   add_executable(${TARGET} ${arg_SOURCES} "${registry}")
+  set_target_properties(${TARGET} PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON)
   target_link_libraries(${TARGET} PRIVATE ${arg_LIBRARIES} ${libraries} chatty::chatty${width})
   chatty_compile_options(${TARGET})
 endfunction()

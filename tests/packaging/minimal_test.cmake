@@ -1,0 +1,46 @@
+# The least that can be built, library and programs without CUDA, builds, and a small program links against what it installs.
+include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
+set(build "${SCRATCH}/minimal")
+file(REMOVE_RECURSE "${build}")
+run(${CONFIGURE} -S "${SOURCE_TREE}" -B "${build}" -DCMAKE_INSTALL_PREFIX=${build}/prefix -DCHATTY_ENABLE_CUDA=OFF
+    -DCHATTY_ENABLE_NCCL=OFF -DCHATTY_ENABLE_METIS=OFF -DCHATTY_ENABLE_MPI=OFF -DCHATTY_BUILD_CLI=OFF -DCHATTY_BUILD_TESTS=OFF
+    -DCHATTY_BUILD_BENCHMARKS=OFF -DCHATTY_BUILD_EXAMPLES=OFF -DCHATTY_BUILD_64=OFF -DCHATTY_WERROR=ON
+    # The command line's packages are not for this.
+    -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON)
+run("${CMAKE_COMMAND}" --build "${build}" --parallel 2)
+run("${CMAKE_COMMAND}" --install "${build}")
+file(GLOB_RECURSE libraries RELATIVE "${build}/prefix" "${build}/prefix/*.a")
+list(LENGTH libraries count)
+list(LENGTH PROGRAMS expected)
+math(EXPR expected "${expected} + 1")
+if(NOT count EQUAL expected)
+  message(FATAL_ERROR "installed are ${libraries}")
+endif()
+if(EXISTS "${build}/prefix/bin")
+  message(FATAL_ERROR "a program was installed")
+endif()
+
+set(small "${SCRATCH}/minimal/small")
+file(WRITE "${small}/CMakeLists.txt" "cmake_minimum_required(VERSION 3.25)
+project(small LANGUAGES CXX)
+find_package(chatty 0.1 REQUIRED)
+chatty_add_executable(small PROGRAMS bfs cc SOURCES main.cpp)
+")
+file(WRITE "${small}/main.cpp" "#include <chatty/chatty.h>
+#include <chatty/framework/registry.h>
+#include <chatty/programs/bfs.h>
+#include <cstdio>
+int main() {
+  chatty::Registry registry;
+  chatty::RegisterPrograms(registry);
+  chatty::GeneratorSpec chain;
+  chain.family = \"chain\";
+  chain.count = 100;
+  const auto result = chatty::Run(chatty::Generate(chain), chatty::Bfs{}, \"host:2\");
+  std::printf(\"%zu programs, vertex 99 at level %u\\n\", registry.All().size(), static_cast<unsigned>(result.values[99]));
+}
+")
+run(${CONFIGURE} -S "${small}" -B "${small}/build" "-DCMAKE_PREFIX_PATH=${build}/prefix")
+run("${CMAKE_COMMAND}" --build "${small}/build")
+run("${small}/build/small")
+expect("${output}" "^2 programs, vertex 99 at level 99\n$" small)
