@@ -119,7 +119,7 @@ Choices ValuesAt(const Place& place) {
   return choices;
 }
 
-bool TakesValue(const CLI::Option& option) { return option.get_type_size() != 0; }
+bool TakesValue(const CLI::Option& option) { return option.get_items_expected_max() != 0; }
 
 /// The option that `word` names on the command line, or null. `--name=value` names --name.
 const CLI::Option* Find(const CLI::App& app, const CLI::App& command, std::string_view word) {

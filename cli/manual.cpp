@@ -71,7 +71,7 @@ std::string OptionTag(const CLI::Option& option) {
     tag += fmt::format("{}\\fB\\-{}\\fR", tag.empty() ? "" : ", ", Escaped(name));
   for (const std::string& name : option.get_lnames())
     tag += fmt::format("{}\\fB\\-\\-{}\\fR", tag.empty() ? "" : ", ", Escaped(name));
-  if (option.get_type_size() != 0) tag += fmt::format(" \\fI{}\\fR", Escaped(option.get_type_name()));
+  if (option.get_items_expected_max() != 0) tag += fmt::format(" \\fI{}\\fR", Escaped(option.get_type_name()));
   return tag;
 }
 

@@ -19,8 +19,9 @@ expect() {  # WORDS-BEFORE-AND-CURRENT EXPECTED
     match=${match//\\:/$'\1'}
     got+=("${${match%%:*}//$'\1'/:}")
   done
-  if [[ "${(o)got}" != "$2" ]]; then
-    print "\`$1\` completes to: ${(o)got}"
+  local shown=${(oj: :)got}
+  if [[ $shown != "$2" ]]; then
+    print "\`$1\` completes to: $shown"
     print "               not: $2"
     ((++failures))
   fi
@@ -30,6 +31,7 @@ expect 'chatty run pagerank' 'pagerank pagerank_push'
 expect 'chatty run bfs gr' FILES
 expect 'chatty run bfs graph.mtx --dev' --devices
 expect 'chatty run bfs graph.mtx --devices ho' 'host host:'
+expect 'chatty -q ru' run
 expect 'chatty run bfs graph.mtx --direction=pu' '--direction=pull --direction=push'
 expect 'chatty run bfs graph.mtx --trials ' ''
 ((failures == 0))

@@ -4,6 +4,8 @@ include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
 set(first "${SCRATCH}/installed-here-first")
 file(REMOVE_RECURSE "${first}" "${PREFIX}")
 run("${CMAKE_COMMAND}" --install "${BUILD_TREE}" --prefix "${first}")
+get_filename_component(folder "${PREFIX}" DIRECTORY)
+file(MAKE_DIRECTORY "${folder}")
 file(RENAME "${first}" "${PREFIX}")
 
 foreach(file bin/chatty ${LIBDIR}/libchatty.a ${LIBDIR}/libchatty_commands.a ${LIBDIR}/libchatty_program_bfs.a

@@ -60,7 +60,8 @@ expect("${output}" "libfmt-dev \\(<< [0-9]+~\\)" "what libchatty-dev depends on"
 set(root "${folder}/root")
 run("${DPKG_DEB}" --extract "${runtime}" "${root}")
 foreach(file bin/chatty share/man/man1/chatty.1.gz share/man/man1/chatty-run.1.gz share/bash-completion/completions/chatty
-             share/zsh/vendor-completions/_chatty share/fish/vendor_completions.d/chatty.fish share/doc/chatty/copyright)
+             share/zsh/vendor-completions/_chatty share/fish/vendor_completions.d/chatty.fish share/doc/chatty/copyright
+             share/doc/chatty/changelog.gz)
   if(NOT EXISTS "${root}/usr/${file}")
     message(FATAL_ERROR "not in ${runtime}: ${file}")
   endif()
