@@ -29,10 +29,12 @@ enum class SpanCategory : std::uint8_t {
   kHost,   ///< what is no device's work: loading, dividing, checking
   kRound,  ///< encloses others: a trial, a phase, a round
 };
+/// What files and profilers call it.
 std::string_view Name(SpanCategory category);
 
 /// A kind of span, counter or instant. Objects have static storage: traces keep their addresses.
 struct SpanKind {
+  /// Arguments that a span may have.
   static constexpr std::size_t kArguments = 3;
 
   /// Each # in `name` stands for the next argument of the span: "round # (push)". `arguments` name them; null where there is
@@ -46,10 +48,14 @@ struct SpanKind {
   SpanKind(const SpanKind&) = delete;
   SpanKind& operator=(const SpanKind&) = delete;
 
+  /// @{
+  /// As constructed.
   const char* const name;
   const SpanCategory category;
   const bool on_stream;
   const std::array<const char*, kArguments> arguments;
+  /// @}
+  /// What NVTX calls the name, once it was asked.
   mutable nvtx::Handle nvtx{nullptr};
 };
 
@@ -66,19 +72,27 @@ enum class TraceRow : std::uint8_t {
   kStreamCompute,        ///< a GPU's main stream, by its own clock
   kStreamCommunication,  ///< and what of it is exchange
 };
+/// How many rows a lane has.
 inline constexpr std::size_t kTraceRows = 7;
+/// What files call it.
 std::string_view Name(TraceRow row);
 
+/// Numbers that a span carries, as its kind names them.
 using SpanArguments = std::array<std::uint64_t, SpanKind::kArguments>;
 
 /// One entry of a trace. Times are in nanoseconds since the trace was made.
 struct TraceEvent {
+  /// A stretch of time, a value at a time, or a moment.
   enum class Type : std::uint8_t { kSpan, kCounter, kInstant };
+  /// What happened.
   const SpanKind* kind = nullptr;
+  /// When it began.
   std::int64_t start_ns = 0;
   std::int64_t duration_ns = 0;  ///< of spans
   SpanArguments arguments{};     ///< a counter's value is the first
+  /// Which of the three.
   Type type = Type::kSpan;
+  /// Where to show it.
   TraceRow row = TraceRow::kHost;
 };
 
@@ -95,18 +109,23 @@ class TraceLane {
   /// Adds events; counts them as dropped where the trace is full. Never throws.
   void AddSpan(const SpanKind& kind, Clock::time_point start, Clock::time_point end,
                const SpanArguments& arguments) noexcept;
+  /// A value from `at` on. Never throws.
   void AddCounter(const SpanKind& kind, Clock::time_point at, std::uint64_t value) noexcept;
+  /// A moment. Never throws.
   void AddInstant(const SpanKind& kind, Clock::time_point at) noexcept;
 
   /// All events, each row's in order of their start, what encloses before what is enclosed. Not while a run writes.
   std::vector<const TraceEvent*> Sorted() const;
+  /// Events kept.
   std::size_t size() const { return size_; }
+  /// Events left out because the trace was full.
   std::uint64_t dropped() const { return dropped_; }
   /// Width of the window within which the GPU's clock was set against the host's, in microseconds: what rows of streams may
   /// be off by. 0 without a GPU.
   double alignment_us() const { return alignment_us_; }
   /// What a run's span on this lane is called; see Trace::NameRuns.
   const SpanKind& run_kind() const;
+  /// And its arguments.
   const SpanArguments& run_arguments() const;
 
  private:
@@ -161,6 +180,7 @@ class TraceLane {
 /// same trace come one after another. Bounded: at most `limit` events, 56 bytes each, are kept, and lanes count the rest.
 class Trace {
  public:
+  /// About a million events.
   static constexpr std::size_t kDefaultLimit = std::size_t{1} << 20;
 
   /// `events_on_hosts`: show a row of the stream for host devices too, where it repeats the others. For tests.
@@ -174,8 +194,10 @@ class Trace {
   TraceLane& Lane(const Device& device);
   /// All lanes, the process's first. Not while a run writes.
   std::vector<const TraceLane*> lanes() const;
+  /// The most events that are kept.
   std::size_t limit() const { return limit_; }
   std::uint64_t dropped() const;  ///< events that were left out because of the limit, by all lanes
+  /// Time 0 of all events.
   Clock::time_point start() const { return start_; }
 
   /// What the next runs' spans, which enclose all their rounds, are called: "trial # (source #)". Not during a run.
@@ -209,6 +231,7 @@ class TracedDevices {
   ~TracedDevices();
   TracedDevices(const TracedDevices&) = delete;
   TracedDevices& operator=(const TracedDevices&) = delete;
+  /// Device d's lane; null without a trace.
   TraceLane* lane(std::size_t d) const { return lanes_.empty() ? nullptr : lanes_[d]; }
 
  private:
@@ -257,7 +280,9 @@ class Span {
   /// Sets an argument of the present part that was not known when it began.
   void Argument(std::size_t i, std::uint64_t value) { arguments_[i] = value; }
 
+  /// Where it is recorded; may be null.
   TraceLane* lane() const { return lane_; }
+  /// What it is added to, in milliseconds; may be null.
   double* account() const { return account_; }
   /// When the present part began. Meaningless without a lane.
   Clock::time_point part_start() const { return part_start_; }

@@ -103,6 +103,7 @@ class DeviceOperators {
   /// An operator, while it lives: interrupts the span of the program, which goes on afterwards. Does not nest.
   class Step {
    public:
+    /// Interrupts the program's span by one of `kind`.
     Step(const DeviceOperators& operators, const SpanKind& kind, const SpanArguments& arguments = {})
         : operators_(operators), compute_(kind.category == SpanCategory::kCompute) {
       if (compute_) {
