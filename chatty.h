@@ -39,6 +39,7 @@
 #include "chatty/core/device.h"
 #include "chatty/core/error.h"
 #include "chatty/core/graph.h"
+#include "chatty/core/hash.h"
 #include "chatty/core/macros.h"
 #include "chatty/core/types.h"
 #include "chatty/core/verdict.h"

@@ -26,6 +26,7 @@ struct Vertex {
   /// Edges that leave and enter it, in the whole graph.
   EdgeIndex out_degree, in_degree;
   /// @}
+  EdgeIndex degree = 0;  ///< edges along kBoth: out and in together, those of a symmetric graph once
 };
 
 /// An edge as a program sees it: `source` sends, `target` receives, both global ids, whichever way kEdges runs.
@@ -43,7 +44,7 @@ struct Edge {
 template <class G = None>
 struct Round {
   std::uint32_t index = 0;           ///< rounds completed since the start, over all phases
-  std::uint32_t phase = 0;           ///< counts up when EndRound says kNextPhase
+  std::uint32_t phase = 0;           ///< 0 at first; another when EndRound says kNextPhase
   VertexId vertices = 0;             ///< of the whole graph
   std::uint64_t active = 0;          ///< vertices that the last UpdateStatus sweep changed, on all devices; in EndRound
   [[no_unique_address]] G global{};  ///< Measure of all vertices after the last sweep (before round 0: after InitVertex)
@@ -79,7 +80,7 @@ enum class Activity : std::uint8_t {
 enum class Next : std::uint8_t {
   kContinue,  ///< go on while any vertex is active
   kStop,
-  kNextPhase,  ///< raise Round::phase by one (EndRound may have raised it further) and activate where IsActive holds
+  kNextPhase,  ///< activate where IsActive holds, in the phase that EndRound wrote to Round::phase, or else the next
 };
 
 /// All messages to one vertex in one round, ascending, for kCollect programs. Iterates over runs of equal messages.
@@ -266,7 +267,10 @@ struct Traits {
   static constexpr bool kHasIsActive = requires(const P p, const ValueOf<P> v, const RoundOf<P> r) {
     { p.IsActive(v, r) } -> std::convertible_to<bool>;
   };
-  static constexpr bool kHasMeasure = requires(const P p, const ValueOf<P> v, Vertex x) {
+  static constexpr bool kMeasureSeesRound = requires(const P p, const ValueOf<P> v, Vertex x, const RoundOf<P> r) {
+    { p.Measure(v, x, r) } -> std::convertible_to<GlobalOf<P>>;
+  };
+  static constexpr bool kHasMeasure = kMeasureSeesRound || requires(const P p, const ValueOf<P> v, Vertex x) {
     { p.Measure(v, x) } -> std::convertible_to<GlobalOf<P>>;
   };
   static constexpr bool kHasEndRound = requires(const P p, RoundOf<P> r) {
@@ -629,11 +633,13 @@ constexpr bool CheckProgram() {
   static_assert(kFault != Fault::kNoEndRound,
                 "kActivity = kEveryRound never falls quiet by itself: give the program `chatty::Next "
                 "EndRound(chatty::Round<Global>&) const`");
-  static_assert(kFault != Fault::kMeasureUnfit,
-                "the program has a Measure that does not fit: `Global Measure(const Value&, chatty::Vertex) const`, with "
-                "`using Global = …;` for what it returns");
+  static_assert(
+      kFault != Fault::kMeasureUnfit,
+      "the program has a Measure that does not fit: `Global Measure(const Value&, chatty::Vertex) const` or, with a "
+      "third parameter, `const chatty::Round<Global>&`; with `using Global = …;` for what it returns");
   static_assert(kFault != Fault::kNoMeasure,
-                "a program with a Global has `Global Measure(const Value&, chatty::Vertex) const`");
+                "a program with a Global has `Global Measure(const Value&, chatty::Vertex) const`, or with a third "
+                "parameter `const chatty::Round<Global>&`");
   static_assert(kFault != Fault::kCombine,
                 "Measure needs a way to combine: `static Global Combine(Global, Global)` or operator+ on Global; `Global{}` "
                 "is its identity");
@@ -733,6 +739,18 @@ CHATTY_FN MessageOf<P> Reduce(const P& program, const MessageOf<P>& a, const Mes
     return a;
   } else {
     return program.ComputeReduce(a, b);
+  }
+}
+
+/// What one vertex adds to the global aggregate. `Measure` may also take the Round that the last UpdateStatus saw: its
+/// phase is the current one, its `global` the aggregate before this one.
+template <class P>
+CHATTY_FN GlobalOf<P> MeasureOf(const P& program, const ValueOf<P>& value, Vertex vertex,
+                                [[maybe_unused]] const RoundOf<P>& round) {
+  if constexpr (Traits<P>::kMeasureSeesRound) {
+    return program.Measure(value, vertex, round);
+  } else {
+    return program.Measure(value, vertex);
   }
 }
 

@@ -319,7 +319,9 @@ class Entry final : public RegisteredProgram {
       if (statistics == nullptr) {
         if constexpr (requires { program.VerifyAnswer(graph, answer); }) return program.VerifyAnswer(graph, answer);
       }
-      if constexpr (requires { program.Verify(graph, answer, *statistics); }) {
+      if constexpr (requires { program.Verify(graph, answer); }) {
+        return program.Verify(graph, answer);
+      } else if constexpr (requires { program.Verify(graph, answer, *statistics); }) {
         return program.Verify(graph, answer, statistics != nullptr ? *statistics : RunStatistics{});
       } else {
         return Failed("program '{}' has no verifier", name_);

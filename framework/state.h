@@ -100,7 +100,10 @@ struct StateRef {
   Value* next_values = nullptr;  ///< kCollect: owned entries, so that neighbours still read the old value
   Control* control = nullptr;
 
-  CHATTY_FN Vertex At(LocalId v) const { return {graph.Global(v), graph.out_degrees[v], graph.in_degrees[v]}; }
+  CHATTY_FN Vertex At(LocalId v) const {
+    const EdgeIndex out = graph.out_degrees[v], in = graph.in_degrees[v];
+    return {graph.Global(v), out, in, graph.symmetric ? out : out + in};
+  }
 };
 
 }  // namespace chatty

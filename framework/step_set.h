@@ -88,8 +88,8 @@ class StepSet {
   /// Waits for all work so far and returns the counters, valid until the next call. `clear`: they start from zero again;
   /// the next ClearControl then costs nothing.
   virtual const Control& Read(const WaitContext& context, bool clear) = 0;
-  /// Waits, and writes this device's aggregate (global_bytes bytes).
-  virtual void MeasureInto(std::byte* global, const WaitContext& context) = 0;
+  /// Waits, and writes this device's aggregate (global_bytes bytes). `round` may hold the aggregate before.
+  virtual void MeasureInto(const RoundState& round, std::byte* global, const WaitContext& context) = 0;
   /// Waits, and copies the owned vertices' results, in local order.
   virtual void CopyOutput(const RoundState& round, std::byte* host, const WaitContext& context) = 0;
   /// Waits, and copies the owned vertices' raw values.

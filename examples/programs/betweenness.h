@@ -3,13 +3,8 @@
 #pragma once
 
 #include <chatty/chatty.h>
-#include <chatty/programs/reference.h>
 
-#include <array>
-#include <cmath>
-#include <cstdint>
-#include <span>
-#include <tuple>
+#include "../reference.h"
 
 struct ShortestPaths;
 
@@ -65,12 +60,12 @@ struct Betweenness {
   CHATTY_FN double Output(const Value& v) const { return v.level == 0 ? 0.0 : v.dependency; }
 
   /// Against Brandes' algorithm on one thread. Sums of doubles come in any order here: close, not equal.
-  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const double> dependencies,
-                         const chatty::RunStatistics&) const {
+  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const double> dependencies) const {
     const auto expected = chatty::SerialBetweenness(graph, std::array{source});
     for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
-      if (std::abs(dependencies[v] - expected[v]) > 1e-9 * (1.0 + expected[v])) {
-        return chatty::Failed("vertex {}: dependency {}; Brandes' algorithm says {}", v, dependencies[v], expected[v]);
+      if (!(std::abs(dependencies[v] - expected[v]) <= 1e-9 * (1.0 + expected[v]))) {
+        return chatty::Failed("{}: dependency {}; Brandes' algorithm says {}", chatty::VertexName(graph, v), dependencies[v],
+                              expected[v]);
       }
     }
     return chatty::Passed("dependencies: those of Brandes' algorithm, to 1e-9");
@@ -106,15 +101,16 @@ struct ShortestPaths {
   }
   CHATTY_FN double Output(const Value& v) const { return v.paths; }
 
-  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const double> paths, const chatty::RunStatistics&) const {
+  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const double> paths) const {
     const auto levels = chatty::SerialBfs(graph, source);
     for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
       double expected = v == source ? 1.0 : 0.0;
       for (const chatty::VertexId u : graph.in()[v]) {
         if (levels[u] != chatty::kInfinity<std::uint32_t> && levels[u] + 1 == levels[v]) expected += paths[u];
       }
-      if (std::abs(paths[v] - expected) > 1e-9 * expected) {
-        return chatty::Failed("vertex {}: {} paths, but {} come from the level above", v, paths[v], expected);
+      if (!(std::abs(paths[v] - expected) <= 1e-9 * expected)) {
+        return chatty::Failed("{}: {} paths, but {} come from the level above", chatty::VertexName(graph, v), paths[v],
+                              expected);
       }
     }
     return chatty::Passed("paths: each vertex has as many as its neighbours one level up together");

@@ -3,22 +3,19 @@
 #pragma once
 
 #include <chatty/chatty.h>
-#include <chatty/programs/reference.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <span>
+#include "../reference.h"
 
 /// A vertex's core number: the largest k for which it belongs to a subgraph where all have degree k or more (Seidman,
-/// 1983). Phase k removes the vertices that have k neighbours left, then those that this leaves with k or fewer, until
-/// it is quiet; what a vertex has left when it goes is its core number.
+/// Social Networks 5, 1983). Phase k removes who has k neighbours left, then those whom this leaves with k or fewer,
+/// until it is quiet; what a vertex has left when it goes is its core number.
 ///
-/// What it shows: phases. Nobody active asks EndRound, kNextPhase raises Round::phase, and IsActive says who starts it.
+/// What it shows: phases. When nobody is active, EndRound names the next one, and IsActive says who starts it.
 struct KCore {
   using Value = std::uint32_t;    ///< neighbours left; once removed, the core number
-  using Message = std::uint32_t;  ///< a neighbour went: 1 an edge
+  using Message = std::uint32_t;  ///< neighbours that went
   struct Global {
-    std::uint32_t left = 0;  ///< the most neighbours that any vertex has left
+    std::uint32_t least = chatty::kInfinity<std::uint32_t>;  ///< of what those who are still there have left
   };
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
@@ -26,35 +23,27 @@ struct KCore {
   static constexpr const char* kOutputName = "core";
   static constexpr const char* kSummary = "core numbers by peeling; in- and out-edges count alike";
 
-  CHATTY_FN Value InitVertex(chatty::Vertex) const { return 0; }
-  /// Phase 0 counts neighbours: all send, and nobody is removed. (A symmetric graph stores an edge at both its ends, a
-  /// directed one at one; the count is right for both, which the degrees of Vertex are not.)
-  CHATTY_FN bool IsActive(const Value& left, const chatty::Round<Global>& round) const {
-    return round.phase == 0 || left == round.phase;
-  }
+  CHATTY_FN Value InitVertex(chatty::Vertex v) const { return static_cast<Value>(v.degree); }
+  CHATTY_FN bool IsActive(const Value& left, const chatty::Round<Global>& round) const { return left == round.phase; }
   CHATTY_FN Message ComputeScatter(const Value&, chatty::Edge<>, const chatty::Round<Global>&) const { return 1; }
   CHATTY_FN bool UpdateStatus(Value& left, Message gone, chatty::Vertex, const chatty::Round<Global>& round) const {
-    if (round.phase == 0) {
-      left = gone;
-      return false;
-    }
-    if (left <= round.phase) return false;  // has gone already
+    if (left <= round.phase) return false;  // went before
     left = left - round.phase > gone ? left - gone : round.phase;
     return left == round.phase;
   }
-  CHATTY_FN Global Measure(const Value& left, chatty::Vertex) const { return {left}; }
-  CHATTY_FN static Global Combine(const Global& a, const Global& b) { return a.left < b.left ? b : a; }
+  CHATTY_FN Global Measure(const Value& left, chatty::Vertex, const chatty::Round<Global>& round) const {
+    return left > round.phase ? Global{left} : Global{};
+  }
+  CHATTY_FN static Global Combine(const Global& a, const Global& b) { return a.least < b.least ? a : b; }
   chatty::Next EndRound(chatty::Round<Global>& round) const {
     if (round.active > 0) return chatty::Next::kContinue;
-    return round.global.left > round.phase ? chatty::Next::kNextPhase : chatty::Next::kStop;
+    if (round.global.least == Global{}.least) return chatty::Next::kStop;
+    round.phase = round.global.least;
+    return chatty::Next::kNextPhase;
   }
 
-  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const std::uint32_t> cores,
-                         const chatty::RunStatistics&) const {
-    const auto expected = chatty::SerialKCore(graph);
-    if (!std::equal(cores.begin(), cores.end(), expected.begin(), expected.end())) {
-      return chatty::Failed("core numbers differ from those of serial peeling");
-    }
-    return chatty::Passed("core numbers: equal to those of serial peeling");
+  /// Against Batagelj and Zaversnik's serial peeling in order of degree.
+  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const Value> cores) const {
+    return reference::Same("core number", graph, cores, chatty::SerialKCore(graph));
   }
 };

@@ -3,11 +3,8 @@
 #pragma once
 
 #include <chatty/chatty.h>
-#include <chatty/programs/reference.h>
 
-#include <cstdint>
-#include <span>
-#include <tuple>
+#include "../reference.h"
 
 /// Bit i of a vertex's answer says whether source i, which is vertex first + i * stride, has a path to it: 64 searches
 /// for the price of little more than one (the idea of Then et al., "The more the merrier", VLDB'14).
@@ -21,13 +18,12 @@ struct Reach {
   static constexpr const char* kOutputName = "sources";
   static constexpr const char* kSummary = "which of up to 64 sources have a path to a vertex, a bit each";
 
-  chatty::VertexId first = 0;
-  chatty::VertexId stride = 1;
+  chatty::VertexId first = 0, stride = 1;
   std::uint32_t count = 64;
   static constexpr auto kParameters = std::make_tuple(
-      chatty::Parameter{"first", &Reach::first, "the first source, 0-based"},
+      chatty::Parameter{"first", &Reach::first, "the first source, counted from 0"},
       chatty::Parameter{"stride", &Reach::stride, "distance from one source to the next, at least 1"},
-      chatty::Parameter{"count", &Reach::count, "sources, at most 64; those past the last vertex are left out"});
+      chatty::Parameter{"count", &Reach::count, "sources, 1 to 64; those past the last vertex are left out"});
 
   CHATTY_FN Value InitVertex(chatty::Vertex v) const {
     if (v.id < first || (v.id - first) % stride != 0 || (v.id - first) / stride >= count) return 0;
@@ -37,28 +33,18 @@ struct Reach {
   CHATTY_FN Message ComputeScatter(const Value& seen, chatty::Edge<>, const chatty::Round<>&) const { return seen; }
   CHATTY_FN bool Wants(const Value& seen, Message m) const { return (m & ~seen) != 0; }
   CHATTY_FN bool UpdateStatus(Value& seen, Message m, chatty::Vertex, const chatty::Round<>&) const {
-    if ((m & ~seen) == 0) return false;
+    const Value before = seen;
     seen |= m;
-    return true;
+    return seen != before;
   }
 
-  void CheckInput(const chatty::Graph&) const {
-    if (stride < 1 || count > 64) {
-      chatty::Throw<chatty::UsageError>("stride is {} and count {}; stride must be at least 1 and count at most 64", stride,
-                                        count);
-    }
+  void CheckInput(const chatty::Graph& graph) const {
+    if (stride >= 1 && count >= 1 && count <= 64 && first < graph.vertices()) return;
+    chatty::Throw<chatty::UsageError>(
+        "first={} stride={} count={}: first must be below {}, stride at least 1, count 1 to 64", first, stride, count,
+        graph.vertices());
   }
-  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const std::uint64_t> seen,
-                         const chatty::RunStatistics&) const {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const std::uint64_t source = std::uint64_t{first} + std::uint64_t{i} * stride;
-      if (source >= graph.vertices()) break;
-      const auto levels = chatty::SerialBfs(graph, static_cast<chatty::VertexId>(source));
-      for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
-        if (((seen[v] >> i) & 1) == (levels[v] != chatty::kInfinity<std::uint32_t>)) continue;
-        return chatty::Failed("vertex {}: a breadth-first search from {} says otherwise of it", v, source);
-      }
-    }
-    return chatty::Passed("reachability: as {} breadth-first searches say", count);
+  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const Value> seen) const {
+    return reference::Same("set of sources", graph, seen, reference::Reached(graph, first, stride, count));
   }
 };

@@ -115,7 +115,7 @@ class DeviceRun {
         const Next next = Decide();
         if (next == Next::kStop) break;
         if (next == Next::kNextPhase) {
-          round_.phase += 1;
+          ++phases_;
           phase.Next(spans::kPhase, {round_.phase});
           NextPhase();
           if (Quiet()) {  // nobody starts this phase: it is over, and the program is asked again
@@ -137,7 +137,7 @@ class DeviceRun {
     }
     if (rank_ == 0) {
       totals->rounds = round_.index;
-      totals->phases = round_.phase + 1;
+      totals->phases = phases_;
       totals->push_rounds = push_rounds_;
       totals->pull_rounds = pull_rounds_;
       totals->edges_touched = edges_touched_;
@@ -361,7 +361,7 @@ class DeviceRun {
     mine_.wanting_edges = wanting_;
     if (traits_.has_measure) {
       const Span span = Timed(spans::kMeasure);
-      steps_.MeasureInto(mine_.global, wait_);
+      steps_.MeasureInto(round_, mine_.global, wait_);
     }
     total_ = Summary{};
     program_.ResetGlobal(round_.global);
@@ -398,6 +398,7 @@ class DeviceRun {
       if (decision.next == Next::kNextPhase && !traits_.has_is_active) {
         throw UsageError("EndRound returned kNextPhase, but the program has no IsActive to say who starts the phase");
       }
+      if (decision.next == Next::kNextPhase && decision.round.phase == round_.phase) decision.round.phase += 1;
     }
     const Span span = Timed(spans::kDecide);
     shared_.decisions.Exchange(static_cast<int>(rank_), decided_++, decision, wait_, "the first device's decision",
@@ -437,7 +438,7 @@ class DeviceRun {
   bool converged_ = true;
   std::uint64_t epoch_ = 0, agreements_ = 0, decided_ = 0;
   std::uint64_t edges_touched_ = 0, vertices_updated_ = 0, counted_bytes_ = 0;
-  std::uint32_t push_rounds_ = 0, pull_rounds_ = 0, empty_phases_ = 0;
+  std::uint32_t push_rounds_ = 0, pull_rounds_ = 0, phases_ = 1, empty_phases_ = 0;
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ template <class P>
 struct Interpretation {
   std::vector<ValueOf<P>> values;
   RoundOf<P> round;
+  std::uint32_t phases = 1;
   bool converged = true;
 
   std::vector<OutputOf<P>> Output(const P& program) const {
@@ -61,7 +62,9 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
       if (!graph.symmetric() && T::kEdges != Edges::kOut) edges.push_back({v, u, weight(e)});
     }
   }
-  const auto at = [&](VertexId v) { return Vertex{v, out_degree[v], in_degree[v]}; };
+  const auto at = [&](VertexId v) {
+    return Vertex{v, out_degree[v], in_degree[v], out_degree[v] + (graph.symmetric() ? 0 : in_degree[v])};
+  };
 
   Interpretation<P> result;
   RoundOf<P>& round = result.round;
@@ -78,8 +81,15 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
   std::vector<bool> active(n);
   const auto measure = [&] {
     if constexpr (T::kHasMeasure) {
-      round.global = {};
-      for (VertexId v = 0; v < n; ++v) round.global = CombineGlobal<P>(round.global, program.Measure(values[v], at(v)));
+      GlobalOf<P> global{};
+      for (VertexId v = 0; v < n; ++v) {
+        if constexpr (T::kMeasureSeesRound) {
+          global = CombineGlobal<P>(global, program.Measure(values[v], at(v), round));
+        } else {
+          global = CombineGlobal<P>(global, program.Measure(values[v], at(v)));
+        }
+      }
+      round.global = global;
     }
     round.active = static_cast<std::uint64_t>(std::count(active.begin(), active.end(), true));
   };
@@ -101,10 +111,12 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
   for (bool ask = quiet();; ask = true) {
     if (ask) {
       Next next = Next::kContinue;
+      const std::uint32_t phase = round.phase;
       if constexpr (T::kHasEndRound) next = program.EndRound(round);
       if (next == Next::kStop) break;
       if (next == Next::kNextPhase) {
-        ++round.phase;
+        if (round.phase == phase) ++round.phase;
+        ++result.phases;
         activate();
         if (quiet()) continue;
       } else if (quiet()) {

@@ -99,8 +99,8 @@ __global__ void __launch_bounds__(kBlock) UnpackShared(StateRef<P> s, InboxRef i
   cuda::UnpackShared(Grid{}, s, inbox, peer);
 }
 template <class P>
-__global__ void __launch_bounds__(kBlock) Measure(StateRef<P> s, GlobalOf<P>* partials) {
-  cuda::Measure(Grid{}, s, partials);
+__global__ void __launch_bounds__(kBlock) Measure(StateRef<P> s, RoundOf<P> round, GlobalOf<P>* partials) {
+  cuda::Measure(Grid{}, s, round, partials);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) Output(StateRef<P> s, RoundOf<P> round, OutputOf<P>* out) {

@@ -145,10 +145,10 @@ class CudaSteps final : public StepSet {
     }
     return report_[0].control;
   }
-  void MeasureInto(std::byte* global, const WaitContext& context) override {
+  void MeasureInto(const RoundState& round, std::byte* global, const WaitContext& context) override {
     if constexpr (Traits<P>::kHasMeasure) {
       const unsigned blocks = Blocks(s().graph.owned);
-      kernels::Measure<P><<<blocks, kBlock, 0, stream()>>>(s(), partials_.data());
+      kernels::Measure<P><<<blocks, kBlock, 0, stream()>>>(s(), As(round), partials_.data());
       Check("Measure");
       device_.CopyOut(partials_host_.data(), partials_.data(), blocks * sizeof(GlobalOf<P>), device_.stream());
       device_.stream().Synchronize(context);

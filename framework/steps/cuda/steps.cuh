@@ -622,7 +622,7 @@ __device__ void ClearActive(const Group& group, const StateRef<P>& s, bool halo_
 
 /// One partial aggregate a block; the host combines them in block order, so that a run repeats itself bit for bit.
 template <class P, class Group>
-__device__ void Measure(const Group& group, const StateRef<P>& s, GlobalOf<P>* partials) {
+__device__ void Measure(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, GlobalOf<P>* partials) {
   if constexpr (Traits<P>::kHasMeasure) {
     using Global = GlobalOf<P>;
     __shared__ Shelf<Global, kBlock> shelf;
@@ -630,7 +630,7 @@ __device__ void Measure(const Group& group, const StateRef<P>& s, GlobalOf<P>* p
     const unsigned stride = BlockCount(group) * kBlock;
     for (std::size_t i = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; i < s.graph.owned; i += stride) {
       const auto v = static_cast<LocalId>(i);
-      mine = CombineGlobal<P>(mine, s.program.Measure(s.values[v], s.At(v)));
+      mine = CombineGlobal<P>(mine, MeasureOf<P>(s.program, s.values[v], s.At(v), round));
     }
     shelf[threadIdx.x] = mine;
     for (unsigned d = kBlock / 2; d > 0; d /= 2) {

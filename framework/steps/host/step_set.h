@@ -94,9 +94,9 @@ class HostSteps final : public StepSet {
     if (clear) ClearControl();
     return read_;
   }
-  void MeasureInto(std::byte* global, const WaitContext&) override {
+  void MeasureInto(const RoundState& round, std::byte* global, const WaitContext&) override {
     if constexpr (Traits<P>::kHasMeasure) {
-      Run(s().graph.owned, [&](Group& g) { host::Measure(g, s(), partials_.data()); });
+      Run(s().graph.owned, [&](Group& g) { host::Measure(g, s(), As(round), partials_.data()); });
       GlobalOf<P> sum{};
       for (const GlobalOf<P>& part : partials_) sum = CombineGlobal<P>(sum, part);
       std::memcpy(global, &sum, sizeof(sum));

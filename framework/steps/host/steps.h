@@ -545,7 +545,7 @@ void UnpackShared(Group& group, const StateRef<P>& s, const InboxRef& inbox, std
 /// One partial aggregate a chunk of fixed size, combined in chunk order by the caller: the same bits at any thread count.
 inline constexpr std::size_t kMeasureGrain = 16384;
 template <class P>
-void Measure(Group& group, const StateRef<P>& s, GlobalOf<P>* partials) {
+void Measure(Group& group, const StateRef<P>& s, const RoundOf<P>& round, GlobalOf<P>* partials) {
   if constexpr (Traits<P>::kHasMeasure) {
     const std::size_t chunks = (s.graph.owned + kMeasureGrain - 1) / kMeasureGrain;
     group.Sweep(chunks, 1, [&](std::size_t first, std::size_t last) {
@@ -553,7 +553,7 @@ void Measure(Group& group, const StateRef<P>& s, GlobalOf<P>* partials) {
         GlobalOf<P> mine{};
         for (std::size_t i = c * kMeasureGrain; i < std::min<std::size_t>((c + 1) * kMeasureGrain, s.graph.owned); ++i) {
           const auto v = static_cast<LocalId>(i);
-          mine = CombineGlobal<P>(mine, s.program.Measure(s.values[v], s.At(v)));
+          mine = CombineGlobal<P>(mine, MeasureOf<P>(s.program, s.values[v], s.At(v), round));
         }
         partials[c] = mine;
       }

@@ -1,8 +1,10 @@
 // The example programs on GPUs. Where there are fewer GPUs than devices asked for, several devices share one: each has
 // its own stream and memory, so what crosses between devices is the same.
-#include "examples_test_body.h"
+#include "programs_test_body.h"
 
 namespace chatty::test {
+
+const DeviceKind kKind = DeviceKind::kCuda;
 
 std::vector<int> DeviceCounts() { return {1, 2, 3}; }
 

@@ -1,0 +1,80 @@
+// The file to copy: a vertex program of one's own, and a main() that runs it, checks it and prints. How many edges is every
+// vertex from a source?
+//
+//   first_program [GRAPH [DEVICES [SOURCE]]]      first_program road.mtx host:4 17
+//
+// Compile it against an installed ChattyGraph, on CPUs (g++) or on CPUs and GPUs (nvcc; then DEVICES may be cuda:0,1):
+//
+//   LIBS="-lchatty -lspdlog -lfmt -lz -lzstd"
+//   g++ -std=c++20 -O2 -fopenmp first_program.cpp $LIBS -o first_program
+//   nvcc -std=c++20 --extended-lambda --expt-relaxed-constexpr -Xcompiler=-fopenmp -x cu first_program.cpp $LIBS -o
+//   first_program
+//
+// or with CMake, which also links what the library was built with:
+//   find_package(chatty REQUIRED)
+//   add_executable(first_program first_program.cpp)
+//   target_link_libraries(first_program PRIVATE chatty::chatty)
+#include <chatty/chatty.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <queue>
+#include <vector>
+
+struct Hops {
+  using Value = std::uint32_t;                                 // what a vertex keeps: edges from the source
+  using Message = std::uint32_t;                               // what an edge carries: the same, for the vertex at its end
+  static constexpr auto kReduction = chatty::Reduction::kMin;  // of all that reaches a vertex, the least is kept
+  static constexpr auto kSafety = chatty::Safety::kMonotone;   // values only fall: late messages do no harm
+
+  chatty::VertexId source = 0;  // parameters are members; the program is copied to the devices
+
+  CHATTY_FN Value InitVertex(chatty::Vertex v) const { return v.id == source ? 0 : chatty::kInfinity<Value>; }
+  CHATTY_FN bool IsActive(const Value& hops, const chatty::Round<>&) const { return hops == 0; }  // who speaks first
+  CHATTY_FN Message ComputeScatter(const Value& hops, chatty::Edge<>, const chatty::Round<>&) const { return hops + 1; }
+  CHATTY_FN bool UpdateStatus(Value& hops, Message m, chatty::Vertex, const chatty::Round<>&) const {
+    if (m >= hops) return false;  // nothing new
+    hops = m;
+    return true;  // the neighbours must hear
+  }
+};
+
+// The same by a loop and a queue.
+std::vector<std::uint32_t> SerialHops(const chatty::Graph& graph, chatty::VertexId source) {
+  std::vector<std::uint32_t> hops(graph.vertices(), chatty::kInfinity<std::uint32_t>);
+  std::queue<chatty::VertexId> open({source});
+  for (hops[source] = 0; !open.empty(); open.pop()) {
+    for (const chatty::VertexId v : graph.out()[open.front()]) {
+      if (hops[v] != chatty::kInfinity<std::uint32_t>) continue;
+      hops[v] = hops[open.front()] + 1;
+      open.push(v);
+    }
+  }
+  return hops;
+}
+
+int main(int argc, char** argv) try {
+  chatty::GeneratorSpec spec;  // without a file: a grid of streets
+  spec.family = "grid";
+  spec.width = spec.height = 300;
+  const chatty::Graph graph = argc > 1 ? chatty::ReadGraph(argv[1]) : chatty::Generate(spec);
+  Hops program;
+  program.source = argc > 3 ? static_cast<chatty::VertexId>(std::atoll(argv[3])) : graph.max_degree_vertex();
+  if (program.source >= graph.vertices()) throw chatty::UsageError("SOURCE is not a vertex; vertices count from 0 here");
+  const auto result = chatty::Run(graph, program, argc > 2 ? argv[2] : "host:2");
+
+  const std::vector<std::uint32_t> expected = SerialHops(graph, program.source);
+  std::uint32_t reached = 0;
+  for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
+    if (result.values[v] != expected[v]) {
+      std::printf("WRONG: vertex %ju: %u instead of %u\n", std::uintmax_t{v}, result.values[v], expected[v]);
+      return 3;
+    }
+    if (expected[v] != chatty::kInfinity<std::uint32_t>) ++reached;
+  }
+  std::printf("%u of %ju vertices reached in %u rounds, %.2f ms; verified\n", reached, std::uintmax_t{graph.vertices()},
+              result.statistics.rounds, result.statistics.time_ms);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "first_program: %s\n", error.what());
+  return 1;
+}

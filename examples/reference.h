@@ -1,0 +1,152 @@
+/// \file
+/// What the examples' answers are compared with: for each problem the plainest algorithm that is known to be right, on one
+/// thread, and never the idea of the vertex program. Core numbers and betweenness have theirs in the library already.
+#pragma once
+
+#include <chatty/chatty.h>
+#include <chatty/programs/checks.h>
+#include <chatty/programs/reference.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <queue>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reference {
+
+/// Whether every value is the expected one; names the first vertex where it is not.
+template <class T, class Expected>
+chatty::Verdict Same(std::string_view what, const chatty::Graph& graph, std::span<const T> values,
+                     const Expected& expected) {
+  for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
+    if (values[v] == expected[v]) continue;
+    return chatty::Failed("{}: {} of {} is {}, where the reference has {}", what, what, chatty::VertexName(graph, v),
+                          values[v], expected[v]);
+  }
+  return chatty::Passed("{}: all {} equal the serial reference's", what, graph.vertices());
+}
+
+/// Communities by LDBC's definition (Graphalytics, CDLP), word by word: in each round every vertex counts the labels of its
+/// in- and out-neighbours in a map and takes the most frequent, the least of equals.
+inline std::vector<chatty::VertexId> Communities(const chatty::Graph& graph, std::uint32_t rounds) {
+  std::vector<chatty::VertexId> labels(graph.vertices()), next;
+  std::iota(labels.begin(), labels.end(), chatty::VertexId{0});
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    next = labels;
+    for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
+      std::map<chatty::VertexId, std::uint64_t> count;
+      for (const chatty::VertexId u : graph.out()[v]) ++count[labels[u]];
+      if (!graph.symmetric()) {
+        for (const chatty::VertexId u : graph.in()[v]) ++count[labels[u]];
+      }
+      std::uint64_t most = 0;
+      for (const auto& [label, times] : count) {
+        if (times > most) most = times, next[v] = label;
+      }
+    }
+    labels.swap(next);
+  }
+  return labels;
+}
+
+/// Widths of widest paths from `source`: Dijkstra's algorithm with the widest open vertex first. Weight 1 where there is
+/// none.
+inline std::vector<float> Widths(const chatty::Graph& graph, chatty::VertexId source) {
+  std::vector<float> widths(graph.vertices(), 0.0f);
+  widths[source] = chatty::kInfinity<float>;
+  chatty::VisitWeights<float>(graph, [&](auto weight_of) {
+    std::priority_queue<std::pair<float, chatty::VertexId>> open;
+    open.emplace(widths[source], source);
+    while (!open.empty()) {
+      const auto [width, u] = open.top();
+      open.pop();
+      if (width < widths[u]) continue;
+      for (chatty::EdgeIndex e = graph.out().offsets[u]; e < graph.out().offsets[u + 1]; ++e) {
+        const chatty::VertexId v = graph.out().neighbours[e];
+        const float through = std::min(width, weight_of(e));
+        if (through <= widths[v]) continue;
+        widths[v] = through;
+        open.emplace(through, v);
+      }
+    }
+  });
+  return widths;
+}
+
+/// Bit i of a vertex: a breadth-first search from vertex first + i * stride reaches it; i is below `count`, at most 64.
+inline std::vector<std::uint64_t> Reached(const chatty::Graph& graph, std::uint64_t first, std::uint64_t stride,
+                                          std::uint64_t count) {
+  std::vector<std::uint64_t> reached(graph.vertices(), 0);
+  for (std::uint64_t i = 0; i < count && first + i * stride < graph.vertices(); ++i) {
+    const auto levels = chatty::SerialBfs(graph, static_cast<chatty::VertexId>(first + i * stride));
+    for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
+      if (levels[v] != chatty::kInfinity<std::uint32_t>) reached[v] |= std::uint64_t{1} << i;
+    }
+  }
+  return reached;
+}
+
+/// Where a walk is that follows a random out-edge with probability `damping` and else, or where there is none, starts again
+/// at `source`: power iteration. A round takes what is wrong by `damping`, so that in the end at most 1e-10 is left, in sum.
+inline std::vector<double> PersonalisedRanks(const chatty::Graph& graph, chatty::VertexId source, double damping) {
+  std::vector<double> ranks(graph.vertices(), 0.0), next;
+  ranks[source] = 1.0;
+  for (double wrong = 2.0; wrong > 1e-10; wrong *= damping) {
+    next.assign(graph.vertices(), 0.0);
+    for (chatty::VertexId u = 0; u < graph.vertices(); ++u) {
+      const auto degree = static_cast<double>(graph.out_degree(u));
+      next[source] += degree > 0 ? (1.0 - damping) * ranks[u] : ranks[u];
+      for (const chatty::VertexId v : graph.out()[u]) next[v] += damping * ranks[u] / degree;
+    }
+    ranks.swap(next);
+  }
+  return ranks;
+}
+
+/// Whether values are within `bound` of the expected ones in the L1 norm, and none is far off or undefined.
+inline chatty::Verdict Close(std::string_view what, const chatty::Graph& graph, std::span<const double> values,
+                             const std::vector<double>& expected, double bound) {
+  double distance = 0;
+  for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
+    const double off = std::abs(values[v] - expected[v]);
+    distance += off;
+    if (off <= bound) continue;
+    return chatty::Failed("{} of {} is {}, where the reference has {}", what, chatty::VertexName(graph, v), values[v],
+                          expected[v]);
+  }
+  if (!(distance <= bound)) return chatty::Failed("{}s differ by {} in sum; the bound is {}", what, distance, bound);
+  return chatty::Passed("{}s: {:.1e} from the reference's in sum; the bound is {:.1e}", what, distance, bound);
+}
+
+/// Whether `member`, 1 or 0 a vertex, is an independent set, and maximal. Loops do not count.
+inline chatty::Verdict IndependentAndMaximal(const chatty::Graph& graph, std::span<const std::uint32_t> member) {
+  std::uint64_t members = 0;
+  for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
+    if (member[v] > 1) return chatty::Failed("{} is {}, neither 0 nor 1", chatty::VertexName(graph, v), member[v]);
+    members += member[v];
+    bool covered = member[v] == 1;
+    for (const auto* side : {&graph.out(), &graph.in()}) {
+      for (const chatty::VertexId u : (*side)[v]) {
+        if (u == v || member[u] != 1) continue;
+        if (member[v] == 1) {
+          return chatty::Failed("{} and {} are neighbours, and both in the set", chatty::VertexName(graph, v),
+                                chatty::VertexName(graph, u));
+        }
+        covered = true;
+      }
+    }
+    if (!covered) {
+      return chatty::Failed("{} could be added: it is not in the set, nor is a neighbour", chatty::VertexName(graph, v));
+    }
+  }
+  return chatty::Passed("independent and maximal: {} of {} vertices", members, graph.vertices());
+}
+
+}  // namespace reference

@@ -1,0 +1,50 @@
+# The examples as a newcomer runs them: every program of `chatty-examples` on generated graphs and several devices with
+# --verify, answers checked again from a file, wrong ones and nonsense refused, and first_program.
+cmake_minimum_required(VERSION 3.25)
+
+# expect(CODE TEXT COMMAND...): runs it and wants this exit code, and TEXT, a regular expression, in what it prints.
+function(expect code text)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL code OR NOT output MATCHES "${text}")
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}\nended with ${result} instead of ${code}, or does not say `${text}`:\n${output}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE "${SCRATCH}")
+file(MAKE_DIRECTORY "${SCRATCH}")
+set(kron "${SCRATCH}/kron.chatty")
+set(directed "${SCRATCH}/directed.mtx")
+expect(0 "" "${CHATTY_EXAMPLES}" generate kron 9 --edge-factor 8 --weights 1:100 -o "${kron}")
+# Two components, a loop, a reciprocal pair, a vertex alone; ids count from 1.
+file(WRITE "${directed}" "%%MatrixMarket matrix coordinate integer general\n9 9 8\n1 2 5\n2 1 3\n2 3 4\n3 4 9\n1 4 2\n4 4 7\n"
+                         "6 7 1\n8 7 6\n")
+
+foreach(program IN LISTS PROGRAMS)
+  foreach(graph "${kron}" "${directed}")
+    foreach(devices host:1 host:4)
+      expect(0 "verified" "${CHATTY_EXAMPLES}" run ${program} "${graph}" --devices ${devices} --verify -o
+             "${SCRATCH}/${program}.txt")
+    endforeach()
+    expect(0 "verified" "${CHATTY_EXAMPLES}" verify ${program} "${graph}" "${SCRATCH}/${program}.txt")
+  endforeach()
+  # The last answer is that of `directed`, and wrong in its last line if that says 3.
+  file(STRINGS "${SCRATCH}/${program}.txt" lines)
+  list(POP_BACK lines)
+  list(JOIN lines "\n" text)
+  file(WRITE "${SCRATCH}/${program}.wrong.txt" "${text}\n9 3\n")
+  expect(3 "chatty: error: .*9" "${CHATTY_EXAMPLES}" verify ${program} "${directed}" "${SCRATCH}/${program}.wrong.txt")
+endforeach()
+expect(0 "verified" "${CHATTY_EXAMPLES}" run betweenness "${kron}" --value dependency --devices host:3 --verify)
+expect(0 "verified" "${CHATTY_EXAMPLES}" run reach "${kron}" --set first=7 --set stride=5 --set count=40 --verify)
+expect(0 "verified" "${CHATTY_EXAMPLES}" run cdlp "${kron}" --set rounds=3 --verify)
+expect(0 "verified" "${CHATTY_EXAMPLES}" run mis "${kron}" --set seed=99 --devices host:2 --verify)
+
+expect(2 "at least 1" "${CHATTY_EXAMPLES}" run cdlp "${kron}" --set rounds=0)
+expect(2 "count 1 to 64" "${CHATTY_EXAMPLES}" run reach "${kron}" --set count=65)
+expect(2 "between 0 and 1" "${CHATTY_EXAMPLES}" run personalised_pagerank "${kron}" --set damping=1)
+expect(2 "no parameter" "${CHATTY_EXAMPLES}" run kcore "${kron}" --set k=3)
+
+expect(0 "verified" "${FIRST_PROGRAM}")
+expect(0 "4 of 9 vertices reached in [0-9]+ rounds.*; verified" "${FIRST_PROGRAM}" "${directed}" host:3 0)
+expect(1 "SOURCE is not a vertex" "${FIRST_PROGRAM}" "${directed}" host:3 9)
