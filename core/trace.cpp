@@ -267,7 +267,7 @@ void Span::BeginPart(const SpanKind& kind, const SpanArguments& arguments) noexc
   lane_->SettleIfFull();
   kind_ = &kind;
   arguments_ = arguments;
-  part_start_ = start_;
+  part_start_ = start_.time_since_epoch().count();
   TakeMark(TraceLane::kNoMark);
 }
 
@@ -277,7 +277,7 @@ void Span::NextPart(Clock::time_point now, const SpanKind& kind, const SpanArgum
   const bool settled = lane_->SettleIfFull();
   kind_ = &kind;
   arguments_ = arguments;
-  part_start_ = now;
+  part_start_ = now.time_since_epoch().count();
   TakeMark(settled ? TraceLane::kNoMark : end_mark_);  // the end of one part is the beginning of the next
 }
 
@@ -294,7 +294,7 @@ void Span::MarkEnd() noexcept {
 }
 
 void Span::EndPart(Clock::time_point now) noexcept {
-  lane_->AddSpan(*kind_, part_start_, now, arguments_);
+  lane_->AddSpan(*kind_, part_start(), now, arguments_);
   if (end_mark_ != TraceLane::kNoMark) lane_->AddStreamSpan(*kind_, arguments_, begin_mark_, end_mark_);
 }
 

@@ -278,14 +278,16 @@ class Span {
       NextPart(now, kind, arguments);
   }
   /// Sets an argument of the present part that was not known when it began.
-  void Argument(std::size_t i, std::uint64_t value) { arguments_[i] = value; }
+  void Argument(std::size_t i, std::uint64_t value) {
+    if (lane_ != nullptr) arguments_[i] = value;
+  }
 
   /// Where it is recorded; may be null.
   TraceLane* lane() const { return lane_; }
   /// What it is added to, in milliseconds; may be null.
   double* account() const { return account_; }
   /// When the present part began. Meaningless without a lane.
-  Clock::time_point part_start() const { return part_start_; }
+  Clock::time_point part_start() const { return Clock::time_point(Clock::duration(part_start_)); }
 
  private:
   static void Push(const SpanKind& kind, const SpanArguments& arguments) {
@@ -318,10 +320,11 @@ class Span {
   double* account_;
   Clock::time_point start_{};  // of the account's stretch
 
-  const SpanKind* kind_ = nullptr;  // of the present part; these are used with a lane only
-  SpanArguments arguments_{};
-  Clock::time_point part_start_{};
-  std::size_t begin_mark_ = TraceLane::kNoMark, end_mark_ = TraceLane::kNoMark;
+  // Of the present part. Used with a lane only, and without one not even initialised: a round has a handful of spans.
+  const SpanKind* kind_;
+  SpanArguments arguments_;
+  Clock::rep part_start_;
+  std::size_t begin_mark_, end_mark_;
 };
 
 }  // namespace chatty
