@@ -92,11 +92,12 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
   AddInfo(app, context);
   AddGenerate(app, context);
   AddConvert(app, context);
+  AddPartition(app, context);
   AddPrograms(app, context);
   AddCompletion(app, context);
   std::string topic;
   CLI::App* help = app.add_subcommand("help", "Print the help of a command");
-  help->add_option("COMMAND", topic, "run, verify, info, generate, convert, programs or completion");
+  help->add_option("COMMAND", topic, "run, verify, info, generate, convert, partition, programs or completion");
   help->callback([&] {
     context.action = [&] {
       if (topic.empty()) {

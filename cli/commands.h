@@ -24,6 +24,7 @@ void AddVerify(CLI::App& app, Context& context);
 void AddInfo(CLI::App& app, Context& context);
 void AddGenerate(CLI::App& app, Context& context);
 void AddConvert(CLI::App& app, Context& context);
+void AddPartition(CLI::App& app, Context& context);
 void AddPrograms(CLI::App& app, Context& context);
 void AddCompletion(CLI::App& app, Context& context);
 

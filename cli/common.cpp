@@ -270,6 +270,34 @@ std::string DescribeGraph(const Graph& graph) {
                      weights == WeightKind::kNone ? "no weights" : fmt::format("{} weights", WeightName(weights)));
 }
 
+// --------------------------------------------------------------- partition ----
+
+void CheckParts(const Partitioner& partitioner, PartId parts, std::string_view whose) {
+  if (partitioner.parts() == 0 || partitioner.parts() == parts) return;
+  Throw<UsageError>("--partition {} divides into {} parts, which does not go with {}", partitioner.name(),
+                    partitioner.parts(), whose);
+}
+
+CLI::Option* AddFallbackOption(CLI::App& command, bool& allow_fallback) {
+  return command.add_flag_callback(
+      "--no-fallback", [&allow_fallback] { allow_fallback = false; },
+      "Fail where partition metis cannot be had, rather than warn and use edge-balanced");
+}
+
+Json QualityJson(const Partition& partition, const PartitionQuality& quality) {
+  Json json;
+  json["name"] = partition.name();
+  json["parts"] = partition.parts();
+  json["edge_cut"] = quality.edge_cut;
+  json["owned"] = quality.owned;
+  json["edges"] = quality.edges;
+  json["border"] = quality.border;
+  json["border_union"] = quality.border_union;
+  json["vertex_balance"] = quality.vertex_balance;
+  json["edge_balance"] = quality.edge_balance;
+  return json;
+}
+
 // -------------------------------------------------------------- parameters ----
 
 void AddParameterOptions(CLI::App& command, ParameterOptions& options, bool runs) {

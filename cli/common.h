@@ -15,6 +15,7 @@
 #include "chatty/core/verdict.h"
 #include "chatty/framework/registry.h"
 #include "chatty/io/reader.h"
+#include "chatty/partition/partition.h"
 
 namespace chatty::cli {
 
@@ -81,6 +82,15 @@ Json BuildJson();                           ///< version, commit, compiler: whic
 Json GraphJson(const LoadedGraph& loaded);  ///< path, name, sizes, kind of weights, first id
 /// "road: 1,000 vertices, 3,800 edges, undirected, int32 weights".
 std::string DescribeGraph(const Graph& graph);
+
+// --------------------------------------------------------------- partition ----
+
+/// Throws UsageError if a partition, say one from a file, does not go with `parts` parts, which `whose` calls "4 devices".
+/// For use before a long load.
+void CheckParts(const Partitioner& partitioner, PartId parts, std::string_view whose);
+/// Adds `--no-fallback`.
+CLI::Option* AddFallbackOption(CLI::App& command, bool& allow_fallback);
+Json QualityJson(const Partition& partition, const PartitionQuality& quality);
 
 // -------------------------------------------------------------- parameters ----
 

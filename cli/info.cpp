@@ -94,23 +94,10 @@ std::string DescribeDegrees(const Graph& graph, const Degrees& degrees) {
                      degrees.mean, std::uint64_t{degrees.max_vertex} + static_cast<std::uint64_t>(graph.first_id()), label);
 }
 
-Json QualityJson(const Partition& partition, const PartitionQuality& quality) {
-  Json json;
-  json["name"] = partition.name();
-  json["parts"] = partition.parts();
-  json["edge_cut"] = quality.edge_cut;
-  json["owned"] = quality.owned;
-  json["edges"] = quality.edges;
-  json["border"] = quality.border;
-  json["border_union"] = quality.border_union;
-  json["vertex_balance"] = quality.vertex_balance;
-  json["edge_balance"] = quality.edge_balance;
-  return json;
-}
-
 int Info(const InfoOptions& options) {
   PrepareOutput(options.json);
   const std::unique_ptr<Partitioner> partitioner = MakePartitioner(options.partition);  // refused before loading
+  if (options.parts > 0) CheckParts(*partitioner, options.parts, fmt::format("--parts {}", options.parts));
   if (options.parts > static_cast<PartId>(kMaxDevices)) {
     Throw<UsageError>("--parts {}: a graph is divided into at most {} parts", options.parts, kMaxDevices);
   }
@@ -128,6 +115,7 @@ int Info(const InfoOptions& options) {
   if (options.parts > 0) {
     PartitionOptions divide;
     divide.parts = options.parts;
+    divide.threads = options.load.read.threads;
     partition = partitioner->Divide(graph, divide);
     quality = MeasureQuality(graph, partition);
   }
@@ -196,7 +184,9 @@ void AddInfo(CLI::App& app, Context& context) {
   AddLoadOptions(*command, options->load, "--format", /*uses=*/true);
   command->add_option("--parts", options->parts,
                       "Also divide the graph into so many parts and tell how good the division is");
-  command->add_option("--partition", options->partition, "How to divide it: contiguous, edge-balanced or random")
+  command
+      ->add_option("--partition", options->partition,
+                   "How to divide it: contiguous, edge-balanced, random, metis, or the path of a part file")
       ->capture_default_str();
   command->footer(
       "Examples:\n"

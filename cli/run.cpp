@@ -36,6 +36,7 @@ struct RunCommandOptions {
   ParameterOptions parameters;
   std::string devices = "auto";
   std::string partition = "edge-balanced";
+  bool partition_fallback = true;
   std::string direction = "auto";
   std::string execution = "auto";
   std::string transport = "auto";
@@ -166,7 +167,8 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
     json["devices"].push_back(
         {{"label", device->label()}, {"name", device->info().name}, {"memory", device->info().memory}});
   }
-  json["partition"] = options.partition;
+  json["partition"] = session.partition().name();
+  json["partition_asked"] = options.partition;
   json["execution"] = record.statistics.execution;
   json["direction"] = options.direction;
   json["transport"] = record.statistics.transport;
@@ -219,7 +221,7 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
   line("devices", DescribeDevices(session) +
                       (session.device_count() == 1
                            ? ""
-                           : fmt::format(", {} partition, transport {}", options.partition, statistics.transport)));
+                           : fmt::format(", {} partition, transport {}", session.partition().name(), statistics.transport)));
   if (!record.sources.empty()) {
     const auto id = [&](VertexId v) { return std::uint64_t{v} + static_cast<std::uint64_t>(loaded.graph.first_id()); };
     line("source",
@@ -281,7 +283,7 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   record.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   if (std::isnan(options.timeout_s)) throw UsageError("--timeout nan: write a number of seconds");
   // Names that do not exist are told before a long load, and on any number of devices.
-  MakePartitioner(options.partition);
+  std::shared_ptr<const Partitioner> partitioner = MakePartitioner(options.partition);
   const std::vector<std::string_view> transports = TransportNames();
   if (std::find(transports.begin(), transports.end(), options.transport) == transports.end()) {
     Throw<UsageError>("there is no transport '{}' in this build; choose one of {}", options.transport,
@@ -298,6 +300,8 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   PrepareOutput(options.json);
   PrepareOutput(options.trace);
   const DeviceSelection selection = ParseDevices(options.devices);
+  CheckParts(*partitioner, static_cast<PartId>(selection.indices.size()),
+             fmt::format("{} devices", selection.indices.size()));
   const RegisteredProgram& program = registry.Find(options.program, selection.kind);
 
   TraceOutput recording(options, command_line);
@@ -322,7 +326,8 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   }
 
   SessionOptions session_options;
-  session_options.partition = options.partition;
+  session_options.partitioner = std::move(partitioner);
+  session_options.partition_fallback = options.partition_fallback;
   session_options.seed = options.seed;
   session_options.threads = options.load.read.threads;
   session_options.trace = trace;
@@ -418,10 +423,12 @@ void AddRun(CLI::App& app, Context& context) {
       ->group(how);
   command
       ->add_option("--partition", options->partition,
-                   fmt::format("How vertices are divided among devices: {} (default: edge-balanced)",
+                   fmt::format("How vertices are divided among devices: {} (default: edge-balanced), or the path, with a / "
+                               "or a . in it, of a part file of METIS or `chatty partition`",
                                fmt::join(PartitionerNames(), ", ")))
-      ->type_name("NAME")
+      ->type_name("NAME|FILE")
       ->group(how);
+  AddFallbackOption(*command, options->partition_fallback)->group(how);
   command
       ->add_option("--direction", options->direction,
                    "`push` along out-edges of what changed, `pull` along in-edges of what may change, or `auto` (default): "
@@ -446,7 +453,7 @@ void AddRun(CLI::App& app, Context& context) {
       ->type_name("SECONDS")
       ->check(Unnamed(CLI::Range(0.001, 1e6)))
       ->group(how);
-  command->add_option("--seed", options->seed, "Seed of random partitions and of `--source random` (default: 1)")
+  command->add_option("--seed", options->seed, "Seed of partitions random and metis and of `--source random` (default: 1)")
       ->type_name("N")
       ->check(WholeNumber())
       ->group(how);

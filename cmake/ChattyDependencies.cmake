@@ -134,7 +134,7 @@ macro(chatty_optional feature target consequence)
 endmacro()
 
 chatty_optional(NCCL NCCL::nccl "NCCL transport off")
-chatty_optional(METIS METIS::METIS "METIS partition off")
+chatty_optional(METIS METIS::METIS "partition metis falls back to edge-balanced" 5)
 chatty_optional(MPI MPI::MPI_CXX "runs over several machines off" COMPONENTS CXX)
 
 if(CHATTY_CCACHE)

@@ -68,7 +68,9 @@ Session::Session(const Graph& graph, std::vector<std::unique_ptr<Device>> device
   divide.parts = static_cast<PartId>(devices_.size());
   divide.seed = options_.seed;
   divide.threads = options_.threads;
-  partition_ = MakePartitioner(options_.partition)->Divide(graph, divide);
+  divide.allow_fallback = options_.partition_fallback;
+  const auto partitioner = options_.partitioner ? options_.partitioner : MakePartitioner(options_.partition);
+  partition_ = partitioner->Divide(graph, divide);
 }
 
 const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forward, bool reverse) {

@@ -63,7 +63,10 @@ class Job {
 /// How a Session divides its graph.
 struct SessionOptions {
   std::string partition = "edge-balanced";  ///< see MakePartitioner
-  /// Of random partitions.
+  /// If set, divides in place of the one that `partition` names.
+  std::shared_ptr<const Partitioner> partitioner;
+  bool partition_fallback = true;  ///< PartitionOptions::allow_fallback
+  /// Of partitions random and metis.
   std::uint64_t seed = 1;
   int threads = 0;         ///< of preparation; 0: one a core
   Trace* trace = nullptr;  ///< records dividing and uploading, if not null; not owned, used while the session lives
@@ -80,7 +83,8 @@ struct PreparedGraphs {
 /// Owner of devices and of what they hold of one graph. The graph must outlive it. For one thread at a time.
 class Session {
  public:
-  /// Throws UsageError for an unknown partition or too many devices.
+  /// Throws UsageError for an unknown partition, one of another number of parts, or too many devices; InputError for a
+  /// partition in a file that is none of this graph's; CapabilityError for one that cannot be had and has no fallback.
   Session(const Graph& graph, std::vector<std::unique_ptr<Device>> devices, const SessionOptions& options = {});
   /// Opens the devices that `devices` names, as ParseDevices.
   Session(const Graph& graph, std::string_view devices, const SessionOptions& options = {});

@@ -70,8 +70,10 @@ class Partition {
 struct PartitionOptions {
   /// How many parts to make.
   PartId parts = 1;
-  std::uint64_t seed = 1;  ///< for random partitions: the same seed gives the same owners at any thread count
+  std::uint64_t seed = 1;  ///< for "random" and "metis": the same seed gives the same owners at any thread count
   int threads = 0;         ///< 0: as many as there are cores
+  /// Where "metis" cannot be had: divide by another partitioner and warn of it, or throw CapabilityError.
+  bool allow_fallback = true;
 };
 
 /// A way to divide a graph. Stateless; implementations are registered by name in MakePartitioner.
@@ -80,8 +82,11 @@ class Partitioner {
   virtual ~Partitioner() = default;
   /// The name that MakePartitioner knows it by.
   virtual std::string_view name() const = 0;
-  /// Every vertex of `graph` given to one of `options.parts` parts, some of which may be empty. Throws UsageError for 0
-  /// parts.
+  /// The one number of parts that it divides into; 0 if any will do.
+  virtual PartId parts() const { return 0; }
+  /// Every vertex of `graph` given to one of `options.parts` parts, some of which may be empty. The result's name() says
+  /// who divided: this partitioner, or the one that it fell back to. Throws UsageError for 0 parts, or for others than
+  /// parts().
   virtual Partition Divide(const Graph& graph, const PartitionOptions& options) const = 0;
 };
 
@@ -91,10 +96,19 @@ class Partitioner {
 /// - "edge-balanced": ranges of nearly equal out-edges plus vertices, so that no part exceeds the mean by more than its
 /// one
 ///   heaviest vertex (chunking as in Zhu et al., "Gemini", OSDI 2016);
-/// - "random": the owner is a hash of seed and vertex, the same at any thread count.
-/// Throws UsageError, naming the choices, for anything else.
+/// - "random": the owner is a hash of seed and vertex, the same at any thread count;
+/// - "metis": few cut edges, by METIS' multilevel k-way method (Karypis and Kumar, J. Parallel Distrib. Comput. 48, 1998),
+///   which balances edges plus vertices, as "edge-balanced" counts them, to within 3 % where it can. Edges count without
+///   their direction; no part is empty. In a build without METIS, with more parts than vertices, without edges, for a
+///   graph too large for METIS' integers or memory, or where METIS fails, "edge-balanced" divides instead and the log has
+///   a warning that says why (see PartitionOptions::allow_fallback). METIS runs in a child process and takes several times
+///   the graph's memory;
+/// - a path, known by a `/` or a `.` in it: the METIS part file of that name is read now (see ReadPartFile), and divides
+///   only into as many parts as it has.
+/// Throws UsageError, naming the choices, for anything else; InputError for a file that is no part file.
 std::unique_ptr<Partitioner> MakePartitioner(std::string_view name);
-std::vector<std::string_view> PartitionerNames();  ///< what MakePartitioner takes, in the order to show them
+/// The names that MakePartitioner takes, in the order to show them; the same in every build.
+std::vector<std::string_view> PartitionerNames();
 
 /// How good a partition is: what the quality report prints.
 struct PartitionQuality {

@@ -10,6 +10,8 @@
 
 #include "chatty/core/error.h"
 #include "chatty/core/parallel.h"
+#include "chatty/partition/metis_partitioner.h"
+#include "chatty/partition/part_file.h"
 #include "chatty/partition/partition.h"
 
 namespace chatty {
@@ -112,7 +114,7 @@ constexpr Registered Register() {
 }
 
 constexpr std::array kPartitioners = {Register<ContiguousPartitioner>(), Register<EdgeBalancedPartitioner>(),
-                                      Register<RandomPartitioner>()};
+                                      Register<RandomPartitioner>(), Registered{"metis", MakeMetisPartitioner}};
 
 }  // namespace
 
@@ -126,9 +128,12 @@ std::unique_ptr<Partitioner> MakePartitioner(std::string_view name) {
   for (const Registered& entry : kPartitioners) {
     if (entry.name == name) return entry.make();
   }
+  if (IsPartFilePath(name)) return MakePartFilePartitioner(std::string(name));
   std::string names;
   for (const Registered& entry : kPartitioners) names.append(names.empty() ? "" : ", ").append(entry.name);
-  Throw<UsageError>("no partitioner is called \"{}\": choose one of {}", name, names);
+  Throw<UsageError>(
+      "no partitioner is called \"{}\": choose one of {}, or a METIS part file by a path with a / or a . in it", name,
+      names);
 }
 
 }  // namespace chatty

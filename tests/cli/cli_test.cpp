@@ -218,6 +218,7 @@ TEST_F(CliTest, JsonTellsTheRun) {
   EXPECT_EQ(json.at("devices").size(), 2);
   EXPECT_EQ(json.at("devices")[1].at("label"), "host:1");
   EXPECT_EQ(json.at("partition"), "random");
+  EXPECT_EQ(json.at("partition_asked"), "random");
   EXPECT_EQ(json.at("direction"), "push");
   EXPECT_EQ(json.at("execution"), "bsp");
   EXPECT_EQ(json.at("transport"), "host");
@@ -648,7 +649,7 @@ TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
   for (const Arguments& arguments : std::vector<Arguments>{{"--help"}, {"help"}}) {
     EXPECT_NE(Succeed(arguments).find("Examples:"), std::string::npos);
   }
-  for (const std::string command : {"run", "verify", "info", "generate", "convert", "programs"}) {
+  for (const std::string command : {"run", "verify", "info", "generate", "convert", "partition", "programs"}) {
     const std::string text = Succeed({command, "--help"});
     EXPECT_NE(text.find("Usage: chatty " + command), std::string::npos) << text;
     EXPECT_NE(text.find("Examples:\n  chatty " + command), std::string::npos) << text;
@@ -685,6 +686,139 @@ TEST_F(CliTest, RoundedIntegerWeightsAreWarnedOf) {
   EXPECT_NE(warning("0 1 3000000001\n1 2 1\n").find("do not fit 32 bits"), std::string::npos);
   EXPECT_EQ(warning("0 1 2147483647\n", "int32"), "");
   EXPECT_EQ(warning("0 1 2.5\n1 2 3000000000\n"), "") << "reals were asked for";
+}
+
+// --------------------------------------------------------------- partition ----
+
+constexpr const char* kMetis = CHATTY_WITH_METIS ? "metis" : "edge-balanced";  // what `metis` comes to
+
+TEST_F(CliTest, PartitionsAreComparedAndWritten) {
+  const std::string graph = Path("grid.mtx"), file = Path("grid.part.4");
+  Succeed({"generate", "grid", "40", "30", "-o", graph});
+  const Outcome outcome =
+      Chatty({"partition", graph, "--parts", "4", "--partition", "metis,edge-balanced,random", "--json", "-"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  EXPECT_EQ(json.at("parts"), 4);
+  const Json& rows = json.at("partitions");
+  ASSERT_EQ(rows.size(), 3);
+  EXPECT_EQ(rows[0].at("asked"), "metis");
+  EXPECT_EQ(rows[0].at("name"), kMetis);
+  EXPECT_EQ(rows[1].at("name"), "edge-balanced");
+  EXPECT_EQ(rows[2].at("name"), "random");
+  EXPECT_LT(rows[1].at("edge_cut").get<int>(), rows[2].at("edge_cut").get<int>());
+  EXPECT_LE(rows[0].at("edge_cut").get<int>(), rows[1].at("edge_cut").get<int>());
+  // Rows of 40 in four ranges: three cuts of 40 edges and a few, both ways; each side of a cut is border and halo.
+  EXPECT_NEAR(rows[1].at("edge_cut").get<int>(), 240, 8);
+  EXPECT_EQ(rows[1].at("border_total"), rows[1].at("halo_total"));
+  EXPECT_GT(rows[2].at("halo_total").get<int>(), rows[2].at("border_total").get<int>());
+
+  const Outcome table = Chatty({"partition", graph, "--parts", "4", "--partition", "edge-balanced,random"});
+  EXPECT_NE(table.out.find("\nedge-balanced "), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("\nrandom "), std::string::npos) << table.out;
+
+  EXPECT_NE(Chatty({"partition", graph, "--parts", "4", "-o", file}).out.find(kMetis), std::string::npos);
+  const Json read = Json::parse(Succeed({"partition", graph, "--partition", file, "--json", "-"}));
+  EXPECT_EQ(read.at("parts"), 4);
+  EXPECT_EQ(read.at("partitions")[0].at("name"), file);
+  EXPECT_EQ(read.at("partitions")[0].at("edge_cut"), rows[0].at("edge_cut"));
+  EXPECT_EQ(read.at("partitions")[0].at("owned"), rows[0].at("owned"));
+  EXPECT_EQ(Chatty({"partition", graph, "--partition", file, "-o", "-", "-q"}).out, ReadAll(file));
+}
+
+TEST_F(CliTest, AnswersDoNotDependOnAMetisPartition) {
+  const std::string kron = Path("kron.mtx"), road = Path("road.gr");
+  Succeed({"generate", "kron", "9", "--edge-factor", "4", "-o", kron});
+  Succeed({"generate", "grid", "23", "17", "--drop", "0.4", "-o", road});
+  for (const std::string& graph : {kron, road}) {
+    const std::string file = graph + ".part.4";
+    ASSERT_EQ(Chatty({"partition", graph, "--parts", "4", "-o", file}).status, 0);
+    for (const std::string program : {"bfs", "cc"}) {
+      const std::string expected = Chatty({"run", program, graph, "--devices", "host:1", "--output", "-"}).out;
+      EXPECT_GT(expected.size(), 100);
+      for (const std::string& partition : {std::string("metis"), file}) {
+        const Outcome outcome = Chatty({"run", program, graph, "--devices", "host:4", "--partition", partition, "--verify",
+                                        "--output", Path("values.txt"), "--json", "-"});
+        ASSERT_EQ(outcome.status, 0) << outcome.err;
+        EXPECT_EQ(ReadAll(Path("values.txt")), expected) << program << ' ' << partition;
+        EXPECT_EQ(Json::parse(outcome.out).at("partition"), partition == "metis" ? kMetis : partition);
+        EXPECT_EQ(Json::parse(outcome.out).at("partition_asked"), partition);
+      }
+    }
+  }
+}
+
+TEST_F(CliTest, WhatWasUsedInPlaceOfMetisIsTold) {
+  const Arguments run{"run", "bfs", Small(), "--source", "1", "--devices", "host:8", "--partition", "metis"};
+  const Outcome outcome = Chatty(Join(run, {"--verify", "--json", "-"}));
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_TRUE(outcome.err.starts_with("warning: partition metis: ")) << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_EQ(Json::parse(outcome.out).at("partition"), "edge-balanced");
+  EXPECT_EQ(Json::parse(outcome.out).at("partition_asked"), "metis");
+  EXPECT_NE(Chatty(run).out.find(", edge-balanced partition, "), std::string::npos);
+  Fail(Join(run, {"--no-fallback"}), 1, "partition metis into 8 parts");
+  Fail({"partition", Small(), "--parts", "8", "--no-fallback"}, 1, "partition metis into 8 parts");
+  EXPECT_NE(Chatty({"partition", Small(), "--parts", "8"}).out.find("edge-balanced (metis was asked for)"),
+            std::string::npos);
+}
+
+TEST_F(CliTest, PartFilesAreChecked) {
+  const std::string graph = Small(), file = Write("small.part.2", "0\n0\n1\n1\n1\n"), absent = Path("absent.mtx");
+  Succeed({"run", "bfs", graph, "--devices", "host:2", "--partition", file, "--verify"});
+  Succeed({"info", graph, "--parts", "2", "--partition", file});
+  // Before the graph is looked for.
+  Fail({"run", "bfs", absent, "--devices", "host:4", "--partition", file}, 2, "does not go with 4 devices");
+  Fail({"partition", absent, "--parts", "3", "--partition", file}, 2, "does not go with 3 parts");
+  Fail({"partition", absent, "--partition", file + "," + Write("x", "0\n1\n2\n")}, 2, "does not go with 2 parts");
+  Fail({"info", absent, "--parts", "3", "--partition", file}, 2, "does not go with --parts 3");
+  Fail({"run", "bfs", absent, "--partition", Path("absent.part.2")}, 2, "absent.part.2");
+  Fail({"partition", absent, "--partition", Write("bad.part.2", "0\n2\n")}, 2, "bad.part.2:2");
+  Fail({"partition", absent}, 2, "--parts");
+  Fail({"partition", absent, "--parts", "0"}, 2, "--parts");
+  Fail({"partition", absent, "--parts", "5000"}, 2, "--parts");
+  Fail({"partition", absent, "--parts", "2", "--partition", "fair"}, 2, "fair");
+  Fail({"partition", absent, "--parts", "2", "--partition", "random,metis", "-o", Path("o")}, 2, "one partition");
+  Fail({"partition", absent, "--parts", "2", "-o", Path("o.part.3")}, 2, "a file of 3 parts");
+  Fail({"partition", absent, "--partition", file, "-o", file}, 2, "the same file");
+  Fail({"partition", graph, "--parts", "2", "-o", graph}, 2, "the same file");
+  Fail({"partition", absent, "--parts", "2", "-o", "-", "--json", "-"}, 2, "standard output");
+  // Five vertices.
+  Fail({"run", "bfs", graph, "--devices", "host:2", "--partition", Write("short.part.2", "0\n1\n")}, 2, "2 lines for the 5");
+  Fail({"partition", graph, "--partition", Write("long.part.2", "0\n1\n0\n0\n0\n0\n")}, 2, "6 lines for the 5");
+}
+
+TEST_F(CliTest, ReadsWhatGpmetisWrites) {
+  if (std::system("command -v gpmetis >/dev/null 2>&1") != 0) GTEST_SKIP() << "gpmetis (Debian: metis) is not on PATH";
+  // A grid of 30 x 20 in METIS' format: a line a vertex with its neighbours, counted from 1; and as an edge list.
+  constexpr int kWidth = 30, kHeight = 20;
+  std::string metis = fmt::format("{} {}\n", kWidth * kHeight, 2 * kWidth * kHeight - kWidth - kHeight), edges;
+  for (int y = 0; y < kHeight; ++y) {
+    for (int x = 0; x < kWidth; ++x) {
+      const int v = y * kWidth + x;
+      const std::pair<bool, int> around[] = {
+          {x > 0, v - 1}, {x + 1 < kWidth, v + 1}, {y > 0, v - kWidth}, {y + 1 < kHeight, v + kWidth}};
+      for (const auto& [there, u] : around) {
+        if (!there) continue;
+        metis += fmt::format("{} ", u + 1);
+        edges += fmt::format("{} {}\n", v, u);
+      }
+      metis += '\n';
+    }
+  }
+  const std::string graph = Write("grid.el", edges), metis_graph = Write("grid.graph", metis);
+  const std::string command = fmt::format("gpmetis -seed=3 '{}' 5 >'{}'", metis_graph, Path("log"));
+  ASSERT_EQ(std::system(command.c_str()), 0) << ReadAll(Path("log"));
+  const std::string log = ReadAll(Path("log"));
+  const std::size_t at = log.find("Edgecut: ");
+  ASSERT_NE(at, std::string::npos) << log;
+  const int cut = std::atoi(log.c_str() + at + 9);
+  ASSERT_GT(cut, 0);
+  const Json json = Json::parse(Succeed({"partition", graph, "--partition", metis_graph + ".part.5", "--json", "-"}));
+  EXPECT_EQ(json.at("parts"), 5);
+  EXPECT_EQ(json.at("partitions")[0].at("edge_cut"), 2 * cut) << "gpmetis counts an edge once";
+  EXPECT_LT(json.at("partitions")[0].at("vertex_balance").get<double>(), 1.04);
+  Succeed({"run", "cc", graph, "--devices", "host:5", "--partition", metis_graph + ".part.5", "--verify"});
 }
 
 // ------------------------------------------------------------------ errors ----
@@ -858,5 +992,99 @@ TEST_F(CliTest, AnInterruptLeavesNothingBehind) {
   EXPECT_EQ(WTERMSIG(status), SIGINT);
   EXPECT_TRUE(fs::is_empty(output));
 }
+
+#if CHATTY_WITH_METIS
+/// The first child of a process' first thread, 0 if it has none.
+pid_t ChildOf(pid_t parent) {
+  pid_t child = 0;
+  std::ifstream(fmt::format("/proc/{0}/task/{0}/children", parent)) >> child;
+  return child;
+}
+
+TEST_F(CliTest, AnInterruptEndsAMetisPartition) {
+  if (!fs::exists("/proc/self/task")) GTEST_SKIP() << "no /proc";
+  const std::string graph = Path("grid.chatty");
+  Succeed({"generate", "grid", "1200", "1200", "-o", graph});  // a second or more of METIS
+  // With a file to clean up, signals have a thread of their own; without, they come to any.
+  for (const bool with_output : {true, false}) {
+    for (const int signal : {SIGTERM, SIGINT}) {
+      SCOPED_TRACE(fmt::format("signal {}, {}", signal, with_output));
+      Arguments arguments{"partition", graph, "--parts", "8"};
+      if (with_output) arguments = Join(arguments, {"-o", Path("grid.part.8")});
+      const pid_t chatty = Start(arguments, folder_ / ".out", folder_ / ".err");
+      int status = 0;
+      pid_t metis = 0;
+      while ((metis = ChildOf(chatty)) == 0 && ::waitpid(chatty, &status, WNOHANG) == 0) ::poll(nullptr, 0, 1);
+      ASSERT_NE(metis, 0) << "METIS was not seen: " << ReadAll(folder_ / ".err");
+      ::poll(nullptr, 0, 50);  // METIS has its handlers by then
+      ASSERT_EQ(::kill(chatty, signal), 0);
+      ASSERT_EQ(::waitpid(chatty, &status, 0), chatty);
+      ASSERT_TRUE(WIFSIGNALED(status)) << "it was done before the interrupt came";
+      EXPECT_EQ(WTERMSIG(status), signal);
+      EXPECT_EQ(ReadAll(folder_ / ".out"), "");
+      EXPECT_EQ(ReadAll(folder_ / ".err"), "");
+      EXPECT_FALSE(fs::exists(Path("grid.part.8")));
+      // Ended with its parent. Who adopts it may never ask how: then a zombie stays.
+      for (int wait = 0; wait < 500; ++wait) {
+        std::string stat = ReadAll(fmt::format("/proc/{}/stat", metis));
+        if (stat.empty() || stat.find(") Z ") != std::string::npos || stat.find(") X ") != std::string::npos) {
+          metis = 0;
+          break;
+        }
+        ::poll(nullptr, 0, 10);
+      }
+      EXPECT_EQ(metis, 0) << "METIS goes on";
+    }
+  }
+}
+
+TEST_F(CliTest, WhatEndsMetisDoesNotEndTheRun) {
+  if (!fs::exists("/proc/self/task")) GTEST_SKIP() << "no /proc";
+  const std::string graph = Path("grid.chatty");
+  Succeed({"generate", "grid", "1200", "1200", "-o", graph});
+  for (const int signal : {SIGKILL, SIGTERM}) {  // as the out-of-memory killer ends it, and as METIS ends itself
+    const pid_t chatty = Start({"partition", graph, "--parts", "8"}, folder_ / ".out", folder_ / ".err");
+    int status = 0;
+    pid_t metis = 0;
+    while ((metis = ChildOf(chatty)) == 0 && ::waitpid(chatty, &status, WNOHANG) == 0) ::poll(nullptr, 0, 1);
+    ASSERT_NE(metis, 0) << "METIS was not seen: " << ReadAll(folder_ / ".err");
+    ::poll(nullptr, 0, 50);
+    ASSERT_EQ(::kill(metis, signal), 0);
+    ASSERT_EQ(::waitpid(chatty, &status, 0), chatty);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT_TRUE(ReadAll(folder_ / ".err").starts_with("warning: partition metis: METIS ")) << ReadAll(folder_ / ".err");
+    EXPECT_NE(ReadAll(folder_ / ".out").find("edge-balanced (metis was asked for)"), std::string::npos);
+  }
+}
+
+TEST_F(CliTest, MetisWithoutMemoryFallsBack) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take terabytes of addresses";
+#endif
+  const std::string graph = Path("grid.chatty");
+  Succeed({"generate", "grid", "700", "700", "-o", graph});
+  // From a limit in which nothing starts to one in which METIS has enough: on the way it has too little.
+  bool divided = false, told = false;
+  for (int kib = 30'000; !divided && kib < 4'000'000; kib += kib / 8) {
+    const std::string command =
+        fmt::format("ulimit -v {}; OMP_NUM_THREADS=1 exec '{}' partition '{}' --parts 8 >'{}' 2>'{}'", kib, Binary(), graph,
+                    Path("out"), Path("err"));
+    const int status = std::system(command.c_str());
+    const std::string out = ReadAll(Path("out")), err = ReadAll(Path("err"));
+    SCOPED_TRACE(fmt::format("{} KiB: {}", kib, err));
+    EXPECT_TRUE(WIFEXITED(status));
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) continue;  // the command itself is short of memory, and says so
+    if (err.find("METIS ran out of memory") != std::string::npos) {
+      told = true;
+      EXPECT_NE(out.find("edge-balanced (metis was asked for)"), std::string::npos) << out;
+    } else if (err.empty()) {
+      divided = true;
+      EXPECT_NE(out.find("partition       metis, 8 parts"), std::string::npos) << out;
+    }
+  }
+  EXPECT_TRUE(divided);
+  EXPECT_TRUE(told);
+}
+#endif  // CHATTY_WITH_METIS
 
 }  // namespace

@@ -59,7 +59,7 @@ expect_among() {
   done
 }
 
-expect "chatty " run verify info generate convert programs completion help
+expect "chatty " run verify info generate convert partition programs completion help
 expect "chatty r" run
 expect "chatty -q ru" run
 expect "chatty nothing "
@@ -82,7 +82,7 @@ expect_among "chatty run bfs graph.mtx --devices " auto host host:
 expect "chatty run bfs graph.mtx --devices ho" host host:
 expect "chatty run bfs graph.mtx --devices host:"
 expect "chatty run bfs graph.mtx --devices host:3 --verif" --verify
-expect_among "chatty run bfs --partition " contiguous edge-balanced random
+expect_among "chatty run bfs --partition " contiguous edge-balanced random metis
 expect "chatty run bfs --partition=e" edge-balanced
 expect_among "chatty run bfs --transport " auto host staged
 expect "chatty run bfs --direction " auto push pull
@@ -122,7 +122,7 @@ _chatty_complete chatty run chatty
 [[ ${COMPREPLY[*]-} == run ]] || { echo "within the line: ${COMPREPLY[*]-}"; failures=$((failures + 1)); }
 
 # Whatever option takes a value that is no number and no name of the user's own, its values are offered.
-for command in run verify info generate convert programs; do
+for command in run verify info generate convert partition programs; do
   while read -r option type; do
     case $type in N | X | P | UINT | SECONDS | '') continue ;; esac
     complete_line "chatty $command $option "

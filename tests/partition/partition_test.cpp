@@ -16,6 +16,8 @@ namespace {
 
 using test::GraphOf;
 using test::RandomGraph;
+using namespace std::string_literals;
+using namespace std::string_view_literals;
 
 constexpr PartId kPartCounts[] = {1, 2, 3, 8, 17, 64};
 
@@ -97,7 +99,7 @@ TEST(Partition, OwnersOfManyChunksAreTheSameAtAnyThreadCount) {
 }
 
 TEST(Partitioners, AreFoundByName) {
-  EXPECT_EQ(PartitionerNames(), (std::vector<std::string_view>{"contiguous", "edge-balanced", "random"}));
+  EXPECT_EQ(PartitionerNames(), (std::vector<std::string_view>{"contiguous", "edge-balanced", "random", "metis"}));
   for (const std::string_view name : PartitionerNames()) EXPECT_EQ(MakePartitioner(name)->name(), name);
   try {
     MakePartitioner("metric");
@@ -124,7 +126,10 @@ TEST(Partitioners, CoverEveryVertexOnce) {
       for (const PartId parts : kPartCounts) {
         SCOPED_TRACE(fmt::format("{}, {} vertices, {} parts", name, n, parts));
         const Partition partition = partitioner->Divide(graph, {.parts = parts});
-        EXPECT_EQ(partition.name(), name);
+        // Where metis cannot be had, tests/partition/metis_test.cpp tells when.
+        if (partition.name() != name) {
+          EXPECT_EQ(std::pair(name, partition.name()), std::pair("metis"sv, "edge-balanced"s));
+        }
         ExpectConsistent(partition, n, parts);
       }
     }

@@ -1,0 +1,114 @@
+/// \file
+/// The graph as METIS wants it, and what stands between it and METIS. Internal to partition/; users ask MakePartitioner for
+/// "metis".
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "chatty/core/array.h"
+#include "chatty/core/graph.h"
+#include "chatty/core/parallel.h"
+#include "chatty/core/types.h"
+#include "chatty/partition/partition.h"
+
+namespace chatty {
+
+std::unique_ptr<Partitioner> MakeMetisPartitioner();  ///< in builds without METIS too: there it always falls back
+
+namespace metis {
+
+/// Calls body(u, count) for every other vertex u, ascending, that `count` edges join to v, whichever way they go.
+template <class Body>
+void ForEachNeighbour(const Graph& graph, VertexId v, Body&& body) {
+  const std::span<const VertexId> out = graph.out()[v];
+  const std::span<const VertexId> in = graph.symmetric() ? std::span<const VertexId>() : graph.in()[v];
+  for (std::size_t i = 0, j = 0; i < out.size() || j < in.size();) {
+    const VertexId u = j == in.size() || (i < out.size() && out[i] <= in[j]) ? out[i] : in[j];
+    EdgeIndex count = 0;
+    for (; i < out.size() && out[i] == u; ++i) ++count;
+    for (; j < in.size() && in[j] == u; ++j) ++count;
+    if (u != v) body(u, count);
+  }
+}
+
+/// Entries of the adjacency that ForEachNeighbour walks, of all vertices. Allocates nothing, in-edges least of all.
+EdgeIndex CountEntries(const Graph& graph, int threads = 0);
+
+/// Why METIS cannot divide a graph of so many vertices and CountEntries into `parts` parts with an idx_t that holds numbers
+/// up to `largest`; "" if it can. Found from counts alone. With more parts than vertices METIS 5.1 complains on stdout and
+/// leaves parts out; without edges there is nothing to cut.
+std::string WhyNot(std::uint64_t vertices, EdgeIndex entries, PartId parts, std::uint64_t largest);
+
+/// A graph in METIS' arrays: every edge in both directions, no loops, parallel edges as one that weighs as many. `Index` is
+/// METIS' idx_t.
+template <class Index>
+struct WorkingGraph {
+  Array<Index> offsets, neighbours;
+  Array<Index> vertex_weights;  ///< the work of a vertex as "edge-balanced" counts it: 1 + its out-edges
+  Array<Index> edge_weights;    ///< empty: 1 each
+};
+
+/// Makes it, in parallel; builds the graph's in-edges where it is directed. `entries` is CountEntries. METIS adds weights
+/// up in its idx_t, so no sum may exceed `largest`: vertex weights are divided by the least number that sees to it, none
+/// becoming less than 1, and edge weights are left out if theirs would. `largest` holds the vertices and the entries.
+template <class Index>
+WorkingGraph<Index> BuildWorkingGraph(const Graph& graph, EdgeIndex entries, std::uint64_t largest, int threads = 0) {
+  constexpr std::size_t kGrain = 1 << 10;  // vertices
+  const std::size_t n = graph.vertices();
+  WorkingGraph<Index> result;
+  result.offsets = Array<Index>(n + 1);
+  if (!graph.symmetric()) graph.in();  // by all threads, before each of them asks for it
+  std::atomic<EdgeIndex> sum{0};       // of the counts that edges weigh
+  ParallelChunks(n, threads, kGrain, [&](std::size_t begin, std::size_t end) {
+    EdgeIndex chunk = 0;
+    for (std::size_t v = begin; v < end; ++v) {
+      Index degree = 0;
+      ForEachNeighbour(graph, static_cast<VertexId>(v), [&](VertexId, EdgeIndex count) {
+        ++degree;
+        chunk += count;
+      });
+      result.offsets[v + 1] = degree;
+    }
+    sum.fetch_add(chunk, std::memory_order_relaxed);
+  });
+  result.offsets[0] = 0;
+  for (std::size_t v = 0; v < n; ++v) result.offsets[v + 1] += result.offsets[v];
+  CHATTY_CHECK(static_cast<EdgeIndex>(result.offsets[n]) == entries, "{} entries counted, {} found", entries,
+               result.offsets[n]);
+
+  result.neighbours = Array<Index>(entries);
+  if (sum != entries && sum <= largest) result.edge_weights = Array<Index>(entries);
+  result.vertex_weights = Array<Index>(n);
+  const std::uint64_t work = n + graph.edges();
+  // Rounded down, then raised to 1 where that is 0: the sum is at most work / divisor + n. With no room left all weigh 1.
+  const std::uint64_t room = largest - n;
+  const std::uint64_t divisor = work <= largest ? 1 : room == 0 ? work : work / room + 1;
+  ParallelChunks(n, threads, kGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t v = begin; v < end; ++v) {
+      const auto id = static_cast<VertexId>(v);
+      result.vertex_weights[v] = static_cast<Index>(std::max<std::uint64_t>((1 + graph.out_degree(id)) / divisor, 1));
+      auto to = static_cast<std::size_t>(result.offsets[v]);
+      ForEachNeighbour(graph, id, [&](VertexId u, EdgeIndex count) {
+        if (!result.edge_weights.empty()) result.edge_weights[to] = static_cast<Index>(count);
+        result.neighbours[to++] = static_cast<Index>(u);
+      });
+    }
+  });
+  return result;
+}
+
+/// Gives vertices to parts that own none: each gets the last ones of the part with the most work that has two or more, up
+/// to half of that work and at least one. Needs as many vertices as parts. Returns how many parts were empty.
+PartId FillEmptyParts(const Graph& graph, PartId parts, std::span<PartId> owners);
+
+/// Owners by METIS_PartGraphKway, or in words why there are none. Only in builds with METIS, and for at least two parts.
+std::string PartGraphKway(const Graph& graph, const PartitionOptions& options, Array<PartId>* owners);
+
+}  // namespace metis
+}  // namespace chatty
