@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "chatty/cli/interrupt.h"
+#include "chatty/core/bytes.h"
 #include "chatty/core/error.h"
 #include "chatty/core/progress.h"
 #include "chatty/core/version.h"
@@ -170,13 +171,21 @@ std::string Grouped(std::uint64_t number) {
 
 std::string FormatMs(double ms) { return ms < 10000 ? Shortened(ms, "ms") : Shortened(ms / 1000, "s"); }
 
-std::string FormatBytes(std::uint64_t bytes) {
-  double value = static_cast<double>(bytes);
-  if (bytes < 1024) return fmt::format("{} bytes", bytes);
-  const char* const units[] = {"KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  for (value /= 1024; value >= 1024 && unit + 1 < std::size(units); value /= 1024) ++unit;
-  return Shortened(value, units[unit]);
+std::string FormatBytes(std::uint64_t bytes) { return chatty::FormatBytes(bytes); }
+
+CLI::Option* AddBytesOption(CLI::App& command, const std::string& name, std::uint64_t& bytes, const std::string& help) {
+  return command
+      .add_option_function<std::string>(
+          name,
+          [name, &bytes](const std::string& text) {
+            const std::optional<std::uint64_t> parsed = ParseBytes(text);
+            if (!parsed) {
+              throw CLI::ValidationError(name, fmt::format("'{}' is no size; write, say, 500M, 2G or 1.5GiB", text));
+            }
+            bytes = *parsed;
+          },
+          help)
+      ->type_name("SIZE");
 }
 
 std::string Coloured(std::string_view text, bool good) {
@@ -222,11 +231,30 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
       ->group(group);
 }
 
+namespace {
+
+ReadOptions ToReadOptions(const LoadOptions& options) {
+  ReadOptions read = options.read;
+  if (!options.format.empty()) read.format = options.format;
+  return read;
+}
+
+}  // namespace
+
+std::optional<GraphPeek> Peek(const std::string& path, const LoadOptions& options) {
+  std::optional<GraphPeek> peek = PeekGraph(path, ToReadOptions(options));
+  if (peek && options.weights != "file") {
+    peek->weights = options.weights == "int"     ? WeightKind::kInt32
+                    : options.weights == "float" ? WeightKind::kFloat32
+                                                 : WeightKind::kNone;
+  }
+  return peek;
+}
+
 LoadedGraph Load(const std::string& path, const LoadOptions& options) {
   LoadedGraph loaded;
   loaded.path = path;
-  ReadOptions read = options.read;
-  if (!options.format.empty()) read.format = options.format;
+  const ReadOptions read = ToReadOptions(options);
   if (read.threads > 0) omp_set_num_threads(read.threads);
   const Stopwatch watch;
   loaded.graph = ReadGraph(path, read, &loaded.report);

@@ -14,6 +14,7 @@
 #include "chatty/core/graph.h"
 #include "chatty/core/verdict.h"
 #include "chatty/framework/registry.h"
+#include "chatty/io/peek.h"
 #include "chatty/io/reader.h"
 #include "chatty/partition/partition.h"
 
@@ -47,6 +48,8 @@ inline CLI::Validator Unnamed(const CLI::Validator& validator) { return validato
 CLI::Validator WholeNumber();
 /// Not empty: what a script's unset variable gives is no value.
 CLI::Validator NotEmpty();
+/// Adds an option for an amount of memory, as ParseBytes reads it. `bytes` must outlive the parsing.
+CLI::Option* AddBytesOption(CLI::App& command, const std::string& name, std::uint64_t& bytes, const std::string& help);
 /// Adds `--json FILE|-`.
 CLI::Option* AddJsonOption(CLI::App& command, std::string& path);
 
@@ -75,6 +78,8 @@ struct LoadedGraph {
   ReadReport report;
   double ms = 0;
 };
+/// What the file's begin says of the graph that Load would make.
+std::optional<GraphPeek> Peek(const std::string& path, const LoadOptions& options);
 /// Also holds OpenMP, and so all host-side preparation, to `--threads`.
 LoadedGraph Load(const std::string& path, const LoadOptions& options);
 

@@ -1,16 +1,22 @@
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "chatty/cli/app.h"
 #include "chatty/cli/commands.h"
 #include "chatty/cli/common.h"
+#include "chatty/core/parallel.h"
+#include "chatty/framework/memory_plan.h"
 #include "chatty/io/input.h"
 #include "chatty/partition/partition.h"
-#include "chatty/programs/reference.h"
+#include "chatty/programs/measures.h"
 
 namespace chatty::cli {
 namespace {
@@ -20,45 +26,8 @@ struct InfoOptions {
   LoadOptions load;
   PartId parts = 0;  // 0: no word of partitions
   std::string partition = SessionOptions{}.partition;
+  std::string device_kind = "auto";
 };
-
-/// Degrees of one direction.
-struct Degrees {
-  EdgeIndex min = 0, max = 0;
-  double mean = 0;
-  VertexId max_vertex = kNoVertex;  // the least of those with the largest degree
-};
-
-template <class DegreeOf>
-Degrees MeasureDegrees(const Graph& graph, DegreeOf&& degree_of) {
-  Degrees degrees;
-  const VertexId n = graph.vertices();
-  for (VertexId v = 0; v < n; ++v) {
-    const EdgeIndex degree = degree_of(v);
-    if (v == 0 || degree < degrees.min) degrees.min = degree;
-    if (v == 0 || degree > degrees.max) {
-      degrees.max = degree;
-      degrees.max_vertex = v;
-    }
-  }
-  if (n > 0) degrees.mean = static_cast<double>(graph.edges()) / static_cast<double>(n);
-  return degrees;
-}
-
-struct Components {
-  VertexId count = 0, largest = 0;
-};
-
-Components CountComponents(const Graph& graph) {
-  Components components;
-  const Array<VertexId> labels = SerialComponents(graph);
-  Array<VertexId> sizes(labels.size(), 0);
-  for (const VertexId label : labels) {
-    if (sizes[label]++ == 0) ++components.count;
-    components.largest = std::max(components.largest, sizes[label]);
-  }
-  return components;
-}
 
 /// Least and largest weight, or nulls.
 Json WeightRange(const Graph& graph) {
@@ -75,26 +44,120 @@ Json WeightRange(const Graph& graph) {
       graph.out().weights);
 }
 
-Json DegreesJson(const Graph& graph, const Degrees& degrees) {
+Json DegreesJson(const Graph& graph, const DegreeSummary& degrees) {
   Json json;
   json["min"] = degrees.min;
   json["mean"] = degrees.mean;
+  json["median"] = degrees.median;
+  json["percentile_99"] = degrees.percentile_99;
   json["max"] = degrees.max;
   json["max_vertex"] = degrees.max_vertex == kNoVertex
                            ? Json(nullptr)
                            : Json(std::uint64_t{degrees.max_vertex} + static_cast<std::uint64_t>(graph.first_id()));
+  json["histogram"] = Json::array();
+  for (std::size_t k = 0; k < degrees.histogram.size(); ++k) {
+    const std::uint64_t from = k == 0 ? 0 : std::uint64_t{1} << (k - 1), to = k == 0 ? 0 : 2 * from - 1;
+    json["histogram"].push_back({{"from", from}, {"to", to}, {"vertices", degrees.histogram[k]}});
+  }
   return json;
 }
 
-std::string DescribeDegrees(const Graph& graph, const Degrees& degrees) {
+std::string DescribeDegrees(const Graph& graph, const DegreeSummary& degrees) {
   if (degrees.max_vertex == kNoVertex) return "none";
   std::string label;
   if (!graph.labels().empty()) label = fmt::format(", {}", graph.labels()[degrees.max_vertex]);
-  return fmt::format("{} to {}, mean {:.2f}; largest at vertex {}{}", Grouped(degrees.min), Grouped(degrees.max),
-                     degrees.mean, std::uint64_t{degrees.max_vertex} + static_cast<std::uint64_t>(graph.first_id()), label);
+  return fmt::format("{} to {}, mean {:.2f}, median {}, 99 % at most {}; largest at vertex {}{}", Grouped(degrees.min),
+                     Grouped(degrees.max), degrees.mean, Grouped(degrees.median), Grouped(degrees.percentile_99),
+                     std::uint64_t{degrees.max_vertex} + static_cast<std::uint64_t>(graph.first_id()), label);
 }
 
-int Info(const InfoOptions& options) {
+/// How many vertices have which degree, in percent: "0: 12.0, 1: 3.5, 2-3: 40.1, ...".
+std::string DescribeHistogram(const Graph& graph, const DegreeSummary& degrees) {
+  std::string text;
+  for (std::size_t k = 0; k < degrees.histogram.size(); ++k) {
+    if (degrees.histogram[k] == 0) continue;
+    const std::uint64_t from = k == 0 ? 0 : std::uint64_t{1} << (k - 1);
+    const double percent = 100 * static_cast<double>(degrees.histogram[k]) / static_cast<double>(graph.vertices());
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ",
+                        k < 2 ? Grouped(from) : Grouped(from) + "-" + Grouped(2 * from - 1),
+                        percent < 0.1 ? "<0.1" : fmt::format("{:.1f}", percent));
+  }
+  return text + " % of vertices";
+}
+
+constexpr PartId kDeviceCounts[] = {1, 2, 4, 8};
+
+/// What a program needs on each number of devices.
+struct ProgramNeed {
+  std::string_view program;
+  bool complete = true;  // false: an operator program that does not say what it allocates
+  std::vector<MemoryPlan> plans;
+};
+
+std::vector<ProgramNeed> MeasureNeeds(const Registry& registry, const Graph& graph, EdgeIndex max_degree, DeviceKind kind,
+                                      bool text) {
+  GraphCounts counts = CountsOf(graph);
+  counts.max_degree = max_degree;
+  std::vector<ProgramNeed> needs;
+  for (const RegisteredProgram* program : registry.All()) {
+    const std::vector<ProgramMemory> memory = program->Memory(&graph, "", {}).front();
+    ProgramNeed need;
+    need.program = program->name();
+    for (const ProgramMemory& one : memory) need.complete = need.complete && one.complete;
+    for (const PartId devices : kDeviceCounts) {
+      need.plans.push_back(BoundMemory(counts, memory, kind, devices, "auto", Bound::kMost, text));
+    }
+    needs.push_back(std::move(need));
+  }
+  return needs;
+}
+
+/// The device of a plan that holds most.
+const DeviceMemory& Largest(const MemoryPlan& plan) {
+  return *std::max_element(plan.devices.begin(), plan.devices.end(),
+                           [](const DeviceMemory& a, const DeviceMemory& b) { return a.total() < b.total(); });
+}
+
+Json NeedsJson(const std::vector<ProgramNeed>& needs, DeviceKind kind) {
+  Json json;
+  json["device_kind"] = kind == DeviceKind::kCuda ? "cuda" : "host";
+  json["programs"] = Json::array();
+  for (const ProgramNeed& need : needs) {
+    Json rows = Json::array();
+    for (const MemoryPlan& plan : need.plans) {
+      const DeviceMemory& device = Largest(plan);
+      rows.push_back({{"devices", plan.devices.size()},
+                      {"bound", !need.complete             ? "least"
+                                : plan.devices.size() == 1 ? "exact"
+                                                           : "most"},
+                      {"device", device.total()},
+                      {"graph", device.graph},
+                      {"state", device.state},
+                      {"boxes", device.boxes},
+                      {"host", plan.host.total()}});
+    }
+    json["programs"].push_back({{"program", need.program}, {"needs", std::move(rows)}});
+  }
+  return json;
+}
+
+std::string DescribeNeeds(const std::vector<ProgramNeed>& needs, DeviceKind kind) {
+  std::string text = fmt::format(
+      "\nMemory needed on each of 1 to 8 {}\n(one: exact; several: at most, where parts are about equal)\n  {:<20}",
+      kind == DeviceKind::kCuda ? "GPUs" : "host devices, beside the graph that they share", "");
+  for (const PartId devices : kDeviceCounts) text += fmt::format("{:>12}", devices);
+  text += fmt::format("{:>16}\n", "host, with 1");
+  for (const ProgramNeed& need : needs) {
+    text += fmt::format("  {:<20}", need.program);
+    for (const MemoryPlan& plan : need.plans) {
+      text += fmt::format("{:>12}", (need.complete ? "" : ">") + FormatBytes(Largest(plan).total()));
+    }
+    text += fmt::format("{:>16}\n", FormatBytes(need.plans.front().host.total()));
+  }
+  return text;
+}
+
+int Info(const Registry& registry, const InfoOptions& options) {
   PrepareOutput(options.json);
   const std::unique_ptr<Partitioner> partitioner = MakePartitioner(options.partition);  // refused before loading
   if (options.parts > 0) CheckParts(*partitioner, options.parts, fmt::format("--parts {}", options.parts));
@@ -104,11 +167,26 @@ int Info(const InfoOptions& options) {
   const LoadedGraph loaded = Load(options.graph, options.load);
   const Graph& graph = loaded.graph;
   const ReadReport& report = loaded.report;
-  const Degrees out = MeasureDegrees(graph, [&](VertexId v) { return graph.out_degree(v); });
-  const Degrees in = graph.symmetric() ? out : MeasureDegrees(graph, [&](VertexId v) { return graph.in_degree(v); });
-  VertexId isolated = 0;
-  for (VertexId v = 0; v < graph.vertices(); ++v) isolated += graph.out_degree(v) == 0 && graph.in_degree(v) == 0 ? 1 : 0;
-  const Components components = CountComponents(graph);
+  const Stopwatch watch;
+  const DegreeSummary out = SummariseDegrees(graph);
+  const DegreeSummary in = graph.symmetric() ? out : SummariseDegrees(graph, /*in=*/true);
+  std::atomic<VertexId> isolated{0};
+  ParallelChunks(graph.vertices(), 0, std::size_t{1} << 14, [&](std::size_t begin, std::size_t end) {
+    VertexId mine = 0;
+    for (auto v = static_cast<VertexId>(begin); v < end; ++v) {
+      mine += graph.out_degree(v) == 0 && graph.in_degree(v) == 0 ? 1 : 0;
+    }
+    isolated += mine;
+  });
+  const ComponentSummary components = SummariseComponents(graph);
+  DiameterBound diameter;
+  if (components.largest > 0) diameter = EstimateDiameter(graph, components.representative);
+  const DeviceKind kind = options.device_kind == "cuda" || (options.device_kind == "auto" && CudaDeviceCount() > 0)
+                              ? DeviceKind::kCuda
+                              : DeviceKind::kHost;
+  const std::vector<ProgramNeed> needs =
+      MeasureNeeds(registry, graph, std::max(out.max, in.max), kind, report.format != GraphFormat::kBinary);
+  const double analyse_ms = watch.ms();
   const Json weight_range = WeightRange(graph);
   Partition partition;
   PartitionQuality quality;
@@ -133,12 +211,18 @@ int Info(const InfoOptions& options) {
                     {"parallel_merged", report.build.parallel_merged}};
     json["out_degree"] = DegreesJson(graph, out);
     json["in_degree"] = DegreesJson(graph, in);
-    json["isolated"] = isolated;
+    json["isolated"] = isolated.load();
     json["weight_range"] = weight_range;
     json["components"] = {{"count", components.count}, {"largest", components.largest}};
+    const auto id = [&](VertexId v) {
+      return v == kNoVertex ? Json(nullptr) : Json(std::uint64_t{v} + static_cast<std::uint64_t>(graph.first_id()));
+    };
+    json["diameter"] = {
+        {"at_least", diameter.length}, {"from", id(diameter.from)}, {"to", id(diameter.to)}, {"sweeps", diameter.sweeps}};
     json["memory"] = graph.bytes();
+    json["memory_needed"] = NeedsJson(needs, kind);
     if (options.parts > 0) json["partition"] = QualityJson(partition, quality);
-    json["phases_ms"] = {{"load", loaded.ms}};
+    json["phases_ms"] = {{"load", loaded.ms}, {"analyse", analyse_ms}};
     WriteJson(options.json, json);
   }
   if (options.json == "-") return kSuccess;
@@ -159,15 +243,23 @@ int Info(const InfoOptions& options) {
   }
   if (graph.symmetric()) {
     line("degrees", DescribeDegrees(graph, out));
+    if (graph.vertices() > 0) line("", DescribeHistogram(graph, out));
   } else {
     line("out-degrees", DescribeDegrees(graph, out));
+    if (graph.vertices() > 0) line("", DescribeHistogram(graph, out));
     line("in-degrees", DescribeDegrees(graph, in));
+    if (graph.vertices() > 0) line("", DescribeHistogram(graph, in));
   }
-  line("isolated", fmt::format("{} vertices", Grouped(isolated)));
+  line("isolated", fmt::format("{} vertices", Grouped(isolated.load())));
   if (!weight_range.is_null()) line("weights", fmt::format("{} to {}", weight_range[0].dump(), weight_range[1].dump()));
   line("components",
        fmt::format("{} (weak); the largest has {} vertices", Grouped(components.count), Grouped(components.largest)));
+  if (components.largest > 0) {
+    line("diameter", fmt::format("at least {} in the largest component, edges taken both ways ({} searches)",
+                                 Grouped(diameter.length), diameter.sweeps));
+  }
   line("memory", FormatBytes(graph.bytes()));
+  text += DescribeNeeds(needs, kind);
   if (options.parts > 0) text += "\n" + FormatQuality(quality);
   if (text.back() != '\n') text += '\n';
   PrintText(text);
@@ -178,7 +270,8 @@ int Info(const InfoOptions& options) {
 
 void AddInfo(CLI::App& app, Context& context) {
   auto options = std::make_shared<InfoOptions>();
-  CLI::App* command = app.add_subcommand("info", "Tell what a graph file holds: sizes, degrees, weights, components");
+  CLI::App* command = app.add_subcommand(
+      "info", "Tell what a graph file holds: sizes, degrees, weights, components, diameter; and what programs would need");
   command->add_option("GRAPH", options->graph, "Graph file, or - for standard input")->required();
   AddJsonOption(*command, options->json);
   AddLoadOptions(*command, options->load, "--format", /*uses=*/true);
@@ -188,14 +281,24 @@ void AddInfo(CLI::App& app, Context& context) {
       ->add_option("--partition", options->partition,
                    "How to divide it: contiguous, edge-balanced, random, metis, or the path of a part file")
       ->capture_default_str();
+  command
+      ->add_option(
+          "--device-kind", options->device_kind,
+          "Tell the memory needed on `host` devices or on GPUs (`cuda`), which need not be there; `auto` (default): "
+          "GPUs if present")
+      ->type_name("auto|host|cuda")
+      ->check(Unnamed(CLI::IsMember({"auto", "host", "cuda"})));
   command->footer(
       "Examples:\n"
       "  chatty info road.chatty --parts 4 --partition contiguous\n"
       "  chatty info USA-road-d.NY.gr.zst\n"
       "  chatty info web.mtx.gz --keep-loops --json -\n"
       "\n"
-      "Edges are counted directed: an undirected one twice.");
-  command->callback([&context, options] { context.action = [options] { return Info(*options); }; });
+      "Edges are counted directed: an undirected one twice. The diameter is a lower bound, from a few breadth-first "
+      "searches,\n"
+      "each from the end of the longest shortest path that the last one found.");
+  command->callback(
+      [&context, options] { context.action = [&context, options] { return Info(context.registry, *options); }; });
 }
 
 }  // namespace chatty::cli

@@ -23,6 +23,7 @@
 #include "chatty/core/logging.h"
 #include "chatty/core/progress.h"
 #include "chatty/core/trace.h"
+#include "chatty/framework/memory_plan.h"
 #include "chatty/framework/session.h"
 #include "chatty/io/trace_file.h"
 #include "chatty/partition/partition.h"
@@ -44,6 +45,7 @@ struct RunCommandOptions {
   double timeout_s = 0;
   std::uint32_t trials = 1;
   std::uint64_t seed = 1;
+  std::uint64_t memory_limit = 0, host_memory_limit = 0;  // bytes; 0: what there is
   bool verify = false;
   std::string output, json, trace;
 };
@@ -275,6 +277,26 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
   return text;
 }
 
+/// Refuses, before it is loaded, a graph whose header says that the run cannot fit.
+void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& program,
+                    const std::vector<std::unique_ptr<Device>>& devices, const RunOptions& run) {
+  const std::optional<GraphPeek> peek = Peek(options.graph, options.load);
+  if (!peek || !peek->vertices) return;  // known once it is loaded
+  std::vector<Device*> pointers;
+  for (const auto& device : devices) pointers.push_back(device.get());
+  const auto alternatives = program.Memory(nullptr, options.parameters.value, run);
+  for (std::size_t i = 0; i < alternatives.size(); ++i) {  // one that fits will do: which it is depends on the graph
+    try {
+      CheckBounds(peek->least(), alternatives[i], pointers, options.transport,
+                  {options.memory_limit, options.host_memory_limit}, peek->from, /*loaded=*/false,
+                  /*text=*/peek->format != GraphFormat::kBinary);
+      return;
+    } catch (const OutOfMemoryError&) {
+      if (i + 1 == alternatives.size()) throw;
+    }
+  }
+}
+
 int Run(const Registry& registry, const RunCommandOptions& options, const std::string& command_line) {
   if (options.output == "-" && options.json == "-") {
     throw UsageError("--output and --json cannot both go to standard output");
@@ -284,11 +306,7 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   if (std::isnan(options.timeout_s)) throw UsageError("--timeout nan: write a number of seconds");
   // Names that do not exist are told before a long load, and on any number of devices.
   std::shared_ptr<const Partitioner> partitioner = MakePartitioner(options.partition);
-  const std::vector<std::string_view> transports = TransportNames();
-  if (std::find(transports.begin(), transports.end(), options.transport) == transports.end()) {
-    Throw<UsageError>("there is no transport '{}' in this build; choose one of {}", options.transport,
-                      fmt::join(transports, ", "));
-  }
+  CheckTransport(options.transport, DeviceKind::kHost, 1);
   RefuseSameFile("--output", options.output, "--json", options.json);
   RefuseSameFile("--output", options.output, "the graph", options.graph);
   RefuseSameFile("--json", options.json, "the graph", options.graph);
@@ -303,9 +321,24 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   CheckParts(*partitioner, static_cast<PartId>(selection.indices.size()),
              fmt::format("{} devices", selection.indices.size()));
   const RegisteredProgram& program = registry.Find(options.program, selection.kind);
+  RunOptions run;
+  run.direction = ParseDirection(options.direction);
+  run.execution = options.execution;
+  run.transport = options.transport;
+  run.max_rounds = options.max_rounds;
+  run.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(options.timeout_s * 1000)));
+  CheckRunOptions(run, selection.kind, selection.indices.size());
+  program.Memory(nullptr, options.parameters.value, run);  // refuses a value or a direction that it does not have
 
   TraceOutput recording(options, command_line);
   Trace* const trace = recording.trace();
+  run.trace = trace;
+  std::vector<std::unique_ptr<Device>> devices;
+  {
+    const Span span(ProcessLane(trace), &record.open_ms, kOpenDevices);
+    devices = OpenDevices(selection, options.load.read.threads);
+  }
+  RefuseTooLarge(options, program, devices, run);
   const LoadedGraph loaded = [&] {
     const Span span(ProcessLane(trace), nullptr, kLoad);
     return Load(options.graph, options.load);
@@ -319,27 +352,16 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   };
   if (parameters.source) choose_source(0);
 
-  std::vector<std::unique_ptr<Device>> devices;
-  {
-    const Span span(ProcessLane(trace), &record.open_ms, kOpenDevices);
-    devices = OpenDevices(selection, options.load.read.threads);
-  }
-
   SessionOptions session_options;
   session_options.partitioner = std::move(partitioner);
   session_options.partition_fallback = options.partition_fallback;
   session_options.seed = options.seed;
   session_options.threads = options.load.read.threads;
   session_options.trace = trace;
+  session_options.memory_limit = options.memory_limit;
+  session_options.host_memory_limit = options.host_memory_limit;
   Session session(graph, std::move(devices), session_options);
 
-  RunOptions run;
-  run.direction = ParseDirection(options.direction);
-  run.execution = options.execution;
-  run.transport = options.transport;
-  run.max_rounds = options.max_rounds;
-  run.trace = trace;
-  run.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(options.timeout_s * 1000)));
   const double before_prepare = session.partition_ms() + session.upload_ms();
   const Stopwatch prepare_watch;
   const std::unique_ptr<RegisteredJob> job = program.Prepare(session, parameters.values, options.parameters.value, run);
@@ -458,6 +480,15 @@ void AddRun(CLI::App& app, Context& context) {
       ->check(WholeNumber())
       ->group(how);
 
+  AddBytesOption(*command, "--memory-limit", options->memory_limit,
+                 "Memory that each device may hold, say 500M, 2G or 1.5GiB (default: what it has free)")
+      ->group(how);
+  AddBytesOption(
+      *command, "--host-memory-limit", options->host_memory_limit,
+      "Memory that the host may hold, host devices included; what needs more for certain is refused (default: what "
+      "is available)")
+      ->group(how);
+
   const std::string what = "Measurement and results";
   command->add_option("--trials", options->trials, "Run so often; the results are the last trial's (default: 1)")
       ->type_name("N")
@@ -494,6 +525,12 @@ void AddRun(CLI::App& app, Context& context) {
       "\n"
       "The time is that of the run alone, from initialising the vertices to convergence, with all launches and\n"
       "read-backs; loading, partition, upload and copying out are told apart.\n"
+      "\n"
+      "What cannot fit is refused before it is loaded, by the counts in the graph's header, or at the latest before "
+      "anything "
+      "is\n"
+      "allocated on a device; the error says what is needed and on how many devices it would fit. `chatty info` tells "
+      "beforehand.\n"
       "\n"
       "Exit codes: 0 success; 1 the run failed, or a device that was asked for is not there; 2 wrong usage or input; 3 "
       "verification failed.");

@@ -47,6 +47,19 @@ std::unique_ptr<Transport> MakeTransport(std::string_view name, std::span<Device
 /// What MakeTransport takes in this build, "auto" first.
 std::vector<std::string_view> TransportNames();
 
+/// Throws UsageError, as MakeTransport does, for an unknown name or, between several devices, for a transport that devices
+/// of this kind cannot use. Needs no device.
+void CheckTransport(std::string_view name, DeviceKind kind, std::size_t devices);
+
+/// Bytes that a transport's boxes take.
+struct TransportMemory {
+  std::vector<std::uint64_t> devices;  ///< one a device
+  std::uint64_t host = 0;              ///< page-locked
+};
+/// What MakeTransport would allocate between devices of this kind. GPUs are taken to reach each other: pairs that do not
+/// take as much on the devices, and page-locked host memory besides.
+TransportMemory MeasureTransport(std::string_view name, DeviceKind kind, const PairBytesTable& capacities);
+
 /// The transports themselves, for tests and for those who know what they want.
 std::unique_ptr<Transport> MakeHostTransport(std::span<Device* const> devices, const PairBytesTable& capacities);
 /// Through pinned host memory, between devices of any kind.

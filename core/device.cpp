@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "chatty/core/config.h"
+#include "chatty/core/host_memory.h"
 
 namespace chatty {
 namespace {
@@ -60,6 +61,7 @@ class HostDevice final : public Device {
   DeviceKind kind() const override { return DeviceKind::kHost; }
   int index() const override { return index_; }
   const DeviceInfo& info() const override { return info_; }
+  std::uint64_t free_memory() override { return AvailableHostMemory(); }
   MemoryResource& memory() override { return resource_ != nullptr ? *resource_ : memory_; }
   void set_memory(MemoryResource* resource) override { resource_ = resource; }
   void MakeCurrent() override {}

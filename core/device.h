@@ -75,6 +75,9 @@ class Device {
   std::string label() const;      ///< "host:0" or "cuda:1", as errors and tables print it
   /// Its name and size; valid as long as the device.
   virtual const DeviceInfo& info() const = 0;
+  /// Bytes that could be allocated now, whatever memory() is set to; 0 if unknown. Host devices share one memory: each says
+  /// what is left of all of it.
+  virtual std::uint64_t free_memory() { return 0; }
   /// Where buffers of this device come from.
   virtual MemoryResource& memory() = 0;
   /// Replaces the resource that `memory()` returns, for limits and failure injection. Null restores the device's own.

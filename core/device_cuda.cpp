@@ -106,6 +106,13 @@ class CudaMemory final : public MemoryResource {
   }
   void Deallocate(void* pointer, std::size_t, Stream& stream) noexcept override { cudaFreeAsync(pointer, Native(stream)); }
   cudaMemPool_t pool() const { return pool_; }
+  /// Bytes that the pool holds and nobody uses: the driver does not count them as free.
+  std::uint64_t kept() const {
+    std::uint64_t reserved = 0, used = 0;
+    CHATTY_CUDA(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved));
+    CHATTY_CUDA(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used));
+    return reserved - used;
+  }
 
  private:
   int ordinal_;
@@ -133,6 +140,12 @@ class CudaDevice final : public Device {
   DeviceKind kind() const override { return DeviceKind::kCuda; }
   int index() const override { return ordinal_; }
   const DeviceInfo& info() const override { return info_; }
+  std::uint64_t free_memory() override {
+    MakeCurrent();
+    std::size_t free = 0, total = 0;
+    CHATTY_CUDA(cudaMemGetInfo(&free, &total));
+    return free + memory_->kept();
+  }
   MemoryResource& memory() override { return resource_ != nullptr ? *resource_ : *memory_; }
   void set_memory(MemoryResource* resource) override { resource_ = resource; }
   void MakeCurrent() override { CHATTY_CUDA(cudaSetDevice(ordinal_)); }

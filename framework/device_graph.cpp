@@ -5,6 +5,33 @@
 #include "chatty/core/parallel.h"
 
 namespace chatty {
+namespace {
+
+/// Whether offsets of so many edges are kept in 32 bits.
+bool Narrows(EdgeIndex edges) { return edges <= std::numeric_limits<std::uint32_t>::max(); }
+
+}  // namespace
+
+std::uint64_t DeviceGraph::BytesFor(DeviceKind kind, const PartShape& part) {
+  const bool copies = kind != DeviceKind::kHost;  // what Place does
+  std::uint64_t bytes = 0;
+  const auto upload = [&](const PartShape::Rows& rows) {
+    if (!rows.built) return;
+    if (Narrows(rows.edges)) {
+      bytes += (part.owned + 1) * sizeof(std::uint32_t);
+    } else if (copies) {
+      bytes += (part.owned + 1) * sizeof(EdgeIndex);
+    }
+    if (copies) bytes += rows.edges * (sizeof(LocalId) + (part.weights == WeightKind::kNone ? 0 : 4));
+  };
+  upload(part.forward);
+  if (!part.one_list) upload(part.reverse);
+  if (!copies) return bytes;
+  if (!part.identity) bytes += part.local * sizeof(VertexId);
+  bytes += part.owned * 2 * sizeof(EdgeIndex);                     // degrees
+  bytes += (std::uint64_t{part.parts} + 1) * 2 * sizeof(LocalId);  // where halo and border begin
+  return bytes + part.border * sizeof(LocalId);
+}
 
 template <class T>
 const T* DeviceGraph::Place(std::span<const T> data, Buffer<T>& buffer) {
@@ -18,7 +45,7 @@ const T* DeviceGraph::Place(std::span<const T> data, Buffer<T>& buffer) {
 AdjacencyRef DeviceGraph::Upload(const LocalAdjacency& adjacency, Rows& rows) {
   AdjacencyRef ref;
   const EdgeIndex edges = adjacency.neighbours.size();
-  if (edges <= std::numeric_limits<std::uint32_t>::max()) {
+  if (Narrows(edges)) {
     // Narrowed on the way: half the bytes for every look-up.
     Array<std::uint32_t> narrow(adjacency.offsets.size());
     ParallelFor(narrow.size(), 0, [&](std::size_t i) { narrow[i] = static_cast<std::uint32_t>(adjacency.offsets[i]); });

@@ -5,6 +5,7 @@
 #include "chatty/core/device.h"
 #include "chatty/core/graph_ref.h"
 #include "chatty/framework/state.h"
+#include "chatty/partition/part_shape.h"
 #include "chatty/partition/subgraph.h"
 
 namespace chatty {
@@ -15,6 +16,9 @@ class DeviceGraph {
  public:
   /// Throws OutOfMemoryError.
   DeviceGraph(Device& device, const Subgraph& subgraph);
+
+  /// Device memory that such a part takes on a device of this kind.
+  static std::uint64_t BytesFor(DeviceKind kind, const PartShape& part);
 
   /// @{
   /// What steps take: pointers into the device's memory; and what they were made from.

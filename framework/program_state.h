@@ -7,6 +7,7 @@
 #include "chatty/core/device.h"
 #include "chatty/framework/device_graph.h"
 #include "chatty/framework/state.h"
+#include "chatty/partition/part_shape.h"
 
 namespace chatty {
 
@@ -17,45 +18,35 @@ class ProgramState {
  public:
   ProgramState(const DeviceGraph& graph, const P& program)
       : ref_{.program = program, .graph = graph.ref(), .border = graph.border()} {
-    Device& device = graph.device();
-    const std::size_t owned = ref_.graph.owned, local = ref_.graph.local;
-    constexpr bool kSeparate = Traits<P>::kSharesSeparately;
-    values_ = Buffer<ValueOf<P>>(device, kSeparate ? owned : local);
+    static_assert(kSeparate || std::is_same_v<SharedOf<P>, ValueOf<P>>,
+                  "a program whose Shared is not its Value needs Share or Consume");
+    ForEachArray(ShapeOf(graph.subgraph()), [&]<class T>(Buffer<T> ProgramState::*array, std::size_t entries) {
+      this->*array = Buffer<T>(graph.device(), entries);
+    });
     ref_.values = values_.data();
     if constexpr (kSeparate) {
-      shared_ = Buffer<SharedOf<P>>(device, local);
       ref_.shared = shared_.data();
     } else {
-      static_assert(std::is_same_v<SharedOf<P>, ValueOf<P>>,
-                    "a program whose Shared is not its Value needs Share or Consume");
       ref_.shared = ref_.values;
     }
-    touched_ = Buffer<std::uint32_t>(device, bits::Words(local));
-    active_ = Buffer<std::uint32_t>(device, bits::Words(local));
-    frontier_ = Buffer<LocalId>(device, owned);
-    next_ = Buffer<LocalId>(device, owned);
+    ref_.inbox = inbox_.data();
     ref_.touched = touched_.data();
     ref_.active = active_.data();
     ref_.frontier = frontier_.data();
     ref_.next = next_.data();
-    if constexpr (Traits<P>::kCollects) {
-      const Subgraph& subgraph = graph.subgraph();
-      collected_ = Buffer<MessageOf<P>>(device, subgraph.reverse ? subgraph.reverse->neighbours.size() : 0);
-      next_values_ = Buffer<ValueOf<P>>(device, owned);
-      ref_.collected = collected_.data();
-      ref_.next_values = next_values_.data();
-    } else {
-      inbox_ = Buffer<Slot<MessageOf<P>>>(device, local);
-      touched_queue_ = Buffer<LocalId>(device, owned);
-      touched_halo_ = Buffer<LocalId>(device, local - owned);
-      slices_ = Buffer<Slice>(device, SliceBound(graph.subgraph()));
-      ref_.inbox = inbox_.data();
-      ref_.touched_queue = touched_queue_.data();
-      ref_.touched_halo = touched_halo_.data();
-      ref_.slices = slices_.data();
-    }
-    control_ = Buffer<Control>(device, 1);
+    ref_.touched_queue = touched_queue_.data();
+    ref_.touched_halo = touched_halo_.data();
+    ref_.slices = slices_.data();
+    ref_.collected = collected_.data();
+    ref_.next_values = next_values_.data();
     ref_.control = control_.data();
+  }
+
+  /// Bytes that the state of such a part takes.
+  static std::uint64_t Bytes(const PartShape& part) {
+    std::uint64_t bytes = 0;
+    ForEachArray(part, [&]<class T>(Buffer<T> ProgramState::*, std::size_t entries) { bytes += entries * sizeof(T); });
+    return bytes;
   }
 
   const StateRef<P>& ref() const { return ref_; }
@@ -63,12 +54,28 @@ class ProgramState {
   void SwapFrontier() { std::swap(ref_.frontier, ref_.next); }
 
  private:
-  /// A row of d >= kHubDegree = 2 * kSliceEdges edges has at most 1.5 * d / kSliceEdges slices.
-  static std::size_t SliceBound(const Subgraph& subgraph) {
-    const auto bound = [](const std::shared_ptr<const LocalAdjacency>& rows) -> std::size_t {
-      return rows == nullptr || rows->max_degree < kHubDegree ? 0 : rows->neighbours.size() * 3 / (2 * kSliceEdges) + 1;
-    };
-    return std::max(bound(subgraph.forward), bound(subgraph.reverse));
+  static constexpr bool kSeparate = Traits<P>::kSharesSeparately;
+
+  /// Calls visit(array, entries) for every array that the program has: what allocates and what estimates read one list.
+  template <class Visit>
+  static void ForEachArray(const PartShape& part, Visit&& visit) {
+    visit(&ProgramState::values_, kSeparate ? part.owned : part.local);
+    if constexpr (kSeparate) visit(&ProgramState::shared_, part.local);
+    visit(&ProgramState::touched_, bits::Words(part.local));
+    visit(&ProgramState::active_, bits::Words(part.local));
+    visit(&ProgramState::frontier_, part.owned);
+    visit(&ProgramState::next_, part.owned);
+    if constexpr (Traits<P>::kCollects) {
+      visit(&ProgramState::collected_, part.reverse.edges);
+      visit(&ProgramState::next_values_, part.owned);
+    } else {
+      visit(&ProgramState::inbox_, part.local);
+      visit(&ProgramState::touched_queue_, part.owned);
+      visit(&ProgramState::touched_halo_, part.halo());
+      visit(&ProgramState::slices_, std::max(SliceBound(part.forward.edges, part.forward.max_degree),
+                                             SliceBound(part.reverse.edges, part.reverse.max_degree)));
+    }
+    visit(&ProgramState::control_, 1);
   }
 
   StateRef<P> ref_;

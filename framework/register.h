@@ -147,7 +147,23 @@ class TypedJob final : public RegisteredJob {
 
   TypedJob(Session& session, const P& program, std::string value_name, const RunOptions& options)
       : session_(&session), program_(program), value_name_(std::move(value_name)), options_(options) {
+    CheckRunOptions(options, session.device(0).kind(), session.device_count());
+    session.CheckMemory(Memory(program_, options_), options_.transport);  // of both programs, before either allocates
     Rebuild();
+  }
+  /// What P, and D after it, take together.
+  static std::vector<ProgramMemory> Memory(const P& program, const RunOptions& options) {
+    std::vector<ProgramMemory> memory;
+    if constexpr (OperatorProgram<P>) {
+      CheckExecution(options.execution, nullptr);
+      memory.push_back(OperatorMemory<P>());
+    } else {
+      memory.push_back(MemoryOf(std::make_shared<TypedProgram<P, Backends>>(program), options));
+    }
+    if constexpr (!std::is_void_v<D>) {
+      memory.push_back(MemoryOf(std::make_shared<TypedProgram<D, Backends>>(D(program)), DerivedOptions(options)));
+    }
+    return memory;
   }
   RunStatistics Execute() override {
     RunStatistics statistics = first_->Execute();
@@ -175,6 +191,13 @@ class TypedJob final : public RegisteredJob {
   }
 
  private:
+  /// A direction is asked of the program that was named, where the other cannot take it.
+  static RunOptions DerivedOptions(RunOptions options) {
+    if constexpr (!std::is_void_v<D>) {
+      if (!Traits<D>::kCanPush && options.direction == Direction::kPush) options.direction = Direction::kAuto;
+    }
+    return options;
+  }
   void Rebuild() {
     if constexpr (OperatorProgram<P>) {
       first_ = std::make_unique<OperatorJob<P, Backends>>(*session_, program_, options_);
@@ -186,9 +209,7 @@ class TypedJob final : public RegisteredJob {
     if constexpr (!std::is_void_v<D>) {
       auto derived = std::make_shared<TypedProgram<D, Backends>>(D(program_));
       if (second_ == nullptr) {
-        RunOptions options = options_;  // a direction is asked of the program that was named, where this one cannot take it
-        if (!Traits<D>::kCanPush && options.direction == Direction::kPush) options.direction = Direction::kAuto;
-        second_ = session_->Prepare(std::move(derived), options);
+        second_ = session_->Prepare(std::move(derived), DerivedOptions(options_));
       } else {
         second_->SetProgram(std::move(derived));
       }
@@ -287,6 +308,20 @@ class Entry final : public RegisteredProgram {
     });
     return job;
   }
+  std::vector<std::vector<ProgramMemory>> Memory(const Graph* graph, std::string_view value,
+                                                 const RunOptions& options) const override {
+    std::vector<std::vector<ProgramMemory>> alternatives;
+    const auto add = [&]<class V, class D>(const std::string&) {
+      alternatives.push_back(TypedJob<V, D, Backends>::Memory(V{}, options));
+    };
+    if (graph != nullptr) {
+      Visit(*graph, value, add);
+    } else {
+      [&]<std::size_t... I>(std::index_sequence<I...>) { (VisitValue<std::tuple_element_t<I, Variants>>(value, add), ...); }
+      (std::make_index_sequence<std::tuple_size_v<Variants>>{});
+    }
+    return alternatives;
+  }
   Verdict Verify(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
                  const RunStatistics* statistics) const override {
     Verdict verdict;
@@ -340,7 +375,7 @@ class Entry final : public RegisteredProgram {
     (std::make_index_sequence<std::tuple_size_v<Variants>>{});
   }
   template <class V, class Body>
-  void VisitValue(std::string_view value, Body& body) const {
+  void VisitValue(std::string_view value, Body&& body) const {
     if (value.empty() || value == OutputName<V>()) {
       body.template operator()<V, void>(OutputName<V>());
       return;

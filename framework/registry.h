@@ -86,6 +86,11 @@ class RegisteredProgram {
   /// OutOfMemoryError.
   virtual std::unique_ptr<RegisteredJob> Prepare(Session& session, const ParameterValues& parameters, std::string_view value,
                                                  const RunOptions& options) const = 0;
+  /// What memory depends on: the programs of a run that computes `value`, one after the other. With a graph those that
+  /// Prepare would choose for it; without, a list for each choice that there is. Throws UsageError for an unknown value or a
+  /// direction that the program cannot take.
+  virtual std::vector<std::vector<ProgramMemory>> Memory(const Graph* graph, std::string_view value,
+                                                         const RunOptions& options) const = 0;
   /// Checks an answer, wherever it comes from, by the program's verifier; a failed verdict if it has none. `statistics` are
   /// those of the run, or null for an answer of unknown origin. Throws UsageError for values of another type.
   virtual Verdict Verify(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,

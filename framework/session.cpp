@@ -1,30 +1,34 @@
 #include "chatty/framework/session.h"
 
-#include <fmt/ranges.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
+#include "chatty/core/bytes.h"
+#include "chatty/core/host_memory.h"
 #include "chatty/core/parallel.h"
 #include "chatty/framework/spans.h"
 
 namespace chatty {
 
 PairBytesTable BoxCapacities(std::span<const Subgraph> subgraphs, std::size_t message_payload, std::size_t shared_payload) {
-  const std::size_t parts = subgraphs.size();
-  PairBytesTable capacities(parts, std::vector<std::size_t>(parts, 0));
-  const auto capacity = [](std::size_t subset, std::size_t payload) -> std::size_t {
-    return subset == 0 || payload == 0 ? 0 : std::max(PairBytes(subset, payload), DenseBytes(subset, payload));
-  };
-  for (std::size_t from = 0; from < parts; ++from) {
-    for (std::size_t to = 0; to < parts; ++to) {
-      if (from == to) continue;
-      const std::size_t messages = subgraphs[from].halo_count(static_cast<PartId>(to));
-      const std::size_t values = subgraphs[to].halo_count(static_cast<PartId>(from));
-      capacities[from][to] = std::max(capacity(messages, message_payload), capacity(values, shared_payload));
-    }
+  std::vector<std::vector<std::size_t>> halo(subgraphs.size(), std::vector<std::size_t>(subgraphs.size(), 0));
+  for (std::size_t d = 0; d < subgraphs.size(); ++d) {
+    for (PartId q = 0; q < subgraphs.size(); ++q) halo[d][q] = subgraphs[d].halo_count(q);
   }
-  return capacities;
+  return BoxCapacities(halo, message_payload, shared_payload);
+}
+
+void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t devices) {
+  if (options.execution != "async") CheckExecution(options.execution, nullptr);  // which depends on the program
+  CheckTransport(options.transport, kind, devices);
+  const int threads = omp_get_thread_limit();
+  if (devices > 1 && devices > static_cast<std::size_t>(std::max(threads, 0))) {
+    Throw<CapabilityError>("{} devices need as many OpenMP threads, but no more than {} are granted; unset OMP_THREAD_LIMIT",
+                           devices, threads);
+  }
 }
 
 void CheckExecution(std::string_view execution, const ProgramTraits* traits) {
@@ -62,6 +66,10 @@ Session::Session(const Graph& graph, std::vector<std::unique_ptr<Device>> device
       throw UsageError("a session's devices are all host devices or all GPUs; a mixture is not supported");
     }
     pointers_.push_back(device.get());
+    if (options_.memory_limit > 0) {
+      limits_.push_back(std::make_unique<LimitingMemory>(device->memory(), options_.memory_limit, device->label()));
+      device->set_memory(limits_.back().get());
+    }
   }
   const Span span(ProcessLane(options_.trace), &partition_ms_, spans::kPartition, {devices_.size()});
   PartitionOptions divide;
@@ -73,7 +81,7 @@ Session::Session(const Graph& graph, std::vector<std::unique_ptr<Device>> device
   partition_ = partitioner->Divide(graph, divide);
 }
 
-const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forward, bool reverse) {
+PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, bool reverse) {
   if (graph_->symmetric()) {  // one adjacency serves every need
     edges = Edges::kOut;
     forward = reverse = true;
@@ -81,7 +89,7 @@ const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forw
   auto& prepared = graphs_[{edges, weights, forward, reverse}];
   if (prepared) return *prepared;
   auto fresh = std::make_unique<PreparedGraphs>();
-  Span span(ProcessLane(options_.trace), &partition_ms_, spans::kSubgraphs, {devices_.size()});
+  const Span span(ProcessLane(options_.trace), &partition_ms_, spans::kSubgraphs, {devices_.size()});
   SubgraphOptions options;
   options.edges = edges;
   options.weights = weights;
@@ -89,12 +97,81 @@ const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forw
   options.reverse = reverse;
   options.threads = options_.threads;
   fresh->subgraphs = BuildSubgraphs(*graph_, partition_, options);
-  span.Next(&upload_ms_, spans::kUpload);
-  for (std::size_t d = 0; d < devices_.size(); ++d) {
-    fresh->devices.push_back(std::make_unique<DeviceGraph>(*devices_[d], fresh->subgraphs[d]));
-  }
   prepared = std::move(fresh);
   return *prepared;
+}
+
+const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forward, bool reverse) {
+  PreparedGraphs& prepared = Divide(edges, weights, forward, reverse);
+  if (!prepared.devices.empty()) return prepared;
+  const Span span(ProcessLane(options_.trace), &upload_ms_, spans::kUpload);
+  std::vector<std::unique_ptr<DeviceGraph>> uploaded;
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    uploaded.push_back(std::make_unique<DeviceGraph>(*devices_[d], prepared.subgraphs[d]));
+  }
+  prepared.devices = std::move(uploaded);
+  return prepared;
+}
+
+void Session::CheckMemory(std::span<const ProgramMemory> programs, std::string_view transport) {
+  const GraphCounts counts = CountsOf(*graph_);
+  const DeviceKind kind = devices_[0]->kind();
+  if (graphs_.empty()) {  // before subgraphs take host memory: what is hopeless
+    CheckBounds(counts, programs, pointers_, transport, {options_.memory_limit, options_.host_memory_limit}, "in memory",
+                /*loaded=*/true, /*text=*/false);
+  }
+  std::vector<std::span<const Subgraph>> subgraphs;
+  std::vector<bool> counted;
+  std::set<const PreparedGraphs*> seen;
+  std::uint64_t output = 0;
+  for (const ProgramMemory& program : programs) {
+    const PreparedGraphs& graphs = Divide(program.edges, program.weights, program.forward, program.reverse);
+    subgraphs.emplace_back(graphs.subgraphs);
+    counted.push_back(graphs.devices.empty() && seen.insert(&graphs).second);
+    output = std::max(output, std::uint64_t{counts.vertices} * program.output_bytes);
+  }
+  const std::vector<DeviceMemory> needed = MeasureMemory(programs, subgraphs, counted, kind, transport);
+
+  std::uint64_t all = output;
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    const std::uint64_t total = needed[d].total();
+    if (kind == DeviceKind::kHost) all += total;
+    std::string_view what = "free are";
+    std::uint64_t room = 0;
+    if (!limits_.empty()) {
+      what = "what its memory limit leaves is";
+      room = limits_[d]->limit() - std::min(limits_[d]->limit(), limits_[d]->used());
+    } else if (kind != DeviceKind::kHost) {
+      room = devices_[d]->free_memory();
+      if (room == 0) continue;  // unknown
+    } else {
+      continue;  // host devices share what there is
+    }
+    if (total <= room) continue;
+    GraphCounts known = counts;
+    for (VertexId v = 0; v < graph_->vertices(); ++v) {
+      known.max_degree =
+          std::max({known.max_degree, std::uint64_t{graph_->out_degree(v)}, std::uint64_t{graph_->in_degree(v)}});
+    }
+    Throw<OutOfMemoryError>("{}: out of memory before anything was allocated: needed are {}; {} {}: {}",
+                            devices_[d]->label(), Describe(needed[d]), what, ExactBytes(room),
+                            AdviceOnDevices(known, programs, kind, static_cast<PartId>(devices_.size()), transport, room));
+  }
+  std::uint64_t room = options_.host_memory_limit;
+  if (room > 0) {
+    all += graph_->bytes();
+  } else {
+    room = AvailableHostMemory();
+  }
+  if (room > 0 && all > room) {
+    Throw<OutOfMemoryError>(
+        "out of host memory before anything was allocated on its devices: at least {} are needed for {}results{}; {} {}: "
+        "use "
+        "a smaller graph or a machine with more memory",
+        ExactBytes(all), options_.host_memory_limit > 0 ? "the graph, " : "",
+        kind == DeviceKind::kHost ? fmt::format(" and {} host devices", devices_.size()) : "",
+        options_.host_memory_limit > 0 ? "the host's limit allows" : "available are", ExactBytes(room));
+  }
 }
 
 std::unique_ptr<Job> Session::Prepare(std::shared_ptr<const ErasedProgram> program, const RunOptions& options) {
@@ -106,20 +183,10 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   const Span span(ProcessLane(options.trace), nullptr, spans::kPrepare);
   const ProgramTraits& traits = program_->traits();
   CheckExecution(options.execution, &traits);
-  const std::vector<std::string_view> transports = TransportNames();  // checked on one device too, where none is needed
-  if (std::find(transports.begin(), transports.end(), options.transport) == transports.end()) {
-    Throw<UsageError>("there is no transport '{}' in this build; choose one of {}", options.transport,
-                      fmt::join(transports, ", "));
-  }
-  if (options.direction == Direction::kPush && !traits.can_push) {
-    throw UsageError(
-        "--direction push: this program is pulled, because it collects all messages or its messages are wider than the 8 "
-        "bytes that hardware combines atomically; use pull or auto");
-  }
-  built_.push = traits.can_push && options.direction != Direction::kPull;
-  built_.pull = !traits.can_push || options.direction != Direction::kPush;
-  // A program active every round is pulled unless told otherwise: its forward edges would never be read.
-  if (traits.every_round && options.direction == Direction::kAuto) built_.push = false;
+  CheckRunOptions(options, session.device(0).kind(), session.device_count());
+  built_ = DirectionsFor(traits, options);
+  const ProgramMemory memory = MemoryOf(program_, options);
+  session.CheckMemory({&memory, 1}, options.transport);
   graphs_ = &session.Graphs(traits.edges, traits.weights, built_.push, built_.pull);
   for (const auto& graph : graphs_->devices) {
     graph->device().MakeCurrent();

@@ -13,8 +13,10 @@
 #include "chatty/comm/transport.h"
 #include "chatty/core/device.h"
 #include "chatty/core/graph.h"
+#include "chatty/core/memory_resources.h"
 #include "chatty/framework/device_graph.h"
 #include "chatty/framework/engines/bsp.h"
+#include "chatty/framework/memory_plan.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/statistics.h"
 #include "chatty/framework/step_set.h"
@@ -68,9 +70,19 @@ struct SessionOptions {
   bool partition_fallback = true;  ///< PartitionOptions::allow_fallback
   /// Of partitions random and metis.
   std::uint64_t seed = 1;
-  int threads = 0;         ///< of preparation; 0: one a core
+  int threads = 0;  ///< of preparation; 0: one a core
+  /// Bytes that each device may hold; 0: what it has free. A run that needs more is refused before anything is allocated on
+  /// the devices, and one that should take more after all fails (LimitingMemory).
+  std::uint64_t memory_limit = 0;
+  /// Bytes that the host may hold, the graph and host devices included; 0: what is available (AvailableHostMemory). Checked
+  /// against the least that a run needs, not enforced.
+  std::uint64_t host_memory_limit = 0;
   Trace* trace = nullptr;  ///< records dividing and uploading, if not null; not owned, used while the session lives
 };
+
+/// Throws for what a run would be refused for whatever the graph: UsageError for an unknown execution or transport, or a
+/// transport that such devices cannot use; CapabilityError if OpenMP will not grant a thread a device.
+void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t devices);
 
 /// One graph divided among devices, with a copy there for each way in which programs need it.
 struct PreparedGraphs {
@@ -90,8 +102,13 @@ class Session {
   Session(const Graph& graph, std::string_view devices, const SessionOptions& options = {});
 
   /// Allocates a program's state. Throws UsageError for options that the program or the devices cannot meet,
-  /// CapabilityError, OutOfMemoryError.
+  /// CapabilityError, OutOfMemoryError: with the figures of CheckMemory if the program does not fit.
   std::unique_ptr<Job> Prepare(std::shared_ptr<const ErasedProgram> program, const RunOptions& options = {});
+
+  /// Throws OutOfMemoryError, with what is needed on a device, what there is, and on how many devices it would fit, if these
+  /// programs do not all fit beside what the session holds. Divides the graph as they need it, and so takes host memory;
+  /// nothing is allocated on the devices.
+  void CheckMemory(std::span<const ProgramMemory> programs, std::string_view transport);
 
   /// @{
   /// What was divided, how, and among which devices.
@@ -102,15 +119,19 @@ class Session {
   std::span<Device* const> devices() const { return pointers_; }
   /// @}
 
-  /// The graph as programs with these needs see it; built on first demand and kept.
+  /// The graph as programs with these needs see it; built on first demand and kept. Checks no memory: see CheckMemory.
   const PreparedGraphs& Graphs(Edges edges, WeightKind weights, bool forward, bool reverse);
 
   double partition_ms() const { return partition_ms_; }  ///< time spent so far on dividing
   double upload_ms() const { return upload_ms_; }        ///< and on copying to devices
 
  private:
+  /// Divides the graph, or finds it divided; `devices` may be empty still.
+  PreparedGraphs& Divide(Edges edges, WeightKind weights, bool forward, bool reverse);
+
   const Graph* graph_;
   SessionOptions options_;
+  std::vector<std::unique_ptr<LimitingMemory>> limits_;  // before what allocates from them; empty without memory_limit
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<Device*> pointers_;
   Partition partition_;

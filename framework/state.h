@@ -33,6 +33,11 @@ struct Slice {
 };
 inline constexpr EdgeIndex kSliceEdges = 4096;
 inline constexpr EdgeIndex kHubDegree = 2 * kSliceEdges;  ///< vertices with at least so many edges are cut into slices
+/// The most slices of rows with so many edges, the longest with `max_degree`: a row of d >= kHubDegree edges has at most
+/// 1.5 * d / kSliceEdges.
+constexpr std::size_t SliceBound(EdgeIndex edges, EdgeIndex max_degree) {
+  return max_degree < kHubDegree ? 0 : edges * 3 / (2 * kSliceEdges) + 1;
+}
 
 /// Counters of one round on one device, in the device's memory; the host reads a copy. All fields count since the last
 /// Clear.

@@ -111,6 +111,8 @@ class ErasedProgram {
   virtual std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph) const = 0;
   /// Gives steps made by a program of the same type this one's parameters.
   virtual void Reparametrise(StepSet& steps) const = 0;
+  /// Device memory that MakeSteps, and the copying out of results, take on a device of this kind that holds such a part.
+  virtual std::uint64_t StateBytes(DeviceKind kind, const PartShape& part) const = 0;
 };
 
 }  // namespace chatty

@@ -117,6 +117,18 @@ class TypedProgram final : public ErasedProgram {
     detail::ThrowNotCompiled(graph.device());
   }
   void Reparametrise(StepSet& steps) const override { steps.SetProgram(&program_); }
+  std::uint64_t StateBytes(DeviceKind kind, const PartShape& part) const override {
+    std::uint64_t bytes = 0;
+    if constexpr (kFits) {
+      bytes = ProgramState<P>::Bytes(part);
+      if (kind == DeviceKind::kCuda) {
+        bytes += part.owned * sizeof(OutputOf<P>);  // CopyOutput's
+        if (Traits<P>::kHasMeasure)
+          bytes += 2048 * sizeof(GlobalOf<P>);  // one a block: 8 a multiprocessor, some 150 of those
+      }
+    }
+    return bytes;
+  }
   /// @}
 
  private:

@@ -175,6 +175,18 @@ std::vector<std::string> ParseLabels(std::string_view bytes, std::uint64_t verti
 
 }  // namespace
 
+StatedCounts PeekBinary(Input& input) {
+  const Header header = ReadHeader(input);
+  StatedCounts counts;
+  counts.vertices = header.vertices;
+  counts.entries = header.edges;
+  counts.weights = static_cast<WeightKind>(header.weight_kind);
+  counts.entry_bytes = header.id_bytes + (counts.weights == WeightKind::kNone ? 0 : 4);
+  counts.other_bytes = (header.vertices + 1) * sizeof(EdgeIndex);
+  counts.symmetric = (header.flags & kSymmetricFlag) != 0;
+  return counts;
+}
+
 Graph ReadBinary(Input& input, int threads) {
   const Header header = ReadHeader(input);
   const std::string& name = input.name();

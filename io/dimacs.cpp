@@ -8,10 +8,17 @@
 
 namespace chatty::io {
 
-RawGraph ReadDimacs(Input& input, int threads) {
+namespace {
+
+struct Header {
+  std::uint64_t vertices = 0, arcs = 0;
+  std::uint64_t line = 0;  ///< that holds the two
+};
+
+Header ReadHeader(Input& input) {
   const std::string& name = input.name();
-  std::uint64_t vertices = 0, arcs = 0, size_line = 0;
-  while (size_line == 0) {
+  Header header;
+  while (header.line == 0) {
     std::string_view line;
     if (!input.PeekLine(&line)) {
       FailAt(name, input.lines_skipped(),
@@ -27,17 +34,37 @@ RawGraph ReadDimacs(Input& input, int threads) {
           cursor.Fail("{} is a problem of another kind; a graph is read from \"p sp VERTICES ARCS\"", Quote(line));
         }
         cursor.SkipField();
-        vertices = cursor.Unsigned("vertex count");
-        arcs = cursor.Unsigned("arc count");
+        header.vertices = cursor.Unsigned("vertex count");
+        header.arcs = cursor.Unsigned("arc count");
         cursor.FinishLine();
-        size_line = number;
+        header.line = number;
       }
     } catch (const LineError& error) {
       FailAt(name, number, error.what());
     }
     input.SkipLine();
   }
-  CheckVertexCount(name, vertices);
+  CheckVertexCount(name, header.vertices);
+  return header;
+}
+
+}  // namespace
+
+StatedCounts PeekDimacs(Input& input) {
+  const Header header = ReadHeader(input);
+  StatedCounts counts;
+  counts.vertices = header.vertices;
+  counts.entries = header.arcs;
+  counts.entry_bytes = 8;  // "a 1 1 1" and a line end
+  counts.weights = WeightKind::kInt32;
+  counts.line = header.line;
+  return counts;
+}
+
+RawGraph ReadDimacs(Input& input, int threads) {
+  const std::string& name = input.name();
+  const Header header = ReadHeader(input);
+  const std::uint64_t vertices = header.vertices, arcs = header.arcs, size_line = header.line;
 
   // The format knows integers only; others write reals too, and we do for a graph that has them.
   constexpr WeightText kWeights = WeightText::kAny;

@@ -10,6 +10,7 @@
 #include "chatty/core/graph.h"
 #include "chatty/io/input.h"
 #include "chatty/io/output.h"
+#include "chatty/io/reader.h"
 
 namespace chatty::io {
 
@@ -21,7 +22,26 @@ struct RawGraph {
   std::uint64_t lines = 0;
 };
 
+/// What a header says of the edges behind it.
+struct StatedCounts {
+  std::uint64_t vertices = 0;
+  std::uint64_t entries = 0;      ///< as stored
+  std::size_t entry_bytes = 0;    ///< the least that one takes, unpacked
+  std::uint64_t other_bytes = 0;  ///< that the file must hold besides, unpacked
+  bool stored_once = false;       ///< an entry stands for both directions of an edge
+  bool symmetric = false;         ///< both directions of every edge are stored
+  WeightKind weights = WeightKind::kNone;
+  std::uint64_t line = 0;  ///< that says so; 0: a binary header
+};
+
+/// Skips a byte order mark and says of what format the rest is: the one that `options` name, or what the content looks like.
+/// Throws InputError for an empty file or one of no known format.
+GraphFormat OpenFormat(Input& input, const ReadOptions& options);
+
 // `input` stands at the file's begin, or past its byte order mark.
+StatedCounts PeekMatrixMarket(Input& input);
+StatedCounts PeekDimacs(Input& input);
+StatedCounts PeekBinary(Input& input);
 RawGraph ReadMatrixMarket(Input& input, int threads);
 RawGraph ReadEdgeList(Input& input, int threads);
 RawGraph ReadDimacs(Input& input, int threads);

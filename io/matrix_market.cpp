@@ -59,40 +59,70 @@ Banner ParseBanner(std::string_view line, const std::string& name) {
   return banner;
 }
 
-}  // namespace
+struct Header {
+  Banner banner;
+  std::uint64_t rows = 0, entries = 0;
+  std::uint64_t line = 0;  ///< that holds the two
+};
 
-bool IsMatrixMarket(std::string_view head) { return Lower(head.substr(0, kBanner.size())) == Lower(kBanner); }
-
-RawGraph ReadMatrixMarket(Input& input, int threads) {
+/// Reads the banner and the line of sizes.
+Header ReadHeader(Input& input) {
   const std::string& name = input.name();
   std::string_view line;
   if (!input.PeekLine(&line)) Throw<InputError>("{}: is empty", name);
-  const Banner banner = ParseBanner(line, name);
+  Header header;
+  header.banner = ParseBanner(line, name);
   input.SkipLine();
 
-  std::uint64_t rows = 0, columns = 0, entries = 0, size_line = 0;
-  while (size_line == 0) {
+  std::uint64_t columns = 0;
+  while (header.line == 0) {
     if (!input.PeekLine(&line)) {
       FailAt(name, input.lines_skipped(), "the file ends before the line \"rows columns entries\": it is truncated");
     }
     LineCursor cursor(line);
     try {
       if (cursor.NextLine<'%'>()) {
-        rows = cursor.Unsigned("row count");
+        header.rows = cursor.Unsigned("row count");
         columns = cursor.Unsigned("column count");
-        entries = cursor.Unsigned("entry count");
+        header.entries = cursor.Unsigned("entry count");
         cursor.FinishLine();
-        size_line = input.lines_skipped() + 1;
+        header.line = input.lines_skipped() + 1;
       }
     } catch (const LineError&) {
       FailAt(name, input.lines_skipped() + 1, fmt::format("{} should be the line \"rows columns entries\"", Quote(line)));
     }
     input.SkipLine();
   }
-  if (rows != columns) {
-    FailAt(name, size_line, fmt::format("the matrix is {} by {}; a graph needs a square one", rows, columns));
+  if (header.rows != columns) {
+    FailAt(name, header.line, fmt::format("the matrix is {} by {}; a graph needs a square one", header.rows, columns));
   }
-  CheckVertexCount(name, rows);
+  CheckVertexCount(name, header.rows);
+  return header;
+}
+
+}  // namespace
+
+bool IsMatrixMarket(std::string_view head) { return Lower(head.substr(0, kBanner.size())) == Lower(kBanner); }
+
+StatedCounts PeekMatrixMarket(Input& input) {
+  const Header header = ReadHeader(input);
+  StatedCounts counts;
+  counts.vertices = header.rows;
+  counts.entries = header.entries;
+  counts.entry_bytes = header.banner.weights == WeightText::kNone ? 4 : 6;  // "1 1" or "1 1 1", and a line end
+  counts.stored_once = header.banner.symmetric;
+  counts.weights = header.banner.weights == WeightText::kNone   ? WeightKind::kNone
+                   : header.banner.weights == WeightText::kReal ? WeightKind::kFloat32
+                                                                : WeightKind::kInt32;
+  counts.line = header.line;
+  return counts;
+}
+
+RawGraph ReadMatrixMarket(Input& input, int threads) {
+  const std::string& name = input.name();
+  const Header header = ReadHeader(input);
+  const Banner& banner = header.banner;
+  const std::uint64_t rows = header.rows, entries = header.entries, size_line = header.line;
 
   ParsedEdges parsed = ParseChunks(input, banner.weights, threads, [&](LineCursor& cursor, EdgeSink& sink) {
     while (cursor.NextLine<'%'>()) {

@@ -132,29 +132,33 @@ GraphFormat ParseFormat(std::string_view name) {
       "unknown graph format '{}'; there are matrix-market (mtx), edge-list (el), dimacs (gr) and binary (chatty)", name);
 }
 
+GraphFormat io::OpenFormat(Input& input, const ReadOptions& options) {
+  std::optional<GraphFormat> format;
+  if (options.format) format = ParseFormat(*options.format);
+  if (input.Peek(3) == "\xef\xbb\xbf") input.Consume(3);  // a byte order mark
+  if (input.Peek(1).empty()) Throw<InputError>("{}: is empty", input.name());
+  return format ? *format : Recognise(input);
+}
+
 inline namespace CHATTY_ABI {
 
 Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport* report) {
   if (options.symmetrise && options.directed) {
     throw UsageError("a graph cannot be both made symmetric and read as directed; choose one");
   }
-  std::optional<GraphFormat> format;
-  if (options.format) format = ParseFormat(*options.format);
-
+  if (options.format) ParseFormat(*options.format);  // a wrong name is told before a missing file
   Input input(path);
-  if (input.Peek(3) == "\xef\xbb\xbf") input.Consume(3);  // a byte order mark
-  if (input.Peek(1).empty()) Throw<InputError>("{}: is empty", input.name());
-  if (!format) format = Recognise(input);
+  const GraphFormat format = io::OpenFormat(input, options);
 
   BuildReport built;
   Graph graph;
   std::uint64_t lines = 0;
-  if (*format == GraphFormat::kBinary) {
+  if (format == GraphFormat::kBinary) {
     graph = Adapt(io::ReadBinary(input, options.threads), options, &built);
   } else {
-    io::RawGraph raw = *format == GraphFormat::kMatrixMarket ? io::ReadMatrixMarket(input, options.threads)
-                       : *format == GraphFormat::kDimacs     ? io::ReadDimacs(input, options.threads)
-                                                             : io::ReadEdgeList(input, options.threads);
+    io::RawGraph raw = format == GraphFormat::kMatrixMarket ? io::ReadMatrixMarket(input, options.threads)
+                       : format == GraphFormat::kDimacs     ? io::ReadDimacs(input, options.threads)
+                                                            : io::ReadEdgeList(input, options.threads);
     lines = raw.lines;
     BuildOptions build = ToBuildOptions(options);
     build.symmetrise = options.symmetrise || (raw.symmetric && !options.directed);
@@ -162,7 +166,7 @@ Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport*
     graph.set_first_id(raw.first_id);
   }
   graph.set_name(Stem(path));
-  if (report != nullptr) *report = {*format, input.compression(), input.bytes_delivered(), lines, built};
+  if (report != nullptr) *report = {format, input.compression(), input.bytes_delivered(), lines, built};
   return graph;
 }
 

@@ -121,6 +121,17 @@ struct ConnectedComponents {
   /// Vertices looked at to find the giant component.
   static constexpr std::size_t kSamples = 1024;
 
+  /// The forest and the sample.
+  static std::uint64_t WorkBytes(const PartShape& part) {
+    return (part.vertices + (part.symmetric && part.vertices > 0 ? kSamples : 0)) * sizeof(VertexId);
+  }
+  /// A forest, between the pairs that MergeForests walks: both ways, up and down the tree.
+  static std::size_t ExchangeBytes(const PartShape& part, PartId from, PartId to) {
+    const PartId low = std::min(from, to), step = std::max(from, to) - low;
+    const bool meet = (step & (step - 1)) == 0 && low % (2 * step) == 0;
+    return meet ? part.vertices * sizeof(VertexId) : 0;
+  }
+
   /// The program, on one device of those that run it together.
   template <class Operators>
   void Run(Operators& ops, Output* out) const {

@@ -141,7 +141,7 @@ class CudaOperators : public DeviceOperators {
     const Step step(*this, spans::kForEachEdge, {graph().owned});
     const bool hubs = graph().forward.max_degree >= kHubDegree;
     if (hubs && slices_.empty()) {
-      slices_ = Buffer<Slice>(device(), subgraph_edges() * 3 / (2 * kSliceEdges) + 1);
+      slices_ = Buffer<Slice>(device(), SliceBound(subgraph_edges(), graph().forward.max_degree));
       slice_count_ = Buffer<std::uint32_t>(device(), 1);
     }
     if (hubs) device().Fill(slice_count_.data(), 0, sizeof(std::uint32_t), device().stream());

@@ -18,11 +18,36 @@ namespace chatty {
 
 /// A program with `using Output = …;` and `template <class Operators> void Run(Operators& ops, Output* out) const`, which
 /// every device runs at the same time on its own part of the graph and which fills `out`, device memory of one entry an
-/// owned vertex. Optional: `kEdges` (default kOut) and `Weight` (default None), as in a vertex program.
+/// owned vertex. Optional: `kEdges` (default kOut) and `Weight` (default None), as in a vertex program; and what lets a run
+/// be refused before it begins: `static std::uint64_t WorkBytes(const PartShape&)`, the bytes that Run allocates at once on
+/// a device with such a part, and `static std::size_t ExchangeBytes(const PartShape&, PartId from, PartId to)`, those of the
+/// largest object that it exchanges between two devices.
 template <class P>
 concept OperatorProgram = requires(const P p, HostOperators& ops, typename P::Output* out) {
   p.Run(ops, out);
 };
+
+/// What memory depends on in an operator program.
+template <class P>
+ProgramMemory OperatorMemory() {
+  ProgramMemory memory;
+  if constexpr (requires { P::kEdges; }) memory.edges = P::kEdges;
+  if constexpr (requires { typename P::Weight; }) memory.weights = WeightKindOf<typename P::Weight>();
+  memory.forward = true;
+  memory.reverse = false;
+  memory.output_bytes = sizeof(typename P::Output);
+  constexpr bool kSays = requires(const PartShape& part) { P::WorkBytes(part); };
+  memory.complete = kSays;
+  memory.state = [](DeviceKind kind, const PartShape& part) -> std::uint64_t {
+    std::uint64_t bytes = part.owned * sizeof(typename P::Output);
+    if constexpr (kSays) bytes += P::WorkBytes(part);
+    if (kind == DeviceKind::kCuda) bytes += SliceBound(part.forward.edges, part.forward.max_degree) * sizeof(Slice);
+    return bytes;
+  };
+  if constexpr (requires(const PartShape& part, PartId p) { P::ExchangeBytes(part, p, p); })
+    memory.exchange = P::ExchangeBytes;
+  return memory;
+}
 
 /// An operator program prepared on a session; see Job.
 template <class P, class Backends = CompiledBackends>
@@ -36,11 +61,10 @@ class OperatorJob {
         trace_(options.trace) {
     const Span span(ProcessLane(trace_), nullptr, spans::kPrepare);
     CheckExecution(options.execution, nullptr);
-    Edges edges = Edges::kOut;
-    if constexpr (requires { P::kEdges; }) edges = P::kEdges;
-    WeightKind weights = WeightKind::kNone;
-    if constexpr (requires { typename P::Weight; }) weights = WeightKindOf<typename P::Weight>();
-    graphs_ = &session.Graphs(edges, weights, /*forward=*/true, /*reverse=*/false);
+    CheckRunOptions(options, session.device(0).kind(), session.device_count());
+    const ProgramMemory memory = OperatorMemory<P>();
+    session.CheckMemory({&memory, 1}, options.transport);
+    graphs_ = &session.Graphs(memory.edges, memory.weights, memory.forward, memory.reverse);
     for (const auto& graph : graphs_->devices) {
       graph->device().MakeCurrent();
       outputs_.emplace_back(graph->device(), graph->ref().owned);

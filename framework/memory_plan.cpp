@@ -1,0 +1,276 @@
+#include "chatty/framework/memory_plan.h"
+
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "chatty/core/bytes.h"
+#include "chatty/core/host_memory.h"
+#include "chatty/framework/session.h"
+
+namespace chatty {
+namespace {
+
+/// Adjacencies as a session makes them: of a symmetric graph one serves every need.
+SubgraphOptions Normalised(SubgraphOptions needs, bool symmetric) {
+  if (symmetric) {
+    needs.edges = Edges::kOut;
+    needs.forward = needs.reverse = true;
+  }
+  return needs;
+}
+
+std::uint64_t CsrBytes(const GraphCounts& counts) {
+  return (counts.vertices + 1) * sizeof(EdgeIndex) +
+         counts.edges * (sizeof(VertexId) + (counts.weights == WeightKind::kNone ? 0 : 4));
+}
+
+/// Box capacities of an operator program: each pair's largest object.
+PairBytesTable ExchangeCapacities(const ProgramMemory& program, const PartShape& any, PartId devices) {
+  PairBytesTable capacities(devices, std::vector<std::size_t>(devices, 0));
+  for (PartId from = 0; from < devices; ++from) {
+    for (PartId to = 0; to < devices; ++to) {
+      if (from != to) capacities[from][to] = program.exchange(any, from, to);
+    }
+  }
+  return capacities;
+}
+
+void AddBoxes(const ProgramMemory& program, const PartShape& any, const std::vector<std::vector<std::size_t>>& halo,
+              DeviceKind kind, std::string_view transport, std::vector<DeviceMemory>& devices, std::uint64_t& staging) {
+  if (devices.size() < 2) return;
+  const PairBytesTable capacities = program.exchange ? ExchangeCapacities(program, any, static_cast<PartId>(devices.size()))
+                                                     : BoxCapacities(halo, program.message_payload, program.shared_payload);
+  const TransportMemory boxes = MeasureTransport(transport, kind, capacities);
+  for (std::size_t d = 0; d < devices.size(); ++d) devices[d].boxes += boxes.devices[d];
+  staging += boxes.host;
+}
+
+/// Bytes of host arrays of one part; see Subgraph.
+std::uint64_t SubgraphBytes(const PartShape& part, const GraphCounts& counts, Bound bound) {
+  const bool least = bound == Bound::kLeast;
+  const bool shared = part.identity && sizeof(VertexId) == sizeof(LocalId);
+  std::uint64_t bytes = part.owned * 2 * sizeof(EdgeIndex);
+  const auto add = [&](const PartShape::Rows& rows) {
+    if (!rows.built) return;
+    const bool merged = rows.edges > counts.edges / part.parts + 1;
+    if ((!part.identity && !(least && part.part == 0)) || merged) bytes += (part.owned + 1) * sizeof(EdgeIndex);
+    if (!shared || merged) bytes += rows.edges * sizeof(LocalId);
+    const bool viewed = part.weights == counts.weights && (least || part.identity) && !merged;
+    if (part.weights != WeightKind::kNone && !viewed) bytes += rows.edges * 4;
+  };
+  add(part.forward);
+  if (!part.one_list) add(part.reverse);
+  if (!part.identity) bytes += part.local * sizeof(VertexId);
+  // Subset and union numberings; each holder of a border keeps a place for all of its union.
+  return bytes + part.border * 3 * sizeof(LocalId) + std::min(part.border, part.owned) * (part.parts - 1) * sizeof(LocalId);
+}
+
+bool NeedsInEdges(const SubgraphOptions& needs) {
+  return needs.edges == Edges::kOut  ? needs.reverse
+         : needs.edges == Edges::kIn ? needs.forward
+                                     : needs.forward || needs.reverse;
+}
+
+auto KeyOf(const SubgraphOptions& needs) { return std::tuple(needs.edges, needs.weights, needs.forward, needs.reverse); }
+
+std::string EachOf(std::size_t devices) {
+  return devices == 1 ? "its one device" : fmt::format("each of {} devices", devices);
+}
+
+}  // namespace
+
+PairBytesTable BoxCapacities(const std::vector<std::vector<std::size_t>>& halo, std::size_t message_payload,
+                             std::size_t shared_payload) {
+  const std::size_t parts = halo.size();
+  PairBytesTable capacities(parts, std::vector<std::size_t>(parts, 0));
+  const auto capacity = [](std::size_t subset, std::size_t payload) -> std::size_t {
+    return subset == 0 || payload == 0 ? 0 : std::max(PairBytes(subset, payload), DenseBytes(subset, payload));
+  };
+  for (std::size_t from = 0; from < parts; ++from) {
+    for (std::size_t to = 0; to < parts; ++to) {
+      if (from == to) continue;
+      const std::size_t messages = halo[from][to], values = halo[to][from];
+      capacities[from][to] = std::max(capacity(messages, message_payload), capacity(values, shared_payload));
+    }
+  }
+  return capacities;
+}
+
+BuiltDirections DirectionsFor(const ProgramTraits& traits, const RunOptions& options) {
+  if (options.direction == Direction::kPush && !traits.can_push) {
+    throw UsageError(
+        "--direction push: this program is pulled, because it collects all messages or its messages are wider than the 8 "
+        "bytes that hardware combines atomically; use pull or auto");
+  }
+  BuiltDirections built;
+  built.push = traits.can_push && options.direction != Direction::kPull;
+  built.pull = !traits.can_push || options.direction != Direction::kPush;
+  // A program active every round is pulled unless told otherwise: its forward edges would never be read.
+  if (traits.every_round && options.direction == Direction::kAuto) built.push = false;
+  return built;
+}
+
+ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOptions& options) {
+  const ProgramTraits& traits = program->traits();
+  CheckExecution(options.execution, &traits);
+  const BuiltDirections built = DirectionsFor(traits, options);
+  ProgramMemory memory;
+  memory.edges = traits.edges;
+  memory.weights = traits.weights;
+  memory.forward = built.push;
+  memory.reverse = built.pull;
+  memory.message_payload = built.push ? traits.message_payload : 0;
+  memory.shared_payload = built.pull ? traits.shared_payload : 0;
+  memory.output_bytes = traits.output_bytes;
+  memory.state = [program = std::move(program)](DeviceKind kind, const PartShape& part) {
+    return program->StateBytes(kind, part);
+  };
+  return memory;
+}
+
+GraphCounts CountsOf(const Graph& graph) {
+  return {graph.vertices(), graph.edges(), graph.symmetric(), graph.weight_kind(), 0};
+}
+
+MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory> programs, DeviceKind kind, PartId devices,
+                       std::string_view transport, Bound bound, bool text) {
+  const bool most = bound == Bound::kMost;
+  MemoryPlan plan;
+  plan.devices.resize(devices);
+  HostMemory& host = plan.host;
+  host.graph = CsrBytes(counts);
+  // A text's edges are a list before they are rows. At most it, the sorted arcs and the rows are there at once.
+  const std::uint64_t pair = 2 * sizeof(VertexId) + (counts.weights == WeightKind::kNone ? 0 : 4);
+  const std::uint64_t list = counts.edges / (counts.symmetric ? 2 : 1) * pair;
+  host.loading = !text ? host.graph : most ? host.graph + list + counts.edges * pair : std::max(host.graph, list);
+
+  std::set<decltype(KeyOf({}))> seen;
+  bool in_edges = false;
+  for (const ProgramMemory& program : programs) {
+    const SubgraphOptions needs = Normalised(program.needs(), counts.symmetric);
+    const bool first = seen.insert(KeyOf(needs)).second;
+    in_edges = in_edges || (!counts.symmetric && NeedsInEdges(needs));
+    std::vector<std::vector<std::size_t>> halo(devices, std::vector<std::size_t>(devices, 0));
+    PartShape shape;
+    for (PartId d = 0; d < devices; ++d) {
+      shape = BoundShape(counts, needs, d, devices, bound);
+      DeviceMemory& device = plan.devices[d];
+      if (first) {
+        device.graph += DeviceGraph::BytesFor(kind, shape);
+        host.parts += SubgraphBytes(shape, counts, bound);
+      }
+      if (program.state) device.state += program.state(kind, shape);
+      for (PartId q = 0; q < devices; ++q) {  // of every other as many
+        if (q != d) halo[d][q] = (shape.halo() + devices - 2) / (devices - 1);
+      }
+      host.output = std::max(host.output, (counts.vertices + (devices > 1 ? shape.owned : 0)) * program.output_bytes);
+    }
+    AddBoxes(program, shape, halo, kind, transport, plan.devices, host.staging);
+  }
+  if (!counts.symmetric) host.in_edges = in_edges ? CsrBytes(counts) : counts.vertices * sizeof(EdgeIndex);
+  if (most && devices > 1) {
+    host.parts += counts.vertices * (4 + 4 + sizeof(VertexId));  // owners, local ids and lists of a partition without ranges
+    host.parts += counts.vertices * sizeof(LocalId) + counts.vertices / 8;  // scratch of the subgraphs
+  }
+  if (kind == DeviceKind::kHost) {
+    for (const DeviceMemory& device : plan.devices) host.devices += device.total();
+  }
+  return plan;
+}
+
+std::vector<DeviceMemory> MeasureMemory(std::span<const ProgramMemory> programs,
+                                        std::span<const std::span<const Subgraph>> subgraphs,
+                                        const std::vector<bool>& graph_counted, DeviceKind kind,
+                                        std::string_view transport) {
+  const std::size_t parts = subgraphs.empty() ? 0 : subgraphs[0].size();
+  std::vector<DeviceMemory> devices(parts);
+  std::uint64_t staging = 0;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    std::vector<std::vector<std::size_t>> halo(parts, std::vector<std::size_t>(parts, 0));
+    PartShape shape;
+    for (std::size_t d = 0; d < parts; ++d) {
+      const Subgraph& subgraph = subgraphs[i][d];
+      shape = ShapeOf(subgraph);
+      if (graph_counted[i]) devices[d].graph += DeviceGraph::BytesFor(kind, shape);
+      if (programs[i].state) devices[d].state += programs[i].state(kind, shape);
+      for (PartId q = 0; q < parts; ++q) halo[d][q] = subgraph.halo_count(q);
+    }
+    AddBoxes(programs[i], shape, halo, kind, transport, devices, staging);
+  }
+  return devices;
+}
+
+std::string Describe(const DeviceMemory& memory) {
+  return fmt::format("{}: graph {}, state {}, boxes {}", ExactBytes(memory.total()), FormatBytes(memory.graph),
+                     FormatBytes(memory.state), FormatBytes(memory.boxes));
+}
+
+std::string AdviceOnDevices(const GraphCounts& counts, std::span<const ProgramMemory> programs, DeviceKind kind,
+                            PartId devices, std::string_view transport, std::uint64_t limit) {
+  const auto fits = [&](PartId count, Bound bound) {
+    const MemoryPlan plan = BoundMemory(counts, programs, kind, count, transport, bound);
+    return std::all_of(plan.devices.begin(), plan.devices.end(),
+                       [&](const DeviceMemory& device) { return device.total() <= limit; });
+  };
+  const auto fewest = [&](Bound bound) {
+    PartId count = 2;
+    while (count <= static_cast<PartId>(kMaxDevices) && (count <= devices || !fits(count, bound))) count *= 2;
+    return count;
+  };
+  const PartId surely = fewest(Bound::kMost), perhaps = fewest(Bound::kLeast);
+  if (perhaps > static_cast<PartId>(kMaxDevices)) {
+    return fmt::format("not even {} devices would do; use a smaller graph or allow more memory", kMaxDevices);
+  }
+  std::string advice;
+  if (perhaps < surely) advice = fmt::format("it may fit on {} devices", perhaps);
+  if (surely <= static_cast<PartId>(kMaxDevices)) {
+    advice +=
+        fmt::format("{} on {}{}", advice.empty() ? "it would fit" : ", and would", surely, advice.empty() ? " devices" : "");
+  }
+  return advice + "; or use a smaller graph";
+}
+
+void CheckBounds(const GraphCounts& counts, std::span<const ProgramMemory> programs, std::span<Device* const> devices,
+                 std::string_view transport, const MemoryLimits& limits, std::string_view from, bool loaded, bool text) {
+  const DeviceKind kind = devices[0]->kind();
+  const auto parts = static_cast<PartId>(devices.size());
+  const MemoryPlan plan = BoundMemory(counts, programs, kind, parts, transport, Bound::kLeast, text);
+  const std::string graph = fmt::format("a graph of {} vertices and {} edges ({})", counts.vertices, counts.edges, from);
+
+  std::uint64_t needed = 0, allowed = 0;
+  bool known = true;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    const std::uint64_t limit = limits.device > 0           ? limits.device
+                                : kind == DeviceKind::kHost ? 0
+                                                            : devices[d]->free_memory();
+    known = known && limit > 0;
+    needed += plan.devices[d].total();
+    allowed += limit;
+  }
+  if (known && needed > allowed) {
+    Throw<OutOfMemoryError>("out of memory before anything was allocated: {} needs on {} at least {}; {} {}: {}", graph,
+                            EachOf(parts), Describe(plan.devices[0]),
+                            limits.device > 0 ? "the memory limit allows" : "free are", ExactBytes(allowed / parts),
+                            AdviceOnDevices(counts, programs, kind, parts, transport, allowed / parts));
+  }
+
+  std::uint64_t host = plan.host.total(), room = limits.host;
+  if (room == 0) room = AvailableHostMemory();
+  if (loaded) {
+    host = plan.host.total() - std::min(plan.host.total(), plan.host.graph);
+    if (limits.host > 0) host += plan.host.graph;
+  }
+  if (room > 0 && host > room) {
+    const HostMemory& h = plan.host;
+    Throw<OutOfMemoryError>(
+        "out of memory before anything was allocated: {} needs at least {} of host memory ({}graph {}, in-edges {}, parts "
+        "{}, "
+        "output {}, host devices {}); {} {}: use a smaller graph or a machine with more memory",
+        graph, ExactBytes(host), loaded ? "" : fmt::format("while loading {}; then ", FormatBytes(h.loading)),
+        FormatBytes(h.graph), FormatBytes(h.in_edges), FormatBytes(h.parts), FormatBytes(h.output), FormatBytes(h.devices),
+        limits.host > 0 ? "the host's limit allows" : "available are", ExactBytes(room));
+  }
+}
+
+}  // namespace chatty

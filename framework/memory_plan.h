@@ -1,0 +1,116 @@
+/// \file
+/// How much memory a run will take, before it takes it: bounds from a graph's counts alone, exact figures once the graph is
+/// divided. The formulas are those of the code that allocates: DeviceGraph::BytesFor, ProgramState::Bytes, MeasureTransport.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chatty/comm/transport.h"
+#include "chatty/core/device.h"
+#include "chatty/core/graph.h"
+#include "chatty/core/graph_counts.h"
+#include "chatty/framework/engines/bsp.h"
+#include "chatty/framework/options.h"
+#include "chatty/framework/step_set.h"
+#include "chatty/partition/part_shape.h"
+
+namespace chatty {
+
+/// What memory depends on in one program, prepared with certain options.
+struct ProgramMemory {
+  Edges edges = Edges::kOut;                            ///< along which it sends
+  WeightKind weights = WeightKind::kNone;               ///< that it reads
+  bool forward = true, reverse = true;                  ///< which adjacencies it has built
+  std::size_t message_payload = 0, shared_payload = 0;  ///< bytes an exchanged entry; 0: none is exchanged
+  std::size_t output_bytes = 0;                         ///< a vertex
+  /// Bytes of state on a device of this kind that holds such a part.
+  std::function<std::uint64_t(DeviceKind, const PartShape&)> state;
+  /// Of an operator program: bytes of the largest object that `from` hands to `to` in one exchange. May be empty.
+  std::function<std::size_t(const PartShape&, PartId from, PartId to)> exchange;
+  bool complete = true;  ///< false for an operator program that does not say what it allocates: more than this is needed
+
+  /// What its subgraphs have to hold.
+  SubgraphOptions needs() const { return {edges, forward, reverse, weights, 0}; }
+};
+
+/// Which directions a program with these traits has built for it. Throws UsageError for a direction that it cannot take.
+BuiltDirections DirectionsFor(const ProgramTraits& traits, const RunOptions& options);
+/// What memory depends on in `program`. Throws UsageError for a direction or an execution that it cannot take.
+ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOptions& options);
+
+/// What one device holds, in bytes of its memory resource.
+struct DeviceMemory {
+  std::uint64_t graph = 0;  ///< on a host device only what cannot be viewed in place
+  std::uint64_t state = 0;  ///< of programs, and on a GPU the results before they are copied out
+  std::uint64_t boxes = 0;  ///< what is exchanged with other devices
+  std::uint64_t total() const { return graph + state + boxes; }  ///< of the three
+};
+
+/// What the host holds, in bytes. Bounds, never exact: allocators and the text readers' buffers are not counted.
+struct HostMemory {
+  std::uint64_t graph = 0;     ///< rows, neighbours and weights
+  std::uint64_t in_edges = 0;  ///< or in-degrees, of a directed graph
+  std::uint64_t parts = 0;     ///< the partition's tables and the subgraphs
+  std::uint64_t staging = 0;   ///< page-locked boxes
+  std::uint64_t output = 0;    ///< results
+  std::uint64_t loading = 0;   ///< at once, `graph` included, while a file is read; gone when the rest comes
+  std::uint64_t devices = 0;   ///< of host devices, all together
+  /// The most at one time.
+  std::uint64_t total() const { return std::max(loading, graph + in_edges + parts + staging + output + devices); }
+};
+
+/// What a run takes, bounded or exact.
+struct MemoryPlan {
+  std::vector<DeviceMemory> devices;  ///< one a device
+  HostMemory host;                    ///< bounds
+};
+
+/// A graph's counts; the largest degree, which takes a pass, is left unknown.
+GraphCounts CountsOf(const Graph& graph);
+
+/// Bounds the memory of programs that share a session, from counts alone. Vertices and edges are taken to be divided evenly.
+/// kLeast is then below the truth; kMost is above it but where parts are unequal, by as much as those are. `text`: whether
+/// the graph is read from a text format. `transport` as in MakeTransport.
+MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory> programs, DeviceKind kind, PartId devices,
+                       std::string_view transport, Bound bound, bool text = true);
+
+/// The devices' memory for subgraphs that are there: `subgraphs[i]` are those of programs[i], and its graph is counted where
+/// `graph_counted[i]`. Exact, but for up to 128 KiB a program and GPU.
+std::vector<DeviceMemory> MeasureMemory(std::span<const ProgramMemory> programs,
+                                        std::span<const std::span<const Subgraph>> subgraphs,
+                                        const std::vector<bool>& graph_counted, DeviceKind kind, std::string_view transport);
+
+/// Limits that a run has to keep, in bytes; 0: what the machine has left.
+struct MemoryLimits {
+  std::uint64_t device = 0;  ///< of each device
+  std::uint64_t host = 0;    ///< of the whole process, the graph and host devices included
+};
+
+/// Throws OutOfMemoryError if not even the least that the programs need fits: of the devices together, for parts need not be
+/// equal, or of the host. `from` says where the counts are from. `loaded`: the graph is in memory already, and what the host
+/// has left is counted without it.
+void CheckBounds(const GraphCounts& counts, std::span<const ProgramMemory> programs, std::span<Device* const> devices,
+                 std::string_view transport, const MemoryLimits& limits, std::string_view from, bool loaded,
+                 bool text = true);
+
+/// Says on how many devices, up to kMaxDevices, the programs would fit into `limit` bytes on each, for an error's end.
+std::string AdviceOnDevices(const GraphCounts& counts, std::span<const ProgramMemory> programs, DeviceKind kind,
+                            PartId devices, std::string_view transport, std::uint64_t limit);
+
+/// "1,289,748 bytes (1.23 MiB: graph 512 KiB, state 700 KiB, boxes 0 bytes)".
+std::string Describe(const DeviceMemory& memory);
+
+/// Box capacities for exchanges of `payload` bytes an entry, whichever way and form, where device d's halo has halo[d][q]
+/// vertices of device q.
+PairBytesTable BoxCapacities(const std::vector<std::vector<std::size_t>>& halo, std::size_t message_payload,
+                             std::size_t shared_payload);
+
+}  // namespace chatty

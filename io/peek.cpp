@@ -1,0 +1,75 @@
+#include "chatty/io/peek.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "chatty/core/error.h"
+#include "chatty/io/formats.h"
+
+namespace chatty {
+namespace {
+
+/// Unpacked bytes that so many packed ones can hold at most.
+std::uint64_t MostUnpacked(std::uint64_t bytes, Compression compression) {
+  std::uint64_t ratio = 1;
+  if (compression == Compression::kGzip) ratio = 1032;      // deflate: 258 bytes from two bits
+  if (compression == Compression::kZstd) ratio = 1u << 15;  // a block of 128 KiB from 4 bytes
+  return bytes > ~std::uint64_t{0} / ratio ? ~std::uint64_t{0} : bytes * ratio;
+}
+
+}  // namespace
+
+std::optional<GraphPeek> PeekGraph(const std::string& path, const ReadOptions& options) {
+  if (options.symmetrise && options.directed) {
+    throw UsageError("a graph cannot be both made symmetric and read as directed; choose one");
+  }
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (path == "-" || (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+                      !std::filesystem::is_directory(status))) {
+    return std::nullopt;  // what is read here would be lost to the reader
+  }
+  if (options.format) ParseFormat(*options.format);
+  Input input(path, /*chunk_bytes=*/1);
+  GraphPeek peek;
+  peek.format = io::OpenFormat(input, options);
+  peek.compression = input.compression();
+  const std::uint64_t packed = std::filesystem::file_size(path, error);
+  const std::uint64_t bytes = error ? ~std::uint64_t{0} : MostUnpacked(packed, peek.compression);
+  if (peek.format == GraphFormat::kEdgeList) {
+    peek.symmetric = options.symmetrise;
+    peek.edges_most = bytes / 4 + 1;  // "0 1" and a line end, which the last may lack
+    if (peek.symmetric) peek.edges_most = std::min(peek.edges_most, ~std::uint64_t{0} / 2) * 2;
+    peek.from = "the length of " + path;
+    return peek;
+  }
+
+  const io::StatedCounts stated = peek.format == GraphFormat::kMatrixMarket ? io::PeekMatrixMarket(input)
+                                  : peek.format == GraphFormat::kDimacs     ? io::PeekDimacs(input)
+                                                                            : io::PeekBinary(input);
+  peek.vertices = stated.vertices;
+  peek.weights = stated.weights;
+  peek.stored = stated.entries;
+  peek.from = stated.line > 0 ? fmt::format("line {} of {}", stated.line, path) : fmt::format("the header of {}", path);
+
+  const std::uint64_t room = bytes > stated.other_bytes ? (bytes - stated.other_bytes) / stated.entry_bytes + 1 : 0;
+  const std::uint64_t entries = std::min({stated.entries, room, ~std::uint64_t{0} / 4});
+  const std::uint64_t loops = std::min(entries, stated.vertices);  // that the file may hold, one a vertex
+  const bool reversed = options.symmetrise ? !stated.symmetric : stated.stored_once && !options.directed;
+  peek.symmetric = reversed || (stated.symmetric && !options.directed);
+  if (reversed) {
+    peek.edges_most = 2 * entries;
+    // A loop is one edge even then. Where both directions are stored already, reversing them brings nothing new.
+    const std::uint64_t others = entries - loops;
+    peek.edges_least =
+        (stated.stored_once || options.keep_parallel ? 2 * others : others) + (options.keep_loops ? loops : 0);
+  } else {
+    peek.edges_most = entries;
+    peek.edges_least = options.keep_loops ? entries : entries - loops;
+  }
+  if (room < stated.entries) peek.edges_least = 0;
+  return peek;
+}
+
+}  // namespace chatty

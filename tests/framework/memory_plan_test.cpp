@@ -1,0 +1,310 @@
+// What a run is said to need, against what it takes: counted on host devices, for every program of the registry.
+#include "chatty/framework/memory_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "chatty/core/bytes.h"
+#include "chatty/core/memory_resources.h"
+#include "chatty/framework/registry.h"
+#include "chatty/framework/session.h"
+#include "chatty/io/generators.h"
+#include "test_inputs.h"
+
+namespace chatty::test {
+namespace {
+
+const Registry& Programs() {
+  static const Registry* const registry = [] {
+    auto* made = new Registry;
+    RegisterPrograms(*made);
+    return made;
+  }();
+  return *registry;
+}
+
+std::vector<NamedGraph> Families() {
+  std::vector<NamedGraph> graphs;
+  GeneratorSpec spec;
+  spec.scale = 12;
+  spec.edge_factor = 8;
+  spec.width = 70;
+  spec.height = 60;
+  spec.drop = 0.2;
+  spec.count = 12000;
+  spec.weights = WeightKind::kInt32;
+  for (const char* family : {"kron", "uniform", "grid", "star"}) {
+    spec.family = family;
+    graphs.push_back({family, Generate(spec)});
+  }
+  graphs.push_back({"random directed", RandomGraph(5, 4000, 6.0, WeightKind::kFloat32, false)});
+  return graphs;
+}
+
+/// Host devices whose memory is counted.
+struct Counted {
+  explicit Counted(const std::string& selection) : devices(OpenDevices(ParseDevices(selection), 2)) {
+    for (const auto& device : devices) {
+      memory.push_back(std::make_unique<CountingMemory>(device->memory()));
+      device->set_memory(memory.back().get());
+    }
+  }
+  std::uint64_t allocations() const {
+    std::uint64_t all = 0;
+    for (const auto& one : memory) all += one->allocations();
+    return all;
+  }
+  std::vector<std::unique_ptr<CountingMemory>> memory;  // outlives the devices
+  std::vector<std::unique_ptr<Device>> devices;
+};
+
+/// One run; returns what each device held at most.
+std::vector<std::uint64_t> Peaks(const Graph& graph, const RegisteredProgram& program, const std::string& value,
+                                 const std::string& selection, const SessionOptions& options, const RunOptions& run = {}) {
+  Counted counted(selection);
+  {
+    Session session(graph, std::move(counted.devices), options);
+    const auto job = program.Prepare(session, {}, value, run);
+    job->Execute();
+    EXPECT_EQ(job->Output().size(), graph.vertices());
+  }
+  std::vector<std::uint64_t> peaks;
+  for (const auto& one : counted.memory) {
+    peaks.push_back(one->peak_bytes());
+    EXPECT_EQ(one->live_bytes(), 0u);
+  }
+  return peaks;
+}
+
+/// What the plan says of a divided graph.
+std::vector<DeviceMemory> Planned(const Graph& graph, const std::vector<ProgramMemory>& programs,
+                                  const std::string& selection, const SessionOptions& options, const RunOptions& run = {},
+                                  DeviceKind kind = DeviceKind::kHost) {
+  Session session(graph, selection, options);
+  std::vector<std::span<const Subgraph>> subgraphs;
+  std::vector<bool> counted;
+  std::set<const PreparedGraphs*> seen;
+  for (const ProgramMemory& program : programs) {
+    const PreparedGraphs& graphs = session.Graphs(program.edges, program.weights, program.forward, program.reverse);
+    subgraphs.emplace_back(graphs.subgraphs);
+    counted.push_back(seen.insert(&graphs).second);
+  }
+  return MeasureMemory(programs, subgraphs, counted, kind, run.transport);
+}
+
+TEST(MemoryPlan, OfADividedGraphIsWhatIsAllocated) {
+  for (const NamedGraph& input : Families()) {
+    for (const RegisteredProgram* program : Programs().All()) {
+      for (const std::string& value : program->values()) {
+        for (const std::string selection : {"host:1", "host:3"}) {
+          for (const std::string partition : {"edge-balanced", "random"}) {
+            for (const Direction direction : {Direction::kAuto, Direction::kPull}) {
+              SCOPED_TRACE(fmt::format("{}, {} of {}, {}, {}", input.name, value, program->name(), selection, partition));
+              SessionOptions options;
+              options.partition = partition;
+              options.threads = 2;
+              RunOptions run;
+              run.direction = direction;
+              const auto memory = program->Memory(&input.graph, value, run).at(0);
+              const auto planned = Planned(input.graph, memory, selection, options, run);
+              const auto peaks = Peaks(input.graph, *program, value, selection, options, run);
+              ASSERT_EQ(planned.size(), peaks.size());
+              for (std::size_t d = 0; d < peaks.size(); ++d) EXPECT_EQ(planned[d].total(), peaks[d]) << "device " << d;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(MemoryPlan, StagedBoxesAreOnBothSides) {
+  const NamedGraph input = std::move(Families()[1]);
+  RunOptions run;
+  run.transport = "staged";
+  for (const char* name : {"bfs", "pagerank", "cc"}) {
+    const RegisteredProgram& program = Programs().Find(name, DeviceKind::kHost);
+    const auto planned = Planned(input.graph, program.Memory(&input.graph, "", run).at(0), "host:3", {}, run);
+    const auto peaks = Peaks(input.graph, program, "", "host:3", {}, run);
+    for (std::size_t d = 0; d < peaks.size(); ++d) EXPECT_EQ(planned[d].total(), peaks[d]) << name << " on device " << d;
+  }
+}
+
+// From counts alone, for the default partition, against the largest device. What host devices take is measured; what GPUs
+// would is computed from the subgraphs, by the formulas that the other tests hold against measurements.
+TEST(MemoryPlan, BoundsFromCountsEnclose) {
+  for (const NamedGraph& input : Families()) {
+    GraphCounts counts = CountsOf(input.graph);
+    for (VertexId v = 0; v < input.graph.vertices(); ++v) {
+      counts.max_degree = std::max({counts.max_degree, input.graph.out_degree(v), input.graph.in_degree(v)});
+    }
+    for (const RegisteredProgram* program : Programs().All()) {
+      for (const PartId devices : {1u, 2u, 4u, 7u}) {
+        for (const DeviceKind kind : {DeviceKind::kHost, DeviceKind::kCuda}) {
+          SCOPED_TRACE(fmt::format("{}, {}, {} {}", input.name, program->name(), devices,
+                                   kind == DeviceKind::kHost ? "host devices" : "GPUs"));
+          const auto memory = program->Memory(&input.graph, "", {}).at(0);
+          const std::string selection = fmt::format("host:{}", devices);
+          std::uint64_t largest = 0, sum = 0, least = 0, most = 0;
+          std::vector<std::uint64_t> truth;
+          if (kind == DeviceKind::kHost) {
+            truth = Peaks(input.graph, *program, "", selection, {});
+          } else {
+            for (const DeviceMemory& device : Planned(input.graph, memory, selection, {}, {}, kind)) {
+              truth.push_back(device.total());
+            }
+          }
+          for (const std::uint64_t bytes : truth) {
+            largest = std::max(largest, bytes);
+            sum += bytes;
+          }
+          for (const DeviceMemory& device : BoundMemory(counts, memory, kind, devices, "auto", Bound::kLeast).devices) {
+            least += device.total();
+          }
+          for (const DeviceMemory& device : BoundMemory(counts, memory, kind, devices, "auto", Bound::kMost).devices) {
+            most = std::max(most, device.total());
+          }
+          const double ratio = static_cast<double>(most) / static_cast<double>(largest);
+          EXPECT_LE(least, sum) << "of all devices together: parts need not be equal";
+          // A star's parts are as unequal as can be. Of a grid's halo, which is next to none, the counts know nothing.
+          const bool star = input.name == "star", grid = input.name == "grid", gpu = kind == DeviceKind::kCuda;
+          EXPECT_GE(ratio, star ? 0.8 : 0.9);
+          EXPECT_LE(ratio, devices == 1 ? 1.001
+                           : grid       ? (gpu ? 3.5 : 5.0)
+                           : star       ? (gpu ? 1.6 : 2.0)
+                                        : (gpu && devices <= 4 ? 1.5
+                                           : gpu               ? 1.8
+                                                               : 2.0));
+        }
+      }
+    }
+  }
+}
+
+TEST(MemoryPlan, OnAGpuTheGraphCounts) {
+  GraphCounts counts{1000, 8000, true, WeightKind::kNone, 50};
+  const RegisteredProgram& bfs = Programs().Find("bfs", DeviceKind::kHost);
+  const auto memory = bfs.Memory(nullptr, "", {}).at(0);
+  const MemoryPlan plan = BoundMemory(counts, memory, DeviceKind::kCuda, 1, "auto", Bound::kMost);
+  // Offsets, neighbours, two degrees, and where halo and border begin.
+  EXPECT_EQ(plan.devices[0].graph, 1001u * 4 + 8000 * 4 + 2 * 1000 * 8 + 2 * 2 * 4);
+  EXPECT_EQ(plan.host.devices, 0u);
+  counts.weights = WeightKind::kFloat32;
+  const auto sssp = Programs().Find("sssp", DeviceKind::kHost).Memory(nullptr, "", {});
+  ASSERT_EQ(sssp.size(), 2u) << "int32 and float32";
+  EXPECT_EQ(BoundMemory(counts, sssp[1], DeviceKind::kCuda, 1, "auto", Bound::kMost).devices[0].graph,
+            plan.devices[0].graph + 8000 * 4);
+}
+
+TEST(MemoryLimit, JustBelowIsRefusedAndJustEnoughPasses) {
+  const Graph graph = HubGraph(9, 3000, WeightKind::kInt32, true);
+  for (const RegisteredProgram* program : Programs().All()) {
+    for (const std::string& value : program->values()) {
+      for (const std::string selection : {"host:1", "host:3"}) {
+        SCOPED_TRACE(fmt::format("{} of {} on {}", value, program->name(), selection));
+        std::uint64_t needed = 0;
+        for (const std::uint64_t peak : Peaks(graph, *program, value, selection, {})) needed = std::max(needed, peak);
+        SessionOptions options;
+        options.memory_limit = needed;
+        Peaks(graph, *program, value, selection, options);  // throws if not
+
+        options.memory_limit = needed - 1;
+        Counted counted(selection);
+        Session session(graph, std::move(counted.devices), options);
+        try {
+          program->Prepare(session, {}, value, {});
+          ADD_FAILURE() << "not refused";
+        } catch (const OutOfMemoryError& error) {
+          const std::string text = error.what();
+          EXPECT_NE(text.find(ExactBytes(needed)), std::string::npos) << text;
+          EXPECT_NE(text.find(ExactBytes(needed - 1)), std::string::npos) << text;
+          for (const char* word : {"device", "graph ", "state ", "boxes ", "smaller graph"}) {
+            EXPECT_NE(text.find(word), std::string::npos) << text;
+          }
+        }
+        EXPECT_EQ(counted.allocations(), 0u);
+      }
+    }
+  }
+}
+
+TEST(MemoryLimit, WhatASessionHoldsCounts) {
+  const Graph graph = HubGraph(9, 3000, WeightKind::kNone, true);
+  const RegisteredProgram& bfs = Programs().Find("bfs", DeviceKind::kHost);
+  const std::uint64_t one = Peaks(graph, bfs, "", "host:1", {}).at(0);
+  SessionOptions options;
+  options.memory_limit = one + one / 4;
+  Session session(graph, "host:1", options);
+  auto first = bfs.Prepare(session, {}, "", {});
+  EXPECT_THROW(bfs.Prepare(session, {}, "", {}), OutOfMemoryError) << "its state beside the first's";
+  first->Execute();  // goes on as if nothing had been
+  first.reset();
+  bfs.Prepare(session, {}, "", {})->Execute();
+}
+
+TEST(MemoryLimit, IsEnforcedWhereThePlanDoesNotReach) {
+  const Graph graph = HubGraph(9, 3000, WeightKind::kNone, true);
+  SessionOptions options;
+  options.memory_limit = 1 << 16;
+  Session session(graph, "host:1", options);
+  const Buffer<std::byte> fits(session.device(0), 1 << 15);
+  try {
+    const Buffer<std::byte> more(session.device(0), (1 << 15) + 1);
+    FAIL() << "not refused";
+  } catch (const OutOfMemoryError& error) {
+    EXPECT_NE(std::string(error.what()).find("65536"), std::string::npos) << error.what();
+  }
+}
+
+TEST(MemoryLimit, OfTheHost) {
+  const Graph graph = HubGraph(9, 3000, WeightKind::kNone, true);
+  const RegisteredProgram& bfs = Programs().Find("bfs", DeviceKind::kHost);
+  SessionOptions options;
+  options.host_memory_limit = graph.bytes();  // and nothing for the rest
+  Session session(graph, "host:1", options);
+  EXPECT_THROW(bfs.Prepare(session, {}, "", {}), OutOfMemoryError);
+  options.host_memory_limit = 4 * graph.bytes();
+  Session other(graph, "host:1", options);
+  bfs.Prepare(other, {}, "", {})->Execute();
+}
+
+TEST(MemoryLimit, AdviceIsRightAboutTheNumberOfDevices) {
+  const Graph graph = std::move(Families()[1].graph);
+  const RegisteredProgram& bfs = Programs().Find("pagerank", DeviceKind::kHost);
+  const auto memory = bfs.Memory(&graph, "", {}).at(0);
+  const std::uint64_t limit = Peaks(graph, bfs, "", "host:1", {}).at(0) * 9 / 10;
+  const std::string advice = AdviceOnDevices(CountsOf(graph), memory, DeviceKind::kHost, 1, "auto", limit);
+  const std::size_t would = advice.find("would");
+  ASSERT_NE(would, std::string::npos) << advice;
+  const int devices = std::stoi(advice.substr(advice.find(" on ", would) + 4));
+  SessionOptions options;
+  options.memory_limit = limit;
+  options.threads = 2;
+  Peaks(graph, bfs, "", fmt::format("host:{}", devices), options);  // throws if the advice is wrong
+  EXPECT_NE(AdviceOnDevices(CountsOf(graph), memory, DeviceKind::kHost, 1, "auto", 1000).find("not even 64"),
+            std::string::npos);
+}
+
+TEST(Capability, IsToldWithoutAGraph) {
+  RunOptions options;
+  EXPECT_NO_THROW(CheckRunOptions(options, DeviceKind::kHost, 64));
+  EXPECT_NO_THROW(CheckRunOptions(options, DeviceKind::kCuda, 8));
+  options.transport = "host";
+  EXPECT_THROW(CheckRunOptions(options, DeviceKind::kCuda, 2), UsageError);
+  EXPECT_NO_THROW(CheckRunOptions(options, DeviceKind::kCuda, 1)) << "one device needs no transport";
+  options.transport = "pigeon";
+  EXPECT_THROW(CheckRunOptions(options, DeviceKind::kHost, 1), UsageError);
+  options.transport = "auto";
+  options.execution = "slow";
+  EXPECT_THROW(CheckRunOptions(options, DeviceKind::kHost, 1), UsageError);
+}
+
+}  // namespace
+}  // namespace chatty::test
