@@ -2,8 +2,87 @@
 
 #include <omp.h>
 
+#include <system_error>
+
 namespace chatty {
+namespace {
+
+thread_local bool in_team = false;
+
+}  // namespace
 
 int ThreadCount(int requested) { return requested > 0 ? requested : omp_get_max_threads(); }
+
+OpenMpTeam::OpenMpTeam(int threads) : requested_(threads), spin_(SpinOf(threads)) {
+  const auto region = [this] {
+    omp_set_dynamic(0);
+#pragma omp parallel num_threads(requested_)
+    {
+      if (omp_get_thread_num() == 0) {
+        granted_.store(static_cast<std::uint32_t>(omp_get_num_threads()), std::memory_order_release);
+        WakeAll(granted_);
+      }
+      Serve(omp_get_thread_num());
+    }
+  };
+  try {
+    master_ = std::thread(region);
+  } catch (const std::system_error& error) {
+    Throw<CapabilityError>("no thread could be started ({}); {} were asked for", error.what(), threads);
+  }
+  WaitWhileEqual(granted_, 0, {}, "OpenMP to start a team");
+  size_ = static_cast<int>(granted_.load(std::memory_order_acquire));
+}
+
+OpenMpTeam::~OpenMpTeam() {
+  stopping_ = true;
+  job_.fetch_add(1, std::memory_order_release);
+  WakeAll(job_);
+  master_.join();
+}
+
+void OpenMpTeam::Dispatch(int width, Entry entry, void* context) {
+  entry_ = entry;
+  context_ = context;
+  width_ = width;
+  finished_.store(0, std::memory_order_relaxed);
+  job_.fetch_add(1, std::memory_order_release);
+  WakeAll(job_);
+  // All threads answer every job, the idle ones too, so that none can still be reading the fields above when they change.
+  const auto all_finished = static_cast<std::uint32_t>(size_);
+  for (std::uint32_t seen; (seen = finished_.load(std::memory_order_acquire)) != all_finished;) {
+    WaitWhileEqual(finished_, seen, {}, "the threads of a team", spin_);
+  }
+}
+
+void OpenMpTeam::Serve(int thread) noexcept {
+  in_team = true;
+  for (std::uint32_t seen = 0;; ++seen) {
+    WaitWhileEqual(job_, seen, {}, "work", spin_);
+    if (stopping_) return;
+    if (thread < width_) entry_(context_, thread);
+    const auto all = static_cast<std::uint32_t>(omp_get_num_threads());
+    if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == all) WakeAll(finished_);
+  }
+}
+
+OpenMpTeam* PreparationTeam(int threads) {
+  if (in_team || omp_in_parallel()) return nullptr;
+  thread_local std::unique_ptr<OpenMpTeam> team;
+  if (team == nullptr || team->requested() < threads) {
+    team.reset();
+    team = std::make_unique<OpenMpTeam>(threads);
+  }
+  return team->size() > 1 ? team.get() : nullptr;
+}
+
+OpenMpTeam& DeviceTeam(int devices) {
+  thread_local std::unique_ptr<OpenMpTeam> team;
+  if (team == nullptr || team->requested() != devices) {
+    team.reset();
+    team = std::make_unique<OpenMpTeam>(devices);
+  }
+  return *team;
+}
 
 }  // namespace chatty

@@ -1,13 +1,21 @@
 /// \file
-/// Short helpers over OpenMP for host-side preparation: loading, building, partitioning, checking. The engines do not use
-/// them: their threads belong to devices.
+/// OpenMP threads that wait as this library waits, and short helpers over them for host-side preparation: loading, building,
+/// partitioning, checking.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <thread>
+#include <type_traits>
 #include <utility>
+
+#include "chatty/core/sync.h"
 
 namespace chatty {
 
@@ -15,31 +23,56 @@ namespace chatty {
 /// 0.
 int ThreadCount(int requested = 0);
 
-/// Calls body(begin, end) over disjoint chunks that cover [0, n), on several threads. The first exception that a chunk
-/// throws is rethrown to the caller once all have ended. Chunks are handed out dynamically.
-template <class Body>
-void ParallelChunks(std::size_t n, int threads, std::size_t grain, Body&& body) {
-  threads = ThreadCount(threads);
-  if (grain == 0) grain = 1;
-  if (n <= grain || threads == 1) {
-    if (n > 0) body(std::size_t{0}, n);
-    return;
+/// The threads of one OpenMP parallel region that lasts as long as the object. Between jobs they sleep on a futex, as does
+/// the caller during one. Entering and leaving a region for every job would leave the waiting to the OpenMP runtime, whose
+/// threads by default spin for milliseconds (libgomp: GOMP_SPINCOUNT 300,000) wherever they meet, in the way of whoever
+/// they wait for.
+class OpenMpTeam {
+ public:
+  /// Throws CapabilityError if the system starts no thread.
+  explicit OpenMpTeam(int threads);
+  ~OpenMpTeam();
+  OpenMpTeam(const OpenMpTeam&) = delete;
+  OpenMpTeam& operator=(const OpenMpTeam&) = delete;
+
+  /// How many threads were asked for.
+  int requested() const { return requested_; }
+  /// How many threads OpenMP granted: fewer than requested under OMP_THREAD_LIMIT.
+  int size() const { return size_; }
+
+  /// Calls body(t) for 0 <= t < width at the same time, each on the team's thread of that number, and returns when all have.
+  /// `width` is at most size(); `body` must not throw. Only one Run at a time.
+  template <class Body>
+  void Run(int width, Body&& body) {
+    Dispatch(
+        width, [](void* context, int thread) { (*static_cast<std::remove_reference_t<Body>*>(context))(thread); },
+        const_cast<void*>(static_cast<const void*>(std::addressof(body))));
   }
-  const std::size_t chunks = (n + grain - 1) / grain;
-  std::exception_ptr error;
-  std::atomic<bool> failed{false};
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-  for (std::size_t c = 0; c < chunks; ++c) {
-    if (failed.load(std::memory_order_relaxed)) continue;
-    try {
-      const std::size_t begin = c * grain;
-      body(begin, begin + grain < n ? begin + grain : n);
-    } catch (...) {
-      if (!failed.exchange(true)) error = std::current_exception();
-    }
-  }
-  if (error) std::rethrow_exception(error);
-}
+
+ private:
+  using Entry = void (*)(void*, int);
+  void Dispatch(int width, Entry entry, void* context);
+  void Serve(int thread) noexcept;
+
+  const int requested_;
+  int size_ = 0;
+  const std::chrono::nanoseconds spin_;
+  Entry entry_ = nullptr;
+  void* context_ = nullptr;
+  int width_ = 0;
+  bool stopping_ = false;
+  std::atomic<std::uint32_t> granted_{0};
+  alignas(64) std::atomic<std::uint32_t> job_{0};       // a new value: a new job, or the end
+  alignas(64) std::atomic<std::uint32_t> finished_{0};  // counts up by one a thread and job
+  std::thread master_;                                  // the region's first thread
+};
+
+/// The calling thread's team for preparation with at least `threads` threads, or as many as OpenMP grants; null where work
+/// is to stay on the caller, which is in a parallel region already. Kept until the caller ends.
+OpenMpTeam* PreparationTeam(int threads);
+/// The calling thread's team for `devices` devices, one thread each, or fewer if OpenMP grants fewer. Kept until it asks for
+/// another number, or ends.
+OpenMpTeam& DeviceTeam(int devices);
 
 /// ParallelChunks for bodies that need scratch too dear to make for every chunk: each thread calls make() once, before its
 /// first chunk, and passes what it got to every body(state, begin, end) that it runs.
@@ -47,31 +80,43 @@ template <class MakeState, class Body>
 void ParallelChunksWithState(std::size_t n, int threads, std::size_t grain, MakeState&& make, Body&& body) {
   threads = ThreadCount(threads);
   if (grain == 0) grain = 1;
-  if (n <= grain || threads == 1) {
+  OpenMpTeam* const team = n <= grain || threads == 1 ? nullptr : PreparationTeam(threads);
+  if (team == nullptr) {
     if (n == 0) return;
     auto state = make();
     body(state, std::size_t{0}, n);
     return;
   }
   const std::size_t chunks = (n + grain - 1) / grain;
+  if (static_cast<std::size_t>(threads) > chunks) threads = static_cast<int>(chunks);
   std::exception_ptr error;
+  std::mutex error_mutex;
   std::atomic<bool> failed{false};
-#pragma omp parallel num_threads(threads)
-  {
-    std::optional<decltype(make())> state;
-#pragma omp for schedule(dynamic, 1)
-    for (std::size_t c = 0; c < chunks; ++c) {
-      if (failed.load(std::memory_order_relaxed)) continue;
-      try {
+  std::atomic<std::size_t> next{0};
+  team->Run(threads < team->size() ? threads : team->size(), [&](int) {
+    try {
+      std::optional<decltype(make())> state;
+      for (std::size_t c; !failed.load(std::memory_order_relaxed) && (c = next.fetch_add(1)) < chunks;) {
         if (!state) state.emplace(make());
         const std::size_t begin = c * grain;
         body(*state, begin, begin + grain < n ? begin + grain : n);
-      } catch (...) {
-        if (!failed.exchange(true)) error = std::current_exception();
       }
+    } catch (...) {
+      const std::lock_guard lock(error_mutex);
+      if (!error) error = std::current_exception();
+      failed.store(true, std::memory_order_relaxed);
     }
-  }
+  });
   if (error) std::rethrow_exception(error);
+}
+
+/// Calls body(begin, end) over disjoint chunks that cover [0, n), on several threads. The first exception that a chunk
+/// throws is rethrown to the caller once all have ended. Chunks are handed out dynamically.
+template <class Body>
+void ParallelChunks(std::size_t n, int threads, std::size_t grain, Body&& body) {
+  struct Nothing {};
+  ParallelChunksWithState(
+      n, threads, grain, [] { return Nothing{}; }, [&](Nothing&, std::size_t begin, std::size_t end) { body(begin, end); });
 }
 
 /// Calls body(i) for every i in [0, n), on several threads.

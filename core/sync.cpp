@@ -1,16 +1,18 @@
 #include "chatty/core/sync.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
+#include <thread>
 
 namespace chatty {
 namespace {
 
-/// A sleeper looks at its abort token and deadline this often even if nobody wakes it.
+/// A sleeper with an abort token or a deadline looks at them this often even if nobody wakes it.
 constexpr std::chrono::milliseconds kSlice{10};
 
 void CpuRelax() noexcept {
@@ -21,12 +23,24 @@ void CpuRelax() noexcept {
 #endif
 }
 
-void FutexWait(const std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept {
+void FutexWait(const std::atomic<std::uint32_t>& word, std::uint32_t seen, bool sliced) noexcept {
   const std::timespec slice{0, std::chrono::nanoseconds(kSlice).count()};
-  syscall(SYS_futex, reinterpret_cast<const std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, &slice, nullptr, 0);
+  syscall(SYS_futex, reinterpret_cast<const std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, sliced ? &slice : nullptr,
+          nullptr, 0);
 }
 
 }  // namespace
+
+int Cores() noexcept {
+  static const int cores = [] {
+    cpu_set_t allowed;
+    const int counted = sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : 0;
+    return std::max(1, counted > 0 ? counted : static_cast<int>(std::thread::hardware_concurrency()));
+  }();
+  return cores;
+}
+
+std::chrono::nanoseconds SpinOf(int threads) noexcept { return threads <= Cores() ? kSpin : std::chrono::nanoseconds(0); }
 
 void AbortToken::Fail(std::exception_ptr error) noexcept {
   {
@@ -52,10 +66,10 @@ void AbortToken::RethrowFirst() const {
 }
 
 void WaitWhileEqual(const std::atomic<std::uint32_t>& word, std::uint32_t seen, const WaitContext& context,
-                    std::string_view what) {
+                    std::string_view what, std::chrono::nanoseconds spin) {
   if (word.load(std::memory_order_acquire) != seen) return;
   const Clock::time_point start = Clock::now();
-  while (Clock::now() - start < kSpin) {
+  while (spin.count() > 0 && Clock::now() - start < spin) {
     for (int i = 0; i < 16; ++i) {
       if (word.load(std::memory_order_acquire) != seen) return;
       CpuRelax();
@@ -67,7 +81,7 @@ void WaitWhileEqual(const std::atomic<std::uint32_t>& word, std::uint32_t seen, 
       Throw<TimeoutError>("waited {} ms for {}; raise --timeout if the work is known to take longer",
                           context.timeout.count(), what);
     }
-    FutexWait(word, seen);
+    FutexWait(word, seen, context.abort != nullptr || context.timeout.count() > 0);
   }
 }
 
@@ -85,7 +99,7 @@ void Barrier::Arrive(const WaitContext& context, std::string_view what) {
     generation_.compare_exchange_strong(expected, (generation + 1) & ~kPoisoned, std::memory_order_acq_rel);
     if (threads_ > 1) WakeAll(generation_);
   } else {
-    WaitWhileEqual(generation_, generation, context, what);
+    WaitWhileEqual(generation_, generation, context, what, spin_);
   }
   if (generation_.load(std::memory_order_acquire) & kPoisoned) {
     Throw<AbortedError>("gave up waiting for {}: another thread failed first", what);
@@ -99,6 +113,7 @@ void Barrier::Poison() noexcept {
 
 void Barrier::Reset(int threads) noexcept {
   threads_ = threads;
+  spin_ = SpinOf(threads);
   arrived_.store(0, std::memory_order_relaxed);
   generation_.store(0, std::memory_order_release);
 }

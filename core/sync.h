@@ -2,7 +2,8 @@
 /// How host threads wait for each other: a bounded spin, then sleep, always with an abort token and a deadline.
 ///
 /// Barriers that only spin collapse when other work holds a core; barriers that only sleep cost tens of microseconds a
-/// round. Every wait here spins for at most kSpin and then parks on a futex.
+/// round. Every wait here spins for at most kSpin and then parks on a futex; where more threads meet than there are cores,
+/// nobody spins, for the one that is waited for may need the very core.
 #pragma once
 
 #include <atomic>
@@ -23,6 +24,12 @@ using Clock = std::chrono::steady_clock;
 
 /// Longest busy wait before a thread gives its core away.
 inline constexpr std::chrono::nanoseconds kSpin{2000};
+
+/// Cores that this process may run on: its affinity mask's, at the first call.
+int Cores() noexcept;
+
+/// How long threads that meet `threads` at a time spin: kSpin, or not at all if they are more than the cores.
+std::chrono::nanoseconds SpinOf(int threads) noexcept;
 
 /// How the first failure of any device reaches all others. Thread-safe.
 class AbortToken {
@@ -57,10 +64,10 @@ struct WaitContext {
   std::chrono::milliseconds timeout{0};
 };
 
-/// Blocks until `word` differs from `seen`: spins for kSpin, then sleeps. Acquires what the writer released. Throws
+/// Blocks until `word` differs from `seen`: spins for `spin`, then sleeps. Acquires what the writer released. Throws
 /// AbortedError or TimeoutError naming `what`.
 void WaitWhileEqual(const std::atomic<std::uint32_t>& word, std::uint32_t seen, const WaitContext& context,
-                    std::string_view what);
+                    std::string_view what, std::chrono::nanoseconds spin = kSpin);
 
 /// Wakes all threads that WaitWhileEqual holds on `word`. Call after storing a new value with release order.
 void WakeAll(const std::atomic<std::uint32_t>& word) noexcept;
@@ -69,7 +76,7 @@ void WakeAll(const std::atomic<std::uint32_t>& word) noexcept;
 class Barrier {
  public:
   /// For `threads` threads.
-  explicit Barrier(int threads) : threads_(threads) {}
+  explicit Barrier(int threads) : threads_(threads), spin_(SpinOf(threads)) {}
 
   /// Returns when all threads have arrived; what each did before happens before what any does after.
   void Arrive(const WaitContext& context, std::string_view what);
@@ -81,6 +88,7 @@ class Barrier {
  private:
   static constexpr std::uint32_t kPoisoned = 0x80000000u;
   int threads_;
+  std::chrono::nanoseconds spin_;
   alignas(64) std::atomic<int> arrived_{0};
   alignas(64) std::atomic<std::uint32_t> generation_{0};
 };
@@ -112,6 +120,64 @@ class Rendezvous {
   };
   Barrier barrier_;
   std::vector<Slot> slots_[2];
+};
+
+/// Where every thread hands in a value for the threads that need it, and waits only for those whose value it needs: a
+/// rendezvous of neighbours instead of all. A receiver sleeps once an epoch, however many it waits for, and the last of
+/// them wakes it.
+///
+/// All threads number their epochs alike. That nobody notifies of an epoch before the receiver has left the Await of the one
+/// before, or writes a value whose predecessor of two epochs ago is still read, is the caller's business.
+template <class T>
+class Postings {
+ public:
+  /// For `threads` threads.
+  explicit Postings(int threads)
+      : spin_(SpinOf(threads)), slots_{std::vector<Slot>(threads), std::vector<Slot>(threads)}, doors_(threads) {}
+
+  /// The place of rank's value for `epoch`, to be written before the first Notify of that epoch.
+  T& Mine(int rank, std::uint64_t epoch) { return slots_[epoch & 1][rank].value; }
+  /// Tells `to` that the caller's value is there. Once an epoch for each thread that will Await it.
+  void Notify(int to) noexcept {
+    Door& door = doors_[to];
+    // Either this sees the number waited for, or the waiter sees this arrival: both are sequentially consistent.
+    const std::uint32_t arrived = door.arrived.fetch_add(1);
+    if (((arrived + 1) & kCount) == door.wanted.load()) WakeAll(door.arrived);
+  }
+  /// Returns once `senders` threads have notified `rank` of this epoch, which must be all that ever will. What they did
+  /// before happens before what the caller does after. Throws AbortedError, TimeoutError.
+  void Await(int rank, int senders, const WaitContext& context, std::string_view what) {
+    Door& door = doors_[rank];
+    const std::uint32_t wanted =
+        (door.wanted.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(senders)) & kCount;
+    if (senders > 0) door.wanted.store(wanted);
+    for (std::uint32_t seen; ((seen = door.arrived.load()) & kCount) != wanted || (seen & kPoisoned) != 0;) {
+      if (seen & kPoisoned) Throw<AbortedError>("gave up waiting for {}: another thread failed first", what);
+      WaitWhileEqual(door.arrived, seen, context, what, spin_);
+    }
+  }
+  /// What `from` handed in for `epoch`. Only after an Await that counted it.
+  const T& Of(int from, std::uint64_t epoch) const { return slots_[epoch & 1][from].value; }
+  /// Makes all that wait, and all that come, throw.
+  void Poison() noexcept {
+    for (Door& door : doors_) {
+      door.arrived.fetch_or(kPoisoned);
+      WakeAll(door.arrived);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kPoisoned = 0x80000000u, kCount = ~kPoisoned;
+  struct alignas(64) Slot {
+    T value{};
+  };
+  struct alignas(64) Door {
+    std::atomic<std::uint32_t> arrived{0};  // notices ever, modulo 2^31, and whether the run has failed
+    std::atomic<std::uint32_t> wanted{0};   // notices that the receiver has asked for so far
+  };
+  std::chrono::nanoseconds spin_;
+  std::vector<Slot> slots_[2];
+  std::vector<Door> doors_;
 };
 
 }  // namespace chatty

@@ -4,7 +4,7 @@
 
 namespace chatty {
 
-WorkerTeam::WorkerTeam(int threads) {
+WorkerTeam::WorkerTeam(int threads) : spin_(SpinOf(threads)) {
   if (threads < 1) Throw<UsageError>("a worker team needs at least one thread, not {}", threads);
   workers_.reserve(threads - 1);
   try {
@@ -40,7 +40,7 @@ void WorkerTeam::Dispatch(int width, Entry entry, void* context) {
   Execute(0);
   // All workers answer every job, the idle ones too, so that none can still be reading the fields above when they change.
   for (std::uint32_t seen; (seen = finished_.load(std::memory_order_acquire)) != all_finished;) {
-    WaitWhileEqual(finished_, seen, {}, "the workers of a team");
+    WaitWhileEqual(finished_, seen, {}, "the workers of a team", spin_);
   }
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
@@ -48,7 +48,7 @@ void WorkerTeam::Dispatch(int width, Entry entry, void* context) {
 void WorkerTeam::WorkerLoop(int rank) {
   std::uint32_t seen = 0;
   while (true) {
-    WaitWhileEqual(job_, seen, {}, "work");
+    WaitWhileEqual(job_, seen, {}, "work", spin_);
     seen += 1;  // jobs come one at a time and each waits for all workers, so none is ever skipped
     if (stopping_) return;
     if (rank < width_) Execute(rank);

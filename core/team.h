@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -74,6 +75,7 @@ class WorkerTeam {
   Entry entry_ = nullptr;
   void* context_ = nullptr;
   int width_ = 0;
+  const std::chrono::nanoseconds spin_;
   bool stopping_ = false;
   alignas(64) std::atomic<std::uint32_t> job_{0};       // a new value: a new job, or the end
   alignas(64) std::atomic<std::uint32_t> finished_{0};  // counts up by one a worker and job

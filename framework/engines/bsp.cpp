@@ -35,7 +35,7 @@ struct Shared {
   explicit Shared(int devices) : summaries(devices), manifests(devices), decisions(devices) {}
   AbortToken abort;
   Rendezvous<Summary> summaries;
-  Rendezvous<Manifest> manifests;
+  Postings<Manifest> manifests;
   Rendezvous<Decision> decisions;
   void Fail(std::exception_ptr error) noexcept {
     abort.Fail(std::move(error));
@@ -297,44 +297,50 @@ class DeviceRun {
   template <class Pack, class OutSubset, class InSubset, class Unpack>
   std::size_t Exchange(Pack&& pack, OutSubset&& out_subset, InSubset&& in_subset, std::size_t payload, bool shared,
                        Unpack&& unpack) {
-    Manifest mine;
-    {
+    // Who has an empty frontier sends nothing, as all know since the last Agree; nor does who shares no vertex. Nobody waits
+    // for them, and a device that has nothing to send need not pack to see it.
+    const auto rank = static_cast<int>(rank_);
+    if (sends_[rank_]) {
       Span span = Timed(spans::kPack);
       pack();
       span.Next(spans::kReadLengths);
       const Control& control = steps_.Read(wait_, /*clear=*/false);
+      Manifest& mine = shared_.manifests.Mine(rank, epoch_);
       mine.dense = control.dense_box != 0;
+      std::copy_n(control.box_count, parts_, mine.count.begin());
       for (PartId q = 0; q < parts_; ++q) {
-        if (q == rank_) continue;
-        mine.count[q] = control.box_count[q];
-        if (mine.count[q] == 0) continue;
-        const std::size_t bytes = mine.dense ? DenseBytes(out_subset(q), payload) : PairBytes(mine.count[q], payload);
-        span.Next(spans::kPost, {q, bytes, mine.count[q]});
-        transport_->Post(rank_, q, bytes, epoch_);
-        pairs_[q].messages += mine.count[q];
-        if (shared) pairs_[q].messages_before += mine.count[q];
-        pairs_[q].bytes += bytes;
+        if (q == rank_ || out_subset(q) == 0) continue;
+        if (mine.count[q] != 0) {
+          const std::size_t bytes = mine.dense ? DenseBytes(out_subset(q), payload) : PairBytes(mine.count[q], payload);
+          span.Next(spans::kPost, {q, bytes, mine.count[q]});
+          transport_->Post(rank_, q, bytes, epoch_);
+          pairs_[q].messages += mine.count[q];
+          if (shared) pairs_[q].messages_before += mine.count[q];
+          pairs_[q].bytes += bytes;
+        }
+        shared_.manifests.Notify(static_cast<int>(q));
       }
     }
-    std::array<Manifest, kMaxDevices> all;
     {
       const Span span = Timed(spans::kMeet);
-      shared_.manifests.Exchange(static_cast<int>(rank_), epoch_, mine, wait_, "all devices to pack",
-                                 [&](int r, const Manifest& manifest) { all[r] = manifest; });
+      int senders = 0;
+      for (PartId q = 0; q < parts_; ++q) senders += q != rank_ && sends_[q] && in_subset(q) != 0;
+      shared_.manifests.Await(rank, senders, wait_, "all neighbours to pack");
     }
     Span span = Timed(spans::kReceiveAll);
     std::size_t arrived = 0;
     for (PartId i = 1; i < parts_; ++i) {
       const PartId from = (rank_ + i) % parts_;  // not everybody at the same sender first
-      const std::uint32_t count = all[from].count[rank_];
+      if (!sends_[from] || in_subset(from) == 0) continue;
+      const Manifest& manifest = shared_.manifests.Of(static_cast<int>(from), epoch_);
+      const std::uint32_t count = manifest.count[rank_];
       if (count == 0) continue;
-      const bool dense = all[from].dense;
-      const std::size_t bytes = dense ? DenseBytes(in_subset(from), payload) : PairBytes(count, payload);
+      const std::size_t bytes = manifest.dense ? DenseBytes(in_subset(from), payload) : PairBytes(count, payload);
       span.Next(spans::kReceive, {from, bytes, count});
       InboxRef inbox;
       inbox.box = transport_->Receive(rank_, from, bytes, epoch_);
       inbox.count = count;
-      inbox.dense = dense;
+      inbox.dense = manifest.dense;
       span.Next(spans::kUnpack, {from, count});
       unpack(inbox, from);
       arrived += count;
@@ -367,7 +373,8 @@ class DeviceRun {
     program_.ResetGlobal(round_.global);
     const Span span = Timed(spans::kAgree);
     shared_.summaries.Exchange(static_cast<int>(rank_), agreements_++, mine_, wait_, "all devices to end the round",
-                               [&](int, const Summary& summary) {
+                               [&](int r, const Summary& summary) {
+                                 sends_[r] = summary.active_vertices > 0 || traits_.every_round;
                                  total_.active_vertices += summary.active_vertices;
                                  total_.active_edges += summary.active_edges;
                                  total_.edges_touched += summary.edges_touched;
@@ -431,6 +438,7 @@ class DeviceRun {
 
   RoundState round_;
   Summary mine_, total_;
+  std::array<bool, kMaxDevices> sends_{};  // in the round that begins: whether a device has anything active
   std::int64_t wanting_ = 0;
   Form form_ = Form::kBitmap;
   std::size_t frontier_count_ = 0;

@@ -1,10 +1,15 @@
 #include "chatty/core/parallel.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
+#include <sys/resource.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <set>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace chatty {
@@ -74,6 +79,59 @@ TEST(Parallel, EveryThreadMakesItsStateOnce) {
     EXPECT_LE(made, threads);
     for (const auto& count : seen) ASSERT_EQ(count, 1);
   }
+}
+
+TEST(OpenMpTeam, RunsEachNumberOnItsOwnOpenMpThread) {
+  OpenMpTeam team(5);
+  ASSERT_EQ(team.size(), 5);
+  std::vector<std::thread::id> first(5);
+  for (int job = 0; job < 200; ++job) {
+    const int width = 1 + job % 5;
+    std::vector<int> runs(5, 0);  // plain ints: the team is what orders them
+    std::atomic<int> wrong{0};
+    team.Run(width, [&](int thread) {
+      ++runs[thread];
+      wrong += omp_get_thread_num() != thread;
+      if (job < 5) first[thread] = std::this_thread::get_id();
+      wrong += first[thread] != std::this_thread::get_id();
+    });
+    EXPECT_EQ(wrong, 0);
+    for (int t = 0; t < 5; ++t) ASSERT_EQ(runs[t], t < width) << "thread " << t << " of " << width;
+  }
+  EXPECT_EQ(std::set<std::thread::id>(first.begin(), first.end()).size(), 5u);
+}
+
+TEST(OpenMpTeam, WorkInsideATeamStaysOnItsThread) {
+  OpenMpTeam team(2);
+  std::atomic<int> strangers{0}, chunks{0};
+  team.Run(2, [&](int) {
+    const std::thread::id self = std::this_thread::get_id();
+    ParallelChunks(1000, 4, 10, [&](std::size_t, std::size_t) {
+      strangers += std::this_thread::get_id() != self;
+      ++chunks;
+    });
+  });
+  EXPECT_EQ(strangers, 0);
+  EXPECT_GE(chunks, 2);
+}
+
+TEST(OpenMpTeam, WaitingBurnsNoProcessorTime) {
+  OpenMpTeam team(2);
+  const auto cpu_ms = [] {
+    rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    const auto ms = [](const timeval& t) { return t.tv_sec * 1e3 + t.tv_usec * 1e-3; };
+    return ms(usage.ru_utime) + ms(usage.ru_stime);
+  };
+  const double before = cpu_ms();
+  for (int i = 0; i < 20; ++i) {
+    // One thread and the caller wait for the other, and then all for the next job. Spinning would burn more than 200 ms.
+    team.Run(2, [](int thread) {
+      if (thread == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_LT(cpu_ms() - before, 60);
 }
 
 }  // namespace

@@ -251,5 +251,59 @@ TEST(Rendezvous, FailureOfOneIsWhatAllReport) {
   EXPECT_THROW(abort.RethrowFirst(), UsageError);
 }
 
+TEST(SpinOf, NobodySpinsWhereMoreMeetThanThereAreCores) {
+  EXPECT_GE(Cores(), 1);
+  EXPECT_EQ(SpinOf(1), kSpin);
+  EXPECT_EQ(SpinOf(Cores()), kSpin);
+  EXPECT_EQ(SpinOf(Cores() + 1).count(), 0);
+}
+
+// In every epoch a thread hears from those neighbours of it, on a ring, that have something to say: a set that changes.
+TEST(Postings, ReceiversGetTheValuesOfTheEpochFromThoseWhoSend) {
+  constexpr int kEpochs = 300;
+  Postings<int> postings(kThreads);
+  Barrier end_of_epoch(kThreads);
+  std::atomic<int> wrong{0}, received{0};
+  const auto sends = [](int rank, int epoch) { return (rank * 7 + epoch) % 3 != 0; };
+  OnThreads(kThreads, [&](int rank) {
+    const int before = (rank + kThreads - 1) % kThreads, after = (rank + 1) % kThreads;
+    std::mt19937 random(rank + 1);
+    for (int epoch = 0; epoch < kEpochs; ++epoch) {
+      if (random() % 16 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
+      if (sends(rank, epoch)) {
+        postings.Mine(rank, epoch) = rank * kEpochs + epoch;
+        postings.Notify(before);
+        postings.Notify(after);
+      }
+      postings.Await(rank, sends(before, epoch) + sends(after, epoch), {nullptr, milliseconds(20000)}, "neighbours");
+      for (const int from : {before, after}) {
+        if (!sends(from, epoch)) continue;
+        ++received;
+        wrong += postings.Of(from, epoch) != from * kEpochs + epoch;
+      }
+      end_of_epoch.Arrive({}, "the end of the epoch");
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(received, kThreads * kEpochs);
+}
+
+TEST(Postings, AwaitingNobodyReturnsAtOnce) {
+  Postings<int> postings(2);
+  for (int i = 0; i < 1000; ++i) postings.Await(0, 0, {nullptr, milliseconds(1)}, "nobody");
+}
+
+TEST(Postings, PoisonAndDeadlineEndAWait) {
+  Postings<int> postings(2);
+  EXPECT_THROW(postings.Await(0, 1, {nullptr, milliseconds(20)}, "one that never posts"), TimeoutError);
+  std::thread failing([&] {
+    std::this_thread::sleep_for(milliseconds(20));
+    postings.Poison();
+  });
+  EXPECT_THROW(postings.Await(1, 1, {}, "one that fails"), AbortedError);
+  failing.join();
+  EXPECT_THROW(postings.Await(1, 0, {}, "anybody"), AbortedError);
+}
+
 }  // namespace
 }  // namespace chatty
