@@ -82,7 +82,7 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
       "  chatty run sssp road.chatty --devices host:4 --output distances.txt\n"
       "  chatty help run\n"
       "\n"
-      "Exit codes: 0 success; 1 the run failed; 2 wrong usage or input; 3 verification failed.");
+      "Exit codes: 0 success; 1 the run failed; 2 wrong usage or input; 3 verification failed; interrupted, the signal's.");
 
   Context context{registry, {}};
   for (int i = 0; i < argc; ++i) context.command_line += i == 0 ? argv[i] : fmt::format(" {}", argv[i]);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
@@ -17,6 +18,8 @@ namespace {
 struct Outputs {
   std::mutex mutex;
   std::vector<std::string> paths;
+  std::stop_source* stop = nullptr;  // a StopOnInterrupt's, between its Begin and End
+  int stopped_by = 0;                // the signal that asked for that stop
 };
 
 /// Never destroyed: the thread that waits for signals outlives main().
@@ -48,6 +51,25 @@ void RemoveUnfinished() {
   }
 }
 
+/// Whether `signal` is the first one that a StopOnInterrupt waits for; then the stop is requested.
+bool AskedToStop(int signal) {
+  const std::lock_guard lock(Begun().mutex);
+  if (Begun().stop == nullptr || Begun().stopped_by != 0 || signal == SIGHUP) return false;
+  Begun().stopped_by = signal;
+  Begun().stop->request_stop();
+  return true;
+}
+
+/// The parent shall see what ended the process.
+void Raise(int signal) {
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  std::signal(signal, SIG_DFL);
+  ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  std::raise(signal);
+}
+
 void WaitForSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -58,20 +80,47 @@ void WaitForSignals() {
   if (::pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0) return;
   std::thread([signals] {
     int signal = 0;
-    if (::sigwait(&signals, &signal) != 0) return;
+    do {
+      if (::sigwait(&signals, &signal) != 0) return;
+    } while (AskedToStop(signal));
     RemoveUnfinished();
-    // The parent shall see what ended the process.
-    std::signal(signal, SIG_DFL);
-    ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
-    std::raise(signal);
+    Raise(signal);
   }).detach();
 }
 
 }  // namespace
 
-void CleanUpOnInterrupt(const std::string& path) {
+void TakeInterrupts() {
   static std::once_flag once;
   std::call_once(once, WaitForSignals);
+}
+
+void StopOnInterrupt::Begin() {
+  const std::lock_guard lock(Begun().mutex);
+  Begun().stop = &stop_;
+  Begun().stopped_by = 0;
+}
+
+void StopOnInterrupt::End() noexcept {
+  const std::lock_guard lock(Begun().mutex);
+  Begun().stop = nullptr;
+}
+
+int StopOnInterrupt::signal() const {
+  const std::lock_guard lock(Begun().mutex);
+  return Begun().stopped_by;
+}
+
+std::string SignalName(int signal) { return signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : "a signal"; }
+
+void EndBySignal(int signal) {
+  std::fflush(nullptr);
+  Raise(signal);
+  std::_Exit(128 + signal);  // not reached: what a shell makes of the signal
+}
+
+void CleanUpOnInterrupt(const std::string& path) {
+  TakeInterrupts();
   const std::lock_guard lock(Begun().mutex);
   Begun().paths.push_back(path);
   if (char* resolved = ::realpath(path.c_str(), nullptr)) {  // a link's target is replaced, not the link

@@ -1,7 +1,8 @@
 /// \file
-/// What an interrupt leaves behind: nothing.
+/// What an interrupt leaves behind: nothing, or what a run had.
 #pragma once
 
+#include <stop_token>
 #include <string>
 
 namespace chatty::cli {
@@ -10,5 +11,32 @@ namespace chatty::cli {
 /// beside `path`, and then end the process as they would have. Call it before the process starts threads, which inherit
 /// that these signals go to a thread of their own.
 void CleanUpOnInterrupt(const std::string& path);
+/// The same without a file: the signals go to a thread of their own from now on.
+void TakeInterrupts();
+
+/// From Begin() to End() the first SIGINT or SIGTERM asks for a stop instead of ending the process; the next one ends it as
+/// ever. At most one at a time, after TakeInterrupts.
+class StopOnInterrupt {
+ public:
+  StopOnInterrupt() = default;
+  ~StopOnInterrupt() { End(); }
+  StopOnInterrupt(const StopOnInterrupt&) = delete;
+  StopOnInterrupt& operator=(const StopOnInterrupt&) = delete;
+
+  void Begin();
+  void End() noexcept;
+  std::stop_token token() const { return stop_.get_token(); }
+  int signal() const;  ///< that asked for the stop; 0: none has
+
+ private:
+  std::stop_source stop_;
+};
+
+/// "SIGINT" or "SIGTERM".
+std::string SignalName(int signal);
+
+/// Ends the process by `signal`, as if it had never been caught, once what was printed is out: the parent sees what ended
+/// it, and a shell ends the script that it came from.
+[[noreturn]] void EndBySignal(int signal);
 
 }  // namespace chatty::cli

@@ -17,6 +17,7 @@
 #include "chatty/cli/app.h"
 #include "chatty/cli/commands.h"
 #include "chatty/cli/common.h"
+#include "chatty/cli/interrupt.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/device.h"
 #include "chatty/core/error.h"
@@ -125,8 +126,25 @@ struct Record {
   std::vector<VertexId> sources;  // one a trial, 0-based; empty for programs without a source
   ParameterValues parameters;     // of the last trial
   RunStatistics statistics;       // of the last trial
+  int signal = 0;                 // that interrupted the trials; 0: none
   std::optional<Verdict> verdict;
 };
+
+std::string_view EndedName(const Record& record) {
+  if (record.signal != 0) return "interrupt";
+  return record.statistics.ended == Ended::kMaxRounds ? "max-rounds" : "converged";
+}
+
+/// What ended the trials early, and what that makes of the values; empty if nothing did.
+std::string WhyNotFinal(const Record& record) {
+  const RunStatistics& statistics = record.statistics;
+  if (record.signal == 0 && statistics.converged) return "";
+  const std::string by = record.signal != 0 ? SignalName(record.signal) : "--max-rounds";
+  if (statistics.converged) return fmt::format("ended by {} after a trial that converged", by);
+  return fmt::format("ended by {} before it converged: the values are {} and not final", by,
+                     statistics.execution == "operators" ? "what had been found"
+                                                         : fmt::format("those of round {}", Grouped(statistics.rounds)));
+}
 
 Json StatisticsJson(const RunStatistics& statistics) {
   Json json;
@@ -192,6 +210,7 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
   for (const VertexId source : record.sources) {
     json["sources"].push_back(std::uint64_t{source} + static_cast<std::uint64_t>(loaded.graph.first_id()));
   }
+  json["ended"] = EndedName(record);
   json["statistics"] = StatisticsJson(record.statistics);
   json["verification"] = record.verdict ? VerdictJson(*record.verdict) : Json(nullptr);
   json["parameters"] = ParametersJson(program, loaded.graph, record.parameters);
@@ -243,7 +262,7 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
     rounds += fmt::format(" ({} push, {} pull)", Grouped(statistics.push_rounds), Grouped(statistics.pull_rounds));
   }
   if (statistics.phases > 1) rounds += fmt::format(" in {} phases", Grouped(statistics.phases));
-  if (!statistics.converged) rounds += ", ended by --max-rounds before it converged";
+  if (const std::string why = WhyNotFinal(record); !why.empty()) rounds += ", " + why;
   line("rounds", rounds);
   if (statistics.edges_touched > 0) {
     std::string edges = fmt::format("{} looked at", Grouped(statistics.edges_touched));
@@ -297,6 +316,13 @@ void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& p
   }
 }
 
+/// A trial's time is told if the trial was finished, or if there is no other.
+void Account(Record& record, const RunStatistics& statistics) {
+  record.statistics = statistics;
+  if (statistics.ended != Ended::kStopped || record.trials_ms.empty()) record.trials_ms.push_back(statistics.time_ms);
+}
+
+/// Returns an ExitCode, or minus the signal that interrupted the trials.
 int Run(const Registry& registry, const RunCommandOptions& options, const std::string& command_line) {
   if (options.output == "-" && options.json == "-") {
     throw UsageError("--output and --json cannot both go to standard output");
@@ -310,6 +336,7 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   RefuseSameFile("--output", options.output, "--json", options.json);
   RefuseSameFile("--output", options.output, "the graph", options.graph);
   RefuseSameFile("--json", options.json, "the graph", options.graph);
+  TakeInterrupts();  // no thread has been started yet
   RefuseSameFile("--trace", options.trace, "--output", options.output);
   RefuseSameFile("--trace", options.trace, "--json", options.json);
   RefuseSameFile("--trace", options.trace, "the graph", options.graph);
@@ -362,6 +389,8 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   session_options.host_memory_limit = options.host_memory_limit;
   Session session(graph, std::move(devices), session_options);
 
+  StopOnInterrupt interrupt;
+  run.stop = interrupt.token();
   const double before_prepare = session.partition_ms() + session.upload_ms();
   const Stopwatch prepare_watch;
   const std::unique_ptr<RegisteredJob> job = program.Prepare(session, parameters.values, options.parameters.value, run);
@@ -372,6 +401,7 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   recording.Start();
   {
     Progress progress("trials", options.trials);
+    interrupt.Begin();
     for (std::uint32_t trial = 0; trial < options.trials; ++trial) {
       if (parameters.source && trial > 0) {
         choose_source(trial);
@@ -384,24 +414,27 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
       if (trace != nullptr) trace->NameRuns(kind, names);
       {
         const Span span(ProcessLane(trace), nullptr, kind, names);
-        record.statistics = job->Execute();
+        Account(record, job->Execute());
       }
-      record.trials_ms.push_back(record.statistics.time_ms);
       progress.Advance();
+      if (interrupt.signal() != 0) break;
     }
+    interrupt.End();
+    record.signal = interrupt.signal();
   }
   if (parameters.source && !parameters.source->random()) record.sources.resize(1);
   record.parameters = parameters.values;
 
   record.value = program.OutputShape(graph, options.parameters.value).name;
-  if (!options.output.empty() || options.verify) {
+  const bool verify = options.verify && record.signal == 0;
+  if (!options.output.empty() || verify) {
     ErasedValues values;
     {
       const Span span(ProcessLane(trace), &record.output_ms, kWriteValues);
       values = job->Output();
       if (!options.output.empty()) WriteValues(options.output, graph, values);
     }
-    if (options.verify) {
+    if (verify) {
       const Span span(ProcessLane(trace), &record.verify_ms, kVerify);
       record.verdict = program.Verify(graph, record.parameters, values, &record.statistics);
     }
@@ -415,6 +448,12 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   } else if (options.json != "-") {
     PrintText(Summary(options, program, loaded, session, record, /*colours=*/true));
   }
+  const std::string why = WhyNotFinal(record);
+  if (!why.empty() && (record.signal != 0 || !options.output.empty())) {
+    Progress::WipeLine();
+    fmt::print(stderr, "chatty: {}{}\n", why, options.verify && !verify ? "; not verified" : "");
+  }
+  if (record.signal != 0) return -record.signal;
   if (record.verdict && !record.verdict->passed) {
     ReportWrongAnswer(record.verdict->message);
     return kWrongAnswer;
@@ -527,15 +566,25 @@ void AddRun(CLI::App& app, Context& context) {
       "read-backs; loading, partition, upload and copying out are told apart.\n"
       "\n"
       "What cannot fit is refused before it is loaded, by the counts in the graph's header, or at the latest before "
-      "anything "
-      "is\n"
+      "anything is\n"
       "allocated on a device; the error says what is needed and on how many devices it would fit. `chatty info` tells "
       "beforehand.\n"
       "\n"
-      "Exit codes: 0 success; 1 the run failed, or a device that was asked for is not there; 2 wrong usage or input; 3 "
-      "verification failed.");
+      "The first SIGINT (Ctrl-C) or SIGTERM during the trials ends the run after its round: the summary, --json (with\n"
+      "`\"ended\": \"interrupt\"`) and --output tell what it had, --verify is left out, and standard error says that the\n"
+      "values are not final. The next one, or one before or after the trials, ends the process at once and leaves no "
+      "files.\n"
+      "\n"
+      "Exit codes: 0 success, also if --max-rounds ended the run; 1 the run failed, or a device that was asked for is not "
+      "there;\n"
+      "2 wrong usage or input; 3 verification failed. Interrupted, the process ends by the signal: 130 (SIGINT) or 143\n"
+      "(SIGTERM) in a shell.");
   command->callback([&context, options] {
-    context.action = [&context, options] { return Run(context.registry, *options, context.command_line); };
+    context.action = [&context, options] {
+      const int code = Run(context.registry, *options, context.command_line);
+      if (code < 0) EndBySignal(-code);  // all that the run held has been given back
+      return code;
+    };
   });
 }
 

@@ -64,6 +64,8 @@ class HostDevice final : public Device {
   std::uint64_t free_memory() override { return AvailableHostMemory(); }
   MemoryResource& memory() override { return resource_ != nullptr ? *resource_ : memory_; }
   void set_memory(MemoryResource* resource) override { resource_ = resource; }
+  MemoryResource& pinned_memory() override { return pinned_resource_ != nullptr ? *pinned_resource_ : memory_; }
+  void set_pinned_memory(MemoryResource* resource) override { pinned_resource_ = resource; }
   void MakeCurrent() override {}
   Stream& stream() override { return stream_; }
   std::unique_ptr<Stream> NewStream() override { return std::make_unique<HostStream>(); }
@@ -80,15 +82,13 @@ class HostDevice final : public Device {
   void Fill(void* device, std::uint8_t byte, std::size_t bytes, Stream&) override {
     if (bytes > 0) std::memset(device, byte, bytes);
   }
-  void* AllocatePinned(std::size_t bytes) override { return memory_.Allocate(bytes, stream_); }
-  void FreePinned(void* pointer) noexcept override { memory_.Deallocate(pointer, 0, stream_); }
   WorkerTeam* team() override { return &team_; }
 
  private:
   int index_;
   WorkerTeam team_;
   HostMemory memory_;
-  MemoryResource* resource_ = nullptr;
+  MemoryResource *resource_ = nullptr, *pinned_resource_ = nullptr;
   HostStream stream_;
   DeviceInfo info_;
 };
@@ -106,7 +106,11 @@ int ParseCount(std::string_view text, std::string_view whole) {
 
 std::string Device::label() const { return fmt::format("{}:{}", kind() == DeviceKind::kHost ? "host" : "cuda", index()); }
 
-std::unique_ptr<Device> MakeHostDevice(int index, int threads) { return std::make_unique<HostDevice>(index, threads); }
+std::unique_ptr<Device> MakeHostDevice(int index, int threads) try {
+  return std::make_unique<HostDevice>(index, threads);
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("opening a host device");
+}
 
 #if !CHATTY_WITH_CUDA
 int CudaDeviceCount() { return 0; }
@@ -116,7 +120,7 @@ std::unique_ptr<Device> MakeCudaDevice(int ordinal) {
 }
 #endif
 
-DeviceSelection ParseDevices(std::string_view text) {
+DeviceSelection ParseDevices(std::string_view text) try {
   DeviceSelection selection;
   const std::string_view whole = text;
   const std::size_t colon = text.find(':');
@@ -166,9 +170,11 @@ DeviceSelection ParseDevices(std::string_view text) {
     }
   }
   return selection;
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("opening devices");
 }
 
-std::vector<std::unique_ptr<Device>> OpenDevices(const DeviceSelection& selection, int threads) {
+std::vector<std::unique_ptr<Device>> OpenDevices(const DeviceSelection& selection, int threads) try {
   std::vector<std::unique_ptr<Device>> devices;
   if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const int count = static_cast<int>(selection.indices.size());
@@ -181,6 +187,8 @@ std::vector<std::unique_ptr<Device>> OpenDevices(const DeviceSelection& selectio
     }
   }
   return devices;
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("opening devices");
 }
 
 }  // namespace chatty

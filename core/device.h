@@ -23,8 +23,9 @@ enum class DeviceKind : std::uint8_t { kHost, kCuda };
 class Stream;
 
 /// Where buffers come from. Allocation is ordered on a stream: memory may be used by work enqueued on it afterwards, and is
-/// given back once the work enqueued before has run (the idea of RMM's device_memory_resource). Adaptors wrap another
-/// resource to limit, count or fail allocations. Thread-safe.
+/// given back once the work enqueued before has run (the idea of RMM's device_memory_resource). Pinned memory is the
+/// exception: it is there when the call returns. Adaptors wrap another resource to limit, count or fail allocations.
+/// Thread-safe.
 class MemoryResource {
  public:
   virtual ~MemoryResource() = default;
@@ -82,6 +83,9 @@ class Device {
   virtual MemoryResource& memory() = 0;
   /// Replaces the resource that `memory()` returns, for limits and failure injection. Null restores the device's own.
   virtual void set_memory(MemoryResource* resource) = 0;
+  /// Page-locked host memory that the device can also address, for counters and boxes that cross.
+  virtual MemoryResource& pinned_memory() = 0;
+  virtual void set_pinned_memory(MemoryResource* resource) = 0;  ///< as set_memory
   /// Makes this device current for the calling thread; a no-op on hosts.
   virtual void MakeCurrent() = 0;
   virtual Stream& stream() = 0;  ///< the device's main stream
@@ -97,21 +101,18 @@ class Device {
   virtual void CopyWithin(void* to, const void* from, std::size_t bytes, Stream& stream) = 0;  ///< both in this device
   /// Sets `bytes` bytes of device memory to `byte`, on `stream`.
   virtual void Fill(void* device, std::uint8_t byte, std::size_t bytes, Stream& stream) = 0;
-  /// Page-locked host memory that the device can also address, for counters that cross.
-  virtual void* AllocatePinned(std::size_t bytes) = 0;
-  /// Gives back what AllocatePinned returned.
-  virtual void FreePinned(void* pointer) noexcept = 0;
 
   virtual WorkerTeam* team() { return nullptr; }  ///< the threads of a host device; null on GPUs
 };
 
-/// Owner of `size()` objects of T in a device's memory. Contents are indeterminate until written.
+namespace detail {
+
+/// Owner of `size()` objects of T from a memory resource.
 template <class T>
-class Buffer {
+class Block {
  public:
-  Buffer() = default;
-  /// Throws OutOfMemoryError.
-  Buffer(Device& device, std::size_t size) : device_(&device), resource_(&device.memory()), size_(size) {
+  Block() = default;
+  Block(Device& device, MemoryResource& resource, std::size_t size) : device_(&device), resource_(&resource), size_(size) {
     if (size > static_cast<std::size_t>(-1) / sizeof(T)) {
       Throw<OutOfMemoryError>("{}: a buffer of {} elements of {} bytes is larger than the address space", device.label(),
                               size, sizeof(T));
@@ -119,14 +120,14 @@ class Buffer {
     if (size > 0) data_ = static_cast<T*>(resource_->Allocate(size * sizeof(T), device.stream()));
   }
   /// Leaves `other` empty.
-  Buffer(Buffer&& other) noexcept { Swap(other); }
+  Block(Block&& other) noexcept { Swap(other); }
   /// Frees what this held; leaves `other` empty.
-  Buffer& operator=(Buffer&& other) noexcept {
-    Buffer moved(std::move(other));
+  Block& operator=(Block&& other) noexcept {
+    Block moved(std::move(other));
     Swap(moved);
     return *this;
   }
-  ~Buffer() {
+  ~Block() {
     if (data_ != nullptr) resource_->Deallocate(data_, bytes(), device_->stream());
   }
 
@@ -139,7 +140,7 @@ class Buffer {
   /// @}
 
  private:
-  void Swap(Buffer& other) noexcept {
+  void Swap(Block& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(resource_, other.resource_);
     std::swap(data_, other.data_);
@@ -151,39 +152,26 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
+}  // namespace detail
+
+/// Owner of `size()` objects of T in a device's memory. Contents are indeterminate until written.
+template <class T>
+class Buffer : public detail::Block<T> {
+ public:
+  Buffer() = default;
+  /// Throws OutOfMemoryError.
+  Buffer(Device& device, std::size_t size) : detail::Block<T>(device, device.memory(), size) {}
+};
+
 /// Page-locked host memory for `size()` objects of T, readable by the host and by the device.
 template <class T>
-class Pinned {
+class Pinned : public detail::Block<T> {
  public:
   Pinned() = default;
   /// Memory that `device` can address. Throws OutOfMemoryError.
-  Pinned(Device& device, std::size_t size) : device_(&device), size_(size) {
-    if (size > 0) data_ = static_cast<T*>(device.AllocatePinned(size * sizeof(T)));
-  }
-  /// Leaves `other` empty.
-  Pinned(Pinned&& other) noexcept
-      : device_(other.device_), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  /// Exchanges the two.
-  Pinned& operator=(Pinned&& other) noexcept {
-    std::swap(device_, other.device_);
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  ~Pinned() {
-    if (data_ != nullptr) device_->FreePinned(data_);
-  }
-  /// @{
-  /// The memory and its elements. No bounds are checked.
-  T* data() const noexcept { return data_; }
-  std::size_t size() const noexcept { return size_; }
-  T& operator[](std::size_t i) const noexcept { return data_[i]; }
-  /// @}
-
- private:
-  Device* device_ = nullptr;
-  T* data_ = nullptr;
-  std::size_t size_ = 0;
+  Pinned(Device& device, std::size_t size) : detail::Block<T>(device, device.pinned_memory(), size) {}
+  /// Element i. No bounds are checked.
+  T& operator[](std::size_t i) const noexcept { return this->data()[i]; }
 };
 
 /// The largest number of devices in one run. Pair tables in kernel parameters have this many entries.

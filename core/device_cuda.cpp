@@ -7,12 +7,33 @@
 namespace chatty {
 namespace detail {
 
-void ThrowCuda(cudaError_t error, const char* call, const char* file, int line) {
+namespace {
+
+/// What to add to an error's text: whether the current device still works. A sticky error is what every call returns from
+/// now on; any other is over once it has been read.
+std::string_view Aftermath() {
   cudaGetLastError();  // an error that is not sticky must not surface again at an unrelated call
-  const auto text =
-      fmt::format("{} at {}:{} failed: {} ({})", call, file, line, cudaGetErrorString(error), cudaGetErrorName(error));
-  if (error == cudaErrorMemoryAllocation) throw OutOfMemoryError(text);
-  throw DeviceError(text);
+  const cudaError_t state = cudaStreamQuery(nullptr);
+  if (state == cudaSuccess || state == cudaErrorNotReady) return "";
+  cudaGetLastError();
+  return "; the GPU's context is lost with all that it held, and nothing runs on this GPU any more in this process";
+}
+
+}  // namespace
+
+void ThrowCuda(cudaError_t error, const char* call, const char* file, int line) {
+  const std::string_view aftermath = Aftermath();
+  constexpr const char* kText = "{} at {}:{} failed: {} ({}){}";
+  if (error == cudaErrorMemoryAllocation) {
+    Throw<OutOfMemoryError>(kText, call, file, line, cudaGetErrorString(error), cudaGetErrorName(error), aftermath);
+  }
+  Throw<DeviceError>(kText, call, file, line, cudaGetErrorString(error), cudaGetErrorName(error), aftermath);
+}
+
+void ThrowCudaWork(cudaError_t error, std::string_view label, std::string_view operation) {
+  const std::string_view aftermath = Aftermath();
+  Throw<DeviceError>("{}: {} failed: {} ({}){}", label, operation, cudaGetErrorString(error), cudaGetErrorName(error),
+                     aftermath);
 }
 
 }  // namespace detail
@@ -32,7 +53,8 @@ class CudaStream final : public Stream {
 
   void Synchronize(const WaitContext& context) override {
     if (context.abort == nullptr && context.timeout.count() == 0) {
-      CHATTY_CUDA(cudaStreamSynchronize(stream_));
+      const cudaError_t state = cudaStreamSynchronize(stream_);
+      if (state != cudaSuccess) detail::ThrowCudaWork(state, fmt::format("cuda:{}", ordinal_), "work on a stream");
       return;
     }
     // A query costs less than a microsecond, so polling also has the lowest latency; the clock is read now and then.
@@ -40,7 +62,9 @@ class CudaStream final : public Stream {
     for (std::uint32_t polls = 1;; ++polls) {
       const cudaError_t state = cudaStreamQuery(stream_);
       if (state == cudaSuccess) return;
-      if (state != cudaErrorNotReady) CHATTY_CUDA(state);
+      if (state != cudaErrorNotReady) {
+        detail::ThrowCudaWork(state, fmt::format("cuda:{}", ordinal_), "work on a stream");
+      }
       if (polls % 64 != 0) continue;
       if (context.abort != nullptr) context.abort->ThrowIfAborted("a CUDA stream");
       if (context.timeout.count() > 0 && Clock::now() - start > context.timeout) {
@@ -85,7 +109,11 @@ class CudaMemory final : public MemoryResource {
     properties.location.id = ordinal;
     CHATTY_CUDA(cudaMemPoolCreate(&pool_, &properties));
     std::uint64_t keep_all = ~std::uint64_t{0};
-    CHATTY_CUDA(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_all));
+    if (const cudaError_t error = cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_all);
+        error != cudaSuccess) {
+      cudaMemPoolDestroy(pool_);  // a destructor does not run for what was not finished
+      CHATTY_CUDA(error);
+    }
   }
   ~CudaMemory() override { cudaMemPoolDestroy(pool_); }
   CudaMemory(const CudaMemory&) = delete;
@@ -104,7 +132,9 @@ class CudaMemory final : public MemoryResource {
     CHATTY_CUDA(error);
     return pointer;
   }
-  void Deallocate(void* pointer, std::size_t, Stream& stream) noexcept override { cudaFreeAsync(pointer, Native(stream)); }
+  void Deallocate(void* pointer, std::size_t, Stream& stream) noexcept override {
+    if (cudaFreeAsync(pointer, Native(stream)) != cudaSuccess) cudaGetLastError();  // after a lost context; told elsewhere
+  }
   cudaMemPool_t pool() const { return pool_; }
   /// Bytes that the pool holds and nobody uses: the driver does not count them as free.
   std::uint64_t kept() const {
@@ -119,9 +149,32 @@ class CudaMemory final : public MemoryResource {
   cudaMemPool_t pool_ = nullptr;
 };
 
+/// Page-locked host memory, mapped into every GPU's address space.
+class CudaPinnedMemory final : public MemoryResource {
+ public:
+  explicit CudaPinnedMemory(int ordinal) : ordinal_(ordinal) {}
+  void* Allocate(std::size_t bytes, Stream&) override {
+    CHATTY_CUDA(cudaSetDevice(ordinal_));
+    void* pointer = nullptr;
+    const cudaError_t error = cudaHostAlloc(&pointer, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
+    if (error == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      Throw<OutOfMemoryError>("cuda:{}: out of pinned host memory: {} bytes were asked for", ordinal_, bytes);
+    }
+    CHATTY_CUDA(error);
+    return pointer;
+  }
+  void Deallocate(void* pointer, std::size_t, Stream&) noexcept override {
+    if (cudaFreeHost(pointer) != cudaSuccess) cudaGetLastError();
+  }
+
+ private:
+  int ordinal_;
+};
+
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(int ordinal) : ordinal_(ordinal) {
+  explicit CudaDevice(int ordinal) : ordinal_(ordinal), pinned_(ordinal) {
     MakeCurrent();
     cudaDeviceProp properties = {};
     CHATTY_CUDA(cudaGetDeviceProperties(&properties, ordinal));
@@ -148,6 +201,8 @@ class CudaDevice final : public Device {
   }
   MemoryResource& memory() override { return resource_ != nullptr ? *resource_ : *memory_; }
   void set_memory(MemoryResource* resource) override { resource_ = resource; }
+  MemoryResource& pinned_memory() override { return pinned_resource_ != nullptr ? *pinned_resource_ : pinned_; }
+  void set_pinned_memory(MemoryResource* resource) override { pinned_resource_ = resource; }
   void MakeCurrent() override { CHATTY_CUDA(cudaSetDevice(ordinal_)); }
   Stream& stream() override { return *stream_; }
   std::unique_ptr<Stream> NewStream() override {
@@ -170,13 +225,6 @@ class CudaDevice final : public Device {
   void Fill(void* device, std::uint8_t byte, std::size_t bytes, Stream& stream) override {
     if (bytes > 0) CHATTY_CUDA(cudaMemsetAsync(device, byte, bytes, Native(stream)));
   }
-  void* AllocatePinned(std::size_t bytes) override {
-    MakeCurrent();
-    void* pointer = nullptr;
-    CHATTY_CUDA(cudaHostAlloc(&pointer, bytes, cudaHostAllocMapped | cudaHostAllocPortable));
-    return pointer;
-  }
-  void FreePinned(void* pointer) noexcept override { cudaFreeHost(pointer); }
 
  private:
   /// Pool memory is reachable from another GPU only by a grant; cudaDeviceEnablePeerAccess does not cover it.
@@ -199,7 +247,8 @@ class CudaDevice final : public Device {
   DeviceInfo info_;
   std::unique_ptr<CudaMemory> memory_;
   std::unique_ptr<CudaStream> stream_;
-  MemoryResource* resource_ = nullptr;
+  CudaPinnedMemory pinned_;
+  MemoryResource *resource_ = nullptr, *pinned_resource_ = nullptr;
 };
 
 }  // namespace
@@ -213,6 +262,10 @@ int CudaDeviceCount() {
   return count;
 }
 
-std::unique_ptr<Device> MakeCudaDevice(int ordinal) { return std::make_unique<CudaDevice>(ordinal); }
+std::unique_ptr<Device> MakeCudaDevice(int ordinal) try {
+  return std::make_unique<CudaDevice>(ordinal);
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("opening a GPU");
+}
 
 }  // namespace chatty

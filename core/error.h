@@ -3,9 +3,11 @@
 /// into an exit code. Nothing here ever calls exit().
 #pragma once
 
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 // fmt turns constexpr off for nvcc, half of it: its own constexpr functions then fail to compile.
@@ -41,7 +43,8 @@ class CapabilityError : public Error {
   using Error::Error;
 };
 
-/// An allocation failed. The text says on which device and how many bytes were asked for. Exit code 1.
+/// An allocation failed. The text says on which device and how many bytes were asked for, where there is memory enough for
+/// such a text. Exit code 1.
 class OutOfMemoryError : public Error {
  public:
   using Error::Error;
@@ -71,11 +74,31 @@ class InternalError : public Error {
   using Error::Error;
 };
 
+namespace detail {
+
+/// Throws an OutOfMemoryError whose text was made when the process started: where memory has run out, words take none.
+[[noreturn]] void ThrowOutOfMemoryUnformatted();
+
+}  // namespace detail
+
 /// Throws E with a formatted text.
 template <class E, class... Args>
 [[noreturn]] void Throw(fmt::format_string<Args...> text, Args&&... args) {
-  throw E(fmt::format(text, std::forward<Args>(args)...));
+  if constexpr (std::is_same_v<E, OutOfMemoryError>) {
+    try {
+      throw E(fmt::format(text, std::forward<Args>(args)...));
+    } catch (const std::bad_alloc&) {
+      detail::ThrowOutOfMemoryUnformatted();
+    }
+  } else {
+    throw E(fmt::format(text, std::forward<Args>(args)...));
+  }
 }
+
+/// What becomes of a std::bad_alloc where the library is entered: an OutOfMemoryError that says what was being done, such as
+/// "preparing a program". Called by the handlers of functions that callers of the library call; functions below need none,
+/// and worker threads and OpenMP regions carry the std::bad_alloc up to them.
+[[noreturn]] void ThrowOutOfHostMemory(std::string_view doing);
 
 }  // namespace chatty
 

@@ -517,23 +517,23 @@ Graph::Graph(Adjacency out, bool symmetric, int first_id, std::string name)
 
 const Adjacency& Graph::in() const {
   if (symmetric_) return out_;
-  std::call_once(lazy_->in_once, [this] {
-    lazy_->in = Transpose(vertices_, out_);
-    const std::lock_guard lock(lazy_->mutex);
-    lazy_->in_built = true;
-  });
+  if (!lazy_->in_built.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(lazy_->in_mutex);
+    if (!lazy_->in_built.load(std::memory_order_relaxed)) {
+      lazy_->in = Transpose(vertices_, out_);
+      lazy_->in_built.store(true, std::memory_order_release);
+    }
+  }
   return lazy_->in;
 }
 
-bool Graph::has_in_edges() const {
-  if (symmetric_) return true;
-  const std::lock_guard lock(lazy_->mutex);
-  return lazy_->in_built;
-}
+bool Graph::has_in_edges() const { return symmetric_ || lazy_->in_built.load(std::memory_order_acquire); }
 
 std::span<const EdgeIndex> Graph::in_degrees() const {
   if (symmetric_) return {};
-  std::call_once(lazy_->degrees_once, [this] {
+  if (lazy_->degrees_built.load(std::memory_order_acquire)) return lazy_->in_degrees.span();
+  const std::lock_guard lock(lazy_->degrees_mutex);
+  if (!lazy_->degrees_built.load(std::memory_order_relaxed)) {
     Array<EdgeIndex> degrees(vertices_);
     if (has_in_edges()) {
       ParallelFor(vertices_, 0, [&](std::size_t v) { degrees[v] = lazy_->in.degree(static_cast<VertexId>(v)); });
@@ -549,9 +549,9 @@ std::span<const EdgeIndex> Graph::in_degrees() const {
         }
       });
     }
-    const std::lock_guard lock(lazy_->mutex);
     lazy_->in_degrees = std::move(degrees);
-  });
+    lazy_->degrees_built.store(true, std::memory_order_release);
+  }
   return lazy_->in_degrees.span();
 }
 
@@ -581,9 +581,9 @@ std::size_t Graph::bytes() const {
   };
   std::size_t bytes = bytes_of(out_);
   for (const std::string& label : labels_) bytes += sizeof(label) + label.capacity();
-  const std::lock_guard lock(lazy_->mutex);
-  if (lazy_->in_built) bytes += bytes_of(lazy_->in);
-  return bytes + lazy_->in_degrees.bytes();
+  if (lazy_->in_built.load(std::memory_order_acquire)) bytes += bytes_of(lazy_->in);
+  if (lazy_->degrees_built.load(std::memory_order_acquire)) bytes += lazy_->in_degrees.bytes();
+  return bytes;
 }
 
 Graph Graph::WithWeights(WeightKind kind) const {
@@ -652,8 +652,10 @@ Adjacency BuildAdjacency(EdgeList list, const BuildOptions& options, BuildReport
   });
 }
 
-Graph BuildGraph(EdgeList list, const BuildOptions& options, BuildReport* report) {
+Graph BuildGraph(EdgeList list, const BuildOptions& options, BuildReport* report) try {
   return Graph(BuildAdjacency(std::move(list), options, report), options.symmetrise || options.assume_symmetric);
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("building a graph");
 }
 
 Adjacency Transpose(VertexId vertices, const Adjacency& adjacency, int threads) {

@@ -2,6 +2,7 @@
 /// The graph in host memory: compressed sparse rows, as a reader or generator makes it and as a partition divides it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -131,11 +132,10 @@ class Graph {
 
  private:
   struct Lazy {  // behind a pointer so that a Graph stays movable
-    std::once_flag in_once, degrees_once;
     Adjacency in;
     Array<EdgeIndex> in_degrees;
-    bool in_built = false;
-    std::mutex mutex;
+    std::atomic<bool> in_built{false}, degrees_built{false};
+    std::mutex in_mutex, degrees_mutex;  // held while building; what fails, for want of memory, is built on the next demand
   };
 
   VertexId vertices_ = 0;

@@ -7,13 +7,21 @@ namespace chatty {
 WorkerTeam::WorkerTeam(int threads) : spin_(SpinOf(threads)) {
   if (threads < 1) Throw<UsageError>("a worker team needs at least one thread, not {}", threads);
   workers_.reserve(threads - 1);
-  try {
-    for (int rank = 1; rank < threads; ++rank) workers_.emplace_back([this, rank] { WorkerLoop(rank); });
-  } catch (const std::system_error& error) {  // of all that a constructor can throw, what the operating system refuses
+  const auto stop = [this] {  // a thread that is not joined ends the process when its std::thread is destroyed
     const int started = size();
     Stop();
+    workers_.clear();
+    return started;
+  };
+  try {
+    for (int rank = 1; rank < threads; ++rank) workers_.emplace_back([this, rank] { WorkerLoop(rank); });
+  } catch (const std::system_error& error) {  // what the operating system refuses
+    const int started = stop();
     Throw<CapabilityError>("only {} of {} threads could be started ({}); use fewer, with --threads", started, threads,
                            error.what());
+  } catch (...) {  // no memory for a thread's state
+    stop();
+    throw;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <stop_token>
 #include <string>
 
 namespace chatty {
@@ -26,6 +27,9 @@ struct RunOptions {
   std::uint32_t max_rounds = 0;          ///< stop after so many rounds; 0: only when the program is done
   std::chrono::milliseconds timeout{0};  ///< longest wait for another device; 0: for ever
   Trace* trace = nullptr;                ///< records what ran when, if not null; not owned, see core/trace.h
+  /// Ends the run after the round at hand, all devices after the same one, once a stop is requested: by std::stop_source's
+  /// request_stop(), from any thread. The run then returns what it had, with RunStatistics::ended telling so.
+  std::stop_token stop{};
 };
 
 }  // namespace chatty

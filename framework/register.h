@@ -165,12 +165,14 @@ class TypedJob final : public RegisteredJob {
     }
     return memory;
   }
-  RunStatistics Execute() override {
+  RunStatistics Execute() override try {
     RunStatistics statistics = first_->Execute();
     if constexpr (!std::is_void_v<D>) statistics += second_->Execute(first_.get());
     return statistics;
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("running a program");
   }
-  ErasedValues Output() override {
+  ErasedValues Output() override try {
     ErasedValues values = Shape<Final>(value_name_);
     values.bytes = Array<std::byte>(session_->graph().vertices() * SizeOf(values.type));
     if constexpr (std::is_void_v<D>) {
@@ -181,13 +183,17 @@ class TypedJob final : public RegisteredJob {
     if constexpr (requires { Final::CheckOutput(values.As<ResultOf<Final>>()); })
       Final::CheckOutput(values.As<ResultOf<Final>>());
     return values;
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("copying out values");
   }
-  void Set(std::string_view name, std::string_view value) override {
+  void Set(std::string_view name, std::string_view value) override try {
     P changed = program_;
     SetParameter(&changed, name, value);
     CheckParameters(session_->graph(), changed);
     program_ = changed;
     Rebuild();
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("preparing a program");
   }
 
  private:
@@ -300,13 +306,15 @@ class Entry final : public RegisteredProgram {
     }
   }
   std::unique_ptr<RegisteredJob> Prepare(Session& session, const ParameterValues& parameters, std::string_view value,
-                                         const RunOptions& options) const override {
+                                         const RunOptions& options) const override try {
     std::unique_ptr<RegisteredJob> job;
     Visit(session.graph(), value, [&]<class V, class D>(std::string name) {
       job = std::make_unique<TypedJob<V, D, Backends>>(session, Configure<V>(session.graph(), parameters), std::move(name),
                                                        options);
     });
     return job;
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("preparing a program");
   }
   std::vector<std::vector<ProgramMemory>> Memory(const Graph* graph, std::string_view value,
                                                  const RunOptions& options) const override {
@@ -323,12 +331,14 @@ class Entry final : public RegisteredProgram {
     return alternatives;
   }
   Verdict Verify(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
-                 const RunStatistics* statistics) const override {
+                 const RunStatistics* statistics) const override try {
     Verdict verdict;
     Visit(graph, values.name, [&]<class V, class D>(const std::string&) {
       static_cast<void>(verdict = VerifyAs<V, D>(graph, Configure<V>(graph, parameters), values, statistics));
     });
     return verdict;
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("verifying an answer");
   }
   ErasedValues OutputShape(const Graph& graph, std::string_view value) const override {
     ErasedValues shape;

@@ -23,7 +23,7 @@ struct Result {
 
 /// Runs `program` on the session's devices. In a file compiled by nvcc it runs on GPUs too; elsewhere on host devices.
 template <class P, class Backends = CompiledBackends>
-Result<P> Run(Session& session, const P& program, const RunOptions& options = {}) {
+Result<P> Run(Session& session, const P& program, const RunOptions& options = {}) try {
   Result<P> result;
   if constexpr (CheckProgram<P>()) {
     const std::unique_ptr<Job> job = session.Prepare(std::make_shared<TypedProgram<P, Backends>>(program), options);
@@ -33,6 +33,8 @@ Result<P> Run(Session& session, const P& program, const RunOptions& options = {}
     result.round = job->round().template As<GlobalOf<P>>();
   }
   return result;
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("running a program");
 }
 
 /// The same on devices opened for this one run. `devices` as in ParseDevices.

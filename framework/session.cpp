@@ -56,7 +56,7 @@ void CheckExecution(std::string_view execution, const ProgramTraits* traits) {
 Session::Session(const Graph& graph, std::string_view devices, const SessionOptions& options)
     : Session(graph, OpenDevices(ParseDevices(devices), options.threads), options) {}
 
-Session::Session(const Graph& graph, std::vector<std::unique_ptr<Device>> devices, const SessionOptions& options)
+Session::Session(const Graph& graph, std::vector<std::unique_ptr<Device>> devices, const SessionOptions& options) try
     : graph_(&graph), options_(options), devices_(std::move(devices)) {
   if (devices_.empty() || devices_.size() > kMaxDevices) {
     Throw<UsageError>("a session takes 1 to {} devices, not {}", kMaxDevices, devices_.size());
@@ -79,9 +79,11 @@ Session::Session(const Graph& graph, std::vector<std::unique_ptr<Device>> device
   divide.allow_fallback = options_.partition_fallback;
   const auto partitioner = options_.partitioner ? options_.partitioner : MakePartitioner(options_.partition);
   partition_ = partitioner->Divide(graph, divide);
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("dividing a graph among devices");
 }
 
-PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, bool reverse) {
+PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, bool reverse) try {
   if (graph_->symmetric()) {  // one adjacency serves every need
     edges = Edges::kOut;
     forward = reverse = true;
@@ -99,9 +101,11 @@ PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, b
   fresh->subgraphs = BuildSubgraphs(*graph_, partition_, options);
   prepared = std::move(fresh);
   return *prepared;
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("building the devices' parts of a graph");
 }
 
-const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forward, bool reverse) {
+const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forward, bool reverse) try {
   PreparedGraphs& prepared = Divide(edges, weights, forward, reverse);
   if (!prepared.devices.empty()) return prepared;
   const Span span(ProcessLane(options_.trace), &upload_ms_, spans::kUpload);
@@ -111,9 +115,11 @@ const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forw
   }
   prepared.devices = std::move(uploaded);
   return prepared;
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("copying a graph to the devices");
 }
 
-void Session::CheckMemory(std::span<const ProgramMemory> programs, std::string_view transport) {
+void Session::CheckMemory(std::span<const ProgramMemory> programs, std::string_view transport) try {
   const GraphCounts counts = CountsOf(*graph_);
   const DeviceKind kind = devices_[0]->kind();
   if (graphs_.empty()) {  // before subgraphs take host memory: what is hopeless
@@ -166,16 +172,20 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, std::string_v
   if (room > 0 && all > room) {
     Throw<OutOfMemoryError>(
         "out of host memory before anything was allocated on its devices: at least {} are needed for {}results{}; {} {}: "
-        "use "
-        "a smaller graph or a machine with more memory",
+        "use a "
+        "smaller graph or a machine with more memory",
         ExactBytes(all), options_.host_memory_limit > 0 ? "the graph, " : "",
         kind == DeviceKind::kHost ? fmt::format(" and {} host devices", devices_.size()) : "",
         options_.host_memory_limit > 0 ? "the host's limit allows" : "available are", ExactBytes(room));
   }
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("estimating the memory of a run");
 }
 
-std::unique_ptr<Job> Session::Prepare(std::shared_ptr<const ErasedProgram> program, const RunOptions& options) {
+std::unique_ptr<Job> Session::Prepare(std::shared_ptr<const ErasedProgram> program, const RunOptions& options) try {
   return std::unique_ptr<Job>(new Job(*this, std::move(program), options));
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("preparing a program");
 }
 
 Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options)
@@ -204,12 +214,16 @@ void Job::SetProgram(std::shared_ptr<const ErasedProgram> program) {
   for (const auto& steps : steps_) program_->Reparametrise(*steps);
 }
 
-RunStatistics Job::Execute(const Job* prior) {
+RunStatistics Job::Execute(const Job* prior) try {
   const ProgramTraits& traits = program_->traits();
   if (traits.has_prior &&
       (prior == nullptr || prior->session_ != session_ || prior->traits().value_bytes != traits.prior_bytes)) {
     throw UsageError(
         "this program starts from another's values: run it after a program of the same session whose Value is its Prior");
+  }
+  if (traits.has_prior) prior->CheckValues(/*of_one_round=*/true);
+  if (last_.statistics.ended == Ended::kFailed) {  // what a failed run has enqueued must not meet what this one will
+    for (Device* device : session_->devices()) device->stream().Synchronize({nullptr, options_.timeout});
   }
   std::vector<Participant> participants(steps_.size());
   for (std::size_t d = 0; d < steps_.size(); ++d) {
@@ -218,13 +232,28 @@ RunStatistics Job::Execute(const Job* prior) {
     participants[d].steps = steps_[d].get();
     if (traits.has_prior) participants[d].prior = prior->steps_[d]->DeviceValues();
   }
-  RunStatistics statistics;
-  round_ = RunBsp(*program_, participants, transport_.get(), built_, options_, &statistics);
-  return statistics;
+  RunBsp(*program_, participants, transport_.get(), built_, options_, &last_);
+  return last_.statistics;
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("running a program");
+}
+
+void Job::CheckValues(bool of_one_round) const {
+  const bool failed = last_.statistics.ended == Ended::kFailed;
+  if (!last_.initialised) {
+    throw UsageError(failed ? "there are no values: the job's last run failed before all vertices had one; execute it again"
+                            : "there are no values: the job has not been executed");
+  }
+  if (failed && of_one_round) {
+    Throw<UsageError>(
+        "the job's last run failed after round {}, and what vertices hold is of no one round; execute it again, or take the "
+        "values as they are by CopyValues",
+        last_.round.index);
+  }
 }
 
 template <class Copy>
-void Job::CopyScattered(std::byte* out, std::size_t bytes, Copy&& copy) const {
+void Job::CopyScattered(std::byte* out, std::size_t bytes, Copy&& copy) const try {
   for (std::size_t d = 0; d < steps_.size(); ++d) {
     const Subgraph& subgraph = graphs_->subgraphs[d];
     session_->device(d).MakeCurrent();
@@ -238,14 +267,18 @@ void Job::CopyScattered(std::byte* out, std::size_t bytes, Copy&& copy) const {
       std::memcpy(out + subgraph.Global(static_cast<LocalId>(v)) * bytes, local.data() + v * bytes, bytes);
     });
   }
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("copying out values");
 }
 
 void Job::CopyOutput(std::byte* out) const {
   const Span span(ProcessLane(options_.trace), nullptr, spans::kOutput);
-  CopyScattered(out, traits().output_bytes, [&](StepSet& steps, std::byte* to) { steps.CopyOutput(round_, to, {}); });
+  CheckValues(/*of_one_round=*/true);
+  CopyScattered(out, traits().output_bytes, [&](StepSet& steps, std::byte* to) { steps.CopyOutput(last_.round, to, {}); });
 }
 
 void Job::CopyValues(std::byte* out) const {
+  CheckValues(/*of_one_round=*/false);
   CopyScattered(out, traits().value_bytes, [&](StepSet& steps, std::byte* to) { steps.CopyValues(to, {}); });
 }
 

@@ -31,17 +31,22 @@ class Session;
 class Job {
  public:
   /// Runs the program from InitVertex on. `prior`: the job whose values a program with a Prior starts from, of this session.
-  /// Throws what the devices throw; the job may be executed again.
+  /// Throws what the devices throw, or what the program's functions threw; the job may be executed again.
   RunStatistics Execute(const Job* prior = nullptr);
 
   /// Replaces the program by another of the same type with other parameters; memory and graphs are kept.
   void SetProgram(std::shared_ptr<const ErasedProgram> program);
   /// What the job was prepared with.
   const RunOptions& options() const { return options_; }
-  const RoundState& round() const { return round_; }  ///< how the last run ended
-  /// Results of the last run, one a vertex in id order: `vertices() * output_bytes` bytes.
+  const RoundState& round() const { return last_.round; }  ///< the last round that the last run finished
+  /// Of the last run; of one that threw, what it did until then.
+  const RunStatistics& statistics() const { return last_.statistics; }
+  /// Results of the last run, one a vertex in id order: `vertices() * output_bytes` bytes. Throws UsageError if it failed,
+  /// or if there was none.
   void CopyOutput(std::byte* out) const;
-  /// Raw values instead: `vertices() * value_bytes` bytes.
+  /// Raw values instead: `vertices() * value_bytes` bytes. After a failed run they belong to no one round: some vertices
+  /// have their value of the last round that was finished, others one of the round after. Throws UsageError if the run
+  /// failed before all vertices had a value, or if there was none.
   void CopyValues(std::byte* out) const;
   /// What engines know of the program.
   const ProgramTraits& traits() const { return program_->traits(); }
@@ -49,6 +54,8 @@ class Job {
  private:
   friend class Session;
   Job(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options);
+  /// Throws UsageError if there are no values of the last run, or if they are wanted of one round and are not.
+  void CheckValues(bool of_one_round) const;
   template <class Copy>
   void CopyScattered(std::byte* out, std::size_t bytes, Copy&& copy) const;
 
@@ -59,7 +66,7 @@ class Job {
   const struct PreparedGraphs* graphs_;
   std::vector<std::unique_ptr<StepSet>> steps_;
   std::unique_ptr<Transport> transport_;
-  RoundState round_;
+  RunRecord last_;
 };
 
 /// How a Session divides its graph.

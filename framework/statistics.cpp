@@ -13,6 +13,7 @@ RunStatistics& RunStatistics::operator+=(const RunStatistics& next) {
   edges_touched += next.edges_touched;
   vertices_updated += next.vertices_updated;
   converged = converged && next.converged;
+  if (ended == Ended::kConverged) ended = next.ended;
   time_ms += next.time_ms;
   for (const DeviceStatistics& theirs : next.devices) {
     const auto mine =

@@ -10,6 +10,14 @@
 
 namespace chatty {
 
+/// Why a run ended.
+enum class Ended : std::uint8_t {
+  kConverged,  ///< the program was done
+  kMaxRounds,  ///< RunOptions::max_rounds: values are those of the last round, and not final
+  kStopped,    ///< RunOptions::stop: likewise
+  kFailed,     ///< by an exception: figures are those of the rounds that all devices finished
+};
+
 /// Traffic from one device to another.
 struct PairStatistics {
   /// @{
@@ -49,13 +57,16 @@ struct RunStatistics {
   /// @}
   std::uint64_t edges_touched = 0;     ///< edges that any round looked at
   std::uint64_t vertices_updated = 0;  ///< vertices that an update changed, summed over rounds
-  bool converged = true;               ///< false if max_rounds ended the run
-  double time_ms = 0;                  ///< InitVertex to convergence, launches and read-backs included
+  bool converged = true;               ///< whether `ended` is kConverged
+  /// Why it ended.
+  Ended ended = Ended::kConverged;
+  double time_ms = 0;  ///< InitVertex to convergence, launches and read-backs included
   /// One a device, in order.
   std::vector<DeviceStatistics> devices;
   std::vector<PairStatistics> pairs;  ///< pairs that talked
 
-  RunStatistics& operator+=(const RunStatistics& next);  ///< a sequence of programs, as one
+  /// A sequence of programs, as one, which ended as the first that did not converge.
+  RunStatistics& operator+=(const RunStatistics& next);
 };
 
 }  // namespace chatty

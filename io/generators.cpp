@@ -409,12 +409,14 @@ std::vector<std::string_view> GeneratorNames() {
 
 inline namespace CHATTY_ABI {
 
-Graph Generate(const GeneratorSpec& spec) {
+Graph Generate(const GeneratorSpec& spec) try {
   CheckWeights(spec);
   for (const Family& family : kFamilies) {
     if (family.name == spec.family) return family.make(spec);
   }
   Throw<UsageError>("there is no generator `{}`; the generators are {}", spec.family, fmt::join(GeneratorNames(), ", "));
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("generating a graph");
 }
 
 }  // namespace CHATTY_ABI

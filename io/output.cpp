@@ -92,11 +92,15 @@ OutputFile::OutputFile(const std::string& path) : name_(path), target_(path), bu
     return;
   }
   if (exists) {  // replace what a link points to, not the link
-    if (char* resolved = ::realpath(path.c_str(), nullptr)) {
-      target_ = resolved;
-      std::free(resolved);
-    }
+    const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
+    if (resolved) target_ = resolved.get();
   }
+  const std::string_view view = path;
+  const bool gzip = view.ends_with(".gz");
+  if (gzip || view.ends_with(".zst")) {
+    packer_ = std::make_unique<Packer>(gzip, [this](const char* bytes, std::size_t size) { WriteRaw(bytes, size); });
+  }
+  // Last of what can fail for want of memory: no destructor runs after a constructor that threw.
   static std::atomic<unsigned> counter{0};
   temporary_ = fmt::format("{}.{}-{}.tmp", target_, ::getpid(), counter++);
   fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? info.st_mode & 0777 : 0666);
@@ -104,11 +108,6 @@ OutputFile::OutputFile(const std::string& path) : name_(path), target_(path), bu
     const int error = errno;
     Throw<InputError>("{}: cannot be created: {}; check that the folder exists and may be written to", name_,
                       std::strerror(error));
-  }
-  const std::string_view view = path;
-  const bool gzip = view.ends_with(".gz");
-  if (gzip || view.ends_with(".zst")) {
-    packer_ = std::make_unique<Packer>(gzip, [this](const char* bytes, std::size_t size) { WriteRaw(bytes, size); });
   }
 }
 

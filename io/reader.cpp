@@ -142,7 +142,7 @@ GraphFormat io::OpenFormat(Input& input, const ReadOptions& options) {
 
 inline namespace CHATTY_ABI {
 
-Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport* report) {
+Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport* report) try {
   if (options.symmetrise && options.directed) {
     throw UsageError("a graph cannot be both made symmetric and read as directed; choose one");
   }
@@ -168,6 +168,8 @@ Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport*
   graph.set_name(Stem(path));
   if (report != nullptr) *report = {format, input.compression(), input.bytes_delivered(), lines, built};
   return graph;
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("reading a graph");
 }
 
 }  // namespace CHATTY_ABI

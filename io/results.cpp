@@ -192,12 +192,14 @@ void WriteResultNpy(const std::string& path, const ResultValues& values) {
   output.Commit();
 }
 
-void WriteResult(const std::string& path, int first_id, const ResultValues& values, ResultKind kind) {
+void WriteResult(const std::string& path, int first_id, const ResultValues& values, ResultKind kind) try {
   if (path.ends_with(".npy")) {
     WriteResultNpy(path, values);
   } else {
     WriteResultText(path, first_id, values, kind);
   }
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("writing results");
 }
 
 namespace {

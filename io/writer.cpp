@@ -21,7 +21,7 @@ std::optional<GraphFormat> FormatOfSuffix(const std::string& path) {
   return std::nullopt;
 }
 
-void WriteGraph(const Graph& graph, const std::string& path, const std::optional<std::string>& format) {
+void WriteGraph(const Graph& graph, const std::string& path, const std::optional<std::string>& format) try {
   const std::optional<GraphFormat> chosen = format ? ParseFormat(*format) : FormatOfSuffix(path);
   if (!chosen) {
     Throw<UsageError>(
@@ -43,6 +43,8 @@ void WriteGraph(const Graph& graph, const std::string& path, const std::optional
       break;
   }
   output.Commit();
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("writing a graph");
 }
 
 }  // namespace chatty

@@ -124,7 +124,7 @@ std::vector<std::string_view> PartitionerNames() {
   return names;
 }
 
-std::unique_ptr<Partitioner> MakePartitioner(std::string_view name) {
+std::unique_ptr<Partitioner> MakePartitioner(std::string_view name) try {
   for (const Registered& entry : kPartitioners) {
     if (entry.name == name) return entry.make();
   }
@@ -134,6 +134,8 @@ std::unique_ptr<Partitioner> MakePartitioner(std::string_view name) {
   Throw<UsageError>(
       "no partitioner is called \"{}\": choose one of {}, or a METIS part file by a path with a / or a . in it", name,
       names);
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("choosing a partitioner");
 }
 
 }  // namespace chatty

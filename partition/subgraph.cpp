@@ -610,12 +610,14 @@ class Builder {
 
 }  // namespace
 
-std::vector<Subgraph> BuildSubgraphs(const Graph& graph, const Partition& partition, const SubgraphOptions& options) {
+std::vector<Subgraph> BuildSubgraphs(const Graph& graph, const Partition& partition, const SubgraphOptions& options) try {
   if (partition.vertices() != graph.vertices() || partition.parts() == 0) {
     Throw<UsageError>("a partition of {} vertices into {} parts was given for a graph of {} vertices", partition.vertices(),
                       partition.parts(), graph.vertices());
   }
   return Builder(graph, partition, options).Build();
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("building the devices' parts of a graph");
 }
 
 }  // namespace chatty

@@ -146,8 +146,10 @@ struct ConnectedComponents {
       MergeForests(ops, parent, n);
       giant = MostFrequent(ops, parent, n);
     }
-    ops.ForEachEdge(hooking::SkipSettled{ops.graph(), parent, giant, linked}, hooking::LinkEdge{ops.graph(), parent});
-    MergeForests(ops, parent, n);
+    if (!ops.StopRequested()) {  // the trees linked so far are parts of components
+      ops.ForEachEdge(hooking::SkipSettled{ops.graph(), parent, giant, linked}, hooking::LinkEdge{ops.graph(), parent});
+      MergeForests(ops, parent, n);
+    }
     ops.ForEachVertex(hooking::Label{ops.graph(), parent, out});
   }
 

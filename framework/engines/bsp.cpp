@@ -16,7 +16,18 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 struct Summary {
   std::uint64_t active_vertices = 0, active_edges = 0, edges_touched = 0;
   std::int64_t wanting_edges = 0;
+  bool stop = false;  ///< asked for; the first device looks
   alignas(16) std::byte global[64] = {};
+};
+
+/// How one device saw the run.
+struct Report {
+  RoundState round;
+  bool initialised = false;
+  Ended ended = Ended::kFailed;
+  std::uint64_t edges_touched = 0, vertices_updated = 0;
+  std::uint32_t push_rounds = 0, pull_rounds = 0, phases = 1;
+  std::vector<PairStatistics> pairs;
 };
 
 /// What each sender tells its receivers: entry q describes the box for part q.
@@ -96,7 +107,7 @@ class DeviceRun {
         pairs_(parts_),
         owned_(me_.graph->ref().owned) {}
 
-  RoundState Run(RunStatistics* totals) {
+  void Run() {
     round_.vertices = me_.graph->ref().vertices;
     program_.ResetGlobal(round_.global);
     const Span run(lane_, nullptr, lane_ == nullptr ? kRunSpan : lane_->run_kind(),
@@ -118,7 +129,7 @@ class DeviceRun {
           ++phases_;
           phase.Next(spans::kPhase, {round_.phase});
           NextPhase();
-          if (Quiet()) {  // nobody starts this phase: it is over, and the program is asked again
+          if (Quiet() && !total_.stop) {  // nobody starts this phase: it is over, and the program is asked again
             if (++empty_phases_ > kMaxEmptyPhases) {
               Throw<UsageError>("EndRound asked for {} phases in a row in which no vertex was active", empty_phases_);
             }
@@ -130,24 +141,23 @@ class DeviceRun {
         }
       }
       if (options_.max_rounds != 0 && round_.index >= options_.max_rounds) {
-        converged_ = false;
-        break;
+        ended_ = Ended::kMaxRounds;
+        return;
+      }
+      if (total_.stop) {
+        ended_ = Ended::kStopped;
+        return;
       }
       Step();
     }
-    if (rank_ == 0) {
-      totals->rounds = round_.index;
-      totals->phases = phases_;
-      totals->push_rounds = push_rounds_;
-      totals->pull_rounds = pull_rounds_;
-      totals->edges_touched = edges_touched_;
-      totals->vertices_updated = vertices_updated_;
-      totals->converged = converged_;
-    }
-    return round_;
+    ended_ = Ended::kConverged;
   }
 
-  const std::vector<PairStatistics>& pairs() const { return pairs_; }
+  /// Once the run has ended, well or not.
+  Report TakeReport() noexcept {
+    return {round_,       initialised_, ended_,  edges_touched_,   vertices_updated_,
+            push_rounds_, pull_rounds_, phases_, std::move(pairs_)};
+  }
 
  private:
   /// A stretch of this device's time, on the account of its kind.
@@ -170,6 +180,7 @@ class DeviceRun {
     wanting_ = 0;
     form_ = traits_.every_round ? Form::kAll : Form::kBitmap;
     Agree(*control);
+    initialised_ = true;
     changed_only_ = false;
   }
 
@@ -195,10 +206,8 @@ class DeviceRun {
     }
     if (pull) {
       Pull();
-      ++pull_rounds_;
     } else {
       Push();
-      ++push_rounds_;
     }
     const Control* control;
     {
@@ -211,6 +220,7 @@ class DeviceRun {
     }
     for (PartId q = 0; q < parts_; ++q) pairs_[q].messages_before += control->raw_messages[q];
     Agree(*control);
+    ++(pull ? pull_rounds_ : push_rounds_);
     edges_touched_ += total_.edges_touched;
     vertices_updated_ += total_.active_vertices;
     if (pull) chooser_.Learn(wanting, total_.edges_touched);
@@ -369,18 +379,22 @@ class DeviceRun {
       const Span span = Timed(spans::kMeasure);
       steps_.MeasureInto(round_, mine_.global, wait_);
     }
-    total_ = Summary{};
-    program_.ResetGlobal(round_.global);
+    if (rank_ == 0) mine_.stop = options_.stop.stop_requested();  // one looks, or devices could see different things
+    Summary total;
+    program_.ResetGlobal(total.global);
     const Span span = Timed(spans::kAgree);
     shared_.summaries.Exchange(static_cast<int>(rank_), agreements_++, mine_, wait_, "all devices to end the round",
                                [&](int r, const Summary& summary) {
                                  sends_[r] = summary.active_vertices > 0 || traits_.every_round;
-                                 total_.active_vertices += summary.active_vertices;
-                                 total_.active_edges += summary.active_edges;
-                                 total_.edges_touched += summary.edges_touched;
-                                 total_.wanting_edges += summary.wanting_edges;
-                                 if (traits_.has_measure) program_.CombineGlobal(round_.global, summary.global);
+                                 total.active_vertices += summary.active_vertices;
+                                 total.active_edges += summary.active_edges;
+                                 total.edges_touched += summary.edges_touched;
+                                 total.wanting_edges += summary.wanting_edges;
+                                 total.stop = total.stop || summary.stop;
+                                 if (traits_.has_measure) program_.CombineGlobal(total.global, summary.global);
                                });
+    total_ = total;
+    std::memcpy(round_.global, total.global, sizeof(round_.global));
     round_.active = total_.active_vertices;
     if (lane_ != nullptr) [[unlikely]]
       lane_->AddCounter(spans::kActiveVertices, Clock::now(), mine_.active_vertices);
@@ -443,7 +457,8 @@ class DeviceRun {
   Form form_ = Form::kBitmap;
   std::size_t frontier_count_ = 0;
   bool changed_only_ = false;  // halos hold all shared values of the last round but the changed ones
-  bool converged_ = true;
+  bool initialised_ = false;
+  Ended ended_ = Ended::kFailed;
   std::uint64_t epoch_ = 0, agreements_ = 0, decided_ = 0;
   std::uint64_t edges_touched_ = 0, vertices_updated_ = 0, counted_bytes_ = 0;
   std::uint32_t push_rounds_ = 0, pull_rounds_ = 0, phases_ = 1, empty_phases_ = 0;
@@ -451,19 +466,22 @@ class DeviceRun {
 
 }  // namespace
 
-RoundState RunBsp(const ErasedProgram& program, std::span<const Participant> participants, Transport* transport,
-                  BuiltDirections built, const RunOptions& options, RunStatistics* statistics) {
+void RunBsp(const ErasedProgram& program, std::span<const Participant> participants, Transport* transport,
+            BuiltDirections built, const RunOptions& options, RunRecord* record) {
   const int devices = static_cast<int>(participants.size());
-  statistics->execution = "bsp";
-  statistics->transport = transport == nullptr ? "none" : transport->name();
-  statistics->devices.assign(participants.size(), {});
+  *record = {};
+  RunStatistics& statistics = record->statistics;
+  statistics.converged = false;
+  statistics.ended = Ended::kFailed;
+  statistics.transport = transport == nullptr ? "none" : transport->name();
+  statistics.devices.assign(participants.size(), {});
   for (int d = 0; d < devices; ++d) {
-    statistics->devices[d].device = participants[d].device->label();
-    statistics->devices[d].vertices = participants[d].graph->ref().owned;
+    statistics.devices[d].device = participants[d].device->label();
+    statistics.devices[d].vertices = participants[d].graph->ref().owned;
   }
+  statistics.pairs.reserve(participants.size() * participants.size());  // so that a failure finds room for its figures
   Shared shared(devices);
-  RoundState last;
-  std::vector<std::vector<PairStatistics>> pairs(participants.size());
+  std::vector<Report> reports(participants.size());
   std::vector<Device*> owners;
   for (const Participant& participant : participants) owners.push_back(participant.device);
   const TracedDevices traced(options.trace, owners);
@@ -471,10 +489,14 @@ RoundState RunBsp(const ErasedProgram& program, std::span<const Participant> par
     TraceLane* const lane = traced.lane(d);
     try {
       participants[d].device->MakeCurrent();
-      DeviceRun run(program, participants, static_cast<PartId>(d), transport, built, options, shared, *statistics, lane);
-      const RoundState round = run.Run(statistics);
-      if (d == 0) last = round;
-      pairs[d] = run.pairs();
+      DeviceRun run(program, participants, static_cast<PartId>(d), transport, built, options, shared, statistics, lane);
+      try {
+        run.Run();
+      } catch (...) {
+        if (lane != nullptr) lane->AddInstant(spans::kFailed, Clock::now());
+        shared.Fail(std::current_exception());
+      }
+      reports[d] = run.TakeReport();
     } catch (...) {
       if (lane != nullptr) lane->AddInstant(spans::kFailed, Clock::now());
       shared.Fail(std::current_exception());
@@ -486,18 +508,30 @@ RoundState RunBsp(const ErasedProgram& program, std::span<const Participant> par
   } else {
     RunOnDevices(devices, drive);
   }
-  statistics->time_ms = Milliseconds(Clock::now() - start).count();
-  shared.abort.RethrowFirst();
-  statistics->pairs.clear();
-  for (PartId from = 0; from < pairs.size(); ++from) {
-    for (PartId to = 0; to < pairs[from].size(); ++to) {
-      PairStatistics& pair = pairs[from][to];
+  statistics.time_ms = Milliseconds(Clock::now() - start).count();
+  // Where a run failed, some devices may have given up at a round's end that others have seen.
+  const auto last = std::max_element(reports.begin(), reports.end(), [](const Report& a, const Report& b) {
+    return std::pair(a.round.index, a.round.phase) < std::pair(b.round.index, b.round.phase);
+  });
+  record->round = last->round;
+  statistics.rounds = last->round.index;
+  statistics.phases = last->phases;
+  statistics.push_rounds = last->push_rounds;
+  statistics.pull_rounds = last->pull_rounds;
+  statistics.edges_touched = last->edges_touched;
+  statistics.vertices_updated = last->vertices_updated;
+  for (PartId from = 0; from < reports.size(); ++from) {
+    record->initialised = record->initialised || reports[from].initialised;
+    for (PartId to = 0; to < reports[from].pairs.size(); ++to) {
+      PairStatistics& pair = reports[from].pairs[to];
       pair.from = from;
       pair.to = to;
-      if (from != to && (pair.messages_before > 0 || pair.bytes > 0)) statistics->pairs.push_back(pair);
+      if (from != to && (pair.messages_before > 0 || pair.bytes > 0)) statistics.pairs.push_back(pair);
     }
   }
-  return last;
+  shared.abort.RethrowFirst();
+  statistics.ended = last->ended;
+  statistics.converged = statistics.ended == Ended::kConverged;
 }
 
 }  // namespace chatty

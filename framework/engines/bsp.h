@@ -25,14 +25,22 @@ struct BuiltDirections {
   bool push = true, pull = true;
 };
 
+/// What a run leaves behind, also one that failed.
+struct RunRecord {
+  RunStatistics statistics;
+  RoundState round;          ///< the last round that was finished
+  bool initialised = false;  ///< all vertices have a value
+};
+
 /// Runs `program` to its end on all participants. In a round, active vertices send to their neighbours: pushed along
 /// forward edges, combined on the way (Groute's halo copies) and exchanged as messages; or pulled along reverse edges from
 /// values that their owners have sent to halos (ChattyGraph's shared vertices). Only what changed is exchanged. The
 /// direction is chosen each round, by all devices alike, from the edges that either would look at (Beamer's rule, with the
 /// share of edges that a pull really reads measured as the run goes).
 ///
-/// Returns the last round's state. A failure on any device ends the run on all; the first error is rethrown.
-RoundState RunBsp(const ErasedProgram& program, std::span<const Participant> participants, Transport* transport,
-                  BuiltDirections built, const RunOptions& options, RunStatistics* statistics);
+/// A failure on any device ends the run on all; the first error is rethrown. `record` is filled in also then, with what was
+/// so when the last round ended that any device saw the end of; the devices may still be at work on what was enqueued.
+void RunBsp(const ErasedProgram& program, std::span<const Participant> participants, Transport* transport,
+            BuiltDirections built, const RunOptions& options, RunRecord* record);
 
 }  // namespace chatty

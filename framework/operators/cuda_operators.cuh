@@ -147,11 +147,11 @@ class CudaOperators : public DeviceOperators {
     if (hubs) device().Fill(slice_count_.data(), 0, sizeof(std::uint32_t), device().stream());
     operators::cuda::ForEachEdge<<<Blocks(graph().owned), steps::cuda::kBlock, 0, stream()>>>(
         graph(), skip, f, slices_.data(), slice_count_.data());
-    CHATTY_CUDA(cudaGetLastError());
+    Check("ForEachEdge");
     if (!hubs) return;
     operators::cuda::ForEachSlicedEdge<<<Blocks(~std::size_t{0} / 2), steps::cuda::kBlock, 0, stream()>>>(
         graph(), skip, f, slices_.data(), slice_count_.data());
-    CHATTY_CUDA(cudaGetLastError());
+    Check("ForEachEdge");
   }
   template <class F>
   void ForEachEdge(F f) {
@@ -162,7 +162,7 @@ class CudaOperators : public DeviceOperators {
     const Step step(*this, spans::kForEachNeighbourPair, {graph().owned});
     operators::cuda::ForEachNeighbourPair<<<Blocks(graph().owned * std::size_t{32}), steps::cuda::kBlock, 0, stream()>>>(
         graph(), f);
-    CHATTY_CUDA(cudaGetLastError());
+    Check("ForEachNeighbourPair");
   }
   template <class T, class Op, class Map>
   T Reduce(std::size_t n, T identity, Op op, Map map) {
@@ -171,7 +171,7 @@ class CudaOperators : public DeviceOperators {
     {
       const Step step(*this, spans::kReduce, {n});
       operators::cuda::Reduce<<<blocks, steps::cuda::kBlock, 0, stream()>>>(n, identity, op, map, partials.data());
-      CHATTY_CUDA(cudaGetLastError());
+      Check("Reduce");
     }
     std::vector<T> host(blocks, identity);
     CopyOut(host.data(), partials.data(), blocks);
@@ -184,9 +184,15 @@ class CudaOperators : public DeviceOperators {
   template <class F>
   void LaunchFor(std::size_t n, F f) {
     operators::cuda::For<<<Blocks(n), steps::cuda::kBlock, 0, stream()>>>(n, f);
-    CHATTY_CUDA(cudaGetLastError());
+    Check("For");
   }
   cudaStream_t stream() const { return static_cast<cudaStream_t>(device().stream().native()); }
+  void Check(const char* name) const {
+    const cudaError_t error = cudaGetLastError();
+    if (error != cudaSuccess) [[unlikely]] {
+      chatty::detail::ThrowCudaWork(error, device().label(), fmt::format("launching {} (or an operator before it)", name));
+    }
+  }
   unsigned Blocks(std::size_t threads) const {
     const auto most = static_cast<std::size_t>(device().info().multiprocessors) * 8;
     return static_cast<unsigned>(

@@ -4,10 +4,11 @@
 
 namespace chatty {
 
-OperatorGroup::OperatorGroup(std::span<Device* const> devices, std::string transport, std::chrono::milliseconds timeout)
+OperatorGroup::OperatorGroup(std::span<Device* const> devices, const RunOptions& options)
     : devices_(devices),
-      transport_choice_(std::move(transport)),
-      timeout_(timeout),
+      transport_choice_(options.transport),
+      timeout_(options.timeout),
+      stop_(options.stop),
       capacities_(devices.size(), std::vector<std::size_t>(devices.size(), 0)) {
   Reset();
 }
@@ -19,6 +20,7 @@ void OperatorGroup::Fail(std::exception_ptr error) noexcept {
 
 void OperatorGroup::Reset() {
   abort.Reset();
+  stopped_ = false;
   if (transport_ == nullptr) {  // as at the beginning, or after a run that failed while it allocated boxes
     for (auto& row : capacities_) std::fill(row.begin(), row.end(), 0);
   }
@@ -26,15 +28,27 @@ void OperatorGroup::Reset() {
 }
 
 template <class Fold>
-void DeviceOperators::Meet(const OperatorGroup::Manifest& mine, Fold&& fold) {
-  if (devices() == 1) return fold(0, mine);
+void DeviceOperators::Meet(OperatorGroup::Manifest mine, Fold&& fold) {
+  if (rank() == 0) mine.stop = group_->stop_.stop_requested();  // one looks, or devices could see different things
+  const auto fold_all = [&](int r, const OperatorGroup::Manifest& m) {
+    if (r == 0) stop_ = m.stop;
+    fold(r, m);
+  };
+  if (devices() == 1) return fold_all(0, mine);
   const Step step(*this, spans::kMeetAll);
-  group_->meeting_->Exchange(static_cast<int>(rank()), meetings_++, mine, wait(), "all devices to exchange", fold);
+  group_->meeting_->Exchange(static_cast<int>(rank()), meetings_++, mine, wait(), "all devices to exchange", fold_all);
+}
+
+bool DeviceOperators::StopRequested() {
+  if (asked_at_ == meetings_) Meet({}, [](int, const OperatorGroup::Manifest&) {});
+  asked_at_ = meetings_;
+  if (stop_) group_->stopped_ = true;
+  return stop_;
 }
 
 double DeviceOperators::FirstOfAll(double number) {
   double first = number;
-  Meet({kNoPart, 0, number}, [&](int r, const OperatorGroup::Manifest& m) {
+  Meet({kNoPart, 0, number, false}, [&](int r, const OperatorGroup::Manifest& m) {
     if (r == 0) first = m.number;
   });
   return first;
@@ -42,7 +56,7 @@ double DeviceOperators::FirstOfAll(double number) {
 
 double DeviceOperators::SumOfAll(double number) {
   double sum = 0;
-  Meet({kNoPart, 0, number}, [&](int, const OperatorGroup::Manifest& m) { sum += m.number; });
+  Meet({kNoPart, 0, number, false}, [&](int, const OperatorGroup::Manifest& m) { sum += m.number; });
   return sum;
 }
 
@@ -57,7 +71,7 @@ const std::byte* DeviceOperators::ExchangeBytes(PartId to, const std::byte* data
   std::size_t incoming = 0;
   bool grow = false;
   std::vector<OperatorGroup::Manifest> all(devices());
-  Meet({to, bytes, 0}, [&](int r, const OperatorGroup::Manifest& m) {
+  Meet({to, bytes, 0, false}, [&](int r, const OperatorGroup::Manifest& m) {
     all[r] = m;
     if (m.to == kNoPart) return;
     if (m.to == rank() && static_cast<PartId>(r) == from) incoming = m.bytes;

@@ -2,6 +2,7 @@
 /// What operators of every backend share: one device's place in a run, memory, and exchange with other devices.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "chatty/core/device.h"
 #include "chatty/core/sync.h"
 #include "chatty/framework/device_graph.h"
+#include "chatty/framework/options.h"
 #include "chatty/framework/spans.h"
 #include "chatty/framework/statistics.h"
 
@@ -21,8 +23,8 @@ inline constexpr PartId kNoPart = ~PartId{0};
 /// What the devices of an operator program's run share. Kept from run to run, so that boxes are allocated once.
 class OperatorGroup {
  public:
-  /// For these devices, which must outlive it; transport and timeout as in RunOptions.
-  OperatorGroup(std::span<Device* const> devices, std::string transport, std::chrono::milliseconds timeout);
+  /// For these devices, which must outlive it; transport, timeout and stop as in RunOptions.
+  OperatorGroup(std::span<Device* const> devices, const RunOptions& options);
 
   /// How one device's failure reaches the others.
   AbortToken abort;
@@ -32,6 +34,7 @@ class OperatorGroup {
   void Reset();
   /// What moved bytes; "none" on one device.
   std::string_view transport_name() const { return transport_ ? transport_->name() : "none"; }
+  bool stopped() const { return stopped_; }  ///< whether the program was told of a request to stop
 
  private:
   friend class DeviceOperators;
@@ -39,10 +42,13 @@ class OperatorGroup {
     PartId to = kNoPart;
     std::size_t bytes = 0;
     double number = 0;
+    bool stop = false;  ///< asked for; the first device looks
   };
   std::span<Device* const> devices_;
   std::string transport_choice_;
   std::chrono::milliseconds timeout_;
+  std::stop_token stop_;
+  std::atomic<bool> stopped_{false};
   PairBytesTable capacities_;
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Rendezvous<Manifest>> meeting_;
@@ -90,6 +96,10 @@ class DeviceOperators {
   double FirstOfAll(double number);
   /// The sum over all devices, added in device order.
   double SumOfAll(double number);
+  /// Whether the run is to end early (RunOptions::stop). A program that is told so fills its output with what it has, and
+  /// returns; one that never asks runs to its end. All devices call it together and get the same answer: what the first one
+  /// saw at the last exchange, or in a meeting of its own if there was none since the last question.
+  bool StopRequested();
 
   /// Bytes that Exchange has sent to each device.
   const std::vector<std::uint64_t>& sent_bytes() const { return sent_bytes_; }
@@ -132,13 +142,14 @@ class DeviceOperators {
  private:
   const std::byte* ExchangeBytes(PartId to, const std::byte* data, std::size_t bytes, PartId from);
   template <class Fold>
-  void Meet(const OperatorGroup::Manifest& mine, Fold&& fold);
+  void Meet(OperatorGroup::Manifest mine, Fold&& fold);
 
   OperatorGroup* group_;
   const DeviceGraph* graph_;
   DeviceStatistics* account_;
   mutable Span span_;  // one for the whole run, in parts
-  std::uint64_t epoch_ = 0, meetings_ = 0;
+  std::uint64_t epoch_ = 0, meetings_ = 0, asked_at_ = 0;
+  bool stop_ = false;  // as of the last meeting
   std::vector<std::uint64_t> sent_bytes_;
 };
 

@@ -54,11 +54,12 @@ template <class P, class Backends = CompiledBackends>
 class OperatorJob {
  public:
   /// Allocates. Throws UsageError for options that have no meaning here, OutOfMemoryError.
-  OperatorJob(Session& session, const P& program, const RunOptions& options)
+  OperatorJob(Session& session, const P& program, const RunOptions& options) try
       : session_(&session),
         program_(program),
-        group_(session.devices(), options.transport, options.timeout),
-        trace_(options.trace) {
+        group_(session.devices(), options),
+        trace_(options.trace),
+        timeout_(options.timeout) {
     const Span span(ProcessLane(trace_), nullptr, spans::kPrepare);
     CheckExecution(options.execution, nullptr);
     CheckRunOptions(options, session.device(0).kind(), session.device_count());
@@ -69,14 +70,22 @@ class OperatorJob {
       graph->device().MakeCurrent();
       outputs_.emplace_back(graph->device(), graph->ref().owned);
     }
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("preparing an operator program");
   }
 
-  /// Runs the program on all devices. Throws what the devices throw; the job may be executed again.
-  RunStatistics Execute() {
+  /// Runs the program on all devices. Throws what the devices or the program throw; the job may be executed again.
+  RunStatistics Execute() try {
     const int devices = static_cast<int>(session_->device_count());
-    RunStatistics statistics;
+    if (executed_ && statistics_.ended == Ended::kFailed) {  // what it has enqueued must not meet what this run will
+      for (Device* device : session_->devices()) device->stream().Synchronize({nullptr, timeout_});
+    }
+    executed_ = true;
+    statistics_ = {};
+    RunStatistics& statistics = statistics_;
+    statistics.converged = false;
+    statistics.ended = Ended::kFailed;
     statistics.execution = "operators";
-    statistics.rounds = 1;
     statistics.devices.resize(devices);
     std::vector<std::vector<std::uint64_t>> sent(devices);
     group_.Reset();
@@ -99,20 +108,30 @@ class OperatorJob {
       }
     });
     statistics.time_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-    group_.abort.RethrowFirst();
     statistics.transport = group_.transport_name();
+    group_.abort.RethrowFirst();
+    statistics.rounds = 1;
+    statistics.ended = group_.stopped() ? Ended::kStopped : Ended::kConverged;
+    statistics.converged = statistics.ended == Ended::kConverged;
     for (PartId from = 0; from < sent.size(); ++from) {
       for (PartId to = 0; to < sent[from].size(); ++to) {
         if (sent[from][to] > 0) statistics.pairs.push_back({from, to, 1, 1, sent[from][to]});
       }
     }
     return statistics;
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("running an operator program");
   }
 
-  /// Results of the last run, one a vertex in id order.
+  /// Of the last run; of one that threw, what it did until then.
+  const RunStatistics& statistics() const { return statistics_; }
+  /// Results of the last run, one a vertex in id order. Throws UsageError if it failed, or if there was none.
   void CopyOutput(std::byte* out) const {
     const Span span(ProcessLane(trace_), nullptr, spans::kOutput);
     using Output = typename P::Output;
+    if (!executed_ || statistics_.ended == Ended::kFailed) {
+      throw UsageError("there are no results: the job has not been executed, or its last run failed");
+    }
     for (std::size_t d = 0; d < outputs_.size(); ++d) {
       Device& device = session_->device(d);
       device.MakeCurrent();
@@ -155,6 +174,9 @@ class OperatorJob {
   Trace* trace_;
   const PreparedGraphs* graphs_;
   std::vector<Buffer<typename P::Output>> outputs_;
+  std::chrono::milliseconds timeout_;
+  RunStatistics statistics_;
+  bool executed_ = false;
 };
 
 /// Results of an operator program, one a vertex in id order.
@@ -168,13 +190,15 @@ struct OperatorResult {
 
 /// Runs an operator program on the session's devices; the counterpart of Run for vertex programs.
 template <OperatorProgram P, class Backends = CompiledBackends>
-OperatorResult<P> Run(Session& session, const P& program, const RunOptions& options = {}) {
+OperatorResult<P> Run(Session& session, const P& program, const RunOptions& options = {}) try {
   OperatorJob<P, Backends> job(session, program, options);
   OperatorResult<P> result;
   result.statistics = job.Execute();
   result.values = Array<typename P::Output>(session.graph().vertices());
   job.CopyOutput(reinterpret_cast<std::byte*>(result.values.data()));
   return result;
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("running an operator program");
 }
 
 }  // namespace chatty

@@ -9,7 +9,8 @@
 namespace chatty {
 
 /// Runs programs in turn on one session. A program with `using Prior = First::Value` starts each vertex from the value that
-/// the program before it left there. Betweenness is two programs so; BFS parents are one after BFS levels.
+/// the program before it left there. Betweenness is two programs so; BFS parents are one after BFS levels. After a stop
+/// (RunOptions::stop) the programs that follow only initialise; what a program that throws followed is still there.
 class Sequence {
  public:
   /// On `session`, which must outlive it; `options` hold for every program.
@@ -17,11 +18,13 @@ class Sequence {
 
   /// Runs `program` on what came before. Throws UsageError if its Prior is not the last program's Value.
   template <class P, class Backends = CompiledBackends>
-  Sequence& Then(const P& program) {
+  Sequence& Then(const P& program) try {
     std::unique_ptr<Job> job = session_->Prepare(std::make_shared<TypedProgram<P, Backends>>(program), options_);
     statistics_ += job->Execute(last_.get());
     last_ = std::move(job);
     return *this;
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("running a program");
   }
 
   /// How the last program, a P, ended.

@@ -27,7 +27,7 @@ struct ResidentResult {
 /// Runs `program` on one device that holds the whole graph. Throws UsageError for a graph divided among several,
 /// DeviceError, OutOfMemoryError.
 template <class P>
-ResidentResult<P> Run(const DeviceGraph& graph, const P& program, [[maybe_unused]] Extent extent = Extent::kGrid) {
+ResidentResult<P> Run(const DeviceGraph& graph, const P& program, [[maybe_unused]] Extent extent = Extent::kGrid) try {
   static_assert(
       CheckProgram<P>() && !Traits<P>::kEveryRound && !Traits<P>::kHasMeasure && !Traits<P>::kHasEndRound &&
           !Traits<P>::kHasPrior && Traits<P>::kCanPush && !Traits<P>::kSharesSeparately,
@@ -66,6 +66,8 @@ ResidentResult<P> Run(const DeviceGraph& graph, const P& program, [[maybe_unused
   for (std::size_t v = 0; v < values.size(); ++v)
     result.values[v] = chatty::detail::OutputOfValue<P>(program, values[v], round);
   return result;
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("running a resident loop");
 }
 
 }  // namespace chatty::resident

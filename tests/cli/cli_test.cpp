@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -419,6 +421,14 @@ TEST_F(CliTest, MaxRoundsEndsARun) {
   const Json json = Json::parse(Succeed(arguments));
   EXPECT_EQ(json.at("statistics").at("rounds"), 3);
   EXPECT_EQ(json.at("statistics").at("converged"), false);
+  EXPECT_EQ(json.at("ended"), "max-rounds");
+  const Outcome written =
+      Chatty({"run", "bfs", graph, "--source", "0", "--max-rounds", "3", "--output", Path("levels.txt")});
+  EXPECT_EQ(written.status, 0);
+  EXPECT_EQ(written.err,
+            "chatty: ended by --max-rounds before it converged: the values are those of round 3 and not final\n");
+  EXPECT_NE(written.out.find("those of round 3 and not final"), std::string::npos) << written.out;
+  EXPECT_EQ(Json::parse(Succeed({"run", "bfs", graph, "--source", "0", "--json", "-"})).at("ended"), "converged");
   const Outcome outcome = Chatty(Join(arguments, {"--verify"}));
   EXPECT_EQ(outcome.status, 3);
   EXPECT_EQ(Json::parse(outcome.out).at("verification").at("passed"), false);
@@ -1199,5 +1209,113 @@ TEST_F(CliTest, MetisWithoutMemoryFallsBack) {
   EXPECT_TRUE(told);
 }
 #endif  // CHATTY_WITH_METIS
+
+/// Starts a run that never ends by itself, sends `signal` once its trials are likely to have begun, and waits for it.
+/// Tries again, more patiently, as long as it was too early: `written` is what only a run that was stopped writes. Returns
+/// what waitpid gives.
+int InterruptedRun(const Arguments& arguments, int signal, const fs::path& written, const fs::path& out,
+                   const fs::path& err) {
+  int status = 0;
+  for (int patience_ms = 100; patience_ms < 30000; patience_ms *= 2) {
+    const pid_t child = Start(arguments, out, err);
+    ::poll(nullptr, 0, patience_ms);
+    EXPECT_EQ(::kill(child, signal), 0);
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    if (fs::exists(written)) return status;
+  }
+  ADD_FAILURE() << "the trials never began: " << ReadAll(err);
+  return status;
+}
+
+TEST_F(CliTest, AnInterruptEndsARunWithWhatItHad) {
+  const std::string graph = Path("kron.chatty");
+  Succeed({"generate", "kron", "10", "-o", graph});
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const std::string name = signal == SIGINT ? "SIGINT" : "SIGTERM";
+    SCOPED_TRACE(name);
+    const fs::path output = folder_ / name;
+    fs::create_directory(output);
+    const std::string values = output / "ranks.txt", record = output / "record.json";
+    const int status = InterruptedRun({"run", "pagerank", graph, "--rounds", "1000000000", "--tolerance", "0", "--devices",
+                                       "host:2", "--verify", "--trials", "3", "--output", values, "--json", record},
+                                      signal, record, folder_ / ".out", folder_ / ".err");
+    ASSERT_TRUE(WIFSIGNALED(status)) << "the parent sees what ended it; exit code " << WEXITSTATUS(status);
+    EXPECT_EQ(WTERMSIG(status), signal);
+
+    const Json json = Json::parse(ReadAll(record));
+    EXPECT_EQ(json.at("ended"), "interrupt");
+    EXPECT_EQ(json.at("statistics").at("converged"), false);
+    const auto rounds = json.at("statistics").at("rounds").get<std::uint64_t>();
+    EXPECT_GT(rounds, 0u);
+    EXPECT_GT(json.at("statistics").at("edges_touched").get<std::uint64_t>(), 0u);
+    EXPECT_EQ(json.at("time").at("trials_ms").size(), 1u) << "the other trials are left out";
+    EXPECT_TRUE(json.at("verification").is_null());
+
+    const std::string text = ReadAll(values);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1024);
+    double sum = 0;
+    std::istringstream lines(text);
+    for (double id = 0, rank = 0; lines >> id >> rank;) sum += rank;
+    EXPECT_NEAR(sum, 1.0, 1e-3) << "the ranks of a whole round";
+
+    const std::string err = ReadAll(folder_ / ".err"), out = ReadAll(folder_ / ".out");
+    EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
+    for (const std::string& part : {name, std::string("not final"), std::string("not verified")}) {
+      EXPECT_NE(err.find(part), std::string::npos) << err;
+    }
+    EXPECT_NE(out.find("ended by " + name), std::string::npos) << "the summary: " << out;
+    std::size_t files = 0;
+    for ([[maybe_unused]] const auto& file : fs::directory_iterator(output)) ++files;
+    EXPECT_EQ(files, 2u) << "something unfinished is left";
+  }
+}
+
+TEST_F(CliTest, ASecondInterruptEndsARunAtOnce) {
+  const std::string graph = Path("chain.chatty");
+  Succeed({"generate", "chain", "3000000", "-o", graph});
+  const fs::path output = folder_ / "out";
+  fs::create_directory(output);
+  // After the first signal values are written; compressing them takes far longer than seeing the file begun.
+  const Arguments arguments{"run",      "pagerank",   graph,
+                            "--rounds", "1000000000", "--tolerance",
+                            "0",        "--output",   (output / "ranks.txt.gz").string()};
+  int status = 0;
+  bool begun = false;
+  for (int patience_ms = 200; !begun && patience_ms < 30000; patience_ms *= 2) {
+    const pid_t child = Start(arguments, folder_ / ".out", folder_ / ".err");
+    ::poll(nullptr, 0, patience_ms);
+    ASSERT_EQ(::kill(child, SIGINT), 0);
+    while (::waitpid(child, &status, WNOHANG) == 0) {
+      if (!begun && !fs::is_empty(output)) {
+        begun = true;
+        ASSERT_EQ(::kill(child, SIGINT), 0);
+      }
+      ::poll(nullptr, 0, 1);
+    }
+  }
+  ASSERT_TRUE(begun) << ReadAll(folder_ / ".err");
+  ASSERT_TRUE(WIFSIGNALED(status)) << "it was done before the second interrupt came";
+  EXPECT_EQ(WTERMSIG(status), SIGINT);
+  EXPECT_TRUE(fs::is_empty(output)) << fs::directory_iterator(output)->path();
+}
+
+TEST_F(CliTest, AnInterruptWhileLoadingLeavesNothing) {
+  const std::string pipe = Path("pipe"), record = Path("record.json");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int writer = ::open(pipe.c_str(), O_RDWR);
+  ASSERT_GE(writer, 0);
+  ASSERT_EQ(::write(writer, "0 1\n", 4), 4);
+  const pid_t child = Start({"run", "bfs", "-", "--json", record}, folder_ / ".out", folder_ / ".err", pipe);
+  ::poll(nullptr, 0, 300);  // it waits for the rest of the graph
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, WNOHANG), 0) << ReadAll(folder_ / ".err");
+  ASSERT_EQ(::kill(child, SIGINT), 0);
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ::close(writer);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGINT);
+  EXPECT_FALSE(fs::exists(record));
+  EXPECT_EQ(ReadAll(folder_ / ".out"), "");
+}
 
 }  // namespace

@@ -13,8 +13,8 @@
 #include <tuple>
 #include <vector>
 
-#include "../core/test_memory.h"
 #include "chatty/core/config.h"
+#include "chatty/core/memory_resources.h"
 #include "chatty/core/sync.h"
 
 namespace chatty {
@@ -186,33 +186,44 @@ TEST_P(TransportTest, BoxesOfAPairAlternate) {
 
 TEST_P(TransportTest, AllMemoryIsTheDevicesOwnAndGoesBack) {
   const PairBytesTable capacities = Capacities(6);
-  std::vector<std::unique_ptr<test::CountingMemory>> memory;
+  struct Source {  // of device memory, or of pinned
+    explicit Source(MemoryResource& upstream) : counting(upstream), failing(counting) {}
+    CountingMemory counting;
+    FailingMemory failing;
+  };
+  std::vector<std::unique_ptr<Source>> sources;
   for (Device* device : pointers_) {
-    memory.push_back(std::make_unique<test::CountingMemory>(device->memory()));
-    device->set_memory(memory.back().get());
+    sources.push_back(std::make_unique<Source>(device->memory()));
+    device->set_memory(&sources.back()->failing);
+    sources.push_back(std::make_unique<Source>(device->pinned_memory()));
+    device->set_pinned_memory(&sources.back()->failing);
   }
   { const std::unique_ptr<Transport> transport = MakeTransport(std::get<0>(GetParam()), pointers_, capacities); }
-  std::uint64_t most = 0;
-  for (const auto& m : memory) {
-    EXPECT_GT(m->allocations(), 0u);
-    EXPECT_EQ(m->live(), 0);
-    most = std::max(most, m->allocations());
-  }
-  for (std::uint64_t nth = 1; nth <= most; ++nth) {
-    bool any = false;
-    for (std::size_t d = 0; d < memory.size(); ++d) {
-      for (std::size_t other = 0; other < memory.size(); ++other) memory[other]->FailAt(other == d ? nth : 0);
-      try {
-        MakeTransport(std::get<0>(GetParam()), pointers_, capacities);
-      } catch (const OutOfMemoryError&) {
-        any = true;
-      }
-      for (const auto& m : memory)
-        ASSERT_EQ(m->live(), 0) << "leaks when allocation " << nth << " on device " << d << " fails";
+  std::uint64_t pinned = 0;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (i % 2 == 0) {
+      EXPECT_GT(sources[i]->counting.allocations(), 0u);
+    } else {
+      pinned += sources[i]->counting.allocations();
     }
-    EXPECT_TRUE(any) << nth;
+    EXPECT_EQ(sources[i]->counting.live(), 0);
   }
-  for (Device* device : pointers_) device->set_memory(nullptr);
+  EXPECT_TRUE(pinned > 0 || std::get<0>(GetParam()) != std::string("staged"));
+  std::vector<std::uint64_t> asked;  // of each, by one transport
+  for (const auto& source : sources) asked.push_back(source->counting.allocations());
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const auto& source = sources[i];
+    for (std::uint64_t nth = 1; nth <= asked[i]; ++nth) {
+      source->failing.FailAt(nth);
+      EXPECT_THROW(MakeTransport(std::get<0>(GetParam()), pointers_, capacities), OutOfMemoryError) << nth;
+      for (const auto& any : sources) ASSERT_EQ(any->counting.live(), 0) << "leaks when allocation " << nth << " fails";
+    }
+    source->failing.FailAt(0);
+  }
+  for (Device* device : pointers_) {
+    device->set_memory(nullptr);
+    device->set_pinned_memory(nullptr);
+  }
 }
 
 std::string CaseName(const testing::TestParamInfo<Case>& info) {

@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "chatty/core/config.h"
-#include "test_memory.h"
+#include "chatty/core/memory_resources.h"
 
 namespace chatty {
 namespace {
-
-using test::CountingMemory;
 
 std::vector<int> UpTo(int n) {
   std::vector<int> all;
@@ -194,7 +192,7 @@ TEST_P(DeviceTest, BuffersComeFromTheResourceAndGoBackToIt) {
     EXPECT_EQ(first.bytes(), 800u);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first.data()) % 256, 0u);
     EXPECT_EQ(memory.live(), 1);
-    EXPECT_EQ(memory.live_bytes(), 800);
+    EXPECT_EQ(memory.live_bytes(), 800u);
 
     std::uint64_t* const data = first.data();
     Buffer<std::uint64_t> second(std::move(first));
@@ -211,22 +209,55 @@ TEST_P(DeviceTest, BuffersComeFromTheResourceAndGoBackToIt) {
     EXPECT_EQ(memory.live(), 1) << "null restores the device's own";
   }
   EXPECT_EQ(memory.live(), 0) << "buffers go back to where they came from, whatever is set now";
-  EXPECT_EQ(memory.live_bytes(), 0);
+  EXPECT_EQ(memory.live_bytes(), 0u);
 }
 
 TEST_P(DeviceTest, ExhaustionIsAnOutOfMemoryError) {
   CountingMemory memory(device_->memory());
-  device_->set_memory(&memory);
-  memory.FailAt(2);
+  FailingMemory failing(memory);
+  device_->set_memory(&failing);
+  failing.FailAt(2);
   Buffer<int> fits(*device_, 10);
   EXPECT_THROW(Buffer<int>(*device_, 10), OutOfMemoryError);
   EXPECT_THROW(fits = Buffer<int>(*device_, 20), OutOfMemoryError);
   EXPECT_EQ(fits.size(), 10u) << "a failed assignment leaves the buffer as it was";
   EXPECT_EQ(memory.live(), 1);
-  memory.FailAt(0);
+  failing.FailAt(0);
   EXPECT_NO_THROW(fits = Buffer<int>(*device_, 20));
   fits = Buffer<int>();
   EXPECT_EQ(memory.live(), 0);
+  device_->set_memory(nullptr);
+}
+
+TEST_P(DeviceTest, PinnedMemoryComesFromAResourceOfItsOwn) {
+  CountingMemory memory(device_->memory()), pinned(device_->pinned_memory());
+  FailingMemory failing(pinned);
+  device_->set_memory(&memory);
+  device_->set_pinned_memory(&failing);
+  {
+    Pinned<std::uint64_t> words(*device_, 100);
+    words[99] = 7;
+    EXPECT_EQ(words.size(), 100u);
+    EXPECT_EQ(pinned.live(), 1);
+    EXPECT_EQ(pinned.live_bytes(), 800u);
+    EXPECT_EQ(memory.allocations(), 0u);
+    std::uint64_t* const data = words.data();
+    Pinned<std::uint64_t> moved(std::move(words));
+    EXPECT_EQ(moved.data(), data);
+    EXPECT_EQ(moved[99], 7u);
+    failing.FailAt(1);
+    EXPECT_THROW(Pinned<int>(*device_, 10), OutOfMemoryError);
+    EXPECT_THROW(moved = Pinned<std::uint64_t>(*device_, 10), OutOfMemoryError);
+    EXPECT_EQ(moved.size(), 100u) << "a failed assignment leaves the buffer as it was";
+    failing.FailAt(0);
+    moved = Pinned<std::uint64_t>(*device_, 3);
+    EXPECT_EQ(pinned.live(), 1) << "assignment frees what was there";
+    device_->set_pinned_memory(nullptr);
+    const Pinned<std::uint64_t> own(*device_, 5);
+    EXPECT_EQ(pinned.live(), 1) << "null restores the device's own";
+  }
+  EXPECT_EQ(pinned.live(), 0);
+  EXPECT_EQ(pinned.live_bytes(), 0u);
   device_->set_memory(nullptr);
 }
 

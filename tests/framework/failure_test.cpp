@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "../core/test_memory.h"
+#include "chatty/core/memory_resources.h"
 #include "chatty/framework/operators/operator_program.h"
 #include "chatty/framework/operators/sequence.h"
 #include "chatty/framework/registry.h"
@@ -110,6 +112,371 @@ TEST(Failure, AVertexFunctionThrowsOnAnyThread) {
   }
 }
 
+// ------------------------------------------------- what a failed run leaves behind ----
+
+/// Which function of Faulty throws, once it has been called so often.
+enum class Where { kNowhere, kInit, kScatter, kUpdate, kMeasure, kCombine, kEndRound, kOutput };
+std::atomic<Where> g_where{Where::kNowhere};
+std::atomic<std::int64_t> g_calls_until_throw{0};
+std::atomic<bool> g_throw_bad_alloc{false};
+
+/// Spreads least ids and counts what changes; any of its functions may throw.
+struct Faulty {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  struct Global {
+    std::uint64_t sum = 0;
+  };
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  static void Maybe(Where where) {
+    if (g_where != where || g_calls_until_throw-- != 0) return;
+    if (g_throw_bad_alloc) throw std::bad_alloc();
+    throw std::runtime_error("this program is faulty");
+  }
+  Value InitVertex(Vertex v) const {
+    Maybe(Where::kInit);
+    return static_cast<Value>(v.id);
+  }
+  Message ComputeScatter(const Value& value, Edge<>, const Round<Global>&) const {
+    Maybe(Where::kScatter);
+    return value;
+  }
+  bool UpdateStatus(Value& value, Message m, Vertex, const Round<Global>&) const {
+    Maybe(Where::kUpdate);
+    if (m >= value) return false;
+    value = m;
+    return true;
+  }
+  Global Measure(const Value& value, Vertex) const {
+    Maybe(Where::kMeasure);
+    return {value};
+  }
+  static Global Combine(const Global& a, const Global& b) {
+    Maybe(Where::kCombine);
+    return {a.sum + b.sum};
+  }
+  Next EndRound(Round<Global>&) const {
+    Maybe(Where::kEndRound);
+    return Next::kContinue;
+  }
+  std::uint32_t Output(const Value& value) const {
+    Maybe(Where::kOutput);
+    return value;
+  }
+};
+
+TEST(Failure, AnyFunctionThatThrowsEndsTheRunWithItsException) {
+  const Graph graph = RandomGraph(53, 6000, 2.0, WeightKind::kNone, true);
+  const std::vector<VertexId> expected = ToVector(SerialComponents(graph));
+  std::vector<std::uint32_t> output(graph.vertices());
+  auto* const bytes = reinterpret_cast<std::byte*>(output.data());
+  for (const char* selection : {"host:1", "host:3"}) {
+    Session session(graph, selection, Options());
+    const auto job = session.Prepare(std::make_shared<TypedProgram<Faulty>>(Faulty{}));
+    EXPECT_THROW(job->CopyOutput(bytes), UsageError) << "nothing was executed";
+    EXPECT_THROW(job->CopyValues(bytes), UsageError) << "nothing was executed";
+    for (const Where where :
+         {Where::kInit, Where::kScatter, Where::kUpdate, Where::kMeasure, Where::kCombine, Where::kEndRound}) {
+      for (const bool bad_alloc : {false, true}) {
+        for (const int calls : {0, 3, 9000}) {
+          SCOPED_TRACE(std::string(selection) + ", function " + std::to_string(static_cast<int>(where)) + ", call " +
+                       std::to_string(calls));
+          g_throw_bad_alloc = bad_alloc;
+          g_calls_until_throw = calls;
+          g_where = where;
+          bool threw = false;
+          try {
+            job->Execute();
+          } catch (const OutOfMemoryError& error) {
+            threw = true;
+            EXPECT_TRUE(bad_alloc) << error.what();
+            EXPECT_NE(std::string(error.what()).find("running a program"), std::string::npos) << error.what();
+          } catch (const std::runtime_error& error) {
+            threw = true;
+            EXPECT_STREQ(error.what(), "this program is faulty");
+            EXPECT_FALSE(bad_alloc);
+          }
+          g_where = Where::kNowhere;
+          EXPECT_TRUE(threw || calls == 9000);
+          EXPECT_EQ(job->statistics().ended, threw ? Ended::kFailed : Ended::kConverged);
+          EXPECT_EQ(job->statistics().converged, !threw);
+          if (threw) {
+            EXPECT_THROW(job->CopyOutput(bytes), UsageError) << "values of no one round are no answer";
+          }
+          const RunStatistics again = job->Execute();
+          EXPECT_EQ(again.ended, Ended::kConverged);
+          job->CopyOutput(bytes);
+          ASSERT_EQ(output, std::vector<std::uint32_t>(expected.begin(), expected.end()));
+        }
+      }
+    }
+    g_calls_until_throw = 5;
+    g_throw_bad_alloc = false;
+    g_where = Where::kOutput;
+    EXPECT_THROW(job->CopyOutput(bytes), std::runtime_error);
+    g_where = Where::kNowhere;
+    job->CopyOutput(bytes);
+    ASSERT_EQ(output, std::vector<std::uint32_t>(expected.begin(), expected.end()));
+  }
+}
+
+TEST(Failure, AFailedRunTellsWhatItDid) {
+  std::vector<TestEdge> path;
+  for (std::uint64_t v = 1; v < 40; ++v) path.push_back({v - 1, v});
+  const Graph graph = MakeSymmetric(40, path);
+  std::vector<std::uint32_t> values(graph.vertices());
+  auto* const bytes = reinterpret_cast<std::byte*>(values.data());
+  for (const char* selection : {"host:1", "host:3"}) {
+    SCOPED_TRACE(selection);
+    SessionOptions options;
+    options.partition = "contiguous";
+    Session session(graph, selection, options);
+    const auto job = session.Prepare(std::make_shared<TypedProgram<Moody>>(Moody{}));
+    RunOptions limited;
+    limited.max_rounds = 7;
+    const auto shorter = session.Prepare(std::make_shared<TypedProgram<Moody>>(Moody{}), limited);
+    const RunStatistics seven = shorter->Execute();
+    std::vector<std::uint32_t> after_seven(graph.vertices());
+    shorter->CopyValues(reinterpret_cast<std::byte*>(after_seven.data()));
+    EXPECT_EQ(seven.ended, Ended::kMaxRounds);
+
+    g_rounds_until_throw = 6;  // EndRound after the 7th round, when all values are in
+    EXPECT_THROW(job->Execute(), std::runtime_error);
+    g_rounds_until_throw = -1;
+    const RunStatistics& told = job->statistics();
+    EXPECT_EQ(told.ended, Ended::kFailed);
+    EXPECT_FALSE(told.converged);
+    EXPECT_EQ(told.rounds, 7u);
+    EXPECT_EQ(job->round().index, 7u);
+    EXPECT_EQ(told.edges_touched, seven.edges_touched);
+    EXPECT_EQ(told.vertices_updated, seven.vertices_updated);
+    EXPECT_EQ(told.push_rounds + told.pull_rounds, 7u);
+    EXPECT_EQ(told.devices.size(), session.device_count());
+    EXPECT_EQ(told.pairs.size(), seven.pairs.size());
+    EXPECT_GT(told.time_ms, 0.0);
+    job->CopyValues(bytes);
+    EXPECT_EQ(values, after_seven);
+    EXPECT_THROW(job->CopyOutput(bytes), UsageError);
+
+    // Half way through the values of a round: each vertex has one of that round or of the one before.
+    g_updates_until_throw = 300;
+    EXPECT_THROW(job->Execute(), std::runtime_error);
+    g_updates_until_throw = -1;
+    EXPECT_GT(job->statistics().rounds, 2u);
+    EXPECT_LT(job->statistics().rounds, 39u);
+    job->CopyValues(bytes);
+    for (VertexId v = 0; v < graph.vertices(); ++v) {
+      EXPECT_LE(values[v], v);
+      const std::uint32_t least = v > job->statistics().rounds + 1 ? v - job->statistics().rounds - 1 : 0;
+      EXPECT_GE(values[v], least);
+    }
+    // Before there is anything.
+    g_where = Where::kInit;
+    g_calls_until_throw = 3;
+    const auto never = session.Prepare(std::make_shared<TypedProgram<Faulty>>(Faulty{}));
+    EXPECT_THROW(never->Execute(), std::runtime_error);
+    g_where = Where::kNowhere;
+    EXPECT_EQ(never->statistics().rounds, 0u);
+    EXPECT_THROW(never->CopyValues(bytes), UsageError);
+  }
+}
+
+TEST(Failure, ValuesOfAFailedRunAreNoPrior) {
+  const Graph graph = MakeSymmetric(4, {{0, 1}, {1, 2}});
+  Session session(graph, "host:2");
+  const auto levels = session.Prepare(std::make_shared<TypedProgram<Bfs>>(Bfs{}));
+  const auto parents = session.Prepare(std::make_shared<TypedProgram<BfsParents>>(BfsParents{}));
+  EXPECT_THROW(parents->Execute(levels.get()), UsageError) << "it has not been executed";
+  levels->Execute();
+  EXPECT_NO_THROW(parents->Execute(levels.get()));
+}
+
+// -------------------------------------------------------------------------- stopping ----
+
+/// Never done, and asks for a stop itself in a round of its choice.
+std::stop_source g_stop;
+std::atomic<std::uint32_t> g_stop_in_round{0};
+struct Restless {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr bool kEveryRound = true;
+  Value InitVertex(Vertex) const { return 0; }
+  Message ComputeScatter(const Value&, Edge<>, const Round<>&) const { return 0; }
+  bool UpdateStatus(Value& value, Message, Vertex v, const Round<>& round) const {
+    if (v.id == 0 && round.index == g_stop_in_round) g_stop.request_stop();  // on whichever device owns it
+    value = round.index + 1;
+    return true;
+  }
+  Next EndRound(Round<>&) const { return Next::kContinue; }
+};
+
+TEST(Stopping, AllDevicesLeaveAfterTheSameRound) {
+  const Graph graph = MadeGraph();
+  for (const char* selection : kSelections) {
+    Session session(graph, selection, Options());
+    for (const std::uint32_t round : {0u, 1u, 5u, 40u}) {
+      SCOPED_TRACE(std::string(selection) + ", round " + std::to_string(round));
+      g_stop = std::stop_source();
+      g_stop_in_round = round;
+      RunOptions options;
+      options.stop = g_stop.get_token();
+      options.timeout = std::chrono::seconds(30);
+      const auto result = chatty::Run(session, Restless{}, options);
+      EXPECT_FALSE(result.statistics.converged);
+      EXPECT_EQ(result.statistics.ended, Ended::kStopped);
+      // The first device looks at each round's end: it may have looked before another device asked in the same round.
+      EXPECT_GE(result.statistics.rounds, round + 1);
+      EXPECT_LE(result.statistics.rounds, round + 2);
+      EXPECT_EQ(result.round.index, result.statistics.rounds);
+      for (VertexId v = 0; v < graph.vertices(); ++v) {
+        ASSERT_EQ(result.values[v], graph.out_degree(v) > 0 ? result.statistics.rounds : 0) << v;
+      }
+    }
+  }
+}
+
+TEST(Stopping, BeforeTheFirstRoundAndAgain) {
+  const Graph graph = MadeGraph();
+  std::stop_source stop;
+  RunOptions options;
+  options.stop = stop.get_token();
+  stop.request_stop();
+  for (const char* selection : {"host:1", "host:3"}) {
+    Session session(graph, selection, Options());
+    const auto stopped = chatty::Run(session, Moody{}, options);
+    EXPECT_EQ(stopped.statistics.ended, Ended::kStopped);
+    EXPECT_EQ(stopped.statistics.rounds, 0u);
+    for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(stopped.values[v], v) << "as InitVertex left it";
+    const auto whole = chatty::Run(session, Moody{});
+    EXPECT_EQ(whole.statistics.ended, Ended::kConverged);
+    const std::vector<VertexId> expected = ToVector(SerialComponents(graph));
+    EXPECT_EQ(ToVector(whole.values), std::vector<std::uint32_t>(expected.begin(), expected.end()));
+  }
+}
+
+TEST(Stopping, FromAnotherThread) {
+  const Graph graph = MadeGraph();
+  Session session(graph, "host:3", Options());
+  std::stop_source stop;
+  RunOptions options;
+  options.stop = stop.get_token();
+  g_stop_in_round = ~0u;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    stop.request_stop();
+  });
+  const auto result = chatty::Run(session, Restless{}, options);
+  other.join();
+  EXPECT_EQ(result.statistics.ended, Ended::kStopped);
+  EXPECT_GT(result.statistics.rounds, 0u);
+  for (VertexId v = 0; v < graph.vertices(); ++v) {
+    ASSERT_EQ(result.values[v], graph.out_degree(v) > 0 ? result.statistics.rounds : 0) << v;
+  }
+}
+
+TEST(Stopping, AStopThatComesWithTheEndIsNone) {
+  const Graph graph = MakeSymmetric(0, {});
+  std::stop_source stop;
+  stop.request_stop();
+  RunOptions options;
+  options.stop = stop.get_token();
+  Session session(graph, "host:2");
+  EXPECT_EQ(chatty::Run(session, Moody{}, options).statistics.ended, Ended::kConverged) << "there was nothing to do";
+}
+
+/// Phases in which nobody starts, until it is stopped.
+struct Waiting : Moody {
+  bool IsActive(const Value&, const Round<>&) const { return false; }
+  Next EndRound(Round<>& round) const {
+    if (round.phase == 100) g_stop.request_stop();
+    return Next::kNextPhase;
+  }
+};
+
+TEST(Stopping, BetweenPhasesInWhichNobodyStarts) {
+  const Graph graph = MakeSymmetric(4, {{0, 1}, {1, 2}});
+  for (const char* selection : {"host:1", "host:2"}) {
+    Session session(graph, selection);
+    g_stop = std::stop_source();
+    RunOptions options;
+    options.stop = g_stop.get_token();
+    const auto result = chatty::Run(session, Waiting{}, options);
+    EXPECT_EQ(result.statistics.ended, Ended::kStopped);
+    EXPECT_EQ(result.statistics.phases, 102u);
+  }
+}
+
+TEST(Stopping, OperatorProgramsAndSequences) {
+  std::stop_source stop;
+  stop.request_stop();
+  RunOptions options;
+  options.stop = stop.get_token();
+  for (const bool symmetric : {false, true}) {
+    const Graph graph = HubGraph(54, 1500, WeightKind::kNone, symmetric);
+    const std::vector<VertexId> final = ToVector(SerialComponents(graph));
+    for (const char* selection : kSelections) {
+      SCOPED_TRACE(selection);
+      Session session(graph, selection, Options());
+      const auto stopped = chatty::Run(session, ConnectedComponents{}, options);
+      EXPECT_EQ(stopped.statistics.ended, Ended::kStopped);
+      EXPECT_FALSE(stopped.statistics.converged);
+      // On a symmetric graph the two links a vertex that come first may be all that it takes.
+      EXPECT_TRUE(symmetric || ToVector(stopped.values) != final) << "it was not stopped";
+      for (VertexId v = 0; v < graph.vertices(); ++v) {  // parts of components: a label is a vertex of the same one
+        ASSERT_EQ(final[stopped.values[v]], final[v]) << v;
+      }
+      const auto whole = chatty::Run(session, ConnectedComponents{});
+      EXPECT_EQ(whole.statistics.ended, Ended::kConverged);
+      EXPECT_EQ(ToVector(whole.values), final);
+
+      Sequence sequence(session, options);
+      sequence.Then(Bfs{}).Then(BfsParents{});
+      EXPECT_EQ(sequence.statistics().ended, Ended::kStopped);
+      EXPECT_FALSE(sequence.statistics().converged);
+      EXPECT_EQ(sequence.statistics().rounds, 0u);
+      EXPECT_EQ(sequence.Output<BfsParents>().size(), graph.vertices());
+    }
+  }
+}
+
+/// An operator program that fails on one device while the others wait for it.
+struct BrokenOperators {
+  using Output = std::uint32_t;
+  template <class Operators>
+  void Run(Operators& ops, Output* out) const {
+    ops.ForEachVertex([out](LocalId v) { out[v] = 1; });
+    if (g_rounds_until_throw == 0 && ops.rank() == ops.devices() - 1) throw std::runtime_error("broken");
+    ops.SumOfAll(1.0);
+  }
+};
+
+TEST(Failure, AnOperatorProgramThatThrows) {
+  const Graph graph = MadeGraph();
+  std::vector<std::uint32_t> output(graph.vertices());
+  for (const char* selection : kSelections) {
+    Session session(graph, selection, Options());
+    OperatorJob<BrokenOperators> job(session, BrokenOperators{}, {});
+    EXPECT_THROW(job.CopyOutput(reinterpret_cast<std::byte*>(output.data())), UsageError) << "nothing was executed";
+    g_rounds_until_throw = 0;
+    try {
+      job.Execute();
+      ADD_FAILURE() << "did not throw";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "broken");
+    }
+    g_rounds_until_throw = -1;
+    EXPECT_EQ(job.statistics().ended, Ended::kFailed);
+    EXPECT_EQ(job.statistics().devices.size(), session.device_count());
+    EXPECT_THROW(job.CopyOutput(reinterpret_cast<std::byte*>(output.data())), UsageError);
+    EXPECT_EQ(job.Execute().ended, Ended::kConverged);
+    job.CopyOutput(reinterpret_cast<std::byte*>(output.data()));
+    EXPECT_EQ(output, std::vector<std::uint32_t>(graph.vertices(), 1));
+  }
+}
+
 /// kNextPhase without IsActive: a fault of the program that only shows when it runs.
 struct Phaseless : Moody {
   Next EndRound(Round<>&) const { return Next::kNextPhase; }
@@ -138,26 +505,31 @@ class Exhausted {
   Exhausted(const Graph& graph, const char* selection) {
     auto devices = OpenDevices(ParseDevices(selection), 4);
     for (const auto& device : devices) {
-      memory_.push_back(std::make_unique<CountingMemory>(device->memory()));
-      device->set_memory(memory_.back().get());
+      memory_.push_back(std::make_unique<Memory>(device->memory()));
+      device->set_memory(&memory_.back()->failing);
     }
     session_ = std::make_unique<Session>(graph, std::move(devices), Options());
   }
   Session& session() { return *session_; }
   /// The n-th allocation from now on device d fails, and all that follow; 0: none.
   void FailAt(std::size_t d, std::uint64_t nth) {
-    for (auto& memory : memory_) memory->FailAt(0);
-    memory_[d]->FailAt(nth);
+    for (auto& memory : memory_) memory->failing.FailAt(0);
+    memory_[d]->failing.FailAt(nth);
   }
   std::int64_t live() const {
     std::int64_t live = 0;
-    for (const auto& memory : memory_) live += memory->live();
+    for (const auto& memory : memory_) live += memory->counting.live();
     return live;
   }
   std::size_t devices() const { return memory_.size(); }
 
  private:
-  std::vector<std::unique_ptr<CountingMemory>> memory_;  // outlives the session's buffers
+  struct Memory {
+    explicit Memory(MemoryResource& upstream) : counting(upstream), failing(counting) {}
+    CountingMemory counting;
+    FailingMemory failing;
+  };
+  std::vector<std::unique_ptr<Memory>> memory_;  // outlives the session's buffers
   std::unique_ptr<Session> session_;
 };
 
@@ -257,9 +629,10 @@ TEST(Failure, AnotherJobRunsOnWhileOneCannotBePrepared) {
 // ------------------------------------------------------------------------ deadlines ----
 
 /// Dawdles in UpdateStatus of one vertex, so that its device is late.
+std::atomic<bool> g_slow{true};
 struct Slow : Moody {
   bool UpdateStatus(Value& value, Message m, Vertex v, const Round<>&) const {
-    if (v.id == 1) std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    if (v.id == 1 && g_slow) std::this_thread::sleep_for(std::chrono::milliseconds(150));
     if (m >= value) return false;
     value = m;
     return true;
@@ -280,6 +653,17 @@ TEST(Failure, ADeviceThatIsLateIsATimeout) {
     EXPECT_NE(std::string(error.what()).find("20 ms"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("devices"), std::string::npos) << "says what for: " << error.what();
   }
+  // The job itself goes on as well, once its device has caught up: here on a vertex that has become quick.
+  const auto job = session.Prepare(std::make_shared<TypedProgram<Slow>>(Slow{}), hasty);
+  g_slow = true;
+  EXPECT_THROW(job->Execute(), TimeoutError);
+  EXPECT_EQ(job->statistics().ended, Ended::kFailed);
+  g_slow = false;
+  EXPECT_EQ(job->Execute().ended, Ended::kConverged);
+  std::vector<std::uint32_t> output(graph.vertices());
+  job->CopyOutput(reinterpret_cast<std::byte*>(output.data()));
+  EXPECT_EQ(output, (std::vector<std::uint32_t>{0, 0, 0, 0}));
+  g_slow = true;
   RunOptions patient;
   patient.timeout = std::chrono::milliseconds(20000);
   EXPECT_EQ(ToVector(chatty::Run(session, Slow{}, patient).values), (std::vector<std::uint32_t>{0, 0, 0, 0}));
@@ -401,8 +785,8 @@ class PaperGpu final : public Device {
   void Fill(void* to, std::uint8_t byte, std::size_t bytes, Stream& stream) override {
     host_->Fill(to, byte, bytes, stream);
   }
-  void* AllocatePinned(std::size_t bytes) override { return host_->AllocatePinned(bytes); }
-  void FreePinned(void* pointer) noexcept override { host_->FreePinned(pointer); }
+  MemoryResource& pinned_memory() override { return host_->pinned_memory(); }
+  void set_pinned_memory(MemoryResource* resource) override { host_->set_pinned_memory(resource); }
 
  private:
   std::unique_ptr<Device> host_;

@@ -125,9 +125,11 @@ class CudaSteps final : public StepSet {
   /// A copy and a stream synchronisation would cost 11 us; a kernel of one block that stores to mapped host memory, where
   /// this thread waits for it, costs about half.
   const Control& Read(const WaitContext& context, bool clear) override {
+    const char* const before = last_;
     ++ticket_;
     kernels::ReportControl<P><<<1, 128, 0, stream()>>>(s().control, report_.data(), ticket_, clear);
     Check("ReportControl");
+    last_ = before;  // what errors should name is the program's step
     clear_ = clear;
     const Clock::time_point start = Clock::now();
     const auto* const arrived = &report_[0].ticket;
@@ -136,7 +138,7 @@ class CudaSteps final : public StepSet {
       if (context.abort != nullptr) context.abort->ThrowIfAborted("a step's counters");
       const cudaError_t state = cudaStreamQuery(stream());
       if (state != cudaSuccess && state != cudaErrorNotReady) {
-        Throw<DeviceError>("{}: a step failed: {}", device_.label(), cudaGetErrorString(state));
+        chatty::detail::ThrowCudaWork(state, device_.label(), fmt::format("one of the steps up to {}", last_));
       }
       if (context.timeout.count() > 0 && Clock::now() - start > context.timeout) {
         Throw<TimeoutError>("{}: waited {} ms for a step's counters; raise --timeout if the work is known to take longer",
@@ -185,8 +187,9 @@ class CudaSteps final : public StepSet {
     clear_ = false;  // whatever runs may count
     const cudaError_t error = cudaGetLastError();
     if (error != cudaSuccess) [[unlikely]] {
-      Throw<DeviceError>("{}: step {} could not be launched: {}", device_.label(), step, cudaGetErrorString(error));
+      chatty::detail::ThrowCudaWork(error, device_.label(), fmt::format("launching step {} (or one before it)", step));
     }
+    last_ = step;
   }
 
   Device& device_;
@@ -195,6 +198,7 @@ class CudaSteps final : public StepSet {
   Pinned<kernels::Report> report_;
   std::uint32_t ticket_ = 0;
   bool clear_ = false;
+  const char* last_ = "none";  // step launched, for errors: kernels fail after their launch
   Buffer<GlobalOf<P>> partials_;
   Pinned<GlobalOf<P>> partials_host_;
 };

@@ -1,0 +1,294 @@
+// Runs that run out of memory: the nth allocation fails, for every n from the first to the last of a run. Each failure has
+// to be an OutOfMemoryError that leaves nothing behind, and the session, or a new one where it was not finished, has to give
+// the right answer afterwards. Includers say on which devices, and what runs out.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../programs/test_graphs.h"
+#include "chatty/core/device.h"
+#include "chatty/core/memory_resources.h"
+#include "chatty/framework/registry.h"
+#include "chatty/framework/resident/run.h"
+#include "chatty/framework/session.h"
+#include "chatty/programs/bfs.h"
+#include "chatty/programs/label_propagation.h"
+#include "chatty/programs/sssp.h"
+
+namespace chatty::test {
+
+/// A program, by its name, on a graph that suits it.
+struct SweepCase {
+  const char* name;
+  const char* program;
+  const char* value;  ///< "": the default
+  WeightKind weights;
+  bool symmetric;
+  ParameterValues parameters;
+};
+
+inline void PrintTo(const SweepCase& c, std::ostream* out) { *out << c.name; }
+
+inline const std::vector<SweepCase>& SweepCases() {
+  static const std::vector<SweepCase> cases{
+      {"bfs", "bfs", "", WeightKind::kNone, false, {{"source", "0"}}},
+      {"bfs_parents", "bfs", "parent", WeightKind::kNone, false, {{"source", "0"}}},
+      {"sssp_int", "sssp", "", WeightKind::kInt32, false, {{"source", "0"}}},
+      {"sssp_float", "sssp", "", WeightKind::kFloat32, false, {{"source", "0"}}},
+      {"pagerank", "pagerank", "", WeightKind::kNone, false, {{"rounds", "3"}}},
+      {"pagerank_push", "pagerank_push", "", WeightKind::kNone, false, {{"tolerance", "1e-3"}}},
+      {"cc", "cc", "", WeightKind::kNone, true, {}},
+      {"cc_directed", "cc", "", WeightKind::kNone, false, {}},
+      {"label_propagation", "label_propagation", "", WeightKind::kNone, false, {}},
+      {"cdlp", "cdlp", "", WeightKind::kNone, false, {{"rounds", "2"}}},
+      {"kcore", "kcore", "", WeightKind::kNone, true, {}},
+      {"mis", "mis", "", WeightKind::kNone, true, {}},
+      {"paths", "betweenness", "", WeightKind::kNone, false, {{"source", "0"}}},
+      {"betweenness", "betweenness", "dependency", WeightKind::kNone, false, {{"source", "0"}}},
+      {"reach", "reach", "", WeightKind::kNone, false, {}},
+      {"widest_path", "widest_path", "", WeightKind::kFloat32, false, {{"source", "0"}}},
+      {"personalised_pagerank", "personalised_pagerank", "", WeightKind::kNone, false, {{"source", "0"}}},
+  };
+  return cases;
+}
+
+/// Every part of a division into three has vertices, a border and a halo.
+inline Graph SweepGraph(WeightKind weights, bool symmetric) {
+  const std::vector<TestEdge> edges{{0, 5, 2}, {0, 8, 9}, {5, 2, 1}, {2, 7, 3}, {7, 4, 1}, {8, 4, 2}, {4, 1, 5},
+                                    {1, 3, 1}, {3, 6, 2}, {6, 0, 4}, {2, 3, 6}, {5, 8, 1}, {7, 7, 1}, {1, 2, 2}};
+  return symmetric ? MakeSymmetric(10, edges, weights) : MakeGraph(10, edges, weights);
+}
+
+/// Whether two answers are the same; floating-point sums come in any order on a GPU.
+inline bool SameAnswer(const ErasedValues& a, const ErasedValues& b) {
+  if (a.type != b.type || a.size() != b.size()) return false;
+  const auto near = [](auto x, auto y) {
+    for (std::size_t v = 0; v < x.size(); ++v) {
+      if (x[v] != y[v] && !(std::abs(x[v] - y[v]) <= 1e-4 * std::abs(x[v]))) return false;
+    }
+    return true;
+  };
+  if (a.type == ScalarType::kFloat32) return near(a.As<float>(), b.As<float>());
+  if (a.type == ScalarType::kFloat64) return near(a.As<double>(), b.As<double>());
+  return std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin());
+}
+
+/// What runs out.
+class Scarce {
+ public:
+  virtual ~Scarce() = default;
+  virtual const char* name() const = 0;
+  /// Opens devices that use it, nothing failing yet. Called before every attempt, never while the last one's live.
+  virtual std::vector<std::unique_ptr<Device>> Open() = 0;
+  /// How many separate supplies there are; one of them fails at a time.
+  virtual std::size_t supplies() const = 0;
+  /// The nth request from now on, and all that follow, fail; 0: none.
+  virtual void FailAt(std::size_t supply, std::uint64_t nth) = 0;
+  /// Blocks handed out and not given back.
+  virtual std::int64_t live() const = 0;
+  /// Whether each supply has anything to give, so that it has to fail at least once.
+  virtual bool asked(std::size_t supply) const = 0;
+};
+
+/// The memory of devices, and their pinned memory: two supplies a device.
+class ScarceDeviceMemory final : public Scarce {
+ public:
+  using MakeDevices = std::function<std::vector<std::unique_ptr<Device>>()>;
+  /// `pinned`: whether pinned memory is used at all.
+  ScarceDeviceMemory(MakeDevices make, bool pinned) : make_(std::move(make)), pinned_(pinned) { Open(); }
+
+  const char* name() const override { return "device and pinned memory"; }
+  std::vector<std::unique_ptr<Device>> Open() override {
+    std::vector<std::unique_ptr<Device>> devices = make_();
+    chains_.clear();
+    for (const auto& device : devices) {
+      chains_.push_back(std::make_unique<Chain>(device->memory()));
+      device->set_memory(&chains_.back()->failing);
+      chains_.push_back(std::make_unique<Chain>(device->pinned_memory()));
+      device->set_pinned_memory(&chains_.back()->failing);
+    }
+    return devices;
+  }
+  std::size_t supplies() const override { return chains_.size(); }
+  void FailAt(std::size_t supply, std::uint64_t nth) override { chains_[supply]->failing.FailAt(nth); }
+  std::int64_t live() const override {
+    std::int64_t live = 0;
+    for (const auto& chain : chains_) live += chain->counting.live();
+    return live;
+  }
+  bool asked(std::size_t supply) const override { return supply % 2 == 0 || pinned_; }
+
+ private:
+  struct Chain {
+    explicit Chain(MemoryResource& upstream) : counting(upstream), failing(counting) {}
+    CountingMemory counting;
+    FailingMemory failing;
+  };
+  MakeDevices make_;
+  bool pinned_;
+  std::vector<std::unique_ptr<Chain>> chains_;  // outlive what the devices handed out
+};
+
+/// The sweep itself. `open_in_attempt`: opening devices may fail, too. Returns how many failures there were.
+inline int Sweep(const Registry& registry, DeviceKind kind, const SweepCase& c, Scarce& scarce, const std::string& transport,
+                 bool open_in_attempt) {
+  SCOPED_TRACE(std::string(c.name) + ", out of " + scarce.name());
+  const Graph graph = SweepGraph(c.weights, c.symmetric);
+  const RegisteredProgram& program = registry.Find(c.program, kind);
+  SessionOptions session_options;
+  session_options.partition = "contiguous";
+  session_options.threads = 1;
+  RunOptions options;
+  options.transport = transport;
+  options.timeout = std::chrono::seconds(60);  // a device that waits for one that failed is a hang, and no OutOfMemoryError
+
+  ErasedValues expected;
+  for (int warm = 0; warm < 2; ++warm) {  // twice: whatever is made once in a process is there, and leaks are told from it
+    Session session(graph, scarce.Open(), session_options);
+    const auto job = program.Prepare(session, c.parameters, c.value, options);
+    const RunStatistics statistics = job->Execute();
+    expected = job->Output();
+    const Verdict verdict = program.Verify(graph, c.parameters, expected, &statistics);
+    EXPECT_TRUE(verdict.passed) << verdict.message;
+  }
+
+  int failures = 0;
+  std::string words;
+  words.reserve(4096);
+  for (std::size_t supply = 0; supply < scarce.supplies(); ++supply) {
+    int failed_here = 0;
+    for (std::uint64_t nth = 1;; ++nth) {
+      if (nth > 5000) {
+        ADD_FAILURE() << "supply " << supply << " never lasts";
+        return failures;
+      }
+      std::vector<std::unique_ptr<Device>> devices;
+      if (!open_in_attempt) devices = scarce.Open();
+      const std::int64_t before = scarce.live();
+      bool failed = false;
+      {
+        std::optional<Session> session;
+        std::unique_ptr<RegisteredJob> job;
+        ErasedValues values;
+        scarce.FailAt(supply, nth);
+        try {
+          if (open_in_attempt) devices = scarce.Open();
+          session.emplace(graph, std::move(devices), session_options);
+          job = program.Prepare(*session, c.parameters, c.value, options);
+          job->Execute();
+          values = job->Output();
+        } catch (const OutOfMemoryError& error) {
+          scarce.FailAt(supply, 0);
+          failed = true;
+          words = error.what();
+        } catch (const std::exception& error) {
+          scarce.FailAt(supply, 0);
+          ADD_FAILURE() << "failure " << nth << " of supply " << supply << " is no OutOfMemoryError: " << error.what();
+          return failures;
+        }
+        scarce.FailAt(supply, 0);
+        if (failed) {
+          EXPECT_TRUE(words.find("memory") != std::string::npos || words.find("bytes") != std::string::npos)
+              << "failure " << nth << " says nothing of memory: " << words;
+          if (!session) {
+            EXPECT_EQ(scarce.live(), before) << "half a session is left after failure " << nth << " of supply " << supply;
+            session.emplace(graph, scarce.Open(), session_options);
+          }
+          if (!job) job = program.Prepare(*session, c.parameters, c.value, options);
+          job->Execute();
+          values = job->Output();
+        }
+        EXPECT_TRUE(SameAnswer(values, expected)) << "after failure " << nth << " of supply " << supply;
+      }
+      devices.clear();
+      devices.shrink_to_fit();
+      if (scarce.live() != before) {
+        ADD_FAILURE() << "failure " << nth << " of supply " << supply << " leaves " << scarce.live() - before << " blocks";
+        return failures;
+      }
+      if (!failed) break;
+      ++failed_here;
+    }
+    EXPECT_TRUE(failed_here > 0 || !scarce.asked(supply)) << "supply " << supply << " was hardly asked";
+    failures += failed_here;
+  }
+  return failures;
+}
+
+/// The resident loop on the one device that `scarce` opens, likewise.
+template <class P>
+int SweepResident(const char* name, WeightKind weights, Edges edges, const P& program, Scarce& scarce) {
+  SCOPED_TRACE(std::string(name) + " resident, out of " + scarce.name());
+  const Graph graph = SweepGraph(weights, false);
+  const Partition whole = Partition::FromBounds({0, graph.vertices()}, "whole");
+  SubgraphOptions options;
+  options.edges = edges;
+  options.weights = weights;
+  options.threads = 1;
+  const auto run = [&](Device& device) {
+    const std::vector<Subgraph> subgraphs = BuildSubgraphs(graph, whole, options);
+    const DeviceGraph on_device(device, subgraphs[0]);
+    return resident::Run(on_device, program).values;
+  };
+  Array<OutputOf<P>> expected;
+  for (int warm = 0; warm < 2; ++warm) expected = run(*scarce.Open()[0]);
+  int failures = 0;
+  for (std::size_t supply = 0; supply < scarce.supplies(); ++supply) {
+    for (std::uint64_t nth = 1;; ++nth) {
+      if (nth > 5000) {
+        ADD_FAILURE() << "never lasts";
+        return failures;
+      }
+      const std::vector<std::unique_ptr<Device>> devices = scarce.Open();
+      const std::int64_t before = scarce.live();
+      bool failed = false;
+      {
+        Array<OutputOf<P>> values;
+        scarce.FailAt(supply, nth);
+        try {
+          values = run(*devices[0]);
+        } catch (const OutOfMemoryError&) {
+          failed = true;
+        } catch (const std::exception& error) {
+          scarce.FailAt(supply, 0);
+          ADD_FAILURE() << "failure " << nth << " is no OutOfMemoryError: " << error.what();
+          return failures;
+        }
+        scarce.FailAt(supply, 0);
+        if (failed) values = run(*devices[0]);
+        EXPECT_TRUE(std::equal(values.begin(), values.end(), expected.begin(), expected.end())) << "after failure " << nth;
+      }
+      if (scarce.live() != before) {
+        ADD_FAILURE() << "failure " << nth << " leaves " << scarce.live() - before << " blocks";
+        return failures;
+      }
+      if (!failed) break;
+      ++failures;
+    }
+  }
+  EXPECT_GT(failures, 5);
+  return failures;
+}
+
+inline int SweepAllResident(Scarce& scarce) {
+  return SweepResident("bfs", WeightKind::kNone, Edges::kOut, Bfs{}, scarce) +
+         SweepResident("sssp, int", WeightKind::kInt32, Edges::kOut, SsspOf<std::int32_t>{}, scarce) +
+         SweepResident("sssp, float", WeightKind::kFloat32, Edges::kOut, SsspOf<float>{}, scarce) +
+         SweepResident("label propagation", WeightKind::kNone, Edges::kBoth, LabelPropagation{}, scarce);
+}
+
+}  // namespace chatty::test
