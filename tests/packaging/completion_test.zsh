@@ -19,7 +19,8 @@ expect() {  # WORDS-BEFORE-AND-CURRENT EXPECTED
     match=${match//\\:/$'\1'}
     got+=("${${match%%:*}//$'\1'/:}")
   done
-  local shown=${(oj: :)got}
+  got=("${(@o)got}")
+  local shown="$got"
   if [[ $shown != "$2" ]]; then
     print "\`$1\` completes to: $shown"
     print "               not: $2"
