@@ -15,6 +15,9 @@ if(MODE STREQUAL "installed")
 else()
   list(APPEND options "-DCHATTY_SOURCE_TREE=${SOURCE_TREE}")
 endif()
+if(TARGETS AND NOT "consumer_chatty" IN_LIST TARGETS)
+  list(APPEND options -DCMAKE_OPTIMIZE_DEPENDENCIES=ON)  # not all of chatty before one program's archive
+endif()
 if(CUDA)
   list(APPEND options -DCONSUMER_CUDA=ON "-DCMAKE_CUDA_COMPILER=${CUDA_COMPILER}" "-DCMAKE_CUDA_COMPILER_LAUNCHER=${CUDA_LAUNCHER}"
        -DCMAKE_CUDA_ARCHITECTURES=90-real "-DCMAKE_CUDA_FLAGS=${CUDA_FLAGS}" -DCMAKE_CUDA_FLAGS_DEBUG=)
