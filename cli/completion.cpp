@@ -89,6 +89,7 @@ Choices ValuesAt(const Place& place) {
     }
   } else if (name == "partition") {
     choices.AddAll(PartitionerNames());
+    choices.files = option.get_type_name().find("FILE") != std::string::npos;  // part files
   } else if (name == "transport") {
     choices.AddAll(TransportNames());
   } else if (name == "execution") {
