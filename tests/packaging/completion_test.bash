@@ -124,7 +124,7 @@ _chatty_complete chatty run chatty
 # Whatever option takes a value that is no number and no name of the user's own, its values are offered.
 for command in run verify info generate convert partition programs; do
   while read -r option type; do
-    case $type in N | X | P | UINT | SECONDS | '') continue ;; esac
+    case $type in N | X | P | SIZE | UINT | SECONDS | '') continue ;; esac
     complete_line "chatty $command $option "
     if ((${#COMPREPLY[@]} == 0)); then
       echo "chatty $command: nothing is offered for $option $type"
