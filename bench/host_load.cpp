@@ -157,7 +157,7 @@ bool Attempt(std::vector<Subject>& subjects, const std::vector<std::unique_ptr<B
 
 int Main(int argc, char** argv) {
   bool check = false;
-  int attempts = 3, repeats = 6, grid = 600, scale = 15;
+  int attempts = 3, repeats = 4, grid = 600, scale = 15;
   for (int i = 1; i < argc; ++i) {
     const std::string_view option = argv[i];
     if (option == "--check") {
