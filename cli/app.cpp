@@ -1,5 +1,7 @@
 #include "chatty/cli/app.h"
 
+#include <fcntl.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
@@ -27,8 +29,7 @@ int Complain(std::string_view text, int code) {
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   std::string line(text);
   for (std::size_t at = 0; (at = line.find('\n', at)) != std::string::npos; at += 2) line.replace(at, 1, "; ");
-  Progress::WipeLine();
-  fmt::print(stderr, "chatty: error: {}\n", line);
+  PrintError(fmt::format("chatty: error: {}\n", line));
   return code;
 }
 
@@ -57,9 +58,19 @@ int Guarded(Body&& body) {
   }
 }
 
+/// No file that is opened later shall be taken for a standard stream that the caller closed. Each is opened the wrong way
+/// round, so that using it fails as it would have closed.
+void OccupyStandardStreams() {
+  constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+  for (int fd = 0; fd < 3; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", kModes[fd]) < 0) return;  // the lowest that is free: fd
+  }
+}
+
 }  // namespace
 
 int RunCommandLine(int argc, const char* const* argv, const Registry& registry) {
+  OccupyStandardStreams();
   CLI::App app(
       "ChattyGraph runs vertex programs on CPU cores and GPUs that talk to each other.\n"
       "From a graph file to a verified answer in one command.",
@@ -78,7 +89,7 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
       "Examples:\n"
       "  chatty generate grid 1000 1000 --drop 0.38 --weights 1:100 -o road.chatty\n"
       "  chatty info road.chatty\n"
-      "  chatty run bfs road.chatty --source 0 --verify\n"
+      "  chatty run bfs road.chatty --source 500500 --verify\n"
       "  chatty run sssp road.chatty --devices host:4 --output distances.txt\n"
       "  chatty help run\n"
       "\n"
@@ -101,7 +112,8 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
   help->callback([&] {
     context.action = [&] {
       if (topic.empty()) {
-        PrintText(app.help());
+        // app.help() would be that of the chosen command, `help`.
+        PrintText(app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal));
         return kSuccess;
       }
       const auto found = app.get_subcommands([&](CLI::App* command) { return command->get_name() == topic; });

@@ -15,7 +15,7 @@ struct Context {
   const Registry& registry;
   /// Set by the parsed subcommand; called once parsing is over, and returns an ExitCode.
   std::function<int()> action;
-  std::string command_line{};  ///< as it was typed, words apart by spaces
+  std::string command_line{};   ///< as it was typed, words apart by spaces
   std::string name = "chatty";  ///< what this executable is called
 };
 

@@ -103,6 +103,12 @@ void PrintText(std::string_view text) {
   output.Commit();
 }
 
+void PrintError(std::string_view text) noexcept {
+  Progress::WipeLine();
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 void WriteJson(const std::string& path, const Json& json) {
   OutputFile output(path);
   // A path need not be UTF-8; JSON has to be.
@@ -516,8 +522,7 @@ Json VerdictJson(const Verdict& verdict) {
 }
 
 void ReportWrongAnswer(std::string_view message) {
-  Progress::WipeLine();
-  fmt::print(stderr, "chatty: error: verification failed: {}\n", message);
+  PrintError(fmt::format("chatty: error: verification failed: {}\n", message));
 }
 
 }  // namespace chatty::cli

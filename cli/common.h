@@ -34,6 +34,9 @@ class Stopwatch {
 // ------------------------------------------------------------------ output ----
 
 void PrintText(std::string_view text);  ///< on standard output; throws CapabilityError if it does not take it
+/// On standard error, as it is, in place of a progress bar. What standard error does not take is lost: there is nowhere
+/// left to tell of it, and the exit code still does.
+void PrintError(std::string_view text) noexcept;
 void WriteJson(const std::string& path, const Json& json);  ///< indented, to a file that appears once complete, or "-"
 /// Announces that `path` will be written: throws InputError now, before a long run, if it could not be then; and has an
 /// interrupt clean up. "-" and empty paths pass.

@@ -23,6 +23,7 @@ int Convert(const ConvertOptions& options) {
     Throw<UsageError>("{}: no format is known by this name's ending; end it in .mtx, .gr, .el or .chatty, or give --format",
                       options.output);
   }
+  RefuseSameFile("OUT", options.output, "IN", options.input);
   PrepareOutput(options.output);
   const LoadedGraph loaded = Load(options.input, options.load);
   const Stopwatch watch;

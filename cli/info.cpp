@@ -15,6 +15,7 @@
 #include "chatty/core/parallel.h"
 #include "chatty/framework/memory_plan.h"
 #include "chatty/io/input.h"
+#include "chatty/partition/part_file.h"
 #include "chatty/partition/partition.h"
 #include "chatty/programs/measures.h"
 
@@ -158,6 +159,8 @@ std::string DescribeNeeds(const std::vector<ProgramNeed>& needs, DeviceKind kind
 }
 
 int Info(const Registry& registry, const InfoOptions& options) {
+  RefuseSameFile("--json", options.json, "the graph", options.graph);
+  if (IsPartFilePath(options.partition)) RefuseSameFile("--json", options.json, "--partition", options.partition);
   PrepareOutput(options.json);
   const std::unique_ptr<Partitioner> partitioner = MakePartitioner(options.partition);  // refused before loading
   if (options.parts > 0) CheckParts(*partitioner, options.parts, fmt::format("--parts {}", options.parts));
@@ -270,8 +273,7 @@ int Info(const Registry& registry, const InfoOptions& options) {
 
 void AddInfo(CLI::App& app, Context& context) {
   auto options = std::make_shared<InfoOptions>();
-  CLI::App* command = app.add_subcommand(
-      "info", "Tell what a graph file holds: sizes, degrees, weights, components, diameter; and what programs would need");
+  CLI::App* command = app.add_subcommand("info", "Tell what a graph file holds and what memory programs would need on it");
   command->add_option("GRAPH", options->graph, "Graph file, or - for standard input")->required();
   AddJsonOption(*command, options->json);
   AddLoadOptions(*command, options->load, "--format", /*uses=*/true);

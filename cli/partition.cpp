@@ -156,7 +156,7 @@ int DividePartition(const PartitionCommandOptions& options) {
         FormatQuality(division.quality);
   }
   if (options.output == "-") {  // which the file has alone
-    fmt::print(stderr, "{}", text);
+    PrintError(text);
   } else {
     PrintText(text);
   }

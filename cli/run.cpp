@@ -27,6 +27,7 @@
 #include "chatty/framework/memory_plan.h"
 #include "chatty/framework/session.h"
 #include "chatty/io/trace_file.h"
+#include "chatty/partition/part_file.h"
 #include "chatty/partition/partition.h"
 
 namespace chatty::cli {
@@ -123,7 +124,7 @@ struct Record {
   std::string value;
   double open_ms = 0, partition_ms = 0, upload_ms = 0, prepare_ms = 0, output_ms = 0, verify_ms = 0;
   std::vector<double> trials_ms;
-  std::vector<VertexId> sources;  // one a trial, 0-based; empty for programs without a source
+  std::vector<VertexId> sources;  // one a trial, also a cut off one; 0-based; empty for programs without a source
   ParameterValues parameters;     // of the last trial
   RunStatistics statistics;       // of the last trial
   int signal = 0;                 // that interrupted the trials; 0: none
@@ -207,8 +208,9 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
                   {"max_ms", Rounded(*std::max_element(record.trials_ms.begin(), record.trials_ms.end()))},
                   {"trials_ms", std::move(trials)}};
   json["sources"] = Json::array();
-  for (const VertexId source : record.sources) {
-    json["sources"].push_back(std::uint64_t{source} + static_cast<std::uint64_t>(loaded.graph.first_id()));
+  const std::size_t told = std::min(record.sources.size(), record.trials_ms.size());  // without a trial that was cut off
+  for (std::size_t i = 0; i < told; ++i) {
+    json["sources"].push_back(std::uint64_t{record.sources[i]} + static_cast<std::uint64_t>(loaded.graph.first_id()));
   }
   json["ended"] = EndedName(record);
   json["statistics"] = StatisticsJson(record.statistics);
@@ -303,12 +305,14 @@ void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& p
   if (!peek || !peek->vertices) return;  // known once it is loaded
   std::vector<Device*> pointers;
   for (const auto& device : devices) pointers.push_back(device.get());
+  const KnownGraph graph{
+      peek->least(), peek->most(),
+      fmt::format("a graph of {} vertices and {} stored edges ({})", *peek->vertices, peek->stored, peek->from),
+      /*held=*/0, /*text=*/peek->format != GraphFormat::kBinary};
   const auto alternatives = program.Memory(nullptr, options.parameters.value, run);
   for (std::size_t i = 0; i < alternatives.size(); ++i) {  // one that fits will do: which it is depends on the graph
     try {
-      CheckBounds(peek->least(), alternatives[i], pointers, options.transport,
-                  {options.memory_limit, options.host_memory_limit}, peek->from, /*loaded=*/false,
-                  /*text=*/peek->format != GraphFormat::kBinary);
+      CheckBounds(graph, alternatives[i], pointers, options.transport, {options.memory_limit, options.host_memory_limit});
       return;
     } catch (const OutOfMemoryError&) {
       if (i + 1 == alternatives.size()) throw;
@@ -336,11 +340,16 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   RefuseSameFile("--output", options.output, "--json", options.json);
   RefuseSameFile("--output", options.output, "the graph", options.graph);
   RefuseSameFile("--json", options.json, "the graph", options.graph);
-  TakeInterrupts();  // no thread has been started yet
   RefuseSameFile("--trace", options.trace, "--output", options.output);
   RefuseSameFile("--trace", options.trace, "--json", options.json);
   RefuseSameFile("--trace", options.trace, "the graph", options.graph);
+  if (IsPartFilePath(options.partition)) {
+    RefuseSameFile("--output", options.output, "--partition", options.partition);
+    RefuseSameFile("--json", options.json, "--partition", options.partition);
+    RefuseSameFile("--trace", options.trace, "--partition", options.partition);
+  }
   if (options.trace == "-") throw UsageError("--trace -: a trace goes to a file; name one");
+  TakeInterrupts();  // no thread has been started yet
   PrepareOutput(options.output);
   PrepareOutput(options.json);
   PrepareOutput(options.trace);
@@ -426,7 +435,8 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   record.parameters = parameters.values;
 
   record.value = program.OutputShape(graph, options.parameters.value).name;
-  const bool verify = options.verify && record.signal == 0;
+  const bool cut = record.signal == 0 && record.statistics.ended == Ended::kMaxRounds;
+  const bool verify = options.verify && record.signal == 0 && !cut;
   if (!options.output.empty() || verify) {
     ErasedValues values;
     {
@@ -444,15 +454,15 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   if (!options.json.empty()) WriteJson(options.json, RecordJson(options, program, loaded, session, record));
   // Whatever owns standard output has it alone.
   if (options.output == "-") {
-    fmt::print(stderr, "{}", Summary(options, program, loaded, session, record, /*colours=*/false));
+    PrintError(Summary(options, program, loaded, session, record, /*colours=*/false));
   } else if (options.json != "-") {
     PrintText(Summary(options, program, loaded, session, record, /*colours=*/true));
   }
   const std::string why = WhyNotFinal(record);
   if (!why.empty() && (record.signal != 0 || !options.output.empty())) {
-    Progress::WipeLine();
-    fmt::print(stderr, "chatty: {}{}\n", why, options.verify && !verify ? "; not verified" : "");
+    PrintError(fmt::format("chatty: {}{}\n", why, options.verify && record.signal != 0 ? "; not verified" : ""));
   }
+  if (options.verify && cut) PrintError("chatty: not verified: --max-rounds ended the run before it converged\n");
   if (record.signal != 0) return -record.signal;
   if (record.verdict && !record.verdict->passed) {
     ReportWrongAnswer(record.verdict->message);
@@ -533,7 +543,10 @@ void AddRun(CLI::App& app, Context& context) {
       ->type_name("N")
       ->check(Unnamed(CLI::Range(1, 1000000)))
       ->group(what);
-  command->add_flag("--verify", options->verify, "Check the last trial's answer; exit with 3 if it is wrong")->group(what);
+  command
+      ->add_flag("--verify", options->verify,
+                 "Check the last trial's answer, unless the run was ended early; exit with 3 if it is wrong")
+      ->group(what);
   command->add_option("-o,--output", options->output, "Write the results, as said below; - for standard output")
       ->type_name("FILE|-")
       ->check(NotEmpty())
@@ -549,11 +562,11 @@ void AddRun(CLI::App& app, Context& context) {
 
   command->footer(
       "Examples:\n"
-      "  chatty run bfs road.mtx --source 17 --verify --output levels.txt\n"
-      "  chatty run bfs road.mtx --source 17 --value parent --output parents.npy\n"
+      "  chatty run bfs road.chatty --source 500500 --verify --output levels.txt\n"
+      "  chatty run bfs road.chatty --source 500500 --value parent --output parents.npy\n"
       "  chatty run sssp USA-road-d.NY.gr.zst --devices host:4 --source random:7 --trials 16 --verify\n"
       "  chatty run pagerank web.mtx.gz --devices cuda:0,1 --damping 0.9 --tolerance 1e-8 --json record.json\n"
-      "  chatty run bfs road.mtx --devices host:4 --trace timeline.json\n"
+      "  chatty run bfs road.chatty --devices host:4 --trace timeline.json\n"
       "  chatty run cc social.el --symmetrise --direction push --partition random --json -\n"
       "\n" +
       std::string(kResultsHelp) +
@@ -565,20 +578,19 @@ void AddRun(CLI::App& app, Context& context) {
       "The time is that of the run alone, from initialising the vertices to convergence, with all launches and\n"
       "read-backs; loading, partition, upload and copying out are told apart.\n"
       "\n"
-      "What cannot fit is refused before it is loaded, by the counts in the graph's header, or at the latest before "
-      "anything is\n"
-      "allocated on a device; the error says what is needed and on how many devices it would fit. `chatty info` tells "
-      "beforehand.\n"
+      "What cannot fit is refused before it is loaded, by the counts in the graph's header, or at the latest before\n"
+      "anything is allocated on a device; the error says what is needed and on how many devices it may fit.\n"
+      "`chatty info` tells beforehand.\n"
       "\n"
       "The first SIGINT (Ctrl-C) or SIGTERM during the trials ends the run after its round: the summary, --json (with\n"
       "`\"ended\": \"interrupt\"`) and --output tell what it had, --verify is left out, and standard error says that the\n"
-      "values are not final. The next one, or one before or after the trials, ends the process at once and leaves no "
-      "files.\n"
+      "values are not final. The next one, or one before or after the trials, ends the process at once: files that\n"
+      "are complete by then stay, unfinished ones are removed.\n"
       "\n"
-      "Exit codes: 0 success, also if --max-rounds ended the run; 1 the run failed, or a device that was asked for is not "
-      "there;\n"
-      "2 wrong usage or input; 3 verification failed. Interrupted, the process ends by the signal: 130 (SIGINT) or 143\n"
-      "(SIGTERM) in a shell.");
+      "Exit codes: 0 success, also if --max-rounds ended the run, which is then not verified; 1 the run failed, or a "
+      "device\n"
+      "that was asked for is not there; 2 wrong usage or input; 3 verification failed. Interrupted, the process ends by\n"
+      "the signal: 130 (SIGINT) or 143 (SIGTERM) in a shell.");
   command->callback([&context, options] {
     context.action = [&context, options] {
       const int code = Run(context.registry, *options, context.command_line);

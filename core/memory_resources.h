@@ -101,6 +101,7 @@ class FailingMemory final : public MemoryResource {
     requests_ = 0;
   }
   std::uint64_t requests() const { return requests_; }  ///< allocations asked for since FailAt, granted or not
+  std::uint64_t fail_at() const { return fail_at_; }    ///< as FailAt was told; 0: none
 
   void* Allocate(std::size_t bytes, Stream& stream) override {
     const std::uint64_t nth = ++requests_;

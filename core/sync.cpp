@@ -1,13 +1,12 @@
 #include "chatty/core/sync.h"
 
 #include <linux/futex.h>
-#include <sched.h>
+#include <omp.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
-#include <thread>
 
 namespace chatty {
 namespace {
@@ -33,9 +32,8 @@ void FutexWait(const std::atomic<std::uint32_t>& word, std::uint32_t seen, bool 
 
 int Cores() noexcept {
   static const int cores = [] {
-    cpu_set_t allowed;
-    const int counted = sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : 0;
-    return std::max(1, counted > 0 ? counted : static_cast<int>(std::thread::hardware_concurrency()));
+    // Not the calling thread's mask: with OMP_PROC_BIND set, OpenMP has bound the main thread to one core by now.
+    return std::max(1, omp_get_num_procs());
   }();
   return cores;
 }

@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 /// Longest busy wait before a thread gives its core away.
 inline constexpr std::chrono::nanoseconds kSpin{2000};
 
-/// Cores that this process may run on: its affinity mask's, at the first call.
+/// Cores that this process may run on.
 int Cores() noexcept;
 
 /// How long threads that meet `threads` at a time spin: kSpin, or not at all if they are more than the cores.
@@ -141,8 +141,11 @@ class Postings {
   void Notify(int to) noexcept {
     Door& door = doors_[to];
     // Either this sees the number waited for, or the waiter sees this arrival: both are sequentially consistent.
-    const std::uint32_t arrived = door.arrived.fetch_add(1);
-    if (((arrived + 1) & kCount) == door.wanted.load()) WakeAll(door.arrived);
+    std::uint32_t seen = door.arrived.load(), counted;
+    do {
+      counted = (seen & kPoisoned) | ((seen + 1) & kCount);  // the count wraps without poisoning
+    } while (!door.arrived.compare_exchange_weak(seen, counted));
+    if ((counted & kCount) == door.wanted.load()) WakeAll(door.arrived);
   }
   /// Returns once `senders` threads have notified `rank` of this epoch, which must be all that ever will. What they did
   /// before happens before what the caller does after. Throws AbortedError, TimeoutError.

@@ -75,7 +75,7 @@ bool NeedsInEdges(const SubgraphOptions& needs) {
 auto KeyOf(const SubgraphOptions& needs) { return std::tuple(needs.edges, needs.weights, needs.forward, needs.reverse); }
 
 std::string EachOf(std::size_t devices) {
-  return devices == 1 ? "its one device" : fmt::format("each of {} devices", devices);
+  return devices == 1 ? "its one device" : fmt::format("each of {} devices on average", devices);
 }
 
 }  // namespace
@@ -206,37 +206,35 @@ std::string Describe(const DeviceMemory& memory) {
                      FormatBytes(memory.state), FormatBytes(memory.boxes));
 }
 
-std::string AdviceOnDevices(const GraphCounts& counts, std::span<const ProgramMemory> programs, DeviceKind kind,
-                            PartId devices, std::string_view transport, std::uint64_t limit) {
-  const auto fits = [&](PartId count, Bound bound) {
-    const MemoryPlan plan = BoundMemory(counts, programs, kind, count, transport, bound);
+std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, std::span<const ProgramMemory> programs,
+                            DeviceKind kind, PartId devices, std::string_view transport, std::uint64_t limit) {
+  constexpr auto kLargest = static_cast<PartId>(kMaxDevices);
+  std::uint64_t needed = 0;
+  for (const DeviceMemory& device : BoundMemory(least, programs, kind, kLargest, transport, Bound::kLeast).devices) {
+    needed += device.total();
+  }
+  if (needed / kLargest > limit) {
+    return fmt::format("not even {} devices would do; use a smaller graph or allow more memory", kMaxDevices);
+  }
+  if (devices >= kLargest) return "use a smaller graph or allow more memory";
+  const auto fits = [&](PartId count) {
+    const MemoryPlan plan = BoundMemory(most, programs, kind, count, transport, Bound::kMost);
     return std::all_of(plan.devices.begin(), plan.devices.end(),
                        [&](const DeviceMemory& device) { return device.total() <= limit; });
   };
-  const auto fewest = [&](Bound bound) {
-    PartId count = 2;
-    while (count <= static_cast<PartId>(kMaxDevices) && (count <= devices || !fits(count, bound))) count *= 2;
-    return count;
-  };
-  const PartId surely = fewest(Bound::kMost), perhaps = fewest(Bound::kLeast);
-  if (perhaps > static_cast<PartId>(kMaxDevices)) {
-    return fmt::format("not even {} devices would do; use a smaller graph or allow more memory", kMaxDevices);
+  PartId count = 2;
+  while (count <= kLargest && (count <= devices || !fits(count))) count *= 2;
+  if (count > kLargest) {
+    return "whether more devices help depends on how the graph divides; use a smaller graph or allow more memory";
   }
-  std::string advice;
-  if (perhaps < surely) advice = fmt::format("it may fit on {} devices", perhaps);
-  if (surely <= static_cast<PartId>(kMaxDevices)) {
-    advice +=
-        fmt::format("{} on {}{}", advice.empty() ? "it would fit" : ", and would", surely, advice.empty() ? " devices" : "");
-  }
-  return advice + "; or use a smaller graph";
+  return fmt::format("it may fit on {} devices; or use a smaller graph", count);
 }
 
-void CheckBounds(const GraphCounts& counts, std::span<const ProgramMemory> programs, std::span<Device* const> devices,
-                 std::string_view transport, const MemoryLimits& limits, std::string_view from, bool loaded, bool text) {
+void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> programs, std::span<Device* const> devices,
+                 std::string_view transport, const MemoryLimits& limits) {
   const DeviceKind kind = devices[0]->kind();
   const auto parts = static_cast<PartId>(devices.size());
-  const MemoryPlan plan = BoundMemory(counts, programs, kind, parts, transport, Bound::kLeast, text);
-  const std::string graph = fmt::format("a graph of {} vertices and {} edges ({})", counts.vertices, counts.edges, from);
+  const MemoryPlan plan = BoundMemory(graph.least, programs, kind, parts, transport, Bound::kLeast, graph.text);
 
   std::uint64_t needed = 0, allowed = 0;
   bool known = true;
@@ -249,26 +247,29 @@ void CheckBounds(const GraphCounts& counts, std::span<const ProgramMemory> progr
     allowed += limit;
   }
   if (known && needed > allowed) {
-    Throw<OutOfMemoryError>("out of memory before anything was allocated: {} needs on {} at least {}; {} {}: {}", graph,
-                            EachOf(parts), Describe(plan.devices[0]),
+    Throw<OutOfMemoryError>("out of memory before anything was allocated: {} needs on {} at least {}; {} {}: {}",
+                            graph.words, EachOf(parts), Describe(plan.devices[0]),
                             limits.device > 0 ? "the memory limit allows" : "free are", ExactBytes(allowed / parts),
-                            AdviceOnDevices(counts, programs, kind, parts, transport, allowed / parts));
+                            AdviceOnDevices(graph.least, graph.most, programs, kind, parts, transport, allowed / parts));
   }
 
-  std::uint64_t host = plan.host.total(), room = limits.host;
-  if (room == 0) room = AvailableHostMemory();
-  if (loaded) {
-    host = plan.host.total() - std::min(plan.host.total(), plan.host.graph);
-    if (limits.host > 0) host += plan.host.graph;
+  const HostMemory& h = plan.host;
+  const bool loaded = graph.held > 0;
+  std::uint64_t host = h.total(), room = limits.host;
+  if (loaded) {  // no longer while loading, and what is left, unlike a limit, is net of what is held
+    const std::uint64_t rows = std::max(h.graph + h.in_edges, graph.held);
+    host = rows - (room > 0 ? 0 : graph.held) + h.parts + h.staging + h.output + h.devices;
   }
+  if (room == 0) room = AvailableHostMemory();
   if (room > 0 && host > room) {
-    const HostMemory& h = plan.host;
     Throw<OutOfMemoryError>(
-        "out of memory before anything was allocated: {} needs at least {} of host memory ({}graph {}, in-edges {}, parts "
+        "out of memory before anything was allocated: {} needs at least {}{} of host memory ({}graph {}, in-edges {}, parts "
         "{}, "
-        "output {}, host devices {}); {} {}: use a smaller graph or a machine with more memory",
-        graph, ExactBytes(host), loaded ? "" : fmt::format("while loading {}; then ", FormatBytes(h.loading)),
-        FormatBytes(h.graph), FormatBytes(h.in_edges), FormatBytes(h.parts), FormatBytes(h.output), FormatBytes(h.devices),
+        "output {}, host devices {}{}); {} {}: use a smaller graph or a machine with more memory",
+        graph.words, ExactBytes(host), loaded && limits.host == 0 ? " more" : "",
+        loaded ? "" : fmt::format("while loading {}; then ", FormatBytes(h.loading)), FormatBytes(h.graph),
+        FormatBytes(h.in_edges), FormatBytes(h.parts), FormatBytes(h.output), FormatBytes(h.devices),
+        loaded ? fmt::format("; held already {}", FormatBytes(graph.held)) : "",
         limits.host > 0 ? "the host's limit allows" : "available are", ExactBytes(room));
   }
 }

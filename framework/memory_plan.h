@@ -26,11 +26,13 @@ namespace chatty {
 
 /// What memory depends on in one program, prepared with certain options.
 struct ProgramMemory {
-  Edges edges = Edges::kOut;                            ///< along which it sends
-  WeightKind weights = WeightKind::kNone;               ///< that it reads
-  bool forward = true, reverse = true;                  ///< which adjacencies it has built
-  std::size_t message_payload = 0, shared_payload = 0;  ///< bytes an exchanged entry; 0: none is exchanged
-  std::size_t output_bytes = 0;                         ///< a vertex
+  Edges edges = Edges::kOut;               ///< along which it sends
+  WeightKind weights = WeightKind::kNone;  ///< that it reads
+  bool forward = true;                     ///< it has this adjacency built
+  bool reverse = true;                     ///< and this
+  std::size_t message_payload = 0;         ///< bytes an entry exchanged by push; 0: none is
+  std::size_t shared_payload = 0;          ///< bytes an entry exchanged by pull; 0: none is
+  std::size_t output_bytes = 0;            ///< a vertex
   /// Bytes of state on a device of this kind that holds such a part.
   std::function<std::uint64_t(DeviceKind, const PartShape&)> state;
   /// Of an operator program: bytes of the largest object that `from` hands to `to` in one exchange. May be empty.
@@ -94,16 +96,25 @@ struct MemoryLimits {
   std::uint64_t host = 0;    ///< of the whole process, the graph and host devices included
 };
 
-/// Throws OutOfMemoryError if not even the least that the programs need fits: of the devices together, for parts need not be
-/// equal, or of the host. `from` says where the counts are from. `loaded`: the graph is in memory already, and what the host
-/// has left is counted without it.
-void CheckBounds(const GraphCounts& counts, std::span<const ProgramMemory> programs, std::span<Device* const> devices,
-                 std::string_view transport, const MemoryLimits& limits, std::string_view from, bool loaded,
-                 bool text = true);
+/// What is known of a graph when it is asked whether a run may fit.
+struct KnownGraph {
+  GraphCounts least;       ///< what it has at least
+  GraphCounts most;        ///< what it has at most; as `least` once it is loaded
+  std::string words;       ///< what it is and who says so, for messages: "a graph of 4 vertices and 6 edges (in memory)"
+  std::uint64_t held = 0;  ///< host memory in bytes that it holds already; 0: it is not loaded yet
+  bool text = true;        ///< it will be read from a text format
+};
 
-/// Says on how many devices, up to kMaxDevices, the programs would fit into `limit` bytes on each, for an error's end.
-std::string AdviceOnDevices(const GraphCounts& counts, std::span<const ProgramMemory> programs, DeviceKind kind,
-                            PartId devices, std::string_view transport, std::uint64_t limit);
+/// Throws OutOfMemoryError if not even the least that the programs need fits: of the devices together, for parts need not be
+/// equal, or of the host. What the graph holds already is not asked of what the host has left.
+void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> programs, std::span<Device* const> devices,
+                 std::string_view transport, const MemoryLimits& limits);
+
+/// Says, for an error's end, on how many devices more than `devices` the programs may fit into `limit` bytes on each: the
+/// fewest on which `most` does if its parts are about equal. No promise, for they need not be. That not even kMaxDevices do
+/// is certain: the mean of what they need for `least` is too much.
+std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, std::span<const ProgramMemory> programs,
+                            DeviceKind kind, PartId devices, std::string_view transport, std::uint64_t limit);
 
 /// "1,289,748 bytes (1.23 MiB: graph 512 KiB, state 700 KiB, boxes 0 bytes)".
 std::string Describe(const DeviceMemory& memory);

@@ -345,9 +345,14 @@ concept Reduces = requires(Program p, typename P::Message m) {
 template <class P>
 using UpdateOf =
     std::conditional_t<P::kReduction == Reduction::kCollect, Messages<typename P::Message>, typename P::Message>;
-template <class P, class Program = const P, class Value = typename P::Value>
-concept TakesUpdates = requires(Program p, Value v, UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
+template <class P, class Program = const P>
+concept TakesUpdates = requires(Program p, typename P::Value v, UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
   p.UpdateStatus(v, m, x, r);
+};
+// By value or by const reference: what UpdateStatus then writes is lost. Values to be written do not bind to temporaries.
+template <class P>
+concept TakesTemporaries = requires(const P p, UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
+  p.UpdateStatus(std::declval<typename P::Value>(), m, x, r);
 };
 template <class P, class Program = const P>
 concept Updates = requires(Program p, typename P::Value v, UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
@@ -445,13 +450,14 @@ constexpr Fault FindFault() {
   else if constexpr (!std::is_same_v<SharedOf<P>, typename P::Value> && !Traits<P>::kSharesSeparately)
     return Fault::kSharedFromNowhere;
   else if constexpr (sizeof(SharedOf<P>) > 16) return Fault::kSharedSize;
-  else if constexpr (!NamesInitVertex<P>()) return Fault::kNoInitVertex;
+  else if constexpr (!Initialises<P> && !Initialises<P, P> && !NamesInitVertex<P>()) return Fault::kNoInitVertex;
   else if constexpr (!Initialises<P> && Initialises<P, P>) return Fault::kInitVertexNotConst;
   else if constexpr (!Initialises<P>) return Fault::kInitVertexUnfit;
-  else if constexpr (!NamesComputeScatter<P>()) return Fault::kNoComputeScatter;
+  else if constexpr (!Scatters<P> && !Scatters<P, P> && !NamesComputeScatter<P>()) return Fault::kNoComputeScatter;
   else if constexpr (!Scatters<P> && Scatters<P, P>) return Fault::kComputeScatterNotConst;
   else if constexpr (!Scatters<P>) return Fault::kComputeScatterUnfit;
-  else if constexpr (P::kReduction == Reduction::kCustom && !NamesComputeReduce<P>()) return Fault::kNoComputeReduce;
+  else if constexpr (P::kReduction == Reduction::kCustom && !Reduces<P> && !Reduces<P, P> && !NamesComputeReduce<P>())
+    return Fault::kNoComputeReduce;
   else if constexpr (P::kReduction == Reduction::kCustom && !Reduces<P> && Reduces<P, P>) return Fault::kComputeReduceNotConst;
   else if constexpr (P::kReduction == Reduction::kCustom && !Reduces<P>) return Fault::kComputeReduceUnfit;
   else if constexpr (P::kReduction != Reduction::kCustom && NamesComputeReduce<P>()) return Fault::kComputeReduceUnused;
@@ -466,12 +472,12 @@ constexpr Fault FindFault() {
     return Fault::kCollectOrder;
   else if constexpr (P::kReduction == Reduction::kCollect && P::kSafety != Safety::kSynchronous)
     return Fault::kCollectSafety;
-  else if constexpr (!NamesUpdateStatus<P>()) return Fault::kNoUpdateStatus;
+  else if constexpr (!TakesUpdates<P> && !TakesUpdates<P, P> && !NamesUpdateStatus<P>()) return Fault::kNoUpdateStatus;
   else if constexpr (!TakesUpdates<P> && TakesUpdates<P, P>) return Fault::kUpdateStatusNotConst;
   else if constexpr (!TakesUpdates<P> && P::kReduction == Reduction::kCollect) return Fault::kCollectUpdateUnfit;
   else if constexpr (!TakesUpdates<P>) return Fault::kUpdateStatusUnfit;
   else if constexpr (!Updates<P>) return Fault::kUpdateStatusReturn;
-  else if constexpr (TakesUpdates<P, const P, const typename P::Value>) return Fault::kUpdateStatusCopies;
+  else if constexpr (TakesTemporaries<P>) return Fault::kUpdateStatusCopies;
   else if constexpr (requires { requires P::kFirstSuffices; } &&
                      (P::kReduction == Reduction::kSum || P::kReduction == Reduction::kCollect))
     return Fault::kFirstSuffices;
@@ -487,7 +493,8 @@ constexpr Fault FindFault() {
                      (!Traits<P>::kHasMeasure || std::is_same_v<GlobalOf<P>, None>)) return Fault::kMeasureUnfit;
   else if constexpr (!std::is_same_v<GlobalOf<P>, None> && !Traits<P>::kHasMeasure) return Fault::kNoMeasure;
   else if constexpr (Traits<P>::kHasMeasure && !CombinesGlobals<P>) return Fault::kCombine;
-  else if constexpr (NamesOutput<P>() && !Traits<P>::kHasOutput) return Fault::kOutputUnfit;
+  else if constexpr (NamesOutput<P>() && !requires { typename P::Output; } && !Traits<P>::kHasOutput)
+    return Fault::kOutputUnfit;
   else if constexpr (NamesPriority<P>() && !Traits<P>::kHasPriority) return Fault::kPriorityUnfit;
   else return Fault::kNone;
   // clang-format on

@@ -88,8 +88,8 @@ PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, b
     edges = Edges::kOut;
     forward = reverse = true;
   }
-  auto& prepared = graphs_[{edges, weights, forward, reverse}];
-  if (prepared) return *prepared;
+  const std::tuple key{edges, weights, forward, reverse};
+  if (const auto found = graphs_.find(key); found != graphs_.end()) return *found->second;
   auto fresh = std::make_unique<PreparedGraphs>();
   const Span span(ProcessLane(options_.trace), &partition_ms_, spans::kSubgraphs, {devices_.size()});
   SubgraphOptions options;
@@ -99,8 +99,7 @@ PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, b
   options.reverse = reverse;
   options.threads = options_.threads;
   fresh->subgraphs = BuildSubgraphs(*graph_, partition_, options);
-  prepared = std::move(fresh);
-  return *prepared;
+  return *graphs_.emplace(key, std::move(fresh)).first->second;
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("building the devices' parts of a graph");
 }
@@ -123,8 +122,9 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, std::string_v
   const GraphCounts counts = CountsOf(*graph_);
   const DeviceKind kind = devices_[0]->kind();
   if (graphs_.empty()) {  // before subgraphs take host memory: what is hopeless
-    CheckBounds(counts, programs, pointers_, transport, {options_.memory_limit, options_.host_memory_limit}, "in memory",
-                /*loaded=*/true, /*text=*/false);
+    const std::string words = fmt::format("a graph of {} vertices and {} edges (in memory)", counts.vertices, counts.edges);
+    CheckBounds({counts, counts, words, graph_->bytes(), /*text=*/false}, programs, pointers_, transport,
+                {options_.memory_limit, options_.host_memory_limit});
   }
   std::vector<std::span<const Subgraph>> subgraphs;
   std::vector<bool> counted;
@@ -159,9 +159,10 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, std::string_v
       known.max_degree =
           std::max({known.max_degree, std::uint64_t{graph_->out_degree(v)}, std::uint64_t{graph_->in_degree(v)}});
     }
-    Throw<OutOfMemoryError>("{}: out of memory before anything was allocated: needed are {}; {} {}: {}",
-                            devices_[d]->label(), Describe(needed[d]), what, ExactBytes(room),
-                            AdviceOnDevices(known, programs, kind, static_cast<PartId>(devices_.size()), transport, room));
+    Throw<OutOfMemoryError>(
+        "{}: out of memory before anything was allocated: needed are {}; {} {}: {}", devices_[d]->label(),
+        Describe(needed[d]), what, ExactBytes(room),
+        AdviceOnDevices(known, known, programs, kind, static_cast<PartId>(devices_.size()), transport, room));
   }
   std::uint64_t room = options_.host_memory_limit;
   if (room > 0) {
@@ -223,7 +224,10 @@ RunStatistics Job::Execute(const Job* prior) try {
   }
   if (traits.has_prior) prior->CheckValues(/*of_one_round=*/true);
   if (last_.statistics.ended == Ended::kFailed) {  // what a failed run has enqueued must not meet what this one will
-    for (Device* device : session_->devices()) device->stream().Synchronize({nullptr, options_.timeout});
+    for (Device* device : session_->devices()) {
+      device->MakeCurrent();
+      device->stream().Synchronize({nullptr, options_.timeout});
+    }
   }
   std::vector<Participant> participants(steps_.size());
   for (std::size_t d = 0; d < steps_.size(); ++d) {

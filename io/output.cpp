@@ -112,7 +112,7 @@ OutputFile::OutputFile(const std::string& path) : name_(path), target_(path), bu
 }
 
 OutputFile::~OutputFile() {
-  if (fd_ >= 0 && fd_ != STDOUT_FILENO) ::close(fd_);
+  if (fd_ >= 0 && target_ != "-") ::close(fd_);  // by what was asked: a file, too, may get descriptor 1
   if (fd_ >= 0 && !temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
@@ -150,7 +150,7 @@ void OutputFile::WriteRaw(const char* bytes, std::size_t size) {
 void OutputFile::Commit() {
   Flush();
   if (packer_ != nullptr) packer_->Write(nullptr, 0, true);
-  if (fd_ == STDOUT_FILENO) return;
+  if (target_ == "-") return;
   const int fd = fd_;
   if (::close(fd) != 0) {  // network file systems tell of a full disk only here
     const int error = errno;

@@ -16,8 +16,11 @@ struct GraphPeek {
   GraphFormat format = GraphFormat::kEdgeList;   ///< as ReadReport
   Compression compression = Compression::kNone;  ///< as ReadReport
   std::optional<std::uint64_t> vertices;         ///< absent for an edge list, which has no header
+  /// @{
   /// Bounds of the graph's directed edges. They are equal where the options drop nothing and the header is no lie.
-  std::uint64_t edges_least = 0, edges_most = 0;
+  std::uint64_t edges_least = 0;
+  std::uint64_t edges_most = 0;
+  /// @}
   std::uint64_t stored = 0;  ///< edges that the file holds, as the header says
   bool symmetric = false;    ///< of the graph that is made
   /// Where a format leaves the kind open, int32: the other kind takes as many bytes. kNone for an edge list: not known.
@@ -26,8 +29,9 @@ struct GraphPeek {
 
   /// Nothing is left to find out by reading.
   bool exact() const { return vertices.has_value() && edges_least == edges_most; }
-  /// The counts with the fewest and with the most edges. `vertices` must be there.
+  /// The counts with the fewest edges. `vertices` must be there.
   GraphCounts least() const { return {*vertices, edges_least, symmetric, weights, 0}; }
+  /// The counts with the most edges. `vertices` must be there.
   GraphCounts most() const { return {*vertices, edges_most, symmetric, weights, 0}; }
 };
 
@@ -35,10 +39,10 @@ struct GraphPeek {
 /// standard input and pipes.
 ///
 /// - Matrix Market, DIMACS and the binary format state vertices and edges. The most edges are those stated, twice where an
-/// entry
-///   goes both ways. The least are fewer by as many loops as there may be, unless loops are kept, and count an edge and its
-///   reverse once where `symmetrise` would merge them. Parallel edges are taken to be stored once, as all but multigraphs
-///   have it: of a file that repeats edges fewer than `edges_least` may be left; `chatty convert` merges them for good.
+///   entry goes both ways. The least are fewer by as many loops as there may be, unless loops are kept, and count an edge
+///   and its reverse once where `symmetrise` would merge them. Parallel edges are taken to be stored once, as all but
+///   multigraphs have it: of a file that repeats edges fewer than `edges_least` may be left; `chatty convert` merges them
+///   for good.
 /// - A header that states more than the file's length can hold (deflate packs at most 1032 to 1, Zstandard 32768 to 1) is
 ///   believed only as far as that, with `edges_least` 0: the reader will say what is wrong with it.
 /// - An edge list states nothing: vertices are unknown, and its length bounds its edges, at 4 bytes each.

@@ -49,7 +49,8 @@ std::string WhyNot(std::uint64_t vertices, EdgeIndex entries, PartId parts, std:
 /// METIS' idx_t.
 template <class Index>
 struct WorkingGraph {
-  Array<Index> offsets, neighbours;
+  Array<Index> offsets;         ///< where each vertex's neighbours begin, and their number
+  Array<Index> neighbours;      ///< ascending for each vertex
   Array<Index> vertex_weights;  ///< the work of a vertex as "edge-balanced" counts it: 1 + its out-edges
   Array<Index> edge_weights;    ///< empty: 1 each
 };

@@ -19,15 +19,15 @@ struct PartShape {
     EdgeIndex max_degree = 0;  ///< the longest row
   };
 
-  std::uint64_t vertices = 0;  ///< of the whole graph
-  /// Which part of how many.
-  PartId part = 0, parts = 1;
-  bool symmetric = false;  ///< the whole graph
-  bool identity = false;   ///< the part owns every vertex
-  /// Vertices that it owns, and with its halo.
-  std::uint64_t owned = 0, local = 0;
-  /// See Subgraph.
-  Rows forward, reverse;
+  std::uint64_t vertices = 0;              ///< of the whole graph
+  PartId part = 0;                         ///< which it is
+  PartId parts = 1;                        ///< of how many
+  bool symmetric = false;                  ///< the whole graph
+  bool identity = false;                   ///< the part owns every vertex
+  std::uint64_t owned = 0;                 ///< vertices that it owns
+  std::uint64_t local = 0;                 ///< and with its halo
+  Rows forward;                            ///< see Subgraph
+  Rows reverse;                            ///< see Subgraph
   bool one_list = false;                   ///< forward and reverse are the same object
   WeightKind weights = WeightKind::kNone;  ///< of both adjacencies
   std::uint64_t border = 0;                ///< entries of all borders together

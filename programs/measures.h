@@ -12,8 +12,10 @@ namespace chatty {
 
 /// The distribution of degrees in one direction. All zero for a graph without vertices.
 struct DegreeSummary {
-  EdgeIndex min = 0, median = 0, percentile_99 = 0,
-            max = 0;                ///< of n vertices the ceil(n/2)th and ceil(0.99 n)th, ascending
+  EdgeIndex min = 0;                ///< the least
+  EdgeIndex median = 0;             ///< of n vertices, ascending, the ceil(n/2)th
+  EdgeIndex percentile_99 = 0;      ///< and the ceil(0.99 n)th
+  EdgeIndex max = 0;                ///< the largest
   double mean = 0;                  ///< edges over vertices
   VertexId max_vertex = kNoVertex;  ///< the least of those with the largest degree
   /// Vertices by powers of two: [0] those of degree 0, [k] those of degree 2^(k-1) to 2^k - 1. The last is not 0.
@@ -34,10 +36,10 @@ ComponentSummary SummariseComponents(const Graph& graph);
 
 /// A lower bound on a component's diameter, edges taken both ways.
 struct DiameterBound {
-  std::uint32_t length = 0;  ///< edges on a shortest path between `from` and `to`
-  /// Ends of the path found.
-  VertexId from = kNoVertex, to = kNoVertex;
-  std::uint32_t sweeps = 0;  ///< breadth-first searches made
+  std::uint32_t length = 0;   ///< edges on a shortest path between `from` and `to`
+  VertexId from = kNoVertex;  ///< one end of the path found
+  VertexId to = kNoVertex;    ///< the other
+  std::uint32_t sweeps = 0;   ///< breadth-first searches made
 };
 
 /// Searches from `start`, then from a vertex farthest from it, and so on while paths get longer, at most `max_sweeps` times:

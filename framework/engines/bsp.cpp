@@ -511,7 +511,7 @@ void RunBsp(const ErasedProgram& program, std::span<const Participant> participa
   statistics.time_ms = Milliseconds(Clock::now() - start).count();
   // Where a run failed, some devices may have given up at a round's end that others have seen.
   const auto last = std::max_element(reports.begin(), reports.end(), [](const Report& a, const Report& b) {
-    return std::pair(a.round.index, a.round.phase) < std::pair(b.round.index, b.round.phase);
+    return std::pair(a.round.index, a.phases) < std::pair(b.round.index, b.phases);
   });
   record->round = last->round;
   statistics.rounds = last->round.index;

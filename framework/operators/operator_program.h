@@ -78,7 +78,10 @@ class OperatorJob {
   RunStatistics Execute() try {
     const int devices = static_cast<int>(session_->device_count());
     if (executed_ && statistics_.ended == Ended::kFailed) {  // what it has enqueued must not meet what this run will
-      for (Device* device : session_->devices()) device->stream().Synchronize({nullptr, timeout_});
+      for (Device* device : session_->devices()) {
+        device->MakeCurrent();
+        device->stream().Synchronize({nullptr, timeout_});
+      }
     }
     executed_ = true;
     statistics_ = {};
@@ -160,7 +163,7 @@ class OperatorJob {
       if (graph.device().kind() == DeviceKind::kCuda) {
         CudaOperators operators(group_, graph, account, lane);
         program_.Run(operators, out);
-        graph.device().stream().Synchronize({&group_.abort, {}});
+        graph.device().stream().Synchronize({&group_.abort, timeout_});
         return operators.sent_bytes();
       }
     }

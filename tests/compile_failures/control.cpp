@@ -53,6 +53,23 @@ using Wide = Pair<std::uint64_t, chatty::Safety::kSynchronous>;
 static_assert(chatty::CheckProgram<Narrow>() && chatty::Traits<Narrow>::kCanPush && chatty::AsynchronousProgram<Narrow>);
 static_assert(chatty::CheckProgram<Wide>() && !chatty::Traits<Wide>::kCanPush && !chatty::AsynchronousProgram<Wide>);
 
+// Members may be templates, and a program may be final and have a type called Output.
+struct Generic final {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  using Output = float;
+  static constexpr auto kReduction = chatty::Reduction::kMin;
+  static constexpr auto kSafety = chatty::Safety::kMonotone;
+  CHATTY_FN Value InitVertex(auto v) const { return static_cast<Value>(v.id); }
+  CHATTY_FN Message ComputeScatter(const Value& value, auto, const auto&) const { return value; }
+  CHATTY_FN bool UpdateStatus(auto& value, Message m, chatty::Vertex, const chatty::Round<>&) const {
+    if (m >= value) return false;
+    value = m;
+    return true;
+  }
+};
+static_assert(chatty::CheckProgram<Generic>());
+
 // What is no vertex program at all is not one, rather than an error.
 static_assert(!chatty::VertexProgram<int> && !chatty::VertexProgram<std::string> && !chatty::AsynchronousProgram<int>);
 struct Final final {

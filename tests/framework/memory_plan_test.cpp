@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "chatty/core/bytes.h"
+#include "chatty/core/host_memory.h"
 #include "chatty/core/memory_resources.h"
 #include "chatty/framework/registry.h"
 #include "chatty/framework/session.h"
@@ -275,21 +276,96 @@ TEST(MemoryLimit, OfTheHost) {
   bfs.Prepare(other, {}, "", {})->Execute();
 }
 
-TEST(MemoryLimit, AdviceIsRightAboutTheNumberOfDevices) {
-  const Graph graph = std::move(Families()[1].graph);
-  const RegisteredProgram& bfs = Programs().Find("pagerank", DeviceKind::kHost);
-  const auto memory = bfs.Memory(&graph, "", {}).at(0);
-  const std::uint64_t limit = Peaks(graph, bfs, "", "host:1", {}).at(0) * 9 / 10;
-  const std::string advice = AdviceOnDevices(CountsOf(graph), memory, DeviceKind::kHost, 1, "auto", limit);
-  const std::size_t would = advice.find("would");
-  ASSERT_NE(would, std::string::npos) << advice;
-  const int devices = std::stoi(advice.substr(advice.find(" on ", would) + 4));
+TEST(MemoryLimit, OfTheHostTakesNoAccountTwiceOfWhatAGraphHolds) {
+  if (AvailableHostMemory() == 0) GTEST_SKIP() << "what the host has left is not known here";
+  RunOptions pull;
+  pull.direction = Direction::kPull;
+  const auto memory = Programs().Find("bfs", DeviceKind::kHost).Memory(nullptr, "", pull).at(0);
+  const auto devices = OpenDevices(ParseDevices("host:1"), 1);
+  Device* const device = devices[0].get();
+  KnownGraph graph;
+  graph.least = graph.most = {1000, std::uint64_t{1} << 50, false, WeightKind::kNone, 0};  // out of any host's reach
+  graph.words = "a graph";
+  graph.text = false;
+  const HostMemory host = BoundMemory(graph.least, memory, DeviceKind::kHost, 1, "auto", Bound::kLeast, false).host;
+  ASSERT_GT(host.in_edges, std::uint64_t{1} << 50) << "pulled along in-edges";
+  if (host.parts > host.graph) GTEST_SKIP() << "these vertex ids are copied into parts, which are out of reach too";
+  const auto check = [&](std::uint64_t held, std::uint64_t limit) {
+    graph.held = held;
+    CheckBounds(graph, memory, {&device, 1}, "auto", {0, limit});
+  };
+  EXPECT_THROW(check(0, 0), OutOfMemoryError);
+  EXPECT_THROW(check(host.graph, 0), OutOfMemoryError) << "the in-edges are still to be built";
+  EXPECT_NO_THROW(check(host.graph + host.in_edges, 0)) << "they are there";
+  EXPECT_NO_THROW(check(host.graph + host.in_edges + 1000, 0)) << "and labels";
+  // A limit is on the whole process, whatever it holds.
+  const std::uint64_t all = host.total();
+  for (const std::uint64_t held : {host.graph, host.graph + host.in_edges}) {
+    EXPECT_NO_THROW(check(held, all));
+    EXPECT_THROW(check(held, all - 1), OutOfMemoryError);
+  }
+  EXPECT_THROW(check(host.graph + host.in_edges + 1000, all), OutOfMemoryError);
+}
+
+TEST(MemoryLimit, AdviceNamesDevicesThatMayDo) {
+  const Graph graph = std::move(Families()[1].graph);  // of even degrees, for which parts are nearly equal
+  const GraphCounts counts = CountsOf(graph);
+  const RegisteredProgram& pagerank = Programs().Find("pagerank", DeviceKind::kHost);
+  const auto memory = pagerank.Memory(&graph, "", {}).at(0);
+  const std::uint64_t limit = Peaks(graph, pagerank, "", "host:1", {}).at(0) * 9 / 10;
+  const std::string advice = AdviceOnDevices(counts, counts, memory, DeviceKind::kHost, 1, "auto", limit);
+  const std::string begin = "it may fit on ";
+  ASSERT_EQ(advice.substr(0, begin.size()), begin);
+  const int devices = std::stoi(advice.substr(begin.size()));
   SessionOptions options;
   options.memory_limit = limit;
   options.threads = 2;
-  Peaks(graph, bfs, "", fmt::format("host:{}", devices), options);  // throws if the advice is wrong
-  EXPECT_NE(AdviceOnDevices(CountsOf(graph), memory, DeviceKind::kHost, 1, "auto", 1000).find("not even 64"),
-            std::string::npos);
+  Peaks(graph, pagerank, "", fmt::format("host:{}", devices), options);  // throws if the advice is wrong
+}
+
+// A star's parts are as unequal as can be, and a header's count includes loops that may be dropped.
+TEST(MemoryLimit, AdvicePromisesNothing) {
+  const auto memory = Programs().Find("bfs", DeviceKind::kHost).Memory(nullptr, "", {}).at(0);
+  const GraphCounts least{2000000, 1999998, true, WeightKind::kNone, 0}, most{2000000, 3999998, true, WeightKind::kNone, 0};
+  const auto at_64 = BoundMemory(least, memory, DeviceKind::kHost, 64, "auto", Bound::kLeast).devices;
+  std::uint64_t sum = 0;
+  for (const DeviceMemory& device : at_64) sum += device.total();
+  const auto advice = [&](PartId devices, std::uint64_t limit) {
+    return AdviceOnDevices(least, most, memory, DeviceKind::kHost, devices, "auto", limit);
+  };
+  for (const PartId devices : {1u, 3u, 63u}) {
+    for (std::uint64_t limit = sum / 64; limit < sum; limit *= 2) {
+      const std::string text = advice(devices, limit);
+      EXPECT_EQ(text.find("would"), std::string::npos) << text;
+      EXPECT_EQ(text.find("not even"), std::string::npos) << text;
+      const std::string begin = "it may fit on ";
+      if (text.substr(0, begin.size()) == begin) {
+        EXPECT_GT(std::stoul(text.substr(begin.size())), devices) << text;
+      } else {
+        EXPECT_EQ(text.find("whether more devices help depends"), 0u) << text;
+      }
+    }
+  }
+  EXPECT_NE(advice(1, sum / 64 - 1).find("not even 64 devices would do"), std::string::npos);
+  EXPECT_EQ(advice(64, sum / 64), "use a smaller graph or allow more memory") << "others there are none";
+  // It is what `most` needs that counts, and what the graph is said to be, not the bound, that is told.
+  std::uint64_t limit = 0;
+  for (const DeviceMemory& device : BoundMemory(least, memory, DeviceKind::kHost, 4, "auto", Bound::kMost).devices) {
+    limit = std::max(limit, device.total());
+  }
+  EXPECT_EQ(AdviceOnDevices(least, least, memory, DeviceKind::kHost, 1, "auto", limit).find("it may fit on 4 "), 0u);
+  EXPECT_EQ(advice(1, limit).find("it may fit on 8 "), 0u) << advice(1, limit);
+  const auto devices = OpenDevices(ParseDevices("host:1"), 1);
+  Device* const device = devices[0].get();
+  const KnownGraph graph{least, most, "a star of 3999998 stored edges", 0, false};
+  try {
+    CheckBounds(graph, memory, {&device, 1}, "auto", {1 << 20, 0});
+    FAIL() << "not refused";
+  } catch (const OutOfMemoryError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("a star of 3999998 stored edges needs on its one device at least"), std::string::npos) << text;
+    EXPECT_EQ(text.find("1999998"), std::string::npos) << text;
+  }
 }
 
 TEST(Capability, IsToldWithoutAGraph) {

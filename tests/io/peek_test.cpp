@@ -137,6 +137,18 @@ TEST_F(Peek, AHeaderIsBelievedAsFarAsTheFileCanHold) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
 }
 
+TEST_F(Peek, StoredIsTheHeadersOwnCount) {
+  GeneratorSpec spec;
+  spec.family = "star";
+  spec.count = 1000;
+  const Graph star = Generate(spec);
+  WriteGraph(star, Path("star.chatty"));
+  const GraphPeek peek = Of(Path("star.chatty"));
+  EXPECT_EQ(peek.stored, star.edges());
+  EXPECT_EQ(peek.most().edges, star.edges());
+  EXPECT_EQ(peek.least().edges, star.edges() - 1000) << "as many may be loops";
+}
+
 TEST_F(Peek, ALyingBinaryHeaderToo) {
   GeneratorSpec spec;
   spec.family = "chain";
