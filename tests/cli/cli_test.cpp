@@ -1147,8 +1147,8 @@ TEST_F(CliTest, InfoTellsDiameterDegreesAndMemory) {
 TEST_F(CliTest, WhatInfoTellsIsWhatALimitHasToBe) {
   const std::string graph = Path("kron.chatty");
   Succeed({"generate", "kron", "9", "-o", graph});
-  for (const Json& program :
-       Json::parse(Succeed({"info", graph, "--device-kind", "host", "--json", "-"})).at("memory_needed").at("programs")) {
+  const Json info = Json::parse(Succeed({"info", graph, "--device-kind", "host", "--json", "-"}));
+  for (const Json& program : info.at("memory_needed").at("programs")) {
     const auto name = program.at("program").get<std::string>();
     const auto need = program.at("needs")[0].at("device").get<std::uint64_t>();
     Succeed({"run", name, graph, "--devices", "host:1", "--memory-limit", fmt::format("{}", need)});
