@@ -302,7 +302,6 @@ struct Restless {
   using Message = std::uint32_t;
   static constexpr auto kReduction = Reduction::kSum;
   static constexpr auto kSafety = Safety::kSynchronous;
-  static constexpr bool kEveryRound = true;
   Value InitVertex(Vertex) const { return 0; }
   Message ComputeScatter(const Value&, Edge<>, const Round<>&) const { return 0; }
   bool UpdateStatus(Value& value, Message, Vertex v, const Round<>& round) const {
