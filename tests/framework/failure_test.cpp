@@ -370,7 +370,7 @@ TEST(Stopping, FromAnotherThread) {
   const auto result = chatty::Run(session, Restless{}, options);
   other.join();
   EXPECT_EQ(result.statistics.ended, Ended::kStopped);
-  EXPECT_GT(result.statistics.rounds, 0u);
+  // After however many rounds; where preparing takes longer than the sleep, none.
   for (VertexId v = 0; v < graph.vertices(); ++v) {
     ASSERT_EQ(result.values[v], graph.out_degree(v) > 0 ? result.statistics.rounds : 0) << v;
   }
