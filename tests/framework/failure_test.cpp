@@ -296,7 +296,7 @@ TEST(Failure, ValuesOfAFailedRunAreNoPrior) {
 
 /// Never done, and asks for a stop itself in a round of its choice.
 std::stop_source g_stop;
-std::atomic<std::uint32_t> g_stop_in_round{0};
+std::atomic<std::uint32_t> g_stop_in_round{0}, g_rounds_seen{0};
 struct Restless {
   using Value = std::uint32_t;
   using Message = std::uint32_t;
@@ -305,7 +305,8 @@ struct Restless {
   Value InitVertex(Vertex) const { return 0; }
   Message ComputeScatter(const Value&, Edge<>, const Round<>&) const { return 0; }
   bool UpdateStatus(Value& value, Message, Vertex v, const Round<>& round) const {
-    if (v.id == 0 && round.index == g_stop_in_round) g_stop.request_stop();  // on whichever device owns it
+    if (v.id == 0) g_rounds_seen = round.index + 1;  // on whichever device owns it
+    if (v.id == 0 && round.index == g_stop_in_round) g_stop.request_stop();
     value = round.index + 1;
     return true;
   }
@@ -363,14 +364,15 @@ TEST(Stopping, FromAnotherThread) {
   RunOptions options;
   options.stop = stop.get_token();
   g_stop_in_round = ~0u;
-  std::thread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  g_rounds_seen = 0;
+  std::thread other([&] {  // preparing may take any time: not before the run has begun
+    while (g_rounds_seen < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     stop.request_stop();
   });
   const auto result = chatty::Run(session, Restless{}, options);
   other.join();
   EXPECT_EQ(result.statistics.ended, Ended::kStopped);
-  // After however many rounds; where preparing takes longer than the sleep, none.
+  EXPECT_GE(result.statistics.rounds, 3u);
   for (VertexId v = 0; v < graph.vertices(); ++v) {
     ASSERT_EQ(result.values[v], graph.out_degree(v) > 0 ? result.statistics.rounds : 0) << v;
   }
