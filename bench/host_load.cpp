@@ -185,6 +185,7 @@ int Main(int argc, char** argv) {
     sched_setaffinity(0, sizeof(chosen), &chosen);
   }
   std::vector<std::unique_ptr<BusyProcess>> busy;
+  busy.reserve(Cores());
   for (int c = 0; c < Cores(); ++c) busy.push_back(std::make_unique<BusyProcess>());
 
   Registry registry;

@@ -127,7 +127,7 @@ void PrepareOutput(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    Throw<InputError>("{}: cannot be created: {}: {}", path, folder, std::strerror(errno));
+    Throw<InputError>("{}: cannot be created: {}: {}", path, folder, ErrnoText(errno));
   }
   CleanUpOnInterrupt(path);
 }
@@ -367,24 +367,68 @@ void AddParameterOptions(CLI::App& command, ParameterOptions& options, bool runs
       ->group(group);
 }
 
+namespace {
+
+/// Of `random` and `random:SEED`; none for the others. Throws UsageError for what is no source whatever the graph.
+std::optional<std::uint64_t> SourceSeed(std::string_view text, std::uint64_t default_seed) {
+  if (text == "random") return default_seed;
+  if (text.starts_with("random:")) {
+    const std::optional<std::uint64_t> seed = ParseNumber<std::uint64_t>(text.substr(7));
+    if (!seed) Throw<UsageError>("--source {}: the seed is no whole number; write, say, random:1", text);
+    return seed;
+  }
+  if (text != "max-degree" && (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos)) {
+    Throw<UsageError>("--source '{}': write a vertex id, random:SEED or max-degree", text);
+  }
+  return std::nullopt;
+}
+
+/// What the command line sets, each name once and known.
+struct GivenParameter {
+  std::string_view name, value;
+  bool is_vertex;
+};
+
+std::vector<GivenParameter> Given(const RegisteredProgram& program, const ParameterOptions& options) {
+  const std::vector<ParameterInfo> known = program.parameters();
+  std::vector<GivenParameter> given;
+  const auto set = [&](std::string_view name, std::string_view value) {
+    const auto found = std::find_if(known.begin(), known.end(), [&](const ParameterInfo& p) { return p.name == name; });
+    if (found == known.end()) {
+      std::vector<std::string_view> names;
+      names.reserve(known.size());
+      for (const ParameterInfo& p : known) names.emplace_back(p.name);
+      Throw<UsageError>("program '{}' has no parameter '{}'; it has {}", program.name(), name,
+                        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+    }
+    if (std::any_of(given.begin(), given.end(), [&](const GivenParameter& other) { return other.name == name; })) {
+      Throw<UsageError>("parameter '{}' is set twice", name);
+    }
+    if (value.empty()) Throw<UsageError>("parameter '{}' is set to nothing; write {}=VALUE", name, name);
+    given.push_back({name, value, found->is_vertex});
+  };
+  for (const std::string& pair : options.set) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0) Throw<UsageError>("--set {}: write NAME=VALUE", pair);
+    set(std::string_view(pair).substr(0, equals), std::string_view(pair).substr(equals + 1));
+  }
+  if (!options.source.empty()) set("source", options.source);
+  if (!options.damping.empty()) set("damping", options.damping);
+  if (!options.tolerance.empty()) set("tolerance", options.tolerance);
+  if (!options.rounds.empty()) set("rounds", options.rounds);
+  return given;
+}
+
+}  // namespace
+
 SourceChoice SourceChoice::Parse(std::string_view text, const Graph& graph, std::uint64_t default_seed) {
   if (graph.vertices() == 0) throw UsageError("the graph has no vertices, so there is none to start from");
   SourceChoice choice;
-  if (text == "max-degree") {
-    choice.vertex_ = graph.max_degree_vertex();
-  } else if (text == "random") {
-    choice.random_ = true;
-    choice.seed_ = default_seed;
-  } else if (text.starts_with("random:")) {
-    const std::optional<std::uint64_t> seed = ParseNumber<std::uint64_t>(text.substr(7));
-    if (!seed) Throw<UsageError>("--source {}: the seed is no whole number; write, say, random:1", text);
+  if (const std::optional<std::uint64_t> seed = SourceSeed(text, default_seed)) {
     choice.random_ = true;
     choice.seed_ = *seed;
   } else {
-    if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) {
-      Throw<UsageError>("--source '{}': write a vertex id, random:SEED or max-degree", text);
-    }
-    choice.vertex_ = ParseVertex("--source", text, graph);
+    choice.vertex_ = text == "max-degree" ? graph.max_degree_vertex() : ParseVertex("--source", text, graph);
   }
   return choice;
 }
@@ -406,44 +450,34 @@ VertexId SourceChoice::Pick(const Graph& graph, std::uint32_t trial) const {
   return v;
 }
 
+void CheckParameters(const RegisteredProgram& program, const ParameterOptions& options) {
+  ParameterValues values;
+  for (const auto& [name, value, is_vertex] : Given(program, options)) {
+    if (name == "source") {
+      static_cast<void>(SourceSeed(value, 0));
+    } else if (!is_vertex) {  // which vertices there are depends on the graph
+      values.emplace(name, value);
+    }
+  }
+  program.Check(values);
+}
+
 Parameters ResolveParameters(const RegisteredProgram& program, const Graph& graph, const ParameterOptions& options,
                              std::uint64_t seed) {
-  const std::vector<ParameterInfo> known = program.parameters();
-  const auto info = [&](std::string_view name) {
-    return std::find_if(known.begin(), known.end(), [&](const ParameterInfo& p) { return p.name == name; });
-  };
   Parameters parameters;
-  std::string source;
-  const auto set = [&](std::string_view name, std::string_view value) {
-    const auto found = info(name);
-    if (found == known.end()) {
-      std::vector<std::string_view> names;
-      for (const ParameterInfo& p : known) names.push_back(p.name);
-      Throw<UsageError>("program '{}' has no parameter '{}'; it has {}", program.name(), name,
-                        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
-    }
-    const bool again = found->name == "source" ? !source.empty() : parameters.values.contains(name);
-    if (again) Throw<UsageError>("parameter '{}' is set twice", name);
-    if (value.empty()) Throw<UsageError>("parameter '{}' is set to nothing; write {}=VALUE", name, name);
-    if (found->name == "source") {
+  std::string_view source = "max-degree";
+  for (const auto& [name, value, is_vertex] : Given(program, options)) {
+    if (name == "source") {
       source = value;
-    } else if (found->is_vertex) {
+    } else if (is_vertex) {
       parameters.values.emplace(name, fmt::format("{}", ParseVertex(fmt::format("--set {}", name), value, graph)));
     } else {
       parameters.values.emplace(name, value);
     }
-  };
-  for (const std::string& pair : options.set) {
-    const std::size_t equals = pair.find('=');
-    if (equals == std::string::npos || equals == 0) Throw<UsageError>("--set {}: write NAME=VALUE", pair);
-    set(std::string_view(pair).substr(0, equals), std::string_view(pair).substr(equals + 1));
   }
-  if (!options.source.empty()) set("source", options.source);
-  if (!options.damping.empty()) set("damping", options.damping);
-  if (!options.tolerance.empty()) set("tolerance", options.tolerance);
-  if (!options.rounds.empty()) set("rounds", options.rounds);
-  if (info("source") != known.end()) {
-    parameters.source = SourceChoice::Parse(source.empty() ? "max-degree" : source, graph, seed);
+  const std::vector<ParameterInfo> known = program.parameters();
+  if (std::any_of(known.begin(), known.end(), [](const ParameterInfo& p) { return p.name == "source"; })) {
+    parameters.source = SourceChoice::Parse(source, graph, seed);
   }
   return parameters;
 }

@@ -131,6 +131,8 @@ struct Parameters {
   ParameterValues values;              ///< for the registry: sources 0-based; without the source if `source` chooses it
   std::optional<SourceChoice> source;  ///< for programs that have one
 };
+/// Checks what can be checked before a graph is there: names, numbers, what the program itself refuses. Throws UsageError.
+void CheckParameters(const RegisteredProgram& program, const ParameterOptions& options);
 /// Checks names against the program's parameters and turns vertex ids into 0-based ones. Throws UsageError.
 Parameters ResolveParameters(const RegisteredProgram& program, const Graph& graph, const ParameterOptions& options,
                              std::uint64_t seed);

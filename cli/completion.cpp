@@ -218,11 +218,16 @@ std::string CompleteWords(const CLI::App& app, const Registry& registry, std::sp
     }
   }
 
+  // A list's further elements are completed like its first.
+  if (const std::size_t comma = current.rfind(','); comma != std::string::npos && comma >= before.size()) {
+    before = current.substr(0, comma + 1);
+  }
   std::string text;
   for (const auto& [word, description] : choices.words) {
     const std::string whole = before + word;
     if (!whole.starts_with(current)) continue;
-    std::string line = description.empty() ? whole : whole + '\t' + description;
+    if (whole == current && (whole.ends_with(':') || whole.ends_with('='))) continue;  // what follows is the user's to say
+    std::string line = description.empty() ? whole : fmt::format("{}\t{}", whole, description);
     std::replace(line.begin(), line.end(), '\n', ' ');
     text += line + '\n';
   }

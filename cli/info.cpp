@@ -25,8 +25,9 @@ namespace {
 struct InfoOptions {
   std::string graph, json;
   LoadOptions load;
-  PartId parts = 0;  // 0: no word of partitions
-  std::string partition = SessionOptions{}.partition;
+  PartId parts = 0;       // 0: no word of partitions
+  std::string partition;  // empty: the default, if there are parts
+  bool allow_fallback = true;
   std::string device_kind = "auto";
 };
 
@@ -96,7 +97,8 @@ struct ProgramNeed {
 };
 
 std::vector<ProgramNeed> MeasureNeeds(const Registry& registry, const Graph& graph, EdgeIndex max_degree, DeviceKind kind,
-                                      bool text) {
+                                      const ReadReport& report) {
+  const bool text = report.format != GraphFormat::kBinary;
   GraphCounts counts = CountsOf(graph);
   counts.max_degree = max_degree;
   std::vector<ProgramNeed> needs;
@@ -106,7 +108,7 @@ std::vector<ProgramNeed> MeasureNeeds(const Registry& registry, const Graph& gra
     need.program = program->name();
     for (const ProgramMemory& one : memory) need.complete = need.complete && one.complete;
     for (const PartId devices : kDeviceCounts) {
-      need.plans.push_back(BoundMemory(counts, memory, kind, devices, "auto", Bound::kMost, text));
+      need.plans.push_back(BoundMemory(counts, memory, kind, devices, "auto", Bound::kMost, text, report.build.edges_given));
     }
     needs.push_back(std::move(need));
   }
@@ -130,7 +132,7 @@ Json NeedsJson(const std::vector<ProgramNeed>& needs, DeviceKind kind) {
       rows.push_back({{"devices", plan.devices.size()},
                       {"bound", !need.complete             ? "least"
                                 : plan.devices.size() == 1 ? "exact"
-                                                           : "most"},
+                                                           : "equal-parts"},
                       {"device", device.total()},
                       {"graph", device.graph},
                       {"state", device.state},
@@ -162,10 +164,14 @@ int Info(const Registry& registry, const InfoOptions& options) {
   RefuseSameFile("--json", options.json, "the graph", options.graph);
   if (IsPartFilePath(options.partition)) RefuseSameFile("--json", options.json, "--partition", options.partition);
   PrepareOutput(options.json);
-  const std::unique_ptr<Partitioner> partitioner = MakePartitioner(options.partition);  // refused before loading
-  if (options.parts > 0) CheckParts(*partitioner, options.parts, fmt::format("--parts {}", options.parts));
-  if (options.parts > static_cast<PartId>(kMaxDevices)) {
-    Throw<UsageError>("--parts {}: a graph is divided into at most {} parts", options.parts, kMaxDevices);
+  const std::unique_ptr<Partitioner> partitioner =  // refused before loading
+      MakePartitioner(options.partition.empty() ? SessionOptions{}.partition : options.partition);
+  PartId parts = options.parts;
+  if (parts > 0) {
+    CheckParts(*partitioner, parts, fmt::format("--parts {}", parts));
+  } else if (!options.partition.empty()) {
+    parts = partitioner->parts();
+    if (parts == 0) Throw<UsageError>("--partition {}: into how many parts? Add --parts", options.partition);
   }
   const LoadedGraph loaded = Load(options.graph, options.load);
   const Graph& graph = loaded.graph;
@@ -187,16 +193,16 @@ int Info(const Registry& registry, const InfoOptions& options) {
   const DeviceKind kind = options.device_kind == "cuda" || (options.device_kind == "auto" && CudaDeviceCount() > 0)
                               ? DeviceKind::kCuda
                               : DeviceKind::kHost;
-  const std::vector<ProgramNeed> needs =
-      MeasureNeeds(registry, graph, std::max(out.max, in.max), kind, report.format != GraphFormat::kBinary);
+  const std::vector<ProgramNeed> needs = MeasureNeeds(registry, graph, std::max(out.max, in.max), kind, report);
   const double analyse_ms = watch.ms();
   const Json weight_range = WeightRange(graph);
   Partition partition;
   PartitionQuality quality;
-  if (options.parts > 0) {
+  if (parts > 0) {
     PartitionOptions divide;
-    divide.parts = options.parts;
+    divide.parts = parts;
     divide.threads = options.load.read.threads;
+    divide.allow_fallback = options.allow_fallback;
     partition = partitioner->Divide(graph, divide);
     quality = MeasureQuality(graph, partition);
   }
@@ -224,7 +230,7 @@ int Info(const Registry& registry, const InfoOptions& options) {
         {"at_least", diameter.length}, {"from", id(diameter.from)}, {"to", id(diameter.to)}, {"sweeps", diameter.sweeps}};
     json["memory"] = graph.bytes();
     json["memory_needed"] = NeedsJson(needs, kind);
-    if (options.parts > 0) json["partition"] = QualityJson(partition, quality);
+    if (parts > 0) json["partition"] = QualityJson(partition, quality);
     json["phases_ms"] = {{"load", loaded.ms}, {"analyse", analyse_ms}};
     WriteJson(options.json, json);
   }
@@ -263,7 +269,7 @@ int Info(const Registry& registry, const InfoOptions& options) {
   }
   line("memory", FormatBytes(graph.bytes()));
   text += DescribeNeeds(needs, kind);
-  if (options.parts > 0) text += "\n" + FormatQuality(quality);
+  if (parts > 0) text += "\n" + FormatQuality(quality);
   if (text.back() != '\n') text += '\n';
   PrintText(text);
   return kSuccess;
@@ -277,12 +283,16 @@ void AddInfo(CLI::App& app, Context& context) {
   command->add_option("GRAPH", options->graph, "Graph file, or - for standard input")->required();
   AddJsonOption(*command, options->json);
   AddLoadOptions(*command, options->load, "--format", /*uses=*/true);
-  command->add_option("--parts", options->parts,
-                      "Also divide the graph into so many parts and tell how good the division is");
   command
-      ->add_option("--partition", options->partition,
-                   "How to divide it: contiguous, edge-balanced, random, metis, or the path of a part file")
-      ->capture_default_str();
+      ->add_option("--parts", options->parts, "Also divide the graph into so many parts and tell how good the division is")
+      ->type_name("P")
+      ->check(Unnamed(CLI::Range(PartId{1}, static_cast<PartId>(kMaxDevices))));
+  command->add_option(
+      "--partition", options->partition,
+      fmt::format("How to divide it: contiguous, edge-balanced, random, metis, or the path of a part file, which says "
+                  "itself into how many (default: {})",
+                  SessionOptions{}.partition));
+  AddFallbackOption(*command, options->allow_fallback);
   command
       ->add_option(
           "--device-kind", options->device_kind,

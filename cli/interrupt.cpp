@@ -113,6 +113,12 @@ int StopOnInterrupt::signal() const {
 
 std::string SignalName(int signal) { return signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : "a signal"; }
 
+void EndAtOnce(int code) {
+  RemoveUnfinished();
+  std::fflush(nullptr);
+  std::_Exit(code);
+}
+
 void EndBySignal(int signal) {
   std::fflush(nullptr);
   Raise(signal);

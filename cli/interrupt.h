@@ -35,6 +35,10 @@ class StopOnInterrupt {
 /// "SIGINT" or "SIGTERM".
 std::string SignalName(int signal);
 
+/// Ends the process with `code` at once: what was printed is out and what an OutputFile has begun is removed, but nothing
+/// that waits for a device is done.
+[[noreturn]] void EndAtOnce(int code);
+
 /// Ends the process by `signal`, as if it had never been caught, once what was printed is out: the parent sees what ended
 /// it, and a shell ends the script that it came from.
 [[noreturn]] void EndBySignal(int signal);

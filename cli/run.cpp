@@ -133,14 +133,23 @@ struct Record {
 
 std::string_view EndedName(const Record& record) {
   if (record.signal != 0) return "interrupt";
-  return record.statistics.ended == Ended::kMaxRounds ? "max-rounds" : "converged";
+  switch (record.statistics.ended) {
+    case Ended::kMaxRounds:
+      return "max-rounds";
+    case Ended::kLimit:
+      return "limit";
+    default:
+      return "converged";
+  }
 }
 
 /// What ended the trials early, and what that makes of the values; empty if nothing did.
 std::string WhyNotFinal(const Record& record) {
   const RunStatistics& statistics = record.statistics;
   if (record.signal == 0 && statistics.converged) return "";
-  const std::string by = record.signal != 0 ? SignalName(record.signal) : "--max-rounds";
+  const std::string by = record.signal != 0                      ? SignalName(record.signal)
+                         : statistics.ended == Ended::kMaxRounds ? "--max-rounds"
+                                                                 : "the program's own limit of rounds";
   if (statistics.converged) return fmt::format("ended by {} after a trial that converged", by);
   return fmt::format("ended by {} before it converged: the values are {} and not final", by,
                      statistics.execution == "operators" ? "what had been found"
@@ -304,6 +313,7 @@ void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& p
   const std::optional<GraphPeek> peek = Peek(options.graph, options.load);
   if (!peek || !peek->vertices) return;  // known once it is loaded
   std::vector<Device*> pointers;
+  pointers.reserve(devices.size());
   for (const auto& device : devices) pointers.push_back(device.get());
   const KnownGraph graph{
       peek->least(), peek->most(),
@@ -324,6 +334,18 @@ void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& p
 void Account(Record& record, const RunStatistics& statistics) {
   record.statistics = statistics;
   if (statistics.ended != Ended::kStopped || record.trials_ms.empty()) record.trials_ms.push_back(statistics.time_ms);
+}
+
+/// One run. After a deadline a kernel may still hold its GPU for good, and every call that gives back what was allocated
+/// there would wait for it: the process ends here.
+RunStatistics ExecuteOn(DeviceKind kind, RegisteredJob& job) {
+  if (kind != DeviceKind::kCuda) return job.Execute();
+  try {
+    return job.Execute();
+  } catch (const TimeoutError& error) {
+    PrintError(fmt::format("chatty: error: {}\n", error.what()));
+    EndAtOnce(kRunFailed);
+  }
 }
 
 /// Returns an ExitCode, or minus the signal that interrupted the trials.
@@ -364,6 +386,7 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   run.max_rounds = options.max_rounds;
   run.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(options.timeout_s * 1000)));
   CheckRunOptions(run, selection.kind, selection.indices.size());
+  CheckParameters(program, options.parameters);
   program.Memory(nullptr, options.parameters.value, run);  // refuses a value or a direction that it does not have
 
   TraceOutput recording(options, command_line);
@@ -423,7 +446,7 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
       if (trace != nullptr) trace->NameRuns(kind, names);
       {
         const Span span(ProcessLane(trace), nullptr, kind, names);
-        Account(record, job->Execute());
+        Account(record, ExecuteOn(selection.kind, *job));
       }
       progress.Advance();
       if (interrupt.signal() != 0) break;
@@ -584,13 +607,13 @@ void AddRun(CLI::App& app, Context& context) {
       "\n"
       "The first SIGINT (Ctrl-C) or SIGTERM during the trials ends the run after its round: the summary, --json (with\n"
       "`\"ended\": \"interrupt\"`) and --output tell what it had, --verify is left out, and standard error says that the\n"
-      "values are not final. The next one, or one before or after the trials, ends the process at once: files that\n"
-      "are complete by then stay, unfinished ones are removed.\n"
+      "values are not final; the process then ends by the signal, which is 130 (SIGINT) or 143 (SIGTERM) in a shell.\n"
+      "The next one, or one before or after the trials, ends the process at once: files that are complete by then\n"
+      "stay, unfinished ones are removed.\n"
       "\n"
       "Exit codes: 0 success, also if --max-rounds ended the run, which is then not verified; 1 the run failed, or a "
       "device\n"
-      "that was asked for is not there; 2 wrong usage or input; 3 verification failed. Interrupted, the process ends by\n"
-      "the signal: 130 (SIGINT) or 143 (SIGTERM) in a shell.");
+      "that was asked for is not there; 2 wrong usage or input; 3 verification failed.");
   command->callback([&context, options] {
     context.action = [&context, options] {
       const int code = Run(context.registry, *options, context.command_line);

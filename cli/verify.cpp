@@ -24,6 +24,7 @@ int Verify(const Registry& registry, const VerifyOptions& options) {
   RefuseSameFile("--json", options.json, "the values", options.values);
   PrepareOutput(options.json);
   const RegisteredProgram& program = registry.Find(options.program, DeviceKind::kHost);
+  CheckParameters(program, options.parameters);
   const LoadedGraph loaded = Load(options.graph, options.load);
   Parameters parameters = ResolveParameters(program, loaded.graph, options.parameters, /*seed=*/1);
   if (parameters.source) {

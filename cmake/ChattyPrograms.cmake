@@ -34,10 +34,12 @@ function(chatty_compile_options target)
       PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-restrict>"
               # gcc 12 sees overlaps in std::string where there are none (GCC bug 105651).
               "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>"
-              # Instrumented code hides from gcc's flow analysis what has been set (GCC bug 63959); other builds are checked.
-              "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<BOOL:${CHATTY_SANITIZE}>>:-Wno-maybe-uninitialized>"
               "$<$<BOOL:${CHATTY_WERROR}>:$<IF:$<COMPILE_LANGUAGE:CUDA>,-Werror=all-warnings,-Werror>>"
               "$<$<BOOL:${CHATTY_NATIVE}>:$<IF:$<COMPILE_LANGUAGE:CUDA>,-Xcompiler=-march=native,-march=native>>")
+    if(CHATTY_SANITIZE)
+      # Instrumented code hides from gcc's flow analysis what has been set (GCC bug 63959); other builds are checked.
+      target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>")
+    endif()
   endif()
 endfunction()
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -17,6 +18,9 @@
 #include <fmt/format.h>
 
 namespace chatty {
+
+/// What the system calls an error of its own, given its errno.
+inline std::string ErrnoText(int number) { return std::generic_category().message(number); }
 
 /// Base of every error thrown by the library.
 class Error : public std::runtime_error {

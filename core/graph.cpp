@@ -580,7 +580,7 @@ std::size_t Graph::bytes() const {
     return adjacency.offsets.bytes() + adjacency.neighbours.bytes() + 4 * WeightCount(adjacency.weights);
   };
   std::size_t bytes = bytes_of(out_);
-  for (const std::string& label : labels_) bytes += sizeof(label) + label.capacity();
+  for (const std::string& label : labels_) bytes += sizeof(std::string) + label.capacity();
   if (lazy_->in_built.load(std::memory_order_acquire)) bytes += bytes_of(lazy_->in);
   if (lazy_->degrees_built.load(std::memory_order_acquire)) bytes += lazy_->in_degrees.bytes();
   return bytes;

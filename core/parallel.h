@@ -26,7 +26,8 @@ int ThreadCount(int requested = 0);
 /// The threads of one OpenMP parallel region that lasts as long as the object. Between jobs they sleep on a futex, as does
 /// the caller during one. Entering and leaving a region for every job would leave the waiting to the OpenMP runtime, whose
 /// threads by default spin for milliseconds (libgomp: GOMP_SPINCOUNT 300,000) wherever they meet, in the way of whoever
-/// they wait for.
+/// they wait for. A child of fork() has none of these threads: one whose parent has had work in parallel must not ask for
+/// any.
 class OpenMpTeam {
  public:
   /// Throws CapabilityError if the system starts no thread.

@@ -2,11 +2,14 @@
 
 #include <linux/futex.h>
 #include <omp.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
+#include <vector>
 
 namespace chatty {
 namespace {
@@ -36,6 +39,19 @@ int Cores() noexcept {
     return std::max(1, omp_get_num_procs());
   }();
   return cores;
+}
+
+void UseAllCores() noexcept {
+  if (omp_get_proc_bind() == omp_proc_bind_false) return;
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  std::vector<int> ids;
+  for (int place = 0; place < omp_get_num_places(); ++place) {
+    ids.resize(omp_get_place_num_procs(place));
+    omp_get_place_proc_ids(place, ids.data());
+    for (const int id : ids) CPU_SET(id, &cores);
+  }
+  if (CPU_COUNT(&cores) > 0) pthread_setaffinity_np(pthread_self(), sizeof(cores), &cores);  // a core lost costs time only
 }
 
 std::chrono::nanoseconds SpinOf(int threads) noexcept { return threads <= Cores() ? kSpin : std::chrono::nanoseconds(0); }

@@ -28,6 +28,10 @@ inline constexpr std::chrono::nanoseconds kSpin{2000};
 /// Cores that this process may run on.
 int Cores() noexcept;
 
+/// Lets the calling thread run on all cores that OpenMP may use. A thread started by one that OpenMP has bound to a core
+/// (OMP_PROC_BIND) inherits that one core, and would share it with its siblings.
+void UseAllCores() noexcept;
+
 /// How long threads that meet `threads` at a time spin: kSpin, or not at all if they are more than the cores.
 std::chrono::nanoseconds SpinOf(int threads) noexcept;
 

@@ -54,6 +54,7 @@ void WorkerTeam::Dispatch(int width, Entry entry, void* context) {
 }
 
 void WorkerTeam::WorkerLoop(int rank) {
+  UseAllCores();
   std::uint32_t seen = 0;
   while (true) {
     WaitWhileEqual(job_, seen, {}, "work", spin_);

@@ -134,7 +134,7 @@ GraphCounts CountsOf(const Graph& graph) {
 }
 
 MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory> programs, DeviceKind kind, PartId devices,
-                       std::string_view transport, Bound bound, bool text) {
+                       std::string_view transport, Bound bound, bool text, std::uint64_t listed) {
   const bool most = bound == Bound::kMost;
   MemoryPlan plan;
   plan.devices.resize(devices);
@@ -142,8 +142,9 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
   host.graph = CsrBytes(counts);
   // A text's edges are a list before they are rows. At most it, the sorted arcs and the rows are there at once.
   const std::uint64_t pair = 2 * sizeof(VertexId) + (counts.weights == WeightKind::kNone ? 0 : 4);
-  const std::uint64_t list = counts.edges / (counts.symmetric ? 2 : 1) * pair;
-  host.loading = !text ? host.graph : most ? host.graph + list + counts.edges * pair : std::max(host.graph, list);
+  const std::uint64_t both_ways = counts.symmetric ? 2 : 1;
+  const std::uint64_t list = std::max(listed, counts.edges / both_ways) * pair;
+  host.loading = !text ? host.graph : most ? host.graph + (1 + both_ways) * list : std::max(host.graph, list);
 
   std::set<decltype(KeyOf({}))> seen;
   bool in_edges = false;
@@ -217,17 +218,25 @@ std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, s
     return fmt::format("not even {} devices would do; use a smaller graph or allow more memory", kMaxDevices);
   }
   if (devices >= kLargest) return "use a smaller graph or allow more memory";
-  const auto fits = [&](PartId count) {
-    const MemoryPlan plan = BoundMemory(most, programs, kind, count, transport, Bound::kMost);
-    return std::all_of(plan.devices.begin(), plan.devices.end(),
-                       [&](const DeviceMemory& device) { return device.total() <= limit; });
+  // The fewest, a power of two, on which each device is within the limit; more than kLargest if there are none.
+  const auto fewest = [&](const GraphCounts& counts, Bound bound) {
+    PartId count = 2;
+    for (; count <= kLargest; count *= 2) {
+      if (count <= devices) continue;
+      const MemoryPlan plan = BoundMemory(counts, programs, kind, count, transport, bound);
+      if (std::all_of(plan.devices.begin(), plan.devices.end(),
+                      [&](const DeviceMemory& device) { return device.total() <= limit; })) {
+        break;
+      }
+    }
+    return count;
   };
-  PartId count = 2;
-  while (count <= kLargest && (count <= devices || !fits(count))) count *= 2;
-  if (count > kLargest) {
+  const PartId many = fewest(most, Bound::kMost), few = fewest(least, Bound::kLeast);
+  if (many > kLargest) {
     return "whether more devices help depends on how the graph divides; use a smaller graph or allow more memory";
   }
-  return fmt::format("it may fit on {} devices; or use a smaller graph", count);
+  return fmt::format("it may fit on {} devices{}; or use a smaller graph", many,
+                     few < many ? fmt::format(", or on as few as {} if few edges are cut", few) : "");
 }
 
 void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> programs, std::span<Device* const> devices,

@@ -80,9 +80,10 @@ GraphCounts CountsOf(const Graph& graph);
 
 /// Bounds the memory of programs that share a session, from counts alone. Vertices and edges are taken to be divided evenly.
 /// kLeast is then below the truth; kMost is above it but where parts are unequal, by as much as those are. `text`: whether
-/// the graph is read from a text format. `transport` as in MakeTransport.
+/// the graph is read from a text format, which lists `listed` edges if that is more than the graph keeps. `transport` as in
+/// MakeTransport.
 MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory> programs, DeviceKind kind, PartId devices,
-                       std::string_view transport, Bound bound, bool text = true);
+                       std::string_view transport, Bound bound, bool text = true, std::uint64_t listed = 0);
 
 /// The devices' memory for subgraphs that are there: `subgraphs[i]` are those of programs[i], and its graph is counted where
 /// `graph_counted[i]`. Exact, but for up to 128 KiB a program and GPU.
@@ -111,8 +112,8 @@ void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> program
                  std::string_view transport, const MemoryLimits& limits);
 
 /// Says, for an error's end, on how many devices more than `devices` the programs may fit into `limit` bytes on each: the
-/// fewest on which `most` does if its parts are about equal. No promise, for they need not be. That not even kMaxDevices do
-/// is certain: the mean of what they need for `least` is too much.
+/// fewest on which `most` does if its parts are about equal, and on which `least` does without a border. No promises. That
+/// not even kMaxDevices do is certain: the mean of what they need for `least` is too much.
 std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, std::span<const ProgramMemory> programs,
                             DeviceKind kind, PartId devices, std::string_view transport, std::uint64_t limit);
 

@@ -80,6 +80,7 @@ enum class Activity : std::uint8_t {
 enum class Next : std::uint8_t {
   kContinue,  ///< go on while any vertex is active
   kStop,
+  kLimit,      ///< stop, though not converged: a limit of the program's own is reached
   kNextPhase,  ///< activate where IsActive holds, in the phase that EndRound wrote to Round::phase, or else the next
 };
 
@@ -468,7 +469,9 @@ constexpr Fault FindFault() {
     return Fault::kArithmetic;
   else if constexpr (P::kReduction == Reduction::kOr && !std::is_integral_v<typename P::Message>) return Fault::kIntegral;
   else if constexpr (P::kReduction == Reduction::kCollect &&
-                     !requires(const typename P::Message m) { { m < m } -> std::convertible_to<bool>; })
+                     !requires(const typename P::Message a, const typename P::Message b) {
+                       { a < b } -> std::convertible_to<bool>;
+                     })
     return Fault::kCollectOrder;
   else if constexpr (P::kReduction == Reduction::kCollect && P::kSafety != Safety::kSynchronous)
     return Fault::kCollectSafety;

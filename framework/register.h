@@ -7,8 +7,10 @@
 
 #include <charconv>
 #include <cstring>
+#include <exception>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "chatty/framework/derived.h"
 #include "chatty/framework/operators/operator_program.h"
@@ -102,22 +104,11 @@ void SetParameter(P* program, std::string_view name, std::string_view text) {
   }
 }
 
-/// Throws UsageError for parameters that make no sense on this graph.
-template <class P>
-void CheckParameters([[maybe_unused]] const Graph& graph, [[maybe_unused]] const P& program) {
-  if constexpr (requires { program.source; }) {
-    if (program.source >= graph.vertices()) {
-      Throw<UsageError>("source {} is not a vertex: the graph has {} vertices", program.source, graph.vertices());
-    }
-  }
-  if constexpr (requires { program.CheckInput(graph); }) program.CheckInput(graph);
-}
-
 template <class P>
 P Configure(const Graph& graph, const ParameterValues& parameters) {
   P program{};
   for (const auto& [name, text] : parameters) SetParameter(&program, name, text);
-  CheckParameters(graph, program);
+  CheckProgramInput(graph, program);
   return program;
 }
 
@@ -189,7 +180,7 @@ class TypedJob final : public RegisteredJob {
   void Set(std::string_view name, std::string_view value) override try {
     P changed = program_;
     SetParameter(&changed, name, value);
-    CheckParameters(session_->graph(), changed);
+    CheckProgramInput(session_->graph(), changed);
     program_ = changed;
     Rebuild();
   } catch (const std::bad_alloc&) {
@@ -206,7 +197,11 @@ class TypedJob final : public RegisteredJob {
   }
   void Rebuild() {
     if constexpr (OperatorProgram<P>) {
-      first_ = std::make_unique<OperatorJob<P, Backends>>(*session_, program_, options_);
+      if (first_ == nullptr) {
+        first_ = std::make_unique<OperatorJob<P, Backends>>(*session_, program_, options_);
+      } else {
+        first_->SetProgram(program_);
+      }
     } else if (first_ == nullptr) {
       first_ = session_->Prepare(std::make_shared<TypedProgram<P, Backends>>(program_), options_);
     } else {
@@ -316,6 +311,13 @@ class Entry final : public RegisteredProgram {
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("preparing a program");
   }
+  void Check(const ParameterValues& parameters) const override {
+    OfAnyVariant([&]<class V>(std::type_identity<V>) {
+      V program{};
+      for (const auto& [name, text] : parameters) SetParameter(&program, name, text);
+      CheckParameters(program);
+    });
+  }
   std::vector<std::vector<ProgramMemory>> Memory(const Graph* graph, std::string_view value,
                                                  const RunOptions& options) const override {
     std::vector<std::vector<ProgramMemory>> alternatives;
@@ -325,8 +327,7 @@ class Entry final : public RegisteredProgram {
     if (graph != nullptr) {
       Visit(*graph, value, add);
     } else {
-      [&]<std::size_t... I>(std::index_sequence<I...>) { (VisitValue<std::tuple_element_t<I, Variants>>(value, add), ...); }
-      (std::make_index_sequence<std::tuple_size_v<Variants>>{});
+      OfAnyVariant([&]<class V>(std::type_identity<V>) { VisitValue<V>(value, add); });
     }
     return alternatives;
   }
@@ -374,6 +375,24 @@ class Entry final : public RegisteredProgram {
     }
   }
 
+  /// Calls body(variant) for each variant, as which of them runs depends on a graph that is not there yet. Throws what the
+  /// first one threw if all of them did.
+  template <class Body>
+  static void OfAnyVariant(Body&& body) {
+    std::exception_ptr first;
+    bool any = false;
+    const auto one = [&]<class V>(std::type_identity<V> variant) {
+      try {
+        body(variant);
+        any = true;
+      } catch (const UsageError&) {
+        if (!first) first = std::current_exception();
+      }
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (one(std::type_identity<std::tuple_element_t<I, Variants>>{}), ...); }
+    (std::make_index_sequence<std::tuple_size_v<Variants>>{});
+    if (!any) std::rethrow_exception(first);
+  }
   /// Calls body<Variant, Derived or void>(value name) for the variant that suits the graph and the value named.
   template <class Body>
   void Visit(const Graph& graph, std::string_view value, Body&& body) const {

@@ -82,6 +82,8 @@ class RegisteredProgram {
   /// How messages combine, in a word.
   virtual std::string_view reduction() const = 0;
 
+  /// Checks parameters as far as that is possible without a graph; ids of vertices are 0-based. Throws UsageError.
+  virtual void Check(const ParameterValues& parameters) const = 0;
   /// Checks parameters and graph and allocates. `value` empty: the default. Throws UsageError, CapabilityError,
   /// OutOfMemoryError.
   virtual std::unique_ptr<RegisteredJob> Prepare(Session& session, const ParameterValues& parameters, std::string_view value,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "chatty/core/array.h"
@@ -22,15 +23,20 @@ struct Result {
 };
 
 /// Runs `program` on the session's devices. In a file compiled by nvcc it runs on GPUs too; elsewhere on host devices.
+/// Throws what the program's CheckInput and CheckOutput throw, if it has them, and what a run throws.
 template <class P, class Backends = CompiledBackends>
 Result<P> Run(Session& session, const P& program, const RunOptions& options = {}) try {
   Result<P> result;
   if constexpr (CheckProgram<P>()) {
+    CheckProgramInput(session.graph(), program);
     const std::unique_ptr<Job> job = session.Prepare(std::make_shared<TypedProgram<P, Backends>>(program), options);
     result.statistics = job->Execute();
     result.values = Array<OutputOf<P>>(session.graph().vertices());
     job->CopyOutput(reinterpret_cast<std::byte*>(result.values.data()));
     result.round = job->round().template As<GlobalOf<P>>();
+    if constexpr (requires(std::span<const OutputOf<P>> values) { P::CheckOutput(values); }) {
+      P::CheckOutput(std::span<const OutputOf<P>>(result.values.data(), result.values.size()));
+    }
   }
   return result;
 } catch (const std::bad_alloc&) {

@@ -77,6 +77,11 @@ Session::Session(const Graph& graph, std::vector<std::unique_ptr<Device>> device
   divide.seed = options_.seed;
   divide.threads = options_.threads;
   divide.allow_fallback = options_.partition_fallback;
+  if (const std::uint64_t room = options_.host_memory_limit > 0 ? options_.host_memory_limit : AvailableHostMemory();
+      room > 0) {
+    const std::uint64_t held = options_.host_memory_limit > 0 ? graph.bytes() : 0;
+    divide.memory_limit = room > held ? room - held : 1;
+  }
   const auto partitioner = options_.partitioner ? options_.partitioner : MakePartitioner(options_.partition);
   partition_ = partitioner->Divide(graph, divide);
 } catch (const std::bad_alloc&) {

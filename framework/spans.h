@@ -13,6 +13,9 @@ inline constexpr SpanKind kPhase{"phase #", Category::kRound, {"phase"}};
 inline constexpr SpanKind kPushRound{"round # (push)", Category::kRound, {"round", "active_vertices", "active_edges"}};
 inline constexpr SpanKind kPullRound{"round # (pull)", Category::kRound, {"round", "active_vertices", "wanting_edges"}};
 
+/// From a run's start until a device's own thread is at work.
+inline constexpr SpanKind kStart{"start", Category::kWaiting};
+
 // Steps; see StepSet.
 inline constexpr SpanKind kInit{"init", Category::kCompute, {"vertices"}};
 inline constexpr SpanKind kActivate{"activate", Category::kCompute, {"phase"}};

@@ -13,6 +13,7 @@ namespace chatty {
 /// Why a run ended.
 enum class Ended : std::uint8_t {
   kConverged,  ///< the program was done
+  kLimit,      ///< a limit of the program's own (Next::kLimit): values are those of the last round
   kMaxRounds,  ///< RunOptions::max_rounds: values are those of the last round, and not final
   kStopped,    ///< RunOptions::stop: likewise
   kFailed,     ///< by an exception: figures are those of the rounds that all devices finished

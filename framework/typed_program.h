@@ -12,6 +12,26 @@
 
 namespace chatty {
 
+/// Refuses parameters that the program itself refuses, by its CheckInput(): before any graph is there. Throws what that
+/// throws, UsageError as a rule.
+template <class P>
+void CheckParameters([[maybe_unused]] const P& program) {
+  if constexpr (requires { program.CheckInput(); }) program.CheckInput();
+}
+
+/// Refuses parameters that make no sense on this graph, and graphs that the program itself refuses, by its
+/// CheckInput(graph). Throws what that throws, and UsageError for a source that is no vertex.
+template <class P>
+void CheckProgramInput([[maybe_unused]] const Graph& graph, const P& program) {
+  CheckParameters(program);
+  if constexpr (requires { program.source; }) {
+    if (program.source >= graph.vertices()) {
+      Throw<UsageError>("source {} is not a vertex: the graph has {} vertices", program.source, graph.vertices());
+    }
+  }
+  if constexpr (requires { program.CheckInput(graph); }) program.CheckInput(graph);
+}
+
 /// What engines may know of P.
 template <class P>
 constexpr ProgramTraits MakeTraits() {

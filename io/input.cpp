@@ -23,7 +23,7 @@ std::size_t ReadSome(int fd, char* to, std::size_t bytes, const std::string& nam
   for (;;) {
     const ssize_t got = ::read(fd, to, bytes);
     if (got >= 0) return static_cast<std::size_t>(got);
-    if (errno != EINTR) Throw<InputError>("{}: cannot be read: {}", name, std::strerror(errno));
+    if (errno != EINTR) Throw<InputError>("{}: cannot be read: {}", name, ErrnoText(errno));
   }
 }
 
@@ -206,7 +206,7 @@ Input::Input(const std::string& path, std::size_t chunk_bytes)
     : name_(path == "-" ? "standard input" : path), chunk_bytes_(std::max<std::size_t>(chunk_bytes, 1)) {
   if (path.empty()) throw InputError("the name of the input file is empty; give a path, or - for standard input");
   const auto fail = [&](std::string_view hint) {
-    Throw<InputError>("{}: cannot be opened: {}{}", name_, std::strerror(errno), hint);
+    Throw<InputError>("{}: cannot be opened: {}{}", name_, ErrnoText(errno), hint);
   };
   struct stat info {};
   if (path == "-") {
@@ -222,7 +222,7 @@ Input::Input(const std::string& path, std::size_t chunk_bytes)
   }
   try {
     if (::fstat(fd_, &info) != 0) fail("");
-    if (S_ISDIR(info.st_mode)) Throw<InputError>("{}: is a directory; name a graph file in it", name_);
+    if (S_ISDIR(info.st_mode)) Throw<InputError>("{}: is a directory; name a file in it", name_);
     if (path != "-" && S_ISREG(info.st_mode) && info.st_size > 0) {
       char head[4];
       const ssize_t got = ::pread(fd_, head, sizeof head, 0);

@@ -88,7 +88,7 @@ OutputFile::OutputFile(const std::string& path) : name_(path), target_(path), bu
   if (exists && S_ISDIR(info.st_mode)) Throw<InputError>("{}: is a directory; name a file in it", name_);
   if (exists && !S_ISREG(info.st_mode)) {  // renaming onto /dev/null would do away with it
     fd_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (fd_ < 0) Throw<InputError>("{}: cannot be written: {}", name_, std::strerror(errno));
+    if (fd_ < 0) Throw<InputError>("{}: cannot be written: {}", name_, ErrnoText(errno));
     return;
   }
   if (exists) {  // replace what a link points to, not the link
@@ -107,7 +107,7 @@ OutputFile::OutputFile(const std::string& path) : name_(path), target_(path), bu
   if (fd_ < 0) {
     const int error = errno;
     Throw<InputError>("{}: cannot be created: {}; check that the folder exists and may be written to", name_,
-                      std::strerror(error));
+                      ErrnoText(error));
   }
 }
 
@@ -140,7 +140,7 @@ void OutputFile::WriteRaw(const char* bytes, std::size_t size) {
     const ssize_t written = ::write(fd_, bytes, size);
     if (written < 0) {
       if (errno == EINTR) continue;
-      Throw<CapabilityError>("{}: cannot be written: {}", name_, std::strerror(errno));
+      Throw<CapabilityError>("{}: cannot be written: {}", name_, ErrnoText(errno));
     }
     bytes += written;
     size -= static_cast<std::size_t>(written);
@@ -156,13 +156,13 @@ void OutputFile::Commit() {
     const int error = errno;
     fd_ = -1;
     if (!temporary_.empty()) ::unlink(temporary_.c_str());
-    Throw<CapabilityError>("{}: cannot be written: {}", name_, std::strerror(error));
+    Throw<CapabilityError>("{}: cannot be written: {}", name_, ErrnoText(error));
   }
   fd_ = -1;
   if (!temporary_.empty() && ::rename(temporary_.c_str(), target_.c_str()) != 0) {
     const int error = errno;
     ::unlink(temporary_.c_str());
-    Throw<InputError>("{}: cannot be put in place: {}", name_, std::strerror(error));
+    Throw<InputError>("{}: cannot be put in place: {}", name_, ErrnoText(error));
   }
 }
 

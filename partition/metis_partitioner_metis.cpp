@@ -17,12 +17,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <new>
 #include <utility>
 
+#include "chatty/core/bytes.h"
 #include "chatty/core/logging.h"
 #include "chatty/partition/metis_partitioner.h"
 
@@ -42,8 +45,7 @@ class SharedMemory {
   explicit SharedMemory(std::size_t bytes)
       : bytes_(bytes), memory_(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
     if (memory_ == MAP_FAILED) {
-      Throw<OutOfMemoryError>("out of host memory: {} bytes of shared memory were asked for: {}", bytes,
-                              std::strerror(errno));
+      Throw<OutOfMemoryError>("out of host memory: {} bytes of shared memory were asked for: {}", bytes, ErrnoText(errno));
     }
     new (memory_) Header{0};
   }
@@ -62,8 +64,31 @@ class SharedMemory {
 /// Numbers below 2^31, the default among them, are METIS' own seeds, as `gpmetis -seed` takes them; longer ones are folded.
 idx_t Seed(std::uint64_t seed) { return static_cast<idx_t>((seed ^ (seed >> 31) ^ (seed >> 62)) & 0x7fffffff); }
 
+/// What is allocated here before METIS is called: the working graph and the answer.
+std::uint64_t WorkingBytes(std::uint64_t vertices, EdgeIndex entries) {
+  return (3 * vertices + 1 + entries) * sizeof(idx_t);
+}
+/// The least that METIS 5.1 itself takes: edge weights, and a coarser graph with room for as many edges.
+std::uint64_t LeastOfMetis(std::uint64_t vertices, EdgeIndex entries) { return (vertices + 3 * entries) * sizeof(idx_t); }
+
+/// Lets the calling process map `bytes` more than it has. Nothing that fails here makes the answer wrong.
+void AllowMemory(std::uint64_t bytes) {
+  unsigned long long pages = 0;
+  if (FILE* file = std::fopen("/proc/self/statm", "re")) {
+    if (std::fscanf(file, "%llu", &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  if (pages == 0) return;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + bytes);
+  ::setrlimit(RLIMIT_AS, &limit);
+}
+
 /// What the child does: nothing but system calls and METIS, which of the library calls memory from malloc and little else.
-[[noreturn]] void Child(pid_t parent, WorkingGraph<idx_t>& graph, idx_t parts, idx_t seed, const SharedMemory& shared) {
+/// `room`: bytes that METIS may take; 0: what there is.
+[[noreturn]] void Child(pid_t parent, WorkingGraph<idx_t>& graph, idx_t parts, idx_t seed, std::uint64_t room,
+                        const SharedMemory& shared) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(0);  // gone before the line above
   // Interrupts from a terminal go to both processes, and to end is the parent's decision. The signals that METIS raises at
@@ -79,6 +104,7 @@ idx_t Seed(std::uint64_t seed) { return static_cast<idx_t>((seed ^ (seed >> 31) 
   ::sigprocmask(SIG_UNBLOCK, &raised, nullptr);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
+  if (room > 0) AllowMemory(room);
   if (const int null = ::open("/dev/null", O_WRONLY); null >= 0) {
     ::dup2(null, STDOUT_FILENO);
     ::dup2(null, STDERR_FILENO);
@@ -131,16 +157,22 @@ std::string PartGraphKway(const Graph& graph, const PartitionOptions& options, A
   why = WhyNot(n, entries, options.parts, IDX_MAX);
   if (!why.empty()) return why;
 
+  const std::uint64_t here = WorkingBytes(n, entries), needed = here + LeastOfMetis(n, entries);
+  const std::uint64_t allowed = options.memory_limit;
+  if (allowed > 0 && needed > allowed) {
+    return fmt::format("METIS needs at least {} beside the graph, and there is room for {}", ExactBytes(needed),
+                       ExactBytes(allowed));
+  }
   WorkingGraph<idx_t> working = BuildWorkingGraph<idx_t>(graph, entries, IDX_MAX, options.threads);
   const SharedMemory shared(kPartsAt + n * sizeof(idx_t));
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
-  if (child < 0) return fmt::format("no process for METIS could be started: {}", std::strerror(errno));
+  if (child < 0) return fmt::format("no process for METIS could be started: {}", ErrnoText(errno));
   if (child == 0) {
-    Child(parent, working, static_cast<idx_t>(options.parts), Seed(options.seed), shared);
+    Child(parent, working, static_cast<idx_t>(options.parts), Seed(options.seed), allowed > 0 ? allowed - here : 0, shared);
   }
   why = Await(child, shared);
-  if (!why.empty()) return why;
+  if (!why.empty()) return allowed > 0 ? fmt::format("{}; it had room for {}", why, FormatBytes(allowed)) : why;
 
   Array<PartId> found(n);
   std::atomic<bool> wrong{false};

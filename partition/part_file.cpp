@@ -82,7 +82,8 @@ class PartFilePartitioner final : public Partitioner {
   explicit PartFilePartitioner(const std::string& path) : path_(path), file_(ReadPartFile(path)) {
     // A graph without vertices has an empty part file, which says nothing of parts.
     if (file_.parts == 0) {
-      Throw<InputError>("{}: is empty, so it does not say into how many parts it divides; name it {}.part.K", path, path);
+      Throw<InputError>("{}: is empty, so it does not say into how many parts it divides; let its name end in .part.K",
+                        path);
     }
   }
   std::string_view name() const override { return path_; }

@@ -74,6 +74,9 @@ struct PartitionOptions {
   int threads = 0;         ///< 0: as many as there are cores
   /// Where "metis" cannot be had: divide by another partitioner and warn of it, or throw CapabilityError.
   bool allow_fallback = true;
+  /// Bytes that dividing may take beside the graph; 0: what there is. "metis", which takes several times the graph, keeps to
+  /// it, or is taken not to be had; the others take next to nothing.
+  std::uint64_t memory_limit = 0;
 };
 
 /// A way to divide a graph. Stateless; implementations are registered by name in MakePartitioner.

@@ -120,6 +120,7 @@ constexpr std::array kPartitioners = {Register<ContiguousPartitioner>(), Registe
 
 std::vector<std::string_view> PartitionerNames() {
   std::vector<std::string_view> names;
+  names.reserve(std::size(kPartitioners));
   for (const Registered& entry : kPartitioners) names.push_back(entry.name);
   return names;
 }

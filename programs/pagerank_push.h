@@ -73,7 +73,7 @@ struct PageRankPush {
   /// @}
 
   /// Throws UsageError for parameters that make no sense.
-  void CheckInput(const Graph&) const {
+  void CheckInput() const {
     if (!(damping >= 0 && damping < 1)) Throw<UsageError>("damping is {}; it must be at least 0 and below 1", damping);
     if (!(tolerance > 0)) Throw<UsageError>("tolerance is {}; it must be above 0, or residuals never settle", tolerance);
   }

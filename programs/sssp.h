@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <type_traits>
 
@@ -29,8 +30,14 @@ struct SsspOf {
   static constexpr const char* kSummary = "single-source shortest paths from --source; weight 1 where the graph has none";
   static constexpr const char* kOutputName = "distance";
   /// @}
-  /// What an integer sum that does not fit becomes: the largest finite distance, never reported as one.
-  static constexpr std::uint32_t kOverflow = kInfinity<std::uint32_t> - 1;
+  /// What a sum that does not fit becomes: the largest finite distance, never reported as one.
+  static constexpr Value kOverflow = [] {
+    if constexpr (std::is_same_v<W, float>) {
+      return std::numeric_limits<float>::max();
+    } else {
+      return kInfinity<std::uint32_t> - 1;
+    }
+  }();
 
   /// Where paths start.
   VertexId source = 0;
@@ -42,7 +49,8 @@ struct SsspOf {
   CHATTY_FN bool IsActive(const Value& d, const Round<>&) const { return d != kInfinity<Value>; }
   CHATTY_FN Message ComputeScatter(const Value& d, Edge<W> e, const Round<>&) const {
     if constexpr (std::is_same_v<W, float>) {
-      return d + e.weight;
+      const float sum = d + e.weight;
+      return sum < kOverflow ? sum : kOverflow;
     } else {
       const auto w = static_cast<std::uint32_t>(e.weight);
       return w < kOverflow - d ? d + w : kOverflow;
@@ -61,12 +69,13 @@ struct SsspOf {
   void CheckInput(const Graph& graph) const { CheckWeights(graph); }
   /// Throws CapabilityError if a distance did not fit.
   static void CheckOutput(std::span<const Value> distances) {
-    if constexpr (!std::is_same_v<W, float>) {
-      if (std::find(distances.begin(), distances.end(), kOverflow) != distances.end()) {
-        Throw<CapabilityError>(
-            "a distance is larger than {}, the most that 32 bits hold here; take float weights (--weights float)",
-            kOverflow - 1);
-      }
+    if (std::find(distances.begin(), distances.end(), kOverflow) == distances.end()) return;
+    if constexpr (std::is_same_v<W, float>) {
+      Throw<CapabilityError>("a distance is {} or more, the most that a float holds; scale the weights down", kOverflow);
+    } else {
+      Throw<CapabilityError>(
+          "a distance is larger than {}, the most that 32 bits hold here; take float weights (--weights float)",
+          kOverflow - 1);
     }
   }
   /// Of every edge and every vertex: VerifySssp.

@@ -42,7 +42,7 @@ struct Cdlp {
     return round.index >= rounds ? chatty::Next::kStop : chatty::Next::kContinue;
   }
 
-  void CheckInput(const chatty::Graph&) const {
+  void CheckInput() const {
     if (rounds == 0) throw chatty::UsageError("rounds is 0; it must be at least 1");
   }
   chatty::Verdict Verify(const chatty::Graph& graph, std::span<const Value> labels) const {

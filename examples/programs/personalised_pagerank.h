@@ -46,7 +46,7 @@ struct PersonalisedPageRank {
   CHATTY_FN Global Measure(const Value& v, chatty::Vertex) const { return v.rank + v.residual; }
   CHATTY_FN double Output(const Value& v, const chatty::Round<Global>& r) const { return (v.rank + v.residual) / r.global; }
 
-  void CheckInput(const chatty::Graph&) const {
+  void CheckInput() const {
     if (damping >= 0 && damping < 1 && tolerance > 0 && tolerance < 1) return;
     chatty::Throw<chatty::UsageError>("damping={} tolerance={}: both must lie between 0 and 1", damping, tolerance);
   }

@@ -125,6 +125,10 @@ class DeviceRun {
       if (ask) {
         const Next next = Decide();
         if (next == Next::kStop) break;
+        if (next == Next::kLimit) {
+          ended_ = Ended::kLimit;
+          return;
+        }
         if (next == Next::kNextPhase) {
           ++phases_;
           phase.Next(spans::kPhase, {round_.phase});
@@ -485,8 +489,10 @@ void RunBsp(const ErasedProgram& program, std::span<const Participant> participa
   std::vector<Device*> owners;
   for (const Participant& participant : participants) owners.push_back(participant.device);
   const TracedDevices traced(options.trace, owners);
+  const Clock::time_point start = Clock::now();
   const auto drive = [&](int d) {
     TraceLane* const lane = traced.lane(d);
+    NoteStart(start, lane, statistics.devices[d]);
     try {
       participants[d].device->MakeCurrent();
       DeviceRun run(program, participants, static_cast<PartId>(d), transport, built, options, shared, statistics, lane);
@@ -502,7 +508,6 @@ void RunBsp(const ErasedProgram& program, std::span<const Participant> participa
       shared.Fail(std::current_exception());
     }
   };
-  const Clock::time_point start = Clock::now();
   if (devices == 1) {
     drive(0);
   } else {

@@ -2,10 +2,22 @@
 /// One OpenMP thread a device.
 #pragma once
 
+#include <chrono>
+
 #include "chatty/core/error.h"
 #include "chatty/core/parallel.h"
+#include "chatty/core/trace.h"
+#include "chatty/framework/spans.h"
+#include "chatty/framework/statistics.h"
 
 namespace chatty {
+
+/// Tells that a device's thread, which calls this first of all, has waited since the run's `start`. `lane` may be null.
+inline void NoteStart(Clock::time_point start, TraceLane* lane, DeviceStatistics& account) {
+  const Clock::time_point now = Clock::now();
+  account.waiting_ms += std::chrono::duration<double, std::milli>(now - start).count();
+  if (lane != nullptr) lane->AddSpan(spans::kStart, start, now, {});
+}
 
 /// Calls body(d) for every device d below `devices`, all at the same time, each on an OpenMP thread of its own (a single
 /// device on the caller's). The threads are kept for the caller's next run of as many devices. `body` must not throw. Throws

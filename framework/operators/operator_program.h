@@ -98,6 +98,7 @@ class OperatorJob {
       TraceLane* const lane = traced.lane(d);
       try {
         DeviceStatistics& account = statistics.devices[d];
+        NoteStart(start, lane, account);
         const DeviceGraph& graph = *graphs_->devices[d];
         account.device = graph.device().label();
         account.vertices = graph.ref().owned;
@@ -126,6 +127,8 @@ class OperatorJob {
     ThrowOutOfHostMemory("running an operator program");
   }
 
+  /// The next run is this program's: the same type, other parameters.
+  void SetProgram(const P& program) { program_ = program; }
   /// Of the last run; of one that threw, what it did until then.
   const RunStatistics& statistics() const { return statistics_; }
   /// Results of the last run, one a vertex in id order. Throws UsageError if it failed, or if there was none.

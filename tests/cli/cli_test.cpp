@@ -165,6 +165,15 @@ TEST_F(CliTest, DistancesUseWeightsOrOne) {
   EXPECT_EQ(Chatty({"run", "sssp", bare, "-o", "-", "--source", "0"}).out, "0 0\n1 1\n2 1\n");
 }
 
+TEST_F(CliTest, ADistanceThatDoesNotFitIsAnError) {
+  const std::string far = Write("far.el", "0 1 3e38\n1 2 3e38\n");
+  Fail({"run", "sssp", far, "--source", "0", "--verify", "--output", Path("d.txt")}, 1, "the most that a float holds");
+  const std::string longer = Write("longer.el", "0 1 2147483647\n1 2 2147483647\n2 3 2147483647\n");
+  Fail({"run", "sssp", longer, "--source", "0", "--output", Path("d.txt")}, 1, "--weights float");
+  EXPECT_FALSE(fs::exists(Path("d.txt")));
+  Succeed({"run", "sssp", longer, "--source", "0", "--weights", "float", "--verify"});
+}
+
 TEST_F(CliTest, MaxDegreeTakesTheLeastIdAmongEquals) {
   const std::string graph = Write("ties.el", "3 0\n3 1\n2 0\n2 1\n");
   EXPECT_EQ(Chatty({"run", "bfs", graph, "-o", "-"}).out, "0 1\n1 1\n2 0\n3 infinity\n");
@@ -436,6 +445,27 @@ TEST_F(CliTest, MaxRoundsEndsARun) {
   EXPECT_EQ(outcome.status, 0);
   EXPECT_TRUE(Json::parse(outcome.out).at("verification").is_null());
   EXPECT_EQ(outcome.err, "chatty: not verified: --max-rounds ended the run before it converged\n");
+}
+
+TEST_F(CliTest, APageRankCutByItsRoundsHasNotConverged) {
+  const std::string graph = Path("kron.chatty"), ranks = Path("ranks.txt");
+  Succeed({"generate", "kron", "8", "-o", graph});
+  const Arguments run{"run", "pagerank", graph, "--rounds", "3", "--tolerance", "1e-9", "--verify"};
+  const Json json = Json::parse(Succeed(Join(run, {"--json", "-"})));
+  EXPECT_EQ(json.at("ended"), "limit");
+  EXPECT_EQ(json.at("statistics").at("converged"), false);
+  EXPECT_EQ(json.at("verification").at("passed"), true) << "of as many rounds in fp64";
+  const Outcome outcome = Chatty(Join(run, {"--output", ranks}));
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_NE(outcome.out.find("ended by the program's own limit of rounds"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.err.find("the values are those of round 3 and not final"), std::string::npos) << outcome.err;
+  // Ranks from a file are those of so many rounds, or settled, or wrong.
+  Succeed({"verify", "pagerank", graph, ranks, "--rounds", "3"});
+  EXPECT_EQ(Chatty({"verify", "pagerank", graph, ranks}).status, 3);
+  EXPECT_EQ(Chatty({"verify", "pagerank", graph, ranks, "--rounds", "4"}).status, 3);
+  // So many rounds and no tolerance: that is all that was asked for.
+  const Json fixed = Json::parse(Succeed({"run", "pagerank", graph, "--rounds", "3", "--tolerance", "0", "--json", "-"}));
+  EXPECT_EQ(fixed.at("ended"), "converged");
 }
 
 TEST_F(CliTest, RandomSourcesAreThoseOfTheSeed) {
@@ -780,6 +810,7 @@ TEST_F(CliTest, WhatWasUsedInPlaceOfMetisIsTold) {
   EXPECT_NE(Chatty(run).out.find(", edge-balanced partition, "), std::string::npos);
   Fail(Join(run, {"--no-fallback"}), 1, "partition metis into 8 parts");
   Fail({"partition", Small(), "--parts", "8", "--no-fallback"}, 1, "partition metis into 8 parts");
+  Fail({"info", Small(), "--parts", "8", "--partition", "metis", "--no-fallback"}, 1, "partition metis into 8 parts");
   EXPECT_NE(Chatty({"partition", Small(), "--parts", "8"}).out.find("edge-balanced (metis was asked for)"),
             std::string::npos);
 }
@@ -793,6 +824,9 @@ TEST_F(CliTest, PartFilesAreChecked) {
   Fail({"partition", absent, "--parts", "3", "--partition", file}, 2, "does not go with 3 parts");
   Fail({"partition", absent, "--partition", file + "," + Write("x", "0\n1\n2\n")}, 2, "does not go with 2 parts");
   Fail({"info", absent, "--parts", "3", "--partition", file}, 2, "does not go with --parts 3");
+  EXPECT_NE(Succeed({"info", graph, "--partition", file}).find("edge cut"), std::string::npos) << "it says how many parts";
+  Fail({"info", absent, "--partition", "metis"}, 2, "Add --parts");
+  for (const char* parts : {"-1", "0", "65", "two"}) Fail({"info", absent, "--parts", parts}, 2, "--parts");
   Fail({"run", "bfs", absent, "--partition", Path("absent.part.2")}, 2, "absent.part.2");
   Fail({"partition", absent, "--partition", Write("bad.part.2", "0\n2\n")}, 2, "bad.part.2:2");
   Fail({"partition", absent}, 2, "--parts");
@@ -1060,6 +1094,13 @@ TEST_F(CliTest, WhatCannotWorkIsToldBeforeTheGraphIsOpened) {
   Fail({"run", "bfs", absent, "--partition", "fair"}, 2, "fair");
   Fail({"run", "bfs", absent, "--value", "colour"}, 2, "it has level, parent");
   Fail({"run", "crawl", absent}, 2, "crawl");
+  Fail({"run", "pagerank", absent, "--set", "speed=1"}, 2, "it has damping, rounds, tolerance");
+  Fail({"run", "pagerank", absent, "--damping", "0.5x"}, 2, "damping");
+  Fail({"run", "pagerank", absent, "--damping", "1.5"}, 2, "below 1");
+  Fail({"run", "sssp", absent, "--source", "random:x"}, 2, "the seed is no whole number");
+  Fail({"run", "bfs", absent, "--source", "middle"}, 2, "random:SEED or max-degree");
+  Fail({"run", "bfs", absent, "--source", "17"}, 2, "absent.mtx");
+  Fail({"verify", "pagerank", absent, absent, "--damping", "1.5"}, 2, "below 1");
   for (const std::string size : {"0", "-1", "lots", "5Q", ""}) {
     Fail({"run", "bfs", absent, "--memory-limit=" + size}, 2, "--memory-limit");
   }
@@ -1129,7 +1170,7 @@ TEST_F(CliTest, InfoTellsDiameterDegreesAndMemory) {
     // Narrow offsets, neighbours, two degrees, where halo and border begin; sssp has weights besides.
     EXPECT_EQ(rows[0].at("graph"), 101 * 4 + 198 * (program.at("program") == "sssp" ? 8 : 4) + 100 * 16 + 16);
     EXPECT_EQ(rows[3].at("devices"), 8);
-    EXPECT_EQ(rows[3].at("bound"), "most");
+    EXPECT_EQ(rows[3].at("bound"), "equal-parts");
     EXPECT_GT(rows[3].at("boxes"), 0);
     for (const Json& row : rows) {
       EXPECT_EQ(row.at("device"), row.at("graph").get<int>() + row.at("state").get<int>() + row.at("boxes").get<int>());
@@ -1275,6 +1316,32 @@ TEST_F(CliTest, MetisWithoutMemoryFallsBack) {
   }
   EXPECT_TRUE(divided);
   EXPECT_TRUE(told);
+}
+
+TEST_F(CliTest, MetisKeepsToTheHostsMemoryLimit) {
+  const std::string graph = Path("grid.chatty");
+  Succeed({"generate", "grid", "400", "400", "-o", graph});
+  // From a limit in which not even the run fits to one in which METIS does: first the graph's counts say that it cannot,
+  // then METIS itself finds that it has too little.
+  bool refused = false, counted = false, divided = false;
+  for (int kib = 2000; !divided && kib < 4'000'000; kib += kib / 4) {
+    const Outcome outcome = Chatty({"run", "bfs", graph, "--devices", "host:4", "--partition", "metis", "--verify",
+                                    "--host-memory-limit", fmt::format("{}K", kib), "--json", "-"});
+    SCOPED_TRACE(fmt::format("{} K: {}", kib, outcome.err));
+    if (outcome.status != 0) {
+      EXPECT_NE(outcome.err.find("the host's limit allows"), std::string::npos);
+      refused = true;
+      continue;
+    }
+    const Json json = Json::parse(outcome.out);
+    divided = json.at("partition") == "metis";
+    EXPECT_EQ(divided, outcome.err.empty());
+    if (!divided) EXPECT_NE(outcome.err.find("edge-balanced is used instead"), std::string::npos);
+    counted = counted || outcome.err.find("METIS needs at least ") != std::string::npos;
+  }
+  EXPECT_TRUE(refused);
+  EXPECT_TRUE(counted);
+  EXPECT_TRUE(divided);
 }
 #endif  // CHATTY_WITH_METIS
 

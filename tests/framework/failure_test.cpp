@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -714,6 +715,49 @@ TEST(Failure, OptionsThatMakeNoSense) {
   IsUsageError([&] { chatty::Run(session, BfsParents{}); }, "starts from another's values");
   // The session is as good as before.
   EXPECT_EQ(ToVector(chatty::Run(session, Bfs{}).values), (std::vector<std::uint32_t>{0, 1, 2, kInfinity<std::uint32_t>}));
+}
+
+/// Breadth-first search as far as two hops.
+struct TwoHops : Bfs {
+  Next EndRound(Round<>& round) const { return round.index >= 2 ? Next::kLimit : Next::kContinue; }
+};
+TEST(Stopping, AProgramsOwnLimitIsNoConvergence) {
+  const Graph graph = MakeSymmetric(5, {{0, 1}, {1, 2}, {2, 3}, {3, 4}});
+  for (const char* devices : {"host:1", "host:3"}) {
+    const auto result = chatty::Run(graph, TwoHops{}, devices);
+    EXPECT_EQ(result.statistics.ended, Ended::kLimit);
+    EXPECT_FALSE(result.statistics.converged);
+    EXPECT_EQ(result.statistics.rounds, 2u);
+    EXPECT_EQ(ToVector(result.values),
+              (std::vector<std::uint32_t>{0, 1, 2, kInfinity<std::uint32_t>, kInfinity<std::uint32_t>}));
+  }
+}
+
+/// Refuses what it is told, and says that its answer did not fit.
+struct Choosy : Bfs {
+  std::uint32_t limit = 1;
+  void CheckInput() const {
+    if (limit == 0) throw UsageError("limit is 0");
+  }
+  void CheckInput(const Graph& graph) const {
+    if (graph.vertices() > 4) throw UsageError("more than four vertices");
+  }
+  static void CheckOutput(std::span<const std::uint32_t> levels) {
+    if (levels[2] == 2) throw CapabilityError("2 does not fit");
+  }
+};
+TEST(Failure, ProgramsRefuseInputsAndOutputs) {
+  const Graph graph = MakeSymmetric(4, {{0, 1}, {1, 2}});
+  Choosy program;
+  program.limit = 0;
+  IsUsageError([&] { chatty::Run(graph, program); }, "limit is 0");
+  program.limit = 1;
+  EXPECT_THROW(chatty::Run(graph, program), CapabilityError);
+  program.source = 4;
+  IsUsageError([&] { chatty::Run(graph, program); }, "source 4 is not a vertex");
+  program.source = 3;
+  EXPECT_EQ(chatty::Run(graph, program, "host:2").values[3], 0);
+  IsUsageError([&] { chatty::Run(MakeSymmetric(5, {{0, 1}}), program); }, "more than four vertices");
 }
 
 // A program that is unsafe asynchronously is told so, and what to declare; one that is safe, that the engine is missing.

@@ -114,6 +114,10 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
       const std::uint32_t phase = round.phase;
       if constexpr (T::kHasEndRound) next = program.EndRound(round);
       if (next == Next::kStop) break;
+      if (next == Next::kLimit) {
+        result.converged = false;
+        break;
+      }
       if (next == Next::kNextPhase) {
         if (round.phase == phase) ++round.phase;
         ++result.phases;
