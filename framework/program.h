@@ -16,6 +16,13 @@
 #include "chatty/core/verdict.h"
 #include "chatty/partition/subgraph.h"
 
+#if CHATTY_CUDA_COMPILER
+// A program's member without CHATTY_FN is left out of device code with a warning: answers would be wrong.
+#pragma nv_diagnostic push
+#pragma nv_diag_error 20011
+#pragma nv_diag_error 20014
+#endif
+
 namespace chatty {
 
 /// A vertex as a program sees it: global id and degrees, whatever device it lives on.
@@ -325,7 +332,36 @@ CHATTY_DETAIL_NAMES(EndRound)
 CHATTY_DETAIL_NAMES(Output)
 CHATTY_DETAIL_NAMES(Priority)
 #undef CHATTY_DETAIL_NAMES
+
+// Whether Name is a data member of each object, where it has to be a constant of the type.
+#define CHATTY_DETAIL_HELD(Name)                                  \
+  template <class P>                                              \
+  constexpr bool Holds_##Name() {                                 \
+    if constexpr (requires { &P::Name; }) {                       \
+      return std::is_member_object_pointer_v<decltype(&P::Name)>; \
+    } else {                                                      \
+      return false;                                               \
+    }                                                             \
+  }
+CHATTY_DETAIL_HELD(kReduction)
+CHATTY_DETAIL_HELD(kSafety)
+CHATTY_DETAIL_HELD(kIdentity)
+CHATTY_DETAIL_HELD(kEdges)
+CHATTY_DETAIL_HELD(kActivity)
+CHATTY_DETAIL_HELD(kFirstSuffices)
+CHATTY_DETAIL_HELD(kParameters)
+CHATTY_DETAIL_HELD(kSummary)
+CHATTY_DETAIL_HELD(kOutputName)
+CHATTY_DETAIL_HELD(kOutputIsVertex)
+#undef CHATTY_DETAIL_HELD
 /// @endcond
+
+template <class P>
+constexpr bool HoldsConstants() {
+  return Holds_kReduction<P>() || Holds_kSafety<P>() || Holds_kIdentity<P>() || Holds_kEdges<P>() || Holds_kActivity<P>() ||
+         Holds_kFirstSuffices<P>() || Holds_kParameters<P>() || Holds_kSummary<P>() || Holds_kOutputName<P>() ||
+         Holds_kOutputIsVertex<P>();
+}
 
 // `Program` is P or const P: what fits the first alone lacks a const.
 template <class P, class Program = const P>
@@ -373,6 +409,7 @@ enum class Fault : std::uint8_t {
   kProgramNotPlain,
   kNoValue,
   kNoMessage,
+  kNotStatic,
   kNoReduction,
   kNoSafety,
   kValueNotPlain,
@@ -422,8 +459,23 @@ enum class Fault : std::uint8_t {
   kNoMeasure,
   kCombine,
   kOutputUnfit,
+  kOutputNotPlain,
   kPriorityUnfit,
 };
+
+template <class P>
+CHATTY_FN auto OutputOfValue(const P& program, const ValueOf<P>& value, [[maybe_unused]] const RoundOf<P>& round) {
+  if constexpr (Traits<P>::kOutputSeesRound) {
+    return program.Output(value, round);
+  } else if constexpr (Traits<P>::kHasOutput) {
+    return program.Output(value);
+  } else {
+    return value;
+  }
+}
+template <class P>
+using RawOutputOf =
+    decltype(OutputOfValue(std::declval<const P&>(), std::declval<const ValueOf<P>&>(), std::declval<const RoundOf<P>&>()));
 
 // The first fault of P, in an order in which each test may rely on those before it.
 template <class P>
@@ -432,6 +484,7 @@ constexpr Fault FindFault() {
   if constexpr (!std::is_class_v<P> || !std::is_trivially_copyable_v<P>) return Fault::kProgramNotPlain;
   else if constexpr (!requires { typename P::Value; }) return Fault::kNoValue;
   else if constexpr (!requires { typename P::Message; }) return Fault::kNoMessage;
+  else if constexpr (HoldsConstants<P>()) return Fault::kNotStatic;
   else if constexpr (!requires { { P::kReduction } -> std::convertible_to<Reduction>; }) return Fault::kNoReduction;
   else if constexpr (!requires { { P::kSafety } -> std::convertible_to<Safety>; }) return Fault::kNoSafety;
   else if constexpr (!Plain<typename P::Value>) return Fault::kValueNotPlain;
@@ -498,6 +551,7 @@ constexpr Fault FindFault() {
   else if constexpr (Traits<P>::kHasMeasure && !CombinesGlobals<P>) return Fault::kCombine;
   else if constexpr (NamesOutput<P>() && !requires { typename P::Output; } && !Traits<P>::kHasOutput)
     return Fault::kOutputUnfit;
+  else if constexpr (!Plain<RawOutputOf<P>>) return Fault::kOutputNotPlain;
   else if constexpr (NamesPriority<P>() && !Traits<P>::kHasPriority) return Fault::kPriorityUnfit;
   else return Fault::kNone;
   // clang-format on
@@ -522,6 +576,9 @@ constexpr bool CheckProgram() {
                 "std::string, no std::vector, no virtual functions)");
   static_assert(kFault != Fault::kNoValue, "a vertex program has a public `using Value = …;`, what a vertex keeps");
   static_assert(kFault != Fault::kNoMessage, "a vertex program has a public `using Message = …;`, what an edge carries");
+  static_assert(kFault != Fault::kNotStatic,
+                "what is called kReduction, kSafety, kIdentity, kEdges, kActivity, kFirstSuffices, kParameters, kSummary or "
+                "kOutputName is a constant of the program's type: write `static constexpr` before it");
   static_assert(kFault != Fault::kNoReduction,
                 "a vertex program has `static constexpr auto kReduction = chatty::Reduction::…;`, how two messages to one "
                 "vertex become one: kMin, kMax, kSum, kOr, kAny, kCustom or kCollect");
@@ -657,6 +714,9 @@ constexpr bool CheckProgram() {
       kFault != Fault::kOutputUnfit,
       "the program has an Output that does not fit: `T Output(const Value&) const` or `T Output(const Value&, const "
       "chatty::Round<Global>&) const`");
+  static_assert(kFault != Fault::kOutputNotPlain,
+                "Output returns what is copied from the devices, one a vertex: a number or a plain struct (not void, no "
+                "std::string, nothing that owns memory)");
   static_assert(kFault != Fault::kPriorityUnfit,
                 "the program has a Priority that does not fit and would never be asked: a number `Priority(const Value&) "
                 "const`");
@@ -664,11 +724,13 @@ constexpr bool CheckProgram() {
 }
 
 /// A vertex program whose updates may run in any order: what an asynchronous engine takes. `kMonotone`: late and repeated
-/// messages do no harm, so the reduction must be one that may see a message twice. `kAccumulative`: each residual is taken
-/// exactly once. A program active in every round is neither: its rounds are its meaning.
+/// messages do no harm, so the reduction must be one that may see a message twice, and of two that are not equal lose
+/// neither. `kAccumulative`: each residual is taken exactly once. A program active in every round, or that decides after
+/// each, is neither: its rounds are its meaning.
 template <class P>
-concept AsynchronousProgram = VertexProgram<P> && P::kSafety != Safety::kSynchronous && !Traits<P>::kEveryRound &&
-                              !(P::kSafety == Safety::kMonotone && P::kReduction == Reduction::kSum);
+concept AsynchronousProgram =
+    VertexProgram<P> && P::kSafety != Safety::kSynchronous && !Traits<P>::kEveryRound && !Traits<P>::kHasEndRound &&
+    !(P::kSafety == Safety::kMonotone && (P::kReduction == Reduction::kSum || P::kReduction == Reduction::kAny));
 
 /// Fails to compile, with one sentence, for a program that an asynchronous engine must not run. Returns whether it may.
 template <class P>
@@ -682,6 +744,12 @@ constexpr bool CheckAsynchronous() {
     static_assert(P::kSafety == Safety::kSynchronous || !Traits<P>::kEveryRound,
                   "kActivity = kEveryRound: all vertices take part in each round, and an asynchronous engine has no rounds. "
                   "Run it by bsp, or say kOnMessage and let only what changed send");
+    static_assert(P::kSafety == Safety::kSynchronous || Traits<P>::kEveryRound || !Traits<P>::kHasEndRound,
+                  "EndRound is asked after each round, and an asynchronous engine has no rounds. Run it by bsp, or let the "
+                  "program fall quiet by itself");
+    static_assert(P::kSafety != Safety::kMonotone || P::kReduction != Reduction::kAny,
+                  "kReduction = kAny keeps one message of a round, in which all are equal; asynchronously messages of "
+                  "several rounds meet, and the better one would be lost. Run it by bsp, or say kMin or kMax");
     static_assert(P::kSafety != Safety::kMonotone || P::kReduction != Reduction::kSum,
                   "kSafety = kMonotone promises that repeated messages do no harm, and kSum adds them twice. Run it by bsp, "
                   "or keep a residual that Consume takes and say kAccumulative");
@@ -691,16 +759,6 @@ constexpr bool CheckAsynchronous() {
 
 namespace detail {
 
-template <class P>
-CHATTY_FN auto OutputOfValue(const P& program, const ValueOf<P>& value, [[maybe_unused]] const RoundOf<P>& round) {
-  if constexpr (Traits<P>::kOutputSeesRound) {
-    return program.Output(value, round);
-  } else if constexpr (Traits<P>::kHasOutput) {
-    return program.Output(value);
-  } else {
-    return value;
-  }
-}
 // A program that does not fit has no output: CheckProgram speaks, and nothing else.
 template <class P, bool fits = VertexProgram<P>>
 struct OutputOfImpl {
@@ -708,8 +766,7 @@ struct OutputOfImpl {
 };
 template <class P>
 struct OutputOfImpl<P, true> {
-  using type = decltype(OutputOfValue(std::declval<const P&>(), std::declval<const ValueOf<P>&>(),
-                                      std::declval<const RoundOf<P>&>()));
+  using type = RawOutputOf<P>;
 };
 
 }  // namespace detail
@@ -777,3 +834,7 @@ CHATTY_FN GlobalOf<P> CombineGlobal(const GlobalOf<P>& a, const GlobalOf<P>& b) 
 }
 
 }  // namespace chatty
+
+#if CHATTY_CUDA_COMPILER
+#pragma nv_diagnostic pop
+#endif

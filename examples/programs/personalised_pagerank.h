@@ -29,7 +29,7 @@ struct PersonalisedPageRank {
   static constexpr auto kParameters = std::make_tuple(
       chatty::Parameter{"source", &PersonalisedPageRank::source, "vertex where walks start"},
       chatty::Parameter{"damping", &PersonalisedPageRank::damping, "probability of following an edge, below 1"},
-      chatty::Parameter{"tolerance", &PersonalisedPageRank::tolerance, "residual of all that may stay, above 0, below 1"});
+      chatty::Parameter{"tolerance", &PersonalisedPageRank::tolerance, "residual of all that may stay, above 0"});
 
   CHATTY_FN Value InitVertex(chatty::Vertex v) const { return {0.0, v.id == source ? 1.0 - damping : 0.0}; }
   CHATTY_FN bool IsActive(const Value& v, const chatty::Round<Global>&) const { return v.residual > 0; }
@@ -46,12 +46,14 @@ struct PersonalisedPageRank {
   CHATTY_FN Global Measure(const Value& v, chatty::Vertex) const { return v.rank + v.residual; }
   CHATTY_FN double Output(const Value& v, const chatty::Round<Global>& r) const { return (v.rank + v.residual) / r.global; }
 
+  double Bound() const { return 2 * damping * tolerance / ((1 - damping) * (1 - damping)); }  // of |ranks - exact|, in sum
   void CheckInput() const {
-    if (damping >= 0 && damping < 1 && tolerance > 0 && tolerance < 1) return;
-    chatty::Throw<chatty::UsageError>("damping={} tolerance={}: both must lie between 0 and 1", damping, tolerance);
+    if (damping >= 0 && damping <= 0.999 && tolerance > 0 && Bound() <= 0.01) return;
+    chatty::Throw<chatty::UsageError>(
+        "damping={} tolerance={}: ranks could be wrong by {}; damping is 0 to 0.999, tolerance small", damping, tolerance,
+        Bound());
   }
   chatty::Verdict Verify(const chatty::Graph& graph, std::span<const double> ranks) const {
-    const double bound = 2 * damping * tolerance / ((1 - damping) * (1 - damping)) + 1e-9;  // of |ranks - exact|, in sum
-    return reference::Close("rank", graph, ranks, reference::PersonalisedRanks(graph, source, damping), bound);
+    return reference::Close("rank", graph, ranks, reference::PersonalisedRanks(graph, source, damping), Bound() + 1e-9);
   }
 };

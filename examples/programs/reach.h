@@ -39,7 +39,7 @@ struct Reach {
   }
 
   void CheckInput(const chatty::Graph& graph) const {
-    if (stride >= 1 && count >= 1 && count <= 64 && first < graph.vertices()) return;
+    if (stride >= 1 && count >= 1 && count <= 64 && (first < graph.vertices() || graph.vertices() == 0)) return;
     chatty::Throw<chatty::UsageError>(
         "first={} stride={} count={}: first must be below {}, stride at least 1, count 1 to 64", first, stride, count,
         graph.vertices());

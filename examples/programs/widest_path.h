@@ -9,7 +9,8 @@
 /// For each vertex the width of the widest path from `source`, a path being as wide as its narrowest edge: the
 /// bottleneck shortest path of Pollack (Operations Research 8, 1960). 0 where no path leads; infinity at the source.
 ///
-/// What it shows: SSSP with (max, min) in place of (min, +): a monotone program in the answer of which nothing rounds.
+/// What it shows: SSSP with (max, min) in place of (min, +), a monotone program whose answers are weights of the graph, to
+/// the bit; integer ones above 2^24 as the floats that they are read as.
 struct WidestPath {
   using Weight = float;
   using Value = float;

@@ -6,6 +6,13 @@
 #include "chatty/core/bitmap.h"
 #include "chatty/framework/state.h"
 
+#if CHATTY_CUDA_COMPILER
+// A program's member without CHATTY_FN is left out of device code with a warning: answers would be wrong.
+#pragma nv_diagnostic push
+#pragma nv_diag_error 20011
+#pragma nv_diag_error 20014
+#endif
+
 namespace chatty::steps {
 
 /// Combines `message` into `*slot`. Returns false if that can be seen to have changed nothing.
@@ -242,3 +249,7 @@ CHATTY_FN void ReleaseHalo(const StateRef<P>& s, LocalId h) {
 }
 
 }  // namespace chatty::steps
+
+#if CHATTY_CUDA_COMPILER
+#pragma nv_diagnostic pop
+#endif
