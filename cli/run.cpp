@@ -128,10 +128,12 @@ struct Record {
   ParameterValues parameters;     // of the last trial
   RunStatistics statistics;       // of the last trial
   int signal = 0;                 // that interrupted the trials; 0: none
+  std::string error;              // that ended the trials; empty: none did
   std::optional<Verdict> verdict;
 };
 
 std::string_view EndedName(const Record& record) {
+  if (!record.error.empty()) return "failed";
   if (record.signal != 0) return "interrupt";
   switch (record.statistics.ended) {
     case Ended::kMaxRounds:
@@ -222,6 +224,7 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
     json["sources"].push_back(std::uint64_t{record.sources[i]} + static_cast<std::uint64_t>(loaded.graph.first_id()));
   }
   json["ended"] = EndedName(record);
+  if (!record.error.empty()) json["error"] = record.error;
   json["statistics"] = StatisticsJson(record.statistics);
   json["verification"] = record.verdict ? VerdictJson(*record.verdict) : Json(nullptr);
   json["parameters"] = ParametersJson(program, loaded.graph, record.parameters);
@@ -333,19 +336,8 @@ void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& p
 /// A trial's time is told if the trial was finished, or if there is no other.
 void Account(Record& record, const RunStatistics& statistics) {
   record.statistics = statistics;
-  if (statistics.ended != Ended::kStopped || record.trials_ms.empty()) record.trials_ms.push_back(statistics.time_ms);
-}
-
-/// One run. After a deadline a kernel may still hold its GPU for good, and every call that gives back what was allocated
-/// there would wait for it: the process ends here.
-RunStatistics ExecuteOn(DeviceKind kind, RegisteredJob& job) {
-  if (kind != DeviceKind::kCuda) return job.Execute();
-  try {
-    return job.Execute();
-  } catch (const TimeoutError& error) {
-    PrintError(fmt::format("chatty: error: {}\n", error.what()));
-    EndAtOnce(kRunFailed);
-  }
+  const bool whole = statistics.ended != Ended::kStopped && statistics.ended != Ended::kFailed;
+  if (whole || record.trials_ms.empty()) record.trials_ms.push_back(statistics.time_ms);
 }
 
 /// Returns an ExitCode, or minus the signal that interrupted the trials.
@@ -430,6 +422,24 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   record.partition_ms = session.partition_ms();
   record.upload_ms = session.upload_ms();
 
+  // A run that failed tells what it had, too.
+  const auto fail = [&](const RegisteredJob& failed, const std::exception& error) {
+    record.error = error.what();
+    Account(record, failed.statistics());
+    record.parameters = parameters.values;
+    record.value = program.OutputShape(graph, options.parameters.value).name;
+    try {
+      if (!options.json.empty()) WriteJson(options.json, RecordJson(options, program, loaded, session, record));
+    } catch (const std::exception& other) {  // what made the run fail is the news
+      Log().warn("the record of the failed run was not written: {}", other.what());
+    }
+    // After a deadline a kernel may hold its GPU for good, and whatever gives back what was allocated there waits for it.
+    if (selection.kind == DeviceKind::kCuda && dynamic_cast<const TimeoutError*>(&error) != nullptr) {
+      PrintError(fmt::format("chatty: error: {}\n", error.what()));
+      EndAtOnce(kRunFailed);
+    }
+  };
+
   recording.Start();
   {
     Progress progress("trials", options.trials);
@@ -446,7 +456,12 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
       if (trace != nullptr) trace->NameRuns(kind, names);
       {
         const Span span(ProcessLane(trace), nullptr, kind, names);
-        Account(record, ExecuteOn(selection.kind, *job));
+        try {
+          Account(record, job->Execute());
+        } catch (const std::exception& error) {
+          fail(*job, error);
+          throw;
+        }
       }
       progress.Advance();
       if (interrupt.signal() != 0) break;

@@ -157,11 +157,20 @@ class TypedJob final : public RegisteredJob {
     return memory;
   }
   RunStatistics Execute() override try {
+    followed_ = false;
     RunStatistics statistics = first_->Execute();
-    if constexpr (!std::is_void_v<D>) statistics += second_->Execute(first_.get());
+    if constexpr (!std::is_void_v<D>) {
+      followed_ = true;
+      statistics += second_->Execute(first_.get());
+    }
     return statistics;
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("running a program");
+  }
+  RunStatistics statistics() const override {
+    RunStatistics statistics = first_->statistics();
+    if (followed_) statistics += second_->statistics();
+    return statistics;
   }
   ErasedValues Output() override try {
     ErasedValues values = Shape<Final>(value_name_);
@@ -224,6 +233,7 @@ class TypedJob final : public RegisteredJob {
   RunOptions options_;
   std::unique_ptr<First> first_;
   std::unique_ptr<Job> second_;
+  bool followed_ = false;  // second_ has been executed after first_
 };
 
 /// The registry's entry for P, its variants and what is derived from it.

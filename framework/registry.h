@@ -59,6 +59,8 @@ class RegisteredJob {
   virtual ~RegisteredJob() = default;
   /// Runs the program, and the one derived from it if its value was asked for. Throws what a run throws.
   virtual RunStatistics Execute() = 0;
+  /// Of the last run, and of the program derived from it, if that was begun; of one that threw, what it did until then.
+  virtual RunStatistics statistics() const = 0;
   /// Results of the last run. Throws CapabilityError if one does not fit its type.
   virtual ErasedValues Output() = 0;
   /// Changes a parameter between runs; the next Execute uses it. Throws UsageError.
