@@ -93,7 +93,7 @@ Choices ValuesAt(const Place& place) {
   } else if (name == "transport") {
     choices.AddAll(TransportNames());
   } else if (name == "execution") {
-    choices.AddAll(Names{"auto", "bsp"});
+    choices.AddAll(Names{"auto", "bsp", "async"});
   } else if (name == "log") {
     choices.AddAll(Names{"trace", "debug", "info", "warning", "error", "critical", "off"});
   } else if (option.get_type_name() == "FORMAT") {

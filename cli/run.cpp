@@ -545,7 +545,11 @@ void AddRun(CLI::App& app, Context& context) {
       ->type_name("auto|push|pull")
       ->check(Unnamed(CLI::IsMember({"auto", "push", "pull"})))
       ->group(how);
-  command->add_option("--execution", options->execution, "Who drives the rounds: auto (default) or bsp")
+  command
+      ->add_option(
+          "--execution", options->execution,
+          "Who drives the run: `bsp`, in rounds; `async`, each device at its own pace, for programs that `chatty programs` "
+          "calls monotone; `auto` (default): bsp")
       ->type_name("NAME")
       ->group(how);
   command

@@ -103,11 +103,16 @@ BuiltDirections DirectionsFor(const ProgramTraits& traits, const RunOptions& opt
         "--direction push: this program is pulled, because it collects all messages or its messages are wider than the 8 "
         "bytes that hardware combines atomically; use pull or auto");
   }
+  const bool async = options.execution == "async";
+  if (async && options.direction == Direction::kPull) {
+    throw UsageError("--direction pull: the asynchronous engine pushes; use push or auto, or execution bsp");
+  }
   BuiltDirections built;
   built.push = traits.can_push && options.direction != Direction::kPull;
   built.pull = !traits.can_push || options.direction != Direction::kPush;
   // A program active every round is pulled unless told otherwise: its forward edges would never be read.
   if (traits.every_round && options.direction == Direction::kAuto) built.push = false;
+  if (async) built.pull = false;
   return built;
 }
 

@@ -22,7 +22,7 @@ enum class Direction : std::uint8_t {
 struct RunOptions {
   /// Push, pull, or whichever is cheaper, round by round.
   Direction direction = Direction::kAuto;
-  std::string execution = "auto";        ///< "auto" or "bsp"; "async" is refused in words
+  std::string execution = "auto";        ///< "bsp"; "async" for kMonotone programs; "auto", which is bsp
   std::string transport = "auto";        ///< see MakeTransport
   std::uint32_t max_rounds = 0;          ///< stop after so many rounds; 0: only when the program is done
   std::chrono::milliseconds timeout{0};  ///< longest wait for another device; 0: for ever

@@ -197,9 +197,10 @@ class TypedJob final : public RegisteredJob {
   }
 
  private:
-  /// A direction is asked of the program that was named, where the other cannot take it.
+  /// A direction and an engine are asked of the program that was named, where the other cannot take it.
   static RunOptions DerivedOptions(RunOptions options) {
     if constexpr (!std::is_void_v<D>) {
+      if (!AsynchronousProgram<D> && options.execution == "async") options.execution = "auto";
       if (!Traits<D>::kCanPush && options.direction == Direction::kPush) options.direction = Direction::kAuto;
     }
     return options;

@@ -9,6 +9,8 @@
 #include "chatty/core/bytes.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/core/parallel.h"
+#include "chatty/framework/engines/async.h"
+#include "chatty/framework/engines/bsp.h"
 #include "chatty/framework/spans.h"
 
 namespace chatty {
@@ -33,7 +35,7 @@ void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t dev
 
 void CheckExecution(std::string_view execution, const ProgramTraits* traits) {
   if (execution == "auto" || execution == "bsp") return;
-  if (execution != "async") Throw<UsageError>("there is no execution '{}'; choose auto or bsp", execution);
+  if (execution != "async") Throw<UsageError>("there is no execution '{}'; choose auto, bsp or async", execution);
   if (traits == nullptr) {
     throw UsageError(
         "execution async: this program is written on operators, which have no messages to run ahead of; use auto");
@@ -45,12 +47,20 @@ void CheckExecution(std::string_view execution, const ProgramTraits* traits) {
         "kAccumulative",
         traits->safety == Safety::kSynchronous ? "is kSynchronous"
         : traits->every_round                  ? "is active in every round"
+        : traits->has_end_round                ? "decides after each round, by EndRound"
+        : traits->reduction == Reduction::kAny ? "is kMonotone and keeps any one of a round's messages"
                                                : "is kMonotone and sums its messages");
   }
-  throw UsageError(
-      "execution async: this program may run asynchronously, but there is no asynchronous engine in this version; use auto "
-      "or "
-      "bsp");
+  if (traits->safety == Safety::kAccumulative) {
+    throw UsageError(
+        "execution async: the asynchronous engine of this version takes kMonotone programs; this one is kAccumulative, use "
+        "auto or bsp");
+  }
+  if (!traits->can_push) {
+    throw UsageError(
+        "execution async: messages are pushed, and this program's are wider than the 8 bytes that hardware combines "
+        "atomically; use auto or bsp");
+  }
 }
 
 Session::Session(const Graph& graph, std::string_view devices, const SessionOptions& options)
@@ -241,7 +251,11 @@ RunStatistics Job::Execute(const Job* prior) try {
     participants[d].steps = steps_[d].get();
     if (traits.has_prior) participants[d].prior = prior->steps_[d]->DeviceValues();
   }
-  RunBsp(*program_, participants, transport_.get(), built_, options_, &last_);
+  if (options_.execution == "async") {
+    RunAsync(*program_, participants, transport_.get(), options_, &last_);
+  } else {
+    RunBsp(*program_, participants, transport_.get(), built_, options_, &last_);
+  }
   return last_.statistics;
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("running a program");

@@ -38,6 +38,9 @@ inline constexpr SpanKind kReceiveAll{"receive", Category::kCommunication, {}, /
 inline constexpr SpanKind kReceive{"receive from #", Category::kCommunication, {"peer", "bytes", "messages"}};
 inline constexpr SpanKind kUnpack{"unpack from #", Category::kCommunication, {"peer", "messages"}};
 
+// Between the sweeps of an asynchronous engine.
+inline constexpr SpanKind kIdle{"idle", Category::kWaiting};
+
 // The end of a round.
 inline constexpr SpanKind kAgree{"agree", Category::kWaiting};
 inline constexpr SpanKind kEndRound{"ask the program", Category::kHost};

@@ -3,34 +3,12 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "chatty/comm/transport.h"
+#include "chatty/framework/engines/engine.h"
 #include "chatty/framework/options.h"
-#include "chatty/framework/statistics.h"
-#include "chatty/framework/step_set.h"
 
 namespace chatty {
-
-/// One device's share of a run.
-struct Participant {
-  Device* device = nullptr;
-  const DeviceGraph* graph = nullptr;
-  StepSet* steps = nullptr;
-  const std::byte* prior = nullptr;  ///< device memory of owned Prior values; null without
-};
-
-/// Which directions the graphs were built for.
-struct BuiltDirections {
-  bool push = true, pull = true;
-};
-
-/// What a run leaves behind, also one that failed.
-struct RunRecord {
-  RunStatistics statistics;
-  RoundState round;          ///< the last round that was finished
-  bool initialised = false;  ///< all vertices have a value
-};
 
 /// Runs `program` to its end on all participants. In a round, active vertices send to their neighbours: pushed along
 /// forward edges, combined on the way (Groute's halo copies) and exchanged as messages; or pulled along reverse edges from

@@ -760,7 +760,7 @@ TEST(Failure, ProgramsRefuseInputsAndOutputs) {
   IsUsageError([&] { chatty::Run(MakeSymmetric(5, {{0, 1}}), program); }, "more than four vertices");
 }
 
-// A program that is unsafe asynchronously is told so, and what to declare; one that is safe, that the engine is missing.
+// A program that is unsafe asynchronously is told so, and what to declare.
 static_assert(AsynchronousProgram<Bfs> && AsynchronousProgram<LabelPropagation> && AsynchronousProgram<PageRankPush>);
 static_assert(!AsynchronousProgram<PageRank> && !AsynchronousProgram<Collecting> &&
               !AsynchronousProgram<ConnectedComponents>);
@@ -769,7 +769,8 @@ TEST(Failure, AsynchronousRunsAreRefusedForTheRightReason) {
   Session session(graph, "host:2");
   RunOptions options;
   options.execution = "async";
-  IsUsageError([&] { chatty::Run(session, Bfs{}, options); }, "there is no asynchronous engine in this version");
+  EXPECT_EQ(chatty::Run(session, Bfs{}, options).statistics.execution, "async");
+  IsUsageError([&] { chatty::Run(session, TwoHops{}, options); }, "decides after each round");
   IsUsageError([&] { chatty::Run(session, Collecting{}, options); }, "is kSynchronous, so it cannot run asynchronously");
   IsUsageError([&] { chatty::Run(session, Collecting{}, options); }, "declare kSafety = kMonotone");
   IsUsageError([&] { chatty::Run(session, ConnectedComponents{}, options); }, "written on operators");

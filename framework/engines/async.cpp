@@ -1,0 +1,440 @@
+#include "chatty/framework/engines/async.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "chatty/framework/engines/device_threads.h"
+#include "chatty/framework/spans.h"
+
+namespace chatty {
+namespace {
+
+/// A box as its sender left it.
+struct Note {
+  std::uint32_t count = 0;
+  bool dense = false;
+};
+
+/// The posts of one device to another. There are two boxes, so at most two posts are on the way; post i is in box i & 1.
+struct Mail {
+  Note notes[2];                                     // the sender's, until it is posted
+  alignas(64) std::atomic<std::uint64_t> posted{0};  // counted up by the sender, when a box may be read
+  alignas(64) std::atomic<std::uint64_t> taken{0};   // by the receiver, when it may be written again
+
+  bool full() const { return posted.load(std::memory_order_relaxed) - taken.load() == 2; }
+  bool empty() const { return posted.load(std::memory_order_acquire) == taken.load(std::memory_order_relaxed); }
+};
+
+/// Where a device sleeps, and what proves that all may go home.
+struct alignas(64) Desk {
+  std::atomic<std::uint32_t> door{0};      // counts up when there may be something to do
+  std::atomic<std::uint64_t> sent{0};      // posts, counted before they can be seen
+  std::atomic<std::uint64_t> received{0};  // posts, counted once they have been worked in
+  std::atomic<bool> idle{false};
+  std::atomic<bool> held{false};  // sleeps with messages that wait for a box
+};
+
+struct Shared {
+  explicit Shared(int devices)
+      : mail(static_cast<std::size_t>(devices) * devices), desks(devices), summaries(devices), spin(SpinOf(devices)) {}
+
+  Mail& From(PartId from, PartId to) { return mail[from * desks.size() + to]; }
+  void Ring(PartId device) noexcept {
+    desks[device].door.fetch_add(1);
+    WakeAll(desks[device].door);
+  }
+  void RingAll() noexcept {
+    for (PartId d = 0; d < desks.size(); ++d) Ring(d);
+  }
+  /// The first to call it says why.
+  void End(Ended why) noexcept {
+    Ended expected = Ended::kFailed;
+    ended.compare_exchange_strong(expected, why);
+    RingAll();
+  }
+  void Fail(std::exception_ptr error) noexcept {
+    abort.Fail(std::move(error));
+    summaries.Poison();
+    RingAll();
+  }
+  /// Whether all devices are idle and nothing is on the way. One look could see a device before it received what another
+  /// has not sent yet; two that agree cannot.
+  bool Quiet() const {
+    std::uint64_t sent[2], received[2];
+    for (int look = 0; look < 2; ++look) {
+      sent[look] = received[look] = 0;
+      for (const Desk& desk : desks) {
+        if (!desk.idle.load()) return false;
+        received[look] += desk.received.load();
+      }
+      for (const Desk& desk : desks) sent[look] += desk.sent.load();
+    }
+    return sent[0] == received[0] && sent[1] == sent[0] && received[1] == received[0];
+  }
+
+  struct Summary {
+    alignas(16) std::byte global[64] = {};
+  };
+
+  AbortToken abort;
+  std::vector<Mail> mail;
+  std::vector<Desk> desks;
+  Rendezvous<Summary> summaries;
+  std::chrono::nanoseconds spin;
+  std::atomic<Ended> ended{Ended::kFailed};  // kFailed: it has not
+};
+
+/// How one device saw the run.
+struct Report {
+  RoundState round;
+  bool initialised = false;
+  std::uint64_t edges_touched = 0, vertices_updated = 0;
+  std::vector<PairStatistics> pairs;
+};
+
+class DeviceRun {
+ public:
+  DeviceRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Transport* transport,
+            const RunOptions& options, Shared& shared, RunStatistics& statistics, TraceLane* lane)
+      : program_(program),
+        traits_(program.traits()),
+        me_(participants[rank]),
+        steps_(*me_.steps),
+        rank_(rank),
+        parts_(static_cast<PartId>(participants.size())),
+        transport_(transport),
+        options_(options),
+        shared_(shared),
+        desk_(shared.desks[rank]),
+        wait_{&shared.abort, options.timeout},
+        account_(statistics.devices[rank]),
+        lane_(lane),
+        pairs_(parts_),
+        owned_(me_.graph->ref().owned) {}
+
+  void Run() {
+    round_.vertices = me_.graph->ref().vertices;
+    program_.ResetGlobal(round_.global);
+    const Span run(lane_, nullptr, lane_ == nullptr ? kRunSpan : lane_->run_kind(),
+                   lane_ == nullptr ? SpanArguments{} : lane_->run_arguments());
+    {
+      Span span = Timed(spans::kInit, {owned_});
+      steps_.ClearControl();
+      steps_.Init(me_.prior);
+      span.Next(spans::kActivate);
+      steps_.Activate(round_);
+      span.Next(spans::kReadCounters);
+      Count(steps_.Read(wait_, /*clear=*/true));
+      initialised_ = true;
+    }
+    if (active_ > 0) Push(Form::kBitmap, owned_);
+    while (shared_.ended.load() == Ended::kFailed) {
+      shared_.abort.ThrowIfAborted("the other devices");
+      if (parts_ > 1) {
+        Send();
+        Receive();
+      }
+      if (bound_ > 0) {
+        Update();
+        if (active_ > 0) {
+          if (options_.max_rounds != 0 && round_.index >= options_.max_rounds) {
+            shared_.End(Ended::kMaxRounds);
+            break;
+          }
+          Push(Form::kQueue, frontier_);
+        }
+      } else {
+        Rest();
+      }
+    }
+    Conclude();
+  }
+
+  /// Once the run has ended, well or not.
+  Report TakeReport() noexcept { return {round_, initialised_, edges_touched_, vertices_updated_, std::move(pairs_)}; }
+
+ private:
+  Span Timed(const SpanKind& kind, const SpanArguments& arguments = {}) {
+    double* const account = kind.category == SpanCategory::kCompute         ? &account_.compute_ms
+                            : kind.category == SpanCategory::kCommunication ? &account_.communication_ms
+                                                                            : &account_.waiting_ms;
+    return Span(lane_, account, kind, arguments);
+  }
+  const Subgraph& subgraph() const { return me_.graph->subgraph(); }
+
+  void Count(const Control& control) {
+    active_ = control.active_vertices;
+    edges_ = control.active_edges;
+    edges_touched_ += control.edges_touched;
+    for (PartId q = 0; q < parts_; ++q) pairs_[q].messages_before += control.raw_messages[q];
+  }
+
+  /// Pushes along all edges of the frontier: into the inboxes of owned vertices and of halo copies.
+  void Push(Form form, std::size_t count) {
+    const Span span = Timed(spans::kAdvance, {active_, edges_});
+    vertices_updated_ += active_;
+    steps_.Advance(round_, form, count, edges_, /*queue_out=*/true);
+    round_.index += 1;
+    bound_ += std::min<std::uint64_t>(owned_, edges_);
+    pushed_ = edges_ > 0;
+  }
+
+  /// Updates what has a message; what changed is the next frontier.
+  void Update() {
+    Span span = Timed(spans::kApply, {std::min<std::uint64_t>(bound_, owned_)});
+    steps_.Apply(round_, Form::kQueue, static_cast<std::size_t>(std::min<std::uint64_t>(bound_, owned_)));
+    span.Next(spans::kReadCounters);
+    const Control& control = steps_.Read(wait_, /*clear=*/true);
+    Count(control);
+    frontier_ = control.next_count;
+    steps_.SwapFrontier();
+    bound_ = 0;
+    if (lane_ != nullptr) [[unlikely]]
+      lane_->AddCounter(spans::kActiveVertices, Clock::now(), active_);
+  }
+
+  /// Sends what has gathered in the halo, if there is a box free towards everyone; else it stays, and goes on combining.
+  void Send() {
+    if (!pushed_ && !held_) return;
+    if (!BoxesFree()) {
+      held_ = held_ || pushed_;
+      pushed_ = false;
+      return;
+    }
+    Span span = Timed(spans::kPack);
+    OutboxRef outbox;
+    for (PartId q = 0; q < parts_; ++q) {
+      if (q != rank_) outbox.box[q] = transport_->Outbox(rank_, q, shared_.From(rank_, q).posted.load());
+    }
+    steps_.PackMessages(outbox, /*queued=*/!held_);  // the queue knows of the last push only
+    pushed_ = held_ = false;
+    span.Next(spans::kReadLengths);
+    const Control& control = steps_.Read(wait_, /*clear=*/false);
+    const bool dense = control.dense_box != 0;
+    bound_ = control.touched_count;  // known now
+    for (PartId q = 0; q < parts_; ++q) {
+      const std::uint32_t count = control.box_count[q];
+      if (q == rank_ || count == 0) continue;
+      const std::size_t bytes =
+          dense ? DenseBytes(subgraph().halo_count(q), traits_.message_payload) : PairBytes(count, traits_.message_payload);
+      span.Next(spans::kPost, {q, bytes, count});
+      Mail& mail = shared_.From(rank_, q);
+      const std::uint64_t number = mail.posted.load(std::memory_order_relaxed);
+      transport_->Post(rank_, q, bytes, number);
+      mail.notes[number & 1] = {count, dense};
+      desk_.sent.fetch_add(1);
+      mail.posted.store(number + 1, std::memory_order_release);
+      shared_.Ring(q);
+      pairs_[q].messages += count;
+      pairs_[q].bytes += bytes;
+    }
+    if (lane_ != nullptr) [[unlikely]]
+      CountBytes(span.part_start());
+  }
+
+  bool BoxesFree() {
+    for (PartId q = 0; q < parts_; ++q) {
+      if (q != rank_ && subgraph().halo_count(q) > 0 && shared_.From(rank_, q).full()) return false;
+    }
+    return true;
+  }
+
+  /// Takes in what the others have sent, as much as is there.
+  void Receive() {
+    bool any = false;
+    for (PartId i = 1; i < parts_; ++i) {
+      const PartId from = (rank_ + i) % parts_;  // not everybody at the same sender first
+      Mail& mail = shared_.From(from, rank_);
+      taking_[from] = 0;
+      while (mail.posted.load(std::memory_order_acquire) != mail.taken.load(std::memory_order_relaxed) + taking_[from]) {
+        const std::uint64_t number = mail.taken.load(std::memory_order_relaxed) + taking_[from];
+        const Note note = mail.notes[number & 1];
+        const std::size_t bytes = note.dense ? DenseBytes(subgraph().border[from].size(), traits_.message_payload)
+                                             : PairBytes(note.count, traits_.message_payload);
+        Span span = Timed(spans::kReceive, {from, bytes, note.count});
+        InboxRef inbox;
+        inbox.box = transport_->Receive(rank_, from, bytes, number);
+        inbox.count = note.count;
+        inbox.dense = note.dense;
+        span.Next(spans::kUnpack, {from, note.count});
+        steps_.UnpackMessages(inbox, from, /*queue_out=*/true);
+        bound_ += note.count;
+        ++taking_[from];
+        any = true;
+      }
+    }
+    if (!any) return;
+    // A box may be written again only when this device has read it, and not when it has been told to.
+    if (me_.device->kind() != DeviceKind::kHost) {
+      const Span span = Timed(spans::kReadLengths);
+      bound_ = steps_.Read(wait_, /*clear=*/false).touched_count;
+    }
+    for (PartId from = 0; from < parts_; ++from) {
+      if (from == rank_ || taking_[from] == 0) continue;
+      Mail& mail = shared_.From(from, rank_);
+      desk_.received.fetch_add(taking_[from]);
+      mail.taken.fetch_add(taking_[from]);
+      // Either this sees that the sender sleeps, or the sender sees the box: both are sequentially consistent.
+      if (shared_.desks[from].held.load()) shared_.Ring(from);
+    }
+  }
+
+  bool HasMail() {
+    for (PartId q = 0; q < parts_; ++q) {
+      if (q != rank_ && !shared_.From(q, rank_).empty()) return true;
+    }
+    return false;
+  }
+
+  /// Nothing to do but, perhaps, messages held back: sleeps until somebody rings, or the run is over.
+  void Rest() {
+    const std::uint32_t seen = desk_.door.load();
+    if (HasMail()) return;
+    if (held_) {
+      desk_.held.store(true);
+      if (BoxesFree()) {
+        desk_.held.store(false);
+        return;
+      }
+    } else {
+      desk_.idle.store(true);
+      if (shared_.Quiet()) {
+        shared_.End(Ended::kConverged);
+        return;
+      }
+    }
+    if (shared_.ended.load() == Ended::kFailed) {
+      const Span span = Timed(spans::kIdle);
+      WaitWhileEqual(desk_.door, seen, wait_, "messages of other devices", shared_.spin);
+    }
+    desk_.idle.store(false);  // before anything is taken
+    desk_.held.store(false);
+  }
+
+  /// All devices measure the values that they have been left with.
+  void Conclude() {
+    {
+      const Span span = Timed(spans::kReadCounters);
+      Count(steps_.Read(wait_, /*clear=*/true));  // of a last push that reached nobody here
+    }
+    if (!traits_.has_measure) return;
+    Shared::Summary mine, total;
+    {
+      const Span span = Timed(spans::kMeasure);
+      steps_.MeasureInto(round_, mine.global, wait_);
+    }
+    program_.ResetGlobal(total.global);
+    const Span span = Timed(spans::kAgree);
+    shared_.summaries.Exchange(
+        static_cast<int>(rank_), 0, mine, wait_, "all devices to measure",
+        [&](int, const Shared::Summary& summary) { program_.CombineGlobal(total.global, summary.global); });
+    std::memcpy(round_.global, total.global, sizeof(round_.global));
+  }
+
+  void CountBytes(Clock::time_point start) {
+    std::uint64_t sent = 0;
+    for (const PairStatistics& pair : pairs_) sent += pair.bytes;
+    lane_->AddCounter(spans::kBytesSent, start, sent - counted_bytes_);
+    counted_bytes_ = sent;
+  }
+
+  const ErasedProgram& program_;
+  const ProgramTraits& traits_;
+  const Participant& me_;
+  StepSet& steps_;
+  const PartId rank_, parts_;
+  Transport* const transport_;
+  const RunOptions& options_;
+  Shared& shared_;
+  Desk& desk_;
+  const WaitContext wait_;
+  DeviceStatistics& account_;
+  TraceLane* const lane_;
+  std::vector<PairStatistics> pairs_;
+  const std::size_t owned_;
+
+  RoundState round_;
+  bool initialised_ = false;
+  std::uint64_t active_ = 0, edges_ = 0;  // the frontier and its forward edges
+  std::size_t frontier_ = 0;              // entries of its queue
+  std::uint64_t bound_ = 0;               // owned vertices that have a message, at most; 0: none has
+  bool pushed_ = false;                   // halo copies may have messages of the last push alone
+  bool held_ = false;                     // and of earlier ones, for want of a box
+  std::uint64_t taking_[kMaxDevices] = {};
+  std::uint64_t edges_touched_ = 0, vertices_updated_ = 0, counted_bytes_ = 0;
+};
+
+}  // namespace
+
+void RunAsync(const ErasedProgram& program, std::span<const Participant> participants, Transport* transport,
+              const RunOptions& options, RunRecord* record) {
+  const int devices = static_cast<int>(participants.size());
+  *record = {};
+  RunStatistics& statistics = record->statistics;
+  statistics.execution = "async";
+  statistics.converged = false;
+  statistics.ended = Ended::kFailed;
+  statistics.transport = transport == nullptr ? "none" : transport->name();
+  statistics.devices.assign(participants.size(), {});
+  for (int d = 0; d < devices; ++d) {
+    statistics.devices[d].device = participants[d].device->label();
+    statistics.devices[d].vertices = participants[d].graph->ref().owned;
+  }
+  statistics.pairs.reserve(participants.size() * participants.size());  // so that a failure finds room for its figures
+  Shared shared(devices);
+  std::vector<Report> reports(participants.size());
+  std::vector<Device*> owners;
+  for (const Participant& participant : participants) owners.push_back(participant.device);
+  const TracedDevices traced(options.trace, owners);
+  const std::stop_callback stop(options.stop, [&shared] { shared.End(Ended::kStopped); });
+  const Clock::time_point start = Clock::now();
+  const auto drive = [&](int d) {
+    TraceLane* const lane = traced.lane(d);
+    NoteStart(start, lane, statistics.devices[d]);
+    try {
+      participants[d].device->MakeCurrent();
+      DeviceRun run(program, participants, static_cast<PartId>(d), transport, options, shared, statistics, lane);
+      try {
+        run.Run();
+      } catch (...) {
+        if (lane != nullptr) lane->AddInstant(spans::kFailed, Clock::now());
+        shared.Fail(std::current_exception());
+      }
+      reports[d] = run.TakeReport();
+    } catch (...) {
+      if (lane != nullptr) lane->AddInstant(spans::kFailed, Clock::now());
+      shared.Fail(std::current_exception());
+    }
+  };
+  if (devices == 1) {
+    drive(0);
+  } else {
+    RunOnDevices(devices, drive);
+  }
+  statistics.time_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  record->round = reports[0].round;
+  record->initialised = true;
+  for (PartId from = 0; from < reports.size(); ++from) {
+    record->round.index = std::max(record->round.index, reports[from].round.index);
+    record->initialised = record->initialised && reports[from].initialised;
+    statistics.edges_touched += reports[from].edges_touched;
+    statistics.vertices_updated += reports[from].vertices_updated;
+    for (PartId to = 0; to < reports[from].pairs.size(); ++to) {
+      PairStatistics& pair = reports[from].pairs[to];
+      pair.from = from;
+      pair.to = to;
+      if (from != to && (pair.messages_before > 0 || pair.bytes > 0)) statistics.pairs.push_back(pair);
+    }
+  }
+  statistics.rounds = statistics.push_rounds = record->round.index;
+  shared.abort.RethrowFirst();
+  statistics.ended = shared.ended.load();
+  statistics.converged = statistics.ended == Ended::kConverged;
+}
+
+}  // namespace chatty

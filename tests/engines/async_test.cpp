@@ -1,0 +1,200 @@
+// The asynchronous engine on host devices, and what ends it early.
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <stop_token>
+#include <thread>
+
+#include "async_test_body.h"
+#include "chatty/core/trace.h"
+#include "chatty/framework/run.h"
+#include "chatty/programs/bfs.h"
+#include "chatty/programs/pagerank_push.h"
+
+namespace chatty::test {
+
+const DeviceKind kKind = DeviceKind::kHost;
+std::vector<std::unique_ptr<Device>> MakeDevices(std::string_view selection) {
+  return OpenDevices(ParseDevices(selection), 6);
+}
+
+namespace {
+
+INSTANTIATE_TEST_SUITE_P(Host, Async,
+                         testing::Values(Selection{"host:1", "auto"}, Selection{"host:2", "auto"},
+                                         Selection{"host:3", "staged"}, Selection{"host:8", "auto"}),
+                         SelectionName);
+
+RunOptions Asynchronously() {
+  RunOptions options;
+  options.execution = "async";
+  return options;
+}
+
+/// Spreads least labels, and sleeps where it is told to. Programs hold plain data: the switches are outside.
+std::atomic<std::uint32_t> g_late_from{~0u}, g_late_below{0}, g_updates{0}, g_throw_at{0};
+struct Sleepy {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  Value InitVertex(Vertex v) const { return static_cast<Value>(v.id * 7919 % 10007); }
+  Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const { return value; }
+  bool UpdateStatus(Value& value, Message m, Vertex v, const Round<>&) const {
+    const std::uint32_t update = ++g_updates;
+    if (g_throw_at != 0 && update == g_throw_at) throw std::runtime_error("this update is too much");
+    if (v.id >= g_late_from && v.id < g_late_below) std::this_thread::sleep_for(std::chrono::microseconds(update % 3 * 40));
+    if (m >= value) return false;
+    value = m;
+    return true;
+  }
+};
+
+/// Counts up for ever: a program that never falls quiet.
+struct Restless {
+  using Value = std::uint64_t;
+  using Message = std::uint64_t;
+  static constexpr auto kReduction = Reduction::kMax;
+  static constexpr auto kSafety = Safety::kMonotone;
+  Value InitVertex(Vertex) const { return 0; }
+  Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const { return value + 1; }
+  bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
+    if (m <= value) return false;
+    value = m;
+    return true;
+  }
+};
+
+class AsyncHost : public testing::Test {
+ protected:
+  void SetUp() override { Reset(); }
+  void TearDown() override { Reset(); }
+  static void Reset() {
+    g_late_from = ~0u;
+    g_late_below = 0;
+    g_updates = 0;
+    g_throw_at = 0;
+  }
+};
+
+// Whoever is slow reads late, so that its neighbours find both boxes full, hold messages back, and combine them.
+TEST_F(AsyncHost, ASlowDeviceLosesNothing) {
+  const Graph graph = RandomGraph(5, 900, 6.0, WeightKind::kNone, true);
+  const auto expected = chatty::Run(graph, Sleepy{}, "host:1").values;
+  Session session(graph, "host:4", DividedBy("contiguous"));
+  for (std::uint32_t slow = 0; slow < 4; ++slow) {
+    g_late_from = slow * 225;
+    g_late_below = slow * 225 + 225;
+    const auto result = chatty::Run(session, Sleepy{}, Asynchronously());
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), result.values.begin())) << slow;
+  }
+}
+
+TEST_F(AsyncHost, AStopEndsAllDevices) {
+  const Graph graph = RandomGraph(6, 300, 4.0, WeightKind::kNone, true);
+  for (const char* devices : {"host:1", "host:3"}) {
+    std::stop_source stop;
+    RunOptions options = Asynchronously();
+    options.stop = stop.get_token();
+    std::thread other([&stop] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      stop.request_stop();
+    });
+    const auto result = chatty::Run(graph, Restless{}, devices, options);
+    other.join();
+    EXPECT_EQ(result.statistics.ended, Ended::kStopped);
+    EXPECT_FALSE(result.statistics.converged);
+    // Asked for before the run: values are the first ones, and the run is over.
+    const auto none = chatty::Run(graph, Restless{}, devices, options);
+    EXPECT_EQ(none.statistics.ended, Ended::kStopped);
+  }
+}
+
+TEST_F(AsyncHost, MaxRoundsEndsAllDevices) {
+  const Graph graph = RandomGraph(6, 300, 4.0, WeightKind::kNone, true);
+  RunOptions options = Asynchronously();
+  options.max_rounds = 17;
+  for (const char* devices : {"host:1", "host:3"}) {
+    const auto result = chatty::Run(graph, Restless{}, devices, options);
+    EXPECT_EQ(result.statistics.ended, Ended::kMaxRounds);
+    EXPECT_EQ(result.statistics.rounds, 17u);
+  }
+}
+
+TEST_F(AsyncHost, AFailureEndsAllDevicesAndTheSessionGoesOn) {
+  const Graph graph = RandomGraph(7, 800, 5.0, WeightKind::kNone, true);
+  const auto expected = chatty::Run(graph, Sleepy{}, "host:1").values;
+  Session session(graph, "host:4", DividedBy("random"));
+  for (const std::uint32_t at : {1u, 100u, 700u}) {
+    g_updates = 0;
+    g_throw_at = at;
+    EXPECT_THROW(chatty::Run(session, Sleepy{}, Asynchronously()), std::runtime_error) << at;
+    Reset();
+    const auto again = chatty::Run(session, Sleepy{}, Asynchronously());
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), again.values.begin())) << at;
+  }
+}
+
+// Device 0 sleeps over its updates; the others have long finished theirs, and wait longer than they may.
+TEST_F(AsyncHost, ADeviceThatIsLateIsATimeout) {
+  std::vector<TestEdge> path;
+  for (std::uint64_t v = 1; v < 2000; ++v) path.push_back({v - 1, v, 1});
+  const Graph graph = MakeSymmetric(2000, path);
+  Session session(graph, "host:2", DividedBy("contiguous"));
+  g_late_from = 0;
+  g_late_below = 1000;
+  RunOptions options = Asynchronously();
+  options.timeout = std::chrono::milliseconds(2);
+  try {
+    for (int attempt = 0; attempt < 20; ++attempt) chatty::Run(session, Sleepy{}, options);
+    FAIL() << "nobody waited for 2 ms";
+  } catch (const TimeoutError& error) {
+    EXPECT_NE(std::string(error.what()).find("messages of other devices"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(AsyncHost, WhatCannotRunIsRefused) {
+  const Graph graph = MakeSymmetric(4, {{0, 1}, {1, 2}});
+  const auto refused = [&](const auto& program, RunOptions options, const char* says) {
+    try {
+      chatty::Run(graph, program, "host:2", options);
+      ADD_FAILURE() << "was accepted: " << says;
+    } catch (const UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
+    }
+  };
+  refused(PageRankPush{}, Asynchronously(), "this one is kAccumulative");
+  RunOptions pull = Asynchronously();
+  pull.direction = Direction::kPull;
+  refused(Bfs{}, pull, "the asynchronous engine pushes");
+  RunOptions push = Asynchronously();
+  push.direction = Direction::kPush;
+  EXPECT_EQ(chatty::Run(graph, Bfs{}, "host:2", push).values[2], 2u);
+}
+
+TEST_F(AsyncHost, ATraceShowsWorkAndIdleness) {
+  const Graph graph = RandomGraph(8, 2000, 4.0, WeightKind::kNone, true);
+  Trace trace;
+  RunOptions options = Asynchronously();
+  options.trace = &trace;
+  SessionOptions divided = DividedBy("random");
+  Session session(graph, "host:3", divided);
+  const auto result = chatty::Run(session, Bfs{}, options);
+  int advances = 0, idle = 0, lanes = 0;
+  for (const TraceLane* lane : trace.lanes()) {
+    lanes += lane->name().starts_with("host:") ? 1 : 0;
+    for (const TraceEvent* event : lane->Sorted()) {
+      advances += std::string_view(event->kind->name) == "advance" ? 1 : 0;
+      idle += std::string_view(event->kind->name) == "idle" ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(lanes, 3);
+  EXPECT_GE(advances, 3);
+  EXPECT_GE(idle, 1) << "somebody was last";
+  for (const DeviceStatistics& device : result.statistics.devices) {
+    EXPECT_LE(device.compute_ms + device.communication_ms + device.waiting_ms, result.statistics.time_ms * 1.05 + 1);
+  }
+}
+
+}  // namespace
+}  // namespace chatty::test
