@@ -51,6 +51,7 @@ class ProgramState {
 
   const StateRef<P>& ref() const { return ref_; }
   void SetProgram(const P& program) { ref_.program = program; }
+  void SetAsynchronous(bool on) { ref_.asynchronous = on; }
   void SwapFrontier() { std::swap(ref_.frontier, ref_.next); }
 
  private:

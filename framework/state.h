@@ -104,6 +104,7 @@ struct StateRef {
   Message* collected = nullptr;  ///< kCollect: a place for every reverse edge's message
   Value* next_values = nullptr;  ///< kCollect: owned entries, so that neighbours still read the old value
   Control* control = nullptr;
+  bool asynchronous = false;  ///< messages of several rounds meet: Wants(value), which speaks of one, is not asked
 
   CHATTY_FN Vertex At(LocalId v) const {
     const EdgeIndex out = graph.out_degrees[v], in = graph.in_degrees[v];

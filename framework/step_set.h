@@ -95,7 +95,9 @@ class StepSet {
   /// Waits, and copies the owned vertices' raw values.
   virtual void CopyValues(std::byte* host, const WaitContext& context) = 0;
   virtual const std::byte* DeviceValues() const = 0;  ///< in device memory, for a following program's prior
-  virtual void SetProgram(const void* program) = 0;   ///< a P, of the type that the steps were made for
+  /// Whether messages of several rounds meet from now on, as in an asynchronous engine.
+  virtual void SetAsynchronous(bool on) = 0;
+  virtual void SetProgram(const void* program) = 0;  ///< a P, of the type that the steps were made for
 };
 
 /// A program without its type: what a run needs besides the steps. Stateless but for the program's parameters.

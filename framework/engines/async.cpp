@@ -124,6 +124,7 @@ class DeviceRun {
                    lane_ == nullptr ? SpanArguments{} : lane_->run_arguments());
     {
       Span span = Timed(spans::kInit, {owned_});
+      steps_.SetAsynchronous(true);
       steps_.ClearControl();
       steps_.Init(me_.prior);
       span.Next(spans::kActivate);

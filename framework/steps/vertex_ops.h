@@ -52,7 +52,7 @@ enum class Delivery : std::uint8_t { kIgnored, kCombined, kFirst };
 template <class P, bool kConcurrent>
 CHATTY_FN Delivery Deliver(const StateRef<P>& s, LocalId target, const MessageOf<P>& message) {
   if constexpr (Traits<P>::kHasWants) {
-    if (target < s.graph.owned && !s.program.Wants(s.values[target])) return Delivery::kIgnored;
+    if (!s.asynchronous && target < s.graph.owned && !s.program.Wants(s.values[target])) return Delivery::kIgnored;
   }
   if constexpr (Traits<P>::kHasWantsMessage) {
     if (target < s.graph.owned && !s.program.Wants(s.values[target], message)) return Delivery::kIgnored;

@@ -23,7 +23,7 @@ namespace {
 INSTANTIATE_TEST_SUITE_P(Host, Async,
                          testing::Values(Selection{"host:1", "auto"}, Selection{"host:2", "auto"},
                                          Selection{"host:3", "staged"}, Selection{"host:8", "auto"}),
-                         SelectionName);
+                         AsyncName);
 
 RunOptions Asynchronously() {
   RunOptions options;

@@ -18,7 +18,7 @@ namespace {
 INSTANTIATE_TEST_SUITE_P(Cuda, Async,
                          testing::Values(Selection{"cuda:1", "auto"}, Selection{"cuda:2", "auto"},
                                          Selection{"cuda:4", "auto"}, Selection{"cuda:3", "staged"}),
-                         SelectionName);
+                         AsyncName);
 
 }  // namespace
 }  // namespace chatty::test

@@ -188,7 +188,7 @@ TEST_P(Async, ADerivedProgramRunsAsItCan) {
   EXPECT_TRUE(SameBytes(parents[0], parents[1]));
 }
 
-inline std::string SelectionName(const testing::TestParamInfo<Selection>& info) {
+inline std::string AsyncName(const testing::TestParamInfo<Selection>& info) {
   std::string name = std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   return name;

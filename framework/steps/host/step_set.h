@@ -110,6 +110,7 @@ class HostSteps final : public StepSet {
     device_.stream().Synchronize(context);
   }
   const std::byte* DeviceValues() const override { return reinterpret_cast<const std::byte*>(s().values); }
+  void SetAsynchronous(bool on) override { state_.SetAsynchronous(on); }
   void SetProgram(const void* program) override { state_.SetProgram(*static_cast<const P*>(program)); }
 
   const StateRef<P>& s() const { return state_.ref(); }
