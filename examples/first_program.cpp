@@ -7,8 +7,8 @@
 
   g++ -std=c++20 -O2 -fopenmp first_program.cpp $(pkg-config --cflags --libs chatty) -o first_program
 
-  nvcc -std=c++20 -O2 -arch=native --extended-lambda --expt-relaxed-constexpr -Werror cross-execution-space-call \
-    -Xcompiler=-fopenmp -x cu first_program.cpp $(pkg-config --cflags --libs chatty) -o first_program
+  nvcc -std=c++20 -O2 -arch=native --extended-lambda --expt-relaxed-constexpr -Xcompiler=-fopenmp \
+    -x cu first_program.cpp $(pkg-config --cflags --libs chatty) -o first_program
 
 where pkg-config finds it (if ~/.local is where it was installed: export PKG_CONFIG_PATH=~/.local/lib/pkgconfig). Or with
 CMake:
