@@ -49,8 +49,7 @@ endif()
 if(NOT CUDA_COMPILER)
   return()
 endif()
-# nvcc takes a minute for a program. Whether it knows all that it is told, it says before it begins; and that it refuses a
-# function that is not there on GPUs, by a source that takes a second.
+# nvcc takes a minute for a program. Whether it knows all that it is told, it says before it begins.
 get_filename_component(nvcc "${CUDA_COMPILER}" DIRECTORY)
 set(ENV{PATH} "${nvcc}:$ENV{PATH}")
 foreach(page "${guide}" "${first_program}")
