@@ -1,6 +1,8 @@
 # `cmake --install`: library, programs, command line program, its manual and completions, headers, and the package files that
-# find_package(chatty) reads. Two components: `runtime` is what one needs to run `chatty`, `development` to build with it.
+# find_package(chatty) and pkg-config read. Two components: `runtime` is what one needs to run `chatty`, `development` to build
+# with it.
 include(CMakePackageConfigHelpers)
+include(ChattyPkgConfig)
 set(chatty_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/chatty")
 
 set(chatty_exported chatty)
@@ -93,6 +95,10 @@ install(
         cmake/FindMETIS.cmake
   DESTINATION "${chatty_package_dir}"
   COMPONENT development)
+chatty_pkg_config(chatty chatty 32)
+if(CHATTY_BUILD_64)
+  chatty_pkg_config(chatty64 chatty64 64)
+endif()
 
 if(PROJECT_IS_TOP_LEVEL)
   include(ChattyPackage)

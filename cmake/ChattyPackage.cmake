@@ -4,7 +4,8 @@
 #
 # Without dpkg-shlibdeps (package dpkg-dev), which knows what shared libraries the program needs, there is no .deb.
 
-set(CHATTY_PACKAGE_MAINTAINER "The ChattyGraph authors <chattygraph@localhost>"
+# There is no address to write to. Debian wants one all the same; names below .invalid are nobody's (RFC 2606).
+set(CHATTY_DEBIAN_MAINTAINER "The ChattyGraph authors <noreply@chattygraph.invalid>"
     CACHE STRING "Name and address of whoever makes packages, as Debian's Maintainer field has them")
 set(CPACK_PACKAGE_NAME chatty)
 set(CPACK_PACKAGE_VENDOR "ChattyGraph")
@@ -65,7 +66,7 @@ if(CHATTY_DPKG_SHLIBDEPS)
 
   set(CPACK_DEB_COMPONENT_INSTALL ON)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-  set(CPACK_DEBIAN_PACKAGE_MAINTAINER "${CHATTY_PACKAGE_MAINTAINER}")
+  set(CPACK_DEBIAN_PACKAGE_MAINTAINER "${CHATTY_DEBIAN_MAINTAINER}")
   set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
   set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME chatty)
   set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION science)
@@ -75,9 +76,9 @@ if(CHATTY_DPKG_SHLIBDEPS)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libchatty-dev)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${depends}")
-  set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "cmake (>= 3.25), chatty")
+  set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "cmake (>= 3.25), pkgconf | pkg-config, chatty")
   set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
-      "Headers, static libraries and CMake package files, for vertex programs of\none's own.")
+      "Headers, static libraries and package files for CMake and pkg-config, for\nvertex programs of one's own.")
   # Where Debian's policy differs from where an installation by hand belongs.
   set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/DebianLayout.cmake")
 endif()

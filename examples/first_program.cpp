@@ -2,18 +2,21 @@
 // vertex from a source?
 //
 //   first_program [GRAPH [DEVICES [SOURCE]]]      first_program road.mtx host:4 17
-//
-// Compile it against an installed ChattyGraph, on CPUs (g++) or on CPUs and GPUs (nvcc; then DEVICES may be cuda:0,1):
-//
-//   LIBS="-lchatty -lspdlog -lfmt -lz -lzstd"
-//   g++ -std=c++20 -O2 -fopenmp first_program.cpp $LIBS -o first_program
-//   nvcc -std=c++20 --extended-lambda --expt-relaxed-constexpr -Xcompiler=-fopenmp -x cu first_program.cpp $LIBS -o
-//   first_program
-//
-// or with CMake, which also links what the library was built with:
-//   find_package(chatty REQUIRED)
-//   add_executable(first_program first_program.cpp)
-//   target_link_libraries(first_program PRIVATE chatty::chatty)
+
+/* Compile it against an installed ChattyGraph, on CPUs (g++) or on CPUs and GPUs (nvcc; then DEVICES may be cuda:0,1):
+
+  g++ -std=c++20 -O2 -fopenmp first_program.cpp $(pkg-config --cflags --libs chatty) -o first_program
+
+  nvcc -std=c++20 -O2 -arch=native --extended-lambda --expt-relaxed-constexpr -Xcompiler=-fopenmp \
+    -x cu first_program.cpp $(pkg-config --cflags --libs chatty) -o first_program
+
+where pkg-config finds it (if ~/.local is where it was installed: export PKG_CONFIG_PATH=~/.local/lib/pkgconfig). Or with
+CMake:
+
+  find_package(chatty REQUIRED)
+  add_executable(first_program first_program.cpp)
+  target_link_libraries(first_program PRIVATE chatty::chatty)
+*/
 #include <chatty/chatty.h>
 
 #include <cstdio>

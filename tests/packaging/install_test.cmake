@@ -10,7 +10,7 @@ file(RENAME "${first}" "${PREFIX}")
 
 foreach(file bin/chatty ${LIBDIR}/libchatty.a ${LIBDIR}/libchatty_commands.a ${LIBDIR}/libchatty_program_bfs.a
              include/chatty/chatty.h include/chatty/core/config.h include/chatty/cli/app.h include/chatty/programs/bfs.h
-             ${LIBDIR}/cmake/chatty/chattyConfig.cmake share/bash-completion/completions/chatty
+             ${LIBDIR}/cmake/chatty/chattyConfig.cmake ${LIBDIR}/pkgconfig/chatty.pc share/bash-completion/completions/chatty
              share/zsh/site-functions/_chatty share/fish/vendor_completions.d/chatty.fish)
   if(NOT EXISTS "${PREFIX}/${file}")
     message(FATAL_ERROR "not installed: ${file}")

@@ -2,7 +2,30 @@
 include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
 set(folder "${SCRATCH}/packages")
 file(REMOVE_RECURSE "${folder}")
-run("${CPACK}" --config "${BUILD_TREE}/CPackConfig.cmake" -B "${folder}")
+
+# As README says it, in a tree whose build/release is the build being packaged.
+set(tree "${SCRATCH}/packages-tree")
+file(REMOVE_RECURSE "${tree}")
+file(MAKE_DIRECTORY "${tree}/build")
+file(COPY_FILE "${SOURCE_TREE}/CMakePresets.json" "${tree}/CMakePresets.json")
+file(CREATE_LINK "${BUILD_TREE}" "${tree}/build/release" SYMBOLIC)
+file(READ "${SOURCE_TREE}/README.md" readme)
+if(NOT readme MATCHES "\n(cpack --preset [^\n]*)")
+  message(FATAL_ERROR "README does not say how packages are made")
+endif()
+string(REGEX REPLACE "^cpack" "'${CPACK}'" command "${CMAKE_MATCH_1}")
+run(sh -ec "cd '${tree}' && ${command}")
+set(said "${output}")
+if(DPKG_SHLIBDEPS)  # what apt is to install is there, and it is the two packages
+  if(NOT readme MATCHES "\nsudo apt install ([^\n]*)")
+    message(FATAL_ERROR "README does not say how packages are installed")
+  endif()
+  run(sh -ec "cd '${tree}' && ls ${CMAKE_MATCH_1}")
+  expect("${output}" "^\\./[^\n]*/chatty_[^\n]+\\.deb\n\\./[^\n]*/libchatty-dev_[^\n]+\\.deb\n$" "what README says to install")
+endif()
+file(RENAME "${tree}/build/packages" "${folder}")
+file(REMOVE_RECURSE "${tree}")
+set(output "${said}")
 
 # ----------------------------------------------------------------- .tar.gz ----
 file(GLOB archive "${folder}/chatty-${VERSION}-*.tar.gz")
@@ -11,7 +34,7 @@ if(NOT archive)
 endif()
 run("${CMAKE_COMMAND}" -E tar tzf "${archive}")
 foreach(file bin/chatty include/chatty/chatty.h ${LIBDIR}/libchatty.a ${LIBDIR}/cmake/chatty/chattyConfig.cmake
-             share/man/man1/chatty-run.1 share/bash-completion/completions/chatty share/zsh/site-functions/_chatty
+             ${LIBDIR}/pkgconfig/chatty.pc share/man/man1/chatty-run.1 share/bash-completion/completions/chatty share/zsh/site-functions/_chatty
              share/doc/chatty/copyright)
   expect("${output}" "(^|\n)chatty-${VERSION}-[^/\n]*/${file}" "${archive}")
 endforeach()
@@ -33,7 +56,7 @@ endif()
 
 foreach(package "${runtime}" "${development}")
   run("${DPKG_DEB}" --info "${package}")
-  foreach(field "Maintainer: [^\n]+ <[^\n]+@[^\n]+>" "Architecture: [a-z0-9]+\n" "Version: ${VERSION}\n" "Section: [a-z]+\n"
+  foreach(field "Maintainer: [^\n]+ <[^\n]+@[^\n]+\\.[a-z]+>" "Architecture: [a-z0-9]+\n" "Version: ${VERSION}\n" "Section: [a-z]+\n"
                 "Priority: optional\n" "Installed-Size: [1-9]" "Description: [^\n]+\n  ?[^\n ]+" "[0-9]+ lines +md5sums")
     expect("${output}" "${field}" "${package}")
   endforeach()
@@ -76,11 +99,17 @@ expect("${output}" "verified" "chatty out of ${runtime}")
 
 run("${DPKG_DEB}" --extract "${development}" "${folder}/dev")
 foreach(file include/chatty/chatty.h ${LIBDIR}/libchatty.a ${LIBDIR}/cmake/chatty/chattyConfig.cmake
-             share/doc/libchatty-dev/copyright)
+             ${LIBDIR}/pkgconfig/chatty.pc share/doc/libchatty-dev/copyright)
   if(NOT EXISTS "${folder}/dev/usr/${file}")
     message(FATAL_ERROR "not in ${development}: ${file}")
   endif()
 endforeach()
 if(EXISTS "${folder}/dev/usr/bin" OR EXISTS "${folder}/dev/usr/share/man")
   message(FATAL_ERROR "belongs to chatty, not to ${development}")
+endif()
+
+find_program(LINTIAN lintian)
+if(LINTIAN)
+  run("${LINTIAN}" --fail-on error "${runtime}" "${development}")
+  message("lintian:\n${output}")
 endif()

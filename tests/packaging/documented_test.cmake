@@ -1,0 +1,37 @@
+# The commands that examples/README.md shows configure, and build what its next lines run. (Nothing is compiled: ninja says what it
+# would run.)
+include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
+
+# Shells do not expand the ~ of `-DCMAKE_PREFIX_PATH=~/.local`, bash alone that of `-D CMAKE_PREFIX_PATH=~/.local`, CMake neither.
+foreach(page README.md CONTRIBUTING.md examples/README.md docs/writing-a-program.md docs/architecture.md docs/performance.md)
+  file(STRINGS "${SOURCE_TREE}/${page}" lines REGEX "-D ?[A-Za-z_]+=~")
+  if(lines)
+    message(FATAL_ERROR "${page}: a ~ that is no folder; $HOME is: ${lines}")
+  endif()
+endforeach()
+
+set(build "${SCRATCH}/documented")
+file(REMOVE_RECURSE "${build}")
+file(READ "${SOURCE_TREE}/examples/README.md" page)
+if(NOT page MATCHES "\ncmake (--preset [^&\n]*)&& cmake --build (build/[a-z]+) [^\n]*--target ([^\n]*)")
+  message(FATAL_ERROR "examples/README.md does not say how the examples are built")
+endif()
+set(configure "${CMAKE_MATCH_1}")
+set(documented_folder "${CMAKE_MATCH_2}")
+set(targets "${CMAKE_MATCH_3}")
+string(REGEX MATCHALL "\n${documented_folder}/[^ \n]+" programs "${page}")
+list(TRANSFORM programs STRIP)
+list(REMOVE_DUPLICATES programs)
+if(NOT programs)
+  message(FATAL_ERROR "examples/README.md runs nothing")
+endif()
+
+# Here with another folder and this build's tools, which change nothing of what targets there are.
+separate_arguments(configure UNIX_COMMAND "${configure}")
+separate_arguments(targets UNIX_COMMAND "${targets}")
+run(sh -ec "cd \"$0\" && exec \"$@\"" "${SOURCE_TREE}" ${CONFIGURE} ${configure} -B "${build}" -DCHATTY_ENABLE_CUDA=OFF)
+run("${NINJA}" -C "${build}" -t commands ${targets})
+foreach(program IN LISTS programs)
+  string(REGEX REPLACE "^${documented_folder}/" "" made "${program}")
+  expect("${output}" " -o ${made} " "what makes ${program}")
+endforeach()
