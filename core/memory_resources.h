@@ -94,10 +94,11 @@ class FailingMemory final : public MemoryResource {
   /// `upstream` is not owned.
   explicit FailingMemory(MemoryResource& upstream) : upstream_(&upstream) {}
 
-  /// The `nth` allocation from now on, counted from 1, and all that follow throw OutOfMemoryError; 0: none does. Starts
-  /// requests() anew.
-  void FailAt(std::uint64_t nth) {
+  /// The `nth` allocation from now on, counted from 1, and all that follow throw OutOfMemoryError, or with `only_once` that
+  /// one alone, as where others give memory back meanwhile; 0: none does. Starts requests() anew. Not while others allocate.
+  void FailAt(std::uint64_t nth, bool only_once = false) {
     fail_at_ = nth;
+    only_once_ = only_once;
     requests_ = 0;
   }
   std::uint64_t requests() const { return requests_; }  ///< allocations asked for since FailAt, granted or not
@@ -106,7 +107,9 @@ class FailingMemory final : public MemoryResource {
   void* Allocate(std::size_t bytes, Stream& stream) override {
     const std::uint64_t nth = ++requests_;
     const std::uint64_t fail_at = fail_at_;
-    if (fail_at != 0 && nth >= fail_at) Throw<OutOfMemoryError>("allocation {} of {} bytes was made to fail", nth, bytes);
+    if (fail_at != 0 && (only_once_ ? nth == fail_at : nth >= fail_at)) {
+      Throw<OutOfMemoryError>("allocation {} of {} bytes was made to fail", nth, bytes);
+    }
     return upstream_->Allocate(bytes, stream);
   }
   void Deallocate(void* pointer, std::size_t bytes, Stream& stream) noexcept override {
@@ -116,6 +119,7 @@ class FailingMemory final : public MemoryResource {
  private:
   MemoryResource* upstream_;
   std::atomic<std::uint64_t> fail_at_{0}, requests_{0};
+  std::atomic<bool> only_once_{false};
 };
 
 }  // namespace chatty

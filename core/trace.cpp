@@ -1,7 +1,10 @@
 #include "chatty/core/trace.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
+
+#include "chatty/core/error.h"
 
 namespace chatty {
 namespace {
@@ -108,10 +111,8 @@ const SpanArguments& TraceLane::run_arguments() const { return trace_->run_argum
 void TraceLane::Attach(Device& device, bool events) {
   if (!events) return;
   device_ = &device;
-  if (base_ == nullptr) {
-    base_ = device.NewEvent();
-    candidate_ = device.NewEvent();
-  }
+  if (base_ == nullptr) base_ = device.NewEvent();
+  if (candidate_ == nullptr) candidate_ = device.NewEvent();  // an earlier call may have got the first alone
   marks_ = 0;
   open_ = 0;
   pending_.clear();
@@ -200,10 +201,12 @@ void TraceLane::Settle() noexcept {
 
 // -------------------------------------------------------------------- trace ----
 
-Trace::Trace(std::size_t limit, bool events_on_hosts)
+Trace::Trace(std::size_t limit, bool events_on_hosts) try
     : limit_(limit), events_on_hosts_(events_on_hosts), start_(Clock::now()), left_(limit), run_kind_(&kRunSpan) {
   lanes_.push_back(std::unique_ptr<TraceLane>(new TraceLane(*this, "process")));
   process_ = lanes_[0].get();
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("beginning a trace");
 }
 
 TraceLane& Trace::Lane(const Device& device) {

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "chatty/core/error.h"
 #include "chatty/core/version.h"
 #include "chatty/io/output.h"
 
@@ -130,7 +132,7 @@ class Writer {
 
 }  // namespace
 
-void WriteTraceFile(const std::string& path, const Trace& trace, const TraceNotes& notes) {
+void WriteTraceFile(const std::string& path, const Trace& trace, const TraceNotes& notes) try {
   OutputFile file(path);
   const std::vector<const TraceLane*> lanes = trace.lanes();
   std::size_t events = 0;
@@ -158,6 +160,8 @@ void WriteTraceFile(const std::string& path, const Trace& trace, const TraceNote
   for (std::size_t i = 0; i < lanes.size(); ++i) writer.Lane(i + 1, *lanes[i]);
   file.Write("\n]}\n");
   file.Commit();
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("writing a trace");
 }
 
 }  // namespace chatty

@@ -1,5 +1,6 @@
 #include "chatty/partition/metis_partitioner.h"
 
+#include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -91,7 +92,7 @@ class MetisPartitioner final : public Partitioner {
   static constexpr std::string_view kFallback = "edge-balanced";
   std::string_view name() const override { return kName; }
 
-  Partition Divide(const Graph& graph, const PartitionOptions& options) const override {
+  Partition Divide(const Graph& graph, const PartitionOptions& options) const override try {
     if (options.parts == 0) Throw<UsageError>("a graph cannot be divided into 0 parts: ask for at least 1");
     // Nothing to divide, with METIS or without. METIS 5.1 divides by the logarithm of the number of parts.
     if (options.parts == 1) return Partition::FromBounds({0, graph.vertices()}, std::string(kName));
@@ -101,6 +102,8 @@ class MetisPartitioner final : public Partitioner {
       why = metis::PartGraphKway(graph, options, &owners);
     } catch (const OutOfMemoryError& error) {  // several times the graph; the fallback takes next to nothing
       why = error.what();
+    } catch (const std::bad_alloc&) {
+      why = "out of host memory while the graph was made ready for METIS";
     }
     if (why.empty()) {
       return Partition::FromOwners(std::move(owners), options.parts, std::string(kName), options.threads);
@@ -111,6 +114,8 @@ class MetisPartitioner final : public Partitioner {
     }
     Log().warn("partition metis: {}; {} is used instead", why, kFallback);
     return MakePartitioner(kFallback)->Divide(graph, options);
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("dividing a graph");
   }
 };
 

@@ -89,7 +89,7 @@ class PartFilePartitioner final : public Partitioner {
   std::string_view name() const override { return path_; }
   PartId parts() const override { return file_.parts; }
 
-  Partition Divide(const Graph& graph, const PartitionOptions& options) const override {
+  Partition Divide(const Graph& graph, const PartitionOptions& options) const override try {
     if (options.parts != file_.parts) {
       Throw<UsageError>("{} divides into {} parts, and {} were asked for", path_, file_.parts, options.parts);
     }
@@ -98,6 +98,8 @@ class PartFilePartitioner final : public Partitioner {
                         file_.owners.size(), graph.vertices());
     }
     return Partition::FromOwners(file_.owners.Clone(), file_.parts, path_, options.threads);
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("dividing a graph");
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,7 +32,7 @@ class ContiguousPartitioner final : public Partitioner {
   static constexpr std::string_view kName = "contiguous";
   std::string_view name() const override { return kName; }
 
-  Partition Divide(const Graph& graph, const PartitionOptions& options) const override {
+  Partition Divide(const Graph& graph, const PartitionOptions& options) const override try {
     CheckParts(options);
     const VertexId each = graph.vertices() / options.parts;
     const VertexId longer = graph.vertices() % options.parts;
@@ -40,6 +41,8 @@ class ContiguousPartitioner final : public Partitioner {
       bounds[p] = static_cast<VertexId>(each * p + std::min<std::uint64_t>(p, longer));
     }
     return Partition::FromBounds(std::move(bounds), std::string(kName));
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("dividing a graph");
   }
 };
 
@@ -48,7 +51,7 @@ class EdgeBalancedPartitioner final : public Partitioner {
   static constexpr std::string_view kName = "edge-balanced";
   std::string_view name() const override { return kName; }
 
-  Partition Divide(const Graph& graph, const PartitionOptions& options) const override {
+  Partition Divide(const Graph& graph, const PartitionOptions& options) const override try {
     CheckParts(options);
     const VertexId n = graph.vertices();
     std::vector<VertexId> bounds(std::size_t{options.parts} + 1, n);
@@ -73,6 +76,8 @@ class EdgeBalancedPartitioner final : public Partitioner {
       bounds[p] = low;
     }
     return Partition::FromBounds(std::move(bounds), std::string(kName));
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("dividing a graph");
   }
 };
 
@@ -81,7 +86,7 @@ class RandomPartitioner final : public Partitioner {
   static constexpr std::string_view kName = "random";
   std::string_view name() const override { return kName; }
 
-  Partition Divide(const Graph& graph, const PartitionOptions& options) const override {
+  Partition Divide(const Graph& graph, const PartitionOptions& options) const override try {
     CheckParts(options);
     if (options.parts == 1) return Partition::FromBounds({0, graph.vertices()}, std::string(kName));  // needs no tables
     const std::uint64_t key = Mix(options.seed);
@@ -91,6 +96,8 @@ class RandomPartitioner final : public Partitioner {
       owners[v] = static_cast<PartId>((Mix(key ^ v) >> 32) * options.parts >> 32);
     });
     return Partition::FromOwners(std::move(owners), options.parts, std::string(kName), options.threads);
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("dividing a graph");
   }
 
  private:

@@ -137,6 +137,23 @@ TEST_F(MemoryResources, FailingFailsFromTheNthOn) {
   EXPECT_EQ(counting.live(), 0);
 }
 
+TEST_F(MemoryResources, FailingFailsTheNthAloneIfToldTo) {
+  CountingMemory counting(source_);
+  FailingMemory failing(counting);
+  failing.FailAt(2, /*only_once=*/true);
+  std::vector<void*> granted{failing.Allocate(8, stream_)};
+  EXPECT_THROW(failing.Allocate(8, stream_), OutOfMemoryError);
+  granted.push_back(failing.Allocate(8, stream_));
+  granted.push_back(failing.Allocate(8, stream_));
+  EXPECT_EQ(failing.requests(), 4u);
+  EXPECT_EQ(counting.allocations(), 3u);
+  failing.FailAt(1);
+  EXPECT_THROW(failing.Allocate(8, stream_), OutOfMemoryError);
+  EXPECT_THROW(failing.Allocate(8, stream_), OutOfMemoryError) << "once is not remembered";
+  for (void* pointer : granted) failing.Deallocate(pointer, 8, stream_);
+  EXPECT_EQ(counting.live(), 0);
+}
+
 /// Runs body(thread) on several threads at once.
 template <class Body>
 void OnThreads(int threads, Body&& body) {

@@ -1,4 +1,5 @@
-// GPUs that run out of memory: device memory and pinned memory, in every program and in the resident kernel.
+// GPUs that run out of memory: device memory, pinned memory and the process's own, in every program and in the resident
+// kernel.
 #include <cuda_runtime_api.h>
 
 #include "sweep.h"
@@ -6,36 +7,110 @@
 namespace chatty::test {
 namespace {
 
-/// Where there are fewer GPUs than devices asked for, several devices share one: each has its own stream and memory.
-ScarceDeviceMemory::MakeDevices Gpus(int count) {
-  return [count] {
-    std::vector<std::unique_ptr<Device>> devices;
-    for (int i = 0; i < count; ++i) devices.push_back(MakeCudaDevice(i % CudaDeviceCount()));
-    return devices;
-  };
+/// GPUs that are open as long as tests run. Where there are fewer GPUs than devices asked for, several devices share one:
+/// each has its own stream and memory.
+class Gpus final : public testing::Environment {
+ public:
+  /// The sessions' devices: opening real ones for each attempt would take most of the time.
+  static MakeDevices Borrow(std::size_t count) {
+    std::vector<std::unique_ptr<Device>>& all = All();
+    while (all.size() < count) all.push_back(MakeCudaDevice(static_cast<int>(all.size()) % CudaDeviceCount()));
+    return [count, &all] {
+      std::vector<std::unique_ptr<Device>> devices;
+      for (std::size_t i = 0; i < count; ++i) devices.push_back(std::make_unique<BorrowedDevice>(*all[i]));
+      return devices;
+    };
+  }
+  /// While CUDA still is there.
+  void TearDown() override { All().clear(); }
+
+ private:
+  static std::vector<std::unique_ptr<Device>>& All() {
+    static std::vector<std::unique_ptr<Device>> all;
+    return all;
+  }
+};
+[[maybe_unused]] const testing::Environment* const kGpus = testing::AddGlobalTestEnvironment(new Gpus);
+
+/// Whether the first two GPUs reach each other's memory.
+bool HavePeers() {
+  if (CudaDeviceCount() < 2) return false;
+  int out = 0, back = 0;
+  return cudaDeviceCanAccessPeer(&out, 0, 1) == cudaSuccess && cudaDeviceCanAccessPeer(&back, 1, 0) == cudaSuccess &&
+         out != 0 && back != 0;
 }
 
 class CudaExhaustion : public testing::TestWithParam<SweepCase> {
  protected:
-  /// No error of a failed allocation may be left for the next call to find.
-  void TearDown() override { EXPECT_EQ(cudaGetLastError(), cudaSuccess); }
+  void TearDown() override {
+    RecordProperty("failures", failures_);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "of a failed allocation, left for the next call to find";
+  }
+  void Sweep(Scarce& scarce, const SweepOptions& options) {
+    static const Registry& registry = *[] {
+      auto* const made = new Registry;
+      RegisterPrograms(*made);
+      return made;
+    }();
+    failures_ += test::Sweep(registry, DeviceKind::kCuda, GetParam(), scarce, options);
+  }
+  int failures_ = 0;
 };
 
 TEST_P(CudaExhaustion, OfDeviceMemory) {
-  Registry registry;
-  RegisterPrograms(registry);
-  ScarceDeviceMemory one(Gpus(1), false), staged(Gpus(3), false);
-  int failures = Sweep(registry, DeviceKind::kCuda, GetParam(), one, "auto", false);
-  failures += Sweep(registry, DeviceKind::kCuda, GetParam(), staged, "staged", false);
-  RecordProperty("failures", failures);
+  for (const Failing failing : {Failing::kFromThere, Failing::kOnce}) {
+    ScarceDeviceMemory one(Gpus::Borrow(1), false, failing), staged(Gpus::Borrow(3), true, failing);
+    Sweep(one, {});
+    Sweep(staged, {.transport = "staged"});
+  }
+}
+
+// A third device shares a GPU with the first where there are but two, and what passes between these two is staged inside.
+TEST_P(CudaExhaustion, OfDeviceMemoryWithPeerCopies) {
+  if (!HavePeers()) GTEST_SKIP() << "no two GPUs here that reach each other's memory";
+  for (const Failing failing : {Failing::kFromThere, Failing::kOnce}) {
+    ScarceDeviceMemory peers(Gpus::Borrow(3), false, failing);
+    Sweep(peers, {.transport = "p2p-copy"});
+  }
+}
+
+// On hosts each allocation fails with more devices, modes and transports; here it is about what a GPU's run adds to them.
+TEST_P(CudaExhaustion, OfHostMemory) {
+  ScarceHostMemory one(Gpus::Borrow(1), Failing::kFromThere), two(Gpus::Borrow(2), Failing::kOnce);
+  Sweep(one, {});
+  Sweep(two, {.transport = HavePeers() ? "p2p-copy" : "staged"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, CudaExhaustion, testing::ValuesIn(SweepCases()),
                          [](const testing::TestParamInfo<SweepCase>& info) { return std::string(info.param.name); });
 
+// Events of GPUs, which the recording makes, are one for all programs.
+TEST(CudaExhaustionOfTheTrace, OfHostMemory) {
+  Registry registry;
+  RegisterPrograms(registry);
+  int failures = 0;
+  for (const Failing failing : {Failing::kFromThere, Failing::kOnce}) {
+    ScarceHostMemory two(Gpus::Borrow(2), failing);
+    failures += Sweep(registry, DeviceKind::kCuda, SweepCases().front(), two, {.trace = true});
+  }
+  RecordProperty("failures", failures);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
 TEST(CudaExhaustionOfTheResidentLoop, OfDeviceMemory) {
-  ScarceDeviceMemory one(Gpus(1), false);
-  RecordProperty("failures", SweepAllResident(one));
+  ScarceDeviceMemory one(Gpus::Borrow(1), false, Failing::kFromThere), once(Gpus::Borrow(1), false, Failing::kOnce);
+  RecordProperty("failures", SweepAllResident(one) + SweepAllResident(once));
+}
+TEST(CudaExhaustionOfTheResidentLoop, OfHostMemory) {
+  ScarceHostMemory one(Gpus::Borrow(1), Failing::kFromThere), once(Gpus::Borrow(1), Failing::kOnce);
+  RecordProperty("failures", SweepAllResident(one) + SweepAllResident(once));
+}
+
+TEST(CudaExhaustionOfTheDevice, OfHostMemoryWhileItIsOpened) {
+  for (const Failing failing : {Failing::kFromThere, Failing::kOnce}) {
+    EXPECT_GT(FailEverywhere("opening a GPU", failing, [] { MakeCudaDevice(0); }), 2);
+  }
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
 TEST(CudaExhaustionOfTheDevice, AnAllocationThatTheGpuRefusesIsForgottenOnceTold) {

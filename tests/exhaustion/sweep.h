@@ -22,12 +22,14 @@
 #include "../programs/test_graphs.h"
 #include "chatty/core/device.h"
 #include "chatty/core/memory_resources.h"
+#include "chatty/core/trace.h"
 #include "chatty/framework/registry.h"
 #include "chatty/framework/resident/run.h"
 #include "chatty/framework/session.h"
 #include "chatty/programs/bfs.h"
 #include "chatty/programs/label_propagation.h"
 #include "chatty/programs/sssp.h"
+#include "host_memory.h"
 
 namespace chatty::test {
 
@@ -87,6 +89,73 @@ inline bool SameAnswer(const ErasedValues& a, const ErasedValues& b) {
   return std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin());
 }
 
+/// A device that outlives those who use it: sessions own the devices that they get, and GPUs take long to open. Has memory
+/// resources of its own, which come from the other's.
+class BorrowedDevice : public Device {
+ public:
+  /// `lender` is not owned.
+  explicit BorrowedDevice(Device& lender) : lender_(&lender) {}
+  /// Nothing of this one's is under way when another borrows.
+  ~BorrowedDevice() override {
+    try {
+      lender_->MakeCurrent();
+      lender_->stream().Synchronize();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "a device is given back broken: " << error.what();
+    }
+  }
+  DeviceKind kind() const override { return lender_->kind(); }
+  int index() const override { return lender_->index(); }
+  const DeviceInfo& info() const override { return lender_->info(); }
+  std::uint64_t free_memory() override { return lender_->free_memory(); }
+  MemoryResource& memory() override { return memory_ != nullptr ? *memory_ : lender_->memory(); }
+  void set_memory(MemoryResource* resource) override { memory_ = resource; }
+  MemoryResource& pinned_memory() override { return pinned_ != nullptr ? *pinned_ : lender_->pinned_memory(); }
+  void set_pinned_memory(MemoryResource* resource) override { pinned_ = resource; }
+  void MakeCurrent() override { lender_->MakeCurrent(); }
+  Stream& stream() override { return lender_->stream(); }
+  std::unique_ptr<Stream> NewStream() override { return lender_->NewStream(); }
+  std::unique_ptr<Event> NewEvent() override { return lender_->NewEvent(); }
+  void CopyIn(void* device, const void* host, std::size_t bytes, Stream& stream) override {
+    lender_->CopyIn(device, host, bytes, stream);
+  }
+  void CopyOut(void* host, const void* device, std::size_t bytes, Stream& stream) override {
+    lender_->CopyOut(host, device, bytes, stream);
+  }
+  void CopyWithin(void* to, const void* from, std::size_t bytes, Stream& stream) override {
+    lender_->CopyWithin(to, from, bytes, stream);
+  }
+  void Fill(void* device, std::uint8_t byte, std::size_t bytes, Stream& stream) override {
+    lender_->Fill(device, byte, bytes, stream);
+  }
+  WorkerTeam* team() override { return lender_->team(); }
+
+ private:
+  Device* lender_;
+  MemoryResource *memory_ = nullptr, *pinned_ = nullptr;
+};
+
+/// Opens devices for one attempt.
+using MakeDevices = std::function<std::vector<std::unique_ptr<Device>>()>;
+
+/// Devices that are opened once and lent to any number of sessions, one after the other.
+class Lender {
+ public:
+  explicit Lender(std::vector<std::unique_ptr<Device>> devices) : devices_(std::move(devices)) {}
+  std::vector<std::unique_ptr<Device>> operator()() const {
+    std::vector<std::unique_ptr<Device>> borrowed;
+    for (const auto& device : devices_) borrowed.push_back(std::make_unique<BorrowedDevice>(*device));
+    return borrowed;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Device>> devices_;
+};
+
+/// Which requests fail: the nth and all after it, as where memory has run out for good, or the nth alone, as where others
+/// give theirs back. Only after the second does anything ask again, so that it shows what the first failure left half done.
+enum class Failing { kFromThere, kOnce };
+
 /// What runs out.
 class Scarce {
  public:
@@ -96,7 +165,7 @@ class Scarce {
   virtual std::vector<std::unique_ptr<Device>> Open() = 0;
   /// How many separate supplies there are; one of them fails at a time.
   virtual std::size_t supplies() const = 0;
-  /// The nth request from now on, and all that follow, fail; 0: none.
+  /// The nth request from now on fails, and as Failing has it those that follow; 0: none.
   virtual void FailAt(std::size_t supply, std::uint64_t nth) = 0;
   /// Blocks handed out and not given back.
   virtual std::int64_t live() const = 0;
@@ -109,11 +178,15 @@ class Scarce {
 /// The memory of devices, and their pinned memory: two supplies a device.
 class ScarceDeviceMemory final : public Scarce {
  public:
-  using MakeDevices = std::function<std::vector<std::unique_ptr<Device>>()>;
   /// `pinned`: whether pinned memory is used at all.
-  ScarceDeviceMemory(MakeDevices make, bool pinned) : make_(std::move(make)), pinned_(pinned) { Open(); }
+  ScarceDeviceMemory(MakeDevices make, bool pinned, Failing failing)
+      : make_(std::move(make)), pinned_(pinned), failing_(failing) {
+    Open();
+  }
 
-  const char* name() const override { return "device and pinned memory"; }
+  const char* name() const override {
+    return failing_ == Failing::kOnce ? "device and pinned memory, once" : "device and pinned memory";
+  }
   std::vector<std::unique_ptr<Device>> Open() override {
     std::vector<std::unique_ptr<Device>> devices = make_();
     chains_.clear();
@@ -126,7 +199,9 @@ class ScarceDeviceMemory final : public Scarce {
     return devices;
   }
   std::size_t supplies() const override { return chains_.size(); }
-  void FailAt(std::size_t supply, std::uint64_t nth) override { chains_[supply]->failing.FailAt(nth); }
+  void FailAt(std::size_t supply, std::uint64_t nth) override {
+    chains_[supply]->failing.FailAt(nth, failing_ == Failing::kOnce);
+  }
   std::int64_t live() const override {
     std::int64_t live = 0;
     for (const auto& chain : chains_) live += chain->counting.live();
@@ -146,12 +221,92 @@ class ScarceDeviceMemory final : public Scarce {
   };
   MakeDevices make_;
   bool pinned_;
+  Failing failing_;
   std::vector<std::unique_ptr<Chain>> chains_;  // outlive what the devices handed out
 };
 
-/// The sweep itself. `open_in_attempt`: opening devices may fail, too. Returns how many failures there were.
-inline int Sweep(const Registry& registry, DeviceKind kind, const SweepCase& c, Scarce& scarce, const std::string& transport,
-                 bool open_in_attempt) {
+/// The process's memory, as runs on devices that `make` opens use it.
+class ScarceHostMemory final : public Scarce {
+ public:
+  ScarceHostMemory(MakeDevices make, Failing failing) : make_(std::move(make)), failing_(failing) {}
+  const char* name() const override { return failing_ == Failing::kOnce ? "host memory, once" : "host memory"; }
+  std::vector<std::unique_ptr<Device>> Open() override { return make_(); }
+  std::size_t supplies() const override { return 1; }
+  void FailAt(std::size_t, std::uint64_t nth) override {
+    nth_ = nth;
+    host_memory::FailAt(nth, failing_ == Failing::kOnce);
+  }
+  std::int64_t live() const override { return host_memory::Live(); }
+  bool asked(std::size_t) const override { return true; }
+  bool reached(std::size_t) const override { return host_memory::Requests() >= nth_; }
+
+ private:
+  MakeDevices make_;
+  Failing failing_;
+  std::uint64_t nth_ = 0;
+};
+
+/// Runs attempt(made) with ever later failures of host memory until none comes any more, each time on what make() has just
+/// made, whose allocations do not fail. Returns how often it failed.
+template <class Make, class Attempt>
+int FailEverywhereOn(const char* what, Failing failing, Make&& make, Attempt&& attempt) {
+  SCOPED_TRACE(what);
+  {
+    auto made = make();
+    attempt(made);  // whatever is made once in a process
+  }
+  int failures = 0;
+  std::string other;
+  other.reserve(4096);  // no block more or less than before, whatever happens
+  for (std::uint64_t nth = 1; nth < 20000; ++nth) {
+    const std::int64_t before = host_memory::Live();
+    bool reached = false;
+    {
+      auto made = make();
+      host_memory::FailAt(nth, failing == Failing::kOnce);
+      try {
+        attempt(made);
+        reached = host_memory::Requests() >= nth;
+      } catch (const OutOfMemoryError&) {
+        reached = true;
+        ++failures;
+      } catch (const std::exception& error) {
+        host_memory::FailAt(0, false);
+        other = error.what();
+      }
+      host_memory::FailAt(0, false);
+    }
+    if (!other.empty()) {
+      ADD_FAILURE() << "failure " << nth << " is no OutOfMemoryError: " << other;
+      return failures;
+    }
+    if (host_memory::Live() != before) {
+      ADD_FAILURE() << "failure " << nth << " leaves " << host_memory::Live() - before << " blocks";
+      return failures;
+    }
+    if (!reached) return failures;
+  }
+  ADD_FAILURE() << "never gets through";
+  return failures;
+}
+
+/// The same of an attempt that needs nothing made for it.
+template <class Attempt>
+int FailEverywhere(const char* what, Failing failing, Attempt&& attempt) {
+  return FailEverywhereOn(
+      what, failing, [] { return 0; }, [&](int) { attempt(); });
+}
+
+/// What a sweep does besides running the program.
+struct SweepOptions {
+  std::string transport = "auto";
+  bool open_in_attempt = false;  ///< opening devices may fail, too
+  bool trace = false;            ///< the session and the run are recorded
+};
+
+/// The sweep itself. Returns how many failures there were.
+inline int Sweep(const Registry& registry, DeviceKind kind, const SweepCase& c, Scarce& scarce,
+                 const SweepOptions& sweep = {}) {
   SCOPED_TRACE(std::string(c.name) + ", out of " + scarce.name());
   const Graph graph = SweepGraph(c.weights, c.symmetric);
   const RegisteredProgram& program = registry.Find(c.program, kind);
@@ -159,11 +314,14 @@ inline int Sweep(const Registry& registry, DeviceKind kind, const SweepCase& c, 
   session_options.partition = "contiguous";
   session_options.threads = 1;
   RunOptions options;
-  options.transport = transport;
+  options.transport = sweep.transport;
   options.timeout = std::chrono::seconds(60);  // a device that waits for one that failed is a hang, and no OutOfMemoryError
 
+  constexpr std::size_t kTraceEvents = 10000;
   ErasedValues expected;
   for (int warm = 0; warm < 2; ++warm) {  // twice: whatever is made once in a process is there, and leaks are told from it
+    Trace trace(kTraceEvents, /*events_on_hosts=*/true);
+    session_options.trace = options.trace = sweep.trace ? &trace : nullptr;
     Session session(graph, scarce.Open(), session_options);
     const auto job = program.Prepare(session, c.parameters, c.value, options);
     const RunStatistics statistics = job->Execute();
@@ -171,6 +329,8 @@ inline int Sweep(const Registry& registry, DeviceKind kind, const SweepCase& c, 
     const Verdict verdict = program.Verify(graph, c.parameters, expected, &statistics);
     EXPECT_TRUE(verdict.passed) << verdict.message;
   }
+
+  session_options.trace = options.trace = nullptr;
 
   int failures = 0;
   std::string words;
@@ -182,17 +342,19 @@ inline int Sweep(const Registry& registry, DeviceKind kind, const SweepCase& c, 
         ADD_FAILURE() << "supply " << supply << " never lasts";
         return failures;
       }
-      std::vector<std::unique_ptr<Device>> devices;
-      if (!open_in_attempt) devices = scarce.Open();
       const std::int64_t before = scarce.live();
+      std::vector<std::unique_ptr<Device>> devices;
+      if (!sweep.open_in_attempt) devices = scarce.Open();
       bool failed = false, reached = false;
       {
+        std::optional<Trace> trace;
         std::optional<Session> session;
         std::unique_ptr<RegisteredJob> job;
         ErasedValues values;
         scarce.FailAt(supply, nth);
         try {
-          if (open_in_attempt) devices = scarce.Open();
+          if (sweep.open_in_attempt) devices = scarce.Open();
+          if (sweep.trace) session_options.trace = options.trace = &trace.emplace(kTraceEvents, /*events_on_hosts=*/true);
           session.emplace(graph, std::move(devices), session_options);
           job = program.Prepare(*session, c.parameters, c.value, options);
           job->Execute();
@@ -212,6 +374,10 @@ inline int Sweep(const Registry& registry, DeviceKind kind, const SweepCase& c, 
           EXPECT_TRUE(words.find("memory") != std::string::npos || words.find("bytes") != std::string::npos)
               << "failure " << nth << " says nothing of memory: " << words;
           if (!session) {
+            devices.clear();  // where recording could not even begin
+            devices.shrink_to_fit();
+            trace.reset();
+            session_options.trace = options.trace = nullptr;
             EXPECT_EQ(scarce.live(), before) << "half a session is left after failure " << nth << " of supply " << supply;
             session.emplace(graph, scarce.Open(), session_options);
           }
@@ -260,10 +426,10 @@ int SweepResident(const char* name, WeightKind weights, Edges edges, const P& pr
         ADD_FAILURE() << "never lasts";
         return failures;
       }
-      const std::vector<std::unique_ptr<Device>> devices = scarce.Open();
       const std::int64_t before = scarce.live();
       bool failed = false, reached = false;
       {
+        const std::vector<std::unique_ptr<Device>> devices = scarce.Open();
         Array<OutputOf<P>> values;
         scarce.FailAt(supply, nth);
         try {
