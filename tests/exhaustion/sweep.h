@@ -41,6 +41,7 @@ struct SweepCase {
   WeightKind weights;
   bool symmetric;
   ParameterValues parameters;
+  const char* execution = "auto";
 };
 
 inline void PrintTo(const SweepCase& c, std::ostream* out) { *out << c.name; }
@@ -64,6 +65,8 @@ inline const std::vector<SweepCase>& SweepCases() {
       {"reach", "reach", "", WeightKind::kNone, false, {}},
       {"widest_path", "widest_path", "", WeightKind::kFloat32, false, {{"source", "0"}}},
       {"personalised_pagerank", "personalised_pagerank", "", WeightKind::kNone, false, {{"source", "0"}}},
+      {"bfs_async", "bfs", "", WeightKind::kNone, false, {{"source", "0"}}, "async"},
+      {"sssp_async", "sssp", "", WeightKind::kFloat32, false, {{"source", "0"}}, "async"},
   };
   return cases;
 }
@@ -315,6 +318,7 @@ inline int Sweep(const Registry& registry, DeviceKind kind, const SweepCase& c, 
   session_options.threads = 1;
   RunOptions options;
   options.transport = sweep.transport;
+  options.execution = c.execution;
   options.timeout = std::chrono::seconds(60);  // a device that waits for one that failed is a hang, and no OutOfMemoryError
 
   constexpr std::size_t kTraceEvents = 10000;
