@@ -322,6 +322,8 @@ class DeviceRun {
     {
       const Span span = Timed(spans::kReadCounters);
       Count(steps_.Read(wait_, /*clear=*/true));  // of a last push that reached nobody here
+      // What is on the way to boxes that nobody will look into has to arrive before they are given back.
+      if (shared_.ended.load() != Ended::kConverged) me_.device->stream().Synchronize(wait_);
     }
     if (!traits_.has_measure) return;
     Shared::Summary mine, total;
