@@ -251,6 +251,13 @@ class Span {
     if (lane_ != nullptr) [[unlikely]]
       BeginPart(kind, arguments);
   }
+  /// The same for a stretch that began earlier, at `since`.
+  Span(TraceLane* lane, double* account, const SpanKind& kind, const SpanArguments& arguments, Clock::time_point since)
+      : lane_(lane), account_(account), start_(since) {
+    Push(kind, arguments);
+    if (lane_ != nullptr) [[unlikely]]
+      BeginPart(kind, arguments);
+  }
   ~Span() {
     if (lane_ != nullptr || account_ != nullptr) Stop();
     Pop();

@@ -1,7 +1,5 @@
 // The file to copy: a vertex program of one's own, and a main() that runs it, checks it and prints. How many edges is every
-// vertex from a source?
-//
-//   first_program [GRAPH [DEVICES [SOURCE]]]      first_program road.mtx host:4 17
+// vertex from a source?   first_program [GRAPH [DEVICES [SOURCE]]]      first_program road.mtx host:4 17
 
 /* Compile it against an installed ChattyGraph, on CPUs (g++) or on CPUs and GPUs (nvcc; then DEVICES may be cuda:0,1):
 
@@ -10,8 +8,7 @@
   nvcc -std=c++20 -O2 -arch=native --extended-lambda --expt-relaxed-constexpr -Xcompiler=-fopenmp \
     -x cu first_program.cpp $(pkg-config --cflags --libs chatty) -o first_program
 
-where pkg-config finds it (if ~/.local is where it was installed: export PKG_CONFIG_PATH=~/.local/lib/pkgconfig). Or with
-CMake:
+where pkg-config finds it (installed in ~/.local: export PKG_CONFIG_PATH=~/.local/lib/pkgconfig). Or with CMake:
 
   find_package(chatty REQUIRED)
   add_executable(first_program first_program.cpp)

@@ -120,8 +120,6 @@ class DeviceRun {
   void Run() {
     round_.vertices = me_.graph->ref().vertices;
     program_.ResetGlobal(round_.global);
-    const Span run(lane_, nullptr, lane_ == nullptr ? kRunSpan : lane_->run_kind(),
-                   lane_ == nullptr ? SpanArguments{} : lane_->run_arguments());
     {
       Span span = Timed(spans::kInit, {owned_});
       steps_.SetAsynchronous(true);
@@ -398,9 +396,9 @@ void RunAsync(const ErasedProgram& program, std::span<const Participant> partici
   const Clock::time_point start = Clock::now();
   const auto drive = [&](int d) {
     TraceLane* const lane = traced.lane(d);
-    NoteStart(start, lane, statistics.devices[d]);
     try {
       participants[d].device->MakeCurrent();
+      const RunSpan span(lane, start, devices == 1, statistics.devices[d]);
       DeviceRun run(program, participants, static_cast<PartId>(d), transport, options, shared, statistics, lane);
       try {
         run.Run();

@@ -110,8 +110,6 @@ class DeviceRun {
   void Run() {
     round_.vertices = me_.graph->ref().vertices;
     program_.ResetGlobal(round_.global);
-    const Span run(lane_, nullptr, lane_ == nullptr ? kRunSpan : lane_->run_kind(),
-                   lane_ == nullptr ? SpanArguments{} : lane_->run_arguments());
     Span phase(lane_, nullptr, spans::kPhase);
     {
       Span span = Timed(spans::kInit, {owned_});
@@ -492,9 +490,9 @@ void RunBsp(const ErasedProgram& program, std::span<const Participant> participa
   const Clock::time_point start = Clock::now();
   const auto drive = [&](int d) {
     TraceLane* const lane = traced.lane(d);
-    NoteStart(start, lane, statistics.devices[d]);
     try {
       participants[d].device->MakeCurrent();
+      const RunSpan span(lane, start, devices == 1, statistics.devices[d]);
       DeviceRun run(program, participants, static_cast<PartId>(d), transport, built, options, shared, statistics, lane);
       try {
         run.Run();

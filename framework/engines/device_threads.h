@@ -2,8 +2,6 @@
 /// One OpenMP thread a device.
 #pragma once
 
-#include <chrono>
-
 #include "chatty/core/error.h"
 #include "chatty/core/parallel.h"
 #include "chatty/core/trace.h"
@@ -12,12 +10,19 @@
 
 namespace chatty {
 
-/// Tells that a device's thread, which calls this first of all, has waited since the run's `start`. `lane` may be null.
-inline void NoteStart(Clock::time_point start, TraceLane* lane, DeviceStatistics& account) {
-  const Clock::time_point now = Clock::now();
-  account.waiting_ms += std::chrono::duration<double, std::milli>(now - start).count();
-  if (lane != nullptr) lane->AddSpan(spans::kStart, start, now, {});
-}
+/// The span of a whole run on the lane of one device, which may be null: from the run's `start`, which may lie before the
+/// device's thread was at work. That it waited until now is told in its first part.
+class RunSpan {
+ public:
+  RunSpan(TraceLane* lane, Clock::time_point start, bool alone, DeviceStatistics& account)
+      : span_(lane, nullptr, lane == nullptr ? kRunSpan : lane->run_kind(),
+              lane == nullptr ? SpanArguments{} : lane->run_arguments(), start) {
+    if (!alone) const Span waited(lane, &account.waiting_ms, spans::kStart, {}, start);
+  }
+
+ private:
+  const Span span_;
+};
 
 /// Calls body(d) for every device d below `devices`, all at the same time, each on an OpenMP thread of its own (a single
 /// device on the caller's). The threads are kept for the caller's next run of as many devices. `body` must not throw. Throws

@@ -98,13 +98,11 @@ class OperatorJob {
       TraceLane* const lane = traced.lane(d);
       try {
         DeviceStatistics& account = statistics.devices[d];
-        NoteStart(start, lane, account);
         const DeviceGraph& graph = *graphs_->devices[d];
         account.device = graph.device().label();
         account.vertices = graph.ref().owned;
         graph.device().MakeCurrent();
-        const Span run(lane, nullptr, lane == nullptr ? kRunSpan : lane->run_kind(),
-                       lane == nullptr ? SpanArguments{} : lane->run_arguments());
+        const RunSpan run(lane, start, devices == 1, account);
         sent[d] = RunOn(graph, account, lane, outputs_[d].data());
       } catch (...) {
         if (lane != nullptr) lane->AddInstant(spans::kFailed, Clock::now());

@@ -166,8 +166,8 @@ TEST_F(CliTest, DistancesUseWeightsOrOne) {
 }
 
 TEST_F(CliTest, ADistanceThatDoesNotFitIsAnError) {
-  const std::string far = Write("far.el", "0 1 3e38\n1 2 3e38\n");
-  Fail({"run", "sssp", far, "--source", "0", "--verify", "--output", Path("d.txt")}, 1, "the most that a float holds");
+  const std::string far = Write("far.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 3e38\n2 3 3e38\n");
+  Fail({"run", "sssp", far, "--source", "1", "--verify", "--output", Path("d.txt")}, 1, "the most that a float holds");
   const std::string longer = Write("longer.el", "0 1 2147483647\n1 2 2147483647\n2 3 2147483647\n");
   Fail({"run", "sssp", longer, "--source", "0", "--output", Path("d.txt")}, 1, "--weights float");
   EXPECT_FALSE(fs::exists(Path("d.txt")));
