@@ -22,6 +22,7 @@ struct TopologyOptions {
 };
 
 int ShowTopology(const TopologyOptions& options) {
+  if (options.json == "-" && options.html == "-") throw UsageError("--json and --html cannot both go to standard output");
   RefuseSameFile("--json", options.json, "--html", options.html);
   for (const auto& [option, path] : {std::pair("--json", &options.json), std::pair("--html", &options.html)}) {
     RefuseSameFile(option, *path, "--simulate", options.simulate);
@@ -50,7 +51,7 @@ int ShowTopology(const TopologyOptions& options) {
     page.Write(TopologyPage(topology, rings, heading));
     page.Commit();
   }
-  if (options.json != "-") PrintText(TopologyText(topology, rings, heading));
+  if (options.json != "-" && options.html != "-") PrintText(TopologyText(topology, rings, heading));
   return kSuccess;
 }
 
@@ -61,9 +62,9 @@ void AddTopology(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("topology", "Show devices, the links between them and the widest ring");
   CLI::Option* devices = command
                              ->add_option("--devices", options->devices,
-                                          "Which devices: auto (default), host:N for N groups of CPU threads, cuda for all "
-                                          "GPUs, cuda:0,1 for some")
-                             ->type_name("LIST")
+                                          "`host:N`: N host devices sharing the cores; `cuda:0,1`: these GPUs; `cuda`: all "
+                                          "GPUs; `auto` (default): GPUs if present, else the host")
+                             ->type_name("DEVICES")
                              ->check(NotEmpty());
   command
       ->add_option("--simulate", options->simulate,
@@ -78,8 +79,9 @@ void AddTopology(CLI::App& app, Context& context) {
       ->type_name("all|none|pairs")
       ->check(NotEmpty());
   AddJsonOption(*command, options->json);
-  command->add_option("--html", options->html, "Write a page with the links drawn; it loads nothing from elsewhere")
-      ->type_name("FILE")
+  command
+      ->add_option("--html", options->html, "Write a page with the links drawn, which loads nothing; - for standard output")
+      ->type_name("FILE|-")
       ->check(NotEmpty());
   command->footer(
       "Examples:\n"

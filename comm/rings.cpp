@@ -11,37 +11,49 @@ namespace chatty {
 namespace {
 
 /// Bandwidths in whole bytes/s: sums are exact, so that equal rings are seen to be equal in whatever order they are added.
+/// 64 of the largest, times kWorth, still fit.
 class Widths {
  public:
-  explicit Widths(const Topology& topology) : size_(topology.size()), widths_(size_ * size_) {
+  explicit Widths(const Topology& topology) : size_(topology.size()), widths_(size_ * size_), direct_(size_ * size_) {
     for (std::size_t from = 0; from < size_; ++from) {
       for (std::size_t to = 0; to < size_; ++to) {
-        if (from != to) widths_[from * size_ + to] = std::llround(topology.link(from, to).bandwidth);
+        if (from == to) continue;
+        widths_[from * size_ + to] = std::llround(topology.link(from, to).bandwidth);
+        direct_[from * size_ + to] = topology.link(from, to).peer_access;
       }
     }
   }
   std::size_t size() const { return size_; }
   std::int64_t operator()(std::size_t from, std::size_t to) const { return widths_[from * size_ + to]; }
+  /// What a hop adds to the sum that rings are compared by: its width and, where sums of those are equal, whether it is
+  /// direct.
+  std::int64_t Worth(std::size_t from, std::size_t to) const {
+    return widths_[from * size_ + to] * kWorth + (direct_[from * size_ + to] ? 1 : 0);
+  }
 
  private:
+  static constexpr std::int64_t kWorth = 128;  // more than a ring has hops
+  static_assert(kMaxDevices < kWorth && kMaxLinkBandwidth * kMaxDevices * kWorth < 9e18);
+
   std::size_t size_;
   std::vector<std::int64_t> widths_;
+  std::vector<bool> direct_;
 };
 
 using Order = std::vector<std::size_t>;
 
 /// What rings are compared by.
 struct Score {
-  std::int64_t narrowest = 0, total = 0;
-  bool operator>(const Score& other) const { return std::pair(narrowest, total) > std::pair(other.narrowest, other.total); }
+  std::int64_t narrowest = 0, worth = 0;
+  bool operator>(const Score& other) const { return std::pair(narrowest, worth) > std::pair(other.narrowest, other.worth); }
 };
 
 Score ScoreOf(const Widths& widths, const Order& order) {
-  Score score{widths(order.back(), order.front()), 0};
+  Score score{widths(order.back(), order.front())};
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const std::int64_t width = widths(order[i], order[i + 1 == order.size() ? 0 : i + 1]);
-    score.narrowest = std::min(score.narrowest, width);
-    score.total += width;
+    const std::size_t next = order[i + 1 == order.size() ? 0 : i + 1];
+    score.narrowest = std::min(score.narrowest, widths(order[i], next));
+    score.worth += widths.Worth(order[i], next);
   }
   return score;
 }
@@ -71,7 +83,7 @@ Order FindExactly(const Widths& widths) {
   constexpr std::int64_t kImpossible = -1;
   // Entry [visited][last]: the best that can be had on the way from `last` through all that is not visited back to 0.
   std::vector<std::int64_t> best((full + 1) * n, kImpossible);
-  const auto fill = [&](auto&& allowed, auto&& join) {
+  const auto fill = [&](auto&& allowed, auto&& value, auto&& join) {
     for (std::size_t visited = full + 1; visited-- > 0;) {
       if ((visited & 1) == 0) continue;
       for (std::size_t last = 0; last < n; ++last) {
@@ -79,29 +91,30 @@ Order FindExactly(const Widths& widths) {
         std::int64_t& entry = best[visited * n + last];
         entry = kImpossible;
         if (visited == full) {
-          if (allowed(last, 0)) entry = widths(last, 0);
+          if (allowed(last, 0)) entry = value(last, 0);
           continue;
         }
         for (std::size_t next = 1; next < n; ++next) {
           if ((visited >> next & 1) != 0 || !allowed(last, next)) continue;
           const std::int64_t rest = best[(visited | std::size_t{1} << next) * n + next];
-          if (rest != kImpossible) entry = std::max(entry, join(widths(last, next), rest));
+          if (rest != kImpossible) entry = std::max(entry, join(value(last, next), rest));
         }
       }
     }
     return best[1 * n + 0];
   };
-  const std::int64_t narrowest = fill([](std::size_t, std::size_t) { return true; },
+  const std::int64_t narrowest = fill([](std::size_t, std::size_t) { return true; }, widths,
                                       [](std::int64_t hop, std::int64_t rest) { return std::min(hop, rest); });
   const auto wide = [&](std::size_t from, std::size_t to) { return widths(from, to) >= narrowest; };
-  fill(wide, [](std::int64_t hop, std::int64_t rest) { return hop + rest; });
+  const auto worth = [&](std::size_t from, std::size_t to) { return widths.Worth(from, to); };
+  fill(wide, worth, [](std::int64_t hop, std::int64_t rest) { return hop + rest; });
 
   Order order{0};
   for (std::size_t visited = 1, last = 0; visited != full;) {
     for (std::size_t next = 1; next < n; ++next) {
       if ((visited >> next & 1) != 0 || !wide(last, next)) continue;
       const std::int64_t rest = best[(visited | std::size_t{1} << next) * n + next];
-      if (rest == kImpossible || widths(last, next) + rest != best[visited * n + last]) continue;
+      if (rest == kImpossible || worth(last, next) + rest != best[visited * n + last]) continue;
       order.push_back(next);
       visited |= std::size_t{1} << next;
       last = next;

@@ -26,7 +26,8 @@ inline constexpr std::size_t kExactRingDevices = 12;
 
 /// What FindRings found.
 struct Rings {
-  /// The ring with the widest narrowest hop; of those the one with the largest sum; of those the lexicographically least.
+  /// The ring with the widest narrowest hop; of those the one with the largest sum; of those the one with the most hops by
+  /// peer access; of those the lexicographically least.
   Ring best;
   bool exact = true;  ///< nothing is better, by proof; above kExactRingDevices it may be
   /// Rings that can run at the same time, each in both directions, one NVLink a hop and no NVLink in two rings: as NCCL uses
@@ -35,6 +36,7 @@ struct Rings {
   /// (where one ring can fill all links of a device) and pairs whose count of NVLinks is not known.
   std::vector<Ring> disjoint;
   bool disjoint_exact = true;  ///< no larger set of disjoint rings exists
+  bool operator==(const Rings&) const = default;
 };
 
 /// Finds them. A hop between devices without peer access goes through host memory and counts with its bandwidth.
