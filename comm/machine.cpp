@@ -132,7 +132,11 @@ PciFacts ReadPci(const std::string& bus_id, const std::string& root) {
   const fs::path place = fs::canonical(root + "/sys/bus/pci/devices/" + bus_id, error);
   if (error) return facts;
   facts.numa_node = ReadInt((place / "numa_node").string()).value_or(-1);
-  if (facts.numa_node < 0) facts.numa_node = -1;
+  if (facts.numa_node < 0) {
+    // Firmware often tells nothing where there is nothing to tell.
+    const std::set<int> nodes = ParseList(ReadLine(root + "/sys/devices/system/node/online"));
+    facts.numa_node = nodes.size() == 1 ? *nodes.begin() : -1;
+  }
   if (facts.numa_node >= 0) facts.socket = SocketOfNode(root, facts.numa_node);
   if (facts.socket < 0) facts.socket = -1;
 
@@ -155,6 +159,15 @@ PciFacts ReadPci(const std::string& bus_id, const std::string& root) {
     }
   }
   return facts;
+}
+
+NvlinkPort MakeNvlinkPort(int nvml_type, std::string_view nvml_bus_id) {
+  constexpr int kSwitch = 2;
+  NvlinkPort port;
+  if (!nvml_bus_id.empty() && !nvml_bus_id.starts_with("FFFFFFFF:")) port.remote = LinuxBusId(nvml_bus_id);
+  // Where neither is told: a GPU that can be reached would not be hidden.
+  port.to_switch = nvml_type == kSwitch || (nvml_type < 0 && port.remote.empty());
+  return port;
 }
 
 PciDistance DistanceOf(const PciFacts& a, const PciFacts& b) {

@@ -50,7 +50,11 @@ bool AcrossSockets(const TopologyDevice& a, const TopologyDevice& b);
 struct NvlinkPort {
   std::string remote;      ///< LinuxBusId of the other end; empty if not told
   bool to_switch = false;  ///< the other end is an NVSwitch
+  bool operator==(const NvlinkPort&) const = default;
 };
+/// What NVML says of a link's far end: the type of device, 0 for a GPU and 2 for an NVSwitch, -1 where it does not tell, and
+/// a bus id, all F where the far end is hidden, as virtual machines hide it.
+NvlinkPort MakeNvlinkPort(int nvml_type, std::string_view nvml_bus_id);
 /// One GPU, with its links.
 struct GpuFacts {
   TopologyDevice device;  ///< without NUMA node, socket and host path, which `pci` tells

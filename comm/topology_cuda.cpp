@@ -26,7 +26,6 @@ struct NvmlPciInfo {
 };
 constexpr int kNvmlSuccess = 0;
 constexpr int kNvmlMaxLinks = 64;  // more than any GPU has; asking beyond its links is answered with an error
-constexpr int kNvmlRemoteGpu = 0, kNvmlRemoteSwitch = 2;
 
 class Nvml {
  public:
@@ -66,17 +65,12 @@ class Nvml {
       if (link_state_(device, i, &active) != kNvmlSuccess) break;
       gpu.ports_known = true;
       if (active == 0) continue;
-      NvlinkPort port;
       int type = -1;
       if (link_remote_type_ == nullptr || link_remote_type_(device, i, &type) != kNvmlSuccess) type = -1;
       NvmlPciInfo remote{};
-      if (link_remote_ != nullptr && link_remote_(device, i, &remote) == kNvmlSuccess) {
-        remote.bus_id.back() = '\0';
-        port.remote = LinuxBusId(remote.bus_id.data());
-      }
-      // In a virtual machine the far end may be hidden; a GPU that could be reached would not be.
-      port.to_switch = type == kNvmlRemoteSwitch || (type != kNvmlRemoteGpu && port.remote.empty());
-      gpu.ports.push_back(std::move(port));
+      if (link_remote_ == nullptr || link_remote_(device, i, &remote) != kNvmlSuccess) remote = {};
+      remote.bus_id.back() = '\0';
+      gpu.ports.push_back(MakeNvlinkPort(type, remote.bus_id.data()));
       unsigned int version = 0;
       if (gpu.nvlink_version == 0 && link_version_ != nullptr && link_version_(device, i, &version) == kNvmlSuccess) {
         constexpr std::array<int, 8> kGenerations = {0, 1, 2, 2, 3, 3, 4, 5};  // of 1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0

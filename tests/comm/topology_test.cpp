@@ -390,6 +390,30 @@ TEST(Machine, BusIdsAreWrittenAsLinuxDoes) {
   EXPECT_EQ(detail::LinuxBusId(""), "");
 }
 
+TEST_F(FakeSystem, TheOnlyNodeIsTheNodeOfWhatNamesNone) {
+  Write("sys/devices/system/node/online", "0");
+  Write("sys/devices/system/node/node0/cpulist", "0");
+  Write("sys/devices/system/cpu/cpu0/topology/physical_package_id", "0");
+  WritePci("pci0000:00/0000:00:06.0", "32.0 GT/s PCIe", "16", "-1");
+  WritePci("pci0000:00/0000:00:07.0", "32.0 GT/s PCIe", "16", "-1");
+  const detail::PciFacts a = Pci("0000:00:06.0"), b = Pci("0000:00:07.0");
+  EXPECT_EQ(a.numa_node, 0);
+  EXPECT_EQ(a.socket, 0);
+  EXPECT_EQ(a.generation, 5);
+  EXPECT_EQ(detail::DistanceOf(a, b), detail::PciDistance::kHostBridge);
+}
+
+TEST(Machine, FarEndsOfNvlinks) {
+  using Port = detail::NvlinkPort;
+  EXPECT_EQ(detail::MakeNvlinkPort(0, "00000000:1B:00.0"), (Port{"0000:1b:00.0", false}));
+  EXPECT_EQ(detail::MakeNvlinkPort(2, "00000000:C1:00.0"), (Port{"0000:c1:00.0", true}));
+  EXPECT_EQ(detail::MakeNvlinkPort(2, "FFFFFFFF:FF:FF.0"), (Port{"", true})) << "what a virtual machine with H200 sees";
+  EXPECT_EQ(detail::MakeNvlinkPort(-1, "00000000:1B:00.0"), (Port{"0000:1b:00.0", false}));
+  EXPECT_EQ(detail::MakeNvlinkPort(-1, ""), (Port{"", true}));
+  EXPECT_EQ(detail::MakeNvlinkPort(0, "FFFFFFFF:FF:FF.0"), (Port{"", false}));
+  EXPECT_EQ(detail::MakeNvlinkPort(1, "0004:04:00.0"), (Port{"0004:04:00.0", false})) << "a POWER processor";
+}
+
 TEST(Machine, SocketsDecideBeforeNodes) {
   TopologyDevice a, b;
   a.numa_node = 0;
