@@ -91,6 +91,7 @@ install(
         cmake/FindZstd.cmake
         cmake/FindNCCL.cmake
         cmake/FindMETIS.cmake
+        cmake/FindHWLOC.cmake
   DESTINATION "${chatty_package_dir}"
   COMPONENT development)
 

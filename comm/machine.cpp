@@ -137,7 +137,14 @@ PciFacts ReadPci(const std::string& bus_id, const std::string& root) {
     const std::set<int> nodes = ParseList(ReadLine(root + "/sys/devices/system/node/online"));
     facts.numa_node = nodes.size() == 1 ? *nodes.begin() : -1;
   }
-  if (facts.numa_node >= 0) facts.socket = SocketOfNode(root, facts.numa_node);
+#if CHATTY_WITH_HWLOC
+  if (facts.numa_node < 0 && root.empty()) {
+    const PciFacts asked = AskHwloc(bus_id);
+    facts.numa_node = asked.numa_node;
+    facts.socket = asked.socket;
+  }
+#endif
+  if (facts.numa_node >= 0 && facts.socket < 0) facts.socket = SocketOfNode(root, facts.numa_node);
   if (facts.socket < 0) facts.socket = -1;
 
   fs::path folder;

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <random>
 #include <set>
 #include <string>
@@ -70,6 +71,17 @@ TEST(TopologyJson, PairsThatAreNotListedGoThroughTheHost) {
   EXPECT_EQ(topology.link(0, 1).bandwidth, 2e9);
   EXPECT_EQ(topology.devices()[1].numa_node, -1);
   EXPECT_EQ(topology.name(), "");
+}
+
+TEST(TopologyJson, ThePagesExampleIsRead) {
+  std::ifstream page(CHATTY_SOURCE_DIR "/docs/topology.md");
+  const std::string text{std::istreambuf_iterator<char>(page), {}};
+  const std::size_t begin = text.find("```json\n"), end = text.find("\n```", begin);
+  ASSERT_NE(end, std::string::npos);
+  const Topology topology = ParseTopology(text.substr(begin + 8, end - begin - 8), "docs/topology.md");
+  EXPECT_EQ(topology.size(), 2u);
+  EXPECT_EQ(topology.link(1, 0).nvlinks, 2);
+  EXPECT_EQ(topology.devices()[1].copy_engines, 0);
 }
 
 TEST(TopologyJson, RingsSayWhatTheyAre) {

@@ -403,6 +403,40 @@ TEST_F(FakeSystem, TheOnlyNodeIsTheNodeOfWhatNamesNone) {
   EXPECT_EQ(detail::DistanceOf(a, b), detail::PciDistance::kHostBridge);
 }
 
+#if CHATTY_WITH_HWLOC
+TEST_F(FakeSystem, HwlocKnowsWhereGpusArePluggedIn) {
+  // Two sockets; a GPU below a host bridge of the second.
+  Write("machine.xml", R"(<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE topology SYSTEM "hwloc2.dtd">
+<topology version="2.0">
+ <object type="Machine" os_index="0" cpuset="0x0000000f" complete_cpuset="0x0000000f" allowed_cpuset="0x0000000f" nodeset="0x00000003" complete_nodeset="0x00000003" allowed_nodeset="0x00000003" gp_index="1">
+  <object type="Package" os_index="0" cpuset="0x00000003" complete_cpuset="0x00000003" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="2">
+   <object type="NUMANode" os_index="0" cpuset="0x00000003" complete_cpuset="0x00000003" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="3" local_memory="1073741824"/>
+   <object type="PU" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="4"/>
+   <object type="PU" os_index="1" cpuset="0x00000002" complete_cpuset="0x00000002" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="5"/>
+  </object>
+  <object type="Package" os_index="1" cpuset="0x0000000c" complete_cpuset="0x0000000c" nodeset="0x00000002" complete_nodeset="0x00000002" gp_index="6">
+   <object type="NUMANode" os_index="1" cpuset="0x0000000c" complete_cpuset="0x0000000c" nodeset="0x00000002" complete_nodeset="0x00000002" gp_index="7" local_memory="1073741824"/>
+   <object type="PU" os_index="2" cpuset="0x00000004" complete_cpuset="0x00000004" nodeset="0x00000002" complete_nodeset="0x00000002" gp_index="8"/>
+   <object type="PU" os_index="3" cpuset="0x00000008" complete_cpuset="0x00000008" nodeset="0x00000002" complete_nodeset="0x00000002" gp_index="9"/>
+   <object type="Bridge" gp_index="10" bridge_type="0-1" depth="0" bridge_pci="0000:[80-81]">
+    <object type="PCIDev" gp_index="11" pci_busid="0000:81:00.0" pci_type="0302 [10de:1db5] [10de:1249] a1" pci_link_speed="0.000000"/>
+   </object>
+  </object>
+ </object>
+</topology>)");
+  ASSERT_EQ(::setenv("HWLOC_XMLFILE", (root_ / "machine.xml").c_str(), 1), 0);
+  const detail::PciFacts gpu = detail::AskHwloc("0000:81:00.0"), absent = detail::AskHwloc("0000:01:00.0"),
+                         nonsense = detail::AskHwloc("nonsense");
+  ASSERT_EQ(::unsetenv("HWLOC_XMLFILE"), 0);
+  EXPECT_EQ(gpu.numa_node, 1);
+  EXPECT_EQ(gpu.socket, 1);
+  EXPECT_EQ(absent.numa_node, -1);
+  EXPECT_EQ(absent.socket, -1);
+  EXPECT_EQ(nonsense.numa_node, -1);
+}
+#endif
+
 TEST(Machine, FarEndsOfNvlinks) {
   using Port = detail::NvlinkPort;
   EXPECT_EQ(detail::MakeNvlinkPort(0, "00000000:1B:00.0"), (Port{"0000:1b:00.0", false}));
