@@ -18,7 +18,7 @@ struct Ring {
   std::size_t narrowest = 0;       ///< the hop, from order[narrowest] to its successor; the first among equals
   /// Where the hop from order[hop] leads.
   std::size_t Next(std::size_t hop) const { return order[hop + 1 == order.size() ? 0 : hop + 1]; }
-  bool operator==(const Ring&) const = default;
+  bool operator==(const Ring&) const = default;  ///< all members
 };
 
 /// Up to so many devices FindRings compares all rings; above, it improves good ones.
@@ -35,8 +35,8 @@ struct Rings {
   /// `disjoint_exact` is false. Empty for fewer than three devices, more than kExactRingDevices, links through an NVSwitch
   /// (where one ring can fill all links of a device) and pairs whose count of NVLinks is not known.
   std::vector<Ring> disjoint;
-  bool disjoint_exact = true;  ///< no larger set of disjoint rings exists
-  bool operator==(const Rings&) const = default;
+  bool disjoint_exact = true;                     ///< no larger set of disjoint rings exists
+  bool operator==(const Rings&) const = default;  ///< all members
 };
 
 /// Finds them. A hop between devices without peer access goes through host memory and counts with its bandwidth.

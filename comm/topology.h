@@ -32,39 +32,39 @@ std::optional<LinkType> ParseLinkType(std::string_view name);
 
 /// The way from one device to another, in one direction.
 struct Link {
-  LinkType type = LinkType::kHostMemory;
-  int nvlinks = 0;              ///< NVLinks that join the two; 0 for other types, and where nobody tells the count
-  int nvlink_version = 0;       ///< generation of the NVLinks: 2 for V100, 4 for H200; 0 for other types
+  LinkType type = LinkType::kHostMemory;  ///< what it crosses
+  int nvlinks = 0;                        ///< NVLinks that join the two; 0 for other types, and where nobody tells the count
+  int nvlink_version = 0;                 ///< generation of the NVLinks: 2 for V100, 4 for H200; 0 for other types
   bool switched = false;        ///< the NVLinks lead to an NVSwitch and serve all devices behind it, not this pair alone
   bool peer_access = false;     ///< the devices address each other's memory; without, copies are staged in host memory
   bool native_atomics = false;  ///< atomics on the other's memory are carried out by the link
   /// Nominal bytes/s in this direction, of all links of the pair; 0 if not known. Of NVLinks without a count that of one.
   double bandwidth = 0;
-  bool operator==(const Link&) const = default;
+  bool operator==(const Link&) const = default;  ///< all members
 };
 
 /// How a device reaches host memory. For host devices all of it is 0 and false: their memory is host memory.
 struct HostPath {
-  int pcie_generation = 0;      ///< 5 for PCIe 5; 0 if not known
-  int pcie_lanes = 0;           ///< 16 for x16; 0 if not known
-  bool native_atomics = false;  ///< the device's atomics on host memory are carried out by the link
-  double bandwidth = 0;         ///< nominal bytes/s in either direction; 0 if not known
-  bool operator==(const HostPath&) const = default;
+  int pcie_generation = 0;                           ///< 5 for PCIe 5; 0 if not known
+  int pcie_lanes = 0;                                ///< 16 for x16; 0 if not known
+  bool native_atomics = false;                       ///< the device's atomics on host memory are carried out by the link
+  double bandwidth = 0;                              ///< nominal bytes/s in either direction; 0 if not known
+  bool operator==(const HostPath&) const = default;  ///< all members
 };
 
 /// A device as the topology knows it; it need not be there.
 struct TopologyDevice {
-  std::string label;  ///< "cuda:1", "host:0"
-  DeviceKind kind = DeviceKind::kHost;
-  std::string name;          ///< "NVIDIA H200", "4 CPU threads"
-  std::uint64_t memory = 0;  ///< bytes; 0 if not known. Host devices share theirs
-  int processors = 0;        ///< SMs, or threads
-  int numa_node = -1;        ///< the NUMA node that it belongs to; -1 if not known or more than one
-  int socket = -1;           ///< the CPU socket of that node; -1 likewise
-  std::string pci_bus_id;    ///< "0000:1b:00.0"; empty for host devices
-  int copy_engines = 0;      ///< copies that can run beside kernels and each other; 0 if not known
-  HostPath host;             ///< its way to host memory
-  bool operator==(const TopologyDevice&) const = default;
+  std::string label;                    ///< "cuda:1", "host:0"
+  DeviceKind kind = DeviceKind::kHost;  ///< CPU threads, or a GPU
+  std::string name;                     ///< "NVIDIA H200", "4 CPU threads"
+  std::uint64_t memory = 0;             ///< bytes; 0 if not known. Host devices share theirs
+  int processors = 0;                   ///< SMs, or threads
+  int numa_node = -1;                   ///< the NUMA node that it belongs to; -1 if not known or more than one
+  int socket = -1;                      ///< the CPU socket of that node; -1 likewise
+  std::string pci_bus_id;               ///< "0000:1b:00.0"; empty for host devices
+  int copy_engines = 0;                 ///< copies that can run beside kernels and each other; 0 if not known
+  HostPath host;                        ///< its way to host memory
+  bool operator==(const TopologyDevice&) const = default;  ///< all members
 };
 
 /// Devices and what joins them. A value: it can be copied, compared, written to a file (cli/topology_json.h) and made up.
@@ -86,7 +86,7 @@ class Topology {
   const Link& link(std::size_t from, std::size_t to) const { return links_[from * devices_.size() + to]; }
   Link& link(std::size_t from, std::size_t to) { return links_[from * devices_.size() + to]; }
   /// @}
-  bool operator==(const Topology&) const = default;
+  bool operator==(const Topology&) const = default;  ///< all members
 
  private:
   std::string name_;
@@ -105,11 +105,12 @@ inline constexpr int kMaxNvlinks = 1024;
 
 /// What is wrong with a topology: where, and in words.
 struct TopologyFault {
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  std::size_t device = kNone;            ///< the device, if it is one's fault
-  std::size_t from = kNone, to = kNone;  ///< or the link
-  std::string field;                     ///< as files call it: "count", "host_path.pcie_lanes"
-  std::string what;                      ///< "is 3 here and 2 the other way; NVLinks go both ways"
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);  ///< no index
+  std::size_t device = kNone;                                         ///< the device, if it is one's fault
+  std::size_t from = kNone;                                           ///< or where the link begins whose fault it is
+  std::size_t to = kNone;                                             ///< and where it leads
+  std::string field;                                                  ///< as files call it: "count", "host_path.pcie_lanes"
+  std::string what;  ///< "is 3 here and 2 the other way; NVLinks go both ways"
 };
 /// Looks for what cannot be: no devices or more than kMaxDevices, counts that differ by direction, numbers out of range,
 /// labels twice, characters that terminals would obey. The first fault, devices before links; none if all is well.
