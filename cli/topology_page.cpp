@@ -28,11 +28,31 @@ std::string DescribeHostPath(const TopologyDevice& device) {
   return text + FormatBandwidth(host.bandwidth) + (host.native_atomics ? ", atomics" : "");
 }
 
+/// How the page colours a link.
+std::string_view CssClass(const Link& link) {
+  if (!link.peer_access && link.type != LinkType::kSelf) return "staged";
+  switch (link.type) {
+    case LinkType::kSelf:
+      return "self";
+    case LinkType::kNvlink:
+      return "nvlink";
+    case LinkType::kPcieSwitch:
+      return "switch";
+    case LinkType::kHostBridge:
+      return "bridge";
+    case LinkType::kSockets:
+      return "sockets";
+    case LinkType::kHostMemory:
+      return "memory";
+  }
+  return "";
+}
+
 /// A line of the legend: how wide links with this cell are.
 struct Entry {
   std::string cell, words;
   double least = 0, most = 0;
-  bool switched = false;
+  std::string_view css;  // on the page
 };
 
 /// What occurs in the matrix, nearest first.
@@ -44,7 +64,7 @@ std::vector<Entry> Legend(const Topology& topology) {
       const std::string cell = LinkCell(link);
       const auto [at, is_new] = entries.try_emplace({static_cast<int>(link.type), cell});
       Entry& entry = at->second;
-      if (is_new) entry = {cell, DescribeLink(link), link.bandwidth, link.bandwidth, link.switched};
+      if (is_new) entry = {cell, DescribeLink(link), link.bandwidth, link.bandwidth, CssClass(link)};
       entry.least = std::min(entry.least, link.bandwidth);
       entry.most = std::max(entry.most, link.bandwidth);
     }
@@ -109,25 +129,6 @@ std::string Html(std::string_view text) {
     }
   }
   return html;
-}
-
-std::string_view CssClass(const Link& link) {
-  if (!link.peer_access) return "staged";
-  switch (link.type) {
-    case LinkType::kSelf:
-      return "self";
-    case LinkType::kNvlink:
-      return "nvlink";
-    case LinkType::kPcieSwitch:
-      return "switch";
-    case LinkType::kHostBridge:
-      return "bridge";
-    case LinkType::kSockets:
-      return "sockets";
-    case LinkType::kHostMemory:
-      return "memory";
-  }
-  return "";
 }
 
 /// Width of a line in pixels: one more for each doubling above 8 GB/s.
@@ -262,8 +263,8 @@ svg text.small { font-size: 11px; fill: var(--faint); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 13px; margin: .5rem 0 1.5rem; }
 th, td { border: 1px solid var(--line); padding: .25rem .5rem; text-align: left; } .matrix td { text-align: center; }
 th { background: var(--fill); font-weight: 600; } small, .note { color: var(--faint); }
-td.nvlink { color: var(--nvlink); } td.switch { color: var(--switch); } td.bridge { color: var(--bridge); }
-td.sockets { color: var(--sockets); } td.memory { color: var(--memory); } td.staged { color: var(--faint); }
+td.nvlink, b.nvlink { color: var(--nvlink); } td.switch, b.switch { color: var(--switch); } td.bridge, b.bridge { color: var(--bridge); }
+td.sockets, b.sockets { color: var(--sockets); } td.memory, b.memory { color: var(--memory); } td.staged, b.staged { color: var(--faint); }
 )css";
 
 }  // namespace
@@ -380,6 +381,10 @@ std::string TopologyPage(const Topology& topology, const Rings& rings, std::stri
       "say, not what was measured. Made by chatty {2}.</p>\n",
       Html(heading), kStyle, Html(Version()));
   html += Graph(topology, rings);
+  html +=
+      "<p class=\"note\">Wider lines are faster links, in the colours of the list below; dashed ones have no peer access; "
+      "the "
+      "band is the ring. Pointing at a line or a device tells more.</p>\n";
   if (topology.size() > 1) {
     html += fmt::format("<h2>Ring</h2>\n<p>{}</p>\n<p>Narrowest hop: {}. {}</p>\n",
                         Html(DescribeOrder(topology, rings.best, " → ")), Html(DescribeNarrowest(topology, rings.best)),
@@ -397,7 +402,7 @@ std::string TopologyPage(const Topology& topology, const Rings& rings, std::stri
   html += "<h2>Links</h2>\n<div class=\"scroll\">" + HtmlMatrix(topology) + "</div>\n";
   html += "<p class=\"note\">From the row's device to the column's; below, GB/s.</p>\n<ul>\n";
   for (const Entry& entry : legend) {
-    html += fmt::format("<li><b>{}</b> {}{}</li>\n", entry.cell, Html(entry.words), Span(entry));
+    html += fmt::format("<li><b class=\"{}\">{}</b> {}{}</li>\n", entry.css, entry.cell, Html(entry.words), Span(entry));
   }
   if (HasStaged(legend)) html += fmt::format("<li><b>*</b> {}</li>\n", kStaged);
   html += "</ul>\n<h2>Devices</h2>\n<div class=\"scroll\"><table><thead><tr>";

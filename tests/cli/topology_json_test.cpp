@@ -295,6 +295,8 @@ TEST(TopologyPage, DrawsEveryLinkOnce) {
     EXPECT_EQ(Count(page, "NVSwitch</text>"), switched ? 1u : 0u) << file;
     EXPECT_EQ(Count(page, "<polygon class=\"ring\""), 1u) << file;
     EXPECT_EQ(Count(page, "<td "), n * n) << file;
+    EXPECT_EQ(Count(page, "<b class=\"nvlink\">") > 0, Count(page, "class=\"nvlink\" x1") > 0) << file;
+    EXPECT_EQ(Count(page, "<b class=\"staged\">") > 0, Count(page, "class=\"staged\" x1") > 0) << file;
   }
   const std::string one = TopologyPage(Topology("", machines::Gpus(1, "GPU", 1, 1, 3)),
                                        FindRings(Topology("", machines::Gpus(1, "GPU", 1, 1, 3))), "x");
