@@ -258,6 +258,7 @@ Topology ParseTopology(std::string_view text, const std::string& file) {
     list.Fail("are {}; a run takes 1 to {}", places.size(), kMaxDevices);
   }
   std::vector<TopologyDevice> devices;
+  devices.reserve(places.size());
   for (const Place& place : places) devices.push_back(ParseDevice(place));
   // Bandwidths decide what links are not listed; they have to make sense before.
   Topology bare(Or(whole.Find("name"), std::string(), &Place::Text), devices);

@@ -70,6 +70,7 @@ std::vector<Entry> Legend(const Topology& topology) {
     }
   }
   std::vector<Entry> legend;
+  legend.reserve(entries.size());
   for (auto& [key, entry] : entries) legend.push_back(std::move(entry));
   return legend;
 }
