@@ -26,6 +26,7 @@ void AddGenerate(CLI::App& app, Context& context);
 void AddConvert(CLI::App& app, Context& context);
 void AddPartition(CLI::App& app, Context& context);
 void AddPrograms(CLI::App& app, Context& context);
+void AddTopology(CLI::App& app, Context& context);
 void AddCompletion(CLI::App& app, Context& context);
 
 }  // namespace chatty::cli

@@ -1,4 +1,4 @@
-# Looks for every package once, decides what is built, and prints one table of it. Sets CHATTY_WITH_{CUDA,NCCL,METIS,MPI}
+# Looks for every package once, decides what is built, and prints one table of it. Sets CHATTY_WITH_{CUDA,NCCL,METIS,MPI,HWLOC}
 # to 1 or 0. Packages that the library cannot do without are errors, all reported together.
 
 set(chatty_table "")  # rows "name|state|consequence"
@@ -136,6 +136,8 @@ endmacro()
 chatty_optional(NCCL NCCL::nccl "NCCL transport off")
 chatty_optional(METIS METIS::METIS "partition metis falls back to edge-balanced" 5)
 chatty_optional(MPI MPI::MPI_CXX "runs over several machines off" COMPONENTS CXX)
+# Linux says itself at which NUMA node a GPU is, unless the firmware has forgotten it; hwloc knows such machines.
+chatty_optional(HWLOC HWLOC::hwloc "NUMA nodes of GPUs from /sys alone" 2)
 
 if(CHATTY_CCACHE)
   chatty_row(ccache "found" "")

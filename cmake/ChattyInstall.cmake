@@ -93,6 +93,7 @@ install(
         cmake/FindZstd.cmake
         cmake/FindNCCL.cmake
         cmake/FindMETIS.cmake
+        cmake/FindHWLOC.cmake
   DESTINATION "${chatty_package_dir}"
   COMPONENT development)
 chatty_pkg_config(chatty chatty 32)

@@ -715,7 +715,7 @@ TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
   }
   EXPECT_EQ(Succeed({"help"}), Succeed({"--help"}));
   EXPECT_NE(Succeed({"help", "help"}).find("Usage: chatty help"), std::string::npos);
-  for (const std::string command : {"run", "verify", "info", "generate", "convert", "partition", "programs"}) {
+  for (const std::string command : {"run", "verify", "info", "generate", "convert", "partition", "programs", "topology"}) {
     const std::string text = Succeed({command, "--help"});
     EXPECT_NE(text.find("Usage: chatty " + command), std::string::npos) << text;
     EXPECT_NE(text.find("Examples:\n  chatty " + command), std::string::npos) << text;
@@ -1469,6 +1469,112 @@ TEST_F(CliTest, AnInterruptWhileLoadingLeavesNothing) {
   EXPECT_EQ(WTERMSIG(status), SIGINT);
   EXPECT_FALSE(fs::exists(record));
   EXPECT_EQ(ReadAll(folder_ / ".out"), "");
+}
+
+// ---------------------------------------------------------------- topology ----
+
+std::string Machine(const std::string& name) { return CHATTY_SOURCE_DIR "/tests/comm/topologies/" + name + ".json"; }
+
+/// Lines of a text that hold `what`.
+std::vector<std::string> LinesWith(const std::string& text, const std::string& what) {
+  std::vector<std::string> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(what) != std::string::npos) found.push_back(line);
+  }
+  return found;
+}
+
+TEST_F(CliTest, TopologyShowsHostDevices) {
+  const std::string text = Succeed({"topology", "--devices", "host:3"});
+  EXPECT_EQ(LinesWith(text, "host:1").size(), 5u) << "a device, a head, a row, the ring and its hop: " << text;
+  EXPECT_EQ(LinesWith(text, "host:2  MEM     MEM     X").size(), 1u) << text;
+  EXPECT_EQ(LinesWith(text, "nominal").size(), 2u) << text;
+  const std::string one = Succeed({"topology", "--devices", "host"});
+  EXPECT_EQ(one.find("ring"), std::string::npos) << "of one device there is none: " << one;
+}
+
+TEST_F(CliTest, TopologyShowsDescribedMachines) {
+  const std::string dgx = Succeed({"topology", "--simulate", Machine("dgx1-v100-8")});
+  EXPECT_EQ(LinesWith(dgx, "cuda:0  X       NV1     NV1     NV2     NV2     SYS*    SYS*    SYS*").size(), 1u) << dgx;
+  EXPECT_EQ(LinesWith(dgx, "2 NVLinks of generation 2: 50.0 GB/s").size(), 1u) << dgx;
+  EXPECT_EQ(LinesWith(dgx, "no peer access: copies are staged").size(), 1u) << dgx;
+  EXPECT_EQ(LinesWith(dgx, "cuda:0 > cuda:3 > cuda:2 > cuda:1 > cuda:5 > cuda:6 > cuda:7 > cuda:4 > cuda:0").size(), 2u)
+      << dgx;
+  EXPECT_EQ(LinesWith(dgx, "narrowest hop   cuda:0 to cuda:3 (NV2), nominally 50.0 GB/s").size(), 1u) << dgx;
+  EXPECT_EQ(LinesWith(dgx, "3 rings without a common NVLink").size(), 1u) << dgx;
+  const std::string quads = Succeed({"topology", "--simulate", Machine("two-pcie-quads-8")});
+  EXPECT_EQ(LinesWith(quads, "across CPU sockets").size(), 1u) << quads;
+  EXPECT_EQ(LinesWith(quads, "without a common NVLink").size(), 0u) << quads;
+  EXPECT_EQ(LinesWith(Succeed({"topology", "--simulate", "-"}, Machine("no-peers-4")), "(MEM*)").size(), 1u);
+}
+
+TEST_F(CliTest, TopologyMasksLinks) {
+  const auto cells = [&](const std::string& mask) {
+    const Json json =
+        Json::parse(Succeed({"topology", "--simulate", Machine("nvswitch-h200-4"), "--links", mask, "--json", "-"}));
+    EXPECT_EQ(json.at("mask"), mask);
+    std::size_t peers = 0;
+    for (const Json& link : json.at("topology").at("links")) peers += link.at("peer_access") == true ? 1 : 0;
+    return peers;
+  };
+  EXPECT_EQ(cells("all"), 12u);
+  EXPECT_EQ(cells("pairs {0,1}{2,3}"), 4u);
+  EXPECT_EQ(cells("none"), 0u);
+  const std::string text = Succeed({"topology", "--devices", "host:2", "--links", "none"});
+  EXPECT_EQ(LinesWith(text, "host:0  X       MEM*").size(), 1u) << text;
+  EXPECT_EQ(LinesWith(text, ", links: none").size(), 1u) << text;
+}
+
+TEST_F(CliTest, TopologyRecordsAreReadBack) {
+  const std::string record = Path("record.json"), page = Path("page.html");
+  Succeed({"topology", "--simulate", Machine("dgx1-v100-8"), "--json", record, "--html", page});
+  const Json json = Json::parse(ReadAll(record));
+  EXPECT_EQ(json.at("topology").at("devices").size(), 8u);
+  EXPECT_EQ(json.at("rings").at("best").at("order"), (Json{0, 3, 2, 1, 5, 6, 7, 4}));
+  EXPECT_EQ(json.at("rings").at("disjoint").size(), 3u);
+  EXPECT_EQ(json.at("simulated"), Machine("dgx1-v100-8"));
+  EXPECT_TRUE(json.contains("chatty"));
+  const Json again = Json::parse(Succeed({"topology", "--simulate", record, "--json", "-"}));
+  EXPECT_EQ(again.at("topology"), json.at("topology"));
+  EXPECT_EQ(again.at("rings"), json.at("rings"));
+  const Json here = Json::parse(Succeed({"topology", "--devices", "host:2", "--json", "-"}));
+  EXPECT_TRUE(here.at("simulated").is_null());
+  EXPECT_TRUE(here.at("topology").at("devices")[0].at("pci_bus_id").is_null());
+
+  const std::string html = ReadAll(page);
+  EXPECT_TRUE(html.starts_with("<!DOCTYPE html>")) << html.substr(0, 100);
+  EXPECT_TRUE(html.ends_with("</html>\n"));
+  EXPECT_NE(html.find("<svg "), std::string::npos);
+  EXPECT_EQ(Succeed({"topology", "--simulate", Machine("dgx1-v100-8"), "--html", "-"}), html);
+}
+
+TEST_F(CliTest, TopologyRefusesWhatMakesNoSense) {
+  const std::string good = Machine("unequal-ring-4"), broken = Write("broken.json", "{\"schema\": 1}");
+  Fail({"topology", "--simulate", Path("absent.json")}, 2, "absent.json");
+  Fail({"topology", "--simulate", broken}, 2, "broken.json: schema");
+  Fail({"topology", "--simulate", Write("nan.json", "{\"schema\": NaN}")}, 2, "nan.json: is no JSON");
+  Fail({"topology", "--simulate", good, "--devices", "host:2"}, 2, "--devices");
+  Fail({"topology", "--simulate", ""}, 2, "--simulate");
+  Fail({"topology", "--simulate", good, "--links", "pairs {0,4}"}, 2, "there is no device 4");
+  Fail({"topology", "--simulate", good, "--links", "some"}, 2, "pairs {0,1}{2,3}");
+  Fail({"topology", "--simulate", good, "--json", good}, 2, "the same file");
+  Fail({"topology", "--simulate", good, "--json", Path("x"), "--html", Path("x")}, 2, "the same file");
+  Fail({"topology", "--simulate", good, "--json", "-", "--html", "-"}, 2, "standard output");
+  Fail({"topology", "--simulate", good, "--html", Path("no/such/folder.html")}, 2, "folder.html");
+  Fail({"topology", "--devices", "host:0"}, 2, "host:0");
+  Fail({"topology", "--devices", "host:99"}, 2, "64");
+  Fail({"topology", "extra"}, 2, "extra");
+  if (!CHATTY_WITH_CUDA) Fail({"topology", "--devices", "cuda:0"}, 1, "CUDA");
+}
+
+TEST_F(CliTest, TopologyIsDescribedAndCompleted) {
+  const std::string help = Succeed({"topology", "--help"});
+  EXPECT_NE(help.find("Examples:\n  chatty topology"), std::string::npos) << help;
+  EXPECT_EQ(Succeed({"__complete", "topology", "--links", ""}), "all\nnone\npairs\n");
+  EXPECT_EQ(Succeed({"__complete", "topology", "--simulate", ""}), ":files\n");
+  EXPECT_NE(Succeed({"__complete", "topology", "--devices", "h"}).find("host"), std::string::npos);
+  EXPECT_NE(Succeed({"help"}).find("\n  topology  "), std::string::npos);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ expect_among() {
   done
 }
 
-expect "chatty " run verify info generate convert partition programs completion help
+expect "chatty " run verify info generate convert partition programs topology completion help
 expect "chatty r" run
 expect "chatty -q ru" run
 expect "chatty nothing "
@@ -113,6 +113,8 @@ expect "chatty convert gra" graph.mtx
 expect "chatty verify cc graph.mtx wi" 'with blank.mtx'
 expect "chatty info graph.mtx --part" --parts --partition
 expect "chatty programs --only c" cc
+expect "chatty topology --links " all none pairs
+expect_among "chatty topology --devices " auto host host:
 expect "chatty programs --json " graph.mtx 'with blank.mtx' grid.chatty inner
 
 # The cursor within the line: what follows it does not count.
@@ -122,7 +124,7 @@ _chatty_complete chatty run chatty
 [[ ${COMPREPLY[*]-} == run ]] || { echo "within the line: ${COMPREPLY[*]-}"; failures=$((failures + 1)); }
 
 # Whatever option takes a value that is no number and no name of the user's own, its values are offered.
-for command in run verify info generate convert partition programs; do
+for command in run verify info generate convert partition programs topology; do
   while read -r option type; do
     case $type in N | X | P | SIZE | UINT | SECONDS | '') continue ;; esac
     complete_line "chatty $command $option "

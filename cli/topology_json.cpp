@@ -1,0 +1,303 @@
+#include "chatty/cli/topology_json.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "chatty/core/error.h"
+#include "chatty/io/input.h"
+
+namespace chatty::cli {
+namespace {
+
+constexpr std::string_view kSchema = "chatty-topology-1";
+constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
+
+using Parsed = nlohmann::json;  // which finds members fast; one that keeps their order compares each with all others
+
+/// A value in the file and the way to it, for errors.
+class Place {
+ public:
+  Place(const Parsed& json, std::string file, std::string path)
+      : json_(&json), file_(std::move(file)), path_(std::move(path)) {}
+
+  template <class... Args>
+  [[noreturn]] void Fail(fmt::format_string<Args...> text, Args&&... args) const {
+    const std::string what = fmt::format(text, std::forward<Args>(args)...);
+    Throw<InputError>("{}: {}{}{}", file_, path_, path_.empty() ? "" : ": ", what);
+  }
+
+  /// An object with no other members than these.
+  const Place& Object(std::initializer_list<std::string_view> members) const {
+    if (!json_->is_object()) Fail("is {} and not an object", json_->type_name());
+    for (const auto& [name, value] : json_->items()) {
+      if (std::find(members.begin(), members.end(), name) == members.end()) {
+        Fail("has a member '{}' that means nothing; there are {}", Shortened(name), fmt::join(members, ", "));
+      }
+    }
+    return *this;
+  }
+  /// A member; none if it is absent or null.
+  std::optional<Place> Find(const char* name) const {
+    const auto found = json_->find(name);
+    if (found == json_->end() || found->is_null()) return std::nullopt;
+    return Place(*found, file_, path_.empty() ? name : fmt::format("{}.{}", path_, name));
+  }
+  Place Get(const char* name) const {
+    std::optional<Place> found = Find(name);
+    if (!found) Fail("'{}' is missing", name);
+    return *found;
+  }
+  std::vector<Place> Elements() const {
+    if (!json_->is_array()) Fail("is {} and not an array", json_->type_name());
+    std::vector<Place> elements;
+    for (std::size_t i = 0; i < json_->size(); ++i)
+      elements.emplace_back((*json_)[i], file_, fmt::format("{}[{}]", path_, i));
+    return elements;
+  }
+
+  std::string Text() const {
+    if (!json_->is_string()) Fail("is {} and not a text", json_->type_name());
+    return json_->get<std::string>();
+  }
+  bool Bool() const {
+    if (!json_->is_boolean()) Fail("is {} and neither true nor false", json_->type_name());
+    return json_->get<bool>();
+  }
+  double Number() const {
+    if (!json_->is_number()) Fail("is {} and not a number", json_->type_name());
+    return json_->get<double>();
+  }
+  std::uint64_t Count() const {
+    if (!json_->is_number_unsigned()) Fail("is {} and not a whole number from 0", Shortened(json_->dump()));
+    return json_->get<std::uint64_t>();
+  }
+  /// Small enough for an int; what is sensible is for FindFault to say.
+  int Int() const {
+    const std::uint64_t count = Count();
+    if (count > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) Fail("is {}, which is too large", count);
+    return static_cast<int>(count);
+  }
+
+ private:
+  static std::string Shortened(const std::string& text) {
+    std::string shortened = text.substr(0, 40);
+    for (char& c : shortened) {
+      if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
+    }
+    return text.size() > 40 ? shortened + "..." : shortened;
+  }
+
+  const Parsed* json_;
+  std::string file_, path_;
+};
+
+template <class T, class Value>
+T Or(const std::optional<Place>& place, T otherwise, Value Place::*read) {
+  return place ? static_cast<T>(((*place).*read)()) : otherwise;
+}
+
+TopologyDevice ParseDevice(const Place& place) {
+  place.Object({"label", "kind", "name", "memory_bytes", "processors", "numa_node", "socket", "pci_bus_id", "copy_engines",
+                "host_path"});
+  TopologyDevice device;
+  device.label = place.Get("label").Text();
+  const Place kind = place.Get("kind");
+  const std::string kind_name = kind.Text();
+  if (kind_name != "host" && kind_name != "cuda") kind.Fail("is '{}'; there are host and cuda", kind_name.substr(0, 40));
+  device.kind = kind_name == "host" ? DeviceKind::kHost : DeviceKind::kCuda;
+  device.name = Or(place.Find("name"), std::string(), &Place::Text);
+  device.memory = Or(place.Find("memory_bytes"), std::uint64_t{0}, &Place::Count);
+  device.processors = Or(place.Find("processors"), 0, &Place::Int);
+  device.numa_node = Or(place.Find("numa_node"), -1, &Place::Int);
+  device.socket = Or(place.Find("socket"), -1, &Place::Int);
+  device.pci_bus_id = Or(place.Find("pci_bus_id"), std::string(), &Place::Text);
+  device.copy_engines = Or(place.Find("copy_engines"), 0, &Place::Int);
+  if (const std::optional<Place> host = place.Find("host_path")) {
+    host->Object({"pcie_generation", "pcie_lanes", "native_atomics", "nominal_bytes_per_s"});
+    device.host.pcie_generation = Or(host->Find("pcie_generation"), 0, &Place::Int);
+    device.host.pcie_lanes = Or(host->Find("pcie_lanes"), 0, &Place::Int);
+    device.host.native_atomics = Or(host->Find("native_atomics"), false, &Place::Bool);
+    device.host.bandwidth = Or(host->Find("nominal_bytes_per_s"), 0.0, &Place::Number);
+  }
+  return device;
+}
+
+std::size_t ParseIndex(const Place& place, std::size_t devices) {
+  const std::uint64_t index = place.Count();
+  if (index >= devices) place.Fail("is {}, and there are {} devices, counted from 0", index, devices);
+  return static_cast<std::size_t>(index);
+}
+
+Link ParseLink(const Place& place) {
+  place.Object(
+      {"from", "to", "type", "version", "count", "switched", "peer_access", "native_atomics", "nominal_bytes_per_s"});
+  Link link;
+  const Place type = place.Get("type");
+  const std::string name = type.Text();
+  const std::optional<LinkType> known = ParseLinkType(name);
+  if (!known) {
+    type.Fail("is '{}'; there are nvlink, pcie-switch, host-bridge, sockets and host-memory", name.substr(0, 40));
+  }
+  link.type = *known;
+  link.nvlink_version = Or(place.Find("version"), 0, &Place::Int);
+  link.nvlinks = Or(place.Find("count"), 0, &Place::Int);
+  link.switched = Or(place.Find("switched"), false, &Place::Bool);
+  link.peer_access = Or(place.Find("peer_access"), false, &Place::Bool);
+  link.native_atomics = Or(place.Find("native_atomics"), false, &Place::Bool);
+  link.bandwidth = Or(place.Find("nominal_bytes_per_s"), 0.0, &Place::Number);
+  return link;
+}
+
+/// null for `unknown`.
+template <class T>
+Json Known(const T& value, const T& unknown) {
+  return value == unknown ? Json(nullptr) : Json(value);
+}
+
+/// Bytes/s are whole numbers where they can be: "25000000000" rather than "25000000000.0".
+Json BandwidthJson(double bandwidth) {
+  if (bandwidth == 0) return nullptr;
+  const auto whole = static_cast<std::uint64_t>(bandwidth);
+  return static_cast<double>(whole) == bandwidth ? Json(whole) : Json(bandwidth);
+}
+
+Json RingJson(const Ring& ring) {
+  Json json;
+  json["order"] = ring.order;
+  json["nominal_bytes_per_s"] = BandwidthJson(ring.bandwidth);
+  json["narrowest"] = ring.order.size() < 2 ? Json(nullptr) : Json{ring.order[ring.narrowest], ring.Next(ring.narrowest)};
+  return json;
+}
+
+}  // namespace
+
+Json TopologyJson(const Topology& topology) {
+  Json json;
+  json["schema"] = kSchema;
+  json["name"] = topology.name();
+  json["devices"] = Json::array();
+  for (const TopologyDevice& device : topology.devices()) {
+    Json one;
+    one["label"] = device.label;
+    one["kind"] = device.kind == DeviceKind::kHost ? "host" : "cuda";
+    one["name"] = device.name;
+    one["memory_bytes"] = Known(device.memory, std::uint64_t{0});
+    one["processors"] = Known(device.processors, 0);
+    one["numa_node"] = Known(device.numa_node, -1);
+    one["socket"] = Known(device.socket, -1);
+    one["pci_bus_id"] = Known(device.pci_bus_id, std::string());
+    one["copy_engines"] = Known(device.copy_engines, 0);
+    one["host_path"] = {{"pcie_generation", Known(device.host.pcie_generation, 0)},
+                        {"pcie_lanes", Known(device.host.pcie_lanes, 0)},
+                        {"native_atomics", device.host.native_atomics},
+                        {"nominal_bytes_per_s", BandwidthJson(device.host.bandwidth)}};
+    json["devices"].push_back(std::move(one));
+  }
+  json["links"] = Json::array();
+  for (std::size_t from = 0; from < topology.size(); ++from) {
+    for (std::size_t to = 0; to < topology.size(); ++to) {
+      if (from == to) continue;
+      const Link& link = topology.link(from, to);
+      Json one = {{"from", from}, {"to", to}, {"type", LinkTypeName(link.type)}};
+      if (link.type == LinkType::kNvlink) {
+        one["version"] = Known(link.nvlink_version, 0);
+        one["count"] = Known(link.nvlinks, 0);
+        one["switched"] = link.switched;
+      }
+      one["peer_access"] = link.peer_access;
+      one["native_atomics"] = link.native_atomics;
+      one["nominal_bytes_per_s"] = BandwidthJson(link.bandwidth);
+      json["links"].push_back(std::move(one));
+    }
+  }
+  return json;
+}
+
+Json RingsJson(const Rings& rings) {
+  Json json;
+  json["best"] = RingJson(rings.best);
+  json["exact"] = rings.exact;
+  json["disjoint"] = Json::array();
+  for (const Ring& ring : rings.disjoint) json["disjoint"].push_back(RingJson(ring));
+  json["disjoint_exact"] = rings.disjoint_exact;
+  return json;
+}
+
+Topology ParseTopology(std::string_view text, const std::string& file) {
+  Parsed json;
+  try {
+    json = Parsed::parse(text);
+  } catch (const Parsed::exception& error) {
+    std::string_view what = error.what();  // "[json.exception.parse_error.101] parse error at line 1, ..."
+    if (const std::size_t end = what.find("] "); what.starts_with('[') && end != std::string_view::npos) {
+      what.remove_prefix(end + 2);
+    }
+    Throw<InputError>("{}: is no JSON: {}", file, what);
+  }
+  Place whole(json, file, "");
+  if (json.is_object() && json.contains("topology")) {
+    whole.Object({"chatty", "simulated", "mask", "topology", "rings"});
+    whole = whole.Get("topology");
+  }
+  whole.Object({"schema", "name", "devices", "links"});
+  const Place schema = whole.Get("schema");
+  if (schema.Text() != kSchema) schema.Fail("is '{}'; this chatty reads {}", schema.Text().substr(0, 40), kSchema);
+
+  const Place list = whole.Get("devices");
+  const std::vector<Place> places = list.Elements();
+  if (places.empty() || places.size() > static_cast<std::size_t>(kMaxDevices)) {
+    list.Fail("are {}; a run takes 1 to {}", places.size(), kMaxDevices);
+  }
+  std::vector<TopologyDevice> devices;
+  devices.reserve(places.size());
+  for (const Place& place : places) devices.push_back(ParseDevice(place));
+  // Bandwidths decide what links are not listed; they have to make sense before.
+  Topology bare(Or(whole.Find("name"), std::string(), &Place::Text), devices);
+  if (const std::optional<TopologyFault> fault = FindFault(bare)) {
+    const Place at = fault->device != TopologyFault::kNone ? places[fault->device] : whole;
+    at.Fail("{} {}", fault->field, fault->what);
+  }
+
+  Topology topology = std::move(bare);
+  std::map<std::pair<std::size_t, std::size_t>, Place> listed;
+  if (const std::optional<Place> links = whole.Find("links")) {
+    for (const Place& place : links->Elements()) {
+      const Link link = ParseLink(place);
+      const std::size_t from = ParseIndex(place.Get("from"), topology.size());
+      const std::size_t to = ParseIndex(place.Get("to"), topology.size());
+      if (from == to) place.Fail("leads from device {} to itself; such links are not listed", from);
+      if (!listed.emplace(std::pair(from, to), place).second) place.Fail("is the second from {} to {}", from, to);
+      topology.link(from, to) = link;
+    }
+  }
+  if (const std::optional<TopologyFault> fault = FindFault(topology)) {
+    const auto found = listed.find({fault->from, fault->to});
+    const auto back = listed.find({fault->to, fault->from});
+    const std::string pair = fmt::format("from {} to {}", fault->from, fault->to);
+    if (found != listed.end()) found->second.Fail("{}, {}, {}", fault->field, pair, fault->what);
+    if (back != listed.end()) back->second.Fail("is listed, and the link {} is not: {} {}", pair, fault->field, fault->what);
+    whole.Fail("links: {}, {}, {}", fault->field, pair, fault->what);
+  }
+  return topology;
+}
+
+Topology ReadTopology(const std::string& path) {
+  Input input(path);
+  std::string text(kMaxFileBytes + 1, '\0');
+  text.resize(input.Read(text.data(), text.size()));
+  if (text.size() > kMaxFileBytes) {
+    Throw<InputError>("{}: is larger than {}, which no topology is", input.name(), FormatBytes(kMaxFileBytes));
+  }
+  return ParseTopology(text, input.name());
+}
+
+}  // namespace chatty::cli

@@ -1,0 +1,20 @@
+# Portable Hardware Locality, 2.0 or later. Imported target: HWLOC::hwloc.
+find_path(HWLOC_INCLUDE_DIR hwloc.h)
+find_library(HWLOC_LIBRARY NAMES hwloc)
+if(HWLOC_INCLUDE_DIR)  # 0x00020900 is 2.9.0
+  file(STRINGS "${HWLOC_INCLUDE_DIR}/hwloc.h" lines REGEX "#define HWLOC_API_VERSION ")
+  if(lines MATCHES "0x([0-9a-fA-F]+)([0-9a-fA-F][0-9a-fA-F])([0-9a-fA-F][0-9a-fA-F])")
+    math(EXPR HWLOC_VERSION_MAJOR "0x${CMAKE_MATCH_1}")
+    math(EXPR HWLOC_VERSION_MINOR "0x${CMAKE_MATCH_2}")
+    math(EXPR HWLOC_VERSION_PATCH "0x${CMAKE_MATCH_3}")
+    set(HWLOC_VERSION "${HWLOC_VERSION_MAJOR}.${HWLOC_VERSION_MINOR}.${HWLOC_VERSION_PATCH}")
+  endif()
+endif()
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(HWLOC REQUIRED_VARS HWLOC_LIBRARY HWLOC_INCLUDE_DIR VERSION_VAR HWLOC_VERSION)
+mark_as_advanced(HWLOC_LIBRARY HWLOC_INCLUDE_DIR)
+if(HWLOC_FOUND AND NOT TARGET HWLOC::hwloc)
+  add_library(HWLOC::hwloc UNKNOWN IMPORTED)
+  set_target_properties(HWLOC::hwloc PROPERTIES IMPORTED_LOCATION "${HWLOC_LIBRARY}"
+                                                INTERFACE_INCLUDE_DIRECTORIES "${HWLOC_INCLUDE_DIR}")
+endif()

@@ -1,0 +1,151 @@
+/// \file
+/// Which devices a run has and what joins them: the machine as the choice of a communication path sees it. Bandwidths here
+/// are nominal, by the standards that links follow; nothing is measured.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "chatty/core/device.h"
+
+namespace chatty {
+
+/// What data crosses on the way from one device to another, by the part of the way that is farthest from both.
+enum class LinkType : std::uint8_t {
+  kSelf,        ///< the same device
+  kNvlink,      ///< NVLinks, directly or through an NVSwitch
+  kPcieSwitch,  ///< PCIe switches alone
+  kHostBridge,  ///< PCIe host bridges of one NUMA node
+  kSockets,     ///< the interconnect between CPU sockets
+  kHostMemory,  ///< host memory: what host devices share, and what staged copies go through where nothing else is known
+};
+
+/// "self", "nvlink", "pcie-switch", "host-bridge", "sockets" or "host-memory": as files and tables write it.
+std::string_view LinkTypeName(LinkType type);
+/// The type that LinkTypeName writes so; none for other text.
+std::optional<LinkType> ParseLinkType(std::string_view name);
+
+/// The way from one device to another, in one direction.
+struct Link {
+  LinkType type = LinkType::kHostMemory;  ///< what it crosses
+  int nvlinks = 0;                        ///< NVLinks that join the two; 0 for other types, and where nobody tells the count
+  int nvlink_version = 0;                 ///< generation of the NVLinks: 2 for V100, 4 for H200; 0 for other types
+  bool switched = false;        ///< the NVLinks lead to an NVSwitch and serve all devices behind it, not this pair alone
+  bool peer_access = false;     ///< the devices address each other's memory; without, copies are staged in host memory
+  bool native_atomics = false;  ///< atomics on the other's memory are carried out by the link
+  /// Nominal bytes/s in this direction, of all links of the pair; 0 if not known. Of NVLinks without a count that of one.
+  double bandwidth = 0;
+  bool operator==(const Link&) const = default;  ///< all members
+};
+
+/// How a device reaches host memory. For host devices all of it is 0 and false: their memory is host memory.
+struct HostPath {
+  int pcie_generation = 0;                           ///< 5 for PCIe 5; 0 if not known
+  int pcie_lanes = 0;                                ///< 16 for x16; 0 if not known
+  bool native_atomics = false;                       ///< the device's atomics on host memory are carried out by the link
+  double bandwidth = 0;                              ///< nominal bytes/s in either direction; 0 if not known
+  bool operator==(const HostPath&) const = default;  ///< all members
+};
+
+/// A device as the topology knows it; it need not be there.
+struct TopologyDevice {
+  std::string label;                    ///< "cuda:1", "host:0"
+  DeviceKind kind = DeviceKind::kHost;  ///< CPU threads, or a GPU
+  std::string name;                     ///< "NVIDIA H200", "4 CPU threads"
+  std::uint64_t memory = 0;             ///< bytes; 0 if not known. Host devices share theirs
+  int processors = 0;                   ///< SMs, or threads
+  int numa_node = -1;                   ///< the NUMA node that it belongs to; -1 if not known or more than one
+  int socket = -1;                      ///< the CPU socket of that node; -1 likewise
+  std::string pci_bus_id;               ///< "0000:1b:00.0"; empty for host devices
+  int copy_engines = 0;                 ///< copies that can run beside kernels and each other; 0 if not known
+  HostPath host;                        ///< its way to host memory
+  bool operator==(const TopologyDevice&) const = default;  ///< all members
+};
+
+/// Devices and what joins them. A value: it can be copied, compared, written to a file (cli/topology_json.h) and made up.
+class Topology {
+ public:
+  Topology() = default;
+  /// These devices with nothing known of what joins them: each pair goes through host memory, at the slower of the two host
+  /// paths.
+  Topology(std::string name, std::vector<TopologyDevice> devices);
+
+  /// What the machine is called; may be empty.
+  const std::string& name() const { return name_; }
+  /// How many devices there are.
+  std::size_t size() const { return devices_.size(); }
+  /// The devices, in the order that indices mean.
+  const std::vector<TopologyDevice>& devices() const { return devices_; }
+  /// @{
+  /// The way from device `from` to device `to`, by index. No bounds are checked.
+  const Link& link(std::size_t from, std::size_t to) const { return links_[from * devices_.size() + to]; }
+  Link& link(std::size_t from, std::size_t to) { return links_[from * devices_.size() + to]; }
+  /// @}
+  bool operator==(const Topology&) const = default;  ///< all members
+
+ private:
+  std::string name_;
+  std::vector<TopologyDevice> devices_;
+  std::vector<Link> links_;  // [from][to]
+};
+
+/// The way through host memory between two devices, without peer access, at the slower of their host paths: kHostMemory, or
+/// kSockets where the devices belong to different ones. Of a device to itself, kSelf.
+Link HostLink(const Topology& topology, std::size_t from, std::size_t to);
+
+/// Largest bandwidth that a topology may state, in bytes/s: a thousand times what links do. Sums of it stay exact.
+inline constexpr double kMaxLinkBandwidth = 1e15;
+/// Most NVLinks between two devices that a topology may state.
+inline constexpr int kMaxNvlinks = 1024;
+
+/// What is wrong with a topology: where, and in words.
+struct TopologyFault {
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);  ///< no index
+  std::size_t device = kNone;                                         ///< the device, if it is one's fault
+  std::size_t from = kNone;                                           ///< or where the link begins whose fault it is
+  std::size_t to = kNone;                                             ///< and where it leads
+  std::string field;                                                  ///< as files call it: "count", "host_path.pcie_lanes"
+  std::string what;  ///< "is 3 here and 2 the other way; NVLinks go both ways"
+};
+/// Looks for what cannot be: no devices or more than kMaxDevices, counts that differ by direction, numbers out of range,
+/// labels twice, characters that terminals would obey. The first fault, devices before links; none if all is well.
+std::optional<TopologyFault> FindFault(const Topology& topology);
+
+/// Bytes/s in one direction of a NVLink of a generation; 0 for one that is not known.
+double NvlinkBandwidth(int version);
+/// Bytes/s in one direction of a PCIe path, line code taken off and packets not; 0 for generations and widths that do not
+/// exist.
+double PcieBandwidth(int generation, int lanes);
+
+/// Which pairs may use their links, as `--links` says it.
+class LinkMask {
+ public:
+  LinkMask() = default;  ///< all of them
+  /// Parses "all", "none" or "pairs {0,1}{2,3}", whose groups name devices by their index among `devices`: links within a
+  /// group stay. Throws UsageError for other text, an index out of range or twice in a group, a group of one.
+  static LinkMask Parse(std::string_view text, std::size_t devices);
+  /// Whether the link between two devices stays; symmetric.
+  bool Allows(std::size_t a, std::size_t b) const;
+  /// As Parse reads it.
+  std::string text() const;
+
+ private:
+  bool all_ = true;
+  std::vector<std::vector<std::size_t>> groups_;
+};
+
+/// The topology without the links that `mask` takes away: such pairs have no peer access and go through host memory
+/// (HostLink).
+Topology Masked(const Topology& topology, const LinkMask& mask);
+
+/// What joins the selected devices of this machine, as the system, the CUDA driver and, where it is there, NVML tell. Opens
+/// no device. `threads` is what OpenDevices would get. Throws CapabilityError for GPUs in a build without CUDA, DeviceError
+/// where the driver fails; without NVML, or in a container that hides /sys, fields stay unknown.
+Topology DiscoverTopology(const DeviceSelection& selection, int threads = 0);
+
+}  // namespace chatty
