@@ -122,7 +122,7 @@ std::string LinuxBusId(std::string_view bus_id) {
   const std::size_t colon = id.find(':');
   // A domain takes more than four digits only where it needs them.
   while (id.find(':') != std::string::npos && id.find(':') > 4 && id.front() == '0') id.erase(0, 1);
-  if (colon != std::string::npos && colon < 4) id.insert(0, 4 - colon, '0');
+  if (colon < 4) id.insert(0, 4 - colon, '0');
   return id;
 }
 

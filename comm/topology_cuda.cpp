@@ -2,10 +2,7 @@
 /// the driver, and a machine or container may lack it.
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
