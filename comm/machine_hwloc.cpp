@@ -16,9 +16,9 @@ PciFacts AskHwloc(const std::string& bus_id) {
   hwloc_topology_set_flags(topology.get(), HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   hwloc_topology_set_io_types_filter(topology.get(), HWLOC_TYPE_FILTER_KEEP_ALL);
   if (hwloc_topology_load(topology.get()) != 0) return facts;
-  const hwloc_obj_t device = hwloc_get_pcidev_by_busidstring(topology.get(), bus_id.c_str());
+  hwloc_obj* const device = hwloc_get_pcidev_by_busidstring(topology.get(), bus_id.c_str());
   if (device == nullptr) return facts;
-  const hwloc_obj_t place = hwloc_get_non_io_ancestor_obj(topology.get(), device);
+  hwloc_obj* const place = hwloc_get_non_io_ancestor_obj(topology.get(), device);
   if (place == nullptr) return facts;
   if (place->nodeset != nullptr && hwloc_bitmap_weight(place->nodeset) == 1) {
     facts.numa_node = hwloc_bitmap_first(place->nodeset);
