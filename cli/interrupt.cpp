@@ -44,7 +44,8 @@ void RemoveUnfinished() {
     // OutputFile writes to TARGET.PID-NUMBER.tmp until it commits.
     const std::string pattern = fmt::format("{}.{}-*.tmp", Literally(path), ::getpid());
     glob_t found{};
-    if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
+    // Only here, and under the lock.
+    if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {  // NOLINT(concurrency-mt-unsafe)
       for (std::size_t i = 0; i < found.gl_pathc; ++i) ::unlink(found.gl_pathv[i]);
     }
     ::globfree(&found);

@@ -115,6 +115,14 @@ void* operator new(std::size_t bytes) { return New(bytes, alignof(std::max_align
 void* operator new(std::size_t bytes, std::align_val_t align) {
   return New(bytes, static_cast<std::size_t>(align), __builtin_return_address(0));
 }
+// AddressSanitizer's own would not, and what it gives the ones below do not take back.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return New(bytes, alignof(std::max_align_t), __builtin_return_address(0));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* pointer) noexcept { Delete(pointer); }
 void operator delete(void* pointer, std::size_t) noexcept { Delete(pointer); }
 void operator delete(void* pointer, std::align_val_t) noexcept { Delete(pointer); }
