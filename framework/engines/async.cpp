@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/framework/engines/device_threads.h"
+#include "chatty/framework/engines/drive.h"
 #include "chatty/framework/spans.h"
 
 namespace chatty {
@@ -100,7 +100,7 @@ struct Report {
 class DeviceRun {
  public:
   DeviceRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Transport* transport,
-            const RunOptions& options, Shared& shared, RunStatistics& statistics, TraceLane* lane)
+            const RunOptions& options, Shared& shared, DeviceStatistics& account, TraceLane* lane)
       : program_(program),
         traits_(program.traits()),
         me_(participants[rank]),
@@ -112,7 +112,7 @@ class DeviceRun {
         shared_(shared),
         desk_(shared.desks[rank]),
         wait_{&shared.abort, options.timeout},
-        account_(statistics.devices[rank]),
+        account_(account),
         lane_(lane),
         pairs_(parts_),
         owned_(me_.graph->ref().owned) {}
@@ -374,63 +374,21 @@ class DeviceRun {
 
 void RunAsync(const ErasedProgram& program, std::span<const Participant> participants, Transport* transport,
               const RunOptions& options, RunRecord* record) {
-  const int devices = static_cast<int>(participants.size());
-  *record = {};
-  RunStatistics& statistics = record->statistics;
-  statistics.execution = "async";
-  statistics.converged = false;
-  statistics.ended = Ended::kFailed;
-  statistics.transport = transport == nullptr ? "none" : transport->name();
-  statistics.devices.assign(participants.size(), {});
-  for (int d = 0; d < devices; ++d) {
-    statistics.devices[d].device = participants[d].device->label();
-    statistics.devices[d].vertices = participants[d].graph->ref().owned;
-  }
-  statistics.pairs.reserve(participants.size() * participants.size());  // so that a failure finds room for its figures
-  Shared shared(devices);
-  std::vector<Report> reports(participants.size());
-  std::vector<Device*> owners;
-  for (const Participant& participant : participants) owners.push_back(participant.device);
-  const TracedDevices traced(options.trace, owners);
+  Shared shared(static_cast<int>(participants.size()));
   const std::stop_callback stop(options.stop, [&shared] { shared.End(Ended::kStopped); });
-  const Clock::time_point start = Clock::now();
-  const auto drive = [&](int d) {
-    TraceLane* const lane = traced.lane(d);
-    try {
-      participants[d].device->MakeCurrent();
-      const RunSpan span(lane, start, devices == 1, statistics.devices[d]);
-      DeviceRun run(program, participants, static_cast<PartId>(d), transport, options, shared, statistics, lane);
-      try {
-        run.Run();
-      } catch (...) {
-        if (lane != nullptr) lane->AddInstant(spans::kFailed, Clock::now());
-        shared.Fail(std::current_exception());
-      }
-      reports[d] = run.TakeReport();
-    } catch (...) {
-      if (lane != nullptr) lane->AddInstant(spans::kFailed, Clock::now());
-      shared.Fail(std::current_exception());
-    }
-  };
-  if (devices == 1) {
-    drive(0);
-  } else {
-    RunOnDevices(devices, drive);
-  }
-  statistics.time_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  const auto reports =
+      DriveDevices("async", participants, transport, options, shared, record,
+                   [&](PartId rank, DeviceStatistics& account, TraceLane* lane) {
+                     return DeviceRun(program, participants, rank, transport, options, shared, account, lane);
+                   });
+  RunStatistics& statistics = record->statistics;
   record->round = reports[0].round;
   record->initialised = true;
-  for (PartId from = 0; from < reports.size(); ++from) {
-    record->round.index = std::max(record->round.index, reports[from].round.index);
-    record->initialised = record->initialised && reports[from].initialised;
-    statistics.edges_touched += reports[from].edges_touched;
-    statistics.vertices_updated += reports[from].vertices_updated;
-    for (PartId to = 0; to < reports[from].pairs.size(); ++to) {
-      PairStatistics& pair = reports[from].pairs[to];
-      pair.from = from;
-      pair.to = to;
-      if (from != to && (pair.messages_before > 0 || pair.bytes > 0)) statistics.pairs.push_back(pair);
-    }
+  for (const Report& report : reports) {
+    record->round.index = std::max(record->round.index, report.round.index);
+    record->initialised = record->initialised && report.initialised;
+    statistics.edges_touched += report.edges_touched;
+    statistics.vertices_updated += report.vertices_updated;
   }
   statistics.rounds = statistics.push_rounds = record->round.index;
   shared.abort.RethrowFirst();

@@ -4,13 +4,11 @@
 #include <array>
 #include <cstring>
 
-#include "chatty/framework/engines/device_threads.h"
+#include "chatty/framework/engines/drive.h"
 #include "chatty/framework/spans.h"
 
 namespace chatty {
 namespace {
-
-using Milliseconds = std::chrono::duration<double, std::milli>;
 
 /// What each device tells all others at the end of a round.
 struct Summary {
@@ -90,7 +88,7 @@ class DirectionChooser {
 class DeviceRun {
  public:
   DeviceRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Transport* transport,
-            BuiltDirections built, const RunOptions& options, Shared& shared, RunStatistics& statistics, TraceLane* lane)
+            BuiltDirections built, const RunOptions& options, Shared& shared, DeviceStatistics& account, TraceLane* lane)
       : program_(program),
         traits_(program.traits()),
         me_(participants[rank]),
@@ -101,7 +99,7 @@ class DeviceRun {
         options_(options),
         shared_(shared),
         wait_{&shared.abort, options.timeout},
-        account_(statistics.devices[rank]),
+        account_(account),
         lane_(lane),
         chooser_(traits_, options.direction, built),
         pairs_(parts_),
@@ -470,48 +468,12 @@ class DeviceRun {
 
 void RunBsp(const ErasedProgram& program, std::span<const Participant> participants, Transport* transport,
             BuiltDirections built, const RunOptions& options, RunRecord* record) {
-  const int devices = static_cast<int>(participants.size());
-  *record = {};
+  Shared shared(static_cast<int>(participants.size()));
+  const auto reports = DriveDevices(
+      "bsp", participants, transport, options, shared, record, [&](PartId rank, DeviceStatistics& account, TraceLane* lane) {
+        return DeviceRun(program, participants, rank, transport, built, options, shared, account, lane);
+      });
   RunStatistics& statistics = record->statistics;
-  statistics.converged = false;
-  statistics.ended = Ended::kFailed;
-  statistics.transport = transport == nullptr ? "none" : transport->name();
-  statistics.devices.assign(participants.size(), {});
-  for (int d = 0; d < devices; ++d) {
-    statistics.devices[d].device = participants[d].device->label();
-    statistics.devices[d].vertices = participants[d].graph->ref().owned;
-  }
-  statistics.pairs.reserve(participants.size() * participants.size());  // so that a failure finds room for its figures
-  Shared shared(devices);
-  std::vector<Report> reports(participants.size());
-  std::vector<Device*> owners;
-  for (const Participant& participant : participants) owners.push_back(participant.device);
-  const TracedDevices traced(options.trace, owners);
-  const Clock::time_point start = Clock::now();
-  const auto drive = [&](int d) {
-    TraceLane* const lane = traced.lane(d);
-    try {
-      participants[d].device->MakeCurrent();
-      const RunSpan span(lane, start, devices == 1, statistics.devices[d]);
-      DeviceRun run(program, participants, static_cast<PartId>(d), transport, built, options, shared, statistics, lane);
-      try {
-        run.Run();
-      } catch (...) {
-        if (lane != nullptr) lane->AddInstant(spans::kFailed, Clock::now());
-        shared.Fail(std::current_exception());
-      }
-      reports[d] = run.TakeReport();
-    } catch (...) {
-      if (lane != nullptr) lane->AddInstant(spans::kFailed, Clock::now());
-      shared.Fail(std::current_exception());
-    }
-  };
-  if (devices == 1) {
-    drive(0);
-  } else {
-    RunOnDevices(devices, drive);
-  }
-  statistics.time_ms = Milliseconds(Clock::now() - start).count();
   // Where a run failed, some devices may have given up at a round's end that others have seen.
   const auto last = std::max_element(reports.begin(), reports.end(), [](const Report& a, const Report& b) {
     return std::pair(a.round.index, a.phases) < std::pair(b.round.index, b.phases);
@@ -523,15 +485,7 @@ void RunBsp(const ErasedProgram& program, std::span<const Participant> participa
   statistics.pull_rounds = last->pull_rounds;
   statistics.edges_touched = last->edges_touched;
   statistics.vertices_updated = last->vertices_updated;
-  for (PartId from = 0; from < reports.size(); ++from) {
-    record->initialised = record->initialised || reports[from].initialised;
-    for (PartId to = 0; to < reports[from].pairs.size(); ++to) {
-      PairStatistics& pair = reports[from].pairs[to];
-      pair.from = from;
-      pair.to = to;
-      if (from != to && (pair.messages_before > 0 || pair.bytes > 0)) statistics.pairs.push_back(pair);
-    }
-  }
+  for (const Report& report : reports) record->initialised = record->initialised || report.initialised;
   shared.abort.RethrowFirst();
   statistics.ended = last->ended;
   statistics.converged = statistics.ended == Ended::kConverged;

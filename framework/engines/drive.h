@@ -1,0 +1,76 @@
+/// \file
+/// What the host-driven engines do around their loops: a run's record begun, a thread a device, reports gathered.
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "chatty/comm/transport.h"
+#include "chatty/framework/engines/device_threads.h"
+#include "chatty/framework/engines/engine.h"
+#include "chatty/framework/options.h"
+
+namespace chatty {
+
+/// Drives all participants to their ends: on each one's thread make(rank, account, lane) gives an object whose Run() is its
+/// share of the run and whose TakeReport() tells of it afterwards, also where Run threw. What it threw goes to
+/// `shared.Fail`, which has to end the others. Begins `record`, fills in its time, and returns the reports in order.
+template <class Shared, class Make>
+auto DriveDevices(std::string_view execution, std::span<const Participant> participants, Transport* transport,
+                  const RunOptions& options, Shared& shared, RunRecord* record, Make&& make) {
+  using Report = decltype(make(PartId{0}, std::declval<DeviceStatistics&>(), nullptr).TakeReport());
+  const int devices = static_cast<int>(participants.size());
+  *record = {};
+  RunStatistics& statistics = record->statistics;
+  statistics.execution = execution;
+  statistics.converged = false;
+  statistics.ended = Ended::kFailed;
+  statistics.transport = transport == nullptr ? "none" : transport->name();
+  statistics.devices.assign(participants.size(), {});
+  std::vector<Device*> owners;
+  owners.reserve(participants.size());
+  for (int d = 0; d < devices; ++d) {
+    owners.push_back(participants[d].device);
+    statistics.devices[d].device = participants[d].device->label();
+    statistics.devices[d].vertices = participants[d].graph->ref().owned;
+  }
+  statistics.pairs.reserve(participants.size() * participants.size());  // so that a failure finds room for its figures
+  std::vector<Report> reports(participants.size());
+  const TracedDevices traced(options.trace, owners);
+  const Clock::time_point start = Clock::now();
+  RunOnDevices(devices, [&](int d) {
+    TraceLane* const lane = traced.lane(d);
+    const auto fail = [&] {
+      if (lane != nullptr) lane->AddInstant(spans::kFailed, Clock::now());
+      shared.Fail(std::current_exception());
+    };
+    try {
+      participants[d].device->MakeCurrent();
+      const RunSpan span(lane, start, devices == 1, statistics.devices[d]);
+      auto run = make(static_cast<PartId>(d), statistics.devices[d], lane);
+      try {
+        run.Run();
+      } catch (...) {
+        fail();
+      }
+      reports[d] = run.TakeReport();
+    } catch (...) {
+      fail();
+    }
+  });
+  statistics.time_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  for (PartId from = 0; from < reports.size(); ++from) {
+    for (PartId to = 0; to < reports[from].pairs.size(); ++to) {
+      PairStatistics& pair = reports[from].pairs[to];
+      pair.from = from;
+      pair.to = to;
+      if (from != to && (pair.messages_before > 0 || pair.bytes > 0)) statistics.pairs.push_back(pair);
+    }
+  }
+  return reports;
+}
+
+}  // namespace chatty
