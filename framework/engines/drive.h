@@ -5,7 +5,8 @@
 #include <chrono>
 #include <exception>
 #include <span>
-#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "chatty/comm/transport.h"
