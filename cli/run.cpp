@@ -153,9 +153,9 @@ std::string WhyNotFinal(const Record& record) {
                          : statistics.ended == Ended::kMaxRounds ? "--max-rounds"
                                                                  : "the program's own limit of rounds";
   if (statistics.converged) return fmt::format("ended by {} after a trial that converged", by);
-  return fmt::format("ended by {} before it converged: the values are {} and not final", by,
-                     statistics.execution == "operators" ? "what had been found"
-                                                         : fmt::format("those of round {}", Grouped(statistics.rounds)));
+  return fmt::format(
+      "ended by {} before it converged: the values are {} and not final", by,
+      statistics.execution == "bsp" ? fmt::format("those of round {}", Grouped(statistics.rounds)) : "what had been found");
 }
 
 Json StatisticsJson(const RunStatistics& statistics) {

@@ -458,6 +458,10 @@ TEST_F(CliTest, MaxRoundsEndsARun) {
             "chatty: ended by --max-rounds before it converged: the values are those of round 3 and not final\n");
   EXPECT_NE(written.out.find("those of round 3 and not final"), std::string::npos) << written.out;
   EXPECT_EQ(Json::parse(Succeed({"run", "bfs", graph, "--source", "0", "--json", "-"})).at("ended"), "converged");
+  // Without rounds there is none that values could be of.
+  EXPECT_NE(Chatty({"run", "bfs", graph, "--source", "0", "--max-rounds", "3", "--execution", "async"})
+                .out.find("ended by --max-rounds before it converged: the values are what had been found and not final"),
+            std::string::npos);
   const Outcome outcome = Chatty(Join(arguments, {"--verify"}));
   EXPECT_EQ(outcome.status, 0);
   EXPECT_TRUE(Json::parse(outcome.out).at("verification").is_null());
