@@ -106,6 +106,12 @@ int ParseCount(std::string_view text, std::string_view whole) {
 
 std::string Device::label() const { return fmt::format("{}:{}", kind() == DeviceKind::kHost ? "host" : "cuda", index()); }
 
+void Device::CopyToPeer(Device&, void* to, const void* from, std::size_t bytes, Stream& stream) {
+  CopyWithin(to, from, bytes, stream);
+}
+
+bool Device::AllowAccessBy(Device& peer) { return kind() == DeviceKind::kHost && peer.kind() == DeviceKind::kHost; }
+
 std::unique_ptr<Device> MakeHostDevice(int index, int threads) try {
   return std::make_unique<HostDevice>(index, threads);
 } catch (const std::bad_alloc&) {

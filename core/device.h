@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/core/affinity.h"
 #include "chatty/core/error.h"
 #include "chatty/core/sync.h"
 #include "chatty/core/team.h"
@@ -63,6 +64,7 @@ struct DeviceInfo {
   std::uint64_t memory = 0;    ///< bytes in all; 0 if unknown
   int multiprocessors = 0;     ///< SMs, or threads
   int compute_capability = 0;  ///< 90 for 9.0; 0 on hosts
+  std::string pci_bus_id;      ///< of a GPU, as CUDA writes it: "0000:1B:00.0"; empty on hosts
 };
 
 /// One processor with its own memory space. Not copyable; outlives all that was made from it. Enqueueing calls are for one
@@ -94,15 +96,33 @@ class Device {
   /// An event for streams of this device. Throws DeviceError.
   virtual std::unique_ptr<Event> NewEvent() = 0;
 
-  /// Copies enqueued on `stream`. Host memory must stay valid until the stream has passed the copy.
+  /// Copies enqueued on `stream`. Host memory must stay valid until the stream has passed the copy. Any thread may enqueue
+  /// copies on a stream that nobody else uses meanwhile, or whose users do not mind whose work comes first.
   virtual void CopyIn(void* device, const void* host, std::size_t bytes, Stream& stream) = 0;
   /// As CopyIn, from the device to the host.
   virtual void CopyOut(void* host, const void* device, std::size_t bytes, Stream& stream) = 0;
   virtual void CopyWithin(void* to, const void* from, std::size_t bytes, Stream& stream) = 0;  ///< both in this device
+  /// From this device's memory to that of `peer`, another device of the same kind; over the links between them where each
+  /// may access the other's memory, and by whatever the driver finds where not. On a stream of this device.
+  virtual void CopyToPeer(Device& peer, void* to, const void* from, std::size_t bytes, Stream& stream);
+  /// Lets kernels and copies of `peer` address this device's memory, all that there is and all to come, where the hardware
+  /// can; says whether they can now. Costs time only when first asked for a peer. Throws DeviceError.
+  virtual bool AllowAccessBy(Device& peer);
   /// Sets `bytes` bytes of device memory to `byte`, on `stream`.
   virtual void Fill(void* device, std::uint8_t byte, std::size_t bytes, Stream& stream) = 0;
 
   virtual WorkerTeam* team() { return nullptr; }  ///< the threads of a host device; null on GPUs
+
+  /// Where the threads that drive it are to run, and its pinned memory to lie.
+  const CpuPlacement& placement() const { return placement_; }
+  /// Sets that, and has the threads of its team run there from now on. Not while it works.
+  void Place(const CpuPlacement& placement) {
+    placement_ = placement;
+    if (WorkerTeam* const threads = team(); threads != nullptr) threads->RestrictTo(placement.cpus);
+  }
+
+ private:
+  CpuPlacement placement_;
 };
 
 namespace detail {

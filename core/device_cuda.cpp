@@ -1,6 +1,8 @@
 /// GPUs behind the Device interface. Compiled as C++: only the CUDA runtime API is used here.
 #include <algorithm>
+#include <array>
 
+#include "chatty/core/affinity.h"
 #include "chatty/core/cuda.h"
 #include "chatty/core/device.h"
 
@@ -99,6 +101,26 @@ class CudaEvent final : public Event {
   cudaEvent_t event_ = nullptr;
 };
 
+/// Makes a device current while it lives, for calls that judge addresses by the current one: memory of a pool is nobody
+/// else's unless granted.
+class AsCurrent {
+ public:
+  explicit AsCurrent(int ordinal) {
+    CHATTY_CUDA(cudaGetDevice(&before_));
+    changed_ = before_ != ordinal;
+    if (changed_) CHATTY_CUDA(cudaSetDevice(ordinal));
+  }
+  ~AsCurrent() {
+    if (changed_) cudaSetDevice(before_);
+  }
+  AsCurrent(const AsCurrent&) = delete;
+  AsCurrent& operator=(const AsCurrent&) = delete;
+
+ private:
+  int before_ = 0;
+  bool changed_ = false;
+};
+
 /// Stream-ordered allocation from a pool of the device's own, which keeps what is freed: trials do not pay for it again.
 class CudaMemory final : public MemoryResource {
  public:
@@ -149,11 +171,14 @@ class CudaMemory final : public MemoryResource {
   cudaMemPool_t pool_ = nullptr;
 };
 
-/// Page-locked host memory, mapped into every GPU's address space.
+/// Page-locked host memory, mapped into every GPU's address space. The driver takes its pages when it locks them: from the
+/// NUMA node on which the calling thread runs.
 class CudaPinnedMemory final : public MemoryResource {
  public:
-  explicit CudaPinnedMemory(int ordinal) : ordinal_(ordinal) {}
+  /// `placement` is the device's own, not owned.
+  CudaPinnedMemory(int ordinal, const CpuPlacement& placement) : ordinal_(ordinal), placement_(placement) {}
   void* Allocate(std::size_t bytes, Stream&) override {
+    const BoundTo near_device(placement_.cpus);
     CHATTY_CUDA(cudaSetDevice(ordinal_));
     void* pointer = nullptr;
     const cudaError_t error = cudaHostAlloc(&pointer, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
@@ -170,11 +195,12 @@ class CudaPinnedMemory final : public MemoryResource {
 
  private:
   int ordinal_;
+  const CpuPlacement& placement_;
 };
 
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(int ordinal) : ordinal_(ordinal), pinned_(ordinal) {
+  explicit CudaDevice(int ordinal) : ordinal_(ordinal), pinned_(ordinal, placement()) {
     MakeCurrent();
     cudaDeviceProp properties = {};
     CHATTY_CUDA(cudaGetDeviceProperties(&properties, ordinal));
@@ -182,9 +208,11 @@ class CudaDevice final : public Device {
     info_.memory = properties.totalGlobalMem;
     info_.multiprocessors = properties.multiProcessorCount;
     info_.compute_capability = properties.major * 10 + properties.minor;
+    std::array<char, 32> bus_id{};
+    CHATTY_CUDA(cudaDeviceGetPCIBusId(bus_id.data(), static_cast<int>(bus_id.size()), ordinal));
+    info_.pci_bus_id = bus_id.data();
     memory_ = std::make_unique<CudaMemory>(ordinal);
     stream_ = std::make_unique<CudaStream>(ordinal);
-    GrantPeers();
   }
   ~CudaDevice() override {
     cudaSetDevice(ordinal_);
@@ -213,36 +241,62 @@ class CudaDevice final : public Device {
     MakeCurrent();
     return std::make_unique<CudaEvent>();
   }
+  // Boxes of transports are addressed like the device's own memory and may lie in host memory or on a peer: the runtime
+  // looks at the addresses rather than taking our word for a direction.
   void CopyIn(void* device, const void* host, std::size_t bytes, Stream& stream) override {
-    if (bytes > 0) CHATTY_CUDA(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, Native(stream)));
+    if (bytes == 0) return;
+    const AsCurrent device_of_the_stream(ordinal_);
+    CHATTY_CUDA(cudaMemcpyAsync(device, host, bytes, cudaMemcpyDefault, Native(stream)));
   }
   void CopyOut(void* host, const void* device, std::size_t bytes, Stream& stream) override {
-    if (bytes > 0) CHATTY_CUDA(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, Native(stream)));
+    if (bytes == 0) return;
+    const AsCurrent device_of_the_stream(ordinal_);
+    CHATTY_CUDA(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDefault, Native(stream)));
   }
   void CopyWithin(void* to, const void* from, std::size_t bytes, Stream& stream) override {
-    if (bytes > 0) CHATTY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, Native(stream)));
+    if (bytes == 0) return;
+    const AsCurrent device_of_the_stream(ordinal_);
+    CHATTY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, Native(stream)));
+  }
+  void CopyToPeer(Device& peer, void* to, const void* from, std::size_t bytes, Stream& stream) override {
+    if (bytes == 0) return;
+    const AsCurrent device_of_the_stream(ordinal_);
+    CHATTY_CUDA(cudaMemcpyPeerAsync(to, peer.index(), from, ordinal_, bytes, Native(stream)));
+  }
+  bool AllowAccessBy(Device& peer) override {
+    if (peer.kind() != DeviceKind::kCuda) return false;
+    const int ordinal = peer.index();
+    if (ordinal == ordinal_ || std::find(admitted_.begin(), admitted_.end(), ordinal) != admitted_.end()) return true;
+    int reachable = 0;
+    CHATTY_CUDA(cudaDeviceCanAccessPeer(&reachable, ordinal, ordinal_));
+    if (reachable == 0) return false;
+    // cudaDeviceEnablePeerAccess is for what cudaMalloc gave out; memory of a pool wants a grant of its own.
+    peer.MakeCurrent();
+    const cudaError_t error = cudaDeviceEnablePeerAccess(ordinal_, 0);
+    MakeCurrent();
+    if (error == cudaErrorTooManyPeers) {  // the system's limit: this pair does without
+      cudaGetLastError();
+      return false;
+    }
+    if (error == cudaErrorPeerAccessAlreadyEnabled) {
+      cudaGetLastError();
+    } else {
+      CHATTY_CUDA(error);
+    }
+    cudaMemAccessDesc grant = {};
+    grant.location.type = cudaMemLocationTypeDevice;
+    grant.location.id = ordinal;
+    grant.flags = cudaMemAccessFlagsProtReadWrite;
+    CHATTY_CUDA(cudaMemPoolSetAccess(memory_->pool(), &grant, 1));
+    admitted_.push_back(ordinal);
+    return true;
   }
   void Fill(void* device, std::uint8_t byte, std::size_t bytes, Stream& stream) override {
     if (bytes > 0) CHATTY_CUDA(cudaMemsetAsync(device, byte, bytes, Native(stream)));
   }
 
  private:
-  /// Pool memory is reachable from another GPU only by a grant; cudaDeviceEnablePeerAccess does not cover it.
-  void GrantPeers() {
-    std::vector<cudaMemAccessDesc> grants;
-    for (int peer = 0; peer < CudaDeviceCount(); ++peer) {
-      int reachable = 0;
-      if (peer != ordinal_) CHATTY_CUDA(cudaDeviceCanAccessPeer(&reachable, peer, ordinal_));
-      if (reachable == 0) continue;
-      cudaMemAccessDesc grant = {};
-      grant.location.type = cudaMemLocationTypeDevice;
-      grant.location.id = peer;
-      grant.flags = cudaMemAccessFlagsProtReadWrite;
-      grants.push_back(grant);
-    }
-    if (!grants.empty()) CHATTY_CUDA(cudaMemPoolSetAccess(memory_->pool(), grants.data(), grants.size()));
-  }
-
+  std::vector<int> admitted_;  // peers that may address this device's memory
   int ordinal_;
   DeviceInfo info_;
   std::unique_ptr<CudaMemory> memory_;

@@ -4,6 +4,8 @@
 
 #include <system_error>
 
+#include "chatty/core/affinity.h"
+
 namespace chatty {
 namespace {
 
@@ -25,6 +27,7 @@ OpenMpTeam::OpenMpTeam(int threads) : requested_(threads), spin_(SpinOf(threads)
       Serve(omp_get_thread_num());
     }
   };
+  const Unbound unbound;  // the team is kept, and its threads run where their maker may at other times
   try {
     master_ = std::thread(region);
   } catch (const std::system_error& error) {

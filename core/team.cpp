@@ -27,6 +27,13 @@ WorkerTeam::WorkerTeam(int threads) : spin_(SpinOf(threads)) {
 
 WorkerTeam::~WorkerTeam() { Stop(); }
 
+void WorkerTeam::RestrictTo(const CpuSet& cpus) {
+  if (cpus.none()) return;
+  Run(size(), [&](TeamMember& member) {
+    if (member.rank() > 0) RunOn(cpus & AllowedCpus());
+  });
+}
+
 void WorkerTeam::Stop() noexcept {
   stopping_ = true;
   job_.fetch_add(1, std::memory_order_release);

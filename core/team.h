@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/core/affinity.h"
 #include "chatty/core/sync.h"
 
 namespace chatty {
@@ -49,6 +50,10 @@ class WorkerTeam {
 
   /// Threads, the calling one included.
   int size() const { return static_cast<int>(workers_.size()) + 1; }
+
+  /// Has the team's own threads, all but the calling one, run on those of `cpus` on which they may, for good. Not during a
+  /// Run. Empty: does nothing.
+  void RestrictTo(const CpuSet& cpus);
 
   /// Runs job(TeamMember&) on the first `width` members and returns when all have. Rethrows the first exception, preferring
   /// one that is not AbortedError. Only one Run at a time.

@@ -108,8 +108,9 @@ std::vector<const TraceEvent*> TraceLane::Sorted() const {
 const SpanKind& TraceLane::run_kind() const { return *trace_->run_kind_; }
 const SpanArguments& TraceLane::run_arguments() const { return trace_->run_arguments_; }
 
-void TraceLane::Attach(Device& device, bool events) {
+void TraceLane::Attach(Device& device, bool events, std::chrono::milliseconds timeout) {
   if (!events) return;
+  timeout_ = timeout.count() > 0 ? std::min(timeout, kSettleTimeout) : kSettleTimeout;
   device_ = &device;
   if (base_ == nullptr) base_ = device.NewEvent();
   if (candidate_ == nullptr) candidate_ = device.NewEvent();  // an earlier call may have got the first alone
@@ -130,7 +131,7 @@ void TraceLane::Anchor() {
   for (int i = 0; i < 4; ++i) {
     const Clock::time_point before = Clock::now();
     candidate_->Record(device_->stream());
-    device_->stream().Synchronize({nullptr, kSettleTimeout});
+    device_->stream().Synchronize({nullptr, timeout_});
     const std::int64_t window = Nanoseconds(Clock::now() - before);
     if (i > 0 && window >= best) continue;
     best = window;
@@ -175,7 +176,7 @@ bool TraceLane::SettleIfFull() noexcept {
 void TraceLane::Settle() noexcept {
   std::size_t done = 0;
   try {
-    device_->stream().Synchronize({nullptr, kSettleTimeout});
+    device_->stream().Synchronize({nullptr, timeout_});
     for (; done < pending_.size(); ++done) {
       const StreamSpan& span = pending_[done];
       const TraceRow row =
@@ -245,14 +246,14 @@ std::size_t Trace::Claim(std::size_t wanted) noexcept {
   return std::min(left, wanted);
 }
 
-TracedDevices::TracedDevices(Trace* trace, std::span<Device* const> devices) {
+TracedDevices::TracedDevices(Trace* trace, std::span<Device* const> devices, std::chrono::milliseconds timeout) {
   if (trace == nullptr) return;
   try {
     for (Device* device : devices) {
       TraceLane& lane = trace->Lane(*device);
       lanes_.push_back(&lane);
       device->MakeCurrent();
-      lane.Attach(*device, device->kind() == DeviceKind::kCuda || trace->events_on_hosts_);
+      lane.Attach(*device, device->kind() == DeviceKind::kCuda || trace->events_on_hosts_, timeout);
     }
   } catch (...) {
     for (TraceLane* lane : lanes_) lane->Detach();

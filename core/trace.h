@@ -146,8 +146,8 @@ class TraceLane {
   TraceLane(Trace& trace, std::string name) : trace_(&trace), name_(std::move(name)) {}
   void Append(const TraceEvent& event) noexcept;
   /// The device whose main stream this lane's rows show from now on, until Detach. Nothing on a host device, whose work has
-  /// run when a call returns, unless `events` insists.
-  void Attach(Device& device, bool events);
+  /// run when a call returns, unless `events` insists. Waits for the stream for up to `timeout` at a time.
+  void Attach(Device& device, bool events, std::chrono::milliseconds timeout);
   void Detach() noexcept;
   /// Records an event on the stream and returns its number; kNoMark where that fails or no stream is shown.
   std::size_t Mark() noexcept;
@@ -166,6 +166,7 @@ class TraceLane {
   std::uint64_t dropped_ = 0;
 
   Device* device_ = nullptr;                 // while attached with events
+  std::chrono::milliseconds timeout_{0};     // of waits for it
   std::unique_ptr<Event> base_, candidate_;  // base_ happened at base_ns_
   std::int64_t base_ns_ = 0;
   std::vector<std::unique_ptr<Event>> pool_;  // kept from run to run; the first marks_ are recorded
@@ -226,8 +227,10 @@ inline TraceLane* ProcessLane(Trace* trace) { return trace == nullptr ? nullptr 
 /// for the thread that starts the run, outside of what it measures.
 class TracedDevices {
  public:
-  /// `trace` may be null: then there are no lanes.
-  TracedDevices(Trace* trace, std::span<Device* const> devices);
+  /// `trace` may be null: then there are no lanes. `timeout` is the run's longest wait, which bounds those here; 0: none,
+  /// then 10 s. A device that does not come to an end in that time has no rows for its stream.
+  TracedDevices(Trace* trace, std::span<Device* const> devices,
+                std::chrono::milliseconds timeout = std::chrono::milliseconds(0));
   ~TracedDevices();
   TracedDevices(const TracedDevices&) = delete;
   TracedDevices& operator=(const TracedDevices&) = delete;

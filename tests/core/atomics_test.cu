@@ -6,12 +6,12 @@
 
 namespace chatty::test {
 
-/// Managed memory: the test and the kernel see it at one address.
+/// Page-locked host memory, mapped: the test and the kernel see it at one address.
 template <class T>
 class Memory {
  public:
-  explicit Memory(std::size_t size) { CHATTY_CUDA(cudaMallocManaged(&data_, size * sizeof(T))); }
-  ~Memory() { cudaFree(data_); }
+  explicit Memory(std::size_t size) { CHATTY_CUDA(cudaMallocHost(reinterpret_cast<void**>(&data_), size * sizeof(T))); }
+  ~Memory() { cudaFreeHost(data_); }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   T* data() { return data_; }
