@@ -1,35 +1,84 @@
 /// \file
-/// Two alternating boxes for each ordered pair of devices, somewhere.
+/// Two alternating boxes for each of a list, on devices or in page-locked memory: listed first, so that what they take is
+/// known before it is taken, by the same code.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "chatty/comm/transport.h"
 
 namespace chatty {
 
-/// Box is Buffer<std::byte> or Pinned<std::byte>; `place(from, to)` is the device that allocates a pair's boxes.
-template <class Box>
-class PairBoxes {
+/// Names a box of a BoxPlan, and its twin of the other parity.
+using BoxId = std::uint32_t;
+inline constexpr BoxId kNoBox = ~BoxId{0};  ///< there is none
+
+/// Which boxes a transport wants, and where. A value; holds no memory.
+class BoxPlan {
  public:
-  PairBoxes() = default;
-  /// Allocates both boxes of each pair with a capacity, in bytes. Throws OutOfMemoryError.
-  template <class Place>
-  PairBoxes(const PairBytesTable& capacities, Place&& place) : parts_(capacities.size()), boxes_(2 * parts_ * parts_) {
-    for (PartId from = 0; from < parts_; ++from) {
-      for (PartId to = 0; to < parts_; ++to) {
-        if (from == to || capacities[from][to] == 0) continue;
-        Device& device = place(from, to);
-        device.MakeCurrent();
-        for (std::uint64_t parity = 0; parity < 2; ++parity) At(from, to, parity) = Box(device, capacities[from][to]);
-      }
-    }
+  /// In the memory of device `owner`; none for zero bytes.
+  BoxId OnDevice(PartId owner, std::size_t bytes) { return Add(owner, bytes, false); }
+  /// In page-locked host memory that `owner` allocates and all devices address; none for zero bytes.
+  BoxId InHostMemory(PartId owner, std::size_t bytes) { return Add(owner, bytes, true); }
+  /// What Boxes will take on `parts` devices.
+  TransportMemory Measure(std::size_t parts) const {
+    TransportMemory memory;
+    memory.devices.resize(parts);
+    for (const Entry& entry : entries_) (entry.pinned ? memory.host : memory.devices[entry.owner]) += 2 * entry.bytes;
+    return memory;
   }
-  /// The box of a pair that `epoch` uses: its parity chooses one of the two.
-  Box& At(PartId from, PartId to, std::uint64_t epoch) { return boxes_[(from * parts_ + to) * 2 + (epoch & 1)]; }
 
  private:
-  std::size_t parts_ = 0;
+  friend class Boxes;
+  struct Entry {
+    PartId owner;
+    bool pinned;
+    std::size_t bytes;
+  };
+  BoxId Add(PartId owner, std::size_t bytes, bool pinned) {
+    if (bytes == 0) return kNoBox;
+    entries_.push_back({owner, pinned, bytes});
+    return static_cast<BoxId>(entries_.size() - 1);
+  }
+  std::vector<Entry> entries_;
+};
+
+/// The memory of a BoxPlan: two boxes an entry, each aligned to 256 bytes as all memory of devices is.
+class Boxes {
+ public:
+  Boxes() = default;
+  /// Throws OutOfMemoryError.
+  Boxes(const BoxPlan& plan, std::span<Device* const> devices) : boxes_(2 * plan.entries_.size()) {
+    for (std::size_t i = 0; i < boxes_.size(); ++i) {
+      const BoxPlan::Entry& entry = plan.entries_[i / 2];
+      Device& device = *devices[entry.owner];
+      device.MakeCurrent();
+      Box& box = boxes_[i];
+      if (entry.pinned) {
+        box.pinned = Pinned<std::byte>(device, entry.bytes);
+        box.data = box.pinned.data();
+      } else {
+        box.buffer = Buffer<std::byte>(device, entry.bytes);
+        box.data = box.buffer.data();
+      }
+      box.bytes = entry.bytes;
+    }
+  }
+  /// The one of the two boxes that `epoch` uses, by its parity; null for kNoBox.
+  std::byte* At(BoxId id, std::uint64_t epoch) const { return id == kNoBox ? nullptr : boxes_[2 * id + (epoch & 1)].data; }
+  /// Bytes that a box holds; 0 for kNoBox.
+  std::size_t capacity(BoxId id) const { return id == kNoBox ? 0 : boxes_[2 * id].bytes; }
+
+ private:
+  struct Box {
+    Buffer<std::byte> buffer;
+    Pinned<std::byte> pinned;
+    std::byte* data = nullptr;
+    std::size_t bytes = 0;
+  };
   std::vector<Box> boxes_;
 };
 

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "chatty/core/affinity.h"
 #include "chatty/core/error.h"
 
 namespace chatty::detail {
@@ -35,27 +36,11 @@ std::optional<int> ReadInt(const std::string& path) {
   return value;
 }
 
-/// Linux's lists: "0-3,8" is 0, 1, 2, 3 and 8. What is no list is empty.
 std::set<int> ParseList(std::string_view text) {
-  constexpr int kMost = 1 << 16;  // a list of this file is not to be believed beyond
+  const CpuSet all = ParseCpuList(text);
   std::set<int> numbers;
-  while (!text.empty()) {
-    int first = 0, last = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), first);
-    if (error != std::errc()) break;
-    last = first;
-    if (end != text.data() + text.size() && *end == '-') {
-      const auto range = std::from_chars(end + 1, text.data() + text.size(), last);
-      if (range.ec != std::errc()) break;
-      end = range.ptr;
-    }
-    for (int i = first; i <= std::min(last, kMost); ++i) numbers.insert(i);
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    if (text.starts_with(',')) {
-      text.remove_prefix(1);
-    } else {
-      break;
-    }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i]) numbers.insert(static_cast<int>(i));
   }
   return numbers;
 }
@@ -114,6 +99,16 @@ HostFacts ReadHost(const std::string& root) {
   if (nodes.size() == 1) facts.numa_node = *nodes.begin();
   if (sockets.size() == 1) facts.socket = *sockets.begin();
   return facts;
+}
+
+CpuSet CpusOfNode(int node, const std::string& root) {
+  if (node < 0) return {};
+  return ParseCpuList(ReadLine(fmt::format("{}/sys/devices/system/node/node{}/cpulist", root, node)));
+}
+
+std::vector<int> NumaNodes(const std::string& root) {
+  const std::set<int> nodes = ParseList(ReadLine(root + "/sys/devices/system/node/online"));
+  return {nodes.begin(), nodes.end()};
 }
 
 std::string LinuxBusId(std::string_view bus_id) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "chatty/comm/topology.h"
+#include "chatty/core/affinity.h"
 #include "chatty/core/config.h"
 
 namespace chatty::detail {
@@ -22,6 +23,11 @@ struct HostFacts {
 };
 /// `root` is put before /proc and /sys, for tests.
 HostFacts ReadHost(const std::string& root = "");
+
+/// CPUs of a NUMA node; none where it is not known.
+CpuSet CpusOfNode(int node, const std::string& root = "");
+/// The machine's NUMA nodes, ascending; none where the system does not tell.
+std::vector<int> NumaNodes(const std::string& root = "");
 
 /// Where a PCI device is plugged in.
 struct PciFacts {

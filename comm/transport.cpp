@@ -3,67 +3,172 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
 
+#include "chatty/comm/lane_transport.h"
+#include "chatty/comm/nccl_transport.h"
+#include "chatty/comm/ring_transport.h"
+#include "chatty/comm/rings.h"
 #include "chatty/core/config.h"
 
 namespace chatty {
-
-std::vector<std::string_view> TransportNames() {
-#if CHATTY_WITH_CUDA
-  return {"auto", "host", "p2p-copy", "staged"};
-#else
-  return {"auto", "host", "staged"};
-#endif
-}
-
 namespace {
 
-std::string_view Chosen(std::string_view name, DeviceKind kind) {
-  return name != "auto" ? name : kind == DeviceKind::kHost ? "host" : "p2p-copy";
+constexpr std::array kTransports{
+    TransportInfo{.name = "host", .host = true, .description = "shared memory between host devices: nothing moves"},
+    TransportInfo{.name = "p2p-copy",
+                  .cuda = true,
+                  .description = "copies between GPUs over their links; staged where there are none"},
+    TransportInfo{.name = "p2p-direct",
+                  .host = true,
+                  .cuda = true,
+                  .description = "packing writes into the receiver's memory; zero-copy where it cannot"},
+    TransportInfo{.name = "uva",
+                  .host = true,
+                  .cuda = true,
+                  .description = "zero-copy: packing writes and unpacking reads page-locked host memory"},
+    TransportInfo{
+        .name = "staged", .host = true, .cuda = true, .description = "copies to page-locked host memory and from there"},
+    TransportInfo{.name = "nccl",
+                  .cuda = true,
+                  .collective = true,
+                  .description = "NCCL: sends and receives of all pairs in one group, one broadcast a root"},
+    TransportInfo{.name = "ring",
+                  .host = true,
+                  .cuda = true,
+                  .broadcast_only = true,
+                  .description = "hop by hop around a ring of the devices, as Groute does"},
+    TransportInfo{.name = "uva-hub",
+                  .host = true,
+                  .cuda = true,
+                  .broadcast_only = true,
+                  .description = "a hub in host memory that all bring theirs to and read others' from, as WS-VR's"},
+};
+
+constexpr bool IsBuilt(const TransportInfo& info) {
+  return info.name == "nccl" ? CHATTY_WITH_NCCL : info.host || CHATTY_WITH_CUDA;
+}
+constexpr std::size_t kBuilt = std::count_if(kTransports.begin(), kTransports.end(), IsBuilt);
+constexpr std::array<TransportInfo, kBuilt> kTransportsBuilt = [] {
+  std::array<TransportInfo, kBuilt> built;
+  std::copy_if(kTransports.begin(), kTransports.end(), built.begin(), IsBuilt);
+  return built;
+}();
+
+/// The transport that a name means; "auto" means one for every kind of device, in this build or not, so that a build without
+/// CUDA can plan for GPUs.
+const TransportInfo& Find(std::string_view name, DeviceKind kind) {
+  if (name == "auto") {
+    name = kind == DeviceKind::kHost ? "host" : "p2p-copy";
+    return *std::find_if(kTransports.begin(), kTransports.end(),
+                         [&](const TransportInfo& info) { return info.name == name; });
+  }
+  const TransportInfo* const info = FindTransport(name);
+  if (info == nullptr) {
+    Throw<UsageError>("there is no transport '{}' in this build; choose one of {}", name, fmt::join(TransportNames(), ", "));
+  }
+  return *info;
+}
+
+/// Throws UsageError where the transport cannot join devices of this kind; `devices` says which they are.
+void CheckKind(const TransportInfo& info, DeviceKind kind, std::string_view devices) {
+  if (kind == DeviceKind::kHost ? info.host : info.cuda) return;
+  std::vector<std::string_view> others;
+  for (const TransportInfo& other : Transports()) {
+    if (kind == DeviceKind::kHost ? other.host : other.cuda) others.push_back(other.name);
+  }
+  Throw<UsageError>("transport '{}' joins {} only, and {}; use one of {}", info.name, info.host ? "host devices" : "GPUs",
+                    devices, fmt::join(others, ", "));
+}
+
+/// Whether `from` may address `to`'s memory.
+using Reach = std::function<bool(PartId from, PartId to)>;
+
+std::vector<PartId> Ascending(std::size_t parts) {
+  std::vector<PartId> order(parts);
+  std::iota(order.begin(), order.end(), PartId{0});
+  return order;
+}
+
+LanePlan PlanLanes(std::string_view name, const PairBytesTable& capacities, const TransportOptions& options,
+                   const Reach& reach) {
+  return {capacities, options, [&](PartId from, PartId to) {
+            if (name == "host") return Route::kInPlace;
+            if (name == "uva") return Route::kZeroCopy;
+            if (name == "uva-hub") return Route::kHub;
+            if (name == "p2p-direct") return reach(from, to) ? Route::kInPlace : Route::kZeroCopy;
+            if (name == "nccl") return Route::kCopy;  // an outbox and an inbox; the rest is NCCL's
+            if (name == "p2p-copy" && reach(from, to)) return Route::kCopy;
+            return Route::kStaged;
+          }};
 }
 
 }  // namespace
 
-void CheckTransport(std::string_view name, DeviceKind kind, std::size_t devices) {
-  const std::vector<std::string_view> names = TransportNames();
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
-    Throw<UsageError>("there is no transport '{}' in this build; choose one of {}", name, fmt::join(names, ", "));
-  }
-  if (devices < 2) return;  // none is made
-  name = Chosen(name, kind);
-  if (name == "host" && kind != DeviceKind::kHost) {
-    Throw<UsageError>("transport 'host' joins host devices only, and these are GPUs; use p2p-copy or staged");
-  }
-  if (name == "p2p-copy" && kind != DeviceKind::kCuda) {
-    Throw<UsageError>("transport 'p2p-copy' joins GPUs only, and these are host devices; use host or staged");
-  }
+std::span<const TransportInfo> Transports() { return kTransportsBuilt; }
+
+const TransportInfo* FindTransport(std::string_view name) {
+  const auto found = std::find_if(kTransportsBuilt.begin(), kTransportsBuilt.end(),
+                                  [&](const TransportInfo& info) { return info.name == name; });
+  return found == kTransportsBuilt.end() ? nullptr : &*found;
 }
 
-TransportMemory MeasureTransport(std::string_view name, DeviceKind kind, const PairBytesTable& capacities) {
-  const std::string_view chosen = Chosen(name, kind);
-  TransportMemory memory;
-  memory.devices.resize(capacities.size());
-  for (PartId from = 0; from < capacities.size(); ++from) {
-    for (PartId to = 0; to < capacities.size(); ++to) {
-      if (from == to) continue;
-      const std::uint64_t boxes = 2 * std::uint64_t{capacities[from][to]};  // that alternate
-      memory.devices[to] += boxes;
-      if (chosen != "host") memory.devices[from] += boxes;  // an outbox of its own
-      if (chosen == "staged") memory.host += boxes;
-    }
+std::vector<std::string_view> TransportNames() {
+  std::vector<std::string_view> names{"auto"};
+  for (const TransportInfo& info : Transports()) names.push_back(info.name);
+  return names;
+}
+
+void CheckTransport(std::string_view name, DeviceKind kind, std::size_t devices) {
+  const TransportInfo& info = Find(name, kind);
+  if (devices < 2) return;  // none is made
+  CheckKind(info, kind, kind == DeviceKind::kHost ? "these are host devices" : "these are GPUs");
+}
+
+TransportMemory MeasureTransport(std::string_view name, DeviceKind kind, const PairBytesTable& capacities,
+                                 const TransportOptions& options) {
+  const std::string_view chosen = Find(name, kind).name;
+  const auto reach = [&](PartId from, PartId to) { return options.links.Allows(from, to); };
+  if (chosen == "ring") {
+    return RingPlan(capacities, options, options.ring.empty() ? Ascending(capacities.size()) : options.ring, reach)
+        .boxes.Measure(capacities.size());
   }
-  return memory;
+  return PlanLanes(chosen, capacities, options, reach).boxes.Measure(capacities.size());
 }
 
 std::unique_ptr<Transport> MakeTransport(std::string_view name, std::span<Device* const> devices,
-                                         const PairBytesTable& capacities) {
-  name = Chosen(name, devices[0]->kind());
-  if (name == "host") return MakeHostTransport(devices, capacities);
-  if (name == "staged") return MakeStagedTransport(devices, capacities);
-#if CHATTY_WITH_CUDA
-  if (name == "p2p-copy") return MakePeerCopyTransport(devices, capacities);
+                                         const PairBytesTable& capacities, const TransportOptions& options) {
+  const TransportInfo& info = Find(name, devices[0]->kind());
+  for (const Device* device : devices) {
+    CheckKind(info, device->kind(),
+              fmt::format("{} is a {}", device->label(), device->kind() == DeviceKind::kHost ? "host device" : "GPU"));
+  }
+  const auto reach = [&](PartId from, PartId to) {
+    return options.links.Allows(from, to) && devices[to]->AllowAccessBy(*devices[from]) &&
+           devices[from]->AllowAccessBy(*devices[to]);
+  };
+  if (info.name == "ring") {
+    const RingPlan plan(capacities, options, options.ring.empty() ? RingOrder(devices, options.links) : options.ring, reach);
+    return MakeRingTransport(devices, plan, options);
+  }
+#if CHATTY_WITH_NCCL
+  if (info.name == "nccl") return MakeNcclTransport(devices, PlanLanes(info.name, capacities, options, reach), options);
 #endif
-  Throw<UsageError>("there is no transport '{}' in this build; choose one of {}", name, fmt::join(TransportNames(), ", "));
+  return MakeLaneTransport(info.name, devices, PlanLanes(info.name, capacities, options, reach), options);
 }
+
+std::vector<PartId> RingOrder(std::span<Device* const> devices, const LinkMask& links) {
+  if (devices[0]->kind() == DeviceKind::kHost) return Ascending(devices.size());
+  DeviceSelection selection;
+  selection.kind = devices[0]->kind();
+  for (const Device* device : devices) selection.indices.push_back(device->index());
+  const Rings rings = FindRings(Masked(DiscoverTopology(selection), links));
+  return {rings.best.order.begin(), rings.best.order.end()};
+}
+
+void Transport::Meet(PartId /*at*/, std::span<const std::size_t> /*incoming*/, std::span<const std::size_t> /*broadcast*/,
+                     std::uint64_t /*epoch*/) {}
 
 }  // namespace chatty

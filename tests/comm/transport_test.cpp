@@ -1,18 +1,25 @@
 #include "chatty/comm/transport.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <exception>
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "chatty/comm/nccl_transport.h"
 #include "chatty/core/config.h"
 #include "chatty/core/memory_resources.h"
 #include "chatty/core/sync.h"
@@ -39,11 +46,14 @@ std::size_t BytesToSend(PartId from, PartId to, std::uint64_t epoch, std::size_t
 void FillPattern(std::vector<std::byte>& data, PartId from, PartId to, std::uint64_t epoch, std::size_t bytes) {
   data.resize(bytes);
   std::uint64_t word = Key(from, to, epoch);
-  for (std::size_t i = 0; i < bytes; ++i) {
-    if (i % 8 == 0) word = word * 6364136223846793005ull + 1442695040888963407ull;
-    data[i] = static_cast<std::byte>(word >> (8 * (i % 8)));
+  for (std::size_t i = 0; i < bytes; i += sizeof(word)) {
+    word = word * 6364136223846793005ull + 1442695040888963407ull;
+    std::memcpy(data.data() + i, &word, std::min(sizeof(word), bytes - i));
   }
 }
+
+/// The number of the receiver under which what is told to all is worked out.
+constexpr PartId kAll = 63;
 
 /// A transport's name, and the devices to try it on.
 using Case = std::tuple<const char*, const char*>;
@@ -61,6 +71,7 @@ class TransportTest : public testing::TestWithParam<Case> {
     for (const auto& device : devices_) pointers_.push_back(device.get());
   }
 
+  std::string_view name() const { return std::get<0>(GetParam()); }
   PartId parts() const { return static_cast<PartId>(devices_.size()); }
 
   /// Unequal capacities, none among them; one pair gets a mebibyte.
@@ -77,10 +88,29 @@ class TransportTest : public testing::TestWithParam<Case> {
     return capacities;
   }
 
+  /// What each device may tell all others: one of them nothing, one half a mebibyte.
+  std::vector<std::size_t> Broadcasts(std::uint64_t seed) const {
+    static constexpr std::size_t kChoices[] = {1, 5, 64, 1000, 50000};
+    std::vector<std::size_t> bytes(parts());
+    for (PartId from = 0; from < parts(); ++from) bytes[from] = kChoices[Hash(seed * 64 + from) % std::size(kChoices)];
+    bytes[seed % parts()] = 1 << 19;
+    if (parts() > 2) bytes[(seed + 1) % parts()] = 0;
+    return bytes;
+  }
+  TransportOptions Telling(std::uint64_t seed) const {
+    TransportOptions options;
+    options.broadcast = Broadcasts(seed);
+    return options;
+  }
+
   /// Every device on its own thread, as in a run: pack and post, meet once, receive and read. The one meeting an epoch is
   /// the least that the interface asks for: a fast device packs the next epoch while a slow one still reads this one.
-  void Converse(Transport& transport, const PairBytesTable& capacities, std::uint64_t first_epoch, std::uint64_t epochs,
-                bool delays) {
+  void Converse(Transport& transport, const PairBytesTable& capacities, const TransportOptions& options,
+                std::uint64_t first_epoch, std::uint64_t epochs, bool delays) {
+    const auto told = [&](PartId from, std::uint64_t epoch) -> std::size_t {
+      if (options.broadcast.empty() || options.broadcast[from] == 0) return 0;
+      return BytesToSend(from, kAll, epoch, options.broadcast[from]);
+    };
     Rendezvous<int> meeting(static_cast<int>(parts()));
     AbortToken abort;
     std::atomic<std::uint64_t> wrong{0}, compared{0};
@@ -91,8 +121,9 @@ class TransportTest : public testing::TestWithParam<Case> {
       const auto dawdle = [&] {
         if (delays && random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
       };
-      std::vector<std::vector<std::byte>> out(parts()), in(parts());
-      std::vector<std::byte> expected;
+      std::vector<std::vector<std::byte>> out(parts()), in(parts()), heard(parts());
+      std::vector<std::byte> to_all, expected;
+      std::vector<std::size_t> incoming(parts()), broadcast(parts());
       for (std::uint64_t epoch = first_epoch; epoch < first_epoch + epochs; ++epoch) {
         for (PartId to = 0; to < parts(); ++to) {
           if (to == me || capacities[me][to] == 0) continue;
@@ -102,10 +133,23 @@ class TransportTest : public testing::TestWithParam<Case> {
           device.CopyIn(transport.Outbox(me, to, epoch), out[to].data(), out[to].size(), device.stream());
           transport.Post(me, to, out[to].size(), epoch);
         }
+        if (const std::size_t bytes = told(me, epoch); bytes > 0) {
+          FillPattern(to_all, me, kAll, epoch, bytes);
+          device.CopyIn(transport.BroadcastBox(me, epoch), to_all.data(), bytes, device.stream());
+          transport.Broadcast(me, bytes, epoch);
+        }
         dawdle();
         meeting.Exchange(static_cast<int>(me), epoch, 0, {&abort, std::chrono::milliseconds(60000)}, "the others",
                          [](int, int) {});
         dawdle();
+        if (options.meets) {
+          for (PartId from = 0; from < parts(); ++from) {
+            const std::size_t capacity = from == me ? 0 : capacities[from][me];
+            incoming[from] = capacity == 0 ? 0 : BytesToSend(from, me, epoch, capacity);
+            broadcast[from] = told(from, epoch);
+          }
+          transport.Meet(me, incoming, broadcast, epoch);
+        }
         for (PartId i = 1; i < parts(); ++i) {
           const PartId from = (me + i) % parts();
           if (capacities[from][me] == 0) continue;
@@ -114,12 +158,24 @@ class TransportTest : public testing::TestWithParam<Case> {
           device.CopyOut(in[from].data(), inbox, in[from].size(), device.stream());
           dawdle();
         }
+        for (PartId i = 1; i < parts(); ++i) {
+          const PartId from = (me + i) % parts();
+          heard[from].assign(told(from, epoch), std::byte{0});
+          if (heard[from].empty()) continue;
+          const std::byte* const box = transport.ReceiveBroadcast(me, from, heard[from].size(), epoch);
+          device.CopyOut(heard[from].data(), box, heard[from].size(), device.stream());
+          dawdle();
+        }
         device.stream().Synchronize({&abort, std::chrono::milliseconds(60000)});
         for (PartId from = 0; from < parts(); ++from) {
-          if (from == me || capacities[from][me] == 0) continue;
-          FillPattern(expected, from, me, epoch, in[from].size());
-          wrong += in[from] != expected;
-          compared += in[from].size();
+          if (from == me) continue;
+          if (capacities[from][me] != 0) {
+            FillPattern(expected, from, me, epoch, in[from].size());
+            wrong += in[from] != expected;
+          }
+          FillPattern(expected, from, kAll, epoch, heard[from].size());
+          wrong += heard[from] != expected;
+          compared += in[from].size() + heard[from].size();
         }
       }
     };
@@ -144,47 +200,152 @@ class TransportTest : public testing::TestWithParam<Case> {
   std::vector<Device*> pointers_;
 };
 
-TEST_P(TransportTest, SaysItsName) {
-  const std::unique_ptr<Transport> transport = MakeTransport(std::get<0>(GetParam()), pointers_, Capacities(1));
-  EXPECT_EQ(transport->name(), std::get<0>(GetParam()));
-}
+TEST_P(TransportTest, SaysItsName) { EXPECT_EQ(MakeTransport(name(), pointers_, Capacities(1))->name(), name()); }
 
 TEST_P(TransportTest, EveryByteArrives) {
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (const std::uint64_t seed : {1, 2}) {
     const PairBytesTable capacities = Capacities(seed);
-    const std::unique_ptr<Transport> transport = MakeTransport(std::get<0>(GetParam()), pointers_, capacities);
-    Converse(*transport, capacities, 0, 12, /*delays=*/false);
+    const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities);
+    Converse(*transport, capacities, {}, 0, 12, /*delays=*/false);
+  }
+}
+
+TEST_P(TransportTest, WhatIsToldToAllArrivesEverywhere) {
+  const PairBytesTable silent(parts(), std::vector<std::size_t>(parts(), 0));
+  for (const std::uint64_t seed : {1, 2}) {
+    const TransportOptions options = Telling(seed);
+    const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, silent, options);
+    Converse(*transport, silent, options, 0, 6, /*delays=*/false);
+    const std::unique_ptr<Transport> both = MakeTransport(name(), pointers_, Capacities(seed), options);
+    Converse(*both, Capacities(seed), options, 0, 6, /*delays=*/true);
   }
 }
 
 TEST_P(TransportTest, EveryByteArrivesAtAnyPace) {
   const PairBytesTable capacities = Capacities(4);
-  const std::unique_ptr<Transport> transport = MakeTransport(std::get<0>(GetParam()), pointers_, capacities);
-  Converse(*transport, capacities, 0, 30, /*delays=*/true);
+  const TransportOptions options = Telling(4);
+  const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
+  Converse(*transport, capacities, options, 0, 30, /*delays=*/true);
+}
+
+TEST_P(TransportTest, WithoutSomeLinksToo) {
+  const PairBytesTable capacities = Capacities(7);
+  for (const char* mask : {"none", "pairs {0,1}", "pairs {0,1}{2,3}"}) {
+    SCOPED_TRACE(mask);
+    if (parts() < 4 && std::string(mask).find('3') != std::string::npos) continue;
+    TransportOptions options = Telling(7);
+    options.links = LinkMask::Parse(mask, parts());
+    try {
+      const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
+      Converse(*transport, capacities, options, 0, 6, /*delays=*/true);
+    } catch (const CapabilityError& error) {  // what joined the first communicator of the process joins all
+      EXPECT_EQ(name(), "nccl") << error.what();
+    }
+  }
+}
+
+TEST_P(TransportTest, InPacketsOfAnySize) {
+  const PairBytesTable capacities = Capacities(8);
+  for (const std::size_t packet : {std::size_t{4096}, std::size_t{65000}, std::size_t{1} << 30}) {
+    SCOPED_TRACE(packet);
+    TransportOptions options = Telling(8);
+    options.packet = packet;
+    const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
+    Converse(*transport, capacities, options, 0, 4, /*delays=*/true);
+  }
+}
+
+TEST_P(TransportTest, WithoutMeetings) {
+  const PairBytesTable capacities = Capacities(9);
+  TransportOptions options = Telling(9);
+  options.meets = false;
+  const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
+  Converse(*transport, capacities, options, 0, 6, /*delays=*/true);
 }
 
 TEST_P(TransportTest, ServesRunAfterRun) {
   // Every run counts its epochs from zero, wherever the one before stopped.
   const PairBytesTable capacities = Capacities(5);
-  const std::unique_ptr<Transport> transport = MakeTransport(std::get<0>(GetParam()), pointers_, capacities);
-  for (const std::uint64_t epochs : {1, 2, 3, 1, 4}) Converse(*transport, capacities, 0, epochs, true);
-  Converse(*transport, capacities, (std::uint64_t{1} << 40) - 2, 5, true);
+  const TransportOptions options = Telling(5);
+  const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
+  for (const std::uint64_t epochs : {1, 2, 3, 1, 4}) Converse(*transport, capacities, options, 0, epochs, true);
+  Converse(*transport, capacities, options, (std::uint64_t{1} << 40) - 2, 5, true);
+  EXPECT_TRUE(transport->reusable());
+}
+
+TEST_P(TransportTest, EndsAfterAnAbort) {
+  const PairBytesTable capacities = Capacities(5);
+  const TransportOptions options = Telling(5);
+  const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
+  Converse(*transport, capacities, options, 0, 2, false);
+  std::thread other([&] { transport->Abort(); });
+  transport->Abort();
+  other.join();
+  if (transport->reusable()) Converse(*transport, capacities, options, 0, 2, false);
+}
+
+TEST_P(TransportTest, AnAbortEndsWhatWaitsForAnotherDevice) {
+  const PairBytesTable capacities = Capacities(5);
+  TransportOptions options;
+  options.timeout = std::chrono::milliseconds(60000);
+  const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
+  // One device meets and the others never come.
+  std::vector<std::size_t> incoming(parts());
+  incoming[parts() - 1] = 100;
+  std::atomic<bool> over{false};
+  std::thread waiting([&] {
+    try {
+      pointers_[0]->MakeCurrent();
+      transport->Meet(0, incoming, {}, 0);
+      if (FindTransport(name())->collective) {
+        transport->Receive(0, parts() - 1, 100, 0);
+        pointers_[0]->stream().Synchronize({nullptr, std::chrono::milliseconds(60000)});
+      }
+    } catch (const AbortedError&) {
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+    over = true;
+  });
+  if (FindTransport(name())->collective) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_FALSE(over) << "goes on without what it waits for";
+    transport->Abort();
+  }
+  waiting.join();
 }
 
 TEST_P(TransportTest, BoxesOfAPairAlternate) {
   const PairBytesTable capacities = Capacities(1);
-  const std::unique_ptr<Transport> transport = MakeTransport(std::get<0>(GetParam()), pointers_, capacities);
-  const PartId last = parts() - 1;
-  std::byte* const even = transport->Outbox(last, 0, 0);
-  std::byte* const odd = transport->Outbox(last, 0, 1);
-  ASSERT_NE(even, nullptr);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(even) % 16, 0u) << "payloads of 16 bytes are read in place";
-  EXPECT_GE(std::abs(odd - even), 1 << 20) << "the two boxes overlap";
-  EXPECT_EQ(transport->Outbox(last, 0, 2), even);
-  EXPECT_EQ(transport->Outbox(last, 0, 3), odd);
+  const TransportOptions options = Telling(1);
+  const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
+  const PartId last = parts() - 1, teller = 1 % parts();
+  const auto check = [](const auto& box, std::ptrdiff_t bytes) {
+    std::byte* const even = box(0);
+    std::byte* const odd = box(1);
+    ASSERT_NE(even, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(even) % 256, 0u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(odd) % 256, 0u);
+    EXPECT_GE(std::abs(odd - even), bytes) << "the two boxes overlap";
+    EXPECT_EQ(box(2), even);
+    EXPECT_EQ(box(3), odd);
+  };
+  check([&](std::uint64_t epoch) { return transport->Outbox(last, 0, epoch); }, 1 << 20);
+  check([&](std::uint64_t epoch) { return transport->BroadcastBox(teller, epoch); }, 1 << 19);
 }
 
-TEST_P(TransportTest, AllMemoryIsTheDevicesOwnAndGoesBack) {
+TEST_P(TransportTest, MoreBytesThanABoxHoldsAreABug) {
+  PairBytesTable capacities(parts(), std::vector<std::size_t>(parts(), 0));
+  capacities[0][1] = 8;
+  TransportOptions options;
+  options.broadcast.assign(parts(), 8);
+  const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
+  transport->Outbox(0, 1, 0);
+  EXPECT_THROW(transport->Post(0, 1, 9, 0), InternalError);
+  EXPECT_THROW(transport->Broadcast(0, 9, 0), InternalError);
+}
+
+TEST_P(TransportTest, AllMemoryIsTheDevicesOwnAsMeasuredAndGoesBack) {
   const PairBytesTable capacities = Capacities(6);
   struct Source {  // of device memory, or of pinned
     explicit Source(MemoryResource& upstream) : counting(upstream), failing(counting) {}
@@ -198,24 +359,38 @@ TEST_P(TransportTest, AllMemoryIsTheDevicesOwnAndGoesBack) {
     sources.push_back(std::make_unique<Source>(device->pinned_memory()));
     device->set_pinned_memory(&sources.back()->failing);
   }
-  { const std::unique_ptr<Transport> transport = MakeTransport(std::get<0>(GetParam()), pointers_, capacities); }
-  std::uint64_t pinned = 0;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    if (i % 2 == 0) {
-      EXPECT_GT(sources[i]->counting.allocations(), 0u);
-    } else {
-      pinned += sources[i]->counting.allocations();
+  for (const char* mask : {"all", "none", "pairs {0,1}"}) {
+    for (const bool tells : {false, true}) {
+      SCOPED_TRACE(fmt::format("links {}, broadcasts {}", mask, tells));
+      TransportOptions options = tells ? Telling(6) : TransportOptions{};
+      options.links = LinkMask::Parse(mask, parts());
+      const TransportMemory measured = MeasureTransport(name(), pointers_[0]->kind(), capacities, options);
+      try {
+        const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
+        std::uint64_t pinned = 0;
+        ASSERT_EQ(measured.devices.size(), parts());
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+          const std::uint64_t bytes = sources[i]->counting.live_bytes();
+          if (i % 2 == 0) {
+            EXPECT_EQ(bytes, measured.devices[i / 2]) << "of device " << i / 2;
+          } else {
+            pinned += bytes;
+          }
+        }
+        EXPECT_EQ(pinned, measured.host);
+      } catch (const CapabilityError& error) {
+        EXPECT_EQ(name(), "nccl") << error.what();
+      }
+      for (const auto& source : sources) EXPECT_EQ(source->counting.live(), 0);
     }
-    EXPECT_EQ(sources[i]->counting.live(), 0);
   }
-  EXPECT_TRUE(pinned > 0 || std::get<0>(GetParam()) != std::string("staged"));
-  std::vector<std::uint64_t> asked;  // of each, by one transport
-  for (const auto& source : sources) asked.push_back(source->counting.allocations());
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const auto& source = sources[i];
-    for (std::uint64_t nth = 1; nth <= asked[i]; ++nth) {
+  for (const auto& source : sources) {
+    const std::uint64_t before = source->counting.allocations();
+    { const auto transport = MakeTransport(name(), pointers_, capacities, Telling(6)); }
+    const std::uint64_t asked = source->counting.allocations() - before;
+    for (std::uint64_t nth = 1; nth <= asked; ++nth) {
       source->failing.FailAt(nth);
-      EXPECT_THROW(MakeTransport(std::get<0>(GetParam()), pointers_, capacities), OutOfMemoryError) << nth;
+      EXPECT_THROW(MakeTransport(name(), pointers_, capacities, Telling(6)), OutOfMemoryError) << nth;
       for (const auto& any : sources) ASSERT_EQ(any->counting.live(), 0) << "leaks when allocation " << nth << " fails";
     }
     source->failing.FailAt(0);
@@ -233,14 +408,115 @@ std::string CaseName(const testing::TestParamInfo<Case>& info) {
   }
   return name;
 }
+/// The transports of this build that join devices of a kind: one that is added is tried without a word here.
+std::vector<const char*> Joining(bool TransportInfo::*kind) {
+  std::vector<const char*> names;
+  for (const TransportInfo& info : Transports()) {
+    if (info.*kind) names.push_back(info.name.data());
+  }
+  return names;
+}
 INSTANTIATE_TEST_SUITE_P(Host, TransportTest,
-                         testing::Combine(testing::Values("host", "staged"), testing::Values("host:2", "host:3", "host:8")),
+                         testing::Combine(testing::ValuesIn(Joining(&TransportInfo::host)),
+                                          testing::Values("host:2", "host:3", "host:8")),
                          CaseName);
 #if CHATTY_WITH_CUDA
 INSTANTIATE_TEST_SUITE_P(Cuda, TransportTest,
-                         testing::Combine(testing::Values("p2p-copy", "staged"),
-                                          testing::Values("cuda:0,1", "cuda:0,1,2", "cuda:0,1,2,3,4,5,6,7")),
+                         testing::Combine(testing::ValuesIn(Joining(&TransportInfo::cuda)),
+                                          testing::Values("cuda:0,1", "cuda:0,1,2", "cuda:0,1,2,3", "cuda:0,1,2,3,4,5,6,7")),
                          CaseName);
+#endif
+
+TEST(Transports, AreFoundByName) {
+  for (const char* name : {"host", "uva", "uva-hub", "p2p-direct", "staged", "ring"}) {
+    ASSERT_NE(FindTransport(name), nullptr) << name;
+    EXPECT_TRUE(FindTransport(name)->host) << name;
+  }
+  EXPECT_EQ(FindTransport("auto"), nullptr);
+  for (const TransportInfo& info : Transports()) {
+    EXPECT_FALSE(info.description.empty()) << info.name;
+    EXPECT_TRUE(info.host || info.cuda) << info.name;
+  }
+}
+
+TEST(MeasureTransport, CountsWhatItIsMadeFor) {
+  const PairBytesTable capacities{{0, 10, 0}, {0, 0, 100}, {1000, 0, 0}};
+  const auto measure = [&](std::string_view name, const char* mask, std::vector<std::size_t> broadcast = {}) {
+    TransportOptions options;
+    options.links = LinkMask::Parse(mask, 3);
+    options.broadcast = std::move(broadcast);
+    const TransportMemory memory = MeasureTransport(name, DeviceKind::kHost, capacities, options);
+    std::vector<std::uint64_t> all = memory.devices;
+    all.push_back(memory.host);
+    return all;
+  };
+  using Bytes = std::vector<std::uint64_t>;
+  EXPECT_EQ(measure("host", "none"), (Bytes{2000, 20, 200, 0}));
+  EXPECT_EQ(measure("uva", "all"), (Bytes{0, 0, 0, 2220}));
+  EXPECT_EQ(measure("staged", "all"), (Bytes{2020, 220, 2200, 2220}));
+  EXPECT_EQ(measure("p2p-direct", "pairs {0,1}"), (Bytes{0, 20, 0, 2200}));
+  EXPECT_EQ(measure("host", "all", {0, 7, 0}), (Bytes{2000, 34, 200, 0}));
+  EXPECT_EQ(measure("uva-hub", "all", {0, 7, 0}), (Bytes{20, 214, 2000, 2234}));
+  EXPECT_EQ(measure("p2p-direct", "pairs {0,1}", {0, 7, 0}), (Bytes{0, 34, 0, 2214}));
+  EXPECT_EQ(measure("ring", "all"), (Bytes{2020, 220, 2200, 0}));
+  EXPECT_EQ(measure("ring", "pairs {0,1}", {0, 0, 7}), (Bytes{2034, 234, 2214, 2200 + 14}));
+}
+
+TEST(RingTransport, GoesTheOrderThatItIsTold) {
+  const auto devices = OpenDevices(ParseDevices("host:3"), 1);
+  std::vector<Device*> pointers;
+  for (const auto& device : devices) pointers.push_back(device.get());
+  const PairBytesTable capacities{{0, 10, 0}, {0, 0, 100}, {1000, 0, 0}};
+  TransportOptions options;
+  options.ring = {0, 2, 1};  // every pair is two hops apart
+  const TransportMemory memory = MeasureTransport("ring", DeviceKind::kHost, capacities, options);
+  EXPECT_EQ(memory.devices, (std::vector<std::uint64_t>{2220, 2220, 2220}));
+  const std::unique_ptr<Transport> transport = MakeTransport("ring", pointers, capacities, options);
+  *transport->Outbox(0, 1, 0) = std::byte{7};
+  transport->Post(0, 1, 1, 0);
+  EXPECT_EQ(*transport->Receive(1, 0, 1, 0), std::byte{7});
+  for (const std::vector<PartId>& wrong : {std::vector<PartId>{0, 1}, {0, 1, 1}, {0, 1, 3}}) {
+    options.ring = wrong;
+    EXPECT_THROW(MakeTransport("ring", pointers, capacities, options), UsageError);
+  }
+}
+
+#if CHATTY_WITH_NCCL
+TEST(NcclState, SumsCounters) {
+  const int gpus = std::min(CudaDeviceCount(), 8);
+  if (gpus < 2) GTEST_SKIP() << "needs 2 GPUs; this machine has " << gpus;
+  const auto devices = OpenDevices(ParseDevices("cuda"), 1);
+  std::vector<Device*> pointers;
+  for (const auto& device : devices) pointers.push_back(device.get());
+  const std::unique_ptr<NcclState> state = MakeNcclState(pointers, 5, {});
+  AbortToken abort;
+  std::atomic<int> wrong{0}, compared{0};
+  std::vector<std::thread> threads;
+  for (PartId me = 0; me < pointers.size(); ++me) {
+    threads.emplace_back([&, me] {
+      try {
+        pointers[me]->MakeCurrent();
+        for (std::uint64_t round = 0; round < 20; ++round) {
+          std::vector<std::uint64_t> values(round % 6), sums(values.size());
+          for (std::size_t i = 0; i < values.size(); ++i) {
+            values[i] = Key(me, 0, round * 8 + i);
+            for (PartId part = 0; part < pointers.size(); ++part) sums[i] += Key(part, 0, round * 8 + i);
+          }
+          state->Sum(me, values, {&abort, std::chrono::milliseconds(60000)});
+          wrong += values != sums;
+          compared += static_cast<int>(values.size());
+        }
+      } catch (...) {
+        abort.Fail(std::current_exception());
+        state->Abort();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  abort.RethrowFirst();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(compared, 0);
+}
 #endif
 
 TEST(MakeTransport, ChoosesAndRefuses) {

@@ -1,0 +1,101 @@
+/// \file
+/// What transports with boxes share: devices, errors that say whose box it was, an orderly end, the size of packets.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "chatty/comm/boxes.h"
+#include "chatty/comm/transport.h"
+#include "chatty/core/error.h"
+
+namespace chatty {
+
+/// The receiver's number where all are meant.
+inline constexpr PartId kEverybody = ~PartId{0};
+
+/// @{
+/// Bytes that a copy could carry in the time that starting one takes: 5 us at 55 GB/s to and from host memory (PCIe 5), and
+/// at 390 GB/s between GPUs (NVLink 4).
+inline constexpr double kHostBytesAStart = 256 << 10;
+inline constexpr double kPeerBytesAStart = 2 << 20;
+/// @}
+
+/// Bytes of a packet, a multiple of 256 or all, where a box passes `stages` copies one after the other and packets of it
+/// overlap. With p packets the whole takes (stages + p - 1) starts and copies of bytes / p; the least is at
+/// p = sqrt((stages - 1) * bytes / bytes_a_start).
+inline std::size_t PacketSize(std::size_t bytes, std::size_t stages, double bytes_a_start) {
+  const double packets = std::floor(std::sqrt(static_cast<double>(bytes) * static_cast<double>(stages - 1) / bytes_a_start));
+  if (packets < 2) return bytes;
+  const auto size = static_cast<std::size_t>(static_cast<double>(bytes) / packets) + 1;
+  return (size + 255) / 256 * 256;
+}
+
+/// A transport with boxes.
+class BoxTransport : public Transport {
+ public:
+  BoxTransport(const BoxTransport&) = delete;
+  BoxTransport& operator=(const BoxTransport&) = delete;
+  std::string_view name() const override { return name_; }
+
+ protected:
+  /// Takes the boxes. Throws OutOfMemoryError.
+  BoxTransport(std::string_view name, std::span<Device* const> devices, const BoxPlan& plan)
+      : name_(name), devices_(devices.begin(), devices.end()), boxes_(plan, devices) {
+    // Memory is there for the stream that it was allocated on; others write and read it, too.
+    for (Device* device : devices_) device->stream().Synchronize();
+  }
+
+  std::size_t parts() const { return devices_.size(); }
+  Device& device(PartId part) const { return *devices_[part]; }
+  Stream& main(PartId part) const { return devices_[part]->stream(); }
+  const Boxes& boxes() const { return boxes_; }
+  std::size_t Index(PartId from, PartId to) const { return std::size_t{from} * devices_.size() + to; }
+
+  /// Waits for the stream, whatever becomes of its work; of nothing for null. Boxes go back in the order of their owner's
+  /// stream, which need not be that of those who copy or read them: destructors settle all.
+  static void Settle(Stream* stream) noexcept {
+    if (stream == nullptr) return;
+    try {
+      stream->Synchronize();
+    } catch (...) {  // told where the work was waited for
+      return;
+    }
+  }
+  void SettleDevices() const noexcept {
+    for (Device* device : devices_) Settle(&device->stream());
+  }
+
+  /// "transport p2p-copy: 16 bytes from cuda:0 to cuda:1".
+  std::string Describe(PartId from, PartId to, std::size_t bytes) const {
+    return fmt::format("transport {}: {} bytes from {} to {}", name_, bytes, devices_[from]->label(),
+                       to == kEverybody ? std::string("all") : devices_[to]->label());
+  }
+  /// Throws InternalError for more bytes than a box holds.
+  void CheckFits(std::size_t bytes, BoxId box, PartId from, PartId to) const {
+    CHATTY_CHECK(bytes <= boxes_.capacity(box), "{}, whose box holds {}", Describe(from, to, bytes), boxes_.capacity(box));
+  }
+  /// Runs `work`; an error of a device says whose box it was.
+  template <class Work>
+  void Told(PartId from, PartId to, std::size_t bytes, Work&& work) const {
+    try {
+      std::forward<Work>(work)();
+    } catch (const DeviceError& error) {
+      Throw<DeviceError>("{}: {}", Describe(from, to, bytes), error.what());
+    }
+  }
+
+ private:
+  std::string name_;
+  std::vector<Device*> devices_;
+  Boxes boxes_;
+};
+
+}  // namespace chatty

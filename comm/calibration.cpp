@@ -1,0 +1,562 @@
+#include "chatty/comm/calibration.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "chatty/comm/probes.h"
+#include "chatty/comm/transport.h"
+#include "chatty/core/host_memory.h"
+#include "chatty/core/logging.h"
+#include "chatty/core/sync.h"
+
+namespace chatty {
+namespace {
+
+constexpr std::size_t kQuickSizes[] = {4, 4 << 10, 64 << 10, 512 << 10, 4 << 20, 16 << 20};
+constexpr std::size_t kSizes[] = {4,         64,      1 << 10, 4 << 10,  16 << 10, 64 << 10,
+                                  256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20};
+constexpr std::size_t kFewestSizes = 3;  ///< measured however long they take: a fit needs them
+constexpr std::size_t kSmall = 64 << 10;
+/// What all paths of a quick calibration may take together.
+constexpr double kQuickSeconds = 3;
+/// Page-locking a gigabyte takes most of a second.
+constexpr std::uint64_t kMostPinned = std::uint64_t{4} << 30;
+constexpr std::chrono::milliseconds kPatience{60000};
+
+double Seconds(Clock::time_point since) { return std::chrono::duration<double>(Clock::now() - since).count(); }
+double Us(Clock::duration span) { return std::chrono::duration<double, std::micro>(span).count(); }
+
+double Median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Calls body(i) on a thread of its own for each i below `count`. The first error, to which `unblock` reacts so that no
+/// other waits for the one that failed, is rethrown.
+template <class Body, class Unblock>
+void RunThreads(std::size_t count, AbortToken& abort, const Body& body, const Unblock& unblock) {
+  std::vector<std::thread> threads;
+  const auto fail = [&] {
+    abort.Fail(std::current_exception());
+    unblock();
+  };
+  try {
+    for (std::size_t i = 0; i < count; ++i) {
+      threads.emplace_back([&, i] {
+        try {
+          UseAllCores();
+          body(i);
+        } catch (...) {
+          fail();
+        }
+      });
+    }
+  } catch (...) {
+    fail();
+  }
+  for (std::thread& thread : threads) thread.join();
+  abort.RethrowFirst();
+}
+
+/// Who sends to whom at once.
+struct Pattern {
+  std::vector<std::pair<PartId, PartId>> boxes;
+  std::vector<PartId> roots;  ///< of broadcasts
+  LoadCorner corner = LoadCorner::kAlone;
+};
+
+std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(PartId, PartId)>& joined) {
+  std::vector<Pattern> patterns;
+  const auto add = [&](Pattern pattern) {
+    std::erase_if(pattern.boxes, [&](const auto& pair) { return !joined(pair.first, pair.second); });
+    if (!pattern.boxes.empty() || !pattern.roots.empty()) patterns.push_back(std::move(pattern));
+  };
+  for (PartId from = 0; from < parts; ++from) {
+    for (PartId to = 0; to < parts; ++to) {
+      if (from != to) add({{{from, to}}, {}, LoadCorner::kAlone});
+    }
+  }
+  Pattern all{{}, {}, LoadCorner::kAllToAll};
+  for (PartId shift = 1; shift < parts; ++shift) {
+    Pattern ring{{}, {}, LoadCorner::kRing};
+    for (PartId from = 0; from < parts; ++from) ring.boxes.emplace_back(from, (from + shift) % parts);
+    all.boxes.insert(all.boxes.end(), ring.boxes.begin(), ring.boxes.end());
+    add(std::move(ring));
+  }
+  for (PartId root = 0; root < parts && parts > 2; ++root) {
+    Pattern fan{{}, {}, LoadCorner::kFanOut};
+    for (PartId shift = 1; shift < parts; ++shift) fan.boxes.emplace_back(root, (root + shift) % parts);
+    add(std::move(fan));
+  }
+  if (parts > 2) add(std::move(all));  // of two devices the ring is that
+
+  Pattern everybody{{}, {}, LoadCorner::kAllToAll};
+  for (PartId root = 0; root < parts; ++root) {
+    bool reaches = true;
+    for (PartId to = 0; to < parts; ++to) reaches = reaches && (root == to || joined(root, to));
+    if (!reaches) continue;
+    add({{}, {root}, LoadCorner::kAlone});
+    everybody.roots.push_back(root);
+  }
+  if (everybody.roots.size() == parts) add(std::move(everybody));
+  return patterns;
+}
+
+/// What a box holds in one measurement.
+struct Content {
+  std::size_t bytes = 0, entries = 0;  ///< entries 0: a block
+};
+
+/// Values, on each device, for the time of a calibration.
+class States {
+ public:
+  States(std::span<Device* const> devices, unsigned bits) {
+    for (Device* device : devices) {
+      device->MakeCurrent();
+      values_.emplace_back(*device, std::size_t{1} << bits);
+      order_.emplace_back(*device, std::size_t{1} << bits);
+      states_.push_back({values_.back().data(), order_.back().data(), bits});
+      probes::Prepare(*device, states_.back());
+      device->stream().Synchronize();
+    }
+  }
+  const probes::State& operator[](std::size_t device) const { return states_[device]; }
+
+ private:
+  std::vector<Buffer<std::uint32_t>> values_, order_;
+  std::vector<probes::State> states_;
+};
+
+/// One path: a thread a device goes through all sizes and patterns.
+class PathMeasurement {
+ public:
+  PathMeasurement(std::span<Device* const> devices, const States& states, Transport& transport,
+                  std::vector<Pattern> patterns, std::span<const std::size_t> sizes, bool quick, double seconds)
+      : devices_(devices.begin(), devices.end()),
+        states_(states),
+        transport_(transport),
+        patterns_(std::move(patterns)),
+        sizes_(sizes),
+        quick_(quick),
+        seconds_(seconds),
+        barrier_(static_cast<int>(devices.size())),
+        begins_(devices.size()),
+        ends_(devices.size()),
+        samples_(patterns_.size()) {
+    for (std::size_t i = 0; i < patterns_.size(); ++i) {
+      samples_[i].resize(std::max(patterns_[i].boxes.size(), patterns_[i].roots.size()));
+    }
+  }
+
+  void Run() {
+    RunThreads(
+        devices_.size(), abort_,
+        [this](std::size_t me) {
+          devices_[me]->MakeCurrent();
+          Drive(static_cast<PartId>(me));
+        },
+        [this] {
+          barrier_.Poison();
+          transport_.Abort();
+        });
+  }
+
+  /// Puts the fits of what was measured where they belong.
+  void Fit(CostModel& model, std::size_t path) const {
+    for (std::size_t i = 0; i < patterns_.size(); ++i) {
+      const Pattern& pattern = patterns_[i];
+      for (std::size_t b = 0; b < pattern.boxes.size(); ++b) {
+        const auto [from, to] = pattern.boxes[b];
+        const CostFit fit = FitCost(samples_[i][b]);
+        model.set_fit(path, from, to, pattern.corner, fit);
+        if (devices_.size() == 2 && pattern.corner == LoadCorner::kRing) {
+          model.set_fit(path, from, to, LoadCorner::kAllToAll, fit);
+        }
+      }
+      for (std::size_t r = 0; r < pattern.roots.size(); ++r) {
+        model.set_broadcast_fit(path, pattern.roots[r], pattern.corner == LoadCorner::kAllToAll, FitCost(samples_[i][r]));
+      }
+    }
+  }
+
+ private:
+  void Meet(std::string_view what) { barrier_.Arrive({&abort_, kPatience}, what); }
+
+  void Drive(PartId me) {
+    const Clock::time_point start = Clock::now();
+    std::uint64_t epoch = 0;
+    for (std::size_t size = 0; size < sizes_.size(); ++size) {
+      if (me == 0) {
+        // The next size takes at most as many times longer as it is larger.
+        const double longer = size == 0 ? 0 : static_cast<double>(sizes_[size]) / static_cast<double>(sizes_[size - 1]);
+        const double expected = last_size_ * std::min(longer, 8.0);
+        stop_ = size >= kFewestSizes && Seconds(start) + expected > seconds_;
+        size_start_ = Clock::now();
+      }
+      Meet("the others");
+      if (stop_) return;
+      for (std::size_t i = 0; i < patterns_.size(); ++i) {
+        const std::size_t bytes = sizes_[size];
+        MeasurePattern(me, i, {bytes, 0}, epoch);
+        if (bytes >= sizeof(probes::Entry)) {
+          MeasurePattern(me, i, {bytes, bytes / sizeof(probes::Entry)}, epoch);
+        } else {
+          MeasurePattern(me, i, {sizeof(probes::Entry), 1}, epoch);
+        }
+      }
+      if (me == 0) last_size_ = Seconds(size_start_);
+    }
+  }
+
+  void MeasurePattern(PartId me, std::size_t index, Content content, std::uint64_t& epoch) {
+    const Pattern& pattern = patterns_[index];
+    const int repetitions = quick_ ? (content.bytes <= kSmall ? 5 : 3) : content.bytes <= kSmall ? 21 : 7;
+    std::vector<std::vector<double>> times(samples_[index].size());
+    for (int repetition = -1; repetition < repetitions; ++repetition) {  // the first is not counted
+      Exchange(me, pattern, content, epoch++);
+      Meet("the others");
+      if (me != 0 || repetition < 0) continue;
+      for (std::size_t b = 0; b < pattern.boxes.size(); ++b) {
+        const auto [from, to] = pattern.boxes[b];
+        times[b].push_back(Us(ends_[to] - begins_[from]));
+      }
+      for (std::size_t r = 0; r < pattern.roots.size(); ++r) {
+        Clock::time_point last = begins_[pattern.roots[r]];
+        for (PartId at = 0; at < devices_.size(); ++at) {
+          if (at != pattern.roots[r]) last = std::max(last, ends_[at]);
+        }
+        times[r].push_back(Us(last - begins_[pattern.roots[r]]));
+      }
+    }
+    if (me != 0) return;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      samples_[index][i].push_back({static_cast<double>(content.bytes), static_cast<double>(content.entries),
+                                    std::max(Median(std::move(times[i])), 1e-3)});  // a clock may stand still
+    }
+  }
+
+  /// One epoch of what engines do: pack and post, meet, receive and unpack. All calls of the transport are here.
+  void Exchange(PartId me, const Pattern& pattern, Content content, std::uint64_t epoch) {
+    Device& device = *devices_[me];
+    const auto sends = [&](PartId from, PartId to) {
+      return std::find(pattern.boxes.begin(), pattern.boxes.end(), std::pair(from, to)) != pattern.boxes.end();
+    };
+    std::vector<PartId> targets, sources;
+    std::vector<std::size_t> incoming(devices_.size(), 0), broadcast(devices_.size(), 0);
+    for (PartId i = 1; i < devices_.size(); ++i) {
+      const auto after = static_cast<PartId>((me + i) % devices_.size());
+      const auto before = static_cast<PartId>((me + devices_.size() - i) % devices_.size());
+      if (sends(me, after)) targets.push_back(after);
+      if (sends(before, me)) sources.push_back(before);
+    }
+    for (const PartId from : sources) incoming[from] = content.bytes;
+    for (const PartId root : pattern.roots) broadcast[root] = content.bytes;
+    const bool tells = broadcast[me] > 0;
+
+    device.stream().Synchronize();
+    Meet("the others");
+    begins_[me] = Clock::now();
+    for (const PartId to : targets) {
+      Pack(me, content, transport_.Outbox(me, to, epoch));
+      transport_.Post(me, to, content.bytes, epoch);
+    }
+    if (tells) {
+      Pack(me, content, transport_.BroadcastBox(me, epoch));
+      transport_.Broadcast(me, content.bytes, epoch);
+    }
+    Meet("the others' counts");
+    transport_.Meet(me, incoming, broadcast, epoch);
+    for (const PartId from : sources) Unpack(me, content, transport_.Receive(me, from, content.bytes, epoch));
+    for (const PartId root : pattern.roots) {
+      if (root != me) Unpack(me, content, transport_.ReceiveBroadcast(me, root, content.bytes, epoch));
+    }
+    device.stream().Synchronize({&abort_, kPatience});
+    ends_[me] = Clock::now();
+  }
+
+  void Pack(PartId me, Content content, std::byte* box) const {
+    if (content.entries > 0) {
+      probes::PackEntries(*devices_[me], states_[me], box, content.entries);
+    } else {
+      probes::PackBlock(*devices_[me], states_[me], box, content.bytes / sizeof(std::uint32_t));
+    }
+  }
+  void Unpack(PartId me, Content content, const std::byte* box) const {
+    if (content.entries > 0) {
+      probes::UnpackEntries(*devices_[me], states_[me], box, content.entries);
+    } else {
+      probes::UnpackBlock(*devices_[me], states_[me], box, content.bytes / sizeof(std::uint32_t));
+    }
+  }
+
+  std::vector<Device*> devices_;
+  const States& states_;
+  Transport& transport_;
+  std::vector<Pattern> patterns_;
+  std::span<const std::size_t> sizes_;
+  bool quick_;
+  double seconds_;
+  Barrier barrier_;
+  AbortToken abort_;
+  // Written by one thread between two meetings and read by others between the next two.
+  std::vector<Clock::time_point> begins_, ends_;
+  std::vector<std::vector<std::vector<CostSample>>> samples_;  // [pattern][box or root]
+  Clock::time_point size_start_;
+  double last_size_ = 0;
+  bool stop_ = false;
+};
+
+/// Those of these sizes, up to `most`, for which the boxes of a path leave room for others.
+std::span<const std::size_t> SizesThatFit(std::string_view name, std::span<Device* const> devices,
+                                          std::span<const std::size_t> sizes, std::size_t most, TransportOptions& options,
+                                          PairBytesTable& capacities) {
+  const DeviceKind kind = devices[0]->kind();
+  const std::uint64_t host = AvailableHostMemory();
+  for (;; sizes = sizes.first(sizes.size() - 1)) {
+    const std::size_t largest = std::max(sizes.back(), sizeof(probes::Entry));
+    for (std::size_t from = 0; from < devices.size(); ++from) {
+      for (std::size_t to = 0; to < devices.size(); ++to) capacities[from][to] = from == to ? 0 : largest;
+      options.broadcast[from] = largest;
+    }
+    if (sizes.size() <= kFewestSizes) return sizes;
+    if (largest > most) continue;
+    const TransportMemory memory = MeasureTransport(name, kind, capacities, options);
+    std::uint64_t on_host = memory.host;
+    bool fits = on_host <= kMostPinned;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      if (kind == DeviceKind::kHost) {
+        on_host += memory.devices[i];
+      } else if (const std::uint64_t free = devices[i]->free_memory(); free > 0) {
+        fits = fits && memory.devices[i] <= free / 2;
+      }
+    }
+    if (host > 0) fits = fits && on_host <= host / 4;
+    if (fits) return sizes;
+  }
+}
+
+/// Pairs that a path joins by itself: what has a link. Where it would take another path's way it is that path.
+bool NeedsLink(std::string_view path) { return path == "p2p-copy" || path == "p2p-direct"; }
+
+class Prober {
+ public:
+  Prober(std::span<Device* const> devices, const States& states, const CalibrationOptions& options,
+         std::vector<ProbeResult>& results)
+      : devices_(devices), states_(states), options_(options), results_(results) {}
+
+  void ProbeAll() {
+    for (std::size_t i = 0; i < devices_.size(); ++i) ProbeDevice(i);
+    for (std::size_t from = 0; from < devices_.size(); ++from) {
+      for (std::size_t to = 0; to < devices_.size(); ++to) {
+        if (from != to) ProbePair(from, to);
+      }
+    }
+    Add("host-barrier", ProbeResult::kNone, ProbeResult::kNone, HostBarrierUs(), "us");
+  }
+
+ private:
+  void Add(std::string name, std::size_t from, std::size_t to, double value, std::string unit) {
+    const auto index = [](std::size_t device) {
+      return device == static_cast<std::size_t>(ProbeResult::kNone) ? ProbeResult::kNone : static_cast<std::int32_t>(device);
+    };
+    if (std::isfinite(value)) results_.push_back({std::move(name), index(from), index(to), value, std::move(unit)});
+  }
+
+  /// Median time of `work` and waiting for it.
+  template <class Work>
+  double TimeUs(Device& device, int repetitions, const Work& work) {
+    std::vector<double> times;
+    for (int i = -1; i < repetitions; ++i) {
+      device.stream().Synchronize();
+      const Clock::time_point start = Clock::now();
+      work();
+      device.stream().Synchronize();
+      if (i >= 0) times.push_back(Us(Clock::now() - start));
+    }
+    return Median(std::move(times));
+  }
+
+  void ProbeDevice(std::size_t i) {
+    Device& device = *devices_[i];
+    device.MakeCurrent();
+    constexpr int kLaunches = 200;
+    const double many = TimeUs(device, 3, [&] {
+      for (int launch = 0; launch < kLaunches; ++launch) probes::LaunchNothing(device);
+    });
+    Add("launch", i, kNobody, many / kLaunches, "us");
+    launch_us_ = TimeUs(device, 21, [&] { probes::LaunchNothing(device); });
+    Add("launch-sync", i, kNobody, launch_us_, "us");
+    Add("device-barrier", i, kNobody, probes::DeviceBarrierUs(device, 500), "us");
+
+    const std::size_t words = std::size_t{1} << states_[i].bits;
+    TouchAll("local", i, i, states_[i].values, words, true);
+    const Pinned<std::uint32_t> host(device, words);
+    TouchAll("host", i, kNobody, host.data(), words, false);
+    probes::Prepare(device, states_[i]);  // the values are none any more
+    device.stream().Synchronize();
+  }
+
+  void ProbePair(std::size_t from, std::size_t to) {
+    Device &a = *devices_[from], &b = *devices_[to];
+    const bool peers = options_.links.Allows(from, to) && b.AllowAccessBy(a) && a.AllowAccessBy(b);
+    a.MakeCurrent();
+    if (peers) {
+      const std::size_t words = std::size_t{1} << states_[to].bits;
+      TouchAll("peer", from, to, states_[to].values, words, probes::NativeAtomics(a, b));
+      b.MakeCurrent();
+      probes::Prepare(b, states_[to]);
+      b.stream().Synchronize();
+    }
+    if (from > to) return;  // there and back is the same
+    const unsigned rounds = options_.quick ? 200 : 2000;
+    if (peers) {
+      a.MakeCurrent();
+      const Buffer<std::uint32_t> flag_a(a, 64);
+      a.stream().Synchronize();
+      b.MakeCurrent();
+      const Buffer<std::uint32_t> flag_b(b, 64);
+      b.stream().Synchronize();
+      Add("flag-round-trip", from, to, probes::FlagRoundTripUs(a, b, flag_a.data(), flag_b.data(), rounds), "us");
+    }
+    a.MakeCurrent();
+    const Pinned<std::uint32_t> flags(a, 64);  // on two cache lines
+    Add("flag-round-trip-host", from, to, probes::FlagRoundTripUs(a, b, flags.data(), flags.data() + 32, rounds), "us");
+  }
+
+  /// How many random accesses are made: what takes some milliseconds. A GPU makes a thousand times as many in that time, of
+  /// host memory a hundredth of these.
+  std::size_t RandomAccesses(std::size_t words, bool host_memory) const {
+    const bool gpu = devices_[0]->kind() == DeviceKind::kCuda;
+    const unsigned bits = (gpu && !host_memory ? 23 : 18) + (options_.quick ? 0 : 2);
+    return std::min(words, std::size_t{1} << bits);
+  }
+
+  /// Reads, writes and atomics: in order over `words` words, and at random over all of them.
+  void TouchAll(const std::string& whose, std::size_t from, std::size_t to, std::uint32_t* memory, std::size_t words,
+                bool atomics) {
+    using probes::Access;
+    Device& device = *devices_[from];
+    const int repetitions = options_.quick ? 3 : 7;
+    for (const Access access : {Access::kWrite, Access::kRead, Access::kAtomic}) {
+      if (access == Access::kAtomic && !atomics) continue;
+      const std::string_view name = access == Access::kWrite ? "write" : access == Access::kRead ? "read" : "atomic";
+      const auto rate = [&](std::size_t count, const std::uint32_t* order) {
+        const double us = TimeUs(device, repetitions, [&] { probes::Touch(device, memory, count, order, access); });
+        return static_cast<double>(count) / std::max(us - launch_us_, us / 100) * 1e6;
+      };
+      if (access != Access::kAtomic) {
+        Add(fmt::format("{}-{}", whose, name), from, to, rate(words, nullptr) * sizeof(std::uint32_t), "bytes/s");
+      }
+      Add(fmt::format("{}-{}-random", whose, name), from, to,
+          rate(RandomAccesses(words, to == kNobody), states_[from].order), "1/s");
+    }
+  }
+
+  double HostBarrierUs() {
+    constexpr int kRounds = 1000;
+    Barrier barrier(static_cast<int>(devices_.size()));
+    AbortToken abort;
+    double us = 0;
+    RunThreads(
+        devices_.size(), abort,
+        [&](std::size_t i) {
+          const WaitContext context{&abort, kPatience};
+          barrier.Arrive(context, "the others");
+          const Clock::time_point start = Clock::now();
+          for (int round = 0; round < kRounds; ++round) barrier.Arrive(context, "the others");
+          if (i == 0) us = Us(Clock::now() - start) / kRounds;
+        },
+        [&] { barrier.Poison(); });
+    return us;
+  }
+
+  static constexpr auto kNobody = static_cast<std::size_t>(ProbeResult::kNone);
+  std::span<Device* const> devices_;
+  const States& states_;
+  const CalibrationOptions& options_;
+  std::vector<ProbeResult>& results_;
+  double launch_us_ = 0;
+};
+
+std::vector<std::string_view> PathsToMeasure(std::span<Device* const> devices, const CalibrationOptions& options) {
+  const DeviceKind kind = devices[0]->kind();
+  std::vector<std::string_view> paths;
+  if (options.paths.empty()) {
+    for (const TransportInfo& info : Transports()) {
+      if (kind == DeviceKind::kHost ? info.host : info.cuda) paths.push_back(info.name);
+    }
+    return paths;
+  }
+  for (const std::string_view path : options.paths) {
+    if (FindTransport(path) == nullptr) Throw<UsageError>("there is no transport '{}' to measure in this build", path);
+    CheckTransport(path, kind, devices.size());
+    paths.push_back(path);
+  }
+  return paths;
+}
+
+}  // namespace
+
+Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions& options) try {
+  if (devices.size() < 2)
+    throw UsageError("communication is measured between two devices or more; choose them by --devices");
+  const Clock::time_point start = Clock::now();
+  const std::vector<std::string_view> paths = PathsToMeasure(devices, options);
+  Calibration result;
+  result.quick = options.quick;
+  result.model = CostModel(std::vector<std::string>(paths.begin(), paths.end()), devices.size());
+
+  const std::span<const std::size_t> all_sizes =
+      options.quick ? std::span<const std::size_t>(kQuickSizes) : std::span<const std::size_t>(kSizes);
+  // Values of a graph that no cache holds, and as many as the largest block has: 128 or 256 MiB on a GPU, 16 or 64 on the
+  // host, where all devices share the memory.
+  const bool host = devices[0]->kind() == DeviceKind::kHost;
+  const unsigned bits = host ? (options.quick ? 22 : 24) : (options.quick ? 25 : 26);
+  const States states(devices, bits);
+
+  const auto tell = [&](std::string_view what) {
+    if (options.progress) options.progress(what);
+  };
+  for (std::size_t path = 0; path < paths.size(); ++path) {
+    tell(paths[path]);
+    const double left = kQuickSeconds - Seconds(start);
+    const double seconds = options.quick ? left / static_cast<double>(paths.size() - path) : 60.0;
+    try {
+      TransportOptions transport_options;
+      transport_options.links = options.links;
+      transport_options.timeout = kPatience;
+      transport_options.broadcast.resize(devices.size());
+      PairBytesTable capacities(devices.size(), std::vector<std::size_t>(devices.size(), 0));
+      const auto sizes =
+          SizesThatFit(paths[path], devices, all_sizes, sizeof(std::uint32_t) << bits, transport_options, capacities);
+      const auto joined = [&](PartId from, PartId to) {
+        return !NeedsLink(paths[path]) || (options.links.Allows(from, to) && devices[to]->AllowAccessBy(*devices[from]) &&
+                                           devices[from]->AllowAccessBy(*devices[to]));
+      };
+      std::vector<Pattern> patterns = PatternsBetween(static_cast<PartId>(devices.size()), joined);
+      if (patterns.empty()) continue;
+      const std::unique_ptr<Transport> transport = MakeTransport(paths[path], devices, capacities, transport_options);
+      PathMeasurement measurement(devices, states, *transport, std::move(patterns), sizes, options.quick, seconds);
+      measurement.Run();
+      measurement.Fit(result.model, path);
+    } catch (const Error& error) {
+      result.notes.push_back(fmt::format("{} is not measured: {}", paths[path], error.what()));
+      Log().warn("{}", result.notes.back());
+    }
+  }
+  tell("memory, flags and launches");
+  Prober(devices, states, options, result.probes).ProbeAll();
+  result.model.set_measured(true);
+  result.seconds = Seconds(start);
+  return result;
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("measuring communication paths");
+}
+
+}  // namespace chatty

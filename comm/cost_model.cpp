@@ -1,0 +1,530 @@
+#include "chatty/comm/cost_model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "chatty/comm/rings.h"
+#include "chatty/core/error.h"
+
+namespace chatty {
+
+std::string_view LoadCornerName(LoadCorner corner) {
+  constexpr std::array<std::string_view, kLoadCorners> kNames = {"alone", "fan-out", "ring", "all-to-all"};
+  return kNames.at(static_cast<std::size_t>(corner));
+}
+
+// -------------------------------------------------------------- predictions ----
+
+CostModel::CostModel(std::vector<std::string> paths, std::size_t devices)
+    : paths_(std::move(paths)),
+      devices_(devices),
+      pairs_(paths_.size() * devices * devices * kLoadCorners),
+      broadcasts_(paths_.size() * devices * 2) {}
+
+std::size_t CostModel::Find(std::string_view name) const noexcept {
+  const auto found = std::find(paths_.begin(), paths_.end(), name);
+  return found == paths_.end() ? kNoPath : static_cast<std::size_t>(found - paths_.begin());
+}
+
+double CostModel::PredictUs(std::size_t path, std::size_t from, std::size_t to, std::size_t bytes, std::size_t messages,
+                            Load load) const noexcept {
+  const CostFit* const fits = &pairs_[Pair(path, from, to)];
+  const auto b = static_cast<double>(bytes), m = static_cast<double>(messages);
+  if (!fits[0].exists()) return std::numeric_limits<double>::infinity();
+  const double alone = fits[0].Us(b, m);
+  if (load.boxes <= 1 && load.senders <= 1) return alone;
+  const auto share = [](std::uint32_t count, std::size_t most) {
+    return most < 2 || count <= 1
+               ? 0.0
+               : static_cast<double>(std::min<std::size_t>(count, most) - 1) / static_cast<double>(most - 1);
+  };
+  const double wide = share(load.boxes, devices_ - 1), many = share(load.senders, devices_);
+  const auto at = [&](LoadCorner corner, double otherwise) {
+    const CostFit& fit = fits[static_cast<std::size_t>(corner)];
+    return fit.exists() ? fit.Us(b, m) : otherwise;
+  };
+  const double fan_out = at(LoadCorner::kFanOut, alone), ring = at(LoadCorner::kRing, alone);
+  const double all = at(LoadCorner::kAllToAll, std::max(fan_out, ring));
+  return (1 - many) * ((1 - wide) * alone + wide * fan_out) + many * ((1 - wide) * ring + wide * all);
+}
+
+double CostModel::PredictBroadcastUs(std::size_t path, std::size_t from, std::size_t bytes, std::size_t messages,
+                                     std::uint32_t senders) const noexcept {
+  const CostFit* const fits = &broadcasts_[Root(path, from)];
+  const auto b = static_cast<double>(bytes), m = static_cast<double>(messages);
+  if (!fits[0].exists()) return std::numeric_limits<double>::infinity();
+  const double alone = fits[0].Us(b, m);
+  if (senders <= 1 || devices_ < 2 || !fits[1].exists()) return alone;
+  const double many = static_cast<double>(std::min<std::size_t>(senders, devices_) - 1) / static_cast<double>(devices_ - 1);
+  return (1 - many) * alone + many * fits[1].Us(b, m);
+}
+
+std::size_t CostModel::Best(std::size_t from, std::size_t to, std::size_t bytes, std::size_t messages,
+                            Load load) const noexcept {
+  std::size_t best = kNoPath;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t path = 0; path < paths_.size(); ++path) {
+    const double us = PredictUs(path, from, to, bytes, messages, load);
+    if (us < least) {
+      least = us;
+      best = path;
+    }
+  }
+  return best;
+}
+
+std::size_t CostModel::BestBroadcast(std::size_t from, std::size_t bytes, std::size_t messages,
+                                     std::uint32_t senders) const noexcept {
+  std::size_t best = kNoPath;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t path = 0; path < paths_.size(); ++path) {
+    const double us = PredictBroadcastUs(path, from, bytes, messages, senders);
+    if (us < least) {
+      least = us;
+      best = path;
+    }
+  }
+  return best;
+}
+
+Load CostModel::LoadOf(LoadCorner corner, std::size_t devices) noexcept {
+  const auto all = static_cast<std::uint32_t>(devices);
+  Load load;
+  if (corner == LoadCorner::kFanOut || corner == LoadCorner::kAllToAll) load.boxes = std::max(1u, all - 1);
+  if (corner == LoadCorner::kRing || corner == LoadCorner::kAllToAll) load.senders = all;
+  return load;
+}
+
+std::vector<Crossover> CostModel::Crossovers(std::size_t from, std::size_t to, LoadCorner corner, double bytes_per_message,
+                                             double most) const {
+  if (from >= devices_ || to >= devices_ || from == to) {
+    Throw<UsageError>("there is no pair of devices {} and {}; the {} are counted from 0", from, to, devices_);
+  }
+  // What is piecewise linear changes places at the ends of pieces and where two lines meet.
+  struct Path {
+    std::size_t index;
+    const CostFit* fit;
+  };
+  std::vector<Path> present;
+  for (std::size_t path = 0; path < paths_.size(); ++path) {
+    const CostFit* chosen = &fit(path, from, to, corner);
+    if (!chosen->exists()) chosen = &fit(path, from, to);
+    if (chosen->exists()) present.push_back({path, chosen});
+  }
+  const double per_byte = bytes_per_message > 0 ? 1 / bytes_per_message : 0;
+  const auto slope = [per_byte](const Cost& cost) { return cost.beta_us_per_byte + cost.gamma_us_per_message * per_byte; };
+  std::vector<double> ends{1, most};
+  for (const Path& a : present) {
+    if (a.fit->split < most) ends.push_back(a.fit->split);
+    for (const Path& b : present) {
+      if (a.index >= b.index) continue;
+      for (const Cost* line : {&a.fit->small, &a.fit->large}) {
+        for (const Cost* other : {&b.fit->small, &b.fit->large}) {
+          const double steeper = slope(*line) - slope(*other);
+          const double meet = (other->alpha_us - line->alpha_us) / steeper;
+          if (steeper != 0 && meet > 1 && meet < most) ends.push_back(meet);
+        }
+      }
+    }
+  }
+  std::sort(ends.begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  std::vector<Crossover> crossovers;
+  std::optional<std::size_t> fastest;
+  for (std::size_t i = 0; i + 1 < ends.size() && !present.empty(); ++i) {
+    if (ends[i] < 1 || ends[i] >= most) continue;
+    const double inside = ends[i] + (ends[i + 1] - ends[i]) / 2;  // no two lines meet between two ends
+    const auto us = [&](const Path& path) { return path.fit->Us(inside, inside * per_byte); };
+    const Path& now =
+        *std::min_element(present.begin(), present.end(), [&](const Path& a, const Path& b) { return us(a) < us(b); });
+    if (fastest && *fastest != now.index) crossovers.push_back({ends[i], *fastest, now.index});
+    fastest = now.index;
+  }
+  return crossovers;
+}
+
+// -------------------------------------------------------------------- fitting ----
+
+namespace {
+
+using Columns = std::array<double, 3>;  // of 1, bytes and messages
+
+/// Least squares over the columns in `used` by modified Gram-Schmidt; none if the columns depend on each other.
+std::optional<Columns> Solve(std::span<const Columns> rows, unsigned used) {
+  std::vector<std::size_t> columns;
+  for (std::size_t c = 0; c < 3; ++c) {
+    if ((used >> c & 1u) != 0) columns.push_back(c);
+  }
+  std::vector<std::vector<double>> q(columns.size(), std::vector<double>(rows.size()));
+  std::array<std::array<double, 3>, 3> r{};
+  Columns projected{};
+  std::vector<double> rest(rows.size(), 1.0);  // the right-hand side: each time, relative to itself
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    double whole = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      q[k][i] = rows[i][columns[k]];
+      whole += q[k][i] * q[k][i];
+    }
+    for (std::size_t j = 0; j < k; ++j) {
+      for (std::size_t i = 0; i < rows.size(); ++i) r[j][k] += q[j][i] * q[k][i];
+      for (std::size_t i = 0; i < rows.size(); ++i) q[k][i] -= r[j][k] * q[j][i];
+    }
+    double norm = 0;
+    for (const double value : q[k]) norm += value * value;
+    if (norm <= 1e-20 * whole || whole <= 0) return std::nullopt;
+    r[k][k] = std::sqrt(norm);
+    for (double& value : q[k]) value /= r[k][k];
+    for (std::size_t i = 0; i < rows.size(); ++i) projected[k] += q[k][i] * rest[i];
+    for (std::size_t i = 0; i < rows.size(); ++i) rest[i] -= projected[k] * q[k][i];
+  }
+  Columns solution{};
+  for (std::size_t k = columns.size(); k-- > 0;) {
+    double value = projected[k];
+    for (std::size_t j = k + 1; j < columns.size(); ++j) value -= r[k][j] * solution[columns[j]];
+    solution[columns[k]] = value / r[k][k];
+  }
+  return solution;
+}
+
+struct Line {
+  Cost cost;
+  double squares = std::numeric_limits<double>::infinity();  // of relative errors
+};
+
+double RelativeError(const Cost& cost, const CostSample& sample) {
+  return std::abs(cost.Us(sample.bytes, sample.messages) / sample.us - 1);
+}
+
+/// The best line without negative coefficients. With three of them, all sets that may be other than zero can be tried.
+Line FitLine(std::span<const CostSample> samples) {
+  std::vector<Columns> rows;
+  rows.reserve(samples.size());
+  for (const CostSample& sample : samples)
+    rows.push_back({1 / sample.us, sample.bytes / sample.us, sample.messages / sample.us});
+  Line best;
+  for (const unsigned used : {1u, 2u, 4u, 3u, 5u, 6u, 7u}) {  // among equals the fewest coefficients, bytes before messages
+    const std::optional<Columns> solved = Solve(rows, used);
+    if (!solved || *std::min_element(solved->begin(), solved->end()) < 0) continue;
+    const Cost cost{(*solved)[0], (*solved)[1], (*solved)[2]};
+    double squares = 0;
+    for (const CostSample& sample : samples) squares += RelativeError(cost, sample) * RelativeError(cost, sample);
+    if (squares < best.squares - 1e-12) best = {cost, squares};
+  }
+  return best;
+}
+
+constexpr double kLargeBytes = 64 * 1024;
+/// Relative errors up to this are left to one line.
+constexpr double kGoodEnough = 0.1;
+
+/// Where the small line ends: where the two meet, if that is between the last sample of the one and the first of the other.
+double SplitBetween(const Cost& small, const Cost& large, double last, double first) {
+  const double meet = (large.alpha_us - small.alpha_us) / (small.beta_us_per_byte - large.beta_us_per_byte);
+  return meet > last && meet <= first ? meet : std::sqrt(std::max(last, 1.0) * first);
+}
+
+}  // namespace
+
+CostFit FitCost(std::span<const CostSample> samples) {
+  if (samples.empty()) throw UsageError("a cost cannot be fitted to no samples");
+  for (const CostSample& sample : samples) {
+    const bool valid = std::isfinite(sample.us) && sample.us > 0 && std::isfinite(sample.bytes) && sample.bytes >= 0 &&
+                       std::isfinite(sample.messages) && sample.messages >= 0;
+    if (!valid) {
+      Throw<UsageError>(
+          "a sample of {} bytes and {} messages in {} us is none; all have to be finite, and the time positive",
+          sample.bytes, sample.messages, sample.us);
+    }
+  }
+  std::vector<CostSample> sorted(samples.begin(), samples.end());
+  std::sort(sorted.begin(), sorted.end(), [](const CostSample& a, const CostSample& b) {
+    return std::pair(a.bytes, a.messages) < std::pair(b.bytes, b.messages);
+  });
+  std::vector<std::size_t> begins;  // of each size; what differs by less than a factor of four is one
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    if (i == 0 || sorted[i].bytes >= 4 * std::max(sorted[begins.back()].bytes, 1.0)) begins.push_back(i);
+  }
+
+  CostFit fit;
+  const Line whole = FitLine(sorted);
+  fit.small = fit.large = whole.cost;
+  const bool good = std::all_of(sorted.begin(), sorted.end(),
+                                [&](const CostSample& sample) { return RelativeError(whole.cost, sample) <= kGoodEnough; });
+  double least = whole.squares / 2;  // two lines have to be clearly better
+  for (std::size_t size = 2; size + 2 <= begins.size() && !good; ++size) {
+    const std::span<const CostSample> all(sorted);
+    const Line small = FitLine(all.first(begins[size])), large = FitLine(all.subspan(begins[size]));
+    if (small.squares + large.squares >= least) continue;
+    const double split = SplitBetween(small.cost, large.cost, sorted[begins[size] - 1].bytes, sorted[begins[size]].bytes);
+    // Noise alone makes larger messages faster.
+    if (large.cost.Us(split, 0) < (1 - kGoodEnough) * small.cost.Us(split, 0)) continue;
+    least = small.squares + large.squares;
+    fit.small = small.cost;
+    fit.large = large.cost;
+    fit.split = split;
+  }
+
+  std::vector<double> errors;
+  for (const CostSample& sample : sorted) {
+    errors.push_back(RelativeError(fit.At(sample.bytes), sample));
+    if (sample.bytes > kLargeBytes) fit.worst_large_error = std::max(fit.worst_large_error, errors.back());
+  }
+  std::sort(errors.begin(), errors.end());
+  fit.median_error = errors[errors.size() / 2];
+  fit.worst_error = errors.back();
+  fit.samples = static_cast<std::uint32_t>(sorted.size());
+  return fit;
+}
+
+// -------------------------------------------------------------- nominal costs ----
+
+namespace {
+
+// Measured on H200s with CUDA 13.0 unless it says otherwise; other GPUs differ less from these than paths from each other.
+constexpr double kLaunchUs = 2.9;        // a kernel behind another
+constexpr double kSynchroniseUs = 5.6;   // launch and synchronise 8.5 us, less the launch
+constexpr double kPushUs = 3.5;          // a kernel that stores 4 KB into a peer's memory: 6.4 us, less a launch
+constexpr double kCopyUs = 5.2;          // cudaMemcpyPeerAsync of 4 KB
+constexpr double kHostCopyUs = 5.5;      // cudaMemcpyAsync of 4 KB from or to pinned memory
+constexpr double kZeroCopyUs = 3.9;      // a kernel that reads or writes 4 KB of host memory: 6.8 us, less a launch
+constexpr double kHostFlagUs = 1.5;      // half of a flag there and back in host memory, 3.0 us
+constexpr double kNcclUs = 6.8;          // NCCL's own tuning tables: base latency of its ring with the low-latency protocol
+constexpr double kNcclHopUs = 0.6;       // the same, of each NVLink hop
+constexpr double kNcclRankUs = 5;        // broadcasts of 4 KB: 18 us to one other, 29 to three
+constexpr double kGatherUs = 1 / 38e3;   // random 4-byte reads over more than the L2: 38 G/s
+constexpr double kScatterUs = 1 / 16e3;  // random atomicMin likewise: 16 G/s
+constexpr double kLocalBytesPerUs = 2.0e6;  // packing into the device's own memory: a copy counts both ways, 3.99 TB/s
+// What is left of a nominal bandwidth. Over NVLink a copy gets 394 of 450 GB/s and a kernel that stores 369, standing alone;
+// which of the two gets more differs by machine, and packing into the peer's memory saves a pass: so both count alike here.
+constexpr double kPeerShare = 0.85;
+constexpr double kHostCopyShare = 0.87, kZeroCopyShare = 0.82;  // 55 and 52 of 63 GB/s over PCIe
+constexpr double kPacketLoss = 1.1;      // packets of a box that is staged, each with a start of its own
+constexpr double kNcclShare = 0.72;      // 128 MB broadcast to one other GPU in 404 us, of 450 GB/s
+constexpr double kNcclHostShare = 0.35;  // its shared memory transport: both GPUs cross PCIe, in small steps
+constexpr double kPcieGuess = 15.75e9;   // PCIe 3 x16, where nobody tells
+// Host devices: a thread that wakes another by futex, and one thread's copying.
+constexpr double kWakeUs = 5, kHostBytesPerUs = 10e3, kHostGatherUs = 5e-3, kHubUs = 10;
+
+constexpr std::array<std::string_view, 8> kKnownPaths = {"host", "p2p-direct", "p2p-copy", "nccl",
+                                                         "ring", "uva",        "staged",   "uva-hub"};
+
+/// From here on what is staged travels in packets, whose way out and in overlap.
+constexpr double kWholeBytes = 1 << 20;
+
+/// A point-to-point cost, and what of it does not grow with the boxes that a sender has under way.
+struct Way {
+  Cost cost;
+  Cost large;              ///< from kWholeBytes on, where boxes are cut into packets; else none
+  bool shared_out = true;  ///< a sender's boxes share one way out
+};
+
+class Nominals {
+ public:
+  explicit Nominals(const Topology& topology) : topology_(topology), ring_(FindRings(topology).best) {}
+
+  bool host() const { return topology_.devices().front().kind == DeviceKind::kHost; }
+
+  Way Pair(std::string_view path, std::size_t from, std::size_t to) const {
+    return host() ? HostPair(path, from, to) : GpuPair(path, from, to);
+  }
+
+  /// From `from` to all others, alone or while all do so.
+  Cost Broadcast(std::string_view path, std::size_t from, bool all_at_once) const {
+    const auto others = static_cast<double>(topology_.size() - 1);
+    Cost worst{0, 0, 0};
+    for (std::size_t to = 0; to < topology_.size(); ++to) {
+      if (to == from) continue;
+      const Way way = Pair(path, from, to);
+      Cost cost = Under(way, way.cost, all_at_once ? LoadCorner::kAllToAll : LoadCorner::kFanOut);
+      if (path == "nccl") {  // pipelined around its ring, at the ring's narrowest hop
+        cost = way.cost;
+        cost.alpha_us += kNcclRankUs * (others - 1);
+        for (std::size_t hop = 0; hop < ring_.order.size(); ++hop) {
+          cost.beta_us_per_byte =
+              std::max(cost.beta_us_per_byte, Pair(path, ring_.order[hop], ring_.Next(hop)).cost.beta_us_per_byte);
+        }
+        if (all_at_once) cost.beta_us_per_byte *= others;
+      } else if (path == "ring") {  // it passes all on the way; the farthest has it last
+        cost = way.cost;
+        if (all_at_once) cost.beta_us_per_byte *= others;
+      } else if ((path == "uva" || path == "uva-hub") && !all_at_once) {
+        cost = way.cost;  // written once, read by all at the same time
+      }
+      worst.alpha_us = std::max(worst.alpha_us, cost.alpha_us);
+      worst.beta_us_per_byte = std::max(worst.beta_us_per_byte, cost.beta_us_per_byte);
+      worst.gamma_us_per_message = std::max(worst.gamma_us_per_message, cost.gamma_us_per_message);
+    }
+    return worst;
+  }
+
+  /// A line of a way under a load.
+  Cost Under(const Way& way, Cost cost, LoadCorner corner) const {
+    const auto boxes = static_cast<double>(CostModel::LoadOf(corner, topology_.size()).boxes);
+    if (host()) {  // the sender's threads pack one box after the other
+      cost.beta_us_per_byte *= (1 + boxes) / 2;
+      cost.gamma_us_per_message *= (1 + boxes) / 2;
+    } else {
+      cost.alpha_us += kLaunchUs * (boxes - 1);
+      if (way.shared_out) cost.beta_us_per_byte *= boxes;
+    }
+    if (corner == LoadCorner::kAllToAll && boxes > 1) {  // and the receiver unpacks as many
+      cost.gamma_us_per_message *= boxes;
+      if (!host()) cost.alpha_us += kLaunchUs * (boxes - 1);
+    }
+    return cost;
+  }
+
+ private:
+  double HostBandwidth(std::size_t device) const {
+    const double known = topology_.devices()[device].host.bandwidth;
+    return (known > 0 ? known : kPcieGuess) / 1e6;
+  }
+  /// Microseconds a byte between a device and host memory, both ways one after the other.
+  double ThroughHost(std::size_t from, std::size_t to, double share) const {
+    return 1 / (share * HostBandwidth(from)) + 1 / (share * HostBandwidth(to));
+  }
+
+  Way GpuPair(std::string_view path, std::size_t from, std::size_t to) const {
+    const Link& link = topology_.link(from, to);
+    const double bandwidth = (link.bandwidth > 0 ? link.bandwidth : kPcieGuess) / 1e6;  // bytes a microsecond
+    const double base = 2 * kLaunchUs + kSynchroniseUs;  // packing, unpacking, and waiting for it
+    Way way;
+    way.cost = {base, 1 / kLocalBytesPerUs, kGatherUs + kScatterUs};
+    way.shared_out = link.type != LinkType::kNvlink || link.switched;
+    Cost& cost = way.cost;
+    if (path == "p2p-direct" && link.peer_access) {
+      cost.alpha_us += kPushUs;
+      cost.beta_us_per_byte += 1 / (kPeerShare * bandwidth);  // packs there rather than here
+      cost.beta_us_per_byte -= 1 / kLocalBytesPerUs;
+    } else if (path == "p2p-copy" && link.peer_access) {
+      cost.alpha_us += kCopyUs;
+      cost.beta_us_per_byte += 1 / (kPeerShare * bandwidth);
+    } else if (path == "nccl") {
+      cost.alpha_us += kNcclUs + (link.peer_access ? kNcclHopUs : kHostFlagUs);
+      cost.beta_us_per_byte += link.peer_access ? 1 / (kNcclShare * bandwidth)
+                                                : 1 / (kNcclHostShare * std::min(HostBandwidth(from), HostBandwidth(to)));
+      way.shared_out = way.shared_out || !link.peer_access;
+    } else if (path == "uva") {
+      cost.alpha_us += 2 * kZeroCopyUs;
+      cost.beta_us_per_byte = ThroughHost(from, to, kZeroCopyShare);
+      way.shared_out = true;
+    } else if (path == "staged") {
+      cost.alpha_us += 2 * kHostCopyUs;
+      const double narrow = 1 / (kHostCopyShare * std::min(HostBandwidth(from), HostBandwidth(to)));
+      way.large = cost;  // the first packet goes alone
+      way.large.alpha_us += narrow * kWholeBytes * (2 - kPacketLoss);
+      way.large.beta_us_per_byte += narrow * kPacketLoss;
+      cost.beta_us_per_byte += ThroughHost(from, to, kHostCopyShare);
+      way.shared_out = true;
+    } else if (path == "uva-hub") {  // a host thread takes it from one and hands it to the other
+      cost.alpha_us += 2 * kZeroCopyUs + kHubUs + kHostFlagUs;
+      cost.beta_us_per_byte = ThroughHost(from, to, kZeroCopyShare) + 1 / kHostBytesPerUs;
+      way.shared_out = true;
+    } else if (path == "ring") {
+      AddRing(from, to, cost);
+      way.shared_out = true;  // all boxes leave by the same hop
+    } else {
+      cost = {};
+    }
+    return way;
+  }
+
+  /// Hop after hop along the ring: a copy each, the narrowest one counts.
+  void AddRing(std::size_t from, std::size_t to, Cost& cost) const {
+    const std::vector<std::size_t>& order = ring_.order;
+    auto at = static_cast<std::size_t>(std::find(order.begin(), order.end(), from) - order.begin());
+    double slowest = 0;
+    for (bool there = false; !there; at = (at + 1) % order.size()) {
+      const std::size_t a = order[at], b = ring_.Next(at);
+      const Link& link = topology_.link(a, b);
+      const double bandwidth = (link.bandwidth > 0 ? link.bandwidth : kPcieGuess) / 1e6;
+      cost.alpha_us += kHostFlagUs + (link.peer_access ? kCopyUs : 2 * kHostCopyUs);
+      slowest = std::max(slowest, link.peer_access ? 1 / (kPeerShare * bandwidth) : ThroughHost(a, b, kHostCopyShare));
+      there = b == to;
+    }
+    cost.beta_us_per_byte += slowest;
+  }
+
+  /// Between host devices memory is shared: paths differ in how often bytes are copied.
+  Way HostPair(std::string_view path, std::size_t from, std::size_t to) const {
+    Way way;
+    way.cost = {kWakeUs, 2 / kHostBytesPerUs, 2 * kHostGatherUs};  // packed and unpacked
+    double copies = 0;
+    const bool peers = topology_.link(from, to).peer_access;
+    if (path == "host" || path == "uva" || (path == "p2p-direct" && peers)) {
+      copies = 0;
+    } else if (path == "p2p-copy" && peers) {
+      copies = 1;
+    } else if (path == "staged") {
+      copies = 2;
+    } else if (path == "uva-hub") {
+      copies = 1;
+      way.cost.alpha_us += kWakeUs;
+    } else if (path == "ring") {
+      const std::vector<std::size_t>& order = ring_.order;
+      const auto place = [&](std::size_t device) {
+        return static_cast<std::size_t>(std::find(order.begin(), order.end(), device) - order.begin());
+      };
+      copies = static_cast<double>((place(to) + order.size() - place(from)) % order.size());
+      way.cost.alpha_us += kWakeUs * (copies - 1);
+    } else {
+      way.cost = {};
+    }
+    way.cost.alpha_us += 0.2 * copies;
+    way.cost.beta_us_per_byte += copies / kHostBytesPerUs;
+    return way;
+  }
+
+  const Topology& topology_;
+  Ring ring_;
+};
+
+}  // namespace
+
+CostModel CostModel::Nominal(const Topology& topology, std::span<const std::string_view> paths) {
+  if (paths.empty()) paths = kKnownPaths;
+  CostModel model(std::vector<std::string>(paths.begin(), paths.end()), topology.size());
+  if (topology.size() < 2) return model;
+  const Nominals nominals(topology);
+  const auto known = [](const Cost& cost) {
+    CostFit fit;
+    fit.small = fit.large = cost;
+    return fit;
+  };
+  const auto of_way = [&](const Way& way, LoadCorner corner) {
+    CostFit fit = known(nominals.Under(way, way.cost, corner));
+    if (!std::isfinite(way.large.alpha_us)) return fit;
+    fit.large = nominals.Under(way, way.large, corner);
+    fit.split = kWholeBytes;
+    return fit;
+  };
+  for (std::size_t path = 0; path < paths.size(); ++path) {
+    bool reaches_all = true;
+    for (std::size_t from = 0; from < topology.size(); ++from) {
+      bool reaches = true;
+      for (std::size_t to = 0; to < topology.size(); ++to) {
+        if (from == to) continue;
+        const Way way = nominals.Pair(paths[path], from, to);
+        reaches = reaches && std::isfinite(way.cost.alpha_us);
+        if (!std::isfinite(way.cost.alpha_us)) continue;
+        for (std::size_t corner = 0; corner < kLoadCorners; ++corner) {
+          const auto load = static_cast<LoadCorner>(corner);
+          model.set_fit(path, from, to, load, of_way(way, load));
+        }
+      }
+      reaches_all = reaches_all && reaches;
+      if (reaches) model.set_broadcast_fit(path, from, false, known(nominals.Broadcast(paths[path], from, false)));
+    }
+    for (std::size_t from = 0; from < topology.size() && reaches_all; ++from) {
+      model.set_broadcast_fit(path, from, true, known(nominals.Broadcast(paths[path], from, true)));
+    }
+  }
+  return model;
+}
+
+}  // namespace chatty

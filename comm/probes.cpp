@@ -1,0 +1,202 @@
+#include "chatty/comm/probes.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "chatty/core/atomics.h"
+#include "chatty/core/config.h"
+#include "chatty/core/hash.h"
+#include "chatty/core/sync.h"
+
+#if CHATTY_WITH_NCCL
+#include <nccl.h>
+#endif
+
+namespace chatty::probes {
+namespace {
+
+/// Items that are worth a further thread.
+constexpr std::size_t kItemsAThread = 16 << 10;
+
+/// Calls body(begin, end) for stretches of [0, items) on the device's team.
+template <class Body>
+void Divide(Device& device, std::size_t items, const Body& body) {
+  WorkerTeam& team = *device.team();
+  const auto width = static_cast<int>(std::min<std::size_t>(team.size(), items / kItemsAThread + 1));
+  team.Run(width, [&](TeamMember& member) {
+    const auto rank = static_cast<std::size_t>(member.rank()), size = static_cast<std::size_t>(member.size());
+    body(items * rank / size, items * (rank + 1) / size);
+  });
+}
+
+bool OnGpu([[maybe_unused]] const Device& device) {
+#if CHATTY_WITH_CUDA
+  return device.kind() == DeviceKind::kCuda;
+#else
+  return false;
+#endif
+}
+
+double Microseconds(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+// Without CUDA nothing is on a GPU, and what is for GPUs is not even declared to the linker.
+#if CHATTY_WITH_CUDA
+#define CHATTY_ON_GPU(device, call) \
+  if (OnGpu(device)) return cuda::call
+#else
+#define CHATTY_ON_GPU(device, call) static_cast<void>(OnGpu(device))
+#endif
+
+void Prepare(Device& device, const State& state) {
+  CHATTY_ON_GPU(device, Prepare(device, state));
+  Divide(device, std::size_t{1} << state.bits, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      state.values[i] = static_cast<std::uint32_t>(Hash(i) >> 32) | 0x80000000u;  // far from 0, below which nothing is
+      state.order[i] = Permuted(static_cast<std::uint32_t>(i), state.bits);
+    }
+  });
+}
+
+void PackBlock(Device& device, const State& state, std::byte* box, std::size_t words) {
+  CHATTY_ON_GPU(device, PackBlock(device, state, box, words));
+  auto* const out = reinterpret_cast<std::uint32_t*>(box);
+  Divide(device, words, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) out[i] = state.values[i] - 1;
+  });
+}
+
+void UnpackBlock(Device& device, const State& state, const std::byte* box, std::size_t words) {
+  CHATTY_ON_GPU(device, UnpackBlock(device, state, box, words));
+  const auto* const in = reinterpret_cast<const std::uint32_t*>(box);
+  Divide(device, words, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) state.values[i] = std::min(state.values[i], in[i]);
+  });
+}
+
+void PackEntries(Device& device, const State& state, std::byte* box, std::size_t entries) {
+  CHATTY_ON_GPU(device, PackEntries(device, state, box, entries));
+  auto* const out = reinterpret_cast<Entry*>(box);
+  Divide(device, entries, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::uint32_t index = state.order[i];
+      out[i] = {index, state.values[index] - 1};
+    }
+  });
+}
+
+void UnpackEntries(Device& device, const State& state, const std::byte* box, std::size_t entries) {
+  CHATTY_ON_GPU(device, UnpackEntries(device, state, box, entries));
+  const auto* const in = reinterpret_cast<const Entry*>(box);
+  Divide(device, entries, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) atomics::Min<true>(&state.values[in[i].index], in[i].value);
+  });
+}
+
+void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access) {
+  CHATTY_ON_GPU(device, Touch(device, memory, words, order, access));
+  const auto touch = [&](const auto& act) {  // a loop for each kind of access and order
+    std::atomic<std::uint32_t> sink{0};      // what is read has to be used
+    Divide(device, words, [&](std::size_t begin, std::size_t end) {
+      std::uint32_t sum = 0;
+      if (order == nullptr) {
+        for (std::size_t i = begin; i < end; ++i) sum += act(memory[i], i);
+      } else {
+        for (std::size_t i = begin; i < end; ++i) sum += act(memory[order[i]], i);
+      }
+      sink.fetch_add(sum, std::memory_order_relaxed);
+    });
+  };
+  switch (access) {
+    case Access::kRead:
+      touch([](const std::uint32_t& word, std::size_t) { return word; });
+      break;
+    case Access::kWrite:
+      touch([](std::uint32_t& word, std::size_t i) {
+        word = static_cast<std::uint32_t>(i);
+        return 0u;
+      });
+      break;
+    case Access::kAtomic:
+      touch([](std::uint32_t& word, std::size_t) { return atomics::Add<true>(&word, 1u); });
+      break;
+  }
+}
+
+void LaunchNothing(Device& device) {
+  CHATTY_ON_GPU(device, LaunchNothing(device));
+  WorkerTeam& team = *device.team();
+  team.Run(team.size(), [](TeamMember&) {});
+}
+
+double FlagRoundTripUs(Device& a, Device& b, std::uint32_t* flag_a, std::uint32_t* flag_b, unsigned rounds) {
+  CHATTY_ON_GPU(a, FlagRoundTripUs(a, b, flag_a, flag_b, rounds));
+  using Flag = std::atomic<std::uint32_t>;
+  static_assert(sizeof(Flag) == sizeof(std::uint32_t));
+  auto* const mine = std::construct_at(reinterpret_cast<Flag*>(flag_a), 0u);
+  auto* const theirs = std::construct_at(reinterpret_cast<Flag*>(flag_b), 0u);
+  constexpr WaitContext kAtMost{nullptr, std::chrono::milliseconds(1000)};
+  const auto raise = [](Flag& flag, std::uint32_t turn) {
+    flag.store(turn, std::memory_order_release);
+    WakeAll(flag);
+  };
+  AbortToken failed;
+  const Clock::time_point start = Clock::now();
+  std::thread other([&] {
+    try {
+      for (std::uint32_t turn = 1; turn <= rounds; ++turn) {
+        WaitWhileEqual(*theirs, turn - 1, kAtMost, "a flag");
+        raise(*mine, turn);
+      }
+    } catch (...) {
+      failed.Fail(std::current_exception());
+    }
+  });
+  try {
+    for (std::uint32_t turn = 1; turn <= rounds; ++turn) {
+      raise(*theirs, turn);
+      WaitWhileEqual(*mine, turn - 1, kAtMost, "a flag");
+    }
+  } catch (...) {
+    failed.Fail(std::current_exception());
+  }
+  other.join();
+  failed.RethrowFirst();
+  static_cast<void>(b);
+  return Microseconds(start) / rounds;
+}
+
+double DeviceBarrierUs(Device& device, unsigned rounds) {
+  CHATTY_ON_GPU(device, DeviceBarrierUs(device, rounds));
+  WorkerTeam& team = *device.team();
+  const Clock::time_point start = Clock::now();
+  team.Run(team.size(), [rounds](TeamMember& member) {
+    for (unsigned i = 0; i < rounds; ++i) member.sync();
+  });
+  return Microseconds(start) / rounds;
+}
+
+bool NativeAtomics(Device& from, Device& to) {
+  CHATTY_ON_GPU(from, NativeAtomics(from, to));
+  static_cast<void>(to);
+  return true;
+}
+
+Versions SoftwareVersions() {
+  Versions versions;
+#if CHATTY_WITH_CUDA
+  versions = cuda::SoftwareVersions();
+#endif
+#if CHATTY_WITH_NCCL
+  if (ncclGetVersion(&versions.nccl) != ncclSuccess) versions.nccl = 0;
+#endif
+  return versions;
+}
+
+}  // namespace chatty::probes

@@ -1,0 +1,276 @@
+/// The work that a calibration times, on GPUs: small kernels, each a loop over a grid.
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include "chatty/comm/probes.h"
+#include "chatty/core/cuda.h"
+#include "chatty/core/hash.h"
+#include "chatty/core/sync.h"
+
+namespace chatty::probes::cuda {
+namespace {
+
+constexpr unsigned kBlock = 256;
+
+cudaStream_t StreamOf(Device& device) { return static_cast<cudaStream_t>(device.stream().native()); }
+
+/// Blocks for so many items: enough for all, at most what the device runs at once.
+unsigned Blocks(const Device& device, std::size_t items) {
+  const auto most = static_cast<std::size_t>(device.info().multiprocessors) * 8;
+  return static_cast<unsigned>(std::clamp<std::size_t>((items + kBlock - 1) / kBlock, 1, most));
+}
+
+__device__ std::size_t First() { return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+__device__ std::size_t Stride() { return std::size_t{gridDim.x} * blockDim.x; }
+
+__global__ void __launch_bounds__(kBlock) PrepareKernel(State state) {
+  const std::size_t size = std::size_t{1} << state.bits;
+  for (std::size_t i = First(); i < size; i += Stride()) {
+    state.values[i] = static_cast<std::uint32_t>(Hash(i) >> 32) | 0x80000000u;  // far from 0, below which nothing is
+    state.order[i] = Permuted(static_cast<std::uint32_t>(i), state.bits);
+  }
+}
+
+__global__ void __launch_bounds__(kBlock)
+    PackBlockKernel(const std::uint32_t* values, std::uint32_t* box, std::size_t words) {
+  const auto* const from = reinterpret_cast<const uint4*>(values);
+  auto* const to = reinterpret_cast<uint4*>(box);
+  for (std::size_t i = First(); i < words / 4; i += Stride()) {
+    const uint4 four = from[i];
+    to[i] = make_uint4(four.x - 1, four.y - 1, four.z - 1, four.w - 1);
+  }
+  for (std::size_t i = words / 4 * 4 + First(); i < words; i += Stride()) box[i] = values[i] - 1;
+}
+
+__global__ void __launch_bounds__(kBlock)
+    UnpackBlockKernel(std::uint32_t* values, const std::uint32_t* box, std::size_t words) {
+  const auto* const from = reinterpret_cast<const uint4*>(box);
+  auto* const to = reinterpret_cast<uint4*>(values);
+  for (std::size_t i = First(); i < words / 4; i += Stride()) {
+    const uint4 candidate = from[i], old = to[i];
+    to[i] = make_uint4(min(old.x, candidate.x), min(old.y, candidate.y), min(old.z, candidate.z), min(old.w, candidate.w));
+  }
+  for (std::size_t i = words / 4 * 4 + First(); i < words; i += Stride()) values[i] = min(values[i], box[i]);
+}
+
+__global__ void __launch_bounds__(kBlock) PackEntriesKernel(State state, uint2* box, std::size_t entries) {
+  for (std::size_t i = First(); i < entries; i += Stride()) {
+    const std::uint32_t index = state.order[i];
+    box[i] = make_uint2(index, state.values[index] - 1);
+  }
+}
+
+__global__ void __launch_bounds__(kBlock) UnpackEntriesKernel(State state, const uint2* box, std::size_t entries) {
+  for (std::size_t i = First(); i < entries; i += Stride()) {
+    const uint2 entry = box[i];
+    atomicMin(&state.values[entry.x], entry.y);
+  }
+}
+
+/// `never` is a sum that no memory has: what is read has to be used.
+__global__ void __launch_bounds__(kBlock) ReadKernel(std::uint32_t* memory, std::size_t words, std::uint64_t never) {
+  const auto* const fours = reinterpret_cast<const uint4*>(memory);
+  std::uint64_t sum = 0;
+  for (std::size_t i = First(); i < words / 4; i += Stride()) {
+    const uint4 four = fours[i];
+    sum += std::uint64_t{four.x} + four.y + four.z + four.w;
+  }
+  if (sum == never) memory[0] = 0;
+}
+__global__ void __launch_bounds__(kBlock) WriteKernel(std::uint32_t* memory, std::size_t words) {
+  auto* const fours = reinterpret_cast<uint4*>(memory);
+  for (std::size_t i = First(); i < words / 4; i += Stride()) {
+    const auto x = static_cast<std::uint32_t>(i);
+    fours[i] = make_uint4(x, x, x, x);
+  }
+}
+__global__ void __launch_bounds__(kBlock) AtomicKernel(std::uint32_t* memory, std::size_t words) {
+  for (std::size_t i = First(); i < words; i += Stride()) atomicMin(&memory[i], static_cast<std::uint32_t>(i));
+}
+__global__ void __launch_bounds__(kBlock)
+    ReadRandomKernel(std::uint32_t* memory, std::size_t words, const std::uint32_t* order, std::uint64_t never) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = First(); i < words; i += Stride()) sum += memory[order[i]];
+  if (sum == never) memory[0] = 0;
+}
+__global__ void __launch_bounds__(kBlock)
+    WriteRandomKernel(std::uint32_t* memory, std::size_t words, const std::uint32_t* order) {
+  for (std::size_t i = First(); i < words; i += Stride()) memory[order[i]] = static_cast<std::uint32_t>(i);
+}
+__global__ void __launch_bounds__(kBlock)
+    AtomicRandomKernel(std::uint32_t* memory, std::size_t words, const std::uint32_t* order) {
+  for (std::size_t i = First(); i < words; i += Stride()) atomicMin(&memory[order[i]], static_cast<std::uint32_t>(i));
+}
+
+__global__ void NothingKernel() {}
+__global__ void LowerKernel(std::uint32_t* flag) { *flag = 0; }
+
+__device__ std::uint32_t LoadAcquire(const std::uint32_t* flag) {
+  std::uint32_t value;
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  return value;
+}
+__device__ void StoreRelease(std::uint32_t* flag, std::uint32_t value) {
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+}
+__device__ unsigned long long Nanoseconds() {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+constexpr unsigned long long kPatienceNs = 1000000000;
+
+/// One thread. Waits for `mine` and raises `theirs`, in this order or, for the one that begins, in the other. `lost` is set
+/// when a turn does not come.
+__global__ void FlagKernel(const std::uint32_t* mine, std::uint32_t* theirs, unsigned rounds, bool begins,
+                           std::uint32_t* lost) {
+  const unsigned long long start = Nanoseconds();
+  for (std::uint32_t turn = 1; turn <= rounds; ++turn) {
+    if (begins) StoreRelease(theirs, turn);
+    for (unsigned polls = 1; LoadAcquire(mine) != turn; ++polls) {
+      if (polls % 1024 == 0 && Nanoseconds() - start > kPatienceNs) {
+        *lost = 1;
+        return;
+      }
+    }
+    if (!begins) StoreRelease(theirs, turn);
+  }
+}
+
+__global__ void BarrierKernel(unsigned rounds) {
+  const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+  for (unsigned i = 0; i < rounds; ++i) grid.sync();
+}
+
+double Microseconds(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+void Prepare(Device& device, const State& state) {
+  PrepareKernel<<<Blocks(device, std::size_t{1} << state.bits), kBlock, 0, StreamOf(device)>>>(state);
+  CHATTY_CUDA(cudaGetLastError());
+}
+
+void PackBlock(Device& device, const State& state, std::byte* box, std::size_t words) {
+  PackBlockKernel<<<Blocks(device, words / 4), kBlock, 0, StreamOf(device)>>>(state.values,
+                                                                              reinterpret_cast<std::uint32_t*>(box), words);
+  CHATTY_CUDA(cudaGetLastError());
+}
+
+void UnpackBlock(Device& device, const State& state, const std::byte* box, std::size_t words) {
+  UnpackBlockKernel<<<Blocks(device, words / 4), kBlock, 0, StreamOf(device)>>>(
+      state.values, reinterpret_cast<const std::uint32_t*>(box), words);
+  CHATTY_CUDA(cudaGetLastError());
+}
+
+void PackEntries(Device& device, const State& state, std::byte* box, std::size_t entries) {
+  PackEntriesKernel<<<Blocks(device, entries), kBlock, 0, StreamOf(device)>>>(state, reinterpret_cast<uint2*>(box), entries);
+  CHATTY_CUDA(cudaGetLastError());
+}
+
+void UnpackEntries(Device& device, const State& state, const std::byte* box, std::size_t entries) {
+  UnpackEntriesKernel<<<Blocks(device, entries), kBlock, 0, StreamOf(device)>>>(state, reinterpret_cast<const uint2*>(box),
+                                                                                entries);
+  CHATTY_CUDA(cudaGetLastError());
+}
+
+void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access) {
+  const cudaStream_t stream = StreamOf(device);
+  const unsigned blocks = Blocks(device, words);
+  constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  switch (access) {
+    case Access::kRead:
+      if (order == nullptr) {
+        ReadKernel<<<blocks, kBlock, 0, stream>>>(memory, words, kNever);
+      } else {
+        ReadRandomKernel<<<blocks, kBlock, 0, stream>>>(memory, words, order, kNever);
+      }
+      break;
+    case Access::kWrite:
+      if (order == nullptr) {
+        WriteKernel<<<blocks, kBlock, 0, stream>>>(memory, words);
+      } else {
+        WriteRandomKernel<<<blocks, kBlock, 0, stream>>>(memory, words, order);
+      }
+      break;
+    case Access::kAtomic:
+      if (order == nullptr) {
+        AtomicKernel<<<blocks, kBlock, 0, stream>>>(memory, words);
+      } else {
+        AtomicRandomKernel<<<blocks, kBlock, 0, stream>>>(memory, words, order);
+      }
+      break;
+  }
+  CHATTY_CUDA(cudaGetLastError());
+}
+
+void LaunchNothing(Device& device) {
+  NothingKernel<<<1, 32, 0, StreamOf(device)>>>();
+  CHATTY_CUDA(cudaGetLastError());
+}
+
+double FlagRoundTripUs(Device& a, Device& b, std::uint32_t* flag_a, std::uint32_t* flag_b, unsigned rounds) {
+  Pinned<std::uint32_t> lost(a, 1);
+  lost[0] = 0;
+  double us = 0;
+  // The first time loads the kernel, which may wait for what runs; then nobody may be waiting for a flag yet.
+  for (const unsigned turns : {0u, rounds}) {
+    for (auto [device, flag] : {std::pair(&a, flag_a), std::pair(&b, flag_b)}) {
+      device->MakeCurrent();
+      LowerKernel<<<1, 1, 0, StreamOf(*device)>>>(flag);  // it may be in host memory
+      CHATTY_CUDA(cudaGetLastError());
+      device->stream().Synchronize();
+    }
+    const Clock::time_point start = Clock::now();
+    b.MakeCurrent();
+    FlagKernel<<<1, 1, 0, StreamOf(b)>>>(flag_b, flag_a, turns, false, lost.data());
+    CHATTY_CUDA(cudaGetLastError());
+    a.MakeCurrent();
+    FlagKernel<<<1, 1, 0, StreamOf(a)>>>(flag_a, flag_b, turns, true, lost.data());
+    CHATTY_CUDA(cudaGetLastError());
+    a.stream().Synchronize();
+    b.stream().Synchronize();
+    us = Microseconds(start);
+  }
+  if (lost[0] != 0) {
+    Throw<DeviceError>("a flag between {} and {} did not arrive within a second", a.label(), b.label());
+  }
+  return us / rounds;
+}
+
+double DeviceBarrierUs(Device& device, unsigned rounds) {
+  double us = 0;
+  for (unsigned turns : {0u, rounds}) {
+    std::array<void*, 1> arguments{&turns};
+    const Clock::time_point start = Clock::now();
+    CHATTY_CUDA(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&BarrierKernel),
+                                            dim3(static_cast<unsigned>(device.info().multiprocessors)), dim3(kBlock),
+                                            arguments.data(), 0, StreamOf(device)));
+    device.stream().Synchronize();
+    us = Microseconds(start);
+  }
+  return us / rounds;
+}
+
+bool NativeAtomics(Device& from, Device& to) {
+  int native = 0;
+  CHATTY_CUDA(cudaDeviceGetP2PAttribute(&native, cudaDevP2PAttrNativeAtomicSupported, from.index(), to.index()));
+  return native != 0;
+}
+
+Versions SoftwareVersions() {
+  Versions versions;
+  if (cudaDriverGetVersion(&versions.driver) != cudaSuccess) versions.driver = 0;
+  if (cudaRuntimeGetVersion(&versions.runtime) != cudaSuccess) versions.runtime = 0;
+  return versions;
+}
+
+}  // namespace chatty::probes::cuda

@@ -1,0 +1,96 @@
+/// \file
+/// The work that a calibration times: packing and unpacking as engines do it, and single kinds of access. Host devices do
+/// it on their team, GPUs in small kernels. Everything is enqueued on the device's stream, in the thread that drives the
+/// device and has made it current.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "chatty/core/device.h"
+
+namespace chatty::probes {
+
+/// What stands for a program's values on a device: 2^bits words in its memory, and an order to visit them that no cache
+/// foresees.
+struct State {
+  std::uint32_t* values = nullptr;  ///< 2^bits, made by Prepare
+  std::uint32_t* order = nullptr;   ///< a permutation of their indices, made by Prepare
+  unsigned bits = 0;                ///< 1 to 31
+};
+
+/// Entry i of the permutation of 0 to 2^bits - 1: a bijection by multiplications and shifts.
+constexpr std::uint32_t Permuted(std::uint32_t i, unsigned bits) {
+  const std::uint32_t mask = (std::uint32_t{1} << bits) - 1;
+  const unsigned half = (bits + 1) / 2;
+  std::uint32_t x = (i * 0x9e3779b1u) & mask;  // odd factors are invertible modulo 2^bits, and so is x ^ x >> half
+  x ^= x >> half;
+  x = (x * 0x85ebca6bu) & mask;
+  x ^= x >> half;
+  x = (x * 0xc2b2ae35u) & mask;
+  return x ^ x >> half;
+}
+
+/// An entry of a message: which value, and its candidate.
+struct Entry {
+  std::uint32_t index, value;
+};
+
+void Prepare(Device& device, const State& state);  ///< fills values and order
+
+/// @{
+/// Packs `words` values in order, at most 2^bits, and lowers the receiver's values by them. Candidates are smaller than what
+/// the sender has, so that updates go on to succeed however often they are sent.
+void PackBlock(Device& device, const State& state, std::byte* box, std::size_t words);
+void UnpackBlock(Device& device, const State& state, const std::byte* box, std::size_t words);
+/// @}
+/// @{
+/// Packs `entries` entries, at most 2^bits, gathered at random indices, and scatters them by atomic minima.
+void PackEntries(Device& device, const State& state, std::byte* box, std::size_t entries);
+void UnpackEntries(Device& device, const State& state, const std::byte* box, std::size_t entries);
+/// @}
+
+/// What Touch does to each word.
+enum class Access : std::uint8_t { kRead, kWrite, kAtomic };
+/// Touches `words` words of `memory`, which `device` can address: one after the other, or, with `order`, at the indices that
+/// it gives.
+void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access);
+
+/// A kernel, or a job of the team, that does nothing.
+void LaunchNothing(Device& device);
+
+/// Microseconds of one of `rounds` turns of a flag from `a` to `b` and back. `a` waits for `flag_a`, which `b` writes, and
+/// the other way round; both words can be addressed by both. Called by one thread for both devices; blocks. Throws
+/// DeviceError if a flag does not arrive within a second.
+double FlagRoundTripUs(Device& a, Device& b, std::uint32_t* flag_a, std::uint32_t* flag_b, unsigned rounds);
+
+/// Microseconds of a barrier among all that runs on the device: a team's members, or a grid of one block a multiprocessor.
+double DeviceBarrierUs(Device& device, unsigned rounds);
+
+/// Whether atomics of `from` on the memory of `to` are carried out there.
+bool NativeAtomics(Device& from, Device& to);
+
+/// The versions of CUDA's driver and runtime and of NCCL that are in use, as their libraries number them; 0 without.
+struct Versions {
+  int driver = 0;   ///< 13000 for 13.0
+  int runtime = 0;  ///< likewise
+  int nccl = 0;     ///< 22809 for 2.28.9
+};
+Versions SoftwareVersions();  ///< asks the libraries; opens no device
+
+/// The same on GPUs; only in builds with CUDA.
+namespace cuda {
+void Prepare(Device& device, const State& state);
+void PackBlock(Device& device, const State& state, std::byte* box, std::size_t words);
+void UnpackBlock(Device& device, const State& state, const std::byte* box, std::size_t words);
+void PackEntries(Device& device, const State& state, std::byte* box, std::size_t entries);
+void UnpackEntries(Device& device, const State& state, const std::byte* box, std::size_t entries);
+void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access);
+void LaunchNothing(Device& device);
+double FlagRoundTripUs(Device& a, Device& b, std::uint32_t* flag_a, std::uint32_t* flag_b, unsigned rounds);
+double DeviceBarrierUs(Device& device, unsigned rounds);
+bool NativeAtomics(Device& from, Device& to);
+Versions SoftwareVersions();
+}  // namespace cuda
+
+}  // namespace chatty::probes

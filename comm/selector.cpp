@@ -1,0 +1,248 @@
+#include "chatty/comm/selector.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace chatty {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr std::size_t kMostPaths = 4;
+/// Less than this is within what the model may be wrong.
+constexpr double kWorthwhile = 0.85;
+
+/// Calibrations gather and scatter entries at random places. A box that is packed and unpacked by sweeping a numbering costs
+/// by its places instead, the same on every path: so much a place on an H200 (docs/performance.md, "What a message costs").
+constexpr double kSweepUs = 2.8e-5;
+/// And payloads of four bytes behind bits cross PCIe one by one where kernels write and read host memory: as many bytes cost
+/// so much more than in a calibration's records.
+constexpr double kZeroCopyFactor = 1.5;
+double ByteFactor(std::string_view path, DeviceKind kind) {
+  return kind == DeviceKind::kCuda && (path == "uva" || path == "uva-hub") ? kZeroCopyFactor : 1.0;
+}
+
+bool Joins(const TransportInfo& info, DeviceKind kind) { return kind == DeviceKind::kHost ? info.host : info.cuda; }
+
+std::string_view Named(const CommChoice& choice, DeviceKind kind) {
+  if (choice.broadcast && choice.data == "chattygraph") return kind == DeviceKind::kHost ? "host" : "nccl";
+  return choice.data;
+}
+
+}  // namespace
+
+CommChoice CommChoice::Parse(std::string_view text) {
+  CommChoice choice;
+  if (text == "chattygraph") return {"chattygraph", "auto", true};
+  if (text.find('=') == std::string_view::npos) {
+    if (text.empty()) throw UsageError("--comm is empty; name a transport, or leave the option out");
+    choice.data = text;
+    return choice;
+  }
+  bool seen_data = false, seen_state = false;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view part = rest.substr(0, comma);
+    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+    const std::size_t equals = part.find('=');
+    const std::string_view key = part.substr(0, equals);
+    const std::string_view value = equals == std::string_view::npos ? std::string_view{} : part.substr(equals + 1);
+    bool& seen = key == "data" ? seen_data : seen_state;
+    if ((key != "data" && key != "state") || value.empty() || seen || (rest.empty() && comma != std::string_view::npos)) {
+      Throw<UsageError>(
+          "--comm {}: write a transport's name, auto, chattygraph, or data=NAME,state=NAME with each at most once", text);
+    }
+    seen = true;
+    (key == "data" ? choice.data : choice.state) = value;
+  }
+  return choice;
+}
+
+std::vector<std::string_view> CommNames() {
+  std::vector<std::string_view> names = TransportNames();
+  names.insert(names.begin() + 1, "chattygraph");
+  return names;
+}
+
+void CheckComm(std::string_view text, DeviceKind kind, std::size_t devices) {
+  const CommChoice choice = CommChoice::Parse(text);
+  const std::string_view data = Named(choice, kind);
+  CheckTransport(data, kind, devices);
+  const std::string_view state = choice.state;
+  const bool nccl = FindTransport("nccl") != nullptr;
+  if (state != "auto" && state != "host" && state != "uva" && (state != "nccl" || !nccl)) {
+    Throw<UsageError>("--comm state={}: write host, uva{} or auto", state, nccl ? ", nccl" : "");
+  }
+  if (devices > 1 && state != "auto" && state != "host" && kind == DeviceKind::kHost) {
+    Throw<UsageError>("--comm state={}: host devices meet in host memory; write state=host or auto", state);
+  }
+  if (devices > 1 && state == "host" && kind == DeviceKind::kCuda) {
+    throw UsageError("--comm state=host: GPUs write their counters to mapped host memory; write state=uva, nccl or auto");
+  }
+}
+
+std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind kind, const CostModel& model,
+                                          const PairBytesTable& capacities) {
+  const std::string_view named = Named(choice, kind);
+  if (named != "auto") {
+    const TransportInfo* const info = FindTransport(named);
+    CHATTY_CHECK(info != nullptr, "transport '{}' was not checked", named);
+    return {info->name};  // whose text stays
+  }
+  // What every candidate costs, for some sizes of every pair that talks.
+  struct Case {
+    std::vector<double> us;  // of each path of the model
+  };
+  std::vector<Case> cases;
+  const std::size_t devices = capacities.size();
+  std::vector<const TransportInfo*> infos;
+  for (const std::string& path : model.paths()) {
+    const TransportInfo* const info = FindTransport(path);
+    infos.push_back(info != nullptr && Joins(*info, kind) && !info->broadcast_only ? info : nullptr);
+  }
+  for (PartId from = 0; from < devices; ++from) {
+    for (PartId to = 0; to < devices; ++to) {
+      if (from == to || capacities[from][to] == 0) continue;
+      for (std::size_t bytes = 256;; bytes *= 16) {
+        const std::size_t size = std::min(bytes, capacities[from][to]);
+        Case& one = cases.emplace_back();
+        for (std::size_t p = 0; p < infos.size(); ++p) {
+          const Load all{static_cast<std::uint32_t>(devices - 1), static_cast<std::uint32_t>(devices)};
+          // Long boxes list a numbering's places, short ones records of eight bytes.
+          const bool swept = kind == DeviceKind::kCuda && size > capacities[from][to] / 4;
+          const auto bytes_there = static_cast<std::size_t>(
+              static_cast<double>(size) * (swept && infos[p] != nullptr ? ByteFactor(infos[p]->name, kind) : 1.0));
+          one.us.push_back(infos[p] == nullptr ? kInfinite
+                                               : model.PredictUs(p, from, to, bytes_there, swept ? 0 : size / 8, all));
+        }
+        if (size == capacities[from][to]) break;
+      }
+    }
+  }
+  std::vector<std::size_t> chosen;
+  const auto best = [&](const Case& one) {
+    double least = kInfinite;
+    for (const std::size_t p : chosen) least = std::min(least, one.us[p]);
+    return least;
+  };
+  while (chosen.size() < kMostPaths) {
+    // The path that speeds up most cases most; where a case has no path yet, any is better than none.
+    std::size_t next = CostModel::kNoPath;
+    double most = 0;
+    for (std::size_t p = 0; p < infos.size(); ++p) {
+      double gain = 0;
+      for (const Case& one : cases) {
+        const double now = best(one);
+        if (one.us[p] == kInfinite) continue;
+        if (now == kInfinite) {
+          gain += 1e6 + 1e3 / (1 + one.us[p]);
+        } else if (one.us[p] < kWorthwhile * now) {
+          gain += 1 - one.us[p] / now;
+        }
+      }
+      if (gain > most) {
+        most = gain;
+        next = p;
+      }
+    }
+    if (next == CostModel::kNoPath) break;
+    chosen.push_back(next);
+  }
+  std::vector<std::string_view> names;
+  for (const std::size_t p : chosen) names.push_back(infos[p]->name);
+  if (names.empty()) names.push_back("auto");  // nobody talks, or nothing is known
+  return names;
+}
+
+TransportMemory MeasurePaths(std::span<const std::string_view> paths, DeviceKind kind, const PairBytesTable& capacities,
+                             const TransportOptions& options) {
+  TransportMemory sum;
+  sum.devices.resize(capacities.size());
+  for (const std::string_view path : paths) {
+    const TransportMemory one = MeasureTransport(path, kind, capacities, options);
+    for (std::size_t d = 0; d < sum.devices.size(); ++d) sum.devices[d] += one.devices[d];
+    sum.host += one.host;
+  }
+  return sum;
+}
+
+Selector::Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kind, bool broadcast, bool meets,
+                   const CostModel& model)
+    : paths_(std::move(paths)), sweep_us_(kind == DeviceKind::kCuda ? kSweepUs : 0), model_(model), broadcast_(broadcast) {
+  std::vector<std::string_view> names;
+  for (const auto& path : paths_) {
+    names.push_back(path->name());
+    in_model_.push_back(model_.Find(path->name()));
+    byte_factor_.push_back(ByteFactor(path->name(), kind));
+    const TransportInfo* const info = FindTransport(path->name());
+    collective_ = collective_ || (meets && (info == nullptr || info->collective));
+  }
+  name_ = fmt::format("{}", fmt::join(names, "+"));
+}
+
+double Selector::PredictUs(std::size_t path, PartId from, PartId to, const BoxShape& box, Load load) const noexcept {
+  if (in_model_[path] == CostModel::kNoPath) return kInfinite;
+  if (box.places == 0 || sweep_us_ == 0) return model_.PredictUs(in_model_[path], from, to, box.bytes, box.entries, load);
+  const auto bytes = static_cast<std::size_t>(static_cast<double>(box.bytes) * byte_factor_[path]);
+  return model_.PredictUs(in_model_[path], from, to, bytes, 0, load) + sweep_us_ * static_cast<double>(box.places);
+}
+
+double Selector::PredictBroadcastUs(std::size_t path, PartId from, const BoxShape& box,
+                                    std::uint32_t senders) const noexcept {
+  if (in_model_[path] == CostModel::kNoPath) return kInfinite;
+  if (box.places == 0 || sweep_us_ == 0) {
+    return model_.PredictBroadcastUs(in_model_[path], from, box.bytes, box.entries, senders);
+  }
+  const auto bytes = static_cast<std::size_t>(static_cast<double>(box.bytes) * byte_factor_[path]);
+  return model_.PredictBroadcastUs(in_model_[path], from, bytes, 0, senders) + sweep_us_ * static_cast<double>(box.places);
+}
+
+Selector::Choice Selector::Choose(PartId from, PartId to, const BoxShape& box, Load load) const noexcept {
+  Choice choice{0, kInfinite};
+  for (std::size_t p = 0; p < paths_.size(); ++p) {
+    const double us = PredictUs(p, from, to, box, load);
+    if (us < choice.us) choice = {static_cast<std::uint8_t>(p), us};
+  }
+  return choice;
+}
+
+Selector::Choice Selector::ChooseBroadcast(PartId from, const BoxShape& box, std::uint32_t senders) const noexcept {
+  Choice choice{0, kInfinite};
+  for (std::size_t p = 0; p < paths_.size(); ++p) {
+    const double us = PredictBroadcastUs(p, from, box, senders);
+    if (us < choice.us) choice = {static_cast<std::uint8_t>(p), us};
+  }
+  return choice;
+}
+
+void Selector::Meet(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
+                    std::span<const std::uint8_t> path, std::uint64_t epoch) const {
+  if (!collective_) return;
+  // What travels on one path, and nothing of the other kind.
+  const std::size_t devices = std::max(incoming.size(), broadcast.size());
+  std::array<std::size_t, kMaxDevices> of_pairs{}, for_all{};
+  for (std::size_t p = 0; p < paths_.size(); ++p) {
+    for (std::size_t d = 0; d < devices; ++d) {
+      of_pairs[d] = !incoming.empty() && path[d] == p ? incoming[d] : 0;
+      for_all[d] = !broadcast.empty() && path[d] == p ? broadcast[d] : 0;
+    }
+    paths_[p]->Meet(at, {of_pairs.data(), devices}, {for_all.data(), broadcast.empty() ? 0 : devices}, epoch);
+  }
+}
+
+void Selector::Abort() const noexcept {
+  if (state_ != nullptr) {
+    state_->Abort();
+    state_aborted_ = true;
+  }
+  for (const auto& path : paths_) path->Abort();
+}
+
+bool Selector::reusable() const noexcept {
+  return !state_aborted_ && std::all_of(paths_.begin(), paths_.end(), [](const auto& path) { return path->reusable(); });
+}
+
+}  // namespace chatty

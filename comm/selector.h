@@ -1,0 +1,119 @@
+/// \file
+/// Which path carries which message: what `--comm` says, and where it leaves the choice, what the cost model predicts.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "chatty/comm/cost_model.h"
+#include "chatty/comm/nccl_transport.h"
+#include "chatty/comm/transport.h"
+
+namespace chatty {
+
+/// What carries what, as `--comm` says it.
+struct CommChoice {
+  std::string data = "auto";   ///< of messages and values: a transport's name, or "auto"
+  std::string state = "auto";  ///< of a round's counters: "host", "uva", "nccl", or "auto"
+  bool broadcast = false;      ///< each device tells all others at once, whatever it costs
+
+  /// Parses a transport's name, "auto", "data=NAME", "state=NAME", both with a comma between, or "chattygraph": the
+  /// published algorithm, which is NCCL broadcasts for data (shared memory between host devices) and mapped host memory for
+  /// state. Throws UsageError for other text; whether devices can do so is CheckComm's.
+  static CommChoice Parse(std::string_view text);
+};
+
+/// Throws UsageError for text that CommChoice::Parse refuses, an unknown name, or a transport that devices of this kind
+/// cannot use. Needs no device.
+void CheckComm(std::string_view text, DeviceKind kind, std::size_t devices);
+/// What `--comm` takes in this build, "auto" first.
+std::vector<std::string_view> CommNames();
+
+/// The transports that a run makes: the one that `choice` names, or those between which choosing may pay by the model. A
+/// path is taken along if some pair has no other, or for some size no other comes within 15 % of it. At most four.
+std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind kind, const CostModel& model,
+                                          const PairBytesTable& capacities);
+
+/// What MakeTransport would allocate for all of these.
+TransportMemory MeasurePaths(std::span<const std::string_view> paths, DeviceKind kind, const PairBytesTable& capacities,
+                             const TransportOptions& options);
+
+/// What a box holds, as far as its time depends on it.
+struct BoxShape {
+  std::size_t bytes = 0;    ///< its length
+  std::size_t entries = 0;  ///< messages or values in it
+  std::size_t places = 0;   ///< of the numbering that is swept to pack and to unpack it; 0: its entries alone are looked at
+};
+
+/// The paths of one run, made, and the choice between them. Choosing is const and takes well under a microsecond; the rest
+/// is for the threads that Transport says.
+class Selector {
+ public:
+  /// One message's path, and the microseconds that it was predicted to take: infinite where nothing is known.
+  struct Choice {
+    std::uint8_t path = 0;  ///< by index
+    double us = 0;          ///< infinite: unknown
+  };
+
+  /// Takes the paths. `broadcast`: all is told to all, as also where a path knows nothing else; `meets`: Meet is called.
+  /// `kind`: of the devices.
+  Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kind, bool broadcast, bool meets,
+           const CostModel& model);
+
+  /// The names of the paths, joined by plus signs.
+  const std::string& name() const noexcept { return name_; }
+  std::size_t size() const noexcept { return paths_.size(); }                       ///< how many there are
+  Transport& operator[](std::size_t path) const noexcept { return *paths_[path]; }  ///< a path
+  /// And its name, which outlives this if it is one of Transports().
+  std::string_view path_name(std::size_t path) const {
+    const TransportInfo* const info = FindTransport(paths_[path]->name());
+    return info != nullptr ? info->name : paths_[path]->name();
+  }
+  /// All that neighbours shall see, and all messages, are told to all devices at once.
+  bool always_broadcast() const noexcept { return broadcast_; }
+  bool collective() const noexcept { return collective_; }  ///< some path needs Meet
+
+  /// The path of least predicted time for one box.
+  Choice Choose(PartId from, PartId to, const BoxShape& box, Load load) const noexcept;
+  /// Likewise for what is told to all.
+  Choice ChooseBroadcast(PartId from, const BoxShape& box, std::uint32_t senders) const noexcept;
+
+  /// @{
+  /// What the model says of a path at hand; infinite where it knows nothing.
+  double PredictUs(std::size_t path, PartId from, PartId to, const BoxShape& box, Load load) const noexcept;
+  double PredictBroadcastUs(std::size_t path, PartId from, const BoxShape& box, std::uint32_t senders) const noexcept;
+  /// @}
+
+  /// @{
+  /// What sums a round's counters, if they do not go through host memory; else null.
+  void set_state(std::unique_ptr<NcclState> state) { state_ = std::move(state); }
+  NcclState* state() const noexcept { return state_.get(); }
+  /// @}
+
+  /// As Transport::Meet, for all paths: `path[from]` says on which `incoming[from]` or `broadcast[from]` bytes travel.
+  void Meet(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
+            std::span<const std::uint8_t> path, std::uint64_t epoch) const;
+  /// Transport::Abort of all.
+  void Abort() const noexcept;
+  bool reusable() const noexcept;  ///< all paths are
+
+ private:
+  std::vector<std::unique_ptr<Transport>> paths_;
+  std::vector<std::size_t> in_model_;  // of each path
+  std::vector<double> byte_factor_;    // of each path, where a numbering is swept
+  double sweep_us_ = 0;                // of a place; 0: entries tell
+  std::unique_ptr<NcclState> state_;
+  mutable std::atomic<bool> state_aborted_{false};
+  CostModel model_;
+  std::string name_;
+  bool broadcast_ = false, collective_ = false;
+};
+
+}  // namespace chatty

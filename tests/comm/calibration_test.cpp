@@ -1,0 +1,393 @@
+#include "chatty/comm/calibration.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chatty/comm/probes.h"
+#include "chatty/comm/transport.h"
+#include "chatty/core/config.h"
+#include "chatty/core/error.h"
+#include "machines.h"
+#include "times.h"
+
+namespace chatty {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A cache folder of the test's own.
+class CacheTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(testing::TempDir()) / fmt::format("chatty_{}_{}", test.name(), ::getpid());
+    fs::remove_all(folder_);
+    setenv("CHATTY_CACHE_DIR", folder_.c_str(), 1);
+  }
+  void TearDown() override {
+    unsetenv("CHATTY_CACHE_DIR");
+    fs::permissions(folder_, fs::perms::owner_all, ignored_);
+    fs::remove_all(folder_, ignored_);
+  }
+  static std::string Read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  static void Write(const std::string& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+  }
+  fs::path folder_;
+  std::error_code ignored_;
+};
+
+Calibration Example() {
+  Calibration calibration;
+  CostFit fit;
+  fit.small = {12.25, 1.0 / 3, 1e-9};
+  fit.large = {60, 2.5e-6, 0};
+  fit.split = 70000.5;
+  fit.median_error = 0.01;
+  fit.worst_error = 0.1;
+  fit.worst_large_error = 0.05;
+  fit.samples = 12;
+  CostModel model({"staged", "p2p-copy"}, 3);
+  model.set_fit(0, 0, 1, LoadCorner::kAlone, fit);
+  fit.split = std::numeric_limits<double>::infinity();
+  model.set_fit(1, 2, 0, LoadCorner::kAllToAll, fit);
+  model.set_broadcast_fit(1, 2, true, fit);
+  model.set_measured(true);
+  calibration.model = model;
+  calibration.probes = {{"launch-sync", 0, ProbeResult::kNone, 8.5, "us"}, {"peer-atomic-random", 0, 1, 6.6e9, "1/s"}};
+  calibration.quick = true;
+  calibration.seconds = 1.5;
+  calibration.notes = {"nccl is not measured: it is not there"};
+  return calibration;
+}
+
+TEST_F(CacheTest, WhatIsKeptComesBack) {
+  const std::string fingerprint = MachineFingerprint(machines::NvSwitch(4));
+  LoadedCalibration loaded = LoadCalibration(fingerprint);
+  EXPECT_FALSE(loaded.calibration);
+  EXPECT_EQ(loaded.why, "") << "nothing was kept";
+  SaveCalibration(fingerprint, Example());
+  EXPECT_EQ(CalibrationFile(fingerprint).rfind(folder_.string(), 0), 0u);
+  loaded = LoadCalibration(fingerprint);
+  ASSERT_TRUE(loaded.calibration) << loaded.why;
+  EXPECT_EQ(*loaded.calibration, Example());
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1) << "nothing is left beside it";
+  Calibration other = Example();
+  other.quick = false;
+  SaveCalibration(fingerprint, other);
+  EXPECT_EQ(*LoadCalibration(fingerprint).calibration, other);
+}
+
+TEST_F(CacheTest, EveryDamageIsNoticed) {
+  const std::string fingerprint = "a machine\nof two lines\n";
+  SaveCalibration(fingerprint, Example());
+  const std::string path = CalibrationFile(fingerprint), text = Read(path);
+  ASSERT_EQ(text, CalibrationText(fingerprint, Example()));
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    EXPECT_THROW(ParseCalibration(text.substr(0, length), fingerprint), InputError) << "cut after " << length;
+  }
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::string damaged = text;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    EXPECT_THROW(ParseCalibration(damaged, fingerprint), InputError) << "byte " << i << " flipped";
+  }
+  EXPECT_THROW(ParseCalibration(text + "\n", fingerprint), InputError);
+  EXPECT_THROW(ParseCalibration(text, "another machine\nof two lines\n"), InputError);
+
+  Write(path, text.substr(0, text.size() / 2));
+  LoadedCalibration loaded = LoadCalibration(fingerprint);
+  EXPECT_FALSE(loaded.calibration);
+  EXPECT_NE(loaded.why.find("damaged"), std::string::npos) << loaded.why;
+  EXPECT_NE(loaded.why.find(path), std::string::npos) << loaded.why;
+  SaveCalibration(fingerprint, Example());
+  EXPECT_TRUE(LoadCalibration(fingerprint).calibration);
+}
+
+TEST_F(CacheTest, OtherVersionsAreNotTrusted) {
+  const std::string fingerprint = "machine\n";
+  std::string text = CalibrationText(fingerprint, Example());
+  text.replace(text.find(" 1\n"), 3, " 2\n");
+  fs::create_directories(folder_);
+  Write(CalibrationFile(fingerprint), text);
+  const LoadedCalibration loaded = LoadCalibration(fingerprint);
+  EXPECT_FALSE(loaded.calibration);
+  EXPECT_NE(loaded.why.find("another version"), std::string::npos) << loaded.why;
+}
+
+TEST_F(CacheTest, FoldersThatCannotBeWritten) {
+  Write(folder_.string(), "a file");
+  EXPECT_THROW(SaveCalibration("machine\n", Example()), InputError);
+  EXPECT_FALSE(LoadCalibration("machine\n").calibration);
+  fs::remove(folder_);
+  unsetenv("CHATTY_CACHE_DIR");
+  const char* const home = std::getenv("HOME");
+  const std::string kept = home == nullptr ? "" : home;
+  setenv("XDG_CACHE_HOME", "relative", 1);
+  setenv("HOME", "/home/somebody", 1);
+  EXPECT_EQ(CacheFolder(), "/home/somebody/.cache/chatty");
+  setenv("XDG_CACHE_HOME", "/cache", 1);
+  EXPECT_EQ(CacheFolder(), "/cache/chatty");
+  unsetenv("XDG_CACHE_HOME");
+  unsetenv("HOME");
+  EXPECT_EQ(CacheFolder(), "");
+  EXPECT_THROW(SaveCalibration("machine\n", Example()), InputError);
+  EXPECT_FALSE(LoadCalibration("machine\n").calibration);
+  if (home != nullptr) setenv("HOME", kept.c_str(), 1);
+}
+
+TEST_F(CacheTest, KnownCostsAreKeptOnesElseNominal) {
+  const Topology topology = machines::NvSwitch(4);
+  EXPECT_EQ(KnownCosts(topology), CostModel::Nominal(topology));
+  Calibration calibration = Example();
+  calibration.model = CostModel::Nominal(topology);
+  CostFit fit = calibration.model.fit(0, 0, 1);
+  EXPECT_FALSE(fit.exists()) << "'host' joins no GPUs";
+  calibration.model = CostModel({"p2p-copy"}, 4);
+  fit = CostFit{};
+  fit.small = fit.large = {7, 1, 0};
+  fit.samples = 1;
+  calibration.model.set_fit(0, 0, 1, LoadCorner::kAlone, fit);
+  calibration.model.set_measured(true);
+  SaveCalibration(MachineFingerprint(topology), calibration);
+  EXPECT_EQ(KnownCosts(topology), calibration.model);
+  const LinkMask none = LinkMask::Parse("none", 4);
+  EXPECT_EQ(KnownCosts(topology, none), CostModel::Nominal(Masked(topology, none))) << "another mask, other costs";
+}
+
+TEST(MachineFingerprint, TellsMachinesApart) {
+  std::set<std::string> seen;
+  for (const auto& [file, topology] : machines::All()) {
+    EXPECT_TRUE(seen.insert(MachineFingerprint(topology)).second) << file;
+    EXPECT_TRUE(seen.insert(MachineFingerprint(topology, LinkMask::Parse("none", topology.size()))).second) << file;
+    EXPECT_EQ(MachineFingerprint(topology), MachineFingerprint(topology));
+  }
+  Topology changed = machines::NvSwitch(2);
+  const std::string before = MachineFingerprint(changed);
+  changed.link(0, 1).nvlinks = changed.link(1, 0).nvlinks = 17;
+  EXPECT_NE(MachineFingerprint(changed), before);
+  EXPECT_NE(MachineFingerprint(machines::NvSwitch(2), LinkMask::Parse("pairs {0,1}", 2)), before);
+}
+
+TEST(Probes, OrdersArePermutations) {
+  for (const unsigned bits : {1u, 2u, 5u, 10u, 17u}) {
+    std::vector<bool> seen(std::size_t{1} << bits, false);
+    std::size_t neighbours = 0;
+    for (std::uint32_t i = 0; i < seen.size(); ++i) {
+      const std::uint32_t at = probes::Permuted(i, bits);
+      ASSERT_LT(at, seen.size());
+      ASSERT_FALSE(seen[at]) << at << " twice of " << bits << " bits";
+      seen[at] = true;
+      if (i > 0 && probes::Permuted(i - 1, bits) / 16 == at / 16) ++neighbours;
+    }
+    if (bits >= 10) {
+      EXPECT_LT(neighbours, seen.size() / 16) << "a cache line would serve several in a row";
+    }
+  }
+}
+
+TEST(Probes, WhatIsPackedIsUnpacked) {
+  const auto sender = MakeHostDevice(0, 2), receiver = MakeHostDevice(1, 1);
+  constexpr unsigned kBits = 16;
+  constexpr std::size_t kSize = std::size_t{1} << kBits;
+  std::vector<std::uint32_t> values_a(kSize), order_a(kSize), values_b(kSize), order_b(kSize);
+  const probes::State a{values_a.data(), order_a.data(), kBits}, b{values_b.data(), order_b.data(), kBits};
+  std::vector<std::byte> box(kSize * sizeof(probes::Entry));
+  for (const bool entries : {false, true}) {
+    probes::Prepare(*sender, a);
+    probes::Prepare(*receiver, b);
+    ASSERT_EQ(values_a, values_b);
+    constexpr std::size_t kCount = 40000;
+    if (entries) {
+      probes::PackEntries(*sender, a, box.data(), kCount);
+      probes::UnpackEntries(*receiver, b, box.data(), kCount);
+    } else {
+      probes::PackBlock(*sender, a, box.data(), kCount);
+      probes::UnpackBlock(*receiver, b, box.data(), kCount);
+    }
+    for (std::size_t i = 0; i < kSize; ++i) {
+      const std::size_t at = entries ? order_a[i] : i;
+      ASSERT_EQ(values_b[at], values_a[at] - (i < kCount ? 1 : 0)) << i;
+    }
+  }
+}
+
+TEST(Probes, TouchReachesEveryWord) {
+  const auto device = MakeHostDevice(0, 2);
+  constexpr unsigned kBits = 16;
+  constexpr std::size_t kSize = std::size_t{1} << kBits;
+  std::vector<std::uint32_t> values(kSize), order(kSize), memory(kSize, 5);
+  probes::Prepare(*device, {values.data(), order.data(), kBits});
+  probes::Touch(*device, memory.data(), kSize, nullptr, probes::Access::kRead);
+  EXPECT_EQ(memory, std::vector<std::uint32_t>(kSize, 5));
+  probes::Touch(*device, memory.data(), kSize, order.data(), probes::Access::kAtomic);
+  EXPECT_EQ(memory, std::vector<std::uint32_t>(kSize, 6));
+  probes::Touch(*device, memory.data(), kSize, order.data(), probes::Access::kWrite);
+  for (std::size_t i = 0; i < kSize; ++i) ASSERT_EQ(memory[order[i]], i);
+}
+
+TEST(Probes, FlagsComeBack) {
+  const auto a = MakeHostDevice(0, 1), b = MakeHostDevice(1, 1);
+  std::vector<std::uint32_t> flags(64);
+  const double us = probes::FlagRoundTripUs(*a, *b, &flags[0], &flags[32], 50);
+  EXPECT_GT(us, 0);
+  EXPECT_EQ(flags[0], 50u);
+  EXPECT_EQ(flags[32], 50u);
+}
+
+/// Quick calibrations of these devices: once for all that is asked of them.
+class CalibrateTest : public testing::TestWithParam<const char*> {
+ protected:
+  struct Measured {
+    Calibration calibration;
+    double seconds;
+    std::set<std::string> announced;
+  };
+  void SetUp() override {
+    const std::string selection = GetParam();
+    const auto wanted = 1 + std::count(selection.begin(), selection.end(), ',');
+    if (selection.starts_with("cuda") && CudaDeviceCount() < wanted) {
+      GTEST_SKIP() << selection << " needs " << wanted << " GPUs; this machine has " << CudaDeviceCount();
+    }
+  }
+  static bool OnGpus() { return std::string_view(GetParam()).starts_with("cuda"); }
+  static const Measured& Result() {
+    static std::map<std::string, Measured> results;
+    const auto found = results.find(GetParam());
+    if (found != results.end()) return found->second;
+    const auto devices = OpenDevices(ParseDevices(GetParam()), 1);
+    std::vector<Device*> pointers;
+    for (const auto& device : devices) pointers.push_back(device.get());
+    Measured measured;
+    CalibrationOptions options;
+    options.quick = true;
+    options.progress = [&](std::string_view what) { measured.announced.emplace(what); };
+    const auto start = std::chrono::steady_clock::now();
+    measured.calibration = Calibrate(pointers, options);
+    measured.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return results.emplace(GetParam(), std::move(measured)).first->second;
+  }
+};
+
+TEST_P(CalibrateTest, CoversEveryPathPairAndLoad) {
+  const Calibration& calibration = Result().calibration;
+  const CostModel& model = calibration.model;
+  const std::size_t n = model.devices();
+  EXPECT_TRUE(model.measured());
+  EXPECT_TRUE(calibration.notes.empty()) << calibration.notes.front();
+  for (const TransportInfo& info : Transports()) {
+    const bool joins = OnGpus() ? info.cuda : info.host;
+    EXPECT_EQ(model.Find(info.name) != CostModel::kNoPath, joins) << info.name;
+    EXPECT_EQ(Result().announced.count(std::string(info.name)) > 0, joins) << info.name;
+  }
+  for (std::size_t path = 0; path < model.paths().size(); ++path) {
+    for (std::size_t from = 0; from < n; ++from) {
+      EXPECT_TRUE(model.broadcast_fit(path, from, false).exists()) << model.paths()[path];
+      EXPECT_TRUE(model.broadcast_fit(path, from, true).exists()) << model.paths()[path];
+      for (std::size_t to = 0; to < n; ++to) {
+        EXPECT_EQ(model.Joins(path, from, to), from != to) << model.paths()[path];
+        for (std::size_t corner = 0; corner < kLoadCorners && from != to; ++corner) {
+          const CostFit& fit = model.fit(path, from, to, static_cast<LoadCorner>(corner));
+          if (n == 2 && static_cast<LoadCorner>(corner) == LoadCorner::kFanOut) {
+            EXPECT_FALSE(fit.exists()) << "two devices have none";
+            continue;
+          }
+          ASSERT_TRUE(fit.exists()) << model.paths()[path] << " " << LoadCornerName(static_cast<LoadCorner>(corner));
+          EXPECT_GE(fit.samples, 6u);
+          EXPECT_TRUE(std::isfinite(fit.worst_error));
+          for (const std::size_t bytes : {4, 1 << 16, 1 << 22}) {
+            const double us = model.PredictUs(path, from, to, bytes, bytes / 8);
+            EXPECT_GT(us, 0) << model.paths()[path];
+            EXPECT_TRUE(std::isfinite(us)) << model.paths()[path];
+          }
+          EXPECT_GT(fit.Us(4 << 20, 0), 4) << "no memory does a terabyte a second twice: " << model.paths()[path];
+        }
+      }
+    }
+  }
+}
+
+TEST_P(CalibrateTest, ProbesAreFiniteAndPositive) {
+  std::set<std::string> names;
+  for (const ProbeResult& probe : Result().calibration.probes) {
+    names.insert(probe.name);
+    EXPECT_GT(probe.value, 0) << probe.name;
+    EXPECT_TRUE(std::isfinite(probe.value)) << probe.name;
+    EXPECT_TRUE(probe.unit == "us" || probe.unit == "bytes/s" || probe.unit == "1/s") << probe.unit;
+  }
+  for (const char* name :
+       {"launch", "launch-sync", "device-barrier", "host-barrier", "local-read", "local-write", "local-read-random",
+        "local-atomic-random", "host-read", "host-write", "host-read-random", "peer-read", "peer-write-random",
+        "peer-atomic-random", "flag-round-trip", "flag-round-trip-host"}) {
+    EXPECT_EQ(names.count(name), 1u) << name;
+  }
+}
+
+TEST_P(CalibrateTest, QuickIsQuick) {
+#if CHATTY_TEST_TIMES
+  // Less than five seconds on a machine of one's own; tests share theirs.
+  EXPECT_LT(Result().seconds, 15);
+#endif
+  EXPECT_GT(Result().calibration.seconds, 0);
+  EXPECT_LE(Result().calibration.seconds, Result().seconds);
+}
+
+TEST_P(CalibrateTest, SurvivesBeingKept) {
+  const Calibration& calibration = Result().calibration;
+  EXPECT_EQ(ParseCalibration(CalibrationText("m\n", calibration), "m\n"), calibration);
+}
+
+std::string CaseName(const testing::TestParamInfo<const char*>& info) {
+  std::string name = info.param;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Host, CalibrateTest, testing::Values("host:2", "host:3"), CaseName);
+#if CHATTY_WITH_CUDA
+INSTANTIATE_TEST_SUITE_P(Cuda, CalibrateTest, testing::Values("cuda:0,1", "cuda:0,1,2,3"), CaseName);
+#endif
+
+TEST(Calibrate, RefusesWhatCannotBeMeasured) {
+  const auto devices = OpenDevices(ParseDevices("host:2"), 1);
+  const std::vector<Device*> pointers{devices[0].get(), devices[1].get()};
+  EXPECT_THROW(Calibrate(std::span(pointers).first(1)), UsageError);
+  CalibrationOptions options;
+  options.paths = {"carrier-pigeon"};
+  EXPECT_THROW(Calibrate(pointers, options), UsageError);
+}
+
+TEST(Calibrate, LinksThatAreMaskedJoinNobody) {
+  const auto devices = OpenDevices(ParseDevices("host:2"), 1);
+  const std::vector<Device*> pointers{devices[0].get(), devices[1].get()};
+  CalibrationOptions options;
+  options.quick = true;
+  options.links = LinkMask::Parse("none", 2);
+  options.paths = {"host"};
+  if (FindTransport("p2p-direct") != nullptr && FindTransport("p2p-direct")->host) options.paths.emplace_back("p2p-direct");
+  const Calibration calibration = Calibrate(pointers, options);
+  EXPECT_TRUE(calibration.model.Joins(0, 0, 1));
+  for (std::size_t path = 1; path < options.paths.size(); ++path) {
+    EXPECT_FALSE(calibration.model.Joins(path, 0, 1));
+  }
+}
+
+}  // namespace
+}  // namespace chatty
