@@ -1,5 +1,6 @@
 #include "chatty/framework/memory_plan.h"
 
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "chatty/core/bytes.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/framework/session.h"
+#include "chatty/framework/union_map.h"
 
 namespace chatty {
 namespace {
@@ -36,12 +38,34 @@ PairBytesTable ExchangeCapacities(const ProgramMemory& program, const PartShape&
   return capacities;
 }
 
-void AddBoxes(const ProgramMemory& program, const PartShape& any, const std::vector<std::vector<std::size_t>>& halo,
-              DeviceKind kind, std::string_view transport, std::vector<DeviceMemory>& devices, std::uint64_t& staging) {
+/// The transport that a choice names, or "auto": which it would be is not known without costs.
+std::string_view NamedPath(const CommChoice& choice, DeviceKind kind) {
+  return SelectPaths(choice, kind, CostModel(), {}).front();
+}
+
+/// Boxes by counts alone, where halo[d][q] vertices of q are taken to be in the halo of d.
+void BoundBoxes(const ProgramMemory& program, const PartShape& any, const std::vector<std::vector<std::size_t>>& halo,
+                DeviceKind kind, std::string_view transport, Bound bound, std::vector<DeviceMemory>& devices,
+                std::uint64_t& staging) {
   if (devices.size() < 2) return;
-  const PairBytesTable capacities = program.exchange ? ExchangeCapacities(program, any, static_cast<PartId>(devices.size()))
-                                                     : BoxCapacities(halo, program.message_payload, program.shared_payload);
-  const TransportMemory boxes = MeasureTransport(transport, kind, capacities);
+  const CommChoice choice = CommChoice::Parse(transport);
+  PairBytesTable capacities = program.exchange ? ExchangeCapacities(program, any, static_cast<PartId>(devices.size()))
+                                               : BoxCapacities(halo, program.message_payload, program.shared_payload);
+  std::string_view path = NamedPath(choice, kind);
+  if (path == "auto" && kind == DeviceKind::kCuda) {
+    if (bound == Bound::kLeast) return;  // it may be that all goes through host memory
+    path = "staged";                     // which has boxes wherever others have some
+  }
+  TransportOptions options;
+  const TransportInfo* const info = FindTransport(path);
+  if (!program.exchange && (choice.broadcast || (info != nullptr && info->broadcast_only))) {
+    for (auto& row : capacities) {
+      options.broadcast.push_back(bound == Bound::kLeast ? *std::max_element(row.begin(), row.end())
+                                                         : std::accumulate(row.begin(), row.end(), std::size_t{0}));
+      std::fill(row.begin(), row.end(), 0);
+    }
+  }
+  const TransportMemory boxes = MeasureTransport(path, kind, capacities, options);
   for (std::size_t d = 0; d < devices.size(); ++d) devices[d].boxes += boxes.devices[d];
   staging += boxes.host;
 }
@@ -66,6 +90,10 @@ std::uint64_t SubgraphBytes(const PartShape& part, const GraphCounts& counts, Bo
   return bytes + part.border * 3 * sizeof(LocalId) + std::min(part.border, part.owned) * (part.parts - 1) * sizeof(LocalId);
 }
 
+std::size_t Capacity(std::size_t entries, std::optional<std::size_t> payload) {
+  return payload ? BoxCapacity(entries, *payload) : 0;
+}
+
 bool NeedsInEdges(const SubgraphOptions& needs) {
   return needs.edges == Edges::kOut  ? needs.reverse
          : needs.edges == Edges::kIn ? needs.forward
@@ -80,18 +108,15 @@ std::string EachOf(std::size_t devices) {
 
 }  // namespace
 
-PairBytesTable BoxCapacities(const std::vector<std::vector<std::size_t>>& halo, std::size_t message_payload,
-                             std::size_t shared_payload) {
+PairBytesTable BoxCapacities(const std::vector<std::vector<std::size_t>>& halo, std::optional<std::size_t> message_payload,
+                             std::optional<std::size_t> shared_payload) {
   const std::size_t parts = halo.size();
   PairBytesTable capacities(parts, std::vector<std::size_t>(parts, 0));
-  const auto capacity = [](std::size_t subset, std::size_t payload) -> std::size_t {
-    return subset == 0 || payload == 0 ? 0 : std::max(PairBytes(subset, payload), DenseBytes(subset, payload));
-  };
   for (std::size_t from = 0; from < parts; ++from) {
     for (std::size_t to = 0; to < parts; ++to) {
       if (from == to) continue;
       const std::size_t messages = halo[from][to], values = halo[to][from];
-      capacities[from][to] = std::max(capacity(messages, message_payload), capacity(values, shared_payload));
+      capacities[from][to] = std::max(Capacity(messages, message_payload), Capacity(values, shared_payload));
     }
   }
   return capacities;
@@ -125,13 +150,48 @@ ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOp
   memory.weights = traits.weights;
   memory.forward = built.push;
   memory.reverse = built.pull;
-  memory.message_payload = built.push ? traits.message_payload : 0;
-  memory.shared_payload = built.pull ? traits.shared_payload : 0;
+  if (built.push) memory.message_payload = traits.message_payload;
+  if (built.pull) memory.shared_payload = traits.shared_payload;
+  memory.asynchronous = options.execution == "async";
   memory.output_bytes = traits.output_bytes;
   memory.state = [program = std::move(program)](DeviceKind kind, const PartShape& part) {
     return program->StateBytes(kind, part);
   };
   return memory;
+}
+
+CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& program, const RunOptions& options,
+                  DeviceKind kind, const CostModel& model) {
+  CommPlan plan;
+  const CommChoice choice = CommChoice::Parse(options.transport);
+  plan.options.links = LinkMask::Parse(options.links, subgraphs.size());
+  plan.options.timeout = options.timeout;
+  plan.options.meets = !program.asynchronous;
+  std::vector<std::vector<std::size_t>> halo(subgraphs.size(), std::vector<std::size_t>(subgraphs.size(), 0));
+  for (std::size_t d = 0; d < subgraphs.size(); ++d) {
+    for (PartId q = 0; q < subgraphs.size(); ++q) halo[d][q] = subgraphs[d].halo_count(q);
+  }
+  plan.capacities = BoxCapacities(halo, program.message_payload, program.shared_payload);
+  plan.paths = SelectPaths(choice, kind, model, plan.capacities);
+  const TransportInfo* const info = FindTransport(plan.paths[0]);
+  // An asynchronous engine has no moment at which all would listen.
+  plan.broadcast = plan.options.meets && (choice.broadcast || (info != nullptr && info->broadcast_only));
+  if (!plan.broadcast) return plan;
+  for (std::size_t d = 0; d < subgraphs.size(); ++d) {
+    plan.options.broadcast.push_back(std::max(Capacity(subgraphs[d].local - subgraphs[d].owned, program.message_payload),
+                                              Capacity(subgraphs[d].border_union.size(), program.shared_payload)));
+    std::fill(plan.capacities[d].begin(), plan.capacities[d].end(), 0);
+  }
+  return plan;
+}
+
+std::pair<std::string, TransportOptions> OperatorTransport(const RunOptions& options, DeviceKind kind, std::size_t devices) {
+  const CommChoice choice = CommChoice::Parse(options.transport);
+  TransportOptions transport;
+  transport.links = LinkMask::Parse(options.links, devices);
+  transport.timeout = options.timeout;
+  transport.meets = false;  // an exchange is between two at a time
+  return {std::string(NamedPath(choice, kind)), transport};
 }
 
 GraphCounts CountsOf(const Graph& graph) {
@@ -172,7 +232,7 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
       }
       host.output = std::max(host.output, (counts.vertices + (devices > 1 ? shape.owned : 0)) * program.output_bytes);
     }
-    AddBoxes(program, shape, halo, kind, transport, plan.devices, host.staging);
+    BoundBoxes(program, shape, halo, kind, transport, bound, plan.devices, host.staging);
   }
   if (!counts.symmetric) host.in_edges = in_edges ? CsrBytes(counts) : counts.vertices * sizeof(EdgeIndex);
   if (most && devices > 1) {
@@ -187,22 +247,33 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
 
 std::vector<DeviceMemory> MeasureMemory(std::span<const ProgramMemory> programs,
                                         std::span<const std::span<const Subgraph>> subgraphs,
-                                        const std::vector<bool>& graph_counted, DeviceKind kind,
-                                        std::string_view transport) {
+                                        const std::vector<bool>& graph_counted, DeviceKind kind, const RunOptions& options,
+                                        const CostModel& model) {
   const std::size_t parts = subgraphs.empty() ? 0 : subgraphs[0].size();
   std::vector<DeviceMemory> devices(parts);
-  std::uint64_t staging = 0;
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    std::vector<std::vector<std::size_t>> halo(parts, std::vector<std::size_t>(parts, 0));
     PartShape shape;
     for (std::size_t d = 0; d < parts; ++d) {
-      const Subgraph& subgraph = subgraphs[i][d];
-      shape = ShapeOf(subgraph);
+      shape = ShapeOf(subgraphs[i][d]);
       if (graph_counted[i]) devices[d].graph += DeviceGraph::BytesFor(kind, shape);
       if (programs[i].state) devices[d].state += programs[i].state(kind, shape);
-      for (PartId q = 0; q < parts; ++q) halo[d][q] = subgraph.halo_count(q);
     }
-    AddBoxes(programs[i], shape, halo, kind, transport, devices, staging);
+    if (parts < 2) continue;
+    TransportMemory boxes;
+    if (programs[i].exchange) {
+      const auto [path, transport] = OperatorTransport(options, kind, parts);
+      boxes = MeasureTransport(path, kind, ExchangeCapacities(programs[i], shape, static_cast<PartId>(parts)), transport);
+    } else {
+      const CommPlan plan = PlanComm(subgraphs[i], programs[i], options, kind, model);
+      boxes = MeasurePaths(plan.paths, kind, plan.capacities, plan.options);
+      for (std::size_t d = 0; plan.broadcast && d < parts; ++d)
+        boxes.devices[d] += UnionMap::BytesFor(kind, subgraphs[i][d]);
+    }
+    const bool sums =
+        !programs[i].exchange && !programs[i].asynchronous && CommChoice::Parse(options.transport).state == "nccl";
+    for (std::size_t d = 0; d < parts; ++d) {
+      devices[d].boxes += boxes.devices[d] + (sums ? parts * kRoundWords * sizeof(std::uint64_t) : 0);
+    }
   }
   return devices;
 }

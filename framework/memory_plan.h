@@ -8,11 +8,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "chatty/comm/selector.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/device.h"
 #include "chatty/core/graph.h"
@@ -26,13 +29,14 @@ namespace chatty {
 
 /// What memory depends on in one program, prepared with certain options.
 struct ProgramMemory {
-  Edges edges = Edges::kOut;               ///< along which it sends
-  WeightKind weights = WeightKind::kNone;  ///< that it reads
-  bool forward = true;                     ///< it has this adjacency built
-  bool reverse = true;                     ///< and this
-  std::size_t message_payload = 0;         ///< bytes an entry exchanged by push; 0: none is
-  std::size_t shared_payload = 0;          ///< bytes an entry exchanged by pull; 0: none is
-  std::size_t output_bytes = 0;            ///< a vertex
+  Edges edges = Edges::kOut;                   ///< along which it sends
+  WeightKind weights = WeightKind::kNone;      ///< that it reads
+  bool forward = true;                         ///< it has this adjacency built
+  bool reverse = true;                         ///< and this
+  std::optional<std::size_t> message_payload;  ///< bytes an entry exchanged by push; none: none is
+  std::optional<std::size_t> shared_payload;   ///< bytes an entry exchanged by pull; none: none is
+  bool asynchronous = false;                   ///< it runs without rounds, so nothing is told to all at once
+  std::size_t output_bytes = 0;                ///< a vertex
   /// Bytes of state on a device of this kind that holds such a part.
   std::function<std::uint64_t(DeviceKind, const PartShape&)> state;
   /// Of an operator program: bytes of the largest object that `from` hands to `to` in one exchange. May be empty.
@@ -81,15 +85,29 @@ GraphCounts CountsOf(const Graph& graph);
 /// Bounds the memory of programs that share a session, from counts alone. Vertices and edges are taken to be divided evenly.
 /// kLeast is then below the truth; kMost is above it but where parts are unequal, by as much as those are. `text`: whether
 /// the graph is read from a text format, which lists `listed` edges if that is more than the graph keeps. `transport` as in
-/// MakeTransport.
+/// RunOptions.
 MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory> programs, DeviceKind kind, PartId devices,
                        std::string_view transport, Bound bound, bool text = true, std::uint64_t listed = 0);
 
+/// What one program's devices exchange, and by which paths: worked out before anything is allocated.
+struct CommPlan {
+  std::vector<std::string_view> paths;  ///< the transports to make
+  bool broadcast = false;               ///< whatever is told is told to all
+  PairBytesTable capacities;            ///< of pairs' boxes
+  TransportOptions options;             ///< with the capacities of what is told to all
+};
+/// Of a program with these needs, run with `options`. Throws UsageError for a transport or links that cannot be.
+CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& program, const RunOptions& options,
+                  DeviceKind kind, const CostModel& model);
+/// The transport, as MakeTransport takes it, and its options, by which programs on operators exchange.
+std::pair<std::string, TransportOptions> OperatorTransport(const RunOptions& options, DeviceKind kind, std::size_t devices);
+
 /// The devices' memory for subgraphs that are there: `subgraphs[i]` are those of programs[i], and its graph is counted where
-/// `graph_counted[i]`. Exact, but for up to 128 KiB a program and GPU.
+/// `graph_counted[i]`; paths are chosen by `model`. Exact, but for up to 128 KiB a program and GPU.
 std::vector<DeviceMemory> MeasureMemory(std::span<const ProgramMemory> programs,
                                         std::span<const std::span<const Subgraph>> subgraphs,
-                                        const std::vector<bool>& graph_counted, DeviceKind kind, std::string_view transport);
+                                        const std::vector<bool>& graph_counted, DeviceKind kind, const RunOptions& options,
+                                        const CostModel& model);
 
 /// Limits that a run has to keep, in bytes; 0: what the machine has left.
 struct MemoryLimits {
@@ -122,7 +140,7 @@ std::string Describe(const DeviceMemory& memory);
 
 /// Box capacities for exchanges of `payload` bytes an entry, whichever way and form, where device d's halo has halo[d][q]
 /// vertices of device q.
-PairBytesTable BoxCapacities(const std::vector<std::vector<std::size_t>>& halo, std::size_t message_payload,
-                             std::size_t shared_payload);
+PairBytesTable BoxCapacities(const std::vector<std::vector<std::size_t>>& halo, std::optional<std::size_t> message_payload,
+                             std::optional<std::size_t> shared_payload);
 
 }  // namespace chatty

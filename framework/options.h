@@ -4,8 +4,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
+
+#include "chatty/comm/transport.h"
 
 namespace chatty {
 
@@ -18,15 +23,27 @@ enum class Direction : std::uint8_t {
   kPull,
 };
 
+/// Makes a run's transport, as MakeTransport does: between these devices, with at least these capacities. Called while the
+/// job is prepared, and by its next Execute after a run that left a transport which is not reusable.
+using TransportFactory = std::function<std::unique_ptr<Transport>(
+    std::span<Device* const> devices, const PairBytesTable& capacities, const TransportOptions& options)>;
+
 /// How to run a program. The defaults leave every choice to the library.
 struct RunOptions {
   /// Push, pull, or whichever is cheaper, round by round.
   Direction direction = Direction::kAuto;
-  std::string execution = "auto";        ///< "bsp"; "async" for kMonotone programs; "auto", which is bsp
-  std::string transport = "auto";        ///< see MakeTransport
-  std::uint32_t max_rounds = 0;          ///< stop after so many rounds; 0: only when the program is done
-  std::chrono::milliseconds timeout{0};  ///< longest wait for another device; 0: for ever
-  Trace* trace = nullptr;                ///< records what ran when, if not null; not owned, see core/trace.h
+  std::string execution = "auto";  ///< "bsp"; "async" for kMonotone programs; "auto", which is bsp
+  std::string transport = "auto";  ///< what carries messages: see CommChoice::Parse
+  std::string links = "all";       ///< which links between devices may be used: see LinkMask::Parse
+  bool explain = false;            ///< record each message in RunStatistics::boxes, with its time; slows the run down
+  /// If set, makes the transport in place of what `transport` names, which then only says what memory is reckoned for it.
+  /// Not called for one device.
+  TransportFactory transport_factory;
+  std::uint32_t max_rounds = 0;  ///< stop after so many rounds; 0: only when the program is done
+  /// Longest wait for another device, or for a device's own work; 0: for ever. A run in which somebody has waited so long
+  /// fails with TimeoutError on all devices.
+  std::chrono::milliseconds timeout{0};
+  Trace* trace = nullptr;  ///< records what ran when, if not null; not owned, see core/trace.h
   /// Ends the run after the round at hand, all devices after the same one, once a stop is requested: by std::stop_source's
   /// request_stop(), from any thread. The run then returns what it had, with RunStatistics::ended telling so.
   std::stop_token stop{};

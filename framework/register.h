@@ -139,7 +139,7 @@ class TypedJob final : public RegisteredJob {
   TypedJob(Session& session, const P& program, std::string value_name, const RunOptions& options)
       : session_(&session), program_(program), value_name_(std::move(value_name)), options_(options) {
     CheckRunOptions(options, session.device(0).kind(), session.device_count());
-    session.CheckMemory(Memory(program_, options_), options_.transport);  // of both programs, before either allocates
+    session.CheckMemory(Memory(program_, options_), options_);  // of both programs, before either allocates
     Rebuild();
   }
   /// What P, and D after it, take together.
@@ -272,6 +272,13 @@ class Entry final : public RegisteredProgram {
     std::apply([&](auto... derived) { (names.push_back(OutputName<typename decltype(derived)::type>()), ...); },
                typename DerivedOf<Representative>::type{});
     return names;
+  }
+  bool traverses() const override {
+    if constexpr (OperatorProgram<Representative>) {
+      return false;
+    } else {
+      return !Traits<Representative>::kEveryRound && !Traits<Representative>::kCollects;
+    }
   }
   std::string_view safety() const override {
     if constexpr (OperatorProgram<Representative>) {

@@ -81,6 +81,8 @@ class RegisteredProgram {
   virtual std::vector<std::string> values() const = 0;
   /// Whether asynchronous engines may run it, and how messages combine, in words for the list of programs.
   virtual std::string_view safety() const = 0;
+  /// Its work moves over the graph as a frontier does; false for programs that look at all edges every round.
+  virtual bool traverses() const = 0;
   /// How messages combine, in a word.
   virtual std::string_view reduction() const = 0;
 

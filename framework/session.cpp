@@ -6,7 +6,11 @@
 #include <cstring>
 #include <set>
 
+#include "chatty/comm/calibration.h"
+#include "chatty/comm/placement.h"
+#include "chatty/core/affinity.h"
 #include "chatty/core/bytes.h"
+#include "chatty/core/config.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/core/parallel.h"
 #include "chatty/framework/engines/async.h"
@@ -15,17 +19,10 @@
 
 namespace chatty {
 
-PairBytesTable BoxCapacities(std::span<const Subgraph> subgraphs, std::size_t message_payload, std::size_t shared_payload) {
-  std::vector<std::vector<std::size_t>> halo(subgraphs.size(), std::vector<std::size_t>(subgraphs.size(), 0));
-  for (std::size_t d = 0; d < subgraphs.size(); ++d) {
-    for (PartId q = 0; q < subgraphs.size(); ++q) halo[d][q] = subgraphs[d].halo_count(q);
-  }
-  return BoxCapacities(halo, message_payload, shared_payload);
-}
-
 void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t devices) {
   if (options.execution != "async") CheckExecution(options.execution, nullptr);  // which depends on the program
-  CheckTransport(options.transport, kind, devices);
+  CheckComm(options.transport, kind, devices);
+  LinkMask::Parse(options.links, devices);
   const int threads = omp_get_thread_limit();
   if (devices > 1 && devices > static_cast<std::size_t>(std::max(threads, 0))) {
     Throw<CapabilityError>("{} devices need as many OpenMP threads, but no more than {} are granted; unset OMP_THREAD_LIMIT",
@@ -81,6 +78,10 @@ Session::Session(const Graph& graph, std::vector<std::unique_ptr<Device>> device
       device->set_memory(limits_.back().get());
     }
   }
+  if (options_.bind && !OpenMpPlacesThreads()) {
+    const std::vector<CpuPlacement> places = PlaceDevices(pointers_, AllowedCpus());
+    for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d]->Place(places[d]);
+  }
   const Span span(ProcessLane(options_.trace), &partition_ms_, spans::kPartition, {devices_.size()});
   PartitionOptions divide;
   divide.parts = static_cast<PartId>(devices_.size());
@@ -125,6 +126,7 @@ const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forw
   const Span span(ProcessLane(options_.trace), &upload_ms_, spans::kUpload);
   std::vector<std::unique_ptr<DeviceGraph>> uploaded;
   for (std::size_t d = 0; d < devices_.size(); ++d) {
+    const BoundTo near_device(devices_[d]->placement().cpus);  // who touches a host device's memory first has it nearby
     uploaded.push_back(std::make_unique<DeviceGraph>(*devices_[d], prepared.subgraphs[d]));
   }
   prepared.devices = std::move(uploaded);
@@ -133,7 +135,27 @@ const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forw
   ThrowOutOfHostMemory("copying a graph to the devices");
 }
 
-void Session::CheckMemory(std::span<const ProgramMemory> programs, std::string_view transport) try {
+const CostModel& Session::Costs(const std::string& links) {
+  const auto found = costs_.find(links);
+  if (found != costs_.end()) return found->second;
+  DeviceSelection selection;
+  selection.kind = devices_[0]->kind();
+  for (const auto& device : devices_) selection.indices.push_back(device->index());
+  const LinkMask mask = LinkMask::Parse(links, devices_.size());
+  if (std::set(selection.indices.begin(), selection.indices.end()).size() == devices_.size()) {
+    return costs_.emplace(links, KnownCosts(DiscoverTopology(selection, options_.threads), mask)).first->second;
+  }
+  std::vector<TopologyDevice> same;  // several devices on one GPU: nothing to discover between them
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    TopologyDevice& one = same.emplace_back();
+    one.label = fmt::format("{} ({})", devices_[d]->label(), d);
+    one.kind = selection.kind;
+  }
+  return costs_.emplace(links, CostModel::Nominal(Topology("", std::move(same)))).first->second;
+}
+
+void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOptions& options) try {
+  const std::string& transport = options.transport;
   const GraphCounts counts = CountsOf(*graph_);
   const DeviceKind kind = devices_[0]->kind();
   if (graphs_.empty()) {  // before subgraphs take host memory: what is hopeless
@@ -151,7 +173,8 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, std::string_v
     counted.push_back(graphs.devices.empty() && seen.insert(&graphs).second);
     output = std::max(output, std::uint64_t{counts.vertices} * program.output_bytes);
   }
-  const std::vector<DeviceMemory> needed = MeasureMemory(programs, subgraphs, counted, kind, transport);
+  const std::vector<DeviceMemory> needed =
+      MeasureMemory(programs, subgraphs, counted, kind, options, device_count() > 1 ? Costs(options.links) : CostModel());
 
   std::uint64_t all = output;
   for (std::size_t d = 0; d < devices_.size(); ++d) {
@@ -212,17 +235,52 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   CheckRunOptions(options, session.device(0).kind(), session.device_count());
   built_ = DirectionsFor(traits, options);
   const ProgramMemory memory = MemoryOf(program_, options);
-  session.CheckMemory({&memory, 1}, options.transport);
+  session.CheckMemory({&memory, 1}, options);
   graphs_ = &session.Graphs(traits.edges, traits.weights, built_.push, built_.pull);
   for (const auto& graph : graphs_->devices) {
+    const BoundTo near_device(graph->device().placement().cpus);
     graph->device().MakeCurrent();
     steps_.push_back(program_->MakeSteps(*graph));
   }
-  if (session.device_count() > 1) {
-    transport_ = MakeTransport(options.transport, session.devices(),
-                               BoxCapacities(graphs_->subgraphs, built_.push ? traits.message_payload : 0,
-                                             built_.pull ? traits.shared_payload : 0));
+  MakePaths();
+}
+
+void Job::MakePaths() {
+  if (session_->device_count() < 2 || (paths_ != nullptr && paths_->reusable())) return;
+  const std::vector<Subgraph>& subgraphs = graphs_->subgraphs;
+  const CostModel& costs = session_->Costs(options_.links);
+  const CommPlan plan = PlanComm(subgraphs, MemoryOf(program_, options_), options_, session_->device(0).kind(), costs);
+  watched_.clear();
+  paths_.reset();  // before others take its place
+  if (plan.broadcast && unions_.empty()) {
+    for (std::size_t d = 0; d < subgraphs.size(); ++d) unions_.emplace_back(session_->device(d), subgraphs[d]);
   }
+  std::vector<std::unique_ptr<Transport>> paths;
+  std::vector<WatchedTransport*> watched;
+  for (const std::string_view name : plan.paths) {
+    std::unique_ptr<WatchedTransport> path =
+        OpenTransport(options_, name, session_->devices(), plan.capacities, plan.options);
+    watched.push_back(path.get());
+    paths.push_back(std::move(path));
+    if (options_.transport_factory) break;  // which makes the only one
+  }
+  auto selector =
+      std::make_unique<Selector>(std::move(paths), session_->device(0).kind(), plan.broadcast, plan.options.meets, costs);
+#if CHATTY_WITH_NCCL
+  if (CommChoice::Parse(options_.transport).state == "nccl" && plan.options.meets) {
+    selector->set_state(MakeNcclState(session_->devices(), session_->device_count() * kRoundWords, plan.options));
+  }
+#endif
+  paths_ = std::move(selector);
+  watched_ = std::move(watched);
+}
+
+std::string Job::Whereabouts() const {
+  std::string all;
+  for (const WatchedTransport* const path : watched_) {
+    if (const std::string one = path->Whereabouts(); !one.empty()) all += (all.empty() ? "" : "; ") + one;
+  }
+  return all;
 }
 
 void Job::SetProgram(std::shared_ptr<const ErasedProgram> program) {
@@ -238,25 +296,32 @@ RunStatistics Job::Execute(const Job* prior) try {
         "this program starts from another's values: run it after a program of the same session whose Value is its Prior");
   }
   if (traits.has_prior) prior->CheckValues(/*of_one_round=*/true);
+  for (WatchedTransport* const path : watched_) path->Begin();
   if (last_.statistics.ended == Ended::kFailed) {  // what a failed run has enqueued must not meet what this one will
     for (Device* device : session_->devices()) {
       device->MakeCurrent();
       device->stream().Synchronize({nullptr, options_.timeout});
     }
   }
+  MakePaths();  // torn down, perhaps, to end that run
   std::vector<Participant> participants(steps_.size());
   for (std::size_t d = 0; d < steps_.size(); ++d) {
     participants[d].device = &session_->device(d);
     participants[d].graph = graphs_->devices[d].get();
     participants[d].steps = steps_[d].get();
     if (traits.has_prior) participants[d].prior = prior->steps_[d]->DeviceValues();
+    if (!unions_.empty()) participants[d].unions = &unions_[d];
   }
   if (options_.execution == "async") {
-    RunAsync(*program_, participants, transport_.get(), options_, &last_);
+    RunAsync(*program_, participants, paths_.get(), options_, &last_);
   } else {
-    RunBsp(*program_, participants, transport_.get(), built_, options_, &last_);
+    RunBsp(*program_, participants, paths_.get(), built_, options_, &last_);
   }
   return last_.statistics;
+} catch (const TimeoutError& error) {
+  const std::string where = Whereabouts();
+  if (where.empty()) throw;
+  Throw<TimeoutError>("{}; {}", error.what(), where);
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("running a program");
 }
@@ -297,12 +362,16 @@ void Job::CopyScattered(std::byte* out, std::size_t bytes, Copy&& copy) const tr
 void Job::CopyOutput(std::byte* out) const {
   const Span span(ProcessLane(options_.trace), nullptr, spans::kOutput);
   CheckValues(/*of_one_round=*/true);
-  CopyScattered(out, traits().output_bytes, [&](StepSet& steps, std::byte* to) { steps.CopyOutput(last_.round, to, {}); });
+  CopyScattered(out, traits().output_bytes, [&](StepSet& steps, std::byte* to) {
+    steps.CopyOutput(last_.round, to, {nullptr, options_.timeout});
+  });
 }
 
 void Job::CopyValues(std::byte* out) const {
   CheckValues(/*of_one_round=*/false);
-  CopyScattered(out, traits().value_bytes, [&](StepSet& steps, std::byte* to) { steps.CopyValues(to, {}); });
+  CopyScattered(out, traits().value_bytes, [&](StepSet& steps, std::byte* to) {
+    steps.CopyValues(to, {nullptr, options_.timeout});
+  });
 }
 
 }  // namespace chatty

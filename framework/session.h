@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "chatty/comm/selector.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/device.h"
 #include "chatty/core/graph.h"
@@ -20,6 +21,8 @@
 #include "chatty/framework/options.h"
 #include "chatty/framework/statistics.h"
 #include "chatty/framework/step_set.h"
+#include "chatty/framework/union_map.h"
+#include "chatty/framework/watched_transport.h"
 #include "chatty/partition/partition.h"
 
 namespace chatty {
@@ -31,7 +34,8 @@ class Session;
 class Job {
  public:
   /// Runs the program from InitVertex on. `prior`: the job whose values a program with a Prior starts from, of this session.
-  /// Throws what the devices throw, or what the program's functions threw; the job may be executed again.
+  /// Throws what the devices throw, or what the program's functions threw; the job may be executed again. What a failed run
+  /// has left of the transport, if that cannot be used again, is made anew then.
   RunStatistics Execute(const Job* prior = nullptr);
 
   /// Replaces the program by another of the same type with other parameters; memory and graphs are kept.
@@ -56,6 +60,10 @@ class Job {
   Job(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options);
   /// Throws UsageError if there are no values of the last run, or if they are wanted of one round and are not.
   void CheckValues(bool of_one_round) const;
+  /// Makes the paths between the devices, unless they are there and fit for another run.
+  void MakePaths();
+  /// As WatchedTransport::Whereabouts, of all paths.
+  std::string Whereabouts() const;
   template <class Copy>
   void CopyScattered(std::byte* out, std::size_t bytes, Copy&& copy) const;
 
@@ -65,7 +73,9 @@ class Job {
   BuiltDirections built_;
   const struct PreparedGraphs* graphs_;
   std::vector<std::unique_ptr<StepSet>> steps_;
-  std::unique_ptr<Transport> transport_;
+  std::vector<UnionMap> unions_;  // one a device, where all is told to all
+  std::unique_ptr<Selector> paths_;
+  std::vector<WatchedTransport*> watched_;  // the same
   RunRecord last_;
 };
 
@@ -84,6 +94,10 @@ struct SessionOptions {
   /// Bytes that the host may hold, the graph and host devices included; 0: what is available (AvailableHostMemory). Checked
   /// against the least that a run needs, not enforced.
   std::uint64_t host_memory_limit = 0;
+  /// Each device's threads run on the CPUs of one NUMA node: a GPU's on its own node's, host devices' dealt out over the
+  /// nodes (PlaceDevices); the calling thread only while it works for a device. Never on CPUs that the calling thread may
+  /// not use now, and not at all where OMP_PROC_BIND or OMP_PLACES says where threads run. Device::placement() tells.
+  bool bind = true;
   Trace* trace = nullptr;  ///< records dividing and uploading, if not null; not owned, used while the session lives
 };
 
@@ -113,9 +127,12 @@ class Session {
   std::unique_ptr<Job> Prepare(std::shared_ptr<const ErasedProgram> program, const RunOptions& options = {});
 
   /// Throws OutOfMemoryError, with what is needed on a device, what there is, and on how many devices it would fit, if these
-  /// programs do not all fit beside what the session holds. Divides the graph as they need it, and so takes host memory;
-  /// nothing is allocated on the devices.
-  void CheckMemory(std::span<const ProgramMemory> programs, std::string_view transport);
+  /// programs, run with `options`, do not all fit beside what the session holds. Divides the graph as they need it, and so
+  /// takes host memory; nothing is allocated on the devices.
+  void CheckMemory(std::span<const ProgramMemory> programs, const RunOptions& options);
+  /// What messages cost between the session's devices under such a mask (LinkMask::Parse): as measured on this machine if it
+  /// has been, else by nominal figures. Looked up once a mask.
+  const CostModel& Costs(const std::string& links);
 
   /// @{
   /// What was divided, how, and among which devices.
@@ -143,14 +160,12 @@ class Session {
   std::vector<Device*> pointers_;
   Partition partition_;
   std::map<std::tuple<Edges, WeightKind, bool, bool>, std::unique_ptr<PreparedGraphs>> graphs_;
+  std::map<std::string, CostModel> costs_;
   double partition_ms_ = 0, upload_ms_ = 0;
 };
 
 /// Whether an engine of this name exists and may run a program with these traits; null: one that is written on operators.
 /// Throws UsageError that says which of the two it is.
 void CheckExecution(std::string_view execution, const ProgramTraits* traits);
-
-/// Box capacities for exchanges of `payload` bytes an entry, from each pair's halo, whichever way and form.
-PairBytesTable BoxCapacities(std::span<const Subgraph> subgraphs, std::size_t message_payload, std::size_t shared_payload);
 
 }  // namespace chatty

@@ -49,6 +49,7 @@ inline constexpr SpanKind kDecide{"decide", Category::kWaiting};
 // Counters and instants of a device.
 inline constexpr SpanKind kActiveVertices{"active vertices", Category::kRound};
 inline constexpr SpanKind kBytesSent{"bytes sent a round", Category::kRound};
+inline constexpr SpanKind kOnTheWay{"boxes on the way", Category::kRound};
 inline constexpr SpanKind kFailed{"failed", Category::kRound};
 
 // Operators.

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <type_traits>
 
 #include "chatty/core/bitmap.h"
 #include "chatty/core/device.h"
@@ -26,6 +28,12 @@ struct alignas(sizeof(Message) <= 4   ? 4
   Message message;
 };
 
+/// Bytes of a Slot on the wire. A type without members is all said by its arrival.
+template <class Slot>
+inline constexpr std::size_t kWireBytes = sizeof(Slot);
+template <class Message>
+inline constexpr std::size_t kWireBytes<Slot<Message>> = std::is_empty_v<Message> ? 0 : sizeof(Slot<Message>);
+
 /// A stretch of a hub's edges. Hubs are cut up so that no block or thread is left alone with a million edges.
 struct Slice {
   LocalId vertex;
@@ -43,42 +51,90 @@ constexpr std::size_t SliceBound(EdgeIndex edges, EdgeIndex max_degree) {
 /// Clear.
 struct Control {
   std::uint32_t touched_count = 0;       ///< entries of the queue of owned vertices with a message
-  std::uint32_t touched_halo_count = 0;  ///< halo vertices with a message, counted in either form
+  std::uint32_t touched_halo_count = 0;  ///< entries of the queue of halo vertices with a message
   std::uint32_t slice_count = 0;
   std::uint32_t next_count = 0;       ///< entries of the next frontier's queue
   std::uint64_t active_vertices = 0;  ///< owned vertices that the last Apply changed (or Activate chose)
   std::uint64_t active_edges = 0;     ///< their forward edges: the work of a push
   std::int64_t wanting_edges = 0;     ///< change in the reverse edges of vertices that Wants accepts: the work of a pull
   std::uint64_t edges_touched = 0;    ///< edges that Advance or Gather looked at
-  std::uint32_t dense_box = 0;        ///< form of the boxes just packed: 0 pairs, 1 bitmap and values
-  std::uint32_t box_count[kMaxDevices] = {};     ///< entries packed for each peer, in either form
+  /// Halo vertices of each owner that have got a first message.
+  std::uint32_t halo_count[kMaxDevices] = {};
+  std::uint32_t box_count[kMaxDevices] = {};     ///< entries packed for each peer; for all at once: the device's own place
+  std::uint32_t box_form[kMaxDevices] = {};      ///< and the BoxForm of them
   std::uint64_t raw_messages[kMaxDevices] = {};  ///< edges that sent to a peer's vertex, before combining
 };
-
-/// Where packing writes: one box a peer. A transport decides where the pointers lead (staging, host memory, the peer).
-///
-/// A box in pair form holds `count` records of an index word and a payload; in dense form a bitmap of the pair's subset
-/// and then a payload for every entry of it.
-struct OutboxRef {
-  std::byte* box[kMaxDevices] = {};
-};
-struct InboxRef {
-  const std::byte* box = nullptr;
-  std::uint32_t count = 0;  ///< records, or bits set
-  bool dense = false;
-};
-
-/// Lengths of the two forms of a box.
-CHATTY_FN constexpr std::size_t PairBytes(std::size_t count, std::size_t payload) { return count * (4 + payload); }
-CHATTY_FN constexpr std::size_t DenseValuesOffset(std::size_t subset) { return (bits::Words(subset) * 4 + 15) / 16 * 16; }
-CHATTY_FN constexpr std::size_t DenseBytes(std::size_t subset, std::size_t payload) {
-  return DenseValuesOffset(subset) + subset * payload;
-}
 
 /// The border of one device, subset numbering: `vertices[begin[q] .. begin[q+1])` are the owned vertices in q's halo.
 struct BorderRef {
   const LocalId* begin = nullptr;  ///< parts + 1 entries
   const LocalId* vertices = nullptr;
+};
+
+/// How a box lists which entries of a numbering it has. The numbering is a pair's subset, a device's whole halo, or its
+/// border_union, and has `size` entries.
+enum class BoxForm : std::uint8_t {
+  kPairs,   ///< an index word and a payload for each entry
+  kBitmap,  ///< a bit for each place of the numbering, and the payloads of those that are set; a payload of none: bits alone
+  kWhole,   ///< a payload for each place of the numbering: all of them are there
+};
+
+/// "pairs", "bitmap" or "whole", for tables.
+inline std::string_view BoxFormName(BoxForm form) {
+  return form == BoxForm::kPairs ? "pairs" : form == BoxForm::kBitmap ? "bitmap" : "whole";
+}
+
+/// Entries of a bitmap whose payloads stand together: one block of a GPU reserves room for so many at once.
+inline constexpr std::size_t kBoxSegment = 256;
+
+/// Lengths of the forms, in bytes, and where a bitmap's parts begin: bits, then for each segment the place of its first
+/// payload, then payloads.
+CHATTY_FN constexpr std::size_t PairBytes(std::size_t count, std::size_t payload) { return count * (4 + payload); }
+CHATTY_FN constexpr std::size_t WholeBytes(std::size_t size, std::size_t payload) { return size * payload; }
+CHATTY_FN constexpr std::size_t SegmentsOffset(std::size_t size) { return bits::Words(size) * 4; }
+CHATTY_FN constexpr std::size_t BitmapValuesOffset(std::size_t size) {
+  return (SegmentsOffset(size) + (size + kBoxSegment - 1) / kBoxSegment * 4 + 15) / 16 * 16;
+}
+CHATTY_FN constexpr std::size_t BitmapBytes(std::size_t size, std::size_t count, std::size_t payload) {
+  return payload == 0 ? bits::Words(size) * 4 : BitmapValuesOffset(size) + count * payload;
+}
+CHATTY_FN constexpr std::size_t BoxBytes(BoxForm form, std::size_t size, std::size_t count, std::size_t payload) {
+  return form == BoxForm::kPairs    ? PairBytes(count, payload)
+         : form == BoxForm::kBitmap ? BitmapBytes(size, count, payload)
+                                    : WholeBytes(size, payload);
+}
+/// The shortest form for `count` of `size` entries.
+CHATTY_FN constexpr BoxForm ShortestForm(std::size_t size, std::size_t count, std::size_t payload) {
+  if (count == size && payload > 0) return BoxForm::kWhole;
+  return PairBytes(count, payload) <= BitmapBytes(size, count, payload) ? BoxForm::kPairs : BoxForm::kBitmap;
+}
+/// What a box needs at most, whatever its form.
+CHATTY_FN constexpr std::size_t BoxCapacity(std::size_t size, std::size_t payload) {
+  const std::size_t pairs = PairBytes(size, payload), bitmap = BitmapBytes(size, size, payload);
+  return size == 0 ? 0 : pairs > bitmap ? pairs : bitmap;
+}
+
+/// Where packing writes: one box a peer, or one for all. A transport decides where the pointers lead (staging, host memory,
+/// the peer).
+struct OutboxRef {
+  std::byte* box[kMaxDevices] = {};  ///< null: nothing is packed for that peer
+  std::byte* for_all = nullptr;      ///< if not null, one box for all, and those of peers are not written
+};
+/// How shared values are packed, as the host chose it.
+struct SharedPlan {
+  bool all = false;                         ///< every vertex of the border, and not the active ones alone
+  BoxForm form[kMaxDevices] = {};           ///< of each peer's box; of the one for all in the device's own place
+  const LocalId* union_vertices = nullptr;  ///< border_union, in device memory, for a box for all
+  LocalId union_size = 0;                   ///< its entries
+};
+/// Where unpacking reads: the entries [first, last) of a box are this device's; those of its numbering are counted from
+/// `first` on.
+struct InboxRef {
+  const std::byte* box = nullptr;
+  BoxForm form = BoxForm::kPairs;
+  std::uint32_t count = 0;  ///< entries in the box
+  std::uint32_t size = 0;   ///< of its numbering
+  std::uint32_t first = 0, last = 0;
 };
 
 /// Everything a step needs. Passed to kernels by value.

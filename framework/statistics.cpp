@@ -37,6 +37,7 @@ RunStatistics& RunStatistics::operator+=(const RunStatistics& next) {
     mine->messages += theirs.messages;
     mine->bytes += theirs.bytes;
   }
+  boxes.insert(boxes.end(), next.boxes.begin(), next.boxes.end());
   return *this;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "chatty/core/types.h"
@@ -31,6 +32,21 @@ struct PairStatistics {
   std::uint64_t bytes = 0;
 };
 
+/// One box that travelled: what the model predicted and what it took. See RunOptions::explain.
+struct BoxRecord {
+  std::uint32_t round = 0;           ///< in which round
+  PartId from = 0;                   ///< the sender
+  PartId to = 0;                     ///< the receiver; of a broadcast, the one that took it
+  bool broadcast = false;            ///< it was told to all
+  std::string_view path;             ///< the transport that took it; valid as long as the program runs
+  std::string_view form;             ///< "pairs", "bitmap" or "whole"
+  std::uint64_t entries = 0;         ///< messages or values in it
+  std::uint64_t bytes = 0;           ///< its length
+  std::uint64_t expected_bytes = 0;  ///< the length for which the path was chosen, before anything was packed
+  double predicted_us = 0;           ///< by the model, for its length on that path; infinite where the model knows nothing
+  double measured_us = -1;           ///< from the begin of packing until it was unpacked; negative: unknown
+};
+
 /// Where one device's host thread spent its time, in milliseconds. On a GPU compute includes waiting for its kernels.
 struct DeviceStatistics {
   /// Its label, "host:0" or "cuda:1".
@@ -45,9 +61,9 @@ struct DeviceStatistics {
 
 /// What a run did, over all devices.
 struct RunStatistics {
-  /// Who drove the run: "bsp", or "operators".
+  /// Who drove the run: "bsp", "async" or "operators".
   std::string execution = "bsp";
-  std::string transport;  ///< "none" on one device
+  std::string transport;  ///< what carried messages, several joined by plus signs; "none" on one device
   /// Rounds, over all phases.
   std::uint32_t rounds = 0;
   /// 1 and the kNextPhase of EndRound.
@@ -65,6 +81,7 @@ struct RunStatistics {
   /// One a device, in order.
   std::vector<DeviceStatistics> devices;
   std::vector<PairStatistics> pairs;  ///< pairs that talked
+  std::vector<BoxRecord> boxes;       ///< all boxes, by receiver; only with RunOptions::explain
 
   /// A sequence of programs, as one, which ended as the first that did not converge.
   RunStatistics& operator+=(const RunStatistics& next);

@@ -79,10 +79,14 @@ class StepSet {
   virtual void BitmapToQueue() = 0;
   virtual void SwapFrontier() = 0;  ///< the next frontier's queue becomes the frontier's
   virtual void ClearHaloActive() = 0;
+  /// Messages of halo vertices into boxes of the forms that are shortest; Control says which. `queued`: all of them are in
+  /// the queue.
   virtual void PackMessages(const OutboxRef& outbox, bool queued) = 0;
-  virtual void PackShared(const OutboxRef& outbox, bool all_active, bool dense) = 0;
+  virtual void PackShared(const OutboxRef& outbox, const SharedPlan& plan) = 0;
   virtual void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) = 0;
-  virtual void UnpackShared(const InboxRef& inbox, std::uint32_t peer) = 0;
+  /// `to_halo`, in device memory: where entries of `peer`'s border_union are in the halo; null if the box is for this device
+  /// alone.
+  virtual void UnpackShared(const InboxRef& inbox, std::uint32_t peer, const LocalId* to_halo) = 0;
 
   virtual void ClearControl() = 0;
   /// Waits for all work so far and returns the counters, valid until the next call. `clear`: they start from zero again;

@@ -17,7 +17,8 @@ namespace {
 /// A box as its sender left it.
 struct Note {
   std::uint32_t count = 0;
-  bool dense = false;
+  BoxForm form = BoxForm::kPairs;
+  std::uint8_t path = 0;
 };
 
 /// The posts of one device to another. There are two boxes, so at most two posts are on the way; post i is in box i & 1.
@@ -95,11 +96,12 @@ struct Report {
   bool initialised = false;
   std::uint64_t edges_touched = 0, vertices_updated = 0;
   std::vector<PairStatistics> pairs;
+  std::vector<BoxRecord> boxes;  // none: without rounds a message has no time of its own
 };
 
 class DeviceRun {
  public:
-  DeviceRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Transport* transport,
+  DeviceRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Selector* paths,
             const RunOptions& options, Shared& shared, DeviceStatistics& account, TraceLane* lane)
       : program_(program),
         traits_(program.traits()),
@@ -107,7 +109,7 @@ class DeviceRun {
         steps_(*me_.steps),
         rank_(rank),
         parts_(static_cast<PartId>(participants.size())),
-        transport_(transport),
+        selector_(paths),
         options_(options),
         shared_(shared),
         desk_(shared.desks[rank]),
@@ -155,7 +157,7 @@ class DeviceRun {
   }
 
   /// Once the run has ended, well or not.
-  Report TakeReport() noexcept { return {round_, initialised_, edges_touched_, vertices_updated_, std::move(pairs_)}; }
+  Report TakeReport() noexcept { return {round_, initialised_, edges_touched_, vertices_updated_, std::move(pairs_), {}}; }
 
  private:
   Span Timed(const SpanKind& kind, const SpanArguments& arguments = {}) {
@@ -193,8 +195,10 @@ class DeviceRun {
     frontier_ = control.next_count;
     steps_.SwapFrontier();
     bound_ = 0;
-    if (lane_ != nullptr) [[unlikely]]
+    if (lane_ != nullptr) [[unlikely]] {
       lane_->AddCounter(spans::kActiveVertices, Clock::now(), active_);
+      CountOnTheWay();
+    }
   }
 
   /// Sends what has gathered in the halo, if there is a box free towards everyone; else it stays, and goes on combining.
@@ -207,33 +211,55 @@ class DeviceRun {
     }
     Span span = Timed(spans::kPack);
     OutboxRef outbox;
+    std::uint8_t path[kMaxDevices] = {};
     for (PartId q = 0; q < parts_; ++q) {
-      if (q != rank_) outbox.box[q] = transport_->Outbox(rank_, q, shared_.From(rank_, q).posted.load());
+      const std::size_t subset = subgraph().halo_count(q);
+      if (q == rank_ || subset == 0) continue;
+      // As much as last time: frontiers grow and shrink by and by.
+      const std::size_t expected = std::min<std::size_t>(subset, last_sent_[q]);
+      const BoxForm form = ShortestForm(subset, expected, traits_.message_payload);
+      const BoxShape shape{BoxBytes(form, subset, expected, traits_.message_payload), expected,
+                           form == BoxForm::kPairs ? 0 : subset};
+      path[q] = selector_->Choose(rank_, q, shape, {}).path;
+      outbox.box[q] = (*selector_)[path[q]].Outbox(rank_, q, shared_.From(rank_, q).posted.load());
     }
     steps_.PackMessages(outbox, /*queued=*/!held_);  // the queue knows of the last push only
     pushed_ = held_ = false;
     span.Next(spans::kReadLengths);
     const Control& control = steps_.Read(wait_, /*clear=*/false);
-    const bool dense = control.dense_box != 0;
     bound_ = control.touched_count;  // known now
     for (PartId q = 0; q < parts_; ++q) {
       const std::uint32_t count = control.box_count[q];
-      if (q == rank_ || count == 0) continue;
-      const std::size_t bytes =
-          dense ? DenseBytes(subgraph().halo_count(q), traits_.message_payload) : PairBytes(count, traits_.message_payload);
+      if (q == rank_) continue;
+      last_sent_[q] = count;
+      if (count == 0) continue;
+      const auto form = static_cast<BoxForm>(control.box_form[q]);
+      const std::size_t bytes = BoxBytes(form, subgraph().halo_count(q), count, traits_.message_payload);
       span.Next(spans::kPost, {q, bytes, count});
       Mail& mail = shared_.From(rank_, q);
       const std::uint64_t number = mail.posted.load(std::memory_order_relaxed);
-      transport_->Post(rank_, q, bytes, number);
-      mail.notes[number & 1] = {count, dense};
+      (*selector_)[path[q]].Post(rank_, q, bytes, number);
+      mail.notes[number & 1] = {count, form, path[q]};
       desk_.sent.fetch_add(1);
       mail.posted.store(number + 1, std::memory_order_release);
       shared_.Ring(q);
       pairs_[q].messages += count;
       pairs_[q].bytes += bytes;
     }
-    if (lane_ != nullptr) [[unlikely]]
+    if (lane_ != nullptr) [[unlikely]] {
       CountBytes(span.part_start());
+      CountOnTheWay();
+    }
+  }
+
+  /// The counter of boxes that this device has sent and that have not been taken: what travels while it computes.
+  void CountOnTheWay() {
+    std::uint64_t boxes = 0;
+    for (PartId q = 0; q < parts_; ++q) {
+      if (q != rank_)
+        boxes += shared_.From(rank_, q).posted.load(std::memory_order_relaxed) - shared_.From(rank_, q).taken.load();
+    }
+    lane_->AddCounter(spans::kOnTheWay, Clock::now(), boxes);
   }
 
   bool BoxesFree() {
@@ -253,13 +279,14 @@ class DeviceRun {
       while (mail.posted.load(std::memory_order_acquire) != mail.taken.load(std::memory_order_relaxed) + taking_[from]) {
         const std::uint64_t number = mail.taken.load(std::memory_order_relaxed) + taking_[from];
         const Note note = mail.notes[number & 1];
-        const std::size_t bytes = note.dense ? DenseBytes(subgraph().border[from].size(), traits_.message_payload)
-                                             : PairBytes(note.count, traits_.message_payload);
+        const std::size_t subset = subgraph().border[from].size();
+        const std::size_t bytes = BoxBytes(note.form, subset, note.count, traits_.message_payload);
         Span span = Timed(spans::kReceive, {from, bytes, note.count});
         InboxRef inbox;
-        inbox.box = transport_->Receive(rank_, from, bytes, number);
+        inbox.box = (*selector_)[note.path].Receive(rank_, from, bytes, number);
+        inbox.form = note.form;
         inbox.count = note.count;
-        inbox.dense = note.dense;
+        inbox.size = inbox.last = static_cast<std::uint32_t>(subset);
         span.Next(spans::kUnpack, {from, note.count});
         steps_.UnpackMessages(inbox, from, /*queue_out=*/true);
         bound_ += note.count;
@@ -315,7 +342,8 @@ class DeviceRun {
     desk_.held.store(false);
   }
 
-  /// All devices measure the values that they have been left with.
+  /// All devices measure the values that they have been left with, and see that all have left: one that a transport holds
+  /// would otherwise be waited for without a deadline.
   void Conclude() {
     {
       const Span span = Timed(spans::kReadCounters);
@@ -323,18 +351,19 @@ class DeviceRun {
       // What is on the way to boxes that nobody will look into has to arrive before they are given back.
       if (shared_.ended.load() != Ended::kConverged) me_.device->stream().Synchronize(wait_);
     }
-    if (!traits_.has_measure) return;
+    if (!traits_.has_measure && parts_ == 1) return;
     Shared::Summary mine, total;
-    {
+    if (traits_.has_measure) {
       const Span span = Timed(spans::kMeasure);
       steps_.MeasureInto(round_, mine.global, wait_);
     }
     program_.ResetGlobal(total.global);
     const Span span = Timed(spans::kAgree);
-    shared_.summaries.Exchange(
-        static_cast<int>(rank_), 0, mine, wait_, "all devices to measure",
-        [&](int, const Shared::Summary& summary) { program_.CombineGlobal(total.global, summary.global); });
-    std::memcpy(round_.global, total.global, sizeof(round_.global));
+    shared_.summaries.Exchange(static_cast<int>(rank_), 0, mine, wait_, "all devices to end the run",
+                               [&](int, const Shared::Summary& summary) {
+                                 if (traits_.has_measure) program_.CombineGlobal(total.global, summary.global);
+                               });
+    if (traits_.has_measure) std::memcpy(round_.global, total.global, sizeof(round_.global));
   }
 
   void CountBytes(Clock::time_point start) {
@@ -349,7 +378,7 @@ class DeviceRun {
   const Participant& me_;
   StepSet& steps_;
   const PartId rank_, parts_;
-  Transport* const transport_;
+  Selector* const selector_;
   const RunOptions& options_;
   Shared& shared_;
   Desk& desk_;
@@ -367,20 +396,20 @@ class DeviceRun {
   bool pushed_ = false;                   // halo copies may have messages of the last push alone
   bool held_ = false;                     // and of earlier ones, for want of a box
   std::uint64_t taking_[kMaxDevices] = {};
+  std::uint32_t last_sent_[kMaxDevices] = {};  // entries of the last box
   std::uint64_t edges_touched_ = 0, vertices_updated_ = 0, counted_bytes_ = 0;
 };
 
 }  // namespace
 
-void RunAsync(const ErasedProgram& program, std::span<const Participant> participants, Transport* transport,
+void RunAsync(const ErasedProgram& program, std::span<const Participant> participants, Selector* paths,
               const RunOptions& options, RunRecord* record) {
   Shared shared(static_cast<int>(participants.size()));
   const std::stop_callback stop(options.stop, [&shared] { shared.End(Ended::kStopped); });
-  const auto reports =
-      DriveDevices("async", participants, transport, options, shared, record,
-                   [&](PartId rank, DeviceStatistics& account, TraceLane* lane) {
-                     return DeviceRun(program, participants, rank, transport, options, shared, account, lane);
-                   });
+  const auto reports = DriveDevices("async", participants, paths, options, shared, record,
+                                    [&](PartId rank, DeviceStatistics& account, TraceLane* lane) {
+                                      return DeviceRun(program, participants, rank, paths, options, shared, account, lane);
+                                    });
   RunStatistics& statistics = record->statistics;
   record->round = reports[0].round;
   record->initialised = true;
@@ -392,6 +421,12 @@ void RunAsync(const ErasedProgram& program, std::span<const Participant> partici
   }
   statistics.rounds = statistics.push_rounds = record->round.index;
   shared.abort.RethrowFirst();
+  // A path that waits for a receiver keeps posts that nobody has taken: it is not for another run.
+  const bool left = std::any_of(shared.mail.begin(), shared.mail.end(), [](const Mail& mail) { return !mail.empty(); });
+  for (std::size_t p = 0; left && p < paths->size(); ++p) {
+    Transport& path = (*paths)[p];
+    if (const TransportInfo* const info = FindTransport(path.name()); info != nullptr && info->collective) path.Abort();
+  }
   statistics.ended = shared.ended.load();
   statistics.converged = statistics.ended == Ended::kConverged;
 }

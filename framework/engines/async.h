@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "chatty/comm/transport.h"
+#include "chatty/comm/selector.h"
 #include "chatty/framework/engines/engine.h"
 #include "chatty/framework/options.h"
 
@@ -25,7 +25,7 @@ namespace chatty {
 /// Values are those of any other order of updates, which for a monotone program is the same. `Round::index` is the sweep of
 /// the device at hand, and `RunOptions::max_rounds` ends the run when a device has made so many. A failure on any device
 /// ends the run on all; the first error is rethrown, and `record` is filled in also then.
-void RunAsync(const ErasedProgram& program, std::span<const Participant> participants, Transport* transport,
+void RunAsync(const ErasedProgram& program, std::span<const Participant> participants, Selector* paths,
               const RunOptions& options, RunRecord* record);
 
 }  // namespace chatty

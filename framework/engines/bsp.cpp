@@ -18,6 +18,8 @@ struct Summary {
   alignas(16) std::byte global[64] = {};
 };
 
+static_assert(sizeof(Summary) == kRoundWords * sizeof(std::uint64_t));
+
 /// How one device saw the run.
 struct Report {
   RoundState round;
@@ -26,12 +28,24 @@ struct Report {
   std::uint64_t edges_touched = 0, vertices_updated = 0;
   std::uint32_t push_rounds = 0, pull_rounds = 0, phases = 1;
   std::vector<PairStatistics> pairs;
+  std::vector<BoxRecord> boxes;
 };
 
-/// What each sender tells its receivers: entry q describes the box for part q.
+/// What each sender tells its receivers: entry q describes the box for part q, the sender's own entry the one for all.
 struct Manifest {
-  bool dense = false;
   std::array<std::uint32_t, kMaxDevices> count{};
+  std::array<BoxForm, kMaxDevices> form{};
+  std::array<std::uint8_t, kMaxDevices> path{};
+  // Where boxes are recorded:
+  std::array<std::uint64_t, kMaxDevices> expected{};  // bytes for which the path was chosen
+  double pack_us = 0;
+  Clock::time_point posted{};
+};
+
+/// What an exchange moves.
+enum class Traffic : std::uint8_t {
+  kMessages,  ///< combined, from halo copies to owners
+  kShared,    ///< changed, from owners to halos
 };
 
 /// What the first device decides for all.
@@ -87,15 +101,16 @@ class DirectionChooser {
 
 class DeviceRun {
  public:
-  DeviceRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Transport* transport,
+  DeviceRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Selector* paths,
             BuiltDirections built, const RunOptions& options, Shared& shared, DeviceStatistics& account, TraceLane* lane)
       : program_(program),
         traits_(program.traits()),
+        participants_(participants),
         me_(participants[rank]),
         steps_(*me_.steps),
         rank_(rank),
         parts_(static_cast<PartId>(participants.size())),
-        transport_(transport),
+        selector_(paths),
         options_(options),
         shared_(shared),
         wait_{&shared.abort, options.timeout},
@@ -155,8 +170,8 @@ class DeviceRun {
 
   /// Once the run has ended, well or not.
   Report TakeReport() noexcept {
-    return {round_,       initialised_, ended_,  edges_touched_,   vertices_updated_,
-            push_rounds_, pull_rounds_, phases_, std::move(pairs_)};
+    return {round_,       initialised_, ended_,  edges_touched_,    vertices_updated_,
+            push_rounds_, pull_rounds_, phases_, std::move(pairs_), std::move(boxes_)};
   }
 
  private:
@@ -249,7 +264,7 @@ class DeviceRun {
       if (count > 0) steps_.Advance(round_, form_, count, mine_.active_edges, queue_out);
     }
     std::size_t touched = static_cast<std::size_t>(std::min<std::uint64_t>(owned_, mine_.active_edges));
-    if (parts_ > 1) touched += ExchangeMessages(queue_out);
+    if (parts_ > 1) touched += Exchange(Traffic::kMessages, queue_out);
     const Span span = Timed(spans::kApply, {queue_out ? std::min<std::size_t>(touched, owned_) : owned_});
     if (queue_out) {
       form_ = Form::kQueue;
@@ -270,7 +285,10 @@ class DeviceRun {
       }
       steps_.Publish(form_);
     }
-    if (parts_ > 1) ExchangeShared();
+    if (parts_ > 1) {
+      steps_.ClearHaloActive();
+      Exchange(Traffic::kShared, /*queue_out=*/false);
+    }
     Span span = Timed(traits_.collects ? spans::kCollect : spans::kGather,
                       {static_cast<std::uint64_t>(std::max<std::int64_t>(mine_.wanting_edges, 0))});
     if (traits_.collects) {
@@ -282,89 +300,235 @@ class DeviceRun {
     }
   }
 
-  /// Combined messages travel from halo copies to owners. Returns how many may have arrived.
-  std::size_t ExchangeMessages(bool queue_out) {
-    const OutboxRef outbox = Outbox();
-    return Exchange([&] { steps_.PackMessages(outbox, queue_out); }, [&](PartId to) { return subgraph().halo_count(to); },
-                    [&](PartId from) { return subgraph().border[from].size(); }, traits_.message_payload, /*shared=*/false,
-                    [&](const InboxRef& inbox, PartId from) { steps_.UnpackMessages(inbox, from, queue_out); });
+  /// Entries of the numbering that a box from one part to another has; to itself: the one for all.
+  std::size_t Entries(Traffic traffic, PartId from, PartId to) const {
+    const Subgraph& sender = participants_[from].graph->subgraph();
+    if (from == to) return traffic == Traffic::kMessages ? sender.local - sender.owned : sender.border_union.size();
+    return traffic == Traffic::kMessages ? sender.halo_count(to) : sender.border[to].size();
   }
 
-  /// Changed shared values travel from owners to halos.
-  void ExchangeShared() {
-    const OutboxRef outbox = Outbox();
-    const bool all = traits_.every_round && (!changed_only_ || traits_.consumes);
-    // Active vertices are assumed to lie on the border as often as elsewhere.
-    const double share = owned_ == 0 || all ? 1.0 : static_cast<double>(mine_.active_vertices) / static_cast<double>(owned_);
-    const double payload = static_cast<double>(traits_.shared_payload);
-    const bool dense = share * (4 + payload) > payload + 1.0 / 8;
-    steps_.ClearHaloActive();
-    Exchange([&] { steps_.PackShared(outbox, all, dense); }, [&](PartId to) { return subgraph().border[to].size(); },
-             [&](PartId from) { return subgraph().halo_count(from); }, traits_.shared_payload, /*shared=*/true,
-             [&](const InboxRef& inbox, PartId from) { steps_.UnpackShared(inbox, from); });
+  /// How many of the entries of a box are expected, before anything is packed. Active vertices are taken to lie on the
+  /// border as often as elsewhere, and their edges to cross it as often as the last round's did.
+  std::size_t Expected(Traffic traffic, PartId to, std::size_t entries) const {
+    double share = 1;
+    if (traffic == Traffic::kShared) {
+      if (!SharesAll())
+        share = static_cast<double>(mine_.active_vertices) / static_cast<double>(std::max<std::size_t>(1, owned_));
+    } else if (last_edges_ > 0 && last_sent_[to] > 0) {
+      share = static_cast<double>(last_sent_[to]) / static_cast<double>(entries) * static_cast<double>(mine_.active_edges) /
+              static_cast<double>(last_edges_);
+    } else {
+      share = static_cast<double>(mine_.active_edges) / static_cast<double>(std::max<std::size_t>(1, owned_));
+    }
+    return static_cast<std::size_t>(std::min(1.0, share) * static_cast<double>(entries));
   }
+  /// Every border value travels, and not only those that changed.
+  bool SharesAll() const { return traits_.every_round && (!changed_only_ || traits_.consumes); }
 
-  template <class Pack, class OutSubset, class InSubset, class Unpack>
-  std::size_t Exchange(Pack&& pack, OutSubset&& out_subset, InSubset&& in_subset, std::size_t payload, bool shared,
-                       Unpack&& unpack) {
+  /// The exchange within a round: messages to owners, or shared values to halos. Returns how many entries may have arrived.
+  std::size_t Exchange(Traffic traffic, bool queue_out) {
     // Who has an empty frontier sends nothing, as all know since the last Agree; nor does who shares no vertex. Nobody waits
     // for them, and a device that has nothing to send need not pack to see it.
+    const bool for_all = selector_->always_broadcast();
+    const auto talks = [&](PartId from, PartId to) {
+      return from != to && sends_[from] && (for_all || Entries(traffic, from, to) != 0);
+    };
     const auto rank = static_cast<int>(rank_);
+    const Manifest* mine = nullptr;
     if (sends_[rank_]) {
-      Span span = Timed(spans::kPack);
-      pack();
-      span.Next(spans::kReadLengths);
-      const Control& control = steps_.Read(wait_, /*clear=*/false);
-      Manifest& mine = shared_.manifests.Mine(rank, epoch_);
-      mine.dense = control.dense_box != 0;
-      std::copy_n(control.box_count, parts_, mine.count.begin());
+      mine = &Send(traffic, queue_out, for_all);
       for (PartId q = 0; q < parts_; ++q) {
-        if (q == rank_ || out_subset(q) == 0) continue;
-        if (mine.count[q] != 0) {
-          const std::size_t bytes = mine.dense ? DenseBytes(out_subset(q), payload) : PairBytes(mine.count[q], payload);
-          span.Next(spans::kPost, {q, bytes, mine.count[q]});
-          transport_->Post(rank_, q, bytes, epoch_);
-          pairs_[q].messages += mine.count[q];
-          if (shared) pairs_[q].messages_before += mine.count[q];
-          pairs_[q].bytes += bytes;
-        }
-        shared_.manifests.Notify(static_cast<int>(q));
+        if (talks(rank_, q)) shared_.manifests.Notify(static_cast<int>(q));
       }
     }
     {
       const Span span = Timed(spans::kMeet);
       int senders = 0;
-      for (PartId q = 0; q < parts_; ++q) senders += q != rank_ && sends_[q] && in_subset(q) != 0;
+      for (PartId q = 0; q < parts_; ++q) senders += talks(q, rank_);
       shared_.manifests.Await(rank, senders, wait_, "all neighbours to pack");
     }
     Span span = Timed(spans::kReceiveAll);
+    if (selector_->collective()) Meet(traffic, for_all, talks);
     std::size_t arrived = 0;
     for (PartId i = 1; i < parts_; ++i) {
       const PartId from = (rank_ + i) % parts_;  // not everybody at the same sender first
-      if (!sends_[from] || in_subset(from) == 0) continue;
+      if (!talks(from, rank_)) continue;
       const Manifest& manifest = shared_.manifests.Of(static_cast<int>(from), epoch_);
-      const std::uint32_t count = manifest.count[rank_];
+      const PartId place = for_all ? from : rank_;
+      const std::uint32_t count = manifest.count[place];
       if (count == 0) continue;
-      const std::size_t bytes = manifest.dense ? DenseBytes(in_subset(from), payload) : PairBytes(count, payload);
+      const std::size_t bytes = Bytes(traffic, from, place, manifest);
       span.Next(spans::kReceive, {from, bytes, count});
+      Transport& path = (*selector_)[manifest.path[place]];
       InboxRef inbox;
-      inbox.box = transport_->Receive(rank_, from, bytes, epoch_);
+      inbox.form = manifest.form[place];
       inbox.count = count;
-      inbox.dense = manifest.dense;
+      inbox.size = static_cast<std::uint32_t>(Entries(traffic, from, place));
+      inbox.last = inbox.size;
+      if (for_all && traffic == Traffic::kMessages) {  // this device's stretch of the sender's halo
+        const Subgraph& sender = participants_[from].graph->subgraph();
+        inbox.first = sender.halo_begin[rank_] - sender.owned;
+        inbox.last = sender.halo_begin[rank_ + 1] - sender.owned;
+      }
+      inbox.box = for_all ? path.ReceiveBroadcast(rank_, from, bytes, epoch_) : path.Receive(rank_, from, bytes, epoch_);
       span.Next(spans::kUnpack, {from, count});
-      unpack(inbox, from);
+      if (traffic == Traffic::kMessages) {
+        steps_.UnpackMessages(inbox, from, queue_out);
+      } else {
+        steps_.UnpackShared(inbox, from, for_all ? me_.unions->to_halo(from) : nullptr);
+      }
+      if (options_.explain) [[unlikely]]
+        Record(traffic, from, place, manifest, mine);
       arrived += count;
     }
     ++epoch_;
     return arrived;
   }
 
-  OutboxRef Outbox() {
+  /// Packs what this device has for others, each box for the path that is expected to be the fastest, and posts it.
+  const Manifest& Send(Traffic traffic, bool queue_out, bool for_all) {
+    Manifest& mine = shared_.manifests.Mine(static_cast<int>(rank_), epoch_);
     OutboxRef outbox;
-    for (PartId q = 0; q < parts_; ++q) {
-      if (q != rank_) outbox.box[q] = transport_->Outbox(rank_, q, epoch_);
+    SharedPlan plan;
+    plan.all = SharesAll();
+    const std::size_t payload = Payload(traffic);
+    const auto expect = [&](PartId to) {
+      const std::size_t entries = Entries(traffic, rank_, to), expected = Expected(traffic, to, entries);
+      plan.form[to] = plan.all              ? ShortestForm(entries, entries, payload)
+                      : expected == entries ? BoxForm::kBitmap  // all of them perhaps, but who knows
+                                            : ShortestForm(entries, expected, payload);
+      mine.expected[to] = BoxBytes(plan.form[to], entries, expected, payload);
+      return expected;
+    };
+    mine.count.fill(0);
+    const Load load = LoadNow();
+    if (for_all) {
+      if (Entries(traffic, rank_, rank_) == 0) return mine;
+      const std::size_t expected = expect(rank_);
+      const Selector::Choice choice = selector_->ChooseBroadcast(
+          rank_, Shape(traffic, rank_, plan.form[rank_], mine.expected[rank_], expected), load.senders);
+      mine.path[rank_] = choice.path;
+      outbox.for_all = (*selector_)[choice.path].BroadcastBox(rank_, epoch_);
+      plan.union_vertices = me_.unions->vertices();
+      plan.union_size = me_.unions->size();
+    } else {
+      for (PartId q = 0; q < parts_; ++q) {
+        if (q == rank_ || Entries(traffic, rank_, q) == 0) continue;
+        const std::size_t expected = expect(q);
+        const Selector::Choice choice =
+            selector_->Choose(rank_, q, Shape(traffic, q, plan.form[q], mine.expected[q], expected), load);
+        mine.path[q] = choice.path;
+        outbox.box[q] = (*selector_)[choice.path].Outbox(rank_, q, epoch_);
+      }
     }
-    return outbox;
+    Clock::time_point start{};
+    if (options_.explain) [[unlikely]] {
+      me_.device->stream().Synchronize(wait_);
+      start = Clock::now();
+    }
+    Span span = Timed(spans::kPack);
+    if (traffic == Traffic::kMessages) {
+      steps_.PackMessages(outbox, queue_out);
+    } else {
+      steps_.PackShared(outbox, plan);
+    }
+    if (options_.explain) [[unlikely]] {
+      me_.device->stream().Synchronize(wait_);
+      mine.pack_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    }
+    span.Next(spans::kReadLengths);
+    const Control& control = steps_.Read(wait_, /*clear=*/false);
+    std::copy_n(control.box_count, parts_, mine.count.begin());
+    for (PartId q = 0; q < parts_; ++q) mine.form[q] = static_cast<BoxForm>(control.box_form[q]);
+    if (options_.explain) [[unlikely]]
+      mine.posted = Clock::now();
+    for (PartId q = 0; q < parts_; ++q) {
+      if ((q == rank_) != for_all || mine.count[q] == 0) continue;
+      const std::size_t bytes = Bytes(traffic, rank_, q, mine);
+      span.Next(spans::kPost, {q, bytes, mine.count[q]});
+      Transport& path = (*selector_)[mine.path[q]];
+      if (for_all) {
+        path.Broadcast(rank_, bytes, epoch_);
+      } else {
+        path.Post(rank_, q, bytes, epoch_);
+      }
+      for (PartId to = for_all ? 0 : q; to < (for_all ? parts_ : q + 1); ++to) {
+        if (to == rank_) continue;
+        // Of a broadcast of messages, those that are for this receiver.
+        const std::uint64_t messages = for_all && traffic == Traffic::kMessages ? control.halo_count[to] : mine.count[q];
+        pairs_[to].messages += messages;
+        if (traffic == Traffic::kShared) pairs_[to].messages_before += messages;
+        pairs_[to].bytes += bytes;
+      }
+    }
+    if (traffic == Traffic::kMessages) {
+      last_edges_ = mine_.active_edges;
+      last_sent_ = mine.count;
+    }
+    return mine;
+  }
+
+  /// Tells collective paths what every box of this exchange holds that this device has part in.
+  template <class Talks>
+  void Meet(Traffic traffic, bool for_all, Talks&& talks) {
+    std::array<std::size_t, kMaxDevices> bytes{};
+    std::array<std::uint8_t, kMaxDevices> path{};
+    for (PartId from = 0; from < parts_; ++from) {
+      const bool mine = from == rank_ && for_all && sends_[rank_];
+      if (!mine && !talks(from, rank_)) continue;
+      const Manifest& manifest = mine ? shared_.manifests.Mine(static_cast<int>(rank_), epoch_)
+                                      : shared_.manifests.Of(static_cast<int>(from), epoch_);
+      const PartId place = for_all ? from : rank_;
+      if (manifest.count[place] > 0) bytes[from] = Bytes(traffic, from, place, manifest);
+      path[from] = manifest.path[place];
+    }
+    const std::span<const std::size_t> all(bytes.data(), parts_);
+    const std::span<const std::uint8_t> by(path.data(), parts_);
+    if (for_all) {
+      selector_->Meet(rank_, {}, all, by, epoch_);
+    } else {
+      selector_->Meet(rank_, all, {}, by, epoch_);
+    }
+  }
+
+  /// Notes a box that has been unpacked, once it has.
+  void Record(Traffic traffic, PartId from, PartId place, const Manifest& manifest, const Manifest* mine) {
+    me_.device->stream().Synchronize(wait_);
+    const Clock::time_point begin = mine == nullptr ? manifest.posted : std::max(manifest.posted, mine->posted);
+    BoxRecord& record = boxes_.emplace_back();
+    record.round = round_.index;
+    record.from = from;
+    record.to = rank_;
+    record.broadcast = place == from;
+    record.path = selector_->path_name(manifest.path[place]);
+    record.form = BoxFormName(manifest.form[place]);
+    record.entries = manifest.count[place];
+    record.bytes = Bytes(traffic, from, place, manifest);
+    record.expected_bytes = manifest.expected[place];
+    BoxShape shape{record.bytes, record.entries, 0};
+    if (manifest.form[place] != BoxForm::kPairs) shape.places = Entries(traffic, from, place);
+    record.predicted_us = record.broadcast
+                              ? selector_->PredictBroadcastUs(manifest.path[place], from, shape, LoadNow().senders)
+                              : selector_->PredictUs(manifest.path[place], from, rank_, shape, LoadNow());
+    record.measured_us = manifest.pack_us + std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+  }
+
+  /// A box of this device as the selector judges it.
+  BoxShape Shape(Traffic traffic, PartId to, BoxForm form, std::size_t bytes, std::size_t entries) const {
+    return {bytes, entries, form == BoxForm::kPairs ? 0 : Entries(traffic, rank_, to)};
+  }
+  Load LoadNow() const {
+    Load load;
+    load.senders = static_cast<std::uint32_t>(std::count(sends_.begin(), sends_.begin() + parts_, true));
+    load.boxes = std::max<std::uint32_t>(1, parts_ - 1);
+    return load;
+  }
+  std::size_t Payload(Traffic traffic) const {
+    return traffic == Traffic::kMessages ? traits_.message_payload : traits_.shared_payload;
+  }
+  /// Length of a box as its manifest says.
+  std::size_t Bytes(Traffic traffic, PartId from, PartId place, const Manifest& manifest) const {
+    return BoxBytes(manifest.form[place], Entries(traffic, from, place), manifest.count[place], Payload(traffic));
   }
 
   /// All devices exchange counts and aggregates; every device computes the same sums in the same order.
@@ -383,16 +547,29 @@ class DeviceRun {
     Summary total;
     program_.ResetGlobal(total.global);
     const Span span = Timed(spans::kAgree);
-    shared_.summaries.Exchange(static_cast<int>(rank_), agreements_++, mine_, wait_, "all devices to end the round",
-                               [&](int r, const Summary& summary) {
-                                 sends_[r] = summary.active_vertices > 0 || traits_.every_round;
-                                 total.active_vertices += summary.active_vertices;
-                                 total.active_edges += summary.active_edges;
-                                 total.edges_touched += summary.edges_touched;
-                                 total.wanting_edges += summary.wanting_edges;
-                                 total.stop = total.stop || summary.stop;
-                                 if (traits_.has_measure) program_.CombineGlobal(total.global, summary.global);
-                               });
+    const auto fold = [&](int r, const Summary& summary) {
+      sends_[r] = summary.active_vertices > 0 || traits_.every_round;
+      total.active_vertices += summary.active_vertices;
+      total.active_edges += summary.active_edges;
+      total.edges_touched += summary.edges_touched;
+      total.wanting_edges += summary.wanting_edges;
+      total.stop = total.stop || summary.stop;
+      if (traits_.has_measure) program_.CombineGlobal(total.global, summary.global);
+    };
+    if (selector_ != nullptr && selector_->state() != nullptr) {
+      // Sums of words that are zero but for one device's: all get the words of all.
+      std::vector<std::uint64_t> words(parts_ * kRoundWords, 0);
+      std::memcpy(&words[rank_ * kRoundWords], &mine_, sizeof(mine_));
+      selector_->state()->Sum(rank_, words, wait_);
+      for (PartId r = 0; r < parts_; ++r) {
+        Summary summary;
+        std::memcpy(static_cast<void*>(&summary), &words[r * kRoundWords], sizeof(summary));
+        fold(static_cast<int>(r), summary);
+      }
+      ++agreements_;
+    } else {
+      shared_.summaries.Exchange(static_cast<int>(rank_), agreements_++, mine_, wait_, "all devices to end the round", fold);
+    }
     total_ = total;
     std::memcpy(round_.global, total.global, sizeof(round_.global));
     round_.active = total_.active_vertices;
@@ -431,16 +608,15 @@ class DeviceRun {
     return decision.next;
   }
 
-  const Subgraph& subgraph() const { return me_.graph->subgraph(); }
-
   static constexpr std::uint32_t kMaxEmptyPhases = 1u << 20;
 
   const ErasedProgram& program_;
   const ProgramTraits& traits_;
+  const std::span<const Participant> participants_;
   const Participant me_;
   StepSet& steps_;
   const PartId rank_, parts_;
-  Transport* const transport_;
+  Selector* const selector_;
   const RunOptions& options_;
   Shared& shared_;
   const WaitContext wait_;
@@ -456,6 +632,9 @@ class DeviceRun {
   std::int64_t wanting_ = 0;
   Form form_ = Form::kBitmap;
   std::size_t frontier_count_ = 0;
+  std::uint64_t last_edges_ = 0;                        // of the frontier that was pushed last
+  std::array<std::uint32_t, kMaxDevices> last_sent_{};  // messages that came of it
+  std::vector<BoxRecord> boxes_;
   bool changed_only_ = false;  // halos hold all shared values of the last round but the changed ones
   bool initialised_ = false;
   Ended ended_ = Ended::kFailed;
@@ -466,12 +645,12 @@ class DeviceRun {
 
 }  // namespace
 
-void RunBsp(const ErasedProgram& program, std::span<const Participant> participants, Transport* transport,
-            BuiltDirections built, const RunOptions& options, RunRecord* record) {
+void RunBsp(const ErasedProgram& program, std::span<const Participant> participants, Selector* paths, BuiltDirections built,
+            const RunOptions& options, RunRecord* record) {
   Shared shared(static_cast<int>(participants.size()));
   const auto reports = DriveDevices(
-      "bsp", participants, transport, options, shared, record, [&](PartId rank, DeviceStatistics& account, TraceLane* lane) {
-        return DeviceRun(program, participants, rank, transport, built, options, shared, account, lane);
+      "bsp", participants, paths, options, shared, record, [&](PartId rank, DeviceStatistics& account, TraceLane* lane) {
+        return DeviceRun(program, participants, rank, paths, built, options, shared, account, lane);
       });
   RunStatistics& statistics = record->statistics;
   // Where a run failed, some devices may have given up at a round's end that others have seen.

@@ -2,13 +2,17 @@
 /// The engine `bsp`: bulk-synchronous rounds, one OpenMP thread a device.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
-#include "chatty/comm/transport.h"
+#include "chatty/comm/selector.h"
 #include "chatty/framework/engines/engine.h"
 #include "chatty/framework/options.h"
 
 namespace chatty {
+
+/// Counters that each device tells all others at the end of a round, in 64-bit words.
+inline constexpr std::size_t kRoundWords = 14;
 
 /// Runs `program` to its end on all participants. In a round, active vertices send to their neighbours: pushed along
 /// forward edges, combined on the way (Groute's halo copies) and exchanged as messages; or pulled along reverse edges from
@@ -18,7 +22,7 @@ namespace chatty {
 ///
 /// A failure on any device ends the run on all; the first error is rethrown. `record` is filled in also then, with what was
 /// so when the last round ended that any device saw the end of; the devices may still be at work on what was enqueued.
-void RunBsp(const ErasedProgram& program, std::span<const Participant> participants, Transport* transport,
-            BuiltDirections built, const RunOptions& options, RunRecord* record);
+void RunBsp(const ErasedProgram& program, std::span<const Participant> participants, Selector* paths, BuiltDirections built,
+            const RunOptions& options, RunRecord* record);
 
 }  // namespace chatty

@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/comm/transport.h"
+#include "chatty/comm/selector.h"
+#include "chatty/core/affinity.h"
 #include "chatty/framework/engines/device_threads.h"
 #include "chatty/framework/engines/engine.h"
 #include "chatty/framework/options.h"
@@ -18,9 +19,10 @@ namespace chatty {
 
 /// Drives all participants to their ends: on each one's thread make(rank, account, lane) gives an object whose Run() is its
 /// share of the run and whose TakeReport() tells of it afterwards, also where Run threw. What it threw goes to
-/// `shared.Fail`, which has to end the others. Begins `record`, fills in its time, and returns the reports in order.
+/// `shared.Fail`, which has to end the others, and `paths` are told to abort, for those that are within one. Begins
+/// `record`, fills in its time, and returns the reports in order.
 template <class Shared, class Make>
-auto DriveDevices(std::string_view execution, std::span<const Participant> participants, Transport* transport,
+auto DriveDevices(std::string_view execution, std::span<const Participant> participants, Selector* paths,
                   const RunOptions& options, Shared& shared, RunRecord* record, Make&& make) {
   using Report = decltype(make(PartId{0}, std::declval<DeviceStatistics&>(), nullptr).TakeReport());
   const int devices = static_cast<int>(participants.size());
@@ -29,7 +31,7 @@ auto DriveDevices(std::string_view execution, std::span<const Participant> parti
   statistics.execution = execution;
   statistics.converged = false;
   statistics.ended = Ended::kFailed;
-  statistics.transport = transport == nullptr ? "none" : transport->name();
+  statistics.transport = paths == nullptr ? "none" : paths->name();
   statistics.devices.assign(participants.size(), {});
   std::vector<Device*> owners;
   owners.reserve(participants.size());
@@ -40,15 +42,17 @@ auto DriveDevices(std::string_view execution, std::span<const Participant> parti
   }
   statistics.pairs.reserve(participants.size() * participants.size());  // so that a failure finds room for its figures
   std::vector<Report> reports(participants.size());
-  const TracedDevices traced(options.trace, owners);
+  const TracedDevices traced(options.trace, owners, options.timeout);
   const Clock::time_point start = Clock::now();
   RunOnDevices(devices, [&](int d) {
     TraceLane* const lane = traced.lane(d);
     const auto fail = [&] {
       if (lane != nullptr) lane->AddInstant(spans::kFailed, Clock::now());
       shared.Fail(std::current_exception());
+      if (paths != nullptr) paths->Abort();  // what still waits on a device for the others
     };
     try {
+      const BoundTo near_device(participants[d].device->placement().cpus);
       participants[d].device->MakeCurrent();
       const RunSpan span(lane, start, devices == 1, statistics.devices[d]);
       auto run = make(static_cast<PartId>(d), statistics.devices[d], lane);
@@ -63,6 +67,9 @@ auto DriveDevices(std::string_view execution, std::span<const Participant> parti
     }
   });
   statistics.time_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  for (Report& report : reports) {
+    statistics.boxes.insert(statistics.boxes.end(), report.boxes.begin(), report.boxes.end());
+  }
   for (PartId from = 0; from < reports.size(); ++from) {
     for (PartId to = 0; to < reports[from].pairs.size(); ++to) {
       PairStatistics& pair = reports[from].pairs[to];

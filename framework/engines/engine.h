@@ -7,6 +7,7 @@
 #include "chatty/core/device.h"
 #include "chatty/framework/statistics.h"
 #include "chatty/framework/step_set.h"
+#include "chatty/framework/union_map.h"
 
 namespace chatty {
 
@@ -16,6 +17,7 @@ struct Participant {
   const DeviceGraph* graph = nullptr;
   StepSet* steps = nullptr;
   const std::byte* prior = nullptr;  ///< device memory of owned Prior values; null without
+  const UnionMap* unions = nullptr;  ///< where all is told to all
 };
 
 /// Which directions the graphs were built for.

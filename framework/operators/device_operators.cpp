@@ -1,26 +1,29 @@
 #include "chatty/framework/operators/device_operators.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "chatty/framework/memory_plan.h"
 
 namespace chatty {
 
 OperatorGroup::OperatorGroup(std::span<Device* const> devices, const RunOptions& options)
-    : devices_(devices),
-      transport_choice_(options.transport),
-      timeout_(options.timeout),
-      stop_(options.stop),
-      capacities_(devices.size(), std::vector<std::size_t>(devices.size(), 0)) {
+    : devices_(devices), options_(options), capacities_(devices.size(), std::vector<std::size_t>(devices.size(), 0)) {
   Reset();
 }
 
 void OperatorGroup::Fail(std::exception_ptr error) noexcept {
   abort.Fail(std::move(error));
   meeting_->Poison();
+  const std::lock_guard lock(transport_changes_);
+  if (transport_ != nullptr) transport_->Abort();
 }
 
 void OperatorGroup::Reset() {
   abort.Reset();
   stopped_ = false;
+  if (transport_ != nullptr && !transport_->reusable()) transport_.reset();  // torn down to end a failed run
+  if (transport_ != nullptr) transport_->Begin();
   if (transport_ == nullptr) {  // as at the beginning, or after a run that failed while it allocated boxes
     for (auto& row : capacities_) std::fill(row.begin(), row.end(), 0);
   }
@@ -29,7 +32,7 @@ void OperatorGroup::Reset() {
 
 template <class Fold>
 void DeviceOperators::Meet(OperatorGroup::Manifest mine, Fold&& fold) {
-  if (rank() == 0) mine.stop = group_->stop_.stop_requested();  // one looks, or devices could see different things
+  if (rank() == 0) mine.stop = group_->options_.stop.stop_requested();  // one looks, or devices could see different things
   const auto fold_all = [&](int r, const OperatorGroup::Manifest& m) {
     if (r == 0) stop_ = m.stop;
     fold(r, m);
@@ -86,8 +89,14 @@ const std::byte* DeviceOperators::ExchangeBytes(PartId to, const std::byte* data
         std::size_t& capacity = group_->capacities_[r][all[r].to];
         capacity = std::max(capacity, all[r].bytes);
       }
-      group_->transport_.reset();
-      group_->transport_ = MakeTransport(group_->transport_choice_, group_->devices_, group_->capacities_);
+      const auto [name, transport] =
+          OperatorTransport(group_->options_, device().kind(), static_cast<std::size_t>(devices()));
+      const auto replace = [this](std::unique_ptr<WatchedTransport> by) {
+        const std::lock_guard lock(group_->transport_changes_);
+        group_->transport_ = std::move(by);
+      };
+      replace(nullptr);  // gives its memory back first
+      replace(OpenTransport(group_->options_, name, group_->devices_, group_->capacities_, transport));
       for (Device* other : group_->devices_) {
         other->MakeCurrent();
         other->stream().Synchronize(wait());  // boxes are allocated in stream order

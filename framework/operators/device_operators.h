@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "chatty/comm/transport.h"
@@ -14,6 +16,7 @@
 #include "chatty/framework/options.h"
 #include "chatty/framework/spans.h"
 #include "chatty/framework/statistics.h"
+#include "chatty/framework/watched_transport.h"
 
 namespace chatty {
 
@@ -23,17 +26,19 @@ inline constexpr PartId kNoPart = ~PartId{0};
 /// What the devices of an operator program's run share. Kept from run to run, so that boxes are allocated once.
 class OperatorGroup {
  public:
-  /// For these devices, which must outlive it; transport, timeout and stop as in RunOptions.
+  /// For these devices, which must outlive it; transport, its factory, timeout and stop as in RunOptions.
   OperatorGroup(std::span<Device* const> devices, const RunOptions& options);
 
   /// How one device's failure reaches the others.
   AbortToken abort;
-  /// Records the failure of one device and wakes all others.
+  /// Records the failure of one device and wakes all others, also those within the transport.
   void Fail(std::exception_ptr error) noexcept;
   /// Makes the group usable again after a failed run.
   void Reset();
   /// What moved bytes; "none" on one device.
   std::string_view transport_name() const { return transport_ ? transport_->name() : "none"; }
+  /// As WatchedTransport::Whereabouts; empty without a transport.
+  std::string Whereabouts() const { return transport_ ? transport_->Whereabouts() : ""; }
   bool stopped() const { return stopped_; }  ///< whether the program was told of a request to stop
 
  private:
@@ -45,12 +50,11 @@ class OperatorGroup {
     bool stop = false;  ///< asked for; the first device looks
   };
   std::span<Device* const> devices_;
-  std::string transport_choice_;
-  std::chrono::milliseconds timeout_;
-  std::stop_token stop_;
+  RunOptions options_;
   std::atomic<bool> stopped_{false};
   PairBytesTable capacities_;
-  std::unique_ptr<Transport> transport_;
+  std::mutex transport_changes_;  // while it is replaced another device may fail
+  std::unique_ptr<WatchedTransport> transport_;
   std::unique_ptr<Rendezvous<Manifest>> meeting_;
 };
 
@@ -82,6 +86,7 @@ class DeviceOperators {
   template <class T>
   void CopyOut(T* host, const T* from, std::size_t count) const {
     const Step step(*this, spans::kCopyOut, {count * sizeof(T)});
+    device().stream().Synchronize(wait());  // a copy to pageable memory itself waits without a deadline
     device().CopyOut(host, from, count * sizeof(T), device().stream());
     device().stream().Synchronize(wait());
   }
@@ -108,7 +113,7 @@ class DeviceOperators {
   /// Forward edges of owned vertices.
   EdgeIndex subgraph_edges() const { return graph_->subgraph().forward->neighbours.size(); }
   /// What this device's waits watch.
-  WaitContext wait() const { return {&group_->abort, group_->timeout_}; }
+  WaitContext wait() const { return {&group_->abort, group_->options_.timeout}; }
 
   /// An operator, while it lives: interrupts the span of the program, which goes on afterwards. Does not nest.
   class Step {

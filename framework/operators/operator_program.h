@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "chatty/core/affinity.h"
 #include "chatty/framework/engines/device_threads.h"
 #include "chatty/framework/operators/host_operators.h"
 #include "chatty/framework/session.h"
@@ -64,9 +66,10 @@ class OperatorJob {
     CheckExecution(options.execution, nullptr);
     CheckRunOptions(options, session.device(0).kind(), session.device_count());
     const ProgramMemory memory = OperatorMemory<P>();
-    session.CheckMemory({&memory, 1}, options.transport);
+    session.CheckMemory({&memory, 1}, options);
     graphs_ = &session.Graphs(memory.edges, memory.weights, memory.forward, memory.reverse);
     for (const auto& graph : graphs_->devices) {
+      const BoundTo near_device(graph->device().placement().cpus);
       graph->device().MakeCurrent();
       outputs_.emplace_back(graph->device(), graph->ref().owned);
     }
@@ -92,13 +95,14 @@ class OperatorJob {
     statistics.devices.resize(devices);
     std::vector<std::vector<std::uint64_t>> sent(devices);
     group_.Reset();
-    const TracedDevices traced(trace_, session_->devices());
+    const TracedDevices traced(trace_, session_->devices(), timeout_);
     const Clock::time_point start = Clock::now();
     RunOnDevices(devices, [&](int d) {
       TraceLane* const lane = traced.lane(d);
       try {
         DeviceStatistics& account = statistics.devices[d];
         const DeviceGraph& graph = *graphs_->devices[d];
+        const BoundTo near_device(graph.device().placement().cpus);
         account.device = graph.device().label();
         account.vertices = graph.ref().owned;
         graph.device().MakeCurrent();
@@ -121,6 +125,10 @@ class OperatorJob {
       }
     }
     return statistics;
+  } catch (const TimeoutError& error) {
+    const std::string where = group_.Whereabouts();
+    if (where.empty()) throw;
+    Throw<TimeoutError>("{}; {}", error.what(), where);
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("running an operator program");
   }
@@ -141,8 +149,9 @@ class OperatorJob {
       device.MakeCurrent();
       const Subgraph& subgraph = graphs_->subgraphs[d];
       Array<Output> local(subgraph.owned);
+      device.stream().Synchronize({nullptr, timeout_});  // a copy to pageable memory itself waits without a deadline
       device.CopyOut(local.data(), outputs_[d].data(), local.bytes(), device.stream());
-      device.stream().Synchronize();
+      device.stream().Synchronize({nullptr, timeout_});
       auto* const all = reinterpret_cast<Output*>(out);
       for (LocalId v = 0; v < subgraph.owned; ++v) all[subgraph.Global(v)] = local[v];
     }

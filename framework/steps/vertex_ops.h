@@ -195,25 +195,42 @@ CHATTY_FN bool StartsActive(const StateRef<P>& s, LocalId v, const RoundOf<P>& r
   }
 }
 
-/// Writes record `i` of a box in pair form. Records are words, so a payload may be misaligned for its type.
+/// Words of a payload on the wire: none for a message or value that is empty, whose arrival is all it says.
 template <class Payload>
-CHATTY_FN void StoreRecord(std::byte* box, std::uint32_t i, std::uint32_t index, const Payload& payload) {
-  static_assert(sizeof(Payload) % 4 == 0);
-  constexpr int kWords = sizeof(Payload) / 4;
-  std::uint32_t words[kWords];
-  memcpy(words, &payload, sizeof(Payload));
-  auto* out = reinterpret_cast<std::uint32_t*>(box) + static_cast<std::size_t>(i) * (1 + kWords);
-  out[0] = index;
-  for (int w = 0; w < kWords; ++w) out[1 + w] = words[w];
+inline constexpr int kWireWords = static_cast<int>(kWireBytes<Payload> / 4);
+
+/// Writes payload `i` of those that begin at `values`. Boxes are words, so a payload may be misaligned for its type.
+template <class Payload>
+CHATTY_FN void StorePayload(std::byte* values, std::size_t i, const Payload& payload) {
+  if constexpr (kWireWords < Payload >> 0) {
+    std::uint32_t words[kWireWords<Payload>];
+    memcpy(words, &payload, sizeof(words));
+    auto* const out = reinterpret_cast<std::uint32_t*>(values) + i * kWireWords<Payload>;
+    for (int w = 0; w < kWireWords<Payload>; ++w) out[w] = words[w];
+  }
+}
+template <class Payload>
+CHATTY_FN void LoadPayload(const std::byte* values, std::size_t i, Payload* payload) {
+  if constexpr (kWireWords < Payload >> 0) {
+    const auto* const in = reinterpret_cast<const std::uint32_t*>(values) + i * kWireWords<Payload>;
+    std::uint32_t words[kWireWords<Payload>];
+    for (int w = 0; w < kWireWords<Payload>; ++w) words[w] = in[w];
+    memcpy(payload, words, sizeof(words));
+  }
 }
 
+/// Writes record `i` of a box in pair form.
+template <class Payload>
+CHATTY_FN void StoreRecord(std::byte* box, std::uint32_t i, std::uint32_t index, const Payload& payload) {
+  auto* const out = reinterpret_cast<std::uint32_t*>(box) + static_cast<std::size_t>(i) * (1 + kWireWords<Payload>);
+  out[0] = index;
+  StorePayload(reinterpret_cast<std::byte*>(out + 1), 0, payload);
+}
 template <class Payload>
 CHATTY_FN std::uint32_t LoadRecord(const std::byte* box, std::uint32_t i, Payload* payload) {
-  constexpr int kWords = sizeof(Payload) / 4;
-  const auto* in = reinterpret_cast<const std::uint32_t*>(box) + static_cast<std::size_t>(i) * (1 + kWords);
-  std::uint32_t words[kWords];
-  for (int w = 0; w < kWords; ++w) words[w] = in[1 + w];
-  memcpy(payload, words, sizeof(Payload));
+  const auto* const in =
+      reinterpret_cast<const std::uint32_t*>(box) + static_cast<std::size_t>(i) * (1 + kWireWords<Payload>);
+  LoadPayload(reinterpret_cast<const std::byte*>(in + 1), 0, payload);
   return in[0];
 }
 
@@ -221,17 +238,48 @@ CHATTY_FN std::uint32_t LoadRecord(const std::byte* box, std::uint32_t i, Payloa
 template <class P>
 using SharedSlot = Slot<SharedOf<P>>;
 
-/// Receives one message from another device: entry `index` of the border towards `peer`.
-template <class P, bool kConcurrent>
-CHATTY_FN Delivery ReceiveMessage(const StateRef<P>& s, std::uint32_t peer, std::uint32_t index,
-                                  const MessageOf<P>& message) {
-  return Deliver<P, kConcurrent>(s, s.border.vertices[s.border.begin[peer] + index], message);
+/// The form of a box of messages for `owner`: the shortest for as many as are there.
+template <class P>
+CHATTY_FN BoxForm MessageForm(const StateRef<P>& s, std::uint32_t owner) {
+  return ShortestForm(s.graph.halo_begin[owner + 1] - s.graph.halo_begin[owner],
+                      atomics::Load(&s.control->halo_count[owner]), kWireBytes<Slot<MessageOf<P>>>);
 }
 
-/// Receives one shared value: halo entry `index` of those that `peer` owns.
+/// Calls visit(place in Control, box, first halo vertex, entries, form) for each box of messages that is to be packed.
+template <class P, class Visit>
+CHATTY_FN void ForEachMessageBox(const StateRef<P>& s, const OutboxRef& outbox, Visit&& visit) {
+  if (outbox.for_all != nullptr) {
+    const LocalId halo = s.graph.local - s.graph.owned;
+    std::size_t count = 0;
+    for (std::uint32_t owner = 0; owner < s.graph.parts; ++owner) count += atomics::Load(&s.control->halo_count[owner]);
+    visit(s.graph.part, outbox.for_all, s.graph.owned, halo, ShortestForm(halo, count, kWireBytes<Slot<MessageOf<P>>>));
+    return;
+  }
+  for (std::uint32_t owner = 0; owner < s.graph.parts; ++owner) {
+    const LocalId first = s.graph.halo_begin[owner], size = s.graph.halo_begin[owner + 1] - first;
+    if (size > 0) visit(owner, outbox.box[owner], first, size, MessageForm(s, owner));
+  }
+}
+
+/// Calls visit(place in Control, box, its vertices, entries, form) for each box of shared values that is to be packed.
+template <class P, class Visit>
+CHATTY_FN void ForEachSharedBox(const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan, Visit&& visit) {
+  if (outbox.for_all != nullptr) {
+    visit(s.graph.part, outbox.for_all, plan.union_vertices, plan.union_size, plan.form[s.graph.part]);
+    return;
+  }
+  for (std::uint32_t peer = 0; peer < s.graph.parts; ++peer) {
+    const LocalId first = s.border.begin[peer], size = s.border.begin[peer + 1] - first;
+    if (size > 0) visit(peer, outbox.box[peer], s.border.vertices + first, size, plan.form[peer]);
+  }
+}
+
+/// Receives one shared value: entry `index` of those that `peer` owns and this device holds, or of `to_halo`.
 template <class P, bool kConcurrent>
-CHATTY_FN void ReceiveShared(const StateRef<P>& s, std::uint32_t peer, std::uint32_t index, const SharedOf<P>& value) {
-  const LocalId h = s.graph.halo_begin[peer] + index;
+CHATTY_FN void ReceiveShared(const StateRef<P>& s, std::uint32_t peer, std::uint32_t index, const LocalId* to_halo,
+                             const SharedOf<P>& value) {
+  const LocalId h = to_halo == nullptr ? s.graph.halo_begin[peer] + index : to_halo[index];
+  if (h == kNoLocal) return;  // another device's
   s.shared[h] = value;
   bits::Set<kConcurrent>(s.active, h);
 }

@@ -196,5 +196,31 @@ TEST_F(AsyncHost, ATraceShowsWorkAndIdleness) {
   }
 }
 
+TEST_F(AsyncHost, ATraceShowsBoxesThatTravelWhileADeviceComputes) {
+  const Graph graph = RandomGraph(8, 20000, 8.0, WeightKind::kNone, true);
+  for (int attempt = 0; attempt < 20; ++attempt) {  // whether a box is taken at once is the scheduler's business
+    Trace trace;
+    RunOptions options = Asynchronously();
+    options.trace = &trace;
+    Session session(graph, "host:2", DividedBy("random"));
+    chatty::Run(session, Bfs{}, options);
+    for (const TraceLane* lane : trace.lanes()) {
+      std::vector<std::pair<std::int64_t, std::uint64_t>> boxes;  // how many were on the way, from when on
+      for (const TraceEvent* event : lane->Sorted()) {
+        if (event->type == TraceEvent::Type::kCounter && std::string_view(event->kind->name) == "boxes on the way") {
+          boxes.emplace_back(event->start_ns, event->arguments[0]);
+        }
+      }
+      for (const TraceEvent* event : lane->Sorted()) {
+        if (std::string_view(event->kind->name) != "advance") continue;
+        const auto before =
+            std::find_if(boxes.rbegin(), boxes.rend(), [&](const auto& change) { return change.first <= event->start_ns; });
+        if (before != boxes.rend() && before->second > 0) return;
+      }
+    }
+  }
+  FAIL() << "no device ever computed while a box of its own was on the way";
+}
+
 }  // namespace
 }  // namespace chatty::test

@@ -128,6 +128,10 @@ class BorrowedDevice : public Device {
   void CopyWithin(void* to, const void* from, std::size_t bytes, Stream& stream) override {
     lender_->CopyWithin(to, from, bytes, stream);
   }
+  void CopyToPeer(Device& peer, void* to, const void* from, std::size_t bytes, Stream& stream) override {
+    lender_->CopyToPeer(peer, to, from, bytes, stream);
+  }
+  bool AllowAccessBy(Device& peer) override { return lender_->AllowAccessBy(peer); }
   void Fill(void* device, std::uint8_t byte, std::size_t bytes, Stream& stream) override {
     lender_->Fill(device, byte, bytes, stream);
   }

@@ -72,9 +72,11 @@ class EngineTest : public testing::TestWithParam<const char*> {
   void ForEachConfiguration(const Graph& graph, const std::function<void(Session&, const RunOptions&)>& body) {
     for (const char* partition : kPartitions) {
       Session session(graph, GetParam(), Divided(partition));
-      // The transport of choice, and for one of the partitions the one that is not.
-      for (const std::string transport : {"auto", "staged"}) {
-        if (transport == "staged" && (session.device_count() == 1 || std::string(partition) != "random")) continue;
+      // The transport of choice, and for one of the partitions some that are not.
+      for (const std::string transport : {"auto", "staged", "uva", "chattygraph", "ring"}) {
+        if (transport != "auto" && (session.device_count() == 1 || std::string(partition) != "random")) continue;
+        // Communicators take longer to make than such runs; tests/engines has NCCL.
+        if (transport == "chattygraph" && session.device(0).kind() != DeviceKind::kHost) continue;
         for (const Direction direction : kDirections) {
           if (transport == "staged" && direction != Direction::kAuto) continue;
           SCOPED_TRACE(std::string(partition) + ", transport " + transport + ", direction " +
@@ -110,18 +112,21 @@ class EngineTest : public testing::TestWithParam<const char*> {
     if (session.device_count() == 1) {
       EXPECT_EQ(s.transport, "none");
       EXPECT_TRUE(s.pairs.empty());
-    } else if (options.transport != "auto") {
-      EXPECT_EQ(s.transport, options.transport);
+    } else if (options.transport == "auto" || options.transport == "chattygraph") {
+      const std::string first = s.transport.substr(0, s.transport.find('+'));
+      EXPECT_NE(FindTransport(first), nullptr) << s.transport;
     } else {
-      EXPECT_EQ(s.transport, session.device(0).kind() == DeviceKind::kHost ? "host" : "p2p-copy");
+      EXPECT_EQ(s.transport, options.transport);
     }
     for (const PairStatistics& pair : s.pairs) {
       EXPECT_LT(pair.from, session.device_count());
       EXPECT_LT(pair.to, session.device_count());
       EXPECT_NE(pair.from, pair.to);
-      EXPECT_GT(pair.messages_before, 0u);
       EXPECT_LE(pair.messages, pair.messages_before) << "combining adds nothing";
-      EXPECT_EQ(pair.messages == 0, pair.bytes == 0);
+      if (options.transport != "chattygraph" && options.transport != "ring") {  // which tell all what is meant for one
+        EXPECT_GT(pair.messages_before, 0u);
+        EXPECT_EQ(pair.messages == 0, pair.bytes == 0);
+      }
       EXPECT_GE(pair.bytes, pair.messages * 4) << "no payload is under four bytes";
     }
   }

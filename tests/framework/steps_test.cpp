@@ -297,13 +297,16 @@ TEST(Records, EveryWidth) {
   RecordsKeep(Slot<Wide>{{0x0102030405060708u, 0x1112131415161718u}});
 }
 
-TEST(Boxes, LengthsOfBothForms) {
+TEST(Boxes, LengthsOfAllForms) {
   EXPECT_EQ(PairBytes(3, 8), 36u);
-  EXPECT_EQ(DenseValuesOffset(0), 0u);
-  EXPECT_EQ(DenseValuesOffset(1), 16u);
-  EXPECT_EQ(DenseValuesOffset(128), 16u);
-  EXPECT_EQ(DenseValuesOffset(129), 32u);
-  EXPECT_EQ(DenseBytes(129, 4), 32u + 129 * 4);
+  EXPECT_EQ(WholeBytes(3, 8), 24u);
+  EXPECT_EQ(BitmapValuesOffset(0), 0u);
+  EXPECT_EQ(BitmapValuesOffset(1), 16u) << "a word of bits and a segment's place";
+  EXPECT_EQ(BitmapValuesOffset(96), 16u);
+  EXPECT_EQ(BitmapValuesOffset(97), 32u);
+  EXPECT_EQ(BitmapValuesOffset(256), 48u) << "eight words and one place";
+  EXPECT_EQ(BitmapBytes(256, 100, 4), 48u + 100 * 4);
+  EXPECT_EQ(BitmapBytes(256, 100, 0), 32u) << "bits alone";
 }
 
 }  // namespace

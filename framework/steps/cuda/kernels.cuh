@@ -87,16 +87,17 @@ __global__ void __launch_bounds__(kBlock) PackMessages(StateRef<P> s, OutboxRef 
   cuda::PackMessages(Grid{}, s, outbox, queued);
 }
 template <class P>
-__global__ void __launch_bounds__(kBlock) PackShared(StateRef<P> s, OutboxRef outbox, bool all_active, bool dense) {
-  cuda::PackShared(Grid{}, s, outbox, all_active, dense);
+__global__ void __launch_bounds__(kBlock) PackShared(StateRef<P> s, OutboxRef outbox, SharedPlan plan) {
+  cuda::PackShared(Grid{}, s, outbox, plan);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) UnpackMessages(StateRef<P> s, InboxRef inbox, std::uint32_t peer, bool queue_out) {
   cuda::UnpackMessages(Grid{}, s, inbox, peer, queue_out);
 }
 template <class P>
-__global__ void __launch_bounds__(kBlock) UnpackShared(StateRef<P> s, InboxRef inbox, std::uint32_t peer) {
-  cuda::UnpackShared(Grid{}, s, inbox, peer);
+__global__ void __launch_bounds__(kBlock)
+    UnpackShared(StateRef<P> s, InboxRef inbox, std::uint32_t peer, const LocalId* to_halo) {
+  cuda::UnpackShared(Grid{}, s, inbox, peer, to_halo);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) Measure(StateRef<P> s, RoundOf<P> round, GlobalOf<P>* partials) {

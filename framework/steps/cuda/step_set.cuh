@@ -100,20 +100,18 @@ class CudaSteps final : public StepSet {
       Check("PackMessages");
     }
   }
-  void PackShared(const OutboxRef& outbox, bool all_active, bool dense) override {
-    kernels::PackShared<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), outbox, all_active, dense);
+  void PackShared(const OutboxRef& outbox, const SharedPlan& plan) override {
+    kernels::PackShared<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), outbox, plan);
     Check("PackShared");
   }
   void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) override {
     if constexpr (Traits<P>::kCanPush) {
-      const std::size_t work = inbox.dense ? s().graph.owned : inbox.count;
-      kernels::UnpackMessages<P><<<Blocks(work), kBlock, 0, stream()>>>(s(), inbox, peer, queue_out);
+      kernels::UnpackMessages<P><<<Blocks(Entries(inbox)), kBlock, 0, stream()>>>(s(), inbox, peer, queue_out);
       Check("UnpackMessages");
     }
   }
-  void UnpackShared(const InboxRef& inbox, std::uint32_t peer) override {
-    const std::size_t work = inbox.dense ? s().graph.local - s().graph.owned : inbox.count;
-    kernels::UnpackShared<P><<<Blocks(work), kBlock, 0, stream()>>>(s(), inbox, peer);
+  void UnpackShared(const InboxRef& inbox, std::uint32_t peer, const LocalId* to_halo) override {
+    kernels::UnpackShared<P><<<Blocks(Entries(inbox)), kBlock, 0, stream()>>>(s(), inbox, peer, to_halo);
     Check("UnpackShared");
   }
 
@@ -163,10 +161,12 @@ class CudaSteps final : public StepSet {
     Buffer<OutputOf<P>> out(device_, s().graph.owned);
     kernels::Output<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round), out.data());
     Check("Output");
+    device_.stream().Synchronize(context);  // a copy to pageable memory itself waits without a deadline
     device_.CopyOut(host, out.data(), out.bytes(), device_.stream());
     device_.stream().Synchronize(context);
   }
   void CopyValues(std::byte* host, const WaitContext& context) override {
+    device_.stream().Synchronize(context);  // as in CopyOutput
     device_.CopyOut(host, s().values, s().graph.owned * sizeof(ValueOf<P>), device_.stream());
     device_.stream().Synchronize(context);
   }
@@ -179,6 +179,10 @@ class CudaSteps final : public StepSet {
  private:
   static constexpr unsigned kBlocksPerSm = 8;  // 2048 threads: all that an SM holds
 
+  /// Places of a box that are looked at, and up to a segment before them.
+  static std::size_t Entries(const InboxRef& inbox) {
+    return inbox.form == BoxForm::kPairs ? inbox.count : inbox.last - inbox.first + kBoxSegment;
+  }
   static RoundOf<P> As(const RoundState& round) { return round.As<GlobalOf<P>>(); }
   cudaStream_t stream() const { return static_cast<cudaStream_t>(device_.stream().native()); }
   unsigned Blocks(std::size_t threads) const {

@@ -58,13 +58,14 @@ struct PushShelf {
   LocalId vertex[kBlock];
   unsigned big[kBlock];  ///< threads whose rows the block walks together
   unsigned big_count;
-  unsigned raw[kMaxDevices];
+  unsigned raw[kMaxDevices];    ///< edges to each owner's vertices
+  unsigned first[kMaxDevices];  ///< and vertices that got their first message
 };
 
 /// One strip of 32 edges of a push: every lane with `valid` delivers along edge e of `source`. All lanes call it.
 template <class P>
 __device__ void PushStrip(const StateRef<P>& s, PushShelf<P>& shelf, const RoundOf<P>& round, bool valid, LocalId source,
-                          const SharedOf<P>& shared, EdgeIndex e, bool queue_out, std::uint64_t* halo_first) {
+                          const SharedOf<P>& shared, EdgeIndex e, bool queue_out) {
   LocalId target = 0;
   bool owned_first = false, first_in_halo = false;
   if (valid) {
@@ -75,14 +76,14 @@ __device__ void PushStrip(const StateRef<P>& s, PushShelf<P>& shelf, const Round
       owned_first = first;
     } else {
       first_in_halo = first;
-      atomicAdd(&shelf.raw[s.graph.HaloOwner(target)], 1u);
+      const std::uint32_t owner = s.graph.HaloOwner(target);
+      atomicAdd(&shelf.raw[owner], 1u);
+      if (first) atomicAdd(&shelf.first[owner], 1u);
     }
   }
   if (queue_out) {
     Append(s.touched_queue, &s.control->touched_count, target, owned_first);
     if (s.graph.parts > 1) Append(s.touched_halo, &s.control->touched_halo_count, target, first_in_halo);
-  } else if (first_in_halo) {
-    *halo_first += 1;
   }
 }
 
@@ -91,6 +92,7 @@ __device__ void FlushRaw(const StateRef<P>& s, PushShelf<P>& shelf) {
   __syncthreads();
   if (threadIdx.x < s.graph.parts && shelf.raw[threadIdx.x] != 0) {
     atomics::Add<true>(&s.control->raw_messages[threadIdx.x], std::uint64_t{shelf.raw[threadIdx.x]});
+    if (shelf.first[threadIdx.x] != 0) atomics::Add<true>(&s.control->halo_count[threadIdx.x], shelf.first[threadIdx.x]);
   }
 }
 
@@ -104,8 +106,8 @@ __device__ void Advance(const Group& group, const StateRef<P>& s, const RoundOf<
                         bool queue_out) {
   __shared__ detail::PushShelf<P> shelf;
   const unsigned t = threadIdx.x;
-  if (t < kMaxDevices) shelf.raw[t] = 0;
-  std::uint64_t scanned = 0, halo_first = 0;
+  if (t < kMaxDevices) shelf.raw[t] = shelf.first[t] = 0;
+  std::uint64_t scanned = 0;
   // A small frontier is spread over all warps, fewer vertices each.
   unsigned lanes = 32;
   while (lanes > 1 && count <= std::size_t{BlockCount(group)} * kWarps * (lanes / 2)) lanes /= 2;
@@ -148,7 +150,7 @@ __device__ void Advance(const Group& group, const StateRef<P>& s, const RoundOf<
         const EdgeIndex row = shelf.begin[owner], edges = shelf.degree[owner];
         for (EdgeIndex k = Warp() * 32; k < edges; k += kBlock) {
           detail::PushStrip(s, shelf, round, k + Lane() < edges, shelf.vertex[owner], shelf.shared[owner], row + k + Lane(),
-                            queue_out, &halo_first);
+                            queue_out);
         }
       }
     }
@@ -159,7 +161,7 @@ __device__ void Advance(const Group& group, const StateRef<P>& s, const RoundOf<
       const EdgeIndex row = shelf.begin[owner], edges = shelf.degree[owner];
       for (EdgeIndex k = 0; k < edges; k += 32) {
         detail::PushStrip(s, shelf, round, k + Lane() < edges, shelf.vertex[owner], shelf.shared[owner], row + k + Lane(),
-                          queue_out, &halo_first);
+                          queue_out);
       }
     }
     const WarpRows rows(degree < kWarpDegree ? static_cast<unsigned>(degree) : 0);
@@ -168,21 +170,19 @@ __device__ void Advance(const Group& group, const StateRef<P>& s, const RoundOf<
       const unsigned owner = Warp() * 32 + rows.Owner(k + Lane(), &place);
       const bool valid = k + Lane() < rows.total();
       detail::PushStrip(s, shelf, round, valid, shelf.vertex[owner], shelf.shared[owner], shelf.begin[owner] + place,
-                        queue_out, &halo_first);
+                        queue_out);
     }
   }
   detail::FlushRaw(s, shelf);
   AddFromBlock(&s.control->edges_touched, scanned);
-  if (!queue_out && s.graph.parts > 1) AddFromBlock(&s.control->touched_halo_count, static_cast<std::uint32_t>(halo_first));
 }
 
 /// Push along the hubs' slices that Advance left: a block takes one slice at a time.
 template <class P, class Group>
 __device__ void AdvanceSlices(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool queue_out) {
   __shared__ detail::PushShelf<P> shelf;
-  if (threadIdx.x < kMaxDevices) shelf.raw[threadIdx.x] = 0;
+  if (threadIdx.x < kMaxDevices) shelf.raw[threadIdx.x] = shelf.first[threadIdx.x] = 0;
   __syncthreads();
-  std::uint64_t halo_first = 0;
   const std::uint32_t slices = atomics::Load(&s.control->slice_count);
   for (std::uint32_t i = BlockRank(group); i < slices; i += BlockCount(group)) {
     const Slice slice = s.slices[i];
@@ -196,11 +196,10 @@ __device__ void AdvanceSlices(const Group& group, const StateRef<P>& s, const Ro
       shared = s.values[slice.vertex];
     }
     for (EdgeIndex k = begin + Warp() * 32; k < end; k += kBlock) {
-      detail::PushStrip(s, shelf, round, k + Lane() < end, slice.vertex, shared, k + Lane(), queue_out, &halo_first);
+      detail::PushStrip(s, shelf, round, k + Lane() < end, slice.vertex, shared, k + Lane(), queue_out);
     }
   }
   detail::FlushRaw(s, shelf);
-  if (!queue_out && s.graph.parts > 1) AddFromBlock(&s.control->touched_halo_count, static_cast<std::uint32_t>(halo_first));
 }
 
 /// Before a pull: what each frontier vertex shows its neighbours, once a vertex. Nothing to do where that is the value.
@@ -450,108 +449,183 @@ __device__ void BitmapToQueue(const Group& group, const StateRef<P>& s) {
 
 namespace detail {
 
-/// Puts one record of every lane with `keep` into the boxes of the lanes' peers. All lanes call it.
+/// Puts one record of every lane with `keep` into the lane's box, which is counted at `place`: a box a place. All lanes call
+/// it.
 template <class Payload>
-__device__ void PackRecord(Control* control, const OutboxRef& outbox, std::uint32_t peer, std::uint32_t index,
+__device__ void PackRecord(Control* control, std::byte* box, std::uint32_t place, std::uint32_t index,
                            const Payload& payload, bool keep) {
   const unsigned keepers = __ballot_sync(kFull, keep);
   if (keepers == 0) return;
-  const unsigned same = __match_any_sync(kFull, keep ? peer : kMaxDevices);
+  const unsigned same = __match_any_sync(kFull, keep ? place : kMaxDevices);
   if (!keep) return;
   const unsigned leader = __ffs(same) - 1;
   unsigned base = 0;
-  if (Lane() == leader) base = atomicAdd(&control->box_count[peer], __popc(same));
+  if (Lane() == leader) base = atomicAdd(&control->box_count[place], __popc(same));
   base = __shfl_sync(same, base, leader);
-  StoreRecord(outbox.box[peer], base + __popc(same & ((1u << Lane()) - 1)), index, payload);
+  StoreRecord(box, base + __popc(same & ((1u << Lane()) - 1)), index, payload);
 }
 
-/// Dense form: bitmap and values of a whole subset. `bit(i)` and `value(i)` for i below `subset`.
+/// Bitmap form: bits, and the payloads of those that are set. A block reserves room for its segment's with one addition.
 template <class Payload, class Group, class Bit, class Value>
-__device__ void PackDense(const Group& group, std::byte* box, std::uint32_t* count, std::size_t subset, Bit&& bit,
-                          Value&& value) {
-  if (subset == 0) return;
-  auto* words = reinterpret_cast<std::uint32_t*>(box);
-  auto* values = reinterpret_cast<Payload*>(box + DenseValuesOffset(subset));
-  std::uint32_t packed = 0;
-  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < subset;
+__device__ void PackBitmap(const Group& group, std::byte* box, std::uint32_t* count, std::size_t size, Bit&& bit,
+                           Value&& value) {
+  static_assert(kBlock == kBoxSegment);
+  __shared__ unsigned set_in_warp[kWarps];
+  __shared__ unsigned begin;
+  auto* const words = reinterpret_cast<std::uint32_t*>(box);
+  auto* const segments = reinterpret_cast<std::uint32_t*>(box + SegmentsOffset(size));
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < size;
        base += std::size_t{BlockCount(group)} * kBlock) {
     const std::size_t i = base + threadIdx.x;
-    const bool set = i < subset && bit(i);
-    packed += set;
+    const bool set = i < size && bit(i);
     const unsigned word = __ballot_sync(kFull, set);
-    if (Lane() == 0 && i < subset) words[i / 32] = word;
-    if (i < subset) values[i] = value(i);
+    if (Lane() == 0) {
+      if (i < size) words[i / 32] = word;
+      set_in_warp[Warp()] = __popc(word);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      unsigned all = 0;
+      for (unsigned w = 0; w < kWarps; ++w) all += set_in_warp[w];
+      begin = all == 0 ? 0 : atomicAdd(count, all);
+      if constexpr (kWireBytes < Payload >> 0) segments[base / kBoxSegment] = begin;
+    }
+    __syncthreads();
+    if (set) {
+      unsigned place = begin + __popc(word & ((1u << Lane()) - 1));
+      for (unsigned w = 0; w < Warp(); ++w) place += set_in_warp[w];
+      StorePayload(box + BitmapValuesOffset(size), place, value(i));
+    }
+    __syncthreads();  // before the shelf is used again
   }
-  AddFromBlock(count, packed);
+}
+
+/// Whole form: a payload for every place.
+template <class Payload, class Group, class Value>
+__device__ void PackWhole(const Group& group, std::byte* box, std::uint32_t* count, std::size_t size, Value&& value) {
+  if (BlockRank(group) == 0 && threadIdx.x == 0) *count = static_cast<std::uint32_t>(size);
+  const std::size_t stride = std::size_t{BlockCount(group)} * kBlock;
+  for (std::size_t i = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; i < size; i += stride) {
+    StorePayload(box, i, value(i));
+  }
+}
+
+/// Calls body(present, index, payload) for the entries of a box that are this device's, `index` counted from inbox.first.
+/// All threads of a block call it together, as often, and so may the body's warps.
+template <class Payload, class Group, class Body>
+__device__ void ForEachEntry(const Group& group, const InboxRef& inbox, Body&& body) {
+  const std::size_t stride = std::size_t{BlockCount(group)} * kBlock;
+  if (inbox.form == BoxForm::kPairs) {
+    for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < inbox.count; base += stride) {
+      const std::size_t i = base + threadIdx.x;
+      Payload payload{};
+      std::uint32_t index = inbox.last;
+      if (i < inbox.count) index = LoadRecord(inbox.box, static_cast<std::uint32_t>(i), &payload);
+      body(index >= inbox.first && index < inbox.last, index - inbox.first, payload);
+    }
+    return;
+  }
+  __shared__ unsigned set_in_warp[kWarps];
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.box);
+  const auto* const segments = reinterpret_cast<const std::uint32_t*>(inbox.box + SegmentsOffset(inbox.size));
+  const std::size_t aligned = inbox.first / kBoxSegment * kBoxSegment;
+  for (std::size_t base = aligned + std::size_t{BlockRank(group)} * kBlock; base < inbox.last; base += stride) {
+    const std::size_t i = base + threadIdx.x;
+    const bool mine = i >= inbox.first && i < inbox.last;
+    bool present = mine;
+    Payload payload{};
+    if (inbox.form == BoxForm::kBitmap) {
+      const unsigned word = i - Lane() < inbox.size ? words[i / 32] : 0;
+      present = mine && ((word >> Lane()) & 1) != 0;
+      if constexpr (kWireBytes < Payload >> 0) {
+        __syncthreads();  // the shelf is free
+        if (Lane() == 0) set_in_warp[Warp()] = __popc(word);
+        __syncthreads();
+        if (present) {
+          unsigned place = segments[base / kBoxSegment] + __popc(word & ((1u << Lane()) - 1));
+          for (unsigned w = 0; w < Warp(); ++w) place += set_in_warp[w];
+          LoadPayload(inbox.box + BitmapValuesOffset(inbox.size), place, &payload);
+        }
+      }
+    } else if (mine) {
+      LoadPayload(inbox.box, i, &payload);
+    }
+    body(present, static_cast<std::uint32_t>(i - inbox.first), payload);
+  }
 }
 
 }  // namespace detail
 
-/// Packs the combined messages of touched halo vertices for their owners and releases them. The form (pairs or dense) is
-/// the shorter one for the device as a whole and is left in control->dense_box.
+/// Packs the combined messages of touched halo vertices for their owners, each owner's in the form that is shortest, and
+/// releases them: a box an owner, or one for all, numbered as the halo.
 template <class P, class Group>
 __device__ void PackMessages(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued) {
   using Payload = Slot<MessageOf<P>>;
-  const std::size_t halo = s.graph.local - s.graph.owned;
-  const std::uint32_t count = atomics::Load(&s.control->touched_halo_count);
-  if (PairBytes(count, sizeof(Payload)) > DenseBytes(halo, sizeof(Payload))) {
-    if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->dense_box = 1;
-    for (std::uint32_t peer = 0; peer < s.graph.parts; ++peer) {
-      const LocalId first = s.graph.halo_begin[peer];
-      detail::PackDense<Payload>(
-          group, outbox.box[peer], &s.control->box_count[peer], s.graph.halo_begin[peer + 1] - first,
-          [&](std::size_t i) { return (atomics::Load(s.touched + ((first + i) >> 5)) >> ((first + i) & 31)) & 1; },
-          [&](std::size_t i) {
-            const Payload payload = s.inbox[first + i];
-            ReleaseHalo<P, true>(s, first + static_cast<LocalId>(i));
-            return payload;
-          });
+  const bool for_all = outbox.for_all != nullptr;
+  const auto touched = [&](LocalId h) { return ((atomics::Load(s.touched + (h >> 5)) >> (h & 31)) & 1) != 0; };
+  const auto take = [&](LocalId h) {
+    const Payload payload = s.inbox[h];
+    ReleaseHalo<P, true>(s, h);
+    return payload;
+  };
+  bool pairs = false;
+  ForEachMessageBox(s, outbox, [&](std::uint32_t place, std::byte* box, LocalId first, LocalId size, BoxForm form) {
+    if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
+    const auto value = [&](std::size_t i) { return take(first + static_cast<LocalId>(i)); };
+    if (form == BoxForm::kBitmap) {
+      detail::PackBitmap<Payload>(
+          group, box, &s.control->box_count[place], size,
+          [&](std::size_t i) { return touched(first + static_cast<LocalId>(i)); }, value);
+    } else if (form == BoxForm::kWhole) {
+      detail::PackWhole<Payload>(group, box, &s.control->box_count[place], size, value);
+    } else {
+      pairs = true;
     }
-    return;
-  }
-  const std::size_t work = queued ? count : halo;
+  });
+  if (!pairs) return;
+  const std::size_t work = queued ? atomics::Load(&s.control->touched_halo_count) : s.graph.local - s.graph.owned;
   for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < work;
        base += std::size_t{BlockCount(group)} * kBlock) {
     const std::size_t i = base + threadIdx.x;
     LocalId h = kNoLocal;
     if (i < work) h = queued ? s.touched_halo[i] : static_cast<LocalId>(s.graph.owned + i);
-    const bool keep = h != kNoLocal && (queued || ((atomics::Load(s.touched + (h >> 5)) >> (h & 31)) & 1));
     Payload payload{};
-    std::uint32_t peer = 0;
-    if (keep) {
-      payload = s.inbox[h];
-      peer = s.graph.HaloOwner(h);
-      ReleaseHalo<P, true>(s, h);
+    std::uint32_t place = 0;
+    bool keep = false;
+    if (h != kNoLocal) {
+      const std::uint32_t owner = s.graph.HaloOwner(h);
+      place = for_all ? s.graph.part : owner;
+      keep = (for_all || MessageForm(s, owner) == BoxForm::kPairs) && touched(h);
+      if (keep) payload = take(h);
     }
-    detail::PackRecord(s.control, outbox, peer, keep ? h - s.graph.halo_begin[peer] : 0, payload, keep);
+    const LocalId first = for_all ? s.graph.owned : s.graph.halo_begin[place];
+    detail::PackRecord(s.control, for_all ? outbox.for_all : outbox.box[place], place, keep ? h - first : 0, payload, keep);
   }
 }
 
-/// Packs the shared values of active border vertices for those who hold them in their halo. The caller chooses the form.
+/// Packs the shared values of active border vertices for those who hold them in their halo. The caller chooses the forms.
 template <class P, class Group>
-__device__ void PackShared(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool all_active, bool dense) {
+__device__ void PackShared(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan) {
   using Payload = SharedSlot<P>;
-  if (dense && BlockRank(group) == 0 && threadIdx.x == 0) s.control->dense_box = 1;
-  for (std::uint32_t peer = 0; peer < s.graph.parts; ++peer) {
-    const LocalId first = s.border.begin[peer];
-    const std::size_t subset = s.border.begin[peer + 1] - first;
-    const auto active = [&](std::size_t i) { return all_active || bits::Test(s.active, s.border.vertices[first + i]); };
-    const auto value = [&](std::size_t i) {
-      Payload payload{};
-      payload.message = s.shared[s.border.vertices[first + i]];
-      return payload;
-    };
-    if (dense) {
-      detail::PackDense<Payload>(group, outbox.box[peer], &s.control->box_count[peer], subset, active, value);
-      continue;
-    }
-    for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < subset;
-         base += std::size_t{BlockCount(group)} * kBlock) {
-      const std::size_t i = base + threadIdx.x;
-      const bool keep = i < subset && active(i);
-      detail::PackRecord(s.control, outbox, peer, static_cast<std::uint32_t>(i), keep ? value(i) : Payload{}, keep);
-    }
-  }
+  ForEachSharedBox(
+      s, outbox, plan, [&](std::uint32_t place, std::byte* box, const LocalId* vertices, LocalId size, BoxForm form) {
+        std::uint32_t* const count = &s.control->box_count[place];
+        if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
+        const auto active = [&](std::size_t i) { return plan.all || bits::Test(s.active, vertices[i]); };
+        const auto value = [&](std::size_t i) {
+          Payload payload{};
+          payload.message = s.shared[vertices[i]];
+          return payload;
+        };
+        if (form == BoxForm::kBitmap) return detail::PackBitmap<Payload>(group, box, count, size, active, value);
+        if (form == BoxForm::kWhole) return detail::PackWhole<Payload>(group, box, count, size, value);
+        for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < size;
+             base += std::size_t{BlockCount(group)} * kBlock) {
+          const std::size_t i = base + threadIdx.x;
+          const bool keep = i < size && active(i);
+          detail::PackRecord(s.control, box, place, static_cast<std::uint32_t>(i), keep ? value(i) : Payload{}, keep);
+        }
+      });
 }
 
 /// Takes in one peer's messages, as if its edges had been ours.
@@ -559,50 +633,27 @@ template <class P, class Group>
 __device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer,
                                bool queue_out) {
   using Payload = Slot<MessageOf<P>>;
-  const std::size_t subset = s.border.begin[peer + 1] - s.border.begin[peer];
-  const std::size_t work = inbox.dense ? subset : inbox.count;
-  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < work;
-       base += std::size_t{BlockCount(group)} * kBlock) {
-    const std::size_t i = base + threadIdx.x;
-    bool first = false;
+  const LocalId* const vertices = s.border.vertices + s.border.begin[peer];
+  detail::ForEachEntry<Payload>(group, inbox, [&](bool present, std::uint32_t index, const Payload& payload) {
     LocalId v = 0;
-    if (i < work) {
-      Payload payload;
-      auto index = static_cast<std::uint32_t>(i);
-      bool present = true;
-      if (inbox.dense) {
-        present = bits::Test(reinterpret_cast<const std::uint32_t*>(inbox.box), index);
-        payload = reinterpret_cast<const Payload*>(inbox.box + DenseValuesOffset(subset))[i];
-      } else {
-        index = LoadRecord(inbox.box, index, &payload);
-      }
-      if (present) {
-        v = s.border.vertices[s.border.begin[peer] + index];
-        first = ReceiveMessage<P, true>(s, peer, index, payload.message) == Delivery::kFirst;
-      }
+    bool first = false;
+    if (present) {
+      v = vertices[index];
+      first = Deliver<P, true>(s, v, payload.message) == Delivery::kFirst;
     }
     if (queue_out) Append(s.touched_queue, &s.control->touched_count, v, first);
-  }
+  });
 }
 
-/// Takes in one peer's shared values. The halo's active bits have been cleared.
+/// Takes in one peer's shared values. The halo's active bits have been cleared. `to_halo`: where entries of the peer's
+/// border_union are in this device's halo, or null for entries of this device's subset.
 template <class P, class Group>
-__device__ void UnpackShared(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer) {
+__device__ void UnpackShared(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer,
+                             const LocalId* to_halo) {
   using Payload = SharedSlot<P>;
-  const std::size_t subset = s.graph.halo_begin[peer + 1] - s.graph.halo_begin[peer];
-  const std::size_t work = inbox.dense ? subset : inbox.count;
-  const unsigned stride = BlockCount(group) * kBlock;
-  for (std::size_t i = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; i < work; i += stride) {
-    Payload payload;
-    auto index = static_cast<std::uint32_t>(i);
-    if (inbox.dense) {
-      if (!bits::Test(reinterpret_cast<const std::uint32_t*>(inbox.box), index)) continue;
-      payload = reinterpret_cast<const Payload*>(inbox.box + DenseValuesOffset(subset))[i];
-    } else {
-      index = LoadRecord(inbox.box, index, &payload);
-    }
-    ReceiveShared<P, true>(s, peer, index, payload.message);
-  }
+  detail::ForEachEntry<Payload>(group, inbox, [&](bool present, std::uint32_t index, const Payload& payload) {
+    if (present) ReceiveShared<P, true>(s, peer, index, to_halo, payload.message);
+  });
 }
 
 /// Clears active bits: the owned ones, or only the halo's.

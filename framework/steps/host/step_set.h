@@ -72,19 +72,21 @@ class HostSteps final : public StepSet {
   }
   void PackMessages(const OutboxRef& outbox, bool queued) override {
     if constexpr (Traits<P>::kCanPush) {
-      Run(s().control->touched_halo_count, [&](Group& g) { host::PackMessages(g, s(), outbox, queued); });
+      std::size_t work = 0;
+      for (std::uint32_t p = 0; p < s().graph.parts; ++p) work += s().control->halo_count[p];
+      Run(work, [&](Group& g) { host::PackMessages(g, s(), outbox, queued); });
     }
   }
-  void PackShared(const OutboxRef& outbox, bool all_active, bool dense) override {
-    Run(s().border.begin[s().graph.parts], [&](Group& g) { host::PackShared(g, s(), outbox, all_active, dense); });
+  void PackShared(const OutboxRef& outbox, const SharedPlan& plan) override {
+    Run(s().border.begin[s().graph.parts], [&](Group& g) { host::PackShared(g, s(), outbox, plan); });
   }
   void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) override {
     if constexpr (Traits<P>::kCanPush) {
-      Run(inbox.dense ? kParallel : inbox.count, [&](Group& g) { host::UnpackMessages(g, s(), inbox, peer, queue_out); });
+      Run(Entries(inbox), [&](Group& g) { host::UnpackMessages(g, s(), inbox, peer, queue_out); });
     }
   }
-  void UnpackShared(const InboxRef& inbox, std::uint32_t peer) override {
-    Run(inbox.dense ? kParallel : inbox.count, [&](Group& g) { host::UnpackShared(g, s(), inbox, peer); });
+  void UnpackShared(const InboxRef& inbox, std::uint32_t peer, const LocalId* to_halo) override {
+    Run(Entries(inbox), [&](Group& g) { host::UnpackShared(g, s(), inbox, peer, to_halo); });
   }
 
   void ClearControl() override { *s().control = Control{}; }
@@ -121,6 +123,10 @@ class HostSteps final : public StepSet {
   static constexpr std::size_t kParallel = ~std::size_t{0};
 
   static RoundOf<P> As(const RoundState& round) { return round.As<GlobalOf<P>>(); }
+  /// Places of a box that are looked at.
+  static std::size_t Entries(const InboxRef& inbox) {
+    return inbox.form == BoxForm::kPairs ? inbox.count : inbox.last - inbox.first;
+  }
   [[noreturn]] static void CannotPush() {
     throw InternalError("this program is pulled: it collects all messages or its messages are wider than an atomic");
   }

@@ -164,11 +164,16 @@ void Activate(Group& group, const StateRef<P>& s, const RoundOf<P>& round) {
 
 namespace detail {
 
+/// What a thread's pushes did to the halo, by owner.
+struct HaloTally {
+  std::uint64_t raw[kMaxDevices] = {};    ///< edges
+  std::uint32_t first[kMaxDevices] = {};  ///< vertices that got their first message
+};
+
 /// Pushes along edges [begin, end) of `source`'s row.
 template <class P, bool kConcurrent>
 void PushEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId source, const SharedOf<P>& shared, EdgeIndex begin,
-               EdgeIndex end, bool queue_out, Appender<LocalId>& owned, Appender<LocalId>& halo, std::uint32_t* halo_first,
-               std::uint64_t* raw) {
+               EdgeIndex end, bool queue_out, Appender<LocalId>& owned, Appender<LocalId>& halo, HaloTally* tally) {
   for (EdgeIndex e = begin; e < end; ++e) {
     const LocalId target = s.graph.forward.neighbours[e];
     const MessageOf<P> message = Scatter(s, shared, source, target, s.graph.forward, e, round);
@@ -176,19 +181,20 @@ void PushEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId source, co
     if (target < s.graph.owned) {
       if (first && queue_out) owned.Push(target);
     } else {
-      raw[s.graph.HaloOwner(target)] += 1;
+      const std::uint32_t owner = s.graph.HaloOwner(target);
+      tally->raw[owner] += 1;
+      tally->first[owner] += first;
       if (first && queue_out) halo.Push(target);
-      if (first && !queue_out) *halo_first += 1;
     }
   }
 }
 
 template <class P>
-void FlushPush(const StateRef<P>& s, const std::uint64_t* raw, std::uint32_t halo_first) {
+void FlushPush(const StateRef<P>& s, const HaloTally& tally) {
   for (std::uint32_t p = 0; p < s.graph.parts; ++p) {
-    if (raw[p] != 0) atomics::Add<true>(&s.control->raw_messages[p], raw[p]);
+    if (tally.raw[p] != 0) atomics::Add<true>(&s.control->raw_messages[p], tally.raw[p]);
+    if (tally.first[p] != 0) atomics::Add<true>(&s.control->halo_count[p], tally.first[p]);
   }
-  if (halo_first != 0) atomics::Add<true>(&s.control->touched_halo_count, halo_first);
 }
 
 }  // namespace detail
@@ -197,8 +203,8 @@ template <class P>
 void Advance(Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form form, std::size_t count, bool queue_out) {
   detail::ByConcurrency(group, [&](auto concurrent) {
     constexpr bool kConcurrent = decltype(concurrent)::value;
-    std::uint64_t raw[kMaxDevices] = {}, scanned = 0;
-    std::uint32_t halo_first = 0;
+    detail::HaloTally tally;
+    std::uint64_t scanned = 0;
     {
       detail::Appender<LocalId> owned(s.touched_queue, &s.control->touched_count, kConcurrent);
       detail::Appender<LocalId> halo(s.touched_halo, &s.control->touched_halo_count, kConcurrent);
@@ -213,7 +219,7 @@ void Advance(Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form f
           for (std::uint32_t i = 0; i < pieces; ++i) s.slices[at + i] = {v, i};
           return;
         }
-        detail::PushEdges<P, kConcurrent>(s, round, v, shared, begin, end, queue_out, owned, halo, &halo_first, raw);
+        detail::PushEdges<P, kConcurrent>(s, round, v, shared, begin, end, queue_out, owned, halo, &tally);
       };
       group.Sweep(count, form == Form::kQueue ? kQueueGrain : kVertexGrain, [&](std::size_t begin, std::size_t end) {
         if (form == Form::kQueue) {
@@ -229,7 +235,7 @@ void Advance(Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form f
         }
       });
     }
-    detail::FlushPush(s, raw, halo_first);
+    detail::FlushPush(s, tally);
     atomics::Add<true>(&s.control->edges_touched, scanned);
   });
 }
@@ -237,8 +243,7 @@ void Advance(Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form f
 template <class P>
 void AdvanceSlices(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool queue_out) {
   if (group.size() == 1) return;  // a lone thread has walked its hubs already
-  std::uint64_t raw[kMaxDevices] = {};
-  std::uint32_t halo_first = 0;
+  detail::HaloTally tally;
   {
     detail::Appender<LocalId> owned(s.touched_queue, &s.control->touched_count, true);
     detail::Appender<LocalId> halo(s.touched_halo, &s.control->touched_halo_count, true);
@@ -253,11 +258,11 @@ void AdvanceSlices(Group& group, const StateRef<P>& s, const RoundOf<P>& round, 
         } else {
           shared = s.values[slice.vertex];
         }
-        detail::PushEdges<P, true>(s, round, slice.vertex, shared, begin, end, queue_out, owned, halo, &halo_first, raw);
+        detail::PushEdges<P, true>(s, round, slice.vertex, shared, begin, end, queue_out, owned, halo, &tally);
       }
     });
   }
-  detail::FlushPush(s, raw, halo_first);
+  detail::FlushPush(s, tally);
 }
 
 template <class P>
@@ -408,28 +413,88 @@ void ClearActive(Group& group, const StateRef<P>& s, bool halo_only) {
 
 namespace detail {
 
+/// Bitmap form: bits, and the payloads of those that are set, a segment's together.
 template <class Payload, class Bit, class Value>
-void PackDense(Group& group, std::byte* box, std::uint32_t* count, std::size_t subset, Bit&& bit, Value&& value) {
-  auto* words = reinterpret_cast<std::uint32_t*>(box);
-  auto* values = reinterpret_cast<Payload*>(box + DenseValuesOffset(subset));
-  std::uint32_t packed = 0;
-  group.Sweep(subset, kVertexGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
-      std::uint32_t word = 0;
-      for (std::size_t i = w * 32; i < std::min(end, w * 32 + 32); ++i) {
-        if (bit(i)) word |= 1u << (i & 31);
-        values[i] = value(i);
+void PackBitmap(Group& group, std::byte* box, std::uint32_t* count, std::size_t size, Bit&& bit, Value&& value) {
+  static_assert(kVertexGrain % kBoxSegment == 0);
+  auto* const words = reinterpret_cast<std::uint32_t*>(box);
+  auto* const segments = reinterpret_cast<std::uint32_t*>(box + SegmentsOffset(size));
+  std::byte* const values = box + BitmapValuesOffset(size);
+  group.Sweep(size, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t from = begin; from < end; from += kBoxSegment) {
+      const std::size_t to = std::min(from + kBoxSegment, end);
+      std::uint32_t set = 0;
+      for (std::size_t w = from / 32; w < bits::Words(to); ++w) {
+        std::uint32_t word = 0;
+        for (std::size_t i = w * 32; i < std::min(to, w * 32 + 32); ++i) word |= std::uint32_t{bit(i)} << (i & 31);
+        words[w] = word;
+        set += static_cast<std::uint32_t>(__builtin_popcount(word));
       }
-      words[w] = word;
-      packed += static_cast<std::uint32_t>(__builtin_popcount(word));
+      std::uint32_t place = set == 0 ? 0 : atomics::Add<true>(count, set);
+      if constexpr (kWireBytes < Payload >> 0) segments[from / kBoxSegment] = place;
+      for (std::size_t w = from / 32; w < bits::Words(to); ++w) {
+        for (std::uint32_t word = words[w]; word != 0; word &= word - 1) {
+          StorePayload(values, place++, value(w * 32 + static_cast<std::size_t>(__builtin_ctz(word))));
+        }
+      }
     }
   });
-  if (packed != 0) atomics::Add<true>(count, packed);
+}
+
+/// Whole form: a payload for every place.
+template <class Payload, class Value>
+void PackWhole(Group& group, std::byte* box, std::uint32_t* count, std::size_t size, Value&& value) {
+  if (group.rank() == 0) *count = static_cast<std::uint32_t>(size);
+  group.Sweep(size, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) StorePayload(box, i, value(i));
+  });
 }
 
 template <class Payload>
-void PackRecord(Control* control, const OutboxRef& outbox, std::uint32_t peer, std::uint32_t index, const Payload& payload) {
-  StoreRecord(outbox.box[peer], atomics::Add<true>(&control->box_count[peer], 1u), index, payload);
+void PackRecord(std::uint32_t* count, std::byte* box, std::uint32_t index, const Payload& payload) {
+  StoreRecord(box, atomics::Add<true>(count, 1u), index, payload);
+}
+
+/// Calls body(index, payload) for the entries of a box that are this device's, `index` counted from inbox.first.
+template <class Payload, class Body>
+void ForEachEntry(Group& group, const InboxRef& inbox, Body&& body) {
+  if (inbox.form == BoxForm::kPairs) {
+    group.Sweep(inbox.count, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        Payload payload{};
+        const std::uint32_t index = LoadRecord(inbox.box, static_cast<std::uint32_t>(i), &payload);
+        if (index >= inbox.first && index < inbox.last) body(index - inbox.first, payload);
+      }
+    });
+    return;
+  }
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.box);
+  const auto* const segments = reinterpret_cast<const std::uint32_t*>(inbox.box + SegmentsOffset(inbox.size));
+  const std::byte* const values = inbox.box + BitmapValuesOffset(inbox.size);
+  const std::size_t aligned = inbox.first / kBoxSegment * kBoxSegment;
+  group.Sweep(inbox.last - aligned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t from = aligned + begin; from < aligned + end; from += kBoxSegment) {
+      const std::size_t to = std::min(from + kBoxSegment, aligned + end);
+      Payload payload{};
+      if (inbox.form == BoxForm::kWhole) {
+        for (std::size_t i = std::max<std::size_t>(from, inbox.first); i < to; ++i) {
+          LoadPayload(inbox.box, i, &payload);
+          body(static_cast<std::uint32_t>(i - inbox.first), payload);
+        }
+        continue;
+      }
+      std::uint32_t place = 0;
+      if constexpr (kWireBytes < Payload >> 0) place = segments[from / kBoxSegment];
+      for (std::size_t w = from / 32; w < bits::Words(to); ++w) {
+        for (std::uint32_t word = words[w]; word != 0; word &= word - 1, ++place) {
+          const std::size_t i = w * 32 + static_cast<std::size_t>(__builtin_ctz(word));
+          if (i < inbox.first || i >= inbox.last) continue;
+          LoadPayload(values, place, &payload);
+          body(static_cast<std::uint32_t>(i - inbox.first), payload);
+        }
+      }
+    }
+  });
 }
 
 }  // namespace detail
@@ -437,108 +502,99 @@ void PackRecord(Control* control, const OutboxRef& outbox, std::uint32_t peer, s
 template <class P>
 void PackMessages(Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued) {
   using Payload = Slot<MessageOf<P>>;
-  const std::size_t halo = s.graph.local - s.graph.owned;
-  const std::uint32_t count = atomics::Load(&s.control->touched_halo_count);
-  if (PairBytes(count, sizeof(Payload)) > DenseBytes(halo, sizeof(Payload))) {
-    if (group.rank() == 0) s.control->dense_box = 1;
-    for (std::uint32_t peer = 0; peer < s.graph.parts; ++peer) {
-      const LocalId first = s.graph.halo_begin[peer];
-      detail::PackDense<Payload>(
-          group, outbox.box[peer], &s.control->box_count[peer], s.graph.halo_begin[peer + 1] - first,
-          [&](std::size_t i) { return detail::TestShared(s.touched, static_cast<LocalId>(first + i)); },
-          [&](std::size_t i) {
-            const Payload payload = s.inbox[first + i];
-            ReleaseHalo<P, true>(s, static_cast<LocalId>(first + i));
-            return payload;
-          });
-      group.sync();
-    }
-    return;
-  }
-  const auto pack = [&](LocalId h) {
-    const std::uint32_t peer = s.graph.HaloOwner(h);
-    detail::PackRecord(s.control, outbox, peer, h - s.graph.halo_begin[peer], s.inbox[h]);
+  const bool for_all = outbox.for_all != nullptr;
+  const auto take = [&](LocalId h) {
+    const Payload payload = s.inbox[h];
     ReleaseHalo<P, true>(s, h);
+    return payload;
   };
-  group.Sweep(queued ? count : halo, kVertexGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      if (queued) {
-        pack(s.touched_halo[i]);
-      } else if (const auto h = static_cast<LocalId>(s.graph.owned + i); detail::TestShared(s.touched, h)) {
-        pack(h);
-      }
+  bool pairs = false;
+  ForEachMessageBox(s, outbox, [&](std::uint32_t place, std::byte* box, LocalId first, LocalId size, BoxForm form) {
+    if (group.rank() == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
+    std::uint32_t* const count = &s.control->box_count[place];
+    const auto value = [&](std::size_t i) { return take(first + static_cast<LocalId>(i)); };
+    if (form == BoxForm::kPairs) {
+      pairs = true;
+      return;
     }
+    if (form == BoxForm::kWhole) {
+      detail::PackWhole<Payload>(group, box, count, size, value);
+    } else {
+      detail::PackBitmap<Payload>(
+          group, box, count, size,
+          [&](std::size_t i) { return detail::TestShared(s.touched, first + static_cast<LocalId>(i)); }, value);
+    }
+    group.sync();
   });
+  if (!pairs) return;
+  const auto pack = [&](LocalId h) {
+    const std::uint32_t owner = s.graph.HaloOwner(h);
+    if (for_all) {
+      detail::PackRecord(&s.control->box_count[s.graph.part], outbox.for_all, h - s.graph.owned, take(h));
+    } else if (MessageForm(s, owner) == BoxForm::kPairs) {
+      detail::PackRecord(&s.control->box_count[owner], outbox.box[owner], h - s.graph.halo_begin[owner], take(h));
+    }
+  };
+  const std::size_t halo = s.graph.local - s.graph.owned;
+  group.Sweep(queued ? atomics::Load(&s.control->touched_halo_count) : halo, kVertexGrain,
+              [&](std::size_t begin, std::size_t end) {
+                for (std::size_t i = begin; i < end; ++i) {
+                  if (queued) {
+                    pack(s.touched_halo[i]);
+                  } else if (const auto h = static_cast<LocalId>(s.graph.owned + i); detail::TestShared(s.touched, h)) {
+                    pack(h);
+                  }
+                }
+              });
 }
 
 template <class P>
-void PackShared(Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool all_active, bool dense) {
+void PackShared(Group& group, const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan) {
   using Payload = SharedSlot<P>;
-  if (dense && group.rank() == 0) s.control->dense_box = 1;
-  for (std::uint32_t peer = 0; peer < s.graph.parts; ++peer) {
-    const LocalId first = s.border.begin[peer];
-    const std::size_t subset = s.border.begin[peer + 1] - first;
-    const auto active = [&](std::size_t i) { return all_active || bits::Test(s.active, s.border.vertices[first + i]); };
-    const auto value = [&](std::size_t i) {
-      Payload payload{};
-      payload.message = s.shared[s.border.vertices[first + i]];
-      return payload;
-    };
-    if (dense) {
-      detail::PackDense<Payload>(group, outbox.box[peer], &s.control->box_count[peer], subset, active, value);
-    } else {
-      group.Sweep(subset, kVertexGrain, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) {
-          if (active(i)) detail::PackRecord(s.control, outbox, peer, static_cast<std::uint32_t>(i), value(i));
-        }
-      });
-    }
-    group.sync();
-  }
+  ForEachSharedBox(s, outbox, plan,
+                   [&](std::uint32_t place, std::byte* box, const LocalId* vertices, LocalId size, BoxForm form) {
+                     std::uint32_t* const count = &s.control->box_count[place];
+                     if (group.rank() == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
+                     const auto active = [&](std::size_t i) { return plan.all || bits::Test(s.active, vertices[i]); };
+                     const auto value = [&](std::size_t i) {
+                       Payload payload{};
+                       payload.message = s.shared[vertices[i]];
+                       return payload;
+                     };
+                     if (form == BoxForm::kBitmap) {
+                       detail::PackBitmap<Payload>(group, box, count, size, active, value);
+                     } else if (form == BoxForm::kWhole) {
+                       detail::PackWhole<Payload>(group, box, count, size, value);
+                     } else {
+                       group.Sweep(size, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+                         for (std::size_t i = begin; i < end; ++i) {
+                           if (active(i)) detail::PackRecord(count, box, static_cast<std::uint32_t>(i), value(i));
+                         }
+                       });
+                     }
+                     group.sync();
+                   });
 }
 
 template <class P>
 void UnpackMessages(Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer, bool queue_out) {
   using Payload = Slot<MessageOf<P>>;
-  const std::size_t subset = s.border.begin[peer + 1] - s.border.begin[peer];
+  const LocalId* const vertices = s.border.vertices + s.border.begin[peer];
   detail::ByConcurrency(group, [&](auto concurrent) {
     detail::Appender<LocalId> queue(s.touched_queue, &s.control->touched_count, group.size() > 1);
-    const auto receive = [&](std::uint32_t index, const Payload& payload) {
-      const Delivery delivery = ReceiveMessage<P, decltype(concurrent)::value>(s, peer, index, payload.message);
-      if (queue_out && delivery == Delivery::kFirst) queue.Push(s.border.vertices[s.border.begin[peer] + index]);
-    };
-    group.Sweep(inbox.dense ? subset : inbox.count, kVertexGrain, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        auto index = static_cast<std::uint32_t>(i);
-        if (inbox.dense) {
-          if (!bits::Test(reinterpret_cast<const std::uint32_t*>(inbox.box), index)) continue;
-          receive(index, reinterpret_cast<const Payload*>(inbox.box + DenseValuesOffset(subset))[i]);
-        } else {
-          Payload payload;
-          index = LoadRecord(inbox.box, index, &payload);
-          receive(index, payload);
-        }
-      }
+    detail::ForEachEntry<Payload>(group, inbox, [&](std::uint32_t index, const Payload& payload) {
+      const LocalId v = vertices[index];
+      const Delivery delivery = Deliver<P, decltype(concurrent)::value>(s, v, payload.message);
+      if (queue_out && delivery == Delivery::kFirst) queue.Push(v);
     });
   });
 }
 
 template <class P>
-void UnpackShared(Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer) {
+void UnpackShared(Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer, const LocalId* to_halo) {
   using Payload = SharedSlot<P>;
-  const std::size_t subset = s.graph.halo_begin[peer + 1] - s.graph.halo_begin[peer];
-  group.Sweep(inbox.dense ? subset : inbox.count, kVertexGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      auto index = static_cast<std::uint32_t>(i);
-      Payload payload;
-      if (inbox.dense) {
-        if (!bits::Test(reinterpret_cast<const std::uint32_t*>(inbox.box), index)) continue;
-        payload = reinterpret_cast<const Payload*>(inbox.box + DenseValuesOffset(subset))[i];
-      } else {
-        index = LoadRecord(inbox.box, index, &payload);
-      }
-      ReceiveShared<P, true>(s, peer, index, payload.message);
-    }
+  detail::ForEachEntry<Payload>(group, inbox, [&](std::uint32_t index, const Payload& payload) {
+    ReceiveShared<P, true>(s, peer, index, to_halo, payload.message);
   });
 }
 

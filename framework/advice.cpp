@@ -1,0 +1,77 @@
+#include "chatty/framework/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "chatty/core/bitmap.h"
+
+namespace chatty {
+namespace {
+
+// Of H200s that NVLinks join: what a round of `bsp` costs beside its edges, what an exchange adds to it, and edges a second.
+constexpr double kRoundUs = 20, kExchangeUs = 30, kEdgesAUs = 8000;
+constexpr double kExponential = 6;  // a dimension that nothing laid out in space has
+
+}  // namespace
+
+Expansion EstimateExpansion(const Graph& graph, std::size_t budget) {
+  Expansion expansion;
+  if (graph.vertices() == 0) return expansion;
+  VertexId start = 0;
+  for (VertexId v = 1; v < graph.vertices(); ++v) {
+    if (graph.out_degree(v) > graph.out_degree(start)) start = v;
+  }
+  std::vector<std::uint32_t> seen(bits::Words(graph.vertices()), 0);
+  const auto visit = [&](VertexId v) {
+    const std::uint32_t bit = 1u << (v & 31);
+    if ((seen[v / 32] & bit) != 0) return false;
+    seen[v / 32] |= bit;
+    return true;
+  };
+  std::vector<VertexId> frontier{start}, next;
+  visit(start);
+  std::vector<std::size_t> edges_after;  // each level
+  while (!frontier.empty() && expansion.looked_at < budget) {
+    next.clear();
+    for (const VertexId v : frontier) {
+      for (const VertexId w : graph.out()[v]) {
+        if (visit(w)) next.push_back(w);
+      }
+      expansion.looked_at += graph.out_degree(v);
+      if (expansion.looked_at >= 2 * budget) break;
+    }
+    edges_after.push_back(expansion.looked_at);
+    frontier.swap(next);
+  }
+  expansion.levels = static_cast<double>(edges_after.size());
+  const auto all = static_cast<double>(graph.edges()), seen_edges = static_cast<double>(expansion.looked_at);
+  if (frontier.empty() || seen_edges >= all) return expansion;
+  // The level at which half of the edges had been seen tells the dimension: twice the edges take 2^(1/dimension) the levels.
+  const auto half =
+      std::upper_bound(edges_after.begin(), edges_after.end(), expansion.looked_at / 2) - edges_after.begin() + 1;
+  const double ratio = expansion.levels / static_cast<double>(half);
+  const double dimension = ratio > 1 ? std::log(2.0) / std::log(ratio) : kExponential;
+  if (dimension >= kExponential || expansion.levels < 8) {
+    expansion.levels += std::log2(all / seen_edges) + 2;
+  } else {
+    expansion.levels *= std::pow(all / seen_edges, 1 / dimension);
+  }
+  return expansion;
+}
+
+DeviceAdvice AdviseDevices(const Graph& graph, std::size_t devices) {
+  if (devices < 2) return {devices, "there is no other"};
+  const double levels = EstimateExpansion(graph).levels;
+  const double work_us = static_cast<double>(graph.edges()) / kEdgesAUs;
+  const double saved_us = work_us * (1 - 1 / static_cast<double>(devices)), added_us = levels * kExchangeUs;
+  if (added_us <= saved_us)
+    return {devices, fmt::format("about {:.0f} levels of {:.0f} us of work each", levels, work_us / std::max(1.0, levels))};
+  return {1, levels * kRoundUs > work_us
+                 ? fmt::format("about {:.0f} levels, each of which would cost an exchange", levels)
+                 : std::string("its edges are done sooner than the devices have agreed on anything")};
+}
+
+}  // namespace chatty

@@ -1,0 +1,56 @@
+#include "chatty/framework/advice.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "chatty/io/generators.h"
+
+namespace chatty {
+namespace {
+
+Graph Kron(int scale) {
+  GeneratorSpec spec;
+  spec.family = "kron";
+  spec.scale = scale;
+  return Generate(spec);
+}
+Graph Grid(std::uint64_t side) {
+  GeneratorSpec spec;
+  spec.family = "grid";
+  spec.width = spec.height = side;
+  return Generate(spec);
+}
+Graph Counted(const char* family, std::uint64_t count) {
+  GeneratorSpec spec;
+  spec.family = family;
+  spec.count = count;
+  return Generate(spec);
+}
+
+TEST(Expansion, IsTheNumberOfLevelsWhereEverythingIsReached) {
+  EXPECT_EQ(EstimateExpansion(Counted("chain", 1000), 1 << 20).levels, 999) << "from the first vertex of degree two";
+  EXPECT_EQ(EstimateExpansion(Counted("star", 1000), 1 << 20).levels, 2);
+}
+
+TEST(Expansion, GoesOnAsItBegan) {
+  const Graph grid = Grid(700);
+  const double whole = EstimateExpansion(grid, std::size_t{1} << 30).levels;
+  const double guess = EstimateExpansion(grid, 1 << 16).levels;
+  EXPECT_GT(guess, whole / 3);
+  EXPECT_LT(guess, whole * 3);
+  const Graph kron = Kron(15);
+  EXPECT_LT(EstimateExpansion(kron, 1 << 14).levels, 16) << "a small world stays small";
+  EXPECT_LT(EstimateExpansion(kron, 1 << 14).looked_at, 1 << 16);
+}
+
+TEST(DeviceAdvice, OneForLongWaysAndForLittleWork) {
+  EXPECT_EQ(AdviseDevices(Grid(500), 4).devices, 1u);
+  EXPECT_EQ(AdviseDevices(Kron(8), 4).devices, 1u) << "nothing to divide";
+  EXPECT_EQ(AdviseDevices(Kron(18), 4).devices, 4u);
+  EXPECT_EQ(AdviseDevices(Grid(500), 1).devices, 1u);
+  EXPECT_NE(AdviseDevices(Grid(500), 4).why.find("levels"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace chatty

@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "chatty/framework/steps/host/steps.h"
+
+namespace chatty {
+namespace {
+
+template <class T>
+Slot<T> PayloadOf(std::size_t i);
+
+/// A team of three.
+struct Backend {
+  static bool Available() { return true; }
+
+  template <class Body>
+  static void OnTeam(Body&& body) {
+    WorkerTeam team(3);
+    steps::host::Cursors cursors;
+    team.Run(3, [&](TeamMember& member) {
+      steps::host::Group group(member, cursors, 0);
+      body(group);
+    });
+  }
+
+  /// How many entries were packed, and the box with what lies behind it.
+  template <class T>
+  static std::pair<std::uint32_t, std::vector<std::byte>> Pack(BoxForm form, std::size_t size,
+                                                               const std::vector<std::uint32_t>& set, std::size_t,
+                                                               std::size_t room) {
+    using namespace steps::host::detail;
+    std::vector<std::byte> box(room, std::byte{0xa5});
+    std::uint32_t count = 0;
+    const auto bit = [&](std::size_t i) { return bits::Test(set.data(), static_cast<LocalId>(i)); };
+    OnTeam([&](steps::host::Group& group) {
+      if (form == BoxForm::kBitmap) return PackBitmap<Slot<T>>(group, box.data(), &count, size, bit, PayloadOf<T>);
+      if (form == BoxForm::kWhole) return PackWhole<Slot<T>>(group, box.data(), &count, size, PayloadOf<T>);
+      group.Sweep(size, steps::host::kVertexGrain, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          if (bit(i)) PackRecord(&count, box.data(), static_cast<std::uint32_t>(i), PayloadOf<T>(i));
+        }
+      });
+    });
+    return {count, std::move(box)};
+  }
+
+  /// How often each entry was seen, and with which payload.
+  template <class T>
+  static std::pair<std::vector<std::uint32_t>, std::vector<Slot<T>>> Unpack(InboxRef inbox,
+                                                                            const std::vector<std::byte>& box) {
+    inbox.box = box.data();
+    std::vector<std::uint32_t> seen(inbox.size + 1, 0);
+    std::vector<Slot<T>> values(inbox.size + 1);
+    OnTeam([&](steps::host::Group& group) {
+      steps::host::detail::ForEachEntry<Slot<T>>(group, inbox, [&](std::uint32_t index, const Slot<T>& payload) {
+        atomics::Add<true>(&seen[index], 1u);
+        values[index] = payload;
+      });
+    });
+    return {std::move(seen), std::move(values)};
+  }
+};
+
+}  // namespace
+}  // namespace chatty
+
+#include "boxes_test_body.h"
