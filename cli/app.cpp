@@ -106,10 +106,12 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
   AddPartition(app, context);
   AddPrograms(app, context);
   AddTopology(app, context);
+  AddCompare(app, context);
   AddCompletion(app, context);
   std::string topic;
   CLI::App* help = app.add_subcommand("help", "Print the help of a command");
-  help->add_option("COMMAND", topic, "run, verify, info, generate, convert, partition, programs, topology or completion");
+  help->add_option("COMMAND", topic,
+                   "run, verify, info, generate, convert, partition, programs, topology, compare or completion");
   help->callback([&] {
     context.action = [&] {
       if (topic.empty()) {

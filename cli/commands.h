@@ -27,6 +27,7 @@ void AddConvert(CLI::App& app, Context& context);
 void AddPartition(CLI::App& app, Context& context);
 void AddPrograms(CLI::App& app, Context& context);
 void AddTopology(CLI::App& app, Context& context);
+void AddCompare(CLI::App& app, Context& context);
 void AddCompletion(CLI::App& app, Context& context);
 
 }  // namespace chatty::cli

@@ -559,4 +559,30 @@ void ReportWrongAnswer(std::string_view message) {
   PrintError(fmt::format("chatty: error: verification failed: {}\n", message));
 }
 
+std::string Html(std::string_view text) {
+  std::string html;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        html += "&amp;";
+        break;
+      case '<':
+        html += "&lt;";
+        break;
+      case '>':
+        html += "&gt;";
+        break;
+      case '"':
+        html += "&quot;";
+        break;
+      case '\'':
+        html += "&#39;";
+        break;
+      default:
+        html += c;
+    }
+  }
+  return html;
+}
+
 }  // namespace chatty::cli

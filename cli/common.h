@@ -158,4 +158,7 @@ Json VerdictJson(const Verdict& verdict);
 /// Complains of a wrong answer on standard error.
 void ReportWrongAnswer(std::string_view message);
 
+/// The text as it stands in HTML or SVG, in quotes too.
+std::string Html(std::string_view text);
+
 }  // namespace chatty::cli

@@ -16,7 +16,8 @@
 #include "chatty/cli/app.h"
 #include "chatty/cli/commands.h"
 #include "chatty/cli/common.h"
-#include "chatty/comm/transport.h"
+#include "chatty/cli/compare_figures.h"
+#include "chatty/comm/selector.h"
 #include "chatty/core/config.h"
 #include "chatty/core/error.h"
 #include "chatty/io/generators.h"
@@ -70,6 +71,11 @@ Choices ValuesAt(const Place& place) {
 
   if (name == "PROGRAM" || name == "only") {
     for (const RegisteredProgram* program : place.registry->All()) choices.Add(program->name(), program->summary());
+  } else if (name == "programs") {
+    choices.Add("pr", "pagerank");
+    for (const RegisteredProgram* program : place.registry->All()) choices.Add(program->name(), program->summary());
+  } else if (name == "figure") {
+    choices.AddAll(FigureNames());
   } else if (name == "COMMAND") {
     for (const CLI::App* command : place.app->get_subcommands({}))
       choices.Add(command->get_name(), command->get_description());
@@ -77,8 +83,10 @@ Choices ValuesAt(const Place& place) {
     choices.AddAll(Names{"bash", "zsh", "fish"});
   } else if (name == "FAMILY") {
     choices.AddAll(GeneratorNames());
-  } else if (name == "GRAPH" || name == "IN" || name == "OUT" || name == "VALUES") {
+  } else if (name == "GRAPH" || name == "IN" || name == "OUT" || name == "VALUES" || name == "out") {
     choices.files = true;
+  } else if (name == "devices" && option.get_type_name() == "N,...") {
+    choices.AddAll(Names{"1", "2", "4"});
   } else if (name == "devices") {
     choices.Add("auto", "GPUs if present, else the host");
     choices.Add("host", "all cores as one device");
@@ -90,10 +98,12 @@ Choices ValuesAt(const Place& place) {
   } else if (name == "partition") {
     choices.AddAll(PartitionerNames());
     choices.files = option.get_type_name().find("FILE") != std::string::npos;  // part files
-  } else if (name == "transport") {
-    choices.AddAll(TransportNames());
+  } else if (name == "comm") {
+    if (option.get_type_name().starts_with("all")) choices.Add("all", "what can join the devices");
+    choices.AddAll(CommNames());
   } else if (name == "execution") {
-    choices.AddAll(Names{"auto", "bsp", "async"});
+    choices.Add(option.get_type_name() == "NAME" ? "auto" : "all");
+    choices.AddAll(Names{"bsp", "async"});
   } else if (name == "log") {
     choices.AddAll(Names{"trace", "debug", "info", "warning", "error", "critical", "off"});
   } else if (option.get_type_name() == "FORMAT") {

@@ -18,12 +18,14 @@
 #include "chatty/cli/commands.h"
 #include "chatty/cli/common.h"
 #include "chatty/cli/interrupt.h"
-#include "chatty/comm/transport.h"
+#include "chatty/comm/selector.h"
+#include "chatty/core/affinity.h"
 #include "chatty/core/device.h"
 #include "chatty/core/error.h"
 #include "chatty/core/logging.h"
 #include "chatty/core/progress.h"
 #include "chatty/core/trace.h"
+#include "chatty/framework/advice.h"
 #include "chatty/framework/memory_plan.h"
 #include "chatty/framework/session.h"
 #include "chatty/io/trace_file.h"
@@ -42,8 +44,10 @@ struct RunCommandOptions {
   bool partition_fallback = true;
   std::string direction = "auto";
   std::string execution = "auto";
-  std::string transport = "auto";
+  std::string transport = "auto", links = "all";
+  bool explain = false;
   std::uint32_t max_rounds = 0;
+  std::string bind = "auto";
   double timeout_s = 0;
   std::uint32_t trials = 1;
   std::uint64_t seed = 1;
@@ -124,6 +128,7 @@ struct Record {
   std::string value;
   double open_ms = 0, partition_ms = 0, upload_ms = 0, prepare_ms = 0, output_ms = 0, verify_ms = 0;
   std::vector<double> trials_ms;
+  std::string devices_why;        // `--devices auto` left some idle; else empty
   std::vector<VertexId> sources;  // one a trial, also a cut off one; 0-based; empty for programs without a source
   ParameterValues parameters;     // of the last trial
   RunStatistics statistics;       // of the last trial
@@ -183,6 +188,20 @@ Json StatisticsJson(const RunStatistics& statistics) {
                              {"messages", pair.messages},
                              {"bytes", pair.bytes}});
   }
+  for (const BoxRecord& box : statistics.boxes) {  // only with --explain
+    json["boxes"].push_back(
+        {{"round", box.round},
+         {"from", box.from},
+         {"to", box.to},
+         {"broadcast", box.broadcast},
+         {"path", box.path},
+         {"form", box.form},
+         {"entries", box.entries},
+         {"bytes", box.bytes},
+         {"expected_bytes", box.expected_bytes},
+         {"predicted_us", std::isfinite(box.predicted_us) ? Json(Rounded(box.predicted_us)) : Json(nullptr)},
+         {"measured_us", Rounded(box.measured_us)}});
+  }
   return json;
 }
 
@@ -196,14 +215,21 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
   json["graph"] = GraphJson(loaded);
   json["devices"] = Json::array();
   for (const Device* device : session.devices()) {
-    json["devices"].push_back(
-        {{"label", device->label()}, {"name", device->info().name}, {"memory", device->info().memory}});
+    const CpuPlacement& place = device->placement();
+    json["devices"].push_back({{"label", device->label()},
+                               {"name", device->info().name},
+                               {"memory", device->info().memory},
+                               {"numa_node", place.numa_node < 0 ? Json(nullptr) : Json(place.numa_node)},
+                               {"cpus", place.cpus.none() ? Json(nullptr) : Json(CpuListText(place.cpus))}});
   }
+  json["devices_why"] = record.devices_why.empty() ? Json(nullptr) : Json(record.devices_why);
   json["partition"] = session.partition().name();
   json["partition_asked"] = options.partition;
   json["execution"] = record.statistics.execution;
   json["direction"] = options.direction;
   json["transport"] = record.statistics.transport;
+  json["comm"] = options.transport;
+  json["links"] = options.links;
   json["seed"] = options.seed;
   json["phases_ms"] = {{"load", Rounded(loaded.ms)},
                        {"open_devices", Rounded(record.open_ms)},
@@ -244,6 +270,41 @@ std::string DescribeDevices(const Session& session) {
   return fmt::format("{}", fmt::join(groups, ", "));
 }
 
+/// `--explain`: each message with the path that it took, what was predicted and what it took; of many alike the first and
+/// the last rounds.
+std::string Explanation(const RunStatistics& statistics) {
+  constexpr std::size_t kRounds = 40;
+  std::string text = fmt::format("  {:>7} {:>9} {:<12} {:<7} {:>12} {:>12} {:>12} {:>12} {:>8}\n", "round", "way", "path",
+                                 "form", "entries", "bytes", "predicted", "taken", "off");
+  const std::uint32_t rounds = statistics.boxes.empty() ? 0 : statistics.rounds;
+  std::vector<const BoxRecord*> boxes;
+  for (const BoxRecord& box : statistics.boxes) boxes.push_back(&box);
+  std::stable_sort(boxes.begin(), boxes.end(), [](const BoxRecord* a, const BoxRecord* b) { return a->round < b->round; });
+  std::vector<double> errors;
+  bool left_out = false;
+  for (const BoxRecord* const box : boxes) {
+    const bool known = std::isfinite(box->predicted_us) && box->measured_us > 0;
+    if (known && box->bytes > 64 * 1024) errors.push_back(std::abs(box->predicted_us / box->measured_us - 1));
+    if (box->round >= kRounds / 2 && box->round + kRounds / 2 < rounds) {
+      if (!left_out) text += "        …\n";
+      left_out = true;
+      continue;
+    }
+    text +=
+        fmt::format("  {:>7} {:>9} {:<12} {:<7} {:>12} {:>12} {:>12} {:>12} {:>8}\n", box->round,
+                    fmt::format("{}→{}{}", box->from, box->to, box->broadcast ? " all" : ""), box->path, box->form,
+                    Grouped(box->entries), Grouped(box->bytes),
+                    std::isfinite(box->predicted_us) ? FormatMs(box->predicted_us / 1e3) : std::string("?"),
+                    FormatMs(box->measured_us / 1e3),
+                    known ? fmt::format("{:+.0f} %", 100 * (box->predicted_us / box->measured_us - 1)) : std::string("?"));
+  }
+  if (!errors.empty()) {
+    text += fmt::format("  of {} messages over 64 KiB the prediction was off by {:.0f} % in the median, {:.0f} % at most\n",
+                        Grouped(errors.size()), 100 * Median(errors), 100 * *std::max_element(errors.begin(), errors.end()));
+  }
+  return text;
+}
+
 std::string Summary(const RunCommandOptions& options, const RegisteredProgram& program, const LoadedGraph& loaded,
                     const Session& session, const Record& record, bool colours) {
   const RunStatistics& statistics = record.statistics;
@@ -253,7 +314,7 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
     text += fmt::format("  {:<10} {}\n", name, value);
   };
 
-  line("devices", DescribeDevices(session) +
+  line("devices", DescribeDevices(session) + (record.devices_why.empty() ? "" : ", " + record.devices_why) +
                       (session.device_count() == 1
                            ? ""
                            : fmt::format(", {} partition, transport {}", session.partition().name(), statistics.transport)));
@@ -307,7 +368,29 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
     const std::string name = fmt::format("{:<10}", record.verdict->passed ? "verified" : "WRONG");
     text += fmt::format("  {} {}\n", colours ? Coloured(name, record.verdict->passed) : name, record.verdict->message);
   }
+  if (options.explain) {
+    text += session.device_count() == 1     ? "  one device: no messages to explain\n"
+            : statistics.execution == "bsp" ? Explanation(statistics)
+                                            : "  without rounds a message has no time of its own; see --trace\n";
+  }
   return text;
+}
+
+/// `--devices auto` with several GPUs: gives back all but one where a traversal would only wait for more, if one has room
+/// for all of it. Returns why, or nothing where all are kept.
+std::string KeepWhatPays(const RunCommandOptions& options, const RegisteredProgram& program, const Graph& graph,
+                         const RunOptions& run, std::vector<std::unique_ptr<Device>>& devices) {
+  if (options.devices != "auto" || devices.size() < 2 || !program.traverses()) return {};
+  const DeviceAdvice advice = AdviseDevices(graph, devices.size());
+  if (advice.devices >= devices.size()) return {};
+  const auto memory = program.Memory(&graph, options.parameters.value, run);
+  const MemoryPlan plan =
+      BoundMemory(CountsOf(graph), memory.at(0), devices[0]->kind(), 1, options.transport, Bound::kMost, /*text=*/false);
+  const std::uint64_t room = options.memory_limit > 0 ? options.memory_limit : devices[0]->free_memory();
+  if (room != 0 && plan.devices[0].total() > room) return {};
+  const std::size_t all = devices.size();
+  devices.resize(advice.devices);
+  return fmt::format("{} of {}: {}; --devices cuda takes all", advice.devices, all, advice.why);
 }
 
 /// Refuses, before it is loaded, a graph whose header says that the run cannot fit.
@@ -350,7 +433,7 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   if (std::isnan(options.timeout_s)) throw UsageError("--timeout nan: write a number of seconds");
   // Names that do not exist are told before a long load, and on any number of devices.
   std::shared_ptr<const Partitioner> partitioner = MakePartitioner(options.partition);
-  CheckTransport(options.transport, DeviceKind::kHost, 1);
+  CheckComm(options.transport, DeviceKind::kHost, 1);
   RefuseSameFile("--output", options.output, "--json", options.json);
   RefuseSameFile("--output", options.output, "the graph", options.graph);
   RefuseSameFile("--json", options.json, "the graph", options.graph);
@@ -375,6 +458,8 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   run.direction = ParseDirection(options.direction);
   run.execution = options.execution;
   run.transport = options.transport;
+  run.links = options.links;
+  run.explain = options.explain;
   run.max_rounds = options.max_rounds;
   run.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(options.timeout_s * 1000)));
   CheckRunOptions(run, selection.kind, selection.indices.size());
@@ -395,6 +480,7 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
     return Load(options.graph, options.load);
   }();
   const Graph& graph = loaded.graph;
+  record.devices_why = KeepWhatPays(options, program, graph, run, devices);
   Parameters parameters = ResolveParameters(program, graph, options.parameters, options.seed);
   const auto choose_source = [&](std::uint32_t trial) {
     const VertexId source = parameters.source->Pick(graph, trial);
@@ -408,6 +494,7 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   session_options.partition_fallback = options.partition_fallback;
   session_options.seed = options.seed;
   session_options.threads = options.load.read.threads;
+  session_options.bind = options.bind == "auto";
   session_options.trace = trace;
   session_options.memory_limit = options.memory_limit;
   session_options.host_memory_limit = options.host_memory_limit;
@@ -553,9 +640,26 @@ void AddRun(CLI::App& app, Context& context) {
       ->type_name("NAME")
       ->group(how);
   command
-      ->add_option("--transport", options->transport,
-                   fmt::format("How bytes go between devices: {} (default: auto)", fmt::join(TransportNames(), ", ")))
+      ->add_option(
+          "--comm,--transport", options->transport,
+          fmt::format("What carries messages between devices: {}; or data=NAME,state=NAME (default: auto, the fastest "
+                      "by this machine's costs, message by message; `chatty topology --measure` measures them)",
+                      fmt::join(CommNames(), ", ")))
       ->type_name("NAME")
+      ->group(how);
+  command
+      ->add_option("--links", options->links,
+                   "Links between devices that may be used: `all` (default), `none`, or `pairs {0,1}{2,3}`: those within a "
+                   "group; others go through host memory")
+      ->type_name("all|none|pairs")
+      ->group(how);
+  command
+      ->add_option(
+          "--bind", options->bind,
+          "`auto` (default): a device's threads run on the CPUs of its NUMA node, or of one node a host device, unless "
+          "OMP_PROC_BIND or OMP_PLACES says where; `off`: wherever the system has them")
+      ->type_name("auto|off")
+      ->check(Unnamed(CLI::IsMember({"auto", "off"})))
       ->group(how);
   command->add_option("--max-rounds", options->max_rounds, "Stop after so many rounds (default: when the program is done)")
       ->type_name("N")
@@ -569,6 +673,13 @@ void AddRun(CLI::App& app, Context& context) {
   command->add_option("--seed", options->seed, "Seed of partitions random and metis and of `--source random` (default: 1)")
       ->type_name("N")
       ->check(WholeNumber())
+      ->group(how);
+
+  command
+      ->add_flag("--explain", options->explain,
+                 "Tell of each message of the last trial which path it took, what time was predicted and what it took; "
+                 "slows the run "
+                 "down. On GPUs the first trial pays for what is used first: add --trials 2")
       ->group(how);
 
   AddBytesOption(*command, "--memory-limit", options->memory_limit,

@@ -1,17 +1,26 @@
 #include "chatty/comm/topology.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "chatty/cli/app.h"
 #include "chatty/cli/commands.h"
 #include "chatty/cli/common.h"
+#include "chatty/cli/topology_costs.h"
 #include "chatty/cli/topology_json.h"
 #include "chatty/cli/topology_page.h"
+#include "chatty/comm/calibration.h"
 #include "chatty/comm/rings.h"
+#include "chatty/comm/transport.h"
 #include "chatty/core/device.h"
 #include "chatty/core/error.h"
+#include "chatty/core/logging.h"
+#include "chatty/core/progress.h"
 #include "chatty/io/output.h"
 
 namespace chatty::cli {
@@ -19,7 +28,50 @@ namespace {
 
 struct TopologyOptions {
   std::string devices = "auto", simulate, links = "all", json, html;
+  bool measure = false, quick = false, recalibrate = false;
 };
+
+/// The costs that are kept, or new ones, which are kept from now on.
+CostReport MeasureCosts(const TopologyOptions& options, const DeviceSelection& selection, const Topology& topology,
+                        const LinkMask& mask) {
+  const std::string fingerprint = MachineFingerprint(topology, mask);
+  CostReport report;
+  if (!options.recalibrate) {
+    LoadedCalibration loaded = LoadCalibration(fingerprint);
+    if (!loaded.why.empty()) Log().warn("{}; measuring anew", loaded.why);
+    // A quick one will not do where a thorough one was asked for.
+    if (loaded.calibration && (options.quick || !loaded.calibration->quick)) {
+      report.calibration = std::move(*loaded.calibration);
+      report.file = CalibrationFile(fingerprint);
+      report.kept = true;
+      return report;
+    }
+  }
+  const std::vector<std::unique_ptr<Device>> devices = OpenDevices(selection);
+  std::vector<Device*> pointers;
+  pointers.reserve(devices.size());
+  for (const auto& device : devices) pointers.push_back(device.get());
+  CalibrationOptions calibration;
+  calibration.quick = options.quick;
+  calibration.links = mask;
+  const auto steps = std::count_if(Transports().begin(), Transports().end(), [&](const TransportInfo& info) {
+    return selection.kind == DeviceKind::kHost ? info.host : info.cuda;
+  });
+  Progress bar("Measuring", static_cast<std::uint64_t>(steps) + 1);
+  calibration.progress = [&bar](std::string_view what) {
+    Log().debug("measuring {}", what);
+    bar.Advance();
+  };
+  report.calibration = Calibrate(pointers, calibration);
+  bar.Finish();
+  try {
+    SaveCalibration(fingerprint, report.calibration);
+    report.file = CalibrationFile(fingerprint);
+  } catch (const Error& error) {  // the figures are as good
+    Log().warn("{}", error.what());
+  }
+  return report;
+}
 
 int ShowTopology(const TopologyOptions& options) {
   if (options.json == "-" && options.html == "-") throw UsageError("--json and --html cannot both go to standard output");
@@ -29,10 +81,17 @@ int ShowTopology(const TopologyOptions& options) {
     PrepareOutput(*path);
   }
   const bool simulated = !options.simulate.empty();
-  const Topology found = simulated ? ReadTopology(options.simulate) : DiscoverTopology(ParseDevices(options.devices));
+  const DeviceSelection selection = simulated ? DeviceSelection{} : ParseDevices(options.devices);
+  const Topology found = simulated ? ReadTopology(options.simulate) : DiscoverTopology(selection);
   const LinkMask mask = LinkMask::Parse(options.links, found.size());
   const Topology topology = Masked(found, mask);
   const Rings rings = FindRings(topology);
+  std::optional<CostReport> costs;
+  if (options.measure) {
+    costs = MeasureCosts(options, selection, found, mask);
+  } else if (simulated && topology.size() > 1) {
+    costs.emplace().calibration.model = CostModel::Nominal(topology);
+  }
 
   std::string heading = topology.name().empty() ? "a machine" : topology.name();
   if (simulated) heading += fmt::format(", as {} describes it", options.simulate);
@@ -44,14 +103,17 @@ int ShowTopology(const TopologyOptions& options) {
     json["mask"] = mask.text();
     json["topology"] = TopologyJson(topology);
     json["rings"] = RingsJson(rings);
+    if (costs) json["costs"] = CostsJson(*costs);
     WriteJson(options.json, json);
   }
   if (!options.html.empty()) {
     OutputFile page(options.html);
-    page.Write(TopologyPage(topology, rings, heading));
+    page.Write(TopologyPage(topology, rings, heading, costs ? CostsSection(topology, *costs) : ""));
     page.Commit();
   }
-  if (options.json != "-" && options.html != "-") PrintText(TopologyText(topology, rings, heading));
+  if (options.json != "-" && options.html != "-") {
+    PrintText(TopologyText(topology, rings, heading) + (costs ? CostsText(topology, *costs) : ""));
+  }
   return kSuccess;
 }
 
@@ -66,12 +128,20 @@ void AddTopology(CLI::App& app, Context& context) {
                                           "GPUs; `auto` (default): GPUs if present, else the host")
                              ->type_name("DEVICES")
                              ->check(NotEmpty());
+  CLI::Option* measure =
+      command->add_flag("--measure", options->measure,
+                        "Measure what messages cost on each path between the devices, or show what was measured earlier");
+  command->add_flag("--quick", options->quick, "Measure fewer sizes, in a few seconds")->needs(measure);
+  command->add_flag("--recalibrate", options->recalibrate, "Measure anew even if it was done before")->needs(measure);
   command
-      ->add_option("--simulate", options->simulate,
-                   "Show the machine that a JSON file describes instead, one that --json wrote or one made up")
+      ->add_option(
+          "--simulate", options->simulate,
+          "Show the machine that a JSON file describes instead, one that --json wrote or one made up, and what would "
+          "be chosen there")
       ->type_name("FILE|-")
       ->check(NotEmpty())
-      ->excludes(devices);
+      ->excludes(devices)
+      ->excludes(measure);
   command
       ->add_option("--links", options->links,
                    "Leave only some links: all (default), none, or those within groups of devices, 'pairs {0,1}{2,3}', "
@@ -87,11 +157,14 @@ void AddTopology(CLI::App& app, Context& context) {
       "Examples:\n"
       "  chatty topology\n"
       "  chatty topology --devices cuda:0,1 --html links.html\n"
+      "  chatty topology --measure --html costs.html\n"
+      "  chatty topology --measure --quick --devices host:2\n"
       "  chatty topology --json machine.json\n"
       "  chatty topology --simulate machine.json --links 'pairs {0,1}{2,3}'\n"
       "\n"
-      "Bandwidths are nominal, by the links' standards; nothing is measured. The ring is the cycle over all devices whose\n"
-      "narrowest hop is widest. docs/topology.md describes the file.");
+      "Bandwidths of links are nominal, by their standards; --measure times what messages cost, and keeps it in the user's\n"
+      "cache folder. The ring is the cycle over all devices whose narrowest hop is widest. docs/topology.md describes the\n"
+      "files.");
   command->callback([&context, options] { context.action = [options] { return ShowTopology(*options); }; });
 }
 

@@ -245,7 +245,7 @@ Topology ParseTopology(std::string_view text, const std::string& file) {
   }
   Place whole(json, file, "");
   if (json.is_object() && json.contains("topology")) {
-    whole.Object({"chatty", "simulated", "mask", "topology", "rings"});
+    whole.Object({"chatty", "simulated", "mask", "topology", "rings", "costs"});
     whole = whole.Get("topology");
   }
   whole.Object({"schema", "name", "devices", "links"});

@@ -106,32 +106,6 @@ std::string DescribeCount(const Rings& rings) {
 
 // --------------------------------------------------------------------- HTML ----
 
-std::string Html(std::string_view text) {
-  std::string html;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        html += "&amp;";
-        break;
-      case '<':
-        html += "&lt;";
-        break;
-      case '>':
-        html += "&gt;";
-        break;
-      case '"':
-        html += "&quot;";
-        break;
-      case '\'':
-        html += "&#39;";
-        break;
-      default:
-        html += c;
-    }
-  }
-  return html;
-}
-
 /// Width of a line in pixels: one more for each doubling above 8 GB/s.
 double StrokeWidth(double bandwidth) { return bandwidth <= 0 ? 1 : std::clamp(1 + std::log2(bandwidth / 8e9), 1.0, 8.0); }
 
@@ -265,10 +239,37 @@ svg text.small { font-size: 11px; fill: var(--faint); }
 th, td { border: 1px solid var(--line); padding: .25rem .5rem; text-align: left; } .matrix td { text-align: center; }
 th { background: var(--fill); font-weight: 600; } small, .note { color: var(--faint); }
 td.nvlink, b.nvlink { color: var(--nvlink); } td.switch, b.switch { color: var(--switch); } td.bridge, b.bridge { color: var(--bridge); }
+.chart .p0 { --path: #0969da; } .chart .p1 { --path: #bc4c00; } .chart .p2 { --path: #1a7f37; } .chart .p3 { --path: #8250df; }
+.chart .p4 { --path: #bf3989; } .chart .p5 { --path: #0b7285; } .chart .p6 { --path: #9a6700; } .chart .p7 { --path: #57606a; }
+@media (prefers-color-scheme: dark) {
+  .chart .p0 { --path: #58a6ff; } .chart .p1 { --path: #f0883e; } .chart .p2 { --path: #4ac26b; } .chart .p3 { --path: #bc8cff; }
+  .chart .p4 { --path: #f778ba; } .chart .p5 { --path: #39c5cf; } .chart .p6 { --path: #d4a72c; } .chart .p7 { --path: #8b949e; }
+}
+.chart polyline { fill: none; stroke: var(--path); stroke-width: 2; stroke-linejoin: round; } .chart .name { fill: var(--path);
+  text-anchor: start; font-size: 12px; } .chart .slower { stroke-dasharray: 6 3; } .chart line { stroke: var(--line);
+  stroke-width: 1; } .chart line.crossover { stroke: var(--ink); stroke-dasharray: 2 3; } .chart circle { fill: var(--paper);
+  stroke: var(--ink); stroke-width: 1.5; } .chart .y { text-anchor: end; } td.number { text-align: right; }
+figure { margin: 1rem 0; } figcaption { font-size: 14px; } details { margin: .5rem 0; } summary { cursor: pointer; }
 td.sockets, b.sockets { color: var(--sockets); } td.memory, b.memory { color: var(--memory); } td.staged, b.staged { color: var(--faint); }
 )css";
 
 }  // namespace
+
+std::string Columns(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const std::vector<std::string>& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()), 0);
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const std::vector<std::string>& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  return text;
+}
 
 std::string LinkCell(const Link& link) {
   std::string cell;
@@ -341,18 +342,8 @@ std::string TopologyText(const Topology& topology, const Rings& rings, std::stri
   }
 
   std::string text = fmt::format("{}\n\n", heading);
-  for (const auto& [begin, end] : {std::pair(std::size_t{0}, matrix), std::pair(matrix, rows.size())}) {
-    std::vector<std::size_t> widths(64 + 1, 0);
-    for (std::size_t row = begin; row < end; ++row) {
-      for (std::size_t i = 0; i < rows[row].size(); ++i) widths[i] = std::max(widths[i], rows[row][i].size());
-    }
-    for (std::size_t row = begin; row < end; ++row) {
-      std::string line;
-      for (std::size_t i = 0; i < rows[row].size(); ++i) line += fmt::format("{:<{}}  ", rows[row][i], widths[i]);
-      line.erase(line.find_last_not_of(' ') + 1);
-      text += line + '\n';
-    }
-  }
+  const auto split = rows.begin() + static_cast<std::ptrdiff_t>(matrix);
+  text += Columns({rows.begin(), split}) + Columns({split, rows.end()});
 
   const std::vector<Entry> legend = Legend(topology);
   text += "\nLinks, with nominal bandwidths in one direction:\n";
@@ -374,11 +365,12 @@ std::string TopologyText(const Topology& topology, const Rings& rings, std::stri
   return text;
 }
 
-std::string TopologyPage(const Topology& topology, const Rings& rings, std::string_view heading) {
+std::string TopologyPage(const Topology& topology, const Rings& rings, std::string_view heading, std::string_view costs) {
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{0}</title>\n<style>{1}</style>\n"
-      "</head>\n<body>\n<h1>{0}</h1>\n<p class=\"note\">Bandwidths are nominal, in one direction: what the links' standards "
+      "</head>\n<body>\n<h1>{0}</h1>\n<p class=\"note\">Bandwidths of links are nominal, in one direction: what their "
+      "standards "
       "say, not what was measured. Made by chatty {2}.</p>\n",
       Html(heading), kStyle, Html(Version()));
   html += Graph(topology, rings);
@@ -423,7 +415,9 @@ std::string TopologyPage(const Topology& topology, const Rings& rings, std::stri
     }
     html += "</tr>\n";
   }
-  return html + "</tbody></table></div>\n</body>\n</html>\n";
+  html += "</tbody></table></div>\n";
+  html += costs;
+  return html + "</body>\n</html>\n";
 }
 
 }  // namespace chatty::cli

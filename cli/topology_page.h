@@ -4,7 +4,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "chatty/cli/common.h"
 #include "chatty/comm/rings.h"
 #include "chatty/comm/topology.h"
 
@@ -21,7 +23,11 @@ std::string FormatBandwidth(double bytes_per_s);
 std::string TopologyText(const Topology& topology, const Rings& rings, std::string_view heading);
 
 /// A page of its own, which loads nothing: the links drawn, the matrix, devices and rings; light or dark as the reader's
-/// browser is. `heading` says what machine this is.
-std::string TopologyPage(const Topology& topology, const Rings& rings, std::string_view heading);
+/// browser is. `heading` says what machine this is; `costs` is what CostsSection (topology_costs.h) made, or empty.
+std::string TopologyPage(const Topology& topology, const Rings& rings, std::string_view heading,
+                         std::string_view costs = {});
+
+/// Rows as columns of a text: two spaces between, a line a row.
+std::string Columns(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace chatty::cli

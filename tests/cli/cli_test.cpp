@@ -214,6 +214,15 @@ TEST_F(CliTest, UniqueAnswersAreTheSameBytesHoweverTheyAreMade) {
 
 // -------------------------------------------------------------------- JSON ----
 
+TEST_F(CliTest, ThreadsAreNotBoundWhereTheUserSaysSo) {
+  const Json json =
+      Json::parse(Succeed({"run", "bfs", Small(), "--source", "1", "--devices", "host:2", "--bind", "off", "--json", "-"}));
+  for (const Json& device : json.at("devices")) {
+    EXPECT_TRUE(device.at("numa_node").is_null()) << device;
+    EXPECT_TRUE(device.at("cpus").is_null()) << device;
+  }
+}
+
 TEST_F(CliTest, JsonTellsTheRun) {
   const Outcome outcome = Chatty({"run", "bfs", Small(), "--source", "random:3", "--trials", "5", "--devices", "host:2",
                                   "--seed", "9", "--direction", "push", "--partition", "random", "--verify", "--json", "-"});
@@ -232,6 +241,10 @@ TEST_F(CliTest, JsonTellsTheRun) {
   EXPECT_EQ(json.at("graph").at("first_id"), 1);
   EXPECT_EQ(json.at("devices").size(), 2);
   EXPECT_EQ(json.at("devices")[1].at("label"), "host:1");
+  for (const Json& device : json.at("devices")) {
+    EXPECT_TRUE(device.at("numa_node").is_null() || device.at("numa_node").is_number_unsigned()) << device;
+    EXPECT_TRUE(device.at("cpus").is_null() || device.at("cpus").is_string()) << device;
+  }
   EXPECT_EQ(json.at("partition"), "random");
   EXPECT_EQ(json.at("partition_asked"), "random");
   EXPECT_EQ(json.at("direction"), "push");
@@ -989,6 +1002,7 @@ TEST_F(CliTest, UsageErrorsExitWithTwo) {
   Fail({"run", "flood", graph}, 2, "choose one of");
   Fail({"run", "bfs", graph, "--value", "colour"}, 2, "it has level, parent");
   Fail({"run", "bfs", graph, "--direction", "up"}, 2, "--direction");
+  Fail({"run", "bfs", graph, "--bind", "there"}, 2, "--bind");
   Fail({"run", "bfs", graph, "--partition", "fair"}, 2, "fair");
   Fail({"run", "bfs", graph, "--execution", "dream"}, 2, "dream");
   Fail({"run", "bfs", graph, "--execution", "async", "--direction", "pull"}, 2, "the asynchronous engine pushes");
@@ -1427,6 +1441,21 @@ TEST_F(CliTest, AnInterruptEndsARunWithWhatItHad) {
   }
 }
 
+TEST_F(CliTest, AnInterruptEndsAnAsynchronousRun) {
+  const std::string graph = Path("chain.chatty"), record = Path("record.json");
+  Succeed({"generate", "chain", "20000", "-o", graph});
+  const int status = InterruptedRun({"run", "bfs", graph, "--source", "0", "--devices", "host:4", "--partition", "random",
+                                     "--execution", "async", "--trials", "1000000", "--json", record},
+                                    SIGINT, record, folder_ / ".out", folder_ / ".err");
+  ASSERT_TRUE(WIFSIGNALED(status)) << "exit code " << WEXITSTATUS(status);
+  EXPECT_EQ(WTERMSIG(status), SIGINT);
+  const Json json = Json::parse(ReadAll(record));
+  EXPECT_EQ(json.at("ended"), "interrupt");
+  EXPECT_EQ(json.at("execution"), "async");
+  const std::string err = ReadAll(folder_ / ".err");
+  EXPECT_LE(std::count(err.begin(), err.end(), '\n'), 1) << err;
+}
+
 TEST_F(CliTest, ASecondInterruptEndsARunAtOnce) {
   const std::string graph = Path("chain.chatty");
   Succeed({"generate", "chain", "3000000", "-o", graph});
@@ -1570,6 +1599,84 @@ TEST_F(CliTest, TopologyRefusesWhatMakesNoSense) {
   Fail({"topology", "--devices", "host:99"}, 2, "64");
   Fail({"topology", "extra"}, 2, "extra");
   if (!CHATTY_WITH_CUDA) Fail({"topology", "--devices", "cuda:0"}, 1, "CUDA");
+}
+
+TEST_F(CliTest, TopologyMeasuresCosts) {
+  const std::string cache = Path("cache");
+  ASSERT_EQ(setenv("CHATTY_CACHE_DIR", cache.c_str(), 1), 0);
+  const Arguments measure{"topology", "--measure", "--quick", "--devices", "host:2"};
+  const std::string record = Path("costs.json"), page = Path("costs.html");
+  const std::string text = Succeed(Join(measure, {"--json", record, "--html", page}));
+  EXPECT_NE(text.find("Costs, measured in"), std::string::npos) << text;
+  EXPECT_NE(text.find("ALPHA us"), std::string::npos) << text;
+  EXPECT_NE(text.find("Crossovers"), std::string::npos) << text;
+  EXPECT_NE(text.find("flag-round-trip"), std::string::npos) << text;
+  const Json costs = Json::parse(ReadAll(record)).at("costs");
+  EXPECT_EQ(costs.at("measured"), true);
+  EXPECT_EQ(costs.at("quick"), true);
+  EXPECT_EQ(costs.at("kept"), false);
+  std::size_t alone = 0;
+  for (const Json& fit : costs.at("fits")) {
+    EXPECT_GE(fit.at("small").at("alpha_us"), 0);
+    EXPECT_GT(fit.at("samples"), 0);
+    alone += fit.at("load") == "alone" ? 1 : 0;
+  }
+  EXPECT_EQ(alone, 2 * costs.at("paths").size()) << "each path, there and back";
+  EXPECT_EQ(costs.at("broadcasts").size(), 4 * costs.at("paths").size());
+  EXPECT_GT(costs.at("probes").size(), 20u);
+  EXPECT_EQ(costs.at("choices").size(), 12u);
+  const std::string html = ReadAll(page);
+  EXPECT_NE(html.find("<polyline class=\"p0\""), std::string::npos);
+  EXPECT_EQ(html.find("http"), std::string::npos) << "the page loads nothing";
+  EXPECT_EQ(html.find("nan"), std::string::npos);
+  EXPECT_EQ(html.find("inf"), std::string::npos);
+
+  const auto kept = [&](const Arguments& more) {
+    return Json::parse(Succeed(Join(Join(measure, more), {"--json", "-"}))).at("costs").at("kept").get<bool>();
+  };
+  EXPECT_TRUE(kept({}));
+  EXPECT_FALSE(kept({"--links", "none"})) << "another mask has other costs";
+  EXPECT_FALSE(kept({"--recalibrate"}));
+  EXPECT_TRUE(kept({}));
+  const std::string file = costs.at("file");
+  fs::resize_file(file, fs::file_size(file) / 2);
+  const Outcome damaged = Chatty(measure);
+  EXPECT_EQ(damaged.status, 0) << damaged.err;
+  EXPECT_NE(damaged.err.find("is damaged"), std::string::npos) << damaged.err;
+  EXPECT_TRUE(kept({}));
+
+  ASSERT_EQ(setenv("CHATTY_CACHE_DIR", record.c_str(), 1), 0);
+  const Outcome unwritable = Chatty(measure);  // the figures are as good
+  EXPECT_EQ(unwritable.status, 0) << unwritable.err;
+  EXPECT_NE(unwritable.err.find("CHATTY_CACHE_DIR"), std::string::npos) << unwritable.err;
+  unsetenv("CHATTY_CACHE_DIR");
+
+  Fail({"topology", "--measure", "--devices", "host:1"}, 2, "two devices");
+  Fail({"topology", "--quick"}, 2, "--measure");
+  Fail({"topology", "--measure", "--simulate", Machine("dgx1-v100-8")}, 2, "--measure");
+}
+
+TEST_F(CliTest, TopologySimulatesChoices) {
+  const Arguments quads{"topology", "--simulate", Machine("two-pcie-quads-8")};
+  const std::string text = Succeed(quads);
+  EXPECT_NE(text.find("nominal"), std::string::npos) << text;
+  const std::vector<std::string> across = LinesWith(text, "cuda:0 > cuda:4");
+  ASSERT_EQ(across.size(), 1u) << text;
+  EXPECT_NE(across[0].find("staged"), std::string::npos) << text;
+  const auto choice = [&](const std::string& mask, int to, std::int64_t bytes) {
+    const Json costs =
+        Json::parse(Succeed({"topology", "--simulate", Machine("nvswitch-h200-4"), "--links", mask, "--json", "-"}))
+            .at("costs");
+    EXPECT_EQ(costs.at("measured"), false);
+    for (const Json& one : costs.at("choices")) {
+      if (one.at("from") == 0 && one.at("to") == to && one.at("bytes") == bytes) return one.at("path").get<std::string>();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(choice("all", 2, 1 << 20), "p2p-direct");
+  EXPECT_EQ(choice("pairs {0,1}{2,3}", 1, 1 << 20), "p2p-direct");
+  EXPECT_EQ(choice("pairs {0,1}{2,3}", 2, 1 << 24), "staged");
+  EXPECT_EQ(choice("none", 1, 64), "uva");
 }
 
 TEST_F(CliTest, TopologyIsDescribedAndCompleted) {

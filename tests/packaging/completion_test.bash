@@ -59,7 +59,7 @@ expect_among() {
   done
 }
 
-expect "chatty " run verify info generate convert partition programs topology completion help
+expect "chatty " run verify info generate convert partition programs topology compare completion help
 expect "chatty r" run
 expect "chatty -q ru" run
 expect "chatty nothing "
@@ -73,7 +73,7 @@ expect "chatty run bfs " graph.mtx 'with blank.mtx' grid.chatty inner
 expect "chatty run bfs gr" graph.mtx grid.chatty
 expect "chatty run bfs graph.mtx "
 expect "chatty run bfs graph.mtx --dev" --devices
-expect_among "chatty run bfs graph.mtx --" --devices --partition --direction --transport --source --set --value --verify --output \
+expect_among "chatty run bfs graph.mtx --" --devices --partition --direction --comm --links --explain --source --set --value --verify --output \
   --json --trials --timeout --max-rounds --seed --threads --weights --ids --format --symmetrise --quiet --log --help
 expect "chatty run bfs graph.mtx --verify --veri"
 expect "chatty run bfs graph.mtx --set source=1 --se" --set --seed
@@ -84,7 +84,7 @@ expect "chatty run bfs graph.mtx --devices host:"
 expect "chatty run bfs graph.mtx --devices host:3 --verif" --verify
 expect_among "chatty run bfs --partition " contiguous edge-balanced random metis
 expect "chatty run bfs --partition=e" edge-balanced
-expect_among "chatty run bfs --transport " auto host staged
+expect_among "chatty run bfs --comm " auto chattygraph host staged
 expect "chatty run bfs --direction " auto push pull
 expect "chatty run bfs --direction=pu" push pull
 expect "chatty run bfs --execution b" bsp

@@ -1,0 +1,452 @@
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "chatty/cli/app.h"
+#include "chatty/cli/commands.h"
+#include "chatty/cli/common.h"
+#include "chatty/cli/compare_costs.h"
+#include "chatty/cli/compare_data.h"
+#include "chatty/cli/compare_figures.h"
+#include "chatty/cli/compare_journal.h"
+#include "chatty/cli/compare_page.h"
+#include "chatty/cli/compare_plan.h"
+#include "chatty/cli/compare_run.h"
+#include "chatty/cli/interrupt.h"
+#include "chatty/cli/topology_json.h"
+#include "chatty/comm/topology.h"
+#include "chatty/comm/transport.h"
+#include "chatty/core/error.h"
+#include "chatty/core/logging.h"
+#include "chatty/io/output.h"
+#include "chatty/partition/partition.h"
+
+namespace chatty::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kJournalFormat = 1;
+
+/// "road" for "/data/road.gr.gz".
+std::string GraphName(const std::string& path) {
+  fs::path name = fs::path(path).filename();
+  for (const char* packed : {".gz", ".zst"}) {
+    if (name.extension() == packed) name = name.stem();
+  }
+  return name.stem().string();
+}
+
+ComparedGraph StatGraph(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) Throw<InputError>("{}: cannot be read: {}", path, ErrnoText(errno));
+  if (!S_ISREG(info.st_mode)) {
+    Throw<InputError>("{}: is no regular file; a comparison reads a graph again where it goes on later", path);
+  }
+  ComparedGraph graph;
+  graph.path = fs::absolute(path).lexically_normal().string();
+  graph.name = GraphName(path);
+  graph.bytes = static_cast<std::uint64_t>(info.st_size);
+  graph.modified_ns = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+  return graph;
+}
+
+std::string ProcessorName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+/// What times depend on. The same whatever `--devices` says.
+Json MachineJson(DeviceKind kind) {
+  Json json{{"processor", ProcessorName()}, {"threads", std::thread::hardware_concurrency()}};
+  try {
+    json["topology"] = TopologyJson(DiscoverTopology(ParseDevices(kind == DeviceKind::kCuda ? "cuda" : "host")));
+  } catch (const Error& error) {
+    json["topology"] = error.what();
+  }
+  return json;
+}
+
+/// What measurements depend on beside the combination. Names are those of the options.
+Json SettingsJson(const CompareOptions& options, const ComparePlan& plan) {
+  const ReadOptions& read = options.load.read;
+  return {{"on", plan.kind == DeviceKind::kCuda ? "cuda" : "host"},
+          {"links", options.links},
+          {"seed", options.seed},
+          {"source", options.parameters.source},
+          {"set", options.parameters.set},
+          {"damping", options.parameters.damping},
+          {"tolerance", options.parameters.tolerance},
+          {"rounds", options.parameters.rounds},
+          {"format", options.load.format},
+          {"weights", options.load.weights},
+          {"symmetrise", read.symmetrise},
+          {"directed", read.directed},
+          {"keep-loops", read.keep_loops},
+          {"keep-parallel", read.keep_parallel},
+          {"threads", read.threads}};
+}
+
+void MakeFolder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) Throw<InputError>("--out {}: cannot be created: {}", path, error.message());
+  if (!fs::is_directory(path)) Throw<InputError>("--out {}: is no folder", path);
+}
+
+void WriteFile(const std::string& path, std::string_view text) {
+  OutputFile file(path);
+  file.Write(text);
+  file.Commit();
+}
+
+std::size_t Count(const Comparison& comparison, Outcome outcome) {
+  return static_cast<std::size_t>(std::count_if(comparison.measurements.begin(), comparison.measurements.end(),
+                                                [&](const Measurement& m) { return m.outcome == outcome; }));
+}
+
+std::string Percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
+
+std::string Summary(const Comparison& comparison, const std::string& folder) {
+  std::string text;
+  const auto line = [&](std::string_view name, std::string_view value) {
+    text += fmt::format("  {:<14} {}\n", name, value);
+  };
+  if (comparison.figure) {
+    text += fmt::format("{}\n", comparison.figure->title);
+    for (const std::string& note : comparison.figure->notes) line("note", note);
+    line("numbers", (fs::path(folder) / (comparison.figure->name + ".csv")).string());
+  }
+  if (!comparison.measurements.empty()) {
+    text += fmt::format("{} combinations of {} graph{}\n", comparison.measurements.size(), comparison.graphs.size(),
+                        comparison.graphs.size() == 1 ? "" : "s");
+    line("measured", fmt::format("{}, each answer verified", Count(comparison, Outcome::kOk)));
+    for (const Outcome outcome : {Outcome::kWrong, Outcome::kFailed, Outcome::kNotApplicable, Outcome::kNotReached}) {
+      const std::size_t count = Count(comparison, outcome);
+      if (count > 0) line(OutcomeName(outcome), fmt::format("{}", count));
+    }
+  }
+  std::vector<std::pair<std::string, std::string>> seen;
+  for (const Measurement& m : comparison.measurements) {
+    const std::pair<std::string, std::string> key{m.combination.graph, m.combination.program};
+    if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
+    seen.push_back(key);
+    const Measurement* best = nullptr;
+    for (const Measurement& other : comparison.measurements) {
+      if (other.combination.graph != key.first || other.combination.program != key.second) continue;
+      if (other.outcome != Outcome::kOk || other.trials_ms.empty()) continue;
+      if (best == nullptr || SpreadOf(other.trials_ms).median < SpreadOf(best->trials_ms).median) best = &other;
+    }
+    if (best == nullptr) continue;
+    line(fmt::format("{}, {}", key.first, key.second),
+         fmt::format("{} on {} device{}: {}", FormatMs(SpreadOf(best->trials_ms).median), best->combination.devices,
+                     best->combination.devices == 1 ? "" : "s", Strategy(best->combination)));
+  }
+  const std::vector<Regret> regrets = Regrets(comparison);
+  if (!regrets.empty()) {
+    const RegretSummary regret = Summarise(regrets);
+    line("regret of auto",
+         fmt::format("{} in the median of {}, {} at worst", Percent(regret.median), regrets.size(), Percent(regret.worst)));
+  }
+  for (const std::string& note : comparison.notes) line("note", note);
+  line("page", (fs::path(folder) / "index.html").string());
+  return text;
+}
+
+/// Returns an ExitCode, or minus the signal that interrupted it.
+int Compare(const Registry& registry, const CompareOptions& options, const std::string& command_line) {
+  const bool needs_graphs = options.figure.empty() || FigureNeedsGraphs(options.figure);
+  if (options.graphs.empty() && needs_graphs) throw UsageError("which graphs? Name one file or more");
+  const ComparePlan plan = MakePlan(registry, options);
+
+  Comparison comparison;
+  comparison.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  comparison.command_line = command_line;
+  comparison.build = BuildJson();
+  comparison.machine = MachineJson(plan.kind);
+  comparison.settings = SettingsJson(options, plan);
+  comparison.links = options.links;
+  comparison.kind = plan.kind == DeviceKind::kCuda ? "cuda" : "host";
+  std::vector<ComparedGraph> graphs;
+  for (const std::string& path : options.graphs) {
+    graphs.push_back(StatGraph(path));
+    if (std::count_if(graphs.begin(), graphs.end(), [&](const auto& g) { return g.path == graphs.back().path; }) > 1) {
+      Throw<UsageError>("{} is named twice", path);
+    }
+  }
+
+  if (std::isnan(options.timeout_s)) throw UsageError("--timeout nan: write a number of seconds");
+  if (std::isnan(options.budget_s)) throw UsageError("--budget nan: write a number of seconds");
+  TakeInterrupts();  // no thread has been started yet
+  MakeFolder(options.out);
+  const auto in_folder = [&](std::string_view name) { return (fs::path(options.out) / name).string(); };
+  const std::string journal_path = in_folder("journal.jsonl");
+  for (const char* name : {"results.csv", "results.json", "index.html"}) PrepareOutput(in_folder(name));
+
+  const Json header{{"kind", "comparison"},      {"format", kJournalFormat},      {"started", comparison.started},
+                    {"build", comparison.build}, {"machine", comparison.machine}, {"settings", comparison.settings}};
+  JournalText kept;
+  if (fs::exists(journal_path)) {
+    if (!options.resume) {
+      Throw<InputError>("{} holds a comparison already; --resume goes on with it, or name another folder", options.out);
+    }
+    kept = ReadJournal(journal_path);
+    try {
+      if (!kept.lines.empty()) CheckSameComparison(kept.lines.front(), header, options.out);
+    } catch (const Json::exception&) {
+      Throw<InputError>("{}, line 1: is no line of a journal of `chatty compare`; name another folder, or remove this one",
+                        journal_path);
+    }
+  }
+  for (std::size_t i = 1; i < kept.lines.size(); ++i) {
+    try {
+      Replay(kept.lines[i], comparison);
+    } catch (const Json::exception&) {
+      Throw<InputError>("{}, line {}: is no line of a journal of `chatty compare`; name another folder, or remove this one",
+                        journal_path, i + 1);
+    }
+  }
+  for (const ComparedGraph& then : comparison.graphs) {
+    for (const ComparedGraph& now : graphs) CheckSameGraph(then, now, options.out);
+  }
+
+  Journal journal(journal_path, kept.bytes);
+  if (kept.lines.empty()) {
+    journal.Append(header);
+  } else {
+    comparison.started = kept.lines.front().value("started", comparison.started);
+  }
+  for (ComparedGraph& graph : graphs) {
+    if (std::any_of(comparison.graphs.begin(), comparison.graphs.end(),
+                    [&](const ComparedGraph& known) { return known.path == graph.path; })) {
+      continue;
+    }
+    const std::string stem = graph.name;
+    for (int i = 2; comparison.Find(graph.name) != nullptr; ++i) graph.name = fmt::format("{}-{}", stem, i);
+    Json line = ToJson(graph);
+    line["kind"] = "graph";
+    journal.Append(line);
+    comparison.graphs.push_back(graph);
+  }
+  for (const ComparedGraph& graph : comparison.graphs) {
+    // Graphs of an earlier call that this one does not name keep what they have.
+    if (std::none_of(graphs.begin(), graphs.end(), [&](const ComparedGraph& g) { return g.path == graph.path; })) continue;
+    for (const Combination& combination : CombinationsOn(plan, graph.name)) {
+      if (FindMeasurement(comparison, combination) != nullptr) continue;
+      comparison.measurements.emplace_back();
+      comparison.measurements.back().combination = combination;
+    }
+  }
+
+  const CompareEnd end = Measure(registry, options, plan, journal, comparison);
+  if (!end.give_up) comparison.costs = KnownCurves(plan.kind, plan.most(), options.links);
+
+  if (!options.figure.empty() && end.signal == 0 && !end.give_up) {
+    try {
+      comparison.figure = MakeFigure(options.figure, options, plan, comparison);
+    } catch (const Error& error) {  // what was measured is kept
+      comparison.notes.push_back(fmt::format("figure {} was not drawn: {}", options.figure, error.what()));
+    }
+  }
+  const auto place = [&](const Measurement& m) {
+    return std::find_if(comparison.graphs.begin(), comparison.graphs.end(),
+                        [&](const ComparedGraph& g) { return g.name == m.combination.graph; }) -
+           comparison.graphs.begin();
+  };
+  std::stable_sort(comparison.measurements.begin(), comparison.measurements.end(),
+                   [&](const Measurement& a, const Measurement& b) {
+                     const Combination &x = a.combination, &y = b.combination;
+                     return std::tuple(place(a), x.program, x.devices, x.partition, x.execution, x.comm) <
+                            std::tuple(place(b), y.program, y.devices, y.partition, y.execution, y.comm);
+                   });
+  const std::size_t missing = Count(comparison, Outcome::kNotReached);
+  const std::size_t cut = static_cast<std::size_t>(
+      std::count_if(comparison.measurements.begin(), comparison.measurements.end(),
+                    [&](const Measurement& m) { return m.outcome == Outcome::kOk && m.trials_ms.size() < options.trials; }));
+  if (end.signal != 0) {
+    comparison.notes.push_back(
+        fmt::format("ended by {}: {} combinations were not reached; --resume goes on", SignalName(end.signal), missing));
+  } else if (end.out_of_time || missing > 0 || cut > 0) {
+    if (options.budget_s > 0) {
+      comparison.notes.push_back(
+          fmt::format("the budget of {} s ended it: {} combinations were not reached and {} have fewer than {} trials; "
+                      "--resume goes on",
+                      options.budget_s, missing, cut, options.trials));
+    }
+  }
+  if (end.give_up) {
+    comparison.notes.emplace_back(
+        "a GPU did not answer within --timeout, and nothing after it was measured; --resume goes on without that "
+        "combination");
+  }
+
+  WriteFile(in_folder("results.csv"), ResultsCsv(comparison));
+  WriteJson(in_folder("results.json"), ToJson(comparison));
+  WriteFile(in_folder("index.html"), ComparisonPage(comparison));
+  if (comparison.figure) WriteFile(in_folder(comparison.figure->name + ".csv"), FigureCsv(*comparison.figure));
+  PrintText(Summary(comparison, options.out));
+  int code = kSuccess;
+  for (const Measurement& m : comparison.measurements) {
+    if (m.outcome == Outcome::kWrong) {
+      ReportWrongAnswer(fmt::format("{}: {}", Describe(m.combination), m.reason));
+      code = kWrongAnswer;
+    }
+  }
+  if (code == kSuccess && Count(comparison, Outcome::kFailed) > 0) {
+    PrintError(fmt::format("chatty: error: {} of {} combinations failed; {} says why\n", Count(comparison, Outcome::kFailed),
+                           comparison.measurements.size(), in_folder("results.csv")));
+    code = kRunFailed;
+  }
+  if (end.give_up) EndAtOnce(code == kSuccess ? kRunFailed : code);
+  return end.signal != 0 ? -end.signal : code;
+}
+
+}  // namespace
+
+void AddCompare(CLI::App& app, Context& context) {
+  auto options = std::make_shared<CompareOptions>();
+  CLI::App* command = app.add_subcommand("compare", "Compare programs, engines, paths and device counts on graphs");
+  command
+      ->add_option("GRAPH", options->graphs,
+                   "Graph files: Matrix Market, edge list, DIMACS .gr or chatty's binary; plain, .gz or .zst")
+      ->type_name("FILE");
+  command->add_option("--out", options->out, "Folder for the results, made if it is not there")
+      ->type_name("FOLDER")
+      ->required()
+      ->check(NotEmpty());
+
+  const std::string what = "What is compared";
+  command
+      ->add_option("--programs", options->programs,
+                   "Programs to run (default: bfs,sssp,pr,cc); `pr` is pagerank, `chatty programs` lists them")
+      ->type_name("NAME,...")
+      ->check(NotEmpty())
+      ->group(what);
+  command->add_option("--execution", options->execution, "Engines: of bsp and async, or `all` (default: bsp,async)")
+      ->type_name("NAME,...")
+      ->check(NotEmpty())
+      ->group(what);
+  command
+      ->add_option("--comm", options->comm,
+                   fmt::format("Communication paths: of {}, what `chatty run` takes besides, or `all` that can join the "
+                               "devices (default)",
+                               fmt::join(TransportNames(), ", ")))
+      ->type_name("all|NAME,...")
+      ->check(NotEmpty())
+      ->group(what);
+  command->add_option("--devices", options->devices, "Numbers of devices (default: 1, 2, 4 and so on, up to what there is)")
+      ->type_name("N,...")
+      ->check(NotEmpty())
+      ->group(what);
+  command->add_option("--on", options->on, "Kind of the devices: `host`, `cuda`, or `auto` (default): GPUs if present")
+      ->type_name("auto|host|cuda")
+      ->check(Unnamed(CLI::IsMember({"auto", "host", "cuda"})))
+      ->group(what);
+  command
+      ->add_option("--partition", options->partition,
+                   fmt::format("How vertices are divided: of {}, or part files (default: edge-balanced)",
+                               fmt::join(PartitionerNames(), ", ")))
+      ->type_name("NAME,...")
+      ->check(NotEmpty())
+      ->group(what);
+  command
+      ->add_option("--links", options->links,
+                   "Leave only some links: all (default), none, or those within groups of devices, 'pairs {0,1}{2,3}', "
+                   "counted from 0")
+      ->type_name("all|none|pairs")
+      ->check(NotEmpty())
+      ->group(what);
+  command
+      ->add_option("--figure", options->figure,
+                   fmt::format("Measure what a figure of a paper shows, and put the paper's numbers beside: {}",
+                               fmt::join(FigureNames(), ", ")))
+      ->type_name("NAME")
+      ->group(what);
+
+  const std::string how = "How it is measured";
+  command->add_option("--trials", options->trials, "Timed runs of each combination (default: 3)")
+      ->type_name("N")
+      ->check(Unnamed(CLI::Range(1, 1000000)))
+      ->group(how);
+  command
+      ->add_option("--budget", options->budget_s,
+                   "Time for all of it: first one trial of each combination, then more of them while it lasts")
+      ->type_name("SECONDS")
+      ->check(Unnamed(CLI::Range(0.001, 1e7)))
+      ->group(how);
+  command->add_flag("--resume", options->resume, "Go on with what is in the folder; what was measured is kept")->group(how);
+  command
+      ->add_option("--timeout", options->timeout_s,
+                   "Longest wait of a device for another before a run counts as failed (default: 60)")
+      ->type_name("SECONDS")
+      ->check(Unnamed(CLI::Range(0.001, 1e6)))
+      ->group(how);
+  command->add_option("--seed", options->seed, "Seed of partitions random and metis and of `--source random` (default: 1)")
+      ->type_name("N")
+      ->check(WholeNumber())
+      ->group(how);
+  const std::string program = "Program";
+  ParameterOptions& parameters = options->parameters;
+  command
+      ->add_option("--source", parameters.source,
+                   "Vertex to start from, for programs that have one: its id, `random:SEED` (another one in each trial, of "
+                   "those with out-edges) or `max-degree` (default)")
+      ->type_name("N|random:SEED|max-degree")
+      ->check(NotEmpty())
+      ->group(program);
+  command->add_option("--set", parameters.set, "Set a parameter of the programs that have it")
+      ->type_name("NAME=VALUE")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->group(program);
+  AddLoadOptions(*command, options->load, "--format", /*uses=*/true);
+
+  command->footer(
+      "Examples:\n"
+      "  chatty compare road.chatty kron.chatty --out comparison\n"
+      "  chatty compare kron.chatty --programs bfs,pr --devices 1,2,4 --on cuda --trials 5 --out kron\n"
+      "  chatty compare *.chatty --comm auto,p2p-copy --links 'pairs {0,1}{2,3}' --budget 300 --out pairs\n"
+      "  chatty compare *.chatty --budget 300 --out pairs --resume\n"
+      "  chatty compare --figure groute-2b --out packets\n"
+      "\n"
+      "The folder gets index.html, a page with charts that loads nothing; results.csv, a row a combination;\n"
+      "results.json, everything; journal.jsonl, from which --resume goes on; and a figure's CSV. docs/comparing.md\n"
+      "describes them.\n"
+      "\n"
+      "Each combination runs once or twice untimed, then the trials; its first answer is verified. What a program or\n"
+      "the machine cannot do is listed with the reason, and what fails does not end the comparison. The first SIGINT\n"
+      "(Ctrl-C) or SIGTERM ends it after the round at hand, and what was measured is written.\n"
+      "\n"
+      "Exit codes: 0 success; 1 something failed that should have run; 2 wrong usage or input; 3 an answer was wrong;\n"
+      "interrupted, the signal's.");
+  command->callback([&context, options, command] {
+    context.action = [&context, options, command] {
+      if (!options->figure.empty()) {
+        ApplyPreset(options->figure, *options,
+                    [&](std::string_view name) { return command->get_option(fmt::format("--{}", name))->count() > 0; });
+      }
+      const int code = Compare(context.registry, *options, context.command_line);
+      if (code < 0) EndBySignal(-code);  // all that it held has been given back
+      return code;
+    };
+  });
+}
+
+}  // namespace chatty::cli

@@ -1,0 +1,46 @@
+#include "chatty/cli/compare_costs.h"
+
+#include <string>
+
+#include "chatty/cli/compare_plan.h"
+#include "chatty/comm/calibration.h"
+#include "chatty/comm/topology.h"
+#include "chatty/core/error.h"
+
+namespace chatty::cli {
+
+CostCurves CurvesOf(const CostModel& model, std::string_view pair) {
+  constexpr double kLeast = 4, kMost = 1 << 28;
+  CostCurves curves;
+  curves.measured = model.measured();
+  curves.pair = pair;
+  for (std::size_t path = 0; path < model.paths().size(); ++path) {
+    if (!model.Joins(path, 0, 1)) continue;
+    CostLine line{model.paths()[path], {}};
+    for (double bytes = kLeast; bytes <= kMost; bytes *= 2) {
+      line.points.emplace_back(bytes, model.PredictUs(path, 0, 1, static_cast<std::size_t>(bytes), 0));
+    }
+    curves.lines.push_back(std::move(line));
+  }
+  for (const Crossover& crossover : model.Crossovers(0, 1, LoadCorner::kAlone, 0, kMost)) {
+    if (crossover.bytes < kLeast) continue;
+    curves.crossings.push_back({crossover.bytes, model.paths()[crossover.before], model.paths()[crossover.after]});
+  }
+  return curves;
+}
+
+std::optional<CostCurves> KnownCurves(DeviceKind kind, std::uint32_t devices, std::string_view links) {
+  if (devices < 2) return std::nullopt;
+  DeviceSelection selection;
+  selection.kind = kind;
+  for (std::uint32_t i = 0; i < devices; ++i) selection.indices.push_back(static_cast<int>(i));
+  try {
+    const Topology topology = DiscoverTopology(selection);
+    const CostModel model = KnownCosts(topology, LinkMask::Parse(MaskFor(links, devices), devices));
+    return CurvesOf(model, fmt::format("{} to {}", topology.devices()[0].label, topology.devices()[1].label));
+  } catch (const Error&) {  // the page says that there are none
+    return std::nullopt;
+  }
+}
+
+}  // namespace chatty::cli

@@ -1,0 +1,21 @@
+/// \file
+/// What the cost model tells a comparison.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "chatty/cli/compare_data.h"
+#include "chatty/comm/cost_model.h"
+#include "chatty/core/device.h"
+
+namespace chatty::cli {
+
+/// The lines of all paths from device 0 to device 1, up to 256 MiB, and where they cross.
+CostCurves CurvesOf(const CostModel& model, std::string_view pair);
+/// The same of what is known of this machine's first `devices` devices, measured or nominal; none for one device, or where
+/// the machine does not tell what joins them.
+std::optional<CostCurves> KnownCurves(DeviceKind kind, std::uint32_t devices, std::string_view links);
+
+}  // namespace chatty::cli

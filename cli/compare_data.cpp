@@ -1,0 +1,481 @@
+#include "chatty/cli/compare_data.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+namespace chatty::cli {
+namespace {
+
+constexpr std::uint64_t kJudgedBytes = std::uint64_t{64} << 10;
+constexpr double kTolerance = 0.25;
+
+std::string_view EndedName(Ended ended) {
+  switch (ended) {
+    case Ended::kConverged:
+      return "converged";
+    case Ended::kLimit:
+      return "limit";
+    case Ended::kMaxRounds:
+      return "max-rounds";
+    case Ended::kStopped:
+      return "stopped";
+    case Ended::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+Json Rounded(const std::vector<double>& times) {
+  Json json = Json::array();
+  for (const double ms : times) json.push_back(RoundedMs(ms));
+  return json;
+}
+
+double MedianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+/// Only answers that were checked count.
+bool Usable(const Measurement& m) {
+  return m.outcome == Outcome::kOk && !m.trials_ms.empty() && m.verdict && m.verdict->passed;
+}
+
+/// Measurements that differ in nothing but the path.
+struct Case {
+  const Measurement* chosen = nullptr;    // auto
+  std::vector<const Measurement*> fixed;  // the others
+};
+
+std::vector<Case> CasesOf(const Comparison& comparison) {
+  std::map<std::tuple<std::string, std::string, std::uint32_t, std::string, std::string>, Case> cases;
+  for (const Measurement& m : comparison.measurements) {
+    const Combination& c = m.combination;
+    if (c.devices < 2 || !Usable(m)) continue;
+    Case& found = cases[{c.graph, c.program, c.devices, c.execution, c.partition}];
+    if (c.comm == "auto") {
+      found.chosen = &m;
+    } else {
+      found.fixed.push_back(&m);
+    }
+  }
+  std::vector<Case> whole;
+  for (auto& [key, found] : cases) {
+    if (found.chosen != nullptr && !found.fixed.empty()) whole.push_back(std::move(found));
+  }
+  return whole;
+}
+
+}  // namespace
+
+std::string Strategy(const Combination& c) {
+  if (c.devices == 1) return c.execution;
+  return fmt::format("{}, {}, {}", c.execution, c.comm, c.partition);
+}
+
+std::string Describe(const Combination& c) {
+  return fmt::format("{} on {}, {} device{}, {}", c.program, c.graph, c.devices, c.devices == 1 ? "" : "s", Strategy(c));
+}
+
+std::string_view OutcomeName(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kNotReached:
+      return "not reached";
+    case Outcome::kOk:
+      return "ok";
+    case Outcome::kWrong:
+      return "wrong";
+    case Outcome::kFailed:
+      return "failed";
+    case Outcome::kNotApplicable:
+      return "not applicable";
+  }
+  return "";
+}
+
+BoxSummary SummariseBoxes(std::span<const BoxRecord> boxes, std::size_t samples) {
+  BoxSummary summary;
+  std::map<std::pair<std::string_view, std::string_view>, PathBoxes> paths;
+  std::vector<const BoxRecord*> known;
+  for (const BoxRecord& box : boxes) {
+    PathBoxes& path = paths[{box.path, box.form}];
+    ++path.boxes;
+    path.bytes += box.bytes;
+    const auto bin = static_cast<std::size_t>(box.bytes == 0 ? 0 : std::bit_width(box.bytes) - 1);
+    if (path.histogram.size() <= bin) path.histogram.resize(bin + 1);
+    ++path.histogram[bin];
+    if (box.measured_us < 0 || !std::isfinite(box.predicted_us)) continue;
+    known.push_back(&box);
+    if (box.bytes > kJudgedBytes) {
+      ++summary.judged;
+      if (std::abs(box.predicted_us - box.measured_us) <= kTolerance * box.measured_us) ++summary.within;
+    }
+  }
+  for (auto& [key, path] : paths) {
+    path.path = key.first;
+    path.form = key.second;
+    summary.paths.push_back(std::move(path));
+  }
+  const std::size_t kept = std::min(samples, known.size());
+  for (std::size_t i = 0; i < kept; ++i) {
+    const BoxRecord& box = *known[i * known.size() / kept];
+    summary.samples.push_back({std::string(box.path), box.bytes, box.predicted_us, box.measured_us});
+  }
+  return summary;
+}
+
+Spread SpreadOf(std::vector<double> times) {
+  if (times.empty()) return {};
+  const auto [min, max] = std::minmax_element(times.begin(), times.end());
+  return {MedianOf(times), *min, *max};
+}
+
+const ComparedGraph* Comparison::Find(std::string_view graph) const {
+  const auto found = std::find_if(graphs.begin(), graphs.end(), [&](const ComparedGraph& g) { return g.name == graph; });
+  return found == graphs.end() ? nullptr : &*found;
+}
+
+double RoundedMs(double ms) { return std::round(ms * 1e6) / 1e6; }
+
+// --------------------------------------------------------------------- JSON ----
+
+Json ToJson(const Combination& c) {
+  return {{"graph", c.graph}, {"program", c.program},     {"devices", c.devices},
+          {"comm", c.comm},   {"execution", c.execution}, {"partition", c.partition}};
+}
+
+Combination CombinationFrom(const Json& json) {
+  Combination c;
+  c.graph = json.at("graph");
+  c.program = json.at("program");
+  c.devices = json.at("devices");
+  c.comm = json.at("comm");
+  c.execution = json.at("execution");
+  c.partition = json.at("partition");
+  return c;
+}
+
+Json ToJson(const RunStatistics& s) {
+  Json json{{"execution", s.execution},
+            {"transport", s.transport},
+            {"rounds", s.rounds},
+            {"phases", s.phases},
+            {"push_rounds", s.push_rounds},
+            {"pull_rounds", s.pull_rounds},
+            {"edges_touched", s.edges_touched},
+            {"vertices_updated", s.vertices_updated},
+            {"ended", EndedName(s.ended)},
+            {"devices", Json::array()},
+            {"pairs", Json::array()}};
+  for (const DeviceStatistics& device : s.devices) {
+    json["devices"].push_back({{"device", device.device},
+                               {"vertices", device.vertices},
+                               {"compute_ms", RoundedMs(device.compute_ms)},
+                               {"communication_ms", RoundedMs(device.communication_ms)},
+                               {"waiting_ms", RoundedMs(device.waiting_ms)}});
+  }
+  for (const PairStatistics& pair : s.pairs) {
+    json["pairs"].push_back({{"from", pair.from},
+                             {"to", pair.to},
+                             {"messages_before", pair.messages_before},
+                             {"messages", pair.messages},
+                             {"bytes", pair.bytes}});
+  }
+  return json;
+}
+
+RunStatistics StatisticsFrom(const Json& json) {
+  RunStatistics s;
+  s.execution = json.at("execution");
+  s.transport = json.at("transport");
+  s.rounds = json.at("rounds");
+  s.phases = json.at("phases");
+  s.push_rounds = json.at("push_rounds");
+  s.pull_rounds = json.at("pull_rounds");
+  s.edges_touched = json.at("edges_touched");
+  s.vertices_updated = json.at("vertices_updated");
+  for (const Ended ended : {Ended::kConverged, Ended::kLimit, Ended::kMaxRounds, Ended::kStopped, Ended::kFailed}) {
+    if (json.at("ended") == EndedName(ended)) s.ended = ended;
+  }
+  s.converged = s.ended == Ended::kConverged;
+  for (const Json& device : json.at("devices")) {
+    s.devices.push_back({device.at("device"), device.at("vertices"), device.at("compute_ms"), device.at("communication_ms"),
+                         device.at("waiting_ms")});
+  }
+  for (const Json& pair : json.at("pairs")) {
+    s.pairs.push_back({pair.at("from"), pair.at("to"), pair.at("messages_before"), pair.at("messages"), pair.at("bytes")});
+  }
+  return s;
+}
+
+Json ToJson(const BoxSummary& boxes) {
+  Json json{{"judged", boxes.judged}, {"within_25_percent", boxes.within}, {"paths", Json::array()}};
+  for (const PathBoxes& path : boxes.paths) {
+    json["paths"].push_back({{"path", path.path},
+                             {"form", path.form},
+                             {"boxes", path.boxes},
+                             {"bytes", path.bytes},
+                             {"log2_histogram", path.histogram}});
+  }
+  json["samples"] = Json::array();
+  for (const BoxSample& sample : boxes.samples) {
+    json["samples"].push_back({{"path", sample.path},
+                               {"bytes", sample.bytes},
+                               {"predicted_us", RoundedMs(sample.predicted_us)},
+                               {"measured_us", RoundedMs(sample.measured_us)}});
+  }
+  return json;
+}
+
+BoxSummary BoxesFrom(const Json& json) {
+  BoxSummary boxes;
+  boxes.judged = json.at("judged");
+  boxes.within = json.at("within_25_percent");
+  for (const Json& path : json.at("paths")) {
+    boxes.paths.push_back({path.at("path"), path.at("form"), path.at("boxes"), path.at("bytes"),
+                           path.at("log2_histogram").get<std::vector<std::uint64_t>>()});
+  }
+  for (const Json& sample : json.at("samples")) {
+    boxes.samples.push_back({sample.at("path"), sample.at("bytes"), sample.at("predicted_us"), sample.at("measured_us")});
+  }
+  return boxes;
+}
+
+Json ToJson(const ComparedGraph& graph) {
+  Json json{{"name", graph.name}, {"path", graph.path}, {"bytes", graph.bytes}, {"modified_ns", graph.modified_ns}};
+  if (graph.loaded) {
+    json["vertices"] = graph.vertices;
+    json["edges"] = graph.edges;
+    json["symmetric"] = graph.symmetric;
+    json["weights"] = graph.weights;
+  }
+  return json;
+}
+
+ComparedGraph GraphFrom(const Json& json) {
+  ComparedGraph graph;
+  graph.name = json.at("name");
+  graph.path = json.at("path");
+  graph.bytes = json.at("bytes");
+  graph.modified_ns = json.at("modified_ns");
+  graph.loaded = json.contains("vertices");
+  if (graph.loaded) {
+    graph.vertices = json.at("vertices");
+    graph.edges = json.at("edges");
+    graph.symmetric = json.at("symmetric");
+    graph.weights = json.at("weights");
+  }
+  return graph;
+}
+
+Json ToJson(const Figure& figure) {
+  Json json{{"name", figure.name},     {"title", figure.title}, {"x", figure.x_label},    {"y", figure.y_label},
+            {"source", figure.source}, {"notes", figure.notes}, {"series", Json::array()}};
+  for (const FigureSeries& series : figure.series) {
+    Json points = Json::array();
+    for (const auto& [x, y] : series.points) points.push_back({{"x", x}, {"y", y}});
+    json["series"].push_back({{"name", series.name}, {"published", series.published}, {"points", std::move(points)}});
+  }
+  return json;
+}
+
+Json ToJson(const Comparison& comparison) {
+  Json json;
+  json["chatty"] = comparison.build;
+  json["command"] = comparison.command_line;
+  json["started"] = comparison.started;
+  json["machine"] = comparison.machine;
+  json["settings"] = comparison.settings;
+  json["graphs"] = Json::array();
+  for (const ComparedGraph& graph : comparison.graphs) json["graphs"].push_back(ToJson(graph));
+  json["measurements"] = Json::array();
+  for (const Measurement& m : comparison.measurements) {
+    Json one = ToJson(m.combination);
+    one["outcome"] = OutcomeName(m.outcome);
+    if (!m.reason.empty()) one["reason"] = m.reason;
+    if (!m.trials_ms.empty()) {
+      const Spread spread = SpreadOf(m.trials_ms);
+      one["time"] = {{"median_ms", RoundedMs(spread.median)},
+                     {"min_ms", RoundedMs(spread.min)},
+                     {"max_ms", RoundedMs(spread.max)},
+                     {"trials_ms", Rounded(m.trials_ms)}};
+    }
+    one["verification"] = m.verdict ? VerdictJson(*m.verdict) : Json(nullptr);
+    if (m.profiled) one["statistics"] = ToJson(m.statistics);
+    if (m.boxes) one["boxes"] = ToJson(*m.boxes);
+    json["measurements"].push_back(std::move(one));
+  }
+  const std::vector<Regret> regrets = Regrets(comparison);
+  const RegretSummary summary = Summarise(regrets);
+  Json cases = Json::array();
+  for (const Regret& regret : regrets) {
+    Json one = ToJson(regret.chosen);
+    one.erase("comm");
+    one["auto_ms"] = RoundedMs(regret.chosen_ms);
+    one["best"] = regret.best;
+    one["best_ms"] = RoundedMs(regret.best_ms);
+    one["regret"] = RoundedMs(regret.regret);
+    cases.push_back(std::move(one));
+  }
+  json["regret"] = {{"median", RoundedMs(summary.median)}, {"worst", RoundedMs(summary.worst)}, {"cases", std::move(cases)}};
+  json["auto_against_fixed"] = Json::array();
+  for (const AgainstFixed& fixed : AutoAgainstFixed(comparison)) {
+    json["auto_against_fixed"].push_back(
+        {{"comm", fixed.comm}, {"times_faster", RoundedMs(fixed.ratio)}, {"cases", fixed.cases}});
+  }
+  if (comparison.costs) {
+    Json lines = Json::array(), crossings = Json::array();
+    for (const CostLine& line : comparison.costs->lines) lines.push_back({{"path", line.path}, {"bytes_us", line.points}});
+    for (const auto& crossing : comparison.costs->crossings) {
+      crossings.push_back({{"bytes", crossing.bytes}, {"before", crossing.before}, {"after", crossing.after}});
+    }
+    json["costs"] = {{"measured", comparison.costs->measured},
+                     {"pair", comparison.costs->pair},
+                     {"lines", std::move(lines)},
+                     {"crossovers", std::move(crossings)}};
+  }
+  json["figure"] = comparison.figure ? ToJson(*comparison.figure) : Json(nullptr);
+  json["notes"] = comparison.notes;
+  return json;
+}
+
+// ---------------------------------------------------------------------- CSV ----
+
+std::string CsvField(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+std::string ResultsCsv(const Comparison& comparison) {
+  std::string csv =
+      "graph,vertices,edges,program,kind,devices,execution,comm,partition,links,outcome,trials,median_ms,min_ms,max_ms,"
+      "trials_ms,speedup,rounds,messages,bytes,compute_ms,communication_ms,waiting_ms,verified,reason\n";
+  for (const Measurement& m : comparison.measurements) {
+    const Combination& c = m.combination;
+    const ComparedGraph* graph = comparison.Find(c.graph);
+    const bool known = graph != nullptr && graph->loaded;
+    std::vector<std::string> fields{c.graph,
+                                    known ? fmt::format("{}", graph->vertices) : "",
+                                    known ? fmt::format("{}", graph->edges) : "",
+                                    c.program,
+                                    comparison.kind,
+                                    fmt::format("{}", c.devices),
+                                    c.execution,
+                                    c.comm,
+                                    c.partition,
+                                    comparison.links,
+                                    std::string(OutcomeName(m.outcome)),
+                                    fmt::format("{}", m.trials_ms.size())};
+    if (m.trials_ms.empty()) {
+      fields.insert(fields.end(), 5, "");
+    } else {
+      const Spread spread = SpreadOf(m.trials_ms);
+      for (const double ms : {spread.median, spread.min, spread.max}) fields.push_back(fmt::format("{}", RoundedMs(ms)));
+      std::vector<double> rounded;
+      std::transform(m.trials_ms.begin(), m.trials_ms.end(), std::back_inserter(rounded), RoundedMs);
+      fields.push_back(fmt::format("{}", fmt::join(rounded, ";")));
+      const std::optional<double> single = BestSingleMs(comparison, c.graph, c.program);
+      fields.push_back(single && m.outcome == Outcome::kOk ? fmt::format("{:.6g}", *single / spread.median) : "");
+    }
+    if (!m.profiled) {
+      fields.insert(fields.end(), 6, "");
+    } else {
+      std::uint64_t messages = 0, bytes = 0;
+      for (const PairStatistics& pair : m.statistics.pairs) {
+        messages += pair.messages;
+        bytes += pair.bytes;
+      }
+      double compute = 0, communication = 0, waiting = 0;
+      for (const DeviceStatistics& device : m.statistics.devices) {
+        compute += device.compute_ms;
+        communication += device.communication_ms;
+        waiting += device.waiting_ms;
+      }
+      fields.push_back(fmt::format("{}", m.statistics.rounds));
+      fields.push_back(fmt::format("{}", messages));
+      fields.push_back(fmt::format("{}", bytes));
+      for (const double ms : {compute, communication, waiting}) fields.push_back(fmt::format("{}", RoundedMs(ms)));
+    }
+    fields.emplace_back(m.verdict ? (m.verdict->passed ? "yes" : "no") : "");
+    fields.push_back(m.reason);
+    for (std::size_t i = 0; i < fields.size(); ++i) csv += (i == 0 ? "" : ",") + CsvField(fields[i]);
+    csv += '\n';
+  }
+  return csv;
+}
+
+std::string FigureCsv(const Figure& figure) {
+  std::string csv = fmt::format("figure,series,published,{},{}\n", CsvField(figure.x_label), CsvField(figure.y_label));
+  for (const FigureSeries& series : figure.series) {
+    for (const auto& [x, y] : series.points) {
+      csv += fmt::format("{},{},{},{},{}\n", CsvField(figure.name), CsvField(series.name), series.published ? "yes" : "no",
+                         CsvField(x), y);
+    }
+  }
+  return csv;
+}
+
+// ----------------------------------------------------------------- findings ----
+
+std::vector<Regret> Regrets(const Comparison& comparison) {
+  std::vector<Regret> regrets;
+  for (const Case& found : CasesOf(comparison)) {
+    const auto median = [](const Measurement* m) { return SpreadOf(m->trials_ms).median; };
+    const Measurement* best =
+        *std::min_element(found.fixed.begin(), found.fixed.end(),
+                          [&](const Measurement* a, const Measurement* b) { return median(a) < median(b); });
+    Regret regret{found.chosen->combination, median(found.chosen), best->combination.comm, median(best), 0};
+    regret.regret = regret.best_ms > 0 ? regret.chosen_ms / regret.best_ms - 1 : 0;
+    regrets.push_back(std::move(regret));
+  }
+  return regrets;
+}
+
+RegretSummary Summarise(std::span<const Regret> regrets) {
+  if (regrets.empty()) return {};
+  std::vector<double> values;
+  values.reserve(regrets.size());
+  for (const Regret& regret : regrets) values.push_back(regret.regret);
+  return {MedianOf(values), *std::max_element(values.begin(), values.end())};
+}
+
+std::vector<AgainstFixed> AutoAgainstFixed(const Comparison& comparison) {
+  std::map<std::string, std::pair<double, std::size_t>> sums;  // of logarithms
+  for (const Case& found : CasesOf(comparison)) {
+    const double chosen = SpreadOf(found.chosen->trials_ms).median;
+    for (const Measurement* m : found.fixed) {
+      const double fixed = SpreadOf(m->trials_ms).median;
+      if (chosen <= 0 || fixed <= 0) continue;
+      auto& [sum, cases] = sums[m->combination.comm];
+      sum += std::log(fixed / chosen);
+      ++cases;
+    }
+  }
+  std::vector<AgainstFixed> against;
+  against.reserve(sums.size());
+  for (const auto& [comm, sum] : sums) {
+    against.push_back({comm, std::exp(sum.first / static_cast<double>(sum.second)), sum.second});
+  }
+  return against;
+}
+
+std::optional<double> BestSingleMs(const Comparison& comparison, std::string_view graph, std::string_view program) {
+  std::optional<double> best;
+  for (const Measurement& m : comparison.measurements) {
+    const Combination& c = m.combination;
+    if (c.devices != 1 || c.graph != graph || c.program != program || !Usable(m)) continue;
+    const double median = SpreadOf(m.trials_ms).median;
+    if (!best || median < *best) best = median;
+  }
+  return best;
+}
+
+}  // namespace chatty::cli

@@ -1,0 +1,209 @@
+/// \file
+/// What `chatty compare` measures, keeps and shows: plain data, and its JSON.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "chatty/cli/common.h"
+#include "chatty/framework/statistics.h"
+
+namespace chatty::cli {
+
+/// What stands for a communication path or a partition where there is only one device.
+inline constexpr std::string_view kNothing = "none";
+
+/// One way to run one program on one graph.
+struct Combination {
+  std::string graph;          ///< its name within the comparison
+  std::string program;        ///< as the registry calls it
+  std::string execution;      ///< as `--execution` takes it
+  std::string comm;           ///< as `--comm` takes it; kNothing on one device
+  std::string partition;      ///< as `--partition` takes it; kNothing on one device
+  std::uint32_t devices = 1;  ///< how many
+  bool operator==(const Combination&) const = default;
+  /// In the order of the members.
+  bool operator<(const Combination& other) const {
+    return std::tie(graph, program, execution, comm, partition, devices) <
+           std::tie(other.graph, other.program, other.execution, other.comm, other.partition, other.devices);
+  }
+};
+/// "async, p2p-copy, metis": all but graph, program and devices.
+std::string Strategy(const Combination& combination);
+/// "bfs on road, 2 devices, bsp, host, edge-balanced": for messages.
+std::string Describe(const Combination& combination);
+
+/// What became of a combination.
+enum class Outcome : std::uint8_t {
+  kNotReached,     ///< there was no time for it
+  kOk,             ///< measured, and the answer is right
+  kWrong,          ///< the answer is wrong
+  kFailed,         ///< it should have run and did not
+  kNotApplicable,  ///< the program, the build or the machine cannot do it
+};
+/// "not reached", "ok", "wrong", "failed" or "not applicable".
+std::string_view OutcomeName(Outcome outcome);
+
+/// Boxes of one path and form.
+struct PathBoxes {
+  std::string path, form;                ///< as BoxRecord has them
+  std::uint64_t boxes = 0;               ///< how many
+  std::uint64_t bytes = 0;               ///< of all of them
+  std::vector<std::uint64_t> histogram;  ///< boxes of [2^i, 2^(i+1)) bytes; entry 0 also those without bytes
+};
+/// One box, of those kept for drawing.
+struct BoxSample {
+  std::string path;                          ///< as BoxRecord has it
+  std::uint64_t bytes = 0;                   ///< its size
+  double predicted_us = 0, measured_us = 0;  ///< both known
+};
+/// What is kept of a run's boxes.
+struct BoxSummary {
+  std::vector<PathBoxes> paths;
+  std::vector<BoxSample> samples;  ///< evenly chosen among those whose time is known
+  std::uint64_t judged = 0;        ///< boxes of more than 64 KiB whose time is known
+  std::uint64_t within = 0;        ///< those of them that were predicted within 25 %
+};
+/// Sums up; keeps at most `samples` boxes.
+BoxSummary SummariseBoxes(std::span<const BoxRecord> boxes, std::size_t samples = 200);
+
+/// One combination's results.
+struct Measurement {
+  Combination combination;
+  Outcome outcome = Outcome::kNotReached;
+  std::string reason;             ///< why it is not ok
+  bool again = true;              ///< a failure that a resumed comparison tries again
+  std::vector<double> trials_ms;  ///< of the finished trials
+  std::optional<Verdict> verdict;
+  bool profiled = false;            ///< the following are there
+  RunStatistics statistics;         ///< of a timed trial, without boxes
+  std::optional<BoxSummary> boxes;  ///< of the extra run that explains
+};
+
+/// Of the trials' times.
+struct Spread {
+  double median = 0, min = 0, max = 0;
+};
+/// All zero for no trials.
+Spread SpreadOf(std::vector<double> times);
+
+/// A compared graph.
+struct ComparedGraph {
+  std::string name, path;
+  std::uint64_t bytes = 0;       ///< of the file
+  std::int64_t modified_ns = 0;  ///< when the file was last written, since the epoch of the file system's clock
+  bool loaded = false;           ///< the following are known
+  std::uint64_t vertices = 0, edges = 0;
+  bool symmetric = false;
+  std::string weights;
+};
+
+/// The time that a path is expected to take, over bytes.
+struct CostLine {
+  std::string path;
+  std::vector<std::pair<double, double>> points;  ///< bytes, microseconds
+};
+/// What the cost model says of one pair.
+struct CostCurves {
+  bool measured = false;  ///< on this machine; else from nominal bandwidths
+  std::string pair;       ///< "cuda:0 to cuda:1"
+  std::vector<CostLine> lines;
+  struct Crossing {
+    double bytes = 0;
+    std::string before, after;
+  };
+  std::vector<Crossing> crossings;  ///< where another path becomes the fastest
+};
+
+/// Points of a figure: numbers over categories or numbers.
+struct FigureSeries {
+  std::string name;
+  bool published = false;                              ///< the paper's own
+  std::vector<std::pair<std::string, double>> points;  ///< x as it is printed, y
+};
+/// One figure of a paper, as measured here.
+struct Figure {
+  std::string name, title, x_label, y_label;
+  std::string reading;  ///< one sentence that says how to read it
+  std::string source;   ///< where axes and published numbers come from
+  bool lines = false;   ///< x is a number, drawn as lines on logarithmic axes; else bars
+  std::vector<FigureSeries> series;
+  std::vector<std::string> notes;  ///< what could not be measured
+};
+
+/// A whole comparison.
+struct Comparison {
+  std::string started, command_line;
+  Json build, machine, settings;  ///< as in the journal's first line
+  std::string links = "all";
+  std::string kind;  ///< "host" or "cuda"
+  std::vector<ComparedGraph> graphs;
+  std::vector<Measurement> measurements;
+  std::optional<CostCurves> costs;
+  std::optional<Figure> figure;
+  std::vector<std::string> notes;
+
+  const ComparedGraph* Find(std::string_view graph) const;  ///< null if there is none of that name
+};
+
+/// @{
+/// What the journal and results.json hold. Reading throws nlohmann's exceptions for what is not theirs.
+Json ToJson(const Combination& combination);
+Json ToJson(const RunStatistics& statistics);
+Json ToJson(const BoxSummary& boxes);
+Json ToJson(const ComparedGraph& graph);
+Json ToJson(const Figure& figure);
+Json ToJson(const Comparison& comparison);
+Combination CombinationFrom(const Json& json);
+RunStatistics StatisticsFrom(const Json& json);
+BoxSummary BoxesFrom(const Json& json);
+ComparedGraph GraphFrom(const Json& json);
+/// @}
+
+/// Milliseconds of a record: what is below a nanosecond means nothing.
+double RoundedMs(double ms);
+
+/// results.csv: a row a combination; docs/comparing.md lists the columns.
+std::string ResultsCsv(const Comparison& comparison);
+/// A figure's CSV: figure, series, published, x, y.
+std::string FigureCsv(const Figure& figure);
+/// One field of a CSV as RFC 4180 writes it.
+std::string CsvField(std::string_view text);
+
+// ----------------------------------------------------------------- findings ----
+
+/// The price of having let the machine choose.
+struct Regret {
+  Combination chosen;  ///< the one with `--comm auto`
+  double chosen_ms = 0;
+  std::string best;  ///< the fastest fixed path of the same graph, program, devices, execution and partition
+  double best_ms = 0;
+  double regret = 0;  ///< chosen / best - 1; negative where the choice beat every fixed path
+};
+/// One for each combination with `--comm auto` that has a right fixed one beside it.
+std::vector<Regret> Regrets(const Comparison& comparison);
+/// Of the regrets; zero for none.
+struct RegretSummary {
+  double median = 0, worst = 0;
+};
+RegretSummary Summarise(std::span<const Regret> regrets);
+
+/// How much faster `auto` is than one fixed path.
+struct AgainstFixed {
+  std::string comm;
+  double ratio = 1;       ///< geometric mean of its time over that of `auto`
+  std::size_t cases = 0;  ///< combinations that have both
+};
+std::vector<AgainstFixed> AutoAgainstFixed(const Comparison& comparison);
+
+/// The least median of a program on one device; none if there is no right one.
+std::optional<double> BestSingleMs(const Comparison& comparison, std::string_view graph, std::string_view program);
+
+}  // namespace chatty::cli

@@ -1,0 +1,186 @@
+#include "chatty/cli/compare_plan.h"
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+#include "chatty/comm/topology.h"
+#include "chatty/comm/transport.h"
+#include "chatty/core/error.h"
+#include "chatty/framework/session.h"
+#include "chatty/partition/partition.h"
+
+namespace chatty::cli {
+namespace {
+
+std::vector<std::uint32_t> ParseCounts(std::string_view text) {
+  std::vector<std::uint32_t> counts;
+  for (const std::string& word : SplitList("--devices", text)) {
+    std::uint32_t count = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
+    if (error != std::errc() || end != word.data() + word.size() || count == 0 ||
+        count > static_cast<std::uint32_t>(kMaxDevices)) {
+      Throw<UsageError>("--devices {}: '{}' is no number of devices from 1 to {}; write, say, 1,2,4", text, word,
+                        kMaxDevices);
+    }
+    counts.push_back(count);
+  }
+  std::sort(counts.begin(), counts.end());
+  return counts;
+}
+
+std::vector<std::uint32_t> DefaultCounts(DeviceKind kind) {
+  const auto there = kind == DeviceKind::kCuda ? static_cast<std::uint32_t>(CudaDeviceCount())
+                                               : std::clamp(std::thread::hardware_concurrency(), 2u, 4u);
+  std::vector<std::uint32_t> counts;
+  for (std::uint32_t count = 1; count <= there; count *= 2) counts.push_back(count);
+  return counts;
+}
+
+}  // namespace
+
+std::vector<std::string> SplitList(std::string_view option, std::string_view text) {
+  std::vector<std::string> words;
+  std::vector<std::string_view> keys;  // of the word being put together
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (word.empty()) Throw<UsageError>("{} '{}': there is nothing between two commas; write names", option, text);
+    const std::size_t equals = word.find('=');
+    const std::string_view key = word.substr(0, equals == std::string_view::npos ? 0 : equals);
+    if (!key.empty() && !keys.empty() && std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      words.back() += fmt::format(",{}", word);
+      keys.push_back(key);
+      continue;
+    }
+    keys.clear();
+    if (!key.empty()) keys.push_back(key);
+    words.emplace_back(word);
+  }
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (std::find(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i), words[i]) !=
+        words.begin() + static_cast<std::ptrdiff_t>(i)) {
+      Throw<UsageError>("{} {}: '{}' stands there twice", option, text, words[i]);
+    }
+  }
+  return words;
+}
+
+bool CanJoin(const std::string& comm, DeviceKind kind, std::size_t devices) {
+  RunOptions run;
+  run.transport = comm;
+  try {
+    CheckRunOptions(run, kind, devices);
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  } catch (const CapabilityError&) {
+    return false;
+  }
+}
+
+ComparePlan MakePlan(const Registry& registry, const CompareOptions& options) {
+  ComparePlan plan;
+  plan.kind =
+      options.on == "cuda" || (options.on == "auto" && CudaDeviceCount() > 0) ? DeviceKind::kCuda : DeviceKind::kHost;
+  if (plan.kind == DeviceKind::kCuda) static_cast<void>(ParseDevices("cuda"));  // says why there is none
+  plan.devices = options.devices.empty() ? DefaultCounts(plan.kind) : ParseCounts(options.devices);
+
+  for (const std::string& word : SplitList("--programs", options.programs)) {
+    const RegisteredProgram& program = registry.Find(word == "pr" ? "pagerank" : word, plan.kind);
+    CheckParameters(program, ParametersFor(program, options.parameters));
+    plan.programs.emplace_back(program.name());
+  }
+  if (options.execution == "all") {
+    plan.executions = {"bsp", "async"};
+  } else {
+    plan.executions = SplitList("--execution", options.execution);
+  }
+  for (const std::string& execution : plan.executions) {
+    RunOptions run;
+    run.execution = execution;
+    CheckRunOptions(run, plan.kind, 1);
+  }
+  plan.every_comm = options.comm == "all";
+  if (plan.every_comm) {
+    for (const std::string_view name : TransportNames()) plan.comms.emplace_back(name);
+    if (std::find(plan.comms.begin(), plan.comms.end(), "chattygraph") == plan.comms.end()) {
+      plan.comms.emplace_back("chattygraph");
+    }
+    std::erase_if(plan.comms, [&](const std::string& comm) { return !CanJoin(comm, plan.kind, plan.most()); });
+  } else {
+    plan.comms = SplitList("--comm", options.comm);
+    for (const std::string& comm : plan.comms) {
+      RunOptions run;
+      run.transport = comm;
+      CheckRunOptions(run, plan.kind, 1);  // the name; whether it can join the devices is a finding
+    }
+  }
+  plan.partitions = SplitList("--partition", options.partition);
+  for (const std::string& partition : plan.partitions) static_cast<void>(MakePartitioner(partition));
+  static_cast<void>(LinkMask::Parse(options.links, plan.most()));
+  return plan;
+}
+
+std::string MaskFor(std::string_view links, std::size_t devices) {
+  if (links == "all" || links == "none" || devices < 2) return std::string(devices < 2 ? "all" : links);
+  std::string masked;
+  for (std::size_t open = links.find('{'); open != std::string_view::npos; open = links.find('{', open + 1)) {
+    std::vector<std::string> group;
+    const std::string_view inside = links.substr(open + 1, std::min(links.find('}', open), links.size()) - open - 1);
+    for (std::size_t begin = 0; begin <= inside.size();) {
+      const std::size_t end = std::min(inside.find(',', begin), inside.size());
+      std::size_t index = devices;
+      std::string_view word = inside.substr(begin, end - begin);
+      while (word.starts_with(' ')) word.remove_prefix(1);
+      std::from_chars(word.data(), word.data() + word.size(), index);
+      if (index < devices) group.push_back(fmt::format("{}", index));
+      begin = end + 1;
+    }
+    if (group.size() < 2) continue;
+    masked += '{';
+    for (std::size_t i = 0; i < group.size(); ++i) masked += (i == 0 ? "" : ",") + group[i];
+    masked += '}';
+  }
+  return masked.empty() ? "none" : "pairs " + masked;
+}
+
+std::vector<Combination> CombinationsOn(const ComparePlan& plan, const std::string& graph) {
+  std::vector<Combination> all;
+  std::vector<std::uint32_t> order(plan.devices.rbegin(), plan.devices.rend());
+  if (order.back() == 1) std::rotate(order.rbegin(), order.rbegin() + 1, order.rend());
+  for (const std::uint32_t devices : order) {
+    const std::vector<std::string> one{std::string(kNothing)};
+    for (const std::string& partition : devices == 1 ? one : plan.partitions) {
+      for (const std::string& program : plan.programs) {
+        for (const std::string& execution : plan.executions) {
+          for (const std::string& comm : devices == 1 ? one : plan.comms) {
+            if (devices > 1 && plan.every_comm && !CanJoin(comm, plan.kind, devices)) continue;
+            all.push_back({graph, program, execution, comm, partition, devices});
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
+ParameterOptions ParametersFor(const RegisteredProgram& program, const ParameterOptions& options) {
+  const std::vector<ParameterInfo> known = program.parameters();
+  const auto has = [&](std::string_view name) {
+    return std::any_of(known.begin(), known.end(), [&](const ParameterInfo& p) { return p.name == name; });
+  };
+  ParameterOptions own;
+  if (has("source")) own.source = options.source;
+  if (has("damping")) own.damping = options.damping;
+  if (has("tolerance")) own.tolerance = options.tolerance;
+  if (has("rounds")) own.rounds = options.rounds;
+  for (const std::string& set : options.set) {
+    const std::string name = set.substr(0, set.find('='));
+    if (has(name)) own.set.push_back(set);
+  }
+  return own;
+}
+
+}  // namespace chatty::cli

@@ -1,0 +1,395 @@
+#include "chatty/cli/compare_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "chatty/cli/interrupt.h"
+#include "chatty/core/array.h"
+#include "chatty/core/logging.h"
+#include "chatty/core/progress.h"
+#include "chatty/framework/session.h"
+
+namespace chatty::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Requests a stop at a point in time, unless it is destroyed before.
+class Alarm {
+ public:
+  Alarm(std::stop_source& stop, Clock::time_point when)
+      : thread_([&stop, when](const std::stop_token& over) {
+          std::mutex mutex;
+          std::condition_variable_any until;
+          std::unique_lock lock(mutex);
+          if (!until.wait_until(lock, over, when, [] { return false; }) && !over.stop_requested()) stop.request_stop();
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+/// What ended one run early, and nothing is wrong with it.
+struct Stopped {};
+
+class Measurer {
+ public:
+  Measurer(const Registry& registry, const CompareOptions& options, const ComparePlan& plan, Journal& journal,
+           Comparison& comparison)
+      : registry_(registry), options_(options), plan_(plan), journal_(journal), comparison_(comparison) {
+    if (options.budget_s > 0) {
+      end_ = start_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.budget_s));
+    }
+  }
+
+  CompareEnd Run() {
+    StopOnInterrupt interrupt;
+    const std::stop_callback forward(interrupt.token(), [this] { stop_.request_stop(); });
+    std::optional<Alarm> alarm;
+    if (limited()) alarm.emplace(stop_, end_);
+    interrupt.Begin();
+    Progress progress("combinations", comparison_.measurements.size());
+    progress_ = &progress;
+    if (!limited()) {
+      Pass(options_.trials, /*shared=*/false);
+    } else {  // something of everything first
+      Pass(1, /*shared=*/true);
+      Pass(1, /*shared=*/false);
+      // Many trials come in turns, so that none gets all of the time.
+      for (std::uint32_t trials = 1; trials < options_.trials && !ended();) {
+        trials = static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(options_.trials, std::uint64_t{trials} * (trials == 1 ? 5 : 2)));
+        Pass(trials, /*shared=*/false);
+      }
+    }
+    interrupt.End();
+    end_of_it_.signal = interrupt.signal();
+    end_of_it_.out_of_time = limited() && end_of_it_.signal == 0 && (out_of_time_ || stop_.stop_requested());
+    return end_of_it_;
+  }
+
+ private:
+  /// What one graph's combinations share.
+  struct Loaded {
+    std::string name;
+    LoadedGraph graph;
+    /// An answer that was found right, of each program and its parameters: the same bytes are right again.
+    std::map<std::pair<std::string, ParameterValues>, std::pair<Array<std::byte>, Verdict>> answers;
+  };
+
+  bool limited() const { return options_.budget_s > 0; }
+  bool ended() const { return stop_.stop_requested() || end_of_it_.give_up; }
+  static double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+  /// Whether a combination still lacks something that this pass would give it.
+  bool Lacks(const Measurement& m, std::uint32_t trials) const {
+    switch (m.outcome) {
+      case Outcome::kNotReached:
+        return true;
+      case Outcome::kOk:
+        return m.trials_ms.size() < trials || !m.verdict;
+      case Outcome::kFailed:
+        return m.again && failed_here_.count(m.combination) == 0;
+      default:
+        return false;
+    }
+  }
+
+  void Pass(std::uint32_t trials, bool shared) {
+    // The graph that is in memory already comes first.
+    std::vector<std::string> names;
+    for (const ComparedGraph& graph : comparison_.graphs) names.push_back(graph.name);
+    if (loaded_) std::stable_partition(names.begin(), names.end(), [&](const auto& name) { return name == loaded_->name; });
+    for (std::size_t i = 0; i < names.size() && !ended(); ++i) {
+      Clock::time_point until = end_;
+      if (limited() && shared) {
+        const Clock::time_point now = Clock::now();
+        until = now + (end_ - now) / static_cast<Clock::rep>(names.size() - i);
+      }
+      for (const Combination& combination : CombinationsOn(plan_, names[i])) {
+        if (ended()) break;
+        Measurement* const found = FindMeasurement(comparison_, combination);
+        if (found == nullptr) continue;  // of a graph that an earlier call named
+        Measurement& m = *found;
+        if (!Lacks(m, trials)) continue;
+        if (limited() && Seconds(until - Clock::now()) < Estimate(m)) {
+          out_of_time_ = out_of_time_ || !shared;
+          continue;
+        }
+        const Clock::time_point begin = Clock::now();
+        const bool first = m.outcome == Outcome::kNotReached;
+        try {
+          One(m, trials, until);
+        } catch (const Stopped&) {
+          break;
+        }
+        if (first) {
+          Remember(combination, Seconds(Clock::now() - begin));
+          progress_->Advance();
+        }
+      }
+      DropSession();
+    }
+  }
+
+  // ---------------------------------------------------------------- planning ----
+
+  /// Seconds that this visit may take; 0 where nothing like it was measured yet.
+  double Estimate(const Measurement& m) const {
+    const Combination& c = m.combination;
+    if (m.outcome == Outcome::kOk) {
+      const double trial = SpreadOf(m.trials_ms).median / 1000;
+      const double around = std::max(0.0, Known(c).value_or(trial) - 2 * trial);  // preparing, as the first time
+      return around + 2 * trial;
+    }
+    return Known(c).value_or(0);
+  }
+  std::optional<double> Known(const Combination& c) const {
+    const auto nearest = seconds_.find({c.graph, c.program, c.devices});
+    if (nearest != seconds_.end()) return nearest->second;
+    const auto any = seconds_.find({c.graph, c.program, 0});
+    return any == seconds_.end() ? std::nullopt : std::optional(any->second);
+  }
+  void Remember(const Combination& c, double seconds) {
+    seconds_[{c.graph, c.program, c.devices}] = seconds;
+    seconds_[{c.graph, c.program, 0}] = seconds;
+  }
+
+  // --------------------------------------------------------------- measuring ----
+
+  /// One visit. Throws Stopped.
+  void One(Measurement& m, std::uint32_t trials, Clock::time_point until) {
+    const Combination& c = m.combination;
+    std::unique_ptr<RegisteredJob> job;  // outlives what it throws
+    try {
+      const RegisteredProgram& program = registry_.Find(c.program, plan_.kind);
+      RunOptions run;
+      run.execution = c.execution;
+      run.transport = c.devices == 1 ? "auto" : c.comm;
+      run.links = MaskFor(options_.links, c.devices);
+      run.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(options_.timeout_s * 1000)));
+      run.stop = stop_.get_token();
+      CheckRunOptions(run, plan_.kind, c.devices);
+      Loaded& loaded = LoadOnce(c.graph);
+      Parameters parameters =
+          ResolveParameters(program, loaded.graph.graph, ParametersFor(program, options_.parameters), options_.seed);
+      ChooseSource(parameters, loaded, static_cast<std::uint32_t>(m.trials_ms.size()));
+
+      // None of the runs before the trials is timed: the first one would pay for what is made once.
+      if (c.devices > 1 && !m.boxes) {
+        RunOptions explained = run;
+        explained.explain = true;
+        job = Prepare(program, c, parameters, explained);
+        static_cast<void>(Execute(*job));  // boxes that are written for the first time are slow
+        const RunStatistics statistics = Execute(*job);
+        BoxSummary boxes = SummariseBoxes(statistics.boxes);
+        if (!boxes.paths.empty()) {
+          Write({{"kind", "boxes"}, {"at", ToJson(c)}, {"boxes", ToJson(boxes)}});
+        }
+        job.reset();
+      }
+      job = Prepare(program, c, parameters, run);
+      static_cast<void>(Execute(*job));
+      while (m.trials_ms.size() < trials || !m.verdict) {
+        const bool timed = m.trials_ms.size() < trials;
+        if (timed && !m.trials_ms.empty() && limited() &&
+            Seconds(until - Clock::now()) < SpreadOf(m.trials_ms).median / 1000) {
+          out_of_time_ = true;
+          break;
+        }
+        if (ChooseSource(parameters, loaded, static_cast<std::uint32_t>(m.trials_ms.size()))) {
+          job->Set("source", parameters.values.at("source"));
+        }
+        const RunStatistics statistics = Execute(*job);
+        if (timed) {
+          Write({{"kind", "trial"},
+                 {"at", ToJson(c)},
+                 {"ms", RoundedMs(statistics.time_ms)},
+                 {"statistics", ToJson(statistics)}});
+        }
+        if (!m.verdict) {
+          const Verdict verdict = Check(program, loaded, parameters, job->Output(), statistics);
+          Write({{"kind", "verdict"}, {"at", ToJson(c)}, {"passed", verdict.passed}, {"message", verdict.message}});
+          if (!verdict.passed) break;
+        }
+      }
+    } catch (const UsageError& error) {
+      Refuse(c, error.what());
+    } catch (const CapabilityError& error) {
+      Refuse(c, error.what());
+    } catch (const TimeoutError& error) {
+      // A kernel may hold its GPU for good, and whatever gives back what was allocated there waits for it.
+      end_of_it_.give_up = plan_.kind == DeviceKind::kCuda;
+      if (end_of_it_.give_up) {
+        static_cast<void>(job.release());
+        static_cast<void>(session_.release());
+      }
+      job.reset();
+      Fail(c, error.what(), /*again=*/false);
+    } catch (const std::bad_alloc&) {
+      job.reset();
+      Fail(c, "out of host memory", /*again=*/true);
+    } catch (const std::exception& error) {
+      job.reset();  // before the session that it refers to
+      Fail(c, error.what(), /*again=*/true);
+    }
+  }
+
+  void Write(const Json& line) {
+    journal_.Append(line);
+    Replay(line, comparison_);
+  }
+  void Refuse(const Combination& c, const std::string& why) {
+    Write({{"kind", "failure"}, {"at", ToJson(c)}, {"applicable", false}, {"again", false}, {"reason", why}});
+  }
+  void Fail(const Combination& c, const std::string& why, bool again) {
+    failed_here_.insert(c);
+    session_.reset();  // what a failure leaves behind is not for the next one
+    Log().warn("{}: {}", Describe(c), why);
+    Write({{"kind", "failure"}, {"at", ToJson(c)}, {"applicable", true}, {"again", again}, {"reason", why}});
+  }
+
+  RunStatistics Execute(RegisteredJob& job) {
+    RunStatistics statistics = job.Execute();
+    if (statistics.ended == Ended::kStopped) throw Stopped();
+    return statistics;
+  }
+
+  /// Whether there is a source, and another one than in the trial before.
+  static bool ChooseSource(Parameters& parameters, const Loaded& loaded, std::uint32_t trial) {
+    if (!parameters.source) return false;
+    parameters.values["source"] = fmt::format("{}", parameters.source->Pick(loaded.graph.graph, trial));
+    return parameters.source->random();
+  }
+
+  Verdict Check(const RegisteredProgram& program, Loaded& loaded, const Parameters& parameters, const ErasedValues& values,
+                const RunStatistics& statistics) {
+    auto& known = loaded.answers[{std::string(program.name()), parameters.values}];
+    if (known.second.passed && known.first.bytes() == values.bytes.bytes() &&
+        std::memcmp(known.first.data(), values.bytes.data(), known.first.bytes()) == 0) {
+      return {true, "the same bytes as an answer that was verified: " + known.second.message};
+    }
+    Verdict verdict = program.Verify(loaded.graph.graph, parameters.values, values, &statistics);
+    if (verdict.passed && !known.second.passed) {
+      Array<std::byte> copy(values.bytes.bytes());
+      if (copy.bytes() > 0) std::memcpy(copy.data(), values.bytes.data(), copy.bytes());
+      known = {std::move(copy), verdict};
+    }
+    return verdict;
+  }
+
+  // ------------------------------------------------------- graphs and devices ----
+
+  Loaded& LoadOnce(const std::string& name) {
+    if (loaded_ && loaded_->name == name) return *loaded_;
+    DropSession();
+    loaded_.reset();
+    if (const auto broken = unloadable_.find(name); broken != unloadable_.end()) Throw<InputError>("{}", broken->second);
+    ComparedGraph graph = *comparison_.Find(name);
+    auto loaded = std::make_unique<Loaded>();
+    loaded->name = name;
+    try {
+      loaded->graph = Load(graph.path, options_.load);
+    } catch (const std::exception& error) {
+      unloadable_[name] = error.what();  // once is enough
+      throw;
+    }
+    loaded_ = std::move(loaded);
+    if (!graph.loaded) {
+      graph.loaded = true;
+      graph.vertices = loaded_->graph.graph.vertices();
+      graph.edges = loaded_->graph.graph.edges();
+      graph.symmetric = loaded_->graph.graph.symmetric();
+      graph.weights = WeightName(loaded_->graph.graph.weight_kind());
+      Json line = ToJson(graph);
+      line["kind"] = "graph";
+      Write(line);
+    }
+    return *loaded_;
+  }
+
+  void DropSession() { session_.reset(); }
+
+  Session& SessionFor(const Combination& c) {
+    if (session_ && session_devices_ == c.devices && session_partition_ == c.partition) return *session_;
+    session_.reset();
+    DeviceSelection selection;
+    selection.kind = plan_.kind;
+    for (std::uint32_t i = 0; i < c.devices; ++i) selection.indices.push_back(static_cast<int>(i));
+    if (plan_.kind == DeviceKind::kCuda && CudaDeviceCount() < static_cast<int>(c.devices)) {
+      Throw<CapabilityError>("there are {} GPUs", CudaDeviceCount());
+    }
+    SessionOptions session;
+    if (c.devices > 1) session.partition = c.partition;
+    session.partition_fallback = false;
+    session.seed = options_.seed;
+    session.threads = options_.load.read.threads;
+    session_ = std::make_unique<Session>(loaded_->graph.graph, OpenDevices(selection, options_.load.read.threads), session);
+    session_devices_ = c.devices;
+    session_partition_ = c.partition;
+    session_served_ = 0;
+    return *session_;
+  }
+
+  std::unique_ptr<RegisteredJob> Prepare(const RegisteredProgram& program, const Combination& c,
+                                         const Parameters& parameters, const RunOptions& run) {
+    Session& session = SessionFor(c);
+    const std::size_t served = session_served_++;
+    if (served > 0) {
+      try {
+        return program.Prepare(session, parameters.values, "", run);
+      } catch (const OutOfMemoryError&) {  // beside the copies of the graph that other programs needed
+        session_.reset();
+      }
+    }
+    return program.Prepare(SessionFor(c), parameters.values, "", run);
+  }
+
+  const Registry& registry_;
+  const CompareOptions& options_;
+  const ComparePlan& plan_;
+  Journal& journal_;
+  Comparison& comparison_;
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point end_ = Clock::time_point::max();
+  std::stop_source stop_;
+  Progress* progress_ = nullptr;
+  bool out_of_time_ = false;
+  CompareEnd end_of_it_;
+  std::map<std::tuple<std::string, std::string, std::uint32_t>, double> seconds_;  // of first visits; 0 devices: the last
+  std::set<Combination> failed_here_;
+  std::map<std::string, std::string> unloadable_;
+  std::unique_ptr<Loaded> loaded_;  // before the session, which refers to its graph
+  std::unique_ptr<Session> session_;
+  std::uint32_t session_devices_ = 0;
+  std::string session_partition_;
+  std::size_t session_served_ = 0;
+};
+
+}  // namespace
+
+CompareEnd Measure(const Registry& registry, const CompareOptions& options, const ComparePlan& plan, Journal& journal,
+                   Comparison& comparison) {
+  // A budget or a deadline may leave devices in use; then nothing of this is given back.
+  auto measurer = std::make_unique<Measurer>(registry, options, plan, journal, comparison);
+  const CompareEnd end = measurer->Run();
+  if (end.give_up) static_cast<void>(measurer.release());
+  return end;
+}
+
+}  // namespace chatty::cli

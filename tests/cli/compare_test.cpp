@@ -1,0 +1,673 @@
+// `chatty compare`: the built binary as a subprocess; and the command line with programs that go wrong, in a child.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "chatty/cli/app.h"
+#include "chatty/cli/compare_costs.h"
+#include "chatty/cli/compare_data.h"
+#include "chatty/cli/compare_figures.h"
+#include "chatty/cli/compare_journal.h"
+#include "chatty/cli/compare_page.h"
+#include "chatty/cli/compare_plan.h"
+#include "chatty/cli/compare_svg.h"
+#include "chatty/cli/compare_transfers.h"
+#include "chatty/core/error.h"
+#include "chatty/framework/registry.h"
+
+namespace chatty::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Arguments = std::vector<std::string>;
+
+std::string Binary() {
+  if (const char* path = std::getenv("CHATTY_BINARY"); path != nullptr && *path != '\0') return path;
+  return CHATTY_BINARY_DIR "/bin/chatty";
+}
+
+std::string ReadAll(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Fields of a CSV's lines, as RFC 4180 has them.
+std::vector<std::vector<std::string>> ParseCsv(std::string_view text) {
+  std::vector<std::vector<std::string>> rows{{""}};
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+      rows.back().back() += '"';
+      ++i;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && c == ',') {
+      rows.back().emplace_back();
+    } else if (!quoted && c == '\n') {
+      rows.push_back({""});
+    } else {
+      rows.back().back() += c;
+    }
+  }
+  EXPECT_FALSE(quoted);
+  EXPECT_EQ(rows.back(), std::vector<std::string>{""}) << "the last line does not end";
+  rows.pop_back();
+  return rows;
+}
+
+/// What is wrong with a page's elements; empty if each is closed in its turn.
+std::string Unbalanced(std::string_view html) {
+  std::vector<std::string> open;
+  std::size_t at = html.find("<html");
+  while ((at = html.find('<', at)) != std::string_view::npos) {
+    const std::size_t end = html.find('>', at);
+    if (end == std::string_view::npos) return "an element does not end";
+    const std::string_view tag = html.substr(at + 1, end - at - 1);
+    at = end + 1;
+    const std::string name(
+        tag.substr(tag.starts_with('/') ? 1 : 0, tag.find_first_of(" \n/", 1) - (tag.starts_with('/') ? 1 : 0)));
+    if (tag.starts_with('/')) {
+      if (open.empty() || open.back() != name)
+        return fmt::format("</{}> closes {}", name, open.empty() ? "nothing" : open.back());
+      open.pop_back();
+    } else if (!tag.ends_with('/')) {
+      open.push_back(name);
+      if (name == "style") at = html.find("</style>", at);
+    }
+  }
+  return open.empty() ? "" : open.back() + " is not closed";
+}
+
+constexpr std::string_view kCharts[] = {"time", "scaling", "pairs", "shares", "sizes", "model", "crossovers", "regret"};
+
+void ExpectPage(const std::string& html) {
+  EXPECT_EQ(Unbalanced(html), "");
+  for (const std::string_view chart : kCharts) {
+    const std::size_t at = html.find(fmt::format("<figure id=\"{}\">", chart));
+    ASSERT_NE(at, std::string::npos) << chart;
+    const std::size_t read = html.find("<p class=\"read\">", at);
+    EXPECT_LT(read, html.find("</figure>", at)) << chart << " does not say how to read it";
+  }
+  for (const std::string_view loads : {"http:", "https:", "src=", "url(", "@import", "<script", "nan", "inf\""}) {
+    EXPECT_EQ(html.find(loads), std::string::npos) << loads;
+  }
+}
+
+/// How a child ended.
+struct ChildEnd {
+  int status = -1;  // exit code; minus the signal that ended it
+  std::string out, err;
+};
+
+class CompareTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(Binary())) FAIL() << Binary() << " is not there; build the target chatty_cli, or set CHATTY_BINARY";
+    std::string pattern = (fs::temp_directory_path() / "chatty-compare-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    ASSERT_EQ(Chatty({"generate", "kron", "7", "--edge-factor", "8", "--weights", "1:9", "-o", Path("kron.chatty")}).status,
+              0);
+  }
+  void TearDown() override {
+    if (!folder_.empty()) fs::remove_all(folder_);
+  }
+  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
+
+  pid_t Start(const std::function<int()>& child) const {
+    const pid_t pid = ::fork();
+    if (pid != 0) return pid;
+    const int files[] = {::open("/dev/null", O_RDONLY), ::open(Path(".out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600),
+                         ::open(Path(".err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600)};
+    for (int i = 0; i < 3; ++i) {
+      if (files[i] < 0 || ::dup2(files[i], i) < 0) ::_exit(126);
+    }
+    ::_exit(child());
+  }
+  ChildEnd Wait(pid_t pid) const {
+    int status = 0;
+    EXPECT_EQ(::waitpid(pid, &status, 0), pid);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), ReadAll(Path(".out")), ReadAll(Path(".err"))};
+  }
+  pid_t StartChatty(const Arguments& arguments) const {
+    std::vector<std::string> words{Binary()};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return Start([&words] {
+      std::vector<char*> argv;
+      for (std::string& word : words) argv.push_back(word.data());
+      argv.push_back(nullptr);
+      ::execv(argv[0], argv.data());
+      return 127;
+    });
+  }
+  ChildEnd Chatty(const Arguments& arguments) const { return Wait(StartChatty(arguments)); }
+  /// The command line in a child, with programs of the test's own.
+  ChildEnd With(const Registry& registry, const Arguments& arguments) const {
+    return Wait(Start([&] {
+      std::vector<const char*> argv{"chatty"};
+      for (const std::string& word : arguments) argv.push_back(word.c_str());
+      return RunCommandLine(static_cast<int>(argv.size()), argv.data(), registry);
+    }));
+  }
+  Arguments Compare(const Arguments& more) const {
+    Arguments all{"compare", Path("kron.chatty"), "--on", "host", "--threads", "2", "--out", Path("out")};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  Json Results() const { return Json::parse(ReadAll(folder_ / "out" / "results.json")); }
+  fs::path JournalPath() const { return folder_ / "out" / "journal.jsonl"; }
+
+  fs::path folder_;
+};
+
+TEST_F(CompareTest, EndToEnd) {
+  const ChildEnd run = Chatty(Compare({"--programs", "bfs,pr", "--devices", "2,1", "--trials", "2"}));
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_NE(run.out.find("regret of auto"), std::string::npos) << run.out;
+
+  const Json results = Results();
+  EXPECT_EQ(results.at("graphs").at(0).at("vertices"), 128);
+  std::set<std::string> comms;
+  std::size_t refused = 0;
+  for (const Json& m : results.at("measurements")) {
+    if (m.at("program") == "pagerank" && m.at("execution") == "async") {
+      EXPECT_EQ(m.at("outcome"), "not applicable") << m;
+      EXPECT_NE(m.at("reason").get<std::string>().find("execution async"), std::string::npos) << m;
+      ++refused;
+      continue;
+    }
+    EXPECT_EQ(m.at("outcome"), "ok") << m;
+    EXPECT_EQ(m.at("time").at("trials_ms").size(), 2u) << m;
+    EXPECT_EQ(m.at("verification").at("passed"), true) << m;
+    EXPECT_EQ(m.at("comm") == "none", m.at("devices") == 1) << m;
+    if (m.at("devices") == 2) {
+      comms.insert(m.at("comm"));
+      EXPECT_EQ(m.at("statistics").at("devices").size(), 2u);
+      EXPECT_FALSE(m.at("statistics").at("pairs").empty()) << m;
+    }
+  }
+  EXPECT_GE(refused, 2u);
+  EXPECT_TRUE(comms.count("auto") == 1 && comms.count("host") == 1 && comms.size() >= 3) << fmt::format("{}", comms.size());
+  EXPECT_FALSE(results.at("regret").at("cases").empty());
+  EXPECT_NE(results.at("command").get<std::string>().find("--trials 2"), std::string::npos);
+
+  const auto rows = ParseCsv(ReadAll(folder_ / "out" / "results.csv"));
+  ASSERT_EQ(rows.size(), results.at("measurements").size() + 1);
+  const auto column = [&](std::string_view name) {
+    return static_cast<std::size_t>(std::find(rows[0].begin(), rows[0].end(), name) - rows[0].begin());
+  };
+  for (const auto& row : rows) ASSERT_EQ(row.size(), rows[0].size());
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (rows[i][column("outcome")] != "ok") continue;
+    const double median = std::stod(rows[i][column("median_ms")]);
+    EXPECT_LE(std::stod(rows[i][column("min_ms")]), median);
+    EXPECT_GE(std::stod(rows[i][column("max_ms")]), median);
+    EXPECT_EQ(rows[i][column("verified")], "yes");
+    EXPECT_GT(std::stod(rows[i][column("speedup")]), 0);
+  }
+  ExpectPage(ReadAll(folder_ / "out" / "index.html"));
+}
+
+TEST_F(CompareTest, ResumesAfterACutJournal) {
+  const Arguments options = Compare({"--programs", "bfs,cc", "--execution", "bsp", "--devices", "1,2", "--trials", "3"});
+  ASSERT_EQ(Chatty(options).status, 0);
+  const std::string whole = ReadAll(JournalPath());
+  const std::size_t measured = Results().at("measurements").size();
+
+  // ChildEnd in the midst of a line, by whatever ends processes.
+  const std::size_t cut = whole.find('\n', whole.size() / 2) + 20;
+  fs::resize_file(JournalPath(), cut);
+  const std::size_t kept = whole.rfind('\n', cut - 1) + 1;
+  ChildEnd refused = Chatty(options);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("--resume"), std::string::npos) << refused.err;
+  Arguments resume = options;
+  resume.emplace_back("--resume");
+  const ChildEnd resumed = Chatty(resume);
+  ASSERT_EQ(resumed.status, 0) << resumed.err;
+  const std::string after = ReadAll(JournalPath());
+  EXPECT_EQ(after.substr(0, kept), whole.substr(0, kept)) << "a finished measurement was lost";
+  const Json results = Results();
+  EXPECT_EQ(results.at("measurements").size(), measured);
+  for (const Json& m : results.at("measurements")) {
+    EXPECT_EQ(m.at("outcome"), "ok") << m;
+    EXPECT_EQ(m.at("time").at("trials_ms").size(), 3u) << m;
+  }
+  EXPECT_EQ(std::count(after.begin(), after.end(), '\n'), std::count(whole.begin(), whole.end(), '\n'));
+
+  ASSERT_EQ(Chatty(resume).status, 0);
+  EXPECT_EQ(ReadAll(JournalPath()), after) << "what was measured was measured again";
+}
+
+TEST_F(CompareTest, RefusesToGoOnWithSomethingElse) {
+  const Arguments options =
+      Compare({"--programs", "bfs", "--execution", "bsp", "--devices", "1", "--trials", "1", "--resume"});
+  ASSERT_EQ(Chatty(options).status, 0);
+  const std::string journal = ReadAll(JournalPath());
+  const auto refused = [&](const Arguments& arguments, std::string_view why) {
+    const ChildEnd run = Chatty(arguments);
+    EXPECT_EQ(run.status, 2) << why;
+    EXPECT_NE(run.err.find(why), std::string::npos) << run.err;
+  };
+  Arguments other = options;
+  other.insert(other.end(), {"--seed", "7"});
+  refused(other, "--seed 1, and this is 7");
+
+  const auto edited = [&](std::string_view from, std::string_view to) {
+    std::string text = journal;
+    const std::size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    std::ofstream(JournalPath(), std::ios::binary) << text.replace(at, from.size(), to);
+  };
+  edited("\"version\":\"", "\"version\":\"9");
+  refused(options, "another build");
+  edited("\"processor\":\"", "\"processor\":\"no ");
+  refused(options, "another machine");
+  edited("\"kind\":\"graph\"", "\"kind\":graph");
+  refused(options, "line 2");
+  std::ofstream(JournalPath(), std::ios::binary) << journal;
+  ASSERT_EQ(Chatty(options).status, 0);
+  ASSERT_EQ(Chatty({"generate", "kron", "8", "-o", Path("kron.chatty")}).status, 0);
+  refused(options, "has changed since");
+}
+
+/// bfs, but for what is done to it.
+class Spoiled final : public RegisteredProgram {
+ public:
+  enum class How { kNothing, kWrong, kNoMemory, kFails };
+  Spoiled(const RegisteredProgram& inner, How how) : inner_(inner), how_(how) {}
+  std::string_view name() const override { return "spoiled"; }
+  std::string_view summary() const override { return inner_.summary(); }
+  std::vector<ParameterInfo> parameters() const override { return inner_.parameters(); }
+  std::vector<std::string> values() const override { return inner_.values(); }
+  std::string_view safety() const override { return inner_.safety(); }
+  std::string_view reduction() const override { return inner_.reduction(); }
+  bool traverses() const override { return inner_.traverses(); }
+  void Check(const ParameterValues& parameters) const override { inner_.Check(parameters); }
+  std::unique_ptr<RegisteredJob> Prepare(Session& session, const ParameterValues& parameters, std::string_view value,
+                                         const RunOptions& options) const override {
+    if (how_ == How::kNoMemory) throw OutOfMemoryError("host:0: 1 TiB was asked for");
+    if (how_ == How::kFails) throw DeviceError("host:1: a step failed");
+    return inner_.Prepare(session, parameters, value, options);
+  }
+  std::vector<std::vector<ProgramMemory>> Memory(const Graph* graph, std::string_view value,
+                                                 const RunOptions& options) const override {
+    return inner_.Memory(graph, value, options);
+  }
+  Verdict Verify(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
+                 const RunStatistics* statistics) const override {
+    if (how_ == How::kWrong) return Failed("vertex 3 has level 7, and 2 is right");
+    return inner_.Verify(graph, parameters, values, statistics);
+  }
+  ErasedValues OutputShape(const Graph& graph, std::string_view value) const override {
+    return inner_.OutputShape(graph, value);
+  }
+
+ private:
+  const RegisteredProgram& inner_;
+  const How how_;
+};
+
+TEST_F(CompareTest, WrongAnswersAreToldAndDoNotEndIt) {
+  Registry registry;
+  RegisterPrograms(registry);
+  registry.Add(DeviceKind::kHost, std::make_unique<Spoiled>(registry.Find("bfs", DeviceKind::kHost), Spoiled::How::kWrong));
+  const ChildEnd run = With(registry, Compare({"--programs", "spoiled,sssp", "--execution", "bsp", "--devices", "1,2",
+                                               "--comm", "auto,host", "--trials", "2"}));
+  EXPECT_EQ(run.status, 3) << run.err;
+  EXPECT_NE(run.err.find("vertex 3 has level 7"), std::string::npos) << run.err;
+  for (const Json& m : Results().at("measurements")) {
+    EXPECT_EQ(m.at("outcome"), m.at("program") == "spoiled" ? "wrong" : "ok") << m;
+  }
+  EXPECT_NE(ReadAll(folder_ / "out" / "index.html").find("WRONG"), std::string::npos);
+  for (const Json& regret : Results().at("regret").at("cases")) EXPECT_EQ(regret.at("program"), "sssp");
+}
+
+TEST_F(CompareTest, FailuresDoNotEndIt) {
+  for (const auto& [how, why] :
+       {std::pair(Spoiled::How::kNoMemory, "1 TiB was asked for"), std::pair(Spoiled::How::kFails, "a step failed")}) {
+    fs::remove_all(folder_ / "out");
+    Registry registry;
+    RegisterPrograms(registry);
+    registry.Add(DeviceKind::kHost, std::make_unique<Spoiled>(registry.Find("bfs", DeviceKind::kHost), how));
+    const Arguments options = Compare({"--programs", "spoiled,bfs", "--execution", "bsp", "--devices", "1,2", "--comm",
+                                       "auto", "--trials", "1", "--resume"});
+    const ChildEnd run = With(registry, options);
+    EXPECT_EQ(run.status, 1) << run.err;
+    for (const Json& m : Results().at("measurements")) {
+      const bool spoiled = m.at("program") == "spoiled";
+      EXPECT_EQ(m.at("outcome"), spoiled ? "failed" : "ok") << m;
+      EXPECT_EQ(m.value("reason", "").find(why) != std::string::npos, spoiled) << m;
+    }
+  }
+  // What failed is tried again, once what was missing is there.
+  Registry mended;
+  RegisterPrograms(mended);
+  mended.Add(DeviceKind::kHost, std::make_unique<Spoiled>(mended.Find("bfs", DeviceKind::kHost), Spoiled::How::kNothing));
+  const ChildEnd run = With(mended, Compare({"--programs", "spoiled,bfs", "--execution", "bsp", "--devices", "1,2", "--comm",
+                                             "auto", "--trials", "1", "--resume"}));
+  EXPECT_EQ(run.status, 0) << run.err;
+  for (const Json& m : Results().at("measurements")) EXPECT_EQ(m.at("outcome"), "ok") << m;
+}
+
+TEST_F(CompareTest, ABrokenGraphDoesNotEndIt) {
+  std::ofstream(Path("broken.mtx")) << "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 7\n";
+  Arguments options = Compare({"--programs", "bfs", "--execution", "bsp", "--devices", "1,2", "--trials", "1"});
+  options.insert(options.begin() + 1, Path("broken.mtx"));
+  const ChildEnd run = Chatty(options);
+  EXPECT_EQ(run.status, 1) << run.err;
+  for (const Json& m : Results().at("measurements"))
+    EXPECT_EQ(m.at("outcome"), m.at("graph") == "kron" ? "ok" : "failed") << m;
+}
+
+TEST_F(CompareTest, PlansWithinABudget) {
+  const Arguments options = Compare({"--programs", "bfs,cc,sssp", "--devices", "1,2", "--trials", "1000000"});
+  Arguments short_one = options;
+  short_one.insert(short_one.end(), {"--budget", "0.001"});
+  const ChildEnd nothing = Chatty(short_one);
+  ASSERT_EQ(nothing.status, 0) << nothing.err;
+  EXPECT_NE(nothing.out.find("not reached"), std::string::npos) << nothing.out;
+  ExpectPage(ReadAll(folder_ / "out" / "index.html"));
+
+  Arguments longer = options;
+  longer.insert(longer.end(), {"--budget", "6", "--resume"});
+  const auto begin = std::chrono::steady_clock::now();
+  const ChildEnd run = Chatty(longer);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_LT(seconds, 30);
+  EXPECT_NE(run.out.find("the budget of 6 s ended it"), std::string::npos) << run.out;
+  // A first trial of all comes before a second of any.
+  std::set<std::string> seen;
+  bool second = false;
+  std::ifstream journal(JournalPath());
+  for (std::string text; std::getline(journal, text);) {
+    const Json line = Json::parse(text);
+    if (line.at("kind") != "trial") continue;
+    const bool is_new = seen.insert(line.at("at").dump()).second;
+    EXPECT_FALSE(is_new && second) << line;
+    second = second || !is_new;
+  }
+}
+
+TEST_F(CompareTest, AnInterruptKeepsWhatThereIs) {
+  const Arguments options =
+      Compare({"--programs", "bfs", "--execution", "bsp", "--devices", "1,2", "--trials", "1000000", "--comm", "auto"});
+  const pid_t child = StartChatty(options);
+  for (int i = 0; i < 600; ++i) {  // until there is something to keep
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const std::string journal = ReadAll(JournalPath());
+    if (std::count(journal.begin(), journal.end(), '\n') > 20) break;
+  }
+  ::kill(child, SIGINT);
+  const ChildEnd run = Wait(child);
+  EXPECT_EQ(run.status, -SIGINT) << run.err;
+  EXPECT_NE(run.out.find("ended by SIGINT"), std::string::npos) << run.out;
+  const Json results = Results();
+  EXPECT_EQ(results.at("measurements").at(0).at("outcome"), "ok");
+  EXPECT_GE(results.at("measurements").at(0).at("time").at("trials_ms").size(), 10u);
+  const JournalText journal = ReadJournal(JournalPath());
+  EXPECT_EQ(journal.bytes, fs::file_size(JournalPath())) << "the last line was cut";
+}
+
+TEST_F(CompareTest, Figures) {
+  const ChildEnd run =
+      Chatty({"compare", "--figure", "groute-2d", "--on", "host", "--devices", "3", "--threads", "2", "--out", Path("out")});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto rows = ParseCsv(ReadAll(folder_ / "out" / "groute-2d.csv"));
+  EXPECT_EQ(rows[0], (std::vector<std::string>{"figure", "series", "published", "broadcast", "ms"}));
+  std::set<std::string> here, published;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    (rows[i][2] == "yes" ? published : here).insert(rows[i][3]);
+    EXPECT_GT(std::stod(rows[i][4]), 0);
+  }
+  EXPECT_EQ(here, (std::set<std::string>{"one to all", "ring", "ring in packets of 2 MiB", "the path's own"}));
+  EXPECT_EQ(published.size(), 4u);
+  EXPECT_EQ(Unbalanced(ReadAll(folder_ / "out" / "index.html")), "");
+  EXPECT_TRUE(Results().at("figure").at("notes").size() < 2u) << Results().at("figure").at("notes");
+
+  const ChildEnd scaling = Chatty(Compare({"--figure", "chatty-fig5", "--devices", "1,2", "--trials", "1", "--resume"}));
+  EXPECT_EQ(scaling.status, 0) << scaling.err;
+  std::set<std::string> counts;
+  const auto points = ParseCsv(ReadAll(folder_ / "out" / "chatty-fig5.csv"));
+  for (std::size_t i = 1; i < points.size(); ++i) counts.insert(points[i][3]);
+  EXPECT_EQ(counts, (std::set<std::string>{"1", "2"}));
+  EXPECT_EQ(Chatty({"compare", "--figure", "fig7", "--out", Path("x")}).status, 2);
+  EXPECT_EQ(Chatty({"compare", "--out", Path("x")}).status, 2);
+}
+
+TEST_F(CompareTest, Completion) {
+  EXPECT_EQ(Chatty({"__complete", "compare", "--figure", "chatty-t"}).out, "chatty-table2\n");
+  EXPECT_NE(Chatty({"__complete", "compare", "--programs", "bfs,"}).out.find("bfs,pr\tpagerank\n"), std::string::npos);
+  EXPECT_NE(Chatty({"__complete", "compare", "--comm", "a"}).out.find("all\t"), std::string::npos);
+  EXPECT_EQ(Chatty({"__complete", "compare", "--on", "h"}).out, "host\n");
+  EXPECT_EQ(Chatty({"__complete", "compare", "--execution", "auto,a"}).out, "auto,all\nauto,async\n");
+  EXPECT_NE(Chatty({"help", "compare"}).out.find("--budget"), std::string::npos);
+}
+
+// ------------------------------------------------------------------ made-up ----
+
+Measurement Made(const std::string& program, std::uint32_t devices, const std::string& comm, std::vector<double> trials,
+                 bool passed = true) {
+  Measurement m;
+  m.combination = {
+      "g",    program, "bsp", devices == 1 ? std::string(kNothing) : comm, devices == 1 ? std::string(kNothing) : "metis",
+      devices};
+  m.trials_ms = std::move(trials);
+  m.outcome = passed ? Outcome::kOk : Outcome::kWrong;
+  m.verdict = Verdict{passed, ""};
+  return m;
+}
+
+TEST(CompareFindings, RegretIsAgainstTheBestRightFixedPath) {
+  Comparison comparison;
+  comparison.measurements = {
+      Made("bfs", 1, "", {8, 9, 10}),      Made("bfs", 2, "auto", {6, 5, 7}),  // median 6
+      Made("bfs", 2, "host", {5, 5, 50}),                                      // median 5: regret 0.2
+      Made("bfs", 2, "staged", {12, 12}),                                      //
+      Made("bfs", 2, "wrong", {1}, false),                                     // fast and wrong
+      Made("bfs", 4, "auto", {2}),                                             // faster than any: -0.5
+      Made("bfs", 4, "host", {4}),                                             //
+      Made("sssp", 2, "auto", {3}),                                            // nothing beside it
+      Made("cc", 2, "auto", {3, 3}),                                           //
+      Made("cc", 2, "staged", {2, 4}),                                         // 0
+  };
+  Measurement unchecked = Made("cc", 2, "host", {1});
+  unchecked.verdict.reset();
+  comparison.measurements.push_back(unchecked);
+  const std::vector<Regret> regrets = Regrets(comparison);
+  ASSERT_EQ(regrets.size(), 3u);
+  EXPECT_EQ(regrets[0].best, "host");
+  EXPECT_NEAR(regrets[0].regret, 0.2, 1e-12);
+  EXPECT_NEAR(regrets[1].regret, -0.5, 1e-12);
+  EXPECT_EQ(regrets[2].best, "staged");
+  EXPECT_NEAR(regrets[2].regret, 0, 1e-12);
+  EXPECT_NEAR(Summarise(regrets).median, 0, 1e-12);
+  EXPECT_NEAR(Summarise(regrets).worst, 0.2, 1e-12);
+  EXPECT_NEAR(Summarise({}).worst, 0, 0);
+
+  const std::vector<AgainstFixed> against = AutoAgainstFixed(comparison);
+  ASSERT_EQ(against.size(), 2u);
+  EXPECT_EQ(against[0].comm, "host");
+  EXPECT_NEAR(against[0].ratio, std::sqrt(5.0 / 6 * 4 / 2), 1e-12);
+  EXPECT_EQ(against[0].cases, 2u);
+  EXPECT_EQ(against[1].comm, "staged");
+  EXPECT_NEAR(against[1].ratio, std::sqrt(12.0 / 6 * 3 / 3), 1e-12);
+  EXPECT_EQ(BestSingleMs(comparison, "g", "bfs"), 9.0);
+  EXPECT_FALSE(BestSingleMs(comparison, "g", "cc"));
+}
+
+TEST(CompareFindings, BoxesAreSummed) {
+  std::vector<BoxRecord> boxes(3);
+  boxes[0] = {0, 0, 1, false, "host", "bitmap", 5, 100, 100, 2, 3};        // 64 to 128 bytes; not judged
+  boxes[1] = {1, 0, 1, false, "host", "bitmap", 5, 1 << 20, 1, 75, 100};   // just within
+  boxes[2] = {1, 1, 0, false, "staged", "pairs", 5, 1 << 20, 1, 70, 100};  // not
+  boxes.push_back({2, 1, 0, false, "host", "bitmap", 0, 0, 0, 1, -1});     // time not known
+  const BoxSummary summary = SummariseBoxes(boxes, 2);
+  ASSERT_EQ(summary.paths.size(), 2u);
+  EXPECT_EQ(summary.paths[0].boxes, 3u);
+  EXPECT_EQ(summary.paths[0].bytes, 100u + (1u << 20));
+  EXPECT_EQ(summary.paths[0].histogram.at(6), 1u);
+  EXPECT_EQ(summary.paths[0].histogram.at(20), 1u);
+  EXPECT_EQ(summary.paths[0].histogram.at(0), 1u);
+  EXPECT_EQ(summary.judged, 2u);
+  EXPECT_EQ(summary.within, 1u);
+  EXPECT_EQ(summary.samples.size(), 2u);
+  const BoxSummary back = BoxesFrom(ToJson(summary));
+  EXPECT_EQ(ToJson(back), ToJson(summary));
+}
+
+TEST(ComparePlanning, ListsAndMasks) {
+  EXPECT_EQ(SplitList("--comm", "auto,data=nccl,state=uva,host"),
+            (std::vector<std::string>{"auto", "data=nccl,state=uva", "host"}));
+  EXPECT_EQ(SplitList("--comm", "data=a,data=b"), (std::vector<std::string>{"data=a", "data=b"}));
+  EXPECT_THROW(SplitList("--comm", "auto,,host"), UsageError);
+  EXPECT_THROW(SplitList("--comm", "auto,auto"), UsageError);
+  EXPECT_EQ(MaskFor("pairs {0,1}{2,3}", 4), "pairs {0,1}{2,3}");
+  EXPECT_EQ(MaskFor("pairs {0,1}{2,3}", 2), "pairs {0,1}");
+  EXPECT_EQ(MaskFor("pairs {0,2}", 2), "none");
+  EXPECT_EQ(MaskFor("none", 2), "none");
+  EXPECT_EQ(MaskFor("none", 1), "all");
+}
+
+TEST(CompareTransfers, SchedulesMoveEveryByteOnce) {
+  const Schedule ring = RingSchedule(4, 10, 3);
+  std::vector<std::size_t> came(4, 0);
+  std::vector<std::vector<bool>> has(4, std::vector<bool>(10, false));
+  has[0].assign(10, true);
+  for (const auto& moves : ring) {
+    auto after = has;
+    for (const Move& move : moves) {
+      came[move.to] += move.bytes;
+      for (std::size_t i = move.offset; i < move.offset + move.bytes; ++i) {
+        EXPECT_TRUE(has[move.from][i]) << "sent before it came";
+        after[move.to][i] = true;
+      }
+    }
+    has = after;
+  }
+  EXPECT_EQ(came, (std::vector<std::size_t>{0, 10, 10, 10}));
+  EXPECT_EQ(PeerSchedule(0, 1, 10, 4).size(), 3u);
+  EXPECT_EQ(PeerSchedule(0, 1, 10, 4).back().front().bytes, 2u);
+}
+
+TEST(CompareFigures, HaveTheirSourcesAndNumbers) {
+  const auto packets = PublishedSeries("groute-2b");
+  ASSERT_EQ(packets.size(), 2u);
+  EXPECT_EQ(packets[0].points.front(), (std::pair<std::string, double>("1024", 1696.56908)));
+  for (const std::string_view name : FigureNames()) EXPECT_FALSE(PublishedSource(name).empty()) << name;
+  EXPECT_TRUE(PublishedSeries("chatty-fig9").empty());
+}
+
+TEST(CompareCosts, CurvesCrossWhereTheModelSays) {
+  CostModel model({"quick", "wide", "absent"}, 2);
+  CostFit quick, wide;
+  quick.small = quick.large = {1, 1e-3, 0};
+  wide.small = wide.large = {11, 1e-4, 0};
+  model.set_fit(0, 0, 1, LoadCorner::kAlone, quick);
+  model.set_fit(1, 0, 1, LoadCorner::kAlone, wide);
+  const CostCurves curves = CurvesOf(model, "a to b");
+  ASSERT_EQ(curves.lines.size(), 2u);
+  EXPECT_EQ(curves.lines[1].path, "wide");
+  EXPECT_NEAR(curves.lines[0].points.front().second, 1.004, 1e-9);
+  ASSERT_EQ(curves.crossings.size(), 1u);
+  EXPECT_NEAR(curves.crossings[0].bytes, 10 / 9e-4, 1);
+  EXPECT_EQ(curves.crossings[0].after, "wide");
+}
+
+/// Something in every chart.
+Comparison Everything() {
+  Comparison all;
+  all.kind = "host";
+  all.machine = {{"processor", "a <fast> one"}, {"threads", 8}};
+  all.graphs.push_back({"g", "/g", 1, 1, true, 1000, 5000, true, "none"});
+  all.measurements = {Made("bfs", 1, "", {8, 9, 10}), Made("bfs", 2, "auto", {5, 5.2, 5.1}),
+                      Made("bfs", 2, "host", {5.5, 5, 6}), Made("bfs", 2, "staged", {12, 13, 12.5}),
+                      Made("bfs", 4, "auto", {2.9, 3, 3.4})};
+  for (Measurement& m : all.measurements) {
+    if (m.combination.devices < 2) continue;
+    m.profiled = true;
+    for (std::uint32_t i = 0; i < m.combination.devices; ++i) {
+      m.statistics.devices.push_back({fmt::format("host:{}", i), 10, 3, 1, 0.5});
+      for (std::uint32_t j = 0; j < m.combination.devices; ++j) {
+        if (i != j) m.statistics.pairs.push_back({i, j, 500, 100 + i, 4000 * (i + j)});
+      }
+    }
+    std::vector<BoxRecord> boxes;
+    for (std::uint32_t i = 0; i < 60; ++i) {
+      const double us = 5 + i * i * 0.3;
+      boxes.push_back(
+          {i, 0, 1, false, i % 3 == 0 ? "staged" : "host", "pairs", i, std::uint64_t{40} << (i / 4), 0, us * 1.1, us});
+    }
+    m.boxes = SummariseBoxes(boxes);
+  }
+  all.costs = CostCurves{true, "host:0 to host:1", {}, {{5000, "host", "staged"}}};
+  for (const char* path : {"host", "staged"}) {
+    CostLine line{path, {}};
+    for (double bytes = 4; bytes < 3e8; bytes *= 2)
+      line.points.emplace_back(bytes, 3 + bytes * (path[0] == 'h' ? 1e-3 : 4e-4));
+    all.costs->lines.push_back(std::move(line));
+  }
+  return all;
+}
+
+TEST(ComparePage, HasEachChartDrawn) {
+  const std::string page = ComparisonPage(Everything());
+  ExpectPage(page);
+  EXPECT_EQ(page.find("class=\"missing\""), std::string::npos);
+  EXPECT_EQ(page.find("<fast>"), std::string::npos) << "not escaped";
+  for (const std::string_view chart : kCharts) {
+    const std::size_t begin = page.find(fmt::format("<figure id=\"{}\">", chart));
+    const std::string part = page.substr(begin, page.find("</figure>", begin) - begin);
+    EXPECT_NE(part.find(chart == "regret" ? "<table>" : "<svg"), std::string::npos) << chart;
+  }
+}
+
+TEST(ComparePage, SaysWhatIsMissing) {
+  Comparison nothing;
+  nothing.graphs.push_back({"g", "/g", 1, 1, false, 0, 0, false, ""});
+  nothing.measurements.emplace_back();
+  nothing.measurements.back().combination = {"g", "bfs", "bsp", "auto", "metis", 2};
+  const std::string page = ComparisonPage(nothing);
+  ExpectPage(page);
+  std::size_t missing = 0;
+  for (std::size_t at = 0; (at = page.find("<p class=\"missing\"", at)) != std::string::npos; ++at) ++missing;
+  EXPECT_EQ(missing, std::size(kCharts));
+}
+
+TEST(CompareSvg, TicksAndTexts) {
+  const Scale log = Scale::Log(0.3, 250, 0, 100);
+  EXPECT_EQ(log.Ticks(), (std::vector<double>{0.1, 1, 10, 100, 1000}));
+  EXPECT_NEAR(log(1), 25, 1e-9);
+  const Scale linear = Scale::Linear(0, 7.2, 0, 80);
+  EXPECT_EQ(linear.Ticks(), (std::vector<double>{0, 2, 4, 6, 8}));
+  EXPECT_NEAR(linear(6), 60, 1e-9);
+  EXPECT_EQ(SizeText(65536), "64 KiB");
+  EXPECT_EQ(SizeText(1536), "1.5 KiB");
+  EXPECT_EQ(TickText(12000), "12,000");
+  EXPECT_EQ(CsvField("a,\"b\""), "\"a,\"\"b\"\"\"");
+}
+
+}  // namespace
+}  // namespace chatty::cli
