@@ -84,9 +84,10 @@ const std::byte* DeviceOperators::ExchangeBytes(PartId to, const std::byte* data
     Meet({}, [](int, const OperatorGroup::Manifest&) {});  // all have read the capacities
     if (rank() == 0) {
       const Step step(*this, spans::kAllocateBoxes);
+      PairBytesTable capacities = group_->capacities_;  // the group's own stay those of the boxes that are there
       for (PartId r = 0; r < devices(); ++r) {
         if (all[r].to == kNoPart) continue;
-        std::size_t& capacity = group_->capacities_[r][all[r].to];
+        std::size_t& capacity = capacities[r][all[r].to];
         capacity = std::max(capacity, all[r].bytes);
       }
       const auto [name, transport] =
@@ -96,7 +97,8 @@ const std::byte* DeviceOperators::ExchangeBytes(PartId to, const std::byte* data
         group_->transport_ = std::move(by);
       };
       replace(nullptr);  // gives its memory back first
-      replace(OpenTransport(group_->options_, name, group_->devices_, group_->capacities_, transport));
+      replace(OpenTransport(group_->options_, name, group_->devices_, capacities, transport));
+      group_->capacities_ = std::move(capacities);
       for (Device* other : group_->devices_) {
         other->MakeCurrent();
         other->stream().Synchronize(wait());  // boxes are allocated in stream order
