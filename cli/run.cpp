@@ -44,7 +44,7 @@ struct RunCommandOptions {
   bool partition_fallback = true;
   std::string direction = "auto";
   std::string execution = "auto";
-  std::string transport = "auto", links = "all";
+  std::string transport = "auto", links = "all", remote_atomics = "auto";
   bool explain = false;
   std::uint32_t max_rounds = 0;
   std::string bind = "auto";
@@ -111,6 +111,10 @@ class TraceOutput {
 
 Direction ParseDirection(const std::string& text) {
   return text == "push" ? Direction::kPush : text == "pull" ? Direction::kPull : Direction::kAuto;
+}
+
+RemoteAtomics ParseRemoteAtomics(std::string_view text) {
+  return text == "never" ? RemoteAtomics::kNever : text == "always" ? RemoteAtomics::kAlways : RemoteAtomics::kAuto;
 }
 
 double Median(std::vector<double> times) {
@@ -459,6 +463,7 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   run.execution = options.execution;
   run.transport = options.transport;
   run.links = options.links;
+  run.remote_atomics = ParseRemoteAtomics(options.remote_atomics);
   run.explain = options.explain;
   run.max_rounds = options.max_rounds;
   run.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(options.timeout_s * 1000)));
@@ -675,6 +680,14 @@ void AddRun(CLI::App& app, Context& context) {
       ->check(WholeNumber())
       ->group(how);
 
+  command
+      ->add_option(
+          "--remote-atomics", options->remote_atomics,
+          "Messages of sparse push rounds go by atomics into the state of their vertices' owners, and in no box, where "
+          "devices reach each other's memory: `auto` (default), where that is predicted to be faster")
+      ->type_name("auto|never|always")
+      ->check(Unnamed(CLI::IsMember({"auto", "never", "always"})))
+      ->group(how);
   command
       ->add_flag("--explain", options->explain,
                  "Tell of each message of the last trial which path it took, what time was predicted and what it took; "

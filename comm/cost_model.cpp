@@ -354,6 +354,11 @@ class Nominals {
         if (all_at_once) cost.beta_us_per_byte *= others;
       } else if ((path == "uva" || path == "uva-hub") && !all_at_once) {
         cost = way.cost;  // written once, read by all at the same time
+      } else if (host() && (path == "host" || path == "uva")) {
+        cost =
+            way.cost;  // likewise; half of it is packing, and the other half each receiver has as often as there are senders
+        cost.beta_us_per_byte *= (1 + others) / 2;
+        cost.gamma_us_per_message *= (1 + others) / 2;
       }
       worst.alpha_us = std::max(worst.alpha_us, cost.alpha_us);
       worst.beta_us_per_byte = std::max(worst.beta_us_per_byte, cost.beta_us_per_byte);
@@ -365,16 +370,17 @@ class Nominals {
   /// A line of a way under a load.
   Cost Under(const Way& way, Cost cost, LoadCorner corner) const {
     const auto boxes = static_cast<double>(CostModel::LoadOf(corner, topology_.size()).boxes);
-    if (host()) {  // the sender's threads pack one box after the other
-      cost.beta_us_per_byte *= (1 + boxes) / 2;
-      cost.gamma_us_per_message *= (1 + boxes) / 2;
-    } else {
-      cost.alpha_us += kLaunchUs * (boxes - 1);
-      if (way.shared_out) cost.beta_us_per_byte *= boxes;
+    if (host()) {  // the sender's threads pack one box after the other, and where all send, the receiver's unpack as many
+      const double times = corner == LoadCorner::kAllToAll ? boxes : (1 + boxes) / 2;
+      cost.beta_us_per_byte *= times;
+      cost.gamma_us_per_message *= times;
+      return cost;
     }
+    cost.alpha_us += kLaunchUs * (boxes - 1);
+    if (way.shared_out) cost.beta_us_per_byte *= boxes;
     if (corner == LoadCorner::kAllToAll && boxes > 1) {  // and the receiver unpacks as many
       cost.gamma_us_per_message *= boxes;
-      if (!host()) cost.alpha_us += kLaunchUs * (boxes - 1);
+      cost.alpha_us += kLaunchUs * (boxes - 1);
     }
     return cost;
   }

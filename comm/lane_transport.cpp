@@ -117,6 +117,11 @@ class LaneTransport final : public BoxTransport {
     });
   }
 
+  bool Reaches(PartId from, PartId to) const override {
+    const Lane& lane = plan_.pairs[Index(from, to)];
+    return IsUsed(lane) && lane.route == Route::kInPlace;
+  }
+
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
     const Lane& lane = plan_.pairs[Index(from, at)];
     return Arrived(pairs_[Index(from, at)], at, from, bytes, epoch, lane.inbox != kNoBox ? lane.inbox : lane.middle);

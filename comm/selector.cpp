@@ -21,6 +21,12 @@ constexpr double kSweepUs = 2.8e-5;
 /// And payloads of four bytes behind bits cross PCIe one by one where kernels write and read host memory: as many bytes cost
 /// so much more than in a calibration's records.
 constexpr double kZeroCopyFactor = 1.5;
+/// Atomics on the owner's state save a kernel that unpacks, 2.9 us, and the wait of one stream for another. Each message
+/// then takes two random reads of the peer's memory (8.9 G/s), where its target is and what that holds, and three atomics
+/// there (6.6 G/s), instead of as many in the owner's own (38 and 16 G/s). Between host devices a job of the team is saved.
+constexpr double kBoxUs = 4.5, kAtomicUs = 4.4e-4;
+constexpr double kHostBoxUs = 1.0, kHostAtomicUs = 2e-4;
+
 double ByteFactor(std::string_view path, DeviceKind kind) {
   return kind == DeviceKind::kCuda && (path == "uva" || path == "uva-hub") ? kZeroCopyFactor : 1.0;
 }
@@ -169,9 +175,43 @@ TransportMemory MeasurePaths(std::span<const std::string_view> paths, DeviceKind
   return sum;
 }
 
-Selector::Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kind, bool broadcast, bool meets,
+bool BroadcastsMayPay(std::span<const std::string_view> paths, DeviceKind kind, const CostModel& model,
+                      const PairBytesTable& capacities, std::span<const std::size_t> broadcast) {
+  const std::size_t devices = capacities.size();
+  if (devices < 3) return false;  // between two it is the same box
+  const Load all{static_cast<std::uint32_t>(devices - 1), static_cast<std::uint32_t>(devices)};
+  for (PartId from = 0; from < devices; ++from) {
+    if (broadcast[from] == 0) continue;
+    double of_pairs = 0, for_all = kInfinite;
+    for (PartId to = 0; to < devices; ++to) {
+      if (to == from || capacities[from][to] == 0) continue;
+      double least = kInfinite;
+      for (const std::string_view path : paths) {
+        const std::size_t p = model.Find(path);
+        const auto bytes = static_cast<std::size_t>(static_cast<double>(capacities[from][to]) * ByteFactor(path, kind));
+        if (p != CostModel::kNoPath) least = std::min(least, model.PredictUs(p, from, to, bytes, 0, all));
+      }
+      of_pairs = std::max(of_pairs, least);
+    }
+    for (const std::string_view path : paths) {
+      const std::size_t p = model.Find(path);
+      if (p == CostModel::kNoPath) continue;
+      const auto bytes = static_cast<std::size_t>(static_cast<double>(broadcast[from]) * ByteFactor(path, kind));
+      for_all = std::min(for_all, model.PredictBroadcastUs(p, from, bytes, 0, static_cast<std::uint32_t>(devices)));
+    }
+    if (for_all < kWorthwhile * of_pairs) return true;
+  }
+  return false;
+}
+
+Selector::Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kind, Broadcasts broadcasts, bool meets,
                    const CostModel& model)
-    : paths_(std::move(paths)), sweep_us_(kind == DeviceKind::kCuda ? kSweepUs : 0), model_(model), broadcast_(broadcast) {
+    : paths_(std::move(paths)),
+      sweep_us_(kind == DeviceKind::kCuda ? kSweepUs : 0),
+      box_us_(kind == DeviceKind::kCuda ? kBoxUs : kHostBoxUs),
+      atomic_us_(kind == DeviceKind::kCuda ? kAtomicUs : kHostAtomicUs),
+      model_(model),
+      broadcasts_(broadcasts) {
   std::vector<std::string_view> names;
   for (const auto& path : paths_) {
     names.push_back(path->name());

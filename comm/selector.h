@@ -52,6 +52,18 @@ struct BoxShape {
   std::size_t places = 0;   ///< of the numbering that is swept to pack and to unpack it; 0: its entries alone are looked at
 };
 
+/// When a device tells all others at once, in one box that each of them looks through, and not each one in a box of its own.
+enum class Broadcasts : std::uint8_t {
+  kNever,
+  kChosen,  ///< values of the border, where it is predicted to be faster
+  kAlways,  ///< messages, too: what the published algorithm does, and all that some paths know
+};
+
+/// Whether telling all others at once may pay: whether some device's whole border, `broadcast[d]` bytes, is there sooner so
+/// than in boxes of these capacities for each pair.
+bool BroadcastsMayPay(std::span<const std::string_view> paths, DeviceKind kind, const CostModel& model,
+                      const PairBytesTable& capacities, std::span<const std::size_t> broadcast);
+
 /// The paths of one run, made, and the choice between them. Choosing is const and takes well under a microsecond; the rest
 /// is for the threads that Transport says.
 class Selector {
@@ -62,9 +74,8 @@ class Selector {
     double us = 0;          ///< infinite: unknown
   };
 
-  /// Takes the paths. `broadcast`: all is told to all, as also where a path knows nothing else; `meets`: Meet is called.
-  /// `kind`: of the devices.
-  Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kind, bool broadcast, bool meets,
+  /// Takes the paths. `meets`: Meet is called. `kind`: of the devices.
+  Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kind, Broadcasts broadcasts, bool meets,
            const CostModel& model);
 
   /// The names of the paths, joined by plus signs.
@@ -76,14 +87,21 @@ class Selector {
     const TransportInfo* const info = FindTransport(paths_[path]->name());
     return info != nullptr ? info->name : paths_[path]->name();
   }
-  /// All that neighbours shall see, and all messages, are told to all devices at once.
-  bool always_broadcast() const noexcept { return broadcast_; }
-  bool collective() const noexcept { return collective_; }  ///< some path needs Meet
+  Broadcasts broadcasts() const noexcept { return broadcasts_; }  ///< when a device tells all others at once
+  bool collective() const noexcept { return collective_; }        ///< some path needs Meet
 
   /// The path of least predicted time for one box.
   Choice Choose(PartId from, PartId to, const BoxShape& box, Load load) const noexcept;
   /// Likewise for what is told to all.
   Choice ChooseBroadcast(PartId from, const BoxShape& box, std::uint32_t senders) const noexcept;
+
+  /// Whether messages that go by atomics into the owner's state, and in no box, are predicted to be there sooner: not where
+  /// a round has more than some thousands. `messages`: of all devices; the same answer on each.
+  bool AtomicsPay(std::uint64_t messages) const noexcept { return static_cast<double>(messages) * atomic_us_ < box_us_; }
+  /// What is predicted of so many of them, where a box of as many pairs of index and message goes by this path.
+  double PredictAtomicsUs(std::size_t path, PartId from, PartId to, const BoxShape& pairs, Load load) const noexcept {
+    return PredictUs(path, from, to, pairs, load) + static_cast<double>(pairs.entries) * atomic_us_ - box_us_;
+  }
 
   /// @{
   /// What the model says of a path at hand; infinite where it knows nothing.
@@ -109,11 +127,13 @@ class Selector {
   std::vector<std::size_t> in_model_;  // of each path
   std::vector<double> byte_factor_;    // of each path, where a numbering is swept
   double sweep_us_ = 0;                // of a place; 0: entries tell
+  double box_us_, atomic_us_;          // what a box costs whatever is in it, and an atomic message more than one in a box
   std::unique_ptr<NcclState> state_;
   mutable std::atomic<bool> state_aborted_{false};
   CostModel model_;
   std::string name_;
-  bool broadcast_ = false, collective_ = false;
+  Broadcasts broadcasts_ = Broadcasts::kNever;
+  bool collective_ = false;
 };
 
 }  // namespace chatty

@@ -74,6 +74,10 @@ class Transport {
   virtual const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) = 0;
   /// @}
 
+  /// Whether `from` writes into the memory of `to` over a link that this path may use, so that a kernel there might as well
+  /// update what it finds in that memory.
+  virtual bool Reaches(PartId /*from*/, PartId /*to*/) const { return false; }
+
   /// Ends what this transport still waits for on devices; from any thread, when a run has failed. What was on the way may or
   /// may not arrive. Afterwards only the destructor may be called where `reusable()` says so.
   virtual void Abort() noexcept {}

@@ -1,6 +1,7 @@
 /// \file
 /// Atomic updates of plain memory that mean the same on a CPU thread and on a GPU thread. All are relaxed: the barrier or
-/// kernel boundary that ends a step orders them. `kConcurrent` false gives the plain operation, for steps that run alone.
+/// kernel boundary that ends a step orders them. `kConcurrent` false gives the plain operation, for steps that run alone;
+/// `kScope` says who else may update the same memory.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,15 @@
 #include "chatty/core/macros.h"
 
 namespace chatty::atomics {
+
+/// Whose updates an atomic one is whole to.
+enum class Scope : std::uint8_t {
+  kDevice,  ///< those of the same device
+  kSystem,  ///< those of other devices, too, over a link that carries out atomics
+};
+
+/// CUDA's atomic function of that name, with the scope at hand.
+#define CHATTY_ATOMIC(function, ...) (kScope == Scope::kSystem ? function##_system(__VA_ARGS__) : function(__VA_ARGS__))
 
 /// The unsigned integer of 4 or 8 bytes that hardware swaps.
 template <std::size_t kBytes>
@@ -51,12 +61,12 @@ CHATTY_FN void Store(T* address, const T& value) {
 }
 
 /// Compare-and-swap on bytes; returns the value found.
-template <class T>
+template <Scope kScope = Scope::kDevice, class T>
 CHATTY_FN T CompareSwap(T* address, const T& expected, const T& desired) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);
 #if CHATTY_DEVICE_CODE
   using W = Word<sizeof(T)>;
-  return BitCast<T>(atomicCAS(reinterpret_cast<W*>(address), BitCast<W>(expected), BitCast<W>(desired)));
+  return BitCast<T>(CHATTY_ATOMIC(atomicCAS, reinterpret_cast<W*>(address), BitCast<W>(expected), BitCast<W>(desired)));
 #else
   T found = expected, next = desired;
   __atomic_compare_exchange(address, &found, &next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -65,7 +75,7 @@ CHATTY_FN T CompareSwap(T* address, const T& expected, const T& desired) {
 }
 
 /// Replaces *address by op(*address, value) until it sticks or nothing would change. Returns whether it changed.
-template <bool kConcurrent, class T, class Op>
+template <bool kConcurrent, Scope kScope = Scope::kDevice, class T, class Op>
 CHATTY_FN bool Update(T* address, const T& value, const Op& op) {
   using W = Word<sizeof(T)>;
   if constexpr (!kConcurrent) {
@@ -82,7 +92,7 @@ CHATTY_FN bool Update(T* address, const T& value, const Op& op) {
     while (true) {
       const W next = BitCast<W>(static_cast<T>(op(BitCast<T>(old), value)));
       if (next == old) return false;
-      const W found = CompareSwap(words, old, next);
+      const W found = CompareSwap<kScope>(words, old, next);
       if (found == old) return true;
       old = found;
     }
@@ -91,7 +101,7 @@ CHATTY_FN bool Update(T* address, const T& value, const Op& op) {
 
 /// Lowers *address to `value`; returns whether it was lower. A load first: most candidates in a graph are not improvements,
 /// and a load of a line that nobody writes is far cheaper than an atomic.
-template <bool kConcurrent, class T>
+template <bool kConcurrent, Scope kScope = Scope::kDevice, class T>
 CHATTY_FN bool Min(T* address, T value) {
   static_assert(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
   if constexpr (!kConcurrent) {
@@ -105,15 +115,16 @@ CHATTY_FN bool Min(T* address, T value) {
       using Native =
           std::conditional_t<sizeof(T) == 8, std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>,
                              std::conditional_t<std::is_signed_v<T>, int, unsigned int>>;
-      return value < static_cast<T>(atomicMin(reinterpret_cast<Native*>(address), static_cast<Native>(value)));
+      return value <
+             static_cast<T>(CHATTY_ATOMIC(atomicMin, reinterpret_cast<Native*>(address), static_cast<Native>(value)));
     } else {
       // IEEE order is integer order for non-negative values and reversed unsigned order for negative ones.
       using Signed = std::conditional_t<sizeof(T) == 8, long long, int>;
       using Unsigned = Word<sizeof(T)>;
       if (!signbit(value)) {
-        return value < BitCast<T>(atomicMin(reinterpret_cast<Signed*>(address), BitCast<Signed>(value)));
+        return value < BitCast<T>(CHATTY_ATOMIC(atomicMin, reinterpret_cast<Signed*>(address), BitCast<Signed>(value)));
       }
-      return value < BitCast<T>(atomicMax(reinterpret_cast<Unsigned*>(address), BitCast<Unsigned>(value)));
+      return value < BitCast<T>(CHATTY_ATOMIC(atomicMax, reinterpret_cast<Unsigned*>(address), BitCast<Unsigned>(value)));
     }
 #else
     return Update<true>(address, value, [](T old, T candidate) { return candidate < old ? candidate : old; });
@@ -122,7 +133,7 @@ CHATTY_FN bool Min(T* address, T value) {
 }
 
 /// Raises *address to `value`; returns whether it was higher.
-template <bool kConcurrent, class T>
+template <bool kConcurrent, Scope kScope = Scope::kDevice, class T>
 CHATTY_FN bool Max(T* address, T value) {
   static_assert(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
   if constexpr (!kConcurrent) {
@@ -136,14 +147,15 @@ CHATTY_FN bool Max(T* address, T value) {
       using Native =
           std::conditional_t<sizeof(T) == 8, std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>,
                              std::conditional_t<std::is_signed_v<T>, int, unsigned int>>;
-      return static_cast<T>(atomicMax(reinterpret_cast<Native*>(address), static_cast<Native>(value))) < value;
+      return static_cast<T>(CHATTY_ATOMIC(atomicMax, reinterpret_cast<Native*>(address), static_cast<Native>(value))) <
+             value;
     } else {
       using Signed = std::conditional_t<sizeof(T) == 8, long long, int>;
       using Unsigned = Word<sizeof(T)>;
       if (!signbit(value)) {
-        return BitCast<T>(atomicMax(reinterpret_cast<Signed*>(address), BitCast<Signed>(value))) < value;
+        return BitCast<T>(CHATTY_ATOMIC(atomicMax, reinterpret_cast<Signed*>(address), BitCast<Signed>(value))) < value;
       }
-      return BitCast<T>(atomicMin(reinterpret_cast<Unsigned*>(address), BitCast<Unsigned>(value))) < value;
+      return BitCast<T>(CHATTY_ATOMIC(atomicMin, reinterpret_cast<Unsigned*>(address), BitCast<Unsigned>(value))) < value;
     }
 #else
     return Update<true>(address, value, [](T old, T candidate) { return old < candidate ? candidate : old; });
@@ -152,7 +164,7 @@ CHATTY_FN bool Max(T* address, T value) {
 }
 
 /// Adds `value`; returns what was there before.
-template <bool kConcurrent, class T>
+template <bool kConcurrent, Scope kScope = Scope::kDevice, class T>
 CHATTY_FN T Add(T* address, T value) {
   static_assert(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
   if constexpr (!kConcurrent) {
@@ -163,9 +175,9 @@ CHATTY_FN T Add(T* address, T value) {
 #if CHATTY_DEVICE_CODE
     if constexpr (std::is_integral_v<T>) {
       using Native = Word<sizeof(T)>;  // two's complement: signed addition is unsigned addition
-      return static_cast<T>(atomicAdd(reinterpret_cast<Native*>(address), static_cast<Native>(value)));
+      return static_cast<T>(CHATTY_ATOMIC(atomicAdd, reinterpret_cast<Native*>(address), static_cast<Native>(value)));
     } else {
-      return atomicAdd(address, value);
+      return CHATTY_ATOMIC(atomicAdd, address, value);
     }
 #else
     if constexpr (std::is_integral_v<T>) {
@@ -173,7 +185,7 @@ CHATTY_FN T Add(T* address, T value) {
     } else {
       T old = Load(address);
       while (true) {
-        const T found = CompareSwap(address, old, static_cast<T>(old + value));
+        const T found = CompareSwap<kScope>(address, old, static_cast<T>(old + value));
         if (BitCast<Word<sizeof(T)>>(found) == BitCast<Word<sizeof(T)>>(old)) return old;
         old = found;
       }
@@ -183,7 +195,7 @@ CHATTY_FN T Add(T* address, T value) {
 }
 
 /// Sets bits; returns what was there before.
-template <bool kConcurrent, class T>
+template <bool kConcurrent, Scope kScope = Scope::kDevice, class T>
 CHATTY_FN T Or(T* address, T bits) {
   static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
   if constexpr (!kConcurrent) {
@@ -193,7 +205,7 @@ CHATTY_FN T Or(T* address, T bits) {
   } else {
 #if CHATTY_DEVICE_CODE
     using Native = Word<sizeof(T)>;
-    return static_cast<T>(atomicOr(reinterpret_cast<Native*>(address), static_cast<Native>(bits)));
+    return static_cast<T>(CHATTY_ATOMIC(atomicOr, reinterpret_cast<Native*>(address), static_cast<Native>(bits)));
 #else
     return __atomic_fetch_or(address, bits, __ATOMIC_RELAXED);
 #endif
@@ -201,7 +213,7 @@ CHATTY_FN T Or(T* address, T bits) {
 }
 
 /// Keeps only `bits`; returns what was there before.
-template <bool kConcurrent, class T>
+template <bool kConcurrent, Scope kScope = Scope::kDevice, class T>
 CHATTY_FN T And(T* address, T bits) {
   static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
   if constexpr (!kConcurrent) {
@@ -211,11 +223,13 @@ CHATTY_FN T And(T* address, T bits) {
   } else {
 #if CHATTY_DEVICE_CODE
     using Native = Word<sizeof(T)>;
-    return static_cast<T>(atomicAnd(reinterpret_cast<Native*>(address), static_cast<Native>(bits)));
+    return static_cast<T>(CHATTY_ATOMIC(atomicAnd, reinterpret_cast<Native*>(address), static_cast<Native>(bits)));
 #else
     return __atomic_fetch_and(address, bits, __ATOMIC_RELAXED);
 #endif
   }
 }
+
+#undef CHATTY_ATOMIC
 
 }  // namespace chatty::atomics

@@ -16,13 +16,13 @@ CHATTY_FN constexpr std::size_t Words(std::size_t bits) { return (bits + 31) / 3
 CHATTY_FN bool Test(const std::uint32_t* words, LocalId i) { return (words[i >> 5] >> (i & 31)) & 1u; }
 
 /// Sets bit i; returns whether it was clear. Looks before it writes: a set bit costs no atomic.
-template <bool kConcurrent>
+template <bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
 CHATTY_FN bool Set(std::uint32_t* words, LocalId i) {
   const std::uint32_t bit = 1u << (i & 31);
   if constexpr (kConcurrent) {
     if (atomics::Load(words + (i >> 5)) & bit) return false;
   }
-  return (atomics::Or<kConcurrent>(words + (i >> 5), bit) & bit) == 0;
+  return (atomics::Or<kConcurrent, kScope>(words + (i >> 5), bit) & bit) == 0;
 }
 
 /// The bits of word w that lie below `count`.

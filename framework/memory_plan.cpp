@@ -43,6 +43,10 @@ std::string_view NamedPath(const CommChoice& choice, DeviceKind kind) {
   return SelectPaths(choice, kind, CostModel(), {}).front();
 }
 
+std::size_t Capacity(std::size_t entries, std::optional<std::size_t> payload) {
+  return payload ? BoxCapacity(entries, *payload) : 0;
+}
+
 /// Boxes by counts alone, where halo[d][q] vertices of q are taken to be in the halo of d.
 void BoundBoxes(const ProgramMemory& program, const PartShape& any, const std::vector<std::vector<std::size_t>>& halo,
                 DeviceKind kind, std::string_view transport, Bound bound, std::vector<DeviceMemory>& devices,
@@ -64,6 +68,17 @@ void BoundBoxes(const ProgramMemory& program, const PartShape& any, const std::v
                                                          : std::accumulate(row.begin(), row.end(), std::size_t{0}));
       std::fill(row.begin(), row.end(), 0);
     }
+  }
+  if (bound == Bound::kMost && choice.data == "auto" && !program.exchange && !program.asynchronous && devices.size() > 2) {
+    std::uint64_t unions = 0;
+    for (std::size_t d = 0; d < devices.size(); ++d) {  // values of the border may be told to all
+      std::size_t border = 0;
+      for (const auto& row : halo) border += row[d];
+      border = std::min<std::size_t>(border, any.owned);
+      options.broadcast.push_back(Capacity(border, program.shared_payload));
+      unions += border;
+    }
+    for (DeviceMemory& device : devices) device.boxes += kind == DeviceKind::kHost ? 0 : unions * sizeof(LocalId);
   }
   const TransportMemory boxes = MeasureTransport(path, kind, capacities, options);
   for (std::size_t d = 0; d < devices.size(); ++d) devices[d].boxes += boxes.devices[d];
@@ -88,10 +103,6 @@ std::uint64_t SubgraphBytes(const PartShape& part, const GraphCounts& counts, Bo
   if (!part.identity) bytes += part.local * sizeof(VertexId);
   // Subset and union numberings; each holder of a border keeps a place for all of its union.
   return bytes + part.border * 3 * sizeof(LocalId) + std::min(part.border, part.owned) * (part.parts - 1) * sizeof(LocalId);
-}
-
-std::size_t Capacity(std::size_t entries, std::optional<std::size_t> payload) {
-  return payload ? BoxCapacity(entries, *payload) : 0;
 }
 
 bool NeedsInEdges(const SubgraphOptions& needs) {
@@ -175,13 +186,21 @@ CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& prog
   plan.paths = SelectPaths(choice, kind, model, plan.capacities);
   const TransportInfo* const info = FindTransport(plan.paths[0]);
   // An asynchronous engine has no moment at which all would listen.
-  plan.broadcast = plan.options.meets && (choice.broadcast || (info != nullptr && info->broadcast_only));
-  if (!plan.broadcast) return plan;
-  for (std::size_t d = 0; d < subgraphs.size(); ++d) {
-    plan.options.broadcast.push_back(std::max(Capacity(subgraphs[d].local - subgraphs[d].owned, program.message_payload),
-                                              Capacity(subgraphs[d].border_union.size(), program.shared_payload)));
-    std::fill(plan.capacities[d].begin(), plan.capacities[d].end(), 0);
+  if (!plan.options.meets) return plan;
+  std::vector<std::size_t> borders;  // told to all, in bytes
+  for (const Subgraph& part : subgraphs) borders.push_back(Capacity(part.border_union.size(), program.shared_payload));
+  if (choice.broadcast || (info != nullptr && info->broadcast_only)) {
+    plan.broadcasts = Broadcasts::kAlways;
+    for (std::size_t d = 0; d < subgraphs.size(); ++d) {
+      borders[d] = std::max(borders[d], Capacity(subgraphs[d].local - subgraphs[d].owned, program.message_payload));
+      std::fill(plan.capacities[d].begin(), plan.capacities[d].end(), 0);
+    }
+  } else if (choice.data == "auto" && !options.transport_factory) {
+    // What travels by pull alone: the messages of a push are each for one owner.
+    const PairBytesTable values = BoxCapacities(halo, std::nullopt, program.shared_payload);
+    if (BroadcastsMayPay(plan.paths, kind, model, values, borders)) plan.broadcasts = Broadcasts::kChosen;
   }
+  if (plan.broadcasts != Broadcasts::kNever) plan.options.broadcast = std::move(borders);
   return plan;
 }
 
@@ -266,7 +285,7 @@ std::vector<DeviceMemory> MeasureMemory(std::span<const ProgramMemory> programs,
     } else {
       const CommPlan plan = PlanComm(subgraphs[i], programs[i], options, kind, model);
       boxes = MeasurePaths(plan.paths, kind, plan.capacities, plan.options);
-      for (std::size_t d = 0; plan.broadcast && d < parts; ++d)
+      for (std::size_t d = 0; plan.broadcasts != Broadcasts::kNever && d < parts; ++d)
         boxes.devices[d] += UnionMap::BytesFor(kind, subgraphs[i][d]);
     }
     const bool sums =

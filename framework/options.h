@@ -23,6 +23,14 @@ enum class Direction : std::uint8_t {
   kPull,
 };
 
+/// When messages go by atomics into the state of the vertices' owners, and in no box: only between devices that reach each
+/// other's memory by the run's transport, by push, and while all frontiers are queues.
+enum class RemoteAtomics : std::uint8_t {
+  kAuto,  ///< in rounds of so few messages that it is predicted to be faster
+  kNever,
+  kAlways,  ///< wherever it can be done
+};
+
 /// Makes a run's transport, as MakeTransport does: between these devices, with at least these capacities. Called while the
 /// job is prepared, and by its next Execute after a run that left a transport which is not reusable.
 using TransportFactory = std::function<std::unique_ptr<Transport>(
@@ -32,10 +40,11 @@ using TransportFactory = std::function<std::unique_ptr<Transport>(
 struct RunOptions {
   /// Push, pull, or whichever is cheaper, round by round.
   Direction direction = Direction::kAuto;
-  std::string execution = "auto";  ///< "bsp"; "async" for kMonotone programs; "auto", which is bsp
-  std::string transport = "auto";  ///< what carries messages: see CommChoice::Parse
-  std::string links = "all";       ///< which links between devices may be used: see LinkMask::Parse
-  bool explain = false;            ///< record each message in RunStatistics::boxes, with its time; slows the run down
+  std::string execution = "auto";                       ///< "bsp"; "async" for kMonotone programs; "auto", which is bsp
+  std::string transport = "auto";                       ///< what carries messages: see CommChoice::Parse
+  std::string links = "all";                            ///< which links between devices may be used: see LinkMask::Parse
+  RemoteAtomics remote_atomics = RemoteAtomics::kAuto;  ///< whether sparse rounds do without boxes; bsp only
+  bool explain = false;  ///< record each message in RunStatistics::boxes, with its time; slows the run down
   /// If set, makes the transport in place of what `transport` names, which then only says what memory is reckoned for it.
   /// Not called for one device.
   TransportFactory transport_factory;

@@ -252,7 +252,7 @@ void Job::MakePaths() {
   const CommPlan plan = PlanComm(subgraphs, MemoryOf(program_, options_), options_, session_->device(0).kind(), costs);
   watched_.clear();
   paths_.reset();  // before others take its place
-  if (plan.broadcast && unions_.empty()) {
+  if (plan.broadcasts != Broadcasts::kNever && unions_.empty()) {
     for (std::size_t d = 0; d < subgraphs.size(); ++d) unions_.emplace_back(session_->device(d), subgraphs[d]);
   }
   std::vector<std::unique_ptr<Transport>> paths;
@@ -265,7 +265,7 @@ void Job::MakePaths() {
     if (options_.transport_factory) break;  // which makes the only one
   }
   auto selector =
-      std::make_unique<Selector>(std::move(paths), session_->device(0).kind(), plan.broadcast, plan.options.meets, costs);
+      std::make_unique<Selector>(std::move(paths), session_->device(0).kind(), plan.broadcasts, plan.options.meets, costs);
 #if CHATTY_WITH_NCCL
   if (CommChoice::Parse(options_.transport).state == "nccl" && plan.options.meets) {
     selector->set_state(MakeNcclState(session_->devices(), session_->device_count() * kRoundWords, plan.options));

@@ -19,7 +19,6 @@ inline constexpr SpanKind kStart{"start", Category::kWaiting};
 // Steps; see StepSet.
 inline constexpr SpanKind kInit{"init", Category::kCompute, {"vertices"}};
 inline constexpr SpanKind kActivate{"activate", Category::kCompute, {"phase"}};
-inline constexpr SpanKind kClearControl{"clear counters", Category::kCompute, {}, /*on_stream=*/false};
 inline constexpr SpanKind kConvertFrontier{"convert frontier", Category::kCompute, {"vertices"}};
 inline constexpr SpanKind kAdvance{"advance", Category::kCompute, {"vertices", "edges"}};
 inline constexpr SpanKind kPublish{"publish", Category::kCompute, {"vertices"}};
@@ -31,6 +30,7 @@ inline constexpr SpanKind kMeasure{"measure", Category::kCompute};
 
 // The exchange within a round.
 inline constexpr SpanKind kPack{"pack", Category::kCommunication};
+inline constexpr SpanKind kDeliver{"deliver", Category::kCommunication};
 inline constexpr SpanKind kReadLengths{"read lengths", Category::kCommunication};
 inline constexpr SpanKind kPost{"post to #", Category::kCommunication, {"peer", "bytes", "messages"}};
 inline constexpr SpanKind kMeet{"exchange lengths", Category::kWaiting};

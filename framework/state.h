@@ -77,11 +77,13 @@ enum class BoxForm : std::uint8_t {
   kPairs,   ///< an index word and a payload for each entry
   kBitmap,  ///< a bit for each place of the numbering, and the payloads of those that are set; a payload of none: bits alone
   kWhole,   ///< a payload for each place of the numbering: all of them are there
+  kAtomics,  ///< no box: the sender's atomics put the messages where the owner's own do
 };
 
-/// "pairs", "bitmap" or "whole", for tables.
+/// "pairs", "bitmap", "whole" or "atomics", for tables.
 inline std::string_view BoxFormName(BoxForm form) {
-  return form == BoxForm::kPairs ? "pairs" : form == BoxForm::kBitmap ? "bitmap" : "whole";
+  constexpr std::string_view kNames[] = {"pairs", "bitmap", "whole", "atomics"};
+  return kNames[static_cast<int>(form)];
 }
 
 /// Entries of a bitmap whose payloads stand together: one block of a GPU reserves room for so many at once.
@@ -99,9 +101,16 @@ CHATTY_FN constexpr std::size_t BitmapBytes(std::size_t size, std::size_t count,
   return payload == 0 ? bits::Words(size) * 4 : BitmapValuesOffset(size) + count * payload;
 }
 CHATTY_FN constexpr std::size_t BoxBytes(BoxForm form, std::size_t size, std::size_t count, std::size_t payload) {
-  return form == BoxForm::kPairs    ? PairBytes(count, payload)
-         : form == BoxForm::kBitmap ? BitmapBytes(size, count, payload)
-                                    : WholeBytes(size, payload);
+  switch (form) {
+    case BoxForm::kBitmap:
+      return BitmapBytes(size, count, payload);
+    case BoxForm::kWhole:
+      return WholeBytes(size, payload);
+    case BoxForm::kPairs:
+    case BoxForm::kAtomics:  // a message, and its target in the owner's queue
+      break;
+  }
+  return PairBytes(count, payload);
 }
 /// The shortest form for `count` of `size` entries.
 CHATTY_FN constexpr BoxForm ShortestForm(std::size_t size, std::size_t count, std::size_t payload) {
@@ -160,7 +169,8 @@ struct StateRef {
   Message* collected = nullptr;  ///< kCollect: a place for every reverse edge's message
   Value* next_values = nullptr;  ///< kCollect: owned entries, so that neighbours still read the old value
   Control* control = nullptr;
-  bool asynchronous = false;  ///< messages of several rounds meet: Wants(value), which speaks of one, is not asked
+  bool asynchronous = false;   ///< messages of several rounds meet: Wants(value), which speaks of one, is not asked
+  bool peers_deliver = false;  ///< other devices put messages into inbox, touched and touched_queue meanwhile
 
   CHATTY_FN Vertex At(LocalId v) const {
     const EdgeIndex out = graph.out_degrees[v], in = graph.in_degrees[v];

@@ -39,7 +39,7 @@ struct BoxRecord {
   PartId to = 0;                     ///< the receiver; of a broadcast, the one that took it
   bool broadcast = false;            ///< it was told to all
   std::string_view path;             ///< the transport that took it; valid as long as the program runs
-  std::string_view form;             ///< "pairs", "bitmap" or "whole"
+  std::string_view form;             ///< "pairs", "bitmap", "whole" or "atomics"
   std::uint64_t entries = 0;         ///< messages or values in it
   std::uint64_t bytes = 0;           ///< its length
   std::uint64_t expected_bytes = 0;  ///< the length for which the path was chosen, before anything was packed

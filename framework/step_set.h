@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -67,7 +68,9 @@ class StepSet {
   virtual void Init(const std::byte* prior) = 0;
   virtual void Activate(const RoundState& round) = 0;
   /// Push along the frontier, hubs included: `count` entries of a queue or bits of a bitmap, `edges` forward edges in all.
-  virtual void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out) = 0;
+  /// `peers_deliver`: others call Deliver meanwhile.
+  virtual void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out,
+                       bool peers_deliver) = 0;
   virtual void Publish(Form form) = 0;
   /// Pull into candidates, hubs included.
   virtual void Gather(const RoundState& round, bool all_active) = 0;
@@ -83,6 +86,12 @@ class StepSet {
   /// the queue.
   virtual void PackMessages(const OutboxRef& outbox, bool queued) = 0;
   virtual void PackShared(const OutboxRef& outbox, const SharedPlan& plan) = 0;
+  /// In place of PackMessages and the owners' UnpackMessages: queued messages of halo vertices go by atomics into the state
+  /// of their owners, which are the steps told to Connect, and which this device can address. Once Read has waited, they are
+  /// there.
+  virtual void Deliver() = 0;
+  /// Before Deliver, in each run: the steps of the same program on all parts, this one included. They must outlive this.
+  virtual void Connect(std::span<StepSet* const> parts) = 0;
   virtual void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) = 0;
   /// `to_halo`, in device memory: where entries of `peer`'s border_union are in the halo; null if the box is for this device
   /// alone.

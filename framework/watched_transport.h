@@ -37,6 +37,7 @@ class WatchedTransport final : public Transport {
   const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override;
   /// The first call since Begin remembers who is where, and is passed on.
   void Abort() noexcept override;
+  bool Reaches(PartId from, PartId to) const override { return inner_->Reaches(from, to); }
   bool reusable() const override { return inner_->reusable(); }
 
   /// A run begins. Not while another goes on.

@@ -33,6 +33,7 @@ struct Report {
 
 /// What each sender tells its receivers: entry q describes the box for part q, the sender's own entry the one for all.
 struct Manifest {
+  bool for_all = false;  ///< there is the one for all, and no other
   std::array<std::uint32_t, kMaxDevices> count{};
   std::array<BoxForm, kMaxDevices> form{};
   std::array<std::uint8_t, kMaxDevices> path{};
@@ -126,6 +127,7 @@ class DeviceRun {
     Span phase(lane_, nullptr, spans::kPhase);
     {
       Span span = Timed(spans::kInit, {owned_});
+      path_of_atomics_ = PathOfAtomics();
       steps_.ClearControl();
       steps_.Init(me_.prior);
       span.Next(spans::kActivate);
@@ -194,6 +196,7 @@ class DeviceRun {
     }
     wanting_ = 0;
     form_ = traits_.every_round ? Form::kAll : Form::kBitmap;
+    queues_ = false;
     Agree(*control);
     initialised_ = true;
     changed_only_ = false;
@@ -215,10 +218,6 @@ class DeviceRun {
     const Span round(lane_, nullptr, pull ? spans::kPullRound : spans::kPushRound,
                      {round_.index, total_.active_vertices,
                       pull ? static_cast<std::uint64_t>(std::max<std::int64_t>(wanting, 0)) : total_.active_edges});
-    {
-      const Span span = Timed(spans::kClearControl);
-      steps_.ClearControl();
-    }
     if (pull) {
       Pull();
     } else {
@@ -246,7 +245,7 @@ class DeviceRun {
   }
 
   void Push() {
-    bool queue_out;
+    bool queue_out, atomics = false;
     {
       const bool convert = form_ == Form::kBitmap && mine_.active_vertices < owned_ / 32;
       Span span = Timed(convert ? spans::kConvertFrontier : spans::kAdvance, {mine_.active_vertices, mine_.active_edges});
@@ -260,11 +259,15 @@ class DeviceRun {
       }
       // A queue costs an append a target, a bitmap a sweep over all vertices.
       queue_out = !traits_.every_round && total_.active_edges < std::uint64_t{round_.vertices} / 8;
+      // Where a frontier is a bitmap now, its device may yet clear the counters that others would add to.
+      atomics = queue_out && queues_ && path_of_atomics_ != kNoPath &&
+                (options_.remote_atomics == RemoteAtomics::kAlways || selector_->AtomicsPay(total_.active_edges));
       const std::size_t count = form_ == Form::kQueue ? frontier_count_ : owned_;
-      if (count > 0) steps_.Advance(round_, form_, count, mine_.active_edges, queue_out);
+      if (count > 0) steps_.Advance(round_, form_, count, mine_.active_edges, queue_out, atomics);
     }
     std::size_t touched = static_cast<std::size_t>(std::min<std::uint64_t>(owned_, mine_.active_edges));
-    if (parts_ > 1) touched += Exchange(Traffic::kMessages, queue_out);
+    if (parts_ > 1) touched += atomics ? Deliver() : Exchange(Traffic::kMessages, queue_out);
+    queues_ = queue_out;
     const Span span = Timed(spans::kApply, {queue_out ? std::min<std::size_t>(touched, owned_) : owned_});
     if (queue_out) {
       form_ = Form::kQueue;
@@ -276,6 +279,7 @@ class DeviceRun {
   }
 
   void Pull() {
+    queues_ = false;
     {
       Span span = Timed(form_ == Form::kQueue ? spans::kConvertFrontier : spans::kPublish, {mine_.active_vertices});
       if (form_ == Form::kQueue) {
@@ -328,15 +332,16 @@ class DeviceRun {
   /// The exchange within a round: messages to owners, or shared values to halos. Returns how many entries may have arrived.
   std::size_t Exchange(Traffic traffic, bool queue_out) {
     // Who has an empty frontier sends nothing, as all know since the last Agree; nor does who shares no vertex. Nobody waits
-    // for them, and a device that has nothing to send need not pack to see it.
-    const bool for_all = selector_->always_broadcast();
+    // for them, and a device that has nothing to send need not pack to see it. Where a box may be for all, all listen.
+    const bool all_listen = selector_->broadcasts() == Broadcasts::kAlways ||
+                            (selector_->broadcasts() == Broadcasts::kChosen && traffic == Traffic::kShared);
     const auto talks = [&](PartId from, PartId to) {
-      return from != to && sends_[from] && (for_all || Entries(traffic, from, to) != 0);
+      return from != to && sends_[from] && (all_listen || Entries(traffic, from, to) != 0);
     };
     const auto rank = static_cast<int>(rank_);
     const Manifest* mine = nullptr;
     if (sends_[rank_]) {
-      mine = &Send(traffic, queue_out, for_all);
+      mine = &Send(traffic, queue_out, all_listen);
       for (PartId q = 0; q < parts_; ++q) {
         if (talks(rank_, q)) shared_.manifests.Notify(static_cast<int>(q));
       }
@@ -348,13 +353,13 @@ class DeviceRun {
       shared_.manifests.Await(rank, senders, wait_, "all neighbours to pack");
     }
     Span span = Timed(spans::kReceiveAll);
-    if (selector_->collective()) Meet(traffic, for_all, talks);
+    if (selector_->collective()) Meet(traffic, mine, talks);
     std::size_t arrived = 0;
     for (PartId i = 1; i < parts_; ++i) {
       const PartId from = (rank_ + i) % parts_;  // not everybody at the same sender first
       if (!talks(from, rank_)) continue;
       const Manifest& manifest = shared_.manifests.Of(static_cast<int>(from), epoch_);
-      const PartId place = for_all ? from : rank_;
+      const PartId place = manifest.for_all ? from : rank_;
       const std::uint32_t count = manifest.count[place];
       if (count == 0) continue;
       const std::size_t bytes = Bytes(traffic, from, place, manifest);
@@ -365,17 +370,18 @@ class DeviceRun {
       inbox.count = count;
       inbox.size = static_cast<std::uint32_t>(Entries(traffic, from, place));
       inbox.last = inbox.size;
-      if (for_all && traffic == Traffic::kMessages) {  // this device's stretch of the sender's halo
+      if (manifest.for_all && traffic == Traffic::kMessages) {  // this device's stretch of the sender's halo
         const Subgraph& sender = participants_[from].graph->subgraph();
         inbox.first = sender.halo_begin[rank_] - sender.owned;
         inbox.last = sender.halo_begin[rank_ + 1] - sender.owned;
       }
-      inbox.box = for_all ? path.ReceiveBroadcast(rank_, from, bytes, epoch_) : path.Receive(rank_, from, bytes, epoch_);
+      inbox.box =
+          manifest.for_all ? path.ReceiveBroadcast(rank_, from, bytes, epoch_) : path.Receive(rank_, from, bytes, epoch_);
       span.Next(spans::kUnpack, {from, count});
       if (traffic == Traffic::kMessages) {
         steps_.UnpackMessages(inbox, from, queue_out);
       } else {
-        steps_.UnpackShared(inbox, from, for_all ? me_.unions->to_halo(from) : nullptr);
+        steps_.UnpackShared(inbox, from, manifest.for_all ? me_.unions->to_halo(from) : nullptr);
       }
       if (options_.explain) [[unlikely]]
         Record(traffic, from, place, manifest, mine);
@@ -385,8 +391,92 @@ class DeviceRun {
     return arrived;
   }
 
-  /// Packs what this device has for others, each box for the path that is expected to be the fastest, and posts it.
-  const Manifest& Send(Traffic traffic, bool queue_out, bool for_all) {
+  /// The path by which all that talk reach each other's memory, if there is one and atomics may take it; else kNoPath. All
+  /// devices find the same.
+  std::size_t PathOfAtomics() {
+    if (parts_ < 2 || options_.remote_atomics == RemoteAtomics::kNever || !traits_.can_push || traits_.consumes)
+      return kNoPath;
+    for (std::size_t path = 0; path < selector_->size(); ++path) {
+      bool all = true;
+      for (PartId from = 0; from < parts_; ++from) {
+        for (PartId to = 0; to < parts_; ++to) {
+          const bool talk = from != to && Entries(Traffic::kMessages, from, to) != 0;
+          all = all && (!talk || (*selector_)[path].Reaches(from, to));
+        }
+      }
+      if (!all) continue;
+      std::vector<StepSet*> steps;
+      for (const Participant& one : participants_) steps.push_back(one.steps);
+      steps_.Connect(steps);
+      return path;
+    }
+    return kNoPath;
+  }
+
+  /// In place of an exchange of messages: this device's atomics put its own where they belong, while others' do. Returns how
+  /// many may have arrived.
+  std::size_t Deliver() {
+    const auto talks = [&](PartId from, PartId to) {
+      return from != to && sends_[from] && Entries(Traffic::kMessages, from, to) != 0;
+    };
+    const Manifest* mine = nullptr;
+    if (sends_[rank_]) {
+      Manifest& manifest = shared_.manifests.Mine(static_cast<int>(rank_), epoch_);
+      mine = &manifest;
+      manifest.for_all = false;
+      Clock::time_point start{};
+      if (options_.explain) [[unlikely]] {
+        me_.device->stream().Synchronize(wait_);
+        start = Clock::now();
+      }
+      Span span = Timed(spans::kDeliver);
+      steps_.Deliver();
+      span.Next(spans::kReadLengths);
+      const Control& control = steps_.Read(wait_, /*clear=*/false);  // once it is there, so are the messages
+      for (PartId q = 0; q < parts_; ++q) {
+        manifest.count[q] = control.box_count[q];
+        manifest.form[q] = BoxForm::kAtomics;
+        manifest.path[q] = static_cast<std::uint8_t>(path_of_atomics_);
+        const std::size_t bytes = Bytes(Traffic::kMessages, rank_, q, manifest);
+        manifest.expected[q] = bytes;
+        if (manifest.count[q] != 0) span.Next(spans::kPost, {q, bytes, manifest.count[q]});  // done; told for the record
+        pairs_[q].messages += manifest.count[q];
+        pairs_[q].bytes += bytes;
+      }
+      last_edges_ = mine_.active_edges;
+      last_sent_ = manifest.count;
+      if (options_.explain) [[unlikely]] {
+        manifest.posted = Clock::now();
+        manifest.pack_us = std::chrono::duration<double, std::micro>(manifest.posted - start).count();
+      }
+      for (PartId q = 0; q < parts_; ++q) {
+        if (talks(rank_, q)) shared_.manifests.Notify(static_cast<int>(q));
+      }
+    }
+    {
+      const Span span = Timed(spans::kMeet);
+      int senders = 0;
+      for (PartId q = 0; q < parts_; ++q) senders += talks(q, rank_);
+      shared_.manifests.Await(static_cast<int>(rank_), senders, wait_, "all neighbours to deliver");
+    }
+    Span span = Timed(spans::kReceiveAll);
+    std::size_t arrived = 0;
+    for (PartId from = 0; from < parts_; ++from) {
+      if (!talks(from, rank_)) continue;
+      const Manifest& manifest = shared_.manifests.Of(static_cast<int>(from), epoch_);
+      if (manifest.count[rank_] == 0) continue;
+      span.Next(spans::kReceive, {from, Bytes(Traffic::kMessages, from, rank_, manifest), manifest.count[rank_]});
+      if (options_.explain) [[unlikely]]
+        Record(Traffic::kMessages, from, rank_, manifest, mine);
+      arrived += manifest.count[rank_];
+    }
+    ++epoch_;
+    return arrived;
+  }
+
+  /// Packs what this device has for others, each box for the path that is expected to be the fastest, and posts it: one box
+  /// for all where all listen and that is expected to be faster than one each, or nothing else is known.
+  const Manifest& Send(Traffic traffic, bool queue_out, bool all_listen) {
     Manifest& mine = shared_.manifests.Mine(static_cast<int>(rank_), epoch_);
     OutboxRef outbox;
     SharedPlan plan;
@@ -402,23 +492,33 @@ class DeviceRun {
     };
     mine.count.fill(0);
     const Load load = LoadNow();
-    if (for_all) {
-      if (Entries(traffic, rank_, rank_) == 0) return mine;
+    const bool always = selector_->broadcasts() == Broadcasts::kAlways;
+    double of_pairs = 0;
+    for (PartId q = 0; q < parts_ && !always; ++q) {
+      if (q == rank_ || Entries(traffic, rank_, q) == 0) continue;
+      const std::size_t expected = expect(q);
+      const Selector::Choice choice =
+          selector_->Choose(rank_, q, Shape(traffic, q, plan.form[q], mine.expected[q], expected), load);
+      mine.path[q] = choice.path;
+      of_pairs = std::max(of_pairs, choice.us);
+    }
+    bool& for_all = mine.for_all = always;
+    if (all_listen && Entries(traffic, rank_, rank_) != 0) {
       const std::size_t expected = expect(rank_);
       const Selector::Choice choice = selector_->ChooseBroadcast(
           rank_, Shape(traffic, rank_, plan.form[rank_], mine.expected[rank_], expected), load.senders);
       mine.path[rank_] = choice.path;
-      outbox.for_all = (*selector_)[choice.path].BroadcastBox(rank_, epoch_);
+      for_all = always || choice.us < of_pairs;
+    }
+    if (for_all) {
+      if (Entries(traffic, rank_, rank_) == 0) return mine;
+      outbox.for_all = (*selector_)[mine.path[rank_]].BroadcastBox(rank_, epoch_);
       plan.union_vertices = me_.unions->vertices();
       plan.union_size = me_.unions->size();
     } else {
       for (PartId q = 0; q < parts_; ++q) {
         if (q == rank_ || Entries(traffic, rank_, q) == 0) continue;
-        const std::size_t expected = expect(q);
-        const Selector::Choice choice =
-            selector_->Choose(rank_, q, Shape(traffic, q, plan.form[q], mine.expected[q], expected), load);
-        mine.path[q] = choice.path;
-        outbox.box[q] = (*selector_)[choice.path].Outbox(rank_, q, epoch_);
+        outbox.box[q] = (*selector_)[mine.path[q]].Outbox(rank_, q, epoch_);
       }
     }
     Clock::time_point start{};
@@ -470,25 +570,20 @@ class DeviceRun {
 
   /// Tells collective paths what every box of this exchange holds that this device has part in.
   template <class Talks>
-  void Meet(Traffic traffic, bool for_all, Talks&& talks) {
-    std::array<std::size_t, kMaxDevices> bytes{};
+  void Meet(Traffic traffic, const Manifest* mine, Talks&& talks) {
+    std::array<std::size_t, kMaxDevices> incoming{}, broadcast{};
     std::array<std::uint8_t, kMaxDevices> path{};
-    for (PartId from = 0; from < parts_; ++from) {
-      const bool mine = from == rank_ && for_all && sends_[rank_];
-      if (!mine && !talks(from, rank_)) continue;
-      const Manifest& manifest = mine ? shared_.manifests.Mine(static_cast<int>(rank_), epoch_)
-                                      : shared_.manifests.Of(static_cast<int>(from), epoch_);
-      const PartId place = for_all ? from : rank_;
-      if (manifest.count[place] > 0) bytes[from] = Bytes(traffic, from, place, manifest);
+    const auto note = [&](PartId from, const Manifest& manifest) {
+      const PartId place = manifest.for_all ? from : rank_;
+      if (manifest.count[place] > 0) (manifest.for_all ? broadcast : incoming)[from] = Bytes(traffic, from, place, manifest);
       path[from] = manifest.path[place];
+    };
+    if (mine != nullptr && mine->for_all) note(rank_, *mine);
+    for (PartId from = 0; from < parts_; ++from) {
+      if (talks(from, rank_)) note(from, shared_.manifests.Of(static_cast<int>(from), epoch_));
     }
-    const std::span<const std::size_t> all(bytes.data(), parts_);
-    const std::span<const std::uint8_t> by(path.data(), parts_);
-    if (for_all) {
-      selector_->Meet(rank_, {}, all, by, epoch_);
-    } else {
-      selector_->Meet(rank_, all, {}, by, epoch_);
-    }
+    const std::span<const std::size_t> to_all(broadcast.data(), selector_->broadcasts() == Broadcasts::kNever ? 0 : parts_);
+    selector_->Meet(rank_, {incoming.data(), parts_}, to_all, {path.data(), parts_}, epoch_);
   }
 
   /// Notes a box that has been unpacked, once it has.
@@ -506,10 +601,13 @@ class DeviceRun {
     record.bytes = Bytes(traffic, from, place, manifest);
     record.expected_bytes = manifest.expected[place];
     BoxShape shape{record.bytes, record.entries, 0};
-    if (manifest.form[place] != BoxForm::kPairs) shape.places = Entries(traffic, from, place);
-    record.predicted_us = record.broadcast
-                              ? selector_->PredictBroadcastUs(manifest.path[place], from, shape, LoadNow().senders)
-                              : selector_->PredictUs(manifest.path[place], from, rank_, shape, LoadNow());
+    const std::size_t path = manifest.path[place];
+    const bool lists = manifest.form[place] == BoxForm::kPairs || manifest.form[place] == BoxForm::kAtomics;
+    if (!lists) shape.places = Entries(traffic, from, place);
+    record.predicted_us = record.broadcast ? selector_->PredictBroadcastUs(path, from, shape, LoadNow().senders)
+                          : manifest.form[place] == BoxForm::kAtomics
+                              ? selector_->PredictAtomicsUs(path, from, rank_, shape, LoadNow())
+                              : selector_->PredictUs(path, from, rank_, shape, LoadNow());
     record.measured_us = manifest.pack_us + std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
   }
 
@@ -609,6 +707,7 @@ class DeviceRun {
   }
 
   static constexpr std::uint32_t kMaxEmptyPhases = 1u << 20;
+  static constexpr std::size_t kNoPath = CostModel::kNoPath;
 
   const ErasedProgram& program_;
   const ProgramTraits& traits_;
@@ -632,6 +731,8 @@ class DeviceRun {
   std::int64_t wanting_ = 0;
   Form form_ = Form::kBitmap;
   std::size_t frontier_count_ = 0;
+  bool queues_ = false;  // all devices' frontiers are queues since the last round
+  std::size_t path_of_atomics_ = kNoPath;
   std::uint64_t last_edges_ = 0;                        // of the frontier that was pushed last
   std::array<std::uint32_t, kMaxDevices> last_sent_{};  // messages that came of it
   std::vector<BoxRecord> boxes_;

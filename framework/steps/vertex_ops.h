@@ -16,30 +16,31 @@
 namespace chatty::steps {
 
 /// Combines `message` into `*slot`. Returns false if that can be seen to have changed nothing.
-template <class P, bool kConcurrent>
+template <class P, bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
 CHATTY_FN bool ReduceInto(const P& program, Slot<MessageOf<P>>* slot, const MessageOf<P>& message) {
   using Message = MessageOf<P>;
   using SlotType = Slot<Message>;
   constexpr Reduction kReduction = P::kReduction;
   constexpr bool kNative = std::is_arithmetic_v<Message> && (sizeof(Message) == 4 || sizeof(Message) == 8);
   if constexpr (kReduction == Reduction::kMin && kNative) {
-    return atomics::Min<kConcurrent>(&slot->message, message);
+    return atomics::Min<kConcurrent, kScope>(&slot->message, message);
   } else if constexpr (kReduction == Reduction::kMax && kNative) {
-    return atomics::Max<kConcurrent>(&slot->message, message);
+    return atomics::Max<kConcurrent, kScope>(&slot->message, message);
   } else if constexpr (kReduction == Reduction::kSum && kNative) {
-    atomics::Add<kConcurrent>(&slot->message, message);
+    atomics::Add<kConcurrent, kScope>(&slot->message, message);
     return true;
   } else if constexpr (kReduction == Reduction::kOr && kNative) {
     if ((atomics::Load(&slot->message) & message) == message) return false;
-    return (atomics::Or<kConcurrent>(&slot->message, message) & message) != message;
+    return (atomics::Or<kConcurrent, kScope>(&slot->message, message) & message) != message;
   } else {
     SlotType mine{};  // padding bytes are zero, so that equal messages are equal words
     mine.message = message;
-    const bool changed = atomics::Update<kConcurrent>(slot, mine, [&program](const SlotType& old, const SlotType& value) {
-      SlotType next{};
-      next.message = Reduce<P>(program, old.message, value.message);
-      return next;
-    });
+    const bool changed =
+        atomics::Update<kConcurrent, kScope>(slot, mine, [&program](const SlotType& old, const SlotType& value) {
+          SlotType next{};
+          next.message = Reduce<P>(program, old.message, value.message);
+          return next;
+        });
     return changed || !Traits<P>::kIdempotent;
   }
 }
@@ -48,8 +49,9 @@ CHATTY_FN bool ReduceInto(const P& program, Slot<MessageOf<P>>* slot, const Mess
 enum class Delivery : std::uint8_t { kIgnored, kCombined, kFirst };
 
 /// Offers a message to local vertex `target`, owned or halo: the push side of one edge and the receiving side of a message
-/// from another device. kFirst says that the caller is the one to queue the target.
-template <class P, bool kConcurrent>
+/// from another device, or, with `s` that device's own and kSystem, its sending side. kFirst says that the caller is the one
+/// to queue the target.
+template <class P, bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
 CHATTY_FN Delivery Deliver(const StateRef<P>& s, LocalId target, const MessageOf<P>& message) {
   if constexpr (Traits<P>::kHasWants) {
     if (!s.asynchronous && target < s.graph.owned && !s.program.Wants(s.values[target])) return Delivery::kIgnored;
@@ -58,12 +60,12 @@ CHATTY_FN Delivery Deliver(const StateRef<P>& s, LocalId target, const MessageOf
     if (target < s.graph.owned && !s.program.Wants(s.values[target], message)) return Delivery::kIgnored;
   }
   if constexpr (P::kReduction == Reduction::kAny) {
-    if (!bits::Set<kConcurrent>(s.touched, target)) return Delivery::kIgnored;
+    if (!bits::Set<kConcurrent, kScope>(s.touched, target)) return Delivery::kIgnored;
     s.inbox[target].message = message;  // only the thread that set the bit writes
     return Delivery::kFirst;
   } else {
-    if (!ReduceInto<P, kConcurrent>(s.program, &s.inbox[target], message)) return Delivery::kIgnored;
-    return bits::Set<kConcurrent>(s.touched, target) ? Delivery::kFirst : Delivery::kCombined;
+    if (!ReduceInto<P, kConcurrent, kScope>(s.program, &s.inbox[target], message)) return Delivery::kIgnored;
+    return bits::Set<kConcurrent, kScope>(s.touched, target) ? Delivery::kFirst : Delivery::kCombined;
   }
 }
 
@@ -282,6 +284,12 @@ CHATTY_FN void ReceiveShared(const StateRef<P>& s, std::uint32_t peer, std::uint
   if (h == kNoLocal) return;  // another device's
   s.shared[h] = value;
   bits::Set<kConcurrent>(s.active, h);
+}
+
+/// Where halo vertex h is on its owner, whose state `owner` is.
+template <class P>
+CHATTY_FN LocalId AtOwner(const StateRef<P>& s, const StateRef<P>& owner, LocalId h) {
+  return owner.border.vertices[owner.border.begin[s.graph.part] + (h - s.graph.halo_begin[owner.graph.part])];
 }
 
 /// Forgets the message of halo vertex h once it has been packed. A monotone program's halo keeps the best message ever sent:

@@ -106,6 +106,90 @@ TEST_P(Comm, MasksChangeTheWayAndNotTheAnswer) {
   }
 }
 
+// Rounds are sparse along a grid, so that all of them may do without boxes.
+TEST_P(Comm, RemoteAtomicsChangeTheWayAndNotTheAnswer) {
+  const Graph graph = GridGraph(40, 35, WeightKind::kInt32);
+  Session session(graph, std::move(devices_), DividedBy("random"));
+  const auto run = [&](const RegisteredProgram& program, std::string_view path, RemoteAtomics when, ErasedValues* values) {
+    RunOptions options;
+    options.transport = path;
+    options.direction = Direction::kPush;
+    options.remote_atomics = when;
+    options.explain = true;
+    options.timeout = std::chrono::seconds(30);
+    const auto job = program.Prepare(session, From(program, graph, 17), "", options);
+    RunStatistics statistics;
+    for (int again = 0; again < 3; ++again) {
+      statistics = job->Execute();
+      *values = job->Output();
+    }
+    return statistics;
+  };
+  const auto atomics = [](const RunStatistics& statistics) {
+    return std::count_if(statistics.boxes.begin(), statistics.boxes.end(), [](const BoxRecord& box) {
+      EXPECT_TRUE(box.form != "atomics" || std::isfinite(box.predicted_us));
+      return box.form == "atomics";
+    });
+  };
+  for (const char* const name : {"bfs", "sssp", "label_propagation", "kcore"}) {
+    const RegisteredProgram& program = Programs().Find(name, kKind);
+    ErasedValues in_boxes, values;
+    const RunStatistics boxes = run(program, "p2p-direct", RemoteAtomics::kNever, &in_boxes);
+    EXPECT_EQ(atomics(boxes), 0) << name;
+    for (const RemoteAtomics when : {RemoteAtomics::kAlways, RemoteAtomics::kAuto}) {
+      SCOPED_TRACE(testing::Message() << name << (when == RemoteAtomics::kAuto ? ", auto" : ", always"));
+      const RunStatistics statistics = run(program, "p2p-direct", when, &values);
+      EXPECT_GT(atomics(statistics), 0);
+      EXPECT_TRUE(SameBytes(values, in_boxes));
+      // At most one message a border vertex and round, either way.
+      ASSERT_EQ(statistics.pairs.size(), boxes.pairs.size());
+      EXPECT_EQ(statistics.rounds, boxes.rounds);
+      for (std::size_t i = 0; i < boxes.pairs.size(); ++i) {
+        EXPECT_EQ(statistics.pairs[i].messages, boxes.pairs[i].messages);
+        EXPECT_EQ(statistics.pairs[i].messages_before, boxes.pairs[i].messages_before);
+      }
+    }
+    EXPECT_EQ(atomics(run(program, "staged", RemoteAtomics::kAlways, &values)), 0) << "staged reaches nobody's memory";
+    EXPECT_TRUE(SameBytes(values, in_boxes));
+  }
+}
+
+TEST_P(Comm, WhatManyShareIsToldToAllWhereThatIsFaster) {
+  if (kKind != DeviceKind::kHost) GTEST_SKIP() << "between GPUs it depends on what the machine measured";
+  const auto count = static_cast<PartId>(devices_.size());
+  const auto broadcasts = [&](Session& session, const RegisteredProgram& program, const Graph& graph) {
+    RunOptions options;
+    options.direction = Direction::kPull;
+    options.explain = true;
+    const auto job = program.Prepare(session, From(program, graph, 17), "", options);
+    const RunStatistics statistics = job->Execute();
+    const Verdict verdict = program.Verify(graph, From(program, graph, 17), job->Output(), &statistics);
+    EXPECT_TRUE(verdict.passed) << verdict.message;
+    std::uint64_t boxes = 0, pairs = 0, told = 0;
+    for (const BoxRecord& box : statistics.boxes) {
+      boxes += box.bytes;
+      told += box.broadcast ? 1 : 0;
+    }
+    for (const PairStatistics& pair : statistics.pairs) pairs += pair.bytes;
+    EXPECT_EQ(boxes, pairs);
+    return told;
+  };
+  const Graph dense = RandomGraph(34, 12000, 24.0, WeightKind::kNone, true);  // each vertex has neighbours on all devices
+  Session session(dense, std::move(devices_), DividedBy("random"));
+  for (const char* const name : {"pagerank", "bfs", "label_propagation"}) {
+    const std::uint64_t told = broadcasts(session, Programs().Find(name, kKind), dense);
+    if (count > 2) {
+      EXPECT_GT(told, 0u) << name;
+    } else {
+      EXPECT_EQ(told, 0u) << name << ": between two a box for all is a box for the other";
+    }
+  }
+  if (count == 2) return;
+  const Graph line = GridGraph(4000, 1);  // each border is between two
+  Session neighbours(line, MakeDifferentDevices(static_cast<int>(count)), DividedBy("contiguous"));
+  EXPECT_EQ(broadcasts(neighbours, Programs().Find("pagerank", kKind), line), 0u);
+}
+
 TEST_P(Comm, WhatIsRecordedIsWhatTravelled) {
   const Graph graph = RandomGraph(33, 2000, 6.0, WeightKind::kNone, true);
   Session session(graph, std::move(devices_), DividedBy("random"));

@@ -2,8 +2,10 @@
 
 #include <dlfcn.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -25,12 +27,11 @@ namespace {
 constinit std::atomic<bool> g_armed{false}, g_only_once{false};
 constinit std::atomic<std::uint64_t> g_requests{0}, g_fail_at{0};
 constinit std::atomic<std::int64_t> g_live{0};
+constinit std::array<std::atomic<std::uintptr_t>, 4096> g_known{};  // code outside the executable, and whether it is foreign
 
 /// Whether `code` belongs to a library whose allocations are not ours to fail: CUDA's driver, which is loaded while the
 /// process runs, and OpenMP runtimes.
-bool IsForeign(const void* code) noexcept {
-  const auto* const at = static_cast<const char*>(code);
-  if (at >= &__executable_start && at < &etext) return false;  // most are; what follows takes its time
+bool IsFromForeignLibrary(const void* code) noexcept {
   Dl_info info{};
   if (::dladdr(code, &info) == 0 || info.dli_fname == nullptr) return false;
   const std::string_view path = info.dli_fname;
@@ -39,6 +40,18 @@ bool IsForeign(const void* code) noexcept {
     if (file.starts_with(foreign)) return true;
   }
   return false;
+}
+
+bool IsForeign(const void* code) noexcept {
+  const auto* const at = static_cast<const char*>(code);
+  if (at >= &__executable_start && at < &etext) return false;  // most are; what follows takes its time
+  // dladdr looks through all of a library's symbols, and callers are few: what it said of them is kept.
+  const auto address = reinterpret_cast<std::uintptr_t>(code);
+  std::atomic<std::uintptr_t>& known = g_known[address / 4 % g_known.size()];
+  if (const std::uintptr_t said = known.load(std::memory_order_relaxed); said >> 1 == address) return (said & 1) != 0;
+  const bool foreign = IsFromForeignLibrary(code);
+  known.store(address << 1 | (foreign ? 1 : 0), std::memory_order_relaxed);
+  return foreign;
 }
 
 /// Whether the request at hand, which `caller` makes, is one that fails.

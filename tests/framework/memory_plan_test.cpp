@@ -189,12 +189,18 @@ TEST(MemoryPlan, BoundsFromCountsEnclose) {
           // A star's parts are as unequal as can be. Of a grid's halo, which is next to none, the counts know nothing.
           const bool star = input.name == "star", grid = input.name == "grid", gpu = kind == DeviceKind::kCuda;
           EXPECT_GE(ratio, star ? 0.8 : 0.9);
+          // Nor do they know which borders will be told to all, for which there is room in the bound.
+          const bool three = devices > 2;
           EXPECT_LE(ratio, devices == 1 ? 1.001
-                           : grid       ? (gpu ? 3.5 : 5.0)
-                           : star       ? (gpu ? 1.8 : 2.0)
-                                        : (gpu && devices <= 4 ? 1.8
-                                           : gpu               ? 2.3
-                                                               : 2.0));
+                           : grid       ? (gpu && !three ? 3.5
+                                           : gpu         ? 6.0
+                                                         : 5.0)
+                           : star       ? (gpu && three ? 2.2
+                                           : gpu        ? 1.8
+                                                        : 2.0)
+                                        : (gpu && devices == 2 ? 1.8
+                                           : gpu               ? 2.9
+                                                               : 2.2));
         }
       }
     }

@@ -46,6 +46,20 @@ inline Graph MakeSymmetric(VertexId vertices, const std::vector<TestEdge>& edges
   return MakeGraph(vertices, edges, kind, options);
 }
 
+/// Vertices in rows, each next to those on its four sides.
+inline Graph GridGraph(VertexId width, VertexId height, WeightKind kind = WeightKind::kNone) {
+  std::vector<TestEdge> edges;
+  for (VertexId y = 0; y < height; ++y) {
+    for (VertexId x = 0; x < width; ++x) {
+      const VertexId v = y * width + x;
+      const double weight = 1 + (x * 7 + y * 3) % 5;
+      if (x + 1 < width) edges.push_back({v, v + 1, weight});
+      if (y + 1 < height) edges.push_back({v, v + width, weight});
+    }
+  }
+  return MakeSymmetric(width * height, edges, kind);
+}
+
 /// Loops, parallel edges and isolated vertices included. One weight in four is 0; float weights span many magnitudes,
 /// so that sums round and some weights vanish in them.
 inline Graph RandomGraph(std::uint32_t seed, VertexId vertices, double degree, WeightKind kind, bool symmetric) {

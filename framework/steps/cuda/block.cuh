@@ -91,14 +91,18 @@ __device__ void AddFromBlock(T* total, T value) {
   if (threadIdx.x == 0 && sum != T{}) atomics::Add<true>(total, sum);
 }
 
-/// Appends `item` of every lane with `keep` to a queue: one atomic a warp. All lanes of the warp call it.
+/// Appends `item` of every lane with `keep` to a queue: one atomic a warp, whole to other devices if `among_devices`. All
+/// lanes of the warp call it.
 template <class T>
-__device__ void Append(T* queue, std::uint32_t* count, const T& item, bool keep) {
+__device__ void Append(T* queue, std::uint32_t* count, const T& item, bool keep, bool among_devices = false) {
   const unsigned mask = __ballot_sync(kFull, keep);
   if (mask == 0) return;
   unsigned base = 0;
   const unsigned leader = __ffs(mask) - 1;
-  if (Lane() == leader) base = atomicAdd(count, __popc(mask));
+  if (Lane() == leader) {
+    const unsigned items = __popc(mask);
+    base = among_devices ? atomics::Add<true, atomics::Scope::kSystem>(count, items) : atomics::Add<true>(count, items);
+  }
   base = __shfl_sync(kFull, base, leader);
   if (keep) queue[base + __popc(mask & ((1u << Lane()) - 1))] = item;
 }

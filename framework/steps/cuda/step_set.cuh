@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "chatty/core/cuda.h"
 #include "chatty/framework/program_state.h"
@@ -34,15 +36,18 @@ class CudaSteps final : public StepSet {
     kernels::Activate<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round));
     Check("Activate");
   }
-  void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out) override {
+  void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out,
+               bool peers_deliver) override {
     if constexpr (Traits<P>::kCanPush) {
+      StateRef<P> state = s();
+      state.peers_deliver = peers_deliver;
       // Enough warps for a vertex each, but none for fewer than 32 edges.
       const std::size_t warps = std::min<std::size_t>(count, form == Form::kQueue ? edges / 32 + 1 : count);
-      kernels::Advance<P><<<Blocks(warps * 32), kBlock, 0, stream()>>>(s(), As(round), form, count, queue_out);
+      kernels::Advance<P><<<Blocks(warps * 32), kBlock, 0, stream()>>>(state, As(round), form, count, queue_out);
       Check("Advance");
       // `edges` are those of changed vertices; of kAll the others send too.
       if (s().graph.forward.max_degree >= kHubDegree && (form == Form::kAll || edges >= kHubDegree)) {
-        kernels::AdvanceSlices<P><<<max_blocks_, kBlock, 0, stream()>>>(s(), As(round), queue_out);
+        kernels::AdvanceSlices<P><<<max_blocks_, kBlock, 0, stream()>>>(state, As(round), queue_out);
         Check("AdvanceSlices");
       }
     } else {
@@ -98,6 +103,23 @@ class CudaSteps final : public StepSet {
     if constexpr (Traits<P>::kCanPush) {
       kernels::PackMessages<P><<<Blocks(s().graph.local - s().graph.owned), kBlock, 0, stream()>>>(s(), outbox, queued);
       Check("PackMessages");
+    }
+  }
+  void Deliver() override {
+    if constexpr (Traits<P>::kCanPush) {
+      // The queue's length is known on the device alone; rounds in which this is called are sparse.
+      const std::size_t most = std::min<std::size_t>(s().graph.local - s().graph.owned, 64 * kBlock);
+      kernels::DeliverMessages<P><<<Blocks(most), kBlock, 0, stream()>>>(s(), parts_.data());
+      Check("DeliverMessages");
+    }
+  }
+  void Connect(std::span<StepSet* const> parts) override {
+    if constexpr (Traits<P>::kCanPush) {
+      std::vector<StateRef<P>> refs;
+      for (const StepSet* part : parts) refs.push_back(static_cast<const CudaSteps*>(part)->s());
+      if (parts_.size() < refs.size()) parts_ = Buffer<StateRef<P>>(device_, refs.size());
+      device_.CopyIn(parts_.data(), refs.data(), refs.size() * sizeof(StateRef<P>), device_.stream());
+      device_.stream().Synchronize();  // before `refs` goes
     }
   }
   void PackShared(const OutboxRef& outbox, const SharedPlan& plan) override {
@@ -201,6 +223,7 @@ class CudaSteps final : public StepSet {
   ProgramState<P> state_;
   unsigned max_blocks_;
   Pinned<kernels::Report> report_;
+  Buffer<StateRef<P>> parts_;  // all devices', by part
   std::uint32_t ticket_ = 0;
   bool clear_ = false;
   const char* last_ = "none";  // step launched, for errors: kernels fail after their launch

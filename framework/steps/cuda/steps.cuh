@@ -71,7 +71,9 @@ __device__ void PushStrip(const StateRef<P>& s, PushShelf<P>& shelf, const Round
   if (valid) {
     target = s.graph.forward.neighbours[e];
     const MessageOf<P> message = Scatter(s, shared, source, target, s.graph.forward, e, round);
-    const bool first = Deliver<P, true>(s, target, message) == Delivery::kFirst;
+    const Delivery delivery = s.peers_deliver ? Deliver<P, true, atomics::Scope::kSystem>(s, target, message)
+                                              : Deliver<P, true>(s, target, message);
+    const bool first = delivery == Delivery::kFirst;
     if (target < s.graph.owned) {
       owned_first = first;
     } else {
@@ -82,7 +84,7 @@ __device__ void PushStrip(const StateRef<P>& s, PushShelf<P>& shelf, const Round
     }
   }
   if (queue_out) {
-    Append(s.touched_queue, &s.control->touched_count, target, owned_first);
+    Append(s.touched_queue, &s.control->touched_count, target, owned_first, s.peers_deliver);
     if (s.graph.parts > 1) Append(s.touched_halo, &s.control->touched_halo_count, target, first_in_halo);
   }
 }
@@ -600,6 +602,43 @@ __device__ void PackMessages(const Group& group, const StateRef<P>& s, const Out
     }
     const LocalId first = for_all ? s.graph.owned : s.graph.halo_begin[place];
     detail::PackRecord(s.control, for_all ? outbox.for_all : outbox.box[place], place, keep ? h - first : 0, payload, keep);
+  }
+}
+
+/// In place of PackMessages and the owners' UnpackMessages: every queued message of a halo vertex goes by atomics into the
+/// state of its owner, one of `parts`, and the owner's queue grows by one atomic a warp and owner.
+template <class P, class Group>
+__device__ void DeliverMessages(const Group& group, const StateRef<P>& s, const StateRef<P>* parts) {
+  if (BlockRank(group) == 0 && threadIdx.x < s.graph.parts) {
+    s.control->box_form[threadIdx.x] = static_cast<std::uint32_t>(BoxForm::kAtomics);
+  }
+  const std::size_t count = atomics::Load(&s.control->touched_halo_count);
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock + Warp() * 32; base < count;
+       base += std::size_t{BlockCount(group)} * kBlock) {
+    const std::size_t i = base + Lane();
+    std::uint32_t part = kMaxDevices;  // no lane's
+    LocalId v = 0;
+    bool first = false;
+    if (i < count) {
+      const LocalId h = s.touched_halo[i];
+      part = s.graph.HaloOwner(h);
+      v = AtOwner(s, parts[part], h);
+      const MessageOf<P> message = s.inbox[h].message;
+      ReleaseHalo<P, true>(s, h);
+      first = Deliver<P, true, atomics::Scope::kSystem>(parts[part], v, message) == Delivery::kFirst;
+    }
+    const unsigned same = __match_any_sync(kFull, part), queued = __ballot_sync(kFull, first) & same;
+    if (part < kMaxDevices && Lane() == __ffs(same) - 1u) {
+      atomics::Add<true>(&s.control->box_count[part], static_cast<std::uint32_t>(__popc(same)));
+    }
+    unsigned at = 0;
+    const unsigned leader = queued != 0 ? __ffs(queued) - 1 : Lane();
+    if (first && Lane() == leader) {
+      at = atomics::Add<true, atomics::Scope::kSystem>(&parts[part].control->touched_count,
+                                                       static_cast<std::uint32_t>(__popc(queued)));
+    }
+    at = __shfl_sync(kFull, at, leader);
+    if (first) parts[part].touched_queue[at + __popc(queued & ((1u << Lane()) - 1))] = v;
   }
 }
 

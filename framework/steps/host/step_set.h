@@ -2,6 +2,8 @@
 /// The table of steps of one program on a host device.
 #pragma once
 
+#include <cstring>
+#include <span>
 #include <vector>
 
 #include "chatty/framework/program_state.h"
@@ -24,11 +26,14 @@ class HostSteps final : public StepSet {
   void Activate(const RoundState& round) override {
     Run(s().graph.owned, [&](Group& g) { host::Activate(g, s(), As(round)); });
   }
-  void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out) override {
+  void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out,
+               bool peers_deliver) override {
     if constexpr (Traits<P>::kCanPush) {
-      Run(edges, [&](Group& g) { host::Advance(g, s(), As(round), form, count, queue_out); });
+      StateRef<P> state = s();
+      state.peers_deliver = peers_deliver;
+      Run(edges, [&](Group& g) { host::Advance(g, state, As(round), form, count, queue_out); });
       if (s().control->slice_count > 0) {
-        Run(kParallel, [&](Group& g) { host::AdvanceSlices(g, s(), As(round), queue_out); });
+        Run(kParallel, [&](Group& g) { host::AdvanceSlices(g, state, As(round), queue_out); });
         s().control->slice_count = 0;
       }
     } else {
@@ -77,6 +82,15 @@ class HostSteps final : public StepSet {
       Run(work, [&](Group& g) { host::PackMessages(g, s(), outbox, queued); });
     }
   }
+  void Deliver() override {
+    if constexpr (Traits<P>::kCanPush) {
+      Run(s().control->touched_halo_count, [&](Group& g) { host::DeliverMessages(g, s(), parts_.data()); });
+    }
+  }
+  void Connect(std::span<StepSet* const> parts) override {
+    parts_.clear();
+    for (const StepSet* part : parts) parts_.push_back(static_cast<const HostSteps*>(part)->s());
+  }
   void PackShared(const OutboxRef& outbox, const SharedPlan& plan) override {
     Run(s().border.begin[s().graph.parts], [&](Group& g) { host::PackShared(g, s(), outbox, plan); });
   }
@@ -92,7 +106,13 @@ class HostSteps final : public StepSet {
   void ClearControl() override { *s().control = Control{}; }
   const Control& Read(const WaitContext& context, bool clear) override {
     device_.stream().Synchronize(context);
-    read_ = *s().control;
+    // By words: where others deliver, they count on.
+    static_assert(sizeof(Control) % sizeof(std::uint64_t) == 0);
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(s().control);
+    for (std::size_t i = 0; i < sizeof(Control) / sizeof(*words); ++i) {
+      const std::uint64_t word = atomics::Load(words + i);
+      std::memcpy(reinterpret_cast<std::byte*>(&read_) + i * sizeof(word), &word, sizeof(word));
+    }
     if (clear) ClearControl();
     return read_;
   }
@@ -152,6 +172,7 @@ class HostSteps final : public StepSet {
   Device& device_;
   ProgramState<P> state_;
   std::vector<GlobalOf<P>> partials_;
+  std::vector<StateRef<P>> parts_;  // all devices', by part
   Control read_;
   Cursors cursors_;
   std::uint32_t sweeps_ = 0;

@@ -111,10 +111,10 @@ void AddTally(const StateRef<P>& s, const Tally& tally) {
   if (tally.wanting != 0) atomics::Add<true>(&s.control->wanting_edges, tally.wanting);
 }
 
-/// Calls body(std::bool_constant<concurrent>) so that a lone thread runs without atomics.
+/// Calls body(std::bool_constant<concurrent>) so that a lone thread runs without atomics, unless `others` write, too.
 template <class Body>
-void ByConcurrency(const Group& group, Body&& body) {
-  if (group.size() > 1) {
+void ByConcurrency(const Group& group, Body&& body, bool others = false) {
+  if (group.size() > 1 || others) {
     body(std::true_type{});
   } else {
     body(std::false_type{});
@@ -201,43 +201,46 @@ void FlushPush(const StateRef<P>& s, const HaloTally& tally) {
 
 template <class P>
 void Advance(Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form form, std::size_t count, bool queue_out) {
-  detail::ByConcurrency(group, [&](auto concurrent) {
-    constexpr bool kConcurrent = decltype(concurrent)::value;
-    detail::HaloTally tally;
-    std::uint64_t scanned = 0;
-    {
-      detail::Appender<LocalId> owned(s.touched_queue, &s.control->touched_count, kConcurrent);
-      detail::Appender<LocalId> halo(s.touched_halo, &s.control->touched_halo_count, kConcurrent);
-      const auto vertex = [&](LocalId v) {
-        const EdgeIndex begin = s.graph.forward.offsets[v], end = s.graph.forward.offsets[v + 1];
-        scanned += end - begin;
-        const SharedOf<P> shared = TakeShared(s, v);
-        if (kConcurrent && end - begin >= kHubDegree) {
-          if constexpr (Traits<P>::kSharesSeparately) s.shared[v] = shared;  // Consume has run: slices read it here
-          const auto pieces = static_cast<std::uint32_t>((end - begin + kSliceEdges - 1) / kSliceEdges);
-          const std::uint32_t at = atomics::Add<true>(&s.control->slice_count, pieces);
-          for (std::uint32_t i = 0; i < pieces; ++i) s.slices[at + i] = {v, i};
-          return;
-        }
-        detail::PushEdges<P, kConcurrent>(s, round, v, shared, begin, end, queue_out, owned, halo, &tally);
-      };
-      group.Sweep(count, form == Form::kQueue ? kQueueGrain : kVertexGrain, [&](std::size_t begin, std::size_t end) {
-        if (form == Form::kQueue) {
-          for (std::size_t i = begin; i < end; ++i) vertex(s.frontier[i]);
-        } else if (form == Form::kAll) {
-          for (std::size_t i = begin; i < end; ++i) vertex(static_cast<LocalId>(i));
-        } else {
-          for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
-            for (std::uint32_t word = s.active[w] & bits::Mask(w, end); word != 0; word &= word - 1) {
-              vertex(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(word))));
+  detail::ByConcurrency(
+      group,
+      [&](auto concurrent) {
+        constexpr bool kConcurrent = decltype(concurrent)::value;
+        detail::HaloTally tally;
+        std::uint64_t scanned = 0;
+        {
+          detail::Appender<LocalId> owned(s.touched_queue, &s.control->touched_count, kConcurrent);
+          detail::Appender<LocalId> halo(s.touched_halo, &s.control->touched_halo_count, kConcurrent);
+          const auto vertex = [&](LocalId v) {
+            const EdgeIndex begin = s.graph.forward.offsets[v], end = s.graph.forward.offsets[v + 1];
+            scanned += end - begin;
+            const SharedOf<P> shared = TakeShared(s, v);
+            if (group.size() > 1 && end - begin >= kHubDegree) {
+              if constexpr (Traits<P>::kSharesSeparately) s.shared[v] = shared;  // Consume has run: slices read it here
+              const auto pieces = static_cast<std::uint32_t>((end - begin + kSliceEdges - 1) / kSliceEdges);
+              const std::uint32_t at = atomics::Add<true>(&s.control->slice_count, pieces);
+              for (std::uint32_t i = 0; i < pieces; ++i) s.slices[at + i] = {v, i};
+              return;
             }
-          }
+            detail::PushEdges<P, kConcurrent>(s, round, v, shared, begin, end, queue_out, owned, halo, &tally);
+          };
+          group.Sweep(count, form == Form::kQueue ? kQueueGrain : kVertexGrain, [&](std::size_t begin, std::size_t end) {
+            if (form == Form::kQueue) {
+              for (std::size_t i = begin; i < end; ++i) vertex(s.frontier[i]);
+            } else if (form == Form::kAll) {
+              for (std::size_t i = begin; i < end; ++i) vertex(static_cast<LocalId>(i));
+            } else {
+              for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
+                for (std::uint32_t word = s.active[w] & bits::Mask(w, end); word != 0; word &= word - 1) {
+                  vertex(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(word))));
+                }
+              }
+            }
+          });
         }
-      });
-    }
-    detail::FlushPush(s, tally);
-    atomics::Add<true>(&s.control->edges_touched, scanned);
-  });
+        detail::FlushPush(s, tally);
+        atomics::Add<true>(&s.control->edges_touched, scanned);
+      },
+      s.peers_deliver);
 }
 
 template <class P>
@@ -546,6 +549,28 @@ void PackMessages(Group& group, const StateRef<P>& s, const OutboxRef& outbox, b
                   }
                 }
               });
+}
+
+template <class P>
+void DeliverMessages(Group& group, const StateRef<P>& s, const StateRef<P>* parts) {
+  std::uint32_t sent[kMaxDevices] = {};
+  group.Sweep(atomics::Load(&s.control->touched_halo_count), kQueueGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const LocalId h = s.touched_halo[i];
+      const StateRef<P>& owner = parts[s.graph.HaloOwner(h)];
+      const LocalId v = AtOwner(s, owner, h);
+      const MessageOf<P> message = s.inbox[h].message;
+      ReleaseHalo<P, true>(s, h);
+      if (Deliver<P, true, atomics::Scope::kSystem>(owner, v, message) == Delivery::kFirst) {
+        owner.touched_queue[atomics::Add<true, atomics::Scope::kSystem>(&owner.control->touched_count, 1u)] = v;
+      }
+      sent[owner.graph.part] += 1;
+    }
+  });
+  for (std::uint32_t p = 0; p < s.graph.parts; ++p) {
+    if (sent[p] != 0) atomics::Add<true>(&s.control->box_count[p], sent[p]);
+    if (group.rank() == 0) s.control->box_form[p] = static_cast<std::uint32_t>(BoxForm::kAtomics);
+  }
 }
 
 template <class P>
