@@ -242,7 +242,18 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
     graph->device().MakeCurrent();
     steps_.push_back(program_->MakeSteps(*graph));
   }
+  ConnectSteps();
   MakePaths();
+}
+
+void Job::ConnectSteps() {
+  if (session_->device_count() < 2 || !MayUseRemoteAtomics(program_->traits(), options_)) return;
+  std::vector<StepSet*> all;
+  for (const auto& steps : steps_) all.push_back(steps.get());
+  for (std::size_t d = 0; d < steps_.size(); ++d) {
+    session_->device(d).MakeCurrent();
+    steps_[d]->Connect(all);
+  }
 }
 
 void Job::MakePaths() {
@@ -286,6 +297,7 @@ std::string Job::Whereabouts() const {
 void Job::SetProgram(std::shared_ptr<const ErasedProgram> program) {
   program_ = std::move(program);
   for (const auto& steps : steps_) program_->Reparametrise(*steps);
+  ConnectSteps();
 }
 
 RunStatistics Job::Execute(const Job* prior) try {

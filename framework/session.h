@@ -60,6 +60,8 @@ class Job {
   Job(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options);
   /// Throws UsageError if there are no values of the last run, or if they are wanted of one round and are not.
   void CheckValues(bool of_one_round) const;
+  /// Tells each device's steps those of all others, where rounds may go by remote atomics.
+  void ConnectSteps();
   /// Makes the paths between the devices, unless they are there and fit for another run.
   void MakePaths();
   /// As WatchedTransport::Whereabouts, of all paths.

@@ -90,7 +90,8 @@ class StepSet {
   /// of their owners, which are the steps told to Connect, and which this device can address. Once Read has waited, they are
   /// there.
   virtual void Deliver() = 0;
-  /// Before Deliver, in each run: the steps of the same program on all parts, this one included. They must outlive this.
+  /// Before Deliver, once and after each SetProgram of one of them: the steps of the same program on all parts, this one
+  /// included. They must outlive this. Waits.
   virtual void Connect(std::span<StepSet* const> parts) = 0;
   virtual void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) = 0;
   /// `to_halo`, in device memory: where entries of `peer`'s border_union are in the halo; null if the box is for this device

@@ -393,9 +393,8 @@ class DeviceRun {
 
   /// The path by which all that talk reach each other's memory, if there is one and atomics may take it; else kNoPath. All
   /// devices find the same.
-  std::size_t PathOfAtomics() {
-    if (parts_ < 2 || options_.remote_atomics == RemoteAtomics::kNever || !traits_.can_push || traits_.consumes)
-      return kNoPath;
+  std::size_t PathOfAtomics() const {
+    if (parts_ < 2 || !MayUseRemoteAtomics(traits_, options_)) return kNoPath;
     for (std::size_t path = 0; path < selector_->size(); ++path) {
       bool all = true;
       for (PartId from = 0; from < parts_; ++from) {
@@ -404,11 +403,7 @@ class DeviceRun {
           all = all && (!talk || (*selector_)[path].Reaches(from, to));
         }
       }
-      if (!all) continue;
-      std::vector<StepSet*> steps;
-      for (const Participant& one : participants_) steps.push_back(one.steps);
-      steps_.Connect(steps);
-      return path;
+      if (all) return path;
     }
     return kNoPath;
   }

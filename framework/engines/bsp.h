@@ -11,6 +11,13 @@
 
 namespace chatty {
 
+/// Whether sparse rounds of such a program may go by remote atomics, so that its steps need to know each other. What Consume
+/// takes, others' deliveries must not look at meanwhile; and what is active in every round has no sparse ones.
+inline bool MayUseRemoteAtomics(const ProgramTraits& traits, const RunOptions& options) {
+  return options.remote_atomics != RemoteAtomics::kNever && options.execution != "async" && traits.can_push &&
+         !traits.consumes && !traits.every_round;
+}
+
 /// Counters that each device tells all others at the end of a round, in 64-bit words.
 inline constexpr std::size_t kRoundWords = 14;
 
