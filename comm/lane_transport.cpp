@@ -4,6 +4,7 @@
 #include <array>
 
 #include "chatty/comm/box_transport.h"
+#include "chatty/comm/probes.h"
 
 namespace chatty {
 
@@ -68,8 +69,13 @@ class LaneTransport final : public BoxTransport {
       bool tells = false;
       for (PartId to = 0; to < plan_.parts; ++to) {
         const std::size_t lane = Index(from, to);
-        if (IsUsed(plan_.pairs[lane]))
-          Prepare(pairs_[lane], plan_.pairs[lane], from, to, HasOutbox(plan_.pairs[lane].route));
+        if (IsUsed(plan_.pairs[lane])) {
+          const Route route = plan_.pairs[lane].route;
+          Prepare(pairs_[lane], plan_.pairs[lane], from, to, HasOutbox(route));
+          // Several of a run's devices may be one GPU, of which the driver would not be asked.
+          pairs_[lane].atomics = route == Route::kInPlace && (device(from).index() == device(to).index() ||
+                                                              probes::NativeAtomics(device(from), device(to)));
+        }
         if (IsUsed(plan_.broadcasts[lane])) {
           const Route route = plan_.broadcasts[lane].route;
           Prepare(broadcasts_[lane], plan_.broadcasts[lane], from, to, HasInbox(route));
@@ -117,10 +123,7 @@ class LaneTransport final : public BoxTransport {
     });
   }
 
-  bool Reaches(PartId from, PartId to) const override {
-    const Lane& lane = plan_.pairs[Index(from, to)];
-    return IsUsed(lane) && lane.route == Route::kInPlace;
-  }
+  bool Reaches(PartId from, PartId to) const override { return pairs_[Index(from, to)].atomics; }
 
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
     const Lane& lane = plan_.pairs[Index(from, at)];
@@ -201,6 +204,7 @@ class LaneTransport final : public BoxTransport {
   struct Track {
     std::unique_ptr<Event> packed, packet;          // on the sender's device: the box is ready to go; a packet has gone
     std::array<std::unique_ptr<Event>, 2> arrived;  // the receiver may read
+    bool atomics = false;                           // of the sender's device are whole in the receiver's memory
     std::array<bool, 2> busy{};  // it is copied there, and the sender's thread has not had its stream wait for that
   };
   /// What a device tells all has on its way.

@@ -95,12 +95,12 @@ class Selector {
   /// Likewise for what is told to all.
   Choice ChooseBroadcast(PartId from, const BoxShape& box, std::uint32_t senders) const noexcept;
 
-  /// Whether messages that go by atomics into the owner's state, and in no box, are predicted to be there sooner: not where
-  /// a round has more than some thousands. `messages`: of all devices; the same answer on each.
-  bool AtomicsPay(std::uint64_t messages) const noexcept { return static_cast<double>(messages) * atomic_us_ < box_us_; }
+  /// Whether messages that go by atomics into the owner's state, and in no box, are predicted to be there sooner: only where
+  /// they are few. `messages`: of all devices; the same answer on each.
+  bool AtomicsPay(std::uint64_t messages) const noexcept { return static_cast<double>(messages) * atomic_us_ < saved_us_; }
   /// What is predicted of so many of them, where a box of as many pairs of index and message goes by this path.
   double PredictAtomicsUs(std::size_t path, PartId from, PartId to, const BoxShape& pairs, Load load) const noexcept {
-    return PredictUs(path, from, to, pairs, load) + static_cast<double>(pairs.entries) * atomic_us_ - box_us_;
+    return PredictUs(path, from, to, pairs, load) + static_cast<double>(pairs.entries) * atomic_us_ - saved_us_;
   }
 
   /// @{
@@ -127,7 +127,7 @@ class Selector {
   std::vector<std::size_t> in_model_;  // of each path
   std::vector<double> byte_factor_;    // of each path, where a numbering is swept
   double sweep_us_ = 0;                // of a place; 0: entries tell
-  double box_us_, atomic_us_;          // what a box costs whatever is in it, and an atomic message more than one in a box
+  double saved_us_, atomic_us_;        // by atomics a round, and what each message costs more than one in a box
   std::unique_ptr<NcclState> state_;
   mutable std::atomic<bool> state_aborted_{false};
   CostModel model_;

@@ -74,8 +74,8 @@ class Transport {
   virtual const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) = 0;
   /// @}
 
-  /// Whether `from` writes into the memory of `to` over a link that this path may use, so that a kernel there might as well
-  /// update what it finds in that memory.
+  /// Whether `from` writes into the memory of `to` over a link that this path may use and that carries out atomics, so that
+  /// its kernels might as well update what they find in that memory.
   virtual bool Reaches(PartId /*from*/, PartId /*to*/) const { return false; }
 
   /// Ends what this transport still waits for on devices; from any thread, when a run has failed. What was on the way may or

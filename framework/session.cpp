@@ -242,18 +242,18 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
     graph->device().MakeCurrent();
     steps_.push_back(program_->MakeSteps(*graph));
   }
-  ConnectSteps();
   MakePaths();
 }
 
 void Job::ConnectSteps() {
-  if (session_->device_count() < 2 || !MayUseRemoteAtomics(program_->traits(), options_)) return;
+  if (connected_ || session_->device_count() < 2 || !MayUseRemoteAtomics(program_->traits(), options_)) return;
   std::vector<StepSet*> all;
   for (const auto& steps : steps_) all.push_back(steps.get());
   for (std::size_t d = 0; d < steps_.size(); ++d) {
     session_->device(d).MakeCurrent();
-    steps_[d]->Connect(all);
+    steps_[d]->Connect(all, {nullptr, options_.timeout});
   }
+  connected_ = true;
 }
 
 void Job::MakePaths() {
@@ -297,7 +297,7 @@ std::string Job::Whereabouts() const {
 void Job::SetProgram(std::shared_ptr<const ErasedProgram> program) {
   program_ = std::move(program);
   for (const auto& steps : steps_) program_->Reparametrise(*steps);
-  ConnectSteps();
+  connected_ = false;
 }
 
 RunStatistics Job::Execute(const Job* prior) try {
@@ -316,6 +316,7 @@ RunStatistics Job::Execute(const Job* prior) try {
     }
   }
   MakePaths();  // torn down, perhaps, to end that run
+  ConnectSteps();
   std::vector<Participant> participants(steps_.size());
   for (std::size_t d = 0; d < steps_.size(); ++d) {
     participants[d].device = &session_->device(d);

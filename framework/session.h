@@ -60,7 +60,7 @@ class Job {
   Job(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options);
   /// Throws UsageError if there are no values of the last run, or if they are wanted of one round and are not.
   void CheckValues(bool of_one_round) const;
-  /// Tells each device's steps those of all others, where rounds may go by remote atomics.
+  /// Tells each device's steps those of all others, where rounds may go by remote atomics, unless they know.
   void ConnectSteps();
   /// Makes the paths between the devices, unless they are there and fit for another run.
   void MakePaths();
@@ -78,6 +78,7 @@ class Job {
   std::vector<UnionMap> unions_;  // one a device, where all is told to all
   std::unique_ptr<Selector> paths_;
   std::vector<WatchedTransport*> watched_;  // the same
+  bool connected_ = false;                  // ConnectSteps has been done since the program was set
   RunRecord last_;
 };
 

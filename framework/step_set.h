@@ -92,7 +92,7 @@ class StepSet {
   virtual void Deliver() = 0;
   /// Before Deliver, once and after each SetProgram of one of them: the steps of the same program on all parts, this one
   /// included. They must outlive this. Waits.
-  virtual void Connect(std::span<StepSet* const> parts) = 0;
+  virtual void Connect(std::span<StepSet* const> parts, const WaitContext& context) = 0;
   virtual void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) = 0;
   /// `to_halo`, in device memory: where entries of `peer`'s border_union are in the halo; null if the box is for this device
   /// alone.

@@ -143,6 +143,8 @@ class TypedProgram final : public ErasedProgram {
       bytes = ProgramState<P>::Bytes(part);
       if (kind == DeviceKind::kCuda) {
         bytes += part.owned * sizeof(OutputOf<P>);  // CopyOutput's
+        if (Traits<P>::kCanPush && part.parts > 1)
+          bytes += part.parts * sizeof(StateRef<P>);  // Connect's, where it is called
         if (Traits<P>::kHasMeasure)
           bytes += 2048 * sizeof(GlobalOf<P>);  // one a block: 8 a multiprocessor, some 150 of those
       }

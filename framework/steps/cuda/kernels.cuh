@@ -20,7 +20,7 @@ __global__ void ReportControl(Control* control, Report* report, std::uint32_t ti
   auto* const from = reinterpret_cast<unsigned long long*>(control);
   auto* const to = reinterpret_cast<unsigned long long*>(&report->control);
   for (unsigned i = threadIdx.x; i < sizeof(Control) / 8; i += blockDim.x) {
-    to[i] = from[i];
+    to[i] = atomics::Load(from + i);  // where others deliver, they count on
     if (clear) from[i] = 0;
   }
   __threadfence_system();

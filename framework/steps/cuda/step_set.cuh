@@ -113,13 +113,13 @@ class CudaSteps final : public StepSet {
       Check("DeliverMessages");
     }
   }
-  void Connect(std::span<StepSet* const> parts) override {
+  void Connect(std::span<StepSet* const> parts, const WaitContext& context) override {
     if constexpr (Traits<P>::kCanPush) {
       std::vector<StateRef<P>> refs;
       for (const StepSet* part : parts) refs.push_back(static_cast<const CudaSteps*>(part)->s());
       if (parts_.size() < refs.size()) parts_ = Buffer<StateRef<P>>(device_, refs.size());
       device_.CopyIn(parts_.data(), refs.data(), refs.size() * sizeof(StateRef<P>), device_.stream());
-      device_.stream().Synchronize();  // before `refs` goes
+      device_.stream().Synchronize(context);  // before `refs` goes
     }
   }
   void PackShared(const OutboxRef& outbox, const SharedPlan& plan) override {

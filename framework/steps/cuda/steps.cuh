@@ -624,7 +624,7 @@ __device__ void DeliverMessages(const Group& group, const StateRef<P>& s, const 
       part = s.graph.HaloOwner(h);
       v = AtOwner(s, parts[part], h);
       const MessageOf<P> message = s.inbox[h].message;
-      ReleaseHalo<P, true>(s, h);
+      ReleaseHalo<P, true, atomics::Scope::kSystem>(s, h);
       first = Deliver<P, true, atomics::Scope::kSystem>(parts[part], v, message) == Delivery::kFirst;
     }
     const unsigned same = __match_any_sync(kFull, part), queued = __ballot_sync(kFull, first) & same;

@@ -87,7 +87,7 @@ class HostSteps final : public StepSet {
       Run(s().control->touched_halo_count, [&](Group& g) { host::DeliverMessages(g, s(), parts_.data()); });
     }
   }
-  void Connect(std::span<StepSet* const> parts) override {
+  void Connect(std::span<StepSet* const> parts, const WaitContext&) override {
     parts_.clear();
     for (const StepSet* part : parts) parts_.push_back(static_cast<const HostSteps*>(part)->s());
   }

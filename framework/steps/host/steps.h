@@ -560,7 +560,7 @@ void DeliverMessages(Group& group, const StateRef<P>& s, const StateRef<P>* part
       const StateRef<P>& owner = parts[s.graph.HaloOwner(h)];
       const LocalId v = AtOwner(s, owner, h);
       const MessageOf<P> message = s.inbox[h].message;
-      ReleaseHalo<P, true>(s, h);
+      ReleaseHalo<P, true, atomics::Scope::kSystem>(s, h);
       if (Deliver<P, true, atomics::Scope::kSystem>(owner, v, message) == Delivery::kFirst) {
         owner.touched_queue[atomics::Add<true, atomics::Scope::kSystem>(&owner.control->touched_count, 1u)] = v;
       }
