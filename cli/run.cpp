@@ -234,6 +234,7 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
   json["transport"] = record.statistics.transport;
   json["comm"] = options.transport;
   json["links"] = options.links;
+  json["remote_atomics"] = options.remote_atomics;
   json["seed"] = options.seed;
   json["phases_ms"] = {{"load", Rounded(loaded.ms)},
                        {"open_devices", Rounded(record.open_ms)},
@@ -684,7 +685,8 @@ void AddRun(CLI::App& app, Context& context) {
       ->add_option(
           "--remote-atomics", options->remote_atomics,
           "Messages of sparse push rounds go by atomics into the state of their vertices' owners, and in no box, where "
-          "devices reach each other's memory: `auto` (default), where that is predicted to be faster")
+          "devices reach each other's memory: `auto` (default), where that is predicted to be faster; "
+          "programs that are active in every round, or written on operators, and execution async have no such rounds")
       ->type_name("auto|never|always")
       ->check(Unnamed(CLI::IsMember({"auto", "never", "always"})))
       ->group(how);

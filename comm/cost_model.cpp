@@ -355,10 +355,11 @@ class Nominals {
       } else if ((path == "uva" || path == "uva-hub") && !all_at_once) {
         cost = way.cost;  // written once, read by all at the same time
       } else if (host() && (path == "host" || path == "uva")) {
-        cost =
-            way.cost;  // likewise; half of it is packing, and the other half each receiver has as often as there are senders
-        cost.beta_us_per_byte *= (1 + others) / 2;
-        cost.gamma_us_per_message *= (1 + others) / 2;
+        cost = way.cost;  // packed once, and unpacked by each receiver as often as there are senders
+        if (all_at_once) {
+          cost.beta_us_per_byte *= (1 + others) / 2;
+          cost.gamma_us_per_message *= (1 + others) / 2;
+        }
       }
       worst.alpha_us = std::max(worst.alpha_us, cost.alpha_us);
       worst.beta_us_per_byte = std::max(worst.beta_us_per_byte, cost.beta_us_per_byte);

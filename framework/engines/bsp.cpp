@@ -424,6 +424,11 @@ class DeviceRun {
         me_.device->stream().Synchronize(wait_);
         start = Clock::now();
       }
+      for (PartId q = 0; q < parts_; ++q) {
+        const std::size_t entries = q == rank_ ? 0 : Entries(Traffic::kMessages, rank_, q);
+        const std::size_t expected = entries == 0 ? 0 : Expected(Traffic::kMessages, q, entries);
+        manifest.expected[q] = PairBytes(expected, Payload(Traffic::kMessages));
+      }
       Span span = Timed(spans::kDeliver);
       steps_.Deliver();
       span.Next(spans::kReadLengths);
@@ -433,7 +438,6 @@ class DeviceRun {
         manifest.form[q] = BoxForm::kAtomics;
         manifest.path[q] = static_cast<std::uint8_t>(path_of_atomics_);
         const std::size_t bytes = Bytes(Traffic::kMessages, rank_, q, manifest);
-        manifest.expected[q] = bytes;
         if (manifest.count[q] != 0) span.Next(spans::kPost, {q, bytes, manifest.count[q]});  // done; told for the record
         pairs_[q].messages += manifest.count[q];
         pairs_[q].bytes += bytes;

@@ -139,7 +139,9 @@ TEST_P(Comm, RemoteAtomicsChangeTheWayAndNotTheAnswer) {
     for (const RemoteAtomics when : {RemoteAtomics::kAlways, RemoteAtomics::kAuto}) {
       SCOPED_TRACE(testing::Message() << name << (when == RemoteAtomics::kAuto ? ", auto" : ", always"));
       const RunStatistics statistics = run(program, "p2p-direct", when, &values);
-      EXPECT_GT(atomics(statistics), 0);
+      if (when == RemoteAtomics::kAlways || kKind == DeviceKind::kHost) {
+        EXPECT_GT(atomics(statistics), 0);
+      }
       EXPECT_TRUE(SameBytes(values, in_boxes));
       // At most one message a border vertex and round, either way.
       ASSERT_EQ(statistics.pairs.size(), boxes.pairs.size());
