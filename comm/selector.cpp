@@ -160,6 +160,7 @@ std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind k
     chosen.push_back(next);
   }
   std::vector<std::string_view> names;
+  names.reserve(chosen.size());
   for (const std::size_t p : chosen) names.push_back(infos[p]->name);
   if (names.empty()) names.push_back("auto");  // nobody talks, or nothing is known
   return names;
