@@ -91,10 +91,10 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
 
 /// What one program's devices exchange, and by which paths: worked out before anything is allocated.
 struct CommPlan {
-  std::vector<std::string_view> paths;  ///< the transports to make
-  Broadcasts broadcasts = Broadcasts::kNever;
-  PairBytesTable capacities;  ///< of pairs' boxes
-  TransportOptions options;   ///< with the capacities of what is told to all
+  std::vector<std::string_view> paths;         ///< the transports to make
+  Broadcasts broadcasts = Broadcasts::kNever;  ///< when a device tells all others at once
+  PairBytesTable capacities;                   ///< of pairs' boxes
+  TransportOptions options;                    ///< with the capacities of what is told to all
 };
 /// Of a program with these needs, run with `options`. Throws UsageError for a transport or links that cannot be.
 CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& program, const RunOptions& options,
