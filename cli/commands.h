@@ -2,11 +2,14 @@
 /// The subcommands, one file each: what main.cpp's dispatcher needs of them.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 
 #include "chatty/framework/registry.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace chatty::cli {
 

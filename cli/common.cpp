@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <system_error>
 #include <type_traits>
 
@@ -152,6 +154,8 @@ void RefuseSameFile(std::string_view option, const std::string& path, std::strin
 CLI::Validator NotEmpty() {
   return CLI::Validator([](const std::string& text) { return text.empty() ? "is empty; write a value" : ""; }, "");
 }
+
+CLI::Validator Unnamed(const CLI::Validator& validator) { return validator.description(""); }
 
 CLI::Validator WholeNumber() {
   return CLI::Validator(

@@ -2,10 +2,9 @@
 /// What subcommands have in common: loading a graph, a program's parameters, values in and out, JSON.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +16,12 @@
 #include "chatty/io/peek.h"
 #include "chatty/io/reader.h"
 #include "chatty/partition/partition.h"
+
+namespace CLI {  // parsed by those alone that add options: it takes a compiler seconds
+class App;
+class Option;
+class Validator;
+}  // namespace CLI
 
 namespace chatty::cli {
 
@@ -46,7 +51,7 @@ void PrepareOutput(const std::string& path);
 void RefuseSameFile(std::string_view option, const std::string& path, std::string_view other_option,
                     const std::string& other);
 /// A validator that help does not print beside the option's type.
-inline CLI::Validator Unnamed(const CLI::Validator& validator) { return validator.description(""); }
+CLI::Validator Unnamed(const CLI::Validator& validator);
 /// Digits only: CLI11 alone would take -1 for the largest number there is.
 CLI::Validator WholeNumber();
 /// Not empty: what a script's unset variable gives is no value.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -85,6 +86,8 @@ struct Measurement {
   bool profiled = false;            ///< the following are there
   RunStatistics statistics;         ///< of a timed trial, without boxes
   std::optional<BoxSummary> boxes;  ///< of the extra run that explains
+
+  bool good() const { return outcome == Outcome::kOk && !trials_ms.empty(); }  ///< there is a time, of a right answer
 };
 
 /// Of the trials' times.

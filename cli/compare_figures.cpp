@@ -168,13 +168,11 @@ void MeasureBroadcasts(Figure& figure, const CompareOptions& options, const Comp
 
 // ----------------------------------------------------------- ChattyGraph's ----
 
-bool Good(const Measurement& m) { return m.outcome == Outcome::kOk && !m.trials_ms.empty(); }
-
 void TakeRuntimes(Figure& figure, const Comparison& comparison) {
   std::map<std::string, FigureSeries> series;
   for (const Measurement& m : comparison.measurements) {
     const Combination& c = m.combination;
-    if (!Good(m)) continue;
+    if (!m.good()) continue;
     FigureSeries& line = series[fmt::format("{} × {}", c.devices, Strategy(c))];
     line.points.emplace_back(fmt::format("{} on {}", c.program, c.graph), SpreadOf(m.trials_ms).median);
   }
@@ -189,11 +187,11 @@ void TakeSpeedups(Figure& figure, const Comparison& comparison) {
   std::map<std::pair<std::string, std::string>, std::map<std::string, double>> cases;  // graph, program: path, ms
   std::uint32_t most = 0;
   for (const Measurement& m : comparison.measurements) {
-    if (Good(m)) most = std::max(most, m.combination.devices);
+    if (m.good()) most = std::max(most, m.combination.devices);
   }
   for (const Measurement& m : comparison.measurements) {
     const Combination& c = m.combination;
-    if (!Good(m) || c.devices != most || most < 2 || c.execution != "bsp") continue;
+    if (!m.good() || c.devices != most || most < 2 || c.execution != "bsp") continue;
     double& ms = cases[{c.graph, c.program}][c.comm];
     const double median = SpreadOf(m.trials_ms).median;
     if (ms == 0 || median < ms) ms = median;
@@ -222,7 +220,7 @@ void TakeScaling(Figure& figure, const Comparison& comparison) {
   for (const Measurement& m : comparison.measurements) {
     const Combination& c = m.combination;
     const std::optional<double> single = BestSingleMs(comparison, c.graph, c.program);
-    if (!Good(m) || !single || c.execution != "bsp" || (c.devices > 1 && c.comm != "auto")) continue;
+    if (!m.good() || !single || c.execution != "bsp" || (c.devices > 1 && c.comm != "auto")) continue;
     const std::string name = fmt::format("{} on {}", c.program, c.graph);
     auto found = std::find_if(figure.series.begin(), figure.series.end(), [&](const auto& s) { return s.name == name; });
     if (found == figure.series.end()) found = figure.series.insert(figure.series.end(), FigureSeries{name, false, {}});

@@ -17,10 +17,10 @@
 namespace chatty::cli {
 namespace {
 
-constexpr double kWidth = 360;  // of one chart; a phone shows it at its full size
+constexpr double kChartWidth = 360;  // of one chart; a phone shows it at its full size
 constexpr std::size_t kColours = 10;
 
-constexpr std::string_view kStyle = R"css(
+constexpr std::string_view kPageStyle = R"css(
 :root { color-scheme: light dark; --paper: #ffffff; --ink: #1b1f24; --faint: #5c6670; --line: #d8dee4; --fill: #f4f6f8;
   --good: #1a7f37; --bad: #c62828; --heat: 42, 120, 214;
   --c0: #2a78d6; --c1: #eb6834; --c2: #1baf7a; --c3: #b87c00; --c4: #d65a8e; --c5: #4a3aa7; --c6: #008300; --c7: #b3403f; --c8: #0e7c86; --c9: #8a5a2b;
@@ -108,7 +108,6 @@ class Colours {
   std::vector<std::string> names_;
 };
 
-bool Good(const Measurement& m) { return m.outcome == Outcome::kOk && !m.trials_ms.empty(); }
 double MedianMs(const Measurement& m) { return SpreadOf(m.trials_ms).median; }
 
 std::string Legend(const std::vector<std::pair<std::string, std::string>>& entries, bool engines) {
@@ -146,8 +145,8 @@ void HorizontalAxis(Svg& svg, const Scale& scale, double top, double y, std::str
   for (const double tick : scale.Ticks()) {
     const double x = scale(tick);
     svg.Line(x, top, x, y, "grid-line");
-    const bool at_edge = x > kWidth - 18;
-    svg.Text(at_edge ? kWidth : x, y + 14, at_edge ? "e f" : "m f", text(tick));
+    const bool at_edge = x > kChartWidth - 18;
+    svg.Text(at_edge ? kChartWidth : x, y + 14, at_edge ? "e f" : "m f", text(tick));
   }
   svg.Text(right, y + 27, "e f", label);
 }
@@ -179,7 +178,7 @@ class Page {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>{}</title>\n"
         "<style>{}{}</style>\n</head>\n<body>\n",
-        Html(Title()), kStyle, colours_.Css());
+        Html(Title()), kPageStyle, colours_.Css());
     html += Head();
     if (all_.figure) html += PaperFigure(*all_.figure);
     if (!all_.measurements.empty()) {
@@ -215,7 +214,7 @@ class Page {
       return std::tuple(-static_cast<int>(m.combination.devices), m.combination.comm != "auto", MedianMs(m));
     };
     for (const Measurement* m : Of(key)) {
-      if (!Good(*m) || m->combination.devices < 2 || !m->profiled) continue;
+      if (!m->good() || m->combination.devices < 2 || !m->profiled) continue;
       if (best == nullptr || rank(*m) < rank(*best)) best = m;
     }
     return best;
@@ -344,10 +343,10 @@ class Page {
     }
     const std::size_t room = 20;  // letters before the plot
     const double height = kRow * static_cast<double>(rows.size() + counts.size()) + 40;
-    Svg svg(kWidth, height, "Time of each strategy, " + Name(key));
+    Svg svg(kChartWidth, height, "Time of each strategy, " + Name(key));
     const bool log = high > 12 * low;
     const Scale x = log ? Scale::Log(low, high, kLeft, kRight) : Scale::Linear(0, high, kLeft, kRight);
-    HorizontalAxis(svg, x, 4, height - 34, log ? "ms, each line ten times the one before" : "ms", kWidth);
+    HorizontalAxis(svg, x, 4, height - 34, log ? "ms, each line ten times the one before" : "ms", kChartWidth);
     double y = 0;
     std::uint32_t devices = 0;
     for (const Measurement* m : rows) {
@@ -369,7 +368,7 @@ class Page {
       svg.Line(x(spread.min), middle, x(spread.max), middle, "range " + colours_.Stroke(path));
       for (const double ms : m->trials_ms) svg.Dot(x(ms), middle, 3, "dot " + colours_.Fill(path), told);
       svg.Line(x(spread.median), middle - 5, x(spread.median), middle + 5, "median " + colours_.Stroke(path));
-      svg.Text(kWidth, middle + 4, "e", m->outcome == Outcome::kWrong ? "WRONG" : FormatMs(spread.median));
+      svg.Text(kChartWidth, middle + 4, "e", m->outcome == Outcome::kWrong ? "WRONG" : FormatMs(spread.median));
     }
     return svg.Finish();
   }
@@ -383,7 +382,7 @@ class Page {
       std::map<std::tuple<std::string, std::string, std::string>, std::map<std::uint32_t, double>> lines;
       double most = 1;
       for (const Measurement* m : Of(key)) {
-        if (!Good(*m)) continue;
+        if (!m->good()) continue;
         const Combination& c = m->combination;
         counts.insert(c.devices);
         if (c.devices == 1) continue;
@@ -405,7 +404,7 @@ class Page {
       const std::map<std::tuple<std::string, std::string, std::string>, std::map<std::uint32_t, double>>& lines, double most,
       double single) const {
     constexpr double kLeft = 34, kRight = 346, kBottom = 190, kTop = 22;
-    Svg svg(kWidth, kBottom + 34, "Strong scaling, " + Name(key));
+    Svg svg(kChartWidth, kBottom + 34, "Strong scaling, " + Name(key));
     const double widest = std::log2(static_cast<double>(std::max<std::uint32_t>(*counts.rbegin(), 2)));
     const auto x = [&](std::uint32_t n) {
       return kLeft + 8 + (kRight - kLeft - 16) * std::log2(static_cast<double>(n)) / widest;
@@ -490,7 +489,7 @@ class Page {
       if (m == nullptr) continue;
       constexpr double kLeft = 58, kRow = 24;
       const auto& devices = m->statistics.devices;
-      Svg svg(kWidth, kRow * static_cast<double>(devices.size()) + 22, "Where devices spent their time, " + Name(key));
+      Svg svg(kChartWidth, kRow * static_cast<double>(devices.size()) + 22, "Where devices spent their time, " + Name(key));
       double y = 2;
       for (const DeviceStatistics& device : devices) {
         const double parts[] = {device.compute_ms, device.communication_ms, device.waiting_ms};
@@ -499,7 +498,7 @@ class Page {
         svg.Text(kLeft - 6, y + 14, "e", device.device);
         double x = kLeft;
         for (std::size_t i = 0; i < 3 && sum > 0; ++i) {
-          const double share = parts[i] / sum, width = share * (kWidth - kLeft);
+          const double share = parts[i] / sum, width = share * (kChartWidth - kLeft);
           const std::string percent = fmt::format("{:.0f} %", 100 * share);
           svg.Rect(x, y, std::max(width - 2, 0.0), kRow - 5, fmt::format("s{}", i),
                    fmt::format("{}: {} {}, {}", device.device, kNames[i], percent, FormatMs(parts[i])));
@@ -508,7 +507,7 @@ class Page {
         }
         y += kRow;
       }
-      svg.Text(kWidth, y + 14, "e f", Strategy(m->combination));
+      svg.Text(kChartWidth, y + 14, "e f", Strategy(m->combination));
       panels.emplace_back(Name(key), svg.Finish());
     }
     return Chart("shares", "Where devices spent their time",
@@ -532,7 +531,7 @@ class Page {
 
   static std::string PairPanel(const std::pair<std::string, std::string>& key, const Measurement& m) {
     const auto n = static_cast<std::size_t>(m.combination.devices);
-    const double left = 34, cell = std::min(64.0, (kWidth - left) / static_cast<double>(n));
+    const double left = 34, cell = std::min(64.0, (kChartWidth - left) / static_cast<double>(n));
     const double height = 22 + (cell * 0.72) * static_cast<double>(n) + 22;
     std::vector<std::vector<PairStatistics>> table(n, std::vector<PairStatistics>(n));
     std::uint64_t most = 1;
@@ -541,7 +540,7 @@ class Page {
       table[pair.from][pair.to] = pair;
       most = std::max(most, pair.bytes);
     }
-    Svg svg(kWidth, height, "Bytes and messages of each pair, " + Name(key));
+    Svg svg(kChartWidth, height, "Bytes and messages of each pair, " + Name(key));
     for (std::size_t i = 0; i < n; ++i) {
       svg.Text(left + cell * (static_cast<double>(i) + 0.5), 14, "m f", fmt::format("to {}", i));
       svg.Text(left - 6, 20 + cell * 0.72 * (static_cast<double>(i) + 0.5) + 4, "e f", fmt::format("{}", i));
@@ -561,7 +560,7 @@ class Page {
         svg.Text(x + cell / 2, y + cell * 0.32 + 13, "m f", CountText(static_cast<double>(pair.messages)));
       }
     }
-    svg.Text(kWidth, height - 6, "e f", Strategy(m.combination));
+    svg.Text(kChartWidth, height - 6, "e f", Strategy(m.combination));
     return svg.Finish();
   }
 
@@ -571,7 +570,7 @@ class Page {
     for (const auto& key : cases_) {
       const Measurement* chosen = nullptr;
       for (const Measurement* m : Of(key)) {
-        if (!m->boxes || m->boxes->paths.empty() || !Good(*m)) continue;
+        if (!m->boxes || m->boxes->paths.empty() || !m->good()) continue;
         const auto rank = [](const Measurement& a) {
           return std::tuple(-static_cast<int>(a.combination.devices), a.combination.comm != "auto",
                             a.combination.execution != "bsp");
@@ -611,7 +610,7 @@ class Page {
       for (const auto& [path, bins] : paths) sum += i < bins.size() ? bins[i] : 0;
       most = std::max(most, sum);
     }
-    Svg svg(kWidth, kBottom + 36, "Sizes of boxes, " + Name(key));
+    Svg svg(kChartWidth, kBottom + 36, "Sizes of boxes, " + Name(key));
     const Scale y = Scale::Linear(0, static_cast<double>(most), kBottom, kTop);
     VerticalAxis(svg, y, kLeft, kRight, "boxes", CountText);
     const double step = (kRight - kLeft) / static_cast<double>(std::max<std::size_t>(last - first + 1, 6));
@@ -631,7 +630,7 @@ class Page {
       if ((i - first) % every == 0) svg.Text(x, kBottom + 14, i == first ? "f" : "m f", SizeText(std::exp2(i)));
     }
     svg.Line(kLeft, kBottom, kRight, kBottom, "axis");
-    svg.Text(kWidth, kBottom + 30, "e f", Strategy(m.combination));
+    svg.Text(kChartWidth, kBottom + 30, "e f", Strategy(m.combination));
     return svg.Finish();
   }
 
@@ -639,7 +638,7 @@ class Page {
     std::vector<const BoxSample*> samples;
     std::uint64_t judged = 0, within = 0;
     for (const Measurement& m : all_.measurements) {
-      if (!m.boxes || !Good(m)) continue;
+      if (!m.boxes || !m.good()) continue;
       judged += m.boxes->judged;
       within += m.boxes->within;
       for (const BoxSample& sample : m.boxes->samples) {
@@ -657,7 +656,7 @@ class Page {
         low = std::min({low, sample->measured_us, sample->predicted_us});
         high = std::max({high, sample->measured_us, sample->predicted_us});
       }
-      Svg svg(kWidth, kBottom + 34, "Predicted over measured time of boxes");
+      Svg svg(kChartWidth, kBottom + 34, "Predicted over measured time of boxes");
       const Scale x = Scale::Log(low, high, kLeft, kRight), y = Scale::Log(low, high, kBottom, kTop);
       VerticalAxis(svg, y, kLeft, kRight, "predicted, µs");
       HorizontalAxis(svg, x, kTop, kBottom, "measured, µs", kRight);
@@ -709,7 +708,7 @@ class Page {
           high = std::max(high, us);
         }
       }
-      Svg svg(kWidth, kBottom + 34, "Time of a message over its size, for each path");
+      Svg svg(kChartWidth, kBottom + 34, "Time of a message over its size, for each path");
       const double first = std::log2(std::max(least, 1.0)), last = std::max(std::log2(std::max(most, 2.0)), first + 1);
       const auto x = [&](double bytes) {
         return kLeft + (kRight - kLeft) * std::clamp((std::log2(std::max(bytes, 1.0)) - first) / (last - first), 0.0, 1.0);
@@ -837,7 +836,7 @@ class Page {
       }
       std::sort(lines.back().begin(), lines.back().end());
     }
-    Svg svg(kWidth, kBottom + 34, figure.title);
+    Svg svg(kChartWidth, kBottom + 34, figure.title);
     const Scale x = Scale::Log(least, most, kLeft, kRight), y = Scale::Log(low, high, kBottom, kTop);
     VerticalAxis(svg, y, kLeft, kRight, figure.y_label);
     HorizontalAxis(svg, x, kTop, kBottom, figure.x_label, kRight);
@@ -869,7 +868,7 @@ class Page {
     }
     constexpr double kBar = 13, kHead = 20, kRight = 296;
     const double height = kBar * static_cast<double>(bars) + (kHead + 4) * static_cast<double>(categories.size()) + 40;
-    Svg svg(kWidth, height, figure.title);
+    Svg svg(kChartWidth, height, figure.title);
     const bool log = high > 50 * low && low > 0;
     const Scale x = log ? Scale::Log(low / 2, high, 0, kRight) : Scale::Linear(0, high, 0, kRight);
     for (const double tick : x.Ticks()) svg.Line(x(tick), 4, x(tick), height - 34, "grid-line");
@@ -889,7 +888,7 @@ class Page {
       y += 4;
     }
     for (const double tick : x.Ticks()) svg.Text(x(tick), height - 21, x(tick) < 10 ? "f" : "m f", TickText(tick));
-    svg.Text(kWidth, height - 6, "e f", figure.y_label);
+    svg.Text(kChartWidth, height - 6, "e f", figure.y_label);
     return svg.Finish();
   }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
@@ -53,7 +54,7 @@ void AddSpelled(std::string_view type, Choices& choices) {
 }
 
 /// The place for which choices are sought.
-struct Place {
+struct CursorPlace {
   const CLI::App* app;               ///< the whole command line
   const CLI::App* command;           ///< the subcommand, or the whole
   const CLI::Option* option;         ///< what takes the value
@@ -61,7 +62,7 @@ struct Place {
   const Registry* registry;
 };
 
-Choices ValuesAt(const Place& place) {
+Choices ValuesAt(const CursorPlace& place) {
   Choices choices;
   const CLI::Option& option = *place.option;
   const bool positional = option.get_positional();
@@ -195,7 +196,7 @@ std::string CompleteWords(const CLI::App& app, const Registry& registry, std::sp
     }
   }
 
-  Place place{&app, command, nullptr, nullptr, &registry};
+  CursorPlace place{&app, command, nullptr, nullptr, &registry};
   const std::vector<const CLI::Option*> expected = Positionals(*command);
   if (!expected.empty() && !positionals.empty() && expected.front()->get_name(true) == "PROGRAM") {
     for (const RegisteredProgram* program : registry.All()) {

@@ -3,12 +3,15 @@
 /// itself, so that the two cannot differ.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "chatty/framework/registry.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace chatty::cli {
 

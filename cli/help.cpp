@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -39,20 +40,20 @@ std::string Entry(const std::string& name, std::string_view description) {
   return text + '\n';
 }
 
-using Options = std::vector<const CLI::Option*>;
+using OptionList = std::vector<const CLI::Option*>;
 
-Options Positionals(const CLI::App* app) {
+OptionList Positionals(const CLI::App* app) {
   return app->get_options([](const CLI::Option* option) { return option->get_positional(); });
 }
 
 /// A group's options: --help, or all others.
-Options Named(const CLI::App* app, const std::string& group, bool help) {
+OptionList Named(const CLI::App* app, const std::string& group, bool help) {
   return app->get_options([&](const CLI::Option* option) {
     return option->get_group() == group && option->nonpositional() && (option == app->get_help_ptr()) == help;
   });
 }
 
-std::string Group(const std::string& title, const Options& options) {
+std::string Group(const std::string& title, const OptionList& options) {
   std::string text;
   for (const CLI::Option* option : options) {
     std::string name = option->get_positional() ? option->get_name(true) : option->get_name(false, true);
@@ -84,9 +85,9 @@ class HelpFormatter final : public CLI::FormatterBase {
     std::vector<std::string> groups = app->get_groups();
     std::stable_partition(groups.begin(), groups.end(), [](const std::string& group) { return group == "Options"; });
     for (const std::string& group : groups) text += Group(group, Named(app, group, /*help=*/false));
-    Options everywhere;
+    OptionList everywhere;
     if (app->get_parent() != nullptr) {
-      const Options all = Named(app->get_parent(), "Options", /*help=*/false);
+      const OptionList all = Named(app->get_parent(), "Options", /*help=*/false);
       std::copy_if(all.begin(), all.end(), std::back_inserter(everywhere),
                    [](const CLI::Option* option) { return option->get_name() != "--version"; });
     }

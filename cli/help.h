@@ -2,8 +2,11 @@
 /// How help texts look.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
+
+namespace CLI {
+class FormatterBase;
+}  // namespace CLI
 
 namespace chatty::cli {
 

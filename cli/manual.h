@@ -2,9 +2,12 @@
 /// Manual pages, from the same description that help texts are made from.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace chatty::cli {
 

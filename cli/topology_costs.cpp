@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -235,9 +236,9 @@ std::string HtmlTable(const std::vector<std::string>& titles, const std::vector<
 }
 
 /// Time over size, both axes logarithmic.
-class Chart {
+class CostChart {
  public:
-  Chart(const CostModel& model, std::size_t from, std::size_t to, LoadCorner corner, double entry)
+  CostChart(const CostModel& model, std::size_t from, std::size_t to, LoadCorner corner, double entry)
       : model_(model), from_(from), to_(to), corner_(corner), entry_(entry) {
     double least = 1e300, most = 0;
     for (std::size_t path = 0; path < model.paths().size(); ++path) {
@@ -451,7 +452,7 @@ std::string CostsSection(const Topology& topology, const CostReport& report) {
           std::tuple(LoadCorner::kAllToAll, 0.0, "a block of memory, while each device sends to each other")}) {
       const std::string label = fmt::format("{} ({}): {}", PairName(topology, from, to), cell, words);
       html += fmt::format("<figure>\n{}<figcaption>{}. {}.</figcaption>\n</figure>\n",
-                          Chart(model, from, to, corner, entry).Draw("Time over size, " + label), Html(label),
+                          CostChart(model, from, to, corner, entry).Draw("Time over size, " + label), Html(label),
                           Html(DescribeCrossovers(model, from, to, corner, entry)));
     }
   });

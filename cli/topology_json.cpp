@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -24,9 +25,9 @@ constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
 using Parsed = nlohmann::json;  // which finds members fast; one that keeps their order compares each with all others
 
 /// A value in the file and the way to it, for errors.
-class Place {
+class JsonPlace {
  public:
-  Place(const Parsed& json, std::string file, std::string path)
+  JsonPlace(const Parsed& json, std::string file, std::string path)
       : json_(&json), file_(std::move(file)), path_(std::move(path)) {}
 
   template <class... Args>
@@ -36,7 +37,7 @@ class Place {
   }
 
   /// An object with no other members than these.
-  const Place& Object(std::initializer_list<std::string_view> members) const {
+  const JsonPlace& Object(std::initializer_list<std::string_view> members) const {
     if (!json_->is_object()) Fail("is {} and not an object", json_->type_name());
     for (const auto& [name, value] : json_->items()) {
       if (std::find(members.begin(), members.end(), name) == members.end()) {
@@ -46,19 +47,19 @@ class Place {
     return *this;
   }
   /// A member; none if it is absent or null.
-  std::optional<Place> Find(const char* name) const {
+  std::optional<JsonPlace> Find(const char* name) const {
     const auto found = json_->find(name);
     if (found == json_->end() || found->is_null()) return std::nullopt;
-    return Place(*found, file_, path_.empty() ? name : fmt::format("{}.{}", path_, name));
+    return JsonPlace(*found, file_, path_.empty() ? name : fmt::format("{}.{}", path_, name));
   }
-  Place Get(const char* name) const {
-    std::optional<Place> found = Find(name);
+  JsonPlace Get(const char* name) const {
+    std::optional<JsonPlace> found = Find(name);
     if (!found) Fail("'{}' is missing", name);
     return *found;
   }
-  std::vector<Place> Elements() const {
+  std::vector<JsonPlace> Elements() const {
     if (!json_->is_array()) Fail("is {} and not an array", json_->type_name());
-    std::vector<Place> elements;
+    std::vector<JsonPlace> elements;
     for (std::size_t i = 0; i < json_->size(); ++i)
       elements.emplace_back((*json_)[i], file_, fmt::format("{}[{}]", path_, i));
     return elements;
@@ -101,59 +102,59 @@ class Place {
 };
 
 template <class T, class Value>
-T Or(const std::optional<Place>& place, T otherwise, Value Place::*read) {
+T Or(const std::optional<JsonPlace>& place, T otherwise, Value JsonPlace::*read) {
   return place ? static_cast<T>(((*place).*read)()) : otherwise;
 }
 
-TopologyDevice ParseDevice(const Place& place) {
+TopologyDevice ParseDevice(const JsonPlace& place) {
   place.Object({"label", "kind", "name", "memory_bytes", "processors", "numa_node", "socket", "pci_bus_id", "copy_engines",
                 "host_path"});
   TopologyDevice device;
   device.label = place.Get("label").Text();
-  const Place kind = place.Get("kind");
+  const JsonPlace kind = place.Get("kind");
   const std::string kind_name = kind.Text();
   if (kind_name != "host" && kind_name != "cuda") kind.Fail("is '{}'; there are host and cuda", kind_name.substr(0, 40));
   device.kind = kind_name == "host" ? DeviceKind::kHost : DeviceKind::kCuda;
-  device.name = Or(place.Find("name"), std::string(), &Place::Text);
-  device.memory = Or(place.Find("memory_bytes"), std::uint64_t{0}, &Place::Count);
-  device.processors = Or(place.Find("processors"), 0, &Place::Int);
-  device.numa_node = Or(place.Find("numa_node"), -1, &Place::Int);
-  device.socket = Or(place.Find("socket"), -1, &Place::Int);
-  device.pci_bus_id = Or(place.Find("pci_bus_id"), std::string(), &Place::Text);
-  device.copy_engines = Or(place.Find("copy_engines"), 0, &Place::Int);
-  if (const std::optional<Place> host = place.Find("host_path")) {
+  device.name = Or(place.Find("name"), std::string(), &JsonPlace::Text);
+  device.memory = Or(place.Find("memory_bytes"), std::uint64_t{0}, &JsonPlace::Count);
+  device.processors = Or(place.Find("processors"), 0, &JsonPlace::Int);
+  device.numa_node = Or(place.Find("numa_node"), -1, &JsonPlace::Int);
+  device.socket = Or(place.Find("socket"), -1, &JsonPlace::Int);
+  device.pci_bus_id = Or(place.Find("pci_bus_id"), std::string(), &JsonPlace::Text);
+  device.copy_engines = Or(place.Find("copy_engines"), 0, &JsonPlace::Int);
+  if (const std::optional<JsonPlace> host = place.Find("host_path")) {
     host->Object({"pcie_generation", "pcie_lanes", "native_atomics", "nominal_bytes_per_s"});
-    device.host.pcie_generation = Or(host->Find("pcie_generation"), 0, &Place::Int);
-    device.host.pcie_lanes = Or(host->Find("pcie_lanes"), 0, &Place::Int);
-    device.host.native_atomics = Or(host->Find("native_atomics"), false, &Place::Bool);
-    device.host.bandwidth = Or(host->Find("nominal_bytes_per_s"), 0.0, &Place::Number);
+    device.host.pcie_generation = Or(host->Find("pcie_generation"), 0, &JsonPlace::Int);
+    device.host.pcie_lanes = Or(host->Find("pcie_lanes"), 0, &JsonPlace::Int);
+    device.host.native_atomics = Or(host->Find("native_atomics"), false, &JsonPlace::Bool);
+    device.host.bandwidth = Or(host->Find("nominal_bytes_per_s"), 0.0, &JsonPlace::Number);
   }
   return device;
 }
 
-std::size_t ParseIndex(const Place& place, std::size_t devices) {
+std::size_t ParseIndex(const JsonPlace& place, std::size_t devices) {
   const std::uint64_t index = place.Count();
   if (index >= devices) place.Fail("is {}, and there are {} devices, counted from 0", index, devices);
   return static_cast<std::size_t>(index);
 }
 
-Link ParseLink(const Place& place) {
+Link ParseLink(const JsonPlace& place) {
   place.Object(
       {"from", "to", "type", "version", "count", "switched", "peer_access", "native_atomics", "nominal_bytes_per_s"});
   Link link;
-  const Place type = place.Get("type");
+  const JsonPlace type = place.Get("type");
   const std::string name = type.Text();
   const std::optional<LinkType> known = ParseLinkType(name);
   if (!known) {
     type.Fail("is '{}'; there are nvlink, pcie-switch, host-bridge, sockets and host-memory", name.substr(0, 40));
   }
   link.type = *known;
-  link.nvlink_version = Or(place.Find("version"), 0, &Place::Int);
-  link.nvlinks = Or(place.Find("count"), 0, &Place::Int);
-  link.switched = Or(place.Find("switched"), false, &Place::Bool);
-  link.peer_access = Or(place.Find("peer_access"), false, &Place::Bool);
-  link.native_atomics = Or(place.Find("native_atomics"), false, &Place::Bool);
-  link.bandwidth = Or(place.Find("nominal_bytes_per_s"), 0.0, &Place::Number);
+  link.nvlink_version = Or(place.Find("version"), 0, &JsonPlace::Int);
+  link.nvlinks = Or(place.Find("count"), 0, &JsonPlace::Int);
+  link.switched = Or(place.Find("switched"), false, &JsonPlace::Bool);
+  link.peer_access = Or(place.Find("peer_access"), false, &JsonPlace::Bool);
+  link.native_atomics = Or(place.Find("native_atomics"), false, &JsonPlace::Bool);
+  link.bandwidth = Or(place.Find("nominal_bytes_per_s"), 0.0, &JsonPlace::Number);
   return link;
 }
 
@@ -243,34 +244,34 @@ Topology ParseTopology(std::string_view text, const std::string& file) {
     }
     Throw<InputError>("{}: is no JSON: {}", file, what);
   }
-  Place whole(json, file, "");
+  JsonPlace whole(json, file, "");
   if (json.is_object() && json.contains("topology")) {
     whole.Object({"chatty", "simulated", "mask", "topology", "rings", "costs"});
     whole = whole.Get("topology");
   }
   whole.Object({"schema", "name", "devices", "links"});
-  const Place schema = whole.Get("schema");
+  const JsonPlace schema = whole.Get("schema");
   if (schema.Text() != kSchema) schema.Fail("is '{}'; this chatty reads {}", schema.Text().substr(0, 40), kSchema);
 
-  const Place list = whole.Get("devices");
-  const std::vector<Place> places = list.Elements();
+  const JsonPlace list = whole.Get("devices");
+  const std::vector<JsonPlace> places = list.Elements();
   if (places.empty() || places.size() > static_cast<std::size_t>(kMaxDevices)) {
     list.Fail("are {}; a run takes 1 to {}", places.size(), kMaxDevices);
   }
   std::vector<TopologyDevice> devices;
   devices.reserve(places.size());
-  for (const Place& place : places) devices.push_back(ParseDevice(place));
+  for (const JsonPlace& place : places) devices.push_back(ParseDevice(place));
   // Bandwidths decide what links are not listed; they have to make sense before.
-  Topology bare(Or(whole.Find("name"), std::string(), &Place::Text), devices);
+  Topology bare(Or(whole.Find("name"), std::string(), &JsonPlace::Text), devices);
   if (const std::optional<TopologyFault> fault = FindFault(bare)) {
-    const Place at = fault->device != TopologyFault::kNone ? places[fault->device] : whole;
+    const JsonPlace at = fault->device != TopologyFault::kNone ? places[fault->device] : whole;
     at.Fail("{} {}", fault->field, fault->what);
   }
 
   Topology topology = std::move(bare);
-  std::map<std::pair<std::size_t, std::size_t>, Place> listed;
-  if (const std::optional<Place> links = whole.Find("links")) {
-    for (const Place& place : links->Elements()) {
+  std::map<std::pair<std::size_t, std::size_t>, JsonPlace> listed;
+  if (const std::optional<JsonPlace> links = whole.Find("links")) {
+    for (const JsonPlace& place : links->Elements()) {
       const Link link = ParseLink(place);
       const std::size_t from = ParseIndex(place.Get("from"), topology.size());
       const std::size_t to = ParseIndex(place.Get("to"), topology.size());

@@ -49,40 +49,40 @@ std::string_view CssClass(const Link& link) {
 }
 
 /// A line of the legend: how wide links with this cell are.
-struct Entry {
+struct LegendLine {
   std::string cell, words;
   double least = 0, most = 0;
   std::string_view css;  // on the page
 };
 
 /// What occurs in the matrix, nearest first.
-std::vector<Entry> Legend(const Topology& topology) {
-  std::map<std::pair<int, std::string>, Entry> entries;
+std::vector<LegendLine> Legend(const Topology& topology) {
+  std::map<std::pair<int, std::string>, LegendLine> entries;
   for (std::size_t from = 0; from < topology.size(); ++from) {
     for (std::size_t to = 0; to < topology.size(); ++to) {
       const Link& link = topology.link(from, to);
       const std::string cell = LinkCell(link);
       const auto [at, is_new] = entries.try_emplace({static_cast<int>(link.type), cell});
-      Entry& entry = at->second;
+      LegendLine& entry = at->second;
       if (is_new) entry = {cell, DescribeLink(link), link.bandwidth, link.bandwidth, CssClass(link)};
       entry.least = std::min(entry.least, link.bandwidth);
       entry.most = std::max(entry.most, link.bandwidth);
     }
   }
-  std::vector<Entry> legend;
+  std::vector<LegendLine> legend;
   legend.reserve(entries.size());
   for (auto& [key, entry] : entries) legend.push_back(std::move(entry));
   return legend;
 }
 
-std::string Span(const Entry& entry) {
+std::string Span(const LegendLine& entry) {
   if (entry.cell == "X") return "";
   if (entry.least == entry.most) return ": " + FormatBandwidth(entry.least);
   return fmt::format(": {} to {}", FormatBandwidth(entry.least), FormatBandwidth(entry.most));
 }
 
-bool HasStaged(const std::vector<Entry>& legend) {
-  return std::any_of(legend.begin(), legend.end(), [](const Entry& entry) { return entry.cell.ends_with('*'); });
+bool HasStaged(const std::vector<LegendLine>& legend) {
+  return std::any_of(legend.begin(), legend.end(), [](const LegendLine& entry) { return entry.cell.ends_with('*'); });
 }
 
 constexpr std::string_view kStaged = "no peer access: copies are staged in host memory";
@@ -113,14 +113,14 @@ struct Point {
   double x = 0, y = 0;
 };
 
-constexpr double kWidth = 760, kHeight = 640, kRadius = 240;
+constexpr double kMapWidth = 760, kHeight = 640, kRadius = 240;
 
 /// Devices stand on a circle in the order of the ring, so that the ring is its circumference.
 std::vector<Point> Places(const Ring& ring) {
   std::vector<Point> places(ring.order.size());
   for (std::size_t i = 0; i < ring.order.size(); ++i) {
     const double angle = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(ring.order.size());
-    places[ring.order[i]] = {kWidth / 2 + kRadius * std::sin(angle), kHeight / 2 - kRadius * std::cos(angle)};
+    places[ring.order[i]] = {kMapWidth / 2 + kRadius * std::sin(angle), kHeight / 2 - kRadius * std::cos(angle)};
   }
   return places;
 }
@@ -135,9 +135,9 @@ std::string Line(Point a, Point b, std::string_view css, double width, std::stri
 std::string Graph(const Topology& topology, const Rings& rings) {
   const std::size_t n = topology.size();
   const std::vector<Point> places = Places(rings.best);
-  const Point centre{kWidth / 2, kHeight / 2};
+  const Point centre{kMapWidth / 2, kHeight / 2};
   std::string svg = fmt::format(
-      "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Devices and the links between them\">\n", kWidth, kHeight);
+      "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Devices and the links between them\">\n", kMapWidth, kHeight);
   if (n > 1) {
     svg += "<polygon class=\"ring\" points=\"";
     for (const std::size_t device : rings.best.order)
@@ -217,7 +217,7 @@ std::string HtmlMatrix(const Topology& topology) {
   return html + "</tbody></table>\n";
 }
 
-constexpr std::string_view kStyle = R"css(
+constexpr std::string_view kMapStyle = R"css(
 :root { color-scheme: light dark; --paper: #ffffff; --ink: #1b1f24; --faint: #6a737d; --line: #d0d7de; --fill: #f3f5f7;
   --nvlink: #1a7f37; --switch: #0969da; --bridge: #8250df; --sockets: #bc4c00; --memory: #57606a; --ring: #ffdf5d; }
 @media (prefers-color-scheme: dark) {
@@ -345,9 +345,9 @@ std::string TopologyText(const Topology& topology, const Rings& rings, std::stri
   const auto split = rows.begin() + static_cast<std::ptrdiff_t>(matrix);
   text += Columns({rows.begin(), split}) + Columns({split, rows.end()});
 
-  const std::vector<Entry> legend = Legend(topology);
+  const std::vector<LegendLine> legend = Legend(topology);
   text += "\nLinks, with nominal bandwidths in one direction:\n";
-  for (const Entry& entry : legend) text += fmt::format("  {:<5} {}{}\n", entry.cell, entry.words, Span(entry));
+  for (const LegendLine& entry : legend) text += fmt::format("  {:<5} {}{}\n", entry.cell, entry.words, Span(entry));
   if (HasStaged(legend)) text += fmt::format("  {:<5} {}\n", "*", kStaged);
 
   if (topology.size() > 1) {
@@ -372,7 +372,7 @@ std::string TopologyPage(const Topology& topology, const Rings& rings, std::stri
       "</head>\n<body>\n<h1>{0}</h1>\n<p class=\"note\">Bandwidths of links are nominal, in one direction: what their "
       "standards "
       "say, not what was measured. Made by chatty {2}.</p>\n",
-      Html(heading), kStyle, Html(Version()));
+      Html(heading), kMapStyle, Html(Version()));
   html += Graph(topology, rings);
   html +=
       "<p class=\"note\">Wider lines are faster links, in the colours of the list below; dashed ones have no peer access; "
@@ -391,10 +391,10 @@ std::string TopologyPage(const Topology& topology, const Rings& rings, std::stri
     html += "</ul>\n";
   }
 
-  const std::vector<Entry> legend = Legend(topology);
+  const std::vector<LegendLine> legend = Legend(topology);
   html += "<h2>Links</h2>\n<div class=\"scroll\">" + HtmlMatrix(topology) + "</div>\n";
   html += "<p class=\"note\">From the row's device to the column's; below, GB/s.</p>\n<ul>\n";
-  for (const Entry& entry : legend) {
+  for (const LegendLine& entry : legend) {
     html += fmt::format("<li><b class=\"{}\">{}</b> {}{}</li>\n", entry.css, entry.cell, Html(entry.words), Span(entry));
   }
   if (HasStaged(legend)) html += fmt::format("<li><b>*</b> {}</li>\n", kStaged);

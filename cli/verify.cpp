@@ -1,4 +1,6 @@
+#include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "chatty/cli/app.h"

@@ -92,6 +92,17 @@ function(chatty_add_program NAME HEADER)
   chatty_compile_options(${target})
 endfunction()
 
+# chatty_unite(NAME COUNT SOURCES...): where CHATTY_UNITY is on and the target's UNITY_BUILD_MODE is GROUP, the sources are compiled
+# as COUNT instead. Names that two files of a folder have to themselves differ for this.
+function(chatty_unite name count)
+  set(index 0)
+  foreach(source IN LISTS ARGN)
+    math(EXPR group "${index} % ${count}")
+    math(EXPR index "${index} + 1")
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${name}_${group}")
+  endforeach()
+endfunction()
+
 # chatty_add_executable(TARGET [PROGRAMS name...] SOURCES file... [LIBRARIES library...] [BITS 32|64])
 #
 # An executable that carries the named programs, prebuilt ones or those of chatty_add_program(), and a generated source that

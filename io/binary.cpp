@@ -30,7 +30,7 @@ constexpr std::uint32_t kByteOrder = 0x01020304;
 constexpr std::uint32_t kSymmetricFlag = 1;
 constexpr std::uint32_t kLabelsFlag = 2;
 
-struct Header {
+struct BinaryHeader {
   char magic[8];
   std::uint32_t byte_order;
   std::uint32_t version;
@@ -48,7 +48,7 @@ struct Header {
   std::uint32_t reserved;
   std::uint32_t header_crc;  // of all bytes before it
 };
-static_assert(sizeof(Header) == 80 && offsetof(Header, header_crc) == 76, "the layout is the format");
+static_assert(sizeof(BinaryHeader) == 80 && offsetof(BinaryHeader, header_crc) == 76, "the layout is the format");
 
 /// CRC-32 of a range, its pieces in parallel.
 std::uint32_t Checksum(const void* data, std::size_t bytes, int threads) {
@@ -115,9 +115,9 @@ class Reader {
   int threads_;
 };
 
-Header ReadHeader(Input& input) {
+BinaryHeader ReadBinaryHeader(Input& input) {
   const std::string& name = input.name();
-  Header header{};
+  BinaryHeader header{};
   if (input.Read(&header, sizeof header) != sizeof header) {
     Throw<InputError>("{}: ends inside its header: the file is truncated; write or fetch it again", name);
   }
@@ -126,7 +126,7 @@ Header ReadHeader(Input& input) {
   if (header.byte_order != kByteOrder) {
     Throw<InputError>("{}: was written on a machine of the other byte order; convert it there to a text format", name);
   }
-  if (Checksum(&header, offsetof(Header, header_crc), 1) != header.header_crc) {
+  if (Checksum(&header, offsetof(BinaryHeader, header_crc), 1) != header.header_crc) {
     Throw<InputError>("{}: the checksum of its header is wrong: the file is damaged; write or fetch it again", name);
   }
   if (header.version != kVersion || header.flags > (kSymmetricFlag | kLabelsFlag) || header.reserved != 0) {
@@ -176,7 +176,7 @@ std::vector<std::string> ParseLabels(std::string_view bytes, std::uint64_t verti
 }  // namespace
 
 StatedCounts PeekBinary(Input& input) {
-  const Header header = ReadHeader(input);
+  const BinaryHeader header = ReadBinaryHeader(input);
   StatedCounts counts;
   counts.vertices = header.vertices;
   counts.entries = header.edges;
@@ -188,7 +188,7 @@ StatedCounts PeekBinary(Input& input) {
 }
 
 Graph ReadBinary(Input& input, int threads) {
-  const Header header = ReadHeader(input);
+  const BinaryHeader header = ReadBinaryHeader(input);
   const std::string& name = input.name();
   Reader reader(input, threads);
   Adjacency out;
@@ -256,7 +256,7 @@ void WriteBinary(const Graph& graph, OutputFile& output) {
       },
       out.weights);
 
-  Header header{};
+  BinaryHeader header{};
   std::copy(kBinaryMagic.begin(), kBinaryMagic.end(), header.magic);
   header.byte_order = kByteOrder;
   header.version = kVersion;
@@ -271,7 +271,7 @@ void WriteBinary(const Graph& graph, OutputFile& output) {
   header.neighbours_crc = Checksum(neighbours.data(), neighbours.size(), 0);
   header.weights_crc = Checksum(weights.data(), weights.size(), 0);
   header.labels_crc = Checksum(labels.data(), labels.size(), 0);
-  header.header_crc = Checksum(&header, offsetof(Header, header_crc), 1);
+  header.header_crc = Checksum(&header, offsetof(BinaryHeader, header_crc), 1);
 
   output.Write({reinterpret_cast<const char*>(&header), sizeof header});
   for (const std::string_view section : {offsets, neighbours, weights, std::string_view(labels)}) output.Write(section);

@@ -10,14 +10,14 @@ namespace chatty::io {
 
 namespace {
 
-struct Header {
+struct DimacsHeader {
   std::uint64_t vertices = 0, arcs = 0;
   std::uint64_t line = 0;  ///< that holds the two
 };
 
-Header ReadHeader(Input& input) {
+DimacsHeader ReadDimacsHeader(Input& input) {
   const std::string& name = input.name();
-  Header header;
+  DimacsHeader header;
   while (header.line == 0) {
     std::string_view line;
     if (!input.PeekLine(&line)) {
@@ -51,7 +51,7 @@ Header ReadHeader(Input& input) {
 }  // namespace
 
 StatedCounts PeekDimacs(Input& input) {
-  const Header header = ReadHeader(input);
+  const DimacsHeader header = ReadDimacsHeader(input);
   StatedCounts counts;
   counts.vertices = header.vertices;
   counts.entries = header.arcs;
@@ -63,7 +63,7 @@ StatedCounts PeekDimacs(Input& input) {
 
 RawGraph ReadDimacs(Input& input, int threads) {
   const std::string& name = input.name();
-  const Header header = ReadHeader(input);
+  const DimacsHeader header = ReadDimacsHeader(input);
   const std::uint64_t vertices = header.vertices, arcs = header.arcs, size_line = header.line;
 
   // The format knows integers only; others write reals too, and we do for a graph that has them.

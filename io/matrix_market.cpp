@@ -59,18 +59,18 @@ Banner ParseBanner(std::string_view line, const std::string& name) {
   return banner;
 }
 
-struct Header {
+struct MatrixMarketHeader {
   Banner banner;
   std::uint64_t rows = 0, entries = 0;
   std::uint64_t line = 0;  ///< that holds the two
 };
 
 /// Reads the banner and the line of sizes.
-Header ReadHeader(Input& input) {
+MatrixMarketHeader ReadMatrixMarketHeader(Input& input) {
   const std::string& name = input.name();
   std::string_view line;
   if (!input.PeekLine(&line)) Throw<InputError>("{}: is empty", name);
-  Header header;
+  MatrixMarketHeader header;
   header.banner = ParseBanner(line, name);
   input.SkipLine();
 
@@ -105,7 +105,7 @@ Header ReadHeader(Input& input) {
 bool IsMatrixMarket(std::string_view head) { return Lower(head.substr(0, kBanner.size())) == Lower(kBanner); }
 
 StatedCounts PeekMatrixMarket(Input& input) {
-  const Header header = ReadHeader(input);
+  const MatrixMarketHeader header = ReadMatrixMarketHeader(input);
   StatedCounts counts;
   counts.vertices = header.rows;
   counts.entries = header.entries;
@@ -120,7 +120,7 @@ StatedCounts PeekMatrixMarket(Input& input) {
 
 RawGraph ReadMatrixMarket(Input& input, int threads) {
   const std::string& name = input.name();
-  const Header header = ReadHeader(input);
+  const MatrixMarketHeader header = ReadMatrixMarketHeader(input);
   const Banner& banner = header.banner;
   const std::uint64_t rows = header.rows, entries = header.entries, size_line = header.line;
 

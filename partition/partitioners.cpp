@@ -23,7 +23,7 @@ void CheckParts(const PartitionOptions& options) {
 }
 
 /// floor(total * part / parts), without overflow.
-std::uint64_t Share(std::uint64_t total, PartId part, PartId parts) {
+std::uint64_t ShareBegin(std::uint64_t total, PartId part, PartId parts) {
   return total / parts * part + total % parts * part / parts;
 }
 
@@ -61,7 +61,7 @@ class EdgeBalancedPartitioner final : public Partitioner {
     const auto work = [&](VertexId v) -> std::uint64_t { return n == 0 ? 0 : graph.out().offsets[v] + v; };
     const std::uint64_t total = work(n);
     for (PartId p = 1; p < options.parts; ++p) {
-      const std::uint64_t target = Share(total, p, options.parts);
+      const std::uint64_t target = ShareBegin(total, p, options.parts);
       VertexId low = bounds[p - 1];
       for (VertexId high = n; low < high;) {
         const VertexId middle = low + (high - low) / 2;

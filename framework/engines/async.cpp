@@ -40,8 +40,8 @@ struct alignas(64) Desk {
   std::atomic<bool> held{false};  // sleeps with messages that wait for a box
 };
 
-struct Shared {
-  explicit Shared(int devices)
+struct AsyncShared {
+  explicit AsyncShared(int devices)
       : mail(static_cast<std::size_t>(devices) * devices), desks(devices), summaries(devices), spin(SpinOf(devices)) {}
 
   Mail& From(PartId from, PartId to) { return mail[from * desks.size() + to]; }
@@ -91,7 +91,7 @@ struct Shared {
 };
 
 /// How one device saw the run.
-struct Report {
+struct AsyncReport {
   RoundState round;
   bool initialised = false;
   std::uint64_t edges_touched = 0, vertices_updated = 0;
@@ -99,10 +99,10 @@ struct Report {
   std::vector<BoxRecord> boxes;  // none: without rounds a message has no time of its own
 };
 
-class DeviceRun {
+class AsyncRun {
  public:
-  DeviceRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Selector* paths,
-            const RunOptions& options, Shared& shared, DeviceStatistics& account, TraceLane* lane)
+  AsyncRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Selector* paths,
+           const RunOptions& options, AsyncShared& shared, DeviceStatistics& account, TraceLane* lane)
       : program_(program),
         traits_(program.traits()),
         me_(participants[rank]),
@@ -157,7 +157,9 @@ class DeviceRun {
   }
 
   /// Once the run has ended, well or not.
-  Report TakeReport() noexcept { return {round_, initialised_, edges_touched_, vertices_updated_, std::move(pairs_), {}}; }
+  AsyncReport TakeReport() noexcept {
+    return {round_, initialised_, edges_touched_, vertices_updated_, std::move(pairs_), {}};
+  }
 
  private:
   Span Timed(const SpanKind& kind, const SpanArguments& arguments = {}) {
@@ -352,7 +354,7 @@ class DeviceRun {
       if (shared_.ended.load() != Ended::kConverged) me_.device->stream().Synchronize(wait_);
     }
     if (!traits_.has_measure && parts_ == 1) return;
-    Shared::Summary mine, total;
+    AsyncShared::Summary mine, total;
     if (traits_.has_measure) {
       const Span span = Timed(spans::kMeasure);
       steps_.MeasureInto(round_, mine.global, wait_);
@@ -360,7 +362,7 @@ class DeviceRun {
     program_.ResetGlobal(total.global);
     const Span span = Timed(spans::kAgree);
     shared_.summaries.Exchange(static_cast<int>(rank_), 0, mine, wait_, "all devices to end the run",
-                               [&](int, const Shared::Summary& summary) {
+                               [&](int, const AsyncShared::Summary& summary) {
                                  if (traits_.has_measure) program_.CombineGlobal(total.global, summary.global);
                                });
     if (traits_.has_measure) std::memcpy(round_.global, total.global, sizeof(round_.global));
@@ -380,7 +382,7 @@ class DeviceRun {
   const PartId rank_, parts_;
   Selector* const selector_;
   const RunOptions& options_;
-  Shared& shared_;
+  AsyncShared& shared_;
   Desk& desk_;
   const WaitContext wait_;
   DeviceStatistics& account_;
@@ -404,16 +406,16 @@ class DeviceRun {
 
 void RunAsync(const ErasedProgram& program, std::span<const Participant> participants, Selector* paths,
               const RunOptions& options, RunRecord* record) {
-  Shared shared(static_cast<int>(participants.size()));
+  AsyncShared shared(static_cast<int>(participants.size()));
   const std::stop_callback stop(options.stop, [&shared] { shared.End(Ended::kStopped); });
   const auto reports = DriveDevices("async", participants, paths, options, shared, record,
                                     [&](PartId rank, DeviceStatistics& account, TraceLane* lane) {
-                                      return DeviceRun(program, participants, rank, paths, options, shared, account, lane);
+                                      return AsyncRun(program, participants, rank, paths, options, shared, account, lane);
                                     });
   RunStatistics& statistics = record->statistics;
   record->round = reports[0].round;
   record->initialised = true;
-  for (const Report& report : reports) {
+  for (const AsyncReport& report : reports) {
     record->round.index = std::max(record->round.index, report.round.index);
     record->initialised = record->initialised && report.initialised;
     statistics.edges_touched += report.edges_touched;

@@ -21,7 +21,7 @@ struct Summary {
 static_assert(sizeof(Summary) == kRoundWords * sizeof(std::uint64_t));
 
 /// How one device saw the run.
-struct Report {
+struct BspReport {
   RoundState round;
   bool initialised = false;
   Ended ended = Ended::kFailed;
@@ -55,8 +55,8 @@ struct Decision {
   RoundState round;
 };
 
-struct Shared {
-  explicit Shared(int devices) : summaries(devices), manifests(devices), decisions(devices) {}
+struct BspShared {
+  explicit BspShared(int devices) : summaries(devices), manifests(devices), decisions(devices) {}
   AbortToken abort;
   Rendezvous<Summary> summaries;
   Postings<Manifest> manifests;
@@ -100,10 +100,10 @@ class DirectionChooser {
   Direction direction_;
 };
 
-class DeviceRun {
+class BspRun {
  public:
-  DeviceRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Selector* paths,
-            BuiltDirections built, const RunOptions& options, Shared& shared, DeviceStatistics& account, TraceLane* lane)
+  BspRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Selector* paths,
+         BuiltDirections built, const RunOptions& options, BspShared& shared, DeviceStatistics& account, TraceLane* lane)
       : program_(program),
         traits_(program.traits()),
         participants_(participants),
@@ -171,7 +171,7 @@ class DeviceRun {
   }
 
   /// Once the run has ended, well or not.
-  Report TakeReport() noexcept {
+  BspReport TakeReport() noexcept {
     return {round_,       initialised_, ended_,  edges_touched_,    vertices_updated_,
             push_rounds_, pull_rounds_, phases_, std::move(pairs_), std::move(boxes_)};
   }
@@ -716,7 +716,7 @@ class DeviceRun {
   const PartId rank_, parts_;
   Selector* const selector_;
   const RunOptions& options_;
-  Shared& shared_;
+  BspShared& shared_;
   const WaitContext wait_;
   DeviceStatistics& account_;
   TraceLane* const lane_;
@@ -747,14 +747,14 @@ class DeviceRun {
 
 void RunBsp(const ErasedProgram& program, std::span<const Participant> participants, Selector* paths, BuiltDirections built,
             const RunOptions& options, RunRecord* record) {
-  Shared shared(static_cast<int>(participants.size()));
+  BspShared shared(static_cast<int>(participants.size()));
   const auto reports = DriveDevices(
       "bsp", participants, paths, options, shared, record, [&](PartId rank, DeviceStatistics& account, TraceLane* lane) {
-        return DeviceRun(program, participants, rank, paths, built, options, shared, account, lane);
+        return BspRun(program, participants, rank, paths, built, options, shared, account, lane);
       });
   RunStatistics& statistics = record->statistics;
   // Where a run failed, some devices may have given up at a round's end that others have seen.
-  const auto last = std::max_element(reports.begin(), reports.end(), [](const Report& a, const Report& b) {
+  const auto last = std::max_element(reports.begin(), reports.end(), [](const BspReport& a, const BspReport& b) {
     return std::pair(a.round.index, a.phases) < std::pair(b.round.index, b.phases);
   });
   record->round = last->round;
@@ -764,7 +764,7 @@ void RunBsp(const ErasedProgram& program, std::span<const Participant> participa
   statistics.pull_rounds = last->pull_rounds;
   statistics.edges_touched = last->edges_touched;
   statistics.vertices_updated = last->vertices_updated;
-  for (const Report& report : reports) record->initialised = record->initialised || report.initialised;
+  for (const BspReport& report : reports) record->initialised = record->initialised || report.initialised;
   shared.abort.RethrowFirst();
   statistics.ended = last->ended;
   statistics.converged = statistics.ended == Ended::kConverged;

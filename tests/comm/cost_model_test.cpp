@@ -224,7 +224,7 @@ TEST(CostModel, CrossoversOfEntriesAndOfTwoLines) {
 }
 
 /// The names from the fastest to the slowest.
-std::vector<std::string> Order(const CostModel& model, std::size_t from, std::size_t to, std::size_t bytes) {
+std::vector<std::string> CheapestFirst(const CostModel& model, std::size_t from, std::size_t to, std::size_t bytes) {
   std::vector<std::pair<double, std::string>> times;
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
     if (model.Joins(path, from, to)) times.emplace_back(model.PredictUs(path, from, to, bytes, 0), model.paths()[path]);
@@ -245,7 +245,7 @@ TEST(NominalCosts, OverNvlinkPeersComeFirst) {
     const CostModel model = CostModel::Nominal(topology, kFour);
     EXPECT_FALSE(model.measured());
     for (const std::size_t bytes : {std::size_t{4}, std::size_t{4096}, std::size_t{1} << 20, std::size_t{256} << 20}) {
-      const std::vector<std::string> order = Order(model, 0, 3, bytes);
+      const std::vector<std::string> order = CheapestFirst(model, 0, 3, bytes);
       ASSERT_EQ(order.size(), 5u);
       EXPECT_EQ(order[0], "p2p-direct") << topology.name() << ", " << bytes;
       EXPECT_EQ(order[1], "p2p-copy") << topology.name() << ", " << bytes;

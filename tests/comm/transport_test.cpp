@@ -401,7 +401,7 @@ TEST_P(TransportTest, AllMemoryIsTheDevicesOwnAsMeasuredAndGoesBack) {
   }
 }
 
-std::string CaseName(const testing::TestParamInfo<Case>& info) {
+std::string TransportCaseName(const testing::TestParamInfo<Case>& info) {
   std::string name = std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
   for (char& c : name) {
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
@@ -419,12 +419,12 @@ std::vector<const char*> Joining(bool TransportInfo::*kind) {
 INSTANTIATE_TEST_SUITE_P(Host, TransportTest,
                          testing::Combine(testing::ValuesIn(Joining(&TransportInfo::host)),
                                           testing::Values("host:2", "host:3", "host:8")),
-                         CaseName);
+                         TransportCaseName);
 #if CHATTY_WITH_CUDA
 INSTANTIATE_TEST_SUITE_P(Cuda, TransportTest,
                          testing::Combine(testing::ValuesIn(Joining(&TransportInfo::cuda)),
                                           testing::Values("cuda:0,1", "cuda:0,1,2", "cuda:0,1,2,3", "cuda:0,1,2,3,4,5,6,7")),
-                         CaseName);
+                         TransportCaseName);
 #endif
 
 TEST(Transports, AreFoundByName) {

@@ -156,7 +156,7 @@ TEST_F(MemoryResources, FailingFailsTheNthAloneIfToldTo) {
 
 /// Runs body(thread) on several threads at once.
 template <class Body>
-void OnThreads(int threads, Body&& body) {
+void TogetherOn(int threads, Body&& body) {
   std::vector<std::thread> all;
   for (int t = 0; t < threads; ++t) all.emplace_back([&body, t] { body(t); });
   for (std::thread& thread : all) thread.join();
@@ -169,7 +169,7 @@ TEST_F(MemoryResources, FiguresAreRightWhenThreadsMeet) {
   CountingMemory counting(upstream);
   LimitingMemory limited(counting, kLimit, "host:0");
   std::atomic<int> refused{0}, granted{0};
-  OnThreads(kThreads, [&](int t) {
+  TogetherOn(kThreads, [&](int t) {
     for (int i = 0; i < kTurns; ++i) {
       const std::size_t bytes = static_cast<std::size_t>(50 + (t * 37 + i) % 200);
       void* pointer = nullptr;
@@ -197,7 +197,7 @@ TEST_F(MemoryResources, ExactlyAsManyAreGrantedAsAreLeft) {
   FailingMemory failing(device_->memory());
   failing.FailAt(1001);
   std::atomic<int> granted{0};
-  OnThreads(5, [&](int) {
+  TogetherOn(5, [&](int) {
     for (int i = 0; i < 400; ++i) {
       try {
         void* const pointer = failing.Allocate(16, stream_);

@@ -20,7 +20,7 @@
 namespace chatty::test {
 namespace {
 
-constexpr VertexId kVertices = 40000;
+constexpr VertexId kPairedVertices = 40000;
 
 /// Notes on which CPUs the threads may run that begin with each half of the vertices.
 std::mutex g_mutex;
@@ -34,7 +34,7 @@ struct Noting {
     if (v.id % 16 == 0) {
       const std::string cpus = CpuListText(AllowedCpus());
       const std::lock_guard lock(g_mutex);
-      g_seen[v.id < kVertices / 2 ? 0 : 1].insert(cpus);
+      g_seen[v.id < kPairedVertices / 2 ? 0 : 1].insert(cpus);
     }
     return static_cast<Value>(v.id);
   }
@@ -50,8 +50,8 @@ struct Noting {
 const Graph& Halves() {
   static const Graph graph = [] {
     std::vector<TestEdge> edges;
-    for (VertexId v = 0; v < kVertices; v += 2) edges.push_back({v, v + 1});
-    return MakeSymmetric(kVertices, edges);
+    for (VertexId v = 0; v < kPairedVertices; v += 2) edges.push_back({v, v + 1});
+    return MakeSymmetric(kPairedVertices, edges);
   }();
   return graph;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "../framework/test_inputs.h"
+#include "../registered_programs.h"
 #include "chatty/framework/registry.h"
 #include "chatty/framework/session.h"
 
@@ -24,15 +25,6 @@ using Selection = std::tuple<const char*, const char*>;
 /// Defined by the including file.
 std::vector<std::unique_ptr<Device>> MakeDevices(std::string_view selection);
 extern const DeviceKind kKind;
-
-inline const Registry& Programs() {
-  static const Registry registry = [] {
-    Registry all;
-    RegisterPrograms(all);
-    return all;
-  }();
-  return registry;
-}
 
 /// Every registered program that says that it may run so.
 inline std::vector<const RegisteredProgram*> MonotonePrograms() {

@@ -26,19 +26,12 @@
 #include <vector>
 
 #include "../framework/test_inputs.h"
+#include "../sanitized.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/memory_resources.h"
 #include "chatty/framework/operators/operator_program.h"
 #include "chatty/framework/run.h"
 #include "chatty/programs/cc.h"
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define CHATTY_TEST_SLOW 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define CHATTY_TEST_SLOW 1
-#endif
-#endif
 
 namespace chatty::test {
 namespace {
@@ -46,7 +39,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-#if defined(CHATTY_TEST_SLOW)
+#if CHATTY_TEST_SANITIZED
 constexpr std::chrono::milliseconds kDeadline = 1500ms, kEndsWithin = 12s;
 #else
 constexpr std::chrono::milliseconds kDeadline = 500ms, kEndsWithin = 5s;

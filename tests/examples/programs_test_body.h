@@ -21,6 +21,7 @@
 
 #include "../../examples/reference.h"
 #include "../programs/test_graphs.h"
+#include "../registered_programs.h"
 #include "chatty/core/error.h"
 #include "chatty/core/hash.h"
 #include "chatty/framework/registry.h"
@@ -33,15 +34,6 @@ std::vector<std::unique_ptr<Device>> MakeDevices(int count);
 extern const DeviceKind kKind;
 
 namespace {
-
-const Registry& Programs() {
-  static const Registry registry = [] {
-    Registry all;
-    RegisterPrograms(all);
-    return all;
-  }();
-  return registry;
-}
 
 const RegisteredProgram& Program(const std::string& name) { return Programs().Find(name, kKind); }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "../registered_programs.h"
 #include "chatty/core/config.h"
 #include "chatty/core/logging.h"
 #include "chatty/framework/operators/operator_program.h"
@@ -30,15 +31,6 @@
 
 namespace chatty::test {
 namespace {
-
-const Registry& Programs() {
-  static const Registry& registry = *[] {
-    auto* const made = new Registry;
-    RegisterPrograms(*made);
-    return made;
-  }();
-  return registry;
-}
 
 MakeDevices HostDevices(int count, int threads) {
   return [count, threads] { return OpenDevices(ParseDevices("host:" + std::to_string(count)), threads); };

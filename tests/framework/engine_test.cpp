@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "../registered_programs.h"
 #include "chatty/framework/engines/bsp.h"
 #include "chatty/framework/registry.h"
 #include "chatty/io/generators.h"
@@ -25,21 +26,11 @@
 namespace chatty::test {
 namespace {
 
-constexpr std::uint32_t kFar = kInfinity<std::uint32_t>;
 constexpr Direction kDirections[] = {Direction::kAuto, Direction::kPush, Direction::kPull};
 constexpr const char* kPartitions[] = {"contiguous", "edge-balanced", "random"};
 
-const Registry& Programs() {
-  static const Registry registry = [] {
-    Registry all;
-    RegisterPrograms(all);
-    return all;
-  }();
-  return registry;
-}
-
 template <class T>
-std::vector<T> ToVector(std::span<const T> values) {
+std::vector<T> Copied(std::span<const T> values) {
   return {values.begin(), values.end()};
 }
 
@@ -202,7 +193,7 @@ class EngineTest : public testing::TestWithParam<const char*> {
       for (int again = 0; again < 3; ++again) {
         const RunStatistics statistics = job->Execute();
         const ErasedValues output = job->Output();
-        ASSERT_EQ(ToVector(output.As<VertexId>()), test::ToVector(components)) << "cc";
+        ASSERT_EQ(Copied(output.As<VertexId>()), test::ToVector(components)) << "cc";
         EXPECT_EQ(statistics.devices.size(), session.device_count());
         EXPECT_EQ(statistics.execution, "operators");
         EXPECT_TRUE(Program("cc").Verify(graph, {}, output, &statistics));
@@ -396,13 +387,13 @@ TEST_P(EngineTest, TheSameJobAgainAndAgain) {
   for (int i = 0; i < 40; ++i) {
     SCOPED_TRACE("run " + std::to_string(i));
     bfs->Execute();
-    ASSERT_EQ(ToVector(bfs->Output().As<std::uint32_t>()), levels);
+    ASSERT_EQ(Copied(bfs->Output().As<std::uint32_t>()), levels);
     sssp->Execute();
-    ASSERT_EQ(ToVector(sssp->Output().As<std::uint32_t>()), distances);
+    ASSERT_EQ(Copied(sssp->Output().As<std::uint32_t>()), distances);
     labels->Execute();
-    ASSERT_EQ(ToVector(labels->Output().As<VertexId>()), components);
+    ASSERT_EQ(Copied(labels->Output().As<VertexId>()), components);
     cc->Execute();
-    ASSERT_EQ(ToVector(cc->Output().As<VertexId>()), components);
+    ASSERT_EQ(Copied(cc->Output().As<VertexId>()), components);
   }
 }
 
@@ -416,15 +407,15 @@ TEST_P(EngineTest, ParametersChangeBetweenRuns) {
     sssp->Set("source", std::to_string(source));
     bfs->Execute();
     sssp->Execute();
-    EXPECT_EQ(ToVector(bfs->Output().As<VertexId>()), test::ToVector(SerialBfsParents(graph, source)));
-    EXPECT_EQ(ToVector(sssp->Output().As<std::uint32_t>()), test::ToVector(SerialSssp<std::uint32_t>(graph, source)));
+    EXPECT_EQ(Copied(bfs->Output().As<VertexId>()), test::ToVector(SerialBfsParents(graph, source)));
+    EXPECT_EQ(Copied(sssp->Output().As<std::uint32_t>()), test::ToVector(SerialSssp<std::uint32_t>(graph, source)));
   }
   for (const char* wrong : {"400", "-1", "five", "", "1.5", "99999999999999999999999"}) {
     EXPECT_THROW(bfs->Set("source", wrong), UsageError) << wrong;
   }
   EXPECT_THROW(bfs->Set("sauce", "1"), UsageError);
   bfs->Execute();
-  EXPECT_EQ(ToVector(bfs->Output().As<VertexId>()), test::ToVector(SerialBfsParents(graph, 5)))
+  EXPECT_EQ(Copied(bfs->Output().As<VertexId>()), test::ToVector(SerialBfsParents(graph, 5)))
       << "a refused value changes nothing";
 }
 
@@ -436,7 +427,7 @@ TEST_P(EngineTest, ADistanceThatDoesNotFitIsSaid) {
   EXPECT_THROW(job->Output(), CapabilityError);
   job->Set("source", "1");
   job->Execute();
-  EXPECT_EQ(ToVector(job->Output().As<std::uint32_t>()), (std::vector<std::uint32_t>{kFar, 0, 2000000000u, 4000000000u}));
+  EXPECT_EQ(Copied(job->Output().As<std::uint32_t>()), (std::vector<std::uint32_t>{kFar, 0, 2000000000u, 4000000000u}));
 }
 
 // ------------------------------------------------------------------ real graphs ----

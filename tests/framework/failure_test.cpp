@@ -480,7 +480,7 @@ TEST(Failure, AnOperatorProgramThatThrows) {
 }
 
 /// kNextPhase without IsActive: a fault of the program that only shows when it runs.
-struct Phaseless : Moody {
+struct MoodyOfOneKind : Moody {
   Next EndRound(Round<>&) const { return Next::kNextPhase; }
 };
 /// Phases for ever, in which nobody starts.
@@ -493,7 +493,7 @@ TEST(Failure, ProgramsThatMisuseEndRound) {
   const Graph graph = MakeSymmetric(5, {{0, 1}, {1, 2}, {3, 4}});
   for (const char* selection : {"host:1", "host:2"}) {
     Session session(graph, selection);
-    EXPECT_THROW(chatty::Run(session, Phaseless{}), UsageError) << selection;
+    EXPECT_THROW(chatty::Run(session, MoodyOfOneKind{}), UsageError) << selection;
   }
   Session session(graph, "host:1");
   EXPECT_THROW(chatty::Run(session, Endless{}), UsageError);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../registered_programs.h"
 #include "chatty/core/bytes.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/core/memory_resources.h"
@@ -21,15 +22,6 @@
 
 namespace chatty::test {
 namespace {
-
-const Registry& Programs() {
-  static const Registry* const registry = [] {
-    auto* made = new Registry;
-    RegisterPrograms(*made);
-    return made;
-  }();
-  return *registry;
-}
 
 std::vector<NamedGraph> Families() {
   std::vector<NamedGraph> graphs;

@@ -52,11 +52,6 @@ class ResultsTest : public test::WithFiles {
   }
 };
 
-template <class T>
-std::vector<T> Copy(const Array<T>& array) {
-  return {array.begin(), array.end()};
-}
-
 TEST_F(ResultsTest, LinesAreInIdOrderFromTheFirstId) {
   EXPECT_EQ(Text<std::uint32_t>({7, 0, 9}, ResultKind::kNumber), "0 7\n1 0\n2 9\n");
   EXPECT_EQ(Text<std::int64_t>({-7, 0}, ResultKind::kNumber, 1), "1 -7\n2 0\n");
@@ -107,7 +102,7 @@ TYPED_TEST(ResultRoundTripTest, TextAndNumPy) {
     for (const ResultKind kind : {ResultKind::kDistance, ResultKind::kVertex}) {
       if (std::is_floating_point_v<TypeParam> && kind == ResultKind::kVertex) continue;
       WriteResult(this->Path(name), 1, std::span<const TypeParam>(values), kind);
-      EXPECT_EQ(Copy(ReadResult<TypeParam>(this->Path(name), n, 1, kind)), values) << name;
+      EXPECT_EQ(test::Copy(ReadResult<TypeParam>(this->Path(name), n, 1, kind)), values) << name;
     }
   }
 }
@@ -126,10 +121,11 @@ TEST_F(ResultsTest, NumPyBytes) {
 TEST_F(ResultsTest, NumPyArraysOfEveryTypeAreRead) {
   const std::vector<std::uint32_t> levels = {1, 2, kInfinity<std::uint32_t>};
   const auto expect = [&](const std::string& path) {
-    EXPECT_EQ(Copy(ReadResultNpy<std::uint32_t>(path, 3)), levels);
-    EXPECT_EQ(Copy(ReadResultNpy<std::int32_t>(path, 3)), (std::vector<std::int32_t>{1, 2, kInfinity<std::int32_t>}));
-    EXPECT_EQ(Copy(ReadResultNpy<std::uint64_t>(path, 3)), (std::vector<std::uint64_t>{1, 2, kInfinity<std::uint64_t>}));
-    EXPECT_EQ(Copy(ReadResultNpy<float>(path, 3)), (std::vector<float>{1, 2, kInfinity<float>}));
+    EXPECT_EQ(test::Copy(ReadResultNpy<std::uint32_t>(path, 3)), levels);
+    EXPECT_EQ(test::Copy(ReadResultNpy<std::int32_t>(path, 3)), (std::vector<std::int32_t>{1, 2, kInfinity<std::int32_t>}));
+    EXPECT_EQ(test::Copy(ReadResultNpy<std::uint64_t>(path, 3)),
+              (std::vector<std::uint64_t>{1, 2, kInfinity<std::uint64_t>}));
+    EXPECT_EQ(test::Copy(ReadResultNpy<float>(path, 3)), (std::vector<float>{1, 2, kInfinity<float>}));
     EXPECT_THROW(ReadResultNpy<std::uint32_t>(path, 4), InputError);
   };
   const auto each = [&]<class... T>(T...) {
@@ -142,8 +138,8 @@ TEST_F(ResultsTest, NumPyArraysOfEveryTypeAreRead) {
   };
   each(std::int8_t{}, std::uint8_t{}, std::int16_t{}, std::uint16_t{}, std::int32_t{}, std::uint32_t{}, std::int64_t{},
        std::uint64_t{}, float{}, double{});
-  EXPECT_EQ(Copy(ReadResultNpy<float>(Npy<double>({0.1, 1e-60}), 2)), (std::vector<float>{0.1f, 0.0f})) << "rounded";
-  EXPECT_EQ(Copy(ReadResultNpy<std::int32_t>(Npy<std::int64_t>({-1}), 1, ResultKind::kNumber)),
+  EXPECT_EQ(test::Copy(ReadResultNpy<float>(Npy<double>({0.1, 1e-60}), 2)), (std::vector<float>{0.1f, 0.0f})) << "rounded";
+  EXPECT_EQ(test::Copy(ReadResultNpy<std::int32_t>(Npy<std::int64_t>({-1}), 1, ResultKind::kNumber)),
             (std::vector<std::int32_t>{-1}))
       << "a number is no marker";
 }
@@ -157,7 +153,7 @@ TEST_F(ResultsTest, ImpossibleNumbersAreToldFromBrokenFiles) {
   EXPECT_NE(npy(Npy<double>({0, 0.5})).find("entry 1 is 0.5"), std::string::npos);
   EXPECT_NE(npy(Npy<double>({0, std::nan("")})).find("entry 1 is nan"), std::string::npos);
   EXPECT_THROW(ReadResultNpy<float>(Npy<double>({1e300}), 1), ImpossibleValueError) << "not taken for unreached";
-  EXPECT_EQ(Copy(ReadResultNpy<std::uint32_t>(Npy<std::int64_t>({4294967294}), 1)),
+  EXPECT_EQ(test::Copy(ReadResultNpy<std::uint32_t>(Npy<std::int64_t>({4294967294}), 1)),
             (std::vector<std::uint32_t>{4294967294u}));
 
   const auto text = [&](const std::string& value, ResultKind kind) {
@@ -177,14 +173,14 @@ TEST_F(ResultsTest, ImpossibleNumbersAreToldFromBrokenFiles) {
 TEST_F(ResultsTest, TextIntegersMayBeWrittenAsReals) {
   const std::string path = Write("values.txt", "0 0.0\n1 1e1\n2 -1\n3 -1.0\n4 inf\n");
   constexpr auto kNone = kInfinity<std::uint32_t>;
-  EXPECT_EQ(Copy(ReadResultText<std::uint32_t>(path, 5, 0, ResultKind::kDistance)),
+  EXPECT_EQ(test::Copy(ReadResultText<std::uint32_t>(path, 5, 0, ResultKind::kDistance)),
             (std::vector<std::uint32_t>{0, 10, kNone, kNone, kNone}));
-  EXPECT_EQ(Copy(ReadResultText<std::int32_t>(path, 5, 0, ResultKind::kNumber)),
+  EXPECT_EQ(test::Copy(ReadResultText<std::int32_t>(path, 5, 0, ResultKind::kNumber)),
             (std::vector<std::int32_t>{0, 10, -1, -1, kInfinity<std::int32_t>}));
   const std::string parents = Write("parents.txt", "1 1.0\n2 1.000\n3 -1.0\n");
-  EXPECT_EQ(Copy(ReadResultText<std::uint32_t>(parents, 3, 1, ResultKind::kVertex)),
+  EXPECT_EQ(test::Copy(ReadResultText<std::uint32_t>(parents, 3, 1, ResultKind::kVertex)),
             (std::vector<std::uint32_t>{0, 0, kNone}));
-  EXPECT_EQ(Copy(ReadResultText<float>(Write("values.txt", "0 -1\n1 1e-60\n"), 2, 0, ResultKind::kDistance)),
+  EXPECT_EQ(test::Copy(ReadResultText<float>(Write("values.txt", "0 -1\n1 1e-60\n"), 2, 0, ResultKind::kDistance)),
             (std::vector<float>{kInfinity<float>, 0}));
 }
 
@@ -213,9 +209,9 @@ TEST_F(ResultsTest, OtherProgramsTextIsRead) {
   const std::string text = "# from elsewhere\r\n3 9223372036854775807\r\n1 0\r\n\n2 Infinity";
   for (const std::string& content : {text, Gzip(text)}) {
     const auto values = ReadResultText<std::int32_t>(Write("values.txt", content), 3, 1, ResultKind::kDistance);
-    EXPECT_EQ(Copy(values), (std::vector<std::int32_t>{0, kInfinity<std::int32_t>, kInfinity<std::int32_t>}));
+    EXPECT_EQ(test::Copy(values), (std::vector<std::int32_t>{0, kInfinity<std::int32_t>, kInfinity<std::int32_t>}));
   }
-  EXPECT_EQ(Copy(ReadResultText<double>(Write("values.txt", "0 1.0e+00\n1 INF\n"), 2, 0, ResultKind::kDistance)),
+  EXPECT_EQ(test::Copy(ReadResultText<double>(Write("values.txt", "0 1.0e+00\n1 INF\n"), 2, 0, ResultKind::kDistance)),
             (std::vector<double>{1, kInfinity<double>}));
 }
 

@@ -15,7 +15,14 @@
 #include <string_view>
 #include <vector>
 
+#include "chatty/core/array.h"
+
 namespace chatty::test {
+
+template <class T>
+std::vector<T> Copy(const Array<T>& array) {
+  return {array.begin(), array.end()};
+}
 
 /// A test with an empty folder of its own, which goes when the test ends.
 class WithFiles : public ::testing::Test {

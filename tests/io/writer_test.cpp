@@ -29,21 +29,17 @@ class WriterTest : public test::WithFiles {};
 
 const ReadOptions kAsItIs{.keep_loops = true, .keep_parallel = true};
 
-template <class T>
-std::vector<T> Copy(const Array<T>& array) {
-  return {array.begin(), array.end()};
-}
-
 void ExpectEqual(const Graph& a, const Graph& b) {
   EXPECT_EQ(a.vertices(), b.vertices());
-  EXPECT_EQ(Copy(a.out().offsets), Copy(b.out().offsets));
-  EXPECT_EQ(Copy(a.out().neighbours), Copy(b.out().neighbours));
+  EXPECT_EQ(test::Copy(a.out().offsets), test::Copy(b.out().offsets));
+  EXPECT_EQ(test::Copy(a.out().neighbours), test::Copy(b.out().neighbours));
   ASSERT_EQ(a.weight_kind(), b.weight_kind());
   if (a.weight_kind() == WeightKind::kInt32) {
-    EXPECT_EQ(Copy(std::get<Array<std::int32_t>>(a.out().weights)), Copy(std::get<Array<std::int32_t>>(b.out().weights)));
+    EXPECT_EQ(test::Copy(std::get<Array<std::int32_t>>(a.out().weights)),
+              test::Copy(std::get<Array<std::int32_t>>(b.out().weights)));
   }
   if (a.weight_kind() == WeightKind::kFloat32) {
-    EXPECT_EQ(Copy(std::get<Array<float>>(a.out().weights)), Copy(std::get<Array<float>>(b.out().weights)));
+    EXPECT_EQ(test::Copy(std::get<Array<float>>(a.out().weights)), test::Copy(std::get<Array<float>>(b.out().weights)));
   }
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "../sanitized.h"
 #include "chatty/core/config.h"
 #include "chatty/core/error.h"
 #include "chatty/io/generators.h"
@@ -298,7 +299,7 @@ TEST(Metis, IsAFunctionOfTheSeed) {
 }
 
 TEST(Metis, ManyThreadsAtOnceGetWhatOneGets) {
-#if defined(__SANITIZE_ADDRESS__)
+#if CHATTY_TEST_ADDRESS_SANITIZED
   GTEST_SKIP() << "unlike malloc's, AddressSanitizer's locks are left held in a child that another thread forks";
 #endif
   const Graph graph = Grid(60, 50);

@@ -22,8 +22,6 @@
 namespace chatty::test {
 namespace {
 
-constexpr std::uint32_t kFar = kInfinity<std::uint32_t>;
-
 template <class E, class Call>
 std::string TextOf(Call&& call) {
   try {

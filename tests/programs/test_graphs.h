@@ -14,6 +14,8 @@
 
 namespace chatty::test {
 
+inline constexpr std::uint32_t kFar = kInfinity<std::uint32_t>;  ///< no level, no distance
+
 struct TestEdge {
   std::uint64_t source, target;
   double weight = 1;

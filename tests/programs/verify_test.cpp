@@ -20,8 +20,6 @@
 namespace chatty::test {
 namespace {
 
-constexpr std::uint32_t kFar = kInfinity<std::uint32_t>;
-
 // A graph of many ranges of vertices, so that threads share the work.
 Graph LargeGraph(WeightKind kind = WeightKind::kNone) { return RandomGraph(99, 20000, 2.5, kind, false); }
 
