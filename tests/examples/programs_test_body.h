@@ -308,7 +308,7 @@ TEST(ExampleVerifiers, SeeOneWrongValueAnywhere) {
       SCOPED_TRACE(what.program + ' ' + what.value);
       const ParameterValues parameters = ParametersFor(what.program, graph, 5);
       Answer answer = RunIt(what, session, parameters);
-      const auto verdict = [&] { return Program(what.program).Verify(graph, parameters, answer.values, nullptr); };
+      const auto verdict = [&, &on = graph] { return Program(what.program).Verify(on, parameters, answer.values, nullptr); };
       ASSERT_TRUE(verdict().passed) << verdict().message;
       for (const VertexId v : {VertexId{0}, graph.vertices() / 2, graph.vertices() - 1}) {
         for (const bool badly : {false, true}) {
