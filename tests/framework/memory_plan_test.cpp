@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../registered_programs.h"
+#include "../sanitized.h"
 #include "chatty/core/bytes.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/core/memory_resources.h"
@@ -106,6 +107,7 @@ TEST(MemoryPlan, OfADividedGraphIsWhatIsAllocated) {
               options.threads = 2;
               RunOptions run;
               run.direction = direction;
+              if (CHATTY_TEST_SANITIZED) run.max_rounds = 5;
               const auto memory = program->Memory(&input.graph, value, run).at(0);
               const auto planned = Planned(input.graph, memory, selection, options, run);
               const auto peaks = Peaks(input.graph, *program, value, selection, options, run);
