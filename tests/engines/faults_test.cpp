@@ -262,7 +262,10 @@ struct Held {
     held.threads = Count("/proc/self/task");
     held.descriptors = Count("/proc/self/fd");
     std::error_code none;
-    for (const auto& entry : fs::directory_iterator("/dev/shm", none)) held.shared_memory.insert(entry.path());
+    for (const auto& entry : fs::directory_iterator("/dev/shm", none)) {
+      // LLVM's OpenMP registers each process that uses it here: others come and go beside this one.
+      if (!entry.path().filename().string().starts_with("__KMP_REGISTERED_LIB_")) held.shared_memory.insert(entry.path());
+    }
     siginfo_t info{};
     held.children = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
     return held;
