@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "../registered_programs.h"
+#include "../sanitized.h"
 #include "chatty/framework/engines/bsp.h"
 #include "chatty/framework/registry.h"
 #include "chatty/io/generators.h"
@@ -492,7 +493,10 @@ TEST_P(EngineTest, RealGraphsEqualAnIndependentProgram) {
 }
 
 std::string EngineDevices(const testing::TestParamInfo<const char*>& info) { return SelectionName(info.param); }
-INSTANTIATE_TEST_SUITE_P(Host, EngineTest, testing::Values("host:1", "host:2", "host:3", "host:8"), EngineDevices);
+INSTANTIATE_TEST_SUITE_P(Host, EngineTest, testing::Values("host:1", "host:2", "host:3"), EngineDevices);
+#if !CHATTY_TEST_SANITIZED  // it takes as long as the other three
+INSTANTIATE_TEST_SUITE_P(ManyOnHost, EngineTest, testing::Values("host:8"), EngineDevices);
+#endif
 INSTANTIATE_TEST_SUITE_P(Cuda, EngineTest, testing::Values("cuda:0", "cuda:0,1", "cuda:0,1,2,3"), EngineDevices);
 
 // --------------------------------------------------------------------- registry ----
