@@ -75,7 +75,7 @@ class Job {
   BuiltDirections built_;
   const struct PreparedGraphs* graphs_;
   std::vector<std::unique_ptr<StepSet>> steps_;
-  std::vector<UnionMap> unions_;  // one a device, where all is told to all
+  std::vector<UnionMap> unions_;  // one a device, where something may be told to all
   std::unique_ptr<Selector> paths_;
   std::vector<WatchedTransport*> watched_;  // the same
   bool connected_ = false;                  // ConnectSteps has been done since the program was set

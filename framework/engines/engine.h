@@ -17,7 +17,7 @@ struct Participant {
   const DeviceGraph* graph = nullptr;
   StepSet* steps = nullptr;
   const std::byte* prior = nullptr;  ///< device memory of owned Prior values; null without
-  const UnionMap* unions = nullptr;  ///< where all is told to all
+  const UnionMap* unions = nullptr;  ///< where something may be told to all
 };
 
 /// Which directions the graphs were built for.
