@@ -208,7 +208,7 @@ TEST(ExhaustionOfHostMemory, ThreadsThatGetNoStateEndTheTeamAndNotTheProcess) {
   EXPECT_GE(FailEverywhere("a team of four", Failing::kFromThere, [] { MakeHostDevice(0, 4); }), 4);
   for (const Failing failing : {Failing::kFromThere, Failing::kOnce}) {
     ScarceHostMemory three(HostDevices(3, 3), failing);
-    EXPECT_GT(Sweep(Programs(), DeviceKind::kHost, SweepCases().front(), three, {.open_in_attempt = true}), 100);
+    EXPECT_GT(Sweep(Programs(), DeviceKind::kHost, SweepCases().front(), three, {.open_in_attempt = true, .step = 1}), 100);
   }
   EXPECT_GE(FailEverywhere("three devices", Failing::kOnce, [] { OpenDevices(ParseDevices("host:3"), 9); }), 6);
 }
@@ -375,11 +375,11 @@ TEST(ExhaustionFinds, LostBlocksInSweeps) {
     const SweepCase& bfs = SweepCases().front();
     for (const Failing failing : {Failing::kFromThere, Failing::kOnce}) {
       ScarceDeviceMemory device_memory(losing, false, failing);
-      EXPECT_NONFATAL_FAILURE(Sweep(Programs(), DeviceKind::kHost, bfs, device_memory), "blocks");
-      EXPECT_NONFATAL_FAILURE(SweepResident("bfs", bfs.weights, Edges::kOut, Bfs{}, device_memory), "blocks");
+      EXPECT_NONFATAL_FAILURE(Sweep(Programs(), DeviceKind::kHost, bfs, device_memory, {.step = 1}), "blocks");
+      EXPECT_NONFATAL_FAILURE(SweepResident("bfs", bfs.weights, Edges::kOut, Bfs{}, device_memory, 1), "blocks");
       ScarceHostMemory host_memory(losing, failing);
-      EXPECT_NONFATAL_FAILURE(Sweep(Programs(), DeviceKind::kHost, bfs, host_memory), "blocks");
-      EXPECT_NONFATAL_FAILURE(SweepResident("bfs", bfs.weights, Edges::kOut, Bfs{}, host_memory), "blocks");
+      EXPECT_NONFATAL_FAILURE(Sweep(Programs(), DeviceKind::kHost, bfs, host_memory, {.step = 1}), "blocks");
+      EXPECT_NONFATAL_FAILURE(SweepResident("bfs", bfs.weights, Edges::kOut, Bfs{}, host_memory, 1), "blocks");
     }
     for (std::size_t i = 0; i < lost.count; ++i) {
       lender->memory().Deallocate(lost.blocks[i], LosingDevice::kBytes, lender->stream());

@@ -160,7 +160,8 @@ class Lender {
   std::vector<std::unique_ptr<Device>> devices_;
 };
 
-/// Every request fails once; under a sanitizer, which makes a sweep take minutes, every third.
+/// How far apart the requests are that fail while a whole program is run: all of them fail once; under a sanitizer, which
+/// makes the sweeps over all programs take minutes, every third.
 inline constexpr std::uint64_t kStep = CHATTY_TEST_SANITIZED ? 3 : 1;
 
 /// Which requests fail: the nth and all after it, as where memory has run out for good, or the nth alone, as where others
@@ -269,7 +270,7 @@ int FailEverywhereOn(const char* what, Failing failing, Make&& make, Attempt&& a
   int failures = 0;
   std::string other;
   other.reserve(4096);  // no block more or less than before, whatever happens
-  for (std::uint64_t nth = 1; nth < 20000; nth += kStep) {
+  for (std::uint64_t nth = 1; nth < 20000; ++nth) {
     const std::int64_t before = host_memory::Live();
     bool reached = false;
     {
@@ -313,6 +314,7 @@ struct SweepOptions {
   std::string transport = "auto";
   bool open_in_attempt = false;  ///< opening devices may fail, too
   bool trace = false;            ///< the session and the run are recorded
+  std::uint64_t step = kStep;    ///< from one request that fails to the next
 };
 
 /// The sweep itself. Returns how many failures there were.
@@ -349,7 +351,7 @@ inline int Sweep(const Registry& registry, DeviceKind kind, const SweepCase& c, 
   words.reserve(4096);
   for (std::size_t supply = 0; supply < scarce.supplies(); ++supply) {
     int failed_here = 0;
-    for (std::uint64_t nth = 1;; nth += kStep) {
+    for (std::uint64_t nth = 1;; nth += sweep.step) {
       if (nth > 5000) {
         ADD_FAILURE() << "supply " << supply << " never lasts";
         return failures;
@@ -416,7 +418,8 @@ inline int Sweep(const Registry& registry, DeviceKind kind, const SweepCase& c, 
 
 /// The resident loop on the one device that `scarce` opens, likewise.
 template <class P>
-int SweepResident(const char* name, WeightKind weights, Edges edges, const P& program, Scarce& scarce) {
+int SweepResident(const char* name, WeightKind weights, Edges edges, const P& program, Scarce& scarce,
+                  std::uint64_t step = kStep) {
   SCOPED_TRACE(std::string(name) + " resident, out of " + scarce.name());
   const Graph graph = SweepGraph(weights, false);
   const Partition whole = Partition::FromBounds({0, graph.vertices()}, "whole");
@@ -433,7 +436,7 @@ int SweepResident(const char* name, WeightKind weights, Edges edges, const P& pr
   for (int warm = 0; warm < 2; ++warm) expected = run(*scarce.Open()[0]);
   int failures = 0;
   for (std::size_t supply = 0; supply < scarce.supplies(); ++supply) {
-    for (std::uint64_t nth = 1;; nth += kStep) {
+    for (std::uint64_t nth = 1;; nth += step) {
       if (nth > 5000) {
         ADD_FAILURE() << "never lasts";
         return failures;
@@ -466,7 +469,7 @@ int SweepResident(const char* name, WeightKind weights, Edges edges, const P& pr
       failures += failed ? 1 : 0;
     }
   }
-  EXPECT_GT(failures, kStep == 1 ? 5 : 0);
+  EXPECT_GT(failures, step == 1 ? 5 : 0);
   return failures;
 }
 
