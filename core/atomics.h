@@ -48,6 +48,17 @@ CHATTY_FN T Load(const T* address) {
 #endif
 }
 
+/// As Load, but of a value that the object had at some time since the kernel began: a GPU may take it from its L1, where
+/// many threads read one object without waiting for each other.
+template <class T>
+CHATTY_FN T LoadOld(const T* address) {
+#if CHATTY_DEVICE_CODE
+  return BitCast<T>(__ldca(reinterpret_cast<const Word<sizeof(T)>*>(address)));
+#else
+  return Load(address);
+#endif
+}
+
 /// A store that is whole, for 4- and 8-byte T.
 template <class T>
 CHATTY_FN void Store(T* address, const T& value) {

@@ -2,6 +2,7 @@
 /// Bit i of an array of 32-bit words: a warp's ballot is one word.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "chatty/core/atomics.h"
@@ -11,6 +12,25 @@ namespace chatty::bits {
 
 /// Words that hold `bits` bits.
 CHATTY_FN constexpr std::size_t Words(std::size_t bits) { return (bits + 31) / 32; }
+
+/// @{
+/// Bits that are set in a word, and the place of the lowest; there must be one. (Not <bit>'s on GPUs: nvcc 13.0 compiles
+/// std::countr_zero to the constant 32 there.)
+CHATTY_FN unsigned Count(std::uint32_t word) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<unsigned>(__popc(word));
+#else
+  return static_cast<unsigned>(std::popcount(word));
+#endif
+}
+CHATTY_FN unsigned Lowest(std::uint32_t word) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<unsigned>(__ffs(static_cast<int>(word))) - 1;
+#else
+  return static_cast<unsigned>(std::countr_zero(word));
+#endif
+}
+/// @}
 
 /// Whether bit i is set. No atomic: for words that nobody writes meanwhile.
 CHATTY_FN bool Test(const std::uint32_t* words, LocalId i) { return (words[i >> 5] >> (i & 31)) & 1u; }

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "chatty/core/atomics.h"
+#include "chatty/core/bitmap.h"
 #include "chatty/framework/operators/operator_program.h"
 #include "chatty/framework/statistics.h"
 #include "chatty/programs/verify.h"
@@ -19,7 +20,7 @@ namespace hooking {
 /// Joins the trees of a and b, the larger root below the smaller (Shiloach and Vishkin's hooking, as in ECL-CC and GAP): the
 /// root of a finished component is its least vertex. Any number of threads at once.
 CHATTY_FN void Link(VertexId* parent, VertexId a, VertexId b) {
-  VertexId p = atomics::Load(parent + a), q = atomics::Load(parent + b);
+  VertexId p = atomics::LoadOld(parent + a), q = atomics::LoadOld(parent + b);  // who has been above them still is
   while (p != q) {
     const VertexId high = p > q ? p : q, low = p > q ? q : p;
     const VertexId above = atomics::Load(parent + high);
@@ -34,26 +35,41 @@ struct Reset {
   VertexId* parent;
   CHATTY_FN void operator()(std::size_t v) const { parent[v] = static_cast<VertexId>(v); }
 };
-/// Points v at its root, and on the way there ever higher: whoever walks through v meanwhile has a shorter way.
+/// Points v at its root, and on the way there ever higher: whoever walks through v meanwhile has a shorter way. Nobody may
+/// link meanwhile, so that a root that was one still is.
 struct Compress {
   VertexId* parent;
   CHATTY_FN void operator()(std::size_t v) const {
-    VertexId p = atomics::Load(parent + v), above;
-    while (p != (above = atomics::Load(parent + p))) {
+    VertexId p = atomics::LoadOld(parent + v), above;
+    if (p == v) return;
+    while (p != (above = atomics::LoadOld(parent + p))) {
       atomics::Store(parent + v, above);
       p = above;
     }
   }
 };
-/// Links v with its nth neighbour.
+/// Hangs v below its first neighbour, the least, if that is less than v: without atomics, for only v's own entry is written
+/// (ECL-CC's initialisation, Jaiganesh and Burtscher, HPDC'18).
+struct HookFirst {
+  GraphRef graph;
+  VertexId* parent;
+  CHATTY_FN void operator()(LocalId v) const {
+    if (graph.forward.degree(v) == 0) return;
+    const VertexId first = graph.Global(graph.forward.neighbours[graph.forward.offsets[v]]), own = graph.Global(v);
+    if (first < own) parent[own] = first;
+  }
+};
+/// Links v with its nth neighbour, the second with the first as well, if HookFirst has not.
 struct LinkNth {
   GraphRef graph;
   VertexId* parent;
   EdgeIndex nth;
   CHATTY_FN void operator()(LocalId v) const {
-    if (graph.forward.degree(v) <= nth) return;
-    const LocalId u = graph.forward.neighbours[graph.forward.offsets[v] + nth];
-    Link(parent, graph.Global(v), graph.Global(u));
+    const EdgeIndex degree = graph.forward.degree(v);
+    const LocalId* const row = graph.forward.neighbours + graph.forward.offsets[v];
+    const VertexId own = graph.Global(v);
+    if (nth == 1 && degree > 0 && graph.Global(row[0]) > own) Link(parent, own, graph.Global(row[0]));
+    if (degree > nth) Link(parent, own, graph.Global(row[nth]));
   }
 };
 struct LinkEdge {
@@ -85,15 +101,101 @@ struct Copy {
   VertexId* to;
   CHATTY_FN void operator()(std::size_t v) const { to[v] = from[v]; }
 };
-struct Sample {
-  const VertexId* parent;
-  VertexId* out;
+
+/// A flat forest in few words: most vertices are below the giant's root, or roots themselves. In this order: the number of
+/// pairs; the giant's root; a bit a vertex, set below that root; pairs of any other vertex and its root.
+struct Digest {
+  VertexId* ids;
   VertexId vertices;
+
+  CHATTY_FN static constexpr std::size_t BitIds(std::uint64_t vertices) {
+    return (bits::Words(vertices) * sizeof(std::uint32_t) + sizeof(VertexId) - 1) / sizeof(VertexId);
+  }
+  /// Pairs that fit where a digest takes at most half the room of the forest.
+  CHATTY_FN static constexpr std::size_t Room(std::uint64_t vertices) {
+    const std::size_t fixed = 2 + BitIds(vertices), most = vertices / 2;
+    return fixed < most ? (most - fixed) / 2 : 0;
+  }
+  /// Ids in a digest with so many pairs.
+  CHATTY_FN static constexpr std::size_t Size(std::uint64_t vertices, std::size_t pairs) {
+    return 2 + BitIds(vertices) + 2 * pairs;
+  }
+  CHATTY_FN std::uint32_t* words() const { return reinterpret_cast<std::uint32_t*>(ids + 2); }
+  CHATTY_FN bool below(std::size_t v) const { return (words()[v / 32] >> (v % 32) & 1) != 0; }
+  CHATTY_FN VertexId* pairs() const { return ids + 2 + BitIds(vertices); }
+};
+struct ClearDigest {
+  Digest digest;
+  const VertexId* parent;
+  VertexId pivot;  ///< in the giant; kNoVertex: there is none
+  CHATTY_FN void operator()(std::size_t) const {
+    digest.ids[0] = 0;
+    digest.ids[1] = pivot == kNoVertex ? kNoVertex : parent[pivot];
+  }
+};
+/// Digests the vertices of one word; counts pairs that do not fit, too.
+struct DigestWord {
+  Digest digest;
+  const VertexId* parent;
+  CHATTY_FN void operator()(std::size_t w) const {
+    const VertexId giant = digest.ids[1], first = static_cast<VertexId>(w * 32);
+    const unsigned count = digest.vertices - first < 32 ? static_cast<unsigned>(digest.vertices - first) : 32;
+    std::uint32_t below = 0, others = 0;
+    for (unsigned b = 0; b < count; ++b) {
+      const VertexId root = parent[first + b];
+      if (root == first + b) continue;
+      (root == giant ? below : others) |= 1u << b;
+    }
+    digest.words()[w] = below;
+    if (others == 0) return;
+    VertexId place = atomics::Add<true>(digest.ids, static_cast<VertexId>(bits::Count(others)));
+    for (unsigned b = 0; b < count && place < Digest::Room(digest.vertices); ++b) {
+      if (!(others >> b & 1u)) continue;
+      digest.pairs()[2 * place] = first + b;
+      digest.pairs()[2 * place + 1] = parent[first + b];
+      ++place;
+    }
+  }
+};
+/// Joins in a vertex of another device's giant, and a pair.
+struct LinkBit {
+  VertexId* parent;
+  Digest theirs;
+  CHATTY_FN void operator()(std::size_t v) const {
+    if (theirs.below(v)) Link(parent, static_cast<VertexId>(v), theirs.ids[1]);
+  }
+};
+struct LinkPair {
+  VertexId* parent;
+  const VertexId* pairs;
+  CHATTY_FN void operator()(std::size_t i) const { Link(parent, pairs[2 * i], pairs[2 * i + 1]); }
+};
+/// Makes a forest of a digest.
+struct RestoreBit {
+  VertexId* parent;
+  Digest theirs;
+  CHATTY_FN void operator()(std::size_t v) const { parent[v] = theirs.below(v) ? theirs.ids[1] : static_cast<VertexId>(v); }
+};
+struct RestorePair {
+  VertexId* parent;
+  const VertexId* pairs;
+  CHATTY_FN void operator()(std::size_t i) const { parent[pairs[2 * i]] = pairs[2 * i + 1]; }
+};
+
+/// Of owned vertices picked by a hash, the roots and the first neighbours.
+struct Sample {
+  GraphRef graph;
+  const VertexId* parent;
+  VertexId* roots;
+  VertexId* neighbours;
   CHATTY_FN void operator()(std::size_t i) const {
     std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ull;  // splitmix64
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    out[i] = parent[(x ^ (x >> 31)) % vertices];
+    const auto v = static_cast<LocalId>((x ^ (x >> 31)) % graph.owned);
+    const VertexId own = graph.Global(v);
+    roots[i] = parent[own];
+    neighbours[i] = graph.forward.degree(v) == 0 ? own : graph.Global(graph.forward.neighbours[graph.forward.offsets[v]]);
   }
 };
 struct Label {
@@ -105,9 +207,11 @@ struct Label {
 
 }  // namespace hooking
 
-/// Components labelled by their least id: Afforest (Sutton, Ben-Nun and Barak, IPDPS'18). Two neighbours of every vertex are
-/// linked first; on a symmetric graph the giant component that this shows is then skipped. Each device links its own edges
-/// in a forest over all vertices, and the forests are merged in pairs: log2(devices) exchanges of one id a vertex.
+/// Components labelled by their least id: Afforest (Sutton, Ben-Nun and Barak, IPDPS'18). Some neighbours of every vertex
+/// are linked first; on a symmetric graph the rows of the giant component that this shows are then skipped. Each device
+/// links its own edges in a forest over all vertices, and the forests are merged in pairs: log2(devices) exchanges up a tree
+/// of devices and as many down. Devices skip their own giants without having merged anything, once they know that these are
+/// one: some vertex is in all of them, and so is whatever both ends of a skipped edge were in.
 struct ConnectedComponents {
   /// @{
   /// What OperatorProgram and the command line ask for.
@@ -116,20 +220,22 @@ struct ConnectedComponents {
   static constexpr const char* kSummary = "weakly connected components by hooking (Afforest), labelled by least id";
   static constexpr const char* kOutputName = "component";
   /// @}
-  /// Neighbours of each vertex that are linked first.
-  static constexpr EdgeIndex kNeighbourRounds = 2;
-  /// Vertices looked at to find the giant component.
-  static constexpr std::size_t kSamples = 1024;
+  /// Neighbours of each vertex that are linked first, on one or two devices. Beyond that it is as many as there are devices:
+  /// a device's own vertices have to show the giant among all of them.
+  static constexpr EdgeIndex kNeighbourRounds = 2, kMostNeighbourRounds = 8;
+  /// Vertices looked at to find the giant component, and vertices tried that each device may have in it.
+  static constexpr std::size_t kSamples = 1024, kPivots = 3;
 
-  /// The forest and the sample.
+  /// The forest, the sample and the digest.
   static std::uint64_t WorkBytes(const PartShape& part) {
-    return (part.vertices + (part.symmetric && part.vertices > 0 ? kSamples : 0)) * sizeof(VertexId);
+    return (part.vertices + (part.symmetric && part.owned > 0 ? 2 * kSamples : 0) + DigestIds(part.vertices, part.parts)) *
+           sizeof(VertexId);
   }
-  /// A forest, between the pairs that MergeForests walks: both ways, up and down the tree.
+  /// A forest, or a digest, between the pairs that MergeForests walks: both ways, up and down the tree.
   static std::size_t ExchangeBytes(const PartShape& part, PartId from, PartId to) {
     const PartId low = std::min(from, to), step = std::max(from, to) - low;
     const bool meet = (step & (step - 1)) == 0 && low % (2 * step) == 0;
-    return meet ? part.vertices * sizeof(VertexId) : 0;
+    return meet ? std::max<std::size_t>(part.vertices, hooking::Digest::Size(part.vertices, 0)) * sizeof(VertexId) : 0;
   }
 
   /// The program, on one device of those that run it together.
@@ -137,19 +243,28 @@ struct ConnectedComponents {
   void Run(Operators& ops, Output* out) const {
     const VertexId n = ops.graph().vertices;
     Buffer<VertexId> forest = ops.template Allocate<VertexId>(n);
+    Buffer<VertexId> digest = ops.template Allocate<VertexId>(DigestIds(n, ops.devices()));
     VertexId* const parent = forest.data();
     ops.For(n, hooking::Reset{parent});
     EdgeIndex linked = 0;
-    VertexId giant = kNoVertex;
+    Giant giant;
     if (ops.symmetric() && n > 0) {
-      for (; linked < kNeighbourRounds; ++linked) ops.ForEachVertex(hooking::LinkNth{ops.graph(), parent, linked});
-      MergeForests(ops, parent, n);
-      giant = MostFrequent(ops, parent, n);
+      const EdgeIndex rounds = std::clamp<EdgeIndex>(ops.devices(), kNeighbourRounds, kMostNeighbourRounds);
+      ops.ForEachVertex(hooking::HookFirst{ops.graph(), parent});
+      ops.For(n, hooking::Compress{parent});
+      for (linked = 1; linked < rounds; ++linked) ops.ForEachVertex(hooking::LinkNth{ops.graph(), parent, linked});
+      ops.For(n, hooking::Compress{parent});
+      giant = CommonGiant(ops, parent);
+      if (giant.pivot == kNoVertex && ops.devices() > 1) {
+        MergeForests(ops, parent, digest.data(), n, kNoVertex);
+        giant = CommonGiant(ops, parent, /*merged=*/true);
+      }
     }
     if (!ops.StopRequested()) {  // the trees linked so far are parts of components
-      ops.ForEachEdge(hooking::SkipSettled{ops.graph(), parent, giant, linked}, hooking::LinkEdge{ops.graph(), parent});
-      MergeForests(ops, parent, n);
+      ops.ForEachEdge(hooking::SkipSettled{ops.graph(), parent, giant.root, linked}, hooking::LinkEdge{ops.graph(), parent});
+      ops.For(n, hooking::Compress{parent});
     }
+    MergeForests(ops, parent, digest.data(), n, giant.pivot);
     ops.ForEachVertex(hooking::Label{ops.graph(), parent, out});
   }
 
@@ -159,46 +274,141 @@ struct ConnectedComponents {
   }
 
  private:
-  /// Flattens the forest; afterwards all devices hold the union of all forests.
+  /// A tree so large that it pays to skip its vertices' rows.
+  struct Giant {
+    VertexId root = kNoVertex;   ///< of this device's forest
+    VertexId pivot = kNoVertex;  ///< a vertex below the root that each device has; kNoVertex: none is known
+  };
+
+  static std::size_t DigestIds(std::uint64_t vertices, PartId parts) {
+    return parts > 1 ? hooking::Digest::Size(vertices, hooking::Digest::Room(vertices)) : 0;
+  }
+
+  /// Of flat forests, one a device, that need not be the same; afterwards all devices hold the union of all, flat again.
   template <class Operators>
-  static void MergeForests(Operators& ops, VertexId* parent, VertexId n) {
-    ops.For(n, hooking::Compress{parent});
+  static void MergeForests(Operators& ops, VertexId* parent, VertexId* ids, VertexId n, VertexId pivot) {
     const PartId rank = ops.rank(), devices = ops.devices();
+    const hooking::Digest digest{ids, n};
     PartId step = 1;
     for (; step < devices; step *= 2) {  // up the tree: to the first device
       const bool sends = rank % (2 * step) == step;
       const bool receives = rank % (2 * step) == 0 && rank + step < devices;
-      const VertexId* theirs = ops.Exchange(sends ? rank - step : kNoPart, parent, n, receives ? rank + step : kNoPart);
-      if (!receives) continue;
-      ops.For(n, hooking::LinkTrees{parent, theirs});
-      ops.For(n, hooking::Compress{parent});
+      Hand(
+          ops, parent, digest, pivot, sends ? rank - step : kNoPart, receives ? rank + step : kNoPart,
+          [&](const VertexId* theirs) {
+            ops.For(n, hooking::LinkTrees{parent, theirs});
+          },
+          [&](const hooking::Digest& theirs, std::size_t pairs) {
+            ops.For(n, hooking::LinkBit{parent, theirs});
+            ops.For(pairs, hooking::LinkPair{parent, theirs.pairs()});
+          });
+      if (receives) ops.For(n, hooking::Compress{parent});
     }
     for (step /= 2; step > 0; step /= 2) {  // and down again
       const bool sends = rank % (2 * step) == 0 && rank + step < devices;
       const bool receives = rank % (2 * step) == step;
-      const VertexId* theirs = ops.Exchange(sends ? rank + step : kNoPart, parent, n, receives ? rank - step : kNoPart);
-      if (receives) ops.For(n, hooking::Copy{theirs, parent});
+      Hand(
+          ops, parent, digest, pivot, sends ? rank + step : kNoPart, receives ? rank - step : kNoPart,
+          [&](const VertexId* theirs) {
+            ops.For(n, hooking::Copy{theirs, parent});
+          },
+          [&](const hooking::Digest& theirs, std::size_t pairs) {
+            ops.For(n, hooking::RestoreBit{parent, theirs});
+            ops.For(pairs, hooking::RestorePair{parent, theirs.pairs()});
+          });
     }
   }
 
-  /// The most frequent root among a sample, the same on all devices.
+  /// Hands a forest to `to` and takes one from `from`: digests if those of all pairs of devices are small, which then meet,
+  /// and otherwise the forests as they are.
+  template <class Operators, class TakeForest, class TakeDigest>
+  static void Hand(Operators& ops, const VertexId* parent, const hooking::Digest& digest, VertexId pivot, PartId to,
+                   PartId from, TakeForest&& take_forest, TakeDigest&& take_digest) {
+    const VertexId n = digest.vertices;
+    VertexId pairs = 0;
+    if (to != kNoPart) {
+      ops.For(1, hooking::ClearDigest{digest, parent, pivot});
+      ops.For(bits::Words(n), hooking::DigestWord{digest, parent});
+      ops.CopyOut(&pairs, digest.ids, 1);
+    }
+    if (ops.SumOfAll(pairs > hooking::Digest::Room(n) ? 1 : 0) > 0) {
+      const VertexId* const theirs = ops.Exchange(to, parent, n, from);
+      if (from != kNoPart) take_forest(theirs);
+      return;
+    }
+    const VertexId* const theirs = ops.Exchange(to, digest.ids, hooking::Digest::Size(n, pairs), from);
+    if (from == kNoPart) return;
+    ops.CopyOut(&pairs, theirs, 1);
+    take_digest(hooking::Digest{const_cast<VertexId*>(theirs), n}, pairs);
+  }
+
+  /// Each device's most frequent root, if some vertex is below all of them: then they are of one component. What is tried is
+  /// what many of the first device's samples have as their first neighbour. Of forests that have been merged, and so are the
+  /// same, the first device's.
   template <class Operators>
-  static VertexId MostFrequent(Operators& ops, const VertexId* parent, VertexId n) {
-    std::array<VertexId, kSamples> roots{};
-    Buffer<VertexId> sampled = ops.template Allocate<VertexId>(kSamples);
-    ops.For(kSamples, hooking::Sample{parent, sampled.data(), n});
-    ops.CopyOut(roots.data(), sampled.data(), kSamples);
-    std::sort(roots.begin(), roots.end());
-    VertexId best = roots[0];
+  static Giant CommonGiant(Operators& ops, const VertexId* parent, bool merged = false) {
+    const bool owns = ops.graph().owned > 0;
+    Sampled mine;
+    mine.pivots.fill(kNoVertex);
+    if (owns) mine = SampleOwned(ops, parent);
+    if (ops.devices() == 1) return {mine.root, mine.root};
+    if (merged) {
+      const double first = ops.FirstOfAll(owns ? static_cast<double>(mine.root) : -1);
+      const VertexId root = first < 0 ? kNoVertex : static_cast<VertexId>(first);
+      return {root, root};
+    }
+    for (const VertexId candidate : mine.pivots) {
+      const double first = ops.FirstOfAll(candidate == kNoVertex ? -1 : static_cast<double>(candidate));
+      if (first < 0) break;
+      const auto pivot = static_cast<VertexId>(first);
+      VertexId above = kNoVertex;
+      if (owns) ops.CopyOut(&above, parent + pivot, 1);
+      if (ops.SumOfAll(above == mine.root ? 1 : 0) == ops.devices()) return {mine.root, pivot};
+    }
+    return {};
+  }
+
+  /// What a sample of owned vertices shows.
+  struct Sampled {
+    VertexId root = kNoVertex;               ///< the most frequent
+    std::array<VertexId, kPivots> pivots{};  ///< the most frequent first neighbours of those below it; kNoVertex: no more
+  };
+  template <class Operators>
+  static Sampled SampleOwned(Operators& ops, const VertexId* parent) {
+    std::array<VertexId, 2 * kSamples> sampled{};
+    Buffer<VertexId> on_device = ops.template Allocate<VertexId>(2 * kSamples);
+    ops.For(kSamples, hooking::Sample{ops.graph(), parent, on_device.data(), on_device.data() + kSamples});
+    ops.CopyOut(sampled.data(), on_device.data(), 2 * kSamples);
+    const std::span<const VertexId> all = sampled;
+    Sampled result;
+    result.root = MostFrequent(all.first(kSamples), {});
+    if (ops.devices() == 1) return result;
+    std::array<VertexId, kSamples> below{};
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < kSamples; ++i) {
+      if (sampled[i] == result.root) below[count++] = sampled[kSamples + i];
+    }
+    for (std::size_t i = 0; i < kPivots; ++i) {
+      result.pivots[i] = MostFrequent(std::span(below).first(count), std::span(result.pivots).first(i));
+    }
+    return result;
+  }
+
+  /// The most frequent of some ids that is none of `others`; the least on ties; kNoVertex if there is none.
+  static VertexId MostFrequent(std::span<const VertexId> ids, std::span<const VertexId> others) {
+    std::array<VertexId, kSamples> sorted{};
+    std::copy(ids.begin(), ids.end(), sorted.begin());
+    std::sort(sorted.begin(), sorted.begin() + ids.size());
+    VertexId best = kNoVertex;
     std::size_t best_count = 0;
-    for (std::size_t i = 0, j = 0; i < kSamples; i = j) {
-      while (j < kSamples && roots[j] == roots[i]) ++j;
-      if (j - i > best_count) {
-        best = roots[i];
+    for (std::size_t i = 0, j = 0; i < ids.size(); i = j) {
+      while (j < ids.size() && sorted[j] == sorted[i]) ++j;
+      if (j - i > best_count && std::find(others.begin(), others.end(), sorted[i]) == others.end()) {
+        best = sorted[i];
         best_count = j - i;
       }
     }
-    return best;  // the merged forests are equal, so all devices sample the same
+    return best;
   }
 };
 
