@@ -1,11 +1,7 @@
-// Whether this build is under a sanitizer, or counts the lines that run (CHATTY_TEST_COUNTED), and so is many times slower:
-// gcc tells of sanitizers by macros, clang by features.
+// Whether this build is under a sanitizer, and so many times slower: gcc tells of sanitizers by macros, clang by features.
 #pragma once
 
-#if defined(CHATTY_TEST_COUNTED)
-#define CHATTY_TEST_ADDRESS_SANITIZED 0
-#define CHATTY_TEST_SANITIZED 1
-#elif defined(__has_feature)
+#if defined(__has_feature)
 #define CHATTY_TEST_ADDRESS_SANITIZED __has_feature(address_sanitizer)
 #define CHATTY_TEST_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
 #elif defined(__SANITIZE_ADDRESS__)

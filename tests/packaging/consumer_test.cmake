@@ -12,7 +12,8 @@ set(options "")
 if(MODE STREQUAL "installed")
   list(APPEND options "-DCMAKE_PREFIX_PATH=${PREFIX}" "-DCONSUMER_PROGRAMS=${programs}" -DCMAKE_FIND_PACKAGE_PREFER_CONFIG=ON)
 else()
-  list(APPEND options "-DCHATTY_SOURCE_TREE=${SOURCE_TREE}")
+  # A folder's sources as one: `minimal` compiles each alone.
+  list(APPEND options "-DCHATTY_SOURCE_TREE=${SOURCE_TREE}" -DCHATTY_UNITY=ON)
 endif()
 if(CUDA)
   list(APPEND options -DCONSUMER_CUDA=ON "-DCMAKE_CUDA_COMPILER=${CUDA_COMPILER}" "-DCMAKE_CUDA_COMPILER_LAUNCHER=${CUDA_LAUNCHER}"
