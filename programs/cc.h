@@ -23,11 +23,14 @@ CHATTY_FN void Link(VertexId* parent, VertexId a, VertexId b) {
   VertexId p = atomics::LoadOld(parent + a), q = atomics::LoadOld(parent + b);  // who has been above them still is
   while (p != q) {
     const VertexId high = p > q ? p : q, low = p > q ? q : p;
-    const VertexId above = atomics::Load(parent + high);
-    if (above == low) return;
-    if (above == high && atomics::CompareSwap(parent + high, high, low) == high) return;
-    p = atomics::Load(parent + atomics::Load(parent + high));
-    q = atomics::Load(parent + low);
+    VertexId above = atomics::LoadOld(parent + high);
+    if (above == high) above = atomics::Load(parent + high);
+    if (above == high) {
+      above = atomics::CompareSwap(parent + high, high, low);
+      if (above == high) return;
+    }
+    p = above;  // less than high
+    q = low;
   }
 }
 
