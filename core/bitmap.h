@@ -14,8 +14,8 @@ namespace chatty::bits {
 CHATTY_FN constexpr std::size_t Words(std::size_t bits) { return (bits + 31) / 32; }
 
 /// @{
-/// Bits that are set in a word, and the place of the lowest; there must be one. (Not <bit>'s on GPUs: nvcc 13.0 compiles
-/// std::countr_zero to the constant 32 there.)
+/// Bits that are set in a word, and the place of the lowest; there must be one. (On GPUs not the standard library's:
+/// nvcc 13.0 compiles std::countr_zero to the constant 32 there.)
 CHATTY_FN unsigned Count(std::uint32_t word) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(__popc(word));

@@ -225,9 +225,13 @@ struct ConnectedComponents {
   /// @}
   /// Neighbours of each vertex that are linked first, on one or two devices. Beyond that it is as many as there are devices:
   /// a device's own vertices have to show the giant among all of them.
-  static constexpr EdgeIndex kNeighbourRounds = 2, kMostNeighbourRounds = 8;
-  /// Vertices looked at to find the giant component, and vertices tried that each device may have in it.
-  static constexpr std::size_t kSamples = 1024, kPivots = 3;
+  static constexpr EdgeIndex kNeighbourRounds = 2;
+  /// And at most so many.
+  static constexpr EdgeIndex kMostNeighbourRounds = 8;
+  /// Vertices looked at to find the giant component.
+  static constexpr std::size_t kSamples = 1024;
+  /// Vertices tried that each device may have in it.
+  static constexpr std::size_t kPivots = 3;
 
   /// The forest, the sample and the digest.
   static std::uint64_t WorkBytes(const PartShape& part) {

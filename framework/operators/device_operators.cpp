@@ -90,6 +90,10 @@ const std::byte* DeviceOperators::ExchangeBytes(PartId to, const std::byte* data
         std::size_t& capacity = capacities[r][all[r].to];
         capacity = std::max(capacity, all[r].bytes);
       }
+      for (std::size_t r = 0; r < group_->reserved_.size(); ++r) {
+        for (std::size_t q = 0; q < capacities[r].size(); ++q)
+          capacities[r][q] = std::max(capacities[r][q], group_->reserved_[r][q]);
+      }
       const auto [name, transport] =
           OperatorTransport(group_->options_, device().kind(), static_cast<std::size_t>(devices()));
       const auto replace = [this](std::unique_ptr<WatchedTransport> by) {

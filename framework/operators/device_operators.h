@@ -7,6 +7,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "chatty/comm/transport.h"
@@ -29,6 +30,8 @@ class OperatorGroup {
   /// For these devices, which must outlive it; transport, its factory, timeout and stop as in RunOptions.
   OperatorGroup(std::span<Device* const> devices, const RunOptions& options);
 
+  /// Boxes hold at least so many bytes, [from][to], from the first exchange on, so that no later one replaces them.
+  void Reserve(PairBytesTable bytes) { reserved_ = std::move(bytes); }
   /// How one device's failure reaches the others.
   AbortToken abort;
   /// Records the failure of one device and wakes all others, also those within the transport.
@@ -52,8 +55,8 @@ class OperatorGroup {
   std::span<Device* const> devices_;
   RunOptions options_;
   std::atomic<bool> stopped_{false};
-  PairBytesTable capacities_;
-  std::mutex transport_changes_;  // while it is replaced another device may fail
+  PairBytesTable capacities_, reserved_;  // of the boxes that are there; empty: none
+  std::mutex transport_changes_;          // while it is replaced another device may fail
   std::unique_ptr<WatchedTransport> transport_;
   std::unique_ptr<Rendezvous<Manifest>> meeting_;
 };

@@ -23,7 +23,7 @@ namespace chatty {
 /// owned vertex. Optional: `kEdges` (default kOut) and `Weight` (default None), as in a vertex program; and what lets a run
 /// be refused before it begins: `static std::uint64_t WorkBytes(const PartShape&)`, the bytes that Run allocates at once on
 /// a device with such a part, and `static std::size_t ExchangeBytes(const PartShape&, PartId from, PartId to)`, those of the
-/// largest object that it exchanges between two devices.
+/// largest object that it may exchange between two devices, for which boxes are then made from the beginning.
 template <class P>
 concept OperatorProgram = requires(const P p, HostOperators& ops, typename P::Output* out) {
   p.Run(ops, out);
@@ -68,6 +68,15 @@ class OperatorJob {
     const ProgramMemory memory = OperatorMemory<P>();
     session.CheckMemory({&memory, 1}, options);
     graphs_ = &session.Graphs(memory.edges, memory.weights, memory.forward, memory.reverse);
+    if (memory.exchange) {
+      const auto parts = static_cast<PartId>(graphs_->subgraphs.size());
+      PairBytesTable boxes(parts, std::vector<std::size_t>(parts, 0));
+      for (PartId from = 0; from < parts; ++from) {
+        const PartShape shape = ShapeOf(graphs_->subgraphs[from]);
+        for (PartId to = 0; to < parts; ++to) boxes[from][to] = memory.exchange(shape, from, to);
+      }
+      group_.Reserve(std::move(boxes));
+    }
     for (const auto& graph : graphs_->devices) {
       const BoundTo near_device(graph->device().placement().cpus);
       graph->device().MakeCurrent();
