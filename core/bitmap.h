@@ -13,24 +13,14 @@ namespace chatty::bits {
 /// Words that hold `bits` bits.
 CHATTY_FN constexpr std::size_t Words(std::size_t bits) { return (bits + 31) / 32; }
 
-/// @{
-/// Bits that are set in a word, and the place of the lowest; there must be one. (On GPUs not the standard library's:
-/// nvcc 13.0 compiles std::countr_zero to the constant 32 there.)
+/// Bits that are set in a word.
 CHATTY_FN unsigned Count(std::uint32_t word) {
-#if defined(__CUDA_ARCH__)
+#if CHATTY_DEVICE_CODE
   return static_cast<unsigned>(__popc(word));
 #else
   return static_cast<unsigned>(std::popcount(word));
 #endif
 }
-CHATTY_FN unsigned Lowest(std::uint32_t word) {
-#if defined(__CUDA_ARCH__)
-  return static_cast<unsigned>(__ffs(static_cast<int>(word))) - 1;
-#else
-  return static_cast<unsigned>(std::countr_zero(word));
-#endif
-}
-/// @}
 
 /// Whether bit i is set. No atomic: for words that nobody writes meanwhile.
 CHATTY_FN bool Test(const std::uint32_t* words, LocalId i) { return (words[i >> 5] >> (i & 31)) & 1u; }

@@ -106,7 +106,8 @@ struct Copy {
 };
 
 /// A flat forest in few words: most vertices are below the giant's root, or roots themselves. In this order: the number of
-/// pairs; the giant's root; a bit a vertex, set below that root; pairs of any other vertex and its root.
+/// pairs; the giant's root; a bit a vertex, set below that root; a pair, the vertex and its root, for any other that is no
+/// root.
 struct Digest {
   VertexId* ids;
   VertexId vertices;
@@ -114,7 +115,7 @@ struct Digest {
   CHATTY_FN static constexpr std::size_t BitIds(std::uint64_t vertices) {
     return (bits::Words(vertices) * sizeof(std::uint32_t) + sizeof(VertexId) - 1) / sizeof(VertexId);
   }
-  /// Pairs that fit where a digest takes at most half the room of the forest.
+  /// Pairs that fit where a digest with any takes at most half the room of the forest.
   CHATTY_FN static constexpr std::size_t Room(std::uint64_t vertices) {
     const std::size_t fixed = 2 + BitIds(vertices), most = vertices / 2;
     return fixed < most ? (most - fixed) / 2 : 0;
@@ -130,10 +131,10 @@ struct Digest {
 struct ClearDigest {
   Digest digest;
   const VertexId* parent;
-  VertexId pivot;  ///< in the giant; kNoVertex: there is none
+  VertexId giant;  ///< once its root; kNoVertex: there is none
   CHATTY_FN void operator()(std::size_t) const {
     digest.ids[0] = 0;
-    digest.ids[1] = pivot == kNoVertex ? kNoVertex : parent[pivot];
+    digest.ids[1] = giant == kNoVertex ? kNoVertex : parent[giant];
   }
 };
 /// Digests the vertices of one word; counts pairs that do not fit, too.
@@ -210,11 +211,13 @@ struct Label {
 
 }  // namespace hooking
 
-/// Components labelled by their least id: Afforest (Sutton, Ben-Nun and Barak, IPDPS'18). Some neighbours of every vertex
-/// are linked first; on a symmetric graph the rows of the giant component that this shows are then skipped. Each device
-/// links its own edges in a forest over all vertices, and the forests are merged in pairs: log2(devices) exchanges up a tree
-/// of devices and as many down. Devices skip their own giants without having merged anything, once they know that these are
-/// one: some vertex is in all of them, and so is whatever both ends of a skipped edge were in.
+/// Components labelled by their least id: Afforest (Sutton, Ben-Nun and Barak, IPDPS'18). On a symmetric graph some
+/// neighbours of every vertex are linked first; the rows of the giant component that this shows are then skipped. Each
+/// device links its own edges in a forest over all vertices, and the forests are merged in pairs: log2(devices) exchanges up
+/// a tree of devices and as many down. Devices skip their own giants without having merged anything, once they know of a
+/// vertex, the pivot, that is in all of them. An edge that both ends' owners skip joins two vertices that are each in one
+/// tree with the pivot, on one device or the other, and so in one component when the forests are merged. Where there is no
+/// pivot the forests are merged first, too.
 struct ConnectedComponents {
   /// @{
   /// What OperatorProgram and the command line ask for.
@@ -223,10 +226,10 @@ struct ConnectedComponents {
   static constexpr const char* kSummary = "weakly connected components by hooking (Afforest), labelled by least id";
   static constexpr const char* kOutputName = "component";
   /// @}
-  /// Neighbours of each vertex that are linked first, on one or two devices. Beyond that it is as many as there are devices:
-  /// a device's own vertices have to show the giant among all of them.
+  /// Neighbours of each vertex that are linked first.
   static constexpr EdgeIndex kNeighbourRounds = 2;
-  /// And at most so many.
+  /// Up to so many, and no more than there are devices, if those show no giant: a device links only its own vertices' edges,
+  /// which have to show it among all of them.
   static constexpr EdgeIndex kMostNeighbourRounds = 8;
   /// Vertices looked at to find the giant component.
   static constexpr std::size_t kSamples = 1024;
@@ -254,24 +257,29 @@ struct ConnectedComponents {
     VertexId* const parent = forest.data();
     ops.For(n, hooking::Reset{parent});
     EdgeIndex linked = 0;
-    Giant giant;
+    VertexId giant = kNoVertex;  // the root of this device's
+    bool common = false;
     if (ops.symmetric() && n > 0) {
-      const EdgeIndex rounds = std::clamp<EdgeIndex>(ops.devices(), kNeighbourRounds, kMostNeighbourRounds);
       ops.ForEachVertex(hooking::HookFirst{ops.graph(), parent});
-      ops.For(n, hooking::Compress{parent});
-      for (linked = 1; linked < rounds; ++linked) ops.ForEachVertex(hooking::LinkNth{ops.graph(), parent, linked});
-      ops.For(n, hooking::Compress{parent});
-      giant = CommonGiant(ops, parent);
-      if (giant.pivot == kNoVertex && ops.devices() > 1) {
-        MergeForests(ops, parent, digest.data(), n, kNoVertex);
-        giant = CommonGiant(ops, parent, /*merged=*/true);
+      linked = 1;
+      const EdgeIndex most = std::clamp<EdgeIndex>(ops.devices(), kNeighbourRounds, kMostNeighbourRounds);
+      for (EdgeIndex rounds = kNeighbourRounds; linked < rounds; rounds = common ? linked : most) {
+        ops.For(n, hooking::Compress{parent});
+        for (; linked < rounds; ++linked) ops.ForEachVertex(hooking::LinkNth{ops.graph(), parent, linked});
+        ops.For(n, hooking::Compress{parent});
+        common = FindGiant(ops, parent, &giant);
+      }
+      if (!common) {
+        MergeForests(ops, parent, digest.data(), n, giant);
+        giant = FirstOfAll(ops, giant);  // once a root: the forests are the same now, and so is what is above it
+        if (giant != kNoVertex) ops.CopyOut(&giant, parent + giant, 1);
       }
     }
     if (!ops.StopRequested()) {  // the trees linked so far are parts of components
-      ops.ForEachEdge(hooking::SkipSettled{ops.graph(), parent, giant.root, linked}, hooking::LinkEdge{ops.graph(), parent});
+      ops.ForEachEdge(hooking::SkipSettled{ops.graph(), parent, giant, linked}, hooking::LinkEdge{ops.graph(), parent});
       ops.For(n, hooking::Compress{parent});
     }
-    MergeForests(ops, parent, digest.data(), n, giant.pivot);
+    MergeForests(ops, parent, digest.data(), n, giant);
     ops.ForEachVertex(hooking::Label{ops.graph(), parent, out});
   }
 
@@ -281,19 +289,14 @@ struct ConnectedComponents {
   }
 
  private:
-  /// A tree so large that it pays to skip its vertices' rows.
-  struct Giant {
-    VertexId root = kNoVertex;   ///< of this device's forest
-    VertexId pivot = kNoVertex;  ///< a vertex below the root that each device has; kNoVertex: none is known
-  };
-
   static std::size_t DigestIds(std::uint64_t vertices, PartId parts) {
     return parts > 1 ? hooking::Digest::Size(vertices, hooking::Digest::Room(vertices)) : 0;
   }
 
   /// Of flat forests, one a device, that need not be the same; afterwards all devices hold the union of all, flat again.
+  /// Many vertices are below what `giant` is below on this device.
   template <class Operators>
-  static void MergeForests(Operators& ops, VertexId* parent, VertexId* ids, VertexId n, VertexId pivot) {
+  static void MergeForests(Operators& ops, VertexId* parent, VertexId* ids, VertexId n, VertexId giant) {
     const PartId rank = ops.rank(), devices = ops.devices();
     const hooking::Digest digest{ids, n};
     PartId step = 1;
@@ -301,7 +304,7 @@ struct ConnectedComponents {
       const bool sends = rank % (2 * step) == step;
       const bool receives = rank % (2 * step) == 0 && rank + step < devices;
       Hand(
-          ops, parent, digest, pivot, sends ? rank - step : kNoPart, receives ? rank + step : kNoPart,
+          ops, parent, digest, giant, sends ? rank - step : kNoPart, receives ? rank + step : kNoPart,
           [&](const VertexId* theirs) {
             ops.For(n, hooking::LinkTrees{parent, theirs});
           },
@@ -315,7 +318,7 @@ struct ConnectedComponents {
       const bool sends = rank % (2 * step) == 0 && rank + step < devices;
       const bool receives = rank % (2 * step) == step;
       Hand(
-          ops, parent, digest, pivot, sends ? rank + step : kNoPart, receives ? rank - step : kNoPart,
+          ops, parent, digest, giant, sends ? rank + step : kNoPart, receives ? rank - step : kNoPart,
           [&](const VertexId* theirs) {
             ops.For(n, hooking::Copy{theirs, parent});
           },
@@ -326,15 +329,15 @@ struct ConnectedComponents {
     }
   }
 
-  /// Hands a forest to `to` and takes one from `from`: digests if those of all pairs of devices are small, which then meet,
-  /// and otherwise the forests as they are.
+  /// Hands a forest to `to` and takes one from `from`: digests if all that are handed on by any device now are small, and
+  /// otherwise the forests as they are.
   template <class Operators, class TakeForest, class TakeDigest>
-  static void Hand(Operators& ops, const VertexId* parent, const hooking::Digest& digest, VertexId pivot, PartId to,
+  static void Hand(Operators& ops, const VertexId* parent, const hooking::Digest& digest, VertexId giant, PartId to,
                    PartId from, TakeForest&& take_forest, TakeDigest&& take_digest) {
     const VertexId n = digest.vertices;
     VertexId pairs = 0;
     if (to != kNoPart) {
-      ops.For(1, hooking::ClearDigest{digest, parent, pivot});
+      ops.For(1, hooking::ClearDigest{digest, parent, giant});
       ops.For(bits::Words(n), hooking::DigestWord{digest, parent});
       ops.CopyOut(&pairs, digest.ids, 1);
     }
@@ -349,30 +352,32 @@ struct ConnectedComponents {
     take_digest(hooking::Digest{const_cast<VertexId*>(theirs), n}, pairs);
   }
 
-  /// Each device's most frequent root, if some vertex is below all of them: then they are of one component. What is tried is
-  /// what many of the first device's samples have as their first neighbour. Of forests that have been merged, and so are the
-  /// same, the first device's.
+  /// Finds each device's most frequent root, kNoVertex where it owns nothing. Whether there is a vertex below all of these,
+  /// which then are of one component; devices that own nothing agree to any. What is tried is what many of the first
+  /// device's samples have as their first neighbour.
   template <class Operators>
-  static Giant CommonGiant(Operators& ops, const VertexId* parent, bool merged = false) {
+  static bool FindGiant(Operators& ops, const VertexId* parent, VertexId* giant) {
     const bool owns = ops.graph().owned > 0;
     Sampled mine;
     mine.pivots.fill(kNoVertex);
     if (owns) mine = SampleOwned(ops, parent);
-    if (ops.devices() == 1) return {mine.root, mine.root};
-    if (merged) {
-      const double first = ops.FirstOfAll(owns ? static_cast<double>(mine.root) : -1);
-      const VertexId root = first < 0 ? kNoVertex : static_cast<VertexId>(first);
-      return {root, root};
-    }
+    *giant = mine.root;
+    if (ops.devices() == 1) return true;
     for (const VertexId candidate : mine.pivots) {
-      const double first = ops.FirstOfAll(candidate == kNoVertex ? -1 : static_cast<double>(candidate));
-      if (first < 0) break;
-      const auto pivot = static_cast<VertexId>(first);
+      const VertexId pivot = FirstOfAll(ops, candidate);
+      if (pivot == kNoVertex) break;
       VertexId above = kNoVertex;
       if (owns) ops.CopyOut(&above, parent + pivot, 1);
-      if (ops.SumOfAll(above == mine.root ? 1 : 0) == ops.devices()) return {mine.root, pivot};
+      if (ops.SumOfAll(above == mine.root ? 1 : 0) == ops.devices()) return true;
     }
-    return {};
+    return false;
+  }
+
+  /// The first device's vertex, or kNoVertex.
+  template <class Operators>
+  static VertexId FirstOfAll(Operators& ops, VertexId v) {
+    const double first = ops.FirstOfAll(v == kNoVertex ? -1 : static_cast<double>(v));
+    return first < 0 ? kNoVertex : static_cast<VertexId>(first);
   }
 
   /// What a sample of owned vertices shows.

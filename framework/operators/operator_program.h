@@ -73,7 +73,7 @@ class OperatorJob {
       PairBytesTable boxes(parts, std::vector<std::size_t>(parts, 0));
       for (PartId from = 0; from < parts; ++from) {
         const PartShape shape = ShapeOf(graphs_->subgraphs[from]);
-        for (PartId to = 0; to < parts; ++to) boxes[from][to] = memory.exchange(shape, from, to);
+        for (PartId to = 0; to < parts; ++to) boxes[from][to] = to == from ? 0 : memory.exchange(shape, from, to);
       }
       group_.Reserve(std::move(boxes));
     }
