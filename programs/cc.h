@@ -254,6 +254,7 @@ struct ConnectedComponents {
     const VertexId n = ops.graph().vertices;
     Buffer<VertexId> forest = ops.template Allocate<VertexId>(n);
     Buffer<VertexId> digest = ops.template Allocate<VertexId>(DigestIds(n, ops.devices()));
+    Buffer<VertexId> samples = ops.template Allocate<VertexId>(ops.symmetric() && ops.graph().owned > 0 ? 2 * kSamples : 0);
     VertexId* const parent = forest.data();
     ops.For(n, hooking::Reset{parent});
     EdgeIndex linked = 0;
@@ -267,7 +268,7 @@ struct ConnectedComponents {
         ops.For(n, hooking::Compress{parent});
         for (; linked < rounds; ++linked) ops.ForEachVertex(hooking::LinkNth{ops.graph(), parent, linked});
         ops.For(n, hooking::Compress{parent});
-        common = FindGiant(ops, parent, &giant);
+        common = FindGiant(ops, parent, samples.data(), &giant);
       }
       if (!common) {
         MergeForests(ops, parent, digest.data(), n, giant);
@@ -356,11 +357,11 @@ struct ConnectedComponents {
   /// which then are of one component; devices that own nothing agree to any. What is tried is what many of the first
   /// device's samples have as their first neighbour.
   template <class Operators>
-  static bool FindGiant(Operators& ops, const VertexId* parent, VertexId* giant) {
+  static bool FindGiant(Operators& ops, const VertexId* parent, VertexId* samples, VertexId* giant) {
     const bool owns = ops.graph().owned > 0;
     Sampled mine;
     mine.pivots.fill(kNoVertex);
-    if (owns) mine = SampleOwned(ops, parent);
+    if (owns) mine = SampleOwned(ops, parent, samples);
     *giant = mine.root;
     if (ops.devices() == 1) return true;
     for (const VertexId candidate : mine.pivots) {
@@ -386,11 +387,10 @@ struct ConnectedComponents {
     std::array<VertexId, kPivots> pivots{};  ///< the most frequent first neighbours of those below it; kNoVertex: no more
   };
   template <class Operators>
-  static Sampled SampleOwned(Operators& ops, const VertexId* parent) {
+  static Sampled SampleOwned(Operators& ops, const VertexId* parent, VertexId* samples) {
     std::array<VertexId, 2 * kSamples> sampled{};
-    Buffer<VertexId> on_device = ops.template Allocate<VertexId>(2 * kSamples);
-    ops.For(kSamples, hooking::Sample{ops.graph(), parent, on_device.data(), on_device.data() + kSamples});
-    ops.CopyOut(sampled.data(), on_device.data(), 2 * kSamples);
+    ops.For(kSamples, hooking::Sample{ops.graph(), parent, samples, samples + kSamples});
+    ops.CopyOut(sampled.data(), samples, 2 * kSamples);
     const std::span<const VertexId> all = sampled;
     Sampled result;
     result.root = MostFrequent(all.first(kSamples), {});
