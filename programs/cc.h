@@ -238,7 +238,8 @@ struct ConnectedComponents {
 
   /// The forest, the sample and the digest.
   static std::uint64_t WorkBytes(const PartShape& part) {
-    return (part.vertices + (part.symmetric && part.owned > 0 ? 2 * kSamples : 0) + DigestIds(part.vertices, part.parts)) *
+    return (part.vertices + (part.symmetric && part.vertices > 0 ? 2 * kSamples : 0) +
+            DigestIds(part.vertices, part.parts)) *
            sizeof(VertexId);
   }
   /// A forest, or a digest, between the pairs that MergeForests walks: both ways, up and down the tree.
@@ -254,7 +255,7 @@ struct ConnectedComponents {
     const VertexId n = ops.graph().vertices;
     Buffer<VertexId> forest = ops.template Allocate<VertexId>(n);
     Buffer<VertexId> digest = ops.template Allocate<VertexId>(DigestIds(n, ops.devices()));
-    Buffer<VertexId> samples = ops.template Allocate<VertexId>(ops.symmetric() && ops.graph().owned > 0 ? 2 * kSamples : 0);
+    Buffer<VertexId> samples = ops.template Allocate<VertexId>(ops.symmetric() && n > 0 ? 2 * kSamples : 0);
     VertexId* const parent = forest.data();
     ops.For(n, hooking::Reset{parent});
     EdgeIndex linked = 0;
