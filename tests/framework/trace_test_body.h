@@ -198,7 +198,10 @@ TEST_P(TraceTest, OperatorsAreSpans) {
   Check(session, trace, result.statistics);
   auto rows = Spans(trace.Lane(session.device(0)));
   EXPECT_EQ(Count(rows[TraceRow::kCompute], "for each edge"), 1u);
-  EXPECT_EQ(Count(rows[TraceRow::kCompute], "for each vertex"), 3u);
+  // Hooks, links of second neighbours, labels; more links where a device's own vertices do not show the giant.
+  const std::size_t each_vertex = Count(rows[TraceRow::kCompute], "for each vertex");
+  EXPECT_GE(each_vertex, 3u);
+  EXPECT_LE(each_vertex, std::max<std::size_t>(3, session.device_count() + 1));
   EXPECT_GE(Count(rows[TraceRow::kCompute], "for"), 3u);
 }
 
