@@ -49,7 +49,7 @@ CHATTY_FN T Load(const T* address) {
 }
 
 /// As Load, but of a value that the object had at some time since the kernel began: a GPU may take it from its L1, where
-/// many threads read one object without waiting for each other.
+/// many threads read one object without waiting for each other. For global memory that no other device writes.
 template <class T>
 CHATTY_FN T LoadOld(const T* address) {
 #if CHATTY_DEVICE_CODE
