@@ -21,8 +21,7 @@ int Convert(const ConvertOptions& options) {
   std::optional<std::string> format;
   if (!options.format.empty()) format = FormatName(ParseFormat(options.format));
   if (!format && !FormatOfSuffix(options.output)) {
-    Throw<UsageError>("{}: no format is known by this name's ending; end it in .mtx, .gr, .el or .chatty, or give --format",
-                      options.output);
+    Throw<UsageError>("{}: no format is known by this name's ending; {}", options.output, NameAFormat());
   }
   RefuseSameFile("OUT", options.output, "IN", options.input);
   PrepareOutput(options.output);

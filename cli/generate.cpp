@@ -93,8 +93,7 @@ int GenerateGraph(const GenerateOptions& options) {
   std::optional<std::string> format;
   if (!options.format.empty()) format = FormatName(ParseFormat(options.format));
   if (!format && !FormatOfSuffix(options.output)) {
-    Throw<UsageError>("{}: no format is known by this name's ending; end it in .mtx, .gr, .el or .chatty, or give --format",
-                      options.output);
+    Throw<UsageError>("{}: no format is known by this name's ending; {}", options.output, NameAFormat());
   }
   PrepareOutput(options.output);
   const Stopwatch generate_watch;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -515,6 +516,25 @@ Graph::Graph(Adjacency out, bool symmetric, int first_id, std::string name)
   });
 }
 
+void Graph::set_ids(Array<std::uint64_t> ids) {
+  if (!ids.empty() && ids.size() != vertices_) Throw<InputError>("{} ids for {} vertices", ids.size(), vertices_);
+  if (std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) != ids.end()) {
+    throw InputError("the ids of a graph's vertices do not ascend");
+  }
+  ids_ = std::move(ids);
+}
+
+std::optional<VertexId> Graph::find(std::uint64_t id) const {
+  if (ids_.empty()) {
+    const std::uint64_t v = id - static_cast<std::uint64_t>(first_id_);  // an id below first_id() wraps around
+    if (v >= vertices_) return std::nullopt;
+    return static_cast<VertexId>(v);
+  }
+  const std::uint64_t* const found = std::lower_bound(ids_.begin(), ids_.end(), id);
+  if (found == ids_.end() || *found != id) return std::nullopt;
+  return static_cast<VertexId>(found - ids_.begin());
+}
+
 const Adjacency& Graph::in() const {
   if (symmetric_) return out_;
   if (!lazy_->in_built.load(std::memory_order_acquire)) {
@@ -579,7 +599,7 @@ std::size_t Graph::bytes() const {
   const auto bytes_of = [](const Adjacency& adjacency) {
     return adjacency.offsets.bytes() + adjacency.neighbours.bytes() + 4 * WeightCount(adjacency.weights);
   };
-  std::size_t bytes = bytes_of(out_);
+  std::size_t bytes = bytes_of(out_) + ids_.bytes();
   for (const std::string& label : labels_) bytes += sizeof(std::string) + label.capacity();
   if (lazy_->in_built.load(std::memory_order_acquire)) bytes += bytes_of(lazy_->in);
   if (lazy_->degrees_built.load(std::memory_order_acquire)) bytes += lazy_->in_degrees.bytes();
@@ -624,6 +644,7 @@ Graph Graph::WithWeights(WeightKind kind) const {
   graph.out_.weights = std::move(converted);
   graph.symmetric_ = symmetric_;
   graph.first_id_ = first_id_;
+  graph.ids_ = ids_.Clone();
   graph.name_ = name_;
   graph.labels_ = labels_;
   return graph;
@@ -656,6 +677,127 @@ Graph BuildGraph(EdgeList list, const BuildOptions& options, BuildReport* report
   return Graph(BuildAdjacency(std::move(list), options, report), options.symmetrise || options.assume_symmetric);
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("building a graph");
+}
+
+void SortLists(Adjacency& adjacency, int threads) {
+  if (adjacency.offsets.empty()) return;
+  WithWeightType(KindOf(adjacency.weights), [&](auto type) {
+    using W = decltype(type);
+    VertexId* const ids = adjacency.neighbours.data();
+    [[maybe_unused]] W* weights = nullptr;
+    if constexpr (!std::is_same_v<W, None>) weights = std::get<Array<W>>(adjacency.weights).data();
+    ParallelChunksWithState(
+        adjacency.offsets.size() - 1, threads, kVertexGrain, [] { return std::vector<Arc<W>>{}; },
+        [&](std::vector<Arc<W>>& arcs, std::size_t begin, std::size_t end) {
+          for (std::size_t v = begin; v < end; ++v) {
+            const EdgeIndex first = adjacency.offsets[v], last = adjacency.offsets[v + 1];
+            if constexpr (std::is_same_v<W, None>) {
+              if (!std::is_sorted(ids + first, ids + last)) std::sort(ids + first, ids + last);
+            } else {
+              bool sorted = true;
+              for (EdgeIndex e = first + 1; e < last; ++e) {
+                sorted &= ids[e - 1] < ids[e] || (ids[e - 1] == ids[e] && OrderKey(weights[e - 1]) <= OrderKey(weights[e]));
+              }
+              if (sorted) continue;
+              arcs.clear();
+              for (EdgeIndex e = first; e < last; ++e) arcs.push_back({0, ids[e], weights[e]});
+              std::sort(arcs.begin(), arcs.end(), LighterArc<W>{});
+              for (EdgeIndex e = first; e < last; ++e) {
+                ids[e] = arcs[e - first].neighbour;
+                weights[e] = arcs[e - first].weight;
+              }
+            }
+          }
+        });
+  });
+}
+
+void SimplifyLists(Adjacency& adjacency, const BuildOptions& options, BuildReport* report) {
+  const EdgeIndex given = adjacency.neighbours.size();
+  const std::size_t vertices = adjacency.offsets.empty() ? 0 : adjacency.offsets.size() - 1;
+  const Array<VertexId>& ids = adjacency.neighbours;
+  const auto drops = [&](std::size_t v, EdgeIndex e) {
+    const bool loop = ids[e] == v;
+    const bool again = options.merge_parallel && e > adjacency.offsets[v] && ids[e - 1] == ids[e];
+    return loop && options.remove_loops ? 1 : again ? 2 : 0;
+  };
+  std::atomic<EdgeIndex> loops{0}, parallel{0};
+  ParallelChunks(vertices, options.threads, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    EdgeIndex mine[3] = {};
+    for (std::size_t v = begin; v < end; ++v) {
+      for (EdgeIndex e = adjacency.offsets[v]; e < adjacency.offsets[v + 1]; ++e) ++mine[drops(v, e)];
+    }
+    loops += mine[1];
+    parallel += mine[2];
+  });
+  const EdgeIndex kept = given - loops - parallel;
+  if (kept < given) {
+    WithWeightType(KindOf(adjacency.weights), [&](auto type) {
+      using W = decltype(type);
+      Adjacency simple;
+      simple.offsets = Array<EdgeIndex>(vertices + 1);
+      simple.offsets[0] = 0;
+      ParallelFor(vertices, options.threads, [&](std::size_t v) {
+        EdgeIndex left = 0;
+        for (EdgeIndex e = adjacency.offsets[v]; e < adjacency.offsets[v + 1]; ++e) left += drops(v, e) == 0 ? 1 : 0;
+        simple.offsets[v + 1] = left;
+      });
+      std::inclusive_scan(simple.offsets.begin(), simple.offsets.end(), simple.offsets.begin());
+      simple.neighbours = Array<VertexId>(kept);
+      [[maybe_unused]] W* weights = nullptr;
+      if constexpr (!std::is_same_v<W, None>) weights = simple.weights.emplace<Array<W>>(kept).data();
+      const WeightReader<W> given_weights(adjacency.weights);
+      ParallelChunks(vertices, options.threads, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t v = begin; v < end; ++v) {
+          EdgeIndex to = simple.offsets[v];
+          for (EdgeIndex e = adjacency.offsets[v]; e < adjacency.offsets[v + 1]; ++e) {
+            if (drops(v, e) != 0) continue;
+            simple.neighbours[to] = ids[e];
+            if constexpr (!std::is_same_v<W, None>) weights[to] = given_weights[e];
+            ++to;
+          }
+        }
+      });
+      adjacency = std::move(simple);
+    });
+  }
+  if (report != nullptr) {
+    report->edges_given += given;
+    report->loops_removed += loops;
+    report->parallel_merged += parallel;
+    report->edges_kept += kept;
+  }
+}
+
+bool IsSymmetric(const Adjacency& adjacency, int threads) {
+  if (adjacency.offsets.empty()) return true;
+  return WithWeightType(KindOf(adjacency.weights), [&](auto type) {
+    using W = decltype(type);
+    const WeightReader<W> weights(adjacency.weights);
+    // SplitMix64's finaliser, twice: an edge's ends and its weight are one word each.
+    const auto mix = [](std::uint64_t x) {
+      x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+      x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+      return x ^ (x >> 31);
+    };
+    std::atomic<std::uint64_t> sum{0};  // of the hashes of edges that ascend, less those of edges that descend
+    ParallelChunks(adjacency.offsets.size() - 1, threads, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+      std::uint64_t mine = 0;
+      for (std::size_t v = begin; v < end; ++v) {
+        for (EdgeIndex e = adjacency.offsets[v]; e < adjacency.offsets[v + 1]; ++e) {
+          const std::uint64_t u = adjacency.neighbours[e];
+          if (u == v) continue;
+          std::uint64_t word = mix(std::min<std::uint64_t>(u, v) + 0x9e3779b97f4a7c15u) + std::max<std::uint64_t>(u, v);
+          if constexpr (!std::is_same_v<W, None>) {
+            word = mix(word) ^ static_cast<std::uint32_t>(OrderKey(weights[e]));
+          }
+          mine += u > v ? mix(word) : ~mix(word) + 1;
+        }
+      }
+      sum += mine;
+    });
+    return sum == 0;
+  });
 }
 
 Adjacency Transpose(VertexId vertices, const Adjacency& adjacency, int threads) {

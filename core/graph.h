@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -91,9 +92,20 @@ class Graph {
   bool symmetric() const { return symmetric_; }
   /// What edges carry.
   WeightKind weight_kind() const { return KindOf(out_.weights); }
-  int first_id() const { return first_id_; }  ///< 0 or 1: the file's own name of vertex 0
+  int first_id() const { return first_id_; }  ///< 0 or 1: the file's own name of vertex 0, unless it has ids()
   /// Sets first_id(): 0 or 1.
   void set_first_id(int first_id) { first_id_ = first_id; }
+  /// The file's own names of vertices where these leave gaps, ascending: entry v names vertex v. Empty where vertex v is
+  /// first_id() + v.
+  const Array<std::uint64_t>& ids() const { return ids_; }
+  /// Sets ids(): none, or one a vertex. Throws InputError if they do not ascend or are of another number.
+  void set_ids(Array<std::uint64_t> ids);
+  /// How the file calls v.
+  std::uint64_t id(VertexId v) const {
+    return ids_.empty() ? std::uint64_t{v} + static_cast<std::uint64_t>(first_id_) : ids_[v];
+  }
+  /// The vertex that the file calls `id`, if there is one.
+  std::optional<VertexId> find(std::uint64_t id) const;
   /// @{
   /// What tables and errors call the graph; a file's path, or what was generated.
   const std::string& name() const { return name_; }
@@ -142,6 +154,7 @@ class Graph {
   Adjacency out_;
   bool symmetric_ = true;
   int first_id_ = 0;
+  Array<std::uint64_t> ids_;
   std::string name_;
   std::vector<std::string> labels_;
   std::unique_ptr<Lazy> lazy_ = std::make_unique<Lazy>();
@@ -154,6 +167,18 @@ Graph BuildGraph(EdgeList list, const BuildOptions& options, BuildReport* report
 /// The adjacency alone, for callers that add something, say weights, before it becomes a Graph. Otherwise as BuildGraph.
 /// Parallel edges that are kept stand in ascending order of weight, so the result depends on the list as a multiset only.
 Adjacency BuildAdjacency(EdgeList list, const BuildOptions& options, BuildReport* report = nullptr);
+
+/// Sorts the lists of an adjacency that do not ascend, in place: by neighbour, then by weight. Offsets and neighbours must
+/// be in range.
+void SortLists(Adjacency& adjacency, int threads = 0);
+
+/// Drops loops, and all but the lightest of parallel edges, from sorted lists, as `options` says; what it drops is added to
+/// `report`. Costs a copy of the adjacency only where there is something to drop.
+void SimplifyLists(Adjacency& adjacency, const BuildOptions& options, BuildReport* report = nullptr);
+
+/// Whether every edge has its reverse, with the same weight and as often. One pass, by comparing sums of a 64-bit hash of the
+/// edges that ascend and of those that descend: wrong with probability 2^-64.
+bool IsSymmetric(const Adjacency& adjacency, int threads = 0);
 
 /// Reverses every edge; lists ascend. `threads` 0: as many as there are cores.
 Adjacency Transpose(VertexId vertices, const Adjacency& adjacency, int threads = 0);

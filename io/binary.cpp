@@ -5,7 +5,9 @@
 //   offsets      (vertices + 1) x u64
 //   neighbours   edges x id_bytes
 //   weights      edges x 4 bytes, unless weight_kind is none
+//   ids          if flagged: vertices x u64, ascending
 //   labels       if flagged: a label a vertex, each as u32 length and bytes
+//   note         note_bytes bytes of whoever wrote the file
 
 #include <zlib.h>
 
@@ -20,15 +22,17 @@
 #include "chatty/core/error.h"
 #include "chatty/core/parallel.h"
 #include "chatty/io/formats.h"
+#include "chatty/io/rows.h"
 #include "chatty/io/text_parser.h"
 
 namespace chatty::io {
 namespace {
 
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::uint32_t kByteOrder = 0x01020304;
 constexpr std::uint32_t kSymmetricFlag = 1;
 constexpr std::uint32_t kLabelsFlag = 2;
+constexpr std::uint32_t kIdsFlag = 4;
 
 struct BinaryHeader {
   char magic[8];
@@ -41,14 +45,17 @@ struct BinaryHeader {
   std::uint64_t vertices;
   std::uint64_t edges;
   std::uint64_t label_bytes;
+  std::uint64_t note_bytes;
   std::uint32_t offsets_crc;
   std::uint32_t neighbours_crc;
   std::uint32_t weights_crc;
+  std::uint32_t ids_crc;
   std::uint32_t labels_crc;
+  std::uint32_t note_crc;
   std::uint32_t reserved;
   std::uint32_t header_crc;  // of all bytes before it
 };
-static_assert(sizeof(BinaryHeader) == 80 && offsetof(BinaryHeader, header_crc) == 76, "the layout is the format");
+static_assert(sizeof(BinaryHeader) == 96 && offsetof(BinaryHeader, header_crc) == 92, "the layout is the format");
 
 /// CRC-32 of a range, its pieces in parallel.
 std::uint32_t Checksum(const void* data, std::size_t bytes, int threads) {
@@ -70,48 +77,21 @@ std::string_view Bytes(const Array<T>& array) {
   return {reinterpret_cast<const char*>(array.data()), array.bytes()};
 }
 
-class Reader {
+class Reader : public ArrayReader {
  public:
-  Reader(Input& input, int threads) : input_(input), threads_(threads) {}
+  Reader(Input& input, int threads) : ArrayReader(input, threads), threads_(threads) {}
 
-  const std::string& name() const { return input_.name(); }
-
-  /// Reads `count` elements and checks them against `crc`. Where the input's length is not known, memory grows with
-  /// what is read, not with what the header claims.
+  /// Reads `count` elements and checks them against `crc`.
   template <class T>
   Array<T> Section(std::uint64_t count, std::uint32_t crc, std::string_view what) {
-    Array<T> all;
-    if (const auto left = input_.remaining()) {
-      if (count > *left / sizeof(T)) Truncated();
-      all = Array<T>(count);
-      const std::string_view bytes = input_.Peek(all.bytes());
-      ParallelChunks(bytes.size(), threads_, std::size_t{1} << 24, [&](std::size_t begin, std::size_t end) {
-        std::memcpy(reinterpret_cast<char*>(all.data()) + begin, bytes.data() + begin, end - begin);
-      });
-      input_.Consume(bytes.size());
-    } else {
-      std::size_t filled = 0;
-      do {
-        Array<T> larger(std::min<std::uint64_t>(count, std::max<std::size_t>(2 * all.size(), std::size_t{1} << 20)));
-        std::copy(all.begin(), all.end(), larger.begin());
-        all = std::move(larger);
-        const std::size_t wanted = (all.size() - filled) * sizeof(T);
-        if (input_.Read(all.data() + filled, wanted) != wanted) Truncated();
-        filled = all.size();
-      } while (filled < count);
-    }
+    Array<T> all = Read<T>(count);
     if (Checksum(all.data(), all.bytes(), threads_) != crc) {
       Throw<InputError>("{}: the checksum of its {} is wrong: the file is damaged; write or fetch it again", name(), what);
     }
     return all;
   }
 
-  [[noreturn]] void Truncated() const {
-    Throw<InputError>("{}: is shorter than its header says: the file is truncated; write or fetch it again", name());
-  }
-
  private:
-  Input& input_;
   int threads_;
 };
 
@@ -126,16 +106,17 @@ BinaryHeader ReadBinaryHeader(Input& input) {
   if (header.byte_order != kByteOrder) {
     Throw<InputError>("{}: was written on a machine of the other byte order; convert it there to a text format", name);
   }
-  if (Checksum(&header, offsetof(BinaryHeader, header_crc), 1) != header.header_crc) {
-    Throw<InputError>("{}: the checksum of its header is wrong: the file is damaged; write or fetch it again", name);
-  }
-  if (header.version != kVersion || header.flags > (kSymmetricFlag | kLabelsFlag) || header.reserved != 0) {
+  if (header.version != kVersion) {  // the layout behind it is another, too
     Throw<InputError>("{}: has version {} of the binary format, this build reads version {}; convert the graph again", name,
                       header.version, kVersion);
   }
+  if (Checksum(&header, offsetof(BinaryHeader, header_crc), 1) != header.header_crc) {
+    Throw<InputError>("{}: the checksum of its header is wrong: the file is damaged; write or fetch it again", name);
+  }
   if ((header.id_bytes != 4 && header.id_bytes != 8) ||
       header.weight_kind > static_cast<std::uint32_t>(WeightKind::kFloat32) || header.first_id > 1 ||
-      header.edges > std::numeric_limits<std::uint64_t>::max() / 8) {
+      header.edges > std::numeric_limits<std::uint64_t>::max() / 8 ||
+      (header.flags & ~(kSymmetricFlag | kLabelsFlag | kIdsFlag)) != 0 || header.reserved != 0) {
     Throw<InputError>("{}: its header contradicts itself: the file is damaged; write it again", name);
   }
   CheckVertexCount(name, header.vertices);
@@ -175,6 +156,8 @@ std::vector<std::string> ParseLabels(std::string_view bytes, std::uint64_t verti
 
 }  // namespace
 
+bool IsBinary(Input& /*input*/, std::string_view head) { return head.starts_with(kBinaryMagic); }
+
 StatedCounts PeekBinary(Input& input) {
   const BinaryHeader header = ReadBinaryHeader(input);
   StatedCounts counts;
@@ -183,11 +166,13 @@ StatedCounts PeekBinary(Input& input) {
   counts.weights = static_cast<WeightKind>(header.weight_kind);
   counts.entry_bytes = header.id_bytes + (counts.weights == WeightKind::kNone ? 0 : 4);
   counts.other_bytes = (header.vertices + 1) * sizeof(EdgeIndex);
+  if ((header.flags & kIdsFlag) != 0) counts.other_bytes += header.vertices * sizeof(std::uint64_t);
   counts.symmetric = (header.flags & kSymmetricFlag) != 0;
   return counts;
 }
 
-Graph ReadBinary(Input& input, int threads) {
+RawGraph ReadBinary(Input& input, const ReadOptions& options) {
+  const int threads = options.threads;
   const BinaryHeader header = ReadBinaryHeader(input);
   const std::string& name = input.name();
   Reader reader(input, threads);
@@ -206,34 +191,29 @@ Graph ReadBinary(Input& input, int threads) {
     case WeightKind::kInt32:
       out.weights = reader.Section<std::int32_t>(header.edges, header.weights_crc, "weights");
       break;
-    case WeightKind::kFloat32: {
-      auto weights = reader.Section<float>(header.edges, header.weights_crc, "weights");
-      if (!std::all_of(weights.begin(), weights.end(), [](float w) { return std::isfinite(w); })) {
-        Throw<InputError>("{}: holds weights that are not finite", name);
-      }
-      out.weights = std::move(weights);
+    case WeightKind::kFloat32:
+      out.weights = reader.Section<float>(header.edges, header.weights_crc, "weights");
       break;
-    }
   }
-  std::vector<std::string> labels;
+  RawGraph raw;
+  if ((header.flags & kIdsFlag) != 0) raw.ids = reader.Section<std::uint64_t>(header.vertices, header.ids_crc, "ids");
   if ((header.flags & kLabelsFlag) != 0) {
     const auto bytes = reader.Section<char>(header.label_bytes, header.labels_crc, "labels");
-    labels = ParseLabels({bytes.data(), bytes.size()}, header.vertices, name);
+    raw.labels = ParseLabels({bytes.data(), bytes.size()}, header.vertices, name);
   }
-  char extra = 0;
-  if (input.Read(&extra, 1) != 0)
-    Throw<InputError>("{}: is longer than its header says: the file is damaged; write it again", name);
-
-  try {
-    Graph graph(std::move(out), (header.flags & kSymmetricFlag) != 0, static_cast<int>(header.first_id));
-    graph.set_labels(std::move(labels));
-    return graph;
-  } catch (const InputError& error) {
-    Throw<InputError>("{}: {}", name, error.what());
+  if (header.note_bytes > 0) {
+    const auto bytes = reader.Section<char>(header.note_bytes, header.note_crc, "note");
+    raw.note.assign(bytes.begin(), bytes.end());
   }
+  reader.ExpectEnd();
+  CheckRows(name, out, threads);  // a checksum tells of accidents, not of intent
+  raw.rows = std::move(out);
+  raw.symmetric = (header.flags & kSymmetricFlag) != 0;
+  raw.first_id = static_cast<int>(header.first_id);
+  return raw;
 }
 
-void WriteBinary(const Graph& graph, OutputFile& output) {
+void WriteBinary(const Graph& graph, OutputFile& output, std::string_view note) {
   const Adjacency& out = graph.out();
   CHATTY_CHECK(graph.labels().empty() || graph.labels().size() == graph.vertices(), "{} labels for {} vertices",
                graph.labels().size(), graph.vertices());
@@ -246,6 +226,7 @@ void WriteBinary(const Graph& graph, OutputFile& output) {
   if (out.offsets.empty()) no_vertices = Array<EdgeIndex>(1, 0);
   const std::string_view offsets = Bytes(out.offsets.empty() ? no_vertices : out.offsets);
   const std::string_view neighbours = Bytes(out.neighbours);
+  const std::string_view ids = Bytes(graph.ids());
   const std::string_view weights = std::visit(
       [](const auto& array) -> std::string_view {
         if constexpr (std::is_same_v<std::decay_t<decltype(array)>, std::monostate>) {
@@ -262,19 +243,23 @@ void WriteBinary(const Graph& graph, OutputFile& output) {
   header.version = kVersion;
   header.id_bytes = sizeof(VertexId);
   header.weight_kind = static_cast<std::uint32_t>(graph.weight_kind());
-  header.flags = (graph.symmetric() ? kSymmetricFlag : 0) | (graph.labels().empty() ? 0 : kLabelsFlag);
+  header.flags = (graph.symmetric() ? kSymmetricFlag : 0) | (graph.labels().empty() ? 0 : kLabelsFlag) |
+                 (graph.ids().empty() ? 0 : kIdsFlag);
   header.first_id = static_cast<std::uint32_t>(graph.first_id());
   header.vertices = graph.vertices();
   header.edges = graph.edges();
   header.label_bytes = labels.size();
+  header.note_bytes = note.size();
   header.offsets_crc = Checksum(offsets.data(), offsets.size(), 0);
   header.neighbours_crc = Checksum(neighbours.data(), neighbours.size(), 0);
   header.weights_crc = Checksum(weights.data(), weights.size(), 0);
+  header.ids_crc = Checksum(ids.data(), ids.size(), 0);
   header.labels_crc = Checksum(labels.data(), labels.size(), 0);
+  header.note_crc = Checksum(note.data(), note.size(), 0);
   header.header_crc = Checksum(&header, offsetof(BinaryHeader, header_crc), 1);
 
   output.Write({reinterpret_cast<const char*>(&header), sizeof header});
-  for (const std::string_view section : {offsets, neighbours, weights, std::string_view(labels)}) output.Write(section);
+  for (const std::string_view section : {offsets, neighbours, weights, ids, std::string_view(labels), note}) output.Write(section);
 }
 
 }  // namespace chatty::io

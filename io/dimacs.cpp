@@ -50,6 +50,11 @@ DimacsHeader ReadDimacsHeader(Input& input) {
 
 }  // namespace
 
+bool IsDimacs(Input& /*input*/, std::string_view head) {
+  const bool letter_alone = head.size() == 1 || head[1] == ' ' || head[1] == '\t' || head[1] == '\r' || head[1] == '\n';
+  return (head[0] == 'c' || head[0] == 'p' || head[0] == 'a') && letter_alone;
+}
+
 StatedCounts PeekDimacs(Input& input) {
   const DimacsHeader header = ReadDimacsHeader(input);
   StatedCounts counts;
@@ -61,14 +66,14 @@ StatedCounts PeekDimacs(Input& input) {
   return counts;
 }
 
-RawGraph ReadDimacs(Input& input, int threads) {
+RawGraph ReadDimacs(Input& input, const ReadOptions& options) {
   const std::string& name = input.name();
   const DimacsHeader header = ReadDimacsHeader(input);
   const std::uint64_t vertices = header.vertices, arcs = header.arcs, size_line = header.line;
 
   // The format knows integers only; others write reals too, and we do for a graph that has them.
   constexpr WeightText kWeights = WeightText::kAny;
-  ParsedEdges parsed = ParseChunks(input, kWeights, threads, [&](LineCursor& cursor, EdgeSink& sink) {
+  ParsedEdges parsed = ParseChunks(input, kWeights, options.threads, [&](LineCursor& cursor, EdgeSink& sink) {
     while (cursor.NextLine<'c'>()) {
       if (cursor.Peek() != 'a') [[unlikely]] {
         if (cursor.Peek() == 'p') cursor.Fail("a second \"p\" line; the first is line {}", size_line);
@@ -85,18 +90,20 @@ RawGraph ReadDimacs(Input& input, int threads) {
       cursor.FinishLine();
     }
   });
-  if (parsed.list.sources.size() != arcs) {
+  if (parsed.size() != arcs) {
     FailAt(name, size_line,
            fmt::format("the header promises {} arcs, but the file holds {} in its {} lines: it is {}", arcs,
-                       parsed.list.sources.size(), parsed.lines,
-                       parsed.list.sources.size() < arcs ? "truncated, or the header is wrong" : "inconsistent"));
+                       parsed.size(), parsed.lines,
+                       parsed.size() < arcs ? "truncated, or the header is wrong" : "inconsistent"));
   }
-  RawGraph raw{std::move(parsed.list), false, 1, parsed.lines};
-  raw.list.vertices = static_cast<VertexId>(vertices);
+  RawGraph raw;
+  raw.list = ToEdgeList(std::move(parsed.edges), vertices);
+  raw.first_id = 1;
+  raw.lines = parsed.lines;
   return raw;
 }
 
-void WriteDimacs(const Graph& graph, OutputFile& output) {
+void WriteDimacs(const Graph& graph, OutputFile& output, const std::string& /*path*/) {
   const Adjacency& out = graph.out();
   output.Write(fmt::format("p sp {} {}\n", graph.vertices(), graph.edges()));
   std::visit(

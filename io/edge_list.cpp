@@ -8,6 +8,7 @@
 #include "chatty/core/logging.h"
 #include "chatty/io/formats.h"
 #include "chatty/io/text_parser.h"
+#include "chatty/io/vertex_ids.h"
 
 namespace chatty::io {
 namespace {
@@ -30,7 +31,11 @@ void WarnOfRoundedIntegers(const std::string& name, const Weights& weights) {
 
 }  // namespace
 
-RawGraph ReadEdgeList(Input& input, int threads) {
+bool IsEdgeList(Input& /*input*/, std::string_view head) {
+  return head[0] == '#' || head[0] == '%' || head[0] == '-' || (head[0] >= '0' && head[0] <= '9');
+}
+
+RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
   const std::string& name = input.name();
   // The first edge tells whether there are weights; the lines after it must agree.
   WeightText weights = WeightText::kNone;
@@ -54,40 +59,55 @@ RawGraph ReadEdgeList(Input& input, int threads) {
     }
   }
 
-  ParsedEdges parsed = ParseChunks(input, weights, threads, [&](LineCursor& cursor, EdgeSink& sink) {
+  RawGraph raw;
+  const auto parse = [&](LineCursor& cursor, auto& sink, auto id) {
+    using Id = decltype(id);
     while (cursor.NextLine<'#', '%'>()) {
       const std::uint64_t source = cursor.Unsigned("source id");
       cursor.SkipSeparator();
       const std::uint64_t target = cursor.Unsigned("target id");
-      if (source >= kNoVertex || target >= kNoVertex) [[unlikely]] {
-        cursor.Fail("id {} does not fit {}-bit vertex ids; use a build with CHATTY_VERTEX_BITS=64, or renumber from 0",
+      if (std::is_same_v<Id, VertexId> && (source >= kNoVertex || target >= kNoVertex)) [[unlikely]] {
+        cursor.Fail("id {} does not fit {}-bit vertex ids; use a build with CHATTY_VERTEX_BITS=64, or renumber the vertices "
+                    "without gaps (--compact-ids)",
                     std::max(source, target), 8 * sizeof(VertexId));
       }
       if (weights == WeightText::kNone) {
-        sink.Add(static_cast<VertexId>(source), static_cast<VertexId>(target));
+        sink.Add(static_cast<Id>(source), static_cast<Id>(target));
       } else {
         cursor.SkipSeparator();
-        sink.AddWeighted(static_cast<VertexId>(source), static_cast<VertexId>(target), cursor);
+        sink.AddWeighted(static_cast<Id>(source), static_cast<Id>(target), cursor);
       }
       cursor.FinishLine();
     }
-  });
-  CheckVertexCount(name, std::uint64_t{parsed.largest} + 1);
-  WarnOfRoundedIntegers(name, parsed.list.weights);
-  RawGraph raw{std::move(parsed.list), false, 0, parsed.lines};
-  raw.list.vertices = parsed.largest + 1;
+  };
+  if (options.compact_ids) {
+    ParsedWideEdges parsed = ParseWideChunks(input, weights, options.threads, [&](LineCursor& cursor, WideEdgeSink& sink) {
+      parse(cursor, sink, std::uint64_t{});
+    });
+    raw.lines = parsed.lines;
+    CompactEdges compact = CompactIds(name, std::move(parsed.edges), options.threads);
+    raw.list = std::move(compact.list);
+    raw.ids = std::move(compact.ids);
+  } else {
+    ParsedEdges parsed = ParseChunks(input, weights, options.threads,
+                                     [&](LineCursor& cursor, EdgeSink& sink) { parse(cursor, sink, VertexId{}); });
+    raw.lines = parsed.lines;
+    CheckVertexCount(name, std::uint64_t{parsed.largest} + 1);
+    raw.list = ToEdgeList(std::move(parsed.edges), std::uint64_t{parsed.largest} + 1);
+  }
+  WarnOfRoundedIntegers(name, raw.list.weights);
   return raw;
 }
 
-void WriteEdgeList(const Graph& graph, OutputFile& output) {
+void WriteEdgeList(const Graph& graph, OutputFile& output, const std::string& /*path*/) {
   const Adjacency& out = graph.out();
   std::visit(
       [&](const auto& weights) {
         for (VertexId v = 0; v < graph.vertices(); ++v) {
           for (EdgeIndex e = out.offsets[v]; e < out.offsets[v + 1]; ++e) {
-            output.Number(v);
+            output.Number(graph.id(v));
             output.Letter(' ');
-            output.Number(out.neighbours[e]);
+            output.Number(graph.ids().empty() ? out.neighbours[e] : graph.ids()[out.neighbours[e]]);
             if constexpr (!std::is_same_v<std::decay_t<decltype(weights)>, std::monostate>) {
               output.Letter(' ');
               output.Number(weights[e]);

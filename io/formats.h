@@ -4,8 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chatty/core/graph.h"
 #include "chatty/io/input.h"
@@ -14,51 +17,81 @@
 
 namespace chatty::io {
 
-/// The edges of a file, before they are built into a Graph.
+/// What a file holds, before it is built into a Graph: a list of edges, or rows.
 struct RawGraph {
-  EdgeList list;
-  bool symmetric = false;  ///< each edge is stored once and goes both ways
+  EdgeList list;  ///< in any order; empty if there are rows
+  /// Offsets, neighbours and weights that CheckRows (io/rows.h) has passed, every list sorted (SortLists does it).
+  std::optional<Adjacency> rows;
+  bool symmetric = false;  ///< of a list: each edge is stored once and goes both ways; of rows: both directions are stored
   int first_id = 0;
-  std::uint64_t lines = 0;
+  Array<std::uint64_t> ids;         ///< as Graph::ids()
+  std::vector<std::string> labels;  ///< as Graph::labels()
+  std::uint64_t lines = 0;          ///< 0 for a binary format
+  std::string note;                 ///< of whoever wrote a file of the binary format
 };
 
 /// What a header says of the edges behind it.
 struct StatedCounts {
   std::uint64_t vertices = 0;
-  std::uint64_t entries = 0;      ///< as stored
-  std::size_t entry_bytes = 0;    ///< the least that one takes, unpacked
-  std::uint64_t other_bytes = 0;  ///< that the file must hold besides, unpacked
-  bool stored_once = false;       ///< an entry stands for both directions of an edge
-  bool symmetric = false;         ///< both directions of every edge are stored
+  std::uint64_t entries = 0;       ///< as stored
+  std::size_t entry_bytes = 0;     ///< the least that one takes, unpacked; 0: they are in another file
+  std::uint64_t other_bytes = 0;   ///< that the file must hold besides, unpacked
+  bool stored_once = false;        ///< an entry stands for both directions of an edge
+  bool symmetric = false;          ///< both directions of every edge are stored
+  bool maybe_symmetric = false;    ///< whether they are is seen from the edges alone
   WeightKind weights = WeightKind::kNone;
   std::uint64_t line = 0;  ///< that says so; 0: a binary header
 };
 
+/// A format: how it is called, recognised, read and written. The members are functions of the format's own source file.
+struct FormatEntry {
+  GraphFormat format;
+  std::string_view name;        ///< as errors and records call it
+  std::string_view other_name;  ///< a shorter one that ParseFormat takes, too
+  std::string_view suffixes;    ///< of files that WriteGraph writes in it, and that a graph's name is without: ".el .txt"
+  std::string_view says;        ///< what its files look like, for help: "GAP's serialised graph"
+  /// Whether a file looks like it. `head` is what the input's first 64 KiB hold, blanks at the begin skipped; the input may
+  /// be asked for more by Peek, and for remaining().
+  bool (*recognise)(Input& input, std::string_view head);
+  /// Reads the header; null where there is none. The input stands at the file's begin, or past its byte order mark.
+  StatedCounts (*peek)(Input& input);
+  RawGraph (*read)(Input& input, const ReadOptions& options);
+  /// Writes to `output`, which will be called `path`, and to files beside it, if the format has several.
+  void (*write)(const Graph& graph, OutputFile& output, const std::string& path);
+};
+
+/// All formats, in the order in which a file is held against them: those that are sure of themselves first.
+std::span<const FormatEntry> Formats();
+const FormatEntry& Format(GraphFormat format);
+
 /// Skips a byte order mark and says of what format the rest is: the one that `options` name, or what the content looks like.
 /// Throws InputError for an empty file or one of no known format.
-GraphFormat OpenFormat(Input& input, const ReadOptions& options);
+const FormatEntry& OpenFormat(Input& input, const ReadOptions& options);
 
-// `input` stands at the file's begin, or past its byte order mark.
+bool IsMatrixMarket(Input& input, std::string_view head);
+bool IsDimacs(Input& input, std::string_view head);
+bool IsEdgeList(Input& input, std::string_view head);
+bool IsBinary(Input& input, std::string_view head);
+
 StatedCounts PeekMatrixMarket(Input& input);
 StatedCounts PeekDimacs(Input& input);
 StatedCounts PeekBinary(Input& input);
-RawGraph ReadMatrixMarket(Input& input, int threads);
-RawGraph ReadEdgeList(Input& input, int threads);
-RawGraph ReadDimacs(Input& input, int threads);
-Graph ReadBinary(Input& input, int threads);
 
-void WriteMatrixMarket(const Graph& graph, OutputFile& output);
-void WriteEdgeList(const Graph& graph, OutputFile& output);
-void WriteDimacs(const Graph& graph, OutputFile& output);
-void WriteBinary(const Graph& graph, OutputFile& output);
+RawGraph ReadMatrixMarket(Input& input, const ReadOptions& options);
+RawGraph ReadEdgeList(Input& input, const ReadOptions& options);
+RawGraph ReadDimacs(Input& input, const ReadOptions& options);
+RawGraph ReadBinary(Input& input, const ReadOptions& options);
+
+void WriteMatrixMarket(const Graph& graph, OutputFile& output, const std::string& path);
+void WriteEdgeList(const Graph& graph, OutputFile& output, const std::string& path);
+void WriteDimacs(const Graph& graph, OutputFile& output, const std::string& path);
+/// `note` comes back in RawGraph::note.
+void WriteBinary(const Graph& graph, OutputFile& output, std::string_view note);
 
 /// First bytes of the binary format. Like PNG's, they reveal a transfer that changes line ends or drops the eighth bit.
 inline constexpr std::string_view kBinaryMagic{
     "\x89"
     "CGR\r\n\x1a\n",
     8};
-
-/// True for the banner of a Matrix Market file.
-bool IsMatrixMarket(std::string_view head);
 
 }  // namespace chatty::io

@@ -102,7 +102,9 @@ MatrixMarketHeader ReadMatrixMarketHeader(Input& input) {
 
 }  // namespace
 
-bool IsMatrixMarket(std::string_view head) { return Lower(head.substr(0, kBanner.size())) == Lower(kBanner); }
+bool IsMatrixMarket(Input& /*input*/, std::string_view head) {
+  return Lower(head.substr(0, kBanner.size())) == Lower(kBanner);
+}
 
 StatedCounts PeekMatrixMarket(Input& input) {
   const MatrixMarketHeader header = ReadMatrixMarketHeader(input);
@@ -118,13 +120,13 @@ StatedCounts PeekMatrixMarket(Input& input) {
   return counts;
 }
 
-RawGraph ReadMatrixMarket(Input& input, int threads) {
+RawGraph ReadMatrixMarket(Input& input, const ReadOptions& options) {
   const std::string& name = input.name();
   const MatrixMarketHeader header = ReadMatrixMarketHeader(input);
   const Banner& banner = header.banner;
   const std::uint64_t rows = header.rows, entries = header.entries, size_line = header.line;
 
-  ParsedEdges parsed = ParseChunks(input, banner.weights, threads, [&](LineCursor& cursor, EdgeSink& sink) {
+  ParsedEdges parsed = ParseChunks(input, banner.weights, options.threads, [&](LineCursor& cursor, EdgeSink& sink) {
     while (cursor.NextLine<'%'>()) {
       const std::uint64_t row = cursor.Unsigned("row id");
       const std::uint64_t column = cursor.Unsigned("column id");
@@ -141,18 +143,21 @@ RawGraph ReadMatrixMarket(Input& input, int threads) {
       cursor.FinishLine();
     }
   });
-  if (parsed.list.sources.size() != entries) {
+  if (parsed.size() != entries) {
     FailAt(name, size_line,
            fmt::format("the header promises {} entries, but the file holds {} in its {} lines: it is {}", entries,
-                       parsed.list.sources.size(), parsed.lines,
-                       parsed.list.sources.size() < entries ? "truncated, or the header is wrong" : "inconsistent"));
+                       parsed.size(), parsed.lines,
+                       parsed.size() < entries ? "truncated, or the header is wrong" : "inconsistent"));
   }
-  RawGraph raw{std::move(parsed.list), banner.symmetric, 1, parsed.lines};
-  raw.list.vertices = static_cast<VertexId>(rows);
+  RawGraph raw;
+  raw.list = ToEdgeList(std::move(parsed.edges), rows);
+  raw.symmetric = banner.symmetric;
+  raw.first_id = 1;
+  raw.lines = parsed.lines;
   return raw;
 }
 
-void WriteMatrixMarket(const Graph& graph, OutputFile& output) {
+void WriteMatrixMarket(const Graph& graph, OutputFile& output, const std::string& /*path*/) {
   constexpr std::array<std::string_view, 3> kFields = {"pattern", "integer", "real"};
   const Adjacency& out = graph.out();
   EdgeIndex entries = graph.edges();

@@ -33,31 +33,33 @@ std::optional<GraphPeek> PeekGraph(const std::string& path, const ReadOptions& o
   if (options.format) ParseFormat(*options.format);
   Input input(path, /*chunk_bytes=*/1);
   GraphPeek peek;
-  peek.format = io::OpenFormat(input, options);
+  const io::FormatEntry& format = io::OpenFormat(input, options);
+  peek.format = format.format;
   peek.compression = input.compression();
   const std::uint64_t packed = std::filesystem::file_size(path, error);
   const std::uint64_t bytes = error ? ~std::uint64_t{0} : MostUnpacked(packed, peek.compression);
-  if (peek.format == GraphFormat::kEdgeList) {
-    peek.symmetric = options.symmetrise;
+  if (format.peek == nullptr) {
+    peek.symmetric = peek.maybe_symmetric = options.symmetrise;
     peek.edges_most = bytes / 4 + 1;  // "0 1" and a line end, which the last may lack
     if (peek.symmetric) peek.edges_most = std::min(peek.edges_most, ~std::uint64_t{0} / 2) * 2;
     peek.from = "the length of " + path;
     return peek;
   }
 
-  const io::StatedCounts stated = peek.format == GraphFormat::kMatrixMarket ? io::PeekMatrixMarket(input)
-                                  : peek.format == GraphFormat::kDimacs     ? io::PeekDimacs(input)
-                                                                            : io::PeekBinary(input);
+  const io::StatedCounts stated = format.peek(input);
   peek.vertices = stated.vertices;
   peek.weights = stated.weights;
   peek.stored = stated.entries;
   peek.from = stated.line > 0 ? fmt::format("line {} of {}", stated.line, path) : fmt::format("the header of {}", path);
 
-  const std::uint64_t room = bytes > stated.other_bytes ? (bytes - stated.other_bytes) / stated.entry_bytes + 1 : 0;
+  const std::uint64_t room = stated.entry_bytes == 0     ? stated.entries
+                             : bytes > stated.other_bytes ? (bytes - stated.other_bytes) / stated.entry_bytes + 1
+                                                          : 0;
   const std::uint64_t entries = std::min({stated.entries, room, ~std::uint64_t{0} / 4});
   const std::uint64_t loops = std::min(entries, stated.vertices);  // that the file may hold, one a vertex
   const bool reversed = options.symmetrise ? !stated.symmetric : stated.stored_once && !options.directed;
   peek.symmetric = reversed || (stated.symmetric && !options.directed);
+  peek.maybe_symmetric = peek.symmetric || (stated.maybe_symmetric && !options.directed);
   if (reversed) {
     peek.edges_most = 2 * entries;
     // A loop is one edge even then. Where both directions are stored already, reversing them brings nothing new.

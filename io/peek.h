@@ -23,14 +23,15 @@ struct GraphPeek {
   /// @}
   std::uint64_t stored = 0;  ///< edges that the file holds, as the header says
   bool symmetric = false;    ///< of the graph that is made
+  bool maybe_symmetric = false;  ///< also where that is seen from the edges alone
   /// Where a format leaves the kind open, int32: the other kind takes as many bytes. kNone for an edge list: not known.
   WeightKind weights = WeightKind::kNone;
   std::string from;  ///< what says so, for messages: "line 3 of road.mtx"
 
   /// Nothing is left to find out by reading.
-  bool exact() const { return vertices.has_value() && edges_least == edges_most; }
+  bool exact() const { return vertices.has_value() && edges_least == edges_most && symmetric == maybe_symmetric; }
   /// The counts with the fewest edges. `vertices` must be there.
-  GraphCounts least() const { return {*vertices, edges_least, symmetric, weights, 0}; }
+  GraphCounts least() const { return {*vertices, edges_least, maybe_symmetric, weights, 0}; }
   /// The counts with the most edges. `vertices` must be there.
   GraphCounts most() const { return {*vertices, edges_most, symmetric, weights, 0}; }
 };

@@ -13,14 +13,8 @@
 namespace chatty {
 namespace {
 
-constexpr std::string_view kKnown = "Matrix Market, edge list, DIMACS .gr and the binary format are known";
-
-/// What a file's first bytes say it is. Throws where they say that it is nothing that can be read.
-GraphFormat Recognise(Input& input) {
-  constexpr std::size_t kSeen = std::size_t{1} << 16;
-  const std::string& name = input.name();
-  std::string_view head = input.Peek(kSeen);
-  if (head.starts_with(io::kBinaryMagic)) return GraphFormat::kBinary;
+/// Throws where a file's first bytes say that it is nothing that can be read.
+void RefuseWhatCannotBeRead(std::string_view head, const std::string& name) {
   if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff")) {
     Throw<InputError>("{}: is UTF-16 text; convert it to UTF-8 or ASCII", name);
   }
@@ -34,110 +28,143 @@ GraphFormat Recognise(Input& input) {
       Throw<InputError>("{}: is packed with {}; unpack it first, or pack it with gzip or zstd", name, packer);
     }
   }
-  const std::size_t begin = head.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) Throw<InputError>("{}: is empty", name);
-  head.remove_prefix(begin);
-  if (io::IsMatrixMarket(head)) return GraphFormat::kMatrixMarket;
-  const bool letter_alone = head.size() == 1 || std::isspace(static_cast<unsigned char>(head[1])) != 0;
-  if ((head[0] == 'c' || head[0] == 'p' || head[0] == 'a') && letter_alone) return GraphFormat::kDimacs;
-  if (head[0] == '#' || head[0] == '%' || head[0] == '-' || (head[0] >= '0' && head[0] <= '9'))
-    return GraphFormat::kEdgeList;
-  Throw<InputError>("{}: begins with {}, which no graph file does: {}; comments in an edge list begin with # or %", name,
-                    io::Quote(head.substr(0, head.find('\n'))), kKnown);
+}
+
+/// Calls body(suffix) for each of a list's, until one returns true.
+template <class Body>
+bool AnySuffix(std::string_view suffixes, Body&& body) {
+  while (!suffixes.empty()) {
+    const std::string_view suffix = suffixes.substr(0, suffixes.find(' '));
+    suffixes.remove_prefix(std::min(suffix.size() + 1, suffixes.size()));
+    if (body(suffix)) return true;
+  }
+  return false;
 }
 
 /// The file's name without folders and suffixes.
 std::string Stem(const std::string& path) {
   if (path == "-") return "stdin";
   std::string_view stem = std::string_view(path).substr(path.find_last_of('/') + 1);
-  for (const std::string_view suffix :
-       {".gz", ".zst", ".mtx", ".gr", ".el", ".wel", ".txt", ".tsv", ".csv", ".e", ".chatty"}) {
-    if (stem.size() > suffix.size() && stem.ends_with(suffix)) stem.remove_suffix(suffix.size());
+  const auto drop = [&](std::string_view suffix) {
+    const bool has = stem.size() > suffix.size() && stem.ends_with(suffix);
+    if (has) stem.remove_suffix(suffix.size());
+    return has;
+  };
+  if (!drop(".gz")) drop(".zst");
+  for (const io::FormatEntry& entry : io::Formats()) {
+    if (AnySuffix(entry.suffixes, drop)) break;
   }
   return std::string(stem);
 }
 
-/// True if some list of the graph holds what the options would drop.
-bool HasLoopsOrParallel(const Graph& graph, const ReadOptions& options) {
-  std::atomic<bool> found{false};
-  ParallelFor(graph.vertices(), options.threads, [&](std::size_t v) {
-    const auto list = graph.out()[static_cast<VertexId>(v)];
-    const bool loop = !options.keep_loops && std::binary_search(list.begin(), list.end(), static_cast<VertexId>(v));
-    const bool parallel = !options.keep_parallel && std::adjacent_find(list.begin(), list.end()) != list.end();
-    if (loop || parallel) found.store(true, std::memory_order_relaxed);
-  });
-  return found;
-}
-
-EdgeList ToEdgeList(const Graph& graph, int threads) {
+EdgeList ToEdgeList(Adjacency rows, int threads) {
   EdgeList list;
-  list.vertices = graph.vertices();
-  list.sources = Array<VertexId>(graph.edges());
-  list.targets = graph.out().neighbours.Clone();
-  list.weights = Clone(graph.out().weights);
-  ParallelFor(graph.vertices(), threads, [&](std::size_t v) {
-    std::fill(list.sources.begin() + graph.out().offsets[v], list.sources.begin() + graph.out().offsets[v + 1],
-              static_cast<VertexId>(v));
+  list.vertices = static_cast<VertexId>(rows.offsets.size() - 1);
+  list.sources = Array<VertexId>(rows.neighbours.size());
+  ParallelFor(list.vertices, threads, [&](std::size_t v) {
+    std::fill(list.sources.begin() + rows.offsets[v], list.sources.begin() + rows.offsets[v + 1], static_cast<VertexId>(v));
   });
+  list.targets = std::move(rows.neighbours);
+  list.weights = std::move(rows.weights);
   return list;
 }
 
-BuildOptions ToBuildOptions(const ReadOptions& options) {
+/// Makes a graph of what a reader found, as the options have it.
+Graph Build(io::RawGraph raw, const ReadOptions& options, BuildReport* report) {
   BuildOptions build;
   build.remove_loops = !options.keep_loops;
   build.merge_parallel = !options.keep_parallel;
   build.threads = options.threads;
-  return build;
-}
-
-/// Applies the options to a graph that is built already; most often they leave it as it is.
-Graph Adapt(Graph graph, const ReadOptions& options, BuildReport* report) {
-  const bool symmetrise = options.symmetrise && !graph.symmetric();
-  const bool undirect = options.directed && graph.symmetric();
-  if (!symmetrise && !undirect && !HasLoopsOrParallel(graph, options)) {
-    report->edges_given = report->edges_kept = graph.edges();
-    return graph;
+  Graph graph;
+  if (raw.rows && (raw.symmetric || !options.symmetrise)) {
+    SimplifyLists(*raw.rows, build, report);
+    graph = Graph(std::move(*raw.rows), raw.symmetric && !options.directed);
+  } else {
+    build.symmetrise = options.symmetrise || (raw.symmetric && !options.directed);
+    if (raw.rows) raw.list = ToEdgeList(std::move(*raw.rows), options.threads);
+    graph = BuildGraph(std::move(raw.list), build, report);
   }
-  BuildOptions build = ToBuildOptions(options);
-  build.symmetrise = symmetrise;
-  build.assume_symmetric = graph.symmetric() && !options.directed;
-  Graph adapted = BuildGraph(ToEdgeList(graph, options.threads), build, report);
-  adapted.set_first_id(graph.first_id());
-  adapted.set_labels(graph.labels());
-  return adapted;
+  graph.set_first_id(raw.first_id);
+  graph.set_ids(std::move(raw.ids));
+  graph.set_labels(std::move(raw.labels));
+  return graph;
 }
 
 }  // namespace
 
-std::string_view FormatName(GraphFormat format) {
-  switch (format) {
-    case GraphFormat::kMatrixMarket:
-      return "matrix-market";
-    case GraphFormat::kEdgeList:
-      return "edge-list";
-    case GraphFormat::kDimacs:
-      return "dimacs";
-    case GraphFormat::kBinary:
-      return "binary";
-  }
-  return "unknown";
+namespace io {
+namespace {
+
+void WritePlainBinary(const Graph& graph, OutputFile& output, const std::string& /*path*/) { WriteBinary(graph, output, {}); }
+
+constexpr FormatEntry kFormats[] = {
+    {GraphFormat::kBinary, "binary", "chatty", ".chatty", "this project's own", IsBinary, PeekBinary, ReadBinary,
+     WritePlainBinary},
+    {GraphFormat::kMatrixMarket, "matrix-market", "mtx", ".mtx", "Matrix Market", IsMatrixMarket, PeekMatrixMarket,
+     ReadMatrixMarket, WriteMatrixMarket},
+    {GraphFormat::kDimacs, "dimacs", "gr", ".gr", "DIMACS shortest paths", IsDimacs, PeekDimacs, ReadDimacs, WriteDimacs},
+    {GraphFormat::kEdgeList, "edge-list", "el", ".el .wel .txt .tsv .csv .e", "lines of two ids, and a weight", IsEdgeList,
+     nullptr, ReadEdgeList, WriteEdgeList},
+};
+
+}  // namespace
+
+std::span<const FormatEntry> Formats() { return kFormats; }
+
+const FormatEntry& Format(GraphFormat format) {
+  return *std::find_if(std::begin(kFormats), std::end(kFormats),
+                       [&](const FormatEntry& entry) { return entry.format == format; });
 }
 
-GraphFormat ParseFormat(std::string_view name) {
-  if (name == "matrix-market" || name == "mtx") return GraphFormat::kMatrixMarket;
-  if (name == "edge-list" || name == "el" || name == "txt") return GraphFormat::kEdgeList;
-  if (name == "dimacs" || name == "gr") return GraphFormat::kDimacs;
-  if (name == "binary" || name == "chatty") return GraphFormat::kBinary;
-  Throw<UsageError>(
-      "unknown graph format '{}'; there are matrix-market (mtx), edge-list (el), dimacs (gr) and binary (chatty)", name);
-}
-
-GraphFormat io::OpenFormat(Input& input, const ReadOptions& options) {
-  std::optional<GraphFormat> format;
-  if (options.format) format = ParseFormat(*options.format);
+const FormatEntry& OpenFormat(Input& input, const ReadOptions& options) {
+  const FormatEntry* const named = options.format ? &Format(ParseFormat(*options.format)) : nullptr;
   if (input.Peek(3) == "\xef\xbb\xbf") input.Consume(3);  // a byte order mark
   if (input.Peek(1).empty()) Throw<InputError>("{}: is empty", input.name());
-  return format ? *format : Recognise(input);
+  if (named != nullptr) return *named;
+  constexpr std::size_t kSeen = std::size_t{1} << 16;
+  std::string_view head = input.Peek(kSeen);
+  RefuseWhatCannotBeRead(head, input.name());
+  for (const FormatEntry& entry : kFormats) {
+    head = input.Peek(kSeen);  // whoever was asked before may have looked further
+    head.remove_prefix(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
+    if (head.empty()) Throw<InputError>("{}: is empty", input.name());
+    if (entry.recognise(input, head)) return entry;
+  }
+  Throw<InputError>(
+      "{}: begins with {}, which no graph file does; known are {}; comments in an edge list begin with # or %", input.name(),
+      Quote(head.substr(0, head.find('\n'))), FormatNames());
+}
+
+}  // namespace io
+
+std::string_view FormatName(GraphFormat format) { return io::Format(format).name; }
+
+GraphFormat ParseFormat(std::string_view name) {
+  for (const io::FormatEntry& entry : io::Formats()) {
+    if (name == entry.name || name == entry.other_name) return entry.format;
+  }
+  Throw<UsageError>("unknown graph format '{}'; there are {}", name, FormatNames());
+}
+
+std::string FormatNames() {
+  std::string names;
+  const std::span<const io::FormatEntry> formats = io::Formats();
+  for (std::size_t i = 0; i < formats.size(); ++i) {
+    if (i > 0) names += i + 1 == formats.size() ? " and " : ", ";
+    names += fmt::format("{} ({})", formats[i].name, formats[i].other_name);
+  }
+  return names;
+}
+
+std::optional<GraphFormat> FormatOfSuffix(const std::string& path) {
+  std::string_view name = path;
+  for (const std::string_view packed : {".gz", ".zst"}) {
+    if (name.ends_with(packed)) name.remove_suffix(packed.size());
+  }
+  for (const io::FormatEntry& entry : io::Formats()) {
+    if (AnySuffix(entry.suffixes, [&](std::string_view suffix) { return name.ends_with(suffix); })) return entry.format;
+  }
+  return std::nullopt;
 }
 
 inline namespace CHATTY_ABI {
@@ -148,25 +175,18 @@ Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport*
   }
   if (options.format) ParseFormat(*options.format);  // a wrong name is told before a missing file
   Input input(path);
-  const GraphFormat format = io::OpenFormat(input, options);
-
+  const io::FormatEntry& format = io::OpenFormat(input, options);
+  io::RawGraph raw = format.read(input, options);
+  const std::uint64_t lines = raw.lines;
   BuildReport built;
   Graph graph;
-  std::uint64_t lines = 0;
-  if (format == GraphFormat::kBinary) {
-    graph = Adapt(io::ReadBinary(input, options.threads), options, &built);
-  } else {
-    io::RawGraph raw = format == GraphFormat::kMatrixMarket ? io::ReadMatrixMarket(input, options.threads)
-                       : format == GraphFormat::kDimacs     ? io::ReadDimacs(input, options.threads)
-                                                            : io::ReadEdgeList(input, options.threads);
-    lines = raw.lines;
-    BuildOptions build = ToBuildOptions(options);
-    build.symmetrise = options.symmetrise || (raw.symmetric && !options.directed);
-    graph = BuildGraph(std::move(raw.list), build, &built);
-    graph.set_first_id(raw.first_id);
+  try {
+    graph = Build(std::move(raw), options, &built);
+  } catch (const InputError& error) {
+    Throw<InputError>("{}: {}", input.name(), error.what());
   }
   graph.set_name(Stem(path));
-  if (report != nullptr) *report = {format, input.compression(), input.bytes_delivered(), lines, built};
+  if (report != nullptr) *report = {format.format, input.compression(), input.bytes_delivered(), lines, built};
   return graph;
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("reading a graph");

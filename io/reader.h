@@ -14,12 +14,14 @@
 namespace chatty {
 
 /// What a graph file is written in.
-enum class GraphFormat : std::uint8_t { kMatrixMarket, kEdgeList, kDimacs, kBinary };
+enum class GraphFormat : std::uint8_t { kMatrixMarket, kEdgeList, kDimacs, kMetis, kGalois, kGap, kGbbs, kLdbc, kBinary };
 
-std::string_view FormatName(GraphFormat format);  ///< "matrix-market", "edge-list", "dimacs" or "binary"
-/// A format by its name or usual suffix: "matrix-market" or "mtx", "edge-list", "el" or "txt", "dimacs" or "gr",
-/// "binary" or "chatty". Throws UsageError, listing the names.
+std::string_view FormatName(GraphFormat format);  ///< "matrix-market", "edge-list", "dimacs", "binary", ...
+/// A format by its name or a shorter one: "matrix-market" or "mtx", "edge-list" or "el", "dimacs" or "gr", "binary" or
+/// "chatty". Throws UsageError, listing the names.
 GraphFormat ParseFormat(std::string_view name);
+/// All names that ParseFormat takes, as help and errors list them: "matrix-market (mtx), edge-list (el) and binary (chatty)".
+std::string FormatNames();
 
 /// What a reader makes of a file. By default graphs come out simple: loops dropped, the lightest of parallel edges
 /// kept.
@@ -29,6 +31,7 @@ struct ReadOptions {
   bool directed = false;                   ///< edges go as stored, even where the file says that they go both ways
   bool keep_loops = false;                 ///< keep edges from a vertex to itself
   bool keep_parallel = false;              ///< keep all of several edges between the same two vertices
+  bool compact_ids = false;                ///< only ids that some edge names are vertices; the graph has ids() then
   int threads = 0;                         ///< 0: as many as there are cores
 };
 

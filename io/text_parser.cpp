@@ -81,11 +81,12 @@ LineCursor::OddNumber LineCursor::OddWeight(bool integers_only) {
           whole && value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max()};
 }
 
-void EdgeSink::Begin(std::size_t text_bytes, WeightText weights) {
+template <class Id>
+void BasicEdgeSink<Id>::Begin(std::size_t text_bytes, WeightText weights) {
   const std::size_t capacity = text_bytes / 4 + 1;  // "0 1" and a line end
   if (sources_.size() < capacity) {
-    sources_ = Array<VertexId>(capacity);
-    targets_ = Array<VertexId>(capacity);
+    sources_ = Array<Id>(capacity);
+    targets_ = Array<Id>(capacity);
     if (weights != WeightText::kNone) {
       integers_ = Array<std::int32_t>(capacity);
       reals_ = Array<float>(capacity);
@@ -97,15 +98,17 @@ void EdgeSink::Begin(std::size_t text_bytes, WeightText weights) {
   largest_ = 0;
 }
 
-void EdgeSink::TurnReal() {
+template <class Id>
+void BasicEdgeSink<Id>::TurnReal() {
   for (std::size_t i = 0; i < size_; ++i) reals_[i] = static_cast<float>(integers_[i]);
   real_ = true;
 }
 
-EdgeList EdgeSink::Take() const {
-  EdgeList list;
-  list.sources = Array<VertexId>(sources_.span().first(size_));
-  list.targets = Array<VertexId>(targets_.span().first(size_));
+template <class Id>
+Edges<Id> BasicEdgeSink<Id>::Take() const {
+  Edges<Id> list;
+  list.sources = Array<Id>(sources_.span().first(size_));
+  list.targets = Array<Id>(targets_.span().first(size_));
   if (text_ != WeightText::kNone) {
     if (real_) {
       list.weights = Array<float>(reals_.span().first(size_));
@@ -116,36 +119,40 @@ EdgeList EdgeSink::Take() const {
   return list;
 }
 
-namespace {
-
+/// A chunk, parsed.
+template <class Id>
 struct Piece {
-  EdgeList list;
-  VertexId largest = 0;
+  Edges<Id> list;
+  Id largest = 0;
   std::uint64_t lines = 0;
 };
 
+/// What is wrong with one.
 struct Fault {
   std::size_t chunk;
   std::uint64_t line;
   std::string text;
 };
 
+namespace {
+
 /// Joins the pieces in order, giving each one's memory back once it is copied.
-EdgeList Join(std::vector<Piece>& pieces, WeightText text, int threads) {
+template <class Id>
+Edges<Id> Join(std::vector<Piece<Id>>& pieces, WeightText text, int threads) {
   std::vector<std::size_t> begin(pieces.size() + 1, 0);
   bool real = text == WeightText::kReal;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     begin[i + 1] = begin[i] + pieces[i].list.sources.size();
     real = real || std::holds_alternative<Array<float>>(pieces[i].list.weights);
   }
-  EdgeList all;
-  all.sources = Array<VertexId>(begin.back());
-  all.targets = Array<VertexId>(begin.back());
+  Edges<Id> all;
+  all.sources = Array<Id>(begin.back());
+  all.targets = Array<Id>(begin.back());
   if (text != WeightText::kNone && real) all.weights = Array<float>(begin.back());
   if (text != WeightText::kNone && !real) all.weights = Array<std::int32_t>(begin.back());
   ParallelChunks(pieces.size(), threads, 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
-      const EdgeList piece = std::move(pieces[i].list);
+      const Edges<Id> piece = std::move(pieces[i].list);
       std::copy(piece.sources.begin(), piece.sources.end(), all.sources.begin() + begin[i]);
       std::copy(piece.targets.begin(), piece.targets.end(), all.targets.begin() + begin[i]);
       std::visit(
@@ -167,21 +174,31 @@ EdgeList Join(std::vector<Piece>& pieces, WeightText text, int threads) {
 
 }  // namespace
 
-ParsedEdges ParseChunks(Input& input, WeightText weights, int threads,
-                        const std::function<void(LineCursor&, EdgeSink&)>& parse) {
+EdgeList ToEdgeList(Edges<VertexId> edges, std::uint64_t vertices) {
+  EdgeList list;
+  list.vertices = static_cast<VertexId>(vertices);
+  list.sources = std::move(edges.sources);
+  list.targets = std::move(edges.targets);
+  list.weights = std::move(edges.weights);
+  return list;
+}
+
+template <class Id>
+BasicParsedEdges<Id> ParseChunksInto(Input& input, WeightText weights, int threads,
+                                     const std::function<void(LineCursor&, BasicEdgeSink<Id>&)>& parse) {
   auto workers = static_cast<std::size_t>(ThreadCount(threads));
   if (const auto left = input.remaining()) {  // a small file is read faster than threads start
     workers = std::min(workers, static_cast<std::size_t>(*left / Input::kDefaultChunkBytes) + 1);
   }
   std::mutex mutex;
-  std::vector<Piece> pieces;
+  std::vector<Piece<Id>> pieces;
   std::optional<Fault> fault;     // the first in the file so far
   std::exception_ptr unreadable;  // the input gave out; whatever was delivered before lies before it
   std::atomic<bool> stop{false};
   Progress progress("Reading " + input.name(), input.remaining().value_or(0));
   ParallelChunks(workers, static_cast<int>(workers), 1, [&](std::size_t, std::size_t) {
     Chunk chunk;
-    EdgeSink sink;
+    BasicEdgeSink<Id> sink;
     while (!stop.load(std::memory_order_relaxed)) {
       try {
         if (!input.Next(&chunk)) break;
@@ -192,7 +209,7 @@ ParsedEdges ParseChunks(Input& input, WeightText weights, int threads,
         break;
       }
       LineCursor cursor(chunk.text);
-      Piece piece;
+      Piece<Id> piece;
       try {
         sink.Begin(chunk.text.size(), weights);
         parse(cursor, sink);
@@ -220,15 +237,22 @@ ParsedEdges ParseChunks(Input& input, WeightText weights, int threads,
   }
   if (unreadable) std::rethrow_exception(unreadable);
 
-  ParsedEdges parsed;
+  BasicParsedEdges<Id> parsed;
   parsed.lines = input.lines_skipped();
-  for (const Piece& piece : pieces) {
+  for (const Piece<Id>& piece : pieces) {
     parsed.lines += piece.lines;
     parsed.largest = std::max(parsed.largest, piece.largest);
   }
-  parsed.list = Join(pieces, weights, threads);
+  parsed.edges = Join(pieces, weights, threads);
   return parsed;
 }
+
+template class BasicEdgeSink<VertexId>;
+template ParsedEdges ParseChunksInto(Input&, WeightText, int, const std::function<void(LineCursor&, EdgeSink&)>&);
+#if CHATTY_VERTEX_BITS == 32
+template class BasicEdgeSink<std::uint64_t>;
+template ParsedWideEdges ParseChunksInto(Input&, WeightText, int, const std::function<void(LineCursor&, WideEdgeSink&)>&);
+#endif
 
 void CheckVertexCount(const std::string& name, std::uint64_t vertices) {
   if (vertices > kNoVertex) {

@@ -182,13 +182,21 @@ class LineCursor {
   std::uint64_t lines_ = 0;
 };
 
-/// The edges of one chunk while it is parsed; its memory serves chunk after chunk.
-class EdgeSink {
+/// Edges whose ends are ids of a file: vertices already, or 64-bit names of some.
+template <class Id>
+struct Edges {
+  Array<Id> sources, targets;
+  Weights weights;
+};
+
+/// The edges of one chunk while it is parsed; its memory serves chunk after chunk. Id: VertexId or std::uint64_t.
+template <class Id>
+class BasicEdgeSink {
  public:
   /// Empties the sink for a chunk of `text_bytes`, which can hold an edge every four bytes.
   void Begin(std::size_t text_bytes, WeightText weights);
 
-  void Add(VertexId source, VertexId target) {
+  void Add(Id source, Id target) {
     sources_[size_] = source;
     targets_[size_] = target;
     if (source > largest_) largest_ = source;
@@ -196,7 +204,7 @@ class EdgeSink {
     ++size_;
   }
   /// Adds an edge whose weight is the cursor's next field.
-  void AddWeighted(VertexId source, VertexId target, LineCursor& cursor) {
+  void AddWeighted(Id source, Id target, LineCursor& cursor) {
     cursor.Weight(
         real_ && text_ == WeightText::kAny ? WeightText::kReal : text_,  // spares a try at an integer
         [&](std::int32_t weight) {
@@ -214,8 +222,8 @@ class EdgeSink {
   }
 
   std::size_t size() const { return size_; }
-  VertexId largest() const { return largest_; }  ///< largest vertex seen; 0 if none
-  EdgeList Take() const;                         ///< an exact copy; `vertices` is left 0
+  Id largest() const { return largest_; }  ///< largest id seen; 0 if none
+  Edges<Id> Take() const;                  ///< an exact copy
 
  private:
   void TurnReal();
@@ -223,24 +231,48 @@ class EdgeSink {
   WeightText text_ = WeightText::kNone;
   bool real_ = false;
   std::size_t size_ = 0;
-  VertexId largest_ = 0;
-  Array<VertexId> sources_, targets_;
+  Id largest_ = 0;
+  Array<Id> sources_, targets_;
   Array<std::int32_t> integers_;
   Array<float> reals_;
 };
 
+using EdgeSink = BasicEdgeSink<VertexId>;
+using WideEdgeSink = BasicEdgeSink<std::uint64_t>;
+
 /// All edges of a text, and what the readers' checks ask for.
-struct ParsedEdges {
-  EdgeList list;            ///< in file order; `vertices` is left 0
-  VertexId largest = 0;     ///< largest vertex; 0 if there are no edges
+template <class Id>
+struct BasicParsedEdges {
+  Edges<Id> edges;          ///< in file order
+  Id largest = 0;           ///< largest id; 0 if there are no edges
   std::uint64_t lines = 0;  ///< of the file, header included
+
+  std::size_t size() const { return edges.sources.size(); }
 };
+using ParsedEdges = BasicParsedEdges<VertexId>;
+using ParsedWideEdges = BasicParsedEdges<std::uint64_t>;
+
+/// The edges of a graph of that many vertices.
+EdgeList ToEdgeList(Edges<VertexId> edges, std::uint64_t vertices);
 
 /// Parses what is left of `input` on `threads` threads (0: as many as there are cores): calls parse(cursor, sink) for
 /// every chunk and joins the sinks in file order. Of several faults the first in the file is reported, as an InputError
 /// with its line.
-ParsedEdges ParseChunks(Input& input, WeightText weights, int threads,
-                        const std::function<void(LineCursor&, EdgeSink&)>& parse);
+template <class Id>
+BasicParsedEdges<Id> ParseChunksInto(Input& input, WeightText weights, int threads,
+                                     const std::function<void(LineCursor&, BasicEdgeSink<Id>&)>& parse);
+
+/// @{
+/// The same for either width of ids.
+inline ParsedEdges ParseChunks(Input& input, WeightText weights, int threads,
+                               const std::function<void(LineCursor&, EdgeSink&)>& parse) {
+  return ParseChunksInto<VertexId>(input, weights, threads, parse);
+}
+inline ParsedWideEdges ParseWideChunks(Input& input, WeightText weights, int threads,
+                                       const std::function<void(LineCursor&, WideEdgeSink&)>& parse) {
+  return ParseChunksInto<std::uint64_t>(input, weights, threads, parse);
+}
+/// @}
 
 /// Throws InputError, or CapabilityError where a 64-bit build would do, if a graph of `vertices` vertices cannot be
 /// held. Guards against a header or a stray id that asks for more memory than the machine has.

@@ -89,11 +89,17 @@ class CliTest : public testing::Test {
     std::string pattern = (fs::temp_directory_path() / "chatty-cli-XXXXXX").string();
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
+    SetCacheFolder(Path(".costs"));  // costs measured on this machine would choose other paths than tests expect
   }
   void TearDown() override {
+    unsetenv("CHATTY_CACHE_DIR");
     if (!folder_.empty()) fs::remove_all(folder_);
   }
 
+  /// Where the program keeps costs, from now on.
+  static void SetCacheFolder(const std::string& path) {
+    ASSERT_EQ(setenv("CHATTY_CACHE_DIR", path.c_str(), 1), 0);  // NOLINT(concurrency-mt-unsafe): there is one thread
+  }
   std::string Path(const std::string& name) const { return (folder_ / name).string(); }
   std::string Write(const std::string& name, std::string_view text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;
@@ -1607,8 +1613,6 @@ TEST_F(CliTest, TopologyRefusesWhatMakesNoSense) {
 }
 
 TEST_F(CliTest, TopologyMeasuresCosts) {
-  const std::string cache = Path("cache");
-  ASSERT_EQ(setenv("CHATTY_CACHE_DIR", cache.c_str(), 1), 0);
   const Arguments measure{"topology", "--measure", "--quick", "--devices", "host:2"};
   const std::string record = Path("costs.json"), page = Path("costs.html");
   const std::string text = Succeed(Join(measure, {"--json", record, "--html", page}));
@@ -1650,11 +1654,11 @@ TEST_F(CliTest, TopologyMeasuresCosts) {
   EXPECT_NE(damaged.err.find("is damaged"), std::string::npos) << damaged.err;
   EXPECT_TRUE(kept({}));
 
-  ASSERT_EQ(setenv("CHATTY_CACHE_DIR", record.c_str(), 1), 0);
+  SetCacheFolder(record);
   const Outcome unwritable = Chatty(measure);  // the figures are as good
   EXPECT_EQ(unwritable.status, 0) << unwritable.err;
   EXPECT_NE(unwritable.err.find("CHATTY_CACHE_DIR"), std::string::npos) << unwritable.err;
-  unsetenv("CHATTY_CACHE_DIR");
+  SetCacheFolder(Path(".costs"));
 
   Fail({"topology", "--measure", "--devices", "host:1"}, 2, "two devices");
   Fail({"topology", "--quick"}, 2, "--measure");

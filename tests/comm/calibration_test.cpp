@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,10 +38,15 @@ class CacheTest : public testing::Test {
     const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
     folder_ = fs::path(testing::TempDir()) / fmt::format("chatty_{}_{}", test.name(), ::getpid());
     fs::remove_all(folder_);
+    if (const char* const before = std::getenv("CHATTY_CACHE_DIR")) before_ = before;
     setenv("CHATTY_CACHE_DIR", folder_.c_str(), 1);
   }
   void TearDown() override {
-    unsetenv("CHATTY_CACHE_DIR");
+    if (before_) {
+      setenv("CHATTY_CACHE_DIR", before_->c_str(), 1);
+    } else {
+      unsetenv("CHATTY_CACHE_DIR");
+    }
     fs::permissions(folder_, fs::perms::owner_all, ignored_);
     fs::remove_all(folder_, ignored_);
   }
@@ -52,6 +58,7 @@ class CacheTest : public testing::Test {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
   }
   fs::path folder_;
+  std::optional<std::string> before_;
   std::error_code ignored_;
 };
 
