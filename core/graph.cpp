@@ -31,7 +31,7 @@ constexpr std::size_t kVertexGrain = 1024;            // vertices a chunk where 
 void ReleasePages(void* begin, std::size_t bytes) {
 #ifdef __linux__
   static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  constexpr std::size_t kWorthwhile = std::size_t{256} << 10;
+  constexpr std::size_t kWorthwhile = std::size_t{32} << 10;
   if (bytes < kWorthwhile) return;
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
   const std::uintptr_t first = (address + page - 1) / page * page;
@@ -87,16 +87,24 @@ std::int32_t OrderKey(float weight) {
 }
 std::int32_t OrderKey(None) { return 0; }
 
-/// Entry i of a list's weights; nothing for None.
+/// Entry i of a list's weights, as a float where W is one; nothing for None.
 template <class W>
 class WeightReader {
  public:
   explicit WeightReader(const Weights& weights) {
+    if constexpr (std::is_same_v<W, float>) {
+      if (const auto* integers = std::get_if<Array<std::int32_t>>(&weights)) {
+        integers_ = integers->data();
+        return;
+      }
+    }
     if constexpr (!std::is_same_v<W, None>) data_ = std::get<Array<W>>(weights).data();
   }
   W operator[](std::size_t i) const {
     if constexpr (std::is_same_v<W, None>) {
       return {};
+    } else if constexpr (std::is_same_v<W, float>) {
+      return integers_ == nullptr ? data_[i] : static_cast<float>(integers_[i]);
     } else {
       return data_[i];
     }
@@ -104,6 +112,7 @@ class WeightReader {
 
  private:
   const W* data_ = nullptr;
+  const std::int32_t* integers_ = nullptr;
 };
 
 // ---- From arcs in any order to rows ---------------------------------------------------------------------------------
@@ -128,67 +137,116 @@ struct LighterArc {
   }
 };
 
-/// Arcs of an edge list: its loops dropped and reverse edges added if so asked for.
+/// At most so many blocks are handed to threads: each has a cursor for each bucket.
+constexpr std::size_t kMaxBlocks = 512;
+constexpr std::size_t kBlockItems = std::size_t{1} << 17;  // at least, of what can be cut anywhere
+
+/// Arcs of an edge list in pieces: loops dropped and reverse edges added if so asked for.
 template <class W>
 class ListSource {
  public:
-  ListSource(EdgeList& list, const BuildOptions& options)
-      : list_(list), weights_(list.weights), symmetrise_(options.symmetrise), remove_loops_(options.remove_loops) {}
+  ListSource(VertexId vertices, std::vector<EdgeList>& pieces, const BuildOptions& options)
+      : vertices_(vertices), pieces_(pieces), symmetrise_(options.symmetrise), remove_loops_(options.remove_loops) {
+    for (std::size_t p = 0; p < pieces.size(); ++p) {
+      const std::size_t items = pieces[p].sources.size();
+      if (items == 0) continue;
+      const std::size_t cuts = std::clamp<std::size_t>(items / kBlockItems, 1, kMaxBlocks);
+      for (std::size_t c = 0; c < cuts; ++c) {
+        const auto cut = [&](std::size_t i) { return items / cuts * i + std::min(i, items % cuts); };
+        ranges_.push_back({p, cut(c), cut(c + 1), size_ + cut(c)});
+      }
+      size_ += items;
+    }
+  }
 
-  std::size_t size() const { return list_.sources.size(); }
+  std::size_t size() const { return size_; }
   std::size_t max_arcs() const { return symmetrise_ ? 2 * size() : size(); }
   EdgeIndex loops() const { return loops_.load(std::memory_order_relaxed); }
 
-  /// Checks entries [begin, end) and counts their loops.
-  void Check(std::size_t begin, std::size_t end) {
-    const VertexId* const sources = list_.sources.data();
-    const VertexId* const targets = list_.targets.data();
-    VertexId largest = 0;
-    std::size_t loops = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      largest = std::max(largest, std::max(sources[i], targets[i]));
-      loops += sources[i] == targets[i];
-    }
-    loops_.fetch_add(loops, std::memory_order_relaxed);
-    if (begin == end || largest < list_.vertices) return;
-    for (std::size_t i = begin; i < end; ++i) {
-      if (sources[i] >= list_.vertices || targets[i] >= list_.vertices) {
-        Throw<InputError>("edge {} of the list ({} -> {}, counting from 0) leaves the graph: it has {} vertices", i,
-                          sources[i], targets[i], list_.vertices);
+  std::size_t blocks() const { return std::clamp<std::size_t>(ranges_.size(), 1, kMaxBlocks); }
+  std::size_t items(std::size_t block) const {
+    std::size_t count = 0;
+    ForRanges(block, [&](const Range& range) { count += range.end - range.begin; });
+    return count;
+  }
+
+  /// Checks the entries of a block and counts their loops.
+  void Check(std::size_t block) {
+    ForRanges(block, [&](const Range& range) {
+      const VertexId* const sources = pieces_[range.piece].sources.data();
+      const VertexId* const targets = pieces_[range.piece].targets.data();
+      VertexId largest = 0;
+      std::size_t loops = 0;
+      for (std::size_t i = range.begin; i < range.end; ++i) {
+        largest = std::max(largest, std::max(sources[i], targets[i]));
+        loops += sources[i] == targets[i];
       }
-    }
+      loops_.fetch_add(loops, std::memory_order_relaxed);
+      if (largest < vertices_) return;
+      for (std::size_t i = range.begin; i < range.end; ++i) {
+        if (sources[i] >= vertices_ || targets[i] >= vertices_) {
+          Throw<InputError>("edge {} of the list ({} -> {}, counting from 0) leaves the graph: it has {} vertices",
+                            range.before + i - range.begin, sources[i], targets[i], vertices_);
+        }
+      }
+    });
   }
 
   template <class Emit>
-  void Visit(std::size_t begin, std::size_t end, Emit&& emit) const {
-    const VertexId* const sources = list_.sources.data();
-    const VertexId* const targets = list_.targets.data();
-    for (std::size_t i = begin; i < end; ++i) {
-      const VertexId u = sources[i];
-      const VertexId v = targets[i];
-      if (u == v) {
-        if (!remove_loops_) emit(u, v, weights_[i]);
-        continue;
+  void Visit(std::size_t block, Emit&& emit) const {
+    ForRanges(block, [&](const Range& range) {
+      const VertexId* const sources = pieces_[range.piece].sources.data();
+      const VertexId* const targets = pieces_[range.piece].targets.data();
+      const WeightReader<W> weights(pieces_[range.piece].weights);
+      for (std::size_t i = range.begin; i < range.end; ++i) {
+        const VertexId u = sources[i];
+        const VertexId v = targets[i];
+        if (u == v) {
+          if (!remove_loops_) emit(u, v, weights[i]);
+          continue;
+        }
+        emit(u, v, weights[i]);
+        if (symmetrise_) emit(v, u, weights[i]);
       }
-      emit(u, v, weights_[i]);
-      if (symmetrise_) emit(v, u, weights_[i]);
-    }
+    });
   }
 
-  void Release(std::size_t begin, std::size_t end) {
-    ReleasePages(list_.sources.data() + begin, (end - begin) * sizeof(VertexId));
-    ReleasePages(list_.targets.data() + begin, (end - begin) * sizeof(VertexId));
-    if constexpr (!std::is_same_v<W, None>) {
-      ReleasePages(std::get<Array<W>>(list_.weights).data() + begin, (end - begin) * sizeof(W));
-    }
+  void Release(std::size_t block) {
+    ForRanges(block, [&](const Range& range) {
+      EdgeList& piece = pieces_[range.piece];
+      ReleaseEntries(piece.sources, range);
+      ReleaseEntries(piece.targets, range);
+      std::visit(
+          [&](auto& weights) {
+            if constexpr (!std::is_same_v<std::decay_t<decltype(weights)>, std::monostate>) ReleaseEntries(weights, range);
+          },
+          piece.weights);
+    });
   }
-  void Free() { list_ = EdgeList{}; }
+  void Free() { pieces_.clear(); }
 
  private:
-  EdgeList& list_;
-  WeightReader<W> weights_;
+  struct Range {
+    std::size_t piece, begin, end;
+    std::size_t before;  // entries of the whole list before it
+  };
+
+  template <class Body>
+  void ForRanges(std::size_t block, Body&& body) const {
+    const std::size_t first = ranges_.size() * block / blocks(), last = ranges_.size() * (block + 1) / blocks();
+    for (std::size_t r = first; r < last; ++r) body(ranges_[r]);
+  }
+  template <class T>
+  static void ReleaseEntries(Array<T>& array, const Range& range) {
+    ReleasePages(array.data() + range.begin, (range.end - range.begin) * sizeof(T));
+  }
+
+  const VertexId vertices_;
+  std::vector<EdgeList>& pieces_;
   const bool symmetrise_;
   const bool remove_loops_;
+  std::vector<Range> ranges_;  // of all pieces, in order
+  std::size_t size_ = 0;
   std::atomic<EdgeIndex> loops_{0};
 };
 
@@ -200,10 +258,13 @@ class TransposeSource {
 
   std::size_t size() const { return adjacency_.neighbours.size(); }
   std::size_t max_arcs() const { return size(); }
-  void Check(std::size_t, std::size_t) {}
+  std::size_t blocks() const { return std::clamp<std::size_t>(size() / kBlockItems, 1, kMaxBlocks); }
+  std::size_t items(std::size_t block) const { return Begin(block + 1) - Begin(block); }
+  void Check(std::size_t) {}
 
   template <class Emit>
-  void Visit(std::size_t begin, std::size_t end, Emit&& emit) const {
+  void Visit(std::size_t block, Emit&& emit) const {
+    const std::size_t begin = Begin(block), end = Begin(block + 1);
     const Array<EdgeIndex>& offsets = adjacency_.offsets;
     // The last vertex whose list begins at or before `begin`.
     auto v = static_cast<std::size_t>(std::upper_bound(offsets.begin(), offsets.end(), begin) - offsets.begin()) - 1;
@@ -213,10 +274,12 @@ class TransposeSource {
     }
   }
 
-  void Release(std::size_t, std::size_t) {}
+  void Release(std::size_t) {}
   void Free() {}
 
  private:
+  std::size_t Begin(std::size_t block) const { return size() / blocks() * block + std::min(block, size() % blocks()); }
+
   const Adjacency& adjacency_;
   WeightReader<W> weights_;
 };
@@ -320,8 +383,7 @@ Adjacency BuildRows(VertexId vertices, Source& source, bool sorted, bool merge, 
   const int shift = std::min(id_bits - bucket_bits, CHATTY_VERTEX_BITS - 1);
   const std::size_t buckets = vertices == 0 ? 0 : static_cast<std::size_t>((vertices - 1) >> shift) + 1;
   const std::size_t items = source.size();
-  const std::size_t blocks = std::clamp<std::size_t>(items >> 17, 1, 512);
-  const auto block_begin = [&](std::size_t block) { return items / blocks * block + std::min(block, items % blocks); };
+  const std::size_t blocks = source.blocks();
 
   Progress progress("Sorting edges", 2 * items + source.max_arcs());
 
@@ -329,12 +391,10 @@ Adjacency BuildRows(VertexId vertices, Source& source, bool sorted, bool merge, 
   ParallelChunks(blocks, threads, 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t block = first; block < last; ++block) {
       EdgeIndex* const counts = cursors.data() + block * buckets;
-      const std::size_t begin = block_begin(block);
-      const std::size_t end = block_begin(block + 1);
-      source.Check(begin, end);
+      source.Check(block);
       std::fill_n(counts, buckets, 0);
-      source.Visit(begin, end, [&](VertexId row, VertexId, W) { ++counts[row >> shift]; });
-      progress.Advance(end - begin);
+      source.Visit(block, [&](VertexId row, VertexId, W) { ++counts[row >> shift]; });
+      progress.Advance(source.items(block));
     }
   });
 
@@ -364,9 +424,7 @@ Adjacency BuildRows(VertexId vertices, Source& source, bool sorted, bool merge, 
       [&](Gather& gather, std::size_t first, std::size_t last) {
         for (std::size_t block = first; block < last; ++block) {
           EdgeIndex* const cursor = cursors.data() + block * buckets;
-          const std::size_t begin = block_begin(block);
-          const std::size_t end = block_begin(block + 1);
-          source.Visit(begin, end, [&](VertexId row, VertexId neighbour, W weight) {
+          source.Visit(block, [&](VertexId row, VertexId neighbour, W weight) {
             const auto b = static_cast<std::size_t>(row >> shift);
             Arc<W>* const line = gather.lines.data() + b * kLine;
             line[gather.fill[b]++] = Arc<W>{row, neighbour, weight};
@@ -380,8 +438,8 @@ Adjacency BuildRows(VertexId vertices, Source& source, bool sorted, bool merge, 
             std::copy_n(gather.lines.data() + b * kLine, gather.fill[b], arcs.data() + cursor[b]);
             gather.fill[b] = 0;
           }
-          source.Release(begin, end);
-          progress.Advance(end - begin);
+          source.Release(block);
+          progress.Advance(source.items(block));
         }
       });
   source.Free();
@@ -650,19 +708,25 @@ Graph Graph::WithWeights(WeightKind kind) const {
   return graph;
 }
 
-Adjacency BuildAdjacency(EdgeList list, const BuildOptions& options, BuildReport* report) {
-  const std::size_t given = list.sources.size();
-  const WeightKind kind = KindOf(list.weights);
-  if (list.targets.size() != given || (kind != WeightKind::kNone && WeightCount(list.weights) != given)) {
-    Throw<InputError>("an edge list has {} sources, {} targets and {} weights; they must be as many", given,
-                      list.targets.size(), WeightCount(list.weights));
+Adjacency BuildAdjacency(VertexId vertices, std::vector<EdgeList> pieces, const BuildOptions& options, BuildReport* report) {
+  std::size_t given = 0;
+  WeightKind kind = pieces.empty() ? WeightKind::kNone : KindOf(pieces.front().weights);
+  for (const EdgeList& piece : pieces) {
+    const std::size_t edges = piece.sources.size();
+    const WeightKind own = KindOf(piece.weights);
+    if (piece.targets.size() != edges || (own != WeightKind::kNone && WeightCount(piece.weights) != edges) ||
+        (own == WeightKind::kNone) != (kind == WeightKind::kNone)) {
+      Throw<InputError>("an edge list has {} sources, {} targets and {} weights; they must be as many", edges,
+                        piece.targets.size(), WeightCount(piece.weights));
+    }
+    if (own == WeightKind::kFloat32) kind = own;
+    given += edges;
   }
   return WithWeightType(kind, [&](auto type) {
     using W = decltype(type);
-    ListSource<W> source(list, options);
+    ListSource<W> source(vertices, pieces, options);
     EdgeIndex merged = 0;
-    Adjacency adjacency =
-        BuildRows<W>(list.vertices, source, /*sorted=*/false, options.merge_parallel, options.threads, merged);
+    Adjacency adjacency = BuildRows<W>(vertices, source, /*sorted=*/false, options.merge_parallel, options.threads, merged);
     if (report != nullptr) {
       report->edges_given = given;
       report->loops_removed = options.remove_loops ? source.loops() : 0;
@@ -671,6 +735,13 @@ Adjacency BuildAdjacency(EdgeList list, const BuildOptions& options, BuildReport
     }
     return adjacency;
   });
+}
+
+Adjacency BuildAdjacency(EdgeList list, const BuildOptions& options, BuildReport* report) {
+  const VertexId vertices = list.vertices;
+  std::vector<EdgeList> pieces;
+  pieces.push_back(std::move(list));
+  return BuildAdjacency(vertices, std::move(pieces), options, report);
 }
 
 Graph BuildGraph(EdgeList list, const BuildOptions& options, BuildReport* report) try {

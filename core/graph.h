@@ -168,6 +168,12 @@ Graph BuildGraph(EdgeList list, const BuildOptions& options, BuildReport* report
 /// Parallel edges that are kept stand in ascending order of weight, so the result depends on the list as a multiset only.
 Adjacency BuildAdjacency(EdgeList list, const BuildOptions& options, BuildReport* report = nullptr);
 
+/// The same of a list in pieces, as threads parse it; their order does not matter. Weights are floats if some piece's are.
+/// Memory of the pieces goes back to the system while the rows grow, so that peak memory is near the larger of the list and
+/// the sorted edges with their sources. The pieces' own `vertices` are not looked at.
+Adjacency BuildAdjacency(VertexId vertices, std::vector<EdgeList> pieces, const BuildOptions& options,
+                         BuildReport* report = nullptr);
+
 /// Sorts the lists of an adjacency that do not ascend, in place: by neighbour, then by weight. Offsets and neighbours must
 /// be in range.
 void SortLists(Adjacency& adjacency, int threads = 0);
@@ -176,8 +182,8 @@ void SortLists(Adjacency& adjacency, int threads = 0);
 /// `report`. Costs a copy of the adjacency only where there is something to drop.
 void SimplifyLists(Adjacency& adjacency, const BuildOptions& options, BuildReport* report = nullptr);
 
-/// Whether every edge has its reverse, with the same weight and as often. One pass, by comparing sums of a 64-bit hash of the
-/// edges that ascend and of those that descend: wrong with probability 2^-64.
+/// Whether every edge has its reverse, with the same weight and as often. One pass, by comparing sums of a 64-bit hash of
+/// the edges that ascend and of those that descend: wrong with probability 2^-64.
 bool IsSymmetric(const Adjacency& adjacency, int threads = 0);
 
 /// Reverses every edge; lists ascend. `threads` 0: as many as there are cores.

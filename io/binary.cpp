@@ -259,7 +259,8 @@ void WriteBinary(const Graph& graph, OutputFile& output, std::string_view note) 
   header.header_crc = Checksum(&header, offsetof(BinaryHeader, header_crc), 1);
 
   output.Write({reinterpret_cast<const char*>(&header), sizeof header});
-  for (const std::string_view section : {offsets, neighbours, weights, ids, std::string_view(labels), note}) output.Write(section);
+  for (const std::string_view section : {offsets, neighbours, weights, ids, std::string_view(labels), note})
+    output.Write(section);
 }
 
 }  // namespace chatty::io

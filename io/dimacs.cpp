@@ -92,12 +92,12 @@ RawGraph ReadDimacs(Input& input, const ReadOptions& options) {
   });
   if (parsed.size() != arcs) {
     FailAt(name, size_line,
-           fmt::format("the header promises {} arcs, but the file holds {} in its {} lines: it is {}", arcs,
-                       parsed.size(), parsed.lines,
-                       parsed.size() < arcs ? "truncated, or the header is wrong" : "inconsistent"));
+           fmt::format("the header promises {} arcs, but the file holds {} in its {} lines: it is {}", arcs, parsed.size(),
+                       parsed.lines, parsed.size() < arcs ? "truncated, or the header is wrong" : "inconsistent"));
   }
   RawGraph raw;
-  raw.list = ToEdgeList(std::move(parsed.edges), vertices);
+  raw.vertices = static_cast<VertexId>(vertices);
+  raw.edges = std::move(parsed.pieces);
   raw.first_id = 1;
   raw.lines = parsed.lines;
   return raw;

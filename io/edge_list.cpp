@@ -14,13 +14,15 @@ namespace chatty::io {
 namespace {
 
 /// Whole numbers became floats only because some do not fit an int32: that loses digits, and says so.
-void WarnOfRoundedIntegers(const std::string& name, const Weights& weights) {
-  const auto* floats = std::get_if<Array<float>>(&weights);
-  if (floats == nullptr) return;
+void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>& pieces) {
   float extreme = 0;
-  for (const float weight : *floats) {
-    if (std::trunc(weight) != weight) return;  // reals; or a NaN
-    if (std::abs(weight) > std::abs(extreme)) extreme = weight;
+  for (const EdgeList& piece : pieces) {
+    const auto* floats = std::get_if<Array<float>>(&piece.weights);
+    if (floats == nullptr) continue;
+    for (const float weight : *floats) {
+      if (std::trunc(weight) != weight) return;  // reals; or a NaN
+      if (std::abs(weight) > std::abs(extreme)) extreme = weight;
+    }
   }
   if (extreme >= -0x1p31f && extreme < 0x1p31f) return;
   Log().warn(
@@ -67,9 +69,10 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
       cursor.SkipSeparator();
       const std::uint64_t target = cursor.Unsigned("target id");
       if (std::is_same_v<Id, VertexId> && (source >= kNoVertex || target >= kNoVertex)) [[unlikely]] {
-        cursor.Fail("id {} does not fit {}-bit vertex ids; use a build with CHATTY_VERTEX_BITS=64, or renumber the vertices "
-                    "without gaps (--compact-ids)",
-                    std::max(source, target), 8 * sizeof(VertexId));
+        cursor.Fail(
+            "id {} does not fit {}-bit vertex ids; use a build with CHATTY_VERTEX_BITS=64, or renumber the vertices "
+            "without gaps (--compact-ids)",
+            std::max(source, target), 8 * sizeof(VertexId));
       }
       if (weights == WeightText::kNone) {
         sink.Add(static_cast<Id>(source), static_cast<Id>(target));
@@ -84,18 +87,17 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
     ParsedWideEdges parsed = ParseWideChunks(input, weights, options.threads, [&](LineCursor& cursor, WideEdgeSink& sink) {
       parse(cursor, sink, std::uint64_t{});
     });
+    raw = CompactIds(name, std::move(parsed.pieces), options.threads);
     raw.lines = parsed.lines;
-    CompactEdges compact = CompactIds(name, std::move(parsed.edges), options.threads);
-    raw.list = std::move(compact.list);
-    raw.ids = std::move(compact.ids);
   } else {
     ParsedEdges parsed = ParseChunks(input, weights, options.threads,
                                      [&](LineCursor& cursor, EdgeSink& sink) { parse(cursor, sink, VertexId{}); });
     raw.lines = parsed.lines;
     CheckVertexCount(name, std::uint64_t{parsed.largest} + 1);
-    raw.list = ToEdgeList(std::move(parsed.edges), std::uint64_t{parsed.largest} + 1);
+    raw.vertices = parsed.largest + 1;
+    raw.edges = std::move(parsed.pieces);
   }
-  WarnOfRoundedIntegers(name, raw.list.weights);
+  WarnOfRoundedIntegers(name, raw.edges);
   return raw;
 }
 

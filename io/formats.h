@@ -19,7 +19,8 @@ namespace chatty::io {
 
 /// What a file holds, before it is built into a Graph: a list of edges, or rows.
 struct RawGraph {
-  EdgeList list;  ///< in any order; empty if there are rows
+  VertexId vertices = 0;        ///< of a list; rows know theirs
+  std::vector<EdgeList> edges;  ///< a list in pieces, in any order, without their own `vertices`; none if there are rows
   /// Offsets, neighbours and weights that CheckRows (io/rows.h) has passed, every list sorted (SortLists does it).
   std::optional<Adjacency> rows;
   bool symmetric = false;  ///< of a list: each edge is stored once and goes both ways; of rows: both directions are stored
@@ -33,12 +34,12 @@ struct RawGraph {
 /// What a header says of the edges behind it.
 struct StatedCounts {
   std::uint64_t vertices = 0;
-  std::uint64_t entries = 0;       ///< as stored
-  std::size_t entry_bytes = 0;     ///< the least that one takes, unpacked; 0: they are in another file
-  std::uint64_t other_bytes = 0;   ///< that the file must hold besides, unpacked
-  bool stored_once = false;        ///< an entry stands for both directions of an edge
-  bool symmetric = false;          ///< both directions of every edge are stored
-  bool maybe_symmetric = false;    ///< whether they are is seen from the edges alone
+  std::uint64_t entries = 0;      ///< as stored
+  std::size_t entry_bytes = 0;    ///< the least that one takes, unpacked; 0: they are in another file
+  std::uint64_t other_bytes = 0;  ///< that the file must hold besides, unpacked
+  bool stored_once = false;       ///< an entry stands for both directions of an edge
+  bool symmetric = false;         ///< both directions of every edge are stored
+  bool maybe_symmetric = false;   ///< whether they are is seen from the edges alone
   WeightKind weights = WeightKind::kNone;
   std::uint64_t line = 0;  ///< that says so; 0: a binary header
 };

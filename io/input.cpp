@@ -267,8 +267,16 @@ std::string_view Input::Peek(std::size_t bytes) {
   return ahead_.substr(0, bytes);
 }
 
+void Input::ReleaseMapped(std::string_view text) {
+  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(text.data());
+  const std::uintptr_t first = (begin + page - 1) / page * page, last = (begin + text.size()) / page * page;
+  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
 void Input::Consume(std::size_t bytes) {
   CHATTY_CHECK(bytes <= ahead_.size(), "{} bytes consumed of {}", bytes, ahead_.size());
+  if (stream_ == nullptr) ReleaseMapped(ahead_.substr(0, bytes));
   ahead_.remove_prefix(bytes);
   bytes_delivered_ += bytes;
 }
@@ -319,6 +327,7 @@ std::optional<std::uint64_t> Input::remaining() const {
 }
 
 bool Input::Next(Chunk* chunk) {
+  if (stream_ == nullptr) ReleaseMapped(chunk->text);
   const std::scoped_lock lock(mutex_);
   if (failed_) return false;
   if (stream_ == nullptr) {

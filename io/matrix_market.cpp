@@ -150,7 +150,8 @@ RawGraph ReadMatrixMarket(Input& input, const ReadOptions& options) {
                        parsed.size() < entries ? "truncated, or the header is wrong" : "inconsistent"));
   }
   RawGraph raw;
-  raw.list = ToEdgeList(std::move(parsed.edges), rows);
+  raw.vertices = static_cast<VertexId>(rows);
+  raw.edges = std::move(parsed.pieces);
   raw.symmetric = banner.symmetric;
   raw.first_id = 1;
   raw.lines = parsed.lines;

@@ -52,7 +52,7 @@ std::optional<GraphPeek> PeekGraph(const std::string& path, const ReadOptions& o
   peek.stored = stated.entries;
   peek.from = stated.line > 0 ? fmt::format("line {} of {}", stated.line, path) : fmt::format("the header of {}", path);
 
-  const std::uint64_t room = stated.entry_bytes == 0     ? stated.entries
+  const std::uint64_t room = stated.entry_bytes == 0      ? stated.entries
                              : bytes > stated.other_bytes ? (bytes - stated.other_bytes) / stated.entry_bytes + 1
                                                           : 0;
   const std::uint64_t entries = std::min({stated.entries, room, ~std::uint64_t{0} / 4});

@@ -21,8 +21,8 @@ struct GraphPeek {
   std::uint64_t edges_least = 0;
   std::uint64_t edges_most = 0;
   /// @}
-  std::uint64_t stored = 0;  ///< edges that the file holds, as the header says
-  bool symmetric = false;    ///< of the graph that is made
+  std::uint64_t stored = 0;      ///< edges that the file holds, as the header says
+  bool symmetric = false;        ///< of the graph that is made
   bool maybe_symmetric = false;  ///< also where that is seen from the edges alone
   /// Where a format leaves the kind open, int32: the other kind takes as many bytes. kNone for an edge list: not known.
   WeightKind weights = WeightKind::kNone;

@@ -81,8 +81,11 @@ Graph Build(io::RawGraph raw, const ReadOptions& options, BuildReport* report) {
     graph = Graph(std::move(*raw.rows), raw.symmetric && !options.directed);
   } else {
     build.symmetrise = options.symmetrise || (raw.symmetric && !options.directed);
-    if (raw.rows) raw.list = ToEdgeList(std::move(*raw.rows), options.threads);
-    graph = BuildGraph(std::move(raw.list), build, report);
+    if (raw.rows) {
+      raw.vertices = static_cast<VertexId>(raw.rows->offsets.size() - 1);
+      raw.edges.push_back(ToEdgeList(std::move(*raw.rows), options.threads));
+    }
+    graph = Graph(BuildAdjacency(raw.vertices, std::move(raw.edges), build, report), build.symmetrise);
   }
   graph.set_first_id(raw.first_id);
   graph.set_ids(std::move(raw.ids));
@@ -95,7 +98,9 @@ Graph Build(io::RawGraph raw, const ReadOptions& options, BuildReport* report) {
 namespace io {
 namespace {
 
-void WritePlainBinary(const Graph& graph, OutputFile& output, const std::string& /*path*/) { WriteBinary(graph, output, {}); }
+void WritePlainBinary(const Graph& graph, OutputFile& output, const std::string& /*path*/) {
+  WriteBinary(graph, output, {});
+}
 
 constexpr FormatEntry kFormats[] = {
     {GraphFormat::kBinary, "binary", "chatty", ".chatty", "this project's own", IsBinary, PeekBinary, ReadBinary,
@@ -130,9 +135,8 @@ const FormatEntry& OpenFormat(Input& input, const ReadOptions& options) {
     if (head.empty()) Throw<InputError>("{}: is empty", input.name());
     if (entry.recognise(input, head)) return entry;
   }
-  Throw<InputError>(
-      "{}: begins with {}, which no graph file does; known are {}; comments in an edge list begin with # or %", input.name(),
-      Quote(head.substr(0, head.find('\n'))), FormatNames());
+  Throw<InputError>("{}: begins with {}, which no graph file does; known are {}; comments in an edge list begin with # or %",
+                    input.name(), Quote(head.substr(0, head.find('\n'))), FormatNames());
 }
 
 }  // namespace io

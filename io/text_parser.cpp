@@ -81,8 +81,8 @@ LineCursor::OddNumber LineCursor::OddWeight(bool integers_only) {
           whole && value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max()};
 }
 
-template <class Id>
-void BasicEdgeSink<Id>::Begin(std::size_t text_bytes, WeightText weights) {
+template <bool kWide>
+void BasicEdgeSink<kWide>::Begin(std::size_t text_bytes, WeightText weights) {
   const std::size_t capacity = text_bytes / 4 + 1;  // "0 1" and a line end
   if (sources_.size() < capacity) {
     sources_ = Array<Id>(capacity);
@@ -98,15 +98,15 @@ void BasicEdgeSink<Id>::Begin(std::size_t text_bytes, WeightText weights) {
   largest_ = 0;
 }
 
-template <class Id>
-void BasicEdgeSink<Id>::TurnReal() {
+template <bool kWide>
+void BasicEdgeSink<kWide>::TurnReal() {
   for (std::size_t i = 0; i < size_; ++i) reals_[i] = static_cast<float>(integers_[i]);
   real_ = true;
 }
 
-template <class Id>
-Edges<Id> BasicEdgeSink<Id>::Take() const {
-  Edges<Id> list;
+template <bool kWide>
+auto BasicEdgeSink<kWide>::Take() const -> Edges {
+  Edges list;
   list.sources = Array<Id>(sources_.span().first(size_));
   list.targets = Array<Id>(targets_.span().first(size_));
   if (text_ != WeightText::kNone) {
@@ -120,10 +120,10 @@ Edges<Id> BasicEdgeSink<Id>::Take() const {
 }
 
 /// A chunk, parsed.
-template <class Id>
+template <class Sink>
 struct Piece {
-  Edges<Id> list;
-  Id largest = 0;
+  typename Sink::Edges list;
+  typename Sink::Id largest = 0;
   std::uint64_t lines = 0;
 };
 
@@ -134,71 +134,22 @@ struct Fault {
   std::string text;
 };
 
-namespace {
-
-/// Joins the pieces in order, giving each one's memory back once it is copied.
-template <class Id>
-Edges<Id> Join(std::vector<Piece<Id>>& pieces, WeightText text, int threads) {
-  std::vector<std::size_t> begin(pieces.size() + 1, 0);
-  bool real = text == WeightText::kReal;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    begin[i + 1] = begin[i] + pieces[i].list.sources.size();
-    real = real || std::holds_alternative<Array<float>>(pieces[i].list.weights);
-  }
-  Edges<Id> all;
-  all.sources = Array<Id>(begin.back());
-  all.targets = Array<Id>(begin.back());
-  if (text != WeightText::kNone && real) all.weights = Array<float>(begin.back());
-  if (text != WeightText::kNone && !real) all.weights = Array<std::int32_t>(begin.back());
-  ParallelChunks(pieces.size(), threads, 1, [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      const Edges<Id> piece = std::move(pieces[i].list);
-      std::copy(piece.sources.begin(), piece.sources.end(), all.sources.begin() + begin[i]);
-      std::copy(piece.targets.begin(), piece.targets.end(), all.targets.begin() + begin[i]);
-      std::visit(
-          [&](const auto& from) {
-            if constexpr (!std::is_same_v<std::decay_t<decltype(from)>, std::monostate>) {
-              if (real) {
-                std::transform(from.begin(), from.end(), std::get<Array<float>>(all.weights).begin() + begin[i],
-                               [](auto weight) { return static_cast<float>(weight); });
-              } else if constexpr (std::is_same_v<std::decay_t<decltype(from)>, Array<std::int32_t>>) {
-                std::copy(from.begin(), from.end(), std::get<Array<std::int32_t>>(all.weights).begin() + begin[i]);
-              }
-            }
-          },
-          piece.weights);
-    }
-  });
-  return all;
-}
-
-}  // namespace
-
-EdgeList ToEdgeList(Edges<VertexId> edges, std::uint64_t vertices) {
-  EdgeList list;
-  list.vertices = static_cast<VertexId>(vertices);
-  list.sources = std::move(edges.sources);
-  list.targets = std::move(edges.targets);
-  list.weights = std::move(edges.weights);
-  return list;
-}
-
-template <class Id>
-BasicParsedEdges<Id> ParseChunksInto(Input& input, WeightText weights, int threads,
-                                     const std::function<void(LineCursor&, BasicEdgeSink<Id>&)>& parse) {
+template <class Sink>
+BasicParsedEdges<Sink> ParseChunksInto(Input& input, WeightText weights, int threads,
+                                       const std::function<void(LineCursor&, Sink&)>& parse) {
   auto workers = static_cast<std::size_t>(ThreadCount(threads));
   if (const auto left = input.remaining()) {  // a small file is read faster than threads start
     workers = std::min(workers, static_cast<std::size_t>(*left / Input::kDefaultChunkBytes) + 1);
   }
   std::mutex mutex;
-  std::vector<Piece<Id>> pieces;
+  std::vector<Piece<Sink>> pieces;
   std::optional<Fault> fault;     // the first in the file so far
   std::exception_ptr unreadable;  // the input gave out; whatever was delivered before lies before it
   std::atomic<bool> stop{false};
   Progress progress("Reading " + input.name(), input.remaining().value_or(0));
   ParallelChunks(workers, static_cast<int>(workers), 1, [&](std::size_t, std::size_t) {
     Chunk chunk;
-    BasicEdgeSink<Id> sink;
+    Sink sink;
     while (!stop.load(std::memory_order_relaxed)) {
       try {
         if (!input.Next(&chunk)) break;
@@ -209,7 +160,7 @@ BasicParsedEdges<Id> ParseChunksInto(Input& input, WeightText weights, int threa
         break;
       }
       LineCursor cursor(chunk.text);
-      Piece<Id> piece;
+      Piece<Sink> piece;
       try {
         sink.Begin(chunk.text.size(), weights);
         parse(cursor, sink);
@@ -237,22 +188,21 @@ BasicParsedEdges<Id> ParseChunksInto(Input& input, WeightText weights, int threa
   }
   if (unreadable) std::rethrow_exception(unreadable);
 
-  BasicParsedEdges<Id> parsed;
+  BasicParsedEdges<Sink> parsed;
   parsed.lines = input.lines_skipped();
-  for (const Piece<Id>& piece : pieces) {
+  parsed.pieces.reserve(pieces.size());
+  for (Piece<Sink>& piece : pieces) {
     parsed.lines += piece.lines;
     parsed.largest = std::max(parsed.largest, piece.largest);
+    parsed.pieces.push_back(std::move(piece.list));
   }
-  parsed.edges = Join(pieces, weights, threads);
   return parsed;
 }
 
-template class BasicEdgeSink<VertexId>;
+template class BasicEdgeSink<false>;
+template class BasicEdgeSink<true>;
 template ParsedEdges ParseChunksInto(Input&, WeightText, int, const std::function<void(LineCursor&, EdgeSink&)>&);
-#if CHATTY_VERTEX_BITS == 32
-template class BasicEdgeSink<std::uint64_t>;
 template ParsedWideEdges ParseChunksInto(Input&, WeightText, int, const std::function<void(LineCursor&, WideEdgeSink&)>&);
-#endif
 
 void CheckVertexCount(const std::string& name, std::uint64_t vertices) {
   if (vertices > kNoVertex) {

@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "chatty/core/graph.h"
 #include "chatty/io/input.h"
@@ -182,17 +184,20 @@ class LineCursor {
   std::uint64_t lines_ = 0;
 };
 
-/// Edges whose ends are ids of a file: vertices already, or 64-bit names of some.
-template <class Id>
-struct Edges {
-  Array<Id> sources, targets;
+/// Edges whose ends are ids of a file, 64-bit names of vertices.
+struct WideEdges {
+  Array<std::uint64_t> sources, targets;
   Weights weights;
 };
 
-/// The edges of one chunk while it is parsed; its memory serves chunk after chunk. Id: VertexId or std::uint64_t.
-template <class Id>
+/// The edges of one chunk while it is parsed; its memory serves chunk after chunk. kWide: ids are 64-bit names.
+template <bool kWide>
 class BasicEdgeSink {
  public:
+  /// What it makes of a chunk.
+  using Edges = std::conditional_t<kWide, WideEdges, EdgeList>;
+  using Id = std::conditional_t<kWide, std::uint64_t, VertexId>;
+
   /// Empties the sink for a chunk of `text_bytes`, which can hold an edge every four bytes.
   void Begin(std::size_t text_bytes, WeightText weights);
 
@@ -223,7 +228,7 @@ class BasicEdgeSink {
 
   std::size_t size() const { return size_; }
   Id largest() const { return largest_; }  ///< largest id seen; 0 if none
-  Edges<Id> Take() const;                  ///< an exact copy
+  Edges Take() const;                      ///< an exact copy; `vertices` is left 0
 
  private:
   void TurnReal();
@@ -237,40 +242,42 @@ class BasicEdgeSink {
   Array<float> reals_;
 };
 
-using EdgeSink = BasicEdgeSink<VertexId>;
-using WideEdgeSink = BasicEdgeSink<std::uint64_t>;
+using EdgeSink = BasicEdgeSink<false>;
+using WideEdgeSink = BasicEdgeSink<true>;
 
 /// All edges of a text, and what the readers' checks ask for.
-template <class Id>
+template <class Sink>
 struct BasicParsedEdges {
-  Edges<Id> edges;          ///< in file order
-  Id largest = 0;           ///< largest id; 0 if there are no edges
-  std::uint64_t lines = 0;  ///< of the file, header included
+  std::vector<typename Sink::Edges> pieces;  ///< in file order
+  typename Sink::Id largest = 0;             ///< largest id; 0 if there are no edges
+  std::uint64_t lines = 0;                   ///< of the file, header included
 
-  std::size_t size() const { return edges.sources.size(); }
+  /// Edges of all pieces.
+  std::size_t size() const {
+    std::size_t edges = 0;
+    for (const auto& piece : pieces) edges += piece.sources.size();
+    return edges;
+  }
 };
-using ParsedEdges = BasicParsedEdges<VertexId>;
-using ParsedWideEdges = BasicParsedEdges<std::uint64_t>;
-
-/// The edges of a graph of that many vertices.
-EdgeList ToEdgeList(Edges<VertexId> edges, std::uint64_t vertices);
+using ParsedEdges = BasicParsedEdges<EdgeSink>;
+using ParsedWideEdges = BasicParsedEdges<WideEdgeSink>;
 
 /// Parses what is left of `input` on `threads` threads (0: as many as there are cores): calls parse(cursor, sink) for
-/// every chunk and joins the sinks in file order. Of several faults the first in the file is reported, as an InputError
-/// with its line.
-template <class Id>
-BasicParsedEdges<Id> ParseChunksInto(Input& input, WeightText weights, int threads,
-                                     const std::function<void(LineCursor&, BasicEdgeSink<Id>&)>& parse);
+/// every chunk and keeps what the sinks took, in file order. Of several faults the first in the file is reported, as an
+/// InputError with its line. Joining the pieces would cost their memory once more: BuildAdjacency takes them as they are.
+template <class Sink>
+BasicParsedEdges<Sink> ParseChunksInto(Input& input, WeightText weights, int threads,
+                                       const std::function<void(LineCursor&, Sink&)>& parse);
 
 /// @{
 /// The same for either width of ids.
 inline ParsedEdges ParseChunks(Input& input, WeightText weights, int threads,
                                const std::function<void(LineCursor&, EdgeSink&)>& parse) {
-  return ParseChunksInto<VertexId>(input, weights, threads, parse);
+  return ParseChunksInto<EdgeSink>(input, weights, threads, parse);
 }
 inline ParsedWideEdges ParseWideChunks(Input& input, WeightText weights, int threads,
                                        const std::function<void(LineCursor&, WideEdgeSink&)>& parse) {
-  return ParseChunksInto<std::uint64_t>(input, weights, threads, parse);
+  return ParseChunksInto<WideEdgeSink>(input, weights, threads, parse);
 }
 /// @}
 

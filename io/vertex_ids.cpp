@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <span>
 #include <vector>
 
 #include "chatty/core/error.h"
@@ -11,7 +12,6 @@
 namespace chatty::io {
 namespace {
 
-constexpr std::size_t kGrain = std::size_t{1} << 16;
 constexpr VertexId kAbsent = kNoVertex;
 
 /// From an id to its place in an ascending list of them: a hash table with linear probing, filled by all threads at once.
@@ -47,13 +47,15 @@ class IdTable {
 
 /// The ids that occur in the arrays, ascending, each once: blocks are sorted in parallel and lose what they repeat, most of
 /// it, before they are merged.
-Array<std::uint64_t> Distinct(std::initializer_list<const Array<std::uint64_t>*> arrays, int threads) {
+Array<std::uint64_t> Distinct(const std::vector<WideEdges>& edges, int threads) {
   constexpr std::size_t kBlock = std::size_t{1} << 20;
   std::vector<std::vector<std::uint64_t>> blocks;
   std::vector<std::span<const std::uint64_t>> parts;
-  for (const Array<std::uint64_t>* array : arrays) {
-    for (std::size_t at = 0; at < array->size(); at += kBlock) {
-      parts.push_back(array->span().subspan(at, std::min(kBlock, array->size() - at)));
+  for (const WideEdges& piece : edges) {
+    for (const Array<std::uint64_t>* const array : {&piece.sources, &piece.targets}) {
+      for (std::size_t at = 0; at < array->size(); at += kBlock) {
+        parts.push_back(array->span().subspan(at, std::min(kBlock, array->size() - at)));
+      }
     }
   }
   blocks.resize(parts.size());
@@ -82,38 +84,43 @@ Array<std::uint64_t> Distinct(std::initializer_list<const Array<std::uint64_t>*>
   return blocks.empty() ? Array<std::uint64_t>() : Array<std::uint64_t>(std::span<const std::uint64_t>(blocks[0]));
 }
 
-CompactEdges Renumber(const std::string& name, Edges<std::uint64_t> edges, Array<std::uint64_t> ids, int threads) {
+RawGraph Renumber(const std::string& name, std::vector<WideEdges> edges, Array<std::uint64_t> ids, int threads) {
   CheckVertexCount(name, ids.size());
-  CompactEdges compact;
-  compact.ids = std::move(ids);
-  const IdTable table(compact.ids, threads);
-  const std::size_t count = edges.sources.size();
-  compact.list.vertices = static_cast<VertexId>(compact.ids.size());
-  compact.list.sources = Array<VertexId>(count);
-  compact.list.targets = Array<VertexId>(count);
-  ParallelChunks(count, threads, kGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t e = begin; e < end; ++e) {
-      const VertexId source = table[edges.sources[e]], target = table[edges.targets[e]];
-      if (source == kAbsent || target == kAbsent) {
-        Throw<InputError>("{}: edge {} of the file goes from {} to {}, but {} is no vertex of the graph", name, e + 1,
-                          edges.sources[e], edges.targets[e], source == kAbsent ? edges.sources[e] : edges.targets[e]);
+  RawGraph raw;
+  raw.vertices = static_cast<VertexId>(ids.size());
+  raw.edges.resize(edges.size());
+  const IdTable table(ids, threads);
+  ParallelChunks(edges.size(), threads, 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t p = first; p < last; ++p) {
+      WideEdges wide = std::move(edges[p]);  // freed with this turn
+      EdgeList& narrow = raw.edges[p];
+      const std::size_t count = wide.sources.size();
+      narrow.sources = Array<VertexId>(count);
+      narrow.targets = Array<VertexId>(count);
+      for (std::size_t e = 0; e < count; ++e) {
+        const VertexId source = table[wide.sources[e]], target = table[wide.targets[e]];
+        if (source == kAbsent || target == kAbsent) {
+          Throw<InputError>("{}: has an edge from {} to {}, but {} is no vertex of the graph", name, wide.sources[e],
+                            wide.targets[e], source == kAbsent ? wide.sources[e] : wide.targets[e]);
+        }
+        narrow.sources[e] = source;
+        narrow.targets[e] = target;
       }
-      compact.list.sources[e] = source;
-      compact.list.targets[e] = target;
+      narrow.weights = std::move(wide.weights);
     }
   });
-  compact.list.weights = std::move(edges.weights);
-  return compact;
+  raw.ids = std::move(ids);
+  return raw;
 }
 
 }  // namespace
 
-CompactEdges CompactIds(const std::string& name, Edges<std::uint64_t> edges, int threads) {
-  Array<std::uint64_t> ids = Distinct({&edges.sources, &edges.targets}, threads);
+RawGraph CompactIds(const std::string& name, std::vector<WideEdges> edges, int threads) {
+  Array<std::uint64_t> ids = Distinct(edges, threads);
   return Renumber(name, std::move(edges), std::move(ids), threads);
 }
 
-CompactEdges CompactIds(const std::string& name, Edges<std::uint64_t> edges, Array<std::uint64_t> vertices, int threads) {
+RawGraph CompactIds(const std::string& name, std::vector<WideEdges> edges, Array<std::uint64_t> vertices, int threads) {
   std::sort(vertices.begin(), vertices.end());
   const std::uint64_t* const twice = std::adjacent_find(vertices.begin(), vertices.end());
   if (twice != vertices.end()) Throw<InputError>("{}: vertex {} is listed twice", name, *twice);

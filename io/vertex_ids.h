@@ -4,24 +4,20 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "chatty/core/array.h"
-#include "chatty/core/graph.h"
+#include "chatty/io/formats.h"
 #include "chatty/io/text_parser.h"
 
 namespace chatty::io {
 
-/// Edges between vertices 0, 1, 2, ..., and how the file calls each of these.
-struct CompactEdges {
-  EdgeList list;
-  Array<std::uint64_t> ids;  ///< ascending
-};
-
-/// Numbers vertices by ascending id. Vertices are the ends of edges. Throws CapabilityError if there are more than this build can name.
-CompactEdges CompactIds(const std::string& name, Edges<std::uint64_t> edges, int threads);
+/// Numbers vertices by ascending id. Vertices are the ends of edges. Sets vertices, edges and ids of the result. Throws
+/// CapabilityError if there are more than this build can name.
+RawGraph CompactIds(const std::string& name, std::vector<WideEdges> edges, int threads);
 
 /// Numbers vertices by ascending id. Vertices are `vertices` alone, in any order. Throws InputError, naming `name` and the
 /// edge, for an edge between others, and for an id that `vertices` holds twice.
-CompactEdges CompactIds(const std::string& name, Edges<std::uint64_t> edges, Array<std::uint64_t> vertices, int threads);
+RawGraph CompactIds(const std::string& name, std::vector<WideEdges> edges, Array<std::uint64_t> vertices, int threads);
 
 }  // namespace chatty::io

@@ -11,8 +11,8 @@
 
 namespace chatty {
 
-/// The format that a target's suffix asks for, a further .gz or .zst aside: .mtx, .gr (DIMACS), .chatty, .el, .txt and others
-/// for an edge list. None for other names.
+/// The format that a target's suffix asks for, a further .gz or .zst aside: .mtx, .gr (DIMACS), .chatty, .el, .txt and
+/// others for an edge list. None for other names.
 std::optional<GraphFormat> FormatOfSuffix(const std::string& path);
 /// What to do about a name without such a suffix, for messages: "end it in one of .mtx (matrix-market), ...".
 std::string NameAFormat();

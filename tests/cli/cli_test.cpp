@@ -97,9 +97,7 @@ class CliTest : public testing::Test {
   }
 
   /// Where the program keeps costs, from now on.
-  static void SetCacheFolder(const std::string& path) {
-    ASSERT_EQ(setenv("CHATTY_CACHE_DIR", path.c_str(), 1), 0);  // NOLINT(concurrency-mt-unsafe): there is one thread
-  }
+  static void SetCacheFolder(const std::string& path) { ASSERT_EQ(setenv("CHATTY_CACHE_DIR", path.c_str(), 1), 0); }
   std::string Path(const std::string& name) const { return (folder_ / name).string(); }
   std::string Write(const std::string& name, std::string_view text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;
