@@ -209,7 +209,7 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
   const std::string group = "Loading";
   command
       .add_option(format_flag, options.format,
-                  "The input's format, which is otherwise seen from its content: matrix-market, edge-list, dimacs or binary")
+                  fmt::format("The input's format, which is otherwise seen from its content: {}", FormatNames()))
       ->type_name("FORMAT")
       ->group(group);
   if (uses) {
@@ -234,6 +234,12 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
   command
       .add_flag("--keep-parallel", options.read.keep_parallel,
                 "Keep all edges between the same two vertices, not only the lightest")
+      ->group(group);
+  command
+      .add_option("--cache", options.cache,
+                  "Keep the graph in DIR as it is in memory, and read it from there next time; `off` (default): do not")
+      ->type_name("DIR|off")
+      ->check(NotEmpty())
       ->group(group);
   command.add_option("--threads", options.read.threads, "CPU threads to use (default: one a core)")
       ->type_name("N")
@@ -267,7 +273,11 @@ LoadedGraph Load(const std::string& path, const LoadOptions& options) {
   const ReadOptions read = ToReadOptions(options);
   if (read.threads > 0) omp_set_num_threads(read.threads);
   const Stopwatch watch;
-  loaded.graph = ReadGraph(path, read, &loaded.report);
+  if (options.cache == "off") {
+    loaded.graph = ReadGraph(path, read, &loaded.report);
+  } else {
+    loaded.graph = ReadGraphCached(path, read, options.cache, &loaded.report, &loaded.cache);
+  }
   if (options.weights != "file") {
     loaded.graph = loaded.graph.WithWeights(options.weights == "int"     ? WeightKind::kInt32
                                             : options.weights == "float" ? WeightKind::kFloat32
@@ -298,7 +308,43 @@ Json GraphJson(const LoadedGraph& loaded) {
   json["symmetric"] = graph.symmetric();
   json["weights"] = WeightName(graph.weight_kind());
   json["first_id"] = graph.first_id();
+  if (loaded.cache.use != CacheReport::Use::kNone) {
+    json["cache"] = {{"use", CacheUseName(loaded.cache.use)}, {"file", loaded.cache.file}};
+  }
   return json;
+}
+
+std::string DescribeLoad(const LoadedGraph& loaded, const LoadOptions& options, int width) {
+  const ReadReport& report = loaded.report;
+  const BuildReport& build = report.build;
+  std::string text;
+  const auto line = [&](std::string_view name, std::string_view value) {
+    text += fmt::format("  {:<{}} {}\n", name, width, value);
+  };
+  const bool cached = loaded.cache.use == CacheReport::Use::kRead;
+  line("file", fmt::format("{}, {}, {}, loaded {}in {} ({:.0f} MB/s)", FormatName(report.format),
+                           CompressionName(report.compression), FormatBytes(report.bytes), cached ? "from the cache " : "",
+                           FormatMs(loaded.ms), static_cast<double>(report.bytes) / 1e3 / std::max(loaded.ms, 1e-3)));
+  if (cached) {
+    line("cache", loaded.cache.file);
+  } else if (loaded.cache.use == CacheReport::Use::kFilled) {
+    line("cache", fmt::format("filled {}{}", loaded.cache.file,
+                              loaded.cache.why.empty() ? "" : fmt::format(", which {}", loaded.cache.why)));
+  } else if (!loaded.cache.why.empty()) {
+    line("cache", fmt::format("not used: {}", loaded.cache.why));
+  }
+  const std::string direction = report.symmetrised ? options.read.symmetrise ? "both ways (--symmetrise)" : "both ways"
+                                : loaded.graph.symmetric() ? "both ways, as they are stored"
+                                : options.read.directed    ? "as stored (--directed)"
+                                                           : "as stored (--symmetrise adds the reverse ones)";
+  const auto dropped = [](bool keep, std::string_view what, std::uint64_t count, std::string_view verb) {
+    return keep ? fmt::format("{} kept", what) : fmt::format("{} {} {}", Grouped(count), what, verb);
+  };
+  line("read as", fmt::format("{} edges {}; {}; {}", Grouped(build.edges_given), direction,
+                              dropped(options.read.keep_loops, "loops", build.loops_removed, "dropped"),
+                              dropped(options.read.keep_parallel, "parallel edges", build.parallel_merged,
+                                      "merged into the lightest")));
+  return text;
 }
 
 std::string DescribeGraph(const Graph& graph) {

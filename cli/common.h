@@ -13,6 +13,7 @@
 #include "chatty/core/graph.h"
 #include "chatty/core/verdict.h"
 #include "chatty/framework/registry.h"
+#include "chatty/io/graph_cache.h"
 #include "chatty/io/peek.h"
 #include "chatty/io/reader.h"
 #include "chatty/partition/partition.h"
@@ -74,6 +75,7 @@ struct LoadOptions {
   std::string format;
   std::string ids = "file";
   std::string weights = "file";
+  std::string cache = "off";  ///< or a folder
   ReadOptions read;
 };
 /// `format_flag` names the option for the input's format; `uses`: whether the command itself uses ids and weights, and
@@ -84,6 +86,7 @@ struct LoadedGraph {
   std::string path;
   Graph graph;  ///< first_id() is what to add to ids when printing them
   ReadReport report;
+  CacheReport cache;
   double ms = 0;
 };
 /// What the file's begin says of the graph that Load would make.
@@ -93,6 +96,9 @@ LoadedGraph Load(const std::string& path, const LoadOptions& options);
 
 Json BuildJson();                           ///< version, commit, compiler: which program made the record
 Json GraphJson(const LoadedGraph& loaded);  ///< path, name, sizes, kind of weights, first id
+/// What was read and by what rules it became the graph, for people: lines "file ...", "cache ...", "read as ...", their
+/// names `width` wide.
+std::string DescribeLoad(const LoadedGraph& loaded, const LoadOptions& options, int width);
 /// "road: 1,000 vertices, 3,800 edges, undirected, int32 weights".
 std::string DescribeGraph(const Graph& graph);
 

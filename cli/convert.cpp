@@ -29,14 +29,8 @@ int Convert(const ConvertOptions& options) {
   const Stopwatch watch;
   WriteGraph(loaded.graph, options.output, format);
 
-  const BuildReport& report = loaded.report.build;
-  std::string text = DescribeGraph(loaded.graph) + "\n";
-  if (report.loops_removed > 0 || report.parallel_merged > 0) {
-    text += fmt::format("  dropped    {} loops, {} parallel edges (--keep-loops, --keep-parallel keep them)\n",
-                        Grouped(report.loops_removed), Grouped(report.parallel_merged));
-  }
-  text += fmt::format("  written    {} (read in {}, written in {})\n", options.output, FormatMs(loaded.ms),
-                      FormatMs(watch.ms()));
+  std::string text = DescribeGraph(loaded.graph) + "\n" + DescribeLoad(loaded, options.load, 10);
+  text += fmt::format("  written    {} in {}\n", options.output, FormatMs(watch.ms()));
   if (options.output != "-") PrintText(text);
   return kSuccess;
 }

@@ -242,15 +242,10 @@ int Info(const Registry& registry, const InfoOptions& options) {
   const auto line = [&](std::string_view name, std::string_view value) {
     text += fmt::format("  {:<12} {}\n", name, value);
   };
-  line("file", fmt::format("{}, {}, {}, loaded in {}", FormatName(report.format), CompressionName(report.compression),
-                           FormatBytes(report.bytes), FormatMs(loaded.ms)));
+  text += DescribeLoad(loaded, options.load, 12);
   if (graph.vertices() > 0) {
     line("ids",
          fmt::format("{} to {}", graph.first_id(), graph.vertices() + static_cast<std::uint64_t>(graph.first_id()) - 1));
-  }
-  if (report.build.loops_removed > 0 || report.build.parallel_merged > 0) {
-    line("dropped", fmt::format("{} loops, {} parallel edges", Grouped(report.build.loops_removed),
-                                Grouped(report.build.parallel_merged)));
   }
   if (graph.symmetric()) {
     line("degrees", DescribeDegrees(graph, out));

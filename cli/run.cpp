@@ -321,6 +321,7 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
     text += fmt::format("  {:<10} {}\n", name, value);
   };
 
+  text += DescribeLoad(loaded, options.load, 10);
   line("devices", DescribeDevices(session) + (record.devices_why.empty() ? "" : ", " + record.devices_why) +
                       (session.device_count() == 1
                            ? ""

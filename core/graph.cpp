@@ -17,6 +17,7 @@
 #endif
 
 #include "chatty/core/error.h"
+#include "chatty/core/hash.h"
 #include "chatty/core/parallel.h"
 #include "chatty/core/progress.h"
 
@@ -793,7 +794,8 @@ void SimplifyLists(Adjacency& adjacency, const BuildOptions& options, BuildRepor
     return loop && options.remove_loops ? 1 : again ? 2 : 0;
   };
   std::atomic<EdgeIndex> loops{0}, parallel{0};
-  ParallelChunks(vertices, options.threads, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+  const bool drops_any = options.remove_loops || options.merge_parallel;
+  ParallelChunks(drops_any ? vertices : 0, options.threads, kVertexGrain, [&](std::size_t begin, std::size_t end) {
     EdgeIndex mine[3] = {};
     for (std::size_t v = begin; v < end; ++v) {
       for (EdgeIndex e = adjacency.offsets[v]; e < adjacency.offsets[v + 1]; ++e) ++mine[drops(v, e)];
@@ -845,12 +847,6 @@ bool IsSymmetric(const Adjacency& adjacency, int threads) {
   return WithWeightType(KindOf(adjacency.weights), [&](auto type) {
     using W = decltype(type);
     const WeightReader<W> weights(adjacency.weights);
-    // SplitMix64's finaliser, twice: an edge's ends and its weight are one word each.
-    const auto mix = [](std::uint64_t x) {
-      x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-      x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-      return x ^ (x >> 31);
-    };
     std::atomic<std::uint64_t> sum{0};  // of the hashes of edges that ascend, less those of edges that descend
     ParallelChunks(adjacency.offsets.size() - 1, threads, kVertexGrain, [&](std::size_t begin, std::size_t end) {
       std::uint64_t mine = 0;
@@ -858,11 +854,9 @@ bool IsSymmetric(const Adjacency& adjacency, int threads) {
         for (EdgeIndex e = adjacency.offsets[v]; e < adjacency.offsets[v + 1]; ++e) {
           const std::uint64_t u = adjacency.neighbours[e];
           if (u == v) continue;
-          std::uint64_t word = mix(std::min<std::uint64_t>(u, v) + 0x9e3779b97f4a7c15u) + std::max<std::uint64_t>(u, v);
-          if constexpr (!std::is_same_v<W, None>) {
-            word = mix(word) ^ static_cast<std::uint32_t>(OrderKey(weights[e]));
-          }
-          mine += u > v ? mix(word) : ~mix(word) + 1;
+          std::uint64_t word = Hash(std::min<std::uint64_t>(u, v)) + std::max<std::uint64_t>(u, v);
+          if constexpr (!std::is_same_v<W, None>) word = Hash(word) ^ static_cast<std::uint32_t>(OrderKey(weights[e]));
+          mine += u > v ? Hash(word) : ~Hash(word) + 1;
         }
       }
       sum += mine;

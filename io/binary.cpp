@@ -2,12 +2,12 @@
 // each.
 //
 //   header (below)
+//   note         note_bytes bytes of whoever wrote the file
 //   offsets      (vertices + 1) x u64
 //   neighbours   edges x id_bytes
 //   weights      edges x 4 bytes, unless weight_kind is none
 //   ids          if flagged: vertices x u64, ascending
 //   labels       if flagged: a label a vertex, each as u32 length and bytes
-//   note         note_bytes bytes of whoever wrote the file
 
 #include <zlib.h>
 
@@ -154,9 +154,21 @@ std::vector<std::string> ParseLabels(std::string_view bytes, std::uint64_t verti
   return labels;
 }
 
+std::string ReadNote(const BinaryHeader& header, Reader& reader) {
+  if (header.note_bytes == 0) return {};
+  const auto bytes = reader.Section<char>(header.note_bytes, header.note_crc, "note");
+  return {bytes.begin(), bytes.end()};
+}
+
 }  // namespace
 
 bool IsBinary(Input& /*input*/, std::string_view head) { return head.starts_with(kBinaryMagic); }
+
+std::string ReadBinaryNote(Input& input) {
+  const BinaryHeader header = ReadBinaryHeader(input);
+  Reader reader(input, 1);
+  return ReadNote(header, reader);
+}
 
 StatedCounts PeekBinary(Input& input) {
   const BinaryHeader header = ReadBinaryHeader(input);
@@ -165,7 +177,7 @@ StatedCounts PeekBinary(Input& input) {
   counts.entries = header.edges;
   counts.weights = static_cast<WeightKind>(header.weight_kind);
   counts.entry_bytes = header.id_bytes + (counts.weights == WeightKind::kNone ? 0 : 4);
-  counts.other_bytes = (header.vertices + 1) * sizeof(EdgeIndex);
+  counts.other_bytes = header.note_bytes + (header.vertices + 1) * sizeof(EdgeIndex);
   if ((header.flags & kIdsFlag) != 0) counts.other_bytes += header.vertices * sizeof(std::uint64_t);
   counts.symmetric = (header.flags & kSymmetricFlag) != 0;
   return counts;
@@ -176,6 +188,7 @@ RawGraph ReadBinary(Input& input, const ReadOptions& options) {
   const BinaryHeader header = ReadBinaryHeader(input);
   const std::string& name = input.name();
   Reader reader(input, threads);
+  static_cast<void>(ReadNote(header, reader));
   Adjacency out;
   out.offsets = reader.Section<EdgeIndex>(header.vertices + 1, header.offsets_crc, "offsets");
   if (header.id_bytes == 4) {
@@ -200,10 +213,6 @@ RawGraph ReadBinary(Input& input, const ReadOptions& options) {
   if ((header.flags & kLabelsFlag) != 0) {
     const auto bytes = reader.Section<char>(header.label_bytes, header.labels_crc, "labels");
     raw.labels = ParseLabels({bytes.data(), bytes.size()}, header.vertices, name);
-  }
-  if (header.note_bytes > 0) {
-    const auto bytes = reader.Section<char>(header.note_bytes, header.note_crc, "note");
-    raw.note.assign(bytes.begin(), bytes.end());
   }
   reader.ExpectEnd();
   CheckRows(name, out, threads);  // a checksum tells of accidents, not of intent
@@ -259,7 +268,7 @@ void WriteBinary(const Graph& graph, OutputFile& output, std::string_view note) 
   header.header_crc = Checksum(&header, offsetof(BinaryHeader, header_crc), 1);
 
   output.Write({reinterpret_cast<const char*>(&header), sizeof header});
-  for (const std::string_view section : {offsets, neighbours, weights, ids, std::string_view(labels), note})
+  for (const std::string_view section : {note, offsets, neighbours, weights, ids, std::string_view(labels)})
     output.Write(section);
 }
 

@@ -28,7 +28,7 @@ struct RawGraph {
   Array<std::uint64_t> ids;         ///< as Graph::ids()
   std::vector<std::string> labels;  ///< as Graph::labels()
   std::uint64_t lines = 0;          ///< 0 for a binary format
-  std::string note;                 ///< of whoever wrote a file of the binary format
+  std::vector<std::string> files;   ///< that belong to the one that was named, and were read too
 };
 
 /// What a header says of the edges behind it.
@@ -64,6 +64,8 @@ struct FormatEntry {
 /// All formats, in the order in which a file is held against them: those that are sure of themselves first.
 std::span<const FormatEntry> Formats();
 const FormatEntry& Format(GraphFormat format);
+/// What a graph is called after its file: the name without folders and suffixes; "stdin" for "-".
+std::string GraphNameOf(const std::string& path);
 
 /// Skips a byte order mark and says of what format the rest is: the one that `options` name, or what the content looks like.
 /// Throws InputError for an empty file or one of no known format.
@@ -86,8 +88,11 @@ RawGraph ReadBinary(Input& input, const ReadOptions& options);
 void WriteMatrixMarket(const Graph& graph, OutputFile& output, const std::string& path);
 void WriteEdgeList(const Graph& graph, OutputFile& output, const std::string& path);
 void WriteDimacs(const Graph& graph, OutputFile& output, const std::string& path);
-/// `note` comes back in RawGraph::note.
+/// `note` is what ReadBinaryNote gives back.
 void WriteBinary(const Graph& graph, OutputFile& output, std::string_view note);
+
+/// What the writer of a binary file left in it for itself; reads nothing else of the file.
+std::string ReadBinaryNote(Input& input);
 
 /// First bytes of the binary format. Like PNG's, they reveal a transfer that changes line ends or drops the eighth bit.
 inline constexpr std::string_view kBinaryMagic{

@@ -41,22 +41,6 @@ bool AnySuffix(std::string_view suffixes, Body&& body) {
   return false;
 }
 
-/// The file's name without folders and suffixes.
-std::string Stem(const std::string& path) {
-  if (path == "-") return "stdin";
-  std::string_view stem = std::string_view(path).substr(path.find_last_of('/') + 1);
-  const auto drop = [&](std::string_view suffix) {
-    const bool has = stem.size() > suffix.size() && stem.ends_with(suffix);
-    if (has) stem.remove_suffix(suffix.size());
-    return has;
-  };
-  if (!drop(".gz")) drop(".zst");
-  for (const io::FormatEntry& entry : io::Formats()) {
-    if (AnySuffix(entry.suffixes, drop)) break;
-  }
-  return std::string(stem);
-}
-
 EdgeList ToEdgeList(Adjacency rows, int threads) {
   EdgeList list;
   list.vertices = static_cast<VertexId>(rows.offsets.size() - 1);
@@ -121,6 +105,21 @@ const FormatEntry& Format(GraphFormat format) {
                        [&](const FormatEntry& entry) { return entry.format == format; });
 }
 
+std::string GraphNameOf(const std::string& path) {
+  if (path == "-") return "stdin";
+  std::string_view stem = std::string_view(path).substr(path.find_last_of('/') + 1);
+  const auto drop = [&](std::string_view suffix) {
+    const bool has = stem.size() > suffix.size() && stem.ends_with(suffix);
+    if (has) stem.remove_suffix(suffix.size());
+    return has;
+  };
+  if (!drop(".gz")) drop(".zst");
+  for (const FormatEntry& entry : Formats()) {
+    if (AnySuffix(entry.suffixes, drop)) break;
+  }
+  return std::string(stem);
+}
+
 const FormatEntry& OpenFormat(Input& input, const ReadOptions& options) {
   const FormatEntry* const named = options.format ? &Format(ParseFormat(*options.format)) : nullptr;
   if (input.Peek(3) == "\xef\xbb\xbf") input.Consume(3);  // a byte order mark
@@ -182,6 +181,8 @@ Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport*
   const io::FormatEntry& format = io::OpenFormat(input, options);
   io::RawGraph raw = format.read(input, options);
   const std::uint64_t lines = raw.lines;
+  const bool both_ways = raw.rows && raw.symmetric;
+  std::vector<std::string> files = std::move(raw.files);
   BuildReport built;
   Graph graph;
   try {
@@ -189,8 +190,11 @@ Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport*
   } catch (const InputError& error) {
     Throw<InputError>("{}: {}", input.name(), error.what());
   }
-  graph.set_name(Stem(path));
-  if (report != nullptr) *report = {format.format, input.compression(), input.bytes_delivered(), lines, built};
+  graph.set_name(io::GraphNameOf(path));
+  if (report != nullptr) {
+    const bool symmetrised = graph.symmetric() && !both_ways;
+    *report = {format.format, input.compression(), input.bytes_delivered(), lines, built, symmetrised, std::move(files)};
+  }
   return graph;
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("reading a graph");

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chatty/core/graph.h"
 #include "chatty/io/input.h"
@@ -42,9 +43,11 @@ struct ReadReport {
   GraphFormat format = GraphFormat::kEdgeList;
   /// How it was packed.
   Compression compression = Compression::kNone;
-  std::uint64_t bytes = 0;  ///< of content, unpacked
-  std::uint64_t lines = 0;  ///< 0 for the binary format
-  BuildReport build;        ///< what was dropped and kept
+  std::uint64_t bytes = 0;              ///< of content, unpacked
+  std::uint64_t lines = 0;              ///< 0 for the binary format
+  BuildReport build;                    ///< what was dropped and kept
+  bool symmetrised = false;             ///< reverse edges were added
+  std::vector<std::string> files = {};  ///< that belong to the one that was named, and were read too
 };
 
 inline namespace CHATTY_ABI {

@@ -1,0 +1,214 @@
+#include "chatty/io/graph_cache.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "chatty/core/error.h"
+#include "chatty/core/hash.h"
+#include "chatty/core/logging.h"
+#include "chatty/io/formats.h"
+#include "chatty/io/input.h"
+#include "chatty/io/output.h"
+
+namespace chatty {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr int kCacheVersion = 1;  // of what readers make of files: to be raised when they make something else of one
+
+/// What tells a file from its later self; null for none that can be told.
+Json Identity(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return nullptr;
+  const auto time = [](const timespec& t) { return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec; };
+  return {{"path", path},
+          {"bytes", info.st_size},
+          {"modified", time(info.st_mtim)},
+          {"changed", time(info.st_ctim)},  // which, unlike the other, no `touch` turns back
+          {"inode", info.st_ino}};
+}
+
+Json Identities(const std::vector<std::string>& paths) {
+  Json all = Json::array();
+  for (const std::string& path : paths) all.push_back(Identity(path));
+  return all;
+}
+
+Json OptionsKey(const ReadOptions& options) {
+  return {{"version", kCacheVersion},
+          {"vertex_bits", CHATTY_VERTEX_BITS},
+          {"format", options.format ? FormatName(ParseFormat(*options.format)) : std::string_view()},
+          {"symmetrise", options.symmetrise},
+          {"directed", options.directed},
+          {"keep_loops", options.keep_loops},
+          {"keep_parallel", options.keep_parallel},
+          {"compact_ids", options.compact_ids}};
+}
+
+/// Waits until an edit from now on gives the source another time: a kernel's file times have the grain of its ticks.
+void LetTimePass(const std::string& path) {
+  constexpr auto kTick = std::chrono::milliseconds(20);
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return;
+  const auto changed = std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(
+      std::chrono::seconds(info.st_ctim.tv_sec) + std::chrono::nanoseconds(info.st_ctim.tv_nsec)));
+  const auto age = std::chrono::system_clock::now() - changed;
+  if (age >= std::chrono::nanoseconds(0) && age < kTick) std::this_thread::sleep_for(kTick - age);
+}
+
+Json ReportJson(const ReadReport& report) {
+  return {{"format", FormatName(report.format)},
+          {"compression", static_cast<int>(report.compression)},
+          {"bytes", report.bytes},
+          {"lines", report.lines},
+          {"edges_given", report.build.edges_given},
+          {"loops_removed", report.build.loops_removed},
+          {"parallel_merged", report.build.parallel_merged},
+          {"edges_kept", report.build.edges_kept},
+          {"symmetrised", report.symmetrised},
+          {"files", report.files}};
+}
+
+ReadReport ParseReport(const Json& json) {
+  ReadReport report;
+  report.format = ParseFormat(json.at("format").get<std::string>());
+  report.compression = static_cast<Compression>(json.at("compression").get<int>());
+  report.bytes = json.at("bytes");
+  report.lines = json.at("lines");
+  report.build.edges_given = json.at("edges_given");
+  report.build.loops_removed = json.at("loops_removed");
+  report.build.parallel_merged = json.at("parallel_merged");
+  report.build.edges_kept = json.at("edges_kept");
+  report.symmetrised = json.at("symmetrised");
+  report.files = json.at("files").get<std::vector<std::string>>();
+  return report;
+}
+
+/// The graph of an entry, if it is that of this source as it is now; `why` says what is wrong with it otherwise.
+std::optional<Graph> ReadEntry(const std::string& file, const std::string& source, const Json& options_key, int threads,
+                               ReadReport* report, std::string* why) try {
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return std::nullopt;
+  Json note;
+  {
+    Input input(file, /*chunk_bytes=*/1);
+    note = Json::parse(io::ReadBinaryNote(input));
+  }
+  if (note.at("options") != options_key || note.at("sources").at(0).at("path") != source) {
+    *why = "was of another file or version";
+    return std::nullopt;
+  }
+  for (const Json& identity : note.at("sources")) {
+    if (Identity(identity.at("path")) != identity) {
+      *why = fmt::format("was older than {}", identity.at("path").get<std::string>());
+      return std::nullopt;
+    }
+  }
+  ReadOptions as_it_is;
+  as_it_is.format = "binary";
+  as_it_is.keep_loops = as_it_is.keep_parallel = true;
+  as_it_is.threads = threads;
+  Graph graph = ReadGraph(file, as_it_is);
+  if (report != nullptr) *report = ParseReport(note.at("report"));
+  return graph;
+} catch (const InputError& error) {
+  *why = fmt::format("could not be used ({})", error.what());
+  return std::nullopt;
+} catch (const Json::exception&) {
+  *why = "was damaged";
+  return std::nullopt;
+}
+
+void WriteEntry(const Graph& graph, const std::string& file, const Json& note) {
+  OutputFile output(file);
+  io::WriteBinary(graph, output, note.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace));
+  output.Commit();
+}
+
+/// Named so that people know it again, and one an option.
+std::string EntryName(const std::string& source, const Json& key) {
+  std::uint64_t hash = 0;
+  for (const char c : source + key.dump()) hash = Hash(hash ^ static_cast<unsigned char>(c));
+  return fmt::format("{}-{:016x}.chatty", io::GraphNameOf(source), hash);
+}
+
+}  // namespace
+
+std::string_view CacheUseName(CacheReport::Use use) {
+  switch (use) {
+    case CacheReport::Use::kNone:
+      return "none";
+    case CacheReport::Use::kRead:
+      return "read";
+    case CacheReport::Use::kFilled:
+      return "filled";
+  }
+  return "unknown";
+}
+
+inline namespace CHATTY_ABI {
+
+Graph ReadGraphCached(const std::string& path, const ReadOptions& options, const std::string& folder, ReadReport* report,
+                      CacheReport* cache) try {
+  CacheReport own;
+  CacheReport& used = cache != nullptr ? *cache : own;
+  used = {};
+  std::error_code error;
+  const std::string source = path == "-" ? std::string() : fs::canonical(path, error).string();
+  if (path == "-" || error || Identity(source).is_null()) {
+    used.why = "only files are cached";
+    return ReadGraph(path, options, report);
+  }
+  const Json key = OptionsKey(options);
+  used.file = (fs::path(folder) / EntryName(source, key)).string();
+  if (std::optional<Graph> graph = ReadEntry(used.file, source, key, options.threads, report, &used.why)) {
+    graph->set_name(io::GraphNameOf(path));
+    used.use = CacheReport::Use::kRead;
+    return std::move(*graph);
+  }
+
+  LetTimePass(source);
+  Json note{{"options", key}};
+  ReadReport read;
+  const Json before = Identity(source);
+  Graph graph = ReadGraph(path, options, &read);
+  if (report != nullptr) *report = read;
+  if (read.format == GraphFormat::kBinary) {
+    used = {CacheReport::Use::kNone, {}, "it is in the binary format already"};
+    return graph;
+  }
+  std::vector<std::string> sources{source};
+  for (const std::string& file : read.files) sources.push_back(fs::canonical(file, error).string());
+  note["sources"] = Identities(sources);
+  note["report"] = ReportJson(read);
+  const bool changed = note["sources"][0] != before || std::any_of(note["sources"].begin(), note["sources"].end(),
+                                                                   [](const Json& j) { return j.is_null(); });
+  if (changed) {
+    used = {CacheReport::Use::kNone, {}, "it changed while it was read"};
+    return graph;
+  }
+  try {
+    fs::create_directories(folder, error);
+    WriteEntry(graph, used.file, note);
+    used.use = CacheReport::Use::kFilled;
+  } catch (const Error& failure) {  // the graph is as good
+    Log().warn("the cache could not be filled: {}", failure.what());
+    used = {CacheReport::Use::kNone, {}, failure.what()};
+  }
+  return graph;
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("reading a graph");
+}
+
+}  // namespace CHATTY_ABI
+}  // namespace chatty

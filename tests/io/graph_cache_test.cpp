@@ -1,0 +1,174 @@
+#include "chatty/io/graph_cache.h"
+
+#include <gtest/gtest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "chatty/core/error.h"
+#include "chatty/io/writer.h"
+#include "test_files.h"
+
+namespace chatty {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Copy;
+using Use = CacheReport::Use;
+
+class GraphCacheTest : public test::WithFiles {
+ protected:
+  struct Outcome {
+    Graph graph;
+    ReadReport report;
+    CacheReport cache;
+  };
+  Outcome Read(const std::string& path, const ReadOptions& options = {}) const {
+    Outcome outcome;
+    outcome.graph = ReadGraphCached(path, options, Cache(), &outcome.report, &outcome.cache);
+    return outcome;
+  }
+  std::string Cache() const { return Path("cache/of/graphs"); }
+  std::size_t Entries() const {
+    std::error_code error;
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(Cache(), error), {}));
+  }
+};
+
+TEST_F(GraphCacheTest, TheSecondReadingIsTheFirst) {
+  const std::string path = Write("roads.el", "5 6 1.5\n6 5 2.5\n6 6 1\n5 6 9\n900000000000 5 3\n");
+  const ReadOptions options{.compact_ids = true};
+  const Outcome first = Read(path, options);
+  EXPECT_EQ(first.cache.use, Use::kFilled);
+  EXPECT_EQ(first.cache.why, "");
+  EXPECT_EQ(Entries(), 1u);
+  const Outcome second = Read(path, options);
+  EXPECT_EQ(second.cache.use, Use::kRead);
+  EXPECT_EQ(second.cache.file, first.cache.file);
+  EXPECT_EQ(second.graph.name(), "roads");
+  EXPECT_EQ(Copy(second.graph.out().offsets), Copy(first.graph.out().offsets));
+  EXPECT_EQ(Copy(second.graph.out().neighbours), Copy(first.graph.out().neighbours));
+  EXPECT_EQ(Copy(std::get<Array<float>>(second.graph.out().weights)), Copy(std::get<Array<float>>(first.graph.out().weights)));
+  EXPECT_EQ(Copy(second.graph.ids()), (std::vector<std::uint64_t>{5, 6, 900000000000}));
+  EXPECT_EQ(second.report.format, GraphFormat::kEdgeList);
+  EXPECT_EQ(second.report.lines, 5u);
+  EXPECT_EQ(second.report.bytes, first.report.bytes);
+  EXPECT_EQ(second.report.build.loops_removed, 1u);
+  EXPECT_EQ(second.report.build.parallel_merged, 1u);
+  EXPECT_EQ(ReadGraph(first.cache.file).edges(), 3u) << "an entry is a file like any other";
+}
+
+TEST_F(GraphCacheTest, EachOptionHasAnEntryOfItsOwn) {
+  const std::string path = Write("g.txt", "0 1\n1 1\n0 1\n1 2\n");
+  EXPECT_EQ(Read(path).graph.edges(), 2u);
+  EXPECT_EQ(Read(path, {.symmetrise = true}).graph.edges(), 4u);
+  EXPECT_EQ(Read(path, {.keep_loops = true}).graph.edges(), 3u);
+  EXPECT_EQ(Read(path, {.keep_parallel = true}).graph.edges(), 3u);
+  EXPECT_EQ(Read(path, {.format = "el"}).cache.use, Use::kFilled);
+  EXPECT_EQ(Entries(), 5u);
+  const Outcome again = Read(path, {.keep_loops = true, .threads = 1});
+  EXPECT_EQ(again.cache.use, Use::kRead) << "threads make no difference";
+  EXPECT_EQ(again.graph.edges(), 3u);
+  EXPECT_TRUE(Read(path, {.symmetrise = true}).report.symmetrised);
+}
+
+TEST_F(GraphCacheTest, AnEditedFileIsReadAnew) {
+  const std::string path = Write("g.el", "0 1\n");
+  EXPECT_EQ(Read(path).cache.use, Use::kFilled);
+  struct stat before {};
+  ASSERT_EQ(::stat(path.c_str(), &before), 0);
+  Write("g.el", "0 2\n");  // as long, and as old, as far as `touch` can tell
+  const timespec times[2] = {before.st_atim, before.st_mtim};
+  ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+  const Outcome edited = Read(path);
+  EXPECT_EQ(edited.graph.vertices(), 3u);
+  EXPECT_EQ(edited.cache.use, Use::kFilled);
+  EXPECT_NE(edited.cache.why.find("older than"), std::string::npos) << edited.cache.why;
+  EXPECT_EQ(Read(path).cache.use, Use::kRead);
+  EXPECT_EQ(Entries(), 1u) << "the stale entry is replaced";
+}
+
+TEST_F(GraphCacheTest, AnEditRightAfterIsNotMissed) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string path = Write("g.el", "0 " + std::to_string(10 + i) + "\n");
+    EXPECT_EQ(Read(path).graph.vertices(), static_cast<VertexId>(11 + i));
+  }
+}
+
+TEST_F(GraphCacheTest, ADamagedEntryIsRebuilt) {
+  const std::string path = Write("g.el", "0 1 5\n1 2 6\n2 0 7\n");
+  const std::string file = Read(path).cache.file;
+  const std::string good = Slurp(file);
+  const auto rebuilt = [&](const std::string& entry, const std::string& what) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << entry;
+    const Outcome outcome = Read(path);
+    EXPECT_EQ(outcome.graph.edges(), 3u) << what;
+    EXPECT_EQ(outcome.cache.use, Use::kFilled) << what;
+    EXPECT_NE(outcome.cache.why, "") << what;
+    EXPECT_EQ(Slurp(file), good) << what;
+  };
+  for (std::size_t at = 0; at < good.size(); at += 7) {
+    std::string flipped = good;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x20);
+    rebuilt(flipped, "byte " + std::to_string(at));
+  }
+  for (const std::size_t size : {std::size_t{0}, std::size_t{7}, std::size_t{95}, good.size() / 2, good.size() - 1}) {
+    rebuilt(good.substr(0, size), "cut to " + std::to_string(size));
+  }
+  rebuilt(good + "x", "longer");
+  rebuilt("0 1\n", "another file");
+  std::string old = good;
+  old[12] = 1;
+  rebuilt(old, "of version 1");
+}
+
+TEST_F(GraphCacheTest, AnEntryOfAnotherFileDoesNotServe) {
+  const std::string one = Write("one.el", "0 1\n"), two = Write("two.el", "0 9\n");
+  const std::string first = Read(one).cache.file, second = Read(two).cache.file;
+  ASSERT_NE(first, second);
+  fs::copy_file(first, second, fs::copy_options::overwrite_existing);
+  const Outcome outcome = Read(two);
+  EXPECT_EQ(outcome.graph.vertices(), 10u);
+  EXPECT_EQ(outcome.cache.use, Use::kFilled);
+}
+
+TEST_F(GraphCacheTest, ManyFillItAtOnce) {
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += std::to_string(i) + " " + std::to_string(i * 7 % 2000) + "\n";
+  const std::string path = Write("g.el", text);
+  std::vector<std::thread> threads;
+  std::vector<EdgeIndex> edges(8);
+  for (std::size_t t = 0; t < edges.size(); ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 5; ++i) edges[t] = ReadGraphCached(path, {.threads = 1}, Cache()).edges();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(edges, std::vector<EdgeIndex>(edges.size(), ReadGraph(path).edges()));
+  EXPECT_EQ(Entries(), 1u) << "nothing half-done is left";
+  EXPECT_EQ(Read(path).cache.use, Use::kRead);
+}
+
+TEST_F(GraphCacheTest, WhatCannotBeCachedIsReadAllTheSame) {
+  const std::string path = Write("g.el", "0 1\n");
+  WriteGraph(ReadGraph(path), Path("g.chatty"));
+  const Outcome binary = Read(Path("g.chatty"));
+  EXPECT_EQ(binary.graph.edges(), 1u);
+  EXPECT_EQ(binary.cache.use, Use::kNone);
+  EXPECT_NE(binary.cache.why, "");
+  CacheReport report;
+  EXPECT_EQ(ReadGraphCached(path, {}, Write("no-folder", "x"), nullptr, &report).edges(), 1u);
+  EXPECT_EQ(report.use, Use::kNone);
+  EXPECT_NE(report.why, "");
+  EXPECT_THROW(Read(Path("missing")), InputError);
+  EXPECT_THROW(Read(Write("bad.el", "0 x\n")), InputError);
+  EXPECT_EQ(Entries(), 0u);
+}
+
+}  // namespace
+}  // namespace chatty
