@@ -461,6 +461,183 @@ TEST(Graph, WithWeightsRefusesWhatNoIntegerEquals) {
             std::numeric_limits<std::int32_t>::min());
 }
 
+// ---- Lists and rows as readers have them ----
+
+EdgeList RandomList(std::uint64_t seed, VertexId vertices, std::size_t edges, WeightKind kind) {
+  std::mt19937_64 random(seed);
+  EdgeList list;
+  list.vertices = vertices;
+  list.sources = Array<VertexId>(edges);
+  list.targets = Array<VertexId>(edges);
+  Array<std::int32_t> integers(edges);
+  for (std::size_t e = 0; e < edges; ++e) {
+    list.sources[e] = static_cast<VertexId>(random() % vertices);
+    list.targets[e] = static_cast<VertexId>(random() % vertices);
+    integers[e] = static_cast<std::int32_t>(random() % 5);
+  }
+  if (kind == WeightKind::kInt32) list.weights = std::move(integers);
+  if (kind == WeightKind::kFloat32) {
+    Array<float> floats(edges);
+    std::copy(integers.begin(), integers.end(), floats.begin());
+    list.weights = std::move(floats);
+  }
+  return list;
+}
+
+EdgeList Part(const EdgeList& list, std::size_t begin, std::size_t end) {
+  EdgeList part;
+  part.sources = Array<VertexId>(list.sources.span().subspan(begin, end - begin));
+  part.targets = Array<VertexId>(list.targets.span().subspan(begin, end - begin));
+  if (const auto* integers = std::get_if<Array<std::int32_t>>(&list.weights)) {
+    part.weights = Array<std::int32_t>(integers->span().subspan(begin, end - begin));
+  } else if (const auto* floats = std::get_if<Array<float>>(&list.weights)) {
+    part.weights = Array<float>(floats->span().subspan(begin, end - begin));
+  }
+  return part;
+}
+
+TEST(Adjacency, OfAListInPiecesIsThatOfTheWholeList) {
+  constexpr VertexId kVertices = 500;
+  for (const WeightKind kind : {WeightKind::kNone, WeightKind::kInt32, WeightKind::kFloat32}) {
+    for (const std::size_t edges : {std::size_t{0}, std::size_t{1}, std::size_t{3000}, std::size_t{300000}}) {
+      const EdgeList list = RandomList(edges, kVertices, edges, kind);
+      std::mt19937_64 random(edges);
+      std::vector<std::pair<std::size_t, std::size_t>> cuts;
+      for (std::size_t at = 0; at < edges;) {
+        const std::size_t end = std::min<std::size_t>(edges, at + random() % (edges / 3 + 2));  // now and then nothing
+        cuts.emplace_back(at, end);
+        at = end;
+      }
+      std::shuffle(cuts.begin(), cuts.end(), random);
+      std::vector<EdgeList> pieces;
+      for (const auto& [begin, end] : cuts) pieces.push_back(Part(list, begin, end));
+      BuildOptions options{.symmetrise = true, .remove_loops = true, .merge_parallel = true};
+      BuildReport whole_report, report;
+      const Adjacency whole = BuildAdjacency(RandomList(edges, kVertices, edges, kind), options, &whole_report);
+      const Adjacency joined = BuildAdjacency(kVertices, std::move(pieces), options, &report);
+      EXPECT_EQ(PlainEdges(kVertices, joined), PlainEdges(kVertices, whole));
+      EXPECT_EQ(report.edges_given, edges);
+      EXPECT_EQ(report.loops_removed, whole_report.loops_removed);
+      EXPECT_EQ(report.parallel_merged, whole_report.parallel_merged);
+    }
+  }
+}
+
+TEST(Adjacency, PiecesOfIntegersAndOfFloatsMakeFloats) {
+  std::vector<EdgeList> pieces(3);
+  pieces[0].sources = {0};
+  pieces[0].targets = {1};
+  pieces[0].weights = Array<std::int32_t>{7};
+  pieces[1].sources = {1};
+  pieces[1].targets = {0};
+  pieces[1].weights = Array<float>{0.5f};
+  pieces[2].weights = Array<std::int32_t>();
+  const Adjacency rows = BuildAdjacency(2, std::move(pieces), {});
+  ASSERT_TRUE(std::holds_alternative<Array<float>>(rows.weights));
+  EXPECT_EQ(std::get<Array<float>>(rows.weights)[0], 7.0f);
+  EXPECT_EQ(std::get<Array<float>>(rows.weights)[1], 0.5f);
+
+  std::vector<EdgeList> some(2);
+  some[0].weights = Array<float>();
+  some[1].sources = {0};
+  some[1].targets = {0};
+  EXPECT_THROW(BuildAdjacency(1, std::move(some), {}), InputError) << "weights for some edges only";
+}
+
+TEST(Adjacency, ListsAreSortedAndSimplifiedInPlace) {
+  constexpr VertexId kVertices = 60;
+  for (const WeightKind kind : {WeightKind::kNone, WeightKind::kInt32, WeightKind::kFloat32}) {
+    Adjacency rows = BuildAdjacency(RandomList(9, kVertices, 2500, kind), {});
+    const std::vector<PlainEdge> sorted = PlainEdges(kVertices, rows);
+    std::mt19937_64 random(3);
+    for (VertexId v = 0; v < kVertices; ++v) {
+      for (EdgeIndex e = rows.offsets[v + 1]; e > rows.offsets[v] + 1; --e) {
+        const EdgeIndex other = rows.offsets[v] + random() % (e - rows.offsets[v]);
+        std::swap(rows.neighbours[e - 1], rows.neighbours[other]);
+        std::visit(
+            [&](auto& weights) {
+              if constexpr (!std::is_same_v<std::decay_t<decltype(weights)>, std::monostate>) {
+                std::swap(weights[e - 1], weights[other]);
+              }
+            },
+            rows.weights);
+      }
+    }
+    ASSERT_NE(PlainEdges(kVertices, rows), sorted);
+    SortLists(rows);
+    EXPECT_EQ(PlainEdges(kVertices, rows), sorted);
+
+    for (const BuildOptions& options : {BuildOptions{.remove_loops = true}, BuildOptions{.merge_parallel = true},
+                                        BuildOptions{.remove_loops = true, .merge_parallel = true}, BuildOptions{}}) {
+      BuildReport expected_report, report;
+      const Adjacency expected = BuildAdjacency(RandomList(9, kVertices, 2500, kind), options, &expected_report);
+      Adjacency simple = BuildAdjacency(RandomList(9, kVertices, 2500, kind), {});
+      SimplifyLists(simple, options, &report);
+      EXPECT_EQ(PlainEdges(kVertices, simple), PlainEdges(kVertices, expected));
+      EXPECT_EQ(report.loops_removed, expected_report.loops_removed);
+      EXPECT_EQ(report.parallel_merged, expected_report.parallel_merged);
+      EXPECT_EQ(report.edges_kept, expected_report.edges_kept);
+    }
+  }
+}
+
+TEST(Adjacency, KnowsWhetherItIsSymmetric) {
+  for (const WeightKind kind : {WeightKind::kNone, WeightKind::kInt32, WeightKind::kFloat32}) {
+    Adjacency rows = BuildAdjacency(RandomList(1, 200, 3000, kind), {.symmetrise = true});
+    EXPECT_TRUE(IsSymmetric(rows)) << "parallel edges and loops are";
+    if (auto* weights = std::get_if<Array<std::int32_t>>(&rows.weights)) {
+      const std::int32_t kept = std::exchange((*weights)[17], 1000);
+      EXPECT_FALSE(IsSymmetric(rows)) << "a weight that differs from its reverse's";
+      (*weights)[17] = kept;
+      EXPECT_TRUE(IsSymmetric(rows));
+    }
+    EXPECT_FALSE(IsSymmetric(BuildAdjacency(RandomList(1, 200, 3000, kind), {})));
+  }
+  const auto of = [](std::initializer_list<std::pair<VertexId, VertexId>> edges) {
+    EdgeList list;
+    list.vertices = 4;
+    list.sources = Array<VertexId>(edges.size());
+    list.targets = Array<VertexId>(edges.size());
+    std::size_t e = 0;
+    for (const auto& [u, v] : edges) {
+      list.sources[e] = u;
+      list.targets[e++] = v;
+    }
+    return BuildAdjacency(std::move(list), {});
+  };
+  EXPECT_TRUE(IsSymmetric(of({})));
+  EXPECT_TRUE(IsSymmetric(of({{2, 2}})));
+  EXPECT_TRUE(IsSymmetric(of({{0, 1}, {1, 0}})));
+  EXPECT_FALSE(IsSymmetric(of({{0, 1}})));
+  EXPECT_FALSE(IsSymmetric(of({{0, 1}, {0, 1}, {1, 0}}))) << "as often";
+  EXPECT_FALSE(IsSymmetric(of({{0, 1}, {1, 2}, {2, 0}}))) << "a circle";
+  EXPECT_TRUE(IsSymmetric(Adjacency{}));
+}
+
+TEST(Graph, HasIdsOfItsOwn) {
+  EdgeList list = RandomList(2, 3, 5, WeightKind::kNone);
+  Graph graph = BuildGraph(std::move(list), {});
+  EXPECT_EQ(graph.id(2), 2u);
+  graph.set_first_id(1);
+  EXPECT_EQ(graph.id(2), 3u);
+  EXPECT_EQ(graph.find(1), VertexId{0});
+  EXPECT_FALSE(graph.find(0).has_value());
+  EXPECT_FALSE(graph.find(4).has_value());
+  const std::size_t bytes = graph.bytes();
+  graph.set_ids({5, 70, 1ull << 40});
+  EXPECT_EQ(graph.id(2), 1ull << 40);
+  EXPECT_EQ(graph.find(70), VertexId{1});
+  EXPECT_FALSE(graph.find(6).has_value());
+  EXPECT_FALSE(graph.find(~0ull).has_value());
+  EXPECT_EQ(graph.bytes(), bytes + 24);
+  EXPECT_EQ(graph.WithWeights(WeightKind::kInt32).id(0), 5u);
+  EXPECT_THROW(graph.set_ids({1, 2}), InputError);
+  EXPECT_THROW(graph.set_ids({1, 3, 3}), InputError);
+  EXPECT_THROW(graph.set_ids({3, 2, 4}), InputError);
+  graph.set_ids({});
+  EXPECT_EQ(graph.id(0), 1u);
+}
+
 TEST(Weights, NamesAndClones) {
   EXPECT_EQ(WeightName(WeightKind::kNone), "none");
   EXPECT_EQ(WeightName(WeightKind::kInt32), "int32");

@@ -1,7 +1,7 @@
 #include "chatty/io/graph_cache.h"
 
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,7 +53,8 @@ TEST_F(GraphCacheTest, TheSecondReadingIsTheFirst) {
   EXPECT_EQ(second.graph.name(), "roads");
   EXPECT_EQ(Copy(second.graph.out().offsets), Copy(first.graph.out().offsets));
   EXPECT_EQ(Copy(second.graph.out().neighbours), Copy(first.graph.out().neighbours));
-  EXPECT_EQ(Copy(std::get<Array<float>>(second.graph.out().weights)), Copy(std::get<Array<float>>(first.graph.out().weights)));
+  EXPECT_EQ(Copy(std::get<Array<float>>(second.graph.out().weights)),
+            Copy(std::get<Array<float>>(first.graph.out().weights)));
   EXPECT_EQ(Copy(second.graph.ids()), (std::vector<std::uint64_t>{5, 6, 900000000000}));
   EXPECT_EQ(second.report.format, GraphFormat::kEdgeList);
   EXPECT_EQ(second.report.lines, 5u);

@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 #include <tuple>
+#include <vector>
 
 #include "chatty/core/error.h"
 #include "test_files.h"
@@ -377,6 +378,39 @@ TEST_F(ReaderTest, MutatedFilesGiveAGraphOrAnError) {
   }
   EXPECT_GT(graphs, 100);
   EXPECT_GT(errors, 100);
+}
+
+// ---- Ids with gaps ----
+
+TEST_F(ReaderTest, IdsWithGapsCanBeClosed) {
+  const std::string text = "# as SNAP has them\n18446744073709551615 7\n7 9000000000\n4294967296 7\n7 7\n";
+  const Graph graph = Read(text, {.compact_ids = true});
+  EXPECT_EQ(test::Copy(graph.ids()), (std::vector<std::uint64_t>{7, 4294967296, 9000000000, 18446744073709551615u}));
+  EXPECT_EQ(Arcs(graph), (std::vector<Arc>{{0, 2, 0}, {1, 0, 0}, {3, 0, 0}}));
+  EXPECT_EQ(graph.id(2), 9000000000u);
+  EXPECT_EQ(graph.find(9000000000), VertexId{2});
+  EXPECT_FALSE(graph.find(8).has_value());
+  EXPECT_EQ(Read("3 4 1.5\n4 3 2\n", {.symmetrise = true, .compact_ids = true}).edges(), 2u);
+  EXPECT_NE(Fault("5 4294967296\n").find("--compact-ids"), std::string::npos);
+}
+
+TEST_F(ReaderTest, IdsWithGapsAreTheSameAtAnyThreadCount) {
+  std::mt19937_64 random(11);
+  std::string text;
+  std::set<std::uint64_t> ids;
+  for (int e = 0; e < 200000; ++e) {
+    std::uint64_t ends[2];
+    for (std::uint64_t& id : ends) ids.insert(id = (random() % 50000) * 0x9e3779b97f4a7c15u);
+    text += std::to_string(ends[0]) + '\t' + std::to_string(ends[1]) + ' ' + std::to_string(e % 100) + '\n';
+  }
+  ASSERT_GT(text.size(), 2 * Input::kDefaultChunkBytes);
+  const Graph one = Read(text, {.compact_ids = true, .threads = 1});
+  EXPECT_EQ(test::Copy(one.ids()), std::vector<std::uint64_t>(ids.begin(), ids.end()));
+  for (const int threads : {2, 5}) {
+    const Graph many = Read(text, {.compact_ids = true, .threads = threads});
+    EXPECT_EQ(test::Copy(many.ids()), test::Copy(one.ids()));
+    EXPECT_EQ(Arcs(many), Arcs(one));
+  }
 }
 
 // ---- The shared graphs ----
