@@ -26,12 +26,50 @@ struct GenerateOptions {
   std::string family, weights = "none", output, format;
 };
 
-/// Sets kind and range of the spec's weights from "none", "LO:HI", "float" or "float:LO:HI".
+const std::vector<GeneratorFamily>& Families() {
+  static const std::vector<GeneratorFamily> families = GeneratorFamilies();
+  return families;
+}
+
+const GeneratorFamily& FindFamily(std::string_view name) {
+  for (const GeneratorFamily& family : Families()) {
+    if (family.name == name) return family;
+  }
+  Throw<UsageError>("there is no family '{}'; choose one of {}", name, fmt::join(GeneratorNames(), ", "));
+}
+
+/// "kron, uniform", for the help of an option: the families that read it.
+std::string FamiliesWith(std::string_view option) {
+  std::vector<std::string_view> names;
+  for (const GeneratorFamily& family : Families()) {
+    if (fmt::format(" {} ", family.options).find(fmt::format(" {} ", option)) != std::string::npos)
+      names.push_back(family.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+/// Sets kind and range of the spec's weights from "none", "unit", "LO:HI", "float" or "float:LO:HI".
 void ParseWeights(std::string_view text, GeneratorSpec& spec) {
-  const auto fail = [&] { Throw<UsageError>("--weights {}: write none, LO:HI (say 1:255), float or float:LO:HI", text); };
+  const auto fail = [&] {
+    Throw<UsageError>("--weights {}: write none, unit, LO:HI (say 1:255), float or float:LO:HI", text);
+  };
   if (text == "none") return;
   std::string_view range = text;
   spec.weights = WeightKind::kInt32;
+  if (text == "unit") {
+    spec.min_weight = spec.max_weight = 1;
+    return;
+  }
   if (text == "float") {
     spec.weights = WeightKind::kFloat32;
     spec.min_weight = 0;
@@ -64,31 +102,51 @@ std::uint64_t ParseSize(std::string_view name, std::string_view text) {
 }
 
 /// Fills in the sizes that follow the family's name.
-void ParseArguments(const GenerateOptions& options, GeneratorSpec& spec) {
-  const std::vector<std::string>& arguments = options.arguments;
-  const auto expect = [&](std::size_t count, std::string_view what) {
-    if (arguments.size() != count) Throw<UsageError>("write `generate {} {}`", spec.family, what);
-  };
-  if (spec.family == "kron" || spec.family == "uniform") {
-    expect(1, "SCALE");
-    const std::uint64_t scale = ParseSize("SCALE", arguments[0]);
-    spec.scale = static_cast<int>(std::min<std::uint64_t>(scale, 1000));  // Generate refuses what is too large
-  } else if (spec.family == "grid") {
-    expect(2, "WIDTH HEIGHT");
-    spec.width = ParseSize("WIDTH", arguments[0]);
-    spec.height = ParseSize("HEIGHT", arguments[1]);
-  } else if (spec.family == "chain" || spec.family == "star") {
-    expect(1, "COUNT");
-    spec.count = ParseSize("COUNT", arguments[0]);
-  } else {
-    Throw<UsageError>("there is no family '{}'; choose one of {}", spec.family, fmt::join(GeneratorNames(), ", "));
+void ParseArguments(const std::vector<std::string>& arguments, const GeneratorFamily& family, GeneratorSpec& spec) {
+  const std::vector<std::string_view> choices = Split(family.sizes, '|');
+  for (const std::string_view choice : choices) {
+    const std::vector<std::string_view> names = Split(choice, ' ');
+    if (names.size() != arguments.size()) continue;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::uint64_t size = ParseSize(names[i], arguments[i]);
+      if (names[i] == "WIDTH") {
+        spec.width = size;
+      } else if (names[i] == "HEIGHT") {
+        spec.height = size;
+      } else if (names[i] == "DEPTH") {
+        spec.depth = size;
+      } else if (names[i] == "COUNT") {
+        spec.count = size;
+      } else {
+        spec.scale = static_cast<int>(std::min<std::uint64_t>(size, 1000));  // Generate refuses what is too large
+      }
+    }
+    return;
+  }
+  Throw<UsageError>("write `generate {} {}`", family.name,
+                    fmt::join(choices, fmt::format("` or `generate {} ", family.name)));
+}
+
+/// Throws UsageError for an option that other families read, but not this one.
+void CheckOptions(const CLI::App& command, const GeneratorFamily& family) {
+  const std::vector<std::string_view> mine = Split(family.options, ' ');
+  for (const GeneratorFamily& other : Families()) {
+    for (const std::string_view option : Split(other.options, ' ')) {
+      if (option == "seed" && !family.name.starts_with("gap-")) continue;  // all others' weights hang on it
+      if (std::ranges::find(mine, option) != mine.end()) continue;
+      if (command.get_option(fmt::format("--{}", option))->count() == 0) continue;
+      if (option == "seed") Throw<UsageError>("--seed: a {} graph is GAP's own, which has one seed", family.name);
+      Throw<UsageError>("--{}: a {} graph has no use for it; it is for {}", option, family.name, FamiliesWith(option));
+    }
   }
 }
 
-int GenerateGraph(const GenerateOptions& options) {
+int GenerateGraph(const GenerateOptions& options, const CLI::App& command) {
   GeneratorSpec spec = options.spec;
   spec.family = options.family;
-  ParseArguments(options, spec);
+  const GeneratorFamily& family = FindFamily(options.family);
+  ParseArguments(options.arguments, family, spec);
+  CheckOptions(command, family);
   ParseWeights(options.weights, spec);
   std::optional<std::string> format;
   if (!options.format.empty()) format = FormatName(ParseFormat(options.format));
@@ -114,8 +172,7 @@ void AddGenerate(CLI::App& app, Context& context) {
   auto options = std::make_shared<GenerateOptions>();
   CLI::App* command = app.add_subcommand("generate", "Make a graph from a formula, the same on every machine");
   command->add_option("FAMILY", options->family, fmt::format("{}", fmt::join(GeneratorNames(), ", ")))->required();
-  command->add_option("ARGS", options->arguments, "kron, uniform: SCALE; grid: WIDTH HEIGHT; chain, star: COUNT")
-      ->required();
+  command->add_option("ARGS", options->arguments, "Sizes, as the family wants them: see below")->required();
   command->add_option("-o,--output", options->output, "File to write, or - for standard output; .gz and .zst compress")
       ->type_name("FILE|-")
       ->required();
@@ -129,34 +186,51 @@ void AddGenerate(CLI::App& app, Context& context) {
       ->check(WholeNumber());
   command
       ->add_option("--weights", options->weights,
-                   "`none` (default); `LO:HI`: whole numbers from LO to HI; `float`: reals from 0 to 1; `float:LO:HI`")
+                   "`none` (default); `unit`: 1; `LO:HI`: whole numbers from LO to HI; `float`: reals from 0 to 1; "
+                   "`float:LO:HI`")
       ->type_name("WEIGHTS");
-  command->add_option("--edge-factor", options->spec.edge_factor, "kron, uniform: edges generated a vertex (default: 16)")
+  const auto for_families = [](std::string_view option, std::string_view says) {
+    return fmt::format("{}: {}", FamiliesWith(option), says);
+  };
+  command
+      ->add_option("--edge-factor,--degree", options->spec.edge_factor,
+                   for_families("edge-factor", "edges generated a vertex (default: 16)"))
       ->type_name("N")
       ->check(WholeNumber());
-  command->add_option("--drop", options->spec.drop, "grid: probability that an edge is left out (default: 0)")
-      ->type_name("P")
-      ->check(Unnamed(CLI::Range(0.0, 1.0)));
-  command->add_flag("--keep-loops", options->spec.keep_loops, "kron, uniform: keep edges from a vertex to itself");
-  command->add_flag("--keep-parallel", options->spec.keep_parallel, "kron, uniform: keep edges that were generated twice");
+  const auto probability = [&](const std::string& name, double& value, std::string_view says) {
+    command->add_option(name, value, for_families(name.substr(2), says))
+        ->type_name("P")
+        ->check(Unnamed(CLI::Range(0.0, 1.0)));
+  };
+  probability("--a", options->spec.a, "odds of the upper left quadrant (default: 0.57)");
+  probability("--b", options->spec.b, "odds of the upper right one (default: 0.19)");
+  probability("--c", options->spec.c, "odds of the lower left one (default: 0.19); the lower right has the rest");
+  probability("--drop", options->spec.drop, "probability that an edge is left out (default: 0)");
+  command->add_flag("--keep-loops", options->spec.keep_loops,
+                    for_families("keep-loops", "keep edges from a vertex to itself"));
+  command->add_flag("--keep-parallel", options->spec.keep_parallel,
+                    for_families("keep-parallel", "keep edges that were generated twice"));
   command->add_option("--threads", options->spec.threads, "CPU threads to use (default: one a core)")
       ->type_name("N")
       ->check(Unnamed(CLI::Range(1, 4096)));
-  command->footer(
-      "Families, all undirected:\n"
-      "  kron SCALE         R-MAT with Graph500's parameters: 2^SCALE vertices, a few of huge degree\n"
-      "  uniform SCALE      2^SCALE vertices, ends of edges drawn uniformly\n"
-      "  grid WIDTH HEIGHT  like streets: neighbours right and below; --drop closes some; vertices all stay\n"
-      "  chain COUNT        each vertex with the next: as deep as a graph can be\n"
-      "  star COUNT         the first vertex with all others: as skewed as a graph can be\n"
-      "\n"
-      "Examples:\n"
-      "  chatty generate kron 21 --edge-factor 48 -o kron21.chatty\n"
-      "  chatty generate grid 1000 1000 --drop 0.38 --weights 1:100 -o road.gr.gz\n"
-      "  chatty generate uniform 16 --weights float --seed 7 -o uniform.mtx\n"
-      "\n"
-      "FILE appears once it is complete.");
-  command->callback([&context, options] { context.action = [options] { return GenerateGraph(*options); }; });
+  std::string families;
+  for (const GeneratorFamily& family : Families()) {
+    for (const std::string_view sizes : Split(family.sizes, '|')) {
+      families += fmt::format("  {} {}\n", family.name, sizes);
+    }
+    families += fmt::format("      {}\n", family.says);
+  }
+  command->footer("Families, all undirected:\n" + families +
+                  "\n"
+                  "Examples:\n"
+                  "  chatty generate kron 21 --edge-factor 48 -o kron21.chatty\n"
+                  "  chatty generate grid 1000 1000 --drop 0.38 --weights 1:100 -o road.gr.gz\n"
+                  "  chatty generate uniform 16 --weights float --seed 7 -o uniform.mtx\n"
+                  "  chatty generate gap-kron 20 --weights 1:255 -o kron20.chatty\n"
+                  "\n"
+                  "FILE appears once it is complete.");
+  command->callback(
+      [&context, options, command] { context.action = [options, command] { return GenerateGraph(*options, *command); }; });
 }
 
 }  // namespace chatty::cli

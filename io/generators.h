@@ -15,32 +15,41 @@ namespace chatty {
 /// What to generate. A family reads the fields that it names and ignores the other families' ones.
 ///
 /// All are undirected: the Graph is symmetric and both directions of an edge have one weight. The same spec gives the
-/// same Graph, bit by bit, at any thread count.
+/// same Graph, bit by bit, at any thread count and on any machine.
 struct GeneratorSpec {
-  /// - "kron": R-MAT [Chakrabarti, Zhan, Faloutsos 2004] with the parameters of Graph500 and of the 10th DIMACS
-  /// challenge's
+  /// - "kron": R-MAT [Chakrabarti, Zhan, Faloutsos 2004] with the parameters of Graph500 and of the 10th DIMACS challenge's
   ///   kron_g500 graphs, a .57, b .19, c .19, d .05, without noise. 2^scale vertices with permuted labels,
   ///   edge_factor * 2^scale generated edges.
+  /// - "rmat": the same with a, b and c of one's own; d is what they leave of 1.
   /// - "uniform": 2^scale vertices, edge_factor * 2^scale edges whose ends are independent and uniform.
-  /// - "grid": width * height vertices, row by row, each with an edge to its right and its lower neighbour; every edge
-  /// is
-  ///   dropped with probability `drop`. Vertices that lose all edges stay.
+  /// - "gap-kron", "gap-urand": the GAP benchmark suite's own graphs (its -g and -u), bit by bit: other draws of kron and
+  ///   uniform, of which there is one a scale and edge_factor. As GAP builds them, loops and parallel edges are removed, and
+  ///   the graph ends at the last vertex that an edge was generated at, so that it may have a few less than 2^scale.
+  /// - "grid": width * height * depth vertices, row by row and layer by layer, each with an edge to its right, its lower and
+  ///   its deeper neighbour; every edge is dropped with probability `drop`. Vertices that lose all edges stay.
   /// - "chain": vertices 0 to count-1, each with an edge to the next.
   /// - "star": vertex 0 with an edge to each of the other count-1.
   std::string family;
 
-  int scale = 0;                   ///< kron, uniform
-  std::uint64_t edge_factor = 16;  ///< kron, uniform; counts generated edges, before duplicates are merged
-  std::uint64_t width = 0;         ///< grid
-  std::uint64_t height = 0;        ///< grid
-  double drop = 0;                 ///< grid; in [0, 1]
-  std::uint64_t count = 0;         ///< chain, star
+  int scale = 0;                   ///< kron, rmat, uniform, gap-kron, gap-urand
+  std::uint64_t edge_factor = 16;  ///< likewise; counts generated edges, before duplicates are merged
+  /// @{
+  /// rmat: odds that an edge is in the adjacency matrix's upper left, upper right and lower left quadrant, and again in
+  /// every quadrant's.
+  double a = .57, b = .19, c = .19;
+  /// @}
+  std::uint64_t width = 0;   ///< grid
+  std::uint64_t height = 0;  ///< grid
+  std::uint64_t depth = 1;   ///< grid
+  double drop = 0;           ///< grid; in [0, 1]
+  std::uint64_t count = 0;   ///< chain, star
 
-  bool keep_loops = false;     ///< kron, uniform: keep edges from a vertex to itself
-  bool keep_parallel = false;  ///< kron, uniform: keep edges that were generated more than once
+  bool keep_loops = false;     ///< kron, rmat, uniform: keep edges from a vertex to itself
+  bool keep_parallel = false;  ///< kron, rmat, uniform: keep edges that were generated more than once
 
   /// kNone, or weights that are uniform in [min_weight, max_weight] (integers for kInt32; both ends included). The
-  /// weight of an edge is a hash of the seed and its two ends, so that it depends on nothing else.
+  /// weight of an edge is a hash of the seed and its two ends, so that it depends on nothing else. But integers from 1 to
+  /// 255 on a GAP graph are those that GAP puts there.
   WeightKind weights = WeightKind::kNone;
   /// @{
   /// The range of weights, both ends included.
@@ -48,12 +57,22 @@ struct GeneratorSpec {
   double max_weight = 255;
   /// @}
 
-  /// The same seed gives the same graph.
+  /// The same seed gives the same graph. GAP's graphs have their own.
   std::uint64_t seed = 1;
   int threads = 0;  ///< 0: as many as there are cores
 };
 
-/// Names of the families, in the order of their description.
+/// A family as help texts and the command line know it.
+struct GeneratorFamily {
+  std::string_view name;     ///< GeneratorSpec::family
+  std::string_view sizes;    ///< fields that say how large, in capitals: "WIDTH HEIGHT"; with other choices behind a "|"
+  std::string_view options;  ///< of `chatty generate`, for the other fields: "edge-factor keep-loops"
+  std::string_view says;     ///< what its graphs are like
+};
+
+/// The families, in the order of their description.
+std::vector<GeneratorFamily> GeneratorFamilies();
+/// Their names.
 std::vector<std::string_view> GeneratorNames();
 
 inline namespace CHATTY_ABI {
@@ -62,7 +81,8 @@ inline namespace CHATTY_ABI {
 /// unknown family, a size of zero or beyond what vertex ids hold, a probability outside [0, 1] or an impossible range
 /// of weights.
 ///
-/// Peak memory is near twice that of the result; for kron and uniform, of the result before duplicates are merged.
+/// Peak memory is near twice that of the result; for families that generate edges twice, of the result before duplicates are
+/// merged.
 Graph Generate(const GeneratorSpec& spec);
 
 }  // namespace CHATTY_ABI

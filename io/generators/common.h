@@ -1,0 +1,161 @@
+/// \file
+/// What the families of generated graphs share: random numbers by position, checks of sizes, and ways to make rows. Internal
+/// to io/.
+///
+/// A graph is to be the same on every machine. So nothing here draws from a distribution of the standard library, whose
+/// algorithms each library chooses itself, and no result hangs on floating-point sums of products, which some compilers
+/// fuse.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "chatty/core/array.h"
+#include "chatty/core/error.h"
+#include "chatty/core/graph.h"
+#include "chatty/core/parallel.h"
+#include "chatty/core/progress.h"
+#include "chatty/io/generators.h"
+
+namespace chatty::generators {
+
+inline constexpr std::size_t kGrain = std::size_t{1} << 16;
+
+// ---- Randomness
+// -------------------------------------------------------------------------------------------------------------
+//
+// A random number is a hash of a key and a position, never the next one of a sequence: so any thread can make any part of a
+// graph, and no part depends on who made the others. (GAP's graphs are the exception, and come in blocks for it.)
+
+/// The finaliser of SplitMix64 [Steele, Lea, Flood 2014]: a bijection of 64-bit words that mixes well.
+constexpr std::uint64_t Mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+/// What one seed's streams of random words are for.
+enum Purpose : std::uint64_t { kEdges = 1, kLabels, kDrops, kWeights, kPoints, kStreets, kRewiring };
+
+/// Word `position` of SplitMix64's sequence, which any position can be asked for.
+class RandomWords {
+ public:
+  /// `purpose` keeps apart the streams that one seed is used for.
+  RandomWords(std::uint64_t seed, std::uint64_t purpose) : key_(Mix(Mix(seed + kGamma) ^ Mix(purpose * kGamma))) {}
+  std::uint64_t operator[](std::uint64_t position) const { return Mix(key_ + (position + 1) * kGamma); }
+
+ private:
+  static constexpr std::uint64_t kGamma = 0x9e3779b97f4a7c15u;
+  std::uint64_t key_;
+};
+
+/// A uniform double in [0, 1) from the upper 53 bits.
+constexpr double UnitInterval(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
+
+/// A uniform whole number below `range`, as even as a 64-bit word can be dealt out.
+constexpr std::uint64_t Below(std::uint64_t word, std::uint64_t range) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>(Wide{word} * range >> 64);
+}
+
+// ---- What a family makes
+// ----------------------------------------------------------------------------------------------------
+
+/// A family's graph, symmetric; weights only if the family has some of its own and was asked for them.
+struct Made {
+  Adjacency adjacency;
+  std::string name;  ///< tells the family and the parameters
+};
+
+inline namespace CHATTY_ABI {
+
+/// Throws UsageError for more vertices than ids can name. kNoVertex names no vertex, so there are at most that many.
+void CheckVertices(std::string_view family, std::uint64_t vertices);
+/// Throws UsageError for more edges than make sense. `vertices` and `degree` are multiplied.
+void CheckEdges(std::string_view family, std::uint64_t vertices, std::uint64_t degree);
+/// spec.count, unless it is below `least` or beyond what ids name.
+std::uint64_t CheckCount(const GeneratorSpec& spec, std::uint64_t least = 1);
+/// Throws UsageError unless spec.scale is from 1 to `most`, or to what ids name where that is less.
+void CheckScale(const GeneratorSpec& spec, int most = std::numeric_limits<int>::max());
+/// Edges that a spec with a scale and an edge factor generates.
+std::uint64_t CheckScaleAndFactor(const GeneratorSpec& spec);
+/// Throws UsageError unless `value` is in [0, 1].
+void CheckProbability(std::string_view what, double value);
+/// The product of sizes. Throws UsageError for one of zero and for a product beyond what ids can name.
+std::uint64_t CheckSizes(std::string_view family, std::initializer_list<std::uint64_t> sizes);
+/// Whether the graph is to have the weights that only this family has.
+bool WantsOwnWeights(const GeneratorSpec& spec);
+
+/// Fills an edge list: generated edge number i has the ends edge(i).
+template <class MakeEdge>
+EdgeList ListOfEdges(std::uint64_t vertices, std::uint64_t edges, int threads, MakeEdge&& edge) {
+  EdgeList list;
+  list.vertices = static_cast<VertexId>(vertices);
+  list.sources = Array<VertexId>(edges);
+  list.targets = Array<VertexId>(edges);
+  Progress progress("Generating edges", edges);
+  ParallelChunks(edges, threads, kGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::pair<std::uint64_t, std::uint64_t> ends = edge(i);
+      list.sources[i] = static_cast<VertexId>(ends.first);
+      list.targets[i] = static_cast<VertexId>(ends.second);
+    }
+    progress.Advance(end - begin);
+  });
+  return list;
+}
+
+/// Makes rows without a list of edges: visit(begin, end, row, emit) calls row(v) for each of these vertices and then
+/// emit(neighbour) for v's neighbours, ascending. It is called twice for every range, and must do the same again.
+template <class Visit>
+Adjacency RowsOf(std::uint64_t vertices, int threads, Visit&& visit) {
+  const std::size_t blocks = (vertices + kGrain - 1) / kGrain;
+  Adjacency adjacency;
+  adjacency.offsets = Array<EdgeIndex>(vertices + 1);
+  Array<EdgeIndex> starts(blocks + 1, 0);
+  const auto block_end = [&](std::size_t block) { return std::min<std::uint64_t>(vertices, (block + 1) * kGrain); };
+  ParallelChunks(blocks, threads, 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t block = first; block < last; ++block) {
+      EdgeIndex edges = 0;
+      visit(
+          block * kGrain, block_end(block), [&](std::uint64_t v) { adjacency.offsets[v] = edges; },
+          [&](std::uint64_t) { ++edges; });
+      starts[block + 1] = edges;
+    }
+  });
+  std::inclusive_scan(starts.begin(), starts.end(), starts.begin());
+  adjacency.offsets[vertices] = starts[blocks];
+  adjacency.neighbours = Array<VertexId>(starts[blocks]);
+  ParallelChunks(blocks, threads, 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t block = first; block < last; ++block) {
+      VertexId* next = adjacency.neighbours.data() + starts[block];
+      visit(
+          block * kGrain, block_end(block), [&](std::uint64_t v) { adjacency.offsets[v] += starts[block]; },
+          [&](std::uint64_t neighbour) { *next++ = static_cast<VertexId>(neighbour); });
+    }
+  });
+  return adjacency;
+}
+
+// ---- The families, described at GeneratorSpec
+// -------------------------------------------------------------------------------
+
+Made MakeKron(const GeneratorSpec& spec);
+Made MakeRmat(const GeneratorSpec& spec);
+Made MakeUniform(const GeneratorSpec& spec);
+Made MakeGapKron(const GeneratorSpec& spec);
+Made MakeGapUrand(const GeneratorSpec& spec);
+Made MakeGrid(const GeneratorSpec& spec);
+Made MakeChain(const GeneratorSpec& spec);
+Made MakeStar(const GeneratorSpec& spec);
+
+}  // namespace CHATTY_ABI
+
+}  // namespace chatty::generators
