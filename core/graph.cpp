@@ -798,6 +798,12 @@ void SimplifyLists(Adjacency& adjacency, const BuildOptions& options, BuildRepor
   ParallelChunks(drops_any ? vertices : 0, options.threads, kVertexGrain, [&](std::size_t begin, std::size_t end) {
     EdgeIndex mine[3] = {};
     for (std::size_t v = begin; v < end; ++v) {
+      const VertexId* const list = ids.data() + adjacency.offsets[v];
+      const auto degree = static_cast<std::size_t>(adjacency.offsets[v + 1] - adjacency.offsets[v]);
+      // Most lists have nothing to drop, which vector instructions see.
+      unsigned any = degree > 0 && list[0] == v ? 1 : 0;
+      for (std::size_t i = 1; i < degree; ++i) any |= (list[i - 1] == list[i] ? 1u : 0u) | (list[i] == v ? 1u : 0u);
+      if (any == 0) continue;
       for (EdgeIndex e = adjacency.offsets[v]; e < adjacency.offsets[v + 1]; ++e) ++mine[drops(v, e)];
     }
     loops += mine[1];

@@ -215,7 +215,7 @@ RawGraph ReadBinary(Input& input, const ReadOptions& options) {
     raw.labels = ParseLabels({bytes.data(), bytes.size()}, header.vertices, name);
   }
   reader.ExpectEnd();
-  CheckRows(name, out, threads);  // a checksum tells of accidents, not of intent
+  CheckOffsets(name, out, threads);  // a checksum tells of accidents, not of intent
   raw.rows = std::move(out);
   raw.symmetric = (header.flags & kSymmetricFlag) != 0;
   raw.first_id = static_cast<int>(header.first_id);

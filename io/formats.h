@@ -21,7 +21,7 @@ namespace chatty::io {
 struct RawGraph {
   VertexId vertices = 0;        ///< of a list; rows know theirs
   std::vector<EdgeList> edges;  ///< a list in pieces, in any order, without their own `vertices`; none if there are rows
-  /// Offsets, neighbours and weights that CheckRows (io/rows.h) has passed, every list sorted (SortLists does it).
+  /// Offsets and weights that CheckOffsets (io/rows.h) has passed, every list sorted (SortLists does it, after CheckRows).
   std::optional<Adjacency> rows;
   bool symmetric = false;  ///< of a list: each edge is stored once and goes both ways; of rows: both directions are stored
   int first_id = 0;

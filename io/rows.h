@@ -75,8 +75,11 @@ class ArrayReader {
   int threads_;
 };
 
-/// Throws InputError, naming the file, unless offsets ascend from 0 to the number of neighbours, neighbours are vertices and
-/// weights are finite: what must hold before anything indexes by them. Lists may be in any order.
+/// Throws InputError, naming the file, unless offsets ascend from 0 to the number of neighbours and weights are finite. For
+/// rows of which the Graph will check the rest: that neighbours are vertices and lists ascend.
+void CheckOffsets(const std::string& name, const Adjacency& rows, int threads);
+
+/// The same, and unless neighbours are vertices: what must hold before anything indexes by them. Lists may be in any order.
 void CheckRows(const std::string& name, const Adjacency& rows, int threads);
 
 }  // namespace chatty::io
