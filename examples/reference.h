@@ -33,29 +33,6 @@ chatty::Verdict Same(std::string_view what, const chatty::Graph& graph, std::spa
   return chatty::Passed("{}: all {} equal the serial reference's", what, graph.vertices());
 }
 
-/// Communities by LDBC's definition (Graphalytics, CDLP), word by word: in each round every vertex counts the labels of its
-/// in- and out-neighbours in a map and takes the most frequent, the least of equals.
-inline std::vector<chatty::VertexId> Communities(const chatty::Graph& graph, std::uint32_t rounds) {
-  std::vector<chatty::VertexId> labels(graph.vertices()), next;
-  std::iota(labels.begin(), labels.end(), chatty::VertexId{0});
-  for (std::uint32_t round = 0; round < rounds; ++round) {
-    next = labels;
-    for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
-      std::map<chatty::VertexId, std::uint64_t> count;
-      for (const chatty::VertexId u : graph.out()[v]) ++count[labels[u]];
-      if (!graph.symmetric()) {
-        for (const chatty::VertexId u : graph.in()[v]) ++count[labels[u]];
-      }
-      std::uint64_t most = 0;
-      for (const auto& [label, times] : count) {
-        if (times > most) most = times, next[v] = label;
-      }
-    }
-    labels.swap(next);
-  }
-  return labels;
-}
-
 /// Widths of widest paths from `source`: Dijkstra's algorithm with the widest open vertex first. Weight 1 where there is
 /// none.
 inline std::vector<float> Widths(const chatty::Graph& graph, chatty::VertexId source) {

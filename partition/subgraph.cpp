@@ -132,13 +132,12 @@ class MarkSet {
 [[noreturn]] void ThrowNotInt32(const Graph& graph, const Adjacency& adjacency, EdgeIndex edge, float weight) {
   const auto row =
       std::upper_bound(adjacency.offsets.begin(), adjacency.offsets.end(), edge) - adjacency.offsets.begin() - 1;
-  std::uint64_t source = static_cast<std::uint64_t>(row), target = adjacency.neighbours[edge];
+  auto source = static_cast<VertexId>(row), target = adjacency.neighbours[edge];
   if (&adjacency != &graph.out()) std::swap(source, target);
-  const auto first = static_cast<std::uint64_t>(graph.first_id());
   Throw<UsageError>(
       "edge {} -> {} has the weight {}, which is no 32-bit integer: run the program with float weights, or give "
       "the graph integer ones",
-      source + first, target + first, weight);
+      graph.id(source), graph.id(target), weight);
 }
 
 /// Calls body(read), where read(e) is the weight of edge e of `adjacency` as a W.

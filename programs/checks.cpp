@@ -3,7 +3,9 @@
 namespace chatty {
 
 std::string VertexName(const Graph& graph, VertexId v) {
-  const std::uint64_t id = static_cast<std::uint64_t>(v) + static_cast<std::uint64_t>(graph.first_id());
+  if (v >= graph.vertices())
+    return fmt::format("vertex {}", std::uint64_t{v} + static_cast<std::uint64_t>(graph.first_id()));
+  const std::uint64_t id = graph.id(v);
   if (v < graph.labels().size()) return fmt::format("vertex {} ({})", id, graph.labels()[v]);
   return fmt::format("vertex {}", id);
 }
@@ -11,8 +13,9 @@ std::string VertexName(const Graph& graph, VertexId v) {
 void CheckSource(const Graph& graph, VertexId source) {
   if (source < graph.vertices()) return;
   if (graph.vertices() == 0) throw UsageError("a source is asked for in a graph without vertices");
-  const std::uint64_t first = static_cast<std::uint64_t>(graph.first_id());
-  Throw<UsageError>("source {} is not a vertex: ids go from {} to {}", source + first, first, graph.vertices() - 1 + first);
+  Throw<UsageError>("source {} is not a vertex: ids go from {} to {}",
+                    std::uint64_t{source} + static_cast<std::uint64_t>(graph.first_id()), graph.id(0),
+                    graph.id(graph.vertices() - 1));
 }
 
 void CheckDamping(double damping) {

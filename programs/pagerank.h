@@ -96,11 +96,11 @@ struct PageRank {
     return VerifyPageRankRounds<float>(graph, ranks, damping, statistics.rounds, 1e-5);
   }
   /// Ranks of unknown origin: their residual in L1, in fp64, against the tolerance or what six printed digits keep; or else
-  /// that they are those of `rounds` rounds.
+  /// that they are those of `rounds` rounds, within what LDBC Graphalytics allows.
   Verdict VerifyAnswer(const Graph& graph, std::span<const float> ranks) const {
     Verdict settled = VerifyPageRank<float>(graph, ranks, damping, tolerance > 1e-5 ? tolerance : 1e-5);
     if (settled) return settled;
-    const Verdict counted = VerifyPageRankRounds<float>(graph, ranks, damping, rounds, 1e-5);
+    const Verdict counted = VerifyPageRankRounds<float>(graph, ranks, damping, rounds, kLdbcEpsilon);
     return counted ? counted : settled;
   }
 };

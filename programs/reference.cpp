@@ -225,6 +225,31 @@ Array<VertexId> SerialLabelPropagation(const Graph& graph, std::uint32_t rounds)
   return labels;
 }
 
+Array<double> SerialClustering(const Graph& graph) {
+  const VertexId n = graph.vertices();
+  Array<double> coefficients(n, 0.0);
+  Array<bool> near(n, false);
+  std::vector<VertexId> neighbours;
+  for (VertexId v = 0; v < n; ++v) {
+    neighbours.clear();
+    for (const Adjacency* side : {&graph.out(), &graph.in()}) {
+      for (const VertexId u : (*side)[v]) {
+        if (u == v || near[u]) continue;
+        near[u] = true;
+        neighbours.push_back(u);
+      }
+    }
+    std::uint64_t edges = 0;
+    for (const VertexId u : neighbours) {
+      for (const VertexId w : graph.out()[u]) edges += near[w] && w != u;
+    }
+    for (const VertexId u : neighbours) near[u] = false;
+    const auto degree = static_cast<double>(neighbours.size());
+    if (neighbours.size() > 1) coefficients[v] = static_cast<double>(edges) / (degree * (degree - 1));
+  }
+  return coefficients;
+}
+
 Array<double> SerialBetweenness(const Graph& graph, std::span<const VertexId> sources) {
   const VertexId n = graph.vertices();
   const Adjacency& out = graph.out();

@@ -62,6 +62,11 @@ Array<std::uint32_t> SerialKCore(const Graph& graph);
 /// keeps its own if it has none. On a directed graph both directions count, a reciprocal pair twice.
 Array<VertexId> SerialLabelPropagation(const Graph& graph, std::uint32_t rounds = 10);
 
+/// Local clustering coefficients as LDBC Graphalytics defines them (LCC): N being the vertices that an edge leads to from v
+/// or from which one leads to v, without v, the number of edges u -> w with u and w in N over |N| (|N| - 1); 0 where N has
+/// fewer than two. Loops do not count, parallel edges each.
+Array<double> SerialClustering(const Graph& graph);
+
 /// Betweenness (Brandes, 2001), unweighted, along out-edges, summed over the shortest paths from `sources` only,
 /// endpoints not counted, not normalised: from all vertices of a symmetric graph each pair counts in both directions.
 /// Parallel edges are different paths. Throws UsageError if a source is not a vertex, CapabilityError if the paths to

@@ -13,6 +13,7 @@
 #include "chatty/core/error.h"
 #include "chatty/core/parallel.h"
 #include "chatty/programs/checks.h"
+#include "chatty/programs/reference.h"
 
 namespace chatty {
 namespace {
@@ -402,6 +403,64 @@ Verdict VerifyComponents(const Graph& graph, std::span<const VertexId> labels) {
             })};
   }
   return Passed("components hold: {} of {} vertices, {} edges checked", component_count.load(), n, graph.edges());
+}
+
+Verdict VerifySsspWithin(const Graph& graph, VertexId source, std::span<const float> distances, double relative_bound) {
+  if (auto wrong = WrongLength(graph, distances)) return *wrong;
+  const Array<double> right = SerialSssp<double>(graph, source);
+  std::string fault = FirstFault(graph.vertices(), [&](VertexId v) -> std::string {
+    const double given = distances[v];
+    if (given == right[v] || std::abs(given - right[v]) <= relative_bound * right[v]) return {};
+    return fmt::format("{} is said to be at distance {}; it is {}", VertexName(graph, v), given, right[v]);
+  });
+  if (!fault.empty()) return {false, std::move(fault)};
+  return Passed("distances hold: all {} within {} of those in fp64", graph.vertices(), relative_bound);
+}
+
+Verdict VerifyLabelPropagation(const Graph& graph, std::span<const VertexId> labels, std::uint32_t rounds) {
+  if (auto wrong = WrongLength(graph, labels)) return *wrong;
+  const Array<VertexId> right = SerialLabelPropagation(graph, rounds);
+  std::string fault = FirstFault(graph.vertices(), [&](VertexId v) -> std::string {
+    if (labels[v] == right[v]) return {};
+    if (labels[v] >= graph.vertices()) return fmt::format("the label of {} is no vertex", VertexName(graph, v));
+    return fmt::format("the label of {} is {} instead of {} after {} rounds", VertexName(graph, v),
+                       VertexName(graph, labels[v]), VertexName(graph, right[v]), rounds);
+  });
+  if (!fault.empty()) return {false, std::move(fault)};
+  return Passed("labels: all {} equal the serial reference's", graph.vertices());
+}
+
+Verdict VerifyClustering(const Graph& graph, std::span<const double> coefficients, double relative_bound) {
+  if (auto wrong = WrongLength(graph, coefficients)) return *wrong;
+  const Adjacency& out = graph.out();
+  const Adjacency& in = graph.in();
+  std::string fault = FirstFault(graph.vertices(), [&](VertexId v) -> std::string {
+    thread_local std::vector<VertexId> near;  // of one vertex after the other
+    near.assign(out[v].begin(), out[v].end());
+    if (!graph.symmetric()) near.insert(near.end(), in[v].begin(), in[v].end());
+    std::sort(near.begin(), near.end());
+    near.erase(std::unique(near.begin(), near.end()), near.end());
+    if (const auto self = std::lower_bound(near.begin(), near.end(), v); self != near.end() && *self == v) near.erase(self);
+    std::uint64_t edges = 0;
+    for (const VertexId u : near) {
+      const std::span<const VertexId> row = out[u];
+      if (row.size() < near.size()) {
+        for (const VertexId w : row) edges += w != u && std::binary_search(near.begin(), near.end(), w);
+      } else {
+        for (const VertexId w : near) {
+          const auto [first, last] = std::equal_range(row.begin(), row.end(), w);
+          if (w != u) edges += static_cast<std::uint64_t>(last - first);
+        }
+      }
+    }
+    const auto degree = static_cast<double>(near.size());
+    const double right = near.size() < 2 ? 0.0 : static_cast<double>(edges) / (degree * (degree - 1));
+    if (std::abs(coefficients[v] - right) <= relative_bound * right) return {};
+    return fmt::format("the coefficient of {} is {} instead of {}: {} edges among {} neighbours", VertexName(graph, v),
+                       coefficients[v], right, edges, near.size());
+  });
+  if (!fault.empty()) return {false, std::move(fault)};
+  return Passed("coefficients hold: {} vertices counted anew", graph.vertices());
 }
 
 template <class Rank>

@@ -58,4 +58,19 @@ template <class Rank>
 Verdict VerifyPageRankRounds(const Graph& graph, std::span<const Rank> ranks, double damping, std::uint32_t rounds,
                              double relative_bound);
 
+/// How far a real answer may be from the reference, relative to it, by the validation rules of LDBC Graphalytics.
+inline constexpr double kLdbcEpsilon = 1e-4;
+
+/// Shortest distances of unknown origin, summed in any precision: 0 at the source, kInfinity where and only where there is
+/// no path, and each within `relative_bound` of the distance in fp64, which one thread finds by Dijkstra's algorithm. Throws
+/// as VerifySssp does.
+Verdict VerifySsspWithin(const Graph& graph, VertexId source, std::span<const float> distances, double relative_bound);
+
+/// Communities after `rounds` rounds of synchronous label propagation: exactly what SerialLabelPropagation finds.
+Verdict VerifyLabelPropagation(const Graph& graph, std::span<const VertexId> labels, std::uint32_t rounds);
+
+/// Local clustering coefficients: each within `relative_bound`, relative to it, of the edges among a vertex's neighbours
+/// divided by how many there could be, as SerialClustering defines it; counted in parallel, by out-edges alone.
+Verdict VerifyClustering(const Graph& graph, std::span<const double> coefficients, double relative_bound);
+
 }  // namespace chatty

@@ -77,6 +77,8 @@ class DeviceOperators {
   /// @}
   const GraphRef& graph() const { return graph_->ref(); }  ///< pointers of this device's memory
   bool symmetric() const { return graph().symmetric; }     ///< every edge of the graph has its reverse
+  /// Forward edges of owned vertices.
+  EdgeIndex subgraph_edges() const { return graph_->subgraph().forward->neighbours.size(); }
   /// Where this part of the program runs.
   Device& device() const { return graph_->device(); }
 
@@ -113,8 +115,6 @@ class DeviceOperators {
   const std::vector<std::uint64_t>& sent_bytes() const { return sent_bytes_; }
 
  protected:
-  /// Forward edges of owned vertices.
-  EdgeIndex subgraph_edges() const { return graph_->subgraph().forward->neighbours.size(); }
   /// What this device's waits watch.
   WaitContext wait() const { return {&group_->abort, group_->options_.timeout}; }
 

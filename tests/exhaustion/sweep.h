@@ -59,6 +59,8 @@ inline const std::vector<SweepCase>& SweepCases() {
       {"cc_directed", "cc", "", WeightKind::kNone, false, {}},
       {"label_propagation", "label_propagation", "", WeightKind::kNone, false, {}},
       {"cdlp", "cdlp", "", WeightKind::kNone, false, {{"rounds", "2"}}},
+      {"lcc", "lcc", "", WeightKind::kNone, true, {}},
+      {"lcc_directed", "lcc", "", WeightKind::kNone, false, {}},
       {"kcore", "kcore", "", WeightKind::kNone, true, {}},
       {"mis", "mis", "", WeightKind::kNone, true, {}},
       {"paths", "betweenness", "", WeightKind::kNone, false, {{"source", "0"}}},

@@ -1,0 +1,232 @@
+/// \file
+/// Local clustering coefficients, as the LDBC Graphalytics benchmark defines them (LCC).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "chatty/core/atomics.h"
+#include "chatty/framework/operators/operator_program.h"
+#include "chatty/framework/statistics.h"
+#include "chatty/programs/verify.h"
+
+namespace chatty {
+
+namespace clustering {
+
+/// Rows of neighbours in the whole graph's ids, ascending: entry i of row v is ids[offsets[v] + i].
+struct Rows {
+  OffsetsRef offsets;
+  const VertexId* ids;
+};
+
+/// First of [begin, end) that is not below `id`.
+CHATTY_FN const VertexId* LowerBound(const VertexId* begin, const VertexId* end, VertexId id) {
+  for (std::size_t size = static_cast<std::size_t>(end - begin); size > 0;) {
+    const std::size_t half = size / 2;
+    if (begin[half] < id) {
+      begin += half + 1;
+      size -= half + 1;
+    } else {
+      size = half;
+    }
+  }
+  return begin;
+}
+
+/// Entries of `theirs` that `mine` has too, but for `self` and `other`. A row is walked along a much shorter one by search,
+/// along another side by side.
+CHATTY_FN std::uint64_t CountCommon(const VertexId* mine, const VertexId* mine_end, const VertexId* theirs,
+                                    const VertexId* theirs_end, VertexId self, VertexId other) {
+  constexpr std::ptrdiff_t kMuch = 16;
+  const std::ptrdiff_t mine_size = mine_end - mine, their_size = theirs_end - theirs;
+  const bool search_theirs = their_size > kMuch * mine_size, search_mine = mine_size > kMuch * their_size;
+  std::uint64_t count = 0;
+  while (mine != mine_end && theirs != theirs_end) {
+    const VertexId id = *mine;
+    if (id < *theirs) {
+      mine = search_mine ? LowerBound(mine, mine_end, *theirs) : mine + 1;
+    } else if (*theirs < id) {
+      theirs = search_theirs ? LowerBound(theirs, theirs_end, id) : theirs + 1;
+    } else {
+      std::uint64_t run = 0;
+      for (; theirs != theirs_end && *theirs == id; ++theirs) ++run;
+      if (id != self && id != other) count += run;
+      while (mine != mine_end && *mine == id) ++mine;
+    }
+  }
+  return count;
+}
+
+/// The parts of a message with all rows of a device: how many rows and entries there are; where rows begin; whose they are;
+/// the entries.
+struct Parcel {
+  std::byte* bytes;
+
+  CHATTY_FN static constexpr std::size_t Size(std::uint64_t rows, std::uint64_t entries) {
+    return (rows + 3) * sizeof(EdgeIndex) + (rows + entries) * sizeof(VertexId);
+  }
+  CHATTY_FN EdgeIndex* head() const { return reinterpret_cast<EdgeIndex*>(bytes); }
+  CHATTY_FN std::uint64_t rows() const { return head()[0]; }
+  CHATTY_FN EdgeIndex* offsets() const { return head() + 2; }
+  CHATTY_FN VertexId* owners() const { return reinterpret_cast<VertexId*>(head() + 3 + rows()); }
+  CHATTY_FN VertexId* entries() const { return owners() + rows(); }
+};
+struct PackHead {
+  Parcel parcel;
+  std::uint64_t rows, entries;
+  CHATTY_FN void operator()(std::size_t) const {
+    parcel.head()[0] = rows;
+    parcel.head()[1] = entries;
+    parcel.offsets()[rows] = entries;
+  }
+};
+struct PackRow {
+  GraphRef graph;
+  Parcel parcel;
+  CHATTY_FN void operator()(LocalId v) const {
+    parcel.offsets()[v] = graph.forward.offsets[v];
+    parcel.owners()[v] = graph.Global(v);
+  }
+};
+struct PackEntry {
+  GraphRef graph;
+  VertexId* entries;
+  CHATTY_FN void operator()(std::size_t e) const { entries[e] = graph.Global(graph.forward.neighbours[e]); }
+};
+
+/// Whether entry e of a row that begins at `begin` is another vertex than the one before it.
+CHATTY_FN bool IsFirst(const VertexId* ids, EdgeIndex begin, EdgeIndex e) { return e == begin || ids[e - 1] != ids[e]; }
+/// Adds to counts[v] how many edges lead from v's neighbour u to others of them, for neighbours that this device owns.
+struct CountWithin {
+  GraphRef graph;
+  Rows rows;
+  std::uint64_t* counts;
+  CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex e) const {
+    const EdgeIndex begin = rows.offsets[v];
+    if (u >= graph.owned || u == v || !IsFirst(rows.ids, begin, e)) return;
+    const std::uint64_t count = CountCommon(rows.ids + begin, rows.ids + rows.offsets[v + 1], rows.ids + rows.offsets[u],
+                                            rows.ids + rows.offsets[u + 1], graph.Global(v), rows.ids[e]);
+    if (count > 0) atomics::Add<true>(counts + v, count);
+  }
+};
+/// The same for neighbours whose rows are in a parcel.
+struct CountAcross {
+  GraphRef graph;
+  Rows rows;
+  Parcel theirs;
+  std::uint32_t owner;
+  std::uint64_t* counts;
+  CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex e) const {
+    const EdgeIndex begin = rows.offsets[v];
+    if (u < graph.halo_begin[owner] || u >= graph.halo_begin[owner + 1] || !IsFirst(rows.ids, begin, e)) return;
+    const VertexId id = rows.ids[e];
+    const VertexId* const owners = theirs.owners();
+    const std::size_t row = static_cast<std::size_t>(LowerBound(owners, owners + theirs.rows(), id) - owners);
+    const VertexId* const entries = theirs.entries();
+    const std::uint64_t count =
+        CountCommon(rows.ids + begin, rows.ids + rows.offsets[v + 1], entries + theirs.offsets()[row],
+                    entries + theirs.offsets()[row + 1], graph.Global(v), id);
+    if (count > 0) atomics::Add<true>(counts + v, count);
+  }
+};
+struct Clear {
+  std::uint64_t* counts;
+  CHATTY_FN void operator()(std::size_t v) const { counts[v] = 0; }
+};
+struct Divide {
+  GraphRef graph;
+  Rows rows;
+  const std::uint64_t* counts;
+  double* out;
+  CHATTY_FN void operator()(LocalId v) const {
+    const EdgeIndex begin = rows.offsets[v], end = rows.offsets[v + 1];
+    const VertexId self = graph.Global(v);
+    std::uint64_t degree = 0;
+    for (EdgeIndex e = begin; e < end; ++e) degree += IsFirst(rows.ids, begin, e) && rows.ids[e] != self ? 1 : 0;
+    // Rows of a directed graph hold both directions of an edge, so that every one was found from both its ends.
+    const double found = static_cast<double>(counts[v]) / (graph.symmetric ? 1 : 2);
+    out[v] = degree < 2 ? 0.0 : found / (static_cast<double>(degree) * static_cast<double>(degree - 1));
+  }
+};
+
+}  // namespace clustering
+
+/// Of all ordered pairs of a vertex's neighbours, by edges in or out, the share that an edge leads from the first to the
+/// second of; 0 for fewer than two neighbours. Loops do not count; parallel edges, where they were kept, count each.
+///
+/// Every row is intersected with those of its neighbours. Devices hand their rows round: each has those of one other at a
+/// time.
+struct Lcc {
+  /// @{
+  /// What OperatorProgram and the command line ask for.
+  using Output = double;
+  static constexpr auto kEdges = Edges::kBoth;
+  static constexpr const char* kSummary =
+      "local clustering coefficients (LDBC LCC): edges among neighbours, of all possible";
+  static constexpr const char* kOutputName = "coefficient";
+  /// @}
+
+  /// Counts, and of several devices or with ids of another width the rows in the graph's own ids.
+  static std::uint64_t WorkBytes(const PartShape& part) {
+    const std::uint64_t packed = clustering::Parcel::Size(part.owned, part.forward.edges);
+    return part.owned * sizeof(std::uint64_t) + (Packs(part.parts) ? packed : 0);
+  }
+  /// All rows of `part` to every other.
+  static std::size_t ExchangeBytes(const PartShape& part, PartId from, PartId to) {
+    return from == to ? 0 : clustering::Parcel::Size(part.owned, part.forward.edges);
+  }
+
+  /// The program, on one device of those that run it together.
+  template <class Operators>
+  void Run(Operators& ops, Output* out) const {
+    const GraphRef graph = ops.graph();
+    const EdgeIndex edges = ops.subgraph_edges();
+    Buffer<std::uint64_t> counts = ops.template Allocate<std::uint64_t>(graph.owned);
+    ops.For(graph.owned, clustering::Clear{counts.data()});
+    Buffer<std::byte> packed;
+    clustering::Parcel parcel{nullptr};
+    clustering::Rows rows{graph.forward.offsets, nullptr};
+    if (Packs(ops.devices())) {
+      packed = ops.template Allocate<std::byte>(clustering::Parcel::Size(graph.owned, edges));
+      parcel.bytes = packed.data();
+      ops.For(1, clustering::PackHead{parcel, graph.owned, edges});
+      VertexId* const entries = EntriesOf(parcel, graph.owned);
+      ops.ForEachVertex(clustering::PackRow{graph, parcel});
+      ops.For(edges, clustering::PackEntry{graph, entries});
+      rows.ids = entries;
+    } else {
+      if constexpr (std::is_same_v<LocalId, VertexId>) rows.ids = graph.forward.neighbours;
+    }
+    ops.ForEachEdge(clustering::CountWithin{graph, rows, counts.data()});
+    const PartId devices = ops.devices();
+    for (PartId step = 1; step < devices && !ops.StopRequested(); ++step) {
+      const PartId to = (ops.rank() + step) % devices, from = (ops.rank() + devices - step) % devices;
+      const std::byte* const theirs = ops.Exchange(to, packed.data(), clustering::Parcel::Size(graph.owned, edges), from);
+      ops.ForEachEdge(clustering::CountAcross{graph, rows, {const_cast<std::byte*>(theirs)}, from, counts.data()});
+    }
+    ops.ForEachVertex(clustering::Divide{graph, rows, counts.data(), out});
+  }
+
+  /// Against neighbours counted anew: VerifyClustering.
+  Verdict Verify(const Graph& graph, std::span<const double> coefficients, const RunStatistics&) const {
+    return VerifyClustering(graph, coefficients, 1e-12);
+  }
+  /// Of unknown origin: within what LDBC Graphalytics allows.
+  Verdict VerifyAnswer(const Graph& graph, std::span<const double> coefficients) const {
+    return VerifyClustering(graph, coefficients, kLdbcEpsilon);
+  }
+
+ private:
+  /// Whether rows have to be written down in the graph's own ids; not on one device where local ids are these.
+  static constexpr bool Packs(PartId parts) { return parts > 1 || !std::is_same_v<LocalId, VertexId>; }
+  /// Where a device's parcel, whose head may not have been written yet, has its entries.
+  static VertexId* EntriesOf(const clustering::Parcel& parcel, std::uint64_t rows) {
+    return reinterpret_cast<VertexId*>(parcel.head() + 3 + rows) + rows;
+  }
+};
+
+}  // namespace chatty
