@@ -17,6 +17,8 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <type_traits>
+#include <unordered_map>
+#include <utility>
 
 #include "chatty/cli/interrupt.h"
 #include "chatty/core/bytes.h"
@@ -40,13 +42,15 @@ std::optional<T> ParseNumber(std::string_view text) {
 
 /// A vertex from text in the graph's ids, 0-based.
 VertexId ParseVertex(std::string_view option, std::string_view text, const Graph& graph) {
-  const auto first = static_cast<std::uint64_t>(graph.first_id());
   const std::optional<std::uint64_t> id = ParseNumber<std::uint64_t>(text);
-  if (!id || *id < first || *id - first >= graph.vertices()) {
-    Throw<UsageError>("{} {}: not a vertex; the graph's are {} to {}{}", option, text, first, graph.vertices() + first - 1,
-                      first == 1 ? " (--ids zero counts from 0)" : "");
-  }
-  return static_cast<VertexId>(*id - first);
+  const std::optional<VertexId> v = id ? graph.find(*id) : std::nullopt;
+  if (v) return *v;
+  if (graph.vertices() == 0) Throw<UsageError>("{} {}: not a vertex; the graph has none", option, text);
+  Throw<UsageError>("{} {}: not a vertex; the graph's are {} to {}{}", option, text, graph.id(0),
+                    graph.id(graph.vertices() - 1),
+                    !graph.ids().empty()    ? ", with gaps (--ids zero counts from 0)"
+                    : graph.first_id() == 1 ? " (--ids zero counts from 0)"
+                                            : "");
 }
 
 /// A random-looking 64-bit number, the same everywhere (Steele, Lea and Flood's SplitMix64, OOPSLA'14).
@@ -241,6 +245,11 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
       ->type_name("DIR|off")
       ->check(NotEmpty())
       ->group(group);
+  command
+      .add_flag(
+          "--compact-ids", options.read.compact_ids,
+          "Only ids that an edge names are vertices: gaps between ids take no memory, and isolated vertices are left out")
+      ->group(group);
   command.add_option("--threads", options.read.threads, "CPU threads to use (default: one a core)")
       ->type_name("N")
       ->check(Unnamed(CLI::Range(1, 4096)))
@@ -283,7 +292,10 @@ LoadedGraph Load(const std::string& path, const LoadOptions& options) {
                                             : options.weights == "float" ? WeightKind::kFloat32
                                                                          : WeightKind::kNone);
   }
-  if (options.ids == "zero") loaded.graph.set_first_id(0);
+  if (options.ids == "zero") {
+    loaded.graph.set_first_id(0);
+    loaded.graph.set_ids({});
+  }
   loaded.ms = watch.ms();
   return loaded;
 }
@@ -307,12 +319,16 @@ Json GraphJson(const LoadedGraph& loaded) {
   json["edges"] = graph.edges();
   json["symmetric"] = graph.symmetric();
   json["weights"] = WeightName(graph.weight_kind());
-  json["first_id"] = graph.first_id();
+  json["first_id"] = graph.ids().empty() ? Json(graph.first_id()) : Json(nullptr);  // null: ids leave gaps
+  json["least_id"] = IdJson(graph, graph.vertices() == 0 ? kNoVertex : 0);
+  json["largest_id"] = IdJson(graph, graph.vertices() == 0 ? kNoVertex : graph.vertices() - 1);
   if (loaded.cache.use != CacheReport::Use::kNone) {
     json["cache"] = {{"use", CacheUseName(loaded.cache.use)}, {"file", loaded.cache.file}};
   }
   return json;
 }
+
+Json IdJson(const Graph& graph, VertexId v) { return v == kNoVertex ? Json(nullptr) : Json(graph.id(v)); }
 
 std::string DescribeLoad(const LoadedGraph& loaded, const LoadOptions& options, int width) {
   const ReadReport& report = loaded.report;
@@ -500,6 +516,96 @@ VertexId SourceChoice::Pick(const Graph& graph, std::uint32_t trial) const {
   return v;
 }
 
+namespace {
+
+/// Shorter names, and others that LDBC Graphalytics has.
+constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {{"pr", "pagerank"}, {"wcc", "cc"}};
+
+bool IsGiven(const ParameterOptions& options, std::string_view name) {
+  const auto sets = [&](const std::string& pair) { return std::string_view(pair).substr(0, pair.find('=')) == name; };
+  return (name == "source" && !options.source.empty()) || (name == "damping" && !options.damping.empty()) ||
+         (name == "tolerance" && !options.tolerance.empty()) || (name == "rounds" && !options.rounds.empty()) ||
+         std::any_of(options.set.begin(), options.set.end(), sets);
+}
+
+}  // namespace
+
+std::string_view FullProgramName(const Registry& registry, std::string_view name) {
+  const std::vector<const RegisteredProgram*> all = registry.All();
+  const bool own = std::any_of(all.begin(), all.end(), [&](const RegisteredProgram* p) { return p->name() == name; });
+  if (own) return name;
+  for (const auto& [other, full] : kOtherNames) {
+    if (name == other) return full;
+  }
+  return name;
+}
+
+const RegisteredProgram& FindProgram(const Registry& registry, std::string_view name, DeviceKind kind) {
+  return registry.Find(FullProgramName(registry, name), kind);
+}
+
+CLI::Option* AddLdbcOption(CLI::App& command, std::string& path) {
+  return command
+      .add_option("--ldbc", path,
+                  "In place of GRAPH: a properties file of LDBC Graphalytics, which names the graph's files and says with "
+                  "which parameters bfs, cdlp, lcc, pr, sssp and wcc run; options given besides go first")
+      ->type_name("FILE.properties")
+      ->check(NotEmpty());
+}
+
+LdbcChoice TakeLdbc(const std::string& path, const RegisteredProgram& program, ParameterOptions& parameters,
+                    LoadOptions& load) {
+  constexpr std::string_view kKnown[] = {"bfs", "cdlp", "lcc", "pagerank", "sssp", "cc"};
+  const std::string_view name = program.name();
+  if (std::find(std::begin(kKnown), std::end(kKnown), name) == std::end(kKnown)) {
+    Throw<UsageError>("--ldbc: LDBC Graphalytics has bfs, cdlp, lcc, pr, sssp and wcc, not {}; give GRAPH instead", name);
+  }
+  if (path == "-") throw UsageError("--ldbc -: the file names others beside it; give its path");
+  if (!load.format.empty() && ParseFormat(load.format) != GraphFormat::kLdbc) {
+    Throw<UsageError>("--format {} contradicts --ldbc; leave it out", load.format);
+  }
+  if (load.ids != "file") throw UsageError("--ids zero contradicts --ldbc, whose parameters are in the file's ids");
+  load.format = FormatName(GraphFormat::kLdbc);
+  LdbcChoice ldbc;
+  ldbc.properties = ReadLdbcProperties(path);
+  const LdbcProperties& file = ldbc.properties;
+  const auto take = [&](std::string_view parameter, const auto& value, std::string_view property) {
+    if (IsGiven(parameters, parameter)) return;
+    if (!value) {
+      Throw<InputError>("{}: does not say graph.{}.{}; add the line, or give --{}", path, file.name, property, parameter);
+    }
+    ldbc.taken.emplace_back(parameter, fmt::format("{}", *value));
+    parameters.set.push_back(fmt::format("{}={}", parameter, *value));
+  };
+  if (name == "bfs") {
+    take("source", file.bfs_source, "bfs.source-vertex");
+  } else if (name == "sssp") {
+    take("source", file.sssp_source, "sssp.source-vertex");
+  } else if (name == "cdlp") {
+    take("rounds", file.cdlp_rounds, "cdlp.max-iterations");
+  } else if (name == "pagerank") {
+    take("damping", file.pr_damping, "pr.damping-factor");
+    take("rounds", file.pr_rounds, "pr.num-iterations");
+    if (!IsGiven(parameters, "tolerance")) parameters.set.emplace_back("tolerance=0");  // all rounds are run
+  }
+  return ldbc;
+}
+
+std::string DescribeLdbc(const LdbcChoice& ldbc) {
+  std::string text;
+  for (const auto& [name, value] : ldbc.taken) text += fmt::format("{} {}, ", name, value);
+  return text + (ldbc.taken.empty() ? "no parameters " : "") + "from " + ldbc.properties.path;
+}
+
+Json LdbcJson(const std::optional<LdbcChoice>& ldbc) {
+  if (!ldbc) return nullptr;
+  Json json;
+  json["properties"] = ldbc->properties.path;
+  json["taken"] = Json::object();
+  for (const auto& [name, value] : ldbc->taken) json["taken"][name] = Json::parse(value);
+  return json;
+}
+
 void CheckParameters(const RegisteredProgram& program, const ParameterOptions& options) {
   ParameterValues values;
   for (const auto& [name, value, is_vertex] : Given(program, options)) {
@@ -537,8 +643,10 @@ Json ParametersJson(const RegisteredProgram& program, const Graph& graph, const 
   for (const ParameterInfo& parameter : program.parameters()) {
     const auto given = values.find(parameter.name);
     const std::string& text = given != values.end() ? given->second : parameter.default_value;
-    if (const auto integer = ParseNumber<std::int64_t>(text)) {
-      json[parameter.name] = *integer + (parameter.is_vertex ? graph.first_id() : 0);
+    if (const auto vertex = ParseNumber<VertexId>(text); parameter.is_vertex && vertex && *vertex < graph.vertices()) {
+      json[parameter.name] = graph.id(*vertex);
+    } else if (const auto integer = ParseNumber<std::int64_t>(text)) {
+      json[parameter.name] = *integer;
     } else if (const auto real = ParseNumber<double>(text)) {
       json[parameter.name] = *real;
     } else {
@@ -550,22 +658,67 @@ Json ParametersJson(const RegisteredProgram& program, const Graph& graph, const 
 
 // ------------------------------------------------------------------ values ----
 
-void WriteValues(const std::string& path, const Graph& graph, const ErasedValues& values) {
+CLI::Option* AddValueFormOption(CLI::App& command, std::string& name) {
+  return command
+      .add_option("--output-format", name,
+                  "Form of the results, which otherwise goes by the name of the file: `text`; `ldbc`, text as LDBC "
+                  "Graphalytics has it, reals as %.15e, unreached levels 9223372036854775807; `npy`; `json`")
+      ->type_name("text|ldbc|npy|json")
+      ->check(Unnamed(CLI::IsMember({"text", "ldbc", "npy", "json"})));
+}
+
+namespace {
+
+/// Integer distances as reals, which LDBC Graphalytics has distances be.
+template <class T>
+Array<double> RealDistances(std::span<const T> distances) {
+  Array<double> reals(distances.size());
+  std::transform(distances.begin(), distances.end(), reals.begin(),
+                 [](T d) { return d == kInfinity<T> ? kInfinity<double> : static_cast<double>(d); });
+  return reals;
+}
+
+}  // namespace
+
+void WriteValues(const std::string& path, const Graph& graph, const ErasedValues& values, const ValueForm& form) {
+  const std::string name = !form.name.empty()               ? form.name
+                           : HasResultSuffix(path, ".npy")  ? "npy"
+                           : HasResultSuffix(path, ".json") ? "json"
+                                                            : "text";
   WithType(values.type, [&]<class T>(T) {
     const std::span<const T> raw = values.As<T>();
-    if (!path.ends_with(".npy")) {
-      WriteResultText(path, graph.first_id(), raw, values.is_vertex ? ResultKind::kVertex : ResultKind::kDistance);
+    const ResultKind kind = values.is_vertex ? ResultKind::kVertex : ResultKind::kDistance;
+    if (name == "json") {
+      WriteResultJson(path, graph, raw, kind, {form.program, values.name});
+    } else if (name == "ldbc" && std::is_integral_v<T> && values.name == "distance") {
+      const Array<double> reals = RealDistances(raw);
+      WriteResultText(path, graph, std::span<const double>(reals.span()), kind, ResultStyle::kLdbc);
+    } else if (name != "npy") {
+      WriteResultText(path, graph, raw, kind, name == "ldbc" ? ResultStyle::kLdbc : ResultStyle::kShortest);
     } else if (!values.is_vertex) {
       WriteResultNpy(path, raw);
     } else {
       Array<std::int64_t> ids(raw.size());
       std::transform(raw.begin(), raw.end(), ids.begin(), [&](T v) {
-        return v == std::numeric_limits<T>::max() ? -1 : static_cast<std::int64_t>(v) + graph.first_id();
+        return v == std::numeric_limits<T>::max() ? -1 : static_cast<std::int64_t>(graph.id(static_cast<VertexId>(v)));
       });
       WriteResultNpy(path, std::span<const std::int64_t>(ids.span()));
     }
   });
 }
+
+namespace {
+
+/// Labels of any kind to the least vertices that have them.
+template <class T>
+Array<T> LeastVertices(const Array<std::int64_t>& labels) {
+  Array<T> least(labels.size());
+  std::unordered_map<std::int64_t, T> first;
+  for (std::size_t v = 0; v < labels.size(); ++v) least[v] = first.try_emplace(labels[v], static_cast<T>(v)).first->second;
+  return least;
+}
+
+}  // namespace
 
 ErasedValues ReadValues(const std::string& path, const Graph& graph, const ErasedValues& shape) {
   ErasedValues values;
@@ -575,22 +728,25 @@ ErasedValues ReadValues(const std::string& path, const Graph& graph, const Erase
   const bool npy = IsNpy(path);
   WithType(shape.type, [&]<class T>(T) {
     Array<T> read;
-    if (npy && shape.is_vertex) {
+    if (shape.is_vertex && shape.name == "component") {
+      read = LeastVertices<T>(ReadResult<std::int64_t>(path, graph.vertices(), graph, ResultKind::kNumber));
+    } else if (npy && shape.is_vertex) {
       const Array<std::int64_t> ids = ReadResultNpy<std::int64_t>(path, graph.vertices());
       read = Array<T>(ids.size());
       for (std::size_t v = 0; v < ids.size(); ++v) {
         if (ids[v] == kInfinity<std::int64_t>) {
           read[v] = std::numeric_limits<T>::max();
-        } else if (ids[v] < graph.first_id() || static_cast<std::uint64_t>(ids[v] - graph.first_id()) >= graph.vertices()) {
-          Throw<ImpossibleValueError>("{}: entry {} is {}, which is no vertex; the graph's are {} to {}, and -1 means none",
-                                      path, v, ids[v], graph.first_id(),
-                                      graph.vertices() + static_cast<std::uint64_t>(graph.first_id()) - 1);
-        } else {
-          read[v] = static_cast<T>(ids[v] - graph.first_id());
+          continue;
         }
+        const std::optional<VertexId> vertex = ids[v] < 0 ? std::nullopt : graph.find(static_cast<std::uint64_t>(ids[v]));
+        if (!vertex) {
+          Throw<ImpossibleValueError>("{}: entry {} is {}, which is no vertex; the graph's are {} to {}, and -1 means none",
+                                      path, v, ids[v], graph.id(0), graph.id(graph.vertices() - 1));
+        }
+        read[v] = static_cast<T>(*vertex);
       }
     } else {
-      read = ReadResult<T>(path, graph.vertices(), graph.first_id(), KindToRead(shape));
+      read = ReadResult<T>(path, graph.vertices(), graph, KindToRead(shape));
     }
     values.bytes = Array<std::byte>(read.bytes());
     if (!read.empty()) std::memcpy(values.bytes.data(), read.data(), read.bytes());

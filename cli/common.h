@@ -8,12 +8,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "chatty/core/graph.h"
 #include "chatty/core/verdict.h"
 #include "chatty/framework/registry.h"
 #include "chatty/io/graph_cache.h"
+#include "chatty/io/ldbc.h"
 #include "chatty/io/peek.h"
 #include "chatty/io/reader.h"
 #include "chatty/partition/partition.h"
@@ -84,7 +86,7 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
 
 struct LoadedGraph {
   std::string path;
-  Graph graph;  ///< first_id() is what to add to ids when printing them
+  Graph graph;  ///< id() is how vertices are called
   ReadReport report;
   CacheReport cache;
   double ms = 0;
@@ -95,7 +97,9 @@ std::optional<GraphPeek> Peek(const std::string& path, const LoadOptions& option
 LoadedGraph Load(const std::string& path, const LoadOptions& options);
 
 Json BuildJson();                           ///< version, commit, compiler: which program made the record
-Json GraphJson(const LoadedGraph& loaded);  ///< path, name, sizes, kind of weights, first id
+Json GraphJson(const LoadedGraph& loaded);  ///< path, name, sizes, kind of weights, ids
+/// How the graph calls v, or null for kNoVertex.
+Json IdJson(const Graph& graph, VertexId v);
 /// What was read and by what rules it became the graph, for people: lines "file ...", "cache ...", "read as ...", their
 /// names `width` wide.
 std::string DescribeLoad(const LoadedGraph& loaded, const LoadOptions& options, int width);
@@ -138,6 +142,27 @@ class SourceChoice {
   VertexId vertex_ = 0;
 };
 
+/// A program by its name or by a shorter one that is nobody else's: `pr` for pagerank, `wcc` for cc. Throws as
+/// Registry::Find does.
+const RegisteredProgram& FindProgram(const Registry& registry, std::string_view name, DeviceKind kind);
+/// The name that a program is registered under, for one of those.
+std::string_view FullProgramName(const Registry& registry, std::string_view name);
+
+/// `--ldbc`: a graph of LDBC Graphalytics and the parameters that come with it.
+struct LdbcChoice {
+  LdbcProperties properties;
+  std::vector<std::pair<std::string, std::string>> taken;  ///< parameters and values that are from the file
+};
+/// Adds `--ldbc`.
+CLI::Option* AddLdbcOption(CLI::App& command, std::string& path);
+/// Reads the file and sets what the options leave open: the input's format, and the program's parameters. Throws UsageError
+/// for a program that LDBC Graphalytics knows no parameters of, and for options that contradict it.
+LdbcChoice TakeLdbc(const std::string& path, const RegisteredProgram& program, ParameterOptions& parameters,
+                    LoadOptions& load);
+/// "source 1, from road.properties"; which parameters were taken.
+std::string DescribeLdbc(const LdbcChoice& ldbc);
+Json LdbcJson(const std::optional<LdbcChoice>& ldbc);  ///< null without
+
 struct Parameters {
   ParameterValues values;              ///< for the registry: sources 0-based; without the source if `source` chooses it
   std::optional<SourceChoice> source;  ///< for programs that have one
@@ -152,17 +177,25 @@ Json ParametersJson(const RegisteredProgram& program, const Graph& graph, const 
 
 // ------------------------------------------------------------------ values ----
 
-/// How the text and .npy forms of results are described in help texts.
+/// How the forms of results are described in help texts.
 inline constexpr std::string_view kResultsHelp =
-    "Results are lines `id value`, one a vertex in id order, or a NumPy array if the name ends in .npy, entry 0 being\n"
-    "the first vertex. Ids, and values that are vertices, are the file's own (--ids zero: counted from 0). What is "
-    "not\n"
-    "reached has level or distance `infinity` (in integer arrays: the type's largest value) and parent -1.";
+    "Results are lines `id value`, one a vertex in id order; or a NumPy array if the name ends in .npy, entry 0 being\n"
+    "the first vertex; or a JSON object with first_id, or ids where they leave gaps, and values if it ends in .json.\n"
+    "Ids, and values that are vertices, are the file's own (--ids zero: counted from 0). What is not reached has level\n"
+    "or distance `infinity` (in integer arrays the type's largest value, in JSON null) and parent -1.";
 
+/// In which form results are written.
+struct ValueForm {
+  std::string name;     ///< text, ldbc, npy or json; empty: by the name of the file
+  std::string program;  ///< that computed them, for the forms that say so
+};
+/// Adds `--output-format`.
+CLI::Option* AddValueFormOption(CLI::App& command, std::string& name);
 /// Writes results, as kResultsHelp says.
-void WriteValues(const std::string& path, const Graph& graph, const ErasedValues& values);
-/// Reads what WriteValues or another tool wrote. `shape` is what RegisteredProgram::OutputShape says. Throws
-/// InputError; ImpossibleValueError (io/results.h) for a well-formed file with a value that cannot be right.
+void WriteValues(const std::string& path, const Graph& graph, const ErasedValues& values, const ValueForm& form);
+/// Reads what WriteValues or another tool wrote. `shape` is what RegisteredProgram::OutputShape says. Components may be
+/// called by any whole numbers: they come back by their least vertices. Throws InputError; ImpossibleValueError
+/// (io/results.h) for a well-formed file with a value that cannot be right.
 ErasedValues ReadValues(const std::string& path, const Graph& graph, const ErasedValues& shape);
 
 Json VerdictJson(const Verdict& verdict);

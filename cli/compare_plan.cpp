@@ -88,7 +88,7 @@ ComparePlan MakePlan(const Registry& registry, const CompareOptions& options) {
   plan.devices = options.devices.empty() ? DefaultCounts(plan.kind) : ParseCounts(options.devices);
 
   for (const std::string& word : SplitList("--programs", options.programs)) {
-    const RegisteredProgram& program = registry.Find(word == "pr" ? "pagerank" : word, plan.kind);
+    const RegisteredProgram& program = FindProgram(registry, word, plan.kind);
     CheckParameters(program, ParametersFor(program, options.parameters));
     plan.programs.emplace_back(program.name());
   }

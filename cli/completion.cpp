@@ -200,7 +200,7 @@ std::string CompleteWords(const CLI::App& app, const Registry& registry, std::sp
   const std::vector<const CLI::Option*> expected = Positionals(*command);
   if (!expected.empty() && !positionals.empty() && expected.front()->get_name(true) == "PROGRAM") {
     for (const RegisteredProgram* program : registry.All()) {
-      if (program->name() == positionals.front()) place.program = program;
+      if (program->name() == FullProgramName(registry, positionals.front())) place.program = program;
     }
   }
 

@@ -55,9 +55,7 @@ Json DegreesJson(const Graph& graph, const DegreeSummary& degrees) {
   json["median"] = degrees.median;
   json["percentile_99"] = degrees.percentile_99;
   json["max"] = degrees.max;
-  json["max_vertex"] = degrees.max_vertex == kNoVertex
-                           ? Json(nullptr)
-                           : Json(std::uint64_t{degrees.max_vertex} + static_cast<std::uint64_t>(graph.first_id()));
+  json["max_vertex"] = IdJson(graph, degrees.max_vertex);
   json["histogram"] = Json::array();
   for (std::size_t k = 0; k < degrees.histogram.size(); ++k) {
     const std::uint64_t from = k == 0 ? 0 : std::uint64_t{1} << (k - 1), to = k == 0 ? 0 : 2 * from - 1;
@@ -72,7 +70,7 @@ std::string DescribeDegrees(const Graph& graph, const DegreeSummary& degrees) {
   if (!graph.labels().empty()) label = fmt::format(", {}", graph.labels()[degrees.max_vertex]);
   return fmt::format("{} to {}, mean {:.2f}, median {}, 99 % at most {}; largest at vertex {}{}", Grouped(degrees.min),
                      Grouped(degrees.max), degrees.mean, Grouped(degrees.median), Grouped(degrees.percentile_99),
-                     std::uint64_t{degrees.max_vertex} + static_cast<std::uint64_t>(graph.first_id()), label);
+                     graph.id(degrees.max_vertex), label);
 }
 
 /// How many vertices have which degree, in percent: "0: 12.0, 1: 3.5, 2-3: 40.1, ...".
@@ -225,11 +223,10 @@ int Info(const Registry& registry, const InfoOptions& options) {
     json["isolated"] = isolated.load();
     json["weight_range"] = weight_range;
     json["components"] = {{"count", components.count}, {"largest", components.largest}};
-    const auto id = [&](VertexId v) {
-      return v == kNoVertex ? Json(nullptr) : Json(std::uint64_t{v} + static_cast<std::uint64_t>(graph.first_id()));
-    };
-    json["diameter"] = {
-        {"at_least", diameter.length}, {"from", id(diameter.from)}, {"to", id(diameter.to)}, {"sweeps", diameter.sweeps}};
+    json["diameter"] = {{"at_least", diameter.length},
+                        {"from", IdJson(graph, diameter.from)},
+                        {"to", IdJson(graph, diameter.to)},
+                        {"sweeps", diameter.sweeps}};
     json["memory"] = graph.bytes();
     json["memory_needed"] = NeedsJson(needs, kind);
     if (parts > 0) json["partition"] = QualityJson(partition, quality);
@@ -245,7 +242,7 @@ int Info(const Registry& registry, const InfoOptions& options) {
   text += DescribeLoad(loaded, options.load, 12);
   if (graph.vertices() > 0) {
     line("ids",
-         fmt::format("{} to {}", graph.first_id(), graph.vertices() + static_cast<std::uint64_t>(graph.first_id()) - 1));
+         fmt::format("{} to {}{}", graph.id(0), graph.id(graph.vertices() - 1), graph.ids().empty() ? "" : ", with gaps"));
   }
   if (graph.symmetric()) {
     line("degrees", DescribeDegrees(graph, out));

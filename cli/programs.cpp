@@ -77,7 +77,8 @@ int Programs(const Registry& registry, const ProgramsOptions& options) {
   PrepareOutput(options.json);
   std::vector<const RegisteredProgram*> programs = registry.All();
   if (!options.name.empty()) {
-    std::erase_if(programs, [&](const RegisteredProgram* program) { return program->name() != options.name; });
+    const std::string_view name = FullProgramName(registry, options.name);
+    std::erase_if(programs, [&](const RegisteredProgram* program) { return program->name() != name; });
     if (programs.empty()) registry.Find(options.name, DeviceKind::kHost);  // throws, naming the choices
   }
   if (!options.json.empty()) {

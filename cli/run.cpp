@@ -30,6 +30,7 @@
 #include "chatty/framework/advice.h"
 #include "chatty/framework/memory_plan.h"
 #include "chatty/framework/session.h"
+#include "chatty/io/results.h"
 #include "chatty/io/trace_file.h"
 #include "chatty/partition/part_file.h"
 #include "chatty/partition/partition.h"
@@ -38,7 +39,7 @@ namespace chatty::cli {
 namespace {
 
 struct RunCommandOptions {
-  std::string program, graph;
+  std::string program, graph, ldbc;
   LoadOptions load;
   ParameterOptions parameters;
   std::string devices = "auto";
@@ -55,7 +56,7 @@ struct RunCommandOptions {
   std::uint64_t seed = 1;
   std::uint64_t memory_limit = 0, host_memory_limit = 0;  // bytes; 0: what there is
   bool verify = false;
-  std::string output, json, trace;
+  std::string output, output_format, json, trace;
 };
 
 constexpr SpanKind kLoad{"load", SpanCategory::kHost};
@@ -132,6 +133,7 @@ double Rounded(double ms) { return std::round(ms * 1e6) / 1e6; }
 struct Record {
   std::string started;
   std::string value;
+  std::optional<LdbcChoice> ldbc;
   double open_ms = 0, partition_ms = 0, upload_ms = 0, prepare_ms = 0, output_ms = 0, verify_ms = 0;
   std::vector<double> trials_ms;
   std::string devices_why;        // `--devices auto` left some idle; else empty
@@ -219,6 +221,7 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
   json["program"] = program.name();
   json["value"] = record.value;
   json["graph"] = GraphJson(loaded);
+  json["ldbc"] = LdbcJson(record.ldbc);
   json["devices"] = Json::array();
   for (const Device* device : session.devices()) {
     const CpuPlacement& place = device->placement();
@@ -254,7 +257,7 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
   json["sources"] = Json::array();
   const std::size_t told = std::min(record.sources.size(), record.trials_ms.size());  // without a trial that was cut off
   for (std::size_t i = 0; i < told; ++i) {
-    json["sources"].push_back(std::uint64_t{record.sources[i]} + static_cast<std::uint64_t>(loaded.graph.first_id()));
+    json["sources"].push_back(loaded.graph.id(record.sources[i]));
   }
   json["ended"] = EndedName(record);
   if (!record.error.empty()) json["error"] = record.error;
@@ -327,12 +330,13 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
                            ? ""
                            : fmt::format(", {} partition, transport {}", session.partition().name(), statistics.transport)));
   if (!record.sources.empty()) {
-    const auto id = [&](VertexId v) { return std::uint64_t{v} + static_cast<std::uint64_t>(loaded.graph.first_id()); };
+    const Graph& graph = loaded.graph;
     line("source",
          record.sources.front() == record.sources.back() && record.sources.size() == 1
-             ? fmt::format("{} (out-degree {})", id(record.sources[0]), Grouped(loaded.graph.out_degree(record.sources[0])))
-             : fmt::format("{}, the last of {} trials", id(record.sources.back()), record.sources.size()));
+             ? fmt::format("{} (out-degree {})", graph.id(record.sources[0]), Grouped(graph.out_degree(record.sources[0])))
+             : fmt::format("{}, the last of {} trials", graph.id(record.sources.back()), record.sources.size()));
   }
+  if (record.ldbc) line("ldbc", DescribeLdbc(*record.ldbc));
   std::string time = FormatMs(median);
   if (record.trials_ms.size() > 1) {
     time += fmt::format(", median of {} trials ({} to {})", record.trials_ms.size(),
@@ -432,7 +436,17 @@ void Account(Record& record, const RunStatistics& statistics) {
 }
 
 /// Returns an ExitCode, or minus the signal that interrupted the trials.
-int Run(const Registry& registry, const RunCommandOptions& options, const std::string& command_line) {
+int Run(const Registry& registry, const RunCommandOptions& given, const std::string& command_line) {
+  RunCommandOptions options = given;
+  if (!options.ldbc.empty()) {
+    if (!options.graph.empty()) {
+      Throw<UsageError>("GRAPH {} and --ldbc {}: give one of the two", options.graph, options.ldbc);
+    }
+    options.graph = options.ldbc;
+    const bool by_name = HasResultSuffix(options.output, ".npy") || HasResultSuffix(options.output, ".json");
+    if (options.output_format.empty() && !by_name) options.output_format = "ldbc";
+  }
+  if (options.graph.empty()) throw UsageError("GRAPH is required; see `chatty run --help`");
   if (options.output == "-" && options.json == "-") {
     throw UsageError("--output and --json cannot both go to standard output");
   }
@@ -461,7 +475,15 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
   const DeviceSelection selection = ParseDevices(options.devices);
   CheckParts(*partitioner, static_cast<PartId>(selection.indices.size()),
              fmt::format("{} devices", selection.indices.size()));
-  const RegisteredProgram& program = registry.Find(options.program, selection.kind);
+  const RegisteredProgram& program = FindProgram(registry, options.program, selection.kind);
+  if (!options.ldbc.empty()) {
+    record.ldbc = TakeLdbc(options.ldbc, program, options.parameters, options.load);
+    for (const std::string& file : {record.ldbc->properties.vertex_path, record.ldbc->properties.edge_path}) {
+      RefuseSameFile("--output", options.output, "the graph's", file);
+      RefuseSameFile("--json", options.json, "the graph's", file);
+      RefuseSameFile("--trace", options.trace, "the graph's", file);
+    }
+  }
   RunOptions run;
   run.direction = ParseDirection(options.direction);
   run.execution = options.execution;
@@ -546,9 +568,7 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
         if (parameters.source->random()) job->Set("source", parameters.values["source"]);
       }
       const SpanKind& kind = parameters.source ? kTrialFrom : kTrial;
-      const SpanArguments names{
-          trial,
-          parameters.source ? std::uint64_t{record.sources.back()} + static_cast<std::uint64_t>(graph.first_id()) : 0};
+      const SpanArguments names{trial, parameters.source ? graph.id(record.sources.back()) : 0};
       if (trace != nullptr) trace->NameRuns(kind, names);
       {
         const Span span(ProcessLane(trace), nullptr, kind, names);
@@ -576,7 +596,8 @@ int Run(const Registry& registry, const RunCommandOptions& options, const std::s
     {
       const Span span(ProcessLane(trace), &record.output_ms, kWriteValues);
       values = job->Output();
-      if (!options.output.empty()) WriteValues(options.output, graph, values);
+      if (!options.output.empty())
+        WriteValues(options.output, graph, values, {options.output_format, std::string(program.name())});
     }
     if (verify) {
       const Span span(ProcessLane(trace), &record.verify_ms, kVerify);
@@ -611,11 +632,10 @@ void AddRun(CLI::App& app, Context& context) {
   auto options = std::make_shared<RunCommandOptions>();
   CLI::App* command = app.add_subcommand("run", "Run a program on a graph, time it, verify it, write its results");
   command->add_option("PROGRAM", options->program, "Program to run; `chatty programs` lists them")->required();
-  command
-      ->add_option("GRAPH", options->graph,
-                   "Graph file, or - for standard input: Matrix Market, edge list, DIMACS .gr or "
-                   "chatty's binary; plain, .gz or .zst")
-      ->required();
+  command->add_option("GRAPH", options->graph,
+                      "Graph file, or - for standard input: Matrix Market, edge list, DIMACS .gr, LDBC Graphalytics or "
+                      "chatty's binary; plain, .gz or .zst; left out with --ldbc");
+  AddLdbcOption(*command, options->ldbc);
 
   AddParameterOptions(*command, options->parameters, /*runs=*/true);
 
@@ -722,6 +742,7 @@ void AddRun(CLI::App& app, Context& context) {
       ->type_name("FILE|-")
       ->check(NotEmpty())
       ->group(what);
+  AddValueFormOption(*command, options->output_format)->group(what);
   AddJsonOption(*command, options->json)->group(what);
   command
       ->add_option("--trace", options->trace,
@@ -738,6 +759,7 @@ void AddRun(CLI::App& app, Context& context) {
       "  chatty run sssp USA-road-d.NY.gr.zst --devices host:4 --source random:7 --trials 16 --verify\n"
       "  chatty run pagerank web.mtx.gz --devices cuda:0,1 --damping 0.9 --tolerance 1e-8 --json record.json\n"
       "  chatty run bfs road.chatty --devices host:4 --trace timeline.json\n"
+      "  chatty run pr --ldbc datagen-7_5-fb.properties --output ranks.txt\n"
       "  chatty run cc social.el --symmetrise --direction push --partition random --json -\n"
       "\n" +
       std::string(kResultsHelp) +

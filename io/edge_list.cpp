@@ -1,37 +1,14 @@
 // Edge lists: "source target [weight]" a line, as SNAP, KONECT, LDBC Graphalytics and GAP write them.
 
 #include <algorithm>
-#include <cmath>
 #include <type_traits>
 
 #include "chatty/core/error.h"
-#include "chatty/core/logging.h"
 #include "chatty/io/formats.h"
 #include "chatty/io/text_parser.h"
 #include "chatty/io/vertex_ids.h"
 
 namespace chatty::io {
-namespace {
-
-/// Whole numbers became floats only because some do not fit an int32: that loses digits, and says so.
-void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>& pieces) {
-  float extreme = 0;
-  for (const EdgeList& piece : pieces) {
-    const auto* floats = std::get_if<Array<float>>(&piece.weights);
-    if (floats == nullptr) continue;
-    for (const float weight : *floats) {
-      if (std::trunc(weight) != weight) return;  // reals; or a NaN
-      if (std::abs(weight) > std::abs(extreme)) extreme = weight;
-    }
-  }
-  if (extreme >= -0x1p31f && extreme < 0x1p31f) return;
-  Log().warn(
-      "{}: holds integer weights as large as {:.0f}, which do not fit 32 bits; they are read as float32, which "
-      "rounds those above 2^24",
-      name, extreme);
-}
-
-}  // namespace
 
 bool IsEdgeList(Input& /*input*/, std::string_view head) {
   return head[0] == '#' || head[0] == '%' || head[0] == '-' || (head[0] >= '0' && head[0] <= '9');

@@ -29,6 +29,7 @@ struct RawGraph {
   std::vector<std::string> labels;  ///< as Graph::labels()
   std::uint64_t lines = 0;          ///< 0 for a binary format
   std::vector<std::string> files;   ///< that belong to the one that was named, and were read too
+  std::uint64_t other_bytes = 0;    ///< unpacked, of the files beside the one that was opened
 };
 
 /// What a header says of the edges behind it.
@@ -71,20 +72,27 @@ std::string GraphNameOf(const std::string& path);
 /// Throws InputError for an empty file or one of no known format.
 const FormatEntry& OpenFormat(Input& input, const ReadOptions& options);
 
+/// Unpacked bytes that so many packed ones can hold at most.
+std::uint64_t MostUnpacked(std::uint64_t bytes, Compression compression);
+
+bool IsLdbc(Input& input, std::string_view head);
 bool IsMatrixMarket(Input& input, std::string_view head);
 bool IsDimacs(Input& input, std::string_view head);
 bool IsEdgeList(Input& input, std::string_view head);
 bool IsBinary(Input& input, std::string_view head);
 
+StatedCounts PeekLdbc(Input& input);
 StatedCounts PeekMatrixMarket(Input& input);
 StatedCounts PeekDimacs(Input& input);
 StatedCounts PeekBinary(Input& input);
 
+RawGraph ReadLdbc(Input& input, const ReadOptions& options);
 RawGraph ReadMatrixMarket(Input& input, const ReadOptions& options);
 RawGraph ReadEdgeList(Input& input, const ReadOptions& options);
 RawGraph ReadDimacs(Input& input, const ReadOptions& options);
 RawGraph ReadBinary(Input& input, const ReadOptions& options);
 
+void WriteLdbc(const Graph& graph, OutputFile& output, const std::string& path);
 void WriteMatrixMarket(const Graph& graph, OutputFile& output, const std::string& path);
 void WriteEdgeList(const Graph& graph, OutputFile& output, const std::string& path);
 void WriteDimacs(const Graph& graph, OutputFile& output, const std::string& path);

@@ -51,6 +51,16 @@ class OutputFile {
     used_ += static_cast<std::size_t>(std::to_chars(begin, begin + kRoom, value).ptr - begin);
   }
 
+  /// The same in scientific notation with 15 digits after the point, as %.15e has it.
+  void Scientific(double value) {
+    constexpr std::size_t kRoom = 32;  // the longest is 23
+    if (!std::isfinite(value)) return Number(value);
+    if (used_ + kRoom > kBufferBytes) Flush();
+    char* begin = buffer_.data() + used_;
+    used_ +=
+        static_cast<std::size_t>(std::to_chars(begin, begin + kRoom, value, std::chars_format::scientific, 15).ptr - begin);
+  }
+
   /// Completes the file and gives it its name. Nothing may be written afterwards.
   void Commit();
 

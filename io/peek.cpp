@@ -8,17 +8,13 @@
 #include "chatty/io/formats.h"
 
 namespace chatty {
-namespace {
 
-/// Unpacked bytes that so many packed ones can hold at most.
-std::uint64_t MostUnpacked(std::uint64_t bytes, Compression compression) {
+std::uint64_t io::MostUnpacked(std::uint64_t bytes, Compression compression) {
   std::uint64_t ratio = 1;
   if (compression == Compression::kGzip) ratio = 1032;      // deflate: 258 bytes from two bits
   if (compression == Compression::kZstd) ratio = 1u << 15;  // a block of 128 KiB from 4 bytes
   return bytes > ~std::uint64_t{0} / ratio ? ~std::uint64_t{0} : bytes * ratio;
 }
-
-}  // namespace
 
 std::optional<GraphPeek> PeekGraph(const std::string& path, const ReadOptions& options) {
   if (options.symmetrise && options.directed) {
@@ -37,7 +33,7 @@ std::optional<GraphPeek> PeekGraph(const std::string& path, const ReadOptions& o
   peek.format = format.format;
   peek.compression = input.compression();
   const std::uint64_t packed = std::filesystem::file_size(path, error);
-  const std::uint64_t bytes = error ? ~std::uint64_t{0} : MostUnpacked(packed, peek.compression);
+  const std::uint64_t bytes = error ? ~std::uint64_t{0} : io::MostUnpacked(packed, peek.compression);
   if (format.peek == nullptr) {
     peek.symmetric = peek.maybe_symmetric = options.symmetrise;
     peek.edges_most = bytes / 4 + 1;  // "0 1" and a line end, which the last may lack

@@ -91,6 +91,8 @@ constexpr FormatEntry kFormats[] = {
      WritePlainBinary},
     {GraphFormat::kMatrixMarket, "matrix-market", "mtx", ".mtx", "Matrix Market", IsMatrixMarket, PeekMatrixMarket,
      ReadMatrixMarket, WriteMatrixMarket},
+    {GraphFormat::kLdbc, "ldbc", "graphalytics", ".properties", "LDBC Graphalytics, three files", IsLdbc, PeekLdbc, ReadLdbc,
+     WriteLdbc},
     {GraphFormat::kDimacs, "dimacs", "gr", ".gr", "DIMACS shortest paths", IsDimacs, PeekDimacs, ReadDimacs, WriteDimacs},
     {GraphFormat::kEdgeList, "edge-list", "el", ".el .wel .txt .tsv .csv .e", "lines of two ids, and a weight", IsEdgeList,
      nullptr, ReadEdgeList, WriteEdgeList},
@@ -180,7 +182,7 @@ Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport*
   Input input(path);
   const io::FormatEntry& format = io::OpenFormat(input, options);
   io::RawGraph raw = format.read(input, options);
-  const std::uint64_t lines = raw.lines;
+  const std::uint64_t lines = raw.lines, other_bytes = raw.other_bytes;
   const bool both_ways = raw.rows && raw.symmetric;
   std::vector<std::string> files = std::move(raw.files);
   BuildReport built;
@@ -193,7 +195,8 @@ Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport*
   graph.set_name(io::GraphNameOf(path));
   if (report != nullptr) {
     const bool symmetrised = graph.symmetric() && !both_ways;
-    *report = {format.format, input.compression(), input.bytes_delivered(), lines, built, symmetrised, std::move(files)};
+    *report = {format.format, input.compression(), input.bytes_delivered() + other_bytes, lines, built,
+               symmetrised,   std::move(files)};
   }
   return graph;
 } catch (const std::bad_alloc&) {

@@ -6,11 +6,15 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "chatty/core/error.h"
 #include "chatty/io/input.h"
@@ -22,6 +26,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "results are written little-endian");
 
+constexpr std::string_view kLdbcUnreached = "9223372036854775807";  // LDBC Graphalytics' way
 constexpr std::string_view kNpyMagic{"\x93NUMPY", 6};
 
 /// NumPy's name of a type: "<u4", and "|u1" where there is no byte order.
@@ -67,11 +72,12 @@ std::optional<T> ConvertValue(From number, ResultKind kind) {
 
 enum class Field : std::uint8_t { kValue, kImpossible, kMalformed };
 
-/// The value that a field of a text stands for.
+/// The value that a field of a text stands for; of a vertex its id as it is written there.
 template <class T>
-Field ParseValue(std::string_view field, int first_id, ResultKind kind, T* value) {
-  const bool infinity = EqualsIgnoringCase(field, "infinity") || EqualsIgnoringCase(field, "inf") ||
-                        (kind == ResultKind::kDistance && field == "9223372036854775807");  // LDBC Graphalytics' way
+Field ParseNumber(std::string_view field, ResultKind kind, T* value) {
+  const std::string_view plain = field.starts_with('+') ? field.substr(1) : field;
+  const bool infinity = EqualsIgnoringCase(plain, "infinity") || EqualsIgnoringCase(plain, "inf") ||
+                        (kind == ResultKind::kDistance && field == kLdbcUnreached);
   const bool none = kind != ResultKind::kNumber && field == "-1";
   if (infinity && kind == ResultKind::kVertex) return Field::kMalformed;
   if (infinity || none) {
@@ -91,10 +97,23 @@ Field ParseValue(std::string_view field, int first_id, ResultKind kind, T* value
     *value = *converted;
     if (kind != ResultKind::kNumber && *value == kInfinity<T>) return Field::kValue;
   }
-  if (kind == ResultKind::kVertex) {
-    if (*value < static_cast<T>(first_id)) return Field::kImpossible;
-    *value -= static_cast<T>(first_id);
+  return Field::kValue;
+}
+
+/// The value that a field of a text stands for.
+template <class T>
+Field ParseValue(std::string_view field, const ResultIds& ids, VertexId vertices, ResultKind kind, T* value) {
+  if (kind != ResultKind::kVertex) return ParseNumber(field, kind, value);
+  std::uint64_t id = 0;  // may be wider than a T
+  const Field parsed = ParseNumber(field, kind, &id);
+  if (parsed != Field::kValue) return parsed;
+  if (id == kInfinity<std::uint64_t>) {
+    *value = kInfinity<T>;
+    return Field::kValue;
   }
+  const std::optional<std::uint64_t> v = ids.find(id, vertices);
+  if (!v) return Field::kImpossible;
+  *value = static_cast<T>(*v);
   return Field::kValue;
 }
 
@@ -144,24 +163,43 @@ NpyHeader ReadNpyHeader(Input& input) {
 
 }  // namespace
 
-void WriteResultText(const std::string& path, int first_id, const ResultValues& values, ResultKind kind) {
+std::optional<std::uint64_t> ResultIds::find(std::uint64_t id, std::uint64_t vertices) const {
+  if (ids_.empty()) {
+    const std::uint64_t v = id - first_id_;  // an id below first_id_ wraps around
+    return v < vertices ? std::optional(v) : std::nullopt;
+  }
+  const auto found = std::lower_bound(ids_.begin(), ids_.end(), id);
+  if (found == ids_.end() || *found != id) return std::nullopt;
+  return static_cast<std::uint64_t>(found - ids_.begin());
+}
+
+std::string ResultIds::Describe(std::uint64_t vertices) const {
+  if (vertices == 0) return "the graph's, which has no vertices";
+  return fmt::format("the graph's, which go from {} to {}{}", (*this)[0], (*this)[vertices - 1],
+                     ids_.empty() ? "" : " with gaps");
+}
+
+void WriteResultText(const std::string& path, const ResultIds& ids, const ResultValues& values, ResultKind kind,
+                     ResultStyle style) {
   OutputFile output(path);
+  const bool ldbc = style == ResultStyle::kLdbc;
   std::visit(
       [&](auto span) {
         using T = std::remove_const_t<typename decltype(span)::element_type>;
-        const auto first = static_cast<std::uint64_t>(first_id);
         for (std::size_t v = 0; v < span.size(); ++v) {
           const T value = span[v];
-          output.Number(v + first);
+          output.Number(ids[v]);
           output.Letter(' ');
           if constexpr (std::is_integral_v<T>) {
             if (kind != ResultKind::kNumber && value == std::numeric_limits<T>::max()) {
-              output.Write(kind == ResultKind::kDistance ? "infinity" : "-1");
+              output.Write(kind == ResultKind::kVertex ? "-1" : ldbc ? kLdbcUnreached : "infinity");
             } else if (kind == ResultKind::kVertex) {
-              output.Number(static_cast<std::uint64_t>(value) + first);
+              output.Number(ids[static_cast<std::uint64_t>(value)]);
             } else {
               output.Number(value);
             }
+          } else if (ldbc) {
+            output.Scientific(value);
           } else {
             output.Number(value);
           }
@@ -170,6 +208,60 @@ void WriteResultText(const std::string& path, int first_id, const ResultValues& 
       },
       values);
   output.Commit();
+}
+
+void WriteResultJson(const std::string& path, const ResultIds& ids, const ResultValues& values, ResultKind kind,
+                     const ResultNote& note) {
+  const auto quoted = [](const std::string& text) {
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  OutputFile output(path);
+  output.Write("{\n");
+  if (!note.program.empty()) output.Write(fmt::format("\"program\": {},\n", quoted(note.program)));
+  if (!note.value.empty()) output.Write(fmt::format("\"value\": {},\n", quoted(note.value)));
+  if (ids.gaps().empty()) {
+    output.Write(fmt::format("\"first_id\": {},\n", ids.first_id()));
+  } else {
+    output.Write("\"ids\": [");
+    for (std::size_t v = 0; v < ids.gaps().size(); ++v) {
+      output.Write(v == 0 ? "\n" : ",\n");
+      output.Number(ids.gaps()[v]);
+    }
+    output.Write("\n],\n");
+  }
+  output.Write("\"values\": [");
+  std::visit(
+      [&](auto span) {
+        using T = std::remove_const_t<typename decltype(span)::element_type>;
+        for (std::size_t v = 0; v < span.size(); ++v) {
+          const T value = span[v];
+          output.Write(v == 0 ? "\n" : ",\n");
+          if (kind != ResultKind::kNumber && value == kInfinity<T>) {
+            output.Write("null");
+          } else if constexpr (std::is_integral_v<T>) {
+            if (kind == ResultKind::kVertex) {
+              output.Number(ids[static_cast<std::uint64_t>(value)]);
+            } else {
+              output.Number(value);
+            }
+          } else {
+            if (!std::isfinite(value)) output.Letter('"');
+            output.Number(value);
+            if (!std::isfinite(value)) output.Letter('"');
+          }
+        }
+      },
+      values);
+  output.Write("\n]\n}\n");
+  output.Commit();
+}
+
+bool HasResultSuffix(const std::string& path, std::string_view suffix) {
+  std::string_view name = path;
+  for (const std::string_view packed : {".gz", ".zst"}) {
+    if (name.ends_with(packed)) name.remove_suffix(packed.size());
+  }
+  return name.ends_with(suffix);
 }
 
 void WriteResultNpy(const std::string& path, const ResultValues& values) {
@@ -192,11 +284,13 @@ void WriteResultNpy(const std::string& path, const ResultValues& values) {
   output.Commit();
 }
 
-void WriteResult(const std::string& path, int first_id, const ResultValues& values, ResultKind kind) try {
-  if (path.ends_with(".npy")) {
+void WriteResult(const std::string& path, const ResultIds& ids, const ResultValues& values, ResultKind kind) try {
+  if (HasResultSuffix(path, ".npy")) {
     WriteResultNpy(path, values);
+  } else if (HasResultSuffix(path, ".json")) {
+    WriteResultJson(path, ids, values, kind);
   } else {
-    WriteResultText(path, first_id, values, kind);
+    WriteResultText(path, ids, values, kind);
   }
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("writing results");
@@ -204,13 +298,56 @@ void WriteResult(const std::string& path, int first_id, const ResultValues& valu
 
 namespace {
 
+/// Values as they are read, each vertex's once.
 template <class T>
-Array<T> ReadText(Input& input, VertexId vertices, int first_id, ResultKind kind) {
+class Gathered {
+ public:
+  Gathered(VertexId vertices, const ResultIds& ids, ResultKind kind)
+      : ids_(ids), kind_(kind), values_(vertices), seen_(vertices, false) {}
+
+  /// The vertex that is called so; most often it is the one after the last.
+  std::optional<std::uint64_t> Find(std::uint64_t id) {
+    if (next_ < values_.size() && ids_[next_] == id) return next_;
+    return ids_.find(id, values_.size());
+  }
+  bool has(std::uint64_t v) const { return seen_[v]; }
+  Field Set(std::uint64_t v, std::string_view field) {
+    const Field parsed = ParseValue<T>(field, ids_, static_cast<VertexId>(values_.size()), kind_, &values_[v]);
+    seen_[v] = true;
+    next_ = v + 1;
+    ++found_;
+    return parsed;
+  }
+  /// Throws unless every vertex has a value.
+  Array<T> Take(const std::string& where) {
+    if (found_ != values_.size()) {
+      const auto missing = static_cast<std::uint64_t>(std::find(seen_.begin(), seen_.end(), false) - seen_.begin());
+      Throw<InputError>("{}: ends with {} of {} vertices; the first without a value is {}", where, found_, values_.size(),
+                        ids_[missing]);
+    }
+    return std::move(values_);
+  }
+  std::string DescribeIds() const { return ids_.Describe(values_.size()); }
+  /// Value i becomes that of vertex places[i], a permutation.
+  void Permute(const std::vector<std::uint64_t>& places) {
+    Array<T> placed(values_.size());
+    for (std::size_t i = 0; i < places.size(); ++i) placed[places[i]] = values_[i];
+    if (places.size() == values_.size()) values_ = std::move(placed);  // else there are too few, which Take tells of
+  }
+
+ private:
+  const ResultIds& ids_;
+  ResultKind kind_;
+  Array<T> values_;
+  Array<bool> seen_;
+  std::uint64_t next_ = 0, found_ = 0;
+};
+
+template <class T>
+Array<T> ReadText(Input& input, VertexId vertices, const ResultIds& ids, ResultKind kind) {
   const std::string& name = input.name();
-  Array<T> values(vertices);
-  Array<bool> seen(vertices, false);
+  Gathered<T> gathered(vertices, ids, kind);
   std::uint64_t lines = 0;
-  VertexId found = 0;
   std::string impossible;  // the first such value; what is malformed comes before it
   Chunk chunk;
   while (input.Next(&chunk)) {
@@ -218,14 +355,11 @@ Array<T> ReadText(Input& input, VertexId vertices, int first_id, ResultKind kind
     try {
       while (cursor.NextLine<'#', '%'>()) {
         const std::uint64_t id = cursor.Unsigned("vertex id");
-        const std::uint64_t v = id - static_cast<std::uint64_t>(first_id);  // an id below first_id wraps around
-        if (v >= vertices) {
-          cursor.Fail("vertex id {} is none of the graph's, which go from {} to {}", id, first_id,
-                      std::uint64_t{vertices} + static_cast<std::uint64_t>(first_id) - 1);
-        }
-        if (seen[v]) cursor.Fail("vertex {} has a value already", id);
+        const std::optional<std::uint64_t> v = gathered.Find(id);
+        if (!v) cursor.Fail("vertex id {} is none of {}", id, gathered.DescribeIds());
+        if (gathered.has(*v)) cursor.Fail("vertex {} has a value already", id);
         if (cursor.Peek() == '\n') cursor.Fail("vertex {} has no value", id);
-        const Field field = ParseValue<T>(cursor.Field(), first_id, kind, &values[v]);
+        const Field field = gathered.Set(*v, cursor.Field());
         if (field == Field::kMalformed) {
           cursor.Fail("{} is no value of the kind that is expected here", io::Quote(cursor.Field()));
         }
@@ -233,8 +367,6 @@ Array<T> ReadText(Input& input, VertexId vertices, int first_id, ResultKind kind
           impossible = fmt::format("{}:{}: vertex {} has the value {}, which no right answer holds", name,
                                    lines + cursor.lines() + 1, id, io::Quote(cursor.Field()));
         }
-        seen[v] = true;
-        ++found;
         cursor.SkipField();
         cursor.FinishLine();
       }
@@ -243,13 +375,205 @@ Array<T> ReadText(Input& input, VertexId vertices, int first_id, ResultKind kind
     }
     lines += cursor.lines();
   }
-  if (found != vertices) {
-    const auto missing = static_cast<std::uint64_t>(std::find(seen.begin(), seen.end(), false) - seen.begin());
-    Throw<InputError>("{}:{}: ends with {} of {} vertices; the first without a value is {}", name, lines, found, vertices,
-                      missing + static_cast<std::uint64_t>(first_id));
-  }
+  Array<T> values = gathered.Take(fmt::format("{}:{}", name, lines));
   if (!impossible.empty()) throw ImpossibleValueError(impossible);
   return values;
+}
+
+/// Characters of an input, one after the other, for the JSON parser; throws once there are more than a result can have.
+class JsonCharacters {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  JsonCharacters() = default;
+  JsonCharacters(Input& input, std::uint64_t most) : shared_(std::make_shared<Shared>(Shared{&input, {}, most})) { Fill(); }
+
+  reference operator*() const { return shared_->ahead.front(); }
+  JsonCharacters& operator++() {
+    shared_->ahead.remove_prefix(1);
+    if (shared_->ahead.empty()) Fill();
+    return *this;
+  }
+  JsonCharacters operator++(int) = delete;
+  bool operator==(const JsonCharacters& other) const { return AtEnd() == other.AtEnd(); }
+
+ private:
+  struct Shared {
+    Input* input;
+    std::string_view ahead;
+    std::uint64_t most;
+    std::size_t shown = 0;
+  };
+  bool AtEnd() const { return shared_ == nullptr || shared_->ahead.empty(); }
+  void Fill() {
+    Input& input = *shared_->input;
+    input.Consume(shared_->shown);
+    if (input.bytes_delivered() > shared_->most) {
+      Throw<InputError>("{}: is longer than {} bytes and still no result of this graph: it holds something else",
+                        input.name(), shared_->most);
+    }
+    shared_->ahead = input.Peek(std::size_t{1} << 16);
+    shared_->shown = shared_->ahead.size();
+  }
+  std::shared_ptr<Shared> shared_;
+};
+
+/// Takes a result out of what the JSON parser says, which is told to stop by an exception.
+template <class T>
+class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  JsonResult(const std::string& name, VertexId vertices, const ResultIds& ids, ResultKind kind)
+      : name_(name), vertices_(vertices), graph_ids_(ids), gathered_(vertices, ids, kind), kind_(kind) {}
+
+  bool null() override {
+    return Scalar(kind_ == ResultKind::kVertex ? "-1" : kind_ == ResultKind::kDistance ? "inf" : "null");
+  }
+  bool boolean(bool value) override { return Scalar(value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) override { return Scalar(Decimal(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return Scalar(Decimal(value)); }
+  bool number_float(number_float_t /*value*/, const string_t& text) override { return Scalar(text); }
+  bool string(string_t& value) override { return Scalar(value); }
+  bool binary(binary_t& /*value*/) override { return true; }
+  bool start_object(std::size_t /*size*/) override { return Open(/*array=*/false); }
+  bool key(string_t& value) override {
+    if (depth_ == 1) key_ = std::move(value);
+    return true;
+  }
+  bool end_object() override { return Close(); }
+  bool start_array(std::size_t /*size*/) override { return Open(/*array=*/true); }
+  bool end_array() override { return Close(); }
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
+    Throw<InputError>("{}: is no JSON any more at byte {}; write it again", name_, position);
+  }
+
+  Array<T> Take() {
+    if (!in_order_ && pairs_ == 0 && vertices_ > 0) {
+      Throw<InputError>("{}: holds no result: an array, an object with an array \"values\", or one of ids and values",
+                        name_);
+    }
+    if (in_order_ && pairs_ > 0) Throw<InputError>("{}: holds values twice: in \"values\", and by ids", name_);
+    if (in_order_) Place();
+    Array<T> values = gathered_.Take(name_);
+    if (!impossible_.empty()) throw ImpossibleValueError(impossible_);
+    return values;
+  }
+
+ private:
+  template <class Integer>
+  std::string_view Decimal(Integer value) {
+    const auto [end, error] = std::to_chars(digits_, digits_ + sizeof digits_, value);
+    return {digits_, static_cast<std::size_t>(end - digits_)};
+  }
+  bool Open(bool array) {
+    if (taking_ != Taking::kNothing || (depth_ == 1 && IsId(key_))) {
+      Throw<InputError>("{}: holds something other than a number where a value belongs", name_);
+    }
+    if (array && (depth_ == 0 || (depth_ == 1 && key_ == "values"))) {
+      if (in_order_) Throw<InputError>("{}: holds \"values\" twice", name_);
+      taking_ = Taking::kValues;
+      in_order_ = true;
+    } else if (array && depth_ == 1 && key_ == "ids") {
+      if (!order_.empty()) Throw<InputError>("{}: holds \"ids\" twice", name_);
+      taking_ = Taking::kIds;
+    }
+    ++depth_;
+    return true;
+  }
+  bool Close() {
+    --depth_;
+    taking_ = Taking::kNothing;
+    return true;
+  }
+  bool IsId(std::string_view key) const {
+    return !key.empty() && key.find_first_not_of("0123456789") == std::string_view::npos;
+  }
+  bool Scalar(std::string_view text) {
+    if (taking_ == Taking::kIds) {
+      order_.push_back(Id(text));
+      CheckCount(order_.size(), "ids");
+    } else if (taking_ == Taking::kValues) {
+      CheckCount(++count_, "values");
+      Set(count_ - 1, text, "entry", count_ - 1);
+    } else if (depth_ == 1 && IsId(key_)) {
+      const std::uint64_t id = Id(key_);
+      const std::optional<std::uint64_t> v = gathered_.Find(id);
+      if (!v) Throw<InputError>("{}: vertex id {} is none of {}", name_, id, gathered_.DescribeIds());
+      if (gathered_.has(*v)) Throw<InputError>("{}: vertex {} has a value already", name_, id);
+      ++pairs_;
+      Set(*v, text, "vertex", id);
+    }
+    return true;
+  }
+  void CheckCount(std::uint64_t count, std::string_view what) const {
+    if (count > vertices_) Throw<InputError>("{}: holds more {} than the graph has vertices, {}", name_, what, vertices_);
+  }
+  std::uint64_t Id(std::string_view text) const {
+    std::uint64_t id = 0;
+    const auto [next, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+    if (error != std::errc() || next != text.data() + text.size()) {
+      Throw<InputError>("{}: {} is no vertex id: a whole number belongs here", name_, io::Quote(text));
+    }
+    return id;
+  }
+  void Set(std::uint64_t v, std::string_view text, std::string_view what, std::uint64_t which) {
+    const Field field = gathered_.Set(v, text);
+    if (field == Field::kMalformed) {
+      Throw<InputError>("{}: {} {} is {}, no value of the kind that is expected here", name_, what, which, io::Quote(text));
+    }
+    if (field == Field::kImpossible && impossible_.empty()) {
+      impossible_ =
+          fmt::format("{}: {} {} has the value {}, which no right answer holds", name_, what, which, io::Quote(text));
+    }
+  }
+  /// Brings values into the order of vertices, if "ids" says another.
+  void Place() {
+    if (order_.empty()) return;
+    if (order_.size() != count_) Throw<InputError>("{}: holds {} ids and {} values", name_, order_.size(), count_);
+    std::vector<std::uint64_t> places(order_.size());
+    std::vector<bool> taken(vertices_, false);
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      const std::optional<std::uint64_t> v = graph_ids_.find(order_[i], vertices_);
+      if (!v) Throw<InputError>("{}: vertex id {} is none of {}", name_, order_[i], gathered_.DescribeIds());
+      if (taken[*v]) Throw<InputError>("{}: vertex {} has a value already", name_, order_[i]);
+      taken[*v] = true;
+      places[i] = *v;
+    }
+    gathered_.Permute(places);
+  }
+
+  enum class Taking : std::uint8_t { kNothing, kValues, kIds };
+  const std::string& name_;
+  const VertexId vertices_;
+  const ResultIds& graph_ids_;
+  Gathered<T> gathered_;
+  const ResultKind kind_;
+  Taking taking_ = Taking::kNothing;
+  std::size_t depth_ = 0;
+  std::string key_;  // of the outermost object
+  bool in_order_ = false;
+  std::uint64_t count_ = 0, pairs_ = 0;  // values in order, and by ids
+  std::vector<std::uint64_t> order_;     // "ids"
+  std::string impossible_;
+  char digits_[24];
+};
+
+template <class T>
+Array<T> ReadJson(Input& input, VertexId vertices, const ResultIds& ids, ResultKind kind) {
+  const std::uint64_t most = (std::uint64_t{1} << 20) + std::uint64_t{vertices} * 256;
+  JsonResult<T> result(input.name(), vertices, ids, kind);
+  nlohmann::json::sax_parse(JsonCharacters(input, most), JsonCharacters(), &result);
+  return result.Take();
+}
+
+bool LooksLikeJson(Input& input) {
+  const std::string_view head = input.Peek(4096);
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && (head[first] == '{' || head[first] == '[');
 }
 
 /// Fills `values` if the array's elements are of type From.
@@ -298,9 +622,9 @@ Array<T> ReadNpy(Input& input, VertexId vertices, ResultKind kind) {
 }  // namespace
 
 template <class T>
-Array<T> ReadResultText(const std::string& path, VertexId vertices, int first_id, ResultKind kind) {
+Array<T> ReadResultText(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind) {
   Input input(path);
-  return ReadText<T>(input, vertices, first_id, kind);
+  return ReadText<T>(input, vertices, ids, kind);
 }
 
 template <class T>
@@ -310,16 +634,24 @@ Array<T> ReadResultNpy(const std::string& path, VertexId vertices, ResultKind ki
 }
 
 template <class T>
-Array<T> ReadResult(const std::string& path, VertexId vertices, int first_id, ResultKind kind) {
+Array<T> ReadResultJson(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind) {
   Input input(path);
-  if (input.Peek(kNpyMagic.size()) == kNpyMagic) return ReadNpy<T>(input, vertices, kind);
-  return ReadText<T>(input, vertices, first_id, kind);
+  return ReadJson<T>(input, vertices, ids, kind);
 }
 
-#define CHATTY_RESULT_READERS(T)                                                      \
-  template Array<T> ReadResultText<T>(const std::string&, VertexId, int, ResultKind); \
-  template Array<T> ReadResultNpy<T>(const std::string&, VertexId, ResultKind);       \
-  template Array<T> ReadResult<T>(const std::string&, VertexId, int, ResultKind);
+template <class T>
+Array<T> ReadResult(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind) {
+  Input input(path);
+  if (input.Peek(kNpyMagic.size()) == kNpyMagic) return ReadNpy<T>(input, vertices, kind);
+  if (LooksLikeJson(input)) return ReadJson<T>(input, vertices, ids, kind);
+  return ReadText<T>(input, vertices, ids, kind);
+}
+
+#define CHATTY_RESULT_READERS(T)                                                                   \
+  template Array<T> ReadResultText<T>(const std::string&, VertexId, const ResultIds&, ResultKind); \
+  template Array<T> ReadResultNpy<T>(const std::string&, VertexId, ResultKind);                    \
+  template Array<T> ReadResultJson<T>(const std::string&, VertexId, const ResultIds&, ResultKind); \
+  template Array<T> ReadResult<T>(const std::string&, VertexId, const ResultIds&, ResultKind);
 CHATTY_RESULT_READERS(std::uint32_t)
 CHATTY_RESULT_READERS(std::int32_t)
 CHATTY_RESULT_READERS(std::uint64_t)

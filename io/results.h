@@ -2,13 +2,17 @@
 /// What a program computed, one value a vertex, to a file and back.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "chatty/core/array.h"
 #include "chatty/core/error.h"
+#include "chatty/core/graph.h"
 #include "chatty/core/types.h"
 
 namespace chatty {
@@ -32,26 +36,67 @@ class ImpossibleValueError : public InputError {
   using InputError::InputError;
 };
 
-/// Writes "id value" lines, vertex 0 first, with ids from `first_id`. Floating point is written in the shortest form
-/// that reads back as the same value, and infinity as `infinity`, so equal values give equal bytes. For kVertex the
-/// largest value of the type means none. `path` is "-" for standard output; .gz and .zst compress. Throws as OutputFile
-/// does.
-void WriteResultText(const std::string& path, int first_id, const ResultValues& values, ResultKind kind);
+/// How a file calls vertices: by ids that count from `first_id`, or by those of a graph, which may leave gaps. Made of
+/// either where a function takes it. Views the graph's ids.
+class ResultIds {
+ public:
+  ResultIds(int first_id) : first_id_(static_cast<std::uint64_t>(first_id)) {}  // NOLINT(google-explicit-constructor)
+  ResultIds(const Graph& graph)                                                 // NOLINT(google-explicit-constructor)
+      : first_id_(static_cast<std::uint64_t>(graph.first_id())), ids_(graph.ids().span()) {}
+
+  /// How vertex v is called.
+  std::uint64_t operator[](std::uint64_t v) const { return ids_.empty() ? v + first_id_ : ids_[v]; }
+  /// The vertex that is called `id`, if it is one of `vertices`.
+  std::optional<std::uint64_t> find(std::uint64_t id, std::uint64_t vertices) const;
+  /// All of them, for messages: "the graph's, which go from 1 to 5".
+  std::string Describe(std::uint64_t vertices) const;
+  std::uint64_t first_id() const { return first_id_; }          ///< 0 or 1; without meaning where there are gaps
+  std::span<const std::uint64_t> gaps() const { return ids_; }  ///< all ids, where they leave gaps; else empty
+
+ private:
+  std::uint64_t first_id_;
+  std::span<const std::uint64_t> ids_;
+};
+
+/// How a text shows values.
+enum class ResultStyle : std::uint8_t {
+  kShortest,  ///< floating point in the shortest form that reads back as the same value; `infinity`
+  kLdbc,  ///< LDBC Graphalytics' conventions: reals as %.15e, `infinity`; integers that are unreached 9223372036854775807
+};
+
+/// Writes "id value" lines, vertex 0 first. Equal values give equal bytes. For kVertex the largest value of the type means
+/// none. `path` is "-" for standard output; .gz and .zst compress. Throws as OutputFile does.
+void WriteResultText(const std::string& path, const ResultIds& ids, const ResultValues& values, ResultKind kind,
+                     ResultStyle style = ResultStyle::kShortest);
 
 /// Writes the values as a NumPy array (format 1.0, one dimension, little-endian). Nothing is translated: unreached is
 /// the type's infinity or largest value, and vertices count from 0, as the array's own indices do.
 void WriteResultNpy(const std::string& path, const ResultValues& values);
 
-/// Writes .npy if `path` ends so, text otherwise.
-void WriteResult(const std::string& path, int first_id, const ResultValues& values, ResultKind kind);
+/// What a result tells of itself where its form has room for that.
+struct ResultNote {
+  std::string program;  ///< "bfs"
+  std::string value;    ///< "level"
+};
+
+/// Writes a JSON object: program and value, if `note` names them; first_id, or ids where they leave gaps; and values, vertex
+/// 0 first, one a line. Unreached and none are null; other numbers that JSON has not are the strings "infinity", "-infinity"
+/// and "nan". Values that are vertices are ids.
+void WriteResultJson(const std::string& path, const ResultIds& ids, const ResultValues& values, ResultKind kind,
+                     const ResultNote& note = {});
+
+/// Whether a name ends in this, before .gz or .zst.
+bool HasResultSuffix(const std::string& path, std::string_view suffix);
+
+/// Writes .npy or .json if `path` ends so, .gz and .zst aside, and text otherwise.
+void WriteResult(const std::string& path, const ResultIds& ids, const ResultValues& values, ResultKind kind);
 
 /// Reads what WriteResultText wrote, or another program's "id value" lines: in any order, `#` and `%` comments, and
-/// `inf`, `infinity` (in any case), -1 and 9223372036854775807 for unreached distances, -1 for no vertex. Integers may
-/// be written as reals (1.0). T is one of ResultValues' types. Throws InputError, with file and line, unless every id
-/// from `first_id` to first_id + vertices - 1 has one value; ImpossibleValueError for a number that is no T, or a
-/// vertex below first_id.
+/// `inf`, `infinity` (in any case, also with a +), -1 and 9223372036854775807 for unreached distances, -1 for no vertex.
+/// Integers may be written as reals (1.0). T is one of ResultValues' types. Throws InputError, with file and line, unless
+/// each of the vertices has one value; ImpossibleValueError for a number that is no T, or a vertex that is none.
 template <class T>
-Array<T> ReadResultText(const std::string& path, VertexId vertices, int first_id, ResultKind kind);
+Array<T> ReadResultText(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind);
 
 /// Reads a one-dimensional NumPy array (format 1.0 to 3.0) of `vertices` integers of any width or fp32 or fp64 numbers,
 /// little-endian, each of which must equal a T; where T is floating point, it is rounded to one. Unless `kind` is
@@ -60,8 +105,14 @@ Array<T> ReadResultText(const std::string& path, VertexId vertices, int first_id
 template <class T>
 Array<T> ReadResultNpy(const std::string& path, VertexId vertices, ResultKind kind = ResultKind::kDistance);
 
-/// Reads either, as the content says.
+/// Reads what WriteResultJson wrote, or another program's JSON: an array of values, vertex 0 first; an object with such an
+/// array as `values`, and in `ids` whose they are, in any order; or an object of ids and values, {"17": 0, "18": 1}. Values
+/// are numbers, strings of what a text may hold, or null for unreached or none. Throws as ReadResultText does.
 template <class T>
-Array<T> ReadResult(const std::string& path, VertexId vertices, int first_id, ResultKind kind);
+Array<T> ReadResultJson(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind);
+
+/// Reads any of them, as the content says.
+template <class T>
+Array<T> ReadResult(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind);
 
 }  // namespace chatty

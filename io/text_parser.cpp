@@ -3,17 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
 #include <limits>
-#include <mutex>
-#include <optional>
-#include <vector>
 
 #include "chatty/core/error.h"
-#include "chatty/core/parallel.h"
-#include "chatty/core/progress.h"
+#include "chatty/core/logging.h"
+#include "chatty/io/parse_chunks.h"
 
 namespace chatty::io {
 
@@ -119,90 +114,27 @@ auto BasicEdgeSink<kWide>::Take() const -> Edges {
   return list;
 }
 
-/// A chunk, parsed.
-template <class Sink>
-struct Piece {
-  typename Sink::Edges list;
-  typename Sink::Id largest = 0;
-  std::uint64_t lines = 0;
-};
-
-/// What is wrong with one.
-struct Fault {
-  std::size_t chunk;
-  std::uint64_t line;
-  std::string text;
-};
-
-template <class Sink>
-BasicParsedEdges<Sink> ParseChunksInto(Input& input, WeightText weights, int threads,
-                                       const std::function<void(LineCursor&, Sink&)>& parse) {
-  auto workers = static_cast<std::size_t>(ThreadCount(threads));
-  if (const auto left = input.remaining()) {  // a small file is read faster than threads start
-    workers = std::min(workers, static_cast<std::size_t>(*left / Input::kDefaultChunkBytes) + 1);
-  }
-  std::mutex mutex;
-  std::vector<Piece<Sink>> pieces;
-  std::optional<Fault> fault;     // the first in the file so far
-  std::exception_ptr unreadable;  // the input gave out; whatever was delivered before lies before it
-  std::atomic<bool> stop{false};
-  Progress progress("Reading " + input.name(), input.remaining().value_or(0));
-  ParallelChunks(workers, static_cast<int>(workers), 1, [&](std::size_t, std::size_t) {
-    Chunk chunk;
-    Sink sink;
-    while (!stop.load(std::memory_order_relaxed)) {
-      try {
-        if (!input.Next(&chunk)) break;
-      } catch (const InputError&) {
-        const std::scoped_lock lock(mutex);
-        unreadable = std::current_exception();
-        stop = true;
-        break;
-      }
-      LineCursor cursor(chunk.text);
-      Piece<Sink> piece;
-      try {
-        sink.Begin(chunk.text.size(), weights);
-        parse(cursor, sink);
-        piece = {sink.Take(), sink.largest(), cursor.lines()};
-      } catch (const LineError& error) {
-        const std::scoped_lock lock(mutex);
-        if (!fault || chunk.index < fault->chunk) fault = Fault{chunk.index, error.line(), error.what()};
-        stop = true;
-        break;
-      } catch (...) {
-        stop = true;
-        throw;
-      }
-      progress.Advance(chunk.text.size());
-      const std::scoped_lock lock(mutex);
-      if (pieces.size() <= chunk.index) pieces.resize(chunk.index + 1);
-      pieces[chunk.index] = std::move(piece);
-    }
-  });
-
-  if (fault) {  // chunks are handed out in order, so all before the faulty one have been parsed
-    std::uint64_t line = input.lines_skipped() + fault->line + 1;
-    for (std::size_t i = 0; i < std::min(fault->chunk, pieces.size()); ++i) line += pieces[i].lines;
-    FailAt(input.name(), line, fault->text);
-  }
-  if (unreadable) std::rethrow_exception(unreadable);
-
-  BasicParsedEdges<Sink> parsed;
-  parsed.lines = input.lines_skipped();
-  parsed.pieces.reserve(pieces.size());
-  for (Piece<Sink>& piece : pieces) {
-    parsed.lines += piece.lines;
-    parsed.largest = std::max(parsed.largest, piece.largest);
-    parsed.pieces.push_back(std::move(piece.list));
-  }
-  return parsed;
-}
-
 template class BasicEdgeSink<false>;
 template class BasicEdgeSink<true>;
 template ParsedEdges ParseChunksInto(Input&, WeightText, int, const std::function<void(LineCursor&, EdgeSink&)>&);
 template ParsedWideEdges ParseChunksInto(Input&, WeightText, int, const std::function<void(LineCursor&, WideEdgeSink&)>&);
+
+void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>& pieces) {
+  float extreme = 0;
+  for (const EdgeList& piece : pieces) {
+    const auto* floats = std::get_if<Array<float>>(&piece.weights);
+    if (floats == nullptr) continue;
+    for (const float weight : *floats) {
+      if (std::trunc(weight) != weight) return;  // reals; or a NaN
+      if (std::abs(weight) > std::abs(extreme)) extreme = weight;
+    }
+  }
+  if (extreme >= -0x1p31f && extreme < 0x1p31f) return;
+  Log().warn(
+      "{}: holds integer weights as large as {:.0f}, which do not fit 32 bits; they are read as float32, which "
+      "rounds those above 2^24",
+      name, extreme);
+}
 
 void CheckVertexCount(const std::string& name, std::uint64_t vertices) {
   if (vertices > kNoVertex) {

@@ -265,6 +265,8 @@ using ParsedWideEdges = BasicParsedEdges<WideEdgeSink>;
 /// Parses what is left of `input` on `threads` threads (0: as many as there are cores): calls parse(cursor, sink) for
 /// every chunk and keeps what the sinks took, in file order. Of several faults the first in the file is reported, as an
 /// InputError with its line. Joining the pieces would cost their memory once more: BuildAdjacency takes them as they are.
+/// Sinks other than the two above are instantiated by whoever includes io/parse_chunks.h: they have what BasicEdgeSink has
+/// but for Add.
 template <class Sink>
 BasicParsedEdges<Sink> ParseChunksInto(Input& input, WeightText weights, int threads,
                                        const std::function<void(LineCursor&, Sink&)>& parse);
@@ -280,6 +282,9 @@ inline ParsedWideEdges ParseWideChunks(Input& input, WeightText weights, int thr
   return ParseChunksInto<WideEdgeSink>(input, weights, threads, parse);
 }
 /// @}
+
+/// Warns where whole numbers became floats only because some do not fit an int32: that loses digits.
+void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>& edges);
 
 /// Throws InputError, or CapabilityError where a 64-bit build would do, if a graph of `vertices` vertices cannot be
 /// held. Guards against a header or a stray id that asks for more memory than the machine has.
