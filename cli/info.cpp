@@ -98,7 +98,7 @@ struct ProgramNeed {
 
 std::vector<ProgramNeed> MeasureNeeds(const Registry& registry, const Graph& graph, EdgeIndex max_degree, DeviceKind kind,
                                       const ReadReport& report) {
-  const bool text = report.format != GraphFormat::kBinary;
+  const bool text = report.listed;
   GraphCounts counts = CountsOf(graph);
   counts.max_degree = max_degree;
   std::vector<ProgramNeed> needs;

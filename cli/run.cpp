@@ -416,7 +416,7 @@ void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& p
   const KnownGraph graph{
       peek->least(), peek->most(),
       fmt::format("a graph of {} vertices and {} stored edges ({})", *peek->vertices, peek->stored, peek->from),
-      /*held=*/0, /*text=*/peek->format != GraphFormat::kBinary};
+      /*held=*/0, /*text=*/peek->listed};
   const auto alternatives = program.Memory(nullptr, options.parameters.value, run);
   for (std::size_t i = 0; i < alternatives.size(); ++i) {  // one that fits will do: which it is depends on the graph
     try {

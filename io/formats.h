@@ -60,6 +60,7 @@ struct FormatEntry {
   RawGraph (*read)(Input& input, const ReadOptions& options);
   /// Writes to `output`, which will be called `path`, and to files beside it, if the format has several.
   void (*write)(const Graph& graph, OutputFile& output, const std::string& path);
+  bool has_rows = false;  ///< its files hold rows, so that no list of edges is made of them first
 };
 
 /// All formats, in the order in which a file is held against them: those that are sure of themselves first.

@@ -90,6 +90,7 @@ ReadReport ParseReport(const Json& json) {
   report.build.parallel_merged = json.at("parallel_merged");
   report.build.edges_kept = json.at("edges_kept");
   report.symmetrised = json.at("symmetrised");
+  report.listed = !io::Format(report.format).has_rows;
   report.files = json.at("files").get<std::vector<std::string>>();
   return report;
 }

@@ -31,6 +31,7 @@ std::optional<GraphPeek> PeekGraph(const std::string& path, const ReadOptions& o
   GraphPeek peek;
   const io::FormatEntry& format = io::OpenFormat(input, options);
   peek.format = format.format;
+  peek.listed = !format.has_rows;
   peek.compression = input.compression();
   const std::uint64_t packed = std::filesystem::file_size(path, error);
   const std::uint64_t bytes = error ? ~std::uint64_t{0} : io::MostUnpacked(packed, peek.compression);

@@ -24,6 +24,7 @@ struct GraphPeek {
   std::uint64_t stored = 0;      ///< edges that the file holds, as the header says
   bool symmetric = false;        ///< of the graph that is made
   bool maybe_symmetric = false;  ///< also where that is seen from the edges alone
+  bool listed = true;            ///< as ReadReport
   /// Where a format leaves the kind open, int32: the other kind takes as many bytes. kNone for an edge list: not known.
   WeightKind weights = WeightKind::kNone;
   std::string from;  ///< what says so, for messages: "line 3 of road.mtx"

@@ -88,7 +88,7 @@ void WritePlainBinary(const Graph& graph, OutputFile& output, const std::string&
 
 constexpr FormatEntry kFormats[] = {
     {GraphFormat::kBinary, "binary", "chatty", ".chatty", "this project's own", IsBinary, PeekBinary, ReadBinary,
-     WritePlainBinary},
+     WritePlainBinary, /*has_rows=*/true},
     {GraphFormat::kMatrixMarket, "matrix-market", "mtx", ".mtx", "Matrix Market", IsMatrixMarket, PeekMatrixMarket,
      ReadMatrixMarket, WriteMatrixMarket},
     {GraphFormat::kLdbc, "ldbc", "graphalytics", ".properties", "LDBC Graphalytics, three files", IsLdbc, PeekLdbc, ReadLdbc,
@@ -195,8 +195,8 @@ Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport*
   graph.set_name(io::GraphNameOf(path));
   if (report != nullptr) {
     const bool symmetrised = graph.symmetric() && !both_ways;
-    *report = {format.format, input.compression(), input.bytes_delivered() + other_bytes, lines, built,
-               symmetrised,   std::move(files)};
+    *report = {format.format,    input.compression(), input.bytes_delivered() + other_bytes, lines, built, symmetrised,
+               std::move(files), !format.has_rows};
   }
   return graph;
 } catch (const std::bad_alloc&) {

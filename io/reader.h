@@ -48,6 +48,7 @@ struct ReadReport {
   BuildReport build;                    ///< what was dropped and kept
   bool symmetrised = false;             ///< reverse edges were added
   std::vector<std::string> files = {};  ///< that belong to the one that was named, and were read too
+  bool listed = true;                   ///< its edges were a list before they became rows, which takes memory of its own
 };
 
 inline namespace CHATTY_ABI {
