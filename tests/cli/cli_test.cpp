@@ -29,116 +29,10 @@
 
 #include "../sanitized.h"
 #include "chatty/core/config.h"
+#include "cli_fixture.h"
 
+namespace chatty::cli::test {
 namespace {
-
-namespace fs = std::filesystem;
-using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
-
-std::string Binary() {
-  if (const char* path = std::getenv("CHATTY_BINARY"); path != nullptr && *path != '\0') return path;
-  return CHATTY_BINARY_DIR "/bin/chatty";
-}
-
-std::string ReadAll(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-Arguments Join(Arguments words, const Arguments& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-/// What follows a program's name.
-Arguments Options(const Arguments& program) { return {program.begin() + 1, program.end()}; }
-
-struct Outcome {
-  int status = -1;  ///< exit code, or -1 when a signal ended it
-  std::string out, err;
-};
-
-/// A running child, whose output goes to files; without the descriptor `closed`, if that is one.
-pid_t Start(const Arguments& arguments, const fs::path& out, const fs::path& err, const fs::path& in = "/dev/null",
-            int closed = -1) {
-  std::vector<std::string> words{Binary()};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const int files[] = {::open(in.c_str(), O_RDONLY), ::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600),
-                         ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600)};
-    for (int i = 0; i < 3; ++i) {
-      if (files[i] < 0 || ::dup2(files[i], i) < 0) ::_exit(126);
-      if (files[i] > 2) ::close(files[i]);
-    }
-    if (closed >= 0) ::close(closed);
-    ::execv(argv[0], argv.data());
-    ::_exit(127);
-  }
-  return child;
-}
-
-class CliTest : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!fs::exists(Binary())) FAIL() << Binary() << " is not there; build the target chatty_cli, or set CHATTY_BINARY";
-    std::string pattern = (fs::temp_directory_path() / "chatty-cli-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    SetCacheFolder(Path(".costs"));  // costs measured on this machine would choose other paths than tests expect
-  }
-  void TearDown() override {
-    unsetenv("CHATTY_CACHE_DIR");
-    if (!folder_.empty()) fs::remove_all(folder_);
-  }
-
-  /// Where the program keeps costs, from now on.
-  static void SetCacheFolder(const std::string& path) { ASSERT_EQ(setenv("CHATTY_CACHE_DIR", path.c_str(), 1), 0); }
-  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
-  std::string Write(const std::string& name, std::string_view text) const {
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-    return Path(name);
-  }
-  Outcome Chatty(const Arguments& arguments, const fs::path& in = "/dev/null") const {
-    const pid_t child = Start(arguments, folder_ / ".out", folder_ / ".err", in);
-    int status = 0;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadAll(folder_ / ".out"), ReadAll(folder_ / ".err")};
-  }
-  /// Runs and expects success; returns standard output.
-  std::string Succeed(const Arguments& arguments, const fs::path& in = "/dev/null") const {
-    const Outcome outcome = Chatty(arguments, in);
-    EXPECT_EQ(outcome.status, 0) << outcome.err;
-    EXPECT_EQ(outcome.err, "");
-    return outcome.out;
-  }
-  /// Runs and expects this exit code and one line of error that holds `text`.
-  void Fail(const Arguments& arguments, int status, std::string_view text) const {
-    const Outcome outcome = Chatty(arguments);
-    std::string command;
-    for (const std::string& word : arguments) command += ' ' + word;
-    SCOPED_TRACE(command + '\n' + outcome.err);
-    EXPECT_EQ(outcome.status, status);
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_TRUE(outcome.err.starts_with("chatty: error: "));
-    EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1);
-    EXPECT_NE(outcome.err.find(text), std::string::npos) << "should say: " << text;
-    for (const std::string_view leak : {"std::", "terminate", "CLI::", "what()"}) {
-      EXPECT_EQ(outcome.err.find(leak), std::string::npos);
-    }
-  }
-
-  /// 1 -> 2 -> 3 -> 4, 1 -> 3, and 5 alone, in a format that counts from 1.
-  std::string Small() const {
-    return Write("small.mtx", "%%MatrixMarket matrix coordinate integer general\n5 5 4\n1 2 1\n2 3 1\n3 4 7\n1 3 5\n");
-  }
-
-  fs::path folder_;
-};
 
 // -------------------------------------------------------------------- ids ----
 
@@ -1696,3 +1590,4 @@ TEST_F(CliTest, TopologyIsDescribedAndCompleted) {
 }
 
 }  // namespace
+}  // namespace chatty::cli::test

@@ -34,22 +34,15 @@
 #include "chatty/cli/compare_transfers.h"
 #include "chatty/core/error.h"
 #include "chatty/framework/registry.h"
+#include "cli_fixture.h"
 
 namespace chatty::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Arguments = std::vector<std::string>;
-
-std::string Binary() {
-  if (const char* path = std::getenv("CHATTY_BINARY"); path != nullptr && *path != '\0') return path;
-  return CHATTY_BINARY_DIR "/bin/chatty";
-}
-
-std::string ReadAll(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+using test::Arguments;
+using test::Binary;
+using test::ReadAll;
 
 /// Fields of a CSV's lines, as RFC 4180 has them.
 std::vector<std::vector<std::string>> ParseCsv(std::string_view text) {

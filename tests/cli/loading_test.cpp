@@ -1,0 +1,104 @@
+// What loading a graph tells, keeps and costs, and that the page on formats shows what works.
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "../sanitized.h"
+#include "chatty/core/config.h"
+#include "cli_fixture.h"
+
+namespace chatty::cli::test {
+namespace {
+
+TEST_F(CliTest, LoadingSaysByWhatRules) {
+  const std::string list = Write("g.el", "0 1 5\n1 0 3\n1 1 1\n0 1 4\n");
+  const std::string stored = Succeed({"info", list});
+  EXPECT_NE(stored.find("read as"), std::string::npos) << stored;
+  EXPECT_NE(stored.find("4 edges as stored"), std::string::npos) << stored;
+  EXPECT_NE(stored.find("1 loops dropped; 1 parallel edges merged into the lightest"), std::string::npos) << stored;
+  EXPECT_NE(Succeed({"info", list, "--keep-loops", "--keep-parallel"}).find("loops kept; parallel edges kept"),
+            std::string::npos);
+  EXPECT_NE(Succeed({"run", "bfs", list, "--symmetrise"}).find("4 edges both ways (--symmetrise)"), std::string::npos);
+  EXPECT_NE(Succeed({"convert", Small(), Path("small.chatty")}).find("4 edges as stored"), std::string::npos);
+}
+
+TEST_F(CliTest, TheCacheIsVisible) {
+  const std::string graph = Path("g.mtx"), cache = Path("cache");
+  Succeed({"generate", "kron", "8", "-o", graph});
+  const auto use = [&](const Arguments& more) {
+    const Json record = Json::parse(Succeed(Join({"run", "bfs", graph, "--json", "-", "--verify"}, more)));
+    const Json& json = record.at("graph");
+    return json.contains("cache") ? json.at("cache").at("use").get<std::string>() : std::string("off");
+  };
+  EXPECT_EQ(use({}), "off");
+  EXPECT_EQ(use({"--cache", "off"}), "off");
+  EXPECT_FALSE(fs::exists(cache));
+  EXPECT_EQ(use({"--cache", cache}), "filled");
+  EXPECT_EQ(use({"--cache", cache}), "read");
+  EXPECT_EQ(use({"--cache", cache, "--keep-loops"}), "filled");
+  EXPECT_NE(Succeed({"info", graph, "--cache", cache}).find("loaded from the cache"), std::string::npos);
+  std::ofstream(graph, std::ios::app) << "% edited\n";
+  EXPECT_EQ(use({"--cache", cache}), "filled");
+  for (const auto& entry : fs::directory_iterator(cache)) {
+    EXPECT_EQ(entry.path().extension(), ".chatty") << "nothing half-done is left";
+    fs::resize_file(entry.path(), fs::file_size(entry.path()) - 1);
+  }
+  EXPECT_EQ(use({"--cache", cache}), "filled") << "a damaged entry is replaced";
+  EXPECT_EQ(use({"--cache", cache}), "read");
+  Fail({"run", "bfs", graph, "--cache", ""}, 2, "--cache");
+}
+
+/// What loading may take: two and a half times the rows, and a share of what threads parse with.
+TEST_F(CliTest, LoadingStaysWithinItsMemory) {
+#if CHATTY_TEST_SANITIZED
+  GTEST_SKIP() << "a sanitizer takes memory of its own";
+#endif
+  const std::size_t idle = Chatty({"info", Small()}).peak_bytes;
+  ASSERT_GT(idle, 0u);
+  constexpr std::size_t kOfThreads = 24u << 20;
+  for (const Arguments& weights : std::vector<Arguments>{{}, {"--weights", "1:255"}}) {
+    Succeed(Join({"generate", "kron", "17", "--edge-factor", "24", "-o", Path("kron.el.zst")}, weights));
+    const Json info = Json::parse(Succeed({"info", Path("kron.el.zst"), "--json", "-"}));
+    const std::size_t rows = info.at("memory");
+    for (const std::string name : {"kron.el", "kron.mtx", "kron.gr", "kron.el.gz", "kron.chatty"}) {
+      if (name == "kron.sg" && !weights.empty()) continue;  // it has none
+      const bool both_ways = name == "kron.mtx" || name == "kron.graph";
+      Succeed(Join({"convert", Path("kron.el.zst"), Path(name)}, both_ways ? Arguments{"--symmetrise"} : Arguments{}));
+      const Outcome loaded = Chatty({"convert", Path(name), "/dev/null", "--format", "binary"});
+      EXPECT_EQ(loaded.status, 0) << loaded.err;
+      EXPECT_LE(loaded.peak_bytes, idle + kOfThreads + rows * 5 / 2) << name << ", whose rows take " << rows << " bytes";
+    }
+  }
+}
+
+/// Every command of docs/formats.md, as it stands there.
+TEST_F(CliTest, ThePageOnFormatsShowsWhatWorks) {
+  std::ifstream page(CHATTY_SOURCE_DIR "/docs/formats.md");
+  ASSERT_TRUE(page);
+  const fs::path bin = Path("bin");
+  fs::create_directory(bin);
+  fs::create_symlink(Binary(), bin / "chatty");
+  std::string line, script = "set -e\ncd '" + folder_.string() + "'\nPATH='" + bin.string() + "':$PATH\n";
+  bool inside = false;
+  int commands = 0;
+  while (std::getline(page, line)) {
+    if (line == "```sh" || (inside && line == "```")) {
+      inside = !inside;
+    } else if (inside) {
+      script += line + "\n";
+      commands += line.starts_with("chatty ") ? 1 : 0;
+    }
+  }
+  EXPECT_GE(commands, 5);
+  const std::string file = Write("page.sh", script), log = Path("page.log");
+  EXPECT_EQ(std::system(("sh " + file + " >" + log + " 2>&1").c_str()), 0) << ReadAll(log);
+}
+
+}  // namespace
+}  // namespace chatty::cli::test
