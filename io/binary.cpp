@@ -215,7 +215,9 @@ RawGraph ReadBinary(Input& input, const ReadOptions& options) {
     raw.labels = ParseLabels({bytes.data(), bytes.size()}, header.vertices, name);
   }
   reader.ExpectEnd();
-  CheckOffsets(name, out, threads);  // a checksum tells of accidents, not of intent
+  // A checksum tells of accidents, not of intent. The Graph checks the rest.
+  CheckOffsets(name, out.offsets, out.neighbours.size(), threads);
+  CheckWeights(name, out, threads);
   raw.rows = std::move(out);
   raw.symmetric = (header.flags & kSymmetricFlag) != 0;
   raw.first_id = static_cast<int>(header.first_id);

@@ -21,7 +21,8 @@ namespace chatty::io {
 struct RawGraph {
   VertexId vertices = 0;        ///< of a list; rows know theirs
   std::vector<EdgeList> edges;  ///< a list in pieces, in any order, without their own `vertices`; none if there are rows
-  /// Offsets and weights that CheckOffsets (io/rows.h) has passed, every list sorted (SortLists does it, after CheckRows).
+  /// Offsets and weights that CheckOffsets and CheckWeights (io/rows.h) have passed, every list sorted (SortLists does it,
+  /// after CheckRows).
   std::optional<Adjacency> rows;
   bool symmetric = false;  ///< of a list: each edge is stored once and goes both ways; of rows: both directions are stored
   int first_id = 0;
@@ -63,6 +64,9 @@ struct FormatEntry {
   bool has_rows = false;  ///< its files hold rows, so that no list of edges is made of them first
 };
 
+/// Whether a file's name ends in `suffix`, a further .gz or .zst aside.
+bool EndsIn(std::string_view path, std::string_view suffix);
+
 /// All formats, in the order in which a file is held against them: those that are sure of themselves first.
 std::span<const FormatEntry> Formats();
 const FormatEntry& Format(GraphFormat format);
@@ -81,22 +85,34 @@ bool IsMatrixMarket(Input& input, std::string_view head);
 bool IsDimacs(Input& input, std::string_view head);
 bool IsEdgeList(Input& input, std::string_view head);
 bool IsBinary(Input& input, std::string_view head);
+bool IsGbbs(Input& input, std::string_view head);
+bool IsGalois(Input& input, std::string_view head);
+bool IsGap(Input& input, std::string_view head);
 
 StatedCounts PeekLdbc(Input& input);
 StatedCounts PeekMatrixMarket(Input& input);
 StatedCounts PeekDimacs(Input& input);
 StatedCounts PeekBinary(Input& input);
+StatedCounts PeekGbbs(Input& input);
+StatedCounts PeekGalois(Input& input);
+StatedCounts PeekGap(Input& input);
 
 RawGraph ReadLdbc(Input& input, const ReadOptions& options);
 RawGraph ReadMatrixMarket(Input& input, const ReadOptions& options);
 RawGraph ReadEdgeList(Input& input, const ReadOptions& options);
 RawGraph ReadDimacs(Input& input, const ReadOptions& options);
 RawGraph ReadBinary(Input& input, const ReadOptions& options);
+RawGraph ReadGbbs(Input& input, const ReadOptions& options);
+RawGraph ReadGalois(Input& input, const ReadOptions& options);
+RawGraph ReadGap(Input& input, const ReadOptions& options);
 
 void WriteLdbc(const Graph& graph, OutputFile& output, const std::string& path);
 void WriteMatrixMarket(const Graph& graph, OutputFile& output, const std::string& path);
 void WriteEdgeList(const Graph& graph, OutputFile& output, const std::string& path);
 void WriteDimacs(const Graph& graph, OutputFile& output, const std::string& path);
+void WriteGbbs(const Graph& graph, OutputFile& output, const std::string& path);
+void WriteGalois(const Graph& graph, OutputFile& output, const std::string& path);
+void WriteGap(const Graph& graph, OutputFile& output, const std::string& path);
 /// `note` is what ReadBinaryNote gives back.
 void WriteBinary(const Graph& graph, OutputFile& output, std::string_view note);
 

@@ -61,8 +61,8 @@ std::optional<GraphPeek> PeekGraph(const std::string& path, const ReadOptions& o
     peek.edges_most = 2 * entries;
     // A loop is one edge even then. Where both directions are stored already, reversing them brings nothing new.
     const std::uint64_t others = entries - loops;
-    peek.edges_least =
-        (stated.stored_once || options.keep_parallel ? 2 * others : others) + (options.keep_loops ? loops : 0);
+    const bool news = stated.stored_once || (options.keep_parallel && !stated.maybe_symmetric);
+    peek.edges_least = (news ? 2 * others : others) + (options.keep_loops ? loops : 0);
   } else {
     peek.edges_most = entries;
     peek.edges_least = options.keep_loops ? entries : entries - loops;

@@ -89,6 +89,12 @@ void WritePlainBinary(const Graph& graph, OutputFile& output, const std::string&
 constexpr FormatEntry kFormats[] = {
     {GraphFormat::kBinary, "binary", "chatty", ".chatty", "this project's own", IsBinary, PeekBinary, ReadBinary,
      WritePlainBinary, /*has_rows=*/true},
+    {GraphFormat::kGbbs, "gbbs", "bin", ".bin .adj", "GBBS' and PASGAL's, binary or text", IsGbbs, PeekGbbs, ReadGbbs,
+     WriteGbbs, /*has_rows=*/true},
+    {GraphFormat::kGalois, "galois", "bgr", "", "Galois' binary .gr", IsGalois, PeekGalois, ReadGalois, WriteGalois,
+     /*has_rows=*/true},
+    {GraphFormat::kGap, "gap", "sg", ".sg .wsg", "GAP's serialised graph", IsGap, PeekGap, ReadGap, WriteGap,
+     /*has_rows=*/true},
     {GraphFormat::kMatrixMarket, "matrix-market", "mtx", ".mtx", "Matrix Market", IsMatrixMarket, PeekMatrixMarket,
      ReadMatrixMarket, WriteMatrixMarket},
     {GraphFormat::kLdbc, "ldbc", "graphalytics", ".properties", "LDBC Graphalytics, three files", IsLdbc, PeekLdbc, ReadLdbc,
@@ -105,6 +111,13 @@ std::span<const FormatEntry> Formats() { return kFormats; }
 const FormatEntry& Format(GraphFormat format) {
   return *std::find_if(std::begin(kFormats), std::end(kFormats),
                        [&](const FormatEntry& entry) { return entry.format == format; });
+}
+
+bool EndsIn(std::string_view path, std::string_view suffix) {
+  for (const std::string_view packed : {".gz", ".zst"}) {
+    if (path.ends_with(packed)) path.remove_suffix(packed.size());
+  }
+  return path.ends_with(suffix);
 }
 
 std::string GraphNameOf(const std::string& path) {
@@ -128,14 +141,14 @@ const FormatEntry& OpenFormat(Input& input, const ReadOptions& options) {
   if (input.Peek(1).empty()) Throw<InputError>("{}: is empty", input.name());
   if (named != nullptr) return *named;
   constexpr std::size_t kSeen = std::size_t{1} << 16;
-  std::string_view head = input.Peek(kSeen);
-  RefuseWhatCannotBeRead(head, input.name());
+  std::string_view head;
   for (const FormatEntry& entry : kFormats) {
     head = input.Peek(kSeen);  // whoever was asked before may have looked further
     head.remove_prefix(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
     if (head.empty()) Throw<InputError>("{}: is empty", input.name());
     if (entry.recognise(input, head)) return entry;
   }
+  RefuseWhatCannotBeRead(input.Peek(kSeen), input.name());  // only now: a count can look like any magic
   Throw<InputError>("{}: begins with {}, which no graph file does; known are {}; comments in an edge list begin with # or %",
                     input.name(), Quote(head.substr(0, head.find('\n'))), FormatNames());
 }
@@ -162,12 +175,8 @@ std::string FormatNames() {
 }
 
 std::optional<GraphFormat> FormatOfSuffix(const std::string& path) {
-  std::string_view name = path;
-  for (const std::string_view packed : {".gz", ".zst"}) {
-    if (name.ends_with(packed)) name.remove_suffix(packed.size());
-  }
   for (const io::FormatEntry& entry : io::Formats()) {
-    if (AnySuffix(entry.suffixes, [&](std::string_view suffix) { return name.ends_with(suffix); })) return entry.format;
+    if (AnySuffix(entry.suffixes, [&](std::string_view suffix) { return io::EndsIn(path, suffix); })) return entry.format;
   }
   return std::nullopt;
 }

@@ -3,18 +3,25 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "chatty/core/array.h"
 #include "chatty/core/error.h"
 #include "chatty/core/graph.h"
 #include "chatty/core/parallel.h"
 #include "chatty/io/input.h"
+#include "chatty/io/output.h"
 
 namespace chatty::io {
+
+static_assert(std::endian::native == std::endian::little, "binary formats are read and written as they lie in memory");
 
 /// Takes arrays off an input, one after the other.
 class ArrayReader {
@@ -23,31 +30,63 @@ class ArrayReader {
 
   const std::string& name() const { return input_.name(); }
 
-  /// The next `count` elements. Where the input's length is not known, memory grows with what is read, not with what the
-  /// header claims.
+  /// Throws unless `count` elements of `bytes` bytes each can follow, where the input's length is known.
+  void ExpectRoom(std::uint64_t count, std::size_t bytes) const {
+    const auto left = input_.remaining();
+    if (left && count > *left / bytes) Truncated();
+  }
+
+  /// Calls body(first, at, n) for pieces that together are the next `count` elements of `bytes` bytes each: the `n` from
+  /// number `first` on lie, not aligned, at `at`. What a piece took of a mapped file goes back to the system after it.
+  template <class Body>
+  void ReadPieces(std::uint64_t count, std::size_t bytes, Body&& body) {
+    ExpectRoom(count, bytes);
+    const std::size_t piece = (std::size_t{1} << (input_.remaining() ? 26 : 20)) / bytes;
+    for (std::uint64_t first = 0; first < count;) {
+      const std::size_t n = std::min<std::uint64_t>(count - first, piece);
+      const std::string_view at = input_.Peek(n * bytes);
+      if (at.size() < n * bytes) Truncated();
+      body(first, at.data(), n);
+      input_.Consume(n * bytes);
+      first += n;
+    }
+  }
+
+  /// The next `count` elements, each a From in the file and here what convert(From) makes of it, behind `lead` zeros. Where
+  /// the input's length is not known, memory grows with what is read, not with what the header claims.
+  template <class To, class From, class Convert>
+  Array<To> ReadAs(std::uint64_t count, Convert&& convert, std::size_t lead = 0) {
+    ExpectRoom(count, sizeof(From));
+    constexpr std::uint64_t kFirst = std::uint64_t{1} << 20;
+    Array<To> all(lead + (input_.remaining() ? count : std::min(count, kFirst)));
+    std::fill_n(all.begin(), lead, To{});
+    ReadPieces(count, sizeof(From), [&](std::uint64_t first, const char* at, std::size_t n) {
+      if (lead + first + n > all.size()) {
+        Array<To> larger(lead + std::min<std::uint64_t>(count, 2 * (first + n)));
+        std::copy_n(all.begin(), lead + first, larger.begin());
+        all = std::move(larger);
+      }
+      To* const to = all.data() + lead + first;
+      ParallelChunks(n, threads_, std::size_t{1} << 20, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          From value;
+          std::memcpy(&value, at + i * sizeof(From), sizeof(From));
+          to[i] = convert(value);
+        }
+      });
+    });
+    return all;
+  }
+
+  /// The next `count` elements as they are.
   template <class T>
   Array<T> Read(std::uint64_t count) {
-    Array<T> all;
-    if (const auto left = input_.remaining()) {
-      if (count > *left / sizeof(T)) Truncated();
-      all = Array<T>(count);
-      const std::string_view bytes = input_.Peek(all.bytes());
-      ParallelChunks(bytes.size(), threads_, std::size_t{1} << 24, [&](std::size_t begin, std::size_t end) {
-        std::memcpy(reinterpret_cast<char*>(all.data()) + begin, bytes.data() + begin, end - begin);
-      });
-      input_.Consume(bytes.size());
-    } else {
-      std::size_t filled = 0;
-      do {
-        Array<T> larger(std::min<std::uint64_t>(count, std::max<std::size_t>(2 * all.size(), std::size_t{1} << 20)));
-        std::copy(all.begin(), all.end(), larger.begin());
-        all = std::move(larger);
-        const std::size_t wanted = (all.size() - filled) * sizeof(T);
-        if (input_.Read(all.data() + filled, wanted) != wanted) Truncated();
-        filled = all.size();
-      } while (filled < count);
-    }
-    return all;
+    return ReadAs<T, T>(count, [](T value) { return value; });
+  }
+
+  /// Passes over the next `bytes` bytes, which must be there.
+  void Skip(std::uint64_t bytes) {
+    ReadPieces(bytes, 1, [](std::uint64_t, const char*, std::size_t) {});
   }
 
   /// One number, say of a header.
@@ -75,11 +114,49 @@ class ArrayReader {
   int threads_;
 };
 
-/// Throws InputError, naming the file, unless offsets ascend from 0 to the number of neighbours and weights are finite. For
-/// rows of which the Graph will check the rest: that neighbours are vertices and lists ascend.
-void CheckOffsets(const std::string& name, const Adjacency& rows, int threads);
+/// Throws InputError, naming the file, unless offsets ascend from 0 to `edges`.
+void CheckOffsets(const std::string& name, const Array<EdgeIndex>& offsets, std::uint64_t edges, int threads);
 
-/// The same, and unless neighbours are vertices: what must hold before anything indexes by them. Lists may be in any order.
+/// Throws InputError, naming the file, unless weights are finite.
+void CheckWeights(const std::string& name, const Adjacency& rows, int threads);
+
+/// Both, and unless neighbours are vertices, which the Graph checks of lists that are sorted: what must hold before anything
+/// indexes by them. Lists may be in any order.
 void CheckRows(const std::string& name, const Adjacency& rows, int threads);
+
+/// Says that integer weights of a file, of which `extreme` is the farthest from 0, became floats and lost digits.
+void WarnOfRoundedWeights(const std::string& name, double extreme);
+
+/// The weights of rows that go into a format of 32-bit integers: floats that are such integers become them, and edges
+/// without a weight have weight 1. Refers to the rows.
+class IntegerWeights {
+ public:
+  /// Throws UsageError for any other float. `path` is what the file to be written is called.
+  IntegerWeights(const Adjacency& rows, const std::string& path);
+
+  std::int32_t operator[](EdgeIndex e) const {
+    return integers_ != nullptr ? integers_[e] : reals_ != nullptr ? static_cast<std::int32_t>(reals_[e]) : 1;
+  }
+
+ private:
+  const std::int32_t* integers_ = nullptr;
+  const float* reals_ = nullptr;
+};
+
+/// Writes a number as it lies in memory.
+template <class T>
+void WriteBytes(OutputFile& output, T value) {
+  output.Write({reinterpret_cast<const char*>(&value), sizeof value});
+}
+
+/// Writes numbers as they lie in memory once they are of type To, which must hold them.
+template <class To, class From>
+void WriteArray(OutputFile& output, std::span<const From> values) {
+  if constexpr (std::is_same_v<To, From>) {
+    output.Write({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+  } else {
+    for (const From value : values) WriteBytes(output, static_cast<To>(value));
+  }
+}
 
 }  // namespace chatty::io

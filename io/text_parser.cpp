@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "chatty/core/error.h"
-#include "chatty/core/logging.h"
 #include "chatty/io/parse_chunks.h"
+#include "chatty/io/rows.h"
 
 namespace chatty::io {
 
@@ -130,10 +130,7 @@ void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>&
     }
   }
   if (extreme >= -0x1p31f && extreme < 0x1p31f) return;
-  Log().warn(
-      "{}: holds integer weights as large as {:.0f}, which do not fit 32 bits; they are read as float32, which "
-      "rounds those above 2^24",
-      name, extreme);
+  WarnOfRoundedWeights(name, extreme);
 }
 
 void CheckVertexCount(const std::string& name, std::uint64_t vertices) {

@@ -602,7 +602,7 @@ TEST_F(CliTest, InfoCounts) {
   EXPECT_EQ(json.at("components").at("largest"), 4);
   EXPECT_TRUE(json.at("weight_range").is_null());
   const std::string text = Succeed({"info", graph});
-  EXPECT_NE(text.find("1 loops, 1 parallel edges"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 loops dropped; 1 parallel edges merged"), std::string::npos) << text;
   const Json kept = Json::parse(Succeed({"info", graph, "--keep-loops", "--keep-parallel", "--json", "-"}));
   EXPECT_EQ(kept.at("graph").at("edges"), 5);
   const Json both = Json::parse(Succeed({"info", graph, "--symmetrise", "--json", "-"}));
