@@ -28,6 +28,7 @@
 #include "chatty/io/input.h"
 #include "chatty/io/output.h"
 #include "chatty/io/results.h"
+#include "chatty/io/writer.h"
 
 namespace chatty::cli {
 namespace {
@@ -136,6 +137,16 @@ void PrepareOutput(const std::string& path) {
     Throw<InputError>("{}: cannot be created: {}: {}", path, folder, ErrnoText(errno));
   }
   CleanUpOnInterrupt(path);
+}
+
+std::vector<std::string> GraphOutputFiles(const std::string& path, const std::optional<std::string>& format) {
+  std::vector<std::string> files{path};
+  const std::optional<GraphFormat> chosen = format ? ParseFormat(*format) : FormatOfSuffix(path);
+  if (chosen == GraphFormat::kLdbc && path != "-") {
+    const auto [vertices, edges] = LdbcFilesBeside(path);
+    files.insert(files.end(), {vertices, edges});
+  }
+  return files;
 }
 
 void RefuseSameFile(std::string_view option, const std::string& path, std::string_view other_option,

@@ -49,6 +49,8 @@ void WriteJson(const std::string& path, const Json& json);  ///< indented, to a 
 /// Announces that `path` will be written: throws InputError now, before a long run, if it could not be then; and has an
 /// interrupt clean up. "-" and empty paths pass.
 void PrepareOutput(const std::string& path);
+/// The files that WriteGraph makes of a graph: `path`, and those beside it that its format has.
+std::vector<std::string> GraphOutputFiles(const std::string& path, const std::optional<std::string>& format);
 /// Throws UsageError if two named files are the same one, whatever they are called. Empty paths, "-" and devices are
 /// none.
 void RefuseSameFile(std::string_view option, const std::string& path, std::string_view other_option,

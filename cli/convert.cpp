@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "chatty/cli/app.h"
 #include "chatty/cli/commands.h"
@@ -23,9 +24,15 @@ int Convert(const ConvertOptions& options) {
   if (!format && !FormatOfSuffix(options.output)) {
     Throw<UsageError>("{}: no format is known by this name's ending; {}", options.output, NameAFormat());
   }
-  RefuseSameFile("OUT", options.output, "IN", options.input);
-  PrepareOutput(options.output);
+  const std::vector<std::string> files = GraphOutputFiles(options.output, format);
+  for (const std::string& file : files) {
+    RefuseSameFile("OUT", file, "IN", options.input);
+    PrepareOutput(file);
+  }
   const LoadedGraph loaded = Load(options.input, options.load);
+  for (const std::string& read : loaded.report.files) {  // beside IN
+    for (const std::string& file : files) RefuseSameFile("OUT", file, "IN", read);
+  }
   const Stopwatch watch;
   WriteGraph(loaded.graph, options.output, format);
 
@@ -44,19 +51,19 @@ void AddConvert(CLI::App& app, Context& context) {
   command->add_option("OUT", options->output, "File to write, or - for standard output; .gz and .zst compress")->required();
   command
       ->add_option("--format", options->format,
-                   "The output's format, which otherwise goes by OUT's ending: matrix-market (.mtx), edge-list (.el, .wel, "
-                   ".txt, .tsv), dimacs (.gr) or binary (.chatty)")
+                   fmt::format("The output's format, which otherwise goes by OUT's ending: {}", FormatNames()))
       ->type_name("FORMAT");
-  AddLoadOptions(*command, options->load, "--from", /*uses=*/false);
+  AddLoadOptions(*command, options->load, "--from", /*uses=*/true);
   command->footer(
       "Examples:\n"
       "  chatty convert web.mtx.gz web.chatty\n"
       "  chatty convert USA-road-d.NY.gr.zst road.mtx --symmetrise\n"
       "  zcat edges.txt.gz | chatty convert - edges.chatty --from edge-list\n"
       "\n"
-      "The binary format loads fastest and loses nothing. The others number vertices their own way (Matrix Market and\n"
-      "DIMACS from 1, edge lists from 0); an edge list also loses vertices without edges beyond the last one with "
-      "some.\n"
+      "The binary format loads fastest and loses nothing. The others number vertices their own way (Matrix Market, DIMACS\n"
+      "and METIS from 1, edge lists from 0, LDBC Graphalytics as they are called); an edge list also loses vertices "
+      "without\n"
+      "edges beyond the last one with some. LDBC Graphalytics has three files: beside OUT.properties OUT.v and OUT.e.\n"
       "OUT appears once it is complete.");
   command->callback([&context, options] { context.action = [options] { return Convert(*options); }; });
 }

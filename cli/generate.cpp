@@ -153,7 +153,7 @@ int GenerateGraph(const GenerateOptions& options, const CLI::App& command) {
   if (!format && !FormatOfSuffix(options.output)) {
     Throw<UsageError>("{}: no format is known by this name's ending; {}", options.output, NameAFormat());
   }
-  PrepareOutput(options.output);
+  for (const std::string& file : GraphOutputFiles(options.output, format)) PrepareOutput(file);
   const Stopwatch generate_watch;
   const Graph graph = Generate(spec);
   const double generate_ms = generate_watch.ms();

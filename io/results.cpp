@@ -111,7 +111,8 @@ Field ParseValue(std::string_view field, const ResultIds& ids, VertexId vertices
     *value = kInfinity<T>;
     return Field::kValue;
   }
-  const std::optional<std::uint64_t> v = ids.find(id, vertices);
+  // Without gaps an id that is too large has its number all the same: the verifier says what is wrong with it.
+  const std::optional<std::uint64_t> v = ids.find(id, ids.gaps().empty() ? kInfinity<T> : vertices);
   if (!v) return Field::kImpossible;
   *value = static_cast<T>(*v);
   return Field::kValue;

@@ -45,7 +45,7 @@ class ResultIds {
       : first_id_(static_cast<std::uint64_t>(graph.first_id())), ids_(graph.ids().span()) {}
 
   /// How vertex v is called.
-  std::uint64_t operator[](std::uint64_t v) const { return ids_.empty() ? v + first_id_ : ids_[v]; }
+  std::uint64_t operator[](std::uint64_t v) const { return v < ids_.size() ? ids_[v] : v + first_id_; }
   /// The vertex that is called `id`, if it is one of `vertices`.
   std::optional<std::uint64_t> find(std::uint64_t id, std::uint64_t vertices) const;
   /// All of them, for messages: "the graph's, which go from 1 to 5".

@@ -69,6 +69,19 @@ class LineCursor {
     }
   }
 
+  /// Goes to the first field of the next line that does not begin with a comment character, blank ones included. False at
+  /// the end.
+  template <char kComment>
+  bool NextRow() {
+    while (at_ != end_) {
+      SkipBlanks();
+      if (at_ == end_ || *at_ != kComment) return true;
+      SkipToLineEnd();
+      EndOfLine();
+    }
+    return false;
+  }
+
   /// First character of the next field, '\n' where the line has none left.
   char Peek() {
     SkipBlanks();

@@ -270,7 +270,8 @@ TEST_F(ReaderTest, TheFormatMayBeGiven) {
   EXPECT_THROW(Read("1 2\n", {.format = "dimacs"}), InputError);
   EXPECT_THROW(Read("1 2\n", {.format = "matrix-market"}), InputError);
   EXPECT_THROW(Read("1 2\n", {.format = "binary"}), InputError);
-  EXPECT_THROW(Read("1 2\n", {.format = "metis"}), UsageError);
+  EXPECT_THROW(Read("1 2\n", {.format = "metis"}), InputError);
+  EXPECT_THROW(Read("1 2\n", {.format = "nonsense"}), UsageError);
 }
 
 TEST_F(ReaderTest, LongLinesAreRefusedWithTheirNumber) {

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "chatty/core/error.h"
+#include "chatty/core/graph.h"
 #include "test_files.h"
 
 namespace chatty {
@@ -228,6 +229,122 @@ TEST_F(ResultsTest, IncompleteAndWrongTextIsRefusedWithItsLine) {
   EXPECT_TRUE(Fault("1 0\n2 nan\n").starts_with(":2: 'nan'")) << "in an integer";
   EXPECT_TRUE(Fault("1 0\n2 0x1\n").starts_with(":2: '0x1'"));
   EXPECT_TRUE(Fault("1 0 0\n").starts_with(":1:"));
+}
+
+/// A graph that calls its vertices 3, 10 and 2^63.
+Graph GraphWithGaps() {
+  Adjacency rows;
+  rows.offsets = Array<EdgeIndex>(4, EdgeIndex{0});
+  Graph graph(std::move(rows), /*symmetric=*/false);
+  Array<std::uint64_t> ids(3);
+  ids[0] = 3;
+  ids[1] = 10;
+  ids[2] = std::uint64_t{1} << 63;
+  graph.set_ids(std::move(ids));
+  return graph;
+}
+
+TEST_F(ResultsTest, IdsWithGapsAreWrittenAndRead) {
+  const Graph graph = GraphWithGaps();
+  const std::vector<std::uint32_t> values{2, kInfinity<std::uint32_t>, 0};
+  const std::span<const std::uint32_t> span(values);
+  WriteResultText(Path("v.txt"), graph, span, ResultKind::kDistance);
+  EXPECT_EQ(Slurp(Path("v.txt")), "3 2\n10 infinity\n9223372036854775808 0\n");
+  WriteResultText(Path("p.txt"), graph, span, ResultKind::kVertex);
+  EXPECT_EQ(Slurp(Path("p.txt")), "3 9223372036854775808\n10 -1\n9223372036854775808 3\n");
+  EXPECT_EQ(test::Copy(ReadResult<std::uint32_t>(Path("v.txt"), 3, graph, ResultKind::kDistance)), values);
+  EXPECT_EQ(test::Copy(ReadResult<std::uint32_t>(Path("p.txt"), 3, graph, ResultKind::kVertex)), values);
+  const std::string shuffled = Write("v.txt", "9223372036854775808 0\n3 2\n10 -1\n");
+  EXPECT_EQ(test::Copy(ReadResult<std::uint32_t>(shuffled, 3, graph, ResultKind::kDistance)), values);
+  const auto fault = [&](const std::string& text, ResultKind kind) {
+    const std::string path = Write("v.txt", text);
+    return ErrorOf<InputError>([&] { ReadResult<std::uint32_t>(path, 3, graph, kind); }).substr(path.size());
+  };
+  EXPECT_EQ(fault("3 0\n4 0\n", ResultKind::kDistance),
+            ":2: vertex id 4 is none of the graph's, which go from 3 to 9223372036854775808 with gaps");
+  EXPECT_EQ(fault("3 0\n10 0\n", ResultKind::kDistance),
+            ":2: ends with 2 of 3 vertices; the first without a value is 9223372036854775808");
+  const std::string other = Write("v.txt", "3 3\n10 11\n9223372036854775808 3\n");
+  EXPECT_THROW(ReadResult<std::uint32_t>(other, 3, graph, ResultKind::kVertex), ImpossibleValueError);
+}
+
+TEST_F(ResultsTest, LdbcStyleIsThatOfItsReferenceOutputs) {
+  const auto text = [&]<class T>(const std::vector<T>& values, ResultKind kind) {
+    WriteResultText(Path("v.txt"), 2, std::span<const T>(values), kind, ResultStyle::kLdbc);
+    return Slurp(Path("v.txt"));
+  };
+  EXPECT_EQ(text(std::vector<std::uint32_t>{0, kInfinity<std::uint32_t>}, ResultKind::kDistance),
+            "2 0\n3 9223372036854775807\n");
+  EXPECT_EQ(text(std::vector<double>{2.0 / 3, 0, 1e-300, kInfinity<double>}, ResultKind::kDistance),
+            "2 6.666666666666666e-01\n3 0.000000000000000e+00\n4 1.000000000000000e-300\n5 infinity\n");
+  EXPECT_EQ(text(std::vector<float>{0.5f}, ResultKind::kNumber), "2 5.000000000000000e-01\n");
+  EXPECT_EQ(text(std::vector<std::uint32_t>{1, 0}, ResultKind::kVertex), "2 3\n3 2\n");
+  const std::string infinite = Write("v.txt", "2 +inf\n3 Infinity\n4 9223372036854775807\n5 +INFINITY\n");
+  EXPECT_EQ(test::Copy(ReadResult<std::uint32_t>(infinite, 4, 2, ResultKind::kDistance)),
+            std::vector<std::uint32_t>(4, kInfinity<std::uint32_t>));
+}
+
+TEST_F(ResultsTest, JsonHoldsWhatTextDoes) {
+  const Graph graph = GraphWithGaps();
+  const std::vector<std::uint32_t> parents{2, kInfinity<std::uint32_t>, 0};
+  WriteResultJson(Path("p.json"), graph, std::span<const std::uint32_t>(parents), ResultKind::kVertex, {"bfs", "parent"});
+  EXPECT_EQ(Slurp(Path("p.json")),
+            "{\n\"program\": \"bfs\",\n\"value\": \"parent\",\n\"ids\": [\n3,\n10,\n9223372036854775808\n],\n"
+            "\"values\": [\n9223372036854775808,\nnull,\n3\n]\n}\n");
+  EXPECT_EQ(test::Copy(ReadResult<std::uint32_t>(Path("p.json"), 3, graph, ResultKind::kVertex)), parents);
+  const std::vector<float> reals{0.1f, kInfinity<float>, -0.0f};
+  for (const std::string name : {"r.json", "r.json.gz", "r.json.zst"}) {
+    WriteResult(Path(name), 1, std::span<const float>(reals), ResultKind::kDistance);
+    EXPECT_EQ(test::Copy(ReadResult<float>(Path(name), 3, 1, ResultKind::kDistance)), reals);
+  }
+  EXPECT_EQ(Slurp(Path("r.json")), "{\n\"first_id\": 1,\n\"values\": [\n0.1,\nnull,\n-0\n]\n}\n");
+  const std::vector<double> odd{kInfinity<double>, -kInfinity<double>, 1e300};
+  WriteResult(Path("o.json"), 0, std::span<const double>(odd), ResultKind::kNumber);
+  EXPECT_EQ(Slurp(Path("o.json")), "{\n\"first_id\": 0,\n\"values\": [\n\"infinity\",\n\"-infinity\",\n1e+300\n]\n}\n");
+  WriteResult(Path("none.json"), 0, std::span<const double>(), ResultKind::kNumber);
+  EXPECT_EQ(ReadResult<double>(Path("none.json"), 0, 0, ResultKind::kNumber).size(), 0u);
+}
+
+TEST_F(ResultsTest, JsonOfOtherToolsIsRead) {
+  const std::vector<std::uint32_t> expected{5, kInfinity<std::uint32_t>, 0};
+  for (const std::string text :
+       {"[5, null, 0]", " \n[5,-1,0.0]\n", R"(["5", "inf", "0"])", R"({"1": 5, "3": 0, "2": null})",
+        R"({"tool": {"values": [1], "1": 2}, "values": [5, 9223372036854775807, 0], "more": [1, [2, {}]]})",
+        R"({"values": [0, 5, null], "ids": [3, 1, 2]})", R"({"ids": ["1", "3", "2"], "values": [5, 0, "Infinity"]})"}) {
+    EXPECT_EQ(test::Copy(ReadResult<std::uint32_t>(Write("v", text), 3, 1, ResultKind::kDistance)), expected) << text;
+    EXPECT_EQ(test::Copy(ReadResult<std::uint32_t>(Write("v", Gzip(text)), 3, 1, ResultKind::kDistance)), expected) << text;
+  }
+}
+
+TEST_F(ResultsTest, WhatIsWrongWithJsonIsTold) {
+  const auto fault = [&](const std::string& text) {
+    const std::string path = Write("v.json", text);
+    const std::string error = ErrorOf<InputError>([&] { ReadResult<std::int32_t>(path, 3, 1, ResultKind::kNumber); });
+    EXPECT_TRUE(error.starts_with(path + ": ")) << error;
+    return error.substr(std::min(error.size(), path.size() + 2));
+  };
+  EXPECT_EQ(fault("[1, 2]"), "ends with 2 of 3 vertices; the first without a value is 3");
+  EXPECT_EQ(fault("[1, 2, 3, 4]"), "holds more values than the graph has vertices, 3");
+  EXPECT_EQ(fault("[1, 2, null]"), "entry 2 is 'null', no value of the kind that is expected here");
+  EXPECT_EQ(fault("[1, true, 3]"), "entry 1 is 'true', no value of the kind that is expected here");
+  EXPECT_EQ(fault("[1, [2], 3]"), "holds something other than a number where a value belongs");
+  EXPECT_EQ(fault("{\"1\": 1, \"2\": {}}"), "holds something other than a number where a value belongs");
+  EXPECT_EQ(fault("{\"1\": 1, \"4\": 2}"), "vertex id 4 is none of the graph's, which go from 1 to 3");
+  EXPECT_EQ(fault("{\"1\": 1, \"1\": 2}"), "vertex 1 has a value already");
+  EXPECT_EQ(fault("{\"1\": 1, \"values\": [1, 2, 3]}"), "holds values twice: in \"values\", and by ids");
+  EXPECT_EQ(fault("{\"values\": [1, 2, 3], \"ids\": [1, 2]}"), "holds 2 ids and 3 values");
+  EXPECT_EQ(fault("{\"values\": [1, 2, 3], \"ids\": [1, 2, 2]}"), "vertex 2 has a value already");
+  EXPECT_EQ(fault("{\"values\": [1, 2, 3], \"ids\": [1, 2, -3]}"), "'-3' is no vertex id: a whole number belongs here");
+  EXPECT_EQ(fault("{\"answers\": [1, 2, 3]}"),
+            "holds no result: an array, an object with an array \"values\", or one of ids and values");
+  EXPECT_EQ(fault("[1, 2, 3] x"), "is no JSON any more at byte 11; write it again");
+  const std::string good = "{\"values\": [1, 2, 3]}";
+  for (std::size_t kept = 1; kept < good.size(); ++kept) EXPECT_FALSE(fault(good.substr(0, kept)).empty()) << kept;
+  EXPECT_NE(fault("{\"x\": \"" + std::string(3 << 19, 'x')).find("is longer than"), std::string::npos);
+  EXPECT_FALSE(fault(std::string(1 << 18, '[')).empty());
+  EXPECT_FALSE(fault("{\"x\": " + std::string(1 << 18, '[')).empty());
+  const std::string impossible = Write("v.json", "[1, 2.5, 3]");
+  EXPECT_THROW(ReadResult<std::int32_t>(impossible, 3, 1, ResultKind::kNumber), ImpossibleValueError);
 }
 
 }  // namespace
