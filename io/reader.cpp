@@ -100,7 +100,7 @@ constexpr FormatEntry kFormats[] = {
     {GraphFormat::kLdbc, "ldbc", "graphalytics", ".properties", "LDBC Graphalytics, three files", IsLdbc, PeekLdbc, ReadLdbc,
      WriteLdbc},
     {GraphFormat::kDimacs, "dimacs", "gr", ".gr", "DIMACS shortest paths", IsDimacs, PeekDimacs, ReadDimacs, WriteDimacs},
-    {GraphFormat::kMetis, "metis", "graph", ".graph", "METIS", IsMetis, PeekMetis, ReadMetis, WriteMetis},
+    {GraphFormat::kMetis, "metis", "graph", ".graph", "METIS", IsMetis, PeekMetis, ReadMetis, WriteMetis, /*has_rows=*/true},
     {GraphFormat::kEdgeList, "edge-list", "el", ".el .wel .txt .tsv .csv .e", "lines of two ids, and a weight", IsEdgeList,
      nullptr, ReadEdgeList, WriteEdgeList},
 };
