@@ -10,10 +10,15 @@
 //
 // Whether a graph is symmetric is not stated, and seen from the edges.
 
-#include <array>
+#include <atomic>
 #include <cmath>
+#include <condition_variable>
+#include <exception>
 #include <limits>
+#include <mutex>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "chatty/core/progress.h"
 #include "chatty/io/formats.h"
@@ -128,152 +133,239 @@ AdjacencyHeader ReadAdjacencyHeader(Input& input) {
   return header;
 }
 
-/// An array of at most `most` elements that grows as they come, unless its size is `sure`.
-template <class T>
-class Growing {
- public:
-  Growing(std::uint64_t most, bool sure) : most_(most), all_(sure ? most : std::min<std::uint64_t>(most, 1u << 20)) {}
-
-  void Add(T value) {
-    if (size_ == all_.size()) {
-      Array<T> larger(std::min<std::uint64_t>(most_, 2 * std::uint64_t{size_}));
-      std::copy_n(all_.begin(), size_, larger.begin());
-      all_ = std::move(larger);
-    }
-    all_[size_++] = value;
-  }
-  std::size_t size() const { return size_; }
-  T operator[](std::size_t i) const { return all_[i]; }
-  Array<T> Take() { return std::move(all_); }  ///< once `most` have come
-
- private:
-  std::uint64_t most_;
-  Array<T> all_;
-  std::size_t size_ = 0;
-};
-
-/// Takes the numbers of a text off its chunks, one after the other.
-class NumberReader {
- public:
-  explicit NumberReader(Input& input) : input_(input), progress_("Reading " + input.name(), input.remaining().value_or(0)) {}
-
-  /// Goes to the next number. False at the end.
-  bool Advance() {
-    while (!cursor_ || !cursor_->NextLine<'\n'>()) {
-      if (cursor_) {
-        lines_ += cursor_->lines();
-        progress_.Advance(chunk_.text.size());
-        cursor_.reset();
-      }
-      if (!input_.Next(&chunk_)) return false;
-      cursor_.emplace(chunk_.text);
-    }
-    return true;
-  }
-  /// Advances to number `at` of `count`, called so in errors.
-  void AdvanceTo(const char* what, std::uint64_t at, std::uint64_t count) {
-    if (Advance()) [[likely]]
-      return;
-    throw LineError(
-        0, fmt::format("the file ends after {} of {} {}: it is truncated; write or fetch it again", at, count, what));
-  }
-  LineCursor& cursor() { return *cursor_; }
-  std::uint64_t lines() const { return lines_; }  ///< finished, in chunks before this one
-
- private:
-  Input& input_;
-  Chunk chunk_;
-  std::optional<LineCursor> cursor_;
-  std::uint64_t lines_ = 0;
-  Progress progress_;
-};
-
-Weights ReadAdjacencyWeights(NumberReader& numbers, std::uint64_t count, bool sure, const std::string& name) {
-  Growing<std::int32_t> integers(count, sure);
-  std::optional<Growing<float>> reals;
-  double extreme = 0;  // of whole numbers that are no int32
+/// The numbers of one chunk, each array with the place of its first in the whole file's.
+struct AdjacencyPiece {
+  std::uint64_t offsets_at = 0, ids_at = 0, weights_at = 0;
+  Array<EdgeIndex> offsets;
+  Array<VertexId> ids;
+  Array<std::int32_t> integers;
+  Array<float> reals;  // instead of integers, if some weight is none
+  float extreme = 0;   // of `reals`, the farthest from 0
   bool fraction = false;
-  for (std::uint64_t e = 0; e < count; ++e) {
-    numbers.AdvanceTo("weights", e, count);
-    LineCursor& cursor = numbers.cursor();
+  std::uint64_t lines = 0;
+};
+
+std::uint64_t CountNumbers(std::string_view text) {
+  const auto blank = [](char c) {
+    return static_cast<std::uint8_t>(static_cast<unsigned>(c == ' ') | static_cast<unsigned>(c == '\t') |
+                                     static_cast<unsigned>(c == '\n') | static_cast<unsigned>(c == '\r'));
+  };
+  std::uint64_t count = !text.empty() && blank(text[0]) == 0 ? 1 : 0;
+  constexpr std::size_t kBlock = 128;  // so that bytes do for counting, which compilers turn into vector instructions
+  for (std::size_t begin = 1; begin < text.size(); begin += kBlock) {
+    const char* const at = text.data() + begin;
+    const std::size_t size = std::min(kBlock, text.size() - begin);
+    std::uint8_t begun = 0;
+    for (std::size_t i = 0; i < size; ++i) begun = static_cast<std::uint8_t>(begun + (blank(at[i - 1]) & ~blank(at[i]) & 1));
+    count += begun;
+  }
+  return count;
+}
+
+/// Parses the weights that come next in a chunk.
+void ParseAdjacencyWeights(LineCursor& cursor, std::size_t count, AdjacencyPiece& piece) {
+  piece.integers = Array<std::int32_t>(count);
+  for (std::size_t i = 0; i < count && cursor.NextLine<'\n'>(); ++i) {
     cursor.Weight(
         WeightText::kAny,
         [&](std::int32_t weight) {
-          if (reals) {
-            reals->Add(static_cast<float>(weight));
+          if (piece.reals.empty()) {
+            piece.integers[i] = weight;
           } else {
-            integers.Add(weight);
+            piece.reals[i] = static_cast<float>(weight);
           }
         },
         [&](float weight) {
-          if (!reals) {
-            reals.emplace(count, sure);
-            for (std::size_t i = 0; i < integers.size(); ++i) reals->Add(static_cast<float>(integers[i]));
-            static_cast<void>(integers.Take());
+          if (piece.reals.empty()) {
+            piece.reals = Array<float>(count);
+            std::copy_n(piece.integers.begin(), i, piece.reals.begin());
+            piece.integers = {};
           }
-          reals->Add(weight);
-          fraction |= std::trunc(weight) != weight;
-          if (std::abs(weight) > std::abs(extreme)) extreme = weight;
+          piece.reals[i] = weight;
+          piece.fraction |= std::trunc(weight) != weight;
+          if (std::abs(weight) > std::abs(piece.extreme)) piece.extreme = weight;
         });
   }
-  if (!reals) return integers.Take();
-  if (!fraction && (extreme < -0x1p31 || extreme >= 0x1p31)) WarnOfRoundedWeights(name, extreme);
-  return reals->Take();
 }
 
-Adjacency ReadAdjacencyText(Input& input, std::uint64_t* lines) {
+/// Parses a chunk that begins with number `start` of those behind the header.
+AdjacencyPiece ParseAdjacencyChunk(LineCursor& cursor, std::uint64_t start, std::uint64_t count,
+                                   const AdjacencyHeader& header) {
+  AdjacencyPiece piece;
+  const std::uint64_t vertices = header.vertices, edges = header.edges;
+  std::uint64_t at = start;
+  /// How many of the next numbers belong to a section of `size` that begins at `begin`; `first` is the place of the first.
+  const auto part = [&](std::uint64_t begin, std::uint64_t size, std::uint64_t& first) {
+    first = at - begin;
+    const std::uint64_t n = first < size ? std::min(size - first, start + count - at) : 0;
+    at += n;
+    return static_cast<std::size_t>(n);
+  };
+  piece.offsets = Array<EdgeIndex>(part(0, vertices, piece.offsets_at));
+  std::uint64_t last = 0;
+  for (std::size_t i = 0; i < piece.offsets.size() && cursor.NextLine<'\n'>(); ++i) {
+    const std::uint64_t offset = cursor.Unsigned("offset");
+    const std::uint64_t vertex = piece.offsets_at + i;
+    if (offset < last || offset > edges || (vertex == 0 && offset != 0)) [[unlikely]] {
+      cursor.Fail("the edges of vertex {} begin at {}; offsets begin with 0, ascend and are at most the {} edges", vertex,
+                  offset, edges);
+    }
+    piece.offsets[i] = last = offset;
+  }
+  piece.ids = Array<VertexId>(at < start + count ? part(vertices, edges, piece.ids_at) : 0);
+  for (VertexId& place : piece.ids) {
+    if (!cursor.NextLine<'\n'>()) break;
+    const std::uint64_t id = cursor.Unsigned("vertex");
+    if (id >= vertices) [[unlikely]] {
+      cursor.Fail("vertex {} in a graph of {}; they are counted from 0 (line {})", id, vertices, header.line);
+    }
+    place = static_cast<VertexId>(id);
+  }
+  if (header.weighted && at < start + count) {
+    ParseAdjacencyWeights(cursor, part(vertices + edges, edges, piece.weights_at), piece);
+  }
+  if (cursor.NextLine<'\n'>()) {
+    if (at == start + count) cursor.Unsigned("number");  // counted as a part of one: throws
+    cursor.Fail("{} follows what the header promises, {} vertices and {} edges", Quote(cursor.Field()), vertices, edges);
+  }
+  piece.lines = cursor.lines();
+  return piece;
+}
+
+/// Makes one array of those that a member of every piece holds, and frees them.
+template <class T>
+Array<T> JoinPieces(std::vector<AdjacencyPiece>& pieces, std::uint64_t size, Array<T> AdjacencyPiece::*member,
+                    std::uint64_t AdjacencyPiece::*place, int threads) {
+  Array<T> all(size);
+  ParallelChunks(pieces.size(), threads, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Array<T> part = std::move(pieces[i].*member);
+      if (!part.empty()) std::copy(part.begin(), part.end(), all.begin() + pieces[i].*place);
+    }
+  });
+  return all;
+}
+
+Weights JoinAdjacencyWeights(std::vector<AdjacencyPiece>& pieces, std::uint64_t size, const std::string& name, int threads) {
+  const auto real = [](const AdjacencyPiece& piece) { return !piece.reals.empty(); };
+  if (std::none_of(pieces.begin(), pieces.end(), real)) {
+    return JoinPieces(pieces, size, &AdjacencyPiece::integers, &AdjacencyPiece::weights_at, threads);
+  }
+  float extreme = 0;
+  bool fraction = false;
+  for (AdjacencyPiece& piece : pieces) {
+    if (!real(piece)) {
+      piece.reals = Array<float>(piece.integers.size());
+      std::copy(piece.integers.begin(), piece.integers.end(), piece.reals.begin());
+      piece.integers = {};
+    }
+    fraction |= piece.fraction;
+    if (std::abs(piece.extreme) > std::abs(extreme)) extreme = piece.extreme;
+  }
+  if (!fraction && (extreme < -0x1p31f || extreme >= 0x1p31f)) WarnOfRoundedWeights(name, extreme);
+  return JoinPieces(pieces, size, &AdjacencyPiece::reals, &AdjacencyPiece::weights_at, threads);
+}
+
+/// Hands out, chunk after chunk in file order, which number of the file a chunk begins with.
+class NumberPlaces {
+ public:
+  /// The place of chunk `index`, which holds `count` numbers; waits for the chunks before it.
+  std::uint64_t Take(std::size_t index, std::uint64_t count) {
+    std::unique_lock lock(mutex_);
+    turn_.wait(lock, [&] { return index == next_; });
+    ++next_;
+    turn_.notify_all();
+    return std::exchange(place_, place_ + count);
+  }
+  /// Numbers of all chunks.
+  std::uint64_t total() const { return place_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable turn_;
+  std::size_t next_ = 0;
+  std::uint64_t place_ = 0;
+};
+
+/// A fault in a chunk; a std::optional of it is the first in the file so far.
+struct AdjacencyFault {
+  std::size_t chunk;
+  std::uint64_t line;
+  std::string text;
+};
+
+Adjacency ReadAdjacencyText(Input& input, int threads, std::uint64_t* lines) {
   const std::string& name = input.name();
   const AdjacencyHeader header = ReadAdjacencyHeader(input);
-  const auto left = input.remaining();
   const std::uint64_t vertices = header.vertices, edges = header.edges;
-  if (left) {  // a number takes a digit, and a blank unless it is the last
-    const std::uint64_t room = *left / 2 + 1, per_edge = header.weighted ? 2 : 1;
-    if (vertices > room || edges > (room - vertices) / per_edge) {
-      FailAt(
-          name, header.line,
-          fmt::format("the header promises {} vertices and {} edges, but the file is too short for so many numbers: it is "
-                      "truncated, or the header is wrong",
-                      vertices, edges));
-    }
-  }
   if (vertices == 0 && edges > 0) FailAt(name, header.line, fmt::format("{} edges in a graph without vertices", edges));
-  NumberReader numbers(input);
-  Adjacency out;
-  try {
-    Growing<EdgeIndex> offsets(vertices + 1, left.has_value());
-    std::uint64_t last = 0;
-    for (std::uint64_t v = 0; v < vertices; ++v) {
-      numbers.AdvanceTo("offsets", v, vertices);
-      const std::uint64_t offset = numbers.cursor().Unsigned("offset");
-      if (offset < last || offset > edges || (v == 0 && offset != 0)) [[unlikely]] {
-        numbers.cursor().Fail(
-            "the edges of vertex {} begin at {}; offsets begin with 0, ascend and are at most the {} edges", v, offset,
-            edges);
-      }
-      offsets.Add(last = offset);
-    }
-    offsets.Add(edges);
-    out.offsets = offsets.Take();
-
-    Growing<VertexId> neighbours(edges, left.has_value());
-    for (std::uint64_t e = 0; e < edges; ++e) {
-      numbers.AdvanceTo("edges", e, edges);
-      const std::uint64_t id = numbers.cursor().Unsigned("vertex");
-      if (id >= vertices) [[unlikely]] {
-        numbers.cursor().Fail("vertex {} in a graph of {}; they are counted from 0 (line {})", id, vertices, header.line);
-      }
-      neighbours.Add(static_cast<VertexId>(id));
-    }
-    out.neighbours = neighbours.Take();
-    if (header.weighted) out.weights = ReadAdjacencyWeights(numbers, edges, left.has_value(), name);
-    if (numbers.Advance()) {
-      numbers.cursor().Fail("{} follows what the header promises, {} vertices and {} edges", Quote(numbers.cursor().Field()),
-                            vertices, edges);
-    }
-  } catch (const LineError& error) {
-    FailAt(name, input.lines_skipped() + numbers.lines() + error.line() + 1, error.what());
+  if (edges > std::numeric_limits<std::uint64_t>::max() / 32) {
+    FailAt(name, header.line, fmt::format("{} edges are more than any file holds", edges));
   }
-  *lines = input.lines_skipped() + numbers.lines();
+
+  auto workers = static_cast<std::size_t>(ThreadCount(threads));
+  if (const auto left = input.remaining()) {  // a small file is read faster than threads start
+    workers = std::min(workers, static_cast<std::size_t>(*left / Input::kDefaultChunkBytes) + 1);
+  }
+  NumberPlaces places;
+  std::mutex mutex;
+  std::vector<AdjacencyPiece> pieces;
+  std::optional<AdjacencyFault> fault;
+  std::exception_ptr unreadable;
+  std::atomic<bool> stop{false};
+  Progress progress("Reading " + name, input.remaining().value_or(0));
+  ParallelChunks(workers, static_cast<int>(workers), 1, [&](std::size_t, std::size_t) {
+    Chunk chunk;
+    while (!stop.load(std::memory_order_relaxed)) {
+      try {
+        if (!input.Next(&chunk)) break;
+      } catch (const InputError&) {
+        const std::scoped_lock lock(mutex);
+        unreadable = std::current_exception();
+        stop = true;
+        break;
+      }
+      const std::uint64_t count = CountNumbers(chunk.text);
+      const std::uint64_t start = places.Take(chunk.index, count);
+      LineCursor cursor(chunk.text);
+      AdjacencyPiece piece;
+      try {
+        piece = ParseAdjacencyChunk(cursor, start, count, header);
+      } catch (const LineError& error) {
+        const std::scoped_lock lock(mutex);
+        if (!fault || chunk.index < fault->chunk) fault = AdjacencyFault{chunk.index, error.line(), error.what()};
+        stop = true;
+        break;
+      } catch (...) {
+        stop = true;
+        throw;
+      }
+      progress.Advance(chunk.text.size());
+      const std::scoped_lock lock(mutex);
+      if (pieces.size() <= chunk.index) pieces.resize(chunk.index + 1);
+      pieces[chunk.index] = std::move(piece);
+    }
+  });
+  *lines = input.lines_skipped();
+  for (std::size_t i = 0; i < std::min(fault ? fault->chunk : pieces.size(), pieces.size()); ++i) *lines += pieces[i].lines;
+  if (fault) FailAt(name, *lines + fault->line + 1, fault->text);
+  if (unreadable) std::rethrow_exception(unreadable);
+  std::uint64_t found = places.total();
+  for (const auto& [what, due] : {std::pair<const char*, std::uint64_t>{"offsets", vertices},
+                                  {"edges", edges},
+                                  {"weights", header.weighted ? edges : 0}}) {
+    if (found < due) {
+      FailAt(name, *lines,
+             fmt::format("the file ends after {} of {} {}: it is truncated; write or fetch it again", found, due, what));
+    }
+    found -= due;
+  }
+
+  Adjacency out;
+  out.offsets = JoinPieces(pieces, vertices + 1, &AdjacencyPiece::offsets, &AdjacencyPiece::offsets_at, threads);
+  out.offsets[vertices] = edges;
+  out.neighbours = JoinPieces(pieces, edges, &AdjacencyPiece::ids, &AdjacencyPiece::ids_at, threads);
+  if (header.weighted) out.weights = JoinAdjacencyWeights(pieces, edges, name, threads);
   return out;
 }
 
@@ -339,8 +431,8 @@ StatedCounts PeekGbbs(Input& input) {
 RawGraph ReadGbbs(Input& input, const ReadOptions& options) {
   const int threads = options.threads;
   RawGraph raw;
-  Adjacency out =
-      AdjacencyWord(HeadWithoutBlanks(input)) ? ReadAdjacencyText(input, &raw.lines) : ReadGbbsBinary(input, threads);
+  Adjacency out = AdjacencyWord(HeadWithoutBlanks(input)) ? ReadAdjacencyText(input, threads, &raw.lines)
+                                                          : ReadGbbsBinary(input, threads);
   CheckRows(input.name(), out, threads);
   SortLists(out, threads);
   raw.symmetric = !options.directed && IsSymmetric(out, threads);

@@ -41,7 +41,7 @@ class ArrayReader {
   template <class Body>
   void ReadPieces(std::uint64_t count, std::size_t bytes, Body&& body) {
     ExpectRoom(count, bytes);
-    const std::size_t piece = (std::size_t{1} << (input_.remaining() ? 26 : 20)) / bytes;
+    const std::size_t piece = (std::size_t{1} << (input_.remaining() ? 23 : 20)) / bytes;
     for (std::uint64_t first = 0; first < count;) {
       const std::size_t n = std::min<std::uint64_t>(count - first, piece);
       const std::string_view at = input_.Peek(n * bytes);
@@ -67,7 +67,7 @@ class ArrayReader {
         all = std::move(larger);
       }
       To* const to = all.data() + lead + first;
-      ParallelChunks(n, threads_, std::size_t{1} << 20, [&](std::size_t begin, std::size_t end) {
+      ParallelChunks(n, threads_, std::size_t{1} << 18, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
           From value;
           std::memcpy(&value, at + i * sizeof(From), sizeof(From));

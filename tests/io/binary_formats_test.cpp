@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <random>
 #include <string>
@@ -163,12 +164,15 @@ class BinaryFormats : public WithFiles {
     return ::testing::internal::GetCapturedStderr();
   }
 
-  Graph Read(std::string_view bytes, const ReadOptions& options = kAllEdges) {
-    return ReadGraph(Write("file", bytes), options);
+  /// Writes to a new file: some file systems flush one that is truncated and written again, which takes its time.
+  std::string Put(std::string_view bytes) {
+    std::filesystem::remove(Path("file"));
+    return Write("file", bytes);
   }
+  Graph Read(std::string_view bytes, const ReadOptions& options = kAllEdges) { return ReadGraph(Put(bytes), options); }
   /// The InputError that reading gives, without the file's name.
   std::string Fault(std::string_view bytes, const ReadOptions& options = kAllEdges) {
-    const std::string path = Write("file", bytes);
+    const std::string path = Put(bytes);
     const std::string error = ErrorOf<InputError>([&] { ReadGraph(path, options); });
     EXPECT_TRUE(error.starts_with(path)) << error;
     return error.size() > path.size() ? error.substr(path.size()) : "";
@@ -361,7 +365,7 @@ TEST_F(BinaryFormats, SmallGraphsAreNotTakenForAnotherFormat) {
         if (twice) bytes += bytes;
         for (const std::string& file : {bytes, Zstd(bytes)}) {
           ReadReport report;
-          EXPECT_EQ(ReadGraph(Write("file", file), kAllEdges, &report).edges(), edges);
+          EXPECT_EQ(ReadGraph(Put(file), kAllEdges, &report).edges(), edges);
           EXPECT_EQ(report.format, GraphFormat::kGbbs);
         }
       }
@@ -518,14 +522,23 @@ TEST_F(BinaryFormats, AdjacencyTextIsHeldToItsHeaderAndFaultsNameTheirLine) {
   ExpectFault("AdjacencyGraph\n2\n2\n0\n1\n0\nx\n", ":7: 'x' is no vertex");
   ExpectFault("AdjacencyGraph\n2\n2\n0\n1\n0\n-1\n", ":7: vertex '-1' is negative");
   ExpectFault("AdjacencyGraph\n2\n2\n0\n1\n0\n1\n7\n", ":8: '7' follows what the header promises");
-  ExpectFault("AdjacencyGraph\n2\n2\n0\n1\n00000000000\n", ":7: the file ends after 1 of 2 edges");
+  ExpectFault("AdjacencyGraph\n2\n2\n0\n1\n00000000000\n", ":6: the file ends after 1 of 2 edges");
   ExpectFault("WeightedAdjacencyGraph\n2\n2\n0\n1\n0\n1\n5\nnan\n", ":9: weight 'nan' is not finite");
   ExpectFault("WeightedAdjacencyGraph\n2\n2\n0\n1\n0\n1\n5\n1e99\n", ":9: weight '1e99' is beyond");
-  ExpectFault("AdjacencyGraph\n2\n1000000000000\n0\n1\n0\n1\n", "1000000000000");
+  ExpectFault("AdjacencyGraph\n2\n1000000000000\n0\n1\n0\n1\n", ":7: the file ends after 2 of 1000000000000 edges");
+  ExpectFault("AdjacencyGraph\n2\n18446744073709551615\n0\n1\n0\n1\n", ":3: 18446744073709551615 edges are more than");
+  ExpectFault("AdjacencyGraph\n2\n2\n0,1\n0\n1\n", ":4: ',' is no");
+  ExpectFault("AdjacencyGraph\n2\n2\n0\r1\n0\n1\n", ":4: ");
+  ExpectFault("WeightedAdjacencyGraph\n2\n2\n0\n1\n0\n1\n5,6\n", ":8: ");
   // Far into the file, where chunks have passed.
   std::string text = "AdjacencyGraph\n3\n700000\n0\n0\n0\n";
   for (int i = 0; i < 700000; ++i) text += i == 650000 ? "3\n" : "2\n";
   ExpectFault(text, ":650007: vertex 3 in a graph of 3");
+  text = "AdjacencyGraph\n700000\n1\n";
+  for (int i = 0; i < 700000; ++i) text += i > 650000 ? "1\n" : i == 650000 ? "2\n" : "0\n";
+  ExpectFault(text + "5\n", ":650004: the edges of vertex 650000 begin at 2");
+  text[text.find('2')] = '1';
+  ExpectFault(text, ":700003: the file ends after 0 of 1 edges");
 }
 
 // ---- Damage ----
@@ -670,10 +683,10 @@ TEST_F(BinaryFormats, NoDamageOfASmallFileGoesFurtherThanAnError) {
   int read = 0, refused = 0;
   for (const Golden& golden : goldens) {
     for (std::size_t at = 0; at < golden.bytes.size(); ++at) {
-      for (const int flip : {1, 4, 0x80, 0xff}) {
+      for (const int flip : {1, 4, 0x80}) {
         std::string bytes = golden.bytes;
         bytes[at] = static_cast<char>(bytes[at] ^ flip);
-        const std::string path = Write("file", bytes);
+        const std::string path = Put(bytes);
         try {
           const Graph graph = ReadGraph(path, kAllEdges);
           EXPECT_EQ(graph.out().offsets[graph.vertices()], graph.edges());
@@ -706,7 +719,7 @@ TEST_F(BinaryFormats, PeekEnclosesWhatIsRead) {
   goldens.push_back({"large galois", Slurp(Path("large.gr")), GraphFormat::kGalois, true});
   for (const Golden& golden : goldens) {
     for (const std::string& bytes : {golden.bytes, Zstd(golden.bytes), Gzip(golden.bytes)}) {
-      const std::string path = Write("file", bytes);
+      const std::string path = Put(bytes);
       for (const int options_bits : {0, 1, 2, 4, 6, 8, 12, 14, 9}) {
         SCOPED_TRACE(fmt::format("{}, options {}", golden.name, options_bits));
         ReadOptions options;
