@@ -60,6 +60,11 @@ inline namespace CHATTY_ABI {
 /// - Edge list: "source target" or "source target weight" a line, separated by blanks, tabs or a comma; `#` and `%`
 ///   begin comments; directed; ids as written from 0, vertices = the largest id + 1; first_id 0.
 /// - DIMACS shortest paths: `c`, `p sp n m` and `a u v w` lines; directed; first_id 1.
+/// - Galois' binary .gr, versions 1 and 2: first_id 0; symmetric if its edges are. Edge data of 4 bytes are int32 weights,
+///   of 8 bytes int64 ones; the file does not tell them from other types, so that negative 4-byte ones are warned of and
+///   8-byte ones that look like doubles refused.
+/// - GAP's .sg and .wsg, told apart by their length: directed or symmetric, as they say; first_id 0. In-edges are skipped.
+/// - GBBS' and PASGAL's .bin, and their text, which may have weights: first_id 0; symmetric if the edges are.
 /// - Binary: as written by WriteGraph, symmetry, first_id and labels included.
 ///
 /// Where a format leaves the weights' kind open it is int32 if all of them are such integers, float otherwise (and

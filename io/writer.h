@@ -26,8 +26,11 @@ std::string NameAFormat();
 /// unweighted graph weight 1, and writes float weights as reals, which other readers may refuse; an edge list loses
 /// vertices without edges whose ids are larger than all others'.
 ///
-/// Throws UsageError for an unknown format, InputError where the target cannot be created, CapabilityError where
-/// writing fails.
+/// A graph with weights goes to .wsg and .adj and not to .sg and .bin, which have none; the weights of GAP and Galois are
+/// int32. `galois` is known by its name alone, as .gr means DIMACS.
+///
+/// Throws UsageError for an unknown format and for weights that the format does not hold, InputError where the target
+/// cannot be created, CapabilityError where writing fails and for more vertices than the format can name.
 void WriteGraph(const Graph& graph, const std::string& path, const std::optional<std::string>& format = std::nullopt);
 
 }  // namespace chatty
