@@ -257,9 +257,8 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
       ->check(NotEmpty())
       ->group(group);
   command
-      .add_flag(
-          "--compact-ids", options.read.compact_ids,
-          "Only ids that an edge names are vertices: gaps between ids take no memory, and isolated vertices are left out")
+      .add_flag("--compact-ids", options.read.compact_ids,
+                "Of an edge list: only ids that an edge names are vertices, so that gaps between ids take no memory")
       ->group(group);
   command.add_option("--threads", options.read.threads, "CPU threads to use (default: one a core)")
       ->type_name("N")

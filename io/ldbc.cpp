@@ -322,54 +322,42 @@ LdbcVertices ReadVertices(const LdbcProperties& ldbc, int threads) {
   return vertices;
 }
 
-/// Calls body(cursor) for each line of a file that has been parsed once, until it throws LineError, which becomes an
-/// InputError with its line.
-template <class Body>
-void FindFault(const std::string& path, Body&& body) {
-  Input input(path);
-  std::string_view line;
-  for (; input.PeekLine(&line); input.SkipLine()) {
-    LineCursor cursor(line);
-    try {
-      if (cursor.NextLine<'#'>()) body(cursor);
-    } catch (const LineError& error) {
-      FailAt(path, input.lines_skipped() + 1, error.what());
-    }
-  }
-}
-
 void CheckListedOnce(const LdbcProperties& ldbc, const Array<std::uint64_t>& ids) {
   const std::uint64_t* const twice = std::adjacent_find(ids.begin(), ids.end());
   if (twice == ids.end()) return;
-  bool seen = false;
-  FindFault(ldbc.vertex_path, [&](LineCursor& cursor) {
-    if (cursor.Unsigned("vertex id") != *twice) return;
-    if (seen) cursor.Fail("vertex {} is listed already", *twice);
+  Input input(ldbc.vertex_path);
+  std::string_view line;
+  for (bool seen = false; input.PeekLine(&line); input.SkipLine()) {
+    LineCursor cursor(line);
+    if (!cursor.NextLine<'#'>() || cursor.Unsigned("vertex id") != *twice) continue;
+    if (seen) FailAt(ldbc.vertex_path, input.lines_skipped() + 1, fmt::format("vertex {} is listed already", *twice));
     seen = true;
-  });
+  }
 }
 
-/// Names the first edge whose end no line of the vertex file lists.
-void FindStrayEdge(const LdbcProperties& ldbc, int threads) {
-  const LdbcVertices vertices = ReadVertices(ldbc, threads);
-  FindFault(ldbc.edge_path, [&](LineCursor& cursor) {
-    for (const char* const what : {"source id", "target id"}) {
-      const std::uint64_t id = cursor.Unsigned(what);
-      if (std::binary_search(vertices.ids.begin(), vertices.ids.end(), id)) continue;
-      cursor.Fail("the edge's {} {} is no vertex of the graph: {} does not list it", what, id, ldbc.vertex_path);
-    }
-  });
-}
-
-ParsedWideEdges ReadEdges(const LdbcProperties& ldbc, Input& input, int threads) {
+ParsedEdges ReadEdges(const LdbcProperties& ldbc, const Array<std::uint64_t>& ids, Input& input, int threads) {
   const WeightText weights = WeightTextOf(ldbc);
   const std::size_t columns = ldbc.edge_properties.size(), weight = ldbc.weight.value_or(columns);
-  return ParseWideChunks(input, weights, threads, [&](LineCursor& cursor, WideEdgeSink& sink) {
+  const IdTable table(ids, threads);
+  struct Named {
+    std::uint64_t id;
+    VertexId vertex = kNoVertex;
+  };
+  const auto read = [&](LineCursor& cursor, const char* what, Named& last) {
+    const std::uint64_t id = cursor.Unsigned(what);
+    if (id == last.id && last.vertex != kNoVertex) return;  // edges are most often sorted
+    last = {id, table[id]};
+    if (last.vertex == kNoVertex) [[unlikely]] {
+      cursor.Fail("the edge's {} {} is no vertex of the graph: {} does not list it", what, id, ldbc.vertex_path);
+    }
+  };
+  return ParseChunks(input, weights, threads, [&](LineCursor& cursor, EdgeSink& sink) {
+    Named source{}, target{};
     while (cursor.NextLine<'#'>()) {
-      const std::uint64_t source = cursor.Unsigned("source id");
-      const std::uint64_t target = cursor.Unsigned("target id");
+      read(cursor, "source id", source);
+      read(cursor, "target id", target);
       if (columns == 0) {
-        sink.Add(source, target);
+        sink.Add(source.vertex, target.vertex);
         if (cursor.Peek() != '\n') [[unlikely]] {
           cursor.Fail("{} follows the two ids, but {} names no property of edges (graph.{}.edge-properties.names)",
                       Quote(cursor.Field()), ldbc.path, ldbc.name);
@@ -377,10 +365,11 @@ ParsedWideEdges ReadEdges(const LdbcProperties& ldbc, Input& input, int threads)
       }
       for (std::size_t column = 0; column < columns; ++column) {
         if (column == weight) {
-          sink.AddWeighted(source, target, cursor);
+          sink.AddWeighted(source.vertex, target.vertex, cursor);
         } else {
-          if (cursor.Peek() == '\n')
+          if (cursor.Peek() == '\n') {
             cursor.Fail("the line ends where the property {} belongs", Quote(ldbc.edge_properties[column].name));
+          }
           cursor.SkipField();
         }
       }
@@ -444,15 +433,13 @@ RawGraph ReadLdbc(Input& input, const ReadOptions& options) {
   CheckCount(ldbc, "meta.vertices", ldbc.vertices, ldbc.vertex_path, vertices.ids.size(), "vertices");
   CheckListedOnce(ldbc, vertices.ids);
   Input edge_file(ldbc.edge_path);
-  ParsedWideEdges parsed = ReadEdges(ldbc, edge_file, options.threads);
+  CheckVertexCount(ldbc.vertex_path, vertices.ids.size());
+  ParsedEdges parsed = ReadEdges(ldbc, vertices.ids, edge_file, options.threads);
   CheckCount(ldbc, "meta.edges", ldbc.edges, ldbc.edge_path, parsed.size(), "edges");
   RawGraph raw;
-  try {
-    raw = CompactIds(ldbc.edge_path, std::move(parsed.pieces), std::move(vertices.ids), options.threads);
-  } catch (const InputError&) {
-    FindStrayEdge(ldbc, options.threads);
-    throw;
-  }
+  raw.vertices = static_cast<VertexId>(vertices.ids.size());
+  raw.edges = std::move(parsed.pieces);
+  raw.ids = std::move(vertices.ids);
   WarnOfRoundedIntegers(ldbc.edge_path, raw.edges);
   DropPlainIds(raw);
   raw.symmetric = !ldbc.directed;

@@ -12,39 +12,6 @@
 namespace chatty::io {
 namespace {
 
-constexpr VertexId kAbsent = kNoVertex;
-
-/// From an id to its place in an ascending list of them: a hash table with linear probing, filled by all threads at once.
-class IdTable {
- public:
-  IdTable(const Array<std::uint64_t>& ids, int threads)
-      : ids_(ids), shift_(64 - std::bit_width(std::max<std::size_t>(2 * ids.size(), 2))) {
-    const std::size_t slots = std::size_t{1} << (64 - shift_);
-    places_ = Array<VertexId>(slots);
-    ParallelFor(slots, threads, [&](std::size_t i) { places_[i] = kAbsent; });
-    ParallelFor(ids.size(), threads, [&](std::size_t place) {
-      for (std::size_t slot = Slot(ids[place]);; slot = (slot + 1) & (places_.size() - 1)) {
-        VertexId expected = kAbsent;
-        if (std::atomic_ref(places_[slot]).compare_exchange_strong(expected, static_cast<VertexId>(place))) return;
-      }
-    });
-  }
-
-  VertexId operator[](std::uint64_t id) const {
-    for (std::size_t slot = Slot(id);; slot = (slot + 1) & (places_.size() - 1)) {
-      const VertexId place = places_[slot];
-      if (place == kAbsent || ids_[place] == id) return place;
-    }
-  }
-
- private:
-  std::size_t Slot(std::uint64_t id) const { return static_cast<std::size_t>((id * 0x9e3779b97f4a7c15u) >> shift_); }
-
-  const Array<std::uint64_t>& ids_;
-  int shift_;
-  Array<VertexId> places_;
-};
-
 /// The ids that occur in the arrays, ascending, each once: blocks are sorted in parallel and lose what they repeat, most of
 /// it, before they are merged.
 Array<std::uint64_t> Distinct(const std::vector<WideEdges>& edges, int threads) {
@@ -98,13 +65,8 @@ RawGraph Renumber(const std::string& name, std::vector<WideEdges> edges, Array<s
       narrow.sources = Array<VertexId>(count);
       narrow.targets = Array<VertexId>(count);
       for (std::size_t e = 0; e < count; ++e) {
-        const VertexId source = table[wide.sources[e]], target = table[wide.targets[e]];
-        if (source == kAbsent || target == kAbsent) {
-          Throw<InputError>("{}: has an edge from {} to {}, but {} is no vertex of the graph", name, wide.sources[e],
-                            wide.targets[e], source == kAbsent ? wide.sources[e] : wide.targets[e]);
-        }
-        narrow.sources[e] = source;
-        narrow.targets[e] = target;
+        narrow.sources[e] = table[wide.sources[e]];
+        narrow.targets[e] = table[wide.targets[e]];
       }
       narrow.weights = std::move(wide.weights);
     }
@@ -115,16 +77,31 @@ RawGraph Renumber(const std::string& name, std::vector<WideEdges> edges, Array<s
 
 }  // namespace
 
+IdTable::IdTable(const Array<std::uint64_t>& ids, int threads) : ids_(ids.data()), size_(ids.size()) {
+  constexpr std::uint64_t kFew = 4;  // places of an array to a taken one: it is as small as the hash table then
+  if (size_ == 0) return;
+  const std::uint64_t range = ids[size_ - 1] - ids[0];
+  if (range == size_ - 1) return;
+  kind_ = range / kFew < size_ ? Kind::kFewGaps : Kind::kGaps;
+  shift_ = 64 - std::bit_width(std::max<std::size_t>(2 * size_, 2));
+  const std::size_t slots = kind_ == Kind::kFewGaps ? static_cast<std::size_t>(range) + 1 : std::size_t{1} << (64 - shift_);
+  places_ = Array<VertexId>(slots);
+  ParallelFor(slots, threads, [&](std::size_t i) { places_[i] = kNoVertex; });
+  ParallelFor(size_, threads, [&](std::size_t place) {
+    if (kind_ == Kind::kFewGaps) {
+      places_[ids[place] - ids[0]] = static_cast<VertexId>(place);
+      return;
+    }
+    for (std::size_t slot = Slot(ids[place]);; slot = (slot + 1) & (places_.size() - 1)) {
+      VertexId expected = kNoVertex;
+      if (std::atomic_ref(places_[slot]).compare_exchange_strong(expected, static_cast<VertexId>(place))) return;
+    }
+  });
+}
+
 RawGraph CompactIds(const std::string& name, std::vector<WideEdges> edges, int threads) {
   Array<std::uint64_t> ids = Distinct(edges, threads);
   return Renumber(name, std::move(edges), std::move(ids), threads);
-}
-
-RawGraph CompactIds(const std::string& name, std::vector<WideEdges> edges, Array<std::uint64_t> vertices, int threads) {
-  std::sort(vertices.begin(), vertices.end());
-  const std::uint64_t* const twice = std::adjacent_find(vertices.begin(), vertices.end());
-  if (twice != vertices.end()) Throw<InputError>("{}: vertex {} is listed twice", name, *twice);
-  return Renumber(name, std::move(edges), std::move(vertices), threads);
 }
 
 }  // namespace chatty::io

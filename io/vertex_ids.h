@@ -2,22 +2,50 @@
 /// From the names that a file gives its vertices, with gaps between them, to vertices without. Internal to io/.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "chatty/core/array.h"
+#include "chatty/core/types.h"
 #include "chatty/io/formats.h"
 #include "chatty/io/text_parser.h"
 
 namespace chatty::io {
 
+/// From an id to its place in an ascending list of them: arithmetic where the list leaves no gaps, an array where it leaves
+/// few, or else a hash table with linear probing. Views the list.
+class IdTable {
+ public:
+  /// Each id once.
+  IdTable(const Array<std::uint64_t>& ids, int threads);
+
+  /// kNoVertex for an id that is not in the list.
+  VertexId operator[](std::uint64_t id) const {
+    if (size_ == 0) return kNoVertex;
+    const std::uint64_t offset = id - ids_[0];  // an id below the first wraps around
+    if (kind_ == Kind::kNoGaps) return offset < size_ ? static_cast<VertexId>(offset) : kNoVertex;
+    if (kind_ == Kind::kFewGaps) return offset < places_.size() ? places_[offset] : kNoVertex;
+    for (std::size_t slot = Slot(id);; slot = (slot + 1) & (places_.size() - 1)) {
+      const VertexId place = places_[slot];
+      if (place == kNoVertex || ids_[place] == id) return place;
+    }
+  }
+
+ private:
+  enum class Kind : std::uint8_t { kNoGaps, kFewGaps, kGaps };
+  std::size_t Slot(std::uint64_t id) const { return static_cast<std::size_t>((id * 0x9e3779b97f4a7c15u) >> shift_); }
+
+  const std::uint64_t* ids_;
+  std::size_t size_;
+  Kind kind_ = Kind::kNoGaps;
+  int shift_ = 0;
+  Array<VertexId> places_;
+};
+
 /// Numbers vertices by ascending id. Vertices are the ends of edges. Sets vertices, edges and ids of the result. Throws
 /// CapabilityError if there are more than this build can name.
 RawGraph CompactIds(const std::string& name, std::vector<WideEdges> edges, int threads);
-
-/// Numbers vertices by ascending id. Vertices are `vertices` alone, in any order. Throws InputError, naming `name` and the
-/// edge, for an edge between others, and for an id that `vertices` holds twice.
-RawGraph CompactIds(const std::string& name, std::vector<WideEdges> edges, Array<std::uint64_t> vertices, int threads);
 
 }  // namespace chatty::io
