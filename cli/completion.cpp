@@ -110,7 +110,7 @@ Choices ValuesAt(const CursorPlace& place) {
   } else if (option.get_type_name() == "FORMAT") {
     choices.AddAll(Names{"matrix-market", "edge-list", "dimacs", "binary"});
   } else if (option.get_type_name() == "WEIGHTS") {
-    choices.AddAll(Names{"none", "float", "float:"});
+    choices.AddAll(Names{"none", "unit", "float", "float:", "own"});
   } else if (name == "value") {
     std::set<std::string> values;
     for (const RegisteredProgram* program : programs) {

@@ -23,7 +23,8 @@ namespace {
 struct GenerateOptions {
   std::vector<std::string> arguments;
   GeneratorSpec spec;
-  std::string family, weights = "none", output, format;
+  std::string family, output, format;
+  std::optional<std::string> weights;
 };
 
 const std::vector<GeneratorFamily>& Families() {
@@ -58,12 +59,16 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   return parts;
 }
 
-/// Sets kind and range of the spec's weights from "none", "unit", "LO:HI", "float" or "float:LO:HI".
+/// Sets kind and range of the spec's weights from "own", "none", "unit", "LO:HI", "float" or "float:LO:HI".
 void ParseWeights(std::string_view text, GeneratorSpec& spec) {
   const auto fail = [&] {
-    Throw<UsageError>("--weights {}: write none, unit, LO:HI (say 1:255), float or float:LO:HI", text);
+    Throw<UsageError>("--weights {}: write none, own, unit, LO:HI (say 1:255), float or float:LO:HI", text);
   };
   if (text == "none") return;
+  if (text == "own") {
+    spec.own_weights = true;
+    return;
+  }
   std::string_view range = text;
   spec.weights = WeightKind::kInt32;
   if (text == "unit") {
@@ -147,7 +152,7 @@ int GenerateGraph(const GenerateOptions& options, const CLI::App& command) {
   const GeneratorFamily& family = FindFamily(options.family);
   ParseArguments(options.arguments, family, spec);
   CheckOptions(command, family);
-  ParseWeights(options.weights, spec);
+  ParseWeights(options.weights.value_or(spec.family == "road" ? "own" : "none"), spec);
   std::optional<std::string> format;
   if (!options.format.empty()) format = FormatName(ParseFormat(options.format));
   if (!format && !FormatOfSuffix(options.output)) {
@@ -187,7 +192,7 @@ void AddGenerate(CLI::App& app, Context& context) {
   command
       ->add_option("--weights", options->weights,
                    "`none` (default); `unit`: 1; `LO:HI`: whole numbers from LO to HI; `float`: reals from 0 to 1; "
-                   "`float:LO:HI`")
+                   "`float:LO:HI`; `own`: road: travel times (its default), gap-kron and gap-urand: GAP's, as for 1:255")
       ->type_name("WEIGHTS");
   const auto for_families = [](std::string_view option, std::string_view says) {
     return fmt::format("{}: {}", FamiliesWith(option), says);
@@ -205,6 +210,24 @@ void AddGenerate(CLI::App& app, Context& context) {
   probability("--a", options->spec.a, "odds of the upper left quadrant (default: 0.57)");
   probability("--b", options->spec.b, "odds of the upper right one (default: 0.19)");
   probability("--c", options->spec.c, "odds of the lower left one (default: 0.19); the lower right has the rest");
+  command
+      ->add_option("--radius", options->spec.radius,
+                   for_families("radius",
+                                "how far neighbours are apart, the square's side being 1 (default: "
+                                "0.55 sqrt(ln n / n))"))
+      ->type_name("R")
+      ->check(Unnamed(CLI::Range(1e-9, 1.5)));
+  command
+      ->add_option("--edges-per-vertex", options->spec.edges_per_vertex,
+                   for_families("edges-per-vertex", "edges that each new vertex comes with (default: 8)"))
+      ->type_name("K")
+      ->check(WholeNumber());
+  command
+      ->add_option("--neighbours", options->spec.neighbours,
+                   for_families("neighbours", "each vertex's on the ring, half of them on either side (default: 8)"))
+      ->type_name("K")
+      ->check(WholeNumber());
+  probability("--rewire", options->spec.rewire, "probability that an edge leads elsewhere (default: 0.1)");
   probability("--drop", options->spec.drop, "probability that an edge is left out (default: 0)");
   command->add_flag("--keep-loops", options->spec.keep_loops,
                     for_families("keep-loops", "keep edges from a vertex to itself"));

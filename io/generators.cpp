@@ -111,13 +111,24 @@ constexpr Family kFamilies[] = {
     {{"kron", "SCALE", kDrawn, "R-MAT with Graph500's parameters: 2^SCALE vertices, a few of huge degree"}, MakeKron},
     {{"rmat", "SCALE", "a b c edge-factor keep-loops keep-parallel seed", "R-MAT with parameters of one's own"}, MakeRmat},
     {{"uniform", "SCALE", kDrawn, "2^SCALE vertices, ends of edges drawn uniformly"}, MakeUniform},
-    {{"gap-kron", "SCALE", "edge-factor", "the GAP benchmark's Kronecker graph, edge by edge"}, MakeGapKron},
-    {{"gap-urand", "SCALE", "edge-factor", "the GAP benchmark's uniform graph, edge by edge"}, MakeGapUrand},
+    {{"gap-kron", "SCALE", "edge-factor", "the GAP benchmark's Kronecker graph, edge by edge", true}, MakeGapKron},
+    {{"gap-urand", "SCALE", "edge-factor", "the GAP benchmark's uniform graph, edge by edge", true}, MakeGapUrand},
+    {{"rgg", "SCALE", "radius seed", "2^SCALE random points, each with all that are near"}, MakeRgg},
+    {{"road", "COUNT|WIDTH HEIGHT", "seed", "streets, main roads and motorways: about COUNT vertices, or so many junctions",
+      true},
+     MakeRoad},
+    {{"ba", "COUNT", "edges-per-vertex seed", "Barabasi-Albert: the more edges a vertex has, the more it gets"},
+     MakeBarabasiAlbert},
+    {{"small-world", "COUNT", "neighbours rewire seed", "Watts-Strogatz: a ring of neighbours with shortcuts"},
+     MakeSmallWorld},
     {{"grid", "WIDTH HEIGHT|WIDTH HEIGHT DEPTH", "drop seed",
-      "like streets: neighbours right and below (and behind); --drop closes some; vertices all stay"},
+      "neighbours right and below, and behind; --drop closes some; vertices all stay"},
      MakeGrid},
+    {{"debruijn", "BITS", "", "2^BITS words of bits, each with those one shift away"}, MakeDeBruijn},
     {{"chain", "COUNT", "", "each vertex with the next: as deep as a graph can be"}, MakeChain},
     {{"star", "COUNT", "", "the first vertex with all others: as skewed as a graph can be"}, MakeStar},
+    {{"complete", "COUNT", "", "each vertex with all others: as dense as a graph can be"}, MakeComplete},
+    {{"binary-tree", "COUNT", "", "each vertex with two more, row by row until there are COUNT"}, MakeBinaryTree},
 };
 
 }  // namespace
@@ -188,7 +199,8 @@ std::uint64_t CheckSizes(std::string_view family, std::initializer_list<std::uin
 }
 
 bool WantsOwnWeights(const GeneratorSpec& spec) {
-  return spec.weights == WeightKind::kInt32 && spec.min_weight == 1 && spec.max_weight == 255;
+  const bool as_gap = spec.weights == WeightKind::kInt32 && spec.min_weight == 1 && spec.max_weight == 255;
+  return spec.own_weights || (as_gap && spec.family.starts_with("gap-"));
 }
 
 }  // namespace CHATTY_ABI
@@ -211,7 +223,11 @@ inline namespace CHATTY_ABI {
 Graph Generate(const GeneratorSpec& spec) try {
   generators::CheckWeights(spec);
   for (const generators::Family& family : generators::kFamilies) {
-    if (family.says.name == spec.family) return generators::Finish(family.make(spec), spec);
+    if (family.says.name != spec.family) continue;
+    if (spec.own_weights && !family.says.own_weights) {
+      Throw<UsageError>("a {} graph has no weights of its own; say which it is to have", spec.family);
+    }
+    return generators::Finish(family.make(spec), spec);
   }
   Throw<UsageError>("there is no generator `{}`; the generators are {}", spec.family, fmt::join(GeneratorNames(), ", "));
 } catch (const std::bad_alloc&) {

@@ -25,24 +25,42 @@ struct GeneratorSpec {
   /// - "gap-kron", "gap-urand": the GAP benchmark suite's own graphs (its -g and -u), bit by bit: other draws of kron and
   ///   uniform, of which there is one a scale and edge_factor. As GAP builds them, loops and parallel edges are removed, and
   ///   the graph ends at the last vertex that an edge was generated at, so that it may have a few less than 2^scale.
+  /// - "rgg": 2^scale random points of the unit square, with an edge between any two at most `radius` apart, as the 10th
+  ///   DIMACS challenge's rgg_n_2_X. Vertices are numbered along a Z curve, so that near ones have near numbers.
+  /// - "road": like a road network: of a width x height grid of streets, some are closed, what is not connected to the
+  /// largest
+  ///   part is left out, and bends are vertices of degree two. Every 8th line is a main road, every 64th a motorway, with
+  ///   hardly a closure and few bends. Mean degree 2.5, diameter near 2 sqrt(n). Numbered row by row.
+  /// - "ba": Barabási and Albert's preferential attachment. The first edges_per_vertex + 1 vertices are a clique; each later
+  ///   one has edges to edges_per_vertex distinct earlier ones, chosen as likely as these had edges. Numbered by age.
+  /// - "small-world": Watts and Strogatz' ring of `count` vertices, each with its `neighbours` nearest; every edge keeps one
+  ///   end and gets a random other one with probability `rewire`. No two coincide: there are count * neighbours / 2.
   /// - "grid": width * height * depth vertices, row by row and layer by layer, each with an edge to its right, its lower and
   ///   its deeper neighbour; every edge is dropped with probability `drop`. Vertices that lose all edges stay.
+  /// - "debruijn": 2^scale vertices; v has edges to 2 v and 2 v + 1, modulo 2^scale. Without loops and parallel edges.
   /// - "chain": vertices 0 to count-1, each with an edge to the next.
   /// - "star": vertex 0 with an edge to each of the other count-1.
+  /// - "complete": `count` vertices, each with an edge to all others.
+  /// - "binary-tree": vertices 0 to count-1; v has edges to 2 v + 1 and 2 v + 2.
   std::string family;
 
-  int scale = 0;                   ///< kron, rmat, uniform, gap-kron, gap-urand
-  std::uint64_t edge_factor = 16;  ///< likewise; counts generated edges, before duplicates are merged
+  int scale = 0;                   ///< kron, rmat, uniform, gap-kron, gap-urand, rgg, debruijn
+  std::uint64_t edge_factor = 16;  ///< kron, rmat, uniform, gap-*; counts generated edges, before duplicates are merged
   /// @{
   /// rmat: odds that an edge is in the adjacency matrix's upper left, upper right and lower left quadrant, and again in
   /// every quadrant's.
   double a = .57, b = .19, c = .19;
   /// @}
-  std::uint64_t width = 0;   ///< grid
-  std::uint64_t height = 0;  ///< grid
+  double radius = 0;         ///< rgg; 0: .55 sqrt(ln n / n), with which the graph is almost connected
+  std::uint64_t width = 0;   ///< grid, road
+  std::uint64_t height = 0;  ///< grid, road
   std::uint64_t depth = 1;   ///< grid
   double drop = 0;           ///< grid; in [0, 1]
-  std::uint64_t count = 0;   ///< chain, star
+  /// ba, small-world, chain, star, complete, binary-tree: vertices. road: about so many; 0: go by width and height.
+  std::uint64_t count = 0;
+  std::uint64_t edges_per_vertex = 8;  ///< ba
+  std::uint64_t neighbours = 8;        ///< small-world; even
+  double rewire = .1;                  ///< small-world; in [0, 1]
 
   bool keep_loops = false;     ///< kron, rmat, uniform: keep edges from a vertex to itself
   bool keep_parallel = false;  ///< kron, rmat, uniform: keep edges that were generated more than once
@@ -56,6 +74,9 @@ struct GeneratorSpec {
   double min_weight = 1;
   double max_weight = 255;
   /// @}
+  /// Ask for the weights that belong to the family, whatever `weights` says. road: travel times in tenths of a second;
+  /// gap-kron, gap-urand: GAP's own; others have none.
+  bool own_weights = false;
 
   /// The same seed gives the same graph. GAP's graphs have their own.
   std::uint64_t seed = 1;
@@ -68,6 +89,7 @@ struct GeneratorFamily {
   std::string_view sizes;    ///< fields that say how large, in capitals: "WIDTH HEIGHT"; with other choices behind a "|"
   std::string_view options;  ///< of `chatty generate`, for the other fields: "edge-factor keep-loops"
   std::string_view says;     ///< what its graphs are like
+  bool own_weights = false;  ///< whether GeneratorSpec::own_weights may be asked for
 };
 
 /// The families, in the order of their description.

@@ -152,9 +152,16 @@ Made MakeRmat(const GeneratorSpec& spec);
 Made MakeUniform(const GeneratorSpec& spec);
 Made MakeGapKron(const GeneratorSpec& spec);
 Made MakeGapUrand(const GeneratorSpec& spec);
+Made MakeRgg(const GeneratorSpec& spec);
+Made MakeRoad(const GeneratorSpec& spec);
+Made MakeBarabasiAlbert(const GeneratorSpec& spec);
+Made MakeSmallWorld(const GeneratorSpec& spec);
 Made MakeGrid(const GeneratorSpec& spec);
+Made MakeDeBruijn(const GeneratorSpec& spec);
 Made MakeChain(const GeneratorSpec& spec);
 Made MakeStar(const GeneratorSpec& spec);
+Made MakeComplete(const GeneratorSpec& spec);
+Made MakeBinaryTree(const GeneratorSpec& spec);
 
 }  // namespace CHATTY_ABI
 

@@ -86,5 +86,55 @@ Made MakeStar(const GeneratorSpec& spec) {
   return {std::move(adjacency), fmt::format("star-{}", n)};
 }
 
+Made MakeComplete(const GeneratorSpec& spec) {
+  const std::uint64_t n = CheckCount(spec);
+  CheckEdges("complete graph", n, n - 1);
+  Adjacency adjacency;
+  adjacency.offsets = Array<EdgeIndex>(n + 1);
+  adjacency.neighbours = Array<VertexId>(n * (n - 1));
+  ParallelChunks(n, spec.threads, 64, [&](std::size_t begin, std::size_t end) {
+    for (std::uint64_t v = begin; v < end; ++v) {
+      adjacency.offsets[v] = v * (n - 1);
+      VertexId* const row = adjacency.neighbours.data() + v * (n - 1);
+      std::iota(row, row + v, VertexId{0});
+      std::iota(row + v, row + (n - 1), static_cast<VertexId>(v + 1));
+    }
+  });
+  adjacency.offsets[n] = n * (n - 1);
+  return {std::move(adjacency), fmt::format("complete-{}", n)};
+}
+
+Made MakeBinaryTree(const GeneratorSpec& spec) {
+  const std::uint64_t n = CheckCount(spec);
+  return {RowsOf(n, spec.threads,
+                 [&](std::uint64_t begin, std::uint64_t end, auto&& row, auto&& emit) {
+                   for (std::uint64_t v = begin; v < end; ++v) {
+                     row(v);
+                     if (v > 0) emit((v - 1) / 2);
+                     for (std::uint64_t child = 2 * v + 1; child <= 2 * v + 2 && child < n; ++child) emit(child);
+                   }
+                 }),
+          fmt::format("binary-tree-{}", n)};
+}
+
+Made MakeDeBruijn(const GeneratorSpec& spec) {
+  CheckScale(spec);
+  const std::uint64_t n = std::uint64_t{1} << spec.scale;
+  return {RowsOf(n, spec.threads,
+                 [&](std::uint64_t begin, std::uint64_t end, auto&& row, auto&& emit) {
+                   for (std::uint64_t v = begin; v < end; ++v) {
+                     row(v);
+                     // What may follow and what may precede v's digits: two ascending pairs.
+                     const std::uint64_t next = 2 * v % n, previous = v / 2;
+                     std::array<std::uint64_t, 4> around{next, next + 1, previous, previous + n / 2};
+                     std::sort(around.begin(), around.end());
+                     for (std::size_t i = 0; i < around.size(); ++i) {
+                       if (around[i] != v && (i == 0 || around[i] != around[i - 1])) emit(around[i]);
+                     }
+                   }
+                 }),
+          fmt::format("debruijn-{}", spec.scale)};
+}
+
 }  // namespace CHATTY_ABI
 }  // namespace chatty::generators

@@ -549,8 +549,20 @@ TEST_F(CliTest, NpyHoldsTheNumbersOfTheText) {
 // --------------------------------------------- generate, convert, info, list ----
 
 TEST_F(CliTest, GenerateIsReproducible) {
-  for (const Arguments& family :
-       std::vector<Arguments>{{"kron", "7"}, {"uniform", "7"}, {"grid", "9", "7"}, {"chain", "30"}, {"star", "30"}}) {
+  for (const Arguments& family : std::vector<Arguments>{{"kron", "7"},
+                                                        {"rmat", "7", "--a", "0.4", "--b", "0.3", "--c", "0.2"},
+                                                        {"uniform", "7", "--degree", "5"},
+                                                        {"rgg", "7", "--radius", "0.2"},
+                                                        {"road", "9", "7"},
+                                                        {"ba", "60", "--edges-per-vertex", "3"},
+                                                        {"small-world", "60", "--neighbours", "4", "--rewire", "0.3"},
+                                                        {"grid", "9", "7"},
+                                                        {"grid", "4", "5", "3"},
+                                                        {"debruijn", "6"},
+                                                        {"chain", "30"},
+                                                        {"star", "30"},
+                                                        {"complete", "12"},
+                                                        {"binary-tree", "30"}}) {
     for (const std::string weights : {"none", "1:9", "float", "float:2:3"}) {
       std::set<std::string> files;
       for (const std::string threads : {"1", "2"}) {
@@ -561,6 +573,25 @@ TEST_F(CliTest, GenerateIsReproducible) {
       EXPECT_EQ(files.size(), 1) << family[0] << ' ' << weights;
     }
   }
+}
+
+TEST_F(CliTest, GenerateMakesGapsGraphs) {
+  Succeed({"generate", "gap-kron", "10", "-o", Path("g.chatty")});
+  EXPECT_EQ(Json::parse(Succeed({"info", Path("g.chatty"), "--json", "-"})).at("graph").at("edges"), 2 * 10496);
+  Succeed({"generate", "gap-urand", "10", "--weights", "own", "-o", Path("g.chatty")});
+  EXPECT_EQ(Json::parse(Succeed({"info", Path("g.chatty"), "--json", "-"})).at("graph").at("edges"), 2 * 16125);
+  Succeed({"generate", "gap-urand", "10", "--weights", "1:255", "-o", Path("same.chatty")});
+  EXPECT_EQ(ReadAll(folder_ / "g.chatty"), ReadAll(folder_ / "same.chatty"));
+}
+
+TEST_F(CliTest, GeneratedRoadsHaveTravelTimes) {
+  Succeed({"generate", "road", "12", "9", "-o", Path("timed.gr")});
+  Succeed({"generate", "road", "12", "9", "--weights", "own", "-o", Path("own.gr")});
+  Succeed({"generate", "road", "12", "9", "--weights", "unit", "-o", Path("unit.gr")});
+  EXPECT_EQ(ReadAll(folder_ / "timed.gr"), ReadAll(folder_ / "own.gr"));
+  EXPECT_NE(ReadAll(folder_ / "timed.gr"), ReadAll(folder_ / "unit.gr"));
+  Succeed({"generate", "road", "12", "9", "--weights", "none", "-o", Path("bare.mtx")});
+  EXPECT_NE(ReadAll(folder_ / "bare.mtx").find("pattern"), std::string::npos);
 }
 
 TEST_F(CliTest, IsolatedVerticesOfAGridStay) {
@@ -989,6 +1020,20 @@ TEST_F(CliTest, GenerateAndConvertCheckTheirArguments) {
   Fail({"generate", "kron", "99", "-o", out}, 2, "scale");
   Fail({"generate", "kron", "x", "-o", out}, 2, "SCALE");
   Fail({"generate", "grid", "5", "-o", out}, 2, "WIDTH HEIGHT");
+  Fail({"generate", "grid", "5", "5", "5", "5", "-o", out}, 2, "generate grid WIDTH HEIGHT DEPTH");
+  Fail({"generate", "grid", "5", "5", "0", "-o", out}, 2, "no vertices");
+  Fail({"generate", "road", "5", "5", "5", "-o", out}, 2, "generate road COUNT");
+  Fail({"generate", "debruijn", "5", "6", "-o", out}, 2, "BITS");
+  Fail({"generate", "gap-kron", "10", "--seed", "3", "-o", out}, 2, "one seed");
+  Fail({"generate", "chain", "5", "--edge-factor", "3", "-o", out}, 2, "it is for kron, rmat, uniform");
+  Fail({"generate", "chain", "5", "--weights", "own", "-o", out}, 2, "no weights of its own");
+  Fail({"generate", "rmat", "5", "--a", "0.9", "-o", out}, 2, "more than 1");
+  Fail({"generate", "small-world", "9", "--neighbours", "3", "-o", out}, 2, "even number");
+  Fail({"generate", "ba", "9", "--edges-per-vertex", "9", "-o", out}, 2, "edges per vertex");
+  Fail({"generate", "complete", "4294967294", "-o", out}, 2, "more edges than make sense");
+  for (const std::string radius : {"0", "-1", "2", "nan", "far"}) {
+    Fail({"generate", "rgg", "5", "--radius", radius, "-o", out}, 2, "radius");
+  }
   Fail({"generate", "grid", "5", "0", "-o", out}, 2, "");
   Fail({"generate", "grid", "4294967296", "4294967296", "-o", out}, 2, "");
   Fail({"generate", "grid", "5", "5", "--drop", "1.5", "-o", out}, 2, "--drop");
