@@ -27,10 +27,11 @@ std::size_t ReadSome(int fd, char* to, std::size_t bytes, const std::string& nam
   }
 }
 
-/// A stream's kind from its first bytes; 4 suffice.
+/// A stream's kind from its first bytes; 4 suffice. Of gzip's the third says that it is deflated, as all are: two bytes
+/// alone may be a number that a binary file begins with.
 Compression Sniff(std::string_view head) {
   const auto byte = [&](std::size_t i) { return i < head.size() ? static_cast<unsigned char>(head[i]) : 0u; };
-  if (byte(0) == 0x1f && byte(1) == 0x8b) return Compression::kGzip;
+  if (byte(0) == 0x1f && byte(1) == 0x8b && byte(2) == 8) return Compression::kGzip;
   if (byte(0) == 0x28 && byte(1) == 0xb5 && byte(2) == 0x2f && byte(3) == 0xfd) return Compression::kZstd;
   const bool skippable = (byte(0) & 0xf0) == 0x50 && byte(1) == 0x2a && byte(2) == 0x4d && byte(3) == 0x18;
   return skippable ? Compression::kZstd : Compression::kNone;

@@ -35,6 +35,7 @@ class WithFiles : public ::testing::Test {
 
   std::string Path(const std::string& name) const { return (folder_ / name).string(); }
   std::string Write(const std::string& name, std::string_view content) const {
+    std::filesystem::remove(Path(name));  // some file systems are slow to write a file anew
     std::ofstream(Path(name), std::ios::binary) << content;
     return Path(name);
   }
