@@ -113,7 +113,10 @@ Made MakeRgg(const GeneratorSpec& spec) {
 
   // What could not be held is refused now, not after its edges have been counted for hours. Half of what is to be expected.
   const double r = std::min(radius, 1.0), near_share = r * r * (3.14159265 - r * (8.0 / 3 - r / 2));
-  Array<VertexId>(static_cast<std::size_t>(near_share * static_cast<double>(n) * static_cast<double>(n) / 2));
+  {
+    [[maybe_unused]] const Array<VertexId> room(
+        static_cast<std::size_t>(near_share * static_cast<double>(n) * static_cast<double>(n) / 2));
+  }
 
   // Cells a little larger than half the radius, or larger still where there are few points: neighbours are two cells off.
   constexpr std::int64_t kRings = 2;
