@@ -1,9 +1,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -16,6 +18,7 @@
 #include "chatty/cli/common.h"
 #include "chatty/core/parallel.h"
 #include "chatty/framework/memory_plan.h"
+#include "chatty/io/coordinates.h"
 #include "chatty/io/input.h"
 #include "chatty/partition/part_file.h"
 #include "chatty/partition/partition.h"
@@ -25,13 +28,79 @@ namespace chatty::cli {
 namespace {
 
 struct InfoOptions {
-  std::string graph, json;
+  std::string graph, json, coordinates;
   LoadOptions load;
   PartId parts = 0;       // 0: no word of partitions
   std::string partition;  // empty: the default, if there are parts
   bool allow_fallback = true;
   std::string device_kind = "auto";
 };
+
+/// What coordinates say of a graph.
+struct Extent {
+  double x[2] = {0, 0}, y[2] = {0, 0};  ///< least and largest
+  double mean = 0, longest = 0;         ///< straight-line lengths of edges
+  VertexId from = kNoVertex, to = kNoVertex;
+};
+
+/// Of a graph and the positions that `path` holds. Throws InputError for coordinates of another graph.
+Extent MeasureExtent(const Graph& graph, const Coordinates& coordinates, const std::string& path) {
+  if (coordinates.x.size() != graph.vertices()) {
+    Throw<InputError>("{}: holds {} positions, but the graph {} vertices: it is of another graph", path,
+                      coordinates.x.size(), graph.vertices());
+  }
+  Extent extent;
+  if (graph.vertices() == 0) return extent;
+  for (const auto& [from, to] : {std::pair(&coordinates.x, extent.x), std::pair(&coordinates.y, extent.y)}) {
+    const auto [least, largest] = std::minmax_element(from->begin(), from->end());
+    to[0] = *least;
+    to[1] = *largest;
+  }
+  // Sums of fixed ranges, so that the mean is the same on any number of threads.
+  struct Part {
+    double sum = 0, longest = -1;
+    VertexId from = kNoVertex, to = kNoVertex;
+  };
+  constexpr std::size_t kRange = 4096;
+  std::vector<Part> parts((graph.vertices() + kRange - 1) / kRange);
+  ParallelChunks(parts.size(), 0, 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t p = first; p < last; ++p) {
+      const auto end = static_cast<VertexId>(std::min<std::size_t>(graph.vertices(), (p + 1) * kRange));
+      for (auto v = static_cast<VertexId>(p * kRange); v < end; ++v) {
+        for (const VertexId u : graph.out()[v]) {
+          const double length = std::hypot(coordinates.x[v] - coordinates.x[u], coordinates.y[v] - coordinates.y[u]);
+          parts[p].sum += length;
+          if (length <= parts[p].longest) continue;
+          parts[p].longest = length;
+          parts[p].from = v;
+          parts[p].to = u;
+        }
+      }
+    }
+  });
+  double sum = 0;
+  for (const Part& part : parts) {
+    sum += part.sum;
+    if (part.from == kNoVertex || (extent.from != kNoVertex && part.longest <= extent.longest)) continue;
+    extent.longest = part.longest;
+    extent.from = part.from;
+    extent.to = part.to;
+  }
+  if (graph.edges() > 0) extent.mean = sum / static_cast<double>(graph.edges());
+  return extent;
+}
+
+Json ExtentJson(const Graph& graph, const Extent& extent, const std::string& path) {
+  Json json;
+  json["path"] = path;
+  json["x"] = extent.x;
+  json["y"] = extent.y;
+  json["mean_edge"] = extent.mean;
+  json["longest_edge"] = extent.longest;
+  json["longest_from"] = IdJson(graph, extent.from);
+  json["longest_to"] = IdJson(graph, extent.to);
+  return json;
+}
 
 /// Least and largest weight, or nulls.
 Json WeightRange(const Graph& graph) {
@@ -173,9 +242,17 @@ int Info(const Registry& registry, const InfoOptions& options) {
     parts = partitioner->parts();
     if (parts == 0) Throw<UsageError>("--partition {}: into how many parts? Add --parts", options.partition);
   }
+  if (options.graph == "-" && options.coordinates == "-") {
+    throw UsageError("graph and coordinates cannot both come from standard input");
+  }
+  RefuseSameFile("--json", options.json, "--coordinates", options.coordinates);
+  std::optional<Coordinates> coordinates;  // read first: what is wrong there is told before a long load
+  if (!options.coordinates.empty()) coordinates = ReadCoordinates(options.coordinates, options.load.read.threads);
   const LoadedGraph loaded = Load(options.graph, options.load);
   const Graph& graph = loaded.graph;
   const ReadReport& report = loaded.report;
+  std::optional<Extent> extent;
+  if (coordinates) extent = MeasureExtent(graph, *coordinates, options.coordinates);
   const Stopwatch watch;
   const DegreeSummary out = SummariseDegrees(graph);
   const DegreeSummary in = graph.symmetric() ? out : SummariseDegrees(graph, /*in=*/true);
@@ -218,6 +295,7 @@ int Info(const Registry& registry, const InfoOptions& options) {
                     {"edges_given", report.build.edges_given},
                     {"loops_removed", report.build.loops_removed},
                     {"parallel_merged", report.build.parallel_merged}};
+    json["coordinates"] = extent ? ExtentJson(graph, *extent, options.coordinates) : Json(nullptr);
     json["out_degree"] = DegreesJson(graph, out);
     json["in_degree"] = DegreesJson(graph, in);
     json["isolated"] = isolated.load();
@@ -261,6 +339,13 @@ int Info(const Registry& registry, const InfoOptions& options) {
     line("diameter", fmt::format("at least {} in the largest component, edges taken both ways ({} searches)",
                                  Grouped(diameter.length), diameter.sweeps));
   }
+  if (extent) {
+    line("coordinates", fmt::format("x {} to {}, y {} to {}", extent->x[0], extent->x[1], extent->y[0], extent->y[1]));
+    if (extent->from != kNoVertex) {
+      line("lengths", fmt::format("straight lines in their unit: mean {:.1f}, longest {:.1f} ({} to {})", extent->mean,
+                                  extent->longest, graph.id(extent->from), graph.id(extent->to)));
+    }
+  }
   line("memory", FormatBytes(graph.bytes()));
   text += DescribeNeeds(needs, kind);
   if (parts > 0) text += "\n" + FormatQuality(quality);
@@ -277,6 +362,11 @@ void AddInfo(CLI::App& app, Context& context) {
   command->add_option("GRAPH", options->graph, "Graph file, or - for standard input")->required();
   AddJsonOption(*command, options->json);
   AddLoadOptions(*command, options->load, "--format", /*uses=*/true);
+  command
+      ->add_option("--coordinates", options->coordinates,
+                   "Positions of the vertices, a .co file of DIMACS: also tell the bounding box and how long edges are")
+      ->type_name("FILE")
+      ->check(NotEmpty());
   command
       ->add_option("--parts", options->parts, "Also divide the graph into so many parts and tell how good the division is")
       ->type_name("P")
@@ -299,6 +389,7 @@ void AddInfo(CLI::App& app, Context& context) {
       "  chatty info road.chatty --parts 4 --partition contiguous\n"
       "  chatty info USA-road-d.NY.gr.zst\n"
       "  chatty info web.mtx.gz --keep-loops --json -\n"
+      "  chatty info USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz\n"
       "\n"
       "Edges are counted directed: an undirected one twice. The diameter is a lower bound, from a few breadth-first "
       "searches,\n"
