@@ -136,7 +136,7 @@ void PrepareOutput(const std::string& path) {
   if (::access(folder.c_str(), W_OK | X_OK) != 0) {
     Throw<InputError>("{}: cannot be created: {}: {}", path, folder, ErrnoText(errno));
   }
-  CleanUpOnInterrupt(path);
+  TakeInterrupts();
 }
 
 std::vector<std::string> GraphOutputFiles(const std::string& path, const std::optional<std::string>& format) {
@@ -290,6 +290,7 @@ LoadedGraph Load(const std::string& path, const LoadOptions& options) {
   LoadedGraph loaded;
   loaded.path = path;
   const ReadOptions read = ToReadOptions(options);
+  if (options.cache != "off") TakeInterrupts();  // it is written to
   if (read.threads > 0) omp_set_num_threads(read.threads);
   const Stopwatch watch;
   if (options.cache == "off") {

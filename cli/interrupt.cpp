@@ -1,7 +1,5 @@
 #include "chatty/cli/interrupt.h"
 
-#include <fmt/format.h>
-#include <glob.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -10,46 +8,22 @@
 #include <cstdlib>
 #include <mutex>
 #include <thread>
-#include <vector>
+
+#include "chatty/io/output.h"
 
 namespace chatty::cli {
 namespace {
 
-struct Outputs {
+struct Waiting {
   std::mutex mutex;
-  std::vector<std::string> paths;
   std::stop_source* stop = nullptr;  // a StopOnInterrupt's, between its Begin and End
   int stopped_by = 0;                // the signal that asked for that stop
 };
 
 /// Never destroyed: the thread that waits for signals outlives main().
-Outputs& Begun() {
-  static Outputs& outputs = *new Outputs;
-  return outputs;
-}
-
-/// `path` for a glob pattern, its own special characters taken literally.
-std::string Literally(const std::string& path) {
-  std::string pattern;
-  for (const char c : path) {
-    if (c == '*' || c == '?' || c == '[' || c == '\\') pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
-}
-
-void RemoveUnfinished() {
-  const std::lock_guard lock(Begun().mutex);
-  for (const std::string& path : Begun().paths) {
-    // OutputFile writes to TARGET.PID-NUMBER.tmp until it commits.
-    const std::string pattern = fmt::format("{}.{}-*.tmp", Literally(path), ::getpid());
-    glob_t found{};
-    // Only here, and under the lock.
-    if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {  // NOLINT(concurrency-mt-unsafe)
-      for (std::size_t i = 0; i < found.gl_pathc; ++i) ::unlink(found.gl_pathv[i]);
-    }
-    ::globfree(&found);
-  }
+Waiting& Begun() {
+  static Waiting& waiting = *new Waiting;
+  return waiting;
 }
 
 /// Whether `signal` is the first one that a StopOnInterrupt waits for; then the stop is requested.
@@ -84,7 +58,7 @@ void WaitForSignals() {
     do {
       if (::sigwait(&signals, &signal) != 0) return;
     } while (AskedToStop(signal));
-    RemoveUnfinished();
+    RemoveUnfinishedOutputs();
     Raise(signal);
   }).detach();
 }
@@ -115,7 +89,7 @@ int StopOnInterrupt::signal() const {
 std::string SignalName(int signal) { return signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : "a signal"; }
 
 void EndAtOnce(int code) {
-  RemoveUnfinished();
+  RemoveUnfinishedOutputs();
   std::fflush(nullptr);
   std::_Exit(code);
 }
@@ -124,16 +98,6 @@ void EndBySignal(int signal) {
   std::fflush(nullptr);
   Raise(signal);
   std::_Exit(128 + signal);  // not reached: what a shell makes of the signal
-}
-
-void CleanUpOnInterrupt(const std::string& path) {
-  TakeInterrupts();
-  const std::lock_guard lock(Begun().mutex);
-  Begun().paths.push_back(path);
-  if (char* resolved = ::realpath(path.c_str(), nullptr)) {  // a link's target is replaced, not the link
-    Begun().paths.emplace_back(resolved);
-    std::free(resolved);
-  }
 }
 
 }  // namespace chatty::cli

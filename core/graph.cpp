@@ -830,7 +830,13 @@ void SimplifyLists(Adjacency& adjacency, const BuildOptions& options, BuildRepor
         for (std::size_t v = begin; v < end; ++v) {
           EdgeIndex to = simple.offsets[v];
           for (EdgeIndex e = adjacency.offsets[v]; e < adjacency.offsets[v + 1]; ++e) {
-            if (drops(v, e) != 0) continue;
+            if (const int dropped = drops(v, e); dropped != 0) {
+              if constexpr (!std::is_same_v<W, None>) {
+                if (dropped == 2 && OrderKey(given_weights[e]) < OrderKey(weights[to - 1]))
+                  weights[to - 1] = given_weights[e];
+              }
+              continue;
+            }
             simple.neighbours[to] = ids[e];
             if constexpr (!std::is_same_v<W, None>) weights[to] = given_weights[e];
             ++to;

@@ -178,8 +178,8 @@ Adjacency BuildAdjacency(VertexId vertices, std::vector<EdgeList> pieces, const 
 /// be in range.
 void SortLists(Adjacency& adjacency, int threads = 0);
 
-/// Drops loops, and all but the lightest of parallel edges, from sorted lists, as `options` says; what it drops is added to
-/// `report`. Costs a copy of the adjacency only where there is something to drop.
+/// Drops loops, and all but the lightest of parallel edges, from lists that ascend by neighbour, as `options` says; what it
+/// drops is added to `report`. Costs a copy of the adjacency only where there is something to drop.
 void SimplifyLists(Adjacency& adjacency, const BuildOptions& options, BuildReport* report = nullptr);
 
 /// Whether every edge has its reverse, with the same weight and as often. One pass, by comparing sums of a 64-bit hash of

@@ -70,7 +70,7 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
     ParsedEdges parsed = ParseChunks(input, weights, options.threads,
                                      [&](LineCursor& cursor, EdgeSink& sink) { parse(cursor, sink, VertexId{}); });
     raw.lines = parsed.lines;
-    CheckVertexCount(name, std::uint64_t{parsed.largest} + 1);
+    CheckVertexCount(name, std::uint64_t{parsed.largest} + 1, parsed.size(), 0);
     raw.vertices = parsed.largest + 1;
     raw.edges = std::move(parsed.pieces);
   }
@@ -80,13 +80,14 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
 
 void WriteEdgeList(const Graph& graph, OutputFile& output, const std::string& /*path*/) {
   const Adjacency& out = graph.out();
+  const auto name = [&](VertexId v) { return graph.ids().empty() ? std::uint64_t{v} : graph.ids()[v]; };
   std::visit(
       [&](const auto& weights) {
         for (VertexId v = 0; v < graph.vertices(); ++v) {
           for (EdgeIndex e = out.offsets[v]; e < out.offsets[v + 1]; ++e) {
-            output.Number(graph.id(v));
+            output.Number(name(v));
             output.Letter(' ');
-            output.Number(graph.ids().empty() ? out.neighbours[e] : graph.ids()[out.neighbours[e]]);
+            output.Number(name(out.neighbours[e]));
             if constexpr (!std::is_same_v<std::decay_t<decltype(weights)>, std::monostate>) {
               output.Letter(' ');
               output.Number(weights[e]);

@@ -12,10 +12,22 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <utility>
 
 #include "chatty/core/error.h"
 
 namespace chatty {
+namespace {
+
+/// Guards the list of unfinished files. Neither is ever destroyed: who ends the process may hold it to the end.
+std::mutex& UnfinishedMutex() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+OutputFile* first_unfinished = nullptr;
+
+}  // namespace
 
 /// A compressor in front of a sink.
 class OutputFile::Packer {
@@ -103,17 +115,40 @@ OutputFile::OutputFile(const std::string& path) : name_(path), target_(path), bu
   // Last of what can fail for want of memory: no destructor runs after a constructor that threw.
   static std::atomic<unsigned> counter{0};
   temporary_ = fmt::format("{}.{}-{}.tmp", target_, ::getpid(), counter++);
+  const std::lock_guard lock(UnfinishedMutex());
   fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? info.st_mode & 0777 : 0666);
   if (fd_ < 0) {
     const int error = errno;
     Throw<InputError>("{}: cannot be created: {}; check that the folder exists and may be written to", name_,
                       ErrnoText(error));
   }
+  Enlist();
 }
 
 OutputFile::~OutputFile() {
   if (fd_ >= 0 && target_ != "-") ::close(fd_);  // by what was asked: a file, too, may get descriptor 1
-  if (fd_ >= 0 && !temporary_.empty()) ::unlink(temporary_.c_str());
+  if (linked_by_ == nullptr) return;
+  const std::lock_guard lock(UnfinishedMutex());
+  ::unlink(temporary_.c_str());
+  Delist();
+}
+
+void OutputFile::Enlist() {
+  next_ = first_unfinished;
+  if (next_ != nullptr) next_->linked_by_ = &next_;
+  first_unfinished = this;
+  linked_by_ = &first_unfinished;
+}
+
+void OutputFile::Delist() {
+  *linked_by_ = next_;
+  if (next_ != nullptr) next_->linked_by_ = linked_by_;
+  linked_by_ = nullptr;
+}
+
+void RemoveUnfinishedOutputs() noexcept {
+  UnfinishedMutex().lock();  // for good
+  for (const OutputFile* file = first_unfinished; file != nullptr; file = file->next_) ::unlink(file->temporary_.c_str());
 }
 
 void OutputFile::Write(std::string_view bytes) {
@@ -151,19 +186,16 @@ void OutputFile::Commit() {
   Flush();
   if (packer_ != nullptr) packer_->Write(nullptr, 0, true);
   if (target_ == "-") return;
-  const int fd = fd_;
+  const int fd = std::exchange(fd_, -1);
   if (::close(fd) != 0) {  // network file systems tell of a full disk only here
-    const int error = errno;
-    fd_ = -1;
-    if (!temporary_.empty()) ::unlink(temporary_.c_str());
-    Throw<CapabilityError>("{}: cannot be written: {}", name_, ErrnoText(error));
+    Throw<CapabilityError>("{}: cannot be written: {}", name_, ErrnoText(errno));
   }
-  fd_ = -1;
-  if (!temporary_.empty() && ::rename(temporary_.c_str(), target_.c_str()) != 0) {
-    const int error = errno;
-    ::unlink(temporary_.c_str());
-    Throw<InputError>("{}: cannot be put in place: {}", name_, ErrnoText(error));
+  if (linked_by_ == nullptr) return;
+  const std::lock_guard lock(UnfinishedMutex());
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
+    Throw<InputError>("{}: cannot be put in place: {}", name_, ErrnoText(errno));
   }
+  Delist();
 }
 
 }  // namespace chatty

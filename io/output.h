@@ -69,8 +69,12 @@ class OutputFile {
 
   static constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
 
+  friend void RemoveUnfinishedOutputs() noexcept;
+
   void Flush();
   void WriteRaw(const char* bytes, std::size_t size);
+  void Enlist();  // among those whose temporary_ is there; the lock is held
+  void Delist();
 
   std::string name_;       // how errors call the target
   std::string target_;     // symbolic links followed
@@ -79,6 +83,12 @@ class OutputFile {
   std::unique_ptr<Packer> packer_;
   std::vector<char> buffer_;
   std::size_t used_ = 0;
+  OutputFile* next_ = nullptr;        // enlisted after this one
+  OutputFile** linked_by_ = nullptr;  // what points to this one; null: not enlisted
 };
+
+/// For whoever is about to end the process, say a thread that waits for signals: removes what has been begun and is not
+/// complete. From then on nobody begins, completes or gives up a file: who tries waits for the end.
+void RemoveUnfinishedOutputs() noexcept;
 
 }  // namespace chatty

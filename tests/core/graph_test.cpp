@@ -581,6 +581,17 @@ TEST(Adjacency, ListsAreSortedAndSimplifiedInPlace) {
   }
 }
 
+TEST(Adjacency, TheLightestParallelEdgeIsKeptWhereverItStands) {
+  Adjacency rows;
+  rows.offsets = {0, 4, 4, 6};
+  rows.neighbours = {1, 1, 1, 2, 0, 0};
+  rows.weights = Array<float>{1.5f, -0.5f, 3, 7, 2, 2};
+  SimplifyLists(rows, {.merge_parallel = true});
+  EXPECT_EQ(std::vector<VertexId>(rows.neighbours.begin(), rows.neighbours.end()), (std::vector<VertexId>{1, 2, 0}));
+  const auto& weights = std::get<Array<float>>(rows.weights);
+  EXPECT_EQ(std::vector<float>(weights.begin(), weights.end()), (std::vector<float>{-0.5f, 7, 2}));
+}
+
 TEST(Adjacency, KnowsWhetherItIsSymmetric) {
   for (const WeightKind kind : {WeightKind::kNone, WeightKind::kInt32, WeightKind::kFloat32}) {
     Adjacency rows = BuildAdjacency(RandomList(1, 200, 3000, kind), {.symmetrise = true});

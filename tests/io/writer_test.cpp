@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -191,6 +192,36 @@ TEST_F(WriterTest, Texts) {
   EXPECT_EQ(Slurp(Path("any name")), Slurp(Path("g.gr")));
 }
 
+TEST_F(WriterTest, AnEdgeListCountsFromZeroWhateverTheGraphIsCalledBy) {
+  Graph graph = Triangle();
+  graph.set_first_id(1);
+  WriteGraph(graph, Path("g.el"));
+  EXPECT_EQ(Slurp(Path("g.el")), "0 1 5\n1 2 6\n2 0 7\n");
+  graph.set_ids({5, 6, 9, 12});
+  WriteGraph(graph, Path("g.el"));
+  EXPECT_EQ(Slurp(Path("g.el")), "5 6 5\n6 9 6\n9 5 7\n");
+}
+
+TEST_F(WriterTest, WhoeverEndsTheProcessLeavesNoUnfinishedFile) {
+  const auto left = [&] { return FileCount(); };
+  Write("old.txt", "old");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    OutputFile kept(Path("kept.txt"));
+    kept.Commit();
+    OutputFile first(Path("old.txt")), third(Path("new.txt.gz"));
+    { OutputFile second(Path("given up.txt")); }
+    const bool begun = left() == 4;
+    RemoveUnfinishedOutputs();
+    ::_exit(begun && left() == 2 ? 0 : 1);  // as at an interrupt: no destructor runs
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(Slurp(Path("old.txt")), "old");
+  EXPECT_EQ(left(), 2u);
+}
+
 TEST_F(WriterTest, SymmetricMatrixMarketHoldsTheLowerTriangle) {
   EdgeList list;
   list.vertices = 3;
@@ -319,7 +350,7 @@ TEST_F(WriterTest, BinaryClaimsAreCheckedBeforeMemoryIsTaken) {
           << "offset " << at << " set to " << value;
     }
   }
-  EXPECT_THROW(ReadGraph(Write("forged", forge(32, ~std::uint64_t{0}, 8))), CapabilityError);
+  EXPECT_THROW(ReadGraph(Write("forged", forge(32, ~std::uint64_t{0}, 8))), InputError);
 }
 
 /// A build of one id width reads what a build of the other has written.
