@@ -43,7 +43,9 @@ struct StatedCounts {
   bool symmetric = false;         ///< both directions of every edge are stored
   bool maybe_symmetric = false;   ///< whether they are is seen from the edges alone
   WeightKind weights = WeightKind::kNone;
-  std::uint64_t line = 0;  ///< that says so; 0: a binary header
+  bool most_vertices = false;  ///< vertices are not stated: no more of them fit the files
+  bool most_entries = false;   ///< nor are entries
+  std::uint64_t line = 0;      ///< that says so; 0: a binary header
 };
 
 /// A format: how it is called, recognised, read and written. The members are functions of the format's own source file.

@@ -85,6 +85,12 @@ std::map<std::string, Property> ReadProperties(Input& input) {
       logical += text.substr(0, text.size() - slashes % 2);
       if (slashes % 2 == 0) {
         Property property = ParseProperty(logical, first);
+        const auto prints = [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f; };
+        for (const std::string& part : {property.key, property.value}) {
+          if (std::all_of(part.begin(), part.end(), prints)) continue;
+          FailAt(input.name(), first,
+                 fmt::format("{} holds a character that does not print: it is no property", Quote(part)));
+        }
         std::string key = property.key;
         all.insert_or_assign(std::move(key), std::move(property));
         logical.clear();
@@ -247,24 +253,29 @@ WeightText WeightTextOf(const LdbcProperties& ldbc) {
                      Quote(property.type)));
 }
 
+/// How many lines of at least so many bytes a file can hold.
+std::uint64_t MostLines(const std::string& path, std::uint64_t least_bytes) {
+  std::error_code error;
+  const std::uint64_t packed = std::filesystem::file_size(path, error);
+  if (error) return ~std::uint64_t{0};  // a pipe, say
+  const std::uint64_t most = MostUnpacked(packed, Input(path, /*chunk_bytes=*/1).compression());
+  return most / least_bytes + 1;
+}
+constexpr std::uint64_t kLeastVertexBytes = 2;  // "1" and a line end
+constexpr std::uint64_t kLeastEdgeBytes = 4;    // "1 2" and a line end
+
 /// Throws where a file is too short for what the properties promise of it, before anything is allocated for that.
 void CheckRoom(const LdbcProperties& ldbc, std::string_view key, std::optional<std::uint64_t> count, const std::string& path,
                std::uint64_t least_bytes) {
-  if (!count) return;
-  std::error_code error;
-  const std::uint64_t packed = std::filesystem::file_size(path, error);
-  if (error) return;  // a pipe, say
-  const std::uint64_t most = MostUnpacked(packed, Input(path, /*chunk_bytes=*/1).compression());
-  if (*count > most / least_bytes + 1) {
-    FailAt(ldbc.path, LineOf(ldbc, key),
-           fmt::format("graph.{}.{} is {}, but {}, of {} bytes, cannot hold so many: it is "
-                       "truncated, or the number is wrong",
-                       ldbc.name, key, *count, path, packed));
-  }
+  if (!count || *count <= MostLines(path, least_bytes)) return;
+  FailAt(
+      ldbc.path, LineOf(ldbc, key),
+      fmt::format("graph.{}.{} is {}, but {}, of its length, cannot hold so many: it is truncated, or the number is wrong",
+                  ldbc.name, key, *count, path));
 }
 void CheckRoom(const LdbcProperties& ldbc) {
-  CheckRoom(ldbc, "meta.vertices", ldbc.vertices, ldbc.vertex_path, 2);  // "1" and a line end
-  CheckRoom(ldbc, "meta.edges", ldbc.edges, ldbc.edge_path, 4);          // "1 2" and a line end
+  CheckRoom(ldbc, "meta.vertices", ldbc.vertices, ldbc.vertex_path, kLeastVertexBytes);
+  CheckRoom(ldbc, "meta.edges", ldbc.edges, ldbc.edge_path, kLeastEdgeBytes);
 }
 
 void CheckCount(const LdbcProperties& ldbc, std::string_view key, std::optional<std::uint64_t> promised,
@@ -303,6 +314,7 @@ struct LdbcVertices {
 /// Reads the vertex file; which ids are there twice is not looked at yet.
 LdbcVertices ReadVertices(const LdbcProperties& ldbc, int threads) {
   Input input(ldbc.vertex_path);
+  input.SkipByteOrderMark();
   const auto parsed = ParseChunksInto<IdSink>(input, WeightText::kNone, threads, [&](LineCursor& cursor, IdSink& sink) {
     while (cursor.NextLine<'#'>()) {
       sink.Add(cursor.Unsigned("vertex id"));
@@ -412,11 +424,11 @@ bool IsLdbc(Input& /*input*/, std::string_view head) {
 StatedCounts PeekLdbc(Input& input) {
   const LdbcProperties ldbc = ParseLdbcProperties(input);
   CheckRoom(ldbc);
-  std::error_code error;
   StatedCounts counts;
-  // What is not promised is at most what the files can hold.
-  counts.vertices = ldbc.vertices.value_or(std::filesystem::file_size(ldbc.vertex_path, error) / 2);
-  counts.entries = ldbc.edges.value_or(std::filesystem::file_size(ldbc.edge_path, error) / 4);
+  counts.most_vertices = !ldbc.vertices;
+  counts.most_entries = !ldbc.edges;
+  counts.vertices = ldbc.vertices ? *ldbc.vertices : MostLines(ldbc.vertex_path, kLeastVertexBytes);
+  counts.entries = ldbc.edges ? *ldbc.edges : MostLines(ldbc.edge_path, kLeastEdgeBytes);
   counts.stored_once = !ldbc.directed;
   const WeightText weights = WeightTextOf(ldbc);
   counts.weights = weights == WeightText::kNone   ? WeightKind::kNone
@@ -434,6 +446,7 @@ RawGraph ReadLdbc(Input& input, const ReadOptions& options) {
   CheckListedOnce(ldbc, vertices.ids);
   Input edge_file(ldbc.edge_path);
   CheckVertexCount(ldbc.vertex_path, vertices.ids.size());
+  edge_file.SkipByteOrderMark();
   ParsedEdges parsed = ReadEdges(ldbc, vertices.ids, edge_file, options.threads);
   CheckCount(ldbc, "meta.edges", ldbc.edges, ldbc.edge_path, parsed.size(), "edges");
   RawGraph raw;
@@ -521,7 +534,7 @@ void WriteLdbc(const Graph& graph, OutputFile& output, const std::string& path) 
 
 LdbcProperties ReadLdbcProperties(const std::string& path) {
   Input input(path);
-  if (input.Peek(3) == "\xef\xbb\xbf") input.Consume(3);  // a byte order mark
+  input.SkipByteOrderMark();
   return io::ParseLdbcProperties(input);
 }
 

@@ -67,7 +67,8 @@ std::optional<GraphPeek> PeekGraph(const std::string& path, const ReadOptions& o
     peek.edges_most = entries;
     peek.edges_least = options.keep_loops ? entries : entries - loops;
   }
-  if (room < stated.entries) peek.edges_least = 0;
+  if (room < stated.entries || stated.most_entries) peek.edges_least = 0;
+  if (stated.most_vertices) peek.vertices.reset();
   return peek;
 }
 

@@ -15,7 +15,7 @@ namespace chatty {
 struct GraphPeek {
   GraphFormat format = GraphFormat::kEdgeList;   ///< as ReadReport
   Compression compression = Compression::kNone;  ///< as ReadReport
-  std::optional<std::uint64_t> vertices;         ///< absent for an edge list, which has no header
+  std::optional<std::uint64_t> vertices;         ///< absent where no header says so, as of an edge list
   /// @{
   /// Bounds of the graph's directed edges. They are equal where the options drop nothing and the header is no lie.
   std::uint64_t edges_least = 0;

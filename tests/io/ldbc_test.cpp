@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <tuple>
@@ -259,6 +260,36 @@ TEST_F(LdbcTest, PeekingTellsTheCounts) {
   std::string lie = Properties();
   lie.replace(lie.find("= 4"), 3, "= 4000000000000");
   EXPECT_THROW(PeekGraph(Graph3(lie)), InputError);
+}
+
+TEST_F(LdbcTest, WithoutCountsPeekingTellsBounds) {
+  const std::string properties = "graph.g.vertex-file = g.v\ngraph.g.edge-file = g.e\ngraph.g.directed = false\n";
+  const std::string path = Graph3(properties, "1\n2\n3\n", "1 2\n2 3\n");
+  const auto check = [&] {
+    const GraphPeek peek = PeekGraph(path).value();
+    const Graph graph = ReadGraph(path);
+    EXPECT_FALSE(peek.vertices.has_value()) << "nothing says so";
+    EXPECT_EQ(peek.edges_least, 0u);
+    EXPECT_GE(peek.edges_most, graph.edges());
+    EXPECT_FALSE(peek.exact());
+    EXPECT_TRUE(peek.symmetric);
+  };
+  check();
+  std::string many;
+  for (int i = 0; i < 5000; ++i) many += "1 2\n1 3\n";
+  std::filesystem::remove(Path("g.e"));
+  Write("g.e.zst", Zstd(many));  // holds more edges than it has bytes
+  check();
+  const std::string some = Graph3(properties + "graph.g.meta.vertices = 3\n", "1\n2\n3\n", "1 2\n2 3\n");
+  EXPECT_EQ(PeekGraph(some).value().vertices, 3u);
+  EXPECT_EQ(PeekGraph(some).value().edges_least, 0u);
+}
+
+TEST_F(LdbcTest, APropertyThatDoesNotPrintIsRefused) {
+  EXPECT_EQ(Fault(Graph3("graph.g.vertex-file = g\x1b.v\n")),
+            "g.properties:1: 'g\\x1b.v' holds a character that does not print: it is no property");
+  EXPECT_EQ(Fault(Graph3("# c\ngraph.g\x01.edge-file = g.e\n")).substr(0, 16), "g.properties:2: ");
+  EXPECT_EQ(Fault(Graph3("graph.g.vertex-file = g\\n.v\n")).substr(0, 16), "g.properties:1: ");
 }
 
 TEST_F(LdbcTest, WhatIsWrittenIsReadAgain) {
