@@ -24,11 +24,20 @@
 namespace chatty::cli {
 namespace {
 
-/// One line, whatever the text: scripts read errors by lines.
+/// One line, whatever the text: scripts read errors by lines. Names of files may hold what a terminal would obey.
 int Complain(std::string_view text, int code) {
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  std::string line(text);
-  for (std::size_t at = 0; (at = line.find('\n', at)) != std::string::npos; at += 2) line.replace(at, 1, "; ");
+  std::string line;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      line += "; ";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      line += fmt::format("\\x{:02x}", byte);
+    } else {
+      line += c;
+    }
+  }
   PrintError(fmt::format("chatty: error: {}\n", line));
   return code;
 }

@@ -535,7 +535,13 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   run.stop = interrupt.token();
   const double before_prepare = session.partition_ms() + session.upload_ms();
   const Stopwatch prepare_watch;
-  const std::unique_ptr<RegisteredJob> job = program.Prepare(session, parameters.values, options.parameters.value, run);
+  const std::unique_ptr<RegisteredJob> job = [&] {
+    try {
+      return program.Prepare(session, parameters.values, options.parameters.value, run);
+    } catch (const UsageError& error) {  // all but the graph has been checked: it has, say, negative weights
+      Throw<UsageError>("{}: {}", options.graph, error.what());
+    }
+  }();
   record.prepare_ms = std::max(0.0, prepare_watch.ms() - (session.partition_ms() + session.upload_ms() - before_prepare));
   record.partition_ms = session.partition_ms();
   record.upload_ms = session.upload_ms();

@@ -19,6 +19,7 @@
 #include "chatty/core/logging.h"
 #include "chatty/core/version.h"
 #include "chatty/io/output.h"
+#include "chatty/io/text_parser.h"
 
 namespace chatty {
 namespace {
@@ -80,7 +81,7 @@ class Words {
   }
   std::string_view RestOfLine() { return std::exchange(line_, {}); }
   void EndLine() const {
-    if (!line_.empty()) Fail("goes on with '{}'", line_.substr(0, 40));
+    if (!line_.empty()) Fail("goes on with {}", io::Quote(line_));
   }
   bool AtEnd() const { return rest_.empty(); }
   template <class T>
@@ -89,7 +90,7 @@ class Words {
     T value{};
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc() || end != word.data() + word.size() || !(value >= least && value <= most)) {
-      Fail("has '{}' for a number from {} to {}", word.substr(0, 40), least, most);
+      Fail("has {} for a number from {} to {}", io::Quote(word), least, most);
     }
     return value;
   }
@@ -207,7 +208,7 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
   words.NextLine();
   words.Expect(kTitle);
   if (const std::string_view version = words.RestOfLine(); version != fmt::format("{}", kVersion)) {
-    Throw<InputError>("was written by another version ({}; this is {})", version.substr(0, 20), kVersion);
+    Throw<InputError>("was written by another version ({}; this is {})", io::Quote(version), kVersion);
   }
   const std::size_t end = text.rfind("checksum ");
   if (end == std::string_view::npos || text[end - 1] != '\n') throw InputError("is damaged: it is cut short");
@@ -267,7 +268,7 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
     } else if (what == "note") {
       calibration.notes.emplace_back(words.RestOfLine());
     } else {
-      words.Fail("begins with '{}'", what.substr(0, 40));
+      words.Fail("begins with {}", io::Quote(what));
     }
     words.EndLine();
   }

@@ -119,6 +119,7 @@ BinaryHeader ReadBinaryHeader(Input& input) {
       (header.flags & ~(kSymmetricFlag | kLabelsFlag | kIdsFlag)) != 0 || header.reserved != 0) {
     Throw<InputError>("{}: its header contradicts itself: the file is damaged; write it again", name);
   }
+  ArrayReader(input, 1).ExpectRoom(header.vertices, sizeof(EdgeIndex));
   CheckVertexCount(name, header.vertices);
   return header;
 }

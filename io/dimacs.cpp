@@ -10,6 +10,8 @@ namespace chatty::io {
 
 namespace {
 
+constexpr std::size_t kLeastArcBytes = 8;  // "a 1 1 1" and a line end
+
 struct DimacsHeader {
   std::uint64_t vertices = 0, arcs = 0;
   std::uint64_t line = 0;  ///< that holds the two
@@ -44,7 +46,7 @@ DimacsHeader ReadDimacsHeader(Input& input) {
     }
     input.SkipLine();
   }
-  CheckVertexCount(name, header.vertices);
+  CheckVertexCount(name, header.vertices, std::min(header.arcs, input.most_bytes() / kLeastArcBytes + 1), header.line);
   return header;
 }
 
@@ -60,7 +62,7 @@ StatedCounts PeekDimacs(Input& input) {
   StatedCounts counts;
   counts.vertices = header.vertices;
   counts.entries = header.arcs;
-  counts.entry_bytes = 8;  // "a 1 1 1" and a line end
+  counts.entry_bytes = kLeastArcBytes;
   counts.weights = WeightKind::kInt32;
   counts.line = header.line;
   return counts;

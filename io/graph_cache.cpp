@@ -122,7 +122,7 @@ std::optional<Graph> ReadEntry(const std::string& file, const std::string& sourc
   Graph graph = ReadGraph(file, as_it_is);
   if (report != nullptr) *report = ParseReport(note.at("report"));
   return graph;
-} catch (const InputError& error) {
+} catch (const Error& error) {  // of whatever kind: the source is there
   *why = fmt::format("could not be used ({})", error.what());
   return std::nullopt;
 } catch (const Json::exception&) {

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "chatty/core/error.h"
+#include "chatty/io/formats.h"
 
 namespace chatty {
 namespace {
@@ -235,6 +236,7 @@ Input::Input(const std::string& path, std::size_t chunk_bytes)
           map_ = static_cast<char*>(map);
           ::madvise(map, map_bytes_, MADV_SEQUENTIAL);
           ahead_ = {map_, map_bytes_};
+          most_bytes_ = map_bytes_;
           exhausted_ = true;
           return;
         }
@@ -242,6 +244,9 @@ Input::Input(const std::string& path, std::size_t chunk_bytes)
     }
     stream_ = std::make_unique<Stream>(fd_, name_);
     compression_ = stream_->compression();
+    if (path != "-" && S_ISREG(info.st_mode)) {
+      most_bytes_ = io::MostUnpacked(static_cast<std::uint64_t>(info.st_size), compression_);
+    }
   } catch (...) {
     if (fd_ != STDIN_FILENO) ::close(fd_);
     throw;

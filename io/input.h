@@ -61,6 +61,11 @@ class Input {
   std::string_view Peek(std::size_t bytes);
   /// Consumes `bytes` bytes that Peek has shown.
   void Consume(std::size_t bytes);
+  /// Consumes what some editors begin UTF-8 with, if it comes next.
+  void SkipByteOrderMark() {
+    constexpr std::string_view kMark = "\xef\xbb\xbf";
+    if (Peek(kMark.size()) == kMark) Consume(kMark.size());
+  }
   /// Sets `line` to the next line, without its line end ("\n" or "\r\n"), and does not consume it. False at the end.
   /// Throws for a line of more than kMaxLineBytes.
   bool PeekLine(std::string_view* line);
@@ -70,6 +75,8 @@ class Input {
   std::uint64_t lines_skipped() const { return lines_skipped_; }
   /// Copies the next `bytes` bytes to `to`; returns how many there were.
   std::size_t Read(void* to, std::size_t bytes);
+  /// No more unpacked bytes than this, told by the file's length; the largest number where that tells nothing.
+  std::uint64_t most_bytes() const { return most_bytes_; }
   /// Unpacked bytes that are left, where that is known without reading them: for a mapped file.
   std::optional<std::uint64_t> remaining() const;
 
@@ -92,6 +99,7 @@ class Input {
   std::size_t chunk_bytes_;
   Compression compression_ = Compression::kNone;
   int fd_ = -1;
+  std::uint64_t most_bytes_ = ~std::uint64_t{0};
   char* map_ = nullptr;
   std::size_t map_bytes_ = 0;
   std::unique_ptr<Stream> stream_;  // null for a mapped file

@@ -63,6 +63,9 @@ struct MatrixMarketHeader {
   Banner banner;
   std::uint64_t rows = 0, entries = 0;
   std::uint64_t line = 0;  ///< that holds the two
+
+  /// Of "1 1" or "1 1 1", and a line end.
+  std::size_t least_entry_bytes() const { return banner.weights == WeightText::kNone ? 4 : 6; }
 };
 
 /// Reads the banner and the line of sizes.
@@ -96,7 +99,8 @@ MatrixMarketHeader ReadMatrixMarketHeader(Input& input) {
   if (header.rows != columns) {
     FailAt(name, header.line, fmt::format("the matrix is {} by {}; a graph needs a square one", header.rows, columns));
   }
-  CheckVertexCount(name, header.rows);
+  CheckVertexCount(name, header.rows, std::min(header.entries, input.most_bytes() / header.least_entry_bytes() + 1),
+                   header.line);
   return header;
 }
 
@@ -111,7 +115,7 @@ StatedCounts PeekMatrixMarket(Input& input) {
   StatedCounts counts;
   counts.vertices = header.rows;
   counts.entries = header.entries;
-  counts.entry_bytes = header.banner.weights == WeightText::kNone ? 4 : 6;  // "1 1" or "1 1 1", and a line end
+  counts.entry_bytes = header.least_entry_bytes();
   counts.stored_once = header.banner.symmetric;
   counts.weights = header.banner.weights == WeightText::kNone   ? WeightKind::kNone
                    : header.banner.weights == WeightText::kReal ? WeightKind::kFloat32

@@ -138,7 +138,7 @@ std::string GraphNameOf(const std::string& path) {
 
 const FormatEntry& OpenFormat(Input& input, const ReadOptions& options) {
   const FormatEntry* const named = options.format ? &Format(ParseFormat(*options.format)) : nullptr;
-  if (input.Peek(3) == "\xef\xbb\xbf") input.Consume(3);  // a byte order mark
+  input.SkipByteOrderMark();
   if (input.Peek(1).empty()) Throw<InputError>("{}: is empty", input.name());
   if (named != nullptr) return *named;
   constexpr std::size_t kSeen = std::size_t{1} << 16;

@@ -157,7 +157,7 @@ NpyHeader ReadNpyHeader(Input& input) {
   const auto [next, error] = std::from_chars(shape.data(), shape.data() + shape.size(), header.size);
   const std::string_view after(next, static_cast<std::size_t>(shape.data() + shape.size() - next));
   if (error != std::errc() || after.empty() || after.find_first_not_of(", ") != std::string_view::npos) {
-    Throw<InputError>("{}: has shape ({}); a result has one dimension", name, shape);
+    Throw<InputError>("{}: has shape {}; a result has one dimension", name, io::Quote(shape));
   }
   return header;
 }
@@ -625,6 +625,7 @@ Array<T> ReadNpy(Input& input, VertexId vertices, ResultKind kind) {
 template <class T>
 Array<T> ReadResultText(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind) {
   Input input(path);
+  input.SkipByteOrderMark();
   return ReadText<T>(input, vertices, ids, kind);
 }
 
@@ -637,6 +638,7 @@ Array<T> ReadResultNpy(const std::string& path, VertexId vertices, ResultKind ki
 template <class T>
 Array<T> ReadResultJson(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind) {
   Input input(path);
+  input.SkipByteOrderMark();
   return ReadJson<T>(input, vertices, ids, kind);
 }
 
@@ -644,6 +646,7 @@ template <class T>
 Array<T> ReadResult(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind) {
   Input input(path);
   if (input.Peek(kNpyMagic.size()) == kNpyMagic) return ReadNpy<T>(input, vertices, kind);
+  input.SkipByteOrderMark();
   if (LooksLikeJson(input)) return ReadJson<T>(input, vertices, ids, kind);
   return ReadText<T>(input, vertices, ids, kind);
 }

@@ -30,10 +30,9 @@ class ArrayReader {
 
   const std::string& name() const { return input_.name(); }
 
-  /// Throws unless `count` elements of `bytes` bytes each can follow, where the input's length is known.
+  /// Throws unless `count` elements of `bytes` bytes each can follow, as far as the input's length tells.
   void ExpectRoom(std::uint64_t count, std::size_t bytes) const {
-    const auto left = input_.remaining();
-    if (left && count > *left / bytes) Truncated();
+    if (count > (input_.most_bytes() - input_.bytes_delivered()) / bytes) Truncated();
   }
 
   /// Calls body(first, at, n) for pieces that together are the next `count` elements of `bytes` bytes each: the `n` from
@@ -106,7 +105,10 @@ class ArrayReader {
   }
 
   [[noreturn]] void Truncated() const {
-    Throw<InputError>("{}: is shorter than its header says: the file is truncated; write or fetch it again", name());
+    Throw<InputError>(
+        "{}: is shorter than its header says: what should follow byte {} is not all there; the file is truncated, or its "
+        "header is wrong; write or fetch it again",
+        name(), input_.bytes_delivered());
   }
 
  private:

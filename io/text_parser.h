@@ -302,5 +302,9 @@ void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>&
 /// Throws InputError, or CapabilityError where a 64-bit build would do, if a graph of `vertices` vertices cannot be
 /// held. Guards against a header or a stray id that asks for more memory than the machine has.
 void CheckVertexCount(const std::string& name, std::uint64_t vertices);
+/// The same for a text of at most so many edges, where nothing but a number speaks for the vertices: that of its header in
+/// `line`, or its largest id (line 0). A number that would leave nearly all vertices isolated, and take much memory for
+/// that, is wrong.
+void CheckVertexCount(const std::string& name, std::uint64_t vertices, std::uint64_t most_edges, std::uint64_t line);
 
 }  // namespace chatty::io

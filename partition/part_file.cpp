@@ -34,6 +34,7 @@ PartId PartsInName(std::string_view path) {
 PartFile ReadPartFile(const std::string& path) {
   const PartId named = PartsInName(path);
   Input input(path);
+  input.SkipByteOrderMark();
   std::vector<PartId> owners;
   PartId largest = 0;
   std::uint64_t lines = 0;  // of the chunks before

@@ -128,6 +128,15 @@ TEST_F(CacheTest, EveryDamageIsNoticed) {
   EXPECT_TRUE(LoadCalibration(fingerprint).calibration);
 }
 
+TEST_F(CacheTest, DamageIsToldWithoutWhatTerminalsObey) {
+  try {
+    ParseCalibration("chatty-calibration 1\x1b[31m\n", "m\n");
+    ADD_FAILURE() << "taken";
+  } catch (const InputError& error) {
+    EXPECT_EQ(std::string(error.what()), "was written by another version ('1\\x1b[31m'; this is 1)");
+  }
+}
+
 TEST_F(CacheTest, OtherVersionsAreNotTrusted) {
   const std::string fingerprint = "machine\n";
   std::string text = CalibrationText(fingerprint, Example());

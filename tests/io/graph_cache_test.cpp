@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "chatty/core/error.h"
+#include "chatty/io/formats.h"
+#include "chatty/io/input.h"
+#include "chatty/io/output.h"
 #include "chatty/io/writer.h"
 #include "test_files.h"
 
@@ -126,6 +129,30 @@ TEST_F(GraphCacheTest, ADamagedEntryIsRebuilt) {
   std::string old = good;
   old[12] = 1;
   rebuilt(old, "of version 1");
+}
+
+TEST_F(GraphCacheTest, AnEntryWhoseNoteMakesNoSenseIsRebuilt) {
+  const std::string path = Write("g.el", "0 1\n1 2\n");
+  const std::string file = Read(path).cache.file;
+  std::string note;
+  {
+    Input input(file);
+    note = io::ReadBinaryNote(input);
+  }
+  const std::string format = "\"edge-list\"";
+  const std::size_t at = note.find(format);
+  ASSERT_NE(at, std::string::npos) << note;
+  for (const std::string& other : {std::string("\"of another age\""), std::string("7"), std::string("null")}) {
+    std::string changed = note;
+    const Graph graph = ReadGraph(file);
+    OutputFile output(file);
+    io::WriteBinary(graph, output, changed.replace(at, format.size(), other));
+    output.Commit();
+    const Outcome outcome = Read(path);
+    EXPECT_EQ(outcome.cache.use, Use::kFilled) << other;
+    EXPECT_NE(outcome.cache.why, "") << other;
+    EXPECT_EQ(outcome.graph.edges(), 2u);
+  }
 }
 
 TEST_F(GraphCacheTest, AnEntryOfAnotherFileDoesNotServe) {

@@ -145,8 +145,28 @@ TEST_F(ReaderTest, MatrixMarketFaults) {
 TEST_F(ReaderTest, ClaimsOfVerticesBeyondIdsOrMemoryAreRefusedAtOnce) {
   for (const std::string count : {"1000000000000000", "18446744073709551615"}) {
     const std::string path = Write("file", kGeneral + count + " " + count + " 1\n1 2\n");
-    EXPECT_NE(ErrorOf<CapabilityError>([&] { ReadGraph(path); }).find(count), std::string::npos);
+    EXPECT_NE(ErrorOf<InputError>([&] { ReadGraph(path); }).find("file:2: the header speaks of " + count),
+              std::string::npos);
   }
+}
+
+TEST_F(ReaderTest, ManyVerticesWithHardlyAnEdgeAreAWrongNumber) {
+  const auto fault = [&](const std::string& text) {
+    const std::string path = Write("file", text);
+    return ErrorOf<InputError>([&] { ReadGraph(path); }).substr(path.size());
+  };
+  const std::string says = "the header speaks of 1500000000 vertices";
+  EXPECT_TRUE(fault(kGeneral + "1500000000 1500000000 1\n1 2\n").starts_with(":2: " + says));
+  EXPECT_TRUE(fault(kGeneral + "1500000000 1500000000 1500000000\n1 2\n").starts_with(":2: " + says)) << "nor room for them";
+  EXPECT_TRUE(fault("c\np sp 1500000000 9\na 1 2 1\n").starts_with(":2: " + says));
+  const std::string path = Write("file.gz", test::Gzip("p sp 1500000000 1500000000\na 1 2 1\n"));
+  EXPECT_NE(ErrorOf<InputError>([&] { ReadGraph(path); }).find(":1: " + says), std::string::npos);
+  const std::string list = fault("0 1\n7 1999999999\n");
+  EXPECT_TRUE(list.starts_with(": its largest id, 1999999999, makes for 2000000000 vertices")) << list;
+  EXPECT_NE(list.find("--compact-ids"), std::string::npos);
+  // Few edges alone are no fault.
+  EXPECT_EQ(ReadGraph(Write("file", kGeneral + "100000 100000 1\n1 2\n")).vertices(), 100000u);
+  EXPECT_EQ(ReadGraph(Write("file", "0 100000\n")).vertices(), 100001u);
 }
 
 // ---- Edge lists ----
@@ -216,7 +236,7 @@ TEST_F(ReaderTest, EdgeListFaults) {
 
 TEST_F(ReaderTest, AStrayIdDoesNotTakeAllMemory) {
   const std::string path = Write("file", sizeof(VertexId) == 8 ? "0 1\n1 1000000000000000\n" : "0 1\n1 9999999999\n");
-  EXPECT_THROW(ReadGraph(path), Error);
+  EXPECT_THROW(ReadGraph(path), InputError);
 }
 
 // ---- DIMACS ----

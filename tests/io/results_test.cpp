@@ -204,6 +204,8 @@ TEST_F(ResultsTest, DamagedNumPyIsRefused) {
   EXPECT_THROW(ReadResultNpy<double>(with("<f8", ">f8"), 3), InputError);
   EXPECT_THROW(ReadResultNpy<double>(with("\x01", "\x09"), 3), InputError);
   EXPECT_NO_THROW(ReadResultNpy<double>(with("(3,), }", "(3, ) }"), 3)) << "blanks are free";
+  const std::string escape = ErrorOf<InputError>([&] { ReadResultNpy<double>(with("(3,)", "(3\x1b)"), 3); });
+  EXPECT_NE(escape.find("has shape '3\\x1b'"), std::string::npos) << escape;
 }
 
 TEST_F(ResultsTest, OtherProgramsTextIsRead) {
@@ -214,6 +216,14 @@ TEST_F(ResultsTest, OtherProgramsTextIsRead) {
   }
   EXPECT_EQ(test::Copy(ReadResultText<double>(Write("values.txt", "0 1.0e+00\n1 INF\n"), 2, 0, ResultKind::kDistance)),
             (std::vector<double>{1, kInfinity<double>}));
+}
+
+TEST_F(ResultsTest, AByteOrderMarkIsSkipped) {
+  const std::string mark = "\xef\xbb\xbf";
+  const std::string text = Write("v.txt", mark + "0 5\r\n1 6\r\n"), json = Write("v.json", mark + "[5, 6]");
+  for (const std::string& path : {text, json}) {
+    EXPECT_EQ(test::Copy(ReadResult<std::int32_t>(path, 2, 0, ResultKind::kNumber)), (std::vector<std::int32_t>{5, 6}));
+  }
 }
 
 TEST_F(ResultsTest, IncompleteAndWrongTextIsRefusedWithItsLine) {

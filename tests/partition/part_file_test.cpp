@@ -70,6 +70,13 @@ TEST_F(PartFileTest, ReadsLines) {
   EXPECT_EQ(empty.parts, 0u);
 }
 
+TEST_F(PartFileTest, AByteOrderMarkIsSkipped) {
+  EXPECT_EQ(Owners(ReadPartFile(Write("marked",
+                                      "\xef\xbb\xbf"
+                                      "0\r\n1\r\n"))),
+            (Parts{0, 1}));
+}
+
 TEST_F(PartFileTest, TheNameMayTellTheNumberOfParts) {
   EXPECT_EQ(PartsInName("road.part.4"), 4u);
   EXPECT_EQ(PartsInName("/tmp/x.part.2/road.graph.part.64.zst"), 64u);
