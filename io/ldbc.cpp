@@ -338,6 +338,7 @@ void CheckListedOnce(const LdbcProperties& ldbc, const Array<std::uint64_t>& ids
   const std::uint64_t* const twice = std::adjacent_find(ids.begin(), ids.end());
   if (twice == ids.end()) return;
   Input input(ldbc.vertex_path);
+  input.SkipByteOrderMark();
   std::string_view line;
   for (bool seen = false; input.PeekLine(&line); input.SkipLine()) {
     LineCursor cursor(line);
