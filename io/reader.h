@@ -67,7 +67,8 @@ inline namespace CHATTY_ABI {
 /// - GBBS' and PASGAL's .bin, and their text, which may have weights: first_id 0; symmetric if the edges are.
 /// - LDBC Graphalytics: a properties file, which names the files of vertices and edges beside it; ids of 64 bits with gaps,
 ///   which Graph::ids() keeps; isolated vertices; each undirected edge stored once.
-/// - METIS: rows of neighbours, each edge in both; undirected; first_id 1; int32 weights of edges, those of vertices dropped.
+/// - METIS: rows of neighbours, each edge in both; undirected; first_id 1; int32 weights of edges, those of vertices
+/// dropped.
 /// - Binary: as written by WriteGraph, symmetry, first_id and labels included.
 ///
 /// Where a format leaves the weights' kind open it is int32 if all of them are such integers, float otherwise (and
