@@ -28,11 +28,11 @@ std::uint64_t CsrBytes(const GraphCounts& counts) {
 }
 
 /// Box capacities of an operator program: each pair's largest object.
-PairBytesTable ExchangeCapacities(const ProgramMemory& program, const PartShape& any, PartId devices) {
-  PairBytesTable capacities(devices, std::vector<std::size_t>(devices, 0));
-  for (PartId from = 0; from < devices; ++from) {
-    for (PartId to = 0; to < devices; ++to) {
-      if (from != to) capacities[from][to] = program.exchange(any, from, to);
+PairBytesTable ExchangeCapacities(const ProgramMemory& program, std::span<const PartShape> parts) {
+  PairBytesTable capacities(parts.size(), std::vector<std::size_t>(parts.size(), 0));
+  for (PartId from = 0; from < parts.size(); ++from) {
+    for (PartId to = 0; to < parts.size(); ++to) {
+      if (from != to) capacities[from][to] = program.exchange(parts[from], from, to);
     }
   }
   return capacities;
@@ -48,12 +48,12 @@ std::size_t Capacity(std::size_t entries, std::optional<std::size_t> payload) {
 }
 
 /// Boxes by counts alone, where halo[d][q] vertices of q are taken to be in the halo of d.
-void BoundBoxes(const ProgramMemory& program, const PartShape& any, const std::vector<std::vector<std::size_t>>& halo,
-                DeviceKind kind, std::string_view transport, Bound bound, std::vector<DeviceMemory>& devices,
-                std::uint64_t& staging) {
+void BoundBoxes(const ProgramMemory& program, std::span<const PartShape> parts,
+                const std::vector<std::vector<std::size_t>>& halo, DeviceKind kind, std::string_view transport, Bound bound,
+                std::vector<DeviceMemory>& devices, std::uint64_t& staging) {
   if (devices.size() < 2) return;
   const CommChoice choice = CommChoice::Parse(transport);
-  PairBytesTable capacities = program.exchange ? ExchangeCapacities(program, any, static_cast<PartId>(devices.size()))
+  PairBytesTable capacities = program.exchange ? ExchangeCapacities(program, parts)
                                                : BoxCapacities(halo, program.message_payload, program.shared_payload);
   std::string_view path = NamedPath(choice, kind);
   if (path == "auto" && kind == DeviceKind::kCuda) {
@@ -74,7 +74,7 @@ void BoundBoxes(const ProgramMemory& program, const PartShape& any, const std::v
     for (std::size_t d = 0; d < devices.size(); ++d) {  // values of the border may be told to all
       std::size_t border = 0;
       for (const auto& row : halo) border += row[d];
-      border = std::min<std::size_t>(border, any.owned);
+      border = std::min<std::size_t>(border, parts[d].owned);
       options.broadcast.push_back(Capacity(border, program.shared_payload));
       unions += border;
     }
@@ -237,9 +237,9 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
     const bool first = seen.insert(KeyOf(needs)).second;
     in_edges = in_edges || (!counts.symmetric && NeedsInEdges(needs));
     std::vector<std::vector<std::size_t>> halo(devices, std::vector<std::size_t>(devices, 0));
-    PartShape shape;
+    std::vector<PartShape> shapes(devices);
     for (PartId d = 0; d < devices; ++d) {
-      shape = BoundShape(counts, needs, d, devices, bound);
+      const PartShape& shape = shapes[d] = BoundShape(counts, needs, d, devices, bound);
       DeviceMemory& device = plan.devices[d];
       if (first) {
         device.graph += DeviceGraph::BytesFor(kind, shape);
@@ -251,7 +251,7 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
       }
       host.output = std::max(host.output, (counts.vertices + (devices > 1 ? shape.owned : 0)) * program.output_bytes);
     }
-    BoundBoxes(program, shape, halo, kind, transport, bound, plan.devices, host.staging);
+    BoundBoxes(program, shapes, halo, kind, transport, bound, plan.devices, host.staging);
   }
   if (!counts.symmetric) host.in_edges = in_edges ? CsrBytes(counts) : counts.vertices * sizeof(EdgeIndex);
   if (most && devices > 1) {
@@ -271,9 +271,9 @@ std::vector<DeviceMemory> MeasureMemory(std::span<const ProgramMemory> programs,
   const std::size_t parts = subgraphs.empty() ? 0 : subgraphs[0].size();
   std::vector<DeviceMemory> devices(parts);
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    PartShape shape;
+    std::vector<PartShape> shapes(parts);
     for (std::size_t d = 0; d < parts; ++d) {
-      shape = ShapeOf(subgraphs[i][d]);
+      const PartShape& shape = shapes[d] = ShapeOf(subgraphs[i][d]);
       if (graph_counted[i]) devices[d].graph += DeviceGraph::BytesFor(kind, shape);
       if (programs[i].state) devices[d].state += programs[i].state(kind, shape);
     }
@@ -281,7 +281,7 @@ std::vector<DeviceMemory> MeasureMemory(std::span<const ProgramMemory> programs,
     TransportMemory boxes;
     if (programs[i].exchange) {
       const auto [path, transport] = OperatorTransport(options, kind, parts);
-      boxes = MeasureTransport(path, kind, ExchangeCapacities(programs[i], shape, static_cast<PartId>(parts)), transport);
+      boxes = MeasureTransport(path, kind, ExchangeCapacities(programs[i], shapes), transport);
     } else {
       const CommPlan plan = PlanComm(subgraphs[i], programs[i], options, kind, model);
       boxes = MeasurePaths(plan.paths, kind, plan.capacities, plan.options);

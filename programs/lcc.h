@@ -158,8 +158,7 @@ struct Divide {
 /// Of all ordered pairs of a vertex's neighbours, by edges in or out, the share that an edge leads from the first to the
 /// second of; 0 for fewer than two neighbours. Loops do not count; parallel edges, where they were kept, count each.
 ///
-/// Every row is intersected with those of its neighbours. Devices hand their rows round: each has those of one other at a
-/// time.
+/// Every row is intersected with those of its neighbours. Devices hand all their rows to each other, one after the other.
 struct Lcc {
   /// @{
   /// What OperatorProgram and the command line ask for.

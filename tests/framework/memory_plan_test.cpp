@@ -189,9 +189,9 @@ TEST(MemoryPlan, BoundsFromCountsEnclose) {
                            : grid       ? (gpu && !three ? 3.5
                                            : gpu         ? 6.0
                                                          : 5.0)
-                           : star       ? (gpu && three ? 2.2
+                           : star       ? (gpu && three ? 2.4
                                            : gpu        ? 1.8
-                                                        : 2.0)
+                                                        : 2.3)
                                         : (gpu && devices == 2 ? 1.8
                                            : gpu               ? 2.9
                                                                : 2.2));
