@@ -43,6 +43,7 @@ struct StatedCounts {
   bool symmetric = false;         ///< both directions of every edge are stored
   bool maybe_symmetric = false;   ///< whether they are is seen from the edges alone
   WeightKind weights = WeightKind::kNone;
+  bool odd_loops = false;      ///< a loop may be counted as one entry, as two, or not at all
   bool most_vertices = false;  ///< vertices are not stated: no more of them fit the files
   bool most_entries = false;   ///< nor are entries
   std::uint64_t line = 0;      ///< that says so; 0: a binary header

@@ -345,6 +345,7 @@ StatedCounts PeekMetis(Input& input) {
   counts.entries = 2 * header.edges;
   counts.entry_bytes = header.weights ? 4 : 2;  // "1 " or "1 1 "
   counts.symmetric = true;
+  counts.odd_loops = true;
   counts.weights = header.weights ? WeightKind::kInt32 : WeightKind::kNone;
   counts.line = header.line;
   return counts;

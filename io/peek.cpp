@@ -67,6 +67,10 @@ std::optional<GraphPeek> PeekGraph(const std::string& path, const ReadOptions& o
     peek.edges_most = entries;
     peek.edges_least = options.keep_loops ? entries : entries - loops;
   }
+  if (stated.odd_loops) {
+    if (options.keep_loops) peek.edges_most = std::max(peek.edges_most, std::min(room, ~std::uint64_t{0} / 4));
+    peek.edges_least = entries - std::min(entries, 2 * loops);
+  }
   if (room < stated.entries || stated.most_entries) peek.edges_least = 0;
   if (stated.most_vertices) peek.vertices.reset();
   return peek;

@@ -108,6 +108,22 @@ TEST_F(MetisTest, EveryFormatCodeIsRead) {
   }
 }
 
+TEST_F(MetisTest, PeekingAllowsForLoopsHoweverTheyAreCounted) {
+  for (const std::string_view text :
+       {"2 0\n1\n2\n", "2 1\n1\n2\n", "2 2\n1 2\n1 2\n", "2 3\n1 2\n1 2\n", "2 1\n1 2\n1 2\n"}) {
+    SCOPED_TRACE(text);
+    for (const bool keep : {false, true}) {
+      ReadOptions options;
+      options.format = "metis";
+      options.keep_loops = options.keep_parallel = keep;
+      const Graph graph = Read(text, options);
+      const auto peek = PeekGraph(Path("g.graph"), options);
+      EXPECT_LE(peek->edges_least, graph.edges());
+      EXPECT_GE(peek->edges_most, graph.edges());
+    }
+  }
+}
+
 TEST_F(MetisTest, IsRecognisedThoughItLooksLikeAnEdgeList) {
   EXPECT_EQ(FormatOf("4 2\n2\n1 3\n2\n\n"), GraphFormat::kMetis) << "a row with one neighbour";
   EXPECT_EQ(FormatOf("5 4\n2 3 4 5\n1\n1\n1\n1\n"), GraphFormat::kMetis);
