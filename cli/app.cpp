@@ -20,6 +20,7 @@
 #include "chatty/core/logging.h"
 #include "chatty/core/progress.h"
 #include "chatty/core/version.h"
+#include "chatty/io/text_parser.h"
 
 namespace chatty::cli {
 namespace {
@@ -28,16 +29,7 @@ namespace {
 int Complain(std::string_view text, int code) {
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   std::string line;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      line += "; ";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      line += fmt::format("\\x{:02x}", byte);
-    } else {
-      line += c;
-    }
-  }
+  for (const char c : text) line += c == '\n' ? "; " : io::Printable({&c, 1});
   PrintError(fmt::format("chatty: error: {}\n", line));
   return code;
 }

@@ -15,6 +15,7 @@
 
 #include "chatty/core/error.h"
 #include "chatty/io/input.h"
+#include "chatty/io/text_parser.h"
 
 namespace chatty::cli {
 namespace {
@@ -33,7 +34,7 @@ class JsonPlace {
   template <class... Args>
   [[noreturn]] void Fail(fmt::format_string<Args...> text, Args&&... args) const {
     const std::string what = fmt::format(text, std::forward<Args>(args)...);
-    Throw<InputError>("{}: {}{}{}", file_, path_, path_.empty() ? "" : ": ", what);
+    Throw<InputError>("{}: {}{}{}", file_, path_, path_.empty() ? "" : ": ", io::Printable(what));
   }
 
   /// An object with no other members than these.
@@ -242,7 +243,7 @@ Topology ParseTopology(std::string_view text, const std::string& file) {
     if (const std::size_t end = what.find("] "); what.starts_with('[') && end != std::string_view::npos) {
       what.remove_prefix(end + 2);
     }
-    Throw<InputError>("{}: is no JSON: {}", file, what);
+    Throw<InputError>("{}: is no JSON: {}", file, io::Printable(what));
   }
   JsonPlace whole(json, file, "");
   if (json.is_object() && json.contains("topology")) {

@@ -12,18 +12,22 @@
 
 namespace chatty::io {
 
-std::string Quote(std::string_view text) {
-  constexpr std::size_t kShown = 40;
-  std::string quoted = "'";
-  for (const char c : text.substr(0, kShown)) {
+std::string Printable(std::string_view text) {
+  std::string printable;
+  for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte != 0x7f) {
-      quoted += c;
+      printable += c;
     } else {
-      quoted += fmt::format("\\x{:02x}", byte);
+      printable += fmt::format("\\x{:02x}", byte);
     }
   }
-  return quoted += text.size() > kShown ? "...'" : "'";
+  return printable;
+}
+
+std::string Quote(std::string_view text) {
+  constexpr std::size_t kShown = 40;
+  return "'" + Printable(text.substr(0, kShown)) + (text.size() > kShown ? "...'" : "'");
 }
 
 void FailAt(const std::string& name, std::uint64_t line, std::string_view text) {

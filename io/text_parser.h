@@ -18,6 +18,9 @@
 
 namespace chatty::io {
 
+/// Text without what a terminal would obey: such characters are escaped.
+std::string Printable(std::string_view text);
+
 /// Text of a file fit for an error message: what does not print is escaped, what is long is cut.
 std::string Quote(std::string_view text);
 

@@ -114,6 +114,8 @@ void ExpectRefused(const std::string& text, const std::string& what) {
 TEST(TopologyJson, RefusesWhatIsNoJson) {
   ExpectRefused("", "is no JSON");
   ExpectRefused("{", "is no JSON");
+  ExpectRefused("\x7f", "last read: '\\x7f'");
+  ExpectRefused("{\"\\u001b\": 1}", "has a member '\\x1b'");
   ExpectRefused("{\"a\": NaN}", "is no JSON");
   ExpectRefused("{\"a\": 1e999}", "is no JSON");
   ExpectRefused("{\"a\": \"\xff\"}", "is no JSON");
