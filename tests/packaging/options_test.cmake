@@ -112,6 +112,7 @@ refuses("CHATTY_ENABLE_METIS is AUTO, ON or OFF, not `none`" ${off} -DCHATTY_ENA
 refuses("there is no sanitizer `adress`" ${off} -DCHATTY_SANITIZE=adress)
 refuses("apt-get install .*libzstd-dev" ${off} -DCMAKE_DISABLE_FIND_PACKAGE_Zstd=ON)
 refuses("CLI11 +not found +required: apt-get install libcli11-dev" ${off} -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON)
+refuses("CHATTY_FUZZ: libFuzzer comes with clang" ${off} -DCHATTY_FUZZ=ON -DCMAKE_CXX_COMPILER=g++)
 
 # nvcc away.
 next()
