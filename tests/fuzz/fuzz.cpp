@@ -26,7 +26,7 @@ fs::path MemoryFolder() {
 }  // namespace
 
 Scratch::Scratch() {
-  std::string pattern = (MemoryFolder() / "chatty-fuzz-XXXXXX").string();
+  std::string pattern = (MemoryFolder() / fmt::format("chatty-fuzz-{}-XXXXXX", ::getpid())).string();
   if (::mkdtemp(pattern.data()) == nullptr) Report("no folder for files can be made");
   folder_ = pattern;
 }
