@@ -224,7 +224,7 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
   const std::string group = "Loading";
   command
       .add_option(format_flag, options.format,
-                  fmt::format("The input's format, which is otherwise seen from its content: {}", FormatNames()))
+                  fmt::format("The input's format, which is otherwise seen from its content: {}", DescribeFormats()))
       ->type_name("FORMAT")
       ->group(group);
   if (uses) {

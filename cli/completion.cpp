@@ -22,6 +22,7 @@
 #include "chatty/core/config.h"
 #include "chatty/core/error.h"
 #include "chatty/io/generators.h"
+#include "chatty/io/reader.h"
 #include "chatty/partition/partition.h"
 
 namespace chatty::cli {
@@ -47,7 +48,7 @@ void AddSpelled(std::string_view type, Choices& choices) {
     const std::size_t bar = std::min(type.find('|'), type.size());
     std::string_view word = type.substr(0, bar);
     type.remove_prefix(std::min(bar + 1, type.size()));
-    if (word == "FILE") choices.files = true;
+    if (word.starts_with("FILE")) choices.files = true;
     word = word.substr(0, word.find(':') == std::string_view::npos ? word.size() : word.find(':') + 1);
     if (!word.empty() && std::islower(static_cast<unsigned char>(word.front())) != 0) choices.Add(word);
   }
@@ -108,7 +109,7 @@ Choices ValuesAt(const CursorPlace& place) {
   } else if (name == "log") {
     choices.AddAll(Names{"trace", "debug", "info", "warning", "error", "critical", "off"});
   } else if (option.get_type_name() == "FORMAT") {
-    choices.AddAll(Names{"matrix-market", "edge-list", "dimacs", "binary"});
+    choices.AddAll(FormatNames());
   } else if (option.get_type_name() == "WEIGHTS") {
     choices.AddAll(Names{"none", "unit", "float", "float:", "own"});
   } else if (name == "value") {

@@ -51,7 +51,7 @@ void AddConvert(CLI::App& app, Context& context) {
   command->add_option("OUT", options->output, "File to write, or - for standard output; .gz and .zst compress")->required();
   command
       ->add_option("--format", options->format,
-                   fmt::format("The output's format, which otherwise goes by OUT's ending: {}", FormatNames()))
+                   fmt::format("The output's format, which otherwise goes by OUT's ending: {}", DescribeFormats()))
       ->type_name("FORMAT");
   AddLoadOptions(*command, options->load, "--from", /*uses=*/true);
   command->footer(

@@ -183,8 +183,7 @@ void AddGenerate(CLI::App& app, Context& context) {
       ->required();
   command
       ->add_option("--format", options->format,
-                   "The output's format, which otherwise goes by its ending: matrix-market (.mtx), edge-list (.el), dimacs "
-                   "(.gr) or binary (.chatty)")
+                   fmt::format("The output's format, which otherwise goes by its ending: {}", DescribeFormats()))
       ->type_name("FORMAT");
   command->add_option("--seed", options->spec.seed, "Another seed, another graph (default: 1)")
       ->type_name("N")
@@ -215,17 +214,17 @@ void AddGenerate(CLI::App& app, Context& context) {
                    for_families("radius",
                                 "how far neighbours are apart, the square's side being 1 (default: "
                                 "0.55 sqrt(ln n / n))"))
-      ->type_name("R")
+      ->type_name("X")
       ->check(Unnamed(CLI::Range(1e-9, 1.5)));
   command
       ->add_option("--edges-per-vertex", options->spec.edges_per_vertex,
                    for_families("edges-per-vertex", "edges that each new vertex comes with (default: 8)"))
-      ->type_name("K")
+      ->type_name("N")
       ->check(WholeNumber());
   command
       ->add_option("--neighbours", options->spec.neighbours,
                    for_families("neighbours", "each vertex's on the ring, half of them on either side (default: 8)"))
-      ->type_name("K")
+      ->type_name("N")
       ->check(WholeNumber());
   probability("--rewire", options->spec.rewire, "probability that an edge leads elsewhere (default: 0.1)");
   probability("--drop", options->spec.drop, "probability that an edge is left out (default: 0)");

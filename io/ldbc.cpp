@@ -184,7 +184,7 @@ std::string FindBeside(const PropertyReader& reader, const std::string& file, st
   const fs::path named = fs::path(file).parent_path() / property.value;  // an absolute path stays what it is
   std::error_code error;
   for (const std::string_view packed : {"", ".zst", ".gz"}) {
-    const std::string path = named.string() + std::string(packed);
+    std::string path = named.string() + std::string(packed);
     if (fs::exists(path, error)) return path;
   }
   reader.Fail(property, "is {}, but there is no file {}, nor one with .zst or .gz; put it there", Quote(property.value),

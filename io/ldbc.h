@@ -16,8 +16,8 @@ namespace chatty {
 struct LdbcProperties {
   /// A property of edges: `weight`, of type `real`.
   struct EdgeProperty {
-    std::string name;
-    std::string type;
+    std::string name;  ///< such as weight
+    std::string type;  ///< as the file spells it: real, int, ...
   };
 
   std::string path;         ///< of the properties file

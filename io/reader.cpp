@@ -151,7 +151,7 @@ const FormatEntry& OpenFormat(Input& input, const ReadOptions& options) {
   }
   RefuseWhatCannotBeRead(input.Peek(kSeen), input.name());  // only now: a count can look like any magic
   Throw<InputError>("{}: begins with {}, which no graph file does; known are {}; comments in an edge list begin with # or %",
-                    input.name(), Quote(head.substr(0, head.find('\n'))), FormatNames());
+                    input.name(), Quote(head.substr(0, head.find('\n'))), DescribeFormats());
 }
 
 }  // namespace io
@@ -162,10 +162,16 @@ GraphFormat ParseFormat(std::string_view name) {
   for (const io::FormatEntry& entry : io::Formats()) {
     if (name == entry.name || name == entry.other_name) return entry.format;
   }
-  Throw<UsageError>("unknown graph format '{}'; there are {}", name, FormatNames());
+  Throw<UsageError>("unknown graph format '{}'; there are {}", name, DescribeFormats());
 }
 
-std::string FormatNames() {
+std::vector<std::string_view> FormatNames() {
+  std::vector<std::string_view> names;
+  for (const io::FormatEntry& entry : io::Formats()) names.push_back(entry.name);
+  return names;
+}
+
+std::string DescribeFormats() {
   std::string names;
   const std::span<const io::FormatEntry> formats = io::Formats();
   for (std::size_t i = 0; i < formats.size(); ++i) {

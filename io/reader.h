@@ -21,9 +21,11 @@ std::string_view FormatName(GraphFormat format);  ///< "matrix-market", "edge-li
 /// A format by its name or a shorter one: "matrix-market" or "mtx", "edge-list" or "el", "dimacs" or "gr", "binary" or
 /// "chatty". Throws UsageError, listing the names.
 GraphFormat ParseFormat(std::string_view name);
+/// The names of all formats that are known.
+std::vector<std::string_view> FormatNames();
 /// All names that ParseFormat takes, as help and errors list them: "matrix-market (mtx), edge-list (el) and binary
 /// (chatty)".
-std::string FormatNames();
+std::string DescribeFormats();
 
 /// What a reader makes of a file. By default graphs come out simple: loops dropped, the lightest of parallel edges
 /// kept.

@@ -40,8 +40,10 @@ class ImpossibleValueError : public InputError {
 /// either where a function takes it. Views the graph's ids.
 class ResultIds {
  public:
+  /// Ids that count from `first_id`, which is 0 or 1.
   ResultIds(int first_id) : first_id_(static_cast<std::uint64_t>(first_id)) {}  // NOLINT(google-explicit-constructor)
-  ResultIds(const Graph& graph)                                                 // NOLINT(google-explicit-constructor)
+  /// The ids of `graph`, which outlives this.
+  ResultIds(const Graph& graph)  // NOLINT(google-explicit-constructor)
       : first_id_(static_cast<std::uint64_t>(graph.first_id())), ids_(graph.ids().span()) {}
 
   /// How vertex v is called.

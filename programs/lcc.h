@@ -19,8 +19,8 @@ namespace clustering {
 
 /// Rows of neighbours in the whole graph's ids, ascending: entry i of row v is ids[offsets[v] + i].
 struct Rows {
-  OffsetsRef offsets;
-  const VertexId* ids;
+  OffsetsRef offsets;   ///< one more than there are rows
+  const VertexId* ids;  ///< offsets' last many
 };
 
 /// First of [begin, end) that is not below `id`.
@@ -64,37 +64,47 @@ CHATTY_FN std::uint64_t CountCommon(const VertexId* mine, const VertexId* mine_e
 /// The parts of a message with all rows of a device: how many rows and entries there are; where rows begin; whose they are;
 /// the entries.
 struct Parcel {
-  std::byte* bytes;
+  std::byte* bytes;  ///< Size(rows, entries) of them
 
+  /// Bytes of a parcel.
   CHATTY_FN static constexpr std::size_t Size(std::uint64_t rows, std::uint64_t entries) {
     return (rows + 3) * sizeof(EdgeIndex) + (rows + entries) * sizeof(VertexId);
   }
+  /// Counts of rows and of entries.
   CHATTY_FN EdgeIndex* head() const { return reinterpret_cast<EdgeIndex*>(bytes); }
-  CHATTY_FN std::uint64_t rows() const { return head()[0]; }
-  CHATTY_FN EdgeIndex* offsets() const { return head() + 2; }
+  CHATTY_FN std::uint64_t rows() const { return head()[0]; }   ///< how many there are, once the head is packed
+  CHATTY_FN EdgeIndex* offsets() const { return head() + 2; }  ///< of rows, and the end of the last
+  /// The vertices whose rows these are, ascending.
   CHATTY_FN VertexId* owners() const { return reinterpret_cast<VertexId*>(head() + 3 + rows()); }
-  CHATTY_FN VertexId* entries() const { return owners() + rows(); }
+  CHATTY_FN VertexId* entries() const { return owners() + rows(); }  ///< all rows' neighbours
 };
+/// Packs a parcel's counts and the last row's end; comes before what packs the rest.
 struct PackHead {
-  Parcel parcel;
-  std::uint64_t rows, entries;
+  Parcel parcel;          ///< into which
+  std::uint64_t rows;     ///< of the device
+  std::uint64_t entries;  ///< of all its rows
+  /// Does it, whatever the index.
   CHATTY_FN void operator()(std::size_t) const {
     parcel.head()[0] = rows;
     parcel.head()[1] = entries;
     parcel.offsets()[rows] = entries;
   }
 };
+/// Packs where rows begin, and whose they are.
 struct PackRow {
-  GraphRef graph;
-  Parcel parcel;
+  GraphRef graph;  ///< whose rows they are
+  Parcel parcel;   ///< into which
+  /// Does it for v's row.
   CHATTY_FN void operator()(LocalId v) const {
     parcel.offsets()[v] = graph.forward.offsets[v];
     parcel.owners()[v] = graph.Global(v);
   }
 };
+/// Packs neighbours, in the whole graph's ids.
 struct PackEntry {
-  GraphRef graph;
-  VertexId* entries;
+  GraphRef graph;     ///< whose neighbours they are
+  VertexId* entries;  ///< into which
+  /// Does it for entry e of all rows.
   CHATTY_FN void operator()(std::size_t e) const { entries[e] = graph.Global(graph.forward.neighbours[e]); }
 };
 
@@ -102,9 +112,10 @@ struct PackEntry {
 CHATTY_FN bool IsFirst(const VertexId* ids, EdgeIndex begin, EdgeIndex e) { return e == begin || ids[e - 1] != ids[e]; }
 /// Adds to counts[v] how many edges lead from v's neighbour u to others of them, for neighbours that this device owns.
 struct CountWithin {
-  GraphRef graph;
-  Rows rows;
-  std::uint64_t* counts;
+  GraphRef graph;         ///< the device's part
+  Rows rows;              ///< its rows
+  std::uint64_t* counts;  ///< by vertices that the device owns
+  /// Does it for v's entry e, which is u.
   CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex e) const {
     const EdgeIndex begin = rows.offsets[v];
     if (u >= graph.owned || u == v || !IsFirst(rows.ids, begin, e)) return;
@@ -115,11 +126,12 @@ struct CountWithin {
 };
 /// The same for neighbours whose rows are in a parcel.
 struct CountAcross {
-  GraphRef graph;
-  Rows rows;
-  Parcel theirs;
-  std::uint32_t owner;
-  std::uint64_t* counts;
+  GraphRef graph;         ///< the device's part
+  Rows rows;              ///< its rows
+  Parcel theirs;          ///< another device's rows
+  std::uint32_t owner;    ///< that device
+  std::uint64_t* counts;  ///< by vertices that this device owns
+  /// Does it for v's entry e, which is u.
   CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex e) const {
     const EdgeIndex begin = rows.offsets[v];
     if (u < graph.halo_begin[owner] || u >= graph.halo_begin[owner + 1] || !IsFirst(rows.ids, begin, e)) return;
@@ -133,15 +145,19 @@ struct CountAcross {
     if (count > 0) atomics::Add<true>(counts + v, count);
   }
 };
+/// Sets counts to zero.
 struct Clear {
-  std::uint64_t* counts;
+  std::uint64_t* counts;  ///< by vertices that the device owns
+  /// Does it for vertex v's.
   CHATTY_FN void operator()(std::size_t v) const { counts[v] = 0; }
 };
+/// Makes coefficients of counts.
 struct Divide {
-  GraphRef graph;
-  Rows rows;
-  const std::uint64_t* counts;
-  double* out;
+  GraphRef graph;               ///< the device's part
+  Rows rows;                    ///< its rows
+  const std::uint64_t* counts;  ///< by vertices that the device owns
+  double* out;                  ///< likewise
+  /// Does it for vertex v's.
   CHATTY_FN void operator()(LocalId v) const {
     const EdgeIndex begin = rows.offsets[v], end = rows.offsets[v + 1];
     const VertexId self = graph.Global(v);

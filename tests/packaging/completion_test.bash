@@ -97,7 +97,8 @@ expect "chatty run bfs graph.mtx --set " source=
 expect "chatty run pagerank graph.mtx --set da" damping=
 expect "chatty run pagerank graph.mtx --set damping="
 expect "chatty run bfs graph.mtx --weights " file int float none
-expect "chatty run bfs graph.mtx --format " matrix-market edge-list dimacs binary
+expect "chatty run bfs graph.mtx --format " binary gbbs galois gap matrix-market ldbc dimacs metis edge-list
+expect "chatty run bfs --ldbc gra" graph.mtx
 expect "chatty run bfs graph.mtx --trials "
 expect "chatty run bfs graph.mtx -o gra" graph.mtx
 expect "chatty run bfs graph.mtx --output=gra" graph.mtx
@@ -112,7 +113,7 @@ expect "chatty convert graph.mtx --from b" binary
 expect "chatty convert gra" graph.mtx
 expect "chatty verify cc graph.mtx wi" 'with blank.mtx'
 expect "chatty info graph.mtx --part" --parts --partition
-expect "chatty programs --only c" cc
+expect "chatty programs --only c" cc cdlp
 expect "chatty topology --links " all none pairs
 expect_among "chatty topology --devices " auto host host:
 expect "chatty programs --json " graph.mtx 'with blank.mtx' grid.chatty inner
