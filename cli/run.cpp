@@ -47,7 +47,7 @@ struct RunCommandOptions {
   bool partition_fallback = true;
   std::string direction = "auto";
   std::string execution = "auto";
-  std::string transport = "auto", links = "all", remote_atomics = "auto";
+  std::string transport = "auto", links = "all", remote_atomics = "auto", tiles = "auto";
   bool explain = false;
   std::uint32_t max_rounds = 0;
   std::string bind = "auto";
@@ -118,6 +118,10 @@ Direction ParseDirection(const std::string& text) {
 
 RemoteAtomics ParseRemoteAtomics(std::string_view text) {
   return text == "never" ? RemoteAtomics::kNever : text == "always" ? RemoteAtomics::kAlways : RemoteAtomics::kAuto;
+}
+
+Tiling ParseTiling(std::string_view text) {
+  return text == "never" ? Tiling::kNever : text == "always" ? Tiling::kAlways : Tiling::kAuto;
 }
 
 double Median(std::vector<double> times) {
@@ -240,6 +244,7 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
   json["comm"] = options.transport;
   json["links"] = options.links;
   json["remote_atomics"] = options.remote_atomics;
+  json["tiles"] = options.tiles;
   json["seed"] = options.seed;
   json["phases_ms"] = {{"load", Rounded(loaded.ms)},
                        {"open_devices", Rounded(record.open_ms)},
@@ -490,6 +495,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   run.transport = options.transport;
   run.links = options.links;
   run.remote_atomics = ParseRemoteAtomics(options.remote_atomics);
+  run.tiling = ParseTiling(options.tiles);
   run.explain = options.explain;
   run.max_rounds = options.max_rounds;
   run.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(options.timeout_s * 1000)));
@@ -716,6 +722,14 @@ void AddRun(CLI::App& app, Context& context) {
           "Messages of sparse push rounds go by atomics into the state of their vertices' owners, and in no box, where "
           "devices reach each other's memory: `auto` (default), where that is predicted to be faster; "
           "programs that are active in every round, or written on operators, and execution async have no such rounds")
+      ->type_name("auto|never|always")
+      ->check(Unnamed(CLI::IsMember({"auto", "never", "always"})))
+      ->group(how);
+  command
+      ->add_option("--tiles", options->tiles,
+                   "Host devices cut the rows of programs that are active in every round, such as pagerank, into tiles that "
+                   "fit a cache; it takes the time of some rounds, in `prepare`: `auto` (default), where what vertices "
+                   "share does not fit")
       ->type_name("auto|never|always")
       ->check(Unnamed(CLI::IsMember({"auto", "never", "always"})))
       ->group(how);

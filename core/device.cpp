@@ -10,6 +10,7 @@
 
 #include "chatty/core/config.h"
 #include "chatty/core/host_memory.h"
+#include "chatty/core/huge_pages.h"
 
 namespace chatty {
 namespace {
@@ -19,9 +20,7 @@ class HostMemory final : public MemoryResource {
   explicit HostMemory(std::string label) : label_(std::move(label)) {}
   void* Allocate(std::size_t bytes, Stream&) override {
     constexpr std::size_t kAlign = 256;
-    void* pointer = bytes > static_cast<std::size_t>(-1) - kAlign
-                        ? nullptr
-                        : std::aligned_alloc(kAlign, (bytes + kAlign - 1) / kAlign * kAlign);
+    void* pointer = bytes > static_cast<std::size_t>(-1) - kAlign ? nullptr : AllocateAligned(kAlign, bytes);
     if (pointer == nullptr) Throw<OutOfMemoryError>("{}: out of memory: {} bytes were asked for", label_, bytes);
     return pointer;
   }

@@ -165,8 +165,8 @@ ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOp
   if (built.pull) memory.shared_payload = traits.shared_payload;
   memory.asynchronous = options.execution == "async";
   memory.output_bytes = traits.output_bytes;
-  memory.state = [program = std::move(program)](DeviceKind kind, const PartShape& part) {
-    return program->StateBytes(kind, part);
+  memory.state = [program = std::move(program), tiling = options.tiling](DeviceKind kind, const PartShape& part) {
+    return program->StateBytes(kind, part, tiling);
   };
   return memory;
 }

@@ -240,7 +240,7 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   for (const auto& graph : graphs_->devices) {
     const BoundTo near_device(graph->device().placement().cpus);
     graph->device().MakeCurrent();
-    steps_.push_back(program_->MakeSteps(*graph));
+    steps_.push_back(program_->MakeSteps(*graph, options_.tiling));
   }
   MakePaths();
 }

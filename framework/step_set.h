@@ -12,6 +12,7 @@
 
 #include "chatty/core/device.h"
 #include "chatty/framework/device_graph.h"
+#include "chatty/framework/options.h"
 #include "chatty/framework/program.h"
 #include "chatty/framework/state.h"
 
@@ -124,11 +125,11 @@ class ErasedProgram {
   /// Asks the program's EndRound; without one, kContinue.
   virtual Next EndRound(RoundState& round) const = 0;
   /// Throws CapabilityError if the program was not compiled for the device's kind.
-  virtual std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph) const = 0;
+  virtual std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph, Tiling tiling) const = 0;
   /// Gives steps made by a program of the same type this one's parameters.
   virtual void Reparametrise(StepSet& steps) const = 0;
   /// Device memory that MakeSteps, and the copying out of results, take on a device of this kind that holds such a part.
-  virtual std::uint64_t StateBytes(DeviceKind kind, const PartShape& part) const = 0;
+  virtual std::uint64_t StateBytes(DeviceKind kind, const PartShape& part, Tiling tiling) const = 0;
 };
 
 }  // namespace chatty

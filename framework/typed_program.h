@@ -125,9 +125,10 @@ class TypedProgram final : public ErasedProgram {
       return Next::kContinue;
     }
   }
-  std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph) const override {
+  std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph, Tiling tiling) const override {
     if constexpr (kFits && kHasHost<Backends>) {
-      if (graph.device().kind() == DeviceKind::kHost) return std::make_unique<steps::host::HostSteps<P>>(graph, program_);
+      if (graph.device().kind() == DeviceKind::kHost)
+        return std::make_unique<steps::host::HostSteps<P>>(graph, program_, tiling);
     }
 #if CHATTY_CUDA_COMPILER
     if constexpr (kFits && kHasCuda<Backends>) {
@@ -137,10 +138,11 @@ class TypedProgram final : public ErasedProgram {
     detail::ThrowNotCompiled(graph.device());
   }
   void Reparametrise(StepSet& steps) const override { steps.SetProgram(&program_); }
-  std::uint64_t StateBytes(DeviceKind kind, const PartShape& part) const override {
+  std::uint64_t StateBytes(DeviceKind kind, const PartShape& part, Tiling tiling) const override {
     std::uint64_t bytes = 0;
     if constexpr (kFits) {
       bytes = ProgramState<P>::Bytes(part);
+      if (kind == DeviceKind::kHost) bytes += steps::host::HostSteps<P>::TileBytes(part, tiling);
       if (kind == DeviceKind::kCuda) {
         bytes += part.owned * sizeof(OutputOf<P>);  // CopyOutput's
         if (Traits<P>::kCanPush && part.parts > 1)

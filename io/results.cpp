@@ -66,6 +66,7 @@ std::optional<T> ConvertValue(From number, ResultKind kind) {
     const bool largest = std::is_integral_v<From> && number == std::numeric_limits<From>::max();
     const bool minus_one = std::is_signed_v<From> && number == static_cast<From>(-1);
     if (largest || minus_one) return kInfinity<T>;
+    if (kind == ResultKind::kVertex && number < 0) return std::nullopt;  // whatever a signed T could hold
   }
   return ConvertNumber<T>(number);
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "chatty/framework/direction.h"
 #include "chatty/framework/engines/drive.h"
 #include "chatty/framework/spans.h"
 
@@ -73,30 +74,32 @@ struct BspShared {
 class DirectionChooser {
  public:
   DirectionChooser(const ProgramTraits& traits, Direction direction, BuiltDirections built)
-      : pull_share_(traits.first_suffices ? 1.0 / 14 : 1.0),
+      : first_suffices_(traits.first_suffices),
         can_push_(traits.can_push && built.push),
         can_pull_(built.pull),
         every_round_(traits.every_round),
         direction_(direction) {}
 
-  bool UsePull(const Summary& total) const {
+  bool UsePull(const Summary& total, VertexId vertices) const {
     if (!can_push_ || !can_pull_) return !can_push_;
     if (direction_ != Direction::kAuto) return direction_ == Direction::kPull;
     if (every_round_) return true;  // all edges either way, and a pull needs no atomics
-    return static_cast<double>(total.wanting_edges) * pull_share_ < kPushCost * static_cast<double>(total.active_edges);
+    return Looks(total, vertices) * correction_ < kPushCost * static_cast<double>(total.active_edges);
   }
-  /// A pull was expected to read at most `wanting` edges and read `touched`.
-  void Learn(std::int64_t wanting, std::uint64_t touched) {
-    if (wanting <= 0) return;
-    const double share = std::min(1.0, static_cast<double>(touched) / static_cast<double>(wanting));
-    pull_share_ = 0.5 * pull_share_ + 0.5 * share;
+  /// A pull that began with `total` looked at `touched` edges.
+  void Learn(const Summary& total, VertexId vertices, std::uint64_t touched) {
+    const double looks = Looks(total, vertices);
+    if (looks >= 1) correction_ = 0.5 * correction_ + 0.5 * static_cast<double>(touched) / looks;
   }
 
  private:
-  /// An edge pushed costs an atomic on a random place; an edge pulled, a read of one.
-  static constexpr double kPushCost = 2.0;
-  double pull_share_;
-  bool can_push_, can_pull_, every_round_;
+  double Looks(const Summary& total, VertexId vertices) const {
+    return PullLooks(first_suffices_, static_cast<double>(total.wanting_edges), static_cast<double>(total.active_edges),
+                     static_cast<double>(vertices));
+  }
+
+  double correction_ = 1;  // of what is expected, by what earlier pulls looked at
+  bool first_suffices_, can_push_, can_pull_, every_round_;
   Direction direction_;
 };
 
@@ -213,11 +216,12 @@ class BspRun {
 
   /// One round: send, exchange, update, and agree on the sums.
   void Step() {
-    const bool pull = traits_.collects || chooser_.UsePull(total_);
-    const std::int64_t wanting = total_.wanting_edges;
-    const Span round(lane_, nullptr, pull ? spans::kPullRound : spans::kPushRound,
-                     {round_.index, total_.active_vertices,
-                      pull ? static_cast<std::uint64_t>(std::max<std::int64_t>(wanting, 0)) : total_.active_edges});
+    const bool pull = traits_.collects || chooser_.UsePull(total_, round_.vertices);
+    const Summary before = total_;
+    const Span round(
+        lane_, nullptr, pull ? spans::kPullRound : spans::kPushRound,
+        {round_.index, total_.active_vertices,
+         pull ? static_cast<std::uint64_t>(std::max<std::int64_t>(before.wanting_edges, 0)) : total_.active_edges});
     if (pull) {
       Pull();
     } else {
@@ -237,7 +241,7 @@ class BspRun {
     ++(pull ? pull_rounds_ : push_rounds_);
     edges_touched_ += total_.edges_touched;
     vertices_updated_ += total_.active_vertices;
-    if (pull) chooser_.Learn(wanting, total_.edges_touched);
+    if (pull) chooser_.Learn(before, round_.vertices, total_.edges_touched);
     changed_only_ = pull;
     round_.index += 1;
     if (lane_ != nullptr) [[unlikely]]

@@ -4,6 +4,7 @@
 /// block, or a host's worker team. It calls the very steps that the host-driven engine launches one by one.
 #pragma once
 
+#include "chatty/framework/direction.h"
 #include "chatty/framework/state.h"
 
 namespace chatty::resident {
@@ -21,7 +22,6 @@ struct Outcome {
 #endif
 template <class P, class Group>
 CHATTY_HD void Loop(Group& group, StateRef<P> s, Control* controls, Outcome* outcome) {
-  constexpr double kPushCost = 2.0, kPullShare = Traits<P>::kFirstSuffices ? 1.0 / 14 : 1.0;
   RoundOf<P> round;
   round.vertices = s.graph.vertices;
   const auto use = [&](std::uint32_t which) { s.control = controls + (which & 1); };
@@ -44,7 +44,8 @@ CHATTY_HD void Loop(Group& group, StateRef<P> s, Control* controls, Outcome* out
 
   while (vertices > 0) {
     // All threads take the same turns: they read the same counters, after a barrier.
-    const bool pull = static_cast<double>(wanting) * kPullShare < kPushCost * static_cast<double>(edges);
+    const bool pull = PullLooks(Traits<P>::kFirstSuffices, static_cast<double>(wanting), static_cast<double>(edges),
+                                static_cast<double>(s.graph.vertices)) < kPushCost * static_cast<double>(edges);
     if (pull && form == Form::kQueue) {
       ClearActive(group, s, false);
       group.sync();

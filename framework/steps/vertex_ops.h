@@ -64,6 +64,14 @@ CHATTY_FN Delivery Deliver(const StateRef<P>& s, LocalId target, const MessageOf
     s.inbox[target].message = message;  // only the thread that set the bit writes
     return Delivery::kFirst;
   } else {
+    if constexpr (Traits<P>::kFirstSuffices && kScope == atomics::Scope::kDevice) {
+      // A round's messages are equal, and its first one is all that an owner needs: no reduction. A halo copy also filters.
+      if (!s.asynchronous && !s.peers_deliver && target < s.graph.owned) {
+        if (!bits::Set<kConcurrent>(s.touched, target)) return Delivery::kIgnored;
+        s.inbox[target].message = message;  // only the thread that set the bit writes
+        return Delivery::kFirst;
+      }
+    }
     if (!ReduceInto<P, kConcurrent, kScope>(s.program, &s.inbox[target], message)) return Delivery::kIgnored;
     return bits::Set<kConcurrent, kScope>(s.touched, target) ? Delivery::kFirst : Delivery::kCombined;
   }
@@ -125,12 +133,16 @@ struct Tally {
 /// Whether two values are the same to the byte.
 template <class T>
 CHATTY_FN bool SameBytes(const T& a, const T& b) {
+#if CHATTY_DEVICE_CODE
   const auto* const p = reinterpret_cast<const unsigned char*>(&a);
   const auto* const q = reinterpret_cast<const unsigned char*>(&b);
   for (std::size_t i = 0; i < sizeof(T); ++i) {
     if (p[i] != q[i]) return false;
   }
   return true;
+#else
+  return memcmp(&a, &b, sizeof(T)) == 0;  // becomes one comparison of words
+#endif
 }
 
 /// Whether v counts as changed. For programs that are active every round what UpdateStatus returns need not say so, and

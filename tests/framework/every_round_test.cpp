@@ -64,6 +64,40 @@ TEST_P(EveryRound, WhatUpdateStatusReturnsDoesNotMatter) {
   }
 }
 
+void ExpectTheSameByTiles(const Graph& graph, const char* devices) {
+  const Array<std::uint32_t> expected = Serial(graph, 5);
+  for (const Tiling tiling : {Tiling::kNever, Tiling::kAlways}) {
+    RunOptions options;
+    options.tiling = tiling;
+    Session session(graph, devices);
+    const auto run = chatty::Run(session, NeighbourSum<false>{}, options);
+    EXPECT_EQ(run.statistics.edges_touched, 5 * graph.edges());
+    for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(run.values[v], expected[v]) << "vertex " << v;
+  }
+}
+
+TEST_P(EveryRound, TilesHoldEveryEdgeOnce) {
+  GeneratorSpec spec;
+  spec.family = "kron";
+  spec.scale = 17;  // several tiles either way, and rows with runs in several
+  spec.edge_factor = 4;
+  ExpectTheSameByTiles(Generate(spec), GetParam());
+}
+
+TEST_P(EveryRound, TilesOfADirectedGraphWithMoreParallelEdgesThanARunHolds) {
+  // 0 -> 1 so often that its run is cut, 1 -> 2 as often as makes the shortest run, 2 -> 0 once less.
+  const std::size_t times[] = {70000, 8, 7};
+  Adjacency rows;
+  rows.offsets = Array<EdgeIndex>(4, 0);
+  std::vector<VertexId> targets;
+  for (VertexId v = 0; v < 3; ++v) {
+    targets.insert(targets.end(), times[v], (v + 1) % 3);
+    rows.offsets[v + 1] = targets.size();
+  }
+  rows.neighbours = Array<VertexId>(std::span<const VertexId>(targets));
+  ExpectTheSameByTiles(Graph(std::move(rows), /*symmetric=*/false), "host:1");
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, EveryRound, testing::Values("host:1", "host:2", "host:3", "host:8"));
 
 }  // namespace

@@ -121,6 +121,33 @@ TEST(MemoryPlan, OfADividedGraphIsWhatIsAllocated) {
   }
 }
 
+TEST(MemoryPlan, OfTiles) {
+  for (const NamedGraph& input : Families()) {
+    for (const std::string name : {"pagerank", "bfs"}) {  // which has none
+      const RegisteredProgram& program = Programs().Find(name, DeviceKind::kHost);
+      std::uint64_t without = 0;
+      for (const Tiling tiling : {Tiling::kNever, Tiling::kAlways}) {
+        for (const std::string selection : {"host:1", "host:3"}) {
+          SCOPED_TRACE(fmt::format("{}, {}, {}", input.name, name, selection));
+          RunOptions run;
+          run.tiling = tiling;
+          const std::string value = program.values().front();
+          const auto planned = Planned(input.graph, program.Memory(&input.graph, value, run).at(0), selection, {}, run);
+          const auto peaks = Peaks(input.graph, program, value, selection, {}, run);
+          ASSERT_EQ(planned.size(), peaks.size());
+          for (std::size_t d = 0; d < peaks.size(); ++d) EXPECT_EQ(planned[d].total(), peaks[d]) << "device " << d;
+          if (selection != "host:1") continue;
+          if (tiling == Tiling::kNever) {
+            without = peaks[0];
+          } else {
+            EXPECT_EQ(peaks[0] > without, name == "pagerank");
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(MemoryPlan, OfEveryPath) {
   const NamedGraph input = std::move(Families()[1]);
   std::vector<std::string_view> paths{"auto", "chattygraph"};

@@ -153,6 +153,9 @@ TEST_F(ResultsTest, ImpossibleNumbersAreToldFromBrokenFiles) {
   EXPECT_NE(npy(Npy<std::int8_t>({0, -2})).find("entry 1 is -2"), std::string::npos);
   EXPECT_NE(npy(Npy<double>({0, 0.5})).find("entry 1 is 0.5"), std::string::npos);
   EXPECT_NE(npy(Npy<double>({0, std::nan("")})).find("entry 1 is nan"), std::string::npos);
+  const std::string negative = Npy<std::int64_t>({0, -265});  // no vertex, though the type holds it
+  EXPECT_THROW(ReadResultNpy<std::int64_t>(negative, 2, ResultKind::kVertex), ImpossibleValueError);
+  EXPECT_EQ(ReadResultNpy<std::int64_t>(negative, 2)[1], -265);
   EXPECT_THROW(ReadResultNpy<float>(Npy<double>({1e300}), 1), ImpossibleValueError) << "not taken for unreached";
   EXPECT_EQ(test::Copy(ReadResultNpy<std::uint32_t>(Npy<std::int64_t>({4294967294}), 1)),
             (std::vector<std::uint32_t>{4294967294u}));

@@ -3,27 +3,37 @@
 #pragma once
 
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "chatty/framework/program_state.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/host/steps.h"
+#include "chatty/framework/steps/host/tiled_rows.h"
 
 namespace chatty::steps::host {
 
 template <class P>
 class HostSteps final : public StepSet {
  public:
-  HostSteps(const DeviceGraph& graph, const P& program)
-      : device_(graph.device()),
-        state_(graph, program),
-        partials_((graph.ref().owned + kMeasureGrain - 1) / kMeasureGrain) {}
+  HostSteps(const DeviceGraph& graph, const P& program, Tiling tiling)
+      : device_(graph.device()), state_(graph, program), partials_((graph.ref().owned + kMeasureGrain - 1) / kMeasureGrain) {
+    if (TileBytes(ShapeOf(graph.subgraph()), tiling) > 0) tiles_ = TiledRows(graph);
+  }
+
+  /// Bytes of the tiles that steps for such a part make.
+  static std::uint64_t TileBytes(const PartShape& part, Tiling tiling) {
+    return kMayTile<P> && part.reverse.built && TiledRows::Pay(tiling, part, sizeof(SharedOf<P>)) ? TiledRows::Bytes(part)
+                                                                                                  : 0;
+  }
 
   void Init(const std::byte* prior) override {
+    applied_.reset();
     Run(s().graph.local, [&](Group& g) { host::Init(g, s(), reinterpret_cast<const PriorOf<P>*>(prior)); });
   }
   void Activate(const RoundState& round) override {
+    applied_.reset();
     Run(s().graph.owned, [&](Group& g) { host::Activate(g, s(), As(round)); });
   }
   void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out,
@@ -41,9 +51,16 @@ class HostSteps final : public StepSet {
     }
   }
   void Publish(Form form) override {
+    if (applied_ && form == Form::kAll) return;
     if constexpr (Traits<P>::kSharesSeparately) Run(s().graph.owned, [&](Group& g) { host::Publish(g, s(), form); });
   }
   void Gather(const RoundState& round, bool all_active) override {
+    if constexpr (kMayTile<P>) {
+      if (!tiles_.empty()) {
+        Run(kParallel, [&](Group& g) { host::GatherTiles(g, s(), As(round), tiles_); });
+        return;
+      }
+    }
     if constexpr (!Traits<P>::kCollects) {
       Run(s().graph.owned * std::size_t{4}, [&](Group& g) { host::Gather(g, s(), As(round), all_active); });
       if (s().control->slice_count > 0) {
@@ -54,6 +71,13 @@ class HostSteps final : public StepSet {
   }
   void Apply(const RoundState& round, Form form, std::size_t count) override {
     if constexpr (!Traits<P>::kCollects) {
+      if constexpr (kAppliesAll) {
+        if (form == Form::kAll) {
+          Run(count, [&](Group& g) { host::ApplyAll(g, s(), As(round), partials_.data()); });
+          applied_ = round.index;
+          return;
+        }
+      }
       if (form == Form::kQueue) count = s().control->touched_count;
       Run(count, [&](Group& g) { host::Apply(g, s(), As(round), form, count); });
     }
@@ -118,7 +142,8 @@ class HostSteps final : public StepSet {
   }
   void MeasureInto(const RoundState& round, std::byte* global, const WaitContext&) override {
     if constexpr (Traits<P>::kHasMeasure) {
-      Run(s().graph.owned, [&](Group& g) { host::Measure(g, s(), As(round), partials_.data()); });
+      if (applied_ != round.index)
+        Run(s().graph.owned, [&](Group& g) { host::Measure(g, s(), As(round), partials_.data()); });
       GlobalOf<P> sum{};
       for (const GlobalOf<P>& part : partials_) sum = CombineGlobal<P>(sum, part);
       std::memcpy(global, &sum, sizeof(sum));
@@ -133,7 +158,10 @@ class HostSteps final : public StepSet {
   }
   const std::byte* DeviceValues() const override { return reinterpret_cast<const std::byte*>(s().values); }
   void SetAsynchronous(bool on) override { state_.SetAsynchronous(on); }
-  void SetProgram(const void* program) override { state_.SetProgram(*static_cast<const P*>(program)); }
+  void SetProgram(const void* program) override {
+    state_.SetProgram(*static_cast<const P*>(program));
+    applied_.reset();
+  }
 
   const StateRef<P>& s() const { return state_.ref(); }
 
@@ -141,6 +169,9 @@ class HostSteps final : public StepSet {
   /// Work items below which a second thread costs more than it brings, and a count that is surely above.
   static constexpr std::size_t kSmall = 4096;
   static constexpr std::size_t kParallel = ~std::size_t{0};
+
+  /// Rounds end with ApplyAll. What a vertex that gives its residual away shows is not for several to ask.
+  static constexpr bool kAppliesAll = Traits<P>::kEveryRound && !Traits<P>::kCollects && !Traits<P>::kHasConsume;
 
   static RoundOf<P> As(const RoundState& round) { return round.As<GlobalOf<P>>(); }
   /// Places of a box that are looked at.
@@ -174,6 +205,8 @@ class HostSteps final : public StepSet {
   std::vector<GlobalOf<P>> partials_;
   std::vector<StateRef<P>> parts_;  // all devices', by part
   Control read_;
+  TiledRows tiles_;
+  std::optional<std::uint32_t> applied_;  // the round whose end has measured and published, if nothing has changed since
   Cursors cursors_;
   std::uint32_t sweeps_ = 0;
 };

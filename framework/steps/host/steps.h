@@ -123,6 +123,19 @@ void ByConcurrency(const Group& group, Body&& body, bool others = false) {
 
 inline bool TestShared(const std::uint32_t* words, LocalId i) { return (atomics::Load(words + (i >> 5)) >> (i & 31)) & 1u; }
 
+/// The edges of those of word w's vertices that are in `word`, none of them at or beyond `end`.
+inline std::uint64_t EdgesOf(const AdjacencyRef& rows, std::size_t w, std::uint32_t word, std::size_t end) {
+  const std::uint32_t all = bits::Mask(w, end);
+  const bool most = 2 * __builtin_popcount(word) > __builtin_popcount(all);
+  std::uint64_t counted = 0;
+  for (std::uint32_t rest = most ? all & ~word : word; rest != 0; rest &= rest - 1) {
+    counted += rows.degree(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest))));
+  }
+  if (!most) return counted;
+  const std::size_t last = std::min(end, w * 32 + 32);
+  return rows.offsets[static_cast<LocalId>(last)] - rows.offsets[static_cast<LocalId>(w * 32)] - counted;
+}
+
 }  // namespace detail
 
 template <class P>
@@ -146,17 +159,16 @@ void Activate(Group& group, const StateRef<P>& s, const RoundOf<P>& round) {
   Tally tally;
   group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
-      std::uint32_t word = 0;
+      std::uint32_t active = 0, wanting = 0;
       for (std::size_t i = w * 32; i < std::min(end, w * 32 + 32); ++i) {
         const auto v = static_cast<LocalId>(i);
-        if (Traits<P>::kEveryRound || StartsActive(s, v, round)) {
-          word |= 1u << (i & 31);
-          tally.vertices += 1;
-          tally.edges += s.graph.forward.degree(v);
-        }
-        if (IsCandidate(s, v)) tally.wanting += static_cast<std::int64_t>(s.graph.reverse.degree(v));
+        active |= std::uint32_t{Traits<P>::kEveryRound || StartsActive(s, v, round)} << (i & 31);
+        wanting |= std::uint32_t{IsCandidate(s, v)} << (i & 31);
       }
-      s.active[w] = word;
+      s.active[w] = active;
+      tally.vertices += static_cast<unsigned>(__builtin_popcount(active));
+      tally.edges += detail::EdgesOf(s.graph.forward, w, active, end);
+      tally.wanting += static_cast<std::int64_t>(detail::EdgesOf(s.graph.reverse, w, wanting, end));
     }
   });
   detail::AddTally(s, tally);
@@ -170,11 +182,38 @@ struct HaloTally {
   std::uint32_t first[kMaxDevices] = {};  ///< vertices that got their first message
 };
 
+/// Edges of [begin, begin + count), at most 32, whose messages may be wanted, as bits. Targets are looked at, or called from
+/// memory, all together: the atomics of a delivery let no later load begin before they end.
+template <class P>
+std::uint32_t WantedEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId source, const SharedOf<P>& shared,
+                          EdgeIndex begin, unsigned count) {
+  std::uint32_t wanted = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    const LocalId target = s.graph.forward.neighbours[begin + i];
+    bool wants = true;
+    if constexpr (Traits<P>::kHasWants || Traits<P>::kHasWantsMessage) {
+      if (target < s.graph.owned) {
+        if constexpr (Traits<P>::kHasWants) wants = s.asynchronous || s.program.Wants(s.values[target]);
+        if constexpr (Traits<P>::kHasWantsMessage) {
+          const MessageOf<P> message = Scatter(s, shared, source, target, s.graph.forward, begin + i, round);
+          wants = wants && s.program.Wants(s.values[target], message);
+        }
+      }
+    }
+    wanted |= std::uint32_t{wants} << i;
+    if (wants) {
+      __builtin_prefetch(s.touched + (target >> 5), 1);
+      __builtin_prefetch(s.inbox + target, 1);
+    }
+  }
+  return wanted;
+}
+
 /// Pushes along edges [begin, end) of `source`'s row.
 template <class P, bool kConcurrent>
 void PushEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId source, const SharedOf<P>& shared, EdgeIndex begin,
                EdgeIndex end, bool queue_out, Appender<LocalId>& owned, Appender<LocalId>& halo, HaloTally* tally) {
-  for (EdgeIndex e = begin; e < end; ++e) {
+  const auto push = [&](EdgeIndex e) {
     const LocalId target = s.graph.forward.neighbours[e];
     const MessageOf<P> message = Scatter(s, shared, source, target, s.graph.forward, e, round);
     const bool first = Deliver<P, kConcurrent>(s, target, message) == Delivery::kFirst;
@@ -185,6 +224,12 @@ void PushEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId source, co
       tally->raw[owner] += 1;
       tally->first[owner] += first;
       if (first && queue_out) halo.Push(target);
+    }
+  };
+  for (; begin < end; begin += 32) {
+    const auto count = static_cast<unsigned>(std::min<EdgeIndex>(end - begin, 32));
+    for (std::uint32_t wanted = WantedEdges(s, round, source, shared, begin, count); wanted != 0; wanted &= wanted - 1) {
+      push(begin + static_cast<unsigned>(__builtin_ctz(wanted)));
     }
   }
 }
@@ -223,19 +268,35 @@ void Advance(Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form f
             }
             detail::PushEdges<P, kConcurrent>(s, round, v, shared, begin, end, queue_out, owned, halo, &tally);
           };
+          // The begins of some rows are called from memory before the first is walked.
+          constexpr unsigned kAhead = 16;
+          LocalId ahead[kAhead];
+          unsigned held = 0;
+          const auto walk = [&] {
+            for (unsigned i = 0; i < held; ++i) {
+              __builtin_prefetch(s.graph.forward.neighbours + s.graph.forward.offsets[ahead[i]]);
+            }
+            for (unsigned i = 0; i < held; ++i) vertex(ahead[i]);
+            held = 0;
+          };
+          const auto add = [&](LocalId v) {
+            ahead[held++] = v;
+            if (held == kAhead) walk();
+          };
           group.Sweep(count, form == Form::kQueue ? kQueueGrain : kVertexGrain, [&](std::size_t begin, std::size_t end) {
             if (form == Form::kQueue) {
-              for (std::size_t i = begin; i < end; ++i) vertex(s.frontier[i]);
+              for (std::size_t i = begin; i < end; ++i) add(s.frontier[i]);
             } else if (form == Form::kAll) {
               for (std::size_t i = begin; i < end; ++i) vertex(static_cast<LocalId>(i));
             } else {
               for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
                 for (std::uint32_t word = s.active[w] & bits::Mask(w, end); word != 0; word &= word - 1) {
-                  vertex(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(word))));
+                  add(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(word))));
                 }
               }
             }
           });
+          walk();
         }
         detail::FlushPush(s, tally);
         atomics::Add<true>(&s.control->edges_touched, scanned);
@@ -282,12 +343,34 @@ void Publish(Group& group, const StateRef<P>& s, Form form) {
 
 namespace detail {
 
+/// Whether a pull of all sources may combine messages in any order, several at a time: what keeps a core busy while it waits
+/// for each sum.
+template <class P>
+inline constexpr bool kCombinesApart = std::is_arithmetic_v<MessageOf<P>> && !Traits<P>::kFirstSuffices &&
+                                       !Traits<P>::kHasWantsMessage && !Traits<P>::kCollects;
+
 /// Pulls along edges [begin, end) of `target`'s row.
 template <class P>
 bool PullEdges(const StateRef<P>& s, const RoundOf<P>& round, bool all_active, LocalId target, EdgeIndex begin,
                EdgeIndex end, MessageOf<P>* message, std::uint64_t* scanned) {
   bool have = false;
   EdgeIndex e = begin;
+  if constexpr (kCombinesApart<P>) {
+    constexpr EdgeIndex kApart = 4;
+    if (all_active && end - begin >= kApart) {
+      MessageOf<P> parts[kApart];
+      for (EdgeIndex i = 0; i < kApart; ++i, ++e) {
+        GatherEdge(s, s.graph.reverse.neighbours[e], target, e, true, round, false, &parts[i]);
+      }
+      for (; end - e >= kApart; e += kApart) {
+        for (EdgeIndex i = 0; i < kApart; ++i) {
+          GatherEdge(s, s.graph.reverse.neighbours[e + i], target, e + i, true, round, true, &parts[i]);
+        }
+      }
+      *message = Reduce<P>(s.program, Reduce<P>(s.program, parts[0], parts[1]), Reduce<P>(s.program, parts[2], parts[3]));
+      have = true;
+    }
+  }
   while (e < end) {
     have = GatherEdge(s, s.graph.reverse.neighbours[e], target, e, all_active, round, have, message) || have;
     ++e;
@@ -297,34 +380,101 @@ bool PullEdges(const StateRef<P>& s, const RoundOf<P>& round, bool all_active, L
   return have;
 }
 
+/// Puts the only message of owned vertex v into its inbox.
+template <class P>
+void PutMessage(const StateRef<P>& s, LocalId v, const MessageOf<P>& message) {
+  Slot<MessageOf<P>> slot{};  // padding bytes are zero, so that equal messages are equal words
+  slot.message = message;
+  s.inbox[v] = slot;
+}
+
+/// Pulls for those of word w's vertices that are in `candidates`, each from its first active source. Returns who has one.
+/// `rows` and `active` by value: what stores cannot change stays in registers.
+template <class P>
+std::uint32_t PullFirst(const StateRef<P>& s, const RoundOf<P>& round, const AdjacencyRef rows,
+                        const std::uint32_t* const active, std::size_t w, std::uint32_t candidates, std::uint64_t* scanned) {
+  EdgeIndex first[32];
+  std::uint32_t found = 0;
+  std::uint64_t looks = 0;
+  for (; candidates != 0; candidates &= candidates - 1) {
+    const auto bit = static_cast<unsigned>(__builtin_ctz(candidates));
+    const auto v = static_cast<LocalId>(w * 32 + bit);
+    const EdgeIndex begin = rows.offsets[v], end = rows.offsets[v + 1];
+    EdgeIndex e = begin;
+    while (e < end && !bits::Test(active, rows.neighbours[e])) ++e;
+    first[bit] = e;
+    found |= std::uint32_t{e < end} << bit;
+    looks += e - begin;
+  }
+  *scanned += looks + static_cast<unsigned>(__builtin_popcount(found));
+  for (std::uint32_t rest = found; rest != 0;
+       rest &= rest - 1) {  // apart, so that what sources share comes for many at once
+    const auto bit = static_cast<unsigned>(__builtin_ctz(rest));
+    const auto v = static_cast<LocalId>(w * 32 + bit);
+    const LocalId source = rows.neighbours[first[bit]];
+    PutMessage(s, v, Scatter(s, s.shared[source], source, v, rows, first[bit], round));
+  }
+  return found;
+}
+
+/// Of word w's vertices below `end` those that may want messages. Where they are a choice, the begins of their rows are
+/// fetched: the next ones' come from memory while these are walked.
+template <class P>
+std::uint32_t Candidates(const StateRef<P>& s, std::size_t w, std::size_t end) {
+  std::uint32_t word = bits::Mask(w, end);
+  if constexpr (Traits<P>::kHasWants) {
+    std::uint32_t wanting = 0;
+    for (std::size_t i = w * 32; i < std::min(end, w * 32 + 32); ++i) {
+      wanting |= std::uint32_t{s.program.Wants(s.values[i])} << (i & 31);
+    }
+    word = wanting;
+    for (; wanting != 0; wanting &= wanting - 1) {
+      const auto v = static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(wanting)));
+      __builtin_prefetch(s.graph.reverse.neighbours + s.graph.reverse.offsets[v]);
+    }
+  }
+  return word;
+}
+
 }  // namespace detail
 
 template <class P>
 void Gather(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool all_active) {
   std::uint64_t scanned = 0;
-  const bool slice_hubs = group.size() > 1 && Traits<P>::kCanPush;
+  const bool slice_hubs = group.size() > 1 && Traits<P>::kCanPush && s.graph.reverse.max_degree >= kHubDegree;
   group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+    std::uint32_t candidates = detail::Candidates(s, begin / 32, end);
     for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
-      std::uint32_t word = 0;
-      for (std::size_t i = w * 32; i < std::min(end, w * 32 + 32); ++i) {
-        const auto v = static_cast<LocalId>(i);
-        if (!IsCandidate(s, v)) continue;
-        const EdgeIndex row = s.graph.reverse.offsets[v], row_end = s.graph.reverse.offsets[v + 1];
-        if (slice_hubs && row_end - row >= kHubDegree) {
-          const auto pieces = static_cast<std::uint32_t>((row_end - row + kSliceEdges - 1) / kSliceEdges);
+      const std::uint32_t next = w + 1 < bits::Words(end) ? detail::Candidates(s, w + 1, end) : 0;
+      if (slice_hubs) {
+        for (std::uint32_t rest = candidates; rest != 0; rest &= rest - 1) {
+          const auto v = static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest)));
+          const EdgeIndex degree = s.graph.reverse.degree(v);
+          if (degree < kHubDegree) continue;
+          candidates ^= rest & (0 - rest);
+          const auto pieces = static_cast<std::uint32_t>((degree + kSliceEdges - 1) / kSliceEdges);
           const std::uint32_t at = atomics::Add<true>(&s.control->slice_count, pieces);
           for (std::uint32_t p = 0; p < pieces; ++p) s.slices[at + p] = {v, p};
-          continue;
-        }
-        MessageOf<P> message{};
-        if (detail::PullEdges(s, round, all_active, v, row, row_end, &message, &scanned)) {
-          Slot<MessageOf<P>> slot{};
-          slot.message = message;
-          s.inbox[v] = slot;
-          word |= 1u << (i & 31);
         }
       }
-      s.touched[w] = word;
+      std::uint32_t touched = 0;
+      bool first = false;
+      if constexpr (Traits<P>::kFirstSuffices && !Traits<P>::kHasWantsMessage) first = !all_active;
+      if (first) {
+        touched = detail::PullFirst(s, round, s.graph.reverse, s.active, w, candidates, &scanned);
+      } else {
+        for (; candidates != 0; candidates &= candidates - 1) {
+          const auto bit = static_cast<unsigned>(__builtin_ctz(candidates));
+          const auto v = static_cast<LocalId>(w * 32 + bit);
+          const EdgeIndex row = s.graph.reverse.offsets[v], row_end = s.graph.reverse.offsets[v + 1];
+          MessageOf<P> message{};
+          if (!detail::PullEdges(s, round, all_active, v, row, row_end, &message, &scanned)) continue;
+          detail::PutMessage(s, v, message);
+          touched |= 1u << bit;
+        }
+      }
+      s.touched[w] = touched;
+      candidates = next;
     }
   });
   atomics::Add<true>(&s.control->edges_touched, scanned);
@@ -625,6 +775,50 @@ void UnpackShared(Group& group, const StateRef<P>& s, const InboxRef& inbox, std
 
 /// One partial aggregate a chunk of fixed size, combined in chunk order by the caller: the same bits at any thread count.
 inline constexpr std::size_t kMeasureGrain = 16384;
+namespace detail {
+
+/// ApplyAll of vertices [begin, end). State and round by value: stores to values cannot change them.
+template <class P>
+GlobalOf<P> ApplyStretch(const StateRef<P> s, const RoundOf<P> round, std::size_t begin, std::size_t end, Tally* tally) {
+  Tally mine;
+  GlobalOf<P> measure{};
+  for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
+    std::uint32_t active = 0;
+    for (std::size_t i = w * 32; i < std::min(end, w * 32 + 32); ++i) {
+      const auto v = static_cast<LocalId>(i);
+      active |= std::uint32_t{ApplyOne(s, v, round, &mine)} << (i & 31);
+      if constexpr (Traits<P>::kHasMeasure) {
+        measure = CombineGlobal<P>(measure, MeasureOf<P>(s.program, s.values[v], s.At(v), round));
+      }
+      if constexpr (Traits<P>::kHasShare) s.shared[v] = s.program.Share(s.values[v], s.At(v));
+    }
+    s.active[w] = active;
+    s.touched[w] = 0;
+  }
+  tally->vertices += mine.vertices;
+  tally->edges += mine.edges;
+  tally->wanting += mine.wanting;
+  return measure;
+}
+
+}  // namespace detail
+
+/// What Apply does for Form::kAll, and in the same pass what Measure and Publish would do after it: each of the three would
+/// read all values and degrees again.
+template <class P>
+void ApplyAll(Group& group, const StateRef<P>& s, const RoundOf<P>& round, [[maybe_unused]] GlobalOf<P>* partials) {
+  Tally tally;
+  const std::size_t chunks = (s.graph.owned + kMeasureGrain - 1) / kMeasureGrain;
+  group.Sweep(chunks, 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t c = first; c < last; ++c) {
+      const std::size_t end = std::min<std::size_t>((c + 1) * kMeasureGrain, s.graph.owned);
+      [[maybe_unused]] const GlobalOf<P> measure = detail::ApplyStretch<P>(s, round, c * kMeasureGrain, end, &tally);
+      if constexpr (Traits<P>::kHasMeasure) partials[c] = measure;
+    }
+  });
+  detail::AddTally(s, tally);
+}
+
 template <class P>
 void Measure(Group& group, const StateRef<P>& s, const RoundOf<P>& round, GlobalOf<P>* partials) {
   if constexpr (Traits<P>::kHasMeasure) {
