@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "chatty/core/error.h"
-#include "chatty/core/huge_pages.h"
 
 namespace chatty {
 
@@ -85,8 +84,9 @@ class Array {
     if (size > (static_cast<std::size_t>(-1) / 2 - kAlign) / sizeof(T)) {
       Throw<OutOfMemoryError>("an array of {} elements of {} bytes is larger than the address space", size, sizeof(T));
     }
-    void* p = AllocateAligned(kAlign, size * sizeof(T));
-    if (p == nullptr) Throw<OutOfMemoryError>("out of host memory: {} bytes were asked for", size * sizeof(T));
+    const std::size_t bytes = (size * sizeof(T) + kAlign - 1) / kAlign * kAlign;
+    void* p = std::aligned_alloc(kAlign, bytes);
+    if (p == nullptr) Throw<OutOfMemoryError>("out of host memory: {} bytes were asked for", bytes);
     return static_cast<T*>(p);
   }
 

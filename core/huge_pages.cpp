@@ -1,24 +1,48 @@
 #include "chatty/core/huge_pages.h"
 
+#include <cstdint>
 #include <cstdlib>
+
+#include "chatty/core/parallel.h"
 
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
 
 namespace chatty {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+#ifdef __linux__
+constexpr int kCollapse = 25;  // MADV_COLLAPSE, Linux 6.1, which headers may be too old for
+#endif
+
+}  // namespace
 
 void* AllocateAligned(std::size_t alignment, std::size_t bytes) noexcept {
-  constexpr std::size_t kHugePage = std::size_t{2} << 20;
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
+  const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
+#ifdef __linux__
   if (bytes >= kHugePage && alignment < kHugePage) {
-    if (void* const memory = std::aligned_alloc(kHugePage, (bytes + alignment - 1) / alignment * alignment)) {
+    if (void* const memory = std::aligned_alloc(kHugePage, whole)) {
       ::madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);  // a wish: where there are none, pages are small
       return memory;
     }
   }
 #endif
-  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  return std::aligned_alloc(alignment, whole);
+}
+
+void MoveToHugePages([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] int threads) {
+#ifdef __linux__
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t first = (begin + kHugePage - 1) / kHugePage, last = (begin + bytes) / kHugePage;
+  if (first >= last) return;
+  ParallelChunks(last - first, threads, 4, [&](std::size_t from, std::size_t to) {
+    void* const pages = reinterpret_cast<void*>((first + from) * kHugePage);  // NOLINT(performance-no-int-to-ptr)
+    ::madvise(pages, (to - from) * kHugePage, kCollapse);                     // a wish, too
+  });
+#endif
 }
 
 }  // namespace chatty

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "chatty/core/huge_pages.h"
 #include "chatty/core/parallel.h"
 
 namespace chatty {
@@ -35,7 +36,10 @@ std::uint64_t DeviceGraph::BytesFor(DeviceKind kind, const PartShape& part) {
 
 template <class T>
 const T* DeviceGraph::Place(std::span<const T> data, Buffer<T>& buffer) {
-  if (device_->kind() == DeviceKind::kHost) return data.data();
+  if (device_->kind() == DeviceKind::kHost) {
+    MoveToHugePages(data.data(), data.size_bytes(), 0);
+    return data.data();
+  }
   buffer = Buffer<T>(*device_, data.size());
   bytes_ += buffer.bytes();
   device_->CopyIn(buffer.data(), data.data(), data.size_bytes(), device_->stream());

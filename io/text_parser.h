@@ -3,6 +3,7 @@
 /// chunks of an Input on several threads. Internal to io/.
 #pragma once
 
+#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -112,6 +113,10 @@ class LineCursor {
   std::uint64_t Unsigned(const char* what) {
     SkipBlanks();
     std::uint64_t value = 0;
+    if (const std::size_t digits = ShortNumber(&value); digits != 0) [[likely]] {
+      at_ += digits;
+      return value;
+    }
     const auto [next, error] = std::from_chars(at_, end_, value);
     if (error == std::errc() && (next == end_ || IsFieldEnd(*next))) [[likely]] {
       at_ = next;
@@ -189,6 +194,25 @@ class LineCursor {
     line_begin_ = at_;
     ++lines_;
   }
+  /// The field's digits, if they are one to seven and the text goes on for a word, all at once: as bytes of a word, of which
+  /// neighbours are joined to tens, hundreds and so on. How many; 0 where it is for others.
+  std::size_t ShortNumber(std::uint64_t* value) const {
+    std::uint64_t word;
+    if constexpr (std::endian::native != std::endian::little) return 0;
+    if (static_cast<std::size_t>(end_ - at_) < sizeof(word)) return 0;
+    std::memcpy(&word, at_, sizeof(word));
+    word ^= 0x3030303030303030;
+    const std::uint64_t others = ((word + 0x7676767676767676) | word) & 0x8080808080808080;  // right up to the first of them
+    if (others == 0) return 0;
+    const auto digits = static_cast<std::size_t>(std::countr_zero(others)) / 8;
+    if (digits == 0 || !IsFieldEnd(at_[digits])) return 0;
+    word <<= 64 - 8 * digits;
+    word = (word * ((10 << 8) + 1)) >> 8;
+    word = ((word & 0x00ff00ff00ff00ff) * ((100 << 16) + 1)) >> 16;
+    *value = ((word & 0x0000ffff0000ffff) * ((std::uint64_t{10000} << 32) + 1)) >> 32;
+    return digits;
+  }
+
   [[noreturn]] void BadUnsigned(const char* what) const;
   [[noreturn]] void BadLineEnd() const;
   [[noreturn]] void LongLine() const;
