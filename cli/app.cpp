@@ -29,7 +29,13 @@ namespace {
 int Complain(std::string_view text, int code) {
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   std::string line;
-  for (const char c : text) line += c == '\n' ? "; " : io::Printable({&c, 1});
+  for (;;) {
+    const std::size_t end = text.find('\n');
+    line += io::Printable(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    line += "; ";
+    text.remove_prefix(end + 1);
+  }
   PrintError(fmt::format("chatty: error: {}\n", line));
   return code;
 }

@@ -75,6 +75,7 @@ RawGraph ReadDimacs(Input& input, const ReadOptions& options) {
 
   // The format knows integers only; others write reals too, and we do for a graph that has them.
   constexpr WeightText kWeights = WeightText::kAny;
+  PromisedCount count(name, size_line, "arcs", arcs);
   ParsedEdges parsed = ParseChunks(input, kWeights, options.threads, [&](LineCursor& cursor, EdgeSink& sink) {
     while (cursor.NextLine<'c'>()) {
       if (cursor.Peek() != 'a') [[unlikely]] {
@@ -91,6 +92,7 @@ RawGraph ReadDimacs(Input& input, const ReadOptions& options) {
       sink.AddWeighted(static_cast<VertexId>(source - 1), static_cast<VertexId>(target - 1), cursor);
       cursor.FinishLine();
     }
+    count.Add(sink.size());
   });
   if (parsed.size() != arcs) {
     FailAt(name, size_line,
@@ -102,6 +104,7 @@ RawGraph ReadDimacs(Input& input, const ReadOptions& options) {
   raw.edges = std::move(parsed.pieces);
   raw.first_id = 1;
   raw.lines = parsed.lines;
+  WarnOfRoundedIntegers(name, raw.edges);
   return raw;
 }
 

@@ -286,6 +286,12 @@ void CheckCount(const LdbcProperties& ldbc, std::string_view key, std::optional<
                      found < *promised ? "truncated, or the number is wrong" : "of another graph, or the number is wrong"));
 }
 
+/// The bound of what the properties promise; none where they promise nothing.
+PromisedCount Promise(const LdbcProperties& ldbc, std::string_view key, std::optional<std::uint64_t> count,
+                      std::string_view what) {
+  return {ldbc.path, LineOf(ldbc, key), what, count.value_or(~std::uint64_t{0})};
+}
+
 /// The ids of a chunk of the vertex file.
 class IdSink {
  public:
@@ -298,6 +304,7 @@ class IdSink {
     size_ = 0;
   }
   void Add(std::uint64_t id) { ids_[size_++] = id; }
+  std::size_t size() const { return size_; }
   Array<std::uint64_t> Take() const { return Array<std::uint64_t>(ids_.span().first(size_)); }
   Id largest() const { return 0; }
 
@@ -315,12 +322,14 @@ struct LdbcVertices {
 LdbcVertices ReadVertices(const LdbcProperties& ldbc, int threads) {
   Input input(ldbc.vertex_path);
   input.SkipByteOrderMark();
+  PromisedCount promise = Promise(ldbc, "meta.vertices", ldbc.vertices, "vertices");
   const auto parsed = ParseChunksInto<IdSink>(input, WeightText::kNone, threads, [&](LineCursor& cursor, IdSink& sink) {
     while (cursor.NextLine<'#'>()) {
       sink.Add(cursor.Unsigned("vertex id"));
       for (std::uint64_t column = 0; column < ldbc.vertex_properties && cursor.Peek() != '\n'; ++column) cursor.SkipField();
       cursor.FinishLine();
     }
+    promise.Add(sink.size());
   });
   LdbcVertices vertices;
   std::size_t count = 0;
@@ -364,6 +373,7 @@ ParsedEdges ReadEdges(const LdbcProperties& ldbc, const Array<std::uint64_t>& id
       cursor.Fail("the edge's {} {} is no vertex of the graph: {} does not list it", what, id, ldbc.vertex_path);
     }
   };
+  PromisedCount promise = Promise(ldbc, "meta.edges", ldbc.edges, "edges");
   return ParseChunks(input, weights, threads, [&](LineCursor& cursor, EdgeSink& sink) {
     Named source{}, target{};
     while (cursor.NextLine<'#'>()) {
@@ -388,6 +398,7 @@ ParsedEdges ReadEdges(const LdbcProperties& ldbc, const Array<std::uint64_t>& id
       }
       cursor.FinishLine();
     }
+    promise.Add(sink.size());
   });
 }
 

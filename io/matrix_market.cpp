@@ -72,7 +72,7 @@ struct MatrixMarketHeader {
 MatrixMarketHeader ReadMatrixMarketHeader(Input& input) {
   const std::string& name = input.name();
   std::string_view line;
-  if (!input.PeekLine(&line)) Throw<InputError>("{}: is empty", name);
+  if (!input.PeekLine(&line)) Throw<InputError>("{}: is empty; write or fetch it again", name);
   MatrixMarketHeader header;
   header.banner = ParseBanner(line, name);
   input.SkipLine();
@@ -130,6 +130,7 @@ RawGraph ReadMatrixMarket(Input& input, const ReadOptions& options) {
   const Banner& banner = header.banner;
   const std::uint64_t rows = header.rows, entries = header.entries, size_line = header.line;
 
+  PromisedCount count(name, size_line, "entries", entries);
   ParsedEdges parsed = ParseChunks(input, banner.weights, options.threads, [&](LineCursor& cursor, EdgeSink& sink) {
     while (cursor.NextLine<'%'>()) {
       const std::uint64_t row = cursor.Unsigned("row id");
@@ -146,6 +147,7 @@ RawGraph ReadMatrixMarket(Input& input, const ReadOptions& options) {
       }
       cursor.FinishLine();
     }
+    count.Add(sink.size());
   });
   if (parsed.size() != entries) {
     FailAt(name, size_line,
@@ -159,6 +161,7 @@ RawGraph ReadMatrixMarket(Input& input, const ReadOptions& options) {
   raw.symmetric = banner.symmetric;
   raw.first_id = 1;
   raw.lines = parsed.lines;
+  if (banner.weights == WeightText::kInteger) WarnOfRoundedIntegers(name, raw.edges);
   return raw;
 }
 

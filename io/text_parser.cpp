@@ -12,15 +12,35 @@
 
 namespace chatty::io {
 
+namespace {
+
+/// Bytes of the character that UTF-8 text begins with; 0 where it is none, or one that controls a terminal.
+std::size_t PrintableBytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  if (byte(0) < 0x80) return byte(0) >= 0x20 && byte(0) != 0x7f ? 1 : 0;
+  const std::size_t bytes = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  std::uint32_t character = byte(0) & (0x7fu >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+    character = character << 6 | (byte(i) & 0x3f);
+  }
+  constexpr std::uint32_t kLeast[] = {0xa0, 0x800, 0x10000};  // U+0080 to U+009F are controls
+  const bool surrogate = character >= 0xd800 && character < 0xe000;
+  return byte(0) < 0xc0 || byte(0) > 0xf7 || character < kLeast[bytes - 2] || character > 0x10ffff || surrogate ? 0 : bytes;
+}
+
+}  // namespace
+
 std::string Printable(std::string_view text) {
   std::string printable;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      printable += c;
+  while (!text.empty()) {
+    const std::size_t bytes = PrintableBytes(text);
+    if (bytes > 0) {
+      printable += text.substr(0, bytes);
     } else {
-      printable += fmt::format("\\x{:02x}", byte);
+      printable += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
     }
+    text.remove_prefix(std::max<std::size_t>(bytes, 1));
   }
   return printable;
 }
@@ -41,7 +61,12 @@ std::string_view LineCursor::Field() const {
 }
 
 void LineCursor::BadUnsigned(const char* what) const {
-  if (at_ == end_ || *at_ == '\n') Fail("the line ends where a {} belongs", what);
+  FailIfLong();
+  if (at_ == end_ || *at_ == '\n') {
+    const bool vowel = std::string_view("aeiou").find(what[0]) != std::string_view::npos;
+    Fail("the line ends where {} {} belongs", vowel ? "an" : "a", what);
+  }
+  FailIfCarriageReturn();
   const std::string_view field = *at_ == ',' ? std::string_view(at_, 1) : Field();
   const bool digits = std::all_of(field.begin(), field.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (digits) Fail("{} {} is beyond 64 bits", what, Quote(field));
@@ -49,7 +74,18 @@ void LineCursor::BadUnsigned(const char* what) const {
   Fail("{} is no {}: a whole number belongs here", Quote(field), what);
 }
 
+void LineCursor::FailIfLong() const {
+  const auto seen = std::min(static_cast<std::size_t>(end_ - line_begin_), kMaxLineBytes + 2);
+  if (seen == kMaxLineBytes + 2 && std::memchr(line_begin_, '\n', seen) == nullptr) LongLine();
+}
+
+void LineCursor::FailIfCarriageReturn() const {
+  if (at_ != end_ && *at_ == '\r') Fail("a carriage return alone ends no line; convert line ends to LF or CR LF");
+}
+
 void LineCursor::BadLineEnd() const {
+  FailIfLong();
+  FailIfCarriageReturn();
   Fail("{} follows where the line should end", Quote(*at_ == ',' ? std::string_view(at_, 1) : Field()));
 }
 
@@ -58,7 +94,9 @@ void LineCursor::LongLine() const {
 }
 
 LineCursor::OddNumber LineCursor::OddWeight(bool integers_only) {
+  FailIfLong();
   if (at_ == end_ || *at_ == '\n') Fail("the line ends where a weight belongs");
+  FailIfCarriageReturn();
   const std::string_view field = Field();
   std::string_view number = field;
   if (number.size() > 1 && number[0] == '+' && number[1] != '-') number.remove_prefix(1);
@@ -122,6 +160,12 @@ template class BasicEdgeSink<false>;
 template class BasicEdgeSink<true>;
 template ParsedEdges ParseChunksInto(Input&, WeightText, int, const std::function<void(LineCursor&, EdgeSink&)>&);
 template ParsedWideEdges ParseChunksInto(Input&, WeightText, int, const std::function<void(LineCursor&, WideEdgeSink&)>&);
+
+void PromisedCount::Fail(std::uint64_t found) const {
+  FailAt(name_, line_,
+         fmt::format("promises {} {}, but the file holds {} and more: correct the number, or fetch the file again",
+                     promised_, what_, found));
+}
 
 void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>& pieces) {
   float extreme = 0;

@@ -3,6 +3,7 @@
 /// chunks of an Input on several threads. Internal to io/.
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <charconv>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "chatty/core/graph.h"
@@ -19,7 +21,7 @@
 
 namespace chatty::io {
 
-/// Text without what a terminal would obey: such characters are escaped.
+/// Text without what a terminal would obey or cannot show: control characters, and bytes that are no UTF-8, are escaped.
 std::string Printable(std::string_view text);
 
 /// Text of a file fit for an error message: what does not print is escaped, what is long is cut.
@@ -216,6 +218,8 @@ class LineCursor {
   [[noreturn]] void BadUnsigned(const char* what) const;
   [[noreturn]] void BadLineEnd() const;
   [[noreturn]] void LongLine() const;
+  void FailIfLong() const;                  // chunks end within lines that are too long, and what is seen there is no fault
+  void FailIfCarriageReturn() const;        // that stands alone, as old text files have it
   OddNumber OddWeight(bool integers_only);  // what the fast path leaves: "+5", large integers, tiny reals, and faults
 
   const char* at_;
@@ -322,6 +326,30 @@ inline ParsedWideEdges ParseWideChunks(Input& input, WeightText weights, int thr
   return ParseChunksInto<WideEdgeSink>(input, weights, threads, parse);
 }
 /// @}
+
+/// Counts what a text of several chunks holds of something that its header counts, and throws once it is far more: then the
+/// header lies, and what is left may be without end.
+class PromisedCount {
+ public:
+  /// `what` are in `line` of the file `name` said to be `promised`: "entries".
+  PromisedCount(std::string name, std::uint64_t line, std::string_view what, std::uint64_t promised)
+      : name_(std::move(name)), what_(what), line_(line), promised_(promised) {}
+  /// Takes in a chunk's. May be called by several threads.
+  void Add(std::uint64_t found) {
+    constexpr std::uint64_t kSlack = std::uint64_t{1} << 20;  // less is counted to the end, and told exactly
+    const std::uint64_t all = found_.fetch_add(found, std::memory_order_relaxed) + found;
+    if (all > kSlack && all - kSlack > promised_) [[unlikely]]
+      Fail(all);
+  }
+
+ private:
+  [[noreturn]] void Fail(std::uint64_t found) const;
+
+  std::string name_;
+  std::string_view what_;
+  std::uint64_t line_, promised_;
+  std::atomic<std::uint64_t> found_{0};
+};
 
 /// Warns where whole numbers became floats only because some do not fit an int32: that loses digits.
 void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>& edges);
