@@ -61,10 +61,8 @@ void AddConvert(CLI::App& app, Context& context) {
       "  zcat edges.txt.gz | chatty convert - edges.chatty --from edge-list\n"
       "\n"
       "The binary format loads fastest and loses nothing. The others number vertices their own way (Matrix Market, DIMACS\n"
-      "and METIS from 1, edge lists from 0, LDBC Graphalytics as they are called); an edge list also loses vertices "
-      "without\n"
-      "edges beyond the last one with some. LDBC Graphalytics has three files: beside OUT.properties OUT.v and OUT.e.\n"
-      "OUT appears once it is complete.");
+      "and METIS from 1, edge lists from 0, LDBC Graphalytics as they are called). LDBC Graphalytics has three files:\n"
+      "beside OUT.properties OUT.v and OUT.e. OUT appears once it is complete.");
   command->callback([&context, options] { context.action = [options] { return Convert(*options); }; });
 }
 

@@ -113,6 +113,8 @@ class MetisRowSink {
     neighbours_[size_++] = neighbour;
   }
   void EndRow() { ends_[rows_++] = size_; }
+  std::size_t rows() const { return rows_; }
+  std::size_t size() const { return size_; }  ///< neighbours of all rows
   MetisRows Take() const {
     MetisRows rows;
     rows.ends = Array<EdgeIndex>(ends_.span().first(rows_));
@@ -263,7 +265,7 @@ struct MetisView {
   std::uint64_t entries = 0;
   std::size_t fitting = 0;  ///< rows whose ids are vertices
   bool decisive = false;    ///< a line is none of an edge list: it has one field, or more than three
-  bool blank = false;       ///< a line is blank, which edge lists skip
+  std::size_t blanks = 0;   ///< lines that are blank, which edge lists skip
 };
 
 /// Whether each of two rows in view lists the other once, or none does; `pairs` counts those that do.
@@ -286,7 +288,7 @@ bool LooksSymmetric(const MetisView& view, std::size_t* pairs) {
 bool IsMetis(Input& input, std::string_view /*head*/) {
   constexpr std::size_t kView = std::size_t{1} << 16, kEnoughPairs = 8;
   std::string_view text = input.Peek(kView + 1);
-  const bool whole = text.size() <= kView;
+  bool whole = text.size() <= kView;
   if (!whole) text = text.substr(0, text.rfind('\n') + 1);
   MetisHeader header;
   bool has_header = false;
@@ -298,7 +300,10 @@ bool IsMetis(Input& input, std::string_view /*head*/) {
     const std::size_t first = line.find_first_not_of(" \t\r");
     if (first != std::string_view::npos && line[first] == '%') continue;
     const std::optional<std::vector<std::uint64_t>> numbers = Numbers(line);
-    if (!numbers) return false;
+    if (!numbers) {  // a fault of the rows, if there are any: the reader says of which line
+      whole = false;
+      break;
+    }
     if (!has_header) {
       if (numbers->empty()) continue;
       try {
@@ -308,9 +313,10 @@ bool IsMetis(Input& input, std::string_view /*head*/) {
         return false;
       }
       has_header = true;
+      view.decisive = numbers->size() == 4;
       continue;
     }
-    view.blank = view.blank || numbers->empty();
+    view.blanks += numbers->empty() ? 1 : 0;
     view.decisive = view.decisive || numbers->size() == 1 || numbers->size() > 3;
     if (view.rows.size() == header.vertices) {
       if (numbers->empty()) continue;
@@ -328,14 +334,17 @@ bool IsMetis(Input& input, std::string_view /*head*/) {
     view.fitting += fits ? 1 : 0;
     std::sort(row.begin(), row.end());
   }
-  if (!has_header || view.rows.empty()) return false;
+  if (!has_header || (view.rows.empty() && !view.decisive)) return false;
   // Nothing else has such lines; where some are wrong the reader says which.
-  if (view.decisive) return 2 * view.fitting > view.rows.size();
+  if (view.decisive) return 2 * view.fitting > view.rows.size() || view.rows.empty();
   if (view.fitting != view.rows.size()) return false;
   std::size_t pairs = 0;
   if (!LooksSymmetric(view, &pairs)) return false;
+  if (header.edges == 0 && header.vertices > 1 && view.blanks > 0) {  // "4 0" and four blank lines
+    return view.entries == 0 && (whole ? view.blanks == header.vertices : view.blanks < header.vertices);
+  }
   if (whole) return pairs > 0 && view.rows.size() == header.vertices && view.entries == 2 * header.edges;
-  return view.blank && pairs >= kEnoughPairs;
+  return view.blanks > 0 && pairs >= kEnoughPairs;
 }
 
 StatedCounts PeekMetis(Input& input) {
@@ -355,8 +364,15 @@ RawGraph ReadMetis(Input& input, const ReadOptions& options) {
   const std::string& name = input.name();
   const MetisHeader header = ReadMetisHeader(input);
   const WeightText weights = header.weights ? WeightText::kInteger : WeightText::kNone;
-  auto parsed = ParseChunksInto<MetisRowSink>(
-      input, weights, options.threads, [&](LineCursor& cursor, MetisRowSink& sink) { ParseRows(cursor, sink, header); });
+  PromisedCount row_count(name, header.line, "vertices", header.vertices);
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / 4;
+  PromisedCount neighbour_count(name, header.line, "neighbours",  // loops may be left uncounted
+                                2 * (header.edges + std::min(header.vertices, kMost)));
+  auto parsed = ParseChunksInto<MetisRowSink>(input, weights, options.threads, [&](LineCursor& cursor, MetisRowSink& sink) {
+    ParseRows(cursor, sink, header);
+    row_count.Add(sink.rows());
+    neighbour_count.Add(sink.size());
+  });
   std::uint64_t rows = 0, filled = 0, entries = 0;  // `filled`: rows up to the last that lists anybody
   for (const MetisRows& piece : parsed.pieces) {
     for (std::size_t row = piece.ends.size(); row > 0; --row) {
@@ -435,7 +451,11 @@ void WriteMetis(const Graph& graph, OutputFile& output, const std::string& path)
       }
     }
   }
-  output.Write(fmt::format("{} {}{}\n", graph.vertices(), graph.edges() / 2, weights == nullptr ? "" : " 001"));
+  // Without edges the first line alone has to tell the file from an edge list, which has no lines of four numbers.
+  const std::string_view format = graph.edges() > 0    ? weights == nullptr ? "" : " 001"
+                                  : weights == nullptr ? " 000 0"
+                                                       : " 001 0";
+  output.Write(fmt::format("{} {}{}\n", graph.vertices(), graph.edges() / 2, format));
   for (VertexId v = 0; v < graph.vertices(); ++v) {
     for (EdgeIndex e = out.offsets[v]; e < out.offsets[v + 1]; ++e) {
       if (e > out.offsets[v]) output.Letter(' ');

@@ -134,6 +134,10 @@ TEST_F(MetisTest, IsRecognisedThoughItLooksLikeAnEdgeList) {
   EXPECT_EQ(FormatOf(RandomText(30000, 15000, false, 2)), GraphFormat::kMetis) << "sparse: rows of nobody, one, two";
   EXPECT_EQ(FormatOf(RandomText(3000, 20000, true, 3)), GraphFormat::kMetis);
   EXPECT_EQ(FormatOf(Gzip(RandomText(3000, 20000, false, 4))), GraphFormat::kMetis);
+  EXPECT_EQ(FormatOf("4 0\n\n\n\n\n"), GraphFormat::kMetis) << "nobody has a neighbour";
+  EXPECT_EQ(FormatOf("200000 0\n" + std::string(200000, '\n')), GraphFormat::kMetis) << "more rows than are looked at";
+  EXPECT_EQ(FormatOf("1 0 000 0\n\n"), GraphFormat::kMetis) << "a first line of four numbers";
+  EXPECT_EQ(FormatOf("0 0 000 0\n"), GraphFormat::kMetis);
 }
 
 TEST_F(MetisTest, NoEdgeListIsTakenForIt) {
@@ -162,8 +166,8 @@ TEST_F(MetisTest, NoEdgeListIsTakenForIt) {
     }
   }
   for (const std::string_view text :
-       {"1 0\n\n", "2 1\n1 2\n", "2 1\n\n\n", "1 1\n1 1\n", "3 3\n1 2\n2 3\n3 1\n", "1 2\n3 4\n\n5 6\n",
-        "1 2 0.5\n2 3 0.5\n", "5 5\n1 2\n1 3\n1 4\n1 5\n2 3\n", "0 1\n1 2\n"}) {
+       {"1 0\n\n", "4 0\n", "4 0\n\n", "4 0\n\n\n\n\n\n", "0 0\n", "2 1\n1 2\n", "2 1\n\n\n", "1 1\n1 1\n",
+        "3 3\n1 2\n2 3\n3 1\n", "1 2\n3 4\n\n5 6\n", "1 2 0.5\n2 3 0.5\n", "5 5\n1 2\n1 3\n1 4\n1 5\n2 3\n", "0 1\n1 2\n"}) {
     lists.emplace_back(text);
   }
   // Chains and cycles in order, both ways, with and without counts before them.
@@ -191,6 +195,8 @@ TEST_F(MetisTest, WhatIsWrongIsToldWithItsLine) {
   EXPECT_TRUE(Fault("5 3\n2 3\n1\n1 5\n\n% here\n\n").starts_with(":4: vertex 3 lists 5, which does not list it"));
   EXPECT_TRUE(Fault("5 3\n2 3\n1\n% here\n1 5\n\n\n").starts_with(":5: vertex 3 lists 5, which does not list it"));
   EXPECT_TRUE(Fault("5 3\n2 3\n1\n1 5\n\n\n", false).starts_with(":4: vertex 3 lists 5")) << "recognised all the same";
+  EXPECT_EQ(Fault("3 2\n2\n1 x\n2\n", false), ":3: 'x' is no neighbour's id: a whole number belongs here");
+  EXPECT_EQ(Fault("3 2\n2\n1 -3\n2\n", false), ":3: neighbour's id '-3' is negative");
   EXPECT_TRUE(Fault("2 1 1\n2 5\n1 6\n").starts_with(":2: vertex 1 lists 2 with weight 5, which lists it with weight 6"));
   EXPECT_TRUE(Fault("2 1\n2 2\n1\n").starts_with(":2: vertex 1 lists 2 2 times, which lists it 1 times"));
   EXPECT_EQ(
@@ -265,6 +271,23 @@ TEST_F(MetisTest, WhatIsWrittenIsReadAgain) {
       const Graph read = ReadGraph(Path(name));
       EXPECT_EQ(read.vertices(), 500u);
       EXPECT_EQ(ArcsFromOne(read), ArcsFromOne(graph));
+    }
+  }
+}
+
+TEST_F(MetisTest, AGraphWithoutEdgesIsReadAgain) {
+  for (const VertexId vertices : {0, 1, 2, 5}) {
+    EdgeList list;
+    list.vertices = vertices;
+    const Graph graph = BuildGraph(std::move(list), {.symmetrise = true});
+    for (const WeightKind weights : {WeightKind::kNone, WeightKind::kInt32}) {
+      WriteGraph(graph.WithWeights(weights), Path("out.graph"));
+      ReadReport report;
+      const Graph read = ReadGraph(Path("out.graph"), {}, &report);
+      EXPECT_EQ(report.format, GraphFormat::kMetis) << vertices;
+      EXPECT_EQ(read.vertices(), vertices);
+      EXPECT_EQ(read.edges(), 0u);
+      EXPECT_EQ(read.weight_kind(), weights);
     }
   }
 }

@@ -234,6 +234,66 @@ TEST_F(ReaderTest, EdgeListFaults) {
   }
 }
 
+TEST_F(ReaderTest, AnEdgeListMaySayHowManyVerticesItHas) {
+  EXPECT_EQ(Read("# vertices: 7\n1 2\n0 3\n").vertices(), 7u);
+  EXPECT_EQ(Read("\xef\xbb\xbf# vertices: 7\r\n1 2\r\n").vertices(), 7u);
+  EXPECT_EQ(Read("# vertices: 3\n1 2\n").vertices(), 3u);
+  EXPECT_EQ(Read("# vertices: 5\n").vertices(), 5u);
+  EXPECT_EQ(Read("# vertices: 0\n").vertices(), 0u);
+  EXPECT_EQ(Read("# vertices: 7\n1 2\n", {.compact_ids = true}).vertices(), 2u);
+  for (const std::string text : {"# vertices: seven\n1 2\n", "# vertices: 7 or so\n1 2\n", "# vertices:7\n1 2\n",
+                                 "#\n# vertices: 7\n1 2\n", "1 2\n# vertices: 7\n", "# vertices: -7\n1 2\n"}) {
+    EXPECT_EQ(Read(text).vertices(), 3u) << text;
+  }
+  EXPECT_TRUE(Fault("# vertices: 2\n1 2\n").starts_with(":1: says that there are 2 vertices, but an edge names vertex 2"));
+  EXPECT_TRUE(Fault("# vertices: 1000000000000\n1 2\n").starts_with(":1: the header speaks of 1000000000000 vertices"));
+}
+
+TEST_F(ReaderTest, FarMoreThanTheHeaderPromisesIsNotReadToTheEnd) {
+  const auto repeated = [](std::string text, std::string_view line) {
+    for (int i = 0; i < 3'000'000; ++i) text += line;
+    return Zstd(text + "what comes here is never looked at\n");
+  };
+  EXPECT_TRUE(Fault(repeated(kGeneral + "3 3 3\n", "1 2\n")).starts_with(":2: promises 3 entries, but the file holds "));
+  EXPECT_TRUE(Fault(repeated("p sp 3 3\n", "a 1 2 1\n")).starts_with(":1: promises 3 arcs, but the file holds "));
+  EXPECT_TRUE(Fault(repeated("3 2 000 0\n2\n1 3\n2\n", "\n")).starts_with(":1: promises 3 vertices, but the file holds "));
+  EXPECT_TRUE(Fault(repeated("2000000 2 000 0\n", "2 2 2 2\n")).starts_with(":1: promises 4000004 neighbours, but "));
+}
+
+TEST_F(ReaderTest, IntegersThatDoNotFitAreWarnedOfWhateverTheFormat) {
+  for (const std::string text : {"0 1 3000000001\n", "p sp 2 1\na 1 2 3000000001\n",
+                                 "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 3000000001\n"}) {
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(Read(text).weight_kind(), WeightKind::kFloat32);
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("integer weights as large as 3000000"), std::string::npos) << text << said;
+  }
+}
+
+TEST_F(ReaderTest, LongLinesAndCarriageReturnsAreCalledWhatTheyAre) {
+  const std::string blanks(3 << 20, ' '), digits(3 << 20, '1');
+  EXPECT_TRUE(Fault("1 2\n1" + blanks + "3\n").starts_with(":2: the line is longer than"));
+  EXPECT_TRUE(Fault("1 2\n3 4\n" + digits).starts_with(":3: the line is longer than"));
+  EXPECT_TRUE(Fault("1 2 3\n3 4 " + digits).starts_with(":2: the line is longer than"));
+  EXPECT_TRUE(Fault(Zstd("1 2\n3 4\n" + digits)).starts_with(":3: the line is longer than"));
+  EXPECT_TRUE(Fault("0 1\r1 2\r").starts_with(":1: a carriage return alone ends no line"));
+  EXPECT_TRUE(Fault("0 1\n1 2\r3 4\n").starts_with(":2: a carriage return alone ends no line"));
+}
+
+TEST_F(ReaderTest, WhatErrorsQuoteIsText) {
+  EXPECT_TRUE(Fault("0 1\n1 \xff\xfe\n").starts_with(":2: '\\xff\\xfe' is no target id"));
+  EXPECT_TRUE(Fault("0 1\n1 \xc3\xa4\n").starts_with(":2: '\xc3\xa4' is no target id")) << "UTF-8 stays";
+  for (const auto& [bytes, shown] : {std::pair<std::string, std::string>{"\xc2\x9b", "\\xc2\\x9b"},
+                                     {"\xc0\x80", "\\xc0\\x80"},
+                                     {"\xed\xa0\x80", "\\xed\\xa0\\x80"},
+                                     {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
+                                     {"\xe2\x82", "\\xe2\\x82"},
+                                     {"\xe2\x82\xac", "\xe2\x82\xac"},
+                                     {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"}}) {
+    EXPECT_TRUE(Fault("0 1\n1 " + bytes + "\n").starts_with(":2: '" + shown + "' is no")) << shown;
+  }
+}
+
 TEST_F(ReaderTest, AStrayIdDoesNotTakeAllMemory) {
   const std::string path = Write("file", sizeof(VertexId) == 8 ? "0 1\n1 1000000000000000\n" : "0 1\n1 9999999999\n");
   EXPECT_THROW(ReadGraph(path), InputError);

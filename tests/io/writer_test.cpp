@@ -185,7 +185,7 @@ TEST_F(WriterTest, Texts) {
   WriteGraph(graph, Path("g.mtx"));
   EXPECT_EQ(Slurp(Path("g.mtx")), "%%MatrixMarket matrix coordinate integer general\n4 4 3\n1 2 5\n2 3 6\n3 1 7\n");
   WriteGraph(graph, Path("g.el"));
-  EXPECT_EQ(Slurp(Path("g.el")), "0 1 5\n1 2 6\n2 0 7\n");
+  EXPECT_EQ(Slurp(Path("g.el")), "# vertices: 4\n0 1 5\n1 2 6\n2 0 7\n");
   WriteGraph(graph, Path("g.gr"));
   EXPECT_EQ(Slurp(Path("g.gr")), "p sp 4 3\na 1 2 5\na 2 3 6\na 3 1 7\n");
   WriteGraph(graph, Path("any name"), "dimacs");
@@ -196,7 +196,7 @@ TEST_F(WriterTest, AnEdgeListCountsFromZeroWhateverTheGraphIsCalledBy) {
   Graph graph = Triangle();
   graph.set_first_id(1);
   WriteGraph(graph, Path("g.el"));
-  EXPECT_EQ(Slurp(Path("g.el")), "0 1 5\n1 2 6\n2 0 7\n");
+  EXPECT_EQ(Slurp(Path("g.el")), "# vertices: 4\n0 1 5\n1 2 6\n2 0 7\n");
   graph.set_ids({5, 6, 9, 12});
   WriteGraph(graph, Path("g.el"));
   EXPECT_EQ(Slurp(Path("g.el")), "5 6 5\n6 9 6\n9 5 7\n");
@@ -250,6 +250,41 @@ TEST_F(WriterTest, RoundTripsInEveryFormat) {
       }
     }
   }
+}
+
+TEST_F(WriterTest, EveryFormatKeepsVerticesWithoutEdges) {
+  for (const VertexId vertices : {0, 1, 2, 7}) {
+    for (const bool edges : {false, true}) {
+      EdgeList list;
+      list.vertices = vertices;
+      if (edges && vertices > 2) {
+        list.sources = {1};
+        list.targets = {2};
+      }
+      const Graph graph = BuildGraph(std::move(list), {.symmetrise = true});
+      for (const std::string name :
+           {"g.mtx", "g.el", "g.el.gz", "g.gr", "g.graph", "g.sg", "g.bin", "g.adj", "g.properties", "g.chatty"}) {
+        SCOPED_TRACE(fmt::format("{}, {} vertices", name, vertices));
+        WriteGraph(graph, Path(name));
+        const bool gains_weights = name == "g.gr" && graph.edges() > 0;
+        ExpectEqual(ReadGraph(Path(name)), graph.WithWeights(gains_weights ? WeightKind::kInt32 : WeightKind::kNone));
+      }
+      WriteGraph(graph, Path("g.bgr"), "galois");
+      ExpectEqual(ReadGraph(Path("g.bgr")), graph);
+    }
+  }
+}
+
+TEST_F(WriterTest, RealWeightsOfAnEdgeListStayRealWhereAllAreWhole) {
+  EdgeList list;
+  list.vertices = 3;
+  list.sources = {0, 0, 1, 2};
+  list.targets = {1, 2, 2, 0};
+  list.weights = Array<float>{2, -0.0f, 1e20f, -3};
+  const Graph graph = BuildGraph(std::move(list), {});
+  WriteGraph(graph, Path("g.el"));
+  EXPECT_EQ(Slurp(Path("g.el")), "0 1 2.0\n0 2 -0.0\n1 2 1e+20\n2 0 -3.0\n");
+  ExpectEqual(ReadGraph(Path("g.el")), graph);
 }
 
 TEST_F(WriterTest, BinaryKeepsWhatTextsCannot) {
