@@ -29,7 +29,7 @@ Waiting& Begun() {
 /// Whether `signal` is the first one that a StopOnInterrupt waits for; then the stop is requested.
 bool AskedToStop(int signal) {
   const std::lock_guard lock(Begun().mutex);
-  if (Begun().stop == nullptr || Begun().stopped_by != 0 || signal == SIGHUP) return false;
+  if (Begun().stop == nullptr || Begun().stopped_by != 0 || (signal != SIGINT && signal != SIGTERM)) return false;
   Begun().stopped_by = signal;
   Begun().stop->request_stop();
   return true;
@@ -46,9 +46,10 @@ void Raise(int signal) {
 }
 
 void WaitForSignals() {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at its largest is then an error of writing, and goes like after any other
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     struct sigaction action {};
     if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) sigaddset(&signals, signal);
   }

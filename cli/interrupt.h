@@ -7,9 +7,9 @@
 
 namespace chatty::cli {
 
-/// From now on SIGINT, SIGTERM and SIGHUP, unless they are ignored, first remove what OutputFiles have begun to write, and
-/// then end the process as they would have. Call it before the process starts threads, which inherit that these signals go
-/// to a thread of their own; further calls do nothing.
+/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT, unless they are ignored, first remove what OutputFiles have begun to
+/// write, and then end the process as they would have. Call it before the process starts threads, which inherit that these
+/// signals go to a thread of their own; further calls do nothing. SIGXFSZ is ignored: writing tells of that.
 void TakeInterrupts();
 
 /// From Begin() to End() the first SIGINT or SIGTERM asks for a stop instead of ending the process; the next one ends it as

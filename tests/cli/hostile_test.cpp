@@ -454,6 +454,11 @@ TEST_F(Hostile, AnInterruptAtAnyMomentLeavesAllOrNothing) {
       {"info", Out("source.el"), "--cache", Out("cache")},
   };
   ASSERT_EQ(Run({"convert", graph, Out("source.el")}).status, 0);
+  rlimit cores{};
+  ASSERT_EQ(::getrlimit(RLIMIT_CORE, &cores), 0);
+  cores.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_CORE, &cores), 0);
+  constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
   std::mt19937 random(7);
   for (const Arguments& command : commands) {
     const auto begin = std::chrono::steady_clock::now();
@@ -470,7 +475,7 @@ TEST_F(Hostile, AnInterruptAtAnyMomentLeavesAllOrNothing) {
       for (const auto& [file, content] : whole) {
         if (!before.contains(file)) fs::remove(file);
       }
-      const int signal = i % 2 == 0 ? SIGINT : SIGTERM;
+      const int signal = kSignals[i % std::size(kSignals)];
       const pid_t child = Begin(command);
       std::this_thread::sleep_for(
           std::chrono::microseconds(microseconds * static_cast<std::int64_t>(random() % 1000) / 1000));
@@ -487,6 +492,21 @@ TEST_F(Hostile, AnInterruptAtAnyMomentLeavesAllOrNothing) {
         }
       }
     }
+  }
+}
+
+TEST_F(Hostile, AFileThatMayNotGrowIsAnErrorThatLeavesNothing) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = 10'000;
+  for (const std::string name : {"chain.el", "chain.properties", "chain.chatty"}) {
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    const Finished ended = Run({"generate", "chain", "100000", "-o", Out(name)});
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_EQ(ended.status, 1) << ended.signal;
+    EXPECT_NE(ended.err.find("cannot be written: File too large"), std::string::npos) << ended.err;
+    EXPECT_TRUE(Names(folder_ / "out").empty()) << name;
   }
 }
 
