@@ -371,6 +371,9 @@ std::string DescribeLoad(const LoadedGraph& loaded, const LoadOptions& options, 
                               dropped(options.read.keep_loops, "loops", build.loops_removed, "dropped"),
                               dropped(options.read.keep_parallel, "parallel edges", build.parallel_merged,
                                       "merged into the lightest")));
+  line("", report.format != GraphFormat::kEdgeList ? "vertices without edges kept"
+           : options.read.compact_ids              ? "ids that no edge names left out (--compact-ids)"
+                                      : "ids that no edge names kept, without edges (--compact-ids leaves them out)");
   return text;
 }
 

@@ -22,6 +22,9 @@ TEST_F(CliTest, LoadingSaysByWhatRules) {
   EXPECT_NE(stored.find("read as"), std::string::npos) << stored;
   EXPECT_NE(stored.find("4 edges as stored"), std::string::npos) << stored;
   EXPECT_NE(stored.find("1 loops dropped; 1 parallel edges merged into the lightest"), std::string::npos) << stored;
+  EXPECT_NE(stored.find("ids that no edge names kept, without edges (--compact-ids"), std::string::npos) << stored;
+  EXPECT_NE(Succeed({"info", list, "--compact-ids"}).find("ids that no edge names left out"), std::string::npos);
+  EXPECT_NE(Succeed({"info", Small()}).find("vertices without edges kept"), std::string::npos);
   EXPECT_NE(Succeed({"info", list, "--keep-loops", "--keep-parallel"}).find("loops kept; parallel edges kept"),
             std::string::npos);
   EXPECT_NE(Succeed({"run", "bfs", list, "--symmetrise"}).find("4 edges both ways (--symmetrise)"), std::string::npos);
