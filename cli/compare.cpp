@@ -325,9 +325,7 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
 void AddCompare(CLI::App& app, Context& context) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App* command = app.add_subcommand("compare", "Compare programs, engines, paths and device counts on graphs");
-  command
-      ->add_option("GRAPH", options->graphs,
-                   "Graph files: Matrix Market, edge list, DIMACS .gr or chatty's binary; plain, .gz or .zst")
+  command->add_option("GRAPH", options->graphs, "Graph files in any format that `chatty convert` reads; plain, .gz or .zst")
       ->type_name("FILE");
   command->add_option("--out", options->out, "Folder for the results, made if it is not there")
       ->type_name("FOLDER")

@@ -215,7 +215,7 @@ void AddGenerate(CLI::App& app, Context& context) {
                                 "how far neighbours are apart, the square's side being 1 (default: "
                                 "0.55 sqrt(ln n / n))"))
       ->type_name("X")
-      ->check(Unnamed(CLI::Range(1e-9, 1.5)));
+      ->check(Unnamed(CLI::Range(0.0, 1.5)));
   command
       ->add_option("--edges-per-vertex", options->spec.edges_per_vertex,
                    for_families("edges-per-vertex", "edges that each new vertex comes with (default: 8)"))

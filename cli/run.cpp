@@ -645,8 +645,8 @@ void AddRun(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("run", "Run a program on a graph, time it, verify it, write its results");
   command->add_option("PROGRAM", options->program, "Program to run; `chatty programs` lists them")->required();
   command->add_option("GRAPH", options->graph,
-                      "Graph file, or - for standard input: Matrix Market, edge list, DIMACS .gr, LDBC Graphalytics or "
-                      "chatty's binary; plain, .gz or .zst; left out with --ldbc");
+                      "Graph file, or - for standard input, in any format that --format lists; plain, .gz or .zst; left "
+                      "out with --ldbc");
   AddLdbcOption(*command, options->ldbc);
 
   AddParameterOptions(*command, options->parameters, /*runs=*/true);

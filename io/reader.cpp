@@ -139,14 +139,14 @@ std::string GraphNameOf(const std::string& path) {
 const FormatEntry& OpenFormat(Input& input, const ReadOptions& options) {
   const FormatEntry* const named = options.format ? &Format(ParseFormat(*options.format)) : nullptr;
   input.SkipByteOrderMark();
-  if (input.Peek(1).empty()) Throw<InputError>("{}: is empty", input.name());
+  if (input.Peek(1).empty()) Throw<InputError>("{}: is empty; write or fetch it again", input.name());
   if (named != nullptr) return *named;
   constexpr std::size_t kSeen = std::size_t{1} << 16;
   std::string_view head;
   for (const FormatEntry& entry : kFormats) {
     head = input.Peek(kSeen);  // whoever was asked before may have looked further
     head.remove_prefix(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
-    if (head.empty()) Throw<InputError>("{}: is empty", input.name());
+    if (head.empty()) Throw<InputError>("{}: is empty; write or fetch it again", input.name());
     if (entry.recognise(input, head)) return entry;
   }
   RefuseWhatCannotBeRead(input.Peek(kSeen), input.name());  // only now: a count can look like any magic
