@@ -360,6 +360,7 @@ Array<T> ReadText(Input& input, VertexId vertices, const ResultIds& ids, ResultK
         const std::optional<std::uint64_t> v = gathered.Find(id);
         if (!v) cursor.Fail("vertex id {} is none of {}", id, gathered.DescribeIds());
         if (gathered.has(*v)) cursor.Fail("vertex {} has a value already", id);
+        cursor.SkipSeparator();
         if (cursor.Peek() == '\n') cursor.Fail("vertex {} has no value", id);
         const Field field = gathered.Set(*v, cursor.Field());
         if (field == Field::kMalformed) {
@@ -377,12 +378,13 @@ Array<T> ReadText(Input& input, VertexId vertices, const ResultIds& ids, ResultK
     }
     lines += cursor.lines();
   }
-  Array<T> values = gathered.Take(fmt::format("{}:{}", name, lines));
+  Array<T> values = gathered.Take(lines > 0 ? fmt::format("{}:{}", name, lines) : name);
   if (!impossible.empty()) throw ImpossibleValueError(impossible);
   return values;
 }
 
 /// Characters of an input, one after the other, for the JSON parser; throws once there are more than a result can have.
+/// Words that are no JSON but written all the same where a number is none, Infinity, -Infinity and NaN, come in quotes.
 class JsonCharacters {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -392,24 +394,70 @@ class JsonCharacters {
   using reference = const char&;
 
   JsonCharacters() = default;
-  JsonCharacters(Input& input, std::uint64_t most) : shared_(std::make_shared<Shared>(Shared{&input, {}, most})) { Fill(); }
+  JsonCharacters(Input& input, std::uint64_t most) : shared_(std::make_shared<Shared>(Shared{&input, {}, most})) {
+    Fill();
+    Look();
+  }
 
-  reference operator*() const { return shared_->ahead.front(); }
+  reference operator*() const {
+    static constexpr char kQuote = '"';
+    return shared_->at == At::kOpening || shared_->at == At::kClosing ? kQuote : shared_->ahead.front();
+  }
   JsonCharacters& operator++() {
-    shared_->ahead.remove_prefix(1);
-    if (shared_->ahead.empty()) Fill();
+    Shared& shared = *shared_;
+    if (shared.at == At::kOpening) {
+      shared.at = At::kWord;
+      return *this;
+    }
+    if (shared.at != At::kClosing) {
+      shared.ahead.remove_prefix(1);
+      if (shared.ahead.empty()) Fill();
+      if (shared.at == At::kWord) {
+        if (!AtEnd() && !IsLetter(shared.ahead.front())) shared.at = At::kClosing;
+        return *this;
+      }
+    }
+    Look();
     return *this;
   }
   JsonCharacters operator++(int) = delete;
   bool operator==(const JsonCharacters& other) const { return AtEnd() == other.AtEnd(); }
 
  private:
+  enum class At : std::uint8_t { kPlain, kString, kEscaped, kOpening, kWord, kClosing };
   struct Shared {
     Input* input;
     std::string_view ahead;
     std::uint64_t most;
     std::size_t shown = 0;
+    At at = At::kPlain;  ///< what the next character belongs to, or that it is a quote before or after a word
   };
+  static bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+  /// Whether the character after the next one is an I.
+  bool InfinityFollows() {
+    Shared& shared = *shared_;
+    if (shared.ahead.size() == 1) {
+      shared.input->Consume(shared.shown - 1);
+      shared.ahead = shared.input->Peek(std::size_t{1} << 16);
+      shared.shown = shared.ahead.size();
+    }
+    return shared.ahead.size() > 1 && shared.ahead[1] == 'I';
+  }
+  /// Says what the next character belongs to; strings stay as they are.
+  void Look() {
+    if (AtEnd()) return;
+    Shared& shared = *shared_;
+    const char c = shared.ahead.front();
+    if (shared.at == At::kEscaped) {
+      shared.at = At::kString;
+    } else if (shared.at == At::kString) {
+      shared.at = c == '\\' ? At::kEscaped : c == '"' ? At::kPlain : At::kString;
+    } else {
+      shared.at = c == '"'                                                  ? At::kString
+                  : c == 'I' || c == 'N' || (c == '-' && InfinityFollows()) ? At::kOpening
+                                                                            : At::kPlain;
+    }
+  }
   bool AtEnd() const { return shared_ == nullptr || shared_->ahead.empty(); }
   void Fill() {
     Input& input = *shared_->input;

@@ -31,6 +31,13 @@ TEST_F(CliTest, LoadingSaysByWhatRules) {
   EXPECT_NE(Succeed({"convert", Small(), Path("small.chatty")}).find("4 edges as stored"), std::string::npos);
 }
 
+TEST_F(CliTest, OfRealDistancesTheOneThatIsOffIsNamed) {
+  const std::string graph = Write("g.el", "0 1 0.1\n1 2 0.2\n2 3 0.3\n3 4 0.4\n");
+  Succeed({"verify", "sssp", graph, Write("right", "0 0\n1 0.1\n2 0.30000003\n3 0.59999999\n4 1\n"), "--source", "0"});
+  Fail({"verify", "sssp", graph, Write("wrong", "0 0\n1 0.1\n2 0.30000003\n3 0.59999999\n4 2\n"), "--source", "0"}, 3,
+       "vertex 4 is said to be at distance 2; it is 1");
+}
+
 TEST_F(CliTest, TheCacheIsVisible) {
   const std::string graph = Path("g.mtx"), cache = Path("cache");
   Succeed({"generate", "kron", "8", "-o", graph});

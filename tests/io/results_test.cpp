@@ -231,7 +231,7 @@ TEST_F(ResultsTest, AByteOrderMarkIsSkipped) {
 
 TEST_F(ResultsTest, IncompleteAndWrongTextIsRefusedWithItsLine) {
   EXPECT_TRUE(Fault("1 0\n2 0\n").starts_with(":2: ends with 2 of 3 vertices; the first without a value is 3"));
-  EXPECT_TRUE(Fault("").starts_with(":0: ends with 0 of 3"));
+  EXPECT_TRUE(Fault("").starts_with(": ends with 0 of 3"));
   EXPECT_TRUE(Fault("1 0\n2 0\n2 0\n3 0\n").starts_with(":3: vertex 2 has a value already"));
   EXPECT_TRUE(Fault("1 0\n0 0\n").starts_with(":2: vertex id 0 is none of the graph's, which go from 1 to 3"));
   EXPECT_TRUE(Fault("1 0\n4 0\n").starts_with(":2:"));
@@ -242,6 +242,8 @@ TEST_F(ResultsTest, IncompleteAndWrongTextIsRefusedWithItsLine) {
   EXPECT_TRUE(Fault("1 0\n2 nan\n").starts_with(":2: 'nan'")) << "in an integer";
   EXPECT_TRUE(Fault("1 0\n2 0x1\n").starts_with(":2: '0x1'"));
   EXPECT_TRUE(Fault("1 0 0\n").starts_with(":1:"));
+  EXPECT_TRUE(Fault("1,0\n2,\n").starts_with(":2: vertex 2 has no value"));
+  EXPECT_TRUE(Fault("1,,0\n").starts_with(":1:"));
 }
 
 /// A graph that calls its vertices 3, 10 and 2^63.
@@ -323,9 +325,23 @@ TEST_F(ResultsTest, JsonOfOtherToolsIsRead) {
   for (const std::string text :
        {"[5, null, 0]", " \n[5,-1,0.0]\n", R"(["5", "inf", "0"])", R"({"1": 5, "3": 0, "2": null})",
         R"({"tool": {"values": [1], "1": 2}, "values": [5, 9223372036854775807, 0], "more": [1, [2, {}]]})",
-        R"({"values": [0, 5, null], "ids": [3, 1, 2]})", R"({"ids": ["1", "3", "2"], "values": [5, 0, "Infinity"]})"}) {
+        R"({"values": [0, 5, null], "ids": [3, 1, 2]})", R"({"ids": ["1", "3", "2"], "values": [5, 0, "Infinity"]})",
+        "[5, Infinity, 0]", R"({"1": 5, "3": 0, "2": Infinity})",
+        R"({"note": "\"Infinity, -Infinity\\", "values": [5,Infinity,0]})"}) {
     EXPECT_EQ(test::Copy(ReadResult<std::uint32_t>(Write("v", text), 3, 1, ResultKind::kDistance)), expected) << text;
     EXPECT_EQ(test::Copy(ReadResult<std::uint32_t>(Write("v", Gzip(text)), 3, 1, ResultKind::kDistance)), expected) << text;
+  }
+}
+
+TEST_F(ResultsTest, JsonMayHoldInfinityAndNanAsPythonWritesThem) {
+  constexpr std::size_t kBlock = std::size_t{1} << 16;  // of what is read at once
+  for (std::size_t blanks = kBlock - 16; blanks <= kBlock; ++blanks) {
+    const std::string path = Write("v.json", "[1," + std::string(blanks, ' ') + "-Infinity, Infinity,NaN]");
+    const auto values = ReadResult<double>(path, 4, 0, ResultKind::kNumber);
+    EXPECT_EQ(values[0], 1);
+    EXPECT_EQ(values[1], -std::numeric_limits<double>::infinity());
+    EXPECT_EQ(values[2], std::numeric_limits<double>::infinity());
+    EXPECT_TRUE(std::isnan(values[3]));
   }
 }
 
@@ -350,6 +366,8 @@ TEST_F(ResultsTest, WhatIsWrongWithJsonIsTold) {
   EXPECT_EQ(fault("{\"values\": [1, 2, 3], \"ids\": [1, 2, -3]}"), "'-3' is no vertex id: a whole number belongs here");
   EXPECT_EQ(fault("{\"answers\": [1, 2, 3]}"),
             "holds no result: an array, an object with an array \"values\", or one of ids and values");
+  EXPECT_EQ(fault("[1, Nothing, 3]"), "entry 1 is 'Nothing', no value of the kind that is expected here");
+  EXPECT_TRUE(fault("[1, 2, Infinity").starts_with("is no JSON any more")) << "the word may go on";
   EXPECT_EQ(fault("[1, 2, 3] x"), "is no JSON any more at byte 11; write it again");
   const std::string good = "{\"values\": [1, 2, 3]}";
   for (std::size_t kept = 1; kept < good.size(); ++kept) EXPECT_FALSE(fault(good.substr(0, kept)).empty()) << kept;
