@@ -15,6 +15,7 @@
 #include "chatty/cli/common.h"
 #include "chatty/cli/completion.h"
 #include "chatty/cli/help.h"
+#include "chatty/cli/interrupt.h"
 #include "chatty/cli/manual.h"
 #include "chatty/core/error.h"
 #include "chatty/core/logging.h"
@@ -78,6 +79,7 @@ void OccupyStandardStreams() {
 
 int RunCommandLine(int argc, const char* const* argv, const Registry& registry) {
   OccupyStandardStreams();
+  TakeShrinkingFiles();
   CLI::App app(
       "ChattyGraph runs vertex programs on CPU cores and GPUs that talk to each other.\n"
       "From a graph file to a verified answer in one command.",

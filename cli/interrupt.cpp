@@ -3,12 +3,17 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
 
+#include "chatty/cli/common.h"
+#include "chatty/io/input.h"
 #include "chatty/io/output.h"
 
 namespace chatty::cli {
@@ -64,11 +69,48 @@ void WaitForSignals() {
   }).detach();
 }
 
+/// Handles SIGBUS: only what a signal handler may do, but for the lock in RemoveUnfinishedOutputs, which nobody holds who
+/// reads a file.
+void EndOnShrunkFile(int /*signal*/, siginfo_t* info, void* /*context*/) {
+  static std::atomic<bool> told{false};
+  const char* name = MappedInputAt(info->si_addr);
+  if (name == nullptr) {  // a fault of another kind: it comes again, and ends the process
+    std::signal(SIGBUS, SIG_DFL);
+    return;
+  }
+  if (told.exchange(true)) {
+    for (;;) ::pause();  // another thread is at it
+  }
+  char line[1024];
+  std::size_t size = 0;
+  const auto append = [&](const char* text) {
+    for (; *text != '\0' && size < sizeof line; ++text)
+      line[size++] = static_cast<unsigned char>(*text) < 0x20 ? '?' : *text;
+  };
+  append("chatty: error: ");
+  append(name);
+  append(": shrank while it was read: somebody is writing it; read it again once it is complete");
+  size = std::min(size, sizeof line - 1);
+  line[size++] = '\n';
+  if (::write(STDERR_FILENO, line, size) < 0) {  // nobody can be told
+  }
+  RemoveUnfinishedOutputs();
+  std::_Exit(kUsage);
+}
+
 }  // namespace
 
 void TakeInterrupts() {
   static std::once_flag once;
   std::call_once(once, WaitForSignals);
+}
+
+void TakeShrinkingFiles() {
+  struct sigaction action {};
+  action.sa_sigaction = EndOnShrunkFile;
+  action.sa_flags = SA_SIGINFO;
+  sigemptyset(&action.sa_mask);
+  ::sigaction(SIGBUS, &action, nullptr);
 }
 
 void StopOnInterrupt::Begin() {

@@ -12,6 +12,10 @@ namespace chatty::cli {
 /// signals go to a thread of their own; further calls do nothing. SIGXFSZ is ignored: writing tells of that.
 void TakeInterrupts();
 
+/// From now on a file that shrinks while it is read, of which the system tells by SIGBUS, ends the process as a wrong input
+/// does: one line, nothing unfinished left, exit code 2.
+void TakeShrinkingFiles();
+
 /// From Begin() to End() the first SIGINT or SIGTERM asks for a stop instead of ending the process; the next one ends it as
 /// ever. At most one at a time, after TakeInterrupts.
 class StopOnInterrupt {

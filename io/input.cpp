@@ -9,6 +9,8 @@
 #include <zstd_errors.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -38,7 +40,42 @@ Compression Sniff(std::string_view head) {
   return skippable ? Compression::kZstd : Compression::kNone;
 }
 
+/// Where inputs lie in memory, for whoever must not wait for a lock. One that finds no slot is not known.
+struct MappedInput {
+  std::atomic<const char*> begin{nullptr};  ///< null: the slot is free
+  std::atomic<std::size_t> bytes{0};
+  std::atomic<const char*> name{nullptr};
+};
+std::array<MappedInput, 64> mapped_inputs;
+
+void NoteMapped(const char* begin, std::size_t bytes, const char* name) {
+  for (MappedInput& slot : mapped_inputs) {
+    const char* none = nullptr;
+    if (!slot.begin.compare_exchange_strong(none, begin)) continue;
+    slot.name = name;
+    slot.bytes = bytes;
+    return;
+  }
+}
+
+void ForgetMapped(const char* begin) {
+  for (MappedInput& slot : mapped_inputs) {
+    if (slot.begin != begin) continue;
+    slot.bytes = 0;
+    slot.begin = nullptr;
+  }
+}
+
 }  // namespace
+
+const char* MappedInputAt(const void* address) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  for (const MappedInput& slot : mapped_inputs) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(slot.begin.load());
+    if (begin != 0 && at >= begin && at - begin < slot.bytes) return slot.name;
+  }
+  return nullptr;
+}
 
 std::string_view CompressionName(Compression compression) {
   switch (compression) {
@@ -234,6 +271,7 @@ Input::Input(const std::string& path, std::size_t chunk_bytes)
         void* map = ::mmap(nullptr, map_bytes_, PROT_READ, MAP_PRIVATE, fd_, 0);
         if (map != MAP_FAILED) {  // some file systems cannot map; then the file is streamed
           map_ = static_cast<char*>(map);
+          NoteMapped(map_, map_bytes_, name_.c_str());
           ::madvise(map, map_bytes_, MADV_SEQUENTIAL);
           ahead_ = {map_, map_bytes_};
           most_bytes_ = map_bytes_;
@@ -254,7 +292,10 @@ Input::Input(const std::string& path, std::size_t chunk_bytes)
 }
 
 Input::~Input() {
-  if (map_ != nullptr) ::munmap(map_, map_bytes_);
+  if (map_ != nullptr) {
+    ForgetMapped(map_);
+    ::munmap(map_, map_bytes_);
+  }
   if (fd_ != STDIN_FILENO) ::close(fd_);
 }
 

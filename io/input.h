@@ -35,7 +35,8 @@ struct Chunk {
 
 /// An opened input. A plain regular file is mapped into memory; everything else is streamed: the thread that asks for
 /// the next chunk unpacks it into a buffer of its own while other threads parse theirs, so that one chunk a thread is
-/// in flight and memory stays bounded. A file must not shrink while it is read.
+/// in flight and memory stays bounded. A file must not shrink while it is read: the system then raises SIGBUS, and
+/// MappedInputAt says to a handler which file it was.
 ///
 /// All errors are InputErrors that name the file. Construction throws where the file is missing, unreadable or a
 /// directory; the reading members where the compressed stream is truncated or corrupt.
@@ -114,5 +115,8 @@ class Input {
   std::uint64_t lines_skipped_ = 0;
   std::uint64_t bytes_delivered_ = 0;
 };
+
+/// The name of the input that is mapped to where `address` points; null if none is. A signal handler may call it.
+const char* MappedInputAt(const void* address) noexcept;
 
 }  // namespace chatty

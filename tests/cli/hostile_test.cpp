@@ -495,6 +495,32 @@ TEST_F(Hostile, AnInterruptAtAnyMomentLeavesAllOrNothing) {
   }
 }
 
+TEST_F(Hostile, AFileThatShrinksWhileItIsReadIsRefused) {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  std::string text;
+  while (text.size() < kBytes) text += "1 2\n";
+  bool seen = false;
+  for (int wait = 1; wait < 256 && !seen; wait *= 2) {  // some moment falls into the reading
+    const std::string path = Write("shrinking.el", text);
+    const pid_t child = Begin({"convert", path, Out("copy.chatty")});
+    ::poll(nullptr, 0, wait);
+    fs::resize_file(path, 4096);
+    const Finished ended = Wait(child);
+    if (ended.status == 0) {  // before it was opened, or after it was read
+      fs::remove(Out("copy.chatty"));
+      continue;
+    }
+    seen = true;
+    EXPECT_EQ(ended.status, 2) << ended.signal;
+    EXPECT_EQ(ended.err,
+              fmt::format("chatty: error: {}: shrank while it was read: somebody is writing it; read it again once it is "
+                          "complete\n",
+                          path));
+    EXPECT_TRUE(Names(folder_ / "out").empty());
+  }
+  EXPECT_TRUE(seen);
+}
+
 TEST_F(Hostile, AFileThatMayNotGrowIsAnErrorThatLeavesNothing) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
