@@ -215,7 +215,11 @@ void AddGenerate(CLI::App& app, Context& context) {
                                 "how far neighbours are apart, the square's side being 1 (default: "
                                 "0.55 sqrt(ln n / n))"))
       ->type_name("X")
-      ->check(Unnamed(CLI::Range(0.0, 1.5)));
+      ->check([](const std::string& text) {
+        double radius = 0;
+        const bool good = CLI::detail::lexical_cast(text, radius) && radius > 0 && radius <= 1.5;
+        return good ? std::string() : fmt::format("'{}' is no radius; give a number above 0 and up to 1.5", text);
+      });
   command
       ->add_option("--edges-per-vertex", options->spec.edges_per_vertex,
                    for_families("edges-per-vertex", "edges that each new vertex comes with (default: 8)"))
