@@ -12,6 +12,7 @@
 #include <mutex>
 #include <thread>
 
+#include "chatty/cli/app.h"
 #include "chatty/cli/common.h"
 #include "chatty/io/input.h"
 #include "chatty/io/output.h"

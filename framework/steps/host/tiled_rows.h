@@ -6,11 +6,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "chatty/core/device.h"
 #include "chatty/core/graph_ref.h"
+#include "chatty/framework/device_graph.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/steps/host/steps.h"
 #include "chatty/partition/part_shape.h"
