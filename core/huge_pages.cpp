@@ -24,7 +24,8 @@ void* AllocateAligned(std::size_t alignment, std::size_t bytes) noexcept {
   const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
 #ifdef __linux__
   if (bytes >= kHugePage && alignment < kHugePage) {
-    if (void* const memory = std::aligned_alloc(kHugePage, whole)) {
+    void* memory = nullptr;
+    if (::posix_memalign(&memory, kHugePage, whole) == 0) {  // which takes any size
       ::madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);  // a wish: where there are none, pages are small
       return memory;
     }
