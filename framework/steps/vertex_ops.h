@@ -156,20 +156,21 @@ CHATTY_FN bool Changed(bool returned, const ValueOf<P>& before, const ValueOf<P>
   }
 }
 
-/// Runs `update(value)`, which returns whether the vertex becomes active, and keeps the tally of the work ahead.
+/// Runs `update(value)`, which returns whether the vertex becomes active, and keeps the tally of the work ahead. On a copy:
+/// every read comes before the first store, so that none waits for another, and a vertex costs one trip to memory.
 template <class P, class Update>
 CHATTY_FN bool Updated(const StateRef<P>& s, LocalId v, Tally* tally, Update&& update) {
-  [[maybe_unused]] bool wanted = false;
-  if constexpr (Traits<P>::kHasWants) wanted = s.program.Wants(s.values[v]);
   const ValueOf<P> before = s.values[v];
-  const bool returned = update(s.values[v]);
-  const bool active = Changed<P>(returned, before, s.values[v]);
+  const EdgeIndex degree = s.graph.forward.degree(v);
+  ValueOf<P> value = before;
+  const bool active = Changed<P>(update(value), before, value);
+  s.values[v] = value;
   if (active) {
     tally->vertices += 1;
-    tally->edges += s.graph.forward.degree(v);
+    tally->edges += degree;
   }
   if constexpr (Traits<P>::kHasWants) {
-    const bool wants = s.program.Wants(s.values[v]);
+    const bool wanted = s.program.Wants(before), wants = s.program.Wants(value);
     if (wants != wanted) {
       const auto edges = static_cast<std::int64_t>(s.graph.reverse.degree(v));
       tally->wanting += wants ? edges : -edges;
@@ -182,11 +183,13 @@ CHATTY_FN bool Updated(const StateRef<P>& s, LocalId v, Tally* tally, Update&& u
 template <class P>
 CHATTY_FN bool ApplyOne(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, Tally* tally) {
   const MessageOf<P> message = s.inbox[v].message;
+  const Vertex vertex = s.At(v);
+  const bool active = Updated(
+      s, v, tally, [&](ValueOf<P>& value) -> bool { return s.program.UpdateStatus(value, message, vertex, round); });
   Slot<MessageOf<P>> empty{};
   empty.message = IdentityOf<P>();
   s.inbox[v] = empty;
-  return Updated(s, v, tally,
-                 [&](ValueOf<P>& value) -> bool { return s.program.UpdateStatus(value, message, s.At(v), round); });
+  return active;
 }
 
 /// First value of owned vertex v.
