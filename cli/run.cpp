@@ -727,9 +727,10 @@ void AddRun(CLI::App& app, Context& context) {
       ->group(how);
   command
       ->add_option("--tiles", options->tiles,
-                   "Host devices cut the rows of programs that are active in every round, such as pagerank, into tiles that "
-                   "fit a cache; it takes the time of some rounds, in `prepare`: `auto` (default), where what vertices "
-                   "share does not fit")
+                   "Rows of programs that are active in every round, such as pagerank, are prepared for the caches: host "
+                   "devices cut them into tiles, GPUs order what sources share and keep that of hubs in shared memory; it "
+                   "takes the time of some rounds, in `prepare`: `auto` (default), where what vertices share does not fit, "
+                   "or there are hubs")
       ->type_name("auto|never|always")
       ->check(Unnamed(CLI::IsMember({"auto", "never", "always"})))
       ->group(how);

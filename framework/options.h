@@ -31,11 +31,11 @@ enum class RemoteAtomics : std::uint8_t {
   kAlways,  ///< wherever it can be done
 };
 
-/// Whether host devices cut the rows of programs that are active in every round into tiles that fit a cache: it takes as
-/// much memory as the neighbours and the time of some rounds, once, and makes rounds of a large graph two to three times as
-/// fast.
+/// Whether the rows of programs that are active in every round are prepared for the caches: host devices cut them into tiles,
+/// GPUs order what sources share by how often it is asked for. It takes as much memory as the neighbours and the time of
+/// some rounds, once.
 enum class Tiling : std::uint8_t {
-  kAuto,  ///< where what vertices share does not fit a cache
+  kAuto,  ///< host devices: where what vertices share does not fit a cache; GPUs: where hubs have many of the edges
   kNever,
   kAlways,  ///< wherever a program's edges may be taken in any order
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "chatty/framework/step_set.h"
+#include "chatty/framework/steps/cuda/packed_rows.h"
 #include "chatty/framework/steps/host/step_set.h"
 #if CHATTY_CUDA_COMPILER
 #include "chatty/framework/steps/cuda/step_set.cuh"
@@ -132,7 +133,9 @@ class TypedProgram final : public ErasedProgram {
     }
 #if CHATTY_CUDA_COMPILER
     if constexpr (kFits && kHasCuda<Backends>) {
-      if (graph.device().kind() == DeviceKind::kCuda) return std::make_unique<steps::cuda::CudaSteps<P>>(graph, program_);
+      if (graph.device().kind() == DeviceKind::kCuda) {
+        return std::make_unique<steps::cuda::CudaSteps<P>>(graph, program_, tiling);
+      }
     }
 #endif
     detail::ThrowNotCompiled(graph.device());
@@ -145,6 +148,7 @@ class TypedProgram final : public ErasedProgram {
       if (kind == DeviceKind::kHost) bytes += steps::host::HostSteps<P>::TileBytes(part, tiling);
       if (kind == DeviceKind::kCuda) {
         bytes += part.owned * sizeof(OutputOf<P>);  // CopyOutput's
+        bytes += steps::cuda::PullAllBytes<P>(part, tiling);
         if (Traits<P>::kCanPush && part.parts > 1)
           bytes += part.parts * sizeof(StateRef<P>);  // Connect's, where it is called
         if (Traits<P>::kHasMeasure)

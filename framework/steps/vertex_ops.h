@@ -134,6 +134,14 @@ struct Tally {
 template <class T>
 CHATTY_FN bool SameBytes(const T& a, const T& b) {
 #if CHATTY_DEVICE_CODE
+  if constexpr (sizeof(T) % 4 == 0) {  // by words, which stay in registers
+    unsigned p[sizeof(T) / 4], q[sizeof(T) / 4];
+    memcpy(p, &a, sizeof(T));
+    memcpy(q, &b, sizeof(T));
+    unsigned difference = 0;
+    for (std::size_t i = 0; i < sizeof(T) / 4; ++i) difference |= p[i] ^ q[i];
+    return difference == 0;
+  }
   const auto* const p = reinterpret_cast<const unsigned char*>(&a);
   const auto* const q = reinterpret_cast<const unsigned char*>(&b);
   for (std::size_t i = 0; i < sizeof(T); ++i) {
@@ -184,8 +192,8 @@ template <class P>
 CHATTY_FN bool ApplyOne(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, Tally* tally) {
   const MessageOf<P> message = s.inbox[v].message;
   const Vertex vertex = s.At(v);
-  const bool active = Updated(
-      s, v, tally, [&](ValueOf<P>& value) -> bool { return s.program.UpdateStatus(value, message, vertex, round); });
+  const bool active =
+      Updated(s, v, tally, [&](ValueOf<P>& value) -> bool { return s.program.UpdateStatus(value, message, vertex, round); });
   Slot<MessageOf<P>> empty{};
   empty.message = IdentityOf<P>();
   s.inbox[v] = empty;

@@ -3,20 +3,23 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "chatty/core/cuda.h"
 #include "chatty/framework/program_state.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/cuda/kernels.cuh"
+#include "chatty/framework/steps/cuda/pull_all.cuh"
 
 namespace chatty::steps::cuda {
 
 template <class P>
 class CudaSteps final : public StepSet {
  public:
-  CudaSteps(const DeviceGraph& graph, const P& program)
+  CudaSteps(const DeviceGraph& graph, const P& program, Tiling tiling)
       : device_(graph.device()),
         state_((graph.device().MakeCurrent(), graph), program),
         max_blocks_(static_cast<unsigned>(device_.info().multiprocessors) * kBlocksPerSm),
@@ -26,13 +29,18 @@ class CudaSteps final : public StepSet {
       partials_ = Buffer<GlobalOf<P>>(device_, max_blocks_);
       partials_host_ = Pinned<GlobalOf<P>>(device_, max_blocks_);
     }
+    if constexpr (kPullsAll<P>) {
+      if (graph.subgraph().reverse) PrepareToPullAll(graph, tiling);
+    }
   }
 
   void Init(const std::byte* prior) override {
+    Forget();
     kernels::Init<P><<<Blocks(s().graph.local), kBlock, 0, stream()>>>(s(), reinterpret_cast<const PriorOf<P>*>(prior));
     Check("Init");
   }
   void Activate(const RoundState& round) override {
+    Forget();
     kernels::Activate<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round));
     Check("Activate");
   }
@@ -55,12 +63,25 @@ class CudaSteps final : public StepSet {
     }
   }
   void Publish(Form form) override {
+    if (applied_ && form == Form::kAll) return;
     if constexpr (Traits<P>::kSharesSeparately) {
       kernels::Publish<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), form);
       Check("Publish");
     }
   }
   void Gather(const RoundState& round, bool all_active) override {
+    if constexpr (kPullsAll<P>) {
+      if (pull_all_.shown != nullptr) {
+        // What has been shown to this device alone is there already.
+        const LocalId first = applied_ ? s().graph.owned : 0, last = s().graph.local;
+        if (first < last) {
+          kernels::Show<P><<<Blocks(last - first), kBlock, 0, stream()>>>(s(), pull_all_.rows, shown_.data(), first, last);
+          Check("Show");
+        }
+        gathers_ = true;  // with the update
+        return;
+      }
+    }
     if constexpr (!Traits<P>::kCollects) {
       kernels::Gather<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round), all_active);
       Check("Gather");
@@ -71,6 +92,10 @@ class CudaSteps final : public StepSet {
     }
   }
   void Apply(const RoundState& round, Form form, std::size_t count) override {
+    if constexpr (kPullsAll<P>) {
+      if (std::exchange(gathers_, false)) return PullAll(round);
+    }
+    Forget();
     if constexpr (!Traits<P>::kCollects) {
       kernels::Apply<P><<<Blocks(count), kBlock, 0, stream()>>>(s(), As(round), form, count);
       Check("Apply");
@@ -151,6 +176,7 @@ class CudaSteps final : public StepSet {
     Check("ReportControl");
     last_ = before;  // what errors should name is the program's step
     clear_ = clear;
+    measured_ = applied_;
     const Clock::time_point start = Clock::now();
     const auto* const arrived = &report_[0].ticket;
     for (std::uint32_t polls = 1; __atomic_load_n(arrived, __ATOMIC_ACQUIRE) != ticket_; ++polls) {
@@ -169,6 +195,10 @@ class CudaSteps final : public StepSet {
   }
   void MeasureInto(const RoundState& round, std::byte* global, const WaitContext& context) override {
     if constexpr (Traits<P>::kHasMeasure) {
+      if (measured_ == round.index) {  // and the host has waited since
+        std::memcpy(global, partials_host_.data(), sizeof(GlobalOf<P>));
+        return;
+      }
       const unsigned blocks = Blocks(s().graph.owned);
       kernels::Measure<P><<<blocks, kBlock, 0, stream()>>>(s(), As(round), partials_.data());
       Check("Measure");
@@ -194,12 +224,86 @@ class CudaSteps final : public StepSet {
   }
   const std::byte* DeviceValues() const override { return reinterpret_cast<const std::byte*>(s().values); }
   void SetAsynchronous(bool on) override { state_.SetAsynchronous(on); }
-  void SetProgram(const void* program) override { state_.SetProgram(*static_cast<const P*>(program)); }
+  void SetProgram(const void* program) override {
+    state_.SetProgram(*static_cast<const P*>(program));
+    Forget();
+  }
 
   const StateRef<P>& s() const { return state_.ref(); }
 
  private:
   static constexpr unsigned kBlocksPerSm = 8;  // 2048 threads: all that an SM holds
+
+  void PrepareToPullAll(const DeviceGraph& graph, Tiling tiling) {
+    rows_ = PackedRows(graph, tiling, sizeof(SharedOf<P>));
+    const std::size_t owned = s().graph.owned;
+    shown_ = Buffer<SharedOf<P>>(device_, s().graph.local);
+    shown_next_ = Buffer<SharedOf<P>>(device_, s().graph.local);
+    pieces_ = Buffer<MessageOf<P>>(device_, rows_.ref().pieces);
+    pull_all_.rows = rows_.ref();
+    pull_all_.shown = shown_.data();
+    pull_all_.pieces = pieces_.data();
+    pull_all_.chunk_words = static_cast<std::uint32_t>(ChunkWords(owned));
+    pull_all_.chunks = static_cast<std::uint32_t>(Chunks(owned));
+    pull_all_.rows_tell_degrees = s().graph.parts == 1 && s().graph.symmetric;
+    if constexpr (Traits<P>::kHasMeasure) {
+      measures_ = Buffer<GlobalOf<P>>(device_, Chunks(owned) + kFinishBlocks);
+      finished_ = Buffer<std::uint32_t>(device_, 1);
+      device_.Fill(finished_.data(), 0, finished_.bytes(), device_.stream());
+      pull_all_.measures = measures_.data();
+      pull_all_.measure = partials_host_.data();
+      pull_all_.finished = finished_.data();
+    }
+    if (pull_all_.rows.places != nullptr) {
+      PrepareLaunch<true>();
+    } else {
+      PrepareLaunch<false>();
+    }
+  }
+  template <bool kOrdered>
+  void PrepareLaunch() {
+    if constexpr (kOrdered) {
+      CHATTY_CUDA(cudaFuncSetAttribute(kernels::PullAll<P, kOrdered>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                       static_cast<int>(PackedRows::HubBytes(device_))));
+    }
+    int blocks = 0;
+    CHATTY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernels::PullAll<P, kOrdered>,
+                                                              kernels::kPullThreads<kOrdered>, HubBytes()));
+    pull_all_blocks_ = static_cast<unsigned>(std::max(1, blocks) * device_.info().multiprocessors);
+  }
+  std::size_t HubBytes() const { return std::size_t{pull_all_.rows.hubs} * sizeof(SharedOf<P>); }
+
+  /// Gather, Apply, Measure and the next round's Publish.
+  void PullAll(const RoundState& round) {
+    pull_all_.shown = shown_.data();
+    pull_all_.next = shown_next_.data();
+    if (pull_all_.rows.places != nullptr) {
+      LaunchPullAll<true>(round);
+    } else {
+      LaunchPullAll<false>(round);
+    }
+    std::swap(shown_, shown_next_);
+    applied_ = round.index;
+  }
+
+  template <bool kOrdered>
+  void LaunchPullAll(const RoundState& round) {
+    kernels::PullAll<P, kOrdered>
+        <<<pull_all_blocks_, kernels::kPullThreads<kOrdered>, HubBytes(), stream()>>>(s(), As(round), pull_all_);
+    Check("PullAll");
+    const std::size_t work = std::max<std::size_t>(std::size_t{pull_all_.rows.long_row_count} * kernels::kFinishLanes,
+                                                   Traits<P>::kHasMeasure ? pull_all_.chunks : 1);
+    kernels::FinishAll<P, kOrdered>
+        <<<std::min(kFinishBlocks, Blocks(work)), kBlock, 0, stream()>>>(s(), As(round), pull_all_);
+    Check("FinishAll");
+  }
+
+  /// What the last PullAll has measured and shown holds no more.
+  void Forget() {
+    applied_.reset();
+    measured_.reset();
+    gathers_ = false;
+  }
 
   /// Places of a box that are looked at, and up to a segment before them.
   static std::size_t Entries(const InboxRef& inbox) {
@@ -229,6 +333,17 @@ class CudaSteps final : public StepSet {
   const char* last_ = "none";  // step launched, for errors: kernels fail after their launch
   Buffer<GlobalOf<P>> partials_;
   Pinned<GlobalOf<P>> partials_host_;
+  // For rounds in which every vertex takes part:
+  PackedRows rows_;
+  PullAllRef<P> pull_all_;
+  Buffer<SharedOf<P>> shown_, shown_next_;
+  Buffer<MessageOf<P>> pieces_;
+  Buffer<GlobalOf<P>> measures_;
+  Buffer<std::uint32_t> finished_;
+  unsigned pull_all_blocks_ = 1;
+  bool gathers_ = false;                   // the next Apply is to gather first
+  std::optional<std::uint32_t> applied_;   // the round that PullAll has ended, if nothing has changed since
+  std::optional<std::uint32_t> measured_;  // and whose measure the host can see
 };
 
 }  // namespace chatty::steps::cuda

@@ -1,0 +1,226 @@
+// CUB calls a method of an object without members, which some versions of gcc take for a use of what is not set.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+
+#include <cuda_runtime.h>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include <array>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
+
+#include "chatty/core/bitmap.h"
+#include "chatty/core/cuda.h"
+#include "chatty/framework/steps/cuda/packed_rows.h"
+
+namespace chatty::steps::cuda {
+namespace {
+
+constexpr unsigned kThreads = 256;
+/// One edge of so many is looked at to see who is asked for often.
+constexpr EdgeIndex kSampled = 16;
+/// Counts of samples from which on they are all the same.
+constexpr std::uint32_t kCounts = 8192;
+
+cudaStream_t StreamOf(Device& device) { return static_cast<cudaStream_t>(device.stream().native()); }
+unsigned Blocks(const Device& device, std::size_t items) {
+  const auto most = static_cast<std::size_t>(device.info().multiprocessors) * 8;
+  return static_cast<unsigned>(std::clamp<std::size_t>((items + kThreads - 1) / kThreads, 1, most));
+}
+__device__ std::size_t First() { return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+__device__ std::size_t Stride() { return std::size_t{gridDim.x} * blockDim.x; }
+
+/// How often each local vertex is the source of a sampled edge.
+__global__ void __launch_bounds__(kThreads) CountSources(const LocalId* neighbours, EdgeIndex edges, std::uint32_t* counts) {
+  for (std::size_t i = First(); i < edges / kSampled; i += Stride()) {
+    atomicAdd(&counts[neighbours[i * kSampled + i % kSampled]], 1u);  // not the same columns of all short rows
+  }
+}
+/// How many vertices have been counted so often.
+__global__ void __launch_bounds__(kThreads)
+    CountCounts(const std::uint32_t* counts, std::size_t local, std::uint32_t* vertices) {
+  __shared__ std::uint32_t mine[kCounts];
+  for (unsigned c = threadIdx.x; c < kCounts; c += kThreads) mine[c] = 0;
+  __syncthreads();
+  for (std::size_t v = First(); v < local; v += Stride()) atomicAdd(&mine[min(counts[v], kCounts - 1)], 1u);
+  __syncthreads();
+  for (unsigned c = threadIdx.x; c < kCounts; c += kThreads) {
+    if (mine[c] != 0) atomicAdd(&vertices[c], mine[c]);
+  }
+}
+
+/// Hubs in the upper half of a word, others that have been counted in the lower.
+struct Classify {
+  const std::uint32_t* counts;
+  std::uint32_t hub;
+  __host__ __device__ std::uint64_t operator()(std::size_t v) const {
+    return counts[v] >= hub ? std::uint64_t{1} << 32 : counts[v] > 0 ? 1 : 0;
+  }
+};
+/// Hubs first, then who has been counted, then the others, each in the order of their ids, in which they are written.
+__global__ void __launch_bounds__(kThreads) FindPlaces(Classify classify, const std::uint64_t* before, std::size_t local,
+                                                       LocalId hubs, LocalId counted, LocalId* places, LocalId* ids) {
+  for (std::size_t v = First(); v < local; v += Stride()) {
+    const std::uint64_t kind = classify(v), below = before[v];
+    const auto hubs_below = static_cast<LocalId>(below >> 32), counted_below = static_cast<LocalId>(below);
+    const LocalId place = kind > 1    ? hubs_below
+                          : kind == 1 ? hubs + counted_below
+                                      : hubs + counted + (static_cast<LocalId>(v) - hubs_below - counted_below);
+    places[v] = place;
+    ids[place] = static_cast<LocalId>(v);
+  }
+}
+__global__ void __launch_bounds__(kThreads)
+    PlaceSources(const LocalId* neighbours, const LocalId* places, std::size_t edges, LocalId* sources) {
+  for (std::size_t e = First(); e < edges; e += Stride()) sources[e] = places[neighbours[e]];
+}
+
+struct IsLong {
+  OffsetsRef offsets;
+  __host__ __device__ bool operator()(LocalId v) const { return offsets[v + 1] - offsets[v] >= PackedRows::kLongRow; }
+};
+struct Pieces {
+  OffsetsRef offsets;
+  const LocalId* vertices;
+  __host__ __device__ std::uint32_t operator()(std::uint32_t i) const {
+    const LocalId v = vertices[i];
+    return static_cast<std::uint32_t>((offsets[v + 1] - offsets[v] + PackedRows::kLongRow - 1) / PackedRows::kLongRow);
+  }
+};
+__global__ void __launch_bounds__(kThreads)
+    MakeLongRows(Pieces pieces, const std::uint32_t* first, std::uint32_t count, LongRow* rows) {
+  for (std::size_t i = First(); i < count; i += Stride()) {
+    const auto row = static_cast<std::uint32_t>(i);
+    rows[i] = {pieces.vertices[i], first[i], pieces(row)};
+  }
+}
+__global__ void __launch_bounds__(kThreads) NamePieces(const LongRow* rows, std::uint32_t count, std::uint32_t* row_of) {
+  for (std::size_t i = blockIdx.x; i < count; i += gridDim.x) {
+    for (std::uint32_t p = threadIdx.x; p < rows[i].pieces; p += kThreads) row_of[rows[i].first + p] = i;
+  }
+}
+
+/// Runs one of CUB's algorithms, which say how much room they want when given none.
+template <class Call>
+void WithScratch(Device& device, Call&& call) {
+  std::size_t bytes = 0;
+  CHATTY_CUDA(call(nullptr, bytes));
+  Buffer<std::byte> scratch(device, bytes);
+  CHATTY_CUDA(call(scratch.data(), bytes));
+  device.stream().Synchronize();  // before `scratch` goes
+}
+
+/// An array's last entry, or one before, on the host.
+template <class T>
+T Fetch(Device& device, const T* from) {
+  T value;
+  device.CopyOut(&value, from, sizeof(T), device.stream());
+  device.stream().Synchronize();
+  return value;
+}
+
+}  // namespace
+
+std::size_t PackedRows::HubBytes(const Device& device) {
+  constexpr int kOther = 2048;  // what else a block keeps there
+  int bytes = 0;
+  CHATTY_CUDA(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device.index()));
+  return static_cast<std::size_t>(std::max(0, bytes - kOther));
+}
+
+PackedRows::PackedRows(const DeviceGraph& graph, Tiling tiling, std::size_t shared_bytes) {
+  Device& device = graph.device();
+  device.MakeCurrent();
+  const PartShape shape = ShapeOf(graph.subgraph());
+  ref_.edges = shape.reverse.edges;
+  ref_.sources = graph.ref().reverse.neighbours;
+  claimed_ = Buffer<std::uint32_t>(device, 1);
+  device.Fill(claimed_.data(), 0, claimed_.bytes(), device.stream());
+  ref_.claimed = claimed_.data();
+  if (Orders(shape, tiling)) Order(graph, shared_bytes);
+  if (shape.reverse.max_degree >= kLongRow) CutLongRows(graph);
+  device.stream().Synchronize();
+}
+
+void PackedRows::Order(const DeviceGraph& graph, std::size_t shared_bytes) {
+  Device& device = graph.device();
+  const cudaStream_t stream = StreamOf(device);
+  const std::size_t local = graph.ref().local;
+  const LocalId* const neighbours = graph.ref().reverse.neighbours;
+  places_ = Buffer<LocalId>(device, local);
+  ids_ = Buffer<LocalId>(device, local);
+  {
+    Buffer<std::uint32_t> counts(device, local), vertices(device, kCounts);
+    device.Fill(counts.data(), 0, counts.bytes(), device.stream());
+    device.Fill(vertices.data(), 0, vertices.bytes(), device.stream());
+    CountSources<<<Blocks(device, ref_.edges / kSampled), kThreads, 0, stream>>>(neighbours, ref_.edges, counts.data());
+    CHATTY_CUDA(cudaGetLastError());
+    CountCounts<<<Blocks(device, local), kThreads, 0, stream>>>(counts.data(), local, vertices.data());
+    CHATTY_CUDA(cudaGetLastError());
+    std::array<std::uint32_t, kCounts> with{};
+    device.CopyOut(with.data(), vertices.data(), vertices.bytes(), device.stream());
+    device.stream().Synchronize();
+
+    // As many hubs as fit, those of one count together. Who is hardly asked for more often than others is none.
+    const std::uint64_t fit = HubBytes(device) / shared_bytes;
+    std::uint32_t hub = kCounts;
+    std::uint64_t hubs = 0, counted = 0;
+    while (hub > 2 && hubs + with[hub - 1] <= fit) hubs += with[--hub];
+    for (std::uint32_t c = 1; c < hub; ++c) counted += with[c];
+
+    const Classify classify{counts.data(), hub};
+    Buffer<std::uint64_t> before(device, local);
+    const auto kinds = thrust::make_transform_iterator(thrust::counting_iterator<std::size_t>(0), classify);
+    WithScratch(device, [&](void* scratch, std::size_t& bytes) {
+      return cub::DeviceScan::ExclusiveSum(scratch, bytes, kinds, before.data(), static_cast<std::int64_t>(local), stream);
+    });
+    FindPlaces<<<Blocks(device, local), kThreads, 0, stream>>>(classify, before.data(), local, static_cast<LocalId>(hubs),
+                                                               static_cast<LocalId>(counted), places_.data(), ids_.data());
+    CHATTY_CUDA(cudaGetLastError());
+    ref_.hubs = static_cast<LocalId>(hubs);
+    device.stream().Synchronize();  // before what is not kept goes
+  }
+  sources_ = Buffer<LocalId>(device, ref_.edges);
+  PlaceSources<<<Blocks(device, ref_.edges), kThreads, 0, stream>>>(neighbours, places_.data(), ref_.edges, sources_.data());
+  CHATTY_CUDA(cudaGetLastError());
+  ref_.places = places_.data();
+  ref_.ids = ids_.data();
+  ref_.sources = sources_.data();
+}
+
+void PackedRows::CutLongRows(const DeviceGraph& graph) {
+  Device& device = graph.device();
+  const cudaStream_t stream = StreamOf(device);
+  const OffsetsRef offsets = graph.ref().reverse.offsets;
+  const std::size_t most = std::min<std::size_t>(graph.ref().owned, ref_.edges / kLongRow);
+  Buffer<LocalId> found(device, most);
+  Buffer<std::uint32_t> count(device, 1);
+  // In the order of their ids, so that sums over them are the same in every run.
+  WithScratch(device, [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceSelect::If(scratch, bytes, thrust::counting_iterator<LocalId>(0), found.data(), count.data(),
+                                 static_cast<std::int64_t>(graph.ref().owned), IsLong{offsets}, stream);
+  });
+  const std::uint32_t rows = Fetch(device, count.data());
+  if (rows == 0) return;
+  const Pieces pieces{offsets, found.data()};
+  Buffer<std::uint32_t> first(device, rows);
+  WithScratch(device, [&](void* scratch, std::size_t& bytes) {
+    const auto sizes = thrust::make_transform_iterator(thrust::counting_iterator<std::uint32_t>(0), pieces);
+    return cub::DeviceScan::ExclusiveSum(scratch, bytes, sizes, first.data(), static_cast<std::int64_t>(rows), stream);
+  });
+  long_rows_ = Buffer<LongRow>(device, rows);
+  MakeLongRows<<<Blocks(device, rows), kThreads, 0, stream>>>(pieces, first.data(), rows, long_rows_.data());
+  CHATTY_CUDA(cudaGetLastError());
+  const LongRow last = Fetch(device, long_rows_.data() + rows - 1);
+  long_row_of_ = Buffer<std::uint32_t>(device, last.first + last.pieces);
+  NamePieces<<<Blocks(device, std::size_t{rows} * kThreads), kThreads, 0, stream>>>(long_rows_.data(), rows,
+                                                                                    long_row_of_.data());
+  CHATTY_CUDA(cudaGetLastError());
+  device.stream().Synchronize();
+  ref_.long_rows = long_rows_.data();
+  ref_.long_row_of = long_row_of_.data();
+  ref_.long_row_count = rows;
+  ref_.pieces = last.first + last.pieces;
+}
+
+}  // namespace chatty::steps::cuda

@@ -1,0 +1,121 @@
+/// \file
+/// Rows prepared for pulls in which every source sends, on a GPU: what such a pull gathers stands in one array, ordered by
+/// how often it is asked for, so that the hubs' share of it fits an SM's shared memory and the rest the L2; rows too long
+/// for a warp are cut up beforehand. Making them costs a few rounds.
+///
+/// Hubs in fast memory and vertices in the order of their degree: Zhang et al., "Making caches work for graph analytics",
+/// 2017; Balaji and Lucia, IISWC'18. Cut rows, and partial sums that a second kernel adds in a fixed order: segmented sums
+/// as in Merrill and Garland's merge-based SpMV, SC'16.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "chatty/core/bitmap.h"
+#include "chatty/core/device.h"
+#include "chatty/core/graph_ref.h"
+#include "chatty/framework/device_graph.h"
+#include "chatty/framework/options.h"
+#include "chatty/framework/program.h"
+#include "chatty/partition/part_shape.h"
+
+namespace chatty::steps::cuda {
+
+/// A row that several warps walk.
+struct LongRow {
+  LocalId vertex;
+  std::uint32_t first, pieces;  ///< its pieces, of all
+};
+
+/// What a pull takes of PackedRows.
+struct PackedRef {
+  /// Local entries: where a vertex stands in the order. Null: at its local id.
+  const LocalId* places = nullptr;
+  /// Local entries: who stands there. Null likewise.
+  const LocalId* ids = nullptr;
+  /// Reverse edges: the places of their sources; the graph's own neighbours where these stand at their ids.
+  const LocalId* sources = nullptr;
+  LocalId hubs = 0;  ///< places below are read from shared memory
+  const LongRow* long_rows = nullptr;
+  const std::uint32_t* long_row_of = nullptr;  ///< a piece's row, an index into `long_rows`
+  std::uint32_t long_row_count = 0, pieces = 0;
+  std::uint32_t* claimed = nullptr;  ///< work that blocks have taken, pieces first; zero between rounds
+  EdgeIndex edges = 0;               ///< in all rows
+
+  CHATTY_FN LocalId Place(LocalId v) const { return places == nullptr ? v : places[v]; }
+  CHATTY_FN LocalId Id(LocalId place) const { return ids == nullptr ? place : ids[place]; }
+};
+
+/// Owner of what a device's reverse rows need besides themselves.
+class PackedRows {
+ public:
+  /// Rows with at least so many edges are cut into pieces of so many, a warp each.
+  static constexpr EdgeIndex kLongRow = 2048;
+
+  /// Nothing.
+  PackedRows() = default;
+  /// Of `graph`'s reverse rows, whose sources share `shared_bytes` each. Waits for the device. Throws OutOfMemoryError.
+  PackedRows(const DeviceGraph& graph, Tiling tiling, std::size_t shared_bytes);
+
+  /// Whether sources are to be ordered in such a part: where there are hubs, and enough edges to pay for it.
+  static bool Orders(const PartShape& part, Tiling tiling) {
+    if (tiling != Tiling::kAuto) return tiling == Tiling::kAlways;
+    constexpr EdgeIndex kEnough = EdgeIndex{1} << 20, kHub = 1024;
+    return part.reverse.edges >= kEnough && part.reverse.edges / 4 >= part.owned && part.reverse.max_degree >= kHub;
+  }
+  /// Bytes that a block's shared memory may hold of hubs. Throws DeviceError.
+  static std::size_t HubBytes(const Device& device);
+  /// Bytes that they take at most, while they are made, too, and those of one message a piece included.
+  static std::uint64_t Bytes(const PartShape& part, Tiling tiling, std::size_t message_bytes) {
+    std::uint64_t bytes = sizeof(std::uint32_t);
+    if (Orders(part, tiling)) {
+      const std::uint64_t making = part.local * (sizeof(std::uint32_t) + sizeof(std::uint64_t)) + (1u << 17);
+      bytes += 2 * part.local * sizeof(LocalId) + std::max<std::uint64_t>(part.reverse.edges * sizeof(LocalId), making);
+    }
+    if (part.reverse.max_degree >= kLongRow) {
+      const std::uint64_t rows = std::min<std::uint64_t>(part.owned, part.reverse.edges / kLongRow);
+      const std::uint64_t pieces = rows + part.reverse.edges / kLongRow;
+      bytes += rows * sizeof(LongRow) + pieces * (sizeof(std::uint32_t) + message_bytes);
+    }
+    return bytes;
+  }
+
+  const PackedRef& ref() const { return ref_; }
+
+ private:
+  void Order(const DeviceGraph& graph, std::size_t shared_bytes);
+  void CutLongRows(const DeviceGraph& graph);
+
+  PackedRef ref_;
+  Buffer<LocalId> places_, ids_, sources_;
+  Buffer<LongRow> long_rows_;
+  Buffer<std::uint32_t> long_row_of_, claimed_;
+};
+
+/// Whether P's rounds can go by pull_all.cuh: pulls look at all edges, and what a vertex shows can be asked for again.
+template <class P>
+inline constexpr bool kPullsAll = Traits<P>::kEveryRound && !Traits<P>::kCollects && !Traits<P>::kHasConsume &&
+                                  !Traits<P>::kFirstSuffices && !Traits<P>::kHasWants && !Traits<P>::kHasWantsMessage;
+
+/// Words of the active bitmap that a warp takes at once: of large graphs some, so that who takes next is seldom asked.
+constexpr std::uint64_t ChunkWords(std::uint64_t owned) {
+  return std::clamp<std::uint64_t>(bits::Words(owned) / (1u << 16), 1, 64);
+}
+/// How many times that is.
+constexpr std::uint64_t Chunks(std::uint64_t owned) {
+  return (bits::Words(owned) + ChunkWords(owned) - 1) / ChunkWords(owned);
+}
+/// Blocks that end a round, at most.
+inline constexpr unsigned kFinishBlocks = 256;
+
+/// Bytes that such rounds need on a part besides its state; none for programs whose rounds do not go so.
+template <class P>
+std::uint64_t PullAllBytes(const PartShape& part, Tiling tiling) {
+  if (!kPullsAll<P> || !part.reverse.built) return 0;
+  const std::uint64_t measures =
+      Traits<P>::kHasMeasure ? (Chunks(part.owned) + kFinishBlocks) * sizeof(GlobalOf<P>) + sizeof(std::uint32_t) : 0;
+  return PackedRows::Bytes(part, tiling, sizeof(MessageOf<P>)) + 2 * part.local * sizeof(SharedOf<P>) + measures;
+}
+
+}  // namespace chatty::steps::cuda

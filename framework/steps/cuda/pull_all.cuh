@@ -1,0 +1,413 @@
+/// \file
+/// A whole round of a program in which every vertex takes part, in two kernels: rows are gathered, vertices updated, what
+/// they show next is put where the next round gathers it, and the aggregate is measured, without anything on the way to
+/// memory in between. Two arrays of what is shown take turns, for others still gather the one.
+#pragma once
+
+#include "chatty/framework/steps/cuda/block.cuh"
+#include "chatty/framework/steps/cuda/packed_rows.h"
+
+namespace chatty::steps::cuda {
+
+/// What the two kernels share, besides the state.
+template <class P>
+struct PullAllRef {
+  PackedRef rows;
+  const SharedOf<P>* shown = nullptr;  ///< by place: what this round gathers
+  SharedOf<P>* next = nullptr;         ///< by place: what the next one will
+  MessageOf<P>* pieces = nullptr;      ///< what a piece of a long row comes to
+  GlobalOf<P>* measures = nullptr;     ///< a place a chunk, then one a block of FinishAll
+  GlobalOf<P>* measure = nullptr;      ///< of all owned vertices, in memory that the host sees
+  std::uint32_t* finished = nullptr;   ///< blocks of FinishAll that are done; zero between rounds
+  std::uint32_t chunks = 0;            ///< stretches of vertices
+  std::uint32_t chunk_words = 1;       ///< words of the active bitmap in each
+  bool rows_tell_degrees = false;      ///< the degrees of a vertex are the length of its row
+};
+
+namespace detail {
+
+template <class T>
+__device__ T ShuffleXor(const T& value, unsigned mask) {
+  constexpr int kWords = (sizeof(T) + 3) / 4;
+  unsigned words[kWords] = {};
+  memcpy(words, &value, sizeof(T));
+  for (int w = 0; w < kWords; ++w) words[w] = __shfl_xor_sync(kFull, words[w], mask);
+  T result;
+  memcpy(&result, words, sizeof(T));
+  return result;
+}
+
+/// Messages along the edges of one target's row.
+template <class P, bool kOrdered>
+class AllSources {
+ public:
+  using Message = MessageOf<P>;
+  static constexpr unsigned kAtOnce = 4;  ///< edges that a lane has on their way at once
+  static constexpr unsigned kTeam = 8;    ///< lanes of a team
+  using Places = LocalId[kAtOnce];
+
+  __device__ AllSources(const StateRef<P>& s, const RoundOf<P>& round, const PullAllRef<P>& all, const SharedOf<P>* hubs)
+      : s_(s), round_(round), all_(all), hubs_(hubs) {}
+
+  /// A lane walks a row alone.
+  __device__ Message WalkAlone(LocalId target, EdgeIndex row, unsigned degree) const {
+    Message sum = IdentityOf<P>();
+    for (unsigned k = 0; k < degree; k += kAtOnce) {
+      Places places;
+      LookUp(row, degree, k, 1, places);
+      Add(
+          target, row, degree, k, 1, places, [] {}, &sum);
+    }
+    return sum;
+  }
+
+  /// Rows that a whole warp walks, of the lanes in `owners`: each lane knows its own. Where the next edges lead is looked up
+  /// while these are gathered, from one row to the next as well. done(owner, message) is called by all lanes.
+  template <class Done>
+  __device__ void WalkRows(unsigned owners, LocalId targets, EdgeIndex own_row, unsigned own_degree, Done&& done) const {
+    constexpr unsigned kStride = kAtOnce * 32;
+    if (owners == 0) return;
+    unsigned next = __ffs(owners) - 1, next_k = 0;
+    EdgeIndex next_row = __shfl_sync(kFull, own_row, next);
+    unsigned next_degree = __shfl_sync(kFull, own_degree, next);
+    Places places;
+    LookUp(next_row, next_degree, Lane(), 32, places);
+    Message sum = IdentityOf<P>();
+    while (owners != 0) {
+      const unsigned owner = next, k = next_k, degree = next_degree;
+      const EdgeIndex row = next_row;
+      next_k += kStride;
+      const bool last = next_k >= degree;
+      if (last) {
+        owners &= owners - 1;
+        if (owners != 0) {
+          next = __ffs(owners) - 1;
+          next_k = 0;
+          next_row = __shfl_sync(kFull, own_row, next);
+          next_degree = __shfl_sync(kFull, own_degree, next);
+        }
+      }
+      Add(
+          targets + owner, row, degree, k + Lane(), 32, places,
+          [&] {
+            if (owners != 0) LookUp(next_row, next_degree, next_k + Lane(), 32, places);
+          },
+          &sum);
+      if (last) {
+        done(owner, Together(sum, 32));
+        sum = IdentityOf<P>();
+      }
+    }
+  }
+
+  /// As WalkRows, by teams of kTeam lanes: rows of the `count` lanes that `owners` lists. done(first, message) is called by
+  /// all lanes: a team has the message for the owner that is listed its own number after `first`.
+  template <class Done>
+  __device__ void WalkByTeams(const unsigned char* owners, unsigned count, LocalId targets, EdgeIndex own_row,
+                              unsigned own_degree, Done&& done) const {
+    constexpr unsigned kTeams = 32 / kTeam, kStride = kAtOnce * kTeam;
+    const unsigned lane = Lane() % kTeam;
+    struct Row {
+      unsigned owner, degree;
+      EdgeIndex begin;
+    };
+    const auto row_at = [&](unsigned first) {
+      const unsigned which = first + Lane() / kTeam;
+      const unsigned owner = owners[which < count ? which : first];
+      const unsigned degree = __shfl_sync(kFull, own_degree, owner);
+      return Row{owner, which < count ? degree : 1, __shfl_sync(kFull, own_row, owner)};  // an idle team gathers in vain
+    };
+    Row next = row_at(0);
+    Places places;
+    LookUp(next.begin, next.degree, lane, kTeam, places);
+    for (unsigned first = 0; first < count; first += kTeams) {
+      const Row row = next;
+      const unsigned most = __reduce_max_sync(kFull, row.degree);
+      Message sum = IdentityOf<P>();
+      for (unsigned k = 0; k < most; k += kStride) {
+        Add(
+            targets + row.owner, row.begin, row.degree, k + lane, kTeam, places,
+            [&] {
+              if (k + kStride < most) {
+                LookUp(row.begin, row.degree, k + kStride + lane, kTeam, places);
+              } else if (first + kTeams < count) {
+                next = row_at(first + kTeams);
+                LookUp(next.begin, next.degree, lane, kTeam, places);
+              }
+            },
+            &sum);
+      }
+      done(first, Together(sum, kTeam));
+    }
+  }
+
+  /// Combines the messages of `width` lanes that follow each other; all of these get the result.
+  __device__ Message Together(Message message, unsigned width) const {
+    for (unsigned d = width / 2; d > 0; d /= 2) message = Reduce<P>(s_.program, message, ShuffleXor(message, d));
+    return message;
+  }
+
+ private:
+  /// Where the sources of edges k, k + step, … stand. Past the end it is the last's, which no branch keeps from being loaded
+  /// with the others.
+  __device__ void LookUp(EdgeIndex row, unsigned degree, unsigned k, unsigned step, Places& places) const {
+    const LocalId* const sources = all_.rows.sources + row;
+#pragma unroll
+    for (unsigned u = 0; u < kAtOnce; ++u) {
+      const unsigned i = k + u * step;
+      places[u] = __ldcs(sources + (i < degree ? i : degree - 1));
+    }
+  }
+  /// Gathers what stands there and combines it into *sum; `meanwhile` is called once the places have been taken.
+  template <class Meanwhile>
+  __device__ void Add(LocalId target, EdgeIndex row, unsigned degree, unsigned k, unsigned step, const Places& places,
+                      Meanwhile&& meanwhile, Message* sum) const {
+    SharedOf<P> shown[kAtOnce];
+    Places taken;
+#pragma unroll
+    for (unsigned u = 0; u < kAtOnce; ++u) {
+      taken[u] = places[u];
+      if constexpr (kOrdered) {
+        shown[u] = taken[u] < all_.rows.hubs ? hubs_[taken[u]] : all_.shown[taken[u]];
+      } else {
+        shown[u] = all_.shown[taken[u]];
+      }
+    }
+    meanwhile();
+#pragma unroll
+    for (unsigned u = 0; u < kAtOnce; ++u) {
+      const unsigned i = k + u * step;
+      if (i >= degree) continue;
+      const LocalId source = kOrdered ? all_.rows.ids[taken[u]] : taken[u];
+      const Edge<WeightOf<P>> edge{s_.graph.Global(source), s_.graph.Global(target),
+                                   s_.graph.reverse.template weight<WeightOf<P>>(row + i)};
+      *sum = Reduce<P>(s_.program, *sum, s_.program.ComputeScatter(shown[u], edge, round_));
+    }
+  }
+
+  const StateRef<P>& s_;
+  const RoundOf<P>& round_;
+  const PullAllRef<P>& all_;
+  const SharedOf<P>* const hubs_;
+};
+
+/// Updates owned vertex v by all its messages. Returns whether it changed.
+template <class P, bool kOrdered>
+__device__ bool FinishVertex(const StateRef<P>& s, const RoundOf<P>& round, const PullAllRef<P>& all, LocalId v,
+                             EdgeIndex degree, const ValueOf<P>& before, const MessageOf<P>& message, Tally* tally,
+                             GlobalOf<P>* measure) {
+  const Vertex vertex = all.rows_tell_degrees ? Vertex{s.graph.Global(v), degree, degree, degree} : s.At(v);
+  ValueOf<P> value = before;
+  const bool active = Changed<P>(s.program.UpdateStatus(value, message, vertex, round), before, value);
+  s.values[v] = value;
+  SharedOf<P> shown;
+  if constexpr (Traits<P>::kHasShare) {
+    shown = s.program.Share(value, vertex);
+    if (s.graph.parts > 1) s.shared[v] = shown;  // which others are told
+  } else {
+    shown = value;
+  }
+  all.next[kOrdered ? all.rows.places[v] : v] = shown;
+  if constexpr (Traits<P>::kHasMeasure) {
+    *measure = CombineGlobal<P>(*measure, MeasureOf<P>(s.program, value, vertex, round));
+  }
+  if (active) {
+    tally->vertices += 1;
+    tally->edges += all.rows_tell_degrees ? degree : s.graph.forward.degree(v);
+  }
+  return active;
+}
+
+}  // namespace detail
+
+namespace kernels {
+
+static_assert(kFinishBlocks <= kBlock);
+
+/// What gathers read, of local vertices [first, last).
+template <class P>
+__global__ void __launch_bounds__(kBlock)
+    Show(StateRef<P> s, PackedRef rows, SharedOf<P>* shown, LocalId first, LocalId last) {
+  for (std::size_t v = first + std::size_t{blockIdx.x} * kBlock + threadIdx.x; v < last;
+       v += std::size_t{gridDim.x} * kBlock) {
+    shown[rows.Place(static_cast<LocalId>(v))] = s.shared[v];
+  }
+}
+
+/// Threads of a block of PullAll: where hubs stand in shared memory an SM has one block, and otherwise several.
+template <bool kOrdered>
+inline constexpr unsigned kPullThreads = kOrdered ? 1024 : 256;
+
+/// Pieces of long rows come to a message each; other rows are gathered and their vertices updated. Warps take what is next.
+/// Any number of blocks; shared memory for the hubs' share.
+template <class P, bool kOrdered>
+__global__ void __launch_bounds__(kPullThreads<kOrdered>, kOrdered ? 1 : 4)
+    PullAll(StateRef<P> s, RoundOf<P> round, PullAllRef<P> all) {
+  constexpr unsigned kAlone = 8;  // the longest row that a lane walks alone,
+  constexpr unsigned kSome = 64;  // and one that a team of lanes does
+  extern __shared__ __align__(16) unsigned char hub_bytes[];
+  __shared__ unsigned long long active_vertices, active_edges;
+  __shared__ unsigned char owners[kPullThreads<kOrdered>];  // of the rows that teams walk
+  auto* const hubs = reinterpret_cast<SharedOf<P>*>(hub_bytes);
+  if constexpr (kOrdered) {
+    for (LocalId i = threadIdx.x; i < all.rows.hubs; i += blockDim.x) hubs[i] = all.shown[i];
+  }
+  if (threadIdx.x == 0) active_vertices = active_edges = 0;
+  __syncthreads();
+  using Sources = detail::AllSources<P, kOrdered>;
+  constexpr unsigned kTeam = Sources::kTeam;
+  const Sources sources(s, round, all, hubs);
+  unsigned char* const my_owners = owners + Warp() * 32;
+  const auto claim = [&] {
+    unsigned item = 0;
+    if (Lane() == 0) item = atomicAdd(all.rows.claimed, 1u);
+    return item;
+  };
+  Tally tally;
+  const unsigned items = all.rows.pieces + all.chunks;
+  unsigned claimed = claim();
+  for (unsigned item; (item = __shfl_sync(kFull, claimed, 0)) < items;) {
+    claimed = claim();  // its answer is not waited for yet
+    if (item < all.rows.pieces) {
+      const LongRow row = all.rows.long_rows[all.rows.long_row_of[item]];
+      const EdgeIndex begin = s.graph.reverse.offsets[row.vertex] + (item - row.first) * PackedRows::kLongRow;
+      const EdgeIndex left = s.graph.reverse.offsets[row.vertex + 1] - begin;
+      const auto degree = static_cast<unsigned>(left < PackedRows::kLongRow ? left : PackedRows::kLongRow);
+      sources.WalkRows(1, row.vertex, begin, degree, [&](unsigned, const MessageOf<P>& message) {
+        if (Lane() == 0) all.pieces[item] = message;
+      });
+      continue;
+    }
+    const std::size_t chunk = item - all.rows.pieces;
+    const std::size_t first = chunk * all.chunk_words * 32 + Lane();
+    [[maybe_unused]] GlobalOf<P> measure{};
+    EdgeIndex begin = 0, end = 0;
+    const auto look_up = [&](std::size_t i) {
+      if (i < s.graph.owned) {
+        begin = s.graph.reverse.offsets[static_cast<LocalId>(i)];
+        end = s.graph.reverse.offsets[static_cast<LocalId>(i + 1)];
+      }
+    };
+    look_up(first);
+    for (unsigned w = 0; w < all.chunk_words; ++w) {
+      const std::size_t i = first + std::size_t{w} * 32;
+      const auto base = static_cast<LocalId>(i - Lane());
+      if (i - Lane() >= s.graph.owned) break;
+      const auto v = static_cast<LocalId>(i);
+      const EdgeIndex row = begin, whole = i < s.graph.owned ? end - begin : 0;
+      const bool mine = i < s.graph.owned && whole < PackedRows::kLongRow;
+      ValueOf<P> before{};
+      if (mine) before = s.values[v];
+      if (w + 1 < all.chunk_words) look_up(i + 32);  // ahead: whose rows come next is known when they do
+      const unsigned degree = mine ? static_cast<unsigned>(whole) : 0;
+      MessageOf<P> message = IdentityOf<P>();
+      if (degree <= kAlone) message = sources.WalkAlone(v, row, degree);
+      const bool is_some = degree > kAlone && degree <= kSome;
+      const unsigned some = __ballot_sync(kFull, is_some);
+      if (some != 0) {
+        const unsigned rank = __popc(some & ((1u << Lane()) - 1));
+        if (is_some) my_owners[rank] = static_cast<unsigned char>(Lane());
+        __syncwarp();
+        sources.WalkByTeams(my_owners, __popc(some), base, row, degree,
+                            [&](unsigned first_owner, const MessageOf<P>& found) {
+                              constexpr unsigned kTeams = 32 / kTeam;
+                              const MessageOf<P> own = Shuffle(found, (rank - first_owner) % kTeams * kTeam);
+                              if (is_some && rank - first_owner < kTeams) message = own;
+                            });
+        __syncwarp();
+      }
+      sources.WalkRows(__ballot_sync(kFull, degree > kSome), base, row, degree,
+                       [&](unsigned owner, const MessageOf<P>& found) {
+                         if (Lane() == owner) message = found;
+                       });
+      const bool active =
+          mine && detail::FinishVertex<P, kOrdered>(s, round, all, v, whole, before, message, &tally, &measure);
+      const unsigned word = __ballot_sync(kFull, active);
+      if (Lane() == 0) s.active[base / 32] = word;
+    }
+    if constexpr (Traits<P>::kHasMeasure) {
+      for (unsigned d = 16; d > 0; d /= 2) measure = CombineGlobal<P>(measure, detail::ShuffleXor(measure, d));
+      if (Lane() == 0) all.measures[chunk] = measure;
+    }
+  }
+  for (unsigned d = 16; d > 0; d /= 2) {
+    tally.vertices += __shfl_down_sync(kFull, tally.vertices, d);
+    tally.edges += __shfl_down_sync(kFull, tally.edges, d);
+  }
+  if (Lane() == 0 && tally.vertices != 0) {
+    atomicAdd(&active_vertices, tally.vertices);
+    atomicAdd(&active_edges, tally.edges);
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  if (active_vertices != 0) {
+    atomics::Add<true>(&s.control->active_vertices, std::uint64_t{active_vertices});
+    atomics::Add<true>(&s.control->active_edges, std::uint64_t{active_edges});
+  }
+  if (blockIdx.x == 0) atomics::Add<true>(&s.control->edges_touched, std::uint64_t{all.rows.edges});
+}
+
+/// Lanes that add the pieces of a long row.
+inline constexpr unsigned kFinishLanes = 8;
+
+/// Vertices with long rows are updated by the sum of their pieces, and the measures are combined, always in the same order:
+/// a run repeats itself bit for bit. At most kFinishBlocks blocks.
+template <class P, bool kOrdered>
+__global__ void __launch_bounds__(kBlock) FinishAll(StateRef<P> s, RoundOf<P> round, PullAllRef<P> all) {
+  Tally tally;
+  [[maybe_unused]] GlobalOf<P> measure{};
+  const unsigned first = blockIdx.x * kBlock + threadIdx.x, stride = gridDim.x * kBlock;
+  const unsigned lane = threadIdx.x % kFinishLanes;
+  // All lanes of a warp go round equally often, for they exchange.
+  for (unsigned base = blockIdx.x * (kBlock / kFinishLanes); base < all.rows.long_row_count;
+       base += gridDim.x * (kBlock / kFinishLanes)) {
+    const unsigned i = base + threadIdx.x / kFinishLanes;
+    const bool there = i < all.rows.long_row_count;
+    const LongRow row = there ? all.rows.long_rows[i] : LongRow{};
+    MessageOf<P> message = IdentityOf<P>();
+    for (unsigned p = lane; p < row.pieces; p += kFinishLanes)
+      message = Reduce<P>(s.program, message, all.pieces[row.first + p]);
+    for (unsigned d = kFinishLanes / 2; d > 0; d /= 2)
+      message = Reduce<P>(s.program, message, detail::ShuffleXor(message, d));
+    if (there && lane == 0 &&
+        detail::FinishVertex<P, kOrdered>(s, round, all, row.vertex, s.graph.reverse.degree(row.vertex),
+                                          s.values[row.vertex], message, &tally, &measure)) {
+      bits::Set<true>(s.active, row.vertex);
+    }
+  }
+  AddFromBlock(&s.control->active_vertices, tally.vertices);
+  AddFromBlock(&s.control->active_edges, tally.edges);
+  if (first == 0) *all.rows.claimed = 0;
+  if constexpr (Traits<P>::kHasMeasure) {
+    __shared__ Shelf<GlobalOf<P>, kBlock> shelf;
+    __shared__ bool last;
+    const auto combine = [&] {
+      for (unsigned d = kBlock / 2; d > 0; d /= 2) {
+        __syncthreads();
+        if (threadIdx.x < d) shelf[threadIdx.x] = CombineGlobal<P>(shelf[threadIdx.x], shelf[threadIdx.x + d]);
+      }
+    };
+    for (unsigned c = first; c < all.chunks; c += stride) measure = CombineGlobal<P>(measure, all.measures[c]);
+    shelf[threadIdx.x] = measure;
+    combine();
+    GlobalOf<P>* const of_blocks = all.measures + all.chunks;
+    if (threadIdx.x == 0) {
+      of_blocks[blockIdx.x] = shelf[0];
+      __threadfence();
+      last = atomicAdd(all.finished, 1u) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    shelf[threadIdx.x] = threadIdx.x < gridDim.x ? of_blocks[threadIdx.x] : GlobalOf<P>{};
+    combine();
+    if (threadIdx.x == 0) {
+      *all.measure = shelf[0];
+      *all.finished = 0;
+    }
+  }
+}
+
+}  // namespace kernels
+
+}  // namespace chatty::steps::cuda

@@ -1,0 +1,208 @@
+/// \file
+/// Programs that are active every round: what UpdateStatus returns does not matter, nor in which order what sources share
+/// stands, nor how rows are cut.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "chatty/framework/run.h"
+#include "chatty/io/generators.h"
+#include "chatty/programs/pagerank.h"
+#include "test_inputs.h"
+
+namespace chatty::test {
+
+/// Each round a vertex takes the sum of its neighbours' values, modulo a prime, and claims never to have changed.
+template <bool kReturned>
+struct NeighbourSum {
+  using Value = std::uint32_t;
+  using Message = std::uint64_t;
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr auto kActivity = Activity::kEveryRound;
+  std::uint32_t rounds = 5;
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return static_cast<Value>(v.id + 1); }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const { return value; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
+    value = static_cast<Value>(m % 1000003);
+    return kReturned;
+  }
+  Next EndRound(Round<>& round) const { return round.index >= rounds ? Next::kStop : Next::kContinue; }
+};
+
+inline Array<std::uint32_t> Serial(const Graph& graph, std::uint32_t rounds) {
+  Array<std::uint32_t> values(graph.vertices());
+  for (VertexId v = 0; v < graph.vertices(); ++v) values[v] = static_cast<std::uint32_t>(v + 1);
+  for (std::uint32_t r = 0; r < rounds; ++r) {
+    Array<std::uint32_t> next(graph.vertices());
+    for (VertexId v = 0; v < graph.vertices(); ++v) {
+      std::uint64_t sum = 0;
+      for (const VertexId u : graph.in()[v]) sum += values[u];
+      next[v] = static_cast<std::uint32_t>(sum % 1000003);
+    }
+    values = std::move(next);
+  }
+  return values;
+}
+
+/// Of each edge its weight and its source's id go into the message, besides what the source shows, which is not its value.
+struct WeightedNeighbours {
+  using Value = std::uint64_t;
+  using Shared = std::uint32_t;
+  using Message = std::uint64_t;
+  using Weight = std::int32_t;
+  using Global = std::uint64_t;
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr auto kActivity = Activity::kEveryRound;
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id + 1; }
+  CHATTY_FN Shared Share(const Value& value, Vertex v) const {
+    return static_cast<Shared>((value + 3 * v.out_degree + 5 * v.in_degree) % 1000003);
+  }
+  CHATTY_FN Message ComputeScatter(const Shared& shared, Edge<Weight> edge, const Round<Global>& round) const {
+    return shared + static_cast<std::uint64_t>(edge.weight) * (edge.source % 101) + edge.target % 7 + round.global % 11;
+  }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex v, const Round<Global>&) const {
+    value = (m + 7 * v.in_degree) % 1000003;
+    return true;
+  }
+  CHATTY_FN Global Measure(const Value& value, Vertex v) const { return value * (1 + v.out_degree); }
+  Next EndRound(Round<Global>& round) const { return round.index >= 4 ? Next::kStop : Next::kContinue; }
+};
+
+inline std::vector<std::uint64_t> SerialWeighted(const Graph& graph) {
+  const VertexId n = graph.vertices();
+  std::vector<std::uint64_t> values(n), shared(n), next(n);
+  for (VertexId v = 0; v < n; ++v) values[v] = v + 1;
+  const auto weights = std::get<Array<std::int32_t>>(graph.in().weights).span();
+  for (int r = 0; r < 4; ++r) {
+    std::uint64_t global = 0;
+    for (VertexId v = 0; v < n; ++v) {
+      shared[v] = (values[v] + 3 * graph.out_degree(v) + 5 * graph.in_degree(v)) % 1000003;
+      global += values[v] * (1 + graph.out_degree(v));
+    }
+    for (VertexId v = 0; v < n; ++v) {
+      std::uint64_t sum = 0;
+      for (EdgeIndex e = graph.in().offsets[v]; e < graph.in().offsets[v + 1]; ++e) {
+        const VertexId u = graph.in().neighbours[e];
+        sum += shared[u] + static_cast<std::uint64_t>(weights[e]) * (u % 101) + v % 7 + global % 11;
+      }
+      next[v] = (sum + 7 * graph.in_degree(v)) % 1000003;
+    }
+    values.swap(next);
+  }
+  return values;
+}
+
+class EveryRound : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (const std::string reason = WhyNot(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
+  }
+};
+
+TEST_P(EveryRound, WhatUpdateStatusReturnsDoesNotMatter) {
+  GeneratorSpec spec;
+  spec.family = "kron";
+  spec.scale = 9;
+  spec.edge_factor = 6;
+  const Graph graph = Generate(spec);
+  const Array<std::uint32_t> expected = Serial(graph, 5);
+  for (const Direction direction : {Direction::kAuto, Direction::kPush, Direction::kPull}) {
+    RunOptions options;
+    options.direction = direction;
+    Session session(graph, GetParam());
+    const auto silent = chatty::Run(session, NeighbourSum<false>{}, options);
+    const auto loud = chatty::Run(session, NeighbourSum<true>{}, options);
+    for (VertexId v = 0; v < graph.vertices(); ++v) {
+      ASSERT_EQ(silent.values[v], expected[v]) << "vertex " << v;
+      ASSERT_EQ(loud.values[v], expected[v]) << "vertex " << v;
+    }
+  }
+}
+
+inline void ExpectTheSameByTiles(const Graph& graph, const char* devices) {
+  const Array<std::uint32_t> expected = Serial(graph, 5);
+  for (const Tiling tiling : {Tiling::kNever, Tiling::kAlways}) {
+    RunOptions options;
+    options.tiling = tiling;
+    Session session(graph, devices);
+    const auto run = chatty::Run(session, NeighbourSum<false>{}, options);
+    EXPECT_EQ(run.statistics.edges_touched, 5 * graph.edges());
+    for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(run.values[v], expected[v]) << "vertex " << v;
+  }
+}
+
+TEST_P(EveryRound, TilesHoldEveryEdgeOnce) {
+  GeneratorSpec spec;
+  spec.family = "kron";
+  spec.scale = 17;  // several tiles either way, and rows with runs in several
+  spec.edge_factor = 4;
+  ExpectTheSameByTiles(Generate(spec), GetParam());
+}
+
+TEST_P(EveryRound, TilesOfADirectedGraphWithMoreParallelEdgesThanARunHolds) {
+  // 0 -> 1 so often that its run is cut, 1 -> 2 as often as makes the shortest run, 2 -> 0 once less.
+  const std::size_t times[] = {70000, 8, 7};
+  Adjacency rows;
+  rows.offsets = Array<EdgeIndex>(4, 0);
+  std::vector<VertexId> targets;
+  for (VertexId v = 0; v < 3; ++v) {
+    targets.insert(targets.end(), times[v], (v + 1) % 3);
+    rows.offsets[v + 1] = targets.size();
+  }
+  rows.neighbours = Array<VertexId>(std::span<const VertexId>(targets));
+  ExpectTheSameByTiles(Graph(std::move(rows), /*symmetric=*/false), GetParam());
+}
+
+TEST_P(EveryRound, EdgesAreSeenWithTheirWeightsAndEnds) {
+  // Sorry cases, rows that a lane, some lanes or a warp walks, and hubs whose rows are cut.
+  std::vector<NamedGraph> graphs = MixedGraphs(WeightKind::kInt32);
+  graphs.push_back({"hubs", HubGraph(7, 20000, WeightKind::kInt32, false)});
+  graphs.push_back({"symmetric hubs", HubGraph(8, 20000, WeightKind::kInt32, true)});
+  for (const NamedGraph& input : graphs) {
+    const std::vector<std::uint64_t> expected = SerialWeighted(input.graph);
+    for (const Tiling tiling : {Tiling::kNever, Tiling::kAlways}) {
+      for (const Direction direction : {Direction::kPull, Direction::kPush}) {
+        SCOPED_TRACE(fmt::format("{}, {}, {}", input.name, tiling == Tiling::kAlways, direction == Direction::kPull));
+        RunOptions options;
+        options.tiling = tiling;
+        options.direction = direction;
+        Session session(input.graph, GetParam());
+        const auto run = chatty::Run(session, WeightedNeighbours{}, options);
+        for (VertexId v = 0; v < input.graph.vertices(); ++v) ASSERT_EQ(run.values[v], expected[v]) << "vertex " << v;
+      }
+    }
+  }
+}
+
+TEST_P(EveryRound, ARunRepeatsItselfBitForBit) {
+  GeneratorSpec spec;
+  spec.family = "kron";
+  spec.scale = 14;
+  spec.edge_factor = 16;
+  const Graph graph = Generate(spec);
+  for (const Tiling tiling : {Tiling::kNever, Tiling::kAlways}) {
+    RunOptions options;
+    options.tiling = tiling;
+    Session session(graph, GetParam());
+    const auto first = chatty::Run(session, PageRank{}, options);
+    EXPECT_TRUE(PageRank{}.Verify(graph, first.values.span(), first.statistics));
+    for (int again = 0; again < 3; ++again) {
+      const auto run = chatty::Run(session, PageRank{}, options);
+      ASSERT_EQ(run.statistics.rounds, first.statistics.rounds);
+      for (VertexId v = 0; v < graph.vertices(); ++v) {
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(run.values[v]), std::bit_cast<std::uint32_t>(first.values[v])) << v;
+      }
+    }
+  }
+}
+
+}  // namespace chatty::test
