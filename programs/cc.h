@@ -30,13 +30,9 @@ CHATTY_FN void Link(VertexId* parent, VertexId a, VertexId b) {
       above = atomics::CompareSwap(parent + high, high, low);
       if (above == high) return;
     }
-#if !CHATTY_DEVICE_CODE
-    // Halved, the path of whoever comes next is shorter. (On GPUs it has not been measured yet.)
-    const VertexId next = atomics::Load(parent + above);
-    if (next != above) atomics::Store(parent + high, next);
-    above = next;
-#endif
-    p = above;  // less than high
+    const VertexId next = atomics::LoadOld(parent + above);
+    if (next != above) atomics::Store(parent + high, next);  // halved, the path of whoever comes next is shorter
+    p = next;  // less than high
     q = low;
   }
 }
@@ -44,6 +40,14 @@ CHATTY_FN void Link(VertexId* parent, VertexId a, VertexId b) {
 struct Reset {
   VertexId* parent;
   CHATTY_FN void operator()(std::size_t v) const { parent[v] = static_cast<VertexId>(v); }
+};
+/// Halves v's path, as all others' are halved at once: a long one takes as many rounds as its length has bits.
+struct Jump {
+  VertexId* parent;
+  CHATTY_FN void operator()(std::size_t v) const {
+    const VertexId p = atomics::LoadOld(parent + v), above = atomics::LoadOld(parent + p);
+    if (above != p) atomics::Store(parent + v, above);
+  }
 };
 /// Points v at its root, and on the way there ever higher: whoever walks through v meanwhile has a shorter way. Nobody may
 /// link meanwhile, so that a root that was one still is.
@@ -245,6 +249,9 @@ struct ConnectedComponents {
   /// Up to so many, and no more than there are devices, if those show no giant: a device links only its own vertices' edges,
   /// which have to show it among all of them.
   static constexpr EdgeIndex kMostNeighbourRounds = 8;
+  /// How often paths are halved before the first Compress, where that walks them from very many places at once: what
+  /// HookFirst makes of a grid are columns, as long as the grid is high.
+  static constexpr int kJumps = 3;
   /// Vertices looked at to find the giant component.
   static constexpr std::size_t kSamples = 1024;
   /// Vertices tried that each device may have in it.
@@ -280,6 +287,9 @@ struct ConnectedComponents {
       linked = 1;
       const EdgeIndex most = std::clamp<EdgeIndex>(ops.devices(), kNeighbourRounds, kMostNeighbourRounds);
       for (EdgeIndex rounds = kNeighbourRounds; linked < rounds; rounds = common ? linked : most) {
+        if constexpr (Operators::kManyAtOnce) {
+          for (int i = 0; i < kJumps && linked == 1; ++i) ops.For(n, hooking::Jump{parent});
+        }
         ops.For(n, hooking::Compress{parent});
         for (; linked < rounds; ++linked) ops.ForEachVertex(hooking::LinkNth{ops.graph(), parent, linked});
         ops.For(n, hooking::Compress{parent});

@@ -125,6 +125,7 @@ struct SkipNothing {
 class CudaOperators : public DeviceOperators {
  public:
   using DeviceOperators::DeviceOperators;
+  static constexpr bool kManyAtOnce = true;
 
   template <class F>
   void For(std::size_t n, F f) {

@@ -17,6 +17,8 @@ class HostOperators : public DeviceOperators {
  public:
   /// As DeviceOperators.
   using DeviceOperators::DeviceOperators;
+  /// Whether For calls f of very many indexes at once: what one call writes, those of the next indexes then do not see.
+  static constexpr bool kManyAtOnce = false;
 
   /// f(i) for i in [0, n).
   template <class F>
