@@ -485,17 +485,12 @@ class Prober {
 };
 
 std::vector<std::string_view> PathsToMeasure(std::span<Device* const> devices, const CalibrationOptions& options) {
-  const DeviceKind kind = devices[0]->kind();
+  const DeviceSelection selection = SelectionOf(devices);
+  if (options.paths.empty()) return TransportsFor(selection);
   std::vector<std::string_view> paths;
-  if (options.paths.empty()) {
-    for (const TransportInfo& info : Transports()) {
-      if (kind == DeviceKind::kHost ? info.host : info.cuda) paths.push_back(info.name);
-    }
-    return paths;
-  }
   for (const std::string_view path : options.paths) {
     if (FindTransport(path) == nullptr) Throw<UsageError>("there is no transport '{}' to measure in this build", path);
-    CheckTransport(path, kind, devices.size());
+    CheckTransport(path, selection);
     paths.push_back(path);
   }
   return paths;

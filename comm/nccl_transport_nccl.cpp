@@ -636,6 +636,7 @@ std::unique_ptr<Transport> MakeNcclTransport(std::span<Device* const> devices, c
 
 std::unique_ptr<NcclState> MakeNcclState(std::span<Device* const> devices, std::size_t counters,
                                          const TransportOptions& options) {
+  CheckTransport("nccl", SelectionOf(devices));
   return std::make_unique<NcclSums>(devices, counters, options);
 }
 

@@ -92,6 +92,13 @@ void CheckComm(std::string_view text, DeviceKind kind, std::size_t devices) {
   }
 }
 
+void CheckComm(std::string_view text, const DeviceSelection& devices) {
+  CheckComm(text, devices.kind, devices.indices.size());
+  const CommChoice choice = CommChoice::Parse(text);
+  CheckTransport(Named(choice, devices.kind), devices);
+  if (devices.indices.size() > 1 && choice.state == "nccl") CheckTransport("nccl", devices);
+}
+
 std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind kind, const CostModel& model,
                                           const PairBytesTable& capacities) {
   const std::string_view named = Named(choice, kind);

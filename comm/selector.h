@@ -33,6 +33,8 @@ struct CommChoice {
 /// Throws UsageError for text that CommChoice::Parse refuses, an unknown name, or a transport that devices of this kind
 /// cannot use. Needs no device.
 void CheckComm(std::string_view text, DeviceKind kind, std::size_t devices);
+/// The same of these devices, and throws CapabilityError for what goes over NCCL, data or state, where a GPU is named twice.
+void CheckComm(std::string_view text, const DeviceSelection& devices);
 /// What `--comm` takes in this build, "auto" first.
 std::vector<std::string_view> CommNames();
 

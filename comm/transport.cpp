@@ -6,6 +6,8 @@
 #include <array>
 #include <functional>
 #include <numeric>
+#include <optional>
+#include <set>
 
 #include "chatty/comm/lane_transport.h"
 #include "chatty/comm/nccl_transport.h"
@@ -34,6 +36,7 @@ constexpr std::array kTransports{
     TransportInfo{.name = "nccl",
                   .cuda = true,
                   .collective = true,
+                  .distinct = true,
                   .description = "NCCL: sends and receives of all pairs in one group, one broadcast a root"},
     TransportInfo{.name = "ring",
                   .host = true,
@@ -74,13 +77,27 @@ const TransportInfo& Find(std::string_view name, DeviceKind kind) {
 
 /// Throws UsageError where the transport cannot join devices of this kind; `devices` says which they are.
 void CheckKind(const TransportInfo& info, DeviceKind kind, std::string_view devices) {
-  if (kind == DeviceKind::kHost ? info.host : info.cuda) return;
-  std::vector<std::string_view> others;
-  for (const TransportInfo& other : Transports()) {
-    if (kind == DeviceKind::kHost ? other.host : other.cuda) others.push_back(other.name);
-  }
+  if (CanJoin(info, {kind, {}})) return;
   Throw<UsageError>("transport '{}' joins {} only, and {}; use one of {}", info.name, info.host ? "host devices" : "GPUs",
-                    devices, fmt::join(others, ", "));
+                    devices, fmt::join(TransportsFor({kind, {}}), ", "));
+}
+
+/// The GPU that is named again, if any is; host devices are not looked at.
+std::optional<int> Repeated(const DeviceSelection& devices) {
+  if (devices.kind == DeviceKind::kHost) return std::nullopt;
+  std::set<int> seen;
+  for (const int index : devices.indices) {
+    if (!seen.insert(index).second) return index;
+  }
+  return std::nullopt;
+}
+
+void CheckDistinct(const TransportInfo& info, const DeviceSelection& devices) {
+  const std::optional<int> twice = Repeated(devices);
+  if (!info.distinct || !twice) return;
+  Throw<CapabilityError>(
+      "transport '{}' joins each GPU once, and cuda:{} is there more than once; name every GPU once, or use one of {}",
+      info.name, *twice, fmt::join(TransportsFor(devices), ", "));
 }
 
 /// Whether `from` may address `to`'s memory.
@@ -115,6 +132,19 @@ const TransportInfo* FindTransport(std::string_view name) {
   return found == kTransportsBuilt.end() ? nullptr : &*found;
 }
 
+bool CanJoin(const TransportInfo& transport, const DeviceSelection& devices) {
+  const bool kind = devices.kind == DeviceKind::kHost ? transport.host : transport.cuda;
+  return kind && !(transport.distinct && Repeated(devices));
+}
+
+std::vector<std::string_view> TransportsFor(const DeviceSelection& devices) {
+  std::vector<std::string_view> names;
+  for (const TransportInfo& info : Transports()) {
+    if (CanJoin(info, devices)) names.push_back(info.name);
+  }
+  return names;
+}
+
 std::vector<std::string_view> TransportNames() {
   std::vector<std::string_view> names{"auto"};
   for (const TransportInfo& info : Transports()) names.push_back(info.name);
@@ -125,6 +155,11 @@ void CheckTransport(std::string_view name, DeviceKind kind, std::size_t devices)
   const TransportInfo& info = Find(name, kind);
   if (devices < 2) return;  // none is made
   CheckKind(info, kind, kind == DeviceKind::kHost ? "these are host devices" : "these are GPUs");
+}
+
+void CheckTransport(std::string_view name, const DeviceSelection& devices) {
+  CheckTransport(name, devices.kind, devices.indices.size());
+  CheckDistinct(Find(name, devices.kind), devices);
 }
 
 TransportMemory MeasureTransport(std::string_view name, DeviceKind kind, const PairBytesTable& capacities,
@@ -145,6 +180,7 @@ std::unique_ptr<Transport> MakeTransport(std::string_view name, std::span<Device
     CheckKind(info, device->kind(),
               fmt::format("{} is a {}", device->label(), device->kind() == DeviceKind::kHost ? "host device" : "GPU"));
   }
+  CheckDistinct(info, SelectionOf(devices));
   const auto reach = [&](PartId from, PartId to) {
     return options.links.Allows(from, to) && devices[to]->AllowAccessBy(*devices[from]) &&
            devices[from]->AllowAccessBy(*devices[to]);
@@ -160,10 +196,9 @@ std::unique_ptr<Transport> MakeTransport(std::string_view name, std::span<Device
 }
 
 std::vector<PartId> RingOrder(std::span<Device* const> devices, const LinkMask& links) {
-  if (devices[0]->kind() == DeviceKind::kHost) return Ascending(devices.size());
-  DeviceSelection selection;
-  selection.kind = devices[0]->kind();
-  for (const Device* device : devices) selection.indices.push_back(device->index());
+  const DeviceSelection selection = SelectionOf(devices);
+  // Nothing is discovered between a GPU and itself.
+  if (selection.kind == DeviceKind::kHost || Repeated(selection)) return Ascending(devices.size());
   const Rings rings = FindRings(Masked(DiscoverTopology(selection), links));
   return {rings.best.order.begin(), rings.best.order.end()};
 }

@@ -92,21 +92,26 @@ struct TransportInfo {
   bool cuda = false;             ///< joins GPUs
   bool collective = false;       ///< needs Meet where TransportOptions::meets is on
   bool broadcast_only = false;   ///< what neighbours shall see is told to all at once, as the published systems do
+  bool distinct = false;         ///< joins each GPU once: not devices of which two are the same GPU
   std::string_view description;  ///< a few words, for help texts and tables
 };
 /// The transports of this build.
 std::span<const TransportInfo> Transports();
 /// The one of that name, or null.
 const TransportInfo* FindTransport(std::string_view name);
+/// Whether it can join these devices. A selection that was not parsed may name a GPU more than once.
+bool CanJoin(const TransportInfo& transport, const DeviceSelection& devices);
+/// Those of Transports() that can.
+std::vector<std::string_view> TransportsFor(const DeviceSelection& devices);
 
 /// "auto" takes shared memory ("host") between host devices and peer copies ("p2p-copy") between GPUs, pairs that cannot
 /// reach each other going through pinned host memory ("staged") inside it. Any other can be named where it has a meaning.
 /// The devices must outlive the transport. Throws UsageError for an unknown name or a transport that these devices cannot
-/// use, OutOfMemoryError.
+/// use, CapabilityError for one that cannot join a GPU with itself where one is there twice, OutOfMemoryError.
 std::unique_ptr<Transport> MakeTransport(std::string_view name, std::span<Device* const> devices,
                                          const PairBytesTable& capacities, const TransportOptions& options = {});
 /// The order in which a ring should visit these devices: GPUs by the best ring over those links that the mask leaves (see
-/// FindRings), host devices in their own order.
+/// FindRings), host devices, and GPUs of which one is there twice, in their own order.
 std::vector<PartId> RingOrder(std::span<Device* const> devices, const LinkMask& links);
 /// What MakeTransport takes in this build, "auto" first.
 std::vector<std::string_view> TransportNames();
@@ -114,6 +119,9 @@ std::vector<std::string_view> TransportNames();
 /// Throws UsageError, as MakeTransport does, for an unknown name or, between several devices, for a transport that devices
 /// of this kind cannot use. Needs no device.
 void CheckTransport(std::string_view name, DeviceKind kind, std::size_t devices);
+/// The same of these devices, and throws CapabilityError where a GPU is named twice and the transport cannot join it with
+/// itself.
+void CheckTransport(std::string_view name, const DeviceSelection& devices);
 
 /// Bytes that a transport's boxes take.
 struct TransportMemory {

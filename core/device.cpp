@@ -125,6 +125,13 @@ std::unique_ptr<Device> MakeCudaDevice(int ordinal) {
 }
 #endif
 
+DeviceSelection SelectionOf(std::span<Device* const> devices) {
+  DeviceSelection selection;
+  if (!devices.empty()) selection.kind = devices[0]->kind();
+  for (const Device* device : devices) selection.indices.push_back(device->index());
+  return selection;
+}
+
 DeviceSelection ParseDevices(std::string_view text) try {
   DeviceSelection selection;
   const std::string_view whole = text;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -203,6 +204,9 @@ struct DeviceSelection {
   DeviceKind kind = DeviceKind::kHost;
   std::vector<int> indices;  ///< 0 .. N-1 for host devices, ordinals for CUDA
 };
+
+/// The selection that these devices are, in their order; a GPU that is there twice is named twice.
+DeviceSelection SelectionOf(std::span<Device* const> devices);
 
 /// Parses "auto", "host", "host:N", "cuda", "cuda:N,M,…". "auto" is all GPUs if there are any, else host:1; "cuda" is all
 /// GPUs. Throws UsageError for bad syntax, repeats or more than kMaxDevices; CapabilityError for a GPU that is not there or

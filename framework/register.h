@@ -138,7 +138,7 @@ class TypedJob final : public RegisteredJob {
 
   TypedJob(Session& session, const P& program, std::string value_name, const RunOptions& options)
       : session_(&session), program_(program), value_name_(std::move(value_name)), options_(options) {
-    CheckRunOptions(options, session.device(0).kind(), session.device_count());
+    CheckRunOptions(options, SelectionOf(session.devices()));
     session.CheckMemory(Memory(program_, options_), options_);  // of both programs, before either allocates
     Rebuild();
   }

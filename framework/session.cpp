@@ -30,6 +30,11 @@ void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t dev
   }
 }
 
+void CheckRunOptions(const RunOptions& options, const DeviceSelection& devices) {
+  CheckRunOptions(options, devices.kind, devices.indices.size());
+  CheckComm(options.transport, devices);
+}
+
 void CheckExecution(std::string_view execution, const ProgramTraits* traits) {
   if (execution == "auto" || execution == "bsp") return;
   if (execution != "async") Throw<UsageError>("there is no execution '{}'; choose auto, bsp or async", execution);
@@ -138,9 +143,7 @@ const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forw
 const CostModel& Session::Costs(const std::string& links) {
   const auto found = costs_.find(links);
   if (found != costs_.end()) return found->second;
-  DeviceSelection selection;
-  selection.kind = devices_[0]->kind();
-  for (const auto& device : devices_) selection.indices.push_back(device->index());
+  const DeviceSelection selection = SelectionOf(pointers_);
   const LinkMask mask = LinkMask::Parse(links, devices_.size());
   if (std::set(selection.indices.begin(), selection.indices.end()).size() == devices_.size()) {
     return costs_.emplace(links, KnownCosts(DiscoverTopology(selection, options_.threads), mask)).first->second;
@@ -151,7 +154,7 @@ const CostModel& Session::Costs(const std::string& links) {
     one.label = fmt::format("{} ({})", devices_[d]->label(), d);
     one.kind = selection.kind;
   }
-  return costs_.emplace(links, CostModel::Nominal(Topology("", std::move(same)))).first->second;
+  return costs_.emplace(links, CostModel::Nominal(Topology("", std::move(same)), TransportsFor(selection))).first->second;
 }
 
 void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOptions& options) try {
@@ -232,7 +235,7 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   const Span span(ProcessLane(options.trace), nullptr, spans::kPrepare);
   const ProgramTraits& traits = program_->traits();
   CheckExecution(options.execution, &traits);
-  CheckRunOptions(options, session.device(0).kind(), session.device_count());
+  CheckRunOptions(options, SelectionOf(session.devices()));
   built_ = DirectionsFor(traits, options);
   const ProgramMemory memory = MemoryOf(program_, options);
   session.CheckMemory({&memory, 1}, options);

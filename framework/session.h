@@ -107,6 +107,9 @@ struct SessionOptions {
 /// Throws for what a run would be refused for whatever the graph: UsageError for an unknown execution or transport, or a
 /// transport that such devices cannot use; CapabilityError if OpenMP will not grant a thread a device.
 void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t devices);
+/// The same of these devices, and throws CapabilityError for a transport that cannot join a GPU with itself where one is
+/// named twice.
+void CheckRunOptions(const RunOptions& options, const DeviceSelection& devices);
 
 /// One graph divided among devices, with a copy there for each way in which programs need it.
 struct PreparedGraphs {

@@ -64,7 +64,7 @@ class OperatorJob {
         timeout_(options.timeout) {
     const Span span(ProcessLane(trace_), nullptr, spans::kPrepare);
     CheckExecution(options.execution, nullptr);
-    CheckRunOptions(options, session.device(0).kind(), session.device_count());
+    CheckRunOptions(options, SelectionOf(session.devices()));
     const ProgramMemory memory = OperatorMemory<P>();
     session.CheckMemory({&memory, 1}, options);
     graphs_ = &session.Graphs(memory.edges, memory.weights, memory.forward, memory.reverse);

@@ -19,7 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/comm/cost_model.h"
 #include "chatty/comm/nccl_transport.h"
+#include "chatty/comm/selector.h"
 #include "chatty/core/config.h"
 #include "chatty/core/memory_resources.h"
 #include "chatty/core/sync.h"
@@ -516,6 +518,74 @@ TEST(NcclState, SumsCounters) {
   abort.RethrowFirst();
   EXPECT_EQ(wrong, 0);
   EXPECT_GT(compared, 0);
+}
+#endif
+
+TEST(CanJoin, GoesByKindAndByGpusThatAreThereTwice) {
+  const DeviceSelection host{DeviceKind::kHost, {0, 1}}, two{DeviceKind::kCuda, {0, 1}}, again{DeviceKind::kCuda, {0, 1, 0}};
+  const TransportInfo both{.name = "both", .host = true, .cuda = true, .description = ""};
+  const TransportInfo distinct{.name = "distinct", .cuda = true, .distinct = true, .description = ""};
+  for (const DeviceSelection& any : {host, two, again}) EXPECT_TRUE(CanJoin(both, any));
+  EXPECT_FALSE(CanJoin(distinct, host));
+  EXPECT_TRUE(CanJoin(distinct, two));
+  EXPECT_TRUE(CanJoin(distinct, {DeviceKind::kCuda, {3, 2, 1, 0}}));
+  EXPECT_FALSE(CanJoin(distinct, again));
+  EXPECT_FALSE(CanJoin(distinct, {DeviceKind::kCuda, {5, 5}}));
+  const TransportInfo hosts{.name = "hosts", .host = true, .distinct = true, .description = ""};
+  EXPECT_TRUE(CanJoin(hosts, {DeviceKind::kHost, {0, 0}})) << "only GPUs are told apart";
+
+  for (const DeviceSelection& any : {host, two, again}) {
+    std::vector<std::string_view> expected;
+    for (const TransportInfo& info : Transports()) {
+      if (CanJoin(info, any)) {
+        EXPECT_NO_THROW(CheckTransport(info.name, any)) << info.name;
+        expected.push_back(info.name);
+      } else {
+        EXPECT_THROW(CheckTransport(info.name, any), Error) << info.name;
+      }
+    }
+    EXPECT_EQ(TransportsFor(any), expected);
+    EXPECT_NO_THROW(CheckTransport("auto", any));
+  }
+}
+
+#if CHATTY_WITH_NCCL
+TEST(CanJoin, NcclJoinsEachGpuOnce) {
+  const DeviceSelection again{DeviceKind::kCuda, {0, 1, 0}}, two{DeviceKind::kCuda, {0, 1}};
+  for (const char* const comm : {"nccl", "chattygraph", "state=nccl", "data=uva,state=nccl", "data=nccl,state=uva"}) {
+    EXPECT_NO_THROW(CheckComm(comm, two)) << comm;
+    EXPECT_NO_THROW(CheckComm(comm, {DeviceKind::kCuda, {0}})) << comm;
+    try {
+      CheckComm(comm, again);
+      ADD_FAILURE() << "nccl joins cuda:0 with itself for " << comm;
+    } catch (const CapabilityError& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find("cuda:0 is there more than once"), std::string::npos) << text;
+      EXPECT_NE(text.find("staged"), std::string::npos) << "what to take instead: " << text;
+      EXPECT_EQ(text.find("nccl,"), std::string::npos) << text;
+    }
+  }
+  for (const char* const comm : {"auto", "uva", "data=staged,state=uva"}) EXPECT_NO_THROW(CheckComm(comm, again)) << comm;
+
+  // Where nothing is known of what joins them, NCCL has a range of sizes in which it is predicted to be the fastest.
+  std::vector<TopologyDevice> devices(3);
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    devices[d].kind = DeviceKind::kCuda;
+    devices[d].label = "gpu " + std::to_string(d);
+  }
+  const Topology unknown("", std::move(devices));
+  const auto chosen = [&](std::span<const std::string_view> among) {
+    bool nccl = false;
+    for (std::size_t bytes = 1 << 10; bytes <= 1 << 26; bytes *= 2) {
+      const PairBytesTable all(3, std::vector<std::size_t>(3, bytes));
+      const auto paths = SelectPaths({}, DeviceKind::kCuda, CostModel::Nominal(unknown, among), all);
+      EXPECT_NE(paths.front(), "auto") << "nothing was chosen";
+      nccl = nccl || std::find(paths.begin(), paths.end(), "nccl") != paths.end();
+    }
+    return nccl;
+  };
+  EXPECT_TRUE(chosen(TransportsFor(two)));
+  EXPECT_FALSE(chosen(TransportsFor(again)));
 }
 #endif
 
