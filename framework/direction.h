@@ -2,8 +2,6 @@
 /// Push or pull: what a round of either is expected to cost (Beamer, Asanović and Patterson, SC'12).
 #pragma once
 
-#include <cstdint>
-
 #include "chatty/core/macros.h"
 
 namespace chatty {
