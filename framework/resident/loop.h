@@ -4,6 +4,8 @@
 /// block, or a host's worker team. It calls the very steps that the host-driven engine launches one by one.
 #pragma once
 
+#include <cstdint>
+
 #include "chatty/framework/direction.h"
 #include "chatty/framework/state.h"
 
