@@ -328,6 +328,19 @@ void RadixSortByNeighbour(Arc<W>* arcs, Arc<W>* other, std::size_t count, int id
   }
 }
 
+/// Whether each row's arcs come by ascending neighbour, as those of a file do whose edges are in order, and both ways of
+/// edges that it lists once by their lesser end. Ends at the first that do not. `last`: room for so many rows.
+template <class W>
+bool RowsAscend(const Arc<W>* arcs, std::size_t count, VertexId first_row, std::size_t rows, EdgeIndex* last) {
+  std::fill_n(last, rows, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    EdgeIndex& before = last[arcs[i].row - first_row];
+    if (arcs[i].neighbour < before) return false;
+    before = arcs[i].neighbour;
+  }
+  return true;
+}
+
 /// Orders the arcs of one bucket by row, neighbour and weight, merges parallel ones if asked to, and leaves at the
 /// front of the bucket's own memory the neighbours and, `count` ids further, the weights. Writes where each row begins
 /// within the bucket to `offsets`. Returns how many arcs are left.
@@ -337,12 +350,13 @@ std::size_t OrderBucket(Arc<W>* arcs, std::size_t count, VertexId first_row, std
   Arc<W>* const ordered = scratch.AtLeast(scratch.arcs, count);
   // Dense rows: sort the whole bucket by neighbour, then deal it out stably to rows. Sparse ones: deal out, then sort
   // lists.
-  const bool radix = !sorted && count >= 4096 && count / rows >= 4;
+  EdgeIndex* const starts = scratch.AtLeast(scratch.starts, rows + 2);
+  const bool ascending = !sorted && RowsAscend(arcs, count, first_row, rows, starts);
+  const bool radix = !sorted && !ascending && count >= 4096 && count / rows >= 4;
   if (radix) RadixSortByNeighbour(arcs, ordered, count, id_bits, scratch);
 
   // Counting row r at r + 2 makes starts[r + 1] row r's cursor while dealing, and leaves starts[r], starts[r + 1] its
   // bounds.
-  EdgeIndex* const starts = scratch.AtLeast(scratch.starts, rows + 2);
   std::fill_n(starts, rows + 2, 0);
   for (std::size_t i = 0; i < count; ++i) ++starts[arcs[i].row - first_row + 2];
   std::inclusive_scan(starts, starts + rows + 2, starts);
@@ -355,11 +369,11 @@ std::size_t OrderBucket(Arc<W>* arcs, std::size_t count, VertexId first_row, std
     offsets[r] = kept;
     Arc<W>* const begin = ordered + starts[r];
     Arc<W>* const end = ordered + starts[r + 1];
-    if (!sorted && !radix) std::sort(begin, end, LighterArc<W>{});
+    if (!sorted && !ascending && !radix) std::sort(begin, end, LighterArc<W>{});
     for (Arc<W>* run = begin; run != end;) {
       Arc<W>* run_end = run + 1;
       while (run_end != end && run_end->neighbour == run->neighbour) ++run_end;
-      if (radix && !std::is_same_v<W, None> && run_end - run > 1) std::sort(run, run_end, LighterArc<W>{});
+      if ((ascending || radix) && !std::is_same_v<W, None> && run_end - run > 1) std::sort(run, run_end, LighterArc<W>{});
       for (Arc<W>* arc = run; arc != (merge ? run + 1 : run_end); ++arc, ++kept) {
         ids[kept] = arc->neighbour;
         if constexpr (!std::is_same_v<W, None>) weights[kept] = arc->weight;

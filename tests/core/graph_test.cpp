@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
@@ -197,6 +198,48 @@ TEST_P(BuildGraphTest, AgreesWithThePlainModel) {
         EXPECT_EQ(report.loops_removed, model.report.loops_removed);
         EXPECT_EQ(report.parallel_merged, model.report.parallel_merged);
         EXPECT_EQ(report.edges_kept, model.report.edges_kept);
+      }
+    }
+  }
+}
+
+/// The edges of a list by their ends, each with its lesser end first, and parallel ones as they come; then, if `but_one`,
+/// one from the back put to the front.
+EdgeList InOrder(const EdgeList& list, bool but_one) {
+  std::vector<std::size_t> order(list.sources.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto ends = [&](std::size_t i) { return std::minmax(list.sources[i], list.targets[i]); };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair<VertexId, VertexId>(ends(a)) < std::pair<VertexId, VertexId>(ends(b));
+  });
+  if (but_one) std::rotate(order.begin(), order.end() - 1, order.end());
+  EdgeList ordered = Copy(list);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    std::tie(ordered.sources[i], ordered.targets[i]) = std::pair<VertexId, VertexId>(ends(order[i]));
+    if (auto* integers = std::get_if<Array<std::int32_t>>(&ordered.weights)) {
+      (*integers)[i] = std::get<Array<std::int32_t>>(list.weights)[order[i]];
+    } else if (auto* floats = std::get_if<Array<float>>(&ordered.weights)) {
+      (*floats)[i] = std::get<Array<float>>(list.weights)[order[i]];
+    }
+  }
+  return ordered;
+}
+
+TEST_P(BuildGraphTest, AgreesWithThePlainModelOnListsInOrder) {
+  for (const Shape& shape : {Shape{300, 40000, 1.5}, Shape{20000, 15000, 1}, Shape{40, 300, 1}}) {
+    const EdgeList list = RandomList(shape, GetParam(), shape.edges);
+    for (const bool but_one : {false, true}) {
+      const EdgeList ordered = InOrder(list, but_one);
+      for (int choice = 0; choice < 4; ++choice) {
+        BuildOptions options;
+        options.symmetrise = choice & 1;
+        options.merge_parallel = choice & 2;
+        SCOPED_TRACE(fmt::format("{} vertices, choice {}, {}", shape.vertices, choice, but_one ? "but one" : "all"));
+        const Model model = PlainBuild(ordered, options);
+        BuildReport report;
+        const Graph graph = BuildGraph(Copy(ordered), options, &report);
+        EXPECT_TRUE(PlainEdges(graph.vertices(), graph.out()) == model.edges);
+        EXPECT_EQ(report.parallel_merged, model.report.parallel_merged);
       }
     }
   }
