@@ -669,6 +669,16 @@ Array<T> ReadNpy(Input& input, VertexId vertices, ResultKind kind) {
   return values;
 }
 
+/// Where ids leave gaps, a number that is no vertex has no id by which a text could tell of it, and could be another's.
+template <class T>
+void CheckVertices(const std::string& name, const Array<T>& values) {
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    if (values[v] == kInfinity<T> || static_cast<double>(values[v]) < static_cast<double>(values.size())) continue;
+    Throw<ImpossibleValueError>("{}: entry {} is {}, which no right answer holds: the graph has {} vertices", name, v,
+                                values[v], values.size());
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -694,7 +704,11 @@ Array<T> ReadResultJson(const std::string& path, VertexId vertices, const Result
 template <class T>
 Array<T> ReadResult(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind) {
   Input input(path);
-  if (input.Peek(kNpyMagic.size()) == kNpyMagic) return ReadNpy<T>(input, vertices, kind);
+  if (input.Peek(kNpyMagic.size()) == kNpyMagic) {
+    Array<T> values = ReadNpy<T>(input, vertices, kind);
+    if (kind == ResultKind::kVertex && !ids.gaps().empty()) CheckVertices(input.name(), values);
+    return values;
+  }
   input.SkipByteOrderMark();
   if (LooksLikeJson(input)) return ReadJson<T>(input, vertices, ids, kind);
   return ReadText<T>(input, vertices, ids, kind);

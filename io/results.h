@@ -113,7 +113,8 @@ Array<T> ReadResultNpy(const std::string& path, VertexId vertices, ResultKind ki
 template <class T>
 Array<T> ReadResultJson(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind);
 
-/// Reads any of them, as the content says.
+/// Reads any of them, as the content says. An array that holds vertices holds none that `ids` with gaps do not have:
+/// ImpossibleValueError.
 template <class T>
 Array<T> ReadResult(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind);
 

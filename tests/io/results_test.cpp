@@ -283,6 +283,18 @@ TEST_F(ResultsTest, IdsWithGapsAreWrittenAndRead) {
   EXPECT_THROW(ReadResult<std::uint32_t>(other, 3, graph, ResultKind::kVertex), ImpossibleValueError);
 }
 
+TEST_F(ResultsTest, ArraysHoldNoVertexThatHasNoId) {
+  const Graph graph = GraphWithGaps();
+  const std::vector<std::uint32_t> right{2, kInfinity<std::uint32_t>, 0}, wrong{2, 0, 3};
+  EXPECT_EQ(test::Copy(ReadResult<std::uint32_t>(Npy(right), 3, graph, ResultKind::kVertex)), right);
+  const std::string path = Npy(wrong);  // vertex 3 as a text would be "3", vertex 0
+  EXPECT_EQ(ErrorOf<ImpossibleValueError>([&] { ReadResult<std::uint32_t>(path, 3, graph, ResultKind::kVertex); }),
+            path + ": entry 2 is 3, which no right answer holds: the graph has 3 vertices");
+  EXPECT_EQ(test::Copy(ReadResult<std::uint32_t>(path, 3, graph, ResultKind::kDistance)), wrong);
+  EXPECT_EQ(test::Copy(ReadResult<std::uint32_t>(path, 3, 1, ResultKind::kVertex)), wrong)
+      << "the verifier says what is wrong";
+}
+
 TEST_F(ResultsTest, LdbcStyleIsThatOfItsReferenceOutputs) {
   const auto text = [&]<class T>(const std::vector<T>& values, ResultKind kind) {
     WriteResultText(Path("v.txt"), 2, std::span<const T>(values), kind, ResultStyle::kLdbc);
