@@ -31,9 +31,9 @@ enum class RemoteAtomics : std::uint8_t {
   kAlways,  ///< wherever it can be done
 };
 
-/// Whether the rows of programs that are active in every round are prepared for the caches: host devices cut them into tiles,
-/// GPUs order what sources share by how often it is asked for. It takes as much memory as the neighbours and the time of
-/// some rounds, once.
+/// Whether the rows of programs that are active in every round are prepared for the caches: host devices cut them into
+/// tiles, GPUs order what sources share by how often it is asked for. It takes as much memory as the neighbours and the time
+/// of some rounds, once.
 enum class Tiling : std::uint8_t {
   kAuto,  ///< host devices: where what vertices share does not fit a cache; GPUs: where hubs have many of the edges
   kNever,
