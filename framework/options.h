@@ -45,6 +45,9 @@ enum class Tiling : std::uint8_t {
 using TransportFactory = std::function<std::unique_ptr<Transport>(
     std::span<Device* const> devices, const PairBytesTable& capacities, const TransportOptions& options)>;
 
+/// RunOptions::delta that is left to the library.
+inline constexpr double kAutoDelta = 0;
+
 /// How to run a program. The defaults leave every choice to the library.
 struct RunOptions {
   /// Push, pull, or whichever is cheaper, round by round.
@@ -54,6 +57,9 @@ struct RunOptions {
   std::string links = "all";                            ///< which links between devices may be used: see LinkMask::Parse
   RemoteAtomics remote_atomics = RemoteAtomics::kAuto;  ///< whether sparse rounds do without boxes; bsp only
   Tiling tiling = Tiling::kAuto;                        ///< of rows on host devices
+  /// Width of the buckets in which rounds take vertices of programs with a Priority: in what Priority counts, positive;
+  /// kInfinity<double>: no order. kAutoDelta: from the graph, and adapted while the program runs. bsp only.
+  double delta = kAutoDelta;
   bool explain = false;  ///< record each message in RunStatistics::boxes, with its time; slows the run down
   /// If set, makes the transport in place of what `transport` names, which then only says what memory is reckoned for it.
   /// Not called for one device.

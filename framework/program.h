@@ -295,6 +295,10 @@ struct Traits {
   /// Reducing the same message twice changes nothing, so that a halo copy may remember what it has sent and filter.
   static constexpr bool kIdempotent =
       kReduction == Reduction::kMin || kReduction == Reduction::kMax || kReduction == Reduction::kOr;
+  /// Rounds take changed vertices in the order of their Priority. What is late does no harm to a monotone program; what asks
+  /// after each round, or says of one round alone what it wants, means rounds as they come.
+  static constexpr bool kOrders = kHasPriority && kSafety == Safety::kMonotone && kIdempotent && kCanPush && !kEveryRound &&
+                                  !kHasWants && !kFirstSuffices && !kHasMeasure && !kHasEndRound;
 };
 
 namespace detail {

@@ -40,6 +40,11 @@ class ProgramState {
     ref_.collected = collected_.data();
     ref_.next_values = next_values_.data();
     ref_.control = control_.data();
+    if constexpr (Traits<P>::kOrders) {
+      ref_.order.pending = pending_.data();
+      ref_.order.groups = pending_groups_.data();
+      ref_.order.seen = seen_.data();
+    }
   }
 
   /// Bytes that the state of such a part takes.
@@ -53,6 +58,9 @@ class ProgramState {
   void SetProgram(const P& program) { ref_.program = program; }
   void SetAsynchronous(bool on) { ref_.asynchronous = on; }
   void SwapFrontier() { std::swap(ref_.frontier, ref_.next); }
+  void SetLimit([[maybe_unused]] double limit) {
+    if constexpr (Traits<P>::kOrders) ref_.order.limit = limit;
+  }
 
  private:
   static constexpr bool kSeparate = Traits<P>::kSharesSeparately;
@@ -76,6 +84,11 @@ class ProgramState {
       visit(&ProgramState::slices_, std::max(SliceBound(part.forward.edges, part.forward.max_degree),
                                              SliceBound(part.reverse.edges, part.reverse.max_degree)));
     }
+    if constexpr (Traits<P>::kOrders) {
+      visit(&ProgramState::pending_, bits::Words(part.owned));
+      visit(&ProgramState::pending_groups_, bits::Words((part.owned + kPendingGroup - 1) / kPendingGroup));
+      visit(&ProgramState::seen_, bits::Words(part.owned));
+    }
     visit(&ProgramState::control_, 1);
   }
 
@@ -83,7 +96,7 @@ class ProgramState {
   Buffer<ValueOf<P>> values_;
   Buffer<SharedOf<P>> shared_;
   Buffer<Slot<MessageOf<P>>> inbox_;
-  Buffer<std::uint32_t> touched_, active_;
+  Buffer<std::uint32_t> touched_, active_, pending_, pending_groups_, seen_;
   Buffer<LocalId> frontier_, next_, touched_queue_, touched_halo_;
   Buffer<Slice> slices_;
   Buffer<MessageOf<P>> collected_;

@@ -13,6 +13,7 @@
 #include "chatty/core/config.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/core/parallel.h"
+#include "chatty/framework/bucket_plan.h"
 #include "chatty/framework/engines/async.h"
 #include "chatty/framework/engines/bsp.h"
 #include "chatty/framework/spans.h"
@@ -237,6 +238,7 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   CheckExecution(options.execution, &traits);
   CheckRunOptions(options, SelectionOf(session.devices()));
   built_ = DirectionsFor(traits, options);
+  buckets_ = PlanBuckets(session.graph(), traits, options, session.device(0).kind(), session.device_count());
   const ProgramMemory memory = MemoryOf(program_, options);
   session.CheckMemory({&memory, 1}, options);
   graphs_ = &session.Graphs(traits.edges, traits.weights, built_.push, built_.pull);
@@ -331,7 +333,7 @@ RunStatistics Job::Execute(const Job* prior) try {
   if (options_.execution == "async") {
     RunAsync(*program_, participants, paths_.get(), options_, &last_);
   } else {
-    RunBsp(*program_, participants, paths_.get(), built_, options_, &last_);
+    RunBsp(*program_, participants, paths_.get(), built_, buckets_, options_, &last_);
   }
   return last_.statistics;
 } catch (const TimeoutError& error) {

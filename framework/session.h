@@ -73,6 +73,7 @@ class Job {
   std::shared_ptr<const ErasedProgram> program_;
   RunOptions options_;
   BuiltDirections built_;
+  BucketPlan buckets_;
   const struct PreparedGraphs* graphs_;
   std::vector<std::unique_ptr<StepSet>> steps_;
   std::vector<UnionMap> unions_;  // one a device, where something may be told to all

@@ -25,6 +25,7 @@ inline constexpr SpanKind kPublish{"publish", Category::kCompute, {"vertices"}};
 inline constexpr SpanKind kGather{"gather", Category::kCompute, {"wanting_edges"}};
 inline constexpr SpanKind kCollect{"collect", Category::kCompute};
 inline constexpr SpanKind kApply{"apply", Category::kCompute, {"at_most"}};
+inline constexpr SpanKind kRelease{"release", Category::kCompute, {"pending"}};
 inline constexpr SpanKind kReadCounters{"read counters", Category::kCompute};
 inline constexpr SpanKind kMeasure{"measure", Category::kCompute};
 

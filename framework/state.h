@@ -58,6 +58,12 @@ struct Control {
   std::uint64_t active_edges = 0;     ///< their forward edges: the work of a push
   std::int64_t wanting_edges = 0;     ///< change in the reverse edges of vertices that Wants accepts: the work of a pull
   std::uint64_t edges_touched = 0;    ///< edges that Advance or Gather looked at
+  /// @{
+  /// Of programs with a Priority: see OrderRef.
+  std::int64_t pending_vertices = 0;  ///< change in how many are pending
+  std::uint64_t first_pending = 0;    ///< PriorityKey of the first of those that Apply set aside or Release left; 0: none
+  std::uint64_t fresh_edges = 0;      ///< of active_edges, those of vertices that had not been active before
+  /// @}
   /// Halo vertices of each owner that have got a first message.
   std::uint32_t halo_count[kMaxDevices] = {};
   std::uint32_t box_count[kMaxDevices] = {};     ///< entries packed for each peer; for all at once: the device's own place
@@ -146,6 +152,16 @@ struct InboxRef {
   std::uint32_t first = 0, last = 0;
 };
 
+/// Vertices that wait because others go first. A vertex whose value has changed is either active or pending.
+struct OrderRef {
+  std::uint32_t* pending = nullptr;  ///< bitmap, owned
+  /// Bitmap, a bit for each kPendingGroup vertices: one of them may be pending. Hosts keep it; a GPU reads all of `pending`.
+  std::uint32_t* groups = nullptr;
+  std::uint32_t* seen = nullptr;     ///< bitmap, owned: has been active since Init, the first frontier apart
+  double limit = kInfinity<double>;  ///< changed vertices whose Priority is below become active, others pending
+};
+inline constexpr std::size_t kPendingGroup = 256;  ///< vertices a bit of OrderRef::groups
+
 /// Everything a step needs. Passed to kernels by value.
 template <class P>
 struct StateRef {
@@ -169,6 +185,7 @@ struct StateRef {
   Message* collected = nullptr;  ///< kCollect: a place for every reverse edge's message
   Value* next_values = nullptr;  ///< kCollect: owned entries, so that neighbours still read the old value
   Control* control = nullptr;
+  [[no_unique_address]] std::conditional_t<Traits<P>::kOrders, OrderRef, None> order{};
   bool asynchronous = false;   ///< messages of several rounds meet: Wants(value), which speaks of one, is not asked
   bool peers_deliver = false;  ///< other devices put messages into inbox, touched and touched_queue meanwhile
 

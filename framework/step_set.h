@@ -54,6 +54,7 @@ struct ProgramTraits {
   bool has_wants = false;
   bool has_prior = false;
   bool first_suffices = false;
+  bool orders = false;        ///< Release and a limit mean something: see OrderRef
   bool asynchronous = false;  ///< AsynchronousProgram: an asynchronous engine may run it
   std::size_t value_bytes = 0, prior_bytes = 0, output_bytes = 0, global_bytes = 0;
   std::size_t message_payload = 0, shared_payload = 0;  ///< bytes on the wire
@@ -83,6 +84,13 @@ class StepSet {
   virtual void BitmapToQueue() = 0;
   virtual void SwapFrontier() = 0;  ///< the next frontier's queue becomes the frontier's
   virtual void ClearHaloActive() = 0;
+  /// @{
+  /// For programs with ProgramTraits::orders. From now on Apply makes a changed vertex active if its Priority is below
+  /// `limit`, else pending. Release makes all pending vertices below the limit active: beside those of the frontier, a bitmap
+  /// or a queue of `count`, of which Control::next_count becomes the growth.
+  virtual void SetLimit(double limit) = 0;
+  virtual void Release(Form form, std::size_t count) = 0;
+  /// @}
   /// Messages of halo vertices into boxes of the forms that are shortest; Control says which. `queued`: all of them are in
   /// the queue.
   virtual void PackMessages(const OutboxRef& outbox, bool queued) = 0;

@@ -53,6 +53,7 @@ constexpr ProgramTraits MakeTraits() {
   t.has_wants = T::kHasWants;
   t.has_prior = T::kHasPrior;
   t.first_suffices = T::kFirstSuffices;
+  t.orders = T::kOrders;
   t.asynchronous = AsynchronousProgram<P>;
   t.value_bytes = sizeof(ValueOf<P>);
   t.prior_bytes = sizeof(PriorOf<P>);

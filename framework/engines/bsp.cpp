@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "chatty/framework/buckets.h"
 #include "chatty/framework/direction.h"
 #include "chatty/framework/engines/drive.h"
 #include "chatty/framework/spans.h"
@@ -15,7 +16,8 @@ namespace {
 /// What each device tells all others at the end of a round.
 struct Summary {
   std::uint64_t active_vertices = 0, active_edges = 0, edges_touched = 0;
-  std::int64_t wanting_edges = 0;
+  std::int64_t wanting_edges = 0, pending_vertices = 0;
+  std::uint64_t first_pending = 0, fresh_edges = 0;  ///< as in Control
   bool stop = false;  ///< asked for; the first device looks
   alignas(16) std::byte global[64] = {};
 };
@@ -107,7 +109,8 @@ class DirectionChooser {
 class BspRun {
  public:
   BspRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Selector* paths,
-         BuiltDirections built, const RunOptions& options, BspShared& shared, DeviceStatistics& account, TraceLane* lane)
+         BuiltDirections built, const BucketPlan& buckets, const RunOptions& options, BspShared& shared,
+         DeviceStatistics& account, TraceLane* lane)
       : program_(program),
         traits_(program.traits()),
         participants_(participants),
@@ -122,6 +125,7 @@ class BspRun {
         account_(account),
         lane_(lane),
         chooser_(traits_, options.direction, built),
+        buckets_(traits_.orders ? buckets : BucketPlan{}),
         pairs_(parts_),
         owned_(me_.graph->ref().owned) {}
 
@@ -133,6 +137,7 @@ class BspRun {
       Span span = Timed(spans::kInit, {owned_});
       path_of_atomics_ = PathOfAtomics();
       steps_.ClearControl();
+      steps_.SetLimit(buckets_.limit());
       steps_.Init(me_.prior);
       span.Next(spans::kActivate);
       steps_.Activate(round_);
@@ -170,6 +175,7 @@ class BspRun {
         return;
       }
       Step();
+      if (buckets_.on()) Raise();
     }
     ended_ = Ended::kConverged;
   }
@@ -247,6 +253,26 @@ class BspRun {
     round_.index += 1;
     if (lane_ != nullptr) [[unlikely]]
       CountBytes(round.part_start());
+  }
+
+  /// Between two rounds: where too little is active, those that are pending follow, bucket by bucket.
+  void Raise() {
+    buckets_.Note(total_.active_edges, total_.fresh_edges);
+    while (total_.pending_vertices > 0 && buckets_.Due(total_.active_vertices, total_.active_edges)) {
+      buckets_.Raise(PriorityOfKey(first_pending_));
+      const Summary before = total_;
+      const Control* control;
+      {
+        const Span span = Timed(spans::kRelease, {static_cast<std::uint64_t>(mine_.pending_vertices)});
+        steps_.SetLimit(buckets_.limit());
+        steps_.Release(form_, frontier_count_);
+        control = &steps_.Read(wait_, /*clear=*/true);
+        if (form_ == Form::kQueue) frontier_count_ += control->next_count;
+      }
+      Agree(*control, /*released=*/true);
+      buckets_.NoteReleased(total_.active_edges - before.active_edges, total_.fresh_edges);
+      vertices_updated_ += total_.active_vertices - before.active_vertices;
+    }
   }
 
   void Push() {
@@ -633,12 +659,16 @@ class BspRun {
     return BoxBytes(manifest.form[place], Entries(traffic, from, place), manifest.count[place], Payload(traffic));
   }
 
-  /// All devices exchange counts and aggregates; every device computes the same sums in the same order.
-  void Agree(const Control& control) {
-    mine_ = Summary{};
-    mine_.active_vertices = control.active_vertices;
-    mine_.active_edges = control.active_edges;
+  /// All devices exchange counts and aggregates; every device computes the same sums in the same order. `released`: what is
+  /// counted has joined what was active.
+  void Agree(const Control& control, bool released = false) {
+    const Summary before = std::exchange(mine_, Summary{});
+    mine_.active_vertices = control.active_vertices + (released ? before.active_vertices : 0);
+    mine_.active_edges = control.active_edges + (released ? before.active_edges : 0);
     mine_.edges_touched = control.edges_touched;
+    mine_.pending_vertices = before.pending_vertices + control.pending_vertices;
+    mine_.first_pending = control.first_pending;
+    mine_.fresh_edges = control.fresh_edges;
     wanting_ += control.wanting_edges;
     mine_.wanting_edges = wanting_;
     if (traits_.has_measure) {
@@ -655,6 +685,9 @@ class BspRun {
       total.active_edges += summary.active_edges;
       total.edges_touched += summary.edges_touched;
       total.wanting_edges += summary.wanting_edges;
+      total.pending_vertices += summary.pending_vertices;
+      total.first_pending = std::max(total.first_pending, summary.first_pending);
+      total.fresh_edges += summary.fresh_edges;
       total.stop = total.stop || summary.stop;
       if (traits_.has_measure) program_.CombineGlobal(total.global, summary.global);
     };
@@ -673,6 +706,7 @@ class BspRun {
       shared_.summaries.Exchange(static_cast<int>(rank_), agreements_++, mine_, wait_, "all devices to end the round", fold);
     }
     total_ = total;
+    first_pending_ = released ? total.first_pending : std::max(first_pending_, total.first_pending);
     std::memcpy(round_.global, total.global, sizeof(round_.global));
     round_.active = total_.active_vertices;
     if (lane_ != nullptr) [[unlikely]]
@@ -726,6 +760,7 @@ class BspRun {
   DeviceStatistics& account_;
   TraceLane* const lane_;
   DirectionChooser chooser_;
+  Buckets buckets_;
   std::vector<PairStatistics> pairs_;
   const std::size_t owned_;
 
@@ -733,6 +768,7 @@ class BspRun {
   Summary mine_, total_;
   std::array<bool, kMaxDevices> sends_{};  // in the round that begins: whether a device has anything active
   std::int64_t wanting_ = 0;
+  std::uint64_t first_pending_ = 0;  // PriorityKey of none later than the first that is pending
   Form form_ = Form::kBitmap;
   std::size_t frontier_count_ = 0;
   bool queues_ = false;  // all devices' frontiers are queues since the last round
@@ -751,11 +787,11 @@ class BspRun {
 }  // namespace
 
 void RunBsp(const ErasedProgram& program, std::span<const Participant> participants, Selector* paths, BuiltDirections built,
-            const RunOptions& options, RunRecord* record) {
+            const BucketPlan& buckets, const RunOptions& options, RunRecord* record) {
   BspShared shared(static_cast<int>(participants.size()));
   const auto reports = DriveDevices(
       "bsp", participants, paths, options, shared, record, [&](PartId rank, DeviceStatistics& account, TraceLane* lane) {
-        return BspRun(program, participants, rank, paths, built, options, shared, account, lane);
+        return BspRun(program, participants, rank, paths, built, buckets, options, shared, account, lane);
       });
   RunStatistics& statistics = record->statistics;
   // Where a run failed, some devices may have given up at a round's end that others have seen.

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "chatty/comm/selector.h"
+#include "chatty/framework/buckets.h"
 #include "chatty/framework/engines/engine.h"
 #include "chatty/framework/options.h"
 
@@ -19,7 +20,7 @@ inline bool MayUseRemoteAtomics(const ProgramTraits& traits, const RunOptions& o
 }
 
 /// Counters that each device tells all others at the end of a round, in 64-bit words.
-inline constexpr std::size_t kRoundWords = 14;
+inline constexpr std::size_t kRoundWords = 16;
 
 /// Runs `program` to its end on all participants. In a round, active vertices send to their neighbours: pushed along
 /// forward edges, combined on the way (Groute's halo copies) and exchanged as messages; or pulled along reverse edges from
@@ -30,6 +31,6 @@ inline constexpr std::size_t kRoundWords = 14;
 /// A failure on any device ends the run on all; the first error is rethrown. `record` is filled in also then, with what was
 /// so when the last round ended that any device saw the end of; the devices may still be at work on what was enqueued.
 void RunBsp(const ErasedProgram& program, std::span<const Participant> participants, Selector* paths, BuiltDirections built,
-            const RunOptions& options, RunRecord* record);
+            const BucketPlan& buckets, const RunOptions& options, RunRecord* record);
 
 }  // namespace chatty

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "chatty/core/bitmap.h"
+#include "chatty/framework/buckets.h"
 #include "chatty/framework/state.h"
 
 #if CHATTY_CUDA_COMPILER
@@ -128,7 +129,51 @@ CHATTY_FN bool IsCandidate(const StateRef<P>& s, LocalId v) {
 struct Tally {
   std::uint64_t vertices = 0, edges = 0;
   std::int64_t wanting = 0;
+  // Of programs that order:
+  std::int64_t pending = 0;
+  std::uint64_t first_pending = 0, fresh = 0;
 };
+
+/// What a vertex of this value is ordered by. Not a number: last.
+template <class P>
+CHATTY_FN double PriorityOf(const P& program, const ValueOf<P>& value) {
+  const auto priority = static_cast<double>(program.Priority(value));
+  return priority == priority ? priority : kInfinity<double>;
+}
+
+/// Whether a changed vertex goes now. Below an infinite limit all do.
+CHATTY_FN bool GoesNow(double priority, double limit) { return priority < limit || limit == kInfinity<double>; }
+
+/// Decides for owned vertex v, of `degree` forward edges and changed to `value`, whether it becomes active now, or pending.
+template <class P>
+CHATTY_FN bool ActiveNow(const StateRef<P>& s, LocalId v, const ValueOf<P>& value, EdgeIndex degree, Tally* tally) {
+  if (s.order.limit == kInfinity<double>) return true;
+  const double priority = PriorityOf(s.program, value);
+  const std::size_t w = v >> 5;
+  const std::uint32_t bit = 1u << (v & 31);  // this vertex's, which only its update touches
+  const bool pending = (atomics::Load(s.order.pending + w) & bit) != 0;
+  if (priority < s.order.limit) {
+    if (pending) {
+      atomics::And<true>(s.order.pending + w, ~bit);
+      tally->pending -= 1;
+    }
+    if ((atomics::Load(s.order.seen + w) & bit) == 0) {
+      atomics::Or<true>(s.order.seen + w, bit);
+      tally->fresh += degree;
+    }
+    return true;
+  }
+  const std::uint64_t key = PriorityKey(priority);
+  if (key > tally->first_pending) tally->first_pending = key;
+  if (!pending) {
+    atomics::Or<true>(s.order.pending + w, bit);
+    tally->pending += 1;
+#if !CHATTY_DEVICE_CODE
+    bits::Set<true>(s.order.groups, static_cast<LocalId>(v / kPendingGroup));
+#endif
+  }
+  return false;
+}
 
 /// Whether two values are the same to the byte.
 template <class T>
@@ -171,8 +216,9 @@ CHATTY_FN bool Updated(const StateRef<P>& s, LocalId v, Tally* tally, Update&& u
   const ValueOf<P> before = s.values[v];
   const EdgeIndex degree = s.graph.forward.degree(v);
   ValueOf<P> value = before;
-  const bool active = Changed<P>(update(value), before, value);
+  bool active = Changed<P>(update(value), before, value);
   s.values[v] = value;
+  if constexpr (Traits<P>::kOrders) active = active && ActiveNow(s, v, value, degree, tally);
   if (active) {
     tally->vertices += 1;
     tally->edges += degree;

@@ -91,6 +91,15 @@ __device__ void AddFromBlock(T* total, T value) {
   if (threadIdx.x == 0 && sum != T{}) atomics::Add<true>(total, sum);
 }
 
+/// Raises *most to the largest `value` of the warp's: one atomic a warp, where it changes anything. All lanes call it.
+__device__ inline void MaxFromWarp(std::uint64_t* most, std::uint64_t value) {
+  for (unsigned d = 16; d > 0; d /= 2) {
+    const std::uint64_t other = __shfl_xor_sync(kFull, static_cast<unsigned long long>(value), d);
+    if (other > value) value = other;
+  }
+  if (Lane() == 0 && value != 0) atomics::Max<true>(most, value);
+}
+
 /// Appends `item` of every lane with `keep` to a queue: one atomic a warp, whole to other devices if `among_devices`. All
 /// lanes of the warp call it.
 template <class T>

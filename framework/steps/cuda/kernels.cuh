@@ -79,6 +79,10 @@ __global__ void __launch_bounds__(kBlock) BitmapToQueue(StateRef<P> s) {
   cuda::BitmapToQueue(Grid{}, s);
 }
 template <class P>
+__global__ void __launch_bounds__(kBlock) Release(StateRef<P> s, Form form, std::size_t count) {
+  cuda::Release(Grid{}, s, form, count);
+}
+template <class P>
 __global__ void __launch_bounds__(kBlock) ClearActive(StateRef<P> s, bool halo_only) {
   cuda::ClearActive(Grid{}, s, halo_only);
 }

@@ -120,6 +120,13 @@ class CudaSteps final : public StepSet {
     Check("BitmapToQueue");
   }
   void SwapFrontier() override { state_.SwapFrontier(); }
+  void SetLimit(double limit) override { state_.SetLimit(limit); }
+  void Release(Form form, std::size_t count) override {
+    if constexpr (Traits<P>::kOrders) {
+      kernels::Release<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), form, count);
+      Check("Release");
+    }
+  }
   void ClearHaloActive() override {
     kernels::ClearActive<P><<<Blocks((s().graph.local - s().graph.owned) / 32 + 1), kBlock, 0, stream()>>>(s(), true);
     Check("ClearActive");

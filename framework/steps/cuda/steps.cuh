@@ -23,6 +23,9 @@ __device__ void Init(const Group& group, const StateRef<P>& s, const PriorOf<P>*
     }
   }
   for (std::size_t w = first; w < bits::Words(s.graph.local); w += stride) s.touched[w] = s.active[w] = 0;
+  if constexpr (Traits<P>::kOrders) {
+    for (std::size_t w = first; w < bits::Words(s.graph.owned); w += stride) s.order.pending[w] = s.order.seen[w] = 0;
+  }
 }
 
 /// Chooses the vertices that start a phase, as a bitmap, and counts them and their work.
@@ -396,6 +399,18 @@ __device__ void GatherSlices(const Group& group, const StateRef<P>& s, const Rou
   AddFromBlock(&s.control->edges_touched, scanned);
 }
 
+namespace detail {
+
+/// Adds a thread's share of what programs that order count. All threads of the block call it.
+template <class P>
+__device__ void AddOrder(const StateRef<P>& s, const Tally& tally) {
+  AddFromBlock(&s.control->pending_vertices, tally.pending);
+  AddFromBlock(&s.control->fresh_edges, tally.fresh);
+  MaxFromWarp(&s.control->first_pending, tally.first_pending);
+}
+
+}  // namespace detail
+
 /// Updates every vertex with a message (all vertices of a kEveryRound program) and empties its inbox. From a queue of
 /// touched vertices comes a queue of active ones; from a bitmap, a bitmap.
 template <class P, class Group>
@@ -428,6 +443,57 @@ __device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>
   AddFromBlock(&s.control->active_vertices, tally.vertices);
   AddFromBlock(&s.control->active_edges, tally.edges);
   if constexpr (Traits<P>::kHasWants) AddFromBlock(&s.control->wanting_edges, tally.wanting);
+  if constexpr (Traits<P>::kOrders) {
+    if (s.order.limit != kInfinity<double>) detail::AddOrder(s, tally);
+  }
+}
+
+/// Pending vertices below the limit join the frontier: a bitmap, or a queue of `count`. A warp looks at some words of the
+/// bitmap, a lane each, and then at the vertices of those that are not empty, a lane each.
+template <class P, class Group>
+__device__ void Release(const Group& group, const StateRef<P>& s, Form form, std::size_t count) {
+  if constexpr (Traits<P>::kOrders) {
+    Tally tally;
+    const std::size_t words = bits::Words(s.graph.owned);
+    const std::size_t warps = std::size_t{BlockCount(group)} * kWarps;
+    unsigned lanes = 32;  // a small graph is spread over all warps, fewer words each
+    while (lanes > 1 && words <= warps * (lanes / 2)) lanes /= 2;
+    for (std::size_t base = (std::size_t{BlockRank(group)} * kWarps + Warp()) * lanes; base < words; base += warps * lanes) {
+      const std::uint32_t mine = Lane() < lanes && base + Lane() < words ? s.order.pending[base + Lane()] : 0;
+      for (unsigned full = __ballot_sync(kFull, mine != 0); full != 0; full &= full - 1) {
+        const unsigned from = __ffs(full) - 1;
+        const std::size_t w = base + from;
+        const std::uint32_t word = __shfl_sync(kFull, mine, from), seen = s.order.seen[w];
+        const auto v = static_cast<LocalId>(w * 32 + Lane());
+        bool goes = false;
+        if ((word >> Lane()) & 1) {
+          const double priority = PriorityOf(s.program, s.values[v]);
+          goes = GoesNow(priority, s.order.limit);
+          if (goes) {
+            const EdgeIndex degree = s.graph.forward.degree(v);
+            tally.vertices += 1;
+            tally.edges += degree;
+            if (((seen >> Lane()) & 1) == 0) tally.fresh += degree;
+          } else {
+            const std::uint64_t key = PriorityKey(priority);
+            if (key > tally.first_pending) tally.first_pending = key;
+          }
+        }
+        const unsigned going = __ballot_sync(kFull, goes);
+        if (going == 0) continue;
+        if (Lane() == 0) {
+          s.order.pending[w] = word & ~going;
+          s.order.seen[w] = seen | going;
+          if (form == Form::kBitmap) s.active[w] |= going;
+        }
+        if (form == Form::kQueue) Append(s.frontier + count, &s.control->next_count, v, goes);
+      }
+    }
+    tally.pending = -static_cast<std::int64_t>(tally.vertices);
+    AddFromBlock(&s.control->active_vertices, tally.vertices);
+    AddFromBlock(&s.control->active_edges, tally.edges);
+    detail::AddOrder(s, tally);
+  }
 }
 
 /// A frontier in one form becomes the other. The bitmap is complete: bits of vertices not in the queue are cleared by

@@ -96,6 +96,10 @@ class HostSteps final : public StepSet {
     Run(s().graph.owned / 8, [&](Group& g) { host::BitmapToQueue(g, s()); });
   }
   void SwapFrontier() override { state_.SwapFrontier(); }
+  void SetLimit(double limit) override { state_.SetLimit(limit); }
+  void Release(Form form, std::size_t count) override {
+    if constexpr (Traits<P>::kOrders) Run(s().graph.owned / 64, [&](Group& g) { host::Release(g, s(), form, count); });
+  }
   void ClearHaloActive() override {
     Run((s().graph.local - s().graph.owned) / 32, [&](Group& g) { host::ClearActive(g, s(), true); });
   }

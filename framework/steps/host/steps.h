@@ -109,6 +109,11 @@ void AddTally(const StateRef<P>& s, const Tally& tally) {
   atomics::Add<true>(&s.control->active_vertices, tally.vertices);
   atomics::Add<true>(&s.control->active_edges, tally.edges);
   if (tally.wanting != 0) atomics::Add<true>(&s.control->wanting_edges, tally.wanting);
+  if constexpr (Traits<P>::kOrders) {
+    if (tally.pending != 0) atomics::Add<true>(&s.control->pending_vertices, tally.pending);
+    if (tally.fresh != 0) atomics::Add<true>(&s.control->fresh_edges, tally.fresh);
+    atomics::Max<true>(&s.control->first_pending, tally.first_pending);
+  }
 }
 
 /// Calls body(std::bool_constant<concurrent>) so that a lone thread runs without atomics, unless `others` write, too.
@@ -151,6 +156,11 @@ void Init(Group& group, const StateRef<P>& s, const PriorOf<P>* prior) {
       }
     }
     for (std::size_t w = begin / 32; w < bits::Words(end); ++w) s.touched[w] = s.active[w] = 0;
+    if constexpr (Traits<P>::kOrders) {
+      const std::size_t last = std::min<std::size_t>(end, s.graph.owned);
+      for (std::size_t w = begin / 32; w < bits::Words(last); ++w) s.order.pending[w] = s.order.seen[w] = 0;
+      for (std::size_t i = begin; i < last; i += 32 * kPendingGroup) s.order.groups[i / (32 * kPendingGroup)] = 0;
+    }
   });
 }
 
@@ -553,6 +563,59 @@ void BitmapToQueue(Group& group, const StateRef<P>& s) {
       }
     }
   });
+}
+
+/// Pending vertices below the limit join the frontier: a bitmap, or a queue of `count`.
+template <class P>
+void Release(Group& group, const StateRef<P>& s, Form form, std::size_t count) {
+  if constexpr (Traits<P>::kOrders) {
+    Tally tally;
+    {
+      detail::Appender<LocalId> queue(s.frontier + count, &s.control->next_count, group.size() > 1);
+      const std::size_t words = bits::Words(s.graph.owned);
+      const auto one = [&](std::size_t w) {  // returns whether any is left pending
+        const std::uint32_t word = s.order.pending[w];
+        std::uint32_t going = 0;
+        for (std::uint32_t rest = word; rest != 0; rest &= rest - 1) {
+          const auto v = static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest)));
+          const double priority = PriorityOf(s.program, s.values[v]);
+          if (!GoesNow(priority, s.order.limit)) {
+            tally.first_pending = std::max(tally.first_pending, PriorityKey(priority));
+            continue;
+          }
+          const std::uint32_t bit = rest & (0 - rest);
+          const EdgeIndex degree = s.graph.forward.degree(v);
+          going |= bit;
+          tally.edges += degree;
+          if ((s.order.seen[w] & bit) == 0) tally.fresh += degree;
+          if (form == Form::kQueue) queue.Push(v);
+        }
+        if (going != 0) {
+          tally.vertices += static_cast<unsigned>(__builtin_popcount(going));
+          s.order.seen[w] |= going;
+          s.order.pending[w] = word & ~going;
+          if (form == Form::kBitmap) s.active[w] |= going;
+        }
+        return word != going;
+      };
+      constexpr std::size_t kGroupWords = kPendingGroup / 32;
+      group.Sweep(bits::Words((s.graph.owned + kPendingGroup - 1) / kPendingGroup), 4,
+                  [&](std::size_t begin, std::size_t end) {
+                    for (std::size_t i = begin; i < end; ++i) {
+                      for (std::uint32_t rest = s.order.groups[i]; rest != 0; rest &= rest - 1) {
+                        const std::size_t first = (i * 32 + static_cast<std::size_t>(__builtin_ctz(rest))) * kGroupWords;
+                        bool left = false;
+                        for (std::size_t w = first; w < std::min(first + kGroupWords, words); ++w) {
+                          if (s.order.pending[w] != 0) left = one(w) || left;
+                        }
+                        if (!left) s.order.groups[i] &= ~(rest & (0 - rest));
+                      }
+                    }
+                  });
+    }
+    tally.pending -= static_cast<std::int64_t>(tally.vertices);
+    detail::AddTally(s, tally);
+  }
 }
 
 template <class P>
