@@ -80,7 +80,7 @@ void AbortToken::RethrowFirst() const {
 }
 
 void WaitWhileEqual(const std::atomic<std::uint32_t>& word, std::uint32_t seen, const WaitContext& context,
-                    std::string_view what, std::chrono::nanoseconds spin) {
+                    std::string_view what, std::chrono::nanoseconds spin, std::atomic<int>* sleepers) {
   if (word.load(std::memory_order_acquire) != seen) return;
   const Clock::time_point start = Clock::now();
   while (spin.count() > 0 && Clock::now() - start < spin) {
@@ -89,7 +89,19 @@ void WaitWhileEqual(const std::atomic<std::uint32_t>& word, std::uint32_t seen, 
       CpuRelax();
     }
   }
-  while (word.load(std::memory_order_acquire) == seen) {
+  struct Counted {
+    explicit Counted(std::atomic<int>* count) : count_(count) {
+      if (count_ != nullptr) count_->fetch_add(1, std::memory_order_seq_cst);
+    }
+    ~Counted() {
+      if (count_ != nullptr) count_->fetch_sub(1, std::memory_order_relaxed);
+    }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+    std::atomic<int>* const count_;
+  };
+  const Counted counted(sleepers);
+  while (word.load(std::memory_order_seq_cst) == seen) {
     if (context.abort != nullptr) context.abort->ThrowIfAborted(what);
     if (context.timeout.count() > 0 && Clock::now() - start > context.timeout) {
       Throw<TimeoutError>("waited {} ms for {}; raise --timeout if the work is known to take longer",
@@ -103,17 +115,19 @@ void WakeAll(const std::atomic<std::uint32_t>& word) noexcept {
   syscall(SYS_futex, reinterpret_cast<const std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
 }
 
-void Barrier::Arrive(const WaitContext& context, std::string_view what) {
+void Barrier::Arrive(const WaitContext& context, std::string_view what, std::chrono::nanoseconds spin) {
   const std::uint32_t generation = generation_.load(std::memory_order_acquire);
   if (generation & kPoisoned) Throw<AbortedError>("gave up waiting for {}: another thread failed first", what);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
     arrived_.store(0, std::memory_order_relaxed);
     // A compare-exchange, so that a concurrent Poison() is not overwritten.
     std::uint32_t expected = generation;
-    generation_.compare_exchange_strong(expected, (generation + 1) & ~kPoisoned, std::memory_order_acq_rel);
-    if (threads_ > 1) WakeAll(generation_);
+    generation_.compare_exchange_strong(expected, (generation + 1) & ~kPoisoned, std::memory_order_seq_cst);
+    // A system call costs more than all the rest: none where all still spin. A sleeper counts itself before it looks at the
+    // generation for the last time, and this looks after it has changed it: one of the two sees the other.
+    if (sleepers_.load(std::memory_order_seq_cst) > 0) WakeAll(generation_);
   } else {
-    WaitWhileEqual(generation_, generation, context, what, spin_);
+    WaitWhileEqual(generation_, generation, context, what, spins() ? spin : spin_, &sleepers_);
   }
   if (generation_.load(std::memory_order_acquire) & kPoisoned) {
     Throw<AbortedError>("gave up waiting for {}: another thread failed first", what);

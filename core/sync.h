@@ -24,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 /// Longest busy wait before a thread gives its core away.
 inline constexpr std::chrono::nanoseconds kSpin{2000};
+inline constexpr std::chrono::nanoseconds kLongSpin{100000};  ///< for those who know that the others are about to arrive
 
 /// Cores that this process may run on.
 int Cores() noexcept;
@@ -69,9 +70,10 @@ struct WaitContext {
 };
 
 /// Blocks until `word` differs from `seen`: spins for `spin`, then sleeps. Acquires what the writer released. Throws
-/// AbortedError or TimeoutError naming `what`.
+/// AbortedError or TimeoutError naming `what`. `sleepers`, if not null, counts those that no longer spin: who changes `word`
+/// with sequentially consistent order and then finds none need not WakeAll.
 void WaitWhileEqual(const std::atomic<std::uint32_t>& word, std::uint32_t seen, const WaitContext& context,
-                    std::string_view what, std::chrono::nanoseconds spin = kSpin);
+                    std::string_view what, std::chrono::nanoseconds spin = kSpin, std::atomic<int>* sleepers = nullptr);
 
 /// Wakes all threads that WaitWhileEqual holds on `word`. Call after storing a new value with release order.
 void WakeAll(const std::atomic<std::uint32_t>& word) noexcept;
@@ -83,7 +85,10 @@ class Barrier {
   explicit Barrier(int threads) : threads_(threads), spin_(SpinOf(threads)) {}
 
   /// Returns when all threads have arrived; what each did before happens before what any does after.
-  void Arrive(const WaitContext& context, std::string_view what);
+  void Arrive(const WaitContext& context, std::string_view what) { Arrive(context, what, spin_); }
+  /// Spins for as long as that, if its threads ever spin.
+  void Arrive(const WaitContext& context, std::string_view what, std::chrono::nanoseconds spin);
+  bool spins() const { return spin_.count() > 0; }  ///< there is a core for each thread
   /// Makes everybody who waits here, or comes to, throw AbortedError.
   void Poison() noexcept;
   /// Sets the number of threads anew. Only while nobody waits.
@@ -95,6 +100,7 @@ class Barrier {
   std::chrono::nanoseconds spin_;
   alignas(64) std::atomic<int> arrived_{0};
   alignas(64) std::atomic<std::uint32_t> generation_{0};
+  std::atomic<int> sleepers_{0};  // within a wait that no longer spins
 };
 
 /// A barrier at which every thread hands in a value and receives everybody's. One barrier a call: two sets of slots

@@ -30,6 +30,10 @@ class TeamMember {
   void sync() {
     if (size_ > 1) barrier_->Arrive({}, "a member of the same worker team");
   }
+  /// The same where barriers follow each other closely: sleeping and waking would cost more than the work between them.
+  void sync_soon() {
+    if (size_ > 1) barrier_->Arrive({}, "a member of the same worker team", kLongSpin);
+  }
 
  private:
   friend class WorkerTeam;

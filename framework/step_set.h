@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "chatty/core/device.h"
+#include "chatty/framework/buckets.h"
 #include "chatty/framework/device_graph.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/program.h"
@@ -60,6 +62,27 @@ struct ProgramTraits {
   std::size_t message_payload = 0, shared_payload = 0;  ///< bytes on the wire
 };
 
+/// A run in buckets that a device drives by itself: see StepSet::RunBuckets.
+struct BucketRun {
+  /// @{
+  /// It ends after so many rounds, or once a stop is requested.
+  std::uint32_t most_rounds = 0;
+  const std::stop_token* stop = nullptr;
+  /// @}
+  /// @{
+  /// Where it stands, before and after.
+  RoundState round;
+  Buckets buckets;
+  std::uint64_t active_vertices = 0, first_pending = 0;
+  std::int64_t pending_vertices = 0;
+  /// @}
+  /// @{
+  /// What it did.
+  std::uint32_t rounds = 0;
+  std::uint64_t edges_touched = 0, vertices_updated = 0;
+  /// @}
+};
+
 /// One program on one device. Calls enqueue work on the device's stream and return; only Read, MeasureInto and the copying
 /// accessors wait. One thread at a time: the device's own. Every call may throw DeviceError.
 class StepSet {
@@ -91,6 +114,9 @@ class StepSet {
   virtual void SetLimit(double limit) = 0;
   virtual void Release(Form form, std::size_t count) = 0;
   /// @}
+  /// Where one device has the whole graph: all push rounds from here on, bucket after bucket, without coming back in between.
+  /// The frontier is a bitmap. Returns false, having done nothing, if this kind of device has no better way than the others.
+  virtual bool RunBuckets(BucketRun&) { return false; }
   /// Messages of halo vertices into boxes of the forms that are shortest; Control says which. `queued`: all of them are in
   /// the queue.
   virtual void PackMessages(const OutboxRef& outbox, bool queued) = 0;

@@ -174,6 +174,7 @@ class BspRun {
         ended_ = Ended::kStopped;
         return;
       }
+      if (buckets_.on() && RunBuckets()) continue;
       Step();
       if (buckets_.on()) Raise();
     }
@@ -273,6 +274,35 @@ class BspRun {
       buckets_.NoteReleased(total_.active_edges - before.active_edges, total_.fresh_edges);
       vertices_updated_ += total_.active_vertices - before.active_vertices;
     }
+  }
+
+  /// The rest of the run, without coming back here after each round, where the device can do that. A trace is to show each
+  /// round, and gets them one by one.
+  bool RunBuckets() {
+    if (parts_ > 1 || form_ != Form::kBitmap || lane_ != nullptr || chooser_.UsePull(total_, round_.vertices)) return false;
+    BucketRun job;
+    job.most_rounds = options_.max_rounds == 0 ? ~0u : options_.max_rounds - round_.index;
+    job.stop = &options_.stop;
+    job.round = round_;
+    job.buckets = buckets_;
+    job.active_vertices = total_.active_vertices;
+    job.first_pending = first_pending_;
+    job.pending_vertices = total_.pending_vertices;
+    {
+      const Span span = Timed(spans::kAdvance, {total_.active_vertices, total_.active_edges});
+      if (!steps_.RunBuckets(job)) return false;
+    }
+    round_ = job.round;
+    buckets_ = job.buckets;
+    mine_ = total_ = Summary{};
+    mine_.active_vertices = total_.active_vertices = job.active_vertices;
+    mine_.pending_vertices = total_.pending_vertices = job.pending_vertices;
+    first_pending_ = job.first_pending;
+    total_.stop = job.stop->stop_requested();
+    edges_touched_ += job.edges_touched;
+    vertices_updated_ += job.vertices_updated;
+    push_rounds_ += job.rounds;
+    return true;
   }
 
   void Push() {

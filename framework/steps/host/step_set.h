@@ -9,6 +9,7 @@
 
 #include "chatty/framework/program_state.h"
 #include "chatty/framework/step_set.h"
+#include "chatty/framework/steps/host/bucket_rounds.h"
 #include "chatty/framework/steps/host/steps.h"
 #include "chatty/framework/steps/host/tiled_rows.h"
 
@@ -99,6 +100,20 @@ class HostSteps final : public StepSet {
   void SetLimit(double limit) override { state_.SetLimit(limit); }
   void Release(Form form, std::size_t count) override {
     if constexpr (Traits<P>::kOrders) Run(s().graph.owned / 64, [&](Group& g) { host::Release(g, s(), form, count); });
+  }
+  bool RunBuckets(BucketRun& job) override {
+    if constexpr (kUpdatesAtOnce<P>) {
+      BucketBoard board(device_.team()->size());
+      BucketRun after;
+      Run(kParallel, [&](Group& g) {
+        const BucketRun mine = host::RunBuckets(g, s(), board, job);
+        if (g.rank() == 0) after = mine;
+      });
+      job = after;
+      return true;
+    } else {
+      return false;
+    }
   }
   void ClearHaloActive() override {
     Run((s().graph.local - s().graph.owned) / 32, [&](Group& g) { host::ClearActive(g, s(), true); });

@@ -1,0 +1,309 @@
+/// \file
+/// A whole run of a program that orders, on CPU threads that have the whole graph: within one job of the team, so that a
+/// round costs a barrier, and with values updated as messages are made, so that there are no inboxes to fill and empty.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "chatty/framework/step_set.h"
+#include "chatty/framework/steps/host/steps.h"
+
+namespace chatty::steps::host {
+
+/// Whether P's updates may be made by whoever has a message, by a swap of the value: late and repeated messages do no harm,
+/// and messages that were not combined before are such. UpdateStatus sees a copy, so it still has each value to itself.
+template <class P>
+inline constexpr bool kUpdatesAtOnce = Traits<P>::kOrders && !Traits<P>::kSharesSeparately &&
+                                       (sizeof(ValueOf<P>) == 4 || sizeof(ValueOf<P>) == 8);
+
+/// What the members share. Two of each, used in turn: while one round fills its own, the last one's may still be read.
+struct BucketBoard {
+  /// What a member has found for the next round, and from where on nobody has taken it.
+  struct alignas(64) List {
+    std::vector<LocalId> vertices;
+    std::atomic<std::size_t> taken{0};
+  };
+  /// What a member did since the last barrier.
+  struct alignas(64) Count {
+    std::uint64_t found = 0;  ///< vertices of its list
+    std::uint64_t edges = 0, fresh = 0, updated = 0, first_pending = 0;
+    std::int64_t pending = 0;
+    bool stop = false;
+  };
+  explicit BucketBoard(int members) : lists{std::vector<List>(members), std::vector<List>(members)}, counts{Counts(members), Counts(members)} {}
+  using Counts = std::vector<Count>;
+  std::vector<List> lists[2];
+  Counts counts[2];
+};
+
+namespace detail {
+
+/// Vertices that a member takes from a list at a time.
+inline constexpr std::size_t kTakeGrain = 64;
+
+/// Where a thread stores one thing and loads another, and the other thread the other way round, one must see what the other
+/// has stored. Atomic updates order loads that follow them on x86 already.
+inline void OrderUpdateBeforeLoad() {
+#if !defined(__x86_64__)
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+/// One member's part in rounds.
+template <class P, bool kConcurrent>
+class BucketWorker {
+ public:
+  BucketWorker(const StateRef<P>& s, const RoundOf<P>& round) : s_(s), round_(round) {}
+
+  /// Takes an active vertex from where it waited and relaxes its edges.
+  void Visit(LocalId v, std::vector<LocalId>* next) {
+    atomics::And<kConcurrent>(s_.touched + (v >> 5), ~(1u << (v & 31)));
+    if constexpr (kConcurrent) OrderUpdateBeforeLoad();
+    const EdgeIndex begin = s_.graph.forward.offsets[v], end = s_.graph.forward.offsets[v + 1];
+    count.edges += end - begin;
+    if (bits::Set<kConcurrent>(s_.order.seen, v)) count.fresh += end - begin;
+    if (kConcurrent && end - begin >= kHubDegree) {
+      const auto pieces = static_cast<std::uint32_t>((end - begin + kSliceEdges - 1) / kSliceEdges);
+      const std::uint32_t at = atomics::Add<true>(&s_.control->slice_count, pieces);
+      for (std::uint32_t i = 0; i < pieces; ++i) s_.slices[at + i] = {v, i};
+      return;
+    }
+    Relax(v, begin, end, next);
+  }
+  void VisitSlice(const Slice& slice, std::vector<LocalId>* next) {
+    const EdgeIndex begin = s_.graph.forward.offsets[slice.vertex] + slice.index * kSliceEdges;
+    Relax(slice.vertex, begin, std::min(begin + kSliceEdges, s_.graph.forward.offsets[slice.vertex + 1]), next);
+  }
+  /// A pending vertex whose turn has come, or that waits on.
+  bool Release(LocalId v, std::vector<LocalId>* list) {
+    const double priority = PriorityOf(s_.program, s_.values[v]);
+    if (!GoesNow(priority, s_.order.limit)) {
+      count.first_pending = std::max(count.first_pending, PriorityKey(priority));
+      return false;
+    }
+    count.pending -= 1;
+    if (bits::Set<kConcurrent>(s_.touched, v)) list->push_back(v);
+    return true;
+  }
+  void SetLimit(double limit) { s_.order.limit = limit; }
+  void SetRound(const RoundOf<P>& round) { round_ = round; }
+
+  BucketBoard::Count count;
+
+ private:
+  using Value = ValueOf<P>;
+  using Message = MessageOf<P>;
+
+  /// Targets are looked at all together: the atomics of an update let no later load begin before they end.
+  void Relax(LocalId source, EdgeIndex begin, EdgeIndex end, std::vector<LocalId>* next) {
+    const Value value = atomics::Load(s_.values + source);
+    for (; begin < end; begin += 32) {
+      const auto edges = static_cast<unsigned>(std::min<EdgeIndex>(end - begin, 32));
+      std::uint32_t wanted = 0;
+      for (unsigned i = 0; i < edges; ++i) {
+        bool wants = true;
+        if constexpr (Traits<P>::kHasWantsMessage) {
+          const LocalId target = s_.graph.forward.neighbours[begin + i];
+          const Message message = Scatter(s_, value, source, target, s_.graph.forward, begin + i, round_);
+          wants = s_.program.Wants(atomics::Load(s_.values + target), message);
+        }
+        wanted |= std::uint32_t{wants} << i;
+      }
+      for (; wanted != 0; wanted &= wanted - 1) {
+        const EdgeIndex e = begin + static_cast<unsigned>(__builtin_ctz(wanted));
+        const LocalId target = s_.graph.forward.neighbours[e];
+        Update(target, Scatter(s_, value, source, target, s_.graph.forward, e, round_), next);
+      }
+    }
+  }
+
+  void Update(LocalId v, const Message& message, std::vector<LocalId>* next) {
+    const Vertex vertex = s_.At(v);
+    Value value = atomics::Load(s_.values + v);
+    while (true) {
+      Value changed = value;
+      const bool active = s_.program.UpdateStatus(changed, message, vertex, round_);
+      if constexpr (kConcurrent) {
+        const Value found = SameBytes(changed, value) ? value : atomics::CompareSwap(s_.values + v, value, changed);
+        if (!SameBytes(found, value)) {  // somebody else was faster
+          value = found;
+          continue;
+        }
+      } else {
+        s_.values[v] = changed;
+      }
+      if (active) Changed(v, changed, next);
+      return;
+    }
+  }
+
+  void Changed(LocalId v, const Value& value, std::vector<LocalId>* next) {
+    count.updated += 1;
+    if constexpr (kConcurrent) OrderUpdateBeforeLoad();
+    const double priority = PriorityOf(s_.program, value);
+    if (GoesNow(priority, s_.order.limit)) {
+      const std::uint32_t bit = 1u << (v & 31);
+      std::uint32_t* const word = s_.order.pending + (v >> 5);
+      if ((atomics::Load(word) & bit) != 0 && (atomics::And<kConcurrent>(word, ~bit) & bit) != 0) count.pending -= 1;
+      if (bits::Set<kConcurrent>(s_.touched, v)) next->push_back(v);
+      return;
+    }
+    count.first_pending = std::max(count.first_pending, PriorityKey(priority));
+    if (!bits::Set<kConcurrent>(s_.order.pending, v)) return;
+    count.pending += 1;
+    bits::Set<kConcurrent>(s_.order.groups, static_cast<LocalId>(v / kPendingGroup));
+  }
+
+  StateRef<P> s_;  // a copy: what stores cannot change stays in registers
+  RoundOf<P> round_;
+};
+
+/// Runs `job` to its end; every member calls it with the same, and returns the same.
+template <class P, bool kConcurrent>
+BucketRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, BucketRun job) {
+  const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
+  RoundOf<P> round = job.round.As<GlobalOf<P>>();
+  BucketWorker<P, kConcurrent> worker(s, round);
+  worker.SetLimit(job.buckets.limit());
+  std::size_t which = 0, turn = 0;
+  std::uint64_t found = 0, first_pending = job.first_pending;
+  std::int64_t pending = job.pending_vertices;
+  bool stop = false;
+  // Everybody counts, meets the others, and sums all up.
+  const auto meet = [&] {
+    BucketBoard::Count& mine = worker.count;
+    mine.stop = rank == 0 && job.stop->stop_requested();
+    board.counts[turn][rank] = mine;
+    worker.count = {};
+    group.sync_soon();
+    BucketBoard::Count all;
+    for (const BucketBoard::Count& one : board.counts[turn]) {
+      all.found += one.found;
+      all.edges += one.edges;
+      all.fresh += one.fresh;
+      all.updated += one.updated;
+      all.pending += one.pending;
+      all.first_pending = std::max(all.first_pending, one.first_pending);
+      all.stop = all.stop || one.stop;
+    }
+    turn ^= 1;
+    found = all.found;
+    pending += all.pending;
+    stop = all.stop;
+    return all;
+  };
+  // A member's stretch of words: the same each time, and so what it has in its cache.
+  const auto stretch = [&](std::size_t words, std::size_t r) { return words * r / members; };
+
+  const std::size_t words = bits::Words(s.graph.owned);
+  {
+    std::vector<LocalId>& mine = board.lists[which][rank].vertices;
+    for (std::size_t w = stretch(words, rank); w < stretch(words, rank + 1); ++w) {
+      const std::uint32_t active = s.active[w] & bits::Mask(w, s.graph.owned);
+      s.touched[w] = active;
+      for (std::uint32_t rest = active; rest != 0; rest &= rest - 1) {
+        mine.push_back(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest))));
+      }
+    }
+    worker.count.found = mine.size();
+    meet();
+  }
+  const bool hubs = kConcurrent && s.graph.forward.max_degree >= kHubDegree;
+  std::uint32_t slices_done = 0;
+  while (!stop && job.rounds < job.most_rounds) {
+    while (found == 0 && pending > 0) {
+      job.buckets.Raise(PriorityOfKey(first_pending));
+      worker.SetLimit(job.buckets.limit());
+      std::vector<LocalId>& mine = board.lists[which][rank].vertices;
+      constexpr std::size_t kGroupWords = kPendingGroup / 32;
+      const std::size_t groups = bits::Words((s.graph.owned + kPendingGroup - 1) / kPendingGroup);
+      for (std::size_t i = stretch(groups, rank); i < stretch(groups, rank + 1); ++i) {
+        for (std::uint32_t rest = s.order.groups[i]; rest != 0; rest &= rest - 1) {
+          const std::size_t first = (i * 32 + static_cast<std::size_t>(__builtin_ctz(rest))) * kGroupWords;
+          bool left = false;
+          for (std::size_t w = first; w < std::min(first + kGroupWords, words); ++w) {
+            std::uint32_t word = s.order.pending[w];
+            if (word == 0) continue;
+            for (std::uint32_t waiting = word; waiting != 0; waiting &= waiting - 1) {
+              const auto v = static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(waiting)));
+              if (worker.Release(v, &mine)) word &= ~(waiting & (0 - waiting));
+            }
+            s.order.pending[w] = word;
+            left = left || word != 0;
+          }
+          if (!left) s.order.groups[i] &= ~(rest & (0 - rest));
+        }
+      }
+      worker.count.found = mine.size();
+      first_pending = meet().first_pending;
+    }
+    if (found == 0) break;
+    // The last round's lists, of which nobody takes any more, become the next one's.
+    BucketBoard::List& own = board.lists[which ^ 1][rank];
+    own.vertices.clear();
+    own.taken.store(0, std::memory_order_relaxed);
+    std::vector<LocalId>& next = own.vertices;
+    // One's own list first, then what others have not got to.
+    for (std::size_t i = 0; i < members; ++i) {
+      BucketBoard::List& list = board.lists[which][(rank + i) % members];
+      const std::size_t size = list.vertices.size();
+      while (list.taken.load(std::memory_order_relaxed) < size) {
+        const std::size_t begin = list.taken.fetch_add(kTakeGrain, std::memory_order_relaxed);
+        const std::size_t end = std::min(begin + kTakeGrain, size);
+        constexpr std::size_t kAhead = 16;  // rows whose begins are called from memory before the first is walked
+        for (std::size_t from = begin; from < end; from += kAhead) {
+          const std::size_t to = std::min(from + kAhead, end);
+          for (std::size_t k = from; k < to; ++k) {
+            const EdgeIndex row = s.graph.forward.offsets[list.vertices[k]];
+            __builtin_prefetch(s.graph.forward.neighbours + row);
+            if constexpr (!std::is_same_v<WeightOf<P>, None>) {
+              __builtin_prefetch(static_cast<const WeightOf<P>*>(s.graph.forward.weights) + row);
+            }
+          }
+          for (std::size_t k = from; k < to; ++k) worker.Visit(list.vertices[k], &next);
+        }
+      }
+    }
+    if (hubs) {
+      group.sync_soon();
+      const std::uint32_t slices = atomics::Load(&s.control->slice_count);
+      if (slices > 0) {
+        group.Sweep(slices, 1, [&](std::size_t begin, std::size_t end) {
+          for (std::size_t i = begin; i < end; ++i) worker.VisitSlice(s.slices[i], &next);
+        });
+        group.sync_soon();  // all have read their number
+        if (rank == 0) s.control->slice_count = 0;
+      }
+    }
+    worker.count.found = next.size();
+    const BucketBoard::Count all = meet();
+    which ^= 1;
+    first_pending = std::max(first_pending, all.first_pending);
+    job.buckets.Note(all.edges, all.fresh);
+    job.rounds += 1;
+    job.edges_touched += all.edges;
+    job.vertices_updated += all.updated;
+    round.index += 1;
+    round.active = found;
+    worker.SetRound(round);
+  }
+  static_cast<void>(slices_done);
+  job.round.index = round.index;
+  job.round.active = found;
+  job.active_vertices = found;
+  job.first_pending = first_pending;
+  job.pending_vertices = pending;
+  return job;
+}
+
+}  // namespace detail
+
+/// As StepSet::RunBuckets. Every member calls it with the same `job`, and returns the same.
+template <class P>
+BucketRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, const BucketRun& job) {
+  return group.size() > 1 ? detail::RunBuckets<P, true>(group, s, board, job)
+                          : detail::RunBuckets<P, false>(group, s, board, job);
+}
+
+}  // namespace chatty::steps::host
