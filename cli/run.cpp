@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -47,7 +48,7 @@ struct RunCommandOptions {
   bool partition_fallback = true;
   std::string direction = "auto";
   std::string execution = "auto";
-  std::string transport = "auto", links = "all", remote_atomics = "auto", tiles = "auto";
+  std::string transport = "auto", links = "all", remote_atomics = "auto", tiles = "auto", delta = "auto";
   bool explain = false;
   std::uint32_t max_rounds = 0;
   std::string bind = "auto";
@@ -122,6 +123,19 @@ RemoteAtomics ParseRemoteAtomics(std::string_view text) {
 
 Tiling ParseTiling(std::string_view text) {
   return text == "never" ? Tiling::kNever : text == "always" ? Tiling::kAlways : Tiling::kAuto;
+}
+
+/// Of --delta: RunOptions::delta. Throws UsageError.
+double ParseDelta(const std::string& text) {
+  if (text == "auto") return kAutoDelta;
+  if (text == "off") return kInfinity<double>;
+  double width = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, width);
+  if (error != std::errc() || stop != end || !(width > 0) || !std::isfinite(width)) {
+    Throw<UsageError>("'{}' is no width of buckets; give auto, off or a positive number", text);
+  }
+  return width;
 }
 
 double Median(std::vector<double> times) {
@@ -245,6 +259,7 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
   json["links"] = options.links;
   json["remote_atomics"] = options.remote_atomics;
   json["tiles"] = options.tiles;
+  json["delta"] = options.delta;
   json["seed"] = options.seed;
   json["phases_ms"] = {{"load", Rounded(loaded.ms)},
                        {"open_devices", Rounded(record.open_ms)},
@@ -496,6 +511,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   run.links = options.links;
   run.remote_atomics = ParseRemoteAtomics(options.remote_atomics);
   run.tiling = ParseTiling(options.tiles);
+  run.delta = ParseDelta(options.delta);
   run.explain = options.explain;
   run.max_rounds = options.max_rounds;
   run.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(options.timeout_s * 1000)));
@@ -733,6 +749,23 @@ void AddRun(CLI::App& app, Context& context) {
                    "or there are hubs")
       ->type_name("auto|never|always")
       ->check(Unnamed(CLI::IsMember({"auto", "never", "always"})))
+      ->group(how);
+  command
+      ->add_option("--delta", options->delta,
+                   "Programs with a priority, such as sssp, go through vertices in buckets so wide, nearest first: `auto` "
+                   "(default), as weights and degrees suggest, and adapted as the run goes; `off`, whatever changed goes in "
+                   "the next round; or a width, say 25, in what the program counts. Execution async has no buckets")
+      ->type_name("auto|off|X")
+      ->check(Unnamed(CLI::Validator(
+          [](const std::string& text) {
+            try {
+              ParseDelta(text);
+            } catch (const UsageError& error) {
+              return std::string(error.what());
+            }
+            return std::string();
+          },
+          "")))
       ->group(how);
   command
       ->add_flag("--explain", options->explain,

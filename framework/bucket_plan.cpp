@@ -1,6 +1,5 @@
 #include "chatty/framework/bucket_plan.h"
 
-#include <cstdlib>
 #include <variant>
 
 namespace chatty {
@@ -8,6 +7,11 @@ namespace {
 
 /// Weights that are looked at.
 constexpr std::size_t kSample = 4096;
+/// What could be done in the time that a round takes however small it is: vertices visited on a GPU, where those of small
+/// degree cost as much as others; edges relaxed on host devices that meet, and on one alone.
+constexpr double kGpuVertices = 10000, kHostRound = 4000, kHostTeamRound = 400;
+/// A graph of edges for fewer rounds than that is no matter.
+constexpr double kFewRounds = 16;
 
 /// The mean of some weights, evenly chosen; 0 if they are all the same.
 template <class Weight>
@@ -35,20 +39,22 @@ BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const Ru
     plan.width = options.delta;
     return plan;
   }
-  plan.round_edges = kind == DeviceKind::kCuda ? 1e6 : 4e3;
-  if (const char* e = std::getenv("RE")) plan.round_edges = std::atof(e);
-  if (const char* e = std::getenv("EARLY")) Buckets::kEarly = std::atof(e);
-  if (const char* e = std::getenv("STEP")) Buckets::kStep = std::atof(e);
-  if (const char* e = std::getenv("TOL")) Buckets::kTolerance = std::atof(e);
-  if (const char* e = std::getenv("MEM")) Buckets::kMemory = std::atof(e);
-  plan.round_edges *= static_cast<double>(devices > 1 ? 2 * devices : 1);
-  const auto edges = static_cast<double>(graph.edges());
-  if (traits.weights == WeightKind::kNone || edges < 16 * plan.round_edges) return plan;  // a few rounds do it all
+  const auto edges = static_cast<double>(graph.edges()), vertices = static_cast<double>(graph.vertices());
+  if (traits.weights == WeightKind::kNone || edges == 0) return plan;
+  const double degree = edges / vertices;
+  // A GPU's round waits some 20 us for launches and counters, and longer for other devices. A host's, within one job of its
+  // team, waits for a barrier.
+  const auto several = static_cast<double>(devices > 1 ? 2 * devices : 1);
+  if (kind == DeviceKind::kCuda) {
+    plan.round_edges = kGpuVertices * degree * several;
+  } else {
+    plan.round_edges = devices > 1 ? kHostRound * several / 2 : kHostTeamRound;
+  }
+  if (edges < kFewRounds * plan.round_edges) return plan;  // what rounds cost is all that counts
   const double mean = std::visit([](const auto& weights) { return MeanOf(weights); }, graph.out().weights);
-  if (mean == 0) return plan;  // whoever is fewer edges away is nearer: rounds are in order
-  double scale = 2;
-  if (const char* e = std::getenv("SCALE")) scale = std::atof(e);
-  plan.width = scale * mean * static_cast<double>(graph.vertices()) / edges;
+  if (mean == 0) return plan;  // whoever is fewer edges away is nearer: rounds are in order already
+  plan.early_edges = kind == DeviceKind::kCuda || devices > 1 ? plan.round_edges : 0;
+  plan.width = mean / degree;
   plan.adapts = true;
   return plan;
 }

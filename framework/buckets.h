@@ -30,6 +30,8 @@ struct BucketPlan {
   double width = kInfinity<double>;  ///< of the first bucket; infinite: no order, rounds take whatever changed
   bool adapts = false;               ///< whether later ones may have others
   double round_edges = 0;            ///< edges that could be relaxed in the time that a round takes however few there are
+  /// A bucket's last rounds relax few edges each: once they are fewer than so many, the next one joins them.
+  double early_edges = 0;
 };
 
 /// Where a run stands among its buckets. Small and plain: whoever feeds copies of one the same sums gets the same answers.
@@ -57,10 +59,9 @@ class Buckets {
     edges_ += static_cast<double>(edges);
     fresh_ += static_cast<double>(fresh);
   }
-  /// Whether the next bucket is due when so much is active and something pending. A bucket's last rounds relax few edges
-  /// each: an adapting run does not wait for them.
+  /// Whether the next bucket is due when so much is active and something pending.
   bool Due(std::uint64_t active_vertices, std::uint64_t active_edges) const {
-    return active_vertices == 0 || (plan_.adapts && static_cast<double>(active_edges) < kEarly * plan_.round_edges);
+    return active_vertices == 0 || static_cast<double>(active_edges) < plan_.early_edges;
   }
   /// Raises the limit above `first`, the least priority that is pending.
   void Raise(double first) {
@@ -74,7 +75,7 @@ class Buckets {
   /// the same, neither would gain much.
   void Adapt() {
     const double again = std::max(0.0, edges_ - fresh_), idle = rounds_ * plan_.round_edges;
-    if (again > kTolerance * idle) {
+    if (again > kTolerance * idle && again > kWaste * edges_) {
       width_ /= kStep;
     } else if (idle > kTolerance * again) {
       width_ *= kStep;
@@ -84,10 +85,11 @@ class Buckets {
     fresh_ *= kMemory;
   }
 
- public:
-  static inline double kEarly = 0.0, kTolerance = 2, kStep = 1.25, kMemory = 0.75;
+  static constexpr double kTolerance = 2;     // of either cost being more than the other
+  static constexpr double kWaste = 1.0 / 16;  // of all edges, relaxed again: little enough in any case
+  static constexpr double kStep = 1.25;       // by which a width changes at once
+  static constexpr double kMemory = 0.75;     // of what was before the last bucket
 
- private:
   BucketPlan plan_;
   double limit_ = kInfinity<double>, width_ = kInfinity<double>;
   double rounds_ = 0, edges_ = 0, fresh_ = 0;

@@ -24,6 +24,10 @@ void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t dev
   if (options.execution != "async") CheckExecution(options.execution, nullptr);  // which depends on the program
   CheckComm(options.transport, kind, devices);
   LinkMask::Parse(options.links, devices);
+  if (!(options.delta >= 0)) {
+    Throw<UsageError>("delta {}: the width of buckets is a positive number, kAutoDelta, or infinite for none",
+                      options.delta);
+  }
   const int threads = omp_get_thread_limit();
   if (devices > 1 && devices > static_cast<std::size_t>(std::max(threads, 0))) {
     Throw<CapabilityError>("{} devices need as many OpenMP threads, but no more than {} are granted; unset OMP_THREAD_LIMIT",

@@ -109,13 +109,14 @@ class StepSet {
   virtual void ClearHaloActive() = 0;
   /// @{
   /// For programs with ProgramTraits::orders. From now on Apply makes a changed vertex active if its Priority is below
-  /// `limit`, else pending. Release makes all pending vertices below the limit active: beside those of the frontier, a bitmap
-  /// or a queue of `count`, of which Control::next_count becomes the growth.
+  /// `limit`, else pending. Release makes all pending vertices below the limit active: beside those of the frontier, a
+  /// bitmap or a queue of `count`, of which Control::next_count becomes the growth.
   virtual void SetLimit(double limit) = 0;
   virtual void Release(Form form, std::size_t count) = 0;
   /// @}
-  /// Where one device has the whole graph: all push rounds from here on, bucket after bucket, without coming back in between.
-  /// The frontier is a bitmap. Returns false, having done nothing, if this kind of device has no better way than the others.
+  /// Where one device has the whole graph: all push rounds from here on, bucket after bucket, without coming back in
+  /// between. The frontier is a bitmap. Returns false, having done nothing, if this kind of device has no better way than
+  /// the others.
   virtual bool RunBuckets(BucketRun&) { return false; }
   /// Messages of halo vertices into boxes of the forms that are shortest; Control says which. `queued`: all of them are in
   /// the queue.

@@ -18,7 +18,7 @@ struct Summary {
   std::uint64_t active_vertices = 0, active_edges = 0, edges_touched = 0;
   std::int64_t wanting_edges = 0, pending_vertices = 0;
   std::uint64_t first_pending = 0, fresh_edges = 0;  ///< as in Control
-  bool stop = false;  ///< asked for; the first device looks
+  bool stop = false;                                 ///< asked for; the first device looks
   alignas(16) std::byte global[64] = {};
 };
 
@@ -76,12 +76,14 @@ struct BspShared {
 /// Chooses between push and pull. All devices feed it the same sums, so all choose alike.
 class DirectionChooser {
  public:
-  DirectionChooser(const ProgramTraits& traits, Direction direction, BuiltDirections built)
+  /// `ordered`: buckets are pushed. Few of a frontier's edges improve anything, so that an edge pushed costs hardly more
+  /// than one pulled, and a pull looks at all of them.
+  DirectionChooser(const ProgramTraits& traits, Direction direction, BuiltDirections built, bool ordered)
       : first_suffices_(traits.first_suffices),
         can_push_(traits.can_push && built.push),
         can_pull_(built.pull),
         every_round_(traits.every_round),
-        direction_(direction) {}
+        direction_(ordered && direction == Direction::kAuto ? Direction::kPush : direction) {}
 
   bool UsePull(const Summary& total, VertexId vertices) const {
     if (!can_push_ || !can_pull_) return !can_push_;
@@ -124,8 +126,8 @@ class BspRun {
         wait_{&shared.abort, options.timeout},
         account_(account),
         lane_(lane),
-        chooser_(traits_, options.direction, built),
-        buckets_(traits_.orders ? buckets : BucketPlan{}),
+        chooser_(traits_, options.direction, built, buckets.width < kInfinity<double>),
+        buckets_(buckets),
         pairs_(parts_),
         owned_(me_.graph->ref().owned) {}
 
@@ -259,7 +261,9 @@ class BspRun {
   /// Between two rounds: where too little is active, those that are pending follow, bucket by bucket.
   void Raise() {
     buckets_.Note(total_.active_edges, total_.fresh_edges);
-    while (total_.pending_vertices > 0 && buckets_.Due(total_.active_vertices, total_.active_edges)) {
+    // Once, unless that finds nobody: where frontiers grow, limits must not run ahead of them.
+    bool due = buckets_.Due(total_.active_vertices, total_.active_edges);
+    for (; due && total_.pending_vertices > 0; due = total_.active_vertices == 0) {
       buckets_.Raise(PriorityOfKey(first_pending_));
       const Summary before = total_;
       const Control* control;

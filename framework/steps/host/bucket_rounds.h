@@ -14,8 +14,8 @@ namespace chatty::steps::host {
 /// Whether P's updates may be made by whoever has a message, by a swap of the value: late and repeated messages do no harm,
 /// and messages that were not combined before are such. UpdateStatus sees a copy, so it still has each value to itself.
 template <class P>
-inline constexpr bool kUpdatesAtOnce = Traits<P>::kOrders && !Traits<P>::kSharesSeparately &&
-                                       (sizeof(ValueOf<P>) == 4 || sizeof(ValueOf<P>) == 8);
+inline constexpr bool kUpdatesAtOnce =
+    Traits<P>::kOrders && !Traits<P>::kSharesSeparately && (sizeof(ValueOf<P>) == 4 || sizeof(ValueOf<P>) == 8);
 
 /// What the members share. Two of each, used in turn: while one round fills its own, the last one's may still be read.
 struct BucketBoard {
@@ -31,7 +31,8 @@ struct BucketBoard {
     std::int64_t pending = 0;
     bool stop = false;
   };
-  explicit BucketBoard(int members) : lists{std::vector<List>(members), std::vector<List>(members)}, counts{Counts(members), Counts(members)} {}
+  explicit BucketBoard(int members)
+      : lists{std::vector<List>(members), std::vector<List>(members)}, counts{Counts(members), Counts(members)} {}
   using Counts = std::vector<Count>;
   std::vector<List> lists[2];
   Counts counts[2];

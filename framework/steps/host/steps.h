@@ -40,7 +40,7 @@ class Group {
   int rank() const { return member_.rank(); }
   int size() const { return member_.size(); }
   void sync() { member_.sync(); }
-  void sync_soon() { member_.sync_soon(); }  ///< see TeamMember
+  void sync_soon() { member_.sync_soon(); }         ///< see TeamMember
   std::uint32_t sweeps() const { return sweeps_; }  ///< where the next job continues
 
   /// Calls body(begin, end) on chunks of [0, count) of `grain` items. There is no barrier in it: a member may run ahead into
