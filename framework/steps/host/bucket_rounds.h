@@ -31,9 +31,9 @@ struct BucketBoard {
     std::int64_t pending = 0;
     bool stop = false;
   };
+  using Counts = std::vector<Count>;
   explicit BucketBoard(int members)
       : lists{std::vector<List>(members), std::vector<List>(members)}, counts{Counts(members), Counts(members)} {}
-  using Counts = std::vector<Count>;
   std::vector<List> lists[2];
   Counts counts[2];
 };
@@ -211,8 +211,7 @@ BucketRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, Buc
     meet();
   }
   const bool hubs = kConcurrent && s.graph.forward.max_degree >= kHubDegree;
-  std::uint32_t slices_done = 0;
-  while (!stop && job.rounds < job.most_rounds) {
+  while (true) {
     while (found == 0 && pending > 0) {
       job.buckets.Raise(PriorityOfKey(first_pending));
       worker.SetLimit(job.buckets.limit());
@@ -239,7 +238,7 @@ BucketRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, Buc
       worker.count.found = mine.size();
       first_pending = meet().first_pending;
     }
-    if (found == 0) break;
+    if (found == 0 || stop || job.rounds >= job.most_rounds) break;  // with something active if anything is left to do
     // The last round's lists, of which nobody takes any more, become the next one's.
     BucketBoard::List& own = board.lists[which ^ 1][rank];
     own.vertices.clear();
@@ -289,7 +288,6 @@ BucketRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, Buc
     round.active = found;
     worker.SetRound(round);
   }
-  static_cast<void>(slices_done);
   job.round.index = round.index;
   job.round.active = found;
   job.active_vertices = found;

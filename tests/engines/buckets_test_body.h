@@ -1,0 +1,261 @@
+// Soft priority in the engine `bsp`: any width of buckets, and any priority, change the work and not the answer. On devices
+// that the including file chooses.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+#include "chatty/core/hash.h"
+#include "chatty/core/trace.h"
+#include "chatty/framework/typed_program.h"
+#include "chatty/programs/reference.h"
+#include "chatty/programs/sssp.h"
+#include "engines.h"
+
+namespace chatty::test {
+
+/// Spreads least labels, every vertex from the start.
+struct PlainLabels {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  CHATTY_FN Value InitVertex(Vertex v) const { return static_cast<Value>(v.id * 7919 % 10007); }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const { return value; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
+    if (m >= value) return false;
+    value = m;
+    return true;
+  }
+};
+/// The same in some order, sensible or not.
+enum class Order : std::uint8_t { kRising, kFalling, kConstant, kNotANumber, kInfinite, kWide };
+template <Order kOrder>
+struct Labels : PlainLabels {
+  CHATTY_FN auto Priority([[maybe_unused]] const Value& value) const {
+    if constexpr (kOrder == Order::kRising) {
+      return value;
+    } else if constexpr (kOrder == Order::kFalling) {
+      return -static_cast<float>(value);
+    } else if constexpr (kOrder == Order::kConstant) {
+      return 7;
+    } else if constexpr (kOrder == Order::kNotANumber) {
+      return value % 3 == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(value);
+    } else if constexpr (kOrder == Order::kInfinite) {
+      return value % 2 == 0 ? kInfinity<float> : -kInfinity<float>;
+    } else {
+      return ~std::uint64_t{0} - value;  // more bits than a double has
+    }
+  }
+};
+/// Shortest paths with nothing said of which go first.
+struct PlainSssp {
+  using Weight = std::int32_t;
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  VertexId source = 0;
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? Value{0} : kInfinity<Value>; }
+  CHATTY_FN bool IsActive(const Value& d, const Round<>&) const { return d != kInfinity<Value>; }
+  CHATTY_FN Message ComputeScatter(const Value& d, Edge<Weight> e, const Round<>&) const {
+    return d + static_cast<std::uint32_t>(e.weight);
+  }
+  CHATTY_FN bool Wants(const Value& d, Message m) const { return m < d; }
+  CHATTY_FN bool UpdateStatus(Value& d, Message m, Vertex, const Round<>&) const {
+    if (!(m < d)) return false;
+    d = m;
+    return true;
+  }
+};
+static_assert(!Traits<PlainSssp>::kOrders && Traits<SsspOf<float>>::kOrders && Traits<Labels<Order::kWide>>::kOrders);
+static_assert(!Traits<PlainLabels>::kOrders);
+
+class Buckets : public testing::TestWithParam<Selection> {
+ protected:
+  Session Open(const Graph& graph, const char* partition = "random") const {
+    return Session(graph, MakeDevices(std::get<0>(GetParam())), DividedBy(partition));
+  }
+  template <class P>
+  struct Answer {
+    std::vector<typename P::Value> values;
+    RunStatistics statistics;
+  };
+  template <class P>
+  Answer<P> Run(Session& session, const P& program, double delta, RunOptions options = {}) const {
+    options.delta = delta;
+    options.transport = std::get<1>(GetParam());
+    const std::unique_ptr<Job> job = session.Prepare(std::make_shared<TypedProgram<P>>(program), options);
+    Answer<P> answer;
+    answer.statistics = job->Execute();
+    answer.values.resize(session.graph().vertices());
+    job->CopyOutput(reinterpret_cast<std::byte*>(answer.values.data()));
+    return answer;
+  }
+  template <Order kOrder>
+  void AnswersAre(Session& session, const std::vector<std::uint32_t>& expected) const {
+    for (const double delta : {1.0, 500.0, 1e6, kInfinity<double>}) {
+      EXPECT_EQ(Run(session, Labels<kOrder>{}, delta).values, expected)
+          << "order " << static_cast<int>(kOrder) << ", delta " << delta;
+    }
+  }
+
+  /// A grid whose weights differ by a hundred times: what is few edges away is often not near.
+  static Graph RoughGrid(VertexId width, VertexId height, WeightKind kind = WeightKind::kInt32) {
+    std::vector<TestEdge> edges;
+    for (VertexId v = 0; v < width * height; ++v) {
+      const auto weight = [&](std::uint64_t which) { return static_cast<double>(1 + Hash(2 * v + which) % 100); };
+      if ((v + 1) % width != 0) edges.push_back({v, v + 1, weight(0)});
+      if (v + width < width * height) edges.push_back({v, v + width, weight(1)});
+    }
+    return MakeSymmetric(width * height, edges, kind);
+  }
+  static constexpr double kWidths[] = {kAutoDelta, 0.25, 3, 100, 1e9, kInfinity<double>};
+};
+
+TEST_P(Buckets, AnyWidthGivesTheSameDistances) {
+  for (const WeightKind weights : {WeightKind::kNone, WeightKind::kInt32, WeightKind::kFloat32}) {
+    std::vector<NamedGraph> graphs = MixedGraphs(weights);
+    std::vector<TestEdge> star, zero;
+    for (VertexId v = 1; v < 300; ++v) star.push_back({0, v, static_cast<double>(v % 40)});
+    for (VertexId v = 1; v < 200; ++v) zero.push_back({v - 1, v, 0});
+    graphs.push_back({"star", MakeSymmetric(300, star, weights)});
+    graphs.push_back({"zero weights", MakeSymmetric(200, zero, weights)});
+    graphs.push_back({"two grids apart", MakeSymmetric(9, {{0, 1, 4}, {1, 2, 9}, {4, 5, 3}, {5, 6, 1}}, weights)});
+    graphs.push_back({"rough grid", RoughGrid(45, 40, weights)});
+    VertexId turn = 0;
+    for (const auto& [name, graph] : graphs) {
+      if (graph.vertices() == 0) continue;  // no vertex to start from
+      Session session = Open(graph, ++turn % 2 == 0 ? "random" : "edge-balanced");
+      for (const double delta : kWidths) {
+        SCOPED_TRACE(testing::Message() << name << ", delta " << delta);
+        const VertexId source = 3 % graph.vertices();
+        if (weights == WeightKind::kFloat32) {
+          SsspOf<float> sssp;
+          sssp.source = source;
+          EXPECT_EQ(Run(session, sssp, delta).values, ToVector(SerialSssp<float>(graph, source)));
+        } else {
+          SsspOf<std::int32_t> sssp;
+          sssp.source = source;
+          EXPECT_EQ(Run(session, sssp, delta).values, ToVector(SerialSssp<std::uint32_t>(graph, source)));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Buckets, AnyPriorityGivesTheSameLabels) {
+  for (const auto& [name, graph] : MixedGraphs(WeightKind::kNone)) {
+    SCOPED_TRACE(name);
+    Session session = Open(graph);
+    const std::vector<std::uint32_t> expected = Run(session, PlainLabels{}, kAutoDelta).values;
+    AnswersAre<Order::kRising>(session, expected);
+    AnswersAre<Order::kFalling>(session, expected);
+    AnswersAre<Order::kConstant>(session, expected);
+    AnswersAre<Order::kNotANumber>(session, expected);
+    AnswersAre<Order::kInfinite>(session, expected);
+    AnswersAre<Order::kWide>(session, expected);
+  }
+}
+
+TEST_P(Buckets, OrderSavesWorkAndOffIsAsIfThereWereNone) {
+  const Graph graph = RoughGrid(120, 90);
+  Session session = Open(graph);
+  SsspOf<std::int32_t> sssp;
+  const auto off = Run(session, sssp, kInfinity<double>), narrow = Run(session, sssp, 25);
+  const auto plain = Run(session, PlainSssp{}, 25);
+  EXPECT_EQ(narrow.values, off.values);
+  EXPECT_EQ(plain.values, off.values);
+  EXPECT_LT(static_cast<double>(narrow.statistics.edges_touched), 0.5 * static_cast<double>(off.statistics.edges_touched));
+  EXPECT_LT(narrow.statistics.vertices_updated, off.statistics.vertices_updated);
+  EXPECT_GE(narrow.statistics.edges_touched, graph.edges()) << "each vertex's edges are relaxed once at least";
+  EXPECT_EQ(narrow.statistics.pull_rounds, 0u);
+  EXPECT_EQ(narrow.statistics.rounds, narrow.statistics.push_rounds);
+  EXPECT_EQ(off.statistics.edges_touched, plain.statistics.edges_touched);
+  EXPECT_EQ(off.statistics.vertices_updated, plain.statistics.vertices_updated);
+  EXPECT_EQ(off.statistics.rounds, plain.statistics.rounds);
+  EXPECT_EQ(off.statistics.push_rounds, plain.statistics.push_rounds);
+}
+
+// Weights that are all the same, and graphs so small that rounds are all they cost.
+TEST_P(Buckets, WithoutNeedThereAreNone) {
+  for (const Graph& graph : {GridGraph(60, 50), RoughGrid(5, 4)}) {
+    Session session = Open(graph);
+    SsspOf<std::int32_t> sssp;
+    const RunStatistics off = Run(session, sssp, kInfinity<double>).statistics,
+                        by_itself = Run(session, sssp, kAutoDelta).statistics;
+    EXPECT_EQ(by_itself.rounds, off.rounds);
+    EXPECT_EQ(by_itself.edges_touched, off.edges_touched);
+    EXPECT_EQ(by_itself.vertices_updated, off.vertices_updated);
+  }
+}
+
+TEST_P(Buckets, PullsAndPushesOfBucketsAgree) {
+  const Graph graph = RoughGrid(40, 30);
+  Session session = Open(graph);
+  const auto expected = ToVector(SerialSssp<std::uint32_t>(graph, 0));
+  for (const Direction direction : {Direction::kPush, Direction::kPull}) {
+    RunOptions options;
+    options.direction = direction;
+    for (const double delta : kWidths) {
+      const auto answer = Run(session, SsspOf<std::int32_t>{}, delta, options);
+      EXPECT_EQ(answer.values, expected) << delta;
+      EXPECT_EQ(direction == Direction::kPull ? answer.statistics.push_rounds : answer.statistics.pull_rounds, 0u);
+    }
+  }
+}
+
+TEST_P(Buckets, RunsEndEarlyAndBeginAnew) {
+  const Graph graph = RoughGrid(40, 30);
+  Session session = Open(graph);
+  const auto expected = ToVector(SerialSssp<std::uint32_t>(graph, 0));
+  RunOptions options;
+  options.delta = 30;
+  options.max_rounds = 9;
+  const auto program = std::make_shared<TypedProgram<SsspOf<std::int32_t>>>(SsspOf<std::int32_t>{});
+  const std::unique_ptr<Job> cut = session.Prepare(program, options);
+  for (int again = 0; again < 2; ++again) {
+    const RunStatistics statistics = cut->Execute();
+    EXPECT_EQ(statistics.ended, Ended::kMaxRounds);
+    EXPECT_EQ(statistics.rounds, 9u);
+  }
+  options.max_rounds = 0;
+  std::stop_source stop;
+  stop.request_stop();
+  options.stop = stop.get_token();
+  const RunStatistics stopped = session.Prepare(program, options)->Execute();
+  EXPECT_EQ(stopped.ended, Ended::kStopped);
+  EXPECT_LE(stopped.rounds, 1u);
+  options.stop = {};
+  const std::unique_ptr<Job> whole = session.Prepare(program, options);
+  for (int again = 0; again < 3; ++again) {
+    EXPECT_EQ(whole->Execute().ended, Ended::kConverged);
+    std::vector<std::uint32_t> values(graph.vertices());
+    whole->CopyOutput(reinterpret_cast<std::byte*>(values.data()));
+    EXPECT_EQ(values, expected);
+  }
+}
+
+TEST_P(Buckets, ATraceShowsEachRound) {
+  const Graph graph = RoughGrid(30, 20);
+  Session session = Open(graph);
+  Trace trace;
+  RunOptions options;
+  options.trace = &trace;
+  const auto traced = Run(session, SsspOf<std::int32_t>{}, 40, options);
+  EXPECT_EQ(traced.values, ToVector(SerialSssp<std::uint32_t>(graph, 0)));
+  EXPECT_GT(traced.statistics.rounds, 10u);
+}
+
+TEST_P(Buckets, WidthsThatAreNoneAreRefused) {
+  const Graph graph = RoughGrid(4, 4);
+  Session session = Open(graph);
+  for (const double delta : {-1.0, -kInfinity<double>, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_THROW(Run(session, SsspOf<std::int32_t>{}, delta), UsageError) << delta;
+  }
+}
+
+}  // namespace chatty::test
