@@ -16,8 +16,9 @@
 
 namespace chatty {
 
-/// Distances from `source` by relaxation until nothing changes (Bellman and Ford), nearer vertices first. W is int32_t, with distances in uint32_t,
-/// or float, with distances in float: rounded addition is monotone, so both answers are unique to the bit.
+/// Distances from `source` by relaxation until nothing changes (Bellman and Ford), nearer vertices first. W is
+/// int32_t, with distances in uint32_t, or float, with distances in float: rounded addition is monotone, so both answers are
+/// unique to the bit.
 template <class W>
 struct SsspOf {
   /// @{

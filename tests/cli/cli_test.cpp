@@ -961,6 +961,13 @@ TEST_F(CliTest, UsageErrorsExitWithTwo) {
   for (const std::string threads : {"0", "-1", "x"}) Fail({"run", "bfs", graph, "--threads", threads}, 2, "--threads");
   for (const std::string timeout : {"0", "-1", "soon", "nan"})
     Fail({"run", "bfs", graph, "--timeout", timeout}, 2, "--timeout");
+  for (const std::string delta : {"0", "-1", "nan", "inf", "1e999", "wide", "3x"})
+    Fail({"run", "sssp", graph, "--delta", delta}, 2, "--delta");
+  for (const std::string delta : {"auto", "off", "0.5"}) {
+    const std::string record = Path("delta.json");
+    Succeed({"run", "sssp", graph, "--devices", "host", "--delta", delta, "--verify", "--json", record});
+    EXPECT_EQ(Json::parse(ReadAll(record)).at("delta"), delta);
+  }
   Fail({"run", "bfs", graph, "--seed", "-1"}, 2, "--seed");
   Fail({"run", "bfs", graph, "--json", "-", "--output", "-"}, 2, "standard output");
   Fail({"run", "bfs", graph, "--trace", "-"}, 2, "--trace");
