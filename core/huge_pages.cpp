@@ -25,7 +25,7 @@ void* AllocateAligned(std::size_t alignment, std::size_t bytes) noexcept {
 #ifdef __linux__
   if (bytes >= kHugePage && alignment < kHugePage) {
     void* memory = nullptr;
-    if (::posix_memalign(&memory, kHugePage, whole) == 0) {  // which takes any size
+    if (::posix_memalign(&memory, kHugePage, whole) == 0) {             // which takes any size
       ::madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);  // a wish: where there are none, pages are small
       return memory;
     }

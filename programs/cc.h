@@ -32,7 +32,7 @@ CHATTY_FN void Link(VertexId* parent, VertexId a, VertexId b) {
     }
     const VertexId next = atomics::LoadOld(parent + above);
     if (next != above) atomics::Store(parent + high, next);  // halved, the path of whoever comes next is shorter
-    p = next;  // less than high
+    p = next;                                                // less than high
     q = low;
   }
 }

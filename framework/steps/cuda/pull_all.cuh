@@ -49,14 +49,14 @@ class AllSources {
   __device__ AllSources(const StateRef<P>& s, const RoundOf<P>& round, const PullAllRef<P>& all, const SharedOf<P>* hubs)
       : s_(s), round_(round), all_(all), hubs_(hubs) {}
 
-  /// A lane walks a row alone.
-  __device__ Message WalkAlone(LocalId target, EdgeIndex row, unsigned degree) const {
+  /// A lane's share of a row: edges `from`, `from + step`, … of the `degree` that begin at `row`.
+  __device__ Message Walk(LocalId target, EdgeIndex row, unsigned degree, unsigned from, unsigned step) const {
     Message sum = IdentityOf<P>();
-    for (unsigned k = 0; k < degree; k += kAtOnce) {
+    for (unsigned k = from; k < degree; k += kAtOnce * step) {
       Places places;
-      LookUp(row, degree, k, 1, places);
+      LookUp(row, degree, k, step, places);
       Add(
-          target, row, degree, k, 1, places, [] {}, &sum);
+          target, row, degree, k, step, places, [] {}, &sum);
     }
     return sum;
   }
@@ -241,7 +241,7 @@ inline constexpr unsigned kPullThreads = kOrdered ? 1024 : 256;
 /// Pieces of long rows come to a message each; other rows are gathered and their vertices updated. Warps take what is next.
 /// Any number of blocks; shared memory for the hubs' share.
 template <class P, bool kOrdered>
-__global__ void __launch_bounds__(kPullThreads<kOrdered>, kOrdered ? 1 : 4)
+__global__ void __launch_bounds__(kPullThreads<kOrdered>, kOrdered ? 1 : 5)
     PullAll(StateRef<P> s, RoundOf<P> round, PullAllRef<P> all) {
   constexpr unsigned kAlone = 8;  // the longest row that a lane walks alone,
   constexpr unsigned kSome = 64;  // and one that a team of lanes does
@@ -255,7 +255,7 @@ __global__ void __launch_bounds__(kPullThreads<kOrdered>, kOrdered ? 1 : 4)
   if (threadIdx.x == 0) active_vertices = active_edges = 0;
   __syncthreads();
   using Sources = detail::AllSources<P, kOrdered>;
-  constexpr unsigned kTeam = Sources::kTeam;
+  constexpr unsigned kTeam = Sources::kTeam, kTeams = 32 / kTeam;
   const Sources sources(s, round, all, hubs);
   unsigned char* const my_owners = owners + Warp() * 32;
   const auto claim = [&] {
@@ -301,19 +301,29 @@ __global__ void __launch_bounds__(kPullThreads<kOrdered>, kOrdered ? 1 : 4)
       if (w + 1 < all.chunk_words) look_up(i + 32);  // ahead: whose rows come next is known when they do
       const unsigned degree = mine ? static_cast<unsigned>(whole) : 0;
       MessageOf<P> message = IdentityOf<P>();
-      if (degree <= kAlone) message = sources.WalkAlone(v, row, degree);
+      if (degree <= kAlone) message = sources.Walk(v, row, degree, 0, 1);
       const bool is_some = degree > kAlone && degree <= kSome;
       const unsigned some = __ballot_sync(kFull, is_some);
       if (some != 0) {
         const unsigned rank = __popc(some & ((1u << Lane()) - 1));
         if (is_some) my_owners[rank] = static_cast<unsigned char>(Lane());
         __syncwarp();
-        sources.WalkByTeams(my_owners, __popc(some), base, row, degree,
-                            [&](unsigned first_owner, const MessageOf<P>& found) {
-                              constexpr unsigned kTeams = 32 / kTeam;
-                              const MessageOf<P> own = Shuffle(found, (rank - first_owner) % kTeams * kTeam);
-                              if (is_some && rank - first_owner < kTeams) message = own;
-                            });
+        const unsigned count = __popc(some);
+        const auto done = [&](unsigned first_owner, const MessageOf<P>& found) {
+          const MessageOf<P> own = Shuffle(found, (rank - first_owner) % kTeams * kTeam);
+          if (is_some && rank - first_owner < kTeams) message = own;
+        };
+        if constexpr (kOrdered) {
+          sources.WalkByTeams(my_owners, count, base, row, degree, done);
+        } else {  // more warps hide more than looking ahead, which takes registers
+          for (unsigned k = 0; k < count; k += kTeams) {
+            const unsigned which = k + Lane() / kTeam, owner = my_owners[which < count ? which : k];
+            const EdgeIndex begin_of = __shfl_sync(kFull, row, owner);
+            const unsigned edges = __shfl_sync(kFull, degree, owner);
+            done(k, sources.Together(sources.Walk(base + owner, begin_of, which < count ? edges : 0, Lane() % kTeam, kTeam),
+                                     kTeam));
+          }
+        }
         __syncwarp();
       }
       sources.WalkRows(__ballot_sync(kFull, degree > kSome), base, row, degree,
