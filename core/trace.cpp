@@ -251,6 +251,10 @@ TracedDevices::TracedDevices(Trace* trace, std::span<Device* const> devices, std
   try {
     for (Device* device : devices) {
       TraceLane& lane = trace->Lane(*device);
+      if (std::find(lanes_.begin(), lanes_.end(), &lane) != lanes_.end()) {  // which two threads would write to
+        Throw<CapabilityError>("a trace has one lane a device, and {} is there more than once; name every GPU once",
+                               device->label());
+      }
       lanes_.push_back(&lane);
       device->MakeCurrent();
       lane.Attach(*device, device->kind() == DeviceKind::kCuda || trace->events_on_hosts_, timeout);

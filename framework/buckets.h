@@ -37,7 +37,9 @@ struct BucketPlan {
 /// Where a run stands among its buckets. Small and plain: whoever feeds copies of one the same sums gets the same answers.
 class Buckets {
  public:
+  /// No order.
   Buckets() = default;
+  /// Before the first bucket.
   explicit Buckets(const BucketPlan& plan) : plan_(plan), width_(plan.width) {
     if (on()) limit_ = -kInfinity<double>;
   }
