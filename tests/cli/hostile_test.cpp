@@ -500,7 +500,8 @@ TEST_F(Hostile, AFileThatShrinksWhileItIsReadIsRefused) {
   std::string text;
   while (text.size() < kBytes) text += "1 2\n";
   bool seen = false;
-  for (int wait = 1; wait < 256 && !seen; wait *= 2) {  // some moment falls into the reading
+  for (int wait = 1; wait < 5000 && !seen;
+       wait += wait / 2 + 1) {  // some moment falls into the reading, on a slow machine too
     const std::string path = Write("shrinking.el", text);
     const pid_t child = Begin({"convert", path, Out("copy.chatty")});
     ::poll(nullptr, 0, wait);

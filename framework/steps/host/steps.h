@@ -160,7 +160,8 @@ void Init(Group& group, const StateRef<P>& s, const PriorOf<P>* prior) {
     if constexpr (Traits<P>::kOrders) {
       const std::size_t last = std::min<std::size_t>(end, s.graph.owned);
       for (std::size_t w = begin / 32; w < bits::Words(last); ++w) s.order.pending[w] = s.order.seen[w] = 0;
-      for (std::size_t i = begin; i < last; i += 32 * kPendingGroup) s.order.groups[i / (32 * kPendingGroup)] = 0;
+      constexpr std::size_t kWord = 32 * kPendingGroup;  // vertices of a word, which is for whoever has the first of them
+      for (std::size_t w = (begin + kWord - 1) / kWord; w * kWord < last; ++w) s.order.groups[w] = 0;
     }
   });
 }
