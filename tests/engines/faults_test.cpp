@@ -293,12 +293,22 @@ void LeavesNothing(const std::function<void()>& body) {
     return true;
   }();
   ASSERT_TRUE(warmed);
-  const Held before = Held::Now();
+  const auto settled = [](const Held& before) {
+    Held after = Held::Now();
+    for (int patience = 0; patience < 200 && !(after == before); ++patience) {  // joined threads leave /proc a little later
+      std::this_thread::sleep_for(10ms);
+      after = Held::Now();
+    }
+    return after;
+  };
+  Held before = Held::Now();
   carry_out(body);
-  Held after = Held::Now();
-  for (int patience = 0; patience < 200 && !(after == before); ++patience) {  // joined threads leave /proc a little later
-    std::this_thread::sleep_for(10ms);
-    after = Held::Now();
+  Held after = settled(before);
+  if (after.threads >
+      before.threads) {  // the runtime's pool has grown to what several teams at once need; it may do so once
+    before = after;
+    carry_out(body);
+    after = settled(before);
   }
   EXPECT_LE(after.threads, before.threads);
   EXPECT_EQ(after.descriptors, before.descriptors);

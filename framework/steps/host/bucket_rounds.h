@@ -212,7 +212,7 @@ BucketRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, Buc
   }
   const bool hubs = kConcurrent && s.graph.forward.max_degree >= kHubDegree;
   while (true) {
-    while (found == 0 && pending > 0) {
+    while (found == 0 && pending > 0) {  // NOLINT(bugprone-infinite-loop): meet() sets both
       job.buckets.Raise(PriorityOfKey(first_pending));
       worker.SetLimit(job.buckets.limit());
       std::vector<LocalId>& mine = board.lists[which][rank].vertices;
