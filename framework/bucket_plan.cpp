@@ -39,6 +39,7 @@ BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const Ru
     plan.width = options.delta;
     return plan;
   }
+  if (options.direction == Direction::kPull) return plan;  // which looks at every edge in each round: the fewer, the better
   const auto edges = static_cast<double>(graph.edges()), vertices = static_cast<double>(graph.vertices());
   if (traits.weights == WeightKind::kNone || edges == 0) return plan;
   const double degree = edges / vertices;

@@ -11,8 +11,8 @@
 
 namespace chatty {
 
-/// Buckets for a run on so many devices of this kind. None without an order, where weights do not differ, or where the graph
-/// is so small that rounds cost more than edges.
+/// Buckets for a run on so many devices of this kind. None without an order, where weights do not differ, where rounds are
+/// to pull, or where the graph is so small that rounds cost more than edges.
 BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const RunOptions& options, DeviceKind kind,
                        std::size_t devices);
 

@@ -245,7 +245,8 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
         device.graph += DeviceGraph::BytesFor(kind, shape);
         host.parts += SubgraphBytes(shape, counts, bound);
       }
-      if (program.state) device.state += program.state(kind, shape);
+      const auto& state = !most && program.least_state ? program.least_state : program.state;
+      if (state) device.state += state(kind, shape);
       for (PartId q = 0; q < devices; ++q) {  // of every other as many
         if (q != d) halo[d][q] = (shape.halo() + devices - 2) / (devices - 1);
       }

@@ -39,6 +39,8 @@ struct ProgramMemory {
   std::size_t output_bytes = 0;                ///< a vertex
   /// Bytes of state on a device of this kind that holds such a part.
   std::function<std::uint64_t(DeviceKind, const PartShape&)> state;
+  /// Where the part's shape does not settle it: the least of which `state` is the most. Empty otherwise.
+  std::function<std::uint64_t(DeviceKind, const PartShape&)> least_state;
   /// Of an operator program: bytes of the largest object that `from` hands to `to` in one exchange. May be empty.
   std::function<std::size_t(const PartShape&, PartId from, PartId to)> exchange;
   bool complete = true;  ///< false for an operator program that does not say what it allocates: more than this is needed
@@ -103,7 +105,8 @@ CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& prog
 std::pair<std::string, TransportOptions> OperatorTransport(const RunOptions& options, DeviceKind kind, std::size_t devices);
 
 /// The devices' memory for subgraphs that are there: `subgraphs[i]` are those of programs[i], and its graph is counted where
-/// `graph_counted[i]`; paths are chosen by `model`. Exact, but for up to 128 KiB a program and GPU.
+/// `graph_counted[i]`; paths are chosen by `model`. Exact, but for up to 128 KiB a program and GPU; of programs with a
+/// least_state the most.
 std::vector<DeviceMemory> MeasureMemory(std::span<const ProgramMemory> programs,
                                         std::span<const std::span<const Subgraph>> subgraphs,
                                         const std::vector<bool>& graph_counted, DeviceKind kind, const RunOptions& options,

@@ -54,7 +54,8 @@ struct Round {
   std::uint32_t phase = 0;           ///< 0 at first; another when EndRound says kNextPhase
   VertexId vertices = 0;             ///< of the whole graph
   std::uint64_t active = 0;          ///< vertices that the last UpdateStatus sweep changed, on all devices; in EndRound
-  [[no_unique_address]] G global{};  ///< Measure of all vertices after the last sweep (before round 0: after InitVertex)
+  [[no_unique_address]] G global{};  ///< Measure of all vertices after the last sweep (before round 0: after InitVertex);
+                                     ///< with kMeasureWhenQuiet G{} as long as any is active
 };
 
 /// How messages to one vertex combine. A message equal to the reduction's identity says nothing: whether UpdateStatus is
@@ -67,6 +68,7 @@ enum class Reduction : std::uint8_t {
   kAny,      ///< whichever arrives; all messages of a round to one vertex must be equally good
   kCustom,   ///< ComputeReduce, which must be associative and commutative; needs kIdentity
   kCollect,  ///< not pairwise: UpdateStatus sees all messages, sorted; pull only
+  kCount,    ///< not pairwise: UpdateStatus sees each different message, in no order, and how often it came; pull only
 };
 
 /// In which order a program's updates may run and still be right.
@@ -142,6 +144,68 @@ class Messages {
  private:
   const Message* data_;
   std::uint64_t size_;
+};
+
+/// The different messages to one vertex in one round, each with how often it came, for kCount programs. In no order, which
+/// may be another on every device and in every run: what a program makes of them must not depend on it.
+template <class Message>
+class Counts {
+ public:
+  /// `count` messages with value `value`.
+  using Run = typename Messages<Message>::Run;
+  /// Goes from run to run.
+  class Iterator {
+   public:
+    /// At the first run in places [at, end); `counts` may be null, as Counts says.
+    CHATTY_FN Iterator(const Message* values, const std::uint32_t* counts, std::uint64_t at, std::uint64_t end)
+        : values_(values), counts_(counts), at_(at), end_(end) {
+      Measure();
+    }
+    /// The run that it stands at.
+    CHATTY_FN Run operator*() const { return {values_[at_], counts_ != nullptr ? counts_[at_] : next_ - at_}; }
+    /// To the next run.
+    CHATTY_FN Iterator& operator++() {
+      at_ = next_;
+      Measure();
+      return *this;
+    }
+    /// Whether they stand at different runs.
+    CHATTY_FN bool operator!=(const Iterator& other) const { return at_ != other.at_; }
+
+   private:
+    CHATTY_FN void Measure() {
+      if (counts_ != nullptr) {
+        while (at_ != end_ && counts_[at_] == 0) ++at_;
+        next_ = at_ + 1;
+      } else {
+        next_ = at_;
+        while (next_ != end_ && values_[next_] == values_[at_]) ++next_;
+      }
+    }
+    const Message* values_;
+    const std::uint32_t* counts_;
+    std::uint64_t at_, end_, next_ = 0;
+  };
+
+  /// A view of `places` places: values[i] came counts[i] times, and where that is 0, place i is free. `messages` came in
+  /// all.
+  CHATTY_FN Counts(const Message* values, const std::uint32_t* counts, std::uint64_t places, std::uint64_t messages)
+      : values_(values), counts_(counts), places_(places), messages_(messages) {}
+  /// A view of `messages` messages of which equal ones are next to each other.
+  CHATTY_FN Counts(const Message* grouped, std::uint64_t messages) : Counts(grouped, nullptr, messages, messages) {}
+  CHATTY_FN std::uint64_t size() const { return messages_; }  ///< messages, not runs
+  /// Whether no message came.
+  CHATTY_FN bool empty() const { return messages_ == 0; }
+  /// @{
+  /// Over different messages, for range-based for.
+  CHATTY_FN Iterator begin() const { return {values_, counts_, 0, places_}; }
+  CHATTY_FN Iterator end() const { return {values_, counts_, places_, places_}; }
+  /// @}
+
+ private:
+  const Message* values_;
+  const std::uint32_t* counts_;
+  std::uint64_t places_, messages_;
 };
 
 /// One entry of a program's kParameters: a data member that the command line and the comparison may set.
@@ -252,10 +316,36 @@ struct Traits {
     else
       return P::kReduction == Reduction::kAny;
   }();
+  /// Of the messages that a vertex wants, the one from the source of least id is what all of them reduce to: a pull that
+  /// meets sources in that order leaves a row at the first. Optional member.
+  static constexpr bool kFirstInRowSuffices = [] {
+    if constexpr (requires { P::kFirstInRowSuffices; })
+      return P::kFirstInRowSuffices;
+    else
+      return false;
+  }();
+  /// Measure is wanted only after rounds that leave no vertex active: after others the aggregate is Global{}. Optional
+  /// member.
+  static constexpr bool kMeasureWhenQuiet = [] {
+    if constexpr (requires { P::kMeasureWhenQuiet; })
+      return P::kMeasureWhenQuiet;
+    else
+      return false;
+  }();
+  /// Within a phase a vertex whose in-neighbours' values are what they were a round before gets the same messages again, and
+  /// the same messages again change nothing: the vertex may be left out. Optional member.
+  static constexpr bool kSameAgain = [] {
+    if constexpr (requires { P::kSameAgain; })
+      return P::kSameAgain;
+    else
+      return false;
+  }();
   /// Every vertex takes part in every round.
   static constexpr bool kEveryRound = kActivity == Activity::kEveryRound;
-  /// UpdateStatus sees all messages.
-  static constexpr bool kCollects = kReduction == Reduction::kCollect;
+  /// UpdateStatus sees all messages, sorted or counted.
+  static constexpr bool kCollects = kReduction == Reduction::kCollect || kReduction == Reduction::kCount;
+  /// And of these only how often each came.
+  static constexpr bool kCounts = kReduction == Reduction::kCount;
   /// P starts from another program's values.
   static constexpr bool kHasPrior = !std::is_same_v<PriorOf<P>, None>;
   /// @{
@@ -275,10 +365,18 @@ struct Traits {
   static constexpr bool kHasIsActive = requires(const P p, const ValueOf<P> v, const RoundOf<P> r) {
     { p.IsActive(v, r) } -> std::convertible_to<bool>;
   };
-  static constexpr bool kMeasureSeesRound = requires(const P p, const ValueOf<P> v, Vertex x, const RoundOf<P> r) {
+  static constexpr bool kMeasuresChangeInRound = requires(const P p, const ValueOf<P> v, Vertex x, const RoundOf<P> r) {
+    { p.Measure(v, v, x, r) } -> std::convertible_to<GlobalOf<P>>;
+  };
+  static constexpr bool kMeasuresChange = kMeasuresChangeInRound || requires(const P p, const ValueOf<P> v, Vertex x) {
+    { p.Measure(v, v, x) } -> std::convertible_to<GlobalOf<P>>;
+  };
+  static constexpr bool kMeasureSeesRound =
+      kMeasuresChangeInRound || requires(const P p, const ValueOf<P> v, Vertex x, const RoundOf<P> r) {
     { p.Measure(v, x, r) } -> std::convertible_to<GlobalOf<P>>;
   };
-  static constexpr bool kHasMeasure = kMeasureSeesRound || requires(const P p, const ValueOf<P> v, Vertex x) {
+  static constexpr bool kHasMeasure =
+      kMeasureSeesRound || kMeasuresChange || requires(const P p, const ValueOf<P> v, Vertex x) {
     { p.Measure(v, x) } -> std::convertible_to<GlobalOf<P>>;
   };
   static constexpr bool kHasEndRound = requires(const P p, RoundOf<P> r) {
@@ -353,6 +451,9 @@ CHATTY_DETAIL_HELD(kIdentity)
 CHATTY_DETAIL_HELD(kEdges)
 CHATTY_DETAIL_HELD(kActivity)
 CHATTY_DETAIL_HELD(kFirstSuffices)
+CHATTY_DETAIL_HELD(kFirstInRowSuffices)
+CHATTY_DETAIL_HELD(kMeasureWhenQuiet)
+CHATTY_DETAIL_HELD(kSameAgain)
 CHATTY_DETAIL_HELD(kParameters)
 CHATTY_DETAIL_HELD(kSummary)
 CHATTY_DETAIL_HELD(kOutputName)
@@ -363,7 +464,8 @@ CHATTY_DETAIL_HELD(kOutputIsVertex)
 template <class P>
 constexpr bool HoldsConstants() {
   return Holds_kReduction<P>() || Holds_kSafety<P>() || Holds_kIdentity<P>() || Holds_kEdges<P>() || Holds_kActivity<P>() ||
-         Holds_kFirstSuffices<P>() || Holds_kParameters<P>() || Holds_kSummary<P>() || Holds_kOutputName<P>() ||
+         Holds_kFirstSuffices<P>() || Holds_kFirstInRowSuffices<P>() || Holds_kMeasureWhenQuiet<P>() ||
+         Holds_kSameAgain<P>() || Holds_kParameters<P>() || Holds_kSummary<P>() || Holds_kOutputName<P>() ||
          Holds_kOutputIsVertex<P>();
 }
 
@@ -384,8 +486,9 @@ concept Reduces = requires(Program p, typename P::Message m) {
   { p.ComputeReduce(m, m) } -> std::convertible_to<typename P::Message>;
 };
 template <class P>
-using UpdateOf =
-    std::conditional_t<P::kReduction == Reduction::kCollect, Messages<typename P::Message>, typename P::Message>;
+using UpdateOf = std::conditional_t<
+    P::kReduction == Reduction::kCollect, Messages<typename P::Message>,
+    std::conditional_t<P::kReduction == Reduction::kCount, Counts<typename P::Message>, typename P::Message>>;
 template <class P, class Program = const P>
 concept TakesUpdates = requires(Program p, typename P::Value v, UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
   p.UpdateStatus(v, m, x, r);
@@ -445,13 +548,16 @@ enum class Fault : std::uint8_t {
   kIntegral,
   kCollectOrder,
   kCollectSafety,
+  kCountMessage,
   kNoUpdateStatus,
   kUpdateStatusNotConst,
   kUpdateStatusReturn,
   kUpdateStatusCopies,
   kUpdateStatusUnfit,
   kCollectUpdateUnfit,
+  kCountUpdateUnfit,
   kFirstSuffices,
+  kFirstInRowSuffices,
   kNoConsume,
   kAccumulativeReduction,
   kConsumeWants,
@@ -461,6 +567,9 @@ enum class Fault : std::uint8_t {
   kNoEndRound,
   kMeasureUnfit,
   kNoMeasure,
+  kMeasuresChange,
+  kMeasureWhenQuiet,
+  kSameAgain,
   kCombine,
   kOutputUnfit,
   kOutputNotPlain,
@@ -530,17 +639,24 @@ constexpr Fault FindFault() {
                        { a < b } -> std::convertible_to<bool>;
                      })
     return Fault::kCollectOrder;
-  else if constexpr (P::kReduction == Reduction::kCollect && P::kSafety != Safety::kSynchronous)
-    return Fault::kCollectSafety;
+  else if constexpr (P::kReduction == Reduction::kCount &&
+                     !(std::is_integral_v<typename P::Message> &&
+                       (sizeof(typename P::Message) == 4 || sizeof(typename P::Message) == 8)))
+    return Fault::kCountMessage;
+  else if constexpr (Traits<P>::kCollects && P::kSafety != Safety::kSynchronous) return Fault::kCollectSafety;
   else if constexpr (!TakesUpdates<P> && !TakesUpdates<P, P> && !NamesUpdateStatus<P>()) return Fault::kNoUpdateStatus;
   else if constexpr (!TakesUpdates<P> && TakesUpdates<P, P>) return Fault::kUpdateStatusNotConst;
   else if constexpr (!TakesUpdates<P> && P::kReduction == Reduction::kCollect) return Fault::kCollectUpdateUnfit;
+  else if constexpr (!TakesUpdates<P> && P::kReduction == Reduction::kCount) return Fault::kCountUpdateUnfit;
   else if constexpr (!TakesUpdates<P>) return Fault::kUpdateStatusUnfit;
   else if constexpr (!Updates<P>) return Fault::kUpdateStatusReturn;
   else if constexpr (TakesTemporaries<P>) return Fault::kUpdateStatusCopies;
   else if constexpr (requires { requires P::kFirstSuffices; } &&
-                     (P::kReduction == Reduction::kSum || P::kReduction == Reduction::kCollect))
+                     (P::kReduction == Reduction::kSum || Traits<P>::kCollects))
     return Fault::kFirstSuffices;
+  else if constexpr (Traits<P>::kFirstInRowSuffices &&
+                     (P::kReduction == Reduction::kSum || Traits<P>::kCollects))
+    return Fault::kFirstInRowSuffices;
   else if constexpr (P::kSafety == Safety::kAccumulative && !Traits<P>::kHasConsume) return Fault::kNoConsume;
   else if constexpr (P::kSafety == Safety::kAccumulative && P::kReduction != Reduction::kSum &&
                      P::kReduction != Reduction::kCustom) return Fault::kAccumulativeReduction;
@@ -552,6 +668,13 @@ constexpr Fault FindFault() {
   else if constexpr (NamesMeasure<P>() &&
                      (!Traits<P>::kHasMeasure || std::is_same_v<GlobalOf<P>, None>)) return Fault::kMeasureUnfit;
   else if constexpr (!std::is_same_v<GlobalOf<P>, None> && !Traits<P>::kHasMeasure) return Fault::kNoMeasure;
+  else if constexpr (Traits<P>::kMeasuresChange &&
+                     (!Traits<P>::kEveryRound || Traits<P>::kCollects || Traits<P>::kHasConsume)) return Fault::kMeasuresChange;
+  else if constexpr (Traits<P>::kMeasureWhenQuiet && (!Traits<P>::kHasMeasure || Traits<P>::kEveryRound))
+    return Fault::kMeasureWhenQuiet;
+  else if constexpr (Traits<P>::kSameAgain && !(Traits<P>::kCollects && Traits<P>::kEveryRound && !Traits<P>::kHasConsume &&
+                                                !NamesWants<P>()))
+    return Fault::kSameAgain;
   else if constexpr (Traits<P>::kHasMeasure && !CombinesGlobals<P>) return Fault::kCombine;
   else if constexpr (NamesOutput<P>() && !requires { typename P::Output; } && !Traits<P>::kHasOutput)
     return Fault::kOutputUnfit;
@@ -581,11 +704,12 @@ constexpr bool CheckProgram() {
   static_assert(kFault != Fault::kNoValue, "a vertex program has a public `using Value = …;`, what a vertex keeps");
   static_assert(kFault != Fault::kNoMessage, "a vertex program has a public `using Message = …;`, what an edge carries");
   static_assert(kFault != Fault::kNotStatic,
-                "what is called kReduction, kSafety, kIdentity, kEdges, kActivity, kFirstSuffices, kParameters, kSummary or "
+                "what is called kReduction, kSafety, kIdentity, kEdges, kActivity, kFirstSuffices, kFirstInRowSuffices, "
+                "kMeasureWhenQuiet, kSameAgain, kParameters, kSummary or "
                 "kOutputName is a constant of the program's type: write `static constexpr` before it");
   static_assert(kFault != Fault::kNoReduction,
                 "a vertex program has `static constexpr auto kReduction = chatty::Reduction::…;`, how two messages to one "
-                "vertex become one: kMin, kMax, kSum, kOr, kAny, kCustom or kCollect");
+                "vertex become one: kMin, kMax, kSum, kOr, kAny, kCustom, kCollect or kCount");
   static_assert(kFault != Fault::kNoSafety,
                 "a vertex program has `static constexpr auto kSafety = chatty::Safety::…;`, a promise about the order of "
                 "updates: kSynchronous if it makes none, kMonotone or kAccumulative");
@@ -663,10 +787,15 @@ constexpr bool CheckProgram() {
   static_assert(kFault != Fault::kIntegral, "kOr reduces messages that are integers");
   static_assert(kFault != Fault::kCollectOrder, "kReduction = kCollect sorts messages: give Message an operator<");
   static_assert(kFault != Fault::kCollectSafety,
-                "kReduction = kCollect sees all messages of a round, so kSafety must be kSynchronous");
-  static_assert(kFault != Fault::kNoUpdateStatus,
-                "a vertex program has a public `bool UpdateStatus(Value&, Message, chatty::Vertex, const "
-                "chatty::Round<Global>&) const` (with kCollect, chatty::Messages<Message> in place of Message)");
+                "kReduction = kCount or kCollect sees all messages of a round, so kSafety must be kSynchronous");
+  static_assert(kFault != Fault::kCountMessage,
+                "kReduction = kCount counts messages that are integers of 4 or 8 bytes; kCollect sorts any that have an "
+                "operator<");
+  static_assert(
+      kFault != Fault::kNoUpdateStatus,
+      "a vertex program has a public `bool UpdateStatus(Value&, Message, chatty::Vertex, const "
+      "chatty::Round<Global>&) const` (with kCollect, chatty::Messages<Message> in place of Message, and with kCount "
+      "chatty::Counts<Message>)");
   static_assert(
       kFault != Fault::kUpdateStatusNotConst,
       "UpdateStatus lacks a const: `bool UpdateStatus(…) const`; what changes is the Value, not the program, which "
@@ -677,12 +806,20 @@ constexpr bool CheckProgram() {
   static_assert(kFault != Fault::kCollectUpdateUnfit,
                 "kReduction = kCollect needs `bool UpdateStatus(Value&, chatty::Messages<Message>, chatty::Vertex, const "
                 "chatty::Round<Global>&) const`");
+  static_assert(kFault != Fault::kCountUpdateUnfit,
+                "kReduction = kCount needs `bool UpdateStatus(Value&, chatty::Counts<Message>, chatty::Vertex, const "
+                "chatty::Round<Global>&) const`");
   static_assert(kFault != Fault::kUpdateStatusReturn,
                 "UpdateStatus returns a bool: whether the neighbours must hear of the vertex in the next round");
   static_assert(kFault != Fault::kUpdateStatusCopies,
                 "UpdateStatus changes the value in place: it takes a `Value&`, not a copy and not a const reference");
   static_assert(kFault != Fault::kFirstSuffices,
-                "kFirstSuffices = true says that one message stands for all of a round; kSum and kCollect need them all");
+                "kFirstSuffices = true says that one message stands for all of a round; kSum, kCollect "
+                "and kCount need them all");
+  static_assert(
+      kFault != Fault::kFirstInRowSuffices,
+      "kFirstInRowSuffices = true says that the wanted message of the least source stands for all of a round; kSum, "
+      "kCollect and kCount need them all");
   static_assert(kFault != Fault::kNoConsume,
                 "kSafety = kAccumulative needs `Shared Consume(Value&, chatty::Vertex) const`, which takes the residual");
   static_assert(kFault != Fault::kAccumulativeReduction,
@@ -707,10 +844,20 @@ constexpr bool CheckProgram() {
   static_assert(
       kFault != Fault::kMeasureUnfit,
       "the program has a Measure that does not fit: `Global Measure(const Value&, chatty::Vertex) const` or, with a "
-      "third parameter, `const chatty::Round<Global>&`; with `using Global = …;` for what it returns");
+      "last parameter, `const chatty::Round<Global>&`; where every vertex is updated in every round it may begin with the "
+      "value before; with `using Global = …;` for what it returns");
   static_assert(kFault != Fault::kNoMeasure,
                 "a program with a Global has `Global Measure(const Value&, chatty::Vertex) const`, or with a third "
                 "parameter `const chatty::Round<Global>&`");
+  static_assert(kFault != Fault::kMeasuresChange,
+                "a Measure that takes the value before, too, measures updates: it is for kActivity = kEveryRound, without "
+                "kCollect or Consume");
+  static_assert(kFault != Fault::kMeasureWhenQuiet,
+                "kMeasureWhenQuiet = true is for a program with a Measure whose rounds fall quiet: not for kActivity = "
+                "kEveryRound");
+  static_assert(kFault != Fault::kSameAgain,
+                "kSameAgain = true is for kCollect and kCount with kActivity = kEveryRound, without Wants and Consume, by "
+                "which the same neighbours might send something else");
   static_assert(kFault != Fault::kCombine,
                 "Measure needs a way to combine: `static Global Combine(Global, Global)` or operator+ on Global; `Global{}` "
                 "is its identity");
@@ -814,11 +961,16 @@ CHATTY_FN MessageOf<P> Reduce(const P& program, const MessageOf<P>& a, const Mes
 }
 
 /// What one vertex adds to the global aggregate. `Measure` may also take the Round that the last UpdateStatus saw: its
-/// phase is the current one, its `global` the aggregate before this one.
+/// phase is the current one, its `global` the aggregate before this one; and the value `before` that update, which is
+/// `value` itself where there has been none.
 template <class P>
-CHATTY_FN GlobalOf<P> MeasureOf(const P& program, const ValueOf<P>& value, Vertex vertex,
-                                [[maybe_unused]] const RoundOf<P>& round) {
-  if constexpr (Traits<P>::kMeasureSeesRound) {
+CHATTY_FN GlobalOf<P> MeasureOf(const P& program, [[maybe_unused]] const ValueOf<P>& before, const ValueOf<P>& value,
+                                Vertex vertex, [[maybe_unused]] const RoundOf<P>& round) {
+  if constexpr (Traits<P>::kMeasuresChangeInRound) {
+    return program.Measure(before, value, vertex, round);
+  } else if constexpr (Traits<P>::kMeasuresChange) {
+    return program.Measure(before, value, vertex);
+  } else if constexpr (Traits<P>::kMeasureSeesRound) {
     return program.Measure(value, vertex, round);
   } else {
     return program.Measure(value, vertex);

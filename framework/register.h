@@ -70,6 +70,20 @@ struct DerivedOf<P> {
   using type = typename P::Derived;
 };
 
+/// What D, a derived program or void, has as its AtOnce, if that has a meaning; or else void.
+template <class D, class Backends>
+struct AtOnceOf {
+  using type = void;
+};
+template <class D, class Backends>
+requires(kHasHost<Backends>&& requires { typename D::AtOnce; }) struct AtOnceOf<D, Backends> {
+  using type = std::conditional_t<steps::host::kRunsInPlace<typename D::AtOnce>, typename D::AtOnce, void>;
+};
+/// Whether it is to run on so many devices of a kind.
+inline bool RunsAtOnce(DeviceKind kind, std::size_t devices, const RunOptions& options) {
+  return kind == DeviceKind::kHost && devices == 1 && options.execution != "async";
+}
+
 /// Sets one parameter from text. Throws UsageError.
 template <class T>
 void ParseParameter(std::string_view name, std::string_view text, T* value) {
@@ -153,6 +167,18 @@ class TypedJob final : public RegisteredJob {
     }
     if constexpr (!std::is_void_v<D>) {
       memory.push_back(MemoryOf(std::make_shared<TypedProgram<D, Backends>>(D(program)), DerivedOptions(options)));
+    }
+    using A = typename AtOnceOf<D, Backends>::type;
+    if constexpr (!std::is_void_v<A>) {
+      const auto in_place_of = [&options](auto both, auto instead) {
+        return [both = std::move(both), instead = std::move(instead), options](DeviceKind kind, const PartShape& part) {
+          return RunsAtOnce(kind, part.parts, options) ? instead(kind, part) : both(kind, part);
+        };
+      };
+      const ProgramMemory alone = MemoryOf(std::make_shared<TypedProgram<A, Backends>>(A(program)), options);
+      memory[0].state = in_place_of(std::move(memory[0].state), alone.state);
+      memory[1].state =
+          in_place_of(std::move(memory[1].state), [](DeviceKind, const PartShape&) { return std::uint64_t{0}; });
     }
     return memory;
   }
@@ -242,6 +268,10 @@ template <class P, class Backends>
 class Entry final : public RegisteredProgram {
   using Variants = typename VariantsOf<P>::type;
   using Representative = std::tuple_element_t<0, Variants>;
+  static constexpr bool kTotals = requires(std::span<const ResultOf<Representative>> values) {
+    Representative::Total(values);
+  };
+  static_assert(!kTotals || std::tuple_size_v<Variants> == 1, "variants may have values of different types");
 
  public:
   explicit Entry(std::string name) : name_(std::move(name)) {}
@@ -314,6 +344,8 @@ class Entry final : public RegisteredProgram {
           return "custom";
         case Reduction::kCollect:
           return "collect";
+        case Reduction::kCount:
+          return "count";
       }
       return "";
     }
@@ -322,6 +354,14 @@ class Entry final : public RegisteredProgram {
                                          const RunOptions& options) const override try {
     std::unique_ptr<RegisteredJob> job;
     Visit(session.graph(), value, [&]<class V, class D>(std::string name) {
+      using A = typename AtOnceOf<D, Backends>::type;
+      if constexpr (!std::is_void_v<A>) {
+        if (RunsAtOnce(session.devices()[0]->kind(), session.device_count(), options)) {
+          job = std::make_unique<TypedJob<A, void, Backends>>(session, A(Configure<V>(session.graph(), parameters)),
+                                                              std::move(name), options);
+          return;
+        }
+      }
       job = std::make_unique<TypedJob<V, D, Backends>>(session, Configure<V>(session.graph(), parameters), std::move(name),
                                                        options);
     });
@@ -358,6 +398,14 @@ class Entry final : public RegisteredProgram {
     return verdict;
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("verifying an answer");
+  }
+  bool has_total() const override { return kTotals; }
+  std::uint64_t Total(const ErasedValues& values) const override {
+    if constexpr (kTotals) {
+      return Representative::Total(values.template As<ResultOf<Representative>>());
+    } else {
+      return RegisteredProgram::Total(values);
+    }
   }
   ErasedValues OutputShape(const Graph& graph, std::string_view value) const override {
     ErasedValues shape;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "chatty/core/array.h"
+#include "chatty/core/error.h"
 #include "chatty/core/verdict.h"
 #include "chatty/framework/session.h"
 
@@ -101,6 +102,10 @@ class RegisteredProgram {
   /// those of the run, or null for an answer of unknown origin. Throws UsageError for values of another type.
   virtual Verdict Verify(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
                          const RunStatistics* statistics) const = 0;
+  /// Whether the values that it computes by default make one number together, as counts at vertices make one of the graph.
+  virtual bool has_total() const { return false; }
+  /// That number, of all values of a run that converged. Throws UsageError if there is none.
+  virtual std::uint64_t Total(const ErasedValues&) const { throw UsageError("the program has no total"); }
   /// The type that Prepare's job will output for this graph, and Verify expects.
   virtual ErasedValues OutputShape(const Graph& graph, std::string_view value) const = 0;
 };

@@ -59,6 +59,8 @@ inline constexpr SpanKind kFor{"for", Category::kCompute, {"count"}};
 inline constexpr SpanKind kForEachVertex{"for each vertex", Category::kCompute, {"vertices"}};
 inline constexpr SpanKind kForEachEdge{"for each edge", Category::kCompute, {"vertices"}};
 inline constexpr SpanKind kForEachNeighbourPair{"for each neighbour pair", Category::kCompute, {"vertices"}};
+inline constexpr SpanKind kForEachTogether{"for each together", Category::kCompute, {"count"}};
+inline constexpr SpanKind kExclusiveSum{"exclusive sum", Category::kCompute, {"count"}};
 inline constexpr SpanKind kReduce{"reduce", Category::kCompute, {"count"}};
 inline constexpr SpanKind kCopyOut{"copy out", Category::kCompute, {"bytes"}};
 inline constexpr SpanKind kSynchronise{"synchronise", Category::kCompute, {}, /*on_stream=*/false};

@@ -182,8 +182,8 @@ struct StateRef {
   LocalId* touched_queue = nullptr;  ///< queue, owned entries
   LocalId* touched_halo = nullptr;   ///< queue, halo entries
   Slice* slices = nullptr;
-  Message* collected = nullptr;  ///< kCollect: a place for every reverse edge's message
-  Value* next_values = nullptr;  ///< kCollect: owned entries, so that neighbours still read the old value
+  Message* collected = nullptr;  ///< kCollect, kCount: a place for every reverse edge's message
+  Value* next_values = nullptr;  ///< kCollect, kCount: owned entries, so that neighbours still read the old value
   Control* control = nullptr;
   [[no_unique_address]] std::conditional_t<Traits<P>::kOrders, OrderRef, None> order{};
   bool asynchronous = false;   ///< messages of several rounds meet: Wants(value), which speaks of one, is not asked

@@ -72,9 +72,11 @@ struct RunStatistics {
   /// How many rounds went which way.
   std::uint32_t push_rounds = 0, pull_rounds = 0;
   /// @}
-  std::uint64_t edges_touched = 0;     ///< edges that any round looked at
-  std::uint64_t vertices_updated = 0;  ///< vertices that an update changed, summed over rounds
-  bool converged = true;               ///< whether `ended` is kConverged
+  std::uint64_t edges_touched = 0;  ///< edges that any round looked at
+  /// Vertices that an update changed, summed over rounds; of buckets on one host device, without a trace, each time that a
+  /// message changed one.
+  std::uint64_t vertices_updated = 0;
+  bool converged = true;  ///< whether `ended` is kConverged
   /// Why it ended.
   Ended ended = Ended::kConverged;
   double time_ms = 0;  ///< InitVertex to convergence, launches and read-backs included

@@ -14,6 +14,7 @@
 #include "chatty/core/device.h"
 #include "chatty/framework/buckets.h"
 #include "chatty/framework/device_graph.h"
+#include "chatty/framework/direction.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/program.h"
 #include "chatty/framework/state.h"
@@ -51,6 +52,7 @@ struct ProgramTraits {
   bool shares_separately = false;
   bool consumes = false;
   bool has_measure = false;
+  bool measures_when_quiet = false;  ///< and only then: see Traits::kMeasureWhenQuiet
   bool has_end_round = false;
   bool has_is_active = false;
   bool has_wants = false;
@@ -62,8 +64,8 @@ struct ProgramTraits {
   std::size_t message_payload = 0, shared_payload = 0;  ///< bytes on the wire
 };
 
-/// A run in buckets that a device drives by itself: see StepSet::RunBuckets.
-struct BucketRun {
+/// A run that a device drives by itself: see StepSet::RunAlone.
+struct LoneRun {
   /// @{
   /// It ends after so many rounds, or once a stop is requested.
   std::uint32_t most_rounds = 0;
@@ -73,12 +75,14 @@ struct BucketRun {
   /// Where it stands, before and after.
   RoundState round;
   Buckets buckets;
+  DirectionChooser chooser;
   std::uint64_t active_vertices = 0, first_pending = 0;
   std::int64_t pending_vertices = 0;
+  Ahead ahead;  ///< without buckets
   /// @}
   /// @{
   /// What it did.
-  std::uint32_t rounds = 0;
+  std::uint32_t push_rounds = 0, pull_rounds = 0;
   std::uint64_t edges_touched = 0, vertices_updated = 0;
   /// @}
 };
@@ -114,10 +118,10 @@ class StepSet {
   virtual void SetLimit(double limit) = 0;
   virtual void Release(Form form, std::size_t count) = 0;
   /// @}
-  /// Where one device has the whole graph: all push rounds from here on, bucket after bucket, without coming back in
-  /// between. The frontier is a bitmap. Returns false, having done nothing, if this kind of device has no better way than
-  /// the others.
-  virtual bool RunBuckets(BucketRun&) { return false; }
+  /// Where one device has the whole graph: all rounds from here on, bucket after bucket where there are any, without coming
+  /// back in between. The frontier is a bitmap. Returns false, having done nothing, if this kind of device has no better way
+  /// than the others for such a program.
+  virtual bool RunAlone(LoneRun&) { return false; }
   /// Messages of halo vertices into boxes of the forms that are shortest; Control says which. `queued`: all of them are in
   /// the queue.
   virtual void PackMessages(const OutboxRef& outbox, bool queued) = 0;

@@ -48,11 +48,12 @@ constexpr ProgramTraits MakeTraits() {
   t.shares_separately = T::kSharesSeparately;
   t.consumes = T::kHasConsume;
   t.has_measure = T::kHasMeasure;
+  t.measures_when_quiet = T::kMeasureWhenQuiet;
   t.has_end_round = T::kHasEndRound;
   t.has_is_active = T::kHasIsActive;
   t.has_wants = T::kHasWants;
   t.has_prior = T::kHasPrior;
-  t.first_suffices = T::kFirstSuffices;
+  t.first_suffices = T::kFirstSuffices || steps::host::kRunsInPlace<P>;
   t.orders = T::kOrders;
   t.asynchronous = AsynchronousProgram<P>;
   t.value_bytes = sizeof(ValueOf<P>);

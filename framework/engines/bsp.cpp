@@ -73,41 +73,6 @@ struct BspShared {
   }
 };
 
-/// Chooses between push and pull. All devices feed it the same sums, so all choose alike.
-class DirectionChooser {
- public:
-  /// `ordered`: buckets are pushed. Few of a frontier's edges improve anything, so that an edge pushed costs hardly more
-  /// than one pulled, and a pull looks at all of them.
-  DirectionChooser(const ProgramTraits& traits, Direction direction, BuiltDirections built, bool ordered)
-      : first_suffices_(traits.first_suffices),
-        can_push_(traits.can_push && built.push),
-        can_pull_(built.pull),
-        every_round_(traits.every_round),
-        direction_(ordered && direction == Direction::kAuto ? Direction::kPush : direction) {}
-
-  bool UsePull(const Summary& total, VertexId vertices) const {
-    if (!can_push_ || !can_pull_) return !can_push_;
-    if (direction_ != Direction::kAuto) return direction_ == Direction::kPull;
-    if (every_round_) return true;  // all edges either way, and a pull needs no atomics
-    return Looks(total, vertices) * correction_ < kPushCost * static_cast<double>(total.active_edges);
-  }
-  /// A pull that began with `total` looked at `touched` edges.
-  void Learn(const Summary& total, VertexId vertices, std::uint64_t touched) {
-    const double looks = Looks(total, vertices);
-    if (looks >= 1) correction_ = 0.5 * correction_ + 0.5 * static_cast<double>(touched) / looks;
-  }
-
- private:
-  double Looks(const Summary& total, VertexId vertices) const {
-    return PullLooks(first_suffices_, static_cast<double>(total.wanting_edges), static_cast<double>(total.active_edges),
-                     static_cast<double>(vertices));
-  }
-
-  double correction_ = 1;  // of what is expected, by what earlier pulls looked at
-  bool first_suffices_, can_push_, can_pull_, every_round_;
-  Direction direction_;
-};
-
 class BspRun {
  public:
   BspRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Selector* paths,
@@ -126,7 +91,8 @@ class BspRun {
         wait_{&shared.abort, options.timeout},
         account_(account),
         lane_(lane),
-        chooser_(traits_, options.direction, built, buckets.width < kInfinity<double>),
+        chooser_({traits_.can_push && built.push, built.pull, traits_.first_suffices, traits_.every_round,
+                  buckets.width < kInfinity<double>, options.direction}),
         buckets_(buckets),
         pairs_(parts_),
         owned_(me_.graph->ref().owned) {}
@@ -176,7 +142,7 @@ class BspRun {
         ended_ = Ended::kStopped;
         return;
       }
-      if (buckets_.on() && RunBuckets()) continue;
+      if (RunAlone()) continue;
       Step();
       if (buckets_.on()) Raise();
     }
@@ -226,7 +192,7 @@ class BspRun {
 
   /// One round: send, exchange, update, and agree on the sums.
   void Step() {
-    const bool pull = traits_.collects || chooser_.UsePull(total_, round_.vertices);
+    const bool pull = traits_.collects || chooser_.UsePull(AheadOf(total_), round_.vertices);
     const Summary before = total_;
     const Span round(
         lane_, nullptr, pull ? spans::kPullRound : spans::kPushRound,
@@ -251,7 +217,7 @@ class BspRun {
     ++(pull ? pull_rounds_ : push_rounds_);
     edges_touched_ += total_.edges_touched;
     vertices_updated_ += total_.active_vertices;
-    if (pull) chooser_.Learn(before, round_.vertices, total_.edges_touched);
+    if (pull) chooser_.Learn(AheadOf(before), round_.vertices, total_.edges_touched);
     changed_only_ = pull;
     round_.index += 1;
     if (lane_ != nullptr) [[unlikely]]
@@ -280,32 +246,41 @@ class BspRun {
     }
   }
 
+  static Ahead AheadOf(const Summary& summary) { return {summary.active_edges, summary.wanting_edges}; }
+
   /// The rest of the run, without coming back here after each round, where the device can do that. A trace is to show each
   /// round, and gets them one by one.
-  bool RunBuckets() {
-    if (parts_ > 1 || form_ != Form::kBitmap || lane_ != nullptr || chooser_.UsePull(total_, round_.vertices)) return false;
-    BucketRun job;
+  bool RunAlone() {
+    if (parts_ > 1 || form_ != Form::kBitmap || lane_ != nullptr) return false;
+    LoneRun job;
     job.most_rounds = options_.max_rounds == 0 ? ~0u : options_.max_rounds - round_.index;
     job.stop = &options_.stop;
     job.round = round_;
     job.buckets = buckets_;
+    job.chooser = chooser_;
     job.active_vertices = total_.active_vertices;
+    job.ahead = AheadOf(total_);
     job.first_pending = first_pending_;
     job.pending_vertices = total_.pending_vertices;
     {
       const Span span = Timed(spans::kAdvance, {total_.active_vertices, total_.active_edges});
-      if (!steps_.RunBuckets(job)) return false;
+      if (!steps_.RunAlone(job)) return false;
     }
     round_ = job.round;
     buckets_ = job.buckets;
-    mine_ = total_ = Summary{};
-    mine_.active_vertices = total_.active_vertices = job.active_vertices;
-    mine_.pending_vertices = total_.pending_vertices = job.pending_vertices;
-    first_pending_ = job.first_pending;
+    chooser_ = job.chooser;
+    total_ = Summary{};
+    total_.active_vertices = job.active_vertices;
+    total_.active_edges = job.ahead.active_edges;
+    total_.wanting_edges = wanting_ = job.ahead.wanting_edges;
+    total_.pending_vertices = job.pending_vertices;
     total_.stop = job.stop->stop_requested();
+    mine_ = total_;
+    first_pending_ = job.first_pending;
     edges_touched_ += job.edges_touched;
     vertices_updated_ += job.vertices_updated;
-    push_rounds_ += job.rounds;
+    push_rounds_ += job.push_rounds;
+    pull_rounds_ += job.pull_rounds;
     return true;
   }
 
@@ -705,7 +680,8 @@ class BspRun {
     mine_.fresh_edges = control.fresh_edges;
     wanting_ += control.wanting_edges;
     mine_.wanting_edges = wanting_;
-    if (traits_.has_measure) {
+    // Where it is only wanted of a quiet round, no device may have anything active; one that has none cannot tell of others.
+    if (traits_.has_measure && !(traits_.measures_when_quiet && mine_.active_vertices > 0)) {
       const Span span = Timed(spans::kMeasure);
       steps_.MeasureInto(round_, mine_.global, wait_);
     }
@@ -739,6 +715,7 @@ class BspRun {
     } else {
       shared_.summaries.Exchange(static_cast<int>(rank_), agreements_++, mine_, wait_, "all devices to end the round", fold);
     }
+    if (traits_.measures_when_quiet && total.active_vertices > 0) program_.ResetGlobal(total.global);
     total_ = total;
     first_pending_ = released ? total.first_pending : std::max(first_pending_, total.first_pending);
     std::memcpy(round_.global, total.global, sizeof(round_.global));

@@ -125,6 +125,16 @@ CHATTY_FN bool IsCandidate(const StateRef<P>& s, LocalId v) {
   }
 }
 
+/// Whether a kSameAgain program's vertex may see other messages than a round before, as far as sources [begin, end) of its
+/// row go, `stride` apart. Of every round, active are those that the round before changed, and all in a phase's first.
+template <class P>
+CHATTY_FN bool MaySeeOthers(const StateRef<P>& s, EdgeIndex begin, EdgeIndex end, EdgeIndex stride) {
+  for (EdgeIndex e = begin; e < end; e += stride) {
+    if (bits::Test(s.active, s.graph.reverse.neighbours[e])) return true;
+  }
+  return false;
+}
+
 /// Counts that a thread keeps while it sweeps over vertices.
 struct Tally {
   std::uint64_t vertices = 0, edges = 0;
@@ -194,7 +204,8 @@ CHATTY_FN bool SameBytes(const T& a, const T& b) {
   }
   return true;
 #else
-  return memcmp(&a, &b, sizeof(T)) == 0;  // becomes one comparison of words
+  // Becomes one comparison of words. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are what is asked for
+  return memcmp(&a, &b, sizeof(T)) == 0;
 #endif
 }
 

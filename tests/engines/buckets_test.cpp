@@ -51,6 +51,12 @@ TEST(BucketWidth, WidensWhereRoundsCostAndNarrowsWhereEdgesAreRelaxedAgain) {
     balanced.Raise(round);
   }
   EXPECT_GT(idle.width(), 16);
+  for (int round = 10; round < 1000; ++round) {  // along a chain nothing is gained by any width
+    idle.Note(10, 10);
+    idle.Raise(round);
+  }
+  EXPECT_GT(idle.width(), 100 * 8);
+  EXPECT_LT(idle.width(), 1000 * 8);
   EXPECT_LT(wasteful.width(), 4);
   EXPECT_EQ(balanced.width(), 8);
   plan.adapts = false;

@@ -73,6 +73,36 @@ struct PlainSssp {
     return true;
   }
 };
+/// With values that leave bytes of a word unused, which hold whatever was there before.
+struct PaddedSssp {
+  struct Value {
+    std::uint8_t reached;
+    std::uint32_t distance;
+    bool operator==(const Value& other) const = default;
+  };
+  using Weight = std::int32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  VertexId source = 0;
+  CHATTY_FN Value InitVertex(Vertex v) const {
+    Value value;
+    value.reached = v.id == source;
+    value.distance = v.id == source ? 0 : kInfinity<std::uint32_t>;
+    return value;
+  }
+  CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value.reached != 0; }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<Weight> e, const Round<>&) const {
+    return value.distance + static_cast<std::uint32_t>(e.weight);
+  }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
+    if (!(m < value.distance)) return false;
+    value.reached = 1;
+    value.distance = m;
+    return true;
+  }
+  CHATTY_FN std::uint32_t Priority(const Value& value) const { return value.distance; }
+};
 static_assert(!Traits<PlainSssp>::kOrders && Traits<SsspOf<float>>::kOrders && Traits<Labels<Order::kWide>>::kOrders);
 static_assert(!Traits<PlainLabels>::kOrders);
 
@@ -182,13 +212,26 @@ TEST_P(Buckets, OrderSavesWorkAndOffIsAsIfThereWereNone) {
   EXPECT_EQ(off.statistics.push_rounds, plain.statistics.push_rounds);
 }
 
-// Weights that are all the same, and graphs so small that rounds are all they cost.
+TEST_P(Buckets, ValuesMayHavePadding) {
+  const Graph graph = RoughGrid(120, 90);
+  Session session = Open(graph);
+  const auto expected = ToVector(SerialSssp<std::uint32_t>(graph, 0));
+  for (const double delta : {3.0, 100.0, 1e9}) {
+    const auto values = Run(session, PaddedSssp{}, delta).values;
+    for (std::size_t v = 0; v < values.size(); ++v) ASSERT_EQ(values[v].distance, expected[v]) << v << ", delta " << delta;
+  }
+}
+
+// Weights that are all the same, graphs so small that rounds are all they cost, and pulls, which look at every edge in each.
 TEST_P(Buckets, WithoutNeedThereAreNone) {
-  for (const Graph& graph : {GridGraph(60, 50), RoughGrid(5, 4)}) {
+  RunOptions pull;
+  pull.direction = Direction::kPull;
+  for (const auto& [graph, options] : {std::pair(GridGraph(60, 50), RunOptions{}), std::pair(RoughGrid(5, 4), RunOptions{}),
+                                       std::pair(RoughGrid(90, 60), pull)}) {
     Session session = Open(graph);
     SsspOf<std::int32_t> sssp;
-    const RunStatistics off = Run(session, sssp, kInfinity<double>).statistics,
-                        by_itself = Run(session, sssp, kAutoDelta).statistics;
+    const RunStatistics off = Run(session, sssp, kInfinity<double>, options).statistics,
+                        by_itself = Run(session, sssp, kAutoDelta, options).statistics;
     EXPECT_EQ(by_itself.rounds, off.rounds);
     EXPECT_EQ(by_itself.edges_touched, off.edges_touched);
     EXPECT_EQ(by_itself.vertices_updated, off.vertices_updated);

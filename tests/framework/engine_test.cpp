@@ -16,6 +16,7 @@
 
 #include "../registered_programs.h"
 #include "../sanitized.h"
+#include "chatty/core/trace.h"
 #include "chatty/framework/engines/bsp.h"
 #include "chatty/framework/registry.h"
 #include "chatty/io/generators.h"
@@ -223,6 +224,16 @@ class EngineTest : public testing::TestWithParam<const char*> {
       CheckStatistics(statistics, session, options);
 
       if (graph.vertices() == 0) return;
+      const ParameterValues settled{{"tolerance", "1e-4"}};
+      const auto settles = Program("pagerank").Prepare(session, settled, "", options);
+      const RunStatistics settled_statistics = settles->Execute();
+      EXPECT_EQ(settled_statistics.ended, Ended::kConverged);
+      const ErasedValues ranks = settles->Output();
+      const Verdict rounds = Program("pagerank").Verify(graph, settled, ranks, &settled_statistics);
+      EXPECT_TRUE(rounds) << rounds.message;
+      const Verdict residual = VerifyPageRank<float>(graph, ranks.As<float>(), 0.85f, 1e-4);
+      EXPECT_TRUE(residual) << residual.message;
+
       const ParameterValues residuals{{"tolerance", "1e-3"}};
       const auto pushed = Program("pagerank_push").Prepare(session, residuals, "", options);
       const RunStatistics push_statistics = pushed->Execute();
@@ -418,6 +429,79 @@ TEST_P(EngineTest, ParametersChangeBetweenRuns) {
   bfs->Execute();
   EXPECT_EQ(Copied(bfs->Output().As<VertexId>()), test::ToVector(SerialBfsParents(graph, 5)))
       << "a refused value changes nothing";
+}
+
+// In place, round by round where a trace asks to see each, after the levels of an engine without rounds, or to a limit.
+TEST_P(EngineTest, ParentsAreTheSameHoweverTheyAreFound) {
+  const Graph graph = HubGraph(302, 6000, WeightKind::kNone, false);
+  const std::vector<VertexId> expected = test::ToVector(SerialBfsParents(graph, 7));
+  for (const char* partition : kPartitions) {
+    SCOPED_TRACE(partition);
+    Session session(graph, GetParam(), Divided(partition));
+    Trace trace;
+    RunOptions plain, traced, async, limited;
+    traced.trace = &trace;
+    async.execution = "async";
+    limited.max_rounds = 1;
+    for (const RunOptions* options : {&plain, &traced, &async}) {
+      const auto job = Program("bfs").Prepare(session, {{"source", "7"}}, "parent", *options);
+      for (int again = 0; again < 3; ++again) {
+        job->Execute();
+        ASSERT_EQ(Copied(job->Output().As<VertexId>()), expected) << again;
+      }
+    }
+    const auto job = Program("bfs").Prepare(session, {{"source", "7"}}, "parent", limited);
+    EXPECT_EQ(job->Execute().ended, Ended::kMaxRounds);
+    const std::vector<VertexId> first = Copied(job->Output().As<VertexId>());
+    for (VertexId v = 0; v < graph.vertices(); ++v) {
+      EXPECT_EQ(first[v], expected[v] == 7 ? 7 : kNoVertex) << v;
+    }
+  }
+}
+
+// One thread goes through them without the others; where the frontier grows they join, and leave again.
+TEST(InPlace, RoundsOfAFewEdges) {
+  const RegisteredProgram& bfs = Programs().Find("bfs", DeviceKind::kHost);
+  constexpr std::uint64_t kLength = 20000, kEvery = 1500;
+  std::vector<TestEdge> edges;
+  std::uint64_t vertices = kLength;
+  for (std::uint64_t v = 1; v < kLength; ++v) edges.push_back({v - 1, v});
+  for (std::uint64_t v = kEvery, width = 20; v + 4 < kLength; v += kEvery, width += 90) {  // bundles of paths beside it
+    for (std::uint64_t k = 0; k < width; ++k) {
+      edges.push_back({v, vertices});
+      edges.push_back({vertices, vertices + 1});
+      edges.push_back({vertices + 1, v + 3 + k % 2});
+      vertices += 2;
+    }
+  }
+  const Graph graph = test::MakeSymmetric(vertices, edges);
+  for (const int threads : {1, 2, 5}) {
+    SCOPED_TRACE(threads);
+    Session session(graph, OpenDevices(ParseDevices("host:1"), threads));
+    for (const VertexId source : {VertexId{0}, VertexId{kLength / 2}}) {
+      const std::string from = std::to_string(source);
+      const auto levels = bfs.Prepare(session, {{"source", from}}, "", {});
+      const auto parents = bfs.Prepare(session, {{"source", from}}, "parent", {});
+      for (int again = 0; again < 5; ++again) {
+        const RunStatistics statistics = levels->Execute();
+        ASSERT_EQ(Copied(levels->Output().As<std::uint32_t>()), test::ToVector(SerialBfs(graph, source)));
+        EXPECT_EQ(statistics.rounds, statistics.push_rounds + statistics.pull_rounds);
+        parents->Execute();
+        ASSERT_EQ(Copied(parents->Output().As<VertexId>()), test::ToVector(SerialBfsParents(graph, source)));
+      }
+    }
+    RunOptions limited;
+    limited.max_rounds = 4321;
+    const auto some = bfs.Prepare(session, {{"source", "0"}}, "", limited);
+    const RunStatistics statistics = some->Execute();
+    EXPECT_EQ(statistics.ended, Ended::kMaxRounds);
+    EXPECT_EQ(statistics.rounds, 4321u);
+    const std::vector<std::uint32_t> reached = Copied(some->Output().As<std::uint32_t>());
+    const Array<std::uint32_t> expected = SerialBfs(graph, 0);
+    for (VertexId v = 0; v < graph.vertices(); ++v) {
+      ASSERT_EQ(reached[v], expected[v] <= 4321 ? expected[v] : kInfinity<std::uint32_t>) << v;
+    }
+  }
 }
 
 TEST_P(EngineTest, ADistanceThatDoesNotFitIsSaid) {

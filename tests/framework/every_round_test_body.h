@@ -101,6 +101,74 @@ inline std::vector<std::uint64_t> SerialWeighted(const Graph& graph) {
   return values;
 }
 
+/// Two rounds a phase, of which each has a say in messages, updates and what is measured; EndRound changes the sum that the
+/// next round sees. What is shared is no word's size.
+struct Phased {
+  struct Shared {
+    std::uint32_t value, out, in;
+  };
+  using Value = std::uint64_t;
+  using Message = std::uint64_t;
+  using Global = std::uint64_t;
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr auto kActivity = Activity::kEveryRound;
+  static constexpr std::uint32_t kPhases = 3;
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id + 1; }
+  CHATTY_FN bool IsActive(const Value&, const Round<Global>&) const { return true; }
+  CHATTY_FN Shared Share(const Value& value, Vertex v) const {
+    return {static_cast<std::uint32_t>(value % 1000003), static_cast<std::uint32_t>(v.out_degree),
+            static_cast<std::uint32_t>(v.in_degree)};
+  }
+  CHATTY_FN Message ComputeScatter(const Shared& shared, Edge<>, const Round<Global>& round) const {
+    return shared.value + 3 * shared.out + 5 * shared.in * round.phase + round.global % 13 + round.index;
+  }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex v, const Round<Global>& round) const {
+    value = (m + v.id * round.phase + round.index) % 1000003;
+    return true;
+  }
+  CHATTY_FN Global Measure(const Value& value, Vertex v, const Round<Global>& round) const {
+    return value * (1 + v.in_degree) + round.phase * 1000 + round.index * 100 + round.global % 7;
+  }
+  Next EndRound(Round<Global>& round) const {
+    round.global += 11;
+    if (round.index % 2 != 0) return Next::kContinue;
+    return round.phase + 1 < kPhases ? Next::kNextPhase : Next::kStop;
+  }
+};
+
+inline std::vector<std::uint64_t> SerialPhased(const Graph& graph) {
+  const Phased program;
+  const VertexId n = graph.vertices();
+  const auto vertex = [&](VertexId v) { return Vertex{v, graph.out_degree(v), graph.in_degree(v)}; };
+  std::vector<std::uint64_t> values(n), next(n);
+  Round<std::uint64_t> round;
+  const auto measure = [&] {
+    std::uint64_t sum = 0;
+    for (VertexId v = 0; v < n; ++v) sum += program.Measure(values[v], vertex(v), round);
+    round.global = sum;
+  };
+  for (VertexId v = 0; v < n; ++v) values[v] = program.InitVertex(vertex(v));
+  measure();
+  while (true) {
+    for (VertexId v = 0; v < n; ++v) {
+      std::uint64_t sum = 0;
+      for (const VertexId u : graph.in()[v]) sum += program.ComputeScatter(program.Share(values[u], vertex(u)), {}, round);
+      next[v] = values[v];
+      program.UpdateStatus(next[v], sum, vertex(v), round);
+    }
+    values.swap(next);
+    measure();
+    round.index += 1;
+    const Next decision = program.EndRound(round);
+    if (decision == Next::kStop) return values;
+    if (decision == Next::kContinue) continue;
+    round.phase += 1;
+    measure();
+  }
+}
+
 class EveryRound : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -177,6 +245,26 @@ TEST_P(EveryRound, EdgesAreSeenWithTheirWeightsAndEnds) {
         options.direction = direction;
         Session session(input.graph, GetParam());
         const auto run = chatty::Run(session, WeightedNeighbours{}, options);
+        for (VertexId v = 0; v < input.graph.vertices(); ++v) ASSERT_EQ(run.values[v], expected[v]) << "vertex " << v;
+      }
+    }
+  }
+}
+
+TEST_P(EveryRound, PhasesAndRoundsSeeWhatIsTrueOfThem) {
+  std::vector<NamedGraph> graphs = MixedGraphs(WeightKind::kNone);
+  graphs.push_back({"hubs", HubGraph(9, 20000, WeightKind::kNone, false)});
+  for (const NamedGraph& input : graphs) {
+    const std::vector<std::uint64_t> expected = SerialPhased(input.graph);
+    Session session(input.graph, GetParam());
+    for (const Tiling tiling : {Tiling::kNever, Tiling::kAlways}) {
+      for (const Direction direction : {Direction::kPull, Direction::kPush}) {
+        SCOPED_TRACE(fmt::format("{}, {}, {}", input.name, tiling == Tiling::kAlways, direction == Direction::kPull));
+        RunOptions options;
+        options.tiling = tiling;
+        options.direction = direction;
+        const auto run = chatty::Run(session, Phased{}, options);
+        EXPECT_EQ(run.statistics.phases, Phased::kPhases);
         for (VertexId v = 0; v < input.graph.vertices(); ++v) ASSERT_EQ(run.values[v], expected[v]) << "vertex " << v;
       }
     }

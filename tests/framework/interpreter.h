@@ -79,11 +79,17 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
   }
 
   std::vector<bool> active(n);
+  std::vector<ValueOf<P>> befores = values;  // the last update
   const auto measure = [&] {
+    round.active = static_cast<std::uint64_t>(std::count(active.begin(), active.end(), true));
     if constexpr (T::kHasMeasure) {
       GlobalOf<P> global{};
-      for (VertexId v = 0; v < n; ++v) {
-        if constexpr (T::kMeasureSeesRound) {
+      for (VertexId v = 0; v < n && !(T::kMeasureWhenQuiet && round.active > 0); ++v) {
+        if constexpr (T::kMeasuresChangeInRound) {
+          global = CombineGlobal<P>(global, program.Measure(befores[v], values[v], at(v), round));
+        } else if constexpr (T::kMeasuresChange) {
+          global = CombineGlobal<P>(global, program.Measure(befores[v], values[v], at(v)));
+        } else if constexpr (T::kMeasureSeesRound) {
           global = CombineGlobal<P>(global, program.Measure(values[v], at(v), round));
         } else {
           global = CombineGlobal<P>(global, program.Measure(values[v], at(v)));
@@ -91,7 +97,6 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
       }
       round.global = global;
     }
-    round.active = static_cast<std::uint64_t>(std::count(active.begin(), active.end(), true));
   };
   const auto activate = [&] {
     for (VertexId v = 0; v < n; ++v) {
@@ -103,6 +108,7 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
         active[v] = true;
       }
     }
+    befores = values;
     measure();
   };
   const auto quiet = [&] { return round.active == 0 && !T::kEveryRound; };
@@ -155,13 +161,15 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
       }
       inbox[edge.target].push_back(message);
     }
+    befores = values;
     for (VertexId v = 0; v < n; ++v) {
       std::vector<Message>& messages = inbox[v];
       active[v] = false;
       if (messages.empty() && !T::kEveryRound) continue;
       if constexpr (T::kCollects) {
         std::sort(messages.begin(), messages.end());
-        active[v] = program.UpdateStatus(values[v], Messages<Message>(messages.data(), messages.size()), at(v), round);
+        using Seen = std::conditional_t<T::kCounts, Counts<Message>, Messages<Message>>;
+        active[v] = program.UpdateStatus(values[v], Seen(messages.data(), messages.size()), at(v), round);
       } else {
         Message all = IdentityOf<P>();
         for (std::size_t i = 0; i < messages.size(); ++i) {

@@ -112,13 +112,49 @@ TEST(MemoryPlan, OfADividedGraphIsWhatIsAllocated) {
               const auto planned = Planned(input.graph, memory, selection, options, run);
               const auto peaks = Peaks(input.graph, *program, value, selection, options, run);
               ASSERT_EQ(planned.size(), peaks.size());
-              for (std::size_t d = 0; d < peaks.size(); ++d) EXPECT_EQ(planned[d].total(), peaks[d]) << "device " << d;
+              for (std::size_t d = 0; d < peaks.size(); ++d) {
+                if (memory[0].least_state) {
+                  EXPECT_GE(planned[d].total(), peaks[d]) << "device " << d;
+                } else {
+                  EXPECT_EQ(planned[d].total(), peaks[d]) << "device " << d;
+                }
+              }
             }
           }
         }
       }
     }
   }
+}
+
+// Where edges decide how much a program takes, it takes its most of some graphs and its least of others.
+TEST(MemoryPlan, OfWhatDependsOnEdges) {
+  std::size_t programs = 0;
+  for (const RegisteredProgram* program : Programs().All()) {
+    const std::string value = program->values().front();
+    for (const std::string selection : {"host:1", "host:3"}) {
+      std::size_t most = 0, least = 0, all = 0;
+      for (const NamedGraph& input : Families()) {
+        SCOPED_TRACE(fmt::format("{}, {}, {}", input.name, program->name(), selection));
+        auto memory = program->Memory(&input.graph, value, {}).at(0);
+        if (!memory[0].least_state) continue;
+        const std::uint64_t peak = Peaks(input.graph, *program, value, selection, {}).at(0);
+        const std::uint64_t planned = Planned(input.graph, memory, selection, {}).at(0).total();
+        memory[0].state = memory[0].least_state;
+        const std::uint64_t planned_least = Planned(input.graph, memory, selection, {}).at(0).total();
+        EXPECT_TRUE(peak == planned || peak == planned_least) << planned_least << ' ' << peak << ' ' << planned;
+        ++all;
+        most += peak == planned ? 1 : 0;
+        least += peak == planned_least ? 1 : 0;
+      }
+      if (all == 0) continue;
+      ++programs;
+      EXPECT_GT(most, 0u);
+      EXPECT_GT(least, 0u);
+      EXPECT_GE(most + least, all);
+    }
+  }
+  EXPECT_GT(programs, 0u);
 }
 
 TEST(MemoryPlan, OfTiles) {
@@ -212,6 +248,7 @@ TEST(MemoryPlan, BoundsFromCountsEnclose) {
           EXPECT_GE(ratio, star ? 0.8 : 0.9);
           // Nor do they know which borders will be told to all, for which there is room in the bound.
           const bool three = devices > 2;
+          if (memory[0].least_state) continue;  // the most may be far from what this graph takes
           EXPECT_LE(ratio, devices == 1 ? 1.001
                            : grid       ? (gpu && !three ? 3.5
                                            : gpu         ? 6.0
@@ -250,7 +287,9 @@ TEST(MemoryLimit, JustBelowIsRefusedAndJustEnoughPasses) {
       for (const std::string selection : {"host:1", "host:3"}) {
         SCOPED_TRACE(fmt::format("{} of {} on {}", value, program->name(), selection));
         std::uint64_t needed = 0;
-        for (const std::uint64_t peak : Peaks(graph, *program, value, selection, {})) needed = std::max(needed, peak);
+        for (const DeviceMemory& device : Planned(graph, program->Memory(&graph, value, {}).at(0), selection, {})) {
+          needed = std::max(needed, device.total());
+        }
         SessionOptions options;
         options.memory_limit = needed;
         Peaks(graph, *program, value, selection, options);  // throws if not

@@ -223,6 +223,76 @@ struct Digest {
   CHATTY_FN std::uint64_t Output(const Value& v) const { return v.digest ^ v.updates; }
 };
 
+/// kCount every round, label propagation again; in the rounds of kSameAgain most vertices are left out.
+template <class Label, bool kAgain>
+struct CountedCommunities {
+  using Value = Label;
+  using Message = Label;
+  static constexpr auto kReduction = Reduction::kCount;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr auto kActivity = Activity::kEveryRound;
+  static constexpr auto kEdges = Edges::kBoth;
+  static constexpr bool kSameAgain = kAgain;
+  std::uint32_t rounds = 9;
+  CHATTY_FN Value InitVertex(Vertex v) const { return static_cast<Label>(Mix(v.id) % 8 == 0 ? 0 : ~std::uint64_t{v.id}); }
+  CHATTY_FN bool IsActive(const Value&, const Round<>&) const { return true; }
+  CHATTY_FN Message ComputeScatter(const Value& label, Edge<>, const Round<>& round) const {
+    return static_cast<Label>((label & ~Label{1}) | static_cast<Label>(round.phase & 1));
+  }
+  CHATTY_FN bool UpdateStatus(Value& label, Counts<Message> all, Vertex, const Round<>&) const {
+    Value best = label;
+    std::uint64_t most = 0;
+    for (const auto run : all) {
+      if (run.count < most || (run.count == most && best < run.value)) continue;
+      most = run.count;
+      best = run.value;
+    }
+    const bool changed = best != label;
+    label = best;
+    return changed;
+  }
+  /// In the second phase all messages are others.
+  Next EndRound(Round<>& round) const {
+    if (round.index >= rounds) return Next::kStop;
+    return round.index == 3 ? Next::kNextPhase : Next::kContinue;
+  }
+};
+
+/// kCount on message, with Share and Wants both ways: every message counts, and each value is told once.
+template <class Number>
+struct CountedDigest {
+  struct Value {
+    std::uint64_t digest;
+    std::uint32_t updates;
+  };
+  using Shared = std::uint16_t;
+  using Message = Number;
+  static constexpr auto kReduction = Reduction::kCount;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  CHATTY_FN Value InitVertex(Vertex v) const { return {v.id + 1, 0}; }
+  CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v.digest % 4 != 1; }
+  CHATTY_FN Shared Share(const Value& v, Vertex x) const { return static_cast<Shared>(v.digest * 31 + x.out_degree); }
+  CHATTY_FN Message ComputeScatter(const Shared& s, Edge<> e, const Round<>& r) const {
+    return static_cast<Message>(s % (1 + e.target % 5000)) - 2 + static_cast<Message>(r.index % 2);
+  }
+  CHATTY_FN bool Wants(const Value& v) const { return v.updates < 3; }
+  CHATTY_FN bool Wants(const Value& v, const Message& m) const {
+    return (v.digest + static_cast<std::uint64_t>(m)) % 5 != 0;
+  }
+  CHATTY_FN bool UpdateStatus(Value& v, Counts<Message> all, Vertex, const Round<>&) const {
+    std::uint64_t runs = 0, messages = 0, sum = 0;
+    for (const auto run : all) {
+      runs += 1;
+      messages += run.count;
+      sum += Mix(static_cast<std::uint64_t>(run.value)) * run.count * run.count;
+    }
+    v.digest = (v.digest * 1099511628211ull + runs) * 1099511628211ull + (messages == all.size() ? sum : 0);
+    v.updates += 1;
+    return v.digest % 3 != 0;
+  }
+  CHATTY_FN std::uint64_t Output(const Value& v) const { return v.digest ^ v.updates; }
+};
+
 // ------------------------------------------------------------- Share, Consume, Wants ----
 
 /// Share: neighbours see sixteen bytes of a value of forty. Messages of eight.
@@ -301,6 +371,28 @@ struct Picky {
   }
 };
 
+/// Rounds from the nearest of several vertices, of which any message of a round tells. A host device that has the whole
+/// graph runs it in place; with kLax vertices that have settled go on wanting messages that change nothing.
+template <class V, bool kLax>
+struct Nearest {
+  using Value = V;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  static constexpr bool kFirstSuffices = true;
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 300 == 1 ? 0 : kInfinity<Value>; }
+  CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == 0; }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const {
+    return static_cast<Message>(value + 1);
+  }
+  CHATTY_FN bool Wants(const Value& value) const { return kLax || value == kInfinity<Value>; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
+    if (m >= value) return false;
+    value = m;
+    return true;
+  }
+};
+
 // ------------------------------------------------------------- phases, globals, rounds ----
 
 /// IsActive, phases, Measure with + that sees the round, EndRound: a phase per residue class, some empty, some skipped.
@@ -347,6 +439,11 @@ struct Phases {
   }
 };
 
+/// The same with an aggregate of quiet rounds only.
+struct QuietPhases : Phases {
+  static constexpr bool kMeasureWhenQuiet = true;
+};
+
 /// Combine instead of +: the greatest and the sum at once. kEveryRound, so that who sends does not depend on who changed.
 struct Extremes {
   using Value = std::uint64_t;
@@ -373,6 +470,50 @@ struct Extremes {
     return round.index >= 7 || round.global.greatest > 1000000 ? Next::kStop : Next::kContinue;
   }
   CHATTY_FN std::uint64_t Output(const Value& value, const Round<Global>& round) const { return value + round.global.count; }
+};
+
+/// Measures updates: what changed in the last round is kept nowhere. Phases, whose first measure is of no update.
+struct Churn {
+  using Value = std::uint64_t;
+  using Message = std::uint64_t;
+  struct Global {
+    std::uint64_t changed = 0, risen = 0;
+    CHATTY_FN friend Global operator+(const Global& a, const Global& b) {
+      return {a.changed + b.changed, a.risen + b.risen};
+    }
+  };
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr auto kActivity = Activity::kEveryRound;
+  CHATTY_FN Value InitVertex(Vertex v) const { return Mix(v.id) % 97; }
+  CHATTY_FN bool IsActive(const Value&, const Round<Global>&) const { return true; }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<Global>&) const { return value; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex v, const Round<Global>& round) const {
+    const Value before = value;
+    value = (value + m / 2 + round.global.risen % 7 + round.global.changed % 3) % (90 + v.in_degree % 16 + round.phase);
+    return value != before;
+  }
+  CHATTY_FN Global Measure(const Value& before, const Value& value, Vertex v) const {
+    return {before != value ? 1u + v.out_degree : 0u, value > before ? value - before : 0};
+  }
+  Next EndRound(Round<Global>& round) const {
+    if (round.index >= 9) return Next::kStop;
+    return round.index % 4 == 3 && round.phase * 4 < round.index ? Next::kNextPhase : Next::kContinue;
+  }
+  CHATTY_FN std::uint64_t Output(const Value& value, const Round<Global>& round) const {
+    return value + 1000 * (round.global.changed + round.global.risen) + round.phase;
+  }
+};
+
+/// The same by what the round says, too, and with Share.
+struct ChurnInRound : Churn {
+  using Shared = std::uint32_t;
+  CHATTY_FN Shared Share(const Value& value, Vertex v) const { return static_cast<Shared>(value * 2 + v.out_degree % 2); }
+  CHATTY_FN Message ComputeScatter(const Shared& share, Edge<>, const Round<Global>&) const { return share; }
+  CHATTY_FN Global Measure(const Value& before, const Value& value, Vertex v, const Round<Global>& round) const {
+    const Global all = Churn::Measure(before, value, v);
+    return {all.changed + round.index, all.risen + round.global.changed % 5};
+  }
 };
 
 /// kEveryRound where ever fewer values change: halos have to keep what did not.
@@ -587,10 +728,29 @@ TEST_P(ProgramTest, CustomOfEveryWidth) {
 #if CHATTY_TEST_FEATURES
 TEST_P(ProgramTest, CollectEveryRound) { AgreesOnAll(Communities{}); }
 TEST_P(ProgramTest, CollectOnMessage) { AgreesOnAll(Digest{}); }
+TEST_P(ProgramTest, CountEveryRound) {
+  AgreesOnAll(CountedCommunities<std::uint32_t, false>{});
+  AgreesOnAll(CountedCommunities<std::uint32_t, true>{});
+  AgreesOnAll(CountedCommunities<std::int64_t, true>{});
+}
+TEST_P(ProgramTest, CountOnMessage) {
+  AgreesOnAll(CountedDigest<std::int32_t>{});
+  AgreesOnAll(CountedDigest<std::uint64_t>{});
+}
 TEST_P(ProgramTest, Share) { AgreesOnAll(Sharing{}); }
 TEST_P(ProgramTest, WantsBoth) { AgreesOnAll(Picky{}); }
+TEST_P(ProgramTest, FirstMessagesSuffice) {
+  AgreesOnAll(Nearest<std::uint32_t, false>{});
+  AgreesOnAll(Nearest<std::uint32_t, true>{});
+  AgreesOnAll(Nearest<std::uint64_t, true>{});
+}
 TEST_P(ProgramTest, PhasesAndMeasure) { AgreesOnAll(Phases{}); }
+TEST_P(ProgramTest, PhasesAndMeasureWhenQuiet) { AgreesOnAll(QuietPhases{}); }
 TEST_P(ProgramTest, MeasureWithCombine) { AgreesOnAll(Extremes{}); }
+TEST_P(ProgramTest, MeasureOfUpdates) {
+  AgreesOnAll(Churn{});
+  AgreesOnAll(ChurnInRound{});
+}
 TEST_P(ProgramTest, EveryRoundWithFewChanges) { AgreesOnAll(Settling{}); }
 
 TEST_P(ProgramTest, ConsumeLosesAndDoublesNothing) {
@@ -648,12 +808,11 @@ TEST_P(ProgramTest, PriorsThroughASequence) {
   }
 }
 
-TEST_P(ProgramTest, MaxRoundsEndsARunEarly) {
-  const Graph graph = RandomGraph(21, 500, 2.0, WeightKind::kNone, false);
-  const Extreme<std::int32_t, Reduction::kMin> program;
+template <class P>
+void MaxRoundsEndRunsEarly(const Graph& graph, const char* devices, const SessionOptions& divided, const P& program) {
   const std::uint32_t needed = Interpret(graph, program).round.index;
   ASSERT_GT(needed, 3u);
-  Session session(graph, GetParam(), Divided("random"));
+  Session session(graph, devices, divided);
   for (std::uint32_t rounds = 1; rounds <= needed + 1; ++rounds) {
     const auto expected = Interpret(graph, program, nullptr, rounds);
     RunOptions options;
@@ -665,6 +824,11 @@ TEST_P(ProgramTest, MaxRoundsEndsARunEarly) {
     EXPECT_EQ(result.statistics.converged, expected.converged) << rounds;
   }
 }
+TEST_P(ProgramTest, MaxRoundsEndsARunEarly) {
+  const Graph graph = RandomGraph(21, 500, 2.0, WeightKind::kNone, false);
+  MaxRoundsEndRunsEarly(graph, GetParam(), Divided("random"), Extreme<std::int32_t, Reduction::kMin>{});
+  MaxRoundsEndRunsEarly(graph, GetParam(), Divided("random"), Nearest<std::uint32_t, true>{});
+}
 
 TEST_P(ProgramTest, TheSameRunAgainAndAgain) {
   const Graph hubs = HubGraph(31, 2000, WeightKind::kNone, true);
@@ -672,6 +836,8 @@ TEST_P(ProgramTest, TheSameRunAgainAndAgain) {
   Agrees(hubs, ReachedFrom<std::uint64_t>{}, 0, 8);
   Agrees(hubs, Champion<2>{}, 0, 8);
   Agrees(hubs, Picky{}, 0, 8);
+  Agrees(hubs, Nearest<std::uint32_t, false>{}, 0, 8);
+  Agrees(hubs, Nearest<std::uint64_t, true>{}, 0, 8);
   Agrees(hubs, Tokens{}, 0, 8);
   Agrees(hubs, Phases{}, 0, 8);
 }

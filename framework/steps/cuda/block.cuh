@@ -4,7 +4,9 @@
 
 #include <cooperative_groups.h>
 
+#include <cstddef>
 #include <cub/block/block_reduce.cuh>
+#include <type_traits>
 
 #include "chatty/framework/steps/vertex_ops.h"
 
@@ -58,6 +60,47 @@ struct Shelf {
   alignas(alignof(T) > 16 ? alignof(T) : 16) unsigned char bytes[sizeof(T) * N];
   __device__ T& operator[](unsigned i) { return reinterpret_cast<T*>(bytes)[i]; }
 };
+
+/// Words that hold a T, where it has a word's size and stands in an array of its like.
+template <class T>
+using WordsOf = std::conditional_t<
+    sizeof(T) == 4, unsigned,
+    std::conditional_t<sizeof(T) == 8, unsigned long long, std::conditional_t<sizeof(T) == 16, uint4, void>>>;
+template <class T>
+__device__ T FromWords(const WordsOf<T>& words) {
+  T value;
+  memcpy(&value, &words, sizeof(T));
+  return value;
+}
+/// Entry i of an array, by the L2 alone: what is met again elsewhere sooner than here takes nobody's place in the L1.
+template <class T>
+__device__ T LoadPastL1(const T* array, std::size_t i) {
+  if constexpr (std::is_void_v<WordsOf<T>>) {
+    return array[i];
+  } else {
+    return FromWords<T>(__ldcg(reinterpret_cast<const WordsOf<T>*>(array) + i));
+  }
+}
+/// Entry i of an array that is read once a round: the first to leave the caches.
+template <class T>
+__device__ T LoadOnce(const T* array, std::size_t i) {
+  if constexpr (std::is_void_v<WordsOf<T>>) {
+    return array[i];
+  } else {
+    return FromWords<T>(__ldcs(reinterpret_cast<const WordsOf<T>*>(array) + i));
+  }
+}
+/// Writes it likewise.
+template <class T>
+__device__ void StoreOnce(T* array, std::size_t i, const T& value) {
+  if constexpr (std::is_void_v<WordsOf<T>>) {
+    array[i] = value;
+  } else {
+    WordsOf<T> words;
+    memcpy(&words, &value, sizeof(T));
+    __stcs(reinterpret_cast<WordsOf<T>*>(array) + i, words);
+  }
+}
 
 /// Moves a value of up to 16 bytes between lanes. All lanes of the warp call it.
 template <class T>

@@ -58,9 +58,10 @@ __global__ void __launch_bounds__(kBlock) GatherSlices(StateRef<P> s, RoundOf<P>
   cuda::GatherSlices(Grid{}, s, round, all_active);
 }
 template <class P>
-__global__ void __launch_bounds__(kBlock) Apply(StateRef<P> s, RoundOf<P> round, Form form, std::size_t count) {
+__global__ void __launch_bounds__(kBlock)
+    Apply(StateRef<P> s, RoundOf<P> round, Form form, std::size_t count, GlobalOf<P>* partials) {
   // The queue's length is only known on the device: the host launches Apply before it has read it.
-  cuda::Apply(Grid{}, s, round, form, form == Form::kQueue ? atomics::Load(&s.control->touched_count) : count);
+  cuda::Apply(Grid{}, s, round, form, form == Form::kQueue ? atomics::Load(&s.control->touched_count) : count, partials);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) Collect(StateRef<P> s, RoundOf<P> round, bool all_active) {

@@ -19,8 +19,7 @@ namespace {
 constexpr unsigned kThreads = 256;
 /// One edge of so many is looked at to see who is asked for often.
 constexpr EdgeIndex kSampled = 16;
-/// Counts of samples from which on they are all the same.
-constexpr std::uint32_t kCounts = 8192;
+constexpr std::uint32_t kCounts = PlaceOrder::kCounts;
 
 cudaStream_t StreamOf(Device& device) { return static_cast<cudaStream_t>(device.stream().native()); }
 unsigned Blocks(const Device& device, std::size_t items) {
@@ -42,7 +41,7 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ std::uint32_t mine[kCounts];
   for (unsigned c = threadIdx.x; c < kCounts; c += kThreads) mine[c] = 0;
   __syncthreads();
-  for (std::size_t v = First(); v < local; v += Stride()) atomicAdd(&mine[min(counts[v], kCounts - 1)], 1u);
+  for (std::size_t v = First(); v < local; v += Stride()) atomicAdd(&mine[PlaceOrder::Capped(counts[v])], 1u);
   __syncthreads();
   for (unsigned c = threadIdx.x; c < kCounts; c += kThreads) {
     if (mine[c] != 0) atomicAdd(&vertices[c], mine[c]);
@@ -52,14 +51,15 @@ __global__ void __launch_bounds__(kThreads)
 /// Hubs in the upper half of a word, others that have been counted in the lower.
 struct Classify {
   const std::uint32_t* counts;
-  std::uint32_t hub;
+  PlaceOrder order;
   __host__ __device__ std::uint64_t operator()(std::size_t v) const {
-    return counts[v] >= hub ? std::uint64_t{1} << 32 : counts[v] > 0 ? 1 : 0;
+    return order.IsHub(counts[v]) ? std::uint64_t{1} << 32 : counts[v] > 0 ? 1 : 0;
   }
 };
 /// Hubs first, then who has been counted, then the others, each in the order of their ids, in which they are written.
-__global__ void __launch_bounds__(kThreads) FindPlaces(Classify classify, const std::uint64_t* before, std::size_t local,
-                                                       LocalId hubs, LocalId counted, LocalId* places, LocalId* ids) {
+__global__ void __launch_bounds__(kThreads)
+    FindPlaces(Classify classify, const std::uint64_t* before, std::size_t local, LocalId* places, LocalId* ids) {
+  const auto hubs = static_cast<LocalId>(classify.order.hubs), counted = static_cast<LocalId>(classify.order.counted);
   for (std::size_t v = First(); v < local; v += Stride()) {
     const std::uint64_t kind = classify(v), below = before[v];
     const auto hubs_below = static_cast<LocalId>(below >> 32), counted_below = static_cast<LocalId>(below);
@@ -123,9 +123,12 @@ T Fetch(Device& device, const T* from) {
 
 std::size_t PackedRows::HubBytes(const Device& device) {
   constexpr int kOther = 2048;  // what else a block keeps there
+  // What shared memory leaves of an SM's fast memory is its L1, and a gather that is on its way holds a line of it: with all
+  // the shared memory that a block may have, 28 KB, there are too few on their way at once.
+  constexpr int kL1 = 64 << 10;
   int bytes = 0;
   CHATTY_CUDA(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device.index()));
-  return static_cast<std::size_t>(std::max(0, bytes - kOther));
+  return static_cast<std::size_t>(std::max(0, bytes - kOther - kL1));
 }
 
 PackedRows::PackedRows(const DeviceGraph& graph, Tiling tiling, std::size_t shared_bytes) {
@@ -161,23 +164,16 @@ void PackedRows::Order(const DeviceGraph& graph, std::size_t shared_bytes) {
     device.CopyOut(with.data(), vertices.data(), vertices.bytes(), device.stream());
     device.stream().Synchronize();
 
-    // As many hubs as fit, those of one count together. Who is hardly asked for more often than others is none.
-    const std::uint64_t fit = HubBytes(device) / shared_bytes;
-    std::uint32_t hub = kCounts;
-    std::uint64_t hubs = 0, counted = 0;
-    while (hub > 2 && hubs + with[hub - 1] <= fit) hubs += with[--hub];
-    for (std::uint32_t c = 1; c < hub; ++c) counted += with[c];
-
-    const Classify classify{counts.data(), hub};
+    const PlaceOrder order = PlaceOrder::Of(with, HubBytes(device) / shared_bytes);
+    const Classify classify{counts.data(), order};
     Buffer<std::uint64_t> before(device, local);
     const auto kinds = thrust::make_transform_iterator(thrust::counting_iterator<std::size_t>(0), classify);
     WithScratch(device, [&](void* scratch, std::size_t& bytes) {
       return cub::DeviceScan::ExclusiveSum(scratch, bytes, kinds, before.data(), static_cast<std::int64_t>(local), stream);
     });
-    FindPlaces<<<Blocks(device, local), kThreads, 0, stream>>>(classify, before.data(), local, static_cast<LocalId>(hubs),
-                                                               static_cast<LocalId>(counted), places_.data(), ids_.data());
+    FindPlaces<<<Blocks(device, local), kThreads, 0, stream>>>(classify, before.data(), local, places_.data(), ids_.data());
     CHATTY_CUDA(cudaGetLastError());
-    ref_.hubs = static_cast<LocalId>(hubs);
+    ref_.hubs = static_cast<LocalId>(order.hubs);
     device.stream().Synchronize();  // before what is not kept goes
   }
   sources_ = Buffer<LocalId>(device, ref_.edges);

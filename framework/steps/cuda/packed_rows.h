@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "chatty/core/bitmap.h"
 #include "chatty/core/device.h"
@@ -21,6 +22,28 @@
 #include "chatty/partition/part_shape.h"
 
 namespace chatty::steps::cuda {
+
+/// In which order sources stand, by how often samples of edges have met them: hubs first, then who has been met, then the
+/// others.
+struct PlaceOrder {
+  /// Counts from so many less one on are all the same.
+  static constexpr std::uint32_t kCounts = 8192;
+  std::uint32_t hub = kCounts;  ///< the least count of a hub; kCounts: there are none
+  std::uint64_t hubs = 0;       ///< vertices that are hubs,
+  std::uint64_t counted = 0;    ///< and others that have been met
+
+  static CHATTY_FN std::uint32_t Capped(std::uint32_t count) { return count < kCounts ? count : kCounts - 1; }
+  CHATTY_FN bool IsHub(std::uint32_t count) const { return Capped(count) >= hub; }
+
+  /// Of `with[c]` vertices met c times, c being capped: as many hubs as fit, those of one count together. Who is hardly met
+  /// more often than others is none.
+  static PlaceOrder Of(std::span<const std::uint32_t, kCounts> with, std::uint64_t fit) {
+    PlaceOrder order;
+    while (order.hub > 2 && order.hubs + with[order.hub - 1] <= fit) order.hubs += with[--order.hub];
+    for (std::uint32_t c = 1; c < order.hub; ++c) order.counted += with[c];
+    return order;
+  }
+};
 
 /// A row that several warps walk.
 struct LongRow {
@@ -64,7 +87,7 @@ class PackedRows {
     constexpr EdgeIndex kEnough = EdgeIndex{1} << 20, kHub = 1024;
     return part.reverse.edges >= kEnough && part.reverse.edges / 4 >= part.owned && part.reverse.max_degree >= kHub;
   }
-  /// Bytes that a block's shared memory may hold of hubs. Throws DeviceError.
+  /// Bytes of hubs that a block's shared memory is to hold, so that enough is left to the L1. Throws DeviceError.
   static std::size_t HubBytes(const Device& device);
   /// Bytes that they take at most, while they are made, too, and those of one message a piece included.
   static std::uint64_t Bytes(const PartShape& part, Tiling tiling, std::size_t message_bytes) {

@@ -168,7 +168,7 @@ class AllSources {
     for (unsigned u = 0; u < kAtOnce; ++u) {
       taken[u] = places[u];
       if constexpr (kOrdered) {
-        shown[u] = taken[u] < all_.rows.hubs ? hubs_[taken[u]] : all_.shown[taken[u]];
+        shown[u] = taken[u] < all_.rows.hubs ? hubs_[taken[u]] : LoadPastL1(all_.shown, taken[u]);
       } else {
         shown[u] = all_.shown[taken[u]];
       }
@@ -194,12 +194,12 @@ class AllSources {
 /// Updates owned vertex v by all its messages. Returns whether it changed.
 template <class P, bool kOrdered>
 __device__ bool FinishVertex(const StateRef<P>& s, const RoundOf<P>& round, const PullAllRef<P>& all, LocalId v,
-                             EdgeIndex degree, const ValueOf<P>& before, const MessageOf<P>& message, Tally* tally,
+                             EdgeIndex degree, const ValueOf<P> before, const MessageOf<P>& message, Tally* tally,
                              GlobalOf<P>* measure) {
   const Vertex vertex = all.rows_tell_degrees ? Vertex{s.graph.Global(v), degree, degree, degree} : s.At(v);
   ValueOf<P> value = before;
   const bool active = Changed<P>(s.program.UpdateStatus(value, message, vertex, round), before, value);
-  s.values[v] = value;
+  kOrdered ? StoreOnce(s.values, v, value) : void(s.values[v] = value);
   SharedOf<P> shown;
   if constexpr (Traits<P>::kHasShare) {
     shown = s.program.Share(value, vertex);
@@ -207,9 +207,9 @@ __device__ bool FinishVertex(const StateRef<P>& s, const RoundOf<P>& round, cons
   } else {
     shown = value;
   }
-  all.next[kOrdered ? all.rows.places[v] : v] = shown;
+  all.next[kOrdered ? LoadOnce(all.rows.places, v) : v] = shown;
   if constexpr (Traits<P>::kHasMeasure) {
-    *measure = CombineGlobal<P>(*measure, MeasureOf<P>(s.program, value, vertex, round));
+    *measure = CombineGlobal<P>(*measure, MeasureOf<P>(s.program, before, value, vertex, round));
   }
   if (active) {
     tally->vertices += 1;
@@ -241,7 +241,7 @@ inline constexpr unsigned kPullThreads = kOrdered ? 1024 : 256;
 /// Pieces of long rows come to a message each; other rows are gathered and their vertices updated. Warps take what is next.
 /// Any number of blocks; shared memory for the hubs' share.
 template <class P, bool kOrdered>
-__global__ void __launch_bounds__(kPullThreads<kOrdered>, kOrdered ? 1 : 5)
+__global__ void __launch_bounds__(kPullThreads<kOrdered>, kOrdered ? 1 : 6)
     PullAll(StateRef<P> s, RoundOf<P> round, PullAllRef<P> all) {
   constexpr unsigned kAlone = 8;  // the longest row that a lane walks alone,
   constexpr unsigned kSome = 64;  // and one that a team of lanes does
@@ -297,7 +297,7 @@ __global__ void __launch_bounds__(kPullThreads<kOrdered>, kOrdered ? 1 : 5)
       const EdgeIndex row = begin, whole = i < s.graph.owned ? end - begin : 0;
       const bool mine = i < s.graph.owned && whole < PackedRows::kLongRow;
       ValueOf<P> before{};
-      if (mine) before = s.values[v];
+      if (mine) before = kOrdered ? LoadOnce(s.values, v) : s.values[v];
       if (w + 1 < all.chunk_words) look_up(i + 32);  // ahead: whose rows come next is known when they do
       const unsigned degree = mine ? static_cast<unsigned>(whole) : 0;
       MessageOf<P> message = IdentityOf<P>();

@@ -97,8 +97,13 @@ class CudaSteps final : public StepSet {
     }
     Forget();
     if constexpr (!Traits<P>::kCollects) {
-      kernels::Apply<P><<<Blocks(count), kBlock, 0, stream()>>>(s(), As(round), form, count);
+      const unsigned blocks = Blocks(count);
+      kernels::Apply<P><<<blocks, kBlock, 0, stream()>>>(s(), As(round), form, count, partials_.data());
       Check("Apply");
+      if constexpr (Traits<P>::kMeasuresChange) {
+        partial_count_ = count == 0 ? 0 : blocks;
+        partials_of_ = round.index;
+      }
     }
   }
   void Collect(const RoundState& round, bool all_active) override {
@@ -206,13 +211,15 @@ class CudaSteps final : public StepSet {
         std::memcpy(global, partials_host_.data(), sizeof(GlobalOf<P>));
         return;
       }
-      const unsigned blocks = Blocks(s().graph.owned);
-      kernels::Measure<P><<<blocks, kBlock, 0, stream()>>>(s(), As(round), partials_.data());
-      Check("Measure");
-      device_.CopyOut(partials_host_.data(), partials_.data(), blocks * sizeof(GlobalOf<P>), device_.stream());
+      if (partials_of_ != round.index) {
+        partial_count_ = Blocks(s().graph.owned);
+        kernels::Measure<P><<<partial_count_, kBlock, 0, stream()>>>(s(), As(round), partials_.data());
+        Check("Measure");
+      }
+      device_.CopyOut(partials_host_.data(), partials_.data(), partial_count_ * sizeof(GlobalOf<P>), device_.stream());
       device_.stream().Synchronize(context);
       GlobalOf<P> sum{};
-      for (unsigned b = 0; b < blocks; ++b) sum = CombineGlobal<P>(sum, partials_host_[b]);
+      for (unsigned b = 0; b < partial_count_; ++b) sum = CombineGlobal<P>(sum, partials_host_[b]);
       std::memcpy(global, &sum, sizeof(sum));
     }
   }
@@ -309,6 +316,7 @@ class CudaSteps final : public StepSet {
   void Forget() {
     applied_.reset();
     measured_.reset();
+    partials_of_.reset();
     gathers_ = false;
   }
 
@@ -340,6 +348,8 @@ class CudaSteps final : public StepSet {
   const char* last_ = "none";  // step launched, for errors: kernels fail after their launch
   Buffer<GlobalOf<P>> partials_;
   Pinned<GlobalOf<P>> partials_host_;
+  unsigned partial_count_ = 0;
+  std::optional<std::uint32_t> partials_of_;  // the round whose updates Apply has measured, if nothing has changed since
   // For rounds in which every vertex takes part:
   PackedRows rows_;
   PullAllRef<P> pull_all_;

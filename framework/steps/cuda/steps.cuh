@@ -411,12 +411,32 @@ __device__ void AddOrder(const StateRef<P>& s, const Tally& tally) {
 
 }  // namespace detail
 
-/// Updates every vertex with a message (all vertices of a kEveryRound program) and empties its inbox. From a queue of
-/// touched vertices comes a queue of active ones; from a bitmap, a bitmap.
+namespace detail {
+
+/// What a block's threads have measured becomes its partial aggregate.
 template <class P, class Group>
-__device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form form, std::size_t count) {
+__device__ void StorePartial(const Group& group, const GlobalOf<P>& mine, GlobalOf<P>* partials) {
+  __shared__ Shelf<GlobalOf<P>, kBlock> shelf;
+  shelf[threadIdx.x] = mine;
+  for (unsigned d = kBlock / 2; d > 0; d /= 2) {
+    __syncthreads();
+    if (threadIdx.x < d) shelf[threadIdx.x] = CombineGlobal<P>(shelf[threadIdx.x], shelf[threadIdx.x + d]);
+  }
+  if (threadIdx.x == 0) partials[BlockRank(group)] = shelf[0];
+  __syncthreads();
+}
+
+}  // namespace detail
+
+/// Updates every vertex with a message (all vertices of a kEveryRound program) and empties its inbox. From a queue of
+/// touched vertices comes a queue of active ones; from a bitmap, a bitmap. Where updates are measured, a partial aggregate a
+/// block, as of Measure.
+template <class P, class Group>
+__device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form form, std::size_t count,
+                      [[maybe_unused]] GlobalOf<P>* partials = nullptr) {
   if (std::size_t{BlockRank(group)} * kBlock >= count) return;
   Tally tally;
+  [[maybe_unused]] GlobalOf<P> measure{};
   for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < count;
        base += std::size_t{BlockCount(group)} * kBlock) {
     const std::size_t i = base + threadIdx.x;
@@ -432,7 +452,14 @@ __device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>
     } else {
       const auto v = static_cast<LocalId>(i);
       const bool mine = i < count && (form == Form::kAll || bits::Test(s.touched, v));
+      [[maybe_unused]] ValueOf<P> before{};
+      if constexpr (Traits<P>::kMeasuresChange) {
+        if (mine) before = s.values[v];
+      }
       const bool active = mine && ApplyOne(s, v, round, &tally);
+      if constexpr (Traits<P>::kMeasuresChange) {
+        if (mine) measure = CombineGlobal<P>(measure, MeasureOf<P>(s.program, before, s.values[v], s.At(v), round));
+      }
       const unsigned word = __ballot_sync(kFull, active);  // every lane has read its bit before lane 0 clears the word
       if (Lane() == 0 && i < count) {
         s.active[i / 32] = word;
@@ -446,6 +473,7 @@ __device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>
   if constexpr (Traits<P>::kOrders) {
     if (s.order.limit != kInfinity<double>) detail::AddOrder(s, tally);
   }
+  if constexpr (Traits<P>::kMeasuresChange) detail::StorePartial<P>(group, measure, partials);
 }
 
 /// Pending vertices below the limit join the frontier: a bitmap, or a queue of `count`. A warp looks at some words of the
@@ -780,21 +808,13 @@ __device__ void ClearActive(const Group& group, const StateRef<P>& s, bool halo_
 template <class P, class Group>
 __device__ void Measure(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, GlobalOf<P>* partials) {
   if constexpr (Traits<P>::kHasMeasure) {
-    using Global = GlobalOf<P>;
-    __shared__ Shelf<Global, kBlock> shelf;
-    Global mine{};
+    GlobalOf<P> mine{};
     const unsigned stride = BlockCount(group) * kBlock;
     for (std::size_t i = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; i < s.graph.owned; i += stride) {
       const auto v = static_cast<LocalId>(i);
-      mine = CombineGlobal<P>(mine, MeasureOf<P>(s.program, s.values[v], s.At(v), round));
+      mine = CombineGlobal<P>(mine, MeasureOf<P>(s.program, s.values[v], s.values[v], s.At(v), round));
     }
-    shelf[threadIdx.x] = mine;
-    for (unsigned d = kBlock / 2; d > 0; d /= 2) {
-      __syncthreads();
-      if (threadIdx.x < d) shelf[threadIdx.x] = CombineGlobal<P>(shelf[threadIdx.x], shelf[threadIdx.x + d]);
-    }
-    if (threadIdx.x == 0) partials[BlockRank(group)] = shelf[0];
-    __syncthreads();
+    detail::StorePartial<P>(group, mine, partials);
   }
 }
 
@@ -829,57 +849,247 @@ __device__ void SortTogether(T* data, std::uint64_t size, unsigned rank, unsigne
   }
 }
 
+/// The threads that have a row to themselves: a warp,
+struct WarpTeam {
+  static constexpr unsigned kWidth = 32;
+  __device__ static unsigned rank() { return Lane(); }
+  __device__ static void sync() { __syncwarp(); }
+  __device__ static bool any(bool mine) { return __any_sync(kFull, mine) != 0; }
+};
+/// or a block.
+struct BlockTeam {
+  static constexpr unsigned kWidth = kBlock;
+  __device__ static unsigned rank() { return threadIdx.x; }
+  __device__ static void sync() { __syncthreads(); }
+  __device__ static bool any(bool mine) { return __syncthreads_or(mine) != 0; }
+};
+
+/// Where a block counts equal messages: a table for each warp, or one for all.
+template <class Message>
+struct CountShelf {
+  /// Of a warp's table. One more is for messages that look like a free place.
+  static constexpr unsigned kPlaces = 2048 / sizeof(Message);
+  Message values[kWarps * (kPlaces + 1)];
+  std::uint32_t counts[kWarps * (kPlaces + 1)];
+};
+
+/// Counts the messages to v in a table of at most `capacity` places, a power of two, and one more. Returns whether all found
+/// a place; then the first *runs places are taken, and no others. *size is what came.
+template <class P, class Team>
+__device__ bool CountTogether(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, bool all_active,
+                              MessageOf<P>* values, std::uint32_t* counts, unsigned capacity, std::uint32_t* size,
+                              std::uint32_t* runs) {
+  using Message = MessageOf<P>;
+  using Word = std::conditional_t<sizeof(Message) == 4, unsigned, unsigned long long>;
+  constexpr unsigned kProbes = 64;
+  constexpr auto kFree = static_cast<Message>(~Word{0});
+  const EdgeIndex begin = s.graph.reverse.offsets[v], end = s.graph.reverse.offsets[v + 1];
+  unsigned places = 64;  // no more than the row needs, for all are looked at
+  while (places < capacity && places < 2 * (end - begin)) places *= 2;
+  for (unsigned i = Team::rank(); i <= places; i += Team::kWidth) {
+    values[i] = kFree;
+    counts[i] = 0;
+  }
+  if (Team::rank() == 0) *size = 0;
+  Team::sync();
+  bool fits = true;
+  std::uint32_t mine = 0;
+  for (EdgeIndex e = begin + Team::rank(); e < end && fits; e += Team::kWidth) {
+    Message message;
+    if (!GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &message)) continue;
+    mine += 1;
+    if (message == kFree) {
+      atomicAdd(counts + places, 1u);
+      continue;
+    }
+    unsigned at = static_cast<unsigned>((static_cast<std::uint64_t>(message) * 0x9e3779b97f4a7c15ull) >> 40);
+    fits = false;
+    for (unsigned probe = 0; probe < kProbes && !fits; ++probe, ++at) {
+      at &= places - 1;
+      const auto held = static_cast<Message>(
+          atomicCAS(reinterpret_cast<Word*>(values + at), static_cast<Word>(kFree), static_cast<Word>(message)));
+      if (held != kFree && held != message) continue;
+      atomicAdd(counts + at, 1u);
+      fits = true;
+    }
+  }
+  if (mine != 0) atomicAdd(size, mine);
+  if (Team::any(!fits)) return false;
+  Team::sync();
+  // One thread will walk the runs, so they move together first: never beyond where others are still to be read.
+  if (Team::rank() < 32) {
+    unsigned taken = 0;
+    for (unsigned base = 0; base <= places; base += 32) {
+      const unsigned i = base + Lane();
+      const std::uint32_t count = i <= places ? counts[i] : 0;
+      const Message value = i <= places ? values[i] : Message{};
+      const unsigned have = __ballot_sync(kFull, count != 0);
+      __syncwarp();
+      if (count != 0) {
+        const unsigned to = taken + __popc(have & ((1u << Lane()) - 1));
+        values[to] = value;
+        counts[to] = count;
+      }
+      taken += __popc(have);
+      __syncwarp();
+    }
+    if (Lane() == 0) *runs = taken;
+  }
+  Team::sync();
+  return true;
+}
+
+/// The same for a row of at most 32 edges, without a table: lanes look for their like.
+template <class P>
+__device__ void CountInWarp(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, bool all_active, MessageOf<P>* values,
+                            std::uint32_t* counts, std::uint32_t* size, std::uint32_t* runs) {
+  const EdgeIndex e = s.graph.reverse.offsets[v] + Lane();
+  MessageOf<P> message{};
+  const bool have = e < s.graph.reverse.offsets[v + 1] &&
+                    GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &message);
+  const unsigned all = __ballot_sync(kFull, have);
+  unsigned alike = 0;
+  if (have) alike = __match_any_sync(all, message);
+  const bool first = have && (alike & ((1u << Lane()) - 1)) == 0;
+  const unsigned firsts = __ballot_sync(kFull, first);
+  if (first) {
+    const unsigned to = __popc(firsts & ((1u << Lane()) - 1));
+    values[to] = message;
+    counts[to] = __popc(alike);
+  }
+  if (Lane() == 0) {
+    *size = __popc(all);
+    *runs = __popc(firsts);
+  }
+  __syncwarp();
+}
+
 }  // namespace detail
 
-/// kCollect: every candidate sees all messages of its active in-neighbours, sorted. A block a vertex for long rows, a warp
-/// otherwise. New values are set aside; CommitCollected makes them current, a barrier later.
+/// kCollect and kCount: every candidate sees all messages of its active in-neighbours, sorted or counted. A block a vertex
+/// for long rows, a lane for short ones that are counted, a warp otherwise. New values are set aside; CommitCollected makes
+/// them current, a barrier later.
 template <class P, class Group>
 __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool all_active) {
   if constexpr (Traits<P>::kCollects) {
+    using Message = MessageOf<P>;
+    using Memory = std::conditional_t<Traits<P>::kCounts, detail::CountShelf<Message>, None>;
+    all_active |= Traits<P>::kEveryRound;
     Tally tally;
     std::uint64_t scanned = 0;
-    __shared__ std::uint32_t kept[kWarps];
-    const auto one = [&](LocalId v, unsigned rank, unsigned width, std::uint32_t* size, auto&& sync) {
+    __shared__ std::uint32_t kept[kWarps], runs_kept[kWarps];
+    [[maybe_unused]] __shared__ Memory shelf;
+    const auto update = [&](LocalId v, const auto& messages) {
+      ValueOf<P> value = s.values[v];
+      bool active = false;
+      if (Traits<P>::kEveryRound || (!messages.empty() && IsCandidate(s, v))) {
+        active = s.program.UpdateStatus(value, messages, s.At(v), round);
+        active = Changed<P>(active, s.values[v], value);
+      }
+      s.next_values[v] = value;
+      if (active) {
+        bits::Set<true>(s.touched, v);
+        tally.vertices += 1;
+        tally.edges += s.graph.forward.degree(v);
+      }
+    };
+    const auto one = [&](LocalId v, auto team, unsigned place) {
+      using Team = decltype(team);
       const EdgeIndex begin = s.graph.reverse.offsets[v], end = s.graph.reverse.offsets[v + 1];
-      if (rank == 0) *size = 0;
-      sync();
-      for (EdgeIndex e = begin + rank; e < end; e += width) {
-        MessageOf<P> message;
+      if constexpr (Traits<P>::kSameAgain) {
+        if (begin < end && !Team::any(MaySeeOthers(s, begin + Team::rank(), end, Team::kWidth))) {
+          if (Team::rank() == 0) s.next_values[v] = s.values[v];
+          return;
+        }
+      }
+      if (Team::rank() == 0) scanned += end - begin;
+      std::uint32_t* const size = &kept[place];
+      if constexpr (Traits<P>::kCounts) {
+        constexpr bool kWarp = std::is_same_v<Team, detail::WarpTeam>;
+        constexpr unsigned kPlaces = Memory::kPlaces;
+        Message* const values = shelf.values + place * (kPlaces + 1);
+        std::uint32_t *const counts = shelf.counts + place * (kPlaces + 1), *const runs = &runs_kept[place];
+        bool counted = true;
+        if (kWarp && end - begin <= 32) {
+          detail::CountInWarp(s, v, round, all_active, values, counts, size, runs);
+        } else {
+          counted = detail::CountTogether<P, Team>(s, v, round, all_active, values, counts,
+                                                   kWarp ? kPlaces : kWarps * kPlaces, size, runs);
+        }
+        if (counted) {
+          if (Team::rank() == 0) update(v, Counts<Message>(values, counts, *runs, *size));
+          Team::sync();
+          return;
+        }
+        Team::sync();
+      }
+      if (Team::rank() == 0) *size = 0;
+      Team::sync();
+      for (EdgeIndex e = begin + Team::rank(); e < end; e += Team::kWidth) {
+        Message message;
         if (GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &message)) {
           s.collected[begin + atomicAdd(size, 1u)] = message;
         }
-        scanned += 1;
       }
-      sync();
+      Team::sync();
       const std::uint32_t messages = *size;
-      detail::SortTogether(s.collected + begin, messages, rank, width, sync);
-      bool active = false;
-      if (rank == 0) {
-        ValueOf<P> value = s.values[v];
-        if (Traits<P>::kEveryRound || (messages > 0 && IsCandidate(s, v))) {
-          const Messages<MessageOf<P>> all(s.collected + begin, messages);
-          active = s.program.UpdateStatus(value, all, s.At(v), round);
-          active = Changed<P>(active, s.values[v], value);
+      detail::SortTogether(s.collected + begin, messages, Team::rank(), Team::kWidth, [] { Team::sync(); });
+      if (Team::rank() == 0) update(v, chatty::detail::UpdateOf<P>(s.collected + begin, messages));
+      Team::sync();
+    };
+    // Each lane with a row of its own, where there are few messages to compare.
+    constexpr unsigned kLaneRow = 8;
+    const auto alone = [&](LocalId v, EdgeIndex begin, EdgeIndex end) {
+      if constexpr (Traits<P>::kCounts) {
+        if (Traits<P>::kSameAgain && begin < end && !MaySeeOthers(s, begin, end, 1)) {
+          s.next_values[v] = s.values[v];
+          return;
         }
-        s.next_values[v] = value;
-        if (active) bits::Set<true>(s.touched, v);
-        if (active) {
-          tally.vertices += 1;
-          tally.edges += s.graph.forward.degree(v);
+        scanned += end - begin;
+        Message values[kLaneRow];
+        std::uint32_t counts[kLaneRow], size = 0;
+        for (EdgeIndex e = begin; e < end; ++e) {
+          if (GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &values[size]))
+            counts[size++] = 1;
         }
+        for (unsigned i = 1; i < size; ++i) {
+          unsigned first = 0;
+          while (values[first] != values[i]) ++first;
+          if (first == i) continue;
+          counts[first] += 1;
+          counts[i] = 0;
+        }
+        update(v, Counts<Message>(values, counts, size, size));
       }
-      sync();
     };
     const std::size_t owned = s.graph.owned;
-    const unsigned warps = BlockCount(group) * kWarps;
-    for (std::size_t v = std::size_t{BlockRank(group)} * kWarps + Warp(); v < owned; v += warps) {
-      if (s.graph.reverse.degree(static_cast<LocalId>(v)) >= kBlockDegree) continue;
-      one(static_cast<LocalId>(v), Lane(), 32, &kept[Warp()], [] { __syncwarp(); });
+    const std::size_t warps = std::size_t{BlockCount(group)} * kWarps;
+    unsigned lanes = 32;  // a small graph is spread over all warps, fewer rows each
+    while (lanes > 1 && owned <= warps * (lanes / 2)) lanes /= 2;
+    for (std::size_t base = (std::size_t{BlockRank(group)} * kWarps + Warp()) * lanes; base < owned; base += warps * lanes) {
+      const std::size_t i = base + Lane();
+      const auto v = static_cast<LocalId>(i);
+      const bool mine = Lane() < lanes && i < owned;
+      EdgeIndex begin = 0, end = 0;
+      if (mine) {
+        begin = s.graph.reverse.offsets[v];
+        end = s.graph.reverse.offsets[v + 1];
+      }
+      bool wide = mine && end - begin < kBlockDegree;
+      if constexpr (Traits<P>::kCounts) {
+        if (wide && end - begin <= kLaneRow) {
+          alone(v, begin, end);
+          wide = false;
+        }
+      }
+      for (unsigned left = __ballot_sync(kFull, wide); left != 0; left &= left - 1) {
+        one(static_cast<LocalId>(base + __ffs(left) - 1), detail::WarpTeam{}, Warp());
+      }
     }
     __syncthreads();
     for (std::size_t v = BlockRank(group); v < owned; v += BlockCount(group)) {
       if (s.graph.reverse.degree(static_cast<LocalId>(v)) < kBlockDegree) continue;
-      one(static_cast<LocalId>(v), threadIdx.x, kBlock, &kept[0], [] { __syncthreads(); });
+      one(static_cast<LocalId>(v), detail::BlockTeam{}, 0);
     }
     AddFromBlock(&s.control->active_vertices, tally.vertices);
     AddFromBlock(&s.control->active_edges, tally.edges);

@@ -3,10 +3,13 @@
 /// round costs a barrier, and with values updated as messages are made, so that there are no inboxes to fill and empty.
 #pragma once
 
-#include <atomic>
+#include <algorithm>
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "chatty/framework/step_set.h"
+#include "chatty/framework/steps/host/member_lists.h"
 #include "chatty/framework/steps/host/steps.h"
 
 namespace chatty::steps::host {
@@ -17,13 +20,8 @@ template <class P>
 inline constexpr bool kUpdatesAtOnce =
     Traits<P>::kOrders && !Traits<P>::kSharesSeparately && (sizeof(ValueOf<P>) == 4 || sizeof(ValueOf<P>) == 8);
 
-/// What the members share. Two of each, used in turn: while one round fills its own, the last one's may still be read.
+/// What the members share. Counts twice: while one round fills its own, the last one's may still be read.
 struct BucketBoard {
-  /// What a member has found for the next round, and from where on nobody has taken it.
-  struct alignas(64) List {
-    std::vector<LocalId> vertices;
-    std::atomic<std::size_t> taken{0};
-  };
   /// What a member did since the last barrier.
   struct alignas(64) Count {
     std::uint64_t found = 0;  ///< vertices of its list
@@ -32,24 +30,12 @@ struct BucketBoard {
     bool stop = false;
   };
   using Counts = std::vector<Count>;
-  explicit BucketBoard(int members)
-      : lists{std::vector<List>(members), std::vector<List>(members)}, counts{Counts(members), Counts(members)} {}
-  std::vector<List> lists[2];
+  explicit BucketBoard(int members) : lists(members), counts{Counts(members), Counts(members)} {}
+  MemberLists lists;
   Counts counts[2];
 };
 
 namespace detail {
-
-/// Vertices that a member takes from a list at a time.
-inline constexpr std::size_t kTakeGrain = 64;
-
-/// Where a thread stores one thing and loads another, and the other thread the other way round, one must see what the other
-/// has stored. Atomic updates order loads that follow them on x86 already.
-inline void OrderUpdateBeforeLoad() {
-#if !defined(__x86_64__)
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-#endif
-}
 
 /// One member's part in rounds.
 template <class P, bool kConcurrent>
@@ -95,10 +81,15 @@ class BucketWorker {
  private:
   using Value = ValueOf<P>;
   using Message = MessageOf<P>;
+  /// What is swapped. A value that is copied as such may lose its padding: see atomics::Update.
+  using Word = atomics::Word<sizeof(Value)>;
+
+  Word* WordOf(LocalId v) const { return reinterpret_cast<Word*>(s_.values + v); }
+  Value ValueNow(LocalId v) const { return atomics::BitCast<Value>(atomics::Load(WordOf(v))); }
 
   /// Targets are looked at all together: the atomics of an update let no later load begin before they end.
   void Relax(LocalId source, EdgeIndex begin, EdgeIndex end, std::vector<LocalId>* next) {
-    const Value value = atomics::Load(s_.values + source);
+    const Value value = ValueNow(source);
     for (; begin < end; begin += 32) {
       const auto edges = static_cast<unsigned>(std::min<EdgeIndex>(end - begin, 32));
       std::uint32_t wanted = 0;
@@ -107,7 +98,7 @@ class BucketWorker {
         if constexpr (Traits<P>::kHasWantsMessage) {
           const LocalId target = s_.graph.forward.neighbours[begin + i];
           const Message message = Scatter(s_, value, source, target, s_.graph.forward, begin + i, round_);
-          wants = s_.program.Wants(atomics::Load(s_.values + target), message);
+          wants = s_.program.Wants(ValueNow(target), message);
         }
         wanted |= std::uint32_t{wants} << i;
       }
@@ -121,20 +112,21 @@ class BucketWorker {
 
   void Update(LocalId v, const Message& message, std::vector<LocalId>* next) {
     const Vertex vertex = s_.At(v);
-    Value value = atomics::Load(s_.values + v);
+    Word before = atomics::Load(WordOf(v));
     while (true) {
-      Value changed = value;
-      const bool active = s_.program.UpdateStatus(changed, message, vertex, round_);
+      Value value = atomics::BitCast<Value>(before);
+      const bool active = s_.program.UpdateStatus(value, message, vertex, round_);
       if constexpr (kConcurrent) {
-        const Value found = SameBytes(changed, value) ? value : atomics::CompareSwap(s_.values + v, value, changed);
-        if (!SameBytes(found, value)) {  // somebody else was faster
-          value = found;
+        const Word after = atomics::BitCast<Word>(value);
+        const Word found = after == before ? before : atomics::CompareSwap(WordOf(v), before, after);
+        if (found != before) {  // somebody else was faster
+          before = found;
           continue;
         }
       } else {
-        s_.values[v] = changed;
+        s_.values[v] = value;
       }
-      if (active) Changed(v, changed, next);
+      if (active) Changed(v, value, next);
       return;
     }
   }
@@ -162,7 +154,7 @@ class BucketWorker {
 
 /// Runs `job` to its end; every member calls it with the same, and returns the same.
 template <class P, bool kConcurrent>
-BucketRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, BucketRun job) {
+LoneRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, LoneRun job) {
   const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
   RoundOf<P> round = job.round.As<GlobalOf<P>>();
   BucketWorker<P, kConcurrent> worker(s, round);
@@ -194,12 +186,11 @@ BucketRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, Buc
     stop = all.stop;
     return all;
   };
-  // A member's stretch of words: the same each time, and so what it has in its cache.
-  const auto stretch = [&](std::size_t words, std::size_t r) { return words * r / members; };
+  const auto stretch = [&](std::size_t words, std::size_t r) { return Stretch(words, r, members); };
 
   const std::size_t words = bits::Words(s.graph.owned);
   {
-    std::vector<LocalId>& mine = board.lists[which][rank].vertices;
+    std::vector<LocalId>& mine = board.lists.of(which, rank);
     for (std::size_t w = stretch(words, rank); w < stretch(words, rank + 1); ++w) {
       const std::uint32_t active = s.active[w] & bits::Mask(w, s.graph.owned);
       s.touched[w] = active;
@@ -215,7 +206,7 @@ BucketRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, Buc
     while (found == 0 && pending > 0) {  // NOLINT(bugprone-infinite-loop): meet() sets both
       job.buckets.Raise(PriorityOfKey(first_pending));
       worker.SetLimit(job.buckets.limit());
-      std::vector<LocalId>& mine = board.lists[which][rank].vertices;
+      std::vector<LocalId>& mine = board.lists.of(which, rank);
       constexpr std::size_t kGroupWords = kPendingGroup / 32;
       const std::size_t groups = bits::Words((s.graph.owned + kPendingGroup - 1) / kPendingGroup);
       for (std::size_t i = stretch(groups, rank); i < stretch(groups, rank + 1); ++i) {
@@ -238,33 +229,22 @@ BucketRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, Buc
       worker.count.found = mine.size();
       first_pending = meet().first_pending;
     }
-    if (found == 0 || stop || job.rounds >= job.most_rounds) break;  // with something active if anything is left to do
+    if (found == 0 || stop || job.push_rounds >= job.most_rounds) break;  // with something active if anything is left to do
     // The last round's lists, of which nobody takes any more, become the next one's.
-    BucketBoard::List& own = board.lists[which ^ 1][rank];
-    own.vertices.clear();
-    own.taken.store(0, std::memory_order_relaxed);
-    std::vector<LocalId>& next = own.vertices;
-    // One's own list first, then what others have not got to.
-    for (std::size_t i = 0; i < members; ++i) {
-      BucketBoard::List& list = board.lists[which][(rank + i) % members];
-      const std::size_t size = list.vertices.size();
-      while (list.taken.load(std::memory_order_relaxed) < size) {
-        const std::size_t begin = list.taken.fetch_add(kTakeGrain, std::memory_order_relaxed);
-        const std::size_t end = std::min(begin + kTakeGrain, size);
-        constexpr std::size_t kAhead = 16;  // rows whose begins are called from memory before the first is walked
-        for (std::size_t from = begin; from < end; from += kAhead) {
-          const std::size_t to = std::min(from + kAhead, end);
-          for (std::size_t k = from; k < to; ++k) {
-            const EdgeIndex row = s.graph.forward.offsets[list.vertices[k]];
-            __builtin_prefetch(s.graph.forward.neighbours + row);
-            if constexpr (!std::is_same_v<WeightOf<P>, None>) {
-              __builtin_prefetch(static_cast<const WeightOf<P>*>(s.graph.forward.weights) + row);
-            }
+    std::vector<LocalId>& next = board.lists.Clear(which ^ 1, rank);
+    board.lists.Take(which, rank, [&](std::span<const LocalId> vertices) {
+      for (std::size_t from = 0; from < vertices.size(); from += kRowsAhead) {
+        const auto some = vertices.subspan(from, std::min(kRowsAhead, vertices.size() - from));
+        for (const LocalId v : some) {
+          const EdgeIndex row = s.graph.forward.offsets[v];
+          __builtin_prefetch(s.graph.forward.neighbours + row);
+          if constexpr (!std::is_same_v<WeightOf<P>, None>) {
+            __builtin_prefetch(static_cast<const WeightOf<P>*>(s.graph.forward.weights) + row);
           }
-          for (std::size_t k = from; k < to; ++k) worker.Visit(list.vertices[k], &next);
         }
+        for (const LocalId v : some) worker.Visit(v, &next);
       }
-    }
+    });
     if (hubs) {
       group.sync_soon();
       const std::uint32_t slices = atomics::Load(&s.control->slice_count);
@@ -281,7 +261,7 @@ BucketRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, Buc
     which ^= 1;
     first_pending = std::max(first_pending, all.first_pending);
     job.buckets.Note(all.edges, all.fresh);
-    job.rounds += 1;
+    job.push_rounds += 1;
     job.edges_touched += all.edges;
     job.vertices_updated += all.updated;
     round.index += 1;
@@ -298,9 +278,10 @@ BucketRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, Buc
 
 }  // namespace detail
 
-/// As StepSet::RunBuckets. Every member calls it with the same `job`, and returns the same.
+/// As StepSet::RunAlone, of a program that orders and a run in buckets. Every member calls it with the same `job`, and
+/// returns the same.
 template <class P>
-BucketRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, const BucketRun& job) {
+LoneRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, const LoneRun& job) {
   return group.size() > 1 ? detail::RunBuckets<P, true>(group, s, board, job)
                           : detail::RunBuckets<P, false>(group, s, board, job);
 }

@@ -10,6 +10,7 @@
 #include "chatty/framework/program_state.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/host/bucket_rounds.h"
+#include "chatty/framework/steps/host/inplace_rounds.h"
 #include "chatty/framework/steps/host/steps.h"
 #include "chatty/framework/steps/host/tiled_rows.h"
 
@@ -31,7 +32,10 @@ class HostSteps final : public StepSet {
 
   void Init(const std::byte* prior) override {
     applied_.reset();
-    Run(s().graph.local, [&](Group& g) { host::Init(g, s(), reinterpret_cast<const PriorOf<P>*>(prior)); });
+    StateRef<P> state = s();
+    if (inboxes_empty_) state.inbox = nullptr;
+    inboxes_empty_ = false;
+    Run(s().graph.local, [&](Group& g) { host::Init(g, state, reinterpret_cast<const PriorOf<P>*>(prior)); });
   }
   void Activate(const RoundState& round) override {
     applied_.reset();
@@ -101,15 +105,18 @@ class HostSteps final : public StepSet {
   void Release(Form form, std::size_t count) override {
     if constexpr (Traits<P>::kOrders) Run(s().graph.owned / 64, [&](Group& g) { host::Release(g, s(), form, count); });
   }
-  bool RunBuckets(BucketRun& job) override {
+  bool RunAlone(LoneRun& job) override {
     if constexpr (kUpdatesAtOnce<P>) {
+      if (!job.buckets.on() || job.chooser.UsePull(job.ahead, job.round.vertices)) return false;
       BucketBoard board(device_.team()->size());
-      BucketRun after;
-      Run(kParallel, [&](Group& g) {
-        const BucketRun mine = host::RunBuckets(g, s(), board, job);
-        if (g.rank() == 0) after = mine;
-      });
-      job = after;
+      RunJob(kParallel, job, [&](Group& g) { return host::RunBuckets(g, s(), board, job); });
+      return true;
+    } else if constexpr (kRunsInPlace<P>) {
+      if (kTakesFirstInRow<P> && s().graph.global_ids != nullptr) return false;  // rows are in another order
+      const LocalId owned = s().graph.owned;
+      PlaceBoard board(device_.team()->size(), owned);
+      const std::size_t work = owned + s().graph.forward.offsets[owned];
+      RunJob(work, job, [&](Group& g) { return host::RunInPlace(g, s(), board, job); });
       return true;
     } else {
       return false;
@@ -201,6 +208,19 @@ class HostSteps final : public StepSet {
     throw InternalError("this program is pulled: it collects all messages or its messages are wider than an atomic");
   }
 
+  /// Of what the members return, who all return the same, the first's becomes `job`. They leave inboxes as they were.
+  template <class Body>
+  void RunJob(std::size_t work, LoneRun& job, Body&& body) {
+    LoneRun after;
+    Run(work, [&](Group& g) {
+      const LoneRun mine = body(g);
+      if (g.rank() == 0) after = mine;
+    });
+    job = after;
+    inboxes_empty_ =
+        true;  // nobody but this device has put anything there since Init, or RunAlone would not have been called
+  }
+
   template <class Body>
   void Run(std::size_t work, Body&& body) {
     WorkerTeam& team = *device_.team();
@@ -226,6 +246,7 @@ class HostSteps final : public StepSet {
   Control read_;
   TiledRows tiles_;
   std::optional<std::uint32_t> applied_;  // the round whose end has measured and published, if nothing has changed since
+  bool inboxes_empty_ = false;            // since RunAlone
   Cursors cursors_;
   std::uint32_t sweeps_ = 0;
 };

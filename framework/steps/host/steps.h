@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "chatty/core/team.h"
+#include "chatty/framework/steps/host/count.h"
 #include "chatty/framework/steps/vertex_ops.h"
 
 namespace chatty::steps::host {
@@ -366,6 +367,10 @@ template <class P>
 bool PullEdges(const StateRef<P>& s, const RoundOf<P>& round, bool all_active, LocalId target, EdgeIndex begin,
                EdgeIndex end, MessageOf<P>* message, std::uint64_t* scanned) {
   bool have = false;
+  // Rows are in the order of local ids, which is that of ids where they are the same; of edges both ways they are two,
+  // merged.
+  const bool first = Traits<P>::kFirstSuffices ||
+                     (Traits<P>::kFirstInRowSuffices && Traits<P>::kEdges != Edges::kBoth && s.graph.global_ids == nullptr);
   EdgeIndex e = begin;
   if constexpr (kCombinesApart<P>) {
     constexpr EdgeIndex kApart = 4;
@@ -386,7 +391,7 @@ bool PullEdges(const StateRef<P>& s, const RoundOf<P>& round, bool all_active, L
   while (e < end) {
     have = GatherEdge(s, s.graph.reverse.neighbours[e], target, e, all_active, round, have, message) || have;
     ++e;
-    if (Traits<P>::kFirstSuffices && have) break;
+    if (first && have) break;
   }
   *scanned += e - begin;
   return have;
@@ -851,9 +856,10 @@ GlobalOf<P> ApplyStretch(const StateRef<P> s, const RoundOf<P> round, std::size_
     std::uint32_t active = 0;
     for (std::size_t i = w * 32; i < std::min(end, w * 32 + 32); ++i) {
       const auto v = static_cast<LocalId>(i);
+      [[maybe_unused]] const ValueOf<P> before = s.values[v];
       active |= std::uint32_t{ApplyOne(s, v, round, &mine)} << (i & 31);
       if constexpr (Traits<P>::kHasMeasure) {
-        measure = CombineGlobal<P>(measure, MeasureOf<P>(s.program, s.values[v], s.At(v), round));
+        measure = CombineGlobal<P>(measure, MeasureOf<P>(s.program, before, s.values[v], s.At(v), round));
       }
       if constexpr (Traits<P>::kHasShare) s.shared[v] = s.program.Share(s.values[v], s.At(v));
     }
@@ -893,7 +899,7 @@ void Measure(Group& group, const StateRef<P>& s, const RoundOf<P>& round, Global
         GlobalOf<P> mine{};
         for (std::size_t i = c * kMeasureGrain; i < std::min<std::size_t>((c + 1) * kMeasureGrain, s.graph.owned); ++i) {
           const auto v = static_cast<LocalId>(i);
-          mine = CombineGlobal<P>(mine, MeasureOf<P>(s.program, s.values[v], s.At(v), round));
+          mine = CombineGlobal<P>(mine, MeasureOf<P>(s.program, s.values[v], s.values[v], s.At(v), round));
         }
         partials[c] = mine;
       }
@@ -908,34 +914,85 @@ void Output(Group& group, const StateRef<P>& s, const RoundOf<P>& round, OutputO
   });
 }
 
+namespace detail {
+
+/// Calls update(messages) with all messages to v, sorted.
+template <class P, class Update>
+void Sorted(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, bool all_active, Update&& update) {
+  const EdgeIndex begin = s.graph.reverse.offsets[v], end = s.graph.reverse.offsets[v + 1];
+  MessageOf<P>* const all = s.collected + begin;
+  std::uint64_t messages = 0;
+  for (EdgeIndex e = begin; e < end; ++e) {
+    MessageOf<P> message;
+    if (GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &message)) all[messages++] = message;
+  }
+  std::sort(all, all + messages);
+  update(chatty::detail::UpdateOf<P>(all, messages));
+}
+
+/// Calls update(messages) with all messages to v, counted.
+template <class P, class Update>
+void Counted(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, bool all_active,
+             MessageCounter<MessageOf<P>>& counter, Update&& update) {
+  using Message = MessageOf<P>;
+  const EdgeIndex begin = s.graph.reverse.offsets[v], end = s.graph.reverse.offsets[v + 1];
+  if (end - begin > 0xffffffffu) return Sorted(s, v, round, all_active, update);
+  // Messages are made before they are counted: loads of neighbours' values then wait for no branch of the table's. Those of
+  // the rows ahead are called from memory meanwhile.
+  constexpr EdgeIndex kAhead = 64;
+  const EdgeIndex all = s.graph.reverse.offsets[s.graph.owned];
+  constexpr std::size_t kAtOnce = 256;
+  Message some[kAtOnce];
+  std::size_t count = 0;
+  bool fits = true;
+  if (end - begin > 2) counter.Begin(end - begin);
+  for (EdgeIndex e = begin; e < end && fits;) {
+    count = 0;
+    for (const EdgeIndex last = std::min<EdgeIndex>(end, e + kAtOnce); e < last; ++e) {
+      if (e + kAhead < all) __builtin_prefetch(s.shared + s.graph.reverse.neighbours[e + kAhead]);
+      if (GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &some[count])) ++count;
+    }
+    if (end - begin > 2) fits = counter.Add(some, count);
+  }
+  if (!fits) return Sorted(s, v, round, all_active, update);
+  if (end - begin > 2) return update(counter.End());
+  update(Counts<Message>(some, count));  // up to two, of which equal ones are next to each other
+}
+
+}  // namespace detail
+
 template <class P>
 void Collect(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool all_active) {
   if constexpr (Traits<P>::kCollects) {
     Tally tally;
     std::uint64_t scanned = 0;
+    [[maybe_unused]] std::conditional_t<Traits<P>::kCounts, MessageCounter<MessageOf<P>>, None> counter;
     group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) {
         const auto v = static_cast<LocalId>(i);
         const EdgeIndex begin = s.graph.reverse.offsets[v], end = s.graph.reverse.offsets[v + 1];
-        MessageOf<P>* const all = s.collected + begin;
-        std::uint64_t messages = 0;
-        for (EdgeIndex e = begin; e < end; ++e) {
-          MessageOf<P> message;
-          if (GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &message))
-            all[messages++] = message;
+        if (Traits<P>::kSameAgain && begin < end && !MaySeeOthers(s, begin, end, 1)) {
+          s.next_values[v] = s.values[v];
+          continue;
         }
         scanned += end - begin;
-        std::sort(all, all + messages);
-        ValueOf<P> value = s.values[v];
-        if (Traits<P>::kEveryRound || (messages > 0 && IsCandidate(s, v))) {
-          const bool returned = s.program.UpdateStatus(value, Messages<MessageOf<P>>(all, messages), s.At(v), round);
-          if (Changed<P>(returned, s.values[v], value)) {
-            bits::Set<true>(s.touched, v);
-            tally.vertices += 1;
-            tally.edges += s.graph.forward.degree(v);
+        const auto update = [&](const auto& messages) {
+          ValueOf<P> value = s.values[v];
+          if (Traits<P>::kEveryRound || (!messages.empty() && IsCandidate(s, v))) {
+            const bool returned = s.program.UpdateStatus(value, messages, s.At(v), round);
+            if (Changed<P>(returned, s.values[v], value)) {
+              bits::Set<true>(s.touched, v);
+              tally.vertices += 1;
+              tally.edges += s.graph.forward.degree(v);
+            }
           }
+          s.next_values[v] = value;
+        };
+        if constexpr (Traits<P>::kCounts) {
+          detail::Counted(s, v, round, Traits<P>::kEveryRound || all_active, counter, update);
+        } else {
+          detail::Sorted(s, v, round, Traits<P>::kEveryRound || all_active, update);
         }
-        s.next_values[v] = value;
       }
     });
     detail::AddTally(s, tally);

@@ -1,0 +1,491 @@
+/// \file
+/// A whole run of a program whose first messages suffice, on CPU threads that have the whole graph: within one job of the
+/// team, so that a round costs a barrier, and with values updated where they are, so that there are no inboxes to fill and
+/// empty. Pushes swap values in; pulls update whoever finds an active neighbour (Beamer, Asanović and Patterson, SC'12,
+/// whose search this becomes for a program that is one).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "chatty/framework/step_set.h"
+#include "chatty/framework/steps/host/member_lists.h"
+#include "chatty/framework/steps/host/steps.h"
+
+namespace chatty::steps::host {
+
+/// Whether of a round's messages the one from the row's first source stands for all, so that pushes have to find out which
+/// that is: Wants(value, message) says which is better than what the round has left so far.
+template <class P>
+inline constexpr bool kTakesFirstInRow = [] {
+  using T = Traits<P>;
+  return T::kFirstInRowSuffices && T::kHasWantsMessage && T::kEdges != Edges::kBoth;
+}();
+
+/// Whether P's updates may be made by whoever has a message: late and repeated messages do no harm, any of a round's will
+/// do or the first in a row, and nobody asks what came of a round.
+template <class P>
+inline constexpr bool kRunsInPlace = [] {
+  using T = Traits<P>;
+  constexpr bool kAnyWillDo = T::kFirstSuffices && !T::kHasWantsMessage;
+  constexpr bool kNobodyAsks = !T::kOrders && !T::kHasMeasure;
+  constexpr bool kSwaps = (sizeof(ValueOf<P>) == 4 || sizeof(ValueOf<P>) == 8) && sizeof(SharedOf<P>) <= 8;
+  return AsynchronousProgram<P> && P::kSafety == Safety::kMonotone && T::kHasWants && T::kCanPush && kNobodyAsks && kSwaps &&
+         (kAnyWillDo || kTakesFirstInRow<P>);
+}();
+
+/// What the vertices that are changed in a round share, if that is the same of all, as levels are in a search: a pull then
+/// need not look at its sources.
+class CommonShare {
+ public:
+  /// One more shares `share`.
+  template <class Shared>
+  void Note(const Shared& share) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &share, sizeof(share));
+    if (none_) {
+      bits_ = bits;
+      none_ = false;
+    }
+    same_ = same_ && bits == bits_;
+  }
+  /// All that another has noted.
+  void Note(const CommonShare& other) {
+    if (other.none_) return;
+    if (none_) *this = other;
+    same_ = same_ && other.same_ && bits_ == other.bits_;
+  }
+  /// Whether there is one.
+  explicit operator bool() const { return same_ && !none_; }
+  /// It.
+  template <class Shared>
+  Shared Get() const {
+    Shared share;
+    std::memcpy(&share, &bits_, sizeof(share));
+    return share;
+  }
+
+ private:
+  std::uint64_t bits_ = 0;
+  bool none_ = true, same_ = true;
+};
+
+/// What the members share. Counts twice: while one round fills its own, the last one's may still be read.
+struct PlaceBoard {
+  /// What a member did since the last barrier.
+  struct alignas(64) Count {
+    std::uint64_t found = 0, edges = 0, looks = 0;
+    std::int64_t wanting = 0;
+    CommonShare share;
+    bool stop = false;
+  };
+  using Counts = std::vector<Count>;
+  PlaceBoard(int members, LocalId owned)
+      : lists(members), counts{Counts(members), Counts(members)}, wanting(bits::Words(owned)) {}
+  MemberLists lists;
+  Counts counts[2];
+  LoneRun alone;              ///< as the first member leaves it to the others, after rounds without them,
+  CommonShare alone_share;    ///< what its last frontier shares,
+  std::size_t alone_which{};  ///< which lists that is in
+  bool alone_stop = false;    ///< and whether it is to end early
+  /// Who wanted messages when last asked, and has anybody to get them from: none that is not here ever will again. Filled by
+  /// the first pull.
+  std::vector<std::uint32_t> wanting;
+};
+
+namespace detail {
+
+/// Edges of a frontier that one member walks before another has woken up: as many as it takes alone, round after round, and
+/// as many as it then calls the others for.
+inline constexpr std::uint64_t kEdgesAlone = 64, kEdgesTogether = 256;
+
+/// How many vertices can be asked for what they want in the time that an edge takes that is pushed along.
+inline constexpr LocalId kVerticesAnEdge = 64;
+
+/// One member's part in rounds. `touched` has who is in a list and wants messages all the same: whoever wants none is found
+/// once, by whom it wanted one of.
+template <class P, bool kConcurrent>
+class PlaceWorker {
+ public:
+  PlaceWorker(const StateRef<P>& s, const RoundOf<P>& round) : s_(s), round_(round) {}
+
+  /// Calls the values that a push from v will look at first: its updates let no later load begin.
+  void AskForTargets(LocalId v) const {
+    const EdgeIndex begin = s_.graph.forward.offsets[v], end = s_.graph.forward.offsets[v + 1];
+    for (EdgeIndex e = begin; e < std::min(end, begin + kTargetsAhead); ++e) {
+      const LocalId target = s_.graph.forward.neighbours[e];
+      __builtin_prefetch(s_.values + target, 1);
+      s_.graph.forward.offsets.Prefetch(target);
+    }
+  }
+  /// Pushes from an active vertex.
+  void Visit(LocalId v, std::vector<LocalId>* next) {
+    Unlist(v);
+    const EdgeIndex begin = s_.graph.forward.offsets[v], end = s_.graph.forward.offsets[v + 1];
+    count.looks += end - begin;
+    if (kConcurrent && end - begin >= kHubDegree) {
+      const auto pieces = static_cast<std::uint32_t>((end - begin + kSliceEdges - 1) / kSliceEdges);
+      const std::uint32_t at = atomics::Add<true>(&s_.control->slice_count, pieces);
+      for (std::uint32_t i = 0; i < pieces; ++i) s_.slices[at + i] = {v, i};
+      return;
+    }
+    Push(v, begin, end, next);
+  }
+  void VisitSlice(const Slice& slice, std::vector<LocalId>* next) {
+    const EdgeIndex begin = s_.graph.forward.offsets[slice.vertex] + slice.index * kSliceEdges;
+    Push(slice.vertex, begin, std::min(begin + kSliceEdges, s_.graph.forward.offsets[slice.vertex + 1]), next);
+  }
+  /// Puts an active vertex into a list.
+  void List(LocalId v, std::vector<LocalId>* list) {
+    if (s_.program.Wants(ValueNow(v))) bits::Set<kConcurrent>(s_.touched, v);
+    list->push_back(v);
+  }
+  void Unlist(LocalId v) {
+    const std::uint32_t bit = 1u << (v & 31);
+    if ((atomics::Load(s_.touched + (v >> 5)) & bit) == 0) return;
+    atomics::And<kConcurrent>(s_.touched + (v >> 5), ~bit);
+    if constexpr (kConcurrent) OrderUpdateBeforeLoad();
+  }
+  /// Of word w's vertices below `end` those that want messages and have edges that bring some, the begins of whose rows are
+  /// called. Once all are `asked`, of those that did.
+  std::uint32_t Wanting(std::vector<std::uint32_t>& last, bool asked, std::size_t w, std::size_t end) const {
+    std::uint32_t wanting = 0;
+    for (std::uint32_t rest = asked ? last[w] : bits::Mask(w, end); rest != 0; rest &= rest - 1) {
+      const auto bit = static_cast<unsigned>(__builtin_ctz(rest));
+      wanting |= std::uint32_t{s_.program.Wants(s_.values[w * 32 + bit])} << bit;
+    }
+    const AdjacencyRef& rows = s_.graph.reverse;
+    for (std::uint32_t rest = wanting; rest != 0; rest &= rest - 1) {
+      const auto bit = static_cast<unsigned>(__builtin_ctz(rest));
+      const auto v = static_cast<LocalId>(w * 32 + bit);
+      const EdgeIndex begin = rows.offsets[v], end = rows.offsets[v + 1];
+      wanting ^= std::uint32_t{begin == end} << bit;
+      __builtin_prefetch(rows.neighbours + begin);
+    }
+    last[w] = wanting;
+    return wanting;
+  }
+  /// Pulls into those of word w's vertices that are in `candidates`, each from the first source that is in `active`. Returns
+  /// who is active from now on.
+  std::uint32_t Pull(const std::uint32_t* active, std::size_t w, std::uint32_t candidates) {
+    EdgeIndex first[32];
+    const AdjacencyRef rows = s_.graph.reverse;
+    std::uint32_t found = 0, changed = 0;
+    std::uint64_t looks = 0;
+    for (; candidates != 0; candidates &= candidates - 1) {
+      const auto bit = static_cast<unsigned>(__builtin_ctz(candidates));
+      const auto v = static_cast<LocalId>(w * 32 + bit);
+      const EdgeIndex begin = rows.offsets[v], end = rows.offsets[v + 1];
+      EdgeIndex e = begin;
+      while (e < end && !bits::Test(active, rows.neighbours[e])) ++e;
+      first[bit] = e;
+      looks += e - begin;
+      if (e == end) continue;
+      ++looks;
+      found |= 1u << bit;
+      if (!common_) __builtin_prefetch(s_.values + rows.neighbours[e]);
+    }
+    count.looks += looks;
+    for (std::uint32_t rest = found; rest != 0; rest &= rest - 1) {  // apart, so that sources' values come for many at once
+      const auto bit = static_cast<unsigned>(__builtin_ctz(rest));
+      const auto v = static_cast<LocalId>(w * 32 + bit);
+      const LocalId source = rows.neighbours[first[bit]];
+      const Shared share = common_ ? share_ : ShareNow(source);
+      const Message message = Scatter(s_, share, source, v, rows, first[bit], round_);
+      Value value = ValueNow(v);  // nobody else's to change meanwhile
+      const bool is_active = s_.program.UpdateStatus(value, message, s_.At(v), round_);
+      atomics::Store(WordOf(v), atomics::BitCast<Word>(value));
+      changed |= std::uint32_t{is_active} << bit;
+      Note(v, value, true, is_active);
+    }
+    return changed;
+  }
+  /// Before each round but the first: where the run stands, and what the frontier shares.
+  void SetRound(const RoundOf<P>& round, const CommonShare& share) {
+    round_ = round;
+    common_ = bool{share};
+    if (common_) share_ = share.Get<Shared>();
+  }
+
+  PlaceBoard::Count count;
+
+ private:
+  static constexpr EdgeIndex kTargetsAhead = 4;  ///< of a row
+  using Value = ValueOf<P>;
+  using Message = MessageOf<P>;
+  using Shared = SharedOf<P>;
+  /// What is swapped. A value that is copied as such may lose its padding: see atomics::Update.
+  using Word = atomics::Word<sizeof(Value)>;
+
+  Word* WordOf(LocalId v) const { return reinterpret_cast<Word*>(s_.values + v); }
+  Value ValueNow(LocalId v) const { return atomics::BitCast<Value>(atomics::Load(WordOf(v))); }
+  Shared ShareOf(LocalId v, const Value& value) const {
+    if constexpr (Traits<P>::kSharesSeparately) {
+      return s_.program.Share(value, s_.At(v));
+    } else {
+      return value;
+    }
+  }
+  Shared ShareNow(LocalId v) const { return ShareOf(v, ValueNow(v)); }
+
+  /// Targets are looked at all together: the atomics of an update let no later load begin before they end.
+  void Push(LocalId source, EdgeIndex begin, EdgeIndex end, std::vector<LocalId>* next) {
+    const Shared share = ShareNow(source);
+    for (; begin < end; begin += 32) {
+      const auto edges = static_cast<unsigned>(std::min<EdgeIndex>(end - begin, 32));
+      std::uint32_t wanted = 0;
+      for (unsigned i = 0; i < edges; ++i) {
+        const LocalId target = s_.graph.forward.neighbours[begin + i];
+        wanted |=
+            std::uint32_t{Takes(ValueNow(target),
+                                [&] { return Scatter(s_, share, source, target, s_.graph.forward, begin + i, round_); })}
+            << i;
+      }
+      for (; wanted != 0; wanted &= wanted - 1) {
+        const EdgeIndex e = begin + static_cast<unsigned>(__builtin_ctz(wanted));
+        const LocalId target = s_.graph.forward.neighbours[e];
+        Update(target, Scatter(s_, share, source, target, s_.graph.forward, e, round_), next);
+      }
+    }
+  }
+
+  /// Whether a value is to be updated by what `message` returns.
+  template <class MakeMessage>
+  bool Takes(const Value& value, MakeMessage&& message) const {
+    if constexpr (kTakesFirstInRow<P>) {
+      return s_.program.Wants(value, message());
+    } else {
+      return s_.program.Wants(value);
+    }
+  }
+
+  void Update(LocalId v, const Message& message, std::vector<LocalId>* next) {
+    const Vertex vertex = s_.At(v);
+    Word before = atomics::Load(WordOf(v));
+    while (true) {
+      Value value = atomics::BitCast<Value>(before);
+      if (!Takes(value, [&] { return message; })) return;
+      const bool wanted = s_.program.Wants(value);
+      const bool active = s_.program.UpdateStatus(value, message, vertex, round_);
+      if constexpr (kConcurrent) {
+        const Word after = atomics::BitCast<Word>(value);
+        const Word found = after == before ? before : atomics::CompareSwap(WordOf(v), before, after);
+        if (found != before) {  // somebody else was faster
+          before = found;
+          continue;
+        }
+      } else {
+        s_.values[v] = value;
+      }
+      const bool listed = active && s_.program.Wants(value) && !bits::Set<kConcurrent>(s_.touched, v);
+      Note(v, value, wanted, active && !listed);
+      if (active && !listed) next->push_back(v);
+      return;
+    }
+  }
+
+  /// v, which wanted messages or not, is of this value now, and in the next frontier if `active`.
+  void Note(LocalId v, const Value& value, bool wanted, bool active) {
+    count.share.Note(ShareOf(v, value));
+    if (active) {
+      count.found += 1;
+      count.edges += s_.graph.forward.degree(v);
+    }
+    if (wanted && !s_.program.Wants(value)) count.wanting -= static_cast<std::int64_t>(s_.graph.reverse.degree(v));
+  }
+
+  StateRef<P> s_;  // a copy: what stores cannot change stays in registers
+  RoundOf<P> round_;
+  bool common_ = false;  // all of the frontier share share_
+  Shared share_{};
+};
+
+/// Runs `job` to its end; every member calls it with the same, and returns the same.
+template <class P, bool kConcurrent>
+LoneRun RunInPlace(Group& group, const StateRef<P>& s, PlaceBoard& board, LoneRun job) {
+  const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
+  RoundOf<P> round = job.round.As<GlobalOf<P>>();
+  PlaceWorker<P, kConcurrent> worker(s, round);
+  std::size_t which = 0, turn = 0;
+  bool stop = false;
+  CommonShare share;
+  // Everybody counts, meets the others, and sums all up.
+  const auto meet = [&] {
+    PlaceBoard::Count& mine = worker.count;
+    mine.stop = rank == 0 && job.stop->stop_requested();
+    board.counts[turn][rank] = mine;
+    worker.count = {};
+    group.sync_soon();
+    PlaceBoard::Count all;
+    for (const PlaceBoard::Count& one : board.counts[turn]) {
+      all.found += one.found;
+      all.edges += one.edges;
+      all.looks += one.looks;
+      all.wanting += one.wanting;
+      all.share.Note(one.share);
+      all.stop = all.stop || one.stop;
+    }
+    turn ^= 1;
+    job.active_vertices = all.found;
+    job.ahead.active_edges = all.edges;
+    job.ahead.wanting_edges += all.wanting;
+    job.edges_touched += all.looks;
+    job.vertices_updated += all.found;
+    stop = all.stop;
+    share = all.share;
+    return all.looks;
+  };
+  const std::size_t words = bits::Words(s.graph.owned);
+  const std::size_t first = Stretch(words, rank, members), last = Stretch(words, rank + 1, members);
+  // The frontier is a bitmap, of which pulls make another, or lists.
+  std::uint32_t *active = s.active, *next_active = s.touched;
+  bool listed = false, asked = false;
+  const auto to_lists = [&] {
+    std::vector<LocalId>& mine = board.lists.Clear(which, rank);
+    if (active != s.active) {
+      std::copy(active + first, active + last, next_active + first);
+      std::swap(active, next_active);
+    }
+    std::fill(next_active + first, next_active + last, 0);  // where those in a list are noted who want messages
+    for (std::size_t w = first; w < last; ++w) {
+      for (std::uint32_t rest = active[w] & bits::Mask(w, s.graph.owned); rest != 0; rest &= rest - 1) {
+        worker.List(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest))), &mine);
+      }
+    }
+    group.sync_soon();
+    listed = true;
+  };
+  const auto to_bitmap = [&] {
+    std::fill(active + first, active + last, 0);
+    group.sync_soon();
+    for (const LocalId v : board.lists.of(which, rank)) {
+      worker.Unlist(v);
+      bits::Set<kConcurrent>(active, v);
+    }
+    group.sync_soon();
+    listed = false;
+  };
+  const bool hubs = kConcurrent && s.graph.forward.max_degree >= kHubDegree;
+  const auto push = [&] {
+    // The last round's lists, of which nobody takes any more, become the next one's.
+    std::vector<LocalId>& next = board.lists.Clear(which ^ 1, rank);
+    board.lists.Take(which, rank, [&](std::span<const LocalId> vertices) {
+      for (std::size_t from = 0; from < vertices.size(); from += kRowsAhead) {
+        const auto some = vertices.subspan(from, std::min(kRowsAhead, vertices.size() - from));
+        for (const LocalId v : some) __builtin_prefetch(s.graph.forward.neighbours + s.graph.forward.offsets[v]);
+        for (const LocalId v : some) worker.AskForTargets(v);
+        for (const LocalId v : some) worker.Visit(v, &next);
+      }
+    });
+    if (hubs) {
+      group.sync_soon();
+      const std::uint32_t slices = atomics::Load(&s.control->slice_count);
+      if (slices > 0) {
+        group.Sweep(slices, 1, [&](std::size_t begin, std::size_t end) {
+          for (std::size_t i = begin; i < end; ++i) worker.VisitSlice(s.slices[i], &next);
+        });
+        group.sync_soon();  // all have read their number
+        if (rank == 0) s.control->slice_count = 0;
+      }
+    }
+    meet();
+    which ^= 1;
+    job.push_rounds += 1;
+  };
+  // Rounds of a few edges, one after the other, by the first member: beside other work each meeting costs the others a wait
+  // for a core. A small frontier is not pulled, so that nobody has to ask again whether to.
+  const auto push_alone = [&] {
+    if (rank == 0) {
+      const std::uint64_t together = std::min<std::uint64_t>(kEdgesTogether, s.graph.owned / kVerticesAnEdge);
+      do {
+        PlaceBoard::Count& mine = worker.count;
+        std::vector<LocalId>& next = board.lists.Clear(which ^ 1, 0);
+        for (std::size_t member = 1; member < members; ++member) board.lists.Clear(which ^ 1, member);
+        board.lists.Take(which, 0, [&](std::span<const LocalId> vertices) {
+          for (const LocalId v : vertices) worker.Visit(v, &next);
+        });
+        which ^= 1;
+        job.active_vertices = mine.found;
+        job.ahead.active_edges = mine.edges;
+        job.ahead.wanting_edges += mine.wanting;
+        job.edges_touched += mine.looks;
+        job.vertices_updated += mine.found;
+        job.push_rounds += 1;
+        share = mine.share;
+        mine = {};
+        round.index += 1;
+        round.active = job.active_vertices;
+        worker.SetRound(round, share);
+        stop = job.stop->stop_requested();
+      } while (job.active_vertices > 0 && job.ahead.active_edges < together && !stop &&
+               job.push_rounds + job.pull_rounds < job.most_rounds);
+      board.alone = job;
+      board.alone.round.index = round.index;
+      board.alone_share = share;
+      board.alone_which = which;
+      board.alone_stop = stop;
+    }
+    group.sync_soon();
+    const std::uint32_t index = board.alone.round.index;
+    job = board.alone;
+    share = board.alone_share;
+    which = board.alone_which;
+    stop = board.alone_stop;
+    round.index = index;
+    round.active = job.active_vertices;
+    worker.SetRound(round, share);
+  };
+  const auto pull = [&] {
+    const Ahead before = job.ahead;
+    group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+      std::uint32_t candidates = worker.Wanting(board.wanting, asked, begin / 32, end);
+      for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
+        const std::uint32_t following = w + 1 < bits::Words(end) ? worker.Wanting(board.wanting, asked, w + 1, end) : 0;
+        next_active[w] = worker.Pull(active, w, candidates);
+        candidates = following;
+      }
+    });
+    const std::uint64_t looks = meet();
+    asked = true;
+    std::swap(active, next_active);
+    job.chooser.Learn(before, round.vertices, looks);
+    job.pull_rounds += 1;
+  };
+
+  while (job.active_vertices > 0 && !stop && job.push_rounds + job.pull_rounds < job.most_rounds) {
+    // A pull asks all vertices, however few edges it then looks at.
+    const bool small = job.ahead.active_edges < s.graph.owned / kVerticesAnEdge;
+    const bool pulls = job.chooser.UsePull(job.ahead, round.vertices) && !(small && listed && job.chooser.Chooses());
+    if (pulls == listed) pulls ? to_bitmap() : to_lists();
+    if (members > 1 && small && !pulls && job.ahead.active_edges < kEdgesAlone) {
+      push_alone();
+      continue;
+    }
+    pulls ? pull() : push();
+    round.index += 1;
+    round.active = job.active_vertices;
+    worker.SetRound(round, share);
+  }
+  // What is active, if anything is left to do, is left in the bitmap, and nothing in the other.
+  if (!listed) to_lists();
+  to_bitmap();
+  job.round.index = round.index;
+  job.round.active = round.active;
+  return job;
+}
+
+}  // namespace detail
+
+/// As StepSet::RunAlone, of a program that runs in place. Every member calls it with the same `job`, and returns the same.
+template <class P>
+LoneRun RunInPlace(Group& group, const StateRef<P>& s, PlaceBoard& board, const LoneRun& job) {
+  return group.size() > 1 ? detail::RunInPlace<P, true>(group, s, board, job)
+                          : detail::RunInPlace<P, false>(group, s, board, job);
+}
+
+}  // namespace chatty::steps::host

@@ -1,0 +1,18 @@
+// EXPECT: kReduction = kCount counts messages that are integers of 4 or 8 bytes
+#include <chatty/chatty.h>
+
+struct Program {
+  using Value = float;
+  using Message = float;
+  static constexpr auto kReduction = chatty::Reduction::kCount;
+  static constexpr auto kSafety = chatty::Safety::kSynchronous;
+
+  CHATTY_FN Value InitVertex(chatty::Vertex v) const { return static_cast<Value>(v.id); }
+  CHATTY_FN Message ComputeScatter(const Value& value, chatty::Edge<>, const chatty::Round<>&) const { return value; }
+  CHATTY_FN bool UpdateStatus(Value& value, chatty::Counts<Message> all, chatty::Vertex, const chatty::Round<>&) const {
+    value = static_cast<Value>(all.size());
+    return false;
+  }
+};
+
+auto Run(const chatty::Graph& graph) { return chatty::Run(graph, Program{}, "host:2"); }

@@ -1,0 +1,289 @@
+/// \file
+/// Operators that no engine uses: what gangs see, and sums over arrays. Each program is a question whose answers, one a
+/// vertex, say what held.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "chatty/core/atomics.h"
+#include "chatty/core/hash.h"
+#include "chatty/framework/operators/operator_program.h"
+#include "chatty/io/generators.h"
+#include "chatty/programs/cc.h"
+#include "test_inputs.h"
+
+namespace chatty::test {
+
+inline Graph PathOf(std::uint64_t vertices) {
+  GeneratorSpec spec;
+  spec.family = "chain";
+  spec.count = vertices;
+  return Generate(spec);
+}
+
+/// What is true of a gang's call, in bits.
+enum : std::uint32_t { kOnce = 1, kAlone = 2, kWithin = 4, kAllThreads = 8, kSums = 16, kSees = 32, kAll = 63 };
+
+/// Adds up numbers that are of no word's size.
+struct Three {
+  std::uint32_t numbers[3];
+};
+struct AddThree {
+  CHATTY_FN void operator()(Three& sum, const Three& other) const {
+    for (int i = 0; i < 3; ++i) sum.numbers[i] += other.numbers[i];
+  }
+};
+
+/// A gang's memory, as long as its index is its own.
+struct GangMemory {
+  std::uint32_t user, sum, warps, threads;
+};
+template <class T>
+struct Zero {
+  T* values;
+  CHATTY_FN void operator()(std::size_t i) const { values[i] = T{}; }
+};
+struct AskGang {
+  std::uint32_t* answers;
+  GangMemory* memories;
+  std::size_t most;
+
+  template <class Gang>
+  CHATTY_FN void operator()(std::size_t i, const Gang& gang) const {
+    if (gang.index() >= most) return;  // no memory to ask
+    GangMemory& memory = memories[gang.index()];
+    if (gang.thread() == 0) {
+      // Another gang of the same index would find this one's number there.
+      const bool alone = atomics::CompareSwap(&memory.user, 0u, static_cast<std::uint32_t>(i + 1)) == 0;
+      memory.sum = memory.warps = memory.threads = 0;
+      atomics::Add<true>(answers + i, kOnce | kWithin | (alone ? kAlone : 0u));  // twice would carry
+    }
+    gang.Sync();
+    atomics::Add<true>(&memory.threads, std::uint32_t{gang.thread() + 1});
+    std::uint32_t lanes = 0;  // 1 + 2 + ... of a warp's
+    for (unsigned lane = 0; lane < gang.lanes(); ++lane) lanes += lane + 1;
+    const Three mine{{gang.lane() + 1, 1, gang.thread() + 1}};
+    const Three of_warp = gang.SumOfWarp(mine, AddThree{}), of_gang = gang.Sum(mine, AddThree{});
+    const std::uint32_t of_threads = gang.threads() * (gang.threads() + 1) / 2;
+    const bool sums = gang.SumOfWarp(gang.lane() + 1) == lanes && of_warp.numbers[0] == lanes &&
+                      of_warp.numbers[1] == gang.lanes() && of_gang.numbers[0] == lanes * gang.warps() &&
+                      of_gang.numbers[1] == gang.threads() && of_gang.numbers[2] == of_threads;
+    if (gang.lane() == 0) {
+      if (sums) atomics::Add<true>(&memory.sum, std::uint32_t{1});
+      atomics::Add<true>(&memory.warps, std::uint32_t{gang.warp() + 1});
+    }
+    gang.Sync();
+    if (gang.thread() != 0) return;
+    std::uint32_t all = gang.threads() * (gang.threads() + 1) / 2, warps = gang.warps() * (gang.warps() + 1) / 2;
+    std::uint32_t right = 0;
+    if (memory.threads == all && gang.threads() == gang.warps() * gang.lanes()) right |= kAllThreads;
+    if (memory.sum == gang.warps()) right |= kSums;
+    if (memory.warps == warps && memory.user == i + 1) right |= kSees;
+    atomics::Add<true>(answers + i, right);
+    atomics::Store(&memory.user, 0u);
+  }
+};
+struct GangQuestion {
+  using Output = std::uint32_t;
+  std::size_t most = 1;
+
+  template <class Operators>
+  void Run(Operators& ops, Output* out) const {
+    const LocalId n = ops.graph().owned;
+    Buffer<GangMemory> memories = ops.template Allocate<GangMemory>(most);
+    ops.For(most, Zero<GangMemory>{memories.data()});
+    ops.For(n, Zero<Output>{out});
+    ops.ForEachTogether(n, most, AskGang{out, memories.data(), most});
+    ops.ForEachTogether(0, most, AskGang{nullptr, nullptr, most});
+  }
+};
+
+/// Numbers that a sum of many does not fit 32 bits of.
+struct FillHashes {
+  std::uint64_t* numbers;
+  CHATTY_FN void operator()(std::size_t i) const { numbers[i] = Hash(i) >> 30; }
+};
+struct StoreSum {
+  const std::uint64_t* sums;
+  std::uint64_t* out;
+  std::size_t size, owned;
+  CHATTY_FN void operator()(LocalId v) const { out[v] = size == 0 ? 0 : sums[v * (size - 1) / (owned > 1 ? owned - 1 : 1)]; }
+};
+struct SumQuestion {
+  using Output = std::uint64_t;
+  std::size_t size = 0;
+
+  template <class Operators>
+  void Run(Operators& ops, Output* out) const {
+    Buffer<std::uint64_t> numbers = ops.template Allocate<std::uint64_t>(size);
+    ops.For(size, FillHashes{numbers.data()});
+    ops.ExclusiveSum(numbers.data(), size);
+    ops.ForEachVertex(StoreSum{numbers.data(), out, size, ops.graph().owned});
+  }
+};
+
+/// What device `from` hands to device `to` in a round: a number of its own, and of some to some nothing.
+struct FillParcel {
+  std::uint64_t* parcel;
+  std::uint64_t first;
+  CHATTY_FN void operator()(std::size_t i) const { parcel[i] = first + i; }
+};
+struct StoreNumber {
+  std::uint64_t* out;
+  std::uint64_t number;
+  CHATTY_FN void operator()(LocalId v) const { out[v] = number; }
+};
+struct ExchangeQuestion {
+  using Output = std::uint64_t;
+  static constexpr std::uint64_t kRounds = 6, kMost = 4000;
+
+  static std::uint64_t Count(PartId from, PartId to, std::uint64_t round) {
+    if (round == 3) return 0;  // nobody has anything
+    return (from + 2 * to + round) % 3 * (round + 1) * 100;
+  }
+  static std::uint64_t First(PartId from, PartId to, std::uint64_t round) { return ((from * 16 + to) * 16 + round) << 20; }
+
+  /// Output: how many objects came that were not the right ones.
+  template <class Operators>
+  void Run(Operators& ops, Output* out) const {
+    const PartId devices = ops.devices();
+    Buffer<std::uint64_t> parcels = ops.template Allocate<std::uint64_t>(devices * kMost);
+    std::uint64_t wrong = 0;
+    for (std::uint64_t round = 0; round < kRounds; ++round) {
+      for (PartId p = 0; p < devices; ++p)
+        ops.For(Count(ops.rank(), p, round), FillParcel{parcels.data() + p * kMost, First(ops.rank(), p, round)});
+      std::vector<bool> heard(devices, false);
+      ops.template ExchangeAll<std::uint64_t>(
+          [&](PartId to) {
+            return std::span<const std::uint64_t>(parcels.data() + to * kMost, Count(ops.rank(), to, round));
+          },
+          [&](PartId from, std::span<const std::uint64_t> theirs) {
+            heard[from] = true;
+            std::vector<std::uint64_t> here(theirs.size());
+            ops.CopyOut(here.data(), theirs.data(), theirs.size());
+            if (here.size() != Count(from, ops.rank(), round)) ++wrong;
+            for (std::size_t i = 0; i < here.size(); ++i) wrong += here[i] != First(from, ops.rank(), round) + i ? 1 : 0;
+          });
+      for (PartId p = 0; p < devices; ++p) {
+        const bool should = p != ops.rank() && Count(p, ops.rank(), round) > 0;
+        if (heard[p] != should) ++wrong;
+      }
+      const PartId next = (ops.rank() + 1) % devices, last = (ops.rank() + devices - 1) % devices;
+      std::size_t received = 77;
+      const std::uint64_t* const theirs =
+          ops.Exchange(next, parcels.data() + next * kMost, Count(ops.rank(), next, round), last, &received);
+      const std::size_t expected = devices == 1 ? 0 : Count(last, ops.rank(), round);
+      if (received != expected || (theirs != nullptr) != (expected > 0)) ++wrong;
+    }
+    struct Pair {
+      double sum, largest;
+    };
+    const double mine = ops.rank() + 1;
+    const Pair all = ops.ReduceAll(Pair{mine, -mine}, [](const Pair& a, const Pair& b) {
+      return Pair{a.sum + b.sum, std::max(a.largest, b.largest)};
+    });
+    if (all.sum != devices * (devices + 1) / 2.0 || all.largest != -1) ++wrong;
+    if (ops.SumOfAll(mine) != all.sum || ops.FirstOfAll(mine) != 1) ++wrong;
+    ops.ForEachVertex(StoreNumber{out, wrong});
+  }
+};
+
+/// Grids with and without holes, whose first neighbours make columns and short trees; paths in a random order; components,
+/// one of them large; and many vertices alone.
+inline std::vector<Graph> GraphsOfTrees() {
+  std::vector<Graph> graphs;
+  for (const double drop : {0.0, 0.38, 0.7}) {
+    GeneratorSpec spec;
+    spec.family = "grid";
+    spec.width = 61;
+    spec.height = 83;
+    spec.drop = drop;
+    graphs.push_back(Generate(spec));
+  }
+  const auto linked = [&](std::uint64_t vertices, auto&& target) {
+    std::vector<TestEdge> edges;
+    for (std::uint64_t v = 0; v < vertices; ++v) {
+      if (target(v) < vertices) edges.push_back({v, target(v)});
+    }
+    graphs.push_back(MakeSymmetric(vertices, edges));
+  };
+  linked(4999, [](std::uint64_t v) { return v * 1234 % 4999; });
+  linked(3001, [](std::uint64_t v) { return v % 100 == 99 ? v : v + 1; });
+  linked(5000, [](std::uint64_t v) { return Hash(v) % (v % 3 == 0 ? 5000 : 1 + v / 40); });
+  linked(4000, [](std::uint64_t v) { return v % 9 == 0 ? v / 2 : v; });
+  linked(1, [](std::uint64_t v) { return v; });
+  return graphs;
+}
+
+class OperatorsTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (const std::string reason = WhyNot(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
+  }
+};
+
+TEST_P(OperatorsTest, AGangIsAloneWithItsIndexAndAllOfItIsThere) {
+  for (const std::uint64_t vertices : {1u, 5u, 3000u}) {
+    const Graph graph = PathOf(vertices);
+    Session session(graph, GetParam());
+    for (const std::size_t most : {std::size_t{1}, std::size_t{2}, std::size_t{5000}}) {
+      const auto result = chatty::Run(session, GangQuestion{most});
+      for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(result.values[v], kAll) << "vertex " << v << ", " << most;
+    }
+  }
+}
+
+TEST_P(OperatorsTest, EachDeviceHasWhatOthersHandToIt) {
+  const Graph graph = PathOf(600);
+  Session session(graph, GetParam());
+  for (int run = 0; run < 2; ++run) {  // boxes are there the second time
+    const auto result = chatty::Run(session, ExchangeQuestion{});
+    for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(result.values[v], 0u) << "vertex " << v;
+  }
+}
+
+TEST_P(OperatorsTest, ComponentsOfTreesOfEveryLength) {
+  std::size_t index = 0;
+  for (const Graph& graph : GraphsOfTrees()) {
+    SCOPED_TRACE("graph " + std::to_string(index++));
+    Session session(graph, GetParam());
+    for (int repeat = 0; repeat < 5; ++repeat) {
+      const auto result = chatty::Run(session, ConnectedComponents{});
+      const Verdict verdict = VerifyComponents(graph, result.values);
+      ASSERT_TRUE(verdict.passed) << verdict.message;
+    }
+  }
+}
+
+TEST_P(OperatorsTest, ExclusiveSumIsOfThoseBefore) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{1023}, std::size_t{300001}}) {
+    const Graph graph = PathOf(600);
+    Session session(graph, GetParam());
+    const auto result = chatty::Run(session, SumQuestion{size});
+    std::vector<std::uint64_t> sums(size);
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      sums[i] = sum;
+      sum += Hash(i) >> 30;
+    }
+    // Each device stores its sums from the first to the last, as many as it has vertices.
+    std::vector<std::uint64_t> expected;
+    for (const PartId part : {PartId{0}, PartId{1}, PartId{2}}) {
+      if (part >= session.device_count()) break;
+      const std::size_t owned = result.statistics.devices[part].vertices;
+      ASSERT_GT(owned, 1u);
+      for (std::size_t v = 0; v < owned; ++v) expected.push_back(size == 0 ? 0 : sums[v * (size - 1) / (owned - 1)]);
+    }
+    std::vector<std::uint64_t> found(result.values.begin(), result.values.end());
+    std::sort(found.begin(), found.end());
+    std::sort(expected.begin(), expected.end());
+    EXPECT_EQ(found, expected) << size;
+  }
+}
+
+}  // namespace chatty::test
