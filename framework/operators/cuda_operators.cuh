@@ -93,6 +93,73 @@ __global__ void __launch_bounds__(kBlock) ForEachNeighbourPair(GraphRef graph, F
   }
 }
 
+/// Who works on one call of ForEachTogether: a block. See operators::host::Gang for what each does.
+class Gang {
+ public:
+  static constexpr bool kMany = true;
+
+  // The host's half of what is compiled for both has no threads to name, and is never called.
+#if CHATTY_DEVICE_CODE
+#define CHATTY_IN_KERNEL(value) return value
+#else
+#define CHATTY_IN_KERNEL(value) \
+  return {}
+#endif
+  CHATTY_FN std::size_t index() const { CHATTY_IN_KERNEL(blockIdx.x); }
+  CHATTY_FN unsigned thread() const { CHATTY_IN_KERNEL(threadIdx.x); }
+  CHATTY_FN unsigned warp() const { CHATTY_IN_KERNEL(threadIdx.x / 32); }
+  CHATTY_FN unsigned lane() const { CHATTY_IN_KERNEL(threadIdx.x % 32); }
+#undef CHATTY_IN_KERNEL
+  CHATTY_FN void Sync() const {
+#if CHATTY_DEVICE_CODE
+    __syncthreads();
+#endif
+  }
+  CHATTY_FN std::uint32_t SumOfWarp(std::uint32_t value) const {
+#if CHATTY_DEVICE_CODE
+    for (unsigned d = 16; d > 0; d /= 2) value += __shfl_xor_sync(kFull, value, d);
+#endif
+    return value;
+  }
+  template <class T, class Add>
+  CHATTY_FN T SumOfWarp(T value, Add add) const {
+#if CHATTY_DEVICE_CODE
+    for (unsigned d = 16; d > 0; d /= 2) {
+      // Both of a pair add in the same order, so that all lanes have the same sum to the bit.
+      const T other = steps::cuda::Shuffle(value, steps::cuda::Lane() ^ d);
+      T sum = (steps::cuda::Lane() & d) != 0 ? other : value;
+      add(sum, (steps::cuda::Lane() & d) != 0 ? value : other);
+      value = sum;
+    }
+#endif
+    return value;
+  }
+  template <class T, class Add>
+  CHATTY_FN T Sum(T value, Add add) const {
+#if CHATTY_DEVICE_CODE
+    __shared__ steps::cuda::Shelf<T, kWarps> shelf;
+    value = SumOfWarp(value, add);
+    __syncthreads();  // nobody still reads what was there
+    if (lane() == 0) shelf[warp()] = value;
+    __syncthreads();
+    value = shelf[0];
+    for (unsigned w = 1; w < kWarps; ++w) add(value, shelf[w]);
+#endif
+    return value;
+  }
+  CHATTY_FN static constexpr unsigned threads() { return kBlock; }
+  CHATTY_FN static constexpr unsigned warps() { return kWarps; }
+  CHATTY_FN static constexpr unsigned lanes() { return 32; }
+};
+
+template <class F>
+__global__ void __launch_bounds__(kBlock) ForEachTogether(std::size_t n, F f) {
+  for (std::size_t i = blockIdx.x; i < n; i += gridDim.x) {
+    f(i, Gang{});
+    __syncthreads();
+  }
+}
+
 template <class T, class Op, class Map>
 __global__ void __launch_bounds__(kBlock) Reduce(std::size_t n, T identity, Op op, Map map, T* partials) {
   __shared__ steps::cuda::Shelf<T, kBlock> shelf;
@@ -106,6 +173,58 @@ __global__ void __launch_bounds__(kBlock) Reduce(std::size_t n, T identity, Op o
     if (threadIdx.x < d) shelf[threadIdx.x] = op(shelf[threadIdx.x], shelf[threadIdx.x + d]);
   }
   if (threadIdx.x == 0) partials[blockIdx.x] = shelf[0];
+}
+
+/// The sum of the block's values, for all of its threads.
+template <class T>
+__device__ T SumOfBlock(T value, T* shelf) {
+  __syncthreads();  // nobody still reads what was there
+  shelf[threadIdx.x] = value;
+  for (unsigned d = kBlock / 2; d > 0; d /= 2) {
+    __syncthreads();
+    if (threadIdx.x < d) shelf[threadIdx.x] += shelf[threadIdx.x + d];
+  }
+  __syncthreads();
+  return shelf[0];
+}
+/// Each block's sum of its own stretch.
+template <class T>
+__global__ void __launch_bounds__(kBlock) SumStretches(const T* data, std::size_t n, std::size_t stretch, T* sums) {
+  __shared__ T shelf[kBlock];
+  const std::size_t begin = blockIdx.x * stretch, end = begin + stretch < n ? begin + stretch : n;
+  T mine{};
+  for (std::size_t i = begin + threadIdx.x; i < end; i += kBlock) mine += data[i];
+  const T sum = SumOfBlock(mine, shelf);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+/// Replaces each number of a block's stretch by the sum of those before it, tile by tile.
+template <class T>
+__global__ void __launch_bounds__(kBlock) SumBefore(T* data, std::size_t n, std::size_t stretch, const T* sums) {
+  __shared__ T shelf[kBlock];
+  __shared__ T of_warps[kWarps];
+  const std::size_t begin = blockIdx.x * stretch, end = begin + stretch < n ? begin + stretch : n;
+  T mine{};
+  for (unsigned b = threadIdx.x; b < blockIdx.x; b += kBlock) mine += sums[b];
+  T before = SumOfBlock(mine, shelf);
+  for (std::size_t tile = begin; tile < end; tile += kBlock) {
+    const std::size_t i = tile + threadIdx.x;
+    const T value = i < end ? data[i] : T{};
+    T inclusive = value;
+    for (unsigned d = 1; d < 32; d *= 2) {
+      const T below = steps::cuda::ShuffleUp(inclusive, d);
+      if (steps::cuda::Lane() >= d) inclusive += below;
+    }
+    if (steps::cuda::Lane() == 31) of_warps[steps::cuda::Warp()] = inclusive;
+    __syncthreads();
+    T lower{}, all{};  // what warps below this one have, and all of them
+    for (unsigned w = 0; w < kWarps; ++w) {
+      if (w < steps::cuda::Warp()) lower += of_warps[w];
+      all += of_warps[w];
+    }
+    if (i < end) data[i] = before + lower + (inclusive - value);
+    before += all;
+    __syncthreads();
+  }
 }
 
 // Functors of kernels live outside classes: a kernel's template arguments must be accessible types.
@@ -164,6 +283,26 @@ class CudaOperators : public DeviceOperators {
     operators::cuda::ForEachNeighbourPair<<<Blocks(graph().owned * std::size_t{32}), steps::cuda::kBlock, 0, stream()>>>(
         graph(), f);
     Check("ForEachNeighbourPair");
+  }
+  std::size_t gangs() const { return Blocks(~std::size_t{0} / 2); }
+  template <class F>
+  void ForEachTogether(std::size_t n, std::size_t most, F f) {
+    const Step step(*this, spans::kForEachTogether, {n});
+    const auto blocks = static_cast<unsigned>(std::clamp<std::size_t>(std::min(most, n), 1, gangs()));
+    operators::cuda::ForEachTogether<<<blocks, steps::cuda::kBlock, 0, stream()>>>(n, f);
+    Check("ForEachTogether");
+  }
+  template <class T>
+  void ExclusiveSum(T* data, std::size_t n) {
+    if (n == 0) return;
+    const Step step(*this, spans::kExclusiveSum, {n});
+    const std::size_t tiles = (n + steps::cuda::kBlock - 1) / steps::cuda::kBlock, most = Blocks(n);
+    const std::size_t stretch = (tiles + most - 1) / most * steps::cuda::kBlock;
+    const auto blocks = static_cast<unsigned>((n + stretch - 1) / stretch);
+    const Buffer<T> sums(device(), blocks);
+    operators::cuda::SumStretches<<<blocks, steps::cuda::kBlock, 0, stream()>>>(data, n, stretch, sums.data());
+    operators::cuda::SumBefore<<<blocks, steps::cuda::kBlock, 0, stream()>>>(data, n, stretch, sums.data());
+    Check("ExclusiveSum");
   }
   template <class T, class Op, class Map>
   T Reduce(std::size_t n, T identity, Op op, Map map) {

@@ -24,14 +24,15 @@ void OperatorGroup::Reset() {
   stopped_ = false;
   if (transport_ != nullptr && !transport_->reusable()) transport_.reset();  // torn down to end a failed run
   if (transport_ != nullptr) transport_->Begin();
+  for (PairBytesTable& sizes : sizes_) sizes.assign(devices_.size(), std::vector<std::size_t>(devices_.size(), 0));
   if (transport_ == nullptr) {  // as at the beginning, or after a run that failed while it allocated boxes
     for (auto& row : capacities_) std::fill(row.begin(), row.end(), 0);
   }
   meeting_ = std::make_unique<Rendezvous<Manifest>>(static_cast<int>(devices_.size()));
 }
 
-template <class Fold>
-void DeviceOperators::Meet(OperatorGroup::Manifest mine, Fold&& fold) {
+void DeviceOperators::MeetAll(OperatorGroup::Manifest mine,
+                              const std::function<void(int, const OperatorGroup::Manifest&)>& fold) {
   if (rank() == 0) mine.stop = group_->options_.stop.stop_requested();  // one looks, or devices could see different things
   const auto fold_all = [&](int r, const OperatorGroup::Manifest& m) {
     if (r == 0) stop_ = m.stop;
@@ -43,88 +44,83 @@ void DeviceOperators::Meet(OperatorGroup::Manifest mine, Fold&& fold) {
 }
 
 bool DeviceOperators::StopRequested() {
-  if (asked_at_ == meetings_) Meet({}, [](int, const OperatorGroup::Manifest&) {});
+  if (asked_at_ == meetings_) MeetAll();
   asked_at_ = meetings_;
   if (stop_) group_->stopped_ = true;
   return stop_;
 }
 
-double DeviceOperators::FirstOfAll(double number) {
-  double first = number;
-  Meet({kNoPart, 0, number, false}, [&](int r, const OperatorGroup::Manifest& m) {
-    if (r == 0) first = m.number;
-  });
-  return first;
-}
-
-double DeviceOperators::SumOfAll(double number) {
-  double sum = 0;
-  Meet({kNoPart, 0, number, false}, [&](int, const OperatorGroup::Manifest& m) { sum += m.number; });
-  return sum;
-}
-
-const std::byte* DeviceOperators::ExchangeBytes(PartId to, const std::byte* data, std::size_t bytes, PartId from) {
-  if (devices() == 1) return nullptr;
+void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byte>(PartId)>& parcel,
+                                    const std::function<void(PartId, std::span<const std::byte>)>& take) {
+  if (devices() == 1) return;
   if (sent_bytes_.empty()) sent_bytes_.resize(devices(), 0);
-  // Whoever still reads the box of the last Exchange but one must be done before it is written again.
+  // Whoever still reads the box of the last exchange but one must be done before it is written again.
   {
     const Step step(*this, spans::kSynchronise);
     device().stream().Synchronize(wait());
   }
-  std::size_t incoming = 0;
-  bool grow = false;
-  std::vector<OperatorGroup::Manifest> all(devices());
-  Meet({to, bytes, 0, false}, [&](int r, const OperatorGroup::Manifest& m) {
-    all[r] = m;
-    if (m.to == kNoPart) return;
-    if (m.to == rank() && static_cast<PartId>(r) == from) incoming = m.bytes;
-    grow = grow || group_->capacities_[r][m.to] < m.bytes;
-  });
-  if (grow) {
-    Meet({}, [](int, const OperatorGroup::Manifest&) {});  // all have read the capacities
-    if (rank() == 0) {
-      const Step step(*this, spans::kAllocateBoxes);
-      PairBytesTable capacities = group_->capacities_;  // the group's own stay those of the boxes that are there
-      for (PartId r = 0; r < devices(); ++r) {
-        if (all[r].to == kNoPart) continue;
-        std::size_t& capacity = capacities[r][all[r].to];
-        capacity = std::max(capacity, all[r].bytes);
-      }
-      for (std::size_t r = 0; r < group_->reserved_.size(); ++r) {
-        for (std::size_t q = 0; q < capacities[r].size(); ++q)
-          capacities[r][q] = std::max(capacities[r][q], group_->reserved_[r][q]);
-      }
-      const auto [name, transport] =
-          OperatorTransport(group_->options_, device().kind(), static_cast<std::size_t>(devices()));
-      const auto replace = [this](std::unique_ptr<WatchedTransport> by) {
-        const std::lock_guard lock(group_->transport_changes_);
-        group_->transport_ = std::move(by);
-      };
-      replace(nullptr);  // gives its memory back first
-      replace(OpenTransport(group_->options_, name, group_->devices_, capacities, transport));
-      group_->capacities_ = std::move(capacities);
-      for (Device* other : group_->devices_) {
-        other->MakeCurrent();
-        other->stream().Synchronize(wait());  // boxes are allocated in stream order
-      }
-      device().MakeCurrent();
+  // Nobody reads this table any more: all have met since the exchange that had it before.
+  PairBytesTable& sizes = group_->sizes_[epoch_ % 2];
+  for (PartId p = 0; p < devices(); ++p) sizes[rank()][p] = p == rank() ? 0 : parcel(p).size();
+  MeetAll();
+  bool any = false, grow = false;
+  for (PartId r = 0; r < devices(); ++r) {
+    for (PartId p = 0; p < devices(); ++p) {
+      any = any || sizes[r][p] > 0;
+      grow = grow || group_->capacities_[r][p] < sizes[r][p];
     }
-    Meet({}, [](int, const OperatorGroup::Manifest&) {});
   }
-  if (to != kNoPart && bytes > 0) {
-    const Step step(*this, spans::kPost, {to, bytes, 1});
-    device().CopyWithin(group_->transport_->Outbox(rank(), to, epoch_), data, bytes, device().stream());
-    group_->transport_->Post(rank(), to, bytes, epoch_);
-    sent_bytes_[to] += bytes;
+  if (grow) {
+    MeetAll();  // all have read the capacities
+    if (rank() == 0) ReplaceBoxes(sizes);
+    MeetAll();
   }
-  Meet({}, [](int, const OperatorGroup::Manifest&) {});
-  const std::byte* received = nullptr;
-  if (from != kNoPart && incoming > 0) {
-    const Step step(*this, spans::kReceive, {from, incoming, 1});
-    received = group_->transport_->Receive(rank(), from, incoming, epoch_);
+  for (PartId step = 1; any && step < devices(); ++step) {
+    const PartId to = (rank() + step) % devices();
+    const std::span<const std::byte> mine = parcel(to);
+    if (mine.empty()) continue;
+    const Step posting(*this, spans::kPost, {to, mine.size(), 1});
+    device().CopyWithin(group_->transport_->Outbox(rank(), to, epoch_), mine.data(), mine.size(), device().stream());
+    group_->transport_->Post(rank(), to, mine.size(), epoch_);
+    sent_bytes_[to] += mine.size();
   }
-  ++epoch_;
-  return received;
+  if (any) MeetAll();
+  const std::uint64_t epoch = epoch_++;
+  for (PartId step = 1; any && step < devices(); ++step) {
+    const PartId from = (rank() + devices() - step) % devices();
+    const std::size_t bytes = sizes[from][rank()];
+    if (bytes == 0) continue;
+    const std::byte* received = nullptr;
+    {
+      const Step receiving(*this, spans::kReceive, {from, bytes, 1});
+      received = group_->transport_->Receive(rank(), from, bytes, epoch);
+    }
+    take(from, {received, bytes});
+  }
+}
+
+void DeviceOperators::ReplaceBoxes(const PairBytesTable& sizes) {
+  const Step step(*this, spans::kAllocateBoxes);
+  PairBytesTable capacities = group_->capacities_;  // the group's own stay those of the boxes that are there
+  for (std::size_t r = 0; r < capacities.size(); ++r) {
+    for (std::size_t q = 0; q < capacities[r].size(); ++q) {
+      capacities[r][q] = std::max(capacities[r][q], sizes[r][q]);
+      if (r < group_->reserved_.size()) capacities[r][q] = std::max(capacities[r][q], group_->reserved_[r][q]);
+    }
+  }
+  const auto [name, transport] = OperatorTransport(group_->options_, device().kind(), static_cast<std::size_t>(devices()));
+  const auto replace = [this](std::unique_ptr<WatchedTransport> by) {
+    const std::lock_guard lock(group_->transport_changes_);
+    group_->transport_ = std::move(by);
+  };
+  replace(nullptr);  // gives its memory back first
+  replace(OpenTransport(group_->options_, name, group_->devices_, capacities, transport));
+  group_->capacities_ = std::move(capacities);
+  for (Device* other : group_->devices_) {
+    other->MakeCurrent();
+    other->stream().Synchronize(wait());  // boxes are allocated in stream order
+  }
+  device().MakeCurrent();
 }
 
 }  // namespace chatty

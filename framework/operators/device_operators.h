@@ -2,11 +2,15 @@
 /// What operators of every backend share: one device's place in a run, memory, and exchange with other devices.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstring>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -47,16 +51,15 @@ class OperatorGroup {
  private:
   friend class DeviceOperators;
   struct Manifest {
-    PartId to = kNoPart;
-    std::size_t bytes = 0;
-    double number = 0;
-    bool stop = false;  ///< asked for; the first device looks
+    std::array<std::byte, 64> value{};  ///< what ReduceAll folds
+    bool stop = false;                  ///< asked for; the first device looks
   };
   std::span<Device* const> devices_;
   RunOptions options_;
   std::atomic<bool> stopped_{false};
   PairBytesTable capacities_, reserved_;  // of the boxes that are there; empty: none
-  std::mutex transport_changes_;          // while it is replaced another device may fail
+  std::array<PairBytesTable, 2> sizes_;  // what devices hand over, by parity of the exchange; a row is its device's to write
+  std::mutex transport_changes_;         // while it is replaced another device may fail
   std::unique_ptr<WatchedTransport> transport_;
   std::unique_ptr<Rendezvous<Manifest>> meeting_;
 };
@@ -79,6 +82,8 @@ class DeviceOperators {
   bool symmetric() const { return graph().symmetric; }     ///< every edge of the graph has its reverse
   /// Forward edges of owned vertices.
   EdgeIndex subgraph_edges() const { return graph_->subgraph().forward->neighbours.size(); }
+  /// Edges that lead to owned vertices, where the program asks for these (kReverse).
+  EdgeIndex reverse_edges() const { return graph_->subgraph().reverse->neighbours.size(); }
   /// Where this part of the program runs.
   Device& device() const { return graph_->device(); }
 
@@ -97,15 +102,55 @@ class DeviceOperators {
   }
 
   /// Hands `count` objects at `data` to device `to` and returns what `from` hands to this one, in this device's memory until
-  /// the next Exchange. kNoPart: nobody. All devices call it, and name each other consistently.
+  /// the next exchange; `received`, if not null, is told how many objects these are. kNoPart: nobody. All devices call it,
+  /// and name each other consistently.
   template <class T>
-  const T* Exchange(PartId to, const T* data, std::size_t count, PartId from) {
-    return reinterpret_cast<const T*>(ExchangeBytes(to, reinterpret_cast<const std::byte*>(data), count * sizeof(T), from));
+  const T* Exchange(PartId to, const T* data, std::size_t count, PartId from, std::size_t* received = nullptr) {
+    const std::byte* theirs = nullptr;
+    std::size_t bytes = 0;
+    ExchangeBytes([&](PartId p) { return p == to ? Bytes(data, count) : std::span<const std::byte>(); },
+                  [&](PartId p, std::span<const std::byte> parcel) {
+                    if (p == from) theirs = parcel.data(), bytes = parcel.size();
+                  });
+    if (received != nullptr) *received = bytes / sizeof(T);
+    return reinterpret_cast<const T*>(theirs);
+  }
+  /// Hands each other device p the objects parcel(p), a span of this device's memory, and calls take(p, span) for each that
+  /// hands any to this one, whose objects are in this device's memory until the next exchange. Two meetings of all devices,
+  /// however many these are, and one where nobody has anything. All devices call it.
+  template <class T, class ParcelFor, class Take>
+  void ExchangeAll(ParcelFor&& parcel, Take&& take) {
+    ExchangeBytes(
+        [&](PartId p) {
+          const std::span<const T> objects = parcel(p);
+          return Bytes(objects.data(), objects.size());
+        },
+        [&](PartId p, std::span<const std::byte> theirs) {
+          take(p, std::span<const T>(reinterpret_cast<const T*>(theirs.data()), theirs.size() / sizeof(T)));
+        });
+  }
+  /// op over all devices' values, in device order, on all of them; T is a few numbers.
+  template <class T, class Op>
+  T ReduceAll(const T& value, Op op) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(OperatorGroup::Manifest::value));
+    OperatorGroup::Manifest mine;
+    std::memcpy(mine.value.data(), &value, sizeof(T));
+    T all = value;
+    MeetAll(mine, [&](int r, const OperatorGroup::Manifest& m) {
+      T theirs = value;
+      std::memcpy(static_cast<void*>(&theirs), m.value.data(), sizeof(T));
+      all = r == 0 ? theirs : op(all, theirs);
+    });
+    return all;
   }
   /// The first device's number, on all devices.
-  double FirstOfAll(double number);
+  double FirstOfAll(double number) {
+    return ReduceAll(number, [](double first, double) { return first; });
+  }
   /// The sum over all devices, added in device order.
-  double SumOfAll(double number);
+  double SumOfAll(double number) {
+    return ReduceAll(number, [](double sum, double other) { return sum + other; });
+  }
   /// Whether the run is to end early (RunOptions::stop). A program that is told so fills its output with what it has, and
   /// returns; one that never asks runs to its end. All devices call it together and get the same answer: what the first one
   /// saw at the last exchange, or in a meeting of its own if there was none since the last question.
@@ -148,9 +193,20 @@ class DeviceOperators {
   };
 
  private:
-  const std::byte* ExchangeBytes(PartId to, const std::byte* data, std::size_t bytes, PartId from);
-  template <class Fold>
-  void Meet(OperatorGroup::Manifest mine, Fold&& fold);
+  /// What ExchangeAll does, in bytes.
+  void ExchangeBytes(const std::function<std::span<const std::byte>(PartId)>& parcel,
+                     const std::function<void(PartId, std::span<const std::byte>)>& take);
+  /// Has boxes that hold so much, too; the first device calls it, while the others wait.
+  void ReplaceBoxes(const PairBytesTable& sizes);
+  /// Meets all devices; then calls fold(device, manifest) in device order.
+  void MeetAll(OperatorGroup::Manifest mine, const std::function<void(int, const OperatorGroup::Manifest&)>& fold);
+  void MeetAll() {
+    MeetAll({}, [](int, const OperatorGroup::Manifest&) {});
+  }
+  template <class T>
+  static std::span<const std::byte> Bytes(const T* data, std::size_t count) {
+    return {reinterpret_cast<const std::byte*>(data), count * sizeof(T)};
+  }
 
   OperatorGroup* group_;
   const DeviceGraph* graph_;

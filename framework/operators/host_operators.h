@@ -11,6 +11,45 @@
 
 namespace chatty {
 
+namespace operators::host {
+
+/// Who works on one call of ForEachTogether: here one thread, which is one warp of one lane.
+class Gang {
+ public:
+  /// Whether there are other threads, so that what the gang shares has to be updated by atomics.
+  static constexpr bool kMany = false;
+
+  /// The gang of that index.
+  CHATTY_FN explicit Gang(std::size_t index) : index_(index) {}
+  /// Which gang it is, below the number that ForEachTogether was given: no two at a time are the same one.
+  CHATTY_FN std::size_t index() const { return index_; }
+  CHATTY_FN static constexpr unsigned thread() { return 0; }   ///< this one of the gang's threads
+  CHATTY_FN static constexpr unsigned threads() { return 1; }  ///< how many it has
+  CHATTY_FN static constexpr unsigned warp() { return 0; }     ///< this thread's of the gang's warps
+  CHATTY_FN static constexpr unsigned warps() { return 1; }    ///< how many it has
+  CHATTY_FN static constexpr unsigned lane() { return 0; }     ///< this one of the warp's threads
+  CHATTY_FN static constexpr unsigned lanes() { return 1; }    ///< how many it has
+  /// Barrier among the gang's threads, which then see what each other wrote. All call it, or none.
+  CHATTY_FN static void Sync() {}
+  /// The sum over the warp's lanes, for all of them. All call it.
+  CHATTY_FN static std::uint32_t SumOfWarp(std::uint32_t value) { return value; }
+  /// What `add(T& sum, const T& value)` makes of the values of the warp's lanes, for all of them. All call it.
+  template <class T, class Add>
+  CHATTY_FN static T SumOfWarp(const T& value, Add) {
+    return value;
+  }
+  /// The same of all the gang's threads.
+  template <class T, class Add>
+  CHATTY_FN static T Sum(const T& value, Add) {
+    return value;
+  }
+
+ private:
+  std::size_t index_;
+};
+
+}  // namespace operators::host
+
 /// The operators, on the threads of a host device's team. Same names and meanings as CudaOperators; a program is a template
 /// over the two. Functions given may run on several threads at once and update shared memory by chatty::atomics.
 class HostOperators : public DeviceOperators {
@@ -69,6 +108,45 @@ class HostOperators : public DeviceOperators {
       }
     });
   }
+  /// Gangs that ForEachTogether may have at work at the same time.
+  std::size_t gangs() const { return static_cast<std::size_t>(device().team()->size()); }
+  /// f(i, gang) for i in [0, n), called by all threads of a gang together: for indexes with so much work each, or so
+  /// unequally much, that one thread is not to do it alone. No more than `most` gangs at a time, so that each can have
+  /// memory of its own; at least one. A gang's next call begins when all of its threads have ended the one before. On the
+  /// host a gang is a thread, on a GPU a block. The last indexes are begun last.
+  template <class F>
+  void ForEachTogether(std::size_t n, std::size_t most, F f) {
+    const Step step(*this, spans::kForEachTogether, {n});
+    const std::size_t grain = n < 64 * kTogetherGrain ? 1 : kTogetherGrain;
+    const auto width = static_cast<int>(std::clamp<std::size_t>(std::min(most, n), 1, gangs()));
+    RunSweep(width, n, grain, [&](int rank, std::size_t begin, std::size_t end) {
+      const operators::host::Gang gang(static_cast<std::size_t>(rank));
+      for (std::size_t i = begin; i < end; ++i) f(i, gang);
+    });
+  }
+  /// Replaces each of data[0, n), integers in this device's memory, by the sum of those before it.
+  template <class T>
+  void ExclusiveSum(T* data, std::size_t n) {
+    const Step step(*this, spans::kExclusiveSum, {n});
+    constexpr std::size_t kGrain = steps::host::kMeasureGrain;
+    std::vector<T> before((n + kGrain - 1) / kGrain, T{});
+    const auto sweep = [&](auto&& body) {
+      Sweep(
+          before.size(),
+          [&](std::size_t first, std::size_t last) {
+            for (std::size_t c = first; c < last; ++c) body(before[c], c * kGrain, std::min(n, (c + 1) * kGrain));
+          },
+          1);
+    };
+    sweep([&](T& sum, std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) sum += data[i];
+    });
+    T total{};
+    for (T& chunk : before) total += std::exchange(chunk, total);
+    sweep([&](T sum, std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) sum += std::exchange(data[i], sum);
+    });
+  }
   /// op over map(i) for i in [0, n), starting from `identity`; on this device alone. Combined in a fixed order.
   template <class T, class Op, class Map>
   T Reduce(std::size_t n, T identity, Op op, Map map) {
@@ -89,13 +167,20 @@ class HostOperators : public DeviceOperators {
   }
 
  private:
+  /// Indexes that a thread takes at a time in ForEachTogether: few, for they are unequal.
+  static constexpr std::size_t kTogetherGrain = 16;
+
   template <class Body>
   void Sweep(std::size_t n, Body&& body, std::size_t grain = steps::host::kVertexGrain) {
+    RunSweep(n < 4 * grain ? 1 : device().team()->size(), n, grain,
+             [&](int, std::size_t begin, std::size_t end) { body(begin, end); });
+  }
+  template <class Body>
+  void RunSweep(int width, std::size_t n, std::size_t grain, Body&& body) {
     std::uint32_t after = sweeps_;
-    WorkerTeam& team = *device().team();
-    team.Run(n < 4 * grain ? 1 : team.size(), [&](TeamMember& member) {
+    device().team()->Run(width, [&](TeamMember& member) {
       steps::host::Group group(member, cursors_, sweeps_);
-      group.Sweep(n, grain, body);
+      group.Sweep(n, grain, [&](std::size_t begin, std::size_t end) { body(member.rank(), begin, end); });
       if (group.rank() == 0) after = group.sweeps();
     });
     sweeps_ = after;

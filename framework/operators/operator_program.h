@@ -20,10 +20,12 @@ namespace chatty {
 
 /// A program with `using Output = …;` and `template <class Operators> void Run(Operators& ops, Output* out) const`, which
 /// every device runs at the same time on its own part of the graph and which fills `out`, device memory of one entry an
-/// owned vertex. Optional: `kEdges` (default kOut) and `Weight` (default None), as in a vertex program; and what lets a run
-/// be refused before it begins: `static std::uint64_t WorkBytes(const PartShape&)`, the bytes that Run allocates at once on
-/// a device with such a part, and `static std::size_t ExchangeBytes(const PartShape&, PartId from, PartId to)`, those of the
-/// largest object that it may exchange between two devices, for which boxes are then made from the beginning.
+/// owned vertex. Optional: `kEdges` (default kOut) and `Weight` (default None), as in a vertex program; `static constexpr
+/// bool kReverse = true`, for `graph().reverse` to be there, too, the edges against their direction; and what lets a run be
+/// refused before it begins: `static std::uint64_t WorkBytes(const PartShape&)`, the bytes that Run allocates at once on
+/// a device with such a part, with `LeastWorkBytes` of the same form where that depends on more than the part's shape, of
+/// which WorkBytes is then the most; and `static std::size_t ExchangeBytes(const PartShape&, PartId from, PartId to)`, those
+/// of the largest object that it may exchange between two devices, for which boxes are then made from the beginning.
 template <class P>
 concept OperatorProgram = requires(const P p, HostOperators& ops, typename P::Output* out) {
   p.Run(ops, out);
@@ -36,16 +38,25 @@ ProgramMemory OperatorMemory() {
   if constexpr (requires { P::kEdges; }) memory.edges = P::kEdges;
   if constexpr (requires { typename P::Weight; }) memory.weights = WeightKindOf<typename P::Weight>();
   memory.forward = true;
-  memory.reverse = false;
+  memory.reverse = requires { requires P::kReverse; };
   memory.output_bytes = sizeof(typename P::Output);
   constexpr bool kSays = requires(const PartShape& part) { P::WorkBytes(part); };
   memory.complete = kSays;
-  memory.state = [](DeviceKind kind, const PartShape& part) -> std::uint64_t {
+  constexpr auto kBesides = [](DeviceKind kind, const PartShape& part) -> std::uint64_t {  // what Run does not allocate
     std::uint64_t bytes = part.owned * sizeof(typename P::Output);
-    if constexpr (kSays) bytes += P::WorkBytes(part);
     if (kind == DeviceKind::kCuda) bytes += SliceBound(part.forward.edges, part.forward.max_degree) * sizeof(Slice);
     return bytes;
   };
+  memory.state = [kBesides](DeviceKind kind, const PartShape& part) {
+    std::uint64_t bytes = kBesides(kind, part);
+    if constexpr (kSays) bytes += P::WorkBytes(part);
+    return bytes;
+  };
+  if constexpr (requires(const PartShape& part) { P::LeastWorkBytes(part); }) {
+    memory.least_state = [kBesides](DeviceKind kind, const PartShape& part) {
+      return kBesides(kind, part) + P::LeastWorkBytes(part);
+    };
+  }
   if constexpr (requires(const PartShape& part, PartId p) { P::ExchangeBytes(part, p, p); })
     memory.exchange = P::ExchangeBytes;
   return memory;
