@@ -154,12 +154,13 @@ struct Record {
   std::optional<LdbcChoice> ldbc;
   double open_ms = 0, partition_ms = 0, upload_ms = 0, prepare_ms = 0, output_ms = 0, verify_ms = 0;
   std::vector<double> trials_ms;
-  std::string devices_why;        // `--devices auto` left some idle; else empty
-  std::vector<VertexId> sources;  // one a trial, also a cut off one; 0-based; empty for programs without a source
-  ParameterValues parameters;     // of the last trial
-  RunStatistics statistics;       // of the last trial
-  int signal = 0;                 // that interrupted the trials; 0: none
-  std::string error;              // that ended the trials; empty: none did
+  std::string devices_why;             // `--devices auto` left some idle; else empty
+  std::vector<VertexId> sources;       // one a trial, also a cut off one; 0-based; empty for programs without a source
+  ParameterValues parameters;          // of the last trial
+  RunStatistics statistics;            // of the last trial
+  int signal = 0;                      // that interrupted the trials; 0: none
+  std::string error;                   // that ended the trials; empty: none did
+  std::optional<std::uint64_t> total;  // of the last trial's values, of a program that has one
   std::optional<Verdict> verdict;
 };
 
@@ -282,6 +283,7 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
   json["ended"] = EndedName(record);
   if (!record.error.empty()) json["error"] = record.error;
   json["statistics"] = StatisticsJson(record.statistics);
+  json["total"] = record.total ? Json(*record.total) : Json(nullptr);
   json["verification"] = record.verdict ? VerdictJson(*record.verdict) : Json(nullptr);
   json["parameters"] = ParametersJson(program, loaded.graph, record.parameters);
   return json;
@@ -371,6 +373,7 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
   if (statistics.phases > 1) rounds += fmt::format(" in {} phases", Grouped(statistics.phases));
   if (const std::string why = WhyNotFinal(record); !why.empty()) rounds += ", " + why;
   line("rounds", rounds);
+  if (record.total) line("total", fmt::format("{} {}", Grouped(*record.total), record.value));
   if (statistics.edges_touched > 0) {
     std::string edges = fmt::format("{} looked at", Grouped(statistics.edges_touched));
     if (statistics.time_ms > 0) {
@@ -619,7 +622,9 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   record.value = program.OutputShape(graph, options.parameters.value).name;
   const bool cut = record.signal == 0 && record.statistics.ended == Ended::kMaxRounds;
   const bool verify = options.verify && record.signal == 0 && !cut;
-  if (!options.output.empty() || verify) {
+  const bool total =
+      program.has_total() && record.value == program.values().front() && record.statistics.converged && record.signal == 0;
+  if (!options.output.empty() || verify || total) {
     ErasedValues values;
     {
       const Span span(ProcessLane(trace), &record.output_ms, kWriteValues);
@@ -627,6 +632,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
       if (!options.output.empty())
         WriteValues(options.output, graph, values, {options.output_format, std::string(program.name())});
     }
+    if (total) record.total = program.Total(values);
     if (verify) {
       const Span span(ProcessLane(trace), &record.verify_ms, kVerify);
       record.verdict = program.Verify(graph, record.parameters, values, &record.statistics);

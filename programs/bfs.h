@@ -14,6 +14,56 @@ namespace chatty {
 
 struct Bfs;
 
+/// Levels and parents at once, where a search runs in place: a vertex keeps the least of all (level, neighbour) it hears of.
+/// What BfsParents gives, without another look at the edges.
+struct BfsTree {
+  /// The level that a vertex is on if this is its parent; ordered by level first.
+  struct Value {
+    std::uint32_t level;  ///< kInfinity where the search does not come
+    VertexId parent;      ///< kNoVertex there
+    /// The order.
+    CHATTY_FN friend bool operator<(const Value& a, const Value& b) {
+      return a.level < b.level || (a.level == b.level && a.parent < b.parent);
+    }
+  };
+  /// @{
+  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  using Shared = std::uint32_t;  ///< the level
+  using Message = Value;
+  static constexpr auto kReduction = Reduction::kCustom;
+  static constexpr Message kIdentity{kInfinity<std::uint32_t>, kNoVertex};
+  static constexpr auto kSafety = Safety::kMonotone;
+  static constexpr bool kFirstInRowSuffices = true;  // within a round all messages say the same level
+  static constexpr bool kOutputIsVertex = true;
+  static constexpr const char* kOutputName = "parent";
+  /// @}
+
+  /// Where to start.
+  VertexId source = 0;
+  /// @{
+  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  static constexpr auto kParameters = std::make_tuple(Parameter{"source", &BfsTree::source, "vertex to start from"});
+
+  BfsTree() = default;
+  /// Of this search's source.
+  explicit BfsTree(const Bfs& bfs);
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? Value{0, v.id} : kIdentity; }
+  CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v.level != kInfinity<std::uint32_t>; }
+  CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.level; }
+  CHATTY_FN Message ComputeScatter(const Shared& level, Edge<> e, const Round<>&) const { return {level + 1, e.source}; }
+  CHATTY_FN Message ComputeReduce(const Message& a, const Message& b) const { return b < a ? b : a; }
+  CHATTY_FN bool Wants(const Value& v) const { return v.level == kInfinity<std::uint32_t>; }
+  CHATTY_FN bool Wants(const Value& v, const Message& m) const { return m < v; }
+  CHATTY_FN bool UpdateStatus(Value& v, const Message& m, Vertex, const Round<>&) const {
+    const bool reached = m.level < v.level;
+    if (m < v) v = m;
+    return reached;
+  }
+  CHATTY_FN VertexId Output(const Value& v) const { return v.parent; }
+  /// @}
+};
+
 /// From levels to parents: each reached vertex takes its least in-neighbour one level up, so that the tree is the same
 /// whatever order the search ran in. One round.
 struct BfsParents {
@@ -34,10 +84,12 @@ struct BfsParents {
   /// @{
   /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
   using Prior = std::uint32_t;
+  using AtOnce = BfsTree;
   using Shared = std::uint32_t;
   static constexpr auto kReduction = Reduction::kCustom;
   static constexpr Message kIdentity{kInfinity<std::uint32_t>, kNoVertex};
   static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr bool kFirstInRowSuffices = true;  // of the levels that are wanted all are the same
   static constexpr bool kOutputIsVertex = true;
   static constexpr const char* kOutputName = "parent";
   static constexpr const char* kSummary = "parents of a breadth-first search: each vertex's least neighbour one level up";
@@ -112,6 +164,7 @@ struct Bfs {
   }
 };
 
+inline BfsTree::BfsTree(const Bfs& bfs) : source(bfs.source) {}
 inline BfsParents::BfsParents(const Bfs& bfs) : source(bfs.source) {}
 
 }  // namespace chatty

@@ -61,13 +61,16 @@ struct Compress {
     }
   }
 };
-/// Hangs v below its first neighbour, the least, if that is less than v: without atomics, for only v's own entry is written
-/// (ECL-CC's initialisation, Jaiganesh and Burtscher, HPDC'18).
+/// Hangs v below its first neighbour, the least, if that is less than v, and makes it a root otherwise: without atomics, for
+/// only v's own entry is written (ECL-CC's initialisation, Jaiganesh and Burtscher, HPDC'18).
 struct HookFirst {
   GraphRef graph;
   VertexId* parent;
   CHATTY_FN void operator()(LocalId v) const {
-    if (graph.forward.degree(v) == 0) return;
+    if (graph.forward.degree(v) == 0) {
+      parent[graph.Global(v)] = graph.Global(v);
+      return;
+    }
     const VertexId first = graph.Global(graph.forward.neighbours[graph.forward.offsets[v]]), own = graph.Global(v);
     parent[own] = first < own ? first : own;  // no branch that nobody can predict
   }
@@ -278,11 +281,11 @@ struct ConnectedComponents {
     Buffer<VertexId> digest = ops.template Allocate<VertexId>(DigestIds(n, ops.devices()));
     Buffer<VertexId> samples = ops.template Allocate<VertexId>(ops.symmetric() && n > 0 ? 2 * kSamples : 0);
     VertexId* const parent = forest.data();
-    ops.For(n, hooking::Reset{parent});
+    if (ops.devices() > 1 || samples.empty()) ops.For(n, hooking::Reset{parent});  // HookFirst makes all of its own
     EdgeIndex linked = 0;
     VertexId giant = kNoVertex;  // the root of this device's
     bool common = false;
-    if (ops.symmetric() && n > 0) {
+    if (!samples.empty()) {
       ops.ForEachVertex(hooking::HookFirst{ops.graph(), parent});
       linked = 1;
       const EdgeIndex most = std::clamp<EdgeIndex>(ops.devices(), kNeighbourRounds, kMostNeighbourRounds);

@@ -16,16 +16,17 @@ namespace chatty {
 /// equally frequent ones, and keeps its own if it has none. Both directions of a directed edge count, so a reciprocal pair
 /// counts twice. Raghavan, Albert and Kumara (Physical Review E 76, 2007), made deterministic and synchronous by LDBC.
 ///
-/// A reduction that is not pairwise: UpdateStatus sees all messages of its vertex, sorted, as runs.
+/// A reduction that is not pairwise: UpdateStatus sees the different messages to its vertex, and how often each came.
 struct Cdlp {
   /// @{
   /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
   using Value = VertexId;
   using Message = VertexId;
-  static constexpr auto kReduction = Reduction::kCollect;
+  static constexpr auto kReduction = Reduction::kCount;
   static constexpr auto kSafety = Safety::kSynchronous;
   static constexpr auto kEdges = Edges::kBoth;
   static constexpr auto kActivity = Activity::kEveryRound;
+  static constexpr bool kSameAgain = true;  ///< labels follow from the neighbours' labels alone
   static constexpr bool kOutputIsVertex = true;
   static constexpr const char* kOutputName = "label";
   static constexpr const char* kSummary = "communities by label propagation (LDBC CDLP)";
@@ -39,11 +40,11 @@ struct Cdlp {
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id; }
   CHATTY_FN Message ComputeScatter(const Value& label, Edge<>, const Round<>&) const { return label; }
-  CHATTY_FN bool UpdateStatus(Value& label, Messages<Message> labels, Vertex, const Round<>&) const {
+  CHATTY_FN bool UpdateStatus(Value& label, Counts<Message> labels, Vertex, const Round<>&) const {
     const Value before = label;
     std::uint64_t most = 0;
-    for (const auto run : labels) {  // ascending, so of equally frequent labels the least comes first and stays
-      if (run.count <= most) continue;
+    for (const auto run : labels) {  // in no order: of equally frequent labels the least is looked for
+      if (run.count < most || (run.count == most && run.value > label)) continue;
       most = run.count;
       label = run.value;
     }

@@ -11,6 +11,7 @@
 #include "chatty/core/atomics.h"
 #include "chatty/framework/operators/operator_program.h"
 #include "chatty/framework/statistics.h"
+#include "chatty/programs/triangle_counts.h"
 #include "chatty/programs/verify.h"
 
 namespace chatty {
@@ -145,26 +146,28 @@ struct CountAcross {
     if (count > 0) atomics::Add<true>(counts + v, count);
   }
 };
-/// Sets counts to zero.
-struct Clear {
-  std::uint64_t* counts;  ///< by vertices that the device owns
-  /// Does it for vertex v's.
-  CHATTY_FN void operator()(std::size_t v) const { counts[v] = 0; }
+/// Finds whether there are parallel edges, other than loops: rows of a directed graph have an edge and its reverse as two.
+struct FindParallel {
+  GraphRef graph;        ///< the device's part
+  std::uint32_t* found;  ///< 1, if there are any
+  /// Does it for v's entry e, which is u.
+  CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex e) const {
+    if (u != v && e > graph.forward.offsets[v] && graph.forward.neighbours[e - 1] == u) atomics::Store(found, 1u);
+  }
 };
 /// Makes coefficients of counts.
 struct Divide {
   GraphRef graph;               ///< the device's part
-  Rows rows;                    ///< its rows
   const std::uint64_t* counts;  ///< by vertices that the device owns
+  unsigned counted_as;          ///< as how many an edge between neighbours was counted, if its reverse counts, too
   double* out;                  ///< likewise
   /// Does it for vertex v's.
   CHATTY_FN void operator()(LocalId v) const {
-    const EdgeIndex begin = rows.offsets[v], end = rows.offsets[v + 1];
-    const VertexId self = graph.Global(v);
+    const LocalId* const ids = graph.forward.neighbours;
+    const EdgeIndex begin = graph.forward.offsets[v], end = graph.forward.offsets[v + 1];
     std::uint64_t degree = 0;
-    for (EdgeIndex e = begin; e < end; ++e) degree += IsFirst(rows.ids, begin, e) && rows.ids[e] != self ? 1 : 0;
-    // Rows of a directed graph hold both directions of an edge, so that every one was found from both its ends.
-    const double found = static_cast<double>(counts[v]) / (graph.symmetric ? 1 : 2);
+    for (EdgeIndex e = begin; e < end; ++e) degree += ids[e] != v && (e == begin || ids[e - 1] != ids[e]) ? 1 : 0;
+    const double found = static_cast<double>(counts[v] * (graph.symmetric ? 2 : 1)) / counted_as;
     out[v] = degree < 2 ? 0.0 : found / (static_cast<double>(degree) * static_cast<double>(degree - 1));
   }
 };
@@ -174,7 +177,9 @@ struct Divide {
 /// Of all ordered pairs of a vertex's neighbours, by edges in or out, the share that an edge leads from the first to the
 /// second of; 0 for fewer than two neighbours. Loops do not count; parallel edges, where they were kept, count each.
 ///
-/// Every row is intersected with those of its neighbours. Devices hand all their rows to each other, one after the other.
+/// Without parallel edges a vertex's neighbours have as many edges as there are triangles through it: see triangle_counts.h.
+/// With some, each row is intersected with those of its neighbours, and devices hand all their rows to each other, one after
+/// the other. A pair of directed edges that are each other's reverse is parallel here.
 struct Lcc {
   /// @{
   /// What OperatorProgram and the command line ask for.
@@ -185,23 +190,65 @@ struct Lcc {
   static constexpr const char* kOutputName = "coefficient";
   /// @}
 
-  /// Counts, and of several devices or with ids of another width the rows in the graph's own ids.
+  /// Counts and what counting takes, of triangles or of edges.
   static std::uint64_t WorkBytes(const PartShape& part) {
-    const std::uint64_t packed = clustering::Parcel::Size(part.owned, part.forward.edges);
-    return part.owned * sizeof(std::uint64_t) + (Packs(part.parts) ? packed : 0);
+    return part.owned * sizeof(std::uint64_t) + std::max(CountEdgesBytes(part), triangles::WorkBytes(part));
   }
-  /// All rows of `part` to every other.
+  /// Likewise, of whichever takes less: parallel edges decide, and no shape tells of these.
+  static std::uint64_t LeastWorkBytes(const PartShape& part) {
+    return part.owned * sizeof(std::uint64_t) + std::min(CountEdgesBytes(part), AtLeastFlag(triangles::WorkBytes(part)));
+  }
+  /// All rows of `part` to every other, or what counting triangles hands over.
   static std::size_t ExchangeBytes(const PartShape& part, PartId from, PartId to) {
-    return from == to ? 0 : clustering::Parcel::Size(part.owned, part.forward.edges);
+    if (from == to) return 0;
+    return std::max(clustering::Parcel::Size(part.owned, part.forward.edges), triangles::ExchangeBytes(part));
   }
 
   /// The program, on one device of those that run it together.
   template <class Operators>
   void Run(Operators& ops, Output* out) const {
+    Buffer<std::uint64_t> counts = ops.template Allocate<std::uint64_t>(ops.graph().owned);
+    unsigned counted_as = 2;  // both ways, and of a directed graph from both ends
+    if (HasParallel(ops)) {
+      CountEdges(ops, counts.data());
+    } else {
+      counted_as = triangles::Count(ops, counts.data());
+    }
+    ops.ForEachVertex(clustering::Divide{ops.graph(), counts.data(), counted_as, out});
+  }
+
+  /// Against neighbours counted anew: VerifyClustering.
+  Verdict Verify(const Graph& graph, std::span<const double> coefficients, const RunStatistics&) const {
+    return VerifyClustering(graph, coefficients, 1e-12);
+  }
+  /// Of unknown origin: within what LDBC Graphalytics allows.
+  Verdict VerifyAnswer(const Graph& graph, std::span<const double> coefficients) const {
+    return VerifyClustering(graph, coefficients, kLdbcEpsilon);
+  }
+
+ private:
+  /// What finding out which of both takes is there, too, before it.
+  static std::uint64_t AtLeastFlag(std::uint64_t bytes) { return std::max<std::uint64_t>(bytes, sizeof(std::uint32_t)); }
+  /// What CountEdges takes: on several devices or with ids of another width rows in the graph's own ids.
+  static std::uint64_t CountEdgesBytes(const PartShape& part) {
+    return AtLeastFlag(Packs(part.parts) ? clustering::Parcel::Size(part.owned, part.forward.edges) : 0);
+  }
+  /// Whether any device has parallel edges.
+  template <class Operators>
+  static bool HasParallel(Operators& ops) {
+    Buffer<std::uint32_t> flag = ops.template Allocate<std::uint32_t>(1);
+    ops.For(1, triangles::Clear<std::uint32_t>{flag.data()});
+    ops.ForEachEdge(clustering::FindParallel{ops.graph(), flag.data()});
+    std::uint32_t found = 0;
+    ops.CopyOut(&found, flag.data(), 1);
+    return ops.SumOfAll(found) > 0;
+  }
+  /// Counts each edge between neighbours of an owned vertex; those of a directed graph twice.
+  template <class Operators>
+  static void CountEdges(Operators& ops, std::uint64_t* counts) {
     const GraphRef graph = ops.graph();
     const EdgeIndex edges = ops.subgraph_edges();
-    Buffer<std::uint64_t> counts = ops.template Allocate<std::uint64_t>(graph.owned);
-    ops.For(graph.owned, clustering::Clear{counts.data()});
+    ops.For(graph.owned, triangles::Clear<std::uint64_t>{counts});
     Buffer<std::byte> packed;
     clustering::Parcel parcel{nullptr};
     clustering::Rows rows{graph.forward.offsets, nullptr};
@@ -216,26 +263,14 @@ struct Lcc {
     } else {
       if constexpr (std::is_same_v<LocalId, VertexId>) rows.ids = graph.forward.neighbours;
     }
-    ops.ForEachEdge(clustering::CountWithin{graph, rows, counts.data()});
+    ops.ForEachEdge(clustering::CountWithin{graph, rows, counts});
     const PartId devices = ops.devices();
     for (PartId step = 1; step < devices && !ops.StopRequested(); ++step) {
       const PartId to = (ops.rank() + step) % devices, from = (ops.rank() + devices - step) % devices;
       const std::byte* const theirs = ops.Exchange(to, packed.data(), clustering::Parcel::Size(graph.owned, edges), from);
-      ops.ForEachEdge(clustering::CountAcross{graph, rows, {const_cast<std::byte*>(theirs)}, from, counts.data()});
+      ops.ForEachEdge(clustering::CountAcross{graph, rows, {const_cast<std::byte*>(theirs)}, from, counts});
     }
-    ops.ForEachVertex(clustering::Divide{graph, rows, counts.data(), out});
   }
-
-  /// Against neighbours counted anew: VerifyClustering.
-  Verdict Verify(const Graph& graph, std::span<const double> coefficients, const RunStatistics&) const {
-    return VerifyClustering(graph, coefficients, 1e-12);
-  }
-  /// Of unknown origin: within what LDBC Graphalytics allows.
-  Verdict VerifyAnswer(const Graph& graph, std::span<const double> coefficients) const {
-    return VerifyClustering(graph, coefficients, kLdbcEpsilon);
-  }
-
- private:
   /// Whether rows have to be written down in the graph's own ids; not on one device where local ids are these.
   static constexpr bool Packs(PartId parts) { return parts > 1 || !std::is_same_v<LocalId, VertexId>; }
   /// Where a device's parcel, whose head may not have been written yet, has its entries.

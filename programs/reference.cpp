@@ -225,6 +225,38 @@ Array<VertexId> SerialLabelPropagation(const Graph& graph, std::uint32_t rounds)
   return labels;
 }
 
+Array<std::uint64_t> SerialTriangles(const Graph& graph) {
+  const VertexId n = graph.vertices();
+  const auto each_neighbour = [&](VertexId v, auto&& body) {
+    for (const Adjacency* side : {&graph.out(), &graph.in()}) {
+      for (const VertexId u : (*side)[v]) body(u);
+    }
+  };
+  Array<std::uint64_t> triangles(n, std::uint64_t{0});
+  Array<VertexId> near(n, kNoVertex);              // whose neighbour a vertex was last found to be
+  Array<std::uint64_t> seen(n, std::uint64_t{0});  // in which visit of a neighbour's neighbours it was last found
+  std::uint64_t visit = 0;
+  for (VertexId v = 0; v < n; ++v) {
+    std::vector<VertexId> neighbours;
+    each_neighbour(v, [&](VertexId u) {
+      if (u == v || near[u] == v) return;
+      near[u] = v;
+      neighbours.push_back(u);
+    });
+    std::uint64_t twice = 0;
+    for (const VertexId u : neighbours) {
+      ++visit;
+      each_neighbour(u, [&](VertexId w) {
+        if (w == u || near[w] != v || seen[w] == visit) return;
+        seen[w] = visit;
+        ++twice;
+      });
+    }
+    triangles[v] = twice / 2;
+  }
+  return triangles;
+}
+
 Array<double> SerialClustering(const Graph& graph) {
   const VertexId n = graph.vertices();
   Array<double> coefficients(n, 0.0);

@@ -62,6 +62,10 @@ Array<std::uint32_t> SerialKCore(const Graph& graph);
 /// keeps its own if it has none. On a directed graph both directions count, a reciprocal pair twice.
 Array<VertexId> SerialLabelPropagation(const Graph& graph, std::uint32_t rounds = 10);
 
+/// How many triangles each vertex is a corner of: sets of three vertices, all of them with an edge between them, in either
+/// direction. Loops and parallel edges do not count.
+Array<std::uint64_t> SerialTriangles(const Graph& graph);
+
 /// Local clustering coefficients as LDBC Graphalytics defines them (LCC): N being the vertices that an edge leads to from v
 /// or from which one leads to v, without v, the number of edges u -> w with u and w in N over |N| (|N| - 1); 0 where N has
 /// fewer than two. Loops do not count, parallel edges each.

@@ -86,7 +86,7 @@ struct SsspOf {
   /// Distances of unknown origin: the same, or of real ones that whoever summed them, in whatever precision and order, is
   /// within what LDBC Graphalytics allows.
   Verdict VerifyAnswer(const Graph& graph, std::span<const Value> distances) const {
-    const Verdict exact = VerifySssp<Value>(graph, source, distances);
+    Verdict exact = VerifySssp<Value>(graph, source, distances);
     if constexpr (std::is_same_v<W, float>) {
       if (!exact) return VerifySsspWithin(graph, source, distances, kLdbcEpsilon);  // says which one is really off
     }

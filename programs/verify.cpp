@@ -237,16 +237,17 @@ class Forest {
   Array<VertexId> parents_;
 };
 
-// One application of the PageRank operator in fp64. `shares` is scratch.
+// One application of the PageRank operator in fp64, without what dangling vertices spread if that comes at the end.
+// `shares` is scratch.
 template <class Rank>
 void ApplyPageRank(const Graph& graph, std::span<const Rank> ranks, double damping, Array<double>& shares,
-                   Array<double>& result) {
+                   Array<double>& result, Dangling when = Dangling::kEveryRound) {
   const VertexId n = graph.vertices();
   const Adjacency& in = graph.in();
   const double dangling = ParallelSum(n, [&](VertexId v) {
     const EdgeIndex degree = graph.out_degree(v);
     shares[v] = degree == 0 ? 0.0 : static_cast<double>(ranks[v]) / static_cast<double>(degree);
-    return degree == 0 ? static_cast<double>(ranks[v]) : 0.0;
+    return degree == 0 && when == Dangling::kEveryRound ? static_cast<double>(ranks[v]) : 0.0;
   });
   const double base = (1.0 - damping + damping * dangling) / static_cast<double>(n);
   ParallelChunks(n, 0, 1024, [&](std::size_t begin, std::size_t end) {
@@ -430,6 +431,165 @@ Verdict VerifyLabelPropagation(const Graph& graph, std::span<const VertexId> lab
   return Passed("labels: all {} equal the serial reference's", graph.vertices());
 }
 
+Verdict VerifyTriangles(const Graph& graph, std::span<const std::uint64_t> counts) {
+  if (auto wrong = WrongLength(graph, counts)) return *wrong;
+  const VertexId n = graph.vertices();
+  const Adjacency& out = graph.out();
+  const Adjacency& in = graph.in();
+  const auto degree = [&](VertexId v) { return out[v].size() + (graph.symmetric() ? 0 : in[v].size()); };
+  const auto is_higher = [&](VertexId u, VertexId than) {
+    return degree(u) != degree(than) ? degree(u) > degree(than) : u > than;
+  };
+  // A vertex's higher neighbours, ascending by id, each once.
+  const auto find_higher = [&](VertexId v, std::vector<VertexId>& higher) {
+    const auto take = [&](const Adjacency& rows) {
+      for (const VertexId u : rows[v]) {
+        if (is_higher(u, v)) higher.push_back(u);
+      }
+    };
+    higher.clear();
+    take(out);
+    if (!graph.symmetric()) {
+      take(in);
+      std::sort(higher.begin(), higher.end());
+    }
+    higher.erase(std::unique(higher.begin(), higher.end()), higher.end());
+  };
+  Array<EdgeIndex> offsets(std::size_t{n} + 1, EdgeIndex{0});
+  const auto each = [&](auto&& body) {
+    ParallelChunksWithState(
+        n, 0, 256, [] { return std::vector<VertexId>(); },
+        [&](std::vector<VertexId>& row, std::size_t begin, std::size_t end) {
+          for (std::size_t v = begin; v < end; ++v) {
+            find_higher(static_cast<VertexId>(v), row);
+            body(v, row);
+          }
+        });
+  };
+  each([&](std::size_t v, const std::vector<VertexId>& row) { offsets[v + 1] = row.size(); });
+  for (std::size_t v = 0; v < n; ++v) offsets[v + 1] += offsets[v];
+  Array<VertexId> entries(offsets[n]);
+  each([&](std::size_t v, const std::vector<VertexId>& row) {
+    std::copy(row.begin(), row.end(), entries.data() + offsets[v]);
+  });
+
+  Array<std::uint64_t> right(n, std::uint64_t{0});
+  const auto add = [&](VertexId v, std::uint64_t count) {
+    std::atomic_ref<std::uint64_t>(right[v]).fetch_add(count, std::memory_order_relaxed);
+  };
+  ParallelChunks(n, 0, 64, [&](std::size_t first, std::size_t last) {
+    for (std::size_t v = first; v < last; ++v) {
+      std::uint64_t at_v = 0;
+      for (EdgeIndex e = offsets[v]; e < offsets[v + 1]; ++e) {
+        std::uint64_t at_u = 0;
+        EdgeIndex a = offsets[v], b = offsets[entries[e]];
+        const EdgeIndex a_end = offsets[v + 1], b_end = offsets[entries[e] + std::size_t{1}];
+        while (a < a_end && b < b_end) {
+          const VertexId mine = entries[a], theirs = entries[b];
+          if (mine == theirs) {
+            add(mine, 1);
+            ++at_u;
+          }
+          a += mine <= theirs ? 1 : 0;
+          b += theirs <= mine ? 1 : 0;
+        }
+        if (at_u > 0) add(entries[e], at_u);
+        at_v += at_u;
+      }
+      if (at_v > 0) add(static_cast<VertexId>(v), at_v);
+    }
+  });
+  std::string fault = FirstFault(n, [&](VertexId v) -> std::string {
+    if (counts[v] == right[v]) [[likely]]
+      return {};
+    return fmt::format("{} is said to be in {} triangles, and is in {}", VertexName(graph, v), counts[v], right[v]);
+  });
+  if (!fault.empty()) return {false, std::move(fault)};
+  const std::uint64_t corners = std::accumulate(right.begin(), right.end(), std::uint64_t{0});
+  return Passed("triangles hold: {} in all, counted anew", corners / 3);
+}
+
+namespace {
+
+// A number above 0 or 0 itself, with an exponent of its own: mantissa * 2^exponent, the mantissa in [0.5, 1).
+struct Wide {
+  double mantissa = 0;
+  std::int64_t exponent = 0;
+
+  static Wide Of(double mantissa, std::int64_t exponent = 0) {
+    int shift = 0;
+    mantissa = std::frexp(mantissa, &shift);
+    return {mantissa, exponent + shift};
+  }
+  friend Wide operator+(const Wide& a, const Wide& b) {
+    if (a.mantissa == 0) return b;
+    if (b.mantissa == 0) return a;
+    if (a.exponent < b.exponent) return b + a;
+    constexpr std::int64_t kFar = 200;  // the smaller one is nothing beside the other
+    const std::int64_t apart = a.exponent - b.exponent;
+    return apart > kFar ? a : Of(a.mantissa + std::ldexp(b.mantissa, static_cast<int>(-apart)), a.exponent);
+  }
+  /// a / b, an ordinary number.
+  friend double operator/(const Wide& a, const Wide& b) {
+    return std::ldexp(a.mantissa / b.mantissa,
+                      static_cast<int>(std::clamp<std::int64_t>(a.exponent - b.exponent, -2000, 2000)));
+  }
+};
+
+}  // namespace
+
+Verdict VerifyBetweenness(const Graph& graph, std::span<const VertexId> sources, std::span<const double> centralities) {
+  if (auto wrong = WrongLength(graph, centralities)) return *wrong;
+  // All terms are positive, so that sums are as exact as they are; but a share of very many paths may be nothing to a
+  // double.
+  constexpr double kEpsilon = 1e-9, kNothing = 1e-250, kLeast = 1e-300;
+  const VertexId n = graph.vertices();
+  const Adjacency& out = graph.out();
+  Array<double> right(n, 0.0), dependencies(n, 0.0);
+  Array<Wide> paths(n, Wide{});
+  Array<VertexId> levels(n, kNoVertex), order(n);
+  for (const VertexId source : sources) {
+    CheckSource(graph, source);
+    std::size_t reached = 1;
+    order[0] = source;
+    levels[source] = 0;
+    paths[source] = Wide::Of(1);
+    for (std::size_t i = 0; i < reached; ++i) {
+      const VertexId u = order[i];
+      for (const VertexId v : out[u]) {
+        if (levels[v] == kNoVertex) {
+          levels[v] = levels[u] + 1;
+          order[reached++] = v;
+        }
+        if (levels[v] == levels[u] + 1) paths[v] = paths[v] + paths[u];
+      }
+    }
+    for (std::size_t i = reached; i-- > 0;) {
+      const VertexId u = order[i];
+      double dependency = 0;
+      for (const VertexId v : out[u]) {
+        if (levels[v] == levels[u] + 1) dependency += std::max(paths[u] / paths[v] * (1 + dependencies[v]), kLeast);
+      }
+      dependencies[u] = dependency;
+      if (u != source) right[u] += dependency;
+    }
+    for (std::size_t i = 0; i < reached; ++i) {
+      levels[order[i]] = kNoVertex;
+      paths[order[i]] = Wide{};
+    }
+  }
+  std::string fault = FirstFault(n, [&](VertexId v) -> std::string {
+    if (std::abs(centralities[v] - right[v]) <= kEpsilon * right[v]) [[likely]]
+      return {};
+    if (right[v] > 0 && right[v] <= kNothing && centralities[v] >= 0 && centralities[v] <= kNothing) return {};
+    return fmt::format("{} has a centrality of {}; Brandes' algorithm says {}", VertexName(graph, v), centralities[v],
+                       right[v]);
+  });
+  if (!fault.empty()) return {false, std::move(fault)};
+  return Passed("centralities: those of Brandes' algorithm from {} source{}, to 1e-9", sources.size(),
+                sources.size() == 1 ? "" : "s");
+}
+
 Verdict VerifyClustering(const Graph& graph, std::span<const double> coefficients, double relative_bound) {
   if (auto wrong = WrongLength(graph, coefficients)) return *wrong;
   const Adjacency& out = graph.out();
@@ -500,15 +660,19 @@ template Verdict VerifyPageRank<double>(const Graph&, std::span<const double>, d
 
 template <class Rank>
 Verdict VerifyPageRankRounds(const Graph& graph, std::span<const Rank> ranks, double damping, std::uint32_t rounds,
-                             double relative_bound) {
+                             double relative_bound, Dangling dangling) {
   CheckDamping(damping);
   if (auto wrong = WrongLength(graph, ranks)) return *wrong;
   const VertexId n = graph.vertices();
   if (n == 0) return Passed("ranks hold: there are no vertices");
   Array<double> expected(n, 1.0 / static_cast<double>(n)), next(n), shares(n);
   for (std::uint32_t round = 0; round < rounds; ++round) {
-    ApplyPageRank<double>(graph, expected.span(), damping, shares, next);
+    ApplyPageRank<double>(graph, expected.span(), damping, shares, next, dangling);
     std::swap(expected, next);
+  }
+  if (dangling == Dangling::kAtEnd) {
+    const double sum = ParallelSum(n, [&](VertexId v) { return expected[v]; });
+    for (double& rank : expected) rank /= sum;
   }
   const std::string fault = FirstFault(n, [&](VertexId v) -> std::string {
     if (std::abs(static_cast<double>(ranks[v]) - expected[v]) <= relative_bound * expected[v]) [[likely]]
@@ -521,7 +685,8 @@ Verdict VerifyPageRankRounds(const Graph& graph, std::span<const Rank> ranks, do
                 graph.edges());
 }
 
-template Verdict VerifyPageRankRounds<float>(const Graph&, std::span<const float>, double, std::uint32_t, double);
-template Verdict VerifyPageRankRounds<double>(const Graph&, std::span<const double>, double, std::uint32_t, double);
+template Verdict VerifyPageRankRounds<float>(const Graph&, std::span<const float>, double, std::uint32_t, double, Dangling);
+template Verdict VerifyPageRankRounds<double>(const Graph&, std::span<const double>, double, std::uint32_t, double,
+                                              Dangling);
 
 }  // namespace chatty

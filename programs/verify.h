@@ -51,12 +51,18 @@ Verdict VerifyComponents(const Graph& graph, std::span<const VertexId> labels);
 template <class Rank>
 Verdict VerifyPageRank(const Graph& graph, std::span<const Rank> ranks, double damping, double tolerance);
 
+/// When the rank of vertices without out-edges, which all get alike, is spread. The fixed point is the same.
+enum class Dangling : std::uint8_t {
+  kEveryRound,  ///< as SerialPageRank says
+  kAtEnd,       ///< not by rounds: the ranks that they give are scaled to sum to 1
+};
+
 /// PageRank after exactly `rounds` rounds from 1/n, Rank being float or double. Requires each rank to be within
-/// `relative_bound` times its value of the same rounds computed in fp64, in parallel, by the definition that
-/// SerialPageRank gives. Builds the in-edges of a directed graph.
+/// `relative_bound` times its value of the same rounds computed in fp64, in parallel. Builds the in-edges of a directed
+/// graph.
 template <class Rank>
 Verdict VerifyPageRankRounds(const Graph& graph, std::span<const Rank> ranks, double damping, std::uint32_t rounds,
-                             double relative_bound);
+                             double relative_bound, Dangling dangling = Dangling::kEveryRound);
 
 /// How far a real answer may be from the reference, relative to it, by the validation rules of LDBC Graphalytics.
 inline constexpr double kLdbcEpsilon = 1e-4;
@@ -68,6 +74,15 @@ Verdict VerifySsspWithin(const Graph& graph, VertexId source, std::span<const fl
 
 /// Communities after `rounds` rounds of synchronous label propagation: exactly what SerialLabelPropagation finds.
 Verdict VerifyLabelPropagation(const Graph& graph, std::span<const VertexId> labels, std::uint32_t rounds);
+
+/// Triangles through each vertex, as SerialTriangles defines them: exactly as many as are counted in parallel by merging
+/// sorted rows of higher neighbours, in order of degree and id. Takes time for each edge in proportion to these rows, and 4
+/// bytes an edge.
+Verdict VerifyTriangles(const Graph& graph, std::span<const std::uint64_t> counts);
+
+/// Betweenness from `sources`, as SerialBetweenness defines it: within 1e-9, relative to it, of what Brandes' algorithm
+/// finds on one thread, in numbers that no count of paths is too large for. Throws UsageError if a source is not a vertex.
+Verdict VerifyBetweenness(const Graph& graph, std::span<const VertexId> sources, std::span<const double> centralities);
 
 /// Local clustering coefficients: each within `relative_bound`, relative to it, of the edges among a vertex's neighbours
 /// divided by how many there could be, as SerialClustering defines it; counted in parallel, by out-edges alone.

@@ -20,6 +20,7 @@ struct KCore {
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
   static constexpr auto kEdges = chatty::Edges::kBoth;
+  static constexpr bool kMeasureWhenQuiet = true;  ///< until then, nobody asks who comes next
   static constexpr const char* kOutputName = "core";
   static constexpr const char* kSummary = "core numbers by peeling; in- and out-edges count alike";
 

@@ -8,6 +8,7 @@
 #include "../../examples/programs/personalised_pagerank.h"
 #include "../../examples/programs/reach.h"
 #include "../../examples/programs/widest_path.h"
+#include "chatty/programs/bc.h"
 #include "chatty/programs/bfs.h"
 #include "chatty/programs/cc.h"
 #include "chatty/programs/cdlp.h"
@@ -16,6 +17,7 @@
 #include "chatty/programs/pagerank.h"
 #include "chatty/programs/pagerank_push.h"
 #include "chatty/programs/sssp.h"
+#include "chatty/programs/triangles.h"
 #include "programs_test_body.h"
 
 namespace chatty::test {
@@ -43,6 +45,8 @@ static_assert(VertexProgram<LabelPropagation> && Traits<LabelPropagation>::kEdge
 static_assert(OperatorProgram<ConnectedComponents> && !VertexProgram<ConnectedComponents>);
 static_assert(VertexProgram<Cdlp> && Traits<Cdlp>::kCollects && !Traits<Cdlp>::kCanPush);
 static_assert(OperatorProgram<Lcc> && !VertexProgram<Lcc>);
+static_assert(OperatorProgram<Triangles> && !VertexProgram<Triangles>);
+static_assert(OperatorProgram<BetweennessCentrality> && !VertexProgram<BetweennessCentrality>);
 static_assert(VertexProgram<KCore> && Traits<KCore>::kHasIsActive && Traits<KCore>::kHasEndRound);
 static_assert(Traits<KCore>::kMeasureSeesRound && !Traits<Mis>::kMeasureSeesRound && Traits<Mis>::kHasMeasure);
 static_assert(VertexProgram<Mis> && Traits<Mis>::kEveryRound && Traits<Mis>::kHasShare);

@@ -26,6 +26,7 @@
 #include "chatty/core/error.h"
 #include "chatty/core/hash.h"
 #include "chatty/framework/registry.h"
+#include "chatty/io/reader.h"
 
 namespace chatty::test {
 
@@ -43,9 +44,17 @@ struct Case {
   std::string program, value;
 };
 const std::vector<Case>& AllPrograms() {
-  static const std::vector<Case> all{{"kcore", ""},       {"cdlp", ""},        {"lcc", ""},
-                                     {"widest_path", ""}, {"reach", ""},       {"personalised_pagerank", ""},
-                                     {"mis", ""},         {"betweenness", ""}, {"betweenness", "dependency"}};
+  static const std::vector<Case> all{{"kcore", ""},
+                                     {"cdlp", ""},
+                                     {"lcc", ""},
+                                     {"triangles", ""},
+                                     {"bc", ""},
+                                     {"widest_path", ""},
+                                     {"reach", ""},
+                                     {"personalised_pagerank", ""},
+                                     {"mis", ""},
+                                     {"betweenness", ""},
+                                     {"betweenness", "dependency"}};
   return all;
 }
 
@@ -97,6 +106,25 @@ std::vector<double> Clustering(const Graph& graph) {
   return coefficients;
 }
 
+/// Triangles by all sets of three vertices.
+std::vector<std::uint64_t> TrianglesOf(const Graph& graph) {
+  const VertexId n = graph.vertices();
+  std::vector<char> tied(std::size_t{n} * n, 0);
+  for (VertexId v = 0; v < n; ++v) {
+    for (const VertexId u : graph.out()[v]) tied[std::size_t{v} * n + u] = tied[std::size_t{u} * n + v] = 1;
+  }
+  std::vector<std::uint64_t> triangles(n, 0);
+  for (VertexId u = 0; u < n; ++u) {
+    for (VertexId v = 0; v < u; ++v) {
+      if (!tied[std::size_t{u} * n + v]) continue;
+      for (VertexId w = 0; w < v; ++w) {
+        if (tied[std::size_t{u} * n + w] && tied[std::size_t{v} * n + w]) ++triangles[u], ++triangles[v], ++triangles[w];
+      }
+    }
+  }
+  return triangles;
+}
+
 struct Answer {
   ErasedValues values;
   RunStatistics statistics;
@@ -124,7 +152,8 @@ ParameterValues ParametersFor(const std::string& program, const Graph& graph, Ve
   if (program == "reach") {
     return {{"first", text(some / 2)}, {"stride", text(1 + graph.vertices() / 50)}, {"count", seed % 2 == 0 ? "64" : "5"}};
   }
-  if (program == "kcore" || program == "lcc") return {};
+  if (program == "bc") return {{"source", text(some)}, {"sources", text(1 + seed % 3)}, {"seed", text(seed)}};
+  if (program == "kcore" || program == "lcc" || program == "triangles") return {};
   return {{"source", text(some)}};
 }
 
@@ -233,6 +262,110 @@ TEST_P(Examples, LccCountsPairsBothWaysAndNoLoops) {
   EXPECT_EQ(RunIt({"lcc", ""}, of_clique).As<double>(), std::vector<double>(4, 1.0));
 }
 
+/// Of every two of `vertices` one edge, from the larger one.
+std::vector<TestEdge> Clique(std::uint64_t vertices) {
+  std::vector<TestEdge> edges;
+  for (std::uint64_t u = 0; u < vertices; ++u) {
+    for (std::uint64_t v = 0; v < u; ++v) edges.push_back({u, v});
+  }
+  return edges;
+}
+
+TEST_P(Examples, TrianglesAreWhatTwoReferencesSay) {
+  for (const bool symmetric : {true, false}) {
+    for (const double degree : {2.0, 9.0, 30.0}) {  // the last one's rows are too long to be compared as they are
+      for (std::uint32_t seed = 0; seed < 3; ++seed) {
+        const Graph graph = RandomGraph(seed, 60 + 40 * seed, degree, WeightKind::kNone, symmetric);
+        Session session = Divided(graph, seed % 2 == 0 ? "random" : "edge-balanced");
+        const Answer answer = RunIt({"triangles", ""}, session);
+        EXPECT_EQ(answer.As<std::uint64_t>(), TrianglesOf(graph)) << degree << ' ' << seed;
+        EXPECT_EQ(answer.As<std::uint64_t>(), ToVector(SerialTriangles(graph))) << degree << ' ' << seed;
+      }
+    }
+  }
+}
+
+TEST_P(Examples, TrianglesOfGraphsWhoseCountIsKnown) {
+  const auto count = [&](const Graph& graph) {
+    Session session = Divided(graph);
+    return RunIt({"triangles", ""}, session).As<std::uint64_t>();
+  };
+  for (const std::uint64_t n : {1u, 2u, 3u, 4u, 25u, 26u, 33u, 90u}) {  // of any two other vertices, one
+    const std::vector<std::uint64_t> expected(n, (n - 1) * (n - 2) / 2);
+    EXPECT_EQ(count(MakeSymmetric(static_cast<VertexId>(n), Clique(n))), expected) << n;
+    EXPECT_EQ(count(MakeGraph(static_cast<VertexId>(n), Clique(n))), expected) << n;
+  }
+  EXPECT_EQ(count(GridGraph(40, 30)), std::vector<std::uint64_t>(1200, 0));
+  for (const std::uint64_t rim : {5u, 20u, 300u}) {  // a wheel has as many triangles as spokes
+    std::vector<TestEdge> star, wheel;
+    for (std::uint64_t v = 1; v <= rim; ++v) star.push_back({0, v});
+    wheel = star;
+    for (std::uint64_t v = 1; v <= rim; ++v) wheel.push_back({v, v % rim + 1});
+    const auto vertices = static_cast<VertexId>(rim + 1);
+    EXPECT_EQ(count(MakeSymmetric(vertices, star)), std::vector<std::uint64_t>(vertices, 0));
+    std::vector<std::uint64_t> expected(vertices, 2);
+    expected[0] = rim;
+    EXPECT_EQ(count(MakeSymmetric(vertices, wheel)), expected);
+    EXPECT_EQ(count(MakeGraph(vertices, wheel)), expected);
+  }
+  EXPECT_EQ(count(MakeGraph(7, {})), std::vector<std::uint64_t>(7, 0));
+  EXPECT_EQ(count(MakeGraph(0, {})), std::vector<std::uint64_t>());
+}
+
+TEST_P(Examples, LoopsAndParallelEdgesMakeNoTriangles) {
+  for (const std::uint64_t n : {4u, 40u}) {
+    std::vector<TestEdge> edges = Clique(n);
+    for (std::uint64_t v = 0; v < n; ++v) {
+      edges.insert(edges.end(), 3, {v, v});
+      edges.insert(edges.end(), 2, {v, (v + 1) % n});
+      edges.insert(edges.end(), 2, {v, n});  // and one more that is nobody's neighbour but by these
+    }
+    const auto vertices = static_cast<VertexId>(n + 2);
+    std::vector<std::uint64_t> expected(n + 1, n * (n - 1) / 2);
+    expected.push_back(0);
+    for (const bool symmetric : {true, false}) {
+      const Graph graph = symmetric ? MakeSymmetric(vertices, edges) : MakeGraph(vertices, edges);
+      Session session = Divided(graph, "random");
+      EXPECT_EQ(RunIt({"triangles", ""}, session).As<std::uint64_t>(), expected);
+      EXPECT_EQ(RunIt({"lcc", ""}, session).As<double>(), Clustering(graph));
+    }
+  }
+}
+
+TEST_P(Examples, LccOfSimpleGraphsIsThatOfTheirTriangles) {
+  BuildOptions simple;
+  simple.merge_parallel = simple.remove_loops = true;
+  for (const bool symmetric : {true, false}) {
+    for (const std::uint32_t degree : {3, 40}) {
+      std::vector<TestEdge> edges;
+      for (std::uint64_t e = 0; e < 150 * degree; ++e) {
+        const std::uint64_t u = Hash(2 * e) % 150, v = Hash(2 * e + 1) % 150;
+        edges.push_back({std::min(u, v), std::max(u, v)});  // no edge has a reverse
+      }
+      simple.symmetrise = symmetric;
+      const Graph graph = MakeGraph(150, edges, WeightKind::kNone, simple);
+      Session session = Divided(graph, "random");
+      EXPECT_EQ(RunIt({"lcc", ""}, session).As<double>(), Clustering(graph)) << degree;
+    }
+  }
+}
+
+TEST_P(Examples, TrianglesArePublishedOnes) {
+  const char* const set = std::getenv("CHATTY_DATA");
+  const std::filesystem::path folder = std::filesystem::path(set != nullptr ? set : CHATTY_SOURCE_DIR "/../shared/data");
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no graphs at " << folder << "; set CHATTY_DATA";
+  // As SNAP's pages have them.
+  const std::vector<std::pair<std::string, std::uint64_t>> published{
+      {"ego-Facebook.mtx.gz", 1612010}, {"wiki-Vote.mtx.gz", 608389}, {"as-caida20071105.mtx.gz", 36365}};
+  for (const auto& [name, triangles] : published) {
+    if (!std::filesystem::exists(folder / name)) continue;
+    const Graph graph = ReadGraph((folder / name).string());
+    Session session = Divided(graph);
+    const std::vector<std::uint64_t> counts = RunIt({"triangles", ""}, session).As<std::uint64_t>();
+    EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}), 3 * triangles) << name;
+  }
+}
+
 /// An example of LDBC Graphalytics: vertices named by numbers, which are kept in order, so that the least label is the least
 /// id.
 struct LdbcExample {
@@ -324,6 +457,155 @@ TEST_P(Examples, BetweennessByHand) {
   EXPECT_EQ(paths.As<double>(), (std::vector<double>{1, 1, 1, 2, 2}));
   const Answer answer = RunIt({"betweenness", "dependency"}, session, {}, OptionsFor("betweenness"));
   EXPECT_EQ(answer.As<double>(), (std::vector<double>{0, 1, 1, 1, 0}));
+}
+
+TEST_P(Examples, CentralityByHand) {
+  // From 0, two paths to 3 by way of 1 and of 2, then on to 4; 5 and 6 are elsewhere.
+  const Graph graph = MakeGraph(7, {{0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}, {5, 6}});
+  Session session = Divided(graph, "random");
+  EXPECT_EQ(RunIt({"bc", ""}, session, {{"source", "0"}}).As<double>(), (std::vector<double>{0, 1, 1, 1, 0, 0, 0}));
+  EXPECT_EQ(RunIt({"bc", ""}, session, {{"source", "4"}}).As<double>(), std::vector<double>(7, 0.0));
+  EXPECT_EQ(RunIt({"bc", ""}, session, {{"sources", "0"}}).As<double>(), (std::vector<double>{0, 1, 1, 3, 0, 0, 0}));
+}
+
+TEST_P(Examples, CentralityFromEveryVertexIsBrandesOnOneThread) {
+  for (const auto& [name, graph] : Graphs(false)) {
+    if (graph.vertices() > 200) continue;
+    SCOPED_TRACE(name);
+    Session session = Divided(graph, "random");
+    std::vector<VertexId> all(graph.vertices());
+    std::iota(all.begin(), all.end(), VertexId{0});
+    const Array<double> expected = SerialBetweenness(graph, all);
+    const std::vector<double> answer = RunIt({"bc", ""}, session, {{"sources", "0"}}).As<double>();
+    for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_NEAR(answer[v], expected[v], 1e-9 * (1 + expected[v])) << v;
+  }
+}
+
+TEST_P(Examples, CentralityOfLevelsThatAreFoundEachWay) {
+  // A hub whose neighbours have neighbours of their own: the first two levels from a leaf are one vertex, the third most of
+  // the graph. Whoever passes the hub is behind it.
+  constexpr std::uint64_t kSpokes = 6000, kOuter = 900;
+  std::vector<TestEdge> edges;
+  for (std::uint64_t v = 1; v <= kSpokes; ++v) edges.push_back({0, v});
+  for (std::uint64_t v = 1; v <= kOuter; ++v) edges.push_back({v, kSpokes + v});
+  const Graph graph = MakeSymmetric(1 + kSpokes + kOuter, edges);
+  Session session = Divided(graph, "random");
+  const std::vector<double> answer = RunIt({"bc", ""}, session, {{"source", std::to_string(kSpokes)}}).As<double>();
+  EXPECT_EQ(answer[0], kSpokes - 1 + kOuter);
+  for (std::uint64_t v = 1; v < answer.size(); ++v) ASSERT_EQ(answer[v], v <= kOuter ? 1 : 0) << v;
+}
+
+TEST_P(Examples, CentralityOfLevelsThatArePushedByMany) {
+  // From a vertex some 30, then 1000 with 30,000 edges, too many for one thread and few against those of the rest.
+  for (const bool symmetric : {true, false}) {
+    SCOPED_TRACE(symmetric);
+    const Graph graph = RandomGraph(401, 20000, symmetric ? 16.0 : 32.0, WeightKind::kNone, symmetric);
+    Session session = Divided(graph);
+    for (const VertexId source : {VertexId{1}, VertexId{12345}}) {
+      const Array<double> expected = SerialBetweenness(graph, std::vector{source});
+      const std::vector<double> answer = RunIt({"bc", ""}, session, {{"source", std::to_string(source)}}).As<double>();
+      for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_NEAR(answer[v], expected[v], 1e-9 * (1 + expected[v])) << v;
+    }
+  }
+}
+
+TEST_P(Examples, CentralityIsTheSameToTheBitAfterLevelsOfAScale) {
+  // 3^k paths, which need a scale, and then layers so wide that many threads push.
+  constexpr std::uint64_t kDeep = 254, kWide = 4000, kLayers = 25;
+  std::vector<TestEdge> edges;
+  for (std::uint64_t layer = 1; layer < kDeep; ++layer) {
+    for (std::uint64_t i = 0; i < 9; ++i) edges.push_back({3 * (layer - 1) + i / 3, 3 * layer + i % 3});
+  }
+  std::uint64_t before = 3 * (kDeep - 1), width = 3, next = 3 * kDeep;
+  for (std::uint64_t layer = 0; layer < kLayers; ++layer) {
+    for (std::uint64_t i = 0; i < (layer == 0 ? kWide : 8 * kWide); ++i) {
+      edges.push_back({before + Hash(layer * 100000 + i) % width, next + i % kWide});
+    }
+    before = next;
+    width = kWide;
+    next += kWide;
+  }
+  const Graph graph = MakeGraph(next, edges);
+  Session session = Divided(graph);
+  const std::vector<double> answer = RunIt({"bc", ""}, session, {{"source", "0"}}).As<double>();
+  for (int again = 0; again < 4; ++again) {
+    const std::vector<double> same = RunIt({"bc", ""}, session, {{"source", "0"}}).As<double>();
+    for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(same[v], answer[v]) << v;
+  }
+}
+
+TEST_P(Examples, CentralityWherePathsAreTooManyForADouble) {
+  // From vertex 0 a chain of diamonds, each of which doubles the paths, and beside it a chain as long with one path: with
+  // few diamonds levels need a scale, with many one scale does not do for both.
+  if (std::get<1>(GetParam()) != Direction::kAuto) GTEST_SKIP() << "operators have no direction";
+  struct Chains {
+    std::uint64_t diamonds, tail;  ///< behind the last diamond
+    int most_devices;              ///< each level has meetings of all devices
+  };
+  for (const auto& [diamonds, tail, most] :
+       {Chains{1100, 0, 2}, Chains{1960, 9, 1}, Chains{2003, 200000, 1}, Chains{2018, 200000, 1}, Chains{2200, 0, 2}}) {
+    if (std::get<0>(GetParam()) > most) continue;
+    SCOPED_TRACE(diamonds);
+    std::vector<TestEdge> edges;
+    const std::uint64_t end = 3 * diamonds, chain = end + tail;
+    for (std::uint64_t i = 0; i < diamonds; ++i) {
+      const std::uint64_t a = 3 * i;
+      edges.insert(edges.end(), {{a, a + 1}, {a, a + 2}, {a + 1, a + 3}, {a + 2, a + 3}});
+    }
+    for (std::uint64_t v = end; v < chain; ++v) edges.push_back({v, v + 1});
+    for (std::uint64_t i = 0; i < 2 * diamonds; ++i) edges.push_back({i == 0 ? 0 : chain + i, chain + i + 1});
+    const Graph graph = MakeGraph(1 + chain + 2 * diamonds, edges);
+    Session session = Divided(graph);
+    const std::vector<double> answer = RunIt({"bc", ""}, session, {{"source", "0"}}).As<double>();
+    for (std::uint64_t v = 1; v <= end; ++v) {
+      const std::uint64_t behind = 3 * (diamonds - v / 3) + tail;  // vertices behind the end of the diamond before v
+      const double expected = v % 3 == 0 ? static_cast<double>(behind) : static_cast<double>(behind - 2) / 2;
+      ASSERT_NEAR(answer[v], expected, 1e-9 * (1 + expected)) << v;
+    }
+    for (std::uint64_t v = end + 1; v <= chain; ++v) ASSERT_EQ(answer[v], static_cast<double>(chain - v)) << v;
+    for (std::uint64_t i = 1; i <= 2 * diamonds; ++i) {
+      ASSERT_EQ(answer[chain + i], static_cast<double>(2 * diamonds - i)) << i;
+    }
+  }
+}
+
+TEST_P(Examples, CentralityOfStrandsThatDieAndMeet) {
+  // Strands of diamonds of which one has hardly a share where they meet, or dies: levels lose their ends, and scales move.
+  if (std::get<1>(GetParam()) != Direction::kAuto || std::get<0>(GetParam()) > 2) GTEST_SKIP() << "seen by the others";
+  for (const std::array<std::uint64_t, 3>& strands :
+       {std::array<std::uint64_t, 3>{1500, 790, 0}, {1990, 500, 0}, {2100, 800, 0}, {700, 690, 5}}) {
+    // Each is as long as the first; the first dies, the others meet.
+    std::vector<TestEdge> edges;
+    std::uint64_t next = 1;
+    std::vector<std::uint64_t> ends;
+    for (const std::uint64_t doublings : strands) {
+      std::uint64_t at = 0;
+      for (std::uint64_t i = 0; i < strands[0]; ++i) {
+        const std::uint64_t side = next++, other = i < doublings ? next++ : side, meet = next++;
+        edges.push_back({at, side});
+        edges.push_back({side, meet});
+        if (other != side) edges.insert(edges.end(), {{at, other}, {other, meet}});
+        at = meet;
+      }
+      ends.push_back(at);
+    }
+    const std::uint64_t meeting = next++, last = next++;
+    edges.insert(edges.end(), {{ends[1], meeting}, {ends[2], meeting}, {meeting, last}});
+    const Graph graph = MakeGraph(next, edges);
+    Session session = Divided(graph);
+    const Answer answer = RunIt({"bc", ""}, session, {{"source", "0"}, {"sources", "2"}});
+    const Verdict verdict =
+        Program("bc").Verify(graph, {{"source", "0"}, {"sources", "2"}}, answer.values, &answer.statistics);
+    EXPECT_TRUE(verdict.passed) << strands[0] << ": " << verdict.message;
+  }
+}
+
+TEST_P(Examples, CentralityFromManySourcesCostsWhatTheyReach) {
+  const std::uint64_t vertices = std::get<0>(GetParam()) == 1 ? 30000 : 300;
+  const Graph graph = MakeGraph(vertices, {{0, 1}, {1, 2}, {vertices - 2, vertices - 1}});
+  Session session = Divided(graph);
+  const std::vector<double> answer = RunIt({"bc", ""}, session, {{"sources", "0"}}).As<double>();
+  for (std::uint64_t v = 0; v < vertices; ++v) ASSERT_EQ(answer[v], v == 1 ? 1 : 0) << v;
 }
 
 TEST_P(Examples, WidestPathAndReachByHand) {
@@ -429,6 +711,8 @@ TEST(ExampleParameters, NonsenseIsRefused) {
   refused("mis", "seed", "x");
   refused("widest_path", "source", "5");
   refused("betweenness", "source", "5");
+  refused("bc", "source", "5");
+  refused("bc", "sources", "-1");
   refused("personalised_pagerank", "source", "5");
   for (const char* const value : {"1", "-0.1", "nan", "inf"}) refused("personalised_pagerank", "damping", value);
   for (const char* const value : {"0", "1", "-1", "nan"}) refused("personalised_pagerank", "tolerance", value);

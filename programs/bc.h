@@ -1,0 +1,378 @@
+/// \file
+/// Betweenness centrality, from some sources or from all.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "chatty/core/bitmap.h"
+#include "chatty/core/device.h"
+#include "chatty/core/graph_ref.h"
+#include "chatty/framework/operators/operator_program.h"
+#include "chatty/framework/program.h"
+#include "chatty/framework/statistics.h"
+#include "chatty/programs/brandes.h"
+#include "chatty/programs/verify.h"
+
+namespace chatty {
+
+/// Betweenness centrality (Brandes, J. Mathematical Sociology 25, 2001), unweighted, along out-edges: the share of shortest
+/// paths from each source to each other vertex that pass a vertex, ends not counted, summed, not normalised. From every
+/// vertex of a symmetric graph each pair counts in both directions. Parallel edges are different paths.
+///
+/// From one source: a search by levels that counts paths, then the levels backwards. A vertex adds up what its neighbours
+/// have, in both halves; to theirs it adds only on the way there, alone or, with others, whole numbers that a double has
+/// exactly, for which the order of atomics is nothing. Each half reads every edge about once. No level needs to be compared:
+/// a neighbour that is not of the level before has 0 yet. Large levels are found by those who are not reached yet, small
+/// ones from the level before (Beamer's rule, SC'12), so that a graph of many small levels costs no more than its edges.
+/// Levels have scales of their own, as there are more paths across a grid than a double can count; where those to vertices
+/// of one level are too far apart for one scale, the search is begun anew with numbers that have an exponent each.
+struct BetweennessCentrality {
+  /// @{
+  /// What OperatorProgram and the command line ask for.
+  using Output = double;
+  static constexpr bool kReverse = true;
+  static constexpr const char* kSummary = "betweenness centrality: shares of shortest paths that pass a vertex, by source";
+  static constexpr const char* kOutputName = "centrality";
+  /// @}
+  /// Edges from a level on, from which it is not pushed but pulled, against those of vertices not yet reached.
+  static constexpr std::uint64_t kPushCost = 4;
+  /// Edges of a level that one thread of a host device is done with before others have begun.
+  static constexpr std::uint64_t kFewEdges = 16384;
+  /// And one block of a GPU, before the host has heard of the level and launched the next.
+  static constexpr std::uint64_t kFewForBlock = 8192;
+  /// Doubles are between 2^-kRange and 2^kRange.
+  static constexpr double kRange = 1021;
+
+  VertexId source = 0;        ///< the first, or only, source
+  std::uint32_t sources = 1;  ///< how many; 0: every vertex
+  std::uint64_t seed = 1;     ///< by which the others are picked
+  /// The parameters of the command line.
+  static constexpr auto kParameters =
+      std::make_tuple(Parameter{"source", &BetweennessCentrality::source, "vertex to start from"},
+                      Parameter{"sources", &BetweennessCentrality::sources,
+                                "how many vertices to start from: the others are picked at random; 0: every vertex"},
+                      Parameter{"seed", &BetweennessCentrality::seed, "seed of the other sources"});
+
+  /// The order, numbers by place in it and by local vertex, and what several devices hand to each other.
+  static std::uint64_t WorkBytes(const PartShape& part) {
+    std::uint64_t bytes = part.owned * sizeof(LocalId) +
+                          (part.owned + part.local) * (sizeof(double) + sizeof(std::int32_t)) +
+                          bits::Words(part.local) * sizeof(std::uint32_t) + sizeof(brandes::Progress);
+    if (part.parts > 1) {
+      bytes += part.vertices * sizeof(LocalId) + (part.halo() + part.parts) * sizeof(VertexId) +
+               brandes::LevelParcel::Size(part.owned);
+    }
+    return bytes;
+  }
+  /// A level of `part`, or its claims.
+  static std::size_t ExchangeBytes(const PartShape& part, PartId from, PartId to) {
+    if (from == to) return 0;
+    return std::max<std::size_t>(brandes::LevelParcel::Size(part.owned), part.halo() * sizeof(VertexId));
+  }
+
+  /// The program, on one device of those that run it together.
+  template <class Operators>
+  void Run(Operators& ops, Output* out) const {
+    const GraphRef graph = ops.graph();
+    const bool several = ops.devices() > 1;
+    Memory memory(ops);
+    ops.For(graph.owned, brandes::SetZero<double>{out});
+    if (several) {
+      ops.For(graph.vertices, brandes::MapNone{memory.locals.data()});
+      ops.For(graph.local, brandes::MapLocal{graph, memory.locals.data()});
+      memory.halo_begin.resize(ops.devices() + 1);
+      ops.CopyOut(memory.halo_begin.data(), graph.halo_begin, memory.halo_begin.size());
+    }
+    memory.in_edges = ops.SumOfAll(static_cast<double>(ops.reverse_edges()));
+    const auto longest = static_cast<double>(std::max(graph.forward.max_degree, graph.reverse.max_degree));
+    const double row = std::log2(2 + ops.ReduceAll(longest, [](double a, double b) { return std::max(a, b); }));
+    memory.high = kRange - 2 * row;  // sums of paths over a row are finite for two levels, after which a scale holds
+    memory.low = row + std::log2(graph.vertices) - kRange;  // and one of shares, each at most of all vertices in one path
+    ops.For(bits::Words(graph.local), brandes::Clear<brandes::Plain>{memory.SearchIn<brandes::Plain>(graph)});
+    ops.For(graph.local, brandes::Forget<brandes::Scaled>{memory.SearchIn<brandes::Scaled>(graph)});  // exponents, too
+    const std::uint64_t count = sources == 0 ? graph.vertices : sources;
+    bool plain = true;
+    for (std::uint64_t i = 0; i < count && !ops.StopRequested(); ++i) {
+      const LocalId from = LocalOf(ops, memory, SourceOf(ops, memory, i));
+      if (plain) plain = From<brandes::Plain>(ops, memory, from, out);
+      if (!plain) From<brandes::Scaled>(ops, memory, from, out);
+    }
+  }
+
+  /// The sources on `graph`, in their order.
+  std::vector<VertexId> SourcesOn(const Graph& graph) const {
+    std::vector<VertexId> all;
+    const std::uint64_t count = sources == 0 ? graph.vertices() : sources;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      all.push_back(Pick(i, graph.vertices(), [&](VertexId v) { return !graph.out()[v].empty(); }));
+    }
+    return all;
+  }
+  /// Against Brandes' algorithm on one thread: VerifyBetweenness.
+  Verdict Verify(const Graph& graph, std::span<const double> centralities, const RunStatistics&) const {
+    return VerifyBetweenness(graph, SourcesOn(graph), centralities);
+  }
+
+ private:
+  /// What a run has on one device.
+  struct Memory {
+    template <class Operators>
+    explicit Memory(Operators& ops) {
+      const GraphRef graph = ops.graph();
+      const std::size_t owned = graph.owned, local = graph.local;
+      order = ops.template Allocate<LocalId>(owned);
+      at = ops.template Allocate<double>(owned);
+      at_exponents = ops.template Allocate<std::int32_t>(owned);
+      values = ops.template Allocate<double>(local);
+      exponents = ops.template Allocate<std::int32_t>(local);
+      seen = ops.template Allocate<std::uint32_t>(bits::Words(local));
+      progress = ops.template Allocate<brandes::Progress>(1);
+      if (ops.devices() == 1) return;
+      locals = ops.template Allocate<LocalId>(graph.vertices);
+      claims = ops.template Allocate<VertexId>(local - owned);
+      claim_counts = ops.template Allocate<VertexId>(ops.devices());
+      parcel = ops.template Allocate<std::byte>(brandes::LevelParcel::Size(owned));
+    }
+    template <class Number>
+    brandes::Search<Number> SearchIn(const GraphRef& graph) {
+      return {graph,
+              order.data(),
+              {at.data(), at_exponents.data()},
+              {values.data(), exponents.data()},
+              seen.data(),
+              &progress.data()->tally,
+              claims.data(),
+              claim_counts.data(),
+              locals.data()};
+    }
+
+    Buffer<LocalId> order, locals;
+    Buffer<double> at, values;
+    Buffer<std::int32_t> at_exponents, exponents;
+    Buffer<std::uint32_t> seen;
+    Buffer<brandes::Progress> progress;
+    Buffer<VertexId> claims, claim_counts;
+    Buffer<std::byte> parcel;
+    std::vector<LocalId> halo_begin;  ///< as in GraphRef, on the host
+    double in_edges = 0;              ///< of all vertices of all devices
+    double low = 0, high = 0;         ///< powers of 2 between which paths may be, with room for sums and shares
+  };
+
+  /// The i-th source.
+  template <class HasEdgesOf>
+  VertexId Pick(std::uint64_t i, VertexId n, HasEdgesOf&& has_edges) const {
+    if (sources == 0) return static_cast<VertexId>(i);
+    return i == 0 ? source : brandes::PickSource(seed, i, n, has_edges);
+  }
+  template <class Operators>
+  VertexId SourceOf(Operators& ops, Memory& memory, std::uint64_t i) const {
+    return Pick(i, ops.graph().vertices, [&](VertexId v) {
+      const LocalId local = LocalOf(ops, memory, v);
+      std::uint64_t has = 0;
+      if (local != kNoLocal) {
+        std::uint64_t* const flag = &memory.progress.data()->tally.reached;
+        ops.For(1, brandes::HasEdges{ops.graph(), local, flag});
+        ops.CopyOut(&has, flag, 1);
+      }
+      return ops.SumOfAll(static_cast<double>(has)) > 0;
+    });
+  }
+  /// A vertex's local id where it is owned; kNoLocal elsewhere.
+  template <class Operators>
+  static LocalId LocalOf(Operators& ops, const Memory& memory, VertexId v) {
+    if (ops.devices() == 1) return static_cast<LocalId>(v);
+    LocalId local = kNoLocal;
+    ops.CopyOut(&local, memory.locals.data() + v, 1);
+    return local < ops.graph().owned ? local : kNoLocal;
+  }
+  /// How many gangs are worth calling for so many edges.
+  template <class Operators>
+  static std::size_t GangsFor(Operators& ops, double edges) {
+    return Operators::kManyAtOnce || edges >= kFewEdges ? ops.gangs() : 1;
+  }
+  static constexpr std::size_t Chunks(std::size_t n, std::size_t chunk) { return (n + chunk - 1) / chunk; }
+
+  /// Edges of a level that are few enough for one gang.
+  template <class Operators>
+  static constexpr std::uint64_t kFew = Operators::kManyAtOnce ? kFewForBlock : kFewEdges;
+  /// Adds one source's dependencies. Whether its paths fit the numbers; otherwise nothing has been added.
+  template <class Number, class Operators>
+  static bool From(Operators& ops, Memory& memory, LocalId source, double* out) {
+    const brandes::Search<Number> search = memory.SearchIn<Number>(ops.graph());
+    ops.For(1, brandes::Begin<Number>{search, source});
+    std::vector<brandes::Level> levels;
+    const bool fits = CountPaths(ops, memory, search, &levels);
+    const std::size_t reached = levels.back().begin;
+    if (fits) HandBack(ops, memory, search, levels, out);
+    Forget(ops, search, reached, true);
+    return fits;
+  }
+  /// The way there: levels, and a last one without vertices. Whether paths fit the numbers, as far as they were counted.
+  template <class Number, class Operators>
+  static bool CountPaths(Operators& ops, Memory& memory, brandes::Search<Number> search,
+                         std::vector<brandes::Level>* levels) {
+    using namespace brandes;  // NOLINT(google-build-using-namespace): this program's own steps
+    const GraphRef graph = ops.graph();
+    const bool several = ops.devices() > 1;
+    Tally before{}, now{};
+    ops.CopyOut(&now, search.tally, 1);
+    Census last = OfAll(ops, before, now);
+    std::size_t begin = 0;
+    levels->push_back({begin, 1, now.out_edges});
+    if (several) Publish(ops, memory, search, begin, now.reached);
+    const double degree = memory.in_edges / graph.vertices;
+    double left = memory.in_edges;   // edges into vertices that have not been reached
+    bool fits = true, whole = true;  // no level has been scaled: numbers below 2^53 are what they count
+    while (last.out_edges > 0 && !ops.StopRequested()) {
+      left -= last.in_edges;
+      if constexpr (Number::kScales) {
+        fits = ScaleNext(last.most, last.least, memory.low, memory.high, &search.scale);
+        if (!fits) break;
+        whole = whole && search.scale == 1;
+      }
+      // Sums of whole numbers that a double has exactly, in whatever order.
+      const bool adds = Number::kScales && whole && last.most * static_cast<double>(graph.reverse.max_degree) < kWhole;
+      before = now;
+      const std::size_t end = now.reached;
+      if (!several && last.out_edges < kFew<Operators>) {
+        ops.ForEachTogether(1, 1,
+                            PushSeveral<Number>{search, begin, end, kFew<Operators>, whole, last.most, memory.low,
+                                                memory.high, memory.progress.data()});
+        Progress progress;
+        ops.CopyOut(&progress, memory.progress.data(), 1);
+        if (progress.count == 0) break;
+        levels->insert(levels->end(), progress.levels, progress.levels + progress.count);
+        for (std::uint64_t i = 0; i < progress.count; ++i) whole = whole && progress.levels[i].scale == 1;
+        begin = levels->back().begin;
+        now = progress.tally;
+        left -= static_cast<double>(progress.before.in_edges - before.in_edges);
+        last = OfAll(ops, progress.before, now);
+        continue;
+      }
+      ops.For(1, ClearRange{search.tally});
+      const VertexId few = graph.vertices / 32;
+      const bool pulls = last.out_edges * kPushCost > left + few;
+      if (pulls) {
+        ops.ForEachTogether(Chunks(graph.owned, kPullChunk), GangsFor(ops, left), Pull<Number>{search});
+      } else if (adds && !several) {
+        if constexpr (Number::kScales) {
+          ops.ForEachTogether(Chunks(end - begin, kChunk), GangsFor(ops, last.out_edges), AddPaths{search, begin, end});
+          ops.CopyOut(&now, search.tally, 1);
+          ops.ForEachTogether(Chunks(now.reached - end, kChunk), ops.gangs(), TakeAdded{search, end, now.reached});
+        }
+      } else {
+        if (several) ops.For(ops.devices(), SetZero<VertexId>{search.claim_counts});
+        ops.ForEachTogether(Chunks(end - begin, kChunk), GangsFor(ops, last.out_edges), Push<Number>{search, begin, end});
+        if (several) HandClaims(ops, memory, search);
+        ops.CopyOut(&now, search.tally, 1);
+        ops.ForEachTogether(Chunks(now.reached - end, kChunk),
+                            GangsFor(ops, degree * static_cast<double>(now.reached - end)),
+                            Settle<Number>{search, end, now.reached});
+      }
+      ops.CopyOut(&now, search.tally, 1);
+      last = OfAll(ops, before, now);
+      if (last.reached == 0) break;
+      if (pulls || !adds || several) ops.For(now.reached - end, Commit<Number>{search, end});
+      begin = end;
+      levels->push_back({begin, search.scale, now.out_edges - before.out_edges});
+      if (several) Publish(ops, memory, search, begin, now.reached);
+    }
+    levels->push_back({now.reached, 1, 0});
+    return fits;
+  }
+  /// The way back, from the last level to the first after the source.
+  template <class Number, class Operators>
+  static void HandBack(Operators& ops, Memory& memory, const brandes::Search<Number>& search,
+                       const std::vector<brandes::Level>& levels, double* out) {
+    using namespace brandes;  // NOLINT(google-build-using-namespace): this program's own steps
+    const std::size_t last = levels.size() - 2;
+    if (last < 2 || ops.StopRequested()) return;  // nobody is between two others
+    const double degree = memory.in_edges / ops.graph().vertices;
+    Forget(ops, search, levels.back().begin, false);
+    const auto together = [&](std::size_t level) {
+      const std::size_t vertices = levels[level + 1].begin - levels[level].begin;
+      return ops.devices() == 1 && vertices < kFew<Operators> && levels[level].out_edges < kFew<Operators>;
+    };
+    for (std::size_t level = last; level > 0; --level) {
+      if (together(level)) {
+        HandBackSeveral<Number> several{search, out, 0, level == last, false, {levels[level + 1].begin}, {}};
+        for (; several.count < kSeveral && level > 0 && together(level); --level) {
+          several.scales[several.count] = levels[level + 1].scale;
+          several.begins[++several.count] = levels[level].begin;
+        }
+        several.to_source = level == 0;
+        ops.ForEachTogether(1, 1, several);
+        if (level == 0 || ops.StopRequested()) break;
+        ++level;  // which the loop takes away again
+        continue;
+      }
+      const std::size_t begin = levels[level].begin, end = levels[level + 1].begin;
+      if (level == last) {
+        ops.For(end - begin, HandBackNothing<Number>{search, begin});
+      } else {
+        ops.ForEachTogether(Chunks(end - begin, kChunk), GangsFor(ops, degree * static_cast<double>(end - begin)),
+                            HandBackLevel<Number>{search, begin, end, levels[level + 1].scale, out});
+      }
+      if (level == 1) break;  // the source's own has no meaning
+      ops.For(end - begin, Commit<Number>{search, begin});
+      if (ops.devices() > 1) Publish(ops, memory, search, begin, end);
+      if (ops.StopRequested()) break;
+    }
+  }
+  /// Sets what neighbours see to 0 wherever the search came; and if it is over, that it came there.
+  template <class Number, class Operators>
+  static void Forget(Operators& ops, const brandes::Search<Number>& search, std::size_t reached, bool over) {
+    ops.For(reached, brandes::ForgetReached<Number>{search, over});
+    ops.For(ops.graph().local - ops.graph().owned, brandes::ForgetHalo<Number>{search, over});
+  }
+  /// What all devices have found on a level.
+  struct Census {
+    double reached, out_edges, in_edges;  ///< as in Tally, of this level only
+    double most, least;                   ///< paths to a vertex
+  };
+  template <class Operators>
+  static Census OfAll(Operators& ops, const brandes::Tally& before, const brandes::Tally& now) {
+    const auto more = [](std::uint64_t a, std::uint64_t b) { return static_cast<double>(b - a); };
+    return ops.ReduceAll(Census{more(before.reached, now.reached), more(before.out_edges, now.out_edges),
+                                more(before.in_edges, now.in_edges), now.most, now.least},
+                         [](const Census& a, const Census& b) {
+                           return Census{a.reached + b.reached, a.out_edges + b.out_edges, a.in_edges + b.in_edges,
+                                         std::max(a.most, b.most), std::min(a.least, b.least)};
+                         });
+  }
+  /// Hands a level to all other devices, and takes theirs.
+  template <class Number, class Operators>
+  static void Publish(Operators& ops, Memory& memory, const brandes::Search<Number>& search, std::size_t begin,
+                      std::size_t end) {
+    const brandes::LevelParcel parcel{memory.parcel.data(), end - begin};
+    ops.For(end - begin, brandes::PackLevel<Number>{search, begin, parcel});
+    const std::span<const std::byte> mine(parcel.bytes, brandes::LevelParcel::Size(parcel.count));
+    ops.template ExchangeAll<std::byte>(
+        [&](PartId) { return mine; },
+        [&](PartId, std::span<const std::byte> theirs) {
+          const std::uint64_t count = theirs.size() / brandes::LevelParcel::Size(1);
+          ops.For(count, brandes::TakeLevel<Number>{search, {const_cast<std::byte*>(theirs.data()), count}});
+        });
+  }
+  /// Hands vertices that were reached to their owners, and takes one's own.
+  template <class Number, class Operators>
+  static void HandClaims(Operators& ops, Memory& memory, const brandes::Search<Number>& search) {
+    std::vector<VertexId> counts(ops.devices());
+    ops.CopyOut(counts.data(), search.claim_counts, counts.size());
+    ops.template ExchangeAll<VertexId>(
+        [&](PartId to) {
+          return std::span<const VertexId>(search.claims + (memory.halo_begin[to] - ops.graph().owned), counts[to]);
+        },
+        [&](PartId, std::span<const VertexId> theirs) {
+          ops.For(theirs.size(), brandes::TakeClaim<Number>{search, theirs.data()});
+        });
+  }
+};
+
+}  // namespace chatty

@@ -1,0 +1,545 @@
+/// \file
+/// How many triangles go through every vertex: what `triangles` and `lcc` count with.
+///
+/// Vertices have ranks by degree, and each row is split into its neighbours of lower and of higher rank. A vertex marks all
+/// its neighbours in a bitmap and looks up the higher neighbours of each of its lower ones: every hit closes a triangle of
+/// which it is not the lowest corner. Hubs are the higher end of nearly all of their edges, so that no row of higher
+/// neighbours is long. (Degree orders: Chiba and Nishizeki, 1985; with marks: Latapy, 2008.) A triangle is hit twice, from
+/// its middle and from its highest corner; that takes no sorted rows and no update of memory for each triangle.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "chatty/core/atomics.h"
+#include "chatty/core/bitmap.h"
+#include "chatty/core/device.h"
+#include "chatty/core/graph_ref.h"
+#include "chatty/core/prefetch.h"
+#include "chatty/partition/part_shape.h"
+
+namespace chatty::triangles {
+
+/// Degrees fall into so many classes, eight to a power of two; below 16 each has its own.
+inline constexpr unsigned kClasses = 256;
+/// Vertices that are ranked together.
+inline constexpr std::size_t kChunk = 1024;
+/// The longest row for which rows are compared as they are: to rank vertices would take longer.
+inline constexpr EdgeIndex kShort = 24;
+
+/// A degree's class.
+CHATTY_FN constexpr unsigned ClassOf(EdgeIndex degree) {
+  unsigned shift = 0;
+  while (degree >> shift >= 16) ++shift;
+  const auto leading = static_cast<unsigned>(degree >> shift);
+  const unsigned of_all = shift == 0 ? leading : 8 * shift + leading;
+  return of_all < kClasses ? of_all : kClasses - 1;
+}
+
+/// A message with the classes of all vertices of a device: how many there are; which; their classes.
+struct ClassParcel {
+  std::byte* bytes;  ///< Size(rows) of them
+
+  /// Bytes of a parcel.
+  CHATTY_FN static constexpr std::size_t Size(std::uint64_t rows) {
+    return sizeof(EdgeIndex) + rows * (sizeof(VertexId) + sizeof(std::uint8_t));
+  }
+  /// How many there are.
+  CHATTY_FN EdgeIndex* rows() const { return reinterpret_cast<EdgeIndex*>(bytes); }
+  /// Whose classes these are.
+  CHATTY_FN VertexId* owners() const { return reinterpret_cast<VertexId*>(rows() + 1); }
+  /// Of `count` owners.
+  CHATTY_FN std::uint8_t* classes(std::uint64_t count) const { return reinterpret_cast<std::uint8_t*>(owners() + count); }
+};
+/// Finds the class of an owned vertex.
+struct SetClass {
+  GraphRef graph;         ///< the device's part
+  std::uint8_t* classes;  ///< by vertices of the whole graph
+  /// Does it for v.
+  CHATTY_FN void operator()(LocalId v) const {
+    classes[graph.Global(v)] = static_cast<std::uint8_t>(ClassOf(graph.forward.degree(v)));
+  }
+};
+/// Packs the classes of owned vertices.
+struct PackClass {
+  GraphRef graph;               ///< the device's part
+  const std::uint8_t* classes;  ///< by vertices of the whole graph
+  ClassParcel parcel;           ///< into which
+  /// Does it for v.
+  CHATTY_FN void operator()(LocalId v) const {
+    if (v == 0) *parcel.rows() = graph.owned;
+    parcel.owners()[v] = graph.Global(v);
+    parcel.classes(graph.owned)[v] = classes[graph.Global(v)];
+  }
+};
+/// Takes another device's classes.
+struct TakeClass {
+  ClassParcel theirs;     ///< another device's
+  EdgeIndex rows;         ///< how many it has
+  std::uint8_t* classes;  ///< by vertices of the whole graph
+  /// Does it for the i-th.
+  CHATTY_FN void operator()(std::size_t i) const { classes[theirs.owners()[i]] = theirs.classes(rows)[i]; }
+};
+
+/// Vertices in chunks by id, to be ordered by class and within a class by id: the same on every device.
+struct Chunks {
+  const std::uint8_t* classes;  ///< by vertices
+  std::uint64_t vertices;       ///< of the whole graph
+  VertexId* places;             ///< by classes, then chunks
+
+  /// Entries of `places`.
+  CHATTY_FN static constexpr std::size_t Places(std::uint64_t vertices) { return kClasses * Count(vertices); }
+  /// How many chunks there are.
+  CHATTY_FN static constexpr std::size_t Count(std::uint64_t vertices) { return (vertices + kChunk - 1) / kChunk; }
+  /// The vertices of chunk c.
+  CHATTY_FN std::size_t Begin(std::size_t c) const { return c * kChunk; }
+  CHATTY_FN std::size_t End(std::size_t c) const {  ///< likewise
+    return (c + 1) * kChunk < vertices ? (c + 1) * kChunk : vertices;
+  }
+  /// The place of class k and chunk c.
+  CHATTY_FN VertexId& Place(unsigned k, std::size_t c) const { return places[k * Count(vertices) + c]; }
+};
+/// Counts a chunk's vertices by class.
+struct CountClasses {
+  Chunks chunks;  ///< whose places are set
+  /// Does it for chunk c.
+  template <class Gang>
+  CHATTY_FN void operator()(std::size_t c, const Gang& gang) const {
+    if constexpr (Gang::kMany) {  // each thread has classes of its own
+      for (unsigned k = gang.thread(); k < kClasses; k += gang.threads()) {
+        VertexId count = 0;
+        for (std::size_t v = chunks.Begin(c); v < chunks.End(c); ++v) count += chunks.classes[v] == k ? 1 : 0;
+        chunks.Place(k, c) = count;
+      }
+    } else {
+      VertexId count[kClasses] = {};
+      for (std::size_t v = chunks.Begin(c); v < chunks.End(c); ++v) ++count[chunks.classes[v]];
+      for (unsigned k = 0; k < kClasses; ++k) chunks.Place(k, c) = count[k];
+    }
+  }
+};
+/// Ranks a chunk's vertices, where places have been added up.
+struct Rank {
+  Chunks chunks;    ///< whose places are the first of each class and chunk
+  VertexId* ranks;  ///< by vertices of the whole graph; higher degrees have higher ones
+  /// Does it for chunk c.
+  template <class Gang>
+  CHATTY_FN void operator()(std::size_t c, const Gang& gang) const {
+    if constexpr (Gang::kMany) {
+      for (unsigned k = gang.thread(); k < kClasses; k += gang.threads()) {
+        VertexId next = chunks.Place(k, c);
+        for (std::size_t v = chunks.Begin(c); v < chunks.End(c); ++v) {
+          if (chunks.classes[v] == k) ranks[v] = next++;
+        }
+      }
+    } else {
+      VertexId next[kClasses];
+      for (unsigned k = 0; k < kClasses; ++k) next[k] = chunks.Place(k, c);
+      for (std::size_t v = chunks.Begin(c); v < chunks.End(c); ++v) ranks[v] = next[chunks.classes[v]]++;
+    }
+  }
+};
+
+/// Rows of owned vertices as ranks: each vertex's lower neighbours from the row's begin, its higher ones up to the row's
+/// end, in any order, each once. Between them is a gap, as long as there were loops and parallel edges.
+struct SplitRows {
+  OffsetsRef offsets;  ///< of rows with gaps
+  VertexId* ranks;     ///< of neighbours
+  VertexId* lower;     ///< how many lower neighbours there are, by owned vertices
+  VertexId* higher;    ///< how many higher ones
+};
+/// Splits rows; counts must be 0 before.
+struct SplitRow {
+  GraphRef graph;         ///< the device's part
+  const VertexId* ranks;  ///< by vertices of the whole graph
+  SplitRows rows;         ///< into which
+  /// Does it for the row of v.
+  template <class Gang>
+  CHATTY_FN void operator()(std::size_t i, const Gang& gang) const {
+    const auto v = static_cast<LocalId>(i);
+    const LocalId* const neighbours = graph.forward.neighbours;
+    const EdgeIndex begin = rows.offsets[v], end = rows.offsets[v + 1];
+    const VertexId own = ranks[graph.Global(v)];
+    VertexId lower = 0, higher = 0;  // of a lone thread
+    for (EdgeIndex e = begin + gang.thread(); e < end; e += gang.threads()) {
+      const LocalId u = neighbours[e];
+      if (u == v || (e > begin && neighbours[e - 1] == u)) continue;
+      const VertexId rank = ranks[graph.Global(u)];
+      if constexpr (Gang::kMany) {
+        if (rank < own) {
+          rows.ranks[begin + atomics::Add<true>(rows.lower + v, VertexId{1})] = rank;
+        } else {
+          rows.ranks[end - 1 - atomics::Add<true>(rows.higher + v, VertexId{1})] = rank;
+        }
+      } else {  // both places are free; which one is kept is nothing that a processor could predict
+        rows.ranks[begin + lower] = rows.ranks[end - 1 - higher] = rank;
+        lower += rank < own ? 1 : 0;
+        higher += rank < own ? 0 : 1;
+      }
+    }
+    if constexpr (!Gang::kMany) {
+      rows.lower[v] = lower;
+      rows.higher[v] = higher;
+    }
+  }
+};
+
+/// Where the higher neighbours of a vertex are, and where what is found at it goes.
+struct Stretch {
+  EdgeIndex begin;  ///< of its higher neighbours
+  VertexId size;    ///< how many there are; 0 where no two are, and for vertices whose rows are not here
+  VertexId row;     ///< its place among the vertices of its owner
+};
+/// A stretch of so many higher neighbours.
+CHATTY_FN Stretch MakeStretch(EdgeIndex begin, VertexId size, std::size_t row) {
+  return {begin, size < 2 ? 0 : size, static_cast<VertexId>(row)};
+}
+/// Points to the rows of owned vertices.
+struct PointToOwn {
+  GraphRef graph;         ///< the device's part
+  const VertexId* ranks;  ///< by vertices of the whole graph
+  SplitRows rows;         ///< of the device
+  Stretch* stretches;     ///< by rank
+  /// Does it for v.
+  CHATTY_FN void operator()(LocalId v) const {
+    stretches[ranks[graph.Global(v)]] = MakeStretch(rows.offsets[v + 1] - rows.higher[v], rows.higher[v], v);
+  }
+};
+/// Marks no rows as being here.
+struct PointNowhere {
+  Stretch* stretches;  ///< by rank
+  /// Does it for rank r.
+  CHATTY_FN void operator()(std::size_t r) const { stretches[r].size = 0; }
+};
+
+/// A message with the higher neighbours of all vertices of a device: how many vertices there are, and how many neighbours;
+/// where rows begin; whose they are; the neighbours. All are ranks.
+struct Parcel {
+  std::byte* bytes;  ///< Size(rows, entries) of them
+
+  /// Bytes of a parcel.
+  CHATTY_FN static constexpr std::size_t Size(std::uint64_t rows, std::uint64_t entries) {
+    return (rows + 3) * sizeof(EdgeIndex) + (rows + entries) * sizeof(VertexId);
+  }
+  /// Counts of rows and of entries.
+  CHATTY_FN EdgeIndex* head() const { return reinterpret_cast<EdgeIndex*>(bytes); }
+  CHATTY_FN EdgeIndex* offsets() const { return head() + 2; }  ///< of rows, and the end of the last
+  /// The vertices whose rows these are, `rows` of them.
+  CHATTY_FN VertexId* owners(std::uint64_t rows) const { return reinterpret_cast<VertexId*>(head() + 3 + rows); }
+  CHATTY_FN VertexId* entries(std::uint64_t rows) const { return owners(rows) + rows; }  ///< their higher neighbours
+};
+/// Packs how long rows are; and 0 for what follows the last.
+struct PackLength {
+  SplitRows rows;   ///< of the device
+  Parcel parcel;    ///< into which
+  EdgeIndex owned;  ///< how many rows there are
+  /// Does it for vertex i.
+  CHATTY_FN void operator()(std::size_t i) const { parcel.offsets()[i] = i < owned ? rows.higher[i] : 0; }
+};
+/// Packs a row, where lengths have been added up.
+struct PackRow {
+  GraphRef graph;         ///< the device's part
+  const VertexId* ranks;  ///< by vertices of the whole graph
+  SplitRows rows;         ///< of the device
+  Parcel parcel;          ///< into which
+  /// Does it for the row of v.
+  template <class Gang>
+  CHATTY_FN void operator()(std::size_t i, const Gang& gang) const {
+    const auto v = static_cast<LocalId>(i);
+    if (gang.thread() == 0) parcel.owners(graph.owned)[v] = ranks[graph.Global(v)];
+    const VertexId* const from = rows.ranks + (rows.offsets[v + 1] - rows.higher[v]);
+    VertexId* const to = parcel.entries(graph.owned) + parcel.offsets()[v];
+    for (std::size_t k = gang.thread(); k < rows.higher[v]; k += gang.threads()) to[k] = from[k];
+  }
+};
+/// Packs the counts.
+struct PackHead {
+  Parcel parcel;    ///< into which
+  EdgeIndex owned;  ///< how many rows there are
+  /// Does it, whatever the index.
+  CHATTY_FN void operator()(std::size_t) const {
+    parcel.head()[0] = owned;
+    parcel.head()[1] = parcel.offsets()[owned];
+  }
+};
+/// Points to the rows of a parcel.
+struct PointToTheirs {
+  Parcel theirs;       ///< another device's rows
+  EdgeIndex rows;      ///< how many there are
+  Stretch* stretches;  ///< by rank
+  /// Does it for the i-th row.
+  CHATTY_FN void operator()(std::size_t i) const {
+    const EdgeIndex begin = theirs.offsets()[i];
+    stretches[theirs.owners(rows)[i]] = MakeStretch(begin, static_cast<VertexId>(theirs.offsets()[i + 1] - begin), i);
+  }
+};
+
+/// A bitmap over ranks for every gang.
+struct Bitmaps {
+  std::uint32_t* words;  ///< all of them
+  std::size_t size;      ///< words of one
+
+  /// Words of one, in whole lines of a cache.
+  static constexpr std::size_t Size(std::uint64_t vertices) { return (bits::Words(vertices) + 31) / 32 * 32; }
+  /// Words of as many as take no more memory than the rows do, within bounds; not of whole ones, so that all parts together
+  /// take no less than as many equal ones.
+  static std::size_t AllWords(std::uint64_t vertices, std::uint64_t edges) {
+    constexpr std::uint64_t kFewest = 64, kMost = 2048;
+    return static_cast<std::size_t>(std::clamp<std::uint64_t>(edges, kFewest * Size(vertices), kMost * Size(vertices)));
+  }
+};
+/// Sets to zero.
+template <class T>
+struct Clear {
+  T* values;  ///< whichever
+  /// Does it for the i-th.
+  CHATTY_FN void operator()(std::size_t i) const { values[i] = T{}; }
+};
+
+/// Finds the triangles that an owned vertex closes with lower neighbours that a table of stretches points to; counts each as
+/// two at the owned vertex, and as one at the lower neighbour if that is the lowest corner. As the third corner finds it,
+/// too, all corners will have two.
+struct CountAround {
+  SplitRows rows;               ///< of the device
+  const Stretch* stretches;     ///< by rank
+  const VertexId* higher;       ///< into which stretches point
+  Bitmaps bitmaps;              ///< all clear, before and after
+  std::uint64_t* counts;        ///< by owned vertices
+  std::uint64_t* their_counts;  ///< by rows of those to whom the stretches belong
+
+  /// Does it for v, the i-th.
+  template <class Gang>
+  CHATTY_FN void operator()(std::size_t i, const Gang& gang) const {
+    const auto v = static_cast<LocalId>(i);
+    const EdgeIndex lower_begin = rows.offsets[v], lower_end = lower_begin + rows.lower[v];
+    const EdgeIndex higher_end = rows.offsets[v + 1], higher_begin = higher_end - rows.higher[v];
+    if (lower_begin == lower_end || (lower_end - lower_begin) + (higher_end - higher_begin) < 2) return;
+    std::uint32_t* const marks = bitmaps.words + gang.index() * bitmaps.size;
+    if constexpr (!Gang::kMany) {
+      for (EdgeIndex k = lower_begin; k < lower_end && k < lower_begin + kStretchAhead; ++k) AskForStretch(k);
+    }
+    Mark(marks, lower_begin, lower_end, gang);
+    Mark(marks, higher_begin, higher_end, gang);
+    gang.Sync();
+    if constexpr (!Gang::kMany) {
+      for (EdgeIndex k = lower_begin; k < lower_end && k < lower_begin + kRowAhead; ++k) AskForRow(k);
+    }
+    std::uint64_t found = 0;
+    for (EdgeIndex k = lower_begin + gang.warp(); k < lower_end; k += gang.warps()) {
+      if constexpr (!Gang::kMany) {
+        if (k + kStretchAhead < lower_end) AskForStretch(k + kStretchAhead);
+        if (k + kRowAhead < lower_end) AskForRow(k + kRowAhead);
+      }
+      const Stretch stretch = stretches[rows.ranks[k]];
+      if (stretch.size == 0) continue;
+      const VertexId* const ids = higher + stretch.begin;
+      std::uint32_t hits = 0;
+      VertexId j = gang.lane();
+      constexpr unsigned kLanes = Gang::lanes();
+      for (; j + 3 * kLanes < stretch.size; j += 4 * kLanes) {  // four at a time: none waits for another
+        hits += Test(marks, ids[j]) + Test(marks, ids[j + kLanes]) + Test(marks, ids[j + 2 * kLanes]) +
+                Test(marks, ids[j + 3 * kLanes]);
+      }
+      for (; j < stretch.size; j += kLanes) hits += Test(marks, ids[j]);
+      hits = gang.SumOfWarp(hits);
+      if (gang.lane() == 0 && hits > 0) {
+        found += hits;
+        atomics::Add<true>(their_counts + stretch.row, std::uint64_t{hits});
+      }
+    }
+    if (found > 0) atomics::Add<true>(counts + v, 2 * found);
+    gang.Sync();
+    Unmark(marks, lower_begin, lower_end, gang);
+    Unmark(marks, higher_begin, higher_end, gang);
+  }
+
+ private:
+  /// A lone thread waits for memory unless it asks in time: for stretches, and for the neighbours that they point to.
+  static constexpr EdgeIndex kStretchAhead = 32, kRowAhead = 8;
+
+  CHATTY_FN static std::uint32_t Test(const std::uint32_t* marks, VertexId rank) {
+    return (marks[rank >> 5] >> (rank & 31)) & 1u;
+  }
+  CHATTY_FN void AskForStretch(EdgeIndex k) const { Prefetch(stretches + rows.ranks[k]); }
+  CHATTY_FN void AskForRow(EdgeIndex k) const {
+    constexpr EdgeIndex kLine = 64 / sizeof(VertexId);
+    const Stretch next = stretches[rows.ranks[k]];
+    if (next.size == 0) return;
+    const VertexId* const row = higher + next.begin;
+    for (EdgeIndex j = 0; j < next.size; j += kLine) Prefetch(row + j);
+    Prefetch(row + next.size - 1);
+  }
+  template <class Gang>
+  CHATTY_FN void Mark(std::uint32_t* marks, EdgeIndex begin, EdgeIndex end, const Gang& gang) const {
+    for (EdgeIndex k = begin + gang.thread(); k < end; k += gang.threads()) {
+      const VertexId rank = rows.ranks[k];
+      atomics::Or<Gang::kMany>(marks + (rank >> 5), 1u << (rank & 31));
+    }
+  }
+  template <class Gang>
+  CHATTY_FN void Unmark(std::uint32_t* marks, EdgeIndex begin, EdgeIndex end, const Gang& gang) const {
+    for (EdgeIndex k = begin + gang.thread(); k < end; k += gang.threads()) atomics::Store(marks + (rows.ranks[k] >> 5), 0u);
+  }
+};
+/// Adds what another device has found at owned vertices.
+struct AddTheirs {
+  std::uint64_t* counts;        ///< by owned vertices
+  const std::uint64_t* theirs;  ///< likewise
+  /// Does it for the i-th.
+  CHATTY_FN void operator()(std::size_t i) const { counts[i] += theirs[i]; }
+};
+
+/// Finds the triangles of which a vertex is the middle by id, where one device has all rows as they are, and ascending;
+/// counts each as one at all corners. For rows so short that two are compared in no time.
+struct CompareRows {
+  GraphRef graph;         ///< the whole graph
+  std::uint64_t* counts;  ///< by vertices
+  /// Does it for v.
+  CHATTY_FN void operator()(LocalId v) const {
+    const LocalId* const ids = graph.forward.neighbours;
+    const OffsetsRef offsets = graph.forward.offsets;
+    const EdgeIndex begin = offsets[v], end = offsets[v + 1];
+    if (begin == end || ids[begin] >= v || ids[end - 1] <= v) return;
+    std::uint64_t found = 0;
+    for (EdgeIndex e = begin; ids[e] < v; ++e) {  // up to v's own middle: its last neighbour is higher
+      const LocalId u = ids[e];
+      if (e > begin && ids[e - 1] == u) continue;
+      // From the ends: v's row has u, and u's has v, which are below what is looked for, and so ends of either walk. A graph
+      // that was promised to be symmetric, and is not, has no v there.
+      const EdgeIndex first = offsets[u], last = offsets[u + 1];
+      if (first == last || ids[first] > v) continue;
+      EdgeIndex mine = end - 1, theirs = last - 1;
+      LocalId a = ids[mine], b = ids[theirs];
+      std::uint64_t hits = 0;
+      while (a > v && b > v) {
+        if (a == b) {
+          ++hits;
+          atomics::Add<true>(counts + a, std::uint64_t{1});
+          while (ids[mine] == a) --mine;
+          --theirs;
+        } else {
+          mine -= a > b ? 1 : 0;
+          theirs -= b > a ? 1 : 0;
+        }
+        a = ids[mine];
+        b = ids[theirs];
+      }
+      if (hits > 0) atomics::Add<true>(counts + u, hits);
+      found += hits;
+    }
+    if (found > 0) atomics::Add<true>(counts + v, found);
+  }
+};
+
+/// Whether rows are to be compared as they are.
+inline bool Compares(PartId parts, EdgeIndex max_degree) { return parts == 1 && max_degree <= kShort; }
+
+/// Device memory that Count takes for such a part.
+inline std::uint64_t WorkBytes(const PartShape& part) {
+  if (Compares(part.parts, part.forward.max_degree)) return 0;
+  std::uint64_t ranking = part.vertices * sizeof(std::uint8_t) + Chunks::Places(part.vertices) * sizeof(VertexId);
+  std::uint64_t counting = (part.forward.edges + 2 * part.owned) * sizeof(VertexId) + part.vertices * sizeof(Stretch) +
+                           Bitmaps::AllWords(part.vertices, part.forward.edges) * sizeof(std::uint32_t);
+  if (part.parts > 1) {
+    ranking += ClassParcel::Size(part.owned);
+    counting += Parcel::Size(part.owned, part.forward.edges) + (part.vertices - part.owned) * sizeof(std::uint64_t);
+  }
+  return part.vertices * sizeof(VertexId) + std::max(ranking, counting);
+}
+/// The most that Count hands from a part to another: all its rows, or what it found at all of the other's vertices.
+inline std::size_t ExchangeBytes(const PartShape& part) {
+  return std::max<std::size_t>(Parcel::Size(part.owned, part.forward.edges),
+                               (part.vertices - part.owned) * sizeof(std::uint64_t));
+}
+
+/// Ranks all vertices by degree, the same on all devices.
+template <class Operators>
+void RankAll(Operators& ops, VertexId* ranks) {
+  const GraphRef graph = ops.graph();
+  Buffer<std::uint8_t> classes = ops.template Allocate<std::uint8_t>(graph.vertices);
+  Buffer<VertexId> places = ops.template Allocate<VertexId>(Chunks::Places(graph.vertices));
+  ops.ForEachVertex(SetClass{graph, classes.data()});
+  if (const PartId devices = ops.devices(); devices > 1) {
+    const std::size_t bytes = ClassParcel::Size(graph.owned);
+    Buffer<std::byte> packed = ops.template Allocate<std::byte>(bytes);
+    const ClassParcel parcel{packed.data()};
+    if (graph.owned == 0) ops.For(1, Clear<EdgeIndex>{parcel.rows()});
+    ops.ForEachVertex(PackClass{graph, classes.data(), parcel});
+    for (PartId step = 1; step < devices; ++step) {
+      const PartId to = (ops.rank() + step) % devices, from = (ops.rank() + devices - step) % devices;
+      const ClassParcel theirs{const_cast<std::byte*>(ops.Exchange(to, packed.data(), bytes, from))};
+      EdgeIndex rows = 0;
+      ops.CopyOut(&rows, theirs.rows(), 1);
+      ops.For(rows, TakeClass{theirs, rows, classes.data()});
+    }
+  }
+  const Chunks chunks{classes.data(), graph.vertices, places.data()};
+  const std::size_t count = Chunks::Count(graph.vertices);
+  ops.ForEachTogether(count, ops.gangs(), CountClasses{chunks});
+  ops.ExclusiveSum(places.data(), Chunks::Places(graph.vertices));
+  ops.ForEachTogether(count, ops.gangs(), Rank{chunks, ranks});
+}
+
+/// Counts the triangles through each owned vertex, into `counts`, an entry an owned vertex, in a graph of edges in both
+/// directions (Edges::kBoth), and returns as how many each was counted: one or two, the same on all devices. Loops and
+/// parallel edges do not count. Several devices hand their rows of higher neighbours to each other, one after the other.
+/// Asked to stop, it leaves what it has.
+template <class Operators>
+unsigned Count(Operators& ops, std::uint64_t* counts) {
+  const GraphRef graph = ops.graph();
+  const PartId devices = ops.devices();
+  ops.For(graph.owned, Clear<std::uint64_t>{counts});
+  if (Compares(devices, graph.forward.max_degree)) {
+    ops.ForEachVertex(CompareRows{graph, counts});
+    return 1;
+  }
+  const EdgeIndex edges = ops.subgraph_edges();
+  Buffer<VertexId> ranks = ops.template Allocate<VertexId>(graph.vertices);
+  RankAll(ops, ranks.data());
+
+  Buffer<VertexId> neighbours = ops.template Allocate<VertexId>(edges);
+  Buffer<VertexId> lower = ops.template Allocate<VertexId>(graph.owned);
+  Buffer<VertexId> higher = ops.template Allocate<VertexId>(graph.owned);
+  const SplitRows rows{graph.forward.offsets, neighbours.data(), lower.data(), higher.data()};
+  ops.For(graph.owned, Clear<VertexId>{rows.lower});
+  ops.For(graph.owned, Clear<VertexId>{rows.higher});
+  ops.ForEachTogether(graph.owned, ops.gangs(), SplitRow{graph, ranks.data(), rows});
+
+  Buffer<Stretch> stretches = ops.template Allocate<Stretch>(graph.vertices);
+  Buffer<std::uint32_t> words = ops.template Allocate<std::uint32_t>(Bitmaps::AllWords(graph.vertices, edges));
+  const std::size_t size = Bitmaps::Size(graph.vertices), most = size == 0 ? 0 : words.size() / size;
+  const Bitmaps bitmaps{words.data(), size};
+  ops.For(std::min(most, ops.gangs()) * size, Clear<std::uint32_t>{words.data()});
+  if (devices > 1) ops.For(graph.vertices, PointNowhere{stretches.data()});
+  ops.ForEachVertex(PointToOwn{graph, ranks.data(), rows, stretches.data()});
+  ops.ForEachTogether(graph.owned, most, CountAround{rows, stretches.data(), rows.ranks, bitmaps, counts, counts});
+  if (devices == 1) return 2;
+
+  Buffer<std::byte> packed = ops.template Allocate<std::byte>(Parcel::Size(graph.owned, edges));
+  Buffer<std::uint64_t> found = ops.template Allocate<std::uint64_t>(graph.vertices - graph.owned);
+  const Parcel parcel{packed.data()};
+  ops.For(std::size_t{graph.owned} + 1, PackLength{rows, parcel, graph.owned});
+  ops.ExclusiveSum(parcel.offsets(), std::size_t{graph.owned} + 1);
+  ops.For(1, PackHead{parcel, graph.owned});
+  ops.ForEachTogether(graph.owned, ops.gangs(), PackRow{graph, ranks.data(), rows, parcel});
+  EdgeIndex head[2] = {};
+  ops.CopyOut(head, parcel.head(), 2);
+  const std::size_t bytes = Parcel::Size(head[0], head[1]);
+  for (PartId step = 1; step < devices && !ops.StopRequested(); ++step) {
+    const PartId to = (ops.rank() + step) % devices, from = (ops.rank() + devices - step) % devices;
+    const Parcel theirs{const_cast<std::byte*>(ops.Exchange(to, packed.data(), bytes, from))};
+    ops.CopyOut(head, theirs.head(), 1);
+    const EdgeIndex count = head[0];
+    ops.For(graph.vertices, PointNowhere{stretches.data()});
+    ops.For(count, PointToTheirs{theirs, count, stretches.data()});
+    ops.For(count, Clear<std::uint64_t>{found.data()});
+    ops.ForEachTogether(graph.owned, most,
+                        CountAround{rows, stretches.data(), theirs.entries(count), bitmaps, counts, found.data()});
+    const std::uint64_t* const at_mine = ops.Exchange(from, found.data(), count, to);
+    ops.For(graph.owned, AddTheirs{counts, at_mine});
+  }
+  return 2;
+}
+
+}  // namespace chatty::triangles
