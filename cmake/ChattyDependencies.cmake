@@ -139,6 +139,14 @@ chatty_optional(MPI MPI::MPI_CXX "runs over several machines off" COMPONENTS CXX
 # Linux says itself at which NUMA node a GPU is, unless the firmware has forgotten it; hwloc knows such machines.
 chatty_optional(HWLOC HWLOC::hwloc "NUMA nodes of GPUs from /sys alone" 2)
 
+if(CHATTY_BUILD_BENCHMARKS)
+  find_package(benchmark QUIET)
+  if(TARGET benchmark::benchmark)
+    chatty_row(benchmark "${benchmark_VERSION}" "")
+  else()
+    chatty_row(benchmark "not found" "chatty_pieces is not built: apt-get install libbenchmark-dev")
+  endif()
+endif()
 if(CHATTY_CCACHE)
   chatty_row(ccache "found" "")
 elseif(PROJECT_IS_TOP_LEVEL)

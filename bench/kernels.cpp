@@ -1,0 +1,400 @@
+#include "kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "chatty/core/graph.h"
+#include "chatty/framework/operators/host_operators.h"
+#include "chatty/framework/typed_program.h"
+#include "chatty/io/input.h"
+#include "chatty/io/text_parser.h"
+#include "chatty/io/vertex_ids.h"
+#include "chatty/partition/partition.h"
+#include "chatty/partition/subgraph.h"
+#include "chatty/programs/bfs.h"
+#include "chatty/programs/cc.h"
+#include "chatty/programs/pagerank.h"
+#include "chatty/programs/sssp.h"
+
+namespace chatty::bench {
+namespace {
+
+constexpr int kEdgeFactor = 16;
+constexpr std::int32_t kMostWeight = 100;
+
+/// splitmix64: the draws stay what they are, so that only kernels change their counts.
+std::uint64_t Draw(std::uint64_t i) {
+  std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+/// A Kronecker graph's edges, as Graph500 draws them, with weights from 1 to kMostWeight.
+EdgeList DrawEdges(int scale) {
+  EdgeList list;
+  list.vertices = VertexId{1} << scale;
+  const std::size_t edges = std::size_t{kEdgeFactor} << scale;
+  list.sources = Array<VertexId>(edges, 0);
+  list.targets = Array<VertexId>(edges, 0);
+  Array<std::int32_t> weights(edges);
+  for (std::size_t e = 0; e < edges; ++e) {
+    for (int level = 0; level < scale; ++level) {
+      const std::uint64_t percent = Draw(e * 64 + static_cast<std::uint64_t>(level)) % 100;
+      const int quadrant = percent < 57 ? 0 : percent < 76 ? 1 : percent < 95 ? 2 : 3;
+      list.sources[e] = list.sources[e] << 1 | static_cast<VertexId>(quadrant >> 1);
+      list.targets[e] = list.targets[e] << 1 | static_cast<VertexId>(quadrant & 1);
+    }
+    weights[e] = 1 + static_cast<std::int32_t>(Draw(e * 64 + 63) % kMostWeight);
+  }
+  list.weights = std::move(weights);
+  return list;
+}
+
+EdgeList Copy(const EdgeList& list) {
+  return {list.vertices, list.sources.Clone(), list.targets.Clone(), Clone(list.weights)};
+}
+
+/// A program on one part of a graph, its steps called as engines call them.
+template <class P>
+class Steps {
+ public:
+  Steps(const Graph& graph, const P& program, int threads, Tiling tiling = Tiling::kNever, PartId part = 0,
+        const Partition* partition = nullptr)
+      : device_(MakeHostDevice(0, threads)) {
+    const Partition whole = Partition::FromBounds({0, graph.vertices()}, "");
+    SubgraphOptions options;
+    options.weights = TypedProgram<P, HostOnly>(program).traits().weights;
+    options.threads = threads;
+    subgraphs_ = BuildSubgraphs(graph, partition == nullptr ? whole : *partition, options);
+    graph_ = std::make_unique<DeviceGraph>(*device_, subgraphs_[part]);
+    steps_ = TypedProgram<P, HostOnly>(program).MakeSteps(*graph_, tiling);
+    first_suffices_ = Traits<P>::kFirstSuffices;
+    owned_ = subgraphs_[part].owned;
+    round_.vertices = graph.vertices();
+  }
+
+  /// Before the first round, with buckets or without.
+  void Start(const Buckets& buckets = {}) {
+    round_.index = 0;
+    steps_->ClearControl();
+    steps_->SetLimit(buckets.limit());
+    steps_->Init(nullptr);
+    steps_->Activate(round_);
+    Read();
+  }
+  /// A round of pushes from a bitmap.
+  void Push() {
+    Advance();
+    steps_->Apply(round_, Form::kBitmap, owned_);
+    EndRound();
+  }
+  /// Its first half: messages are delivered, to the halo, too.
+  void Advance() { steps_->Advance(round_, Form::kBitmap, owned_, active_edges_, /*queue_out=*/false, false); }
+  /// A round of pulls by those who still want something.
+  void Pull() {
+    steps_->Publish(Form::kBitmap);
+    steps_->Gather(round_, /*all_active=*/false);
+    steps_->Apply(round_, Form::kBitmap, owned_);
+    EndRound();
+  }
+  /// A round of a program that is active in every one.
+  void PullAll() {
+    steps_->Publish(Form::kAll);
+    steps_->Gather(round_, /*all_active=*/true);
+    steps_->Apply(round_, Form::kAll, owned_);
+    steps_->MeasureInto(round_, round_.global, {});
+    EndRound();
+  }
+  /// Rounds of pushes from queues, until nothing is active.
+  void PushQueues() {
+    QueueFrontier();
+    for (std::size_t count = active_vertices_; count > 0;) {
+      steps_->Advance(round_, Form::kQueue, count, active_edges_, /*queue_out=*/true, false);
+      steps_->Apply(round_, Form::kQueue, std::min<std::size_t>(owned_, active_edges_));
+      EndRound();
+      steps_->SwapFrontier();
+      count = next_count_;
+    }
+  }
+  /// The frontier, a bitmap, as a queue.
+  void QueueFrontier() {
+    steps_->BitmapToQueue();
+    steps_->SwapFrontier();
+    steps_->ClearControl();
+  }
+  /// And back.
+  void UnqueueFrontier() { steps_->QueueToBitmap(active_vertices_); }
+  /// All rounds, by the device itself: in buckets, or in place.
+  void RunAlone(const Buckets& buckets = {}) {
+    LoneRun job;
+    job.most_rounds = ~0u;
+    const std::stop_token never;
+    job.stop = &never;
+    job.round = round_;
+    job.buckets = buckets;
+    job.chooser = DirectionChooser({true, true, first_suffices_, false, buckets.on(), Direction::kAuto});
+    job.active_vertices = active_vertices_;
+    job.ahead = {active_edges_, wanting_edges_};
+    if (!steps_->RunAlone(job)) throw InternalError("host devices no longer run this kernel's program by themselves");
+    edges_ += job.edges_touched;
+  }
+
+  StepSet& steps() { return *steps_; }
+  Device& device() { return *device_; }
+  const DeviceGraph& graph() const { return *graph_; }
+  std::uint64_t active_vertices() const { return active_vertices_; }
+  /// Edges that rounds have looked at since this was last asked.
+  std::uint64_t TakeEdges() { return std::exchange(edges_, 0); }
+
+ private:
+  void Read() {
+    const Control& control = steps_->Read({}, /*clear=*/true);
+    active_vertices_ = control.active_vertices;
+    active_edges_ = control.active_edges;
+    wanting_edges_ = control.wanting_edges;
+    next_count_ = control.next_count;
+    edges_ += control.edges_touched;
+  }
+  void EndRound() {
+    Read();
+    round_.index += 1;
+  }
+
+  std::unique_ptr<Device> device_;
+  std::vector<Subgraph> subgraphs_;
+  std::unique_ptr<DeviceGraph> graph_;
+  std::unique_ptr<StepSet> steps_;
+  std::size_t owned_ = 0, next_count_ = 0;
+  RoundState round_;
+  std::uint64_t active_vertices_ = 0, active_edges_ = 0, edges_ = 0;
+  std::int64_t wanting_edges_ = 0;  // right before the first round
+  bool first_suffices_ = false;
+};
+
+/// What kernels work on. They share it, so that it lives as long as any of them.
+struct Inputs {
+  Inputs(int scale, std::string scratch_file) : list(DrawEdges(scale)), scratch(std::move(scratch_file)) {
+    BuildOptions options;
+    options.symmetrise = options.remove_loops = options.merge_parallel = true;
+    graph = BuildGraph(Copy(list), options);
+    hub = graph.max_degree_vertex();
+  }
+  ~Inputs() {
+    if (!text.empty()) std::remove(scratch.c_str());
+  }
+  Inputs(const Inputs&) = delete;
+  Inputs& operator=(const Inputs&) = delete;
+
+  EdgeList list;
+  Graph graph;
+  VertexId hub = 0;
+  std::string scratch, text;
+};
+
+using SharedInputs = std::shared_ptr<Inputs>;
+
+void AddRounds(const SharedInputs& inputs, int threads, std::vector<Kernel>& kernels) {
+  const Graph& graph = inputs->graph;
+  // Two rounds after its start a search from a hub sees most of the graph.
+  const auto bfs = std::make_shared<Steps<Bfs>>(graph, Bfs{inputs->hub}, threads);
+  const auto reach = [inputs, bfs] {
+    bfs->Start();
+    bfs->Push();
+    bfs->TakeEdges();
+  };
+  // edges_of: what a kernel's first run looks at.
+  const auto edges_of = [](auto& steps, const Kernel& kernel) {
+    kernel.prepare();
+    steps.TakeEdges();
+    kernel.run();
+    return steps.TakeEdges();
+  };
+  const auto add = [&](const auto& steps, std::string name, std::function<void()> prepare, std::function<void()> run) {
+    Kernel kernel{std::move(name), 0, 0, std::move(prepare), std::move(run)};
+    kernel.edges = edges_of(*steps, kernel);
+    kernels.push_back(std::move(kernel));
+  };
+  add(bfs, "bfs_push", reach, [bfs] { bfs->Push(); });
+  add(bfs, "bfs_pull", reach, [bfs] { bfs->Pull(); });
+  add(
+      bfs, "bfs_queues", [inputs, bfs] { bfs->Start(); }, [bfs] { bfs->PushQueues(); });
+  add(
+      bfs, "bfs_in_place", [inputs, bfs] { bfs->Start(); }, [bfs] { bfs->RunAlone(); });
+
+  BucketPlan plan;
+  plan.width = kMostWeight / 4.0;
+  plan.adapts = true;
+  plan.round_edges = 4096;
+  plan.early_edges = 64;
+  const Buckets buckets(plan);
+  const auto sssp = std::make_shared<Steps<SsspOf<std::int32_t>>>(graph, SsspOf<std::int32_t>{inputs->hub}, threads);
+  add(
+      sssp, "sssp_buckets", [inputs, sssp, buckets] { sssp->Start(buckets); }, [sssp, buckets] { sssp->RunAlone(buckets); });
+
+  for (const Tiling tiling : {Tiling::kNever, Tiling::kAlways}) {
+    const auto pagerank = std::make_shared<Steps<PageRank>>(graph, PageRank{}, threads, tiling);
+    pagerank->Start();
+    add(
+        pagerank, tiling == Tiling::kNever ? "pagerank" : "pagerank_tiled", [inputs, pagerank] { pagerank->Start(); },
+        [pagerank] { pagerank->PullAll(); });
+  }
+
+  const std::uint64_t queue_bytes = [&] {
+    reach();
+    return bfs->active_vertices() * sizeof(LocalId) + bits::Words(graph.vertices()) * sizeof(std::uint32_t);
+  }();
+  kernels.push_back({"bitmap_to_queue", 0, queue_bytes, reach, [bfs] { bfs->QueueFrontier(); }});
+  kernels.push_back({"queue_to_bitmap", 0, queue_bytes,
+                     [reach, bfs] {
+                       reach();
+                       bfs->QueueFrontier();
+                     },
+                     [bfs] { bfs->UnqueueFrontier(); }});
+}
+
+void AddComponents(const SharedInputs& inputs, int threads, std::vector<Kernel>& kernels) {
+  struct Operated {
+    Operated(const Graph& graph, int threads)
+        : steps(graph, Bfs{}, threads),
+          devices{&steps.device()},
+          group(devices, {}),
+          labels(steps.device(), graph.vertices()) {}
+    Steps<Bfs> steps;  // for its device and graph
+    Device* devices[1];
+    OperatorGroup group;
+    Buffer<VertexId> labels;
+  };
+  const auto operated = std::make_shared<Operated>(inputs->graph, threads);
+  kernels.push_back({"cc", inputs->graph.edges(), 0, [inputs] {},
+                     [operated] {
+                       DeviceStatistics account;
+                       HostOperators operators(operated->group, operated->steps.graph(), account);
+                       ConnectedComponents{}.Run(operators, operated->labels.data());
+                     }});
+}
+
+/// Messages and shared values of one of two parts, into a box and out of it.
+void AddBorders(const SharedInputs& inputs, int threads, std::vector<Kernel>& kernels) {
+  struct Border {
+    Border(const Graph& graph, const Bfs& program, int threads, const Partition& halves)
+        : sender(graph, program, threads, Tiling::kNever, 0, &halves),
+          receiver(graph, program, threads, Tiling::kNever, 1, &halves) {
+      const Subgraph& from = sender.graph().subgraph();
+      const std::size_t most = std::max<std::size_t>(from.halo_count(1), from.border[1].size());
+      box = Array<std::byte>(BoxCapacity(most, sizeof(Bfs::Message)), std::byte{0});
+      outbox.box[1] = box.data();
+    }
+    /// The halo has messages, and none has been packed.
+    void Fill() {
+      sender.Start();
+      sender.Push();
+      sender.Advance();
+    }
+    Steps<Bfs> sender, receiver;
+    Array<std::byte> box;
+    OutboxRef outbox;
+    InboxRef inbox;
+  };
+  const VertexId vertices = inputs->graph.vertices();
+  const auto halves = Partition::FromBounds({0, vertices / 2, vertices}, "");
+  VertexId hub = 0;
+  for (VertexId v = 0; v < vertices / 2; ++v) {
+    if (inputs->graph.out_degree(v) > inputs->graph.out_degree(hub)) hub = v;
+  }
+  const auto border = std::make_shared<Border>(inputs->graph, Bfs{hub}, threads, halves);
+  const auto pack = [border] { border->sender.steps().PackMessages(border->outbox, /*queued=*/false); };
+  border->Fill();
+  pack();
+  const Control packed = border->sender.steps().Read({}, /*clear=*/true);
+  border->inbox.box = border->box.data();
+  border->inbox.form = static_cast<BoxForm>(packed.box_form[1]);
+  border->inbox.count = packed.box_count[1];
+  border->inbox.size = border->inbox.last = border->sender.graph().subgraph().halo_count(1);
+  const std::uint64_t bytes = BoxBytes(border->inbox.form, border->inbox.size, border->inbox.count, sizeof(Bfs::Message));
+  kernels.push_back({"pack_messages", 0, bytes, [inputs, border] { border->Fill(); }, pack});
+  kernels.push_back({"unpack_messages", 0, bytes,
+                     [inputs, border, pack] {
+                       border->Fill();
+                       pack();
+                       border->receiver.Start();
+                     },
+                     [border] { border->receiver.steps().UnpackMessages(border->inbox, 0, /*queue_out=*/false); }});
+  SharedPlan plan;
+  plan.all = true;
+  plan.form[1] = BoxForm::kWhole;
+  const std::size_t shared = border->sender.graph().subgraph().border[1].size();
+  kernels.push_back({"pack_shared", 0, WholeBytes(shared, sizeof(Bfs::Value)),
+                     [inputs, border] {
+                       border->sender.Start();
+                       border->sender.steps().Publish(Form::kBitmap);
+                     },
+                     [border, plan] { border->sender.steps().PackShared(border->outbox, plan); }});
+}
+
+void AddPreparation(const SharedInputs& inputs, int threads, std::vector<Kernel>& kernels) {
+  const EdgeList& list = inputs->list;
+  const std::size_t edges = list.sources.size();
+  const auto copy = std::make_shared<EdgeList>();
+  BuildOptions options;
+  options.symmetrise = options.remove_loops = options.merge_parallel = true;
+  options.threads = threads;
+  kernels.push_back({"build_csr", edges, 0, [inputs, copy] { *copy = Copy(inputs->list); },
+                     [copy, options] { BuildAdjacency(std::move(*copy), options); }});
+
+  const auto& weights = std::get<Array<std::int32_t>>(list.weights);
+  for (std::size_t e = 0; e < edges; ++e) {
+    fmt::format_to(std::back_inserter(inputs->text), "{} {} {}\n", list.sources[e], list.targets[e], weights[e]);
+  }
+  std::FILE* const file = std::fopen(inputs->scratch.c_str(), "wb");
+  const bool written =
+      file != nullptr && std::fwrite(inputs->text.data(), 1, inputs->text.size(), file) == inputs->text.size();
+  if (file == nullptr || std::fclose(file) != 0 || !written) Throw<InputError>("{}: cannot be written", inputs->scratch);
+  kernels.push_back({"parse_text", 0, inputs->text.size(), [] {},
+                     [inputs, threads] {
+                       Input input(inputs->scratch);
+                       io::ParseChunks(input, io::WeightText::kInteger, threads,
+                                       [](io::LineCursor& cursor, io::EdgeSink& sink) {
+                                         while (cursor.NextLine<'#'>()) {
+                                           const auto source = static_cast<VertexId>(cursor.Unsigned("source id"));
+                                           const auto target = static_cast<VertexId>(cursor.Unsigned("target id"));
+                                           sink.AddWeighted(source, target, cursor);
+                                           cursor.FinishLine();
+                                         }
+                                       });
+                     }});
+
+  const auto named = std::make_shared<std::vector<io::WideEdges>>();
+  kernels.push_back(
+      {"compact_ids", edges, 0,
+       [inputs, named] {
+         const EdgeList& from = inputs->list;
+         io::WideEdges wide{Array<std::uint64_t>(from.sources.size()), Array<std::uint64_t>(from.sources.size()), {}};
+         for (std::size_t e = 0; e < from.sources.size(); ++e) {  // names far apart
+           wide.sources[e] = std::uint64_t{from.sources[e]} * 1000003;
+           wide.targets[e] = std::uint64_t{from.targets[e]} * 1000003;
+         }
+         named->clear();
+         named->push_back(std::move(wide));
+       },
+       [named, threads] { io::CompactIds("names", std::move(*named), threads); }});
+}
+
+}  // namespace
+
+std::vector<Kernel> MakeKernels(int scale, int threads, const std::string& scratch) {
+  const auto inputs = std::make_shared<Inputs>(scale, scratch);
+  std::vector<Kernel> kernels;
+  AddRounds(inputs, threads, kernels);
+  AddComponents(inputs, threads, kernels);
+  AddBorders(inputs, threads, kernels);
+  AddPreparation(inputs, threads, kernels);
+  return kernels;
+}
+
+}  // namespace chatty::bench
