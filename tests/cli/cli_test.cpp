@@ -58,6 +58,22 @@ TEST_F(CliTest, ComponentsAreWeakAndCalledByTheirLeastId) {
   EXPECT_EQ(Chatty({"run", "cc", graph, "-o", "-", "--ids", "zero"}).out, "0 0\n1 0\n2 0\n3 0\n4 4\n");
 }
 
+TEST_F(CliTest, TrianglesAreToldOfVerticesAndInAll) {
+  // Two of them share an edge; one edge is there both ways, there is a loop, and 5 has but one neighbour.
+  const std::string graph = Write("edges.el", "0 1\n1 2\n2 0\n0 2\n1 3\n3 2\n3 3\n5 3\n");
+  const std::string json = Path("run.json");
+  for (const std::string devices : {"host:1", "host:2"}) {
+    const Arguments run{"run", "triangles", graph, "--devices", devices};
+    EXPECT_EQ(Chatty(Join(run, {"-o", "-", "--verify"})).out, "0 1\n1 2\n2 2\n3 1\n4 0\n5 0\n");
+    EXPECT_NE(Succeed(Join(run, {"--json", json})).find("  total      2 triangles\n"), std::string::npos);
+    EXPECT_EQ(Json::parse(ReadAll(json)).at("total"), 2u);
+  }
+  Succeed({"run", "cc", graph, "--json", json});
+  EXPECT_TRUE(Json::parse(ReadAll(json)).at("total").is_null());
+  Fail({"verify", "triangles", graph, Write("wrong.txt", "0 1\n1 2\n2 1\n3 1\n4 0\n5 0\n")}, 3,
+       "2 is said to be in 1 triangles, and is in 2");
+}
+
 TEST_F(CliTest, DistancesUseWeightsOrOne) {
   EXPECT_EQ(Chatty({"run", "sssp", Small(), "-o", "-", "--source", "1"}).out, "1 0\n2 1\n3 2\n4 9\n5 infinity\n");
   const std::string bare = Write("bare.el", "0 1\n1 2\n0 2\n");
@@ -90,7 +106,8 @@ TEST_F(CliTest, UniqueAnswersAreTheSameBytesHoweverTheyAreMade) {
   Succeed({"generate", "grid", "23", "17", "--drop", "0.4", "--weights", "1:20", "-o", road});
   std::set<std::string> answers;
   for (const std::string& graph : {kron, road}) {
-    for (const Arguments& program : std::vector<Arguments>{{"bfs"}, {"bfs", "--value", "parent"}, {"sssp"}, {"cc"}}) {
+    for (const Arguments& program :
+         std::vector<Arguments>{{"bfs"}, {"bfs", "--value", "parent"}, {"sssp"}, {"cc"}, {"triangles"}}) {
       std::string expected;
       for (const std::string devices : {"1", "2", "3", "8"}) {
         for (const std::string direction : {"auto", "push", "pull"}) {
@@ -527,8 +544,15 @@ TEST_F(CliTest, EachProgramsOwnAnswersPassTheVerifier) {
   Succeed({"generate", "kron", "8", "--weights", "1:9", "-o", graph});
   for (const std::string extension : {".txt", ".npy"}) {
     for (const std::string ids : {"file", "zero"}) {
-      for (const Arguments& program : std::vector<Arguments>{
-               {"bfs"}, {"bfs", "--value", "parent"}, {"sssp"}, {"cc"}, {"label_propagation"}, {"pagerank_push"}}) {
+      for (const Arguments& program : std::vector<Arguments>{{"bfs"},
+                                                             {"bfs", "--value", "parent"},
+                                                             {"sssp"},
+                                                             {"cc"},
+                                                             {"label_propagation"},
+                                                             {"pagerank_push"},
+                                                             {"triangles"},
+                                                             {"bc"},
+                                                             {"bc", "--set", "sources=3"}}) {
         const std::string values = Path("values" + extension);
         Succeed(Join({"run", program[0], graph, "--ids", ids, "--verify", "--output", values}, Options(program)));
         Succeed(Join({"verify", program[0], graph, values, "--ids", ids}, Options(program)));
@@ -652,7 +676,7 @@ TEST_F(CliTest, ProgramsAreListed) {
     EXPECT_FALSE(program.at("values").empty());
     EXPECT_EQ(program.at("devices")[0], "host");
   }
-  for (const char* name : {"bfs", "sssp", "pagerank", "pagerank_push", "cc", "label_propagation"})
+  for (const char* name : {"bfs", "sssp", "pagerank", "pagerank_push", "cc", "label_propagation", "triangles", "bc"})
     EXPECT_TRUE(names.contains(name)) << name;
   const std::string text = Succeed({"programs"});
   for (const std::string& name : names) EXPECT_NE(text.find("\n" + name + " "), std::string::npos) << text;
@@ -1338,10 +1362,10 @@ TEST_F(CliTest, MetisKeepsToTheHostsMemoryLimit) {
 }
 #endif  // CHATTY_WITH_METIS
 
-/// Starts a run that never ends by itself, sends `signal` once its trials are likely to have begun, and waits for it.
-/// Tries again, more patiently, as long as it was too early: `written` is what only a run that was stopped writes. Returns
-/// what waitpid gives.
-int InterruptedRun(const Arguments& arguments, int signal, const fs::path& written, const fs::path& out,
+/// Starts a run that never ends by itself, sends `signal` once its rounds are likely to have begun, and waits for it. Tries
+/// again, more patiently, as long as it was too early: only a run that was stopped writes `record`, and its rounds tell
+/// whether any was finished. Returns what waitpid gives.
+int InterruptedRun(const Arguments& arguments, int signal, const fs::path& record, const fs::path& out,
                    const fs::path& err) {
   int status = 0;
   for (int patience_ms = 100; patience_ms < 30000; patience_ms *= 2) {
@@ -1349,9 +1373,9 @@ int InterruptedRun(const Arguments& arguments, int signal, const fs::path& writt
     ::poll(nullptr, 0, patience_ms);
     EXPECT_EQ(::kill(child, signal), 0);
     EXPECT_EQ(::waitpid(child, &status, 0), child);
-    if (fs::exists(written)) return status;
+    if (fs::exists(record) && Json::parse(ReadAll(record)).at("statistics").at("rounds") != 0) return status;
   }
-  ADD_FAILURE() << "the trials never began: " << ReadAll(err);
+  ADD_FAILURE() << "no round was ever finished: " << ReadAll(err);
   return status;
 }
 

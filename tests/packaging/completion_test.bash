@@ -102,8 +102,8 @@ expect "chatty run bfs --ldbc gra" graph.mtx
 expect "chatty run bfs graph.mtx --trials "
 expect "chatty run bfs graph.mtx -o gra" graph.mtx
 expect "chatty run bfs graph.mtx --output=gra" graph.mtx
-expect "chatty run --devices host:2 b" bfs
-expect "chatty run -- b" bfs
+expect "chatty run --devices host:2 b" bc bfs
+expect "chatty run -- b" bc bfs
 
 expect_among "chatty generate " kron uniform grid chain star
 expect "chatty generate gr" grid
