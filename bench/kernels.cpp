@@ -16,10 +16,13 @@
 #include "chatty/io/vertex_ids.h"
 #include "chatty/partition/partition.h"
 #include "chatty/partition/subgraph.h"
+#include "chatty/programs/bc.h"
 #include "chatty/programs/bfs.h"
 #include "chatty/programs/cc.h"
+#include "chatty/programs/cdlp.h"
 #include "chatty/programs/pagerank.h"
 #include "chatty/programs/sssp.h"
+#include "chatty/programs/triangles.h"
 
 namespace chatty::bench {
 namespace {
@@ -109,6 +112,12 @@ class Steps {
     steps_->Gather(round_, /*all_active=*/true);
     steps_->Apply(round_, Form::kAll, owned_);
     steps_->MeasureInto(round_, round_.global, {});
+    EndRound();
+  }
+  /// A round of a program that collects or counts messages.
+  void CollectAll() {
+    steps_->Publish(Form::kAll);
+    steps_->Collect(round_, /*all_active=*/true);
     EndRound();
   }
   /// Rounds of pushes from queues, until nothing is active.
@@ -245,6 +254,10 @@ void AddRounds(const SharedInputs& inputs, int threads, std::vector<Kernel>& ker
         [pagerank] { pagerank->PullAll(); });
   }
 
+  const auto communities = std::make_shared<Steps<Cdlp>>(graph, Cdlp{}, threads);
+  add(
+      communities, "cdlp", [inputs, communities] { communities->Start(); }, [communities] { communities->CollectAll(); });
+
   const std::uint64_t queue_bytes = [&] {
     reach();
     return bfs->active_vertices() * sizeof(LocalId) + bits::Words(graph.vertices()) * sizeof(std::uint32_t);
@@ -258,25 +271,34 @@ void AddRounds(const SharedInputs& inputs, int threads, std::vector<Kernel>& ker
                      [bfs] { bfs->UnqueueFrontier(); }});
 }
 
-void AddComponents(const SharedInputs& inputs, int threads, std::vector<Kernel>& kernels) {
+/// A program written on operators, whole.
+template <class P>
+void AddOperated(const SharedInputs& inputs, int threads, const char* name, const P& program, std::vector<Kernel>& kernels) {
   struct Operated {
     Operated(const Graph& graph, int threads)
         : steps(graph, Bfs{}, threads),
           devices{&steps.device()},
           group(devices, {}),
-          labels(steps.device(), graph.vertices()) {}
+          output(steps.device(), graph.vertices()) {}
     Steps<Bfs> steps;  // for its device and graph
     Device* devices[1];
     OperatorGroup group;
-    Buffer<VertexId> labels;
+    Buffer<typename P::Output> output;
   };
   const auto operated = std::make_shared<Operated>(inputs->graph, threads);
-  kernels.push_back({"cc", inputs->graph.edges(), 0, [inputs] {},
-                     [operated] {
+  kernels.push_back({name, inputs->graph.edges(), 0, [inputs] {},
+                     [operated, program] {
                        DeviceStatistics account;
                        HostOperators operators(operated->group, operated->steps.graph(), account);
-                       ConnectedComponents{}.Run(operators, operated->labels.data());
+                       program.Run(operators, operated->output.data());
                      }});
+}
+void AddOperatorPrograms(const SharedInputs& inputs, int threads, std::vector<Kernel>& kernels) {
+  AddOperated(inputs, threads, "cc", ConnectedComponents{}, kernels);
+  BetweennessCentrality from_leaf;  // more levels, and both ways of finding them
+  while (inputs->graph.out_degree(from_leaf.source) != 1) ++from_leaf.source;
+  AddOperated(inputs, threads, "bc", from_leaf, kernels);
+  AddOperated(inputs, threads, "triangles", Triangles{}, kernels);
 }
 
 /// Messages and shared values of one of two parts, into a box and out of it.
@@ -391,7 +413,7 @@ std::vector<Kernel> MakeKernels(int scale, int threads, const std::string& scrat
   const auto inputs = std::make_shared<Inputs>(scale, scratch);
   std::vector<Kernel> kernels;
   AddRounds(inputs, threads, kernels);
-  AddComponents(inputs, threads, kernels);
+  AddOperatorPrograms(inputs, threads, kernels);
   AddBorders(inputs, threads, kernels);
   AddPreparation(inputs, threads, kernels);
   return kernels;

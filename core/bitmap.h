@@ -35,6 +35,16 @@ CHATTY_FN bool Set(std::uint32_t* words, LocalId i) {
   return (atomics::Or<kConcurrent, kScope>(words + (i >> 5), bit) & bit) == 0;
 }
 
+/// Clears bit i. Looks before it writes: a clear bit costs no atomic.
+template <bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
+CHATTY_FN void Clear(std::uint32_t* words, LocalId i) {
+  const std::uint32_t bit = 1u << (i & 31);
+  if constexpr (kConcurrent) {
+    if ((atomics::Load(words + (i >> 5)) & bit) == 0) return;
+  }
+  atomics::And<kConcurrent, kScope>(words + (i >> 5), ~bit);
+}
+
 /// The bits of word w that lie below `count`.
 CHATTY_FN constexpr std::uint32_t Mask(std::size_t w, std::size_t count) {
   const std::size_t begin = w * 32;

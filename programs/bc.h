@@ -42,6 +42,13 @@ struct BetweennessCentrality {
   /// @}
   /// Edges from a level on, from which it is not pushed but pulled, against those of vertices not yet reached.
   static constexpr std::uint64_t kPushCost = 4;
+  /// As much on a host device where the level is marked (kMarkShare): an atomic waits for memory, a look at a row does not.
+  static constexpr std::uint64_t kPushCostOnHost = 8;
+  /// Of so many edges that are looked at, no more than one leads to a level that is marked first: where a CPU keeps the
+  /// bitmap near, it need not ask for the numbers of all others.
+  static constexpr std::uint64_t kMarkShare = 3;
+  /// A pass over all vertices of a host device costs no more than so many edges less than one a vertex.
+  static constexpr std::uint64_t kFewReached = 8;
   /// Edges of a level that one thread of a host device is done with before others have begun.
   static constexpr std::uint64_t kFewEdges = 16384;
   /// And one block of a GPU, before the host has heard of the level and launched the next.
@@ -63,7 +70,7 @@ struct BetweennessCentrality {
   static std::uint64_t WorkBytes(const PartShape& part) {
     std::uint64_t bytes = part.owned * sizeof(LocalId) +
                           (part.owned + part.local) * (sizeof(double) + sizeof(std::int32_t)) +
-                          bits::Words(part.local) * sizeof(std::uint32_t) + sizeof(brandes::Progress);
+                          2 * bits::Words(part.local) * sizeof(std::uint32_t) + sizeof(brandes::Progress);
     if (part.parts > 1) {
       bytes += part.vertices * sizeof(LocalId) + (part.halo() + part.parts) * sizeof(VertexId) +
                brandes::LevelParcel::Size(part.owned);
@@ -95,6 +102,7 @@ struct BetweennessCentrality {
     memory.high = kRange - 2 * row;  // sums of paths over a row are finite for two levels, after which a scale holds
     memory.low = row + std::log2(graph.vertices) - kRange;  // and one of shares, each at most of all vertices in one path
     ops.For(bits::Words(graph.local), brandes::Clear<brandes::Plain>{memory.SearchIn<brandes::Plain>(graph)});
+    Unmark(ops, memory.SearchIn<brandes::Plain>(graph));
     ops.For(graph.local, brandes::Forget<brandes::Scaled>{memory.SearchIn<brandes::Scaled>(graph)});  // exponents, too
     const std::uint64_t count = sources == 0 ? graph.vertices : sources;
     bool plain = true;
@@ -132,6 +140,7 @@ struct BetweennessCentrality {
       values = ops.template Allocate<double>(local);
       exponents = ops.template Allocate<std::int32_t>(local);
       seen = ops.template Allocate<std::uint32_t>(bits::Words(local));
+      marks = ops.template Allocate<std::uint32_t>(bits::Words(local));
       progress = ops.template Allocate<brandes::Progress>(1);
       if (ops.devices() == 1) return;
       locals = ops.template Allocate<LocalId>(graph.vertices);
@@ -146,6 +155,7 @@ struct BetweennessCentrality {
               {at.data(), at_exponents.data()},
               {values.data(), exponents.data()},
               seen.data(),
+              marks.data(),
               &progress.data()->tally,
               claims.data(),
               claim_counts.data(),
@@ -155,7 +165,7 @@ struct BetweennessCentrality {
     Buffer<LocalId> order, locals;
     Buffer<double> at, values;
     Buffer<std::int32_t> at_exponents, exponents;
-    Buffer<std::uint32_t> seen;
+    Buffer<std::uint32_t> seen, marks;
     Buffer<brandes::Progress> progress;
     Buffer<VertexId> claims, claim_counts;
     Buffer<std::byte> parcel;
@@ -198,6 +208,9 @@ struct BetweennessCentrality {
   }
   static constexpr std::size_t Chunks(std::size_t n, std::size_t chunk) { return (n + chunk - 1) / chunk; }
 
+  /// Whether levels are marked (kMarkShare).
+  template <class Operators>
+  static constexpr bool kMarks = !Operators::kManyAtOnce;
   /// Edges of a level that are few enough for one gang.
   template <class Operators>
   static constexpr std::uint64_t kFew = Operators::kManyAtOnce ? kFewForBlock : kFewEdges;
@@ -224,7 +237,7 @@ struct BetweennessCentrality {
     ops.CopyOut(&now, search.tally, 1);
     Census last = OfAll(ops, before, now);
     std::size_t begin = 0;
-    levels->push_back({begin, 1, now.out_edges});
+    levels->push_back({begin, 1, now.out_edges, now.in_edges});
     if (several) Publish(ops, memory, search, begin, now.reached);
     const double degree = memory.in_edges / graph.vertices;
     double left = memory.in_edges;   // edges into vertices that have not been reached
@@ -257,14 +270,26 @@ struct BetweennessCentrality {
       }
       ops.For(1, ClearRange{search.tally});
       const VertexId few = graph.vertices / 32;
-      const bool pulls = last.out_edges * kPushCost > left + few;
+      const bool marks = kMarks<Operators> && !several && last.out_edges * kMarkShare < memory.in_edges;
+      const bool pulls = last.out_edges * (marks ? kPushCostOnHost : kPushCost) > left + few;
       if (pulls) {
-        ops.ForEachTogether(Chunks(graph.owned, kPullChunk), GangsFor(ops, left), Pull<Number>{search});
+        if constexpr (kMarks<Operators>) {
+          if (marks) ops.For(end - begin, Mark<Number>{search, begin});
+        }
+        ops.ForEachTogether(Chunks(graph.owned, kPullChunk), GangsFor(ops, left),
+                            Pull<Number>{search, marks ? PathsFrom::kMarkedRows : PathsFrom::kRows});
+        if (marks) Unmark(ops, search);
       } else if (adds && !several) {
         if constexpr (Number::kScales) {
-          ops.ForEachTogether(Chunks(end - begin, kChunk), GangsFor(ops, last.out_edges), AddPaths{search, begin, end});
-          ops.CopyOut(&now, search.tally, 1);
-          ops.ForEachTogether(Chunks(now.reached - end, kChunk), ops.gangs(), TakeAdded{search, end, now.reached});
+          const bool lists = Operators::kManyAtOnce || last.out_edges < graph.vertices / kFewReached;
+          ops.ForEachTogether(Chunks(end - begin, kChunk), GangsFor(ops, last.out_edges),
+                              AddPaths{search, begin, end, lists});
+          if (lists) {
+            ops.CopyOut(&now, search.tally, 1);
+            ops.ForEachTogether(Chunks(now.reached - end, kChunk), ops.gangs(), TakeAdded{search, end, now.reached});
+          } else {
+            ops.ForEachTogether(Chunks(graph.owned, kPullChunk), ops.gangs(), Pull<Plain>{search, PathsFrom::kAdded});
+          }
         }
       } else {
         if (several) ops.For(ops.devices(), SetZero<VertexId>{search.claim_counts});
@@ -280,10 +305,10 @@ struct BetweennessCentrality {
       if (last.reached == 0) break;
       if (pulls || !adds || several) ops.For(now.reached - end, Commit<Number>{search, end});
       begin = end;
-      levels->push_back({begin, search.scale, now.out_edges - before.out_edges});
+      levels->push_back({begin, search.scale, now.out_edges - before.out_edges, now.in_edges - before.in_edges});
       if (several) Publish(ops, memory, search, begin, now.reached);
     }
-    levels->push_back({now.reached, 1, 0});
+    levels->push_back({now.reached, 1, 0, 0});
     return fits;
   }
   /// The way back, from the last level to the first after the source.
@@ -293,7 +318,6 @@ struct BetweennessCentrality {
     using namespace brandes;  // NOLINT(google-build-using-namespace): this program's own steps
     const std::size_t last = levels.size() - 2;
     if (last < 2 || ops.StopRequested()) return;  // nobody is between two others
-    const double degree = memory.in_edges / ops.graph().vertices;
     Forget(ops, search, levels.back().begin, false);
     const auto together = [&](std::size_t level) {
       const std::size_t vertices = levels[level + 1].begin - levels[level].begin;
@@ -316,14 +340,40 @@ struct BetweennessCentrality {
       if (level == last) {
         ops.For(end - begin, HandBackNothing<Number>{search, begin});
       } else {
-        ops.ForEachTogether(Chunks(end - begin, kChunk), GangsFor(ops, degree * static_cast<double>(end - begin)),
-                            HandBackLevel<Number>{search, begin, end, levels[level + 1].scale, out});
+        const HandBackLevel<Number> step{search, begin, end, levels[level + 1].scale, out};
+        const bool few_lead_on = kMarks<Operators> && ops.devices() == 1 &&
+                                 levels[level + 1].in_edges * kMarkShare < levels[level].out_edges &&
+                                 levels[level].out_edges > ops.graph().vertices / kFewReached;
+        if (few_lead_on) {
+          HandBackFromNext(ops, step, levels[level + 2].begin, levels[level + 1].in_edges);
+        } else {
+          ops.ForEachTogether(Chunks(end - begin, kChunk), GangsFor(ops, static_cast<double>(levels[level].out_edges)),
+                              step);
+        }
       }
       if (level == 1) break;  // the source's own has no meaning
       ops.For(end - begin, Commit<Number>{search, begin});
       if (ops.devices() > 1) Publish(ops, memory, search, begin, end);
       if (ops.StopRequested()) break;
     }
+  }
+  /// Hands back to a level whose edges hardly lead to the next, which ends at `next_end` in the order: those that do are
+  /// found from there.
+  template <class Number, class Operators>
+  static void HandBackFromNext([[maybe_unused]] Operators& ops, [[maybe_unused]] const brandes::HandBackLevel<Number>& step,
+                               [[maybe_unused]] std::size_t next_end, [[maybe_unused]] std::uint64_t in_edges) {
+    if constexpr (kMarks<Operators>) {
+      using namespace brandes;  // NOLINT(google-build-using-namespace): this program's own steps
+      ops.ForEachTogether(Chunks(next_end - step.end, kChunk), GangsFor(ops, static_cast<double>(in_edges)),
+                          MarkLeading<Number>{step.search, step.end, next_end});
+      ops.ForEachTogether(Chunks(step.end - step.begin, kChunk), ops.gangs(), HandBackMarked<Number>{step});
+      Unmark(ops, step.search);
+    }
+  }
+  /// No vertex is marked.
+  template <class Number, class Operators>
+  static void Unmark(Operators& ops, const brandes::Search<Number>& search) {
+    ops.For(bits::Words(ops.graph().local), brandes::SetZero<std::uint32_t>{search.marks});
   }
   /// Sets what neighbours see to 0 wherever the search came; and if it is over, that it came there.
   template <class Number, class Operators>

@@ -16,6 +16,7 @@
 #include "chatty/core/graph_ref.h"
 #include "chatty/core/hash.h"
 #include "chatty/core/prefetch.h"
+#include "chatty/programs/marked_rows.h"
 #include "chatty/programs/path_numbers.h"
 
 namespace chatty::brandes {
@@ -78,6 +79,7 @@ struct Search {
   Numbers<Number> at;      ///< by place in the order: paths that lead there, and afterwards shares
   Numbers<Number> values;  ///< by local vertex: the same, 0 until a level has been counted whole
   std::uint32_t* seen;     ///< a bitmap of local vertices: reached, or of no use to look at
+  std::uint32_t* marks;    ///< a bitmap of local vertices; all clear but while a level is looked at
   Tally* tally;            ///< of the vertices that it owns
   VertexId* claims;        ///< vertices of others that were reached from here, by owner; as many as its halo has
   VertexId* claim_counts;  ///< how many, by owner
@@ -124,23 +126,6 @@ struct Begin {
     *search.tally = {1, search.graph.forward.degree(source), search.graph.reverse.degree(source), 1, 1};
   }
 };
-
-/// Adds up the numbers of a row's neighbours, for one of `stride` threads, the first of whose entries is `begin`. Four sums,
-/// as one waits for memory and for the sum before.
-template <class Number>
-CHATTY_FN Number SumOfRow(const Numbers<Number>& values, const LocalId* neighbours, EdgeIndex begin, EdgeIndex end,
-                          unsigned stride) {
-  Number sums[4] = {};
-  EdgeIndex e = begin;
-  for (; e + 3 * stride < end; e += 4 * stride) {
-    for (unsigned k = 0; k < 4; ++k) sums[k].Add(values[neighbours[e + k * stride]]);
-  }
-  for (; e < end; e += stride) sums[0].Add(values[neighbours[e]]);
-  sums[1].Add(sums[2]);
-  sums[0].Add(sums[3]);
-  sums[0].Add(sums[1]);
-  return sums[0];
-}
 
 /// Hands every row of the vertices item(i), i in [begin, end), to a thread, a warp or a whole gang, as long rows need, and
 /// calls work(sum of threads, row begin, row end, stride) there; then take(i, vertex, sum) once. item says kNoLocal of what
@@ -232,6 +217,11 @@ struct AddPaths {
   Search<Plain> search;  ///< of which
   std::size_t begin;     ///< of the level, in the order
   std::size_t end;       ///< likewise
+  bool lists;            ///< what is reached goes to the order, as it comes; otherwise Pull finds it
+
+  /// How many neighbours ahead a CPU asks for what is added to: an atomic waits for all before it.
+  static constexpr EdgeIndex kTargetsAhead = 24;
+
   /// Does it for the c-th chunk.
   template <class Gang>
   CHATTY_FN void operator()(std::size_t c, const Gang& gang) const {
@@ -248,9 +238,10 @@ struct AddPaths {
     const auto reach = [&](LocalId v, EdgeIndex e, EdgeIndex row_end, unsigned stride) {
       const double paths = search.values[v].value;
       for (; e < row_end; e += stride) {
+        if (e + kTargetsAhead < row_end) Prefetch(search.values.values + graph.forward.neighbours[e + kTargetsAhead]);
         const LocalId u = graph.forward.neighbours[e];
         if (bits::Test(search.seen, u)) continue;
-        if (atomics::Add<true>(search.values.values + u, paths) != 0) continue;  // another was first
+        if (atomics::Add<true>(search.values.values + u, paths) != 0 || !lists) continue;  // another was first
         if constexpr (Gang::kMany) {
           search.order[atomics::Add<true>(&search.tally->reached, std::uint64_t{1})] = u;
         } else {
@@ -261,7 +252,9 @@ struct AddPaths {
       return Found{};
     };
     WalkRows<Found>(gang, graph.forward, first, last, item, reach, AddNumbers{}, [](std::size_t, LocalId, const Found&) {});
-    if constexpr (!Gang::kMany) put();
+    if constexpr (!Gang::kMany) {
+      if (count > 0) put();
+    }
   }
 };
 /// Takes what AddPaths has reached, in the order from `begin` to `end`, as a level.
@@ -349,20 +342,27 @@ struct Settle {
     Record(gang, found, search.tally);
   }
 };
+/// Where Pull finds how many paths lead to a vertex.
+enum class PathsFrom : std::uint8_t {
+  kRows,        ///< a row's neighbours
+  kMarkedRows,  ///< those of its neighbours that are marked, which the whole level before is; on host devices
+  kAdded,       ///< they have been added up for it (AddPaths); on host devices
+};
 /// Reaches owned vertices that have a neighbour on the level before, and counts the paths to them.
 template <class Number>
 struct Pull {
   Search<Number> search;  ///< of which
+  PathsFrom from;         ///< what is looked at
   /// Does it for the c-th chunk.
   template <class Gang>
   CHATTY_FN void operator()(std::size_t c, const Gang& gang) const {
     const GraphRef& graph = search.graph;
     const std::size_t first = c * kPullChunk, last = first + kPullChunk < graph.owned ? first + kPullChunk : graph.owned;
     Found found;
-    const auto sum = [&](LocalId, EdgeIndex e, EdgeIndex row_end, unsigned stride) {
-      return SumOfRow(search.values, graph.reverse.neighbours, e, row_end, stride);
-    };
     if constexpr (Gang::kMany) {
+      const auto sum = [&](LocalId, EdgeIndex e, EdgeIndex row_end, unsigned stride) {
+        return SumOfRow(search.values, graph.reverse.neighbours, e, row_end, stride);
+      };
       WalkRows<Number>(
           gang, graph.reverse, first, last,
           [&](std::size_t i) {
@@ -383,19 +383,32 @@ struct Pull {
       LocalId vertices[kPullChunk];
       Number paths[kPullChunk];
       std::size_t count = 0;
-      for (std::size_t w = first / 32; w * 32 < last; ++w) {
-        std::uint32_t reached = 0;
-        for (std::uint32_t left = ~search.seen[w] & bits::Mask(w, last); left != 0; left &= left - 1) {
-          const auto b = static_cast<unsigned>(__builtin_ctz(left));
-          const auto v = static_cast<LocalId>(w * 32 + b);
-          const Number to_v = sum(v, graph.reverse.offsets[v], graph.reverse.offsets[v + 1], 1).On(search.scale);
-          if (to_v.none()) continue;
-          reached |= 1u << b;
-          vertices[count] = v;
-          paths[count++] = to_v;
-          found.Add(Found::Of(graph, v, to_v));
+      const auto take = [&](std::size_t, LocalId v, const Number& to_v) {
+        if (to_v.none()) return;
+        search.seen[v / 32] |= 1u << (v % 32);
+        vertices[count] = v;
+        paths[count++] = to_v;
+        found.Add(Found::Of(graph, v, to_v));
+      };
+      const auto each = [&](const auto& look) {
+        for (std::size_t w = first / 32; w * 32 < last; ++w) {
+          for (std::uint32_t left = ~search.seen[w] & bits::Mask(w, last); left != 0; left &= left - 1) {
+            look(static_cast<LocalId>(w * 32 + static_cast<unsigned>(__builtin_ctz(left))));
+          }
         }
-        search.seen[w] |= reached;
+      };
+      const AdjacencyRef& rows = graph.reverse;
+      if (from == PathsFrom::kAdded) {
+        each([&](LocalId v) { take(0, v, search.values[v]); });
+      } else if (from == PathsFrom::kRows) {
+        each([&](LocalId v) {
+          take(0, v, SumOfRow(search.values, rows.neighbours, rows.offsets[v], rows.offsets[v + 1], 1).On(search.scale));
+        });
+      } else {
+        const auto take_sum = [&](std::size_t i, LocalId v, const Number& sum) { take(i, v, sum.On(search.scale)); };
+        MarkedRows<Number> marked(search.values, search.marks, rows);
+        each([&](LocalId v) { marked.Add(0, v, take_sum); });
+        marked.Flush(take_sum);
       }
       if (count == 0) return;
       const std::uint64_t place = atomics::Add<true>(&search.tally->reached, std::uint64_t{count});
@@ -429,6 +442,35 @@ struct Commit {
   CHATTY_FN void operator()(std::size_t i) const { search.values.Set(search.order[begin + i], search.at[begin + i]); }
 };
 
+/// Marks a level.
+template <class Number>
+struct Mark {
+  Search<Number> search;  ///< of which
+  std::size_t begin;      ///< of the level, in the order
+  /// Does it for the i-th.
+  CHATTY_FN void operator()(std::size_t i) const { bits::Set<true>(search.marks, search.order[begin + i]); }
+};
+/// Marks a level, and takes the bits of what leads to it that say it was seen. Bits of later levels may be taken, too, and
+/// nobody asks.
+template <class Number>
+struct MarkLeading {
+  Search<Number> search;  ///< of which
+  std::size_t begin;      ///< of the level, in the order
+  std::size_t end;        ///< likewise
+  /// Does it for the c-th chunk.
+  template <class Gang>
+  CHATTY_FN void operator()(std::size_t c, const Gang& gang) const {
+    const AdjacencyRef& rows = search.graph.reverse;
+    const std::size_t first = begin + c * kChunk, last = first + kChunk < end ? first + kChunk : end;
+    const auto item = [&](std::size_t i) { return NextOf(search.order, i, last, rows); };
+    const auto leading = [&](LocalId, EdgeIndex e, EdgeIndex row_end, unsigned stride) {
+      for (; e < row_end; e += stride) bits::Clear<true>(search.seen, rows.neighbours[e]);
+      return Found{};
+    };
+    const auto mark = [&](std::size_t, LocalId u, const Found&) { bits::Set<true>(search.marks, u); };
+    WalkRows<Found>(gang, rows, first, last, item, leading, AddNumbers{}, mark);
+  }
+};
 /// Hands back: each vertex of a level has what its successors on paths have, each one and what it has itself, divided among
 /// the paths there, for every path that passes it.
 template <class Number>
@@ -448,13 +490,36 @@ struct HandBackLevel {
         [&](LocalId, EdgeIndex e, EdgeIndex row_end, unsigned stride) {
           return SumOfRow(search.values, rows.neighbours, e, row_end, stride);
         },
-        AddNumbers{},
-        [&](std::size_t i, LocalId v, const Number& shares) {
-          const Number paths = search.at[i];
-          const double dependency = paths.On(scale).Times(shares);  // in this order, as nothing between is out of range
-          out[v] += dependency;
-          search.at.Set(i, paths.Divide(1 + dependency));
-        });
+        AddNumbers{}, [&](std::size_t i, LocalId v, const Number& shares) { Take(i, v, shares); });
+  }
+  /// Gives the i-th of the order, which is v, its due for what its successors have.
+  CHATTY_FN void Take(std::size_t i, LocalId v, const Number& shares) const {
+    const Number paths = search.at[i];
+    const double dependency = paths.On(scale).Times(shares);  // in this order, as nothing between is out of range
+    out[v] += dependency;
+    search.at.Set(i, paths.Divide(1 + dependency));
+  }
+};
+/// The same of a host device after MarkLeading of the next level.
+template <class Number>
+struct HandBackMarked {
+  HandBackLevel<Number> level;  ///< which
+  /// Does it for the c-th chunk.
+  template <class Gang>
+  CHATTY_FN void operator()(std::size_t c, const Gang&) const {
+    const Search<Number>& search = level.search;
+    const std::size_t first = level.begin + c * kChunk, last = first + kChunk < level.end ? first + kChunk : level.end;
+    const auto take = [&](std::size_t i, LocalId v, const Number& shares) { level.Take(i, v, shares); };
+    MarkedRows<Number> marked(search.values, search.marks, search.graph.forward);
+    for (std::size_t i = first; i < last; ++i) {
+      const LocalId v = search.order[i];
+      if (bits::Test(search.seen, v)) {
+        search.at.Set(i, search.at[i].Divide(1));
+      } else {
+        marked.Add(i, v, take);
+      }
+    }
+    marked.Flush(take);
   }
 };
 /// The same for the last level, from which no path goes on.
@@ -481,6 +546,7 @@ struct Level {
   std::size_t begin;        ///< in this device's order; the next one's is its end
   double scale;             ///< of its paths, against those of the level before
   std::uint64_t out_edges;  ///< of its vertices on this device
+  std::uint64_t in_edges;   ///< likewise
 };
 /// Levels that one gang has found.
 struct Progress {
@@ -523,7 +589,7 @@ struct PushSeveral {
       last = reached;
       const Tally after = *search.tally;
       const std::uint64_t out_edges = after.out_edges - before.out_edges;
-      if (gang.thread() == 0) progress->levels[count] = {first, now.scale, out_edges};
+      if (gang.thread() == 0) progress->levels[count] = {first, now.scale, out_edges, after.in_edges - before.in_edges};
       ++count;
       bool goes = out_edges > 0 && out_edges < few && count < kSeveral;
       if constexpr (Number::kScales) goes = goes && ScaleNext(after.most, after.least, low, high, &now.scale);
@@ -545,7 +611,7 @@ struct PushSeveral {
     if constexpr (Gang::kMany) {
       if constexpr (Number::kScales) {
         if (adds) {  // whose in-edges may be many more than these out-edges
-          for (std::size_t c = 0; c * kChunk < last - first; ++c) AddPaths{now, first, last}(c, gang);
+          for (std::size_t c = 0; c * kChunk < last - first; ++c) AddPaths{now, first, last, true}(c, gang);
           gang.Sync();
           const std::size_t reached = now.tally->reached;
           for (std::size_t c = 0; c * kChunk < reached - last; ++c) TakeAdded{now, last, reached}(c, gang);
@@ -613,7 +679,7 @@ struct ForgetReached {
   CHATTY_FN void operator()(std::size_t i) const {
     const LocalId v = search.order[i];
     search.values.Set(v, Number{});
-    if (unsee && search.graph.reverse.degree(v) > 0) atomics::And<true>(search.seen + v / 32, ~(1u << (v % 32)));
+    if (unsee && search.graph.reverse.degree(v) > 0) bits::Clear<true>(search.seen, v);
   }
 };
 /// The same of vertices of other devices.
@@ -623,9 +689,9 @@ struct ForgetHalo {
   bool unsee;             ///< the search is over
   /// Does it for the i-th of the halo.
   CHATTY_FN void operator()(std::size_t i) const {
-    const std::size_t v = search.graph.owned + i;
+    const auto v = static_cast<LocalId>(search.graph.owned + i);
     search.values.Set(v, Number{});
-    if (unsee) atomics::And<true>(search.seen + v / 32, ~(1u << (v % 32)));
+    if (unsee) bits::Clear<true>(search.seen, v);
   }
 };
 /// Sets to zero.

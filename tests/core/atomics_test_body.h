@@ -188,6 +188,18 @@ struct MarkBits {
   }
 };
 
+/// Clears every third bit of those.
+struct ClearThirds {
+  std::uint32_t* words;  ///< the bitmap
+  unsigned bits;         ///< of it
+  CHATTY_FN void operator()(unsigned thread) const {
+    for (unsigned k = 0; k < bits; ++k) {
+      const auto b = static_cast<unsigned>(Hash(thread * 1000003ull + k) % bits);
+      if (b % 3 == 0) bits::Clear<true>(words, b);
+    }
+  }
+};
+
 template <class T>
 class AtomicsTest : public testing::Test {
  protected:
@@ -384,6 +396,11 @@ TEST(Bitmap, EachBitIsFirstSetByOneThread) {
     ASSERT_EQ(firsts[b], expected[b]) << "bit " << b;
     ASSERT_EQ(bits::Test(words.data(), b), expected[b] == 1);
   }
+  Backend::Run(Backend::kThreads, ClearThirds{words.data(), kBits});
+  for (unsigned b = 0; b < kBits; ++b) ASSERT_EQ(bits::Test(words.data(), b), expected[b] == 1 && b % 3 != 0) << b;
+  bits::Clear<false>(words.data(), 1);
+  bits::Clear<false>(words.data(), 1);
+  EXPECT_FALSE(bits::Test(words.data(), 1));
 }
 
 TEST(Bitmap, WordsAndMasks) {

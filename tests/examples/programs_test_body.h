@@ -509,6 +509,43 @@ TEST_P(Examples, CentralityOfLevelsThatArePushedByMany) {
   }
 }
 
+TEST_P(Examples, CentralityWhereFewPathsGoOn) {
+  // A level of 60,000 edges among itself, from which 40 lead on to the last but one.
+  constexpr std::uint64_t kWide = 3000, kBehind = 5, kEdges = 60000, kOn = 40;
+  std::vector<TestEdge> edges;
+  for (std::uint64_t v = 1; v <= kWide; ++v) edges.push_back({0, v});
+  for (std::uint64_t i = 0; i < kEdges; ++i) edges.push_back({1 + Hash(i, 1) % kWide, 1 + Hash(i, 2) % kWide});
+  for (std::uint64_t i = 0; i < kOn; ++i) edges.push_back({1 + Hash(i, 3) % kWide, kWide + 1 + i % kBehind});
+  for (std::uint64_t i = 0; i < kBehind; ++i) edges.push_back({kWide + 1 + i, kWide + kBehind + 1 + i % 2});
+  const std::uint64_t vertices = kWide + kBehind + 3;
+  for (const bool symmetric : {true, false}) {
+    SCOPED_TRACE(symmetric);
+    const Graph graph = symmetric ? MakeSymmetric(vertices, edges) : MakeGraph(vertices, edges);
+    Session session = Divided(graph, "random");
+    const Array<double> expected = SerialBetweenness(graph, std::vector<VertexId>{0, 7});
+    const std::vector<double> from_0 = RunIt({"bc", ""}, session, {{"source", "0"}}).As<double>();
+    const std::vector<double> from_7 = RunIt({"bc", ""}, session, {{"source", "7"}}).As<double>();
+    for (VertexId v = 0; v < vertices; ++v) ASSERT_NEAR(from_0[v] + from_7[v], expected[v], 1e-9 * (1 + expected[v])) << v;
+  }
+}
+
+TEST_P(Examples, CentralityWhereHubsReachMany) {
+  // 100 hubs with a third of the edges, which reach the rest by more of them than there are vertices to look; one of the
+  // rest has an edge from every other.
+  constexpr std::uint64_t kHubs = 100, kRest = 8000, kFromHubs = 20000, kAmong = 45000;
+  std::vector<TestEdge> edges;
+  for (std::uint64_t h = 1; h <= kHubs; ++h) edges.push_back({0, h});
+  for (std::uint64_t i = 0; i < kFromHubs; ++i) edges.push_back({1 + Hash(i, 1) % kHubs, kHubs + 1 + Hash(i, 2) % kRest});
+  for (std::uint64_t i = 0; i < kAmong; ++i)
+    edges.push_back({kHubs + 1 + Hash(i, 3) % kRest, kHubs + 1 + Hash(i, 4) % kRest});
+  for (std::uint64_t v = kHubs + 1; v <= kHubs + kRest; ++v) edges.push_back({v, kHubs + kRest + 1});
+  const Graph graph = MakeGraph(kHubs + kRest + 2, edges);
+  Session session = Divided(graph, "random");
+  const Array<double> expected = SerialBetweenness(graph, std::vector<VertexId>{0});
+  const std::vector<double> answer = RunIt({"bc", ""}, session, {{"source", "0"}}).As<double>();
+  for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_NEAR(answer[v], expected[v], 1e-9 * (1 + expected[v])) << v;
+}
+
 TEST_P(Examples, CentralityIsTheSameToTheBitAfterLevelsOfAScale) {
   // 3^k paths, which need a scale, and then layers so wide that many threads push.
   constexpr std::uint64_t kDeep = 254, kWide = 4000, kLayers = 25;
