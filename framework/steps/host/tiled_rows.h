@@ -1,8 +1,8 @@
 /// \file
 /// Rows cut into tiles, for pulls in which every source sends: a tile's messages come from 2^16 sources and go to 2^15
-/// targets, so that what it reads and writes stays in a core's cache, where rows of a large graph gather from all of memory.
-/// Entries within a tile need 16 bits for either end. (Cache blocking: Nishtala et al., 2007; in two dimensions with short
-/// indices: Buono et al., ICS'16. What it saves in PageRank: Beamer et al., IPDPS'17.)
+/// targets, or 2^16, so that what it reads and writes stays in a core's cache, where rows of a large graph gather from all
+/// of memory. Entries within a tile need 16 bits for either end. (Cache blocking: Nishtala et al., 2007; in two dimensions
+/// with short indices: Buono et al., ICS'16. What it saves in PageRank: Beamer et al., IPDPS'17.)
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 
 #include "chatty/core/device.h"
 #include "chatty/core/graph_ref.h"
+#include "chatty/core/prefetch.h"
 #include "chatty/framework/device_graph.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/steps/host/steps.h"
@@ -25,7 +26,8 @@ template <class P>
 inline constexpr bool kMayTile = Traits<P>::kEveryRound && !Traits<P>::kCollects && !Traits<P>::kFirstSuffices &&
                                  !Traits<P>::kHasWants && !Traits<P>::kHasWantsMessage && std::is_same_v<WeightOf<P>, None>;
 
-/// A device's reverse rows in tiles, in its memory. Those of 2^15 targets are a stripe, which one thread works on at a time.
+/// A device's reverse rows in tiles, in its memory. Those of 2^15 targets, or 2^16 of many, are a stripe, which one thread
+/// works on at a time.
 ///
 /// A tile has its single edges, a word each of source and target, and then its runs: at least kRun edges to one target, a
 /// word of target and length and half a word a source. Runs are summed in registers, which keeps a hub from waiting for its
@@ -33,7 +35,6 @@ inline constexpr bool kMayTile = Traits<P>::kEveryRound && !Traits<P>::kCollects
 class TiledRows {
  public:
   static constexpr unsigned kSourceBits = 16;  ///< of a source within its tile
-  static constexpr unsigned kTargetBits = 15;  ///< of a target
   static constexpr EdgeIndex kRun = 8;         ///< the shortest run
   static constexpr EdgeIndex kLongest = 0xffff;
 
@@ -59,35 +60,60 @@ class TiledRows {
   EdgeIndex edges() const { return edges_; }         ///< in all tiles
 
   /// Calls single(first, source, target) and run(first, sources, count, target) for the edges of stripe i, with local ids: a
-  /// source is `first` plus what is said of it.
-  template <class Single, class Run>
-  void ForEach(std::size_t i, Single&& single, Run&& run) const {
-    const auto first_target = static_cast<LocalId>(i << kTargetBits);
+  /// source is `first` plus what is said of it. Meanwhile, a few at a time, ahead(first, line) for the lines of the next
+  /// tile's sources, `lines` for all that a tile may have, where its edges are enough that hardly any line goes unread.
+  template <class Single, class Run, class Ahead>
+  void ForEach(std::size_t i, std::size_t lines, Single&& single, Run&& run, Ahead&& ahead) const {
+    const auto first_target = static_cast<LocalId>(i << TargetBits(owned_));
     for (std::size_t c = 0; c < columns_; ++c) {
-      const Tile& tile = tiles_.data()[i * columns_ + c];
+      const Tile* const tile = tiles_.data() + i * columns_ + c;
       const auto first = static_cast<LocalId>(c << kSourceBits);
-      const std::uint32_t* word = words_.data() + tile.begin;
-      for (const std::uint32_t* const end = words_.data() + tile.runs; word != end; ++word) {
-        single(first, *word >> 16, first_target + (*word & 0xffff));
-      }
-      for (const std::uint32_t* const end = words_.data() + tile.end; word != end;) {
+      const auto of_single = [&](std::uint32_t word) { single(first, word >> 16, first_target + (word & 0xffff)); };
+      const auto of_run = [&](const std::uint32_t* word) {
         const std::uint32_t count = *word >> 16;
         run(first, reinterpret_cast<const std::uint16_t*>(word + 1), count, first_target + (*word & 0xffff));
-        word += RunWords(count);
+        return word + RunWords(count);
+      };
+      const std::uint32_t* word = words_.data() + tile->begin;
+      const std::uint32_t* const runs = words_.data() + tile->runs;
+      const std::uint32_t* const tile_end = words_.data() + tile->end;
+      if (c + 1 == columns_ || tile[1].end - tile[1].begin < lines) {
+        for (; word != runs; ++word) of_single(*word);
+        while (word != tile_end) word = of_run(word);
+        continue;
+      }
+      std::size_t line = 0;
+      const std::size_t per_block = lines * kBlock / (tile->end - tile->begin + 1) + 1;
+      const auto call = [&] {
+        for (const std::size_t end = std::min(lines, line + per_block); line < end; ++line) {
+          ahead(static_cast<LocalId>((c + 1) << kSourceBits), line);
+        }
+      };
+      while (word != runs) {
+        call();
+        for (const std::uint32_t* const end = word + std::min(kBlock, runs - word); word != end; ++word) of_single(*word);
+      }
+      for (const std::uint32_t* called = word; word != tile_end; word = of_run(word)) {
+        for (; called <= word; called += kBlock) call();
       }
     }
   }
 
  private:
+  static constexpr std::ptrdiff_t kBlock = 16;  ///< words between two calls ahead
   struct Tile {
     std::uint64_t begin, runs, end;  ///< words
   };
 
   static std::uint64_t Columns(std::uint64_t local) { return (local + (1u << kSourceBits) - 1) >> kSourceBits; }
-  static std::uint64_t Stripes(std::uint64_t owned) { return (owned + (1u << kTargetBits) - 1) >> kTargetBits; }
+  /// Of a target within its stripe: where there are many, larger tiles have more edges for each line of sources.
+  static unsigned TargetBits(std::uint64_t owned) { return owned > (std::uint64_t{1} << 21) ? 16 : 15; }
+  static std::uint64_t Stripes(std::uint64_t owned) {
+    return (owned + (std::uint64_t{1} << TargetBits(owned)) - 1) >> TargetBits(owned);
+  }
   static EdgeIndex RunWords(EdgeIndex count) { return 1 + (count + 1) / 2; }
 
-  std::size_t columns_ = 0, stripes_ = 0;
+  std::size_t owned_ = 0, columns_ = 0, stripes_ = 0;
   EdgeIndex edges_ = 0;
   Buffer<Tile> tiles_;
   Buffer<std::uint32_t> words_;
@@ -97,6 +123,7 @@ class TiledRows {
 template <class P>
 void GatherTiles(Group& group, const StateRef<P>& s, const RoundOf<P>& round, const TiledRows& tiles) {
   using Message = MessageOf<P>;
+  constexpr std::size_t kLineBytes = 64;
   // Copies, which no store can change, stay in registers.
   const P program = s.program;
   const SharedOf<P>* const shared = s.shared;
@@ -111,7 +138,7 @@ void GatherTiles(Group& group, const StateRef<P>& s, const RoundOf<P>& round, co
   group.Sweep(tiles.stripes(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       tiles.ForEach(
-          i,
+          i, ((sizeof(SharedOf<P>) << TiledRows::kSourceBits) + kLineBytes - 1) / kLineBytes,
           [&](LocalId first, std::size_t source, LocalId target) {
             Message& at = inbox[target].message;
             at = combine(at, message(first, source, target));
@@ -127,6 +154,9 @@ void GatherTiles(Group& group, const StateRef<P>& s, const RoundOf<P>& round, co
             for (; k < count; ++k) parts[0] = combine(parts[0], message(first, sources[k], target));
             Message& at = inbox[target].message;
             at = combine(at, combine(combine(parts[0], parts[1]), combine(parts[2], parts[3])));
+          },
+          [&](LocalId first, std::size_t line) {
+            Prefetch(reinterpret_cast<const std::byte*>(shared + first) + line * kLineBytes);
           });
     }
   });
