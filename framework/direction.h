@@ -55,8 +55,10 @@ class DirectionChooser {
     if (!terms_.can_push || !terms_.can_pull) return !terms_.can_push;
     if (terms_.direction != Direction::kAuto) return terms_.direction == Direction::kPull;
     if (terms_.every_round) return true;  // all edges either way, and a pull needs no atomics
-    return Looks(ahead, vertices) * correction_ < kPushCost * static_cast<double>(ahead.active_edges);
+    return Looks(ahead, vertices) * correction_ < push_cost_ * static_cast<double>(ahead.active_edges);
   }
+  /// An edge pushed is now taken to cost so many that are looked at.
+  void SetPushCost(double cost) { push_cost_ = cost; }
   /// A pull that began with `ahead` looked at `touched` edges.
   void Learn(const Ahead& ahead, VertexId vertices, std::uint64_t touched) {
     const double looks = Looks(ahead, vertices);
@@ -70,6 +72,7 @@ class DirectionChooser {
   }
 
   Terms terms_;
+  double push_cost_ = kPushCost;
   double correction_ = 1;  // of what is expected, by what earlier pulls looked at
 };
 

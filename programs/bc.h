@@ -44,11 +44,11 @@ struct BetweennessCentrality {
   static constexpr std::uint64_t kPushCost = 4;
   /// As much on a host device where the level is marked (kMarkShare): an atomic waits for memory, a look at a row does not.
   static constexpr std::uint64_t kPushCostOnHost = 8;
-  /// Of so many edges that are looked at, no more than one leads to a level that is marked first: where a CPU keeps the
-  /// bitmap near, it need not ask for the numbers of all others.
+  /// Of so many edges, of all on the way there and of a level's on the way back, no more than one leads from or to a level
+  /// that is marked first: where a CPU keeps the bitmap near, it need not ask for the numbers of all others.
   static constexpr std::uint64_t kMarkShare = 3;
-  /// A pass over all vertices of a host device costs no more than so many edges less than one a vertex.
-  static constexpr std::uint64_t kFewReached = 8;
+  /// How many vertices a host device passes over in the time that an edge takes that is followed.
+  static constexpr std::uint64_t kVerticesAnEdge = 8;
   /// Edges of a level that one thread of a host device is done with before others have begun.
   static constexpr std::uint64_t kFewEdges = 16384;
   /// And one block of a GPU, before the host has heard of the level and launched the next.
@@ -281,7 +281,7 @@ struct BetweennessCentrality {
         if (marks) Unmark(ops, search);
       } else if (adds && !several) {
         if constexpr (Number::kScales) {
-          const bool lists = Operators::kManyAtOnce || last.out_edges < graph.vertices / kFewReached;
+          const bool lists = Operators::kManyAtOnce || last.out_edges < graph.vertices / kVerticesAnEdge;
           ops.ForEachTogether(Chunks(end - begin, kChunk), GangsFor(ops, last.out_edges),
                               AddPaths{search, begin, end, lists});
           if (lists) {
@@ -343,12 +343,12 @@ struct BetweennessCentrality {
         const HandBackLevel<Number> step{search, begin, end, levels[level + 1].scale, out};
         const bool few_lead_on = kMarks<Operators> && ops.devices() == 1 &&
                                  levels[level + 1].in_edges * kMarkShare < levels[level].out_edges &&
-                                 levels[level].out_edges > ops.graph().vertices / kFewReached;
+                                 levels[level].out_edges > ops.graph().vertices / kVerticesAnEdge;
         if (few_lead_on) {
           HandBackFromNext(ops, step, levels[level + 2].begin, levels[level + 1].in_edges);
         } else {
-          ops.ForEachTogether(Chunks(end - begin, kChunk), GangsFor(ops, static_cast<double>(levels[level].out_edges)),
-                              step);
+          const auto work = static_cast<double>(std::max<std::uint64_t>(levels[level].out_edges, end - begin));
+          ops.ForEachTogether(Chunks(end - begin, kChunk), GangsFor(ops, work), step);
         }
       }
       if (level == 1) break;  // the source's own has no meaning

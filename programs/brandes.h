@@ -78,7 +78,7 @@ struct Search {
   LocalId* order;          ///< vertices that were reached, level by level; there is room for all that it owns
   Numbers<Number> at;      ///< by place in the order: paths that lead there, and afterwards shares
   Numbers<Number> values;  ///< by local vertex: the same, 0 until a level has been counted whole
-  std::uint32_t* seen;     ///< a bitmap of local vertices: reached, or of no use to look at
+  std::uint32_t* seen;     ///< a bitmap of local vertices: reached, or, but for what MarkLeading did, of no use to look at
   std::uint32_t* marks;    ///< a bitmap of local vertices; all clear but while a level is looked at
   Tally* tally;            ///< of the vertices that it owns
   VertexId* claims;        ///< vertices of others that were reached from here, by owner; as many as its halo has

@@ -96,7 +96,7 @@ class MarkedRows {
   EdgeIndex near_count_ = 0;
   unsigned count_ = 0;
   Row waiting_[kRows];
-  LocalId near_[kNear + 1];  ///< what is written after the last is not wanted
+  LocalId near_[kNear];
 };
 
 }  // namespace chatty::brandes

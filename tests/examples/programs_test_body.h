@@ -495,55 +495,90 @@ TEST_P(Examples, CentralityOfLevelsThatAreFoundEachWay) {
   for (std::uint64_t v = 1; v < answer.size(); ++v) ASSERT_EQ(answer[v], v <= kOuter ? 1 : 0) << v;
 }
 
+/// Runs bc from one source and from three, the first of which have to leave nothing behind.
+inline void ExpectBetweenness(const Graph& graph, Session& session, VertexId source) {
+  for (const char* const sources : {"1", "3"}) {
+    const ParameterValues parameters{{"source", std::to_string(source)}, {"sources", sources}};
+    const Answer answer = RunIt({"bc", ""}, session, parameters);
+    const Verdict verdict = Program("bc").Verify(graph, parameters, answer.values, &answer.statistics);
+    EXPECT_TRUE(verdict.passed) << sources << " from " << source << ": " << verdict.message;
+  }
+}
+
 TEST_P(Examples, CentralityOfLevelsThatArePushedByMany) {
   // From a vertex some 30, then 1000 with 30,000 edges, too many for one thread and few against those of the rest.
   for (const bool symmetric : {true, false}) {
     SCOPED_TRACE(symmetric);
     const Graph graph = RandomGraph(401, 20000, symmetric ? 16.0 : 32.0, WeightKind::kNone, symmetric);
     Session session = Divided(graph);
-    for (const VertexId source : {VertexId{1}, VertexId{12345}}) {
-      const Array<double> expected = SerialBetweenness(graph, std::vector{source});
-      const std::vector<double> answer = RunIt({"bc", ""}, session, {{"source", std::to_string(source)}}).As<double>();
-      for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_NEAR(answer[v], expected[v], 1e-9 * (1 + expected[v])) << v;
-    }
+    ExpectBetweenness(graph, session, 1);
+    ExpectBetweenness(graph, session, 12345);
   }
 }
 
+TEST_P(Examples, CentralityOfALevelThatIsSmallAgainstTheGraph) {
+  // 1000 vertices reach 15,000, by more edges than are one thread's and fewer than make a pass over all vertices worth it.
+  if (std::get<1>(GetParam()) != Direction::kAuto) GTEST_SKIP() << "operators have no direction";
+  constexpr std::uint64_t kFirst = 30, kSecond = 1000, kThird = 15000, kRest = 170000;
+  const std::uint64_t second = 1 + kFirst, third = second + kSecond, rest = third + kThird;
+  std::vector<TestEdge> edges;
+  for (std::uint64_t i = 0; i < kFirst; ++i) edges.push_back({0, 1 + i});
+  for (std::uint64_t i = 0; i < kSecond; ++i) edges.push_back({1 + i % kFirst, second + i});
+  for (std::uint64_t i = 0; i < 20000; ++i) edges.push_back({second + Hash(i, 1) % kSecond, third + Hash(i, 2) % kThird});
+  for (std::uint64_t i = 0; i < 600000; ++i) {
+    edges.push_back({(i % 2 == 0 ? third : rest) + Hash(i, 3) % kThird, rest + Hash(i, 4) % kRest});
+  }
+  const Graph graph = MakeGraph(rest + kRest, edges);
+  Session session = Divided(graph);
+  ExpectBetweenness(graph, session, 0);
+}
+
 TEST_P(Examples, CentralityWhereFewPathsGoOn) {
-  // A level of 60,000 edges among itself, from which 40 lead on to the last but one.
+  // A level of 60,000 edges among itself, from which 40 lead on to the last but one; one of these has very many others.
   constexpr std::uint64_t kWide = 3000, kBehind = 5, kEdges = 60000, kOn = 40;
   std::vector<TestEdge> edges;
   for (std::uint64_t v = 1; v <= kWide; ++v) edges.push_back({0, v});
   for (std::uint64_t i = 0; i < kEdges; ++i) edges.push_back({1 + Hash(i, 1) % kWide, 1 + Hash(i, 2) % kWide});
-  for (std::uint64_t i = 0; i < kOn; ++i) edges.push_back({1 + Hash(i, 3) % kWide, kWide + 1 + i % kBehind});
+  for (std::uint64_t v = 1; v <= kWide; ++v) edges.push_back({5, v});
+  for (std::uint64_t i = 0; i < kOn; ++i) {
+    edges.push_back({i % 4 == 0 ? 5 : 1 + Hash(i, 3) % kWide, kWide + 1 + i % kBehind});
+  }
   for (std::uint64_t i = 0; i < kBehind; ++i) edges.push_back({kWide + 1 + i, kWide + kBehind + 1 + i % 2});
   const std::uint64_t vertices = kWide + kBehind + 3;
   for (const bool symmetric : {true, false}) {
     SCOPED_TRACE(symmetric);
     const Graph graph = symmetric ? MakeSymmetric(vertices, edges) : MakeGraph(vertices, edges);
     Session session = Divided(graph, "random");
-    const Array<double> expected = SerialBetweenness(graph, std::vector<VertexId>{0, 7});
-    const std::vector<double> from_0 = RunIt({"bc", ""}, session, {{"source", "0"}}).As<double>();
-    const std::vector<double> from_7 = RunIt({"bc", ""}, session, {{"source", "7"}}).As<double>();
-    for (VertexId v = 0; v < vertices; ++v) ASSERT_NEAR(from_0[v] + from_7[v], expected[v], 1e-9 * (1 + expected[v])) << v;
+    ExpectBetweenness(graph, session, 0);
+    ExpectBetweenness(graph, session, 7);
   }
 }
 
 TEST_P(Examples, CentralityWhereHubsReachMany) {
   // 100 hubs with a third of the edges, which reach the rest by more of them than there are vertices to look; one of the
-  // rest has an edge from every other.
+  // rest has an edge from every other, and hubs at both ends of its row. Once behind so many paths that levels have a scale.
   constexpr std::uint64_t kHubs = 100, kRest = 8000, kFromHubs = 20000, kAmong = 45000;
-  std::vector<TestEdge> edges;
-  for (std::uint64_t h = 1; h <= kHubs; ++h) edges.push_back({0, h});
-  for (std::uint64_t i = 0; i < kFromHubs; ++i) edges.push_back({1 + Hash(i, 1) % kHubs, kHubs + 1 + Hash(i, 2) % kRest});
-  for (std::uint64_t i = 0; i < kAmong; ++i)
-    edges.push_back({kHubs + 1 + Hash(i, 3) % kRest, kHubs + 1 + Hash(i, 4) % kRest});
-  for (std::uint64_t v = kHubs + 1; v <= kHubs + kRest; ++v) edges.push_back({v, kHubs + kRest + 1});
-  const Graph graph = MakeGraph(kHubs + kRest + 2, edges);
-  Session session = Divided(graph, "random");
-  const Array<double> expected = SerialBetweenness(graph, std::vector<VertexId>{0});
-  const std::vector<double> answer = RunIt({"bc", ""}, session, {{"source", "0"}}).As<double>();
-  for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_NEAR(answer[v], expected[v], 1e-9 * (1 + expected[v])) << v;
+  for (const std::uint64_t diamonds : {0u, 405u}) {
+    if (diamonds > 0 && std::get<0>(GetParam()) > 2) continue;  // each level has meetings of all devices
+    SCOPED_TRACE(diamonds);
+    std::vector<TestEdge> edges;
+    for (std::uint64_t i = 0; i < diamonds; ++i) {
+      const std::uint64_t a = 3 * i;
+      edges.insert(edges.end(), {{a, a + 1}, {a, a + 2}, {a + 1, a + 3}, {a + 2, a + 3}});
+    }
+    const std::uint64_t from = 3 * diamonds, rest = from + 1 + kHubs / 2, sink = rest + kRest + kHubs / 2;
+    const auto hub = [&](std::uint64_t i) {
+      return i % kHubs < kHubs / 2 ? from + 1 + i % kHubs : rest + kRest - kHubs / 2 + i % kHubs;
+    };
+    for (std::uint64_t h = 0; h < kHubs; ++h) edges.push_back({from, hub(h)});
+    for (std::uint64_t i = 0; i < kFromHubs; ++i) edges.push_back({hub(Hash(i, 1)), rest + Hash(i, 2) % kRest});
+    for (std::uint64_t i = 0; i < kAmong; ++i) edges.push_back({rest + Hash(i, 3) % kRest, rest + Hash(i, 4) % kRest});
+    for (std::uint64_t v = rest; v < rest + kRest; ++v) edges.push_back({v, sink});
+    for (std::uint64_t i = 0; i < 60; ++i) edges.push_back({hub(Hash(i, 5)), sink});
+    const Graph graph = MakeGraph(sink + 2, edges);
+    Session session = Divided(graph, "random");
+    ExpectBetweenness(graph, session, 0);
+  }
 }
 
 TEST_P(Examples, CentralityIsTheSameToTheBitAfterLevelsOfAScale) {

@@ -5,13 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <bit>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "chatty/core/hash.h"
 #include "chatty/framework/run.h"
 #include "chatty/io/generators.h"
 #include "chatty/programs/pagerank.h"
@@ -226,24 +224,6 @@ TEST_P(EveryRound, TilesOfADirectedGraphWithMoreParallelEdgesThanARunHolds) {
   std::vector<VertexId> targets;
   for (VertexId v = 0; v < 3; ++v) {
     targets.insert(targets.end(), times[v], (v + 1) % 3);
-    rows.offsets[v + 1] = targets.size();
-  }
-  rows.neighbours = Array<VertexId>(std::span<const VertexId>(targets));
-  ExpectTheSameByTiles(Graph(std::move(rows), /*symmetric=*/false), GetParam());
-}
-
-TEST_P(EveryRound, TilesOfManyTargetsAreLarger) {
-  // Dense tiles beside sparse ones: what leads to the first 3 * 2^16 vertices comes from as few.
-  constexpr VertexId kVertices = (VertexId{1} << 21) + 70000, kFirst = VertexId{3} << 16;
-  Adjacency rows;
-  rows.offsets = Array<EdgeIndex>(std::size_t{kVertices} + 1, 0);
-  std::vector<VertexId> targets;
-  for (VertexId v = 0; v < kVertices; ++v) {
-    const VertexId range = v < kFirst ? kFirst : kVertices;
-    for (std::uint64_t k = 0; k < (v < kFirst ? 3u : 1u); ++k) {
-      targets.push_back(static_cast<VertexId>(Hash(v * std::uint64_t{4} + k, 1) % range));
-    }
-    std::sort(targets.end() - (v < kFirst ? 3 : 1), targets.end());
     rows.offsets[v + 1] = targets.size();
   }
   rows.neighbours = Array<VertexId>(std::span<const VertexId>(targets));

@@ -104,6 +104,9 @@ namespace detail {
 /// as many as it then calls the others for.
 inline constexpr std::uint64_t kEdgesAlone = 64, kEdgesTogether = 256;
 
+/// An edge pushed swaps a value in memory, where all pulls look at a bitmap in a cache.
+inline constexpr double kPushCostInPlace = 6.0;
+
 /// How many vertices can be asked for what they want in the time that an edge takes that is pushed along.
 inline constexpr LocalId kVerticesAnEdge = 64;
 
@@ -215,7 +218,7 @@ class PlaceWorker {
   PlaceBoard::Count count;
 
  private:
-  static constexpr EdgeIndex kTargetsAhead = 4;  ///< of a row
+  static constexpr EdgeIndex kTargetsAhead = 8;  ///< of a row
   using Value = ValueOf<P>;
   using Message = MessageOf<P>;
   using Shared = SharedOf<P>;
@@ -245,6 +248,9 @@ class PlaceWorker {
             std::uint32_t{Takes(ValueNow(target),
                                 [&] { return Scatter(s_, share, source, target, s_.graph.forward, begin + i, round_); })}
             << i;
+      }
+      for (std::uint32_t rest = wanted; rest != 0; rest &= rest - 1) {  // for Note, whose loads would wait for each swap
+        s_.graph.forward.offsets.Prefetch(s_.graph.forward.neighbours[begin + static_cast<unsigned>(__builtin_ctz(rest))]);
       }
       for (; wanted != 0; wanted &= wanted - 1) {
         const EdgeIndex e = begin + static_cast<unsigned>(__builtin_ctz(wanted));
@@ -457,6 +463,7 @@ LoneRun RunInPlace(Group& group, const StateRef<P>& s, PlaceBoard& board, LoneRu
     job.pull_rounds += 1;
   };
 
+  job.chooser.SetPushCost(kPushCostInPlace);
   while (job.active_vertices > 0 && !stop && job.push_rounds + job.pull_rounds < job.most_rounds) {
     // A pull asks all vertices, however few edges it then looks at.
     const bool small = job.ahead.active_edges < s.graph.owned / kVerticesAnEdge;

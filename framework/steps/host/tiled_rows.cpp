@@ -25,8 +25,6 @@ void ForEachStretch(const AdjacencyRef& rows, LocalId first, LocalId last, Visit
 TiledRows::TiledRows(const DeviceGraph& graph) {
   const GraphRef& ref = graph.ref();
   const AdjacencyRef& rows = ref.reverse;
-  const unsigned target_bits = TargetBits(ref.owned);
-  owned_ = ref.owned;
   columns_ = Columns(ref.local);
   stripes_ = Stripes(ref.owned);
   edges_ = rows.offsets[ref.owned];
@@ -38,9 +36,9 @@ TiledRows::TiledRows(const DeviceGraph& graph) {
     team.Run(team.size(), [&](TeamMember& member) {
       Group(member, cursors, 0).Sweep(stripes_, 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
-          const auto first = static_cast<LocalId>(i << target_bits);
+          const auto first = static_cast<LocalId>(i << kTargetBits);
           body(tiles_.data() + i * columns_, first,
-               static_cast<LocalId>(std::min<std::size_t>(ref.owned, first + (std::size_t{1} << target_bits))));
+               static_cast<LocalId>(std::min<std::size_t>(ref.owned, first + (1u << kTargetBits))));
         }
       });
     });

@@ -1,8 +1,8 @@
 /// \file
 /// Rows cut into tiles, for pulls in which every source sends: a tile's messages come from 2^16 sources and go to 2^15
-/// targets, or 2^16, so that what it reads and writes stays in a core's cache, where rows of a large graph gather from all
-/// of memory. Entries within a tile need 16 bits for either end. (Cache blocking: Nishtala et al., 2007; in two dimensions
-/// with short indices: Buono et al., ICS'16. What it saves in PageRank: Beamer et al., IPDPS'17.)
+/// targets, so that what it reads and writes stays in a core's cache, where rows of a large graph gather from all of memory.
+/// Entries within a tile need 16 bits for either end. (Cache blocking: Nishtala et al., 2007; in two dimensions with short
+/// indices: Buono et al., ICS'16. What it saves in PageRank: Beamer et al., IPDPS'17.)
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,7 @@ template <class P>
 inline constexpr bool kMayTile = Traits<P>::kEveryRound && !Traits<P>::kCollects && !Traits<P>::kFirstSuffices &&
                                  !Traits<P>::kHasWants && !Traits<P>::kHasWantsMessage && std::is_same_v<WeightOf<P>, None>;
 
-/// A device's reverse rows in tiles, in its memory. Those of 2^15 targets, or 2^16 of many, are a stripe, which one thread
-/// works on at a time.
+/// A device's reverse rows in tiles, in its memory. Those of 2^15 targets are a stripe, which one thread works on at a time.
 ///
 /// A tile has its single edges, a word each of source and target, and then its runs: at least kRun edges to one target, a
 /// word of target and length and half a word a source. Runs are summed in registers, which keeps a hub from waiting for its
@@ -35,6 +34,7 @@ inline constexpr bool kMayTile = Traits<P>::kEveryRound && !Traits<P>::kCollects
 class TiledRows {
  public:
   static constexpr unsigned kSourceBits = 16;  ///< of a source within its tile
+  static constexpr unsigned kTargetBits = 15;  ///< of a target
   static constexpr EdgeIndex kRun = 8;         ///< the shortest run
   static constexpr EdgeIndex kLongest = 0xffff;
 
@@ -61,10 +61,10 @@ class TiledRows {
 
   /// Calls single(first, source, target) and run(first, sources, count, target) for the edges of stripe i, with local ids: a
   /// source is `first` plus what is said of it. Meanwhile, a few at a time, ahead(first, line) for the lines of the next
-  /// tile's sources, `lines` for all that a tile may have, where its edges are enough that hardly any line goes unread.
+  /// tile's sources, `lines` for all that a tile may have, where its edges are enough that most will be read.
   template <class Single, class Run, class Ahead>
   void ForEach(std::size_t i, std::size_t lines, Single&& single, Run&& run, Ahead&& ahead) const {
-    const auto first_target = static_cast<LocalId>(i << TargetBits(owned_));
+    const auto first_target = static_cast<LocalId>(i << kTargetBits);
     for (std::size_t c = 0; c < columns_; ++c) {
       const Tile* const tile = tiles_.data() + i * columns_ + c;
       const auto first = static_cast<LocalId>(c << kSourceBits);
@@ -93,9 +93,10 @@ class TiledRows {
         call();
         for (const std::uint32_t* const end = word + std::min(kBlock, runs - word); word != end; ++word) of_single(*word);
       }
-      for (const std::uint32_t* called = word; word != tile_end; word = of_run(word)) {
-        for (; called <= word; called += kBlock) call();
+      for (std::ptrdiff_t called = 0; word != tile_end; word = of_run(word)) {
+        for (; called <= word - runs; called += kBlock) call();
       }
+      while (line < lines) call();
     }
   }
 
@@ -106,14 +107,10 @@ class TiledRows {
   };
 
   static std::uint64_t Columns(std::uint64_t local) { return (local + (1u << kSourceBits) - 1) >> kSourceBits; }
-  /// Of a target within its stripe: where there are many, larger tiles have more edges for each line of sources.
-  static unsigned TargetBits(std::uint64_t owned) { return owned > (std::uint64_t{1} << 21) ? 16 : 15; }
-  static std::uint64_t Stripes(std::uint64_t owned) {
-    return (owned + (std::uint64_t{1} << TargetBits(owned)) - 1) >> TargetBits(owned);
-  }
+  static std::uint64_t Stripes(std::uint64_t owned) { return (owned + (1u << kTargetBits) - 1) >> kTargetBits; }
   static EdgeIndex RunWords(EdgeIndex count) { return 1 + (count + 1) / 2; }
 
-  std::size_t owned_ = 0, columns_ = 0, stripes_ = 0;
+  std::size_t columns_ = 0, stripes_ = 0;
   EdgeIndex edges_ = 0;
   Buffer<Tile> tiles_;
   Buffer<std::uint32_t> words_;
@@ -129,6 +126,7 @@ void GatherTiles(Group& group, const StateRef<P>& s, const RoundOf<P>& round, co
   const SharedOf<P>* const shared = s.shared;
   Slot<Message>* const inbox = s.inbox;
   const VertexId* const ids = s.graph.global_ids;
+  const std::size_t local = s.graph.local;
   const auto global = [ids](LocalId v) { return ids == nullptr ? VertexId{v} : ids[v]; };
   const auto message = [&](LocalId first, std::size_t source, LocalId target) -> Message {
     const SharedOf<P>* const column = shared + first;  // the same for all of a tile
@@ -156,7 +154,8 @@ void GatherTiles(Group& group, const StateRef<P>& s, const RoundOf<P>& round, co
             at = combine(at, combine(combine(parts[0], parts[1]), combine(parts[2], parts[3])));
           },
           [&](LocalId first, std::size_t line) {
-            Prefetch(reinterpret_cast<const std::byte*>(shared + first) + line * kLineBytes);
+            const std::size_t source = first + line * kLineBytes / sizeof(SharedOf<P>);
+            if (source < local) Prefetch(shared + source);
           });
     }
   });
