@@ -9,20 +9,16 @@
 #include <utility>
 
 #include "chatty/core/graph.h"
-#include "chatty/framework/operators/host_operators.h"
 #include "chatty/framework/typed_program.h"
 #include "chatty/io/input.h"
 #include "chatty/io/text_parser.h"
 #include "chatty/io/vertex_ids.h"
 #include "chatty/partition/partition.h"
 #include "chatty/partition/subgraph.h"
-#include "chatty/programs/bc.h"
 #include "chatty/programs/bfs.h"
-#include "chatty/programs/cc.h"
 #include "chatty/programs/cdlp.h"
 #include "chatty/programs/pagerank.h"
 #include "chatty/programs/sssp.h"
-#include "chatty/programs/triangles.h"
 
 namespace chatty::bench {
 namespace {
@@ -271,36 +267,6 @@ void AddRounds(const SharedInputs& inputs, int threads, std::vector<Kernel>& ker
                      [bfs] { bfs->UnqueueFrontier(); }});
 }
 
-/// A program written on operators, whole.
-template <class P>
-void AddOperated(const SharedInputs& inputs, int threads, const char* name, const P& program, std::vector<Kernel>& kernels) {
-  struct Operated {
-    Operated(const Graph& graph, int threads)
-        : steps(graph, Bfs{}, threads),
-          devices{&steps.device()},
-          group(devices, {}),
-          output(steps.device(), graph.vertices()) {}
-    Steps<Bfs> steps;  // for its device and graph
-    Device* devices[1];
-    OperatorGroup group;
-    Buffer<typename P::Output> output;
-  };
-  const auto operated = std::make_shared<Operated>(inputs->graph, threads);
-  kernels.push_back({name, inputs->graph.edges(), 0, [inputs] {},
-                     [operated, program] {
-                       DeviceStatistics account;
-                       HostOperators operators(operated->group, operated->steps.graph(), account);
-                       program.Run(operators, operated->output.data());
-                     }});
-}
-void AddOperatorPrograms(const SharedInputs& inputs, int threads, std::vector<Kernel>& kernels) {
-  AddOperated(inputs, threads, "cc", ConnectedComponents{}, kernels);
-  BetweennessCentrality from_leaf;  // more levels, and both ways of finding them
-  while (inputs->graph.out_degree(from_leaf.source) != 1) ++from_leaf.source;
-  AddOperated(inputs, threads, "bc", from_leaf, kernels);
-  AddOperated(inputs, threads, "triangles", Triangles{}, kernels);
-}
-
 /// Messages and shared values of one of two parts, into a box and out of it.
 void AddBorders(const SharedInputs& inputs, int threads, std::vector<Kernel>& kernels) {
   struct Border {
@@ -413,7 +379,7 @@ std::vector<Kernel> MakeKernels(int scale, int threads, const std::string& scrat
   const auto inputs = std::make_shared<Inputs>(scale, scratch);
   std::vector<Kernel> kernels;
   AddRounds(inputs, threads, kernels);
-  AddOperatorPrograms(inputs, threads, kernels);
+  AddOperatorPrograms({inputs, &inputs->graph}, threads, kernels);
   AddBorders(inputs, threads, kernels);
   AddPreparation(inputs, threads, kernels);
   return kernels;

@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "chatty/core/graph.h"
 
 namespace chatty::bench {
 
@@ -23,5 +26,7 @@ struct Kernel {
 /// All kernels, on graphs of 2^scale vertices and on devices of `threads` threads. `scratch` is a file that is written for
 /// the parser, and removed again with the last kernel.
 std::vector<Kernel> MakeKernels(int scale, int threads, const std::string& scratch);
+/// Those among them that are whole programs written on operators, on `graph`.
+void AddOperatorPrograms(const std::shared_ptr<const Graph>& graph, int threads, std::vector<Kernel>& kernels);
 
 }  // namespace chatty::bench

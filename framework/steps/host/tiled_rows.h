@@ -77,12 +77,10 @@ class TiledRows {
       const std::uint32_t* word = words_.data() + tile->begin;
       const std::uint32_t* const runs = words_.data() + tile->runs;
       const std::uint32_t* const tile_end = words_.data() + tile->end;
-      if (c + 1 == columns_ || tile[1].end - tile[1].begin < lines) {
-        for (; word != runs; ++word) of_single(*word);
-        while (word != tile_end) word = of_run(word);
-        continue;
-      }
-      std::size_t line = 0;
+      // Where nothing is to be called the blocks are the tile's two parts.
+      const bool calls = c + 1 < columns_ && tile[1].end - tile[1].begin >= lines;
+      std::size_t line = calls ? 0 : lines;
+      const std::ptrdiff_t block = calls ? kBlock : tile_end - word;
       const std::size_t per_block = lines * kBlock / (tile->end - tile->begin + 1) + 1;
       const auto call = [&] {
         for (const std::size_t end = std::min(lines, line + per_block); line < end; ++line) {
@@ -91,10 +89,10 @@ class TiledRows {
       };
       while (word != runs) {
         call();
-        for (const std::uint32_t* const end = word + std::min(kBlock, runs - word); word != end; ++word) of_single(*word);
+        for (const std::uint32_t* const end = word + std::min(block, runs - word); word != end; ++word) of_single(*word);
       }
       for (std::ptrdiff_t called = 0; word != tile_end; word = of_run(word)) {
-        for (; called <= word - runs; called += kBlock) call();
+        for (; called <= word - runs; called += block) call();
       }
       while (line < lines) call();
     }
