@@ -281,7 +281,7 @@ struct BetweennessCentrality {
         if (marks) Unmark(ops, search);
       } else if (adds && !several) {
         if constexpr (Number::kScales) {
-          const bool lists = Operators::kManyAtOnce || last.out_edges < graph.vertices / kVerticesAnEdge;
+          const bool lists = Operators::kManyAtOnce || last.out_edges * kVerticesAnEdge < graph.vertices;
           ops.ForEachTogether(Chunks(end - begin, kChunk), GangsFor(ops, last.out_edges),
                               AddPaths{search, begin, end, lists});
           if (lists) {

@@ -82,10 +82,9 @@ class TiledRows {
       std::size_t line = calls ? 0 : lines;
       const std::ptrdiff_t block = calls ? kBlock : tile_end - word;
       const std::size_t per_block = lines * kBlock / (tile->end - tile->begin + 1) + 1;
+      const auto next_first = static_cast<LocalId>((c + 1) << kSourceBits);
       const auto call = [&] {
-        for (const std::size_t end = std::min(lines, line + per_block); line < end; ++line) {
-          ahead(static_cast<LocalId>((c + 1) << kSourceBits), line);
-        }
+        for (const std::size_t end = std::min(lines, line + per_block); line < end; ++line) ahead(next_first, line);
       };
       while (word != runs) {
         call();
@@ -94,7 +93,7 @@ class TiledRows {
       for (std::ptrdiff_t called = 0; word != tile_end; word = of_run(word)) {
         for (; called <= word - runs; called += block) call();
       }
-      while (line < lines) call();
+      for (; line < lines; ++line) ahead(next_first, line);
     }
   }
 
