@@ -59,16 +59,17 @@ RawGraph Renumber(const std::string& name, std::vector<WideEdges> edges, Array<s
   const IdTable table(ids, threads);
   ParallelChunks(edges.size(), threads, 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t p = first; p < last; ++p) {
-      WideEdges wide = std::move(edges[p]);  // freed with this turn
+      const Array<std::uint64_t> sources = std::move(edges[p].sources),
+                                 targets = std::move(edges[p].targets);  // this turn's
       EdgeList& narrow = raw.edges[p];
-      const std::size_t count = wide.sources.size();
+      const std::size_t count = sources.size();
       narrow.sources = Array<VertexId>(count);
       narrow.targets = Array<VertexId>(count);
       for (std::size_t e = 0; e < count; ++e) {
-        narrow.sources[e] = table[wide.sources[e]];
-        narrow.targets[e] = table[wide.targets[e]];
+        narrow.sources[e] = table[sources[e]];
+        narrow.targets[e] = table[targets[e]];
       }
-      narrow.weights = std::move(wide.weights);
+      narrow.weights = std::move(edges[p].weights);
     }
   });
   raw.ids = std::move(ids);
