@@ -85,6 +85,20 @@ CHATTY_FN T CompareSwap(T* address, const T& expected, const T& desired) {
 #endif
 }
 
+/// Stores; returns what was there before.
+template <class T>
+CHATTY_FN T Exchange(T* address, const T& value) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+#if CHATTY_DEVICE_CODE
+  using W = Word<sizeof(T)>;
+  return BitCast<T>(atomicExch(reinterpret_cast<W*>(address), BitCast<W>(value)));
+#else
+  T next = value, found;
+  __atomic_exchange(address, &next, &found, __ATOMIC_RELAXED);
+  return found;
+#endif
+}
+
 /// Replaces *address by op(*address, value) until it sticks or nothing would change. Returns whether it changed.
 template <bool kConcurrent, Scope kScope = Scope::kDevice, class T, class Op>
 CHATTY_FN bool Update(T* address, const T& value, const Op& op) {

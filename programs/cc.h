@@ -5,232 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
-#include "chatty/core/atomics.h"
 #include "chatty/core/bitmap.h"
-#include "chatty/core/prefetch.h"
 #include "chatty/framework/operators/operator_program.h"
 #include "chatty/framework/statistics.h"
+#include "chatty/programs/hooking.h"
 #include "chatty/programs/verify.h"
 
 namespace chatty {
-
-namespace hooking {
-
-/// Joins the trees of a and b, the larger root below the smaller (Shiloach and Vishkin's hooking, as in ECL-CC and GAP): the
-/// root of a finished component is its least vertex. Any number of threads at once.
-CHATTY_FN void Link(VertexId* parent, VertexId a, VertexId b) {
-  VertexId p = atomics::LoadOld(parent + a), q = atomics::LoadOld(parent + b);  // who has been above them still is
-  while (p != q) {
-    const VertexId high = p > q ? p : q, low = p > q ? q : p;
-    VertexId above = atomics::LoadOld(parent + high);
-    if (above == high) above = atomics::Load(parent + high);
-    if (above == high) {
-      above = atomics::CompareSwap(parent + high, high, low);
-      if (above == high) return;
-    }
-    const VertexId next = atomics::LoadOld(parent + above);
-    if (next != above) atomics::Store(parent + high, next);  // halved, the path of whoever comes next is shorter
-    p = next;                                                // less than high
-    q = low;
-  }
-}
-
-struct Reset {
-  VertexId* parent;
-  CHATTY_FN void operator()(std::size_t v) const { parent[v] = static_cast<VertexId>(v); }
-};
-/// Halves v's path, as all others' are halved at once: a long one takes as many rounds as its length has bits.
-struct Jump {
-  VertexId* parent;
-  CHATTY_FN void operator()(std::size_t v) const {
-    const VertexId p = atomics::LoadOld(parent + v), above = atomics::LoadOld(parent + p);
-    if (above != p) atomics::Store(parent + v, above);
-  }
-};
-/// Points v at its root, and on the way there ever higher: whoever walks through v meanwhile has a shorter way. Nobody may
-/// link meanwhile, so that a root that was one still is.
-struct Compress {
-  VertexId* parent;
-  CHATTY_FN void operator()(std::size_t v) const {
-    VertexId p = atomics::LoadOld(parent + v), above;
-    while (p != (above = atomics::LoadOld(parent + p))) {
-      atomics::Store(parent + v, above);
-      p = above;
-    }
-  }
-};
-/// Hangs v below its first neighbour, the least, if that is less than v, and makes it a root otherwise: without atomics, for
-/// only v's own entry is written (ECL-CC's initialisation, Jaiganesh and Burtscher, HPDC'18).
-struct HookFirst {
-  GraphRef graph;
-  VertexId* parent;
-  CHATTY_FN void operator()(LocalId v) const {
-    if (graph.forward.degree(v) == 0) {
-      parent[graph.Global(v)] = graph.Global(v);
-      return;
-    }
-    const VertexId first = graph.Global(graph.forward.neighbours[graph.forward.offsets[v]]), own = graph.Global(v);
-    parent[own] = first < own ? first : own;  // no branch that nobody can predict
-  }
-};
-/// Links v with its nth neighbour, the second with the first as well, if HookFirst has not.
-struct LinkNth {
-  GraphRef graph;
-  VertexId* parent;
-  EdgeIndex nth;
-  CHATTY_FN void operator()(LocalId v) const {
-    // Vertices are visited in order by a CPU, which a link's atomics would let wait for each row and each tree in turn.
-    constexpr LocalId kRows = 32, kTrees = 16;
-    if (v + kRows < graph.owned) Prefetch(Row(v + kRows) + nth);
-    if (v + kTrees < graph.owned && graph.forward.degree(v + kTrees) > nth) {
-      Prefetch(parent + graph.Global(Row(v + kTrees)[nth]));
-    }
-    const EdgeIndex degree = graph.forward.degree(v);
-    const LocalId* const row = Row(v);
-    const VertexId own = graph.Global(v);
-    if (nth == 1 && degree > 0 && graph.Global(row[0]) > own) Link(parent, own, graph.Global(row[0]));
-    if (degree > nth) Link(parent, own, graph.Global(row[nth]));
-  }
-  /// Where v's row begins.
-  CHATTY_FN const LocalId* Row(LocalId v) const { return graph.forward.neighbours + graph.forward.offsets[v]; }
-};
-struct LinkEdge {
-  GraphRef graph;
-  VertexId* parent;
-  CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex) const { Link(parent, graph.Global(v), graph.Global(u)); }
-};
-/// Rows of vertices already in the giant component are skipped, and of others what has been linked.
-struct SkipSettled {
-  GraphRef graph;
-  const VertexId* parent;
-  VertexId giant;  ///< kNoVertex: skip only what has been linked
-  EdgeIndex linked;
-  CHATTY_FN EdgeIndex operator()(LocalId v) const {
-    if (giant != kNoVertex && atomics::Load(parent + graph.Global(v)) == giant) return graph.forward.degree(v);
-    return linked;
-  }
-};
-/// Joins in what another device found.
-struct LinkTrees {
-  VertexId* parent;
-  const VertexId* theirs;
-  CHATTY_FN void operator()(std::size_t v) const {
-    if (theirs[v] != v) Link(parent, static_cast<VertexId>(v), theirs[v]);
-  }
-};
-struct Copy {
-  const VertexId* from;
-  VertexId* to;
-  CHATTY_FN void operator()(std::size_t v) const { to[v] = from[v]; }
-};
-
-/// A flat forest in few words: most vertices are below the giant's root, or roots themselves. In this order: the number of
-/// pairs; the giant's root; a bit a vertex, set below that root; a pair, the vertex and its root, for any other that is no
-/// root.
-struct Digest {
-  VertexId* ids;
-  VertexId vertices;
-
-  CHATTY_FN static constexpr std::size_t BitIds(std::uint64_t vertices) {
-    return (bits::Words(vertices) * sizeof(std::uint32_t) + sizeof(VertexId) - 1) / sizeof(VertexId);
-  }
-  /// Pairs that fit where a digest with any takes at most half the room of the forest.
-  CHATTY_FN static constexpr std::size_t Room(std::uint64_t vertices) {
-    const std::size_t fixed = 2 + BitIds(vertices), most = vertices / 2;
-    return fixed < most ? (most - fixed) / 2 : 0;
-  }
-  /// Ids in a digest with so many pairs.
-  CHATTY_FN static constexpr std::size_t Size(std::uint64_t vertices, std::size_t pairs) {
-    return 2 + BitIds(vertices) + 2 * pairs;
-  }
-  CHATTY_FN std::uint32_t* words() const { return reinterpret_cast<std::uint32_t*>(ids + 2); }
-  CHATTY_FN bool below(std::size_t v) const { return (words()[v / 32] >> (v % 32) & 1) != 0; }
-  CHATTY_FN VertexId* pairs() const { return ids + 2 + BitIds(vertices); }
-};
-struct ClearDigest {
-  Digest digest;
-  const VertexId* parent;
-  VertexId giant;  ///< once its root; kNoVertex: there is none
-  CHATTY_FN void operator()(std::size_t) const {
-    digest.ids[0] = 0;
-    digest.ids[1] = giant == kNoVertex ? kNoVertex : parent[giant];
-  }
-};
-/// Digests the vertices of one word; counts pairs that do not fit, too.
-struct DigestWord {
-  Digest digest;
-  const VertexId* parent;
-  CHATTY_FN void operator()(std::size_t w) const {
-    const VertexId giant = digest.ids[1], first = static_cast<VertexId>(w * 32);
-    const unsigned count = digest.vertices - first < 32 ? static_cast<unsigned>(digest.vertices - first) : 32;
-    std::uint32_t below = 0, others = 0;
-    for (unsigned b = 0; b < count; ++b) {
-      const VertexId root = parent[first + b];
-      if (root == first + b) continue;
-      (root == giant ? below : others) |= 1u << b;
-    }
-    digest.words()[w] = below;
-    if (others == 0) return;
-    VertexId place = atomics::Add<true>(digest.ids, static_cast<VertexId>(bits::Count(others)));
-    for (unsigned b = 0; b < count && place < Digest::Room(digest.vertices); ++b) {
-      if (!(others >> b & 1u)) continue;
-      digest.pairs()[2 * place] = first + b;
-      digest.pairs()[2 * place + 1] = parent[first + b];
-      ++place;
-    }
-  }
-};
-/// Joins in a vertex of another device's giant, and a pair.
-struct LinkBit {
-  VertexId* parent;
-  Digest theirs;
-  CHATTY_FN void operator()(std::size_t v) const {
-    if (theirs.below(v)) Link(parent, static_cast<VertexId>(v), theirs.ids[1]);
-  }
-};
-struct LinkPair {
-  VertexId* parent;
-  const VertexId* pairs;
-  CHATTY_FN void operator()(std::size_t i) const { Link(parent, pairs[2 * i], pairs[2 * i + 1]); }
-};
-/// Makes a forest of a digest.
-struct RestoreBit {
-  VertexId* parent;
-  Digest theirs;
-  CHATTY_FN void operator()(std::size_t v) const { parent[v] = theirs.below(v) ? theirs.ids[1] : static_cast<VertexId>(v); }
-};
-struct RestorePair {
-  VertexId* parent;
-  const VertexId* pairs;
-  CHATTY_FN void operator()(std::size_t i) const { parent[pairs[2 * i]] = pairs[2 * i + 1]; }
-};
-
-/// Of owned vertices picked by a hash, the roots and the first neighbours.
-struct Sample {
-  GraphRef graph;
-  const VertexId* parent;
-  VertexId* roots;
-  VertexId* neighbours;
-  CHATTY_FN void operator()(std::size_t i) const {
-    std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ull;  // splitmix64
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    const auto v = static_cast<LocalId>((x ^ (x >> 31)) % graph.owned);
-    const VertexId own = graph.Global(v);
-    roots[i] = parent[own];
-    neighbours[i] = graph.forward.degree(v) == 0 ? own : graph.Global(graph.forward.neighbours[graph.forward.offsets[v]]);
-  }
-};
-struct Label {
-  GraphRef graph;
-  const VertexId* parent;
-  VertexId* out;
-  CHATTY_FN void operator()(LocalId v) const { out[v] = parent[graph.Global(v)]; }
-};
-
-}  // namespace hooking
 
 /// Components labelled by their least id: Afforest (Sutton, Ben-Nun and Barak, IPDPS'18). On a symmetric graph some
 /// neighbours of every vertex are linked first; the rows of the giant component that this shows are then skipped. Each
@@ -252,19 +36,20 @@ struct ConnectedComponents {
   /// Up to so many, and no more than there are devices, if those show no giant: a device links only its own vertices' edges,
   /// which have to show it among all of them.
   static constexpr EdgeIndex kMostNeighbourRounds = 8;
-  /// How often paths are halved before the first Compress, where that walks them from very many places at once: what
-  /// HookFirst makes of a grid are columns, as long as the grid is high.
-  static constexpr int kJumps = 3;
   /// Vertices looked at to find the giant component.
   static constexpr std::size_t kSamples = 1024;
   /// Vertices tried that each device may have in it.
   static constexpr std::size_t kPivots = 3;
 
-  /// The forest, the sample and the digest.
+  /// Whether vertices that follow each other are joined among themselves first, in tiles (hooking::HookTile). Nothing: where
+  /// there are so many threads that each walks up a tree while many others do.
+  std::optional<bool> tiled;
+
+  /// The forest, the sample, the tiles' counts and the digest.
   static std::uint64_t WorkBytes(const PartShape& part) {
-    return (part.vertices + (part.symmetric && part.vertices > 0 ? 2 * kSamples : 0) +
-            DigestIds(part.vertices, part.parts)) *
-           sizeof(VertexId);
+    const bool samples = part.symmetric && part.vertices > 0;
+    return (part.vertices + (samples ? 2 * kSamples : 0) + DigestIds(part.vertices, part.parts)) * sizeof(VertexId) +
+           (samples ? hooking::Tiles::Count(part.vertices) * sizeof(hooking::Tiles::Counts) : 0);
   }
   /// A forest, or a digest, between the pairs that MergeForests walks: both ways, up and down the tree.
   static std::size_t ExchangeBytes(const PartShape& part, PartId from, PartId to) {
@@ -280,23 +65,27 @@ struct ConnectedComponents {
     Buffer<VertexId> forest = ops.template Allocate<VertexId>(n);
     Buffer<VertexId> digest = ops.template Allocate<VertexId>(DigestIds(n, ops.devices()));
     Buffer<VertexId> samples = ops.template Allocate<VertexId>(ops.symmetric() && n > 0 ? 2 * kSamples : 0);
+    Buffer<hooking::Tiles::Counts> counts =
+        ops.template Allocate<hooking::Tiles::Counts>(samples.empty() ? 0 : hooking::Tiles::Count(n));  // as if it owned all
     VertexId* const parent = forest.data();
     if (ops.devices() > 1 || samples.empty()) ops.For(n, hooking::Reset{parent});  // HookFirst makes all of its own
+    hooking::Tiles tiles{.owned = ops.graph().owned};
     EdgeIndex linked = 0;
     VertexId giant = kNoVertex;  // the root of this device's
     bool common = false;
     if (!samples.empty()) {
-      ops.ForEachVertex(hooking::HookFirst{ops.graph(), parent});
-      linked = 1;
+      // Until labels are written there is room for what tiles note.
+      static_assert(sizeof(Output) >= 2 * sizeof(std::uint16_t));
+      tiles.noted = reinterpret_cast<std::uint16_t*>(out);
+      tiles.counts = counts.data();
+      tiles.there = tiled.value_or(Operators::kManyAtOnce) && ops.most_scratch() >= hooking::HookTile::kScratch;
+      linked = HookFirst(ops, parent, tiles);
       const EdgeIndex most = std::clamp<EdgeIndex>(ops.devices(), kNeighbourRounds, kMostNeighbourRounds);
-      for (EdgeIndex rounds = kNeighbourRounds; linked < rounds; rounds = common ? linked : most) {
-        if constexpr (Operators::kManyAtOnce) {
-          for (int i = 0; i < kJumps && linked == 1; ++i) ops.For(n, hooking::Jump{parent});
-        }
-        ops.For(n, hooking::Compress{parent});
+      for (EdgeIndex rounds = kNeighbourRounds;; rounds = most) {
         for (; linked < rounds; ++linked) ops.ForEachVertex(hooking::LinkNth{ops.graph(), parent, linked});
         ops.For(n, hooking::Compress{parent});
         common = FindGiant(ops, parent, samples.data(), &giant);
+        if (common || linked >= most) break;
       }
       if (!common) {
         MergeForests(ops, parent, digest.data(), n, giant);
@@ -304,9 +93,10 @@ struct ConnectedComponents {
         if (giant != kNoVertex) ops.CopyOut(&giant, parent + giant, 1);
       }
     }
-    if (!ops.StopRequested()) {  // the trees linked so far are parts of components
+    if (!ops.StopRequested()) {     // the trees linked so far are parts of components
+      if (tiles.there) linked = 0;  // not with the greater neighbours
       ops.ForEachEdge(hooking::SkipSettled{ops.graph(), parent, giant, linked}, hooking::LinkEdge{ops.graph(), parent});
-      ops.For(n, hooking::Compress{parent});
+      if (ops.devices() > 1) ops.For(n, hooking::Compress{parent});
     }
     MergeForests(ops, parent, digest.data(), n, giant);
     ops.ForEachVertex(hooking::Label{ops.graph(), parent, out});
@@ -320,6 +110,22 @@ struct ConnectedComponents {
  private:
   static std::size_t DigestIds(std::uint64_t vertices, PartId parts) {
     return parts > 1 ? hooking::Digest::Size(vertices, hooking::Digest::Room(vertices)) : 0;
+  }
+
+  /// Joins owned vertices with their first neighbours, so that every tree is walked up in a few steps, and in tiles with the
+  /// second ones, too. Returns with how many.
+  template <class Operators>
+  static EdgeIndex HookFirst(Operators& ops, VertexId* parent, const hooking::Tiles& tiles) {
+    if (!tiles.there) {
+      ops.ForEachVertex(hooking::HookFirst{ops.graph(), parent});
+      ops.For(ops.graph().vertices, hooking::Compress{parent});
+      return 1;
+    }
+    const std::size_t count = hooking::Tiles::Count(tiles.owned);
+    ops.ForEachTogether(count, ops.gangs(), hooking::HookTile::kScratch, hooking::HookTile{ops.graph(), parent, tiles});
+    ops.ForEachTogether(count, ops.gangs(), hooking::CompressTile{parent, ops.graph(), tiles});
+    ops.ForEachTogether(count, ops.gangs(), hooking::LinkTile{parent, ops.graph(), tiles});
+    return hooking::Tiles::kLooked;
   }
 
   /// Of flat forests, one a device, that need not be the same; afterwards all devices hold the union of all, flat again.

@@ -34,7 +34,8 @@ __global__ void __launch_bounds__(kBlock)
     EdgeIndex begin = 0, count = 0;
     if (i < graph.owned) {
       begin = rows.offsets[v];
-      const EdgeIndex degree = rows.offsets[v + 1] - begin, skipped = degree == 0 ? 0 : skip(v);
+      const EdgeIndex skipped = skip(v);  // whatever the degree is, which it need not wait for
+      const EdgeIndex degree = rows.offsets[v + 1] - begin;
       if (skipped < degree) {
         begin += skipped;
         count = degree - skipped;
@@ -44,6 +45,7 @@ __global__ void __launch_bounds__(kBlock)
         count = 0;
       }
     }
+    if (!__any_sync(kFull, count != 0)) continue;
     unsigned wide = __ballot_sync(kFull, count >= steps::cuda::kWarpDegree);
     while (wide != 0) {
       const unsigned owner = __ffs(wide) - 1;
@@ -93,7 +95,8 @@ __global__ void __launch_bounds__(kBlock) ForEachNeighbourPair(GraphRef graph, F
   }
 }
 
-/// Who works on one call of ForEachTogether: a block. See operators::host::Gang for what each does.
+/// Who works on one call of ForEachTogether: a block of kThreads. See operators::host::Gang for what each does.
+template <unsigned kThreads>
 class Gang {
  public:
   static constexpr bool kMany = true;
@@ -110,6 +113,15 @@ class Gang {
   CHATTY_FN unsigned warp() const { CHATTY_IN_KERNEL(threadIdx.x / 32); }
   CHATTY_FN unsigned lane() const { CHATTY_IN_KERNEL(threadIdx.x % 32); }
 #undef CHATTY_IN_KERNEL
+  template <class T>
+  CHATTY_FN T* Scratch() const {
+#if CHATTY_DEVICE_CODE
+    extern __shared__ __align__(16) unsigned char gang_scratch[];
+    return reinterpret_cast<T*>(gang_scratch);
+#else
+    return nullptr;
+#endif
+  }
   CHATTY_FN void Sync() const {
 #if CHATTY_DEVICE_CODE
     __syncthreads();
@@ -134,28 +146,42 @@ class Gang {
 #endif
     return value;
   }
+  CHATTY_FN std::uint32_t PlaceIf(bool wants, std::uint32_t* count) const {
+#if CHATTY_DEVICE_CODE
+    const unsigned mask = __ballot_sync(kFull, wants);
+    if (mask == 0) return 0;
+    unsigned first = 0;
+    if (lane() == 0) first = atomicAdd(count, __popc(mask));
+    return __shfl_sync(kFull, first, 0) + __popc(mask & ((1u << lane()) - 1));
+#else
+    return 0;
+#endif
+  }
   template <class T, class Add>
   CHATTY_FN T Sum(T value, Add add) const {
 #if CHATTY_DEVICE_CODE
-    __shared__ steps::cuda::Shelf<T, kWarps> shelf;
+    __shared__ steps::cuda::Shelf<T, warps()> shelf;
     value = SumOfWarp(value, add);
     __syncthreads();  // nobody still reads what was there
     if (lane() == 0) shelf[warp()] = value;
     __syncthreads();
     value = shelf[0];
-    for (unsigned w = 1; w < kWarps; ++w) add(value, shelf[w]);
+    for (unsigned w = 1; w < warps(); ++w) add(value, shelf[w]);
 #endif
     return value;
   }
-  CHATTY_FN static constexpr unsigned threads() { return kBlock; }
-  CHATTY_FN static constexpr unsigned warps() { return kWarps; }
+  CHATTY_FN static constexpr unsigned threads() { return kThreads; }
+  CHATTY_FN static constexpr unsigned warps() { return kThreads / 32; }
   CHATTY_FN static constexpr unsigned lanes() { return 32; }
 };
 
-template <class F>
-__global__ void __launch_bounds__(kBlock) ForEachTogether(std::size_t n, F f) {
+/// Threads of a block with scratch: two such blocks fit an SM, which holds no more threads.
+inline constexpr unsigned kWideBlock = 1024;
+
+template <unsigned kThreads, class F>
+__global__ void __launch_bounds__(kThreads, kThreads == kWideBlock ? 2 : 1) ForEachTogether(std::size_t n, F f) {
   for (std::size_t i = blockIdx.x; i < n; i += gridDim.x) {
-    f(i, Gang{});
+    f(i, Gang<kThreads>{});
     __syncthreads();
   }
 }
@@ -287,10 +313,17 @@ class CudaOperators : public DeviceOperators {
   std::size_t gangs() const { return Blocks(~std::size_t{0} / 2); }
   template <class F>
   void ForEachTogether(std::size_t n, std::size_t most, F f) {
-    const Step step(*this, spans::kForEachTogether, {n});
-    const auto blocks = static_cast<unsigned>(std::clamp<std::size_t>(std::min(most, n), 1, gangs()));
-    operators::cuda::ForEachTogether<<<blocks, steps::cuda::kBlock, 0, stream()>>>(n, f);
-    Check("ForEachTogether");
+    LaunchTogether<steps::cuda::kBlock>(n, most, 0, f);
+  }
+  std::size_t most_scratch() const {
+    constexpr int kOther = 4096;  // what else a block keeps there
+    int bytes = 0;
+    CHATTY_CUDA(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device().index()));
+    return static_cast<std::size_t>(std::max(0, bytes - kOther));
+  }
+  template <class F>
+  void ForEachTogether(std::size_t n, std::size_t most, std::size_t scratch, F f) {
+    LaunchTogether<operators::cuda::kWideBlock>(n, most, scratch, f);
   }
   template <class T>
   void ExclusiveSum(T* data, std::size_t n) {
@@ -321,6 +354,17 @@ class CudaOperators : public DeviceOperators {
   }
 
  private:
+  template <unsigned kThreads, class F>
+  void LaunchTogether(std::size_t n, std::size_t most, std::size_t scratch, const F& f) {
+    const Step step(*this, spans::kForEachTogether, {n});
+    const auto blocks = static_cast<unsigned>(std::clamp<std::size_t>(std::min(most, n), 1, gangs()));
+    const auto kernel = operators::cuda::ForEachTogether<kThreads, F>;
+    if (scratch > 0) {  // more than a block has unless it is asked for
+      CHATTY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(scratch)));
+    }
+    kernel<<<blocks, kThreads, scratch, stream()>>>(n, f);
+    Check("ForEachTogether");
+  }
   template <class F>
   void LaunchFor(std::size_t n, F f) {
     operators::cuda::For<<<Blocks(n), steps::cuda::kBlock, 0, stream()>>>(n, f);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/core/array.h"
 #include "chatty/framework/operators/device_operators.h"
 #include "chatty/framework/steps/host/steps.h"
 
@@ -19,10 +20,16 @@ class Gang {
   /// Whether there are other threads, so that what the gang shares has to be updated by atomics.
   static constexpr bool kMany = false;
 
-  /// The gang of that index.
-  CHATTY_FN explicit Gang(std::size_t index) : index_(index) {}
+  /// The gang of that index, with that scratch.
+  CHATTY_FN explicit Gang(std::size_t index, std::byte* scratch = nullptr) : index_(index), scratch_(scratch) {}
   /// Which gang it is, below the number that ForEachTogether was given: no two at a time are the same one.
   CHATTY_FN std::size_t index() const { return index_; }
+  /// The scratch that ForEachTogether was asked for, as objects of type T: the gang's own until the call ends, and near it.
+  /// Aligned to 16 bytes; its contents are indeterminate when a call begins.
+  template <class T>
+  CHATTY_FN T* Scratch() const {
+    return reinterpret_cast<T*>(scratch_);
+  }
   CHATTY_FN static constexpr unsigned thread() { return 0; }   ///< this one of the gang's threads
   CHATTY_FN static constexpr unsigned threads() { return 1; }  ///< how many it has
   CHATTY_FN static constexpr unsigned warp() { return 0; }     ///< this thread's of the gang's warps
@@ -38,7 +45,14 @@ class Gang {
   CHATTY_FN static T SumOfWarp(const T& value, Add) {
     return value;
   }
-  /// The same of all the gang's threads.
+  /// Counts on *count, which the gang's threads share, for each of them that `wants` a place: the caller's, if it does. All
+  /// lanes of a warp call it.
+  CHATTY_FN static std::uint32_t PlaceIf(bool wants, std::uint32_t* count) {
+    const std::uint32_t place = *count;
+    *count = place + std::uint32_t{wants};
+    return place;
+  }
+  /// What SumOfWarp says, of all the gang's threads.
   template <class T, class Add>
   CHATTY_FN static T Sum(const T& value, Add) {
     return value;
@@ -46,6 +60,7 @@ class Gang {
 
  private:
   std::size_t index_;
+  std::byte* scratch_;
 };
 
 }  // namespace operators::host
@@ -116,13 +131,16 @@ class HostOperators : public DeviceOperators {
   /// host a gang is a thread, on a GPU a block. The last indexes are begun last.
   template <class F>
   void ForEachTogether(std::size_t n, std::size_t most, F f) {
-    const Step step(*this, spans::kForEachTogether, {n});
-    const std::size_t grain = n < 64 * kTogetherGrain ? 1 : kTogetherGrain;
-    const auto width = static_cast<int>(std::clamp<std::size_t>(std::min(most, n), 1, gangs()));
-    RunSweep(width, n, grain, [&](int rank, std::size_t begin, std::size_t end) {
-      const operators::host::Gang gang(static_cast<std::size_t>(rank));
-      for (std::size_t i = begin; i < end; ++i) f(i, gang);
-    });
+    Together(n, most, n < 64 * kTogetherGrain ? 1 : kTogetherGrain, 0, f);
+  }
+  /// Bytes of scratch that a gang may be given.
+  static constexpr std::size_t most_scratch() { return std::size_t{256} << 10; }
+  /// The same with `scratch` bytes for each gang, at most most_scratch(), for work on a piece of the graph at a time that
+  /// fits there: a block's shared memory on a GPU, a part of a core's cache on the host. Gangs are wider than without, and
+  /// indexes are given out one by one.
+  template <class F>
+  void ForEachTogether(std::size_t n, std::size_t most, std::size_t scratch, F f) {
+    Together(n, most, 1, scratch, f);
   }
   /// Replaces each of data[0, n), integers in this device's memory, by the sum of those before it.
   template <class T>
@@ -170,6 +188,20 @@ class HostOperators : public DeviceOperators {
   /// Indexes that a thread takes at a time in ForEachTogether: few, for they are unequal.
   static constexpr std::size_t kTogetherGrain = 16;
 
+  template <class F>
+  void Together(std::size_t n, std::size_t most, std::size_t grain, std::size_t scratch, F& f) {
+    const Step step(*this, spans::kForEachTogether, {n});
+    const auto width = static_cast<int>(std::clamp<std::size_t>(std::min(most, n), 1, gangs()));
+    const std::size_t stride = (scratch + 63) / 64 * 64;  // nobody's line is another's
+    if (stride * static_cast<std::size_t>(width) > scratch_.size()) {
+      scratch_ = Array<std::byte>(stride * static_cast<std::size_t>(width));
+    }
+    RunSweep(width, n, grain, [&](int rank, std::size_t begin, std::size_t end) {
+      const operators::host::Gang gang(static_cast<std::size_t>(rank),
+                                       scratch_.data() + static_cast<std::size_t>(rank) * stride);
+      for (std::size_t i = begin; i < end; ++i) f(i, gang);
+    });
+  }
   template <class Body>
   void Sweep(std::size_t n, Body&& body, std::size_t grain = steps::host::kVertexGrain) {
     RunSweep(n < 4 * grain ? 1 : device().team()->size(), n, grain,
@@ -187,6 +219,7 @@ class HostOperators : public DeviceOperators {
   }
   steps::host::Cursors cursors_;
   std::uint32_t sweeps_ = 0;
+  Array<std::byte> scratch_;  // of all gangs, as large as any call has wanted
 };
 
 }  // namespace chatty

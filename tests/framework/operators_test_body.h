@@ -103,6 +103,62 @@ struct GangQuestion {
   }
 };
 
+/// A gang's scratch is its own, and large; places are given to whoever wants one.
+struct AskScratch {
+  std::uint32_t* answers;
+  std::uint32_t words;  ///< of scratch
+
+  template <class Gang>
+  CHATTY_FN void operator()(std::size_t i, const Gang& gang) const {
+    auto* const scratch = gang.template Scratch<std::uint32_t>();
+    std::uint32_t* const count = scratch + words - 1;
+    const auto mark = [&](std::uint32_t w) { return static_cast<std::uint32_t>(i * 7919 + w); };
+    const auto wants = [](std::uint32_t w) { return w % 3 == 0; };
+    for (std::uint32_t w = gang.thread(); w < words - 1; w += gang.threads()) scratch[w] = mark(w);
+    if (gang.thread() == 0) *count = 0;
+    gang.Sync();
+    std::uint32_t wrong = 0;
+    for (std::uint32_t w = gang.threads() - 1 - gang.thread(); w < words - 1; w += gang.threads()) {
+      if (scratch[w] != mark(w)) ++wrong;
+    }
+    const std::uint32_t half = (words - 1) / 2;
+    gang.Sync();
+    for (std::uint32_t w = gang.thread(); w < half; w += gang.threads()) scratch[w] = 0;
+    gang.Sync();
+    for (std::uint32_t base = 0; base < half; base += gang.threads()) {
+      const std::uint32_t w = base + gang.thread();
+      const bool wanted = w < half && wants(w);
+      const std::uint32_t place = gang.PlaceIf(wanted, count);
+      if (wanted) scratch[place] += half + w;
+    }
+    gang.Sync();
+    if (*count != (half + 2) / 3) ++wrong;
+    const auto add = [](std::uint32_t& sum, std::uint32_t value) { sum += value; };
+    std::uint32_t sum = 0, expected = 0;
+    for (std::uint32_t w = gang.thread(); w < half; w += gang.threads()) {
+      if ((scratch[w] != 0) != (w < *count)) ++wrong;
+      sum += scratch[w];
+      expected += wants(w) ? half + w : 0;
+    }
+    if (gang.Sum(sum, add) != gang.Sum(expected, add)) ++wrong;
+    wrong = gang.Sum(wrong, add);
+    if (gang.thread() == 0) atomics::Add<true>(answers + i, std::uint32_t{wrong == 0} + 2);
+  }
+};
+struct ScratchQuestion {
+  using Output = std::uint32_t;
+  std::size_t bytes = 0;  ///< 0: as many as there are
+
+  template <class Operators>
+  void Run(Operators& ops, Output* out) const {
+    const LocalId n = ops.graph().owned;
+    const std::size_t scratch = bytes == 0 ? ops.most_scratch() : bytes;
+    ops.For(n, Zero<Output>{out});
+    ops.ForEachTogether(n, ops.gangs(), scratch, AskScratch{out, static_cast<std::uint32_t>(scratch / 4)});
+    ops.ForEachTogether(0, ops.gangs(), scratch, AskScratch{nullptr, 16});
+  }
+};
+
 /// Numbers that a sum of many does not fit 32 bits of.
 struct FillHashes {
   std::uint64_t* numbers;
@@ -193,15 +249,15 @@ struct ExchangeQuestion {
   }
 };
 
-/// Grids with and without holes, whose first neighbours make columns and short trees; paths in a random order; components,
-/// one of them large; and many vertices alone.
+/// Several tiles of vertices each: grids with and without holes, whose first neighbours make columns and short trees; paths
+/// in a random order; components, one of them large; and many vertices alone.
 inline std::vector<Graph> GraphsOfTrees() {
   std::vector<Graph> graphs;
   for (const double drop : {0.0, 0.38, 0.7}) {
     GeneratorSpec spec;
     spec.family = "grid";
-    spec.width = 61;
-    spec.height = 83;
+    spec.width = 163;
+    spec.height = 307;
     spec.drop = drop;
     graphs.push_back(Generate(spec));
   }
@@ -212,10 +268,12 @@ inline std::vector<Graph> GraphsOfTrees() {
     }
     graphs.push_back(MakeSymmetric(vertices, edges));
   };
-  linked(4999, [](std::uint64_t v) { return v * 1234 % 4999; });
-  linked(3001, [](std::uint64_t v) { return v % 100 == 99 ? v : v + 1; });
-  linked(5000, [](std::uint64_t v) { return Hash(v) % (v % 3 == 0 ? 5000 : 1 + v / 40); });
-  linked(4000, [](std::uint64_t v) { return v % 9 == 0 ? v / 2 : v; });
+  linked(49999, [](std::uint64_t v) { return v * 1234 % 49999; });
+  linked(33001, [](std::uint64_t v) { return v % 100 == 99 ? v : v + 1; });
+  linked(32769, [](std::uint64_t v) { return v + 1; });
+  linked(50000, [](std::uint64_t v) { return Hash(v) % (v % 3 == 0 ? 50000 : 1 + v / 40); });
+  linked(40000, [](std::uint64_t v) { return v % 9 == 0 ? v / 2 : v; });
+  linked(40000, [](std::uint64_t v) { return v < 20000 ? 39999 - v : v; });
   linked(1, [](std::uint64_t v) { return v; });
   return graphs;
 }
@@ -238,6 +296,15 @@ TEST_P(OperatorsTest, AGangIsAloneWithItsIndexAndAllOfItIsThere) {
   }
 }
 
+TEST_P(OperatorsTest, AGangsScratchIsItsOwn) {
+  const Graph graph = PathOf(900);
+  Session session(graph, GetParam());
+  for (const std::size_t bytes : {std::size_t{64}, std::size_t{4004}, std::size_t{65544}, std::size_t{0}}) {
+    const auto result = chatty::Run(session, ScratchQuestion{bytes});
+    for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(result.values[v], 3u) << "vertex " << v << ", " << bytes;
+  }
+}
+
 TEST_P(OperatorsTest, EachDeviceHasWhatOthersHandToIt) {
   const Graph graph = PathOf(600);
   Session session(graph, GetParam());
@@ -252,10 +319,12 @@ TEST_P(OperatorsTest, ComponentsOfTreesOfEveryLength) {
   for (const Graph& graph : GraphsOfTrees()) {
     SCOPED_TRACE("graph " + std::to_string(index++));
     Session session(graph, GetParam());
-    for (int repeat = 0; repeat < 5; ++repeat) {
-      const auto result = chatty::Run(session, ConnectedComponents{});
-      const Verdict verdict = VerifyComponents(graph, result.values);
-      ASSERT_TRUE(verdict.passed) << verdict.message;
+    for (const bool tiled : {false, true}) {
+      for (int repeat = 0; repeat < 3; ++repeat) {
+        const auto result = chatty::Run(session, ConnectedComponents{.tiled = tiled});
+        const Verdict verdict = VerifyComponents(graph, result.values);
+        ASSERT_TRUE(verdict.passed) << verdict.message << (tiled ? ", in tiles" : "");
+      }
     }
   }
 }

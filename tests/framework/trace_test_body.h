@@ -232,7 +232,7 @@ TEST_P(TraceTest, OperatorsAreSpans) {
   Session session(graph, GetParam());
   RunOptions options;
   options.trace = &trace;
-  const auto result = chatty::Run(session, ConnectedComponents{}, options);
+  const auto result = chatty::Run(session, ConnectedComponents{.tiled = false}, options);
   Check(session, trace, result.statistics);
   auto rows = Spans(trace.Lane(session.device(0)));
   EXPECT_EQ(Count(rows[TraceRow::kCompute], "for each edge"), 1u);
@@ -240,7 +240,9 @@ TEST_P(TraceTest, OperatorsAreSpans) {
   const std::size_t each_vertex = Count(rows[TraceRow::kCompute], "for each vertex");
   EXPECT_GE(each_vertex, 3u);
   EXPECT_LE(each_vertex, std::max<std::size_t>(3, session.device_count() + 1));
-  EXPECT_GE(Count(rows[TraceRow::kCompute], "for"), 3u);
+  EXPECT_GE(Count(rows[TraceRow::kCompute], "for"), 2u);
+  const auto tiled = chatty::Run(session, ConnectedComponents{.tiled = true}, options);
+  EXPECT_EQ(Count(Spans(trace.Lane(session.device(0)))[TraceRow::kCompute], "for each together"), 3u);
 }
 
 TEST_P(TraceTest, RunsFollowEachOther) {

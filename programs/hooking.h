@@ -1,0 +1,418 @@
+/// \file
+/// Forests in which vertices hang below each other until they hang below the least of their component: what is done at a
+/// vertex, an edge or a tile of vertices, and forests in few words. For `cc`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "chatty/core/atomics.h"
+#include "chatty/core/bitmap.h"
+#include "chatty/core/graph_ref.h"
+#include "chatty/core/prefetch.h"
+
+namespace chatty {
+
+namespace hooking {
+
+/// How Link reads an entry. In memory that all threads share: who has been above a vertex still is, so that one that is read
+/// once may be old.
+struct FromAnyTime {
+  template <class Id>
+  CHATTY_FN static Id Read(const Id* entry) {
+    return atomics::LoadOld(entry);
+  }
+  template <class Id>
+  CHATTY_FN static void Write(Id* entry, Id id) {
+    atomics::Store(entry, id);
+  }
+};
+/// In a gang's scratch, by atomics throughout: plain loads are a tenth faster, and races to whoever looks for them.
+struct InScratch {
+  template <class Id>
+  CHATTY_FN static Id Read(Id* entry) {
+    return atomics::Or<true>(entry, Id{0});
+  }
+  template <class Id>
+  CHATTY_FN static void Write(Id* entry, Id id) {
+    atomics::Exchange(entry, id);
+  }
+};
+
+/// Joins the trees of a and b, the larger root below the smaller (Shiloach and Vishkin's hooking, as in ECL-CC and GAP): the
+/// root of a finished component is its least vertex. Any number of threads at once.
+template <class Access = FromAnyTime, class Id>
+CHATTY_FN void Link(Id* parent, Id a, Id b) {
+  Id p = Access::Read(parent + a), q = Access::Read(parent + b);
+  while (p != q) {
+    const Id high = p > q ? p : q, low = p > q ? q : p;
+    Id above = Access::Read(parent + high);
+    if (std::is_same_v<Access, FromAnyTime> && above == high) above = atomics::Load(parent + high);
+    if (above == high) {
+      above = atomics::CompareSwap(parent + high, high, low);
+      if (above == high) return;
+    }
+    const Id next = Access::Read(parent + above);
+    if (next != above) Access::Write(parent + high, next);  // halved, the path of whoever comes next is shorter
+    p = next;                                               // less than high
+    q = low;
+  }
+}
+
+struct Reset {
+  VertexId* parent;
+  CHATTY_FN void operator()(std::size_t v) const { parent[v] = static_cast<VertexId>(v); }
+};
+/// Points v at its root, and on the way there ever higher: whoever walks through v meanwhile has a shorter way. Nobody may
+/// link meanwhile, so that a root that was one still is.
+struct Compress {
+  VertexId* parent;
+  CHATTY_FN void operator()(std::size_t v) const {
+    VertexId p = atomics::LoadOld(parent + v), above;
+    while (p != (above = atomics::LoadOld(parent + p))) {
+      atomics::Store(parent + v, above);
+      p = above;
+    }
+  }
+};
+/// Hangs v below its first neighbour, the least, if that is less than v, and makes it a root otherwise: without atomics, for
+/// only v's own entry is written (ECL-CC's initialisation, Jaiganesh and Burtscher, HPDC'18).
+struct HookFirst {
+  GraphRef graph;
+  VertexId* parent;
+  CHATTY_FN void operator()(LocalId v) const {
+    if (graph.forward.degree(v) == 0) {
+      parent[graph.Global(v)] = graph.Global(v);
+      return;
+    }
+    const VertexId first = graph.Global(graph.forward.neighbours[graph.forward.offsets[v]]), own = graph.Global(v);
+    parent[own] = first < own ? first : own;  // no branch that nobody can predict
+  }
+};
+/// How owned vertices are cut into tiles, which a gang joins in its scratch, and what is noted of each: the vertices that
+/// hold its trees together with others are few where vertices that follow each other are neighbours.
+struct Tiles {
+  static constexpr unsigned kBits = 14;
+  static constexpr std::uint32_t kSize = 1u << kBits;  ///< vertices of a tile
+  /// Entries of a row that are looked at: the first so many.
+  static constexpr EdgeIndex kLooked = 2;
+  /// Which neighbours of a vertex that is noted are left to be linked, besides its place in the tile.
+  enum Left : std::uint16_t { kFirst = 1u << kBits, kSecond = 2u << kBits };
+  /// How many places of a tile are noted.
+  struct Counts {
+    std::uint32_t hung;  ///< roots of the tile that hang below a vertex of another
+    std::uint32_t left;  ///< vertices with neighbours in others that they are not linked with yet
+  };
+
+  bool there = false;              ///< or vertices are not tiled
+  LocalId owned = 0;               ///< vertices in all tiles
+  std::uint16_t* noted = nullptr;  ///< places: two an owned vertex
+  Counts* counts = nullptr;        ///< one a tile
+
+  CHATTY_FN static constexpr std::size_t Count(std::uint64_t owned) { return (owned + kSize - 1) / kSize; }
+  CHATTY_FN static constexpr LocalId Begin(std::size_t tile) { return static_cast<LocalId>(tile << kBits); }
+  CHATTY_FN std::uint32_t Size(std::size_t tile) const { return owned - Begin(tile) < kSize ? owned - Begin(tile) : kSize; }
+  CHATTY_FN std::uint16_t* Hung(std::size_t tile) const { return noted + std::size_t{2} * Begin(tile); }
+  CHATTY_FN std::uint16_t* LeftIn(std::size_t tile) const { return Hung(tile) + Size(tile); }
+};
+
+/// Joins what the first neighbours of a tile's vertices join within it, and hangs each tree that comes of it below another
+/// tile's vertex, where one of its own has that as its first neighbour: by atomics in scratch alone. Images are labelled so,
+/// block by block, before blocks are (Allegretti, Bolelli and Grana, TPDS 2020); of tiles of one vertex this is HookFirst.
+/// Neighbours that are greater are left to link themselves.
+class HookTile {
+ public:
+  static constexpr std::size_t kScratch =
+      Tiles::kSize * (sizeof(std::uint32_t) + sizeof(std::uint16_t)) + sizeof(Tiles::Counts);
+
+  HookTile(const GraphRef& graph, VertexId* parent, const Tiles& tiles) : graph_(graph), parent_(parent), tiles_(tiles) {}
+
+  template <class Gang>
+  CHATTY_FN void operator()(std::size_t tile, const Gang& gang) const {
+    // A place's entry: who is above it. A root's is kSize and the place by whose first neighbour it hangs, once it does.
+    auto* const above = gang.template Scratch<std::uint32_t>();
+    auto* const counts = reinterpret_cast<Tiles::Counts*>(above + Tiles::kSize);
+    // How far below it is another lesser neighbour in the tile, 0 for none; and which neighbours elsewhere are lesser.
+    auto* const others = reinterpret_cast<std::uint16_t*>(counts + 1);
+    const LocalId first = Tiles::Begin(tile);
+    const std::uint32_t size = tiles_.Size(tile);
+    if (gang.thread() == 0) *counts = {};
+    ReadRows(gang, first, size, above, others);
+    gang.Sync();
+    for (std::uint32_t i = gang.thread(); i < size; i += gang.threads()) {  // as Compress does
+      std::uint32_t p = InScratch::Read(above + i), next;
+      while (p != (next = InScratch::Read(above + p))) InScratch::Write(above + i, p = next);
+    }
+    gang.Sync();
+    for (std::uint32_t i = gang.thread(); i < size; i += gang.threads()) {
+      const std::uint32_t below = others[i] % Tiles::kSize;
+      if (below != 0) Link<InScratch>(above, i, i - below);
+    }
+    gang.Sync();
+    for (std::uint32_t base = 0; base < size; base += gang.threads()) {
+      const std::uint32_t i = base + gang.thread();
+      bool hangs = false;
+      std::uint32_t root = i, left = 0;
+      if (i < size) {
+        for (std::uint32_t next; (next = InScratch::Read(above + root)) != root && next < Tiles::kSize;) root = next;
+        if (root != i) parent_[graph_.Global(first + i)] = graph_.Global(first + root);
+        left = others[i] & (Tiles::kFirst | Tiles::kSecond);
+        hangs = (left & Tiles::kFirst) != 0 && atomics::CompareSwap(above + root, root, Tiles::kSize + i) == root;
+        if (hangs) left &= Tiles::kSecond;
+      }
+      const std::uint32_t hung_at = gang.PlaceIf(hangs, &counts->hung), left_at = gang.PlaceIf(left != 0, &counts->left);
+      if (hangs) tiles_.Hung(tile)[hung_at] = static_cast<std::uint16_t>(root);
+      if (left != 0) tiles_.LeftIn(tile)[left_at] = static_cast<std::uint16_t>(left | i);
+    }
+    gang.Sync();
+    for (std::uint32_t k = gang.thread(); k < counts->hung; k += gang.threads()) {
+      const std::uint32_t root = tiles_.Hung(tile)[k], by = above[root] % Tiles::kSize;
+      if (by == root) continue;  // its own neighbour is above it already
+      parent_[graph_.Global(first + root)] = graph_.Global(graph_.forward.neighbours[graph_.forward.offsets[first + by]]);
+    }
+    if (gang.thread() == 0) tiles_.counts[tile] = *counts;
+  }
+
+ private:
+  /// What rows say of each of the tile's places, and HookFirst of what is to be above it: of roots that stays. Several rows
+  /// are asked for before the first is looked at.
+  template <class Gang>
+  CHATTY_FN void ReadRows(const Gang& gang, LocalId first, std::uint32_t size, std::uint32_t* above,
+                          std::uint16_t* others) const {
+    constexpr unsigned kRows = Gang::kMany ? 4 : 1;
+    const AdjacencyRef& rows = graph_.forward;
+    for (std::uint32_t base = gang.thread(); base < size; base += kRows * gang.threads()) {
+      EdgeIndex begins[kRows], ends[kRows];
+      LocalId entries[kRows][Tiles::kLooked];
+      for (unsigned r = 0; r < kRows; ++r) {
+        const std::uint32_t i = base + r * gang.threads();
+        const LocalId v = first + (i < size ? i : size - 1);
+        begins[r] = rows.offsets[v];
+        ends[r] = rows.offsets[v + 1];
+      }
+      for (unsigned r = 0; r < kRows; ++r) {  // the vertex itself where there is none, and the first again for the second
+        const LocalId v = first + base + r * gang.threads();
+        entries[r][0] = begins[r] == ends[r] ? v : rows.neighbours[begins[r]];
+        entries[r][1] = ends[r] - begins[r] < 2 ? v : rows.neighbours[begins[r] + 1];
+      }
+      for (unsigned r = 0; r < kRows; ++r) {
+        const std::uint32_t i = base + r * gang.threads();
+        if (i >= size) break;
+        const LocalId a = entries[r][0], b = entries[r][1], v = first + i;
+        const std::uint32_t p = a - first, q = b - first;  // past the tile's size where they are of another
+        const bool p_below = p < i, q_below = q < i;
+        const std::uint32_t low = p_below && (!q_below || p < q) ? p : q_below ? q : i;
+        const std::uint32_t high = p < q ? q : p;
+        // Who is owned and has a lesser id lies below the tile, and so below its roots; of the halo nothing is known.
+        const bool hangs = a < first;
+        const bool left = b < first || (b >= tiles_.owned && graph_.Global(b) < graph_.Global(v)) ||
+                          (a >= tiles_.owned && graph_.Global(a) < graph_.Global(v));
+        above[i] = low;
+        others[i] = static_cast<std::uint16_t>((p_below && q_below ? i - high : 0) | (hangs ? Tiles::kFirst : 0) |
+                                               (left ? Tiles::kSecond : 0));
+        parent_[graph_.Global(v)] = graph_.Global(hangs ? a : v);
+      }
+    }
+  }
+
+  GraphRef graph_;
+  VertexId* parent_;
+  Tiles tiles_;
+};
+/// Points the roots of tiles at the roots of their trees: those that hang below another tile's vertex.
+struct CompressTile {
+  VertexId* parent;
+  GraphRef graph;
+  Tiles tiles;
+  template <class Gang>
+  CHATTY_FN void operator()(std::size_t tile, const Gang& gang) const {
+    for (std::uint32_t k = gang.thread(); k < tiles.counts[tile].hung; k += gang.threads()) {
+      Compress{parent}(graph.Global(Tiles::Begin(tile) + tiles.Hung(tile)[k]));
+    }
+  }
+};
+/// Links what HookTile has left.
+struct LinkTile {
+  VertexId* parent;
+  GraphRef graph;
+  Tiles tiles;
+  template <class Gang>
+  CHATTY_FN void operator()(std::size_t tile, const Gang& gang) const {
+    for (std::uint32_t k = gang.thread(); k < tiles.counts[tile].left; k += gang.threads()) {
+      const std::uint32_t noted = tiles.LeftIn(tile)[k];
+      const LocalId v = Tiles::Begin(tile) + noted % Tiles::kSize;
+      const EdgeIndex begin = graph.forward.offsets[v], degree = graph.forward.offsets[v + 1] - begin;
+      const VertexId own = graph.Global(v);
+      const LocalId a = graph.forward.neighbours[begin];
+      if ((noted & Tiles::kFirst) != 0 || (a >= graph.owned && graph.Global(a) < own)) Link(parent, own, graph.Global(a));
+      if ((noted & Tiles::kSecond) == 0 || degree < 2) continue;
+      const LocalId b = graph.forward.neighbours[begin + 1];
+      if (graph.Global(b) < own) Link(parent, own, graph.Global(b));
+    }
+  }
+};
+
+/// Links v with its nth neighbour, the second with the first as well, if HookFirst has not.
+struct LinkNth {
+  GraphRef graph;
+  VertexId* parent;
+  EdgeIndex nth;
+  CHATTY_FN void operator()(LocalId v) const {
+    // Vertices are visited in order by a CPU, which a link's atomics would let wait for each row and each tree in turn.
+    constexpr LocalId kRows = 32, kTrees = 16;
+    if (v + kRows < graph.owned) Prefetch(Row(v + kRows) + nth);
+    if (v + kTrees < graph.owned && graph.forward.degree(v + kTrees) > nth) {
+      Prefetch(parent + graph.Global(Row(v + kTrees)[nth]));
+    }
+    const EdgeIndex degree = graph.forward.degree(v);
+    const LocalId* const row = Row(v);
+    const VertexId own = graph.Global(v);
+    if (nth == 1 && degree > 0 && graph.Global(row[0]) > own) Link(parent, own, graph.Global(row[0]));
+    if (degree > nth) Link(parent, own, graph.Global(row[nth]));
+  }
+  /// Where v's row begins.
+  CHATTY_FN const LocalId* Row(LocalId v) const { return graph.forward.neighbours + graph.forward.offsets[v]; }
+};
+struct LinkEdge {
+  GraphRef graph;
+  VertexId* parent;
+  CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex) const { Link(parent, graph.Global(v), graph.Global(u)); }
+};
+/// Rows of vertices already in the giant component are skipped, and of others what has been linked.
+struct SkipSettled {
+  GraphRef graph;
+  const VertexId* parent;
+  VertexId giant;  ///< kNoVertex: skip only what has been linked
+  EdgeIndex linked;
+  CHATTY_FN EdgeIndex operator()(LocalId v) const {
+    if (giant != kNoVertex && atomics::Load(parent + graph.Global(v)) == giant) return graph.forward.degree(v);
+    return linked;
+  }
+};
+/// Joins in what another device found.
+struct LinkTrees {
+  VertexId* parent;
+  const VertexId* theirs;
+  CHATTY_FN void operator()(std::size_t v) const {
+    if (theirs[v] != v) Link(parent, static_cast<VertexId>(v), theirs[v]);
+  }
+};
+struct Copy {
+  const VertexId* from;
+  VertexId* to;
+  CHATTY_FN void operator()(std::size_t v) const { to[v] = from[v]; }
+};
+
+/// A flat forest in few words: most vertices are below the giant's root, or roots themselves. In this order: the number of
+/// pairs; the giant's root; a bit a vertex, set below that root; a pair, the vertex and its root, for any other that is no
+/// root.
+struct Digest {
+  VertexId* ids;
+  VertexId vertices;
+
+  CHATTY_FN static constexpr std::size_t BitIds(std::uint64_t vertices) {
+    return (bits::Words(vertices) * sizeof(std::uint32_t) + sizeof(VertexId) - 1) / sizeof(VertexId);
+  }
+  /// Pairs that fit where a digest with any takes at most half the room of the forest.
+  CHATTY_FN static constexpr std::size_t Room(std::uint64_t vertices) {
+    const std::size_t fixed = 2 + BitIds(vertices), most = vertices / 2;
+    return fixed < most ? (most - fixed) / 2 : 0;
+  }
+  /// Ids in a digest with so many pairs.
+  CHATTY_FN static constexpr std::size_t Size(std::uint64_t vertices, std::size_t pairs) {
+    return 2 + BitIds(vertices) + 2 * pairs;
+  }
+  CHATTY_FN std::uint32_t* words() const { return reinterpret_cast<std::uint32_t*>(ids + 2); }
+  CHATTY_FN bool below(std::size_t v) const { return (words()[v / 32] >> (v % 32) & 1) != 0; }
+  CHATTY_FN VertexId* pairs() const { return ids + 2 + BitIds(vertices); }
+};
+struct ClearDigest {
+  Digest digest;
+  const VertexId* parent;
+  VertexId giant;  ///< once its root; kNoVertex: there is none
+  CHATTY_FN void operator()(std::size_t) const {
+    digest.ids[0] = 0;
+    digest.ids[1] = giant == kNoVertex ? kNoVertex : parent[giant];
+  }
+};
+/// Digests the vertices of one word; counts pairs that do not fit, too.
+struct DigestWord {
+  Digest digest;
+  const VertexId* parent;
+  CHATTY_FN void operator()(std::size_t w) const {
+    const VertexId giant = digest.ids[1], first = static_cast<VertexId>(w * 32);
+    const unsigned count = digest.vertices - first < 32 ? static_cast<unsigned>(digest.vertices - first) : 32;
+    std::uint32_t below = 0, others = 0;
+    for (unsigned b = 0; b < count; ++b) {
+      const VertexId root = parent[first + b];
+      if (root == first + b) continue;
+      (root == giant ? below : others) |= 1u << b;
+    }
+    digest.words()[w] = below;
+    if (others == 0) return;
+    VertexId place = atomics::Add<true>(digest.ids, static_cast<VertexId>(bits::Count(others)));
+    for (unsigned b = 0; b < count && place < Digest::Room(digest.vertices); ++b) {
+      if (!(others >> b & 1u)) continue;
+      digest.pairs()[2 * place] = first + b;
+      digest.pairs()[2 * place + 1] = parent[first + b];
+      ++place;
+    }
+  }
+};
+/// Joins in a vertex of another device's giant, and a pair.
+struct LinkBit {
+  VertexId* parent;
+  Digest theirs;
+  CHATTY_FN void operator()(std::size_t v) const {
+    if (theirs.below(v)) Link(parent, static_cast<VertexId>(v), theirs.ids[1]);
+  }
+};
+struct LinkPair {
+  VertexId* parent;
+  const VertexId* pairs;
+  CHATTY_FN void operator()(std::size_t i) const { Link(parent, pairs[2 * i], pairs[2 * i + 1]); }
+};
+/// Makes a forest of a digest.
+struct RestoreBit {
+  VertexId* parent;
+  Digest theirs;
+  CHATTY_FN void operator()(std::size_t v) const { parent[v] = theirs.below(v) ? theirs.ids[1] : static_cast<VertexId>(v); }
+};
+struct RestorePair {
+  VertexId* parent;
+  const VertexId* pairs;
+  CHATTY_FN void operator()(std::size_t i) const { parent[pairs[2 * i]] = pairs[2 * i + 1]; }
+};
+
+/// Of owned vertices picked by a hash, the roots and the first neighbours.
+struct Sample {
+  GraphRef graph;
+  const VertexId* parent;
+  VertexId* roots;
+  VertexId* neighbours;
+  CHATTY_FN void operator()(std::size_t i) const {
+    std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ull;  // splitmix64
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    const auto v = static_cast<LocalId>((x ^ (x >> 31)) % graph.owned);
+    const VertexId own = graph.Global(v);
+    roots[i] = parent[own];
+    neighbours[i] = graph.forward.degree(v) == 0 ? own : graph.Global(graph.forward.neighbours[graph.forward.offsets[v]]);
+  }
+};
+/// The root of each owned vertex.
+struct Label {
+  GraphRef graph;
+  const VertexId* parent;
+  VertexId* out;
+  CHATTY_FN void operator()(LocalId v) const {
+    VertexId root = parent[graph.Global(v)];
+    for (VertexId above; (above = parent[root]) != root;) root = above;
+    out[v] = root;
+  }
+};
+
+}  // namespace hooking
+
+}  // namespace chatty
