@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "chatty/core/hash.h"
 #include "chatty/framework/run.h"
 #include "chatty/io/generators.h"
 #include "chatty/programs/pagerank.h"
@@ -169,6 +170,34 @@ inline std::vector<std::uint64_t> SerialPhased(const Graph& graph) {
   }
 }
 
+inline constexpr Tiling kTilings[] = {Tiling::kNever, Tiling::kAuto, Tiling::kAlways};
+
+/// Rows of a few edges, nearly all to vertices close by: some far away, by just more or just less than 16 bits say, some
+/// rows too long for a lane, one for a warp, and 32 vertices in a row with as many edges together as are near, and one more.
+inline Graph FewEdgesARow() {
+  constexpr std::uint64_t kVertices = 150007;
+  std::vector<TestEdge> edges;
+  const auto add = [&](std::uint64_t u, std::uint64_t v) {
+    if (u < kVertices && v < kVertices) edges.push_back({u, v, static_cast<double>(Hash(u * 31 + v) % 31)});
+  };
+  for (std::uint64_t v = 0; v < kVertices; ++v) {
+    if (v / 1024 % 5 == 4) continue;  // whole words without any
+    if (Hash(v) % 8 != 0) add(v, v + 1);
+    if (Hash(v) % 3 != 0) add(v + 300, v);
+    if (v % 10007 == 0) add(v, Hash(v) % kVertices);
+  }
+  for (const std::uint64_t v : {2048u, 40000u, 90000u}) {
+    for (const std::int64_t distance : {32767, 32768, 32769, -32767, -32768, -32769})
+      add(v + static_cast<std::uint64_t>(distance), v);
+  }
+  for (std::uint64_t k = 0; k < 9; ++k) add(5000 + 7 * k, 5555);
+  for (std::uint64_t k = 0; k < 70; ++k) add(6000 + 3 * k, 6111);
+  for (std::uint64_t k = 0; k < 5000; ++k) add(20000 + 11 * k, 33333);
+  for (std::uint64_t k = 0; k < 4 * 32; ++k) add(4096 + 2 * k, 4608 + k / 4);  // in the gap of the rows above
+  for (std::uint64_t k = 0; k < 4 * 32 + 1; ++k) add(4096 + 2 * k, 4640 + k / 5);
+  return MakeGraph(kVertices, edges, WeightKind::kInt32);
+}
+
 class EveryRound : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -198,7 +227,7 @@ TEST_P(EveryRound, WhatUpdateStatusReturnsDoesNotMatter) {
 
 inline void ExpectTheSameByTiles(const Graph& graph, const char* devices) {
   const Array<std::uint32_t> expected = Serial(graph, 5);
-  for (const Tiling tiling : {Tiling::kNever, Tiling::kAlways}) {
+  for (const Tiling tiling : kTilings) {
     RunOptions options;
     options.tiling = tiling;
     Session session(graph, devices);
@@ -235,11 +264,12 @@ TEST_P(EveryRound, EdgesAreSeenWithTheirWeightsAndEnds) {
   std::vector<NamedGraph> graphs = MixedGraphs(WeightKind::kInt32);
   graphs.push_back({"hubs", HubGraph(7, 20000, WeightKind::kInt32, false)});
   graphs.push_back({"symmetric hubs", HubGraph(8, 20000, WeightKind::kInt32, true)});
+  graphs.push_back({"few edges a row", FewEdgesARow()});
   for (const NamedGraph& input : graphs) {
     const std::vector<std::uint64_t> expected = SerialWeighted(input.graph);
-    for (const Tiling tiling : {Tiling::kNever, Tiling::kAlways}) {
+    for (const Tiling tiling : kTilings) {
       for (const Direction direction : {Direction::kPull, Direction::kPush}) {
-        SCOPED_TRACE(fmt::format("{}, {}, {}", input.name, tiling == Tiling::kAlways, direction == Direction::kPull));
+        SCOPED_TRACE(fmt::format("{}, {}, {}", input.name, static_cast<int>(tiling), direction == Direction::kPull));
         RunOptions options;
         options.tiling = tiling;
         options.direction = direction;
@@ -257,9 +287,9 @@ TEST_P(EveryRound, PhasesAndRoundsSeeWhatIsTrueOfThem) {
   for (const NamedGraph& input : graphs) {
     const std::vector<std::uint64_t> expected = SerialPhased(input.graph);
     Session session(input.graph, GetParam());
-    for (const Tiling tiling : {Tiling::kNever, Tiling::kAlways}) {
+    for (const Tiling tiling : kTilings) {
       for (const Direction direction : {Direction::kPull, Direction::kPush}) {
-        SCOPED_TRACE(fmt::format("{}, {}, {}", input.name, tiling == Tiling::kAlways, direction == Direction::kPull));
+        SCOPED_TRACE(fmt::format("{}, {}, {}", input.name, static_cast<int>(tiling), direction == Direction::kPull));
         RunOptions options;
         options.tiling = tiling;
         options.direction = direction;
@@ -271,16 +301,11 @@ TEST_P(EveryRound, PhasesAndRoundsSeeWhatIsTrueOfThem) {
   }
 }
 
-TEST_P(EveryRound, ARunRepeatsItselfBitForBit) {
-  GeneratorSpec spec;
-  spec.family = "kron";
-  spec.scale = 14;
-  spec.edge_factor = 16;
-  const Graph graph = Generate(spec);
-  for (const Tiling tiling : {Tiling::kNever, Tiling::kAlways}) {
+inline void ExpectARunToRepeat(const Graph& graph, const char* devices) {
+  for (const Tiling tiling : kTilings) {
     RunOptions options;
     options.tiling = tiling;
-    Session session(graph, GetParam());
+    Session session(graph, devices);
     const auto first = chatty::Run(session, PageRank{}, options);
     EXPECT_TRUE(PageRank{}.Verify(graph, first.values.span(), first.statistics));
     for (int again = 0; again < 3; ++again) {
@@ -291,6 +316,16 @@ TEST_P(EveryRound, ARunRepeatsItselfBitForBit) {
       }
     }
   }
+}
+
+TEST_P(EveryRound, ARunRepeatsItselfBitForBit) {
+  GeneratorSpec spec;
+  spec.family = "kron";
+  spec.scale = 14;
+  spec.edge_factor = 16;
+  const Graph graph = Generate(spec);
+  ExpectARunToRepeat(graph, GetParam());
+  ExpectARunToRepeat(FewEdgesARow(), GetParam());
 }
 
 }  // namespace chatty::test

@@ -75,6 +75,26 @@ __global__ void __launch_bounds__(kThreads)
   for (std::size_t e = First(); e < edges; e += Stride()) sources[e] = places[neighbours[e]];
 }
 
+/// How far sources are from targets, a lane a row; and of which words' vertices that cannot be said.
+__global__ void __launch_bounds__(kThreads)
+    FindDistances(AdjacencyRef rows, LocalId owned, std::int16_t* near, std::uint32_t* far) {
+  for (std::size_t base = First() - threadIdx.x % 32; base < owned; base += Stride()) {
+    const std::size_t i = base + threadIdx.x % 32;
+    bool is_far = false;
+    if (i < owned) {
+      const auto v = static_cast<LocalId>(i);
+      const EdgeIndex begin = rows.offsets[v], end = rows.offsets[v + 1];
+      is_far = end - begin > PackedRows::kNearEdges;
+      for (EdgeIndex e = begin; e < end && !is_far; ++e) {
+        const std::int64_t distance = std::int64_t{rows.neighbours[e]} - std::int64_t{v};
+        near[e] = static_cast<std::int16_t>(distance);
+        is_far = near[e] != distance;
+      }
+    }
+    if (__any_sync(0xffffffffu, is_far) && threadIdx.x % 32 == 0) bits::Set<true>(far, base / 32);
+  }
+}
+
 struct IsLong {
   OffsetsRef offsets;
   __host__ __device__ bool operator()(LocalId v) const { return offsets[v + 1] - offsets[v] >= PackedRows::kLongRow; }
@@ -142,6 +162,7 @@ PackedRows::PackedRows(const DeviceGraph& graph, Tiling tiling, std::size_t shar
   ref_.claimed = claimed_.data();
   if (Orders(shape, tiling)) Order(graph, shared_bytes);
   if (shape.reverse.max_degree >= kLongRow) CutLongRows(graph);
+  if (AreShort(shape, tiling)) MakeNear(graph);
   device.stream().Synchronize();
 }
 
@@ -182,6 +203,19 @@ void PackedRows::Order(const DeviceGraph& graph, std::size_t shared_bytes) {
   ref_.places = places_.data();
   ref_.ids = ids_.data();
   ref_.sources = sources_.data();
+}
+
+void PackedRows::MakeNear(const DeviceGraph& graph) {
+  Device& device = graph.device();
+  const LocalId owned = graph.ref().owned;
+  near_ = Buffer<std::uint32_t>(device, NearUnits(ref_.edges));
+  far_ = Buffer<std::uint32_t>(device, FarWords(owned));
+  device.Fill(far_.data(), 0, far_.bytes(), device.stream());
+  auto* const near = reinterpret_cast<std::int16_t*>(near_.data());
+  FindDistances<<<Blocks(device, owned), kThreads, 0, StreamOf(device)>>>(graph.ref().reverse, owned, near, far_.data());
+  CHATTY_CUDA(cudaGetLastError());
+  ref_.near = near;
+  ref_.far = far_.data();
 }
 
 void PackedRows::CutLongRows(const DeviceGraph& graph) {

@@ -1,11 +1,13 @@
 /// \file
 /// Rows prepared for pulls in which every source sends, on a GPU: what such a pull gathers stands in one array, ordered by
 /// how often it is asked for, so that the hubs' share of it fits an SM's shared memory and the rest the L2; rows too long
-/// for a warp are cut up beforehand. Making them costs a few rounds.
+/// for a warp are cut up beforehand; and where rows are a few edges, as streets and meshes have, they say how far sources
+/// are from targets in 16 bits. Making them costs a few rounds.
 ///
 /// Hubs in fast memory and vertices in the order of their degree: Zhang et al., "Making caches work for graph analytics",
 /// 2017; Balaji and Lucia, IISWC'18. Cut rows, and partial sums that a second kernel adds in a fixed order: segmented sums
-/// as in Merrill and Garland's merge-based SpMV, SC'16.
+/// as in Merrill and Garland's merge-based SpMV, SC'16. Distances
+/// in place of ids: Boldi and Vigna, WWW'04.
 #pragma once
 
 #include <algorithm>
@@ -60,6 +62,9 @@ struct PackedRef {
   /// Reverse edges: the places of their sources; the graph's own neighbours where these stand at their ids.
   const LocalId* sources = nullptr;
   LocalId hubs = 0;  ///< places below are read from shared memory
+  /// Reverse edges: how far their sources' ids are from their targets'. Null: rows are not short, or not to be prepared.
+  const std::int16_t* near = nullptr;
+  const std::uint32_t* far = nullptr;  ///< a bit for 32 vertices of whose rows `near` cannot say it
   const LongRow* long_rows = nullptr;
   const std::uint32_t* long_row_of = nullptr;  ///< a piece's row, an index into `long_rows`
   std::uint32_t long_row_count = 0, pieces = 0;
@@ -87,6 +92,14 @@ class PackedRows {
     constexpr EdgeIndex kEnough = EdgeIndex{1} << 20, kHub = 1024;
     return part.reverse.edges >= kEnough && part.reverse.edges / 4 >= part.owned && part.reverse.max_degree >= kHub;
   }
+  /// The longest rows of a warp's vertices together of which `near` says anything.
+  static constexpr EdgeIndex kNearEdges = 128;
+  /// Whether rows are so short throughout that it pays to have their sources' ids in half the bytes.
+  static bool AreShort(const PartShape& part, Tiling tiling) {
+    constexpr EdgeIndex kMost = kNearEdges / 32, kNarrow = EdgeIndex{1} << 32;
+    return tiling != Tiling::kNever && !Orders(part, tiling) && part.reverse.edges <= part.owned * kMost &&
+           part.reverse.edges < kNarrow;
+  }
   /// Bytes of hubs that a block's shared memory is to hold, so that enough is left to the L1. Throws DeviceError.
   static std::size_t HubBytes(const Device& device);
   /// Bytes that they take at most, while they are made, too, and those of one message a piece included.
@@ -96,6 +109,7 @@ class PackedRows {
       const std::uint64_t making = part.local * (sizeof(std::uint32_t) + sizeof(std::uint64_t)) + (1u << 17);
       bytes += 2 * part.local * sizeof(LocalId) + std::max<std::uint64_t>(part.reverse.edges * sizeof(LocalId), making);
     }
+    if (AreShort(part, tiling)) bytes += NearUnits(part.reverse.edges) * 4 + FarWords(part.owned) * 4;
     if (part.reverse.max_degree >= kLongRow) {
       const std::uint64_t rows = std::min<std::uint64_t>(part.owned, part.reverse.edges / kLongRow);
       const std::uint64_t pieces = rows + part.reverse.edges / kLongRow;
@@ -109,9 +123,14 @@ class PackedRows {
  private:
   void Order(const DeviceGraph& graph, std::size_t shared_bytes);
   void CutLongRows(const DeviceGraph& graph);
+  void MakeNear(const DeviceGraph& graph);
+  /// Pairs of `near` entries, one more than there are edges for, and words of `far`.
+  static std::uint64_t NearUnits(std::uint64_t edges) { return edges / 2 + 1; }
+  static std::uint64_t FarWords(std::uint64_t owned) { return bits::Words(bits::Words(owned)); }
 
   PackedRef ref_;
   Buffer<LocalId> places_, ids_, sources_;
+  Buffer<std::uint32_t> near_, far_;
   Buffer<LongRow> long_rows_;
   Buffer<std::uint32_t> long_row_of_, claimed_;
 };

@@ -4,6 +4,8 @@
 /// memory in between. Two arrays of what is shown take turns, for others still gather the one.
 #pragma once
 
+#include <cuda_pipeline.h>
+
 #include "chatty/framework/steps/cuda/block.cuh"
 #include "chatty/framework/steps/cuda/packed_rows.h"
 
@@ -57,6 +59,26 @@ class AllSources {
       LookUp(row, degree, k, step, places);
       Add(
           target, row, degree, k, step, places, [] {}, &sum);
+    }
+    return sum;
+  }
+
+  /// A row by one lane, from how far its sources are from `target`.
+  __device__ Message WalkNear(LocalId target, EdgeIndex row, unsigned degree, const std::int16_t* near) const {
+    Message sum = IdentityOf<P>();
+    for (unsigned k = 0; k < degree; k += kAtOnce) {
+      SharedOf<P> shown[kAtOnce];
+      Places sources;
+#pragma unroll
+      for (unsigned u = 0; u < kAtOnce; ++u) {
+        if (k + u >= degree) continue;  // whoever has nothing to ask for does not
+        sources[u] = target + static_cast<LocalId>(near[k + u]);
+        shown[u] = all_.shown[sources[u]];
+      }
+#pragma unroll
+      for (unsigned u = 0; u < kAtOnce; ++u) {
+        if (k + u < degree) Combine(target, row + k + u, sources[u], shown[u], &sum);
+      }
     }
     return sum;
   }
@@ -177,18 +199,58 @@ class AllSources {
 #pragma unroll
     for (unsigned u = 0; u < kAtOnce; ++u) {
       const unsigned i = k + u * step;
-      if (i >= degree) continue;
-      const LocalId source = kOrdered ? all_.rows.ids[taken[u]] : taken[u];
-      const Edge<WeightOf<P>> edge{s_.graph.Global(source), s_.graph.Global(target),
-                                   s_.graph.reverse.template weight<WeightOf<P>>(row + i)};
-      *sum = Reduce<P>(s_.program, *sum, s_.program.ComputeScatter(shown[u], edge, round_));
+      if (i < degree) Combine(target, row + i, taken[u], shown[u], sum);
     }
+  }
+  /// Combines into *sum the message along edge e, whose source stands at `place` and shows `shown`.
+  __device__ void Combine(LocalId target, EdgeIndex e, LocalId place, const SharedOf<P>& shown, Message* sum) const {
+    const LocalId source = kOrdered ? all_.rows.ids[place] : place;
+    const Edge<WeightOf<P>> edge{s_.graph.Global(source), s_.graph.Global(target),
+                                 s_.graph.reverse.template weight<WeightOf<P>>(e)};
+    *sum = Reduce<P>(s_.program, *sum, s_.program.ComputeScatter(shown, edge, round_));
   }
 
   const StateRef<P>& s_;
   const RoundOf<P>& round_;
   const PullAllRef<P>& all_;
   const SharedOf<P>* const hubs_;
+};
+
+/// PackedRef::near of the rows of a word of vertices, which follow each other in memory: a warp has the next word's on their
+/// way into shared memory while it works on this one's, so that of two trips to memory it waits for one, and no register
+/// holds what has not arrived.
+class StagedRows {
+ public:
+  static constexpr unsigned kUnits = PackedRows::kNearEdges / 2 + 1;  ///< pairs, in which they are called for
+  using Memory = std::uint32_t[2][kUnits];                            ///< of a warp
+
+  __device__ StagedRows(Memory& memory, const std::int16_t* near)
+      : memory_(memory), near_(reinterpret_cast<const std::uint32_t*>(near)) {}
+
+  /// Calls for those of edges [begin, end), as many as there is room for. Words are called for in turn, and each is waited
+  /// for once the next one has been called for.
+  __device__ void Call(unsigned word, std::uint32_t begin, std::uint32_t end) {
+    __syncwarp();  // all have read what is overwritten
+    const std::uint32_t units = begin == end ? 0 : (end - 1) / 2 - begin / 2 + 1;
+    std::uint32_t* const to = memory_[word % 2];
+    const std::uint32_t* const from = near_ + begin / 2;
+#pragma unroll
+    for (unsigned k = 0; k < kUnits; k += 32) {
+      const unsigned i = k + Lane();
+      if (i < units && i < kUnits) __pipeline_memcpy_async(to + i, from + i, sizeof(*to));
+    }
+    __pipeline_commit();
+  }
+  /// Those of the word that was called for before the last, from edge `begin` on.
+  __device__ const std::int16_t* Wait(unsigned word, std::uint32_t begin) {
+    __pipeline_wait_prior(1);
+    __syncwarp();
+    return reinterpret_cast<const std::int16_t*>(memory_[word % 2]) + begin % 2;
+  }
+
+ private:
+  Memory& memory_;
+  const std::uint32_t* const near_;
 };
 
 /// Updates owned vertex v by all its messages. Returns whether it changed.
@@ -216,6 +278,50 @@ __device__ bool FinishVertex(const StateRef<P>& s, const RoundOf<P>& round, cons
     tally->edges += all.rows_tell_degrees ? degree : s.graph.forward.degree(v);
   }
   return active;
+}
+
+/// What a piece of a long row comes to, by a warp.
+template <class P, class Sources>
+__device__ void GatherPiece(const StateRef<P>& s, const PullAllRef<P>& all, const Sources& sources, unsigned piece) {
+  const LongRow row = all.rows.long_rows[all.rows.long_row_of[piece]];
+  const EdgeIndex begin = s.graph.reverse.offsets[row.vertex] + (piece - row.first) * PackedRows::kLongRow;
+  const EdgeIndex left = s.graph.reverse.offsets[row.vertex + 1] - begin;
+  const auto degree = static_cast<unsigned>(left < PackedRows::kLongRow ? left : PackedRows::kLongRow);
+  sources.WalkRows(1, row.vertex, begin, degree, [&](unsigned, const MessageOf<P>& message) {
+    if (Lane() == 0) all.pieces[piece] = message;
+  });
+}
+
+/// Leaves what a warp measured of a chunk for FinishAll.
+template <class P>
+__device__ void PutMeasure(const PullAllRef<P>& all, std::size_t chunk, GlobalOf<P> measure) {
+  if constexpr (Traits<P>::kHasMeasure) {
+    for (unsigned d = 16; d > 0; d /= 2) measure = CombineGlobal<P>(measure, ShuffleXor(measure, d));
+    if (Lane() == 0) all.measures[chunk] = measure;
+  }
+}
+
+/// Adds up what a block's warps counted. All of its threads call it, once.
+template <class P>
+__device__ void PutTally(const StateRef<P>& s, const PullAllRef<P>& all, Tally tally) {
+  __shared__ unsigned long long active_vertices, active_edges;
+  if (threadIdx.x == 0) active_vertices = active_edges = 0;
+  __syncthreads();
+  for (unsigned d = 16; d > 0; d /= 2) {
+    tally.vertices += __shfl_down_sync(kFull, tally.vertices, d);
+    tally.edges += __shfl_down_sync(kFull, tally.edges, d);
+  }
+  if (Lane() == 0 && tally.vertices != 0) {
+    atomicAdd(&active_vertices, tally.vertices);
+    atomicAdd(&active_edges, tally.edges);
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  if (active_vertices != 0) {
+    atomics::Add<true>(&s.control->active_vertices, std::uint64_t{active_vertices});
+    atomics::Add<true>(&s.control->active_edges, std::uint64_t{active_edges});
+  }
+  if (blockIdx.x == 0) atomics::Add<true>(&s.control->edges_touched, std::uint64_t{all.rows.edges});
 }
 
 }  // namespace detail
@@ -246,13 +352,11 @@ __global__ void __launch_bounds__(kPullThreads<kOrdered>, kOrdered ? 1 : 6)
   constexpr unsigned kAlone = 8;  // the longest row that a lane walks alone,
   constexpr unsigned kSome = 64;  // and one that a team of lanes does
   extern __shared__ __align__(16) unsigned char hub_bytes[];
-  __shared__ unsigned long long active_vertices, active_edges;
   __shared__ unsigned char owners[kPullThreads<kOrdered>];  // of the rows that teams walk
   auto* const hubs = reinterpret_cast<SharedOf<P>*>(hub_bytes);
   if constexpr (kOrdered) {
     for (LocalId i = threadIdx.x; i < all.rows.hubs; i += blockDim.x) hubs[i] = all.shown[i];
   }
-  if (threadIdx.x == 0) active_vertices = active_edges = 0;
   __syncthreads();
   using Sources = detail::AllSources<P, kOrdered>;
   constexpr unsigned kTeam = Sources::kTeam, kTeams = 32 / kTeam;
@@ -269,36 +373,30 @@ __global__ void __launch_bounds__(kPullThreads<kOrdered>, kOrdered ? 1 : 6)
   for (unsigned item; (item = __shfl_sync(kFull, claimed, 0)) < items;) {
     claimed = claim();  // its answer is not waited for yet
     if (item < all.rows.pieces) {
-      const LongRow row = all.rows.long_rows[all.rows.long_row_of[item]];
-      const EdgeIndex begin = s.graph.reverse.offsets[row.vertex] + (item - row.first) * PackedRows::kLongRow;
-      const EdgeIndex left = s.graph.reverse.offsets[row.vertex + 1] - begin;
-      const auto degree = static_cast<unsigned>(left < PackedRows::kLongRow ? left : PackedRows::kLongRow);
-      sources.WalkRows(1, row.vertex, begin, degree, [&](unsigned, const MessageOf<P>& message) {
-        if (Lane() == 0) all.pieces[item] = message;
-      });
+      detail::GatherPiece(s, all, sources, item);
       continue;
     }
     const std::size_t chunk = item - all.rows.pieces;
     const std::size_t first = chunk * all.chunk_words * 32 + Lane();
     [[maybe_unused]] GlobalOf<P> measure{};
-    EdgeIndex begin = 0, end = 0;
-    const auto look_up = [&](std::size_t i) {
-      if (i < s.graph.owned) {
-        begin = s.graph.reverse.offsets[static_cast<LocalId>(i)];
-        end = s.graph.reverse.offsets[static_cast<LocalId>(i + 1)];
-      }
+    // Where rows begin is looked up two words ahead, and tells where the ones before end: whose rows come next is known when
+    // they do.
+    const auto begin_at = [&](std::size_t i) {
+      return s.graph.reverse.offsets[static_cast<LocalId>(i < s.graph.owned ? i : s.graph.owned)];
     };
-    look_up(first);
+    EdgeIndex begin = begin_at(first), next = begin_at(first + 32);
     for (unsigned w = 0; w < all.chunk_words; ++w) {
       const std::size_t i = first + std::size_t{w} * 32;
       const auto base = static_cast<LocalId>(i - Lane());
       if (i - Lane() >= s.graph.owned) break;
       const auto v = static_cast<LocalId>(i);
-      const EdgeIndex row = begin, whole = i < s.graph.owned ? end - begin : 0;
+      const EdgeIndex row = begin, below = __shfl_down_sync(kFull, begin, 1), end = __shfl_sync(kFull, next, 0);
+      const EdgeIndex whole = (Lane() == 31 ? end : below) - row;
       const bool mine = i < s.graph.owned && whole < PackedRows::kLongRow;
       ValueOf<P> before{};
       if (mine) before = kOrdered ? LoadOnce(s.values, v) : s.values[v];
-      if (w + 1 < all.chunk_words) look_up(i + 32);  // ahead: whose rows come next is known when they do
+      begin = next;
+      next = begin_at(i + 64);
       const unsigned degree = mine ? static_cast<unsigned>(whole) : 0;
       MessageOf<P> message = IdentityOf<P>();
       if (degree <= kAlone) message = sources.Walk(v, row, degree, 0, 1);
@@ -335,26 +433,74 @@ __global__ void __launch_bounds__(kPullThreads<kOrdered>, kOrdered ? 1 : 6)
       const unsigned word = __ballot_sync(kFull, active);
       if (Lane() == 0) s.active[base / 32] = word;
     }
-    if constexpr (Traits<P>::kHasMeasure) {
-      for (unsigned d = 16; d > 0; d /= 2) measure = CombineGlobal<P>(measure, detail::ShuffleXor(measure, d));
-      if (Lane() == 0) all.measures[chunk] = measure;
+    detail::PutMeasure<P>(all, chunk, measure);
+  }
+  detail::PutTally(s, all, tally);
+}
+
+/// PullAll where rows are a few edges nearly throughout (PackedRef::near).
+template <class P>
+__global__ void __launch_bounds__(kPullThreads<false>, 5) PullShort(StateRef<P> s, RoundOf<P> round, PullAllRef<P> all) {
+  constexpr unsigned kAlone = 8;  // the longest row that a lane walks alone
+  __shared__ typename detail::StagedRows::Memory memory[kPullThreads<false> / 32];
+  detail::StagedRows staged(memory[Warp()], all.rows.near);
+  const detail::AllSources<P, false> sources(s, round, all, nullptr);
+  const LocalId owned = s.graph.owned;
+  const auto begin_at = [&](LocalId v) { return s.graph.reverse.offsets.narrow[v < owned ? v : owned]; };
+  const auto claim = [&] {
+    unsigned item = 0;
+    if (Lane() == 0) item = atomicAdd(all.rows.claimed, 1u);
+    return item;
+  };
+  Tally tally;
+  const unsigned items = all.rows.pieces + all.chunks;
+  unsigned claimed = claim();
+  for (unsigned item; (item = __shfl_sync(kFull, claimed, 0)) < items;) {
+    claimed = claim();  // its answer is not waited for yet
+    if (item < all.rows.pieces) {
+      detail::GatherPiece(s, all, sources, item);
+      continue;
     }
+    const unsigned chunk = item - all.rows.pieces;
+    LocalId v = chunk * all.chunk_words * 32 + Lane();
+    [[maybe_unused]] GlobalOf<P> measure{};
+    // Where three words' rows begin: of this one, whose edges are there, of the next, which are called for, and of the one
+    // after that, which says how many these are.
+    std::uint32_t begin = begin_at(v), next = begin_at(v + 32), after = begin_at(v + 64);
+    staged.Call(0, __shfl_sync(kFull, begin, 0), __shfl_sync(kFull, next, 0));
+    for (unsigned w = 0; w < all.chunk_words && v - Lane() < owned; ++w, v += 32) {
+      const std::uint32_t row = begin, first = __shfl_sync(kFull, begin, 0), end = __shfl_sync(kFull, next, 0);
+      const std::uint32_t below = __shfl_down_sync(kFull, begin, 1), behind = __shfl_sync(kFull, after, 0);
+      staged.Call(w + 1, end, w + 1 < all.chunk_words ? behind : end);
+      begin = next;
+      next = after;
+      after = begin_at(v + 96);
+      const std::uint32_t whole = (Lane() == 31 ? end : below) - row;
+      const bool mine = v < owned && whole < PackedRows::kLongRow;
+      ValueOf<P> before{};
+      if (mine) before = s.values[v];
+      const bool far = bits::Test(all.rows.far, v / 32);
+      const std::int16_t* const near = staged.Wait(w, first) + (row - first);
+      MessageOf<P> message = IdentityOf<P>();
+      if (end - first <= PackedRows::kNearEdges && !far) {
+        message = sources.WalkNear(v, row, whole, near);
+      } else {
+        const unsigned degree = mine ? whole : 0;
+        if (degree <= kAlone) message = sources.Walk(v, row, degree, 0, 1);
+        for (unsigned wide = __ballot_sync(kFull, degree > kAlone); wide != 0; wide &= wide - 1) {
+          const unsigned owner = __ffs(wide) - 1, edges = __shfl_sync(kFull, degree, owner);
+          const std::uint32_t row_of = __shfl_sync(kFull, row, owner);
+          const MessageOf<P> found = sources.Together(sources.Walk(v - Lane() + owner, row_of, edges, Lane(), 32), 32);
+          if (Lane() == owner) message = found;
+        }
+      }
+      const bool active = mine && detail::FinishVertex<P, false>(s, round, all, v, whole, before, message, &tally, &measure);
+      const unsigned word = __ballot_sync(kFull, active);
+      if (Lane() == 0) s.active[v / 32] = word;
+    }
+    detail::PutMeasure<P>(all, chunk, measure);
   }
-  for (unsigned d = 16; d > 0; d /= 2) {
-    tally.vertices += __shfl_down_sync(kFull, tally.vertices, d);
-    tally.edges += __shfl_down_sync(kFull, tally.edges, d);
-  }
-  if (Lane() == 0 && tally.vertices != 0) {
-    atomicAdd(&active_vertices, tally.vertices);
-    atomicAdd(&active_edges, tally.edges);
-  }
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  if (active_vertices != 0) {
-    atomics::Add<true>(&s.control->active_vertices, std::uint64_t{active_vertices});
-    atomics::Add<true>(&s.control->active_edges, std::uint64_t{active_edges});
-  }
-  if (blockIdx.x == 0) atomics::Add<true>(&s.control->edges_touched, std::uint64_t{all.rows.edges});
+  detail::PutTally(s, all, tally);
 }
 
 /// Lanes that add the pieces of a long row.

@@ -247,6 +247,7 @@ class CudaSteps final : public StepSet {
 
  private:
   static constexpr unsigned kBlocksPerSm = 8;  // 2048 threads: all that an SM holds
+  using PullKernel = void (*)(StateRef<P>, RoundOf<P>, PullAllRef<P>);
 
   void PrepareToPullAll(const DeviceGraph& graph, Tiling tiling) {
     rows_ = PackedRows(graph, tiling, sizeof(SharedOf<P>));
@@ -269,20 +270,20 @@ class CudaSteps final : public StepSet {
       pull_all_.finished = finished_.data();
     }
     if (pull_all_.rows.places != nullptr) {
-      PrepareLaunch<true>();
+      CHATTY_CUDA(cudaFuncSetAttribute(kernels::PullAll<P, true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                       static_cast<int>(PackedRows::HubBytes(device_))));
+      PrepareLaunch<true>(kernels::PullAll<P, true>);
+    } else if (pull_all_.rows.near != nullptr) {
+      PrepareLaunch<false>(kernels::PullShort<P>);
     } else {
-      PrepareLaunch<false>();
+      PrepareLaunch<false>(kernels::PullAll<P, false>);
     }
   }
   template <bool kOrdered>
-  void PrepareLaunch() {
-    if constexpr (kOrdered) {
-      CHATTY_CUDA(cudaFuncSetAttribute(kernels::PullAll<P, kOrdered>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(PackedRows::HubBytes(device_))));
-    }
+  void PrepareLaunch(PullKernel kernel) {
     int blocks = 0;
-    CHATTY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernels::PullAll<P, kOrdered>,
-                                                              kernels::kPullThreads<kOrdered>, HubBytes()));
+    CHATTY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kernels::kPullThreads<kOrdered>, HubBytes()));
+    pull_all_kernel_ = kernel;
     pull_all_blocks_ = static_cast<unsigned>(std::max(1, blocks) * device_.info().multiprocessors);
   }
   std::size_t HubBytes() const { return std::size_t{pull_all_.rows.hubs} * sizeof(SharedOf<P>); }
@@ -302,8 +303,7 @@ class CudaSteps final : public StepSet {
 
   template <bool kOrdered>
   void LaunchPullAll(const RoundState& round) {
-    kernels::PullAll<P, kOrdered>
-        <<<pull_all_blocks_, kernels::kPullThreads<kOrdered>, HubBytes(), stream()>>>(s(), As(round), pull_all_);
+    pull_all_kernel_<<<pull_all_blocks_, kernels::kPullThreads<kOrdered>, HubBytes(), stream()>>>(s(), As(round), pull_all_);
     Check("PullAll");
     const std::size_t work = std::max<std::size_t>(std::size_t{pull_all_.rows.long_row_count} * kernels::kFinishLanes,
                                                    Traits<P>::kHasMeasure ? pull_all_.chunks : 1);
@@ -358,6 +358,7 @@ class CudaSteps final : public StepSet {
   Buffer<GlobalOf<P>> measures_;
   Buffer<std::uint32_t> finished_;
   unsigned pull_all_blocks_ = 1;
+  PullKernel pull_all_kernel_ = nullptr;   // the one that fits the rows
   bool gathers_ = false;                   // the next Apply is to gather first
   std::optional<std::uint32_t> applied_;   // the round that PullAll has ended, if nothing has changed since
   std::optional<std::uint32_t> measured_;  // and whose measure the host can see
