@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "chatty/core/prefetch.h"
 #include "chatty/core/types.h"
 
 namespace chatty {
@@ -20,7 +21,7 @@ struct OffsetsRef {
   CHATTY_FN EdgeIndex operator[](LocalId v) const { return narrow != nullptr ? narrow[v] : wide[v]; }
   /// Calls that from memory, on hosts.
   void Prefetch(LocalId v) const {
-    __builtin_prefetch(narrow != nullptr ? static_cast<const void*>(narrow + v) : static_cast<const void*>(wide + v));
+    chatty::Prefetch(narrow != nullptr ? static_cast<const void*>(narrow + v) : static_cast<const void*>(wide + v));
   }
 };
 

@@ -21,9 +21,14 @@ struct BfsTree {
   struct Value {
     std::uint32_t level;  ///< kInfinity where the search does not come
     VertexId parent;      ///< kNoVertex there
-    /// The order.
+    /// The order, of one number where that is wide enough: a search compares at every edge, and a branch would be a guess.
     CHATTY_FN friend bool operator<(const Value& a, const Value& b) {
-      return a.level < b.level || (a.level == b.level && a.parent < b.parent);
+      if constexpr (sizeof(VertexId) == 4) {
+        const auto key = [](const Value& v) { return std::uint64_t{v.level} << 32 | v.parent; };
+        return key(a) < key(b);
+      } else {
+        return a.level < b.level || (a.level == b.level && a.parent < b.parent);
+      }
     }
   };
   /// @{

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "chatty/core/prefetch.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/host/member_lists.h"
 #include "chatty/framework/steps/host/steps.h"
@@ -43,6 +44,13 @@ class BucketWorker {
  public:
   BucketWorker(const StateRef<P>& s, const RoundOf<P>& round) : s_(s), round_(round) {}
 
+  /// Calls the values that relaxing v's edges will look at first.
+  void AskForTargets(LocalId v) const {
+    const EdgeIndex begin = s_.graph.forward.offsets[v], end = s_.graph.forward.offsets[v + 1];
+    for (EdgeIndex e = begin; e < std::min(end, begin + kTargetsOfARow); ++e) {
+      PrefetchToWrite(s_.values + s_.graph.forward.neighbours[e]);
+    }
+  }
   /// Takes an active vertex from where it waited and relaxes its edges.
   void Visit(LocalId v, std::vector<LocalId>* next) {
     atomics::And<kConcurrent>(s_.touched + (v >> 5), ~(1u << (v & 31)));
@@ -232,19 +240,21 @@ LoneRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, LoneR
     if (found == 0 || stop || job.push_rounds >= job.most_rounds) break;  // with something active if anything is left to do
     // The last round's lists, of which nobody takes any more, become the next one's.
     std::vector<LocalId>& next = board.lists.Clear(which ^ 1, rank);
-    board.lists.Take(which, rank, [&](std::span<const LocalId> vertices) {
-      for (std::size_t from = 0; from < vertices.size(); from += kRowsAhead) {
-        const auto some = vertices.subspan(from, std::min(kRowsAhead, vertices.size() - from));
-        for (const LocalId v : some) {
-          const EdgeIndex row = s.graph.forward.offsets[v];
-          __builtin_prefetch(s.graph.forward.neighbours + row);
-          if constexpr (!std::is_same_v<WeightOf<P>, None>) {
-            __builtin_prefetch(static_cast<const WeightOf<P>*>(s.graph.forward.weights) + row);
-          }
-        }
-        for (const LocalId v : some) worker.Visit(v, &next);
-      }
+    BucketWorker<P, kConcurrent> mine = worker;  // whose counts nobody else sees meanwhile: they stay in registers
+    AheadOfVisits ahead;
+    board.lists.Take(which, rank, members, [&](std::span<const LocalId> vertices, std::size_t following) {
+      ahead.Walk(
+          vertices, following,
+          [&](LocalId v) {
+            const EdgeIndex row = s.graph.forward.offsets[v];
+            Prefetch(s.graph.forward.neighbours + row);
+            if constexpr (!std::is_same_v<WeightOf<P>, None>) {
+              Prefetch(static_cast<const WeightOf<P>*>(s.graph.forward.weights) + row);
+            }
+          },
+          [&](LocalId v) { mine.AskForTargets(v); }, [&](LocalId v) { mine.Visit(v, &next); });
     });
+    worker.count = mine.count;
     if (hubs) {
       group.sync_soon();
       const std::uint32_t slices = atomics::Load(&s.control->slice_count);

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/core/prefetch.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/host/member_lists.h"
 #include "chatty/framework/steps/host/steps.h"
@@ -120,9 +121,9 @@ class PlaceWorker {
   /// Calls the values that a push from v will look at first: its updates let no later load begin.
   void AskForTargets(LocalId v) const {
     const EdgeIndex begin = s_.graph.forward.offsets[v], end = s_.graph.forward.offsets[v + 1];
-    for (EdgeIndex e = begin; e < std::min(end, begin + kTargetsAhead); ++e) {
+    for (EdgeIndex e = begin; e < std::min(end, begin + kTargetsOfARow); ++e) {
       const LocalId target = s_.graph.forward.neighbours[e];
-      __builtin_prefetch(s_.values + target, 1);
+      PrefetchToWrite(s_.values + target);
       s_.graph.forward.offsets.Prefetch(target);
     }
   }
@@ -168,14 +169,14 @@ class PlaceWorker {
       const auto v = static_cast<LocalId>(w * 32 + bit);
       const EdgeIndex begin = rows.offsets[v], end = rows.offsets[v + 1];
       wanting ^= std::uint32_t{begin == end} << bit;
-      __builtin_prefetch(rows.neighbours + begin);
+      Prefetch(rows.neighbours + begin);
     }
     last[w] = wanting;
     return wanting;
   }
-  /// Pulls into those of word w's vertices that are in `candidates`, each from the first source that is in `active`. Returns
-  /// who is active from now on.
-  std::uint32_t Pull(const std::uint32_t* active, std::size_t w, std::uint32_t candidates) {
+  /// Pulls into those of word w's vertices that are in `candidates`, each from the first source that is in `active`, and
+  /// leaves in `wanting` whom of them to ask again. Returns who is active from now on.
+  std::uint32_t Pull(const std::uint32_t* active, std::size_t w, std::uint32_t candidates, std::uint32_t& wanting) {
     EdgeIndex first[32];
     const AdjacencyRef rows = s_.graph.reverse;
     std::uint32_t found = 0, changed = 0;
@@ -191,7 +192,7 @@ class PlaceWorker {
       if (e == end) continue;
       ++looks;
       found |= 1u << bit;
-      if (!common_) __builtin_prefetch(s_.values + rows.neighbours[e]);
+      if (!common_) Prefetch(s_.values + rows.neighbours[e]);
     }
     count.looks += looks;
     for (std::uint32_t rest = found; rest != 0; rest &= rest - 1) {  // apart, so that sources' values come for many at once
@@ -204,6 +205,7 @@ class PlaceWorker {
       const bool is_active = s_.program.UpdateStatus(value, message, s_.At(v), round_);
       atomics::Store(WordOf(v), atomics::BitCast<Word>(value));
       changed |= std::uint32_t{is_active} << bit;
+      wanting &= ~(std::uint32_t{!s_.program.Wants(value)} << bit);
       Note(v, value, true, is_active);
     }
     return changed;
@@ -218,7 +220,6 @@ class PlaceWorker {
   PlaceBoard::Count count;
 
  private:
-  static constexpr EdgeIndex kTargetsAhead = 8;  ///< of a row
   using Value = ValueOf<P>;
   using Message = MessageOf<P>;
   using Shared = SharedOf<P>;
@@ -366,12 +367,17 @@ LoneRun RunInPlace(Group& group, const StateRef<P>& s, PlaceBoard& board, LoneRu
     group.sync_soon();
     listed = true;
   };
+  // Each member looks through all lists for the vertices of its own words, whose lines stay with it: bits set wherever they
+  // are would have lines go to and fro, which takes longer.
   const auto to_bitmap = [&] {
     std::fill(active + first, active + last, 0);
-    group.sync_soon();
-    for (const LocalId v : board.lists.of(which, rank)) {
-      worker.Unlist(v);
-      bits::Set<kConcurrent>(active, v);
+    std::fill(next_active + first, next_active + last, 0);
+    std::uint32_t nobodys = 0;  // where bits of the others' words go: a branch would be a guess
+    for (std::size_t member = 0; member < members; ++member) {
+      for (const LocalId v : board.lists.of(which, member)) {
+        const std::size_t w = v >> 5;
+        *(w - first < last - first ? active + w : &nobodys) |= 1u << (v & 31);
+      }
     }
     group.sync_soon();
     listed = false;
@@ -380,14 +386,14 @@ LoneRun RunInPlace(Group& group, const StateRef<P>& s, PlaceBoard& board, LoneRu
   const auto push = [&] {
     // The last round's lists, of which nobody takes any more, become the next one's.
     std::vector<LocalId>& next = board.lists.Clear(which ^ 1, rank);
-    board.lists.Take(which, rank, [&](std::span<const LocalId> vertices) {
-      for (std::size_t from = 0; from < vertices.size(); from += kRowsAhead) {
-        const auto some = vertices.subspan(from, std::min(kRowsAhead, vertices.size() - from));
-        for (const LocalId v : some) __builtin_prefetch(s.graph.forward.neighbours + s.graph.forward.offsets[v]);
-        for (const LocalId v : some) worker.AskForTargets(v);
-        for (const LocalId v : some) worker.Visit(v, &next);
-      }
+    PlaceWorker<P, kConcurrent> mine = worker;  // whose counts nobody else sees meanwhile: they stay in registers
+    AheadOfVisits ahead;
+    board.lists.Take(which, rank, members, [&](std::span<const LocalId> vertices, std::size_t following) {
+      ahead.Walk(
+          vertices, following, [&](LocalId v) { Prefetch(s.graph.forward.neighbours + s.graph.forward.offsets[v]); },
+          [&](LocalId v) { mine.AskForTargets(v); }, [&](LocalId v) { mine.Visit(v, &next); });
     });
+    worker.count = mine.count;
     if (hubs) {
       group.sync_soon();
       const std::uint32_t slices = atomics::Load(&s.control->slice_count);
@@ -412,7 +418,7 @@ LoneRun RunInPlace(Group& group, const StateRef<P>& s, PlaceBoard& board, LoneRu
         PlaceBoard::Count& mine = worker.count;
         std::vector<LocalId>& next = board.lists.Clear(which ^ 1, 0);
         for (std::size_t member = 1; member < members; ++member) board.lists.Clear(which ^ 1, member);
-        board.lists.Take(which, 0, [&](std::span<const LocalId> vertices) {
+        board.lists.TakeAll(which, [&](std::span<const LocalId> vertices) {
           for (const LocalId v : vertices) worker.Visit(v, &next);
         });
         which ^= 1;
@@ -452,7 +458,7 @@ LoneRun RunInPlace(Group& group, const StateRef<P>& s, PlaceBoard& board, LoneRu
       std::uint32_t candidates = worker.Wanting(board.wanting, asked, begin / 32, end);
       for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
         const std::uint32_t following = w + 1 < bits::Words(end) ? worker.Wanting(board.wanting, asked, w + 1, end) : 0;
-        next_active[w] = worker.Pull(active, w, candidates);
+        next_active[w] = worker.Pull(active, w, candidates, board.wanting[w]);
         candidates = following;
       }
     });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -12,9 +13,10 @@
 
 namespace chatty::steps::host {
 
-/// A list of vertices a member, twice: while the next round's are filled, the last one's are taken from, by their owners
-/// first and then by whoever has nothing left. Whoever fills a list touches vertices whose lines it has in its cache, and is
-/// the first to visit them.
+/// A list of vertices a member, twice: while the next round's are filled, the last one's are visited. Whoever visits
+/// vertices finds those next to them, whose lines it then has in its cache. So lists are one behind the other, every member
+/// has an equal share of that, and where one share ends and the next begins moves little from round to round; who has
+/// visited its own share takes from the ends of others', but not what they will soon have done.
 class MemberLists {
  public:
   explicit MemberLists(int members) : lists_{std::vector<List>(members), std::vector<List>(members)} {}
@@ -28,34 +30,110 @@ class MemberLists {
     list.taken.store(0, std::memory_order_relaxed);
     return list.vertices;
   }
-  /// Calls visit(vertices) on stretches of all lists until all have been taken.
+  /// Calls visit(vertices) with each list whole, by one member for all.
   template <class Visit>
-  void Take(std::size_t which, std::size_t rank, Visit&& visit) {
-    const std::size_t members = lists_[which].size();
-    for (std::size_t i = 0; i < members; ++i) {
-      List& list = lists_[which][(rank + i) % members];
-      const std::size_t size = list.vertices.size();
-      while (list.taken.load(std::memory_order_relaxed) < size) {
-        const std::size_t begin = list.taken.fetch_add(kTakeGrain, std::memory_order_relaxed);
-        const std::size_t end = std::min(begin + kTakeGrain, size);
-        if (begin < end) visit(std::span<const LocalId>(list.vertices.data() + begin, end - begin));
+  void TakeAll(std::size_t which, Visit&& visit) {
+    for (const List& list : lists_[which]) visit(std::span<const LocalId>(list.vertices));
+  }
+  /// Calls visit(vertices, following) on stretches of all lists until all have been taken. Each of so many `members` calls
+  /// it, of which there may be fewer than lists. So many entries follow in memory, which may be taken next.
+  template <class Visit>
+  void Take(std::size_t which, std::size_t rank, std::size_t members, Visit&& visit) {
+    std::vector<List>& lists = lists_[which];
+    std::size_t total = 0;
+    for (const List& list : lists) total += list.vertices.size();
+    const auto begin_of = [&](std::size_t share) { return total * share / members; };
+    for (std::size_t i = 0; i < members;) {
+      const std::size_t share = (rank + i) % members, first = begin_of(share), size = begin_of(share + 1) - first;
+      const Stretch taken = i == 0 ? TakeFront(lists[share].taken, size) : TakeBack(lists[share].taken, size);
+      if (taken.begin == taken.end) {
+        ++i;
+        continue;
+      }
+      std::size_t begin = first + taken.begin, end = first + taken.end;
+      for (const List& list : lists) {  // the parts of it that are in each
+        const std::size_t here = list.vertices.size();
+        if (begin < here) {
+          const std::size_t some = std::min(end, here) - begin;
+          visit(std::span<const LocalId>(list.vertices.data() + begin, some), here - begin - some);
+          begin += some;
+          if (begin == end) break;
+        }
+        begin -= here;
+        end -= here;
       }
     }
   }
 
  private:
-  static constexpr std::size_t kTakeGrain = 64;
+  static constexpr std::size_t kTakeGrain = 1024;       ///< that a member takes of its own at once
+  static constexpr std::size_t kMost = 4096;            ///< that it takes of another's, half of what is left
+  static constexpr std::size_t kFew = 64, kMany = 512;  ///< less than an eighth is left to the other, between these
+  struct Stretch {
+    std::size_t begin, end;
+  };
   struct alignas(64) List {
     std::vector<LocalId> vertices;
-    std::atomic<std::size_t> taken{0};  // from here on nobody has taken it
+    /// What has been taken of the share of the same number: from the front, and in the upper half from the back.
+    std::atomic<std::uint64_t> taken{0};
   };
+
+  /// Takes from the front of a share of that size; nothing once all has been taken.
+  static Stretch TakeFront(std::atomic<std::uint64_t>& taken, std::size_t size) {
+    std::uint64_t now = taken.load(std::memory_order_relaxed);
+    while (true) {
+      const std::size_t begin = static_cast<std::uint32_t>(now), end = std::min(begin + kTakeGrain, size - (now >> 32));
+      if (begin == end || taken.compare_exchange_weak(now, now + (end - begin), std::memory_order_relaxed))
+        return {begin, end};
+    }
+  }
+  /// Takes from the back, unless few are left.
+  static Stretch TakeBack(std::atomic<std::uint64_t>& taken, std::size_t size) {
+    const std::size_t least = std::clamp(size / 8, kFew, kMany);
+    std::uint64_t now = taken.load(std::memory_order_relaxed);
+    while (true) {
+      const std::size_t end = size - (now >> 32), rest = end - static_cast<std::uint32_t>(now);
+      if (rest < least) return {end, end};
+      const std::size_t some = std::min(rest / 2, kMost);
+      const std::uint64_t then = now + (std::uint64_t{some} << 32);
+      if (taken.compare_exchange_weak(now, then, std::memory_order_relaxed)) return {end - some, end};
+    }
+  }
+
   std::vector<List> lists_[2];
 };
 
 namespace detail {
 
-/// Rows whose begins are called from memory before the first is walked.
-inline constexpr std::size_t kRowsAhead = 16;
+/// Visits vertices of a list, each after its row has been called from memory and then its row's targets, which lets neither
+/// be waited for: the updates of a visit let no later load begin before they end.
+class AheadOfVisits {
+ public:
+  /// Calls ask_for_row(v), ask_for_targets(v) and visit(v) for each of the vertices, in their order, so that many visits lie
+  /// between; the first two also for what follows.
+  template <class AskForRow, class AskForTargets, class Visit>
+  [[gnu::always_inline]] void Walk(std::span<const LocalId> vertices, std::size_t following, AskForRow&& ask_for_row,
+                                   AskForTargets&& ask_for_targets, Visit&& visit) {
+    const LocalId* const at = vertices.data();
+    const std::size_t size = vertices.size(), known = size + following;
+    if (asked_ != at + std::min(kTargets, known)) {  // another list, or further on in this one
+      for (std::size_t i = 0; i < std::min(2 * kTargets, known); ++i) ask_for_row(at[i]);
+      for (std::size_t i = 0; i < std::min(kTargets, known); ++i) ask_for_targets(at[i]);
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+      if (i + 2 * kTargets < known) ask_for_row(at[i + 2 * kTargets]);
+      if (i + kTargets < known) ask_for_targets(at[i + kTargets]);
+      visit(at[i]);
+    }
+    asked_ = at + std::min(size + kTargets, known);
+  }
+
+ private:
+  static constexpr std::size_t kTargets = 16;  ///< visits before whose targets are called for; their rows twice as many
+  const LocalId* asked_ = nullptr;             // up to where in a list targets have been
+};
+/// Targets of a row that are called for.
+inline constexpr EdgeIndex kTargetsOfARow = 8;
 
 /// Where a thread stores one thing and loads another, and the other thread the other way round, one must see what the other
 /// has stored. Atomic updates order loads that follow them on x86 already.

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "chatty/core/prefetch.h"
 #include "chatty/core/team.h"
 #include "chatty/framework/steps/host/count.h"
 #include "chatty/framework/steps/vertex_ops.h"
@@ -215,8 +216,8 @@ std::uint32_t WantedEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId
     }
     wanted |= std::uint32_t{wants} << i;
     if (wants) {
-      __builtin_prefetch(s.touched + (target >> 5), 1);
-      __builtin_prefetch(s.inbox + target, 1);
+      PrefetchToWrite(s.touched + (target >> 5));
+      PrefetchToWrite(s.inbox + target);
     }
   }
   return wanted;
@@ -287,7 +288,7 @@ void Advance(Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form f
           unsigned held = 0;
           const auto walk = [&] {
             for (unsigned i = 0; i < held; ++i) {
-              __builtin_prefetch(s.graph.forward.neighbours + s.graph.forward.offsets[ahead[i]]);
+              Prefetch(s.graph.forward.neighbours + s.graph.forward.offsets[ahead[i]]);
             }
             for (unsigned i = 0; i < held; ++i) vertex(ahead[i]);
             held = 0;
@@ -447,7 +448,7 @@ std::uint32_t Candidates(const StateRef<P>& s, std::size_t w, std::size_t end) {
     word = wanting;
     for (; wanting != 0; wanting &= wanting - 1) {
       const auto v = static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(wanting)));
-      __builtin_prefetch(s.graph.reverse.neighbours + s.graph.reverse.offsets[v]);
+      Prefetch(s.graph.reverse.neighbours + s.graph.reverse.offsets[v]);
     }
   }
   return word;
@@ -949,7 +950,7 @@ void Counted(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, bool all_
   for (EdgeIndex e = begin; e < end && fits;) {
     count = 0;
     for (const EdgeIndex last = std::min<EdgeIndex>(end, e + kAtOnce); e < last; ++e) {
-      if (e + kAhead < all) __builtin_prefetch(s.shared + s.graph.reverse.neighbours[e + kAhead]);
+      if (e + kAhead < all) Prefetch(s.shared + s.graph.reverse.neighbours[e + kAhead]);
       if (GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &some[count])) ++count;
     }
     if (end - begin > 2) fits = counter.Add(some, count);
