@@ -168,6 +168,7 @@ Json ToJson(const RunStatistics& s) {
             {"phases", s.phases},
             {"push_rounds", s.push_rounds},
             {"pull_rounds", s.pull_rounds},
+            {"fresh_rounds", s.fresh_rounds},
             {"edges_touched", s.edges_touched},
             {"vertices_updated", s.vertices_updated},
             {"ended", EndedName(s.ended)},
@@ -198,6 +199,7 @@ RunStatistics StatisticsFrom(const Json& json) {
   s.phases = json.at("phases");
   s.push_rounds = json.at("push_rounds");
   s.pull_rounds = json.at("pull_rounds");
+  s.fresh_rounds = json.value("fresh_rounds", 0u);
   s.edges_touched = json.at("edges_touched");
   s.vertices_updated = json.at("vertices_updated");
   for (const Ended ended : {Ended::kConverged, Ended::kLimit, Ended::kMaxRounds, Ended::kStopped, Ended::kFailed}) {

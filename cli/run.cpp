@@ -195,6 +195,7 @@ Json StatisticsJson(const RunStatistics& statistics) {
   json["rounds"] = statistics.rounds;
   json["phases"] = statistics.phases;
   json["push_rounds"] = statistics.push_rounds;
+  json["fresh_rounds"] = statistics.fresh_rounds;
   json["pull_rounds"] = statistics.pull_rounds;
   json["edges_touched"] = statistics.edges_touched;
   json["vertices_updated"] = statistics.vertices_updated;
@@ -368,7 +369,8 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
   line("time", time);
   std::string rounds = Grouped(statistics.rounds);
   if (statistics.push_rounds + statistics.pull_rounds > 0) {
-    rounds += fmt::format(" ({} push, {} pull)", Grouped(statistics.push_rounds), Grouped(statistics.pull_rounds));
+    rounds += fmt::format(" ({} push, {} pull{})", Grouped(statistics.push_rounds), Grouped(statistics.pull_rounds),
+                          statistics.fresh_rounds > 0 ? " in place" : "");
   }
   if (statistics.phases > 1) rounds += fmt::format(" in {} phases", Grouped(statistics.phases));
   if (const std::string why = WhyNotFinal(record); !why.empty()) rounds += ", " + why;

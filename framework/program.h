@@ -50,10 +50,12 @@ struct Edge {
 /// Where a run stands. The same on every device.
 template <class G = None>
 struct Round {
-  std::uint32_t index = 0;           ///< rounds completed since the start, over all phases
-  std::uint32_t phase = 0;           ///< 0 at first; another when EndRound says kNextPhase
-  VertexId vertices = 0;             ///< of the whole graph
-  std::uint64_t active = 0;          ///< vertices that the last UpdateStatus sweep changed, on all devices; in EndRound
+  std::uint32_t index = 0;   ///< rounds completed since the start, over all phases
+  std::uint32_t phase = 0;   ///< 0 at first; another when EndRound says kNextPhase
+  VertexId vertices = 0;     ///< of the whole graph
+  std::uint64_t active = 0;  ///< vertices that the last UpdateStatus sweep changed, on all devices; in EndRound
+  bool fresh = false;        ///< messages may come from what their sources have become in this very round: TakesFresh
+  double kept = 0;           ///< what EndRound left there last, for itself and all that sees later rounds
   [[no_unique_address]] G global{};  ///< Measure of all vertices after the last sweep (before round 0: after InitVertex);
                                      ///< with kMeasureWhenQuiet G{} as long as any is active
 };
@@ -362,6 +364,9 @@ struct Traits {
   static constexpr bool kHasWantsMessage = requires(const P p, const ValueOf<P> v, MessageOf<P> m) {
     { p.Wants(v, m) } -> std::convertible_to<bool>;
   };
+  static constexpr bool kHasTakesFresh = requires(const P p) {
+    { p.TakesFresh() } -> std::convertible_to<bool>;
+  };
   static constexpr bool kHasIsActive = requires(const P p, const ValueOf<P> v, const RoundOf<P> r) {
     { p.IsActive(v, r) } -> std::convertible_to<bool>;
   };
@@ -428,6 +433,7 @@ CHATTY_DETAIL_NAMES(UpdateStatus)
 CHATTY_DETAIL_NAMES(Share)
 CHATTY_DETAIL_NAMES(Consume)
 CHATTY_DETAIL_NAMES(Wants)
+CHATTY_DETAIL_NAMES(TakesFresh)
 CHATTY_DETAIL_NAMES(IsActive)
 CHATTY_DETAIL_NAMES(Measure)
 CHATTY_DETAIL_NAMES(EndRound)
@@ -570,6 +576,7 @@ enum class Fault : std::uint8_t {
   kMeasuresChange,
   kMeasureWhenQuiet,
   kSameAgain,
+  kTakesFresh,
   kCombine,
   kOutputUnfit,
   kOutputNotPlain,
@@ -675,6 +682,9 @@ constexpr Fault FindFault() {
   else if constexpr (Traits<P>::kSameAgain && !(Traits<P>::kCollects && Traits<P>::kEveryRound && !Traits<P>::kHasConsume &&
                                                 !NamesWants<P>()))
     return Fault::kSameAgain;
+  else if constexpr (NamesTakesFresh<P>() && !(Traits<P>::kHasTakesFresh && Traits<P>::kEveryRound && Traits<P>::kHasShare &&
+                                               !Traits<P>::kCollects && !NamesWants<P>()))
+    return Fault::kTakesFresh;
   else if constexpr (Traits<P>::kHasMeasure && !CombinesGlobals<P>) return Fault::kCombine;
   else if constexpr (NamesOutput<P>() && !requires { typename P::Output; } && !Traits<P>::kHasOutput)
     return Fault::kOutputUnfit;
@@ -855,6 +865,10 @@ constexpr bool CheckProgram() {
   static_assert(kFault != Fault::kMeasureWhenQuiet,
                 "kMeasureWhenQuiet = true is for a program with a Measure whose rounds fall quiet: not for kActivity = "
                 "kEveryRound");
+  static_assert(
+      kFault != Fault::kTakesFresh,
+      "TakesFresh has to be `bool TakesFresh() const`, of a program with kActivity = kEveryRound and a Share, without "
+      "Wants, that does not see all messages");
   static_assert(kFault != Fault::kSameAgain,
                 "kSameAgain = true is for kCollect and kCount with kActivity = kEveryRound, without Wants and Consume, by "
                 "which the same neighbours might send something else");

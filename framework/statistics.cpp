@@ -10,6 +10,7 @@ RunStatistics& RunStatistics::operator+=(const RunStatistics& next) {
   phases += next.phases;
   push_rounds += next.push_rounds;
   pull_rounds += next.pull_rounds;
+  fresh_rounds += next.fresh_rounds;
   edges_touched += next.edges_touched;
   vertices_updated += next.vertices_updated;
   converged = converged && next.converged;

@@ -72,6 +72,7 @@ struct RunStatistics {
   /// How many rounds went which way.
   std::uint32_t push_rounds = 0, pull_rounds = 0;
   /// @}
+  std::uint32_t fresh_rounds = 0;   ///< rounds whose messages came from what sources had become in them: Round::fresh
   std::uint64_t edges_touched = 0;  ///< edges that any round looked at
   /// Vertices that an update changed, summed over rounds; of buckets on one host device, without a trace, each time that a
   /// message changed one.

@@ -26,6 +26,8 @@ struct RoundState {
   std::uint32_t index = 0, phase = 0;
   VertexId vertices = 0;
   std::uint64_t active = 0;
+  bool fresh = false;
+  double kept = 0;
   alignas(16) std::byte global[64] = {};
 
   template <class G>
@@ -35,6 +37,8 @@ struct RoundState {
     round.phase = phase;
     round.vertices = vertices;
     round.active = active;
+    round.fresh = fresh;
+    round.kept = kept;
     if constexpr (!std::is_same_v<G, None>) std::memcpy(&round.global, global, sizeof(G));
     return round;
   }
@@ -122,6 +126,8 @@ class StepSet {
   /// back in between. The frontier is a bitmap. Returns false, having done nothing, if this kind of device has no better way
   /// than the others for such a program.
   virtual bool RunAlone(LoneRun&) { return false; }
+  /// Whether rounds may be fresh (Round::fresh): the program takes them, and this kind of device has a way to make them.
+  virtual bool TakesFresh() const { return false; }
   /// Messages of halo vertices into boxes of the forms that are shortest; Control says which. `queued`: all of them are in
   /// the queue.
   virtual void PackMessages(const OutboxRef& outbox, bool queued) = 0;

@@ -122,6 +122,7 @@ class TypedProgram final : public ErasedProgram {
       RoundOf<P> round = state.As<GlobalOf<P>>();
       const Next next = program_.EndRound(round);
       state.phase = round.phase;
+      state.kept = round.kept;
       if constexpr (kHasGlobal) std::memcpy(state.global, &round.global, sizeof(round.global));
       return next;
     } else {

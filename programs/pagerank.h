@@ -2,6 +2,7 @@
 /// PageRank (Page, Brin, Motwani and Winograd, 1999) by power iteration, pulled.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -19,7 +20,7 @@ namespace chatty {
 /// Without a tolerance these are the rounds that run. With one it is where they lead that counts: dangling rank, which all
 /// get alike, is then left out of rounds, and at the end ranks are scaled to sum to 1. That is the same fixed point (Del
 /// Corso, Gulli and Romani, 2005), and rounds need not wait for what goes round by way of all vertices: 8 in place of 10 on
-/// Kronecker graphs to 1e-4.
+/// Kronecker graphs to 1e-4. Where a device can, such rounds are fresh, too: 5.
 struct PageRank {
   /// @{
   /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
@@ -30,11 +31,16 @@ struct PageRank {
   /// Sums over all vertices.
   struct Global {
     double flow = 0;    ///< rank of vertices with out-edges: what follows edges in the next round
-    double drift = 0;   ///< the last round's change of that
+    double drift = 0;   ///< the last round's change of that; of fresh rounds, how many vertices have in-edges
     double change = 0;  ///< the L1 norm of the last round's change
-    /// Adds all three.
+    double fed = 0;     ///< of fresh rounds, rank of vertices with in-edges
+    /// Adds all.
     CHATTY_FN friend Global operator+(const Global& a, const Global& b) {
+#if CHATTY_DEVICE_CODE  // no round of a GPU is fresh
       return {a.flow + b.flow, a.drift + b.drift, a.change + b.change};
+#else
+      return {a.flow + b.flow, a.drift + b.drift, a.change + b.change, a.fed + b.fed};
+#endif
     }
   };
   /// @{
@@ -67,21 +73,35 @@ struct PageRank {
   }
   CHATTY_FN Message ComputeScatter(const Shared& share, Edge<>, const Round<Global>&) const { return share; }
   CHATTY_FN bool UpdateStatus(Value& rank, Message m, Vertex, const Round<Global>& round) const {
-    const double d = damping;
-    const double base = ScalesAtEnd() ? 1.0 - d : 1.0 - d * round.global.flow / static_cast<double>(round.vertices);
     const Value before = rank;
-    rank = static_cast<float>(base + d * m);
+    rank = static_cast<float>(Base(round) + double{damping} * m);
     return rank != before;
   }
-  CHATTY_FN Global Measure(const Value& before, const Value& rank, Vertex x) const {
+  CHATTY_FN Global Measure(const Value& before, const Value& rank, Vertex x, const Round<Global>& round) const {
     const double flows = x.out_degree != 0 ? 1 : 0;  // who has out-edges is nothing that a processor could predict
     const float change = rank - before;
+#if CHATTY_DEVICE_CODE
     return {flows * rank, flows * change, std::abs(change)};
+#else
+    const double feeds = x.in_degree != 0 ? 1 : 0;
+    return {flows * rank, round.fresh ? feeds : flows * change, std::abs(change), feeds * rank};
+#endif
   }
+  CHATTY_FN bool TakesFresh() const { return ScalesAtEnd(); }
   Next EndRound(Round<Global>& round) const {
-    // Where ranks are scaled, drift bounds what scaling changes: the next round changes scaled ranks by less than this.
-    const double change = round.global.change + (ScalesAtEnd() ? std::abs(round.global.drift) : 0.0);
+    double change = round.global.change, base = 0;
+    if (round.fresh) {
+      // These rounds keep no sum. What makes the sum over vertices with in-edges what they hand each other is what all are
+      // given next, or that sum would be the last to settle; ranks are scaled, so that it may be anything. As far as it
+      // changes, all ranks follow.
+      const double fed = round.global.fed, feeds = round.global.drift;
+      base = feeds > 0 ? (fed - damping * round.global.flow) / feeds : Base(round);
+      change += std::abs(base / Base(round) - 1.0) * fed;
+    } else if (ScalesAtEnd()) {
+      change += std::abs(round.global.drift);  // what scaling changes: the next round changes scaled ranks by less than this
+    }
     if (change < tolerance * Mass(round) || round.vertices == 0) return Next::kStop;
+    round.kept = base;
     if (round.index < rounds) return Next::kContinue;
     return tolerance > 0 ? Next::kLimit : Next::kStop;  // without a tolerance so many rounds are what was asked for
   }
@@ -98,17 +118,30 @@ struct PageRank {
   }
   /// Whether dangling rank is left out of rounds, and ranks are scaled in its place.
   CHATTY_FN bool ScalesAtEnd() const { return tolerance > 0; }
-  /// What all ranks sum to. Nothing else is measured for it: a round hands out 1 - damping to each, and damping of what
-  /// flowed.
+  /// What every vertex is given in the next round, besides what follows edges.
+  CHATTY_FN double Base(const Round<Global>& round) const {
+    const double d = damping;
+    if (round.kept > 0) return round.kept;
+    return ScalesAtEnd() ? 1.0 - d : 1.0 - d * round.global.flow / static_cast<double>(round.vertices);
+  }
+  /// What all ranks sum to. Of rounds that are not fresh nothing else is measured for it: a round hands out 1 - damping to
+  /// each, and damping of what flowed.
   CHATTY_FN double Mass(const Round<Global>& round) const {
     const auto n = static_cast<double>(round.vertices);
     const double d = damping;
     if (!ScalesAtEnd() || round.index == 0) return n;
+    if (round.fresh) return round.global.fed + (n - round.global.drift) * Base(round);
     return (1.0 - d) * n + d * (round.global.flow - round.global.drift);
   }
 
-  /// Against the same number of rounds in fp64. Float ranks keep 24 bits; a round's error is damped by the next.
+  /// Against the same number of rounds in fp64. Float ranks keep 24 bits; a round's error is damped by the next. Of fresh
+  /// rounds, whose ranks depend on how a device goes through vertices, by the residual that the tolerance leaves, or else
+  /// what so many rounds damp.
   Verdict Verify(const Graph& graph, std::span<const float> ranks, const RunStatistics& statistics) const {
+    if (statistics.fresh_rounds > 0) {
+      const double left = statistics.converged ? tolerance : 2 * std::pow(double{damping}, statistics.fresh_rounds);
+      return VerifyPageRank<float>(graph, ranks, damping, std::max(left, 1e-5));
+    }
     const Dangling dangling = ScalesAtEnd() ? Dangling::kAtEnd : Dangling::kEveryRound;
     return VerifyPageRankRounds<float>(graph, ranks, damping, statistics.rounds, 1e-5, dangling);
   }

@@ -99,6 +99,7 @@ class BspRun {
 
   void Run() {
     round_.vertices = me_.graph->ref().vertices;
+    round_.fresh = parts_ == 1 && options_.direction != Direction::kPush && steps_.TakesFresh();
     program_.ResetGlobal(round_.global);
     Span phase(lane_, nullptr, spans::kPhase);
     {
@@ -752,6 +753,7 @@ class BspRun {
                                });
     std::memcpy(round_.global, decision.round.global, sizeof(round_.global));
     round_.phase = decision.round.phase;
+    round_.kept = decision.round.kept;
     return decision.next;
   }
 
@@ -814,6 +816,7 @@ void RunBsp(const ErasedProgram& program, std::span<const Participant> participa
   statistics.phases = last->phases;
   statistics.push_rounds = last->push_rounds;
   statistics.pull_rounds = last->pull_rounds;
+  statistics.fresh_rounds = last->round.fresh ? last->pull_rounds : 0;
   statistics.edges_touched = last->edges_touched;
   statistics.vertices_updated = last->vertices_updated;
   for (const BspReport& report : reports) record->initialised = record->initialised || report.initialised;

@@ -5,12 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "chatty/core/hash.h"
+#include "chatty/core/device.h"
 #include "chatty/framework/run.h"
 #include "chatty/io/generators.h"
 #include "chatty/programs/pagerank.h"
@@ -170,6 +172,51 @@ inline std::vector<std::uint64_t> SerialPhased(const Graph& graph) {
   }
 }
 
+/// NeighbourSum of what is shared apart, and of what sources have become in the round itself where a device can.
+struct FreshSum {
+  using Value = std::uint32_t;
+  using Shared = std::uint32_t;
+  using Message = std::uint64_t;
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr auto kActivity = Activity::kEveryRound;
+  bool fresh = true;
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return static_cast<Value>(v.id + 1); }
+  CHATTY_FN Shared Share(const Value& value, Vertex) const { return value + 7; }
+  CHATTY_FN Message ComputeScatter(const Shared& shared, Edge<>, const Round<>&) const { return shared; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>& round) const {
+    value = static_cast<Value>((m + static_cast<std::uint64_t>(round.kept)) % 1000003);
+    return true;
+  }
+  CHATTY_FN bool TakesFresh() const { return fresh; }
+  Next EndRound(Round<>& round) const {
+    round.kept += round.index;  // which the next round sees
+    return round.index >= 5 ? Next::kStop : Next::kContinue;
+  }
+};
+
+/// Serially: vertices of a stripe see what those of stripes have become that lie `lag` below, at least; 0: of none.
+inline std::vector<std::uint32_t> SerialFresh(const Graph& graph, std::uint64_t lag) {
+  constexpr std::uint64_t kStripe = 1u << 15;
+  const VertexId n = graph.vertices();
+  std::vector<std::uint32_t> values(n), old(n);
+  for (VertexId v = 0; v < n; ++v) values[v] = v + 1;
+  std::uint64_t kept = 0;
+  for (std::uint32_t round = 1; round <= 5; ++round) {
+    old = values;
+    for (VertexId v = 0; v < n; ++v) {
+      const std::uint64_t stripe = v / kStripe;
+      const std::uint64_t fresh = lag == 0 || stripe < lag ? 0 : (stripe - lag + 1) * kStripe;
+      std::uint64_t sum = 0;
+      for (const VertexId u : graph.in()[v]) sum += (u < fresh ? values[u] : old[u]) + 7;
+      values[v] = static_cast<std::uint32_t>((sum + kept) % 1000003);
+    }
+    kept += round;
+  }
+  return values;
+}
+
 inline constexpr Tiling kTilings[] = {Tiling::kNever, Tiling::kAuto, Tiling::kAlways};
 
 /// Rows of a few edges, nearly all to vertices close by: some far away, by just more or just less than 16 bits say, some
@@ -243,6 +290,57 @@ TEST_P(EveryRound, TilesHoldEveryEdgeOnce) {
   spec.scale = 17;  // several tiles either way, and rows with runs in several
   spec.edge_factor = 4;
   ExpectTheSameByTiles(Generate(spec), GetParam());
+}
+
+TEST_P(EveryRound, FreshRoundsSeeWhatHasEndedAndRepeatThemselves) {
+  const Graph graph = FewEdgesARow();
+  const std::string devices = GetParam();
+  for (const Tiling tiling : {Tiling::kNever, Tiling::kAlways}) {
+    for (const bool wanted : {false, true}) {
+      const bool fresh = wanted && tiling == Tiling::kAlways && devices == "host:1";
+      for (const int threads : {1, 2, 3}) {
+        SCOPED_TRACE(fmt::format("tiling {}, {}, {} threads", static_cast<int>(tiling), wanted, threads));
+        const std::vector<std::uint32_t> expected = SerialFresh(graph, fresh ? std::max(2, threads) : 0);
+        Session session(graph, OpenDevices(ParseDevices(devices), threads));
+        RunOptions options;
+        options.tiling = tiling;
+        const auto run = chatty::Run(session, FreshSum{wanted}, options);
+        EXPECT_EQ(run.statistics.fresh_rounds, fresh ? 5u : 0u);
+        for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(run.values[v], expected[v]) << "vertex " << v;
+        const auto again = chatty::Run(session, FreshSum{wanted}, options);
+        for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(again.values[v], expected[v]) << "vertex " << v;
+      }
+    }
+  }
+}
+
+TEST_P(EveryRound, FreshRanksSettleEarlier) {
+  GeneratorSpec spec;
+  spec.family = "kron";
+  spec.scale = 18;
+  spec.edge_factor = 8;
+  const Graph graph = Generate(spec);
+  Session session(graph, GetParam());
+  for (const double tolerance : {1e-4, 1e-8}) {
+    PageRank program;
+    program.tolerance = tolerance;
+    RunOptions options;
+    options.tiling = Tiling::kNever;
+    const auto rounds = chatty::Run(session, program, options);
+    EXPECT_EQ(rounds.statistics.fresh_rounds, 0u);
+    options.tiling = Tiling::kAlways;
+    const auto fresh = chatty::Run(session, program, options);
+    const Verdict verdict = program.Verify(graph, fresh.values.span(), fresh.statistics);
+    EXPECT_TRUE(verdict.passed) << verdict.message;
+    EXPECT_TRUE(fresh.statistics.converged);
+    if (std::string(GetParam()) != "host:1") continue;
+    EXPECT_EQ(fresh.statistics.fresh_rounds, fresh.statistics.rounds);
+    EXPECT_LT(fresh.statistics.rounds, rounds.statistics.rounds);
+    options.max_rounds = 3;  // not settled, and told so
+    const auto some = chatty::Run(session, program, options);
+    EXPECT_FALSE(some.statistics.converged);
+    EXPECT_TRUE(program.Verify(graph, some.values.span(), some.statistics));
+  }
 }
 
 TEST_P(EveryRound, TilesOfADirectedGraphWithMoreParallelEdgesThanARunHolds) {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "chatty/framework/program_state.h"
@@ -22,6 +24,7 @@ class HostSteps final : public StepSet {
   HostSteps(const DeviceGraph& graph, const P& program, Tiling tiling)
       : device_(graph.device()), state_(graph, program), partials_((graph.ref().owned + kMeasureGrain - 1) / kMeasureGrain) {
     if (TileBytes(ShapeOf(graph.subgraph()), tiling) > 0) tiles_ = TiledRows(graph);
+    if (EndsByStripe()) stripes_ = std::make_unique<StripeBoard<MessageOf<P>>>(device_.team()->size(), tiles_.stripes());
   }
 
   /// Bytes of the tiles that steps for such a part make.
@@ -55,12 +58,31 @@ class HostSteps final : public StepSet {
       CannotPush();
     }
   }
+  bool TakesFresh() const override {
+    if constexpr (kEndsByStripe<P> && Traits<P>::kHasTakesFresh) {
+      return EndsByStripe() && s().program.TakesFresh();
+    } else {
+      return false;
+    }
+  }
   void Publish(Form form) override {
     if (applied_ && form == Form::kAll) return;
+    if constexpr (kEndsByStripe<P>) {
+      if (EndsByStripe()) {
+        shown_ = s().shared;
+        next_ = reinterpret_cast<SharedOf<P>*>(s().inbox);
+        stripes_->Reset();
+        rounds_by_stripe_ = 0;
+      }
+    }
     if constexpr (Traits<P>::kSharesSeparately) Run(s().graph.owned, [&](Group& g) { host::Publish(g, s(), form); });
   }
   void Gather(const RoundState& round, bool all_active) override {
     if constexpr (kMayTile<P>) {
+      if (EndsByStripe()) {
+        gathers_ = true;  // with the update
+        return;
+      }
       if (!tiles_.empty()) {
         Run(kParallel, [&](Group& g) { host::GatherTiles(g, s(), As(round), tiles_); });
         return;
@@ -76,6 +98,17 @@ class HostSteps final : public StepSet {
   }
   void Apply(const RoundState& round, Form form, std::size_t count) override {
     if constexpr (!Traits<P>::kCollects) {
+      if constexpr (kEndsByStripe<P>) {
+        if (std::exchange(gathers_, false)) {
+          Run(kParallel, [&](Group& g) {
+            host::EndByStripe(g, s(), As(round), tiles_, *stripes_, rounds_by_stripe_, shown_, next_, partials_.data());
+          });
+          std::swap(shown_, next_);
+          rounds_by_stripe_ += 1;
+          applied_ = round.index;
+          return;
+        }
+      }
       if constexpr (kAppliesAll) {
         if (form == Form::kAll) {
           Run(count, [&](Group& g) { host::ApplyAll(g, s(), As(round), partials_.data()); });
@@ -199,6 +232,8 @@ class HostSteps final : public StepSet {
   /// Rounds end with ApplyAll. What a vertex that gives its residual away shows is not for several to ask.
   static constexpr bool kAppliesAll = Traits<P>::kEveryRound && !Traits<P>::kCollects && !Traits<P>::kHasConsume;
 
+  /// Whether rounds end stripe by stripe: nobody else is told what vertices show.
+  bool EndsByStripe() const { return kEndsByStripe<P> && !tiles_.empty() && s().graph.parts == 1; }
   static RoundOf<P> As(const RoundState& round) { return round.As<GlobalOf<P>>(); }
   /// Places of a box that are looked at.
   static std::size_t Entries(const InboxRef& inbox) {
@@ -245,6 +280,11 @@ class HostSteps final : public StepSet {
   std::vector<StateRef<P>> parts_;  // all devices', by part
   Control read_;
   TiledRows tiles_;
+  std::unique_ptr<StripeBoard<MessageOf<P>>> stripes_;
+  SharedOf<P>* shown_ = nullptr;          // in rounds that end stripe by stripe, what vertices show,
+  SharedOf<P>* next_ = nullptr;           // and will next, where inboxes are otherwise
+  std::uint32_t rounds_by_stripe_ = 0;    // since shown_ was filled
+  bool gathers_ = false;                  // the next Apply is to gather, too
   std::optional<std::uint32_t> applied_;  // the round whose end has measured and published, if nothing has changed since
   bool inboxes_empty_ = false;            // since RunAlone
   Cursors cursors_;

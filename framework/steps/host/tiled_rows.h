@@ -6,14 +6,20 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <type_traits>
 #include <vector>
 
 #include "chatty/core/device.h"
 #include "chatty/core/graph_ref.h"
+#include "chatty/core/huge_pages.h"
 #include "chatty/core/prefetch.h"
+#include "chatty/core/sync.h"
 #include "chatty/framework/device_graph.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/steps/host/steps.h"
@@ -57,21 +63,23 @@ class TiledRows {
 
   bool empty() const { return tiles_.size() == 0; }  ///< none were made
   std::size_t stripes() const { return stripes_; }   ///< of targets
+  std::size_t columns() const { return columns_; }   ///< of sources
   EdgeIndex edges() const { return edges_; }         ///< in all tiles
 
-  /// Calls single(first, source, target) and run(first, sources, count, target) for the edges of stripe i, with local ids: a
-  /// source is `first` plus what is said of it. Meanwhile, a few at a time, ahead(first, line) for the lines of the next
-  /// tile's sources, `lines` for all that a tile may have, where its edges are enough that most will be read.
+  /// Calls single(first, source, target) and run(first, sources, count, target) for the edges of stripe i whose sources are
+  /// in columns [begin, end): a source is the local vertex `first` plus what is said of it, a target the stripe's first plus
+  /// what is said of that. Meanwhile, a few at a time, ahead(first, line) for the lines of the next tile's sources, `lines`
+  /// for all that a tile may have, where its edges are enough that most will be read.
   template <class Single, class Run, class Ahead>
-  void ForEach(std::size_t i, std::size_t lines, Single&& single, Run&& run, Ahead&& ahead) const {
-    const auto first_target = static_cast<LocalId>(i << kTargetBits);
-    for (std::size_t c = 0; c < columns_; ++c) {
+  void ForEach(std::size_t i, std::size_t begin, std::size_t end, std::size_t lines, Single&& single, Run&& run,
+               Ahead&& ahead) const {
+    for (std::size_t c = begin; c < end; ++c) {
       const Tile* const tile = tiles_.data() + i * columns_ + c;
       const auto first = static_cast<LocalId>(c << kSourceBits);
-      const auto of_single = [&](std::uint32_t word) { single(first, word >> 16, first_target + (word & 0xffff)); };
+      const auto of_single = [&](std::uint32_t word) { single(first, word >> 16, word & 0xffff); };
       const auto of_run = [&](const std::uint32_t* word) {
         const std::uint32_t count = *word >> 16;
-        run(first, reinterpret_cast<const std::uint16_t*>(word + 1), count, first_target + (*word & 0xffff));
+        run(first, reinterpret_cast<const std::uint16_t*>(word + 1), count, *word & 0xffff);
         return word + RunWords(count);
       };
       const std::uint32_t* word = words_.data() + tile->begin;
@@ -88,7 +96,7 @@ class TiledRows {
       };
       while (word != runs) {
         call();
-        for (const std::uint32_t* const end = word + std::min(block, runs - word); word != end; ++word) of_single(*word);
+        for (const std::uint32_t* const last = word + std::min(block, runs - word); word != last; ++word) of_single(*word);
       }
       for (std::ptrdiff_t called = 0; word != tile_end; word = of_run(word)) {
         for (; called <= word - runs; called += block) call();
@@ -113,49 +121,205 @@ class TiledRows {
   Buffer<std::uint32_t> words_;
 };
 
+namespace detail {
+
+/// The update of vertices [begin, end), entry i of whose messages is begin + i's; what they show next; and their measure.
+template <class P>
+void EndStretch(const StateRef<P> s, const RoundOf<P> round, std::size_t begin, std::size_t end,
+                const MessageOf<P>* messages, SharedOf<P>* next, Tally* tally, [[maybe_unused]] GlobalOf<P>* partial) {
+  Tally mine;
+  GlobalOf<P> measure{};  // its own, and not the caller's to see until the end
+  for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
+    std::uint32_t active = 0;
+    for (std::size_t i = w * 32; i < std::min(end, w * 32 + 32); ++i) {
+      const auto v = static_cast<LocalId>(i);
+      const Vertex vertex = s.At(v);
+      [[maybe_unused]] const ValueOf<P> before = s.values[v];
+      active |= std::uint32_t{Updated(s, v, &mine,
+                                      [&](ValueOf<P>& value) -> bool {
+                                        return s.program.UpdateStatus(value, messages[i - begin], vertex, round);
+                                      })}
+                << (i & 31);
+      if constexpr (Traits<P>::kHasMeasure) {
+        measure = CombineGlobal<P>(measure, MeasureOf<P>(s.program, before, s.values[v], vertex, round));
+      }
+      next[v] = s.program.Share(s.values[v], vertex);
+    }
+    s.active[w] = active;
+  }
+  tally->vertices += mine.vertices;
+  tally->edges += mine.edges;
+  tally->wanting += mine.wanting;
+  if constexpr (Traits<P>::kHasMeasure) *partial = measure;
+}
+
+/// Combines into at(k) the messages to stripe i's target k, from sources in columns [begin, end), of which first + k shows
+/// *shown(first, k).
+template <class P, class Shown, class At>
+void GatherStripe(const P program, const GraphRef& graph, const RoundOf<P>& round, const TiledRows& tiles, std::size_t i,
+                  std::size_t begin, std::size_t end, const Shown shown, const At at) {
+  using Message = MessageOf<P>;
+  constexpr std::size_t kLineBytes = 64;
+  const VertexId* const ids = graph.global_ids;
+  const std::size_t local = graph.local;
+  const auto first_target = static_cast<LocalId>(i << TiledRows::kTargetBits);
+  const auto global = [ids](LocalId v) { return ids == nullptr ? VertexId{v} : ids[v]; };
+  const auto message = [&](LocalId first, std::size_t source, std::uint32_t target) -> Message {
+    const Edge<> edge{global(first + static_cast<LocalId>(source)), global(first_target + target), {}};
+    return program.ComputeScatter(*shown(first, source), edge, round);
+  };
+  const auto combine = [&](const Message& a, const Message& b) { return Reduce<P>(program, a, b); };
+  tiles.ForEach(
+      i, begin, end, ((sizeof(SharedOf<P>) << TiledRows::kSourceBits) + kLineBytes - 1) / kLineBytes,
+      [&](LocalId first, std::size_t source, std::uint32_t target) {
+        Message& sum = at(target);
+        sum = combine(sum, message(first, source, target));
+      },
+      [&](LocalId first, const std::uint16_t* sources, std::uint32_t count, std::uint32_t target) {
+        static_assert(TiledRows::kRun >= 4);
+        Message parts[4];
+        for (std::uint32_t p = 0; p < 4; ++p) parts[p] = message(first, sources[p], target);
+        std::uint32_t k = 4;
+        for (; k + 4 <= count; k += 4) {
+          for (std::uint32_t p = 0; p < 4; ++p) parts[p] = combine(parts[p], message(first, sources[k + p], target));
+        }
+        for (; k < count; ++k) parts[0] = combine(parts[0], message(first, sources[k], target));
+        Message& sum = at(target);
+        sum = combine(sum, combine(combine(parts[0], parts[1]), combine(parts[2], parts[3])));
+      },
+      [&](LocalId first, std::size_t line) {
+        const std::size_t source = line * kLineBytes / sizeof(SharedOf<P>);
+        if (first + source < local) Prefetch(shown(first, source));
+      });
+}
+
+}  // namespace detail
+
 /// Pulls along all edges: messages are combined right in the inboxes, which are empty before.
 template <class P>
 void GatherTiles(Group& group, const StateRef<P>& s, const RoundOf<P>& round, const TiledRows& tiles) {
-  using Message = MessageOf<P>;
-  constexpr std::size_t kLineBytes = 64;
   // Copies, which no store can change, stay in registers.
-  const P program = s.program;
   const SharedOf<P>* const shared = s.shared;
-  Slot<Message>* const inbox = s.inbox;
-  const VertexId* const ids = s.graph.global_ids;
-  const std::size_t local = s.graph.local;
-  const auto global = [ids](LocalId v) { return ids == nullptr ? VertexId{v} : ids[v]; };
-  const auto message = [&](LocalId first, std::size_t source, LocalId target) -> Message {
-    const SharedOf<P>* const column = shared + first;  // the same for all of a tile
-    return program.ComputeScatter(column[source], {global(first + static_cast<LocalId>(source)), global(target), {}}, round);
-  };
-  const auto combine = [&](const Message& a, const Message& b) { return Reduce<P>(program, a, b); };
   group.Sweep(tiles.stripes(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      tiles.ForEach(
-          i, ((sizeof(SharedOf<P>) << TiledRows::kSourceBits) + kLineBytes - 1) / kLineBytes,
-          [&](LocalId first, std::size_t source, LocalId target) {
-            Message& at = inbox[target].message;
-            at = combine(at, message(first, source, target));
-          },
-          [&](LocalId first, const std::uint16_t* sources, std::uint32_t count, LocalId target) {
-            static_assert(TiledRows::kRun >= 4);
-            Message parts[4];
-            for (std::uint32_t p = 0; p < 4; ++p) parts[p] = message(first, sources[p], target);
-            std::uint32_t k = 4;
-            for (; k + 4 <= count; k += 4) {
-              for (std::uint32_t p = 0; p < 4; ++p) parts[p] = combine(parts[p], message(first, sources[k + p], target));
-            }
-            for (; k < count; ++k) parts[0] = combine(parts[0], message(first, sources[k], target));
-            Message& at = inbox[target].message;
-            at = combine(at, combine(combine(parts[0], parts[1]), combine(parts[2], parts[3])));
-          },
-          [&](LocalId first, std::size_t line) {
-            const std::size_t source = first + line * kLineBytes / sizeof(SharedOf<P>);
-            if (source < local) Prefetch(shared + source);
-          });
+      Slot<MessageOf<P>>* const inboxes = s.inbox + (i << TiledRows::kTargetBits);
+      detail::GatherStripe(
+          s.program, s.graph, round, tiles, i, 0, tiles.columns(),
+          [=](LocalId first, std::size_t source) { return shared + first + source; },  // the same sum for all of a tile
+          [=](std::uint32_t target) -> MessageOf<P>& { return inboxes[target].message; });
     }
   });
+  if (group.rank() == 0) atomics::Add<true>(&s.control->edges_touched, tiles.edges());
+}
+
+/// Whether P's rounds by tiles may end stripe by stripe, what vertices show next being kept apart from what they show, where
+/// inboxes are when they are needed.
+template <class P>
+inline constexpr bool kEndsByStripe =
+    kMayTile<P>&& Traits<P>::kHasShare && !Traits<P>::kHasConsume && sizeof(SharedOf<P>) <= sizeof(Slot<MessageOf<P>>) &&
+    alignof(SharedOf<P>) <= alignof(Slot<MessageOf<P>>);
+
+/// What the members of a team share in such rounds: sums of their own, and how far stripes are.
+template <class Message>
+class StripeBoard {
+ public:
+  /// Throws std::bad_alloc.
+  StripeBoard(int members, std::size_t stripes)
+      : stripes_(stripes), ended_(std::make_unique<std::atomic<std::uint32_t>[]>(stripes)) {
+    // All in one, and of a huge page's size at least: sums are met at random.
+    const std::size_t bytes = static_cast<std::size_t>(members) * kSums * sizeof(Message);
+    sums_.reset(static_cast<Message*>(AllocateAligned(alignof(std::max_align_t), std::max(bytes, kHugePage))));
+    if (sums_ == nullptr) throw std::bad_alloc();
+  }
+  Message* sums(int member) { return sums_.get() + static_cast<std::size_t>(member) * kSums; }
+  /// No round has ended of any stripe.
+  void Reset() {
+    for (std::size_t i = 0; i < stripes_; ++i) ended_[i].store(0, std::memory_order_relaxed);
+  }
+  /// One more round of stripe i has.
+  void End(std::size_t i) {
+    ended_[i].fetch_add(1);
+    if (sleepers_.load() > 0) WakeAll(ended_[i]);
+  }
+  /// Returns once more rounds of stripe i have ended than so many, or a member has failed, which Fail says.
+  void Await(std::size_t i, std::uint32_t rounds) {
+    while (ended_[i].load(std::memory_order_acquire) == rounds) {
+      WaitWhileEqual(ended_[i], rounds, {}, "a stripe of the round", kSpin, &sleepers_);
+    }
+  }
+  /// Nobody waits any longer.
+  void Fail() noexcept {
+    for (std::size_t i = 0; i < stripes_; ++i) {
+      ended_[i].fetch_add(1);
+      WakeAll(ended_[i]);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kSums = std::size_t{1} << TiledRows::kTargetBits, kHugePage = std::size_t{2} << 20;
+  struct Free {
+    void operator()(Message* sums) const { std::free(sums); }
+  };
+
+  const std::size_t stripes_;
+  std::unique_ptr<Message[], Free> sums_;  // a member's after another's
+  std::unique_ptr<std::atomic<std::uint32_t>[]> ended_;
+  std::atomic<int> sleepers_{0};
+};
+
+/// A round by tiles, on a device that has the whole graph: each stripe's messages are summed in a thread's cache, its
+/// vertices updated and measured, and what they show next written to `next`. In a fresh round (Round::fresh) sources show
+/// what they have become in it, in stripes far enough below that they have ended: how far does not depend on who was fast,
+/// so that a run repeats itself (Gauss and Seidel's way, by blocks; Arasu et al., WWW'02, for PageRank).
+template <class P>
+void EndByStripe(Group& group, const StateRef<P>& s, const RoundOf<P>& round, const TiledRows& tiles,
+                 StripeBoard<MessageOf<P>>& board, std::uint32_t ended, const SharedOf<P>* shown, SharedOf<P>* next,
+                 [[maybe_unused]] GlobalOf<P>* partials) {
+  constexpr std::size_t kTargets = std::size_t{1} << TiledRows::kTargetBits;
+  constexpr std::size_t kStripesAColumn = std::size_t{1} << (TiledRows::kSourceBits - TiledRows::kTargetBits);
+  static_assert(kTargets % kMeasureGrain == 0);
+  const auto old_at = [=](LocalId first, std::size_t source) { return shown + first + source; };
+  const auto new_at = [=](LocalId first, std::size_t source) -> const SharedOf<P>* { return next + first + source; };
+  const std::size_t lag = std::max<std::size_t>(2, static_cast<std::size_t>(group.size()));
+  using Message = MessageOf<P>;
+  Message* const sums = board.sums(group.rank());
+  Tally tally;
+  try {
+    group.Sweep(tiles.stripes(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t first = i * kTargets, last = std::min<std::size_t>(first + kTargets, s.graph.owned);
+        const auto at = [=](std::uint32_t target) -> Message& { return sums[target]; };
+        std::fill_n(sums, last - first, IdentityOf<P>());
+        std::size_t fresh = 0;  // stripes from the first on whose sources are
+        if (round.fresh && i >= lag) {
+          fresh = i - lag + 1;
+          for (std::size_t below = 0; below < fresh; ++below) board.Await(below, ended);
+        }
+        const std::size_t columns = tiles.columns(), new_columns = fresh / kStripesAColumn;
+        const std::size_t old_columns = (fresh + kStripesAColumn - 1) / kStripesAColumn;
+        const auto gather = [&](std::size_t from, std::size_t to, const auto& source_at) {
+          detail::GatherStripe(s.program, s.graph, round, tiles, i, from, to, source_at, at);
+        };
+        gather(0, new_columns, new_at);
+        static_assert(kStripesAColumn == 2);  // in the column between, the first of two may be fresh: looked up, not guessed
+        const SharedOf<P>* const halves[] = {next, shown};
+        gather(new_columns, old_columns, [&halves](LocalId from, std::size_t source) {
+          return halves[source >> TiledRows::kTargetBits] + from + source;
+        });
+        gather(old_columns, columns, old_at);
+        for (std::size_t c = first / kMeasureGrain; c * kMeasureGrain < last; ++c) {
+          const std::size_t chunk_end = std::min(last, (c + 1) * kMeasureGrain);
+          detail::EndStretch<P>(s, round, c * kMeasureGrain, chunk_end, sums + (c * kMeasureGrain - first), next, &tally,
+                                Traits<P>::kHasMeasure ? partials + c : nullptr);
+        }
+        if (round.fresh) board.End(i);
+      }
+    });
+  } catch (...) {
+    if (round.fresh) board.Fail();
+    throw;
+  }
+  detail::AddTally(s, tally);
   if (group.rank() == 0) atomics::Add<true>(&s.control->edges_touched, tiles.edges());
 }
 
