@@ -14,8 +14,8 @@
 namespace chatty {
 namespace {
 
-/// A sleeper with an abort token or a deadline looks at them this often even if nobody wakes it.
-constexpr std::chrono::milliseconds kSlice{10};
+/// A sleeper with an abort token looks at it this often even if nobody wakes it.
+constexpr std::chrono::nanoseconds kSlice = std::chrono::milliseconds(10);
 
 void CpuRelax() noexcept {
 #if defined(__x86_64__)
@@ -25,10 +25,11 @@ void CpuRelax() noexcept {
 #endif
 }
 
-void FutexWait(const std::atomic<std::uint32_t>& word, std::uint32_t seen, bool sliced) noexcept {
-  const std::timespec slice{0, std::chrono::nanoseconds(kSlice).count()};
-  syscall(SYS_futex, reinterpret_cast<const std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen, sliced ? &slice : nullptr,
-          nullptr, 0);
+/// Sleeps while `word` is `seen`, for at most `slice`; 0: until woken.
+void FutexWait(const std::atomic<std::uint32_t>& word, std::uint32_t seen, std::chrono::nanoseconds slice) noexcept {
+  const std::timespec limit{0, slice.count()};
+  syscall(SYS_futex, reinterpret_cast<const std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen,
+          slice.count() > 0 ? &limit : nullptr, nullptr, 0);
 }
 
 }  // namespace
@@ -103,11 +104,16 @@ void WaitWhileEqual(const std::atomic<std::uint32_t>& word, std::uint32_t seen, 
   const Counted counted(sleepers);
   while (word.load(std::memory_order_seq_cst) == seen) {
     if (context.abort != nullptr) context.abort->ThrowIfAborted(what);
-    if (context.timeout.count() > 0 && Clock::now() - start > context.timeout) {
-      Throw<TimeoutError>("waited {} ms for {}; raise --timeout if the work is known to take longer",
-                          context.timeout.count(), what);
+    std::chrono::nanoseconds slice = context.abort != nullptr ? kSlice : std::chrono::nanoseconds(0);
+    if (context.timeout.count() > 0) {
+      const std::chrono::nanoseconds left = context.timeout - (Clock::now() - start);
+      if (left.count() <= 0) {
+        Throw<TimeoutError>("waited {} ms for {}; raise --timeout if the work is known to take longer",
+                            context.timeout.count(), what);
+      }
+      slice = std::min(left, kSlice);  // or a deadline shorter than a slice would pass unseen
     }
-    FutexWait(word, seen, context.abort != nullptr || context.timeout.count() > 0);
+    FutexWait(word, seen, slice);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -110,6 +111,19 @@ TEST(Barrier, DeadlineNamesWhatWasWaitedFor) {
     EXPECT_NE(std::string(error.what()).find("30 ms"), std::string::npos) << error.what();
   }
   EXPECT_GE(Clock::now() - start, milliseconds(30));
+}
+
+TEST(WaitWhileEqual, ADeadlineShorterThanASliceOfSleepIsKept) {
+  const std::atomic<std::uint32_t> word{0};
+  const AbortToken abort;
+  auto best = Clock::duration::max();
+  for (int attempt = 0; attempt < 20; ++attempt) {  // other work may hold the core now and then, not each time
+    const Clock::time_point start = Clock::now();
+    EXPECT_THROW(WaitWhileEqual(word, 0, {&abort, milliseconds(1)}, "nobody"), TimeoutError);
+    best = std::min(best, Clock::now() - start);
+  }
+  EXPECT_GE(best, milliseconds(1));
+  EXPECT_LT(best, milliseconds(5));
 }
 
 TEST(Barrier, AbortTokenEndsASleepWithoutPoison) {
