@@ -1,4 +1,4 @@
-// EXPECT: TakesFresh has to be `bool TakesFresh() const`, of a program with kActivity = kEveryRound and a Share
+// EXPECT: TakesFresh has to be `bool TakesFresh\(\) const`, of a program with kActivity = kEveryRound
 #include <chatty/chatty.h>
 
 struct Program {

@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include "chatty/core/hash.h"
 #include "chatty/core/device.h"
+#include "chatty/core/hash.h"
 #include "chatty/framework/run.h"
 #include "chatty/io/generators.h"
 #include "chatty/programs/pagerank.h"
