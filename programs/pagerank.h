@@ -31,15 +31,19 @@ struct PageRank {
   /// Sums over all vertices.
   struct Global {
     double flow = 0;    ///< rank of vertices with out-edges: what follows edges in the next round
-    double drift = 0;   ///< the last round's change of that; of fresh rounds, how many vertices have in-edges
+    double drift = 0;   ///< the last round's change of that, if it was not fresh
     double change = 0;  ///< the L1 norm of the last round's change
-    double fed = 0;     ///< of fresh rounds, rank of vertices with in-edges
+    /// @{
+    /// Of fresh rounds: the sum of all ranks, how many vertices have in-edges, and how many only out-edges.
+    double total = 0, fed = 0, sources = 0;
+    /// @}
     /// Adds all.
     CHATTY_FN friend Global operator+(const Global& a, const Global& b) {
 #if CHATTY_DEVICE_CODE  // no round of a GPU is fresh
       return {a.flow + b.flow, a.drift + b.drift, a.change + b.change};
 #else
-      return {a.flow + b.flow, a.drift + b.drift, a.change + b.change, a.fed + b.fed};
+      return {a.flow + b.flow,   a.drift + b.drift, a.change + b.change,
+              a.total + b.total, a.fed + b.fed,     a.sources + b.sources};
 #endif
     }
   };
@@ -80,23 +84,21 @@ struct PageRank {
   CHATTY_FN Global Measure(const Value& before, const Value& rank, Vertex x, const Round<Global>& round) const {
     const double flows = x.out_degree != 0 ? 1 : 0;  // who has out-edges is nothing that a processor could predict
     const float change = rank - before;
-#if CHATTY_DEVICE_CODE
-    return {flows * rank, flows * change, std::abs(change)};
-#else
-    const double feeds = x.in_degree != 0 ? 1 : 0;
-    return {flows * rank, round.fresh ? feeds : flows * change, std::abs(change), feeds * rank};
+#if !CHATTY_DEVICE_CODE
+    if (round.fresh) {
+      const double fed = x.in_degree != 0 ? 1 : 0;
+      return {flows * rank, 0, std::abs(change), rank, fed, flows * (1 - fed)};
+    }
 #endif
+    return {flows * rank, flows * change, std::abs(change)};
   }
   CHATTY_FN bool TakesFresh() const { return ScalesAtEnd(); }
   Next EndRound(Round<Global>& round) const {
     double change = round.global.change, base = 0;
     if (round.fresh) {
-      // These rounds keep no sum. What makes the sum over vertices with in-edges what they hand each other is what all are
-      // given next, or that sum would be the last to settle; ranks are scaled, so that it may be anything. As far as it
-      // changes, all ranks follow.
-      const double fed = round.global.fed, feeds = round.global.drift;
-      base = feeds > 0 ? (fed - damping * round.global.flow) / feeds : Base(round);
-      change += std::abs(base / Base(round) - 1.0) * fed;
+      base = NextBase(round);
+      const double given = Base(round), fed = FedRank(round);
+      change += std::abs(base / given - 1.0) * fed;  // as far as the base changes, all ranks follow
     } else if (ScalesAtEnd()) {
       change += std::abs(round.global.drift);  // what scaling changes: the next round changes scaled ranks by less than this
     }
@@ -124,23 +126,40 @@ struct PageRank {
     if (round.kept > 0) return round.kept;
     return ScalesAtEnd() ? 1.0 - d : 1.0 - d * round.global.flow / static_cast<double>(round.vertices);
   }
+  /// The rank of vertices with in-edges, after a fresh round; all others have the base that it gave.
+  double FedRank(const Round<Global>& round) const {
+    return round.global.total - (static_cast<double>(round.vertices) - round.global.fed) * Base(round);
+  }
+  /// The base of the round after a fresh one. Any base gives the same ranks once they are scaled, but the sum over vertices
+  /// with in-edges would be the last to settle. So at first the base is what makes that sum what they hand each other and
+  /// the sources hand them; sources hand out what they were given, a round late, and in a few rounds all of that is told. It
+  /// then stays: ranks settle for any base that does, and some, as those of citations are, would swing with one that
+  /// follows.
+  double NextBase(const Round<Global>& round) const {
+    constexpr std::uint32_t kFollows = 5;  // rounds; docs/performance.md
+    const Global& g = round.global;
+    const double d = damping, given = Base(round);
+    if (g.fed == 0 || round.index >= kFollows) return given;
+    const double passed = g.flow - g.sources * given;  // rank of vertices with both
+    return (FedRank(round) - d * passed) / (g.fed + d * g.sources);
+  }
   /// What all ranks sum to. Of rounds that are not fresh nothing else is measured for it: a round hands out 1 - damping to
   /// each, and damping of what flowed.
   CHATTY_FN double Mass(const Round<Global>& round) const {
     const auto n = static_cast<double>(round.vertices);
     const double d = damping;
     if (!ScalesAtEnd() || round.index == 0) return n;
-    if (round.fresh) return round.global.fed + (n - round.global.drift) * Base(round);
+    if (round.fresh) return round.global.total;
     return (1.0 - d) * n + d * (round.global.flow - round.global.drift);
   }
 
   /// Against the same number of rounds in fp64. Float ranks keep 24 bits; a round's error is damped by the next. Of fresh
-  /// rounds, whose ranks depend on how a device goes through vertices, by the residual that the tolerance leaves, or else
-  /// what so many rounds damp.
+  /// rounds, whose ranks depend on how a device goes through vertices, by their sum, and by the residual that the tolerance
+  /// leaves, or else what so many rounds damp.
   Verdict Verify(const Graph& graph, std::span<const float> ranks, const RunStatistics& statistics) const {
     if (statistics.fresh_rounds > 0) {
       const double left = statistics.converged ? tolerance : 2 * std::pow(double{damping}, statistics.fresh_rounds);
-      return VerifyPageRank<float>(graph, ranks, damping, std::max(left, 1e-5));
+      return VerifyPageRank<float>(graph, ranks, damping, std::max(left, 1e-5), 1e-5);
     }
     const Dangling dangling = ScalesAtEnd() ? Dangling::kAtEnd : Dangling::kEveryRound;
     return VerifyPageRankRounds<float>(graph, ranks, damping, statistics.rounds, 1e-5, dangling);

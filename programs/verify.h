@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "chatty/core/graph.h"
@@ -44,12 +45,13 @@ Verdict VerifySssp(const Graph& graph, VertexId source, std::span<const Distance
 Verdict VerifyComponents(const Graph& graph, std::span<const VertexId> labels);
 
 /// PageRank at its fixed point, Rank being float or double. Requires: ranks finite and above 0; their sum within
-/// tolerance / (1 - damping) of 1; and, computed in fp64, the residual
-/// sum over v of |r(v) - ((1 - damping + damping * dangling) / n + damping * sum over u -> v of r(u) / out_degree(u))|
-/// at most `tolerance`. Then r is within tolerance / (1 - damping) of the exact ranks in L1. Builds the in-edges of a
-/// directed graph.
+/// tolerance / (1 - damping) of 1, and within `sum_bound`, which is for ranks that have been scaled to it; and, computed in
+/// fp64, the residual sum over v of |r(v) - ((1 - damping + damping * dangling) / n + damping * sum over u -> v of r(u) /
+/// out_degree(u))| at most `tolerance`. Then r is within tolerance / (1 - damping) of the exact ranks in L1. Builds the
+/// in-edges of a directed graph.
 template <class Rank>
-Verdict VerifyPageRank(const Graph& graph, std::span<const Rank> ranks, double damping, double tolerance);
+Verdict VerifyPageRank(const Graph& graph, std::span<const Rank> ranks, double damping, double tolerance,
+                       double sum_bound = std::numeric_limits<double>::infinity());
 
 /// When the rank of vertices without out-edges, which all get alike, is spread. The fixed point is the same.
 enum class Dangling : std::uint8_t {

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <random>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -341,6 +343,64 @@ TEST_P(EveryRound, FreshRanksSettleEarlier) {
     EXPECT_FALSE(some.statistics.converged);
     EXPECT_TRUE(program.Verify(graph, some.values.span(), some.statistics));
   }
+}
+
+// Directed: the last `fed` vertices have in-edges, all others have out-edges alone; `earlier`: to any vertex before instead.
+inline Graph FewFed(VertexId vertices, VertexId fed, EdgeIndex degree, bool earlier) {
+  std::mt19937_64 random(vertices + fed);
+  Adjacency rows;
+  rows.offsets = Array<EdgeIndex>(std::size_t{vertices} + 1, 0);
+  std::vector<VertexId> targets;
+  for (VertexId v = 0; v < vertices; ++v) {
+    const VertexId choice = earlier ? v : fed;
+    for (EdgeIndex k = 0; k < degree && choice > 0 && (degree > 1 || v < vertices - fed); ++k) {
+      const auto chosen = static_cast<VertexId>(random() % choice);
+      targets.push_back(earlier ? chosen : vertices - fed + chosen);
+    }
+    rows.offsets[v + 1] = targets.size();
+  }
+  rows.neighbours = Array<VertexId>(std::span<const VertexId>(targets));
+  return Graph(std::move(rows), /*symmetric=*/false);
+}
+
+TEST_P(EveryRound, FreshRanksSettleWhateverHandsOutAndSumToOneWheneverTheyEnd) {
+  const std::pair<std::string, Graph> graphs[] = {{"an edge", FewFed(2, 1, 1, false)},
+                                                  {"a star", FewFed(10, 1, 1, false)},
+                                                  {"a large star", FewFed(1001, 1, 1, false)},
+                                                  {"half sources", FewFed(140'000, 70'000, 4, false)},
+                                                  {"sources in the main", FewFed(140'000, 14'000, 4, false)},
+                                                  {"citations", FewFed(140'000, 0, 4, true)}};
+  for (const auto& [name, graph] : graphs) {
+    SCOPED_TRACE(name);
+    Session session(graph, GetParam());
+    RunOptions options;
+    options.tiling = Tiling::kAlways;
+    PageRank program;
+    const auto settled = chatty::Run(session, program, options);
+    EXPECT_TRUE(settled.statistics.converged);
+    EXPECT_LE(settled.statistics.rounds, 24u);
+    const Verdict verdict = program.Verify(graph, settled.values.span(), settled.statistics);
+    EXPECT_TRUE(verdict.passed) << verdict.message;
+    for (options.max_rounds = 1; options.max_rounds < 4; ++options.max_rounds) {
+      const auto ended = chatty::Run(session, program, options);
+      double sum = 0;
+      for (const float rank : ended.values.span()) sum += rank;
+      EXPECT_NEAR(sum, 1, 1e-5) << options.max_rounds;
+    }
+  }
+}
+
+TEST_P(EveryRound, RanksThatDoNotSumToOneAreNoFreshRanks) {
+  const Graph graph = FewFed(1001, 1, 1, false);
+  PageRank program;
+  RunOptions options;
+  options.tiling = Tiling::kAlways;
+  options.max_rounds = 1;  // what so many rounds leave is a bound that nearly all ranks keep
+  auto ended = chatty::Run(graph, program, GetParam(), options);
+  if (ended.statistics.fresh_rounds == 0) GTEST_SKIP() << "of fresh rounds";
+  EXPECT_TRUE(program.Verify(graph, ended.values.span(), ended.statistics));
+  for (float& rank : ended.values.span()) rank *= 1.001f;
+  EXPECT_FALSE(program.Verify(graph, ended.values.span(), ended.statistics));
 }
 
 TEST_P(EveryRound, TilesOfADirectedGraphWithMoreParallelEdgesThanARunHolds) {

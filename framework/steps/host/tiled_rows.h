@@ -234,6 +234,7 @@ class StripeBoard {
   Message* sums(int member) { return sums_.get() + static_cast<std::size_t>(member) * kSums; }
   /// No round has ended of any stripe.
   void Reset() {
+    failed_.store(false, std::memory_order_relaxed);
     for (std::size_t i = 0; i < stripes_; ++i) ended_[i].store(0, std::memory_order_relaxed);
   }
   /// One more round of stripe i has.
@@ -241,14 +242,19 @@ class StripeBoard {
     ended_[i].fetch_add(1);
     if (sleepers_.load() > 0) WakeAll(ended_[i]);
   }
-  /// Returns once more rounds of stripe i have ended than so many, or a member has failed, which Fail says.
+  /// Returns once more rounds of stripe i have ended than so many. Throws AbortedError once a member has failed, whose
+  /// stripes hold anything.
   void Await(std::size_t i, std::uint32_t rounds) {
+    constexpr const char* kWhat = "a stripe of the round";
     while (ended_[i].load(std::memory_order_acquire) == rounds) {
-      WaitWhileEqual(ended_[i], rounds, {}, "a stripe of the round", kSpin, &sleepers_);
+      WaitWhileEqual(ended_[i], rounds, {}, kWhat, kSpin, &sleepers_);
     }
+    if (failed_.load(std::memory_order_relaxed)) [[unlikely]]
+      Throw<AbortedError>("gave up waiting for {}: another thread failed first", kWhat);
   }
   /// Nobody waits any longer.
   void Fail() noexcept {
+    failed_.store(true, std::memory_order_relaxed);  // before what Await acquires
     for (std::size_t i = 0; i < stripes_; ++i) {
       ended_[i].fetch_add(1);
       WakeAll(ended_[i]);
@@ -265,12 +271,13 @@ class StripeBoard {
   std::unique_ptr<Message[], Free> sums_;  // a member's after another's
   std::unique_ptr<std::atomic<std::uint32_t>[]> ended_;
   std::atomic<int> sleepers_{0};
+  std::atomic<bool> failed_{false};
 };
 
 /// A round by tiles, on a device that has the whole graph: each stripe's messages are summed in a thread's cache, its
 /// vertices updated and measured, and what they show next written to `next`. In a fresh round (Round::fresh) sources show
 /// what they have become in it, in stripes far enough below that they have ended: how far does not depend on who was fast,
-/// so that a run repeats itself (Gauss and Seidel's way, by blocks; Arasu et al., WWW'02, for PageRank).
+/// so that a run repeats itself on as many threads (Gauss and Seidel's way, by blocks; Arasu et al., WWW'02, for PageRank).
 template <class P>
 void EndByStripe(Group& group, const StateRef<P>& s, const RoundOf<P>& round, const TiledRows& tiles,
                  StripeBoard<MessageOf<P>>& board, std::uint32_t ended, const SharedOf<P>* shown, SharedOf<P>* next,
@@ -284,6 +291,7 @@ void EndByStripe(Group& group, const StateRef<P>& s, const RoundOf<P>& round, co
   using Message = MessageOf<P>;
   Message* const sums = board.sums(group.rank());
   Tally tally;
+  std::size_t awaited = 0;  // stripes from the first on; a member's own only rise
   try {
     group.Sweep(tiles.stripes(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
@@ -293,7 +301,7 @@ void EndByStripe(Group& group, const StateRef<P>& s, const RoundOf<P>& round, co
         std::size_t fresh = 0;  // stripes from the first on whose sources are
         if (round.fresh && i >= lag) {
           fresh = i - lag + 1;
-          for (std::size_t below = 0; below < fresh; ++below) board.Await(below, ended);
+          for (; awaited < fresh; ++awaited) board.Await(awaited, ended);
         }
         const std::size_t columns = tiles.columns(), new_columns = fresh / kStripesAColumn;
         const std::size_t old_columns = (fresh + kStripesAColumn - 1) / kStripesAColumn;
@@ -301,10 +309,10 @@ void EndByStripe(Group& group, const StateRef<P>& s, const RoundOf<P>& round, co
           detail::GatherStripe(s.program, s.graph, round, tiles, i, from, to, source_at, at);
         };
         gather(0, new_columns, new_at);
-        static_assert(kStripesAColumn == 2);  // in the column between, the first of two may be fresh: looked up, not guessed
-        const SharedOf<P>* const halves[] = {next, shown};
-        gather(new_columns, old_columns, [&halves](LocalId from, std::size_t source) {
-          return halves[source >> TiledRows::kTargetBits] + from + source;
+        const SharedOf<P>* parts[kStripesAColumn];  // of the column between some are fresh: looked up, not guessed
+        for (std::size_t k = 0; k < kStripesAColumn; ++k) parts[k] = k < fresh % kStripesAColumn ? next : shown;
+        gather(new_columns, old_columns, [&parts](LocalId from, std::size_t source) {
+          return parts[source >> TiledRows::kTargetBits] + from + source;
         });
         gather(old_columns, columns, old_at);
         for (std::size_t c = first / kMeasureGrain; c * kMeasureGrain < last; ++c) {
