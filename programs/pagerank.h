@@ -30,20 +30,19 @@ struct PageRank {
   /// @}
   /// Sums over all vertices.
   struct Global {
-    double flow = 0;    ///< rank of vertices with out-edges: what follows edges in the next round
-    double drift = 0;   ///< the last round's change of that, if it was not fresh
-    double change = 0;  ///< the L1 norm of the last round's change
     /// @{
-    /// Of fresh rounds: the sum of all ranks, how many vertices have in-edges, and how many only out-edges.
-    double total = 0, fed = 0, sources = 0;
+    /// Rank of vertices with out-edges, which follows edges in the next round, and the last round's change of that; of fresh
+    /// rounds, what bases have to make up for, and how many of them there are: NextBase.
+    double flow = 0, drift = 0;
     /// @}
+    double change = 0;  ///< the L1 norm of the last round's change
+    double total = 0;   ///< of fresh rounds, all ranks
     /// Adds all.
     CHATTY_FN friend Global operator+(const Global& a, const Global& b) {
 #if CHATTY_DEVICE_CODE  // no round of a GPU is fresh
       return {a.flow + b.flow, a.drift + b.drift, a.change + b.change};
 #else
-      return {a.flow + b.flow,   a.drift + b.drift, a.change + b.change,
-              a.total + b.total, a.fed + b.fed,     a.sources + b.sources};
+      return {a.flow + b.flow, a.drift + b.drift, a.change + b.change, a.total + b.total};
 #endif
     }
   };
@@ -86,8 +85,8 @@ struct PageRank {
     const float change = rank - before;
 #if !CHATTY_DEVICE_CODE
     if (round.fresh) {
-      const double fed = x.in_degree != 0 ? 1 : 0;
-      return {flows * rank, 0, std::abs(change), rank, fed, flows * (1 - fed)};
+      const double fed = x.in_degree != 0 ? 1 : 0, passed = damping * flows;
+      return {(1 - passed) * fed * rank, fed + passed * (1 - fed), std::abs(change), rank};
     }
 #endif
     return {flows * rank, flows * change, std::abs(change)};
@@ -97,8 +96,7 @@ struct PageRank {
     double change = round.global.change, base = 0;
     if (round.fresh) {
       base = NextBase(round);
-      const double given = Base(round), fed = FedRank(round);
-      change += std::abs(base / given - 1.0) * fed;  // as far as the base changes, all ranks follow
+      change += std::abs(base / Base(round) - 1.0) * round.global.total;  // as far as the base changes, all ranks follow
     } else if (ScalesAtEnd()) {
       change += std::abs(round.global.drift);  // what scaling changes: the next round changes scaled ranks by less than this
     }
@@ -126,22 +124,15 @@ struct PageRank {
     if (round.kept > 0) return round.kept;
     return ScalesAtEnd() ? 1.0 - d : 1.0 - d * round.global.flow / static_cast<double>(round.vertices);
   }
-  /// The rank of vertices with in-edges, after a fresh round; all others have the base that it gave.
-  double FedRank(const Round<Global>& round) const {
-    return round.global.total - (static_cast<double>(round.vertices) - round.global.fed) * Base(round);
-  }
   /// The base of the round after a fresh one. Any base gives the same ranks once they are scaled, but the sum over vertices
-  /// with in-edges would be the last to settle. So at first the base is what makes that sum what they hand each other and
-  /// the sources hand them; sources hand out what they were given, a round late, and in a few rounds all of that is told. It
-  /// then stays: ranks settle for any base that does, and some, as those of citations are, would swing with one that
-  /// follows.
+  /// with in-edges would be the last to settle. So at first the base is what makes that sum what they hand each other, and
+  /// what vertices without hand them, which is damping of a base each. These hand out what they were given, a round late,
+  /// and in a few rounds all of that is told. It then stays: ranks settle for any base that does, and some, as those of
+  /// citations are, would swing with one that follows.
   double NextBase(const Round<Global>& round) const {
     constexpr std::uint32_t kFollows = 5;  // rounds; docs/performance.md
-    const Global& g = round.global;
-    const double d = damping, given = Base(round);
-    if (g.fed == 0 || round.index >= kFollows) return given;
-    const double passed = g.flow - g.sources * given;  // rank of vertices with both
-    return (FedRank(round) - d * passed) / (g.fed + d * g.sources);
+    const auto& [missing, bases, change, total] = round.global;
+    return bases > 0 && round.index < kFollows ? missing / bases : Base(round);
   }
   /// What all ranks sum to. Of rounds that are not fresh nothing else is measured for it: a round hands out 1 - damping to
   /// each, and damping of what flowed.
