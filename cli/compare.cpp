@@ -387,7 +387,8 @@ void AddCompare(CLI::App& app, Context& context) {
       ->group(how);
   command
       ->add_option("--budget", options->budget_s,
-                   "Time for all of it: first one trial of each combination, then more of them while it lasts")
+                   "Time for all of it: first one trial of each combination, or more where they cost next to nothing, then "
+                   "more while it lasts")
       ->type_name("SECONDS")
       ->check(Unnamed(CLI::Range(0.001, 1e7)))
       ->group(how);

@@ -176,7 +176,6 @@ class Measurer {
   void One(Measurement& m, std::uint32_t trials, Clock::time_point until) {
     const Combination& c = m.combination;
     const Clock::time_point begin = Clock::now();
-    double extra_s = 0;                  // of trials beyond those of this pass
     std::unique_ptr<RegisteredJob> job;  // outlives what it throws
     try {
       const RegisteredProgram& program = registry_.Find(c.program, plan_.kind);
@@ -207,26 +206,27 @@ class Measurer {
       }
       job = Prepare(program, c, parameters, run);
       static_cast<void>(Execute(*job));
-      // Trials that take nothing beside what a visit takes to prepare are all made in the first: one of a run of a
-      // millisecond says little.
+      // Within a budget, trials that take nothing beside what this visit took to prepare are made in it: one trial of a run
+      // of a millisecond says little.
+      std::optional<double> so_far_s;
       const auto cheap = [&] {
+        if (m.trials_ms.size() >= options_.trials || m.trials_ms.empty()) return false;
         constexpr double kPart = 0.125;
-        return m.trials_ms.size() < options_.trials && !m.trials_ms.empty() &&
-               extra_s + SpreadOf(m.trials_ms).median / 1000 < kPart * Seconds(Clock::now() - begin);
+        const double now_s = Seconds(Clock::now() - begin);
+        if (!so_far_s) so_far_s = now_s;
+        return now_s + SpreadOf(m.trials_ms).median / 1000 < *so_far_s * (1 + kPart);
       };
       while (m.trials_ms.size() < trials || !m.verdict || cheap()) {
-        const bool extra = m.trials_ms.size() >= trials && m.verdict;
-        const bool timed = m.trials_ms.size() < trials || extra;
+        const bool timed = m.trials_ms.size() < trials || m.verdict;  // or else only for its answer
         if (timed && !m.trials_ms.empty() && limited() &&
             Seconds(until - Clock::now()) < SpreadOf(m.trials_ms).median / 1000) {
-          out_of_time_ = true;
+          out_of_time_ = out_of_time_ || m.trials_ms.size() < trials;
           break;
         }
         if (ChooseSource(parameters, loaded, static_cast<std::uint32_t>(m.trials_ms.size()))) {
           job->Set("source", parameters.values.at("source"));
         }
         const RunStatistics statistics = Execute(*job);
-        if (extra) extra_s += statistics.time_ms / 1000;
         if (timed) {
           Write({{"kind", "trial"},
                  {"at", ToJson(c)},

@@ -20,7 +20,7 @@ namespace chatty {
 /// Without a tolerance these are the rounds that run. With one it is where they lead that counts: dangling rank, which all
 /// get alike, is then left out of rounds, and at the end ranks are scaled to sum to 1. That is the same fixed point (Del
 /// Corso, Gulli and Romani, 2005), and rounds need not wait for what goes round by way of all vertices: 8 in place of 10 on
-/// Kronecker graphs to 1e-4. Where a device can, such rounds are fresh, too: 5.
+/// Kronecker graphs to 1e-4. Where a device can, such rounds are fresh, too: 5 or 6.
 struct PageRank {
   /// @{
   /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
