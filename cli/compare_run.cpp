@@ -251,7 +251,7 @@ class Measurer {
         static_cast<void>(session_.release());
       }
       job.reset();
-      Fail(c, error.what(), /*again=*/false);
+      Fail(c, error.what(), /*again=*/!end_of_it_.give_up);
     } catch (const std::bad_alloc&) {
       job.reset();
       Fail(c, "out of host memory", /*again=*/true);
