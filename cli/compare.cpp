@@ -433,7 +433,8 @@ void AddCompare(CLI::App& app, Context& context) {
       "\n"
       "Each combination runs once or twice untimed, then the trials; its first answer is verified. What a program or\n"
       "the machine cannot do is listed with the reason, and what fails does not end the comparison. The first SIGINT\n"
-      "(Ctrl-C) or SIGTERM ends it after the round at hand, and what was measured is written.\n"
+      "(Ctrl-C) or SIGTERM ends it after the round at hand, and what was measured is written; the next one, unless it\n"
+      "comes within 200 ms, ends it at once.\n"
       "\n"
       "Exit codes: 0 success; 1 something failed that should have run; 2 wrong usage or input; 3 an answer was wrong;\n"
       "interrupted, the signal's.");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
@@ -20,10 +21,17 @@
 namespace chatty::cli {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+/// So soon after the first signal a further one is its echo: `timeout` signals its child and then the group that the child
+/// is in. Nobody presses Ctrl-C again so fast.
+constexpr std::chrono::milliseconds kEcho{200};
+
 struct Waiting {
   std::mutex mutex;
   std::stop_source* stop = nullptr;  // a StopOnInterrupt's, between its Begin and End
   int stopped_by = 0;                // the signal that asked for that stop
+  Clock::time_point stopped_at;      // and when
 };
 
 /// Never destroyed: the thread that waits for signals outlives main().
@@ -32,11 +40,15 @@ Waiting& Begun() {
   return waiting;
 }
 
-/// Whether `signal` is the first one that a StopOnInterrupt waits for; then the stop is requested.
+/// Whether `signal` is the first one that a StopOnInterrupt waits for, and the stop is requested then; or that one's echo,
+/// which may come when what was asked to stop has ended already.
 bool AskedToStop(int signal) {
+  if (signal != SIGINT && signal != SIGTERM) return false;
   const std::lock_guard lock(Begun().mutex);
-  if (Begun().stop == nullptr || Begun().stopped_by != 0 || (signal != SIGINT && signal != SIGTERM)) return false;
+  if (Begun().stopped_by != 0) return Clock::now() - Begun().stopped_at < kEcho;
+  if (Begun().stop == nullptr) return false;
   Begun().stopped_by = signal;
+  Begun().stopped_at = Clock::now();
   Begun().stop->request_stop();
   return true;
 }

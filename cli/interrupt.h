@@ -17,7 +17,7 @@ void TakeInterrupts();
 void TakeShrinkingFiles();
 
 /// From Begin() to End() the first SIGINT or SIGTERM asks for a stop instead of ending the process; the next one ends it as
-/// ever. At most one at a time, after TakeInterrupts.
+/// ever, unless it comes within 200 ms, as the second of two that mean one. At most one at a time, after TakeInterrupts.
 class StopOnInterrupt {
  public:
   StopOnInterrupt() = default;

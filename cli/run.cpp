@@ -841,7 +841,7 @@ void AddRun(CLI::App& app, Context& context) {
       "`\"ended\": \"interrupt\"`) and --output tell what it had, --verify is left out, and standard error says that the\n"
       "values are not final; the process then ends by the signal, which is 130 (SIGINT) or 143 (SIGTERM) in a shell.\n"
       "The next one, or one before or after the trials, ends the process at once: files that are complete by then\n"
-      "stay, unfinished ones are removed.\n"
+      "stay, unfinished ones are removed. Within 200 ms of the first it counts as the same, as `timeout` sends it twice.\n"
       "\n"
       "Exit codes: 0 success, also if --max-rounds ended the run, which is then not verified; 1 the run failed, or a "
       "device\n"

@@ -1362,16 +1362,19 @@ TEST_F(CliTest, MetisKeepsToTheHostsMemoryLimit) {
 }
 #endif  // CHATTY_WITH_METIS
 
-/// Starts a run that never ends by itself, sends `signal` once its rounds are likely to have begun, and waits for it. Tries
-/// again, more patiently, as long as it was too early: only a run that was stopped writes `record`, and its rounds tell
-/// whether any was finished. Returns what waitpid gives.
-int InterruptedRun(const Arguments& arguments, int signal, const fs::path& record, const fs::path& out,
-                   const fs::path& err) {
+/// Starts a run that never ends by itself, sends `signal` so many times, 10 ms apart, once its rounds are likely to have
+/// begun, and waits for it. Tries again, more patiently, as long as it was too early: only a run that was stopped writes
+/// `record`, and its rounds tell whether any was finished. Returns what waitpid gives.
+int InterruptedRun(const Arguments& arguments, int signal, const fs::path& record, const fs::path& out, const fs::path& err,
+                   int times = 1) {
   int status = 0;
   for (int patience_ms = 100; patience_ms < 30000; patience_ms *= 2) {
     const pid_t child = Start(arguments, out, err);
     ::poll(nullptr, 0, patience_ms);
-    EXPECT_EQ(::kill(child, signal), 0);
+    for (int sent = 0; sent < times; ++sent) {
+      if (sent > 0) ::poll(nullptr, 0, 10);
+      EXPECT_EQ(::kill(child, signal), 0);
+    }
     EXPECT_EQ(::waitpid(child, &status, 0), child);
     if (fs::exists(record) && Json::parse(ReadAll(record)).at("statistics").at("rounds") != 0) return status;
   }
@@ -1437,6 +1440,25 @@ TEST_F(CliTest, AnInterruptEndsAnAsynchronousRun) {
   EXPECT_LE(std::count(err.begin(), err.end(), '\n'), 1) << err;
 }
 
+// As `timeout` sends it, to its child and to the group that the child is in.
+TEST_F(CliTest, AnInterruptThatComesTwiceAtOnceIsOne) {
+  const std::string graph = Path("chain.chatty"), record = Path("record.json"), values = Path("ranks.txt.gz");
+  Succeed({"generate", "chain", CHATTY_TEST_SANITIZED ? "100000" : "600000", "-o", graph});
+  for (const int signal : {SIGTERM, SIGINT}) {
+    fs::remove(record);
+    fs::remove(values);
+    // After the first signal values are written, and compressing them takes longer than the others need to come.
+    const int status = InterruptedRun(
+        {"run", "pagerank", graph, "--rounds", "1000000000", "--tolerance", "0", "--output", values, "--json", record},
+        signal, record, folder_ / ".out", folder_ / ".err", /*times=*/3);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "exit code " << WEXITSTATUS(status);
+    EXPECT_EQ(WTERMSIG(status), signal);
+    EXPECT_EQ(Json::parse(ReadAll(record)).at("ended"), "interrupt");
+    EXPECT_TRUE(fs::exists(values));
+    EXPECT_NE(ReadAll(folder_ / ".err").find("not final"), std::string::npos);
+  }
+}
+
 TEST_F(CliTest, ASecondInterruptEndsARunAtOnce) {
   const std::string graph = Path("chain.chatty");
   Succeed({"generate", "chain", CHATTY_TEST_SANITIZED ? "400000" : "3000000", "-o", graph});
@@ -1455,6 +1477,7 @@ TEST_F(CliTest, ASecondInterruptEndsARunAtOnce) {
     while (::waitpid(child, &status, WNOHANG) == 0) {
       if (!begun && !fs::is_empty(output)) {
         begun = true;
+        ::poll(nullptr, 0, 250);  // or it would be taken for the first one's echo
         ASSERT_EQ(::kill(child, SIGINT), 0);
       }
       ::poll(nullptr, 0, 1);
