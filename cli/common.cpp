@@ -632,6 +632,13 @@ void CheckParameters(const RegisteredProgram& program, const ParameterOptions& o
   program.Check(values);
 }
 
+bool NamesVertex(const RegisteredProgram& program, const ParameterOptions& options) {
+  const std::vector<GivenParameter> given = Given(program, options);
+  return std::any_of(given.begin(), given.end(), [](const GivenParameter& p) {
+    return p.is_vertex && (p.name != "source" || (p.value != "max-degree" && !SourceSeed(p.value, 0)));
+  });
+}
+
 Parameters ResolveParameters(const RegisteredProgram& program, const Graph& graph, const ParameterOptions& options,
                              std::uint64_t seed) {
   Parameters parameters;

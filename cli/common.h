@@ -171,6 +171,8 @@ struct Parameters {
 };
 /// Checks what can be checked before a graph is there: names, numbers, what the program itself refuses. Throws UsageError.
 void CheckParameters(const RegisteredProgram& program, const ParameterOptions& options);
+/// Whether a vertex is named, of which only the graph tells whether it has it. Throws what CheckParameters throws for names.
+bool NamesVertex(const RegisteredProgram& program, const ParameterOptions& options);
 /// Checks names against the program's parameters and turns vertex ids into 0-based ones. Throws UsageError.
 Parameters ResolveParameters(const RegisteredProgram& program, const Graph& graph, const ParameterOptions& options,
                              std::uint64_t seed);

@@ -257,7 +257,17 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
     }
   }
 
-  const CompareEnd end = Measure(registry, options, plan, journal, comparison);
+  CompareEnd end;
+  try {
+    end = Measure(registry, options, plan, journal, comparison);
+  } catch (const UsageError&) {  // before anything was measured: the folder can be used for what was meant
+    if (kept.bytes == 0) {
+      fs::remove(journal_path);
+    } else {
+      fs::resize_file(journal_path, kept.bytes);
+    }
+    throw;
+  }
   if (!end.give_up) comparison.costs = KnownCurves(plan.kind, plan.most(), options.links);
 
   if (!options.figure.empty() && end.signal == 0 && !end.give_up) {
@@ -434,7 +444,8 @@ void AddCompare(CLI::App& app, Context& context) {
       "Each combination runs once or twice untimed, then the trials; its first answer is verified. What a program or\n"
       "the machine cannot do is listed with the reason, and what fails does not end the comparison. The first SIGINT\n"
       "(Ctrl-C) or SIGTERM ends it after the round at hand, and what was measured is written; the next one, unless it\n"
-      "comes within 200 ms, ends it at once.\n"
+      "comes within 200 ms, ends it at once. A source that is no vertex of one of the graphs is refused before anything\n"
+      "is measured.\n"
       "\n"
       "Exit codes: 0 success; 1 something failed that should have run; 2 wrong usage or input; 3 an answer was wrong;\n"
       "interrupted, the signal's.");

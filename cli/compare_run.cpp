@@ -63,6 +63,7 @@ class Measurer {
     std::optional<Alarm> alarm;
     if (limited()) alarm.emplace(stop_, end_);
     interrupt.Begin();
+    CheckSources();
     Progress progress("combinations", comparison_.measurements.size());
     progress_ = &progress;
     if (!limited()) {
@@ -107,6 +108,40 @@ class Measurer {
         return m.again && failed_here_.count(m.combination) == 0;
       default:
         return false;
+    }
+  }
+
+  /// Refuses a source that is no vertex of a graph on which something is to be measured. Throws UsageError.
+  void CheckSources() {
+    const auto named = std::find_if(plan_.programs.begin(), plan_.programs.end(), [&](const std::string& name) {
+      const RegisteredProgram& program = registry_.Find(name, plan_.kind);
+      return NamesVertex(program, ParametersFor(program, options_.parameters));
+    });
+    if (named == plan_.programs.end()) return;
+    const RegisteredProgram& program = registry_.Find(*named, plan_.kind);
+    std::vector<std::string> names;
+    for (const ComparedGraph& graph : comparison_.graphs) names.push_back(graph.name);
+    std::reverse(names.begin(), names.end());  // the first, which is measured first, is then in memory
+    for (std::size_t i = 0; i < names.size() && !ended(); ++i) {
+      const std::vector<Combination> all = CombinationsOn(plan_, names[i]);
+      const bool lacks = std::any_of(all.begin(), all.end(), [&](const Combination& c) {
+        const Measurement* const m = FindMeasurement(comparison_, c);
+        return m != nullptr && c.program == *named && Lacks(*m, options_.trials);
+      });
+      if (!lacks) continue;
+      const Loaded* loaded = nullptr;
+      try {
+        loaded = &LoadOnce(names[i]);
+      } catch (const std::exception&) {  // its combinations will tell
+        continue;
+      }
+      try {
+        static_cast<void>(
+            ResolveParameters(program, loaded->graph.graph, ParametersFor(program, options_.parameters), options_.seed));
+      } catch (const UsageError& error) {
+        if (names.size() == 1) throw;
+        Throw<UsageError>("{}: {}", loaded->graph.path, error.what());
+      }
     }
   }
 

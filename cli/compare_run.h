@@ -19,7 +19,8 @@ struct CompareEnd {
 };
 
 /// Measures what `comparison` lacks of the plan, adds it there and to the journal. Failures of a run are results; throws
-/// only where the journal cannot be written.
+/// UsageError, before anything is measured, for a source that is no vertex of one of the graphs, and else only where the
+/// journal cannot be written.
 CompareEnd Measure(const Registry& registry, const CompareOptions& options, const ComparePlan& plan, Journal& journal,
                    Comparison& comparison);
 

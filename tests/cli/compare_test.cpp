@@ -389,6 +389,41 @@ TEST_F(CompareTest, ABrokenGraphDoesNotEndIt) {
     EXPECT_EQ(m.at("outcome"), m.at("graph") == "kron" ? "ok" : "failed") << m;
 }
 
+TEST_F(CompareTest, ASourceThatIsNoVertexIsRefused) {
+  std::ofstream(Path("path.el")) << "0 1\n1 2\n";
+  const auto compare = [&](const std::string& graph, const Arguments& more, const std::string& programs = "cc,bfs") {
+    Arguments all = Compare({"--programs", programs, "--execution", "bsp", "--devices", "1,2", "--comm", "auto"});
+    if (!graph.empty()) all.insert(all.begin() + 2, graph);
+    all.insert(all.end(), more.begin(), more.end());
+    return Chatty(all);
+  };
+  for (const Arguments& source : {Arguments{"--source", "128"}, Arguments{"--set", "source=128"}}) {
+    const ChildEnd alone = compare("", source);
+    EXPECT_EQ(alone.status, 2) << alone.out;
+    EXPECT_NE(alone.err.find("--source 128: not a vertex; the graph's are 0 to 127"), std::string::npos) << alone.err;
+    EXPECT_EQ(alone.err.find("kron"), std::string::npos) << alone.err;
+  }
+  // Of the first graph 5 is one; yet nothing is measured on it.
+  const ChildEnd both = compare(Path("path.el"), {"--source", "5"});
+  EXPECT_EQ(both.status, 2) << both.out;
+  EXPECT_NE(both.err.find("path.el: --source 5: not a vertex; the graph's are 0 to 2"), std::string::npos) << both.err;
+  EXPECT_FALSE(fs::exists(JournalPath())) << "the folder cannot be used for what was meant";
+  EXPECT_FALSE(fs::exists(folder_ / "out" / "results.json"));
+
+  const ChildEnd right = compare("", {"--source", "5"});
+  EXPECT_EQ(right.status, 0) << right.err;
+  const std::string journal = ReadAll(JournalPath());
+  const ChildEnd further = compare(Path("path.el"), {"--source", "5", "--resume"});
+  EXPECT_EQ(further.status, 2) << further.out;
+  EXPECT_NE(further.err.find("path.el: --source 5"), std::string::npos) << further.err;
+  EXPECT_EQ(ReadAll(JournalPath()), journal) << "what was measured is kept, and nothing else";
+  // Programs without a source have no use for one, and what every graph has is fine.
+  fs::remove_all(folder_ / "out");
+  EXPECT_EQ(compare(Path("path.el"), {"--source", "5"}, "cc").status, 0);
+  fs::remove_all(folder_ / "out");
+  EXPECT_EQ(compare(Path("path.el"), {"--source", "2"}).status, 0);
+}
+
 TEST_F(CompareTest, PlansWithinABudget) {
   const Arguments options = Compare({"--programs", "bfs,cc,sssp", "--devices", "1,2", "--trials", "1000000"});
   Arguments short_one = options;
@@ -424,9 +459,9 @@ TEST_F(CompareTest, TrialsThatTakeNothingBesideTheirPreparationAreMadeAtOnce) {
   std::ofstream star(Path("star.el"));  // a while to read, and a round to search
   for (int leaf = 1; leaf < 600'000; ++leaf) star << "0 " << leaf << '\n';
   star.close();
-  const ChildEnd run = Chatty({"compare",     Path("star.el"), "--on",     "host",     "--threads", "2",         "--out",
-                               Path("out"),   "--programs",    "bfs,cc",   "--source", "0",         "--devices", "1",
-                               "--execution", "bsp",           "--trials", "5",        "--budget",  "60"});
+  const ChildEnd run =
+      Chatty({"compare", Path("star.el"), "--on", "host", "--threads", "2", "--out", Path("out"), "--programs", "bfs,cc",
+              "--devices", "1", "--execution", "bsp", "--trials", "5", "--budget", "60"});
   ASSERT_EQ(run.status, 0) << run.err;
   const std::vector<std::string> trials = TrialsInTheJournal();
   ASSERT_EQ(trials.size(), 10u);
