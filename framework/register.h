@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <exception>
 #include <optional>
@@ -84,14 +85,20 @@ inline bool RunsAtOnce(DeviceKind kind, std::size_t devices, const RunOptions& o
   return kind == DeviceKind::kHost && devices == 1 && options.execution != "async";
 }
 
-/// Sets one parameter from text. Throws UsageError.
+/// Sets one parameter, which by itself is `preset`, from text. Throws UsageError, too, for a number that is not finite: few
+/// programs mean one, and those have such a preset.
 template <class T>
-void ParseParameter(std::string_view name, std::string_view text, T* value) {
+void ParseParameter(std::string_view name, std::string_view text, [[maybe_unused]] T preset, T* value) {
   T parsed{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
   if (error != std::errc() || end != text.data() + text.size()) {
     Throw<UsageError>("parameter {}: '{}' is not a {} that fits", name, text,
                       std::is_floating_point_v<T> ? "number" : "whole number");
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!std::isfinite(parsed) && std::isfinite(preset)) {
+      Throw<UsageError>("parameter {}: '{}' is not a finite number", name, text);
+    }
   }
   *value = parsed;
 }
@@ -106,7 +113,7 @@ void SetParameter(P* program, std::string_view name, std::string_view text) {
           const auto one = [&](const auto& p) {
             names += names.empty() ? p.name : fmt::format(", {}", p.name);
             if (name != p.name) return;
-            ParseParameter(name, text, &(program->*p.member));
+            ParseParameter(name, text, P{}.*p.member, &(program->*p.member));
             found = true;
           };
           (one(parameter), ...);

@@ -1030,6 +1030,21 @@ TEST_F(CliTest, ParametersAreChecked) {
   Fail({"run", "bfs", graph, "--set", "source=9"}, 2, "1 to 5");
 }
 
+TEST_F(CliTest, RealParametersAreFinite) {
+  const std::string graph = Small(), ranks = Path("ranks.txt");
+  for (const std::string program : {"pagerank", "pagerank_push"}) {
+    for (const std::string value : {"inf", "infinity", "-inf", "nan", "1e999", "-1"}) {
+      Fail({"run", program, graph, "--tolerance=" + value}, 2, "tolerance");
+      Fail({"run", program, graph, "--set", "tolerance=" + value}, 2, "tolerance");
+      Fail({"run", program, graph, "--damping=" + value}, 2, "damping");
+    }
+  }
+  Succeed({"run", "pagerank", graph, "--tolerance", "0", "--output", ranks});
+  Succeed({"run", "pagerank", graph, "--tolerance", "1e300", "--damping", "0"});
+  Fail({"verify", "pagerank", graph, ranks, "--tolerance", "inf"}, 2, "tolerance");
+  Fail({"compare", graph, "--programs", "pr", "--out", Path("out"), "--set", "tolerance=inf"}, 2, "tolerance");
+}
+
 TEST_F(CliTest, BadInputsExitWithTwo) {
   const std::string graph = Small();
   Fail({"run", "bfs", Path("absent.mtx")}, 2, "absent.mtx");
