@@ -166,7 +166,7 @@ struct ProgramNeed {
 };
 
 std::vector<ProgramNeed> MeasureNeeds(const Registry& registry, const Graph& graph, EdgeIndex max_degree, DeviceKind kind,
-                                      const ReadReport& report) {
+                                      int threads, const ReadReport& report) {
   const bool text = report.listed;
   GraphCounts counts = CountsOf(graph);
   counts.max_degree = max_degree;
@@ -177,7 +177,8 @@ std::vector<ProgramNeed> MeasureNeeds(const Registry& registry, const Graph& gra
     need.program = program->name();
     for (const ProgramMemory& one : memory) need.complete = need.complete && one.complete;
     for (const PartId devices : kDeviceCounts) {
-      need.plans.push_back(BoundMemory(counts, memory, kind, devices, "auto", Bound::kMost, text, report.build.edges_given));
+      need.plans.push_back(
+          BoundMemory(counts, memory, kind, devices, "auto", Bound::kMost, text, report.build.edges_given, threads));
     }
     needs.push_back(std::move(need));
   }
@@ -270,7 +271,8 @@ int Info(const Registry& registry, const InfoOptions& options) {
   const DeviceKind kind = options.device_kind == "cuda" || (options.device_kind == "auto" && CudaDeviceCount() > 0)
                               ? DeviceKind::kCuda
                               : DeviceKind::kHost;
-  const std::vector<ProgramNeed> needs = MeasureNeeds(registry, graph, std::max(out.max, in.max), kind, report);
+  const std::vector<ProgramNeed> needs =
+      MeasureNeeds(registry, graph, std::max(out.max, in.max), kind, options.load.read.threads, report);
   const double analyse_ms = watch.ms();
   const Json weight_range = WeightRange(graph);
   Partition partition;

@@ -186,16 +186,20 @@ DeviceSelection ParseDevices(std::string_view text) try {
   ThrowOutOfHostMemory("opening devices");
 }
 
+int ThreadsOfHostDevice(int index, int count, int threads) {
+  if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  // The first `threads % count` devices get the odd threads.
+  return std::max(1, threads / count + (index < threads % count ? 1 : 0));
+}
+
 std::vector<std::unique_ptr<Device>> OpenDevices(const DeviceSelection& selection, int threads) try {
   std::vector<std::unique_ptr<Device>> devices;
-  if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const int count = static_cast<int>(selection.indices.size());
   for (int i = 0; i < count; ++i) {
     if (selection.kind == DeviceKind::kCuda) {
       devices.push_back(MakeCudaDevice(selection.indices[i]));
     } else {
-      // The first `threads % count` devices get the odd threads.
-      devices.push_back(MakeHostDevice(i, std::max(1, threads / count + (i < threads % count ? 1 : 0))));
+      devices.push_back(MakeHostDevice(i, ThreadsOfHostDevice(i, count, threads)));
     }
   }
   return devices;

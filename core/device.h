@@ -213,6 +213,8 @@ DeviceSelection SelectionOf(std::span<Device* const> devices);
 /// a build without CUDA.
 DeviceSelection ParseDevices(std::string_view text);
 
+/// How many of `threads` CPU threads (0: one a core) host device `index` of `count` that share them has; at least one.
+int ThreadsOfHostDevice(int index, int count, int threads);
 /// Opens the selected devices. Host devices share `threads` CPU threads (0: one a core), at least one each.
 std::vector<std::unique_ptr<Device>> OpenDevices(const DeviceSelection& selection, int threads = 0);
 

@@ -165,8 +165,9 @@ ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOp
   if (built.pull) memory.shared_payload = traits.shared_payload;
   memory.asynchronous = options.execution == "async";
   memory.output_bytes = traits.output_bytes;
-  memory.state = [program = std::move(program), tiling = options.tiling](DeviceKind kind, const PartShape& part) {
-    return program->StateBytes(kind, part, tiling);
+  memory.state = [program = std::move(program), tiling = options.tiling](DeviceKind kind, int threads,
+                                                                         const PartShape& part) {
+    return program->StateBytes(kind, threads, part, tiling);
   };
   return memory;
 }
@@ -218,7 +219,7 @@ GraphCounts CountsOf(const Graph& graph) {
 }
 
 MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory> programs, DeviceKind kind, PartId devices,
-                       std::string_view transport, Bound bound, bool text, std::uint64_t listed) {
+                       std::string_view transport, Bound bound, bool text, std::uint64_t listed, int threads) {
   const bool most = bound == Bound::kMost;
   MemoryPlan plan;
   plan.devices.resize(devices);
@@ -246,7 +247,8 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
         host.parts += SubgraphBytes(shape, counts, bound);
       }
       const auto& state = !most && program.least_state ? program.least_state : program.state;
-      if (state) device.state += state(kind, shape);
+      const int its_threads = ThreadsOfHostDevice(static_cast<int>(d), static_cast<int>(devices), threads);
+      if (state) device.state += state(kind, kind == DeviceKind::kHost ? its_threads : 0, shape);
       for (PartId q = 0; q < devices; ++q) {  // of every other as many
         if (q != d) halo[d][q] = (shape.halo() + devices - 2) / (devices - 1);
       }
@@ -267,8 +269,8 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
 
 std::vector<DeviceMemory> MeasureMemory(std::span<const ProgramMemory> programs,
                                         std::span<const std::span<const Subgraph>> subgraphs,
-                                        const std::vector<bool>& graph_counted, DeviceKind kind, const RunOptions& options,
-                                        const CostModel& model) {
+                                        const std::vector<bool>& graph_counted, DeviceKind kind,
+                                        std::span<const int> threads, const RunOptions& options, const CostModel& model) {
   const std::size_t parts = subgraphs.empty() ? 0 : subgraphs[0].size();
   std::vector<DeviceMemory> devices(parts);
   for (std::size_t i = 0; i < programs.size(); ++i) {
@@ -276,7 +278,7 @@ std::vector<DeviceMemory> MeasureMemory(std::span<const ProgramMemory> programs,
     for (std::size_t d = 0; d < parts; ++d) {
       const PartShape& shape = shapes[d] = ShapeOf(subgraphs[i][d]);
       if (graph_counted[i]) devices[d].graph += DeviceGraph::BytesFor(kind, shape);
-      if (programs[i].state) devices[d].state += programs[i].state(kind, shape);
+      if (programs[i].state) devices[d].state += programs[i].state(kind, threads[d], shape);
     }
     if (parts < 2) continue;
     TransportMemory boxes;
@@ -296,6 +298,12 @@ std::vector<DeviceMemory> MeasureMemory(std::span<const ProgramMemory> programs,
     }
   }
   return devices;
+}
+
+std::vector<int> ThreadsOf(std::span<Device* const> devices) {
+  std::vector<int> threads;
+  for (Device* const device : devices) threads.push_back(device->team() != nullptr ? device->team()->size() : 0);
+  return threads;
 }
 
 std::string Describe(const DeviceMemory& memory) {
@@ -339,7 +347,9 @@ void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> program
                  std::string_view transport, const MemoryLimits& limits) {
   const DeviceKind kind = devices[0]->kind();
   const auto parts = static_cast<PartId>(devices.size());
-  const MemoryPlan plan = BoundMemory(graph.least, programs, kind, parts, transport, Bound::kLeast, graph.text);
+  const std::vector<int> threads = ThreadsOf(devices);
+  const MemoryPlan plan = BoundMemory(graph.least, programs, kind, parts, transport, Bound::kLeast, graph.text, /*listed=*/0,
+                                      std::accumulate(threads.begin(), threads.end(), 0));
 
   std::uint64_t needed = 0, allowed = 0;
   bool known = true;

@@ -37,10 +37,10 @@ struct ProgramMemory {
   std::optional<std::size_t> shared_payload;   ///< bytes an entry exchanged by pull; none: none is
   bool asynchronous = false;                   ///< it runs without rounds, so nothing is told to all at once
   std::size_t output_bytes = 0;                ///< a vertex
-  /// Bytes of state on a device of this kind that holds such a part.
-  std::function<std::uint64_t(DeviceKind, const PartShape&)> state;
+  /// Bytes of state on a device of this kind, of so many threads if it is a host device, that holds such a part.
+  std::function<std::uint64_t(DeviceKind, int threads, const PartShape&)> state;
   /// Where the part's shape does not settle it: the least of which `state` is the most. Empty otherwise.
-  std::function<std::uint64_t(DeviceKind, const PartShape&)> least_state;
+  std::function<std::uint64_t(DeviceKind, int threads, const PartShape&)> least_state;
   /// Of an operator program: bytes of the largest object that `from` hands to `to` in one exchange. May be empty.
   std::function<std::size_t(const PartShape&, PartId from, PartId to)> exchange;
   bool complete = true;  ///< false for an operator program that does not say what it allocates: more than this is needed
@@ -87,9 +87,9 @@ GraphCounts CountsOf(const Graph& graph);
 /// Bounds the memory of programs that share a session, from counts alone. Vertices and edges are taken to be divided evenly.
 /// kLeast is then below the truth; kMost is above it but where parts are unequal, by as much as those are. `text`: whether
 /// the graph is read from a text format, which lists `listed` edges if that is more than the graph keeps. `transport` as in
-/// RunOptions.
+/// RunOptions. Host devices share `threads` CPU threads (0: one a core), as OpenDevices has it.
 MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory> programs, DeviceKind kind, PartId devices,
-                       std::string_view transport, Bound bound, bool text = true, std::uint64_t listed = 0);
+                       std::string_view transport, Bound bound, bool text = true, std::uint64_t listed = 0, int threads = 0);
 
 /// What one program's devices exchange, and by which paths: worked out before anything is allocated.
 struct CommPlan {
@@ -105,12 +105,15 @@ CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& prog
 std::pair<std::string, TransportOptions> OperatorTransport(const RunOptions& options, DeviceKind kind, std::size_t devices);
 
 /// The devices' memory for subgraphs that are there: `subgraphs[i]` are those of programs[i], and its graph is counted where
-/// `graph_counted[i]`; paths are chosen by `model`. Exact, but for up to 128 KiB a program and GPU; of programs with a
-/// least_state the most.
+/// `graph_counted[i]`; host device d has threads[d] threads; paths are chosen by `model`. Exact, but for up to 128 KiB a
+/// program and GPU; of programs with a least_state the most.
 std::vector<DeviceMemory> MeasureMemory(std::span<const ProgramMemory> programs,
                                         std::span<const std::span<const Subgraph>> subgraphs,
-                                        const std::vector<bool>& graph_counted, DeviceKind kind, const RunOptions& options,
-                                        const CostModel& model);
+                                        const std::vector<bool>& graph_counted, DeviceKind kind,
+                                        std::span<const int> threads, const RunOptions& options, const CostModel& model);
+
+/// How many threads each device's team has; 0 for a GPU.
+std::vector<int> ThreadsOf(std::span<Device* const> devices);
 
 /// Limits that a run has to keep, in bytes; 0: what the machine has left.
 struct MemoryLimits {

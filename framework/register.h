@@ -178,14 +178,15 @@ class TypedJob final : public RegisteredJob {
     using A = typename AtOnceOf<D, Backends>::type;
     if constexpr (!std::is_void_v<A>) {
       const auto in_place_of = [&options](auto both, auto instead) {
-        return [both = std::move(both), instead = std::move(instead), options](DeviceKind kind, const PartShape& part) {
-          return RunsAtOnce(kind, part.parts, options) ? instead(kind, part) : both(kind, part);
+        return [both = std::move(both), instead = std::move(instead), options](DeviceKind kind, int threads,
+                                                                               const PartShape& part) {
+          return RunsAtOnce(kind, part.parts, options) ? instead(kind, threads, part) : both(kind, threads, part);
         };
       };
       const ProgramMemory alone = MemoryOf(std::make_shared<TypedProgram<A, Backends>>(A(program)), options);
       memory[0].state = in_place_of(std::move(memory[0].state), alone.state);
       memory[1].state =
-          in_place_of(std::move(memory[1].state), [](DeviceKind, const PartShape&) { return std::uint64_t{0}; });
+          in_place_of(std::move(memory[1].state), [](DeviceKind, int, const PartShape&) { return std::uint64_t{0}; });
     }
     return memory;
   }

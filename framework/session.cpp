@@ -181,8 +181,8 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
     counted.push_back(graphs.devices.empty() && seen.insert(&graphs).second);
     output = std::max(output, std::uint64_t{counts.vertices} * program.output_bytes);
   }
-  const std::vector<DeviceMemory> needed =
-      MeasureMemory(programs, subgraphs, counted, kind, options, device_count() > 1 ? Costs(options.links) : CostModel());
+  const std::vector<DeviceMemory> needed = MeasureMemory(programs, subgraphs, counted, kind, ThreadsOf(pointers_), options,
+                                                         device_count() > 1 ? Costs(options.links) : CostModel());
 
   std::uint64_t all = output;
   for (std::size_t d = 0; d < devices_.size(); ++d) {

@@ -173,8 +173,9 @@ class ErasedProgram {
   virtual std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph, Tiling tiling) const = 0;
   /// Gives steps made by a program of the same type this one's parameters.
   virtual void Reparametrise(StepSet& steps) const = 0;
-  /// Device memory that MakeSteps, and the copying out of results, take on a device of this kind that holds such a part.
-  virtual std::uint64_t StateBytes(DeviceKind kind, const PartShape& part, Tiling tiling) const = 0;
+  /// Device memory that MakeSteps, and the copying out of results, take on a device of this kind that holds such a part; a
+  /// host device has so many threads.
+  virtual std::uint64_t StateBytes(DeviceKind kind, int threads, const PartShape& part, Tiling tiling) const = 0;
 };
 
 }  // namespace chatty

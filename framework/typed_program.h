@@ -144,11 +144,11 @@ class TypedProgram final : public ErasedProgram {
     detail::ThrowNotCompiled(graph.device());
   }
   void Reparametrise(StepSet& steps) const override { steps.SetProgram(&program_); }
-  std::uint64_t StateBytes(DeviceKind kind, const PartShape& part, Tiling tiling) const override {
+  std::uint64_t StateBytes(DeviceKind kind, int threads, const PartShape& part, Tiling tiling) const override {
     std::uint64_t bytes = 0;
     if constexpr (kFits) {
       bytes = ProgramState<P>::Bytes(part);
-      if (kind == DeviceKind::kHost) bytes += steps::host::HostSteps<P>::TileBytes(part, tiling);
+      if (kind == DeviceKind::kHost) bytes += steps::host::HostSteps<P>::TileBytes(part, threads, tiling);
       if (kind == DeviceKind::kCuda) {
         bytes += part.owned * sizeof(OutputOf<P>);  // CopyOutput's
         bytes += steps::cuda::PullAllBytes<P>(part, tiling);

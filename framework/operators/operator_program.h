@@ -47,13 +47,13 @@ ProgramMemory OperatorMemory() {
     if (kind == DeviceKind::kCuda) bytes += SliceBound(part.forward.edges, part.forward.max_degree) * sizeof(Slice);
     return bytes;
   };
-  memory.state = [kBesides](DeviceKind kind, const PartShape& part) {
+  memory.state = [kBesides](DeviceKind kind, int, const PartShape& part) {
     std::uint64_t bytes = kBesides(kind, part);
     if constexpr (kSays) bytes += P::WorkBytes(part);
     return bytes;
   };
   if constexpr (requires(const PartShape& part) { P::LeastWorkBytes(part); }) {
-    memory.least_state = [kBesides](DeviceKind kind, const PartShape& part) {
+    memory.least_state = [kBesides](DeviceKind kind, int, const PartShape& part) {
       return kBesides(kind, part) + P::LeastWorkBytes(part);
     };
   }

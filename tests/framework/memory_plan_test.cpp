@@ -44,7 +44,7 @@ std::vector<NamedGraph> Families() {
 
 /// Host devices whose memory is counted.
 struct Counted {
-  explicit Counted(const std::string& selection) : devices(OpenDevices(ParseDevices(selection), 2)) {
+  explicit Counted(const std::string& selection, int threads = 2) : devices(OpenDevices(ParseDevices(selection), threads)) {
     for (const auto& device : devices) {
       memory.push_back(std::make_unique<CountingMemory>(device->memory()));
       device->set_memory(memory.back().get());
@@ -59,10 +59,10 @@ struct Counted {
   std::vector<std::unique_ptr<Device>> devices;
 };
 
-/// One run; returns what each device held at most.
+/// One run, on two threads if `options` do not say; returns what each device held at most.
 std::vector<std::uint64_t> Peaks(const Graph& graph, const RegisteredProgram& program, const std::string& value,
                                  const std::string& selection, const SessionOptions& options, const RunOptions& run = {}) {
-  Counted counted(selection);
+  Counted counted(selection, options.threads > 0 ? options.threads : 2);
   {
     Session session(graph, std::move(counted.devices), options);
     const auto job = program.Prepare(session, {}, value, run);
@@ -91,7 +91,7 @@ std::vector<DeviceMemory> Planned(const Graph& graph, const std::vector<ProgramM
     counted.push_back(seen.insert(&graphs).second);
   }
   const CostModel model = session.device_count() > 1 ? session.Costs(run.links) : CostModel();
-  return MeasureMemory(programs, subgraphs, counted, kind, run, model);
+  return MeasureMemory(programs, subgraphs, counted, kind, ThreadsOf(session.devices()), run, model);
 }
 
 TEST(MemoryPlan, OfADividedGraphIsWhatIsAllocated) {
@@ -158,6 +158,8 @@ TEST(MemoryPlan, OfWhatDependsOnEdges) {
 }
 
 TEST(MemoryPlan, OfTiles) {
+  SessionOptions options;
+  options.threads = 2;
   for (const NamedGraph& input : Families()) {
     for (const std::string name : {"pagerank", "bfs"}) {  // which has none
       const RegisteredProgram& program = Programs().Find(name, DeviceKind::kHost);
@@ -168,8 +170,8 @@ TEST(MemoryPlan, OfTiles) {
           RunOptions run;
           run.tiling = tiling;
           const std::string value = program.values().front();
-          const auto planned = Planned(input.graph, program.Memory(&input.graph, value, run).at(0), selection, {}, run);
-          const auto peaks = Peaks(input.graph, program, value, selection, {}, run);
+          const auto planned = Planned(input.graph, program.Memory(&input.graph, value, run).at(0), selection, options, run);
+          const auto peaks = Peaks(input.graph, program, value, selection, options, run);
           ASSERT_EQ(planned.size(), peaks.size());
           for (std::size_t d = 0; d < peaks.size(); ++d) EXPECT_EQ(planned[d].total(), peaks[d]) << "device " << d;
           if (selection != "host:1") continue;
@@ -182,6 +184,34 @@ TEST(MemoryPlan, OfTiles) {
       }
     }
   }
+}
+
+// Where one device has the whole graph, each of its threads has sums of its own for 2^15 targets, from two megabytes on.
+TEST(MemoryPlan, OfTilesThatEndByStripe) {
+  const NamedGraph input = std::move(Families()[0]);
+  const RegisteredProgram& program = Programs().Find("pagerank", DeviceKind::kHost);
+  RunOptions run;
+  run.tiling = Tiling::kAlways;
+  const auto memory = program.Memory(&input.graph, "", run).at(0);
+  std::vector<std::uint64_t> taken, bounds;
+  for (const int threads : {1, 8, 12}) {
+    SCOPED_TRACE(fmt::format("{} threads", threads));
+    SessionOptions options;
+    options.threads = threads;
+    const std::uint64_t peak = Peaks(input.graph, program, "", "host:1", options, run).at(0);
+    EXPECT_EQ(Planned(input.graph, memory, "host:1", options, run).at(0).total(), peak);
+    EXPECT_GT(peak, std::uint64_t{2} << 20);
+    taken.push_back(peak);
+    for (const Bound bound : {Bound::kLeast, Bound::kMost}) {
+      const MemoryPlan plan =
+          BoundMemory(CountsOf(input.graph), memory, DeviceKind::kHost, 1, "auto", bound, true, 0, threads);
+      bounds.push_back(plan.devices[0].state);
+    }
+  }
+  EXPECT_EQ(taken[1], taken[0]);
+  constexpr std::uint64_t kFourMore = 4 * (sizeof(double) << 15);
+  EXPECT_EQ(taken[2] - taken[1], kFourMore);
+  for (const std::size_t bound : {0u, 1u}) EXPECT_EQ(bounds[4 + bound] - bounds[2 + bound], kFourMore);
 }
 
 TEST(MemoryPlan, OfEveryPath) {

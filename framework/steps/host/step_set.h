@@ -23,14 +23,14 @@ class HostSteps final : public StepSet {
  public:
   HostSteps(const DeviceGraph& graph, const P& program, Tiling tiling)
       : device_(graph.device()), state_(graph, program), partials_((graph.ref().owned + kMeasureGrain - 1) / kMeasureGrain) {
-    if (TileBytes(ShapeOf(graph.subgraph()), tiling) > 0) tiles_ = TiledRows(graph);
-    if (EndsByStripe()) stripes_ = std::make_unique<StripeBoard<MessageOf<P>>>(device_.team()->size(), tiles_.stripes());
+    if (MakesTiles(ShapeOf(graph.subgraph()), tiling)) tiles_ = TiledRows(graph);
+    if (EndsByStripe()) stripes_ = std::make_unique<StripeBoard<MessageOf<P>>>(device_, tiles_.stripes());
   }
 
-  /// Bytes of the tiles that steps for such a part make.
-  static std::uint64_t TileBytes(const PartShape& part, Tiling tiling) {
-    return kMayTile<P> && part.reverse.built && TiledRows::Pay(tiling, part, sizeof(SharedOf<P>)) ? TiledRows::Bytes(part)
-                                                                                                  : 0;
+  /// Bytes of the tiles that steps for such a part make, and of what so many threads sum in where rounds end by them.
+  static std::uint64_t TileBytes(const PartShape& part, int threads, Tiling tiling) {
+    if (!MakesTiles(part, tiling)) return 0;
+    return TiledRows::Bytes(part) + (kEndsByStripe<P> && part.parts == 1 ? StripeBoard<MessageOf<P>>::Bytes(threads) : 0);
   }
 
   void Init(const std::byte* prior) override {
@@ -232,6 +232,9 @@ class HostSteps final : public StepSet {
   /// Rounds end with ApplyAll. What a vertex that gives its residual away shows is not for several to ask.
   static constexpr bool kAppliesAll = Traits<P>::kEveryRound && !Traits<P>::kCollects && !Traits<P>::kHasConsume;
 
+  static bool MakesTiles(const PartShape& part, Tiling tiling) {
+    return kMayTile<P> && part.reverse.built && TiledRows::Pay(tiling, part, sizeof(SharedOf<P>));
+  }
   /// Whether rounds end stripe by stripe: nobody else is told what vertices show.
   bool EndsByStripe() const { return kEndsByStripe<P> && !tiles_.empty() && s().graph.parts == 1; }
   static RoundOf<P> As(const RoundState& round) { return round.As<GlobalOf<P>>(); }

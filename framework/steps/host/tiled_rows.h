@@ -9,15 +9,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <type_traits>
 #include <vector>
 
 #include "chatty/core/device.h"
 #include "chatty/core/graph_ref.h"
-#include "chatty/core/huge_pages.h"
 #include "chatty/core/prefetch.h"
 #include "chatty/core/sync.h"
 #include "chatty/framework/device_graph.h"
@@ -223,15 +220,17 @@ inline constexpr bool kEndsByStripe =
 template <class Message>
 class StripeBoard {
  public:
-  /// Throws std::bad_alloc.
-  StripeBoard(int members, std::size_t stripes)
-      : stripes_(stripes), ended_(std::make_unique<std::atomic<std::uint32_t>[]>(stripes)) {
-    // All in one, and of a huge page's size at least: sums are met at random.
-    const std::size_t bytes = static_cast<std::size_t>(members) * kSums * sizeof(Message);
-    sums_.reset(static_cast<Message*>(AllocateAligned(alignof(std::max_align_t), std::max(bytes, kHugePage))));
-    if (sums_ == nullptr) throw std::bad_alloc();
+  /// For the device's team. Throws OutOfMemoryError.
+  StripeBoard(Device& device, std::size_t stripes)
+      : stripes_(stripes),
+        sums_(device, Bytes(device.team()->size())),
+        ended_(std::make_unique<std::atomic<std::uint32_t>[]>(stripes)) {}
+  /// Bytes of the device's memory that a board for so many members takes. All in one, and of a huge page's size at least:
+  /// sums are met at random.
+  static std::size_t Bytes(int members) {
+    return std::max(static_cast<std::size_t>(members) * kSums * sizeof(Message), kHugePage);
   }
-  Message* sums(int member) { return sums_.get() + static_cast<std::size_t>(member) * kSums; }
+  Message* sums(int member) { return reinterpret_cast<Message*>(sums_.data()) + static_cast<std::size_t>(member) * kSums; }
   /// No round has ended of any stripe.
   void Reset() {
     failed_.store(false, std::memory_order_relaxed);
@@ -263,12 +262,9 @@ class StripeBoard {
 
  private:
   static constexpr std::size_t kSums = std::size_t{1} << TiledRows::kTargetBits, kHugePage = std::size_t{2} << 20;
-  struct Free {
-    void operator()(Message* sums) const { std::free(sums); }
-  };
 
   const std::size_t stripes_;
-  std::unique_ptr<Message[], Free> sums_;  // a member's after another's
+  Buffer<std::byte> sums_;  // Messages, a member's after another's
   std::unique_ptr<std::atomic<std::uint32_t>[]> ended_;
   std::atomic<int> sleepers_{0};
   std::atomic<bool> failed_{false};
