@@ -157,6 +157,11 @@ std::vector<std::vector<std::string>> LoadRows(const CostModel& model) {
         if (const CostFit& fit = model.fit(path, from, to, corner); fit.exists()) fits.push_back(&fit);
       });
       add(path, LoadCornerName(corner), fits);
+      fits.clear();
+      ForEachPair(model, [&](std::size_t from, std::size_t to) {
+        if (const CostFit& fit = model.swept_fit(path, from, to, corner); fit.exists()) fits.push_back(&fit);
+      });
+      add(path, fmt::format("{}, swept", LoadCornerName(corner)), fits);
     }
     for (const bool all : {false, true}) {
       std::vector<const CostFit*> fits;
@@ -376,15 +381,17 @@ Json CostsJson(const CostReport& report) {
     json["file"] = report.file.empty() ? Json(nullptr) : Json(report.file);
   }
   json["paths"] = model.paths();
-  for (const char* list : {"fits", "broadcasts", "choices", "crossovers"}) json[list] = Json::array();
+  for (const char* list : {"fits", "swept", "broadcasts", "choices", "crossovers"}) json[list] = Json::array();
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
     ForEachPair(model, [&](std::size_t from, std::size_t to) {
       for (const LoadCorner corner : kCorners) {
-        const CostFit& fit = model.fit(path, from, to, corner);
-        if (!fit.exists()) continue;
-        Json one = {{"path", model.paths()[path]}, {"from", from}, {"to", to}, {"load", LoadCornerName(corner)}};
-        AddFit(one, fit);
-        json["fits"].push_back(std::move(one));
+        for (const bool swept : {false, true}) {
+          const CostFit& fit = swept ? model.swept_fit(path, from, to, corner) : model.fit(path, from, to, corner);
+          if (!fit.exists()) continue;
+          Json one = {{"path", model.paths()[path]}, {"from", from}, {"to", to}, {"load", LoadCornerName(corner)}};
+          AddFit(one, fit);
+          json[swept ? "swept" : "fits"].push_back(std::move(one));
+        }
       }
     });
     for (std::size_t from = 0; from < model.devices(); ++from) {

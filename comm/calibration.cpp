@@ -22,6 +22,7 @@ constexpr std::size_t kSizes[] = {4,         64,      1 << 10, 4 << 10,  16 << 1
                                   256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20};
 constexpr std::size_t kFewestSizes = 3;  ///< measured however long they take: a fit needs them
 constexpr std::size_t kSmall = 64 << 10;
+constexpr std::size_t kLeastSwept = 4 << 10;  ///< shorter boxes are lists
 /// What all paths of a quick calibration may take together.
 constexpr double kQuickSeconds = 3;
 /// Page-locking a gigabyte takes most of a second.
@@ -111,6 +112,7 @@ std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(Part
 /// What a box holds in one measurement.
 struct Content {
   std::size_t bytes = 0, entries = 0;  ///< entries 0: a block
+  probes::Sweep sweep;                 ///< of places: neither
 };
 
 /// Values, on each device, for the time of a calibration.
@@ -121,7 +123,11 @@ class States {
       device->MakeCurrent();
       values_.emplace_back(*device, std::size_t{1} << bits);
       order_.emplace_back(*device, std::size_t{1} << bits);
-      states_.push_back({values_.back().data(), order_.back().data(), bits});
+      marks_.emplace_back(*device, (std::size_t{1} << bits) / 32);
+      queue_.emplace_back(*device, device->kind() == DeviceKind::kCuda ? std::size_t{1} << bits : 0);
+      counts_.emplace_back(*device, 2);
+      states_.push_back({values_.back().data(), order_.back().data(), bits, marks_.back().data(), queue_.back().data(),
+                         counts_.back().data()});
       probes::Prepare(*device, states_.back());
       device->stream().Synchronize();
     }
@@ -129,7 +135,7 @@ class States {
   const probes::State& operator[](std::size_t device) const { return states_[device]; }
 
  private:
-  std::vector<Buffer<std::uint32_t>> values_, order_;
+  std::vector<Buffer<std::uint32_t>> values_, order_, marks_, queue_, counts_;
   std::vector<probes::State> states_;
 };
 
@@ -148,9 +154,11 @@ class PathMeasurement {
         barrier_(static_cast<int>(devices.size())),
         begins_(devices.size()),
         ends_(devices.size()),
-        samples_(patterns_.size()) {
+        samples_(patterns_.size()),
+        swept_(patterns_.size()) {
     for (std::size_t i = 0; i < patterns_.size(); ++i) {
       samples_[i].resize(std::max(patterns_[i].boxes.size(), patterns_[i].roots.size()));
+      swept_[i].resize(samples_[i].size());
     }
   }
 
@@ -177,6 +185,12 @@ class PathMeasurement {
         model.set_fit(path, from, to, pattern.corner, fit);
         if (devices_.size() == 2 && pattern.corner == LoadCorner::kRing) {
           model.set_fit(path, from, to, LoadCorner::kAllToAll, fit);
+        }
+        if (swept_[i][b].empty()) continue;
+        const CostFit swept = FitCost(swept_[i][b]);
+        model.set_swept_fit(path, from, to, pattern.corner, swept);
+        if (devices_.size() == 2 && pattern.corner == LoadCorner::kRing) {
+          model.set_swept_fit(path, from, to, LoadCorner::kAllToAll, swept);
         }
       }
       for (std::size_t r = 0; r < pattern.roots.size(); ++r) {
@@ -209,6 +223,11 @@ class PathMeasurement {
         } else {
           MeasurePattern(me, i, {sizeof(probes::Entry), 1}, epoch);
         }
+        for (const unsigned every : {2u, 32u}) {  // full enough that bytes count, and so empty that places do
+          const probes::Sweep sweep = probes::Sweep::Of(bytes, every);
+          const bool fits = sweep.places > 0 && sweep.places <= std::size_t{1} << states_[me].bits;
+          if (fits && bytes >= kLeastSwept && !patterns_[i].boxes.empty()) MeasurePattern(me, i, {sweep.bytes(), 0, sweep}, epoch);
+        }
       }
       if (me == 0) last_size_ = Seconds(size_start_);
     }
@@ -236,8 +255,10 @@ class PathMeasurement {
     }
     if (me != 0) return;
     for (std::size_t i = 0; i < times.size(); ++i) {
-      samples_[index][i].push_back({static_cast<double>(content.bytes), static_cast<double>(content.entries),
-                                    std::max(Median(std::move(times[i])), 1e-3)});  // a clock may stand still
+      const bool swept = content.sweep.places > 0;
+      (swept ? swept_ : samples_)[index][i].push_back({static_cast<double>(content.bytes),
+                                                       static_cast<double>(swept ? content.sweep.places : content.entries),
+                                                       std::max(Median(std::move(times[i])), 1e-3)});  // a clock may stand still
     }
   }
 
@@ -281,14 +302,18 @@ class PathMeasurement {
   }
 
   void Pack(PartId me, Content content, std::byte* box) const {
-    if (content.entries > 0) {
+    if (content.sweep.places > 0) {
+      probes::PackSweep(*devices_[me], states_[me], box, content.sweep);
+    } else if (content.entries > 0) {
       probes::PackEntries(*devices_[me], states_[me], box, content.entries);
     } else {
       probes::PackBlock(*devices_[me], states_[me], box, content.bytes / sizeof(std::uint32_t));
     }
   }
   void Unpack(PartId me, Content content, const std::byte* box) const {
-    if (content.entries > 0) {
+    if (content.sweep.places > 0) {
+      probes::UnpackSweep(*devices_[me], states_[me], box, content.sweep);
+    } else if (content.entries > 0) {
       probes::UnpackEntries(*devices_[me], states_[me], box, content.entries);
     } else {
       probes::UnpackBlock(*devices_[me], states_[me], box, content.bytes / sizeof(std::uint32_t));
@@ -307,6 +332,7 @@ class PathMeasurement {
   // Written by one thread between two meetings and read by others between the next two.
   std::vector<Clock::time_point> begins_, ends_;
   std::vector<std::vector<std::vector<CostSample>>> samples_;  // [pattern][box or root]
+  std::vector<std::vector<std::vector<CostSample>>> swept_;    // likewise
   Clock::time_point size_start_;
   double last_size_ = 0;
   bool stop_ = false;

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Raised when the text changes, or when transports or what is measured do, so that old figures would mislead.
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr std::string_view kTitle = "chatty-calibration";
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  // 64 devices and 8 paths have 25 MiB
 
@@ -183,6 +183,8 @@ std::string CalibrationText(std::string_view fingerprint, const Calibration& cal
         for (std::size_t corner = 0; corner < kLoadCorners; ++corner) {
           const CostFit& fit = model.fit(path, from, to, static_cast<LoadCorner>(corner));
           if (fit.exists()) text += fmt::format("fit {} {} {} {} {}\n", path, from, to, corner, FitWords(fit));
+          const CostFit& swept = model.swept_fit(path, from, to, static_cast<LoadCorner>(corner));
+          if (swept.exists()) text += fmt::format("swept {} {} {} {} {}\n", path, from, to, corner, FitWords(swept));
         }
       }
       for (const bool all : {false, true}) {
@@ -249,10 +251,14 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
   for (words.NextLine();; words.NextLine()) {
     const std::string_view what = words.Next();
     if (what == "checksum") break;
-    if (what == "fit") {
+    if (what == "fit" || what == "swept") {
       const std::size_t path = words.Index(model.paths().size()), from = words.Index(devices), to = words.Index(devices);
       const auto corner = static_cast<LoadCorner>(words.Index(kLoadCorners));
-      model.set_fit(path, from, to, corner, ReadFit(words));
+      if (what == "fit") {
+        model.set_fit(path, from, to, corner, ReadFit(words));
+      } else {
+        model.set_swept_fit(path, from, to, corner, ReadFit(words));
+      }
     } else if (what == "broadcast") {
       const std::size_t path = words.Index(model.paths().size()), from = words.Index(devices);
       const bool all = words.Number(0, 1) == 1;

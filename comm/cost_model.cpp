@@ -24,6 +24,7 @@ CostModel::CostModel(std::vector<std::string> paths, std::size_t devices)
     : paths_(std::move(paths)),
       devices_(devices),
       pairs_(paths_.size() * devices * devices * kLoadCorners),
+      swept_(pairs_.size()),
       broadcasts_(paths_.size() * devices * 2) {}
 
 std::size_t CostModel::Find(std::string_view name) const noexcept {
@@ -34,8 +35,18 @@ std::size_t CostModel::Find(std::string_view name) const noexcept {
 double CostModel::PredictUs(std::size_t path, std::size_t from, std::size_t to, std::size_t bytes, std::size_t messages,
                             Load load) const noexcept {
   const CostFit* const fits = &pairs_[Pair(path, from, to)];
-  const auto b = static_cast<double>(bytes), m = static_cast<double>(messages);
   if (!fits[0].exists()) return std::numeric_limits<double>::infinity();
+  return Between(fits, static_cast<double>(bytes), static_cast<double>(messages), load);
+}
+
+double CostModel::PredictSweptUs(std::size_t path, std::size_t from, std::size_t to, std::size_t bytes, std::size_t places,
+                                 Load load) const noexcept {
+  const CostFit* const fits = &swept_[Pair(path, from, to)];
+  if (!fits[0].exists()) return std::numeric_limits<double>::quiet_NaN();
+  return Between(fits, static_cast<double>(bytes), static_cast<double>(places), load);
+}
+
+double CostModel::Between(const CostFit* fits, double b, double m, Load load) const noexcept {
   const double alone = fits[0].Us(b, m);
   if (load.boxes <= 1 && load.senders <= 1) return alone;
   const auto share = [](std::uint32_t count, std::size_t most) {

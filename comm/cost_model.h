@@ -105,6 +105,10 @@ class CostModel {
   /// the path does not reach all.
   double PredictBroadcastUs(std::size_t path, std::size_t from, std::size_t bytes, std::size_t messages,
                             std::uint32_t senders = 1) const noexcept;
+  /// The same of a box that is made and taken apart by going through all `places` of a numbering, of which it says by a bit
+  /// which it holds. Not a number where that was not measured.
+  double PredictSweptUs(std::size_t path, std::size_t from, std::size_t to, std::size_t bytes, std::size_t places,
+                        Load load = {}) const noexcept;
   /// The path of least PredictUs, the first among equals; kNoPath where none joins the pair.
   std::size_t Best(std::size_t from, std::size_t to, std::size_t bytes, std::size_t messages, Load load = {}) const noexcept;
   /// Likewise of PredictBroadcastUs.
@@ -120,6 +124,16 @@ class CostModel {
   }
   void set_fit(std::size_t path, std::size_t from, std::size_t to, LoadCorner corner, const CostFit& fit) noexcept {
     pairs_[Pair(path, from, to) + static_cast<std::size_t>(corner)] = fit;
+  }
+  /// @}
+  /// @{
+  /// The same of boxes that are swept: gamma is of a place.
+  const CostFit& swept_fit(std::size_t path, std::size_t from, std::size_t to,
+                           LoadCorner corner = LoadCorner::kAlone) const noexcept {
+    return swept_[Pair(path, from, to) + static_cast<std::size_t>(corner)];
+  }
+  void set_swept_fit(std::size_t path, std::size_t from, std::size_t to, LoadCorner corner, const CostFit& fit) noexcept {
+    swept_[Pair(path, from, to) + static_cast<std::size_t>(corner)] = fit;
   }
   /// @}
   /// @{
@@ -149,10 +163,14 @@ class CostModel {
   }
   std::size_t Root(std::size_t path, std::size_t from) const noexcept { return (path * devices_ + from) * 2; }
 
+  /// What fits of the corners say of a load between them.
+  double Between(const CostFit* fits, double bytes, double messages, Load load) const noexcept;
+
   std::vector<std::string> paths_;
   std::size_t devices_ = 0;
   bool measured_ = false;
   std::vector<CostFit> pairs_;       // [path][from][to][corner]
+  std::vector<CostFit> swept_;       // likewise
   std::vector<CostFit> broadcasts_;  // [path][from][all at once]
 };
 

@@ -60,6 +60,7 @@ void Prepare(Device& device, const State& state) {
     for (std::size_t i = begin; i < end; ++i) {
       state.values[i] = static_cast<std::uint32_t>(Hash(i) >> 32) | 0x80000000u;  // far from 0, below which nothing is
       state.order[i] = Permuted(static_cast<std::uint32_t>(i), state.bits);
+      if (i % 32 == 0) state.marks[i / 32] = 0;
     }
   });
 }
@@ -95,7 +96,52 @@ void UnpackEntries(Device& device, const State& state, const std::byte* box, std
   CHATTY_ON_GPU(device, UnpackEntries(device, state, box, entries));
   const auto* const in = reinterpret_cast<const Entry*>(box);
   Divide(device, entries, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) atomics::Min<true>(&state.values[in[i].index], in[i].value);
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::uint32_t at = in[i].index;
+      atomics::Min<true>(&state.values[at], in[i].value);
+      atomics::Or<true>(&state.marks[at >> 5], 1u << (at & 31));
+    }
+  });
+}
+
+void PackSweep(Device& device, const State& state, std::byte* box, const Sweep& sweep) {
+  CHATTY_ON_GPU(device, PackSweep(device, state, box, sweep));
+  auto* const words = reinterpret_cast<std::uint32_t*>(box);
+  auto* const segments = reinterpret_cast<std::uint32_t*>(box + sweep.segments_at());
+  auto* const values = reinterpret_cast<std::uint32_t*>(box + sweep.values_at());
+  Divide(device, sweep.places / Sweep::kSegment, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t segment = begin; segment < end; ++segment) {
+      const std::size_t first = segment * Sweep::kSegment;
+      std::size_t place = (first + sweep.every - 1) / sweep.every;
+      segments[segment] = static_cast<std::uint32_t>(place);
+      for (std::size_t w = 0; w < Sweep::kSegment / 32; ++w) {
+        std::uint32_t word = 0;
+        for (std::size_t i = first + w * 32; i < first + (w + 1) * 32; ++i) {
+          if (i % sweep.every != 0) continue;
+          word |= 1u << (i % 32);
+          values[place++] = state.values[i] - 1;
+        }
+        words[first / 32 + w] = word;
+      }
+    }
+  });
+}
+
+void UnpackSweep(Device& device, const State& state, const std::byte* box, const Sweep& sweep) {
+  CHATTY_ON_GPU(device, UnpackSweep(device, state, box, sweep));
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(box);
+  const auto* const segments = reinterpret_cast<const std::uint32_t*>(box + sweep.segments_at());
+  const auto* const values = reinterpret_cast<const std::uint32_t*>(box + sweep.values_at());
+  Divide(device, sweep.places / Sweep::kSegment, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t segment = begin; segment < end; ++segment) {
+      const std::size_t first = segment * Sweep::kSegment;
+      std::size_t place = segments[segment];
+      for (std::size_t i = first; i < first + Sweep::kSegment; ++i) {
+        if ((words[i / 32] >> (i % 32) & 1u) == 0) continue;
+        state.values[i] = std::min(state.values[i], values[place++]);
+        atomics::Or<true>(&state.marks[i >> 5], 1u << (i & 31));
+      }
+    }
   });
 }
 

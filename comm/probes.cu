@@ -33,6 +33,7 @@ __global__ void __launch_bounds__(kBlock) PrepareKernel(State state) {
   for (std::size_t i = First(); i < size; i += Stride()) {
     state.values[i] = static_cast<std::uint32_t>(Hash(i) >> 32) | 0x80000000u;  // far from 0, below which nothing is
     state.order[i] = Permuted(static_cast<std::uint32_t>(i), state.bits);
+    if (i % 32 == 0) state.marks[i / 32] = 0;
   }
 }
 
@@ -58,17 +59,116 @@ __global__ void __launch_bounds__(kBlock)
   for (std::size_t i = words / 4 * 4 + First(); i < words; i += Stride()) values[i] = min(values[i], box[i]);
 }
 
+constexpr unsigned kFull = 0xffffffffu, kWarps = kBlock / 32;
+__device__ unsigned Lane() { return threadIdx.x % 32; }
+
 __global__ void __launch_bounds__(kBlock) PackEntriesKernel(State state, uint2* box, std::size_t entries) {
-  for (std::size_t i = First(); i < entries; i += Stride()) {
+  for (std::size_t base = First() - Lane(); base < entries; base += Stride()) {
+    const std::size_t i = base + Lane();
+    const bool mine = i < entries;
+    unsigned place = 0;
+    const unsigned taken = __ballot_sync(kFull, mine);
+    if (Lane() == 0) place = atomicAdd(&state.counts[1], __popc(taken));
+    place = __shfl_sync(kFull, place, 0) + __popc(taken & ((1u << Lane()) - 1));
+    if (!mine) continue;
     const std::uint32_t index = state.order[i];
-    box[i] = make_uint2(index, state.values[index] - 1);
+    atomicAnd(&state.marks[index >> 5], ~(1u << (index & 31)));
+    box[place] = make_uint2(index, state.values[index] - 1);
   }
 }
 
 __global__ void __launch_bounds__(kBlock) UnpackEntriesKernel(State state, const uint2* box, std::size_t entries) {
-  for (std::size_t i = First(); i < entries; i += Stride()) {
-    const uint2 entry = box[i];
-    atomicMin(&state.values[entry.x], entry.y);
+  for (std::size_t base = First() - Lane(); base < entries; base += Stride()) {
+    const std::size_t i = base + Lane();
+    const bool mine = i < entries;
+    std::uint32_t at = 0;
+    if (mine) {
+      const uint2 entry = box[i];
+      at = state.order[entry.x];  // as who is meant is looked up
+      atomicMin(&state.values[entry.x], entry.y);
+      atomicOr(&state.marks[entry.x >> 5], 1u << (entry.x & 31));
+    }
+    const unsigned noted = __ballot_sync(kFull, mine);
+    unsigned place = 0;
+    if (Lane() == 0) place = atomicAdd(&state.counts[0], __popc(noted));
+    place = __shfl_sync(kFull, place, 0) + __popc(noted & ((1u << Lane()) - 1));
+    if (mine) state.queue[place & ((1u << state.bits) - 1)] = at;
+  }
+}
+
+__global__ void ClearCountsKernel(State state) { state.counts[threadIdx.x] = 0; }
+
+/// A warp has a segment at a time, and a block asks for room for those of all.
+__global__ void __launch_bounds__(kBlock) PackSweepKernel(State state, std::byte* box, Sweep sweep) {
+  constexpr unsigned kWords = Sweep::kSegment / 32;
+  __shared__ unsigned held[kWarps];
+  __shared__ unsigned begin;
+  auto* const words = reinterpret_cast<std::uint32_t*>(box);
+  auto* const segments = reinterpret_cast<std::uint32_t*>(box + sweep.segments_at());
+  auto* const values = reinterpret_cast<std::uint32_t*>(box + sweep.values_at());
+  const std::size_t all = sweep.places / Sweep::kSegment;
+  const unsigned warp = threadIdx.x / 32;
+  for (std::size_t base = std::size_t{blockIdx.x} * kWarps; base < all; base += std::size_t{gridDim.x} * kWarps) {
+    const std::size_t segment = base + warp, first = segment * Sweep::kSegment;
+    unsigned word[kWords], mine = 0, count = 0;
+    std::uint32_t never = 0;
+#pragma unroll
+    for (unsigned k = 0; k < kWords; ++k) {  // a border's vertices are looked up
+      if (segment < all) never |= state.order[first + k * 32 + Lane()] >> state.bits;
+    }
+#pragma unroll
+    for (unsigned k = 0; k < kWords; ++k) {
+      word[k] = __ballot_sync(kFull, segment < all && ((first + k * 32 + Lane()) % sweep.every == 0 || never != 0));
+      if (Lane() == k) mine = word[k];
+      count += __popc(word[k]);
+    }
+    if (Lane() < kWords && segment < all) words[first / 32 + Lane()] = mine;
+    if (Lane() == 0) held[warp] = count;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      unsigned in_block = 0;
+      for (unsigned w = 0; w < kWarps; ++w) in_block += held[w];
+      begin = atomicAdd(&state.counts[1], in_block);
+    }
+    __syncthreads();
+    unsigned place = begin;
+    for (unsigned w = 0; w < warp; ++w) place += held[w];
+    if (Lane() == 0 && segment < all) segments[segment] = place;
+#pragma unroll
+    for (unsigned k = 0; k < kWords; ++k) {
+      if ((word[k] >> Lane() & 1u) != 0) {
+        values[place + __popc(word[k] & ((1u << Lane()) - 1))] = state.values[first + k * 32 + Lane()] - 1;
+      }
+      place += __popc(word[k]);
+    }
+    __syncthreads();
+  }
+}
+
+__global__ void __launch_bounds__(kBlock) UnpackSweepKernel(State state, const std::byte* box, Sweep sweep) {
+  constexpr unsigned kWords = Sweep::kSegment / 32;
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(box);
+  const auto* const segments = reinterpret_cast<const std::uint32_t*>(box + sweep.segments_at());
+  const auto* const values = reinterpret_cast<const std::uint32_t*>(box + sweep.values_at());
+  const std::size_t all = sweep.places / Sweep::kSegment, warps = Stride() / 32;
+  for (std::size_t segment = First() / 32; segment < all; segment += warps) {
+    const std::size_t first = segment * Sweep::kSegment;
+    const unsigned held = Lane() < kWords ? words[first / 32 + Lane()] : 0;
+    unsigned place = segments[segment];
+    std::uint32_t candidate[kWords];
+#pragma unroll
+    for (unsigned k = 0; k < kWords; ++k) {
+      const unsigned word = __shfl_sync(kFull, held, k);
+      if ((word >> Lane() & 1u) != 0) candidate[k] = values[place + __popc(word & ((1u << Lane()) - 1))];
+      place += __popc(word);
+    }
+#pragma unroll
+    for (unsigned k = 0; k < kWords; ++k) {
+      const unsigned word = __shfl_sync(kFull, held, k);
+      const std::size_t i = first + k * 32 + Lane();
+      if ((word >> Lane() & 1u) != 0) state.values[i] = min(state.values[i], candidate[k]);
+      if (Lane() == 0 && word != 0) atomicOr(&state.marks[i >> 5], word);
+    }
   }
 }
 
@@ -172,6 +272,7 @@ void UnpackBlock(Device& device, const State& state, const std::byte* box, std::
 }
 
 void PackEntries(Device& device, const State& state, std::byte* box, std::size_t entries) {
+  ClearCountsKernel<<<1, 2, 0, StreamOf(device)>>>(state);
   PackEntriesKernel<<<Blocks(device, entries), kBlock, 0, StreamOf(device)>>>(state, reinterpret_cast<uint2*>(box), entries);
   CHATTY_CUDA(cudaGetLastError());
 }
@@ -179,6 +280,17 @@ void PackEntries(Device& device, const State& state, std::byte* box, std::size_t
 void UnpackEntries(Device& device, const State& state, const std::byte* box, std::size_t entries) {
   UnpackEntriesKernel<<<Blocks(device, entries), kBlock, 0, StreamOf(device)>>>(state, reinterpret_cast<const uint2*>(box),
                                                                                 entries);
+  CHATTY_CUDA(cudaGetLastError());
+}
+
+void PackSweep(Device& device, const State& state, std::byte* box, const Sweep& sweep) {
+  ClearCountsKernel<<<1, 2, 0, StreamOf(device)>>>(state);
+  PackSweepKernel<<<Blocks(device, sweep.places / Sweep::kSegment * 32), kBlock, 0, StreamOf(device)>>>(state, box, sweep);
+  CHATTY_CUDA(cudaGetLastError());
+}
+
+void UnpackSweep(Device& device, const State& state, const std::byte* box, const Sweep& sweep) {
+  UnpackSweepKernel<<<Blocks(device, sweep.places / Sweep::kSegment * 32), kBlock, 0, StreamOf(device)>>>(state, box, sweep);
   CHATTY_CUDA(cudaGetLastError());
 }
 

@@ -16,7 +16,14 @@ namespace chatty::probes {
 struct State {
   std::uint32_t* values = nullptr;  ///< 2^bits, made by Prepare
   std::uint32_t* order = nullptr;   ///< a permutation of their indices, made by Prepare
-  unsigned bits = 0;                ///< 1 to 31
+  unsigned bits = 0;                ///< 5 to 31
+  std::uint32_t* marks = nullptr;   ///< a bit for each of the values: what an update sets
+  /// @{
+  /// On a GPU: as many places as values, for those that are updated one by one; and how many of it and of a box are taken,
+  /// which who packs clears.
+  std::uint32_t* queue = nullptr;
+  std::uint32_t* counts = nullptr;  ///< 2
+  /// @}
 };
 
 /// Entry i of the permutation of 0 to 2^bits - 1: a bijection by multiplications and shifts.
@@ -45,9 +52,32 @@ void PackBlock(Device& device, const State& state, std::byte* box, std::size_t w
 void UnpackBlock(Device& device, const State& state, const std::byte* box, std::size_t words);
 /// @}
 /// @{
-/// Packs `entries` entries, at most 2^bits, gathered at random indices, and scatters them by atomic minima.
+/// Packs `entries` entries, at most 2^bits, gathered at random indices, and scatters them as an engine delivers messages: it
+/// lowers what is there by an atomic minimum, marks it and, on a GPU, notes it in a queue.
 void PackEntries(Device& device, const State& state, std::byte* box, std::size_t entries);
 void UnpackEntries(Device& device, const State& state, const std::byte* box, std::size_t entries);
+/// @}
+
+/// What a box is made of that goes through places and says by a bit which of them it holds: bits, where each segment's values
+/// begin, and the values; as the engines', docs/architecture.md.
+struct Sweep {
+  static constexpr std::size_t kSegment = 256;
+  std::size_t places = 0;  ///< at most 2^bits, a multiple of kSegment
+  unsigned every = 1;      ///< one in so many is held
+  std::size_t values() const { return (places + every - 1) / every; }  ///< that it holds
+  std::size_t segments_at() const { return places / 8; }               ///< byte at which these begin
+  std::size_t values_at() const { return segments_at() + places / kSegment * 4; }
+  std::size_t bytes() const { return values_at() + values() * 4; }  ///< of the box
+  /// The largest of at most so many bytes.
+  static Sweep Of(std::size_t bytes, unsigned every) {
+    const double one = 1.0 / 8 + 4.0 / kSegment + 4.0 / every;
+    return {static_cast<std::size_t>(static_cast<double>(bytes) / one) / kSegment * kSegment, every};
+  }
+};
+/// @{
+/// Packs such a box, and takes it apart: lowers the values that it holds, and marks them.
+void PackSweep(Device& device, const State& state, std::byte* box, const Sweep& sweep);
+void UnpackSweep(Device& device, const State& state, const std::byte* box, const Sweep& sweep);
 /// @}
 
 /// What Touch does to each word.
@@ -85,6 +115,8 @@ void PackBlock(Device& device, const State& state, std::byte* box, std::size_t w
 void UnpackBlock(Device& device, const State& state, const std::byte* box, std::size_t words);
 void PackEntries(Device& device, const State& state, std::byte* box, std::size_t entries);
 void UnpackEntries(Device& device, const State& state, const std::byte* box, std::size_t entries);
+void PackSweep(Device& device, const State& state, std::byte* box, const Sweep& sweep);
+void UnpackSweep(Device& device, const State& state, const std::byte* box, const Sweep& sweep);
 void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access);
 void LaunchNothing(Device& device);
 double FlagRoundTripUs(Device& a, Device& b, std::uint32_t* flag_a, std::uint32_t* flag_b, unsigned rounds);

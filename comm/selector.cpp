@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace chatty {
@@ -15,8 +16,8 @@ constexpr std::size_t kMostPaths = 4;
 /// Less than this is within what the model may be wrong.
 constexpr double kWorthwhile = 0.85;
 
-/// Calibrations gather and scatter entries at random places. A box that is packed and unpacked by sweeping a numbering costs
-/// by its places instead, the same on every path: so much a place on an H200 (docs/performance.md, "What a message costs").
+/// Where no calibration has measured boxes that are packed and unpacked by sweeping a numbering: they cost by its places, the
+/// same on every path, so much a place on an H200 (docs/performance.md, "What a message costs").
 constexpr double kSweepUs = 2.8e-5;
 /// And payloads of four bytes behind bits cross PCIe one by one where kernels write and read host memory: as many bytes cost
 /// so much more than in a calibration's records.
@@ -235,6 +236,10 @@ Selector::Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kin
 
 double Selector::PredictUs(std::size_t path, PartId from, PartId to, const BoxShape& box, Load load) const noexcept {
   if (in_model_[path] == CostModel::kNoPath) return kInfinite;
+  if (box.places != 0) {
+    const double swept = model_.PredictSweptUs(in_model_[path], from, to, box.bytes, box.places, load);
+    if (!std::isnan(swept)) return swept;
+  }
   if (box.places == 0 || sweep_us_ == 0) return model_.PredictUs(in_model_[path], from, to, box.bytes, box.entries, load);
   const auto bytes = static_cast<std::size_t>(static_cast<double>(box.bytes) * byte_factor_[path]);
   return model_.PredictUs(in_model_[path], from, to, bytes, 0, load) + sweep_us_ * static_cast<double>(box.places);

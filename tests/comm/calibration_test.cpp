@@ -76,6 +76,7 @@ Calibration Example() {
   model.set_fit(0, 0, 1, LoadCorner::kAlone, fit);
   fit.split = std::numeric_limits<double>::infinity();
   model.set_fit(1, 2, 0, LoadCorner::kAllToAll, fit);
+  model.set_swept_fit(0, 1, 2, LoadCorner::kRing, fit);
   model.set_broadcast_fit(1, 2, true, fit);
   model.set_measured(true);
   calibration.model = model;
@@ -140,7 +141,7 @@ TEST_F(CacheTest, DamageIsToldWithoutWhatTerminalsObey) {
 TEST_F(CacheTest, OtherVersionsAreNotTrusted) {
   const std::string fingerprint = "machine\n";
   std::string text = CalibrationText(fingerprint, Example());
-  text.replace(text.find(" 1\n"), 3, " 2\n");
+  text.replace(text.find(" 2\n"), 3, " 1\n");
   fs::create_directories(folder_);
   Write(CalibrationFile(fingerprint), text);
   const LoadedCalibration loaded = LoadCalibration(fingerprint);
@@ -224,7 +225,9 @@ TEST(Probes, WhatIsPackedIsUnpacked) {
   constexpr unsigned kBits = 16;
   constexpr std::size_t kSize = std::size_t{1} << kBits;
   std::vector<std::uint32_t> values_a(kSize), order_a(kSize), values_b(kSize), order_b(kSize);
-  const probes::State a{values_a.data(), order_a.data(), kBits}, b{values_b.data(), order_b.data(), kBits};
+  std::vector<std::uint32_t> marks_a(kSize / 32, ~0u), marks_b(kSize / 32, ~0u);
+  const probes::State a{values_a.data(), order_a.data(), kBits, marks_a.data()};
+  const probes::State b{values_b.data(), order_b.data(), kBits, marks_b.data()};
   std::vector<std::byte> box(kSize * sizeof(probes::Entry));
   for (const bool entries : {false, true}) {
     probes::Prepare(*sender, a);
@@ -241,6 +244,24 @@ TEST(Probes, WhatIsPackedIsUnpacked) {
     for (std::size_t i = 0; i < kSize; ++i) {
       const std::size_t at = entries ? order_a[i] : i;
       ASSERT_EQ(values_b[at], values_a[at] - (i < kCount ? 1 : 0)) << i;
+      ASSERT_EQ(marks_b[at / 32] >> (at % 32) & 1u, entries && i < kCount ? 1u : 0u) << i;
+    }
+  }
+  for (const unsigned every : {1u, 2u, 32u}) {
+    const probes::Sweep sweep = probes::Sweep::Of(100000, every);
+    EXPECT_EQ(sweep.places % probes::Sweep::kSegment, 0u);
+    EXPECT_LE(sweep.bytes(), 100000u);
+    EXPECT_GT(sweep.bytes(), 97000u) << "no more than a segment is left";
+    if (sweep.places > kSize) continue;
+    std::vector<std::byte> swept(sweep.bytes());
+    probes::Prepare(*sender, a);
+    probes::Prepare(*receiver, b);
+    probes::PackSweep(*sender, a, swept.data(), sweep);
+    probes::UnpackSweep(*receiver, b, swept.data(), sweep);
+    for (std::size_t i = 0; i < kSize; ++i) {
+      const bool held = i < sweep.places && i % every == 0;
+      ASSERT_EQ(values_b[i], values_a[i] - (held ? 1 : 0)) << i << " of one in " << every;
+      ASSERT_EQ(marks_b[i / 32] >> (i % 32) & 1u, held ? 1u : 0u) << i << " of one in " << every;
     }
   }
 }
@@ -328,6 +349,10 @@ TEST_P(CalibrateTest, CoversEveryPathPairAndLoad) {
           ASSERT_TRUE(fit.exists()) << model.paths()[path] << " " << LoadCornerName(static_cast<LoadCorner>(corner));
           EXPECT_GE(fit.samples, 6u);
           EXPECT_TRUE(std::isfinite(fit.worst_error));
+          const CostFit& swept = model.swept_fit(path, from, to, static_cast<LoadCorner>(corner));
+          ASSERT_TRUE(swept.exists()) << model.paths()[path] << " " << LoadCornerName(static_cast<LoadCorner>(corner));
+          EXPECT_GE(swept.samples, 2u);
+          EXPECT_GT(model.PredictSweptUs(path, from, to, 1 << 22, 1 << 22), 0) << model.paths()[path];
           for (const std::size_t bytes : {4, 1 << 16, 1 << 22}) {
             const double us = model.PredictUs(path, from, to, bytes, bytes / 8);
             EXPECT_GT(us, 0) << model.paths()[path];

@@ -173,6 +173,19 @@ TEST(CostModel, LoadsLieBetweenTheirCorners) {
   EXPECT_DOUBLE_EQ(model.PredictBroadcastUs(0, 0, 0, 0, 2), 12);
 }
 
+TEST(CostModel, WhatIsSweptHasCostsOfItsOwnWhereTheyWereMeasured) {
+  CostModel model({"a"}, 2);
+  model.set_fit(0, 0, 1, LoadCorner::kAlone, OneLine(10, 1, 1));
+  EXPECT_TRUE(std::isnan(model.PredictSweptUs(0, 0, 1, 8, 64)));
+  model.set_swept_fit(0, 0, 1, LoadCorner::kAlone, OneLine(5, 0.5, 0.25));
+  EXPECT_DOUBLE_EQ(model.PredictSweptUs(0, 0, 1, 8, 64), 5 + 4 + 16);
+  EXPECT_DOUBLE_EQ(model.PredictSweptUs(0, 0, 1, 8, 64, {1, 2}), 5 + 4 + 16) << "what was not measured is as what was";
+  model.set_swept_fit(0, 0, 1, LoadCorner::kRing, OneLine(15, 0.5, 0.25));
+  EXPECT_DOUBLE_EQ(model.PredictSweptUs(0, 0, 1, 8, 64, {1, 2}), 15 + 4 + 16);
+  EXPECT_TRUE(std::isnan(model.PredictSweptUs(0, 1, 0, 8, 64)));
+  EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, 8, 64), 10 + 8 + 64) << "and of what is not swept nothing is different";
+}
+
 TEST(CostModel, TwoDevicesHaveNoFanOut) {
   CostModel model({"a"}, 2);
   model.set_fit(0, 0, 1, LoadCorner::kAlone, OneLine(10, 0, 0));
