@@ -55,7 +55,10 @@ void UseAllCores() noexcept {
   if (CPU_COUNT(&cores) > 0) pthread_setaffinity_np(pthread_self(), sizeof(cores), &cores);  // a core lost costs time only
 }
 
-std::chrono::nanoseconds SpinOf(int threads) noexcept { return threads <= Cores() ? kSpin : std::chrono::nanoseconds(0); }
+std::chrono::nanoseconds SpinOf(int threads) noexcept {
+  if (threads > Cores()) return std::chrono::nanoseconds(0);
+  return threads <= Cores() / 4 ? kLongSpin : kSpin;
+}
 
 void AbortToken::Fail(std::exception_ptr error) noexcept {
   {

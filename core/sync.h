@@ -2,7 +2,7 @@
 /// How host threads wait for each other: a bounded spin, then sleep, always with an abort token and a deadline.
 ///
 /// Barriers that only spin collapse when other work holds a core; barriers that only sleep cost tens of microseconds a
-/// round. Every wait here spins for at most kSpin and then parks on a futex; where more threads meet than there are cores,
+/// round. Every wait here spins for a bounded time (SpinOf) and then parks on a futex; where more threads meet than there are cores,
 /// nobody spins, for the one that is waited for may need the very core.
 #pragma once
 
@@ -24,7 +24,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Longest busy wait before a thread gives its core away.
 inline constexpr std::chrono::nanoseconds kSpin{2000};
-inline constexpr std::chrono::nanoseconds kLongSpin{100000};  ///< for those who know that the others are about to arrive
+/// The same where cores are idle anyway, or the others are known to be about to arrive.
+inline constexpr std::chrono::nanoseconds kLongSpin{100000};
 
 /// Cores that this process may run on.
 int Cores() noexcept;
@@ -33,7 +34,8 @@ int Cores() noexcept;
 /// (OMP_PROC_BIND) inherits that one core, and would share it with its siblings.
 void UseAllCores() noexcept;
 
-/// How long threads that meet `threads` at a time spin: kSpin, or not at all if they are more than the cores.
+/// How long threads that meet `threads` at a time spin: kSpin; not at all if they are more than the cores; and kLongSpin if
+/// there are four cores for each, for then nobody wants theirs, and a core that has gone to sleep takes up to 200 us to wake.
 std::chrono::nanoseconds SpinOf(int threads) noexcept;
 
 /// How the first failure of any device reaches all others. Thread-safe.

@@ -93,6 +93,8 @@ class BspRun {
         lane_(lane),
         chooser_({traits_.can_push && built.push, built.pull, traits_.first_suffices, traits_.every_round,
                   buckets.width < kInfinity<double>, options.direction}),
+        ends_unwanted_(traits_.has_wants && built.pull && !traits_.every_round && !traits_.has_measure &&
+                       !traits_.has_end_round && !traits_.orders),
         buckets_(buckets),
         pairs_(parts_),
         owned_(me_.graph->ref().owned) {}
@@ -199,6 +201,7 @@ class BspRun {
         lane_, nullptr, pull ? spans::kPullRound : spans::kPushRound,
         {round_.index, total_.active_vertices,
          pull ? static_cast<std::uint64_t>(std::max<std::int64_t>(before.wanting_edges, 0)) : total_.active_edges});
+    if (ends_unwanted_ && before.wanting_edges == 0) return EndUnwanted(pull);
     if (pull) {
       Pull();
     } else {
@@ -223,6 +226,14 @@ class BspRun {
     round_.index += 1;
     if (lane_ != nullptr) [[unlikely]]
       CountBytes(round.part_start());
+  }
+
+  /// A round whose messages nobody wants, as all know: it is the last, and nobody makes it.
+  void EndUnwanted(bool pull) {
+    ++(pull ? pull_rounds_ : push_rounds_);
+    round_.index += 1;
+    round_.active = 0;
+    total_ = mine_ = Summary{};
   }
 
   /// Between two rounds: where too little is active, those that are pending follow, bucket by bucket.
@@ -773,6 +784,7 @@ class BspRun {
   DeviceStatistics& account_;
   TraceLane* const lane_;
   DirectionChooser chooser_;
+  const bool ends_unwanted_;  // all there is to see of a run is values, which change only where messages are wanted
   Buckets buckets_;
   std::vector<PairStatistics> pairs_;
   const std::size_t owned_;

@@ -184,10 +184,15 @@ TEST_P(TraceTest, RoundsAreThoseOfTheStatistics) {
       EXPECT_EQ(Count(rows[TraceRow::kRounds], "round # (pull)"), result.statistics.pull_rounds);
       EXPECT_EQ(Count(rows[TraceRow::kRounds], "phase #"), 1u);
       EXPECT_EQ(Count(rows[TraceRow::kCompute], "init"), 1u);
-      EXPECT_EQ(Count(rows[TraceRow::kCompute], "advance"), result.statistics.push_rounds);
-      EXPECT_EQ(Count(rows[TraceRow::kCompute], "gather"), result.statistics.pull_rounds);
-      EXPECT_EQ(Count(rows[TraceRow::kCompute], "apply"), result.statistics.rounds);
-      EXPECT_EQ(Count(rows[TraceRow::kWaiting], "agree"), result.statistics.rounds + 1);
+      // Where all have been reached nobody makes the round that is left.
+      const std::size_t made = Count(rows[TraceRow::kCompute], "apply");
+      EXPECT_LE(result.statistics.rounds - made, 1u);
+      const std::size_t advances = Count(rows[TraceRow::kCompute], "advance");
+      const std::size_t gathers = Count(rows[TraceRow::kCompute], "gather");
+      EXPECT_EQ(advances + gathers, made);
+      EXPECT_LE(advances, result.statistics.push_rounds);
+      EXPECT_LE(gathers, result.statistics.pull_rounds);
+      EXPECT_EQ(Count(rows[TraceRow::kWaiting], "agree"), made + 1);
       std::uint32_t next = 0;
       for (const TraceEvent& span : rows[TraceRow::kRounds]) {
         if (std::string_view(span.kind->name).starts_with("round")) {
