@@ -372,17 +372,23 @@ CHATTY_FN LocalId AtOwner(const StateRef<P>& s, const StateRef<P>& owner, LocalI
   return owner.border.vertices[owner.border.begin[s.graph.part] + (h - s.graph.halo_begin[owner.graph.part])];
 }
 
-/// Forgets the message of halo vertex h once it has been packed. The bits of the first of them share a word with owned
-/// vertices', hence kSystem where others deliver. A monotone program's halo keeps the best message ever sent:
-/// what does not improve on it is not sent again (Groute's filter).
-template <class P, bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
-CHATTY_FN void ReleaseHalo(const StateRef<P>& s, LocalId h) {
-  atomics::And<kConcurrent, kScope>(s.touched + (h >> 5), ~(1u << (h & 31)));
+/// Forgets the message of halo vertex h, whose bit is still to be cleared. A monotone program's halo keeps the best message
+/// ever sent: what does not improve on it is not sent again (Groute's filter).
+template <class P>
+CHATTY_FN void EmptyHalo(const StateRef<P>& s, LocalId h) {
   if constexpr (!(P::kSafety == Safety::kMonotone && Traits<P>::kIdempotent)) {
     Slot<MessageOf<P>> empty{};
     empty.message = IdentityOf<P>();
     s.inbox[h] = empty;
   }
+}
+
+/// Forgets the message of halo vertex h once it has been packed. The bits of the first of them share a word with owned
+/// vertices', hence kSystem where others deliver.
+template <class P, bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
+CHATTY_FN void ReleaseHalo(const StateRef<P>& s, LocalId h) {
+  atomics::And<kConcurrent, kScope>(s.touched + (h >> 5), ~(1u << (h & 31)));
+  EmptyHalo<P>(s, h);
 }
 
 }  // namespace chatty::steps

@@ -561,36 +561,100 @@ __device__ void PackRecord(Control* control, std::byte* box, std::uint32_t place
   StoreRecord(box, base + __popc(same & ((1u << Lane()) - 1)), index, payload);
 }
 
-/// Bitmap form: bits, and the payloads of those that are set. A block reserves room for its segment's with one addition.
-template <class Payload, class Group, class Bit, class Value>
+/// Words of a segment of a box, which a warp has at a time: what it asks memory for it asks for all of them together.
+inline constexpr unsigned kSegmentWords = kBoxSegment / 32;
+
+/// What a block has of a box, to be written line by line: the box may be on another device, to which each store that is not
+/// a whole line is as long.
+template <class Payload, bool kPairs>
+struct PackShelf {
+  static constexpr unsigned kPlaces = kWarps * kBoxSegment;
+  static constexpr bool kHolds = (kWireBytes < Payload >> 0) && sizeof(Payload) * kPlaces <= 32768;
+  Shelf<Payload, kHolds ? kPlaces : 1> values;
+  std::uint32_t index[kPairs ? kPlaces : 1];
+  std::uint32_t words[kPlaces / 32];
+  unsigned begin_of[kWarps], set_in[kWarps];
+  unsigned begin, set;
+};
+
+/// Bitmap form: bits, and the payloads of those that are set; or, of the same, pairs. Warps have a segment each, and a block
+/// reserves room for those of all with one addition. `taken(i, word)` is told of each 32 places from i on, by one lane.
+template <class Payload, bool kPairs = false, class Group, class Bit, class Value, class Taken>
 __device__ void PackBitmap(const Group& group, std::byte* box, std::uint32_t* count, std::size_t size, Bit&& bit,
-                           Value&& value) {
-  static_assert(kBlock == kBoxSegment);
-  __shared__ unsigned set_in_warp[kWarps];
-  __shared__ unsigned begin;
+                           Value&& value, Taken&& taken) {
+  using Shelf = PackShelf<Payload, kPairs>;
+  constexpr bool kPayload = kWireBytes < Payload >> 0;
+  __shared__ Shelf shelf;
   auto* const words = reinterpret_cast<std::uint32_t*>(box);
   auto* const segments = reinterpret_cast<std::uint32_t*>(box + SegmentsOffset(size));
-  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < size;
-       base += std::size_t{BlockCount(group)} * kBlock) {
-    const std::size_t i = base + threadIdx.x;
-    const bool set = i < size && bit(i);
-    const unsigned word = __ballot_sync(kFull, set);
-    if (Lane() == 0) {
-      if (i < size) words[i / 32] = word;
-      set_in_warp[Warp()] = __popc(word);
+  const std::size_t all = (size + kBoxSegment - 1) / kBoxSegment, all_words = bits::Words(size);
+  for (std::size_t base = std::size_t{BlockRank(group)} * kWarps; base < all;
+       base += std::size_t{BlockCount(group)} * kWarps) {
+    const std::size_t first = (base + Warp()) * kBoxSegment;
+    unsigned word[kSegmentWords], mine = 0, set = 0;
+    bool is_set[kSegmentWords];
+#pragma unroll
+    for (unsigned k = 0; k < kSegmentWords; ++k) {
+      const std::size_t i = first + k * 32 + Lane();
+      is_set[k] = i < size && bit(i);
     }
+#pragma unroll
+    for (unsigned k = 0; k < kSegmentWords; ++k) {
+      word[k] = __ballot_sync(kFull, is_set[k]);
+      if (Lane() == k) mine = word[k];
+      set += __popc(word[k]);
+    }
+    if (Lane() < kSegmentWords) {
+      shelf.words[Warp() * kSegmentWords + Lane()] = mine;
+      if (mine != 0) taken(first + Lane() * 32, mine);
+    }
+    if (Lane() == 0) shelf.set_in[Warp()] = set;
     __syncthreads();
     if (threadIdx.x == 0) {
-      unsigned all = 0;
-      for (unsigned w = 0; w < kWarps; ++w) all += set_in_warp[w];
-      begin = all == 0 ? 0 : atomicAdd(count, all);
-      if constexpr (kWireBytes < Payload >> 0) segments[base / kBoxSegment] = begin;
+      unsigned in_block = 0;
+      for (unsigned w = 0; w < kWarps; ++w) {
+        shelf.begin_of[w] = in_block;
+        in_block += shelf.set_in[w];
+      }
+      shelf.set = in_block;
+      shelf.begin = in_block == 0 ? 0 : atomicAdd(count, in_block);
     }
     __syncthreads();
-    if (set) {
-      unsigned place = begin + __popc(word & ((1u << Lane()) - 1));
-      for (unsigned w = 0; w < Warp(); ++w) place += set_in_warp[w];
-      StorePayload(box + BitmapValuesOffset(size), place, value(i));
+    const std::size_t first_word = base * kSegmentWords + threadIdx.x;
+    if (!kPairs && threadIdx.x < Shelf::kPlaces / 32 && first_word < all_words) words[first_word] = shelf.words[threadIdx.x];
+    if constexpr (kPayload || kPairs) {
+      if (!kPairs && threadIdx.x < kWarps && base + threadIdx.x < all) {
+        segments[base + threadIdx.x] = shelf.begin + shelf.begin_of[threadIdx.x];
+      }
+      std::byte* const values = kPairs ? box : box + BitmapValuesOffset(size);
+      const auto store = [&](unsigned at, std::uint32_t index, const Payload& payload) {
+        if constexpr (kPairs) {
+          StoreRecord(values, shelf.begin + at, index, payload);
+        } else {
+          StorePayload(values, shelf.begin + at, payload);
+        }
+      };
+      unsigned place = shelf.begin_of[Warp()];
+#pragma unroll
+      for (unsigned k = 0; k < kSegmentWords; ++k) {
+        if (is_set[k]) {
+          const unsigned at = place + __popc(word[k] & ((1u << Lane()) - 1));
+          const auto i = static_cast<std::uint32_t>(first + k * 32 + Lane());
+          if constexpr (Shelf::kHolds) {
+            if constexpr (kPairs) shelf.index[at] = i;
+            shelf.values[at] = value(i);
+          } else {
+            store(at, i, value(i));
+          }
+        }
+        place += __popc(word[k]);
+      }
+      if constexpr (Shelf::kHolds) {
+        __syncthreads();
+        for (unsigned at = threadIdx.x; at < shelf.set; at += kBlock) {
+          store(at, kPairs ? shelf.index[at] : 0, shelf.values[at]);
+        }
+      }
     }
     __syncthreads();  // before the shelf is used again
   }
@@ -606,47 +670,67 @@ __device__ void PackWhole(const Group& group, std::byte* box, std::uint32_t* cou
   }
 }
 
-/// Calls body(present, index, payload) for the entries of a box that are this device's, `index` counted from inbox.first.
-/// All threads of a block call it together, as often, and so may the body's warps.
+/// Some entries of a box, asked for together: each lane of a warp has as many.
+template <class Payload, unsigned kEntries>
+struct EntryBatch {
+  static constexpr unsigned kCount = kEntries;
+  bool present[kEntries];  ///< or there is none, and the payload means nothing
+  std::uint32_t index[kEntries];
+  Payload payload[kEntries];
+};
+
+/// Calls body(batch) for the entries of a box that are this device's, indexes counted from inbox.first. All lanes of a warp
+/// call it together; unless the form is that of pairs, the nth entries of a warp's batches have indexes that follow each other.
 template <class Payload, class Group, class Body>
 __device__ void ForEachEntry(const Group& group, const InboxRef& inbox, Body&& body) {
+  constexpr unsigned kAtOnce = sizeof(Payload) <= 8 ? kSegmentWords : 2;
+  EntryBatch<Payload, kAtOnce> batch;
   const std::size_t stride = std::size_t{BlockCount(group)} * kBlock;
   if (inbox.form == BoxForm::kPairs) {
-    for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < inbox.count; base += stride) {
-      const std::size_t i = base + threadIdx.x;
-      Payload payload{};
-      std::uint32_t index = inbox.last;
-      if (i < inbox.count) index = LoadRecord(inbox.box, static_cast<std::uint32_t>(i), &payload);
-      body(index >= inbox.first && index < inbox.last, index - inbox.first, payload);
+    for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < inbox.count; base += kAtOnce * stride) {
+#pragma unroll
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        const std::size_t i = base + k * stride + threadIdx.x;
+        std::uint32_t index = inbox.last;
+        batch.payload[k] = Payload{};
+        if (i < inbox.count) index = LoadRecord(inbox.box, static_cast<std::uint32_t>(i), &batch.payload[k]);
+        batch.present[k] = index >= inbox.first && index < inbox.last;
+        batch.index[k] = index - inbox.first;
+      }
+      body(batch);
     }
     return;
   }
-  __shared__ unsigned set_in_warp[kWarps];
   const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.box);
   const auto* const segments = reinterpret_cast<const std::uint32_t*>(inbox.box + SegmentsOffset(inbox.size));
-  const std::size_t aligned = inbox.first / kBoxSegment * kBoxSegment;
-  for (std::size_t base = aligned + std::size_t{BlockRank(group)} * kBlock; base < inbox.last; base += stride) {
-    const std::size_t i = base + threadIdx.x;
-    const bool mine = i >= inbox.first && i < inbox.last;
-    bool present = mine;
-    Payload payload{};
+  const std::size_t begin = inbox.first / kBoxSegment, end = (inbox.last + kBoxSegment - 1) / kBoxSegment;
+  const std::size_t warps = std::size_t{BlockCount(group)} * kWarps;
+  for (std::size_t segment = begin + std::size_t{BlockRank(group)} * kWarps + Warp(); segment < end; segment += warps) {
+    const std::size_t first = segment * kBoxSegment;
+    unsigned set = kFull, place = 0;
     if (inbox.form == BoxForm::kBitmap) {
-      const unsigned word = i - Lane() < inbox.size ? words[i / 32] : 0;
-      present = mine && ((word >> Lane()) & 1) != 0;
-      if constexpr (kWireBytes < Payload >> 0) {
-        __syncthreads();  // the shelf is free
-        if (Lane() == 0) set_in_warp[Warp()] = __popc(word);
-        __syncthreads();
-        if (present) {
-          unsigned place = segments[base / kBoxSegment] + __popc(word & ((1u << Lane()) - 1));
-          for (unsigned w = 0; w < Warp(); ++w) place += set_in_warp[w];
-          LoadPayload(inbox.box + BitmapValuesOffset(inbox.size), place, &payload);
-        }
-      }
-    } else if (mine) {
-      LoadPayload(inbox.box, i, &payload);
+      const std::size_t w = first / 32 + Lane();
+      set = Lane() < kSegmentWords && w * 32 < inbox.size ? words[w] : 0;
+      if constexpr (kWireBytes < Payload >> 0) place = segments[segment];
     }
-    body(present, static_cast<std::uint32_t>(i - inbox.first), payload);
+#pragma unroll
+    for (unsigned from = 0; from < kSegmentWords; from += kAtOnce) {
+#pragma unroll
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        const std::size_t i = first + (from + k) * 32 + Lane();
+        const unsigned word = __shfl_sync(kFull, set, from + k);
+        batch.present[k] = i >= inbox.first && i < inbox.last && ((word >> Lane()) & 1) != 0;
+        batch.index[k] = static_cast<std::uint32_t>(i - inbox.first);
+        batch.payload[k] = Payload{};
+        if (batch.present[k]) {
+          const std::size_t at = inbox.form == BoxForm::kBitmap ? place + __popc(word & ((1u << Lane()) - 1)) : i;
+          LoadPayload(inbox.box + (inbox.form == BoxForm::kBitmap ? BitmapValuesOffset(inbox.size) : 0), at,
+                      &batch.payload[k]);
+        }
+        place += __popc(word);
+      }
+      body(batch);
+    }
   }
 }
 
@@ -661,19 +745,31 @@ __device__ void PackMessages(const Group& group, const StateRef<P>& s, const Out
   const auto touched = [&](LocalId h) { return ((atomics::Load(s.touched + (h >> 5)) >> (h & 31)) & 1) != 0; };
   const auto take = [&](LocalId h) {
     const Payload payload = s.inbox[h];
-    ReleaseHalo<P, true>(s, h);
+    EmptyHalo<P>(s, h);
     return payload;
+  };
+  const auto take_bit = [&](LocalId h) {
+    atomics::And<true>(s.touched + (h >> 5), ~(1u << (h & 31)));
+    return take(h);
   };
   bool pairs = false;
   ForEachMessageBox(s, outbox, [&](std::uint32_t place, std::byte* box, LocalId first, LocalId size, BoxForm form) {
     if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
-    const auto value = [&](std::size_t i) { return take(first + static_cast<LocalId>(i)); };
     if (form == BoxForm::kBitmap) {
       detail::PackBitmap<Payload>(
           group, box, &s.control->box_count[place], size,
-          [&](std::size_t i) { return touched(first + static_cast<LocalId>(i)); }, value);
+          [&](std::size_t i) { return touched(first + static_cast<LocalId>(i)); },
+          [&](std::size_t i) { return take(first + static_cast<LocalId>(i)); },
+          [&](std::size_t i, std::uint32_t word) {
+            const LocalId h = first + static_cast<LocalId>(i), shift = h & 31;
+            atomics::And<true>(s.touched + (h >> 5), ~(word << shift));
+            if (shift != 0 && word >> (32 - shift) != 0) {
+              atomics::And<true>(s.touched + (h >> 5) + 1, ~(word >> (32 - shift)));
+            }
+          });
     } else if (form == BoxForm::kWhole) {
-      detail::PackWhole<Payload>(group, box, &s.control->box_count[place], size, value);
+      detail::PackWhole<Payload>(group, box, &s.control->box_count[place], size,
+                                 [&](std::size_t i) { return take_bit(first + static_cast<LocalId>(i)); });
     } else {
       pairs = true;
     }
@@ -692,7 +788,7 @@ __device__ void PackMessages(const Group& group, const StateRef<P>& s, const Out
       const std::uint32_t owner = s.graph.HaloOwner(h);
       place = for_all ? s.graph.part : owner;
       keep = (for_all || MessageForm(s, owner) == BoxForm::kPairs) && touched(h);
-      if (keep) payload = take(h);
+      if (keep) payload = take_bit(h);
     }
     const LocalId first = for_all ? s.graph.owned : s.graph.halo_begin[place];
     detail::PackRecord(s.control, for_all ? outbox.for_all : outbox.box[place], place, keep ? h - first : 0, payload, keep);
@@ -750,14 +846,10 @@ __device__ void PackShared(const Group& group, const StateRef<P>& s, const Outbo
           payload.message = s.shared[vertices[i]];
           return payload;
         };
-        if (form == BoxForm::kBitmap) return detail::PackBitmap<Payload>(group, box, count, size, active, value);
+        const auto nobody = [](std::size_t, std::uint32_t) {};
+        if (form == BoxForm::kBitmap) return detail::PackBitmap<Payload>(group, box, count, size, active, value, nobody);
         if (form == BoxForm::kWhole) return detail::PackWhole<Payload>(group, box, count, size, value);
-        for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < size;
-             base += std::size_t{BlockCount(group)} * kBlock) {
-          const std::size_t i = base + threadIdx.x;
-          const bool keep = i < size && active(i);
-          detail::PackRecord(s.control, box, place, static_cast<std::uint32_t>(i), keep ? value(i) : Payload{}, keep);
-        }
+        detail::PackBitmap<Payload, /*kPairs=*/true>(group, box, count, size, active, value, nobody);
       });
 }
 
@@ -767,14 +859,27 @@ __device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const I
                                bool queue_out) {
   using Payload = Slot<MessageOf<P>>;
   const LocalId* const vertices = s.border.vertices + s.border.begin[peer];
-  detail::ForEachEntry<Payload>(group, inbox, [&](bool present, std::uint32_t index, const Payload& payload) {
-    LocalId v = 0;
-    bool first = false;
-    if (present) {
-      v = vertices[index];
-      first = Deliver<P, true>(s, v, payload.message) == Delivery::kFirst;
+  detail::ForEachEntry<Payload>(group, inbox, [&](const auto& batch) {
+    constexpr unsigned kCount = std::decay_t<decltype(batch)>::kCount;
+    LocalId v[kCount];
+#pragma unroll
+    for (unsigned k = 0; k < kCount; ++k) v[k] = batch.present[k] ? vertices[batch.index[k]] : 0;
+    unsigned first[kCount], all = 0;
+#pragma unroll
+    for (unsigned k = 0; k < kCount; ++k) {
+      const bool mine = batch.present[k] && Deliver<P, true>(s, v[k], batch.payload[k].message) == Delivery::kFirst;
+      first[k] = __ballot_sync(kFull, mine);
+      all += __popc(first[k]);
     }
-    if (queue_out) Append(s.touched_queue, &s.control->touched_count, v, first);
+    if (!queue_out || all == 0) return;
+    unsigned at = 0;
+    if (Lane() == 0) at = atomics::Add<true>(&s.control->touched_count, all);
+    at = __shfl_sync(kFull, at, 0);
+#pragma unroll
+    for (unsigned k = 0; k < kCount; ++k) {
+      if ((first[k] >> Lane() & 1) != 0) s.touched_queue[at + __popc(first[k] & ((1u << Lane()) - 1))] = v[k];
+      at += __popc(first[k]);
+    }
   });
 }
 
@@ -784,8 +889,23 @@ template <class P, class Group>
 __device__ void UnpackShared(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer,
                              const LocalId* to_halo) {
   using Payload = SharedSlot<P>;
-  detail::ForEachEntry<Payload>(group, inbox, [&](bool present, std::uint32_t index, const Payload& payload) {
-    if (present) ReceiveShared<P, true>(s, peer, index, to_halo, payload.message);
+  const LocalId halo = s.graph.halo_begin[peer];
+  const bool in_order = to_halo == nullptr && inbox.form != BoxForm::kPairs;
+  detail::ForEachEntry<Payload>(group, inbox, [&](const auto& batch) {
+#pragma unroll
+    for (unsigned k = 0; k < std::decay_t<decltype(batch)>::kCount; ++k) {
+      if (!in_order) {
+        if (batch.present[k]) ReceiveShared<P, true>(s, peer, batch.index[k], to_halo, batch.payload[k].message);
+        continue;
+      }
+      if (batch.present[k]) s.shared[halo + batch.index[k]] = batch.payload[k].message;
+      const unsigned word = __ballot_sync(kFull, batch.present[k]);  // their bits, of two words
+      const LocalId begin = halo + batch.index[k] - Lane(), shift = begin & 31;
+      if (Lane() == 0 && word << shift != 0) atomics::Or<true>(s.active + (begin >> 5), word << shift);
+      if (Lane() == 1 && shift != 0 && word >> (32 - shift) != 0) {
+        atomics::Or<true>(s.active + (begin >> 5) + 1, word >> (32 - shift));
+      }
+    }
   });
 }
 
