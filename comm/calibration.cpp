@@ -112,7 +112,7 @@ std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(Part
 /// What a box holds in one measurement.
 struct Content {
   std::size_t bytes = 0, entries = 0;  ///< entries 0: a block
-  probes::Sweep sweep;                 ///< of places: neither
+  probes::Sweep sweep{};               ///< of places: neither
 };
 
 /// Values, on each device, for the time of a calibration.
@@ -217,11 +217,11 @@ class PathMeasurement {
       if (stop_) return;
       for (std::size_t i = 0; i < patterns_.size(); ++i) {
         const std::size_t bytes = sizes_[size];
-        MeasurePattern(me, i, {bytes, 0}, epoch);
+        MeasurePattern(me, i, {.bytes = bytes}, epoch);
         if (bytes >= sizeof(probes::Entry)) {
-          MeasurePattern(me, i, {bytes, bytes / sizeof(probes::Entry)}, epoch);
+          MeasurePattern(me, i, {.bytes = bytes, .entries = bytes / sizeof(probes::Entry)}, epoch);
         } else {
-          MeasurePattern(me, i, {sizeof(probes::Entry), 1}, epoch);
+          MeasurePattern(me, i, {.bytes = sizeof(probes::Entry), .entries = 1}, epoch);
         }
         for (const unsigned every : {2u, 32u}) {  // full enough that bytes count, and so empty that places do
           const probes::Sweep sweep = probes::Sweep::Of(bytes, every);

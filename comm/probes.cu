@@ -98,11 +98,12 @@ __global__ void __launch_bounds__(kBlock) UnpackEntriesKernel(State state, const
 
 __global__ void ClearCountsKernel(State state) { state.counts[threadIdx.x] = 0; }
 
-/// A warp has a segment at a time, and a block asks for room for those of all.
+/// A warp has a segment at a time; a block asks for room for those of all, and writes line by line.
 __global__ void __launch_bounds__(kBlock) PackSweepKernel(State state, std::byte* box, Sweep sweep) {
   constexpr unsigned kWords = Sweep::kSegment / 32;
-  __shared__ unsigned held[kWarps];
-  __shared__ unsigned begin;
+  __shared__ unsigned held[kWarps], begins[kWarps], shelf_words[kWarps * kWords];
+  __shared__ std::uint32_t shelf[kWarps * Sweep::kSegment];
+  __shared__ unsigned begin, in_block;
   auto* const words = reinterpret_cast<std::uint32_t*>(box);
   auto* const segments = reinterpret_cast<std::uint32_t*>(box + sweep.segments_at());
   auto* const values = reinterpret_cast<std::uint32_t*>(box + sweep.values_at());
@@ -122,25 +123,32 @@ __global__ void __launch_bounds__(kBlock) PackSweepKernel(State state, std::byte
       if (Lane() == k) mine = word[k];
       count += __popc(word[k]);
     }
-    if (Lane() < kWords && segment < all) words[first / 32 + Lane()] = mine;
+    if (Lane() < kWords) shelf_words[warp * kWords + Lane()] = mine;
     if (Lane() == 0) held[warp] = count;
     __syncthreads();
     if (threadIdx.x == 0) {
-      unsigned in_block = 0;
-      for (unsigned w = 0; w < kWarps; ++w) in_block += held[w];
+      in_block = 0;
+      for (unsigned w = 0; w < kWarps; ++w) {
+        begins[w] = in_block;
+        in_block += held[w];
+      }
       begin = atomicAdd(&state.counts[1], in_block);
     }
     __syncthreads();
-    unsigned place = begin;
-    for (unsigned w = 0; w < warp; ++w) place += held[w];
-    if (Lane() == 0 && segment < all) segments[segment] = place;
+    if (threadIdx.x < kWarps * kWords && base * kWords + threadIdx.x < all * kWords) {
+      words[base * kWords + threadIdx.x] = shelf_words[threadIdx.x];
+    }
+    if (threadIdx.x < kWarps && base + threadIdx.x < all) segments[base + threadIdx.x] = begin + begins[threadIdx.x];
+    unsigned place = begins[warp];
 #pragma unroll
     for (unsigned k = 0; k < kWords; ++k) {
       if ((word[k] >> Lane() & 1u) != 0) {
-        values[place + __popc(word[k] & ((1u << Lane()) - 1))] = state.values[first + k * 32 + Lane()] - 1;
+        shelf[place + __popc(word[k] & ((1u << Lane()) - 1))] = state.values[first + k * 32 + Lane()] - 1;
       }
       place += __popc(word[k]);
     }
+    __syncthreads();
+    for (unsigned at = threadIdx.x; at < in_block; at += kBlock) values[begin + at] = shelf[at];
     __syncthreads();
   }
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "chatty/core/device.h"
+#include "chatty/core/macros.h"
 
 namespace chatty::probes {
 
@@ -64,10 +65,10 @@ struct Sweep {
   static constexpr std::size_t kSegment = 256;
   std::size_t places = 0;  ///< at most 2^bits, a multiple of kSegment
   unsigned every = 1;      ///< one in so many is held
-  std::size_t values() const { return (places + every - 1) / every; }  ///< that it holds
-  std::size_t segments_at() const { return places / 8; }               ///< byte at which these begin
-  std::size_t values_at() const { return segments_at() + places / kSegment * 4; }
-  std::size_t bytes() const { return values_at() + values() * 4; }  ///< of the box
+  CHATTY_FN std::size_t values() const { return (places + every - 1) / every; }  ///< that it holds
+  CHATTY_FN std::size_t segments_at() const { return places / 8; }               ///< byte at which these begin
+  CHATTY_FN std::size_t values_at() const { return segments_at() + places / kSegment * 4; }
+  CHATTY_FN std::size_t bytes() const { return values_at() + values() * 4; }  ///< of the box
   /// The largest of at most so many bytes.
   static Sweep Of(std::size_t bytes, unsigned every) {
     const double one = 1.0 / 8 + 4.0 / kSegment + 4.0 / every;

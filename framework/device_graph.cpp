@@ -11,6 +11,20 @@ namespace {
 /// Whether offsets of so many edges are kept in 32 bits.
 bool Narrows(EdgeIndex edges) { return edges <= std::numeric_limits<std::uint32_t>::max(); }
 
+/// Whether owned vertices' ids follow each other, and the halo's vertices of earlier parts have lesser ids than these, and those
+/// of later parts greater. Each owner's ascend.
+bool PartsAreRanges(const Subgraph& subgraph) {
+  if (subgraph.identity || subgraph.owned == 0) return false;
+  const VertexId first = subgraph.Global(0), last = subgraph.Global(subgraph.owned - 1);
+  if (last - first != subgraph.owned - 1) return false;
+  for (PartId q = 0; q < subgraph.parts; ++q) {
+    if (subgraph.halo_count(q) == 0) continue;
+    if (q < subgraph.part && subgraph.Global(subgraph.halo_begin[q + 1] - 1) > first) return false;
+    if (q > subgraph.part && subgraph.Global(subgraph.halo_begin[q]) < last) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::uint64_t DeviceGraph::BytesFor(DeviceKind kind, const PartShape& part) {
@@ -95,6 +109,9 @@ DeviceGraph::DeviceGraph(Device& device, const Subgraph& subgraph) : device_(&de
   if (!subgraph.forward) ref_.forward = ref_.reverse;
   if (!subgraph.reverse) ref_.reverse = ref_.forward;
   ref_.halo_begin = Place(std::span<const LocalId>(subgraph.halo_begin), halo_begin_);
+  ref_.lesser_end = subgraph.halo_begin[subgraph.part];
+  ref_.ranges = PartsAreRanges(subgraph);
+  if (ref_.ranges) ref_.first_id = subgraph.Global(0);
 
   border_begin_host_ = Array<LocalId>(subgraph.parts + 1, 0);
   for (PartId q = 0; q < subgraph.parts; ++q) {

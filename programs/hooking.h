@@ -76,6 +76,25 @@ struct Compress {
     }
   }
 };
+/// The same of an owned vertex.
+struct CompressOwned {
+  GraphRef graph;
+  VertexId* parent;
+  CHATTY_FN void operator()(LocalId v) const { Compress{parent}(graph.Global(v)); }
+};
+/// The root above v. What is above it meanwhile stays.
+CHATTY_FN VertexId Root(const VertexId* parent, VertexId v) {
+  VertexId root = v;
+  for (VertexId above; (above = parent[root]) != root;) root = above;
+  return root;
+}
+/// Of one vertex.
+struct FindRoot {
+  const VertexId* parent;
+  VertexId v;
+  VertexId* root;
+  CHATTY_FN void operator()(std::size_t) const { *root = Root(parent, v); }
+};
 /// Hangs v below its first neighbour, the least, if that is less than v, and makes it a root otherwise: without atomics, for
 /// only v's own entry is written (ECL-CC's initialisation, Jaiganesh and Burtscher, HPDC'18).
 struct HookFirst {
@@ -97,7 +116,8 @@ struct Tiles {
   static constexpr std::uint32_t kSize = 1u << kBits;  ///< vertices of a tile
   /// Entries of a row that are looked at: the first so many.
   static constexpr EdgeIndex kLooked = 2;
-  /// Which neighbours of a vertex that is noted are left to be linked, besides its place in the tile.
+  /// Which neighbours of a vertex that is noted are left to be linked, besides its place in the tile. Only the first of whoever
+  /// has none that is less, for that neighbour may not come to it.
   enum Left : std::uint16_t { kFirst = 1u << kBits, kSecond = 2u << kBits };
   /// How many places of a tile are noted.
   struct Counts {
@@ -120,7 +140,7 @@ struct Tiles {
 /// Joins what the first neighbours of a tile's vertices join within it, and hangs each tree that comes of it below another
 /// tile's vertex, where one of its own has that as its first neighbour: by atomics in scratch alone. Images are labelled so,
 /// block by block, before blocks are (Allegretti, Bolelli and Grana, TPDS 2020); of tiles of one vertex this is HookFirst.
-/// Neighbours that are greater are left to link themselves.
+/// Neighbours that are greater are left to link themselves, but for the first of a vertex that has no others.
 class HookTile {
  public:
   static constexpr std::size_t kScratch =
@@ -133,12 +153,17 @@ class HookTile {
     // A place's entry: who is above it. A root's is kSize and the place by whose first neighbour it hangs, once it does.
     auto* const above = gang.template Scratch<std::uint32_t>();
     auto* const counts = reinterpret_cast<Tiles::Counts*>(above + Tiles::kSize);
-    // How far below it is another lesser neighbour in the tile, 0 for none; and which neighbours elsewhere are lesser.
+    // How far below it is another lesser neighbour in the tile, 0 for none; and which neighbours elsewhere are lesser. Or
+    // kLeast.
     auto* const others = reinterpret_cast<std::uint16_t*>(counts + 1);
     const LocalId first = Tiles::Begin(tile);
     const std::uint32_t size = tiles_.Size(tile);
     if (gang.thread() == 0) *counts = {};
-    ReadRows(gang, first, size, above, others);
+    if (graph_.global_ids == nullptr) {
+      ReadRows<false>(gang, first, size, above, others);
+    } else {
+      ReadRows<true>(gang, first, size, above, others);
+    }
     gang.Sync();
     for (std::uint32_t i = gang.thread(); i < size; i += gang.threads()) {  // as Compress does
       std::uint32_t p = InScratch::Read(above + i), next;
@@ -147,7 +172,7 @@ class HookTile {
     gang.Sync();
     for (std::uint32_t i = gang.thread(); i < size; i += gang.threads()) {
       const std::uint32_t below = others[i] % Tiles::kSize;
-      if (below != 0) Link<InScratch>(above, i, i - below);
+      if (below != 0 && others[i] != kLeast) Link<InScratch>(above, i, i - below);
     }
     gang.Sync();
     for (std::uint32_t base = 0; base < size; base += gang.threads()) {
@@ -158,7 +183,8 @@ class HookTile {
         for (std::uint32_t next; (next = InScratch::Read(above + root)) != root && next < Tiles::kSize;) root = next;
         if (root != i) parent_[graph_.Global(first + i)] = graph_.Global(first + root);
         left = others[i] & (Tiles::kFirst | Tiles::kSecond);
-        hangs = (left & Tiles::kFirst) != 0 && atomics::CompareSwap(above + root, root, Tiles::kSize + i) == root;
+        hangs = (left & Tiles::kFirst) != 0 && others[i] != kLeast &&
+                atomics::CompareSwap(above + root, root, Tiles::kSize + i) == root;
         if (hangs) left &= Tiles::kSecond;
       }
       const std::uint32_t hung_at = gang.PlaceIf(hangs, &counts->hung), left_at = gang.PlaceIf(left != 0, &counts->left);
@@ -175,9 +201,12 @@ class HookTile {
   }
 
  private:
+  /// What is noted of a vertex none of whose neighbours is less, and the first not in the tile: nothing else is noted so.
+  static constexpr std::uint16_t kLeast = Tiles::kFirst | 1;
+
   /// What rows say of each of the tile's places, and HookFirst of what is to be above it: of roots that stays. Several rows
-  /// are asked for before the first is looked at.
-  template <class Gang>
+  /// are asked for before the first is looked at. kHalo: not all vertices are owned.
+  template <bool kHalo, class Gang>
   CHATTY_FN void ReadRows(const Gang& gang, LocalId first, std::uint32_t size, std::uint32_t* above,
                           std::uint16_t* others) const {
     constexpr unsigned kRows = Gang::kMany ? 4 : 1;
@@ -204,14 +233,19 @@ class HookTile {
         const bool p_below = p < i, q_below = q < i;
         const std::uint32_t low = p_below && (!q_below || p < q) ? p : q_below ? q : i;
         const std::uint32_t high = p < q ? q : p;
-        // Who is owned and has a lesser id lies below the tile, and so below its roots; of the halo nothing is known.
-        const bool hangs = a < first;
-        const bool left = b < first || (b >= tiles_.owned && graph_.Global(b) < graph_.Global(v)) ||
-                          (a >= tiles_.owned && graph_.Global(a) < graph_.Global(v));
+        // Who is owned and has a lesser id lies below the tile, and so below its roots, as does all of the halo that is
+        // below where parts are ranges; elsewhere it is left with the second.
+        const bool a_below = a < first || (kHalo && a >= tiles_.owned && graph_.HaloBelow(a, v));
+        const bool hangs = a_below && (!kHalo || a < first || graph_.ranges);
+        const bool left =
+            (a_below && !hangs) || (b != a && (b < first || (kHalo && b >= tiles_.owned && graph_.HaloBelow(b, v))));
+        const bool least = p >= size && !a_below;
         above[i] = low;
-        others[i] = static_cast<std::uint16_t>((p_below && q_below ? i - high : 0) | (hangs ? Tiles::kFirst : 0) |
-                                               (left ? Tiles::kSecond : 0));
-        parent_[graph_.Global(v)] = graph_.Global(hangs ? a : v);
+        others[i] = least ? kLeast
+                          : static_cast<std::uint16_t>((p_below && q_below ? i - high : 0) | (hangs ? Tiles::kFirst : 0) |
+                                                       (left ? Tiles::kSecond : 0));
+        const LocalId up = hangs ? a : v;
+        parent_[kHalo ? graph_.Global(v) : v] = kHalo ? graph_.Global(up) : up;
       }
     }
   }
@@ -232,23 +266,32 @@ struct CompressTile {
     }
   }
 };
-/// Links what HookTile has left.
+/// Links what HookTile has left: from the first eighth on the first neighbours too, of all. Some eighths join most of a graph
+/// whose vertices have neighbours anywhere.
 struct LinkTile {
+  static constexpr std::uint32_t kEighths = 8;
   VertexId* parent;
   GraphRef graph;
   Tiles tiles;
+  std::uint32_t from = 0, to = kEighths;  ///< eighths of each tile's
   template <class Gang>
   CHATTY_FN void operator()(std::size_t tile, const Gang& gang) const {
-    for (std::uint32_t k = gang.thread(); k < tiles.counts[tile].left; k += gang.threads()) {
+    const std::uint32_t left = tiles.counts[tile].left;
+    const std::uint32_t begin = left / kEighths * from, end = to == kEighths ? left : left / kEighths * to;
+    for (std::uint32_t k = (from == 0 ? 0 : begin) + gang.thread(); k < (from == 0 ? left : end); k += gang.threads()) {
       const std::uint32_t noted = tiles.LeftIn(tile)[k];
+      const bool first = from == 0 && (noted & Tiles::kFirst) != 0, second = k < end && (noted & Tiles::kSecond) != 0;
+      if (!first && !second) continue;
       const LocalId v = Tiles::Begin(tile) + noted % Tiles::kSize;
-      const EdgeIndex begin = graph.forward.offsets[v], degree = graph.forward.offsets[v + 1] - begin;
+      const EdgeIndex row = graph.forward.offsets[v], degree = graph.forward.offsets[v + 1] - row;
       const VertexId own = graph.Global(v);
-      const LocalId a = graph.forward.neighbours[begin];
-      if ((noted & Tiles::kFirst) != 0 || (a >= graph.owned && graph.Global(a) < own)) Link(parent, own, graph.Global(a));
-      if ((noted & Tiles::kSecond) == 0 || degree < 2) continue;
-      const LocalId b = graph.forward.neighbours[begin + 1];
-      if (graph.Global(b) < own) Link(parent, own, graph.Global(b));
+      const LocalId a = graph.forward.neighbours[row];
+      // Where parts are no ranges, the first in the halo is noted with the second.
+      const bool with_second = second && !graph.ranges && a >= graph.owned && graph.HaloBelow(a, v);
+      if (first || with_second) Link(parent, own, graph.Global(a));
+      if (!second || degree < 2) continue;
+      const LocalId b = graph.forward.neighbours[row + 1];
+      if (b < graph.owned ? b < v : graph.HaloBelow(b, v)) Link(parent, own, graph.Global(b));
     }
   }
 };
@@ -298,13 +341,8 @@ struct LinkTrees {
     if (theirs[v] != v) Link(parent, static_cast<VertexId>(v), theirs[v]);
   }
 };
-struct Copy {
-  const VertexId* from;
-  VertexId* to;
-  CHATTY_FN void operator()(std::size_t v) const { to[v] = from[v]; }
-};
 
-/// A flat forest in few words: most vertices are below the giant's root, or roots themselves. In this order: the number of
+/// A forest in few words: most vertices are below the giant's root, or roots themselves. In this order: the number of
 /// pairs; the giant's root; a bit a vertex, set below that root; a pair, the vertex and its root, for any other that is no
 /// root.
 struct Digest {
@@ -333,30 +371,44 @@ struct ClearDigest {
   VertexId giant;  ///< once its root; kNoVertex: there is none
   CHATTY_FN void operator()(std::size_t) const {
     digest.ids[0] = 0;
-    digest.ids[1] = giant == kNoVertex ? kNoVertex : parent[giant];
+    digest.ids[1] = giant == kNoVertex ? kNoVertex : Root(parent, giant);
   }
 };
-/// Digests the vertices of one word; counts pairs that do not fit, too.
-struct DigestWord {
+/// Digests a stretch of vertices, a word for each warp at a time; counts pairs that do not fit, too.
+struct DigestStretch {
+  static constexpr std::size_t kVertices = 1 << 14;
   Digest digest;
   const VertexId* parent;
-  CHATTY_FN void operator()(std::size_t w) const {
-    const VertexId giant = digest.ids[1], first = static_cast<VertexId>(w * 32);
-    const unsigned count = digest.vertices - first < 32 ? static_cast<unsigned>(digest.vertices - first) : 32;
-    std::uint32_t below = 0, others = 0;
-    for (unsigned b = 0; b < count; ++b) {
-      const VertexId root = parent[first + b];
-      if (root == first + b) continue;
-      (root == giant ? below : others) |= 1u << b;
-    }
-    digest.words()[w] = below;
-    if (others == 0) return;
-    VertexId place = atomics::Add<true>(digest.ids, static_cast<VertexId>(bits::Count(others)));
-    for (unsigned b = 0; b < count && place < Digest::Room(digest.vertices); ++b) {
-      if (!(others >> b & 1u)) continue;
-      digest.pairs()[2 * place] = first + b;
-      digest.pairs()[2 * place + 1] = parent[first + b];
-      ++place;
+  CHATTY_FN static constexpr std::size_t Count(std::uint64_t vertices) { return (vertices + kVertices - 1) / kVertices; }
+  template <class Gang>
+  CHATTY_FN void operator()(std::size_t stretch, const Gang& gang) const {
+    const VertexId giant = digest.ids[1];
+    const std::size_t begin = stretch * kVertices / 32, words = bits::Words(digest.vertices);
+    const std::size_t end = begin + kVertices / 32 < words ? begin + kVertices / 32 : words;
+    for (std::size_t w = begin + gang.warp(); w < end; w += gang.warps()) {
+      const std::size_t first = w * 32;
+      const unsigned count = digest.vertices - first < 32 ? static_cast<unsigned>(digest.vertices - first) : 32;
+      std::uint32_t below = 0, others = 0;
+      for (unsigned b = gang.lane(); b < count; b += gang.lanes()) {
+        const auto v = static_cast<VertexId>(first + b);
+        const VertexId root = Root(parent, v);
+        if (root != v) (root == giant ? below : others) |= 1u << b;
+      }
+      below = gang.SumOfWarp(below);  // bits of different lanes
+      const std::uint32_t all = gang.SumOfWarp(others);
+      if (gang.lane() == 0) digest.words()[w] = below;
+      if (all == 0) continue;
+      VertexId place = 0;
+      if (gang.lane() == 0) place = atomics::Add<true>(digest.ids, static_cast<VertexId>(bits::Count(all)));
+      place = gang.OfFirstLane(place);
+      for (unsigned b = gang.lane(); b < count; b += gang.lanes()) {
+        if (!(others >> b & 1u)) continue;
+        const std::size_t at = place + bits::Count(all & ((1u << b) - 1));
+        if (at >= Digest::Room(digest.vertices)) continue;
+        const auto v = static_cast<VertexId>(first + b);
+        digest.pairs()[2 * at] = v;
+        digest.pairs()[2 * at + 1] = Root(parent, v);
+      }
     }
   }
 };
@@ -373,32 +425,24 @@ struct LinkPair {
   const VertexId* pairs;
   CHATTY_FN void operator()(std::size_t i) const { Link(parent, pairs[2 * i], pairs[2 * i + 1]); }
 };
-/// Makes a forest of a digest.
-struct RestoreBit {
-  VertexId* parent;
-  Digest theirs;
-  CHATTY_FN void operator()(std::size_t v) const { parent[v] = theirs.below(v) ? theirs.ids[1] : static_cast<VertexId>(v); }
-};
-struct RestorePair {
-  VertexId* parent;
-  const VertexId* pairs;
-  CHATTY_FN void operator()(std::size_t i) const { parent[pairs[2 * i]] = pairs[2 * i + 1]; }
-};
 
-/// Of owned vertices picked by a hash, the roots and the first neighbours.
+/// Of owned vertices picked by a hash, the roots, the first neighbours, kNoVertex where there are none, and the degrees.
 struct Sample {
   GraphRef graph;
   const VertexId* parent;
   VertexId* roots;
   VertexId* neighbours;
+  VertexId* degrees;
   CHATTY_FN void operator()(std::size_t i) const {
     std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ull;  // splitmix64
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
     const auto v = static_cast<LocalId>((x ^ (x >> 31)) % graph.owned);
     const VertexId own = graph.Global(v);
-    roots[i] = parent[own];
-    neighbours[i] = graph.forward.degree(v) == 0 ? own : graph.Global(graph.forward.neighbours[graph.forward.offsets[v]]);
+    roots[i] = Root(parent, own);
+    const EdgeIndex degree = graph.forward.degree(v);
+    neighbours[i] = degree == 0 ? kNoVertex : graph.Global(graph.forward.neighbours[graph.forward.offsets[v]]);
+    degrees[i] = degree < kNoVertex ? static_cast<VertexId>(degree) : kNoVertex;
   }
 };
 /// The root of each owned vertex.
@@ -407,9 +451,7 @@ struct Label {
   const VertexId* parent;
   VertexId* out;
   CHATTY_FN void operator()(LocalId v) const {
-    VertexId root = parent[graph.Global(v)];
-    for (VertexId above; (above = parent[root]) != root;) root = above;
-    out[v] = root;
+    out[v] = Root(parent, graph.Global(v));
   }
 };
 

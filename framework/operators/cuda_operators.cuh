@@ -133,6 +133,14 @@ class Gang {
 #endif
     return value;
   }
+  template <class T>
+  CHATTY_FN T OfFirstLane(const T& value) const {
+#if CHATTY_DEVICE_CODE
+    return steps::cuda::Shuffle(value, 0);
+#else
+    return value;
+#endif
+  }
   template <class T, class Add>
   CHATTY_FN T SumOfWarp(T value, Add add) const {
 #if CHATTY_DEVICE_CODE

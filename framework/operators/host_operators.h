@@ -40,6 +40,11 @@ class Gang {
   CHATTY_FN static void Sync() {}
   /// The sum over the warp's lanes, for all of them. All call it.
   CHATTY_FN static std::uint32_t SumOfWarp(std::uint32_t value) { return value; }
+  /// The first lane's value, for all of the warp's. All call it.
+  template <class T>
+  CHATTY_FN static T OfFirstLane(const T& value) {
+    return value;
+  }
   /// What `add(T& sum, const T& value)` makes of the values of the warp's lanes, for all of them. All call it.
   template <class T, class Add>
   CHATTY_FN static T SumOfWarp(const T& value, Add) {

@@ -70,7 +70,8 @@ struct AskGang {
     const Three mine{{gang.lane() + 1, 1, gang.thread() + 1}};
     const Three of_warp = gang.SumOfWarp(mine, AddThree{}), of_gang = gang.Sum(mine, AddThree{});
     const std::uint32_t of_threads = gang.threads() * (gang.threads() + 1) / 2;
-    const bool sums = gang.SumOfWarp(gang.lane() + 1) == lanes && of_warp.numbers[0] == lanes &&
+    const bool sums = gang.OfFirstLane(gang.thread() + 1) == gang.warp() * gang.lanes() + 1 &&
+                      gang.SumOfWarp(gang.lane() + 1) == lanes && of_warp.numbers[0] == lanes &&
                       of_warp.numbers[1] == gang.lanes() && of_gang.numbers[0] == lanes * gang.warps() &&
                       of_gang.numbers[1] == gang.threads() && of_gang.numbers[2] == of_threads;
     if (gang.lane() == 0) {
@@ -275,6 +276,15 @@ inline std::vector<Graph> GraphsOfTrees() {
   linked(40000, [](std::uint64_t v) { return v % 9 == 0 ? v / 2 : v; });
   linked(40000, [](std::uint64_t v) { return v < 20000 ? 39999 - v : v; });
   linked(1, [](std::uint64_t v) { return v; });
+  for (const char* family : {"kron", "uniform"}) {  // neighbours anywhere, so that few of them show a giant
+    GeneratorSpec spec;
+    spec.family = family;
+    spec.scale = 16;
+    for (const std::uint64_t factor : {5, 12}) {
+      spec.edge_factor = factor;
+      graphs.push_back(Generate(spec));
+    }
+  }
   return graphs;
 }
 
@@ -318,12 +328,16 @@ TEST_P(OperatorsTest, ComponentsOfTreesOfEveryLength) {
   std::size_t index = 0;
   for (const Graph& graph : GraphsOfTrees()) {
     SCOPED_TRACE("graph " + std::to_string(index++));
-    Session session(graph, GetParam());
-    for (const bool tiled : {false, true}) {
-      for (int repeat = 0; repeat < 3; ++repeat) {
-        const auto result = chatty::Run(session, ConnectedComponents{.tiled = tiled});
-        const Verdict verdict = VerifyComponents(graph, result.values);
-        ASSERT_TRUE(verdict.passed) << verdict.message << (tiled ? ", in tiles" : "");
+    for (const char* partition : {"edge-balanced", "random"}) {
+      SessionOptions options;
+      options.partition = partition;
+      Session session(graph, GetParam(), options);
+      for (const bool tiled : {false, true}) {
+        for (int repeat = 0; repeat < 3; ++repeat) {
+          const auto result = chatty::Run(session, ConnectedComponents{.tiled = tiled});
+          const Verdict verdict = VerifyComponents(graph, result.values);
+          ASSERT_TRUE(verdict.passed) << verdict.message << (tiled ? ", in tiles, " : ", ") << partition;
+        }
       }
     }
   }
