@@ -226,7 +226,8 @@ class PathMeasurement {
         for (const unsigned every : {2u, 32u}) {  // full enough that bytes count, and so empty that places do
           const probes::Sweep sweep = probes::Sweep::Of(bytes, every);
           const bool fits = sweep.places > 0 && sweep.places <= std::size_t{1} << states_[me].bits;
-          if (fits && bytes >= kLeastSwept && !patterns_[i].boxes.empty()) MeasurePattern(me, i, {sweep.bytes(), 0, sweep}, epoch);
+          if (fits && bytes >= kLeastSwept && !patterns_[i].boxes.empty())
+            MeasurePattern(me, i, {sweep.bytes(), 0, sweep}, epoch);
         }
       }
       if (me == 0) last_size_ = Seconds(size_start_);
@@ -256,9 +257,9 @@ class PathMeasurement {
     if (me != 0) return;
     for (std::size_t i = 0; i < times.size(); ++i) {
       const bool swept = content.sweep.places > 0;
-      (swept ? swept_ : samples_)[index][i].push_back({static_cast<double>(content.bytes),
-                                                       static_cast<double>(swept ? content.sweep.places : content.entries),
-                                                       std::max(Median(std::move(times[i])), 1e-3)});  // a clock may stand still
+      (swept ? swept_ : samples_)[index][i].push_back(
+          {static_cast<double>(content.bytes), static_cast<double>(swept ? content.sweep.places : content.entries),
+           std::max(Median(std::move(times[i])), 1e-3)});  // a clock may stand still
     }
   }
 
@@ -283,14 +284,11 @@ class PathMeasurement {
     device.stream().Synchronize();
     Meet("the others");
     begins_[me] = Clock::now();
-    for (const PartId to : targets) {
-      Pack(me, content, transport_.Outbox(me, to, epoch));
-      transport_.Post(me, to, content.bytes, epoch);
-    }
-    if (tells) {
-      Pack(me, content, transport_.BroadcastBox(me, epoch));
-      transport_.Broadcast(me, content.bytes, epoch);
-    }
+    for (const PartId to : targets) Pack(me, content, transport_.Outbox(me, to, epoch));
+    if (tells) Pack(me, content, transport_.BroadcastBox(me, epoch));
+    device.stream().Synchronize({&abort_, kPatience});  // engines read how long boxes are before they post them
+    for (const PartId to : targets) transport_.Post(me, to, content.bytes, epoch);
+    if (tells) transport_.Broadcast(me, content.bytes, epoch);
     Meet("the others' counts");
     transport_.Meet(me, incoming, broadcast, epoch);
     for (const PartId from : sources) Unpack(me, content, transport_.Receive(me, from, content.bytes, epoch));

@@ -59,12 +59,12 @@ void PackEntries(Device& device, const State& state, std::byte* box, std::size_t
 void UnpackEntries(Device& device, const State& state, const std::byte* box, std::size_t entries);
 /// @}
 
-/// What a box is made of that goes through places and says by a bit which of them it holds: bits, where each segment's values
-/// begin, and the values; as the engines', docs/architecture.md.
+/// What a box is made of that goes through places and says by a bit which of them it holds: bits, where each segment's
+/// values begin, and the values; as the engines', docs/architecture.md.
 struct Sweep {
   static constexpr std::size_t kSegment = 256;
-  std::size_t places = 0;  ///< at most 2^bits, a multiple of kSegment
-  unsigned every = 1;      ///< one in so many is held
+  std::size_t places = 0;                                                        ///< at most 2^bits, a multiple of kSegment
+  unsigned every = 1;                                                            ///< one in so many is held
   CHATTY_FN std::size_t values() const { return (places + every - 1) / every; }  ///< that it holds
   CHATTY_FN std::size_t segments_at() const { return places / 8; }               ///< byte at which these begin
   CHATTY_FN std::size_t values_at() const { return segments_at() + places / kSegment * 4; }

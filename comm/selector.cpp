@@ -16,8 +16,8 @@ constexpr std::size_t kMostPaths = 4;
 /// Less than this is within what the model may be wrong.
 constexpr double kWorthwhile = 0.85;
 
-/// Where no calibration has measured boxes that are packed and unpacked by sweeping a numbering: they cost by its places, the
-/// same on every path, so much a place on an H200 (docs/performance.md, "What a message costs").
+/// Where no calibration has measured boxes that are packed and unpacked by sweeping a numbering: they cost by its places,
+/// the same on every path, so much a place on an H200 (docs/performance.md, "What a message costs").
 constexpr double kSweepUs = 2.8e-5;
 /// And payloads of four bytes behind bits cross PCIe one by one where kernels write and read host memory: as many bytes cost
 /// so much more than in a calibration's records.

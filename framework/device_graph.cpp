@@ -11,8 +11,8 @@ namespace {
 /// Whether offsets of so many edges are kept in 32 bits.
 bool Narrows(EdgeIndex edges) { return edges <= std::numeric_limits<std::uint32_t>::max(); }
 
-/// Whether owned vertices' ids follow each other, and the halo's vertices of earlier parts have lesser ids than these, and those
-/// of later parts greater. Each owner's ascend.
+/// Whether owned vertices' ids follow each other, and the halo's vertices of earlier parts have lesser ids than these, and
+/// those of later parts greater. Each owner's ascend.
 bool PartsAreRanges(const Subgraph& subgraph) {
   if (subgraph.identity || subgraph.owned == 0) return false;
   const VertexId first = subgraph.Global(0), last = subgraph.Global(subgraph.owned - 1);

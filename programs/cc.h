@@ -19,10 +19,10 @@ namespace chatty {
 /// Components labelled by their least id: Afforest (Sutton, Ben-Nun and Barak, IPDPS'18). On a symmetric graph some
 /// neighbours of every vertex are linked first; the rows of the giant component that this shows are then skipped. Each
 /// device links its own edges in a forest over all vertices, and then hands it on to the device 1, 2, 4... places after it:
-/// after log2(devices) exchanges all have joined those of all. Devices skip their own giants without having merged anything, once they know of a
-/// vertex, the pivot, that is in all of them. An edge that both ends' owners skip joins two vertices that are each in one
-/// tree with the pivot, on one device or the other, and so in one component when the forests are merged. Where there is no
-/// pivot the forests are merged first, too.
+/// after log2(devices) exchanges all have joined those of all. Devices skip their own giants without having merged anything,
+/// once they know of a vertex, the pivot, that is in all of them. An edge that both ends' owners skip joins two vertices
+/// that are each in one tree with the pivot, on one device or the other, and so in one component when the forests are
+/// merged. Where there is no pivot the forests are merged first, too.
 struct ConnectedComponents {
   /// @{
   /// What OperatorProgram and the command line ask for.
@@ -40,8 +40,8 @@ struct ConnectedComponents {
   static constexpr std::size_t kSamples = 1024;
   /// Vertices tried that each device may have in it.
   static constexpr std::size_t kPivots = 3;
-  /// Where vertices have so many edges or more, few second neighbours are expected to show a giant, and are linked first; more
-  /// as long as the edges of those not in it are more than twice as many.
+  /// Where vertices have so many edges or more, few second neighbours are expected to show a giant, and are linked first;
+  /// more as long as the edges of those not in it are more than twice as many.
   static constexpr EdgeIndex kManyEdges = 8;
 
   /// Whether vertices that follow each other are joined among themselves first, in tiles (hooking::HookTile). Nothing: where
@@ -90,7 +90,7 @@ struct ConnectedComponents {
           ops.ForEachVertex(hooking::LinkNth{ops.graph(), parent, linked});
           sampled.reset();
         }
-        ops.ForEachVertex(hooking::CompressOwned{ops.graph(), parent});
+        CompressOwned(ops, parent);
         if (!sampled) sampled = SampleOwned(ops, parent, samples.data());
         giant = sampled->root;
         common = HaveOneGiant(ops, parent, *sampled, samples.data());
@@ -100,7 +100,7 @@ struct ConnectedComponents {
         MergeForests(ops, parent, digest.data(), n, giant);
         giant = FirstOfAll(ops, giant);  // once a root: the forests join the same vertices now, and have the same roots
         if (giant != kNoVertex) giant = RootOf(ops, parent, giant, samples.data());
-        ops.ForEachVertex(hooking::CompressOwned{ops.graph(), parent});
+        CompressOwned(ops, parent);
       }
     }
     if (!ops.StopRequested()) {     // the trees linked so far are parts of components
@@ -137,7 +137,7 @@ struct ConnectedComponents {
                              std::optional<Sampled>* sampled) {
     if (!tiles.there) {
       ops.ForEachVertex(hooking::HookFirst{ops.graph(), parent});
-      ops.ForEachVertex(hooking::CompressOwned{ops.graph(), parent});
+      CompressOwned(ops, parent);
       return 1;
     }
     const std::size_t count = hooking::Tiles::Count(tiles.owned);
@@ -160,6 +160,12 @@ struct ConnectedComponents {
       link.from = to;
     }
     return hooking::Tiles::kLooked;
+  }
+
+  template <class Operators>
+  static void CompressOwned(Operators& ops, VertexId* parent) {
+    if (ops.devices() == 1) return ops.For(ops.graph().vertices, hooking::Compress{parent});
+    ops.ForEachVertex(hooking::CompressOwned{ops.graph(), parent});
   }
 
   /// Afterwards all devices' forests join what any did. Many vertices are below what `giant` is below on this device.

@@ -116,8 +116,8 @@ struct Tiles {
   static constexpr std::uint32_t kSize = 1u << kBits;  ///< vertices of a tile
   /// Entries of a row that are looked at: the first so many.
   static constexpr EdgeIndex kLooked = 2;
-  /// Which neighbours of a vertex that is noted are left to be linked, besides its place in the tile. Only the first of whoever
-  /// has none that is less, for that neighbour may not come to it.
+  /// Which neighbours of a vertex that is noted are left to be linked, besides its place in the tile. Only the first of
+  /// whoever has none that is less, for that neighbour may not come to it.
   enum Left : std::uint16_t { kFirst = 1u << kBits, kSecond = 2u << kBits };
   /// How many places of a tile are noted.
   struct Counts {
@@ -266,8 +266,8 @@ struct CompressTile {
     }
   }
 };
-/// Links what HookTile has left: from the first eighth on the first neighbours too, of all. Some eighths join most of a graph
-/// whose vertices have neighbours anywhere.
+/// Links what HookTile has left: from the first eighth on the first neighbours too, of all. Some eighths join most of a
+/// graph whose vertices have neighbours anywhere.
 struct LinkTile {
   static constexpr std::uint32_t kEighths = 8;
   VertexId* parent;
@@ -450,9 +450,7 @@ struct Label {
   GraphRef graph;
   const VertexId* parent;
   VertexId* out;
-  CHATTY_FN void operator()(LocalId v) const {
-    out[v] = Root(parent, graph.Global(v));
-  }
+  CHATTY_FN void operator()(LocalId v) const { out[v] = Root(parent, graph.Global(v)); }
 };
 
 }  // namespace hooking

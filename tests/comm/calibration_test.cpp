@@ -270,8 +270,8 @@ TEST(Probes, TouchReachesEveryWord) {
   const auto device = MakeHostDevice(0, 2);
   constexpr unsigned kBits = 16;
   constexpr std::size_t kSize = std::size_t{1} << kBits;
-  std::vector<std::uint32_t> values(kSize), order(kSize), memory(kSize, 5);
-  probes::Prepare(*device, {values.data(), order.data(), kBits});
+  std::vector<std::uint32_t> values(kSize), order(kSize), marks(kSize / 32), memory(kSize, 5);
+  probes::Prepare(*device, {values.data(), order.data(), kBits, marks.data()});
   probes::Touch(*device, memory.data(), kSize, nullptr, probes::Access::kRead);
   EXPECT_EQ(memory, std::vector<std::uint32_t>(kSize, 5));
   probes::Touch(*device, memory.data(), kSize, order.data(), probes::Access::kAtomic);

@@ -680,7 +680,8 @@ struct EntryBatch {
 };
 
 /// Calls body(batch) for the entries of a box that are this device's, indexes counted from inbox.first. All lanes of a warp
-/// call it together; unless the form is that of pairs, the nth entries of a warp's batches have indexes that follow each other.
+/// call it together; unless the form is that of pairs, the nth entries of a warp's batches have indexes that follow each
+/// other.
 template <class Payload, class Group, class Body>
 __device__ void ForEachEntry(const Group& group, const InboxRef& inbox, Body&& body) {
   constexpr unsigned kAtOnce = sizeof(Payload) <= 8 ? kSegmentWords : 2;
@@ -836,21 +837,23 @@ __device__ void DeliverMessages(const Group& group, const StateRef<P>& s, const 
 template <class P, class Group>
 __device__ void PackShared(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan) {
   using Payload = SharedSlot<P>;
-  ForEachSharedBox(
-      s, outbox, plan, [&](std::uint32_t place, std::byte* box, const LocalId* vertices, LocalId size, BoxForm form) {
-        std::uint32_t* const count = &s.control->box_count[place];
-        if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
-        const auto active = [&](std::size_t i) { return plan.all || bits::Test(s.active, vertices[i]); };
-        const auto value = [&](std::size_t i) {
-          Payload payload{};
-          payload.message = s.shared[vertices[i]];
-          return payload;
-        };
-        const auto nobody = [](std::size_t, std::uint32_t) {};
-        if (form == BoxForm::kBitmap) return detail::PackBitmap<Payload>(group, box, count, size, active, value, nobody);
-        if (form == BoxForm::kWhole) return detail::PackWhole<Payload>(group, box, count, size, value);
-        detail::PackBitmap<Payload, /*kPairs=*/true>(group, box, count, size, active, value, nobody);
-      });
+  ForEachSharedBox(s, outbox, plan,
+                   [&](std::uint32_t place, std::byte* box, const LocalId* vertices, LocalId size, BoxForm form) {
+                     std::uint32_t* const count = &s.control->box_count[place];
+                     if (BlockRank(group) == 0 && threadIdx.x == 0)
+                       s.control->box_form[place] = static_cast<std::uint32_t>(form);
+                     const auto active = [&](std::size_t i) { return plan.all || bits::Test(s.active, vertices[i]); };
+                     const auto value = [&](std::size_t i) {
+                       Payload payload{};
+                       payload.message = s.shared[vertices[i]];
+                       return payload;
+                     };
+                     const auto nobody = [](std::size_t, std::uint32_t) {};
+                     if (form == BoxForm::kBitmap)
+                       return detail::PackBitmap<Payload>(group, box, count, size, active, value, nobody);
+                     if (form == BoxForm::kWhole) return detail::PackWhole<Payload>(group, box, count, size, value);
+                     detail::PackBitmap<Payload, /*kPairs=*/true>(group, box, count, size, active, value, nobody);
+                   });
 }
 
 /// Takes in one peer's messages, as if its edges had been ours.
