@@ -12,8 +12,13 @@ namespace {
 template <class T>
 Slot<T> PayloadOf(std::size_t i);
 
+/// Ways to pack pairs.
+enum class Pairs { kAny };
+
 /// A team of three.
 struct Backend {
+  static constexpr Pairs kPairs[] = {Pairs::kAny};
+
   static bool Available() { return true; }
 
   template <class Body>
@@ -28,9 +33,8 @@ struct Backend {
 
   /// How many entries were packed, and the box with what lies behind it.
   template <class T>
-  static std::pair<std::uint32_t, std::vector<std::byte>> Pack(BoxForm form, std::size_t size,
-                                                               const std::vector<std::uint32_t>& set, std::size_t,
-                                                               std::size_t room) {
+  static std::pair<std::uint32_t, std::vector<std::byte>> Pack(BoxForm form, Pairs, std::size_t size,
+                                                               const std::vector<std::uint32_t>& set, std::size_t room) {
     using namespace steps::host::detail;
     std::vector<std::byte> box(room, std::byte{0xa5});
     std::uint32_t count = 0;

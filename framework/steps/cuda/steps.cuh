@@ -566,12 +566,12 @@ inline constexpr unsigned kSegmentWords = kBoxSegment / 32;
 
 /// What a block has of a box, to be written line by line: the box may be on another device, to which each store that is not
 /// a whole line is as long.
-template <class Payload, bool kPairs>
+template <class Payload>
 struct PackShelf {
   static constexpr unsigned kPlaces = kWarps * kBoxSegment;
   static constexpr bool kHolds = (kWireBytes < Payload >> 0) && sizeof(Payload) * kPlaces <= 32768;
   Shelf<Payload, kHolds ? kPlaces : 1> values;
-  std::uint32_t index[kPairs ? kPlaces : 1];
+  std::uint32_t index[kHolds ? kPlaces : 1];
   std::uint32_t words[kPlaces / 32];
   unsigned begin_of[kWarps], set_in[kWarps];
   unsigned begin, set;
@@ -580,11 +580,10 @@ struct PackShelf {
 /// Bitmap form: bits, and the payloads of those that are set; or, of the same, pairs. Warps have a segment each, and a block
 /// reserves room for those of all with one addition. `taken(i, word)` is told of each 32 places from i on, by one lane.
 template <class Payload, bool kPairs = false, class Group, class Bit, class Value, class Taken>
-__device__ void PackBitmap(const Group& group, std::byte* box, std::uint32_t* count, std::size_t size, Bit&& bit,
-                           Value&& value, Taken&& taken) {
-  using Shelf = PackShelf<Payload, kPairs>;
+__device__ void PackBitmap(const Group& group, PackShelf<Payload>& shelf, std::byte* box, std::uint32_t* count,
+                           std::size_t size, Bit&& bit, Value&& value, Taken&& taken) {
+  using Shelf = PackShelf<Payload>;
   constexpr bool kPayload = kWireBytes < Payload >> 0;
-  __shared__ Shelf shelf;
   auto* const words = reinterpret_cast<std::uint32_t*>(box);
   auto* const segments = reinterpret_cast<std::uint32_t*>(box + SegmentsOffset(size));
   const std::size_t all = (size + kBoxSegment - 1) / kBoxSegment, all_words = bits::Words(size);
@@ -742,6 +741,7 @@ __device__ void ForEachEntry(const Group& group, const InboxRef& inbox, Body&& b
 template <class P, class Group>
 __device__ void PackMessages(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued) {
   using Payload = Slot<MessageOf<P>>;
+  __shared__ detail::PackShelf<Payload> shelf;
   const bool for_all = outbox.for_all != nullptr;
   const auto touched = [&](LocalId h) { return ((atomics::Load(s.touched + (h >> 5)) >> (h & 31)) & 1) != 0; };
   const auto take = [&](LocalId h) {
@@ -758,7 +758,7 @@ __device__ void PackMessages(const Group& group, const StateRef<P>& s, const Out
     if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
     if (form == BoxForm::kBitmap) {
       detail::PackBitmap<Payload>(
-          group, box, &s.control->box_count[place], size,
+          group, shelf, box, &s.control->box_count[place], size,
           [&](std::size_t i) { return touched(first + static_cast<LocalId>(i)); },
           [&](std::size_t i) { return take(first + static_cast<LocalId>(i)); },
           [&](std::size_t i, std::uint32_t word) {
@@ -837,6 +837,7 @@ __device__ void DeliverMessages(const Group& group, const StateRef<P>& s, const 
 template <class P, class Group>
 __device__ void PackShared(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan) {
   using Payload = SharedSlot<P>;
+  __shared__ detail::PackShelf<Payload> shelf;  // one for both forms: two of large payloads would not fit
   ForEachSharedBox(s, outbox, plan,
                    [&](std::uint32_t place, std::byte* box, const LocalId* vertices, LocalId size, BoxForm form) {
                      std::uint32_t* const count = &s.control->box_count[place];
@@ -850,9 +851,9 @@ __device__ void PackShared(const Group& group, const StateRef<P>& s, const Outbo
                      };
                      const auto nobody = [](std::size_t, std::uint32_t) {};
                      if (form == BoxForm::kBitmap)
-                       return detail::PackBitmap<Payload>(group, box, count, size, active, value, nobody);
+                       return detail::PackBitmap<Payload>(group, shelf, box, count, size, active, value, nobody);
                      if (form == BoxForm::kWhole) return detail::PackWhole<Payload>(group, box, count, size, value);
-                     detail::PackBitmap<Payload, /*kPairs=*/true>(group, box, count, size, active, value, nobody);
+                     detail::PackBitmap<Payload, /*kPairs=*/true>(group, shelf, box, count, size, active, value, nobody);
                    });
 }
 
