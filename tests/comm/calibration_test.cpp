@@ -134,7 +134,7 @@ TEST_F(CacheTest, DamageIsToldWithoutWhatTerminalsObey) {
     ParseCalibration("chatty-calibration 1\x1b[31m\n", "m\n");
     ADD_FAILURE() << "taken";
   } catch (const InputError& error) {
-    EXPECT_EQ(std::string(error.what()), "was written by another version ('1\\x1b[31m'; this is 1)");
+    EXPECT_EQ(std::string(error.what()), "was written by another version ('1\\x1b[31m'; this is 2)");
   }
 }
 
