@@ -23,6 +23,10 @@ namespace chatty {
 /// once they know of a vertex, the pivot, that is in all of them. An edge that both ends' owners skip joins two vertices
 /// that are each in one tree with the pivot, on one device or the other, and so in one component when the forests are
 /// merged. Where there is no pivot the forests are merged first, too.
+///
+/// Where parts are ranges devices first link what they own, each by itself, and tell each other by a bit a vertex which of
+/// it is in their giants. If edges are found that join these giants, an edge has to be linked only where one end is in none
+/// of them; and where neither is, which are few, its ends' roots are told to all, in place of forests (MergeNotes).
 struct ConnectedComponents {
   /// @{
   /// What OperatorProgram and the command line ask for.
@@ -54,11 +58,14 @@ struct ConnectedComponents {
     return (part.vertices + (samples ? 3 * kSamples : 0) + DigestIds(part.vertices, part.parts)) * sizeof(VertexId) +
            (samples ? hooking::Tiles::Count(part.vertices) * sizeof(hooking::Tiles::Counts) : 0);
   }
-  /// A forest, or a digest, from each device to those that MergeForests hands it to.
+  /// A forest, or a digest, from each device to those that MergeForests hands it to; notes to all.
   static std::size_t ExchangeBytes(const PartShape& part, PartId from, PartId to) {
     const PartId step = (to + part.parts - from) % part.parts;
-    const bool hands = step != 0 && (step & (step - 1)) == 0;
-    return hands ? std::max<std::size_t>(part.vertices, hooking::Digest::Size(part.vertices, 0)) * sizeof(VertexId) : 0;
+    if (step == 0) return 0;
+    const bool hands = (step & (step - 1)) == 0;
+    const std::size_t notes = std::max(hooking::Digest::BitIds(part.vertices), 2 * hooking::Notes::Room(part.vertices));
+    return sizeof(VertexId) *
+           (hands ? std::max<std::size_t>(part.vertices, hooking::Digest::Size(part.vertices, 0)) : notes);
   }
 
   /// The program, on one device of those that run it together.
@@ -73,8 +80,10 @@ struct ConnectedComponents {
     VertexId* const parent = forest.data();
     if (ops.devices() > 1 || samples.empty()) ops.For(n, hooking::Reset{parent});  // HookFirst makes all of its own
     hooking::Tiles tiles{.owned = ops.graph().owned};
+    const hooking::Notes notes{{digest.data(), n}};
     EdgeIndex linked = 0;
     VertexId giant = kNoVertex;  // the root of this device's
+    bool noted = false;          // whether devices know each other's
     if (!samples.empty()) {
       // Until labels are written there is room for what tiles note.
       static_assert(sizeof(Output) >= 2 * sizeof(std::uint16_t));
@@ -82,19 +91,24 @@ struct ConnectedComponents {
       tiles.counts = counts.data();
       tiles.there = tiled.value_or(Operators::kManyAtOnce) && ops.most_scratch() >= hooking::HookTile::kScratch;
       std::optional<Sampled> sampled;
-      linked = HookFirst(ops, parent, tiles, samples.data(), &sampled);
+      hooking::FirstLinks links{ops.graph(), OwnFirst(ops)};
+      linked = HookFirst(ops, links, parent, tiles, samples.data(), &sampled);
+      if (links.own) {
+        LinkUpTo(ops, links, parent, &linked, kNeighbourRounds, &sampled);
+        if (!sampled) sampled = SampleOwned(ops, parent, samples.data());
+        giant = sampled->root;
+        noted = NoteGiants(ops, parent, notes, giant);
+        links.own = false;
+        linked = 0;
+      }
       const EdgeIndex most = std::clamp<EdgeIndex>(ops.devices(), kNeighbourRounds, kMostNeighbourRounds);
-      bool common = false;
-      for (EdgeIndex rounds = kNeighbourRounds;; rounds = most) {
-        for (; linked < rounds; ++linked) {
-          ops.ForEachVertex(hooking::LinkNth{ops.graph(), parent, linked});
-          sampled.reset();
-        }
-        CompressOwned(ops, parent);
+      bool common = noted;
+      for (EdgeIndex rounds = kNeighbourRounds; !common; rounds = most) {
+        LinkUpTo(ops, links, parent, &linked, rounds, &sampled);
         if (!sampled) sampled = SampleOwned(ops, parent, samples.data());
         giant = sampled->root;
         common = HaveOneGiant(ops, parent, *sampled, samples.data());
-        if (common || linked >= most) break;
+        if (linked >= most) break;
       }
       if (!common) {
         MergeForests(ops, parent, digest.data(), n, giant);
@@ -105,9 +119,14 @@ struct ConnectedComponents {
     }
     if (!ops.StopRequested()) {     // the trees linked so far are parts of components
       if (tiles.there) linked = 0;  // not with the greater neighbours
-      ops.ForEachEdge(hooking::SkipSettled{ops.graph(), parent, giant, linked}, hooking::LinkEdge{ops.graph(), parent});
+      const hooking::SkipSettled skip{ops.graph(), parent, giant, linked};
+      if (noted) {
+        ops.ForEachEdge(skip, hooking::LinkEdgeOrGiant{ops.graph(), parent, notes, giant});
+      } else {
+        ops.ForEachEdge(skip, hooking::LinkEdge{ops.graph(), parent});
+      }
     }
-    MergeForests(ops, parent, digest.data(), n, giant);
+    if (!noted || !MergeNotes(ops, parent, notes)) MergeForests(ops, parent, digest.data(), n, giant);
     ops.ForEachVertex(hooking::Label{ops.graph(), parent, out});
   }
 
@@ -133,16 +152,16 @@ struct ConnectedComponents {
   /// second ones, too: with all, or with as many as it takes to show a giant, and then `sampled` is what showed it. Returns
   /// how many it has gone through.
   template <class Operators>
-  static EdgeIndex HookFirst(Operators& ops, VertexId* parent, const hooking::Tiles& tiles, VertexId* samples,
-                             std::optional<Sampled>* sampled) {
+  static EdgeIndex HookFirst(Operators& ops, const hooking::FirstLinks& links, VertexId* parent, const hooking::Tiles& tiles,
+                             VertexId* samples, std::optional<Sampled>* sampled) {
     if (!tiles.there) {
-      ops.ForEachVertex(hooking::HookFirst{ops.graph(), parent});
+      ops.ForEachVertex(hooking::HookFirst{links, parent});
       CompressOwned(ops, parent);
       return 1;
     }
     const std::size_t count = hooking::Tiles::Count(tiles.owned);
-    ops.ForEachTogether(count, ops.gangs(), hooking::HookTile::kScratch, hooking::HookTile{ops.graph(), parent, tiles});
-    hooking::LinkTile link{parent, ops.graph(), tiles};
+    ops.ForEachTogether(count, ops.gangs(), hooking::HookTile::kScratch, hooking::HookTile{links, parent, tiles});
+    hooking::LinkTile link{parent, links, tiles};
     if (ops.subgraph_edges() / kManyEdges < tiles.owned) {
       ops.ForEachTogether(count, ops.gangs(), hooking::CompressTile{parent, ops.graph(), tiles});
       ops.ForEachTogether(count, ops.gangs(), link);
@@ -160,6 +179,95 @@ struct ConnectedComponents {
       link.from = to;
     }
     return hooking::Tiles::kLooked;
+  }
+
+  /// Links the neighbours that have not been linked, up to so many; a sample of before is none afterwards. Compresses trees.
+  template <class Operators>
+  static void LinkUpTo(Operators& ops, const hooking::FirstLinks& links, VertexId* parent, EdgeIndex* linked,
+                       EdgeIndex rounds, std::optional<Sampled>* sampled) {
+    for (; *linked < rounds; ++*linked) {
+      ops.ForEachVertex(hooking::LinkNth{links, parent, *linked});
+      sampled->reset();
+    }
+    CompressOwned(ops, parent);
+  }
+
+  /// Whether devices first link what they own: all do, or none.
+  template <class Operators>
+  static bool OwnFirst(Operators& ops) {
+    if (ops.devices() == 1 || hooking::Notes::Room(ops.graph().vertices) == 0) return false;
+    return ops.SumOfAll(ops.graph().owned > 0 && !ops.graph().ranges ? 1 : 0) == 0;
+  }
+
+  /// Tells all devices which vertices are in whose giant. Returns whether these are of one component, and then has linked
+  /// them here and begun the list of vertices that others are to know of.
+  template <class Operators>
+  static bool NoteGiants(Operators& ops, VertexId* parent, const hooking::Notes& notes, VertexId giant) {
+    struct Part {
+      VertexId giant, first;
+      LocalId owned;
+    };
+    const GraphRef& graph = ops.graph();
+    const std::array<Part, kMaxDevices> parts = ops.AllOf(Part{giant, graph.first_id, graph.owned});
+    ops.For(bits::Words(graph.vertices), hooking::ClearWord{notes.words()});
+    ops.For(1, hooking::StartNotes{notes, kNoVertex});
+    const hooking::GiantStretch stretch{graph, parent, notes, giant};
+    std::span<const std::uint32_t> own;
+    if (graph.owned > 0) {
+      ops.ForEachTogether(stretch.Count(), ops.gangs(), stretch);
+      own = {notes.words() + stretch.Begin(), stretch.End() - stretch.Begin()};
+    }
+    std::array<std::span<const std::uint32_t>, kMaxDevices> theirs;
+    ops.template ExchangeAll<std::uint32_t>([&](PartId) { return own; },
+                                            [&](PartId p, std::span<const std::uint32_t> words) { theirs[p] = words; });
+    PartId first = kNoPart;
+    for (PartId p = 0; p < ops.devices(); ++p) {
+      if (first == kNoPart && parts[p].owned > 0) first = p;
+      if (!theirs[p].empty()) {
+        ops.For(theirs[p].size(), hooking::JoinWord{notes.words() + parts[p].first / 32, theirs[p].data()});
+      }
+    }
+    VertexId found = 1;
+    if (graph.owned > 0 && ops.rank() != first) {
+      const LocalId calls = std::min(graph.owned, hooking::FindMeeting::kMost);
+      ops.For(calls, hooking::FindMeeting{graph, notes, notes.size(0), calls});
+      ops.CopyOut(&found, notes.size(0), 1);
+    }
+    if (ops.SumOfAll(found == 0 ? 1 : 0) > 0) return false;
+    for (PartId p = first + 1; p < ops.devices(); ++p) {
+      if (parts[p].owned > 0) ops.For(1, hooking::LinkTwo{parent, parts[first].giant, parts[p].giant});
+    }
+    ops.For(1, hooking::StartNotes{notes, giant});
+    return true;
+  }
+
+  /// Joins all devices' trees by what they have noted: each hands its list of vertices, with their roots, to all, and then
+  /// another one with the roots that vertices of others' lists have where they are owned. So all know of each tree that has
+  /// to do with another, and of which. Returns whether the lists held all; otherwise trees may not be joined.
+  template <class Operators>
+  static bool MergeNotes(Operators& ops, VertexId* parent, const hooking::Notes& notes) {
+    const std::size_t room = hooking::Notes::Room(ops.graph().vertices);
+    std::array<std::span<const VertexId>, kMaxDevices> theirs;
+    for (const int list : {0, 1}) {
+      VertexId size = 0;
+      ops.CopyOut(&size, notes.size(list), 1);
+      if (ops.SumOfAll(size > room ? 1 : 0) > 0) return false;
+      if (list == 0) ops.For(size, hooking::NoteRoot{notes, parent});
+      const std::span<const VertexId> mine(notes.pairs(list), 2 * std::size_t{size});
+      theirs.fill({});
+      ops.template ExchangeAll<VertexId>([&](PartId) { return mine; },
+                                         [&](PartId p, std::span<const VertexId> pairs) { theirs[p] = pairs; });
+      // Before anything is linked, for a tree that is one by a pair of theirs is no news to them.
+      for (const std::span<const VertexId> pairs : theirs) {
+        if (list == 0 && !pairs.empty()) {
+          ops.For(pairs.size() / 2, hooking::Answer{ops.graph(), parent, notes, pairs.data()});
+        }
+      }
+      for (const std::span<const VertexId> pairs : theirs) {
+        if (!pairs.empty()) ops.For(pairs.size() / 2, hooking::LinkPair{parent, pairs.data()});
+      }
+    }
+    return true;
   }
 
   template <class Operators>

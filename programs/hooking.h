@@ -95,17 +95,58 @@ struct FindRoot {
   VertexId* root;
   CHATTY_FN void operator()(std::size_t) const { *root = Root(parent, v); }
 };
+/// The entries of rows that are linked first: the first of a row, or of those that are owned, which follow each other where
+/// parts are ranges and rows ascend. A device that links its own vertices alone makes a forest of all they join, while of
+/// those that are not the least ids, which the rows begin with, may all be others'.
+struct FirstLinks {
+  GraphRef graph;
+  bool own = false;  ///< of owned vertices alone; parts are ranges
+
+  /// Where they begin in v's row, or its end.
+  CHATTY_FN EdgeIndex Begin(LocalId v) const { return Begin(graph.forward.offsets[v], graph.forward.offsets[v + 1]); }
+  CHATTY_FN EdgeIndex Begin(EdgeIndex begin, EdgeIndex end) const {
+    if (!own || graph.lesser_end == graph.owned || begin == end) return begin;
+    // Where they were if ids were evenly spread, and then in strides that grow, for a look elsewhere is one at memory.
+    const LocalId* const row = graph.forward.neighbours;
+    EdgeIndex low = begin, high = end, stride = 1;
+    EdgeIndex look = begin + static_cast<EdgeIndex>(static_cast<float>(end - begin) * lesser());
+    if (look >= end) look = end - 1;
+    while (low < high) {
+      const LocalId u = row[look];
+      if (u >= graph.owned && u < graph.lesser_end) {
+        low = look + 1;
+        look = low + stride;
+      } else {
+        high = look;
+        look = high - stride;
+      }
+      // The first: beyond the row, or where an earlier look was.
+      if (look < low || look >= high) look = low + (high - low) / 2;
+      stride *= 2;
+    }
+    return low;
+  }
+  /// Whether an entry is one of them.
+  CHATTY_FN bool Has(LocalId u) const { return !own || u < graph.owned; }
+
+ private:
+  /// The share of vertices whose ids are less than any owned.
+  CHATTY_FN float lesser() const { return static_cast<float>(graph.first_id) / static_cast<float>(graph.vertices); }
+};
 /// Hangs v below its first neighbour, the least, if that is less than v, and makes it a root otherwise: without atomics, for
 /// only v's own entry is written (ECL-CC's initialisation, Jaiganesh and Burtscher, HPDC'18).
 struct HookFirst {
-  GraphRef graph;
+  FirstLinks links;
   VertexId* parent;
   CHATTY_FN void operator()(LocalId v) const {
-    if (graph.forward.degree(v) == 0) {
-      parent[graph.Global(v)] = graph.Global(v);
+    const GraphRef& graph = links.graph;
+    const EdgeIndex begin = links.Begin(v);
+    const VertexId own = graph.Global(v);
+    if (begin == graph.forward.offsets[v + 1] || !links.Has(graph.forward.neighbours[begin])) {
+      parent[own] = own;
       return;
     }
-    const VertexId first = graph.Global(graph.forward.neighbours[graph.forward.offsets[v]]), own = graph.Global(v);
+    const VertexId first = graph.Global(graph.forward.neighbours[begin]);
     parent[own] = first < own ? first : own;  // no branch that nobody can predict
   }
 };
@@ -146,7 +187,7 @@ class HookTile {
   static constexpr std::size_t kScratch =
       Tiles::kSize * (sizeof(std::uint32_t) + sizeof(std::uint16_t)) + sizeof(Tiles::Counts);
 
-  HookTile(const GraphRef& graph, VertexId* parent, const Tiles& tiles) : graph_(graph), parent_(parent), tiles_(tiles) {}
+  HookTile(const FirstLinks& links, VertexId* parent, const Tiles& tiles) : links_(links), parent_(parent), tiles_(tiles) {}
 
   template <class Gang>
   CHATTY_FN void operator()(std::size_t tile, const Gang& gang) const {
@@ -159,10 +200,12 @@ class HookTile {
     const LocalId first = Tiles::Begin(tile);
     const std::uint32_t size = tiles_.Size(tile);
     if (gang.thread() == 0) *counts = {};
-    if (graph_.global_ids == nullptr) {
-      ReadRows<false>(gang, first, size, above, others);
+    if (links_.own) {
+      ReadRows<Entries::kOwned>(gang, first, size, above, others);
+    } else if (graph().global_ids == nullptr) {
+      ReadRows<Entries::kAll>(gang, first, size, above, others);
     } else {
-      ReadRows<true>(gang, first, size, above, others);
+      ReadRows<Entries::kHalo>(gang, first, size, above, others);
     }
     gang.Sync();
     for (std::uint32_t i = gang.thread(); i < size; i += gang.threads()) {  // as Compress does
@@ -181,7 +224,7 @@ class HookTile {
       std::uint32_t root = i, left = 0;
       if (i < size) {
         for (std::uint32_t next; (next = InScratch::Read(above + root)) != root && next < Tiles::kSize;) root = next;
-        if (root != i) parent_[graph_.Global(first + i)] = graph_.Global(first + root);
+        if (root != i) parent_[graph().Global(first + i)] = graph().Global(first + root);
         left = others[i] & (Tiles::kFirst | Tiles::kSecond);
         hangs = (left & Tiles::kFirst) != 0 && others[i] != kLeast &&
                 atomics::CompareSwap(above + root, root, Tiles::kSize + i) == root;
@@ -195,7 +238,7 @@ class HookTile {
     for (std::uint32_t k = gang.thread(); k < counts->hung; k += gang.threads()) {
       const std::uint32_t root = tiles_.Hung(tile)[k], by = above[root] % Tiles::kSize;
       if (by == root) continue;  // its own neighbour is above it already
-      parent_[graph_.Global(first + root)] = graph_.Global(graph_.forward.neighbours[graph_.forward.offsets[first + by]]);
+      parent_[graph().Global(first + root)] = graph().Global(graph().forward.neighbours[links_.Begin(first + by)]);
     }
     if (gang.thread() == 0) tiles_.counts[tile] = *counts;
   }
@@ -203,14 +246,19 @@ class HookTile {
  private:
   /// What is noted of a vertex none of whose neighbours is less, and the first not in the tile: nothing else is noted so.
   static constexpr std::uint16_t kLeast = Tiles::kFirst | 1;
+  /// Which entries rows may have among the first: the whole graph's, of which all are owned; owned ones; any.
+  enum class Entries { kAll, kOwned, kHalo };
+
+  CHATTY_FN const GraphRef& graph() const { return links_.graph; }
 
   /// What rows say of each of the tile's places, and HookFirst of what is to be above it: of roots that stays. Several rows
-  /// are asked for before the first is looked at. kHalo: not all vertices are owned.
-  template <bool kHalo, class Gang>
+  /// are asked for before the first is looked at.
+  template <Entries kEntries, class Gang>
   CHATTY_FN void ReadRows(const Gang& gang, LocalId first, std::uint32_t size, std::uint32_t* above,
                           std::uint16_t* others) const {
     constexpr unsigned kRows = Gang::kMany ? 4 : 1;
-    const AdjacencyRef& rows = graph_.forward;
+    constexpr bool kHalo = kEntries == Entries::kHalo, kIds = kEntries != Entries::kAll;
+    const AdjacencyRef& rows = graph().forward;
     for (std::uint32_t base = gang.thread(); base < size; base += kRows * gang.threads()) {
       EdgeIndex begins[kRows], ends[kRows];
       LocalId entries[kRows][Tiles::kLooked];
@@ -222,8 +270,11 @@ class HookTile {
       }
       for (unsigned r = 0; r < kRows; ++r) {  // the vertex itself where there is none, and the first again for the second
         const LocalId v = first + base + r * gang.threads();
+        if (kEntries == Entries::kOwned) begins[r] = links_.Begin(begins[r], ends[r]);
         entries[r][0] = begins[r] == ends[r] ? v : rows.neighbours[begins[r]];
         entries[r][1] = ends[r] - begins[r] < 2 ? v : rows.neighbours[begins[r] + 1];
+        if (kEntries == Entries::kOwned && entries[r][0] >= tiles_.owned) entries[r][0] = v;
+        if (kEntries == Entries::kOwned && entries[r][1] >= tiles_.owned) entries[r][1] = v;
       }
       for (unsigned r = 0; r < kRows; ++r) {
         const std::uint32_t i = base + r * gang.threads();
@@ -235,22 +286,22 @@ class HookTile {
         const std::uint32_t high = p < q ? q : p;
         // Who is owned and has a lesser id lies below the tile, and so below its roots, as does all of the halo that is
         // below where parts are ranges; elsewhere it is left with the second.
-        const bool a_below = a < first || (kHalo && a >= tiles_.owned && graph_.HaloBelow(a, v));
-        const bool hangs = a_below && (!kHalo || a < first || graph_.ranges);
+        const bool a_below = a < first || (kHalo && a >= tiles_.owned && graph().HaloBelow(a, v));
+        const bool hangs = a_below && (!kHalo || a < first || graph().ranges);
         const bool left =
-            (a_below && !hangs) || (b != a && (b < first || (kHalo && b >= tiles_.owned && graph_.HaloBelow(b, v))));
+            (a_below && !hangs) || (b != a && (b < first || (kHalo && b >= tiles_.owned && graph().HaloBelow(b, v))));
         const bool least = p >= size && !a_below;
         above[i] = low;
         others[i] = least ? kLeast
                           : static_cast<std::uint16_t>((p_below && q_below ? i - high : 0) | (hangs ? Tiles::kFirst : 0) |
                                                        (left ? Tiles::kSecond : 0));
         const LocalId up = hangs ? a : v;
-        parent_[kHalo ? graph_.Global(v) : v] = kHalo ? graph_.Global(up) : up;
+        parent_[kIds ? graph().Global(v) : v] = kIds ? graph().Global(up) : up;
       }
     }
   }
 
-  GraphRef graph_;
+  FirstLinks links_;
   VertexId* parent_;
   Tiles tiles_;
 };
@@ -271,11 +322,12 @@ struct CompressTile {
 struct LinkTile {
   static constexpr std::uint32_t kEighths = 8;
   VertexId* parent;
-  GraphRef graph;
+  FirstLinks links;
   Tiles tiles;
   std::uint32_t from = 0, to = kEighths;  ///< eighths of each tile's
   template <class Gang>
   CHATTY_FN void operator()(std::size_t tile, const Gang& gang) const {
+    const GraphRef& graph = links.graph;
     const std::uint32_t left = tiles.counts[tile].left;
     const std::uint32_t begin = left / kEighths * from, end = to == kEighths ? left : left / kEighths * to;
     for (std::uint32_t k = (from == 0 ? 0 : begin) + gang.thread(); k < (from == 0 ? left : end); k += gang.threads()) {
@@ -283,7 +335,7 @@ struct LinkTile {
       const bool first = from == 0 && (noted & Tiles::kFirst) != 0, second = k < end && (noted & Tiles::kSecond) != 0;
       if (!first && !second) continue;
       const LocalId v = Tiles::Begin(tile) + noted % Tiles::kSize;
-      const EdgeIndex row = graph.forward.offsets[v], degree = graph.forward.offsets[v + 1] - row;
+      const EdgeIndex row = links.Begin(v), degree = graph.forward.offsets[v + 1] - row;
       const VertexId own = graph.Global(v);
       const LocalId a = graph.forward.neighbours[row];
       // Where parts are no ranges, the first in the halo is noted with the second.
@@ -291,31 +343,31 @@ struct LinkTile {
       if (first || with_second) Link(parent, own, graph.Global(a));
       if (!second || degree < 2) continue;
       const LocalId b = graph.forward.neighbours[row + 1];
-      if (b < graph.owned ? b < v : graph.HaloBelow(b, v)) Link(parent, own, graph.Global(b));
+      if (b < graph.owned ? b < v : links.Has(b) && graph.HaloBelow(b, v)) Link(parent, own, graph.Global(b));
     }
   }
 };
 
 /// Links v with its nth neighbour, the second with the first as well, if HookFirst has not.
 struct LinkNth {
-  GraphRef graph;
+  FirstLinks links;
   VertexId* parent;
   EdgeIndex nth;
   CHATTY_FN void operator()(LocalId v) const {
+    const GraphRef& graph = links.graph;
     // Vertices are visited in order by a CPU, which a link's atomics would let wait for each row and each tree in turn.
     constexpr LocalId kRows = 32, kTrees = 16;
-    if (v + kRows < graph.owned) Prefetch(Row(v + kRows) + nth);
-    if (v + kTrees < graph.owned && graph.forward.degree(v + kTrees) > nth) {
-      Prefetch(parent + graph.Global(Row(v + kTrees)[nth]));
+    if (v + kRows < graph.owned) Prefetch(graph.forward.neighbours + graph.forward.offsets[v + kRows] + nth);
+    if (v + kTrees < graph.owned) {
+      const EdgeIndex at = links.Begin(v + kTrees) + nth;
+      if (at < graph.forward.offsets[v + kTrees + 1]) Prefetch(parent + graph.Global(graph.forward.neighbours[at]));
     }
-    const EdgeIndex degree = graph.forward.degree(v);
-    const LocalId* const row = Row(v);
+    const EdgeIndex begin = links.Begin(v), degree = graph.forward.offsets[v + 1] - begin;
+    const LocalId* const row = graph.forward.neighbours + begin;
     const VertexId own = graph.Global(v);
-    if (nth == 1 && degree > 0 && graph.Global(row[0]) > own) Link(parent, own, graph.Global(row[0]));
-    if (degree > nth) Link(parent, own, graph.Global(row[nth]));
+    if (nth == 1 && degree > 0 && links.Has(row[0]) && graph.Global(row[0]) > own) Link(parent, own, graph.Global(row[0]));
+    if (degree > nth && links.Has(row[nth])) Link(parent, own, graph.Global(row[nth]));
   }
-  /// Where v's row begins.
-  CHATTY_FN const LocalId* Row(LocalId v) const { return graph.forward.neighbours + graph.forward.offsets[v]; }
 };
 struct LinkEdge {
   GraphRef graph;
@@ -424,6 +476,138 @@ struct LinkPair {
   VertexId* parent;
   const VertexId* pairs;
   CHATTY_FN void operator()(std::size_t i) const { Link(parent, pairs[2 * i], pairs[2 * i + 1]); }
+};
+
+/// What devices tell each other of vertices that both link, where parts are ranges and each owns vertices of one giant: a
+/// bit a vertex, set in its owner's; and two lists of pairs, a vertex and its root, whose sizes are the digest's first ids.
+/// They lie where a digest does when there is one.
+struct Notes {
+  Digest room;
+
+  /// Pairs that fit in a list.
+  CHATTY_FN static constexpr std::size_t Room(std::uint64_t vertices) {
+    const std::size_t half = Digest::Room(vertices) / 2, most = vertices / 16;
+    return half < most ? half : most;
+  }
+  /// @{
+  CHATTY_FN std::uint32_t* words() const { return room.words(); }
+  CHATTY_FN bool in_giant(VertexId v) const { return room.below(v); }
+  CHATTY_FN VertexId* size(int list) const { return room.ids + list; }
+  CHATTY_FN VertexId* pairs(int list) const { return room.pairs() + (list == 0 ? 0 : 2 * Room(room.vertices)); }
+  /// @}
+  /// Appends a pair. One that does not fit is counted.
+  CHATTY_FN void Note(int list, VertexId v, VertexId root) const {
+    const VertexId at = atomics::Add<true>(size(list), VertexId{1});
+    if (at >= Room(room.vertices)) return;
+    pairs(list)[2 * at] = v;
+    pairs(list)[2 * at + 1] = root;
+  }
+};
+/// Empties both lists, and notes a vertex in the first, unless it is none.
+struct StartNotes {
+  Notes notes;
+  VertexId v;
+  CHATTY_FN void operator()(std::size_t) const {
+    *notes.size(0) = *notes.size(1) = 0;
+    if (v != kNoVertex) notes.Note(0, v, v);
+  }
+};
+struct ClearWord {
+  std::uint32_t* words;
+  CHATTY_FN void operator()(std::size_t w) const { words[w] = 0; }
+};
+struct JoinWord {
+  std::uint32_t* words;
+  const std::uint32_t* theirs;
+  CHATTY_FN void operator()(std::size_t w) const { words[w] |= theirs[w]; }
+};
+/// Bits of a stretch of those words that owned vertices' are in, a word for each warp at a time. Trees have been compressed.
+struct GiantStretch {
+  static constexpr std::size_t kWords = 512;
+  GraphRef graph;
+  const VertexId* parent;
+  Notes notes;
+  VertexId giant;
+  CHATTY_FN std::size_t Begin() const { return graph.first_id / 32; }
+  CHATTY_FN std::size_t End() const { return (std::size_t{graph.first_id} + graph.owned + 31) / 32; }
+  CHATTY_FN std::size_t Count() const { return (End() - Begin() + kWords - 1) / kWords; }
+  template <class Gang>
+  CHATTY_FN void operator()(std::size_t stretch, const Gang& gang) const {
+    const std::size_t begin = Begin() + stretch * kWords, end = begin + kWords < End() ? begin + kWords : End();
+    for (std::size_t w = begin + gang.warp(); w < end; w += gang.warps()) {
+      std::uint32_t in = 0;
+      for (unsigned b = gang.lane(); b < 32; b += gang.lanes()) {
+        const std::size_t v = w * 32 + b;
+        if (v < graph.first_id || v - graph.first_id >= graph.owned) continue;
+        if (parent[v] == giant) in |= 1u << b;
+      }
+      in = gang.SumOfWarp(in);  // bits of different lanes
+      if (gang.lane() == 0) notes.words()[w] = in;
+    }
+  }
+};
+/// Looks for an edge between this device's giant and that of one before it, until one is found: owned vertices `step` after
+/// each other. A call a vertex would take as long where the first has one.
+struct FindMeeting {
+  static constexpr LocalId kMost = 1 << 16;  ///< calls
+  GraphRef graph;
+  Notes notes;
+  VertexId* found;
+  LocalId step;
+  CHATTY_FN void operator()(std::size_t first) const {
+    for (std::size_t v = first; v < graph.owned && atomics::Load(found) == 0; v += step) {
+      if (Meets(static_cast<LocalId>(v))) atomics::Store(found, VertexId{1});
+    }
+  }
+
+ private:
+  CHATTY_FN bool Meets(LocalId v) const {
+    if (graph.forward.degree(v) == 0 || !notes.in_giant(graph.Global(v))) return false;
+    const LocalId u = graph.forward.neighbours[graph.forward.offsets[v]];
+    return u >= graph.owned && u < graph.lesser_end && notes.in_giant(graph.Global(u));
+  }
+};
+/// Joins two vertices.
+struct LinkTwo {
+  VertexId* parent;
+  VertexId a, b;
+  CHATTY_FN void operator()(std::size_t) const { Link(parent, a, b); }
+};
+/// An edge of a vertex that is not in its owner's giant. All giants are of one component; others' vertices that are in none
+/// are noted.
+struct LinkEdgeOrGiant {
+  GraphRef graph;
+  VertexId* parent;
+  Notes notes;
+  VertexId giant;
+  CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex) const {
+    const VertexId own = graph.Global(v), other = graph.Global(u);
+    if (u < graph.owned) return Link(parent, own, other);
+    if (notes.in_giant(other)) return Link(parent, own, giant);
+    Link(parent, own, other);
+    notes.Note(0, other, kNoVertex);
+  }
+};
+/// Completes the first list.
+struct NoteRoot {
+  Notes notes;
+  const VertexId* parent;
+  CHATTY_FN void operator()(std::size_t i) const {
+    VertexId* const pair = notes.pairs(0) + 2 * i;
+    pair[1] = Root(parent, pair[0]);
+  }
+};
+/// Notes in the second list what another device's first one has of this device's vertices, with the roots that these have
+/// here.
+struct Answer {
+  GraphRef graph;
+  const VertexId* parent;
+  Notes notes;
+  const VertexId* theirs;
+  CHATTY_FN void operator()(std::size_t i) const {
+    const VertexId v = theirs[2 * i];
+    if (v >= graph.first_id && v - graph.first_id < graph.owned) notes.Note(1, v, Root(parent, v));
+  }
 };
 
 /// Of owned vertices picked by a hash, the roots, the first neighbours, kNoVertex where there are none, and the degrees.

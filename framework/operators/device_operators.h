@@ -143,6 +143,18 @@ class DeviceOperators {
     });
     return all;
   }
+  /// Each device's value, in device order, on all of them; T is a few numbers. Only the first devices() are any.
+  template <class T>
+  std::array<T, kMaxDevices> AllOf(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(OperatorGroup::Manifest::value));
+    OperatorGroup::Manifest mine;
+    std::memcpy(mine.value.data(), &value, sizeof(T));
+    std::array<T, kMaxDevices> all{};
+    MeetAll(mine, [&](int r, const OperatorGroup::Manifest& m) {
+      std::memcpy(static_cast<void*>(&all[static_cast<std::size_t>(r)]), m.value.data(), sizeof(T));
+    });
+    return all;
+  }
   /// The first device's number, on all devices.
   double FirstOfAll(double number) {
     return ReduceAll(number, [](double first, double) { return first; });

@@ -246,6 +246,8 @@ struct ExchangeQuestion {
     });
     if (all.sum != devices * (devices + 1) / 2.0 || all.largest != -1) ++wrong;
     if (ops.SumOfAll(mine) != all.sum || ops.FirstOfAll(mine) != 1) ++wrong;
+    const auto each = ops.AllOf(Pair{mine, -mine});
+    for (PartId p = 0; p < devices; ++p) wrong += each[p].sum != p + 1 || each[p].largest != -1.0 - p ? 1 : 0;
     ops.ForEachVertex(StoreNumber{out, wrong});
   }
 };
@@ -276,6 +278,9 @@ inline std::vector<Graph> GraphsOfTrees() {
   linked(40000, [](std::uint64_t v) { return v % 9 == 0 ? v / 2 : v; });
   linked(40000, [](std::uint64_t v) { return v < 20000 ? 39999 - v : v; });
   linked(1, [](std::uint64_t v) { return v; });
+  // Halves that are not joined; and halves that are, whose odd vertices only know one of the other half.
+  linked(40000, [](std::uint64_t v) { return v == 19999 ? v : v + 1; });
+  linked(40000, [](std::uint64_t v) { return v % 2 == 0 ? v + 2 : 40000 - v; });
   for (const char* family : {"kron", "uniform"}) {  // neighbours anywhere, so that few of them show a giant
     GeneratorSpec spec;
     spec.family = family;
@@ -328,7 +333,7 @@ TEST_P(OperatorsTest, ComponentsOfTreesOfEveryLength) {
   std::size_t index = 0;
   for (const Graph& graph : GraphsOfTrees()) {
     SCOPED_TRACE("graph " + std::to_string(index++));
-    for (const char* partition : {"edge-balanced", "random"}) {
+    for (const char* partition : {"edge-balanced", "contiguous", "random"}) {
       SessionOptions options;
       options.partition = partition;
       Session session(graph, GetParam(), options);
