@@ -2,8 +2,8 @@
 /// How host threads wait for each other: a bounded spin, then sleep, always with an abort token and a deadline.
 ///
 /// Barriers that only spin collapse when other work holds a core; barriers that only sleep cost tens of microseconds a
-/// round. Every wait here spins for a bounded time (SpinOf) and then parks on a futex; where more threads meet than there are cores,
-/// nobody spins, for the one that is waited for may need the very core.
+/// round. Every wait here spins for a bounded time (SpinOf) and then parks on a futex; where more threads meet than there
+/// are cores, nobody spins, for the one that is waited for may need the very core.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,8 @@ int Cores() noexcept;
 void UseAllCores() noexcept;
 
 /// How long threads that meet `threads` at a time spin: kSpin; not at all if they are more than the cores; and kLongSpin if
-/// there are four cores for each, for then nobody wants theirs, and a core that has gone to sleep takes up to 200 us to wake.
+/// there are four cores for each, for then nobody wants theirs, and a core that has gone to sleep takes up to 200 us to
+/// wake.
 std::chrono::nanoseconds SpinOf(int threads) noexcept;
 
 /// How the first failure of any device reaches all others. Thread-safe.
