@@ -63,7 +63,8 @@ struct ConnectedComponents {
     const PartId step = (to + part.parts - from) % part.parts;
     if (step == 0) return 0;
     const bool hands = (step & (step - 1)) == 0;
-    const std::size_t notes = std::max(hooking::Digest::BitIds(part.vertices), 2 * hooking::Notes::Room(part.vertices));
+    const std::size_t pairs = part.symmetric ? hooking::Notes::Room(part.vertices) : 0;
+    const std::size_t notes = pairs > 0 ? std::max(hooking::Digest::BitIds(part.vertices), 2 * pairs) : 0;
     return sizeof(VertexId) *
            (hands ? std::max<std::size_t>(part.vertices, hooking::Digest::Size(part.vertices, 0)) : notes);
   }

@@ -495,8 +495,9 @@ struct Notes {
   CHATTY_FN VertexId* size(int list) const { return room.ids + list; }
   CHATTY_FN VertexId* pairs(int list) const { return room.pairs() + (list == 0 ? 0 : 2 * Room(room.vertices)); }
   /// @}
-  /// Appends a pair. One that does not fit is counted.
+  /// Appends a pair. One that does not fit is counted, but not all that follow: very many would wait for one address.
   CHATTY_FN void Note(int list, VertexId v, VertexId root) const {
+    if (atomics::Load(size(list)) > Room(room.vertices)) return;
     const VertexId at = atomics::Add<true>(size(list), VertexId{1});
     if (at >= Room(room.vertices)) return;
     pairs(list)[2 * at] = v;
