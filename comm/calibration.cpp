@@ -23,6 +23,7 @@ constexpr std::size_t kSizes[] = {4,         64,      1 << 10, 4 << 10,  16 << 1
 constexpr std::size_t kFewestSizes = 3;  ///< measured however long they take: a fit needs them
 constexpr std::size_t kSmall = 64 << 10;
 constexpr std::size_t kLeastSwept = 4 << 10;  ///< shorter boxes are lists
+constexpr std::size_t kFewestSwept = 4;       ///< samples, of two sizes: one does not tell bytes from places
 /// What all paths of a quick calibration may take together.
 constexpr double kQuickSeconds = 3;
 /// Page-locking a gigabyte takes most of a second.
@@ -186,7 +187,7 @@ class PathMeasurement {
         if (devices_.size() == 2 && pattern.corner == LoadCorner::kRing) {
           model.set_fit(path, from, to, LoadCorner::kAllToAll, fit);
         }
-        if (swept_[i][b].empty()) continue;
+        if (swept_[i][b].size() < kFewestSwept) continue;
         const CostFit swept = FitCost(swept_[i][b]);
         model.set_swept_fit(path, from, to, pattern.corner, swept);
         if (devices_.size() == 2 && pattern.corner == LoadCorner::kRing) {

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Raised when the text changes, or when transports or what is measured do, so that old figures would mislead.
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 constexpr std::string_view kTitle = "chatty-calibration";
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  // 64 devices and 8 paths have 25 MiB
 
