@@ -96,7 +96,7 @@ void ParseParameter(std::string_view name, std::string_view text, [[maybe_unused
                       std::is_floating_point_v<T> ? "number" : "whole number");
   }
   if constexpr (std::is_floating_point_v<T>) {
-    if (!std::isfinite(parsed) && std::isfinite(preset)) {
+    if (std::isnan(parsed) || (!std::isfinite(parsed) && std::isfinite(preset))) {
       Throw<UsageError>("parameter {}: '{}' is not a finite number", name, text);
     }
   }
