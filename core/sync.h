@@ -35,7 +35,7 @@ int Cores() noexcept;
 void UseAllCores() noexcept;
 
 /// How long threads that meet `threads` at a time spin: kSpin; not at all if they are more than the cores; and kLongSpin if
-/// there are four cores for each, for then nobody wants theirs, and a core that has gone to sleep takes up to 200 us to
+/// there are four cores for each, where others seldom want theirs, and a core that has gone to sleep takes up to 200 us to
 /// wake.
 std::chrono::nanoseconds SpinOf(int threads) noexcept;
 

@@ -163,6 +163,29 @@ class TraceTest : public testing::TestWithParam<const char*> {
   }
 };
 
+TEST_P(TraceTest, ARoundWhoseMessagesNobodyWantsIsNotMade) {
+  GeneratorSpec spec;
+  spec.family = "complete";
+  spec.count = 90;
+  const Graph all_reached = Generate(spec), some_are_not = MakeSymmetric(6, {{0, 1}, {0, 2}, {1, 2}, {3, 4}, {4, 5}});
+  for (const Direction direction : {Direction::kPush, Direction::kPull, Direction::kAuto}) {
+    for (const Graph* graph : {&all_reached, &some_are_not}) {
+      SCOPED_TRACE(testing::Message() << static_cast<int>(direction) << ", " << graph->vertices() << " vertices");
+      Trace trace;
+      Session session(*graph, GetParam());
+      RunOptions options;
+      options.direction = direction;
+      options.trace = &trace;
+      const auto result = chatty::Run(session, Bfs{}, options);
+      auto rows = Spans(trace.Lane(session.device(0)));
+      // Without rows of in-edges nobody counts what is wanted.
+      const std::uint64_t unwanted = graph == &all_reached && direction != Direction::kPush ? 1 : 0;
+      EXPECT_EQ(Count(rows[TraceRow::kCompute], "apply") + unwanted, result.statistics.rounds);
+      EXPECT_EQ(result.statistics.rounds, 2u);
+    }
+  }
+}
+
 TEST_P(TraceTest, RoundsAreThoseOfTheStatistics) {
   const Graph graph = Grid();
   for (const Direction direction : {Direction::kPush, Direction::kPull, Direction::kAuto}) {

@@ -894,7 +894,7 @@ __device__ void UnpackShared(const Group& group, const StateRef<P>& s, const Inb
                              const LocalId* to_halo) {
   using Payload = SharedSlot<P>;
   const LocalId halo = s.graph.halo_begin[peer];
-  const bool in_order = to_halo == nullptr && inbox.form != BoxForm::kPairs;
+  const bool in_order = to_halo == nullptr && inbox.form != BoxForm::kPairs && inbox.first == 0;
   detail::ForEachEntry<Payload>(group, inbox, [&](const auto& batch) {
 #pragma unroll
     for (unsigned k = 0; k < std::decay_t<decltype(batch)>::kCount; ++k) {
