@@ -8,10 +8,10 @@
 // so that what others do to the machine falls on all alike. Printed are times, ratios, processor time, and how often threads
 // gave their core away.
 //
-// With --check the exit status is 1 if any of three attempts' ratios exceeds what the cores lose by more than kSlack in
-// every attempt. What they lose: two cores less one leave half, and so do two cores shared with as many busy processes.
-// More devices than cores lose none, but meet more often; processor time is what bounds that, which neighbours on the
-// machine hardly change.
+// With --check the exit status is 1 if one of the ratios exceeds what the cores lose by more than kSlack in every one of N
+// attempts. (Not if every attempt has one that does: there are eighteen, each at the scheduler's mercy.) What they lose: two
+// cores less one leave half, and so do two cores shared with as many busy processes. More devices than cores lose none, but
+// meet more often; processor time is what bounds that, which neighbours on the machine hardly change.
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -104,10 +104,13 @@ struct Subject {
   std::vector<std::unique_ptr<RegisteredJob>> jobs;
 };
 
-/// Runs everything `repeats` times under each number of busy processes. True if all ratios are within bounds.
-bool Attempt(std::vector<Subject>& subjects, const std::vector<std::unique_ptr<BusyProcess>>& busy, int repeats) {
+/// Runs everything `repeats` times under each number of busy processes. Marks in `held`, which has an entry for each
+/// subject, number of devices and load, whose ratios are within bounds; true if all of this attempt are.
+bool Attempt(std::vector<Subject>& subjects, const std::vector<std::unique_ptr<BusyProcess>>& busy, int repeats,
+             std::vector<bool>& held) {
   const int cores = static_cast<int>(busy.size());
   bool good = true;
+  std::size_t at = 0;
   for (Subject& subject : subjects) {
     std::vector<std::vector<Best>> best(subject.jobs.size(), std::vector<Best>(busy.size() + 1));
     for (int repeat = 0; repeat < repeats; ++repeat) {
@@ -152,6 +155,8 @@ bool Attempt(std::vector<Subject>& subjects, const std::vector<std::unique_ptr<B
             subject.name, kDevices[j], load, b.ms, slower, lost * kSlack, b.cpu_ms, burnt, kBurn, many, kManyDevices,
             b.rounds, b.waits, b.preemptions, fine ? "" : "  <-- beyond");
         good = good && fine;
+        held[at] = held[at] || fine;
+        ++at;
       }
     }
   }
@@ -221,9 +226,12 @@ int Main(int argc, char** argv) {
   }
 
   fmt::print("{} core{}\n", Cores(), Cores() == 1 ? "" : "s");
+  std::vector<bool> held(subjects.size() * kDevices.size() * (busy.size() + 1));
   for (int attempt = 1; attempt <= (check ? attempts : 1); ++attempt) {
-    if (Attempt(subjects, busy, repeats)) return 0;
-    if (check) fmt::print("attempt {} of {}: beyond the bounds\n", attempt, attempts);
+    if (Attempt(subjects, busy, repeats, held)) return 0;
+    const auto beyond = std::count(held.begin(), held.end(), false);
+    if (beyond == 0) return 0;
+    if (check) fmt::print("attempt {} of {}: {} beyond the bounds in all so far\n", attempt, attempts, beyond);
   }
   return check ? 1 : 0;
 }

@@ -83,13 +83,13 @@ void AbortToken::RethrowFirst() const {
   if (first) std::rethrow_exception(first);
 }
 
-void WaitWhileEqual(const std::atomic<std::uint32_t>& word, std::uint32_t seen, const WaitContext& context,
+bool WaitWhileEqual(const std::atomic<std::uint32_t>& word, std::uint32_t seen, const WaitContext& context,
                     std::string_view what, std::chrono::nanoseconds spin, std::atomic<int>* sleepers) {
-  if (word.load(std::memory_order_acquire) != seen) return;
+  if (word.load(std::memory_order_acquire) != seen) return true;
   const Clock::time_point start = Clock::now();
   while (spin.count() > 0 && Clock::now() - start < spin) {
     for (int i = 0; i < 16; ++i) {
-      if (word.load(std::memory_order_acquire) != seen) return;
+      if (word.load(std::memory_order_acquire) != seen) return true;
       CpuRelax();
     }
   }
@@ -118,6 +118,7 @@ void WaitWhileEqual(const std::atomic<std::uint32_t>& word, std::uint32_t seen, 
     }
     FutexWait(word, seen, slice);
   }
+  return false;
 }
 
 void WakeAll(const std::atomic<std::uint32_t>& word) noexcept {
@@ -136,7 +137,8 @@ void Barrier::Arrive(const WaitContext& context, std::string_view what, std::chr
     // generation for the last time, and this looks after it has changed it: one of the two sees the other.
     if (sleepers_.load(std::memory_order_seq_cst) > 0) WakeAll(generation_);
   } else {
-    WaitWhileEqual(generation_, generation, context, what, spins() ? spin : spin_, &sleepers_);
+    const std::chrono::nanoseconds patience = patience_.Next(spins() ? spin : spin_);
+    patience_.Ended(patience, WaitWhileEqual(generation_, generation, context, what, patience, &sleepers_));
   }
   if (generation_.load(std::memory_order_acquire) & kPoisoned) {
     Throw<AbortedError>("gave up waiting for {}: another thread failed first", what);

@@ -6,6 +6,7 @@
 /// are cores, nobody spins, for the one that is waited for may need the very core.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -74,12 +75,43 @@ struct WaitContext {
 
 /// Blocks until `word` differs from `seen`: spins for `spin`, then sleeps. Acquires what the writer released. Throws
 /// AbortedError or TimeoutError naming `what`. `sleepers`, if not null, counts those that no longer spin: who changes `word`
-/// with sequentially consistent order and then finds none need not WakeAll.
-void WaitWhileEqual(const std::atomic<std::uint32_t>& word, std::uint32_t seen, const WaitContext& context,
+/// with sequentially consistent order and then finds none need not WakeAll. Returns whether it never had to sleep.
+bool WaitWhileEqual(const std::atomic<std::uint32_t>& word, std::uint32_t seen, const WaitContext& context,
                     std::string_view what, std::chrono::nanoseconds spin = kSpin, std::atomic<int>* sleepers = nullptr);
 
 /// Wakes all threads that WaitWhileEqual holds on `word`. Call after storing a new value with release order.
 void WakeAll(const std::atomic<std::uint32_t>& word) noexcept;
+
+/// How long those who meet at one place spin, by how it went there before. A wait longer than kSpin pays while the others
+/// are awake on cores of their own; where the scheduler has put two of them on one core, or other work holds it, the waiter
+/// burns all of it before the one that it waits for can run. So each long wait in vain makes the next 1, 2, 4 and at most
+/// kLongest ones short, and one that succeeds makes all long again. Shared by the threads; its races cost time only.
+class SpinPatience {
+ public:
+  /// The most waits that are short for one long one in vain: kLongSpin spread over them is about kSpin each.
+  static constexpr int kLongest = 32;
+  /// How long to spin now, if `spin` is the longest worth it.
+  std::chrono::nanoseconds Next(std::chrono::nanoseconds spin) noexcept {
+    if (spin <= kSpin) return spin;
+    const int left = short_.load(std::memory_order_relaxed);
+    if (left == 0) return spin;
+    short_.store(left - 1, std::memory_order_relaxed);
+    return kSpin;
+  }
+  /// Tells how a wait ended for which Next said `spun`.
+  void Ended(std::chrono::nanoseconds spun, bool awake) noexcept {
+    if (spun <= kSpin) return;
+    const int last = step_.load(std::memory_order_relaxed);
+    if (awake && last == 0) return;  // as always: nothing is written, so no cache line moves
+    const int step = awake ? 0 : std::min(kLongest, last == 0 ? 1 : 2 * last);
+    step_.store(step, std::memory_order_relaxed);
+    short_.store(step, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<int> short_{0};  // waits to come that are short
+  std::atomic<int> step_{0};   // how many the last long wait in vain made so
+};
 
 /// A reusable barrier for a fixed number of threads. A thread that fails calls Poison(), which makes all others throw.
 class Barrier {
@@ -89,7 +121,7 @@ class Barrier {
 
   /// Returns when all threads have arrived; what each did before happens before what any does after.
   void Arrive(const WaitContext& context, std::string_view what) { Arrive(context, what, spin_); }
-  /// Spins for as long as that, if its threads ever spin.
+  /// Spins for as long as that, if its threads ever spin and SpinPatience has not run out.
   void Arrive(const WaitContext& context, std::string_view what, std::chrono::nanoseconds spin);
   bool spins() const { return spin_.count() > 0; }  ///< there is a core for each thread
   /// Makes everybody who waits here, or comes to, throw AbortedError.
@@ -104,6 +136,7 @@ class Barrier {
   alignas(64) std::atomic<int> arrived_{0};
   alignas(64) std::atomic<std::uint32_t> generation_{0};
   std::atomic<int> sleepers_{0};  // within a wait that no longer spins
+  SpinPatience patience_;
 };
 
 /// A barrier at which every thread hands in a value and receives everybody's. One barrier a call: two sets of slots

@@ -1479,7 +1479,8 @@ TEST_F(CliTest, ASecondInterruptEndsARunAtOnce) {
   Succeed({"generate", "chain", CHATTY_TEST_SANITIZED ? "400000" : "3000000", "-o", graph});
   const fs::path output = folder_ / "out";
   fs::create_directory(output);
-  // After the first signal values are written; compressing them takes far longer than seeing the file begun.
+  // After the first signal values are written; compressing them takes far longer than seeing the file begun. Then the run is
+  // held, so that it cannot be done before the time is over within which a second signal is taken for the first one's echo.
   const Arguments arguments{"run",      "pagerank",   graph,
                             "--rounds", "1000000000", "--tolerance",
                             "0",        "--output",   (output / "ranks.txt.gz").string()};
@@ -1492,8 +1493,10 @@ TEST_F(CliTest, ASecondInterruptEndsARunAtOnce) {
     while (::waitpid(child, &status, WNOHANG) == 0) {
       if (!begun && !fs::is_empty(output)) {
         begun = true;
-        ::poll(nullptr, 0, 250);  // or it would be taken for the first one's echo
+        ASSERT_EQ(::kill(child, SIGSTOP), 0);
+        ::poll(nullptr, 0, 250);
         ASSERT_EQ(::kill(child, SIGINT), 0);
+        ASSERT_EQ(::kill(child, SIGCONT), 0);
       }
       ::poll(nullptr, 0, 1);
     }

@@ -1,11 +1,13 @@
 #include "chatty/core/sync.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <random>
 #include <stdexcept>
@@ -270,6 +272,51 @@ TEST(SpinOf, NobodySpinsWhereMoreMeetThanThereAreCores) {
   EXPECT_EQ(SpinOf(1), Cores() >= 4 ? kLongSpin : kSpin);
   EXPECT_EQ(SpinOf(Cores()), kSpin);
   EXPECT_EQ(SpinOf(Cores() + 1).count(), 0);
+}
+
+TEST(SpinPatience, WaitsInVainMakeTheNextShortAndOneThatSucceedsMakesAllLongAgain) {
+  SpinPatience patience;
+  const auto shorts = [&] {  // how many waits are short before the next long one
+    int count = 0;
+    while (patience.Next(kLongSpin) == kSpin) patience.Ended(kSpin, ++count % 2 == 0);
+    return count;
+  };
+  EXPECT_EQ(shorts(), 0);
+  for (const int expected : {1, 2, 4, 8, 16, 32, 32}) {
+    patience.Ended(kLongSpin, false);
+    EXPECT_EQ(shorts(), expected);
+  }
+  patience.Ended(kLongSpin, true);
+  EXPECT_EQ(shorts(), 0);
+  patience.Ended(kLongSpin, false);
+  EXPECT_EQ(shorts(), 1);
+  EXPECT_EQ(patience.Next(kSpin), kSpin);
+  EXPECT_EQ(patience.Next(std::chrono::nanoseconds(0)).count(), 0) << "who may not spin does not";
+}
+
+// A long spin on the core that the other needs brings nothing, and the scheduler does put two threads of a team on one.
+TEST(Barrier, LongSpinsOfThreadsThatShareACoreDoNotBurnIt) {
+  if (Cores() < 2) GTEST_SKIP() << "nobody spins on one core";
+  constexpr int kMeetings = 2000;
+  Barrier barrier(2);
+  cpu_set_t mine, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(mine), &mine), 0);
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &mine)) CPU_SET(cpu, &one);
+  }
+  std::atomic<double> burnt_us{0};
+  std::atomic<int> unbound{0};
+  OnThreads(2, [&](int) {
+    if (sched_setaffinity(0, sizeof(one), &one) != 0) ++unbound;
+    for (int meeting = 0; meeting < kMeetings; ++meeting) barrier.Arrive({}, "the other", kLongSpin);
+    std::timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    burnt_us += 1e6 * static_cast<double>(used.tv_sec) + 1e-3 * static_cast<double>(used.tv_nsec);
+  });
+  ASSERT_EQ(unbound, 0);
+  const double spin_us = std::chrono::duration<double, std::micro>(kLongSpin).count();
+  EXPECT_LT(burnt_us / kMeetings, spin_us / 2) << "of processor time a meeting, both threads together";
 }
 
 // In every epoch a thread hears from those neighbours of it, on a ring, that have something to say: a set that changes.
