@@ -466,6 +466,12 @@ TEST_F(CompareTest, TrialsThatTakeNothingBesideTheirPreparationAreMadeAtOnce) {
   const std::vector<std::string> trials = TrialsInTheJournal();
   ASSERT_EQ(trials.size(), 10u);
   EXPECT_EQ(trials[1], trials[0]);  // not the other program's first
+  // And before the answer is checked, which would leave the next of them cold.
+  std::vector<std::string> kinds;
+  for (const Json& line : ReadJournal(JournalPath()).lines) kinds.push_back(line.at("kind"));
+  const auto verdict = std::find(kinds.begin(), kinds.end(), "verdict");
+  ASSERT_NE(verdict, kinds.end());
+  EXPECT_GE(std::count(kinds.begin(), verdict, "trial"), 2);
 }
 
 TEST_F(CompareTest, AnInterruptKeepsWhatThereIs) {
