@@ -205,13 +205,14 @@ CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& prog
   return plan;
 }
 
-std::pair<std::string, TransportOptions> OperatorTransport(const RunOptions& options, DeviceKind kind, std::size_t devices) {
-  const CommChoice choice = CommChoice::Parse(options.transport);
-  TransportOptions transport;
-  transport.links = LinkMask::Parse(options.links, devices);
-  transport.timeout = options.timeout;
-  transport.meets = false;  // an exchange is between two at a time
-  return {std::string(NamedPath(choice, kind)), transport};
+CommPlan PlanExchanges(PairBytesTable capacities, const RunOptions& options, DeviceKind kind, const CostModel& model) {
+  CommPlan plan;
+  plan.options.links = LinkMask::Parse(options.links, capacities.size());
+  plan.options.timeout = options.timeout;
+  plan.options.meets = false;
+  plan.paths = SelectPaths(CommChoice::Parse(options.transport), kind, model, capacities);
+  plan.capacities = std::move(capacities);
+  return plan;
 }
 
 GraphCounts CountsOf(const Graph& graph) {
@@ -281,16 +282,11 @@ std::vector<DeviceMemory> MeasureMemory(std::span<const ProgramMemory> programs,
       if (programs[i].state) devices[d].state += programs[i].state(kind, threads[d], shape);
     }
     if (parts < 2) continue;
-    TransportMemory boxes;
-    if (programs[i].exchange) {
-      const auto [path, transport] = OperatorTransport(options, kind, parts);
-      boxes = MeasureTransport(path, kind, ExchangeCapacities(programs[i], shapes), transport);
-    } else {
-      const CommPlan plan = PlanComm(subgraphs[i], programs[i], options, kind, model);
-      boxes = MeasurePaths(plan.paths, kind, plan.capacities, plan.options);
-      for (std::size_t d = 0; plan.broadcasts != Broadcasts::kNever && d < parts; ++d)
-        boxes.devices[d] += UnionMap::BytesFor(kind, subgraphs[i][d]);
-    }
+    const CommPlan plan = programs[i].exchange ? PlanExchanges(ExchangeCapacities(programs[i], shapes), options, kind, model)
+                                               : PlanComm(subgraphs[i], programs[i], options, kind, model);
+    const TransportMemory boxes = MeasurePaths(plan.paths, kind, plan.capacities, plan.options);
+    for (std::size_t d = 0; plan.broadcasts != Broadcasts::kNever && d < parts; ++d)
+      devices[d].boxes += UnionMap::BytesFor(kind, subgraphs[i][d]);
     const bool sums =
         !programs[i].exchange && !programs[i].asynchronous && CommChoice::Parse(options.transport).state == "nccl";
     for (std::size_t d = 0; d < parts; ++d) {

@@ -101,8 +101,8 @@ struct CommPlan {
 /// Of a program with these needs, run with `options`. Throws UsageError for a transport or links that cannot be.
 CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& program, const RunOptions& options,
                   DeviceKind kind, const CostModel& model);
-/// The transport, as MakeTransport takes it, and its options, by which programs on operators exchange.
-std::pair<std::string, TransportOptions> OperatorTransport(const RunOptions& options, DeviceKind kind, std::size_t devices);
+/// The same of a program on operators, whose exchanges are between two at a time, in boxes that hold so much.
+CommPlan PlanExchanges(PairBytesTable capacities, const RunOptions& options, DeviceKind kind, const CostModel& model);
 
 /// The devices' memory for subgraphs that are there: `subgraphs[i]` are those of programs[i], and its graph is counted where
 /// `graph_counted[i]`; host device d has threads[d] threads; paths are chosen by `model`. Exact, but for up to 128 KiB a

@@ -266,41 +266,21 @@ void Job::ConnectSteps() {
 }
 
 void Job::MakePaths() {
-  if (session_->device_count() < 2 || (paths_ != nullptr && paths_->reusable())) return;
+  if (session_->device_count() < 2 || (paths_ && paths_.selector()->reusable())) return;
   const std::vector<Subgraph>& subgraphs = graphs_->subgraphs;
   const CostModel& costs = session_->Costs(options_.links);
   const CommPlan plan = PlanComm(subgraphs, MemoryOf(program_, options_), options_, session_->device(0).kind(), costs);
-  watched_.clear();
-  paths_.reset();  // before others take its place
+  paths_ = {};  // before others take its place
   if (plan.broadcasts != Broadcasts::kNever && unions_.empty()) {
     for (std::size_t d = 0; d < subgraphs.size(); ++d) unions_.emplace_back(session_->device(d), subgraphs[d]);
   }
-  std::vector<std::unique_ptr<Transport>> paths;
-  std::vector<WatchedTransport*> watched;
-  for (const std::string_view name : plan.paths) {
-    std::unique_ptr<WatchedTransport> path =
-        OpenTransport(options_, name, session_->devices(), plan.capacities, plan.options);
-    watched.push_back(path.get());
-    paths.push_back(std::move(path));
-    if (options_.transport_factory) break;  // which makes the only one
-  }
-  auto selector =
-      std::make_unique<Selector>(std::move(paths), session_->device(0).kind(), plan.broadcasts, plan.options.meets, costs);
+  RunPaths paths(options_, plan, session_->devices(), costs);
 #if CHATTY_WITH_NCCL
   if (CommChoice::Parse(options_.transport).state == "nccl" && plan.options.meets) {
-    selector->set_state(MakeNcclState(session_->devices(), session_->device_count() * kRoundWords, plan.options));
+    paths.selector()->set_state(MakeNcclState(session_->devices(), session_->device_count() * kRoundWords, plan.options));
   }
 #endif
-  paths_ = std::move(selector);
-  watched_ = std::move(watched);
-}
-
-std::string Job::Whereabouts() const {
-  std::string all;
-  for (const WatchedTransport* const path : watched_) {
-    if (const std::string one = path->Whereabouts(); !one.empty()) all += (all.empty() ? "" : "; ") + one;
-  }
-  return all;
+  paths_ = std::move(paths);
 }
 
 void Job::SetProgram(std::shared_ptr<const ErasedProgram> program) {
@@ -317,7 +297,7 @@ RunStatistics Job::Execute(const Job* prior) try {
         "this program starts from another's values: run it after a program of the same session whose Value is its Prior");
   }
   if (traits.has_prior) prior->CheckValues(/*of_one_round=*/true);
-  for (WatchedTransport* const path : watched_) path->Begin();
+  paths_.Begin();
   if (last_.statistics.ended == Ended::kFailed) {  // what a failed run has enqueued must not meet what this one will
     for (Device* device : session_->devices()) {
       device->MakeCurrent();
@@ -335,13 +315,13 @@ RunStatistics Job::Execute(const Job* prior) try {
     if (!unions_.empty()) participants[d].unions = &unions_[d];
   }
   if (options_.execution == "async") {
-    RunAsync(*program_, participants, paths_.get(), options_, &last_);
+    RunAsync(*program_, participants, paths_.selector(), options_, &last_);
   } else {
-    RunBsp(*program_, participants, paths_.get(), built_, buckets_, options_, &last_);
+    RunBsp(*program_, participants, paths_.selector(), built_, buckets_, options_, &last_);
   }
   return last_.statistics;
 } catch (const TimeoutError& error) {
-  const std::string where = Whereabouts();
+  const std::string where = paths_.Whereabouts();
   if (where.empty()) throw;
   Throw<TimeoutError>("{}; {}", error.what(), where);
 } catch (const std::bad_alloc&) {

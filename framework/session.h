@@ -19,10 +19,10 @@
 #include "chatty/framework/engines/bsp.h"
 #include "chatty/framework/memory_plan.h"
 #include "chatty/framework/options.h"
+#include "chatty/framework/run_paths.h"
 #include "chatty/framework/statistics.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/union_map.h"
-#include "chatty/framework/watched_transport.h"
 #include "chatty/partition/partition.h"
 
 namespace chatty {
@@ -64,8 +64,6 @@ class Job {
   void ConnectSteps();
   /// Makes the paths between the devices, unless they are there and fit for another run.
   void MakePaths();
-  /// As WatchedTransport::Whereabouts, of all paths.
-  std::string Whereabouts() const;
   template <class Copy>
   void CopyScattered(std::byte* out, std::size_t bytes, Copy&& copy) const;
 
@@ -77,9 +75,8 @@ class Job {
   const struct PreparedGraphs* graphs_;
   std::vector<std::unique_ptr<StepSet>> steps_;
   std::vector<UnionMap> unions_;  // one a device, where something may be told to all
-  std::unique_ptr<Selector> paths_;
-  std::vector<WatchedTransport*> watched_;  // the same
-  bool connected_ = false;                  // ConnectSteps has been done since the program was set
+  RunPaths paths_;
+  bool connected_ = false;  // ConnectSteps has been done since the program was set
   RunRecord last_;
 };
 

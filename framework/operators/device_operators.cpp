@@ -7,25 +7,28 @@
 
 namespace chatty {
 
-OperatorGroup::OperatorGroup(std::span<Device* const> devices, const RunOptions& options)
-    : devices_(devices), options_(options), capacities_(devices.size(), std::vector<std::size_t>(devices.size(), 0)) {
+OperatorGroup::OperatorGroup(std::span<Device* const> devices, const RunOptions& options, CostModel costs)
+    : devices_(devices),
+      options_(options),
+      costs_(std::move(costs)),
+      capacities_(devices.size(), std::vector<std::size_t>(devices.size(), 0)) {
   Reset();
 }
 
 void OperatorGroup::Fail(std::exception_ptr error) noexcept {
   abort.Fail(std::move(error));
   meeting_->Poison();
-  const std::lock_guard lock(transport_changes_);
-  if (transport_ != nullptr) transport_->Abort();
+  const std::lock_guard lock(paths_change_);
+  if (paths_) paths_.selector()->Abort();
 }
 
 void OperatorGroup::Reset() {
   abort.Reset();
   stopped_ = false;
-  if (transport_ != nullptr && !transport_->reusable()) transport_.reset();  // torn down to end a failed run
-  if (transport_ != nullptr) transport_->Begin();
+  if (paths_ && !paths_.selector()->reusable()) paths_ = {};  // torn down to end a failed run
+  paths_.Begin();
   for (PairBytesTable& sizes : sizes_) sizes.assign(devices_.size(), std::vector<std::size_t>(devices_.size(), 0));
-  if (transport_ == nullptr) {  // as at the beginning, or after a run that failed while it allocated boxes
+  if (!paths_) {  // as at the beginning, or after a run that failed while it allocated boxes
     for (auto& row : capacities_) std::fill(row.begin(), row.end(), 0);
   }
   meeting_ = std::make_unique<Rendezvous<Manifest>>(static_cast<int>(devices_.size()));
@@ -80,8 +83,9 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
     const std::span<const std::byte> mine = parcel(to);
     if (mine.empty()) continue;
     const Step posting(*this, spans::kPost, {to, mine.size(), 1});
-    device().CopyWithin(group_->transport_->Outbox(rank(), to, epoch_), mine.data(), mine.size(), device().stream());
-    group_->transport_->Post(rank(), to, mine.size(), epoch_);
+    Transport& path = PathOf(sizes, rank(), to);
+    device().CopyWithin(path.Outbox(rank(), to, epoch_), mine.data(), mine.size(), device().stream());
+    path.Post(rank(), to, mine.size(), epoch_);
     sent_bytes_[to] += mine.size();
   }
   if (any) MeetAll();
@@ -93,10 +97,23 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
     const std::byte* received = nullptr;
     {
       const Step receiving(*this, spans::kReceive, {from, bytes, 1});
-      received = group_->transport_->Receive(rank(), from, bytes, epoch);
+      received = PathOf(sizes, from, rank()).Receive(rank(), from, bytes, epoch);
     }
     take(from, {received, bytes});
   }
+}
+
+Transport& DeviceOperators::PathOf(const PairBytesTable& sizes, PartId from, PartId to) const {
+  const Selector& paths = *group_->paths_.selector();
+  if (paths.size() == 1) return paths[0];
+  const auto parcels = [](const std::vector<std::size_t>& row) {
+    return static_cast<std::uint32_t>(std::count_if(row.begin(), row.end(), [](std::size_t bytes) { return bytes > 0; }));
+  };
+  Load load;
+  load.boxes = parcels(sizes[from]);
+  load.senders = static_cast<std::uint32_t>(
+      std::count_if(sizes.begin(), sizes.end(), [&](const std::vector<std::size_t>& row) { return parcels(row) > 0; }));
+  return paths[paths.Choose(from, to, {.bytes = sizes[from][to]}, load).path];
 }
 
 void DeviceOperators::ReplaceBoxes(const PairBytesTable& sizes) {
@@ -108,14 +125,14 @@ void DeviceOperators::ReplaceBoxes(const PairBytesTable& sizes) {
       if (r < group_->reserved_.size()) capacities[r][q] = std::max(capacities[r][q], group_->reserved_[r][q]);
     }
   }
-  const auto [name, transport] = OperatorTransport(group_->options_, device().kind(), static_cast<std::size_t>(devices()));
-  const auto replace = [this](std::unique_ptr<WatchedTransport> by) {
-    const std::lock_guard lock(group_->transport_changes_);
-    group_->transport_ = std::move(by);
+  CommPlan plan = PlanExchanges(std::move(capacities), group_->options_, device().kind(), group_->costs_);
+  const auto replace = [this](RunPaths by) {
+    const std::lock_guard lock(group_->paths_change_);
+    group_->paths_ = std::move(by);
   };
-  replace(nullptr);  // gives its memory back first
-  replace(OpenTransport(group_->options_, name, group_->devices_, capacities, transport));
-  group_->capacities_ = std::move(capacities);
+  replace({});  // gives its memory back first
+  replace(RunPaths(group_->options_, plan, group_->devices_, group_->costs_));
+  group_->capacities_ = std::move(plan.capacities);
   for (Device* other : group_->devices_) {
     other->MakeCurrent();
     other->stream().Synchronize(wait());  // boxes are allocated in stream order

@@ -14,14 +14,15 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/comm/cost_model.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/device.h"
 #include "chatty/core/sync.h"
 #include "chatty/framework/device_graph.h"
 #include "chatty/framework/options.h"
+#include "chatty/framework/run_paths.h"
 #include "chatty/framework/spans.h"
 #include "chatty/framework/statistics.h"
-#include "chatty/framework/watched_transport.h"
 
 namespace chatty {
 
@@ -31,21 +32,22 @@ inline constexpr PartId kNoPart = ~PartId{0};
 /// What the devices of an operator program's run share. Kept from run to run, so that boxes are allocated once.
 class OperatorGroup {
  public:
-  /// For these devices, which must outlive it; transport, its factory, timeout and stop as in RunOptions.
-  OperatorGroup(std::span<Device* const> devices, const RunOptions& options);
+  /// For these devices, which must outlive it; transport, its factory, timeout and stop as in RunOptions. Of several paths
+  /// each parcel takes the one that `costs` predicts to be the fastest.
+  OperatorGroup(std::span<Device* const> devices, const RunOptions& options, CostModel costs = {});
 
   /// Boxes hold at least so many bytes, [from][to], from the first exchange on, so that no later one replaces them.
   void Reserve(PairBytesTable bytes) { reserved_ = std::move(bytes); }
   /// How one device's failure reaches the others.
   AbortToken abort;
-  /// Records the failure of one device and wakes all others, also those within the transport.
+  /// Records the failure of one device and wakes all others, also those within a transport.
   void Fail(std::exception_ptr error) noexcept;
   /// Makes the group usable again after a failed run.
   void Reset();
-  /// What moved bytes; "none" on one device.
-  std::string_view transport_name() const { return transport_ ? transport_->name() : "none"; }
-  /// As WatchedTransport::Whereabouts; empty without a transport.
-  std::string Whereabouts() const { return transport_ ? transport_->Whereabouts() : ""; }
+  /// What moved bytes, joined by plus signs; "none" on one device.
+  std::string_view transport_name() const { return paths_ ? std::string_view(paths_.selector()->name()) : "none"; }
+  /// As RunPaths::Whereabouts; empty without paths.
+  std::string Whereabouts() const { return paths_.Whereabouts(); }
   bool stopped() const { return stopped_; }  ///< whether the program was told of a request to stop
 
  private:
@@ -56,11 +58,12 @@ class OperatorGroup {
   };
   std::span<Device* const> devices_;
   RunOptions options_;
+  CostModel costs_;
   std::atomic<bool> stopped_{false};
   PairBytesTable capacities_, reserved_;  // of the boxes that are there; empty: none
   std::array<PairBytesTable, 2> sizes_;  // what devices hand over, by parity of the exchange; a row is its device's to write
-  std::mutex transport_changes_;         // while it is replaced another device may fail
-  std::unique_ptr<WatchedTransport> transport_;
+  std::mutex paths_change_;              // while they are replaced another device may fail
+  RunPaths paths_;
   std::unique_ptr<Rendezvous<Manifest>> meeting_;
 };
 
@@ -208,6 +211,8 @@ class DeviceOperators {
   /// What ExchangeAll does, in bytes.
   void ExchangeBytes(const std::function<std::span<const std::byte>(PartId)>& parcel,
                      const std::function<void(PartId, std::span<const std::byte>)>& take);
+  /// What carries a parcel of this exchange; the same on both its ends.
+  Transport& PathOf(const PairBytesTable& sizes, PartId from, PartId to) const;
   /// Has boxes that hold so much, too; the first device calls it, while the others wait.
   void ReplaceBoxes(const PairBytesTable& sizes);
   /// Meets all devices; then calls fold(device, manifest) in device order.

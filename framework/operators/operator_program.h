@@ -70,7 +70,7 @@ class OperatorJob {
   OperatorJob(Session& session, const P& program, const RunOptions& options) try
       : session_(&session),
         program_(program),
-        group_(session.devices(), options),
+        group_(session.devices(), options, session.device_count() > 1 ? session.Costs(options.links) : CostModel()),
         trace_(options.trace),
         timeout_(options.timeout) {
     const Span span(ProcessLane(trace_), nullptr, spans::kPrepare);

@@ -1,9 +1,62 @@
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "chatty/comm/cost_model.h"
 #include "operators_test_body.h"
 
 namespace chatty::test {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(Host, OperatorsTest, testing::Values("host:1", "host:2", "host:3"));
+
+// Short parcels and long ones take different paths between the same two devices, and both ends know which.
+TEST(OperatorPaths, EachParcelTakesTheFasterOfSeveral) {
+  const Graph graph = PathOf(600);
+  const auto devices = OpenDevices(ParseDevices("host:2"), 2);
+  const std::vector<Subgraph> subgraphs = BuildSubgraphs(graph, Partition::FromBounds({0, 250, 600}, ""), {});
+  std::vector<Device*> pointers;
+  std::vector<std::unique_ptr<DeviceGraph>> graphs;
+  std::vector<Buffer<std::uint64_t>> outputs;
+  for (PartId d = 0; d < 2; ++d) {
+    pointers.push_back(devices[d].get());
+    graphs.push_back(std::make_unique<DeviceGraph>(*devices[d], subgraphs[d]));
+    outputs.emplace_back(*devices[d], subgraphs[d].owned);
+  }
+  CostModel costs({"host", "staged"}, 2);
+  const auto line = [](double alpha, double beta) {
+    CostFit fit;
+    fit.small = fit.large = {alpha, beta, 0};
+    fit.samples = 1;
+    return fit;
+  };
+  for (const auto& [from, to] : {std::pair{0, 1}, std::pair{1, 0}}) {
+    costs.set_fit(0, from, to, LoadCorner::kAlone, line(1, 1));
+    costs.set_fit(1, from, to, LoadCorner::kAlone, line(1000, 0.001));
+  }
+  RunOptions options;
+  options.timeout = std::chrono::seconds(20);
+  OperatorGroup group(pointers, options, costs);
+  for (int run = 0; run < 2; ++run) {
+    group.Reset();
+    RunOnDevices(2, [&](int d) {
+      try {
+        DeviceStatistics account;
+        HostOperators operators(group, *graphs[d], account);
+        ExchangeQuestion{}.Run(operators, outputs[d].data());
+      } catch (...) {
+        group.Fail(std::current_exception());
+      }
+    });
+    ASSERT_NO_THROW(group.abort.RethrowFirst());
+    EXPECT_EQ(group.transport_name(), "host+staged");
+    for (PartId d = 0; d < 2; ++d) {
+      for (LocalId v = 0; v < subgraphs[d].owned; ++v) ASSERT_EQ(outputs[d].data()[v], 0u) << "vertex " << v;
+    }
+  }
+}
 
 // Which entries of a row are owned is found from wherever it is guessed first.
 TEST(FirstLinks, TheFirstOwnedEntryIsFound) {

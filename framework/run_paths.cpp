@@ -1,0 +1,32 @@
+#include "chatty/framework/run_paths.h"
+
+#include <string_view>
+#include <utility>
+
+namespace chatty {
+
+RunPaths::RunPaths(const RunOptions& options, const CommPlan& plan, std::span<Device* const> devices,
+                   const CostModel& costs) {
+  std::vector<std::unique_ptr<Transport>> paths;
+  for (const std::string_view name : plan.paths) {
+    std::unique_ptr<WatchedTransport> path = OpenTransport(options, name, devices, plan.capacities, plan.options);
+    watched_.push_back(path.get());
+    paths.push_back(std::move(path));
+    if (options.transport_factory) break;  // which makes the only one
+  }
+  selector_ = std::make_unique<Selector>(std::move(paths), devices[0]->kind(), plan.broadcasts, plan.options.meets, costs);
+}
+
+void RunPaths::Begin() noexcept {
+  for (WatchedTransport* const path : watched_) path->Begin();
+}
+
+std::string RunPaths::Whereabouts() const {
+  std::string all;
+  for (const WatchedTransport* const path : watched_) {
+    if (const std::string one = path->Whereabouts(); !one.empty()) all += (all.empty() ? "" : "; ") + one;
+  }
+  return all;
+}
+
+}  // namespace chatty
