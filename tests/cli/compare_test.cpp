@@ -456,22 +456,31 @@ TEST_F(CompareTest, PlansWithinABudget) {
 }
 
 TEST_F(CompareTest, TrialsThatTakeNothingBesideTheirPreparationAreMadeAtOnce) {
-  std::ofstream star(Path("star.el"));  // a while to read, and a round to search
+  std::ofstream star(Path("star.el"));  // a while to read, and nothing to search from a leaf
   for (int leaf = 1; leaf < 600'000; ++leaf) star << "0 " << leaf << '\n';
   star.close();
-  const ChildEnd run =
-      Chatty({"compare", Path("star.el"), "--on", "host", "--threads", "2", "--out", Path("out"), "--programs", "bfs,cc",
-              "--devices", "1", "--execution", "bsp", "--trials", "5", "--budget", "60"});
-  ASSERT_EQ(run.status, 0) << run.err;
-  const std::vector<std::string> trials = TrialsInTheJournal();
-  ASSERT_EQ(trials.size(), 10u);
-  EXPECT_EQ(trials[1], trials[0]);  // not the other program's first
-  // And before the answer is checked, which would leave the next of them cold.
-  std::vector<std::string> kinds;
-  for (const Json& line : ReadJournal(JournalPath()).lines) kinds.push_back(line.at("kind"));
-  const auto verdict = std::find(kinds.begin(), kinds.end(), "verdict");
-  ASSERT_NE(verdict, kinds.end());
-  EXPECT_GE(std::count(kinds.begin(), verdict, "trial"), 2);
+  // What takes nothing may take a while beside other work, but not whenever it is tried.
+  bool at_once = false, before_the_check = false;
+  for (int attempt = 0; attempt < 10 && !(at_once && before_the_check); ++attempt) {
+    const std::string out = Path(fmt::format("out-{}", attempt));
+    const ChildEnd run = Chatty({"compare",     Path("star.el"), "--on",     "host",     "--threads", "2",         "--out",
+                                 out,           "--programs",    "bfs,cc",   "--source", "7",         "--devices", "1",
+                                 "--execution", "bsp",           "--trials", "5",        "--budget",  "60"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    std::vector<std::string> kinds, trials;
+    for (const Json& line : ReadJournal(out + "/journal.jsonl").lines) {
+      kinds.push_back(line.at("kind"));
+      if (kinds.back() == "trial") trials.push_back(line.at("at").dump());
+    }
+    ASSERT_EQ(trials.size(), 10u);
+    at_once = trials[1] == trials[0];  // and not the other program's first
+    // Before the answer is checked, which would leave the next of them cold.
+    const auto verdict = std::find(kinds.begin(), kinds.end(), "verdict");
+    ASSERT_NE(verdict, kinds.end());
+    before_the_check = std::count(kinds.begin(), verdict, "trial") >= 2;
+  }
+  EXPECT_TRUE(at_once);
+  EXPECT_TRUE(before_the_check);
 }
 
 TEST_F(CompareTest, AnInterruptKeepsWhatThereIs) {
