@@ -441,7 +441,7 @@ void AddCompare(CLI::App& app, Context& context) {
       "results.json, everything; journal.jsonl, from which --resume goes on; and a figure's CSV. docs/comparing.md\n"
       "describes them.\n"
       "\n"
-      "Each combination runs once or twice untimed, then the trials; an answer is verified. What a program or the\n"
+      "Each combination runs untimed, its answer is verified, and then come the trials. What a program or the\n"
       "machine cannot do is listed with the reason, and what fails does not end the comparison. The first SIGINT\n"
       "(Ctrl-C) or SIGTERM ends it after the round at hand, and what was measured is written; the next one, unless it\n"
       "comes within 200 ms, ends it at once. A source that is no vertex of one of the graphs is refused before anything\n"

@@ -240,18 +240,20 @@ class Measurer {
         job.reset();
       }
       job = Prepare(program, c, parameters, run);
-      RunStatistics last = Execute(*job);
-      const auto verify = [&] {
-        const Verdict verdict = Check(program, loaded, parameters, job->Output(), last);
+      const RunStatistics untimed = Execute(*job);
+      constexpr double kPart = 0.125;  // of a visit, which is as good as nothing
+      if (!m.verdict) {                // before there are times, so that none is of an answer that nobody has looked at
+        const Verdict verdict = Check(program, loaded, parameters, job->Output(), untimed);
         Write({{"kind", "verdict"}, {"at", ToJson(c)}, {"passed", verdict.passed}, {"message", verdict.message}});
-        return verdict.passed;
-      };
+        if (!verdict.passed) trials = 1;  // to show what is wrong with a time
+        // A check leaves caches and clocks cold, and the run after it a quarter slower at a millisecond.
+        if (untimed.time_ms / 1000 < kPart * Seconds(Clock::now() - begin)) static_cast<void>(Execute(*job));
+      }
       // Within a budget, trials that take nothing beside what this visit took to prepare are made in it: one trial of a run
       // of a millisecond says little.
       std::optional<double> so_far_s;
       const auto cheap = [&] {
-        if (m.trials_ms.size() >= options_.trials || m.trials_ms.empty()) return false;
-        constexpr double kPart = 0.125;
+        if (m.trials_ms.size() >= options_.trials || m.trials_ms.empty() || m.outcome != Outcome::kOk) return false;
         const double now_s = Seconds(Clock::now() - begin);
         if (!so_far_s) so_far_s = now_s;
         return now_s + SpreadOf(m.trials_ms).median / 1000 < *so_far_s * (1 + kPart);
@@ -261,16 +263,15 @@ class Measurer {
           out_of_time_ = out_of_time_ || m.trials_ms.size() < trials;
           break;
         }
-        // Cheap trials come before the check: the one after it finds caches and clocks cold, a quarter slower at a
-        // millisecond. Long ones come after it, for they are vain if an answer is wrong.
-        if (!m.verdict && !m.trials_ms.empty() && !cheap() && !verify()) break;
         if (ChooseSource(parameters, loaded, static_cast<std::uint32_t>(m.trials_ms.size()))) {
           job->Set("source", parameters.values.at("source"));
         }
-        last = Execute(*job);
-        Write({{"kind", "trial"}, {"at", ToJson(c)}, {"ms", RoundedMs(last.time_ms)}, {"statistics", ToJson(last)}});
+        const RunStatistics statistics = Execute(*job);
+        Write({{"kind", "trial"},
+               {"at", ToJson(c)},
+               {"ms", RoundedMs(statistics.time_ms)},
+               {"statistics", ToJson(statistics)}});
       }
-      if (!m.verdict) static_cast<void>(verify());
     } catch (const UsageError& error) {
       Refuse(c, error.what());
     } catch (const CapabilityError& error) {
