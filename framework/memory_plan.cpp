@@ -161,9 +161,9 @@ ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOp
   memory.weights = traits.weights;
   memory.forward = built.push;
   memory.reverse = built.pull;
-  if (built.push) memory.message_payload = traits.message_payload;
-  if (built.pull) memory.shared_payload = traits.shared_payload;
   memory.asynchronous = options.execution == "async";
+  if (built.push) memory.message_payload = memory.asynchronous ? traits.late_payload : traits.message_payload;
+  if (built.pull) memory.shared_payload = traits.shared_payload;
   memory.output_bytes = traits.output_bytes;
   memory.state = [program = std::move(program), tiling = options.tiling](DeviceKind kind, int threads,
                                                                          const PartShape& part) {

@@ -364,6 +364,9 @@ struct Traits {
   static constexpr bool kHasWantsMessage = requires(const P p, const ValueOf<P> v, MessageOf<P> m) {
     { p.Wants(v, m) } -> std::convertible_to<bool>;
   };
+  static constexpr bool kHasRoundMessage = requires(const P p, const RoundOf<P> r) {
+    { p.RoundMessage(r) } -> std::convertible_to<MessageOf<P>>;
+  };
   static constexpr bool kHasTakesFresh = requires(const P p) {
     { p.TakesFresh() } -> std::convertible_to<bool>;
   };
@@ -398,6 +401,8 @@ struct Traits {
   /// Reducing the same message twice changes nothing, so that a halo copy may remember what it has sent and filter.
   static constexpr bool kIdempotent =
       kReduction == Reduction::kMin || kReduction == Reduction::kMax || kReduction == Reduction::kOr;
+  /// In rounds a halo copy need only remember that it has sent: its owner has had a message as good as any that follows.
+  static constexpr bool kTellsOnce = kHasRoundMessage && kSafety == Safety::kMonotone && kIdempotent;
   /// Rounds take changed vertices in the order of their Priority. What is late does no harm to a monotone program; what asks
   /// after each round, or says of one round alone what it wants, means rounds as they come.
   static constexpr bool kOrders = kHasPriority && kSafety == Safety::kMonotone && kIdempotent && kCanPush && !kEveryRound &&
@@ -434,6 +439,7 @@ CHATTY_DETAIL_NAMES(Share)
 CHATTY_DETAIL_NAMES(Consume)
 CHATTY_DETAIL_NAMES(Wants)
 CHATTY_DETAIL_NAMES(TakesFresh)
+CHATTY_DETAIL_NAMES(RoundMessage)
 CHATTY_DETAIL_NAMES(IsActive)
 CHATTY_DETAIL_NAMES(Measure)
 CHATTY_DETAIL_NAMES(EndRound)
@@ -564,6 +570,7 @@ enum class Fault : std::uint8_t {
   kCountUpdateUnfit,
   kFirstSuffices,
   kFirstInRowSuffices,
+  kRoundMessage,
   kNoConsume,
   kAccumulativeReduction,
   kConsumeWants,
@@ -664,6 +671,10 @@ constexpr Fault FindFault() {
   else if constexpr (Traits<P>::kFirstInRowSuffices &&
                      (P::kReduction == Reduction::kSum || Traits<P>::kCollects))
     return Fault::kFirstInRowSuffices;
+  else if constexpr (NamesRoundMessage<P>() &&
+                     !(Traits<P>::kHasRoundMessage && Traits<P>::kFirstSuffices && Traits<P>::kCanPush &&
+                       !Traits<P>::kEveryRound && !Traits<P>::kHasConsume && !Traits<P>::kHasWantsMessage))
+    return Fault::kRoundMessage;
   else if constexpr (P::kSafety == Safety::kAccumulative && !Traits<P>::kHasConsume) return Fault::kNoConsume;
   else if constexpr (P::kSafety == Safety::kAccumulative && P::kReduction != Reduction::kSum &&
                      P::kReduction != Reduction::kCustom) return Fault::kAccumulativeReduction;
@@ -830,6 +841,10 @@ constexpr bool CheckProgram() {
       kFault != Fault::kFirstInRowSuffices,
       "kFirstInRowSuffices = true says that the wanted message of the least source stands for all of a round; kSum, "
       "kCollect and kCount need them all");
+  static_assert(kFault != Fault::kRoundMessage,
+                "RoundMessage has to be `Message RoundMessage(const chatty::Round<Global>&) const`, of a program with "
+                "kFirstSuffices = true and messages of at most 8 bytes, without kEveryRound, Consume and Wants(value, "
+                "message)");
   static_assert(kFault != Fault::kNoConsume,
                 "kSafety = kAccumulative needs `Shared Consume(Value&, chatty::Vertex) const`, which takes the residual");
   static_assert(kFault != Fault::kAccumulativeReduction,

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "chatty/core/device.h"
+#include "chatty/core/error.h"
 #include "chatty/framework/device_graph.h"
 #include "chatty/framework/state.h"
 #include "chatty/partition/part_shape.h"
@@ -31,6 +32,7 @@ class ProgramState {
     }
     ref_.inbox = inbox_.data();
     ref_.touched = touched_.data();
+    ref_.told = told_.data();
     ref_.active = active_.data();
     ref_.frontier = frontier_.data();
     ref_.next = next_.data();
@@ -57,6 +59,22 @@ class ProgramState {
   const StateRef<P>& ref() const { return ref_; }
   void SetProgram(const P& program) { ref_.program = program; }
   void SetAsynchronous(bool on) { ref_.asynchronous = on; }
+  /// Before messages of this round go to halos: throws UsageError if the program's RoundMessage is better than that of an
+  /// earlier round, for owners that have had that one are not told again.
+  void CheckRoundMessage([[maybe_unused]] const RoundOf<P>& round) {
+    if constexpr (Traits<P>::kTellsOnce) {
+      const MessageOf<P> message = ref_.program.RoundMessage(round);
+      const bool follows = round.index > 0 && told_in_ < round.index;  // and is not another run's
+      if (follows && Reduce<P>(ref_.program, told_message_, message) != told_message_) {
+        Throw<UsageError>(
+            "RoundMessage of round {} is better than that of round {}: who says one thing better every round does without "
+            "it",
+            round.index, told_in_);
+      }
+      told_in_ = round.index;
+      told_message_ = message;
+    }
+  }
   void SwapFrontier() { std::swap(ref_.frontier, ref_.next); }
   void SetLimit([[maybe_unused]] double limit) {
     if constexpr (Traits<P>::kOrders) ref_.order.limit = limit;
@@ -72,6 +90,7 @@ class ProgramState {
     if constexpr (kSeparate) visit(&ProgramState::shared_, part.local);
     visit(&ProgramState::touched_, bits::Words(part.local));
     visit(&ProgramState::active_, bits::Words(part.local));
+    if constexpr (Traits<P>::kTellsOnce) visit(&ProgramState::told_, bits::Words(part.halo()));
     visit(&ProgramState::frontier_, part.owned);
     visit(&ProgramState::next_, part.owned);
     if constexpr (Traits<P>::kCollects) {
@@ -93,10 +112,12 @@ class ProgramState {
   }
 
   StateRef<P> ref_;
+  std::uint32_t told_in_ = 0;    // the last round that CheckRoundMessage has seen,
+  MessageOf<P> told_message_{};  // and its message
   Buffer<ValueOf<P>> values_;
   Buffer<SharedOf<P>> shared_;
   Buffer<Slot<MessageOf<P>>> inbox_;
-  Buffer<std::uint32_t> touched_, active_, pending_, pending_groups_, seen_;
+  Buffer<std::uint32_t> touched_, active_, told_, pending_, pending_groups_, seen_;
   Buffer<LocalId> frontier_, next_, touched_queue_, touched_halo_;
   Buffer<Slice> slices_;
   Buffer<MessageOf<P>> collected_;

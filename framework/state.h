@@ -174,8 +174,9 @@ struct StateRef {
   BorderRef border;
   Value* values = nullptr;           ///< owned entries; local entries where `shared` is the same memory
   Shared* shared = nullptr;          ///< local entries: what a pull reads. The values themselves without Share or Consume
-  Slot<Message>* inbox = nullptr;    ///< local entries: messages combined so far, identity where none
+  Slot<Message>* inbox = nullptr;    ///< local entries: messages combined so far, identity where none; see KeepsMessages
   std::uint32_t* touched = nullptr;  ///< bitmap, local: has a message
+  std::uint32_t* told = nullptr;     ///< Traits::kTellsOnce: bitmap, halo: its owner has been sent a message
   std::uint32_t* active = nullptr;   ///< bitmap, local: the frontier, with the halo's copy after an exchange
   LocalId* frontier = nullptr;       ///< queue, owned entries
   LocalId* next = nullptr;           ///< queue, owned entries: the frontier in the making

@@ -16,16 +16,26 @@ RunStatistics& RunStatistics::operator+=(const RunStatistics& next) {
   converged = converged && next.converged;
   if (ended == Ended::kConverged) ended = next.ended;
   time_ms += next.time_ms;
-  for (const DeviceStatistics& theirs : next.devices) {
-    const auto mine =
-        std::find_if(devices.begin(), devices.end(), [&](const DeviceStatistics& d) { return d.device == theirs.device; });
-    if (mine == devices.end()) {
-      devices.push_back(theirs);
-      continue;
+  const auto add = [](DeviceStatistics& mine, const DeviceStatistics& theirs) {
+    mine.compute_ms += theirs.compute_ms;
+    mine.communication_ms += theirs.communication_ms;
+    mine.waiting_ms += theirs.waiting_ms;
+  };
+  const auto same = [](const DeviceStatistics& a, const DeviceStatistics& b) { return a.device == b.device; };
+  if (devices.empty()) {
+    devices = next.devices;
+  } else if (std::ranges::equal(devices, next.devices, same)) {  // by place: several devices may share a GPU and its name
+    for (std::size_t i = 0; i < devices.size(); ++i) add(devices[i], next.devices[i]);
+  } else {
+    for (const DeviceStatistics& theirs : next.devices) {
+      const auto mine =
+          std::find_if(devices.begin(), devices.end(), [&](const DeviceStatistics& d) { return same(d, theirs); });
+      if (mine == devices.end()) {
+        devices.push_back(theirs);
+      } else {
+        add(*mine, theirs);
+      }
     }
-    mine->compute_ms += theirs.compute_ms;
-    mine->communication_ms += theirs.communication_ms;
-    mine->waiting_ms += theirs.waiting_ms;
   }
   for (const PairStatistics& theirs : next.pairs) {
     const auto mine = std::find_if(pairs.begin(), pairs.end(),

@@ -65,7 +65,11 @@ struct ProgramTraits {
   bool orders = false;        ///< Release and a limit mean something: see OrderRef
   bool asynchronous = false;  ///< AsynchronousProgram: an asynchronous engine may run it
   std::size_t value_bytes = 0, prior_bytes = 0, output_bytes = 0, global_bytes = 0;
-  std::size_t message_payload = 0, shared_payload = 0;  ///< bytes on the wire
+  /// @{
+  /// Bytes on the wire, in rounds: none where a bit says all.
+  std::size_t message_payload = 0, shared_payload = 0;
+  /// @}
+  std::size_t late_payload = 0;  ///< of a message without rounds
 };
 
 /// A run that a device drives by itself: see StepSet::RunAlone.

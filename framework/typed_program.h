@@ -60,8 +60,9 @@ constexpr ProgramTraits MakeTraits() {
   t.prior_bytes = sizeof(PriorOf<P>);
   t.output_bytes = sizeof(OutputOf<P>);
   t.global_bytes = std::is_same_v<GlobalOf<P>, None> ? 0 : sizeof(GlobalOf<P>);
-  t.message_payload = T::kCollects ? 0 : kWireBytes<Slot<MessageOf<P>>>;
-  t.shared_payload = kWireBytes<Slot<SharedOf<P>>>;
+  t.late_payload = T::kCollects ? 0 : kWireBytes<Slot<MessageOf<P>>>;
+  t.message_payload = T::kHasRoundMessage ? 0 : t.late_payload;
+  t.shared_payload = kWireBytes<steps::SharedSlot<P>>;
   return t;
 }
 

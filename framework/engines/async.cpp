@@ -219,8 +219,8 @@ class AsyncRun {
       if (q == rank_ || subset == 0) continue;
       // As much as last time: frontiers grow and shrink by and by.
       const std::size_t expected = std::min<std::size_t>(subset, last_sent_[q]);
-      const BoxForm form = ShortestForm(subset, expected, traits_.message_payload);
-      const BoxShape shape{BoxBytes(form, subset, expected, traits_.message_payload), expected,
+      const BoxForm form = ShortestForm(subset, expected, traits_.late_payload);
+      const BoxShape shape{BoxBytes(form, subset, expected, traits_.late_payload), expected,
                            form == BoxForm::kPairs ? 0 : subset};
       path[q] = selector_->Choose(rank_, q, shape, {}).path;
       outbox.box[q] = (*selector_)[path[q]].Outbox(rank_, q, shared_.From(rank_, q).posted.load());
@@ -236,7 +236,7 @@ class AsyncRun {
       last_sent_[q] = count;
       if (count == 0) continue;
       const auto form = static_cast<BoxForm>(control.box_form[q]);
-      const std::size_t bytes = BoxBytes(form, subgraph().halo_count(q), count, traits_.message_payload);
+      const std::size_t bytes = BoxBytes(form, subgraph().halo_count(q), count, traits_.late_payload);
       span.Next(spans::kPost, {q, bytes, count});
       Mail& mail = shared_.From(rank_, q);
       const std::uint64_t number = mail.posted.load(std::memory_order_relaxed);
@@ -282,7 +282,7 @@ class AsyncRun {
         const std::uint64_t number = mail.taken.load(std::memory_order_relaxed) + taking_[from];
         const Note note = mail.notes[number & 1];
         const std::size_t subset = subgraph().border[from].size();
-        const std::size_t bytes = BoxBytes(note.form, subset, note.count, traits_.message_payload);
+        const std::size_t bytes = BoxBytes(note.form, subset, note.count, traits_.late_payload);
         Span span = Timed(spans::kReceive, {from, bytes, note.count});
         InboxRef inbox;
         inbox.box = (*selector_)[note.path].Receive(rank_, from, bytes, number);

@@ -49,11 +49,40 @@ CHATTY_FN bool ReduceInto(const P& program, Slot<MessageOf<P>>* slot, const Mess
 /// What an edge delivery did to its target.
 enum class Delivery : std::uint8_t { kIgnored, kCombined, kFirst };
 
+/// Whether messages are in inboxes and boxes as such. In rounds of a program that says what all of a round's messages are,
+/// that one came is a bit, and all there is to keep and to send.
+template <class P>
+CHATTY_FN bool KeepsMessages(const StateRef<P>& s) {
+  if constexpr (Traits<P>::kHasRoundMessage) {
+    return s.asynchronous;
+  } else {
+    return true;
+  }
+}
+
+/// Deliver, where messages are not kept. Unless it is to `ask`, who wants none gets one, too: where most targets want one,
+/// looking at all their values costs more than bits that Apply then ignores.
+template <class P, bool kConcurrent, atomics::Scope kScope>
+CHATTY_FN Delivery DeliverBit(const StateRef<P>& s, LocalId target, [[maybe_unused]] bool ask) {
+  if (target < s.graph.owned) {
+    if constexpr (Traits<P>::kHasWants) {
+      if (ask && !s.program.Wants(s.values[target])) return Delivery::kIgnored;
+    }
+  } else if constexpr (Traits<P>::kTellsOnce) {
+    if (!bits::Set<kConcurrent>(s.told, target - s.graph.owned)) return Delivery::kIgnored;
+  }
+  return bits::Set<kConcurrent, kScope>(s.touched, target) ? Delivery::kFirst : Delivery::kIgnored;
+}
+
 /// Offers a message to local vertex `target`, owned or halo: the push side of one edge and the receiving side of a message
 /// from another device, or, with `s` that device's own and kSystem, its sending side. kFirst says that the caller is the one
-/// to queue the target.
+/// to queue the target. `ask`: as DeliverBit has it.
 template <class P, bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
-CHATTY_FN Delivery Deliver(const StateRef<P>& s, LocalId target, const MessageOf<P>& message) {
+CHATTY_FN Delivery Deliver(const StateRef<P>& s, LocalId target, const MessageOf<P>& message,
+                           [[maybe_unused]] bool ask = true) {
+  if constexpr (Traits<P>::kHasRoundMessage) {
+    if (!KeepsMessages(s)) return DeliverBit<P, kConcurrent, kScope>(s, target, ask);
+  }
   if constexpr (Traits<P>::kHasWants) {
     if (!s.asynchronous && target < s.graph.owned && !s.program.Wants(s.values[target])) return Delivery::kIgnored;
   }
@@ -90,10 +119,14 @@ CHATTY_FN SharedOf<P> TakeShared(const StateRef<P>& s, LocalId v) {
   }
 }
 
-/// The message along edge e of a row, from `source` (local) to `target` (local).
+/// The message along edge e of a row, from `source` (local) to `target` (local). `shared` is looked at only where messages
+/// depend on it.
 template <class P>
 CHATTY_FN MessageOf<P> Scatter(const StateRef<P>& s, const SharedOf<P>& shared, LocalId source, LocalId target,
                                const AdjacencyRef& rows, EdgeIndex e, const RoundOf<P>& round) {
+  if constexpr (Traits<P>::kHasRoundMessage) {
+    if (!KeepsMessages(s)) return s.program.RoundMessage(round);
+  }
   const Edge<WeightOf<P>> edge{s.graph.Global(source), s.graph.Global(target), rows.template weight<WeightOf<P>>(e)};
   return s.program.ComputeScatter(shared, edge, round);
 }
@@ -247,6 +280,17 @@ CHATTY_FN bool Updated(const StateRef<P>& s, LocalId v, Tally* tally, Update&& u
 /// Applies the combined message of owned vertex v and empties its inbox. Returns whether v becomes active.
 template <class P>
 CHATTY_FN bool ApplyOne(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, Tally* tally) {
+  if constexpr (Traits<P>::kHasRoundMessage) {
+    if (!KeepsMessages(s)) {
+      const Vertex vertex = s.At(v);
+      return Updated(s, v, tally, [&](ValueOf<P>& value) -> bool {
+        if constexpr (Traits<P>::kHasWants) {
+          if (!s.program.Wants(value)) return false;  // DeliverBit may not have asked
+        }
+        return s.program.UpdateStatus(value, s.program.RoundMessage(round), vertex, round);
+      });
+    }
+  }
   const MessageOf<P> message = s.inbox[v].message;
   const Vertex vertex = s.At(v);
   const bool active =
@@ -316,15 +360,34 @@ CHATTY_FN std::uint32_t LoadRecord(const std::byte* box, std::uint32_t i, Payloa
   return in[0];
 }
 
-/// What a shared value looks like on the wire.
+/// What a shared value looks like on the wire: nothing, where a pull need only know who is active.
 template <class P>
-using SharedSlot = Slot<SharedOf<P>>;
+using SharedSlot = std::conditional_t<Traits<P>::kHasRoundMessage, Slot<None>, Slot<SharedOf<P>>>;
+
+/// Calls body(Payload), with what messages look like on the wire.
+template <class P, class Body>
+CHATTY_FN void WithMessagePayload(const StateRef<P>& s, Body&& body) {
+  if constexpr (Traits<P>::kHasRoundMessage) {
+    if (!KeepsMessages(s)) return body(Slot<None>{});
+  }
+  body(Slot<MessageOf<P>>{});
+}
+/// The message that a payload has, or none where its arrival says all.
+template <class P, class Payload>
+CHATTY_FN MessageOf<P> MessageIn(const Payload& payload) {
+  if constexpr (std::is_same_v<Payload, Slot<MessageOf<P>>>) {
+    return payload.message;
+  } else {
+    return MessageOf<P>{};
+  }
+}
 
 /// The form of a box of messages for `owner`: the shortest for as many as are there.
 template <class P>
 CHATTY_FN BoxForm MessageForm(const StateRef<P>& s, std::uint32_t owner) {
+  const std::size_t payload = KeepsMessages(s) ? kWireBytes<Slot<MessageOf<P>>> : 0;
   return ShortestForm(s.graph.halo_begin[owner + 1] - s.graph.halo_begin[owner],
-                      atomics::Load(&s.control->halo_count[owner]), kWireBytes<Slot<MessageOf<P>>>);
+                      atomics::Load(&s.control->halo_count[owner]), payload);
 }
 
 /// Calls visit(place in Control, box, first halo vertex, entries, form) for each box of messages that is to be packed.
@@ -334,7 +397,8 @@ CHATTY_FN void ForEachMessageBox(const StateRef<P>& s, const OutboxRef& outbox, 
     const LocalId halo = s.graph.local - s.graph.owned;
     std::size_t count = 0;
     for (std::uint32_t owner = 0; owner < s.graph.parts; ++owner) count += atomics::Load(&s.control->halo_count[owner]);
-    visit(s.graph.part, outbox.for_all, s.graph.owned, halo, ShortestForm(halo, count, kWireBytes<Slot<MessageOf<P>>>));
+    visit(s.graph.part, outbox.for_all, s.graph.owned, halo,
+          ShortestForm(halo, count, KeepsMessages(s) ? kWireBytes<Slot<MessageOf<P>>> : 0));
     return;
   }
   for (std::uint32_t owner = 0; owner < s.graph.parts; ++owner) {
@@ -356,13 +420,26 @@ CHATTY_FN void ForEachSharedBox(const StateRef<P>& s, const OutboxRef& outbox, c
   }
 }
 
+/// What local vertex v shows, into its place.
+template <class P>
+CHATTY_FN void StoreShared(const StateRef<P>& s, LocalId v, const SharedSlot<P>& value) {
+  if constexpr (!Traits<P>::kHasRoundMessage) s.shared[v] = value.message;
+}
+/// And from there.
+template <class P>
+CHATTY_FN SharedSlot<P> LoadShared(const StateRef<P>& s, LocalId v) {
+  SharedSlot<P> value{};
+  if constexpr (!Traits<P>::kHasRoundMessage) value.message = s.shared[v];
+  return value;
+}
+
 /// Receives one shared value: entry `index` of those that `peer` owns and this device holds, or of `to_halo`.
 template <class P, bool kConcurrent>
 CHATTY_FN void ReceiveShared(const StateRef<P>& s, std::uint32_t peer, std::uint32_t index, const LocalId* to_halo,
-                             const SharedOf<P>& value) {
+                             const SharedSlot<P>& value) {
   const LocalId h = to_halo == nullptr ? s.graph.halo_begin[peer] + index : to_halo[index];
   if (h == kNoLocal) return;  // another device's
-  s.shared[h] = value;
+  StoreShared(s, h, value);
   bits::Set<kConcurrent>(s.active, h);
 }
 
@@ -376,6 +453,7 @@ CHATTY_FN LocalId AtOwner(const StateRef<P>& s, const StateRef<P>& owner, LocalI
 /// ever sent: what does not improve on it is not sent again (Groute's filter).
 template <class P>
 CHATTY_FN void EmptyHalo(const StateRef<P>& s, LocalId h) {
+  if (!KeepsMessages(s)) return;
   if constexpr (!(P::kSafety == Safety::kMonotone && Traits<P>::kIdempotent)) {
     Slot<MessageOf<P>> empty{};
     empty.message = IdentityOf<P>();

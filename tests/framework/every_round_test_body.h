@@ -250,7 +250,7 @@ inline Graph FewEdgesARow() {
 class EveryRound : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (const std::string reason = WhyNot(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
+    if (const std::string reason = WhyNotShared(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
   }
 };
 
@@ -264,7 +264,7 @@ TEST_P(EveryRound, WhatUpdateStatusReturnsDoesNotMatter) {
   for (const Direction direction : {Direction::kAuto, Direction::kPush, Direction::kPull}) {
     RunOptions options;
     options.direction = direction;
-    Session session(graph, GetParam());
+    Session session(graph, SharedDevices(GetParam()));
     const auto silent = chatty::Run(session, NeighbourSum<false>{}, options);
     const auto loud = chatty::Run(session, NeighbourSum<true>{}, options);
     for (VertexId v = 0; v < graph.vertices(); ++v) {
@@ -279,7 +279,7 @@ inline void ExpectTheSameByTiles(const Graph& graph, const char* devices) {
   for (const Tiling tiling : kTilings) {
     RunOptions options;
     options.tiling = tiling;
-    Session session(graph, devices);
+    Session session(graph, SharedDevices(devices));
     const auto run = chatty::Run(session, NeighbourSum<false>{}, options);
     EXPECT_EQ(run.statistics.edges_touched, 5 * graph.edges());
     for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(run.values[v], expected[v]) << "vertex " << v;
@@ -303,7 +303,7 @@ TEST_P(EveryRound, FreshRoundsSeeWhatHasEndedAndRepeatThemselves) {
       for (const int threads : {1, 2, 3}) {
         SCOPED_TRACE(fmt::format("tiling {}, {}, {} threads", static_cast<int>(tiling), wanted, threads));
         const std::vector<std::uint32_t> expected = SerialFresh(graph, fresh ? std::max(2, threads) : 0);
-        Session session(graph, OpenDevices(ParseDevices(devices), threads));
+        Session session(graph, SharedDevices(devices, threads));
         RunOptions options;
         options.tiling = tiling;
         const auto run = chatty::Run(session, FreshSum{wanted}, options);
@@ -322,7 +322,7 @@ TEST_P(EveryRound, FreshRanksSettleEarlier) {
   spec.scale = 18;
   spec.edge_factor = 8;
   const Graph graph = Generate(spec);
-  Session session(graph, GetParam());
+  Session session(graph, SharedDevices(GetParam()));
   for (const double tolerance : {1e-4, 1e-6}) {
     PageRank program;
     program.tolerance = tolerance;
@@ -373,7 +373,7 @@ TEST_P(EveryRound, FreshRanksSettleWhateverHandsOutAndSumToOneWheneverTheyEnd) {
                                                   {"citations", FewFed(140'000, 0, 4, true)}};
   for (const auto& [name, graph] : graphs) {
     SCOPED_TRACE(name);
-    Session session(graph, GetParam());
+    Session session(graph, SharedDevices(GetParam()));
     RunOptions options;
     options.tiling = Tiling::kAlways;
     PageRank program;
@@ -397,7 +397,8 @@ TEST_P(EveryRound, RanksThatDoNotSumToOneAreNoFreshRanks) {
   RunOptions options;
   options.tiling = Tiling::kAlways;
   options.max_rounds = 1;  // what so many rounds leave is a bound that nearly all ranks keep
-  auto ended = chatty::Run(graph, program, GetParam(), options);
+  Session session(graph, SharedDevices(GetParam()));
+  auto ended = chatty::Run(session, program, options);
   if (ended.statistics.fresh_rounds == 0) GTEST_SKIP() << "of fresh rounds";
   EXPECT_TRUE(program.Verify(graph, ended.values.span(), ended.statistics));
   for (float& rank : ended.values.span()) rank *= 1.001f;
@@ -432,7 +433,7 @@ TEST_P(EveryRound, EdgesAreSeenWithTheirWeightsAndEnds) {
         RunOptions options;
         options.tiling = tiling;
         options.direction = direction;
-        Session session(input.graph, GetParam());
+        Session session(input.graph, SharedDevices(GetParam()));
         const auto run = chatty::Run(session, WeightedNeighbours{}, options);
         for (VertexId v = 0; v < input.graph.vertices(); ++v) ASSERT_EQ(run.values[v], expected[v]) << "vertex " << v;
       }
@@ -445,7 +446,7 @@ TEST_P(EveryRound, PhasesAndRoundsSeeWhatIsTrueOfThem) {
   graphs.push_back({"hubs", HubGraph(9, 20000, WeightKind::kNone, false)});
   for (const NamedGraph& input : graphs) {
     const std::vector<std::uint64_t> expected = SerialPhased(input.graph);
-    Session session(input.graph, GetParam());
+    Session session(input.graph, SharedDevices(GetParam()));
     for (const Tiling tiling : kTilings) {
       for (const Direction direction : {Direction::kPull, Direction::kPush}) {
         SCOPED_TRACE(fmt::format("{}, {}, {}", input.name, static_cast<int>(tiling), direction == Direction::kPull));
@@ -464,7 +465,7 @@ inline void ExpectARunToRepeat(const Graph& graph, const char* devices) {
   for (const Tiling tiling : kTilings) {
     RunOptions options;
     options.tiling = tiling;
-    Session session(graph, devices);
+    Session session(graph, SharedDevices(devices));
     const auto first = chatty::Run(session, PageRank{}, options);
     EXPECT_TRUE(PageRank{}.Verify(graph, first.values.span(), first.statistics));
     for (int again = 0; again < 3; ++again) {

@@ -296,14 +296,14 @@ inline std::vector<Graph> GraphsOfTrees() {
 class OperatorsTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (const std::string reason = WhyNot(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
+    if (const std::string reason = WhyNotShared(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
   }
 };
 
 TEST_P(OperatorsTest, AGangIsAloneWithItsIndexAndAllOfItIsThere) {
   for (const std::uint64_t vertices : {1u, 5u, 3000u}) {
     const Graph graph = PathOf(vertices);
-    Session session(graph, GetParam());
+    Session session(graph, SharedDevices(GetParam()));
     for (const std::size_t most : {std::size_t{1}, std::size_t{2}, std::size_t{5000}}) {
       const auto result = chatty::Run(session, GangQuestion{most});
       for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(result.values[v], kAll) << "vertex " << v << ", " << most;
@@ -313,7 +313,7 @@ TEST_P(OperatorsTest, AGangIsAloneWithItsIndexAndAllOfItIsThere) {
 
 TEST_P(OperatorsTest, AGangsScratchIsItsOwn) {
   const Graph graph = PathOf(900);
-  Session session(graph, GetParam());
+  Session session(graph, SharedDevices(GetParam()));
   for (const std::size_t bytes : {std::size_t{64}, std::size_t{4004}, std::size_t{65544}, std::size_t{0}}) {
     const auto result = chatty::Run(session, ScratchQuestion{bytes});
     for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(result.values[v], 3u) << "vertex " << v << ", " << bytes;
@@ -322,7 +322,7 @@ TEST_P(OperatorsTest, AGangsScratchIsItsOwn) {
 
 TEST_P(OperatorsTest, EachDeviceHasWhatOthersHandToIt) {
   const Graph graph = PathOf(600);
-  Session session(graph, GetParam());
+  Session session(graph, SharedDevices(GetParam()));
   for (int run = 0; run < 2; ++run) {  // boxes are there the second time
     const auto result = chatty::Run(session, ExchangeQuestion{});
     for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(result.values[v], 0u) << "vertex " << v;
@@ -336,7 +336,7 @@ TEST_P(OperatorsTest, ComponentsOfTreesOfEveryLength) {
     for (const char* partition : {"edge-balanced", "contiguous", "random"}) {
       SessionOptions options;
       options.partition = partition;
-      Session session(graph, GetParam(), options);
+      Session session(graph, SharedDevices(GetParam(), options.threads), options);
       for (const bool tiled : {false, true}) {
         for (int repeat = 0; repeat < 3; ++repeat) {
           const auto result = chatty::Run(session, ConnectedComponents{.tiled = tiled});
@@ -351,7 +351,7 @@ TEST_P(OperatorsTest, ComponentsOfTreesOfEveryLength) {
 TEST_P(OperatorsTest, ExclusiveSumIsOfThoseBefore) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{1023}, std::size_t{300001}}) {
     const Graph graph = PathOf(600);
-    Session session(graph, GetParam());
+    Session session(graph, SharedDevices(GetParam()));
     const auto result = chatty::Run(session, SumQuestion{size});
     std::vector<std::uint64_t> sums(size);
     std::uint64_t sum = 0;

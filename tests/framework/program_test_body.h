@@ -393,6 +393,43 @@ struct Nearest {
   }
 };
 
+/// The same, and the program says what a round's messages are.
+template <class V, bool kLax>
+struct NearestByRound : Nearest<V, kLax> {
+  CHATTY_FN std::uint32_t RoundMessage(const Round<>& round) const { return round.index + 1; }
+};
+
+/// Vertices hear of rounds again and again, and what they make of it depends on each: none may be kept from them.
+template <Reduction kHow>
+struct Pulses {
+  struct Value {
+    std::uint32_t sum, id;
+  };
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = kHow;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr bool kFirstSuffices = true;
+  CHATTY_FN Value InitVertex(Vertex v) const { return {0, static_cast<std::uint32_t>(v.id)}; }
+  CHATTY_FN bool IsActive(const Value& v, const Round<>& round) const { return (v.id + round.phase) % 7 == 0; }
+  CHATTY_FN Message RoundMessage(const Round<>& round) const { return 3 * (round.index % 4) + 5 * round.phase + 1; }
+  CHATTY_FN Message ComputeScatter(const Value&, Edge<>, const Round<>& round) const { return RoundMessage(round); }
+  CHATTY_FN bool Wants(const Value& v) const { return v.sum % 5 != 4; }
+  CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex, const Round<>&) const {
+    v.sum = v.sum * 31 + m;
+    return v.sum % 3 == 0;
+  }
+  Next EndRound(Round<>& round) const {
+    if (round.active > 0 && round.index % 4 != 3) return Next::kContinue;
+    return round.phase >= 5 ? Next::kStop : Next::kNextPhase;
+  }
+  CHATTY_FN std::uint32_t Output(const Value& v) const { return v.sum; }
+};
+
+/// Says one thing better every round, which RoundMessage does not allow.
+struct EverBetter : Nearest<std::uint32_t, true> {
+  CHATTY_FN std::uint32_t RoundMessage(const Round<>& round) const { return 1000 - round.index; }
+};
+
 // ------------------------------------------------------------- phases, globals, rounds ----
 
 /// IsActive, phases, Measure with + that sees the round, EndRound: a phase per residue class, some empty, some skipped.
@@ -604,17 +641,18 @@ struct Following {
 class ProgramTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (const std::string reason = WhyNot(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
+    if (const std::string reason = WhyNotShared(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
   }
 
   static const std::vector<NamedGraph>& Inputs() {
     static const std::vector<NamedGraph> graphs = MixedGraphs(WeightKind::kNone);
     return graphs;
   }
+  static constexpr int kThreads = 6;  // several a device, whatever the machine has
   static SessionOptions Divided(const char* partition) {
     SessionOptions options;
     options.partition = partition;
-    options.threads = 6;  // several threads a device, whatever the machine has
+    options.threads = kThreads;
     return options;
   }
 
@@ -632,7 +670,8 @@ class ProgramTest : public testing::TestWithParam<const char*> {
   void Agrees(const Graph& graph, const P& program, double tolerance = 0, int repeats = 1) {
     const Interpretation<P> expected = Interpret(graph, program);
     const std::vector<OutputOf<P>> values = expected.Output(program);
-    Session session(graph, GetParam(), Divided(graph.vertices() % 2 == 0 ? "random" : "edge-balanced"));
+    Session session(graph, SharedDevices(GetParam(), kThreads),
+                    Divided(graph.vertices() % 2 == 0 ? "random" : "edge-balanced"));
     for (const Direction direction : {Direction::kAuto, Direction::kPush, Direction::kPull}) {
       SCOPED_TRACE("direction " + std::to_string(static_cast<int>(direction)));
       RunOptions options;
@@ -744,6 +783,41 @@ TEST_P(ProgramTest, FirstMessagesSuffice) {
   AgreesOnAll(Nearest<std::uint32_t, true>{});
   AgreesOnAll(Nearest<std::uint64_t, true>{});
 }
+TEST_P(ProgramTest, ARoundMessageIsSentAsABit) {
+  AgreesOnAll(NearestByRound<std::uint32_t, false>{});
+  AgreesOnAll(NearestByRound<std::uint64_t, true>{});
+  AgreesOnAll(Pulses<Reduction::kMin>{});
+  AgreesOnAll(Pulses<Reduction::kAny>{});
+}
+TEST_P(ProgramTest, ARoundMessageIsToldOnceInFewBytes) {
+  const Graph graph = RandomGraph(41, 4000, 12.0, WeightKind::kNone, true);
+  Session session(graph, SharedDevices(GetParam(), kThreads), Divided("random"));
+  const auto traffic = [&](const auto& program, Direction direction) {
+    RunOptions options;
+    options.direction = direction;
+    const RunStatistics statistics = chatty::Run(session, program, options).statistics;
+    std::pair<std::uint64_t, std::uint64_t> sent;
+    for (const PairStatistics& pair : statistics.pairs) {
+      sent.first += pair.messages;
+      sent.second += pair.bytes;
+    }
+    return sent;
+  };
+  for (const Direction direction : {Direction::kPush, Direction::kPull}) {
+    const auto kept = traffic(Nearest<std::uint32_t, false>{}, direction);
+    const auto bits = traffic(NearestByRound<std::uint32_t, false>{}, direction);
+    EXPECT_EQ(bits.first, kept.first) << "a halo vertex that has been told is told again, or one is forgotten";
+    if (session.device_count() == 1) continue;
+    EXPECT_GT(bits.first, 0u);
+    EXPECT_LT(bits.second, kept.second / 4);
+  }
+  if (session.device_count() == 1) return;
+  RunOptions push;
+  push.direction = Direction::kPush;
+  EXPECT_THROW(chatty::Run(session, EverBetter{}, push), UsageError);
+  const auto again = traffic(NearestByRound<std::uint32_t, false>{}, Direction::kPush);
+  EXPECT_EQ(again, traffic(NearestByRound<std::uint32_t, false>{}, Direction::kPush)) << "a run forgets what it has told";
+}
 TEST_P(ProgramTest, PhasesAndMeasure) { AgreesOnAll(Phases{}); }
 TEST_P(ProgramTest, PhasesAndMeasureWhenQuiet) { AgreesOnAll(QuietPhases{}); }
 TEST_P(ProgramTest, MeasureWithCombine) { AgreesOnAll(Extremes{}); }
@@ -756,7 +830,7 @@ TEST_P(ProgramTest, EveryRoundWithFewChanges) { AgreesOnAll(Settling{}); }
 TEST_P(ProgramTest, ConsumeLosesAndDoublesNothing) {
   AgreesOnAll(Tokens{});
   for (const NamedGraph& input : Inputs()) {
-    Session session(input.graph, GetParam(), Divided("contiguous"));
+    Session session(input.graph, SharedDevices(GetParam(), kThreads), Divided("contiguous"));
     std::uint64_t before = 0, after = 0;
     for (VertexId v = 0; v < input.graph.vertices(); ++v) before += Tokens{}.InitVertex({v, 0, 0}).fresh;
     const Result<Tokens> result = chatty::Run(session, Tokens{});
@@ -790,7 +864,7 @@ TEST_P(ProgramTest, PriorsThroughASequence) {
     const auto left = Interpret(input.graph, first);
     const Interpretation<Following> expected = Interpret(input.graph, second, &left.values);
     const std::vector<std::uint64_t> values = expected.Output(second);
-    Session session(input.graph, GetParam(), Divided("random"));
+    Session session(input.graph, SharedDevices(GetParam(), kThreads), Divided("random"));
     for (const Direction direction : {Direction::kAuto, Direction::kPush, Direction::kPull}) {
       RunOptions options;
       options.direction = direction;
@@ -812,7 +886,7 @@ template <class P>
 void MaxRoundsEndRunsEarly(const Graph& graph, const char* devices, const SessionOptions& divided, const P& program) {
   const std::uint32_t needed = Interpret(graph, program).round.index;
   ASSERT_GT(needed, 3u);
-  Session session(graph, devices, divided);
+  Session session(graph, SharedDevices(devices, divided.threads), divided);
   for (std::uint32_t rounds = 1; rounds <= needed + 1; ++rounds) {
     const auto expected = Interpret(graph, program, nullptr, rounds);
     RunOptions options;
@@ -838,6 +912,8 @@ TEST_P(ProgramTest, TheSameRunAgainAndAgain) {
   Agrees(hubs, Picky{}, 0, 8);
   Agrees(hubs, Nearest<std::uint32_t, false>{}, 0, 8);
   Agrees(hubs, Nearest<std::uint64_t, true>{}, 0, 8);
+  Agrees(hubs, NearestByRound<std::uint64_t, false>{}, 0, 8);
+  Agrees(hubs, Pulses<Reduction::kMin>{}, 0, 8);
   Agrees(hubs, Tokens{}, 0, 8);
   Agrees(hubs, Phases{}, 0, 8);
 }

@@ -1,7 +1,9 @@
 // Graphs that tests of the framework run on.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <string>
 #include <utility>
@@ -60,6 +62,21 @@ inline std::string WhyNot(const std::string& selection) {
   return present >= wanted
              ? ""
              : selection + " needs " + std::to_string(wanted) + " GPUs; this machine has " + std::to_string(present);
+}
+
+/// Empty where SharedDevices can open `selection`; otherwise why it cannot.
+inline std::string WhyNotShared(const std::string& selection) {
+  return selection.starts_with("cuda") && CudaDeviceCount() == 0 ? "no GPU on this machine" : "";
+}
+
+/// The devices of a selection. Where there are fewer GPUs than it names, several devices share one: each has its own streams
+/// and memory, and they talk as if they were apart.
+inline std::vector<std::unique_ptr<Device>> SharedDevices(const std::string& selection, int threads = 0) {
+  if (WhyNot(selection).empty()) return OpenDevices(ParseDevices(selection), threads);
+  std::vector<std::unique_ptr<Device>> devices;
+  const auto commas = static_cast<int>(std::count(selection.begin(), selection.end(), ','));
+  for (int i = 0; i <= commas; ++i) devices.push_back(MakeCudaDevice(i % CudaDeviceCount()));
+  return devices;
 }
 
 inline std::string SelectionName(std::string selection) {

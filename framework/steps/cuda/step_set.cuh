@@ -47,6 +47,7 @@ class CudaSteps final : public StepSet {
   void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out,
                bool peers_deliver) override {
     if constexpr (Traits<P>::kCanPush) {
+      state_.CheckRoundMessage(As(round));
       StateRef<P> state = s();
       state.peers_deliver = peers_deliver;
       // Enough warps for a vertex each, but none for fewer than 32 edges.

@@ -16,13 +16,16 @@ __device__ void Init(const Group& group, const StateRef<P>& s, const PriorOf<P>*
   for (std::size_t i = first; i < s.graph.local; i += stride) {
     const auto v = static_cast<LocalId>(i);
     if (v < s.graph.owned) s.values[v] = InitialValue(s.program, s.At(v), prior, v);
-    if (s.inbox != nullptr) {
+    if (s.inbox != nullptr && KeepsMessages(s)) {
       Slot<MessageOf<P>> empty{};
       empty.message = IdentityOf<P>();
       s.inbox[v] = empty;
     }
   }
   for (std::size_t w = first; w < bits::Words(s.graph.local); w += stride) s.touched[w] = s.active[w] = 0;
+  if constexpr (Traits<P>::kTellsOnce) {
+    for (std::size_t w = first; w < bits::Words(s.graph.local - s.graph.owned); w += stride) s.told[w] = 0;
+  }
   if constexpr (Traits<P>::kOrders) {
     for (std::size_t w = first; w < bits::Words(s.graph.owned); w += stride) s.order.pending[w] = s.order.seen[w] = 0;
   }
@@ -74,8 +77,8 @@ __device__ void PushStrip(const StateRef<P>& s, PushShelf<P>& shelf, const Round
   if (valid) {
     target = s.graph.forward.neighbours[e];
     const MessageOf<P> message = Scatter(s, shared, source, target, s.graph.forward, e, round);
-    const Delivery delivery = s.peers_deliver ? Deliver<P, true, atomics::Scope::kSystem>(s, target, message)
-                                              : Deliver<P, true>(s, target, message);
+    const Delivery delivery = s.peers_deliver ? Deliver<P, true, atomics::Scope::kSystem>(s, target, message, queue_out)
+                                              : Deliver<P, true>(s, target, message, queue_out);
     const bool first = delivery == Delivery::kFirst;
     if (target < s.graph.owned) {
       owned_first = first;
@@ -358,7 +361,7 @@ __device__ void Gather(const Group& group, const StateRef<P>& s, const RoundOf<P
         have = true;
       }
     }
-    if (have) {
+    if (have && KeepsMessages(s)) {
       Slot<MessageOf<P>> slot{};
       slot.message = message;
       s.inbox[v] = slot;
@@ -387,7 +390,9 @@ __device__ void GatherSlices(const Group& group, const StateRef<P>& s, const Rou
         detail::PullRow(s, round, all_active, slice.vertex, begin, end, Warp() * 32, kBlock, &message, &scanned);
     if constexpr (Traits<P>::kCanPush) {
       if (Lane() == 0 && have) {
-        if constexpr (P::kReduction == Reduction::kAny) {
+        if (!KeepsMessages(s)) {
+          bits::Set<true>(s.touched, slice.vertex);
+        } else if constexpr (P::kReduction == Reduction::kAny) {
           if (bits::Set<true>(s.touched, slice.vertex)) s.inbox[slice.vertex].message = message;
         } else {
           ReduceInto<P, true>(s.program, &s.inbox[slice.vertex], message);
@@ -734,20 +739,20 @@ __device__ void ForEachEntry(const Group& group, const InboxRef& inbox, Body&& b
   }
 }
 
-}  // namespace detail
-
-/// Packs the combined messages of touched halo vertices for their owners, each owner's in the form that is shortest, and
-/// releases them: a box an owner, or one for all, numbered as the halo.
-template <class P, class Group>
-__device__ void PackMessages(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued) {
-  using Payload = Slot<MessageOf<P>>;
+/// PackMessages, of messages that look like that on the wire.
+template <class P, class Payload, class Group>
+__device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued) {
   __shared__ detail::PackShelf<Payload> shelf;
   const bool for_all = outbox.for_all != nullptr;
   const auto touched = [&](LocalId h) { return ((atomics::Load(s.touched + (h >> 5)) >> (h & 31)) & 1) != 0; };
-  const auto take = [&](LocalId h) {
-    const Payload payload = s.inbox[h];
-    EmptyHalo<P>(s, h);
-    return payload;
+  const auto take = [&]([[maybe_unused]] LocalId h) {
+    if constexpr (std::is_same_v<Payload, Slot<MessageOf<P>>>) {
+      const Payload payload = s.inbox[h];
+      EmptyHalo<P>(s, h);
+      return payload;
+    } else {
+      return Payload{};
+    }
   };
   const auto take_bit = [&](LocalId h) {
     atomics::And<true>(s.touched + (h >> 5), ~(1u << (h & 31)));
@@ -796,6 +801,15 @@ __device__ void PackMessages(const Group& group, const StateRef<P>& s, const Out
   }
 }
 
+}  // namespace detail
+
+/// Packs the combined messages of touched halo vertices for their owners, each owner's in the form that is shortest, and
+/// releases them: a box an owner, or one for all, numbered as the halo.
+template <class P, class Group>
+__device__ void PackMessages(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued) {
+  WithMessagePayload(s, [&](auto payload) { detail::PackMessagesAs<P, decltype(payload)>(group, s, outbox, queued); });
+}
+
 /// In place of PackMessages and the owners' UnpackMessages: every queued message of a halo vertex goes by atomics into the
 /// state of its owner, one of `parts`, and the owner's queue grows by one atomic a warp and owner.
 template <class P, class Group>
@@ -814,7 +828,7 @@ __device__ void DeliverMessages(const Group& group, const StateRef<P>& s, const 
       const LocalId h = s.touched_halo[i];
       part = s.graph.HaloOwner(h);
       v = AtOwner(s, parts[part], h);
-      const MessageOf<P> message = s.inbox[h].message;
+      const MessageOf<P> message = KeepsMessages(s) ? s.inbox[h].message : MessageOf<P>{};
       ReleaseHalo<P, true, atomics::Scope::kSystem>(s, h);
       first = Deliver<P, true, atomics::Scope::kSystem>(parts[part], v, message) == Delivery::kFirst;
     }
@@ -844,11 +858,7 @@ __device__ void PackShared(const Group& group, const StateRef<P>& s, const Outbo
                      if (BlockRank(group) == 0 && threadIdx.x == 0)
                        s.control->box_form[place] = static_cast<std::uint32_t>(form);
                      const auto active = [&](std::size_t i) { return plan.all || bits::Test(s.active, vertices[i]); };
-                     const auto value = [&](std::size_t i) {
-                       Payload payload{};
-                       payload.message = s.shared[vertices[i]];
-                       return payload;
-                     };
+                     const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
                      const auto nobody = [](std::size_t, std::uint32_t) {};
                      if (form == BoxForm::kBitmap)
                        return detail::PackBitmap<Payload>(group, shelf, box, count, size, active, value, nobody);
@@ -857,11 +867,12 @@ __device__ void PackShared(const Group& group, const StateRef<P>& s, const Outbo
                    });
 }
 
-/// Takes in one peer's messages, as if its edges had been ours.
-template <class P, class Group>
-__device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer,
-                               bool queue_out) {
-  using Payload = Slot<MessageOf<P>>;
+namespace detail {
+
+/// UnpackMessages, of messages that look like that on the wire.
+template <class P, class Payload, class Group>
+__device__ void UnpackMessagesAs(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer,
+                                 bool queue_out) {
   const LocalId* const vertices = s.border.vertices + s.border.begin[peer];
   detail::ForEachEntry<Payload>(group, inbox, [&](const auto& batch) {
     constexpr unsigned kCount = std::decay_t<decltype(batch)>::kCount;
@@ -871,7 +882,8 @@ __device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const I
     unsigned first[kCount], all = 0;
 #pragma unroll
     for (unsigned k = 0; k < kCount; ++k) {
-      const bool mine = batch.present[k] && Deliver<P, true>(s, v[k], batch.payload[k].message) == Delivery::kFirst;
+      const bool mine =
+          batch.present[k] && Deliver<P, true>(s, v[k], MessageIn<P>(batch.payload[k]), queue_out) == Delivery::kFirst;
       first[k] = __ballot_sync(kFull, mine);
       all += __popc(first[k]);
     }
@@ -887,6 +899,16 @@ __device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const I
   });
 }
 
+}  // namespace detail
+
+/// Takes in one peer's messages, as if its edges had been ours.
+template <class P, class Group>
+__device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer,
+                               bool queue_out) {
+  WithMessagePayload(
+      s, [&](auto payload) { detail::UnpackMessagesAs<P, decltype(payload)>(group, s, inbox, peer, queue_out); });
+}
+
 /// Takes in one peer's shared values. The halo's active bits have been cleared. `to_halo`: where entries of the peer's
 /// border_union are in this device's halo, or null for entries of this device's subset.
 template <class P, class Group>
@@ -899,10 +921,10 @@ __device__ void UnpackShared(const Group& group, const StateRef<P>& s, const Inb
 #pragma unroll
     for (unsigned k = 0; k < std::decay_t<decltype(batch)>::kCount; ++k) {
       if (!in_order) {
-        if (batch.present[k]) ReceiveShared<P, true>(s, peer, batch.index[k], to_halo, batch.payload[k].message);
+        if (batch.present[k]) ReceiveShared<P, true>(s, peer, batch.index[k], to_halo, batch.payload[k]);
         continue;
       }
-      if (batch.present[k]) s.shared[halo + batch.index[k]] = batch.payload[k].message;
+      if (batch.present[k]) StoreShared(s, halo + batch.index[k], batch.payload[k]);
       const unsigned word = __ballot_sync(kFull, batch.present[k]);  // their bits, of two words
       const LocalId begin = halo + batch.index[k] - Lane(), shift = begin & 31;
       if (Lane() == 0 && word << shift != 0) atomics::Or<true>(s.active + (begin >> 5), word << shift);

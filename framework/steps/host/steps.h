@@ -152,13 +152,17 @@ void Init(Group& group, const StateRef<P>& s, const PriorOf<P>* prior) {
     for (std::size_t i = begin; i < end; ++i) {
       const auto v = static_cast<LocalId>(i);
       if (v < s.graph.owned) s.values[v] = InitialValue(s.program, s.At(v), prior, v);
-      if (s.inbox != nullptr) {
+      if (s.inbox != nullptr && KeepsMessages(s)) {
         Slot<MessageOf<P>> empty{};
         empty.message = IdentityOf<P>();
         s.inbox[v] = empty;
       }
     }
     for (std::size_t w = begin / 32; w < bits::Words(end); ++w) s.touched[w] = s.active[w] = 0;
+    if constexpr (Traits<P>::kTellsOnce) {  // local vertices are at least as many as the halo's
+      const std::size_t words = bits::Words(s.graph.local - s.graph.owned);
+      for (std::size_t w = begin / 32; w < std::min(words, bits::Words(end)); ++w) s.told[w] = 0;
+    }
     if constexpr (Traits<P>::kOrders) {
       const std::size_t last = std::min<std::size_t>(end, s.graph.owned);
       for (std::size_t w = begin / 32; w < bits::Words(last); ++w) s.order.pending[w] = s.order.seen[w] = 0;
@@ -197,16 +201,16 @@ struct HaloTally {
 };
 
 /// Edges of [begin, begin + count), at most 32, whose messages may be wanted, as bits. Targets are looked at, or called from
-/// memory, all together: the atomics of a delivery let no later load begin before they end.
+/// memory, all together: the atomics of a delivery let no later load begin before they end. `ask`: as DeliverBit has it.
 template <class P>
 std::uint32_t WantedEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId source, const SharedOf<P>& shared,
-                          EdgeIndex begin, unsigned count) {
+                          EdgeIndex begin, unsigned count, [[maybe_unused]] bool ask) {
   std::uint32_t wanted = 0;
   for (unsigned i = 0; i < count; ++i) {
     const LocalId target = s.graph.forward.neighbours[begin + i];
     bool wants = true;
     if constexpr (Traits<P>::kHasWants || Traits<P>::kHasWantsMessage) {
-      if (target < s.graph.owned) {
+      if (target < s.graph.owned && (ask || KeepsMessages(s))) {
         if constexpr (Traits<P>::kHasWants) wants = s.asynchronous || s.program.Wants(s.values[target]);
         if constexpr (Traits<P>::kHasWantsMessage) {
           const MessageOf<P> message = Scatter(s, shared, source, target, s.graph.forward, begin + i, round);
@@ -217,7 +221,7 @@ std::uint32_t WantedEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId
     wanted |= std::uint32_t{wants} << i;
     if (wants) {
       PrefetchToWrite(s.touched + (target >> 5));
-      PrefetchToWrite(s.inbox + target);
+      if (KeepsMessages(s)) PrefetchToWrite(s.inbox + target);
     }
   }
   return wanted;
@@ -230,7 +234,7 @@ void PushEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId source, co
   const auto push = [&](EdgeIndex e) {
     const LocalId target = s.graph.forward.neighbours[e];
     const MessageOf<P> message = Scatter(s, shared, source, target, s.graph.forward, e, round);
-    const bool first = Deliver<P, kConcurrent>(s, target, message) == Delivery::kFirst;
+    const bool first = Deliver<P, kConcurrent>(s, target, message, queue_out) == Delivery::kFirst;
     if (target < s.graph.owned) {
       if (first && queue_out) owned.Push(target);
     } else {
@@ -242,7 +246,8 @@ void PushEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId source, co
   };
   for (; begin < end; begin += 32) {
     const auto count = static_cast<unsigned>(std::min<EdgeIndex>(end - begin, 32));
-    for (std::uint32_t wanted = WantedEdges(s, round, source, shared, begin, count); wanted != 0; wanted &= wanted - 1) {
+    for (std::uint32_t wanted = WantedEdges(s, round, source, shared, begin, count, queue_out); wanted != 0;
+         wanted &= wanted - 1) {
       push(begin + static_cast<unsigned>(__builtin_ctz(wanted)));
     }
   }
@@ -401,6 +406,7 @@ bool PullEdges(const StateRef<P>& s, const RoundOf<P>& round, bool all_active, L
 /// Puts the only message of owned vertex v into its inbox.
 template <class P>
 void PutMessage(const StateRef<P>& s, LocalId v, const MessageOf<P>& message) {
+  if (!KeepsMessages(s)) return;
   Slot<MessageOf<P>> slot{};  // padding bytes are zero, so that equal messages are equal words
   slot.message = message;
   s.inbox[v] = slot;
@@ -425,6 +431,7 @@ std::uint32_t PullFirst(const StateRef<P>& s, const RoundOf<P>& round, const Adj
     looks += e - begin;
   }
   *scanned += looks + static_cast<unsigned>(__builtin_popcount(found));
+  if (!KeepsMessages(s)) return found;
   for (std::uint32_t rest = found; rest != 0;
        rest &= rest - 1) {  // apart, so that what sources share comes for many at once
     const auto bit = static_cast<unsigned>(__builtin_ctz(rest));
@@ -511,7 +518,9 @@ void GatherSlices(Group& group, const StateRef<P>& s, const RoundOf<P>& round, b
         const EdgeIndex end = std::min(begin + kSliceEdges, s.graph.reverse.offsets[slice.vertex + 1]);
         MessageOf<P> message{};
         if (!detail::PullEdges(s, round, all_active, slice.vertex, begin, end, &message, &scanned)) continue;
-        if constexpr (P::kReduction == Reduction::kAny) {
+        if (!KeepsMessages(s)) {
+          bits::Set<true>(s.touched, slice.vertex);
+        } else if constexpr (P::kReduction == Reduction::kAny) {
           if (bits::Set<true>(s.touched, slice.vertex)) s.inbox[slice.vertex].message = message;
         } else {
           ReduceInto<P, true>(s.program, &s.inbox[slice.vertex], message);
@@ -723,12 +732,15 @@ void ForEachEntry(Group& group, const InboxRef& inbox, Body&& body) {
 
 }  // namespace detail
 
-template <class P>
-void PackMessages(Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued) {
-  using Payload = Slot<MessageOf<P>>;
+namespace detail {
+
+/// PackMessages, of messages that look like that on the wire.
+template <class P, class Payload>
+void PackMessagesAs(Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued) {
   const bool for_all = outbox.for_all != nullptr;
   const auto take = [&](LocalId h) {
-    const Payload payload = s.inbox[h];
+    Payload payload{};
+    if constexpr (std::is_same_v<Payload, Slot<MessageOf<P>>>) payload = s.inbox[h];
     ReleaseHalo<P, true>(s, h);
     return payload;
   };
@@ -772,6 +784,13 @@ void PackMessages(Group& group, const StateRef<P>& s, const OutboxRef& outbox, b
               });
 }
 
+}  // namespace detail
+
+template <class P>
+void PackMessages(Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued) {
+  WithMessagePayload(s, [&](auto payload) { detail::PackMessagesAs<P, decltype(payload)>(group, s, outbox, queued); });
+}
+
 template <class P>
 void DeliverMessages(Group& group, const StateRef<P>& s, const StateRef<P>* parts) {
   std::uint32_t sent[kMaxDevices] = {};
@@ -780,7 +799,7 @@ void DeliverMessages(Group& group, const StateRef<P>& s, const StateRef<P>* part
       const LocalId h = s.touched_halo[i];
       const StateRef<P>& owner = parts[s.graph.HaloOwner(h)];
       const LocalId v = AtOwner(s, owner, h);
-      const MessageOf<P> message = s.inbox[h].message;
+      const MessageOf<P> message = KeepsMessages(s) ? s.inbox[h].message : MessageOf<P>{};
       ReleaseHalo<P, true, atomics::Scope::kSystem>(s, h);
       if (Deliver<P, true, atomics::Scope::kSystem>(owner, v, message) == Delivery::kFirst) {
         owner.touched_queue[atomics::Add<true, atomics::Scope::kSystem>(&owner.control->touched_count, 1u)] = v;
@@ -802,11 +821,7 @@ void PackShared(Group& group, const StateRef<P>& s, const OutboxRef& outbox, con
                      std::uint32_t* const count = &s.control->box_count[place];
                      if (group.rank() == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
                      const auto active = [&](std::size_t i) { return plan.all || bits::Test(s.active, vertices[i]); };
-                     const auto value = [&](std::size_t i) {
-                       Payload payload{};
-                       payload.message = s.shared[vertices[i]];
-                       return payload;
-                     };
+                     const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
                      if (form == BoxForm::kBitmap) {
                        detail::PackBitmap<Payload>(group, box, count, size, active, value);
                      } else if (form == BoxForm::kWhole) {
@@ -824,14 +839,16 @@ void PackShared(Group& group, const StateRef<P>& s, const OutboxRef& outbox, con
 
 template <class P>
 void UnpackMessages(Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer, bool queue_out) {
-  using Payload = Slot<MessageOf<P>>;
   const LocalId* const vertices = s.border.vertices + s.border.begin[peer];
-  detail::ByConcurrency(group, [&](auto concurrent) {
-    detail::Appender<LocalId> queue(s.touched_queue, &s.control->touched_count, group.size() > 1);
-    detail::ForEachEntry<Payload>(group, inbox, [&](std::uint32_t index, const Payload& payload) {
-      const LocalId v = vertices[index];
-      const Delivery delivery = Deliver<P, decltype(concurrent)::value>(s, v, payload.message);
-      if (queue_out && delivery == Delivery::kFirst) queue.Push(v);
+  WithMessagePayload(s, [&](auto none) {
+    using Payload = decltype(none);
+    detail::ByConcurrency(group, [&](auto concurrent) {
+      detail::Appender<LocalId> queue(s.touched_queue, &s.control->touched_count, group.size() > 1);
+      detail::ForEachEntry<Payload>(group, inbox, [&](std::uint32_t index, const Payload& payload) {
+        const LocalId v = vertices[index];
+        const Delivery delivery = Deliver<P, decltype(concurrent)::value>(s, v, MessageIn<P>(payload), queue_out);
+        if (queue_out && delivery == Delivery::kFirst) queue.Push(v);
+      });
     });
   });
 }
@@ -840,7 +857,7 @@ template <class P>
 void UnpackShared(Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer, const LocalId* to_halo) {
   using Payload = SharedSlot<P>;
   detail::ForEachEntry<Payload>(group, inbox, [&](std::uint32_t index, const Payload& payload) {
-    ReceiveShared<P, true>(s, peer, index, to_halo, payload.message);
+    ReceiveShared<P, true>(s, peer, index, to_halo, payload);
   });
 }
 
