@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "chatty/core/device.h"
 #include "chatty/core/error.h"
@@ -59,16 +60,17 @@ class ProgramState {
   const StateRef<P>& ref() const { return ref_; }
   void SetProgram(const P& program) { ref_.program = program; }
   void SetAsynchronous(bool on) { ref_.asynchronous = on; }
+  /// A run begins: nobody has been told anything.
+  void ForgetRoundMessages() { told_message_.reset(); }
   /// Before messages of this round go to halos: throws UsageError if the program's RoundMessage is better than that of an
   /// earlier round, for owners that have had that one are not told again.
   void CheckRoundMessage([[maybe_unused]] const RoundOf<P>& round) {
     if constexpr (Traits<P>::kTellsOnce) {
       const MessageOf<P> message = ref_.program.RoundMessage(round);
-      const bool follows = round.index > 0 && told_in_ < round.index;  // and is not another run's
-      if (follows && Reduce<P>(ref_.program, told_message_, message) != told_message_) {
+      if (told_message_ && Reduce<P>(ref_.program, *told_message_, message) != *told_message_) {
         Throw<UsageError>(
-            "RoundMessage of round {} is better than that of round {}: who says one thing better every round does without "
-            "it",
+            "RoundMessage of round {} is better than that of round {}: a program whose rounds say ever better things has to "
+            "do without RoundMessage",
             round.index, told_in_);
       }
       told_in_ = round.index;
@@ -112,8 +114,8 @@ class ProgramState {
   }
 
   StateRef<P> ref_;
-  std::uint32_t told_in_ = 0;    // the last round that CheckRoundMessage has seen,
-  MessageOf<P> told_message_{};  // and its message
+  std::uint32_t told_in_ = 0;                 // the last round that CheckRoundMessage has seen in this run,
+  std::optional<MessageOf<P>> told_message_;  // and its message
   Buffer<ValueOf<P>> values_;
   Buffer<SharedOf<P>> shared_;
   Buffer<Slot<MessageOf<P>>> inbox_;

@@ -97,7 +97,8 @@ class BspRun {
                        !traits_.has_end_round && !traits_.orders),
         buckets_(buckets),
         pairs_(parts_),
-        owned_(me_.graph->ref().owned) {}
+        owned_(me_.graph->ref().owned),
+        on_gpu_(me_.device->kind() == DeviceKind::kCuda) {}
 
   void Run() {
     round_.vertices = me_.graph->ref().vertices;
@@ -299,7 +300,8 @@ class BspRun {
   void Push() {
     bool queue_out, atomics = false;
     {
-      const bool convert = form_ == Form::kBitmap && mine_.active_vertices < owned_ / 32;
+      const bool convert =
+          form_ == Form::kBitmap && mine_.active_vertices < owned_ / (on_gpu_ ? kGpuFrontier : kHostFrontier);
       Span span = Timed(convert ? spans::kConvertFrontier : spans::kAdvance, {mine_.active_vertices, mine_.active_edges});
       if (convert) {
         steps_.BitmapToQueue();
@@ -309,8 +311,9 @@ class BspRun {
         frontier_count_ = static_cast<std::size_t>(mine_.active_vertices);
         span.Next(spans::kAdvance, {mine_.active_vertices, mine_.active_edges});
       }
-      // A queue costs an append a target, a bitmap a sweep over all vertices.
-      queue_out = !traits_.every_round && total_.active_edges < std::uint64_t{round_.vertices} / 8;
+      // A queue costs an append a target, and an update at random; a bitmap a sweep over all vertices.
+      queue_out = !traits_.every_round &&
+                  total_.active_edges < std::uint64_t{round_.vertices} / (on_gpu_ ? kGpuTargets : kHostTargets);
       // Where a frontier is a bitmap now, its device may yet clear the counters that others would add to.
       atomics = queue_out && queues_ && path_of_atomics_ != kNoPath &&
                 (options_.remote_atomics == RemoteAtomics::kAlways || selector_->AtomicsPay(total_.active_edges));
@@ -769,6 +772,12 @@ class BspRun {
   }
 
   static constexpr std::uint32_t kMaxEmptyPhases = 1u << 20;
+  /// @{
+  /// A push takes its frontier from a queue where that has less than one in so many vertices, and leaves its targets in one
+  /// where its edges are less than one in so many. A GPU's warps are idle over bits that are not set, and its sweeps run at
+  /// the memory's rate.
+  static constexpr std::size_t kHostFrontier = 32, kGpuFrontier = 4, kHostTargets = 8, kGpuTargets = 32;
+  /// @}
   static constexpr std::size_t kNoPath = CostModel::kNoPath;
 
   const ErasedProgram& program_;
@@ -788,6 +797,7 @@ class BspRun {
   Buckets buckets_;
   std::vector<PairStatistics> pairs_;
   const std::size_t owned_;
+  const bool on_gpu_;
 
   RoundState round_;
   Summary mine_, total_;

@@ -61,13 +61,20 @@ CHATTY_FN bool KeepsMessages(const StateRef<P>& s) {
 }
 
 /// Deliver, where messages are not kept. Unless it is to `ask`, who wants none gets one, too: where most targets want one,
-/// looking at all their values costs more than bits that Apply then ignores.
+/// looking at all their values costs more than bits that Apply then ignores; and whether it was an owned vertex's first may
+/// not be told.
 template <class P, bool kConcurrent, atomics::Scope kScope>
 CHATTY_FN Delivery DeliverBit(const StateRef<P>& s, LocalId target, [[maybe_unused]] bool ask) {
   if (target < s.graph.owned) {
     if constexpr (Traits<P>::kHasWants) {
       if (ask && !s.program.Wants(s.values[target])) return Delivery::kIgnored;
     }
+#if CHATTY_DEVICE_CODE
+    if (!ask) {  // nobody is told whether it was the first, so that the bit need not come back
+      atomics::Or<kConcurrent, kScope>(s.touched + (target >> 5), 1u << (target & 31));
+      return Delivery::kCombined;
+    }
+#endif
   } else if constexpr (Traits<P>::kTellsOnce) {
     if (!bits::Set<kConcurrent>(s.told, target - s.graph.owned)) return Delivery::kIgnored;
   }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
 #include <type_traits>
 
 #include "chatty/framework/steps/vertex_ops.h"

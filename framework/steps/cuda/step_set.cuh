@@ -36,6 +36,7 @@ class CudaSteps final : public StepSet {
 
   void Init(const std::byte* prior) override {
     Forget();
+    state_.ForgetRoundMessages();
     kernels::Init<P><<<Blocks(s().graph.local), kBlock, 0, stream()>>>(s(), reinterpret_cast<const PriorOf<P>*>(prior));
     Check("Init");
   }
@@ -122,7 +123,7 @@ class CudaSteps final : public StepSet {
     Check("QueueToBitmap");
   }
   void BitmapToQueue() override {
-    kernels::BitmapToQueue<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s());
+    kernels::BitmapToQueue<P><<<Blocks(bits::Words(s().graph.owned)), kBlock, 0, stream()>>>(s());
     Check("BitmapToQueue");
   }
   void SwapFrontier() override { state_.SwapFrontier(); }

@@ -540,11 +540,23 @@ __device__ void QueueToBitmap(const Group& group, const StateRef<P>& s, std::siz
 }
 template <class P, class Group>
 __device__ void BitmapToQueue(const Group& group, const StateRef<P>& s) {
-  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < s.graph.owned;
+  using Scan = cub::BlockScan<unsigned, kBlock, cub::BLOCK_SCAN_WARP_SCANS>;
+  __shared__ typename Scan::TempStorage storage;
+  __shared__ unsigned begin;
+  const std::size_t words = bits::Words(s.graph.owned);
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < words;
        base += std::size_t{BlockCount(group)} * kBlock) {
-    const std::size_t i = base + threadIdx.x;
-    const auto v = static_cast<LocalId>(i);
-    Append(s.next, &s.control->next_count, v, i < s.graph.owned && bits::Test(s.active, v));
+    const std::size_t w = base + threadIdx.x;
+    const std::uint32_t word = w < words ? s.active[w] & bits::Mask(w, s.graph.owned) : 0;
+    unsigned place, all;
+    Scan(storage).ExclusiveSum(static_cast<unsigned>(__popc(word)), place, all);
+    if (threadIdx.x == 0 && all != 0) begin = atomics::Add<true>(&s.control->next_count, all);  // one addition a block
+    __syncthreads();
+    place += all != 0 ? begin : 0;
+    for (std::uint32_t rest = word; rest != 0; rest &= rest - 1) {
+      s.next[place++] = static_cast<LocalId>(w * 32 + __ffs(rest) - 1);
+    }
+    __syncthreads();  // before the next words' scan, and their begin
   }
 }
 

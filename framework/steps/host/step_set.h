@@ -35,6 +35,7 @@ class HostSteps final : public StepSet {
 
   void Init(const std::byte* prior) override {
     applied_.reset();
+    state_.ForgetRoundMessages();
     StateRef<P> state = s();
     if (inboxes_empty_) state.inbox = nullptr;
     inboxes_empty_ = false;
