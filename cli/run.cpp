@@ -228,7 +228,7 @@ Json StatisticsJson(const RunStatistics& statistics) {
          {"bytes", box.bytes},
          {"expected_bytes", box.expected_bytes},
          {"predicted_us", std::isfinite(box.predicted_us) ? Json(Rounded(box.predicted_us)) : Json(nullptr)},
-         {"measured_us", Rounded(box.measured_us)}});
+         {"measured_us", box.measured_us >= 0 ? Json(Rounded(box.measured_us)) : Json(nullptr)}});
   }
   return json;
 }
@@ -309,9 +309,12 @@ std::string Explanation(const RunStatistics& statistics) {
   constexpr std::size_t kRounds = 40;
   std::string text = fmt::format("  {:>7} {:>9} {:<12} {:<7} {:>12} {:>12} {:>12} {:>12} {:>8}\n", "round", "way", "path",
                                  "form", "entries", "bytes", "predicted", "taken", "off");
-  const std::uint32_t rounds = statistics.boxes.empty() ? 0 : statistics.rounds;
+  std::uint32_t rounds = 0;
   std::vector<const BoxRecord*> boxes;
-  for (const BoxRecord& box : statistics.boxes) boxes.push_back(&box);
+  for (const BoxRecord& box : statistics.boxes) {
+    boxes.push_back(&box);
+    rounds = std::max(rounds, box.round + 1);
+  }
   std::stable_sort(boxes.begin(), boxes.end(), [](const BoxRecord* a, const BoxRecord* b) { return a->round < b->round; });
   std::vector<double> errors;
   bool left_out = false;
@@ -328,7 +331,7 @@ std::string Explanation(const RunStatistics& statistics) {
                     fmt::format("{}→{}{}", box->from, box->to, box->broadcast ? " all" : ""), box->path, box->form,
                     Grouped(box->entries), Grouped(box->bytes),
                     std::isfinite(box->predicted_us) ? FormatMs(box->predicted_us / 1e3) : std::string("?"),
-                    FormatMs(box->measured_us / 1e3),
+                    box->measured_us >= 0 ? FormatMs(box->measured_us / 1e3) : std::string("?"),
                     known ? fmt::format("{:+.0f} %", 100 * (box->predicted_us / box->measured_us - 1)) : std::string("?"));
   }
   if (!errors.empty()) {
@@ -406,9 +409,10 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
     text += fmt::format("  {} {}\n", colours ? Coloured(name, record.verdict->passed) : name, record.verdict->message);
   }
   if (options.explain) {
-    text += session.device_count() == 1     ? "  one device: no messages to explain\n"
-            : statistics.execution == "bsp" ? Explanation(statistics)
-                                            : "  without rounds a message has no time of its own; see --trace\n";
+    text += session.device_count() == 1 ? "  one device: no messages to explain\n" : Explanation(statistics);
+    if (statistics.execution == "async" && session.device_count() > 1) {
+      text += "  without rounds a message has no time of its own: --trace shows when each travelled\n";
+    }
   }
   return text;
 }

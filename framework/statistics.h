@@ -34,12 +34,12 @@ struct PairStatistics {
 
 /// One box that travelled: what the model predicted and what it took. See RunOptions::explain.
 struct BoxRecord {
-  std::uint32_t round = 0;           ///< in which round
+  std::uint32_t round = 0;           ///< in which round; without rounds, the sender's sweep; of operators, the exchange
   PartId from = 0;                   ///< the sender
   PartId to = 0;                     ///< the receiver; of a broadcast, the one that took it
   bool broadcast = false;            ///< it was told to all
   std::string_view path;             ///< the transport that took it; valid as long as the program runs
-  std::string_view form;             ///< "pairs", "bitmap", "whole" or "atomics"
+  std::string_view form;             ///< "pairs", "bitmap", "whole" or "atomics"; of operators, "parcel"
   std::uint64_t entries = 0;         ///< messages or values in it
   std::uint64_t bytes = 0;           ///< its length
   std::uint64_t expected_bytes = 0;  ///< the length for which the path was chosen, before anything was packed

@@ -96,7 +96,7 @@ struct AsyncReport {
   bool initialised = false;
   std::uint64_t edges_touched = 0, vertices_updated = 0;
   std::vector<PairStatistics> pairs;
-  std::vector<BoxRecord> boxes;  // none: without rounds a message has no time of its own
+  std::vector<BoxRecord> boxes;  // not measured: without rounds a message has no time of its own
 };
 
 class AsyncRun {
@@ -158,7 +158,7 @@ class AsyncRun {
 
   /// Once the run has ended, well or not.
   AsyncReport TakeReport() noexcept {
-    return {round_, initialised_, edges_touched_, vertices_updated_, std::move(pairs_), {}};
+    return {round_, initialised_, edges_touched_, vertices_updated_, std::move(pairs_), std::move(boxes_)};
   }
 
  private:
@@ -214,6 +214,7 @@ class AsyncRun {
     Span span = Timed(spans::kPack);
     OutboxRef outbox;
     std::uint8_t path[kMaxDevices] = {};
+    std::size_t expected_bytes[kMaxDevices] = {};
     for (PartId q = 0; q < parts_; ++q) {
       const std::size_t subset = subgraph().halo_count(q);
       if (q == rank_ || subset == 0) continue;
@@ -223,6 +224,7 @@ class AsyncRun {
       const BoxShape shape{BoxBytes(form, subset, expected, traits_.late_payload), expected,
                            form == BoxForm::kPairs ? 0 : subset};
       path[q] = selector_->Choose(rank_, q, shape, {}).path;
+      expected_bytes[q] = shape.bytes;
       outbox.box[q] = (*selector_)[path[q]].Outbox(rank_, q, shared_.From(rank_, q).posted.load());
     }
     steps_.PackMessages(outbox, /*queued=*/!held_);  // the queue knows of the last push only
@@ -247,11 +249,28 @@ class AsyncRun {
       shared_.Ring(q);
       pairs_[q].messages += count;
       pairs_[q].bytes += bytes;
+      if (options_.explain) [[unlikely]]
+        Record(q, path[q], form, count, expected_bytes[q], bytes);
     }
     if (lane_ != nullptr) [[unlikely]] {
       CountBytes(span.part_start());
       CountOnTheWay();
     }
+  }
+
+  /// Notes a box that has been posted, and why by this path.
+  void Record(PartId to, std::uint8_t path, BoxForm form, std::uint32_t count, std::size_t expected, std::size_t bytes) {
+    BoxRecord& record = boxes_.emplace_back();
+    record.round = round_.index;
+    record.from = rank_;
+    record.to = to;
+    record.path = selector_->path_name(path);
+    record.form = BoxFormName(form);
+    record.entries = count;
+    record.bytes = bytes;
+    record.expected_bytes = expected;
+    const BoxShape shape{bytes, count, form == BoxForm::kPairs ? 0 : subgraph().halo_count(to)};
+    record.predicted_us = selector_->PredictUs(path, rank_, to, shape, {});
   }
 
   /// The counter of boxes that this device has sent and that have not been taken: what travels while it computes.
@@ -400,6 +419,7 @@ class AsyncRun {
   std::uint64_t taking_[kMaxDevices] = {};
   std::uint32_t last_sent_[kMaxDevices] = {};  // entries of the last box
   std::uint64_t edges_touched_ = 0, vertices_updated_ = 0, counted_bytes_ = 0;
+  std::vector<BoxRecord> boxes_;
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ void OperatorGroup::Reset() {
   if (paths_ && !paths_.selector()->reusable()) paths_ = {};  // torn down to end a failed run
   paths_.Begin();
   for (PairBytesTable& sizes : sizes_) sizes.assign(devices_.size(), std::vector<std::size_t>(devices_.size(), 0));
+  for (auto& posted : posted_) posted.assign(devices_.size(), std::vector<Posted>(devices_.size()));
   if (!paths_) {  // as at the beginning, or after a run that failed while it allocated boxes
     for (auto& row : capacities_) std::fill(row.begin(), row.end(), 0);
   }
@@ -56,7 +57,14 @@ bool DeviceOperators::StopRequested() {
 void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byte>(PartId)>& parcel,
                                     const std::function<void(PartId, std::span<const std::byte>)>& take) {
   if (devices() == 1) return;
-  if (sent_bytes_.empty()) sent_bytes_.resize(devices(), 0);
+  const bool explain = group_->options_.explain;
+  if (traffic_.pairs.empty()) {
+    traffic_.pairs.resize(devices());
+    for (PartId to = 0; to < devices(); ++to) {
+      traffic_.pairs[to].from = rank();
+      traffic_.pairs[to].to = to;
+    }
+  }
   // Whoever still reads the box of the last exchange but one must be done before it is written again.
   {
     const Step step(*this, spans::kSynchronise);
@@ -84,10 +92,25 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
     if (mine.empty()) continue;
     const Step posting(*this, spans::kPost, {to, mine.size(), 1});
     Transport& path = PathOf(sizes, rank(), to);
+    OperatorGroup::Posted posted;
+    if (explain) [[unlikely]] {
+      device().stream().Synchronize(wait());
+      posted.at = Clock::now();
+    }
     device().CopyWithin(path.Outbox(rank(), to, epoch_), mine.data(), mine.size(), device().stream());
+    if (explain) [[unlikely]] {
+      device().stream().Synchronize(wait());
+      posted.packed_us = std::chrono::duration<double, std::micro>(Clock::now() - posted.at).count();
+      posted.at = Clock::now();
+      group_->posted_[epoch_ % 2][rank()][to] = posted;
+    }
     path.Post(rank(), to, mine.size(), epoch_);
-    sent_bytes_[to] += mine.size();
+    PairStatistics& pair = traffic_.pairs[to];
+    pair.messages_before += 1;
+    pair.messages += 1;
+    pair.bytes += mine.size();
   }
+  const Clock::time_point all_posted = explain ? Clock::now() : Clock::time_point{};
   if (any) MeetAll();
   const std::uint64_t epoch = epoch_++;
   for (PartId step = 1; any && step < devices(); ++step) {
@@ -99,13 +122,28 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
       const Step receiving(*this, spans::kReceive, {from, bytes, 1});
       received = PathOf(sizes, from, rank()).Receive(rank(), from, bytes, epoch);
     }
+    if (explain) [[unlikely]] {
+      device().stream().Synchronize(wait());
+      const OperatorGroup::Posted& posted = group_->posted_[epoch % 2][from][rank()];
+      const Selector::Choice choice = ChoiceFor(sizes, from, rank());
+      BoxRecord& record = traffic_.boxes.emplace_back();
+      record.round = static_cast<std::uint32_t>(epoch);
+      record.from = from;
+      record.to = rank();
+      record.path = group_->paths_.selector()->path_name(choice.path);
+      record.form = "parcel";
+      record.entries = 1;
+      record.bytes = record.expected_bytes = bytes;
+      record.predicted_us = choice.us;
+      const auto travelled = Clock::now() - std::max(posted.at, all_posted);
+      record.measured_us = posted.packed_us + std::chrono::duration<double, std::micro>(travelled).count();
+    }
     take(from, {received, bytes});
   }
 }
 
-Transport& DeviceOperators::PathOf(const PairBytesTable& sizes, PartId from, PartId to) const {
+Selector::Choice DeviceOperators::ChoiceFor(const PairBytesTable& sizes, PartId from, PartId to) const {
   const Selector& paths = *group_->paths_.selector();
-  if (paths.size() == 1) return paths[0];
   const auto parcels = [](const std::vector<std::size_t>& row) {
     return static_cast<std::uint32_t>(std::count_if(row.begin(), row.end(), [](std::size_t bytes) { return bytes > 0; }));
   };
@@ -113,7 +151,12 @@ Transport& DeviceOperators::PathOf(const PairBytesTable& sizes, PartId from, Par
   load.boxes = parcels(sizes[from]);
   load.senders = static_cast<std::uint32_t>(
       std::count_if(sizes.begin(), sizes.end(), [&](const std::vector<std::size_t>& row) { return parcels(row) > 0; }));
-  return paths[paths.Choose(from, to, {.bytes = sizes[from][to]}, load).path];
+  return paths.Choose(from, to, {.bytes = sizes[from][to]}, load);
+}
+
+Transport& DeviceOperators::PathOf(const PairBytesTable& sizes, PartId from, PartId to) const {
+  const Selector& paths = *group_->paths_.selector();
+  return paths[paths.size() == 1 ? 0 : ChoiceFor(sizes, from, to).path];
 }
 
 void DeviceOperators::ReplaceBoxes(const PairBytesTable& sizes) {

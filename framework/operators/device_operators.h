@@ -61,8 +61,13 @@ class OperatorGroup {
   CostModel costs_;
   std::atomic<bool> stopped_{false};
   PairBytesTable capacities_, reserved_;  // of the boxes that are there; empty: none
+  struct Posted {
+    Clock::time_point at;  // when a parcel was posted,
+    double packed_us = 0;  // and what it took to put it into its box
+  };
   std::array<PairBytesTable, 2> sizes_;  // what devices hand over, by parity of the exchange; a row is its device's to write
-  std::mutex paths_change_;              // while they are replaced another device may fail
+  std::array<std::vector<std::vector<Posted>>, 2> posted_;  // likewise, where each parcel is to be explained
+  std::mutex paths_change_;                                 // while they are replaced another device may fail
   RunPaths paths_;
   std::unique_ptr<Rendezvous<Manifest>> meeting_;
 };
@@ -171,8 +176,16 @@ class DeviceOperators {
   /// saw at the last exchange, or in a meeting of its own if there was none since the last question.
   bool StopRequested();
 
-  /// Bytes that Exchange has sent to each device.
-  const std::vector<std::uint64_t>& sent_bytes() const { return sent_bytes_; }
+  /// What Exchange has sent to other devices and, with RunOptions::explain, how each parcel travelled that it has received.
+  struct Traffic {
+    std::vector<PairStatistics> pairs;  ///< one a device to which anything was sent
+    std::vector<BoxRecord> boxes;       ///< by the number of the exchange
+  };
+  /// So far.
+  Traffic TakeTraffic() {
+    std::erase_if(traffic_.pairs, [](const PairStatistics& pair) { return pair.messages == 0; });
+    return std::move(traffic_);
+  }
 
  protected:
   /// What this device's waits watch.
@@ -211,7 +224,9 @@ class DeviceOperators {
   /// What ExchangeAll does, in bytes.
   void ExchangeBytes(const std::function<std::span<const std::byte>(PartId)>& parcel,
                      const std::function<void(PartId, std::span<const std::byte>)>& take);
-  /// What carries a parcel of this exchange; the same on both its ends.
+  /// Which of the paths carries a parcel of this exchange, and what it is expected to take; the same on both its ends.
+  Selector::Choice ChoiceFor(const PairBytesTable& sizes, PartId from, PartId to) const;
+  /// The path itself.
   Transport& PathOf(const PairBytesTable& sizes, PartId from, PartId to) const;
   /// Has boxes that hold so much, too; the first device calls it, while the others wait.
   void ReplaceBoxes(const PairBytesTable& sizes);
@@ -231,7 +246,7 @@ class DeviceOperators {
   mutable Span span_;  // one for the whole run, in parts
   std::uint64_t epoch_ = 0, meetings_ = 0, asked_at_ = 0;
   bool stop_ = false;  // as of the last meeting
-  std::vector<std::uint64_t> sent_bytes_;
+  Traffic traffic_;
 };
 
 }  // namespace chatty

@@ -113,7 +113,7 @@ class OperatorJob {
     statistics.ended = Ended::kFailed;
     statistics.execution = "operators";
     statistics.devices.resize(devices);
-    std::vector<std::vector<std::uint64_t>> sent(devices);
+    std::vector<DeviceOperators::Traffic> traffic(devices);
     group_.Reset();
     const TracedDevices traced(trace_, session_->devices(), timeout_);
     const Clock::time_point start = Clock::now();
@@ -127,7 +127,7 @@ class OperatorJob {
         account.vertices = graph.ref().owned;
         graph.device().MakeCurrent();
         const RunSpan run(lane, start, devices == 1, account);
-        sent[d] = RunOn(graph, account, lane, outputs_[d].data());
+        traffic[d] = RunOn(graph, account, lane, outputs_[d].data());
       } catch (...) {
         if (lane != nullptr) lane->AddInstant(spans::kFailed, Clock::now());
         group_.Fail(std::current_exception());
@@ -139,10 +139,9 @@ class OperatorJob {
     statistics.rounds = 1;
     statistics.ended = group_.stopped() ? Ended::kStopped : Ended::kConverged;
     statistics.converged = statistics.ended == Ended::kConverged;
-    for (PartId from = 0; from < sent.size(); ++from) {
-      for (PartId to = 0; to < sent[from].size(); ++to) {
-        if (sent[from][to] > 0) statistics.pairs.push_back({from, to, 1, 1, sent[from][to]});
-      }
+    for (const DeviceOperators::Traffic& told : traffic) {
+      statistics.pairs.insert(statistics.pairs.end(), told.pairs.begin(), told.pairs.end());
+      statistics.boxes.insert(statistics.boxes.end(), told.boxes.begin(), told.boxes.end());
     }
     return statistics;
   } catch (const TimeoutError& error) {
@@ -178,14 +177,14 @@ class OperatorJob {
   }
 
  private:
-  /// Runs the program's share of one device; returns the bytes sent to each other.
-  std::vector<std::uint64_t> RunOn(const DeviceGraph& graph, DeviceStatistics& account, TraceLane* lane,
-                                   typename P::Output* out) {
+  /// Runs the program's share of one device; returns what it sent and received.
+  DeviceOperators::Traffic RunOn(const DeviceGraph& graph, DeviceStatistics& account, TraceLane* lane,
+                                 typename P::Output* out) {
     if constexpr (kHasHost<Backends>) {
       if (graph.device().kind() == DeviceKind::kHost) {
         HostOperators operators(group_, graph, account, lane);
         program_.Run(operators, out);
-        return operators.sent_bytes();
+        return operators.TakeTraffic();
       }
     }
 #if CHATTY_CUDA_COMPILER
@@ -194,7 +193,7 @@ class OperatorJob {
         CudaOperators operators(group_, graph, account, lane);
         program_.Run(operators, out);
         graph.device().stream().Synchronize({&group_.abort, timeout_});
-        return operators.sent_bytes();
+        return operators.TakeTraffic();
       }
     }
 #endif

@@ -198,20 +198,51 @@ TEST_P(Comm, WhatManyShareIsToldToAllWhereThatIsFaster) {
 TEST_P(Comm, WhatIsRecordedIsWhatTravelled) {
   const Graph graph = RandomGraph(33, 2000, 6.0, WeightKind::kNone, true);
   Session session(graph, std::move(devices_), DividedBy("random"));
-  const RegisteredProgram& program = Programs().Find("bfs", kKind);
-  for (const std::string_view path : PathsFor(kKind)) {
-    RunOptions options;
-    options.transport = path;
-    options.explain = true;
-    const auto job = program.Prepare(session, {{"source", "3"}}, "", options);
-    const RunStatistics statistics = job->Execute();
-    std::uint64_t boxes = 0, pairs = 0;
-    for (const BoxRecord& box : statistics.boxes) boxes += box.bytes;
-    for (const PairStatistics& pair : statistics.pairs) pairs += pair.bytes;
-    EXPECT_EQ(boxes, pairs) << path;
-    options.explain = false;
-    const auto plain = program.Prepare(session, {{"source", "3"}}, "", options);
-    EXPECT_TRUE(plain->Execute().boxes.empty());
+  struct Case {
+    const char *program, *execution;
+  };
+  for (const Case& c : {Case{"bfs", "bsp"}, Case{"bfs", "async"}, Case{"cc", "bsp"}}) {
+    const RegisteredProgram& program = Programs().Find(c.program, kKind);
+    const bool operators = program.safety() == "operators";
+    for (const std::string_view path : PathsFor(kKind)) {
+      SCOPED_TRACE(testing::Message() << c.program << " by " << c.execution << " over " << path);
+      RunOptions options;
+      options.transport = path;
+      options.execution = c.execution;
+      options.explain = true;
+      options.timeout = std::chrono::seconds(30);
+      std::unique_ptr<RegisteredJob> job;
+      try {
+        job = program.Prepare(session, From(program, graph, 3), "", options);
+      } catch (const UsageError&) {
+        EXPECT_NE(std::string_view(c.execution), "bsp");  // a path that needs rounds
+        continue;
+      }
+      for (int again = 0; again < 2; ++again) {
+        const RunStatistics statistics = job->Execute();
+        std::uint64_t boxes = 0, pairs = 0, messages = 0;
+        for (const BoxRecord& box : statistics.boxes) {
+          boxes += box.bytes;
+          EXPECT_NE(FindTransport(box.path), nullptr);
+          EXPECT_EQ(box.form == "parcel", operators);
+          EXPECT_EQ(box.measured_us > 0, statistics.execution != "async");
+        }
+        for (const PairStatistics& pair : statistics.pairs) {
+          pairs += pair.bytes;
+          messages += pair.messages;
+          EXPECT_NE(pair.from, pair.to);
+        }
+        EXPECT_GT(boxes, 0u);
+        EXPECT_EQ(boxes, pairs);
+        if (operators) {
+          EXPECT_EQ(statistics.boxes.size(), messages) << "a parcel is a message";
+          EXPECT_GT(messages, statistics.pairs.size()) << "components take several exchanges";
+        }
+      }
+      options.explain = false;
+      const auto plain = program.Prepare(session, From(program, graph, 3), "", options);
+      EXPECT_TRUE(plain->Execute().boxes.empty());
+    }
   }
 }
 
