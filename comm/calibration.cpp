@@ -73,14 +73,16 @@ struct Pattern {
   LoadCorner corner = LoadCorner::kAlone;
 };
 
-std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(PartId, PartId)>& joined) {
+/// `alike`: of those that differ only in who it is, the first alone.
+std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(PartId, PartId)>& joined, bool alike) {
+  const PartId several = alike ? 1 : parts, shifts = alike ? 2 : parts;
   std::vector<Pattern> patterns;
   const auto add = [&](Pattern pattern) {
     std::erase_if(pattern.boxes, [&](const auto& pair) { return !joined(pair.first, pair.second); });
     if (!pattern.boxes.empty() || !pattern.roots.empty()) patterns.push_back(std::move(pattern));
   };
-  for (PartId from = 0; from < parts; ++from) {
-    for (PartId to = 0; to < parts; ++to) {
+  for (PartId from = 0; from < several; ++from) {
+    for (PartId to = 0; to < std::max<PartId>(2, several); ++to) {
       if (from != to) add({{{from, to}}, {}, LoadCorner::kAlone});
     }
   }
@@ -89,9 +91,9 @@ std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(Part
     Pattern ring{{}, {}, LoadCorner::kRing};
     for (PartId from = 0; from < parts; ++from) ring.boxes.emplace_back(from, (from + shift) % parts);
     all.boxes.insert(all.boxes.end(), ring.boxes.begin(), ring.boxes.end());
-    add(std::move(ring));
+    if (shift < shifts) add(std::move(ring));
   }
-  for (PartId root = 0; root < parts && parts > 2; ++root) {
+  for (PartId root = 0; root < several && parts > 2; ++root) {
     Pattern fan{{}, {}, LoadCorner::kFanOut};
     for (PartId shift = 1; shift < parts; ++shift) fan.boxes.emplace_back(root, (root + shift) % parts);
     add(std::move(fan));
@@ -103,7 +105,7 @@ std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(Part
     bool reaches = true;
     for (PartId to = 0; to < parts; ++to) reaches = reaches && (root == to || joined(root, to));
     if (!reaches) continue;
-    add({{}, {root}, LoadCorner::kAlone});
+    if (root < several) add({{}, {root}, LoadCorner::kAlone});
     everybody.roots.push_back(root);
   }
   if (everybody.roots.size() == parts) add(std::move(everybody));
@@ -144,13 +146,14 @@ class States {
 class PathMeasurement {
  public:
   PathMeasurement(std::span<Device* const> devices, const States& states, Transport& transport,
-                  std::vector<Pattern> patterns, std::span<const std::size_t> sizes, bool quick, double seconds)
+                  std::vector<Pattern> patterns, std::span<const std::size_t> sizes, bool quick, bool alike, double seconds)
       : devices_(devices.begin(), devices.end()),
         states_(states),
         transport_(transport),
         patterns_(std::move(patterns)),
         sizes_(sizes),
         quick_(quick),
+        alike_(alike),
         seconds_(seconds),
         barrier_(static_cast<int>(devices.size())),
         begins_(devices.size()),
@@ -180,22 +183,36 @@ class PathMeasurement {
   void Fit(CostModel& model, std::size_t path) const {
     for (std::size_t i = 0; i < patterns_.size(); ++i) {
       const Pattern& pattern = patterns_[i];
-      for (std::size_t b = 0; b < pattern.boxes.size(); ++b) {
-        const auto [from, to] = pattern.boxes[b];
+      const auto set = [&](std::size_t from, std::size_t to, std::size_t b) {
         const CostFit fit = FitCost(samples_[i][b]);
         model.set_fit(path, from, to, pattern.corner, fit);
         if (devices_.size() == 2 && pattern.corner == LoadCorner::kRing) {
           model.set_fit(path, from, to, LoadCorner::kAllToAll, fit);
         }
-        if (swept_[i][b].size() < kFewestSwept) continue;
+        if (swept_[i][b].size() < kFewestSwept) return;
         const CostFit swept = FitCost(swept_[i][b]);
         model.set_swept_fit(path, from, to, pattern.corner, swept);
         if (devices_.size() == 2 && pattern.corner == LoadCorner::kRing) {
           model.set_swept_fit(path, from, to, LoadCorner::kAllToAll, swept);
         }
+      };
+      const bool stands_for_all = alike_ && pattern.corner != LoadCorner::kAllToAll;
+      const std::size_t parts = devices_.size();
+      if (!stands_for_all) {
+        for (std::size_t b = 0; b < pattern.boxes.size(); ++b) set(pattern.boxes[b].first, pattern.boxes[b].second, b);
+      } else if (!pattern.boxes.empty()) {
+        for (std::size_t from = 0; from < parts; ++from) {
+          for (std::size_t shift = 1; shift < parts; ++shift) {
+            const std::size_t like = pattern.corner == LoadCorner::kRing     ? from
+                                     : pattern.corner == LoadCorner::kFanOut ? shift - 1
+                                                                             : 0;
+            set(from, (from + shift) % parts, like);
+          }
+        }
       }
-      for (std::size_t r = 0; r < pattern.roots.size(); ++r) {
-        model.set_broadcast_fit(path, pattern.roots[r], pattern.corner == LoadCorner::kAllToAll, FitCost(samples_[i][r]));
+      for (std::size_t r = 0; r < (stands_for_all && !pattern.roots.empty() ? parts : pattern.roots.size()); ++r) {
+        model.set_broadcast_fit(path, stands_for_all ? r : pattern.roots[r], pattern.corner == LoadCorner::kAllToAll,
+                                FitCost(samples_[i][stands_for_all ? 0 : r]));
       }
     }
   }
@@ -324,7 +341,7 @@ class PathMeasurement {
   Transport& transport_;
   std::vector<Pattern> patterns_;
   std::span<const std::size_t> sizes_;
-  bool quick_;
+  bool quick_, alike_;
   double seconds_;
   Barrier barrier_;
   AbortToken abort_;
@@ -375,10 +392,12 @@ class Prober {
          std::vector<ProbeResult>& results)
       : devices_(devices), states_(states), options_(options), results_(results) {}
 
-  void ProbeAll() {
-    for (std::size_t i = 0; i < devices_.size(); ++i) ProbeDevice(i);
-    for (std::size_t from = 0; from < devices_.size(); ++from) {
-      for (std::size_t to = 0; to < devices_.size(); ++to) {
+  /// `alike`: of devices the first, and of pairs the first two.
+  void ProbeAll(bool alike) {
+    const std::size_t pairs = alike ? 2 : devices_.size();
+    for (std::size_t i = 0; i < (alike ? 1 : devices_.size()); ++i) ProbeDevice(i);
+    for (std::size_t from = 0; from < pairs; ++from) {
+      for (std::size_t to = 0; to < pairs; ++to) {
         if (from != to) ProbePair(from, to);
       }
     }
@@ -539,6 +558,9 @@ Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions
   const bool host = devices[0]->kind() == DeviceKind::kHost;
   const unsigned bits = host ? (options.quick ? 22 : 24) : (options.quick ? 25 : 26);
   const States states(devices, bits);
+  // Many host devices meet slowly, and any two of them are joined by the same memory.
+  const bool may_be_alike = options.quick && host && devices.size() > 2;
+  bool all_alike = may_be_alike;
 
   const auto tell = [&](std::string_view what) {
     if (options.progress) options.progress(what);
@@ -559,10 +581,15 @@ Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions
         return !NeedsLink(paths[path]) || (options.links.Allows(from, to) && devices[to]->AllowAccessBy(*devices[from]) &&
                                            devices[from]->AllowAccessBy(*devices[to]));
       };
-      std::vector<Pattern> patterns = PatternsBetween(static_cast<PartId>(devices.size()), joined);
+      bool alike = may_be_alike;
+      for (PartId from = 0; from < devices.size(); ++from) {
+        for (PartId to = 0; to < devices.size(); ++to) alike = alike && (from == to || joined(from, to));
+      }
+      all_alike = all_alike && alike;
+      std::vector<Pattern> patterns = PatternsBetween(static_cast<PartId>(devices.size()), joined, alike);
       if (patterns.empty()) continue;
       const std::unique_ptr<Transport> transport = MakeTransport(paths[path], devices, capacities, transport_options);
-      PathMeasurement measurement(devices, states, *transport, std::move(patterns), sizes, options.quick, seconds);
+      PathMeasurement measurement(devices, states, *transport, std::move(patterns), sizes, options.quick, alike, seconds);
       measurement.Run();
       measurement.Fit(result.model, path);
     } catch (const Error& error) {
@@ -571,7 +598,7 @@ Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions
     }
   }
   tell("memory, flags and launches");
-  Prober(devices, states, options, result.probes).ProbeAll();
+  Prober(devices, states, options, result.probes).ProbeAll(all_alike);
   result.model.set_measured(true);
   result.seconds = Seconds(start);
   return result;
