@@ -27,6 +27,7 @@
 #include "chatty/cli/compare_page.h"
 #include "chatty/cli/compare_plan.h"
 #include "chatty/cli/compare_run.h"
+#include "chatty/cli/compare_stop.h"
 #include "chatty/cli/interrupt.h"
 #include "chatty/cli/topology_json.h"
 #include "chatty/comm/topology.h"
@@ -257,9 +258,11 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
     }
   }
 
+  CompareStop stop(options.budget_s);
+  stop.Begin();
   CompareEnd end;
   try {
-    end = Measure(registry, options, plan, journal, comparison);
+    end = Measure(registry, options, plan, journal, stop, comparison);
   } catch (const UsageError&) {  // before anything was measured: the folder can be used for what was meant
     if (kept.bytes == 0) {
       fs::remove(journal_path);
@@ -269,14 +272,26 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
     throw;
   }
   if (!end.give_up) comparison.costs = KnownCurves(plan.kind, plan.most(), options.links);
-
-  if (!options.figure.empty() && end.signal == 0 && !end.give_up) {
+  bool figure_failed = false;
+  if (!options.figure.empty() && end.give_up) {
+    comparison.notes.push_back(fmt::format("figure {} was not drawn; --resume goes on with it", options.figure));
+  } else if (!options.figure.empty()) {
+    const auto keep = [&](const FigurePoints& points) {
+      Json line = ToJson(points);
+      line["kind"] = "points";
+      journal.Append(line);
+    };
     try {
-      comparison.figure = MakeFigure(options.figure, options, plan, comparison);
-    } catch (const Error& error) {  // what was measured is kept
+      MadeFigure made = MakeFigure(options.figure, options, plan, comparison, stop, keep);
+      figure_failed = made.figure.failed > 0;
+      end.give_up = made.give_up;
+      comparison.figure = std::move(made.figure);
+    } catch (const std::exception& error) {  // what was measured is kept
+      figure_failed = true;
       comparison.notes.push_back(fmt::format("figure {} was not drawn: {}", options.figure, error.what()));
     }
   }
+  stop.End();
   const auto place = [&](const Measurement& m) {
     return std::find_if(comparison.graphs.begin(), comparison.graphs.end(),
                         [&](const ComparedGraph& g) { return g.name == m.combination.graph; }) -
@@ -292,10 +307,12 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
   const std::size_t cut = static_cast<std::size_t>(
       std::count_if(comparison.measurements.begin(), comparison.measurements.end(),
                     [&](const Measurement& m) { return m.outcome == Outcome::kOk && m.trials_ms.size() < options.trials; }));
-  if (end.signal != 0) {
-    comparison.notes.push_back(
-        fmt::format("ended by {}: {} combinations were not reached; --resume goes on", SignalName(end.signal), missing));
-  } else if (end.out_of_time || missing > 0 || cut > 0) {
+  if (stop.signal() != 0) {
+    comparison.notes.push_back(comparison.measurements.empty()
+                                   ? fmt::format("ended by {}; --resume goes on", SignalName(stop.signal()))
+                                   : fmt::format("ended by {}: {} combinations were not reached; --resume goes on",
+                                                 SignalName(stop.signal()), missing));
+  } else if (!comparison.measurements.empty() && (end.out_of_time || missing > 0 || cut > 0)) {
     if (options.budget_s > 0) {
       comparison.notes.push_back(
           fmt::format("the budget of {} s ended it: {} combinations were not reached and {} have fewer than {} trials; "
@@ -326,8 +343,13 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
                            comparison.measurements.size(), in_folder("results.csv")));
     code = kRunFailed;
   }
+  if (figure_failed) {
+    PrintError(fmt::format("chatty: error: not all of figure {} could be measured; {} says why\n", options.figure,
+                           in_folder("results.json")));
+    if (code == kSuccess) code = kRunFailed;
+  }
   if (end.give_up) EndAtOnce(code == kSuccess ? kRunFailed : code);
-  return end.signal != 0 ? -end.signal : code;
+  return stop.signal() != 0 ? -stop.signal() : code;
 }
 
 }  // namespace

@@ -277,14 +277,32 @@ ComparedGraph GraphFrom(const Json& json) {
 }
 
 Json ToJson(const Figure& figure) {
-  Json json{{"name", figure.name},     {"title", figure.title}, {"x", figure.x_label},    {"y", figure.y_label},
-            {"source", figure.source}, {"notes", figure.notes}, {"series", Json::array()}};
+  Json json{{"name", figure.name},     {"title", figure.title}, {"x", figure.x_label},     {"y", figure.y_label},
+            {"source", figure.source}, {"notes", figure.notes}, {"failed", figure.failed}, {"series", Json::array()}};
   for (const FigureSeries& series : figure.series) {
     Json points = Json::array();
     for (const auto& [x, y] : series.points) points.push_back({{"x", x}, {"y", y}});
     json["series"].push_back({{"name", series.name}, {"published", series.published}, {"points", std::move(points)}});
   }
   return json;
+}
+
+Json ToJson(const FigurePoints& points) {
+  Json json{{"figure", points.figure}, {"devices", points.devices}, {"points", Json::array()}};
+  for (const FigurePoints::Point& point : points.points) {
+    json["points"].push_back({{"series", point.series}, {"x", point.x}, {"y", point.y}});
+  }
+  if (!points.failure.empty()) json["failure"] = points.failure;
+  return json;
+}
+
+FigurePoints FigurePointsFrom(const Json& json) {
+  FigurePoints points;
+  points.figure = json.at("figure");
+  points.devices = json.at("devices");
+  for (const Json& point : json.at("points")) points.points.push_back({point.at("series"), point.at("x"), point.at("y")});
+  points.failure = json.value("failure", "");
+  return points;
 }
 
 Json ToJson(const Comparison& comparison) {

@@ -139,6 +139,18 @@ struct Figure {
   bool lines = false;   ///< x is a number, drawn as lines on logarithmic axes; else bars
   std::vector<FigureSeries> series;
   std::vector<std::string> notes;  ///< what could not be measured
+  std::size_t failed = 0;          ///< of the notes those of what should have been measured
+};
+/// Points of a figure that were measured together: what the journal keeps of it.
+struct FigurePoints {
+  std::string figure;         ///< its name
+  std::uint32_t devices = 0;  ///< how many had a part in it
+  struct Point {
+    std::string series, x;
+    double y = 0;
+  };
+  std::vector<Point> points;
+  std::string failure;  ///< why they have no numbers and are not tried again; else empty
 };
 
 /// A whole comparison.
@@ -151,6 +163,7 @@ struct Comparison {
   std::vector<Measurement> measurements;
   std::optional<CostCurves> costs;
   std::optional<Figure> figure;
+  std::vector<FigurePoints> points;  ///< of figures, as the journal has them
   std::vector<std::string> notes;
 
   const ComparedGraph* Find(std::string_view graph) const;  ///< null if there is none of that name
@@ -163,11 +176,13 @@ Json ToJson(const RunStatistics& statistics);
 Json ToJson(const BoxSummary& boxes);
 Json ToJson(const ComparedGraph& graph);
 Json ToJson(const Figure& figure);
+Json ToJson(const FigurePoints& points);
 Json ToJson(const Comparison& comparison);
 Combination CombinationFrom(const Json& json);
 RunStatistics StatisticsFrom(const Json& json);
 BoxSummary BoxesFrom(const Json& json);
 ComparedGraph GraphFrom(const Json& json);
+FigurePoints FigurePointsFrom(const Json& json);
 /// @}
 
 /// Milliseconds of a record: what is below a nanosecond means nothing.

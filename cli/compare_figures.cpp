@@ -6,6 +6,8 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <new>
+#include <span>
 #include <utility>
 
 #include "chatty/cli/compare_published.h"
@@ -26,19 +28,32 @@ constexpr std::size_t kPacket = std::size_t{2} << 20;
 /// Host devices move less: what takes a GPU 10 ms takes them a second.
 std::size_t BytesOn(DeviceKind kind) { return kind == DeviceKind::kCuda ? kPublishedBytes : kPublishedBytes / 10; }
 
-std::vector<std::unique_ptr<Device>> Open(DeviceKind kind, std::uint32_t count, int threads) {
-  DeviceSelection selection;
-  selection.kind = kind;
-  for (std::uint32_t i = 0; i < count; ++i) selection.indices.push_back(static_cast<int>(i));
-  return OpenDevices(selection, threads);
-}
+/// Devices that are opened when the first point wants them, and closed when the last one has gone.
+class LazyDevices {
+ public:
+  LazyDevices(DeviceKind kind, std::uint32_t count, int threads) : threads_(threads) {
+    selection_.kind = kind;
+    for (std::uint32_t i = 0; i < count; ++i) selection_.indices.push_back(static_cast<int>(i));
+  }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(selection_.indices.size()); }
+  std::span<Device* const> Open() {
+    if (devices_.empty()) devices_ = OpenDevices(selection_, threads_);
+    pointers_.clear();
+    for (const auto& device : devices_) pointers_.push_back(device.get());
+    return pointers_;
+  }
+  /// Leaves them open for good: closing waits for what a GPU may never end.
+  void Abandon() {
+    for (auto& device : devices_) static_cast<void>(device.release());
+    devices_.clear();
+  }
 
-std::vector<Device*> Pointers(const std::vector<std::unique_ptr<Device>>& devices) {
-  std::vector<Device*> pointers;
-  pointers.reserve(devices.size());
-  for (const auto& device : devices) pointers.push_back(device.get());
-  return pointers;
-}
+ private:
+  DeviceSelection selection_;
+  const int threads_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<Device*> pointers_;
+};
 
 /// The paths of the plan that one can name, without what chooses among them.
 std::vector<std::string> FixedPaths(const ComparePlan& plan, std::size_t devices) {
@@ -51,119 +66,226 @@ std::vector<std::string> FixedPaths(const ComparePlan& plan, std::size_t devices
   return paths;
 }
 
-/// Adds a point, or a note that says why there is none.
-template <class Measure>
-void Try(Figure& figure, FigureSeries& series, const std::string& x, Measure&& measure) {
-  try {
-    series.points.emplace_back(x, measure());
-  } catch (const Error& error) {
-    figure.notes.push_back(fmt::format("{}, {}: {}", series.name, x, error.what()));
+/// A figure being measured, point by point.
+class FigureMaker {
+ public:
+  FigureMaker(Figure& figure, const CompareOptions& options, const ComparePlan& plan, const Comparison& comparison,
+              const CompareStop& stop, const std::function<void(const FigurePoints&)>& keep)
+      : figure(figure), options(options), plan(plan), comparison_(comparison), stop_(stop), keep_(keep) {}
+
+  /// Measures a transfer and adds `value` of its milliseconds as a point; or a note that says why there is none.
+  void Transfer(
+      const std::string& series, const std::string& x, LazyDevices& devices, std::string_view path, const Schedule& schedule,
+      TransferOptions transfer, const std::function<double(double)>& value = [](double ms) { return ms; }) {
+    const auto known = std::find_if(comparison_.points.begin(), comparison_.points.end(), [&](const FigurePoints& p) {
+      return p.figure == figure.name && p.devices == devices.count() && p.points.size() == 1 &&
+             p.points.front().series == series && p.points.front().x == x;
+    });
+    if (known != comparison_.points.end()) {
+      if (known->failure.empty()) return Add(known->points.front());
+      return Fail(series + ", " + x, known->failure);
+    }
+    if (!Begins()) return;
+    FigurePoints point{figure.name, devices.count(), {{series, x, 0}}, ""};
+    const bool measured = Attempt(series + ", " + x, [&] {
+      transfer.timeout = TimeoutOf(options);
+      transfer.stop = stop_.token();
+      try {
+        point.points.front().y = value(TransferMs(devices.Open(), path, schedule, transfer));
+      } catch (const TimeoutError& error) {
+        give_up_ = plan.kind == DeviceKind::kCuda;
+        if (give_up_) {
+          devices.Abandon();
+          point.failure = error.what();
+        }
+        throw;
+      }
+    });
+    if (!measured && point.failure.empty()) return;
+    keep_(point);
+    if (measured) Add(point.points.front());
   }
-}
+
+  /// Adds the points that `measure` returns of so many devices, which belong together.
+  void Together(std::uint32_t devices, const std::function<std::vector<FigurePoints::Point>()>& measure) {
+    const auto known = std::find_if(comparison_.points.begin(), comparison_.points.end(),
+                                    [&](const FigurePoints& p) { return p.figure == figure.name && p.devices == devices; });
+    FigurePoints points{figure.name, devices, {}, ""};
+    if (known != comparison_.points.end()) {
+      points.points = known->points;
+    } else {
+      if (!Begins() || !Attempt("", [&] { points.points = measure(); })) return;
+      keep_(points);
+    }
+    for (const FigurePoints::Point& point : points.points) Add(point);
+  }
+
+  /// Whether `measure` came to its end. What a machine cannot do is noted; whatever else goes wrong is a failure besides.
+  template <class Measure>
+  bool Attempt(const std::string& what, Measure&& measure) {
+    try {
+      measure();
+      return true;
+    } catch (const UsageError& error) {
+      Fail(what, error.what());
+      --figure.failed;
+    } catch (const CapabilityError& error) {
+      Fail(what, error.what());
+      --figure.failed;
+    } catch (const AbortedError& error) {
+      if (stop_.requested()) {
+        ++unreached_;
+      } else {
+        Fail(what, error.what());
+      }
+    } catch (const std::bad_alloc&) {
+      Fail(what, "out of host memory");
+    } catch (const std::exception& error) {
+      Fail(what, error.what());
+    }
+    return false;
+  }
+
+  void Add(const FigurePoints::Point& point) {
+    auto found =
+        std::find_if(figure.series.begin(), figure.series.end(), [&](const auto& s) { return s.name == point.series; });
+    if (found == figure.series.end()) found = figure.series.insert(found, FigureSeries{point.series, false, {}});
+    found->points.emplace_back(point.x, point.y);
+  }
+  /// Throws AbortedError where the figure is to end.
+  void ThrowIfStopped() const {
+    if (stop_.requested()) throw AbortedError("a stop was asked for");
+  }
+  /// Tells what was left out.
+  void Finish() {
+    if (unreached_ == 0) return;
+    figure.notes.push_back(fmt::format("{} of its measurements {} not reached; --resume goes on", unreached_,
+                                       unreached_ == 1 ? "was" : "were"));
+  }
+  bool give_up() const { return give_up_; }
+
+  Figure& figure;
+  const CompareOptions& options;
+  const ComparePlan& plan;
+
+ private:
+  bool Begins() {
+    if (!stop_.requested() && !give_up_) return true;
+    ++unreached_;
+    return false;
+  }
+  void Fail(const std::string& what, std::string_view why) {
+    figure.notes.push_back(what.empty() ? std::string(why) : fmt::format("{}: {}", what, why));
+    ++figure.failed;
+  }
+  const Comparison& comparison_;
+  const CompareStop& stop_;
+  const std::function<void(const FigurePoints&)>& keep_;
+  std::size_t unreached_ = 0;
+  bool give_up_ = false;
+};
 
 double Rate(std::size_t bytes, double ms) { return static_cast<double>(bytes) / 1e6 / (ms / 1e3); }  // MB/s
 
 // --------------------------------------------------------------- Groute's ----
 
-/// The probes of a calibration that is kept, else of a quick one.
-std::vector<ProbeResult> Probes(const CompareOptions& options, const ComparePlan& plan) {
-  DeviceSelection selection;
-  selection.kind = plan.kind;
-  for (std::uint32_t i = 0; i < plan.most(); ++i) selection.indices.push_back(static_cast<int>(i));
-  const LinkMask links = LinkMask::Parse(MaskFor(options.links, plan.most()), plan.most());
-  LoadedCalibration kept = LoadCalibration(MachineFingerprint(DiscoverTopology(selection), links));
-  if (kept.calibration) return std::move(kept.calibration->probes);
-  const auto devices = OpenDevices(selection, options.load.read.threads);
-  CalibrationOptions calibration;
-  calibration.quick = true;
-  calibration.links = links;
-  return Calibrate(Pointers(devices), calibration).probes;
-}
-
-/// Words of four bytes, as Groute's.
-void MeasureAccess(Figure& figure, const CompareOptions& options, const ComparePlan& plan) {
-  FigureSeries coalesced{"coalesced", false, {}}, random{"random", false, {}};
-  try {
-    for (const ProbeResult& probe : Probes(options, plan)) {
-      if (probe.from != 0) continue;
-      const bool host = probe.name.starts_with("host-read");
-      if (!host && !(probe.name.starts_with("peer-read") && probe.to > 0)) continue;
-      const std::string x = host ? "host to device" : fmt::format("device {} from device {}", probe.from, probe.to);
-      if (probe.name.ends_with("-random")) {
-        random.points.emplace_back(x, probe.value * 4 / 1e6);
-      } else {
-        coalesced.points.emplace_back(x, probe.value / 1e6);
-      }
+/// What probes say of reading others' memory, in words of four bytes, as Groute's.
+std::vector<FigurePoints::Point> AccessRates(const std::vector<ProbeResult>& probes) {
+  std::vector<FigurePoints::Point> points;
+  for (const ProbeResult& probe : probes) {
+    if (probe.from != 0) continue;
+    const bool host = probe.name.starts_with("host-read");
+    if (!host && !(probe.name.starts_with("peer-read") && probe.to > 0)) continue;
+    const std::string x = host ? "host to device" : fmt::format("device {} from device {}", probe.from, probe.to);
+    if (probe.name.ends_with("-random")) {
+      points.push_back({"random", x, probe.value * 4 / 1e6});
+    } else {
+      points.push_back({"coalesced", x, probe.value / 1e6});
     }
-  } catch (const Error& error) {
-    figure.notes.emplace_back(error.what());
   }
-  if (coalesced.points.empty()) figure.notes.emplace_back("No device here reads another's memory.");
-  figure.series = {std::move(coalesced), std::move(random)};
+  return points;
 }
 
-void MeasurePackets(Figure& figure, const CompareOptions& options, const ComparePlan& plan) {
-  const std::size_t bytes = BytesOn(plan.kind);
-  const auto devices = Open(plan.kind, 2, options.load.read.threads);
-  const std::vector<Device*> pointers = Pointers(devices);
-  for (const std::string& path : FixedPaths(plan, 2)) {
-    FigureSeries series{path, false, {}}, itself{path + ", which cuts by itself", false, {}};
+/// From the calibration that is kept, else from a quick one.
+void MeasureAccess(FigureMaker& maker) {
+  const std::uint32_t count = maker.plan.most();
+  const LinkMask links = LinkMask::Parse(MaskFor(maker.options.links, count), count);
+  DeviceSelection selection;
+  selection.kind = maker.plan.kind;
+  for (std::uint32_t i = 0; i < count; ++i) selection.indices.push_back(static_cast<int>(i));
+  LoadedCalibration kept;
+  if (!maker.Attempt("", [&] { kept = LoadCalibration(MachineFingerprint(DiscoverTopology(selection), links)); })) return;
+  if (kept.calibration) {
+    for (const FigurePoints::Point& point : AccessRates(kept.calibration->probes)) maker.Add(point);
+  } else {
+    maker.Together(count, [&] {
+      LazyDevices devices(maker.plan.kind, count, maker.options.load.read.threads);
+      CalibrationOptions calibration;
+      calibration.quick = true;
+      calibration.links = links;
+      calibration.progress = [&](std::string_view) { maker.ThrowIfStopped(); };
+      return AccessRates(Calibrate(devices.Open(), calibration).probes);
+    });
+  }
+  if (maker.figure.series.empty() && maker.figure.notes.empty()) {
+    maker.figure.notes.emplace_back("No device here reads another's memory.");
+  }
+}
+
+void NoteBytes(FigureMaker& maker) {
+  const std::size_t bytes = BytesOn(maker.plan.kind);
+  if (bytes == kPublishedBytes) return;
+  maker.figure.notes.push_back(fmt::format("Moved here: {} bytes, a tenth of the published.", bytes));
+}
+
+void MeasurePackets(FigureMaker& maker) {
+  const bool gpus = maker.plan.kind == DeviceKind::kCuda;
+  const std::size_t bytes = BytesOn(maker.plan.kind);
+  LazyDevices devices(maker.plan.kind, 2, maker.options.load.read.threads);
+  for (const std::string& path : FixedPaths(maker.plan, 2)) {
     for (const std::size_t packet :
          {std::size_t{10240}, std::size_t{102400}, std::size_t{1048576}, std::size_t{10485760}, std::size_t{104857600}}) {
       if (packet > bytes) continue;
+      const std::string x = fmt::format("{}", packet);
       TransferOptions transfer;
       transfer.repetitions = packet < 1000000 ? 1 : 5;
-      Try(figure, series, fmt::format("{}", packet),
-          [&] { return TransferMs(pointers, path, PeerSchedule(0, 1, bytes, packet), transfer); });
-      if (plan.kind != DeviceKind::kCuda || (path != "p2p-copy" && path != "staged")) continue;
+      maker.Transfer(path, x, devices, path, PeerSchedule(0, 1, bytes, packet), transfer);
+      if (!gpus || (path != "p2p-copy" && path != "staged")) continue;
       transfer.packet = packet;
-      Try(figure, itself, fmt::format("{}", packet),
-          [&] { return TransferMs(pointers, path, PeerSchedule(0, 1, bytes, bytes), transfer); });
+      maker.Transfer(path + ", which cuts by itself", x, devices, path, PeerSchedule(0, 1, bytes, bytes), transfer);
     }
-    figure.series.push_back(std::move(series));
-    if (!itself.points.empty()) figure.series.push_back(std::move(itself));
   }
-  if (bytes != kPublishedBytes) {
-    figure.notes.push_back(fmt::format("Moved here: {} bytes, a tenth of the published.", bytes));
-  }
+  NoteBytes(maker);
 }
 
-void MeasureRates(Figure& figure, const CompareOptions& options, const ComparePlan& plan) {
-  const std::size_t bytes = BytesOn(plan.kind);
-  const auto devices = Open(plan.kind, 2, options.load.read.threads);
-  const std::vector<Device*> pointers = Pointers(devices);
-  for (const std::string& path : FixedPaths(plan, 2)) {
+void MeasureRates(FigureMaker& maker) {
+  const std::size_t bytes = BytesOn(maker.plan.kind);
+  const auto rate = [bytes](double ms) { return Rate(bytes, ms); };
+  LazyDevices devices(maker.plan.kind, 2, maker.options.load.read.threads);
+  for (const std::string& path : FixedPaths(maker.plan, 2)) {
     for (const bool direct : {true, false}) {
-      if (!direct && plan.kind == DeviceKind::kHost) continue;  // there are no links to take away
-      FigureSeries series{direct ? path : path + ", without links", false, {}};
+      if (!direct && maker.plan.kind == DeviceKind::kHost) continue;  // there are no links to take away
+      const std::string series = direct ? path : path + ", without links";
       TransferOptions transfer;
       if (!direct) transfer.links = LinkMask::Parse("none", 2);
-      Try(figure, series, "whole",
-          [&] { return Rate(bytes, TransferMs(pointers, path, PeerSchedule(0, 1, bytes, bytes), transfer)); });
-      Try(figure, series, "in packets of 2 MiB",
-          [&] { return Rate(bytes, TransferMs(pointers, path, PeerSchedule(0, 1, bytes, kPacket), transfer)); });
-      figure.series.push_back(std::move(series));
+      maker.Transfer(series, "whole", devices, path, PeerSchedule(0, 1, bytes, bytes), transfer, rate);
+      maker.Transfer(series, "in packets of 2 MiB", devices, path, PeerSchedule(0, 1, bytes, kPacket), transfer, rate);
     }
   }
 }
 
-void MeasureBroadcasts(Figure& figure, const CompareOptions& options, const ComparePlan& plan) {
-  const std::size_t bytes = BytesOn(plan.kind);
-  const PartId count = plan.most();
-  const auto devices = Open(plan.kind, count, options.load.read.threads);
-  const std::vector<Device*> pointers = Pointers(devices);
-  for (const std::string& path : FixedPaths(plan, count)) {
-    FigureSeries series{fmt::format("{}, {} devices", path, count), false, {}};
-    Try(figure, series, "one to all", [&] { return TransferMs(pointers, path, FanOutSchedule(count, bytes)); });
-    Try(figure, series, "the path's own", [&] { return TransferMs(pointers, path, BroadcastSchedule(bytes)); });
-    Try(figure, series, "ring", [&] { return TransferMs(pointers, path, RingSchedule(count, bytes, bytes)); });
-    Try(figure, series, "ring in packets of 2 MiB",
-        [&] { return TransferMs(pointers, path, RingSchedule(count, bytes, kPacket)); });
-    figure.series.push_back(std::move(series));
+void MeasureBroadcasts(FigureMaker& maker) {
+  const std::size_t bytes = BytesOn(maker.plan.kind);
+  const PartId count = maker.plan.most();
+  LazyDevices devices(maker.plan.kind, count, maker.options.load.read.threads);
+  for (const std::string& path : FixedPaths(maker.plan, count)) {
+    const std::string series = fmt::format("{}, {} devices", path, count);
+    maker.Transfer(series, "one to all", devices, path, FanOutSchedule(count, bytes), {});
+    maker.Transfer(series, "the path's own", devices, path, BroadcastSchedule(bytes), {});
+    maker.Transfer(series, "ring", devices, path, RingSchedule(count, bytes, bytes), {});
+    maker.Transfer(series, "ring in packets of 2 MiB", devices, path, RingSchedule(count, bytes, kPacket), {});
   }
-  if (bytes != kPublishedBytes) {
-    figure.notes.push_back(fmt::format("Moved here: {} bytes, a tenth of the published.", bytes));
-  }
+  NoteBytes(maker);
 }
 
 // ----------------------------------------------------------- ChattyGraph's ----
@@ -228,22 +350,20 @@ void TakeScaling(Figure& figure, const Comparison& comparison) {
   }
 }
 
-void MeasureHostThreads(Figure& figure, const CompareOptions& options, const ComparePlan& plan) {
+void MeasureHostThreads(FigureMaker& maker) {
   constexpr std::size_t kBytes = std::size_t{64} << 10, kWork = std::size_t{4} << 20, kRounds = 200;
-  FigureSeries one{"one host thread for all", false, {}}, each{"one host thread each", false, {}};
-  for (const std::uint32_t count : plan.devices) {
+  for (const std::uint32_t count : maker.plan.devices) {
     if (count < 2) continue;
-    const auto devices = Open(plan.kind, count, options.load.read.threads);
-    const std::vector<Device*> pointers = Pointers(devices);
-    for (FigureSeries* series : {&one, &each}) {
+    LazyDevices devices(maker.plan.kind, count, maker.options.load.read.threads);
+    for (const bool one : {true, false}) {
       TransferOptions transfer;
-      transfer.one_thread = series == &one;
+      transfer.one_thread = one;
       transfer.work = kWork;
-      Try(figure, *series, fmt::format("{} devices", count),
-          [&] { return TransferMs(pointers, "auto", ExchangeSchedule(count, kBytes, kRounds), transfer) * 1e3 / kRounds; });
+      maker.Transfer(one ? "one host thread for all" : "one host thread each", fmt::format("{} devices", count), devices,
+                     "auto", ExchangeSchedule(count, kBytes, kRounds), transfer,
+                     [](double ms) { return ms * 1e3 / kRounds; });
     }
   }
-  figure.series = {std::move(one), std::move(each)};
 }
 
 struct Description {
@@ -324,10 +444,12 @@ std::string PublishedSource(std::string_view figure) {
   return "";
 }
 
-Figure MakeFigure(std::string_view name, const CompareOptions& options, const ComparePlan& plan,
-                  const Comparison& comparison) {
+MadeFigure MakeFigure(std::string_view name, const CompareOptions& options, const ComparePlan& plan,
+                      const Comparison& comparison, const CompareStop& stop,
+                      const std::function<void(const FigurePoints&)>& keep) {
   const auto found = std::find_if(kDescriptions.begin(), kDescriptions.end(), [&](const auto& d) { return d.name == name; });
-  Figure figure;
+  MadeFigure made;
+  Figure& figure = made.figure;
   figure.name = found->name;
   figure.title = found->title;
   figure.x_label = found->x;
@@ -335,16 +457,17 @@ Figure MakeFigure(std::string_view name, const CompareOptions& options, const Co
   figure.reading = found->reading;
   figure.lines = found->lines;
   figure.source = PublishedSource(name);
+  FigureMaker maker(figure, options, plan, comparison, stop, keep);
   if (!FigureNeedsGraphs(name) && plan.most() < 2) {
     figure.notes.emplace_back("It takes two devices: see --devices.");
   } else if (name == "groute-2a") {
-    MeasureAccess(figure, options, plan);
+    MeasureAccess(maker);
   } else if (name == "groute-2b") {
-    MeasurePackets(figure, options, plan);
+    MeasurePackets(maker);
   } else if (name == "groute-2c") {
-    MeasureRates(figure, options, plan);
+    MeasureRates(maker);
   } else if (name == "groute-2d") {
-    MeasureBroadcasts(figure, options, plan);
+    MeasureBroadcasts(maker);
   } else if (name == "chatty-table2") {
     TakeRuntimes(figure, comparison);
   } else if (name == "chatty-fig4") {
@@ -352,10 +475,12 @@ Figure MakeFigure(std::string_view name, const CompareOptions& options, const Co
   } else if (name == "chatty-fig5") {
     TakeScaling(figure, comparison);
   } else {
-    MeasureHostThreads(figure, options, plan);
+    MeasureHostThreads(maker);
   }
+  maker.Finish();
   for (FigureSeries& series : PublishedSeries(name)) figure.series.push_back(std::move(series));
-  return figure;
+  made.give_up = maker.give_up();
+  return made;
 }
 
 }  // namespace chatty::cli

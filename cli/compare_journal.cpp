@@ -120,6 +120,10 @@ void Replay(const Json& line, Comparison& comparison) {
     }
     return;
   }
+  if (kind == "points") {
+    comparison.points.push_back(FigurePointsFrom(line));
+    return;
+  }
   if (!line.contains("at")) return;
   const Combination combination = CombinationFrom(line.at("at"));
   Measurement* m = FindMeasurement(comparison, combination);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <thread>
 
 #include "chatty/comm/topology.h"
@@ -65,6 +66,10 @@ std::vector<std::string> SplitList(std::string_view option, std::string_view tex
     }
   }
   return words;
+}
+
+std::chrono::milliseconds TimeoutOf(const CompareOptions& options) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(options.timeout_s * 1000)));
 }
 
 bool CanJoin(const std::string& comm, DeviceKind kind, std::size_t devices) {

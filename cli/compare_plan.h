@@ -2,6 +2,7 @@
 /// What `chatty compare` is asked for, and the combinations that follow from it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -34,6 +35,9 @@ struct CompareOptions {
   double timeout_s = 60;
   bool resume = false;
 };
+
+/// `--timeout` as waits take it.
+std::chrono::milliseconds TimeoutOf(const CompareOptions& options);
 
 /// What is to be measured.
 struct ComparePlan {

@@ -2,23 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <condition_variable>
 #include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <set>
-#include <stop_token>
-#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "chatty/cli/interrupt.h"
 #include "chatty/core/array.h"
 #include "chatty/core/logging.h"
 #include "chatty/core/progress.h"
@@ -29,40 +23,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Requests a stop at a point in time, unless it is destroyed before.
-class Alarm {
- public:
-  Alarm(std::stop_source& stop, Clock::time_point when)
-      : thread_([&stop, when](const std::stop_token& over) {
-          std::mutex mutex;
-          std::condition_variable_any until;
-          std::unique_lock lock(mutex);
-          if (!until.wait_until(lock, over, when, [] { return false; }) && !over.stop_requested()) stop.request_stop();
-        }) {}
-
- private:
-  std::jthread thread_;
-};
-
 /// What ended one run early, and nothing is wrong with it.
 struct Stopped {};
 
 class Measurer {
  public:
   Measurer(const Registry& registry, const CompareOptions& options, const ComparePlan& plan, Journal& journal,
-           Comparison& comparison)
-      : registry_(registry), options_(options), plan_(plan), journal_(journal), comparison_(comparison) {
-    if (options.budget_s > 0) {
-      end_ = start_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.budget_s));
-    }
-  }
+           const CompareStop& stop, Comparison& comparison)
+      : registry_(registry), options_(options), plan_(plan), journal_(journal), stop_(stop), comparison_(comparison) {}
 
   CompareEnd Run() {
-    StopOnInterrupt interrupt;
-    const std::stop_callback forward(interrupt.token(), [this] { stop_.request_stop(); });
-    std::optional<Alarm> alarm;
-    if (limited()) alarm.emplace(stop_, end_);
-    interrupt.Begin();
     CheckSources();
     Progress progress("combinations", comparison_.measurements.size());
     progress_ = &progress;
@@ -78,9 +48,7 @@ class Measurer {
         Pass(trials, /*shared=*/false);
       }
     }
-    interrupt.End();
-    end_of_it_.signal = interrupt.signal();
-    end_of_it_.out_of_time = limited() && end_of_it_.signal == 0 && (out_of_time_ || stop_.stop_requested());
+    end_of_it_.out_of_time = limited() && stop_.signal() == 0 && (out_of_time_ || stop_.requested());
     return end_of_it_;
   }
 
@@ -93,8 +61,8 @@ class Measurer {
     std::map<std::pair<std::string, ParameterValues>, std::pair<Array<std::byte>, Verdict>> answers;
   };
 
-  bool limited() const { return options_.budget_s > 0; }
-  bool ended() const { return stop_.stop_requested() || end_of_it_.give_up; }
+  bool limited() const { return stop_.limited(); }
+  bool ended() const { return stop_.requested() || end_of_it_.give_up; }
   static double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
   /// Whether a combination still lacks something that this pass would give it.
@@ -151,10 +119,10 @@ class Measurer {
     for (const ComparedGraph& graph : comparison_.graphs) names.push_back(graph.name);
     if (loaded_) std::stable_partition(names.begin(), names.end(), [&](const auto& name) { return name == loaded_->name; });
     for (std::size_t i = 0; i < names.size() && !ended(); ++i) {
-      Clock::time_point until = end_;
+      Clock::time_point until = stop_.end();
       if (limited() && shared) {
         const Clock::time_point now = Clock::now();
-        until = now + (end_ - now) / static_cast<Clock::rep>(names.size() - i);
+        until = now + (stop_.end() - now) / static_cast<Clock::rep>(names.size() - i);
       }
       for (const Combination& combination : CombinationsOn(plan_, names[i])) {
         if (ended()) break;
@@ -218,8 +186,8 @@ class Measurer {
       run.execution = c.execution;
       run.transport = c.devices == 1 ? "auto" : c.comm;
       run.links = MaskFor(options_.links, c.devices);
-      run.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(options_.timeout_s * 1000)));
-      run.stop = stop_.get_token();
+      run.timeout = TimeoutOf(options_);
+      run.stop = stop_.token();
       CheckRunOptions(run, plan_.kind, c.devices);
       Loaded& loaded = LoadOnce(c.graph);
       Parameters parameters =
@@ -408,10 +376,8 @@ class Measurer {
   const CompareOptions& options_;
   const ComparePlan& plan_;
   Journal& journal_;
+  const CompareStop& stop_;
   Comparison& comparison_;
-  const Clock::time_point start_ = Clock::now();
-  Clock::time_point end_ = Clock::time_point::max();
-  std::stop_source stop_;
   Progress* progress_ = nullptr;
   bool out_of_time_ = false;
   CompareEnd end_of_it_;
@@ -428,9 +394,9 @@ class Measurer {
 }  // namespace
 
 CompareEnd Measure(const Registry& registry, const CompareOptions& options, const ComparePlan& plan, Journal& journal,
-                   Comparison& comparison) {
+                   const CompareStop& stop, Comparison& comparison) {
   // A budget or a deadline may leave devices in use; then nothing of this is given back.
-  auto measurer = std::make_unique<Measurer>(registry, options, plan, journal, comparison);
+  auto measurer = std::make_unique<Measurer>(registry, options, plan, journal, stop, comparison);
   const CompareEnd end = measurer->Run();
   if (end.give_up) static_cast<void>(measurer.release());
   return end;

@@ -7,21 +7,21 @@
 #include "chatty/cli/compare_data.h"
 #include "chatty/cli/compare_journal.h"
 #include "chatty/cli/compare_plan.h"
+#include "chatty/cli/compare_stop.h"
 #include "chatty/framework/registry.h"
 
 namespace chatty::cli {
 
 /// How a comparison ended.
 struct CompareEnd {
-  int signal = 0;            ///< that interrupted it; 0: none
   bool out_of_time = false;  ///< the budget ended it
   bool give_up = false;      ///< a GPU may be held for good by a kernel: whatever waits for it waits for ever
 };
 
-/// Measures what `comparison` lacks of the plan, adds it there and to the journal. Failures of a run are results; throws
-/// UsageError, before anything is measured, for a source that is no vertex of one of the graphs, and else only where the
-/// journal cannot be written.
+/// Measures what `comparison` lacks of the plan until `stop` asks for an end, adds it there and to the journal. Failures of
+/// a run are results; throws UsageError, before anything is measured, for a source that is no vertex of one of the graphs,
+/// and else only where the journal cannot be written.
 CompareEnd Measure(const Registry& registry, const CompareOptions& options, const ComparePlan& plan, Journal& journal,
-                   Comparison& comparison);
+                   const CompareStop& stop, Comparison& comparison);
 
 }  // namespace chatty::cli

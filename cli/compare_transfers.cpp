@@ -1,17 +1,15 @@
 #include "chatty/cli/compare_transfers.h"
 
 #include <algorithm>
-#include <atomic>
-#include <barrier>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "chatty/cli/common.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/error.h"
+#include "chatty/core/sync.h"
 
 namespace chatty::cli {
 namespace {
@@ -25,35 +23,37 @@ class Transfers {
  public:
   Transfers(std::span<Device* const> devices, std::string_view comm, const Schedule& schedule,
             const TransferOptions& options)
-      : devices_(devices), schedule_(schedule), options_(options) {
-    PairBytesTable capacities(devices.size(), std::vector<std::size_t>(devices.size(), 0));
+      : devices_(devices), comm_(comm), schedule_(schedule), options_(options) {}
+
+  void Prepare() {
+    PairBytesTable capacities(devices_.size(), std::vector<std::size_t>(devices_.size(), 0));
     TransportOptions transport;
     std::vector<std::size_t>& broadcasts = transport.broadcast;
-    broadcasts.resize(devices.size(), 0);
-    transport.links = options.links;
-    transport.packet = options.packet;
-    transport.timeout = std::chrono::seconds(60);  // none takes a second
-    for (const auto& moves : schedule) {
+    broadcasts.resize(devices_.size(), 0);
+    transport.links = options_.links;
+    transport.packet = options_.packet;
+    transport.timeout = options_.timeout;
+    for (const auto& moves : schedule_) {
       for (const Move& move : moves) {
         std::size_t& capacity = move.to == kAll ? broadcasts[move.from] : capacities[move.from][move.to];
         capacity = std::max(capacity, move.bytes);
         block_ = std::max(block_, move.offset + move.bytes);
       }
     }
-    transport_ = MakeTransport(comm, devices, capacities, transport);
-    std::vector<std::uint8_t> pattern(block_);
-    for (std::size_t i = 0; i < block_; ++i) pattern[i] = PatternAt(i);
+    transport_ = MakeTransport(comm_, devices_, capacities, transport);
+    pattern_.resize(block_);
+    for (std::size_t i = 0; i < block_; ++i) pattern_[i] = PatternAt(i);
     for (PartId at = 0; at < count(); ++at) {
-      Device* const device = devices[at];
+      Device* const device = devices_[at];
       device->MakeCurrent();
       data_.emplace_back(*device, block_);
-      work_.emplace_back(*device, options.work);
+      work_.emplace_back(*device, options_.work);
       if (Begins(at)) {
-        device->CopyIn(data_.back().data(), pattern.data(), block_, device->stream());
+        device->CopyIn(data_.back().data(), pattern_.data(), block_, device->stream());
       } else {
         device->Fill(data_.back().data(), 0, block_, device->stream());
       }
-      device->stream().Synchronize();
+      device->stream().Synchronize(Patience());
     }
   }
 
@@ -105,8 +105,11 @@ class Transfers {
   /// What a device still reads must not be overwritten two epochs later.
   void Finish(PartId at) {
     devices_[at]->MakeCurrent();
-    devices_[at]->stream().Synchronize();
+    devices_[at]->stream().Synchronize(Patience());
   }
+  /// What every wait goes by, so that one that never ends is told as any other failure.
+  WaitContext Patience() const { return {&abort_, options_.timeout}; }
+  [[noreturn]] static void ThrowStopped() { throw AbortedError("a stop was asked for"); }
   /// Whether it sends before it could have received.
   bool Begins(PartId at) const {
     return !schedule_.empty() && std::any_of(schedule_.front().begin(), schedule_.front().end(),
@@ -121,44 +124,61 @@ class Transfers {
       for (PartId at = 0; at < count(); ++at) Receive(at, moves, epoch_);
       for (PartId at = 0; at < count(); ++at) Finish(at);
       ++epoch_;
+      if (options_.stop.stop_requested()) ThrowStopped();
     }
     return watch.ms();
   }
 
   double ThreadEach() {
-    std::barrier meet(static_cast<std::ptrdiff_t>(devices_.size()));
-    std::atomic<bool> failed{false};
-    std::exception_ptr first;
-    std::mutex mutex;
+    Rendezvous<bool> meet(static_cast<int>(devices_.size()));
     double ms = 0;
+    bool stopped = false;  // written by one thread, read once all have ended
+    const auto fail = [&] {
+      abort_.Fail(std::current_exception());
+      meet.Poison();
+      transport_->Abort();  // the others may wait in it
+    };
     const auto drive = [&](PartId at) {
       try {
-        meet.arrive_and_wait();
+        UseAllCores();
+        std::uint64_t meeting = 0, epoch = epoch_;
+        // Returns whether somebody has seen that a stop is asked for: the same for all.
+        const auto all_met = [&] {
+          bool stop = false;
+          meet.Exchange(static_cast<int>(at), meeting++, options_.stop.stop_requested(), Patience(),
+                        "the threads of the other devices", [&](int, bool asked) { stop = stop || asked; });
+          return stop;
+        };
+        all_met();
         const Stopwatch watch;
-        std::uint64_t epoch = epoch_;
         for (const auto& moves : schedule_) {
           Send(at, moves, epoch);
-          meet.arrive_and_wait();
-          if (failed) return meet.arrive_and_drop();
+          const bool stop = all_met();
           Receive(at, moves, epoch);
           Finish(at);
           ++epoch;
+          if (stop) {
+            if (at == 0) stopped = true;
+            return;
+          }
         }
-        meet.arrive_and_wait();
+        all_met();
         if (at == 0) ms = watch.ms();
       } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!failed.exchange(true)) first = std::current_exception();
-        transport_->Abort();  // the others may wait in it
-        meet.arrive_and_drop();
+        fail();
       }
     };
     {
       std::vector<std::jthread> threads;
       threads.reserve(devices_.size());
-      for (PartId at = 0; at < count(); ++at) threads.emplace_back(drive, at);
+      try {
+        for (PartId at = 0; at < count(); ++at) threads.emplace_back(drive, at);
+      } catch (...) {  // those that there are wait for one that never comes
+        fail();
+      }
     }
-    if (first) std::rethrow_exception(first);
+    abort_.RethrowFirst();
+    if (stopped) ThrowStopped();
     epoch_ += schedule_.size();
     return ms;
   }
@@ -166,17 +186,17 @@ class Transfers {
   void Check() {
     for (PartId at = 0; at < count(); ++at) {
       if (Begins(at)) continue;  // had it from the begin
-      std::vector<std::uint8_t> there(block_);
+      there_.resize(block_);
       Device& device = *devices_[at];
       device.MakeCurrent();
-      device.CopyOut(there.data(), data_[at].data(), block_, device.stream());
-      device.stream().Synchronize();
+      device.CopyOut(there_.data(), data_[at].data(), block_, device.stream());
+      device.stream().Synchronize(Patience());
       for (const auto& moves : schedule_) {
         for (const Move& move : moves) {
           if (!Reaches(move, at)) continue;
           for (const std::size_t i : {move.offset, move.offset + move.bytes - 1}) {
-            CHATTY_CHECK(there[i] == PatternAt(i), "{} sent byte {} to {}, and {} came", transport_->name(), i,
-                         device.label(), there[i]);
+            CHATTY_CHECK(there_[i] == PatternAt(i), "{} sent byte {} to {}, and {} came", transport_->name(), i,
+                         device.label(), there_[i]);
           }
         }
       }
@@ -184,10 +204,13 @@ class Transfers {
   }
 
   std::span<Device* const> devices_;
+  std::string_view comm_;
   const Schedule& schedule_;
   const TransferOptions& options_;
   std::size_t block_ = 1;
   std::uint64_t epoch_ = 0;
+  AbortToken abort_;
+  std::vector<std::uint8_t> pattern_, there_;  // as long-lived as what copies them
   std::vector<Buffer<std::byte>> data_, work_;
   std::unique_ptr<Transport> transport_;
 };
@@ -231,7 +254,14 @@ Schedule ExchangeSchedule(PartId devices, std::size_t bytes, std::size_t rounds)
 
 double TransferMs(std::span<Device* const> devices, std::string_view comm, const Schedule& schedule,
                   const TransferOptions& options) {
-  return Transfers(devices, comm, schedule, options).Median();
+  auto transfers = std::make_unique<Transfers>(devices, comm, schedule, options);
+  try {
+    transfers->Prepare();
+    return transfers->Median();
+  } catch (const TimeoutError&) {  // whatever gives back what a GPU may be using for good waits for it
+    if (devices.front()->kind() == DeviceKind::kCuda) static_cast<void>(transfers.release());
+    throw;
+  }
 }
 
 }  // namespace chatty::cli

@@ -2,8 +2,10 @@
 /// Times of transfers through a transport, without a graph: what figures about paths show.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <span>
+#include <stop_token>
 #include <string_view>
 #include <vector>
 
@@ -42,11 +44,14 @@ struct TransferOptions {
   std::size_t repetitions = 5;  ///< of which the median counts; one more goes before
   std::size_t packet = 0;       ///< TransportOptions::packet
   LinkMask links;               ///< TransportOptions::links
+  std::chrono::milliseconds timeout{60000};  ///< longest wait of a device or a thread for another
+  std::stop_token stop;                      ///< asks for an end after the epoch at hand
 };
 
 /// Milliseconds from the first packing until the last device has unpacked: from the sender's memory through boxes into the
-/// receiver's. Throws UsageError for a path that does not join the devices, InternalError if bytes did not arrive, what
-/// devices throw.
+/// receiver's. Throws UsageError for a path that does not join the devices, InternalError if bytes did not arrive,
+/// AbortedError where a stop was asked for, what devices throw. After a TimeoutError of GPUs what it has allocated there is
+/// never given back, for that may wait for ever.
 double TransferMs(std::span<Device* const> devices, std::string_view comm, const Schedule& schedule,
                   const TransferOptions& options = {});
 

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,12 +18,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "../sanitized.h"
 #include "chatty/cli/app.h"
 #include "chatty/cli/compare_costs.h"
 #include "chatty/cli/compare_data.h"
@@ -531,6 +534,96 @@ TEST_F(CompareTest, Figures) {
   EXPECT_EQ(Chatty({"compare", "--out", Path("x")}).status, 2);
 }
 
+/// Of the figure in the folder: what was measured here, series and x.
+std::vector<std::string> PointsHere(const std::string& csv) {
+  std::vector<std::string> points;
+  for (const auto& row : ParseCsv(ReadAll(csv))) {
+    if (row[2] == "no") points.push_back(row[1] + ": " + row[3]);
+  }
+  return points;
+}
+
+TEST_F(CompareTest, AnInterruptedFigureKeepsItsPoints) {
+  const Arguments options{"compare", "--figure", "groute-2d", "--on",      "host",      "--devices", "8",
+                          "--comm",  "all",      "--out",     Path("out"), "--threads", "1"};
+  const auto points_in_the_journal = [&] {
+    const std::string journal = ReadAll(JournalPath());
+    std::size_t points = 0;
+    for (std::size_t at = 0; (at = journal.find("\"kind\":\"points\"", at)) != std::string::npos; ++at) ++points;
+    return points;
+  };
+  const pid_t child = StartChatty(options);
+  for (int i = 0; i < 6000 && points_in_the_journal() < 1; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ::kill(child, SIGINT);
+  const ChildEnd run = Wait(child);
+  EXPECT_EQ(run.status, -SIGINT) << run.err;
+  EXPECT_NE(run.out.find("ended by SIGINT"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("not reached; --resume goes on"), std::string::npos) << run.out;
+  EXPECT_EQ(PointsHere(Path("out/groute-2d.csv")).size(), points_in_the_journal());
+  EXPECT_EQ(Unbalanced(ReadAll(Path("out/index.html"))), "");
+  EXPECT_TRUE(Results().at("figure").is_object());
+
+  // A budget that is spent at once adds nothing and takes nothing.
+  const std::string journal = ReadAll(JournalPath());
+  const ChildEnd spent = Chatty(test::Join(options, {"--resume", "--budget", "0.001"}));
+  EXPECT_EQ(spent.status, 0) << spent.err;
+  EXPECT_NE(spent.out.find("not reached; --resume goes on"), std::string::npos) << spent.out;
+  EXPECT_EQ(ReadAll(JournalPath()), journal);
+
+  const ChildEnd resumed = Chatty(test::Join(options, {"--resume"}));
+  EXPECT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_TRUE(ReadAll(JournalPath()).starts_with(journal)) << "a finished point was lost";
+  const std::vector<std::string> all = PointsHere(Path("out/groute-2d.csv"));
+  EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), all.size());
+  EXPECT_EQ(all.size(), points_in_the_journal()) << "a point was measured twice";
+  EXPECT_EQ(all.size() % 4, 0u);
+  EXPECT_EQ(resumed.out.find("not reached"), std::string::npos) << resumed.out;
+}
+
+TEST_F(CompareTest, AFigureThatFailsIsAFailure) {
+  const Arguments options{"compare", "--figure",  "groute-2d", "--on",     "host",  "--devices",
+                          "8",       "--threads", "1",         "--resume", "--out", Path("out")};
+  // No machine copies 70 MB in a millisecond, for which the other devices wait.
+  const ChildEnd late = Chatty(test::Join(options, {"--timeout", "0.001"}));
+  EXPECT_EQ(late.status, 1) << late.out;
+  EXPECT_NE(late.err.find("not all of figure groute-2d could be measured"), std::string::npos) << late.err;
+  EXPECT_NE(late.out.find("waited 1 ms for"), std::string::npos) << late.out;
+  EXPECT_GT(Results().at("figure").at("failed"), 0);
+  EXPECT_EQ(Unbalanced(ReadAll(Path("out/index.html"))), "");
+  const ChildEnd mended = Chatty(options);  // what failed is tried again
+  EXPECT_EQ(mended.status, 0) << mended.err;
+  EXPECT_EQ(Results().at("figure").at("failed"), 0);
+  // What a machine cannot do is none.
+  const ChildEnd alone =
+      Chatty({"compare", "--figure", "groute-2d", "--on", "host", "--devices", "1", "--out", Path("alone")});
+  EXPECT_EQ(alone.status, 0) << alone.err;
+  EXPECT_NE(alone.out.find("It takes two devices"), std::string::npos) << alone.out;
+}
+
+#if !CHATTY_TEST_SANITIZED  // which take more room than this leaves
+TEST_F(CompareTest, AFigureWithoutMemoryKeepsThePage) {
+  const auto options = [&](const std::string& out) {
+    return Arguments{"compare", "--figure", "groute-2d", "--on", "host", "--devices", "64", "--threads", "1", "--out", out};
+  };
+  const pid_t child = Start([&] {
+    rlimit room{};
+    room.rlim_cur = room.rlim_max = std::size_t{500} << 20;  // 64 devices have 10 MiB each, and boxes
+    if (::setrlimit(RLIMIT_AS, &room) != 0) return 126;
+    std::vector<std::string> words = test::Join({Binary()}, options(Path("out")));
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    ::execv(argv[0], argv.data());
+    return 127;
+  });
+  const ChildEnd run = Wait(child);
+  EXPECT_EQ(run.status, 1) << run.out << run.err;
+  EXPECT_NE(run.err.find("not all of figure groute-2d could be measured"), std::string::npos) << run.err;
+  EXPECT_GT(Results().at("figure").at("failed"), 0);
+  EXPECT_EQ(Unbalanced(ReadAll(Path("out/index.html"))), "");
+}
+#endif
+
 TEST_F(CompareTest, Completion) {
   EXPECT_EQ(Chatty({"__complete", "compare", "--figure", "chatty-t"}).out, "chatty-table2\n");
   EXPECT_NE(Chatty({"__complete", "compare", "--programs", "bfs,"}).out.find("bfs,pr\tpagerank\n"), std::string::npos);
@@ -644,6 +737,20 @@ TEST(CompareTransfers, SchedulesMoveEveryByteOnce) {
   EXPECT_EQ(came, (std::vector<std::size_t>{0, 10, 10, 10}));
   EXPECT_EQ(PeerSchedule(0, 1, 10, 4).size(), 3u);
   EXPECT_EQ(PeerSchedule(0, 1, 10, 4).back().front().bytes, 2u);
+}
+
+TEST(CompareTransfers, AreStoppedAfterAnEpoch) {
+  const auto devices = OpenDevices(ParseDevices("host:2"), 1);
+  const std::vector<Device*> pointers{devices[0].get(), devices[1].get()};
+  TransferOptions options;
+  options.repetitions = 1;
+  EXPECT_GT(TransferMs(pointers, "host", PeerSchedule(0, 1, 1000, 100), options), 0);
+  std::stop_source stop;
+  stop.request_stop();
+  options.stop = stop.get_token();
+  EXPECT_THROW(TransferMs(pointers, "host", PeerSchedule(0, 1, 1000, 100), options), AbortedError);
+  options.one_thread = true;
+  EXPECT_THROW(TransferMs(pointers, "host", PeerSchedule(0, 1, 1000, 100), options), AbortedError);
 }
 
 TEST(CompareFigures, HaveTheirSourcesAndNumbers) {
