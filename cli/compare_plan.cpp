@@ -1,5 +1,7 @@
 #include "chatty/cli/compare_plan.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -36,6 +38,24 @@ std::vector<std::uint32_t> DefaultCounts(DeviceKind kind) {
   std::vector<std::uint32_t> counts;
   for (std::uint32_t count = 1; count <= there; count *= 2) counts.push_back(count);
   return counts;
+}
+
+/// A parameter that one of the programs has goes to that one; what none has would change nothing, and nobody would see.
+void CheckGiven(const Registry& registry, const ComparePlan& plan, const ParameterOptions& given) {
+  const auto has = [&](std::string_view name) {
+    return std::any_of(plan.programs.begin(), plan.programs.end(), [&](const std::string& program) {
+      const std::vector<ParameterInfo> known = registry.Find(program, plan.kind).parameters();
+      return std::any_of(known.begin(), known.end(), [&](const ParameterInfo& p) { return p.name == name; });
+    });
+  };
+  const std::string programs = fmt::format("{}", fmt::join(plan.programs, ", "));
+  if (!given.source.empty() && !has("source")) {
+    Throw<UsageError>("--source {}: no program of {} starts from a vertex; leave it out", given.source, programs);
+  }
+  for (const std::string& set : given.set) {
+    if (has(set.substr(0, set.find('=')))) continue;
+    Throw<UsageError>("--set {}: no program of {} has such a parameter; `chatty help PROGRAM` lists them", set, programs);
+  }
 }
 
 }  // namespace
@@ -95,32 +115,42 @@ ComparePlan MakePlan(const Registry& registry, const CompareOptions& options) {
   for (const std::string& word : SplitList("--programs", options.programs)) {
     const RegisteredProgram& program = FindProgram(registry, word, plan.kind);
     CheckParameters(program, ParametersFor(program, options.parameters));
+    if (std::find(plan.programs.begin(), plan.programs.end(), program.name()) != plan.programs.end()) {
+      Throw<UsageError>("--programs {}: {} stands there twice", options.programs, program.name());
+    }
     plan.programs.emplace_back(program.name());
   }
-  if (options.execution == "all") {
-    plan.executions = {"bsp", "async"};
-  } else {
-    plan.executions = SplitList("--execution", options.execution);
+  CheckGiven(registry, plan, options.parameters);
+  plan.executions = SplitList("--execution", options.execution);
+  if (std::erase(plan.executions, "all") > 0) {
+    for (const char* name : {"bsp", "async"}) {
+      if (std::find(plan.executions.begin(), plan.executions.end(), name) == plan.executions.end()) {
+        plan.executions.emplace_back(name);
+      }
+    }
   }
   for (const std::string& execution : plan.executions) {
     RunOptions run;
     run.execution = execution;
     CheckRunOptions(run, plan.kind, 1);
   }
-  plan.every_comm = options.comm == "all";
-  if (plan.every_comm) {
-    for (const std::string_view name : TransportNames()) plan.comms.emplace_back(name);
-    if (std::find(plan.comms.begin(), plan.comms.end(), "chattygraph") == plan.comms.end()) {
-      plan.comms.emplace_back("chattygraph");
-    }
-    std::erase_if(plan.comms, [&](const std::string& comm) { return !CanJoin(comm, plan.kind, plan.most()); });
-  } else {
-    plan.comms = SplitList("--comm", options.comm);
-    for (const std::string& comm : plan.comms) {
-      RunOptions run;
-      run.transport = comm;
-      CheckRunOptions(run, plan.kind, 1);  // the name; whether it can join the devices is a finding
-    }
+  plan.comms = SplitList("--comm", options.comm);
+  const bool every_comm = std::erase(plan.comms, "all") > 0;
+  for (const std::string& comm : plan.comms) {
+    RunOptions run;
+    run.transport = comm;
+    CheckRunOptions(run, plan.kind, 1);  // the name; whether it can join the devices is a finding
+  }
+  if (every_comm) {
+    std::vector<std::string> every;
+    for (const std::string_view name : TransportNames()) every.emplace_back(name);
+    if (std::find(every.begin(), every.end(), "chattygraph") == every.end()) every.emplace_back("chattygraph");
+    std::erase_if(every, [&](const std::string& comm) {
+      return std::find(plan.comms.begin(), plan.comms.end(), comm) != plan.comms.end() ||
+             !CanJoin(comm, plan.kind, plan.most());
+    });
+    plan.optional = every;
+    plan.comms.insert(plan.comms.begin(), every.begin(), every.end());
   }
   plan.partitions = SplitList("--partition", options.partition);
   for (const std::string& partition : plan.partitions) static_cast<void>(MakePartitioner(partition));
@@ -161,7 +191,8 @@ std::vector<Combination> CombinationsOn(const ComparePlan& plan, const std::stri
       for (const std::string& program : plan.programs) {
         for (const std::string& execution : plan.executions) {
           for (const std::string& comm : devices == 1 ? one : plan.comms) {
-            if (devices > 1 && plan.every_comm && !CanJoin(comm, plan.kind, devices)) continue;
+            const bool optional = std::find(plan.optional.begin(), plan.optional.end(), comm) != plan.optional.end();
+            if (devices > 1 && optional && !CanJoin(comm, plan.kind, devices)) continue;
             all.push_back({graph, program, execution, comm, partition, devices});
           }
         }

@@ -44,7 +44,7 @@ struct ComparePlan {
   DeviceKind kind = DeviceKind::kHost;
   std::vector<std::string> programs, executions, comms, partitions;
   std::vector<std::uint32_t> devices;  ///< ascending
-  bool every_comm = false;             ///< `--comm all`: what cannot join the devices is left out, not told
+  std::vector<std::string> optional;   ///< paths of `--comm all`: where one cannot join the devices it is left out, not told
 
   std::uint32_t most() const { return devices.back(); }
 };
@@ -53,7 +53,8 @@ struct ComparePlan {
 /// UsageError, naming `option`, for nothing between commas, or the same twice.
 std::vector<std::string> SplitList(std::string_view option, std::string_view text);
 
-/// Throws UsageError for names that do not exist, CapabilityError for GPUs that are not there.
+/// Throws UsageError for names that do not exist, a program that is named twice, and a source or parameter that none of the
+/// programs has; CapabilityError for GPUs that are not there.
 ComparePlan MakePlan(const Registry& registry, const CompareOptions& options);
 
 /// The mask for the first `devices` of them: groups lose what is not there, and go with fewer than two left.

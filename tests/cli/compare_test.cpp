@@ -423,9 +423,25 @@ TEST_F(CompareTest, ASourceThatIsNoVertexIsRefused) {
   EXPECT_EQ(ReadAll(JournalPath()), journal) << "what was measured is kept, and nothing else";
   // Programs without a source have no use for one, and what every graph has is fine.
   fs::remove_all(folder_ / "out");
-  EXPECT_EQ(compare(Path("path.el"), {"--source", "5"}, "cc").status, 0);
-  fs::remove_all(folder_ / "out");
   EXPECT_EQ(compare(Path("path.el"), {"--source", "2"}).status, 0);
+}
+
+TEST_F(CompareTest, WhatNobodyHasIsRefused) {
+  const auto refused = [&](const Arguments& more, std::string_view why) {
+    const ChildEnd run = Chatty(Compare(test::Join({"--devices", "1", "--execution", "bsp", "--trials", "1"}, more)));
+    EXPECT_EQ(run.status, 2) << run.out;
+    EXPECT_NE(run.err.find(why), std::string::npos) << run.err;
+    EXPECT_FALSE(fs::exists(folder_ / "out"));
+  };
+  refused({"--programs", "bfs,pr", "--set", "foo=1"}, "--set foo=1: no program of bfs, pagerank has such a parameter");
+  refused({"--programs", "cc,pr", "--source", "5"}, "--source 5: no program of cc, pagerank starts from a vertex");
+  refused({"--programs", "cc", "--set", "source=5"}, "--set source=5: no program of cc");
+  refused({"--programs", "pr,cc,pagerank"}, "pagerank stands there twice");
+  refused({"--programs", "cc", "--comm", "all,all"}, "'all' stands there twice");
+  // What one of them has is that one's.
+  const ChildEnd run = Chatty(Compare({"--programs", "bfs,pr", "--set", "rounds=3", "--source", "5", "--execution", "bsp",
+                                       "--devices", "1", "--trials", "1"}));
+  EXPECT_EQ(run.status, 0) << run.err;
 }
 
 TEST_F(CompareTest, PlansWithinABudget) {
@@ -716,6 +732,22 @@ TEST(ComparePlanning, ListsAndMasks) {
   EXPECT_EQ(MaskFor("pairs {0,2}", 2), "none");
   EXPECT_EQ(MaskFor("none", 2), "none");
   EXPECT_EQ(MaskFor("none", 1), "all");
+}
+
+TEST(ComparePlanning, AllIsAnEntryOfAList) {
+  Registry registry;
+  RegisterPrograms(registry);
+  CompareOptions options;
+  options.on = "host";
+  options.devices = "2";
+  const ComparePlan every = MakePlan(registry, options);
+  options.comm = "data=host,state=uva,all,auto";
+  options.execution = "async,all";
+  const ComparePlan more = MakePlan(registry, options);
+  EXPECT_EQ(more.comms.size(), every.comms.size() + 1);
+  EXPECT_EQ(std::set<std::string>(more.comms.begin(), more.comms.end()).size(), more.comms.size());
+  EXPECT_EQ(std::count(more.comms.begin(), more.comms.end(), "data=host,state=uva"), 1);
+  EXPECT_EQ(more.executions, (std::vector<std::string>{"async", "bsp"}));
 }
 
 TEST(CompareTransfers, SchedulesMoveEveryByteOnce) {
