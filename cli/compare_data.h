@@ -79,10 +79,11 @@ BoxSummary SummariseBoxes(std::span<const BoxRecord> boxes, std::size_t samples 
 struct Measurement {
   Combination combination;
   Outcome outcome = Outcome::kNotReached;
-  std::string reason;             ///< why it is not ok
-  bool again = true;              ///< a failure that a resumed comparison tries again
-  std::vector<double> trials_ms;  ///< of the finished trials
-  std::optional<Verdict> verdict;
+  std::string reason;               ///< why it is not ok
+  bool again = true;                ///< a failure that a resumed comparison tries again
+  std::vector<double> trials_ms;    ///< of the finished trials
+  std::optional<Verdict> verdict;   ///< of the last answer that was verified
+  bool checked = true;              ///< no trial came after it
   bool profiled = false;            ///< the following are there
   RunStatistics statistics;         ///< of a timed trial, without boxes
   std::optional<BoxSummary> boxes;  ///< of the extra run that explains

@@ -136,6 +136,7 @@ void Replay(const Json& line, Comparison& comparison) {
     m->trials_ms.push_back(line.at("ms"));
     m->statistics = StatisticsFrom(line.at("statistics"));
     m->profiled = true;
+    m->checked = false;
     if (m->outcome == Outcome::kNotReached || m->outcome == Outcome::kFailed) {
       m->outcome = Outcome::kOk;
       m->reason.clear();
@@ -144,6 +145,7 @@ void Replay(const Json& line, Comparison& comparison) {
     m->boxes = BoxesFrom(line.at("boxes"));
   } else if (kind == "verdict") {
     m->verdict = Verdict{line.at("passed").get<bool>(), line.at("message").get<std::string>()};
+    m->checked = true;
     if (m->verdict->passed && m->outcome == Outcome::kFailed && !m->trials_ms.empty()) {  // of which a retry made good
       m->outcome = Outcome::kOk;
       m->reason.clear();

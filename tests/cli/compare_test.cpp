@@ -298,10 +298,29 @@ TEST_F(CompareTest, RefusesToGoOnWithSomethingElse) {
   refused(options, "has changed since");
 }
 
+/// Gives so many right answers, and wrong ones from then on.
+class SpoiledJob final : public RegisteredJob {
+ public:
+  SpoiledJob(std::unique_ptr<RegisteredJob> inner, int right) : inner_(std::move(inner)), right_(right) {}
+  RunStatistics Execute() override { return inner_->Execute(); }
+  RunStatistics statistics() const override { return inner_->statistics(); }
+  ErasedValues Output() override {
+    ErasedValues values = inner_->Output();
+    if (right_-- <= 0) std::fill(values.bytes.begin(), values.bytes.end(), std::byte{1});
+    return values;
+  }
+  void Set(std::string_view name, std::string_view value) override { inner_->Set(name, value); }
+
+ private:
+  std::unique_ptr<RegisteredJob> inner_;
+  int right_;
+};
+
 /// bfs, but for what is done to it.
 class Spoiled final : public RegisteredProgram {
  public:
-  enum class How { kNothing, kWrong, kNoMemory, kFails, kTimesOut };
+  /// kWrongAfterwards: of each job all answers but the first that is looked at are wrong. kWrongAlways: that one, too.
+  enum class How { kNothing, kWrong, kNoMemory, kFails, kTimesOut, kWrongAfterwards, kWrongAlways };
   Spoiled(const RegisteredProgram& inner, How how) : inner_(inner), how_(how) {}
   std::string_view name() const override { return "spoiled"; }
   std::string_view summary() const override { return inner_.summary(); }
@@ -316,7 +335,9 @@ class Spoiled final : public RegisteredProgram {
     if (how_ == How::kNoMemory) throw OutOfMemoryError("host:0: 1 TiB was asked for");
     if (how_ == How::kFails) throw DeviceError("host:1: a step failed");
     if (how_ == How::kTimesOut) throw TimeoutError("waited 1 ms for host:1");
-    return inner_.Prepare(session, parameters, value, options);
+    std::unique_ptr<RegisteredJob> job = inner_.Prepare(session, parameters, value, options);
+    if (how_ != How::kWrongAfterwards && how_ != How::kWrongAlways) return job;
+    return std::make_unique<SpoiledJob>(std::move(job), how_ == How::kWrongAfterwards ? 1 : 0);
   }
   std::vector<std::vector<ProgramMemory>> Memory(const Graph* graph, std::string_view value,
                                                  const RunOptions& options) const override {
@@ -351,6 +372,51 @@ TEST_F(CompareTest, WrongAnswersAreToldAndDoNotEndIt) {
   }
   EXPECT_NE(ReadAll(folder_ / "out" / "index.html").find("WRONG"), std::string::npos);
   for (const Json& regret : results.at("regret").at("cases")) EXPECT_EQ(regret.at("program"), "sssp");
+}
+
+TEST_F(CompareTest, AnswersOfTrialsAreVerified) {
+  Registry registry, later;
+  for (Registry* to : {&registry, &later}) RegisterPrograms(*to);
+  const RegisteredProgram& bfs = registry.Find("bfs", DeviceKind::kHost);
+  registry.Add(DeviceKind::kHost, std::make_unique<Spoiled>(bfs, Spoiled::How::kWrongAfterwards));
+  later.Add(DeviceKind::kHost, std::make_unique<Spoiled>(bfs, Spoiled::How::kWrongAlways));
+  const auto compare = [&](const Registry& programs, const Arguments& more) {
+    return With(programs, test::Join(Compare({"--programs", "spoiled,bfs", "--execution", "bsp", "--devices", "1"}), more));
+  };
+  const auto outcomes = [&](std::size_t times) {
+    for (const Json& m : Results().at("measurements")) {
+      const bool spoiled = m.at("program") == "spoiled";
+      EXPECT_EQ(m.at("outcome"), spoiled ? "wrong" : "ok") << m;
+      EXPECT_EQ(m.at("verification").at("passed"), !spoiled) << m;
+      EXPECT_EQ(m.at("time").at("trials_ms").size(), spoiled ? times : 3u) << m;
+    }
+  };
+  // The last trial's of a visit, and each one's where each one starts elsewhere.
+  EXPECT_EQ(compare(registry, {"--trials", "3"}).status, 3);
+  outcomes(3);
+  fs::remove_all(folder_ / "out");
+  EXPECT_EQ(compare(registry, {"--trials", "3", "--source", "random:5"}).status, 3);
+  outcomes(1);
+
+  // A later visit's as well.
+  fs::remove_all(folder_ / "out");
+  Registry right;
+  RegisterPrograms(right);
+  right.Add(DeviceKind::kHost, std::make_unique<Spoiled>(bfs, Spoiled::How::kNothing));
+  EXPECT_EQ(compare(right, {"--trials", "2"}).status, 0);
+  EXPECT_EQ(compare(later, {"--trials", "3", "--resume"}).status, 3);
+  outcomes(3);
+
+  // What ended before it was looked at is looked at when the comparison goes on, though it lacks no trial.
+  fs::remove_all(folder_ / "out");
+  EXPECT_EQ(compare(right, {"--trials", "3"}).status, 0);
+  std::string journal = ReadAll(JournalPath());
+  const std::size_t of_bfs = journal.rfind("\"kind\":\"trial\"", journal.find("\"program\":\"bfs\""));
+  const std::size_t cut = journal.find('\n', of_bfs) + 1;  // behind the last trial of the other one
+  ASSERT_NE(journal.substr(cut).find("\"kind\":\"verdict\""), std::string::npos);
+  fs::resize_file(JournalPath(), cut);
+  EXPECT_EQ(compare(later, {"--trials", "3", "--resume"}).status, 3);
+  outcomes(3);
 }
 
 TEST_F(CompareTest, FailuresDoNotEndIt) {
