@@ -271,7 +271,7 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
     }
     throw;
   }
-  if (!end.give_up) comparison.costs = KnownCurves(plan.kind, plan.most(), options.links);
+  if (!end.give_up) comparison.costs = KnownCurves(plan.kind, plan.most(), options.links, options.load.read.threads);
   bool figure_failed = false;
   if (!options.figure.empty() && end.give_up) {
     comparison.notes.push_back(fmt::format("figure {} was not drawn; --resume goes on with it", options.figure));
@@ -303,6 +303,11 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
                      return std::tuple(place(a), x.program, x.devices, x.partition, x.execution, x.comm) <
                             std::tuple(place(b), y.program, y.devices, y.partition, y.execution, y.comm);
                    });
+  if (end.dropped > 0) {
+    comparison.notes.push_back(
+        fmt::format("{} combination{} measured by other costs than are known now; what depends on them is measured anew",
+                    end.dropped, end.dropped == 1 ? " was" : "s were"));
+  }
   const std::size_t missing = Count(comparison, Outcome::kNotReached);
   const std::size_t cut = static_cast<std::size_t>(
       std::count_if(comparison.measurements.begin(), comparison.measurements.end(),

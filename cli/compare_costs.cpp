@@ -1,5 +1,6 @@
 #include "chatty/cli/compare_costs.h"
 
+#include <filesystem>
 #include <string>
 
 #include "chatty/cli/compare_plan.h"
@@ -29,18 +30,29 @@ CostCurves CurvesOf(const CostModel& model, std::string_view pair) {
   return curves;
 }
 
-std::optional<CostCurves> KnownCurves(DeviceKind kind, std::uint32_t devices, std::string_view links) {
+std::optional<CostCurves> KnownCurves(DeviceKind kind, std::uint32_t devices, std::string_view links, int threads) {
   if (devices < 2) return std::nullopt;
   DeviceSelection selection;
   selection.kind = kind;
   for (std::uint32_t i = 0; i < devices; ++i) selection.indices.push_back(static_cast<int>(i));
   try {
-    const Topology topology = DiscoverTopology(selection);
+    const Topology topology = DiscoverTopology(selection, threads);
     const CostModel model = KnownCosts(topology, LinkMask::Parse(MaskFor(links, devices), devices));
     return CurvesOf(model, fmt::format("{} to {}", topology.devices()[0].label, topology.devices()[1].label));
   } catch (const Error&) {  // the page says that there are none
     return std::nullopt;
   }
+}
+
+std::string CostsName(const DeviceSelection& devices, std::string_view links, int threads) {
+  const LinkMask mask = LinkMask::Parse(links, devices.indices.size());
+  const std::string fingerprint = MachineFingerprint(DiscoverTopology(devices, threads), mask);
+  const LoadedCalibration kept = LoadCalibration(fingerprint);
+  if (!kept.calibration) return "nominal";
+  std::string checksum = CalibrationText(fingerprint, *kept.calibration);  // whose last line it is
+  checksum.erase(0, checksum.rfind(' ') + 1);
+  while (!checksum.empty() && checksum.back() == '\n') checksum.pop_back();
+  return fmt::format("{}-{}", std::filesystem::path(CalibrationFile(fingerprint)).stem().string(), checksum);
 }
 
 }  // namespace chatty::cli

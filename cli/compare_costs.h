@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "chatty/cli/compare_data.h"
@@ -14,8 +15,12 @@ namespace chatty::cli {
 
 /// The lines of all paths from device 0 to device 1, up to 256 MiB, and where they cross.
 CostCurves CurvesOf(const CostModel& model, std::string_view pair);
-/// The same of what is known of this machine's first `devices` devices, measured or nominal; none for one device, or where
-/// the machine does not tell what joins them.
-std::optional<CostCurves> KnownCurves(DeviceKind kind, std::uint32_t devices, std::string_view links);
+/// The same of what is known of this machine's first `devices` devices, measured or nominal, for paths that can join them;
+/// none for one device, or where the machine does not tell what joins them. `threads`: as OpenDevices divides them.
+std::optional<CostCurves> KnownCurves(DeviceKind kind, std::uint32_t devices, std::string_view links, int threads);
+
+/// Which costs a run between these devices goes by: "nominal", or the machine's fingerprint and the checksum of what was
+/// measured, both in a word. `links` is the mask for so many devices.
+std::string CostsName(const DeviceSelection& devices, std::string_view links, int threads);
 
 }  // namespace chatty::cli

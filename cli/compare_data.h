@@ -87,6 +87,9 @@ struct Measurement {
   bool profiled = false;            ///< the following are there
   RunStatistics statistics;         ///< of a timed trial, without boxes
   std::optional<BoxSummary> boxes;  ///< of the extra run that explains
+  std::string costs;                ///< that the trials went by, as CostsName calls them; empty if by none
+  std::string boxes_costs;          ///< that the boxes' predicted times are from
+  bool boxes_dropped = false;       ///< there were boxes, of other costs
 
   bool good() const { return outcome == Outcome::kOk && !trials_ms.empty(); }  ///< there is a time, of a right answer
 };

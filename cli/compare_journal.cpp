@@ -137,12 +137,28 @@ void Replay(const Json& line, Comparison& comparison) {
     m->statistics = StatisticsFrom(line.at("statistics"));
     m->profiled = true;
     m->checked = false;
+    m->costs = line.value("costs", "");
     if (m->outcome == Outcome::kNotReached || m->outcome == Outcome::kFailed) {
       m->outcome = Outcome::kOk;
       m->reason.clear();
     }
   } else if (kind == "boxes") {
     m->boxes = BoxesFrom(line.at("boxes"));
+    m->boxes_costs = line.value("costs", "");
+    m->boxes_dropped = false;
+  } else if (kind == "dropped") {
+    if (line.at("boxes").get<bool>()) {
+      m->boxes.reset();
+      m->boxes_dropped = true;
+    }
+    if (line.at("trials").get<bool>()) {
+      m->trials_ms.clear();
+      m->verdict.reset();
+      m->checked = true;
+      m->profiled = false;
+      m->statistics = {};
+      if (m->outcome == Outcome::kOk) m->outcome = Outcome::kNotReached;
+    }
   } else if (kind == "verdict") {
     m->verdict = Verdict{line.at("passed").get<bool>(), line.at("message").get<std::string>()};
     m->checked = true;

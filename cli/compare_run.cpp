@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/cli/compare_costs.h"
+#include "chatty/comm/selector.h"
 #include "chatty/core/array.h"
 #include "chatty/core/logging.h"
 #include "chatty/core/progress.h"
@@ -34,6 +36,7 @@ class Measurer {
 
   CompareEnd Run() {
     CheckSources();
+    DropOfOtherCosts();
     Progress progress("combinations", comparison_.measurements.size());
     progress_ = &progress;
     if (!limited()) {
@@ -72,7 +75,7 @@ class Measurer {
       case Outcome::kNotReached:
         return true;
       case Outcome::kOk:
-        return m.trials_ms.size() < trials || !m.verdict || !m.checked;
+        return m.trials_ms.size() < trials || !m.verdict || !m.checked || m.boxes_dropped;
       case Outcome::kFailed:
         return m.again && failed_here_.count(m.combination) == 0;
       default:
@@ -112,6 +115,43 @@ class Measurer {
         Throw<UsageError>("{}: {}", loaded->graph.path, error.what());
       }
     }
+  }
+
+  /// Times that a choice of paths led to, and predictions, belong to the costs that they are from: none of two kinds in a
+  /// row.
+  void DropOfOtherCosts() {
+    std::map<std::uint32_t, std::string> now;  // by devices
+    for (const ComparedGraph& graph : comparison_.graphs) {
+      for (const Combination& combination : CombinationsOn(plan_, graph.name)) {
+        const Measurement* const m = FindMeasurement(comparison_, combination);
+        if (m == nullptr || combination.devices < 2 || (m->trials_ms.empty() && !m->boxes)) continue;
+        const auto [known, added] = now.try_emplace(combination.devices);
+        try {
+          if (added) known->second = CostsOf(combination.devices);
+        } catch (const Error&) {  // whoever wants the devices will tell
+          continue;
+        }
+        if (!known->second.empty()) Drop(*m, known->second);
+      }
+    }
+  }
+  void Drop(const Measurement& m, const std::string& costs) {
+    const bool trials = ByCosts(m.combination) && m.costs != costs && !m.trials_ms.empty() && m.outcome != Outcome::kWrong;
+    const bool boxes = m.boxes && m.boxes_costs != costs && m.outcome != Outcome::kWrong;
+    if (!trials && !boxes) return;
+    Write({{"kind", "dropped"}, {"at", ToJson(m.combination)}, {"trials", trials}, {"boxes", boxes}});
+    ++end_of_it_.dropped;
+  }
+  /// Whether paths are chosen by what they cost.
+  static bool ByCosts(const Combination& c) { return c.devices > 1 && CommChoice::Parse(c.comm).data == "auto"; }
+  std::string CostsOf(std::uint32_t devices) const {
+    return CostsName(Selection(devices), MaskFor(options_.links, devices), options_.load.read.threads);
+  }
+  DeviceSelection Selection(std::uint32_t devices) const {
+    DeviceSelection selection;
+    selection.kind = plan_.kind;
+    for (std::uint32_t i = 0; i < devices; ++i) selection.indices.push_back(static_cast<int>(i));
+    return selection;
   }
 
   void Pass(std::uint32_t trials, bool shared) {
@@ -191,6 +231,10 @@ class Measurer {
       run.stop = stop_.token();
       CheckRunOptions(run, plan_.kind, c.devices);
       Loaded& loaded = LoadOnce(c.graph);
+      if (c.devices > 1) {
+        static_cast<void>(SessionFor(c));
+        Drop(m, session_costs_);  // somebody may have measured them since the last visit
+      }
       Parameters parameters =
           ResolveParameters(program, loaded.graph.graph, ParametersFor(program, options_.parameters), options_.seed);
       ChooseSource(parameters, loaded, static_cast<std::uint32_t>(m.trials_ms.size()));
@@ -203,8 +247,8 @@ class Measurer {
         static_cast<void>(Execute(*job));  // boxes that are written for the first time are slow
         const RunStatistics statistics = Execute(*job);
         BoxSummary boxes = SummariseBoxes(statistics.boxes);
-        if (!boxes.paths.empty()) {
-          Write({{"kind", "boxes"}, {"at", ToJson(c)}, {"boxes", ToJson(boxes)}});
+        if (!boxes.paths.empty() || m.boxes_dropped) {
+          Write({{"kind", "boxes"}, {"at", ToJson(c)}, {"costs", session_costs_}, {"boxes", ToJson(boxes)}});
         }
         job.reset();
       }
@@ -244,7 +288,9 @@ class Measurer {
         if (elsewhere) job->Set("source", parameters.values.at("source"));
         if (cold) warm();
         last = Execute(*job);
-        Write({{"kind", "trial"}, {"at", ToJson(c)}, {"ms", RoundedMs(last.time_ms)}, {"statistics", ToJson(last)}});
+        Json line{{"kind", "trial"}, {"at", ToJson(c)}, {"ms", RoundedMs(last.time_ms)}, {"statistics", ToJson(last)}};
+        if (ByCosts(c)) line["costs"] = session_costs_;
+        Write(line);
         if (elsewhere && m.outcome == Outcome::kOk) {  // an answer of its own, which the next trial's will not tell of
           if (!check(last)) break;
           cold = true;
@@ -355,9 +401,6 @@ class Measurer {
   Session& SessionFor(const Combination& c) {
     if (session_ && session_devices_ == c.devices && session_partition_ == c.partition) return *session_;
     session_.reset();
-    DeviceSelection selection;
-    selection.kind = plan_.kind;
-    for (std::uint32_t i = 0; i < c.devices; ++i) selection.indices.push_back(static_cast<int>(i));
     if (plan_.kind == DeviceKind::kCuda && CudaDeviceCount() < static_cast<int>(c.devices)) {
       Throw<CapabilityError>("there are {} GPUs", CudaDeviceCount());
     }
@@ -366,7 +409,9 @@ class Measurer {
     session.partition_fallback = false;
     session.seed = options_.seed;
     session.threads = options_.load.read.threads;
-    session_ = std::make_unique<Session>(loaded_->graph.graph, OpenDevices(selection, options_.load.read.threads), session);
+    session_costs_ = c.devices > 1 ? CostsOf(c.devices) : "";
+    session_ = std::make_unique<Session>(loaded_->graph.graph, OpenDevices(Selection(c.devices), options_.load.read.threads),
+                                         session);
     session_devices_ = c.devices;
     session_partition_ = c.partition;
     session_served_ = 0;
@@ -402,7 +447,7 @@ class Measurer {
   std::unique_ptr<Loaded> loaded_;  // before the session, which refers to its graph
   std::unique_ptr<Session> session_;
   std::uint32_t session_devices_ = 0;
-  std::string session_partition_;
+  std::string session_partition_, session_costs_;
   std::size_t session_served_ = 0;
 };
 

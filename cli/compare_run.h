@@ -2,6 +2,7 @@
 /// Carries out a comparison: measures what a plan asks for, within its time, and writes each result down at once.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "chatty/cli/compare_data.h"
@@ -15,6 +16,7 @@ namespace chatty::cli {
 /// How a comparison ended.
 struct CompareEnd {
   bool out_of_time = false;  ///< the budget ended it
+  std::size_t dropped = 0;   ///< combinations of which something was measured by other costs than are known now
   bool give_up = false;      ///< a GPU may be held for good by a kernel: whatever waits for it waits for ever
 };
 

@@ -35,6 +35,8 @@
 #include "chatty/cli/compare_plan.h"
 #include "chatty/cli/compare_svg.h"
 #include "chatty/cli/compare_transfers.h"
+#include "chatty/comm/calibration.h"
+#include "chatty/comm/topology.h"
 #include "chatty/core/error.h"
 #include "chatty/framework/registry.h"
 #include "cli_fixture.h"
@@ -264,6 +266,53 @@ TEST_F(CompareTest, ResumesAfterACutJournal) {
 
   ASSERT_EQ(Chatty(resume).status, 0);
   EXPECT_EQ(ReadAll(JournalPath()), after) << "what was measured was measured again";
+}
+
+TEST_F(CompareTest, DropsWhatOtherCostsLedTo) {
+  ASSERT_EQ(setenv("CHATTY_CACHE_DIR", Path("costs").c_str(), 1), 0);
+  const auto compare = [&](const std::string& trials) {
+    return Chatty(Compare({"--programs", "bfs", "--execution", "bsp", "--devices", "1,2", "--comm", "auto,host", "--trials",
+                           trials, "--resume"}));
+  };
+  const auto trials = [&](std::string_view comm) {
+    const std::vector<std::string> all = TrialsInTheJournal();
+    return std::count_if(all.begin(), all.end(), [&](const std::string& at) {
+      return at.find(fmt::format("\"comm\":\"{}\"", comm)) != std::string::npos;
+    });
+  };
+  ASSERT_EQ(compare("2").status, 0);
+  const std::string nominal = ReadAll(JournalPath());
+  EXPECT_NE(nominal.find("\"costs\":\"nominal\""), std::string::npos);
+
+  // Somebody measures what messages cost between two devices of two threads.
+  const Topology topology = DiscoverTopology(ParseDevices("host:2"), 2);
+  Calibration calibration;
+  calibration.model = CostModel({"host"}, 2);
+  CostFit fit;
+  fit.small = fit.large = {3, 1e-3, 0};
+  fit.samples = 9;
+  for (const auto& [from, to] : {std::pair(0, 1), std::pair(1, 0)}) {
+    calibration.model.set_fit(0, from, to, LoadCorner::kAlone, fit);
+  }
+  SaveCalibration(MachineFingerprint(topology, LinkMask::Parse("all", 2)), calibration);
+  const ChildEnd resumed = compare("3");
+  EXPECT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_NE(resumed.out.find("2 combinations were measured by other costs"), std::string::npos)
+      << resumed.out << resumed.err;
+  EXPECT_TRUE(ReadAll(JournalPath()).starts_with(nominal));
+  EXPECT_EQ(trials("auto"), 2 + 3) << "times of two kinds of costs are in one row";
+  EXPECT_EQ(trials("host"), 3) << "what does not depend on costs was measured again";
+  EXPECT_EQ(trials("none"), 3);
+  for (const Json& m : Results().at("measurements")) {
+    EXPECT_EQ(m.at("outcome"), "ok") << m;
+    EXPECT_EQ(m.at("time").at("trials_ms").size(), 3u) << m;
+    EXPECT_EQ(m.contains("boxes"), m.at("devices") == 2) << m;
+  }
+  const std::string measured = ReadAll(JournalPath());
+  const ChildEnd again = compare("3");
+  EXPECT_EQ(again.out.find("other costs"), std::string::npos) << again.out;
+  EXPECT_EQ(ReadAll(JournalPath()), measured);
+  unsetenv("CHATTY_CACHE_DIR");
 }
 
 TEST_F(CompareTest, RefusesToGoOnWithSomethingElse) {
