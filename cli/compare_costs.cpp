@@ -6,6 +6,7 @@
 #include "chatty/cli/compare_plan.h"
 #include "chatty/comm/calibration.h"
 #include "chatty/comm/topology.h"
+#include "chatty/comm/transport.h"
 #include "chatty/core/error.h"
 
 namespace chatty::cli {
@@ -37,7 +38,14 @@ std::optional<CostCurves> KnownCurves(DeviceKind kind, std::uint32_t devices, st
   for (std::uint32_t i = 0; i < devices; ++i) selection.indices.push_back(static_cast<int>(i));
   try {
     const Topology topology = DiscoverTopology(selection, threads);
-    const CostModel model = KnownCosts(topology, LinkMask::Parse(MaskFor(links, devices), devices));
+    CostModel model = KnownCosts(topology, LinkMask::Parse(MaskFor(links, devices), devices));
+    for (std::size_t path = 0; path < model.paths().size(); ++path) {  // nominal costs have a line for some that cannot
+      const TransportInfo* const transport = FindTransport(model.paths()[path]);
+      if (transport != nullptr && chatty::CanJoin(*transport, selection)) continue;
+      for (std::size_t corner = 0; corner < kLoadCorners; ++corner) {
+        model.set_fit(path, 0, 1, static_cast<LoadCorner>(corner), CostFit{});
+      }
+    }
     return CurvesOf(model, fmt::format("{} to {}", topology.devices()[0].label, topology.devices()[1].label));
   } catch (const Error&) {  // the page says that there are none
     return std::nullopt;

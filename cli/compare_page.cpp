@@ -525,7 +525,8 @@ class Page {
       panels.emplace_back(Name(key), PairPanel(key, *m));
     }
     return Chart("pairs", "What devices told each other",
-                 "From the row's device to the column's: bytes, and below them messages; darker is more.",
+                 "From the row's device to the column's: bytes that travelled, and below them messages meant for that "
+                 "device; darker is more. Where one box goes to all, a pair may have bytes but no messages.",
                  Panels(panels, "It takes a run on two devices or more."));
   }
 

@@ -19,6 +19,7 @@
 #include "chatty/core/logging.h"
 #include "chatty/core/progress.h"
 #include "chatty/framework/session.h"
+#include "chatty/partition/part_file.h"
 
 namespace chatty::cli {
 namespace {
@@ -410,8 +411,15 @@ class Measurer {
     session.seed = options_.seed;
     session.threads = options_.load.read.threads;
     session_costs_ = c.devices > 1 ? CostsOf(c.devices) : "";
-    session_ = std::make_unique<Session>(loaded_->graph.graph, OpenDevices(Selection(c.devices), options_.load.read.threads),
-                                         session);
+    auto devices = OpenDevices(Selection(c.devices), options_.load.read.threads);
+    try {
+      session_ = std::make_unique<Session>(loaded_->graph.graph, std::move(devices), session);
+    } catch (const InputError& error) {
+      if (IsPartFilePath(c.partition) && ReadPartFile(c.partition).owners.size() != loaded_->graph.graph.vertices()) {
+        throw CapabilityError(error.what());  // of several graphs a part file goes with one
+      }
+      throw;
+    }
     session_devices_ = c.devices;
     session_partition_ = c.partition;
     session_served_ = 0;

@@ -17,6 +17,7 @@
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -508,6 +509,25 @@ TEST_F(CompareTest, ABrokenGraphDoesNotEndIt) {
     EXPECT_EQ(m.at("outcome"), m.at("graph") == "kron" ? "ok" : "failed") << m;
 }
 
+TEST_F(CompareTest, APartFileGoesWithOneGraphOfSeveral) {
+  std::ofstream(Path("path.el")) << "0 1\n1 2\n";
+  std::ofstream parts(Path("kron.part.2"));
+  for (int v = 0; v < 128; ++v) parts << v % 2 << '\n';
+  parts.close();
+  Arguments options = Compare({"--programs", "bfs", "--execution", "bsp", "--devices", "2", "--comm", "host", "--trials",
+                               "1", "--partition", Path("kron.part.2")});
+  options.insert(options.begin() + 1, Path("path.el"));
+  const ChildEnd run = Chatty(options);
+  EXPECT_EQ(run.status, 0) << run.err;
+  const Json results = Results();
+  ASSERT_EQ(results.at("measurements").size(), 2u);
+  for (const Json& m : results.at("measurements")) {
+    const bool fits = m.at("graph") == "kron";
+    EXPECT_EQ(m.at("outcome"), fits ? "ok" : "not applicable") << m;
+    EXPECT_EQ(m.value("reason", "").find("128 lines for the 3 vertices") != std::string::npos, !fits) << m;
+  }
+}
+
 TEST_F(CompareTest, ASourceThatIsNoVertexIsRefused) {
   std::ofstream(Path("path.el")) << "0 1\n1 2\n";
   const auto compare = [&](const std::string& graph, const Arguments& more, const std::string& programs = "cc,bfs") {
@@ -924,6 +944,17 @@ TEST(CompareCosts, CurvesCrossWhereTheModelSays) {
   EXPECT_EQ(curves.crossings[0].after, "wide");
 }
 
+TEST(CompareCosts, CurvesAreOfPathsThatJoin) {
+  ASSERT_EQ(setenv("CHATTY_CACHE_DIR", "/nowhere", 1), 0);
+  const std::optional<CostCurves> curves = KnownCurves(DeviceKind::kHost, 2, "all", 2);
+  unsetenv("CHATTY_CACHE_DIR");
+  ASSERT_TRUE(curves);
+  EXPECT_FALSE(curves->lines.empty());
+  const auto joins = [](const std::string& path) { return CanJoin(path, DeviceKind::kHost, 2); };
+  for (const CostLine& line : curves->lines) EXPECT_TRUE(joins(line.path)) << line.path;
+  for (const auto& crossing : curves->crossings) EXPECT_TRUE(joins(crossing.before) && joins(crossing.after));
+}
+
 /// Something in every chart.
 Comparison Everything() {
   Comparison all;
@@ -965,6 +996,7 @@ TEST(ComparePage, HasEachChartDrawn) {
   ExpectPage(page);
   EXPECT_EQ(page.find("class=\"missing\""), std::string::npos);
   EXPECT_EQ(page.find("<fast>"), std::string::npos) << "not escaped";
+  EXPECT_NE(page.find("a pair may have bytes but no messages"), std::string::npos);
   for (const std::string_view chart : kCharts) {
     const std::size_t begin = page.find(fmt::format("<figure id=\"{}\">", chart));
     const std::string part = page.substr(begin, page.find("</figure>", begin) - begin);
