@@ -775,6 +775,53 @@ TEST_F(CompareTest, AFigureWithoutMemoryKeepsThePage) {
 }
 #endif
 
+TEST_F(CompareTest, TheScriptCalibratesWhatItCompares) {
+  // In place of chatty: writes down what it is asked for, and cannot measure between five devices.
+  std::ofstream(Path("chatty")) << "#!/bin/sh\n"
+                                   "echo \"$*\" >>'" +
+                                       Path("asked") +
+                                       "'\n"
+                                       "case \"$*\" in *host:5*) echo 'five are too many' >&2; exit 1;; esac\n";
+  fs::permissions(Path("chatty"), fs::perms::owner_all);
+  const auto measure = [&](const Arguments& options) {
+    fs::remove(Path("asked"));
+    const ChildEnd run = Wait(Start([&] {
+      setenv("CHATTY", Path("chatty").c_str(), 1);
+      std::vector<std::string> words{CHATTY_SOURCE_DIR "/scripts/measure", "--out", Path("measured"), "--links",
+                                     "pairs {0,1}{2,3}"};
+      words.insert(words.end(), options.begin(), options.end());
+      std::vector<char*> argv;
+      for (std::string& word : words) argv.push_back(word.data());
+      argv.push_back(nullptr);
+      ::execv(argv[0], argv.data());
+      return 127;
+    }));
+    EXPECT_EQ(run.status, 0) << run.err;
+    std::vector<std::string> calibrated;
+    std::ifstream asked(Path("asked"));
+    for (std::string line; std::getline(asked, line);) {
+      if (line.find("--measure") != std::string::npos) calibrated.push_back(line);
+    }
+    return std::pair(calibrated, run.err);
+  };
+  const auto line = [](std::string_view devices, std::string_view links) {
+    return fmt::format("topology --devices {} --links {} --measure --quick --quiet", devices, links);
+  };
+  using Lines = std::vector<std::string>;
+  const auto [three, nothing] = measure({"--", "--devices", "1,2,3,8", "--programs", "bfs"});
+  EXPECT_EQ(three,
+            (Lines{line("host:2", "pairs {0,1}"), line("host:3", "pairs {0,1}"), line("host:8", "pairs {0,1}{2,3}")}));
+  EXPECT_EQ(nothing, "");
+  const auto [five, told] = measure({"--", "--on=host", "--devices=5"});
+  EXPECT_EQ(five, (Lines{line("host:5", "pairs {0,1}{2,3}")}));
+  EXPECT_NE(told.find("five are too many"), std::string::npos) << told;
+  EXPECT_NE(told.find("costs between host:5"), std::string::npos) << told;
+  const auto [all, silent] = measure({});
+  ASSERT_FALSE(all.empty());
+  EXPECT_EQ(all[0], line("host:2", "pairs {0,1}"));
+  EXPECT_EQ(silent, "");
+}
+
 TEST_F(CompareTest, Completion) {
   EXPECT_EQ(Chatty({"__complete", "compare", "--figure", "chatty-t"}).out, "chatty-table2\n");
   EXPECT_NE(Chatty({"__complete", "compare", "--programs", "bfs,"}).out.find("bfs,pr\tpagerank\n"), std::string::npos);
