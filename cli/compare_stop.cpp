@@ -6,8 +6,8 @@
 namespace chatty::cli {
 
 CompareStop::CompareStop(double budget_s) : limited_(budget_s > 0) {
-  using Duration = std::chrono::steady_clock::duration;
-  if (limited_) end_ = begin_ + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(budget_s));
+  using Clock = std::chrono::steady_clock;
+  if (limited_) end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(budget_s));
 }
 
 void CompareStop::Begin() {

@@ -28,12 +28,10 @@ class CompareStop {
   std::stop_token token() const { return stop_.get_token(); }  ///< what a run is to watch
   bool requested() const;                                      ///< nothing further is to begin
   bool limited() const { return limited_; }                    ///< there is a budget
-  Time begin() const { return begin_; }                        ///< when the budget began
   Time end() const { return end_; }                            ///< when it is spent; without one, the end of time
   int signal() const { return interrupt_.signal(); }           ///< that asked for the stop; 0: none has
 
  private:
-  const Time begin_ = std::chrono::steady_clock::now();
   const bool limited_;
   Time end_ = Time::max();
   std::stop_source stop_;
