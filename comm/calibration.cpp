@@ -254,7 +254,8 @@ class PathMeasurement {
 
   void MeasurePattern(PartId me, std::size_t index, Content content, std::uint64_t& epoch) {
     const Pattern& pattern = patterns_[index];
-    const int repetitions = quick_ ? (content.bytes <= kSmall ? 5 : 3) : content.bytes <= kSmall ? 21 : 7;
+    const int few = alike_ ? 3 : 5;  // many threads meet slowly
+    const int repetitions = quick_ ? (content.bytes <= kSmall ? few : 3) : content.bytes <= kSmall ? 21 : 7;
     std::vector<std::vector<double>> times(samples_[index].size());
     for (int repetition = -1; repetition < repetitions; ++repetition) {  // the first is not counted
       Exchange(me, pattern, content, epoch++);
