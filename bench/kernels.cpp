@@ -267,15 +267,34 @@ void AddRounds(const SharedInputs& inputs, int threads, std::vector<Kernel>& ker
                      [bfs] { bfs->UnqueueFrontier(); }});
 }
 
+/// A search whose messages are levels as such, and not a bit each: what borders are packed of.
+struct Levels {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  static constexpr bool kFirstSuffices = true;
+  VertexId source = 0;
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? 0 : kInfinity<Value>; }
+  CHATTY_FN bool IsActive(const Value& level, const Round<>&) const { return level != kInfinity<Value>; }
+  CHATTY_FN Message ComputeScatter(const Value& level, Edge<>, const Round<>&) const { return level + 1; }
+  CHATTY_FN bool Wants(const Value& level) const { return level == kInfinity<Value>; }
+  CHATTY_FN bool UpdateStatus(Value& level, Message m, Vertex, const Round<>&) const {
+    if (m >= level) return false;
+    level = m;
+    return true;
+  }
+};
+
 /// Messages and shared values of one of two parts, into a box and out of it.
 void AddBorders(const SharedInputs& inputs, int threads, std::vector<Kernel>& kernels) {
   struct Border {
-    Border(const Graph& graph, const Bfs& program, int threads, const Partition& halves)
+    Border(const Graph& graph, const Levels& program, int threads, const Partition& halves)
         : sender(graph, program, threads, Tiling::kNever, 0, &halves),
           receiver(graph, program, threads, Tiling::kNever, 1, &halves) {
       const Subgraph& from = sender.graph().subgraph();
       const std::size_t most = std::max<std::size_t>(from.halo_count(1), from.border[1].size());
-      box = Array<std::byte>(BoxCapacity(most, sizeof(Bfs::Message)), std::byte{0});
+      box = Array<std::byte>(BoxCapacity(most, sizeof(Levels::Message)), std::byte{0});
       outbox.box[1] = box.data();
     }
     /// The halo has messages, and none has been packed.
@@ -284,7 +303,7 @@ void AddBorders(const SharedInputs& inputs, int threads, std::vector<Kernel>& ke
       sender.Push();
       sender.Advance();
     }
-    Steps<Bfs> sender, receiver;
+    Steps<Levels> sender, receiver;
     Array<std::byte> box;
     OutboxRef outbox;
     InboxRef inbox;
@@ -295,7 +314,7 @@ void AddBorders(const SharedInputs& inputs, int threads, std::vector<Kernel>& ke
   for (VertexId v = 0; v < vertices / 2; ++v) {
     if (inputs->graph.out_degree(v) > inputs->graph.out_degree(hub)) hub = v;
   }
-  const auto border = std::make_shared<Border>(inputs->graph, Bfs{hub}, threads, halves);
+  const auto border = std::make_shared<Border>(inputs->graph, Levels{hub}, threads, halves);
   const auto pack = [border] { border->sender.steps().PackMessages(border->outbox, /*queued=*/false); };
   border->Fill();
   pack();
@@ -304,7 +323,7 @@ void AddBorders(const SharedInputs& inputs, int threads, std::vector<Kernel>& ke
   border->inbox.form = static_cast<BoxForm>(packed.box_form[1]);
   border->inbox.count = packed.box_count[1];
   border->inbox.size = border->inbox.last = border->sender.graph().subgraph().halo_count(1);
-  const std::uint64_t bytes = BoxBytes(border->inbox.form, border->inbox.size, border->inbox.count, sizeof(Bfs::Message));
+  const std::uint64_t bytes = BoxBytes(border->inbox.form, border->inbox.size, border->inbox.count, sizeof(Levels::Message));
   kernels.push_back({"pack_messages", 0, bytes, [inputs, border] { border->Fill(); }, pack});
   kernels.push_back({"unpack_messages", 0, bytes,
                      [inputs, border, pack] {
@@ -317,7 +336,7 @@ void AddBorders(const SharedInputs& inputs, int threads, std::vector<Kernel>& ke
   plan.all = true;
   plan.form[1] = BoxForm::kWhole;
   const std::size_t shared = border->sender.graph().subgraph().border[1].size();
-  kernels.push_back({"pack_shared", 0, WholeBytes(shared, sizeof(Bfs::Value)),
+  kernels.push_back({"pack_shared", 0, WholeBytes(shared, sizeof(Levels::Value)),
                      [inputs, border] {
                        border->sender.Start();
                        border->sender.steps().Publish(Form::kBitmap);

@@ -362,7 +362,11 @@ std::string CostsText(const Topology& topology, const CostReport& report) {
   rows = LoadRows(model);
   rows.insert(rows.begin(), kLoadTitles);
   text += Columns(rows);
-  text += "\nMemory, flags and launches, over all devices:\n";
+  const auto& probes = report.calibration.probes;
+  const bool one_for_all = model.devices() > 2 && std::none_of(probes.begin(), probes.end(),
+                                                               [](const ProbeResult& probe) { return probe.from == 2; });
+  text += one_for_all ? "\nMemory, flags and launches, of one device and one pair that stand for all:\n"
+                      : "\nMemory, flags and launches, over all devices:\n";
   rows = ProbeRows(report.calibration);
   rows.insert(rows.begin(), {"PROBE", "LEAST", "MOST"});
   text += Columns(rows);

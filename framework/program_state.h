@@ -62,10 +62,11 @@ class ProgramState {
   void SetAsynchronous(bool on) { ref_.asynchronous = on; }
   /// A run begins: nobody has been told anything.
   void ForgetRoundMessages() { told_message_.reset(); }
-  /// Before messages of this round go to halos: throws UsageError if the program's RoundMessage is better than that of an
+  /// Before a round that may tell other devices: throws UsageError if the program's RoundMessage is better than that of an
   /// earlier round, for owners that have had that one are not told again.
   void CheckRoundMessage([[maybe_unused]] const RoundOf<P>& round) {
     if constexpr (Traits<P>::kTellsOnce) {
+      if (ref_.graph.parts == 1 || ref_.asynchronous) return;
       const MessageOf<P> message = ref_.program.RoundMessage(round);
       if (told_message_ && Reduce<P>(ref_.program, *told_message_, message) != *told_message_) {
         Throw<UsageError>(

@@ -261,7 +261,7 @@ class AsyncRun {
   /// Notes a box that has been posted, and why by this path.
   void Record(PartId to, std::uint8_t path, BoxForm form, std::uint32_t count, std::size_t expected, std::size_t bytes) {
     BoxRecord& record = boxes_.emplace_back();
-    record.round = round_.index;
+    record.round = round_.index - 1;  // the sweep that has been counted
     record.from = rank_;
     record.to = to;
     record.path = selector_->path_name(path);

@@ -289,12 +289,13 @@ template <class P>
 CHATTY_FN bool ApplyOne(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, Tally* tally) {
   if constexpr (Traits<P>::kHasRoundMessage) {
     if (!KeepsMessages(s)) {
+      const MessageOf<P> message = s.program.RoundMessage(round);
       const Vertex vertex = s.At(v);
       return Updated(s, v, tally, [&](ValueOf<P>& value) -> bool {
         if constexpr (Traits<P>::kHasWants) {
           if (!s.program.Wants(value)) return false;  // DeliverBit may not have asked
         }
-        return s.program.UpdateStatus(value, s.program.RoundMessage(round), vertex, round);
+        return s.program.UpdateStatus(value, message, vertex, round);
       });
     }
   }
@@ -371,6 +372,11 @@ CHATTY_FN std::uint32_t LoadRecord(const std::byte* box, std::uint32_t i, Payloa
 template <class P>
 using SharedSlot = std::conditional_t<Traits<P>::kHasRoundMessage, Slot<None>, Slot<SharedOf<P>>>;
 
+/// Bytes of a message on the wire.
+template <class P>
+CHATTY_FN std::size_t MessageWireBytes(const StateRef<P>& s) {
+  return KeepsMessages(s) ? kWireBytes<Slot<MessageOf<P>>> : 0;
+}
 /// Calls body(Payload), with what messages look like on the wire.
 template <class P, class Body>
 CHATTY_FN void WithMessagePayload(const StateRef<P>& s, Body&& body) {
@@ -392,9 +398,8 @@ CHATTY_FN MessageOf<P> MessageIn(const Payload& payload) {
 /// The form of a box of messages for `owner`: the shortest for as many as are there.
 template <class P>
 CHATTY_FN BoxForm MessageForm(const StateRef<P>& s, std::uint32_t owner) {
-  const std::size_t payload = KeepsMessages(s) ? kWireBytes<Slot<MessageOf<P>>> : 0;
   return ShortestForm(s.graph.halo_begin[owner + 1] - s.graph.halo_begin[owner],
-                      atomics::Load(&s.control->halo_count[owner]), payload);
+                      atomics::Load(&s.control->halo_count[owner]), MessageWireBytes(s));
 }
 
 /// Calls visit(place in Control, box, first halo vertex, entries, form) for each box of messages that is to be packed.
@@ -404,8 +409,7 @@ CHATTY_FN void ForEachMessageBox(const StateRef<P>& s, const OutboxRef& outbox, 
     const LocalId halo = s.graph.local - s.graph.owned;
     std::size_t count = 0;
     for (std::uint32_t owner = 0; owner < s.graph.parts; ++owner) count += atomics::Load(&s.control->halo_count[owner]);
-    visit(s.graph.part, outbox.for_all, s.graph.owned, halo,
-          ShortestForm(halo, count, KeepsMessages(s) ? kWireBytes<Slot<MessageOf<P>>> : 0));
+    visit(s.graph.part, outbox.for_all, s.graph.owned, halo, ShortestForm(halo, count, MessageWireBytes(s)));
     return;
   }
   for (std::uint32_t owner = 0; owner < s.graph.parts; ++owner) {

@@ -10,12 +10,14 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "chatty/framework/operators/sequence.h"
 #include "chatty/framework/run.h"
+#include "chatty/programs/bfs.h"
 #include "interpreter.h"
 #include "test_inputs.h"
 
@@ -425,9 +427,49 @@ struct Pulses {
   CHATTY_FN std::uint32_t Output(const Value& v) const { return v.sum; }
 };
 
+/// The greatest number heard, 8 bytes wide and both ways: of rounds that say less and less the first.
+struct FirstHeard {
+  using Value = std::uint64_t;
+  using Message = std::uint64_t;
+  static constexpr auto kReduction = Reduction::kMax;
+  static constexpr auto kSafety = Safety::kMonotone;
+  static constexpr auto kEdges = Edges::kBoth;
+  static constexpr bool kFirstSuffices = true;
+  static constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 250 == 7 ? kMost : 0; }
+  CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == kMost; }
+  CHATTY_FN auto RoundMessage(const Round<>& round) const { return kMost - 1 - round.index; }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const { return value - 1; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
+    if (m <= value) return false;
+    value = m;
+    return true;
+  }
+};
+
+/// What a round says is a number of another type: it is converted before anybody sees it.
+struct Halves {
+  using Value = double;
+  using Message = double;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  static constexpr bool kFirstSuffices = true;
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 300 == 1 ? 0 : kInfinity<Value>; }
+  CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == 0; }
+  CHATTY_FN std::uint32_t RoundMessage(const Round<>& round) const { return round.index + 1; }
+  CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const { return 2 * value + 1; }
+  CHATTY_FN bool Wants(const Value& value) const { return value == kInfinity<Value>; }
+  template <class M>
+  CHATTY_FN bool UpdateStatus(Value& value, const M& m, Vertex, const Round<>&) const {
+    if (m / 2 >= value) return false;
+    value = m / 2;
+    return true;
+  }
+};
+
 /// Says one thing better every round, which RoundMessage does not allow.
 struct EverBetter : Nearest<std::uint32_t, true> {
-  CHATTY_FN std::uint32_t RoundMessage(const Round<>& round) const { return 1000 - round.index; }
+  CHATTY_FN std::uint32_t RoundMessage(const Round<>& round) const { return 20 - round.index; }
 };
 
 // ------------------------------------------------------------- phases, globals, rounds ----
@@ -788,6 +830,8 @@ TEST_P(ProgramTest, ARoundMessageIsSentAsABit) {
   AgreesOnAll(NearestByRound<std::uint64_t, true>{});
   AgreesOnAll(Pulses<Reduction::kMin>{});
   AgreesOnAll(Pulses<Reduction::kAny>{});
+  AgreesOnAll(FirstHeard{});
+  AgreesOnAll(Halves{});
 }
 TEST_P(ProgramTest, ARoundMessageIsToldOnceInFewBytes) {
   const Graph graph = RandomGraph(41, 4000, 12.0, WeightKind::kNone, true);
@@ -811,12 +855,35 @@ TEST_P(ProgramTest, ARoundMessageIsToldOnceInFewBytes) {
     EXPECT_GT(bits.first, 0u);
     EXPECT_LT(bits.second, kept.second / 4);
   }
-  if (session.device_count() == 1) return;
-  RunOptions push;
-  push.direction = Direction::kPush;
-  EXPECT_THROW(chatty::Run(session, EverBetter{}, push), UsageError);
-  const auto again = traffic(NearestByRound<std::uint32_t, false>{}, Direction::kPush);
-  EXPECT_EQ(again, traffic(NearestByRound<std::uint32_t, false>{}, Direction::kPush)) << "a run forgets what it has told";
+  for (const Direction direction : {Direction::kPush, Direction::kPull, Direction::kAuto}) {
+    RunOptions options;
+    options.direction = direction;
+    if (session.device_count() == 1) {
+      EXPECT_TRUE(chatty::Run(session, EverBetter{}, options).statistics.converged) << "nobody is told anything";
+    } else {
+      EXPECT_THROW(chatty::Run(session, EverBetter{}, options), UsageError);
+    }
+  }
+}
+TEST_P(ProgramTest, WhatWasToldInARunIsForgottenInTheNext) {
+  const Graph graph = RandomGraph(42, 3000, 6.0, WeightKind::kNone, true);
+  Session session(graph, SharedDevices(GetParam(), kThreads), Divided("random"));
+  for (const char* const execution : {"bsp", "async"}) {
+    RunOptions options;
+    options.execution = execution;
+    options.direction = Direction::kPush;
+    const auto program = std::make_shared<TypedProgram<Bfs>>(Bfs{.source = 1});
+    const std::unique_ptr<Job> job = session.Prepare(program, options);
+    for (const VertexId source : {1u, 1u, 77u, 1u}) {
+      Bfs from;
+      from.source = source;
+      job->SetProgram(std::make_shared<TypedProgram<Bfs>>(from));
+      job->Execute();
+      Array<std::uint32_t> levels(graph.vertices());
+      job->CopyOutput(reinterpret_cast<std::byte*>(levels.data()));
+      EXPECT_TRUE(VerifyBfsLevels(graph, source, levels.span()).passed) << execution << " from " << source;
+    }
+  }
 }
 TEST_P(ProgramTest, PhasesAndMeasure) { AgreesOnAll(Phases{}); }
 TEST_P(ProgramTest, PhasesAndMeasureWhenQuiet) { AgreesOnAll(QuietPhases{}); }

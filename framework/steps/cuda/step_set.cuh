@@ -84,6 +84,7 @@ class CudaSteps final : public StepSet {
         return;
       }
     }
+    state_.CheckRoundMessage(As(round));
     if constexpr (!Traits<P>::kCollects) {
       kernels::Gather<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round), all_active);
       Check("Gather");

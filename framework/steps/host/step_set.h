@@ -90,6 +90,7 @@ class HostSteps final : public StepSet {
         return;
       }
     }
+    state_.CheckRoundMessage(As(round));
     if constexpr (!Traits<P>::kCollects) {
       Run(s().graph.owned * std::size_t{4}, [&](Group& g) { host::Gather(g, s(), As(round), all_active); });
       if (s().control->slice_count > 0) {

@@ -840,8 +840,8 @@ void PackShared(Group& group, const StateRef<P>& s, const OutboxRef& outbox, con
 template <class P>
 void UnpackMessages(Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer, bool queue_out) {
   const LocalId* const vertices = s.border.vertices + s.border.begin[peer];
-  WithMessagePayload(s, [&](auto none) {
-    using Payload = decltype(none);
+  WithMessagePayload(s, [&](auto looks_like) {
+    using Payload = decltype(looks_like);
     detail::ByConcurrency(group, [&](auto concurrent) {
       detail::Appender<LocalId> queue(s.touched_queue, &s.control->touched_count, group.size() > 1);
       detail::ForEachEntry<Payload>(group, inbox, [&](std::uint32_t index, const Payload& payload) {
