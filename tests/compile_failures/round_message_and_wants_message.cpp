@@ -1,4 +1,4 @@
-// EXPECT: RoundMessage has to be `Message RoundMessage(const chatty::Round<Global>&) const`
+// EXPECT: RoundMessage has to be .*, of a program with kFirstSuffices = true and messages of at most 8 bytes
 #include <chatty/chatty.h>
 
 // Whoever looks at each message cannot do with a bit.

@@ -1,4 +1,4 @@
-// EXPECT: RoundMessage has to be `Message RoundMessage(const chatty::Round<Global>&) const`
+// EXPECT: RoundMessage has to be .*, of a program with kFirstSuffices = true and messages of at most 8 bytes
 #include <chatty/chatty.h>
 
 // Of its messages a vertex needs them all, and a bit would stand for one.
