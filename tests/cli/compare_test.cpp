@@ -305,7 +305,8 @@ TEST_F(CompareTest, DropsWhatOtherCostsLedTo) {
   EXPECT_EQ(trials("auto"), 2 + 3) << "times of two kinds of costs are in one row";
   EXPECT_EQ(trials("host"), 3) << "what does not depend on costs was measured again";
   EXPECT_EQ(trials("none"), 3);
-  for (const Json& m : Results().at("measurements")) {
+  const Json results = Results();
+  for (const Json& m : results.at("measurements")) {
     EXPECT_EQ(m.at("outcome"), "ok") << m;
     EXPECT_EQ(m.at("time").at("trials_ms").size(), 3u) << m;
     EXPECT_EQ(m.contains("boxes"), m.at("devices") == 2) << m;
@@ -435,7 +436,8 @@ TEST_F(CompareTest, AnswersOfTrialsAreVerified) {
     return With(programs, test::Join(Compare({"--programs", "spoiled,bfs", "--execution", "bsp", "--devices", "1"}), more));
   };
   const auto outcomes = [&](std::size_t times) {
-    for (const Json& m : Results().at("measurements")) {
+    const Json results = Results();
+    for (const Json& m : results.at("measurements")) {
       const bool spoiled = m.at("program") == "spoiled";
       EXPECT_EQ(m.at("outcome"), spoiled ? "wrong" : "ok") << m;
       EXPECT_EQ(m.at("verification").at("passed"), !spoiled) << m;
