@@ -127,11 +127,9 @@ class FigureMaker {
       measure();
       return true;
     } catch (const UsageError& error) {
-      Fail(what, error.what());
-      --figure.failed;
+      Note(what, error.what());
     } catch (const CapabilityError& error) {
-      Fail(what, error.what());
-      --figure.failed;
+      Note(what, error.what());
     } catch (const AbortedError& error) {
       if (stop_.requested()) {
         ++unreached_;
@@ -174,8 +172,11 @@ class FigureMaker {
     ++unreached_;
     return false;
   }
-  void Fail(const std::string& what, std::string_view why) {
+  void Note(const std::string& what, std::string_view why) {
     figure.notes.push_back(what.empty() ? std::string(why) : fmt::format("{}: {}", what, why));
+  }
+  void Fail(const std::string& what, std::string_view why) {
+    Note(what, why);
     ++figure.failed;
   }
   const Comparison& comparison_;
