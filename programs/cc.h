@@ -142,7 +142,8 @@ struct ConnectedComponents {
     VertexId root = kNoVertex;               ///< the most frequent
     std::array<VertexId, kSamples> below{};  ///< the first neighbours of those below it
     std::size_t count = 0;                   ///< as many as there are of these
-    double unjoined = 0;                     ///< edges in the mean, of the others
+    /// Edges in the mean, of the others: as many of each as are looked at before it has joined the giant, if it does.
+    double unjoined = 0;
   };
 
   static std::size_t DigestIds(std::uint64_t vertices, PartId parts) {
@@ -168,16 +169,16 @@ struct ConnectedComponents {
       ops.ForEachTogether(count, ops.gangs(), link);
       return hooking::Tiles::kLooked;
     }
-    constexpr std::array<std::uint32_t, 3> kStages = {1, 4, hooking::LinkTile::kEighths};
-    for (const std::uint32_t to : kStages) {
-      link.to = to;
+    constexpr std::array<std::uint32_t, 4> kStages = {1, 2, 4, hooking::LinkTile::kEighths};
+    for (std::size_t stage = 0; stage < kStages.size(); ++stage) {
+      link.to = kStages[stage];
       ops.ForEachTogether(count, ops.gangs(), link);
-      if (to == link.kEighths) break;
+      if (link.to == link.kEighths) break;
       *sampled = SampleOwned(ops, parent, samples);
-      const double next = to == 1 ? 3.0 / 8 : 4.0 / 8;  // of owned vertices
+      const double next = static_cast<double>(kStages[stage + 1] - link.to) / link.kEighths;  // of owned vertices
       if ((*sampled)->unjoined <= 2 * next) break;
       sampled->reset();
-      link.from = to;
+      link.from = link.to;
     }
     return hooking::Tiles::kLooked;
   }
@@ -345,7 +346,8 @@ struct ConnectedComponents {
     result.root = MostFrequent(std::span(sampled).template first<kSamples>(), {});
     for (std::size_t i = 0; i < kSamples; ++i) {
       if (sampled[i] != result.root) {
-        result.unjoined += static_cast<double>(sampled[2 * kSamples + i]) / kSamples;
+        const auto looked = std::min<VertexId>(sampled[2 * kSamples + i], hooking::SkipSettled::kAskedAfter);
+        result.unjoined += static_cast<double>(looked) / kSamples;
       } else if (sampled[kSamples + i] != kNoVertex) {
         result.below[result.count++] = sampled[kSamples + i];
       }

@@ -374,8 +374,11 @@ struct LinkEdge {
   VertexId* parent;
   CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex) const { Link(parent, graph.Global(v), graph.Global(u)); }
 };
-/// Rows of vertices already in the giant component are skipped, and of others what has been linked.
+/// Rows of vertices already in the giant component are skipped, and of others what has been linked. The rest of a row, too,
+/// once some of its edges have joined the vertex to the giant: to a neighbour that is not in it the neighbour's own row
+/// leads as well, for graphs that have a giant are symmetric.
 struct SkipSettled {
+  static constexpr EdgeIndex kAskedAfter = 4;
   GraphRef graph;
   const VertexId* parent;
   VertexId giant;  ///< kNoVertex: skip only what has been linked
@@ -383,6 +386,15 @@ struct SkipSettled {
   CHATTY_FN EdgeIndex operator()(LocalId v) const {
     if (giant != kNoVertex && atomics::Load(parent + graph.Global(v)) == giant) return graph.forward.degree(v);
     return linked;
+  }
+  /// What an edge of the row has joined hangs below the giant's root; or below what another device's giant has put above
+  /// that; or below the root of a small tree that does. Hubs are asked before they are cut into slices, and not again.
+  CHATTY_FN bool Settled(LocalId v) const {
+    if (giant == kNoVertex) return false;
+    const VertexId above = atomics::Load(parent + graph.Global(v)), top = atomics::LoadOld(parent + giant);
+    if (above == giant || above == top) return true;
+    const VertexId next = atomics::Load(parent + above);
+    return next == giant || next == top;
   }
 };
 /// Joins in what another device found.

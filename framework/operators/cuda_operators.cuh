@@ -20,11 +20,13 @@ __global__ void __launch_bounds__(kBlock) For(std::size_t n, F f) {
   for (std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += std::size_t{gridDim.x} * kBlock) f(i);
 }
 
-/// Rows of a warp's vertices laid end to end, longer rows by the warp; hubs left in slices.
+/// Rows of a warp's vertices laid end to end, longer rows by the warp; hubs left in slices. Where `skip` is asked again,
+/// that is after the first edges of all of a warp's rows.
 template <class Skip, class F>
 __global__ void __launch_bounds__(kBlock)
     ForEachEdge(GraphRef graph, Skip skip, F f, Slice* slices, std::uint32_t* slice_count) {
   __shared__ EdgeIndex row_begin[kBlock];
+  constexpr EdgeIndex kAsked = kAskedAfter<Skip>;
   const AdjacencyRef rows = graph.forward;
   const unsigned t = threadIdx.x, lane = steps::cuda::Lane(), warp = steps::cuda::Warp();
   for (std::size_t base = std::size_t{blockIdx.x} * kBlock + warp * 32; base < graph.owned;
@@ -40,12 +42,34 @@ __global__ void __launch_bounds__(kBlock)
         begin += skipped;
         count = degree - skipped;
       }
-      if (count >= kHubDegree) {
-        steps::cuda::CutIntoSlices(slices, slice_count, v, degree);
-        count = 0;
-      }
     }
     if (!__any_sync(kFull, count != 0)) continue;
+    const auto lay = [&](EdgeIndex edges) {
+      row_begin[t] = begin;
+      const steps::cuda::WarpRows laid(static_cast<unsigned>(edges));
+      __syncwarp();
+      for (unsigned k = 0; k < laid.total(); k += 32) {
+        unsigned place;
+        const unsigned owner = laid.Owner(k + lane, &place);
+        if (k + lane < laid.total()) {
+          const EdgeIndex e = row_begin[warp * 32 + owner] + place;
+          f(static_cast<LocalId>(base + owner), rows.neighbours[e], e);
+        }
+        __syncwarp();
+      }
+    };
+    if constexpr (kAsked > 0) {
+      const EdgeIndex few = count < kAsked ? count : kAsked;
+      lay(few);
+      begin += few;
+      count -= few;
+      if (count != 0 && skip.Settled(v)) count = 0;
+      if (!__any_sync(kFull, count != 0)) continue;
+    }
+    if (count >= kHubDegree) {
+      steps::cuda::CutIntoSlices(slices, slice_count, v, rows.degree(v));
+      count = 0;
+    }
     unsigned wide = __ballot_sync(kFull, count >= steps::cuda::kWarpDegree);
     while (wide != 0) {
       const unsigned owner = __ffs(wide) - 1;
@@ -54,18 +78,7 @@ __global__ void __launch_bounds__(kBlock)
       for (EdgeIndex e = first + lane; e < last; e += 32) f(static_cast<LocalId>(base + owner), rows.neighbours[e], e);
       __syncwarp();
     }
-    row_begin[t] = begin;
-    const steps::cuda::WarpRows laid(count < steps::cuda::kWarpDegree ? static_cast<unsigned>(count) : 0);
-    __syncwarp();
-    for (unsigned k = 0; k < laid.total(); k += 32) {
-      unsigned place;
-      const unsigned owner = laid.Owner(k + lane, &place);
-      if (k + lane < laid.total()) {
-        const EdgeIndex e = row_begin[warp * 32 + owner] + place;
-        f(static_cast<LocalId>(base + owner), rows.neighbours[e], e);
-      }
-      __syncwarp();
-    }
+    lay(count < steps::cuda::kWarpDegree ? count : 0);
   }
 }
 template <class Skip, class F>
@@ -75,7 +88,7 @@ __global__ void __launch_bounds__(kBlock)
   for (std::uint32_t i = blockIdx.x; i < *slice_count; i += gridDim.x) {
     const Slice slice = slices[i];
     const EdgeIndex row = rows.offsets[slice.vertex], row_end = rows.offsets[slice.vertex + 1];
-    const EdgeIndex from = row + skip(slice.vertex), begin = row + slice.index * kSliceEdges;
+    const EdgeIndex from = row + skip(slice.vertex) + kAskedAfter<Skip>, begin = row + slice.index * kSliceEdges;
     const EdgeIndex end = begin + kSliceEdges < row_end ? begin + kSliceEdges : row_end;
     for (EdgeIndex e = (begin < from ? from : begin) + threadIdx.x; e < end; e += kBlock)
       f(slice.vertex, rows.neighbours[e], e);

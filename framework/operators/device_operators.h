@@ -29,6 +29,22 @@ namespace chatty {
 /// No device: nobody to send to, or to receive from.
 inline constexpr PartId kNoPart = ~PartId{0};
 
+namespace operators {
+
+template <class Skip>
+constexpr EdgeIndex AskedAfterOf() {
+  if constexpr (requires { Skip::kAskedAfter; }) {
+    return Skip::kAskedAfter;
+  } else {
+    return 0;
+  }
+}
+/// After so many edges of a row ForEachEdge asks whether to leave out the rest; 0: it does not.
+template <class Skip>
+inline constexpr EdgeIndex kAskedAfter = AskedAfterOf<Skip>();
+
+}  // namespace operators
+
 /// What the devices of an operator program's run share. Kept from run to run, so that boxes are allocated once.
 class OperatorGroup {
  public:

@@ -96,16 +96,26 @@ class HostOperators : public DeviceOperators {
     });
   }
   /// f(source, target, e) for every forward edge of owned vertices, without the first `skip(source)` of each row; a row is
-  /// left out entirely where that reaches its degree.
+  /// left out entirely where that reaches its degree. A Skip with a kAskedAfter is asked once more after so many edges of a
+  /// row: where skip.Settled(source), the rest is left out. On a GPU edges of a row may be visited at once, those many
+  /// first.
   template <class Skip, class F>
   void ForEachEdge(Skip skip, F f) {
     const Step step(*this, spans::kForEachEdge, {graph().owned});
     const AdjacencyRef rows = graph().forward;
+    constexpr EdgeIndex kAsked = operators::kAskedAfter<Skip>;
     Sweep(graph().owned, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const auto v = static_cast<LocalId>(i);
-        const EdgeIndex row_end = rows.offsets[v + 1];
-        for (EdgeIndex e = rows.offsets[v] + skip(v); e < row_end; ++e) f(v, rows.neighbours[e], e);
+        const EdgeIndex row = rows.offsets[v], row_end = rows.offsets[v + 1];
+        EdgeIndex e = row + skip(v);
+        if constexpr (kAsked > 0) {
+          if (e + kAsked < row_end) {
+            for (const EdgeIndex ask = e + kAsked; e < ask; ++e) f(v, rows.neighbours[e], e);
+            if (skip.Settled(v)) continue;
+          }
+        }
+        for (; e < row_end; ++e) f(v, rows.neighbours[e], e);
       }
     });
   }

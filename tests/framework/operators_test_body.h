@@ -184,6 +184,69 @@ struct SumQuestion {
   }
 };
 
+/// Skips some edges at the beginning of each row; and, where it is asked once more, the rest of every other row.
+struct SkipFirst {
+  GraphRef graph;
+  const std::uint32_t* seen;
+  CHATTY_FN static EdgeIndex Of(VertexId v) { return v % 5; }
+  CHATTY_FN static bool Settles(VertexId v) { return v % 2 == 1; }
+  CHATTY_FN EdgeIndex operator()(LocalId v) const { return Of(graph.Global(v)); }
+};
+struct SkipSeen : SkipFirst {
+  static constexpr EdgeIndex kAskedAfter = 3;
+  CHATTY_FN bool Settled(LocalId v) const {
+    return Settles(graph.Global(v)) && atomics::Load(seen + v) == kAskedAfter;  // what those edges did is seen
+  }
+};
+struct NoteEdge {
+  AdjacencyRef rows;
+  std::uint32_t* visits;
+  std::uint32_t* seen;
+  CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex e) const {
+    // An edge of another row, or of another target, is none of this row's.
+    const bool right = e >= rows.offsets[v] && e < rows.offsets[v + 1] && rows.neighbours[e] == u;
+    atomics::Add<true>(visits + e, right ? 1u : 1u << 16);
+    atomics::Add<true>(seen + v, 1u);
+  }
+};
+/// Output: edges that were visited too often, or not, though they should have been.
+template <class Skip>
+struct CheckRow {
+  GraphRef graph;
+  const std::uint32_t* visits;
+  std::uint32_t* out;
+  CHATTY_FN void operator()(LocalId v) const {
+    const VertexId own = graph.Global(v);
+    const EdgeIndex begin = graph.forward.offsets[v], degree = graph.forward.degree(v);
+    EdgeIndex last = degree;
+    if (operators::kAskedAfter < Skip >> 0 && Skip::Settles(own)) last = Skip::Of(own) + operators::kAskedAfter<Skip>;
+    std::uint32_t wrong = 0;
+    for (EdgeIndex i = 0; i < degree; ++i) {
+      const std::uint32_t expected = i >= Skip::Of(own) && i < last ? 1 : 0;
+      if (visits[begin + i] != expected) ++wrong;
+    }
+    out[v] = wrong;
+  }
+};
+template <class Skip>
+struct EdgeQuestion {
+  using Output = std::uint32_t;
+
+  template <class Operators>
+  void Run(Operators& ops, Output* out) const {
+    const GraphRef& graph = ops.graph();
+    Buffer<std::uint32_t> visits = ops.template Allocate<std::uint32_t>(ops.subgraph_edges());
+    Buffer<std::uint32_t> seen = ops.template Allocate<std::uint32_t>(graph.owned);
+    ops.For(ops.subgraph_edges(), Zero<std::uint32_t>{visits.data()});
+    ops.For(graph.owned, Zero<std::uint32_t>{seen.data()});
+    Skip skip;
+    skip.graph = graph;
+    skip.seen = seen.data();
+    ops.ForEachEdge(skip, NoteEdge{graph.forward, visits.data(), seen.data()});
+    ops.ForEachVertex(CheckRow<Skip>{graph, visits.data(), out});
+  }
+};
+
 /// What device `from` hands to device `to` in a round: a number of its own, and of some to some nothing.
 struct FillParcel {
   std::uint64_t* parcel;
@@ -317,6 +380,28 @@ TEST_P(OperatorsTest, AGangsScratchIsItsOwn) {
   for (const std::size_t bytes : {std::size_t{64}, std::size_t{4004}, std::size_t{65544}, std::size_t{0}}) {
     const auto result = chatty::Run(session, ScratchQuestion{bytes});
     for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(result.values[v], 3u) << "vertex " << v << ", " << bytes;
+  }
+}
+
+TEST_P(OperatorsTest, EdgesAreVisitedOnceButForThoseToSkip) {
+  // Rows of every length: none, short ones, those that a warp walks, and hubs that are cut into slices, odd and even.
+  std::vector<TestEdge> edges;
+  constexpr std::uint64_t kVertices = 40000;
+  for (std::uint64_t v = 0; v < kVertices; ++v) {
+    const std::uint64_t degree = v < 4 ? 9000 * (v + 1) : v % 1000 == 7 ? 700 : v % 50;
+    for (std::uint64_t i = 0; i < degree; ++i) edges.push_back({v, Hash(v * 50000 + i) % kVertices});
+  }
+  const Graph graph = MakeGraph(kVertices, edges);
+  for (const char* partition : {"edge-balanced", "random"}) {
+    SessionOptions options;
+    options.partition = partition;
+    Session session(graph, SharedDevices(GetParam()), options);
+    const auto once = chatty::Run(session, EdgeQuestion<SkipFirst>{});
+    const auto asked = chatty::Run(session, EdgeQuestion<SkipSeen>{});
+    for (VertexId v = 0; v < graph.vertices(); ++v) {
+      ASSERT_EQ(once.values[v], 0u) << "vertex " << v << ", " << partition;
+      ASSERT_EQ(asked.values[v], 0u) << "vertex " << v << ", asked again, " << partition;
+    }
   }
 }
 
