@@ -93,7 +93,7 @@ class ProgramState {
     if constexpr (kSeparate) visit(&ProgramState::shared_, part.local);
     visit(&ProgramState::touched_, bits::Words(part.local));
     visit(&ProgramState::active_, bits::Words(part.local));
-    if constexpr (Traits<P>::kTellsOnce) visit(&ProgramState::told_, bits::Words(part.halo()));
+    if constexpr (Traits<P>::kTellsOnce) visit(&ProgramState::told_, bits::Words(part.halo()) + 1);
     visit(&ProgramState::frontier_, part.owned);
     visit(&ProgramState::next_, part.owned);
     if constexpr (Traits<P>::kCollects) {

@@ -176,7 +176,7 @@ struct StateRef {
   Shared* shared = nullptr;          ///< local entries: what a pull reads. The values themselves without Share or Consume
   Slot<Message>* inbox = nullptr;    ///< local entries: messages combined so far, identity where none; see KeepsMessages
   std::uint32_t* touched = nullptr;  ///< bitmap, local: has a message
-  std::uint32_t* told = nullptr;     ///< Traits::kTellsOnce: bitmap, halo: its owner has been sent a message
+  std::uint32_t* told = nullptr;     ///< Traits::kTellsOnce: bitmap, halo, from ToldWord on: its owner has had a message
   std::uint32_t* active = nullptr;   ///< bitmap, local: the frontier, with the halo's copy after an exchange
   LocalId* frontier = nullptr;       ///< queue, owned entries
   LocalId* next = nullptr;           ///< queue, owned entries: the frontier in the making
@@ -189,6 +189,11 @@ struct StateRef {
   [[no_unique_address]] std::conditional_t<Traits<P>::kOrders, OrderRef, None> order{};
   bool asynchronous = false;   ///< messages of several rounds meet: Wants(value), which speaks of one, is not asked
   bool peers_deliver = false;  ///< other devices put messages into inbox, touched and touched_queue meanwhile
+
+  /// The word of `touched` with the first halo vertex. `told` begins with the same vertices, owned ones among them, so that
+  /// the two are compared word by word.
+  CHATTY_FN std::size_t ToldWord() const { return graph.owned / 32; }
+  CHATTY_FN std::size_t ToldWords() const { return bits::Words(graph.local) - ToldWord(); }  ///< words of `told`
 
   CHATTY_FN Vertex At(LocalId v) const {
     const EdgeIndex out = graph.out_degrees[v], in = graph.in_degrees[v];

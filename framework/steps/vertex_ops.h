@@ -61,22 +61,23 @@ CHATTY_FN bool KeepsMessages(const StateRef<P>& s) {
 }
 
 /// Deliver, where messages are not kept. Unless it is to `ask`, who wants none gets one, too: where most targets want one,
-/// looking at all their values costs more than bits that Apply then ignores; and whether it was an owned vertex's first may
-/// not be told.
+/// looking at all their values costs more than bits that Apply then ignores. A GPU then does not tell whether it was the
+/// first, either, nor leave out halo vertices whose owners have been told: SettleHalo does, when all are there.
 template <class P, bool kConcurrent, atomics::Scope kScope>
 CHATTY_FN Delivery DeliverBit(const StateRef<P>& s, LocalId target, [[maybe_unused]] bool ask) {
+#if CHATTY_DEVICE_CODE
+  if (!ask) {  // the bit need not come back
+    atomics::Or<kConcurrent, kScope>(s.touched + (target >> 5), 1u << (target & 31));
+    return Delivery::kCombined;
+  }
+#endif
   if (target < s.graph.owned) {
     if constexpr (Traits<P>::kHasWants) {
       if (ask && !s.program.Wants(s.values[target])) return Delivery::kIgnored;
     }
-#if CHATTY_DEVICE_CODE
-    if (!ask) {  // nobody is told whether it was the first, so that the bit need not come back
-      atomics::Or<kConcurrent, kScope>(s.touched + (target >> 5), 1u << (target & 31));
-      return Delivery::kCombined;
-    }
-#endif
   } else if constexpr (Traits<P>::kTellsOnce) {
-    if (!bits::Set<kConcurrent>(s.told, target - s.graph.owned)) return Delivery::kIgnored;
+    const auto bit = static_cast<LocalId>(target - s.ToldWord() * 32);
+    if (!bits::Set<kConcurrent>(s.told, bit)) return Delivery::kIgnored;
   }
   return bits::Set<kConcurrent, kScope>(s.touched, target) ? Delivery::kFirst : Delivery::kIgnored;
 }

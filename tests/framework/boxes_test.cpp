@@ -12,12 +12,13 @@ namespace {
 template <class T>
 Slot<T> PayloadOf(std::size_t i);
 
-/// Ways to pack pairs.
-enum class Pairs { kAny };
+/// Ways to pack: one.
+enum class Way { kAny };
 
 /// A team of three.
 struct Backend {
-  static constexpr Pairs kPairs[] = {Pairs::kAny};
+  static constexpr std::pair<BoxForm, Way> kWays[] = {
+      {BoxForm::kBitmap, Way::kAny}, {BoxForm::kPairs, Way::kAny}, {BoxForm::kWhole, Way::kAny}};
 
   static bool Available() { return true; }
 
@@ -33,7 +34,7 @@ struct Backend {
 
   /// How many entries were packed, and the box with what lies behind it.
   template <class T>
-  static std::pair<std::uint32_t, std::vector<std::byte>> Pack(BoxForm form, Pairs, std::size_t size,
+  static std::pair<std::uint32_t, std::vector<std::byte>> Pack(BoxForm form, Way, std::size_t size,
                                                                const std::vector<std::uint32_t>& set, std::size_t room) {
     using namespace steps::host::detail;
     std::vector<std::byte> box(room, std::byte{0xa5});

@@ -22,24 +22,36 @@ CHATTY_FN Slot<T> DevicePayload(std::size_t i) {
   return slot;
 }
 
-/// Ways to pack pairs: of queued places, a record at a time, and of set bits, by segments.
-enum class Pairs { kQueued, kSegments };
+/// Whose places are packed: of a queue, a record at a time; halo vertices with messages; border vertices that are active.
+enum class Way { kQueue, kHalo, kBorder };
+/// @{
+/// Where they are: other bits are before and between them.
+constexpr LocalId kFirstOfHalo = 45;
+/// In every other stretch of the border they follow each other for long.
+LocalId BorderVertex(std::size_t i) {
+  const std::size_t gaps = i / 300 % 2 == 0 ? i / 300 : i / 300 + i % 300 / 3;
+  return static_cast<LocalId>(i + 100 * (i / 600) + gaps + 5);
+}
+/// @}
 
-/// `left`: bits that packing by segments has not told of.
 template <class T>
-__global__ void PackBox(BoxForm form, Pairs pairs, std::size_t size, const std::uint32_t* set, std::byte* box,
-                        Control* control, std::uint32_t* left) {
-  __shared__ packing::PackShelf<Slot<T>> shelf;
-  const auto bit = [&](std::size_t i) { return bits::Test(set, static_cast<LocalId>(i)); };
+__global__ void PackBox(BoxForm form, Way way, std::size_t size, std::uint32_t* halo, const std::uint32_t* active,
+                        const LocalId* border, bool all, std::byte* box, Control* control) {
+  using Payload = Slot<T>;
+  __shared__ packing::PackShelf<Payload> shelf;
+  const steps::cuda::Grid grid;
   const auto value = [](std::size_t i) { return DevicePayload<T>(i); };
-  const auto taken = [&](std::size_t i, std::uint32_t word) { atomicAnd(&left[i / 32], ~word); };
   std::uint32_t* const count = &control->box_count[1];
-  if (form == BoxForm::kBitmap)
-    return packing::PackBitmap<Slot<T>>(steps::cuda::Grid{}, shelf, box, count, size, bit, value, taken);
-  if (form == BoxForm::kWhole) return packing::PackWhole<Slot<T>>(steps::cuda::Grid{}, box, count, size, value);
-  if (pairs == Pairs::kSegments) {
-    return packing::PackBitmap<Slot<T>, /*kPairs=*/true>(steps::cuda::Grid{}, shelf, box, count, size, bit, value, taken);
-  }
+  const auto pack = [&](const auto& places) {
+    if (form == BoxForm::kPairs)
+      return packing::PackBitmap<Payload, /*kPairs=*/true>(grid, shelf, box, count, places, value);
+    if constexpr (kWireBytes < Payload >> 0) return packing::PackBitmap<Payload>(grid, shelf, box, count, places, value);
+    packing::PackBits(grid, box, count, places);
+  };
+  if (form == BoxForm::kWhole) return packing::PackWhole<Payload>(grid, box, count, size, value);
+  if (way == Way::kHalo) return pack(packing::TouchedHalo{halo, kFirstOfHalo, static_cast<LocalId>(size)});
+  if (way == Way::kBorder) return pack(packing::ActiveBorder{active, border, static_cast<LocalId>(size), all});
+  const auto bit = [&](std::size_t i) { return bits::Test(active, border[i]); };
   for (std::size_t base = blockIdx.x * steps::cuda::kBlock; base < size; base += gridDim.x * steps::cuda::kBlock) {
     const std::size_t i = base + threadIdx.x;
     const bool keep = i < size && bit(i);
@@ -63,7 +75,9 @@ Slot<T> PayloadOf(std::size_t i);
 
 /// A grid of three blocks on the first GPU.
 struct Backend {
-  static constexpr Pairs kPairs[] = {Pairs::kQueued, Pairs::kSegments};
+  static constexpr std::pair<BoxForm, Way> kWays[] = {{BoxForm::kBitmap, Way::kHalo},  {BoxForm::kBitmap, Way::kBorder},
+                                                      {BoxForm::kPairs, Way::kQueue},  {BoxForm::kPairs, Way::kHalo},
+                                                      {BoxForm::kPairs, Way::kBorder}, {BoxForm::kWhole, Way::kHalo}};
 
   static bool Available() { return CudaDeviceCount() > 0; }
   static Device& device() {
@@ -73,33 +87,50 @@ struct Backend {
   static cudaStream_t stream() { return static_cast<cudaStream_t>(device().stream().native()); }
 
   template <class T>
-  static std::pair<std::uint32_t, std::vector<std::byte>> Pack(BoxForm form, Pairs pairs, std::size_t size,
+  static std::pair<std::uint32_t, std::vector<std::byte>> Pack(BoxForm form, Way way, std::size_t size,
                                                                const std::vector<std::uint32_t>& set, std::size_t room) {
+    const auto is_set = [&](std::size_t i) { return (set[i / 32] >> (i & 31) & 1) != 0; };
+    std::vector<LocalId> vertices(size);
+    for (std::size_t i = 0; i < size; ++i) vertices[i] = BorderVertex(i);
+    // Others' bits, all set, and among them those of the halo and of the border.
+    std::vector<std::uint32_t> touched(bits::Words(kFirstOfHalo + size) + 1, ~0u), others = touched;
+    std::vector<std::uint32_t> active(vertices.back() / 32 + 1, ~0u);
+    // Then who packs all of the border need not look, and here would find nothing.
+    const bool all = form == BoxForm::kPairs && way == Way::kBorder && [&] {
+      for (std::size_t i = 0; i < size; ++i) {
+        if (!is_set(i)) return false;
+      }
+      return true;
+    }();
+    const auto clear = [](std::vector<std::uint32_t>& words, std::size_t i) { words[i / 32] &= ~(1u << (i & 31)); };
+    for (std::size_t i = 0; i < size; ++i) {
+      clear(others, kFirstOfHalo + i);
+      if (!is_set(i)) clear(touched, kFirstOfHalo + i);
+      if (all || !is_set(i)) clear(active, vertices[i]);
+    }
     Device& gpu = device();
     gpu.MakeCurrent();
     Buffer<std::byte> box(gpu, room);
-    Buffer<std::uint32_t> words(gpu, set.size());
-    Buffer<std::uint32_t> left(gpu, set.size());
+    Buffer<std::uint32_t> of_halo(gpu, touched.size()), of_border(gpu, active.size());
+    Buffer<LocalId> border(gpu, size);
     Buffer<Control> control(gpu, 1);
     gpu.Fill(box.data(), 0xa5, room, gpu.stream());
     gpu.Fill(control.data(), 0, sizeof(Control), gpu.stream());
-    gpu.CopyIn(words.data(), set.data(), words.bytes(), gpu.stream());
-    gpu.CopyIn(left.data(), set.data(), left.bytes(), gpu.stream());
-    PackBox<T>
-        <<<3, steps::cuda::kBlock, 0, stream()>>>(form, pairs, size, words.data(), box.data(), control.data(), left.data());
+    gpu.CopyIn(of_halo.data(), touched.data(), of_halo.bytes(), gpu.stream());
+    gpu.CopyIn(of_border.data(), active.data(), of_border.bytes(), gpu.stream());
+    gpu.CopyIn(border.data(), vertices.data(), border.bytes(), gpu.stream());
+    PackBox<T><<<3, steps::cuda::kBlock, 0, stream()>>>(form, way, size, of_halo.data(), of_border.data(), border.data(),
+                                                        all, box.data(), control.data());
     CHATTY_CUDA(cudaGetLastError());
     std::vector<std::byte> out(room);
     Control counters;
+    std::vector<std::uint32_t> left(touched.size());
     gpu.CopyOut(out.data(), box.data(), room, gpu.stream());
-    std::vector<std::uint32_t> untold(set.size());
     gpu.CopyOut(&counters, control.data(), sizeof(counters), gpu.stream());
-    gpu.CopyOut(untold.data(), left.data(), left.bytes(), gpu.stream());
+    gpu.CopyOut(left.data(), of_halo.data(), of_halo.bytes(), gpu.stream());
     gpu.stream().Synchronize();
-    if (form == BoxForm::kBitmap || (form == BoxForm::kPairs && pairs == Pairs::kSegments)) {
-      EXPECT_EQ(untold, std::vector<std::uint32_t>(set.size(), 0)) << "whoever packs was not told what was taken";
-    } else {
-      EXPECT_EQ(untold, set);
-    }
+    EXPECT_EQ(left, way == Way::kHalo && form != BoxForm::kWhole ? others : touched)
+        << "bits that have been taken, and no others";
     return {counters.box_count[1], std::move(out)};
   }
 
@@ -124,6 +155,69 @@ struct Backend {
     return out;
   }
 };
+
+__global__ void ScatterBox(InboxRef inbox, const LocalId* vertices, std::uint32_t* to) {
+  packing::ScatterBits(steps::cuda::Grid{}, inbox, vertices, to);
+}
+__global__ void JoinBox(InboxRef inbox, std::uint32_t* to, LocalId first) {
+  packing::JoinBits(steps::cuda::Grid{}, inbox, to, first);
+}
+
+/// Bitmaps without payloads, straight into bitmaps of vertices.
+TEST(BitBoxes, BitsComeToTheirVertices) {
+  if (!Backend::Available()) GTEST_SKIP() << "no GPU on this machine";
+  Device& gpu = Backend::device();
+  gpu.MakeCurrent();
+  for (const std::size_t size : {1, 31, 32, 33, 255, 256, 257, 1000, 70001}) {
+    for (const std::size_t run : {1, 3, 40, 5000}) {  // one in so many, or so many at a time
+      const auto is_set = [&](std::size_t i) { return run < 5 ? i % run == 0 : i / run % 2 == 0; };
+      std::vector<std::uint32_t> words(bits::Words(size));
+      for (std::size_t i = 0; i < size; ++i) words[i / 32] |= std::uint32_t{is_set(i)} << (i & 31);
+      std::vector<LocalId> vertices(size);
+      for (std::size_t i = 0; i < size; ++i) vertices[i] = BorderVertex(i);
+      const std::size_t local = vertices.back() + 100;
+      Buffer<std::uint32_t> box(gpu, words.size()), to(gpu, bits::Words(local));
+      Buffer<LocalId> list(gpu, size);
+      gpu.CopyIn(box.data(), words.data(), box.bytes(), gpu.stream());
+      gpu.CopyIn(list.data(), vertices.data(), list.bytes(), gpu.stream());
+      InboxRef inbox;
+      inbox.box = reinterpret_cast<const std::byte*>(box.data());
+      inbox.form = BoxForm::kBitmap;
+      inbox.size = static_cast<std::uint32_t>(size);
+      const auto expect = [&](const std::vector<std::uint32_t>& expected, const char* what) {
+        std::vector<std::uint32_t> got(expected.size());
+        gpu.CopyOut(got.data(), to.data(), to.bytes(), gpu.stream());
+        gpu.stream().Synchronize();
+        ASSERT_EQ(got, expected) << what << ", " << size << " places, " << run;
+      };
+      for (const auto& [first, last] :
+           {std::pair{std::size_t{0}, size}, {size / 3, size - size / 3}, {size / 2, size / 2}}) {
+        inbox.first = static_cast<std::uint32_t>(first);
+        inbox.last = static_cast<std::uint32_t>(last);
+        std::vector<std::uint32_t> expected(bits::Words(local), 0x80000001u);
+        for (std::size_t i = first; i < last; ++i) {
+          const LocalId v = vertices[i - first];
+          expected[v / 32] |= std::uint32_t{is_set(i)} << (v & 31);
+        }
+        std::vector<std::uint32_t> before(bits::Words(local), 0x80000001u);
+        gpu.CopyIn(to.data(), before.data(), to.bytes(), gpu.stream());
+        ScatterBox<<<3, steps::cuda::kBlock, 0, Backend::stream()>>>(inbox, list.data(), to.data());
+        expect(expected, "scattered");
+      }
+      inbox.first = 0;
+      inbox.last = inbox.size;
+      for (const LocalId first : {0, 1, 31, 32, 45, 64}) {
+        std::vector<std::uint32_t> before(bits::Words(local), ~0u);  // set around the stretch, and clear in it
+        for (std::size_t i = 0; i < size; ++i) before[(first + i) / 32] &= ~(1u << ((first + i) & 31));
+        std::vector<std::uint32_t> expected = before;
+        for (std::size_t i = 0; i < size; ++i) expected[(first + i) / 32] |= std::uint32_t{is_set(i)} << ((first + i) & 31);
+        gpu.CopyIn(to.data(), before.data(), to.bytes(), gpu.stream());
+        JoinBox<<<3, steps::cuda::kBlock, 0, Backend::stream()>>>(inbox, to.data(), first);
+        expect(expected, "joined");
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace chatty

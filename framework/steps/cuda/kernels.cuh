@@ -46,6 +46,10 @@ __global__ void __launch_bounds__(kBlock) AdvanceSlices(StateRef<P> s, RoundOf<P
   cuda::AdvanceSlices(Grid{}, s, round, queue_out);
 }
 template <class P>
+__global__ void __launch_bounds__(kBlock) SettleHalo(StateRef<P> s) {
+  cuda::SettleHalo(Grid{}, s);
+}
+template <class P>
 __global__ void __launch_bounds__(kBlock) Publish(StateRef<P> s, Form form) {
   cuda::Publish(Grid{}, s, form);
 }
@@ -102,6 +106,10 @@ __global__ void __launch_bounds__(kBlock) PackShared(StateRef<P> s, OutboxRef ou
 template <class P>
 __global__ void __launch_bounds__(kBlock) UnpackMessages(StateRef<P> s, InboxRef inbox, std::uint32_t peer, bool queue_out) {
   cuda::UnpackMessages(Grid{}, s, inbox, peer, queue_out);
+}
+template <class P>
+__global__ void __launch_bounds__(kBlock) UnpackBits(StateRef<P> s, InboxRef inbox, std::uint32_t peer) {
+  cuda::UnpackBits(Grid{}, s, inbox, peer);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock)

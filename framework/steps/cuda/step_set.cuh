@@ -60,6 +60,12 @@ class CudaSteps final : public StepSet {
         kernels::AdvanceSlices<P><<<max_blocks_, kBlock, 0, stream()>>>(state, As(round), queue_out);
         Check("AdvanceSlices");
       }
+      if constexpr (Traits<P>::kHasRoundMessage) {
+        if (!queue_out && !KeepsMessages(state) && s().graph.parts > 1) {
+          kernels::SettleHalo<P><<<Blocks(s().ToldWords()), kBlock, 0, stream()>>>(s());
+          Check("SettleHalo");
+        }
+      }
     } else {
       throw InternalError("this program is pulled: it collects all messages or its messages are wider than an atomic");
     }
@@ -167,6 +173,13 @@ class CudaSteps final : public StepSet {
     Check("PackShared");
   }
   void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) override {
+    if constexpr (Traits<P>::kHasRoundMessage) {
+      // In a kernel of its own, for in the other's registers there would be room for few warps.
+      if (!queue_out && inbox.form == BoxForm::kBitmap && !KeepsMessages(s())) {
+        kernels::UnpackBits<P><<<Blocks(Entries(inbox)), kBlock, 0, stream()>>>(s(), inbox, peer);
+        return Check("UnpackBits");
+      }
+    }
     if constexpr (Traits<P>::kCanPush) {
       kernels::UnpackMessages<P><<<Blocks(Entries(inbox)), kBlock, 0, stream()>>>(s(), inbox, peer, queue_out);
       Check("UnpackMessages");

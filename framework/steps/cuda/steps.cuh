@@ -24,7 +24,7 @@ __device__ void Init(const Group& group, const StateRef<P>& s, const PriorOf<P>*
   }
   for (std::size_t w = first; w < bits::Words(s.graph.local); w += stride) s.touched[w] = s.active[w] = 0;
   if constexpr (Traits<P>::kTellsOnce) {
-    for (std::size_t w = first; w < bits::Words(s.graph.local - s.graph.owned); w += stride) s.told[w] = 0;
+    for (std::size_t w = first; w < s.ToldWords(); w += stride) s.told[w] = 0;
   }
   if constexpr (Traits<P>::kOrders) {
     for (std::size_t w = first; w < bits::Words(s.graph.owned); w += stride) s.order.pending[w] = s.order.seen[w] = 0;
@@ -68,12 +68,29 @@ struct PushShelf {
   unsigned first[kMaxDevices];  ///< and vertices that got their first message
 };
 
+/// Calls add(owner, how many, how many of those in `firsts`) for the owners of what lanes with `present` have: once for all
+/// that have the same, as far as there are few owners, where additions of each would wait for each other. All lanes call it.
+template <class Add>
+__device__ void ForEachOwner(bool present, std::uint32_t owner, unsigned firsts, Add&& add) {
+  constexpr unsigned kTurns = 8;
+  unsigned rest = __ballot_sync(kFull, present);
+  for (unsigned turn = 0; turn < kTurns && rest != 0; ++turn) {
+    const unsigned leader = __ffs(rest) - 1;
+    const std::uint32_t of = __shfl_sync(kFull, owner, leader);
+    const unsigned same = __ballot_sync(kFull, present && owner == of);
+    if (Lane() == leader) add(owner, static_cast<unsigned>(__popc(same)), static_cast<unsigned>(__popc(same & firsts)));
+    rest &= ~same;
+  }
+  if ((rest >> Lane() & 1) != 0) add(owner, 1u, firsts >> Lane() & 1);
+}
+
 /// One strip of 32 edges of a push: every lane with `valid` delivers along edge e of `source`. All lanes call it.
 template <class P>
 __device__ void PushStrip(const StateRef<P>& s, PushShelf<P>& shelf, const RoundOf<P>& round, bool valid, LocalId source,
                           const SharedOf<P>& shared, EdgeIndex e, bool queue_out) {
   LocalId target = 0;
-  bool owned_first = false, first_in_halo = false;
+  bool owned_first = false, first_in_halo = false, in_halo = false;
+  std::uint32_t owner = 0;
   if (valid) {
     target = s.graph.forward.neighbours[e];
     const MessageOf<P> message = Scatter(s, shared, source, target, s.graph.forward, e, round);
@@ -84,10 +101,16 @@ __device__ void PushStrip(const StateRef<P>& s, PushShelf<P>& shelf, const Round
       owned_first = first;
     } else {
       first_in_halo = first;
-      const std::uint32_t owner = s.graph.HaloOwner(target);
-      atomicAdd(&shelf.raw[owner], 1u);
-      if (first) atomicAdd(&shelf.first[owner], 1u);
+      in_halo = true;
+      owner = s.graph.HaloOwner(target);
     }
+  }
+  if (s.graph.parts > 1) {
+    const unsigned firsts = __ballot_sync(kFull, first_in_halo);
+    ForEachOwner(in_halo, owner, firsts, [&](std::uint32_t of, unsigned raw, unsigned first) {
+      atomicAdd(&shelf.raw[of], raw);
+      if (first != 0) atomicAdd(&shelf.first[of], first);
+    });
   }
   if (queue_out) {
     Append(s.touched_queue, &s.control->touched_count, target, owned_first, s.peers_deliver);
@@ -208,6 +231,44 @@ __device__ void AdvanceSlices(const Group& group, const StateRef<P>& s, const Ro
     }
   }
   detail::FlushRaw(s, shelf);
+}
+
+/// After a push whose messages are bits and leave no queue: halo vertices whose owners have been told are left out, and
+/// those that are left are counted. What DeliverBit does for one vertex is done for a word of them.
+template <class P, class Group>
+__device__ void SettleHalo(const Group& group, const StateRef<P>& s) {
+  __shared__ unsigned count[kMaxDevices];
+  if (threadIdx.x < kMaxDevices) count[threadIdx.x] = 0;
+  __syncthreads();
+  const std::size_t begin = s.ToldWord(), words = bits::Words(s.graph.local);
+  for (std::size_t base = begin + std::size_t{BlockRank(group)} * kBlock; base < words;
+       base += std::size_t{BlockCount(group)} * kBlock) {
+    const std::size_t w = base + threadIdx.x;
+    std::uint32_t left = 0;
+    if (w < words) {
+      const std::uint32_t word = s.touched[w], halo = ~bits::Mask(w, s.graph.owned);
+      left = word & halo;
+      if constexpr (Traits<P>::kTellsOnce) {
+        const std::uint32_t told = s.told[w - begin];
+        if ((left & told) != 0) s.touched[w] = word & ~(halo & told);
+        left &= ~told;
+        if (left != 0) s.told[w - begin] = told | left;
+      }
+    }
+    for (unsigned some = __ballot_sync(kFull, left != 0); some != 0; some = __ballot_sync(kFull, left != 0)) {
+      const std::uint32_t owner = __shfl_sync(
+          kFull, left != 0 ? s.graph.HaloOwner(static_cast<LocalId>(w * 32 + __ffs(left) - 1)) : 0, __ffs(some) - 1);
+      const std::uint32_t his =
+          left & bits::Mask(w, s.graph.halo_begin[owner + 1]) & ~bits::Mask(w, s.graph.halo_begin[owner]);
+      const unsigned sum = __reduce_add_sync(kFull, static_cast<unsigned>(__popc(his)));
+      if (Lane() == 0) atomicAdd(&count[owner], sum);
+      left &= ~his;
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x < s.graph.parts && count[threadIdx.x] != 0) {
+    atomics::Add<true>(&s.control->halo_count[threadIdx.x], std::uint32_t{count[threadIdx.x]});
+  }
 }
 
 /// Before a pull: what each frontier vertex shows its neighbours, once a vertex. Nothing to do where that is the value.
@@ -586,43 +647,122 @@ inline constexpr unsigned kSegmentWords = kBoxSegment / 32;
 template <class Payload>
 struct PackShelf {
   static constexpr unsigned kPlaces = kWarps * kBoxSegment;
-  static constexpr bool kHolds = (kWireBytes < Payload >> 0) && sizeof(Payload) * kPlaces <= 32768;
-  Shelf<Payload, kHolds ? kPlaces : 1> values;
+  static constexpr bool kHolds = sizeof(Payload) * kPlaces <= 32768;
+  Shelf<Payload, kHolds && (kWireBytes < Payload >> 0) ? kPlaces : 1> values;  // one of none is as good as another
   std::uint32_t index[kHolds ? kPlaces : 1];
   std::uint32_t words[kPlaces / 32];
   unsigned begin_of[kWarps], set_in[kWarps];
   unsigned begin, set;
 };
 
+/// @{
+/// Places of a box, as packing asks for them. Segment tells which of a segment's from place i on are to be packed, none
+/// beyond the last; what it asks memory for is asked for together, so nothing in it depends on where the box ends. All lanes
+/// of a warp call it. Release is told what has been taken of 32.
+///
+/// Halo vertices from `first` on that have a message.
+struct TouchedHalo {
+  std::uint32_t* touched;
+  LocalId first, size;
+  __device__ std::uint32_t Word(std::size_t i) const {
+    if (i >= size) return 0;
+    const auto h = static_cast<LocalId>(first + i);
+    const std::uint32_t* const from = touched + (h >> 5);
+    const std::uint32_t next = h % 32 + size - i > 32 ? atomics::Load(from + 1) : 0;
+    return __funnelshift_r(atomics::Load(from), next, h & 31) & bits::Mask(0, size - i);
+  }
+  __device__ void Segment(std::size_t i, std::uint32_t (&word)[kSegmentWords]) const {
+    const std::uint32_t mine = Lane() < kSegmentWords ? Word(i + Lane() * 32) : 0;
+#pragma unroll
+    for (unsigned k = 0; k < kSegmentWords; ++k) word[k] = __shfl_sync(kFull, mine, k);
+  }
+  __device__ void Release(std::size_t i, std::uint32_t word) const {
+    const auto h = static_cast<LocalId>(first + i), shift = h & 31;
+    atomics::And<true>(touched + (h >> 5), ~(word << shift));
+    if (shift != 0 && word >> (32 - shift) != 0) atomics::And<true>(touched + (h >> 5) + 1, ~(word >> (32 - shift)));
+  }
+};
+/// Of a segment of a list of vertices that ascend without repeats, from place i on, lane k has the kth 32, as far as there
+/// are so many: the first one, and whether the others follow it without a gap, as in borders that hold nearly all. Then
+/// their bits follow each other, too, and nobody has to look at them one by one.
+struct Stretch {
+  LocalId first = 0;
+  bool whole = true;
+  __device__ Stretch(const LocalId* vertices, std::size_t i, std::size_t size) {
+    const std::size_t begin = i + Lane() * 32;
+    if (Lane() >= kSegmentWords || begin >= size) return;
+    const auto more = static_cast<LocalId>(size - begin < 32 ? size - begin - 1 : 31);
+    first = vertices[begin];
+    whole = vertices[begin + more] - first == more;
+  }
+};
+/// All vertices of a segment, a place a lane, word after word; past the last of `size`, which is not 0, the last.
+__device__ inline void LoadSegment(const LocalId* vertices, std::size_t i, std::size_t size, LocalId (&v)[kSegmentWords]) {
+#pragma unroll
+  for (unsigned k = 0; k < kSegmentWords; ++k) {
+    const std::size_t at = i + k * 32 + Lane();
+    v[k] = vertices[at < size ? at : size - 1];
+  }
+}
+/// Border vertices that are active, or all of them.
+struct ActiveBorder {
+  const std::uint32_t* active;
+  const LocalId* vertices;
+  LocalId size;
+  bool all;
+  __device__ void Segment(std::size_t i, std::uint32_t (&word)[kSegmentWords]) const {
+    const Stretch stretch(vertices, i, size);
+    if (!all && __all_sync(kFull, stretch.whole)) {
+      const std::uint32_t* const from = active + stretch.first / 32;
+      const std::size_t begin = i + Lane() * 32;
+      std::uint32_t mine = 0;
+      if (Lane() < kSegmentWords && begin < size) {
+        const std::uint32_t next = stretch.first % 32 + size - begin > 32 && stretch.first % 32 != 0 ? from[1] : 0;
+        mine = __funnelshift_r(*from, next, stretch.first & 31) & bits::Mask(0, size - begin);
+      }
+#pragma unroll
+      for (unsigned k = 0; k < kSegmentWords; ++k) word[k] = __shfl_sync(kFull, mine, k);
+      return;
+    }
+    LocalId v[kSegmentWords];
+    LoadSegment(vertices, i, size, v);
+    bool is_set[kSegmentWords];
+#pragma unroll
+    for (unsigned k = 0; k < kSegmentWords; ++k) is_set[k] = bits::Test(active, v[k]);
+#pragma unroll
+    for (unsigned k = 0; k < kSegmentWords; ++k) {
+      word[k] = __ballot_sync(kFull, (all || is_set[k]) && i + k * 32 + Lane() < size);
+    }
+  }
+  __device__ void Release(std::size_t, std::uint32_t) const {}
+};
+/// @}
+
 /// Bitmap form: bits, and the payloads of those that are set; or, of the same, pairs. Warps have a segment each, and a block
-/// reserves room for those of all with one addition. `taken(i, word)` is told of each 32 places from i on, by one lane.
-template <class Payload, bool kPairs = false, class Group, class Bit, class Value, class Taken>
+/// reserves room for those of all with one addition. `places`: a TouchedHalo or the like, whose bits are released.
+template <class Payload, bool kPairs = false, class Group, class Places, class Value>
 __device__ void PackBitmap(const Group& group, PackShelf<Payload>& shelf, std::byte* box, std::uint32_t* count,
-                           std::size_t size, Bit&& bit, Value&& value, Taken&& taken) {
+                           const Places& places, Value&& value) {
   using Shelf = PackShelf<Payload>;
   constexpr bool kPayload = kWireBytes < Payload >> 0;
+  static_assert(kPayload || kPairs, "where bits say all, PackBits is quicker");
+  const std::size_t size = places.size;
   auto* const words = reinterpret_cast<std::uint32_t*>(box);
   auto* const segments = reinterpret_cast<std::uint32_t*>(box + SegmentsOffset(size));
   const std::size_t all = (size + kBoxSegment - 1) / kBoxSegment, all_words = bits::Words(size);
   for (std::size_t base = std::size_t{BlockRank(group)} * kWarps; base < all;
        base += std::size_t{BlockCount(group)} * kWarps) {
     const std::size_t first = (base + Warp()) * kBoxSegment;
-    unsigned word[kSegmentWords], mine = 0, set = 0;
-    bool is_set[kSegmentWords];
+    std::uint32_t word[kSegmentWords], mine = 0, set = 0;
+    places.Segment(first, word);
 #pragma unroll
     for (unsigned k = 0; k < kSegmentWords; ++k) {
-      const std::size_t i = first + k * 32 + Lane();
-      is_set[k] = i < size && bit(i);
-    }
-#pragma unroll
-    for (unsigned k = 0; k < kSegmentWords; ++k) {
-      word[k] = __ballot_sync(kFull, is_set[k]);
       if (Lane() == k) mine = word[k];
       set += __popc(word[k]);
     }
     if (Lane() < kSegmentWords) {
       shelf.words[Warp() * kSegmentWords + Lane()] = mine;
-      if (mine != 0) taken(first + Lane() * 32, mine);
+      if (mine != 0) places.Release(first + Lane() * 32, mine);
     }
     if (Lane() == 0) shelf.set_in[Warp()] = set;
     __syncthreads();
@@ -653,12 +793,12 @@ __device__ void PackBitmap(const Group& group, PackShelf<Payload>& shelf, std::b
       unsigned place = shelf.begin_of[Warp()];
 #pragma unroll
       for (unsigned k = 0; k < kSegmentWords; ++k) {
-        if (is_set[k]) {
+        if ((word[k] >> Lane() & 1) != 0) {
           const unsigned at = place + __popc(word[k] & ((1u << Lane()) - 1));
           const auto i = static_cast<std::uint32_t>(first + k * 32 + Lane());
           if constexpr (Shelf::kHolds) {
             if constexpr (kPairs) shelf.index[at] = i;
-            shelf.values[at] = value(i);
+            if constexpr (kPayload) shelf.values[at] = value(i);
           } else {
             store(at, i, value(i));
           }
@@ -668,12 +808,44 @@ __device__ void PackBitmap(const Group& group, PackShelf<Payload>& shelf, std::b
       if constexpr (Shelf::kHolds) {
         __syncthreads();
         for (unsigned at = threadIdx.x; at < shelf.set; at += kBlock) {
-          store(at, kPairs ? shelf.index[at] : 0, shelf.values[at]);
+          store(at, kPairs ? shelf.index[at] : 0, shelf.values[kPayload ? at : 0]);
         }
       }
     }
     __syncthreads();  // before the shelf is used again
   }
+}
+
+/// Bitmap form where bits say all: a thread has a word at a time.
+template <class Group>
+__device__ void PackBits(const Group& group, std::byte* box, std::uint32_t* count, const TouchedHalo& places) {
+  const std::size_t stride = std::size_t{BlockCount(group)} * kBlock;
+  std::uint32_t set = 0;
+  for (std::size_t w = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; w < bits::Words(places.size); w += stride) {
+    const std::uint32_t word = places.Word(w * 32);
+    reinterpret_cast<std::uint32_t*>(box)[w] = word;
+    if (word != 0) places.Release(w * 32, word);
+    set += static_cast<std::uint32_t>(__popc(word));
+  }
+  AddFromBlock(count, set);
+}
+/// Or a warp has a segment.
+template <class Group>
+__device__ void PackBits(const Group& group, std::byte* box, std::uint32_t* count, const ActiveBorder& places) {
+  const std::size_t all = bits::Words(places.size), warps = std::size_t{BlockCount(group)} * kWarps;
+  std::uint32_t set = 0;
+  for (std::size_t first = (std::size_t{BlockRank(group)} * kWarps + Warp()) * kSegmentWords; first < all;
+       first += warps * kSegmentWords) {
+    std::uint32_t word[kSegmentWords], mine = 0;
+    places.Segment(first * 32, word);
+#pragma unroll
+    for (unsigned k = 0; k < kSegmentWords; ++k) {
+      if (Lane() == k) mine = word[k];
+    }
+    if (Lane() < kSegmentWords && first + Lane() < all) reinterpret_cast<std::uint32_t*>(box)[first + Lane()] = mine;
+    set += static_cast<std::uint32_t>(__popc(mine));
+  }
+  AddFromBlock(count, set);
 }
 
 /// Whole form: a payload for every place.
@@ -770,35 +942,35 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
     atomics::And<true>(s.touched + (h >> 5), ~(1u << (h & 31)));
     return take(h);
   };
+  // Warps that take from a queue wait for each other at the boxes' counters, some 12 ns each. A sweep over the bitmap is at
+  // memory's rate, and its blocks count as one.
+  constexpr std::size_t kFew = 512;
+  const std::size_t in_queue = queued ? atomics::Load(&s.control->touched_halo_count) : 0;
+  const bool few = queued && in_queue < (s.graph.local - s.graph.owned) / kFew + kBlock;
   bool pairs = false;
   ForEachMessageBox(s, outbox, [&](std::uint32_t place, std::byte* box, LocalId first, LocalId size, BoxForm form) {
+    std::uint32_t* const count = &s.control->box_count[place];
     if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
-    if (form == BoxForm::kBitmap) {
-      detail::PackBitmap<Payload>(
-          group, shelf, box, &s.control->box_count[place], size,
-          [&](std::size_t i) { return touched(first + static_cast<LocalId>(i)); },
-          [&](std::size_t i) { return take(first + static_cast<LocalId>(i)); },
-          [&](std::size_t i, std::uint32_t word) {
-            const LocalId h = first + static_cast<LocalId>(i), shift = h & 31;
-            atomics::And<true>(s.touched + (h >> 5), ~(word << shift));
-            if (shift != 0 && word >> (32 - shift) != 0) {
-              atomics::And<true>(s.touched + (h >> 5) + 1, ~(word >> (32 - shift)));
-            }
-          });
-    } else if (form == BoxForm::kWhole) {
-      detail::PackWhole<Payload>(group, box, &s.control->box_count[place], size,
+    const TouchedHalo places{s.touched, first, size};
+    const auto value = [&](std::size_t i) { return take(first + static_cast<LocalId>(i)); };
+    if (form == BoxForm::kWhole) {
+      detail::PackWhole<Payload>(group, box, count, size,
                                  [&](std::size_t i) { return take_bit(first + static_cast<LocalId>(i)); });
-    } else {
+    } else if (form == BoxForm::kPairs) {
       pairs = true;
+      if (!few) detail::PackBitmap<Payload, /*kPairs=*/true>(group, shelf, box, count, places, value);
+    } else if constexpr (kWireBytes < Payload >> 0) {
+      detail::PackBitmap<Payload>(group, shelf, box, count, places, value);
+    } else {
+      detail::PackBits(group, box, count, places);
     }
   });
-  if (!pairs) return;
-  const std::size_t work = queued ? atomics::Load(&s.control->touched_halo_count) : s.graph.local - s.graph.owned;
-  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < work;
+  if (!pairs || !few) return;
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < in_queue;
        base += std::size_t{BlockCount(group)} * kBlock) {
     const std::size_t i = base + threadIdx.x;
     LocalId h = kNoLocal;
-    if (i < work) h = queued ? s.touched_halo[i] : static_cast<LocalId>(s.graph.owned + i);
+    if (i < in_queue) h = s.touched_halo[i];
     Payload payload{};
     std::uint32_t place = 0;
     bool keep = false;
@@ -869,13 +1041,17 @@ __device__ void PackShared(const Group& group, const StateRef<P>& s, const Outbo
                      std::uint32_t* const count = &s.control->box_count[place];
                      if (BlockRank(group) == 0 && threadIdx.x == 0)
                        s.control->box_form[place] = static_cast<std::uint32_t>(form);
-                     const auto active = [&](std::size_t i) { return plan.all || bits::Test(s.active, vertices[i]); };
+                     const detail::ActiveBorder places{s.active, vertices, size, plan.all};
                      const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
-                     const auto nobody = [](std::size_t, std::uint32_t) {};
-                     if (form == BoxForm::kBitmap)
-                       return detail::PackBitmap<Payload>(group, shelf, box, count, size, active, value, nobody);
+                     if (form == BoxForm::kBitmap) {
+                       if constexpr (kWireBytes < Payload >> 0) {
+                         return detail::PackBitmap<Payload>(group, shelf, box, count, places, value);
+                       } else {
+                         return detail::PackBits(group, box, count, places);
+                       }
+                     }
                      if (form == BoxForm::kWhole) return detail::PackWhole<Payload>(group, box, count, size, value);
-                     detail::PackBitmap<Payload, /*kPairs=*/true>(group, shelf, box, count, size, active, value, nobody);
+                     detail::PackBitmap<Payload, /*kPairs=*/true>(group, shelf, box, count, places, value);
                    });
 }
 
@@ -921,6 +1097,96 @@ __device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const I
       s, [&](auto payload) { detail::UnpackMessagesAs<P, decltype(payload)>(group, s, inbox, peer, queue_out); });
 }
 
+namespace detail {
+
+/// Sets bit v of every lane with `present`, whose v ascend: one atomic for those of each of the first two words, which are
+/// all where vertices are dense. All lanes call it.
+__device__ inline void SetAscending(std::uint32_t* words, LocalId v, bool present) {
+  unsigned rest = __ballot_sync(kFull, present);
+  for (unsigned turn = 0; turn < 2 && rest != 0; ++turn) {
+    const unsigned leader = __ffs(rest) - 1;
+    const std::uint32_t at = __shfl_sync(kFull, v >> 5, leader);
+    const bool mine = present && v >> 5 == at;
+    const unsigned all = __reduce_or_sync(kFull, mine ? 1u << (v & 31) : 0);
+    if (Lane() == leader) atomics::Or<true>(words + at, all);
+    rest &= ~__ballot_sync(kFull, mine);
+  }
+  if ((rest >> Lane() & 1) != 0) atomics::Or<true>(words + (v >> 5), 1u << (v & 31));
+}
+
+/// Where bits say all, and nobody is to be queued: sets bit vertices[i] of `to` for each place i that is set in a box. Warps
+/// have a segment each, and look up the vertices of its places together, where they are no stretch.
+template <class Group>
+__device__ void ScatterBits(const Group& group, const InboxRef& inbox, const LocalId* vertices, std::uint32_t* to) {
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.box);
+  const std::size_t begin = inbox.first / kBoxSegment, end = (inbox.last + kBoxSegment - 1) / kBoxSegment;
+  const std::size_t warps = std::size_t{BlockCount(group)} * kWarps;
+  for (std::size_t segment = begin + std::size_t{BlockRank(group)} * kWarps + Warp(); segment < end; segment += warps) {
+    const std::size_t w = segment * kSegmentWords + Lane();
+    std::uint32_t mine = 0;
+    if (Lane() < kSegmentWords && w * 32 < inbox.last) {
+      mine = words[w] & bits::Mask(w, inbox.last) & ~bits::Mask(w, inbox.first);
+    }
+    if (!__any_sync(kFull, mine != 0)) continue;
+    if (segment * kBoxSegment < inbox.first) {  // the list begins within the segment, once a box
+      for (unsigned k = 0; k < kSegmentWords; ++k) {
+        const std::size_t i = segment * kBoxSegment + k * 32 + Lane();
+        if ((__shfl_sync(kFull, mine, k) >> Lane() & 1) == 0) continue;
+        const LocalId v = vertices[i - inbox.first];
+        atomics::Or<true>(to + (v >> 5), 1u << (v & 31));
+      }
+      continue;
+    }
+    const std::size_t i = segment * kBoxSegment - inbox.first, size = inbox.last - inbox.first;
+    const Stretch stretch(vertices, i, size);
+    if (stretch.whole && mine != 0) {
+      std::uint32_t* const at = to + stretch.first / 32;
+      const unsigned shift = stretch.first & 31;
+      if (mine << shift != 0) atomics::Or<true>(at, mine << shift);
+      if (shift != 0 && mine >> (32 - shift) != 0) atomics::Or<true>(at + 1, mine >> (32 - shift));
+    }
+    const unsigned apart = __ballot_sync(kFull, !stretch.whole && mine != 0);
+    if (apart == 0) continue;
+    LocalId v[kSegmentWords];
+    LoadSegment(vertices, i, size, v);
+#pragma unroll
+    for (unsigned k = 0; k < kSegmentWords; ++k) {
+      const std::uint32_t word = __shfl_sync(kFull, mine, k);
+      if ((apart >> k & 1) != 0) SetAscending(to, v[k], (word >> Lane() & 1) != 0);
+    }
+  }
+}
+
+}  // namespace detail
+
+/// UnpackMessages where messages are bits, in a bitmap, and nobody is to be queued.
+template <class P, class Group>
+__device__ void UnpackBits(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer) {
+  detail::ScatterBits(group, inbox, s.border.vertices + s.border.begin[peer], s.touched);
+}
+
+namespace detail {
+
+/// The bits of a box become those of `to` from bit `first` on, which are clear. A thread has a word of `to` at a time.
+template <class Group>
+__device__ void JoinBits(const Group& group, const InboxRef& inbox, std::uint32_t* to, LocalId first) {
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.box);
+  const std::size_t size = inbox.last, all = bits::Words(size), end = first + size, base = first / 32;
+  const auto word = [&](std::size_t w) { return w < all ? words[w] & bits::Mask(w, size) : 0; };
+  const std::size_t stride = std::size_t{BlockCount(group)} * kBlock;
+  for (std::size_t k = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; base + k < bits::Words(end); k += stride) {
+    const std::uint32_t bits = __funnelshift_l(k == 0 ? 0 : word(k - 1), word(k), first & 31);
+    const std::size_t w = base + k;
+    if (w * 32 >= first && w * 32 + 32 <= end) {
+      to[w] = bits;
+    } else if (bits != 0) {  // others' are in it
+      atomics::Or<true>(to + w, bits);
+    }
+  }
+}
+
+}  // namespace detail
+
 /// Takes in one peer's shared values. The halo's active bits have been cleared. `to_halo`: where entries of the peer's
 /// border_union are in this device's halo, or null for entries of this device's subset.
 template <class P, class Group>
@@ -929,6 +1195,9 @@ __device__ void UnpackShared(const Group& group, const StateRef<P>& s, const Inb
   using Payload = SharedSlot<P>;
   const LocalId halo = s.graph.halo_begin[peer];
   const bool in_order = to_halo == nullptr && inbox.form != BoxForm::kPairs && inbox.first == 0;
+  if constexpr (kWireBytes<Payload> == 0) {
+    if (in_order && inbox.form == BoxForm::kBitmap) return detail::JoinBits(group, inbox, s.active, halo);
+  }
   detail::ForEachEntry<Payload>(group, inbox, [&](const auto& batch) {
 #pragma unroll
     for (unsigned k = 0; k < std::decay_t<decltype(batch)>::kCount; ++k) {
