@@ -384,16 +384,29 @@ struct SkipSettled {
   VertexId giant;  ///< kNoVertex: skip only what has been linked
   EdgeIndex linked;
   CHATTY_FN EdgeIndex operator()(LocalId v) const {
-    if (giant != kNoVertex && atomics::Load(parent + graph.Global(v)) == giant) return graph.forward.degree(v);
+    if (giant == kNoVertex) return linked;
+    const VertexId own = graph.Global(v), above = atomics::Load(parent + own);
+    if (above == giant) return graph.forward.degree(v);
+#if CHATTY_DEVICE_CODE
+    // A tree's other vertices have joined with its first. A CPU pays more for the look than for their few edges.
+    if (Hangs(own, above)) return graph.forward.degree(v);
+#endif
     return linked;
   }
-  /// What an edge of the row has joined hangs below the giant's root; or below what another device's giant has put above
-  /// that; or below the root of a small tree that does. Hubs are asked before they are cut into slices, and not again.
+  /// Of hubs this is asked before they are cut into slices.
   CHATTY_FN bool Settled(LocalId v) const {
     if (giant == kNoVertex) return false;
-    const VertexId above = atomics::Load(parent + graph.Global(v)), top = atomics::LoadOld(parent + giant);
-    if (above == giant || above == top) return true;
-    const VertexId next = atomics::Load(parent + above);
+    const VertexId own = graph.Global(v), above = atomics::Load(parent + own);
+    return above == giant || Hangs(own, above);
+  }
+
+ private:
+  /// What an edge has joined hangs below the giant's root; or below what another device's giant has put above that; or below
+  /// the root of a small tree that does.
+  CHATTY_FN bool Hangs(VertexId own, VertexId above) const {
+    const VertexId top = atomics::LoadOld(parent + giant);
+    if (above == top) return true;
+    const VertexId next = above == own ? own : atomics::Load(parent + above);
     return next == giant || next == top;
   }
 };
