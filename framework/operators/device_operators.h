@@ -31,6 +31,7 @@ inline constexpr PartId kNoPart = ~PartId{0};
 
 namespace operators {
 
+/// Skip::kAskedAfter, or 0 where there is none.
 template <class Skip>
 constexpr EdgeIndex AskedAfterOf() {
   if constexpr (requires { Skip::kAskedAfter; }) {
