@@ -174,7 +174,7 @@ class CudaSteps final : public StepSet {
   }
   void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) override {
     if constexpr (Traits<P>::kHasRoundMessage) {
-      // In a kernel of its own, for in the other's registers there would be room for few warps.
+      // A kernel of its own: nobody is asked or queued, and there are no entries to look at one by one.
       if (!queue_out && inbox.form == BoxForm::kBitmap && !KeepsMessages(s())) {
         kernels::UnpackBits<P><<<Blocks(Entries(inbox)), kBlock, 0, stream()>>>(s(), inbox, peer);
         return Check("UnpackBits");
