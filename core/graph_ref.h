@@ -17,6 +17,8 @@ struct OffsetsRef {
   /// 32-bit offsets; where not null, these count.
   const std::uint32_t* narrow = nullptr;
 
+  /// Whether there are any.
+  CHATTY_FN bool there() const { return narrow != nullptr || wide != nullptr; }
   /// Where row v begins.
   CHATTY_FN EdgeIndex operator[](LocalId v) const { return narrow != nullptr ? narrow[v] : wide[v]; }
   /// Calls that from memory, on hosts.
@@ -72,6 +74,10 @@ struct GraphRef {
   VertexId first_id = 0;
   LocalId lesser_end = 0;
   /// @}
+  /// Where parts are ranges and the graph is symmetric: an entry a row, where in `forward.neighbours` it has come past what
+  /// is less than every owned vertex, so that its owned neighbours begin, or others, or the next row. Null elsewhere, and
+  /// where the halo has such vertices and the program does not ask (kOwnBegins).
+  OffsetsRef own_begins;
 
   /// The id in the whole graph of local vertex v.
   CHATTY_FN VertexId Global(LocalId v) const {

@@ -11,18 +11,15 @@ namespace {
 /// Whether offsets of so many edges are kept in 32 bits.
 bool Narrows(EdgeIndex edges) { return edges <= std::numeric_limits<std::uint32_t>::max(); }
 
-/// Whether owned vertices' ids follow each other, and the halo's vertices of earlier parts have lesser ids than these, and
-/// those of later parts greater. Each owner's ascend.
-bool PartsAreRanges(const Subgraph& subgraph) {
-  if (subgraph.identity || subgraph.owned == 0) return false;
-  const VertexId first = subgraph.Global(0), last = subgraph.Global(subgraph.owned - 1);
-  if (last - first != subgraph.owned - 1) return false;
-  for (PartId q = 0; q < subgraph.parts; ++q) {
-    if (subgraph.halo_count(q) == 0) continue;
-    if (q < subgraph.part && subgraph.Global(subgraph.halo_begin[q + 1] - 1) > first) return false;
-    if (q > subgraph.part && subgraph.Global(subgraph.halo_begin[q]) < last) return false;
-  }
-  return true;
+/// Of `entries` places among so many edges.
+std::uint64_t OffsetsBytes(bool copies, std::uint64_t entries, EdgeIndex edges) {
+  if (Narrows(edges)) return entries * sizeof(std::uint32_t);
+  return copies ? entries * sizeof(EdgeIndex) : 0;
+}
+
+/// The list that has own_begins, if there is one.
+const LocalAdjacency* OneList(const Subgraph& subgraph) {
+  return subgraph.forward ? subgraph.forward.get() : subgraph.reverse.get();
 }
 
 }  // namespace
@@ -32,15 +29,13 @@ std::uint64_t DeviceGraph::BytesFor(DeviceKind kind, const PartShape& part) {
   std::uint64_t bytes = 0;
   const auto upload = [&](const PartShape::Rows& rows) {
     if (!rows.built) return;
-    if (Narrows(rows.edges)) {
-      bytes += (part.owned + 1) * sizeof(std::uint32_t);
-    } else if (copies) {
-      bytes += (part.owned + 1) * sizeof(EdgeIndex);
-    }
+    bytes += OffsetsBytes(copies, part.owned + 1, rows.edges);
     if (copies) bytes += rows.edges * (sizeof(LocalId) + (part.weights == WeightKind::kNone ? 0 : 4));
   };
   upload(part.forward);
   if (!part.one_list) upload(part.reverse);
+  const PartShape::Rows& list = part.forward.built ? part.forward : part.reverse;
+  if (part.own_begins) bytes += OffsetsBytes(copies, part.owned, list.edges);
   if (!copies) return bytes;
   if (!part.identity) bytes += part.local * sizeof(VertexId);
   bytes += part.owned * 2 * sizeof(EdgeIndex);                     // degrees
@@ -60,21 +55,26 @@ const T* DeviceGraph::Place(std::span<const T> data, Buffer<T>& buffer) {
   return buffer.data();
 }
 
-AdjacencyRef DeviceGraph::Upload(const LocalAdjacency& adjacency, Rows& rows) {
-  AdjacencyRef ref;
-  const EdgeIndex edges = adjacency.neighbours.size();
+OffsetsRef DeviceGraph::Upload(std::span<const EdgeIndex> places, EdgeIndex edges, Offsets& offsets) {
+  OffsetsRef ref;
   if (Narrows(edges)) {
     // Narrowed on the way: half the bytes for every look-up.
-    Array<std::uint32_t> narrow(adjacency.offsets.size());
-    ParallelFor(narrow.size(), 0, [&](std::size_t i) { narrow[i] = static_cast<std::uint32_t>(adjacency.offsets[i]); });
-    rows.narrow = Buffer<std::uint32_t>(*device_, narrow.size());
-    device_->CopyIn(rows.narrow.data(), narrow.data(), narrow.bytes(), device_->stream());
+    Array<std::uint32_t> narrow(places.size());
+    ParallelFor(narrow.size(), 0, [&](std::size_t i) { narrow[i] = static_cast<std::uint32_t>(places[i]); });
+    offsets.narrow = Buffer<std::uint32_t>(*device_, narrow.size());
+    device_->CopyIn(offsets.narrow.data(), narrow.data(), narrow.bytes(), device_->stream());
     device_->stream().Synchronize();  // `narrow` goes out of scope
-    bytes_ += rows.narrow.bytes();
-    ref.offsets.narrow = rows.narrow.data();
+    bytes_ += offsets.narrow.bytes();
+    ref.narrow = offsets.narrow.data();
   } else {
-    ref.offsets.wide = Place(adjacency.offsets, rows.wide);
+    ref.wide = Place(places, offsets.wide);
   }
+  return ref;
+}
+
+AdjacencyRef DeviceGraph::Upload(const LocalAdjacency& adjacency, Rows& rows) {
+  AdjacencyRef ref;
+  ref.offsets = Upload(adjacency.offsets, adjacency.neighbours.size(), rows.offsets);
   ref.neighbours = Place(adjacency.neighbours, rows.neighbours);
   std::visit(
       [&](const auto& weights) {
@@ -112,6 +112,8 @@ DeviceGraph::DeviceGraph(Device& device, const Subgraph& subgraph) : device_(&de
   ref_.lesser_end = subgraph.halo_begin[subgraph.part];
   ref_.ranges = PartsAreRanges(subgraph);
   if (ref_.ranges) ref_.first_id = subgraph.Global(0);
+  if (ref_.ranges && ref_.symmetric && ref_.lesser_end == ref_.owned) ref_.own_begins = ref_.forward.offsets;
+  UpdateOwnBegins();
 
   border_begin_host_ = Array<LocalId>(subgraph.parts + 1, 0);
   for (PartId q = 0; q < subgraph.parts; ++q) {
@@ -125,6 +127,18 @@ DeviceGraph::DeviceGraph(Device& device, const Subgraph& subgraph) : device_(&de
   border_.begin = Place(std::span<const LocalId>(border_begin_host_.span()), border_begin_);
   border_.vertices = Place(std::span<const LocalId>(border_vertices_host_.span()), border_vertices_);
   device.stream().Synchronize();
+}
+
+std::uint64_t DeviceGraph::OwnBeginsBytes() const {
+  if (!LacksOwnBegins()) return 0;
+  return OffsetsBytes(device_->kind() != DeviceKind::kHost, subgraph_->owned, OneList(*subgraph_)->neighbours.size());
+}
+
+void DeviceGraph::UpdateOwnBegins() {
+  if (!LacksOwnBegins()) return;
+  device_->MakeCurrent();
+  ref_.own_begins = Upload(subgraph_->own_begins.span(), OneList(*subgraph_)->neighbours.size(), own_begins_);
+  device_->stream().Synchronize();
 }
 
 }  // namespace chatty

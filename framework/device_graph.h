@@ -20,6 +20,13 @@ class DeviceGraph {
   /// Device memory that such a part takes on a device of this kind.
   static std::uint64_t BytesFor(DeviceKind kind, const PartShape& part);
 
+  /// Whether AddOwnBegins has added something to the subgraph since.
+  bool LacksOwnBegins() const { return !ref_.own_begins.there() && !subgraph_->own_begins.empty(); }
+  /// Takes that over. References taken before go without. Throws OutOfMemoryError, and then has changed nothing.
+  void UpdateOwnBegins();
+  /// Device memory that UpdateOwnBegins would take now.
+  std::uint64_t OwnBeginsBytes() const;
+
   /// @{
   /// What steps take: pointers into the device's memory; and what they were made from.
   const GraphRef& ref() const { return ref_; }
@@ -30,12 +37,17 @@ class DeviceGraph {
   std::size_t bytes() const { return bytes_; }  ///< device memory held
 
  private:
-  struct Rows {
+  struct Offsets {
     Buffer<EdgeIndex> wide;
     Buffer<std::uint32_t> narrow;
+  };
+  struct Rows {
+    Offsets offsets;
     Buffer<LocalId> neighbours;
     Buffer<std::byte> weights;
   };
+  /// Places in an array of so many edges.
+  OffsetsRef Upload(std::span<const EdgeIndex> places, EdgeIndex edges, Offsets& offsets);
   AdjacencyRef Upload(const LocalAdjacency& adjacency, Rows& rows);
   template <class T>
   const T* Place(std::span<const T> data, Buffer<T>& buffer);
@@ -46,6 +58,7 @@ class DeviceGraph {
   BorderRef border_;
   std::size_t bytes_ = 0;
   Rows forward_, reverse_;
+  Offsets own_begins_;
   Buffer<VertexId> global_ids_;
   Buffer<EdgeIndex> out_degrees_, in_degrees_;
   Buffer<LocalId> halo_begin_, border_begin_, border_vertices_;

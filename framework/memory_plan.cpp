@@ -100,6 +100,7 @@ std::uint64_t SubgraphBytes(const PartShape& part, const GraphCounts& counts, Bo
   };
   add(part.forward);
   if (!part.one_list) add(part.reverse);
+  if (part.own_begins) bytes += part.owned * sizeof(EdgeIndex);
   if (!part.identity) bytes += part.local * sizeof(VertexId);
   // Subset and union numberings; each holder of a border keeps a place for all of its union.
   return bytes + part.border * 3 * sizeof(LocalId) + std::min(part.border, part.owned) * (part.parts - 1) * sizeof(LocalId);
@@ -111,6 +112,7 @@ bool NeedsInEdges(const SubgraphOptions& needs) {
                                      : needs.forward || needs.reverse;
 }
 
+/// Of needs that one set of graphs meets: own_begins are added to it.
 auto KeyOf(const SubgraphOptions& needs) { return std::tuple(needs.edges, needs.weights, needs.forward, needs.reverse); }
 
 std::string EachOf(std::size_t devices) {
@@ -232,10 +234,14 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
   const std::uint64_t list = std::max(listed, counts.edges / both_ways) * pair;
   host.loading = !text ? host.graph : most ? host.graph + (1 + both_ways) * list : std::max(host.graph, list);
 
-  std::set<decltype(KeyOf({}))> seen;
+  std::set<decltype(KeyOf({}))> seen, with_own_begins;
+  for (const ProgramMemory& program : programs) {
+    if (program.own_begins) with_own_begins.insert(KeyOf(Normalised(program.needs(), counts.symmetric)));
+  }
   bool in_edges = false;
   for (const ProgramMemory& program : programs) {
-    const SubgraphOptions needs = Normalised(program.needs(), counts.symmetric);
+    SubgraphOptions needs = Normalised(program.needs(), counts.symmetric);
+    needs.own_begins = with_own_begins.contains(KeyOf(needs));
     const bool first = seen.insert(KeyOf(needs)).second;
     in_edges = in_edges || (!counts.symmetric && NeedsInEdges(needs));
     std::vector<std::vector<std::size_t>> halo(devices, std::vector<std::size_t>(devices, 0));

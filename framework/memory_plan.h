@@ -33,6 +33,7 @@ struct ProgramMemory {
   WeightKind weights = WeightKind::kNone;      ///< that it reads
   bool forward = true;                         ///< it has this adjacency built
   bool reverse = true;                         ///< and this
+  bool own_begins = false;                     ///< it asks for GraphRef::own_begins
   std::optional<std::size_t> message_payload;  ///< bytes an entry exchanged by push; none: none is
   std::optional<std::size_t> shared_payload;   ///< bytes an entry exchanged by pull; none: none is
   bool asynchronous = false;                   ///< it runs without rounds, so nothing is told to all at once
@@ -46,7 +47,7 @@ struct ProgramMemory {
   bool complete = true;  ///< false for an operator program that does not say what it allocates: more than this is needed
 
   /// What its subgraphs have to hold.
-  SubgraphOptions needs() const { return {edges, forward, reverse, weights, 0}; }
+  SubgraphOptions needs() const { return {edges, forward, reverse, weights, own_begins, 0}; }
 };
 
 /// Which directions a program with these traits has built for it. Throws UsageError for a direction that it cannot take.

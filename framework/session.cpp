@@ -109,13 +109,21 @@ Session::Session(const Graph& graph, std::vector<std::unique_ptr<Device>> device
   ThrowOutOfHostMemory("dividing a graph among devices");
 }
 
-PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, bool reverse) try {
+PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, bool reverse, bool own_begins) try {
   if (graph_->symmetric()) {  // one adjacency serves every need
     edges = Edges::kOut;
     forward = reverse = true;
   }
   const std::tuple key{edges, weights, forward, reverse};
-  if (const auto found = graphs_.find(key); found != graphs_.end()) return *found->second;
+  if (const auto found = graphs_.find(key); found != graphs_.end()) {
+    PreparedGraphs& prepared = *found->second;
+    if (own_begins && !prepared.own_begins) {
+      const Span span(ProcessLane(options_.trace), &partition_ms_, spans::kSubgraphs, {devices_.size()});
+      AddOwnBegins(prepared.subgraphs, options_.threads);
+      prepared.own_begins = true;
+    }
+    return prepared;
+  }
   auto fresh = std::make_unique<PreparedGraphs>();
   const Span span(ProcessLane(options_.trace), &partition_ms_, spans::kSubgraphs, {devices_.size()});
   SubgraphOptions options;
@@ -123,6 +131,7 @@ PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, b
   options.weights = weights;
   options.forward = forward;
   options.reverse = reverse;
+  options.own_begins = fresh->own_begins = own_begins;
   options.threads = options_.threads;
   fresh->subgraphs = BuildSubgraphs(*graph_, partition_, options);
   return *graphs_.emplace(key, std::move(fresh)).first->second;
@@ -130,9 +139,17 @@ PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, b
   ThrowOutOfHostMemory("building the devices' parts of a graph");
 }
 
-const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forward, bool reverse) try {
-  PreparedGraphs& prepared = Divide(edges, weights, forward, reverse);
-  if (!prepared.devices.empty()) return prepared;
+const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forward, bool reverse, bool own_begins) try {
+  PreparedGraphs& prepared = Divide(edges, weights, forward, reverse, own_begins);
+  if (!prepared.devices.empty()) {
+    for (std::size_t d = 0; own_begins && d < devices_.size(); ++d) {
+      if (!prepared.devices[d]->LacksOwnBegins()) continue;
+      const Span span(ProcessLane(options_.trace), &upload_ms_, spans::kUpload);
+      const BoundTo near_device(devices_[d]->placement().cpus);
+      prepared.devices[d]->UpdateOwnBegins();
+    }
+    return prepared;
+  }
   const Span span(ProcessLane(options_.trace), &upload_ms_, spans::kUpload);
   std::vector<std::unique_ptr<DeviceGraph>> uploaded;
   for (std::size_t d = 0; d < devices_.size(); ++d) {
@@ -173,16 +190,21 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
   }
   std::vector<std::span<const Subgraph>> subgraphs;
   std::vector<bool> counted;
-  std::set<const PreparedGraphs*> seen;
+  std::set<const PreparedGraphs*> seen, lacking;  // what is on devices already may lack own_begins
   std::uint64_t output = 0;
   for (const ProgramMemory& program : programs) {
-    const PreparedGraphs& graphs = Divide(program.edges, program.weights, program.forward, program.reverse);
+    const PreparedGraphs& graphs =
+        Divide(program.edges, program.weights, program.forward, program.reverse, program.own_begins);
     subgraphs.emplace_back(graphs.subgraphs);
     counted.push_back(graphs.devices.empty() && seen.insert(&graphs).second);
+    if (program.own_begins) lacking.insert(&graphs);
     output = std::max(output, std::uint64_t{counts.vertices} * program.output_bytes);
   }
-  const std::vector<DeviceMemory> needed = MeasureMemory(programs, subgraphs, counted, kind, ThreadsOf(pointers_), options,
-                                                         device_count() > 1 ? Costs(options.links) : CostModel());
+  std::vector<DeviceMemory> needed = MeasureMemory(programs, subgraphs, counted, kind, ThreadsOf(pointers_), options,
+                                                   device_count() > 1 ? Costs(options.links) : CostModel());
+  for (const PreparedGraphs* graphs : lacking) {
+    for (std::size_t d = 0; d < graphs->devices.size(); ++d) needed[d].graph += graphs->devices[d]->OwnBeginsBytes();
+  }
 
   std::uint64_t all = output;
   for (std::size_t d = 0; d < devices_.size(); ++d) {

@@ -113,6 +113,7 @@ void CheckRunOptions(const RunOptions& options, const DeviceSelection& devices);
 struct PreparedGraphs {
   /// One a device, in host memory.
   std::vector<Subgraph> subgraphs;
+  bool own_begins = false;  ///< with AddOwnBegins
   /// The same in the devices' memory.
   std::vector<std::unique_ptr<DeviceGraph>> devices;
 };
@@ -147,15 +148,16 @@ class Session {
   std::span<Device* const> devices() const { return pointers_; }
   /// @}
 
-  /// The graph as programs with these needs see it; built on first demand and kept. Checks no memory: see CheckMemory.
-  const PreparedGraphs& Graphs(Edges edges, WeightKind weights, bool forward, bool reverse);
+  /// The graph as programs with these needs see it; built on first demand and kept, and where it lacks no more than
+  /// `own_begins`, these are added to it. Checks no memory: see CheckMemory.
+  const PreparedGraphs& Graphs(Edges edges, WeightKind weights, bool forward, bool reverse, bool own_begins = false);
 
   double partition_ms() const { return partition_ms_; }  ///< time spent so far on dividing
   double upload_ms() const { return upload_ms_; }        ///< and on copying to devices
 
  private:
   /// Divides the graph, or finds it divided; `devices` may be empty still.
-  PreparedGraphs& Divide(Edges edges, WeightKind weights, bool forward, bool reverse);
+  PreparedGraphs& Divide(Edges edges, WeightKind weights, bool forward, bool reverse, bool own_begins);
 
   const Graph* graph_;
   SessionOptions options_;

@@ -34,6 +34,7 @@ PartShape ShapeOf(const Subgraph& subgraph) {
     if (std::holds_alternative<std::span<const std::int32_t>>(rows->weights)) shape.weights = WeightKind::kInt32;
     if (std::holds_alternative<std::span<const float>>(rows->weights)) shape.weights = WeightKind::kFloat32;
   }
+  shape.own_begins = !subgraph.own_begins.empty();
   for (const Array<LocalId>& border : subgraph.border) shape.border += border.size();
   return shape;
 }
@@ -61,6 +62,7 @@ PartShape BoundShape(const GraphCounts& counts, const SubgraphOptions& options, 
 
   shape.local = shape.owned;
   if (most && parts > 1) {
+    shape.own_begins = options.own_begins && counts.symmetric && (options.forward || options.reverse);
     const std::uint64_t others = counts.vertices - shape.owned;
     const std::uint64_t named = options.forward && options.reverse && !shape.one_list ? 2 * edges : edges;
     shape.local += std::min(others, named);

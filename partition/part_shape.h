@@ -30,6 +30,7 @@ struct PartShape {
   Rows reverse;                            ///< see Subgraph
   bool one_list = false;                   ///< forward and reverse are the same object
   WeightKind weights = WeightKind::kNone;  ///< of both adjacencies
+  bool own_begins = false;                 ///< Subgraph::own_begins is there
   std::uint64_t border = 0;                ///< entries of all borders together
 
   std::uint64_t halo() const { return local - owned; }  ///< vertices of others that it names

@@ -190,6 +190,7 @@ class Builder {
     std::vector<Subgraph> subgraphs(partition_.parts());
     for (PartId p = 0; p < partition_.parts(); ++p) BuildPart(p, subgraphs[p]);
     BuildBorders(subgraphs);
+    if (options_.own_begins) AddOwnBegins(subgraphs, threads_);
     return subgraphs;
   }
 
@@ -608,6 +609,41 @@ class Builder {
 };
 
 }  // namespace
+
+bool PartsAreRanges(const Subgraph& subgraph) {
+  if (subgraph.identity || subgraph.owned == 0) return false;
+  const VertexId first = subgraph.Global(0), last = subgraph.Global(subgraph.owned - 1);
+  if (last - first != subgraph.owned - 1) return false;
+  for (PartId q = 0; q < subgraph.parts; ++q) {  // each owner's ascend
+    if (subgraph.halo_count(q) == 0) continue;
+    if (q < subgraph.part && subgraph.Global(subgraph.halo_begin[q + 1] - 1) > first) return false;
+    if (q > subgraph.part && subgraph.Global(subgraph.halo_begin[q]) < last) return false;
+  }
+  return true;
+}
+
+void AddOwnBegins(std::span<Subgraph> subgraphs, int threads) try {
+  for (Subgraph& subgraph : subgraphs) {
+    const LocalAdjacency* const rows = subgraph.forward ? subgraph.forward.get() : subgraph.reverse.get();
+    const LocalId owned = subgraph.owned, lesser_end = subgraph.halo_begin[subgraph.part];
+    if (!subgraph.own_begins.empty() || !subgraph.symmetric || rows == nullptr) continue;
+    if (lesser_end == owned || !PartsAreRanges(subgraph)) continue;
+    // By search, for what renames edges goes by edges and knows no rows; and a graph that is there may be asked later.
+    Array<EdgeIndex> begins(owned);
+    ParallelChunks(owned, ThreadCount(threads), kVertexGrain, [&](std::size_t first, std::size_t last) {
+      const LocalId* const neighbours = rows->neighbours.data();
+      for (std::size_t row = first; row < last; ++row) {
+        const LocalId* const found =
+            std::partition_point(neighbours + rows->offsets[row], neighbours + rows->offsets[row + 1],
+                                 [&](LocalId u) { return u >= owned && u < lesser_end; });
+        begins[row] = static_cast<EdgeIndex>(found - neighbours);
+      }
+    });
+    subgraph.own_begins = std::move(begins);
+  }
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("finding where rows have come to a part's own vertices");
+}
 
 std::vector<Subgraph> BuildSubgraphs(const Graph& graph, const Partition& partition, const SubgraphOptions& options) try {
   if (partition.vertices() != graph.vertices() || partition.parts() == 0) {

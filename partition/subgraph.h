@@ -19,14 +19,15 @@ namespace chatty {
 /// two adjacencies are concatenated, so a reciprocal pair of edges counts twice.
 enum class Edges : std::uint8_t { kOut, kIn, kBoth };
 
-/// Which adjacencies a subgraph builds.
+/// What a subgraph holds besides its vertices.
 struct SubgraphOptions {
   /// Along which edges the program sends.
   Edges edges = Edges::kOut;
   bool forward = true;  ///< edges along which owned vertices send (needed to push)
   bool reverse = true;  ///< edges along which owned vertices are sent to (needed to pull)
   WeightKind weights =
-      WeightKind::kNone;  ///< what the program reads; the graph's weights are dropped, converted or set to 1
+      WeightKind::kNone;    ///< what the program reads; the graph's weights are dropped, converted or set to 1
+  bool own_begins = false;  ///< Subgraph::own_begins, which AddOwnBegins adds to subgraphs that were built without
   /// 0: as many as there are cores.
   int threads = 0;
 };
@@ -81,6 +82,11 @@ struct Subgraph {
   /// Edges along which owned vertices send, and are sent to.
   std::shared_ptr<const LocalAdjacency> forward, reverse;  ///< null when not asked for; the same object when they agree
 
+  /// Owned entries: where in the array of neighbours each row has come past those that are less than every owned vertex. The
+  /// owned ones follow, for rows ascend by global id. Empty unless asked for, and unless the graph is symmetric and
+  /// PartsAreRanges; and where the halo has nothing less, for then it is where the rows begin.
+  Array<EdgeIndex> own_begins;
+
   std::vector<LocalId> halo_begin;              ///< parts + 1 entries: halo owned by q is [halo_begin[q], halo_begin[q+1])
   std::vector<Array<LocalId>> border;           ///< [q]: owned local ids that q holds in its halo, in q's order (ascending)
   Array<LocalId> border_union;                  ///< ascending owned local ids that appear in any border
@@ -93,6 +99,13 @@ struct Subgraph {
   /// Halo vertices that `owner` owns.
   LocalId halo_count(PartId owner) const { return halo_begin[owner + 1] - halo_begin[owner]; }
 };
+
+/// Whether owned vertices' ids follow each other, and the halo's vertices of earlier parts have lesser ids than these, and
+/// those of later parts greater. False where a part owns no vertex or all of them.
+bool PartsAreRanges(const Subgraph& subgraph);
+
+/// Fills in `own_begins` as far as it is not there yet; 0 threads: as many as there are cores. Nothing else changes.
+void AddOwnBegins(std::span<Subgraph> subgraphs, int threads);
 
 /// Builds every part's subgraph, in parallel. The graph must outlive them.
 ///

@@ -35,6 +35,8 @@ struct ConnectedComponents {
   static constexpr const char* kSummary = "weakly connected components by hooking (Afforest), labelled by least id";
   static constexpr const char* kOutputName = "component";
   /// @}
+  /// Devices link what they own first.
+  static constexpr bool kOwnBegins = true;
   /// Neighbours of each vertex that are linked first.
   static constexpr EdgeIndex kNeighbourRounds = 2;
   /// Up to so many, and no more than there are devices, if those show no giant: a device links only its own vertices' edges,
@@ -99,7 +101,7 @@ struct ConnectedComponents {
         if (!sampled) sampled = SampleOwned(ops, parent, samples.data());
         giant = sampled->root;
         noted = NoteGiants(ops, parent, notes, giant);
-        links.own = false;
+        links = {ops.graph(), false};
         linked = 0;
       }
       const EdgeIndex most = std::clamp<EdgeIndex>(ops.devices(), kNeighbourRounds, kMostNeighbourRounds);
@@ -198,7 +200,7 @@ struct ConnectedComponents {
   template <class Operators>
   static bool OwnFirst(Operators& ops) {
     if (ops.devices() == 1 || hooking::Notes::Room(ops.graph().vertices) == 0) return false;
-    return ops.SumOfAll(ops.graph().owned > 0 && !ops.graph().ranges ? 1 : 0) == 0;
+    return ops.SumOfAll(ops.graph().owned > 0 && !ops.graph().own_begins.there() ? 1 : 0) == 0;
   }
 
   /// Tells all devices which vertices are in whose giant. Returns whether these are of one component, and then has linked

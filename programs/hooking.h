@@ -100,38 +100,17 @@ struct FindRoot {
 /// those that are not the least ids, which the rows begin with, may all be others'.
 struct FirstLinks {
   GraphRef graph;
-  bool own = false;  ///< of owned vertices alone; parts are ranges
+  bool own;           ///< of owned vertices alone
+  OffsetsRef begins;  ///< of rows, or where they have come to owned neighbours
 
-  /// Where they begin in v's row, or its end.
-  CHATTY_FN EdgeIndex Begin(LocalId v) const { return Begin(graph.forward.offsets[v], graph.forward.offsets[v + 1]); }
-  CHATTY_FN EdgeIndex Begin(EdgeIndex begin, EdgeIndex end) const {
-    if (!own || graph.lesser_end == graph.owned || begin == end) return begin;
-    // Where they were if ids were evenly spread, and then in strides that grow, for a look elsewhere is one at memory.
-    const LocalId* const row = graph.forward.neighbours;
-    EdgeIndex low = begin, high = end, stride = 1;
-    EdgeIndex look = begin + static_cast<EdgeIndex>(static_cast<float>(end - begin) * lesser());
-    if (look >= end) look = end - 1;
-    while (low < high) {
-      const LocalId u = row[look];
-      if (u >= graph.owned && u < graph.lesser_end) {
-        low = look + 1;
-        look = low + stride;
-      } else {
-        high = look;
-        look = high - stride;
-      }
-      // The first: beyond the row, or where an earlier look was.
-      if (look < low || look >= high) look = low + (high - low) / 2;
-      stride *= 2;
-    }
-    return low;
-  }
+  /// `own`: where GraphRef::own_begins are there, or no vertex is owned.
+  FirstLinks(const GraphRef& of, bool own_alone)
+      : graph(of), own(own_alone), begins(own_alone ? of.own_begins : of.forward.offsets) {}
+
+  /// Where they begin in v's row. Of owned ones there may be none: then a greater one's entry is there, or the row ends.
+  CHATTY_FN EdgeIndex Begin(LocalId v) const { return begins[v]; }
   /// Whether an entry is one of them.
   CHATTY_FN bool Has(LocalId u) const { return !own || u < graph.owned; }
-
- private:
-  /// The share of vertices whose ids are less than any owned.
-  CHATTY_FN float lesser() const { return static_cast<float>(graph.first_id) / static_cast<float>(graph.vertices); }
 };
 /// Hangs v below its first neighbour, the least, if that is less than v, and makes it a root otherwise: without atomics, for
 /// only v's own entry is written (ECL-CC's initialisation, Jaiganesh and Burtscher, HPDC'18).
@@ -265,12 +244,11 @@ class HookTile {
       for (unsigned r = 0; r < kRows; ++r) {
         const std::uint32_t i = base + r * gang.threads();
         const LocalId v = first + (i < size ? i : size - 1);
-        begins[r] = rows.offsets[v];
+        begins[r] = links_.Begin(v);
         ends[r] = rows.offsets[v + 1];
       }
       for (unsigned r = 0; r < kRows; ++r) {  // the vertex itself where there is none, and the first again for the second
         const LocalId v = first + base + r * gang.threads();
-        if (kEntries == Entries::kOwned) begins[r] = links_.Begin(begins[r], ends[r]);
         entries[r][0] = begins[r] == ends[r] ? v : rows.neighbours[begins[r]];
         entries[r][1] = ends[r] - begins[r] < 2 ? v : rows.neighbours[begins[r] + 1];
         if (kEntries == Entries::kOwned && entries[r][0] >= tiles_.owned) entries[r][0] = v;
@@ -357,7 +335,7 @@ struct LinkNth {
     const GraphRef& graph = links.graph;
     // Vertices are visited in order by a CPU, which a link's atomics would let wait for each row and each tree in turn.
     constexpr LocalId kRows = 32, kTrees = 16;
-    if (v + kRows < graph.owned) Prefetch(graph.forward.neighbours + graph.forward.offsets[v + kRows] + nth);
+    if (v + kRows < graph.owned) Prefetch(graph.forward.neighbours + links.Begin(v + kRows) + nth);
     if (v + kTrees < graph.owned) {
       const EdgeIndex at = links.Begin(v + kTrees) + nth;
       if (at < graph.forward.offsets[v + kTrees + 1]) Prefetch(parent + graph.Global(graph.forward.neighbours[at]));

@@ -21,11 +21,12 @@ namespace chatty {
 /// A program with `using Output = …;` and `template <class Operators> void Run(Operators& ops, Output* out) const`, which
 /// every device runs at the same time on its own part of the graph and which fills `out`, device memory of one entry an
 /// owned vertex. Optional: `kEdges` (default kOut) and `Weight` (default None), as in a vertex program; `static constexpr
-/// bool kReverse = true`, for `graph().reverse` to be there, too, the edges against their direction; and what lets a run be
-/// refused before it begins: `static std::uint64_t WorkBytes(const PartShape&)`, the bytes that Run allocates at once on
-/// a device with such a part, with `LeastWorkBytes` of the same form where that depends on more than the part's shape, of
-/// which WorkBytes is then the most; and `static std::size_t ExchangeBytes(const PartShape&, PartId from, PartId to)`, those
-/// of the largest object that it may exchange between two devices, for which boxes are then made from the beginning.
+/// bool kReverse = true`, for `graph().reverse` to be there, too, the edges against their direction, and `kOwnBegins` for
+/// `graph().own_begins`, of symmetric graphs whose parts are ranges; and what lets a run be refused before it begins:
+/// `static std::uint64_t WorkBytes(const PartShape&)`, the bytes that Run allocates at once on a device with such a part,
+/// with `LeastWorkBytes` of the same form where that depends on more than the part's shape, of which WorkBytes is then the
+/// most; and `static std::size_t ExchangeBytes(const PartShape&, PartId from, PartId to)`, those of the largest object that
+/// it may exchange between two devices, for which boxes are then made from the beginning.
 template <class P>
 concept OperatorProgram = requires(const P p, HostOperators& ops, typename P::Output* out) {
   p.Run(ops, out);
@@ -39,6 +40,7 @@ ProgramMemory OperatorMemory() {
   if constexpr (requires { typename P::Weight; }) memory.weights = WeightKindOf<typename P::Weight>();
   memory.forward = true;
   memory.reverse = requires { requires P::kReverse; };
+  memory.own_begins = requires { requires P::kOwnBegins; };
   memory.output_bytes = sizeof(typename P::Output);
   constexpr bool kSays = requires(const PartShape& part) { P::WorkBytes(part); };
   memory.complete = kSays;
@@ -78,7 +80,7 @@ class OperatorJob {
     CheckRunOptions(options, SelectionOf(session.devices()));
     const ProgramMemory memory = OperatorMemory<P>();
     session.CheckMemory({&memory, 1}, options);
-    graphs_ = &session.Graphs(memory.edges, memory.weights, memory.forward, memory.reverse);
+    graphs_ = &session.Graphs(memory.edges, memory.weights, memory.forward, memory.reverse, memory.own_begins);
     if (memory.exchange) {
       const auto parts = static_cast<PartId>(graphs_->subgraphs.size());
       PairBytesTable boxes(parts, std::vector<std::size_t>(parts, 0));

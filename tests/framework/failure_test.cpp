@@ -504,13 +504,13 @@ TEST(Failure, ProgramsThatMisuseEndRound) {
 /// Host devices whose memory counts, and fails on demand.
 class Exhausted {
  public:
-  Exhausted(const Graph& graph, const char* selection) {
+  Exhausted(const Graph& graph, const char* selection, const SessionOptions& options = Options()) {
     auto devices = OpenDevices(ParseDevices(selection), 4);
     for (const auto& device : devices) {
       memory_.push_back(std::make_unique<Memory>(device->memory()));
       device->set_memory(&memory_.back()->failing);
     }
-    session_ = std::make_unique<Session>(graph, std::move(devices), Options());
+    session_ = std::make_unique<Session>(graph, std::move(devices), options);
   }
   Session& session() { return *session_; }
   /// The n-th allocation from now on device d fails, and all that follow; 0: none.
@@ -613,6 +613,24 @@ TEST(Failure, MemoryRunsOutInAnOperatorProgram) {
       }
     }
   }
+}
+
+TEST(Failure, MemoryRunsOutWhileOwnBeginsAreAdded) {
+  const Graph graph = RandomGraph(3, 500, 6.0, WeightKind::kNone, true);
+  SessionOptions options = Options();
+  options.partition = "contiguous";
+  Exhausted exhausted(graph, "host:3", options);
+  const PreparedGraphs& graphs = exhausted.session().Graphs(Edges::kOut, WeightKind::kNone, true, true);
+  const std::int64_t before = exhausted.live();
+  for (const std::size_t d : {1, 2}) {  // rows of the first device begin with what it owns
+    exhausted.FailAt(d, 1);
+    EXPECT_THROW(chatty::Run(exhausted.session(), ConnectedComponents{}), OutOfMemoryError) << "device " << d;
+    exhausted.FailAt(d, 0);
+    EXPECT_TRUE(graphs.devices[d]->LacksOwnBegins());
+    EXPECT_EQ(exhausted.live() - before, d == 1 ? 0 : 1) << "only what a device before had added is kept";
+  }
+  const auto result = chatty::Run(exhausted.session(), ConnectedComponents{});
+  EXPECT_EQ(ToVector(result.values), ToVector(SerialComponents(graph)));
 }
 
 TEST(Failure, AnotherJobRunsOnWhileOneCannotBePrepared) {

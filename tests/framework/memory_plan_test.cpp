@@ -16,9 +16,11 @@
 #include "chatty/core/bytes.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/core/memory_resources.h"
+#include "chatty/framework/operators/operator_program.h"
 #include "chatty/framework/registry.h"
 #include "chatty/framework/session.h"
 #include "chatty/io/generators.h"
+#include "chatty/programs/cc.h"
 #include "test_inputs.h"
 
 namespace chatty::test {
@@ -86,7 +88,8 @@ std::vector<DeviceMemory> Planned(const Graph& graph, const std::vector<ProgramM
   std::vector<bool> counted;
   std::set<const PreparedGraphs*> seen;
   for (const ProgramMemory& program : programs) {
-    const PreparedGraphs& graphs = session.Graphs(program.edges, program.weights, program.forward, program.reverse);
+    const PreparedGraphs& graphs =
+        session.Graphs(program.edges, program.weights, program.forward, program.reverse, program.own_begins);
     subgraphs.emplace_back(graphs.subgraphs);
     counted.push_back(seen.insert(&graphs).second);
   }
@@ -125,6 +128,69 @@ TEST(MemoryPlan, OfADividedGraphIsWhatIsAllocated) {
       }
     }
   }
+}
+
+// A program that asks for own_begins finds the graph of those that do not, and adds these alone; the plan says so.
+TEST(MemoryPlan, OfAGraphThatLacksOwnBegins) {
+  const std::vector<NamedGraph> families = Families();
+  const NamedGraph& input = families[1];
+  const auto memory_of = [&](const char* name) {
+    const RegisteredProgram& program = Programs().Find(name, DeviceKind::kHost);
+    return program.Memory(&input.graph, program.values().front(), {}).at(0).at(0);
+  };
+  const ProgramMemory bfs = memory_of("bfs"), cc = memory_of("cc");
+  ASSERT_TRUE(input.graph.symmetric() && cc.own_begins && !bfs.own_begins);
+  const auto graphs_of = [](Session& session, const ProgramMemory& program) -> const PreparedGraphs& {
+    return session.Graphs(program.edges, program.weights, program.forward, program.reverse, program.own_begins);
+  };
+  for (const bool asked_first : {false, true}) {
+    Counted counted("host:3");
+    const auto live = [&](std::size_t d) { return counted.memory[d]->live_bytes(); };
+    Session session(input.graph, std::move(counted.devices), {});
+    const PreparedGraphs& first = graphs_of(session, asked_first ? cc : bfs);
+    EXPECT_EQ(first.devices[1]->ref().own_begins.there(), asked_first);
+    const std::uint64_t before[] = {live(0), live(1), live(2)};
+    const PreparedGraphs& second = graphs_of(session, asked_first ? bfs : cc);
+    ASSERT_EQ(&first, &second);
+    EXPECT_EQ(&graphs_of(session, cc), &first);
+    for (std::size_t d = 0; d < 3; ++d) {
+      const std::uint64_t added = asked_first || d == 0 ? 0 : second.subgraphs[d].owned * sizeof(std::uint32_t);
+      EXPECT_EQ(live(d) - before[d], added) << "device " << d;
+      EXPECT_EQ(live(d), DeviceGraph::BytesFor(DeviceKind::kHost, ShapeOf(second.subgraphs[d]))) << "device " << d;
+      EXPECT_EQ(live(d), second.devices[d]->bytes()) << "device " << d;
+      EXPECT_TRUE(second.devices[d]->ref().own_begins.there());
+      EXPECT_EQ(second.devices[d]->OwnBeginsBytes(), 0u);
+    }
+  }
+  // With room for bfs and what cc adds, to the byte, cc runs after it; with a byte less it is refused beforehand.
+  const auto runs = [&](std::uint64_t limit) {
+    SessionOptions options;
+    options.memory_limit = limit;
+    options.threads = 3;
+    Session session(input.graph, "host:3", options);
+    graphs_of(session, bfs);
+    try {
+      session.CheckMemory({&cc, 1}, {});
+    } catch (const OutOfMemoryError&) {
+      return false;
+    }
+    OperatorJob<ConnectedComponents> job(session, ConnectedComponents{}, {});
+    job.Execute();
+    return true;
+  };
+  std::uint64_t least = 0;
+  SessionOptions options;
+  options.threads = 3;
+  for (const DeviceMemory& device : Planned(input.graph, {cc}, "host:3", options)) least = std::max(least, device.total());
+  EXPECT_TRUE(runs(least));
+  EXPECT_FALSE(runs(least - 1));
+  // A bound of both counts one graph, with what cc adds to it.
+  const GraphCounts counts = CountsOf(input.graph);
+  const auto bound = [&](std::vector<ProgramMemory> programs) {
+    return BoundMemory(counts, programs, DeviceKind::kCuda, 3, "auto", Bound::kMost).devices[1].graph;
+  };
+  EXPECT_EQ(bound({bfs, cc}), bound({cc}));
+  EXPECT_GT(bound({bfs, cc}), bound({bfs}));
 }
 
 // Where edges decide how much a program takes, it takes its most of some graphs and its least of others.

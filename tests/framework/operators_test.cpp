@@ -58,39 +58,34 @@ TEST(OperatorPaths, EachParcelTakesTheFasterOfSeveral) {
   }
 }
 
-// Which entries of a row are owned is found from wherever it is guessed first.
-TEST(FirstLinks, TheFirstOwnedEntryIsFound) {
-  constexpr LocalId kOwned = 1000, kLesserEnd = 1500, kLocal = 2500;
-  std::vector<LocalId> neighbours;
-  std::vector<EdgeIndex> offsets = {0}, expected;
-  for (std::uint64_t row = 0; row < 3000; ++row) {
-    const std::uint64_t before = Hash(3 * row) % (row % 40 + 1), own = Hash(3 * row + 1) % (row % 7 + 1);
-    const std::uint64_t after = Hash(3 * row + 2) % (row % 90 + 1);
-    expected.push_back(neighbours.size() + before);
-    for (std::uint64_t i = 0; i < before; ++i) neighbours.push_back(static_cast<LocalId>(kOwned + i));
-    for (std::uint64_t i = 0; i < own; ++i) neighbours.push_back(static_cast<LocalId>(i));
-    for (std::uint64_t i = 0; i < after; ++i) neighbours.push_back(static_cast<LocalId>(kLesserEnd + i));
-    offsets.push_back(neighbours.size());
-  }
-  GraphRef graph;
-  graph.owned = kOwned;
-  graph.lesser_end = kLesserEnd;
-  graph.local = kLocal;
-  graph.ranges = true;
-  graph.forward.offsets.wide = offsets.data();
-  graph.forward.neighbours = neighbours.data();
-  graph.vertices = 5000;
-  for (const VertexId first : {0u, 1u, 1700u, 4000u}) {
-    graph.first_id = first;
-    const hooking::FirstLinks own{graph, true}, all{graph, false};
-    for (LocalId v = 0; v < 3000; ++v) {
-      ASSERT_EQ(own.Begin(v), expected[v]) << "row " << v << " of ids from " << first;
-      ASSERT_EQ(all.Begin(v), offsets[v]);
+// Which entries of a row are linked first, where devices begin with what they own and where they do not.
+TEST(FirstLinks, OwnedEntriesFollowWhatIsLess) {
+  const auto device = std::move(OpenDevices(ParseDevices("host:1"), 2).front());
+  for (const Graph& graph : GraphsOfTrees()) {
+    if (!graph.symmetric()) continue;
+    const VertexId n = graph.vertices();
+    const Partition partition = Partition::FromBounds({0, n / 4, n / 2, n / 2, n}, "");
+    for (const Subgraph& part : BuildSubgraphs(graph, partition, {.own_begins = true})) {
+      const DeviceGraph placed(*device, part);
+      const GraphRef& ref = placed.ref();
+      ASSERT_EQ(ref.own_begins.there(), part.owned > 0 && part.owned < n);
+      if (!ref.own_begins.there()) continue;
+      const hooking::FirstLinks own{ref, true}, all{ref, false};
+      for (LocalId v = 0; v < part.owned; ++v) {
+        ASSERT_EQ(all.Begin(v), ref.forward.offsets[v]);
+        const EdgeIndex begin = own.Begin(v), end = ref.forward.offsets[v + 1];
+        ASSERT_LE(begin, end);
+        for (EdgeIndex e = ref.forward.offsets[v]; e < end; ++e) {
+          ASSERT_EQ(ref.Global(ref.forward.neighbours[e]) < ref.first_id, e < begin) << "row " << v;
+          const bool first_is_owned = begin < end && own.Has(ref.forward.neighbours[begin]);
+          ASSERT_TRUE(first_is_owned || !own.Has(ref.forward.neighbours[e])) << "row " << v;
+        }
+      }
+      EXPECT_TRUE(own.Has(part.owned - 1));
+      EXPECT_FALSE(own.Has(part.owned));
+      EXPECT_TRUE(all.Has(part.owned));
     }
   }
-  EXPECT_TRUE((hooking::FirstLinks{graph, true}.Has(kOwned - 1)));
-  EXPECT_FALSE((hooking::FirstLinks{graph, true}.Has(kOwned)));
-  EXPECT_TRUE((hooking::FirstLinks{graph, false}.Has(kOwned)));
 }
 
 }  // namespace

@@ -127,6 +127,34 @@ inline std::string AdjacencyFault(const Subgraph& s, const LocalAdjacency& a, co
   return {};
 }
 
+/// What is wrong with a part's own_begins, or "".
+inline std::string OwnBeginsFault(const Graph& graph, const Partition& partition, const SubgraphOptions& options,
+                                  const Subgraph& s) {
+  const LocalAdjacency* const rows = s.forward ? s.forward.get() : s.reverse.get();
+  bool expected = options.own_begins && graph.symmetric() && rows != nullptr && s.owned > 0;
+  VertexId lesser = 0;
+  for (LocalId l = 0; expected && l < s.local; ++l) {
+    if (s.Global(l) < s.Global(0)) ++lesser;
+    const VertexId v = s.Global(l), first = s.Global(0);
+    if (l < s.owned && v != first + l) expected = false;
+    if (l >= s.owned && (partition.Owner(v) < s.part) != (v < first)) expected = false;
+  }
+  if (!expected || lesser == 0) return s.own_begins.empty() ? "" : "own_begins where there should be none";
+  if (s.own_begins.size() != s.owned) return "own_begins of the wrong size";
+  for (LocalId l = 0; l < s.owned; ++l) {
+    EdgeIndex begin = rows->offsets[l];
+    while (begin < rows->offsets[l + 1] && s.Global(rows->neighbours[begin]) < s.Global(0)) ++begin;
+    if (s.own_begins[l] != begin) return fmt::format("own_begins are wrong in row {}", l);
+    bool own = true;  // from there on, until there are no more
+    for (EdgeIndex e = rows->offsets[l]; e < rows->offsets[l + 1]; ++e) {
+      const bool owned = rows->neighbours[e] < s.owned;
+      if (e < begin ? owned : owned && !own) return fmt::format("owned neighbours are elsewhere in row {}", l);
+      if (e >= begin && !owned) own = false;
+    }
+  }
+  return {};
+}
+
 /// The first promise of subgraph.h that `subgraphs` breaks, in words, or "".
 inline std::string SubgraphFault(const Graph& graph, const Partition& partition, const SubgraphOptions& options,
                                  const std::vector<Subgraph>& subgraphs) {
@@ -173,6 +201,9 @@ inline std::string SubgraphFault(const Graph& graph, const Partition& partition,
       const std::string text = AdjacencyFault(s, *s.reverse, reverse, options.weights);
       if (!text.empty()) return fault("reverse: " + text);
     }
+
+    const std::string begins = OwnBeginsFault(graph, partition, options, s);
+    if (!begins.empty()) return fault(begins);
 
     std::vector<std::pair<PartId, VertexId>> halo;
     for (LocalId l = 0; l < s.owned; ++l) {

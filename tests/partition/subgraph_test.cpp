@@ -45,6 +45,8 @@ std::vector<SubgraphOptions> AllOptions(int threads = 2) {
     for (const bool forward : {false, true}) {
       for (const bool reverse : {false, true}) {
         all.push_back({.edges = edges, .forward = forward, .reverse = reverse, .threads = threads});
+        if (edges != Edges::kOut) continue;  // of symmetric graphs alone
+        all.push_back({.edges = edges, .forward = forward, .reverse = reverse, .own_begins = true, .threads = threads});
       }
     }
   }
@@ -52,8 +54,8 @@ std::vector<SubgraphOptions> AllOptions(int threads = 2) {
 }
 
 std::string Describe(const SubgraphOptions& options) {
-  return fmt::format("edges {}, forward {}, reverse {}, weights {}", static_cast<int>(options.edges), options.forward,
-                     options.reverse, WeightName(options.weights));
+  return fmt::format("edges {}, forward {}, reverse {}, weights {}{}", static_cast<int>(options.edges), options.forward,
+                     options.reverse, WeightName(options.weights), options.own_begins ? ", own begins" : "");
 }
 
 void ExpectSoundEveryWay(const Graph& graph, const std::vector<PartId>& part_counts) {
@@ -141,7 +143,7 @@ TEST(Subgraph, ManyChunks) {
   for (const auto& [symmetric, name, edges] : cases) {
     if (CHATTY_TEST_SANITIZED && edges != Edges::kBoth) continue;
     const Graph graph = RandomGraph(3, 140'000, 250'000, symmetric, TestWeights::kInt32, true);
-    const SubgraphOptions options{.edges = edges, .weights = WeightKind::kInt32, .threads = 5};
+    const SubgraphOptions options{.edges = edges, .weights = WeightKind::kInt32, .own_begins = true, .threads = 5};
     SCOPED_TRACE(fmt::format("symmetric {}, {}, {}", symmetric, name, Describe(options)));
     EXPECT_EQ(FaultOf(graph, Divide(graph, name, 3), options), "");
   }
@@ -284,6 +286,50 @@ Graph Star(VertexId vertices, VertexId hub, bool symmetric) {
   return GraphOf(vertices, edges, symmetric);
 }
 
+TEST(Subgraph, OwnBeginsByHand) {
+  // Parts {0, 1}, {2, 3, 4, 5} and {6, 7}. Of the second 2 has neighbours of each part and itself, twice; 3 owned ones
+  // alone; 4 lesser and greater ones; 5 none.
+  Adjacency rows;
+  rows.offsets = {0, 2, 6, 13, 14, 17, 17, 19, 21};
+  rows.neighbours = {2, 7, 2, 2, 4, 4, 0, 1, 1, 2, 2, 3, 6, 2, 1, 1, 7, 2, 6, 0, 4};
+  const Graph graph(std::move(rows), /*symmetric=*/true);
+  const Partition partition = Partition::FromBounds({0, 2, 6, 8}, "");
+  const auto parts = BuildSubgraphs(graph, partition, {.own_begins = true});
+  const auto begins = [](const Subgraph& s) { return std::vector<EdgeIndex>(s.own_begins.begin(), s.own_begins.end()); };
+  EXPECT_EQ(begins(parts[0]), std::vector<EdgeIndex>{});
+  EXPECT_EQ(begins(parts[1]), (std::vector<EdgeIndex>{3, 7, 10, 11}));
+  EXPECT_EQ(begins(parts[2]), (std::vector<EdgeIndex>{1, 4}));
+  EXPECT_EQ(FaultOf(graph, partition, {.own_begins = true}), "");
+}
+
+TEST(Subgraph, OwnBeginsAreAddedLater) {
+  const Graph graph = RandomGraph(13, 300, 1500, true);
+  for (const std::string_view name : PartitionerNames()) {
+    const Partition partition = Divide(graph, name, 4);
+    auto subgraphs = BuildSubgraphs(graph, partition, {});
+    ASSERT_EQ(SubgraphFault(graph, partition, {}, subgraphs), "");
+    for (int time = 0; time < 2; ++time) {
+      AddOwnBegins(subgraphs, 2);
+      EXPECT_EQ(SubgraphFault(graph, partition, {.own_begins = true}, subgraphs), "") << name;
+    }
+  }
+  auto ranges = BuildSubgraphs(graph, Divide(graph, "contiguous", 4), {.own_begins = true});
+  for (PartId p = 0; p < 4; ++p) {
+    EXPECT_TRUE(PartsAreRanges(ranges[p]));
+    EXPECT_EQ(ranges[p].own_begins.empty(), p == 0);
+  }
+  EXPECT_FALSE(PartsAreRanges(BuildSubgraphs(graph, Divide(graph, "random", 4), {})[1]));
+}
+
+/// Ranges that are not in the order of their parts: what is less than a part's vertices is of later parts, too.
+TEST(Subgraph, RangesInAnotherOrder) {
+  const Graph graph = RandomGraph(14, 300, 1500, true);
+  Array<PartId> owners(300);
+  for (std::size_t v = 0; v < 300; ++v) owners[v] = static_cast<PartId>((v / 100 + 1) % 3);
+  const Partition partition = Partition::FromOwners(std::move(owners), 3, "");
+  for (const SubgraphOptions& options : AllOptions()) EXPECT_EQ(FaultOf(graph, partition, options), "") << Describe(options);
+}
+
 TEST(Subgraph, Hub) {
   ExpectSoundEveryWay(Star(2000, 1000, true), {2, 8});
   ExpectSoundEveryWay(Star(2000, 1000, false), {2, 8});
@@ -353,6 +399,22 @@ TEST(SubgraphFault, SeesEveryDamage) {
     auto subgraphs = BuildSubgraphs(graph, partition, options);
     damage(subgraphs[1]);
     EXPECT_NE(SubgraphFault(graph, partition, options, subgraphs), "") << what << " was damaged and not seen";
+  }
+}
+
+TEST(SubgraphFault, SeesWrongOwnBegins) {
+  const Graph graph = RandomGraph(21, 60, 300, true);
+  const Partition partition = Divide(graph, "contiguous", 3);
+  const SubgraphOptions options{.own_begins = true};
+  const std::function<void(Subgraph&)> damages[] = {
+      [](Subgraph& s) { ++s.own_begins[7]; },
+      [](Subgraph& s) { s.own_begins.Truncate(s.own_begins.size() - 1); },
+      [](Subgraph& s) { s.own_begins = {}; },
+  };
+  for (const auto& damage : damages) {
+    auto subgraphs = BuildSubgraphs(graph, partition, options);
+    damage(subgraphs[1]);
+    EXPECT_NE(SubgraphFault(graph, partition, options, subgraphs), "");
   }
 }
 
