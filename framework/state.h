@@ -92,7 +92,7 @@ inline std::string_view BoxFormName(BoxForm form) {
   return kNames[static_cast<int>(form)];
 }
 
-/// Entries of a bitmap whose payloads stand together: what a warp of a GPU packs at a time.
+/// Entries of a bitmap whose payloads stand together: what a warp of a GPU takes in at a time, and the least it packs.
 inline constexpr std::size_t kBoxSegment = 256;
 
 /// Lengths of the forms, in bytes, and where a bitmap's parts begin: bits, then for each segment the place of its first

@@ -82,20 +82,24 @@ CHATTY_FN Delivery DeliverBit(const StateRef<P>& s, LocalId target, [[maybe_unus
   return bits::Set<kConcurrent, kScope>(s.touched, target) ? Delivery::kFirst : Delivery::kIgnored;
 }
 
-/// Offers a message to local vertex `target`, owned or halo: the push side of one edge and the receiving side of a message
-/// from another device, or, with `s` that device's own and kSystem, its sending side. kFirst says that the caller is the one
-/// to queue the target. `ask`: as DeliverBit has it.
+/// Whether local vertex `target` wants a message, as far as it is here that one can tell. Where messages are not kept,
+/// DeliverBit asks.
+template <class P>
+CHATTY_FN bool IsWanted(const StateRef<P>& s, LocalId target, [[maybe_unused]] const MessageOf<P>& message) {
+  if (target >= s.graph.owned || !KeepsMessages(s)) return true;
+  if constexpr (Traits<P>::kHasWants) {
+    if (!s.asynchronous && !s.program.Wants(s.values[target])) return false;
+  }
+  if constexpr (Traits<P>::kHasWantsMessage) return s.program.Wants(s.values[target], message);
+  return true;
+}
+
+/// Deliver, of a message that IsWanted.
 template <class P, bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
-CHATTY_FN Delivery Deliver(const StateRef<P>& s, LocalId target, const MessageOf<P>& message,
-                           [[maybe_unused]] bool ask = true) {
+CHATTY_FN Delivery DeliverWanted(const StateRef<P>& s, LocalId target, const MessageOf<P>& message,
+                                 [[maybe_unused]] bool ask = true) {
   if constexpr (Traits<P>::kHasRoundMessage) {
     if (!KeepsMessages(s)) return DeliverBit<P, kConcurrent, kScope>(s, target, ask);
-  }
-  if constexpr (Traits<P>::kHasWants) {
-    if (!s.asynchronous && target < s.graph.owned && !s.program.Wants(s.values[target])) return Delivery::kIgnored;
-  }
-  if constexpr (Traits<P>::kHasWantsMessage) {
-    if (target < s.graph.owned && !s.program.Wants(s.values[target], message)) return Delivery::kIgnored;
   }
   if constexpr (P::kReduction == Reduction::kAny) {
     if (!bits::Set<kConcurrent, kScope>(s.touched, target)) return Delivery::kIgnored;
@@ -113,6 +117,15 @@ CHATTY_FN Delivery Deliver(const StateRef<P>& s, LocalId target, const MessageOf
     if (!ReduceInto<P, kConcurrent, kScope>(s.program, &s.inbox[target], message)) return Delivery::kIgnored;
     return bits::Set<kConcurrent, kScope>(s.touched, target) ? Delivery::kFirst : Delivery::kCombined;
   }
+}
+
+/// Offers a message to local vertex `target`, owned or halo: the push side of one edge and the receiving side of a message
+/// from another device, or, with `s` that device's own and kSystem, its sending side. kFirst says that the caller is the one
+/// to queue the target. `ask`: as DeliverBit has it.
+template <class P, bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
+CHATTY_FN Delivery Deliver(const StateRef<P>& s, LocalId target, const MessageOf<P>& message, bool ask = true) {
+  if (!IsWanted(s, target, message)) return Delivery::kIgnored;
+  return DeliverWanted<P, kConcurrent, kScope>(s, target, message, ask);
 }
 
 /// What vertex v shows its neighbours this round. Consume takes the residual, so call it once a vertex and round.

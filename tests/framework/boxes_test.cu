@@ -38,17 +38,19 @@ template <class T>
 __global__ void PackBox(BoxForm form, Way way, std::size_t size, std::uint32_t* halo, const std::uint32_t* active,
                         const LocalId* border, bool all, std::byte* box, Control* control) {
   using Payload = Slot<T>;
-  __shared__ packing::PackShelf<Payload> shelf;
+  __shared__ packing::PackShelf shelf;
   const steps::cuda::Grid grid;
   const auto value = [](std::size_t i) { return DevicePayload<T>(i); };
   std::uint32_t* const count = &control->box_count[1];
+  const auto done = [&](std::uint32_t i) { atomicAdd(&control->box_count[2], i + 1); };
   const auto pack = [&](const auto& places) {
     if (form == BoxForm::kPairs)
-      return packing::PackBitmap<Payload, /*kPairs=*/true>(grid, shelf, box, count, places, value);
-    if constexpr (kWireBytes < Payload >> 0) return packing::PackBitmap<Payload>(grid, shelf, box, count, places, value);
+      return packing::PackBitmap<Payload, /*kPairs=*/true>(grid, shelf, box, count, places, value, done);
+    if constexpr (kWireBytes < Payload >> 0)
+      return packing::PackBitmap<Payload>(grid, shelf, box, count, places, value, done);
     packing::PackBits(grid, box, count, places);
   };
-  if (form == BoxForm::kWhole) return packing::PackWhole<Payload>(grid, box, count, size, value);
+  if (form == BoxForm::kWhole) return packing::PackWhole<Payload>(grid, box, count, size, value, done);
   if (way == Way::kHalo) return pack(packing::TouchedHalo{halo, kFirstOfHalo, static_cast<LocalId>(size)});
   if (way == Way::kBorder) return pack(packing::ActiveBorder{active, border, static_cast<LocalId>(size), all});
   const auto bit = [&](std::size_t i) { return bits::Test(active, border[i]); };
@@ -59,15 +61,25 @@ __global__ void PackBox(BoxForm form, Way way, std::size_t size, std::uint32_t* 
   }
 }
 
+/// `places`: a lane a place, in order, in place of a lane an entry.
 template <class T>
-__global__ void UnpackBox(InboxRef inbox, std::uint32_t* seen, Slot<T>* values) {
-  packing::ForEachEntry<Slot<T>>(steps::cuda::Grid{}, inbox, [&](const auto& batch) {
+__global__ void UnpackBox(InboxRef inbox, bool places, std::uint32_t* seen, Slot<T>* values) {
+  __shared__ std::uint16_t lists[steps::cuda::kWarps][kBoxSegment];
+  const steps::cuda::Grid grid;
+  const auto take_in = [&](const auto& batch) {
     for (unsigned k = 0; k < std::decay_t<decltype(batch)>::kCount; ++k) {
+      const std::uint32_t of_first = __shfl_sync(steps::cuda::kFull, batch.index[k], 0);
+      if (places && inbox.form != BoxForm::kPairs && batch.index[k] - of_first != steps::cuda::Lane()) {
+        atomicAdd(&seen[inbox.size], 1u);
+      }
       if (!batch.present[k]) continue;
       atomicAdd(&seen[batch.index[k]], 1u);
       values[batch.index[k]] = batch.payload[k];
     }
-  });
+  };
+  if (inbox.form == BoxForm::kPairs) return packing::ForEachPair<Slot<T>>(grid, inbox, take_in);
+  if (places) return packing::ForEachPlace<Slot<T>>(grid, inbox, take_in);
+  packing::ForEachSet<Slot<T>>(grid, inbox, lists, take_in);
 }
 
 template <class T>
@@ -131,6 +143,12 @@ struct Backend {
     gpu.stream().Synchronize();
     EXPECT_EQ(left, way == Way::kHalo && form != BoxForm::kWhole ? others : touched)
         << "bits that have been taken, and no others";
+    std::uint32_t taken = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      if (is_set(i) || form == BoxForm::kWhole) taken += static_cast<std::uint32_t>(i + 1);
+    }
+    const bool tells = way != Way::kQueue && (form != BoxForm::kBitmap || kWireBytes<Slot<T>> > 0);
+    EXPECT_EQ(counters.box_count[2], tells ? taken : 0) << "each is said to have been read, once";
     return {counters.box_count[1], std::move(out)};
   }
 
@@ -140,19 +158,24 @@ struct Backend {
     Device& gpu = device();
     gpu.MakeCurrent();
     Buffer<std::byte> box(gpu, from.size());
+    gpu.CopyIn(box.data(), from.data(), from.size(), gpu.stream());
+    inbox.box = box.data();
     Buffer<std::uint32_t> seen(gpu, inbox.size + 1);
     Buffer<Slot<T>> values(gpu, inbox.size + 1);
-    gpu.CopyIn(box.data(), from.data(), from.size(), gpu.stream());
-    gpu.Fill(seen.data(), 0, seen.bytes(), gpu.stream());
-    gpu.Fill(values.data(), 0, values.bytes(), gpu.stream());
-    inbox.box = box.data();
-    UnpackBox<T><<<3, steps::cuda::kBlock, 0, stream()>>>(inbox, seen.data(), values.data());
-    CHATTY_CUDA(cudaGetLastError());
-    std::pair<std::vector<std::uint32_t>, std::vector<Slot<T>>> out(inbox.size + 1, inbox.size + 1);
-    gpu.CopyOut(out.first.data(), seen.data(), seen.bytes(), gpu.stream());
-    gpu.CopyOut(out.second.data(), values.data(), values.bytes(), gpu.stream());
-    gpu.stream().Synchronize();
-    return out;
+    std::pair<std::vector<std::uint32_t>, std::vector<Slot<T>>> outs[2];
+    for (const bool places : {false, true}) {
+      auto& out = outs[places ? 1 : 0] = {std::vector<std::uint32_t>(inbox.size + 1), std::vector<Slot<T>>(inbox.size + 1)};
+      gpu.Fill(seen.data(), 0, seen.bytes(), gpu.stream());
+      gpu.Fill(values.data(), 0, values.bytes(), gpu.stream());
+      UnpackBox<T><<<3, steps::cuda::kBlock, 0, stream()>>>(inbox, places, seen.data(), values.data());
+      CHATTY_CUDA(cudaGetLastError());
+      gpu.CopyOut(out.first.data(), seen.data(), seen.bytes(), gpu.stream());
+      gpu.CopyOut(out.second.data(), values.data(), values.bytes(), gpu.stream());
+      gpu.stream().Synchronize();
+    }
+    EXPECT_EQ(outs[0].first, outs[1].first) << "a lane an entry, and a lane a place";
+    EXPECT_EQ(std::memcmp(outs[0].second.data(), outs[1].second.data(), outs[0].second.size() * sizeof(Slot<T>)), 0);
+    return std::move(outs[0]);
   }
 };
 

@@ -48,7 +48,7 @@ TYPED_TEST_SUITE(BoxTest, Payloads);
 TYPED_TEST(BoxTest, WhatGoesInComesOut) {
   if (!Backend::Available()) GTEST_SKIP() << "no GPU on this machine";
   constexpr std::size_t kPayload = kWireBytes<Slot<TypeParam>>;
-  for (const std::size_t size : {1, 31, 32, 33, 255, 256, 257, 511, 1000, 4096, 70001}) {
+  for (const std::size_t size : {1, 31, 32, 33, 255, 256, 257, 511, 1000, 4096, 10000, 70001}) {
     for (int pattern = 0; pattern < 4; ++pattern) {
       std::vector<std::uint32_t> bits(bits::Words(size) + 1, 0);
       std::size_t count = 0;

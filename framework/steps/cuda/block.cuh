@@ -167,15 +167,20 @@ __device__ inline void CutIntoSlices(Slice* slices, std::uint32_t* count, LocalI
   for (std::uint32_t i = 0; i < pieces; ++i) slices[at + i] = {v, i};
 }
 
+/// What the lanes up to this one have together. All lanes of a warp call it.
+__device__ inline unsigned InclusiveSumOfWarp(unsigned count) {
+  for (unsigned d = 1; d < 32; d *= 2) {
+    const unsigned below = __shfl_up_sync(kFull, count, d);
+    if (Lane() >= d) count += below;
+  }
+  return count;
+}
+
 /// The lanes' short rows of a warp laid end to end, so that 32 lanes work on 32 consecutive edges whatever the degrees
 /// (ChattyGraph's and WS-VR's warp segmentation). Built from every lane's count; all lanes call everything.
 class WarpRows {
  public:
-  __device__ explicit WarpRows(unsigned count) : inclusive_(count) {
-    for (unsigned d = 1; d < 32; d *= 2) {
-      const unsigned below = __shfl_up_sync(kFull, inclusive_, d);
-      if (Lane() >= d) inclusive_ += below;
-    }
+  __device__ explicit WarpRows(unsigned count) : inclusive_(InclusiveSumOfWarp(count)) {
     exclusive_ = inclusive_ - count;
     total_ = __shfl_sync(kFull, inclusive_, 31);
   }

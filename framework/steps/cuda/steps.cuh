@@ -64,66 +64,67 @@ struct PushShelf {
   LocalId vertex[kBlock];
   unsigned big[kBlock];  ///< threads whose rows the block walks together
   unsigned big_count;
-  unsigned raw[kMaxDevices];    ///< edges to each owner's vertices
-  unsigned first[kMaxDevices];  ///< and vertices that got their first message
+  LocalId halo_begin[kMaxDevices];  ///< where each part's halo vertices begin
+  unsigned raw[kMaxDevices];        ///< edges to halo vertices from there on
+  unsigned first[kMaxDevices];      ///< and vertices of these that got their first message
 };
 
-/// Calls add(owner, how many, how many of those in `firsts`) for the owners of what lanes with `present` have: once for all
-/// that have the same, as far as there are few owners, where additions of each would wait for each other. All lanes call it.
-template <class Add>
-__device__ void ForEachOwner(bool present, std::uint32_t owner, unsigned firsts, Add&& add) {
-  constexpr unsigned kTurns = 8;
-  unsigned rest = __ballot_sync(kFull, present);
-  for (unsigned turn = 0; turn < kTurns && rest != 0; ++turn) {
-    const unsigned leader = __ffs(rest) - 1;
-    const std::uint32_t of = __shfl_sync(kFull, owner, leader);
-    const unsigned same = __ballot_sync(kFull, present && owner == of);
-    if (Lane() == leader) add(owner, static_cast<unsigned>(__popc(same)), static_cast<unsigned>(__popc(same & firsts)));
-    rest &= ~same;
-  }
-  if ((rest >> Lane() & 1) != 0) add(owner, 1u, firsts >> Lane() & 1);
+/// @{
+/// How many edges lead to which part's halo vertices. Parts are told by where theirs begin, a ballot each, for lanes that
+/// looked up an owner each would wait for as many loads, and then for each other.
+template <class P>
+__device__ void StartCount(const StateRef<P>& s, PushShelf<P>& shelf) {
+  if (threadIdx.x >= kMaxDevices) return;
+  shelf.raw[threadIdx.x] = shelf.first[threadIdx.x] = 0;
+  shelf.halo_begin[threadIdx.x] = threadIdx.x < s.graph.parts ? s.graph.halo_begin[threadIdx.x] : kNoLocal;
 }
+/// Of 32 edges; `firsts` of them are first messages. All lanes call it.
+template <class P>
+__device__ void CountEdges(const StateRef<P>& s, PushShelf<P>& shelf, LocalId target, bool valid, unsigned firsts) {
+  for (unsigned base = 0; base < s.graph.parts; base += 32) {
+    unsigned mine = 0;
+    for (unsigned k = 0; k < 32 && base + k < s.graph.parts; ++k) {
+      const unsigned from = __ballot_sync(kFull, valid && target >= shelf.halo_begin[base + k]);
+      if (from == 0) break;  // nor to any later part's
+      if (Lane() == k) mine = from;
+    }
+    if (mine == 0) continue;
+    atomicAdd(&shelf.raw[base + Lane()], static_cast<unsigned>(__popc(mine)));
+    if ((mine & firsts) != 0) atomicAdd(&shelf.first[base + Lane()], static_cast<unsigned>(__popc(mine & firsts)));
+  }
+}
+template <class P>
+__device__ void FlushCount(const StateRef<P>& s, PushShelf<P>& shelf) {
+  __syncthreads();
+  const unsigned p = threadIdx.x;
+  if (p >= s.graph.parts) return;
+  const bool last = p + 1 == s.graph.parts;
+  const unsigned raw = shelf.raw[p] - (last ? 0 : shelf.raw[p + 1]);
+  const unsigned first = shelf.first[p] - (last ? 0 : shelf.first[p + 1]);
+  if (raw != 0) atomics::Add<true>(&s.control->raw_messages[p], std::uint64_t{raw});
+  if (first != 0) atomics::Add<true>(&s.control->halo_count[p], std::uint32_t{first});
+}
+/// @}
 
 /// One strip of 32 edges of a push: every lane with `valid` delivers along edge e of `source`. All lanes call it.
 template <class P>
 __device__ void PushStrip(const StateRef<P>& s, PushShelf<P>& shelf, const RoundOf<P>& round, bool valid, LocalId source,
                           const SharedOf<P>& shared, EdgeIndex e, bool queue_out) {
   LocalId target = 0;
-  bool owned_first = false, first_in_halo = false, in_halo = false;
-  std::uint32_t owner = 0;
+  bool owned_first = false, first_in_halo = false;
   if (valid) {
     target = s.graph.forward.neighbours[e];
     const MessageOf<P> message = Scatter(s, shared, source, target, s.graph.forward, e, round);
     const Delivery delivery = s.peers_deliver ? Deliver<P, true, atomics::Scope::kSystem>(s, target, message, queue_out)
                                               : Deliver<P, true>(s, target, message, queue_out);
     const bool first = delivery == Delivery::kFirst;
-    if (target < s.graph.owned) {
-      owned_first = first;
-    } else {
-      first_in_halo = first;
-      in_halo = true;
-      owner = s.graph.HaloOwner(target);
-    }
+    owned_first = first && target < s.graph.owned;
+    first_in_halo = first && target >= s.graph.owned;
   }
-  if (s.graph.parts > 1) {
-    const unsigned firsts = __ballot_sync(kFull, first_in_halo);
-    ForEachOwner(in_halo, owner, firsts, [&](std::uint32_t of, unsigned raw, unsigned first) {
-      atomicAdd(&shelf.raw[of], raw);
-      if (first != 0) atomicAdd(&shelf.first[of], first);
-    });
-  }
+  if (s.graph.parts > 1) CountEdges(s, shelf, target, valid, __ballot_sync(kFull, first_in_halo));
   if (queue_out) {
     Append(s.touched_queue, &s.control->touched_count, target, owned_first, s.peers_deliver);
     if (s.graph.parts > 1) Append(s.touched_halo, &s.control->touched_halo_count, target, first_in_halo);
-  }
-}
-
-template <class P>
-__device__ void FlushRaw(const StateRef<P>& s, PushShelf<P>& shelf) {
-  __syncthreads();
-  if (threadIdx.x < s.graph.parts && shelf.raw[threadIdx.x] != 0) {
-    atomics::Add<true>(&s.control->raw_messages[threadIdx.x], std::uint64_t{shelf.raw[threadIdx.x]});
-    if (shelf.first[threadIdx.x] != 0) atomics::Add<true>(&s.control->halo_count[threadIdx.x], shelf.first[threadIdx.x]);
   }
 }
 
@@ -137,7 +138,7 @@ __device__ void Advance(const Group& group, const StateRef<P>& s, const RoundOf<
                         bool queue_out) {
   __shared__ detail::PushShelf<P> shelf;
   const unsigned t = threadIdx.x;
-  if (t < kMaxDevices) shelf.raw[t] = shelf.first[t] = 0;
+  detail::StartCount(s, shelf);
   std::uint64_t scanned = 0;
   // A small frontier is spread over all warps, fewer vertices each.
   unsigned lanes = 32;
@@ -204,7 +205,7 @@ __device__ void Advance(const Group& group, const StateRef<P>& s, const RoundOf<
                         queue_out);
     }
   }
-  detail::FlushRaw(s, shelf);
+  detail::FlushCount(s, shelf);
   AddFromBlock(&s.control->edges_touched, scanned);
 }
 
@@ -212,7 +213,7 @@ __device__ void Advance(const Group& group, const StateRef<P>& s, const RoundOf<
 template <class P, class Group>
 __device__ void AdvanceSlices(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool queue_out) {
   __shared__ detail::PushShelf<P> shelf;
-  if (threadIdx.x < kMaxDevices) shelf.raw[threadIdx.x] = shelf.first[threadIdx.x] = 0;
+  detail::StartCount(s, shelf);
   __syncthreads();
   const std::uint32_t slices = atomics::Load(&s.control->slice_count);
   for (std::uint32_t i = BlockRank(group); i < slices; i += BlockCount(group)) {
@@ -230,7 +231,7 @@ __device__ void AdvanceSlices(const Group& group, const StateRef<P>& s, const Ro
       detail::PushStrip(s, shelf, round, k + Lane() < end, slice.vertex, shared, k + Lane(), queue_out);
     }
   }
-  detail::FlushRaw(s, shelf);
+  detail::FlushCount(s, shelf);
 }
 
 /// After a push whose messages are bits and leave no queue: halo vertices whose owners have been told are left out, and
@@ -639,26 +640,45 @@ __device__ void PackRecord(Control* control, std::byte* box, std::uint32_t place
   StoreRecord(box, base + __popc(same & ((1u << Lane()) - 1)), index, payload);
 }
 
-/// Words of a segment of a box, which a warp has at a time: what it asks memory for it asks for all of them together.
+/// Words of a segment of a box: what a warp asks memory for it asks for all of them together.
 inline constexpr unsigned kSegmentWords = kBoxSegment / 32;
+
+/// Entries of a box that a thread has on their way at once: as many as it has registers for.
+template <class Payload>
+inline constexpr unsigned kEntriesAtOnce = sizeof(Payload) <= 8    ? 4
+                                           : sizeof(Payload) <= 32 ? 2
+                                                                   : 1;
+
+/// Writes which places of `words` words are set to `list`, in order and counted from `base`: lane k has the kth word. Lanes
+/// that then have an entry of the list each are all at work, however few places are set. Returns how many are. All lanes of
+/// a warp call it, and synchronise before they read.
+__device__ inline unsigned ListSet(std::uint32_t mine, unsigned words, unsigned base, std::uint16_t* list) {
+  unsigned count = 0;
+  for (unsigned k = 0; k < words; ++k) {
+    const std::uint32_t word = __shfl_sync(kFull, mine, k);
+    if (word == 0) continue;
+    if ((word >> Lane() & 1) != 0) {
+      list[count + __popc(word & ((1u << Lane()) - 1))] = static_cast<std::uint16_t>(base + k * 32 + Lane());
+    }
+    count += __popc(word);
+  }
+  return count;
+}
 
 /// What a block has of a box, to be written line by line: the box may be on another device, to which each store that is not
 /// a whole line is as long.
-template <class Payload>
 struct PackShelf {
-  static constexpr unsigned kPlaces = kWarps * kBoxSegment;
-  static constexpr bool kHolds = sizeof(Payload) * kPlaces <= 32768;
-  Shelf<Payload, kHolds && (kWireBytes < Payload >> 0) ? kPlaces : 1> values;  // one of none is as good as another
-  std::uint32_t index[kHolds ? kPlaces : 1];
-  std::uint32_t words[kPlaces / 32];
-  unsigned begin_of[kWarps], set_in[kWarps];
-  unsigned begin, set;
+  static constexpr unsigned kPlaces = kBlock * 32;
+  static_assert(kPlaces <= 1u << 16, "places are listed in 16 bits");
+  std::uint16_t list[kPlaces];    ///< those that are set
+  unsigned begin_of[kWarps + 1];  ///< in the list, the places of each warp; and their number
+  unsigned begin;                 ///< in the box
 };
 
 /// @{
-/// Places of a box, as packing asks for them. Segment tells which of a segment's from place i on are to be packed, none
-/// beyond the last; what it asks memory for is asked for together, so nothing in it depends on where the box ends. All lanes
-/// of a warp call it. Release is told what has been taken of 32.
+/// Places of a box, as packing asks for them. Words tells lanes which of a word's places each are to be packed, none beyond
+/// the last, from place i on: of `words` words, whole segments. What is asked for of a segment is asked for together, so
+/// nothing there depends on where the box ends. All lanes of a warp call it. Release is told what has been taken of 32.
 ///
 /// Halo vertices from `first` on that have a message.
 struct TouchedHalo {
@@ -671,11 +691,7 @@ struct TouchedHalo {
     const std::uint32_t next = h % 32 + size - i > 32 ? atomics::Load(from + 1) : 0;
     return __funnelshift_r(atomics::Load(from), next, h & 31) & bits::Mask(0, size - i);
   }
-  __device__ void Segment(std::size_t i, std::uint32_t (&word)[kSegmentWords]) const {
-    const std::uint32_t mine = Lane() < kSegmentWords ? Word(i + Lane() * 32) : 0;
-#pragma unroll
-    for (unsigned k = 0; k < kSegmentWords; ++k) word[k] = __shfl_sync(kFull, mine, k);
-  }
+  __device__ std::uint32_t Words(std::size_t i, unsigned words) const { return Lane() < words ? Word(i + Lane() * 32) : 0; }
   __device__ void Release(std::size_t i, std::uint32_t word) const {
     const auto h = static_cast<LocalId>(first + i), shift = h & 31;
     atomics::And<true>(touched + (h >> 5), ~(word << shift));
@@ -710,19 +726,27 @@ struct ActiveBorder {
   const LocalId* vertices;
   LocalId size;
   bool all;
-  __device__ void Segment(std::size_t i, std::uint32_t (&word)[kSegmentWords]) const {
+  __device__ std::uint32_t Words(std::size_t i, unsigned words) const {
+    std::uint32_t mine = 0;
+    for (unsigned w = 0; w < words && i + w * 32 < size; w += kSegmentWords) {
+      const std::uint32_t of_segment = Segment(i + w * 32);
+      const std::uint32_t word = __shfl_sync(kFull, of_segment, Lane() % kSegmentWords);
+      if (Lane() / kSegmentWords == w / kSegmentWords) mine = word;
+    }
+    return mine;
+  }
+  /// The words of one segment: the kth lane's the kth, and others none.
+  __device__ std::uint32_t Segment(std::size_t i) const {
     const Stretch stretch(vertices, i, size);
+    std::uint32_t mine = 0;
     if (!all && __all_sync(kFull, stretch.whole)) {
       const std::uint32_t* const from = active + stretch.first / 32;
       const std::size_t begin = i + Lane() * 32;
-      std::uint32_t mine = 0;
       if (Lane() < kSegmentWords && begin < size) {
         const std::uint32_t next = stretch.first % 32 + size - begin > 32 && stretch.first % 32 != 0 ? from[1] : 0;
         mine = __funnelshift_r(*from, next, stretch.first & 31) & bits::Mask(0, size - begin);
       }
-#pragma unroll
-      for (unsigned k = 0; k < kSegmentWords; ++k) word[k] = __shfl_sync(kFull, mine, k);
-      return;
+      return mine;
     }
     LocalId v[kSegmentWords];
     LoadSegment(vertices, i, size, v);
@@ -731,84 +755,77 @@ struct ActiveBorder {
     for (unsigned k = 0; k < kSegmentWords; ++k) is_set[k] = bits::Test(active, v[k]);
 #pragma unroll
     for (unsigned k = 0; k < kSegmentWords; ++k) {
-      word[k] = __ballot_sync(kFull, (all || is_set[k]) && i + k * 32 + Lane() < size);
+      const std::uint32_t word = __ballot_sync(kFull, (all || is_set[k]) && i + k * 32 + Lane() < size);
+      if (Lane() == k) mine = word;
     }
+    return mine;
   }
   __device__ void Release(std::size_t, std::uint32_t) const {}
 };
 /// @}
 
-/// Bitmap form: bits, and the payloads of those that are set; or, of the same, pairs. Warps have a segment each, and a block
-/// reserves room for those of all with one addition. `places`: a TouchedHalo or the like, whose bits are released.
-template <class Payload, bool kPairs = false, class Group, class Places, class Value>
-__device__ void PackBitmap(const Group& group, PackShelf<Payload>& shelf, std::byte* box, std::uint32_t* count,
-                           const Places& places, Value&& value) {
-  using Shelf = PackShelf<Payload>;
+/// Bitmap form: bits, and the payloads of those that are set; or, of the same, pairs. Warps have up to 32 words each, and a
+/// block reserves room for those of all with one addition: additions to one counter come one after the other. `places`: a
+/// TouchedHalo or the like, whose bits are released. `value` tells the payload of a place, and `done` is told once it has
+/// been read.
+template <class Payload, bool kPairs = false, class Group, class Places, class Value, class Done>
+__device__ void PackBitmap(const Group& group, PackShelf& shelf, std::byte* box, std::uint32_t* count, const Places& places,
+                           Value&& value, Done&& done) {
   constexpr bool kPayload = kWireBytes < Payload >> 0;
   static_assert(kPayload || kPairs, "where bits say all, PackBits is quicker");
+  constexpr unsigned kAtOnce = kEntriesAtOnce<Payload>;
   const std::size_t size = places.size;
   auto* const words = reinterpret_cast<std::uint32_t*>(box);
   auto* const segments = reinterpret_cast<std::uint32_t*>(box + SegmentsOffset(size));
-  const std::size_t all = (size + kBoxSegment - 1) / kBoxSegment, all_words = bits::Words(size);
-  for (std::size_t base = std::size_t{BlockRank(group)} * kWarps; base < all;
-       base += std::size_t{BlockCount(group)} * kWarps) {
-    const std::size_t first = (base + Warp()) * kBoxSegment;
-    std::uint32_t word[kSegmentWords], mine = 0, set = 0;
-    places.Segment(first, word);
-#pragma unroll
-    for (unsigned k = 0; k < kSegmentWords; ++k) {
-      if (Lane() == k) mine = word[k];
-      set += __popc(word[k]);
-    }
-    if (Lane() < kSegmentWords) {
-      shelf.words[Warp() * kSegmentWords + Lane()] = mine;
-      if (mine != 0) places.Release(first + Lane() * 32, mine);
-    }
-    if (Lane() == 0) shelf.set_in[Warp()] = set;
+  // A small box is spread over all blocks, fewer words a warp.
+  unsigned lanes = 32;
+  while (lanes > kSegmentWords && size <= std::size_t{BlockCount(group)} * kWarps * (lanes / 2) * 32) lanes /= 2;
+  const std::size_t chunk = std::size_t{kWarps} * lanes * 32;
+  for (std::size_t base = BlockRank(group) * chunk; base < size; base += BlockCount(group) * chunk) {
+    const std::size_t first = base + std::size_t{Warp()} * lanes * 32, place = first + Lane() * 32;
+    const std::uint32_t mine = first < size ? places.Words(first, lanes) : 0;
+    if (mine != 0) places.Release(place, mine);
+    const auto set = static_cast<unsigned>(__popc(mine));
+    const unsigned in_warp = __reduce_add_sync(kFull, set);
+    if (Lane() == 0) shelf.begin_of[Warp() + 1] = in_warp;
     __syncthreads();
     if (threadIdx.x == 0) {
-      unsigned in_block = 0;
-      for (unsigned w = 0; w < kWarps; ++w) {
-        shelf.begin_of[w] = in_block;
-        in_block += shelf.set_in[w];
-      }
-      shelf.set = in_block;
+      shelf.begin_of[0] = 0;
+      for (unsigned w = 0; w < kWarps; ++w) shelf.begin_of[w + 1] += shelf.begin_of[w];
+      const unsigned in_block = shelf.begin_of[kWarps];
       shelf.begin = in_block == 0 ? 0 : atomicAdd(count, in_block);
     }
     __syncthreads();
-    const std::size_t first_word = base * kSegmentWords + threadIdx.x;
-    if (!kPairs && threadIdx.x < Shelf::kPlaces / 32 && first_word < all_words) words[first_word] = shelf.words[threadIdx.x];
-    if constexpr (kPayload || kPairs) {
-      if (!kPairs && threadIdx.x < kWarps && base + threadIdx.x < all) {
-        segments[base + threadIdx.x] = shelf.begin + shelf.begin_of[threadIdx.x];
+    const unsigned in_list = shelf.begin_of[Warp()];
+    ListSet(mine, lanes, Warp() * lanes * 32, shelf.list + in_list);
+    if constexpr (!kPairs) {
+      const unsigned before = in_list + InclusiveSumOfWarp(set) - set;
+      if (Lane() < lanes && place < size) {
+        words[place / 32] = mine;
+        if (Lane() % kSegmentWords == 0) segments[place / kBoxSegment] = shelf.begin + before;
       }
-      std::byte* const values = kPairs ? box : box + BitmapValuesOffset(size);
-      const auto store = [&](unsigned at, std::uint32_t index, const Payload& payload) {
-        if constexpr (kPairs) {
-          StoreRecord(values, shelf.begin + at, index, payload);
-        } else {
-          StorePayload(values, shelf.begin + at, payload);
-        }
-      };
-      unsigned place = shelf.begin_of[Warp()];
+    }
+    __syncthreads();
+    std::byte* const values = kPairs ? box : box + BitmapValuesOffset(size);
+    const unsigned begin = shelf.begin, listed = shelf.begin_of[kWarps];
+    for (unsigned from = threadIdx.x; from < listed; from += kAtOnce * kBlock) {
+      std::uint32_t index[kAtOnce];
+      Payload payload[kAtOnce];
 #pragma unroll
-      for (unsigned k = 0; k < kSegmentWords; ++k) {
-        if ((word[k] >> Lane() & 1) != 0) {
-          const unsigned at = place + __popc(word[k] & ((1u << Lane()) - 1));
-          const auto i = static_cast<std::uint32_t>(first + k * 32 + Lane());
-          if constexpr (Shelf::kHolds) {
-            if constexpr (kPairs) shelf.index[at] = i;
-            if constexpr (kPayload) shelf.values[at] = value(i);
-          } else {
-            store(at, i, value(i));
-          }
-        }
-        place += __popc(word[k]);
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        if (from + k * kBlock >= listed) continue;
+        index[k] = static_cast<std::uint32_t>(base) + shelf.list[from + k * kBlock];
+        payload[k] = value(index[k]);
       }
-      if constexpr (Shelf::kHolds) {
-        __syncthreads();
-        for (unsigned at = threadIdx.x; at < shelf.set; at += kBlock) {
-          store(at, kPairs ? shelf.index[at] : 0, shelf.values[kPayload ? at : 0]);
+#pragma unroll
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        const unsigned at = from + k * kBlock;
+        if (at >= listed) continue;
+        done(index[k]);
+        if constexpr (kPairs) {
+          StoreRecord(values, begin + at, index[k], payload[k]);
+        } else {
+          StorePayload(values, begin + at, payload[k]);
         }
       }
     }
@@ -836,25 +853,34 @@ __device__ void PackBits(const Group& group, std::byte* box, std::uint32_t* coun
   std::uint32_t set = 0;
   for (std::size_t first = (std::size_t{BlockRank(group)} * kWarps + Warp()) * kSegmentWords; first < all;
        first += warps * kSegmentWords) {
-    std::uint32_t word[kSegmentWords], mine = 0;
-    places.Segment(first * 32, word);
-#pragma unroll
-    for (unsigned k = 0; k < kSegmentWords; ++k) {
-      if (Lane() == k) mine = word[k];
-    }
+    const std::uint32_t mine = places.Segment(first * 32);
     if (Lane() < kSegmentWords && first + Lane() < all) reinterpret_cast<std::uint32_t*>(box)[first + Lane()] = mine;
     set += static_cast<std::uint32_t>(__popc(mine));
   }
   AddFromBlock(count, set);
 }
 
-/// Whole form: a payload for every place.
-template <class Payload, class Group, class Value>
-__device__ void PackWhole(const Group& group, std::byte* box, std::uint32_t* count, std::size_t size, Value&& value) {
+/// Whole form: a payload for every place. `value` and `done`: as of PackBitmap.
+template <class Payload, class Group, class Value, class Done>
+__device__ void PackWhole(const Group& group, std::byte* box, std::uint32_t* count, std::size_t size, Value&& value,
+                          Done&& done) {
+  constexpr unsigned kAtOnce = kEntriesAtOnce<Payload>;
   if (BlockRank(group) == 0 && threadIdx.x == 0) *count = static_cast<std::uint32_t>(size);
   const std::size_t stride = std::size_t{BlockCount(group)} * kBlock;
-  for (std::size_t i = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; i < size; i += stride) {
-    StorePayload(box, i, value(i));
+  for (std::size_t from = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; from < size; from += kAtOnce * stride) {
+    Payload payload[kAtOnce];
+#pragma unroll
+    for (unsigned k = 0; k < kAtOnce; ++k) {
+      const std::size_t i = from + k * stride;
+      if (i < size) payload[k] = value(static_cast<std::uint32_t>(i));
+    }
+#pragma unroll
+    for (unsigned k = 0; k < kAtOnce; ++k) {
+      const std::size_t i = from + k * stride;
+      if (i >= size) continue;
+      done(static_cast<std::uint32_t>(i));
+      StorePayload(box, i, payload[k]);
+    }
   }
 }
 
@@ -867,29 +893,34 @@ struct EntryBatch {
   Payload payload[kEntries];
 };
 
-/// Calls body(batch) for the entries of a box that are this device's, indexes counted from inbox.first. All lanes of a warp
-/// call it together; unless the form is that of pairs, the nth entries of a warp's batches have indexes that follow each
-/// other.
+/// @{
+/// Call body(batch) for the entries of a box that are this device's, indexes counted from inbox.first. All lanes of a warp
+/// call it together.
+///
+/// Of a box of pairs.
 template <class Payload, class Group, class Body>
-__device__ void ForEachEntry(const Group& group, const InboxRef& inbox, Body&& body) {
+__device__ void ForEachPair(const Group& group, const InboxRef& inbox, Body&& body) {
+  EntryBatch<Payload, kEntriesAtOnce<Payload>> batch;
+  constexpr unsigned kAtOnce = batch.kCount;
+  const std::size_t stride = std::size_t{BlockCount(group)} * kBlock;
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < inbox.count; base += kAtOnce * stride) {
+#pragma unroll
+    for (unsigned k = 0; k < kAtOnce; ++k) {
+      const std::size_t i = base + k * stride + threadIdx.x;
+      std::uint32_t index = inbox.last;
+      batch.payload[k] = Payload{};
+      if (i < inbox.count) index = LoadRecord(inbox.box, static_cast<std::uint32_t>(i), &batch.payload[k]);
+      batch.present[k] = index >= inbox.first && index < inbox.last;
+      batch.index[k] = index - inbox.first;
+    }
+    body(batch);
+  }
+}
+/// Of another, a lane a place: the nth entries of a warp's batches have indexes that follow each other.
+template <class Payload, class Group, class Body>
+__device__ void ForEachPlace(const Group& group, const InboxRef& inbox, Body&& body) {
   constexpr unsigned kAtOnce = sizeof(Payload) <= 8 ? kSegmentWords : 2;
   EntryBatch<Payload, kAtOnce> batch;
-  const std::size_t stride = std::size_t{BlockCount(group)} * kBlock;
-  if (inbox.form == BoxForm::kPairs) {
-    for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < inbox.count; base += kAtOnce * stride) {
-#pragma unroll
-      for (unsigned k = 0; k < kAtOnce; ++k) {
-        const std::size_t i = base + k * stride + threadIdx.x;
-        std::uint32_t index = inbox.last;
-        batch.payload[k] = Payload{};
-        if (i < inbox.count) index = LoadRecord(inbox.box, static_cast<std::uint32_t>(i), &batch.payload[k]);
-        batch.present[k] = index >= inbox.first && index < inbox.last;
-        batch.index[k] = index - inbox.first;
-      }
-      body(batch);
-    }
-    return;
-  }
   const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.box);
   const auto* const segments = reinterpret_cast<const std::uint32_t*>(inbox.box + SegmentsOffset(inbox.size));
   const std::size_t begin = inbox.first / kBoxSegment, end = (inbox.last + kBoxSegment - 1) / kBoxSegment;
@@ -922,26 +953,66 @@ __device__ void ForEachEntry(const Group& group, const InboxRef& inbox, Body&& b
     }
   }
 }
+/// Of another, a lane an entry, for bodies that have lanes wait: where few places are set, no more of them do than it takes.
+/// `lists`: shared memory of the block.
+template <class Payload, class Group, class Body>
+__device__ void ForEachSet(const Group& group, const InboxRef& inbox, std::uint16_t (&lists)[kWarps][kBoxSegment],
+                           Body&& body) {
+  EntryBatch<Payload, kEntriesAtOnce<Payload>> batch;
+  constexpr unsigned kAtOnce = batch.kCount;
+  const bool bitmap = inbox.form == BoxForm::kBitmap;
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.box);
+  const auto* const segments = reinterpret_cast<const std::uint32_t*>(inbox.box + SegmentsOffset(inbox.size));
+  const std::byte* const values = inbox.box + (bitmap ? BitmapValuesOffset(inbox.size) : 0);
+  std::uint16_t* const list = lists[Warp()];
+  const std::size_t begin = inbox.first / kBoxSegment, end = (inbox.last + kBoxSegment - 1) / kBoxSegment;
+  const std::size_t warps = std::size_t{BlockCount(group)} * kWarps;
+  for (std::size_t segment = begin + std::size_t{BlockRank(group)} * kWarps + Warp(); segment < end; segment += warps) {
+    const std::size_t first = segment * kBoxSegment;
+    std::size_t place = first;
+    unsigned set = inbox.last - first < kBoxSegment ? static_cast<unsigned>(inbox.last - first) : kBoxSegment;
+    if (bitmap) {
+      const std::size_t w = first / 32 + Lane();
+      const std::uint32_t mine = Lane() < kSegmentWords && w * 32 < inbox.size ? words[w] : 0;
+      if constexpr (kWireBytes < Payload >> 0) place = segments[segment];
+      __syncwarp();  // all have read the list of the segment before
+      set = ListSet(mine, kSegmentWords, 0, list);
+      __syncwarp();
+    }
+    for (unsigned from = 0; from < set; from += kAtOnce * 32) {
+#pragma unroll
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        const unsigned at = from + k * 32 + Lane();
+        const std::size_t i = first + (at >= set ? 0 : bitmap ? list[at] : at);
+        batch.present[k] = at < set && i >= inbox.first && i < inbox.last;
+        batch.index[k] = static_cast<std::uint32_t>(i - inbox.first);
+        batch.payload[k] = Payload{};
+        if (batch.present[k]) LoadPayload(values, place + at, &batch.payload[k]);
+      }
+      body(batch);
+    }
+  }
+}
+/// @}
 
 /// PackMessages, of messages that look like that on the wire.
 template <class P, class Payload, class Group>
-__device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued) {
-  __shared__ detail::PackShelf<Payload> shelf;
+__device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued,
+                               PackShelf& shelf) {
   const bool for_all = outbox.for_all != nullptr;
   const auto touched = [&](LocalId h) { return ((atomics::Load(s.touched + (h >> 5)) >> (h & 31)) & 1) != 0; };
-  const auto take = [&]([[maybe_unused]] LocalId h) {
-    if constexpr (std::is_same_v<Payload, Slot<MessageOf<P>>>) {
-      const Payload payload = s.inbox[h];
-      EmptyHalo<P>(s, h);
-      return payload;
+  constexpr bool kKept = std::is_same_v<Payload, Slot<MessageOf<P>>>;
+  const auto look = [&]([[maybe_unused]] LocalId h) {
+    if constexpr (kKept) {
+      return Payload{s.inbox[h]};
     } else {
       return Payload{};
     }
   };
-  const auto take_bit = [&](LocalId h) {
-    atomics::And<true>(s.touched + (h >> 5), ~(1u << (h & 31)));
-    return take(h);
+  const auto empty = [&]([[maybe_unused]] LocalId h) {
+    if constexpr (kKept) EmptyHalo<P>(s, h);
   };
+  const auto clear = [&](LocalId h) { atomics::And<true>(s.touched + (h >> 5), ~(1u << (h & 31))); };
   // Warps that take from a queue wait for each other at the boxes' counters, some 12 ns each. A sweep over the bitmap is at
   // memory's rate, and its blocks count as one.
   constexpr std::size_t kFew = 512;
@@ -952,15 +1023,18 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
     std::uint32_t* const count = &s.control->box_count[place];
     if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
     const TouchedHalo places{s.touched, first, size};
-    const auto value = [&](std::size_t i) { return take(first + static_cast<LocalId>(i)); };
+    const auto value = [&](std::uint32_t i) { return look(first + LocalId{i}); };
+    const auto done = [&](std::uint32_t i) { empty(first + LocalId{i}); };
     if (form == BoxForm::kWhole) {
-      detail::PackWhole<Payload>(group, box, count, size,
-                                 [&](std::size_t i) { return take_bit(first + static_cast<LocalId>(i)); });
+      detail::PackWhole<Payload>(group, box, count, size, value, [&](std::uint32_t i) {
+        clear(first + LocalId{i});
+        done(i);
+      });
     } else if (form == BoxForm::kPairs) {
       pairs = true;
-      if (!few) detail::PackBitmap<Payload, /*kPairs=*/true>(group, shelf, box, count, places, value);
+      if (!few) detail::PackBitmap<Payload, /*kPairs=*/true>(group, shelf, box, count, places, value, done);
     } else if constexpr (kWireBytes < Payload >> 0) {
-      detail::PackBitmap<Payload>(group, shelf, box, count, places, value);
+      detail::PackBitmap<Payload>(group, shelf, box, count, places, value, done);
     } else {
       detail::PackBits(group, box, count, places);
     }
@@ -978,7 +1052,11 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
       const std::uint32_t owner = s.graph.HaloOwner(h);
       place = for_all ? s.graph.part : owner;
       keep = (for_all || MessageForm(s, owner) == BoxForm::kPairs) && touched(h);
-      if (keep) payload = take_bit(h);
+      if (keep) {
+        clear(h);
+        payload = look(h);
+        empty(h);
+      }
     }
     const LocalId first = for_all ? s.graph.owned : s.graph.halo_begin[place];
     detail::PackRecord(s.control, for_all ? outbox.for_all : outbox.box[place], place, keep ? h - first : 0, payload, keep);
@@ -991,7 +1069,9 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
 /// releases them: a box an owner, or one for all, numbered as the halo.
 template <class P, class Group>
 __device__ void PackMessages(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued) {
-  WithMessagePayload(s, [&](auto payload) { detail::PackMessagesAs<P, decltype(payload)>(group, s, outbox, queued); });
+  __shared__ detail::PackShelf shelf;
+  WithMessagePayload(s,
+                     [&](auto payload) { detail::PackMessagesAs<P, decltype(payload)>(group, s, outbox, queued, shelf); });
 }
 
 /// In place of PackMessages and the owners' UnpackMessages: every queued message of a halo vertex goes by atomics into the
@@ -1035,7 +1115,7 @@ __device__ void DeliverMessages(const Group& group, const StateRef<P>& s, const 
 template <class P, class Group>
 __device__ void PackShared(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan) {
   using Payload = SharedSlot<P>;
-  __shared__ detail::PackShelf<Payload> shelf;  // one for both forms: two of large payloads would not fit
+  __shared__ detail::PackShelf shelf;
   ForEachSharedBox(s, outbox, plan,
                    [&](std::uint32_t place, std::byte* box, const LocalId* vertices, LocalId size, BoxForm form) {
                      std::uint32_t* const count = &s.control->box_count[place];
@@ -1043,15 +1123,16 @@ __device__ void PackShared(const Group& group, const StateRef<P>& s, const Outbo
                        s.control->box_form[place] = static_cast<std::uint32_t>(form);
                      const detail::ActiveBorder places{s.active, vertices, size, plan.all};
                      const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
+                     const auto done = [](std::uint32_t) {};
                      if (form == BoxForm::kBitmap) {
                        if constexpr (kWireBytes < Payload >> 0) {
-                         return detail::PackBitmap<Payload>(group, shelf, box, count, places, value);
+                         return detail::PackBitmap<Payload>(group, shelf, box, count, places, value, done);
                        } else {
                          return detail::PackBits(group, box, count, places);
                        }
                      }
-                     if (form == BoxForm::kWhole) return detail::PackWhole<Payload>(group, box, count, size, value);
-                     detail::PackBitmap<Payload, /*kPairs=*/true>(group, shelf, box, count, places, value);
+                     if (form == BoxForm::kWhole) return detail::PackWhole<Payload>(group, box, count, size, value, done);
+                     detail::PackBitmap<Payload, /*kPairs=*/true>(group, shelf, box, count, places, value, done);
                    });
 }
 
@@ -1060,18 +1141,23 @@ namespace detail {
 /// UnpackMessages, of messages that look like that on the wire.
 template <class P, class Payload, class Group>
 __device__ void UnpackMessagesAs(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer,
-                                 bool queue_out) {
+                                 bool queue_out, std::uint16_t (&lists)[kWarps][kBoxSegment]) {
   const LocalId* const vertices = s.border.vertices + s.border.begin[peer];
-  detail::ForEachEntry<Payload>(group, inbox, [&](const auto& batch) {
+  const auto take_in = [&](const auto& batch) {
     constexpr unsigned kCount = std::decay_t<decltype(batch)>::kCount;
     LocalId v[kCount];
+    bool wanted[kCount];
 #pragma unroll
     for (unsigned k = 0; k < kCount; ++k) v[k] = batch.present[k] ? vertices[batch.index[k]] : 0;
+#pragma unroll
+    for (unsigned k = 0; k < kCount; ++k) {
+      wanted[k] = batch.present[k] && IsWanted(s, v[k], MessageIn<P>(batch.payload[k]));
+    }
     unsigned first[kCount], all = 0;
 #pragma unroll
     for (unsigned k = 0; k < kCount; ++k) {
       const bool mine =
-          batch.present[k] && Deliver<P, true>(s, v[k], MessageIn<P>(batch.payload[k]), queue_out) == Delivery::kFirst;
+          wanted[k] && DeliverWanted<P, true>(s, v[k], MessageIn<P>(batch.payload[k]), queue_out) == Delivery::kFirst;
       first[k] = __ballot_sync(kFull, mine);
       all += __popc(first[k]);
     }
@@ -1084,7 +1170,9 @@ __device__ void UnpackMessagesAs(const Group& group, const StateRef<P>& s, const
       if ((first[k] >> Lane() & 1) != 0) s.touched_queue[at + __popc(first[k] & ((1u << Lane()) - 1))] = v[k];
       at += __popc(first[k]);
     }
-  });
+  };
+  if (inbox.form == BoxForm::kPairs) return detail::ForEachPair<Payload>(group, inbox, take_in);
+  detail::ForEachSet<Payload>(group, inbox, lists, take_in);
 }
 
 }  // namespace detail
@@ -1093,8 +1181,9 @@ __device__ void UnpackMessagesAs(const Group& group, const StateRef<P>& s, const
 template <class P, class Group>
 __device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer,
                                bool queue_out) {
+  __shared__ std::uint16_t lists[kWarps][kBoxSegment];
   WithMessagePayload(
-      s, [&](auto payload) { detail::UnpackMessagesAs<P, decltype(payload)>(group, s, inbox, peer, queue_out); });
+      s, [&](auto payload) { detail::UnpackMessagesAs<P, decltype(payload)>(group, s, inbox, peer, queue_out, lists); });
 }
 
 namespace detail {
@@ -1198,7 +1287,7 @@ __device__ void UnpackShared(const Group& group, const StateRef<P>& s, const Inb
   if constexpr (kWireBytes<Payload> == 0) {
     if (in_order && inbox.form == BoxForm::kBitmap) return detail::JoinBits(group, inbox, s.active, halo);
   }
-  detail::ForEachEntry<Payload>(group, inbox, [&](const auto& batch) {
+  const auto take_in = [&](const auto& batch) {
 #pragma unroll
     for (unsigned k = 0; k < std::decay_t<decltype(batch)>::kCount; ++k) {
       if (!in_order) {
@@ -1213,7 +1302,9 @@ __device__ void UnpackShared(const Group& group, const StateRef<P>& s, const Inb
         atomics::Or<true>(s.active + (begin >> 5) + 1, word >> (32 - shift));
       }
     }
-  });
+  };
+  if (inbox.form == BoxForm::kPairs) return detail::ForEachPair<Payload>(group, inbox, take_in);
+  detail::ForEachPlace<Payload>(group, inbox, take_in);
 }
 
 /// Clears active bits: the owned ones, or only the halo's.
