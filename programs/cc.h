@@ -168,13 +168,13 @@ struct ConnectedComponents {
     hooking::LinkTile link{parent, links, tiles};
     if (ops.subgraph_edges() / kManyEdges < tiles.owned) {
       ops.ForEachTogether(count, ops.gangs(), hooking::CompressTile{parent, ops.graph(), tiles});
-      ops.ForEachTogether(count, ops.gangs(), link);
+      ops.ForEachTogether(count * link.kPieces, ops.gangs(), link);
       return hooking::Tiles::kLooked;
     }
     constexpr std::array<std::uint32_t, 4> kStages = {1, 2, 4, hooking::LinkTile::kEighths};
     for (std::size_t stage = 0; stage < kStages.size(); ++stage) {
       link.to = kStages[stage];
-      ops.ForEachTogether(count, ops.gangs(), link);
+      ops.ForEachTogether(count * link.kPieces, ops.gangs(), link);
       if (link.to == link.kEighths) break;
       *sampled = SampleOwned(ops, parent, samples);
       const double next = static_cast<double>(kStages[stage + 1] - link.to) / link.kEighths;  // of owned vertices
@@ -238,10 +238,11 @@ struct ConnectedComponents {
       ops.CopyOut(&found, notes.size(0), 1);
     }
     if (ops.SumOfAll(found == 0 ? 1 : 0) > 0) return false;
-    for (PartId p = first + 1; p < ops.devices(); ++p) {
-      if (parts[p].owned > 0) ops.For(1, hooking::LinkTwo{parent, parts[first].giant, parts[p].giant});
+    hooking::LinkGiants link{parent, notes, giant};
+    for (PartId p = 0; p < ops.devices(); ++p) {
+      if (parts[p].owned > 0) link.giants[link.count++] = parts[p].giant;
     }
-    ops.For(1, hooking::StartNotes{notes, giant});
+    ops.For(1, link);
     return true;
   }
 
@@ -251,33 +252,32 @@ struct ConnectedComponents {
   template <class Operators>
   static bool MergeNotes(Operators& ops, VertexId* parent, const hooking::Notes& notes) {
     const std::size_t room = hooking::Notes::Room(ops.graph().vertices);
-    std::array<std::span<const VertexId>, kMaxDevices> theirs;
     for (const int list : {0, 1}) {
       VertexId size = 0;
       ops.CopyOut(&size, notes.size(list), 1);
       if (ops.SumOfAll(size > room ? 1 : 0) > 0) return false;
       if (list == 0) ops.For(size, hooking::NoteRoot{notes, parent});
       const std::span<const VertexId> mine(notes.pairs(list), 2 * std::size_t{size});
-      theirs.fill({});
+      hooking::PairLists theirs;
       ops.template ExchangeAll<VertexId>([&](PartId) { return mine; },
-                                         [&](PartId p, std::span<const VertexId> pairs) { theirs[p] = pairs; });
+                                         [&](PartId, std::span<const VertexId> pairs) { theirs.Add(pairs); });
       // Before anything is linked, for a tree that is one by a pair of theirs is no news to them.
-      for (const std::span<const VertexId> pairs : theirs) {
-        if (list == 0 && !pairs.empty()) {
-          ops.For(pairs.size() / 2, hooking::Answer{ops.graph(), parent, notes, pairs.data()});
-        }
-      }
-      for (const std::span<const VertexId> pairs : theirs) {
-        if (!pairs.empty()) ops.For(pairs.size() / 2, hooking::LinkPair{parent, pairs.data()});
-      }
+      if (list == 0) ops.For(theirs.size(), hooking::Answer{ops.graph(), parent, notes, theirs});
+      ops.For(theirs.size(), hooking::LinkPairs{parent, theirs});
     }
     return true;
   }
 
   template <class Operators>
   static void CompressOwned(Operators& ops, VertexId* parent) {
-    if (ops.devices() == 1) return ops.For(ops.graph().vertices, hooking::Compress{parent});
-    ops.ForEachVertex(hooking::CompressOwned{ops.graph(), parent});
+    if constexpr (Operators::kManyAtOnce) {
+      const LocalId calls = hooking::CompressSome::Calls(ops.graph());
+      ops.For(calls, hooking::CompressSome{ops.graph(), parent, calls});
+    } else if (ops.devices() == 1) {
+      ops.For(ops.graph().vertices, hooking::Compress{parent});
+    } else {
+      ops.ForEachVertex(hooking::CompressOwned{ops.graph(), parent});
+    }
   }
 
   /// Afterwards all devices' forests join what any did. Many vertices are below what `giant` is below on this device.

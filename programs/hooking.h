@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "chatty/core/atomics.h"
 #include "chatty/core/bitmap.h"
+#include "chatty/core/device.h"
 #include "chatty/core/graph_ref.h"
 #include "chatty/core/prefetch.h"
 
@@ -82,6 +84,34 @@ struct CompressOwned {
   VertexId* parent;
   CHATTY_FN void operator()(LocalId v) const { Compress{parent}(graph.Global(v)); }
 };
+/// The same of several, `apart` from each other, which ask together for who is above them: a GPU's thread waits as long for
+/// one as for all.
+struct CompressSome {
+  static constexpr unsigned kAtOnce = 4;
+  GraphRef graph;
+  VertexId* parent;
+  LocalId apart;
+  /// So many calls, from 0 on, compress all.
+  CHATTY_FN static LocalId Calls(const GraphRef& graph) { return graph.owned / kAtOnce + (graph.owned % kAtOnce != 0); }
+  CHATTY_FN void operator()(std::size_t i) const {
+    VertexId own[kAtOnce], p[kAtOnce], above[kAtOnce];
+    for (unsigned k = 0; k < kAtOnce; ++k) {
+      const std::size_t v = i + std::size_t{k} * apart;
+      own[k] = graph.Global(static_cast<LocalId>(v < graph.owned ? v : i));
+    }
+    for (unsigned k = 0; k < kAtOnce; ++k) p[k] = atomics::LoadOld(parent + own[k]);
+    for (bool more = true; more;) {
+      more = false;
+      for (unsigned k = 0; k < kAtOnce; ++k) above[k] = atomics::LoadOld(parent + p[k]);
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        if (above[k] == p[k]) continue;
+        atomics::Store(parent + own[k], above[k]);
+        p[k] = above[k];
+        more = true;
+      }
+    }
+  }
+};
 /// The root above v. What is above it meanwhile stays.
 CHATTY_FN VertexId Root(const VertexId* parent, VertexId v) {
   VertexId root = v;
@@ -142,7 +172,8 @@ struct Tiles {
   /// How many places of a tile are noted.
   struct Counts {
     std::uint32_t hung;  ///< roots of the tile that hang below a vertex of another
-    std::uint32_t left;  ///< vertices with neighbours in others that they are not linked with yet
+    /// Vertices with neighbours in others that they are not linked with yet: the first among them, or the second alone.
+    std::uint32_t first, second;
   };
 
   bool there = false;              ///< or vertices are not tiled
@@ -154,7 +185,11 @@ struct Tiles {
   CHATTY_FN static constexpr LocalId Begin(std::size_t tile) { return static_cast<LocalId>(tile << kBits); }
   CHATTY_FN std::uint32_t Size(std::size_t tile) const { return owned - Begin(tile) < kSize ? owned - Begin(tile) : kSize; }
   CHATTY_FN std::uint16_t* Hung(std::size_t tile) const { return noted + std::size_t{2} * Begin(tile); }
-  CHATTY_FN std::uint16_t* LeftIn(std::size_t tile) const { return Hung(tile) + Size(tile); }
+  /// Those whose first neighbour is left come first. Others begin at the end, so that either can be gone through alone.
+  CHATTY_FN std::uint16_t* FirstLeft(std::size_t tile) const { return Hung(tile) + Size(tile); }
+  CHATTY_FN std::uint16_t* SecondLeft(std::size_t tile, std::uint32_t k) const {
+    return FirstLeft(tile) + (Size(tile) - 1 - k);
+  }
 };
 
 /// Joins what the first neighbours of a tile's vertices join within it, and hangs each tree that comes of it below another
@@ -209,9 +244,13 @@ class HookTile {
                 atomics::CompareSwap(above + root, root, Tiles::kSize + i) == root;
         if (hangs) left &= Tiles::kSecond;
       }
-      const std::uint32_t hung_at = gang.PlaceIf(hangs, &counts->hung), left_at = gang.PlaceIf(left != 0, &counts->left);
+      const bool first_left = (left & Tiles::kFirst) != 0, second_left = left == Tiles::kSecond;
+      const std::uint32_t hung_at = gang.PlaceIf(hangs, &counts->hung);
+      const std::uint32_t first_at = gang.PlaceIf(first_left, &counts->first);
+      const std::uint32_t second_at = gang.PlaceIf(second_left, &counts->second);
       if (hangs) tiles_.Hung(tile)[hung_at] = static_cast<std::uint16_t>(root);
-      if (left != 0) tiles_.LeftIn(tile)[left_at] = static_cast<std::uint16_t>(left | i);
+      if (first_left) tiles_.FirstLeft(tile)[first_at] = static_cast<std::uint16_t>(left | i);
+      if (second_left) *tiles_.SecondLeft(tile, second_at) = static_cast<std::uint16_t>(left | i);
     }
     gang.Sync();
     for (std::uint32_t k = gang.thread(); k < counts->hung; k += gang.threads()) {
@@ -295,23 +334,26 @@ struct CompressTile {
     }
   }
 };
-/// Links what HookTile has left: from the first eighth on the first neighbours too, of all. Some eighths join most of a
-/// graph whose vertices have neighbours anywhere.
+/// Links what HookTile has left: with the first eighth all vertices whose first neighbours are left, and of those whose
+/// second ones are some eighths, which join most of a graph whose vertices have neighbours anywhere. A piece of a tile.
 struct LinkTile {
   static constexpr std::uint32_t kEighths = 8;
+  static constexpr std::size_t kPieces = 8;  ///< few tiles are enough for many gangs
   VertexId* parent;
   FirstLinks links;
   Tiles tiles;
   std::uint32_t from = 0, to = kEighths;  ///< eighths of each tile's
   template <class Gang>
-  CHATTY_FN void operator()(std::size_t tile, const Gang& gang) const {
+  CHATTY_FN void operator()(std::size_t piece, const Gang& gang) const {
     const GraphRef& graph = links.graph;
-    const std::uint32_t left = tiles.counts[tile].left;
-    const std::uint32_t begin = left / kEighths * from, end = to == kEighths ? left : left / kEighths * to;
-    for (std::uint32_t k = (from == 0 ? 0 : begin) + gang.thread(); k < (from == 0 ? left : end); k += gang.threads()) {
-      const std::uint32_t noted = tiles.LeftIn(tile)[k];
-      const bool first = from == 0 && (noted & Tiles::kFirst) != 0, second = k < end && (noted & Tiles::kSecond) != 0;
-      if (!first && !second) continue;
+    const std::size_t tile = piece / kPieces;
+    const auto part = static_cast<std::uint32_t>(piece % kPieces);
+    const Tiles::Counts counts = tiles.counts[tile];
+    const std::uint32_t firsts = from == 0 ? counts.first : 0, skipped = counts.second / kEighths * from;
+    const std::uint32_t all = firsts + (to == kEighths ? counts.second : counts.second / kEighths * to) - skipped;
+    for (std::uint32_t k = part * gang.threads() + gang.thread(); k < all; k += kPieces * gang.threads()) {
+      const std::uint32_t noted = k < firsts ? tiles.FirstLeft(tile)[k] : *tiles.SecondLeft(tile, skipped + k - firsts);
+      const bool first = (noted & Tiles::kFirst) != 0, second = (noted & Tiles::kSecond) != 0;
       const LocalId v = Tiles::Begin(tile) + noted % Tiles::kSize;
       const EdgeIndex row = links.Begin(v), degree = graph.forward.offsets[v + 1] - row;
       const VertexId own = graph.Global(v);
@@ -571,11 +613,17 @@ struct FindMeeting {
     return u >= graph.owned && u < graph.lesser_end && notes.in_giant(graph.Global(u));
   }
 };
-/// Joins two vertices.
-struct LinkTwo {
+/// Joins the devices' giants, and begins both lists with this device's.
+struct LinkGiants {
   VertexId* parent;
-  VertexId a, b;
-  CHATTY_FN void operator()(std::size_t) const { Link(parent, a, b); }
+  Notes notes;
+  VertexId own;
+  VertexId giants[kMaxDevices] = {};
+  std::uint32_t count = 0;
+  CHATTY_FN void operator()(std::size_t) const {
+    for (std::uint32_t i = 1; i < count; ++i) Link(parent, giants[0], giants[i]);
+    StartNotes{notes, own}(0);
+  }
 };
 /// An edge of a vertex that is not in its owner's giant. All giants are of one component; others' vertices that are in none
 /// are noted.
@@ -601,15 +649,40 @@ struct NoteRoot {
     pair[1] = Root(parent, pair[0]);
   }
 };
-/// Notes in the second list what another device's first one has of this device's vertices, with the roots that these have
-/// here.
+/// Lists of pairs that other devices have handed on, end to end.
+struct PairLists {
+  const VertexId* pairs[kMaxDevices] = {};
+  std::size_t end[kMaxDevices] = {};  ///< pairs in a list and those before it
+  std::uint32_t count = 0;
+
+  void Add(std::span<const VertexId> list) {
+    if (list.empty()) return;
+    pairs[count] = list.data();
+    end[count] = size() + list.size() / 2;
+    count += 1;
+  }
+  std::size_t size() const { return count == 0 ? 0 : end[count - 1]; }  ///< pairs in all
+  /// Pair i: a vertex and its root.
+  CHATTY_FN const VertexId* operator[](std::size_t i) const {
+    std::uint32_t list = 0;
+    while (end[list] <= i) ++list;
+    return pairs[list] + 2 * (i - (list == 0 ? 0 : end[list - 1]));
+  }
+};
+/// Joins them in.
+struct LinkPairs {
+  VertexId* parent;
+  PairLists theirs;
+  CHATTY_FN void operator()(std::size_t i) const { Link(parent, theirs[i][0], theirs[i][1]); }
+};
+/// Notes in the second list what others' first ones have of this device's vertices, with the roots that these have here.
 struct Answer {
   GraphRef graph;
   const VertexId* parent;
   Notes notes;
-  const VertexId* theirs;
+  PairLists theirs;
   CHATTY_FN void operator()(std::size_t i) const {
-    const VertexId v = theirs[2 * i];
+    const VertexId v = theirs[i][0];
     if (v >= graph.first_id && v - graph.first_id < graph.owned) notes.Note(1, v, Root(parent, v));
   }
 };

@@ -1,6 +1,10 @@
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -85,6 +89,112 @@ TEST(FirstLinks, OwnedEntriesFollowWhatIsLess) {
       EXPECT_FALSE(own.Has(part.owned));
       EXPECT_TRUE(all.Has(part.owned));
     }
+  }
+}
+
+/// Who is joined with whom.
+class Joined {
+ public:
+  explicit Joined(std::size_t vertices) : above_(vertices) { std::iota(above_.begin(), above_.end(), VertexId{0}); }
+  VertexId Root(VertexId v) {
+    while (above_[v] != v) v = above_[v] = above_[above_[v]];
+    return v;
+  }
+  void Join(VertexId a, VertexId b) {
+    const VertexId p = Root(a), q = Root(b);
+    above_[std::max(p, q)] = std::min(p, q);
+  }
+
+ private:
+  std::vector<VertexId> above_;
+};
+
+// Tiles join each vertex with those of its first two neighbours that are less, and with a first one in another tile: no more
+// and no fewer, all at once or some eighths at a time. Trees are then flattened, several vertices at a time.
+TEST(Tiles, JoinWhatRowsBeginWith) {
+  const auto device = std::move(OpenDevices(ParseDevices("host:1"), 2).front());
+  int index = 0;
+  for (const Graph& graph : GraphsOfTrees()) {
+    const VertexId n = graph.vertices();
+    for (const bool ranges : {true, false}) {
+      Array<PartId> owners(n);
+      for (VertexId v = 0; v < n; ++v) owners[v] = ranges ? (v < n / 2 ? 0 : 1) : static_cast<PartId>(Hash(v) % 2);
+      for (const Subgraph& part :
+           BuildSubgraphs(graph, Partition::FromOwners(std::move(owners), 2, ""), {.own_begins = true})) {
+        const DeviceGraph placed(*device, part);
+        const GraphRef& ref = placed.ref();
+        for (const bool own : {false, true}) {
+          if (part.owned == 0 || (own && !ref.own_begins.there())) continue;
+          const hooking::FirstLinks links{ref, own};
+          for (const bool eighths : {false, true}) {
+            SCOPED_TRACE(testing::Message() << "graph " << index << ", part " << part.part << (ranges ? ", ranges" : "")
+                                            << (own ? ", own alone" : "") << (eighths ? ", some eighths at a time" : ""));
+            using hooking::Tiles;
+            const std::size_t count = Tiles::Count(part.owned);
+            std::vector<VertexId> parent(n);
+            std::iota(parent.begin(), parent.end(), VertexId{0});
+            std::vector<std::uint16_t> noted(std::size_t{2} * part.owned);
+            std::vector<Tiles::Counts> counts(count);
+            alignas(16) static std::array<std::byte, hooking::HookTile::kScratch> scratch;
+            const Tiles tiles{.there = true, .owned = part.owned, .noted = noted.data(), .counts = counts.data()};
+            for (std::size_t tile = 0; tile < count; ++tile) {
+              hooking::HookTile{links, parent.data(), tiles}(tile, operators::host::Gang(tile, scratch.data()));
+              ASSERT_LE(counts[tile].first + counts[tile].second, tiles.Size(tile));
+            }
+            hooking::LinkTile link{parent.data(), links, tiles};
+            for (const std::uint32_t to : {1u, 3u, 8u}) {
+              if (!eighths && to < link.kEighths) continue;
+              link.to = to;
+              for (std::size_t piece = count * link.kPieces; piece-- > 0;) link(piece, operators::host::Gang(piece));
+              link.from = to;
+            }
+            Joined expected(n), got(n);
+            for (LocalId v = 0; v < part.owned; ++v) {
+              const EdgeIndex begin = links.Begin(v), end = ref.forward.offsets[v + 1];
+              for (EdgeIndex e = begin; e < std::min(end, begin + Tiles::kLooked); ++e) {
+                const LocalId u = ref.forward.neighbours[e];
+                if (!links.Has(u)) continue;
+                const bool elsewhere = u >= part.owned || u / Tiles::kSize != v / Tiles::kSize;
+                const VertexId a = ref.Global(v), b = ref.Global(u);
+                if (b < a || (e == begin && elsewhere)) expected.Join(a, b);
+              }
+            }
+            for (VertexId v = 0; v < n; ++v) got.Join(v, parent[v]);
+            for (VertexId v = 0; v < n; ++v) ASSERT_EQ(got.Root(v), expected.Root(v)) << "vertex " << v;
+            const LocalId calls = hooking::CompressSome::Calls(ref);
+            for (LocalId i = 0; i < calls; ++i) hooking::CompressSome{ref, parent.data(), calls}(i);
+            for (LocalId v = 0; v < part.owned; ++v) ASSERT_EQ(parent[ref.Global(v)], got.Root(ref.Global(v)));
+          }
+        }
+      }
+    }
+    ++index;
+  }
+}
+
+TEST(CompressSome, FlattensFewAsWell) {
+  for (const VertexId n : {0u, 1u, 2u, 3u, 4u, 5u, 7u, 1000u}) {
+    GraphRef graph;
+    graph.vertices = graph.owned = graph.local = n;
+    std::vector<VertexId> parent(n + 1);
+    for (VertexId v = 0; v <= n; ++v) parent[v] = v < 3 || v == n ? v : v - 2;  // two chains, and what is nobody's
+    const LocalId calls = hooking::CompressSome::Calls(graph);
+    EXPECT_EQ(calls, (n + 3) / 4);
+    for (LocalId i = 0; i < calls; ++i) hooking::CompressSome{graph, parent.data(), calls}(i);
+    for (VertexId v = 0; v < n; ++v) EXPECT_EQ(parent[v], v == 0 ? 0 : 2 - v % 2) << v << " of " << n;
+    EXPECT_EQ(parent[n], n);
+  }
+}
+
+TEST(PairLists, AreEndToEnd) {
+  std::vector<std::vector<VertexId>> lists = {{}, {1, 2}, {}, {3, 4, 5, 6, 7, 8}, {9, 10}, {}};
+  hooking::PairLists all;
+  EXPECT_EQ(all.size(), 0u);
+  for (const auto& list : lists) all.Add(list);
+  ASSERT_EQ(all.size(), 5u);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i][0], 2 * i + 1);
+    EXPECT_EQ(all[i][1], 2 * i + 2);
   }
 }
 

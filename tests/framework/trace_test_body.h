@@ -264,10 +264,10 @@ TEST_P(TraceTest, OperatorsAreSpans) {
   Check(session, trace, result.statistics);
   auto rows = Spans(trace.Lane(session.device(0)));
   EXPECT_EQ(Count(rows[TraceRow::kCompute], "for each edge"), 1u);
-  // Hooks, links of second neighbours, two passes that shorten paths, labels; more where a device's own vertices do not show
-  // the giant.
+  // Hooks, links of second neighbours, two passes that shorten paths, which are of several vertices a call on GPUs, labels;
+  // more where a device's own vertices do not show the giant.
   const std::size_t devices = session.device_count(), each_vertex = Count(rows[TraceRow::kCompute], "for each vertex");
-  EXPECT_GE(each_vertex, devices == 1 ? 3u : 5u);
+  EXPECT_GE(each_vertex, devices == 1 || session.device(0).kind() != DeviceKind::kHost ? 3u : 5u);
   EXPECT_LE(each_vertex, 5 + 2 * (devices - 1));
   EXPECT_GE(Count(rows[TraceRow::kCompute], "for"), 1u);
   const std::size_t before = Count(rows[TraceRow::kCompute], "for each together");  // digests of forests
