@@ -77,10 +77,10 @@ std::string ProcessorName() {
 }
 
 /// What times depend on. The same whatever `--devices` says.
-Json MachineJson(DeviceKind kind) {
+Json MachineJson(const ComparePlan& plan) {
   Json json{{"processor", ProcessorName()}, {"threads", std::thread::hardware_concurrency()}};
   try {
-    json["topology"] = TopologyJson(DiscoverTopology(ParseDevices(kind == DeviceKind::kCuda ? "cuda" : "host")));
+    json["topology"] = TopologyJson(DiscoverTopology(plan.kind == DeviceKind::kCuda ? plan.pool : ParseDevices("host")));
   } catch (const Error& error) {
     json["topology"] = error.what();
   }
@@ -90,7 +90,7 @@ Json MachineJson(DeviceKind kind) {
 /// What measurements depend on beside the combination. Names are those of the options.
 Json SettingsJson(const CompareOptions& options, const ComparePlan& plan) {
   const ReadOptions& read = options.load.read;
-  return {{"on", plan.kind == DeviceKind::kCuda ? "cuda" : "host"},
+  return {{"on", plan.on},
           {"links", options.links},
           {"seed", options.seed},
           {"source", options.parameters.source},
@@ -183,10 +183,17 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
   comparison.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   comparison.command_line = command_line;
   comparison.build = BuildJson();
-  comparison.machine = MachineJson(plan.kind);
+  comparison.machine = MachineJson(plan);
   comparison.settings = SettingsJson(options, plan);
   comparison.links = options.links;
   comparison.kind = plan.kind == DeviceKind::kCuda ? "cuda" : "host";
+  if (const std::optional<int> shared = SharedGpu(plan.Devices(plan.most()))) {
+    comparison.notes.push_back(
+        fmt::format("Several devices share cuda:{}, whose time and memory they divide: answers are those of as many GPUs, "
+                    "times and what "
+                    "was chosen by them are not.",
+                    *shared));
+  }
   std::vector<ComparedGraph> graphs;
   for (const std::string& path : options.graphs) {
     graphs.push_back(StatGraph(path));
@@ -271,7 +278,9 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
     }
     throw;
   }
-  if (!end.give_up) comparison.costs = KnownCurves(plan.kind, plan.most(), options.links, options.load.read.threads);
+  if (!end.give_up) {
+    comparison.costs = KnownCurves(plan.Devices(plan.most()), options.links, options.load.read.threads);
+  }
   bool figure_failed = false;
   if (!options.figure.empty() && end.give_up) {
     comparison.notes.push_back(fmt::format("figure {} was not drawn; --resume goes on with it", options.figure));
@@ -392,9 +401,12 @@ void AddCompare(CLI::App& app, Context& context) {
       ->type_name("N,...")
       ->check(NotEmpty())
       ->group(what);
-  command->add_option("--on", options->on, "Kind of the devices: `host`, `cuda`, or `auto` (default): GPUs if present")
-      ->type_name("auto|host|cuda")
-      ->check(Unnamed(CLI::IsMember({"auto", "host", "cuda"})))
+  command
+      ->add_option("--on", options->on,
+                   "Kind of the devices: `host`, `cuda`, or `auto` (default): GPUs if present; or which GPUs, as `chatty "
+                   "run --devices` names them")
+      ->type_name("auto|host|cuda|cuda:")
+      ->check(NotEmpty())
       ->group(what);
   command
       ->add_option("--partition", options->partition,

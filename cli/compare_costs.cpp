@@ -31,11 +31,9 @@ CostCurves CurvesOf(const CostModel& model, std::string_view pair) {
   return curves;
 }
 
-std::optional<CostCurves> KnownCurves(DeviceKind kind, std::uint32_t devices, std::string_view links, int threads) {
+std::optional<CostCurves> KnownCurves(const DeviceSelection& selection, std::string_view links, int threads) {
+  const std::size_t devices = selection.indices.size();
   if (devices < 2) return std::nullopt;
-  DeviceSelection selection;
-  selection.kind = kind;
-  for (std::uint32_t i = 0; i < devices; ++i) selection.indices.push_back(static_cast<int>(i));
   try {
     const Topology topology = DiscoverTopology(selection, threads);
     CostModel model = KnownCosts(topology, LinkMask::Parse(MaskFor(links, devices), devices));

@@ -15,9 +15,9 @@ namespace chatty::cli {
 
 /// The lines of all paths from device 0 to device 1, up to 256 MiB, and where they cross.
 CostCurves CurvesOf(const CostModel& model, std::string_view pair);
-/// The same of what is known of this machine's first `devices` devices, measured or nominal, for paths that can join them;
-/// none for one device, or where the machine does not tell what joins them. `threads`: as OpenDevices divides them.
-std::optional<CostCurves> KnownCurves(DeviceKind kind, std::uint32_t devices, std::string_view links, int threads);
+/// The same of what is known of these devices, measured or nominal, for paths that can join them; none for one device, or
+/// where the machine does not tell what joins them. `threads`: as OpenDevices divides them.
+std::optional<CostCurves> KnownCurves(const DeviceSelection& selection, std::string_view links, int threads);
 
 /// Which costs a run between these devices goes by: "nominal", or the machine's fingerprint and the checksum of what was
 /// measured, both in a word. `links` is the mask for so many devices.

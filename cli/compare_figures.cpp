@@ -31,12 +31,11 @@ std::size_t BytesOn(DeviceKind kind) { return kind == DeviceKind::kCuda ? kPubli
 /// Devices that are opened when the first point wants them, and closed when the last one has gone.
 class LazyDevices {
  public:
-  LazyDevices(DeviceKind kind, std::uint32_t count, int threads) : threads_(threads) {
-    selection_.kind = kind;
-    for (std::uint32_t i = 0; i < count; ++i) selection_.indices.push_back(static_cast<int>(i));
-  }
+  LazyDevices(const ComparePlan& plan, std::uint32_t count, int threads)
+      : selection_(plan.Devices(count)), there_(plan.pool.indices.size()), threads_(threads) {}
   std::uint32_t count() const { return static_cast<std::uint32_t>(selection_.indices.size()); }
   std::span<Device* const> Open() {
+    if (selection_.indices.size() > there_) Throw<CapabilityError>("there are {} devices", there_);
     if (devices_.empty()) devices_ = OpenDevices(selection_, threads_);
     pointers_.clear();
     for (const auto& device : devices_) pointers_.push_back(device.get());
@@ -49,7 +48,8 @@ class LazyDevices {
   }
 
  private:
-  DeviceSelection selection_;
+  const DeviceSelection selection_;
+  const std::size_t there_;
   const int threads_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<Device*> pointers_;
@@ -61,7 +61,7 @@ std::vector<std::string> FixedPaths(const ComparePlan& plan, std::size_t devices
   const std::vector<std::string_view> names = TransportNames();
   for (const std::string& comm : plan.comms) {
     const bool transport = comm != "auto" && std::find(names.begin(), names.end(), comm) != names.end();
-    if (transport && CanJoin(comm, plan.kind, devices)) paths.push_back(comm);
+    if (transport && CanJoin(comm, plan.Devices(devices))) paths.push_back(comm);
   }
   return paths;
 }
@@ -211,16 +211,14 @@ std::vector<FigurePoints::Point> AccessRates(const std::vector<ProbeResult>& pro
 void MeasureAccess(FigureMaker& maker) {
   const std::uint32_t count = maker.plan.most();
   const LinkMask links = LinkMask::Parse(MaskFor(maker.options.links, count), count);
-  DeviceSelection selection;
-  selection.kind = maker.plan.kind;
-  for (std::uint32_t i = 0; i < count; ++i) selection.indices.push_back(static_cast<int>(i));
+  const DeviceSelection selection = maker.plan.Devices(count);
   LoadedCalibration kept;
   if (!maker.Attempt("", [&] { kept = LoadCalibration(MachineFingerprint(DiscoverTopology(selection), links)); })) return;
   if (kept.calibration) {
     for (const FigurePoints::Point& point : AccessRates(kept.calibration->probes)) maker.Add(point);
   } else {
     maker.Together(count, [&] {
-      LazyDevices devices(maker.plan.kind, count, maker.options.load.read.threads);
+      LazyDevices devices(maker.plan, count, maker.options.load.read.threads);
       CalibrationOptions calibration;
       calibration.quick = true;
       calibration.links = links;
@@ -242,7 +240,7 @@ void NoteBytes(FigureMaker& maker) {
 void MeasurePackets(FigureMaker& maker) {
   const bool gpus = maker.plan.kind == DeviceKind::kCuda;
   const std::size_t bytes = BytesOn(maker.plan.kind);
-  LazyDevices devices(maker.plan.kind, 2, maker.options.load.read.threads);
+  LazyDevices devices(maker.plan, 2, maker.options.load.read.threads);
   for (const std::string& path : FixedPaths(maker.plan, 2)) {
     for (const std::size_t packet :
          {std::size_t{10240}, std::size_t{102400}, std::size_t{1048576}, std::size_t{10485760}, std::size_t{104857600}}) {
@@ -262,7 +260,7 @@ void MeasurePackets(FigureMaker& maker) {
 void MeasureRates(FigureMaker& maker) {
   const std::size_t bytes = BytesOn(maker.plan.kind);
   const auto rate = [bytes](double ms) { return Rate(bytes, ms); };
-  LazyDevices devices(maker.plan.kind, 2, maker.options.load.read.threads);
+  LazyDevices devices(maker.plan, 2, maker.options.load.read.threads);
   for (const std::string& path : FixedPaths(maker.plan, 2)) {
     for (const bool direct : {true, false}) {
       if (!direct && maker.plan.kind == DeviceKind::kHost) continue;  // there are no links to take away
@@ -278,7 +276,7 @@ void MeasureRates(FigureMaker& maker) {
 void MeasureBroadcasts(FigureMaker& maker) {
   const std::size_t bytes = BytesOn(maker.plan.kind);
   const PartId count = maker.plan.most();
-  LazyDevices devices(maker.plan.kind, count, maker.options.load.read.threads);
+  LazyDevices devices(maker.plan, count, maker.options.load.read.threads);
   for (const std::string& path : FixedPaths(maker.plan, count)) {
     const std::string series = fmt::format("{}, {} devices", path, count);
     maker.Transfer(series, "one to all", devices, path, FanOutSchedule(count, bytes), {});
@@ -355,7 +353,7 @@ void MeasureHostThreads(FigureMaker& maker) {
   constexpr std::size_t kBytes = std::size_t{64} << 10, kWork = std::size_t{4} << 20, kRounds = 200;
   for (const std::uint32_t count : maker.plan.devices) {
     if (count < 2) continue;
-    LazyDevices devices(maker.plan.kind, count, maker.options.load.read.threads);
+    LazyDevices devices(maker.plan, count, maker.options.load.read.threads);
     for (const bool one : {true, false}) {
       TransferOptions transfer;
       transfer.one_thread = one;

@@ -296,9 +296,18 @@ class Page {
                                    all_.machine.value("threads", 0));
     const Json topology = all_.machine.value("topology", Json());
     if (all_.kind != "cuda" || !topology.is_object() || !topology.contains("devices")) return text;
-    std::map<std::string, int> names;
-    for (const Json& device : topology.at("devices")) ++names[device.value("name", "GPU")];
-    for (const auto& [name, number] : names) text += fmt::format(", {} × {}", number, name);
+    std::map<std::string, std::map<std::string, int>> gpus;  // by name and bus id: how many devices stand on each
+    const Json& devices = topology.at("devices");
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const Json id = devices[i].value("pci_bus_id", Json());
+      ++gpus[devices[i].value("name", "GPU")][id.is_string() ? id.get<std::string>() : fmt::format("{}", i)];
+    }
+    for (const auto& [name, of_name] : gpus) {
+      text += fmt::format(", {} × {}", of_name.size(), name);
+      for (const auto& [id, number] : of_name) {
+        if (number > 1) text += fmt::format(", one shared by {} devices", number);
+      }
+    }
     return text;
   }
 

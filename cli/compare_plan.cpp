@@ -32,12 +32,38 @@ std::vector<std::uint32_t> ParseCounts(std::string_view text) {
   return counts;
 }
 
-std::vector<std::uint32_t> DefaultCounts(DeviceKind kind) {
-  const auto there = kind == DeviceKind::kCuda ? static_cast<std::uint32_t>(CudaDeviceCount())
-                                               : std::clamp(std::thread::hardware_concurrency(), 2u, 4u);
+std::vector<std::uint32_t> DefaultCounts(const DeviceSelection& pool) {
+  const auto there = pool.kind == DeviceKind::kCuda ? static_cast<std::uint32_t>(pool.indices.size())
+                                                    : std::clamp(std::thread::hardware_concurrency(), 2u, 4u);
   std::vector<std::uint32_t> counts;
   for (std::uint32_t count = 1; count <= there; count *= 2) counts.push_back(count);
   return counts;
+}
+
+/// What ParseDevices says of `--devices`, of `--on`.
+std::string OfOn(std::string text) {
+  constexpr std::string_view kOption = "--devices";
+  if (text.starts_with(kOption)) text.replace(0, kOption.size(), "--on");
+  return text;
+}
+
+/// What `--on` names: GPUs, all or some, else as many host devices as a run takes.
+DeviceSelection PoolOf(std::string_view on) {
+  if (on == "cuda" || on.starts_with("cuda:")) {
+    try {
+      return ParseDevices(on);
+    } catch (const UsageError& error) {  // which option it was is told as well
+      throw UsageError(OfOn(error.what()));
+    } catch (const CapabilityError& error) {
+      throw CapabilityError(OfOn(error.what()));
+    }
+  }
+  if (on == "auto" && CudaDeviceCount() > 0) return ParseDevices("cuda");
+  if (on != "auto" && on != "host") {
+    Throw<UsageError>(
+        "--on {}: write auto, host, cuda, or which GPUs: cuda:0,1, or cuda:4@0 for four devices that share one", on);
+  }
+  return ParseDevices(fmt::format("host:{}", kMaxDevices));
 }
 
 /// A parameter that one of the programs has goes to that one; what none has would change nothing, and nobody would see.
@@ -92,11 +118,17 @@ std::chrono::milliseconds TimeoutOf(const CompareOptions& options) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(options.timeout_s * 1000)));
 }
 
-bool CanJoin(const std::string& comm, DeviceKind kind, std::size_t devices) {
+DeviceSelection ComparePlan::Devices(std::size_t count) const {
+  DeviceSelection devices = pool.First(count);
+  for (int index = CudaDeviceCount(); devices.indices.size() < count; ++index) devices.indices.push_back(index);
+  return devices;
+}
+
+bool CanJoin(const std::string& comm, const DeviceSelection& devices) {
   RunOptions run;
   run.transport = comm;
   try {
-    CheckRunOptions(run, kind, devices);
+    CheckRunOptions(run, devices);
     return true;
   } catch (const UsageError&) {
     return false;
@@ -107,10 +139,10 @@ bool CanJoin(const std::string& comm, DeviceKind kind, std::size_t devices) {
 
 ComparePlan MakePlan(const Registry& registry, const CompareOptions& options) {
   ComparePlan plan;
-  plan.kind =
-      options.on == "cuda" || (options.on == "auto" && CudaDeviceCount() > 0) ? DeviceKind::kCuda : DeviceKind::kHost;
-  if (plan.kind == DeviceKind::kCuda) static_cast<void>(ParseDevices("cuda"));  // says why there is none
-  plan.devices = options.devices.empty() ? DefaultCounts(plan.kind) : ParseCounts(options.devices);
+  plan.pool = PoolOf(options.on);
+  plan.kind = plan.pool.kind;
+  plan.on = options.on.find(':') != std::string::npos ? options.on : plan.kind == DeviceKind::kCuda ? "cuda" : "host";
+  plan.devices = options.devices.empty() ? DefaultCounts(plan.pool) : ParseCounts(options.devices);
 
   for (const std::string& word : SplitList("--programs", options.programs)) {
     const RegisteredProgram& program = FindProgram(registry, word, plan.kind);
@@ -147,7 +179,7 @@ ComparePlan MakePlan(const Registry& registry, const CompareOptions& options) {
     if (std::find(every.begin(), every.end(), "chattygraph") == every.end()) every.emplace_back("chattygraph");
     std::erase_if(every, [&](const std::string& comm) {
       return std::find(plan.comms.begin(), plan.comms.end(), comm) != plan.comms.end() ||
-             !CanJoin(comm, plan.kind, plan.most());
+             !CanJoin(comm, plan.Devices(plan.most()));
     });
     plan.optional = every;
     plan.comms.insert(plan.comms.begin(), every.begin(), every.end());
@@ -192,7 +224,7 @@ std::vector<Combination> CombinationsOn(const ComparePlan& plan, const std::stri
         for (const std::string& execution : plan.executions) {
           for (const std::string& comm : devices == 1 ? one : plan.comms) {
             const bool optional = std::find(plan.optional.begin(), plan.optional.end(), comm) != plan.optional.end();
-            if (devices > 1 && optional && !CanJoin(comm, plan.kind, devices)) continue;
+            if (devices > 1 && optional && !CanJoin(comm, plan.Devices(devices))) continue;
             all.push_back({graph, program, execution, comm, partition, devices});
           }
         }

@@ -23,8 +23,8 @@ struct CompareOptions {
   std::string programs = "bfs,sssp,pr,cc";
   std::string execution = "bsp,async";
   std::string comm = "all";
-  std::string devices;  ///< empty: 1, 2, 4, … up to what there is
-  std::string on = "auto";
+  std::string devices;      ///< empty: 1, 2, 4, … up to what there is
+  std::string on = "auto";  ///< a kind, or GPUs as ParseDevices reads them
   std::string partition = "edge-balanced";
   std::string links = "all";
   std::string figure;
@@ -43,10 +43,15 @@ std::chrono::milliseconds TimeoutOf(const CompareOptions& options);
 struct ComparePlan {
   DeviceKind kind = DeviceKind::kHost;
   std::vector<std::string> programs, executions, comms, partitions;
-  std::vector<std::uint32_t> devices;  ///< ascending
+  std::vector<std::uint32_t> devices;  ///< how many at a time, ascending
+  DeviceSelection pool;                ///< what there is to take them from, the first so many
+  std::string on;                      ///< its kind, or how it was named
   std::vector<std::string> optional;   ///< paths of `--comm all`: where one cannot join the devices it is left out, not told
 
   std::uint32_t most() const { return devices.back(); }
+  /// The first `count` of the pool. Beyond it, GPUs that are not there: whether a path could join so many is another
+  /// question.
+  DeviceSelection Devices(std::size_t count) const;
 };
 
 /// Splits at commas; but what has a `=` belongs together where keys differ: "auto,data=nccl,state=uva" are two. Throws
@@ -63,8 +68,8 @@ std::string MaskFor(std::string_view links, std::size_t devices);
 /// All combinations on one graph, in the order in which they are measured: one device first, then the most.
 std::vector<Combination> CombinationsOn(const ComparePlan& plan, const std::string& graph);
 
-/// Whether a path goes between so many devices in this build.
-bool CanJoin(const std::string& comm, DeviceKind kind, std::size_t devices);
+/// Whether a path goes between these devices in this build.
+bool CanJoin(const std::string& comm, const DeviceSelection& devices);
 
 /// The parameters that a program has, of those given for all programs.
 ParameterOptions ParametersFor(const RegisteredProgram& program, const ParameterOptions& options);

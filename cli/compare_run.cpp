@@ -146,13 +146,7 @@ class Measurer {
   /// Whether paths are chosen by what they cost.
   static bool ByCosts(const Combination& c) { return c.devices > 1 && CommChoice::Parse(c.comm).data == "auto"; }
   std::string CostsOf(std::uint32_t devices) const {
-    return CostsName(Selection(devices), MaskFor(options_.links, devices), options_.load.read.threads);
-  }
-  DeviceSelection Selection(std::uint32_t devices) const {
-    DeviceSelection selection;
-    selection.kind = plan_.kind;
-    for (std::uint32_t i = 0; i < devices; ++i) selection.indices.push_back(static_cast<int>(i));
-    return selection;
+    return CostsName(plan_.Devices(devices), MaskFor(options_.links, devices), options_.load.read.threads);
   }
 
   void Pass(std::uint32_t trials, bool shared) {
@@ -230,7 +224,7 @@ class Measurer {
       run.links = MaskFor(options_.links, c.devices);
       run.timeout = TimeoutOf(options_);
       run.stop = stop_.token();
-      CheckRunOptions(run, plan_.kind, c.devices);
+      CheckRunOptions(run, plan_.Devices(c.devices));
       Loaded& loaded = LoadOnce(c.graph);
       if (c.devices > 1) {
         static_cast<void>(SessionFor(c));
@@ -402,16 +396,14 @@ class Measurer {
   Session& SessionFor(const Combination& c) {
     if (session_ && session_devices_ == c.devices && session_partition_ == c.partition) return *session_;
     session_.reset();
-    if (plan_.kind == DeviceKind::kCuda && CudaDeviceCount() < static_cast<int>(c.devices)) {
-      Throw<CapabilityError>("there are {} GPUs", CudaDeviceCount());
-    }
+    if (plan_.pool.indices.size() < c.devices) Throw<CapabilityError>("there are {} devices", plan_.pool.indices.size());
     SessionOptions session;
     if (c.devices > 1) session.partition = c.partition;
     session.partition_fallback = false;
     session.seed = options_.seed;
     session.threads = options_.load.read.threads;
     session_costs_ = c.devices > 1 ? CostsOf(c.devices) : "";
-    auto devices = OpenDevices(Selection(c.devices), options_.load.read.threads);
+    auto devices = OpenDevices(plan_.Devices(c.devices), options_.load.read.threads);
     try {
       session_ = std::make_unique<Session>(loaded_->graph.graph, std::move(devices), session);
     } catch (const InputError& error) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -248,6 +249,7 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
     json["devices"].push_back({{"label", device->label()},
                                {"name", device->info().name},
                                {"memory", device->info().memory},
+                               {"shares_gpu", device->share() != Device::kAlone},
                                {"numa_node", place.numa_node < 0 ? Json(nullptr) : Json(place.numa_node)},
                                {"cpus", place.cpus.none() ? Json(nullptr) : Json(CpuListText(place.cpus))}});
   }
@@ -295,10 +297,17 @@ std::string DescribeDevices(const Session& session) {
   for (std::size_t i = 0, j = 0; i < session.device_count(); i = j) {
     const std::string& name = session.device(i).info().name;
     while (j < session.device_count() && session.device(j).info().name == name) ++j;
-    const std::string labels = j - i == 1
-                                   ? session.device(i).label()
-                                   : fmt::format("{} to {}", session.device(i).label(), session.device(j - 1).index());
-    groups.push_back(fmt::format("{} ({}{})", labels, j - i == 1 ? "" : fmt::format("{} × ", j - i), name));
+    std::set<int> indices;
+    for (std::size_t d = i; d < j; ++d) indices.insert(session.device(d).index());
+    const bool shared = indices.size() < j - i;
+    std::string labels = session.device(i).label();
+    if (shared) {
+      labels += fmt::format(" to {}", session.device(j - 1).label());
+    } else if (j - i > 1) {
+      labels += fmt::format(" to {}", session.device(j - 1).index());
+    }
+    groups.push_back(fmt::format("{} ({}{}{})", labels, indices.size() == 1 ? "" : fmt::format("{} × ", indices.size()),
+                                 name, shared ? ", shared" : ""));
   }
   return fmt::format("{}", fmt::join(groups, ", "));
 }
@@ -513,6 +522,9 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
       RefuseSameFile("--trace", options.trace, "the graph's", file);
     }
   }
+  if (const std::optional<int> shared = SharedGpu(selection)) {
+    Log().warn("several devices share cuda:{}: the answer is that of as many GPUs, the time is not", *shared);
+  }
   RunOptions run;
   run.direction = ParseDirection(options.direction);
   run.execution = options.execution;
@@ -524,7 +536,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   run.explain = options.explain;
   run.max_rounds = options.max_rounds;
   run.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(options.timeout_s * 1000)));
-  CheckRunOptions(run, selection.kind, selection.indices.size());
+  CheckRunOptions(run, selection);
   CheckParameters(program, options.parameters);
   program.Memory(nullptr, options.parameters.value, run);  // refuses a value or a direction that it does not have
 
@@ -682,8 +694,8 @@ void AddRun(CLI::App& app, Context& context) {
   const std::string how = "Execution";
   command
       ->add_option("--devices", options->devices,
-                   "`host:N`: N host devices sharing the cores; `cuda:0,1`: these GPUs; `cuda`: all GPUs; `auto` (default): "
-                   "GPUs if present, else the host")
+                   "`host:N`: N host devices sharing the cores; `cuda:0,1`: these GPUs; `cuda:4@0`: four devices that share "
+                   "GPU 0; `cuda`: all GPUs; `auto` (default): GPUs if present, else the host")
       ->type_name("DEVICES")
       ->group(how);
   command

@@ -126,8 +126,9 @@ void AddTopology(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("topology", "Show devices, the links between them and the widest ring");
   CLI::Option* devices = command
                              ->add_option("--devices", options->devices,
-                                          "`host:N`: N host devices sharing the cores; `cuda:0,1`: these GPUs; `cuda`: all "
-                                          "GPUs; `auto` (default): GPUs if present, else the host")
+                                          "`host:N`: N host devices sharing the cores; `cuda:0,1`: these GPUs; `cuda:4@0`: "
+                                          "four devices that share GPU 0; `cuda`: all GPUs; `auto` (default): GPUs if "
+                                          "present, else the host")
                              ->type_name("DEVICES")
                              ->check(NotEmpty());
   CLI::Option* measure =

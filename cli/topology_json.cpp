@@ -147,7 +147,7 @@ Link ParseLink(const JsonPlace& place) {
   const std::string name = type.Text();
   const std::optional<LinkType> known = ParseLinkType(name);
   if (!known) {
-    type.Fail("is '{}'; there are nvlink, pcie-switch, host-bridge, sockets and host-memory", name.substr(0, 40));
+    type.Fail("is '{}'; there are same-gpu, nvlink, pcie-switch, host-bridge, sockets and host-memory", name.substr(0, 40));
   }
   link.type = *known;
   link.nvlink_version = Or(place.Find("version"), 0, &JsonPlace::Int);

@@ -34,6 +34,8 @@ std::string_view CssClass(const Link& link) {
   switch (link.type) {
     case LinkType::kSelf:
       return "self";
+    case LinkType::kSameGpu:
+      return "same";
     case LinkType::kNvlink:
       return "nvlink";
     case LinkType::kPcieSwitch:
@@ -219,17 +221,17 @@ std::string HtmlMatrix(const Topology& topology) {
 
 constexpr std::string_view kMapStyle = R"css(
 :root { color-scheme: light dark; --paper: #ffffff; --ink: #1b1f24; --faint: #6a737d; --line: #d0d7de; --fill: #f3f5f7;
-  --nvlink: #1a7f37; --switch: #0969da; --bridge: #8250df; --sockets: #bc4c00; --memory: #57606a; --ring: #ffdf5d; }
+  --nvlink: #1a7f37; --switch: #0969da; --bridge: #8250df; --sockets: #bc4c00; --memory: #57606a; --same: #0b7285; --ring: #ffdf5d; }
 @media (prefers-color-scheme: dark) {
   :root { --paper: #0f1419; --ink: #e6e9ec; --faint: #9aa4af; --line: #39424c; --fill: #1c232b;
-    --nvlink: #4ac26b; --switch: #58a6ff; --bridge: #bc8cff; --sockets: #f0883e; --memory: #8b949e; --ring: #6b5a12; }
+    --nvlink: #4ac26b; --switch: #58a6ff; --bridge: #bc8cff; --sockets: #f0883e; --memory: #8b949e; --same: #39c5cf; --ring: #6b5a12; }
 }
 body { background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto;
   padding: 0 1rem; }
 svg { width: 100%; max-width: 48rem; height: auto; display: block; margin: auto; }
 svg line { stroke: var(--memory); stroke-linecap: round; }
 svg line.nvlink { stroke: var(--nvlink); } svg line.switch { stroke: var(--switch); }
-svg line.bridge { stroke: var(--bridge); } svg line.sockets { stroke: var(--sockets); }
+svg line.same { stroke: var(--same); } svg line.bridge { stroke: var(--bridge); } svg line.sockets { stroke: var(--sockets); }
 svg line.staged { stroke: var(--faint); stroke-dasharray: 3 6; opacity: .55; }
 svg .ring { fill: none; stroke: var(--ring); stroke-width: 18; stroke-linejoin: round; }
 svg .device, svg .hub { fill: var(--fill); stroke: var(--ink); stroke-width: 1.5; }
@@ -238,6 +240,7 @@ svg text.small { font-size: 11px; fill: var(--faint); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 13px; margin: .5rem 0 1.5rem; }
 th, td { border: 1px solid var(--line); padding: .25rem .5rem; text-align: left; } .matrix td { text-align: center; }
 th { background: var(--fill); font-weight: 600; } small, .note { color: var(--faint); }
+td.same, b.same { color: var(--same); }
 td.nvlink, b.nvlink { color: var(--nvlink); } td.switch, b.switch { color: var(--switch); } td.bridge, b.bridge { color: var(--bridge); }
 .chart .p0 { --path: #0969da; } .chart .p1 { --path: #bc4c00; } .chart .p2 { --path: #1a7f37; } .chart .p3 { --path: #8250df; }
 .chart .p4 { --path: #bf3989; } .chart .p5 { --path: #0b7285; } .chart .p6 { --path: #9a6700; } .chart .p7 { --path: #57606a; }
@@ -276,6 +279,9 @@ std::string LinkCell(const Link& link) {
   switch (link.type) {
     case LinkType::kSelf:
       return "X";
+    case LinkType::kSameGpu:
+      cell = "GPU";
+      break;
     case LinkType::kNvlink:
       cell = link.nvlinks > 0 ? fmt::format("NV{}", link.nvlinks) : "NV?";
       break;
@@ -299,6 +305,8 @@ std::string DescribeLink(const Link& link) {
   switch (link.type) {
     case LinkType::kSelf:
       return "the device itself";
+    case LinkType::kSameGpu:
+      return "in the memory of a GPU that they share";
     case LinkType::kNvlink: {
       const std::string generation = link.nvlink_version > 0 ? fmt::format(" of generation {}", link.nvlink_version) : "";
       if (link.nvlinks == 0) return fmt::format("NVLinks{}, nobody says how many: one at least", generation);

@@ -376,7 +376,9 @@ std::span<const std::size_t> SizesThatFit(std::string_view name, std::span<Devic
       if (kind == DeviceKind::kHost) {
         on_host += memory.devices[i];
       } else if (const std::uint64_t free = devices[i]->free_memory(); free > 0) {
-        fits = fits && memory.devices[i] <= free / 2;
+        const auto sharers = static_cast<std::uint64_t>(std::count_if(
+            devices.begin(), devices.end(), [&](const Device* other) { return other->index() == devices[i]->index(); }));
+        fits = fits && memory.devices[i] <= free / 2 / sharers;
       }
     }
     if (host > 0) fits = fits && on_host <= host / 4;

@@ -336,7 +336,11 @@ struct Way {
 
 class Nominals {
  public:
-  explicit Nominals(const Topology& topology) : topology_(topology), ring_(FindRings(topology).best) {}
+  explicit Nominals(const Topology& topology) : topology_(topology), ring_(FindRings(topology).best) {
+    for (std::size_t a = 0; a < topology.size(); ++a) {
+      for (std::size_t b = 0; b < a; ++b) distinct_ = distinct_ && !OnOneGpu(topology, a, b);
+    }
+  }
 
   bool host() const { return topology_.devices().front().kind == DeviceKind::kHost; }
 
@@ -422,7 +426,7 @@ class Nominals {
     } else if (path == "p2p-copy" && link.peer_access) {
       cost.alpha_us += kCopyUs;
       cost.beta_us_per_byte += 1 / (kPeerShare * bandwidth);
-    } else if (path == "nccl") {
+    } else if (path == "nccl" && distinct_) {
       cost.alpha_us += kNcclUs + (link.peer_access ? kNcclHopUs : kHostFlagUs);
       cost.beta_us_per_byte += link.peer_access ? 1 / (kNcclShare * bandwidth)
                                                 : 1 / (kNcclHostShare * std::min(HostBandwidth(from), HostBandwidth(to)));
@@ -500,6 +504,7 @@ class Nominals {
 
   const Topology& topology_;
   Ring ring_;
+  bool distinct_ = true;  ///< each device has a GPU of its own, as communicators of NCCL want it
 };
 
 }  // namespace
@@ -507,6 +512,7 @@ class Nominals {
 CostModel CostModel::Nominal(const Topology& topology, std::span<const std::string_view> paths) {
   if (paths.empty()) paths = kKnownPaths;
   CostModel model(std::vector<std::string>(paths.begin(), paths.end()), topology.size());
+  model.set_links_apart(LinksApart(topology));
   if (topology.size() < 2) return model;
   const Nominals nominals(topology);
   const auto known = [](const Cost& cost) {

@@ -89,6 +89,12 @@ class CostModel {
   std::size_t devices() const noexcept { return devices_; }                  ///< how many there are
   bool measured() const noexcept { return measured_; }                       ///< false: nominal
   void set_measured(bool measured) noexcept { measured_ = measured; }        ///< as measured()
+  /// @{
+  /// Whether links between devices are apart from their ways to host memory, as NVLinks are and PCIe is not: then what goes
+  /// over either does not wait for the other. Not kept with a calibration: topologies tell (LinksApart).
+  bool links_apart() const noexcept { return links_apart_; }
+  void set_links_apart(bool apart) noexcept { links_apart_ = apart; }
+  /// @}
   /// The index of a path; kNoPath for another name.
   std::size_t Find(std::string_view name) const noexcept;
 
@@ -168,7 +174,7 @@ class CostModel {
 
   std::vector<std::string> paths_;
   std::size_t devices_ = 0;
-  bool measured_ = false;
+  bool measured_ = false, links_apart_ = false;
   std::vector<CostFit> pairs_;       // [path][from][to][corner]
   std::vector<CostFit> swept_;       // likewise
   std::vector<CostFit> broadcasts_;  // [path][from][all at once]

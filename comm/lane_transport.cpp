@@ -72,9 +72,7 @@ class LaneTransport final : public BoxTransport {
         if (IsUsed(plan_.pairs[lane])) {
           const Route route = plan_.pairs[lane].route;
           Prepare(pairs_[lane], plan_.pairs[lane], from, to, HasOutbox(route));
-          // Several of a run's devices may be one GPU, of which the driver would not be asked.
-          pairs_[lane].atomics = route == Route::kInPlace && (device(from).index() == device(to).index() ||
-                                                              probes::NativeAtomics(device(from), device(to)));
+          pairs_[lane].atomics = route == Route::kInPlace && probes::NativeAtomics(device(from), device(to));
         }
         if (IsUsed(plan_.broadcasts[lane])) {
           const Route route = plan_.broadcasts[lane].route;

@@ -235,6 +235,11 @@ Link LinkBetween(const Topology& topology, const GpusFacts& facts, std::size_t f
   if (!pair.peer_access) return link;
   link.peer_access = true;
   link.native_atomics = pair.native_atomics;
+  if (OnOneGpu(topology, from, to)) {
+    link.type = LinkType::kSameGpu;
+    link.bandwidth = std::min(a.memory_bandwidth / 2, kMaxLinkBandwidth);  // a copy reads and writes
+    return link;
+  }
 
   link.nvlinks = LinksBetween(a, b);
   if (link.nvlinks == 0 && back.peer_access) {

@@ -63,8 +63,9 @@ struct NvlinkPort {
 NvlinkPort MakeNvlinkPort(int nvml_type, std::string_view nvml_bus_id);
 /// One GPU, with its links.
 struct GpuFacts {
-  TopologyDevice device;  ///< without NUMA node, socket and host path, which `pci` tells
+  TopologyDevice device;  ///< without NUMA node, socket and host path, which `pci` tells, and without a label from ReadGpus
   PciFacts pci;
+  double memory_bandwidth = 0;    ///< nominal bytes/s; 0 if not known
   int nvlink_version = 0;         ///< generation of its NVLinks; 0 if it has none, or not known
   bool ports_known = false;       ///< somebody told how many NVLinks there are
   std::vector<NvlinkPort> ports;  ///< those in use

@@ -15,8 +15,8 @@
 namespace chatty {
 namespace {
 
-constexpr std::array<std::string_view, 6> kLinkTypeNames = {"self",        "nvlink",  "pcie-switch",
-                                                            "host-bridge", "sockets", "host-memory"};
+constexpr std::array<std::string_view, 7> kLinkTypeNames = {"self",        "same-gpu", "nvlink",     "pcie-switch",
+                                                            "host-bridge", "sockets",  "host-memory"};
 
 bool IsPlainText(std::string_view text) {
   return std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; });
@@ -115,6 +115,21 @@ Topology::Topology(std::string name, std::vector<TopologyDevice> devices)
   for (std::size_t from = 0; from < size(); ++from) {
     for (std::size_t to = 0; to < size(); ++to) link(from, to) = HostLink(*this, from, to);
   }
+}
+
+bool OnOneGpu(const Topology& topology, std::size_t a, std::size_t b) {
+  const std::string& id = topology.devices()[a].pci_bus_id;
+  return a != b && !id.empty() && id == topology.devices()[b].pci_bus_id;
+}
+
+bool LinksApart(const Topology& topology) {
+  for (std::size_t from = 0; from < topology.size(); ++from) {
+    for (std::size_t to = 0; to < topology.size(); ++to) {
+      const Link& link = topology.link(from, to);
+      if (link.peer_access && link.type != LinkType::kNvlink && link.type != LinkType::kSameGpu) return false;
+    }
+  }
+  return true;
 }
 
 Link HostLink(const Topology& topology, std::size_t from, std::size_t to) {
@@ -289,7 +304,10 @@ Topology DiscoverHosts(const DeviceSelection& selection, int threads) {
 Topology DiscoverTopology(const DeviceSelection& selection, int threads) try {
   if (selection.indices.empty()) throw UsageError("no device is selected");
   if (selection.kind == DeviceKind::kHost) return DiscoverHosts(selection, threads);
-  return detail::AssembleGpus(detail::ReadHost().name, detail::ReadGpus(selection.indices));
+  detail::GpusFacts facts = detail::ReadGpus(selection.indices);
+  const std::vector<std::string> labels = LabelsOf(selection);
+  for (std::size_t i = 0; i < labels.size(); ++i) facts.gpus[i].device.label = labels[i];
+  return detail::AssembleGpus(detail::ReadHost().name, facts);
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("looking at the machine");
 }

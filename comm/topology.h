@@ -18,6 +18,7 @@ namespace chatty {
 /// What data crosses on the way from one device to another, by the part of the way that is farthest from both.
 enum class LinkType : std::uint8_t {
   kSelf,        ///< the same device
+  kSameGpu,     ///< the memory of a GPU that both are on
   kNvlink,      ///< NVLinks, directly or through an NVSwitch
   kPcieSwitch,  ///< PCIe switches alone
   kHostBridge,  ///< PCIe host bridges of one NUMA node
@@ -25,7 +26,7 @@ enum class LinkType : std::uint8_t {
   kHostMemory,  ///< host memory: what host devices share, and what staged copies go through where nothing else is known
 };
 
-/// "self", "nvlink", "pcie-switch", "host-bridge", "sockets" or "host-memory": as files and tables write it.
+/// "self", "same-gpu", "nvlink", "pcie-switch", "host-bridge", "sockets" or "host-memory": as files and tables write it.
 std::string_view LinkTypeName(LinkType type);
 /// The type that LinkTypeName writes so; none for other text.
 std::optional<LinkType> ParseLinkType(std::string_view name);
@@ -94,6 +95,10 @@ class Topology {
   std::vector<Link> links_;  // [from][to]
 };
 
+/// Whether two devices are on one GPU: the same PCI bus id says so, whatever links a mask has taken away.
+bool OnOneGpu(const Topology& topology, std::size_t a, std::size_t b);
+/// Whether no link by which devices reach each other's memory is one that also leads to host memory.
+bool LinksApart(const Topology& topology);
 /// The way through host memory between two devices, without peer access, at the slower of their host paths: kHostMemory, or
 /// kSockets where the devices belong to different ones. Of a device to itself, kSelf.
 Link HostLink(const Topology& topology, std::size_t from, std::size_t to);

@@ -121,7 +121,6 @@ GpuFacts ReadGpu(int ordinal) {
   GpuFacts gpu;
   cudaDeviceProp properties = {};
   CHATTY_CUDA(cudaGetDeviceProperties(&properties, ordinal));
-  gpu.device.label = fmt::format("cuda:{}", ordinal);
   gpu.device.kind = DeviceKind::kCuda;
   gpu.device.name = properties.name;
   gpu.device.memory = properties.totalGlobalMem;
@@ -132,6 +131,8 @@ GpuFacts ReadGpu(int ordinal) {
   CHATTY_CUDA(cudaDeviceGetPCIBusId(bus_id.data(), static_cast<int>(bus_id.size()), ordinal));
   gpu.device.pci_bus_id = LinuxBusId(bus_id.data());
   gpu.pci = ReadPci(gpu.device.pci_bus_id);
+  const double kilohertz = Attribute(cudaDevAttrMemoryClockRate, ordinal);
+  gpu.memory_bandwidth = 2e3 * kilohertz * Attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal) / 8;  // two a clock, bits
   return gpu;
 }
 
@@ -163,7 +164,9 @@ GpusFacts ReadGpus(const std::vector<int>& ordinals) {
   for (std::size_t from = 0; from < ordinals.size(); ++from) {
     for (std::size_t to = 0; to < ordinals.size(); ++to) {
       GpuPair pair;
-      if (from != to) {
+      if (from != to && ordinals[from] == ordinals[to]) {
+        pair.peer_access = pair.native_atomics = true;
+      } else if (from != to) {
         pair.peer_access = Peer(cudaDevP2PAttrAccessSupported, ordinals[from], ordinals[to]);
         pair.native_atomics = pair.peer_access && Peer(cudaDevP2PAttrNativeAtomicSupported, ordinals[from], ordinals[to]);
         if (handles[from] != nullptr && handles[to] != nullptr) pair.distance = nvml.Distance(handles[from], handles[to]);

@@ -7,7 +7,6 @@
 #include <functional>
 #include <numeric>
 #include <optional>
-#include <set>
 
 #include "chatty/comm/lane_transport.h"
 #include "chatty/comm/nccl_transport.h"
@@ -82,21 +81,11 @@ void CheckKind(const TransportInfo& info, DeviceKind kind, std::string_view devi
                     devices, fmt::join(TransportsFor({kind, {}}), ", "));
 }
 
-/// The GPU that is named again, if any is; host devices are not looked at.
-std::optional<int> Repeated(const DeviceSelection& devices) {
-  if (devices.kind == DeviceKind::kHost) return std::nullopt;
-  std::set<int> seen;
-  for (const int index : devices.indices) {
-    if (!seen.insert(index).second) return index;
-  }
-  return std::nullopt;
-}
-
 void CheckDistinct(const TransportInfo& info, const DeviceSelection& devices) {
-  const std::optional<int> twice = Repeated(devices);
+  const std::optional<int> twice = SharedGpu(devices);
   if (!info.distinct || !twice) return;
   Throw<CapabilityError>(
-      "transport '{}' joins each GPU once, and cuda:{} is there more than once; name every GPU once, or use one of {}",
+      "transport '{}' joins each GPU once, and several devices share cuda:{}; name every GPU once, or use one of {}",
       info.name, *twice, fmt::join(TransportsFor(devices), ", "));
 }
 
@@ -134,7 +123,7 @@ const TransportInfo* FindTransport(std::string_view name) {
 
 bool CanJoin(const TransportInfo& transport, const DeviceSelection& devices) {
   const bool kind = devices.kind == DeviceKind::kHost ? transport.host : transport.cuda;
-  return kind && !(transport.distinct && Repeated(devices));
+  return kind && !(transport.distinct && SharedGpu(devices));
 }
 
 std::vector<std::string_view> TransportsFor(const DeviceSelection& devices) {
@@ -197,8 +186,7 @@ std::unique_ptr<Transport> MakeTransport(std::string_view name, std::span<Device
 
 std::vector<PartId> RingOrder(std::span<Device* const> devices, const LinkMask& links) {
   const DeviceSelection selection = SelectionOf(devices);
-  // Nothing is discovered between a GPU and itself.
-  if (selection.kind == DeviceKind::kHost || Repeated(selection)) return Ascending(devices.size());
+  if (selection.kind == DeviceKind::kHost) return Ascending(devices.size());
   const Rings rings = FindRings(Masked(DiscoverTopology(selection), links));
   return {rings.best.order.begin(), rings.best.order.end()};
 }

@@ -119,7 +119,7 @@ std::vector<std::string_view> TransportNames();
 /// Throws UsageError, as MakeTransport does, for an unknown name or, between several devices, for a transport that devices
 /// of this kind cannot use. Needs no device.
 void CheckTransport(std::string_view name, DeviceKind kind, std::size_t devices);
-/// The same of these devices, and throws CapabilityError where a GPU is named twice and the transport cannot join it with
+/// The same of these devices, and throws CapabilityError where devices share a GPU and the transport cannot join it with
 /// itself.
 void CheckTransport(std::string_view name, const DeviceSelection& devices);
 

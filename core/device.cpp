@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <thread>
 
 #include "chatty/core/config.h"
@@ -92,18 +93,36 @@ class HostDevice final : public Device {
   DeviceInfo info_;
 };
 
+std::string LabelOf(DeviceKind kind, int index, int share) {
+  const std::string label = fmt::format("{}:{}", kind == DeviceKind::kHost ? "host" : "cuda", index);
+  return share == Device::kAlone ? label : fmt::format("{}.{}", label, share);
+}
+
+/// Which it is of the devices on its GPU, for each.
+std::vector<int> SharesOf(const DeviceSelection& selection) {
+  std::vector<int> shares(selection.indices.size(), Device::kAlone);
+  if (selection.kind == DeviceKind::kHost) return shares;
+  std::map<int, int> all, seen;
+  for (const int index : selection.indices) ++all[index];
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const int index = selection.indices[i];
+    if (all[index] > 1) shares[i] = seen[index]++;
+  }
+  return shares;
+}
+
 int ParseCount(std::string_view text, std::string_view whole) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0) {
-    Throw<UsageError>("--devices {}: '{}' is not a number; write auto, host:4 or cuda:0,1", whole, text);
+    Throw<UsageError>("--devices {}: '{}' is not a number; write auto, host:4, cuda:0,1 or cuda:2@0", whole, text);
   }
   return value;
 }
 
 }  // namespace
 
-std::string Device::label() const { return fmt::format("{}:{}", kind() == DeviceKind::kHost ? "host" : "cuda", index()); }
+std::string Device::label() const { return LabelOf(kind(), index(), share_); }
 
 void Device::CopyToPeer(Device&, void* to, const void* from, std::size_t bytes, Stream& stream) {
   CopyWithin(to, from, bytes, stream);
@@ -132,6 +151,28 @@ DeviceSelection SelectionOf(std::span<Device* const> devices) {
   return selection;
 }
 
+DeviceSelection DeviceSelection::First(std::size_t count) const {
+  DeviceSelection first{kind, indices};
+  first.indices.resize(std::min(count, indices.size()));
+  return first;
+}
+
+std::optional<int> SharedGpu(const DeviceSelection& selection) {
+  const std::vector<int> shares = SharesOf(selection);
+  const auto found = std::find_if(shares.begin(), shares.end(), [](int share) { return share != Device::kAlone; });
+  if (found == shares.end()) return std::nullopt;
+  return selection.indices[static_cast<std::size_t>(found - shares.begin())];
+}
+
+std::vector<std::string> LabelsOf(const DeviceSelection& selection) {
+  const std::vector<int> shares = SharesOf(selection);
+  std::vector<std::string> labels;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    labels.push_back(LabelOf(selection.kind, selection.indices[i], shares[i]));
+  }
+  return labels;
+}
+
 DeviceSelection ParseDevices(std::string_view text) try {
   DeviceSelection selection;
   const std::string_view whole = text;
@@ -144,7 +185,7 @@ DeviceSelection ParseDevices(std::string_view text) try {
   } else if (kind == "cuda") {
     selection.kind = DeviceKind::kCuda;
   } else if (kind != "host") {
-    Throw<UsageError>("--devices {}: unknown kind '{}'; write auto, host:4 or cuda:0,1", whole, kind);
+    Throw<UsageError>("--devices {}: unknown kind '{}'; write auto, host:4, cuda:0,1 or cuda:2@0", whole, kind);
   }
   if (selection.kind == DeviceKind::kHost) {
     const int count = listed ? ParseCount(rest, whole) : 1;
@@ -160,15 +201,20 @@ DeviceSelection ParseDevices(std::string_view text) try {
   } else {
     for (std::size_t begin = 0; begin <= rest.size();) {
       const std::size_t comma = std::min(rest.find(',', begin), rest.size());
-      const int ordinal = ParseCount(rest.substr(begin, comma - begin), whole);
+      const std::string_view word = rest.substr(begin, comma - begin);
+      const std::size_t at = word.find('@');
+      const bool shared = at != std::string_view::npos;
+      const int ordinal = ParseCount(shared ? word.substr(at + 1) : word, whole);
+      const int count = shared ? ParseCount(word.substr(0, at), whole) : 1;
       if (std::find(selection.indices.begin(), selection.indices.end(), ordinal) != selection.indices.end()) {
-        Throw<UsageError>("--devices {}: GPU {} is named twice", whole, ordinal);
+        Throw<UsageError>("--devices {}: GPU {} is named twice; write N@{} once for N devices that share it", whole, ordinal,
+                          ordinal);
       }
-      selection.indices.push_back(ordinal);
+      if (count < 1 || count > kMaxDevices - static_cast<int>(selection.indices.size())) {
+        Throw<UsageError>("--devices {}: a run takes 1 to {} devices", whole, kMaxDevices);
+      }
+      selection.indices.insert(selection.indices.end(), static_cast<std::size_t>(count), ordinal);
       begin = comma + 1;
-    }
-    if (static_cast<int>(selection.indices.size()) > kMaxDevices) {
-      Throw<UsageError>("--devices {}: a run takes 1 to {} devices", whole, kMaxDevices);
     }
   }
   if (!CHATTY_WITH_CUDA) {
@@ -195,9 +241,11 @@ int ThreadsOfHostDevice(int index, int count, int threads) {
 std::vector<std::unique_ptr<Device>> OpenDevices(const DeviceSelection& selection, int threads) try {
   std::vector<std::unique_ptr<Device>> devices;
   const int count = static_cast<int>(selection.indices.size());
+  const std::vector<int> shares = SharesOf(selection);
   for (int i = 0; i < count; ++i) {
     if (selection.kind == DeviceKind::kCuda) {
       devices.push_back(MakeCudaDevice(selection.indices[i]));
+      devices.back()->set_share(shares[i]);
     } else {
       devices.push_back(MakeHostDevice(i, ThreadsOfHostDevice(i, count, threads)));
     }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,12 +77,15 @@ class Device {
   /// What kind of device this is.
   virtual DeviceKind kind() const = 0;
   virtual int index() const = 0;  ///< ordinal within its kind
-  std::string label() const;      ///< "host:0" or "cuda:1", as errors and tables print it
+  /// "host:0" or "cuda:1", as tables and most errors print it; "cuda:1.0" and so on where several devices share a GPU.
+  std::string label() const;
   /// Its name and size; valid as long as the device.
   virtual const DeviceInfo& info() const = 0;
   /// Bytes that could be allocated now, whatever memory() is set to; 0 if unknown. Host devices share one memory: each says
   /// what is left of all of it.
   virtual std::uint64_t free_memory() { return 0; }
+  /// Of these, what the device keeps of memory that was given back to it: other devices on its GPU cannot have that.
+  virtual std::uint64_t kept_memory() { return 0; }
   /// Where buffers of this device come from.
   virtual MemoryResource& memory() = 0;
   /// Replaces the resource that `memory()` returns, for limits and failure injection. Null restores the device's own.
@@ -122,8 +126,14 @@ class Device {
     if (WorkerTeam* const threads = team(); threads != nullptr) threads->RestrictTo(placement.cpus);
   }
 
+  /// Which it is, from 0, of the devices that share its GPU; kAlone where it has the GPU to itself, as far as it was told.
+  int share() const { return share_; }
+  void set_share(int share) { share_ = share; }  ///< for who opens several devices on a GPU
+  static constexpr int kAlone = -1;              ///< no share
+
  private:
   CpuPlacement placement_;
+  int share_ = kAlone;
 };
 
 namespace detail {
@@ -202,15 +212,24 @@ inline constexpr int kMaxDevices = 64;
 struct DeviceSelection {
   /// One kind for all: host devices and GPUs are not mixed.
   DeviceKind kind = DeviceKind::kHost;
-  std::vector<int> indices;  ///< 0 .. N-1 for host devices, ordinals for CUDA
-};
+  /// 0 .. N-1 for host devices, ordinals for CUDA: a GPU that several devices share as often as there are.
+  std::vector<int> indices;
 
-/// The selection that these devices are, in their order; a GPU that is there twice is named twice.
+  /// The first `count` of them, or all if there are fewer.
+  DeviceSelection First(std::size_t count) const;
+};
+/// A GPU that several of the devices share, if there is one. Host devices share no GPU.
+std::optional<int> SharedGpu(const DeviceSelection& selection);
+/// What Device::label says of each, opened together.
+std::vector<std::string> LabelsOf(const DeviceSelection& selection);
+
+/// The selection that these devices are, in their order.
 DeviceSelection SelectionOf(std::span<Device* const> devices);
 
 /// Parses "auto", "host", "host:N", "cuda", "cuda:N,M,…". "auto" is all GPUs if there are any, else host:1; "cuda" is all
-/// GPUs. Throws UsageError for bad syntax, repeats or more than kMaxDevices; CapabilityError for a GPU that is not there or
-/// a build without CUDA.
+/// GPUs; "cuda:4@0" is four devices that share GPU 0, each with its part of the graph, its memory and its streams, so that a
+/// machine with one GPU runs what several would. Throws UsageError for bad syntax, repeats or more than kMaxDevices;
+/// CapabilityError for a GPU that is not there or a build without CUDA.
 DeviceSelection ParseDevices(std::string_view text);
 
 /// How many of `threads` CPU threads (0: one a core) host device `index` of `count` that share them has; at least one.

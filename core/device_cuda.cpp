@@ -227,6 +227,7 @@ class CudaDevice final : public Device {
     CHATTY_CUDA(cudaMemGetInfo(&free, &total));
     return free + memory_->kept();
   }
+  std::uint64_t kept_memory() override { return memory_->kept(); }
   MemoryResource& memory() override { return resource_ != nullptr ? *resource_ : *memory_; }
   void set_memory(MemoryResource* resource) override { resource_ = resource; }
   MemoryResource& pinned_memory() override { return pinned_resource_ != nullptr ? *pinned_resource_ : pinned_; }

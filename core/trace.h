@@ -229,7 +229,7 @@ class TracedDevices {
  public:
   /// `trace` may be null: then there are no lanes. `timeout` is the run's longest wait, which bounds those here; 0: none,
   /// then 10 s. A device that does not come to an end in that time has no rows for its stream. Throws CapabilityError where
-  /// a GPU is named twice: it would have one lane for two threads.
+  /// two have one label: that would be one lane for two threads.
   TracedDevices(Trace* trace, std::span<Device* const> devices,
                 std::chrono::milliseconds timeout = std::chrono::milliseconds(0));
   ~TracedDevices();

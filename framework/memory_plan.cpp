@@ -354,6 +354,7 @@ void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> program
                                       std::accumulate(threads.begin(), threads.end(), 0));
 
   std::uint64_t needed = 0, allowed = 0;
+  std::set<int> seen;  // GPUs, which several devices may share
   bool known = true;
   for (std::size_t d = 0; d < devices.size(); ++d) {
     const std::uint64_t limit = limits.device > 0           ? limits.device
@@ -361,7 +362,7 @@ void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> program
                                                             : devices[d]->free_memory();
     known = known && limit > 0;
     needed += plan.devices[d].total();
-    allowed += limit;
+    if (limits.device > 0 || seen.insert(devices[d]->index()).second) allowed += limit;
   }
   if (known && needed > allowed) {
     Throw<OutOfMemoryError>("out of memory before anything was allocated: {} needs on {} at least {}; {} {}: {}",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "chatty/comm/calibration.h"
@@ -165,18 +166,8 @@ const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forw
 const CostModel& Session::Costs(const std::string& links) {
   const auto found = costs_.find(links);
   if (found != costs_.end()) return found->second;
-  const DeviceSelection selection = SelectionOf(pointers_);
   const LinkMask mask = LinkMask::Parse(links, devices_.size());
-  if (std::set(selection.indices.begin(), selection.indices.end()).size() == devices_.size()) {
-    return costs_.emplace(links, KnownCosts(DiscoverTopology(selection, options_.threads), mask)).first->second;
-  }
-  std::vector<TopologyDevice> same;  // several devices on one GPU: nothing to discover between them
-  for (std::size_t d = 0; d < devices_.size(); ++d) {
-    TopologyDevice& one = same.emplace_back();
-    one.label = fmt::format("{} ({})", devices_[d]->label(), d);
-    one.kind = selection.kind;
-  }
-  return costs_.emplace(links, CostModel::Nominal(Topology("", std::move(same)), TransportsFor(selection))).first->second;
+  return costs_.emplace(links, KnownCosts(DiscoverTopology(SelectionOf(pointers_), options_.threads), mask)).first->second;
 }
 
 void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOptions& options) try {
@@ -207,6 +198,7 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
   }
 
   std::uint64_t all = output;
+  std::map<int, std::uint64_t> claimed;  // of what a GPU has left, by the devices before that share it
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     const std::uint64_t total = needed[d].total();
     if (kind == DeviceKind::kHost) all += total;
@@ -218,6 +210,11 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
     } else if (kind != DeviceKind::kHost) {
       room = devices_[d]->free_memory();
       if (room == 0) continue;  // unknown
+      const std::uint64_t kept = std::min(room, devices_[d]->kept_memory());
+      std::uint64_t& before = claimed[devices_[d]->index()];
+      if (before > 0) what = "left by the devices before it on its GPU are";
+      room = kept + (room - kept) - std::min(room - kept, before);
+      before += total - std::min(total, kept);
     } else {
       continue;  // host devices share what there is
     }
@@ -230,7 +227,9 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
     Throw<OutOfMemoryError>(
         "{}: out of memory before anything was allocated: needed are {}; {} {}: {}", devices_[d]->label(),
         Describe(needed[d]), what, ExactBytes(room),
-        AdviceOnDevices(known, known, programs, kind, static_cast<PartId>(devices_.size()), transport, room));
+        devices_[d]->share() != Device::kAlone
+            ? "use more GPUs, or a smaller graph"
+            : AdviceOnDevices(known, known, programs, kind, static_cast<PartId>(devices_.size()), transport, room));
   }
   std::uint64_t room = options_.host_memory_limit;
   if (room > 0) {

@@ -106,7 +106,7 @@ struct SessionOptions {
 /// transport that such devices cannot use; CapabilityError if OpenMP will not grant a thread a device.
 void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t devices);
 /// The same of these devices, and throws CapabilityError for a transport that cannot join a GPU with itself where one is
-/// named twice.
+/// shared by several devices.
 void CheckRunOptions(const RunOptions& options, const DeviceSelection& devices);
 
 /// One graph divided among devices, with a copy there for each way in which programs need it.

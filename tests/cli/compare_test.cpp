@@ -820,10 +820,40 @@ TEST_F(CompareTest, TheScriptCalibratesWhatItCompares) {
   EXPECT_EQ(five, (Lines{line("host:5", "pairs {0,1}{2,3}")}));
   EXPECT_NE(told.find("five are too many"), std::string::npos) << told;
   EXPECT_NE(told.find("costs between host:5"), std::string::npos) << told;
+  const auto [shared, quiet] = measure({"--", "--on", "cuda:1,3@0", "--devices", "1,2,3,4,5"});
+  EXPECT_EQ(shared, (Lines{line("cuda:1,0", "pairs {0,1}"), line("cuda:1,2@0", "pairs {0,1}"),
+                           line("cuda:1,3@0", "pairs {0,1}{2,3}")}));
+  EXPECT_EQ(quiet, "");
   const auto [all, silent] = measure({});
   ASSERT_FALSE(all.empty());
   EXPECT_EQ(all[0], line("host:2", "pairs {0,1}"));
   EXPECT_EQ(silent, "");
+}
+
+TEST_F(CompareTest, OnSaysWhichDevices) {
+  const auto refused = [&](const char* on, const std::vector<const char*>& why) {
+    const ChildEnd run = Chatty({"compare", Path("kron.chatty"), "--on", on, "--out", Path("out")});
+    EXPECT_NE(run.status, 0) << on;
+    for (const char* words : why) EXPECT_NE(run.err.find(words), std::string::npos) << on << ": " << run.err;
+    EXPECT_EQ(run.err.find("--devices"), std::string::npos) << "another option: " << run.err;
+    EXPECT_FALSE(fs::exists(folder_ / "out"));
+  };
+  for (const char* on : {"gpu", "cudax", "host:4", "Cuda"}) refused(on, {"--on", on, "cuda:4@0"});
+  for (const char* on : {"cuda:x", "cuda:2@0,0", "cuda:"}) refused(on, {"--on", on});
+  if (CudaDeviceCount() == 0) refused("cuda:2@0", {"--on cuda:2@0"});
+  if (CudaDeviceCount() == 0) refused("cuda", {"--on cuda"});
+
+  ComparePlan plan;
+  plan.kind = DeviceKind::kCuda;
+  plan.pool = {DeviceKind::kCuda, {5, 5, 2}};
+  EXPECT_EQ(plan.Devices(2).indices, (std::vector<int>{5, 5}));
+  EXPECT_EQ(plan.Devices(3).indices, (std::vector<int>{5, 5, 2}));
+  const std::vector<int> more = plan.Devices(5).indices;
+  ASSERT_EQ(more.size(), 5u);
+  EXPECT_GE(more[3], CudaDeviceCount()) << "not there";
+  EXPECT_FALSE(CanJoin("nccl", plan.Devices(2)));
+  EXPECT_EQ(CanJoin("host", plan.Devices(3)), false);
+  EXPECT_TRUE(CanJoin("auto", plan.Devices(3)));
 }
 
 TEST_F(CompareTest, Completion) {
@@ -1030,11 +1060,11 @@ TEST(CompareCosts, CurvesCrossWhereTheModelSays) {
 
 TEST(CompareCosts, CurvesAreOfPathsThatJoin) {
   ASSERT_EQ(setenv("CHATTY_CACHE_DIR", "/nowhere", 1), 0);
-  const std::optional<CostCurves> curves = KnownCurves(DeviceKind::kHost, 2, "all", 2);
+  const std::optional<CostCurves> curves = KnownCurves(ParseDevices("host:2"), "all", 2);
   unsetenv("CHATTY_CACHE_DIR");
   ASSERT_TRUE(curves);
   EXPECT_FALSE(curves->lines.empty());
-  const auto joins = [](const std::string& path) { return CanJoin(path, DeviceKind::kHost, 2); };
+  const auto joins = [](const std::string& path) { return CanJoin(path, ParseDevices("host:2")); };
   for (const CostLine& line : curves->lines) EXPECT_TRUE(joins(line.path)) << line.path;
   for (const auto& crossing : curves->crossings) EXPECT_TRUE(joins(crossing.before) && joins(crossing.after));
 }

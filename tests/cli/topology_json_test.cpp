@@ -48,6 +48,10 @@ TEST(TopologyJson, WhatIsWrittenIsRead) {
   }
   const Topology host = DiscoverTopology(ParseDevices("host:3"), 3);
   EXPECT_EQ(ParseTopology(TopologyJson(host).dump(), "x"), host);
+  const Topology shared = machines::OneGpu(2);
+  EXPECT_EQ(ParseTopology(TopologyJson(shared).dump(), "x"), shared);
+  EXPECT_NE(TopologyJson(shared).dump().find("same-gpu"), std::string::npos);
+  EXPECT_EQ(LinkCell(shared.link(0, 1)), "GPU");
   const Topology full("", machines::Gpus(64, "GPU", ~std::uint64_t{0}, 1, 3));
   EXPECT_EQ(ParseTopology(TopologyJson(full).dump(), "x"), full);
 }

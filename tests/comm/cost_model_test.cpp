@@ -267,6 +267,18 @@ TEST(NominalCosts, OverNvlinkPeersComeFirst) {
   }
 }
 
+TEST(NominalCosts, OnOneGpuNcclJoinsNobody) {
+  const Topology shared = machines::OneGpu(3);
+  for (const Topology& topology : {shared, Masked(shared, LinkMask::Parse("none", 3))}) {
+    const CostModel model = CostModel::Nominal(topology, kFour);
+    const std::size_t nccl = model.Find("nccl");
+    EXPECT_FALSE(model.Joins(nccl, 0, 1)) << topology.link(0, 1).bandwidth;
+    EXPECT_EQ(model.PredictBroadcastUs(nccl, 0, 4, 0), kInfinite);
+  }
+  EXPECT_EQ(BestName(CostModel::Nominal(shared, kFour), 0, 1, 1 << 24), "p2p-direct");
+  EXPECT_EQ(BestName(CostModel::Nominal(Masked(shared, LinkMask::Parse("none", 3)), kFour), 0, 1, 1 << 24), "staged");
+}
+
 TEST(NominalCosts, WithoutPeersHostMemoryServes) {
   const CostModel model = CostModel::Nominal(machines::NoPeers(), kFour);
   EXPECT_EQ(BestName(model, 0, 1, 4), "uva");

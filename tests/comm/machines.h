@@ -46,6 +46,22 @@ inline void JoinByNvlinks(Topology& topology, std::size_t a, std::size_t b, int 
   topology.link(a, b) = topology.link(b, a) = link;
 }
 
+/// Devices that share one GPU, which kernels of all copy within.
+inline Topology OneGpu(std::size_t count) {
+  std::vector<TopologyDevice> devices = Gpus(count, "NVIDIA H200", 150754820096, 132, 5);
+  for (std::size_t i = 0; i < count; ++i) {
+    devices[i].label = fmt::format("cuda:0.{}", i);
+    devices[i].pci_bus_id = "0000:1b:00.0";
+  }
+  Topology topology("one GPU", std::move(devices));
+  for (std::size_t a = 0; a < count; ++a) {
+    for (std::size_t b = 0; b < count; ++b) {
+      if (a != b) topology.link(a, b) = {LinkType::kSameGpu, 0, 0, false, true, true, 2.4e12};
+    }
+  }
+  return topology;
+}
+
 /// The hybrid cube mesh of eight V100, as `nvidia-smi topo -m` shows it: six NVLinks a GPU, some of them double.
 inline Topology Dgx1() {
   static constexpr int kLinks[8][8] = {{0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0}, {1, 2, 0, 2, 0, 0, 1, 0},

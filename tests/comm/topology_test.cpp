@@ -257,6 +257,17 @@ TEST(Discovery, RefusesWhatIsNotThere) {
 #endif
 }
 
+TEST(Discovery, OfDevicesThatShareAGpu) {
+  if (CudaDeviceCount() == 0) GTEST_SKIP() << "no GPU on this machine";
+  const Topology topology = DiscoverTopology(ParseDevices("cuda:3@0"));
+  const auto fault = FindFault(topology);
+  EXPECT_FALSE(fault.has_value()) << fault->field << ' ' << fault->what;
+  EXPECT_EQ(topology.devices()[2].label, "cuda:0.2");
+  EXPECT_EQ(topology.link(0, 2).type, LinkType::kSameGpu);
+  EXPECT_TRUE(topology.link(0, 2).peer_access && topology.link(0, 2).native_atomics);
+  EXPECT_GT(topology.link(0, 2).bandwidth, 1e11) << "no GPU's memory is slower";
+}
+
 TEST(Discovery, OfGpusAgreesWithTheDriver) {
   const int count = CudaDeviceCount();
   if (count == 0) GTEST_SKIP() << "no GPU on this machine";
@@ -522,6 +533,35 @@ TEST(Assembly, WithoutNvmlKnowsThatThereAreNvlinks) {
   EXPECT_EQ(topology.link(0, 3).bandwidth, 25e9) << "one at least";
   EXPECT_EQ(topology.link(0, 5).type, LinkType::kSockets);
   EXPECT_FALSE(topology.link(0, 5).peer_access);
+}
+
+TEST(Assembly, DevicesOnOneGpuMeetInItsMemory) {
+  const Topology described = machines::OneGpu(3);
+  EXPECT_FALSE(FindFault(described).has_value());
+  detail::GpusFacts facts = FactsOf(described, true);
+  for (detail::GpuFacts& gpu : facts.gpus) {
+    gpu.memory_bandwidth = 4.8e12;
+    gpu.ports.assign(18, {"0000:c0:00.0", true});  // to a switch, as where there are more GPUs
+  }
+  const Topology topology = detail::AssembleGpus("one GPU", facts);
+  EXPECT_EQ(topology, described);
+  EXPECT_TRUE(OnOneGpu(topology, 0, 2));
+  EXPECT_FALSE(OnOneGpu(topology, 1, 1)) << "a device and itself are no two";
+
+  const Topology none = Masked(topology, LinkMask::Parse("none", 3));
+  EXPECT_EQ(none.link(0, 1).type, LinkType::kHostMemory);
+  EXPECT_FALSE(none.link(0, 1).peer_access);
+  EXPECT_TRUE(OnOneGpu(none, 0, 1)) << "a mask takes links, not the GPU";
+  EXPECT_FALSE(OnOneGpu(machines::NvSwitch(4), 0, 1));
+}
+
+TEST(LinksApart, NvlinksAreAndPcieIsNot) {
+  EXPECT_TRUE(LinksApart(machines::NvSwitch(4)));
+  EXPECT_TRUE(LinksApart(machines::OneGpu(2)));
+  EXPECT_TRUE(LinksApart(machines::NoPeers())) << "there are none";
+  EXPECT_FALSE(LinksApart(machines::TwoQuads()));
+  EXPECT_TRUE(LinksApart(Masked(machines::TwoQuads(), LinkMask::Parse("none", 8))));
+  EXPECT_FALSE(LinksApart(DiscoverTopology(ParseDevices("host:2"))));
 }
 
 TEST(Assembly, LinksThatLeadElsewhereJoinNobody) {

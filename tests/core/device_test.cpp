@@ -61,6 +61,17 @@ TEST(ParseDevices, BadTextIsAUsageErrorThatShowsIt) {
                            "cuda:-1",
                            "cuda:0,0",
                            "cuda:1,2,1",
+                           "cuda:@0",
+                           "cuda:2@",
+                           "cuda:0@0",
+                           "cuda:-1@0",
+                           "cuda:2@0@0",
+                           "cuda:65@0",
+                           "cuda:60@0,5@1",
+                           "cuda:4000000000@0",
+                           "cuda:2@0,0",
+                           "cuda:0,2@0",
+                           "2@0",
                            "cuda:0;1",
                            "cuda:99999999999",
                            "cuda:0 "}) {
@@ -89,6 +100,44 @@ TEST(ParseDevices, AGpuThatIsNotThereIsACapabilityError) {
 #if !CHATTY_WITH_CUDA
   EXPECT_THROW(MakeCudaDevice(0), CapabilityError);
 #endif
+}
+
+TEST(ParseDevices, AGpuMayStandForSeveral) {
+  const int gpus = CudaDeviceCount();
+  if (gpus == 0) {
+    EXPECT_THROW(ParseDevices("cuda:2@0"), CapabilityError);
+    return;
+  }
+  EXPECT_THROW(ParseDevices("cuda:2@" + std::to_string(gpus)), CapabilityError);
+  EXPECT_EQ(ParseDevices("cuda:3@0").indices, (std::vector<int>{0, 0, 0}));
+  EXPECT_EQ(ParseDevices("cuda:1@0").indices, (std::vector<int>{0}));
+  EXPECT_EQ(ParseDevices("cuda:64@0").indices.size(), 64u);
+  const DeviceSelection selection = ParseDevices("cuda:3@0");
+  const auto devices = OpenDevices(selection);
+  const std::vector<std::string> labels = LabelsOf(selection);
+  ASSERT_EQ(devices.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(devices[i]->index(), 0);
+    EXPECT_EQ(devices[i]->label(), labels[i]);
+    EXPECT_NE(&devices[i]->memory(), &devices[(i + 1) % 3]->memory()) << "each has memory of its own";
+  }
+  EXPECT_TRUE(devices[0]->AllowAccessBy(*devices[2]));
+}
+
+TEST(DeviceSelection, TellsWhichShareAGpu) {
+  const DeviceSelection host{DeviceKind::kHost, {0, 1, 2}}, apart{DeviceKind::kCuda, {2, 0}};
+  const DeviceSelection mixed{DeviceKind::kCuda, {0, 3, 1, 3}};
+  EXPECT_EQ(SharedGpu(host), std::nullopt);
+  EXPECT_EQ(SharedGpu(apart), std::nullopt);
+  EXPECT_EQ(SharedGpu(mixed), 3);
+  EXPECT_EQ(SharedGpu(mixed.First(3)), std::nullopt);
+  EXPECT_EQ(SharedGpu({DeviceKind::kHost, {0, 0}}), std::nullopt) << "only GPUs are shared";
+  EXPECT_EQ(LabelsOf(host), (std::vector<std::string>{"host:0", "host:1", "host:2"}));
+  EXPECT_EQ(LabelsOf(apart), (std::vector<std::string>{"cuda:2", "cuda:0"}));
+  EXPECT_EQ(LabelsOf(mixed), (std::vector<std::string>{"cuda:0", "cuda:3.0", "cuda:1", "cuda:3.1"}));
+  EXPECT_EQ(mixed.First(2).indices, (std::vector<int>{0, 3}));
+  EXPECT_EQ(mixed.First(9).indices, mixed.indices);
+  EXPECT_EQ(mixed.First(0).kind, DeviceKind::kCuda);
 }
 
 TEST(OpenDevices, HostDevicesShareTheThreads) {

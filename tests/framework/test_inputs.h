@@ -73,10 +73,10 @@ inline std::string WhyNotShared(const std::string& selection) {
 /// and memory, and they talk as if they were apart.
 inline std::vector<std::unique_ptr<Device>> SharedDevices(const std::string& selection, int threads = 0) {
   if (WhyNot(selection).empty()) return OpenDevices(ParseDevices(selection), threads);
-  std::vector<std::unique_ptr<Device>> devices;
+  DeviceSelection shared{DeviceKind::kCuda, {}};
   const auto commas = static_cast<int>(std::count(selection.begin(), selection.end(), ','));
-  for (int i = 0; i <= commas; ++i) devices.push_back(MakeCudaDevice(i % CudaDeviceCount()));
-  return devices;
+  for (int i = 0; i <= commas; ++i) shared.indices.push_back(i % CudaDeviceCount());
+  return OpenDevices(shared, threads);
 }
 
 inline std::string SelectionName(std::string selection) {
