@@ -34,6 +34,10 @@ double ByteFactor(std::string_view path, DeviceKind kind) {
   return kind == DeviceKind::kCuda && (path == "uva" || path == "uva-hub") ? kZeroCopyFactor : 1.0;
 }
 
+/// Whether all that the path carries goes through host memory. Others go there only where there are no links; NCCL then,
+/// too, and counts as if it did not.
+bool GoesThroughHost(std::string_view path) { return path == "uva" || path == "staged" || path == "uva-hub"; }
+
 bool Joins(const TransportInfo& info, DeviceKind kind) { return kind == DeviceKind::kHost ? info.host : info.cuda; }
 
 std::string_view Named(const CommChoice& choice, DeviceKind kind) {
@@ -228,6 +232,7 @@ Selector::Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kin
     names.push_back(path->name());
     in_model_.push_back(model_.Find(path->name()));
     byte_factor_.push_back(ByteFactor(path->name(), kind));
+    through_host_.push_back(!model_.links_apart() || GoesThroughHost(path->name()));
     const TransportInfo* const info = FindTransport(path->name());
     collective_ = collective_ || (meets && (info == nullptr || info->collective));
   }
@@ -262,6 +267,46 @@ Selector::Choice Selector::Choose(PartId from, PartId to, const BoxShape& box, L
     if (us < choice.us) choice = {static_cast<std::uint8_t>(p), us};
   }
   return choice;
+}
+
+std::uint32_t Selector::BoxesBeside(std::size_t path, std::span<const std::uint8_t> paths) const noexcept {
+  return static_cast<std::uint32_t>(std::count_if(
+      paths.begin(), paths.end(), [&](std::uint8_t other) { return through_host_[other] == through_host_[path]; }));
+}
+
+void Selector::ChooseAll(PartId from, std::span<const PartId> to, std::span<const BoxShape> boxes, std::uint32_t senders,
+                         std::span<Choice> choices) const noexcept {
+  const auto all = static_cast<std::uint32_t>(boxes.size());
+  std::array<std::uint8_t, kMaxDevices> paths{};
+  const std::span<std::uint8_t> chosen = std::span(paths).first(boxes.size());
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    choices[i] = Choose(from, to[i], boxes[i], {.boxes = all, .senders = senders});
+    chosen[i] = choices[i].path;
+  }
+  const std::uint32_t beside_first = all == 0 ? 0 : BoxesBeside(chosen[0], chosen);
+  if (beside_first == all) return;
+  // What each path takes beside those that go its way; returns how long the slowest does.
+  const auto predict = [&](std::span<Choice> choice) {
+    double slowest = 0;
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      choice[i].us =
+          PredictUs(chosen[i], from, to[i], boxes[i], {.boxes = BoxesBeside(chosen[i], chosen), .senders = senders});
+      slowest = std::max(slowest, choice[i].us);
+    }
+    return slowest;
+  };
+  const double before = predict(choices);
+  std::array<Choice, kMaxDevices> again{};
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    again[i] = choices[i];
+    for (std::size_t p = 0; p < paths_.size(); ++p) {
+      const std::uint32_t beside = BoxesBeside(p, chosen) + (through_host_[p] != through_host_[chosen[i]] ? 1 : 0);
+      const double us = PredictUs(p, from, to[i], boxes[i], {.boxes = beside, .senders = senders});
+      if (us < again[i].us) again[i] = {static_cast<std::uint8_t>(p), us};
+    }
+  }
+  for (std::size_t i = 0; i < boxes.size(); ++i) chosen[i] = again[i].path;
+  if (predict(std::span(again).first(boxes.size())) < before) std::copy_n(again.begin(), boxes.size(), choices.begin());
 }
 
 Selector::Choice Selector::ChooseBroadcast(PartId from, const BoxShape& box, std::uint32_t senders) const noexcept {

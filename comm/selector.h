@@ -33,7 +33,7 @@ struct CommChoice {
 /// Throws UsageError for text that CommChoice::Parse refuses, an unknown name, or a transport that devices of this kind
 /// cannot use. Needs no device.
 void CheckComm(std::string_view text, DeviceKind kind, std::size_t devices);
-/// The same of these devices, and throws CapabilityError for what goes over NCCL, data or state, where a GPU is named twice.
+/// The same of these devices, and throws CapabilityError for what goes over NCCL, data or state, where two share a GPU.
 void CheckComm(std::string_view text, const DeviceSelection& devices);
 /// What `--comm` takes in this build, "auto" first.
 std::vector<std::string_view> CommNames();
@@ -94,7 +94,14 @@ class Selector {
 
   /// The path of least predicted time for one box.
   Choice Choose(PartId from, PartId to, const BoxShape& box, Load load) const noexcept;
-  /// Likewise for what is told to all.
+  /// The same for all boxes that `from` sends at once, box i to to[i]: as Choose, under a load of all of them. Where links
+  /// are apart from ways to host memory (CostModel::links_apart), and some boxes then take the one and some the other, each
+  /// is chosen again beside those that go its way, and what is there sooner in all stays.
+  void ChooseAll(PartId from, std::span<const PartId> to, std::span<const BoxShape> boxes, std::uint32_t senders,
+                 std::span<Choice> choices) const noexcept;
+  /// How many of a sender's boxes go the way of `path`, through host memory or over links, if these are their paths.
+  std::uint32_t BoxesBeside(std::size_t path, std::span<const std::uint8_t> paths) const noexcept;
+  /// As Choose, for what is told to all.
   Choice ChooseBroadcast(PartId from, const BoxShape& box, std::uint32_t senders) const noexcept;
 
   /// Whether messages that go by atomics into the owner's state, and in no box, are predicted to be there sooner: only where
@@ -128,6 +135,7 @@ class Selector {
   std::vector<std::unique_ptr<Transport>> paths_;
   std::vector<std::size_t> in_model_;  // of each path
   std::vector<double> byte_factor_;    // of each path, where a numbering is swept
+  std::vector<bool> through_host_;     // each path: what it carries waits for what goes through host memory
   double sweep_us_ = 0;                // of a place; 0: entries tell
   double saved_us_, atomic_us_;        // by atomics a round, and what each message costs more than one in a box
   std::unique_ptr<NcclState> state_;

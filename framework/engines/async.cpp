@@ -221,8 +221,8 @@ class AsyncRun {
       // As much as last time: frontiers grow and shrink by and by.
       const std::size_t expected = std::min<std::size_t>(subset, last_sent_[q]);
       const BoxForm form = ShortestForm(subset, expected, traits_.late_payload);
-      const BoxShape shape{BoxBytes(form, subset, expected, traits_.late_payload), expected,
-                           form == BoxForm::kPairs ? 0 : subset};
+      const BoxShape shape = BoxShapeOf(me_.device->kind(), form, BoxBytes(form, subset, expected, traits_.late_payload),
+                                        expected, subset, traits_.late_payload);
       path[q] = selector_->Choose(rank_, q, shape, {}).path;
       expected_bytes[q] = shape.bytes;
       outbox.box[q] = (*selector_)[path[q]].Outbox(rank_, q, shared_.From(rank_, q).posted.load());
@@ -269,7 +269,8 @@ class AsyncRun {
     record.entries = count;
     record.bytes = bytes;
     record.expected_bytes = expected;
-    const BoxShape shape{bytes, count, form == BoxForm::kPairs ? 0 : subgraph().halo_count(to)};
+    const BoxShape shape =
+        BoxShapeOf(me_.device->kind(), form, bytes, count, subgraph().halo_count(to), traits_.late_payload);
     record.predicted_us = selector_->PredictUs(path, rank_, to, shape, {});
   }
 

@@ -545,22 +545,29 @@ class BspRun {
       return expected;
     };
     mine.count.fill(0);
-    const Load load = LoadNow();
+    const std::uint32_t senders = Senders();
     const bool always = selector_->broadcasts() == Broadcasts::kAlways;
-    double of_pairs = 0;
+    std::array<PartId, kMaxDevices> receivers{};
+    std::array<BoxShape, kMaxDevices> shapes{};
+    std::array<Selector::Choice, kMaxDevices> choices{};
+    std::size_t boxes = 0;
     for (PartId q = 0; q < parts_ && !always; ++q) {
       if (q == rank_ || Entries(traffic, rank_, q) == 0) continue;
       const std::size_t expected = expect(q);
-      const Selector::Choice choice =
-          selector_->Choose(rank_, q, Shape(traffic, q, plan.form[q], mine.expected[q], expected), load);
-      mine.path[q] = choice.path;
-      of_pairs = std::max(of_pairs, choice.us);
+      shapes[boxes] = Shape(traffic, q, plan.form[q], mine.expected[q], expected);
+      receivers[boxes++] = q;
+    }
+    selector_->ChooseAll(rank_, {receivers.data(), boxes}, {shapes.data(), boxes}, senders, choices);
+    double of_pairs = 0;
+    for (std::size_t i = 0; i < boxes; ++i) {
+      mine.path[receivers[i]] = choices[i].path;
+      of_pairs = std::max(of_pairs, choices[i].us);
     }
     bool& for_all = mine.for_all = always;
     if (all_listen && Entries(traffic, rank_, rank_) != 0) {
       const std::size_t expected = expect(rank_);
       const Selector::Choice choice = selector_->ChooseBroadcast(
-          rank_, Shape(traffic, rank_, plan.form[rank_], mine.expected[rank_], expected), load.senders);
+          rank_, Shape(traffic, rank_, plan.form[rank_], mine.expected[rank_], expected), senders);
       mine.path[rank_] = choice.path;
       for_all = always || choice.us < of_pairs;
     }
@@ -654,26 +661,29 @@ class BspRun {
     record.entries = manifest.count[place];
     record.bytes = Bytes(traffic, from, place, manifest);
     record.expected_bytes = manifest.expected[place];
-    BoxShape shape{record.bytes, record.entries, 0};
+    const BoxShape shape = BoxShapeOf(me_.device->kind(), manifest.form[place], record.bytes, record.entries,
+                                      Entries(traffic, from, place), Payload(traffic));
     const std::size_t path = manifest.path[place];
-    const bool lists = manifest.form[place] == BoxForm::kPairs || manifest.form[place] == BoxForm::kAtomics;
-    if (!lists) shape.places = Entries(traffic, from, place);
-    record.predicted_us = record.broadcast ? selector_->PredictBroadcastUs(path, from, shape, LoadNow().senders)
+    std::array<std::uint8_t, kMaxDevices> beside{};  // the paths of all boxes of its sender
+    std::size_t boxes = 0;
+    for (PartId q = 0; q < parts_; ++q) {
+      if (q != from && Entries(traffic, from, q) != 0) beside[boxes++] = manifest.path[q];
+    }
+    const Load load{.boxes = selector_->BoxesBeside(path, {beside.data(), boxes}), .senders = Senders()};
+    record.predicted_us = record.broadcast ? selector_->PredictBroadcastUs(path, from, shape, load.senders)
                           : manifest.form[place] == BoxForm::kAtomics
-                              ? selector_->PredictAtomicsUs(path, from, rank_, shape, LoadNow())
-                              : selector_->PredictUs(path, from, rank_, shape, LoadNow());
+                              ? selector_->PredictAtomicsUs(path, from, rank_, shape, load)
+                              : selector_->PredictUs(path, from, rank_, shape, load);
     record.measured_us = manifest.pack_us + std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
   }
 
   /// A box of this device as the selector judges it.
   BoxShape Shape(Traffic traffic, PartId to, BoxForm form, std::size_t bytes, std::size_t entries) const {
-    return {bytes, entries, form == BoxForm::kPairs ? 0 : Entries(traffic, rank_, to)};
+    return BoxShapeOf(me_.device->kind(), form, bytes, entries, Entries(traffic, rank_, to), Payload(traffic));
   }
-  Load LoadNow() const {
-    Load load;
-    load.senders = static_cast<std::uint32_t>(std::count(sends_.begin(), sends_.begin() + parts_, true));
-    load.boxes = std::max<std::uint32_t>(1, parts_ - 1);
-    return load;
+  /// Devices that send in this exchange.
+  std::uint32_t Senders() const {
+    return static_cast<std::uint32_t>(std::count(sends_.begin(), sends_.begin() + parts_, true));
   }
   std::size_t Payload(Traffic traffic) const {
     return traffic == Traffic::kMessages ? traits_.message_payload : traits_.shared_payload;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <span>
 #include <string_view>
@@ -14,8 +15,18 @@
 #include "chatty/framework/engines/device_threads.h"
 #include "chatty/framework/engines/engine.h"
 #include "chatty/framework/options.h"
+#include "chatty/framework/state.h"
 
 namespace chatty {
+
+/// A box between devices of a kind as a selector judges it: lists by what they hold, and other forms by their numbering, of
+/// `size` places, which is swept. Where bits say all, GPUs move words as of any block of memory.
+inline BoxShape BoxShapeOf(DeviceKind kind, BoxForm form, std::size_t bytes, std::size_t count, std::size_t size,
+                           std::size_t payload) {
+  if (form == BoxForm::kPairs || form == BoxForm::kAtomics) return {bytes, count, 0};
+  if (kind == DeviceKind::kCuda && form == BoxForm::kBitmap && payload == 0) return {bytes, 0, 0};
+  return {bytes, count, size};
+}
 
 /// Drives all participants to their ends: on each one's thread make(rank, account, lane) gives an object whose Run() is its
 /// share of the run and whose TakeReport() tells of it afterwards, also where Run threw. What it threw goes to

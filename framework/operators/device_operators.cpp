@@ -1,6 +1,7 @@
 #include "chatty/framework/operators/device_operators.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "chatty/framework/memory_plan.h"
@@ -144,14 +145,21 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
 
 Selector::Choice DeviceOperators::ChoiceFor(const PairBytesTable& sizes, PartId from, PartId to) const {
   const Selector& paths = *group_->paths_.selector();
-  const auto parcels = [](const std::vector<std::size_t>& row) {
-    return static_cast<std::uint32_t>(std::count_if(row.begin(), row.end(), [](std::size_t bytes) { return bytes > 0; }));
-  };
-  Load load;
-  load.boxes = parcels(sizes[from]);
-  load.senders = static_cast<std::uint32_t>(
-      std::count_if(sizes.begin(), sizes.end(), [&](const std::vector<std::size_t>& row) { return parcels(row) > 0; }));
-  return paths.Choose(from, to, {.bytes = sizes[from][to]}, load);
+  const auto senders = static_cast<std::uint32_t>(std::count_if(sizes.begin(), sizes.end(), [](const auto& row) {
+    return std::any_of(row.begin(), row.end(), [](std::size_t bytes) { return bytes > 0; });
+  }));
+  std::array<PartId, kMaxDevices> receivers{};
+  std::array<BoxShape, kMaxDevices> shapes{};
+  std::array<Selector::Choice, kMaxDevices> choices{};
+  std::size_t boxes = 0, at = 0;
+  for (PartId q = 0; q < sizes.size(); ++q) {
+    if (sizes[from][q] == 0) continue;
+    if (q == to) at = boxes;
+    shapes[boxes] = {.bytes = sizes[from][q]};
+    receivers[boxes++] = q;
+  }
+  paths.ChooseAll(from, {receivers.data(), boxes}, {shapes.data(), boxes}, senders, choices);
+  return choices[at];
 }
 
 Transport& DeviceOperators::PathOf(const PairBytesTable& sizes, PartId from, PartId to) const {

@@ -65,6 +65,15 @@ class SelectorTest : public testing::Test {
     for (const std::string_view name : names) paths.push_back(Make(name));
     return {std::move(paths), DeviceKind::kHost, Broadcasts::kChosen, /*meets=*/true, model};
   }
+  /// What ChooseAll says of one box to each, while all devices send.
+  using Paths = std::vector<std::pair<std::string_view, double>>;
+  static Paths PathsOf(const Selector& selector, PartId from, const std::vector<PartId>& to, const BoxShape& box) {
+    std::vector<Selector::Choice> choices(to.size());
+    selector.ChooseAll(from, to, std::vector<BoxShape>(to.size(), box), kDevices, choices);
+    Paths paths;
+    for (const Selector::Choice& choice : choices) paths.emplace_back(selector.path_name(choice.path), choice.us);
+    return paths;
+  }
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<Device*> pointers_;
 };
@@ -79,6 +88,53 @@ TEST_F(SelectorTest, TakesThePathOfLeastTime) {
   EXPECT_DOUBLE_EQ(selector.Choose(0, 1, {1000, 0, 0}, {}).us, 4);
   EXPECT_EQ(selector.path_name(selector.ChooseBroadcast(2, {1900, 0, 0}, 1).path), "staged");
   EXPECT_EQ(selector.path_name(selector.ChooseBroadcast(2, {2100, 0, 0}, kDevices).path), "uva-hub");
+}
+
+TEST_F(SelectorTest, BoxesThatGoAnotherWayAreNoLoad) {
+  // A link joins 0 and 1 alone. Through host memory copies are faster than kernels' loads for two boxes at once, not for
+  // three.
+  CostModel model({"p2p-direct", "staged", "uva"}, kDevices);
+  model.set_links_apart(true);
+  for (PartId from = 0; from < kDevices; ++from) {
+    for (PartId to = 0; to < kDevices; ++to) {
+      for (const LoadCorner corner : {LoadCorner::kAlone, LoadCorner::kRing, LoadCorner::kFanOut, LoadCorner::kAllToAll}) {
+        const bool linked = from + to == 1, many = corner == LoadCorner::kFanOut || corner == LoadCorner::kAllToAll;
+        if (linked) model.set_fit(0, from, to, corner, Line(many ? 7 : 3, 0));
+        if (from != to) model.set_fit(1, from, to, corner, Line(many ? 90 : 10, 0));
+        if (from != to) model.set_fit(2, from, to, corner, Line(60, 0));
+      }
+    }
+  }
+  const Selector selector = Between({"p2p-direct", "staged", "uva"}, model);
+  const BoxShape box{1000, 0, 0};
+  const auto paths = [&](PartId from, const std::vector<PartId>& to) { return PathsOf(selector, from, to, box); };
+  EXPECT_EQ(selector.path_name(selector.Choose(0, 2, box, {3, kDevices}).path), "uva") << "beside two more";
+  EXPECT_EQ(paths(0, {1, 2, 3}), (Paths{{"p2p-direct", 3}, {"staged", 50}, {"staged", 50}}));
+  EXPECT_EQ(paths(2, {0, 1, 3}), (Paths{{"uva", 60}, {"uva", 60}, {"uva", 60}})) << "nobody is linked with 2";
+  EXPECT_EQ(paths(1, {0}), (Paths{{"p2p-direct", 3}}));
+  EXPECT_EQ(paths(1, {}), Paths());
+  EXPECT_EQ(selector.BoxesBeside(1, std::vector<std::uint8_t>{0, 1, 2, 1}), 3u);
+  EXPECT_EQ(selector.BoxesBeside(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 1u);
+
+  model.set_links_apart(false);  // as over PCIe, which leads to host memory, too
+  const Selector one_way = Between({"p2p-direct", "staged", "uva"}, model);
+  EXPECT_EQ(PathsOf(one_way, 0, {1, 2, 3}, box), (Paths{{"p2p-direct", 7}, {"uva", 60}, {"uva", 60}}));
+  EXPECT_EQ(one_way.BoxesBeside(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 4u);
+}
+
+TEST_F(SelectorTest, WhatMovesTogetherDoesNotEndUpSlower) {
+  // One box over links is fast, three are slow: each of two that leave host memory would be right if the other stayed.
+  CostModel model({"p2p-direct", "staged"}, kDevices);
+  model.set_links_apart(true);
+  for (PartId to = 1; to < kDevices; ++to) {
+    for (const LoadCorner corner : {LoadCorner::kAlone, LoadCorner::kRing, LoadCorner::kFanOut, LoadCorner::kAllToAll}) {
+      const bool many = corner == LoadCorner::kFanOut || corner == LoadCorner::kAllToAll;
+      model.set_fit(0, 0, to, corner, Line(many ? 90 : 3, 0));
+      model.set_fit(1, 0, to, corner, Line(to == 1 ? 100 : 60, 0));
+    }
+  }
+  const Selector selector = Between({"p2p-direct", "staged"}, model);
+  EXPECT_EQ(PathsOf(selector, 0, {1, 2, 3}, {1000, 0, 0}), (Paths{{"p2p-direct", 3}, {"staged", 60}, {"staged", 60}}));
 }
 
 TEST_F(SelectorTest, TellingAllPaysByTheModelAlone) {

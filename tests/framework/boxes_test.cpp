@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/framework/engines/drive.h"
 #include "chatty/framework/steps/host/steps.h"
 
 namespace chatty {
@@ -73,3 +74,27 @@ struct Backend {
 }  // namespace chatty
 
 #include "boxes_test_body.h"
+
+namespace chatty {
+namespace {
+
+TEST(BoxShapes, AreWhatMovingABoxDependsOn) {
+  const auto shape = [](DeviceKind kind, BoxForm form, std::size_t payload) {
+    const BoxShape box = BoxShapeOf(kind, form, /*bytes=*/5000, /*count=*/700, /*size=*/32000, payload);
+    EXPECT_EQ(box.bytes, 5000u);
+    return std::pair(box.entries, box.places);
+  };
+  using Pair = std::pair<std::size_t, std::size_t>;
+  for (const DeviceKind kind : {DeviceKind::kHost, DeviceKind::kCuda}) {
+    EXPECT_EQ(shape(kind, BoxForm::kPairs, 4), Pair(700, 0)) << "a list";
+    EXPECT_EQ(shape(kind, BoxForm::kAtomics, 4), Pair(700, 0));
+    EXPECT_EQ(shape(kind, BoxForm::kBitmap, 4), Pair(700, 32000)) << "swept";
+    EXPECT_EQ(shape(kind, BoxForm::kWhole, 4), Pair(700, 32000));
+    EXPECT_EQ(shape(kind, BoxForm::kPairs, 0), Pair(700, 0));
+  }
+  EXPECT_EQ(shape(DeviceKind::kCuda, BoxForm::kBitmap, 0), Pair(0, 0)) << "words of bits";
+  EXPECT_EQ(shape(DeviceKind::kHost, BoxForm::kBitmap, 0), Pair(700, 32000)) << "which hosts look at one by one";
+}
+
+}  // namespace
+}  // namespace chatty
