@@ -360,7 +360,11 @@ struct alignas(kWords % 4 == 0   ? 16
 /// Writes payload `i` of those that begin at `values`.
 template <class Payload>
 CHATTY_FN void StorePayload(std::byte* values, std::size_t i, const Payload& payload) {
-  if constexpr (kWireWords < Payload >> 0) {
+  if constexpr (kWireWords<Payload> == 1) {  // which compilers put together for several i, and of structs not
+    std::uint32_t word;
+    memcpy(&word, &payload, sizeof(word));
+    reinterpret_cast<std::uint32_t*>(values)[i] = word;
+  } else if constexpr (kWireWords < Payload >> 1) {
     WireRecord<kWireWords<Payload>> record;
     memcpy(record.words, &payload, sizeof(record.words));
     reinterpret_cast<WireRecord<kWireWords<Payload>>*>(values)[i] = record;

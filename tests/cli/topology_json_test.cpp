@@ -180,7 +180,7 @@ TEST(TopologyJson, RefusesWrongLinks) {
   link("to", nullptr, "links[2]: 'to' is missing");
   link("to", 0, "links[2]: leads from device 0 to itself");
   link("to", 1, "links[2]: is the second from 0 to 1");
-  link("type", "carrier-pigeon", "links[2].type: is 'carrier-pigeon'; there are nvlink");
+  link("type", "carrier-pigeon", "links[2].type: is 'carrier-pigeon'; there are same-gpu");
   link("type", "self", "links[2]: type, from 0 to 3, is `self`");
   link("type", "sockets", "links[2]: type, from 0 to 3, is sockets here and nvlink the other way");
   link("type", nullptr, "links[2]: 'type' is missing");
