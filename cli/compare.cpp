@@ -190,8 +190,7 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
   if (const std::optional<int> shared = SharedGpu(plan.Devices(plan.most()))) {
     comparison.notes.push_back(
         fmt::format("Several devices share cuda:{}, whose time and memory they divide: answers are those of as many GPUs, "
-                    "times and what "
-                    "was chosen by them are not.",
+                    "times and what was chosen by them are not.",
                     *shared));
   }
   std::vector<ComparedGraph> graphs;

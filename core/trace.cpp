@@ -253,8 +253,7 @@ TracedDevices::TracedDevices(Trace* trace, std::span<Device* const> devices, std
       TraceLane& lane = trace->Lane(*device);
       if (std::find(lanes_.begin(), lanes_.end(), &lane) != lanes_.end()) {  // which two threads would write to
         Throw<CapabilityError>(
-            "a trace has one lane a device, and two devices are called {}; Device::set_share tells apart "
-            "what shares a GPU",
+            "a trace has one lane a device, and two devices are called {}; Device::set_share tells apart what shares a GPU",
             device->label());
       }
       lanes_.push_back(&lane);
