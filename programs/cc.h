@@ -108,6 +108,7 @@ struct ConnectedComponents {
       bool common = noted;
       for (EdgeIndex rounds = kNeighbourRounds; !common; rounds = most) {
         LinkUpTo(ops, links, parent, &linked, rounds, &sampled);
+        CompressOwned(ops, parent);
         if (!sampled) sampled = SampleOwned(ops, parent, samples.data());
         giant = sampled->root;
         common = HaveOneGiant(ops, parent, *sampled, samples.data());
@@ -126,7 +127,7 @@ struct ConnectedComponents {
       if (noted) {
         ops.ForEachEdge(skip, hooking::LinkEdgeOrGiant{ops.graph(), parent, notes, giant});
       } else {
-        ops.ForEachEdge(skip, hooking::LinkEdge{ops.graph(), parent});
+        LinkRest(ops, skip, hooking::LinkEdge{ops.graph(), parent}, out, samples.data());
       }
     }
     if (!noted || !MergeNotes(ops, parent, notes)) MergeForests(ops, parent, digest.data(), n, giant);
@@ -152,15 +153,14 @@ struct ConnectedComponents {
     return parts > 1 ? hooking::Digest::Size(vertices, hooking::Digest::Room(vertices)) : 0;
   }
 
-  /// Joins owned vertices with their first neighbours, so that every tree is walked up in a few steps, and in tiles with the
-  /// second ones, too: with all, or with as many as it takes to show a giant, and then `sampled` is what showed it. Returns
-  /// how many it has gone through.
+  /// Joins owned vertices with their first neighbours, and in tiles with the second ones, too: with all, or with as many as
+  /// it takes to show a giant, and then `sampled` is what showed it. Returns how many it has gone through.
   template <class Operators>
   static EdgeIndex HookFirst(Operators& ops, const hooking::FirstLinks& links, VertexId* parent, const hooking::Tiles& tiles,
                              VertexId* samples, std::optional<Sampled>* sampled) {
     if (!tiles.there) {
       ops.ForEachVertex(hooking::HookFirst{links, parent});
-      CompressOwned(ops, parent);
+      CompressOwned(ops, parent);  // so that every tree is walked up in a few steps
       return 1;
     }
     const std::size_t count = hooking::Tiles::Count(tiles.owned);
@@ -185,7 +185,7 @@ struct ConnectedComponents {
     return hooking::Tiles::kLooked;
   }
 
-  /// Links the neighbours that have not been linked, up to so many; a sample of before is none afterwards. Compresses trees.
+  /// Links the neighbours that have not been linked, up to so many; a sample of before is none afterwards.
   template <class Operators>
   static void LinkUpTo(Operators& ops, const hooking::FirstLinks& links, VertexId* parent, EdgeIndex* linked,
                        EdgeIndex rounds, std::optional<Sampled>* sampled) {
@@ -193,7 +193,6 @@ struct ConnectedComponents {
       ops.ForEachVertex(hooking::LinkNth{links, parent, *linked});
       sampled->reset();
     }
-    CompressOwned(ops, parent);
   }
 
   /// Whether devices first link what they own: all do, or none.
@@ -203,8 +202,8 @@ struct ConnectedComponents {
     return ops.SumOfAll(ops.graph().owned > 0 && !ops.graph().own_begins.there() ? 1 : 0) == 0;
   }
 
-  /// Tells all devices which vertices are in whose giant. Returns whether these are of one component, and then has linked
-  /// them here and begun the list of vertices that others are to know of.
+  /// Compresses trees, and tells all devices which vertices are in whose giant. Returns whether these are of one component,
+  /// and then has linked them here and begun the list of vertices that others are to know of.
   template <class Operators>
   static bool NoteGiants(Operators& ops, VertexId* parent, const hooking::Notes& notes, VertexId giant) {
     struct Part {
@@ -213,7 +212,6 @@ struct ConnectedComponents {
     };
     const GraphRef& graph = ops.graph();
     const std::array<Part, kMaxDevices> parts = ops.AllOf(Part{giant, graph.first_id, graph.owned});
-    ops.For(bits::Words(graph.vertices), hooking::ClearWord{notes.words()});
     ops.For(1, hooking::StartNotes{notes, kNoVertex});
     const hooking::GiantStretch stretch{graph, parent, notes, giant};
     std::span<const std::uint32_t> own;
@@ -221,29 +219,53 @@ struct ConnectedComponents {
       ops.ForEachTogether(stretch.Count(), ops.gangs(), stretch);
       own = {notes.words() + stretch.Begin(), stretch.End() - stretch.Begin()};
     }
-    std::array<std::span<const std::uint32_t>, kMaxDevices> theirs;
-    ops.template ExchangeAll<std::uint32_t>([&](PartId) { return own; },
-                                            [&](PartId p, std::span<const std::uint32_t> words) { theirs[p] = words; });
+    hooking::JoinWords join{notes};
+    join.Add(stretch.Begin(), own);
+    ops.template ExchangeAll<std::uint32_t>(
+        [&](PartId) { return own; },
+        [&](PartId p, std::span<const std::uint32_t> words) { join.Add(parts[p].first / 32, words); });
+    ops.For(bits::Words(graph.vertices), join);
+    hooking::LinkGiants link{parent, notes, giant};
     PartId first = kNoPart;
     for (PartId p = 0; p < ops.devices(); ++p) {
-      if (first == kNoPart && parts[p].owned > 0) first = p;
-      if (!theirs[p].empty()) {
-        ops.For(theirs[p].size(), hooking::JoinWord{notes.words() + parts[p].first / 32, theirs[p].data()});
-      }
+      if (parts[p].owned == 0) continue;
+      if (first == kNoPart) first = p;
+      link.giants[link.count++] = parts[p].giant;
     }
     VertexId found = 1;
     if (graph.owned > 0 && ops.rank() != first) {
-      const LocalId calls = std::min(graph.owned, hooking::FindMeeting::kMost);
-      ops.For(calls, hooking::FindMeeting{graph, notes, notes.size(0), calls});
+      hooking::FindMeeting find{graph, notes, notes.size(0), hooking::FindMeeting::kFewPieces,
+                                std::min(graph.owned, hooking::FindMeeting::kFew)};
+      ops.ForEachTogether(find.pieces, ops.gangs(), find);
+      find.pieces = find.kPieces;
+      find.end = graph.owned;
+      ops.ForEachTogether(find.pieces, ops.gangs(), find);
       ops.CopyOut(&found, notes.size(0), 1);
     }
     if (ops.SumOfAll(found == 0 ? 1 : 0) > 0) return false;
-    hooking::LinkGiants link{parent, notes, giant};
-    for (PartId p = 0; p < ops.devices(); ++p) {
-      if (parts[p].owned > 0) link.giants[link.count++] = parts[p].giant;
-    }
     ops.For(1, link);
     return true;
+  }
+
+  /// Links the edges that `skip` does not leave out. Many threads first list whose rows are left, in `list`, which has room
+  /// for all that are owned; a CPU looks at rows as it comes to them. `count` has room for an id.
+  template <class Operators>
+  static void LinkRest(Operators& ops, const hooking::SkipSettled& skip, const hooking::LinkEdge& link, VertexId* list,
+                       VertexId* count) {
+    if constexpr (Operators::kManyAtOnce) {
+      using List = hooking::ListUnsettled;
+      if (skip.giant != kNoVertex && ops.graph().owned > 0 && ops.most_scratch() >= List::kScratch) {
+        static_assert(sizeof(LocalId) <= sizeof(VertexId));
+        const std::size_t stretch = std::clamp<std::size_t>(ops.graph().owned / ops.gangs(), List::kLeast, List::kMost);
+        const List unsettled{skip, reinterpret_cast<LocalId*>(list), reinterpret_cast<LocalId*>(count),
+                             static_cast<std::uint32_t>(stretch)};
+        ops.For(1, hooking::ClearCount{unsettled.size});
+        ops.ForEachTogether(unsettled.Count(), ops.gangs(), List::kScratch, unsettled);
+        ops.ForEachEdgeOf(unsettled.list, unsettled.size, skip, link);
+        return;
+      }
+    }
+    ops.ForEachEdge(skip, link);
   }
 
   /// Joins all devices' trees by what they have noted: each hands its list of vertices, with their roots, to all, and then

@@ -84,8 +84,24 @@ struct CompressOwned {
   VertexId* parent;
   CHATTY_FN void operator()(LocalId v) const { Compress{parent}(graph.Global(v)); }
 };
-/// The same of several, `apart` from each other, which ask together for who is above them: a GPU's thread waits as long for
-/// one as for all.
+/// The same of several, which ask together for who is above them: a GPU's thread waits as long for one as for all. Leaves
+/// their roots in `root`.
+template <unsigned kCount>
+CHATTY_FN void CompressTogether(VertexId* parent, const VertexId (&own)[kCount], VertexId (&root)[kCount]) {
+  VertexId above[kCount];
+  for (unsigned k = 0; k < kCount; ++k) root[k] = atomics::LoadOld(parent + own[k]);
+  for (bool more = true; more;) {
+    more = false;
+    for (unsigned k = 0; k < kCount; ++k) above[k] = atomics::LoadOld(parent + root[k]);
+    for (unsigned k = 0; k < kCount; ++k) {
+      if (above[k] == root[k]) continue;
+      atomics::Store(parent + own[k], above[k]);
+      root[k] = above[k];
+      more = true;
+    }
+  }
+}
+/// The same of owned vertices, `apart` from each other.
 struct CompressSome {
   static constexpr unsigned kAtOnce = 4;
   GraphRef graph;
@@ -94,22 +110,12 @@ struct CompressSome {
   /// So many calls, from 0 on, compress all.
   CHATTY_FN static LocalId Calls(const GraphRef& graph) { return graph.owned / kAtOnce + (graph.owned % kAtOnce != 0); }
   CHATTY_FN void operator()(std::size_t i) const {
-    VertexId own[kAtOnce], p[kAtOnce], above[kAtOnce];
+    VertexId own[kAtOnce], root[kAtOnce];
     for (unsigned k = 0; k < kAtOnce; ++k) {
       const std::size_t v = i + std::size_t{k} * apart;
       own[k] = graph.Global(static_cast<LocalId>(v < graph.owned ? v : i));
     }
-    for (unsigned k = 0; k < kAtOnce; ++k) p[k] = atomics::LoadOld(parent + own[k]);
-    for (bool more = true; more;) {
-      more = false;
-      for (unsigned k = 0; k < kAtOnce; ++k) above[k] = atomics::LoadOld(parent + p[k]);
-      for (unsigned k = 0; k < kAtOnce; ++k) {
-        if (above[k] == p[k]) continue;
-        atomics::Store(parent + own[k], above[k]);
-        p[k] = above[k];
-        more = true;
-      }
-    }
+    CompressTogether(parent, own, root);
   }
 };
 /// The root above v. What is above it meanwhile stays.
@@ -430,6 +436,62 @@ struct SkipSettled {
     return next == giant || next == top;
   }
 };
+/// Lists owned vertices whose rows SkipSettled does not leave out, so that those have threads side by side: a stretch of
+/// vertices, several for each thread at a time, of a gang with scratch.
+struct ListUnsettled {
+  static constexpr std::uint32_t kMost = 1u << 14, kLeast = 1u << 10;  ///< vertices of a stretch
+  static constexpr std::size_t kScratch = 2 * sizeof(LocalId) + kMost * sizeof(std::uint16_t);
+  static constexpr unsigned kAtOnce = 4;
+  SkipSettled skip;       ///< of a giant
+  LocalId* list;          ///< has room for all that are owned
+  LocalId* size;          ///< of it; 0 at first
+  std::uint32_t stretch;  ///< vertices of one
+
+  CHATTY_FN std::size_t Count() const { return (std::size_t{skip.graph.owned} + stretch - 1) / stretch; }
+  template <class Gang>
+  CHATTY_FN void operator()(std::size_t index, const Gang& gang) const {
+    const GraphRef& graph = skip.graph;
+    auto* const count = gang.template Scratch<LocalId>();              // and where the gang's begin in the list
+    auto* const places = reinterpret_cast<std::uint16_t*>(count + 2);  // in the stretch
+    const std::size_t first = index * stretch;
+    const auto vertices = static_cast<std::uint32_t>(graph.owned - first < stretch ? graph.owned - first : stretch);
+    if (gang.thread() == 0) *count = 0;
+    gang.Sync();
+    const VertexId giant = skip.giant, top = atomics::LoadOld(skip.parent + giant);
+    for (std::uint32_t base = 0; base < vertices; base += kAtOnce * gang.threads()) {
+      VertexId own[kAtOnce], above[kAtOnce], next[kAtOnce];
+      EdgeIndex degree[kAtOnce];
+      bool left[kAtOnce];
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        const std::uint32_t i = base + k * gang.threads() + gang.thread();
+        left[k] = i < vertices;
+        own[k] = graph.Global(static_cast<LocalId>(first + (left[k] ? i : 0)));
+        above[k] = atomics::LoadOld(skip.parent + own[k]);
+      }
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        left[k] = left[k] && above[k] != giant && above[k] != top;
+        degree[k] =
+            left[k] ? graph.forward.degree(static_cast<LocalId>(first + base + k * gang.threads() + gang.thread())) : 0;
+        next[k] = left[k] && above[k] != own[k] ? atomics::LoadOld(skip.parent + above[k]) : above[k];
+      }
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        left[k] = left[k] && degree[k] > skip.linked && next[k] != giant && next[k] != top;
+        const std::uint32_t place = gang.PlaceIf(left[k], count);
+        if (left[k]) places[place] = static_cast<std::uint16_t>(base + k * gang.threads() + gang.thread());
+      }
+    }
+    gang.Sync();
+    if (gang.thread() == 0 && count[0] != 0) count[1] = atomics::Add<true>(size, count[0]);
+    gang.Sync();
+    for (LocalId i = gang.thread(); i < count[0]; i += gang.threads()) {
+      list[count[1] + i] = static_cast<LocalId>(first + places[i]);
+    }
+  }
+};
+struct ClearCount {
+  LocalId* count;
+  CHATTY_FN void operator()(std::size_t) const { *count = 0; }
+};
 /// Joins in what another device found.
 struct LinkTrees {
   VertexId* parent;
@@ -558,51 +620,87 @@ struct StartNotes {
     if (v != kNoVertex) notes.Note(0, v, v);
   }
 };
-struct ClearWord {
-  std::uint32_t* words;
-  CHATTY_FN void operator()(std::size_t w) const { words[w] = 0; }
-};
-struct JoinWord {
-  std::uint32_t* words;
-  const std::uint32_t* theirs;
-  CHATTY_FN void operator()(std::size_t w) const { words[w] |= theirs[w]; }
-};
-/// Bits of a stretch of those words that owned vertices' are in, a word for each warp at a time. Trees have been compressed.
+/// Compresses the trees of a stretch of owned vertices, and sets the bits of those in the giant: some words for each warp at
+/// a time. Nobody may link meanwhile.
 struct GiantStretch {
-  static constexpr std::size_t kWords = 512;
+  static constexpr std::size_t kWords = 64;
+  static constexpr unsigned kAtOnce = 4;  ///< words
   GraphRef graph;
-  const VertexId* parent;
+  VertexId* parent;
   Notes notes;
   VertexId giant;
+  /// @{
+  /// The words that owned vertices' bits are in.
   CHATTY_FN std::size_t Begin() const { return graph.first_id / 32; }
   CHATTY_FN std::size_t End() const { return (std::size_t{graph.first_id} + graph.owned + 31) / 32; }
+  /// @}
   CHATTY_FN std::size_t Count() const { return (End() - Begin() + kWords - 1) / kWords; }
   template <class Gang>
   CHATTY_FN void operator()(std::size_t stretch, const Gang& gang) const {
     const std::size_t begin = Begin() + stretch * kWords, end = begin + kWords < End() ? begin + kWords : End();
-    for (std::size_t w = begin + gang.warp(); w < end; w += gang.warps()) {
-      std::uint32_t in = 0;
+    for (std::size_t w = begin + std::size_t{kAtOnce} * gang.warp(); w < end; w += std::size_t{kAtOnce} * gang.warps()) {
+      std::uint32_t in[kAtOnce] = {};
       for (unsigned b = gang.lane(); b < 32; b += gang.lanes()) {
-        const std::size_t v = w * 32 + b;
-        if (v < graph.first_id || v - graph.first_id >= graph.owned) continue;
-        if (parent[v] == giant) in |= 1u << b;
+        VertexId own[kAtOnce], root[kAtOnce];
+        bool there[kAtOnce];
+        for (unsigned k = 0; k < kAtOnce; ++k) {
+          const std::size_t v = (w + k) * 32 + b;
+          there[k] = w + k < end && v >= graph.first_id && v - graph.first_id < graph.owned;
+          own[k] = there[k] ? static_cast<VertexId>(v) : giant;  // a root, which stays one
+        }
+        CompressTogether(parent, own, root);
+        for (unsigned k = 0; k < kAtOnce; ++k) in[k] |= std::uint32_t{there[k] && root[k] == giant} << b;
       }
-      in = gang.SumOfWarp(in);  // bits of different lanes
-      if (gang.lane() == 0) notes.words()[w] = in;
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        const std::uint32_t all = gang.SumOfWarp(in[k]);  // bits of different lanes
+        if (gang.lane() == 0 && w + k < end) notes.words()[w + k] = all;
+      }
     }
   }
 };
-/// Looks for an edge between this device's giant and that of one before it, until one is found: owned vertices `step` after
-/// each other. A call a vertex would take as long where the first has one.
+/// Puts all devices' words in their places, and joins those that vertices of several are in.
+struct JoinWords {
+  Notes notes;
+  const std::uint32_t* words[kMaxDevices] = {};
+  std::size_t begin[kMaxDevices] = {}, size[kMaxDevices] = {};
+  std::uint32_t count = 0;
+
+  void Add(std::size_t first, std::span<const std::uint32_t> theirs) {
+    if (theirs.empty()) return;
+    words[count] = theirs.data();
+    begin[count] = first;
+    size[count] = theirs.size();
+    count += 1;
+  }
+  CHATTY_FN void operator()(std::size_t w) const {
+    std::uint32_t all = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (w - begin[i] < size[i]) all |= words[i][w - begin[i]];
+    }
+    notes.words()[w] = all;
+  }
+};
+/// Looks for an edge between this device's giant and that of one before it, until one is found: among the first `end` owned
+/// vertices, in `pieces` of as many for each warp at a time as it has lanes. A warp asks and tells for all of its lanes.
 struct FindMeeting {
-  static constexpr LocalId kMost = 1 << 16;  ///< calls
+  /// Where most vertices have such an edge a few are enough, and more at once would all be looked at in vain.
+  static constexpr std::size_t kFewPieces = 16, kPieces = 256;
+  static constexpr LocalId kFew = 4096;
   GraphRef graph;
   Notes notes;
   VertexId* found;
-  LocalId step;
-  CHATTY_FN void operator()(std::size_t first) const {
-    for (std::size_t v = first; v < graph.owned && atomics::Load(found) == 0; v += step) {
-      if (Meets(static_cast<LocalId>(v))) atomics::Store(found, VertexId{1});
+  std::size_t pieces;
+  LocalId end;
+  template <class Gang>
+  CHATTY_FN void operator()(std::size_t piece, const Gang& gang) const {
+    const std::size_t step = pieces * gang.warps() * gang.lanes();
+    for (std::size_t base = (piece * gang.warps() + gang.warp()) * gang.lanes(); base < end; base += step) {
+      VertexId known = 0;
+      if (gang.lane() == 0) known = atomics::Load(found);
+      if (gang.OfFirstLane(known) != 0) return;
+      const std::size_t v = base + gang.lane();
+      const bool meets = v < end && Meets(static_cast<LocalId>(v));
+      if (gang.SumOfWarp(std::uint32_t{meets}) != 0 && gang.lane() == 0) atomics::Store(found, VertexId{1});
     }
   }
 

@@ -20,21 +20,37 @@ __global__ void __launch_bounds__(kBlock) For(std::size_t n, F f) {
   for (std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += std::size_t{gridDim.x} * kBlock) f(i);
 }
 
+/// The vertices whose rows ForEachEdge goes through: all that are owned.
+struct AllOwned {
+  LocalId owned;
+  __device__ LocalId size() const { return owned; }
+  __device__ LocalId operator[](std::size_t i) const { return static_cast<LocalId>(i); }
+};
+/// Or those of a list.
+struct Listed {
+  const LocalId* list;
+  const LocalId* count;
+  __device__ LocalId size() const { return *count; }
+  __device__ LocalId operator[](std::size_t i) const { return list[i]; }
+};
+
 /// Rows of a warp's vertices laid end to end, longer rows by the warp; hubs left in slices. Where `skip` is asked again,
 /// that is after the first edges of all of a warp's rows.
-template <class Skip, class F>
+template <class Vertices, class Skip, class F>
 __global__ void __launch_bounds__(kBlock)
-    ForEachEdge(GraphRef graph, Skip skip, F f, Slice* slices, std::uint32_t* slice_count) {
+    ForEachEdge(GraphRef graph, Vertices vertices, Skip skip, F f, Slice* slices, std::uint32_t* slice_count) {
   __shared__ EdgeIndex row_begin[kBlock];
   constexpr EdgeIndex kAsked = kAskedAfter<Skip>;
   const AdjacencyRef rows = graph.forward;
   const unsigned t = threadIdx.x, lane = steps::cuda::Lane(), warp = steps::cuda::Warp();
-  for (std::size_t base = std::size_t{blockIdx.x} * kBlock + warp * 32; base < graph.owned;
+  const std::size_t size = vertices.size();
+  for (std::size_t base = std::size_t{blockIdx.x} * kBlock + warp * 32; base < size;
        base += std::size_t{gridDim.x} * kBlock) {
     const std::size_t i = base + lane;
-    const auto v = static_cast<LocalId>(i);
+    LocalId v = 0;
     EdgeIndex begin = 0, count = 0;
-    if (i < graph.owned) {
+    if (i < size) {
+      v = vertices[i];
       begin = rows.offsets[v];
       const EdgeIndex skipped = skip(v);  // whatever the degree is, which it need not wait for
       const EdgeIndex degree = rows.offsets[v + 1] - begin;
@@ -53,7 +69,7 @@ __global__ void __launch_bounds__(kBlock)
         const unsigned owner = laid.Owner(k + lane, &place);
         if (k + lane < laid.total()) {
           const EdgeIndex e = row_begin[warp * 32 + owner] + place;
-          f(static_cast<LocalId>(base + owner), rows.neighbours[e], e);
+          f(vertices[base + owner], rows.neighbours[e], e);
         }
         __syncwarp();
       }
@@ -75,7 +91,8 @@ __global__ void __launch_bounds__(kBlock)
       const unsigned owner = __ffs(wide) - 1;
       wide &= wide - 1;
       const EdgeIndex first = __shfl_sync(kFull, begin, owner), last = first + __shfl_sync(kFull, count, owner);
-      for (EdgeIndex e = first + lane; e < last; e += 32) f(static_cast<LocalId>(base + owner), rows.neighbours[e], e);
+      const LocalId source = vertices[base + owner];
+      for (EdgeIndex e = first + lane; e < last; e += 32) f(source, rows.neighbours[e], e);
       __syncwarp();
     }
     lay(count < steps::cuda::kWarpDegree ? count : 0);
@@ -305,20 +322,11 @@ class CudaOperators : public DeviceOperators {
   }
   template <class Skip, class F>
   void ForEachEdge(Skip skip, F f) {
-    const Step step(*this, spans::kForEachEdge, {graph().owned});
-    const bool hubs = graph().forward.max_degree >= kHubDegree;
-    if (hubs && slices_.empty()) {
-      slices_ = Buffer<Slice>(device(), SliceBound(subgraph_edges(), graph().forward.max_degree));
-      slice_count_ = Buffer<std::uint32_t>(device(), 1);
-    }
-    if (hubs) device().Fill(slice_count_.data(), 0, sizeof(std::uint32_t), device().stream());
-    operators::cuda::ForEachEdge<<<Blocks(graph().owned), steps::cuda::kBlock, 0, stream()>>>(
-        graph(), skip, f, slices_.data(), slice_count_.data());
-    Check("ForEachEdge");
-    if (!hubs) return;
-    operators::cuda::ForEachSlicedEdge<<<Blocks(~std::size_t{0} / 2), steps::cuda::kBlock, 0, stream()>>>(
-        graph(), skip, f, slices_.data(), slice_count_.data());
-    Check("ForEachEdge");
+    LaunchForEachEdge(operators::cuda::AllOwned{graph().owned}, skip, f);
+  }
+  template <class Skip, class F>
+  void ForEachEdgeOf(const LocalId* list, const LocalId* count, Skip skip, F f) {
+    LaunchForEachEdge(operators::cuda::Listed{list, count}, skip, f);
   }
   template <class F>
   void ForEachEdge(F f) {
@@ -375,6 +383,23 @@ class CudaOperators : public DeviceOperators {
   }
 
  private:
+  template <class Vertices, class Skip, class F>
+  void LaunchForEachEdge(const Vertices& vertices, const Skip& skip, const F& f) {
+    const Step step(*this, spans::kForEachEdge, {graph().owned});
+    const bool hubs = graph().forward.max_degree >= kHubDegree;
+    if (hubs && slices_.empty()) {
+      slices_ = Buffer<Slice>(device(), SliceBound(subgraph_edges(), graph().forward.max_degree));
+      slice_count_ = Buffer<std::uint32_t>(device(), 1);
+    }
+    if (hubs) device().Fill(slice_count_.data(), 0, sizeof(std::uint32_t), device().stream());
+    operators::cuda::ForEachEdge<<<Blocks(graph().owned), steps::cuda::kBlock, 0, stream()>>>(
+        graph(), vertices, skip, f, slices_.data(), slice_count_.data());
+    Check("ForEachEdge");
+    if (!hubs) return;
+    operators::cuda::ForEachSlicedEdge<<<Blocks(~std::size_t{0} / 2), steps::cuda::kBlock, 0, stream()>>>(
+        graph(), skip, f, slices_.data(), slice_count_.data());
+    Check("ForEachEdge");
+  }
   template <unsigned kThreads, class F>
   void LaunchTogether(std::size_t n, std::size_t most, std::size_t scratch, const F& f) {
     const Step step(*this, spans::kForEachTogether, {n});

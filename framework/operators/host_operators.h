@@ -101,23 +101,15 @@ class HostOperators : public DeviceOperators {
   /// first.
   template <class Skip, class F>
   void ForEachEdge(Skip skip, F f) {
-    const Step step(*this, spans::kForEachEdge, {graph().owned});
-    const AdjacencyRef rows = graph().forward;
-    constexpr EdgeIndex kAsked = operators::kAskedAfter<Skip>;
-    Sweep(graph().owned, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const auto v = static_cast<LocalId>(i);
-        const EdgeIndex row = rows.offsets[v], row_end = rows.offsets[v + 1];
-        EdgeIndex e = row + skip(v);
-        if constexpr (kAsked > 0) {
-          if (e + kAsked < row_end) {
-            for (const EdgeIndex ask = e + kAsked; e < ask; ++e) f(v, rows.neighbours[e], e);
-            if (skip.Settled(v)) continue;
-          }
-        }
-        for (; e < row_end; ++e) f(v, rows.neighbours[e], e);
-      }
-    });
+    Rows(
+        graph().owned, [](std::size_t i) { return static_cast<LocalId>(i); }, skip, f);
+  }
+  /// The same for the rows of vertices list[0, *count) alone, owned and each listed once; both lie in this device's memory,
+  /// so that nobody waits for what a step before has listed.
+  template <class Skip, class F>
+  void ForEachEdgeOf(const LocalId* list, const LocalId* count, Skip skip, F f) {
+    Rows(
+        *count, [list](std::size_t i) { return list[i]; }, skip, f);
   }
   /// The same for every forward edge.
   template <class F>
@@ -203,6 +195,26 @@ class HostOperators : public DeviceOperators {
   /// Indexes that a thread takes at a time in ForEachTogether: few, for they are unequal.
   static constexpr std::size_t kTogetherGrain = 16;
 
+  template <class Vertices, class Skip, class F>
+  void Rows(std::size_t n, const Vertices& vertices, Skip& skip, F& f) {
+    const Step step(*this, spans::kForEachEdge, {n});
+    const AdjacencyRef rows = graph().forward;
+    constexpr EdgeIndex kAsked = operators::kAskedAfter<Skip>;
+    Sweep(n, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const LocalId v = vertices(i);
+        const EdgeIndex row = rows.offsets[v], row_end = rows.offsets[v + 1];
+        EdgeIndex e = row + skip(v);
+        if constexpr (kAsked > 0) {
+          if (e + kAsked < row_end) {
+            for (const EdgeIndex ask = e + kAsked; e < ask; ++e) f(v, rows.neighbours[e], e);
+            if (skip.Settled(v)) continue;
+          }
+        }
+        for (; e < row_end; ++e) f(v, rows.neighbours[e], e);
+      }
+    });
+  }
   template <class F>
   void Together(std::size_t n, std::size_t most, std::size_t grain, std::size_t scratch, F& f) {
     const Step step(*this, spans::kForEachTogether, {n});

@@ -215,6 +215,8 @@ struct CheckRow {
   GraphRef graph;
   const std::uint32_t* visits;
   std::uint32_t* out;
+  bool listed = false;  ///< whether rows of listed vertices were visited alone
+  CHATTY_FN static bool Lists(VertexId v) { return v % 7 < 4; }
   CHATTY_FN void operator()(LocalId v) const {
     const VertexId own = graph.Global(v);
     const EdgeIndex begin = graph.forward.offsets[v], degree = graph.forward.degree(v);
@@ -222,13 +224,22 @@ struct CheckRow {
     if (operators::kAskedAfter < Skip >> 0 && Skip::Settles(own)) last = Skip::Of(own) + operators::kAskedAfter<Skip>;
     std::uint32_t wrong = 0;
     for (EdgeIndex i = 0; i < degree; ++i) {
-      const std::uint32_t expected = i >= Skip::Of(own) && i < last ? 1 : 0;
+      const std::uint32_t expected = i >= Skip::Of(own) && i < last && (!listed || Lists(own)) ? 1 : 0;
       if (visits[begin + i] != expected) ++wrong;
     }
     out[v] = wrong;
   }
 };
-template <class Skip>
+/// Lists, in any order, whose rows are to be visited.
+struct ListVertex {
+  GraphRef graph;
+  LocalId* list;
+  LocalId* count;
+  CHATTY_FN void operator()(LocalId v) const {
+    if (CheckRow<SkipFirst>::Lists(graph.Global(v))) list[atomics::Add<true>(count, LocalId{1})] = v;
+  }
+};
+template <class Skip, bool kListed = false>
 struct EdgeQuestion {
   using Output = std::uint32_t;
 
@@ -242,8 +253,20 @@ struct EdgeQuestion {
     Skip skip;
     skip.graph = graph;
     skip.seen = seen.data();
-    ops.ForEachEdge(skip, NoteEdge{graph.forward, visits.data(), seen.data()});
-    ops.ForEachVertex(CheckRow<Skip>{graph, visits.data(), out});
+    const NoteEdge note{graph.forward, visits.data(), seen.data()};
+    if constexpr (kListed) {
+      Buffer<LocalId> list = ops.template Allocate<LocalId>(std::size_t{graph.owned} + 1);
+      LocalId* const count = list.data() + graph.owned;
+      ops.For(1, Zero<LocalId>{count});
+      ops.ForEachVertex(ListVertex{graph, list.data(), count});
+      ops.ForEachEdgeOf(list.data(), count, skip, note);
+      ops.ForEachVertex(CheckRow<Skip>{graph, visits.data(), out, true});
+      LocalId listed = 0;
+      ops.CopyOut(&listed, count, 1);  // the list lives until it has been read
+    } else {
+      ops.ForEachEdge(skip, note);
+      ops.ForEachVertex(CheckRow<Skip>{graph, visits.data(), out});
+    }
   }
 };
 
@@ -398,9 +421,13 @@ TEST_P(OperatorsTest, EdgesAreVisitedOnceButForThoseToSkip) {
     Session session(graph, SharedDevices(GetParam()), options);
     const auto once = chatty::Run(session, EdgeQuestion<SkipFirst>{});
     const auto asked = chatty::Run(session, EdgeQuestion<SkipSeen>{});
+    const auto listed = chatty::Run(session, EdgeQuestion<SkipFirst, true>{});
+    const auto listed_and_asked = chatty::Run(session, EdgeQuestion<SkipSeen, true>{});
     for (VertexId v = 0; v < graph.vertices(); ++v) {
       ASSERT_EQ(once.values[v], 0u) << "vertex " << v << ", " << partition;
       ASSERT_EQ(asked.values[v], 0u) << "vertex " << v << ", asked again, " << partition;
+      ASSERT_EQ(listed.values[v], 0u) << "vertex " << v << " of a list, " << partition;
+      ASSERT_EQ(listed_and_asked.values[v], 0u) << "vertex " << v << " of a list, asked again, " << partition;
     }
   }
 }
