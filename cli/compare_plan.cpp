@@ -11,6 +11,7 @@
 #include "chatty/comm/transport.h"
 #include "chatty/core/error.h"
 #include "chatty/framework/session.h"
+#include "chatty/io/reader.h"
 #include "chatty/partition/partition.h"
 
 namespace chatty::cli {
@@ -187,6 +188,7 @@ ComparePlan MakePlan(const Registry& registry, const CompareOptions& options) {
   plan.partitions = SplitList("--partition", options.partition);
   for (const std::string& partition : plan.partitions) static_cast<void>(MakePartitioner(partition));
   static_cast<void>(LinkMask::Parse(options.links, plan.most()));
+  if (!options.load.format.empty()) static_cast<void>(ParseFormat(options.load.format));
   return plan;
 }
 

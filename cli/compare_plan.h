@@ -58,8 +58,8 @@ struct ComparePlan {
 /// UsageError, naming `option`, for nothing between commas, or the same twice.
 std::vector<std::string> SplitList(std::string_view option, std::string_view text);
 
-/// Throws UsageError for names that do not exist, a program that is named twice, and a source or parameter that none of the
-/// programs has; CapabilityError for GPUs that are not there.
+/// Throws UsageError for names that do not exist, also of `--format`, a program that is named twice, and a source or
+/// parameter that none of the programs has; CapabilityError for GPUs that are not there.
 ComparePlan MakePlan(const Registry& registry, const CompareOptions& options);
 
 /// The mask for the first `devices` of them: groups lose what is not there, and go with fewer than two left.

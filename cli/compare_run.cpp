@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <limits>
 #include <map>
 #include <memory>
@@ -367,14 +368,14 @@ class Measurer {
     if (loaded_ && loaded_->name == name) return *loaded_;
     DropSession();
     loaded_.reset();
-    if (const auto broken = unloadable_.find(name); broken != unloadable_.end()) Throw<InputError>("{}", broken->second);
+    if (const auto broken = unloadable_.find(name); broken != unloadable_.end()) std::rethrow_exception(broken->second);
     ComparedGraph graph = *comparison_.Find(name);
     auto loaded = std::make_unique<Loaded>();
     loaded->name = name;
     try {
       loaded->graph = Load(graph.path, options_.load);
-    } catch (const std::exception& error) {
-      unloadable_[name] = error.what();  // once is enough
+    } catch (const std::exception&) {
+      unloadable_[name] = std::current_exception();  // once is enough
       throw;
     }
     loaded_ = std::move(loaded);
@@ -443,8 +444,8 @@ class Measurer {
   CompareEnd end_of_it_;
   std::map<std::tuple<std::string, std::string, std::uint32_t>, double> seconds_;  // of first visits; 0 devices: the last
   std::set<Combination> failed_here_;
-  std::map<std::string, std::string> unloadable_;
-  std::unique_ptr<Loaded> loaded_;  // before the session, which refers to its graph
+  std::map<std::string, std::exception_ptr> unloadable_;  // by graph: what reading it threw
+  std::unique_ptr<Loaded> loaded_;                        // before the session, which refers to its graph
   std::unique_ptr<Session> session_;
   std::uint32_t session_devices_ = 0;
   std::string session_partition_, session_costs_;

@@ -54,7 +54,7 @@ class OutOfMemoryError : public Error {
   using Error::Error;
 };
 
-/// A device or a communication path failed while running. The text names device, operation and cause. Exit code 1.
+/// A device or a path failed while running, or got no thread. The text names device, operation and cause. Exit code 1.
 class DeviceError : public Error {
  public:
   using Error::Error;

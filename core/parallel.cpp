@@ -1,8 +1,11 @@
 #include "chatty/core/parallel.h"
 
 #include <omp.h>
+#include <pthread.h>
 
+#include <algorithm>
 #include <system_error>
+#include <vector>
 
 #include "chatty/core/affinity.h"
 
@@ -10,6 +13,29 @@ namespace chatty {
 namespace {
 
 thread_local bool in_team = false;
+
+/// Starts so many threads at a time and ends them again. Throws DeviceError if the system does not start them all: libgomp
+/// ends the process where it cannot have a thread, and is to be asked only for what there is.
+void TryThreads(int threads) {
+  std::vector<pthread_t> started(static_cast<std::size_t>(threads));
+  std::atomic<bool> end{false};
+  // Not std::thread: what it frees in the thread would give that one a heap.
+  const auto wait = [](void* flag) -> void* {
+    static_cast<std::atomic<bool>*>(flag)->wait(false);
+    return nullptr;
+  };
+  int count = 0, error = 0;
+  while (count < threads && error == 0) {
+    error = ::pthread_create(&started[static_cast<std::size_t>(count)], nullptr, wait, &end);
+    if (error == 0) ++count;
+  }
+  end.store(true, std::memory_order_release);
+  end.notify_all();
+  for (int i = 0; i < count; ++i) ::pthread_join(started[static_cast<std::size_t>(i)], nullptr);
+  if (error == 0) return;
+  Throw<DeviceError>("only {} of {} threads could be started ({}); use fewer, with --threads", count, threads,
+                     ErrnoText(error));
+}
 
 }  // namespace
 
@@ -28,10 +54,11 @@ OpenMpTeam::OpenMpTeam(int threads) : requested_(threads), spin_(SpinOf(threads)
     }
   };
   const Unbound unbound;  // the team is kept, and its threads run where their maker may at other times
+  TryThreads(std::min(threads, omp_get_thread_limit()));
   try {
     master_ = std::thread(region);
   } catch (const std::system_error& error) {
-    Throw<CapabilityError>("no thread could be started ({}); {} were asked for", error.what(), threads);
+    Throw<DeviceError>("no thread could be started ({}); {} were asked for", error.what(), threads);
   }
   WaitWhileEqual(granted_, 0, {}, "OpenMP to start a team");
   size_ = static_cast<int>(granted_.load(std::memory_order_acquire));

@@ -30,7 +30,7 @@ int ThreadCount(int requested = 0);
 /// any.
 class OpenMpTeam {
  public:
-  /// Throws CapabilityError if the system starts no thread.
+  /// Throws DeviceError if the system does not start so many threads.
   explicit OpenMpTeam(int threads);
   ~OpenMpTeam();
   OpenMpTeam(const OpenMpTeam&) = delete;

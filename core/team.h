@@ -46,7 +46,7 @@ class TeamMember {
 /// no thread and a job of width one wakes nobody: small rounds cost a function call.
 class WorkerTeam {
  public:
-  /// Throws UsageError for fewer than one thread, CapabilityError if the system grants fewer.
+  /// Throws UsageError for fewer than one thread, DeviceError if the system starts fewer: now, for it may later.
   explicit WorkerTeam(int threads);
   ~WorkerTeam();
   WorkerTeam(const WorkerTeam&) = delete;

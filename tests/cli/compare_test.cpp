@@ -150,10 +150,13 @@ class CompareTest : public testing::Test {
     EXPECT_EQ(::waitpid(pid, &status, 0), pid);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), ReadAll(Path(".out")), ReadAll(Path(".err"))};
   }
-  pid_t StartChatty(const Arguments& arguments) const {
+  /// `before`: what the child does first; another status than 0 ends it.
+  pid_t StartChatty(
+      const Arguments& arguments, const std::function<int()>& before = [] { return 0; }) const {
     std::vector<std::string> words{Binary()};
     words.insert(words.end(), arguments.begin(), arguments.end());
-    return Start([&words] {
+    return Start([&] {
+      if (const int status = before(); status != 0) return status;
       std::vector<char*> argv;
       for (std::string& word : words) argv.push_back(word.data());
       argv.push_back(nullptr);
@@ -499,6 +502,62 @@ TEST_F(CompareTest, FailuresDoNotEndIt) {
     const Json all = Results();
     for (const Json& m : all.at("measurements")) EXPECT_EQ(m.at("outcome"), "ok") << m;
   }
+}
+
+#if !CHATTY_TEST_SANITIZED  // which take more room than this leaves
+TEST_F(CompareTest, AShortageOfThreadsIsAFailure) {
+  ASSERT_EQ(Chatty({"generate", "grid", "60", "60", "-o", Path("kron.chatty")}).status, 0);
+  const Arguments options = Compare({"--programs", "bfs", "--execution", "bsp", "--devices", "1", "--trials", "1"});
+  const auto within = [&](std::size_t stack_gib) {
+    return Wait(StartChatty(options, [&] {
+      ::setenv("CUDA_VISIBLE_DEVICES", "", 1);  // whose driver would start threads of its own
+      rlimit stack{}, room{};
+      stack.rlim_cur = stack.rlim_max = stack_gib << 30;  // of each thread
+      room.rlim_cur = room.rlim_max = std::size_t{16} << 30;
+      return ::setrlimit(RLIMIT_STACK, &stack) == 0 && ::setrlimit(RLIMIT_AS, &room) == 0 ? 0 : 126;
+    }));
+  };
+  // One has room, which waits for signals; a second one, to prepare the graph, but no third; none besides for the device.
+  for (const std::size_t stack_gib : {12, 7, 5}) {
+    fs::remove_all(folder_ / "out");
+    const ChildEnd run = within(stack_gib);
+    if (run.status >= 126) GTEST_SKIP() << "this machine refuses such limits";
+    EXPECT_EQ(run.status, 1) << run.out << run.err;
+    ASSERT_TRUE(fs::exists(folder_ / "out" / "results.json")) << "the process was ended: " << run.err;
+    const Json results = Results();
+    ASSERT_EQ(results.at("measurements").size(), 1u);
+    EXPECT_EQ(results.at("measurements")[0].at("outcome"), "failed") << stack_gib;
+    const std::string reason = results.at("measurements")[0].value("reason", "");
+    EXPECT_NE(reason.find("of 2 threads could be started"), std::string::npos) << reason;
+    const ChildEnd again = Chatty(test::Join(options, {"--resume"}));
+    EXPECT_EQ(again.status, 0) << again.err;
+    EXPECT_EQ(Results().at("measurements").at(0).at("outcome"), "ok");
+  }
+}
+#endif
+
+TEST_F(CompareTest, AGraphThatCannotBeHadIsSoForEachCombination) {
+  if (sizeof(VertexId) > 4) GTEST_SKIP() << "this build can name them all";
+  const std::uint64_t header[] = {2, 0, (std::uint64_t{1} << 32) + 2, 1};  // of Galois: version, bytes, vertices, edges
+  std::ofstream(Path("huge.gr"), std::ios::binary).write(reinterpret_cast<const char*>(header), sizeof(header));
+  std::error_code full;
+  fs::resize_file(Path("huge.gr"), std::uint64_t{40} << 30, full);  // takes no room
+  if (full) GTEST_SKIP() << "this file system refuses such a file";
+  const ChildEnd run = Chatty({"compare", Path("huge.gr"), "--on", "host", "--threads", "2", "--programs", "bfs,cc",
+                               "--devices", "1,2", "--comm", "host", "--execution", "bsp", "--out", Path("out")});
+  const Json results = Results();
+  ASSERT_EQ(results.at("measurements").size(), 4u);
+  for (const Json& m : results.at("measurements")) {
+    EXPECT_EQ(m.at("outcome"), "not applicable") << m;
+    EXPECT_EQ(m.at("reason"), results.at("measurements")[0].at("reason"));
+  }
+  EXPECT_EQ(run.status, 0) << run.err;
+  // What no graph could be read by is no finding.
+  const ChildEnd unknown =
+      Chatty({"compare", Path("kron.chatty"), "--on", "host", "--format", "xyz", "--out", Path("none")});
+  EXPECT_EQ(unknown.status, 2) << unknown.out;
+  EXPECT_NE(unknown.err.find("unknown graph format 'xyz'"), std::string::npos) << unknown.err;
+  EXPECT_FALSE(fs::exists(Path("none")));
 }
 
 TEST_F(CompareTest, ABrokenGraphDoesNotEndIt) {

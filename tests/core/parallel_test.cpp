@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <pthread.h>
 #include <sys/resource.h>
 
 #include <atomic>
@@ -11,6 +12,10 @@
 #include <stdexcept>
 #include <thread>
 #include <vector>
+
+#include "../sanitized.h"
+#include "chatty/core/error.h"
+#include "chatty/core/team.h"
 
 namespace chatty {
 namespace {
@@ -114,6 +119,27 @@ TEST(OpenMpTeam, WorkInsideATeamStaysOnItsThread) {
   EXPECT_EQ(strangers, 0);
   EXPECT_GE(chunks, 2);
 }
+
+#if !CHATTY_TEST_SANITIZED  // which make stacks of their own
+TEST(OpenMpTeam, AShortageOfThreadsIsAnErrorAndPasses) {
+  pthread_attr_t usual, huge;
+  ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(::pthread_attr_init(&huge), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&huge, std::size_t{1} << 47), 0);  // all the addresses that a process has
+  ASSERT_EQ(::pthread_setattr_default_np(&huge), 0);
+  EXPECT_THROW(OpenMpTeam(3), DeviceError);
+  EXPECT_THROW(WorkerTeam(3), DeviceError);
+  ASSERT_EQ(::pthread_attr_setstacksize(&huge, std::size_t{3} << 45), 0);  // one has room and a second one has not
+  ASSERT_EQ(::pthread_setattr_default_np(&huge), 0);
+  EXPECT_THROW(OpenMpTeam(3), DeviceError);
+  EXPECT_THROW(WorkerTeam(3), DeviceError);
+  ASSERT_EQ(::pthread_setattr_default_np(&usual), 0);
+  EXPECT_EQ(OpenMpTeam(3).size(), 3);
+  EXPECT_EQ(WorkerTeam(3).size(), 3);
+  ::pthread_attr_destroy(&huge);
+  ::pthread_attr_destroy(&usual);
+}
+#endif
 
 TEST(OpenMpTeam, WaitingBurnsNoProcessorTime) {
   OpenMpTeam team(2);
