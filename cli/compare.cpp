@@ -32,9 +32,12 @@
 #include "chatty/cli/topology_json.h"
 #include "chatty/comm/topology.h"
 #include "chatty/comm/transport.h"
+#include "chatty/core/affinity.h"
 #include "chatty/core/error.h"
 #include "chatty/core/logging.h"
 #include "chatty/io/output.h"
+#include "chatty/io/text_parser.h"
+#include "chatty/partition/part_file.h"
 #include "chatty/partition/partition.h"
 
 namespace chatty::cli {
@@ -53,18 +56,44 @@ std::string GraphName(const std::string& path) {
   return name.stem().string();
 }
 
-ComparedGraph StatGraph(const std::string& path) {
+bool IsUtf8(const std::string& text) {
+  try {
+    static_cast<void>(Json(text).dump());
+    return true;
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
+/// What tells of `compared`, a graph or a part file called `path`, whether it is still the same later.
+template <class Compared>
+void StatFile(const std::string& path, Compared& compared) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) Throw<InputError>("{}: cannot be read: {}", path, ErrnoText(errno));
   if (!S_ISREG(info.st_mode)) {
-    Throw<InputError>("{}: is no regular file; a comparison reads a graph again where it goes on later", path);
+    Throw<InputError>("{}: is no regular file; a comparison reads its files again where it goes on later", path);
   }
+  compared.path = fs::absolute(path).lexically_normal().string();
+  if (!IsUtf8(compared.path)) {  // the journal, by which it is found again, cannot hold it
+    Throw<InputError>("{}: is no UTF-8, which the records of a comparison are; rename it, or name a link to it",
+                      compared.path);
+  }
+  compared.bytes = static_cast<std::uint64_t>(info.st_size);
+  compared.modified_ns = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+}
+
+ComparedGraph StatGraph(const std::string& path) {
   ComparedGraph graph;
-  graph.path = fs::absolute(path).lexically_normal().string();
+  StatFile(path, graph);
   graph.name = GraphName(path);
-  graph.bytes = static_cast<std::uint64_t>(info.st_size);
-  graph.modified_ns = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
   return graph;
+}
+
+ComparedParts StatParts(const std::string& path) {
+  ComparedParts parts;
+  StatFile(path, parts);
+  parts.name = path;
+  return parts;
 }
 
 std::string ProcessorName() {
@@ -78,7 +107,9 @@ std::string ProcessorName() {
 
 /// What times depend on. The same whatever `--devices` says.
 Json MachineJson(const ComparePlan& plan) {
-  Json json{{"processor", ProcessorName()}, {"threads", std::thread::hardware_concurrency()}};
+  // Those that it may use: under taskset, or in part of a batch system's node, it is as another machine.
+  const std::size_t cpus = AllowedCpus().count();
+  Json json{{"processor", ProcessorName()}, {"threads", cpus > 0 ? cpus : std::thread::hardware_concurrency()}};
   try {
     json["topology"] = TopologyJson(DiscoverTopology(plan.kind == DeviceKind::kCuda ? plan.pool : ParseDevices("host")));
   } catch (const Error& error) {
@@ -99,6 +130,8 @@ Json SettingsJson(const CompareOptions& options, const ComparePlan& plan) {
           {"tolerance", options.parameters.tolerance},
           {"rounds", options.parameters.rounds},
           {"format", options.load.format},
+          {"ids", options.load.ids},
+          {"compact-ids", read.compact_ids},
           {"weights", options.load.weights},
           {"symmetrise", read.symmetrise},
           {"directed", read.directed},
@@ -177,11 +210,11 @@ std::string Summary(const Comparison& comparison, const std::string& folder) {
 int Compare(const Registry& registry, const CompareOptions& options, const std::string& command_line) {
   const bool needs_graphs = options.figure.empty() || FigureNeedsGraphs(options.figure);
   if (options.graphs.empty() && needs_graphs) throw UsageError("which graphs? Name one file or more");
-  const ComparePlan plan = MakePlan(registry, options);
+  ComparePlan plan = MakePlan(registry, options);
 
   Comparison comparison;
   comparison.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  comparison.command_line = command_line;
+  comparison.command_line = IsUtf8(command_line) ? command_line : io::Printable(command_line);  // --out need not be
   comparison.build = BuildJson();
   comparison.machine = MachineJson(plan);
   comparison.settings = SettingsJson(options, plan);
@@ -199,6 +232,11 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
     if (std::count_if(graphs.begin(), graphs.end(), [&](const auto& g) { return g.path == graphs.back().path; }) > 1) {
       Throw<UsageError>("{} is named twice", path);
     }
+  }
+
+  std::vector<ComparedParts> parts;
+  for (const std::string& partition : plan.partitions) {
+    if (IsPartFilePath(partition)) parts.push_back(StatParts(partition));
   }
 
   if (std::isnan(options.timeout_s)) throw UsageError("--timeout nan: write a number of seconds");
@@ -230,10 +268,17 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
     } catch (const Json::exception&) {
       Throw<InputError>("{}, line {}: is no line of a journal of `chatty compare`; name another folder, or remove this one",
                         journal_path, i + 1);
+    } catch (const InputError& error) {
+      Throw<InputError>(
+          "{}, line {}: is no line of a journal of `chatty compare`: {}; name another folder, or remove this one",
+          journal_path, i + 1, error.what());
     }
   }
   for (const ComparedGraph& then : comparison.graphs) {
-    for (const ComparedGraph& now : graphs) CheckSameGraph(then, now, options.out);
+    for (const ComparedGraph& now : graphs) CheckSame(then, now, options.out);
+  }
+  for (const ComparedParts& then : comparison.parts) {
+    for (const ComparedParts& now : parts) CheckSame(then, now, options.out);
   }
 
   Journal journal(journal_path, kept.bytes);
@@ -254,9 +299,20 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
     journal.Append(line);
     comparison.graphs.push_back(graph);
   }
+  for (const ComparedParts& now : parts) {
+    if (std::any_of(comparison.parts.begin(), comparison.parts.end(),
+                    [&](const ComparedParts& known) { return known.name == now.name; })) {
+      continue;
+    }
+    Json line = ToJson(now);
+    line["kind"] = "parts";
+    journal.Append(line);
+    comparison.parts.push_back(now);
+  }
   for (const ComparedGraph& graph : comparison.graphs) {
     // Graphs of an earlier call that this one does not name keep what they have.
     if (std::none_of(graphs.begin(), graphs.end(), [&](const ComparedGraph& g) { return g.path == graph.path; })) continue;
+    plan.graphs.push_back(graph.name);
     for (const Combination& combination : CombinationsOn(plan, graph.name)) {
       if (FindMeasurement(comparison, combination) != nullptr) continue;
       comparison.measurements.emplace_back();

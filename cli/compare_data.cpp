@@ -276,6 +276,14 @@ ComparedGraph GraphFrom(const Json& json) {
   return graph;
 }
 
+Json ToJson(const ComparedParts& parts) {
+  return {{"name", parts.name}, {"path", parts.path}, {"bytes", parts.bytes}, {"modified_ns", parts.modified_ns}};
+}
+
+ComparedParts PartsFrom(const Json& json) {
+  return {json.at("name"), json.at("path"), json.at("bytes"), json.at("modified_ns")};
+}
+
 Json ToJson(const Figure& figure) {
   Json json{{"name", figure.name},     {"title", figure.title}, {"x", figure.x_label},     {"y", figure.y_label},
             {"source", figure.source}, {"notes", figure.notes}, {"failed", figure.failed}, {"series", Json::array()}};
@@ -314,6 +322,8 @@ Json ToJson(const Comparison& comparison) {
   json["settings"] = comparison.settings;
   json["graphs"] = Json::array();
   for (const ComparedGraph& graph : comparison.graphs) json["graphs"].push_back(ToJson(graph));
+  json["part_files"] = Json::array();
+  for (const ComparedParts& parts : comparison.parts) json["part_files"].push_back(ToJson(parts));
   json["measurements"] = Json::array();
   for (const Measurement& m : comparison.measurements) {
     Json one = ToJson(m.combination);

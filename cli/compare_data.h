@@ -112,6 +112,13 @@ struct ComparedGraph {
   std::string weights;
 };
 
+/// A part file that a comparison divides graphs by.
+struct ComparedParts {
+  std::string name, path;        ///< as `--partition` has it; absolute
+  std::uint64_t bytes = 0;       ///< of the file
+  std::int64_t modified_ns = 0;  ///< as of a graph
+};
+
 /// The time that a path is expected to take, over bytes.
 struct CostLine {
   std::string path;
@@ -164,6 +171,7 @@ struct Comparison {
   std::string links = "all";
   std::string kind;  ///< "host" or "cuda"
   std::vector<ComparedGraph> graphs;
+  std::vector<ComparedParts> parts;
   std::vector<Measurement> measurements;
   std::optional<CostCurves> costs;
   std::optional<Figure> figure;
@@ -179,6 +187,7 @@ Json ToJson(const Combination& combination);
 Json ToJson(const RunStatistics& statistics);
 Json ToJson(const BoxSummary& boxes);
 Json ToJson(const ComparedGraph& graph);
+Json ToJson(const ComparedParts& parts);
 Json ToJson(const Figure& figure);
 Json ToJson(const FigurePoints& points);
 Json ToJson(const Comparison& comparison);
@@ -186,6 +195,7 @@ Combination CombinationFrom(const Json& json);
 RunStatistics StatisticsFrom(const Json& json);
 BoxSummary BoxesFrom(const Json& json);
 ComparedGraph GraphFrom(const Json& json);
+ComparedParts PartsFrom(const Json& json);
 FigurePoints FigurePointsFrom(const Json& json);
 /// @}
 

@@ -16,6 +16,19 @@
 #include "chatty/core/error.h"
 
 namespace chatty::cli {
+namespace {
+
+template <class Compared>
+bool SameFile(const Compared& then, const Compared& now) {
+  return then.bytes == now.bytes && then.modified_ns == now.modified_ns;
+}
+
+[[noreturn]] void RefuseChanged(std::string_view path, std::string_view folder) {
+  Throw<InputError>("{}: {} has changed since it was measured there; name another folder for --out, or remove this one",
+                    folder, path);
+}
+
+}  // namespace
 
 JournalText ReadJournal(const std::string& path) {
   std::error_code error;
@@ -94,11 +107,17 @@ void CheckSameComparison(const Json& then, const Json& now, std::string_view fol
   }
 }
 
-void CheckSameGraph(const ComparedGraph& then, const ComparedGraph& now, std::string_view folder) {
-  if (then.path == now.path && (then.bytes != now.bytes || then.modified_ns != now.modified_ns)) {
-    Throw<InputError>("{}: {} has changed since it was measured there; name another folder for --out, or remove this one",
-                      folder, now.path);
+void CheckSame(const ComparedGraph& then, const ComparedGraph& now, std::string_view folder) {
+  if (then.path == now.path && !SameFile(then, now)) RefuseChanged(now.path, folder);
+}
+
+void CheckSame(const ComparedParts& then, const ComparedParts& now, std::string_view folder) {
+  if (then.name != now.name) return;
+  if (then.path != now.path) {
+    Throw<InputError>("{}: --partition {} was {} there, and is {} now; name another folder for --out, or remove this one",
+                      folder, now.name, then.path, now.path);
   }
+  if (!SameFile(then, now)) RefuseChanged(now.path, folder);
 }
 
 Measurement* FindMeasurement(Comparison& comparison, const Combination& combination) {
@@ -124,7 +143,14 @@ void Replay(const Json& line, Comparison& comparison) {
     comparison.points.push_back(FigurePointsFrom(line));
     return;
   }
-  if (!line.contains("at")) return;
+  if (kind == "parts") {
+    comparison.parts.push_back(PartsFrom(line));
+    return;
+  }
+  constexpr std::string_view kOfCombinations[] = {"trial", "boxes", "dropped", "verdict", "failure"};
+  if (std::find(std::begin(kOfCombinations), std::end(kOfCombinations), kind) == std::end(kOfCombinations)) {
+    Throw<InputError>("there is no line '{}'", kind);
+  }
   const Combination combination = CombinationFrom(line.at("at"));
   Measurement* m = FindMeasurement(comparison, combination);
   if (m == nullptr) {
@@ -133,7 +159,9 @@ void Replay(const Json& line, Comparison& comparison) {
     m->combination = combination;
   }
   if (kind == "trial") {
-    m->trials_ms.push_back(line.at("ms"));
+    const double ms = line.at("ms");
+    if (!(ms >= 0)) Throw<InputError>("{} ms is no time", ms);
+    m->trials_ms.push_back(ms);
     m->statistics = StatisticsFrom(line.at("statistics"));
     m->profiled = true;
     m->checked = false;

@@ -39,10 +39,14 @@ class Journal {
 /// Throws InputError for a comparison of another machine, version or setting: `now` and `then` are the journals' first
 /// lines, which hold `build`, `machine` and `settings`.
 void CheckSameComparison(const Json& then, const Json& now, std::string_view folder);
-/// Throws InputError for a graph whose file has changed since.
-void CheckSameGraph(const ComparedGraph& then, const ComparedGraph& now, std::string_view folder);
+/// @{
+/// Throws InputError for a graph or part file that has changed since, or a name of a part file that is another one's now.
+void CheckSame(const ComparedGraph& then, const ComparedGraph& now, std::string_view folder);
+void CheckSame(const ComparedParts& then, const ComparedParts& now, std::string_view folder);
+/// @}
 
-/// Carries out what a line says: adds to the measurement that it is about, making one at need, or to the graph.
+/// Carries out what a line says: adds to the measurement that it is about, making one at need, or to the graph. Throws
+/// InputError or nlohmann's exceptions for a line that says nothing, or what cannot be.
 void Replay(const Json& line, Comparison& comparison);
 
 /// The measurement of a combination; null if there is none.

@@ -47,6 +47,7 @@ struct ComparePlan {
   DeviceSelection pool;                ///< what there is to take them from, the first so many
   std::string on;                      ///< its kind, or how it was named
   std::vector<std::string> optional;   ///< paths of `--comm all`: where one cannot join the devices it is left out, not told
+  std::vector<std::string> graphs;     ///< as the comparison calls those of the command line; MakePlan leaves it empty
 
   std::uint32_t most() const { return devices.back(); }
   /// The first `count` of the pool. Beyond it, GPUs that are not there: whether a path could join so many is another

@@ -93,8 +93,7 @@ class Measurer {
     });
     if (named == plan_.programs.end()) return;
     const RegisteredProgram& program = registry_.Find(*named, plan_.kind);
-    std::vector<std::string> names;
-    for (const ComparedGraph& graph : comparison_.graphs) names.push_back(graph.name);
+    std::vector<std::string> names = plan_.graphs;
     std::reverse(names.begin(), names.end());  // the first, which is measured first, is then in memory
     for (std::size_t i = 0; i < names.size() && !ended(); ++i) {
       const std::vector<Combination> all = CombinationsOn(plan_, names[i]);
@@ -123,8 +122,8 @@ class Measurer {
   /// row.
   void DropOfOtherCosts() {
     std::map<std::uint32_t, std::string> now;  // by devices
-    for (const ComparedGraph& graph : comparison_.graphs) {
-      for (const Combination& combination : CombinationsOn(plan_, graph.name)) {
+    for (const std::string& graph : plan_.graphs) {
+      for (const Combination& combination : CombinationsOn(plan_, graph)) {
         const Measurement* const m = FindMeasurement(comparison_, combination);
         if (m == nullptr || combination.devices < 2 || (m->trials_ms.empty() && !m->boxes)) continue;
         const auto [known, added] = now.try_emplace(combination.devices);
@@ -152,8 +151,7 @@ class Measurer {
 
   void Pass(std::uint32_t trials, bool shared) {
     // The graph that is in memory already comes first.
-    std::vector<std::string> names;
-    for (const ComparedGraph& graph : comparison_.graphs) names.push_back(graph.name);
+    std::vector<std::string> names = plan_.graphs;
     if (loaded_) std::stable_partition(names.begin(), names.end(), [&](const auto& name) { return name == loaded_->name; });
     for (std::size_t i = 0; i < names.size() && !ended(); ++i) {
       Clock::time_point until = stop_.end();
@@ -163,9 +161,7 @@ class Measurer {
       }
       for (const Combination& combination : CombinationsOn(plan_, names[i])) {
         if (ended()) break;
-        Measurement* const found = FindMeasurement(comparison_, combination);
-        if (found == nullptr) continue;  // of a graph that an earlier call named
-        Measurement& m = *found;
+        Measurement& m = *FindMeasurement(comparison_, combination);
         if (!Lacks(m, trials)) continue;
         if (limited() && Seconds(until - Clock::now()) < Estimate(m)) {
           out_of_time_ = out_of_time_ || !shared;

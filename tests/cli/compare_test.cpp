@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -334,6 +335,8 @@ TEST_F(CompareTest, RefusesToGoOnWithSomethingElse) {
   Arguments other = options;
   other.insert(other.end(), {"--seed", "7"});
   refused(other, "--seed 1, and this is 7");
+  refused(test::Join(options, {"--ids", "zero"}), "--ids \"file\", and this is \"zero\"");
+  refused(test::Join(options, {"--compact-ids"}), "--compact-ids false, and this is true");
 
   const auto edited = [&](std::string_view from, std::string_view to) {
     std::string text = journal;
@@ -347,10 +350,105 @@ TEST_F(CompareTest, RefusesToGoOnWithSomethingElse) {
   refused(options, "another machine");
   edited("\"kind\":\"graph\"", "\"kind\":graph");
   refused(options, "line 2");
+  for (const auto& [from, to] :
+       {std::pair("\"at\":", "\"then\":"), std::pair("\"ms\":", "\"ms\":-"),
+        std::pair("\"kind\":\"trial\"", "\"kind\":\"tries\""), std::pair("\"statistics\":", "\"numbers\":")}) {
+    std::string text = journal;
+    const std::size_t line = text.find("\"kind\":\"trial\"");
+    const std::size_t begin = text.rfind('\n', line) + 1;
+    const std::size_t at = text.find(from, begin);
+    ASSERT_LT(at, text.find('\n', begin)) << from;
+    const auto number = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n') + 1;
+    std::ofstream(JournalPath(), std::ios::binary) << text.replace(at, std::string_view(from).size(), to);
+    refused(options, fmt::format("journal.jsonl, line {}: is no line of a journal", number));
+  }
   std::ofstream(JournalPath(), std::ios::binary) << journal;
   ASSERT_EQ(Chatty(options).status, 0);
   ASSERT_EQ(Chatty({"generate", "kron", "8", "-o", Path("kron.chatty")}).status, 0);
   refused(options, "has changed since");
+}
+
+TEST_F(CompareTest, GoesOnWithTheGraphsThatAreNamedAlone) {
+  for (const char* name : {"first.el", "second.el"}) std::ofstream(Path(name)) << "0 1\n1 2\n";
+  const auto compare = [&](const char* graph, const char* trials) {
+    return Chatty({"compare", Path(graph), "--on", "host", "--threads", "2", "--programs", "bfs,sssp", "--devices", "1,2",
+                   "--source", "1", "--out", Path("out"), "--resume", "--trials", trials});
+  };
+  const auto expect = [&](std::string_view when) {
+    const Json results = Results();
+    EXPECT_GT(results.at("measurements").size(), 8u);
+    for (const Json& m : results.at("measurements")) {
+      EXPECT_EQ(m.at("outcome"), "ok") << when << m;
+      EXPECT_EQ(m.at("time").at("trials_ms").size(), m.at("graph") == "first" ? 1u : 2u) << when << m;
+    }
+  };
+  ASSERT_EQ(compare("first.el", "1").status, 0);
+  ASSERT_EQ(compare("second.el", "2").status, 0);
+  expect("as it was: ");
+  std::ofstream(Path("first.el")) << "0 1\n1 2\n2 3\n";
+  EXPECT_EQ(compare("second.el", "2").status, 0);
+  expect("changed: ");
+  fs::remove(Path("first.el"));
+  EXPECT_EQ(compare("second.el", "2").status, 0);
+  expect("removed: ");
+}
+
+TEST_F(CompareTest, PartFilesAreTheSameWhenItGoesOn) {
+  const auto divide = [&](int parts) {
+    std::ofstream file(Path("kron.part"));
+    for (int v = 0; v < 128; ++v) file << v % parts << '\n';
+  };
+  divide(2);
+  const Arguments options = Compare({"--programs", "bfs", "--execution", "bsp", "--devices", "2", "--comm", "host",
+                                     "--trials", "1", "--resume", "--partition"});
+  const Arguments with = test::Join(options, {Path("kron.part")});
+  ASSERT_EQ(Chatty(with).status, 0);
+  EXPECT_EQ(Results().at("part_files").at(0).at("path"), Path("kron.part"));
+  EXPECT_EQ(Chatty(with).status, 0);
+  std::ofstream(Path("kron.part"), std::ios::app) << "\n";
+  const ChildEnd changed = Chatty(with);
+  EXPECT_EQ(changed.status, 2) << changed.out;
+  EXPECT_NE(changed.err.find("kron.part has changed since"), std::string::npos) << changed.err;
+  EXPECT_EQ(Chatty(test::Join(options, {"contiguous"})).status, 0) << "it is not named, and keeps what it has";
+
+  const ComparedParts then{"./p", "/a/p", 8, 1}, elsewhere{"./p", "/b/p", 8, 1};
+  EXPECT_NO_THROW(CheckSame(then, then, "out"));
+  EXPECT_THROW(CheckSame(then, elsewhere, "out"), InputError) << "called from another folder";
+}
+
+TEST_F(CompareTest, NamesThatTheJournalCannotHoldAreRefused) {
+  for (const char* name : {"caf\xE9.el", "caf\xE9.part"}) std::ofstream(Path(name)) << "0\n1\n";
+  std::ofstream(Path("café.el")) << "0 1\n1 2\n";
+  const auto compare = [&](const char* graph, const Arguments& more) {
+    return Chatty(test::Join({"compare", Path(graph), "--on", "host", "--threads", "2", "--programs", "bfs", "--devices",
+                              "1,2", "--comm", "host", "--execution", "bsp", "--trials", "1"},
+                             more.empty() || more[0] != "--out" ? test::Join(more, {"--out", Path("out")}) : more));
+  };
+  for (const ChildEnd& run : {compare("caf\xE9.el", {}), compare("café.el", {"--partition", Path("caf\xE9.part")})}) {
+    EXPECT_EQ(run.status, 2) << run.out;
+    EXPECT_NE(run.err.find("is no UTF-8"), std::string::npos) << run.err;
+    EXPECT_FALSE(fs::exists(folder_ / "out"));
+  }
+  ASSERT_EQ(compare("café.el", {}).status, 0);
+  const std::size_t trials = TrialsInTheJournal().size();
+  ASSERT_EQ(compare("café.el", {"--resume"}).status, 0);
+  EXPECT_EQ(TrialsInTheJournal().size(), trials);
+  ASSERT_EQ(compare("café.el", {"--out", Path("caf\xE9")}).status, 0) << "results may be anywhere";
+  EXPECT_NO_THROW(static_cast<void>(Json(ReadAll(Path("caf\xE9/index.html"))).dump()));
+}
+
+TEST_F(CompareTest, FewerCpusAreAnotherMachine) {
+  cpu_set_t cpus;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof(cpus), &cpus), 0);
+  if (CPU_COUNT(&cpus) < 2) GTEST_SKIP() << "there is one CPU";
+  const Arguments options =
+      Compare({"--programs", "bfs", "--execution", "bsp", "--devices", "1", "--trials", "1", "--resume"});
+  ASSERT_EQ(Chatty(options).status, 0);
+  EXPECT_EQ(Results().at("machine").at("threads"), CPU_COUNT(&cpus));
+  for (int cpu = 0; CPU_COUNT(&cpus) > 1; ++cpu) CPU_CLR(cpu, &cpus);
+  const ChildEnd run = Wait(StartChatty(options, [&] { return -::sched_setaffinity(0, sizeof(cpus), &cpus); }));
+  EXPECT_EQ(run.status, 2) << run.out;
+  EXPECT_NE(run.err.find("on another machine"), std::string::npos) << run.err;
 }
 
 /// Gives so many right answers, and wrong ones from then on.
