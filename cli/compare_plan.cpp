@@ -30,6 +30,9 @@ std::vector<std::uint32_t> ParseCounts(std::string_view text) {
     counts.push_back(count);
   }
   std::sort(counts.begin(), counts.end());
+  if (const auto twice = std::adjacent_find(counts.begin(), counts.end()); twice != counts.end()) {  // 2,02
+    Throw<UsageError>("--devices {}: {} stands there twice", text, *twice);
+  }
   return counts;
 }
 

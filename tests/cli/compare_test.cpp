@@ -1107,6 +1107,19 @@ TEST(ComparePlanning, ListsAndMasks) {
   EXPECT_EQ(MaskFor("none", 1), "all");
 }
 
+TEST(ComparePlanning, NumbersOfDevicesStandThereOnce) {
+  Registry registry;
+  RegisterPrograms(registry);
+  CompareOptions options;
+  options.on = "host";
+  options.devices = "4,02,1";
+  EXPECT_EQ(MakePlan(registry, options).devices, (std::vector<std::uint32_t>{1, 2, 4}));
+  for (const char* twice : {"2,2", "2,02", "1,2,01"}) {
+    options.devices = twice;
+    EXPECT_THROW(MakePlan(registry, options), UsageError) << twice;
+  }
+}
+
 TEST(ComparePlanning, AllIsAnEntryOfAList) {
   Registry registry;
   RegisterPrograms(registry);
