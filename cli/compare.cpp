@@ -336,6 +336,17 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
   if (!end.give_up) {
     comparison.costs = KnownCurves(plan.Devices(plan.most()), options.links, options.load.read.threads);
   }
+  const auto place = [&](const Measurement& m) {
+    return std::find_if(comparison.graphs.begin(), comparison.graphs.end(),
+                        [&](const ComparedGraph& g) { return g.name == m.combination.graph; }) -
+           comparison.graphs.begin();
+  };
+  std::stable_sort(comparison.measurements.begin(), comparison.measurements.end(),
+                   [&](const Measurement& a, const Measurement& b) {
+                     const Combination &x = a.combination, &y = b.combination;
+                     return std::tuple(place(a), x.program, x.devices, x.partition, x.execution, x.comm) <
+                            std::tuple(place(b), y.program, y.devices, y.partition, y.execution, y.comm);
+                   });
   bool figure_failed = false;
   if (!options.figure.empty() && end.give_up) {
     comparison.notes.push_back(fmt::format("figure {} was not drawn; --resume goes on with it", options.figure));
@@ -356,17 +367,6 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
     }
   }
   stop.End();
-  const auto place = [&](const Measurement& m) {
-    return std::find_if(comparison.graphs.begin(), comparison.graphs.end(),
-                        [&](const ComparedGraph& g) { return g.name == m.combination.graph; }) -
-           comparison.graphs.begin();
-  };
-  std::stable_sort(comparison.measurements.begin(), comparison.measurements.end(),
-                   [&](const Measurement& a, const Measurement& b) {
-                     const Combination &x = a.combination, &y = b.combination;
-                     return std::tuple(place(a), x.program, x.devices, x.partition, x.execution, x.comm) <
-                            std::tuple(place(b), y.program, y.devices, y.partition, y.execution, y.comm);
-                   });
   if (end.dropped > 0) {
     comparison.notes.push_back(
         fmt::format("{} combination{} measured by other costs than are known now; what depends on them is measured anew",
@@ -399,6 +399,12 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
   WriteJson(in_folder("results.json"), ToJson(comparison));
   WriteFile(in_folder("index.html"), ComparisonPage(comparison));
   if (comparison.figure) WriteFile(in_folder(comparison.figure->name + ".csv"), FigureCsv(*comparison.figure));
+  // Figures that earlier calls drew from the measurements go with them.
+  for (const std::string_view name : FigureNames()) {
+    const std::string csv = in_folder(fmt::format("{}.csv", name));
+    if (!FigureNeedsGraphs(name) || (comparison.figure && comparison.figure->name == name) || !fs::exists(csv)) continue;
+    WriteFile(csv, FigureCsv(MakeFigure(name, options, plan, comparison, stop, [](const FigurePoints&) {}).figure));
+  }
   PrintText(Summary(comparison, options.out));
   int code = kSuccess;
   for (const Measurement& m : comparison.measurements) {

@@ -161,6 +161,7 @@ class FigureMaker {
                                        unreached_ == 1 ? "was" : "were"));
   }
   bool give_up() const { return give_up_; }
+  bool whole() const { return unreached_ == 0; }  ///< nothing was left out
 
   Figure& figure;
   const CompareOptions& options;
@@ -212,13 +213,15 @@ void MeasureAccess(FigureMaker& maker) {
   const std::uint32_t count = maker.plan.most();
   const LinkMask links = LinkMask::Parse(MaskFor(maker.options.links, count), count);
   const DeviceSelection selection = maker.plan.Devices(count);
+  const int threads = maker.options.load.read.threads;
   LoadedCalibration kept;
-  if (!maker.Attempt("", [&] { kept = LoadCalibration(MachineFingerprint(DiscoverTopology(selection), links)); })) return;
+  const auto load = [&] { kept = LoadCalibration(MachineFingerprint(DiscoverTopology(selection, threads), links)); };
+  if (!maker.Attempt("", load)) return;
   if (kept.calibration) {
     for (const FigurePoints::Point& point : AccessRates(kept.calibration->probes)) maker.Add(point);
   } else {
     maker.Together(count, [&] {
-      LazyDevices devices(maker.plan, count, maker.options.load.read.threads);
+      LazyDevices devices(maker.plan, count, threads);
       CalibrationOptions calibration;
       calibration.quick = true;
       calibration.links = links;
@@ -226,7 +229,7 @@ void MeasureAccess(FigureMaker& maker) {
       return AccessRates(Calibrate(devices.Open(), calibration).probes);
     });
   }
-  if (maker.figure.series.empty() && maker.figure.notes.empty()) {
+  if (maker.figure.series.empty() && maker.figure.notes.empty() && maker.whole()) {
     maker.figure.notes.emplace_back("No device here reads another's memory.");
   }
 }
@@ -303,6 +306,33 @@ void TakeRuntimes(Figure& figure, const Comparison& comparison) {
   }
 }
 
+bool Has(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Tells what a figure lacks that the command line left out. What was asked for and not measured has its own reasons.
+void NoteLeftOut(Figure& figure, const ComparePlan& plan, const Comparison& comparison) {
+  const auto measured = [&](const auto& wanted) {
+    return std::any_of(comparison.measurements.begin(), comparison.measurements.end(),
+                       [&](const Measurement& m) { return m.good() && wanted(m.combination); });
+  };
+  const bool scaling = figure.name == "chatty-fig5";
+  if (scaling && plan.devices.front() != 1 && !measured([](const Combination& c) { return c.devices == 1; })) {
+    figure.notes.emplace_back("It takes times on one device: see --devices.");
+  }
+  if (plan.most() < 2 && !measured([](const Combination& c) { return c.devices > 1; })) {
+    figure.notes.emplace_back("It takes two devices: see --devices.");
+  } else if (!Has(plan.executions, "bsp") &&
+             !measured([](const Combination& c) { return c.devices > 1 && c.execution == "bsp"; })) {
+    figure.notes.emplace_back("It is of engine bsp: see --execution.");
+  } else if (scaling && !Has(plan.comms, "auto") && !measured([](const Combination& c) { return c.comm == "auto"; })) {
+    figure.notes.emplace_back("It is of path auto: see --comm.");
+  } else if (!scaling && plan.comms.size() == 1 &&
+             !measured([&](const Combination& c) { return c.devices > 1 && c.comm != plan.comms.front(); })) {
+    figure.notes.emplace_back("It takes two paths: see --comm.");
+  }
+}
+
 /// Against the published systems' path, which goes through the host; where a build has none, against the slowest path.
 void TakeSpeedups(Figure& figure, const Comparison& comparison) {
   std::map<std::pair<std::string, std::string>, std::map<std::string, double>> cases;  // graph, program: path, ms
@@ -337,6 +367,7 @@ void TakeSpeedups(Figure& figure, const Comparison& comparison) {
   if (without) figure.notes.emplace_back("Where uva-hub was not measured, the slowest path stands for it.");
 }
 
+/// Of several partitions the fastest.
 void TakeScaling(Figure& figure, const Comparison& comparison) {
   for (const Measurement& m : comparison.measurements) {
     const Combination& c = m.combination;
@@ -345,7 +376,14 @@ void TakeScaling(Figure& figure, const Comparison& comparison) {
     const std::string name = fmt::format("{} on {}", c.program, c.graph);
     auto found = std::find_if(figure.series.begin(), figure.series.end(), [&](const auto& s) { return s.name == name; });
     if (found == figure.series.end()) found = figure.series.insert(figure.series.end(), FigureSeries{name, false, {}});
-    found->points.emplace_back(fmt::format("{}", c.devices), *single / SpreadOf(m.trials_ms).median);
+    const double speedup = *single / SpreadOf(m.trials_ms).median;
+    const std::string x = fmt::format("{}", c.devices);
+    const auto point = std::find_if(found->points.begin(), found->points.end(), [&](const auto& p) { return p.first == x; });
+    if (point == found->points.end()) {
+      found->points.emplace_back(x, speedup);
+    } else {
+      point->second = std::max(point->second, speedup);
+    }
   }
 }
 
@@ -471,8 +509,10 @@ MadeFigure MakeFigure(std::string_view name, const CompareOptions& options, cons
     TakeRuntimes(figure, comparison);
   } else if (name == "chatty-fig4") {
     TakeSpeedups(figure, comparison);
+    NoteLeftOut(figure, plan, comparison);
   } else if (name == "chatty-fig5") {
     TakeScaling(figure, comparison);
+    NoteLeftOut(figure, plan, comparison);
   } else {
     MeasureHostThreads(maker);
   }

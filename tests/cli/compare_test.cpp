@@ -841,6 +841,16 @@ TEST_F(CompareTest, Figures) {
   const auto points = ParseCsv(ReadAll(folder_ / "out" / "chatty-fig5.csv"));
   for (std::size_t i = 1; i < points.size(); ++i) counts.insert(points[i][3]);
   EXPECT_EQ(counts, (std::set<std::string>{"1", "2"}));
+
+  // A later call draws none, and those of earlier ones stay: what measurements make of them goes with these.
+  const std::string drawn = ReadAll(folder_ / "out" / "chatty-fig5.csv"), moved = ReadAll(folder_ / "out" / "groute-2d.csv");
+  std::ofstream(folder_ / "out" / "chatty-fig5.csv") << "of older times\n";
+  EXPECT_EQ(
+      Chatty(Compare({"--devices", "1,2", "--trials", "1", "--execution", "bsp", "--comm", "auto", "--resume"})).status, 0);
+  EXPECT_TRUE(Results().at("figure").is_null());
+  EXPECT_EQ(ReadAll(folder_ / "out" / "chatty-fig5.csv"), drawn);
+  EXPECT_EQ(ReadAll(folder_ / "out" / "groute-2d.csv"), moved);
+  EXPECT_FALSE(fs::exists(folder_ / "out" / "chatty-fig4.csv"));
   EXPECT_EQ(Chatty({"compare", "--figure", "fig7", "--out", Path("x")}).status, 2);
   EXPECT_EQ(Chatty({"compare", "--out", Path("x")}).status, 2);
 }
@@ -1210,6 +1220,83 @@ TEST(CompareFigures, TakeWhatAJournalHas) {
   EXPECT_EQ(none.figure.notes.at(0), "Moved here: 10485760 bytes, a tenth of the published.");
   EXPECT_EQ(none.figure.notes.at(1), "4 of its measurements were not reached; --resume goes on");
   EXPECT_EQ(kept, 0u);
+}
+
+TEST(CompareFigures, ScalingHasAPointForEachNumberOfDevices) {
+  Registry registry;
+  RegisterPrograms(registry);
+  CompareOptions options;
+  options.on = "host";
+  options.devices = "1,2";
+  Comparison comparison;
+  comparison.measurements = {Made("bfs", 1, "", {8}), Made("bfs", 2, "auto", {5}), Made("bfs", 2, "auto", {4})};
+  comparison.measurements[2].combination.partition = "random";
+  const CompareStop never(0);
+  const MadeFigure made =
+      MakeFigure("chatty-fig5", options, MakePlan(registry, options), comparison, never, [](const FigurePoints&) {});
+  ASSERT_EQ(made.figure.series.size(), 1u);
+  EXPECT_EQ(made.figure.series[0].points, (std::vector<std::pair<std::string, double>>{{"1", 1}, {"2", 2}}));
+  EXPECT_TRUE(made.figure.notes.empty()) << made.figure.notes.front();
+}
+
+TEST(CompareFigures, SayWhatTheCommandLineLeftOut) {
+  Registry registry;
+  RegisterPrograms(registry);
+  const CompareStop never(0);
+  const Comparison nothing;
+  const auto notes = [&](const char* figure, const char* devices, const char* execution, const char* comm,
+                         const Comparison& comparison) {
+    CompareOptions options;
+    options.on = "host";
+    options.devices = devices;
+    options.execution = execution;
+    options.comm = comm;
+    const auto keep = [](const FigurePoints&) {};
+    const MadeFigure made = MakeFigure(figure, options, MakePlan(registry, options), comparison, never, keep);
+    return made.figure.notes.empty() ? "" : made.figure.notes.back();
+  };
+  for (const char* figure : {"chatty-fig4", "chatty-fig5"}) {
+    EXPECT_EQ(notes(figure, "1", "bsp", "all", nothing), "It takes two devices: see --devices.");
+    EXPECT_EQ(notes(figure, "1,2", "async", "all", nothing), "It is of engine bsp: see --execution.");
+    EXPECT_EQ(notes(figure, "1,2", "bsp", "all", nothing), "") << "it was asked for, and says itself why it is not there";
+  }
+  EXPECT_EQ(notes("chatty-fig4", "1,2", "bsp", "host", nothing), "It takes two paths: see --comm.");
+  EXPECT_EQ(notes("chatty-fig5", "1,2", "bsp", "host", nothing), "It is of path auto: see --comm.");
+  EXPECT_EQ(notes("chatty-fig5", "2", "bsp", "auto", nothing), "It takes times on one device: see --devices.");
+  Comparison earlier;  // what an earlier call measured is there
+  earlier.measurements = {Made("bfs", 1, "", {8}), Made("bfs", 2, "auto", {5})};
+  EXPECT_EQ(notes("chatty-fig5", "1", "async", "host", earlier), "");
+}
+
+TEST(CompareFigures, AccessIsFromTheCalibrationOfAsManyThreads) {
+  std::string folder = (fs::temp_directory_path() / "chatty-access-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  ASSERT_EQ(setenv("CHATTY_CACHE_DIR", folder.c_str(), 1), 0);
+  Registry registry;
+  RegisterPrograms(registry);
+  CompareOptions options;
+  options.on = "host";
+  options.devices = "2";
+  options.load.read.threads = 6;
+  const CompareStop spent(1e-9);
+  const auto make = [&] {
+    return MakeFigure("groute-2a", options, MakePlan(registry, options), Comparison(), spent, [](const FigurePoints&) {})
+        .figure;
+  };
+  const Figure cut = make();
+  ASSERT_FALSE(cut.notes.empty());
+  for (const std::string& note : cut.notes) EXPECT_EQ(note, "1 of its measurements was not reached; --resume goes on");
+
+  Calibration calibration;
+  calibration.model = CostModel({"host"}, 2);
+  calibration.probes = {{"host-read", 0, ProbeResult::kNone, 5e6, "bytes/s"}};
+  SaveCalibration(MachineFingerprint(DiscoverTopology(ParseDevices("host:2"), 6), LinkMask::Parse("all", 2)), calibration);
+  const Figure kept = make();
+  EXPECT_TRUE(kept.notes.empty()) << kept.notes.front();
+  ASSERT_FALSE(kept.series.empty());
+  EXPECT_EQ(kept.series[0].points, (std::vector<std::pair<std::string, double>>{{"host to device", 5}}));
+  unsetenv("CHATTY_CACHE_DIR");
+  fs::remove_all(folder);
 }
 
 TEST(CompareCosts, CurvesCrossWhereTheModelSays) {
