@@ -19,6 +19,8 @@ namespace {
 
 constexpr double kChartWidth = 360;  // of one chart; a phone shows it at its full size
 constexpr std::size_t kColours = 10;
+constexpr std::size_t kTones = 3;     // of a colour: series of figures beyond the tenth have the same in another tone
+constexpr std::size_t kLetters = 60;  // that a chart has room for from edge to edge
 
 constexpr std::string_view kPageStyle = R"css(
 :root { color-scheme: light dark; --paper: #ffffff; --ink: #1b1f24; --faint: #5c6670; --line: #d8dee4; --fill: #f4f6f8;
@@ -49,11 +51,15 @@ svg .band { fill: var(--c2); opacity: .14; stroke: none; }
 svg .l { fill: none; stroke-width: 2; stroke-linejoin: round; } svg .dash { stroke-dasharray: 6 4; } svg .thick { stroke-width: 3.2; }
 svg .range { stroke-width: 2; opacity: .45; } svg .median { stroke-width: 3; stroke-linecap: round; }
 svg .dot { fill-opacity: .5; stroke: none; } svg .heat { stroke: var(--line); }
+svg .t1 { stroke-dasharray: 1.5 3; } svg .t2 { stroke-dasharray: 9 3 2 3; }
+svg rect.t0 { stroke: none; } svg rect.t1 { fill-opacity: .55; stroke: none; } svg rect.t2 { fill-opacity: .2; stroke-dasharray: none; }
+svg rect.published { fill-opacity: .08; stroke-width: 1.5; stroke-dasharray: 4 2; }
 svg .s0 { fill: var(--c0); } svg .s1 { fill: var(--c1); } svg .s2 { fill: var(--other); opacity: .55; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; font-size: .85rem; margin: .4rem 0 .8rem; padding: 0; list-style: none; }
 .legend i { display: inline-block; width: 1rem; height: .7rem; border-radius: 2px; margin-right: .4rem; vertical-align: baseline; }
 .legend i.stroke { height: 0; border-top: 3px solid var(--faint); vertical-align: middle; border-radius: 0; }
 .legend i.dashed { border-top-style: dashed; }
+.legend svg { display: inline-block; width: 1.6rem; height: .7rem; margin-right: .4rem; vertical-align: baseline; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; margin: .4rem 0 1rem; }
 th, td { border-bottom: 1px solid var(--line); padding: .28rem .7rem .28rem 0; text-align: left; vertical-align: top; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
@@ -223,8 +229,9 @@ class Page {
   /// A strategy in a chart's margin.
   std::string Label(const Combination& c) const {
     if (c.devices == 1) return c.execution;
-    return partitions_ ? fmt::format("{} {} {}", c.execution, c.comm, c.partition)
-                       : fmt::format("{} {}", c.execution, c.comm);
+    if (!partitions_) return fmt::format("{} {}", c.execution, c.comm);
+    const std::size_t folder = c.partition.rfind('/');  // of a part file: its name tells it from others in the folder
+    return fmt::format("{} {} {}", c.execution, c.comm, c.partition.substr(folder == std::string::npos ? 0 : folder + 1));
   }
   static std::string Name(const std::pair<std::string, std::string>& key) {
     return fmt::format("{} on {}", key.second, key.first);
@@ -369,8 +376,7 @@ class Page {
       const double middle = y - 7;
       const Spread spread = SpreadOf(m->trials_ms);
       const std::string path = c.devices == 1 ? std::string("-") : c.comm;
-      std::string label = Label(c);
-      if (label.size() > room) label = label.substr(0, room - 1) + "…";
+      const std::string label = Fitted(Label(c), room);
       svg.Text(kLeft - 8, middle + 4, m->outcome == Outcome::kWrong ? "e f" : c.comm == "auto" ? "e b" : "e", label);
       const std::string told = fmt::format("{}: median {}, {} to {}, {} trials", Strategy(c), FormatMs(spread.median),
                                            FormatMs(spread.min), FormatMs(spread.max), m->trials_ms.size());
@@ -516,7 +522,7 @@ class Page {
         }
         y += kRow;
       }
-      svg.Text(kChartWidth, y + 14, "e f", Strategy(m->combination));
+      svg.Text(kChartWidth, y + 14, "e f", Fitted(Strategy(m->combination), kLetters));
       panels.emplace_back(Name(key), svg.Finish());
     }
     return Chart("shares", "Where devices spent their time",
@@ -551,9 +557,14 @@ class Page {
       most = std::max(most, pair.bytes);
     }
     Svg svg(kChartWidth, height, "Bytes and messages of each pair, " + Name(key));
+    const bool words = cell >= 34;  // "to 12" fits
+    if (!words) svg.Text(left - 6, 14, "e f", "to");
+    const auto every = static_cast<std::size_t>(std::ceil(11 / (cell * 0.72)));  // of which there is room for the number
     for (std::size_t i = 0; i < n; ++i) {
-      svg.Text(left + cell * (static_cast<double>(i) + 0.5), 14, "m f", fmt::format("to {}", i));
-      svg.Text(left - 6, 20 + cell * 0.72 * (static_cast<double>(i) + 0.5) + 4, "e f", fmt::format("{}", i));
+      if (i % every == 0) {
+        svg.Text(left + cell * (static_cast<double>(i) + 0.5), 14, "m f", fmt::format("{}{}", words ? "to " : "", i));
+        svg.Text(left - 6, 20 + cell * 0.72 * (static_cast<double>(i) + 0.5) + 4, "e f", fmt::format("{}", i));
+      }
       for (std::size_t j = 0; j < n; ++j) {
         const double x = left + cell * static_cast<double>(j), y = 20 + cell * 0.72 * static_cast<double>(i);
         if (i == j) {
@@ -570,7 +581,7 @@ class Page {
         svg.Text(x + cell / 2, y + cell * 0.32 + 13, "m f", CountText(static_cast<double>(pair.messages)));
       }
     }
-    svg.Text(kChartWidth, height - 6, "e f", Strategy(m.combination));
+    svg.Text(kChartWidth, height - 6, "e f", Fitted(Strategy(m.combination), kLetters));
     return svg.Finish();
   }
 
@@ -640,7 +651,7 @@ class Page {
       if ((i - first) % every == 0) svg.Text(x, kBottom + 14, i == first ? "f" : "m f", SizeText(std::exp2(i)));
     }
     svg.Line(kLeft, kBottom, kRight, kBottom, "axis");
-    svg.Text(kChartWidth, kBottom + 30, "e f", Strategy(m.combination));
+    svg.Text(kChartWidth, kBottom + 30, "e f", Fitted(Strategy(m.combination), kLetters));
     return svg.Finish();
   }
 
@@ -810,14 +821,10 @@ class Page {
 
   static std::string PaperFigure(const Figure& figure) {
     std::string body;
-    std::vector<std::pair<std::string, std::string>> legend;
-    for (std::size_t i = 0; i < figure.series.size(); ++i) {
-      legend.emplace_back(figure.series[i].name + (figure.series[i].published ? " (published)" : ""), SeriesColour(i));
-    }
     const bool any =
         std::any_of(figure.series.begin(), figure.series.end(), [](const auto& s) { return !s.points.empty(); });
     if (any) {
-      body = Legend(legend, false) + "<div class=\"one\">" + (figure.lines ? FigureLines(figure) : FigureBars(figure)) +
+      body = FigureLegend(figure) + "<div class=\"one\">" + (figure.lines ? FigureLines(figure) : FigureBars(figure)) +
              "</div>\n";
     } else {
       body = Missing("Nothing of it could be measured here, and no published numbers are known.");
@@ -827,7 +834,33 @@ class Page {
     return Chart("paper", figure.title, figure.reading, body);
   }
 
-  static std::string SeriesColour(std::size_t i) { return i < kColours ? fmt::format("var(--c{})", i) : "var(--other)"; }
+  /// Classes of the i-th series' lines, or bars: its colour, its tone, and whether others measured it.
+  static std::string SeriesLine(const Figure& figure, std::size_t i) {
+    return fmt::format("l q{}{}", i % kColours,
+                       figure.series[i].published ? " dash" : fmt::format(" t{}", i / kColours % kTones));
+  }
+  static std::string SeriesBar(const Figure& figure, std::size_t i) {
+    return fmt::format("q{0} q{0}d {1}", i % kColours,
+                       figure.series[i].published ? "published" : fmt::format("t{}", i / kColours % kTones));
+  }
+  static std::string SeriesName(const FigureSeries& series) {
+    return series.name + (series.published ? " (published)" : "");
+  }
+
+  /// Samples of what the chart draws.
+  static std::string FigureLegend(const Figure& figure) {
+    std::string html = "<ul class=\"legend\">";
+    for (std::size_t i = 0; i < figure.series.size(); ++i) {
+      Svg sample(26, 11, SeriesName(figure.series[i]));
+      if (figure.lines) {
+        sample.Path({{0, 6}, {26, 6}}, SeriesLine(figure, i));
+      } else {
+        sample.Rect(1, 1, 24, 9, SeriesBar(figure, i));
+      }
+      html += fmt::format("<li>{}{}</li>", sample.Finish(), Html(SeriesName(figure.series[i])));
+    }
+    return html + "</ul>\n";
+  }
 
   static std::string FigureLines(const Figure& figure) {
     constexpr double kLeft = 52, kRight = 350, kBottom = 260, kTop = 22;
@@ -853,10 +886,9 @@ class Page {
     for (std::size_t i = 0; i < lines.size(); ++i) {
       std::vector<std::pair<double, double>> path;
       for (const auto& [at, value] : lines[i]) path.emplace_back(x(at), y(value));
-      const std::string css = i < kColours ? fmt::format("q{}", i) : "qn";
-      svg.Path(path, fmt::format("l {}{}", css, figure.series[i].published ? " dash" : ""), figure.series[i].name);
+      svg.Path(path, SeriesLine(figure, i), SeriesName(figure.series[i]));
       for (std::size_t j = 0; j < path.size(); ++j) {
-        svg.Dot(path[j].first, path[j].second, 3, css + "d",
+        svg.Dot(path[j].first, path[j].second, 3, fmt::format("q{}d", i % kColours),
                 fmt::format("{}: {} at {}", figure.series[i].name, lines[i][j].second, lines[i][j].first));
       }
     }
@@ -876,28 +908,33 @@ class Page {
         ++bars;
       }
     }
-    constexpr double kBar = 13, kHead = 20, kRight = 296;
+    std::size_t longest = 0;  // letters beside the bars
+    for (const FigureSeries& series : figure.series) longest = std::max(longest, series.name.size());
+    longest = std::min<std::size_t>(longest, 30);
+    constexpr double kBar = 13, kHead = 20, kRight = 310;
+    const double left = 10 + 5.8 * static_cast<double>(longest);
     const double height = kBar * static_cast<double>(bars) + (kHead + 4) * static_cast<double>(categories.size()) + 40;
     Svg svg(kChartWidth, height, figure.title);
     const bool log = high > 50 * low && low > 0;
-    const Scale x = log ? Scale::Log(low / 2, high, 0, kRight) : Scale::Linear(0, high, 0, kRight);
+    const Scale x = log ? Scale::Log(low / 2, high, left, kRight) : Scale::Linear(0, high, left, kRight);
     for (const double tick : x.Ticks()) svg.Line(x(tick), 4, x(tick), height - 34, "grid-line");
     double y = 4;
     for (const std::string& category : categories) {
       y += kHead;
-      svg.Text(0, y - 5, "b", category);
+      svg.Text(0, y - 5, "b", Fitted(category, kLetters - 5));  // bold
       for (std::size_t i = 0; i < figure.series.size(); ++i) {
         for (const auto& [text, value] : figure.series[i].points) {
           if (text != category || value <= 0) continue;
-          svg.Rect(0, y, x(value), kBar - 3, fmt::format("{}d", i < kColours ? fmt::format("q{}", i) : "qn"),
-                   fmt::format("{}, {}: {}", figure.series[i].name, category, value));
+          svg.Text(left - 6, y + 9, figure.series[i].published ? "e f" : "e", Fitted(figure.series[i].name, longest));
+          svg.Rect(left, y, x(value) - left, kBar - 3, SeriesBar(figure, i),
+                   fmt::format("{}, {}: {}", SeriesName(figure.series[i]), category, value));
           svg.Text(x(value) + 4, y + 9, figure.series[i].published ? "f" : "", fmt::format("{:.4g}", value));
           y += kBar;
         }
       }
       y += 4;
     }
-    for (const double tick : x.Ticks()) svg.Text(x(tick), height - 21, x(tick) < 10 ? "f" : "m f", TickText(tick));
+    for (const double tick : x.Ticks()) svg.Text(x(tick), height - 21, "m f", TickText(tick));
     svg.Text(kChartWidth, height - 6, "e f", figure.y_label);
     return svg.Finish();
   }
@@ -915,7 +952,7 @@ std::string Shades() {
   for (std::size_t i = 0; i < kColours; ++i) {
     css += fmt::format("svg .q{0} {{ stroke: var(--c{0}); }} svg .q{0}d {{ fill: var(--c{0}); }}\n", i);
   }
-  return css + "svg .qn { stroke: var(--other); } svg .qnd { fill: var(--other); }\n";
+  return css;
 }
 
 }  // namespace

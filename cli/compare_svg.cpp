@@ -97,6 +97,25 @@ void Svg::Path(const std::vector<std::pair<double, double>>& points, std::string
 
 std::string Svg::Finish() const { return text_ + "</svg>\n"; }
 
+std::string Fitted(std::string_view text, std::size_t letters) {
+  std::vector<std::pair<std::size_t, std::size_t>> found;  // where each letter begins, and how wide it is
+  std::size_t sum = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if ((byte & 0xC0) == 0x80) continue;           // within a letter
+    found.emplace_back(at, byte >= 0xE3 ? 2 : 1);  // from U+3000 on
+    sum += found.back().second;
+  }
+  if (sum <= letters) return std::string(text);
+  if (letters < 2) return "…";
+  std::size_t head = 0, tail = found.size(), left = (letters - 1) / 3;
+  while (found[head].second <= left) left -= found[head++].second;
+  left = letters - 1 - (letters - 1) / 3;
+  while (found[tail - 1].second <= left) left -= found[--tail].second;
+  const std::size_t end = tail < found.size() ? found[tail].first : text.size();
+  return fmt::format("{}…{}", text.substr(0, found[head].first), text.substr(end));
+}
+
 std::string TickText(double value) {
   const double size = std::abs(value);
   if (size >= 1e9) return fmt::format("{:.3g}G", value / 1e9);

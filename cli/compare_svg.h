@@ -47,6 +47,9 @@ class Svg {
   std::string text_;
 };
 
+/// `text` in no more than so many letters: what is too many is left out of its middle, for names differ at their ends. A
+/// letter of more than a byte is kept whole; those of East Asian scripts, which are wide, count as two.
+std::string Fitted(std::string_view text, std::size_t letters);
 /// "3", "0.05", "1,200", "4M": what stands at a tick.
 std::string TickText(double value);
 /// "4 B", "64 KiB", "1 MiB", without decimals where there are none.

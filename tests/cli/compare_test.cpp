@@ -11,11 +11,13 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -1385,6 +1387,116 @@ TEST(ComparePage, SaysWhatIsMissing) {
   std::size_t missing = 0;
   for (std::size_t at = 0; (at = page.find("<p class=\"missing\"", at)) != std::string::npos; ++at) ++missing;
   EXPECT_EQ(missing, std::size(kCharts));
+}
+
+/// What stands between `begin` and `end`, each time.
+std::vector<std::string> Between(std::string_view text, std::string_view begin, std::string_view end) {
+  std::vector<std::string> found;
+  for (std::size_t at = 0; (at = text.find(begin, at)) != std::string_view::npos;) {
+    at += begin.size();
+    found.emplace_back(text.substr(at, text.find(end, at) - at));
+  }
+  return found;
+}
+
+TEST(ComparePage, SeriesOfAFigureAreToldApart) {
+  constexpr std::size_t kSeries = 24;
+  for (const bool lines : {false, true}) {
+    Comparison comparison;
+    Figure figure;
+    figure.name = figure.title = "many";
+    figure.lines = lines;
+    for (std::size_t i = 0; i < kSeries + 3; ++i) {
+      const bool published = i >= kSeries;
+      figure.series.push_back({fmt::format("series-{}", i), published, {{"1", 2.0}, {"4", 7.0}}});
+    }
+    comparison.figure = figure;
+    const std::string page = ComparisonPage(comparison);
+    EXPECT_EQ(Unbalanced(page), "");
+    // Line or bar, and its sample in the legend.
+    std::map<std::string, std::set<std::string>> series;  // by class
+    for (std::size_t i = 0; i < figure.series.size(); ++i) {
+      const std::string name = figure.series[i].name + (i >= kSeries ? " (published)" : "");
+      const std::size_t sample = page.find(fmt::format("aria-label=\"{}\"", name));
+      ASSERT_NE(sample, std::string::npos) << name;
+      const std::string css = Between(page.substr(sample), "class=\"", "\"").front();
+      series[css].insert(name);
+      EXPECT_NE(page.find(fmt::format("class=\"{}\"><title>{}{}", css, name, lines ? "<" : ", 4: 7<")), std::string::npos)
+          << "the legend shows another one: " << name;
+      EXPECT_EQ(page.find(fmt::format(">series-{}</text>", i)) != std::string::npos, !lines) << "a bar without its name";
+    }
+    EXPECT_EQ(series.size(), figure.series.size());
+    // Classes differ in what they look like, too.
+    for (const char* rule : {"svg .q9 {", "svg .q9d {", "svg .t1 {", "svg .t2 {", "svg rect.t1 {", "svg rect.t2 {",
+                             "svg rect.published {", "svg .dash {"}) {
+      EXPECT_NE(page.find(rule), std::string::npos) << rule;
+    }
+  }
+}
+
+TEST(ComparePage, LongNamesStayInTheirCharts) {
+  Comparison all = Everything();
+  const std::string folder = "/a/quite/long/folder/on/some/network/drive/with/日本語日本語日本語日本語日本語/in/its/name/";
+  for (Measurement& m : all.measurements) {
+    if (m.combination.devices > 1) m.combination.partition = folder + "p1.part";
+    if (m.combination.comm == "host") m.combination.partition = folder + "p2.part";
+  }
+  Figure figure;
+  figure.name = figure.title = "names";
+  figure.series = {{"a-series-" + std::string(80, 'x'), false, {{"bfs on " + std::string(90, 'y'), 3}}}};
+  all.figure = figure;
+  const std::string page = ComparisonPage(all);
+  EXPECT_NO_THROW(static_cast<void>(Json(page).dump())) << "letters are cut in two";
+  std::size_t texts = 0;
+  for (const std::string& text : Between(page, "<text ", "</text>")) {
+    const std::string_view letters = std::string_view(text).substr(text.find('>') + 1);
+    EXPECT_EQ(Fitted(letters, 60), letters);
+    ++texts;
+  }
+  EXPECT_GT(texts, 30u);
+  EXPECT_NE(page.find(">bsp auto p1.part</text>"), std::string::npos);
+  EXPECT_NE(page.find(">bsp host p2.part</text>"), std::string::npos);
+}
+
+TEST(ComparePage, HeadingsOfPairsDoNotOverlap) {
+  for (const std::uint32_t devices : {2u, 8u, 9u, 12u, 16u, 20u, 64u}) {
+    Comparison all = Everything();
+    Measurement& m = all.measurements.back();
+    m.combination.devices = devices;
+    const std::string page = ComparisonPage(all);
+    const std::size_t begin = page.find("<figure id=\"pairs\">");
+    const std::string part = page.substr(begin, page.find("</figure>", begin) - begin);
+    double right = 0, bottom = 0;
+    std::size_t columns = 0, rows = 0;
+    for (const std::string& text : Between(part, "<text x=\"", "</text>")) {
+      double x = 0, y = 0;
+      char css[8] = "", letters[64] = "";
+      if (std::sscanf(text.c_str(), "%lf\" y=\"%lf\" class=\"%7[^\"]\">%63[^<]", &x, &y, css, letters) != 4) continue;
+      if (std::string_view(css) == "m f" && y == 14) {
+        const double half = 2.8 * static_cast<double>(std::string_view(letters).size());
+        EXPECT_GT(x - half, right) << letters << " of " << devices;
+        right = x + half;
+        ++columns;
+      } else if (std::string_view(css) == "e f" && x == 28 && y != 14) {
+        EXPECT_GE(y - bottom, 10.9) << letters << " of " << devices;
+        bottom = y;
+        ++rows;
+      }
+    }
+    EXPECT_GE(columns, std::min<std::size_t>(devices, 12)) << devices;
+    EXPECT_EQ(rows, columns);
+    EXPECT_LE(columns, devices);
+  }
+}
+
+TEST(CompareSvg, TextsAreCutInTheirMiddle) {
+  EXPECT_EQ(Fitted("p2p-copy", 8), "p2p-copy");
+  EXPECT_EQ(Fitted("bsp host a-long-name.part", 13), "bsp …ame.part");
+  EXPECT_EQ(Fitted("日本語日本語", 12), "日本語日本語");
+  EXPECT_EQ(Fitted("日本語日本語", 11), "日…日本語");
+  EXPECT_EQ(Fitted("ééééé", 4), "é…éé");
+  EXPECT_EQ(Fitted("abc", 1), "…");
+  EXPECT_EQ(Fitted("", 5), "");
 }
 
 TEST(CompareSvg, TicksAndTexts) {
