@@ -80,7 +80,7 @@ int GenerationOf(std::string_view speed) {
 HostFacts ReadHost(const std::string& root) {
   HostFacts facts;
   for (const char c : ReadLine(root + "/sys/class/dmi/id/product_name")) {
-    if (static_cast<unsigned char>(c) >= 32 && c != 127 && facts.name.size() < 100) facts.name += c;
+    if (c >= 32 && c < 127 && facts.name.size() < 100) facts.name += c;  // firmware says in no encoding
   }
   if (facts.name.empty()) facts.name = "this machine";
   const std::string total = ReadField(root + "/proc/meminfo", "MemTotal");  // "16384 kB"

@@ -11,6 +11,7 @@
 
 #include "chatty/comm/machine.h"
 #include "chatty/core/error.h"
+#include "chatty/io/text_parser.h"
 
 namespace chatty {
 namespace {
@@ -18,15 +19,11 @@ namespace {
 constexpr std::array<std::string_view, 7> kLinkTypeNames = {"self",        "same-gpu", "nvlink",     "pcie-switch",
                                                             "host-bridge", "sockets",  "host-memory"};
 
-bool IsPlainText(std::string_view text) {
-  return std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; });
-}
-
 constexpr std::size_t kMaxText = 256;  // bytes of a name
 
 std::string FaultOfText(std::string_view text) {
   if (text.size() > kMaxText) return fmt::format("is longer than {} bytes", kMaxText);
-  if (!IsPlainText(text)) return "has control characters";
+  if (io::Printable(text) != text) return "has control characters";
   return "";
 }
 

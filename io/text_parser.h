@@ -21,7 +21,8 @@
 
 namespace chatty::io {
 
-/// Text without what a terminal would obey or cannot show: control characters, and bytes that are no UTF-8, are escaped.
+/// Text without what a terminal would obey or cannot show: control characters, those that turn the direction of writing, and
+/// bytes that are no UTF-8, are escaped.
 std::string Printable(std::string_view text);
 
 /// Text of a file fit for an error message: what does not print is escaped, what is long is cut.
