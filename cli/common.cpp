@@ -181,6 +181,16 @@ CLI::Validator WholeNumber() {
       "");
 }
 
+CLI::Validator SecondsBetween(double least, double most) {
+  return CLI::Validator(
+      [least, most](const std::string& text) {
+        double seconds = 0;
+        const bool valid = CLI::detail::lexical_cast(text, seconds) && seconds >= least && seconds <= most;
+        return valid ? std::string() : fmt::format("'{}' is no number of seconds from {} to {}", text, least, most);
+      },
+      "");
+}
+
 CLI::Option* AddJsonOption(CLI::App& command, std::string& path) {
   return command
       .add_option("--json", path, "Write a record as JSON; - for standard output, and then nothing else goes there")

@@ -59,6 +59,8 @@ void RefuseSameFile(std::string_view option, const std::string& path, std::strin
 CLI::Validator Unnamed(const CLI::Validator& validator);
 /// Digits only: CLI11 alone would take -1 for the largest number there is.
 CLI::Validator WholeNumber();
+/// Refuses what is no number of seconds from `least` to `most`.
+CLI::Validator SecondsBetween(double least, double most);
 /// Not empty: what a script's unset variable gives is no value.
 CLI::Validator NotEmpty();
 /// Adds an option for an amount of memory, as ParseBytes reads it. `bytes` must outlive the parsing.

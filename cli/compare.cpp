@@ -500,14 +500,14 @@ void AddCompare(CLI::App& app, Context& context) {
                    "Time for all of it: first one trial of each combination, or more where they cost next to nothing, then "
                    "more while it lasts")
       ->type_name("SECONDS")
-      ->check(Unnamed(CLI::Range(0.001, 1e7)))
+      ->check(SecondsBetween(0.001, 1e7))
       ->group(how);
   command->add_flag("--resume", options->resume, "Go on with what is in the folder; what was measured is kept")->group(how);
   command
       ->add_option("--timeout", options->timeout_s,
-                   "Longest wait of a device for another before a run counts as failed (default: 60)")
+                   "Longest wait of a device for another before a run counts as failed, 0.001 to 1000000 (default: 60)")
       ->type_name("SECONDS")
-      ->check(Unnamed(CLI::Range(0.001, 1e6)))
+      ->check(SecondsBetween(0.001, 1e6))
       ->group(how);
   command->add_option("--seed", options->seed, "Seed of partitions random and metis and of `--source random` (default: 1)")
       ->type_name("N")

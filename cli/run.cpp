@@ -747,9 +747,10 @@ void AddRun(CLI::App& app, Context& context) {
       ->check(Unnamed(CLI::Range(std::uint32_t{1}, std::numeric_limits<std::uint32_t>::max())))
       ->group(how);
   command
-      ->add_option("--timeout", options->timeout_s, "Longest wait for another device before the run fails (default: none)")
+      ->add_option("--timeout", options->timeout_s,
+                   "Longest wait for another device before the run fails, 0.001 to 1000000 (default: none)")
       ->type_name("SECONDS")
-      ->check(Unnamed(CLI::Range(0.001, 1e6)))
+      ->check(SecondsBetween(0.001, 1e6))
       ->group(how);
   command->add_option("--seed", options->seed, "Seed of partitions random and metis and of `--source random` (default: 1)")
       ->type_name("N")

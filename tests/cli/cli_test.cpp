@@ -983,8 +983,10 @@ TEST_F(CliTest, UsageErrorsExitWithTwo) {
   for (const std::string trials : {"0", "-1", "many", "1e3", "99999999999"})
     Fail({"run", "bfs", graph, "--trials", trials}, 2, "--trials");
   for (const std::string threads : {"0", "-1", "x"}) Fail({"run", "bfs", graph, "--threads", threads}, 2, "--threads");
-  for (const std::string timeout : {"0", "-1", "soon", "nan"})
-    Fail({"run", "bfs", graph, "--timeout", timeout}, 2, "--timeout");
+  for (const std::string timeout : {"0", "-1", "soon", "nan", "1e7"}) {
+    Fail({"run", "bfs", graph, "--timeout", timeout}, 2,
+         "--timeout: '" + timeout + "' is no number of seconds from 0.001 to 1000000");
+  }
   for (const std::string delta : {"0", "-1", "nan", "inf", "1e999", "wide", "3x"})
     Fail({"run", "sssp", graph, "--delta", delta}, 2, "--delta");
   for (const std::string delta : {"auto", "off", "0.5"}) {
