@@ -101,6 +101,16 @@ std::string DescribeNarrowest(const Topology& topology, const Ring& ring) {
                      LinkCell(topology.link(from, to)), FormatBandwidth(ring.bandwidth));
 }
 
+/// Whether a wider ring exists, as far as anybody can tell.
+std::string DescribeSearch(const Rings& rings) {
+  const std::string how = rings.exact ? "comparing all rings" : "improving good rings";
+  if (!rings.known) {
+    return fmt::format("{}, with {} for bandwidths that are not known: whether one is wider cannot be told", how,
+                       FormatBandwidth(kAssumedBandwidth));
+  }
+  return how + (rings.exact ? ": none is wider" : ": a wider one may exist");
+}
+
 std::string DescribeCount(const Rings& rings) {
   return fmt::format("{}{} ring{} without a common NVLink, each both ways, one NVLink a hop", rings.disjoint.size(),
                      rings.disjoint_exact ? "" : " or more", rings.disjoint.size() == 1 ? "" : "s");
@@ -361,8 +371,7 @@ std::string TopologyText(const Topology& topology, const Rings& rings, std::stri
   if (topology.size() > 1) {
     text += fmt::format("\nring            {}\n", DescribeOrder(topology, rings.best, " > "));
     text += fmt::format("narrowest hop   {}\n", DescribeNarrowest(topology, rings.best));
-    text += fmt::format("found by        {}\n",
-                        rings.exact ? "comparing all rings: none is wider" : "improving good rings: a wider one may exist");
+    text += fmt::format("found by        {}\n", DescribeSearch(rings));
   }
   if (!rings.disjoint.empty()) {
     text += fmt::format("at once         {}:\n", DescribeCount(rings));
@@ -387,9 +396,9 @@ std::string TopologyPage(const Topology& topology, const Rings& rings, std::stri
       "the "
       "band is the ring. Pointing at a line or a device tells more.</p>\n";
   if (topology.size() > 1) {
-    html += fmt::format("<h2>Ring</h2>\n<p>{}</p>\n<p>Narrowest hop: {}. {}</p>\n",
+    html += fmt::format("<h2>Ring</h2>\n<p>{}</p>\n<p>Narrowest hop: {}. Found by {}.</p>\n",
                         Html(DescribeOrder(topology, rings.best, " → ")), Html(DescribeNarrowest(topology, rings.best)),
-                        rings.exact ? "No ring is wider." : "A wider one may exist.");
+                        Html(DescribeSearch(rings)));
   }
   if (!rings.disjoint.empty()) {
     html += fmt::format("<p>{}:</p>\n<ul>\n", Html(DescribeCount(rings)));

@@ -317,7 +317,7 @@ constexpr double kHostCopyShare = 0.87, kZeroCopyShare = 0.82;  // 55 and 52 of 
 constexpr double kPacketLoss = 1.1;      // packets of a box that is staged, each with a start of its own
 constexpr double kNcclShare = 0.72;      // 128 MB broadcast to one other GPU in 404 us, of 450 GB/s
 constexpr double kNcclHostShare = 0.35;  // its shared memory transport: both GPUs cross PCIe, in small steps
-constexpr double kPcieGuess = 15.75e9;   // PCIe 3 x16, where nobody tells
+constexpr double kPcieGuess = kAssumedBandwidth;
 // Host devices: a thread that wakes another by futex, and one thread's copying.
 constexpr double kWakeUs = 5, kHostBytesPerUs = 10e3, kHostGatherUs = 5e-3, kHubUs = 10;
 

@@ -204,10 +204,9 @@ int NvlinkGeneration(int compute_capability) {
     case 90:
       return 4;
     case 100:
-    case 103:
       return 5;
     default:
-      return 0;
+      return compute_capability > 100 ? 5 : 0;  // whose NVLinks are no older
   }
 }
 

@@ -18,12 +18,16 @@ class Widths {
     for (std::size_t from = 0; from < size_; ++from) {
       for (std::size_t to = 0; to < size_; ++to) {
         if (from == to) continue;
-        widths_[from * size_ + to] = std::llround(topology.link(from, to).bandwidth);
+        const double bandwidth = topology.link(from, to).bandwidth;
+        known_ = known_ && bandwidth > 0;
+        widths_[from * size_ + to] = std::llround(bandwidth > 0 ? bandwidth : kAssumedBandwidth);
         direct_[from * size_ + to] = topology.link(from, to).peer_access;
       }
     }
   }
   std::size_t size() const { return size_; }
+  /// Whether each of them is the link's own.
+  bool known() const { return known_; }
   std::int64_t operator()(std::size_t from, std::size_t to) const { return widths_[from * size_ + to]; }
   /// What a hop adds to the sum that rings are compared by: its width and, where sums of those are equal, whether it is
   /// direct.
@@ -38,6 +42,7 @@ class Widths {
   std::size_t size_;
   std::vector<std::int64_t> widths_;
   std::vector<bool> direct_;
+  bool known_ = true;
 };
 
 using Order = std::vector<std::size_t>;
@@ -270,7 +275,7 @@ void FindDisjoint(const Topology& topology, Rings& rings) {
   for (std::size_t a = 0; a < n; ++a) {
     for (std::size_t b = 0; b < n; ++b) {
       const Link& link = topology.link(a, b);
-      if (link.switched) return;
+      if (link.switched) continue;
       if (link.type == LinkType::kNvlink && link.peer_access && topology.link(b, a).peer_access) {
         search.SetLinks(a, b, link.nvlinks);
       }
@@ -292,6 +297,7 @@ Rings FindRings(const Topology& topology) {
   }
   const Widths widths(topology);
   Rings rings;
+  rings.known = topology.size() < 3 || widths.known();
   rings.exact = topology.size() <= kExactRingDevices;
   rings.best = MakeRing(rings.exact ? FindExactly(widths) : FindGreedily(widths),
                         [&](std::size_t from, std::size_t to) { return topology.link(from, to).bandwidth; });

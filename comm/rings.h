@@ -26,20 +26,24 @@ inline constexpr std::size_t kExactRingDevices = 12;
 
 /// What FindRings found.
 struct Rings {
+  /// The bandwidth of each link that could be a hop is known, or there is no choice: otherwise kAssumedBandwidth stood for
+  /// what is not, and nobody can tell whether another ring is wider than `best`.
+  bool known = true;
   /// The ring with the widest narrowest hop; of those the one with the largest sum; of those the one with the most hops by
   /// peer access; of those the lexicographically least.
   Ring best;
-  bool exact = true;  ///< nothing is better, by proof; above kExactRingDevices it may be
+  bool exact = true;  ///< all rings were compared; above kExactRingDevices there may be a better one
   /// Rings that can run at the same time, each in both directions, one NVLink a hop and no NVLink in two rings: as NCCL uses
   /// a DGX-1. Their bandwidth is that of one link a hop. As many as were found: the most that there are, unless
-  /// `disjoint_exact` is false. Empty for fewer than three devices, more than kExactRingDevices, links through an NVSwitch
-  /// (where one ring can fill all links of a device) and pairs whose count of NVLinks is not known.
+  /// `disjoint_exact` is false. They leave out links through an NVSwitch (where one ring can fill all links of a device) and
+  /// pairs whose count of NVLinks is not known. Empty for fewer than three devices and more than kExactRingDevices.
   std::vector<Ring> disjoint;
   bool disjoint_exact = true;                     ///< no larger set of disjoint rings exists
   bool operator==(const Rings&) const = default;  ///< all members
 };
 
-/// Finds them. A hop between devices without peer access goes through host memory and counts with its bandwidth.
+/// Finds them. A hop between devices without peer access goes through host memory and counts with its bandwidth; one whose
+/// bandwidth is not known counts as CostModel::Nominal takes it, kAssumedBandwidth.
 /// Deterministic. Throws UsageError for a topology with a fault (FindFault).
 Rings FindRings(const Topology& topology);
 

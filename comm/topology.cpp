@@ -172,7 +172,8 @@ std::optional<TopologyFault> FindFault(const Topology& topology) {
 
 double NvlinkBandwidth(int version) {
   constexpr double kGiga[] = {0, 20, 25, 25, 25, 50};  // 1: P100, 2: V100, 3: A100, 4: H100 and H200, 5: B200
-  return version > 0 && version < static_cast<int>(std::size(kGiga)) ? kGiga[version] * 1e9 : 0;
+  constexpr int kNewest = static_cast<int>(std::size(kGiga)) - 1;
+  return version > 0 ? kGiga[std::min(version, kNewest)] * 1e9 : 0;  // newer ones are not slower
 }
 
 double PcieBandwidth(int generation, int lanes) {

@@ -121,7 +121,11 @@ struct TopologyFault {
 /// labels twice, characters that terminals would obey. The first fault, devices before links; none if all is well.
 std::optional<TopologyFault> FindFault(const Topology& topology);
 
-/// Bytes/s in one direction of a NVLink of a generation; 0 for one that is not known.
+/// What a link or a way to host memory is taken to carry, in bytes/s, where nobody tells: PCIe 3 x16.
+inline constexpr double kAssumedBandwidth = 15.75e9;
+
+/// Bytes/s in one direction of a NVLink of a generation; of one newer than this library as of the newest that it knows. 0
+/// where the generation is not known.
 double NvlinkBandwidth(int version);
 /// Bytes/s in one direction of a PCIe path, line code taken off and packets not; 0 for generations and widths that do not
 /// exist.

@@ -9,6 +9,7 @@
 #include <random>
 #include <tuple>
 
+#include "chatty/comm/cost_model.h"
 #include "chatty/core/error.h"
 #include "machines.h"
 
@@ -25,14 +26,17 @@ void ExpectPermutation(const Ring& ring, std::size_t devices) {
   for (std::size_t i = 0; i < devices; ++i) EXPECT_EQ(sorted[i], i);
 }
 
+/// As wide as it is taken to be.
+std::int64_t WidthOf(const Link& link) { return std::llround(link.bandwidth > 0 ? link.bandwidth : kAssumedBandwidth); }
+
 /// What a ring is judged by, larger is better; whole numbers, so that sums do not depend on their order.
 std::tuple<std::int64_t, std::int64_t, int> Judge(const Topology& topology, const Order& order) {
   std::int64_t narrowest = std::llround(kMaxLinkBandwidth), total = 0;
   int direct = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Link& hop = topology.link(order[i], order[(i + 1) % order.size()]);
-    narrowest = std::min<std::int64_t>(narrowest, std::llround(hop.bandwidth));
-    total += std::llround(hop.bandwidth);
+    narrowest = std::min(narrowest, WidthOf(hop));
+    total += WidthOf(hop);
     direct += hop.peer_access ? 1 : 0;
   }
   return {narrowest, total, direct};
@@ -48,7 +52,7 @@ Order BruteForce(const Topology& topology) {
   return best;
 }
 
-/// Random links with few different widths, so that there are many ties; each direction its own.
+/// Random links with few different widths, so that there are many ties; each direction its own, and some not known.
 Topology Random(std::size_t devices, int widths, std::mt19937& random) {
   Topology topology("random", machines::Gpus(devices, "GPU", 1, 1, 3));
   for (std::size_t from = 0; from < devices; ++from) {
@@ -192,6 +196,41 @@ TEST(Rings, DisjointOnesNeedNvlinksOfTheirOwn) {
   EXPECT_TRUE(FindRings(machines::NoPeers()).disjoint.empty());
   EXPECT_EQ(FindRings(machines::UnequalRing()).disjoint.size(), 1u);
   EXPECT_TRUE(FindRings(Masked(machines::UnequalRing(), LinkMask::Parse("pairs {0,1,2}", 4))).disjoint.empty());
+}
+
+TEST(Rings, DisjointOnesAreThereBesideASwitch) {
+  Topology mixed("", machines::Gpus(5, "GPU", 1, 1, 3));
+  for (std::size_t i = 0; i < 5; ++i) machines::JoinByNvlinks(mixed, i, (i + 1) % 5, 2, 2);
+  const std::size_t without = FindRings(mixed).disjoint.size();
+  EXPECT_EQ(without, 2u);
+  machines::JoinByNvlinks(mixed, 0, 2, 2, 2);
+  mixed.link(0, 2).switched = mixed.link(2, 0).switched = true;
+  const Rings rings = FindRings(mixed);
+  EXPECT_EQ(rings.disjoint.size(), without) << "one pair behind a switch takes no link from the others";
+  for (const Ring& ring : rings.disjoint) {
+    for (std::size_t hop = 0; hop < 5; ++hop) EXPECT_FALSE(mixed.link(ring.order[hop], ring.Next(hop)).switched);
+  }
+}
+
+TEST(Rings, WhatIsNotKnownCountsAsCostsTakeItAndIsTold) {
+  Topology topology("", machines::Gpus(4, "GPU", 1, 1, 1));  // through the host 4 GB/s
+  EXPECT_TRUE(FindRings(topology).known);
+  for (const auto& [a, b] : {std::pair(0, 2), std::pair(2, 1), std::pair(1, 3), std::pair(3, 0)}) {
+    machines::JoinByNvlinks(topology, a, b, 2, 2);
+    topology.link(a, b).bandwidth = topology.link(b, a).bandwidth = 0;
+  }
+  Rings rings = FindRings(topology);
+  EXPECT_EQ(rings.best.order, (Order{0, 2, 1, 3})) << "it was taken for no way at all";
+  EXPECT_EQ(rings.best.bandwidth, 0);
+  EXPECT_FALSE(rings.known);
+  const CostModel model = CostModel::Nominal(topology);
+  Topology assumed = topology;
+  for (const auto& [a, b] : {std::pair(0, 2), std::pair(2, 1), std::pair(1, 3), std::pair(3, 0)}) {
+    assumed.link(a, b).bandwidth = assumed.link(b, a).bandwidth = kAssumedBandwidth;
+  }
+  EXPECT_EQ(model, CostModel::Nominal(assumed)) << "rings and costs take the same for granted";
+  EXPECT_TRUE(FindRings(assumed).known);
+  EXPECT_TRUE(FindRings(Topology("", machines::Gpus(2, "GPU", 1, 1, 0))).known) << "of two there is one";
 }
 
 TEST(Rings, OfTwoQuadsCrossTheSocketsTwice) {

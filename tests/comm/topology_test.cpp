@@ -35,7 +35,7 @@ TEST(Topology, NominalBandwidthsAreTheStandards) {
   EXPECT_EQ(18 * NvlinkBandwidth(4), 450e9);
   EXPECT_EQ(NvlinkBandwidth(0), 0);
   EXPECT_EQ(NvlinkBandwidth(-1), 0);
-  EXPECT_EQ(NvlinkBandwidth(99), 0);
+  EXPECT_EQ(NvlinkBandwidth(99), NvlinkBandwidth(5)) << "newer ones are not slower";
   EXPECT_NEAR(PcieBandwidth(3, 16), 15.75e9, 0.01e9);
   EXPECT_NEAR(PcieBandwidth(5, 16), 63.0e9, 0.1e9);
   EXPECT_EQ(PcieBandwidth(1, 1), 250e6);
@@ -607,6 +607,8 @@ TEST(Assembly, NvlinkGenerationsFollowTheGpus) {
   EXPECT_EQ(detail::NvlinkGeneration(80), 3);
   EXPECT_EQ(detail::NvlinkGeneration(90), 4);
   EXPECT_EQ(detail::NvlinkGeneration(100), 5);
+  EXPECT_EQ(detail::NvlinkGeneration(103), 5);
+  EXPECT_EQ(detail::NvlinkGeneration(130), 5) << "not older than the newest that is known";
   EXPECT_EQ(detail::NvlinkGeneration(89), 0) << "L4 and L40 have none";
 }
 
