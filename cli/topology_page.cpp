@@ -9,6 +9,7 @@
 #include <map>
 #include <numbers>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -59,14 +60,15 @@ struct LegendLine {
 
 /// What occurs in the matrix, nearest first.
 std::vector<LegendLine> Legend(const Topology& topology) {
-  std::map<std::pair<int, std::string>, LegendLine> entries;
+  std::map<std::tuple<int, std::string, std::string>, LegendLine> entries;
   for (std::size_t from = 0; from < topology.size(); ++from) {
     for (std::size_t to = 0; to < topology.size(); ++to) {
       const Link& link = topology.link(from, to);
       const std::string cell = LinkCell(link);
-      const auto [at, is_new] = entries.try_emplace({static_cast<int>(link.type), cell});
+      const std::string words = DescribeLink(link);
+      const auto [at, is_new] = entries.try_emplace({static_cast<int>(link.type), cell, words});
       LegendLine& entry = at->second;
-      if (is_new) entry = {cell, DescribeLink(link), link.bandwidth, link.bandwidth, CssClass(link)};
+      if (is_new) entry = {cell, words, link.bandwidth, link.bandwidth, CssClass(link)};
       entry.least = std::min(entry.least, link.bandwidth);
       entry.most = std::max(entry.most, link.bandwidth);
     }
@@ -293,7 +295,7 @@ std::string LinkCell(const Link& link) {
       cell = "GPU";
       break;
     case LinkType::kNvlink:
-      cell = link.nvlinks > 0 ? fmt::format("NV{}", link.nvlinks) : "NV?";
+      cell = (link.switched ? "NVS" : "NV") + (link.nvlinks > 0 ? fmt::format("{}", link.nvlinks) : "?");
       break;
     case LinkType::kPcieSwitch:
       cell = "PIX";
