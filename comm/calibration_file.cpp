@@ -306,6 +306,9 @@ LoadedCalibration LoadCalibration(std::string_view fingerprint) {
   std::error_code error;
   if (path.empty() || !fs::exists(path, error)) return loaded;
   try {
+    if (!fs::is_regular_file(path, error)) {
+      throw InputError(fs::is_directory(path, error) ? "is a folder and not a file" : "is no file");
+    }
     std::ifstream file(path, std::ios::binary);
     if (!file) throw InputError("cannot be read");
     if (fs::file_size(path, error) > kMaxBytes || error) throw InputError("is larger than any calibration");

@@ -1,6 +1,7 @@
 #include "chatty/comm/calibration.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -147,6 +148,16 @@ TEST_F(CacheTest, OtherVersionsAreNotTrusted) {
   const LoadedCalibration loaded = LoadCalibration(fingerprint);
   EXPECT_FALSE(loaded.calibration);
   EXPECT_NE(loaded.why.find("another version"), std::string::npos) << loaded.why;
+}
+
+TEST_F(CacheTest, WhatIsNoFileIsCalledWhatItIs) {
+  fs::create_directories(CalibrationFile("machine\n"));
+  const LoadedCalibration loaded = LoadCalibration("machine\n");
+  EXPECT_FALSE(loaded.calibration);
+  EXPECT_TRUE(loaded.why.ends_with(" is a folder and not a file")) << loaded.why;
+  fs::remove(CalibrationFile("machine\n"));
+  ASSERT_EQ(::mkfifo(CalibrationFile("machine\n").c_str(), 0600), 0);
+  EXPECT_TRUE(LoadCalibration("machine\n").why.ends_with(" is no file")) << "and nobody waits for a writer";
 }
 
 TEST_F(CacheTest, FoldersThatCannotBeWritten) {
