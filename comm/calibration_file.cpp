@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Raised when the text changes, or when transports or what is measured do, so that old figures would mislead.
-constexpr int kVersion = 3;
+constexpr int kVersion = 4;
 constexpr std::string_view kTitle = "chatty-calibration";
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  // 64 devices and 8 paths have 25 MiB
 
@@ -115,8 +115,8 @@ std::string CostWords(const Cost& cost) {
   return fmt::format("{} {} {}", cost.alpha_us, cost.beta_us_per_byte, cost.gamma_us_per_message);
 }
 std::string FitWords(const CostFit& fit) {
-  return fmt::format("{} {} {} {} {} {} {}", CostWords(fit.small), CostWords(fit.large), fit.split, fit.median_error,
-                     fit.worst_error, fit.worst_large_error, fit.samples);
+  return fmt::format("{} {} {} {} {} {} {} {}", CostWords(fit.small), CostWords(fit.large), fit.split, fit.median_error,
+                     fit.worst_error, fit.worst_large_error, fit.samples, fit.largest);
 }
 Cost ReadCost(Words& words) {
   Cost cost;
@@ -134,6 +134,7 @@ CostFit ReadFit(Words& words) {
   fit.worst_error = words.Figure();
   fit.worst_large_error = words.Figure();
   fit.samples = words.Number<std::uint32_t>(1, std::numeric_limits<std::uint32_t>::max());
+  fit.largest = words.Figure();
   return fit;
 }
 

@@ -289,6 +289,7 @@ CostFit FitCost(std::span<const CostSample> samples) {
   fit.median_error = errors[errors.size() / 2];
   fit.worst_error = errors.back();
   fit.samples = static_cast<std::uint32_t>(sorted.size());
+  fit.largest = sorted.back().bytes;
   return fit;
 }
 

@@ -36,10 +36,13 @@ struct CostFit {
   double worst_error = 0;        ///< the largest of them
   double worst_large_error = 0;  ///< the largest among messages over 64 KiB
   std::uint32_t samples = 0;     ///< 0: nominal, nothing was measured
+  double largest = 0;            ///< bytes of the largest sample: beyond it the line merely goes on; 0 for nominal costs
   /// The line that counts for so many bytes.
   const Cost& At(double bytes) const noexcept { return bytes < split ? small : large; }
   /// The time in microseconds.
   double Us(double bytes, double messages) const noexcept { return At(bytes).Us(bytes, messages); }
+  /// Whether messages of so many bytes are longer than any that was measured.
+  bool Extrapolates(double bytes) const noexcept { return samples > 0 && bytes > largest; }
   /// Whether the path joins the pair.
   bool exists() const noexcept { return small.alpha_us < std::numeric_limits<double>::infinity(); }
   bool operator==(const CostFit&) const = default;  ///< all members

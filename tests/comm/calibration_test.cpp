@@ -73,6 +73,7 @@ Calibration Example() {
   fit.worst_error = 0.1;
   fit.worst_large_error = 0.05;
   fit.samples = 12;
+  fit.largest = 524288;
   CostModel model({"staged", "p2p-copy"}, 3);
   model.set_fit(0, 0, 1, LoadCorner::kAlone, fit);
   fit.split = std::numeric_limits<double>::infinity();
@@ -135,14 +136,14 @@ TEST_F(CacheTest, DamageIsToldWithoutWhatTerminalsObey) {
     ParseCalibration("chatty-calibration 1\x1b[31m\n", "m\n");
     ADD_FAILURE() << "taken";
   } catch (const InputError& error) {
-    EXPECT_EQ(std::string(error.what()), "was written by another version ('1\\x1b[31m'; this is 3)");
+    EXPECT_EQ(std::string(error.what()), "was written by another version ('1\\x1b[31m'; this is 4)");
   }
 }
 
 TEST_F(CacheTest, OtherVersionsAreNotTrusted) {
   const std::string fingerprint = "machine\n";
   std::string text = CalibrationText(fingerprint, Example());
-  text.replace(text.find(" 3\n"), 3, " 2\n");
+  text.replace(text.find(" 4\n"), 3, " 3\n");
   fs::create_directories(folder_);
   Write(CalibrationFile(fingerprint), text);
   const LoadedCalibration loaded = LoadCalibration(fingerprint);
@@ -361,6 +362,8 @@ TEST_P(CalibrateTest, CoversEveryPathPairAndLoad) {
           }
           ASSERT_TRUE(fit.exists()) << model.paths()[path] << " " << LoadCornerName(static_cast<LoadCorner>(corner));
           EXPECT_GE(fit.samples, 6u);
+          EXPECT_GE(fit.largest, 64 << 10) << model.paths()[path];
+          EXPECT_LE(fit.largest, 16 << 20) << model.paths()[path];
           EXPECT_TRUE(std::isfinite(fit.worst_error));
           const CostFit& swept = model.swept_fit(path, from, to, static_cast<LoadCorner>(corner));
           ASSERT_TRUE(swept.exists()) << model.paths()[path] << " " << LoadCornerName(static_cast<LoadCorner>(corner));

@@ -52,6 +52,9 @@ TEST(FitCost, FindsTheLineThatMadeTheSamples) {
     EXPECT_EQ(fit.split, kInfinite);
     EXPECT_LT(fit.worst_error, 1e-6);
     EXPECT_EQ(fit.samples, Samples(truth).size());
+    EXPECT_FALSE(fit.Extrapolates(Samples(truth).back().bytes));
+    EXPECT_TRUE(fit.Extrapolates(2 * fit.largest));
+    EXPECT_FALSE(truth.Extrapolates(1e12)) << "what was not measured goes on for ever";
   }
 }
 
