@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -21,11 +22,19 @@ constexpr std::size_t kQuickSizes[] = {4, 4 << 10, 64 << 10, 512 << 10, 4 << 20,
 constexpr std::size_t kSizes[] = {4,         64,      1 << 10, 4 << 10,  16 << 10, 64 << 10,
                                   256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20};
 constexpr std::size_t kFewestSizes = 3;  ///< measured however long they take: a fit needs them
+/// Where boxes of so many devices would take too much memory otherwise: those of a ring grow with the cube of their number.
+constexpr std::size_t kLeastSizes[] = {4, 512, 4 << 10};
 constexpr std::size_t kSmall = 64 << 10;
+constexpr std::size_t kManyDevices = 8;       ///< of the host; more are measured once
 constexpr std::size_t kLeastSwept = 4 << 10;  ///< shorter boxes are lists
 constexpr std::size_t kFewestSwept = 4;       ///< samples, of two sizes: one does not tell bytes from places
 /// What all paths of a quick calibration may take together.
 constexpr double kQuickSeconds = 3;
+/// What all boxes of a path may take of the host's memory in a quick calibration: pages cost time when they are first
+/// touched.
+constexpr std::uint64_t kQuickBytes = std::uint64_t{2} << 30;
+/// What values, orders and marks of all host devices together may.
+constexpr std::uint64_t kStateBytes = std::uint64_t{2} << 30, kQuickStateBytes = std::uint64_t{512} << 20;
 /// Page-locking a gigabyte takes most of a second.
 constexpr std::uint64_t kMostPinned = std::uint64_t{4} << 30;
 constexpr std::chrono::milliseconds kPatience{60000};
@@ -254,8 +263,8 @@ class PathMeasurement {
 
   void MeasurePattern(PartId me, std::size_t index, Content content, std::uint64_t& epoch) {
     const Pattern& pattern = patterns_[index];
-    const int few = alike_ ? 3 : 5;  // many threads meet slowly
-    const int repetitions = quick_ ? (content.bytes <= kSmall ? few : 3) : content.bytes <= kSmall ? 21 : 7;
+    const int few = !alike_ ? 5 : devices_.size() > kManyDevices ? 1 : 3;  // many threads meet slowly
+    const int repetitions = quick_ ? (content.bytes <= kSmall ? few : std::min(few, 3)) : content.bytes <= kSmall ? 21 : 7;
     std::vector<std::vector<double>> times(samples_[index].size());
     for (int repetition = -1; repetition < repetitions; ++repetition) {  // the first is not counted
       Exchange(me, pattern, content, epoch++);
@@ -355,19 +364,22 @@ class PathMeasurement {
   bool stop_ = false;
 };
 
-/// Those of these sizes, up to `most`, for which the boxes of a path leave room for others.
+/// Those of these sizes, up to `most`, for which the boxes of a path leave room for others. Throws OutOfMemoryError where
+/// between host devices even the least do not.
 std::span<const std::size_t> SizesThatFit(std::string_view name, std::span<Device* const> devices,
-                                          std::span<const std::size_t> sizes, std::size_t most, TransportOptions& options,
-                                          PairBytesTable& capacities) {
+                                          std::span<const std::size_t> sizes, std::size_t most, bool quick,
+                                          TransportOptions& options, PairBytesTable& capacities) {
   const DeviceKind kind = devices[0]->kind();
   const std::uint64_t host = AvailableHostMemory();
-  for (;; sizes = sizes.first(sizes.size() - 1)) {
+  std::uint64_t allowed = host > 0 ? host / 4 : std::numeric_limits<std::uint64_t>::max();
+  if (quick && kind == DeviceKind::kHost) allowed = std::min(allowed, kQuickBytes);
+  for (;; sizes = sizes.size() > kFewestSizes ? sizes.first(sizes.size() - 1) : std::span<const std::size_t>(kLeastSizes)) {
     const std::size_t largest = std::max(sizes.back(), sizeof(probes::Entry));
     for (std::size_t from = 0; from < devices.size(); ++from) {
       for (std::size_t to = 0; to < devices.size(); ++to) capacities[from][to] = from == to ? 0 : largest;
       options.broadcast[from] = largest;
     }
-    if (sizes.size() <= kFewestSizes) return sizes;
+    if (sizes.size() <= kFewestSizes && kind == DeviceKind::kCuda) return sizes;  // which are few
     if (largest > most) continue;
     const TransportMemory memory = MeasureTransport(name, kind, capacities, options);
     std::uint64_t on_host = memory.host;
@@ -381,8 +393,11 @@ std::span<const std::size_t> SizesThatFit(std::string_view name, std::span<Devic
         fits = fits && memory.devices[i] <= free / 2 / sharers;
       }
     }
-    if (host > 0) fits = fits && on_host <= host / 4;
-    if (fits) return sizes;
+    if (fits && on_host <= allowed) return sizes;
+    if (sizes.data() == kLeastSizes) {
+      Throw<OutOfMemoryError>("boxes of {} bytes between {} devices take {} MiB, and {} may be taken", sizes.back(),
+                              devices.size(), on_host >> 20, allowed >> 20);
+    }
   }
 }
 
@@ -559,7 +574,9 @@ Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions
   // Values of a graph that no cache holds, and as many as the largest block has: 128 or 256 MiB on a GPU, 16 or 64 on the
   // host, where all devices share the memory.
   const bool host = devices[0]->kind() == DeviceKind::kHost;
-  const unsigned bits = host ? (options.quick ? 22 : 24) : (options.quick ? 25 : 26);
+  unsigned bits = host ? (options.quick ? 22 : 24) : (options.quick ? 25 : 26);
+  const std::uint64_t state_bytes = options.quick ? kQuickStateBytes : kStateBytes;
+  while (host && devices.size() * 2 * (sizeof(std::uint32_t) << bits) > state_bytes) --bits;
   const States states(devices, bits);
   // Many host devices meet slowly, and any two of them are joined by the same memory.
   const bool may_be_alike = options.quick && host && devices.size() > 2;
@@ -578,8 +595,8 @@ Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions
       transport_options.timeout = kPatience;
       transport_options.broadcast.resize(devices.size());
       PairBytesTable capacities(devices.size(), std::vector<std::size_t>(devices.size(), 0));
-      const auto sizes =
-          SizesThatFit(paths[path], devices, all_sizes, sizeof(std::uint32_t) << bits, transport_options, capacities);
+      const auto sizes = SizesThatFit(paths[path], devices, all_sizes, sizeof(std::uint32_t) << bits, options.quick,
+                                      transport_options, capacities);
       const auto joined = [&](PartId from, PartId to) {
         return !NeedsLink(paths[path]) || (options.links.Allows(from, to) && devices[to]->AllowAccessBy(*devices[from]) &&
                                            devices[from]->AllowAccessBy(*devices[to]));

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../sanitized.h"
 #include "chatty/comm/probes.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/config.h"
@@ -429,6 +430,20 @@ TEST(Calibrate, RefusesWhatCannotBeMeasured) {
   CalibrationOptions options;
   options.paths = {"carrier-pigeon"};
   EXPECT_THROW(Calibrate(pointers, options), UsageError);
+}
+
+TEST(Calibrate, BoxesOfManyDevicesAreSmall) {
+  if (CHATTY_TEST_SANITIZED) GTEST_SKIP() << "takes minutes";
+  // A ring of 32 has 17 thousand boxes, and each of them twice: at 64 KiB more than 2 GiB.
+  const auto devices = OpenDevices(ParseDevices("host:32"), 1);
+  std::vector<Device*> pointers;
+  for (const auto& device : devices) pointers.push_back(device.get());
+  CalibrationOptions options;
+  options.quick = true;
+  options.paths = {"ring"};
+  const Calibration calibration = Calibrate(pointers, options);
+  ASSERT_TRUE(calibration.model.Joins(0, 0, 31)) << calibration.notes.front();
+  EXPECT_EQ(calibration.model.fit(0, 0, 31).largest, 4 << 10);
 }
 
 TEST(Calibrate, LinksThatAreMaskedJoinNobody) {
