@@ -6,10 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <istream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <streambuf>
 #include <utility>
 #include <vector>
 
@@ -21,9 +24,100 @@ namespace chatty::cli {
 namespace {
 
 constexpr std::string_view kSchema = "chatty-topology-1";
-constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
+/// Of a file without its costs, and with them.
+constexpr std::size_t kMaxBytes = std::size_t{16} << 20, kMaxRecordBytes = std::size_t{256} << 20;
+constexpr int kMaxDepth = 100;
 
 using Parsed = nlohmann::json;  // which finds members fast; one that keeps their order compares each with all others
+
+/// Bytes of a file, a few at a time, up to a limit that may move on.
+class LimitedBytes : public std::streambuf {
+ public:
+  explicit LimitedBytes(Input& input) : input_(input), buffer_(std::size_t{64} << 10) {}
+  /// What was read so far does not count.
+  void MoveOn() { limit_ = std::min(taken_ + kMaxBytes, kMaxRecordBytes); }
+
+ protected:
+  int_type underflow() override {
+    const std::size_t bytes = input_.Read(buffer_.data(), buffer_.size());
+    taken_ += bytes;
+    if (taken_ > limit_) {
+      if (limit_ == kMaxRecordBytes) {
+        Throw<InputError>("{}: is larger than {}, which no record is", input_.name(), FormatBytes(limit_));
+      }
+      Throw<InputError>("{}: is larger than {} without its costs, which no topology is", input_.name(),
+                        FormatBytes(kMaxBytes));
+    }
+    setg(buffer_.data(), buffer_.data(), buffer_.data() + bytes);
+    return bytes == 0 ? traits_type::eof() : traits_type::to_int_type(buffer_.front());
+  }
+
+ private:
+  Input& input_;
+  std::vector<char> buffer_;
+  std::size_t taken_ = 0, limit_ = kMaxBytes;
+};
+
+/// Looks on while JSON is parsed: no object may have a member twice, of which the parser would keep one, and a record's
+/// costs, which are most of it and which nobody reads, are skipped.
+class Watch {
+ public:
+  Watch(const std::string& file, LimitedBytes* bytes) : file_(file), bytes_(bytes) {}
+
+  bool operator()(int depth, Parsed::parse_event_t event, const Parsed& parsed) {
+    const auto level = static_cast<std::size_t>(depth);
+    if (depth > kMaxDepth) Throw<InputError>("{}: is nested deeper than any topology", file_);
+    using Event = Parsed::parse_event_t;
+    if (depth == 0) in_costs_ = false;  // the whole has ended
+    if (event == Event::key && depth == 1) {
+      const bool costs = parsed.get_ref<const std::string&>() == "costs";
+      if ((costs || in_costs_) && bytes_ != nullptr) bytes_->MoveOn();
+      in_costs_ = costs;
+    } else if (in_costs_) {
+      if (bytes_ != nullptr) bytes_->MoveOn();  // members of costs, one by one
+      return false;
+    }
+    const bool begins = event == Event::object_start || event == Event::array_start;
+    if (event == Event::key) {
+      Frame& object = frames_[level - 1];
+      object.name = parsed.get_ref<const std::string&>();
+      if (!object.names.insert(object.name).second) {
+        const std::string path = Path(level - 1);
+        Throw<InputError>("{}: {}{}has the member {} twice", file_, path, path.empty() ? "" : ": ", io::Quote(object.name));
+      }
+      return !in_costs_;
+    }
+    if (begins || event == Event::value) {
+      frames_.resize(level);
+      if (level > 0) ++frames_.back().elements;
+      if (begins) frames_.emplace_back();
+    }
+    return true;
+  }
+
+ private:
+  /// An object or array that has begun.
+  struct Frame {
+    std::string name;             ///< the last member; empty in an array
+    std::set<std::string> names;  ///< all of them
+    std::size_t elements = 0;     ///< so far
+  };
+
+  std::string Path(std::size_t level) const {
+    std::string path;
+    for (std::size_t i = 0; i < level; ++i) {
+      const Frame& frame = frames_[i];
+      path += frame.names.empty() ? fmt::format("[{}]", frame.elements - 1)
+                                  : fmt::format("{}{}", path.empty() ? "" : ".", frame.name);
+    }
+    return io::Printable(path);
+  }
+
+  const std::string& file_;
+  LimitedBytes* bytes_;
+  std::vector<Frame> frames_;
+  bool in_costs_ = false;
+};
 
 /// A value in the file and the way to it, for errors.
 class JsonPlace {
@@ -129,6 +223,9 @@ TopologyDevice ParseDevice(const JsonPlace& place) {
     device.host.pcie_lanes = Or(host->Find("pcie_lanes"), 0, &JsonPlace::Int);
     device.host.native_atomics = Or(host->Find("native_atomics"), false, &JsonPlace::Bool);
     device.host.bandwidth = Or(host->Find("nominal_bytes_per_s"), 0.0, &JsonPlace::Number);
+    if (device.host.bandwidth == 0) {
+      device.host.bandwidth = PcieBandwidth(device.host.pcie_generation, device.host.pcie_lanes);
+    }
   }
   return device;
 }
@@ -157,6 +254,15 @@ Link ParseLink(const JsonPlace& place) {
   link.native_atomics = Or(place.Find("native_atomics"), false, &JsonPlace::Bool);
   link.bandwidth = Or(place.Find("nominal_bytes_per_s"), 0.0, &JsonPlace::Number);
   return link;
+}
+
+/// What the link carries by the standards that it follows; 0 where they do not tell.
+double StandardBandwidth(const Topology& topology, std::size_t from, std::size_t to) {
+  const Link& link = topology.link(from, to);
+  if (!link.peer_access) return HostLink(topology, from, to).bandwidth;
+  if (link.type == LinkType::kSameGpu) return 0;
+  if (link.type == LinkType::kNvlink) return std::max(link.nvlinks, 1) * NvlinkBandwidth(link.nvlink_version);
+  return HostLink(topology, from, to).bandwidth;  // peers on PCIe meet where their ways to host memory do, or before
 }
 
 /// null for `unknown`.
@@ -227,6 +333,7 @@ Json TopologyJson(const Topology& topology) {
 Json RingsJson(const Rings& rings) {
   Json json;
   json["best"] = RingJson(rings.best);
+  json["known"] = rings.known;
   json["exact"] = rings.exact;
   json["disjoint"] = Json::array();
   for (const Ring& ring : rings.disjoint) json["disjoint"].push_back(RingJson(ring));
@@ -234,20 +341,44 @@ Json RingsJson(const Rings& rings) {
   return json;
 }
 
-Topology ParseTopology(std::string_view text, const std::string& file) {
-  Parsed json;
-  try {
-    json = Parsed::parse(text);
-  } catch (const Parsed::exception& error) {
+namespace {
+
+/// `source`: what the parser takes.
+template <class Source>
+Parsed ParseJson(Source&& source, const std::string& file, LimitedBytes* bytes) {
+  const auto why = [](const Parsed::exception& error) {
     std::string_view what = error.what();  // "[json.exception.parse_error.101] parse error at line 1, ..."
     if (const std::size_t end = what.find("] "); what.starts_with('[') && end != std::string_view::npos) {
       what.remove_prefix(end + 2);
     }
-    Throw<InputError>("{}: is no JSON: {}", file, io::Printable(what));
+    return io::Printable(what);
+  };
+  try {
+    return Parsed::parse(std::forward<Source>(source), Watch(file, bytes));
+  } catch (const Parsed::out_of_range& error) {  // "number overflow parsing '1e400'"
+    const std::string what = why(error);
+    const std::size_t number = what.find('\'');
+    Throw<InputError>("{}: has a number that is out of range: {}", file,
+                      number == std::string::npos ? what : what.substr(number));
+  } catch (const Parsed::exception& error) {
+    Throw<InputError>("{}: is no JSON: {}", file, why(error));
   }
+}
+
+LinkMask ParseMask(const JsonPlace& place, std::size_t devices) {
+  try {
+    return LinkMask::Parse(place.Text(), devices);
+  } catch (const UsageError& error) {
+    place.Fail("is none of {} devices: {}", devices, error.what());
+  }
+}
+
+Topology ToTopology(const Parsed& json, const std::string& file, LinkMask* mask) {
   JsonPlace whole(json, file, "");
+  std::optional<JsonPlace> recorded;  // a mask
   if (json.is_object() && json.contains("topology")) {
     whole.Object({"chatty", "simulated", "mask", "topology", "rings", "costs"});
+    recorded = whole.Find("mask");
     whole = whole.Get("topology");
   }
   whole.Object({"schema", "name", "devices", "links"});
@@ -279,7 +410,15 @@ Topology ParseTopology(std::string_view text, const std::string& file) {
       if (from == to) place.Fail("leads from device {} to itself; such links are not listed", from);
       if (!listed.emplace(std::pair(from, to), place).second) place.Fail("is the second from {} to {}", from, to);
       topology.link(from, to) = link;
+      if (link.bandwidth == 0) topology.link(from, to).bandwidth = StandardBandwidth(topology, from, to);
     }
+  }
+  for (const auto& [pair, place] : listed) {
+    const auto& [from, to] = pair;
+    const LinkType there = topology.link(from, to).type, back = topology.link(to, from).type;
+    if (there == back || there == LinkType::kSelf || listed.contains({to, from})) continue;
+    place.Fail("is {} from {} to {}, and the way back, from {} to {}, is not listed; list both", LinkTypeName(there), from,
+               to, to, from);
   }
   if (const std::optional<TopologyFault> fault = FindFault(topology)) {
     const auto found = listed.find({fault->from, fault->to});
@@ -289,17 +428,21 @@ Topology ParseTopology(std::string_view text, const std::string& file) {
     if (back != listed.end()) back->second.Fail("is listed, and the link {} is not: {} {}", pair, fault->field, fault->what);
     whole.Fail("links: {}, {}, {}", fault->field, pair, fault->what);
   }
+  if (mask != nullptr) *mask = recorded ? ParseMask(*recorded, topology.size()) : LinkMask();
   return topology;
 }
 
-Topology ReadTopology(const std::string& path) {
+}  // namespace
+
+Topology ParseTopology(std::string_view text, const std::string& file, LinkMask* mask) {
+  return ToTopology(ParseJson(text, file, nullptr), file, mask);
+}
+
+Topology ReadTopology(const std::string& path, LinkMask* mask) {
   Input input(path);
-  std::string text(kMaxFileBytes + 1, '\0');
-  text.resize(input.Read(text.data(), text.size()));
-  if (text.size() > kMaxFileBytes) {
-    Throw<InputError>("{}: is larger than {}, which no topology is", input.name(), FormatBytes(kMaxFileBytes));
-  }
-  return ParseTopology(text, input.name());
+  LimitedBytes bytes(input);
+  std::istream stream(&bytes);
+  return ToTopology(ParseJson(stream, input.name(), &bytes), input.name(), mask);
 }
 
 }  // namespace chatty::cli

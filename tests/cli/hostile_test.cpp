@@ -356,7 +356,21 @@ TEST_F(Hostile, ABombIsNotUnpackedToItsEnd) {
   const std::string graph = Write("graph.el", "0 1\n1 2\n");
   Refused({"verify", "bfs", graph, In("digits.zst"), "--source", "0"}, {"digits.zst:"});
   Refused({"run", "bfs", graph, "--devices", "host:2", "--partition", In("digits.zst")}, {"digits.zst:"});
-  Refused({"topology", "--simulate", In("digits.zst")}, {"digits.zst: ", "16.0 MiB"});
+  Refused({"topology", "--simulate", In("digits.zst")}, {"digits.zst: is no JSON"});
+  const auto machine = [&](const std::string& name, const std::string& begin, const std::string& rest,
+                           const std::string& says) {
+    Refused({"topology", "--simulate", Write(name, Zstandard(begin) + Zstandard(rest, kPieces))}, {name, says});
+  };
+  machine("room.zst", "{", blanks, "16.0 MiB");
+  machine("name.zst", "{\"name\": \"", ones, "16.0 MiB");
+  machine("note.zst", "{\"costs\": {\"notes\": \"", ones, "16.0 MiB");
+  std::string fits;
+  while (fits.size() < kPiece) fits += "{\"path\":\"host\",\"small\":{\"alpha_us\":12.25,\"beta_us_per_byte\":1e-5}},";
+  Write("costs.zst", Zstandard("{\"costs\": {\"fits\": [") + Zstandard(fits, kPieces));
+  const Finished ended = Run({"topology", "--simulate", In("costs.zst")});  // seconds, as a record of that size would take
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_NE(ended.err.find("costs.zst: is larger than 256 MiB"), std::string::npos) << ended.err;
+  EXPECT_LT(ended.kilobytes, kMostKilobytes);
 }
 
 TEST_F(Hostile, ALongLineIsRefusedAndTheLongestIsRead) {

@@ -90,11 +90,55 @@ TEST(TopologyJson, ThePagesExampleIsRead) {
   EXPECT_EQ(topology.devices()[1].copy_engines, 0);
 }
 
+TEST(TopologyJson, BandwidthsThatAreLeftOutAreTheStandards) {
+  Json json = TopologyJson(machines::UnequalRing());
+  for (Json& link : json["links"]) link.erase("nominal_bytes_per_s");
+  for (Json& device : json["devices"]) device["host_path"].erase("nominal_bytes_per_s");
+  EXPECT_EQ(ParseTopology(json.dump(), "x"), machines::UnequalRing());
+  json = TopologyJson(machines::TwoQuads());
+  for (Json& link : json["links"]) link["nominal_bytes_per_s"] = nullptr;
+  EXPECT_EQ(ParseTopology(json.dump(), "x"), machines::TwoQuads());
+
+  // Without that, this ring went through host memory twice, and none was said to be wider.
+  std::vector<TopologyDevice> devices = machines::Gpus(4, "V100", 1, 80, 3);
+  Topology ring("", devices);
+  for (const auto& [a, b] : {std::pair(0, 2), std::pair(2, 1), std::pair(1, 3), std::pair(3, 0)}) {
+    machines::JoinByNvlinks(ring, a, b, 2, 2);
+  }
+  json = TopologyJson(ring);
+  for (Json& link : json["links"]) {
+    if (link["type"] == "nvlink") link.erase("nominal_bytes_per_s");
+  }
+  const Rings found = FindRings(ParseTopology(json.dump(), "x"));
+  EXPECT_EQ(found.best.order, (std::vector<std::size_t>{0, 2, 1, 3}));
+  EXPECT_EQ(found.best.bandwidth, 50e9);
+  EXPECT_TRUE(found.known);
+
+  for (Json& link : json["links"]) link.erase("version");  // then nobody can tell
+  const Topology unknown = ParseTopology(json.dump(), "x");
+  EXPECT_EQ(unknown.link(0, 2).bandwidth, 0);
+  EXPECT_FALSE(FindRings(unknown).known);
+  EXPECT_NE(TopologyText(unknown, FindRings(unknown), "x").find("whether one is wider cannot be told"), std::string::npos);
+  EXPECT_NE(TopologyPage(unknown, FindRings(unknown), "x").find("whether one is wider cannot be told"), std::string::npos);
+  EXPECT_EQ(RingsJson(FindRings(unknown)).at("known"), false);
+}
+
+TEST(TopologyJson, RecordsKeepTheirMask) {
+  Json record;
+  record["mask"] = "pairs {0,1}";
+  record["topology"] = TopologyJson(machines::NvSwitch(4));
+  LinkMask mask;
+  ParseTopology(record.dump(), "x", &mask);
+  EXPECT_EQ(mask.text(), "pairs {0,1}");
+  ParseTopology(record["topology"].dump(), "x", &mask);
+  EXPECT_EQ(mask.text(), "all");
+}
+
 TEST(TopologyJson, RingsSayWhatTheyAre) {
   const Json json = RingsJson(FindRings(machines::UnequalRing()));
   EXPECT_EQ(
       json.dump(),
-      R"({"best":{"order":[0,1,2,3],"nominal_bytes_per_s":25000000000,"narrowest":[1,2]},"exact":true,)"
+      R"({"best":{"order":[0,1,2,3],"nominal_bytes_per_s":25000000000,"narrowest":[1,2]},"known":true,"exact":true,)"
       R"("disjoint":[{"order":[0,1,2,3],"nominal_bytes_per_s":25000000000,"narrowest":[0,1]}],"disjoint_exact":true})");
   const Json one = RingsJson(FindRings(Topology("", machines::Gpus(1, "GPU", 1, 1, 3))));
   EXPECT_TRUE(one.at("best").at("narrowest").is_null());
@@ -121,14 +165,36 @@ TEST(TopologyJson, RefusesWhatIsNoJson) {
   ExpectRefused("\x7f", "last read: '\\x7f'");
   ExpectRefused("{\"schema\": \"\\u001b\"}", "schema: is '\\x1b'");
   ExpectRefused("{\"a\": NaN}", "is no JSON");
-  ExpectRefused("{\"a\": 1e999}", "is no JSON");
+  ExpectRefused("{\"a\": 1e400}", "has a number that is out of range: '1e400'");
   ExpectRefused("{\"a\": \"\xff\"}", "is no JSON");
   ExpectRefused("[]", "array and not an object");
   ExpectRefused("null", "null and not an object");
   ExpectRefused("7", "number and not an object");
   constexpr std::size_t kDeep = CHATTY_TEST_SANITIZED ? 1 << 15 : 1 << 20;
-  ExpectRefused(std::string(kDeep, '['), "is no JSON");
-  ExpectRefused(std::string(kDeep, '[') + std::string(kDeep, ']'), "array and not an object");
+  ExpectRefused(std::string(kDeep, '['), "nested deeper");
+  ExpectRefused("{\"costs\":" + std::string(kDeep, '['), "nested deeper");
+  ExpectRefused(std::string(50, '['), "is no JSON");
+}
+
+TEST(TopologyJson, RefusesMembersThatAreThereTwice) {
+  const auto twice = [](const std::string& member, const std::string& again, const std::string& what) {
+    std::string text = TopologyJson(machines::UnequalRing()).dump();
+    text.insert(text.find(member), again + ",");
+    ExpectRefused(text, what);
+  };
+  twice("\"schema\"", "\"schema\":\"x\"", "machine.json: has the member 'schema' twice");
+  twice("\"links\"", "\"links\":[]", "machine.json: has the member 'links' twice");
+  twice("\"processors\"", "\"processors\":1", "devices[0]: has the member 'processors' twice");
+  twice("\"pcie_lanes\"", "\"pcie_lanes\":1", "devices[0].host_path: has the member 'pcie_lanes' twice");
+  twice("\"count\"", "\"count\":1", "links[0]: has the member 'count' twice");
+  ExpectRefused("{\"\\u009b\":1,\"\\u009b\":1}", "'\\xc2\\x9b' twice");
+  Json record;
+  record["topology"] = TopologyJson(machines::UnequalRing());
+  std::string text = record.dump();
+  text.insert(text.size() - 1, R"(,"costs":{"fits":[{"a":1,"a":2},[]],"b":{}},"rings":{})");  // which nobody reads
+  EXPECT_EQ(ParseTopology(text, "x"), machines::UnequalRing());
+  text.insert(text.size() - 1, R"(,"rings":{})");
+  ExpectRefused(text, "has the member 'rings' twice");
 }
 
 /// Changes the DGX-1's file at one place and expects that the place is named.
@@ -148,6 +214,9 @@ TEST(TopologyJson, RefusesWrongDevices) {
   device("label", "cuda:0", "devices[3]: label 'cuda:0' is another device's");
   device("label", nullptr, "devices[3]: 'label' is missing");
   device("label", "\x1b[31m", "devices[3]: label has control characters");
+  device("label", "\u009b31m", "devices[3]: label has control characters");
+  device("name", "a\u202eb", "devices[3]: name has control characters");
+  device("kind", "\u202etpu", "devices[3].kind: is '\\xe2\\x80\\xaetpu'");
   device("kind", "tpu", "devices[3].kind: is 'tpu'");
   device("kind", true, "devices[3].kind: is boolean");
   device("name", Json::array(), "devices[3].name: is array");
@@ -196,7 +265,8 @@ TEST(TopologyJson, RefusesWrongLinks) {
   link("nominal_bytes_per_s", 1e300, "links[2]: nominal_bytes_per_s");
   link("nominal_bytes_per_s", "NaN", "links[2].nominal_bytes_per_s: is string and not a number");
   link("bandwidth", 5, "links[2]: has a member 'bandwidth' that means nothing");
-  ExpectRefusedAfter([](Json& json) { json["links"].erase(2); }, "is listed, and the link from 0 to 3 is not: type");
+  ExpectRefusedAfter([](Json& json) { json["links"].erase(2); },
+                     "is nvlink from 3 to 0, and the way back, from 0 to 3, is not listed; list both");
   ExpectRefusedAfter([](Json& json) { json["links"][5] = "none"; }, "links[5]: is string and not an object");
   ExpectRefusedAfter([](Json& json) { json["links"] = "none"; }, "links: is string and not an array");
 }
@@ -255,7 +325,7 @@ class TopologyFile : public testing::Test {
 TEST_F(TopologyFile, MustBeThereAndOfSensibleSize) {
   EXPECT_THROW(ReadTopology(path_.string()), InputError);
   EXPECT_THROW(ReadTopology("/"), InputError);
-  std::ofstream(path_) << std::string((16 << 20) + 1, ' ');
+  std::ofstream(path_) << std::string((17 << 20), ' ');
   try {
     ReadTopology(path_.string());
     FAIL();
@@ -269,11 +339,18 @@ TEST_F(TopologyFile, MustBeThereAndOfSensibleSize) {
 
 // --------------------------------------------------------------------- pages ----
 
+std::size_t Count(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += what.size()) ++count;
+  return count;
+}
+
 TEST(TopologyPage, CellsAndWords) {
   const Topology dgx = machines::Dgx1(), quads = machines::TwoQuads();
   EXPECT_EQ(LinkCell(dgx.link(0, 0)), "X");
   EXPECT_EQ(LinkCell(dgx.link(0, 3)), "NV2");
   EXPECT_EQ(LinkCell(dgx.link(0, 5)), "SYS*");
+  EXPECT_EQ(LinkCell(machines::NvSwitch(4).link(0, 1)), "NVS18");
   EXPECT_EQ(LinkCell(quads.link(0, 1)), "PIX");
   EXPECT_EQ(LinkCell(quads.link(0, 2)), "PHB");
   EXPECT_EQ(LinkCell(machines::NoPeers().link(0, 2)), "MEM*");
@@ -288,10 +365,16 @@ TEST(TopologyPage, CellsAndWords) {
   EXPECT_EQ(FormatBandwidth(4.8e12), "4.80 TB/s");
 }
 
-std::size_t Count(const std::string& text, const std::string& what) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += what.size()) ++count;
-  return count;
+TEST(TopologyPage, LegendTellsLinksApart) {
+  Topology mixed("", machines::Gpus(3, "GPU", 1, 1, 3));
+  machines::JoinByNvlinks(mixed, 0, 1, 4, 3);
+  machines::JoinByNvlinks(mixed, 1, 2, 4, 3);
+  machines::JoinByNvlinks(mixed, 0, 2, 4, 4);
+  mixed.link(1, 2).switched = mixed.link(2, 1).switched = true;
+  const std::string text = TopologyText(mixed, FindRings(mixed), "x");
+  EXPECT_EQ(Count(text, "  NV4   4 NVLinks of generation 3: 100.0 GB/s\n"), 1u) << text;
+  EXPECT_EQ(Count(text, "  NV4   4 NVLinks of generation 4: 100.0 GB/s\n"), 1u) << text;
+  EXPECT_EQ(Count(text, "  NVS4  4 NVLinks of generation 3, through an NVSwitch: 100.0 GB/s\n"), 1u) << text;
 }
 
 TEST(TopologyPage, DrawsEveryLinkOnce) {
@@ -331,7 +414,7 @@ TEST(TopologyPage, OfManyDevicesIsWhole) {
   const Topology topology("", machines::Gpus(64, "GPU", 1, 1, 3));
   const Rings rings = FindRings(topology);
   EXPECT_EQ(Count(TopologyPage(topology, rings, "x"), "<circle class=\"device\""), 64u);
-  EXPECT_NE(TopologyPage(topology, rings, "x").find("A wider one may exist."), std::string::npos);
+  EXPECT_NE(TopologyPage(topology, rings, "x").find("a wider one may exist."), std::string::npos);
   EXPECT_NE(TopologyText(topology, rings, "x").find("a wider one may exist"), std::string::npos);
 }
 
