@@ -124,6 +124,44 @@ void WriteJson(const std::string& path, const Json& json) {
   output.Commit();
 }
 
+namespace {
+
+void AppendLines(const Json& json, std::size_t indent, std::string& text) {
+  const auto compact = [](const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); };
+  const auto is_plain = [](const Json& value) { return !value.is_structured(); };
+  if (json.is_object() ? json.empty() : std::all_of(json.begin(), json.end(), is_plain)) {
+    text += compact(json);
+    return;
+  }
+  text += json.is_object() ? '{' : '[';
+  bool first = true;
+  for (const auto& [name, value] : json.items()) {
+    text += first ? "\n" : ",\n";
+    text.append(indent + 2, ' ');
+    if (json.is_object()) {
+      text += compact(name) + ": ";
+      AppendLines(value, indent + 2, text);
+    } else {
+      text += compact(value);
+    }
+    first = false;
+  }
+  text += '\n';
+  text.append(indent, ' ');
+  text += json.is_object() ? '}' : ']';
+}
+
+}  // namespace
+
+void WriteJsonLines(const std::string& path, const Json& json) {
+  std::string text;
+  AppendLines(json, 0, text);
+  OutputFile output(path);
+  output.Write(text);
+  output.Letter('\n');
+  output.Commit();
+}
+
 void PrepareOutput(const std::string& path) {
   if (path.empty() || path == "-") return;
   struct stat info {};

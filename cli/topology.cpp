@@ -75,6 +75,40 @@ CostReport MeasureCosts(const TopologyOptions& options, const DeviceSelection& s
   return report;
 }
 
+/// What is kept for this machine, or nominal costs; as runs choose by (KnownCosts).
+CostReport CostsAtHand(const Topology& found, const Topology& topology, const LinkMask& mask) {
+  const std::string fingerprint = MachineFingerprint(found, mask);
+  CostReport report;
+  LoadedCalibration loaded = LoadCalibration(fingerprint);
+  if (loaded.calibration) {
+    report.calibration = std::move(*loaded.calibration);
+    report.file = CalibrationFile(fingerprint);
+    report.kept = true;
+    return report;
+  }
+  if (!loaded.why.empty()) Log().warn("{}; costs are nominal until `chatty topology --measure` measures them", loaded.why);
+  report.calibration.model = CostModel::Nominal(topology);
+  return report;
+}
+
+/// The pairs that two masks both leave.
+LinkMask Both(const LinkMask& a, const LinkMask& b, std::size_t devices) {
+  bool within_a = true, within_b = true;
+  std::string pairs;
+  for (std::size_t from = 0; from < devices; ++from) {
+    for (std::size_t to = from + 1; to < devices; ++to) {
+      const bool in_a = a.Allows(from, to), in_b = b.Allows(from, to);
+      within_a = within_a && (in_b || !in_a);
+      within_b = within_b && (in_a || !in_b);
+      if (in_a && in_b) pairs += fmt::format("{{{},{}}}", from, to);
+    }
+  }
+  // As it was said, where one of them says it all.
+  if (within_b) return b;
+  if (within_a) return a;
+  return LinkMask::Parse(pairs.empty() ? "none" : "pairs " + pairs, devices);
+}
+
 int ShowTopology(const TopologyOptions& options) {
   if (options.json == "-" && options.html == "-") throw UsageError("--json and --html cannot both go to standard output");
   RefuseSameFile("--json", options.json, "--html", options.html);
@@ -84,15 +118,20 @@ int ShowTopology(const TopologyOptions& options) {
   }
   const bool simulated = !options.simulate.empty();
   const DeviceSelection selection = simulated ? DeviceSelection{} : ParseDevices(options.devices);
-  const Topology found = simulated ? ReadTopology(options.simulate) : DiscoverTopology(selection);
-  const LinkMask mask = LinkMask::Parse(options.links, found.size());
+  LinkMask recorded;  // what a record was made with, whose links are as it left them
+  const Topology found = simulated ? ReadTopology(options.simulate, &recorded) : DiscoverTopology(selection);
+  const LinkMask mask = Both(recorded, LinkMask::Parse(options.links, found.size()), found.size());
   const Topology topology = Masked(found, mask);
   const Rings rings = FindRings(topology);
   std::optional<CostReport> costs;
   if (options.measure) {
     costs = MeasureCosts(options, selection, found, mask);
-  } else if (simulated && topology.size() > 1) {
-    costs.emplace().calibration.model = CostModel::Nominal(topology);
+  } else if (topology.size() > 1) {
+    if (simulated) {
+      costs.emplace().calibration.model = CostModel::Nominal(topology);
+    } else {
+      costs = CostsAtHand(found, topology, mask);
+    }
   }
 
   std::string heading = topology.name().empty() ? "a machine" : topology.name();
@@ -105,8 +144,8 @@ int ShowTopology(const TopologyOptions& options) {
     json["mask"] = mask.text();
     json["topology"] = TopologyJson(topology);
     json["rings"] = RingsJson(rings);
-    if (costs) json["costs"] = CostsJson(*costs);
-    WriteJson(options.json, json);
+    if (costs) json["costs"] = CostsJson(topology, *costs);
+    WriteJsonLines(options.json, json);
   }
   if (!options.html.empty()) {
     OutputFile page(options.html);
@@ -165,8 +204,10 @@ void AddTopology(CLI::App& app, Context& context) {
       "  chatty topology --json machine.json\n"
       "  chatty topology --simulate machine.json --links 'pairs {0,1}{2,3}'\n"
       "\n"
-      "Bandwidths of links are nominal, by their standards; --measure times what messages cost, and keeps it in the user's\n"
-      "cache folder. The ring is the cycle over all devices whose narrowest hop is widest. docs/topology.md describes the\n"
+      "Bandwidths of links are nominal, by their standards; so are costs until --measure times what messages cost and "
+      "keeps\n"
+      "it in the user's cache folder. The ring is the cycle over all devices whose narrowest hop is widest. "
+      "docs/topology.md describes the\n"
       "files.");
   command->callback([&context, options] { context.action = [options] { return ShowTopology(*options); }; });
 }

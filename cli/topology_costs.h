@@ -19,10 +19,11 @@ struct CostReport {
   bool kept = false;        ///< it was measured earlier
 };
 
-/// Tables of fits, crossovers and probes of a measured model; of a nominal one, what it would choose at several sizes.
+/// Tables of what would be chosen at several sizes, of fits and crossovers, and of a measured model what there is beside
+/// others and its probes. Pairs with the same rows share them; of many that differ one of each kind of link is shown.
 std::string CostsText(const Topology& topology, const CostReport& report);
 /// The same, with all loads, as docs/topology.md describes it.
-Json CostsJson(const CostReport& report);
+Json CostsJson(const Topology& topology, const CostReport& report);
 /// The same as part of a page: charts for one pair of each kind of link, tables of all.
 std::string CostsSection(const Topology& topology, const CostReport& report);
 

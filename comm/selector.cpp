@@ -38,8 +38,6 @@ double ByteFactor(std::string_view path, DeviceKind kind) {
 /// too, and counts as if it did not.
 bool GoesThroughHost(std::string_view path) { return path == "uva" || path == "staged" || path == "uva-hub"; }
 
-bool Joins(const TransportInfo& info, DeviceKind kind) { return kind == DeviceKind::kHost ? info.host : info.cuda; }
-
 std::string_view Named(const CommChoice& choice, DeviceKind kind) {
   if (choice.broadcast && choice.data == "chattygraph") return kind == DeviceKind::kHost ? "host" : "nccl";
   return choice.data;
@@ -121,7 +119,7 @@ std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind k
   std::vector<const TransportInfo*> infos;
   for (const std::string& path : model.paths()) {
     const TransportInfo* const info = FindTransport(path);
-    infos.push_back(info != nullptr && Joins(*info, kind) && !info->broadcast_only ? info : nullptr);
+    infos.push_back(AutoMayTake(path, kind) ? info : nullptr);
   }
   for (PartId from = 0; from < devices; ++from) {
     for (PartId to = 0; to < devices; ++to) {

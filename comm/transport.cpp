@@ -121,6 +121,12 @@ const TransportInfo* FindTransport(std::string_view name) {
   return found == kTransportsBuilt.end() ? nullptr : &*found;
 }
 
+bool AutoMayTake(std::string_view path, DeviceKind kind) {
+  return std::any_of(kTransports.begin(), kTransports.end(), [&](const TransportInfo& info) {
+    return info.name == path && !info.broadcast_only && (kind == DeviceKind::kHost ? info.host : info.cuda);
+  });
+}
+
 bool CanJoin(const TransportInfo& transport, const DeviceSelection& devices) {
   const bool kind = devices.kind == DeviceKind::kHost ? transport.host : transport.cuda;
   return kind && !(transport.distinct && SharedGpu(devices));

@@ -99,6 +99,9 @@ struct TransportInfo {
 std::span<const TransportInfo> Transports();
 /// The one of that name, or null.
 const TransportInfo* FindTransport(std::string_view name);
+/// Whether `auto` may take a path between devices of this kind, in this build or, so that one without CUDA tells the same of
+/// GPUs, in another: not one that tells all at once what is for some.
+bool AutoMayTake(std::string_view path, DeviceKind kind);
 /// Whether it can join these devices. A selection that was not parsed may name a GPU more than once.
 bool CanJoin(const TransportInfo& transport, const DeviceSelection& devices);
 /// Those of Transports() that can.

@@ -1544,9 +1544,10 @@ std::vector<std::string> LinesWith(const std::string& text, const std::string& w
 
 TEST_F(CliTest, TopologyShowsHostDevices) {
   const std::string text = Succeed({"topology", "--devices", "host:3"});
-  EXPECT_EQ(LinesWith(text, "host:1").size(), 5u) << "a device, a head, a row, the ring and its hop: " << text;
+  const std::string links = text.substr(0, text.find("\nCosts, "));
+  EXPECT_EQ(LinesWith(links, "host:1").size(), 5u) << "a device, a head, a row, the ring and its hop: " << text;
   EXPECT_EQ(LinesWith(text, "host:2  MEM     MEM     X").size(), 1u) << text;
-  EXPECT_EQ(LinesWith(text, "nominal").size(), 2u) << text;
+  EXPECT_EQ(LinesWith(links, "nominal").size(), 2u) << text;
   const std::string one = Succeed({"topology", "--devices", "host"});
   EXPECT_EQ(one.find("ring"), std::string::npos) << "of one device there is none: " << one;
 }
@@ -1625,6 +1626,106 @@ TEST_F(CliTest, TopologyRefusesWhatMakesNoSense) {
   if (!CHATTY_WITH_CUDA) Fail({"topology", "--devices", "cuda:0"}, 1, "CUDA");
 }
 
+TEST_F(CliTest, TopologyKeepsTheMaskOfWhatItSimulates) {
+  const std::string record = Path("none.json"), four = Path("four.json");
+  Succeed({"topology", "--simulate", Machine("nvswitch-h200-4"), "--links", "none", "--json", record});
+  EXPECT_EQ(LinesWith(Succeed({"topology", "--simulate", record}), ", links: none").size(), 1u);
+  const auto mask = [&](const std::string& file, const std::string& links) {
+    return Json::parse(Succeed({"topology", "--simulate", file, "--links", links, "--json", "-"})).at("mask");
+  };
+  EXPECT_EQ(mask(record, "all"), "none");
+  EXPECT_EQ(mask(record, "pairs {0,1}"), "none") << "what the record lacks does not come back";
+  Succeed({"topology", "--simulate", Machine("nvswitch-h200-4"), "--links", "pairs {0,1,2}", "--json", four});
+  EXPECT_EQ(mask(four, "all"), "pairs {0,1,2}");
+  EXPECT_EQ(mask(four, "pairs {0,1}"), "pairs {0,1}");
+  EXPECT_EQ(mask(four, "pairs {0,1,3}{2,3}"), "pairs {0,1}");
+  EXPECT_EQ(mask(four, "none"), "none");
+  std::string text = ReadAll(four);
+  text.replace(text.find("{0,1,2}"), 7, "{0,1,9}");
+  Fail({"topology", "--simulate", Write("wrong.json", text)}, 2, "wrong.json: mask: ");
+}
+
+TEST_F(CliTest, TopologyReadsTheLargestRecordsThatItWrites) {
+  std::string machine = R"({"schema": "chatty-topology-1", "devices": [)";
+  constexpr int kDevices = CHATTY_TEST_SANITIZED ? 24 : 64;
+  for (int i = 0; i < kDevices; ++i) {
+    machine += fmt::format(R"({}{{"label": "cuda:{}", "kind": "cuda", "host_path": {{"nominal_bytes_per_s": {}}}}})",
+                           i == 0 ? "" : ",", i, 15.75e9 + 1e8 / (i + 3));
+  }
+  const std::string file = Write("many.json", machine + "]}"), record = Path("record.json"), again = Path("again.json");
+  Succeed({"topology", "--simulate", file, "--json", record});
+  EXPECT_GT(fs::file_size(record), CHATTY_TEST_SANITIZED ? 1u << 20 : 17u << 20) << "it is larger than topologies are";
+  const Outcome outcome = Chatty({"topology", "--simulate", record, "--json", again});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_LT(outcome.out.size(), 100u << 10) << "nobody reads more";
+  const std::string before = ReadAll(record), after = ReadAll(again);
+  const std::size_t begin = before.find("\"mask\""), there = after.find("\"mask\"");
+  ASSERT_NE(there, std::string::npos);
+  EXPECT_TRUE(before.substr(begin) == after.substr(there)) << "another machine was read than was written";
+}
+
+TEST_F(CliTest, TopologyShowsCostsThatAreKeptElseNominalOnes) {
+  const Arguments plain{"topology", "--devices", "host:2"};
+  const std::string nominal = Succeed(plain);
+  EXPECT_EQ(LinesWith(nominal, "Costs, nominal: ").size(), 1u) << nominal;
+  EXPECT_NE(nominal.find("GAMMA ns"), std::string::npos) << nominal;
+  EXPECT_NE(nominal.find("Crossovers"), std::string::npos) << nominal;
+  EXPECT_EQ(nominal.find("WORST ERROR"), std::string::npos) << "there is none: " << nominal;
+  Succeed(Join(plain, {"--measure", "--quick"}));
+  const std::string kept = Succeed(plain);
+  EXPECT_EQ(LinesWith(kept, "Costs, kept, measured in ").size(), 1u) << kept;
+  EXPECT_NE(kept.find("WORST ERROR"), std::string::npos) << kept;
+  const Json costs = Json::parse(Succeed(Join(plain, {"--json", "-"}))).at("costs");
+  EXPECT_EQ(costs.at("measured"), true);
+  EXPECT_EQ(costs.at("kept"), true);
+
+  // A quick calibration goes to 16 MiB at most; columns and figures beyond that are not measured.
+  EXPECT_EQ(LinesWith(kept, "measured up to ").size(), 1u) << kept;
+  const std::vector<std::string> fastest = LinesWith(kept.substr(kept.find("Fastest for")), "host:0 > host:1");
+  ASSERT_FALSE(fastest.empty()) << kept;
+  EXPECT_TRUE(fastest[0].ends_with("~")) << "256 MiB: " << fastest[0];
+  bool beyond = false;
+  for (const Json& choice : costs.at("choices")) {
+    if (choice.at("bytes") == 64) {
+      EXPECT_EQ(choice.at("extrapolated"), false) << choice;
+    }
+    if (choice.at("bytes") == 256 << 20) {
+      EXPECT_EQ(choice.at("extrapolated"), true) << choice;
+      beyond = true;
+    }
+  }
+  EXPECT_TRUE(beyond);
+  for (const Json& fit : costs.at("fits")) EXPECT_LE(fit.at("measured_up_to_bytes"), 16 << 20) << fit;
+}
+
+TEST_F(CliTest, TopologyShowsWhatAutoMayTakeAlone) {
+  const auto paths = [](const Json& costs) {
+    std::set<std::string> found;
+    for (const Json& choice : costs.at("choices")) found.insert(choice.at("path").get<std::string>());
+    for (const Json& crossover : costs.at("crossovers")) {
+      found.insert(crossover.at("before").get<std::string>());
+      found.insert(crossover.at("after").get<std::string>());
+    }
+    return found;
+  };
+  for (const auto& file : fs::directory_iterator(CHATTY_SOURCE_DIR "/tests/comm/topologies")) {
+    const std::string machine = file.path().string(), page = Path("page.html"), record = Path("record.json");
+    const std::string text = Succeed({"topology", "--simulate", machine, "--json", record, "--html", page});
+    const Json costs = Json::parse(ReadAll(record)).at("costs");
+    for (const std::string never : {"ring", "uva-hub"}) {
+      EXPECT_EQ(paths(costs).count(never), 0u) << machine;
+      const auto described = text.find("Crossovers");
+      ASSERT_NE(described, std::string::npos) << text;
+      EXPECT_EQ(text.find(" " + never, described), std::string::npos) << machine << text;
+      EXPECT_EQ(ReadAll(page).find(": " + never + " rather than"), std::string::npos) << machine;
+    }
+    EXPECT_EQ(LinesWith(text, "runs choose beside all boxes that are under way").size(), 1u) << text;
+    EXPECT_EQ(LinesWith(text, "> cuda:").size() <= 40, true) << "it is a page and not a book: " << text;
+  }
+  const Json host = Json::parse(Succeed({"topology", "--devices", "host:3", "--json", "-"}));
+  EXPECT_EQ(paths(host.at("costs")).count("uva-hub"), 0u);
+}
+
 TEST_F(CliTest, TopologyMeasuresCosts) {
   const Arguments measure{"topology", "--measure", "--quick", "--devices", "host:2"};
   const std::string record = Path("costs.json"), page = Path("costs.html");
@@ -1682,7 +1783,8 @@ TEST_F(CliTest, TopologySimulatesChoices) {
   const Arguments quads{"topology", "--simulate", Machine("two-pcie-quads-8")};
   const std::string text = Succeed(quads);
   EXPECT_NE(text.find("nominal"), std::string::npos) << text;
-  const std::vector<std::string> across = LinesWith(text, "cuda:0 > cuda:4");
+  const std::size_t fastest = text.find("Fastest for");
+  const std::vector<std::string> across = LinesWith(text.substr(fastest, text.find("T = ") - fastest), "cuda:0 > cuda:4");
   ASSERT_EQ(across.size(), 1u) << text;
   EXPECT_NE(across[0].find("staged"), std::string::npos) << text;
   const auto choice = [&](const std::string& mask, int to, std::int64_t bytes) {

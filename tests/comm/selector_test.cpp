@@ -78,6 +78,21 @@ class SelectorTest : public testing::Test {
   std::vector<Device*> pointers_;
 };
 
+TEST(AutoMayTake, IsWhatSelectPathsGoesBy) {
+  for (const TransportInfo& info : Transports()) {
+    if (!info.host) continue;  // the fastest by far, beside one that always serves
+    const CostModel model = Alike({{"staged", Line(1e3, 1)}, {std::string(info.name), Line(1, 1e-3)}}, 1);
+    const std::vector<std::string_view> taken = SelectPaths({}, DeviceKind::kHost, model, Square(1 << 16));
+    const bool takes = std::find(taken.begin(), taken.end(), info.name) != taken.end();
+    EXPECT_EQ(AutoMayTake(info.name, DeviceKind::kHost), takes) << info.name;
+  }
+  EXPECT_FALSE(AutoMayTake("ring", DeviceKind::kCuda));
+  EXPECT_FALSE(AutoMayTake("uva-hub", DeviceKind::kHost));
+  EXPECT_FALSE(AutoMayTake("host", DeviceKind::kCuda));
+  EXPECT_TRUE(AutoMayTake("p2p-copy", DeviceKind::kCuda)) << "also in a build without CUDA";
+  EXPECT_FALSE(AutoMayTake("auto", DeviceKind::kHost));
+}
+
 TEST_F(SelectorTest, TakesThePathOfLeastTime) {
   // The one starts sooner, the other carries more: they meet at 4 us / (0.002 us a byte) = 2000 bytes.
   const CostModel model = Alike({{"staged", Line(1, 0.003)}, {"uva-hub", Line(5, 0.001)}}, 1);
