@@ -26,7 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Raised when the text changes, or when transports or what is measured do, so that old figures would mislead.
+/// Raised when the text changes, or when transports, what is measured or how it is fitted do, so that old figures would
+/// mislead.
 constexpr int kVersion = 4;
 constexpr std::string_view kTitle = "chatty-calibration";
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  // 64 devices and 8 paths have 25 MiB

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -165,8 +166,14 @@ namespace {
 
 using Columns = std::array<double, 3>;  // of 1, bytes and messages
 
+/// An equation of least squares: what row times solution should be.
+struct Row {
+  Columns row{};
+  double value = 0;
+};
+
 /// Least squares over the columns in `used` by modified Gram-Schmidt; none if the columns depend on each other.
-std::optional<Columns> Solve(std::span<const Columns> rows, unsigned used) {
+std::optional<Columns> Solve(std::span<const Row> rows, unsigned used) {
   std::vector<std::size_t> columns;
   for (std::size_t c = 0; c < 3; ++c) {
     if ((used >> c & 1u) != 0) columns.push_back(c);
@@ -174,11 +181,12 @@ std::optional<Columns> Solve(std::span<const Columns> rows, unsigned used) {
   std::vector<std::vector<double>> q(columns.size(), std::vector<double>(rows.size()));
   std::array<std::array<double, 3>, 3> r{};
   Columns projected{};
-  std::vector<double> rest(rows.size(), 1.0);  // the right-hand side: each time, relative to itself
+  std::vector<double> rest(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) rest[i] = rows[i].value;
   for (std::size_t k = 0; k < columns.size(); ++k) {
     double whole = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      q[k][i] = rows[i][columns[k]];
+      q[k][i] = rows[i].row[columns[k]];
       whole += q[k][i] * q[k][i];
     }
     for (std::size_t j = 0; j < k; ++j) {
@@ -202,29 +210,79 @@ std::optional<Columns> Solve(std::span<const Columns> rows, unsigned used) {
   return solution;
 }
 
-struct Line {
-  Cost cost;
-  double squares = std::numeric_limits<double>::infinity();  // of relative errors
-};
+/// The same without negative coefficients. With three of them, all sets that may be other than zero can be tried.
+Cost SolveNonNegative(std::span<const Row> rows) {
+  Columns best{};
+  double least = std::numeric_limits<double>::infinity();
+  for (const unsigned used : {1u, 2u, 4u, 3u, 5u, 6u, 7u}) {  // among equals the fewest coefficients, bytes before messages
+    const std::optional<Columns> solved = Solve(rows, used);
+    if (!solved || *std::min_element(solved->begin(), solved->end()) < 0) continue;
+    double squares = 0;
+    for (const Row& row : rows) {
+      const double off = std::inner_product(row.row.begin(), row.row.end(), solved->begin(), -row.value);
+      squares += off * off;
+    }
+    if (squares >= least - 1e-12) continue;
+    best = *solved;
+    least = squares;
+  }
+  return {best[0], best[1], best[2]};
+}
 
 double RelativeError(const Cost& cost, const CostSample& sample) {
   return std::abs(cost.Us(sample.bytes, sample.messages) / sample.us - 1);
 }
 
-/// The best line without negative coefficients. With three of them, all sets that may be other than zero can be tried.
+/// Logarithms of predicted over measured times count by their squares up to here and by their size beyond: what threads that
+/// wake early or late make of a sample does not bend the line.
+constexpr double kOutlier = 0.25;
+
+struct Line {
+  Cost cost;
+  double loss = std::numeric_limits<double>::infinity();
+};
+
+/// For each of sorted samples the median of five around it: what to begin with that no single sample can spoil.
+std::vector<double> Smoothed(std::span<const CostSample> samples) {
+  const std::size_t window = std::min<std::size_t>(5, samples.size());
+  std::vector<double> smoothed;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const std::size_t first = std::min(i - std::min(i, window / 2), samples.size() - window);
+    std::array<double, 5> times{};
+    for (std::size_t j = 0; j < window; ++j) times[j] = samples[first + j].us;
+    std::nth_element(times.begin(), times.begin() + window / 2, times.begin() + window);
+    smoothed.push_back(times[window / 2]);
+  }
+  return smoothed;
+}
+
+/// The line through sorted samples of least loss by Huber's function of those logarithms, by iteratively reweighted least
+/// squares: a factor too much is as bad as a factor too little, and the more of either does not pull the harder.
 Line FitLine(std::span<const CostSample> samples) {
-  std::vector<Columns> rows;
-  rows.reserve(samples.size());
-  for (const CostSample& sample : samples)
-    rows.push_back({1 / sample.us, sample.bytes / sample.us, sample.messages / sample.us});
+  constexpr int kMostRounds = 30;
+  std::vector<double> predicted = Smoothed(samples);
+  std::vector<Row> rows(samples.size());
   Line best;
-  for (const unsigned used : {1u, 2u, 4u, 3u, 5u, 6u, 7u}) {  // among equals the fewest coefficients, bytes before messages
-    const std::optional<Columns> solved = Solve(rows, used);
-    if (!solved || *std::min_element(solved->begin(), solved->end()) < 0) continue;
-    const Cost cost{(*solved)[0], (*solved)[1], (*solved)[2]};
-    double squares = 0;
-    for (const CostSample& sample : samples) squares += RelativeError(cost, sample) * RelativeError(cost, sample);
-    if (squares < best.squares - 1e-12) best = {cost, squares};
+  for (int round = 0; round < kMostRounds; ++round) {
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const CostSample& sample = samples[i];
+      // Where the weight makes the slope of the square that of the loss.
+      const double ratio = predicted[i] / sample.us, off = std::log(ratio);
+      const double slope = std::abs(ratio - 1) < 1e-6 ? 1 : off / (ratio - 1);
+      const double weight = std::sqrt(slope * std::min(1.0, kOutlier / std::abs(off)) / ratio) / sample.us;
+      rows[i] = {{weight, weight * sample.bytes, weight * sample.messages}, weight * sample.us};
+    }
+    const Cost cost = SolveNonNegative(rows);
+    double loss = 0;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const CostSample& sample = samples[i];
+      predicted[i] = std::max(cost.Us(sample.bytes, sample.messages), 1e-9 * sample.us);
+      const double off = std::abs(std::log(predicted[i] / sample.us));
+      loss += off <= kOutlier ? off * off : kOutlier * (2 * off - kOutlier);
+    }
+    const double before = best.loss;
+    if (loss < best.loss) best = {cost, loss};
+    if (loss >= before * (1 - 1e-6) - 1e-12) break;
   }
   return best;
 }
@@ -232,6 +290,20 @@ Line FitLine(std::span<const CostSample> samples) {
 constexpr double kLargeBytes = 64 * 1024;
 /// Relative errors up to this are left to one line.
 constexpr double kGoodEnough = 0.1;
+
+/// How far samples are off a fit, for those who read it.
+void NoteErrors(CostFit& fit, std::span<const CostSample> samples) {
+  std::vector<double> errors;
+  fit.worst_large_error = 0;
+  for (const CostSample& sample : samples) {
+    errors.push_back(RelativeError(fit.At(sample.bytes), sample));
+    if (sample.bytes > kLargeBytes) fit.worst_large_error = std::max(fit.worst_large_error, errors.back());
+  }
+  std::sort(errors.begin(), errors.end());
+  fit.median_error = errors[errors.size() / 2];
+  fit.worst_error = errors.back();
+  fit.samples = static_cast<std::uint32_t>(samples.size());
+}
 
 /// Where the small line ends: where the two meet, if that is between the last sample of the one and the first of the other.
 double SplitBetween(const Cost& small, const Cost& large, double last, double first) {
@@ -266,29 +338,36 @@ CostFit FitCost(std::span<const CostSample> samples) {
   fit.small = fit.large = whole.cost;
   const bool good = std::all_of(sorted.begin(), sorted.end(),
                                 [&](const CostSample& sample) { return RelativeError(whole.cost, sample) <= kGoodEnough; });
-  double least = whole.squares / 2;  // two lines have to be clearly better
+  double densest = 0;  // messages a byte
+  for (const CostSample& sample : sorted) densest = std::max(densest, sample.messages / std::max(sample.bytes, 1.0));
+  double least = whole.loss / 2;  // two lines have to be clearly better
   for (std::size_t size = 2; size + 2 <= begins.size() && !good; ++size) {
     const std::span<const CostSample> all(sorted);
     const Line small = FitLine(all.first(begins[size])), large = FitLine(all.subspan(begins[size]));
-    if (small.squares + large.squares >= least) continue;
+    if (small.loss + large.loss >= least) continue;
     const double split = SplitBetween(small.cost, large.cost, sorted[begins[size] - 1].bytes, sorted[begins[size]].bytes);
-    // Noise alone makes larger messages faster.
-    if (large.cost.Us(split, 0) < (1 - kGoodEnough) * small.cost.Us(split, 0)) continue;
-    least = small.squares + large.squares;
+    // Noise alone makes larger messages faster, blocks or entries.
+    const auto faster = [&](double messages) {
+      return large.cost.Us(split, messages) < (1 - kGoodEnough) * small.cost.Us(split, messages);
+    };
+    // And it alone makes bytes free from some size on, of which larger ones than were measured would profit most.
+    const bool free = large.cost.beta_us_per_byte == 0 && whole.cost.beta_us_per_byte > 0;
+    if (free || faster(0) || faster(densest * split)) continue;
+    least = small.loss + large.loss;
     fit.small = small.cost;
     fit.large = large.cost;
     fit.split = split;
   }
 
-  std::vector<double> errors;
-  for (const CostSample& sample : sorted) {
-    errors.push_back(RelativeError(fit.At(sample.bytes), sample));
-    if (sample.bytes > kLargeBytes) fit.worst_large_error = std::max(fit.worst_large_error, errors.back());
+  NoteErrors(fit, sorted);
+  if (fit.large.beta_us_per_byte == 0 && fit.worst_error > kGoodEnough && begins.size() > 1) {
+    // What bytes cost does not show where the fit is off by more. As much is taken: nothing carries more than was measured
+    // in no time.
+    const bool one_line = fit.small == fit.large;
+    fit.large.beta_us_per_byte = fit.median_error * fit.large.alpha_us / sorted.back().bytes;
+    if (one_line) fit.small = fit.large;
+    NoteErrors(fit, sorted);
   }
-  std::sort(errors.begin(), errors.end());
-  fit.median_error = errors[errors.size() / 2];
-  fit.worst_error = errors.back();
-  fit.samples = static_cast<std::uint32_t>(sorted.size());
   fit.largest = sorted.back().bytes;
   return fit;
 }

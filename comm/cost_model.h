@@ -189,9 +189,11 @@ struct CostSample {
   double messages = 0;  ///< entries gathered and scattered singly
   double us = 0;        ///< positive
 };
-/// Fits one line, or two where that is clearly better, to samples by least squares of the relative error, so that small
-/// messages count as large ones do; no coefficient is negative. Samples at one size alone give a constant. Throws UsageError
-/// for no samples, or times and sizes that are negative or not finite.
+/// Fits one line, or two where that is clearly better, to samples. Logarithms of predicted over measured times are what
+/// counts, so that small messages count as large ones do and a factor too much as a factor too little: small ones by their
+/// squares, large ones by their size (Huber's loss), so that a few samples from elsewhere do not bend the line. No
+/// coefficient is negative. Samples at one size alone give a constant. Throws UsageError for no samples, or times and sizes
+/// that are negative or not finite.
 CostFit FitCost(std::span<const CostSample> samples);
 
 }  // namespace chatty

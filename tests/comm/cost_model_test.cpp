@@ -103,6 +103,102 @@ TEST(FitCost, LargerMessagesAreNotFaster) {
   }
 }
 
+/// What is off most of a fit, as a factor.
+double Off(const CostFit& fit, const std::vector<CostSample>& truth) {
+  double most = 1;
+  for (const CostSample& sample : truth) {
+    const double ratio = fit.Us(sample.bytes, sample.messages) / sample.us;
+    most = std::max({most, ratio, 1 / ratio});
+  }
+  return most;
+}
+
+/// Blocks and entries of sizes as far apart as a quick calibration's.
+std::vector<CostSample> QuickSamples(const Cost& truth) {
+  std::vector<CostSample> samples;
+  for (const double bytes : {4.0, 4096.0, 65536.0, 524288.0, 4194304.0, 16777216.0}) {
+    samples.push_back({bytes, 0, truth.Us(bytes, 0)});
+    const double entries = std::max(bytes, 8.0);
+    samples.push_back({entries, entries / 8, truth.Us(entries, entries / 8)});
+  }
+  return samples;
+}
+
+TEST(FitCost, OneFastSampleDoesNotTakeTheLineAlong) {
+  std::vector<CostSample> alike;
+  for (int i = 0; i < 22; ++i) alike.push_back({std::pow(2.0, i), 0, i == 9 ? 0.2 : 17});
+  const CostFit constant = FitCost(alike);
+  EXPECT_NEAR(constant.Us(4, 0), 17, 1);
+  EXPECT_NEAR(constant.Us(1 << 21, 0), 17, 1);
+  EXPECT_GT(constant.worst_error, 50) << "what the sample is off is told";
+  for (const Cost& truth : {Cost{17, 0, 0}, Cost{17, 1e-4, 1e-3}}) {
+    const std::vector<CostSample> samples = QuickSamples(truth);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      std::vector<CostSample> spoilt = samples;
+      spoilt[i].us /= 80;
+      EXPECT_LT(Off(FitCost(spoilt), samples), 1.25) << "sample " << i << ", " << truth.beta_us_per_byte;
+    }
+  }
+}
+
+TEST(FitCost, OneSlowSampleDoesNeither) {
+  for (const Cost& truth : {Cost{17, 0, 0}, Cost{17, 1e-4, 1e-3}}) {
+    const std::vector<CostSample> samples = QuickSamples(truth);
+    for (std::size_t i = 0; i + 2 < samples.size(); ++i) {  // of the largest nothing beyond tells that it is wrong
+      std::vector<CostSample> spoilt = samples;
+      spoilt[i].us *= 60;
+      EXPECT_LT(Off(FitCost(spoilt), samples), 1.25) << "sample " << i << ", " << truth.beta_us_per_byte;
+    }
+  }
+}
+
+TEST(FitCost, TooFastCountsAsTooSlow) {
+  // The logarithm is what is fitted: times turned upside down give the line turned upside down.
+  const std::vector<CostSample> samples{{64, 0, 2}, {64, 0, 10}, {64, 0, 50}};
+  EXPECT_NEAR(FitCost(samples).Us(64, 0), 10, 0.01);
+  EXPECT_NEAR(FitCost(std::vector<CostSample>{{64, 0, 8}, {64, 0, 12.5}}).Us(64, 0), 10, 0.01);
+}
+
+TEST(FitCost, HandOversOfTwoKindsLeaveTheBandwidth) {
+  // A thread that is awake takes over in 1 us, one that sleeps in 20 us, and nobody knows which it will be.
+  std::mt19937 random(11);
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    std::vector<CostSample> samples = QuickSamples({0, 1e-4, 3e-4});
+    for (CostSample& sample : samples) sample.us += random() % 2 == 0 ? 1 : 20;
+    const CostFit fit = FitCost(samples);
+    EXPECT_GT(fit.Us(4, 0), 0.9) << attempt;
+    EXPECT_LT(fit.Us(4, 0), 25) << attempt;
+    EXPECT_NEAR(fit.Us(1 << 28, 0), 1e-4 * (1 << 28), 0.3 * 1e-4 * (1 << 28)) << attempt;
+  }
+}
+
+TEST(FitCost, LargeMessagesAreNotFree) {
+  std::mt19937 random(5);
+  std::lognormal_distribution<double> noise(0, 0.6);
+  int clear = 0;
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    std::vector<CostSample> samples = QuickSamples({0, 1e-4, 3e-4});
+    if (attempt % 2 == 0) samples.resize(6);  // as where the boxes leave no room for larger ones
+    for (CostSample& sample : samples) sample.us = (sample.us + (random() % 2 == 0 ? 1 : 20)) * noise(random);
+    const std::size_t last = samples.size() - 1;
+    if (std::min(samples[last - 1].us, samples[last].us) <= 2 * std::max(samples[0].us, samples[1].us)) continue;
+    ++clear;
+    EXPECT_GT(FitCost(samples).large.beta_us_per_byte, 0) << attempt;
+  }
+  EXPECT_GT(clear, 500);
+}
+
+TEST(FitCost, NoiseThatHidesWhatBytesCostDoesNotMakeThemFree) {
+  const std::vector<CostSample> samples{{4, 0, 32},       {8, 1, 30},     {4096, 0, 60},
+                                        {4096, 512, 100}, {65536, 0, 28}, {65536, 8192, 850}};
+  const CostFit fit = FitCost(samples);
+  EXPECT_LT(fit.Us(65536, 0), 60);
+  EXPECT_GT(fit.Us(1 << 28, 0), 1000) << "as fast as 270 GB/s";
+  const std::vector<CostSample> quiet{{4, 0, 30},      {8, 1, 30},     {4096, 0, 31},
+                                      {4096, 512, 81}, {65536, 0, 30}, {65536, 8192, 850}};
+  EXPECT_EQ(FitCost(quiet).large.beta_us_per_byte, 0) << "what is measured well counts";
+}
+
 TEST(FitCost, CoefficientsAreNotNegative) {
   // Steeper and steeper: the best line would begin below zero.
   std::vector<CostSample> samples;
