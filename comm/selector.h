@@ -2,6 +2,7 @@
 /// Which path carries which message: what `--comm` says, and where it leaves the choice, what the cost model predicts.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -107,9 +108,11 @@ class Selector {
   /// Whether messages that go by atomics into the owner's state, and in no box, are predicted to be there sooner: only where
   /// they are few. `messages`: of all devices; the same answer on each.
   bool AtomicsPay(std::uint64_t messages) const noexcept { return static_cast<double>(messages) * atomic_us_ < saved_us_; }
-  /// What is predicted of so many of them, where a box of as many pairs of index and message goes by this path.
+  /// What is predicted of so many of them, where a box of as many pairs of index and message goes by this path: no less than
+  /// the atomics themselves take, however soon the box would be there.
   double PredictAtomicsUs(std::size_t path, PartId from, PartId to, const BoxShape& pairs, Load load) const noexcept {
-    return PredictUs(path, from, to, pairs, load) + static_cast<double>(pairs.entries) * atomic_us_ - saved_us_;
+    return std::max(PredictUs(path, from, to, pairs, load) - saved_us_, 0.0) +
+           static_cast<double>(pairs.entries) * atomic_us_;
   }
 
   /// @{

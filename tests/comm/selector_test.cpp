@@ -181,6 +181,9 @@ TEST_F(SelectorTest, AtomicsPayForFewMessages) {
     const bool faster = selector.PredictAtomicsUs(0, 0, 1, pairs, {}) < selector.PredictUs(0, 0, 1, pairs, {});
     EXPECT_EQ(faster, selector.AtomicsPay(messages)) << messages;
   }
+  const Selector quick = Between({"p2p-direct"}, Alike({{"p2p-direct", Line(0.2, 0)}}, 1));
+  EXPECT_GT(quick.PredictAtomicsUs(0, 0, 1, {8, 1, 0}, {}), 0) << "less is saved than a box takes";
+  EXPECT_LT(quick.PredictAtomicsUs(0, 0, 1, {8, 1, 0}, {}), 0.2);
   for (PartId from = 0; from < kDevices; ++from) {
     for (PartId to = 0; to < kDevices; ++to) {
       EXPECT_EQ(selector[0].Reaches(from, to), from != to) << from << " to " << to;
