@@ -339,8 +339,11 @@ void SaveCalibration(std::string_view fingerprint, const Calibration& calibratio
 CostModel KnownCosts(const Topology& topology, const LinkMask& links) {
   LoadedCalibration loaded = LoadCalibration(MachineFingerprint(topology, links));
   if (loaded.calibration) {
-    loaded.calibration->model.set_links_apart(LinksApart(Masked(topology, links)));
-    return std::move(loaded.calibration->model);
+    CostModel& model = loaded.calibration->model;
+    const Topology masked = Masked(topology, links);
+    model.set_links_apart(LinksApart(masked));
+    model.set_all_reach(AllReach(masked));
+    return std::move(model);
   }
   if (!loaded.why.empty()) Log().warn("{}; costs are nominal until `chatty topology --measure` measures them", loaded.why);
   return CostModel::Nominal(Masked(topology, links));

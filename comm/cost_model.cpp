@@ -493,24 +493,25 @@ class Nominals {
 
   Way GpuPair(std::string_view path, std::size_t from, std::size_t to) const {
     const Link& link = topology_.link(from, to);
+    const bool peers = Reach(topology_, from, to);
     const double bandwidth = (link.bandwidth > 0 ? link.bandwidth : kPcieGuess) / 1e6;  // bytes a microsecond
     const double base = 2 * kLaunchUs + kSynchroniseUs;  // packing, unpacking, and waiting for it
     Way way;
     way.cost = {base, 1 / kLocalBytesPerUs, kGatherUs + kScatterUs};
     way.shared_out = link.type != LinkType::kNvlink || link.switched;
     Cost& cost = way.cost;
-    if (path == "p2p-direct" && link.peer_access) {
+    if (path == "p2p-direct" && peers) {
       cost.alpha_us += kPushUs;
       cost.beta_us_per_byte += 1 / (kPeerShare * bandwidth);  // packs there rather than here
       cost.beta_us_per_byte -= 1 / kLocalBytesPerUs;
-    } else if (path == "p2p-copy" && link.peer_access) {
+    } else if (path == "p2p-copy" && peers) {
       cost.alpha_us += kCopyUs;
       cost.beta_us_per_byte += 1 / (kPeerShare * bandwidth);
     } else if (path == "nccl" && distinct_) {
-      cost.alpha_us += kNcclUs + (link.peer_access ? kNcclHopUs : kHostFlagUs);
-      cost.beta_us_per_byte += link.peer_access ? 1 / (kNcclShare * bandwidth)
-                                                : 1 / (kNcclHostShare * std::min(HostBandwidth(from), HostBandwidth(to)));
-      way.shared_out = way.shared_out || !link.peer_access;
+      cost.alpha_us += kNcclUs + (peers ? kNcclHopUs : kHostFlagUs);
+      cost.beta_us_per_byte +=
+          peers ? 1 / (kNcclShare * bandwidth) : 1 / (kNcclHostShare * std::min(HostBandwidth(from), HostBandwidth(to)));
+      way.shared_out = way.shared_out || !peers;
     } else if (path == "uva") {
       cost.alpha_us += 2 * kZeroCopyUs;
       cost.beta_us_per_byte = ThroughHost(from, to, kZeroCopyShare);
@@ -544,9 +545,10 @@ class Nominals {
     for (bool there = false; !there; at = (at + 1) % order.size()) {
       const std::size_t a = order[at], b = ring_.Next(at);
       const Link& link = topology_.link(a, b);
+      const bool peers = Reach(topology_, a, b);
       const double bandwidth = (link.bandwidth > 0 ? link.bandwidth : kPcieGuess) / 1e6;
-      cost.alpha_us += kHostFlagUs + (link.peer_access ? kCopyUs : 2 * kHostCopyUs);
-      slowest = std::max(slowest, link.peer_access ? 1 / (kPeerShare * bandwidth) : ThroughHost(a, b, kHostCopyShare));
+      cost.alpha_us += kHostFlagUs + (peers ? kCopyUs : 2 * kHostCopyUs);
+      slowest = std::max(slowest, peers ? 1 / (kPeerShare * bandwidth) : ThroughHost(a, b, kHostCopyShare));
       there = b == to;
     }
     cost.beta_us_per_byte += slowest;
@@ -557,7 +559,7 @@ class Nominals {
     Way way;
     way.cost = {kWakeUs, 2 / kHostBytesPerUs, 2 * kHostGatherUs};  // packed and unpacked
     double copies = 0;
-    const bool peers = topology_.link(from, to).peer_access;
+    const bool peers = Reach(topology_, from, to);
     if (path == "host" || path == "uva" || (path == "p2p-direct" && peers)) {
       copies = 0;
     } else if (path == "p2p-copy" && peers) {
@@ -593,6 +595,7 @@ CostModel CostModel::Nominal(const Topology& topology, std::span<const std::stri
   if (paths.empty()) paths = kKnownPaths;
   CostModel model(std::vector<std::string>(paths.begin(), paths.end()), topology.size());
   model.set_links_apart(LinksApart(topology));
+  model.set_all_reach(AllReach(topology));
   if (topology.size() < 2) return model;
   const Nominals nominals(topology);
   const auto known = [](const Cost& cost) {

@@ -98,6 +98,12 @@ class CostModel {
   bool links_apart() const noexcept { return links_apart_; }
   void set_links_apart(bool apart) noexcept { links_apart_ = apart; }
   /// @}
+  /// @{
+  /// Whether all pairs reach each other's memory. NCCL goes through host memory where some do not: nobody can tell it of
+  /// pairs. Not kept with a calibration either (AllReach).
+  bool all_reach() const noexcept { return all_reach_; }
+  void set_all_reach(bool reach) noexcept { all_reach_ = reach; }
+  /// @}
   /// The index of a path; kNoPath for another name.
   std::size_t Find(std::string_view name) const noexcept;
 
@@ -177,7 +183,7 @@ class CostModel {
 
   std::vector<std::string> paths_;
   std::size_t devices_ = 0;
-  bool measured_ = false, links_apart_ = false;
+  bool measured_ = false, links_apart_ = false, all_reach_ = true;
   std::vector<CostFit> pairs_;       // [path][from][to][corner]
   std::vector<CostFit> swept_;       // likewise
   std::vector<CostFit> broadcasts_;  // [path][from][all at once]

@@ -34,9 +34,11 @@ double ByteFactor(std::string_view path, DeviceKind kind) {
   return kind == DeviceKind::kCuda && (path == "uva" || path == "uva-hub") ? kZeroCopyFactor : 1.0;
 }
 
-/// Whether all that the path carries goes through host memory. Others go there only where there are no links; NCCL then,
-/// too, and counts as if it did not.
-bool GoesThroughHost(std::string_view path) { return path == "uva" || path == "staged" || path == "uva-hub"; }
+/// Whether all that the path carries goes through host memory. Others go there only for pairs without a link; NCCL for all,
+/// where some pair has none.
+bool GoesThroughHost(std::string_view path, const CostModel& model) {
+  return path == "uva" || path == "staged" || path == "uva-hub" || (path == "nccl" && !model.all_reach());
+}
 
 std::string_view Named(const CommChoice& choice, DeviceKind kind) {
   if (choice.broadcast && choice.data == "chattygraph") return kind == DeviceKind::kHost ? "host" : "nccl";
@@ -230,7 +232,7 @@ Selector::Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kin
     names.push_back(path->name());
     in_model_.push_back(model_.Find(path->name()));
     byte_factor_.push_back(ByteFactor(path->name(), kind));
-    through_host_.push_back(!model_.links_apart() || GoesThroughHost(path->name()));
+    through_host_.push_back(!model_.links_apart() || GoesThroughHost(path->name(), model_));
     const TransportInfo* const info = FindTransport(path->name());
     collective_ = collective_ || (meets && (info == nullptr || info->collective));
   }

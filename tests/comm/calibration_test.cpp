@@ -199,6 +199,7 @@ TEST_F(CacheTest, KnownCostsAreKeptOnesElseNominal) {
   SaveCalibration(MachineFingerprint(topology), calibration);
   CostModel expected = calibration.model;
   expected.set_links_apart(true);  // which the topology tells
+  expected.set_all_reach(true);
   EXPECT_EQ(KnownCosts(topology), expected);
   const LinkMask none = LinkMask::Parse("none", 4);
   EXPECT_EQ(KnownCosts(topology, none), CostModel::Nominal(Masked(topology, none))) << "another mask, other costs";

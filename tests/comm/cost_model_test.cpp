@@ -434,6 +434,25 @@ TEST(NominalCosts, LoadsAreNoFasterAlone) {
   EXPECT_GT(model.PredictBroadcastUs(copies, 0, 128 << 20, 0), model.PredictBroadcastUs(nccl, 0, 128 << 20, 0));
 }
 
+TEST(NominalCosts, AccessOneWayIsNone) {
+  Topology topology = machines::NvSwitch(2);
+  topology.link(1, 0).peer_access = topology.link(1, 0).native_atomics = false;
+  const CostModel model = CostModel::Nominal(topology);
+  for (const auto& [from, to] : {std::pair(0, 1), std::pair(1, 0)}) {
+    EXPECT_FALSE(model.Joins(model.Find("p2p-direct"), from, to)) << from;
+    EXPECT_FALSE(model.Joins(model.Find("p2p-copy"), from, to)) << from;
+    EXPECT_EQ(BestName(model, from, to, 64), "uva");
+    EXPECT_EQ(BestName(model, from, to, 64 << 20), "staged");
+  }
+  const CostModel none = CostModel::Nominal(Masked(machines::NvSwitch(2), LinkMask::Parse("none", 2)));
+  for (std::size_t path = 0; path < none.paths().size(); ++path) {
+    if (none.paths()[path] == "nccl") continue;  // the type of the link says what boxes share
+    EXPECT_EQ(model.PredictUs(path, 0, 1, 1 << 20, 0), none.PredictUs(path, 0, 1, 1 << 20, 0)) << none.paths()[path];
+  }
+  EXPECT_FALSE(model.all_reach());
+  EXPECT_TRUE(CostModel::Nominal(machines::NvSwitch(2)).all_reach());
+}
+
 TEST(NominalCosts, HostDevicesShareMemory) {
   std::vector<TopologyDevice> devices(3);
   for (std::size_t i = 0; i < devices.size(); ++i) devices[i].label = fmt::format("host:{}", i);

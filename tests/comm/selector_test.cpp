@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "machines.h"
+
 namespace chatty {
 namespace {
 
@@ -150,6 +152,37 @@ TEST_F(SelectorTest, WhatMovesTogetherDoesNotEndUpSlower) {
   }
   const Selector selector = Between({"p2p-direct", "staged"}, model);
   EXPECT_EQ(PathsOf(selector, 0, {1, 2, 3}, {1000, 0, 0}), (Paths{{"p2p-direct", 3}, {"staged", 60}, {"staged", 60}}));
+}
+
+/// A transport of a name, which carries nothing.
+class Named final : public Transport {
+ public:
+  explicit Named(std::string_view name) : name_(name) {}
+  std::string_view name() const override { return name_; }
+  std::byte* Outbox(PartId, PartId, std::uint64_t) override { return nullptr; }
+  void Post(PartId, PartId, std::size_t, std::uint64_t) override {}
+  const std::byte* Receive(PartId, PartId, std::size_t, std::uint64_t) override { return nullptr; }
+  std::byte* BroadcastBox(PartId, std::uint64_t) override { return nullptr; }
+  void Broadcast(PartId, std::size_t, std::uint64_t) override {}
+  const std::byte* ReceiveBroadcast(PartId, PartId, std::size_t, std::uint64_t) override { return nullptr; }
+
+ private:
+  std::string_view name_;
+};
+
+TEST(Selector, NcclGoesThroughHostMemoryWhereSomePairHasNoLink) {
+  const auto beside_staged = [](const Topology& topology) {
+    std::vector<std::unique_ptr<Transport>> paths;
+    for (const std::string_view name : {"nccl", "staged", "p2p-copy"}) paths.push_back(std::make_unique<Named>(name));
+    const Selector selector(std::move(paths), DeviceKind::kCuda, Broadcasts::kNever, /*meets=*/true,
+                            CostModel::Nominal(topology));
+    EXPECT_EQ(selector.BoxesBeside(2, std::vector<std::uint8_t>{2, 1}), 1u) << "links are apart";
+    return selector.BoxesBeside(0, std::vector<std::uint8_t>{0, 1}) == 2;
+  };
+  EXPECT_FALSE(beside_staged(machines::NvSwitch(4)));
+  EXPECT_TRUE(beside_staged(Masked(machines::NvSwitch(4), LinkMask::Parse("pairs {0,1}{2,3}", 4))));
+  EXPECT_TRUE(beside_staged(Masked(machines::NvSwitch(4), LinkMask::Parse("none", 4))));
+  EXPECT_TRUE(beside_staged(machines::NoPeers()));
 }
 
 TEST_F(SelectorTest, TellingAllPaysByTheModelAlone) {

@@ -565,6 +565,23 @@ TEST(LinksApart, NvlinksAreAndPcieIsNot) {
   EXPECT_FALSE(LinksApart(machines::TwoQuads()));
   EXPECT_TRUE(LinksApart(Masked(machines::TwoQuads(), LinkMask::Parse("none", 8))));
   EXPECT_FALSE(LinksApart(DiscoverTopology(ParseDevices("host:2"))));
+  Topology one_way = machines::TwoQuads();
+  for (std::size_t a = 0; a < 8; ++a) {
+    for (std::size_t b = 0; b < a; ++b) one_way.link(a, b).peer_access = false;
+  }
+  EXPECT_TRUE(LinksApart(one_way)) << "no link is used";
+}
+
+TEST(Reach, IsBothWays) {
+  Topology topology = machines::NvSwitch(3);
+  EXPECT_TRUE(AllReach(topology));
+  topology.link(2, 0).peer_access = false;
+  EXPECT_FALSE(Reach(topology, 0, 2));
+  EXPECT_FALSE(Reach(topology, 2, 0));
+  EXPECT_TRUE(Reach(topology, 1, 2));
+  EXPECT_FALSE(AllReach(topology));
+  EXPECT_FALSE(AllReach(Masked(machines::NvSwitch(4), LinkMask::Parse("pairs {0,1}{2,3}", 4))));
+  EXPECT_FALSE(AllReach(machines::Dgx1())) << "no link joins 0 and 5";
 }
 
 TEST(Assembly, LinksThatLeadElsewhereJoinNobody) {
