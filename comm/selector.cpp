@@ -105,7 +105,7 @@ void CheckComm(std::string_view text, const DeviceSelection& devices) {
 }
 
 std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind kind, const CostModel& model,
-                                          const PairBytesTable& capacities) {
+                                          const PairBytesTable& capacities, bool meets) {
   const std::string_view named = Named(choice, kind);
   if (named != "auto") {
     const TransportInfo* const info = FindTransport(named);
@@ -121,7 +121,7 @@ std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind k
   std::vector<const TransportInfo*> infos;
   for (const std::string& path : model.paths()) {
     const TransportInfo* const info = FindTransport(path);
-    infos.push_back(AutoMayTake(path, kind) ? info : nullptr);
+    infos.push_back(AutoMayTake(path, kind) && (meets || !info->collective) ? info : nullptr);
   }
   for (PartId from = 0; from < devices; ++from) {
     for (PartId to = 0; to < devices; ++to) {

@@ -40,9 +40,11 @@ void CheckComm(std::string_view text, const DeviceSelection& devices);
 std::vector<std::string_view> CommNames();
 
 /// The transports that a run makes: the one that `choice` names, or those between which choosing may pay by the model. A
-/// path is taken along if some pair has no other, or for some size no other comes within 15 % of it. At most four.
+/// path is taken along if some pair has no other, or for some size no other comes within 15 % of it. At most four. `meets`:
+/// Transport::Meet will be called; without, collective paths are taken by name alone, for what they cost is measured where
+/// devices meet, and NCCL has a communicator a pair, whose sends may wait for each other.
 std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind kind, const CostModel& model,
-                                          const PairBytesTable& capacities);
+                                          const PairBytesTable& capacities, bool meets);
 
 /// What MakeTransport would allocate for all of these.
 TransportMemory MeasurePaths(std::span<const std::string_view> paths, DeviceKind kind, const PairBytesTable& capacities,

@@ -40,7 +40,7 @@ PairBytesTable ExchangeCapacities(const ProgramMemory& program, std::span<const 
 
 /// The transport that a choice names, or "auto": which it would be is not known without costs.
 std::string_view NamedPath(const CommChoice& choice, DeviceKind kind) {
-  return SelectPaths(choice, kind, CostModel(), {}).front();
+  return SelectPaths(choice, kind, CostModel(), {}, /*meets=*/true).front();
 }
 
 std::size_t Capacity(std::size_t entries, std::optional<std::size_t> payload) {
@@ -186,7 +186,7 @@ CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& prog
     for (PartId q = 0; q < subgraphs.size(); ++q) halo[d][q] = subgraphs[d].halo_count(q);
   }
   plan.capacities = BoxCapacities(halo, program.message_payload, program.shared_payload);
-  plan.paths = SelectPaths(choice, kind, model, plan.capacities);
+  plan.paths = SelectPaths(choice, kind, model, plan.capacities, plan.options.meets);
   const TransportInfo* const info = FindTransport(plan.paths[0]);
   // An asynchronous engine has no moment at which all would listen.
   if (!plan.options.meets) return plan;
@@ -212,7 +212,7 @@ CommPlan PlanExchanges(PairBytesTable capacities, const RunOptions& options, Dev
   plan.options.links = LinkMask::Parse(options.links, capacities.size());
   plan.options.timeout = options.timeout;
   plan.options.meets = false;
-  plan.paths = SelectPaths(CommChoice::Parse(options.transport), kind, model, capacities);
+  plan.paths = SelectPaths(CommChoice::Parse(options.transport), kind, model, capacities, plan.options.meets);
   plan.capacities = std::move(capacities);
   return plan;
 }

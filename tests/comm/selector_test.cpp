@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/core/config.h"
 #include "machines.h"
 
 namespace chatty {
@@ -184,6 +185,18 @@ TEST(Selector, NcclGoesThroughHostMemoryWhereSomePairHasNoLink) {
   EXPECT_TRUE(beside_staged(Masked(machines::NvSwitch(4), LinkMask::Parse("none", 4))));
   EXPECT_TRUE(beside_staged(machines::NoPeers()));
 }
+
+#if CHATTY_WITH_NCCL
+TEST(SelectPaths, WhereNobodyMeetsCollectivePathsAreTakenByNameAlone) {
+  const CostModel model = Alike({{"nccl", Line(1, 1e-6)}, {"staged", Line(20, 1e-3)}}, 1);
+  const auto paths = [&](std::string_view comm, bool meets) {
+    return SelectPaths(CommChoice::Parse(comm), DeviceKind::kCuda, model, Square(1 << 20), meets);
+  };
+  EXPECT_EQ(paths("auto", true), (std::vector<std::string_view>{"nccl"}));
+  EXPECT_EQ(paths("auto", false), (std::vector<std::string_view>{"staged"}));
+  EXPECT_EQ(paths("nccl", false), (std::vector<std::string_view>{"nccl"}));
+}
+#endif
 
 TEST_F(SelectorTest, TellingAllPaysByTheModelAlone) {
   const std::vector<std::string_view> paths{"host"};
