@@ -50,6 +50,10 @@ std::optional<TopologyFault> FindDeviceFault(const Topology& topology) {
     const std::pair<const char*, std::string> checks[] = {
         {"label", device.label.empty() ? "is empty" : FaultOfText(device.label)},
         {"label", labels.insert(device.label).second ? "" : fmt::format("'{}' is another device's, too", device.label)},
+        {"kind", device.kind == topology.devices()[0].kind
+                     ? ""
+                     : fmt::format("is not that of '{}'; a run takes host devices or GPUs, and not both",
+                                   topology.devices()[0].label)},
         {"name", FaultOfText(device.name)},
         {"processors", FaultOfRange(device.processors, 0, 1 << 20)},
         {"numa_node", FaultOfRange(device.numa_node, -1, 1 << 16)},

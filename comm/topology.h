@@ -122,7 +122,8 @@ struct TopologyFault {
   std::string what;  ///< "is 3 here and 2 the other way; NVLinks go both ways"
 };
 /// Looks for what cannot be: no devices or more than kMaxDevices, counts that differ by direction, numbers out of range,
-/// labels twice, characters that terminals would obey. The first fault, devices before links; none if all is well.
+/// labels twice, host devices beside GPUs, characters that terminals would obey. The first fault, devices before links; none
+/// if all is well.
 std::optional<TopologyFault> FindFault(const Topology& topology);
 
 /// What a link or a way to host memory is taken to carry, in bytes/s, where nobody tells: PCIe 3 x16.

@@ -1612,6 +1612,11 @@ TEST_F(CliTest, TopologyRefusesWhatMakesNoSense) {
   Fail({"topology", "--simulate", Path("absent.json")}, 2, "absent.json");
   Fail({"topology", "--simulate", broken}, 2, "broken.json: schema");
   Fail({"topology", "--simulate", Write("nan.json", "{\"schema\": NaN}")}, 2, "nan.json: is no JSON");
+  const std::string head = R"({"schema": "chatty-topology-1", "devices": [)";
+  const std::string host = R"({"label": "host:0", "kind": "host"})", gpu = R"({"label": "cuda:0", "kind": "cuda"})";
+  for (const auto& [first, second] : {std::pair(host, gpu), std::pair(gpu, host)}) {
+    Fail({"topology", "--simulate", Write("mixed.json", head + first + ", " + second + "]}")}, 2, "devices[1]: kind is not");
+  }
   Fail({"topology", "--simulate", good, "--devices", "host:2"}, 2, "--devices");
   Fail({"topology", "--simulate", ""}, 2, "--simulate");
   Fail({"topology", "--simulate", good, "--links", "pairs {0,4}"}, 2, "there is no device 4");

@@ -96,6 +96,7 @@ TEST(TopologyFaults, OfDevices) {
   ExpectDeviceFault("label", [](TopologyDevice& device) { device.label = "\u009b2J"; });
   ExpectDeviceFault("label", [](TopologyDevice& device) { device.label = "a\u202eb"; });
   ExpectDeviceFault("pci_bus_id", [](TopologyDevice& device) { device.pci_bus_id = "a\u2066b"; });
+  ExpectDeviceFault("kind", [](TopologyDevice& device) { device.kind = DeviceKind::kHost; });
   ExpectDeviceFault("name", [](TopologyDevice& device) { device.name = "a\nb"; });
   ExpectDeviceFault("name", [](TopologyDevice& device) { device.name = std::string(1000, 'x'); });
   ExpectDeviceFault("processors", [](TopologyDevice& device) { device.processors = -1; });
