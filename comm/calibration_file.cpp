@@ -147,9 +147,9 @@ std::size_t LinesOf(std::string_view text) { return static_cast<std::size_t>(std
 
 std::string MachineFingerprint(const Topology& topology, const LinkMask& links) {
   const probes::Versions versions = probes::SoftwareVersions();
-  std::string text =
-      fmt::format("version {} {} driver {} cuda {} nccl {}\nmask {}\nmachine {}\n", kVersion, Word(Version()),
-                  versions.driver, versions.runtime, versions.nccl, Word(links.text()), Word(topology.name()));
+  std::string text = fmt::format("version {} {} driver {} cuda {} nccl {}\nmask {}\nmachine {}\n", kVersion, Word(Version()),
+                                 versions.driver, versions.runtime, versions.nccl,
+                                 Word(links.CanonicalText(topology.size())), Word(topology.name()));
   bool host = false;
   for (const TopologyDevice& device : topology.devices()) {
     host = host || device.kind == DeviceKind::kHost;

@@ -276,6 +276,22 @@ std::string LinkMask::text() const {
   return text;
 }
 
+std::string LinkMask::CanonicalText(std::size_t devices) const {
+  std::string pairs;
+  bool all = true;
+  for (std::size_t a = 0; a < devices; ++a) {
+    for (std::size_t b = a + 1; b < devices; ++b) {
+      if (Allows(a, b)) {
+        pairs += fmt::format("{{{},{}}}", a, b);
+      } else {
+        all = false;
+      }
+    }
+  }
+  if (all) return "all";
+  return pairs.empty() ? "none" : "pairs " + pairs;
+}
+
 Topology Masked(const Topology& topology, const LinkMask& mask) {
   Topology masked = topology;
   for (std::size_t from = 0; from < masked.size(); ++from) {

@@ -147,6 +147,8 @@ class LinkMask {
   bool Allows(std::size_t a, std::size_t b) const;
   /// As Parse reads it.
   std::string text() const;
+  /// As Parse reads it, the same for all masks that leave the same links between so many devices.
+  std::string CanonicalText(std::size_t devices) const;
 
  private:
   bool all_ = true;

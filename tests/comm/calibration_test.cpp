@@ -216,7 +216,21 @@ TEST(MachineFingerprint, TellsMachinesApart) {
   const std::string before = MachineFingerprint(changed);
   changed.link(0, 1).nvlinks = changed.link(1, 0).nvlinks = 17;
   EXPECT_NE(MachineFingerprint(changed), before);
-  EXPECT_NE(MachineFingerprint(machines::NvSwitch(2), LinkMask::Parse("pairs {0,1}", 2)), before);
+  EXPECT_NE(MachineFingerprint(machines::NvSwitch(2), LinkMask::Parse("none", 2)), before);
+}
+
+TEST(MachineFingerprint, MasksThatLeaveTheSameLinksAreOne) {
+  const auto of = [](std::string_view mask, std::size_t devices) {
+    return MachineFingerprint(machines::NvSwitch(devices), LinkMask::Parse(mask, devices));
+  };
+  for (const char* all : {"pairs {0,1}", "pairs {1,0}", "pairs {0,1}{0,1}"}) EXPECT_EQ(of(all, 2), of("all", 2)) << all;
+  EXPECT_EQ(of("pairs {2,3}{1,0}", 4), of("pairs {0,1}{2,3}", 4));
+  EXPECT_EQ(of("pairs {0,1,2}", 4), of("pairs {0,1}{1,2}{2,0}", 4));
+  EXPECT_EQ(of("pairs {0,1,2,3}", 4), of("all", 4));
+  EXPECT_NE(of("pairs {0,1}", 4), of("all", 4));
+  EXPECT_NE(of("pairs {0,1}", 4), of("none", 4));
+  EXPECT_NE(of("pairs {0,1}{2,3}", 4), of("pairs {0,2}{1,3}", 4));
+  EXPECT_EQ(LinkMask::Parse("pairs {2,3}{1,0}", 4).CanonicalText(4), "pairs {0,1}{2,3}");
 }
 
 TEST(Probes, OrdersArePermutations) {
