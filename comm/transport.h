@@ -113,8 +113,8 @@ std::vector<std::string_view> TransportsFor(const DeviceSelection& devices);
 /// use, CapabilityError for one that cannot join a GPU with itself where one is there twice, OutOfMemoryError.
 std::unique_ptr<Transport> MakeTransport(std::string_view name, std::span<Device* const> devices,
                                          const PairBytesTable& capacities, const TransportOptions& options = {});
-/// The order in which a ring should visit these devices: GPUs by the best ring over those links that the mask leaves (see
-/// FindRings), host devices, and GPUs of which one is there twice, in their own order.
+/// The order in which a ring should visit these devices: GPUs, of which one may be there twice, by the best ring over those
+/// links that the mask leaves (see FindRings); host devices in their own order.
 std::vector<PartId> RingOrder(std::span<Device* const> devices, const LinkMask& links);
 /// What MakeTransport takes in this build, "auto" first.
 std::vector<std::string_view> TransportNames();
