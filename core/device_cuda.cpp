@@ -147,6 +147,7 @@ class CudaMemory final : public MemoryResource {
     if (error == cudaErrorMemoryAllocation) {
       cudaGetLastError();
       std::size_t free = 0, total = 0;
+      const AsCurrent device_of_the_pool(ordinal_);
       cudaMemGetInfo(&free, &total);
       Throw<OutOfMemoryError>("cuda:{}: out of memory: {} bytes were asked for, {} of {} are free", ordinal_, bytes, free,
                               total);
@@ -293,7 +294,9 @@ class CudaDevice final : public Device {
     return true;
   }
   void Fill(void* device, std::uint8_t byte, std::size_t bytes, Stream& stream) override {
-    if (bytes > 0) CHATTY_CUDA(cudaMemsetAsync(device, byte, bytes, Native(stream)));
+    if (bytes == 0) return;
+    const AsCurrent device_of_the_stream(ordinal_);
+    CHATTY_CUDA(cudaMemsetAsync(device, byte, bytes, Native(stream)));
   }
 
  private:
