@@ -68,6 +68,10 @@ CommChoice CommChoice::Parse(std::string_view text) {
       Throw<UsageError>(
           "--comm {}: write a transport's name, auto, chattygraph, or data=NAME,state=NAME with each at most once", text);
     }
+    if (key == "data" && value == "chattygraph") {
+      Throw<UsageError>(
+          "--comm {}: chattygraph is no transport but says what carries data and state; write --comm chattygraph", text);
+    }
     seen = true;
     (key == "data" ? choice.data : choice.state) = value;
   }
@@ -83,6 +87,9 @@ std::vector<std::string_view> CommNames() {
 void CheckComm(std::string_view text, DeviceKind kind, std::size_t devices) {
   const CommChoice choice = CommChoice::Parse(text);
   const std::string_view data = Named(choice, kind);
+  if (text == data && data != "auto" && FindTransport(data) == nullptr) {
+    Throw<UsageError>("there is no transport '{}' in this build; choose one of {}", data, fmt::join(CommNames(), ", "));
+  }
   CheckTransport(data, kind, devices);
   const std::string_view state = choice.state;
   const bool nccl = FindTransport("nccl") != nullptr;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "chatty/core/config.h"
+#include "chatty/core/error.h"
 #include "machines.h"
 
 namespace chatty {
@@ -197,6 +198,22 @@ TEST(SelectPaths, WhereNobodyMeetsCollectivePathsAreTakenByNameAlone) {
   EXPECT_EQ(paths("nccl", false), (std::vector<std::string_view>{"nccl"}));
 }
 #endif
+
+TEST(CheckComm, SaysWhatThereIs) {
+  const auto told = [](std::string_view comm) {
+    try {
+      CheckComm(comm, DeviceKind::kHost, 2);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(told("bogus").find("auto, chattygraph, host"), std::string::npos) << told("bogus");
+  EXPECT_NE(told("data=bogus").find("no transport 'bogus'"), std::string::npos) << told("data=bogus");
+  EXPECT_EQ(told("data=bogus").find("chattygraph"), std::string::npos) << told("data=bogus");
+  EXPECT_NE(told("data=chattygraph").find("write --comm chattygraph"), std::string::npos) << told("data=chattygraph");
+  EXPECT_EQ(told("chattygraph"), "");
+}
 
 TEST_F(SelectorTest, TellingAllPaysByTheModelAlone) {
   const std::vector<std::string_view> paths{"host"};
