@@ -1,5 +1,7 @@
 #include "chatty/framework/run_paths.h"
 
+#include <fmt/format.h>
+
 #include <string_view>
 #include <utility>
 
@@ -26,6 +28,7 @@ std::string RunPaths::Whereabouts() const {
   for (const WatchedTransport* const path : watched_) {
     if (const std::string one = path->Whereabouts(); !one.empty()) all += (all.empty() ? "" : "; ") + one;
   }
+  if (all.empty() && selector_) all = fmt::format("nothing had been asked of transport {} yet", selector_->name());
   return all;
 }
 

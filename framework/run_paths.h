@@ -25,7 +25,8 @@ class RunPaths {
   Selector* selector() const noexcept { return selector_.get(); }           ///< chooses between them; null without any
   /// A run begins. Not while another goes on.
   void Begin() noexcept;
-  /// As WatchedTransport::Whereabouts, of all paths.
+  /// As WatchedTransport::Whereabouts, of all paths; where none was asked for anything it names them. For errors: what it
+  /// says is of a run that has failed. Empty without paths.
   std::string Whereabouts() const;
 
  private:

@@ -1,5 +1,7 @@
 #include "chatty/framework/operators/device_operators.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -12,11 +14,15 @@ OperatorGroup::OperatorGroup(std::span<Device* const> devices, const RunOptions&
     : devices_(devices),
       options_(options),
       costs_(std::move(costs)),
+      arrivals_(devices.size()),
       capacities_(devices.size(), std::vector<std::size_t>(devices.size(), 0)) {
   Reset();
 }
 
 void OperatorGroup::Fail(std::exception_ptr error) noexcept {
+  if (!failed_.exchange(true)) {
+    for (Arrivals& device : arrivals_) device.at_failure = device.now.load(std::memory_order_relaxed);
+  }
   abort.Fail(std::move(error));
   meeting_->Poison();
   const std::lock_guard lock(paths_change_);
@@ -25,7 +31,8 @@ void OperatorGroup::Fail(std::exception_ptr error) noexcept {
 
 void OperatorGroup::Reset() {
   abort.Reset();
-  stopped_ = false;
+  stopped_ = failed_ = false;
+  for (Arrivals& device : arrivals_) device.now = device.at_failure = 0;
   if (paths_ && !paths_.selector()->reusable()) paths_ = {};  // torn down to end a failed run
   paths_.Begin();
   for (PairBytesTable& sizes : sizes_) sizes.assign(devices_.size(), std::vector<std::size_t>(devices_.size(), 0));
@@ -34,6 +41,26 @@ void OperatorGroup::Reset() {
     for (auto& row : capacities_) std::fill(row.begin(), row.end(), 0);
   }
   meeting_ = std::make_unique<Rendezvous<Manifest>>(static_cast<int>(devices_.size()));
+}
+
+std::string OperatorGroup::Whereabouts() const {
+  constexpr std::size_t kMost = 4;  // of an error's single line
+  if (devices_.size() < 2) return "";
+  std::string where = paths_.Whereabouts();
+  if (!paths_ && !options_.transport_factory) {
+    const CommPlan plan = PlanExchanges(reserved_.empty() ? capacities_ : reserved_, options_, devices_[0]->kind(), costs_);
+    where = fmt::format("nothing had been asked of transport {} yet", fmt::join(plan.paths, "+"));
+  }
+  std::uint64_t last = 0;
+  for (const Arrivals& device : arrivals_) last = std::max(last, device.at_failure);
+  std::string absent;
+  std::size_t count = 0;
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    if (arrivals_[d].at_failure == last || ++count > kMost) continue;
+    absent += (count == 1 ? "" : ", ") + devices_[d]->label();
+  }
+  if (count == 0) return where;
+  return fmt::format("{}{}{}{} had not come", where, where.empty() ? "" : "; ", absent, count > kMost ? " and more" : "");
 }
 
 void DeviceOperators::MeetAll(OperatorGroup::Manifest mine,
@@ -45,6 +72,7 @@ void DeviceOperators::MeetAll(OperatorGroup::Manifest mine,
   };
   if (devices() == 1) return fold_all(0, mine);
   const Step step(*this, spans::kMeetAll);
+  group_->arrivals_[rank()].now.store(meetings_ + 1, std::memory_order_relaxed);
   group_->meeting_->Exchange(static_cast<int>(rank()), meetings_++, mine, wait(), "all devices to exchange", fold_all);
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -63,8 +64,9 @@ class OperatorGroup {
   void Reset();
   /// What moved bytes, joined by plus signs; "none" on one device.
   std::string_view transport_name() const { return paths_ ? std::string_view(paths_.selector()->name()) : "none"; }
-  /// As RunPaths::Whereabouts; empty without paths.
-  std::string Whereabouts() const { return paths_.Whereabouts(); }
+  /// As RunPaths::Whereabouts, also before there are paths, and which devices had not come where others waited for all, when
+  /// the first one failed. Empty on one device.
+  std::string Whereabouts() const;
   bool stopped() const { return stopped_; }  ///< whether the program was told of a request to stop
 
  private:
@@ -73,10 +75,16 @@ class OperatorGroup {
     std::array<std::byte, 64> value{};  ///< what ReduceAll folds
     bool stop = false;                  ///< asked for; the first device looks
   };
+  /// How often a device has come to where all meet.
+  struct alignas(64) Arrivals {
+    std::atomic<std::uint64_t> now{0};
+    std::uint64_t at_failure = 0;
+  };
   std::span<Device* const> devices_;
   RunOptions options_;
   CostModel costs_;
-  std::atomic<bool> stopped_{false};
+  std::atomic<bool> stopped_{false}, failed_{false};
+  std::vector<Arrivals> arrivals_;
   PairBytesTable capacities_, reserved_;  // of the boxes that are there; empty: none
   struct Posted {
     Clock::time_point at;  // when a parcel was posted,

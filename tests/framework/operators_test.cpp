@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <exception>
 #include <memory>
 #include <numeric>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -60,6 +62,43 @@ TEST(OperatorPaths, EachParcelTakesTheFasterOfSeveral) {
       for (LocalId v = 0; v < subgraphs[d].owned; ++v) ASSERT_EQ(outputs[d].data()[v], 0u) << "vertex " << v;
     }
   }
+}
+
+// A device that is late before anything was asked of a transport is named, and so is the transport.
+TEST(OperatorPaths, ATimeoutSaysWhoHadNotComeAndByWhichPath) {
+  const Graph graph = PathOf(600);
+  const auto devices = OpenDevices(ParseDevices("host:3"), 3);
+  const std::vector<Subgraph> subgraphs = BuildSubgraphs(graph, Partition::FromBounds({0, 200, 400, 600}, ""), {});
+  std::vector<Device*> pointers;
+  std::vector<std::unique_ptr<DeviceGraph>> graphs;
+  for (PartId d = 0; d < 3; ++d) {
+    pointers.push_back(devices[d].get());
+    graphs.push_back(std::make_unique<DeviceGraph>(*devices[d], subgraphs[d]));
+  }
+  RunOptions options;
+  options.transport = "staged";
+  options.timeout = std::chrono::milliseconds(300);  // in which the other two come, however busy the machine is
+  OperatorGroup group(pointers, options);
+  const auto run = [&](int late) {
+    group.Reset();
+    std::atomic<bool> failed{false};
+    RunOnDevices(3, [&](int d) {
+      try {
+        DeviceStatistics account;
+        HostOperators operators(group, *graphs[d], account);
+        while (d == late && !failed) std::this_thread::yield();
+        operators.SumOfAll(1);
+      } catch (...) {
+        group.Fail(std::current_exception());
+        failed = true;
+      }
+    });
+    return group.Whereabouts();
+  };
+  EXPECT_EQ(run(1), "nothing had been asked of transport staged yet; host:1 had not come");
+  EXPECT_THROW(group.abort.RethrowFirst(), TimeoutError);
+  EXPECT_EQ(run(2), "nothing had been asked of transport staged yet; host:2 had not come")
+      << "of the run before nothing is left";
 }
 
 // Which entries of a row are linked first, where devices begin with what they own and where they do not.
