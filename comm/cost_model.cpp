@@ -493,7 +493,7 @@ class Nominals {
 
   Way GpuPair(std::string_view path, std::size_t from, std::size_t to) const {
     const Link& link = topology_.link(from, to);
-    const bool peers = Reach(topology_, from, to);
+    const bool peers = ReachEachOther(topology_, from, to);
     const double bandwidth = (link.bandwidth > 0 ? link.bandwidth : kPcieGuess) / 1e6;  // bytes a microsecond
     const double base = 2 * kLaunchUs + kSynchroniseUs;  // packing, unpacking, and waiting for it
     Way way;
@@ -545,7 +545,7 @@ class Nominals {
     for (bool there = false; !there; at = (at + 1) % order.size()) {
       const std::size_t a = order[at], b = ring_.Next(at);
       const Link& link = topology_.link(a, b);
-      const bool peers = Reach(topology_, a, b);
+      const bool peers = ReachEachOther(topology_, a, b);
       const double bandwidth = (link.bandwidth > 0 ? link.bandwidth : kPcieGuess) / 1e6;
       cost.alpha_us += kHostFlagUs + (peers ? kCopyUs : 2 * kHostCopyUs);
       slowest = std::max(slowest, peers ? 1 / (kPeerShare * bandwidth) : ThroughHost(a, b, kHostCopyShare));
@@ -559,7 +559,7 @@ class Nominals {
     Way way;
     way.cost = {kWakeUs, 2 / kHostBytesPerUs, 2 * kHostGatherUs};  // packed and unpacked
     double copies = 0;
-    const bool peers = Reach(topology_, from, to);
+    const bool peers = ReachEachOther(topology_, from, to);
     if (path == "host" || path == "uva" || (path == "p2p-direct" && peers)) {
       copies = 0;
     } else if (path == "p2p-copy" && peers) {

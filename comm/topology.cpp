@@ -123,14 +123,14 @@ bool OnOneGpu(const Topology& topology, std::size_t a, std::size_t b) {
   return a != b && !id.empty() && id == topology.devices()[b].pci_bus_id;
 }
 
-bool Reach(const Topology& topology, std::size_t a, std::size_t b) {
+bool ReachEachOther(const Topology& topology, std::size_t a, std::size_t b) {
   return topology.link(a, b).peer_access && topology.link(b, a).peer_access;
 }
 
 bool AllReach(const Topology& topology) {
   for (std::size_t a = 0; a < topology.size(); ++a) {
     for (std::size_t b = 0; b < a; ++b) {
-      if (!Reach(topology, a, b)) return false;
+      if (!ReachEachOther(topology, a, b)) return false;
     }
   }
   return true;
@@ -140,7 +140,8 @@ bool LinksApart(const Topology& topology) {
   for (std::size_t from = 0; from < topology.size(); ++from) {
     for (std::size_t to = 0; to < topology.size(); ++to) {
       const Link& link = topology.link(from, to);
-      if (Reach(topology, from, to) && link.type != LinkType::kNvlink && link.type != LinkType::kSameGpu) return false;
+      if (ReachEachOther(topology, from, to) && link.type != LinkType::kNvlink && link.type != LinkType::kSameGpu)
+        return false;
     }
   }
   return true;

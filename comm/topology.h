@@ -37,7 +37,7 @@ struct Link {
   int nvlinks = 0;                        ///< NVLinks that join the two; 0 for other types, and where nobody tells the count
   int nvlink_version = 0;                 ///< generation of the NVLinks: 2 for V100, 4 for H200; 0 for other types
   bool switched = false;        ///< the NVLinks lead to an NVSwitch and serve all devices behind it, not this pair alone
-  bool peer_access = false;     ///< `from` addresses the memory of `to`; copies are staged unless both do (Reach)
+  bool peer_access = false;     ///< `from` addresses the memory of `to`; copies are staged unless both do
   bool native_atomics = false;  ///< atomics on the other's memory are carried out by the link
   /// Nominal bytes/s in this direction, of all links of the pair; 0 if not known. Of NVLinks without a count that of one.
   double bandwidth = 0;
@@ -98,7 +98,7 @@ class Topology {
 /// Whether two devices are on one GPU: the same PCI bus id says so, whatever links a mask has taken away.
 bool OnOneGpu(const Topology& topology, std::size_t a, std::size_t b);
 /// Whether two devices address each other's memory. Where one cannot, transports send through host memory both ways.
-bool Reach(const Topology& topology, std::size_t a, std::size_t b);
+bool ReachEachOther(const Topology& topology, std::size_t a, std::size_t b);
 /// Whether any two do.
 bool AllReach(const Topology& topology);
 /// Whether no link by which devices reach each other's memory is one that also leads to host memory.
