@@ -86,7 +86,7 @@ TEST(AutoMayTake, IsWhatSelectPathsGoesBy) {
   for (const TransportInfo& info : Transports()) {
     if (!info.host) continue;  // the fastest by far, beside one that always serves
     const CostModel model = Alike({{"staged", Line(1e3, 1)}, {std::string(info.name), Line(1, 1e-3)}}, 1);
-    const std::vector<std::string_view> taken = SelectPaths({}, DeviceKind::kHost, model, Square(1 << 16));
+    const std::vector<std::string_view> taken = SelectPaths({}, DeviceKind::kHost, model, Square(1 << 16), /*meets=*/true);
     const bool takes = std::find(taken.begin(), taken.end(), info.name) != taken.end();
     EXPECT_EQ(AutoMayTake(info.name, DeviceKind::kHost), takes) << info.name;
   }
