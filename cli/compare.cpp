@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -74,7 +73,7 @@ void StatFile(const std::string& path, Compared& compared) {
     Throw<InputError>("{}: is no regular file; a comparison reads its files again where it goes on later", path);
   }
   compared.path = fs::absolute(path).lexically_normal().string();
-  if (!IsUtf8(compared.path)) {  // the journal, by which it is found again, cannot hold it
+  if (!IsUtf8(compared.path) || !IsUtf8(path)) {  // the journal, by which it is found again, cannot hold it
     Throw<InputError>("{}: is no UTF-8, which the records of a comparison are; rename it, or name a link to it",
                       compared.path);
   }
@@ -239,8 +238,6 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
     if (IsPartFilePath(partition)) parts.push_back(StatParts(partition));
   }
 
-  if (std::isnan(options.timeout_s)) throw UsageError("--timeout nan: write a number of seconds");
-  if (std::isnan(options.budget_s)) throw UsageError("--budget nan: write a number of seconds");
   TakeInterrupts();  // no thread has been started yet
   MakeFolder(options.out);
   const auto in_folder = [&](std::string_view name) { return (fs::path(options.out) / name).string(); };
@@ -402,6 +399,7 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
   // Figures that earlier calls drew from the measurements go with them.
   for (const std::string_view name : FigureNames()) {
     const std::string csv = in_folder(fmt::format("{}.csv", name));
+    if (kept.lines.empty()) break;
     if (!FigureNeedsGraphs(name) || (comparison.figure && comparison.figure->name == name) || !fs::exists(csv)) continue;
     WriteFile(csv, FigureCsv(MakeFigure(name, options, plan, comparison, stop, [](const FigurePoints&) {}).figure));
   }

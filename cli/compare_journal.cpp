@@ -152,6 +152,13 @@ void Replay(const Json& line, Comparison& comparison) {
     Throw<InputError>("there is no line '{}'", kind);
   }
   const Combination combination = CombinationFrom(line.at("at"));
+  if (combination.devices < 1 || combination.devices > static_cast<std::size_t>(kMaxDevices)) {
+    Throw<InputError>("{} devices cannot be", combination.devices);
+  }
+  const auto of = [&](const ComparedGraph& graph) { return graph.name == combination.graph; };
+  if (std::none_of(comparison.graphs.begin(), comparison.graphs.end(), of)) {
+    Throw<InputError>("there is no graph '{}'", combination.graph);
+  }
   Measurement* m = FindMeasurement(comparison, combination);
   if (m == nullptr) {
     comparison.measurements.emplace_back();
@@ -160,7 +167,7 @@ void Replay(const Json& line, Comparison& comparison) {
   }
   if (kind == "trial") {
     const double ms = line.at("ms");
-    if (!(ms >= 0)) Throw<InputError>("{} ms is no time", ms);
+    if (!(ms > 0)) Throw<InputError>("{} ms is no time", ms);
     m->trials_ms.push_back(ms);
     m->statistics = StatisticsFrom(line.at("statistics"));
     m->profiled = true;

@@ -177,6 +177,7 @@ class Page {
       if (m.combination.devices > 1) partitions.insert(m.combination.partition);
     }
     partitions_ = partitions.size() > 1;
+    for (const std::string& partition : partitions) ++files_[FileName(partition)];
   }
 
   std::string Make() const {
@@ -230,8 +231,13 @@ class Page {
   std::string Label(const Combination& c) const {
     if (c.devices == 1) return c.execution;
     if (!partitions_) return fmt::format("{} {}", c.execution, c.comm);
-    const std::size_t folder = c.partition.rfind('/');  // of a part file: its name tells it from others in the folder
-    return fmt::format("{} {} {}", c.execution, c.comm, c.partition.substr(folder == std::string::npos ? 0 : folder + 1));
+    // A part file goes by its own name, unless another in another folder has it, too.
+    const std::string file = FileName(c.partition);
+    return fmt::format("{} {} {}", c.execution, c.comm, files_.at(file) > 1 ? c.partition : file);
+  }
+  static std::string FileName(const std::string& partition) {
+    const std::size_t folder = partition.rfind('/');
+    return partition.substr(folder == std::string::npos ? 0 : folder + 1);
   }
   static std::string Name(const std::pair<std::string, std::string>& key) {
     return fmt::format("{} on {}", key.second, key.first);
@@ -943,6 +949,7 @@ class Page {
   Colours colours_;
   std::vector<std::pair<std::string, std::string>> cases_;  // graph and program
   bool partitions_ = false;                                 // more than one is compared
+  std::map<std::string, int> files_;                        // partitions of each file's name
 };
 
 /// Rules that are many and alike: the shades of matrices and the colours of figures.

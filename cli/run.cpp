@@ -490,7 +490,6 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   }
   Record record;
   record.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  if (std::isnan(options.timeout_s)) throw UsageError("--timeout nan: write a number of seconds");
   // Names that do not exist are told before a long load, and on any number of devices.
   std::shared_ptr<const Partitioner> partitioner = MakePartitioner(options.partition);
   CheckComm(options.transport, DeviceKind::kHost, 1);

@@ -76,7 +76,8 @@ CostReport MeasureCosts(const TopologyOptions& options, const DeviceSelection& s
 }
 
 /// What is kept for this machine, or nominal costs; as runs choose by (KnownCosts).
-CostReport CostsAtHand(const Topology& found, const Topology& topology, const LinkMask& mask) {
+CostReport CostsAtHand(const DeviceSelection& selection, const Topology& found, const Topology& topology,
+                       const LinkMask& mask) {
   const std::string fingerprint = MachineFingerprint(found, mask);
   CostReport report;
   LoadedCalibration loaded = LoadCalibration(fingerprint);
@@ -87,7 +88,7 @@ CostReport CostsAtHand(const Topology& found, const Topology& topology, const Li
     return report;
   }
   if (!loaded.why.empty()) Log().warn("{}; costs are nominal until `chatty topology --measure` measures them", loaded.why);
-  report.calibration.model = CostModel::Nominal(topology);
+  report.calibration.model = CostModel::Nominal(topology, TransportsFor(selection));
   return report;
 }
 
@@ -128,9 +129,12 @@ int ShowTopology(const TopologyOptions& options) {
     costs = MeasureCosts(options, selection, found, mask);
   } else if (topology.size() > 1) {
     if (simulated) {
-      costs.emplace().calibration.model = CostModel::Nominal(topology);
+      // Of a machine that is described all paths, whatever this build has, that such devices have.
+      std::vector<std::string_view> paths;
+      if (topology.devices().front().kind == DeviceKind::kHost) paths = TransportsFor({DeviceKind::kHost, {}});
+      costs.emplace().calibration.model = CostModel::Nominal(topology, paths);
     } else {
-      costs = CostsAtHand(found, topology, mask);
+      costs = CostsAtHand(selection, found, topology, mask);
     }
   }
 
@@ -204,11 +208,9 @@ void AddTopology(CLI::App& app, Context& context) {
       "  chatty topology --json machine.json\n"
       "  chatty topology --simulate machine.json --links 'pairs {0,1}{2,3}'\n"
       "\n"
-      "Bandwidths of links are nominal, by their standards; so are costs until --measure times what messages cost and "
-      "keeps\n"
-      "it in the user's cache folder. The ring is the cycle over all devices whose narrowest hop is widest. "
-      "docs/topology.md describes the\n"
-      "files.");
+      "Bandwidths of links are nominal, by their standards; so are costs until --measure times what messages cost\n"
+      "and keeps it in the user's cache folder. The ring is the cycle over all devices whose narrowest hop is widest.\n"
+      "docs/topology.md describes the files.");
   command->callback([&context, options] { context.action = [options] { return ShowTopology(*options); }; });
 }
 

@@ -62,7 +62,8 @@ class LimitedBytes : public std::streambuf {
 /// costs, which are most of it and which nobody reads, are skipped.
 class Watch {
  public:
-  Watch(const std::string& file, LimitedBytes* bytes) : file_(file), bytes_(bytes) {}
+  /// `costs`: set if the whole has such a member.
+  Watch(const std::string& file, LimitedBytes* bytes, bool* costs) : file_(file), bytes_(bytes), costs_(costs) {}
 
   bool operator()(int depth, Parsed::parse_event_t event, const Parsed& parsed) {
     const auto level = static_cast<std::size_t>(depth);
@@ -73,6 +74,7 @@ class Watch {
       const bool costs = parsed.get_ref<const std::string&>() == "costs";
       if ((costs || in_costs_) && bytes_ != nullptr) bytes_->MoveOn();
       in_costs_ = costs;
+      *costs_ = *costs_ || costs;
     } else if (in_costs_) {
       if (bytes_ != nullptr) bytes_->MoveOn();  // members of costs, one by one
       return false;
@@ -116,6 +118,7 @@ class Watch {
   const std::string& file_;
   LimitedBytes* bytes_;
   std::vector<Frame> frames_;
+  bool* costs_;
   bool in_costs_ = false;
 };
 
@@ -354,7 +357,10 @@ Parsed ParseJson(Source&& source, const std::string& file, LimitedBytes* bytes) 
     return io::Printable(what);
   };
   try {
-    return Parsed::parse(std::forward<Source>(source), Watch(file, bytes));
+    bool costs = false;
+    Parsed parsed = Parsed::parse(std::forward<Source>(source), Watch(file, bytes, &costs));
+    if (costs) parsed["costs"] = nullptr;  // for who asks which members there are
+    return parsed;
   } catch (const Parsed::out_of_range& error) {  // "number overflow parsing '1e400'"
     const std::string what = why(error);
     const std::size_t number = what.find('\'');

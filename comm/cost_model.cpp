@@ -364,7 +364,7 @@ CostFit FitCost(std::span<const CostSample> samples) {
     // What bytes cost does not show where the fit is off by more. As much is taken: nothing carries more than was measured
     // in no time.
     const bool one_line = fit.small == fit.large;
-    fit.large.beta_us_per_byte = fit.median_error * fit.large.alpha_us / sorted.back().bytes;
+    fit.large.beta_us_per_byte = std::min(fit.median_error, 1.0) * fit.large.alpha_us / sorted.back().bytes;
     if (one_line) fit.small = fit.large;
     NoteErrors(fit, sorted);
   }

@@ -297,7 +297,8 @@ Rings FindRings(const Topology& topology) {
   }
   const Widths widths(topology);
   Rings rings;
-  rings.known = topology.size() < 3 || widths.known();
+  const bool hosts = topology.devices().front().kind == DeviceKind::kHost;  // no path between these is a ring's
+  rings.known = topology.size() < 3 || hosts || widths.known();
   rings.exact = topology.size() <= kExactRingDevices;
   rings.best = MakeRing(rings.exact ? FindExactly(widths) : FindGreedily(widths),
                         [&](std::size_t from, std::size_t to) { return topology.link(from, to).bandwidth; });

@@ -128,7 +128,8 @@ std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind k
   std::vector<const TransportInfo*> infos;
   for (const std::string& path : model.paths()) {
     const TransportInfo* const info = FindTransport(path);
-    infos.push_back(AutoMayTake(path, kind) && (meets || !info->collective) ? info : nullptr);
+    const bool may = info != nullptr && AutoMayTake(path, kind);  // a model may name what this build has not
+    infos.push_back(may && (meets || !info->collective) ? info : nullptr);
   }
   for (PartId from = 0; from < devices; ++from) {
     for (PartId to = 0; to < devices; ++to) {

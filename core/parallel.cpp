@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <system_error>
 #include <vector>
 
@@ -13,6 +14,29 @@ namespace chatty {
 namespace {
 
 thread_local bool in_team = false;
+
+/// Bytes of stack that OpenMP's threads are to have by the environment, as libgomp reads it; 0: as many as any thread.
+std::size_t OpenMpStack() {
+  const char* text = std::getenv("OMP_STACKSIZE");
+  if (text == nullptr) text = std::getenv("GOMP_STACKSIZE");
+  if (text == nullptr) return 0;
+  char* unit = nullptr;
+  const unsigned long long size = std::strtoull(text, &unit, 10);
+  while (*unit == ' ') ++unit;
+  switch (*unit) {
+    case 'b':
+    case 'B':
+      return size;
+    case 'm':
+    case 'M':
+      return size << 20;
+    case 'g':
+    case 'G':
+      return size << 30;
+    default:
+      return size << 10;
+  }
+}
 
 /// Starts so many threads at a time and ends them again. Throws DeviceError if the system does not start them all: libgomp
 /// ends the process where it cannot have a thread, and is to be asked only for what there is.
@@ -24,14 +48,18 @@ void TryThreads(int threads) {
     static_cast<std::atomic<bool>*>(flag)->wait(false);
     return nullptr;
   };
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  if (const std::size_t stack = OpenMpStack(); stack != 0) ::pthread_attr_setstacksize(&attributes, stack);
   int count = 0, error = 0;
   while (count < threads && error == 0) {
-    error = ::pthread_create(&started[static_cast<std::size_t>(count)], nullptr, wait, &end);
+    error = ::pthread_create(&started[static_cast<std::size_t>(count)], &attributes, wait, &end);
     if (error == 0) ++count;
   }
   end.store(true, std::memory_order_release);
   end.notify_all();
   for (int i = 0; i < count; ++i) ::pthread_join(started[static_cast<std::size_t>(i)], nullptr);
+  ::pthread_attr_destroy(&attributes);
   if (error == 0) return;
   Throw<DeviceError>("only {} of {} threads could be started ({}); use fewer, with --threads", count, threads,
                      ErrnoText(error));

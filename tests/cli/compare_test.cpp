@@ -353,7 +353,8 @@ TEST_F(CompareTest, RefusesToGoOnWithSomethingElse) {
   edited("\"kind\":\"graph\"", "\"kind\":graph");
   refused(options, "line 2");
   for (const auto& [from, to] :
-       {std::pair("\"at\":", "\"then\":"), std::pair("\"ms\":", "\"ms\":-"),
+       {std::pair("\"at\":", "\"then\":"), std::pair("\"ms\":", "\"ms\":-"), std::pair("\"ms\":", "\"ms\":0,\"s\":"),
+        std::pair("\"devices\":", "\"devices\":-"), std::pair("\"graph\":\"", "\"graph\":\"no "),
         std::pair("\"kind\":\"trial\"", "\"kind\":\"tries\""), std::pair("\"statistics\":", "\"numbers\":")}) {
     std::string text = journal;
     const std::size_t line = text.find("\"kind\":\"trial\"");
@@ -1456,6 +1457,12 @@ TEST(ComparePage, LongNamesStayInTheirCharts) {
   EXPECT_GT(texts, 30u);
   EXPECT_NE(page.find(">bsp auto p1.part</text>"), std::string::npos);
   EXPECT_NE(page.find(">bsp host p2.part</text>"), std::string::npos);
+  for (Measurement& m : all.measurements) {
+    if (m.combination.devices > 1) m.combination.partition = m.combination.comm == "host" ? "a/p.part" : "b/p.part";
+  }
+  const std::string alike = ComparisonPage(all);
+  EXPECT_NE(alike.find(">bsp auto b/p.part</text>"), std::string::npos) << "one name in two folders";
+  EXPECT_NE(alike.find(">bsp host a/p.part</text>"), std::string::npos);
 }
 
 TEST(ComparePage, HeadingsOfPairsDoNotOverlap) {

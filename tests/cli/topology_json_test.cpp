@@ -195,6 +195,9 @@ TEST(TopologyJson, RefusesMembersThatAreThereTwice) {
   EXPECT_EQ(ParseTopology(text, "x"), machines::UnequalRing());
   text.insert(text.size() - 1, R"(,"rings":{})");
   ExpectRefused(text, "has the member 'rings' twice");
+  std::string plain = TopologyJson(machines::UnequalRing()).dump();
+  plain.insert(plain.rfind('}'), R"(,"costs":{"fits":1})");
+  ExpectRefused(plain, "costs");  // a record has some, and no topology
 }
 
 /// Changes the DGX-1's file at one place and expects that the place is named.

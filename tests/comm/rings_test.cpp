@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "chatty/comm/cost_model.h"
+#include "chatty/core/device.h"
 #include "chatty/core/error.h"
 #include "machines.h"
 
@@ -231,6 +232,7 @@ TEST(Rings, WhatIsNotKnownCountsAsCostsTakeItAndIsTold) {
   EXPECT_EQ(model, CostModel::Nominal(assumed)) << "rings and costs take the same for granted";
   EXPECT_TRUE(FindRings(assumed).known);
   EXPECT_TRUE(FindRings(Topology("", machines::Gpus(2, "GPU", 1, 1, 0))).known) << "of two there is one";
+  EXPECT_TRUE(FindRings(DiscoverTopology(ParseDevices("host:4"))).known) << "between hosts nothing is taken for granted";
 }
 
 TEST(Rings, OfTwoQuadsCrossTheSocketsTwice) {

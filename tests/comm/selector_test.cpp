@@ -187,6 +187,14 @@ TEST(Selector, NcclGoesThroughHostMemoryWhereSomePairHasNoLink) {
   EXPECT_TRUE(beside_staged(machines::NoPeers()));
 }
 
+TEST(SelectPaths, WhatAModelNamesNeedNotBeInTheBuild) {
+  const CostModel model = Alike({{"nccl", Line(1, 1e-6)}, {"telepathy", Line(1, 1e-6)}, {"staged", Line(20, 1e-3)}}, 1);
+  for (const bool meets : {true, false}) {
+    const auto paths = SelectPaths(CommChoice::Parse("auto"), DeviceKind::kCuda, model, Square(1 << 20), meets);
+    for (const std::string_view path : paths) EXPECT_NE(FindTransport(path), nullptr) << path;
+  }
+}
+
 #if CHATTY_WITH_NCCL
 TEST(SelectPaths, WhereNobodyMeetsCollectivePathsAreTakenByNameAlone) {
   const CostModel model = Alike({{"nccl", Line(1, 1e-6)}, {"staged", Line(20, 1e-3)}}, 1);
