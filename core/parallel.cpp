@@ -17,8 +17,8 @@ thread_local bool in_team = false;
 
 /// Bytes of stack that OpenMP's threads are to have by the environment, as libgomp reads it; 0: as many as any thread.
 std::size_t OpenMpStack() {
-  const char* text = std::getenv("OMP_STACKSIZE");
-  if (text == nullptr) text = std::getenv("GOMP_STACKSIZE");
+  const char* text = std::getenv("OMP_STACKSIZE");  // NOLINT(concurrency-mt-unsafe): nobody changes the environment
+  if (text == nullptr) text = std::getenv("GOMP_STACKSIZE");  // NOLINT(concurrency-mt-unsafe)
   if (text == nullptr) return 0;
   char* unit = nullptr;
   const unsigned long long size = std::strtoull(text, &unit, 10);
