@@ -396,11 +396,12 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
   WriteJson(in_folder("results.json"), ToJson(comparison));
   WriteFile(in_folder("index.html"), ComparisonPage(comparison));
   if (comparison.figure) WriteFile(in_folder(comparison.figure->name + ".csv"), FigureCsv(*comparison.figure));
-  // Figures that earlier calls drew from the measurements go with them.
+  // Figures that earlier calls drew from the measurements go with them; of a first call a file of that name is not ours.
   for (const std::string_view name : FigureNames()) {
     const std::string csv = in_folder(fmt::format("{}.csv", name));
-    if (kept.lines.empty()) break;
-    if (!FigureNeedsGraphs(name) || (comparison.figure && comparison.figure->name == name) || !fs::exists(csv)) continue;
+    if (kept.lines.empty() || !FigureNeedsGraphs(name) || (comparison.figure && comparison.figure->name == name) ||
+        !fs::exists(csv))
+      continue;
     WriteFile(csv, FigureCsv(MakeFigure(name, options, plan, comparison, stop, [](const FigurePoints&) {}).figure));
   }
   PrintText(Summary(comparison, options.out));
