@@ -90,6 +90,23 @@ void TraceLane::AddCounter(const SpanKind& kind, Clock::time_point at, std::uint
   Append({&kind, Nanoseconds(at - trace_->start()), 0, {value}, TraceEvent::Type::kCounter, TraceRow::kRounds});
 }
 
+void TraceLane::Tell(const SpanKind& kind, const SpanArguments& arguments) noexcept {
+  const auto tell = [&](const SpanKind* of, SpanArguments& its) {
+    const bool open = of == &kind && its[0] == arguments[0] && std::find(its.begin(), its.end(), kToBeTold) != its.end();
+    if (open) its = arguments;
+    return open;
+  };
+  for (auto span = pending_.rbegin(); span != pending_.rend() && !tell(span->kind, span->arguments); ++span) {
+  }
+  // The host's span comes before the stream's, which may have been settled since.
+  for (std::size_t i = size_; i-- > 0;) {
+    TraceEvent& event = chunks_[i / kChunk][i % kChunk];
+    if (event.type != TraceEvent::Type::kSpan) continue;
+    if (tell(event.kind, event.arguments) && event.row == RowOf(kind.category)) return;
+    if (event.row == TraceRow::kRounds) return;  // before this round, and so it was dropped
+  }
+}
+
 void TraceLane::AddInstant(const SpanKind& kind, Clock::time_point at) noexcept {
   Append({&kind, Nanoseconds(at - trace_->start()), 0, {}, TraceEvent::Type::kInstant, RowOf(kind.category)});
 }

@@ -79,6 +79,8 @@ std::string_view Name(TraceRow row);
 
 /// Numbers that a span carries, as its kind names them.
 using SpanArguments = std::array<std::uint64_t, SpanKind::kArguments>;
+/// What stands for a number that TraceLane::Tell will tell. Files leave out those that it did not.
+inline constexpr std::uint64_t kToBeTold = ~std::uint64_t{0};
 
 /// One entry of a trace. Times are in nanoseconds since the trace was made.
 struct TraceEvent {
@@ -111,6 +113,9 @@ class TraceLane {
                const SpanArguments& arguments) noexcept;
   /// A value from `at` on. Never throws.
   void AddCounter(const SpanKind& kind, Clock::time_point at, std::uint64_t value) noexcept;
+  /// Sets the arguments of the latest span of this kind whose first argument is the same and of which some are to be told,
+  /// in the stream's row too. It has ended, and what encloses it in row kRounds has not.
+  void Tell(const SpanKind& kind, const SpanArguments& arguments) noexcept;
   /// A moment. Never throws.
   void AddInstant(const SpanKind& kind, Clock::time_point at) noexcept;
 

@@ -5,6 +5,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "chatty/core/error.h"
 #include "chatty/core/version.h"
@@ -116,8 +117,10 @@ class Writer {
       file_.Write("\"value\":");
       file_.Number(event.arguments[0]);
     } else {
+      const char* before = "\"";
       for (std::size_t i = 0; i < SpanKind::kArguments && event.kind->arguments[i] != nullptr; ++i) {
-        file_.Write(i == 0 ? "\"" : ",\"");
+        if (event.arguments[i] == kToBeTold) continue;
+        file_.Write(std::exchange(before, ",\""));
         file_.Write(event.kind->arguments[i]);
         file_.Write("\":");
         file_.Number(event.arguments[i]);

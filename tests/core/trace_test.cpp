@@ -108,6 +108,36 @@ TEST(Trace, WhatEnclosesComesFirst) {
   EXPECT_EQ(lane.Sorted()[0]->duration_ns, 4000);
 }
 
+TEST(Trace, ArgumentsMayBeToldLater) {
+  Trace trace;
+  TraceLane& lane = trace.process();
+  const auto send = [&](std::uint64_t to, std::uint64_t bytes) { const Span span(&lane, nullptr, kSend, {to, bytes}); };
+  const auto sent = [&] {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> all;
+    for (const TraceEvent& span : Events(lane, TraceRow::kCommunication)) {
+      all.emplace_back(span.arguments[0], span.arguments[1]);
+    }
+    return all;
+  };
+  using Sent = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+  {
+    const Span round(&lane, nullptr, kOuter, {0});
+    send(1, kToBeTold);
+    send(2, kToBeTold);
+    send(1, 5);
+    lane.Tell(kSend, {1, 70});
+    lane.Tell(kSend, {3, 9});  // there is none
+    EXPECT_EQ(sent(), (Sent{{1, 70}, {2, kToBeTold}, {1, 5}}));
+    lane.Tell(kSend, {1, 71});
+    EXPECT_EQ(sent(), (Sent{{1, 70}, {2, kToBeTold}, {1, 5}})) << "it has been told";
+  }
+  {
+    const Span round(&lane, nullptr, kOuter, {1});
+    lane.Tell(kSend, {2, 80});
+    EXPECT_EQ(sent(), (Sent{{1, 70}, {2, kToBeTold}, {1, 5}})) << "of a round that is over";
+  }
+}
+
 TEST(Trace, LanesAreFoundByTheirDevice) {
   Trace trace;
   const auto zero = MakeHostDevice(0, 1), one = MakeHostDevice(1, 1), again = MakeHostDevice(0, 2);
@@ -176,9 +206,10 @@ TEST(TracedDevices, StreamsShowWhatTheirEventsSay) {
       const Span round(traced.lane(0), nullptr, kOuter, {i});
       {
         Span span(traced.lane(0), nullptr, kWork, {i});
-        span.Next(kSend, {0, i});
+        span.Next(kSend, {0, i % 2 == 0 ? i : kToBeTold});
       }
       const Span rest(traced.lane(0), nullptr, kRest);
+      traced.lane(0)->Tell(kSend, {0, i});  // of every other nothing is to be told any more
     }
   }
   const TraceLane& lane = trace.Lane(*device);
