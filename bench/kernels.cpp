@@ -315,7 +315,9 @@ void AddBorders(const SharedInputs& inputs, int threads, std::vector<Kernel>& ke
     if (inputs->graph.out_degree(v) > inputs->graph.out_degree(hub)) hub = v;
   }
   const auto border = std::make_shared<Border>(inputs->graph, Levels{hub}, threads, halves);
-  const auto pack = [border] { border->sender.steps().PackMessages(border->outbox, /*queued=*/false); };
+  const auto pack = [border] {
+    border->sender.steps().PackMessages(border->outbox, /*queued=*/false, border->sender.graph().ref().local);
+  };
   border->Fill();
   pack();
   const Control packed = border->sender.steps().Read({}, /*clear=*/true);

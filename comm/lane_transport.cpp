@@ -123,6 +123,19 @@ class LaneTransport final : public BoxTransport {
 
   bool Reaches(PartId from, PartId to) const override { return pairs_[Index(from, to)].atomics; }
 
+  bool InPlace(PartId from, PartId to) const override {
+    // What leaves an outbox of the sender's is copied.
+    if (from != to) return IsUsed(plan_.pairs[Index(from, to)]) && !HasOutbox(plan_.pairs[Index(from, to)].route);
+    if (roots_[from].packed == nullptr) return false;
+    // So is what some read in host memory and others in the sender's.
+    const Route first = AnyOf(from).route;
+    bool same = !HasOutbox(first);
+    for (PartId other = 0; other < plan_.parts; ++other) {
+      same = same && (other == from || plan_.broadcasts[Index(from, other)].route == first);
+    }
+    return same;
+  }
+
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
     const Lane& lane = plan_.pairs[Index(from, at)];
     return Arrived(pairs_[Index(from, at)], at, from, bytes, epoch, lane.inbox != kNoBox ? lane.inbox : lane.middle);

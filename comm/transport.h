@@ -78,6 +78,10 @@ class Transport {
   /// its kernels might as well update what they find in that memory.
   virtual bool Reaches(PartId /*from*/, PartId /*to*/) const { return false; }
 
+  /// Whether `to` reads what `from` has packed where that was written, so that Post moves no bytes and nobody has to know
+  /// how many there are: `bytes` may then be all that the box holds. `to` equal to `from`: of what it tells all.
+  virtual bool InPlace(PartId /*from*/, PartId /*to*/) const { return false; }
+
   /// Ends what this transport still waits for on devices; from any thread, when a run has failed. What was on the way may or
   /// may not arrive. Afterwards only the destructor may be called where `reusable()` says so.
   virtual void Abort() noexcept {}

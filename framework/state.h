@@ -47,6 +47,14 @@ constexpr std::size_t SliceBound(EdgeIndex edges, EdgeIndex max_degree) {
   return max_degree < kHubDegree ? 0 : edges * 3 / (2 * kSliceEdges) + 1;
 }
 
+/// Which blocks of a GPU are through with a kernel, so that the last can tell. All 0 between kernels. Additions to one word
+/// come one after the other, 12 ns each, so blocks are counted by groups, and then groups.
+struct BlockTickets {
+  static constexpr std::uint32_t kGroups = 31;
+  std::uint32_t blocks[kGroups] = {};
+  std::uint32_t groups = 0;
+};
+
 /// Counters of one round on one device, in the device's memory; the host reads a copy. All fields count since the last
 /// Clear.
 struct Control {
@@ -69,6 +77,7 @@ struct Control {
   std::uint32_t box_count[kMaxDevices] = {};     ///< entries packed for each peer; for all at once: the device's own place
   std::uint32_t box_form[kMaxDevices] = {};      ///< and the BoxForm of them
   std::uint64_t raw_messages[kMaxDevices] = {};  ///< edges that sent to a peer's vertex, before combining
+  BlockTickets packed;                           ///< of a GPU, while it packs
 };
 
 /// The border of one device, subset numbering: `vertices[begin[q] .. begin[q+1])` are the owned vertices in q's halo.
@@ -123,10 +132,19 @@ CHATTY_FN constexpr BoxForm ShortestForm(std::size_t size, std::size_t count, st
   if (count == size && payload > 0) return BoxForm::kWhole;
   return PairBytes(count, payload) <= BitmapBytes(size, count, payload) ? BoxForm::kPairs : BoxForm::kBitmap;
 }
-/// What a box needs at most, whatever its form.
-CHATTY_FN constexpr std::size_t BoxCapacity(std::size_t size, std::size_t payload) {
+/// What a box holds, at its end: for a receiver who reads it where it was packed, so that no host has to know before.
+struct BoxLabel {
+  std::uint32_t count = 0;  ///< entries
+  BoxForm form = BoxForm::kPairs;
+};
+/// Where a box's label is: behind all that any form has.
+CHATTY_FN constexpr std::size_t LabelOffset(std::size_t size, std::size_t payload) {
   const std::size_t pairs = PairBytes(size, payload), bitmap = BitmapBytes(size, size, payload);
-  return size == 0 ? 0 : pairs > bitmap ? pairs : bitmap;
+  return ((pairs > bitmap ? pairs : bitmap) + 15) / 16 * 16;
+}
+/// What a box needs at most, whatever its form, label included.
+CHATTY_FN constexpr std::size_t BoxCapacity(std::size_t size, std::size_t payload) {
+  return size == 0 ? 0 : LabelOffset(size, payload) + sizeof(BoxLabel);
 }
 
 /// Where packing writes: one box a peer, or one for all. A transport decides where the pointers lead (staging, host memory,
@@ -134,6 +152,7 @@ CHATTY_FN constexpr std::size_t BoxCapacity(std::size_t size, std::size_t payloa
 struct OutboxRef {
   std::byte* box[kMaxDevices] = {};  ///< null: nothing is packed for that peer
   std::byte* for_all = nullptr;      ///< if not null, one box for all, and those of peers are not written
+  bool labelled = false;             ///< boxes get their labels
 };
 /// How shared values are packed, as the host chose it.
 struct SharedPlan {
@@ -150,6 +169,7 @@ struct InboxRef {
   std::uint32_t count = 0;  ///< entries in the box
   std::uint32_t size = 0;   ///< of its numbering
   std::uint32_t first = 0, last = 0;
+  bool labelled = false;  ///< the box's label says form and count, and these are what is expected, which may be wrong
 };
 
 /// Vertices that wait because others go first. A vertex whose value has changed is either active or pending.

@@ -133,8 +133,8 @@ class StepSet {
   /// Whether rounds may be fresh (Round::fresh): the program takes them, and this kind of device has a way to make them.
   virtual bool TakesFresh() const { return false; }
   /// Messages of halo vertices into boxes of the forms that are shortest; Control says which. `queued`: all of them are in
-  /// the queue.
-  virtual void PackMessages(const OutboxRef& outbox, bool queued) = 0;
+  /// the queue, and are at most so many.
+  virtual void PackMessages(const OutboxRef& outbox, bool queued, std::size_t at_most) = 0;
   virtual void PackShared(const OutboxRef& outbox, const SharedPlan& plan) = 0;
   /// In place of PackMessages and the owners' UnpackMessages: queued messages of halo vertices go by atomics into the state
   /// of their owners, which are the steps told to Connect, and which this device can address. Once Read has waited, they are

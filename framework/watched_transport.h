@@ -38,6 +38,7 @@ class WatchedTransport final : public Transport {
   /// The first call since Begin remembers who is where, and is passed on.
   void Abort() noexcept override;
   bool Reaches(PartId from, PartId to) const override { return inner_->Reaches(from, to); }
+  bool InPlace(PartId from, PartId to) const override { return inner_->InPlace(from, to); }
   bool reusable() const override { return inner_->reusable(); }
 
   /// A run begins. Not while another goes on.

@@ -227,7 +227,7 @@ class AsyncRun {
       expected_bytes[q] = shape.bytes;
       outbox.box[q] = (*selector_)[path[q]].Outbox(rank_, q, shared_.From(rank_, q).posted.load());
     }
-    steps_.PackMessages(outbox, /*queued=*/!held_);  // the queue knows of the last push only
+    steps_.PackMessages(outbox, /*queued=*/!held_, subgraph().local);  // the queue knows of the last push only
     pushed_ = held_ = false;
     span.Next(spans::kReadLengths);
     const Control& control = steps_.Read(wait_, /*clear=*/false);
@@ -269,8 +269,8 @@ class AsyncRun {
     record.entries = count;
     record.bytes = bytes;
     record.expected_bytes = expected;
-    const BoxShape shape =
-        BoxShapeOf(me_.device->kind(), form, bytes, count, subgraph().halo_count(to), traits_.late_payload);
+    const BoxShape shape = BoxShapeOf(me_.device->kind(), form, bytes, count, subgraph().halo_count(to),
+                                      traits_.late_payload);
     record.predicted_us = selector_->PredictUs(path, rank_, to, shape, {});
   }
 

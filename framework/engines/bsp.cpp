@@ -35,16 +35,25 @@ struct BspReport {
   std::vector<BoxRecord> boxes;
 };
 
+using BoxCounts = std::array<std::uint32_t, kMaxDevices>;
+using BoxForms = std::array<BoxForm, kMaxDevices>;
+
 /// What each sender tells its receivers: entry q describes the box for part q, the sender's own entry the one for all.
 struct Manifest {
-  bool for_all = false;  ///< there is the one for all, and no other
-  std::array<std::uint32_t, kMaxDevices> count{};
-  std::array<BoxForm, kMaxDevices> form{};
+  bool for_all = false;   ///< there is the one for all, and no other
+  bool labelled = false;  ///< boxes say themselves what they hold; count and form are what was expected
+  BoxCounts count{};
+  BoxForms form{};
   std::array<std::uint8_t, kMaxDevices> path{};
+  /// @{
+  /// Once all have agreed on the round: what labelled boxes held.
+  BoxCounts packed{};
+  BoxForms packed_form{};
+  /// @}
   // Where boxes are recorded:
   std::array<std::uint64_t, kMaxDevices> expected{};  // bytes for which the path was chosen
-  double pack_us = 0;
-  Clock::time_point posted{};
+  double pack_us = 0;                                 // before `posted`
+  Clock::time_point posted{};                         // labelled boxes: when packing began
 };
 
 /// What an exchange moves.
@@ -217,8 +226,15 @@ class BspRun {
         frontier_count_ = control->next_count;
       }
     }
+    if (Manifest* const mine = std::exchange(labelled_, nullptr); mine != nullptr) {
+      std::copy_n(control->box_count, parts_, mine->packed.begin());
+      for (PartId q = 0; q < parts_; ++q) mine->packed_form[q] = static_cast<BoxForm>(control->box_form[q]);
+      CountSent(sent_, *mine, mine->packed, mine->packed_form, *control);
+    }
     for (PartId q = 0; q < parts_; ++q) pairs_[q].messages_before += control->raw_messages[q];
     Agree(*control);
+    if (!received_.empty()) [[unlikely]]
+      TellReceived();
     ++(pull ? pull_rounds_ : push_rounds_);
     edges_touched_ += total_.edges_touched;
     vertices_updated_ += total_.active_vertices;
@@ -416,13 +432,17 @@ class BspRun {
       const Manifest& manifest = shared_.manifests.Of(static_cast<int>(from), epoch_);
       const PartId place = manifest.for_all ? from : rank_;
       const std::uint32_t count = manifest.count[place];
-      if (count == 0) continue;
-      const std::size_t bytes = Bytes(traffic, from, place, manifest);
-      span.Next(spans::kReceive, {from, bytes, count});
+      if (manifest.labelled ? Entries(traffic, from, place) == 0 : count == 0) continue;
+      // Of a labelled box nobody knows yet.
+      const std::size_t bytes =
+          manifest.labelled ? Room(traffic, from, place) : Bytes(traffic, from, place, manifest.form, manifest.count);
+      span.Next(spans::kReceive,
+                manifest.labelled ? SpanArguments{from, kToBeTold, kToBeTold} : SpanArguments{from, bytes, count});
       Transport& path = (*selector_)[manifest.path[place]];
       InboxRef inbox;
       inbox.form = manifest.form[place];
       inbox.count = count;
+      inbox.labelled = manifest.labelled;
       inbox.size = static_cast<std::uint32_t>(Entries(traffic, from, place));
       inbox.last = inbox.size;
       if (manifest.for_all && traffic == Traffic::kMessages) {  // this device's stretch of the sender's halo
@@ -432,14 +452,14 @@ class BspRun {
       }
       inbox.box =
           manifest.for_all ? path.ReceiveBroadcast(rank_, from, bytes, epoch_) : path.Receive(rank_, from, bytes, epoch_);
-      span.Next(spans::kUnpack, {from, count});
+      span.Next(spans::kUnpack, {from, manifest.labelled ? kToBeTold : count});
       if (traffic == Traffic::kMessages) {
         steps_.UnpackMessages(inbox, from, queue_out);
       } else {
         steps_.UnpackShared(inbox, from, manifest.for_all ? me_.unions->to_halo(from) : nullptr);
       }
-      if (options_.explain) [[unlikely]]
-        Record(traffic, from, place, manifest, mine);
+      if (options_.explain || (lane_ != nullptr && manifest.labelled)) [[unlikely]]
+        received_.push_back({traffic, from, place, &manifest, Senders(), options_.explain ? MeasuredUs(manifest, mine) : 0});
       arrived += count;
     }
     ++epoch_;
@@ -473,7 +493,7 @@ class BspRun {
     if (sends_[rank_]) {
       Manifest& manifest = shared_.manifests.Mine(static_cast<int>(rank_), epoch_);
       mine = &manifest;
-      manifest.for_all = false;
+      manifest.for_all = manifest.labelled = false;
       Clock::time_point start{};
       if (options_.explain) [[unlikely]] {
         me_.device->stream().Synchronize(wait_);
@@ -492,7 +512,7 @@ class BspRun {
         manifest.count[q] = control.box_count[q];
         manifest.form[q] = BoxForm::kAtomics;
         manifest.path[q] = static_cast<std::uint8_t>(path_of_atomics_);
-        const std::size_t bytes = Bytes(Traffic::kMessages, rank_, q, manifest);
+        const std::size_t bytes = Bytes(Traffic::kMessages, rank_, q, manifest.form, manifest.count);
         if (manifest.count[q] != 0) span.Next(spans::kPost, {q, bytes, manifest.count[q]});  // done; told for the record
         pairs_[q].messages += manifest.count[q];
         pairs_[q].bytes += bytes;
@@ -519,9 +539,10 @@ class BspRun {
       if (!talks(from, rank_)) continue;
       const Manifest& manifest = shared_.manifests.Of(static_cast<int>(from), epoch_);
       if (manifest.count[rank_] == 0) continue;
-      span.Next(spans::kReceive, {from, Bytes(Traffic::kMessages, from, rank_, manifest), manifest.count[rank_]});
+      span.Next(spans::kReceive,
+                {from, Bytes(Traffic::kMessages, from, rank_, manifest.form, manifest.count), manifest.count[rank_]});
       if (options_.explain) [[unlikely]]
-        Record(Traffic::kMessages, from, rank_, manifest, mine);
+        received_.push_back({Traffic::kMessages, from, rank_, &manifest, Senders(), MeasuredUs(manifest, mine)});
       arrived += manifest.count[rank_];
     }
     ++epoch_;
@@ -542,6 +563,8 @@ class BspRun {
                       : expected == entries ? BoxForm::kBitmap  // all of them perhaps, but who knows
                                             : ShortestForm(entries, expected, payload);
       mine.expected[to] = BoxBytes(plan.form[to], entries, expected, payload);
+      mine.form[to] = plan.form[to];
+      mine.count[to] = static_cast<std::uint32_t>(expected);
       return expected;
     };
     mine.count.fill(0);
@@ -571,8 +594,10 @@ class BspRun {
       mine.path[rank_] = choice.path;
       for_all = always || choice.us < of_pairs;
     }
+    if (for_all && Entries(traffic, rank_, rank_) == 0) return mine;
+    // Where nothing has to be copied nobody waits for lengths: boxes say what they hold.
+    mine.labelled = AllInPlace(traffic, mine);
     if (for_all) {
-      if (Entries(traffic, rank_, rank_) == 0) return mine;
       outbox.for_all = (*selector_)[mine.path[rank_]].BroadcastBox(rank_, epoch_);
       plan.union_vertices = me_.unions->vertices();
       plan.union_size = me_.unions->size();
@@ -582,6 +607,7 @@ class BspRun {
         outbox.box[q] = (*selector_)[mine.path[q]].Outbox(rank_, q, epoch_);
       }
     }
+    outbox.labelled = mine.labelled;
     Clock::time_point start{};
     if (options_.explain) [[unlikely]] {
       me_.device->stream().Synchronize(wait_);
@@ -589,34 +615,69 @@ class BspRun {
     }
     Span span = Timed(spans::kPack);
     if (traffic == Traffic::kMessages) {
-      steps_.PackMessages(outbox, queue_out);
+      steps_.PackMessages(outbox, queue_out, static_cast<std::size_t>(mine_.active_edges));
     } else {
       steps_.PackShared(outbox, plan);
     }
-    if (options_.explain) [[unlikely]] {
-      me_.device->stream().Synchronize(wait_);
-      mine.pack_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    if (mine.labelled) {
+      mine.posted = start;
+      mine.pack_us = 0;
+      labelled_ = &mine;
+      sent_ = traffic;
+    } else {
+      if (options_.explain) [[unlikely]] {
+        me_.device->stream().Synchronize(wait_);
+        mine.pack_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+      }
+      span.Next(spans::kReadLengths);
+      const Control& control = steps_.Read(wait_, /*clear=*/false);
+      std::copy_n(control.box_count, parts_, mine.count.begin());
+      for (PartId q = 0; q < parts_; ++q) mine.form[q] = static_cast<BoxForm>(control.box_form[q]);
+      CountSent(traffic, mine, mine.count, mine.form, control);
+      if (options_.explain) [[unlikely]]
+        mine.posted = Clock::now();
     }
-    span.Next(spans::kReadLengths);
-    const Control& control = steps_.Read(wait_, /*clear=*/false);
-    std::copy_n(control.box_count, parts_, mine.count.begin());
-    for (PartId q = 0; q < parts_; ++q) mine.form[q] = static_cast<BoxForm>(control.box_form[q]);
-    if (options_.explain) [[unlikely]]
-      mine.posted = Clock::now();
     for (PartId q = 0; q < parts_; ++q) {
-      if ((q == rank_) != for_all || mine.count[q] == 0) continue;
-      const std::size_t bytes = Bytes(traffic, rank_, q, mine);
-      span.Next(spans::kPost, {q, bytes, mine.count[q]});
+      if ((q == rank_) != for_all) continue;
+      if (mine.labelled ? Entries(traffic, rank_, q) == 0 : mine.count[q] == 0) continue;
+      const std::size_t bytes = mine.labelled ? Room(traffic, rank_, q) : Bytes(traffic, rank_, q, mine.form, mine.count);
+      if (mine.labelled) {
+        span.Next(spans::kPost, {q, kToBeTold, kToBeTold});
+      } else {
+        span.Next(spans::kPost, {q, bytes, mine.count[q]});
+      }
       Transport& path = (*selector_)[mine.path[q]];
       if (for_all) {
         path.Broadcast(rank_, bytes, epoch_);
       } else {
         path.Post(rank_, q, bytes, epoch_);
       }
-      for (PartId to = for_all ? 0 : q; to < (for_all ? parts_ : q + 1); ++to) {
+    }
+    return mine;
+  }
+
+  /// Whether whoever gets these boxes reads them where they are packed.
+  bool AllInPlace(Traffic traffic, const Manifest& mine) const {
+    for (PartId q = 0; q < parts_; ++q) {
+      if ((q == rank_) != mine.for_all || Entries(traffic, rank_, q) == 0) continue;
+      if (!(*selector_)[mine.path[q]].InPlace(rank_, q)) return false;
+    }
+    return true;
+  }
+
+  /// BoxCounts what boxes of this device hold, as the counters say since they were packed.
+  void CountSent(Traffic traffic, const Manifest& mine, const BoxCounts& counts, const BoxForms& forms,
+                 const Control& control) {
+    for (PartId q = 0; q < parts_; ++q) {
+      if ((q == rank_) != mine.for_all || Entries(traffic, rank_, q) == 0) continue;
+      const std::size_t bytes = counts[q] == 0 ? 0 : Bytes(traffic, rank_, q, forms, counts);
+      if (mine.labelled && lane_ != nullptr) [[unlikely]]
+        lane_->Tell(spans::kPost, {q, bytes, counts[q]});
+      if (counts[q] == 0) continue;
+      for (PartId to = mine.for_all ? 0 : q; to < (mine.for_all ? parts_ : q + 1); ++to) {
         if (to == rank_) continue;
         // Of a broadcast of messages, those that are for this receiver.
-        const std::uint64_t messages = for_all && traffic == Traffic::kMessages ? control.halo_count[to] : mine.count[q];
+        const std::uint64_t messages = mine.for_all && traffic == Traffic::kMessages ? control.halo_count[to] : counts[q];
         pairs_[to].messages += messages;
         if (traffic == Traffic::kShared) pairs_[to].messages_before += messages;
         pairs_[to].bytes += bytes;
@@ -624,9 +685,8 @@ class BspRun {
     }
     if (traffic == Traffic::kMessages) {
       last_edges_ = mine_.active_edges;
-      last_sent_ = mine.count;
+      last_sent_ = counts;
     }
-    return mine;
   }
 
   /// Tells collective paths what every box of this exchange holds that this device has part in.
@@ -636,7 +696,9 @@ class BspRun {
     std::array<std::uint8_t, kMaxDevices> path{};
     const auto note = [&](PartId from, const Manifest& manifest) {
       const PartId place = manifest.for_all ? from : rank_;
-      if (manifest.count[place] > 0) (manifest.for_all ? broadcast : incoming)[from] = Bytes(traffic, from, place, manifest);
+      if (manifest.count[place] > 0 && !manifest.labelled) {  // those are on no collective path
+        (manifest.for_all ? broadcast : incoming)[from] = Bytes(traffic, from, place, manifest.form, manifest.count);
+      }
       path[from] = manifest.path[place];
     };
     if (mine != nullptr && mine->for_all) note(rank_, *mine);
@@ -647,34 +709,64 @@ class BspRun {
     selector_->Meet(rank_, {incoming.data(), parts_}, to_all, {path.data(), parts_}, epoch_);
   }
 
-  /// Notes a box that has been unpacked, once it has.
-  void Record(Traffic traffic, PartId from, PartId place, const Manifest& manifest, const Manifest* mine) {
+  /// What is to be told of a box that came, once its sender has said what it held: when all have agreed on the round.
+  struct Received {
+    Traffic traffic;
+    PartId from, place;
+    const Manifest* manifest;
+    std::uint32_t senders;
+    double measured_us;
+  };
+
+  /// How long a box took, once it has been unpacked.
+  double MeasuredUs(const Manifest& manifest, const Manifest* mine) {
     me_.device->stream().Synchronize(wait_);
     const Clock::time_point begin = mine == nullptr ? manifest.posted : std::max(manifest.posted, mine->posted);
+    return manifest.pack_us + std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+  }
+
+  void TellReceived() {
+    for (const Received& box : received_) {
+      const Manifest& manifest = *box.manifest;
+      const BoxCounts& counts = manifest.labelled ? manifest.packed : manifest.count;
+      const BoxForms& forms = manifest.labelled ? manifest.packed_form : manifest.form;
+      const std::size_t count = counts[box.place];
+      const std::size_t bytes = count == 0 ? 0 : Bytes(box.traffic, box.from, box.place, forms, counts);
+      if (manifest.labelled && lane_ != nullptr) {
+        lane_->Tell(spans::kReceive, {box.from, bytes, count});
+        lane_->Tell(spans::kUnpack, {box.from, count});
+      }
+      if (options_.explain && count != 0) Record(box, forms[box.place], count, bytes);
+    }
+    received_.clear();
+  }
+
+  void Record(const Received& box, BoxForm form, std::size_t count, std::size_t bytes) {
+    const Manifest& manifest = *box.manifest;
     BoxRecord& record = boxes_.emplace_back();
     record.round = round_.index;
-    record.from = from;
+    record.from = box.from;
     record.to = rank_;
-    record.broadcast = place == from;
-    record.path = selector_->path_name(manifest.path[place]);
-    record.form = BoxFormName(manifest.form[place]);
-    record.entries = manifest.count[place];
-    record.bytes = Bytes(traffic, from, place, manifest);
-    record.expected_bytes = manifest.expected[place];
-    const BoxShape shape = BoxShapeOf(me_.device->kind(), manifest.form[place], record.bytes, record.entries,
-                                      Entries(traffic, from, place), Payload(traffic));
-    const std::size_t path = manifest.path[place];
+    record.broadcast = box.place == box.from;
+    record.path = selector_->path_name(manifest.path[box.place]);
+    record.form = BoxFormName(form);
+    record.entries = count;
+    record.bytes = bytes;
+    record.expected_bytes = manifest.expected[box.place];
+    const BoxShape shape =
+        BoxShapeOf(me_.device->kind(), form, record.bytes, record.entries, Entries(box.traffic, box.from, box.place),
+                   Payload(box.traffic));
+    const std::size_t path = manifest.path[box.place];
     std::array<std::uint8_t, kMaxDevices> beside{};  // the paths of all boxes of its sender
     std::size_t boxes = 0;
     for (PartId q = 0; q < parts_; ++q) {
-      if (q != from && Entries(traffic, from, q) != 0) beside[boxes++] = manifest.path[q];
+      if (q != box.from && Entries(box.traffic, box.from, q) != 0) beside[boxes++] = manifest.path[q];
     }
-    const Load load{.boxes = selector_->BoxesBeside(path, {beside.data(), boxes}), .senders = Senders()};
-    record.predicted_us = record.broadcast ? selector_->PredictBroadcastUs(path, from, shape, load.senders)
-                          : manifest.form[place] == BoxForm::kAtomics
-                              ? selector_->PredictAtomicsUs(path, from, rank_, shape, load)
-                              : selector_->PredictUs(path, from, rank_, shape, load);
-    record.measured_us = manifest.pack_us + std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+    const Load load{.boxes = selector_->BoxesBeside(path, {beside.data(), boxes}), .senders = box.senders};
+    record.predicted_us = record.broadcast            ? selector_->PredictBroadcastUs(path, box.from, shape, load.senders)
+                          : form == BoxForm::kAtomics ? selector_->PredictAtomicsUs(path, box.from, rank_, shape, load)
+                                                      : selector_->PredictUs(path, box.from, rank_, shape, load);
+    record.measured_us = box.measured_us;
   }
 
   /// A box of this device as the selector judges it.
@@ -688,9 +780,13 @@ class BspRun {
   std::size_t Payload(Traffic traffic) const {
     return traffic == Traffic::kMessages ? traits_.message_payload : traits_.shared_payload;
   }
-  /// Length of a box as its manifest says.
-  std::size_t Bytes(Traffic traffic, PartId from, PartId place, const Manifest& manifest) const {
-    return BoxBytes(manifest.form[place], Entries(traffic, from, place), manifest.count[place], Payload(traffic));
+  /// Length of a box of this form and so many entries.
+  std::size_t Bytes(Traffic traffic, PartId from, PartId place, const BoxForms& forms, const BoxCounts& counts) const {
+    return BoxBytes(forms[place], Entries(traffic, from, place), counts[place], Payload(traffic));
+  }
+  /// What a box may hold at most.
+  std::size_t Room(Traffic traffic, PartId from, PartId place) const {
+    return BoxCapacity(Entries(traffic, from, place), Payload(traffic));
   }
 
   /// All devices exchange counts and aggregates; every device computes the same sums in the same order. `released`: what is
@@ -818,8 +914,11 @@ class BspRun {
   std::size_t frontier_count_ = 0;
   bool queues_ = false;  // all devices' frontiers are queues since the last round
   std::size_t path_of_atomics_ = kNoPath;
-  std::uint64_t last_edges_ = 0;                        // of the frontier that was pushed last
-  std::array<std::uint32_t, kMaxDevices> last_sent_{};  // messages that came of it
+  std::uint64_t last_edges_ = 0;  // of the frontier that was pushed last
+  BoxCounts last_sent_{};         // messages that came of it
+  Manifest* labelled_ = nullptr;  // of what this device has sent in this round, if nobody has read the counts yet
+  Traffic sent_ = Traffic::kMessages;
+  std::vector<Received> received_;
   std::vector<BoxRecord> boxes_;
   bool changed_only_ = false;  // halos hold all shared values of the last round but the changed ones
   bool initialised_ = false;

@@ -456,6 +456,20 @@ CHATTY_FN void ForEachSharedBox(const StateRef<P>& s, const OutboxRef& outbox, c
   }
 }
 
+/// Writes the label of a box of `size` entries, which counters say has been packed.
+CHATTY_FN void LabelBox(std::byte* box, std::size_t size, std::size_t payload, const Control& control, std::uint32_t place) {
+  *reinterpret_cast<BoxLabel*>(box + LabelOffset(size, payload)) = {
+      atomics::Load(&control.box_count[place]), static_cast<BoxForm>(atomics::Load(&control.box_form[place]))};
+}
+/// A box as its label, if it has one, says it is.
+CHATTY_FN InboxRef ReadLabel(InboxRef inbox, std::size_t payload) {
+  if (!inbox.labelled) return inbox;
+  const BoxLabel label = *reinterpret_cast<const BoxLabel*>(inbox.box + LabelOffset(inbox.size, payload));
+  inbox.form = label.form;
+  inbox.count = label.count;
+  return inbox;
+}
+
 /// What local vertex v shows, into its place.
 template <class P>
 CHATTY_FN void StoreShared(const StateRef<P>& s, LocalId v, const SharedSlot<P>& value) {

@@ -107,8 +107,13 @@ class TransportTest : public testing::TestWithParam<Case> {
 
   /// Every device on its own thread, as in a run: pack and post, meet once, receive and read. The one meeting an epoch is
   /// the least that the interface asks for: a fast device packs the next epoch while a slow one still reads this one.
+  /// `blind`: where boxes are read in place nobody tells how much they hold.
   void Converse(Transport& transport, const PairBytesTable& capacities, const TransportOptions& options,
-                std::uint64_t first_epoch, std::uint64_t epochs, bool delays) {
+                std::uint64_t first_epoch, std::uint64_t epochs, bool delays, bool blind = false) {
+    const auto length = [&](PartId from, PartId to, std::size_t bytes) {
+      if (!blind || !transport.InPlace(from, to)) return bytes;
+      return from == to ? options.broadcast[from] : capacities[from][to];
+    };
     const auto told = [&](PartId from, std::uint64_t epoch) -> std::size_t {
       if (options.broadcast.empty() || options.broadcast[from] == 0) return 0;
       return BytesToSend(from, kAll, epoch, options.broadcast[from]);
@@ -133,12 +138,12 @@ class TransportTest : public testing::TestWithParam<Case> {
           dawdle();
           // Enqueued, not awaited: Post has to order itself after it.
           device.CopyIn(transport.Outbox(me, to, epoch), out[to].data(), out[to].size(), device.stream());
-          transport.Post(me, to, out[to].size(), epoch);
+          transport.Post(me, to, length(me, to, out[to].size()), epoch);
         }
         if (const std::size_t bytes = told(me, epoch); bytes > 0) {
           FillPattern(to_all, me, kAll, epoch, bytes);
           device.CopyIn(transport.BroadcastBox(me, epoch), to_all.data(), bytes, device.stream());
-          transport.Broadcast(me, bytes, epoch);
+          transport.Broadcast(me, length(me, me, bytes), epoch);
         }
         dawdle();
         meeting.Exchange(static_cast<int>(me), epoch, 0, {&abort, std::chrono::milliseconds(60000)}, "the others",
@@ -156,7 +161,7 @@ class TransportTest : public testing::TestWithParam<Case> {
           const PartId from = (me + i) % parts();
           if (capacities[from][me] == 0) continue;
           in[from].assign(BytesToSend(from, me, epoch, capacities[from][me]), std::byte{0});
-          const std::byte* const inbox = transport.Receive(me, from, in[from].size(), epoch);
+          const std::byte* const inbox = transport.Receive(me, from, length(from, me, in[from].size()), epoch);
           device.CopyOut(in[from].data(), inbox, in[from].size(), device.stream());
           dawdle();
         }
@@ -164,7 +169,7 @@ class TransportTest : public testing::TestWithParam<Case> {
           const PartId from = (me + i) % parts();
           heard[from].assign(told(from, epoch), std::byte{0});
           if (heard[from].empty()) continue;
-          const std::byte* const box = transport.ReceiveBroadcast(me, from, heard[from].size(), epoch);
+          const std::byte* const box = transport.ReceiveBroadcast(me, from, length(from, from, heard[from].size()), epoch);
           device.CopyOut(heard[from].data(), box, heard[from].size(), device.stream());
           dawdle();
         }
@@ -228,6 +233,27 @@ TEST_P(TransportTest, EveryByteArrivesAtAnyPace) {
   const TransportOptions options = Telling(4);
   const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
   Converse(*transport, capacities, options, 0, 30, /*delays=*/true);
+}
+
+TEST_P(TransportTest, WhatIsReadInPlaceNeedsNoLengths) {
+  for (const char* links : {"all", "none"}) {
+    if (name() == "nccl" && links == std::string_view("none")) continue;  // once a process
+    SCOPED_TRACE(links);
+    const PairBytesTable capacities = Capacities(4);
+    TransportOptions options = Telling(4);
+    options.links = LinkMask::Parse(links, parts());
+    const auto transport = MakeTransport(name(), pointers_, capacities, options);
+    const bool in_place = name() == "host" || name() == "p2p-direct" || name() == "uva";
+    for (PartId from = 0; from < parts(); ++from) {
+      for (PartId to = 0; to < parts(); ++to) {
+        const bool talks = from == to ? options.broadcast[from] > 0 : capacities[from][to] > 0;
+        // What some read in the sender's memory and others in host memory is copied.
+        if (from == to && name() == "p2p-direct" && links == std::string_view("all") && talks) continue;
+        EXPECT_EQ(transport->InPlace(from, to), in_place && talks) << from << " to " << to;
+      }
+    }
+    Converse(*transport, capacities, options, 0, 12, /*delays=*/true, /*blind=*/true);
+  }
 }
 
 TEST_P(TransportTest, WithoutSomeLinksToo) {

@@ -196,6 +196,38 @@ TEST_P(Comm, WhatManyShareIsToldToAllWhereThatIsFaster) {
   EXPECT_EQ(broadcasts(neighbours, Programs().Find("pagerank", kKind), line), 0u);
 }
 
+TEST_P(Comm, WhatIsReadInPlaceIsCountedAsWhatIsCopied) {
+  const Graph graph = RandomGraph(34, CHATTY_TEST_SANITIZED ? 400 : 3000, 6.0, WeightKind::kInt32, true);
+  Session session(graph, std::move(devices_), DividedBy("random"));
+  for (const char* name : {"bfs", "sssp", "label_propagation", "pagerank"}) {
+    const RegisteredProgram& program = Programs().Find(name, kKind);
+    const ParameterValues parameters = From(program, graph, 17);
+    for (const Direction direction : {Direction::kAuto, Direction::kPush, Direction::kPull}) {
+      if (direction == Direction::kPush && name == std::string_view("pagerank")) continue;
+      const auto run = [&](std::string_view path) {
+        RunOptions options;
+        options.transport = path;
+        options.direction = direction;
+        options.timeout = std::chrono::seconds(30);
+        return program.Prepare(session, parameters, "", options)->Execute();
+      };
+      const RunStatistics copied = run("staged");
+      for (const std::string_view path : {"uva", "p2p-direct"}) {
+        SCOPED_TRACE(testing::Message() << name << " over " << path << ", direction " << static_cast<int>(direction));
+        const RunStatistics in_place = run(path);
+        EXPECT_EQ(in_place.rounds, copied.rounds);
+        ASSERT_EQ(in_place.pairs.size(), copied.pairs.size());
+        for (std::size_t i = 0; i < copied.pairs.size(); ++i) {
+          EXPECT_EQ(in_place.pairs[i].messages, copied.pairs[i].messages);
+          EXPECT_EQ(in_place.pairs[i].messages_before, copied.pairs[i].messages_before);
+          EXPECT_EQ(in_place.pairs[i].bytes, copied.pairs[i].bytes);
+          EXPECT_GT(copied.pairs[i].bytes, 0u);
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Comm, WhatIsRecordedIsWhatTravelled) {
   const Graph graph = RandomGraph(33, 2000, 6.0, WeightKind::kNone, true);
   Session session(graph, std::move(devices_), DividedBy("random"));

@@ -108,10 +108,6 @@ __global__ void __launch_bounds__(kBlock) UnpackMessages(StateRef<P> s, InboxRef
   cuda::UnpackMessages(Grid{}, s, inbox, peer, queue_out);
 }
 template <class P>
-__global__ void __launch_bounds__(kBlock) UnpackBits(StateRef<P> s, InboxRef inbox, std::uint32_t peer) {
-  cuda::UnpackBits(Grid{}, s, inbox, peer);
-}
-template <class P>
 __global__ void __launch_bounds__(kBlock)
     UnpackShared(StateRef<P> s, InboxRef inbox, std::uint32_t peer, const LocalId* to_halo) {
   cuda::UnpackShared(Grid{}, s, inbox, peer, to_halo);

@@ -25,6 +25,7 @@ class CudaSteps final : public StepSet {
         max_blocks_(static_cast<unsigned>(device_.info().multiprocessors) * kBlocksPerSm),
         report_(device_, 1) {
     report_[0].ticket = 0;
+    for (const auto& vertices : graph.subgraph().border) border_ += vertices.size();
     if constexpr (Traits<P>::kHasMeasure) {
       partials_ = Buffer<GlobalOf<P>>(device_, max_blocks_);
       partials_host_ = Pinned<GlobalOf<P>>(device_, max_blocks_);
@@ -145,9 +146,12 @@ class CudaSteps final : public StepSet {
     kernels::ClearActive<P><<<Blocks((s().graph.local - s().graph.owned) / 32 + 1), kBlock, 0, stream()>>>(s(), true);
     Check("ClearActive");
   }
-  void PackMessages(const OutboxRef& outbox, bool queued) override {
+  void PackMessages(const OutboxRef& outbox, bool queued, std::size_t at_most) override {
     if constexpr (Traits<P>::kCanPush) {
-      kernels::PackMessages<P><<<Blocks(s().graph.local - s().graph.owned), kBlock, 0, stream()>>>(s(), outbox, queued);
+      // Of few messages the queue is looked at, and of more the halo's bits, by fewer blocks where they are not many.
+      std::size_t threads = s().graph.local - s().graph.owned;
+      if (queued) threads = std::min(threads, at_most < threads / 4 ? at_most * 4 : threads);
+      kernels::PackMessages<P><<<Blocks(threads), kBlock, 0, stream()>>>(s(), outbox, queued);
       Check("PackMessages");
     }
   }
@@ -169,17 +173,11 @@ class CudaSteps final : public StepSet {
     }
   }
   void PackShared(const OutboxRef& outbox, const SharedPlan& plan) override {
-    kernels::PackShared<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), outbox, plan);
+    const std::size_t entries = outbox.for_all != nullptr ? plan.union_size : border_;
+    kernels::PackShared<P><<<Blocks(entries), kBlock, 0, stream()>>>(s(), outbox, plan);
     Check("PackShared");
   }
   void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) override {
-    if constexpr (Traits<P>::kHasRoundMessage) {
-      // A kernel of its own: nobody is asked or queued, and there are no entries to look at one by one.
-      if (!queue_out && inbox.form == BoxForm::kBitmap && !KeepsMessages(s())) {
-        kernels::UnpackBits<P><<<Blocks(Entries(inbox)), kBlock, 0, stream()>>>(s(), inbox, peer);
-        return Check("UnpackBits");
-      }
-    }
     if constexpr (Traits<P>::kCanPush) {
       kernels::UnpackMessages<P><<<Blocks(Entries(inbox)), kBlock, 0, stream()>>>(s(), inbox, peer, queue_out);
       Check("UnpackMessages");
@@ -336,9 +334,14 @@ class CudaSteps final : public StepSet {
     gathers_ = false;
   }
 
-  /// Places of a box that are looked at, and up to a segment before them.
-  static std::size_t Entries(const InboxRef& inbox) {
-    return inbox.form == BoxForm::kPairs ? inbox.count : inbox.last - inbox.first + kBoxSegment;
+  /// Places of a box that are looked at, and up to a segment before them; of one whose label nobody has read, twice as many
+  /// as are expected, or a few blocks'. Fewer threads than entries go through them in turns.
+  std::size_t Entries(const InboxRef& inbox) const {
+    const std::size_t places = inbox.last - inbox.first + kBoxSegment;
+    if (inbox.form != BoxForm::kPairs) return places;
+    if (!inbox.labelled) return inbox.count;
+    constexpr std::size_t kLeast = 32 * kBlock;
+    return std::min(places, std::max(std::size_t{2} * inbox.count, kLeast));
   }
   static RoundOf<P> As(const RoundState& round) { return round.As<GlobalOf<P>>(); }
   cudaStream_t stream() const { return static_cast<cudaStream_t>(device_.stream().native()); }
@@ -357,6 +360,7 @@ class CudaSteps final : public StepSet {
   Device& device_;
   ProgramState<P> state_;
   unsigned max_blocks_;
+  std::size_t border_ = 0;  // entries of all peers'
   Pinned<kernels::Report> report_;
   Buffer<StateRef<P>> parts_;  // all devices', by part
   std::uint32_t ticket_ = 0;

@@ -777,9 +777,11 @@ __device__ void PackBitmap(const Group& group, PackShelf& shelf, std::byte* box,
   const std::size_t size = places.size;
   auto* const words = reinterpret_cast<std::uint32_t*>(box);
   auto* const segments = reinterpret_cast<std::uint32_t*>(box + SegmentsOffset(size));
-  // A small box is spread over all blocks, fewer words a warp.
+  // A small box is spread over all blocks, fewer words a warp; over a quarter of them where little is set, for additions to
+  // the count then take longer than all else.
+  const std::size_t blocks = kPairs ? (BlockCount(group) + 3) / 4 : BlockCount(group);
   unsigned lanes = 32;
-  while (lanes > kSegmentWords && size <= std::size_t{BlockCount(group)} * kWarps * (lanes / 2) * 32) lanes /= 2;
+  while (lanes > kSegmentWords && size <= blocks * kWarps * (lanes / 2) * 32) lanes /= 2;
   const std::size_t chunk = std::size_t{kWarps} * lanes * 32;
   for (std::size_t base = BlockRank(group) * chunk; base < size; base += BlockCount(group) * chunk) {
     const std::size_t first = base + std::size_t{Warp()} * lanes * 32, place = first + Lane() * 32;
@@ -882,6 +884,54 @@ __device__ void PackWhole(const Group& group, std::byte* box, std::uint32_t* cou
       StorePayload(box, i, payload[k]);
     }
   }
+}
+
+/// Whether this block is the last of the grid that comes here: then all that the others' threads have written is there for
+/// its own. All threads call it, and get the same.
+template <class Group>
+__device__ bool IsLastBlock(const Group& group, BlockTickets* tickets) {
+  __shared__ bool last;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    constexpr unsigned kGroups = BlockTickets::kGroups;
+    const unsigned blocks = BlockCount(group), mine = BlockRank(group) % kGroups;
+    const auto take = [](std::uint32_t* count, unsigned of) {
+      __threadfence();
+      if (atomicAdd(count, 1u) + 1 < of) return false;
+      *count = 0;
+      __threadfence();
+      return true;
+    };
+    last = take(&tickets->blocks[mine], blocks / kGroups + (mine < blocks % kGroups)) &&
+           take(&tickets->groups, blocks < kGroups ? blocks : kGroups);
+  }
+  __syncthreads();
+  return last;
+}
+/// Has the last block of a grid that is through with packing write the boxes' labels: `for_each` calls what it is given,
+/// label(place in Control, box, its entries), for each of them. All threads call it.
+template <class Group, class ForEachBox>
+__device__ void LabelBoxes(const Group& group, Control* control, std::size_t payload, ForEachBox&& for_each) {
+  if (!IsLastBlock(group, &control->packed)) return;
+  for_each([&](std::uint32_t place, std::byte* box, std::size_t size) {
+    if (threadIdx.x == place) LabelBox(box, size, payload, *control, place);
+  });
+}
+/// A box as its label says it is, which one thread of the block reads for all: it may be in another device's memory.
+__device__ inline InboxRef OpenBox(const InboxRef& closed, std::size_t payload) {
+  if (!closed.labelled) return closed;
+  __shared__ std::uint32_t count;
+  __shared__ BoxForm form;
+  if (threadIdx.x == 0) {
+    const InboxRef open = ReadLabel(closed, payload);
+    count = open.count;
+    form = open.form;
+  }
+  __syncthreads();
+  InboxRef inbox = closed;
+  inbox.count = count;
+  inbox.form = form;
+  return inbox;
 }
 
 /// Some entries of a box, asked for together: each lane of a warp has as many.
@@ -1072,6 +1122,11 @@ __device__ void PackMessages(const Group& group, const StateRef<P>& s, const Out
   __shared__ detail::PackShelf shelf;
   WithMessagePayload(s,
                      [&](auto payload) { detail::PackMessagesAs<P, decltype(payload)>(group, s, outbox, queued, shelf); });
+  if (!outbox.labelled) return;
+  detail::LabelBoxes(group, s.control, MessageWireBytes(s), [&](auto&& label) {
+    ForEachMessageBox(s, outbox,
+                      [&](std::uint32_t place, std::byte* box, LocalId, LocalId size, BoxForm) { label(place, box, size); });
+  });
 }
 
 /// In place of PackMessages and the owners' UnpackMessages: every queued message of a halo vertex goes by atomics into the
@@ -1134,6 +1189,12 @@ __device__ void PackShared(const Group& group, const StateRef<P>& s, const Outbo
                      if (form == BoxForm::kWhole) return detail::PackWhole<Payload>(group, box, count, size, value, done);
                      detail::PackBitmap<Payload, /*kPairs=*/true>(group, shelf, box, count, places, value, done);
                    });
+  if (!outbox.labelled) return;
+  detail::LabelBoxes(group, s.control, kWireBytes<Payload>, [&](auto&& label) {
+    ForEachSharedBox(s, outbox, plan, [&](std::uint32_t place, std::byte* box, const LocalId*, LocalId size, BoxForm) {
+      label(place, box, size);
+    });
+  });
 }
 
 namespace detail {
@@ -1176,15 +1237,6 @@ __device__ void UnpackMessagesAs(const Group& group, const StateRef<P>& s, const
 }
 
 }  // namespace detail
-
-/// Takes in one peer's messages, as if its edges had been ours.
-template <class P, class Group>
-__device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer,
-                               bool queue_out) {
-  __shared__ std::uint16_t lists[kWarps][kBoxSegment];
-  WithMessagePayload(
-      s, [&](auto payload) { detail::UnpackMessagesAs<P, decltype(payload)>(group, s, inbox, peer, queue_out, lists); });
-}
 
 namespace detail {
 
@@ -1248,10 +1300,20 @@ __device__ void ScatterBits(const Group& group, const InboxRef& inbox, const Loc
 
 }  // namespace detail
 
-/// UnpackMessages where messages are bits, in a bitmap, and nobody is to be queued.
+/// Takes in one peer's messages, as if its edges had been ours.
 template <class P, class Group>
-__device__ void UnpackBits(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer) {
-  detail::ScatterBits(group, inbox, s.border.vertices + s.border.begin[peer], s.touched);
+__device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const InboxRef& box, std::uint32_t peer,
+                               bool queue_out) {
+  __shared__ std::uint16_t lists[kWarps][kBoxSegment];
+  const InboxRef inbox = detail::OpenBox(box, MessageWireBytes(s));
+  if constexpr (Traits<P>::kHasRoundMessage) {
+    // Bits alone: nobody is asked or queued, and there are no entries to look at one by one.
+    if (!queue_out && inbox.form == BoxForm::kBitmap && !KeepsMessages(s)) {
+      return detail::ScatterBits(group, inbox, s.border.vertices + s.border.begin[peer], s.touched);
+    }
+  }
+  WithMessagePayload(
+      s, [&](auto payload) { detail::UnpackMessagesAs<P, decltype(payload)>(group, s, inbox, peer, queue_out, lists); });
 }
 
 namespace detail {
@@ -1279,9 +1341,10 @@ __device__ void JoinBits(const Group& group, const InboxRef& inbox, std::uint32_
 /// Takes in one peer's shared values. The halo's active bits have been cleared. `to_halo`: where entries of the peer's
 /// border_union are in this device's halo, or null for entries of this device's subset.
 template <class P, class Group>
-__device__ void UnpackShared(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer,
+__device__ void UnpackShared(const Group& group, const StateRef<P>& s, const InboxRef& box, std::uint32_t peer,
                              const LocalId* to_halo) {
   using Payload = SharedSlot<P>;
+  const InboxRef inbox = detail::OpenBox(box, kWireBytes<Payload>);
   const LocalId halo = s.graph.halo_begin[peer];
   const bool in_order = to_halo == nullptr && inbox.form != BoxForm::kPairs && inbox.first == 0;
   if constexpr (kWireBytes<Payload> == 0) {

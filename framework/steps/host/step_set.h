@@ -161,11 +161,15 @@ class HostSteps final : public StepSet {
   void ClearHaloActive() override {
     Run((s().graph.local - s().graph.owned) / 32, [&](Group& g) { host::ClearActive(g, s(), true); });
   }
-  void PackMessages(const OutboxRef& outbox, bool queued) override {
+  void PackMessages(const OutboxRef& outbox, bool queued, std::size_t) override {
     if constexpr (Traits<P>::kCanPush) {
       std::size_t work = 0;
       for (std::uint32_t p = 0; p < s().graph.parts; ++p) work += s().control->halo_count[p];
       Run(work, [&](Group& g) { host::PackMessages(g, s(), outbox, queued); });
+      if (!outbox.labelled) return;
+      ForEachMessageBox(s(), outbox, [&](std::uint32_t place, std::byte* box, LocalId, LocalId size, BoxForm) {
+        LabelBox(box, size, MessageWireBytes(s()), *s().control, place);
+      });
     }
   }
   void Deliver() override {
@@ -179,13 +183,19 @@ class HostSteps final : public StepSet {
   }
   void PackShared(const OutboxRef& outbox, const SharedPlan& plan) override {
     Run(s().border.begin[s().graph.parts], [&](Group& g) { host::PackShared(g, s(), outbox, plan); });
+    if (!outbox.labelled) return;
+    ForEachSharedBox(s(), outbox, plan, [&](std::uint32_t place, std::byte* box, const LocalId*, LocalId size, BoxForm) {
+      LabelBox(box, size, kWireBytes<SharedSlot<P>>, *s().control, place);
+    });
   }
-  void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) override {
+  void UnpackMessages(const InboxRef& box, std::uint32_t peer, bool queue_out) override {
     if constexpr (Traits<P>::kCanPush) {
+      const InboxRef inbox = ReadLabel(box, MessageWireBytes(s()));
       Run(Entries(inbox), [&](Group& g) { host::UnpackMessages(g, s(), inbox, peer, queue_out); });
     }
   }
-  void UnpackShared(const InboxRef& inbox, std::uint32_t peer, const LocalId* to_halo) override {
+  void UnpackShared(const InboxRef& box, std::uint32_t peer, const LocalId* to_halo) override {
+    const InboxRef inbox = ReadLabel(box, kWireBytes<SharedSlot<P>>);
     Run(Entries(inbox), [&](Group& g) { host::UnpackShared(g, s(), inbox, peer, to_halo); });
   }
 
