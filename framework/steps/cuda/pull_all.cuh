@@ -265,7 +265,7 @@ __device__ bool FinishVertex(const StateRef<P>& s, const RoundOf<P>& round, cons
   SharedOf<P> shown;
   if constexpr (Traits<P>::kHasShare) {
     shown = s.program.Share(value, vertex);
-    if (s.graph.parts > 1) s.shared[v] = shown;  // which others are told
+    if (kOrdered && s.graph.parts > 1) s.shared[v] = shown;  // others are told that; of `next` where it is by vertex
   } else {
     shown = value;
   }

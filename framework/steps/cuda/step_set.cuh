@@ -174,7 +174,11 @@ class CudaSteps final : public StepSet {
   }
   void PackShared(const OutboxRef& outbox, const SharedPlan& plan) override {
     const std::size_t entries = outbox.for_all != nullptr ? plan.union_size : border_;
-    kernels::PackShared<P><<<Blocks(entries), kBlock, 0, stream()>>>(s(), outbox, plan);
+    StateRef<P> state = s();
+    if constexpr (kPullsAll<P> && Traits<P>::kHasShare) {
+      if (applied_ && pull_all_.rows.places == nullptr) state.shared = shown_.data();
+    }
+    kernels::PackShared<P><<<Blocks(entries), kBlock, 0, stream()>>>(state, outbox, plan);
     Check("PackShared");
   }
   void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) override {
@@ -274,7 +278,7 @@ class CudaSteps final : public StepSet {
     pull_all_.pieces = pieces_.data();
     pull_all_.chunk_words = static_cast<std::uint32_t>(ChunkWords(owned));
     pull_all_.chunks = static_cast<std::uint32_t>(Chunks(owned));
-    pull_all_.rows_tell_degrees = s().graph.parts == 1 && s().graph.symmetric;
+    pull_all_.rows_tell_degrees = s().graph.symmetric;  // an owned vertex has its whole row
     if constexpr (Traits<P>::kHasMeasure) {
       measures_ = Buffer<GlobalOf<P>>(device_, Chunks(owned) + kFinishBlocks);
       finished_ = Buffer<std::uint32_t>(device_, 1);
