@@ -32,6 +32,9 @@ constexpr double kEntryBytes = 8;
 constexpr std::array<LoadCorner, kLoadCorners> kCorners = {LoadCorner::kAlone, LoadCorner::kFanOut, LoadCorner::kRing,
                                                            LoadCorner::kAllToAll};
 
+constexpr std::array<BoxContent, kBoxContents> kContents = {BoxContent::kList,     BoxContent::kMarks, BoxContent::kValues,
+                                                            BoxContent::kMessages, BoxContent::kBits,  BoxContent::kParcel};
+
 std::string SizeText(double bytes) { return FormatBytes(static_cast<std::uint64_t>(std::llround(std::max(bytes, 0.0)))); }
 std::string AlphaText(const Cost& cost) { return fmt::format("{:.2f}", cost.alpha_us); }
 /// GB/s that beta stands for.
@@ -300,16 +303,15 @@ std::vector<std::vector<std::string>> LoadRows(const CostModel& model) {
   };
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
     for (const LoadCorner corner : kCorners) {
-      std::vector<const CostFit*> fits;
-      ForEachPair(model, [&](std::size_t from, std::size_t to) {
-        if (const CostFit& fit = model.fit(path, from, to, corner); fit.exists()) fits.push_back(&fit);
-      });
-      add(path, LoadCornerName(corner), fits);
-      fits.clear();
-      ForEachPair(model, [&](std::size_t from, std::size_t to) {
-        if (const CostFit& fit = model.swept_fit(path, from, to, corner); fit.exists()) fits.push_back(&fit);
-      });
-      add(path, fmt::format("{}, swept", LoadCornerName(corner)), fits);
+      for (const BoxContent content : kContents) {
+        std::vector<const CostFit*> fits;
+        ForEachPair(model, [&](std::size_t from, std::size_t to) {
+          if (const CostFit& fit = model.fit(path, from, to, corner, content); fit.exists()) fits.push_back(&fit);
+        });
+        const bool list = content == BoxContent::kList;
+        add(path, fmt::format("{}{}{}", LoadCornerName(corner), list ? "" : ", ", list ? "" : BoxContentName(content)),
+            fits);
+      }
     }
     for (const bool all : {false, true}) {
       std::vector<const CostFit*> fits;
@@ -537,16 +539,20 @@ Json CostsJson(const Topology& topology, const CostReport& report) {
     json["file"] = report.file.empty() ? Json(nullptr) : Json(report.file);
   }
   json["paths"] = model.paths();
-  for (const char* list : {"fits", "swept", "broadcasts", "choices", "crossovers"}) json[list] = Json::array();
+  for (const char* list : {"fits", "broadcasts", "choices", "crossovers"}) json[list] = Json::array();
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
     ForEachPair(model, [&](std::size_t from, std::size_t to) {
       for (const LoadCorner corner : kCorners) {
-        for (const bool swept : {false, true}) {
-          const CostFit& fit = swept ? model.swept_fit(path, from, to, corner) : model.fit(path, from, to, corner);
+        for (const BoxContent content : kContents) {
+          const CostFit& fit = model.fit(path, from, to, corner, content);
           if (!fit.exists()) continue;
-          Json one = {{"path", model.paths()[path]}, {"from", from}, {"to", to}, {"load", LoadCornerName(corner)}};
+          Json one = {{"path", model.paths()[path]},
+                      {"content", BoxContentName(content)},
+                      {"from", from},
+                      {"to", to},
+                      {"load", LoadCornerName(corner)}};
           AddFit(one, fit);
-          json[swept ? "swept" : "fits"].push_back(std::move(one));
+          json["fits"].push_back(std::move(one));
         }
       }
     });

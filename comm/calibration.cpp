@@ -1,6 +1,7 @@
 #include "chatty/comm/calibration.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <exception>
@@ -27,7 +28,10 @@ constexpr std::size_t kLeastSizes[] = {4, 512, 4 << 10};
 constexpr std::size_t kSmall = 64 << 10;
 constexpr std::size_t kManyDevices = 8;       ///< of the host; more are measured once
 constexpr std::size_t kLeastSwept = 4 << 10;  ///< shorter boxes are lists
-constexpr std::size_t kFewestSwept = 4;       ///< samples, of two sizes: one does not tell bytes from places
+/// @{
+/// Of two sizes or more, which tell what bytes cost; and where entries or places cost besides, as many again.
+constexpr std::size_t kFewestSamples = 2, kFewestOfTwo = 4;
+/// @}
 /// What all paths of a quick calibration may take together.
 constexpr double kQuickSeconds = 3;
 /// What all boxes of a path may take of the host's memory in a quick calibration: pages cost time when they are first
@@ -121,11 +125,30 @@ std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(Part
   return patterns;
 }
 
-/// What a box holds in one measurement.
-struct Content {
-  std::size_t bytes = 0, entries = 0;  ///< entries 0: a block
-  probes::Sweep sweep{};               ///< of places: neither
+/// A kind of box that is measured, and whose costs it counts among.
+struct Measured {
+  probes::Kind kind;
+  BoxContent content;
+  unsigned every = 1;
 };
+/// Whether a box of a content does not tell by its length how many entries or places it has.
+bool CountsApart(BoxContent content) {
+  return content == BoxContent::kList || content == BoxContent::kValues || content == BoxContent::kMessages;
+}
+/// So full that bytes count, and so empty that places do. Host devices take the same time over all that has bits.
+constexpr Measured kOnHosts[] = {{probes::Kind::kBlock, BoxContent::kList},
+                                 {probes::Kind::kEntries, BoxContent::kList},
+                                 {probes::Kind::kValues, BoxContent::kValues, 2},
+                                 {probes::Kind::kValues, BoxContent::kValues, 32}};
+constexpr Measured kOnGpus[] = {{probes::Kind::kBlock, BoxContent::kList},
+                                {probes::Kind::kEntries, BoxContent::kList},
+                                {probes::Kind::kMarks, BoxContent::kMarks},
+                                {probes::Kind::kValues, BoxContent::kValues, 2},
+                                {probes::Kind::kValues, BoxContent::kValues, 32},
+                                {probes::Kind::kMessages, BoxContent::kMessages, 2},
+                                {probes::Kind::kMessages, BoxContent::kMessages, 32},
+                                {probes::Kind::kBits, BoxContent::kBits},
+                                {probes::Kind::kParcel, BoxContent::kParcel}};
 
 /// Values, on each device, for the time of a calibration.
 class States {
@@ -167,11 +190,12 @@ class PathMeasurement {
         barrier_(static_cast<int>(devices.size())),
         begins_(devices.size()),
         ends_(devices.size()),
-        samples_(patterns_.size()),
-        swept_(patterns_.size()) {
+        measured_(devices_[0]->kind() == DeviceKind::kCuda ? std::span<const Measured>(kOnGpus) : kOnHosts),
+        samples_(patterns_.size()) {
     for (std::size_t i = 0; i < patterns_.size(); ++i) {
-      samples_[i].resize(std::max(patterns_[i].boxes.size(), patterns_[i].roots.size()));
-      swept_[i].resize(samples_[i].size());
+      for (auto& of_content : samples_[i]) {
+        of_content.resize(std::max(patterns_[i].boxes.size(), patterns_[i].roots.size()));
+      }
     }
   }
 
@@ -193,16 +217,15 @@ class PathMeasurement {
     for (std::size_t i = 0; i < patterns_.size(); ++i) {
       const Pattern& pattern = patterns_[i];
       const auto set = [&](std::size_t from, std::size_t to, std::size_t b) {
-        const CostFit fit = FitCost(samples_[i][b]);
-        model.set_fit(path, from, to, pattern.corner, fit);
-        if (devices_.size() == 2 && pattern.corner == LoadCorner::kRing) {
-          model.set_fit(path, from, to, LoadCorner::kAllToAll, fit);
-        }
-        if (swept_[i][b].size() < kFewestSwept) return;
-        const CostFit swept = FitCost(swept_[i][b]);
-        model.set_swept_fit(path, from, to, pattern.corner, swept);
-        if (devices_.size() == 2 && pattern.corner == LoadCorner::kRing) {
-          model.set_swept_fit(path, from, to, LoadCorner::kAllToAll, swept);
+        for (std::size_t c = 0; c < kBoxContents; ++c) {
+          const std::vector<CostSample>& samples = samples_[i][c][b];
+          const auto content = static_cast<BoxContent>(c);
+          if (samples.size() < (CountsApart(content) ? kFewestOfTwo : kFewestSamples)) continue;
+          const CostFit fit = FitCost(samples);
+          model.set_fit(path, from, to, pattern.corner, fit, content);
+          if (devices_.size() == 2 && pattern.corner == LoadCorner::kRing) {
+            model.set_fit(path, from, to, LoadCorner::kAllToAll, fit, content);
+          }
         }
       };
       const bool stands_for_all = alike_ && pattern.corner != LoadCorner::kAllToAll;
@@ -221,7 +244,7 @@ class PathMeasurement {
       }
       for (std::size_t r = 0; r < (stands_for_all && !pattern.roots.empty() ? parts : pattern.roots.size()); ++r) {
         model.set_broadcast_fit(path, stands_for_all ? r : pattern.roots[r], pattern.corner == LoadCorner::kAllToAll,
-                                FitCost(samples_[i][stands_for_all ? 0 : r]));
+                                FitCost(samples_[i][0][stands_for_all ? 0 : r]));
       }
     }
   }
@@ -243,31 +266,27 @@ class PathMeasurement {
       Meet("the others");
       if (stop_) return;
       for (std::size_t i = 0; i < patterns_.size(); ++i) {
-        const std::size_t bytes = sizes_[size];
-        MeasurePattern(me, i, {.bytes = bytes}, epoch);
-        if (bytes >= sizeof(probes::Entry)) {
-          MeasurePattern(me, i, {.bytes = bytes, .entries = bytes / sizeof(probes::Entry)}, epoch);
-        } else {
-          MeasurePattern(me, i, {.bytes = sizeof(probes::Entry), .entries = 1}, epoch);
-        }
-        for (const unsigned every : {2u, 32u}) {  // full enough that bytes count, and so empty that places do
-          const probes::Sweep sweep = probes::Sweep::Of(bytes, every);
-          const bool fits = sweep.places > 0 && sweep.places <= std::size_t{1} << states_[me].bits;
-          if (fits && bytes >= kLeastSwept && !patterns_[i].boxes.empty())
-            MeasurePattern(me, i, {sweep.bytes(), 0, sweep}, epoch);
+        for (const Measured& kind : measured_) {
+          const probes::Box box = probes::Box::Of(kind.kind, sizes_[size], kind.every);
+          if (box.count > std::size_t{1} << states_[me].bits) continue;
+          if (box.swept() && (sizes_[size] < kLeastSwept || box.count == 0)) continue;
+          if (kind.content != BoxContent::kList && patterns_[i].boxes.empty()) continue;  // broadcasts go by those of lists
+          MeasurePattern(me, i, box, kind.content, epoch);
         }
       }
       if (me == 0) last_size_ = Seconds(size_start_);
     }
   }
 
-  void MeasurePattern(PartId me, std::size_t index, Content content, std::uint64_t& epoch) {
+  void MeasurePattern(PartId me, std::size_t index, const probes::Box& box, BoxContent content, std::uint64_t& epoch) {
+    const std::size_t bytes = box.bytes();
     const Pattern& pattern = patterns_[index];
     const int few = !alike_ ? 5 : devices_.size() > kManyDevices ? 1 : 3;  // many threads meet slowly
-    const int repetitions = quick_ ? (content.bytes <= kSmall ? few : std::min(few, 3)) : content.bytes <= kSmall ? 21 : 7;
-    std::vector<std::vector<double>> times(samples_[index].size());
+    const int repetitions = quick_ ? (bytes <= kSmall ? few : std::min(few, 3)) : bytes <= kSmall ? 21 : 7;
+    std::vector<std::vector<CostSample>>& samples = samples_[index][static_cast<std::size_t>(content)];
+    std::vector<std::vector<double>> times(samples.size());
     for (int repetition = -1; repetition < repetitions; ++repetition) {  // the first is not counted
-      Exchange(me, pattern, content, epoch++);
+      Exchange(me, pattern, box, epoch++);
       Meet("the others");
       if (me != 0 || repetition < 0) continue;
       for (std::size_t b = 0; b < pattern.boxes.size(); ++b) {
@@ -283,17 +302,18 @@ class PathMeasurement {
       }
     }
     if (me != 0) return;
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      const bool swept = content.sweep.places > 0;
-      (swept ? swept_ : samples_)[index][i].push_back(
-          {static_cast<double>(content.bytes), static_cast<double>(swept ? content.sweep.places : content.entries),
-           std::max(Median(std::move(times[i])), 1e-3)});  // a clock may stand still
+    const auto count = static_cast<double>(CountsApart(content) && box.kind != probes::Kind::kBlock ? box.count : 0);
+    for (std::size_t i = 0; i < times.size(); ++i) {  // a clock may stand still
+      samples[i].push_back({static_cast<double>(bytes), count, std::max(Median(std::move(times[i])), 1e-3)});
     }
   }
 
   /// One epoch of what engines do: pack and post, meet, receive and unpack. All calls of the transport are here.
-  void Exchange(PartId me, const Pattern& pattern, Content content, std::uint64_t epoch) {
+  void Exchange(PartId me, const Pattern& pattern, const probes::Box& box, std::uint64_t epoch) {
     Device& device = *devices_[me];
+    const std::size_t bytes = box.bytes();
+    const auto pack = [&](std::byte* to) { probes::Pack(device, states_[me], to, box); };
+    const auto unpack = [&](const std::byte* from) { probes::Unpack(device, states_[me], from, box); };
     const auto sends = [&](PartId from, PartId to) {
       return std::find(pattern.boxes.begin(), pattern.boxes.end(), std::pair(from, to)) != pattern.boxes.end();
     };
@@ -305,45 +325,30 @@ class PathMeasurement {
       if (sends(me, after)) targets.push_back(after);
       if (sends(before, me)) sources.push_back(before);
     }
-    for (const PartId from : sources) incoming[from] = content.bytes;
-    for (const PartId root : pattern.roots) broadcast[root] = content.bytes;
+    for (const PartId from : sources) incoming[from] = bytes;
+    for (const PartId root : pattern.roots) broadcast[root] = bytes;
     const bool tells = broadcast[me] > 0;
 
     device.stream().Synchronize();
     Meet("the others");
     begins_[me] = Clock::now();
-    for (const PartId to : targets) Pack(me, content, transport_.Outbox(me, to, epoch));
-    if (tells) Pack(me, content, transport_.BroadcastBox(me, epoch));
-    device.stream().Synchronize({&abort_, kPatience});  // engines read how long boxes are before they post them
-    for (const PartId to : targets) transport_.Post(me, to, content.bytes, epoch);
-    if (tells) transport_.Broadcast(me, content.bytes, epoch);
+    for (const PartId to : targets) pack(transport_.Outbox(me, to, epoch));
+    if (tells) pack(transport_.BroadcastBox(me, epoch));
+    // Engines read how long boxes are before they have them copied. Of parcels they know it.
+    const bool known = box.kind == probes::Kind::kParcel ||
+                       ((!tells || transport_.InPlace(me, me)) &&
+                        std::all_of(targets.begin(), targets.end(), [&](PartId to) { return transport_.InPlace(me, to); }));
+    if (!known) device.stream().Synchronize({&abort_, kPatience});
+    for (const PartId to : targets) transport_.Post(me, to, bytes, epoch);
+    if (tells) transport_.Broadcast(me, bytes, epoch);
     Meet("the others' counts");
     transport_.Meet(me, incoming, broadcast, epoch);
-    for (const PartId from : sources) Unpack(me, content, transport_.Receive(me, from, content.bytes, epoch));
+    for (const PartId from : sources) unpack(transport_.Receive(me, from, bytes, epoch));
     for (const PartId root : pattern.roots) {
-      if (root != me) Unpack(me, content, transport_.ReceiveBroadcast(me, root, content.bytes, epoch));
+      if (root != me) unpack(transport_.ReceiveBroadcast(me, root, bytes, epoch));
     }
     device.stream().Synchronize({&abort_, kPatience});
     ends_[me] = Clock::now();
-  }
-
-  void Pack(PartId me, Content content, std::byte* box) const {
-    if (content.sweep.places > 0) {
-      probes::PackSweep(*devices_[me], states_[me], box, content.sweep);
-    } else if (content.entries > 0) {
-      probes::PackEntries(*devices_[me], states_[me], box, content.entries);
-    } else {
-      probes::PackBlock(*devices_[me], states_[me], box, content.bytes / sizeof(std::uint32_t));
-    }
-  }
-  void Unpack(PartId me, Content content, const std::byte* box) const {
-    if (content.sweep.places > 0) {
-      probes::UnpackSweep(*devices_[me], states_[me], box, content.sweep);
-    } else if (content.entries > 0) {
-      probes::UnpackEntries(*devices_[me], states_[me], box, content.entries);
-    } else {
-      probes::UnpackBlock(*devices_[me], states_[me], box, content.bytes / sizeof(std::uint32_t));
-    }
   }
 
   std::vector<Device*> devices_;
@@ -357,8 +362,8 @@ class PathMeasurement {
   AbortToken abort_;
   // Written by one thread between two meetings and read by others between the next two.
   std::vector<Clock::time_point> begins_, ends_;
-  std::vector<std::vector<std::vector<CostSample>>> samples_;  // [pattern][box or root]
-  std::vector<std::vector<std::vector<CostSample>>> swept_;    // likewise
+  std::span<const Measured> measured_;
+  std::vector<std::array<std::vector<std::vector<CostSample>>, kBoxContents>> samples_;  // [pattern][content][box or root]
   Clock::time_point size_start_;
   double last_size_ = 0;
   bool stop_ = false;

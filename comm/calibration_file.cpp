@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 /// Raised when the text changes, or when transports, what is measured or how it is fitted do, so that old figures would
 /// mislead.
-constexpr int kVersion = 4;
+constexpr int kVersion = 5;
 constexpr std::string_view kTitle = "chatty-calibration";
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  // 64 devices and 8 paths have 25 MiB
 
@@ -183,10 +183,12 @@ std::string CalibrationText(std::string_view fingerprint, const Calibration& cal
     for (std::size_t from = 0; from < model.devices(); ++from) {
       for (std::size_t to = 0; to < model.devices(); ++to) {
         for (std::size_t corner = 0; corner < kLoadCorners; ++corner) {
-          const CostFit& fit = model.fit(path, from, to, static_cast<LoadCorner>(corner));
-          if (fit.exists()) text += fmt::format("fit {} {} {} {} {}\n", path, from, to, corner, FitWords(fit));
-          const CostFit& swept = model.swept_fit(path, from, to, static_cast<LoadCorner>(corner));
-          if (swept.exists()) text += fmt::format("swept {} {} {} {} {}\n", path, from, to, corner, FitWords(swept));
+          for (std::size_t content = 0; content < kBoxContents; ++content) {
+            const CostFit& fit =
+                model.fit(path, from, to, static_cast<LoadCorner>(corner), static_cast<BoxContent>(content));
+            if (!fit.exists()) continue;
+            text += fmt::format("fit {} {} {} {} {} {}\n", content, path, from, to, corner, FitWords(fit));
+          }
         }
       }
       for (const bool all : {false, true}) {
@@ -253,14 +255,11 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
   for (words.NextLine();; words.NextLine()) {
     const std::string_view what = words.Next();
     if (what == "checksum") break;
-    if (what == "fit" || what == "swept") {
+    if (what == "fit") {
+      const auto content = static_cast<BoxContent>(words.Index(kBoxContents));
       const std::size_t path = words.Index(model.paths().size()), from = words.Index(devices), to = words.Index(devices);
       const auto corner = static_cast<LoadCorner>(words.Index(kLoadCorners));
-      if (what == "fit") {
-        model.set_fit(path, from, to, corner, ReadFit(words));
-      } else {
-        model.set_swept_fit(path, from, to, corner, ReadFit(words));
-      }
+      model.set_fit(path, from, to, corner, ReadFit(words), content);
     } else if (what == "broadcast") {
       const std::size_t path = words.Index(model.paths().size()), from = words.Index(devices);
       const bool all = words.Number(0, 1) == 1;

@@ -19,14 +19,17 @@ std::string_view LoadCornerName(LoadCorner corner) {
   return kNames.at(static_cast<std::size_t>(corner));
 }
 
+std::string_view BoxContentName(BoxContent content) {
+  constexpr std::array<std::string_view, kBoxContents> kNames = {"lists", "marks", "values", "messages", "bits", "parcels"};
+  return kNames.at(static_cast<std::size_t>(content));
+}
+
 // -------------------------------------------------------------- predictions ----
 
 CostModel::CostModel(std::vector<std::string> paths, std::size_t devices)
-    : paths_(std::move(paths)),
-      devices_(devices),
-      pairs_(paths_.size() * devices * devices * kLoadCorners),
-      swept_(pairs_.size()),
-      broadcasts_(paths_.size() * devices * 2) {}
+    : paths_(std::move(paths)), devices_(devices), broadcasts_(paths_.size() * devices * 2) {
+  pairs_[static_cast<std::size_t>(BoxContent::kList)].resize(paths_.size() * devices * devices * kLoadCorners);
+}
 
 std::size_t CostModel::Find(std::string_view name) const noexcept {
   const auto found = std::find(paths_.begin(), paths_.end(), name);
@@ -35,16 +38,16 @@ std::size_t CostModel::Find(std::string_view name) const noexcept {
 
 double CostModel::PredictUs(std::size_t path, std::size_t from, std::size_t to, std::size_t bytes, std::size_t messages,
                             Load load) const noexcept {
-  const CostFit* const fits = &pairs_[Pair(path, from, to)];
+  const CostFit* const fits = &fit(path, from, to);
   if (!fits[0].exists()) return std::numeric_limits<double>::infinity();
   return Between(fits, static_cast<double>(bytes), static_cast<double>(messages), load);
 }
 
-double CostModel::PredictSweptUs(std::size_t path, std::size_t from, std::size_t to, std::size_t bytes, std::size_t places,
-                                 Load load) const noexcept {
-  const CostFit* const fits = &swept_[Pair(path, from, to)];
+double CostModel::PredictContentUs(BoxContent content, std::size_t path, std::size_t from, std::size_t to, std::size_t bytes,
+                                   std::size_t count, Load load) const noexcept {
+  const CostFit* const fits = &fit(path, from, to, LoadCorner::kAlone, content);
   if (!fits[0].exists()) return std::numeric_limits<double>::quiet_NaN();
-  return Between(fits, static_cast<double>(bytes), static_cast<double>(places), load);
+  return Between(fits, static_cast<double>(bytes), static_cast<double>(count), load);
 }
 
 double CostModel::Between(const CostFit* fits, double b, double m, Load load) const noexcept {

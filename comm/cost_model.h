@@ -3,6 +3,7 @@
 /// pair of devices, alone and beside others. A value: engines copy it and ask it before each message.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -66,6 +67,19 @@ inline constexpr std::size_t kLoadCorners = 4;  ///< how many there are
 /// "alone", "fan-out", "ring" or "all-to-all".
 std::string_view LoadCornerName(LoadCorner corner);
 
+/// What a box holds, where that makes packing and unpacking it take other times.
+enum class BoxContent : std::uint8_t {
+  kList,      ///< a block of memory, or entries that are gathered and scattered one by one
+  kMarks,     ///< indices alone, whose arrival says all
+  kValues,    ///< a bit for each place of a numbering, and what those that are set have, which is stored where it belongs
+  kMessages,  ///< likewise, and it is combined with what is there
+  kBits,      ///< likewise, and bits are all
+  kParcel,    ///< a block of memory, until it is there, and before anybody takes it in
+};
+inline constexpr std::size_t kBoxContents = 6;  ///< how many there are
+/// "lists", "marks", "values", "messages", "bits" or "parcels".
+std::string_view BoxContentName(BoxContent content);
+
 /// A size at which another path becomes the fastest.
 struct Crossover {
   double bytes = 0;                                   ///< from here on
@@ -108,9 +122,7 @@ class CostModel {
   std::size_t Find(std::string_view name) const noexcept;
 
   /// Whether a path joins a pair.
-  bool Joins(std::size_t path, std::size_t from, std::size_t to) const noexcept {
-    return pairs_[Pair(path, from, to)].exists();
-  }
+  bool Joins(std::size_t path, std::size_t from, std::size_t to) const noexcept { return fit(path, from, to).exists(); }
   /// Microseconds until `bytes` bytes, holding `messages` entries that are gathered and scattered one by one (0: a block of
   /// memory), have gone from `from` to `to` and been unpacked. Infinite where the path does not join the pair. Indices are
   /// not checked; a load beyond what the devices can do counts as the most that they can.
@@ -120,10 +132,10 @@ class CostModel {
   /// the path does not reach all.
   double PredictBroadcastUs(std::size_t path, std::size_t from, std::size_t bytes, std::size_t messages,
                             std::uint32_t senders = 1) const noexcept;
-  /// The same of a box that is made and taken apart by going through all `places` of a numbering, of which it says by a bit
-  /// which it holds. Not a number where that was not measured.
-  double PredictSweptUs(std::size_t path, std::size_t from, std::size_t to, std::size_t bytes, std::size_t places,
-                        Load load = {}) const noexcept;
+  /// The same of a box of this content, with so many entries or, of contents that have bits, places in its numbering. Not a
+  /// number where that was not measured.
+  double PredictContentUs(BoxContent content, std::size_t path, std::size_t from, std::size_t to, std::size_t bytes,
+                          std::size_t count, Load load = {}) const noexcept;
   /// The path of least PredictUs, the first among equals; kNoPath where none joins the pair.
   std::size_t Best(std::size_t from, std::size_t to, std::size_t bytes, std::size_t messages, Load load = {}) const noexcept;
   /// Likewise of PredictBroadcastUs.
@@ -132,23 +144,18 @@ class CostModel {
 
   /// @{
   /// The fit of a path and pair under a load, as it was set; one that was not measured does not exist, and predictions take
-  /// the nearest that was.
-  const CostFit& fit(std::size_t path, std::size_t from, std::size_t to,
-                     LoadCorner corner = LoadCorner::kAlone) const noexcept {
-    return pairs_[Pair(path, from, to) + static_cast<std::size_t>(corner)];
+  /// the nearest that was. Gamma is of an entry or, of contents that have bits, of a place.
+  const CostFit& fit(std::size_t path, std::size_t from, std::size_t to, LoadCorner corner = LoadCorner::kAlone,
+                     BoxContent content = BoxContent::kList) const noexcept {
+    const std::vector<CostFit>& fits = pairs_[static_cast<std::size_t>(content)];
+    static const CostFit kNone;
+    return fits.empty() ? kNone : fits[Pair(path, from, to) + static_cast<std::size_t>(corner)];
   }
-  void set_fit(std::size_t path, std::size_t from, std::size_t to, LoadCorner corner, const CostFit& fit) noexcept {
-    pairs_[Pair(path, from, to) + static_cast<std::size_t>(corner)] = fit;
-  }
-  /// @}
-  /// @{
-  /// The same of boxes that are swept: gamma is of a place.
-  const CostFit& swept_fit(std::size_t path, std::size_t from, std::size_t to,
-                           LoadCorner corner = LoadCorner::kAlone) const noexcept {
-    return swept_[Pair(path, from, to) + static_cast<std::size_t>(corner)];
-  }
-  void set_swept_fit(std::size_t path, std::size_t from, std::size_t to, LoadCorner corner, const CostFit& fit) noexcept {
-    swept_[Pair(path, from, to) + static_cast<std::size_t>(corner)] = fit;
+  void set_fit(std::size_t path, std::size_t from, std::size_t to, LoadCorner corner, const CostFit& fit,
+               BoxContent content = BoxContent::kList) {
+    std::vector<CostFit>& fits = pairs_[static_cast<std::size_t>(content)];
+    if (fits.empty()) fits.resize(paths_.size() * devices_ * devices_ * kLoadCorners);
+    fits[Pair(path, from, to) + static_cast<std::size_t>(corner)] = fit;
   }
   /// @}
   /// @{
@@ -184,9 +191,8 @@ class CostModel {
   std::vector<std::string> paths_;
   std::size_t devices_ = 0;
   bool measured_ = false, links_apart_ = false, all_reach_ = true;
-  std::vector<CostFit> pairs_;       // [path][from][to][corner]
-  std::vector<CostFit> swept_;       // likewise
-  std::vector<CostFit> broadcasts_;  // [path][from][all at once]
+  std::array<std::vector<CostFit>, kBoxContents> pairs_;  // [content]: [path][from][to][corner], or none of that content
+  std::vector<CostFit> broadcasts_;                       // [path][from][all at once]
 };
 
 /// One measured time.

@@ -8,6 +8,7 @@
 
 #include "chatty/core/atomics.h"
 #include "chatty/core/config.h"
+#include "chatty/core/error.h"
 #include "chatty/core/hash.h"
 #include "chatty/core/sync.h"
 
@@ -65,84 +66,117 @@ void Prepare(Device& device, const State& state) {
   });
 }
 
-void PackBlock(Device& device, const State& state, std::byte* box, std::size_t words) {
-  CHATTY_ON_GPU(device, PackBlock(device, state, box, words));
-  auto* const out = reinterpret_cast<std::uint32_t*>(box);
-  Divide(device, words, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) out[i] = state.values[i] - 1;
-  });
+std::size_t Box::bytes() const {
+  switch (kind) {
+    case Kind::kEntries:
+      return count * sizeof(Entry);
+    case Kind::kValues:
+    case Kind::kMessages:
+      return values_at() + held() * sizeof(std::uint32_t);
+    case Kind::kBits:
+      return count / 8;
+    case Kind::kBlock:
+    case Kind::kParcel:
+    case Kind::kMarks:
+      break;
+  }
+  return count * sizeof(std::uint32_t);
 }
 
-void UnpackBlock(Device& device, const State& state, const std::byte* box, std::size_t words) {
-  CHATTY_ON_GPU(device, UnpackBlock(device, state, box, words));
-  const auto* const in = reinterpret_cast<const std::uint32_t*>(box);
-  Divide(device, words, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) state.values[i] = std::min(state.values[i], in[i]);
-  });
+Box Box::Of(Kind kind, std::size_t bytes, unsigned every) {
+  Box box{kind, 0, every};
+  if (box.swept()) {
+    const double one = 1.0 / 8 + (kind == Kind::kBits ? 0 : 4.0 / kSegment + 4.0 / every);
+    box.count = static_cast<std::size_t>(static_cast<double>(bytes) / one) / kSegment * kSegment;
+  } else {
+    box.count = std::max<std::size_t>(1, bytes / (kind == Kind::kEntries ? sizeof(Entry) : sizeof(std::uint32_t)));
+  }
+  return box;
 }
 
-void PackEntries(Device& device, const State& state, std::byte* box, std::size_t entries) {
-  CHATTY_ON_GPU(device, PackEntries(device, state, box, entries));
-  auto* const out = reinterpret_cast<Entry*>(box);
-  Divide(device, entries, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::uint32_t index = state.order[i];
-      out[i] = {index, state.values[index] - 1};
-    }
-  });
-}
-
-void UnpackEntries(Device& device, const State& state, const std::byte* box, std::size_t entries) {
-  CHATTY_ON_GPU(device, UnpackEntries(device, state, box, entries));
-  const auto* const in = reinterpret_cast<const Entry*>(box);
-  Divide(device, entries, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::uint32_t at = in[i].index;
-      atomics::Min<true>(&state.values[at], in[i].value);
-      atomics::Or<true>(&state.marks[at >> 5], 1u << (at & 31));
-    }
-  });
-}
-
-void PackSweep(Device& device, const State& state, std::byte* box, const Sweep& sweep) {
-  CHATTY_ON_GPU(device, PackSweep(device, state, box, sweep));
+void Pack(Device& device, const State& state, std::byte* box, const Box& shape) {
+  CHATTY_ON_GPU(device, Pack(device, state, box, shape));
+  const std::size_t apart = EntriesApart(state, shape);
   auto* const words = reinterpret_cast<std::uint32_t*>(box);
-  auto* const segments = reinterpret_cast<std::uint32_t*>(box + sweep.segments_at());
-  auto* const values = reinterpret_cast<std::uint32_t*>(box + sweep.values_at());
-  Divide(device, sweep.places / Sweep::kSegment, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t segment = begin; segment < end; ++segment) {
-      const std::size_t first = segment * Sweep::kSegment;
-      std::size_t place = (first + sweep.every - 1) / sweep.every;
-      segments[segment] = static_cast<std::uint32_t>(place);
-      for (std::size_t w = 0; w < Sweep::kSegment / 32; ++w) {
-        std::uint32_t word = 0;
-        for (std::size_t i = first + w * 32; i < first + (w + 1) * 32; ++i) {
-          if (i % sweep.every != 0) continue;
-          word |= 1u << (i % 32);
-          values[place++] = state.values[i] - 1;
+  switch (shape.kind) {
+    case Kind::kBlock:
+      return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) words[i] = state.values[i] - 1;
+      });
+    case Kind::kEntries:
+      return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
+        auto* const out = reinterpret_cast<Entry*>(box);
+        for (std::size_t i = begin; i < end; ++i) {
+          const std::size_t index = i * apart;
+          out[i] = {static_cast<std::uint32_t>(index), state.values[index] - 1};
         }
-        words[first / 32 + w] = word;
-      }
-    }
-  });
+      });
+    case Kind::kValues:
+      return Divide(device, shape.count / Box::kSegment, [&](std::size_t begin, std::size_t end) {
+        auto* const segments = reinterpret_cast<std::uint32_t*>(box + shape.segments_at());
+        auto* const values = reinterpret_cast<std::uint32_t*>(box + shape.values_at());
+        for (std::size_t segment = begin; segment < end; ++segment) {
+          const std::size_t first = segment * Box::kSegment;
+          std::size_t place = (first + shape.every - 1) / shape.every;
+          segments[segment] = static_cast<std::uint32_t>(place);
+          for (std::size_t w = 0; w < Box::kSegment / 32; ++w) {
+            std::uint32_t word = 0;
+            for (std::size_t i = first + w * 32; i < first + (w + 1) * 32; ++i) {
+              if (i % shape.every != 0) continue;
+              word |= 1u << (i % 32);
+              values[place++] = state.values[i] - 1;
+            }
+            words[first / 32 + w] = word;
+          }
+        }
+      });
+    case Kind::kParcel:
+    case Kind::kMarks:
+    case Kind::kMessages:
+    case Kind::kBits:
+      break;
+  }
+  throw InternalError("host devices have no boxes of their own for parcels, marks, messages and bits");
 }
 
-void UnpackSweep(Device& device, const State& state, const std::byte* box, const Sweep& sweep) {
-  CHATTY_ON_GPU(device, UnpackSweep(device, state, box, sweep));
+void Unpack(Device& device, const State& state, const std::byte* box, const Box& shape) {
+  CHATTY_ON_GPU(device, Unpack(device, state, box, shape));
   const auto* const words = reinterpret_cast<const std::uint32_t*>(box);
-  const auto* const segments = reinterpret_cast<const std::uint32_t*>(box + sweep.segments_at());
-  const auto* const values = reinterpret_cast<const std::uint32_t*>(box + sweep.values_at());
-  Divide(device, sweep.places / Sweep::kSegment, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t segment = begin; segment < end; ++segment) {
-      const std::size_t first = segment * Sweep::kSegment;
-      std::size_t place = segments[segment];
-      for (std::size_t i = first; i < first + Sweep::kSegment; ++i) {
-        if ((words[i / 32] >> (i % 32) & 1u) == 0) continue;
-        state.values[i] = std::min(state.values[i], values[place++]);
-        atomics::Or<true>(&state.marks[i >> 5], 1u << (i & 31));
-      }
-    }
-  });
+  switch (shape.kind) {
+    case Kind::kBlock:
+      return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) state.values[i] = std::min(state.values[i], words[i]);
+      });
+    case Kind::kEntries:
+      return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
+        const auto* const in = reinterpret_cast<const Entry*>(box);
+        for (std::size_t i = begin; i < end; ++i) {
+          const std::uint32_t at = in[i].index;
+          atomics::Min<true>(&state.values[at], in[i].value);
+          atomics::Or<true>(&state.marks[at >> 5], 1u << (at & 31));
+        }
+      });
+    case Kind::kValues:
+      return Divide(device, shape.count / Box::kSegment, [&](std::size_t begin, std::size_t end) {
+        const auto* const segments = reinterpret_cast<const std::uint32_t*>(box + shape.segments_at());
+        const auto* const values = reinterpret_cast<const std::uint32_t*>(box + shape.values_at());
+        for (std::size_t segment = begin; segment < end; ++segment) {
+          const std::size_t first = segment * Box::kSegment;
+          std::size_t place = segments[segment];
+          for (std::size_t i = first; i < first + Box::kSegment; ++i) {
+            if ((words[i / 32] >> (i % 32) & 1u) == 0) continue;
+            state.values[i] = std::min(state.values[i], values[place++]);
+            atomics::Or<true>(&state.marks[i >> 5], 1u << (i & 31));
+          }
+        }
+      });
+    case Kind::kParcel:
+    case Kind::kMarks:
+    case Kind::kMessages:
+    case Kind::kBits:
+      break;
+  }
+  throw InternalError("host devices have no boxes of their own for parcels, marks, messages and bits");
 }
 
 void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access) {

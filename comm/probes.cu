@@ -59,10 +59,23 @@ __global__ void __launch_bounds__(kBlock)
   for (std::size_t i = words / 4 * 4 + First(); i < words; i += Stride()) values[i] = min(values[i], box[i]);
 }
 
+/// A sum that no memory has: what is read has to be used.
+constexpr std::uint64_t kNever = ~std::uint64_t{0};
 constexpr unsigned kFull = 0xffffffffu, kWarps = kBlock / 32;
 __device__ unsigned Lane() { return threadIdx.x % 32; }
 
-__global__ void __launch_bounds__(kBlock) PackEntriesKernel(State state, uint2* box, std::size_t entries) {
+/// The entry of a list in which its first `sizeof(Record)` bytes are.
+template <class Record>
+__device__ Record RecordOf(std::uint32_t index, std::uint32_t value) {
+  if constexpr (sizeof(Record) == 4) {
+    return index;
+  } else {
+    return make_uint2(index, value);
+  }
+}
+
+template <class Record>
+__global__ void __launch_bounds__(kBlock) PackListKernel(State state, Record* box, std::size_t entries, std::size_t apart) {
   for (std::size_t base = First() - Lane(); base < entries; base += Stride()) {
     const std::size_t i = base + Lane();
     const bool mine = i < entries;
@@ -71,22 +84,27 @@ __global__ void __launch_bounds__(kBlock) PackEntriesKernel(State state, uint2* 
     if (Lane() == 0) place = atomicAdd(&state.counts[1], __popc(taken));
     place = __shfl_sync(kFull, place, 0) + __popc(taken & ((1u << Lane()) - 1));
     if (!mine) continue;
-    const std::uint32_t index = state.order[i];
+    const auto index = static_cast<std::uint32_t>(i * apart);
     atomicAnd(&state.marks[index >> 5], ~(1u << (index & 31)));
-    box[place] = make_uint2(index, state.values[index] - 1);
+    box[place] = RecordOf<Record>(index, sizeof(Record) == 4 ? 0 : state.values[index] - 1);
   }
 }
 
-__global__ void __launch_bounds__(kBlock) UnpackEntriesKernel(State state, const uint2* box, std::size_t entries) {
+template <class Record>
+__global__ void __launch_bounds__(kBlock) UnpackListKernel(State state, const Record* box, std::size_t entries) {
   for (std::size_t base = First() - Lane(); base < entries; base += Stride()) {
     const std::size_t i = base + Lane();
     const bool mine = i < entries;
     std::uint32_t at = 0;
     if (mine) {
-      const uint2 entry = box[i];
-      at = state.order[entry.x];  // as who is meant is looked up
-      atomicMin(&state.values[entry.x], entry.y);
-      atomicOr(&state.marks[entry.x >> 5], 1u << (entry.x & 31));
+      const Record entry = box[i];
+      if constexpr (sizeof(Record) == 4) {
+        at = entry + (state.order[entry] >> state.bits);  // who is meant is looked up
+      } else {
+        at = entry.x + (state.order[entry.x] >> state.bits);
+        atomicMin(&state.values[at], entry.y);
+      }
+      atomicOr(&state.marks[at >> 5], 1u << (at & 31));
     }
     const unsigned noted = __ballot_sync(kFull, mine);
     unsigned place = 0;
@@ -98,24 +116,27 @@ __global__ void __launch_bounds__(kBlock) UnpackEntriesKernel(State state, const
 
 __global__ void ClearCountsKernel(State state) { state.counts[threadIdx.x] = 0; }
 
-/// A warp has a segment at a time; a block asks for room for those of all, and writes line by line.
-__global__ void __launch_bounds__(kBlock) PackSweepKernel(State state, std::byte* box, Sweep sweep) {
-  constexpr unsigned kWords = Sweep::kSegment / 32;
+/// A warp has a segment at a time; a block asks for room for those of all, and writes line by line. `messages`: their bits
+/// are taken; else a border's vertices are looked up.
+__global__ void __launch_bounds__(kBlock) PackSweepKernel(State state, std::byte* box, Box sweep, bool messages) {
+  constexpr unsigned kWords = Box::kSegment / 32;
   __shared__ unsigned held[kWarps], begins[kWarps], shelf_words[kWarps * kWords];
-  __shared__ std::uint32_t shelf[kWarps * Sweep::kSegment];
+  __shared__ std::uint32_t shelf[kWarps * Box::kSegment];
   __shared__ unsigned begin, in_block;
   auto* const words = reinterpret_cast<std::uint32_t*>(box);
   auto* const segments = reinterpret_cast<std::uint32_t*>(box + sweep.segments_at());
   auto* const values = reinterpret_cast<std::uint32_t*>(box + sweep.values_at());
-  const std::size_t all = sweep.places / Sweep::kSegment;
+  const std::size_t all = sweep.count / Box::kSegment;
   const unsigned warp = threadIdx.x / 32;
   for (std::size_t base = std::size_t{blockIdx.x} * kWarps; base < all; base += std::size_t{gridDim.x} * kWarps) {
-    const std::size_t segment = base + warp, first = segment * Sweep::kSegment;
+    const std::size_t segment = base + warp, first = segment * Box::kSegment;
     unsigned word[kWords], mine = 0, count = 0;
     std::uint32_t never = 0;
+    if (!messages) {
 #pragma unroll
-    for (unsigned k = 0; k < kWords; ++k) {  // a border's vertices are looked up
-      if (segment < all) never |= state.order[first + k * 32 + Lane()] >> state.bits;
+      for (unsigned k = 0; k < kWords; ++k) {
+        if (segment < all) never |= state.order[first + k * 32 + Lane()] >> state.bits;
+      }
     }
 #pragma unroll
     for (unsigned k = 0; k < kWords; ++k) {
@@ -123,6 +144,7 @@ __global__ void __launch_bounds__(kBlock) PackSweepKernel(State state, std::byte
       if (Lane() == k) mine = word[k];
       count += __popc(word[k]);
     }
+    if (messages && mine != 0) atomicAnd(&state.marks[first / 32 + Lane()], ~mine);
     if (Lane() < kWords) shelf_words[warp * kWords + Lane()] = mine;
     if (Lane() == 0) held[warp] = count;
     __syncthreads();
@@ -153,14 +175,14 @@ __global__ void __launch_bounds__(kBlock) PackSweepKernel(State state, std::byte
   }
 }
 
-__global__ void __launch_bounds__(kBlock) UnpackSweepKernel(State state, const std::byte* box, Sweep sweep) {
-  constexpr unsigned kWords = Sweep::kSegment / 32;
+__global__ void __launch_bounds__(kBlock) UnpackSweepKernel(State state, const std::byte* box, Box sweep) {
+  constexpr unsigned kWords = Box::kSegment / 32;
   const auto* const words = reinterpret_cast<const std::uint32_t*>(box);
   const auto* const segments = reinterpret_cast<const std::uint32_t*>(box + sweep.segments_at());
   const auto* const values = reinterpret_cast<const std::uint32_t*>(box + sweep.values_at());
-  const std::size_t all = sweep.places / Sweep::kSegment, warps = Stride() / 32;
+  const std::size_t all = sweep.count / Box::kSegment, warps = Stride() / 32;
   for (std::size_t segment = First() / 32; segment < all; segment += warps) {
-    const std::size_t first = segment * Sweep::kSegment;
+    const std::size_t first = segment * Box::kSegment;
     const unsigned held = Lane() < kWords ? words[first / 32 + Lane()] : 0;
     unsigned place = segments[segment];
     std::uint32_t candidate[kWords];
@@ -180,7 +202,63 @@ __global__ void __launch_bounds__(kBlock) UnpackSweepKernel(State state, const s
   }
 }
 
-/// `never` is a sum that no memory has: what is read has to be used.
+/// Messages: a lane has one that is held, whoever it is for is looked up, and asked, and then it is combined with what waits
+/// there, which the queue's places stand for.
+__global__ void __launch_bounds__(kBlock) DeliverSweepKernel(State state, const std::byte* box, Box sweep) {
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(box);
+  const auto* const segments = reinterpret_cast<const std::uint32_t*>(box + sweep.segments_at());
+  const auto* const values = reinterpret_cast<const std::uint32_t*>(box + sweep.values_at());
+  const std::size_t all = sweep.count / Box::kSegment, warps = Stride() / 32;
+  for (std::size_t segment = First() / 32; segment < all; segment += warps) {
+    const std::size_t first = segment * Box::kSegment;
+    const std::uint32_t place = segments[segment];
+    for (unsigned j = Lane(); j < Box::kSegment / sweep.every; j += 32) {
+      const std::size_t i = first + j * sweep.every;
+      if ((words[i / 32] >> (i % 32) & 1u) == 0) continue;
+      const std::uint32_t message = values[place + j];
+      const std::size_t at = i + (state.order[i] >> state.bits);
+      const std::uint32_t waiting = state.queue[at] | 0x80000000u;  // what is read has to be used
+      atomicMin(&state.queue[at], min(min(message, state.values[at]), waiting));
+      atomicOr(&state.marks[at >> 5], 1u << (at & 31));
+    }
+  }
+}
+
+/// A warp has a segment, of whose places a border's vertices are looked up together, and their bits. `never` is kNever.
+__global__ void __launch_bounds__(kBlock)
+    PackBitsKernel(State state, std::uint32_t* box, std::size_t places, std::uint64_t never) {
+  constexpr unsigned kWords = Box::kSegment / 32;
+  std::uint64_t sum = 0;
+  for (std::size_t first = First() / 32 * Box::kSegment; first < places; first += Stride() / 32 * Box::kSegment) {
+    std::uint32_t mine = 0;
+#pragma unroll
+    for (unsigned k = 0; k < kWords; ++k) {
+      const std::size_t i = first + k * 32 + Lane(), at = i + (state.order[i] >> state.bits);
+      sum += state.marks[at >> 5] >> (at & 31) & 1u;
+      const unsigned word = __ballot_sync(kFull, at == i);
+      if (Lane() == k) mine = word;
+    }
+    if (Lane() < kWords) box[first / 32 + Lane()] = mine;
+  }
+  if (sum == never) box[0] = 0;
+}
+__global__ void __launch_bounds__(kBlock) UnpackBitsKernel(State state, const std::uint32_t* box, std::size_t places) {
+  constexpr unsigned kWords = Box::kSegment / 32;
+  for (std::size_t first = First() / 32 * Box::kSegment; first < places; first += Stride() / 32 * Box::kSegment) {
+    const std::uint32_t held = Lane() < kWords ? box[first / 32 + Lane()] : 0;
+    std::uint32_t mine = 0;
+#pragma unroll
+    for (unsigned k = 0; k < kWords; ++k) {
+      const std::size_t i = first + k * 32 + Lane(), at = i + (state.order[i] >> state.bits);
+      const std::uint32_t word = __shfl_sync(kFull, held, k);
+      const unsigned of_word = __ballot_sync(kFull, (word >> Lane() & 1u) != 0 && at == i);
+      if (Lane() == k) mine = of_word;
+    }
+    if (Lane() < kWords && mine != 0) atomicOr(&state.marks[first / 32 + Lane()], mine);
+  }
+}
+
+/// `never` is kNever.
 __global__ void __launch_bounds__(kBlock) ReadKernel(std::uint32_t* memory, std::size_t words, std::uint64_t never) {
   const auto* const fours = reinterpret_cast<const uint4*>(memory);
   std::uint64_t sum = 0;
@@ -256,6 +334,12 @@ __global__ void BarrierKernel(unsigned rounds) {
   for (unsigned i = 0; i < rounds; ++i) grid.sync();
 }
 
+/// Threads that pack and unpack a box: one for four words of a block, one an entry of a list, a warp a segment.
+std::size_t ThreadsFor(const Box& box) {
+  if (box.kind == Kind::kBlock) return box.count / 4;
+  return box.swept() ? box.count / Box::kSegment * 32 : box.count;
+}
+
 double Microseconds(Clock::time_point start) {
   return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
@@ -267,45 +351,69 @@ void Prepare(Device& device, const State& state) {
   CHATTY_CUDA(cudaGetLastError());
 }
 
-void PackBlock(Device& device, const State& state, std::byte* box, std::size_t words) {
-  PackBlockKernel<<<Blocks(device, words / 4), kBlock, 0, StreamOf(device)>>>(state.values,
-                                                                              reinterpret_cast<std::uint32_t*>(box), words);
+void Pack(Device& device, const State& state, std::byte* box, const Box& shape) {
+  const cudaStream_t stream = StreamOf(device);
+  const unsigned blocks = Blocks(device, ThreadsFor(shape));
+  auto* const words = reinterpret_cast<std::uint32_t*>(box);
+  if (shape.kind != Kind::kBlock && shape.kind != Kind::kBits && shape.kind != Kind::kParcel)
+    ClearCountsKernel<<<1, 2, 0, stream>>>(state);
+  switch (shape.kind) {
+    case Kind::kBlock:
+      PackBlockKernel<<<blocks, kBlock, 0, stream>>>(state.values, words, shape.count);
+      break;
+    case Kind::kEntries:
+      PackListKernel<<<blocks, kBlock, 0, stream>>>(state, reinterpret_cast<uint2*>(box), shape.count,
+                                                    EntriesApart(state, shape));
+      break;
+    case Kind::kMarks:
+      PackListKernel<<<blocks, kBlock, 0, stream>>>(state, words, shape.count, EntriesApart(state, shape));
+      break;
+    case Kind::kValues:
+    case Kind::kMessages:
+      PackSweepKernel<<<blocks, kBlock, 0, stream>>>(state, box, shape, shape.kind == Kind::kMessages);
+      break;
+    case Kind::kParcel:
+      device.CopyWithin(box, reinterpret_cast<const std::byte*>(state.values), shape.bytes(), device.stream());
+      break;
+    case Kind::kBits:
+      PackBitsKernel<<<blocks, kBlock, 0, stream>>>(state, words, shape.count, kNever);
+      break;
+  }
   CHATTY_CUDA(cudaGetLastError());
 }
 
-void UnpackBlock(Device& device, const State& state, const std::byte* box, std::size_t words) {
-  UnpackBlockKernel<<<Blocks(device, words / 4), kBlock, 0, StreamOf(device)>>>(
-      state.values, reinterpret_cast<const std::uint32_t*>(box), words);
-  CHATTY_CUDA(cudaGetLastError());
-}
-
-void PackEntries(Device& device, const State& state, std::byte* box, std::size_t entries) {
-  ClearCountsKernel<<<1, 2, 0, StreamOf(device)>>>(state);
-  PackEntriesKernel<<<Blocks(device, entries), kBlock, 0, StreamOf(device)>>>(state, reinterpret_cast<uint2*>(box), entries);
-  CHATTY_CUDA(cudaGetLastError());
-}
-
-void UnpackEntries(Device& device, const State& state, const std::byte* box, std::size_t entries) {
-  UnpackEntriesKernel<<<Blocks(device, entries), kBlock, 0, StreamOf(device)>>>(state, reinterpret_cast<const uint2*>(box),
-                                                                                entries);
-  CHATTY_CUDA(cudaGetLastError());
-}
-
-void PackSweep(Device& device, const State& state, std::byte* box, const Sweep& sweep) {
-  ClearCountsKernel<<<1, 2, 0, StreamOf(device)>>>(state);
-  PackSweepKernel<<<Blocks(device, sweep.places / Sweep::kSegment * 32), kBlock, 0, StreamOf(device)>>>(state, box, sweep);
-  CHATTY_CUDA(cudaGetLastError());
-}
-
-void UnpackSweep(Device& device, const State& state, const std::byte* box, const Sweep& sweep) {
-  UnpackSweepKernel<<<Blocks(device, sweep.places / Sweep::kSegment * 32), kBlock, 0, StreamOf(device)>>>(state, box, sweep);
+void Unpack(Device& device, const State& state, const std::byte* box, const Box& shape) {
+  const cudaStream_t stream = StreamOf(device);
+  const unsigned blocks = Blocks(device, ThreadsFor(shape));
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(box);
+  switch (shape.kind) {
+    case Kind::kBlock:
+      UnpackBlockKernel<<<blocks, kBlock, 0, stream>>>(state.values, words, shape.count);
+      break;
+    case Kind::kEntries:
+      UnpackListKernel<<<blocks, kBlock, 0, stream>>>(state, reinterpret_cast<const uint2*>(box), shape.count);
+      break;
+    case Kind::kMarks:
+      UnpackListKernel<<<blocks, kBlock, 0, stream>>>(state, words, shape.count);
+      break;
+    case Kind::kValues:
+      UnpackSweepKernel<<<blocks, kBlock, 0, stream>>>(state, box, shape);
+      break;
+    case Kind::kMessages:
+      DeliverSweepKernel<<<blocks, kBlock, 0, stream>>>(state, box, shape);
+      break;
+    case Kind::kParcel:
+      break;
+    case Kind::kBits:
+      UnpackBitsKernel<<<blocks, kBlock, 0, stream>>>(state, words, shape.count);
+      break;
+  }
   CHATTY_CUDA(cudaGetLastError());
 }
 
 void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access) {
   const cudaStream_t stream = StreamOf(device);
   const unsigned blocks = Blocks(device, words);
-  constexpr std::uint64_t kNever = ~std::uint64_t{0};
   switch (access) {
     case Access::kRead:
       if (order == nullptr) {

@@ -39,46 +39,54 @@ constexpr std::uint32_t Permuted(std::uint32_t i, unsigned bits) {
   return x ^ x >> half;
 }
 
-/// An entry of a message: which value, and its candidate.
+/// An entry of a list: which value, and its candidate.
 struct Entry {
   std::uint32_t index, value;
 };
 
+/// What a box is made of, as the engines make theirs (docs/architecture.md).
+enum class Kind : std::uint8_t {
+  kBlock,    ///< values in order
+  kParcel,   ///< the same, copied and not taken in; on GPUs
+  kEntries,  ///< a list of them, each with its index; indices ascend, evenly apart
+  kMarks,    ///< a list of indices alone; on GPUs
+  /// @{
+  /// Made and taken apart by going through places: bits that say which it holds, where each segment's values begin, and the
+  /// values.
+  kValues,    ///< which lower those of the receiver
+  kMessages,  ///< which are combined with what waits there, if they are wanted; on GPUs
+  kBits,      ///< bits alone, of which all are set; on GPUs
+  /// @}
+};
+/// A box of a kind.
+struct Box {
+  static constexpr std::size_t kSegment = 256;
+  Kind kind = Kind::kBlock;
+  std::size_t count = 0;  ///< words, entries, or places, which are a multiple of kSegment; at most 2^bits
+  unsigned every = 1;     ///< of values and messages: one place in so many is held; a power of two up to kSegment
+  CHATTY_FN std::size_t held() const { return (count + every - 1) / every; }  ///< places that are
+  CHATTY_FN std::size_t segments_at() const { return count / 8; }             ///< byte at which these begin
+  CHATTY_FN std::size_t values_at() const { return segments_at() + count / kSegment * 4; }
+  std::size_t bytes() const;  ///< its length
+  /// Whether bits say which places it holds.
+  bool swept() const { return kind == Kind::kValues || kind == Kind::kMessages || kind == Kind::kBits; }
+  /// The largest of at most so many bytes; of lists one entry at least.
+  static Box Of(Kind kind, std::size_t bytes, unsigned every = 1);
+};
+
 void Prepare(Device& device, const State& state);  ///< fills values and order
 
-/// @{
-/// Packs `words` values in order, at most 2^bits, and lowers the receiver's values by them. Candidates are smaller than what
-/// the sender has, so that updates go on to succeed however often they are sent.
-void PackBlock(Device& device, const State& state, std::byte* box, std::size_t words);
-void UnpackBlock(Device& device, const State& state, const std::byte* box, std::size_t words);
-/// @}
-/// @{
-/// Packs `entries` entries, at most 2^bits, gathered at random indices, and scatters them as an engine delivers messages: it
-/// lowers what is there by an atomic minimum, marks it and, on a GPU, notes it in a queue.
-void PackEntries(Device& device, const State& state, std::byte* box, std::size_t entries);
-void UnpackEntries(Device& device, const State& state, const std::byte* box, std::size_t entries);
-/// @}
+/// How far entries of a list lie apart: as far as values reach.
+CHATTY_FN std::size_t EntriesApart(const State& state, const Box& list) {
+  return list.count == 0 || list.count > std::size_t{1} << state.bits ? 1 : (std::size_t{1} << state.bits) / list.count;
+}
 
-/// What a box is made of that goes through places and says by a bit which of them it holds: bits, where each segment's
-/// values begin, and the values; as the engines', docs/architecture.md.
-struct Sweep {
-  static constexpr std::size_t kSegment = 256;
-  std::size_t places = 0;                                                        ///< at most 2^bits, a multiple of kSegment
-  unsigned every = 1;                                                            ///< one in so many is held
-  CHATTY_FN std::size_t values() const { return (places + every - 1) / every; }  ///< that it holds
-  CHATTY_FN std::size_t segments_at() const { return places / 8; }               ///< byte at which these begin
-  CHATTY_FN std::size_t values_at() const { return segments_at() + places / kSegment * 4; }
-  CHATTY_FN std::size_t bytes() const { return values_at() + values() * 4; }  ///< of the box
-  /// The largest of at most so many bytes.
-  static Sweep Of(std::size_t bytes, unsigned every) {
-    const double one = 1.0 / 8 + 4.0 / kSegment + 4.0 / every;
-    return {static_cast<std::size_t>(static_cast<double>(bytes) / one) / kSegment * kSegment, every};
-  }
-};
 /// @{
-/// Packs such a box, and takes it apart: lowers the values that it holds, and marks them.
-void PackSweep(Device& device, const State& state, std::byte* box, const Sweep& sweep);
-void UnpackSweep(Device& device, const State& state, const std::byte* box, const Sweep& sweep);
+/// Packs such a box, and takes it in. Candidates are smaller than what the sender has, so that updates go on to succeed
+/// however often they are sent. Of what is no block the receiver marks what it gets and, of lists and on a GPU, notes it in
+/// a queue.
+void Pack(Device& device, const State& state, std::byte* box, const Box& shape);
+void Unpack(Device& device, const State& state, const std::byte* box, const Box& shape);
 /// @}
 
 /// What Touch does to each word.
@@ -112,12 +120,8 @@ Versions SoftwareVersions();  ///< asks the libraries; opens no device
 /// The same on GPUs; only in builds with CUDA.
 namespace cuda {
 void Prepare(Device& device, const State& state);
-void PackBlock(Device& device, const State& state, std::byte* box, std::size_t words);
-void UnpackBlock(Device& device, const State& state, const std::byte* box, std::size_t words);
-void PackEntries(Device& device, const State& state, std::byte* box, std::size_t entries);
-void UnpackEntries(Device& device, const State& state, const std::byte* box, std::size_t entries);
-void PackSweep(Device& device, const State& state, std::byte* box, const Sweep& sweep);
-void UnpackSweep(Device& device, const State& state, const std::byte* box, const Sweep& sweep);
+void Pack(Device& device, const State& state, std::byte* box, const Box& shape);
+void Unpack(Device& device, const State& state, const std::byte* box, const Box& shape);
 void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access);
 void LaunchNothing(Device& device);
 double FlagRoundTripUs(Device& a, Device& b, std::uint32_t* flag_a, std::uint32_t* flag_b, unsigned rounds);

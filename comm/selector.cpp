@@ -24,11 +24,17 @@ constexpr double kSweepUs = 2.8e-5;
 constexpr double kZeroCopyFactor = 1.5;
 /// Atomics on the owner's state save a kernel that unpacks, 2.9 us, and the wait of one stream for another. But a message
 /// then crosses the link some eight times, each time after the last, at half of a flag's 1.3 us there and back: for where
-/// its target is (two reads), what that holds (three looks before an update), and three atomics. That alone is more, so that
-/// between GPUs they are not expected to pay. Many at once take reads at 8.9 G/s and atomics at 6.6 G/s instead of 38 and 16
-/// in the owner's own memory. Between host devices a job of the team is saved.
-constexpr double kSavedUs = 4.5 - 8 * 0.65, kAtomicUs = 4.4e-4;
+/// its target is (two reads), what that holds (three looks before an update), and three atomics; and the host has to wait
+/// until they are there, 8.5 us, where of a box's arrival it only tells the receiver's stream. So between GPUs they are not
+/// expected to pay. Many at once take reads at 8.9 G/s and atomics at 6.6 G/s instead of 38 and 16 in the owner's own
+/// memory. Between host devices a job of the team is saved.
+constexpr double kSavedUs = 4.5 - 8 * 0.65 - 8.5, kAtomicUs = 4.4e-4;
 constexpr double kHostSavedUs = 1.0, kHostAtomicUs = 2e-4;
+
+/// What engines' boxes take longer between GPUs than those of a calibration, on any path: their kernels do more for each
+/// entry, one after the other, and have to be fetched, where a calibration's run again and again. The median of 248 boxes of
+/// `bfs`, `sssp` and `pagerank` between two H100s (docs/performance.md, "What a message costs").
+constexpr double kEngineUs = 8;
 
 double ByteFactor(std::string_view path, DeviceKind kind) {
   return kind == DeviceKind::kCuda && (path == "uva" || path == "uva-hub") ? kZeroCopyFactor : 1.0;
@@ -233,6 +239,7 @@ Selector::Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kin
       sweep_us_(kind == DeviceKind::kCuda ? kSweepUs : 0),
       saved_us_(kind == DeviceKind::kCuda ? kSavedUs : kHostSavedUs),
       atomic_us_(kind == DeviceKind::kCuda ? kAtomicUs : kHostAtomicUs),
+      engine_us_(kind == DeviceKind::kCuda && model.measured() ? kEngineUs : 0),
       model_(model),
       broadcasts_(broadcasts) {
   std::vector<std::string_view> names;
@@ -249,23 +256,24 @@ Selector::Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kin
 
 double Selector::PredictUs(std::size_t path, PartId from, PartId to, const BoxShape& box, Load load) const noexcept {
   if (in_model_[path] == CostModel::kNoPath) return kInfinite;
-  if (box.places != 0) {
-    const double swept = model_.PredictSweptUs(in_model_[path], from, to, box.bytes, box.places, load);
-    if (!std::isnan(swept)) return swept;
+  const double more = box.content == BoxContent::kParcel ? 0 : engine_us_;
+  if (box.content != BoxContent::kList) {
+    const std::size_t count = box.places != 0 ? box.places : box.entries;
+    const double us = model_.PredictContentUs(box.content, in_model_[path], from, to, box.bytes, count, load);
+    if (!std::isnan(us)) return us + more;
   }
-  if (box.places == 0 || sweep_us_ == 0) return model_.PredictUs(in_model_[path], from, to, box.bytes, box.entries, load);
+  if (IsList(box)) return model_.PredictUs(in_model_[path], from, to, box.bytes, EntriesOf(box), load) + more;
   const auto bytes = static_cast<std::size_t>(static_cast<double>(box.bytes) * byte_factor_[path]);
-  return model_.PredictUs(in_model_[path], from, to, bytes, 0, load) + sweep_us_ * static_cast<double>(box.places);
+  return model_.PredictUs(in_model_[path], from, to, bytes, 0, load) + sweep_us_ * static_cast<double>(box.places) + more;
 }
 
 double Selector::PredictBroadcastUs(std::size_t path, PartId from, const BoxShape& box,
                                     std::uint32_t senders) const noexcept {
   if (in_model_[path] == CostModel::kNoPath) return kInfinite;
-  if (box.places == 0 || sweep_us_ == 0) {
-    return model_.PredictBroadcastUs(in_model_[path], from, box.bytes, box.entries, senders);
-  }
+  if (IsList(box)) return model_.PredictBroadcastUs(in_model_[path], from, box.bytes, EntriesOf(box), senders) + engine_us_;
   const auto bytes = static_cast<std::size_t>(static_cast<double>(box.bytes) * byte_factor_[path]);
-  return model_.PredictBroadcastUs(in_model_[path], from, bytes, 0, senders) + sweep_us_ * static_cast<double>(box.places);
+  return model_.PredictBroadcastUs(in_model_[path], from, bytes, 0, senders) + sweep_us_ * static_cast<double>(box.places) +
+         engine_us_;
 }
 
 Selector::Choice Selector::Choose(PartId from, PartId to, const BoxShape& box, Load load) const noexcept {

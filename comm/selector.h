@@ -55,6 +55,7 @@ struct BoxShape {
   std::size_t bytes = 0;    ///< its length
   std::size_t entries = 0;  ///< messages or values in it
   std::size_t places = 0;   ///< of the numbering that is swept to pack and to unpack it; 0: its entries alone are looked at
+  BoxContent content = BoxContent::kList;  ///< whose costs count, where they were measured
 };
 
 /// When a device tells all others at once, in one box that each of them looks through, and not each one in a box of its own.
@@ -137,12 +138,24 @@ class Selector {
   bool reusable() const noexcept;  ///< all paths are
 
  private:
+  /// @{
+  /// Where its content was not measured: whether it costs as a list or a block does, and of how many entries. GPUs move
+  /// words of bits as any block of memory.
+  bool IsList(const BoxShape& box) const noexcept {
+    return box.places == 0 || sweep_us_ == 0 || box.content == BoxContent::kBits;
+  }
+  std::size_t EntriesOf(const BoxShape& box) const noexcept {
+    return box.content == BoxContent::kBits && sweep_us_ != 0 ? 0 : box.entries;
+  }
+  /// @}
+
   std::vector<std::unique_ptr<Transport>> paths_;
   std::vector<std::size_t> in_model_;  // of each path
   std::vector<double> byte_factor_;    // of each path, where a numbering is swept
   std::vector<bool> through_host_;     // each path: what it carries waits for what goes through host memory
   double sweep_us_ = 0;                // of a place; 0: entries tell
   double saved_us_, atomic_us_;        // by atomics a round, and what each message costs more than one in a box
+  double engine_us_;                   // that boxes take longer than measured ones
   std::unique_ptr<NcclState> state_;
   mutable std::atomic<bool> state_aborted_{false};
   CostModel model_;

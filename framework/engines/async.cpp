@@ -222,7 +222,7 @@ class AsyncRun {
       const std::size_t expected = std::min<std::size_t>(subset, last_sent_[q]);
       const BoxForm form = ShortestForm(subset, expected, traits_.late_payload);
       const BoxShape shape = BoxShapeOf(me_.device->kind(), form, BoxBytes(form, subset, expected, traits_.late_payload),
-                                        expected, subset, traits_.late_payload);
+                                        expected, subset, traits_.late_payload, /*messages=*/true);
       path[q] = selector_->Choose(rank_, q, shape, {}).path;
       expected_bytes[q] = shape.bytes;
       outbox.box[q] = (*selector_)[path[q]].Outbox(rank_, q, shared_.From(rank_, q).posted.load());
@@ -270,7 +270,7 @@ class AsyncRun {
     record.bytes = bytes;
     record.expected_bytes = expected;
     const BoxShape shape = BoxShapeOf(me_.device->kind(), form, bytes, count, subgraph().halo_count(to),
-                                      traits_.late_payload);
+                                      traits_.late_payload, /*messages=*/true);
     record.predicted_us = selector_->PredictUs(path, rank_, to, shape, {});
   }
 

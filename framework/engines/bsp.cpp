@@ -755,7 +755,7 @@ class BspRun {
     record.expected_bytes = manifest.expected[box.place];
     const BoxShape shape =
         BoxShapeOf(me_.device->kind(), form, record.bytes, record.entries, Entries(box.traffic, box.from, box.place),
-                   Payload(box.traffic));
+                   Payload(box.traffic), box.traffic == Traffic::kMessages);
     const std::size_t path = manifest.path[box.place];
     std::array<std::uint8_t, kMaxDevices> beside{};  // the paths of all boxes of its sender
     std::size_t boxes = 0;
@@ -771,7 +771,8 @@ class BspRun {
 
   /// A box of this device as the selector judges it.
   BoxShape Shape(Traffic traffic, PartId to, BoxForm form, std::size_t bytes, std::size_t entries) const {
-    return BoxShapeOf(me_.device->kind(), form, bytes, entries, Entries(traffic, rank_, to), Payload(traffic));
+    return BoxShapeOf(me_.device->kind(), form, bytes, entries, Entries(traffic, rank_, to), Payload(traffic),
+                      traffic == Traffic::kMessages);
   }
   /// Devices that send in this exchange.
   std::uint32_t Senders() const {

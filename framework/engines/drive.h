@@ -20,12 +20,20 @@
 namespace chatty {
 
 /// A box between devices of a kind as a selector judges it: lists by what they hold, and other forms by their numbering, of
-/// `size` places, which is swept. Where bits say all, GPUs move words as of any block of memory.
+/// `size` places, which is swept. `messages`: it holds such, and no shared values; host devices take their time over bits,
+/// whatever is done with what they stand for.
 inline BoxShape BoxShapeOf(DeviceKind kind, BoxForm form, std::size_t bytes, std::size_t count, std::size_t size,
-                           std::size_t payload) {
-  if (form == BoxForm::kPairs || form == BoxForm::kAtomics) return {bytes, count, 0};
-  if (kind == DeviceKind::kCuda && form == BoxForm::kBitmap && payload == 0) return {bytes, 0, 0};
-  return {bytes, count, size};
+                           std::size_t payload, bool messages) {
+  const bool list = form == BoxForm::kPairs || form == BoxForm::kAtomics;
+  BoxContent content = list ? BoxContent::kList : BoxContent::kValues;
+  if (kind == DeviceKind::kCuda) {
+    if (payload == 0) {
+      content = list ? BoxContent::kMarks : BoxContent::kBits;
+    } else if (!list && messages) {
+      content = BoxContent::kMessages;
+    }
+  }
+  return {bytes, count, list ? 0 : size, content};
 }
 
 /// Drives all participants to their ends: on each one's thread make(rank, account, lane) gives an object whose Run() is its

@@ -36,7 +36,7 @@ void OperatorGroup::Reset() {
   if (paths_ && !paths_.selector()->reusable()) paths_ = {};  // torn down to end a failed run
   paths_.Begin();
   for (PairBytesTable& sizes : sizes_) sizes.assign(devices_.size(), std::vector<std::size_t>(devices_.size(), 0));
-  for (auto& posted : posted_) posted.assign(devices_.size(), std::vector<Posted>(devices_.size()));
+  for (auto& begun : begun_) begun.assign(devices_.size(), std::vector<Clock::time_point>(devices_.size()));
   if (!paths_) {  // as at the beginning, or after a run that failed while it allocated boxes
     for (auto& row : capacities_) std::fill(row.begin(), row.end(), 0);
   }
@@ -115,31 +115,24 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
     if (rank() == 0) ReplaceBoxes(sizes);
     MeetAll();
   }
+  Clock::time_point begun{};  // the last of this device's parcels
   for (PartId step = 1; any && step < devices(); ++step) {
     const PartId to = (rank() + step) % devices();
     const std::span<const std::byte> mine = parcel(to);
     if (mine.empty()) continue;
     const Step posting(*this, spans::kPost, {to, mine.size(), 1});
     Transport& path = PathOf(sizes, rank(), to);
-    OperatorGroup::Posted posted;
     if (explain) [[unlikely]] {
       device().stream().Synchronize(wait());
-      posted.at = Clock::now();
+      begun = group_->begun_[epoch_ % 2][rank()][to] = Clock::now();
     }
     device().CopyWithin(path.Outbox(rank(), to, epoch_), mine.data(), mine.size(), device().stream());
-    if (explain) [[unlikely]] {
-      device().stream().Synchronize(wait());
-      posted.packed_us = std::chrono::duration<double, std::micro>(Clock::now() - posted.at).count();
-      posted.at = Clock::now();
-      group_->posted_[epoch_ % 2][rank()][to] = posted;
-    }
     path.Post(rank(), to, mine.size(), epoch_);
     PairStatistics& pair = traffic_.pairs[to];
     pair.messages_before += 1;
     pair.messages += 1;
     pair.bytes += mine.size();
   }
-  const Clock::time_point all_posted = explain ? Clock::now() : Clock::time_point{};
   if (any) MeetAll();
   const std::uint64_t epoch = epoch_++;
   for (PartId step = 1; any && step < devices(); ++step) {
@@ -153,7 +146,8 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
     }
     if (explain) [[unlikely]] {
       device().stream().Synchronize(wait());
-      const OperatorGroup::Posted& posted = group_->posted_[epoch % 2][from][rank()];
+      const Clock::time_point there = Clock::now();
+      const Clock::time_point since = std::max(begun, group_->begun_[epoch % 2][from][rank()]);
       const Selector::Choice choice = ChoiceFor(sizes, from, rank());
       BoxRecord& record = traffic_.boxes.emplace_back();
       record.round = static_cast<std::uint32_t>(epoch);
@@ -164,8 +158,7 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
       record.entries = 1;
       record.bytes = record.expected_bytes = bytes;
       record.predicted_us = choice.us;
-      const auto travelled = Clock::now() - std::max(posted.at, all_posted);
-      record.measured_us = posted.packed_us + std::chrono::duration<double, std::micro>(travelled).count();
+      record.measured_us = std::chrono::duration<double, std::micro>(there - since).count();
     }
     take(from, {received, bytes});
   }
@@ -187,7 +180,12 @@ Selector::Choice DeviceOperators::ChoiceFor(const PairBytesTable& sizes, PartId 
     receivers[boxes++] = q;
   }
   paths.ChooseAll(from, {receivers.data(), boxes}, {shapes.data(), boxes}, senders, choices);
-  return choices[at];
+  // Chosen with the taking in, and predicted without: programs do that when they like.
+  std::array<std::uint8_t, kMaxDevices> beside{};
+  for (std::size_t i = 0; i < boxes; ++i) beside[i] = choices[i].path;
+  const Load load{.boxes = paths.BoxesBeside(choices[at].path, {beside.data(), boxes}), .senders = senders};
+  const BoxShape parcel{.bytes = sizes[from][to], .content = BoxContent::kParcel};
+  return {choices[at].path, paths.PredictUs(choices[at].path, from, to, parcel, load)};
 }
 
 Transport& DeviceOperators::PathOf(const PairBytesTable& sizes, PartId from, PartId to) const {

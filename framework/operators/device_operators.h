@@ -86,13 +86,9 @@ class OperatorGroup {
   std::atomic<bool> stopped_{false}, failed_{false};
   std::vector<Arrivals> arrivals_;
   PairBytesTable capacities_, reserved_;  // of the boxes that are there; empty: none
-  struct Posted {
-    Clock::time_point at;  // when a parcel was posted,
-    double packed_us = 0;  // and what it took to put it into its box
-  };
   std::array<PairBytesTable, 2> sizes_;  // what devices hand over, by parity of the exchange; a row is its device's to write
-  std::array<std::vector<std::vector<Posted>>, 2> posted_;  // likewise, where each parcel is to be explained
-  std::mutex paths_change_;                                 // while they are replaced another device may fail
+  std::array<std::vector<std::vector<Clock::time_point>>, 2> begun_;  // likewise: since when each parcel is put into its box
+  std::mutex paths_change_;                                           // while they are replaced another device may fail
   RunPaths paths_;
   std::unique_ptr<Rendezvous<Manifest>> meeting_;
 };

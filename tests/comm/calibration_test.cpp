@@ -79,7 +79,11 @@ Calibration Example() {
   model.set_fit(0, 0, 1, LoadCorner::kAlone, fit);
   fit.split = std::numeric_limits<double>::infinity();
   model.set_fit(1, 2, 0, LoadCorner::kAllToAll, fit);
-  model.set_swept_fit(0, 1, 2, LoadCorner::kRing, fit);
+  for (const BoxContent content :
+       {BoxContent::kMarks, BoxContent::kValues, BoxContent::kMessages, BoxContent::kBits, BoxContent::kParcel}) {
+    fit.samples += 1;
+    model.set_fit(0, 1, 2, LoadCorner::kRing, fit, content);
+  }
   model.set_broadcast_fit(1, 2, true, fit);
   model.set_measured(true);
   calibration.model = model;
@@ -137,14 +141,14 @@ TEST_F(CacheTest, DamageIsToldWithoutWhatTerminalsObey) {
     ParseCalibration("chatty-calibration 1\x1b[31m\n", "m\n");
     ADD_FAILURE() << "taken";
   } catch (const InputError& error) {
-    EXPECT_EQ(std::string(error.what()), "was written by another version ('1\\x1b[31m'; this is 4)");
+    EXPECT_EQ(std::string(error.what()), "was written by another version ('1\\x1b[31m'; this is 5)");
   }
 }
 
 TEST_F(CacheTest, OtherVersionsAreNotTrusted) {
   const std::string fingerprint = "machine\n";
   std::string text = CalibrationText(fingerprint, Example());
-  text.replace(text.find(" 4\n"), 3, " 3\n");
+  text.replace(text.find(" 5\n"), 3, " 4\n");
   fs::create_directories(folder_);
   Write(CalibrationFile(fingerprint), text);
   const LoadedCalibration loaded = LoadCalibration(fingerprint);
@@ -250,7 +254,26 @@ TEST(Probes, OrdersArePermutations) {
   }
 }
 
+TEST(Probes, BoxesAreAsLargeAsMayBe) {
+  using probes::Kind;
+  for (const Kind kind :
+       {Kind::kBlock, Kind::kParcel, Kind::kEntries, Kind::kMarks, Kind::kValues, Kind::kMessages, Kind::kBits}) {
+    for (const unsigned every : {1u, 2u, 32u}) {
+      const probes::Box box = probes::Box::Of(kind, 100000, every);
+      SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind) << ", one in " << every);
+      EXPECT_LE(box.bytes(), 100000u);
+      EXPECT_GT(box.bytes(), 97000u) << "no more than a segment is left";
+      if (box.swept()) {
+        EXPECT_EQ(box.count % probes::Box::kSegment, 0u);
+      }
+    }
+  }
+  EXPECT_EQ(probes::Box::Of(Kind::kEntries, 4).bytes(), sizeof(probes::Entry)) << "one at least";
+  EXPECT_EQ(probes::Box::Of(Kind::kBits, 4).count, 0u) << "no segment";
+}
+
 TEST(Probes, WhatIsPackedIsUnpacked) {
+  using probes::Kind;
   const auto sender = MakeHostDevice(0, 2), receiver = MakeHostDevice(1, 1);
   constexpr unsigned kBits = 16;
   constexpr std::size_t kSize = std::size_t{1} << kBits;
@@ -258,41 +281,35 @@ TEST(Probes, WhatIsPackedIsUnpacked) {
   std::vector<std::uint32_t> marks_a(kSize / 32, ~0u), marks_b(kSize / 32, ~0u);
   const probes::State a{values_a.data(), order_a.data(), kBits, marks_a.data()};
   const probes::State b{values_b.data(), order_b.data(), kBits, marks_b.data()};
-  std::vector<std::byte> box(kSize * sizeof(probes::Entry));
-  for (const bool entries : {false, true}) {
+  for (const probes::Box shape :
+       {probes::Box{Kind::kBlock, 40000}, probes::Box{Kind::kEntries, 40000}, probes::Box{Kind::kEntries, 1},
+        probes::Box{Kind::kEntries, 7000}, probes::Box{Kind::kValues, 40192, 1}, probes::Box{Kind::kValues, 40192, 2},
+        probes::Box{Kind::kValues, kSize, 32}}) {
+    SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(shape.kind) << ", " << shape.count << ", one in "
+                                    << shape.every);
+    std::vector<std::byte> box(shape.bytes());
     probes::Prepare(*sender, a);
     probes::Prepare(*receiver, b);
     ASSERT_EQ(values_a, values_b);
-    constexpr std::size_t kCount = 40000;
-    if (entries) {
-      probes::PackEntries(*sender, a, box.data(), kCount);
-      probes::UnpackEntries(*receiver, b, box.data(), kCount);
-    } else {
-      probes::PackBlock(*sender, a, box.data(), kCount);
-      probes::UnpackBlock(*receiver, b, box.data(), kCount);
+    probes::Pack(*sender, a, box.data(), shape);
+    probes::Unpack(*receiver, b, box.data(), shape);
+    std::vector<bool> held(kSize, false);
+    for (std::size_t i = 0; i < shape.count; ++i) {
+      if (shape.kind == Kind::kEntries) {
+        held[i * probes::EntriesApart(a, shape)] = true;
+      } else {
+        held[i] = i % shape.every == 0;
+      }
     }
     for (std::size_t i = 0; i < kSize; ++i) {
-      const std::size_t at = entries ? order_a[i] : i;
-      ASSERT_EQ(values_b[at], values_a[at] - (i < kCount ? 1 : 0)) << i;
-      ASSERT_EQ(marks_b[at / 32] >> (at % 32) & 1u, entries && i < kCount ? 1u : 0u) << i;
+      ASSERT_EQ(values_b[i], values_a[i] - (held[i] ? 1 : 0)) << i;
+      ASSERT_EQ(marks_b[i / 32] >> (i % 32) & 1u, held[i] && shape.kind != Kind::kBlock ? 1u : 0u) << i;
     }
   }
-  for (const unsigned every : {1u, 2u, 32u}) {
-    const probes::Sweep sweep = probes::Sweep::Of(100000, every);
-    EXPECT_EQ(sweep.places % probes::Sweep::kSegment, 0u);
-    EXPECT_LE(sweep.bytes(), 100000u);
-    EXPECT_GT(sweep.bytes(), 97000u) << "no more than a segment is left";
-    if (sweep.places > kSize) continue;
-    std::vector<std::byte> swept(sweep.bytes());
-    probes::Prepare(*sender, a);
-    probes::Prepare(*receiver, b);
-    probes::PackSweep(*sender, a, swept.data(), sweep);
-    probes::UnpackSweep(*receiver, b, swept.data(), sweep);
-    for (std::size_t i = 0; i < kSize; ++i) {
-      const bool held = i < sweep.places && i % every == 0;
-      ASSERT_EQ(values_b[i], values_a[i] - (held ? 1 : 0)) << i << " of one in " << every;
-      ASSERT_EQ(marks_b[i / 32] >> (i % 32) & 1u, held ? 1u : 0u) << i << " of one in " << every;
-    }
+  std::vector<std::byte> box(1024);
+  for (const Kind kind : {Kind::kParcel, Kind::kMarks, Kind::kMessages, Kind::kBits}) {
+    EXPECT_THROW(probes::Pack(*sender, a, box.data(), {kind, 256}), InternalError) << "hosts have others for it";
+    EXPECT_THROW(probes::Unpack(*receiver, b, box.data(), {kind, 256}), InternalError);
   }
 }
 
@@ -381,10 +398,16 @@ TEST_P(CalibrateTest, CoversEveryPathPairAndLoad) {
           EXPECT_GE(fit.largest, 64 << 10) << model.paths()[path];
           EXPECT_LE(fit.largest, 16 << 20) << model.paths()[path];
           EXPECT_TRUE(std::isfinite(fit.worst_error));
-          const CostFit& swept = model.swept_fit(path, from, to, static_cast<LoadCorner>(corner));
-          ASSERT_TRUE(swept.exists()) << model.paths()[path] << " " << LoadCornerName(static_cast<LoadCorner>(corner));
-          EXPECT_GE(swept.samples, 4u);
-          EXPECT_GT(model.PredictSweptUs(path, from, to, 1 << 22, 1 << 22), 0) << model.paths()[path];
+          for (const BoxContent content :
+               {BoxContent::kMarks, BoxContent::kValues, BoxContent::kMessages, BoxContent::kBits, BoxContent::kParcel}) {
+            const CostFit& of_content = model.fit(path, from, to, static_cast<LoadCorner>(corner), content);
+            const bool measured = OnGpus() || content == BoxContent::kValues;
+            ASSERT_EQ(of_content.exists(), measured) << model.paths()[path] << " " << BoxContentName(content) << " "
+                                                     << LoadCornerName(static_cast<LoadCorner>(corner));
+            if (!measured) continue;
+            EXPECT_GE(of_content.samples, content == BoxContent::kValues || content == BoxContent::kMessages ? 4u : 2u);
+            EXPECT_GT(model.PredictContentUs(content, path, from, to, 1 << 22, 1 << 22), 0) << model.paths()[path];
+          }
           for (const std::size_t bytes : {4, 1 << 16, 1 << 22}) {
             const double us = model.PredictUs(path, from, to, bytes, bytes / 8);
             EXPECT_GT(us, 0) << model.paths()[path];

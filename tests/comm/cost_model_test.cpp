@@ -272,17 +272,25 @@ TEST(CostModel, LoadsLieBetweenTheirCorners) {
   EXPECT_DOUBLE_EQ(model.PredictBroadcastUs(0, 0, 0, 0, 2), 12);
 }
 
-TEST(CostModel, WhatIsSweptHasCostsOfItsOwnWhereTheyWereMeasured) {
+TEST(CostModel, ContentsHaveCostsOfTheirOwnWhereTheyWereMeasured) {
   CostModel model({"a"}, 2);
   model.set_fit(0, 0, 1, LoadCorner::kAlone, OneLine(10, 1, 1));
-  EXPECT_TRUE(std::isnan(model.PredictSweptUs(0, 0, 1, 8, 64)));
-  model.set_swept_fit(0, 0, 1, LoadCorner::kAlone, OneLine(5, 0.5, 0.25));
-  EXPECT_DOUBLE_EQ(model.PredictSweptUs(0, 0, 1, 8, 64), 5 + 4 + 16);
-  EXPECT_DOUBLE_EQ(model.PredictSweptUs(0, 0, 1, 8, 64, {1, 2}), 5 + 4 + 16) << "what was not measured is as what was";
-  model.set_swept_fit(0, 0, 1, LoadCorner::kRing, OneLine(15, 0.5, 0.25));
-  EXPECT_DOUBLE_EQ(model.PredictSweptUs(0, 0, 1, 8, 64, {1, 2}), 15 + 4 + 16);
-  EXPECT_TRUE(std::isnan(model.PredictSweptUs(0, 1, 0, 8, 64)));
-  EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, 8, 64), 10 + 8 + 64) << "and of what is not swept nothing is different";
+  for (const BoxContent content :
+       {BoxContent::kMarks, BoxContent::kValues, BoxContent::kMessages, BoxContent::kBits, BoxContent::kParcel}) {
+    SCOPED_TRACE(BoxContentName(content));
+    const auto predict = [&](Load load = {}) { return model.PredictContentUs(content, 0, 0, 1, 8, 64, load); };
+    EXPECT_TRUE(std::isnan(predict()));
+    EXPECT_FALSE(model.fit(0, 0, 1, LoadCorner::kAlone, content).exists());
+    const double alone = 5 + static_cast<double>(content);
+    model.set_fit(0, 0, 1, LoadCorner::kAlone, OneLine(alone, 0.5, 0.25), content);
+    EXPECT_DOUBLE_EQ(predict(), alone + 4 + 16);
+    EXPECT_DOUBLE_EQ(predict({1, 2}), alone + 4 + 16) << "what was not measured is as what was";
+    model.set_fit(0, 0, 1, LoadCorner::kRing, OneLine(15, 0.5, 0.25), content);
+    EXPECT_DOUBLE_EQ(predict({1, 2}), 15 + 4 + 16);
+    EXPECT_TRUE(std::isnan(model.PredictContentUs(content, 0, 1, 0, 8, 64)));
+  }
+  EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, 8, 64), 10 + 8 + 64) << "and of lists nothing is different";
+  EXPECT_DOUBLE_EQ(model.PredictContentUs(BoxContent::kList, 0, 0, 1, 8, 64), 10 + 8 + 64);
 }
 
 TEST(CostModel, TwoDevicesHaveNoFanOut) {

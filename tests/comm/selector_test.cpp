@@ -241,6 +241,34 @@ TEST_F(SelectorTest, TellingAllPaysByTheModelAlone) {
       << "between two it is the same box";
 }
 
+TEST_F(SelectorTest, PredictionsAreOfWhatBoxesHold) {
+  CostModel model = Alike({{"p2p-direct", Line(10, 0.001)}}, 2);
+  model.set_fit(0, 0, 1, LoadCorner::kAlone, Line(20, 0.001), BoxContent::kMarks);
+  model.set_fit(0, 0, 1, LoadCorner::kAlone, Line(30, 0.001), BoxContent::kParcel);
+  model.set_fit(0, 0, 1, LoadCorner::kAlone, Line(40, 0.001), BoxContent::kBits);
+  for (const bool measured : {false, true}) {
+    for (const DeviceKind kind : {DeviceKind::kHost, DeviceKind::kCuda}) {
+      SCOPED_TRACE(testing::Message() << measured << ", " << (kind == DeviceKind::kHost ? "hosts" : "GPUs"));
+      model.set_measured(measured);
+      std::vector<std::unique_ptr<Transport>> paths;
+      paths.push_back(Make("p2p-direct"));
+      const Selector selector(std::move(paths), kind, Broadcasts::kNever, /*meets=*/true, model);
+      const auto predict = [&](PartId to, std::size_t entries, std::size_t places, BoxContent content) {
+        return selector.PredictUs(0, 0, to, {1000, entries, places, content}, {});
+      };
+      // Engines' boxes take longer than a calibration's; what operators hand over is the same.
+      const double list = predict(1, 10, 0, BoxContent::kList), more = list - 11;
+      EXPECT_EQ(more > 0, measured && kind == DeviceKind::kCuda);
+      EXPECT_DOUBLE_EQ(predict(1, 10, 0, BoxContent::kMarks), 21 + more);
+      EXPECT_DOUBLE_EQ(predict(1, 10, 8000, BoxContent::kBits), 41 + more);
+      EXPECT_DOUBLE_EQ(predict(1, 0, 0, BoxContent::kParcel), 31);
+      EXPECT_DOUBLE_EQ(predict(2, 10, 0, BoxContent::kMarks), list) << "as a list where marks were not measured";
+      EXPECT_DOUBLE_EQ(predict(2, 10, 8000, BoxContent::kBits), list) << "and words of bits as a block";
+      EXPECT_DOUBLE_EQ(predict(2, 0, 0, BoxContent::kParcel), 11);
+    }
+  }
+}
+
 TEST_F(SelectorTest, AtomicsPayForFewMessages) {
   const CostModel model = Alike({{"p2p-direct", Line(1, 0.001)}, {"staged", Line(2, 0.001)}}, 1);
   const Selector selector = Between({"p2p-direct", "staged"}, model);

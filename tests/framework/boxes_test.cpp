@@ -79,21 +79,25 @@ namespace chatty {
 namespace {
 
 TEST(BoxShapes, AreWhatMovingABoxDependsOn) {
-  const auto shape = [](DeviceKind kind, BoxForm form, std::size_t payload) {
-    const BoxShape box = BoxShapeOf(kind, form, /*bytes=*/5000, /*count=*/700, /*size=*/32000, payload);
+  const auto shape = [](DeviceKind kind, BoxForm form, std::size_t payload, bool messages) {
+    const BoxShape box = BoxShapeOf(kind, form, /*bytes=*/5000, /*count=*/700, /*size=*/32000, payload, messages);
     EXPECT_EQ(box.bytes, 5000u);
-    return std::pair(box.entries, box.places);
+    EXPECT_EQ(box.entries, 700u);
+    return std::pair(box.places, box.content);
   };
-  using Pair = std::pair<std::size_t, std::size_t>;
+  using Pair = std::pair<std::size_t, BoxContent>;
   for (const DeviceKind kind : {DeviceKind::kHost, DeviceKind::kCuda}) {
-    EXPECT_EQ(shape(kind, BoxForm::kPairs, 4), Pair(700, 0)) << "a list";
-    EXPECT_EQ(shape(kind, BoxForm::kAtomics, 4), Pair(700, 0));
-    EXPECT_EQ(shape(kind, BoxForm::kBitmap, 4), Pair(700, 32000)) << "swept";
-    EXPECT_EQ(shape(kind, BoxForm::kWhole, 4), Pair(700, 32000));
-    EXPECT_EQ(shape(kind, BoxForm::kPairs, 0), Pair(700, 0));
+    const bool gpu = kind == DeviceKind::kCuda;
+    for (const bool messages : {false, true}) {
+      EXPECT_EQ(shape(kind, BoxForm::kPairs, 4, messages), Pair(0, BoxContent::kList));
+      EXPECT_EQ(shape(kind, BoxForm::kAtomics, 4, messages), Pair(0, BoxContent::kList));
+      EXPECT_EQ(shape(kind, BoxForm::kPairs, 0, messages), Pair(0, gpu ? BoxContent::kMarks : BoxContent::kList));
+      const BoxContent swept = gpu && messages ? BoxContent::kMessages : BoxContent::kValues;
+      EXPECT_EQ(shape(kind, BoxForm::kBitmap, 4, messages), Pair(32000, swept));
+      EXPECT_EQ(shape(kind, BoxForm::kWhole, 4, messages), Pair(32000, swept));
+      EXPECT_EQ(shape(kind, BoxForm::kBitmap, 0, messages), Pair(32000, gpu ? BoxContent::kBits : BoxContent::kValues));
+    }
   }
-  EXPECT_EQ(shape(DeviceKind::kCuda, BoxForm::kBitmap, 0), Pair(0, 0)) << "words of bits";
-  EXPECT_EQ(shape(DeviceKind::kHost, BoxForm::kBitmap, 0), Pair(700, 32000)) << "which hosts look at one by one";
 }
 
 }  // namespace
