@@ -516,7 +516,8 @@ std::string CostsText(const Topology& topology, const CostReport& report) {
       NamedRows(topology, crossovers, kNames));
   if (!model.measured()) return text;
 
-  add("Beside others, blocks, over all pairs", LoadTitles(model), LoadRows(model));
+  add("Beside others, by what boxes hold, but for its entries and places, over all pairs", LoadTitles(model),
+      LoadRows(model));
   const auto& probes = report.calibration.probes;
   const bool one_for_all = model.devices() > 2 && std::none_of(probes.begin(), probes.end(),
                                                                [](const ProbeResult& probe) { return probe.from == 2; });
@@ -644,8 +645,10 @@ std::string CostsSection(const Topology& topology, const CostReport& report) {
     html += fmt::format("<details><summary>T = alpha + bytes / bandwidth + messages · gamma, {}</summary>\n{}</details>\n",
                         LoadCornerName(corner), HtmlTable(FitTitles(model), rows));
   }
-  html += fmt::format("<details><summary>Beside others, blocks, over all pairs</summary>\n{}</details>\n",
-                      HtmlTable(LoadTitles(model), LoadRows(model)));
+  html += fmt::format(
+      "<details><summary>Beside others, by what boxes hold, but for its entries and places, over all "
+      "pairs</summary>\n{}</details>\n",
+      HtmlTable(LoadTitles(model), LoadRows(model)));
   if (!report.calibration.probes.empty()) {
     html += fmt::format("<details><summary>Memory, flags and launches</summary>\n{}</details>\n",
                         HtmlTable({"PROBE", "LEAST", "MOST"}, ProbeRows(report.calibration)));

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 /// mislead.
 constexpr int kVersion = 5;
 constexpr std::string_view kTitle = "chatty-calibration";
-constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  // 64 devices and 8 paths have 25 MiB
+constexpr std::size_t kMaxBytes = std::size_t{256} << 20;  // 64 GPUs and 8 paths have some 150 MiB
 
 std::uint64_t Checksum(std::string_view text) {
   std::uint64_t sum = Hash(text.size());

@@ -33,6 +33,7 @@ __global__ void __launch_bounds__(kBlock) PrepareKernel(State state) {
   for (std::size_t i = First(); i < size; i += Stride()) {
     state.values[i] = static_cast<std::uint32_t>(Hash(i) >> 32) | 0x80000000u;  // far from 0, below which nothing is
     state.order[i] = Permuted(static_cast<std::uint32_t>(i), state.bits);
+    state.queue[i] = ~0u;
     if (i % 32 == 0) state.marks[i / 32] = 0;
   }
 }
@@ -334,9 +335,9 @@ __global__ void BarrierKernel(unsigned rounds) {
   for (unsigned i = 0; i < rounds; ++i) grid.sync();
 }
 
-/// Threads that pack and unpack a box: one for four words of a block, one an entry of a list, a warp a segment.
+/// Threads that pack and unpack a box: one for four words in order, one an entry of a list, a warp a segment.
 std::size_t ThreadsFor(const Box& box) {
-  if (box.kind == Kind::kBlock) return box.count / 4;
+  if (box.kind == Kind::kBlock || box.kind == Kind::kParcel) return box.count / 4;
   return box.swept() ? box.count / Box::kSegment * 32 : box.count;
 }
 

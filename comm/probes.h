@@ -20,8 +20,8 @@ struct State {
   unsigned bits = 0;                ///< 5 to 31
   std::uint32_t* marks = nullptr;   ///< a bit for each of the values: what an update sets
   /// @{
-  /// On a GPU: as many places as values, for those that are updated one by one; and how many of it and of a box are taken,
-  /// which who packs clears.
+  /// On a GPU: as many places as values, for those that are updated one by one, and for messages that wait; and how many of
+  /// it and of a box are taken, which who packs clears.
   std::uint32_t* queue = nullptr;
   std::uint32_t* counts = nullptr;  ///< 2
   /// @}
@@ -48,7 +48,7 @@ struct Entry {
 enum class Kind : std::uint8_t {
   kBlock,    ///< values in order
   kParcel,   ///< the same, copied and not taken in; on GPUs
-  kEntries,  ///< a list of them, each with its index; indices ascend, evenly apart
+  kEntries,  ///< a list of them, each with its index; indices are evenly apart, and those of 32 in a row ascend
   kMarks,    ///< a list of indices alone; on GPUs
   /// @{
   /// Made and taken apart by going through places: bits that say which it holds, where each segment's values begin, and the
@@ -82,9 +82,9 @@ CHATTY_FN std::size_t EntriesApart(const State& state, const Box& list) {
 }
 
 /// @{
-/// Packs such a box, and takes it in. Candidates are smaller than what the sender has, so that updates go on to succeed
-/// however often they are sent. Of what is no block the receiver marks what it gets and, of lists and on a GPU, notes it in
-/// a queue.
+/// Packs such a box, and takes it in: of values candidates are smaller than what the sender has, so that updates go on to
+/// succeed however often they are sent. Of what is no block the receiver marks what it gets and, of lists and on a GPU,
+/// notes it in a queue.
 void Pack(Device& device, const State& state, std::byte* box, const Box& shape);
 void Unpack(Device& device, const State& state, const std::byte* box, const Box& shape);
 /// @}

@@ -25,15 +25,15 @@ constexpr double kZeroCopyFactor = 1.5;
 /// Atomics on the owner's state save a kernel that unpacks, 2.9 us, and the wait of one stream for another. But a message
 /// then crosses the link some eight times, each time after the last, at half of a flag's 1.3 us there and back: for where
 /// its target is (two reads), what that holds (three looks before an update), and three atomics; and the host has to wait
-/// until they are there, 8.5 us, where of a box's arrival it only tells the receiver's stream. So between GPUs they are not
-/// expected to pay. Many at once take reads at 8.9 G/s and atomics at 6.6 G/s instead of 38 and 16 in the owner's own
-/// memory. Between host devices a job of the team is saved.
+/// until they are there, 8.5 us, where of a labelled box's arrival it only tells the receiver's stream. So between GPUs they
+/// are not expected to pay. Many at once take reads at 8.9 G/s and atomics at 6.6 G/s instead of 38 and 16 in the owner's
+/// own memory. Between host devices a job of the team is saved.
 constexpr double kSavedUs = 4.5 - 8 * 0.65 - 8.5, kAtomicUs = 4.4e-4;
 constexpr double kHostSavedUs = 1.0, kHostAtomicUs = 2e-4;
 
 /// What engines' boxes take longer between GPUs than those of a calibration, on any path: their kernels do more for each
 /// entry, one after the other, and have to be fetched, where a calibration's run again and again. The median of 248 boxes of
-/// `bfs`, `sssp` and `pagerank` between two H100s (docs/performance.md, "What a message costs").
+/// `bfs`, `sssp` and `pagerank` between two H100s (docs/performance.md, "Boxes that say what they hold").
 constexpr double kEngineUs = 8;
 
 double ByteFactor(std::string_view path, DeviceKind kind) {

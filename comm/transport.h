@@ -48,7 +48,7 @@ struct TransportOptions {
 /// epoch a device may do both. See MakeTransport.
 ///
 /// What a path moves by itself it moves on streams of its own, so that the device computes on while a box travels.
-/// Errors name the transport, the pair and the bytes.
+/// Errors name the transport, the pair and the bytes: of a box whose length nobody told (InPlace), all that it holds.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -60,8 +60,8 @@ class Transport {
   /// Starts the move of the first `bytes` bytes of the outbox, after all work that `from`'s stream holds now.
   virtual void Post(PartId from, PartId to, std::size_t bytes, std::uint64_t epoch) = 0;
   /// Told by each device's thread when all counts of the epoch are known, after its posts: `incoming[from]` bytes come from
-  /// each pair, `broadcast[root]` bytes (empty: none) from each device to all, `at`'s own included. Where a path needs both
-  /// ends at once, this starts it.
+  /// each pair, `broadcast[root]` bytes (empty: none) from each device to all, `at`'s own included; of boxes whose length
+  /// nobody told (InPlace), 0. Where a path needs both ends at once, this starts it.
   virtual void Meet(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
                     std::uint64_t epoch);
   /// Makes `at`'s stream wait for the arrival and returns where the bytes are. Memory that `at` can address.

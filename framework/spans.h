@@ -24,7 +24,7 @@ inline constexpr SpanKind kAdvance{"advance", Category::kCompute, {"vertices", "
 inline constexpr SpanKind kPublish{"publish", Category::kCompute, {"vertices"}};
 inline constexpr SpanKind kGather{"gather", Category::kCompute, {"wanting_edges"}};
 inline constexpr SpanKind kCollect{"collect", Category::kCompute};
-inline constexpr SpanKind kApply{"apply", Category::kCompute, {"at_most"}};
+inline constexpr SpanKind kApply{"apply", Category::kCompute, {"expected"}};
 inline constexpr SpanKind kRelease{"release", Category::kCompute, {"pending"}};
 inline constexpr SpanKind kReadCounters{"read counters", Category::kCompute};
 inline constexpr SpanKind kMeasure{"measure", Category::kCompute};
@@ -34,7 +34,7 @@ inline constexpr SpanKind kPack{"pack", Category::kCommunication};
 inline constexpr SpanKind kDeliver{"deliver", Category::kCommunication};
 inline constexpr SpanKind kReadLengths{"read lengths", Category::kCommunication};
 inline constexpr SpanKind kPost{"post to #", Category::kCommunication, {"peer", "bytes", "messages"}};
-inline constexpr SpanKind kMeet{"exchange lengths", Category::kWaiting};
+inline constexpr SpanKind kMeet{"meet neighbours", Category::kWaiting};
 inline constexpr SpanKind kReceiveAll{"receive", Category::kCommunication, {}, /*on_stream=*/false};
 inline constexpr SpanKind kReceive{"receive from #", Category::kCommunication, {"peer", "bytes", "messages"}};
 inline constexpr SpanKind kUnpack{"unpack from #", Category::kCommunication, {"peer", "messages"}};

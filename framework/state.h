@@ -55,8 +55,8 @@ struct BlockTickets {
   std::uint32_t groups = 0;
 };
 
-/// Counters of one round on one device, in the device's memory; the host reads a copy. All fields count since the last
-/// Clear.
+/// Counters of one round on one device, in the device's memory; the host reads a copy. All fields but the last count since
+/// the last Clear.
 struct Control {
   std::uint32_t touched_count = 0;       ///< entries of the queue of owned vertices with a message
   std::uint32_t touched_halo_count = 0;  ///< entries of the queue of halo vertices with a message

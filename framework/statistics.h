@@ -47,7 +47,8 @@ struct BoxRecord {
   double measured_us = -1;           ///< from the begin of packing until it was unpacked; negative: unknown
 };
 
-/// Where one device's host thread spent its time, in milliseconds. On a GPU compute includes waiting for its kernels.
+/// Where one device's host thread spent its time, in milliseconds. On a GPU compute includes waiting for its kernels, those
+/// that pack and unpack boxes that are read in place among them, for which nobody waits apart (docs/transports.md).
 struct DeviceStatistics {
   /// Its label, "host:0" or "cuda:1".
   std::string device;

@@ -111,7 +111,7 @@ class StepSet {
   virtual void Publish(Form form) = 0;
   /// Pull into candidates, hubs included.
   virtual void Gather(const RoundState& round, bool all_active) = 0;
-  /// Updates what has a message. For kQueue `count` is a bound on the queue, whose length the device knows.
+  /// Updates what has a message. For kQueue `count` is about the length of the queue, which the device knows.
   virtual void Apply(const RoundState& round, Form form, std::size_t count) = 0;
   /// Gather and update in one, for programs that see all messages.
   virtual void Collect(const RoundState& round, bool all_active) = 0;

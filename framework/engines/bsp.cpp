@@ -52,8 +52,9 @@ struct Manifest {
   /// @}
   // Where boxes are recorded:
   std::array<std::uint64_t, kMaxDevices> expected{};  // bytes for which the path was chosen
-  double pack_us = 0;                                 // before `posted`
-  Clock::time_point posted{};                         // labelled boxes: when packing began
+  Clock::time_point begun{};                          // packing
+  double pack_us = 0;                                 // where the host waits for that, and
+  Clock::time_point posted{};                         // when it was through
 };
 
 /// What an exchange moves.
@@ -400,7 +401,8 @@ class BspRun {
   /// Every border value travels, and not only those that changed.
   bool SharesAll() const { return traits_.every_round && (!changed_only_ || traits_.consumes); }
 
-  /// The exchange within a round: messages to owners, or shared values to halos. Returns how many entries may have arrived.
+  /// The exchange within a round: messages to owners, or shared values to halos. Returns how many entries have arrived, for
+  /// labelled boxes about as many as may have.
   std::size_t Exchange(Traffic traffic, bool queue_out) {
     // Who has an empty frontier sends nothing, as all know since the last Agree; nor does who shares no vertex. Nobody waits
     // for them, and a device that has nothing to send need not pack to see it. Where a box may be for all, all listen.
@@ -460,7 +462,8 @@ class BspRun {
       }
       if (options_.explain || (lane_ != nullptr && manifest.labelled)) [[unlikely]]
         received_.push_back({traffic, from, place, &manifest, Senders(), options_.explain ? MeasuredUs(manifest, mine) : 0});
-      arrived += count;
+      arrived +=
+          manifest.labelled ? std::min<std::size_t>(inbox.last - inbox.first, 2 * std::size_t{count} + kUnforeseen) : count;
     }
     ++epoch_;
     return arrived;
@@ -494,10 +497,9 @@ class BspRun {
       Manifest& manifest = shared_.manifests.Mine(static_cast<int>(rank_), epoch_);
       mine = &manifest;
       manifest.for_all = manifest.labelled = false;
-      Clock::time_point start{};
       if (options_.explain) [[unlikely]] {
         me_.device->stream().Synchronize(wait_);
-        start = Clock::now();
+        manifest.begun = Clock::now();
       }
       for (PartId q = 0; q < parts_; ++q) {
         const std::size_t entries = q == rank_ ? 0 : Entries(Traffic::kMessages, rank_, q);
@@ -521,7 +523,7 @@ class BspRun {
       last_sent_ = manifest.count;
       if (options_.explain) [[unlikely]] {
         manifest.posted = Clock::now();
-        manifest.pack_us = std::chrono::duration<double, std::micro>(manifest.posted - start).count();
+        manifest.pack_us = std::chrono::duration<double, std::micro>(manifest.posted - manifest.begun).count();
       }
       for (PartId q = 0; q < parts_; ++q) {
         if (talks(rank_, q)) shared_.manifests.Notify(static_cast<int>(q));
@@ -608,10 +610,9 @@ class BspRun {
       }
     }
     outbox.labelled = mine.labelled;
-    Clock::time_point start{};
     if (options_.explain) [[unlikely]] {
       me_.device->stream().Synchronize(wait_);
-      start = Clock::now();
+      mine.begun = Clock::now();
     }
     Span span = Timed(spans::kPack);
     if (traffic == Traffic::kMessages) {
@@ -620,14 +621,12 @@ class BspRun {
       steps_.PackShared(outbox, plan);
     }
     if (mine.labelled) {
-      mine.posted = start;
-      mine.pack_us = 0;
       labelled_ = &mine;
       sent_ = traffic;
     } else {
       if (options_.explain) [[unlikely]] {
         me_.device->stream().Synchronize(wait_);
-        mine.pack_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+        mine.pack_us = std::chrono::duration<double, std::micro>(Clock::now() - mine.begun).count();
       }
       span.Next(spans::kReadLengths);
       const Control& control = steps_.Read(wait_, /*clear=*/false);
@@ -665,7 +664,7 @@ class BspRun {
     return true;
   }
 
-  /// BoxCounts what boxes of this device hold, as the counters say since they were packed.
+  /// Counts what boxes of this device hold, as the counters say since they were packed.
   void CountSent(Traffic traffic, const Manifest& mine, const BoxCounts& counts, const BoxForms& forms,
                  const Control& control) {
     for (PartId q = 0; q < parts_; ++q) {
@@ -721,8 +720,10 @@ class BspRun {
   /// How long a box took, once it has been unpacked.
   double MeasuredUs(const Manifest& manifest, const Manifest* mine) {
     me_.device->stream().Synchronize(wait_);
-    const Clock::time_point begin = mine == nullptr ? manifest.posted : std::max(manifest.posted, mine->posted);
-    return manifest.pack_us + std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+    const auto since = [&](const Manifest& m) { return manifest.labelled || m.labelled ? m.begun : m.posted; };
+    const Clock::time_point begin = mine == nullptr ? since(manifest) : std::max(since(manifest), since(*mine));
+    const double before = manifest.labelled ? 0 : manifest.pack_us;
+    return before + std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
   }
 
   void TellReceived() {
@@ -885,6 +886,8 @@ class BspRun {
   /// the memory's rate.
   static constexpr std::size_t kHostFrontier = 32, kGpuFrontier = 4, kHostTargets = 8, kGpuTargets = 32;
   /// @}
+  /// Entries of a labelled box that nobody expected, and that updates are to find threads for.
+  static constexpr std::size_t kUnforeseen = 8192;
   static constexpr std::size_t kNoPath = CostModel::kNoPath;
 
   const ErasedProgram& program_;

@@ -105,6 +105,7 @@ class FaultyTransport final : public Transport {
     Maybe(At::kReceive, at, bytes);
     return inner_->Receive(at, from, bytes, epoch);
   }
+  bool InPlace(PartId from, PartId to) const override { return inner_->InPlace(from, to); }
   std::byte* BroadcastBox(PartId from, std::uint64_t epoch) override { return inner_->BroadcastBox(from, epoch); }
   void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override {
     Maybe(At::kPost, from, bytes);

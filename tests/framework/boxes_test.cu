@@ -179,6 +179,55 @@ struct Backend {
   }
 };
 
+__global__ void CountAndLabel(Control* control, std::byte* box, std::size_t size, std::size_t payload) {
+  if (threadIdx.x % 3 == blockIdx.x % 3) atomicAdd(&control->box_count[2], 1u);
+  if (blockIdx.x == 0 && threadIdx.x == 0) control->box_form[2] = static_cast<std::uint32_t>(BoxForm::kBitmap);
+  packing::LabelBoxes(steps::cuda::Grid{}, control, payload, [&](auto&& label) { label(2, box, size); });
+}
+__global__ void OpenLabelled(InboxRef inbox, std::size_t payload, InboxRef* opened) {
+  const InboxRef open = packing::OpenBox(inbox, payload);
+  if (threadIdx.x == 37) *opened = open;
+}
+
+/// Whatever the number of blocks, the last one has seen what all have counted, and the next kernel counts anew.
+TEST(BoxLabels, SayWhatAllBlocksHavePacked) {
+  if (!Backend::Available()) GTEST_SKIP() << "no GPU on this machine";
+  Device& gpu = Backend::device();
+  gpu.MakeCurrent();
+  Buffer<Control> control(gpu, 1);
+  Buffer<InboxRef> opened(gpu, 1);
+  constexpr std::size_t kSize = 1000;
+  for (const std::size_t payload : {0, 4, 8, 16}) {
+    Buffer<std::byte> box(gpu, BoxCapacity(kSize, payload));
+    for (const unsigned blocks : {1u, 2u, 30u, 31u, 32u, 33u, 61u, 62u, 63u, 100u, 1056u}) {
+      gpu.Fill(control.data(), 0, control.bytes(), gpu.stream());
+      std::uint32_t expected = 0;
+      for (int again = 0; again < 20; ++again) {
+        for (unsigned b = 0; b < blocks; ++b) expected += (steps::cuda::kBlock + 2 - b % 3) / 3;
+        gpu.Fill(box.data(), 0xa5, box.bytes(), gpu.stream());
+        CountAndLabel<<<blocks, steps::cuda::kBlock, 0, Backend::stream()>>>(control.data(), box.data(), kSize, payload);
+        InboxRef inbox;
+        inbox.box = box.data();
+        inbox.size = kSize;
+        inbox.last = kSize;
+        inbox.labelled = true;
+        OpenLabelled<<<2, steps::cuda::kBlock, 0, Backend::stream()>>>(inbox, payload, opened.data());
+        CHATTY_CUDA(cudaGetLastError());
+        InboxRef open;
+        Control counters;
+        gpu.CopyOut(&open, opened.data(), sizeof(open), gpu.stream());
+        gpu.CopyOut(&counters, control.data(), sizeof(counters), gpu.stream());
+        gpu.stream().Synchronize();
+        ASSERT_EQ(open.count, expected) << blocks << " blocks, payload " << payload;
+        ASSERT_EQ(open.form, BoxForm::kBitmap);
+        ASSERT_EQ(open.box, box.data());
+        for (const std::uint32_t taken : counters.packed.blocks) ASSERT_EQ(taken, 0u);
+        ASSERT_EQ(counters.packed.groups, 0u);
+      }
+    }
+  }
+}
+
 __global__ void ScatterBox(InboxRef inbox, const LocalId* vertices, std::uint32_t* to) {
   packing::ScatterBits(steps::cuda::Grid{}, inbox, vertices, to);
 }

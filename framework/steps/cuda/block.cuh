@@ -52,6 +52,28 @@ __device__ bool IsFirst(const Group& group) {
   return BlockRank(group) == 0 && threadIdx.x == 0;
 }
 
+/// Whether this block is the last of the grid that comes here: then all that the others' threads have written is there for
+/// its own. All threads call it, and get the same.
+template <class Group>
+__device__ bool IsLastBlock(const Group& group, BlockTickets* tickets) {
+  __shared__ bool last;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    constexpr unsigned kGroups = BlockTickets::kGroups;
+    const unsigned blocks = BlockCount(group), mine = BlockRank(group) % kGroups;
+    const auto take = [](std::uint32_t* count, unsigned of) {
+      __threadfence();
+      if (atomicAdd(count, 1u) + 1 < of) return false;
+      *count = 0;
+      __threadfence();
+      return true;
+    };
+    last = take(&tickets->blocks[mine], blocks / kGroups + (mine < blocks % kGroups)) &&
+           take(&tickets->groups, blocks < kGroups ? blocks : kGroups);
+  }
+  __syncthreads();
+  return last;
+}
 __device__ inline unsigned Lane() { return threadIdx.x % 32; }
 __device__ inline unsigned Warp() { return threadIdx.x / 32; }
 

@@ -20,7 +20,7 @@ struct PullAllRef {
   MessageOf<P>* pieces = nullptr;      ///< what a piece of a long row comes to
   GlobalOf<P>* measures = nullptr;     ///< a place a chunk, then one a block of FinishAll
   GlobalOf<P>* measure = nullptr;      ///< of all owned vertices, in memory that the host sees
-  std::uint32_t* finished = nullptr;   ///< blocks of FinishAll that are done; zero between rounds
+  BlockTickets* finished = nullptr;    ///< blocks of FinishAll that are done
   std::uint32_t chunks = 0;            ///< stretches of vertices
   std::uint32_t chunk_words = 1;       ///< words of the active bitmap in each
   bool rows_tell_degrees = false;      ///< the degrees of a vertex are the length of its row
@@ -536,7 +536,6 @@ __global__ void __launch_bounds__(kBlock) FinishAll(StateRef<P> s, RoundOf<P> ro
   if (first == 0) *all.rows.claimed = 0;
   if constexpr (Traits<P>::kHasMeasure) {
     __shared__ Shelf<GlobalOf<P>, kBlock> shelf;
-    __shared__ bool last;
     const auto combine = [&] {
       for (unsigned d = kBlock / 2; d > 0; d /= 2) {
         __syncthreads();
@@ -547,20 +546,11 @@ __global__ void __launch_bounds__(kBlock) FinishAll(StateRef<P> s, RoundOf<P> ro
     shelf[threadIdx.x] = measure;
     combine();
     GlobalOf<P>* const of_blocks = all.measures + all.chunks;
-    if (threadIdx.x == 0) {
-      of_blocks[blockIdx.x] = shelf[0];
-      __threadfence();
-      last = atomicAdd(all.finished, 1u) == gridDim.x - 1;
-    }
-    __syncthreads();
-    if (!last) return;
-    __threadfence();
+    if (threadIdx.x == 0) of_blocks[blockIdx.x] = shelf[0];
+    if (!IsLastBlock(Grid{}, all.finished)) return;
     shelf[threadIdx.x] = threadIdx.x < gridDim.x ? of_blocks[threadIdx.x] : GlobalOf<P>{};
     combine();
-    if (threadIdx.x == 0) {
-      *all.measure = shelf[0];
-      *all.finished = 0;
-    }
+    if (threadIdx.x == 0) *all.measure = shelf[0];
   }
 }
 

@@ -150,7 +150,7 @@ class CudaSteps final : public StepSet {
     if constexpr (Traits<P>::kCanPush) {
       // Of few messages the queue is looked at, and of more the halo's bits, by fewer blocks where they are not many.
       std::size_t threads = s().graph.local - s().graph.owned;
-      if (queued) threads = std::min(threads, at_most < threads / 4 ? at_most * 4 : threads);
+      if (queued && at_most < threads / 4) threads = at_most * 4;
       kernels::PackMessages<P><<<Blocks(threads), kBlock, 0, stream()>>>(s(), outbox, queued);
       Check("PackMessages");
     }
@@ -281,7 +281,7 @@ class CudaSteps final : public StepSet {
     pull_all_.rows_tell_degrees = s().graph.symmetric;  // an owned vertex has its whole row
     if constexpr (Traits<P>::kHasMeasure) {
       measures_ = Buffer<GlobalOf<P>>(device_, Chunks(owned) + kFinishBlocks);
-      finished_ = Buffer<std::uint32_t>(device_, 1);
+      finished_ = Buffer<BlockTickets>(device_, 1);
       device_.Fill(finished_.data(), 0, finished_.bytes(), device_.stream());
       pull_all_.measures = measures_.data();
       pull_all_.measure = partials_host_.data();
@@ -380,7 +380,7 @@ class CudaSteps final : public StepSet {
   Buffer<SharedOf<P>> shown_, shown_next_;
   Buffer<MessageOf<P>> pieces_;
   Buffer<GlobalOf<P>> measures_;
-  Buffer<std::uint32_t> finished_;
+  Buffer<BlockTickets> finished_;
   unsigned pull_all_blocks_ = 1;
   PullKernel pull_all_kernel_ = nullptr;   // the one that fits the rows
   bool gathers_ = false;                   // the next Apply is to gather first

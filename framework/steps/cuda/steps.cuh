@@ -886,28 +886,6 @@ __device__ void PackWhole(const Group& group, std::byte* box, std::uint32_t* cou
   }
 }
 
-/// Whether this block is the last of the grid that comes here: then all that the others' threads have written is there for
-/// its own. All threads call it, and get the same.
-template <class Group>
-__device__ bool IsLastBlock(const Group& group, BlockTickets* tickets) {
-  __shared__ bool last;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    constexpr unsigned kGroups = BlockTickets::kGroups;
-    const unsigned blocks = BlockCount(group), mine = BlockRank(group) % kGroups;
-    const auto take = [](std::uint32_t* count, unsigned of) {
-      __threadfence();
-      if (atomicAdd(count, 1u) + 1 < of) return false;
-      *count = 0;
-      __threadfence();
-      return true;
-    };
-    last = take(&tickets->blocks[mine], blocks / kGroups + (mine < blocks % kGroups)) &&
-           take(&tickets->groups, blocks < kGroups ? blocks : kGroups);
-  }
-  __syncthreads();
-  return last;
-}
 /// Has the last block of a grid that is through with packing write the boxes' labels: `for_each` calls what it is given,
 /// label(place in Control, box, its entries), for each of them. All threads call it.
 template <class Group, class ForEachBox>
