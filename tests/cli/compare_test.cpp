@@ -950,13 +950,18 @@ TEST_F(CompareTest, AFigureWithoutMemoryKeepsThePage) {
 #endif
 
 TEST_F(CompareTest, TheScriptCalibratesWhatItCompares) {
-  // In place of chatty: writes down what it is asked for, and cannot measure between five devices.
+  // In place of chatty: writes down what it is asked for, cannot measure between five devices, and has the GPUs that there
+  // is a file about.
   std::ofstream(Path("chatty")) << "#!/bin/sh\n"
                                    "echo \"$*\" >>'" +
                                        Path("asked") +
                                        "'\n"
-                                       "case \"$*\" in *host:5*) echo 'five are too many' >&2; exit 1;; esac\n";
+                                       "case \"$*\" in\n"
+                                       "*host:5*) echo 'five are too many' >&2; exit 1;;\n"
+                                       "*--json*) cat '" +
+                                       Path("gpus") + "';;\nesac\n";
   fs::permissions(Path("chatty"), fs::perms::owner_all);
+  std::ofstream(Path("gpus")).close();
   const auto measure = [&](const Arguments& options) {
     fs::remove(Path("asked"));
     const ChildEnd run = Wait(Start([&] {
@@ -998,6 +1003,13 @@ TEST_F(CompareTest, TheScriptCalibratesWhatItCompares) {
   ASSERT_FALSE(all.empty());
   EXPECT_EQ(all[0], line("host:2", "pairs {0,1}"));
   EXPECT_EQ(silent, "");
+  // GPUs are found in what chatty itself writes.
+  std::string topology = Chatty({"topology", "--devices", "host:3", "--json", "-"}).out;
+  for (std::size_t at; (at = topology.find("host:")) != std::string::npos;) topology.replace(at, 4, "cuda");
+  std::ofstream(Path("gpus")) << topology;
+  const auto [gpus, still] = measure({"--", "--devices", "2,3,4"});
+  EXPECT_EQ(gpus, (Lines{line("cuda:0,1", "pairs {0,1}"), line("cuda:0,1,2", "pairs {0,1}")}));
+  EXPECT_EQ(still, "");
 }
 
 TEST_F(CompareTest, OnSaysWhichDevices) {
