@@ -25,6 +25,7 @@
 #include "chatty/comm/transport.h"
 #include "chatty/core/config.h"
 #include "chatty/core/error.h"
+#include "chatty/core/hash.h"
 #include "machines.h"
 #include "times.h"
 
@@ -109,6 +110,19 @@ TEST_F(CacheTest, WhatIsKeptComesBack) {
   other.quick = false;
   SaveCalibration(fingerprint, other);
   EXPECT_EQ(*LoadCalibration(fingerprint).calibration, other);
+}
+
+TEST_F(CacheTest, SeedsOfTheFuzzerAreOfThisVersion) {
+  for (const char* seed : {"fit", "broadcast", "probe"}) {
+    std::string text = Read(std::string(CHATTY_SOURCE_DIR "/tests/fuzz/corpus/costs/") + seed).substr(1);
+    std::uint64_t sum = Hash(text.size());
+    for (const char c : text) sum = Hash(sum ^ static_cast<unsigned char>(c));
+    text += fmt::format("checksum {:016x}\n", sum);
+    const Calibration calibration = ParseCalibration(text, "a machine\n");
+    EXPECT_EQ(calibration.model.fit(0, 0, 1, LoadCorner::kAlone).exists(), seed == std::string_view("fit"));
+    EXPECT_EQ(calibration.model.broadcast_fit(0, 1, true).exists(), seed == std::string_view("broadcast"));
+    EXPECT_EQ(calibration.probes.size(), seed == std::string_view("probe") ? 1u : 0u);
+  }
 }
 
 TEST_F(CacheTest, EveryDamageIsNoticed) {
