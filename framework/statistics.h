@@ -44,7 +44,9 @@ struct BoxRecord {
   std::uint64_t bytes = 0;           ///< its length
   std::uint64_t expected_bytes = 0;  ///< the length for which the path was chosen, before anything was packed
   double predicted_us = 0;           ///< by the model, for its length on that path; infinite where the model knows nothing
-  double measured_us = -1;           ///< from the begin of packing until it was unpacked; negative: unknown
+  /// From the begin of packing until it was unpacked; negative: unknown. Of a parcel until it was there, and those from
+  /// other devices that came before it were taken in.
+  double measured_us = -1;
 };
 
 /// Where one device's host thread spent its time, in milliseconds. On a GPU compute includes waiting for its kernels, those

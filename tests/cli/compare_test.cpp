@@ -951,15 +951,15 @@ TEST_F(CompareTest, AFigureWithoutMemoryKeepsThePage) {
 
 TEST_F(CompareTest, TheScriptCalibratesWhatItCompares) {
   // In place of chatty: writes down what it is asked for, cannot measure between five devices, and has the GPUs that there
-  // is a file about.
+  // is a file about; without any it fails, as chatty does.
   std::ofstream(Path("chatty")) << "#!/bin/sh\n"
                                    "echo \"$*\" >>'" +
                                        Path("asked") +
                                        "'\n"
                                        "case \"$*\" in\n"
                                        "*host:5*) echo 'five are too many' >&2; exit 1;;\n"
-                                       "*--json*) cat '" +
-                                       Path("gpus") + "';;\nesac\n";
+                                       "*--json*) test -s '" +
+                                       Path("gpus") + "' || exit 1; cat '" + Path("gpus") + "';;\nesac\n";
   fs::permissions(Path("chatty"), fs::perms::owner_all);
   std::ofstream(Path("gpus")).close();
   const auto measure = [&](const Arguments& options) {

@@ -239,6 +239,7 @@ TEST_P(Comm, WhatIsReadInPlaceIsCountedAsWhatIsCopied) {
         options.timeout = std::chrono::seconds(30);
         if (path == "some of them") {
           options.transport = "auto";
+          options.explain = true;
           options.transport_factory = [](std::span<Device* const> devices, const PairBytesTable& capacities,
                                          const TransportOptions& made) -> std::unique_ptr<Transport> {
             return std::make_unique<SometimesInPlace>(MakeTransport("uva", devices, capacities, made));
@@ -255,6 +256,8 @@ TEST_P(Comm, WhatIsReadInPlaceIsCountedAsWhatIsCopied) {
         SCOPED_TRACE(testing::Message() << name << " over " << path << ", direction " << static_cast<int>(direction));
         const RunStatistics in_place = run(path);
         EXPECT_EQ(in_place.rounds, copied.rounds);
+        EXPECT_EQ(in_place.boxes.empty(), path != "some of them");
+        for (const BoxRecord& box : in_place.boxes) EXPECT_GT(box.measured_us, 0) << box.form << " from " << box.from;
         ASSERT_EQ(in_place.pairs.size(), copied.pairs.size());
         for (std::size_t i = 0; i < copied.pairs.size(); ++i) {
           EXPECT_EQ(in_place.pairs[i].messages, copied.pairs[i].messages);

@@ -64,6 +64,7 @@ struct Faults {
   PartId device = 0;       ///< on whose thread
   std::uint32_t nth = 0;   ///< of its calls of that kind since Set
   bool tear_down = false;  ///< Abort leaves it unusable, as an aborted communicator is
+  bool in_place = true;    ///< what is read in place is said to be; otherwise engines that go by rounds tell lengths first
 
   std::array<std::array<std::atomic<std::uint32_t>, 8>, 4> calls{};  ///< by kind and device
   std::atomic<int> made{0}, aborts{0};
@@ -105,7 +106,7 @@ class FaultyTransport final : public Transport {
     Maybe(At::kReceive, at, bytes);
     return inner_->Receive(at, from, bytes, epoch);
   }
-  bool InPlace(PartId from, PartId to) const override { return inner_->InPlace(from, to); }
+  bool InPlace(PartId from, PartId to) const override { return faults_.in_place && inner_->InPlace(from, to); }
   std::byte* BroadcastBox(PartId from, std::uint64_t epoch) override { return inner_->BroadcastBox(from, epoch); }
   void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override {
     Maybe(At::kPost, from, bytes);
@@ -367,9 +368,10 @@ class FaultsTest : public testing::TestWithParam<const char*> {
   }
   RunOptions Options() {
     RunOptions options;
-    options.execution = GetParam();
+    options.execution = IsAsync() ? "async" : "bsp";
     options.timeout = kDeadline;
     options.transport_factory = FactoryOf(faults_);
+    faults_.in_place = GetParam() != std::string_view("bsp_by_lengths");
     return options;
   }
   static bool IsAsync() { return std::string_view(GetParam()) == "async"; }
@@ -389,7 +391,7 @@ class FaultsTest : public testing::TestWithParam<const char*> {
   Faults faults_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Engines, FaultsTest, testing::Values("bsp", "async"),
+INSTANTIATE_TEST_SUITE_P(Engines, FaultsTest, testing::Values("bsp", "bsp_by_lengths", "async"),
                          [](const auto& suite) { return std::string(suite.param); });
 
 TEST_P(FaultsTest, ATransportThatStallsIsNamedAndEnded) {

@@ -21,6 +21,7 @@
 #include "chatty/framework/device_graph.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/program.h"
+#include "chatty/framework/state.h"
 #include "chatty/partition/part_shape.h"
 
 namespace chatty::steps::cuda {
@@ -156,7 +157,7 @@ template <class P>
 std::uint64_t PullAllBytes(const PartShape& part, Tiling tiling) {
   if (!kPullsAll<P> || !part.reverse.built) return 0;
   const std::uint64_t measures =
-      Traits<P>::kHasMeasure ? (Chunks(part.owned) + kFinishBlocks) * sizeof(GlobalOf<P>) + sizeof(std::uint32_t) : 0;
+      Traits<P>::kHasMeasure ? (Chunks(part.owned) + kFinishBlocks) * sizeof(GlobalOf<P>) + sizeof(BlockTickets) : 0;
   return PackedRows::Bytes(part, tiling, sizeof(MessageOf<P>)) + 2 * part.local * sizeof(SharedOf<P>) + measures;
 }
 
