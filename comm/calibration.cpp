@@ -258,7 +258,7 @@ class PathMeasurement {
     for (std::size_t size = 0; size < sizes_.size(); ++size) {
       if (me == 0) {
         // The next size takes at most as many times longer as it is larger. Below some size a GPU's boxes take the time of
-        // launches and meetings: there what the last one took more than the one before may grow so, and a tenth.
+        // launches and meetings: there what the last one took more than the one before, or a tenth of it, may grow so.
         const double longer =
             size == 0 ? 0 : std::min(static_cast<double>(sizes_[size]) / static_cast<double>(sizes_[size - 1]), 8.0);
         const bool launches = devices_[0]->kind() == DeviceKind::kCuda;

@@ -83,7 +83,7 @@ CHATTY_FN std::size_t EntriesApart(const State& state, const Box& list) {
 
 /// @{
 /// Packs such a box, and takes it in: of values candidates are smaller than what the sender has, so that updates go on to
-/// succeed however often they are sent. Of what is no block the receiver marks what it gets and, of lists and on a GPU,
+/// succeed where it gets such ones, too. Of what is no block the receiver marks what it gets and, of lists and on a GPU,
 /// notes it in a queue.
 void Pack(Device& device, const State& state, std::byte* box, const Box& shape);
 void Unpack(Device& device, const State& state, const std::byte* box, const Box& shape);

@@ -74,6 +74,7 @@ __device__ bool IsLastBlock(const Group& group, BlockTickets* tickets) {
   __syncthreads();
   return last;
 }
+
 __device__ inline unsigned Lane() { return threadIdx.x % 32; }
 __device__ inline unsigned Warp() { return threadIdx.x / 32; }
 
