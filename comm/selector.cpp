@@ -17,7 +17,7 @@ constexpr std::size_t kMostPaths = 4;
 constexpr double kWorthwhile = 0.85;
 
 /// Where no calibration has measured boxes that are packed and unpacked by sweeping a numbering: they cost by its places,
-/// the same on every path, so much a place on an H200 (docs/performance.md, "What a message costs").
+/// the same on every path, so much a place on an H200 (docs/performance/exchange-and-paths.md).
 constexpr double kSweepUs = 2.8e-5;
 /// And payloads of four bytes behind bits cross PCIe one by one where kernels write and read host memory: as many bytes cost
 /// so much more than in a calibration's records.
@@ -33,7 +33,7 @@ constexpr double kHostSavedUs = 1.0, kHostAtomicUs = 2e-4;
 
 /// What engines' boxes take longer between GPUs than those of a calibration, on any path: their kernels do more for each
 /// entry, one after the other, and have to be fetched, where a calibration's run again and again. The median of 248 boxes of
-/// `bfs`, `sssp` and `pagerank` between two H100s (docs/performance.md, "Boxes that say what they hold").
+/// `bfs`, `sssp` and `pagerank` between two H100s (docs/performance/exchange-and-paths.md).
 constexpr double kEngineUs = 8;
 
 double ByteFactor(std::string_view path, DeviceKind kind) {

@@ -25,8 +25,8 @@ struct DeviceAdvice {
   std::string why;          ///< half a sentence: "about 11,200 levels, each of which would cost a message"
 };
 /// Whether a program whose work moves as a frontier gains from more than one of `devices` GPUs: levels times what an
-/// exchange costs, against the time that dividing the edges saves (docs/performance.md has both figures). Programs that look
-/// at all edges every round gain anyway; they are not to be asked for.
+/// exchange costs, against the time that dividing the edges saves (docs/performance/exchange-and-paths.md). Programs that
+/// look at all edges every round gain anyway; they are not to be asked for.
 DeviceAdvice AdviseDevices(const Graph& graph, std::size_t devices);
 
 }  // namespace chatty

@@ -130,7 +130,7 @@ struct PageRank {
   /// and in a few rounds all of that is told. It then stays: ranks settle for any base that does, and some, as those of
   /// citations are, would swing with one that follows.
   double NextBase(const Round<Global>& round) const {
-    constexpr std::uint32_t kFollows = 5;  // rounds; docs/performance.md
+    constexpr std::uint32_t kFollows = 5;  // rounds; docs/performance/host-devices.md
     const auto& [missing, bases, change, total] = round.global;
     return bases > 0 && round.index < kFollows ? missing / bases : Base(round);
   }

@@ -3,7 +3,12 @@
 include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
 
 # Shells do not expand the ~ of `-DCMAKE_PREFIX_PATH=~/.local`, bash alone that of `-D CMAKE_PREFIX_PATH=~/.local`, CMake neither.
-foreach(page README.md CONTRIBUTING.md examples/README.md docs/writing-a-program.md docs/architecture.md docs/performance.md)
+file(GLOB topics RELATIVE "${SOURCE_TREE}" "${SOURCE_TREE}/docs/performance/*.md")
+if(NOT topics)
+  message(FATAL_ERROR "docs/performance has no pages")
+endif()
+foreach(page README.md CONTRIBUTING.md examples/README.md docs/writing-a-program.md docs/architecture.md docs/performance.md
+             ${topics})
   file(STRINGS "${SOURCE_TREE}/${page}" lines REGEX "-D ?[A-Za-z_]+=~")
   if(lines)
     message(FATAL_ERROR "${page}: a ~ that is no folder; $HOME is: ${lines}")
