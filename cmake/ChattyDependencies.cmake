@@ -1,5 +1,5 @@
-# Looks for every package once, decides what is built, and prints one table of it. Sets CHATTY_WITH_{CUDA,NCCL,METIS,MPI,HWLOC}
-# to 1 or 0. Packages that the library cannot do without are errors, all reported together.
+# Looks for every package once, decides what is built, and prints one table of it. Sets CHATTY_WITH_<FEATURE>
+# to 1 or 0 for each of CHATTY_FEATURES. Packages that the library cannot do without are errors, all reported together.
 
 set(chatty_table "")  # rows "name|state|consequence"
 set(chatty_missing "")
@@ -101,13 +101,11 @@ else()
 endif()
 
 # -------------------------------------------------------- optional packages ----
-# chatty_optional(FEATURE TARGET CONSEQUENCE): a package that some sources, named `*_<feature>.cpp`, are written for. It is
-# linked only when this version has such sources.
+# chatty_optional(FEATURE TARGET CONSEQUENCE [find_package arguments...]): a package that some sources, named
+# `*_<feature>.cpp`, are written for.
 macro(chatty_optional feature target consequence)
   set(CHATTY_WITH_${feature} 0)
   set(CHATTY_${feature}_TARGET ${target})
-  string(TOLOWER ${feature} suffix)
-  file(GLOB_RECURSE uses "${PROJECT_SOURCE_DIR}/comm/*_${suffix}.cpp" "${PROJECT_SOURCE_DIR}/partition/*_${suffix}.cpp")
   if(NOT CHATTY_ENABLE_${feature})
     chatty_row(${feature} "switched off" "${consequence}")
   elseif("${feature}" STREQUAL "NCCL" AND NOT CHATTY_WITH_CUDA)
@@ -124,18 +122,15 @@ macro(chatty_optional feature target consequence)
                             "is installed, or configure with -DCHATTY_ENABLE_${feature}=OFF.")
       endif()
       chatty_row(${feature} "not found" "${consequence}")
-    elseif(uses)
+    else()
       set(CHATTY_WITH_${feature} 1)
       chatty_row(${feature} "${${feature}_VERSION}" "")
-    else()
-      chatty_row(${feature} "${${feature}_VERSION}" "found; nothing in this version uses it")
     endif()
   endif()
 endmacro()
 
 chatty_optional(NCCL NCCL::nccl "NCCL transport off")
 chatty_optional(METIS METIS::METIS "partition metis falls back to edge-balanced" 5)
-chatty_optional(MPI MPI::MPI_CXX "runs over several machines off" COMPONENTS CXX)
 # Linux says itself at which NUMA node a GPU is, unless the firmware has forgotten it; hwloc knows such machines.
 chatty_optional(HWLOC HWLOC::hwloc "NUMA nodes of GPUs from /sys alone" 2)
 

@@ -16,7 +16,7 @@ macro(next)
 endmacro()
 
 # The two least configurations are enough for most: what is not asked for is off.
-set(off -DCHATTY_ENABLE_CUDA=OFF -DCHATTY_ENABLE_METIS=OFF -DCHATTY_ENABLE_MPI=OFF -DCHATTY_ENABLE_HWLOC=OFF
+set(off -DCHATTY_ENABLE_CUDA=OFF -DCHATTY_ENABLE_METIS=OFF -DCHATTY_ENABLE_HWLOC=OFF
         -DCHATTY_BUILD_TESTS=OFF)
 
 # accepts(TEXT option...): configures, and the table or the messages have TEXT.
@@ -92,11 +92,10 @@ accepts("sanitizers: address,undefined" ${off} -DCHATTY_SANITIZE=address,undefin
 lacks(chatty_manual)
 accepts("METIS +not found" ${off} -DCHATTY_ENABLE_METIS=AUTO -DCMAKE_DISABLE_FIND_PACKAGE_METIS=ON)
 accepts("HWLOC +not found +NUMA nodes of GPUs from /sys" ${off} -DCHATTY_ENABLE_HWLOC=AUTO -DCMAKE_DISABLE_FIND_PACKAGE_HWLOC=ON)
-accepts("MPI +not found" ${off} -DCHATTY_ENABLE_MPI=AUTO -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON)
 refuses("CHATTY_ENABLE_NCCL is ON, but .*no CUDA" ${off} -DCHATTY_ENABLE_NCCL=ON)
 if(CUDA_COMPILER)
-  set(cuda -DCHATTY_ENABLE_CUDA=ON "-DCMAKE_CUDA_COMPILER=${CUDA_COMPILER}" -DCHATTY_ENABLE_METIS=OFF -DCHATTY_ENABLE_MPI=OFF
-           -DCHATTY_ENABLE_HWLOC=OFF -DCHATTY_BUILD_TESTS=OFF)
+  set(cuda -DCHATTY_ENABLE_CUDA=ON "-DCMAKE_CUDA_COMPILER=${CUDA_COMPILER}" -DCHATTY_ENABLE_METIS=OFF -DCHATTY_ENABLE_HWLOC=OFF
+           -DCHATTY_BUILD_TESTS=OFF)
   accepts("CUDA +[0-9.]+ +for 80-real 90-real 90-virtual" ${cuda} -DCHATTY_ENABLE_NCCL=OFF)
   accepts("CUDA +[0-9.]+ +for 75" ${cuda} -DCMAKE_CUDA_ARCHITECTURES=75 -DCMAKE_DISABLE_FIND_PACKAGE_NCCL=ON)
   refuses("CHATTY_ENABLE_NCCL is ON, but NCCL was not found" ${cuda} -DCHATTY_ENABLE_NCCL=ON -DCMAKE_DISABLE_FIND_PACKAGE_NCCL=ON)
@@ -106,7 +105,6 @@ refuses("CHATTY_ENABLE_METIS is ON, but METIS was not found.*CHATTY_ENABLE_METIS
         -DCMAKE_DISABLE_FIND_PACKAGE_METIS=ON)
 refuses("CHATTY_ENABLE_HWLOC is ON, but HWLOC was not found" ${off} -DCHATTY_ENABLE_HWLOC=ON
         -DCMAKE_DISABLE_FIND_PACKAGE_HWLOC=ON)
-refuses("CHATTY_ENABLE_MPI is ON, but MPI was not found" ${off} -DCHATTY_ENABLE_MPI=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON)
 refuses("CHATTY_ENABLE_CUDA is AUTO, ON or OFF, not `ATUO`" ${off} -DCHATTY_ENABLE_CUDA=ATUO)
 refuses("CHATTY_ENABLE_METIS is AUTO, ON or OFF, not `none`" ${off} -DCHATTY_ENABLE_METIS=none)
 refuses("there is no sanitizer `adress`" ${off} -DCHATTY_SANITIZE=adress)
