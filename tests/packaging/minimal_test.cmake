@@ -5,8 +5,8 @@ file(REMOVE_RECURSE "${build}")
 run(${CONFIGURE} -S "${SOURCE_TREE}" -B "${build}" -DCMAKE_INSTALL_PREFIX=${build}/prefix -DCHATTY_ENABLE_CUDA=OFF
     -DCHATTY_ENABLE_NCCL=OFF -DCHATTY_ENABLE_METIS=OFF -DCHATTY_ENABLE_HWLOC=OFF -DCHATTY_BUILD_CLI=OFF -DCHATTY_BUILD_TESTS=OFF
     -DCHATTY_BUILD_BENCHMARKS=OFF -DCHATTY_BUILD_EXAMPLES=OFF -DCHATTY_BUILD_64=OFF -DCHATTY_WERROR=ON
-    # The command line's packages are not for this.
-    -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON)
+    # Packages of the command line and of the tests are not for this.
+    -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON)
 run("${CMAKE_COMMAND}" --build "${build}" --parallel 2)
 run("${CMAKE_COMMAND}" --install "${build}")
 file(GLOB_RECURSE libraries RELATIVE "${build}/prefix" "${build}/prefix/*.a")
@@ -40,7 +40,9 @@ int main() {
   std::printf(\"%zu programs, vertex 99 at level %u\\n\", registry.All().size(), static_cast<unsigned>(result.values[99]));
 }
 ")
-run(${CONFIGURE} -S "${small}" -B "${small}/build" "-DCMAKE_PREFIX_PATH=${build}/prefix")
+# Nor does an installed library ask for what only its own sources include.
+run(${CONFIGURE} -S "${small}" -B "${small}/build" "-DCMAKE_PREFIX_PATH=${build}/prefix"
+    -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON)
 run("${CMAKE_COMMAND}" --build "${small}/build")
 run("${small}/build/small")
 expect("${output}" "^2 programs, vertex 99 at level 99\n$" small)

@@ -71,7 +71,7 @@ accepts("METIS +switched off" ${off})
 lacks(core_test)
 lacks(chatty64)
 has(chatty_manual)
-accepts("CUDA" ${off} -DCHATTY_BUILD_CLI=OFF)
+accepts("nlohmann_json +[0-9.]+" ${off} -DCHATTY_BUILD_CLI=OFF)
 lacks(chatty_cli)
 lacks(chatty_manual)
 accepts("GTest" -DCHATTY_ENABLE_CUDA=OFF -DCHATTY_BUILD_CLI=OFF -DCHATTY_BUILD_64=OFF)
@@ -109,6 +109,8 @@ refuses("CHATTY_ENABLE_CUDA is AUTO, ON or OFF, not `ATUO`" ${off} -DCHATTY_ENAB
 refuses("CHATTY_ENABLE_METIS is AUTO, ON or OFF, not `none`" ${off} -DCHATTY_ENABLE_METIS=none)
 refuses("there is no sanitizer `adress`" ${off} -DCHATTY_SANITIZE=adress)
 refuses("apt-get install .*libzstd-dev" ${off} -DCMAKE_DISABLE_FIND_PACKAGE_Zstd=ON)
+refuses("nlohmann_json +not found +required: apt-get install nlohmann-json3-dev" ${off} -DCHATTY_BUILD_CLI=OFF
+        -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON)
 refuses("CLI11 +not found +required: apt-get install libcli11-dev" ${off} -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON)
 refuses("CHATTY_FUZZ: libFuzzer comes with clang" ${off} -DCHATTY_FUZZ=ON -DCMAKE_CXX_COMPILER=g++)
 
