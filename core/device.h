@@ -17,6 +17,7 @@
 #include "chatty/core/error.h"
 #include "chatty/core/sync.h"
 #include "chatty/core/team.h"
+#include "chatty/core/types.h"
 
 namespace chatty {
 
@@ -204,9 +205,6 @@ class Pinned : public detail::Block<T> {
   /// Element i. No bounds are checked.
   T& operator[](std::size_t i) const noexcept { return this->data()[i]; }
 };
-
-/// The largest number of devices in one run. Pair tables in kernel parameters have this many entries.
-inline constexpr int kMaxDevices = 64;
 
 /// A parsed `--devices` value.
 struct DeviceSelection {

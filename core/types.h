@@ -28,6 +28,9 @@ using EdgeIndex = std::uint64_t;
 /// A part of a partition, which is also the index of the device that works on it.
 using PartId = std::uint32_t;
 
+/// The largest number of devices in one run. Pair tables in kernel parameters have this many entries.
+inline constexpr int kMaxDevices = 64;
+
 inline constexpr VertexId kNoVertex = std::numeric_limits<VertexId>::max();  ///< no such vertex; also "has no parent"
 inline constexpr LocalId kNoLocal = std::numeric_limits<LocalId>::max();     ///< not present on this device
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "chatty/core/bitmap.h"
-#include "chatty/core/device.h"
 #include "chatty/core/graph_ref.h"
 #include "chatty/framework/operators/operator_program.h"
 #include "chatty/framework/program.h"

@@ -12,7 +12,6 @@
 
 #include "chatty/core/atomics.h"
 #include "chatty/core/bitmap.h"
-#include "chatty/core/device.h"
 #include "chatty/core/graph_ref.h"
 #include "chatty/core/hash.h"
 #include "chatty/core/prefetch.h"

@@ -10,9 +10,9 @@
 
 #include "chatty/core/atomics.h"
 #include "chatty/core/bitmap.h"
-#include "chatty/core/device.h"
 #include "chatty/core/graph_ref.h"
 #include "chatty/core/prefetch.h"
+#include "chatty/core/types.h"
 
 namespace chatty {
 

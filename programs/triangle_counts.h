@@ -14,7 +14,6 @@
 
 #include "chatty/core/atomics.h"
 #include "chatty/core/bitmap.h"
-#include "chatty/core/device.h"
 #include "chatty/core/graph_ref.h"
 #include "chatty/core/prefetch.h"
 #include "chatty/partition/part_shape.h"
@@ -457,12 +456,12 @@ inline std::size_t ExchangeBytes(const PartShape& part) {
 template <class Operators>
 void RankAll(Operators& ops, VertexId* ranks) {
   const GraphRef graph = ops.graph();
-  Buffer<std::uint8_t> classes = ops.template Allocate<std::uint8_t>(graph.vertices);
-  Buffer<VertexId> places = ops.template Allocate<VertexId>(Chunks::Places(graph.vertices));
+  auto classes = ops.template Allocate<std::uint8_t>(graph.vertices);
+  auto places = ops.template Allocate<VertexId>(Chunks::Places(graph.vertices));
   ops.ForEachVertex(SetClass{graph, classes.data()});
   if (const PartId devices = ops.devices(); devices > 1) {
     const std::size_t bytes = ClassParcel::Size(graph.owned);
-    Buffer<std::byte> packed = ops.template Allocate<std::byte>(bytes);
+    auto packed = ops.template Allocate<std::byte>(bytes);
     const ClassParcel parcel{packed.data()};
     if (graph.owned == 0) ops.For(1, Clear<EdgeIndex>{parcel.rows()});
     ops.ForEachVertex(PackClass{graph, classes.data(), parcel});
@@ -495,19 +494,19 @@ unsigned Count(Operators& ops, std::uint64_t* counts) {
     return 1;
   }
   const EdgeIndex edges = ops.subgraph_edges();
-  Buffer<VertexId> ranks = ops.template Allocate<VertexId>(graph.vertices);
+  auto ranks = ops.template Allocate<VertexId>(graph.vertices);
   RankAll(ops, ranks.data());
 
-  Buffer<VertexId> neighbours = ops.template Allocate<VertexId>(edges);
-  Buffer<VertexId> lower = ops.template Allocate<VertexId>(graph.owned);
-  Buffer<VertexId> higher = ops.template Allocate<VertexId>(graph.owned);
+  auto neighbours = ops.template Allocate<VertexId>(edges);
+  auto lower = ops.template Allocate<VertexId>(graph.owned);
+  auto higher = ops.template Allocate<VertexId>(graph.owned);
   const SplitRows rows{graph.forward.offsets, neighbours.data(), lower.data(), higher.data()};
   ops.For(graph.owned, Clear<VertexId>{rows.lower});
   ops.For(graph.owned, Clear<VertexId>{rows.higher});
   ops.ForEachTogether(graph.owned, ops.gangs(), SplitRow{graph, ranks.data(), rows});
 
-  Buffer<Stretch> stretches = ops.template Allocate<Stretch>(graph.vertices);
-  Buffer<std::uint32_t> words = ops.template Allocate<std::uint32_t>(Bitmaps::AllWords(graph.vertices, edges));
+  auto stretches = ops.template Allocate<Stretch>(graph.vertices);
+  auto words = ops.template Allocate<std::uint32_t>(Bitmaps::AllWords(graph.vertices, edges));
   const std::size_t size = Bitmaps::Size(graph.vertices), most = size == 0 ? 0 : words.size() / size;
   const Bitmaps bitmaps{words.data(), size};
   ops.For(std::min(most, ops.gangs()) * size, Clear<std::uint32_t>{words.data()});
@@ -516,8 +515,8 @@ unsigned Count(Operators& ops, std::uint64_t* counts) {
   ops.ForEachTogether(graph.owned, most, CountAround{rows, stretches.data(), rows.ranks, bitmaps, counts, counts});
   if (devices == 1) return 2;
 
-  Buffer<std::byte> packed = ops.template Allocate<std::byte>(Parcel::Size(graph.owned, edges));
-  Buffer<std::uint64_t> found = ops.template Allocate<std::uint64_t>(graph.vertices - graph.owned);
+  auto packed = ops.template Allocate<std::byte>(Parcel::Size(graph.owned, edges));
+  auto found = ops.template Allocate<std::uint64_t>(graph.vertices - graph.owned);
   const Parcel parcel{packed.data()};
   ops.For(std::size_t{graph.owned} + 1, PackLength{rows, parcel, graph.owned});
   ops.ExclusiveSum(parcel.offsets(), std::size_t{graph.owned} + 1);
