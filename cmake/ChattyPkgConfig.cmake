@@ -67,7 +67,7 @@ function(chatty_pkg_config target name bits)
   list(JOIN libs " " libs)
   set(libs "-L\${libdir} -l${target} ${libs}")
 
-  # Headers of the library include fmt's, and nobody else's.
+  # What chatty.h includes includes headers of fmt, and of no other package.
   set(cflags "-I\${includedir} -DCHATTY_VERTEX_BITS=${bits}")
   get_target_property(definitions fmt::fmt INTERFACE_COMPILE_DEFINITIONS)
   get_target_property(folders fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)

@@ -1,33 +1,138 @@
-# Holds the order of the folders: a file includes from its own folder and from those below it, never from one above.
+# Holds what a file may include, by three rules:
+# - the order of the folders: a file includes from its own folder and from those below it, never from one above;
+# - the table `may not know` of docs/architecture.md: what the files of a folder do not include;
+# - the table of packages there: which folders include headers of a package, and in which folders headers do.
 #
 #   cmake -D ROOT=<source tree> -P layering_test.cmake         looks at the tree
 #   cmake -D SELF_CHECK=<scratch folder> -P layering_test.cmake  plants violations and sees whether they are found
 cmake_minimum_required(VERSION 3.25)
 
 set(order core io partition comm framework programs cli)  # lowest first
+set(page docs/architecture.md)
 
-# chatty_find_violations(ROOT OUT): one line "file:line: why" for each #include against the order.
+# chatty_read_table(ROOT HEADER OUT): the rows below the line that HEADER is, a list.
+function(chatty_read_table root header out)
+  file(READ "${root}/${page}" text)
+  string(FIND "${text}" "\n${header}\n" position)
+  if(position EQUAL -1)
+    message(FATAL_ERROR "${page} has no table `${header}`")
+  endif()
+  math(EXPR position "${position} + 1")
+  string(SUBSTRING "${text}\n" ${position} -1 text)
+  string(FIND "${text}" "\n\n" end)
+  string(SUBSTRING "${text}" 0 ${end} text)
+  string(REPLACE "\n" ";" rows "${text}")
+  list(SUBLIST rows 2 -1 rows)  # behind the header and its line
+  if(NOT rows)
+    message(FATAL_ERROR "${page}: the table `${header}` has no rows")
+  endif()
+  set(${out} "${rows}" PARENT_SCOPE)
+endfunction()
+
+# chatty_column(ROW NUMBER OUT): what stands between backquotes in a column of a row, a list; without any, its text.
+function(chatty_column row number out)
+  string(REPLACE "|" ";" columns "${row}")
+  list(LENGTH columns count)
+  if(count LESS_EQUAL number)
+    message(FATAL_ERROR "${page}: a row without column ${number}: ${row}")
+  endif()
+  list(GET columns ${number} column)
+  string(REGEX MATCHALL "`[^`]+`" names "${column}")
+  list(TRANSFORM names REPLACE "`" "")
+  if(NOT names)
+    string(STRIP "${column}" names)
+  endif()
+  set(${out} "${names}" PARENT_SCOPE)
+endfunction()
+
+# chatty_names(PATH ENTRIES OUT): which of the entries, files or folders that end with a slash, is or has PATH; or nothing.
+function(chatty_names path entries out)
+  set(${out} "" PARENT_SCOPE)
+  foreach(entry IN LISTS entries)
+    string(FIND "${path}" "${entry}" position)
+    if(path STREQUAL entry OR (entry MATCHES "/$" AND position EQUAL 0))
+      set(${out} "${entry}" PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
+# chatty_judge_package(PACKAGES FILE FOLDER NAME OUT): why FILE may not include <NAME>, or nothing.
+function(chatty_judge_package packages file folder name out)
+  set(${out} "" PARENT_SCOPE)
+  if(NOT name MATCHES "[./]")
+    return()  # the standard library's
+  endif()
+  foreach(row IN LISTS packages)
+    chatty_column("${row}" 4 headers)
+    chatty_names("${name}" "${headers}" found)
+    if(found)
+      chatty_column("${row}" 1 package)
+      set(where 2)
+      set(what "")
+      if(file MATCHES "\\.(h|cuh)$")
+        set(where 3)
+        set(what "headers of ")
+      endif()
+      chatty_column("${row}" ${where} folders)
+      if(NOT folders STREQUAL "all" AND NOT "${folder}/" IN_LIST folders)
+        list(JOIN folders ", " folders)
+        set(${out} "${what}${folder}/ may not include ${package}; ${page} names for that: ${folders}" PARENT_SCOPE)
+      endif()
+      return()
+    endif()
+  endforeach()
+  set(${out} "no package of ${page} has <${name}>; the standard headers are <cmath> rather than <math.h>" PARENT_SCOPE)
+endfunction()
+
+# chatty_find_violations(ROOT OUT): one line "file:line: why" for each #include against the rules.
 function(chatty_find_violations root out)
   set(violations "")
+  chatty_read_table("${root}" "| folder | may not know | does not include |" unknown)
+  chatty_read_table("${root}" "| package | in | in headers | as |" packages)
+  foreach(row IN LISTS unknown)
+    chatty_column("${row}" 1 folder)
+    chatty_column("${row}" 3 headers)
+    foreach(name IN LISTS folder headers)
+      if(NOT EXISTS "${root}/${name}")
+        string(APPEND violations "${page}: `${name}`\n    does not exist\n")
+      endif()
+    endforeach()
+  endforeach()
   foreach(folder IN LISTS order)
     list(FIND order ${folder} height)
     file(GLOB_RECURSE files RELATIVE "${root}" "${root}/${folder}/*.h" "${root}/${folder}/*.cuh" "${root}/${folder}/*.cpp"
          "${root}/${folder}/*.cu")
     foreach(file IN LISTS files)
+      set(forbidden "")  # by the rows whose folder the file is in
+      foreach(row IN LISTS unknown)
+        chatty_column("${row}" 1 place)
+        chatty_names("${file}" "${place}" inside)
+        if(inside)
+          chatty_column("${row}" 3 headers)
+          list(APPEND forbidden ${headers})
+        endif()
+      endforeach()
       file(STRINGS "${root}/${file}" includes REGEX "^[ \t]*#[ \t]*include[ \t]*[\"<]")
       foreach(include IN LISTS includes)
         set(why "")
-        if(include MATCHES "[\"<]chatty/([a-z_]+)/")
-          list(FIND order ${CMAKE_MATCH_1} included)
+        if(include MATCHES "[\"<]chatty/(([a-z_]+)/[^\">]+)")
+          set(path "${CMAKE_MATCH_1}")
+          set(name "${CMAKE_MATCH_2}")
+          list(FIND order ${name} included)
+          chatty_names("${path}" "${forbidden}" found)
           if(included EQUAL -1)
-            set(why "there is no folder `${CMAKE_MATCH_1}`")
+            set(why "there is no folder `${name}`")
           elseif(included GREATER height)
-            set(why "${folder}/ may not know ${CMAKE_MATCH_1}/, which lies above it")
+            set(why "${folder}/ may not know ${name}/, which lies above it")
+          elseif(found)
+            set(why "by ${page} this folder does not include ${found}")
           endif()
         elseif(include MATCHES "[\"<]chatty/")
           set(why "the umbrella header is for users; include what is needed")
         elseif(include MATCHES "include[ \t]*\"")
           set(why "the project's headers are included as \"chatty/<folder>/...\", others in angle brackets")
+        elseif(include MATCHES "<([^>]+)>")
+          chatty_judge_package("${packages}" "${file}" "${folder}" "${CMAKE_MATCH_1}" why)
         endif()
         if(why)
           # Only now the line number, which file(STRINGS) does not tell.
@@ -47,8 +152,28 @@ endfunction()
 
 if(DEFINED SELF_CHECK)
   file(REMOVE_RECURSE "${SELF_CHECK}")
+  file(WRITE "${SELF_CHECK}/docs/architecture.md" "# A page
+
+| folder | may not know | does not include |
+|---|---|---|
+| `framework/` | files | `io/` |
+| `framework/engines/` | programs | `framework/program.h` `framework/steps/` |
+| `io/` | devices | `core/device.h` |
+
+| package | in | in headers | as |
+|---|---|---|---|
+| fmt | all | all | `fmt/` |
+| json | `io/` `cli/` | `cli/` | `nlohmann/` |
+| zlib | `io/` | none | `zlib.h` |
+")
+  foreach(header core/device.h core/types.h framework/program.h framework/steps/steps.h framework/engines/engine.h)
+    file(WRITE "${SELF_CHECK}/${header}" "#pragma once\n")
+  endforeach()
   file(WRITE "${SELF_CHECK}/core/good.h" "#include <vector>\n#include \"chatty/core/types.h\"\n")
   file(WRITE "${SELF_CHECK}/cli/good.cpp" "#include <fmt/format.h>\n#include \"chatty/framework/run.h\"\n")
+  file(WRITE "${SELF_CHECK}/cli/good.h" "#include <nlohmann/json.hpp>\n")
+  file(WRITE "${SELF_CHECK}/io/good.cpp" "#include <nlohmann/json.hpp>\n#include <zlib.h>\n")
+  file(WRITE "${SELF_CHECK}/framework/good.h" "#include \"chatty/framework/program.h\"\n#include \"chatty/core/device.h\"\n")
   chatty_find_violations("${SELF_CHECK}" violations)
   if(violations)
     message(FATAL_ERROR "a tree in order was called out of order:\n${violations}")
@@ -57,16 +182,38 @@ if(DEFINED SELF_CHECK)
   file(WRITE "${SELF_CHECK}/io/sideways.h" "#include \"../core/types.h\"\n")
   file(WRITE "${SELF_CHECK}/programs/umbrella.h" "#include \"chatty/chatty.h\"\n")
   file(WRITE "${SELF_CHECK}/core/unknown.cpp" "#include \"chatty/cor/types.h\"\n")
+  file(WRITE "${SELF_CHECK}/io/devices.cpp" "#include \"chatty/core/types.h\"\n#include \"chatty/core/device.h\"\n")
+  file(WRITE "${SELF_CHECK}/framework/engines/typed.cpp" "#include \"chatty/framework/program.h\"\n")
+  file(WRITE "${SELF_CHECK}/framework/engines/steps.h" "#include \"chatty/framework/steps/steps.h\"\n")
+  file(WRITE "${SELF_CHECK}/framework/engines/reads.h" "#include \"chatty/io/reader.h\"\n")  # by the row of framework/
+  file(WRITE "${SELF_CHECK}/core/json.cpp" "#include <nlohmann/json.hpp>\n")
+  file(WRITE "${SELF_CHECK}/io/json.h" "#include <map>\n#include <nlohmann/json.hpp>\n")
+  file(WRITE "${SELF_CHECK}/cli/packs.cpp" "#include <zlib.h>\n")
+  file(WRITE "${SELF_CHECK}/core/boost.cpp" "#include <boost/graph.hpp>\n")
+  set(planted comm/deep/upward.cu:3 io/sideways.h:1 programs/umbrella.h:1 core/unknown.cpp:1 io/devices.cpp:2
+              framework/engines/typed.cpp:1 framework/engines/steps.h:1 framework/engines/reads.h:1 core/json.cpp:1
+              io/json.h:2 cli/packs.cpp:1 core/boost.cpp:1)
   chatty_find_violations("${SELF_CHECK}" violations)
-  foreach(place comm/deep/upward.cu:3 io/sideways.h:1 programs/umbrella.h:1 core/unknown.cpp:1)
+  foreach(place IN LISTS planted)
     string(FIND "${violations}" "${place}: " position)
     if(position EQUAL -1)
       message(FATAL_ERROR "the violation planted at ${place} was not found; found were:\n${violations}")
     endif()
   endforeach()
+  string(REGEX MATCHALL "\n    " found "${violations}")
+  list(LENGTH found found)
+  list(LENGTH planted count)
+  if(NOT found EQUAL count)
+    message(FATAL_ERROR "${count} violations were planted; found were:\n${violations}")
+  endif()
+  file(REMOVE "${SELF_CHECK}/core/device.h")  # a row that holds nothing any more
+  chatty_find_violations("${SELF_CHECK}" violations)
+  if(NOT violations MATCHES "`core/device.h`\n    does not exist")
+    message(FATAL_ERROR "a table that names a file that does not exist was not found; found were:\n${violations}")
+  endif()
 else()
   chatty_find_violations("${ROOT}" violations)
   if(violations)
-    message(FATAL_ERROR "the order of the folders (${order}, lowest first) does not hold:\n${violations}")
+    message(FATAL_ERROR "includes against the order of the folders (${order}, lowest first) or against ${page}:\n${violations}")
   endif()
 endif()
