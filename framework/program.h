@@ -76,8 +76,8 @@ enum class Reduction : std::uint8_t {
 /// In which order a program's updates may run and still be right.
 enum class Safety : std::uint8_t {
   kSynchronous,   ///< rounds only
-  kMonotone,      ///< values move one way and late or repeated messages do no harm: may run asynchronously
-  kAccumulative,  ///< Consume takes a residual exactly once and sums commute: may run asynchronously
+  kMonotone,      ///< values move one way and late or repeated messages do no harm: the engine `async` runs it
+  kAccumulative,  ///< Consume takes a residual exactly once and sums commute: right in any order, though `async` refuses it
 };
 
 /// Who takes part in a round.
@@ -903,10 +903,11 @@ constexpr bool CheckProgram() {
   return kFault == Fault::kNone;
 }
 
-/// A vertex program whose updates may run in any order: what an asynchronous engine takes. `kMonotone`: late and repeated
-/// messages do no harm, so the reduction must be one that may see a message twice, and of two that are not equal lose
-/// neither. `kAccumulative`: each residual is taken exactly once. A program active in every round, or that decides after
-/// each, is neither: its rounds are its meaning.
+/// A vertex program whose updates may run in any order: what an asynchronous engine may take. The engine `async` takes those
+/// that are kMonotone, and CheckExecution refuses others in words. `kMonotone`: late and repeated messages do no harm, so
+/// the reduction must be one that may see a message twice, and of two that are not equal lose neither. `kAccumulative`: each
+/// residual is taken exactly once. A program active in every round, or that decides after each, is neither: its rounds are
+/// its meaning.
 template <class P>
 concept AsynchronousProgram =
     VertexProgram<P> && P::kSafety != Safety::kSynchronous && !Traits<P>::kEveryRound && !Traits<P>::kHasEndRound &&
@@ -920,7 +921,7 @@ constexpr bool CheckAsynchronous() {
     static_assert(P::kSafety != Safety::kSynchronous,
                   "kSafety = kSynchronous: the program is right in rounds only, and an asynchronous engine has none. Run it "
                   "by bsp, or declare kMonotone if values move one way and late or repeated messages do no harm, or "
-                  "kAccumulative if Consume takes each residual exactly once");
+                  "kAccumulative, which the engine async does not run yet, if Consume takes each residual exactly once");
     static_assert(P::kSafety == Safety::kSynchronous || !Traits<P>::kEveryRound,
                   "kActivity = kEveryRound: all vertices take part in each round, and an asynchronous engine has no rounds. "
                   "Run it by bsp, or say kOnMessage and let only what changed send");
@@ -932,7 +933,7 @@ constexpr bool CheckAsynchronous() {
                   "several rounds meet, and the better one would be lost. Run it by bsp, or say kMin or kMax");
     static_assert(P::kSafety != Safety::kMonotone || P::kReduction != Reduction::kSum,
                   "kSafety = kMonotone promises that repeated messages do no harm, and kSum adds them twice. Run it by bsp, "
-                  "or keep a residual that Consume takes and say kAccumulative");
+                  "or keep a residual that Consume takes and say kAccumulative, which the engine async does not run yet");
   }
   return AsynchronousProgram<P>;
 }

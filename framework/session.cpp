@@ -51,8 +51,7 @@ void CheckExecution(std::string_view execution, const ProgramTraits* traits) {
   if (!traits->asynchronous) {
     Throw<UsageError>(
         "execution async: this program {}, so it cannot run asynchronously; use auto or bsp. If its values move one way and "
-        "late or repeated messages do no harm, declare kSafety = kMonotone; if Consume takes each residual exactly once, "
-        "kAccumulative",
+        "late or repeated messages do no harm, declare kSafety = kMonotone",
         traits->safety == Safety::kSynchronous ? "is kSynchronous"
         : traits->every_round                  ? "is active in every round"
         : traits->has_end_round                ? "decides after each round, by EndRound"
