@@ -157,8 +157,6 @@ std::size_t Count(const Comparison& comparison, Outcome outcome) {
                                                 [&](const Measurement& m) { return m.outcome == outcome; }));
 }
 
-std::string Percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
-
 std::string Summary(const Comparison& comparison, const std::string& folder) {
   std::string text;
   const auto line = [&](std::string_view name, std::string_view value) {
@@ -195,11 +193,7 @@ std::string Summary(const Comparison& comparison, const std::string& folder) {
                      best->combination.devices == 1 ? "" : "s", Strategy(best->combination)));
   }
   const std::vector<Regret> regrets = Regrets(comparison);
-  if (!regrets.empty()) {
-    const RegretSummary regret = Summarise(regrets);
-    line("regret of auto",
-         fmt::format("{} in the median of {}, {} at worst", Percent(regret.median), regrets.size(), Percent(regret.worst)));
-  }
+  if (!regrets.empty()) line("regret of auto", DescribeRegret(Summarise(regrets)));
   for (const std::string& note : comparison.notes) line("note", note);
   line("page", (fs::path(folder) / "index.html").string());
   return text;

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::uint64_t kJudgedBytes = std::uint64_t{64} << 10;
 constexpr double kTolerance = 0.25;
+constexpr std::size_t kTrialsOfAnInterval = 6;  // fewer cover less than kMedianCoverage
+constexpr double kMostTrials = 1e6;             // that --trials takes
 
 std::string_view EndedName(Ended ended) {
   switch (ended) {
@@ -36,11 +38,15 @@ Json Rounded(const std::vector<double>& times) {
   return json;
 }
 
+Json ToJson(const Interval& interval) { return Json::array({RoundedMs(interval.low), RoundedMs(interval.high)}); }
+
 double MedianOf(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
+
+bool KnownWell(const Spread& spread) { return spread.interval.half_width() <= kKnownWell * spread.median; }
 
 /// Only answers that were checked count.
 bool Usable(const Measurement& m) {
@@ -133,7 +139,7 @@ BoxSummary SummariseBoxes(std::span<const BoxRecord> boxes, std::size_t samples)
 Spread SpreadOf(std::vector<double> times) {
   if (times.empty()) return {};
   const auto [min, max] = std::minmax_element(times.begin(), times.end());
-  return {MedianOf(times), *min, *max};
+  return {MedianOf(times), *min, *max, MedianInterval(times)};
 }
 
 const ComparedGraph* Comparison::Find(std::string_view graph) const {
@@ -334,6 +340,7 @@ Json ToJson(const Comparison& comparison) {
       one["time"] = {{"median_ms", RoundedMs(spread.median)},
                      {"min_ms", RoundedMs(spread.min)},
                      {"max_ms", RoundedMs(spread.max)},
+                     {"interval_ms", ToJson(spread.interval)},
                      {"trials_ms", Rounded(m.trials_ms)}};
     }
     one["verification"] = m.verdict ? VerdictJson(*m.verdict) : Json(nullptr);
@@ -347,13 +354,23 @@ Json ToJson(const Comparison& comparison) {
   for (const Regret& regret : regrets) {
     Json one = ToJson(regret.chosen);
     one.erase("comm");
-    one["auto_ms"] = RoundedMs(regret.chosen_ms);
+    one["auto_ms"] = RoundedMs(regret.chosen_ms.median);
+    one["auto_interval_ms"] = ToJson(regret.chosen_ms.interval);
     one["best"] = regret.best;
-    one["best_ms"] = RoundedMs(regret.best_ms);
+    one["best_ms"] = RoundedMs(regret.best_ms.median);
+    one["best_interval_ms"] = ToJson(regret.best_ms.interval);
+    one["verdict"] = StandingName(regret.standing);
     one["regret"] = RoundedMs(regret.regret);
+    if (regret.more_trials > 0) one["more_trials"] = regret.more_trials;
     cases.push_back(std::move(one));
   }
-  json["regret"] = {{"median", RoundedMs(summary.median)}, {"worst", RoundedMs(summary.worst)}, {"cases", std::move(cases)}};
+  json["regret"] = {{"median", RoundedMs(summary.median)},
+                    {"worst", RoundedMs(summary.worst)},
+                    {"same", summary.same},
+                    {"faster", summary.faster},
+                    {"slower", summary.slower},
+                    {"unclear", summary.unclear},
+                    {"cases", std::move(cases)}};
   json["auto_against_fixed"] = Json::array();
   for (const AgainstFixed& fixed : AutoAgainstFixed(comparison)) {
     json["auto_against_fixed"].push_back(
@@ -455,6 +472,35 @@ std::string FigureCsv(const Figure& figure) {
 
 // ----------------------------------------------------------------- findings ----
 
+std::string_view StandingName(Standing standing) {
+  switch (standing) {
+    case Standing::kSame:
+      return "same";
+    case Standing::kFaster:
+      return "faster";
+    case Standing::kSlower:
+      return "slower";
+    case Standing::kUnclear:
+      return "unclear";
+  }
+  return "";
+}
+
+Standing StandingOf(const Spread& first, const Spread& second) {
+  const auto [less, greater] = std::minmax(first.median, second.median);
+  if (Disjoint(first.interval, second.interval) && greater > (1 + kLeastDifference) * less) {
+    return first.median < second.median ? Standing::kFaster : Standing::kSlower;
+  }
+  return KnownWell(first) && KnownWell(second) ? Standing::kSame : Standing::kUnclear;
+}
+
+std::size_t TrialsToKnowWell(const Spread& spread, std::size_t trials) {
+  if (KnownWell(spread) || spread.median <= 0) return trials;
+  const double times = spread.interval.half_width() / spread.median / kKnownWell;  // too wide
+  const double most = std::min(std::ceil(static_cast<double>(trials) * times * times), kMostTrials);
+  return std::max({static_cast<std::size_t>(most), trials + 1, kTrialsOfAnInterval});
+}
+
 std::vector<Regret> Regrets(const Comparison& comparison) {
   std::vector<Regret> regrets;
   for (const Case& found : CasesOf(comparison)) {
@@ -462,19 +508,61 @@ std::vector<Regret> Regrets(const Comparison& comparison) {
     const Measurement* best =
         *std::min_element(found.fixed.begin(), found.fixed.end(),
                           [&](const Measurement* a, const Measurement* b) { return median(a) < median(b); });
-    Regret regret{found.chosen->combination, median(found.chosen), best->combination.comm, median(best), 0};
-    regret.regret = regret.best_ms > 0 ? regret.chosen_ms / regret.best_ms - 1 : 0;
+    Regret regret;
+    regret.chosen = found.chosen->combination;
+    regret.chosen_ms = SpreadOf(found.chosen->trials_ms);
+    regret.best = best->combination.comm;
+    regret.best_ms = SpreadOf(best->trials_ms);
+    regret.standing = StandingOf(regret.chosen_ms, regret.best_ms);
+    if (regret.standing == Standing::kSlower && regret.best_ms.median > 0) {
+      regret.regret = regret.chosen_ms.median / regret.best_ms.median - 1;
+    }
+    if (regret.standing == Standing::kUnclear) {
+      for (const Measurement* m : {found.chosen, best}) {
+        const std::size_t trials = m->trials_ms.size();
+        regret.more_trials = std::max(regret.more_trials, TrialsToKnowWell(SpreadOf(m->trials_ms), trials) - trials);
+      }
+    }
     regrets.push_back(std::move(regret));
   }
   return regrets;
 }
 
 RegretSummary Summarise(std::span<const Regret> regrets) {
-  if (regrets.empty()) return {};
+  RegretSummary summary;
   std::vector<double> values;
-  values.reserve(regrets.size());
-  for (const Regret& regret : regrets) values.push_back(regret.regret);
-  return {MedianOf(values), *std::max_element(values.begin(), values.end())};
+  for (const Regret& regret : regrets) {
+    switch (regret.standing) {
+      case Standing::kSame:
+        ++summary.same;
+        break;
+      case Standing::kFaster:
+        ++summary.faster;
+        break;
+      case Standing::kSlower:
+        ++summary.slower;
+        break;
+      case Standing::kUnclear:
+        ++summary.unclear;
+        continue;
+    }
+    values.push_back(regret.regret);
+  }
+  if (values.empty()) return summary;
+  summary.median = MedianOf(values);
+  summary.worst = *std::max_element(values.begin(), values.end());
+  return summary;
+}
+
+std::string DescribeRegret(const RegretSummary& summary) {
+  const auto percent = [](double part) { return part > 0 ? fmt::format("{:.1f} %", 100 * part) : "none"; };
+  const auto cases = [](std::size_t count) { return fmt::format("{} case{}", count, count == 1 ? "" : "s"); };
+  if (summary.clear() == 0) return fmt::format("unclear in {}", cases(summary.unclear));
+  std::string text = summary.slower == 0 ? fmt::format("none in {}", cases(summary.clear()))
+                                         : fmt::format("{} in the median of {}, {} at worst", percent(summary.median),
+                                                       summary.clear(), percent(summary.worst));
+  if (summary.unclear > 0) text += fmt::format(", {} unclear", summary.unclear);
+  return text;
 }
 
 std::vector<AgainstFixed> AutoAgainstFixed(const Comparison& comparison) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "chatty/cli/common.h"
+#include "chatty/cli/median_interval.h"
 #include "chatty/framework/statistics.h"
 
 namespace chatty::cli {
@@ -97,6 +98,7 @@ struct Measurement {
 /// Of the trials' times.
 struct Spread {
   double median = 0, min = 0, max = 0;
+  Interval interval;  ///< of the median: MedianInterval
 };
 /// All zero for no trials.
 Spread SpreadOf(std::vector<double> times);
@@ -211,21 +213,49 @@ std::string CsvField(std::string_view text);
 
 // ----------------------------------------------------------------- findings ----
 
+/// What the times of two combinations say of each other.
+enum class Standing : std::uint8_t {
+  kSame,     ///< no difference that the trials show, and both medians are known well
+  kFaster,   ///< the first one is
+  kSlower,   ///< the first one is
+  kUnclear,  ///< the trials are too few, or too far apart, to say
+};
+/// "same", "faster", "slower" or "unclear".
+std::string_view StandingName(Standing standing);
+/// Medians that are closer than this are not told apart, whatever their intervals say.
+inline constexpr double kLeastDifference = 0.03;
+/// A median is known well if half the length of its interval is at most this part of it.
+inline constexpr double kKnownWell = 0.05;
+/// How `first` stands to `second`: faster or slower if their intervals are disjoint and the greater median is more than
+/// kLeastDifference above the lesser; else the same if both medians are known well; else unclear.
+Standing StandingOf(const Spread& first, const Spread& second);
+/// About how many trials would make a median known well whose interval is that of `trials` trials: intervals narrow with the
+/// square root of the trials. As many as there are if it is known well already; else six at least, which an interval of
+/// kMedianCoverage needs.
+std::size_t TrialsToKnowWell(const Spread& spread, std::size_t trials);
+
 /// The price of having let the machine choose.
 struct Regret {
   Combination chosen;  ///< the one with `--comm auto`
-  double chosen_ms = 0;
-  std::string best;  ///< the fastest fixed path of the same graph, program, devices, execution and partition
-  double best_ms = 0;
-  double regret = 0;  ///< chosen / best - 1; negative where the choice beat every fixed path
+  Spread chosen_ms;
+  std::string best;  ///< the fixed path of the least median of the same graph, program, devices, execution and partition
+  Spread best_ms;
+  Standing standing = Standing::kUnclear;  ///< of the choice to the best path
+  double regret = 0;                       ///< chosen / best - 1 of the medians where the choice is slower; else 0
+  std::size_t more_trials = 0;             ///< about how many would help, of each, where it is unclear; else 0
 };
 /// One for each combination with `--comm auto` that has a right fixed one beside it.
 std::vector<Regret> Regrets(const Comparison& comparison);
-/// Of the regrets; zero for none.
+/// Of the regrets.
 struct RegretSummary {
-  double median = 0, worst = 0;
+  std::size_t same = 0, faster = 0, slower = 0, unclear = 0;  ///< cases
+  double median = 0, worst = 0;                               ///< over the cases that are not unclear; zero for none
+
+  std::size_t clear() const { return same + faster + slower; }  ///< cases that count
 };
 RegretSummary Summarise(std::span<const Regret> regrets);
+/// "none in 18 cases, 3 unclear" or "1.2 % in the median of 20, 9.6 % at worst, 4 unclear".
+std::string DescribeRegret(const RegretSummary& summary);
 
 /// How much faster `auto` is than one fixed path.
 struct AgainstFixed {

@@ -63,6 +63,7 @@ svg .s0 { fill: var(--c0); } svg .s1 { fill: var(--c1); } svg .s2 { fill: var(--
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; margin: .4rem 0 1rem; }
 th, td { border-bottom: 1px solid var(--line); padding: .28rem .7rem .28rem 0; text-align: left; vertical-align: top; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td .i { display: block; color: var(--faint); font-size: .75rem; } tr.unclear td { color: var(--faint); }
 th { color: var(--faint); font-weight: 600; } .good { color: var(--good); } .bad { color: var(--bad); font-weight: 600; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; font-size: .9rem; margin: .4rem 0 1rem; }
 dt { color: var(--faint); } dd { margin: 0; min-width: 0; } code { font-size: .85em; overflow-wrap: anywhere; }
@@ -273,10 +274,15 @@ class Page {
       const std::vector<Regret> regrets = Regrets(all_);
       if (!regrets.empty()) {
         const RegretSummary summary = Summarise(regrets);
-        html += fmt::format(
-            "<div><b>{:+.1f} %</b><span>auto against the best fixed path, median</span></div>"
-            "<div><b>{:+.1f} %</b><span>the same at worst</span></div>",
-            100 * summary.median, 100 * summary.worst);
+        if (summary.clear() > 0) {
+          html += fmt::format(
+              "<div><b>{:.1f} %</b><span>regret of auto against the best fixed path, median</span></div>"
+              "<div><b>{:.1f} %</b><span>the same at worst</span></div>",
+              100 * summary.median, 100 * summary.worst);
+        }
+        if (summary.unclear > 0) {
+          html += fmt::format("<div><b>{}</b><span>cases of auto unclear: too few trials</span></div>", summary.unclear);
+        }
       }
       for (const Outcome outcome : {Outcome::kWrong, Outcome::kFailed, Outcome::kNotReached}) {
         if (count(outcome) > 0) {
@@ -469,22 +475,38 @@ class Page {
       body = Missing("It takes verified times of auto and of another path on two devices or more.");
     } else {
       const RegretSummary summary = Summarise(regrets);
-      body = fmt::format("<p>Median <b>{:+.1f} %</b>, worst <b>{:+.1f} %</b>, over {} cases.</p>\n", 100 * summary.median,
-                         100 * summary.worst, regrets.size());
+      body = fmt::format("<p>Regret of auto: <b>{}</b>. It is slower in {}, the same in {} and faster in {}.</p>\n",
+                         DescribeRegret(summary), summary.slower, summary.same, summary.faster);
+      if (summary.unclear > 0) {
+        body +=
+            "<p>Grey rows are unclear: the intervals overlap, and a median is known to no better than 5 %. They do not "
+            "count. "
+            "More trials, <code>--resume --trials N</code>, would decide most of them; their number is estimated from how "
+            "wide "
+            "the intervals are.</p>\n";
+      }
       body +=
           "<div class=\"scroll\"><table><thead><tr><th>Graph</th><th>Program</th><th class=\"n\">Devices</th><th>Engine</th>"
           "<th>Partition</th><th class=\"n\">auto</th><th>Best fixed path</th><th class=\"n\">its time</th>"
-          "<th class=\"n\">Regret</th></tr></thead><tbody>\n";
+          "<th>auto is</th><th class=\"n\">Regret</th></tr></thead><tbody>\n";
+      const auto time = [](const Spread& spread) {
+        return fmt::format("{}<span class=\"i\">{} to {}</span>", FormatMs(spread.median), FormatMs(spread.interval.low),
+                           FormatMs(spread.interval.high));
+      };
       for (const Regret& r : regrets) {
+        const bool unclear = r.standing == Standing::kUnclear;
         body += fmt::format(
-            "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td>"
-            "<td class=\"n\">{}</td><td class=\"n {}\">{:+.1f} %</td></tr>\n",
-            Html(r.chosen.graph), Html(r.chosen.program), r.chosen.devices, Html(r.chosen.execution),
-            Html(r.chosen.partition), FormatMs(r.chosen_ms), Html(r.best), FormatMs(r.best_ms),
-            r.regret <= 0.05  ? "good"
+            "<tr{}><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td>"
+            "<td class=\"n\">{}</td><td>{}</td><td class=\"n {}\">{}</td></tr>\n",
+            unclear ? " class=\"unclear\"" : "", Html(r.chosen.graph), Html(r.chosen.program), r.chosen.devices,
+            Html(r.chosen.execution), Html(r.chosen.partition), time(r.chosen_ms), Html(r.best), time(r.best_ms),
+            StandingName(r.standing),
+            unclear           ? ""
+            : r.regret <= 0   ? "good"
             : r.regret > 0.15 ? "bad"
                               : "",
-            100 * r.regret);
+            unclear ? fmt::format("about {} more trial{}", r.more_trials, r.more_trials == 1 ? "" : "s")
+                    : fmt::format("{:.1f} %", 100 * r.regret));
       }
       body += "</tbody></table></div>\n";
       body +=
@@ -498,8 +520,10 @@ class Page {
     }
     return Chart(
         "regret", "What it costs to let the machine choose",
-        "Regret is how much longer auto took than the best path that one could have named beforehand: 0 % is a perfect "
-        "choice, below it auto beat them all; the second table is a geometric mean over all cases.",
+        "Regret is how much longer auto took than the best path that one could have named beforehand. It counts where the "
+        "intervals of both medians, in small print, are apart and the medians differ by more than 3 %: elsewhere it is 0 %. "
+        "The "
+        "second table is a geometric mean over all cases.",
         body);
   }
 

@@ -226,6 +226,10 @@ TEST_F(CompareTest, EndToEnd) {
   EXPECT_GE(refused, 2u);
   EXPECT_TRUE(comms.count("auto") == 1 && comms.count("host") == 1 && comms.size() >= 3) << fmt::format("{}", comms.size());
   EXPECT_FALSE(results.at("regret").at("cases").empty());
+  for (const Json& one : results.at("regret").at("cases")) {
+    EXPECT_TRUE(one.contains("verdict") && one.at("auto_interval_ms").size() == 2 && one.at("best_interval_ms").size() == 2)
+        << one;
+  }
   EXPECT_NE(results.at("command").get<std::string>().find("--trials 2"), std::string::npos);
 
   const auto rows = ParseCsv(ReadAll(folder_ / "out" / "results.csv"));
@@ -1064,15 +1068,15 @@ Measurement Made(const std::string& program, std::uint32_t devices, const std::s
 TEST(CompareFindings, RegretIsAgainstTheBestRightFixedPath) {
   Comparison comparison;
   comparison.measurements = {
-      Made("bfs", 1, "", {8, 9, 10}),      Made("bfs", 2, "auto", {6, 5, 7}),  // median 6
-      Made("bfs", 2, "host", {5, 5, 50}),                                      // median 5: regret 0.2
-      Made("bfs", 2, "staged", {12, 12}),                                      //
-      Made("bfs", 2, "wrong", {1}, false),                                     // fast and wrong
-      Made("bfs", 4, "auto", {2}),                                             // faster than any: -0.5
-      Made("bfs", 4, "host", {4}),                                             //
-      Made("sssp", 2, "auto", {3}),                                            // nothing beside it
-      Made("cc", 2, "auto", {3, 3}),                                           //
-      Made("cc", 2, "staged", {2, 4}),                                         // 0
+      Made("bfs", 1, "", {8, 9, 10}),      Made("bfs", 2, "auto", {6, 5.9, 6.1}),  // median 6
+      Made("bfs", 2, "host", {5, 5, 5.1}),                                         // median 5: regret 0.2
+      Made("bfs", 2, "staged", {12, 12}),                                          //
+      Made("bfs", 2, "wrong", {1}, false),                                         // fast and wrong
+      Made("bfs", 4, "auto", {2, 2}),                                              // faster than any
+      Made("bfs", 4, "host", {4, 4}),                                              //
+      Made("sssp", 2, "auto", {3}),                                                // nothing beside it
+      Made("cc", 2, "auto", {3, 3}),                                               //
+      Made("cc", 2, "staged", {2.9, 3.1}),                                         // the same
   };
   Measurement unchecked = Made("cc", 2, "host", {1});
   unchecked.verdict.reset();
@@ -1080,13 +1084,18 @@ TEST(CompareFindings, RegretIsAgainstTheBestRightFixedPath) {
   const std::vector<Regret> regrets = Regrets(comparison);
   ASSERT_EQ(regrets.size(), 3u);
   EXPECT_EQ(regrets[0].best, "host");
+  EXPECT_EQ(regrets[0].standing, Standing::kSlower);
   EXPECT_NEAR(regrets[0].regret, 0.2, 1e-12);
-  EXPECT_NEAR(regrets[1].regret, -0.5, 1e-12);
+  EXPECT_EQ(regrets[1].standing, Standing::kFaster);
+  EXPECT_EQ(regrets[1].regret, 0);
   EXPECT_EQ(regrets[2].best, "staged");
-  EXPECT_NEAR(regrets[2].regret, 0, 1e-12);
-  EXPECT_NEAR(Summarise(regrets).median, 0, 1e-12);
-  EXPECT_NEAR(Summarise(regrets).worst, 0.2, 1e-12);
-  EXPECT_NEAR(Summarise({}).worst, 0, 0);
+  EXPECT_EQ(regrets[2].standing, Standing::kSame);
+  EXPECT_EQ(regrets[2].regret, 0);
+  const RegretSummary summary = Summarise(regrets);
+  EXPECT_EQ(summary.median, 0);
+  EXPECT_NEAR(summary.worst, 0.2, 1e-12);
+  EXPECT_EQ(summary.clear(), 3u);
+  EXPECT_EQ(Summarise({}).worst, 0);
 
   const std::vector<AgainstFixed> against = AutoAgainstFixed(comparison);
   ASSERT_EQ(against.size(), 2u);
@@ -1097,6 +1106,129 @@ TEST(CompareFindings, RegretIsAgainstTheBestRightFixedPath) {
   EXPECT_NEAR(against[1].ratio, std::sqrt(12.0 / 6 * 3 / 3), 1e-12);
   EXPECT_EQ(BestSingleMs(comparison, "g", "bfs"), 9.0);
   EXPECT_FALSE(BestSingleMs(comparison, "g", "cc"));
+}
+
+// Coverages from exact binomial sums; those of 6, 9, 16 and 100 are in tables of order statistics.
+TEST(CompareFindings, AMedianLiesBetweenOrderStatistics) {
+  struct Known {
+    std::size_t count, low, high;
+    double coverage;
+  };
+  for (const Known& known :
+       {Known{1, 1, 1, 0}, Known{2, 1, 2, 0.5}, Known{3, 1, 3, 0.75}, Known{4, 1, 4, 0.875}, Known{5, 1, 5, 0.9375},
+        Known{6, 1, 6, 0.96875}, Known{7, 1, 7, 0.984375}, Known{8, 1, 8, 0.9921875}, Known{9, 2, 8, 0.9609375},
+        Known{10, 2, 9, 0.978515625}, Known{16, 4, 13, 0.978729248046875}, Known{25, 8, 18, 0.9567147493362427},
+        Known{100, 40, 61, 0.9647997997822951}, Known{1000, 469, 532, 0.9537088026395019},
+        Known{1000000, 499020, 500981, 0.9501210307958124}}) {
+    const MedianRanks ranks = RanksOfMedian(known.count);
+    EXPECT_EQ(ranks.low, known.low) << known.count;
+    EXPECT_EQ(ranks.high, known.high) << known.count;
+    EXPECT_NEAR(ranks.coverage, known.coverage, 1e-9) << known.count;
+  }
+  EXPECT_EQ(RanksOfMedian(0).high, 0u);
+
+  const auto ends = [](const Interval& interval) { return std::pair(interval.low, interval.high); };
+  EXPECT_EQ(ends(MedianInterval({9, 1, 8, 2, 7, 3, 6, 4, 5})), (std::pair<double, double>{2, 8}));
+  EXPECT_EQ(ends(MedianInterval({3, 1, 2})), (std::pair<double, double>{1, 3}));
+  EXPECT_EQ(ends(MedianInterval({})), (std::pair<double, double>{0, 0}));
+  EXPECT_EQ(ends(SpreadOf({9, 1, 8, 2, 7, 3, 6, 4, 5}).interval), (std::pair<double, double>{2, 8}));
+}
+
+TEST(CompareFindings, TimesAreToldApartByTheIntervalsOfTheirMedians) {
+  const auto standing = [](const std::vector<double>& first, const std::vector<double>& second) {
+    const Standing one = StandingOf(SpreadOf(first), SpreadOf(second));
+    const Standing other = StandingOf(SpreadOf(second), SpreadOf(first));
+    const bool mirrored = one == Standing::kFaster   ? other == Standing::kSlower
+                          : one == Standing::kSlower ? other == Standing::kFaster
+                                                     : other == one;
+    EXPECT_TRUE(mirrored) << StandingName(one) << " and " << StandingName(other);
+    return StandingName(one);
+  };
+  // The ends of nine trials are no part of the interval.
+  EXPECT_EQ(standing({1, 10, 10, 10, 10, 10, 10, 10, 90}, {1, 11, 11, 11, 11, 11, 11, 11, 90}), "faster");
+  EXPECT_EQ(standing({12, 12.5, 13}, {10, 10.5, 11}), "slower");
+  EXPECT_EQ(standing({10, 10.1, 10.2}, {10.3, 10.35, 10.4}), "same") << "disjoint, but less than 3 % apart";
+  EXPECT_EQ(standing({100, 100, 100}, {103, 103, 103}), "same") << "exactly 3 %";
+  EXPECT_EQ(standing({100, 100, 100}, {103.01, 103.01, 103.01}), "faster");
+  EXPECT_EQ(standing({19, 20, 21}, {19.5, 20, 21.5}), "same") << "half-widths of exactly 5 %";
+  EXPECT_EQ(standing({19, 20, 21}, {19.5, 20, 21.75}), "unclear") << "one half-width is a little more";
+  EXPECT_EQ(standing({1, 5, 90}, {1, 2, 80}), "unclear");
+  EXPECT_EQ(standing({9, 10, 11}, {11, 12, 13}), "unclear") << "they touch";
+  EXPECT_EQ(standing({5, 10, 15}, {9.99, 10, 10.01}), "unclear") << "one is known well, the other is not";
+}
+
+TEST(CompareFindings, MoreTrialsNarrowAnInterval) {
+  const auto trials = [](std::vector<double> times) {
+    const std::size_t count = times.size();
+    return TrialsToKnowWell(SpreadOf(std::move(times)), count);
+  };
+  EXPECT_EQ(trials({10, 10, 10.5}), 3u) << "known well";
+  EXPECT_EQ(trials({9.3, 10, 10.7}), 6u) << "7 % instead of 5, but an interval takes six";
+  EXPECT_EQ(trials({8, 10, 10, 10, 10, 10, 10, 12}), 128u) << "20 % are four times 5 %: sixteen times eight";
+}
+
+/// Cases of each standing: on 2, 4 and so on devices.
+Comparison EachStanding() {
+  Comparison comparison;
+  comparison.measurements = {
+      Made("bfs", 2, "auto", {10, 10.1, 10.2}),  Made("bfs", 2, "host", {10, 10.1, 10.2}),  // the same
+      Made("bfs", 4, "auto", {8, 8, 8.1}),       Made("bfs", 4, "host", {10, 10.1, 10.2}),  // faster
+      Made("bfs", 8, "auto", {11, 11, 11.1}),    Made("bfs", 8, "host", {10, 10, 10.2}),    // slower by a tenth
+      Made("bfs", 16, "auto", {1, 1.5, 2.5}),    Made("bfs", 16, "host", {0.9, 1, 3}),      // unclear: 50 % by medians
+      Made("sssp", 2, "auto", {12.5, 12.5, 13}), Made("sssp", 2, "host", {10, 10, 10}),     // slower by a quarter
+  };
+  return comparison;
+}
+
+TEST(CompareFindings, OnlyWhatIsClearCounts) {
+  Comparison comparison = EachStanding();
+  const std::vector<Regret> regrets = Regrets(comparison);
+  ASSERT_EQ(regrets.size(), 5u);
+  RegretSummary summary = Summarise(regrets);
+  EXPECT_EQ(summary.same, 1u);
+  EXPECT_EQ(summary.faster, 1u);
+  EXPECT_EQ(summary.slower, 2u);
+  EXPECT_EQ(summary.unclear, 1u);
+  EXPECT_NEAR(summary.median, 0.05, 1e-12) << "of 0, 0, 0.1 and 0.25";
+  EXPECT_NEAR(summary.worst, 0.25, 1e-12) << "not the half of the case that is unclear";
+  EXPECT_EQ(DescribeRegret(summary), "5.0 % in the median of 4, 25.0 % at worst, 1 unclear");
+  for (const Regret& regret : regrets) {
+    EXPECT_EQ(regret.more_trials > 0, regret.standing == Standing::kUnclear) << regret.chosen.devices;
+  }
+
+  summary = {};
+  summary.same = 18, summary.unclear = 3;
+  EXPECT_EQ(DescribeRegret(summary), "none in 18 cases, 3 unclear");
+  summary.unclear = 0;
+  EXPECT_EQ(DescribeRegret(summary), "none in 18 cases");
+  summary = {};
+  summary.unclear = 1;
+  EXPECT_EQ(DescribeRegret(summary), "unclear in 1 case");
+  summary = {};
+  summary.same = 19, summary.slower = 1, summary.worst = 0.096;
+  EXPECT_EQ(DescribeRegret(summary), "none in the median of 20, 9.6 % at worst");
+
+  const Json json = ToJson(comparison).at("regret");
+  EXPECT_EQ(json.at("same"), 1);
+  EXPECT_EQ(json.at("faster"), 1);
+  EXPECT_EQ(json.at("slower"), 2);
+  EXPECT_EQ(json.at("unclear"), 1);
+  EXPECT_EQ(json.at("worst"), 0.25);
+  std::map<std::pair<std::string, int>, Json> cases;
+  for (const Json& one : json.at("cases")) cases[{one.at("program"), one.at("devices")}] = one;
+  ASSERT_EQ(cases.size(), 5u);
+  EXPECT_EQ((cases[{"bfs", 2}].at("verdict")), "same");
+  EXPECT_EQ((cases[{"bfs", 4}].at("verdict")), "faster");
+  EXPECT_EQ((cases[{"bfs", 4}].at("regret")), 0);
+  EXPECT_EQ((cases[{"sssp", 2}].at("verdict")), "slower");
+  EXPECT_EQ((cases[{"sssp", 2}].at("regret")), 0.25);
+  EXPECT_EQ((cases[{"sssp", 2}].at("auto_interval_ms")), Json::array({12.5, 13.0}));
+  EXPECT_EQ((cases[{"sssp", 2}].at("best_interval_ms")), Json::array({10.0, 10.0}));
+  EXPECT_FALSE((cases[{"sssp", 2}].contains("more_trials")));
+  EXPECT_EQ((cases[{"bfs", 16}].at("verdict")), "unclear");
+  EXPECT_EQ((cases[{"bfs", 16}].at("regret")), 0);
+  EXPECT_GT((cases[{"bfs", 16}].at("more_trials")), 3);
+  EXPECT_EQ(ToJson(comparison).at("measurements").at(0).at("time").at("interval_ms"), Json::array({10.0, 10.2}));
 }
 
 TEST(CompareFindings, BoxesAreSummed) {
@@ -1388,6 +1520,35 @@ TEST(ComparePage, HasEachChartDrawn) {
     const std::string part = page.substr(begin, page.find("</figure>", begin) - begin);
     EXPECT_NE(part.find(chart == "regret" ? "<table>" : "<svg"), std::string::npos) << chart;
   }
+}
+
+TEST(ComparePage, GreysWhatIsUnclear) {
+  Comparison comparison = EachStanding();
+  comparison.kind = "host";
+  const std::string page = ComparisonPage(comparison);
+  EXPECT_EQ(Unbalanced(page), "");
+  EXPECT_NE(
+      page.find("Regret of auto: <b>5.0 % in the median of 4, 25.0 % at worst, 1 unclear</b>. It is slower in 2, the same "
+                "in 1 and faster in 1."),
+      std::string::npos);
+  EXPECT_NE(page.find("<div><b>5.0 %</b><span>regret of auto"), std::string::npos);
+  EXPECT_NE(page.find("<div><b>1</b><span>cases of auto unclear"), std::string::npos);
+  const std::size_t grey = page.find("<tr class=\"unclear\">");
+  ASSERT_NE(grey, std::string::npos);
+  const std::string row = page.substr(grey, page.find("</tr>", grey) - grey);
+  EXPECT_NE(row.find("<td class=\"n\">16</td>"), std::string::npos) << row;
+  EXPECT_NE(row.find("<td>unclear</td>"), std::string::npos) << row;
+  EXPECT_NE(row.find(" more trials</td>"), std::string::npos) << row;
+  EXPECT_EQ(row.find(" %"), std::string::npos) << "a regret: " << row;
+  EXPECT_EQ(page.find("<tr class=\"unclear\">", grey + 1), std::string::npos) << "one case is";
+  EXPECT_NE(page.find("<span class=\"i\">12.5 ms to 13.0 ms</span>"), std::string::npos) << "the interval of auto";
+  EXPECT_NE(page.find("<td>slower</td><td class=\"n bad\">25.0 %</td>"), std::string::npos);
+  EXPECT_NE(page.find("<td>faster</td><td class=\"n good\">0.0 %</td>"), std::string::npos);
+
+  for (Measurement& m : comparison.measurements) m.trials_ms = {1, 2, 4};
+  const std::string unclear = ComparisonPage(comparison);
+  EXPECT_NE(unclear.find("<b>unclear in 5 cases</b>"), std::string::npos);
+  EXPECT_EQ(unclear.find("<span>regret of auto"), std::string::npos) << "a headline of noise";
 }
 
 TEST(ComparePage, SaysWhatIsMissing) {
