@@ -46,7 +46,9 @@ double MedianOf(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-bool KnownWell(const Spread& spread) { return spread.interval.half_width() <= kKnownWell * spread.median; }
+bool KnownWell(const Spread& spread) {
+  return spread.trials >= kFewestTrials && spread.interval.half_width() <= kKnownWell * spread.median;
+}
 
 /// Only answers that were checked count.
 bool Usable(const Measurement& m) {
@@ -139,7 +141,7 @@ BoxSummary SummariseBoxes(std::span<const BoxRecord> boxes, std::size_t samples)
 Spread SpreadOf(std::vector<double> times) {
   if (times.empty()) return {};
   const auto [min, max] = std::minmax_element(times.begin(), times.end());
-  return {MedianOf(times), *min, *max, MedianInterval(times)};
+  return {MedianOf(times), *min, *max, MedianInterval(times), times.size()};
 }
 
 const ComparedGraph* Comparison::Find(std::string_view graph) const {
@@ -487,6 +489,7 @@ std::string_view StandingName(Standing standing) {
 }
 
 Standing StandingOf(const Spread& first, const Spread& second) {
+  if (std::min(first.trials, second.trials) < kFewestTrials) return Standing::kUnclear;
   const auto [less, greater] = std::minmax(first.median, second.median);
   if (Disjoint(first.interval, second.interval) && greater > (1 + kLeastDifference) * less) {
     return first.median < second.median ? Standing::kFaster : Standing::kSlower;

@@ -1070,13 +1070,13 @@ TEST(CompareFindings, RegretIsAgainstTheBestRightFixedPath) {
   comparison.measurements = {
       Made("bfs", 1, "", {8, 9, 10}),      Made("bfs", 2, "auto", {6, 5.9, 6.1}),  // median 6
       Made("bfs", 2, "host", {5, 5, 5.1}),                                         // median 5: regret 0.2
-      Made("bfs", 2, "staged", {12, 12}),                                          //
+      Made("bfs", 2, "staged", {12, 12, 12}),                                      //
       Made("bfs", 2, "wrong", {1}, false),                                         // fast and wrong
-      Made("bfs", 4, "auto", {2, 2}),                                              // faster than any
-      Made("bfs", 4, "host", {4, 4}),                                              //
+      Made("bfs", 4, "auto", {2, 2, 2}),                                           // faster than any
+      Made("bfs", 4, "host", {4, 4, 4}),                                           //
       Made("sssp", 2, "auto", {3}),                                                // nothing beside it
-      Made("cc", 2, "auto", {3, 3}),                                               //
-      Made("cc", 2, "staged", {2.9, 3.1}),                                         // the same
+      Made("cc", 2, "auto", {3, 3, 3}),                                            //
+      Made("cc", 2, "staged", {2.9, 3, 3.1}),                                      // the same
   };
   Measurement unchecked = Made("cc", 2, "host", {1});
   unchecked.verdict.reset();
@@ -1155,6 +1155,8 @@ TEST(CompareFindings, TimesAreToldApartByTheIntervalsOfTheirMedians) {
   EXPECT_EQ(standing({1, 5, 90}, {1, 2, 80}), "unclear");
   EXPECT_EQ(standing({9, 10, 11}, {11, 12, 13}), "unclear") << "they touch";
   EXPECT_EQ(standing({5, 10, 15}, {9.99, 10, 10.01}), "unclear") << "one is known well, the other is not";
+  EXPECT_EQ(standing({10, 10}, {20, 20, 20}), "unclear") << "two trials";
+  EXPECT_EQ(standing({10}, {10}), "unclear") << "one trial";
 }
 
 TEST(CompareFindings, MoreTrialsNarrowAnInterval) {
