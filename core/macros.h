@@ -27,7 +27,13 @@
 #endif
 
 /// Width of a global vertex id in bits, 32 or 64. One binary holds one width: `Graph` lives in an inline namespace named
-/// after it, so that mixing the two fails to link instead of misreading memory.
+/// after it, so that mixing the two fails to link instead of misreading memory. The library's own sources that know no global
+/// ids are compiled once for both, with CHATTY_ANY_WIDTH: there `VertexId` is not declared, and its use fails to compile.
+#ifdef CHATTY_ANY_WIDTH
+#ifdef CHATTY_VERTEX_BITS
+#error "CHATTY_ANY_WIDTH and CHATTY_VERTEX_BITS exclude each other"
+#endif
+#else
 #ifndef CHATTY_VERTEX_BITS
 #define CHATTY_VERTEX_BITS 32
 #endif
@@ -37,4 +43,5 @@
 #define CHATTY_ABI ids64
 #else
 #error "CHATTY_VERTEX_BITS is 32 or 64"
+#endif
 #endif

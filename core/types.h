@@ -11,11 +11,15 @@
 
 namespace chatty {
 
+#ifndef CHATTY_ANY_WIDTH
 /// A vertex of the whole graph, 0 to vertices-1. Files may number from 1; `Graph::first_id` remembers that.
 #if CHATTY_VERTEX_BITS == 64
 using VertexId = std::uint64_t;
 #else
 using VertexId = std::uint32_t;
+#endif
+
+inline constexpr VertexId kNoVertex = std::numeric_limits<VertexId>::max();  ///< no such vertex; also "has no parent"
 #endif
 
 /// A vertex as one device numbers it: first those that it owns, then the halo. Always 32 bits: a device with more is
@@ -31,8 +35,7 @@ using PartId = std::uint32_t;
 /// The largest number of devices in one run. Pair tables in kernel parameters have this many entries.
 inline constexpr int kMaxDevices = 64;
 
-inline constexpr VertexId kNoVertex = std::numeric_limits<VertexId>::max();  ///< no such vertex; also "has no parent"
-inline constexpr LocalId kNoLocal = std::numeric_limits<LocalId>::max();     ///< not present on this device
+inline constexpr LocalId kNoLocal = std::numeric_limits<LocalId>::max();  ///< not present on this device
 
 /// The empty type: an absent weight or global aggregate.
 struct None {
