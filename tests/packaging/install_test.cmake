@@ -8,13 +8,18 @@ get_filename_component(folder "${PREFIX}" DIRECTORY)
 file(MAKE_DIRECTORY "${folder}")
 file(RENAME "${first}" "${PREFIX}")
 
-foreach(file bin/chatty ${LIBDIR}/libchatty.a ${LIBDIR}/libchatty_commands.a ${LIBDIR}/libchatty_program_bfs.a
+foreach(file bin/chatty ${LIBDIR}/libchatty.a ${LIBDIR}/libchatty_commands.a
              include/chatty/chatty.h include/chatty/core/config.h include/chatty/cli/app.h include/chatty/programs/bfs.h
              ${LIBDIR}/cmake/chatty/chattyConfig.cmake ${LIBDIR}/pkgconfig/chatty.pc share/bash-completion/completions/chatty
              share/zsh/site-functions/_chatty share/fish/vendor_completions.d/chatty.fish)
   if(NOT EXISTS "${PREFIX}/${file}")
     message(FATAL_ERROR "not installed: ${file}")
   endif()
+endforeach()
+# A program is a target of the package, whether an archive holds one program or, with CHATTY_UNITY, several.
+file(READ "${PREFIX}/${LIBDIR}/cmake/chatty/chattyTargets.cmake" targets)
+foreach(program IN LISTS PROGRAMS)
+  expect("${targets}" "add_library\\(chatty::program_${program} " "chattyTargets.cmake")
 endforeach()
 file(GLOB pages "${PREFIX}/share/man/man1/chatty*.1*")
 list(LENGTH pages count)
