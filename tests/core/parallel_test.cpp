@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <pthread.h>
-#include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
@@ -16,6 +15,7 @@
 #include "../sanitized.h"
 #include "chatty/core/error.h"
 #include "chatty/core/team.h"
+#include "waits.h"
 
 namespace chatty {
 namespace {
@@ -141,23 +141,24 @@ TEST(OpenMpTeam, AShortageOfThreadsIsAnErrorAndPasses) {
 }
 #endif
 
-TEST(OpenMpTeam, WaitingBurnsNoProcessorTime) {
+TEST(OpenMpTeam, WhoWaitsSleeps) {
   OpenMpTeam team(2);
-  const auto cpu_ms = [] {
-    rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    const auto ms = [](const timeval& t) { return t.tv_sec * 1e3 + t.tv_usec * 1e-3; };
-    return ms(usage.ru_utime) + ms(usage.ru_stime);
-  };
-  const double before = cpu_ms();
-  for (int i = 0; i < 20; ++i) {
-    // One thread and the caller wait for the other, and then all for the next job. Spinning would burn more than 200 ms.
+  const test::waits::SteppingClock clock(std::chrono::nanoseconds(100));
+  ASSERT_TRUE(test::waits::AwaitQuiet());
+  const std::uint64_t before = test::waits::Looks();
+  constexpr int kJobs = 20;
+  for (int i = 0; i < kJobs; ++i) {
+    // One thread and the caller wait for the other, and then all for the next job.
     team.Run(2, [](int thread) {
-      if (thread == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      if (thread == 0) {
+        EXPECT_TRUE(test::waits::AwaitQuiet());
+      }
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_TRUE(test::waits::AwaitQuiet());
   }
-  EXPECT_LT(cpu_ms() - before, 60);
+  // Of two threads each waits for work once a job, and the caller for each of them at most.
+  const auto spin = static_cast<std::uint64_t>(SpinOf(2) / std::chrono::nanoseconds(100));
+  EXPECT_LE(test::waits::Looks() - before, 4 * (spin + 3) * (kJobs + 1)) << "looks at the clock: they spin for longer";
 }
 
 }  // namespace

@@ -1,13 +1,11 @@
 #include "chatty/core/sync.h"
 
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 #include <random>
 #include <stdexcept>
@@ -15,10 +13,17 @@
 #include <thread>
 #include <vector>
 
+#include "waits.h"
+
 namespace chatty {
 namespace {
 
+namespace waits = test::waits;
 using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// Of a wait that ends: it bounds a hang.
+constexpr milliseconds kHang{60000};
 
 // More than this machine has cores: waits must give their core away.
 const int kThreads = static_cast<int>(2 * std::max(4u, std::thread::hardware_concurrency()));
@@ -58,7 +63,7 @@ TEST(Barrier, ResetChangesTheNumberOfThreads) {
     std::atomic<int> before{0}, wrong{0};
     OnThreads(threads, [&](int) {
       ++before;
-      barrier.Arrive({nullptr, milliseconds(20000)}, "the others");
+      barrier.Arrive({nullptr, kHang}, "the others");
       wrong += before != threads;
     });
     EXPECT_EQ(wrong, 0) << threads;
@@ -71,7 +76,7 @@ TEST(Barrier, PoisonReachesThoseWhoWaitAndThoseWhoCome) {
   OnThreads(4, [&](int rank) {
     try {
       if (rank == 3) {
-        std::this_thread::sleep_for(milliseconds(20));
+        EXPECT_TRUE(waits::AwaitQuiet());
         barrier.Poison();
       }
       barrier.Arrive({}, "a thread that never comes");
@@ -118,21 +123,37 @@ TEST(Barrier, DeadlineNamesWhatWasWaitedFor) {
 TEST(WaitWhileEqual, ADeadlineShorterThanASliceOfSleepIsKept) {
   const std::atomic<std::uint32_t> word{0};
   const AbortToken abort;
-  auto best = Clock::duration::max();
-  for (int attempt = 0; attempt < 20; ++attempt) {  // other work may hold the core now and then, not each time
-    const Clock::time_point start = Clock::now();
-    EXPECT_THROW(WaitWhileEqual(word, 0, {&abort, milliseconds(1)}, "nobody"), TimeoutError);
-    best = std::min(best, Clock::now() - start);
+  waits::LongestSleep();
+  EXPECT_THROW(WaitWhileEqual(word, 0, {&abort, milliseconds(1)}, "nobody"), TimeoutError);
+  EXPECT_LE(waits::LongestSleep(), milliseconds(1));
+  EXPECT_THROW(WaitWhileEqual(word, 0, {&abort, milliseconds(25)}, "nobody"), TimeoutError);
+  EXPECT_LE(waits::LongestSleep(), milliseconds(10)) << "it looks whether another has failed";
+}
+
+TEST(WaitWhileEqual, SpinsForItsTimeAndThenSleeps) {
+  for (const nanoseconds spin : {nanoseconds(0), nanoseconds(kSpin), nanoseconds(kLongSpin)}) {
+    const waits::SteppingClock clock(nanoseconds(10));
+    std::atomic<std::uint32_t> word{0};
+    std::thread writer([&] {
+      EXPECT_TRUE(waits::AwaitQuiet());
+      word = 1;
+      WakeAll(word);
+    });
+    const std::uint64_t before = waits::Looks();
+    EXPECT_FALSE(WaitWhileEqual(word, 0, {}, "the writer", spin));
+    const std::uint64_t looks = waits::Looks() - before;
+    writer.join();
+    const auto spun = static_cast<std::uint64_t>(spin / nanoseconds(10));
+    EXPECT_GE(looks, spun);
+    EXPECT_LE(looks, spun + 2) << "from when on, and until when";
   }
-  EXPECT_GE(best, milliseconds(1));
-  EXPECT_LT(best, milliseconds(5));
 }
 
 TEST(Barrier, AbortTokenEndsASleepWithoutPoison) {
   Barrier barrier(2);
   AbortToken abort;
   std::thread failing([&] {
-    std::this_thread::sleep_for(milliseconds(20));
+    EXPECT_TRUE(waits::AwaitQuiet());
     abort.Fail(std::make_exception_ptr(std::runtime_error("first")));
   });
   EXPECT_THROW(barrier.Arrive({&abort, {}}, "the other"), AbortedError);
@@ -174,12 +195,12 @@ TEST(WaitWhileEqual, ReturnsAtOnceOrWhenWoken) {
   WaitWhileEqual(word, 8, {nullptr, milliseconds(1)}, "nothing");
   int written = 0;
   std::thread writer([&] {
-    std::this_thread::sleep_for(milliseconds(15));
+    EXPECT_TRUE(waits::AwaitQuiet());
     written = 1;
     word.store(8, std::memory_order_release);
     WakeAll(word);
   });
-  WaitWhileEqual(word, 7, {nullptr, milliseconds(20000)}, "the writer");
+  WaitWhileEqual(word, 7, {nullptr, kHang}, "the writer");
   EXPECT_EQ(written, 1);
   writer.join();
 }
@@ -187,10 +208,10 @@ TEST(WaitWhileEqual, ReturnsAtOnceOrWhenWoken) {
 TEST(WaitWhileEqual, SeesAStoreThatNobodyAnnounced) {
   std::atomic<std::uint32_t> word{0};
   std::thread writer([&] {
-    std::this_thread::sleep_for(milliseconds(15));
+    EXPECT_TRUE(waits::AwaitQuiet());
     word.store(1, std::memory_order_release);  // no WakeAll: the sleeper looks by itself
   });
-  WaitWhileEqual(word, 0, {nullptr, milliseconds(20000)}, "the writer");
+  WaitWhileEqual(word, 0, {nullptr, kHang}, "the writer");
   writer.join();
 }
 
@@ -294,29 +315,56 @@ TEST(SpinPatience, WaitsInVainMakeTheNextShortAndOneThatSucceedsMakesAllLongAgai
   EXPECT_EQ(patience.Next(std::chrono::nanoseconds(0)).count(), 0) << "who may not spin does not";
 }
 
-// A long spin on the core that the other needs brings nothing, and the scheduler does put two threads of a team on one.
-TEST(Barrier, LongSpinsOfThreadsThatShareACoreDoNotBurnIt) {
-  if (Cores() < 2) GTEST_SKIP() << "nobody spins on one core";
-  constexpr int kMeetings = 2000;
-  Barrier barrier(2);
-  cpu_set_t mine, one;
-  ASSERT_EQ(sched_getaffinity(0, sizeof(mine), &mine), 0);
-  CPU_ZERO(&one);
-  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu) {
-    if (CPU_ISSET(cpu, &mine)) CPU_SET(cpu, &one);
-  }
-  std::atomic<double> burnt_us{0};
-  std::atomic<int> unbound{0};
-  OnThreads(2, [&](int) {
-    if (sched_setaffinity(0, sizeof(one), &one) != 0) ++unbound;
-    for (int meeting = 0; meeting < kMeetings; ++meeting) barrier.Arrive({}, "the other", kLongSpin);
-    std::timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    burnt_us += 1e6 * static_cast<double>(used.tv_sec) + 1e-3 * static_cast<double>(used.tv_nsec);
+// The one that is waited for may need the core of one that spins: nobody does. Each round all but one wait, and that one comes
+// when they sleep.
+TEST(Barrier, WhereMoreMeetThanThereAreCoresAllSleepAtOnce) {
+  constexpr int kRounds = 50;
+  const int threads = Cores() + 1;
+  const waits::SteppingClock clock(nanoseconds(10));
+  Barrier barrier(threads);
+  std::atomic<int> coming{0};
+  ASSERT_TRUE(waits::AwaitQuiet());
+  const std::uint64_t looks = waits::Looks(), sleeps = waits::Sleeps();
+  OnThreads(threads, [&](int rank) {
+    for (int round = 1; round <= kRounds; ++round) {
+      if (rank == 0) {
+        while (coming != (threads - 1) * round) std::this_thread::yield();
+        EXPECT_TRUE(waits::AwaitQuiet());
+      } else {
+        ++coming;
+      }
+      barrier.Arrive({}, "the others", kLongSpin);
+    }
   });
-  ASSERT_EQ(unbound, 0);
-  const double spin_us = std::chrono::duration<double, std::micro>(kLongSpin).count();
-  EXPECT_LT(burnt_us / kMeetings, spin_us / 2) << "of processor time a meeting, both threads together";
+  const auto waited = static_cast<std::uint64_t>(threads - 1) * kRounds;
+  EXPECT_LE(waits::Looks() - looks, waited) << "a wait looks at the clock once, unless it spins";
+  EXPECT_GE(waits::Sleeps() - sleeps, waited);
+}
+
+// A long spin on the core that the other needs brings nothing, and the scheduler does put two threads of a team on one. Here
+// the other comes when the first has given up spinning, each time, as if it had had no core until then.
+TEST(Barrier, LongSpinsInVainAreSeldom) {
+  constexpr int kMeetings = 200;
+  constexpr nanoseconds kStep{1000};
+  const waits::SteppingClock clock(kStep);
+  Barrier barrier(2);
+  std::atomic<int> coming{0};
+  ASSERT_TRUE(waits::AwaitQuiet());
+  const std::uint64_t before = waits::Looks();
+  OnThreads(2, [&](int rank) {
+    for (int meeting = 1; meeting <= kMeetings; ++meeting) {
+      if (rank == 0) {
+        while (coming != meeting) std::this_thread::yield();
+        EXPECT_TRUE(waits::AwaitQuiet());
+      } else {
+        coming = meeting;
+      }
+      barrier.Arrive({}, "the other", kLongSpin);
+    }
+  });
+  const auto looks = static_cast<double>(waits::Looks() - before) / kMeetings;
+  const auto spin = static_cast<double>(kLongSpin / kStep), least = static_cast<double>(kSpin / kStep) + 2;
+  EXPECT_LT(looks, least + spin / 8) << "at the clock a meeting: one long spin takes " << spin;
 }
 
 // In every epoch a thread hears from those neighbours of it, on a ring, that have something to say: a set that changes.
@@ -336,7 +384,7 @@ TEST(Postings, ReceiversGetTheValuesOfTheEpochFromThoseWhoSend) {
         postings.Notify(before);
         postings.Notify(after);
       }
-      postings.Await(rank, sends(before, epoch) + sends(after, epoch), {nullptr, milliseconds(20000)}, "neighbours");
+      postings.Await(rank, sends(before, epoch) + sends(after, epoch), {nullptr, kHang}, "neighbours");
       for (const int from : {before, after}) {
         if (!sends(from, epoch)) continue;
         ++received;
@@ -358,7 +406,7 @@ TEST(Postings, PoisonAndDeadlineEndAWait) {
   Postings<int> postings(2);
   EXPECT_THROW(postings.Await(0, 1, {nullptr, milliseconds(20)}, "one that never posts"), TimeoutError);
   std::thread failing([&] {
-    std::this_thread::sleep_for(milliseconds(20));
+    EXPECT_TRUE(waits::AwaitQuiet());
     postings.Poison();
   });
   EXPECT_THROW(postings.Await(1, 1, {}, "one that fails"), AbortedError);
