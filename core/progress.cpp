@@ -64,18 +64,19 @@ std::string Short(double value) {
 
 }  // namespace
 
-Progress::Progress(std::string label, std::uint64_t total, int descriptor)
+Progress::Progress(std::string label, std::uint64_t total, int descriptor, Clock::time_point (*now)())
     : label_(std::move(label)),
       total_(total),
       descriptor_(descriptor),
       terminal_(::isatty(descriptor) == 1),
-      start_(Clock::now()),
+      now_(now),
+      start_(now()),
       next_draw_((start_ + kQuiet).time_since_epoch().count()) {}
 
 void Progress::Advance(std::uint64_t n) {
   done_.fetch_add(n, std::memory_order_relaxed);
   if (!terminal_ || !enabled.load(std::memory_order_relaxed)) return;
-  const auto now = Clock::now();
+  const Clock::time_point now = now_();
   Clock::rep due = next_draw_.load(std::memory_order_relaxed);
   if (now.time_since_epoch().count() < due) return;
   const Clock::rep next = (now + kInterval).time_since_epoch().count();

@@ -16,9 +16,11 @@ namespace chatty {
 /// Any number of threads may call Advance(). Bars may overlap in time; the one drawn last holds the line.
 class Progress {
  public:
+  using Clock = std::chrono::steady_clock;
+
   /// `total` is in the units that Advance() counts; 0 where it is not known, which shows the count without a bar.
-  /// `descriptor` is where to draw: standard error, or a terminal of the caller's.
-  explicit Progress(std::string label, std::uint64_t total, int descriptor = 2);
+  /// `descriptor` is where to draw: standard error, or a terminal of the caller's. `now` tells the time.
+  explicit Progress(std::string label, std::uint64_t total, int descriptor = 2, Clock::time_point (*now)() = Now);
   ~Progress() { Finish(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -39,14 +41,14 @@ class Progress {
   static void WipeLine();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
+  static Clock::time_point Now() { return Clock::now(); }
   void Draw(Clock::time_point now);
 
   const std::string label_;
   const std::uint64_t total_;
   const int descriptor_;
   const bool terminal_;
+  Clock::time_point (*const now_)();
   const Clock::time_point start_;
   std::atomic<std::uint64_t> done_{0};
   std::atomic<Clock::rep> next_draw_;  // since the clock's epoch; whoever moves it on draws
