@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -12,7 +11,6 @@
 
 #include "chatty/core/error.h"
 #include "machines.h"
-#include "times.h"
 
 namespace chatty {
 namespace {
@@ -490,28 +488,6 @@ TEST(NominalCosts, EveryDescribedMachineHasAPathForEachPair) {
     }
   }
   EXPECT_NO_THROW(CostModel::Nominal(Topology("alone", machines::Gpus(1, "GPU", 1, 1, 4))));
-}
-
-TEST(CostModel, DecidesInLessThanAMicrosecond) {
-  const CostModel model = CostModel::Nominal(machines::NvSwitch(8));
-  std::size_t chosen = 0;
-  double best = kInfinite;  // of several stretches, for others use this machine, too
-  for (int stretch = 0; stretch < 20; ++stretch) {
-    constexpr int kDecisions = 2000;
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < kDecisions; ++i) {
-      const auto load = static_cast<std::uint32_t>(i);
-      chosen += model.Best(static_cast<std::size_t>(i % 7), 7, static_cast<std::size_t>(i) * 977, 100,
-                           {load % 7 + 1, load % 8 + 1});
-    }
-    const std::chrono::duration<double, std::micro> spent = std::chrono::steady_clock::now() - start;
-    best = std::min(best, spent.count() / kDecisions);
-  }
-  RecordProperty("us", fmt::format("{:.3f}", best));
-  EXPECT_GT(chosen, 0u);
-#if CHATTY_TEST_TIMES
-  EXPECT_LT(best, 1) << "microseconds a decision over " << model.paths().size() << " paths";
-#endif
 }
 
 }  // namespace

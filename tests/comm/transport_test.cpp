@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "../core/waits.h"
 #include "chatty/comm/cost_model.h"
 #include "chatty/comm/nccl_transport.h"
 #include "chatty/comm/selector.h"
@@ -338,7 +339,11 @@ TEST_P(TransportTest, AnAbortEndsWhatWaitsForAnotherDevice) {
     over = true;
   });
   if (FindTransport(name())->collective) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (pointers_[0]->kind() == DeviceKind::kHost) {
+      EXPECT_TRUE(test::waits::AwaitQuiet());
+    } else {  // who waits for a GPU polls; should it not wait yet, this finds less
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
     EXPECT_FALSE(over) << "goes on without what it waits for";
     transport->Abort();
   }

@@ -49,7 +49,7 @@ bool OthersSleep() {
     const std::size_t name_ends = line.rfind(')');
     if (name_ends == std::string::npos) continue;  // it has ended
     const char state = name_ends + 2 < line.size() ? line[name_ends + 2] : 'R';
-    if (state != 'S' && state != 'Z' && state != 'X') return false;
+    if (state != 'S') return false;  // it runs, waits for a core, or is on its way out
   }
   return true;
 }
