@@ -1,5 +1,5 @@
 // Transports that stall and throw, devices that fail, run out of memory or are interrupted, under both engines: all devices
-// end within the deadline, with one error that names the cause, and nothing is left behind.
+// end by the deadline, with one error that names the cause, and nothing is left behind.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -7,13 +7,12 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <set>
 #include <span>
@@ -25,8 +24,8 @@
 #include <utility>
 #include <vector>
 
+#include "../core/waits.h"
 #include "../framework/test_inputs.h"
-#include "../sanitized.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/memory_resources.h"
 #include "chatty/framework/operators/operator_program.h"
@@ -39,13 +38,18 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-#if CHATTY_TEST_SANITIZED
-constexpr std::chrono::milliseconds kDeadline = 1500ms, kEndsWithin = 12s;
-#else
-constexpr std::chrono::milliseconds kDeadline = 500ms, kEndsWithin = 5s;
-#endif
-/// What would otherwise hang ends by itself after this time, and fails its test by the time it took.
-constexpr std::chrono::milliseconds kGiveUp = 20s;
+/// Of what goes well, which is never so late, however busy the machine is. What stalls sets the clock forward, instead of
+/// letting it pass.
+constexpr std::chrono::milliseconds kDeadline = 60s;
+/// What nobody ends gives up after so many fifths of a deadline, and fails its test.
+constexpr int kGiveUp = 500;
+
+/// Lets a fifth of the deadline pass for all that wait, once they do: nobody else is late then.
+void PassTime() {
+  if (!waits::AwaitQuiet()) throw std::logic_error("somebody spins");
+  waits::Advance(kDeadline / 5);
+  std::this_thread::sleep_for(1ms);
+}
 
 // --------------------------------------------------------- what may go wrong ----
 
@@ -69,6 +73,8 @@ struct Faults {
   std::array<std::array<std::atomic<std::uint32_t>, 8>, 4> calls{};  ///< by kind and device
   std::atomic<int> made{0}, aborts{0};
   std::atomic<bool> struck{false};
+  std::atomic<bool> gave_up{false};       ///< nobody ended what stalled
+  std::atomic<bool> time_passes{true};    ///< while something stalls
 
   void Set(At where, Do fault, PartId on, std::uint32_t call) {
     at = where;
@@ -117,19 +123,12 @@ class FaultyTransport final : public Transport {
     return inner_->ReceiveBroadcast(at, from, bytes, epoch);
   }
   void Abort() noexcept override {
-    {
-      const std::lock_guard lock(mutex_);
-      ++faults_.aborts;
-      aborted_ = true;
-      torn_ = faults_.tear_down;
-    }
-    changed_.notify_all();
+    ++faults_.aborts;
+    torn_ = faults_.tear_down;
+    aborted_ = true;
     inner_->Abort();
   }
-  bool reusable() const override {
-    const std::lock_guard lock(mutex_);
-    return !torn_ && inner_->reusable();
-  }
+  bool reusable() const override { return !torn_ && inner_->reusable(); }
 
  private:
   void Maybe(At at, PartId device, std::size_t bytes) {
@@ -145,12 +144,18 @@ class FaultyTransport final : public Transport {
       case Do::kTimeOut:
         break;
     }
-    const bool own_deadline = faults_.what == Do::kTimeOut;
-    std::unique_lock lock(mutex_);
     aborted_ = false;  // of this run
-    const bool aborted = changed_.wait_for(lock, own_deadline ? timeout_ : kGiveUp, [this] { return aborted_; });
-    if (own_deadline && !aborted) {
-      Throw<TimeoutError>("transport faulty: host:{} waited {} ms for {} bytes", device, timeout_.count(), bytes);
+    const Clock::time_point start = Clock::now();
+    for (int patience = kGiveUp; !aborted_; --patience) {
+      if (patience == 0) {
+        faults_.gave_up = true;
+        throw std::logic_error("what stalls was not aborted");
+      }
+      if (faults_.what == Do::kTimeOut && Clock::now() - start >= timeout_) {
+        Throw<TimeoutError>("transport faulty: host:{} waited {} ms for {} bytes", device, timeout_.count(), bytes);
+      }
+      while (!faults_.time_passes) std::this_thread::sleep_for(1ms);
+      PassTime();
     }
     throw AbortedError("transport faulty: gave up");
   }
@@ -158,9 +163,7 @@ class FaultyTransport final : public Transport {
   std::unique_ptr<Transport> inner_;
   Faults& faults_;
   const std::chrono::milliseconds timeout_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  bool aborted_ = false, torn_ = false;
+  std::atomic<bool> aborted_{false}, torn_{false};
 };
 
 TransportFactory FactoryOf(Faults& faults) {
@@ -210,8 +213,9 @@ class HaltingDevice final : public Device {
         if (context.abort != nullptr) context.abort->ThrowIfAborted("a stream that is halted");
         const auto waited = Clock::now() - start;
         if (context.timeout.count() > 0 && waited > context.timeout) Throw<TimeoutError>("waited for a halted stream");
-        if (waited > kGiveUp) throw std::logic_error("a stream was waited for without a deadline");
+        if (waited > 2 * kDeadline) throw std::logic_error("a stream was waited for without a deadline");
         std::this_thread::sleep_for(1ms);
+        waits::Advance(kDeadline / 20);
       }
     }
     void* native() const override { return nullptr; }
@@ -263,10 +267,10 @@ struct Held {
     Held held;
     held.threads = Count("/proc/self/task");
     held.descriptors = Count("/proc/self/fd");
-    std::error_code none;
-    for (const auto& entry : fs::directory_iterator("/dev/shm", none)) {
-      // LLVM's OpenMP registers each process that uses it here: others come and go beside this one.
-      if (!entry.path().filename().string().starts_with("__KMP_REGISTERED_LIB_")) held.shared_memory.insert(entry.path());
+    std::ifstream maps("/proc/self/maps");  // a look at /dev/shm would see what other processes have there
+    for (std::string line; std::getline(maps, line);) {
+      const std::size_t name = line.find("/dev/shm/");
+      if (name != std::string::npos) held.shared_memory.insert(line.substr(name));
     }
     siginfo_t info{};
     held.children = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
@@ -295,22 +299,17 @@ void LeavesNothing(const std::function<void()>& body) {
     return true;
   }();
   ASSERT_TRUE(warmed);
-  const auto settled = [](const Held& before) {
-    Held after = Held::Now();
-    for (int patience = 0; patience < 200 && !(after == before); ++patience) {  // joined threads leave /proc a little later
-      std::this_thread::sleep_for(10ms);
-      after = Held::Now();
-    }
-    return after;
+  const auto settled = [] {  // joined threads leave /proc a little later
+    EXPECT_TRUE(waits::AwaitQuiet());
+    return Held::Now();
   };
-  Held before = Held::Now();
+  Held before = settled();
   carry_out(body);
-  Held after = settled(before);
-  if (after.threads >
-      before.threads) {  // the runtime's pool has grown to what several teams at once need; it may do so once
+  Held after = settled();
+  if (after.threads > before.threads) {  // the runtime's pool has grown to what several teams at once need; it may do so once
     before = after;
     carry_out(body);
-    after = settled(before);
+    after = settled();
   }
   EXPECT_LE(after.threads, before.threads);
   EXPECT_EQ(after.descriptors, before.descriptors);
@@ -339,10 +338,9 @@ SessionOptions Dealt() {
   return options;
 }
 
-/// Executes, and expects an error of type E that says all of `says`, within the deadline.
+/// Executes, and expects an error of type E that says all of `says`. What is not ended by the deadline gives up with another.
 template <class E>
-void FailsInTime(const std::function<void()>& execute, const std::vector<std::string>& says) {
-  const Clock::time_point start = Clock::now();
+void FailsAs(const std::function<void()>& execute, const std::vector<std::string>& says) {
   try {
     execute();
     ADD_FAILURE() << "did not fail";
@@ -354,7 +352,6 @@ void FailsInTime(const std::function<void()>& execute, const std::vector<std::st
   } catch (const std::exception& error) {
     ADD_FAILURE() << "another kind of error: " << error.what();
   }
-  EXPECT_LT(Clock::now() - start, kEndsWithin);
 }
 
 class FaultsTest : public testing::TestWithParam<const char*> {
@@ -364,6 +361,7 @@ class FaultsTest : public testing::TestWithParam<const char*> {
   void Reset() {
     g_bad_vertex = kNoVertex;
     g_bad_act = nullptr;
+    EXPECT_FALSE(faults_.gave_up) << "nobody ended what stalled";
     faults_.Heal();
   }
   RunOptions Options() {
@@ -407,7 +405,7 @@ TEST_P(FaultsTest, ATransportThatStallsIsNamedAndEnded) {
           faults_.tear_down = tear_down;
           faults_.Set(at, what, /*on=*/2, /*call=*/3);
           faults_.made = 0;
-          FailsInTime<TimeoutError>([&] { job->Execute(); },
+          FailsAs<TimeoutError>([&] { job->Execute(); },
                                     {"transport faulty", "host:2", "bytes", std::to_string(kDeadline.count()) + " ms"});
           EXPECT_TRUE(faults_.struck);
           EXPECT_EQ(faults_.aborts, 1);
@@ -427,7 +425,7 @@ TEST_P(FaultsTest, WhoWasWithinTheTransportIsTold) {
   Session session(Path(), "host:4", Dealt());
   const auto job = Prepare(session, Options());
   faults_.Set(At::kReceive, Do::kStall, /*on=*/1, /*call=*/2);
-  FailsInTime<TimeoutError>([&] { job->Execute(); }, {"transport faulty was asked for host:1 to receive ",
+  FailsAs<TimeoutError>([&] { job->Execute(); }, {"transport faulty was asked for host:1 to receive ",
                                                       " bytes from host:", ", and had not done it", "raise --timeout"});
 }
 
@@ -441,7 +439,7 @@ TEST_P(FaultsTest, WhatATransportThrowsNamesPairAndBytes) {
         ExpectRight(*job);
         if (at == At::kMeet && faults_.calls[static_cast<std::size_t>(at)][3] == 0) return;  // this engine has none
         faults_.Set(at, Do::kThrow, /*on=*/3, call);
-        FailsInTime<DeviceError>([&] { job->Execute(); },
+        FailsAs<DeviceError>([&] { job->Execute(); },
                                  {"transport faulty failed when asked for host:3 to ", "bytes", "the cable is cut"});
         EXPECT_TRUE(faults_.struck);
         EXPECT_EQ(faults_.aborts, 1);
@@ -462,7 +460,7 @@ TEST_P(FaultsTest, ADeviceThatThrowsEndsTheOthers) {
       g_bad_act = [] { throw std::domain_error("a vertex is bad"); };
       g_bad_round = round;
       g_bad_vertex = kBadVertex;
-      FailsInTime<std::domain_error>([&] { job->Execute(); }, {"a vertex is bad"});
+      FailsAs<std::domain_error>([&] { job->Execute(); }, {"a vertex is bad"});
       EXPECT_EQ(faults_.aborts, 1) << "somebody may wait within the transport";
       g_bad_vertex = kNoVertex;
       ExpectRight(*job);
@@ -486,16 +484,34 @@ TEST_P(FaultsTest, ADeviceThatHaltsIsATimeout) {
     g_bad_act = [&] { halt(true); };
     g_bad_round = 4;
     g_bad_vertex = kBadVertex;
-    FailsInTime<TimeoutError>([&] { job->Execute(); }, {"waited"});
+    FailsAs<TimeoutError>([&] { job->Execute(); }, {"waited"});
     g_bad_vertex = kNoVertex;
-    FailsInTime<TimeoutError>([&] { job->Execute(); }, {"waited"});  // it is halted still, and the job waits for it first
+    FailsAs<TimeoutError>([&] { job->Execute(); }, {"waited"});  // it is halted still, and the job waits for it first
     halt(false);
     ExpectRight(*job);
     halt(true);
     std::vector<std::uint32_t> values(kVertices);
-    FailsInTime<TimeoutError>([&] { job->CopyValues(reinterpret_cast<std::byte*>(values.data())); }, {"waited"});
+    FailsAs<TimeoutError>([&] { job->CopyValues(reinterpret_cast<std::byte*>(values.data())); }, {"waited"});
     halt(false);
     ExpectZeros(*job);
+  });
+}
+
+// One device computes for longer than the others may wait. It goes on when they have given it up.
+TEST_P(FaultsTest, ADeviceThatIsLateIsATimeout) {
+  LeavesNothing([&] {
+    Session session(Path(), "host:4", Dealt());
+    const auto job = Prepare(session, Options());
+    ExpectRight(*job);
+    faults_.Heal();
+    g_bad_act = [&] {
+      for (int i = 0; i < kGiveUp && faults_.aborts == 0; ++i) PassTime();
+    };
+    g_bad_round = 4;
+    g_bad_vertex = kBadVertex;
+    FailsAs<TimeoutError>([&] { job->Execute(); }, {"waited " + std::to_string(kDeadline.count()) + " ms for", IsAsync() ? "messages of other devices" : "devices"});
+    g_bad_vertex = kNoVertex;
+    ExpectRight(*job);
   });
 }
 
@@ -509,7 +525,7 @@ TEST_P(FaultsTest, OneDeviceOfFourRunsOutOfMemory) {
     Session session(Path(), std::move(devices), Dealt());
     for (const std::uint64_t nth : {1, 4, 8}) {  // while it is prepared: the graph, the state
       failing.FailAt(nth);
-      FailsInTime<OutOfMemoryError>([&] { Prepare(session, Options()); }, {"made to fail"});
+      FailsAs<OutOfMemoryError>([&] { Prepare(session, Options()); }, {"made to fail"});
     }
     failing.FailAt(0);
     faults_.tear_down = true;
@@ -518,18 +534,18 @@ TEST_P(FaultsTest, OneDeviceOfFourRunsOutOfMemory) {
     const std::int64_t live = counting.live();
 
     faults_.Set(At::kPost, Do::kOutOfMemory, /*on=*/2, /*call=*/4);  // in the middle, within the transport
-    FailsInTime<OutOfMemoryError>([&] { job->Execute(); }, {"transport faulty", "host:2", "bytes"});
+    FailsAs<OutOfMemoryError>([&] { job->Execute(); }, {"transport faulty", "host:2", "bytes"});
     faults_.Heal();
     failing.FailAt(1);  // while the transport is made anew
-    FailsInTime<OutOfMemoryError>([&] { job->Execute(); }, {"made to fail"});
-    FailsInTime<OutOfMemoryError>([&] { job->Execute(); }, {"made to fail"});
+    FailsAs<OutOfMemoryError>([&] { job->Execute(); }, {"made to fail"});
+    FailsAs<OutOfMemoryError>([&] { job->Execute(); }, {"made to fail"});
     failing.FailAt(0);
     ExpectRight(*job);
 
     g_bad_act = [] { throw std::bad_alloc(); };  // in the middle, within the program
     g_bad_round = 3;
     g_bad_vertex = kBadVertex;
-    FailsInTime<OutOfMemoryError>([&] { job->Execute(); }, {"running a program"});
+    FailsAs<OutOfMemoryError>([&] { job->Execute(); }, {"running a program"});
     g_bad_vertex = kNoVertex;
     ExpectRight(*job);
     EXPECT_EQ(counting.live(), live) << "failed runs keep memory";
@@ -546,9 +562,7 @@ TEST_P(FaultsTest, AnInterruptEndsARunThatGoesWell) {
     g_bad_act = [&] { interrupt.request_stop(); };
     g_bad_round = 4;
     g_bad_vertex = kBadVertex;
-    const Clock::time_point start = Clock::now();
     EXPECT_EQ(job->Execute().ended, Ended::kStopped);
-    EXPECT_LT(Clock::now() - start, kEndsWithin);
     EXPECT_EQ(faults_.aborts, 0) << "nothing has failed";
   });
 }
@@ -561,12 +575,13 @@ TEST_P(FaultsTest, AnInterruptWhileATransportStallsEndsByTheDeadline) {
     Session session(Path(), "host:4", Dealt());
     const auto job = Prepare(session, options);
     faults_.Set(At::kReceive, Do::kStall, /*on=*/2, /*call=*/3);
+    faults_.time_passes = false;
     const std::jthread impatient([&] {
       while (!faults_.struck) std::this_thread::sleep_for(1ms);
-      std::this_thread::sleep_for(kDeadline / 4);
       interrupt.request_stop();
+      faults_.time_passes = true;
     });
-    FailsInTime<TimeoutError>([&] { job->Execute(); }, {"transport faulty", "host:2 to receive", "bytes"});
+    FailsAs<TimeoutError>([&] { job->Execute(); }, {"transport faulty", "host:2 to receive", "bytes"});
   });
 }
 
@@ -589,11 +604,11 @@ TEST(OperatorFaults, TransportsThatStallOrThrow) {
       faults.tear_down = tear_down;
       expect_right();
       faults.Set(At::kReceive, Do::kStall, /*on=*/2, /*call=*/1);
-      FailsInTime<TimeoutError>([&] { job.Execute(); }, {"transport faulty was asked for host:2 to receive", "bytes from"});
+      FailsAs<TimeoutError>([&] { job.Execute(); }, {"transport faulty was asked for host:2 to receive", "bytes from"});
       EXPECT_EQ(faults.aborts, 1);
       expect_right();
       faults.Set(At::kPost, Do::kThrow, /*on=*/3, /*call=*/1);
-      FailsInTime<DeviceError>([&] { job.Execute(); }, {"transport faulty", "host:3 to send", "bytes to", "cable"});
+      FailsAs<DeviceError>([&] { job.Execute(); }, {"transport faulty", "host:3 to send", "bytes to", "cable"});
       expect_right();
     });
   }
