@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include "chatty/comm/cost_model.h"
+#include "chatty/comm/topology.h"
 #include "chatty/core/graph.h"
 #include "chatty/framework/typed_program.h"
 #include "chatty/io/input.h"
@@ -394,6 +396,36 @@ void AddPreparation(const SharedInputs& inputs, int threads, std::vector<Kernel>
        [named, threads] { io::CompactIds("names", std::move(*named), threads); }});
 }
 
+/// Which path a box takes, as engines ask for each pair and round: among those of eight GPUs on NVSwitches.
+void AddChoice(std::vector<Kernel>& kernels) {
+  constexpr std::size_t kDevices = 8;
+  constexpr std::uint32_t kChoices = 20000;
+  std::vector<TopologyDevice> devices(kDevices);
+  for (std::size_t d = 0; d < kDevices; ++d) {
+    devices[d].label = fmt::format("cuda:{}", d);
+    devices[d].kind = DeviceKind::kCuda;
+    devices[d].memory = std::uint64_t{80} << 30;
+    devices[d].processors = 132;
+    devices[d].host = {5, 16, false, PcieBandwidth(5, 16)};
+  }
+  Topology topology("NVSwitches", std::move(devices));
+  for (std::size_t a = 0; a < kDevices; ++a) {
+    for (std::size_t b = 0; b < kDevices; ++b) {
+      if (a != b) topology.link(a, b) = {LinkType::kNvlink, 18, 4, true, true, true, 18 * NvlinkBandwidth(4)};
+    }
+  }
+  const auto model = std::make_shared<const CostModel>(CostModel::Nominal(topology));
+  kernels.push_back({"choose_paths", kChoices, 0, [] {},
+                     [model] {
+                       std::size_t chosen = 0;
+                       for (std::uint32_t i = 0; i < kChoices; ++i) {
+                         chosen += model->Best(i % 7, 7, std::size_t{i % 2000} * 977, 100, {i % 7 + 1, i % 8 + 1});
+                       }
+                       volatile std::size_t result = chosen;
+                       static_cast<void>(result);
+                     }});
+}
+
 }  // namespace
 
 std::vector<Kernel> MakeKernels(int scale, int threads, const std::string& scratch) {
@@ -403,6 +435,7 @@ std::vector<Kernel> MakeKernels(int scale, int threads, const std::string& scrat
   AddOperatorPrograms({inputs, &inputs->graph}, threads, kernels);
   AddBorders(inputs, threads, kernels);
   AddPreparation(inputs, threads, kernels);
+  AddChoice(kernels);
   return kernels;
 }
 
