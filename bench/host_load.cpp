@@ -1,17 +1,16 @@
 // What host devices lose when other work holds the cores.
 //
-//   host_load [--check] [--attempts N] [--repeats N] [--grid W] [--scale S]
+//   host_load [--repeats N] [--grid W] [--scale S]
 //
 // On two of the cores that it may use (or the one), the program runs a BFS of a W x W grid, whose rounds are tiny, and ten
 // rounds of PageRank on a Kronecker graph of 2^S vertices, whose rounds are large, on 1, 2 and 8 host devices: alone, beside
-// a busy process that holds one core, and beside one on every core. The three take turns, and the least of each is compared,
-// so that what others do to the machine falls on all alike. Printed are times, ratios, processor time, and how often threads
-// gave their core away.
+// a busy process that holds one core, and beside one on every core. The three take turns, and the least of N is printed, so
+// that what others do to the machine falls on all alike: times, processor time, how often threads gave their core away, and
+// ratios. Two cores less one leave half, and so do two cores shared with as many busy processes: a ratio of two is what the
+// cores lose. More devices than cores lose none, but meet more often.
 //
-// With --check the exit status is 1 if one of the ratios exceeds what the cores lose by more than kSlack in every one of N
-// attempts. (Not if every attempt has one that does: there are eighteen, each at the scheduler's mercy.) What they lose: two
-// cores less one leave half, and so do two cores shared with as many busy processes. More devices than cores lose none, but
-// meet more often; processor time is what bounds that, which neighbours on the machine hardly change.
+// Nothing is judged: times depend on what else the machine does. That nobody spins who waits for a core is counted by the
+// tests Barrier.WhereMoreMeetThanThereAreCoresAllSleepAtOnce and Waits.OfMoreDevicesThanCoresDoNotSpin.
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -35,18 +34,6 @@
 
 namespace chatty {
 namespace {
-
-/// Beyond the factor that the cores lose: two threads cannot be divided evenly among what is left of two cores.
-constexpr double kSlack = 1.4;
-/// Processor time beside a load, as a factor of that without: waiting must not burn what the load has left.
-constexpr double kBurn = 1.5;
-/// Processor time of 8 devices, as a factor of two devices'. Rounds of tens of microseconds cost 8 threads that long in
-/// switches alone; a spinning barrier multiplies them by the length of a time slice. (One device is no measure: whoever has
-/// the whole graph meets nobody, and the faster that is the less it says of those who do.)
-constexpr double kManyDevices = 6;
-
-/// A run that takes longer ends its attempt: the waits have collapsed, and more of it would only take time.
-constexpr double kCollapsedMs = 5000;
 
 /// A child that does nothing but compute. Stopped except while a Hold lives; ends with its parent.
 class BusyProcess {
@@ -104,13 +91,9 @@ struct Subject {
   std::vector<std::unique_ptr<RegisteredJob>> jobs;
 };
 
-/// Runs everything `repeats` times under each number of busy processes. Marks in `held`, which has an entry for each
-/// subject, number of devices and load, whose ratios are within bounds; true if all of this attempt are.
-bool Attempt(std::vector<Subject>& subjects, const std::vector<std::unique_ptr<BusyProcess>>& busy, int repeats,
-             std::vector<bool>& held) {
+/// Runs everything `repeats` times under each number of busy processes, and prints the least.
+void Measure(std::vector<Subject>& subjects, const std::vector<std::unique_ptr<BusyProcess>>& busy, int repeats) {
   const int cores = static_cast<int>(busy.size());
-  bool good = true;
-  std::size_t at = 0;
   for (Subject& subject : subjects) {
     std::vector<std::vector<Best>> best(subject.jobs.size(), std::vector<Best>(busy.size() + 1));
     for (int repeat = 0; repeat < repeats; ++repeat) {
@@ -122,14 +105,6 @@ bool Attempt(std::vector<Subject>& subjects, const std::vector<std::unique_ptr<B
           const RunStatistics statistics = subject.jobs[j]->Execute();
           const Usage after = Used();
           for (int b = 0; b < load; ++b) busy[b]->Stop();
-          if (statistics.time_ms > kCollapsedMs) {
-            fmt::print(
-                "{:<9} host:{} beside {} busy: {:.0f} ms, {:.0f} ms of processor time, {} waits, {} preemptions  <-- "
-                "collapsed\n",
-                subject.name, kDevices[j], load, statistics.time_ms, after.cpu_ms - before.cpu_ms,
-                after.waits - before.waits, after.preemptions - before.preemptions);
-            return false;
-          }
           Best& entry = best[j][load];
           entry.cpu_ms = std::min(entry.cpu_ms, after.cpu_ms - before.cpu_ms);
           if (statistics.time_ms < entry.ms) {
@@ -145,45 +120,31 @@ bool Attempt(std::vector<Subject>& subjects, const std::vector<std::unique_ptr<B
       const Best& alone = best[j][0];
       for (int load = 0; load <= cores; ++load) {
         const Best& b = best[j][load];
-        const double lost = load == 0 ? 1.0 : 2.0;
-        const double slower = b.ms / alone.ms, burnt = b.cpu_ms / alone.cpu_ms,
-                     many = b.cpu_ms / best[kTwoDevices][load].cpu_ms;
-        const bool fine = slower <= lost * kSlack && burnt <= kBurn && many <= kManyDevices;
         fmt::print(
-            "{:<9} host:{} beside {} busy: {:8.2f} ms, {:4.2f} x alone (bound {:.2f}); {:8.2f} ms of processor time, "
-            "{:4.2f} x alone (bound {:.2f}), {:4.2f} x host:2 (bound {:.0f}); {} rounds, {} waits, {} preemptions{}\n",
-            subject.name, kDevices[j], load, b.ms, slower, lost * kSlack, b.cpu_ms, burnt, kBurn, many, kManyDevices,
-            b.rounds, b.waits, b.preemptions, fine ? "" : "  <-- beyond");
-        good = good && fine;
-        held[at] = held[at] || fine;
-        ++at;
+            "{:<9} host:{} beside {} busy: {:8.2f} ms, {:4.2f} x alone; {:8.2f} ms of processor time, {:4.2f} x alone, "
+            "{:4.2f} x host:2; {} rounds, {} waits, {} preemptions\n",
+            subject.name, kDevices[j], load, b.ms, b.ms / alone.ms, b.cpu_ms, b.cpu_ms / alone.cpu_ms,
+            b.cpu_ms / best[kTwoDevices][load].cpu_ms, b.rounds, b.waits, b.preemptions);
       }
     }
   }
-  return good;
 }
 
 int Main(int argc, char** argv) {
-  bool check = false;
-  int attempts = 3, repeats = 4, grid = 600, scale = 15;
+  int repeats = 4, grid = 600, scale = 15;
   for (int i = 1; i < argc; ++i) {
     const std::string_view option = argv[i];
-    if (option == "--check") {
-      check = true;
-      continue;
-    }
-    int* const number = option == "--attempts"  ? &attempts
-                        : option == "--repeats" ? &repeats
-                        : option == "--grid"    ? &grid
-                        : option == "--scale"   ? &scale
-                                                : nullptr;
+    int* const number = option == "--repeats" ? &repeats
+                        : option == "--grid"  ? &grid
+                        : option == "--scale" ? &scale
+                                              : nullptr;
     if (number == nullptr || i + 1 == argc || (*number = std::atoi(argv[++i])) < 1) {
-      fmt::print(stderr, "host_load [--check] [--attempts N] [--repeats N] [--grid W] [--scale S]\n");
+      fmt::print(stderr, "host_load [--repeats N] [--grid W] [--scale S]\n");
       return 2;
     }
   }
 
-  // Two cores, on whatever machine, so that one bound holds for all.
+  // Two cores, on whatever machine, so that ratios compare.
   cpu_set_t allowed, chosen;
   CPU_ZERO(&chosen);
   if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) {
@@ -226,14 +187,8 @@ int Main(int argc, char** argv) {
   }
 
   fmt::print("{} core{}\n", Cores(), Cores() == 1 ? "" : "s");
-  std::vector<bool> held(subjects.size() * kDevices.size() * (busy.size() + 1));
-  for (int attempt = 1; attempt <= (check ? attempts : 1); ++attempt) {
-    if (Attempt(subjects, busy, repeats, held)) return 0;
-    const auto beyond = std::count(held.begin(), held.end(), false);
-    if (beyond == 0) return 0;
-    if (check) fmt::print("attempt {} of {}: {} beyond the bounds in all so far\n", attempt, attempts, beyond);
-  }
-  return check ? 1 : 0;
+  Measure(subjects, busy, repeats);
+  return 0;
 }
 
 }  // namespace
