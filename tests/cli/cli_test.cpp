@@ -1182,7 +1182,8 @@ TEST_F(CliTest, ALyingHeaderIsRefusedAtOnce) {
   // At once: before it gets memory for what is promised, gigabytes to terabytes.
   const std::size_t usual = Chatty({"info", Small()}).peak_bytes;
   for (const std::string& path : {lie, tall, wide}) {
-    EXPECT_LT(Chatty({"run", "bfs", path, "--host-memory-limit", "30G"}).peak_bytes, usual + (std::size_t{256} << 20)) << path;
+    EXPECT_LT(Chatty({"run", "bfs", path, "--host-memory-limit", "30G"}).peak_bytes, usual + (std::size_t{256} << 20))
+        << path;
   }
 }
 
@@ -1412,8 +1413,8 @@ void AwaitTaken(pid_t process, int signal) {
 }
 
 /// Starts a run that never ends by itself, sends `signal` so many times, each when the one before was taken, once its rounds
-/// are likely to have begun, and waits for it. Tries again, more patiently, as long as it was too early: only a run that was stopped writes
-/// `record`, and its rounds tell whether any was finished. Returns what waitpid gives.
+/// are likely to have begun, and waits for it. Tries again, more patiently, as long as it was too early: only a run that was
+/// stopped writes `record`, and its rounds tell whether any was finished. Returns what waitpid gives.
 int InterruptedRun(const Arguments& arguments, int signal, const fs::path& record, const fs::path& out, const fs::path& err,
                    int times = 1) {
   int status = 0;

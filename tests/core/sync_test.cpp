@@ -315,8 +315,8 @@ TEST(SpinPatience, WaitsInVainMakeTheNextShortAndOneThatSucceedsMakesAllLongAgai
   EXPECT_EQ(patience.Next(std::chrono::nanoseconds(0)).count(), 0) << "who may not spin does not";
 }
 
-// The one that is waited for may need the core of one that spins: nobody does. Each round all but one wait, and that one comes
-// when they sleep.
+// The one that is waited for may need the core of one that spins: nobody does. Each round all but one wait, and that one
+// comes when they sleep.
 TEST(Barrier, WhereMoreMeetThanThereAreCoresAllSleepAtOnce) {
   constexpr int kRounds = 50;
   const int threads = Cores() + 1;

@@ -73,8 +73,8 @@ struct Faults {
   std::array<std::array<std::atomic<std::uint32_t>, 8>, 4> calls{};  ///< by kind and device
   std::atomic<int> made{0}, aborts{0};
   std::atomic<bool> struck{false};
-  std::atomic<bool> gave_up{false};       ///< nobody ended what stalled
-  std::atomic<bool> time_passes{true};    ///< while something stalls
+  std::atomic<bool> gave_up{false};     ///< nobody ended what stalled
+  std::atomic<bool> time_passes{true};  ///< while something stalls
 
   void Set(At where, Do fault, PartId on, std::uint32_t call) {
     at = where;
@@ -306,7 +306,8 @@ void LeavesNothing(const std::function<void()>& body) {
   Held before = settled();
   carry_out(body);
   Held after = settled();
-  if (after.threads > before.threads) {  // the runtime's pool has grown to what several teams at once need; it may do so once
+  if (after.threads >
+      before.threads) {  // the runtime's pool has grown to what several teams at once need; it may do so once
     before = after;
     carry_out(body);
     after = settled();
@@ -338,7 +339,8 @@ SessionOptions Dealt() {
   return options;
 }
 
-/// Executes, and expects an error of type E that says all of `says`. What is not ended by the deadline gives up with another.
+/// Executes, and expects an error of type E that says all of `says`. What is not ended by the deadline gives up with
+/// another.
 template <class E>
 void FailsAs(const std::function<void()>& execute, const std::vector<std::string>& says) {
   try {
@@ -406,7 +408,7 @@ TEST_P(FaultsTest, ATransportThatStallsIsNamedAndEnded) {
           faults_.Set(at, what, /*on=*/2, /*call=*/3);
           faults_.made = 0;
           FailsAs<TimeoutError>([&] { job->Execute(); },
-                                    {"transport faulty", "host:2", "bytes", std::to_string(kDeadline.count()) + " ms"});
+                                {"transport faulty", "host:2", "bytes", std::to_string(kDeadline.count()) + " ms"});
           EXPECT_TRUE(faults_.struck);
           EXPECT_EQ(faults_.aborts, 1);
           EXPECT_EQ(job->statistics().ended, Ended::kFailed);
@@ -426,7 +428,7 @@ TEST_P(FaultsTest, WhoWasWithinTheTransportIsTold) {
   const auto job = Prepare(session, Options());
   faults_.Set(At::kReceive, Do::kStall, /*on=*/1, /*call=*/2);
   FailsAs<TimeoutError>([&] { job->Execute(); }, {"transport faulty was asked for host:1 to receive ",
-                                                      " bytes from host:", ", and had not done it", "raise --timeout"});
+                                                  " bytes from host:", ", and had not done it", "raise --timeout"});
 }
 
 TEST_P(FaultsTest, WhatATransportThrowsNamesPairAndBytes) {
@@ -440,7 +442,7 @@ TEST_P(FaultsTest, WhatATransportThrowsNamesPairAndBytes) {
         if (at == At::kMeet && faults_.calls[static_cast<std::size_t>(at)][3] == 0) return;  // this engine has none
         faults_.Set(at, Do::kThrow, /*on=*/3, call);
         FailsAs<DeviceError>([&] { job->Execute(); },
-                                 {"transport faulty failed when asked for host:3 to ", "bytes", "the cable is cut"});
+                             {"transport faulty failed when asked for host:3 to ", "bytes", "the cable is cut"});
         EXPECT_TRUE(faults_.struck);
         EXPECT_EQ(faults_.aborts, 1);
         faults_.Heal();
@@ -509,7 +511,8 @@ TEST_P(FaultsTest, ADeviceThatIsLateIsATimeout) {
     };
     g_bad_round = 4;
     g_bad_vertex = kBadVertex;
-    FailsAs<TimeoutError>([&] { job->Execute(); }, {"waited " + std::to_string(kDeadline.count()) + " ms for", IsAsync() ? "messages of other devices" : "devices"});
+    FailsAs<TimeoutError>([&] { job->Execute(); }, {"waited " + std::to_string(kDeadline.count()) + " ms for",
+                                                    IsAsync() ? "messages of other devices" : "devices"});
     g_bad_vertex = kNoVertex;
     ExpectRight(*job);
   });

@@ -1,4 +1,6 @@
 // Devices that are more than the cores: whoever waits sleeps at once, for the one that it waits for may need its core.
+#include "../core/waits.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -6,7 +8,6 @@
 #include <memory>
 #include <string>
 
-#include "../core/waits.h"
 #include "../framework/test_inputs.h"
 #include "chatty/core/sync.h"
 #include "chatty/framework/operators/operator_program.h"
