@@ -1,9 +1,9 @@
 # Builds the project in consumer/ and runs what it builds.
 #
 # MODE is `installed`, against PREFIX, or `subdirectory`, with chatty's sources as a part of it. CUDA: whether CUDA is a language
-# of the project.
+# of the project. With BUILD=OFF it is configured, and what there would be to build is looked at.
 include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
-set(build "${SCRATCH}/consumer-${MODE}")  # with CUDA and without: ccache knows what both compile alike by its path
+set(build "${SCRATCH}/consumer-${NAME}")
 file(REMOVE_RECURSE "${build}")
 file(MAKE_DIRECTORY "${build}")
 
@@ -39,6 +39,14 @@ else()
   endif()
 endif()
 
+if(DEFINED BUILD AND NOT BUILD)
+  run("${NINJA}" -C "${build}" -t targets all)
+  expect("${output}" "chatty_program_nearest\\.dir[^\n]*\\.host\\.cpp\\.o:" "the targets")
+  if("${output}" MATCHES "\\.cuda?\\.cu\\.o:|\\.cu\\.o:")
+    message(FATAL_ERROR "CUDA sources in a project without the language:\n${output}")
+  endif()
+  return()
+endif()
 run("${CMAKE_COMMAND}" --build "${build}" --parallel 2)
 
 run("${build}/direct")
