@@ -723,7 +723,7 @@ class PlanTest(unittest.TestCase):
 
 class PrintTest(unittest.TestCase):
     def test_records_are_printed_as_ever(self):
-        for name in ("2026-11-24-gpu-h200", "2026-11-21-h200x4"):
+        for name in ("2026-11-24-gpu-h200", "2026-11-27-gpu-h200x4"):
             with open(os.path.join(HERE, f"{name}.md"), encoding="utf-8") as file:
                 self.assertEqual(
                     call(os.path.join(ROOT, "bench", "results", f"{name}.json"), "--print"), (0, file.read(), "")
