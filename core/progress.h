@@ -16,10 +16,10 @@ namespace chatty {
 /// Any number of threads may call Advance(). Bars may overlap in time; the one drawn last holds the line.
 class Progress {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = std::chrono::steady_clock;  ///< what intervals between redraws are measured by
 
   /// `total` is in the units that Advance() counts; 0 where it is not known, which shows the count without a bar.
-  /// `descriptor` is where to draw: standard error, or a terminal of the caller's. `now` tells the time.
+  /// `descriptor` is where to draw: standard error, or a terminal of the caller's. `now` reads the clock.
   explicit Progress(std::string label, std::uint64_t total, int descriptor = 2, Clock::time_point (*now)() = Now);
   ~Progress() { Finish(); }
   Progress(const Progress&) = delete;
