@@ -230,8 +230,8 @@ inline constexpr double kKnownWell = 0.05;
 /// Fewer trials show no difference and no sameness: the range of two covers their median in half of all samples.
 inline constexpr std::size_t kFewestTrials = 3;
 /// How `first` stands to `second`: faster or slower if their intervals are disjoint and the greater median is more than
-/// kLeastDifference above the lesser; else the same if both medians are known well; else unclear. Unclear, too, where either has
-/// fewer than kFewestTrials trials.
+/// kLeastDifference above the lesser; else the same if both medians are known well; else unclear. Unclear, too, where either
+/// has fewer than kFewestTrials trials.
 Standing StandingOf(const Spread& first, const Spread& second);
 /// About how many trials would make a median known well whose interval is that of `trials` trials: intervals narrow with the
 /// square root of the trials. As many as there are if it is known well already; else six at least, which an interval of

@@ -27,8 +27,9 @@
 #endif
 
 /// Width of a global vertex id in bits, 32 or 64. One binary holds one width: `Graph` lives in an inline namespace named
-/// after it, so that mixing the two fails to link instead of misreading memory. The library's own sources that know no global
-/// ids are compiled once for both, with CHATTY_ANY_WIDTH: there `VertexId` is not declared, and its use fails to compile.
+/// after it, so that mixing the two fails to link instead of misreading memory. The library's own sources that know no
+/// global ids are compiled once for both, with CHATTY_ANY_WIDTH: there `VertexId` is not declared, and its use fails to
+/// compile.
 #ifdef CHATTY_ANY_WIDTH
 #ifdef CHATTY_VERTEX_BITS
 #error "CHATTY_ANY_WIDTH and CHATTY_VERTEX_BITS exclude each other"

@@ -1068,15 +1068,15 @@ Measurement Made(const std::string& program, std::uint32_t devices, const std::s
 TEST(CompareFindings, RegretIsAgainstTheBestRightFixedPath) {
   Comparison comparison;
   comparison.measurements = {
-      Made("bfs", 1, "", {8, 9, 10}),      Made("bfs", 2, "auto", {6, 5.9, 6.1}),  // median 6
-      Made("bfs", 2, "host", {5, 5, 5.1}),                                         // median 5: regret 0.2
-      Made("bfs", 2, "staged", {12, 12, 12}),                                      //
-      Made("bfs", 2, "wrong", {1}, false),                                         // fast and wrong
-      Made("bfs", 4, "auto", {2, 2, 2}),                                           // faster than any
-      Made("bfs", 4, "host", {4, 4, 4}),                                           //
-      Made("sssp", 2, "auto", {3}),                                                // nothing beside it
-      Made("cc", 2, "auto", {3, 3, 3}),                                            //
-      Made("cc", 2, "staged", {2.9, 3, 3.1}),                                      // the same
+      Made("bfs", 1, "", {8, 9, 10}),         Made("bfs", 2, "auto", {6, 5.9, 6.1}),  // median 6
+      Made("bfs", 2, "host", {5, 5, 5.1}),                                            // median 5: regret 0.2
+      Made("bfs", 2, "staged", {12, 12, 12}),                                         //
+      Made("bfs", 2, "wrong", {1}, false),                                            // fast and wrong
+      Made("bfs", 4, "auto", {2, 2, 2}),                                              // faster than any
+      Made("bfs", 4, "host", {4, 4, 4}),                                              //
+      Made("sssp", 2, "auto", {3}),                                                   // nothing beside it
+      Made("cc", 2, "auto", {3, 3, 3}),                                               //
+      Made("cc", 2, "staged", {2.9, 3, 3.1}),                                         // the same
   };
   Measurement unchecked = Made("cc", 2, "host", {1});
   unchecked.verdict.reset();

@@ -1,6 +1,6 @@
-// Host devices as nvcc compiles them: its front end rewrites host code before the host compiler sees it. One program for each
-// kind of reduction, weights, shared values and messages that are collected, against the interpreter. A test of its own,
-// which needs no GPU.
+// Host devices as nvcc compiles them: its front end rewrites host code before the host compiler sees it. One program for
+// each kind of reduction, weights, shared values and messages that are collected, against the interpreter. A test of its
+// own, which needs no GPU.
 #define CHATTY_TEST_REDUCTIONS 0
 #define CHATTY_TEST_FEATURES 0
 #include "program_test_body.h"
