@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -65,6 +66,8 @@ inline pid_t Start(const Arguments& arguments, const fs::path& out, const fs::pa
       if (files[i] > 2) ::close(files[i]);
     }
     if (closed >= 0) ::close(closed);
+    // A shell that starts a suite in the background has it ignore these, and an ignored signal stays so.
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_DFL);
     ::execv(argv[0], argv.data());
     ::_exit(127);
   }
