@@ -755,24 +755,24 @@ TEST_F(CompareTest, PlansWithinABudget) {
   EXPECT_NE(nothing.out.find("not reached"), std::string::npos) << nothing.out;
   ExpectPage(ReadAll(folder_ / "out" / "index.html"));
 
+  // As many budgets as it takes here until something is visited again.
   Arguments longer = options;
   longer.insert(longer.end(), {"--budget", "6", "--resume"});
-  const auto begin = std::chrono::steady_clock::now();
-  const ChildEnd run = Chatty(longer);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  ASSERT_EQ(run.status, 0) << run.err;
-  EXPECT_LT(seconds, 30);
-  EXPECT_NE(run.out.find("the budget of 6 s ended it"), std::string::npos) << run.out;
-  // All are visited before any is visited again.
-  std::set<std::string> seen;
-  std::string last;
   bool again = false;
-  for (const std::string& at : TrialsInTheJournal()) {
-    if (at == last) continue;
-    const bool is_new = seen.insert(at).second;
-    EXPECT_FALSE(is_new && again) << at;
-    again = again || !is_new;
-    last = at;
+  for (int attempt = 0; attempt < 50 && !again; ++attempt) {
+    const ChildEnd run = Chatty(longer);
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_NE(run.out.find("the budget of 6 s ended it"), std::string::npos) << run.out;
+    // All are visited before any is visited again.
+    std::set<std::string> seen;
+    std::string last;
+    for (const std::string& at : TrialsInTheJournal()) {
+      if (at == last) continue;
+      const bool is_new = seen.insert(at).second;
+      EXPECT_FALSE(is_new && again) << at;
+      again = again || !is_new;
+      last = at;
+    }
   }
   EXPECT_TRUE(again);
 }
