@@ -203,6 +203,8 @@ std::string Summary(const Comparison& comparison, const std::string& folder) {
 int Compare(const Registry& registry, const CompareOptions& options, const std::string& command_line) {
   const bool needs_graphs = options.figure.empty() || FigureNeedsGraphs(options.figure);
   if (options.graphs.empty() && needs_graphs) throw UsageError("which graphs? Name one file or more");
+  TakeInterrupts();  // no thread has been started yet: the first look at GPUs starts the driver's, which would not block
+                     // signals
   ComparePlan plan = MakePlan(registry, options);
 
   Comparison comparison;
@@ -232,7 +234,6 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
     if (IsPartFilePath(partition)) parts.push_back(StatParts(partition));
   }
 
-  TakeInterrupts();  // no thread has been started yet
   MakeFolder(options.out);
   const auto in_folder = [&](std::string_view name) { return (fs::path(options.out) / name).string(); };
   const std::string journal_path = in_folder("journal.jsonl");

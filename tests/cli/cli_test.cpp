@@ -346,7 +346,8 @@ TEST_F(CliTest, TraceOfAFailedRunHasWhatThereWas) {
   Fail({"run", "bfs", Small(), "--source", "77", "--trace", old}, 2, "77");
   EXPECT_EQ(ReadAll(old), "old") << "nothing had been run";
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full to fail with";
-  Fail({"run", "bfs", Small(), "--source", "1", "--trace", old, "--output", "/dev/full"}, 1, "/dev/full");
+  Fail({"run", "bfs", Small(), "--devices", "host", "--source", "1", "--trace", old, "--output", "/dev/full"}, 1,
+       "/dev/full");
   const Json trace = Json::parse(ReadAll(old));
   EXPECT_EQ(trace.at("otherData").at("ended"), "the run failed");
   EXPECT_FALSE((SpansByRow(trace)[{"host:0", "compute"}].empty()));
