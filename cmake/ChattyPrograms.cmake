@@ -121,7 +121,7 @@ function(chatty_add_program NAME HEADER)
     set_target_properties(${compiled} PROPERTIES POSITION_INDEPENDENT_CODE ON CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON)
     target_link_libraries(${compiled} PUBLIC chatty::chatty${width})
     chatty_compile_options(${compiled})
-    if(CHATTY_QUICK_CUDA)  # no GPU runs it, nor host code of this translation unit
+    if(CHATTY_QUICK_CUDA)  # no GPU runs it, and of its host code the registration alone runs
       set_target_properties(${compiled} PROPERTIES CUDA_ARCHITECTURES 90-virtual)
       target_compile_options(${compiled} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-O0>"
                                                  "$<$<COMPILE_LANGUAGE:CUDA>:${CHATTY_QUICK_CUDA_OPTIONS}>")

@@ -1,4 +1,4 @@
-# Builds the project in consumer/ and runs what it builds.
+# Builds the project in consumer/ and, where chatty is installed, runs what it builds.
 #
 # MODE is `installed`, against PREFIX, or `subdirectory`, with chatty's sources as a part of it. CUDA: whether CUDA is a language of
 # the project. As a part of the project, the library would be compiled once more as `minimal` compiles it: there the project's own
@@ -60,8 +60,12 @@ if(MODE STREQUAL "subdirectory")
     run("${NINJA}" -C "${build}" -j 1 ${targets})
   endif()
   # A program goes before the library that it calls, and the command line before both.
+  set(system "[^\n]*libchatty\\.a[^\n]*libspdlog[^\n]*libz[^\n]*libzstd")
   run("${NINJA}" -C "${build}" -t commands direct)
-  expect("${output}" " -o direct [^\n]*libchatty\\.a" "the link of direct")
+  expect("${output}" " -o direct ${system}" "the link of direct")
+  if(CUDA)
+    expect("${output}" " -o direct [^\n]*libchatty\\.a[^\n]*libcudart_static" "the link of direct")
+  endif()
   run("${NINJA}" -C "${build}" -t commands consumer_chatty)
   expect("${output}" " -o chatty [^\n]*libchatty_commands\\.a[^\n]*libchatty_program_nearest\\.a[^\n]*libchatty\\.a" "the link of chatty")
   return()
