@@ -53,6 +53,12 @@ double ParallelSum(VertexId vertices, Term&& term) {
   return std::accumulate(partial.begin(), partial.end(), 0.0);
 }
 
+// Whether `given` is `right` or within `relative_bound` of it. Of an infinite or undefined `right`, no part is a bound:
+// there, only the same value will do.
+bool IsWithin(double given, double right, double relative_bound) {
+  return given == right || (std::isfinite(right) && std::abs(given - right) <= relative_bound * std::abs(right));
+}
+
 template <class T>
 std::optional<Verdict> WrongLength(const Graph& graph, std::span<const T> values) {
   if (values.size() == graph.vertices()) return std::nullopt;
@@ -411,7 +417,7 @@ Verdict VerifySsspWithin(const Graph& graph, VertexId source, std::span<const fl
   const Array<double> right = SerialSssp<double>(graph, source);
   std::string fault = FirstFault(graph.vertices(), [&](VertexId v) -> std::string {
     const double given = distances[v];
-    if (given == right[v] || std::abs(given - right[v]) <= relative_bound * right[v]) return {};
+    if (IsWithin(given, right[v], relative_bound)) return {};
     return fmt::format("{} is said to be at distance {}; it is {}", VertexName(graph, v), given, right[v]);
   });
   if (!fault.empty()) return {false, std::move(fault)};
@@ -579,7 +585,7 @@ Verdict VerifyBetweenness(const Graph& graph, std::span<const VertexId> sources,
     }
   }
   std::string fault = FirstFault(n, [&](VertexId v) -> std::string {
-    if (std::abs(centralities[v] - right[v]) <= kEpsilon * right[v]) [[likely]]
+    if (IsWithin(centralities[v], right[v], kEpsilon)) [[likely]]
       return {};
     if (right[v] > 0 && right[v] <= kNothing && centralities[v] >= 0 && centralities[v] <= kNothing) return {};
     return fmt::format("{} has a centrality of {}; Brandes' algorithm says {}", VertexName(graph, v), centralities[v],
@@ -615,7 +621,7 @@ Verdict VerifyClustering(const Graph& graph, std::span<const double> coefficient
     }
     const auto degree = static_cast<double>(near.size());
     const double right = near.size() < 2 ? 0.0 : static_cast<double>(edges) / (degree * (degree - 1));
-    if (std::abs(coefficients[v] - right) <= relative_bound * right) return {};
+    if (IsWithin(coefficients[v], right, relative_bound)) return {};
     return fmt::format("the coefficient of {} is {} instead of {}: {} edges among {} neighbours", VertexName(graph, v),
                        coefficients[v], right, edges, near.size());
   });
@@ -675,7 +681,7 @@ Verdict VerifyPageRankRounds(const Graph& graph, std::span<const Rank> ranks, do
     for (double& rank : expected) rank /= sum;
   }
   const std::string fault = FirstFault(n, [&](VertexId v) -> std::string {
-    if (std::abs(static_cast<double>(ranks[v]) - expected[v]) <= relative_bound * expected[v]) [[likely]]
+    if (IsWithin(static_cast<double>(ranks[v]), expected[v], relative_bound)) [[likely]]
       return {};
     return fmt::format("the rank of {} after {} rounds is {} instead of {}, a relative error above {}", VertexName(graph, v),
                        rounds, ranks[v], expected[v], relative_bound);

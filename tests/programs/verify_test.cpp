@@ -340,6 +340,37 @@ TEST(VerifySssp, PathsTooLongForTheTypeAreNotUnreached) {
   EXPECT_TRUE(VerifySssp<float>(huge, 0, std::vector<float>{0, 3e38f, kInfinity<float>}).passed);
 }
 
+// A part of an infinite distance is infinite, and so is what a finite distance differs from it by.
+TEST(VerifySsspWithin, FindsAnyChangeAnywhere) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  std::uint64_t unreached = 0;
+  for (const RandomCase& random : RandomCases()) {
+    SCOPED_TRACE(random.seed);
+    for (const WeightKind kind : {WeightKind::kInt32, WeightKind::kFloat32}) {
+      const Graph graph = RandomGraph(random.seed, random.vertices, 1.5, kind, false);
+      const VertexId source = random.vertices / 2;
+      Array<float> distances(graph.vertices());
+      const Array<double> exact = SerialSssp<double>(graph, source);
+      for (VertexId v = 0; v < graph.vertices(); ++v) distances[v] = static_cast<float>(exact[v]);
+      const Verdict verdict = VerifySsspWithin(graph, source, distances.span(), 1e-4);
+      EXPECT_TRUE(verdict.passed) << verdict.message;
+      for (VertexId v = 0; v < graph.vertices(); ++v) {
+        const float right = distances[v];
+        unreached += right == kInf;
+        for (const float wrong : {right + 1, right * 1.001F, -right, -1.0F, 0.0F, 5.0F, 1e30F,
+                                  std::numeric_limits<float>::max(), kInf, -kInf, std::nanf("")}) {
+          if (wrong == right) continue;
+          distances[v] = wrong;
+          EXPECT_FALSE(VerifySsspWithin(graph, source, distances.span(), 1e-4).passed)
+              << v << ": " << right << " as " << wrong;
+        }
+        distances[v] = right;
+      }
+    }
+  }
+  EXPECT_GT(unreached, 50u);
+}
+
 TEST(VerifySssp, SaysWhatIsWrong) {
   const Graph graph = MakeGraph(4, {{0, 1, 2}, {1, 2, 3}}, WeightKind::kInt32);
   const std::int32_t never = kInfinity<std::int32_t>;
