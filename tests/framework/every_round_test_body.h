@@ -322,7 +322,9 @@ TEST_P(EveryRound, FreshRanksSettleEarlier) {
   spec.scale = 18;
   spec.edge_factor = 8;
   const Graph graph = Generate(spec);
-  Session session(graph, SharedDevices(GetParam()));
+  // Two threads: the more there are, the fewer ranks of a round are seen by others in it, and with eight nothing is gained
+  // here.
+  Session session(graph, SharedDevices(GetParam(), 2));
   for (const double tolerance : {1e-4, 1e-6}) {
     PageRank program;
     program.tolerance = tolerance;
@@ -337,7 +339,7 @@ TEST_P(EveryRound, FreshRanksSettleEarlier) {
     EXPECT_TRUE(fresh.statistics.converged);
     if (std::string(GetParam()) != "host:1") continue;
     EXPECT_EQ(fresh.statistics.fresh_rounds, fresh.statistics.rounds);
-    EXPECT_LE(fresh.statistics.rounds, rounds.statistics.rounds);
+    EXPECT_LT(fresh.statistics.rounds, rounds.statistics.rounds + (tolerance < 1e-4));
     options.max_rounds = 3;  // not settled, and told so
     const auto some = chatty::Run(session, program, options);
     EXPECT_FALSE(some.statistics.converged);
