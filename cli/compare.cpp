@@ -203,8 +203,8 @@ std::string Summary(const Comparison& comparison, const std::string& folder) {
 int Compare(const Registry& registry, const CompareOptions& options, const std::string& command_line) {
   const bool needs_graphs = options.figure.empty() || FigureNeedsGraphs(options.figure);
   if (options.graphs.empty() && needs_graphs) throw UsageError("which graphs? Name one file or more");
-  TakeInterrupts();  // no thread has been started yet: the first look at GPUs starts the driver's, which would not block
-                     // signals
+  // No thread has been started yet. The first look at GPUs starts the driver's, which would not block signals.
+  TakeInterrupts();
   ComparePlan plan = MakePlan(registry, options);
 
   Comparison comparison;

@@ -760,7 +760,9 @@ TEST_F(CompareTest, PlansWithinABudget) {
   longer.insert(longer.end(), {"--budget", "6", "--resume"});
   bool again = false;
   for (int attempt = 0; attempt < 50 && !again; ++attempt) {
+    const auto begin = std::chrono::steady_clock::now();
     const ChildEnd run = Chatty(longer);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(3)) << "the budget does not end it";
     ASSERT_EQ(run.status, 0) << run.err;
     EXPECT_NE(run.out.find("the budget of 6 s ended it"), std::string::npos) << run.out;
     // All are visited before any is visited again.
