@@ -14,11 +14,13 @@
 #include <utility>
 
 #include "chatty/core/error.h"
+#include "chatty/core/huge_pages.h"
 
 namespace chatty {
 
-/// Owner of `size()` objects of a trivially copyable T in 64-byte-aligned host memory. A new array's contents are
-/// indeterminate unless a fill value is given. Move-only; `Clone()` copies. Throws OutOfMemoryError.
+/// Owner of `size()` objects of a trivially copyable T in 64-byte-aligned host memory, or of a view of somebody else's
+/// (View), aligned as T is. A new array's contents are indeterminate unless a fill value is given. Move-only; `Clone()`
+/// copies. Throws OutOfMemoryError.
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>, "Array holds plain data");
@@ -29,13 +31,28 @@ class Array {
 
   Array() = default;
   /// `size` elements with indeterminate contents.
-  explicit Array(std::size_t size) : data_(Allocate(size)), size_(size) {}
+  explicit Array(std::size_t size) : data_(Allocate(size), {}), size_(size) {}
   /// `size` copies of `fill`.
   Array(std::size_t size, const T& fill) : Array(size) { std::fill_n(data_.get(), size, fill); }
   /// These elements.
   Array(std::initializer_list<T> values) : Array(values.size()) { std::copy(values.begin(), values.end(), begin()); }
   /// A copy of `values`.
   explicit Array(std::span<const T> values) : Array(values.size()) { std::copy(values.begin(), values.end(), begin()); }
+  /// `size` elements with indeterminate contents, in huge pages where the system has them: for what is wholly used.
+  static Array InHugePages(std::size_t size) {
+    Array array;
+    array.data_ = Pointer(Allocate(size, AllocateAligned), {});
+    array.size_ = size;
+    return array;
+  }
+  /// The `size` elements at `data`, which `owner` keeps in memory and which may be written; the array shares it. Without one
+  /// whoever made the view keeps them.
+  static Array View(T* data, std::size_t size, std::shared_ptr<const void> owner = nullptr) {
+    Array array;
+    array.data_ = Pointer(data, {true, std::move(owner)});
+    array.size_ = size;
+    return array;
+  }
 
   /// Leaves `other` empty.
   Array(Array&& other) noexcept : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)) {}
@@ -74,23 +91,28 @@ class Array {
   void Truncate(std::size_t size) noexcept { size_ = size; }
 
  private:
-  struct Free {
-    void operator()(T* p) const noexcept { std::free(p); }
+  struct Release {
+    bool view = false;
+    std::shared_ptr<const void> owner;
+    void operator()(T* p) const noexcept {
+      if (!view) std::free(p);
+    }
   };
+  using Pointer = std::unique_ptr<T[], Release>;
 
-  static T* Allocate(std::size_t size) {
+  static T* Allocate(std::size_t size, void* (*allocate)(std::size_t, std::size_t) = std::aligned_alloc) {
     if (size == 0) return nullptr;
     constexpr std::size_t kAlign = alignof(T) > 64 ? alignof(T) : 64;
     if (size > (static_cast<std::size_t>(-1) / 2 - kAlign) / sizeof(T)) {
       Throw<OutOfMemoryError>("an array of {} elements of {} bytes is larger than the address space", size, sizeof(T));
     }
     const std::size_t bytes = (size * sizeof(T) + kAlign - 1) / kAlign * kAlign;
-    void* p = std::aligned_alloc(kAlign, bytes);
+    void* p = allocate(kAlign, bytes);
     if (p == nullptr) Throw<OutOfMemoryError>("out of host memory: {} bytes were asked for", bytes);
     return static_cast<T*>(p);
   }
 
-  std::unique_ptr<T[], Free> data_;
+  Pointer data_;
   std::size_t size_ = 0;
 };
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -77,10 +79,43 @@ TEST(Array, TruncateForgetsTheRest) {
   EXPECT_EQ(array.back(), 2);
 }
 
+TEST(Array, AViewSharesWhatItsOwnerKeeps) {
+  auto owner = std::make_shared<std::vector<int>>(std::vector{1, 2, 3});
+  const std::weak_ptr<std::vector<int>> kept = owner;
+  Array<int> view = Array<int>::View(owner->data(), owner->size(), owner);
+  EXPECT_EQ(view.data(), owner->data());
+  view[0] = 7;
+  EXPECT_EQ(owner->front(), 7);
+  owner.reset();
+  Array<int> moved = std::move(view);
+  ASSERT_FALSE(kept.expired());
+  EXPECT_EQ(moved.back(), 3);
+  moved = Array<int>{4};  // the view goes, and its owner with it; what comes is freed as ever
+  EXPECT_TRUE(kept.expired());
+  EXPECT_EQ(moved[0], 4);
+
+  int mine[2] = {5, 6};
+  {
+    const Array<int> of_nobody = Array<int>::View(mine, 2);
+    EXPECT_EQ(of_nobody.span().back(), 6);
+  }
+  EXPECT_EQ(mine[1], 6);
+}
+
+TEST(Array, InHugePagesIsAnArrayLikeAnyOther) {
+  for (const std::size_t size : {0u, 1u, 3u << 20}) {
+    Array<std::uint32_t> array = Array<std::uint32_t>::InHugePages(size);
+    ASSERT_EQ(array.size(), size);
+    std::fill(array.begin(), array.end(), 9u);
+    EXPECT_EQ(std::count(array.begin(), array.end(), 9u), static_cast<std::ptrdiff_t>(size));
+  }
+}
+
 TEST(Array, ImpossibleSizesAreReportedNotWrapped) {
   // 2^61 + 1 elements of 8 bytes are 8 bytes in 64-bit arithmetic that wraps.
   EXPECT_THROW(Array<std::uint64_t>((std::size_t{1} << 61) + 1), OutOfMemoryError);
   EXPECT_THROW(Array<std::uint64_t>(static_cast<std::size_t>(-1)), OutOfMemoryError);
+  EXPECT_THROW(Array<std::uint64_t>::InHugePages((std::size_t{1} << 61) + 1), OutOfMemoryError);
 }
 
 }  // namespace
