@@ -1,7 +1,7 @@
 # Features: packages that a build may have or lack, each as an option CHATTY_ENABLE_<FEATURE>. What needs one says so in its name:
 # `*_cuda.cpp` calls the CUDA runtime, `*_nccl.cpp` NCCL, and so on; `*.cu` is CUDA code. A feature without such a source would
 # be looked for, reported and linked for nothing, so there is none.
-set(CHATTY_FEATURES CUDA NCCL METIS HWLOC)
+set(CHATTY_FEATURES CUDA NCCL METIS HWLOC LIBDEFLATE)
 
 # chatty_feature_sources(FEATURE OUT SOURCE...): those of the sources that are compiled only with the feature.
 function(chatty_feature_sources feature out)

@@ -100,6 +100,7 @@ install(
         cmake/FindNCCL.cmake
         cmake/FindMETIS.cmake
         cmake/FindHWLOC.cmake
+        cmake/FindLIBDEFLATE.cmake
   DESTINATION "${chatty_package_dir}"
   COMPONENT development)
 chatty_pkg_config(chatty chatty 32)

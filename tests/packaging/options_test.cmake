@@ -17,6 +17,7 @@ endmacro()
 
 # The two least configurations are enough for most: what is not asked for is off.
 set(off -DCHATTY_ENABLE_CUDA=OFF -DCHATTY_ENABLE_METIS=OFF -DCHATTY_ENABLE_HWLOC=OFF
+        -DCHATTY_ENABLE_LIBDEFLATE=OFF
         -DCHATTY_BUILD_TESTS=OFF)
 
 # accepts(TEXT option...): configures, and the table or the messages have TEXT.
@@ -95,7 +96,7 @@ accepts("HWLOC +not found +NUMA nodes of GPUs from /sys" ${off} -DCHATTY_ENABLE_
 refuses("CHATTY_ENABLE_NCCL is ON, but .*no CUDA" ${off} -DCHATTY_ENABLE_NCCL=ON)
 if(CUDA_COMPILER)
   set(cuda -DCHATTY_ENABLE_CUDA=ON "-DCMAKE_CUDA_COMPILER=${CUDA_COMPILER}" -DCHATTY_ENABLE_METIS=OFF -DCHATTY_ENABLE_HWLOC=OFF
-           -DCHATTY_BUILD_TESTS=OFF)
+           -DCHATTY_ENABLE_LIBDEFLATE=OFF -DCHATTY_BUILD_TESTS=OFF)
   accepts("CUDA +[0-9.]+ +for 80-real 90-real 90-virtual" ${cuda} -DCHATTY_ENABLE_NCCL=OFF)
   accepts("CUDA +[0-9.]+ +for 75" ${cuda} -DCMAKE_CUDA_ARCHITECTURES=75 -DCMAKE_DISABLE_FIND_PACKAGE_NCCL=ON)
   refuses("CHATTY_ENABLE_NCCL is ON, but NCCL was not found" ${cuda} -DCHATTY_ENABLE_NCCL=ON -DCMAKE_DISABLE_FIND_PACKAGE_NCCL=ON)
@@ -103,6 +104,8 @@ endif()
 
 refuses("CHATTY_ENABLE_METIS is ON, but METIS was not found.*CHATTY_ENABLE_METIS=OFF" ${off} -DCHATTY_ENABLE_METIS=ON
         -DCMAKE_DISABLE_FIND_PACKAGE_METIS=ON)
+accepts("LIBDEFLATE +not found +checksums by zlib" ${off} -DCHATTY_ENABLE_LIBDEFLATE=AUTO
+        -DCMAKE_DISABLE_FIND_PACKAGE_LIBDEFLATE=ON)
 refuses("CHATTY_ENABLE_HWLOC is ON, but HWLOC was not found" ${off} -DCHATTY_ENABLE_HWLOC=ON
         -DCMAKE_DISABLE_FIND_PACKAGE_HWLOC=ON)
 refuses("CHATTY_ENABLE_CUDA is AUTO, ON or OFF, not `ATUO`" ${off} -DCHATTY_ENABLE_CUDA=ATUO)
