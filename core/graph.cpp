@@ -548,8 +548,15 @@ Weights Clone(const Weights& weights) {
 
 inline namespace CHATTY_ABI {
 
-Graph::Graph(Adjacency out, bool symmetric, int first_id, std::string name)
-    : out_(std::move(out)), symmetric_(symmetric), first_id_(first_id), name_(std::move(name)) {
+Graph Graph::OfChecked(Adjacency out, bool symmetric) {
+  Graph graph;
+  graph.Adopt(std::move(out), symmetric);
+  return graph;
+}
+
+void Graph::Adopt(Adjacency out, bool symmetric) {
+  out_ = std::move(out);
+  symmetric_ = symmetric;
   if (out_.offsets.empty()) {
     if (!out_.neighbours.empty()) Throw<InputError>("an adjacency of {} edges has no offsets", out_.neighbours.size());
     out_.offsets = {0};
@@ -569,6 +576,13 @@ Graph::Graph(Adjacency out, bool symmetric, int first_id, std::string name)
   if (KindOf(out_.weights) != WeightKind::kNone && WeightCount(out_.weights) != neighbours.size()) {
     Throw<InputError>("an adjacency of {} edges has {} weights", neighbours.size(), WeightCount(out_.weights));
   }
+}
+
+Graph::Graph(Adjacency out, bool symmetric, int first_id, std::string name) : first_id_(first_id), name_(std::move(name)) {
+  Adopt(std::move(out), symmetric);
+  const Array<EdgeIndex>& offsets = out_.offsets;
+  const Array<VertexId>& neighbours = out_.neighbours;
+  const std::size_t n = vertices_;
   ParallelChunks(n, 0, kVertexGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       if (offsets[v] > offsets[v + 1] || offsets[v + 1] > neighbours.size()) {

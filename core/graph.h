@@ -85,6 +85,10 @@ class Graph {
   /// in parallel.
   Graph(Adjacency out, bool symmetric, int first_id = 0, std::string name = {});
 
+  /// The same without looking at the edges, which whoever calls this has checked, and of offsets at no more than the last:
+  /// for who reads them anyway, say for a checksum.
+  static Graph OfChecked(Adjacency out, bool symmetric);
+
   /// Vertices, isolated ones included.
   VertexId vertices() const { return vertices_; }
   EdgeIndex edges() const { return out_.neighbours.size(); }  ///< directed edges: an undirected edge counts twice
@@ -143,6 +147,9 @@ class Graph {
   Graph WithWeights(WeightKind kind) const;
 
  private:
+  /// Takes over an adjacency whose sizes agree.
+  void Adopt(Adjacency out, bool symmetric);
+
   struct Lazy {  // behind a pointer so that a Graph stays movable
     Adjacency in;
     Array<EdgeIndex> in_degrees;

@@ -2,25 +2,28 @@
 // each.
 //
 //   header (below)
-//   note         note_bytes bytes of whoever wrote the file
+//   note         note_bytes bytes of whoever wrote the file, and zeros up to a multiple of 8: offsets and neighbours are
+//                aligned in a mapped file
 //   offsets      (vertices + 1) x u64
 //   neighbours   edges x id_bytes
 //   weights      edges x 4 bytes, unless weight_kind is none
 //   ids          if flagged: vertices x u64, ascending
 //   labels       if flagged: a label a vertex, each as u32 length and bytes
 
-#include <zlib.h>
-
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "chatty/core/error.h"
 #include "chatty/core/parallel.h"
+#include "chatty/io/checksum.h"
 #include "chatty/io/formats.h"
 #include "chatty/io/rows.h"
 #include "chatty/io/text_parser.h"
@@ -57,21 +60,6 @@ struct BinaryHeader {
 };
 static_assert(sizeof(BinaryHeader) == 96 && offsetof(BinaryHeader, header_crc) == 92, "the layout is the format");
 
-/// CRC-32 of a range, its pieces in parallel.
-std::uint32_t Checksum(const void* data, std::size_t bytes, int threads) {
-  constexpr std::size_t kPiece = std::size_t{1} << 24;
-  const auto* begin = static_cast<const Bytef*>(data);
-  const std::size_t pieces = (bytes + kPiece - 1) / kPiece;
-  std::vector<uLong> sums(pieces);
-  const auto size = [&](std::size_t i) { return std::min(kPiece, bytes - i * kPiece); };
-  ParallelChunks(pieces, threads, 1, [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) sums[i] = crc32_z(crc32(0, nullptr, 0), begin + i * kPiece, size(i));
-  });
-  uLong sum = crc32(0, nullptr, 0);
-  for (std::size_t i = 0; i < pieces; ++i) sum = crc32_combine(sum, sums[i], static_cast<z_off_t>(size(i)));
-  return static_cast<std::uint32_t>(sum);
-}
-
 template <class T>
 std::string_view Bytes(const Array<T>& array) {
   return {reinterpret_cast<const char*>(array.data()), array.bytes()};
@@ -79,13 +67,26 @@ std::string_view Bytes(const Array<T>& array) {
 
 class Reader : public ArrayReader {
  public:
-  Reader(Input& input, int threads) : ArrayReader(input, threads), threads_(threads) {}
+  /// `in_place`: where the file is mapped arrays view it.
+  Reader(Input& input, int threads, bool in_place = false)
+      : ArrayReader(input, threads), threads_(threads), in_place_(in_place) {}
 
   /// Reads `count` elements and checks them against `crc`.
   template <class T>
   Array<T> Section(std::uint64_t count, std::uint32_t crc, std::string_view what) {
-    Array<T> all = Read<T>(count);
-    if (Checksum(all.data(), all.bytes(), threads_) != crc) {
+    return Section<T>(count, crc, what, nullptr);
+  }
+  /// The same; look(all, begin, end) is called for pieces that together are the elements.
+  template <class T, class Look>
+  Array<T> Section(std::uint64_t count, std::uint32_t crc, std::string_view what, Look look) {
+    std::optional<Array<T>> view;
+    if (in_place_) view = ViewMapped<T>(count);
+    Array<T> all = view ? std::move(*view) : Read<T>(count);
+    std::function<void(std::size_t, std::size_t)> look_at;
+    if constexpr (!std::is_null_pointer_v<Look>) {
+      look_at = [&](std::size_t begin, std::size_t end) { look(all, begin / sizeof(T), end / sizeof(T)); };
+    }
+    if (Checksum(all.data(), all.bytes(), threads_, look_at) != crc) {
       Throw<InputError>("{}: the checksum of its {} is wrong: the file is damaged; write or fetch it again", name(), what);
     }
     return all;
@@ -93,6 +94,7 @@ class Reader : public ArrayReader {
 
  private:
   int threads_;
+  bool in_place_;
 };
 
 BinaryHeader ReadBinaryHeader(Input& input) {
@@ -140,6 +142,27 @@ Array<VertexId> ConvertIds(Array<From> ids, std::uint64_t vertices, int threads,
   }
 }
 
+/// Whether neighbours [begin, end) are vertices, ascend strictly within their rows and are not their rows' own.
+template <class Id>
+bool AreSimple(const Array<EdgeIndex>& offsets, const Array<Id>& neighbours, std::size_t begin, std::size_t end) {
+  if (begin == end) return true;
+  const std::size_t vertices = offsets.size() - 1;
+  auto v = static_cast<std::size_t>(std::upper_bound(offsets.begin(), offsets.end(), begin) - offsets.begin() - 1);
+  unsigned wrong = 0;  // in a word that vector instructions take
+  for (std::size_t e = begin; e < end; ++v) {
+    const std::size_t row_end = std::min<std::size_t>(end, offsets[v + 1]);
+    if (e < row_end) {  // also against what the piece before ends with, if the row began there
+      wrong |= neighbours[e] == v || (e > offsets[v] && neighbours[e - 1] >= neighbours[e]) ? 1 : 0;
+      for (std::size_t i = e + 1; i < row_end; ++i) {
+        wrong |= (neighbours[i] == v ? 1u : 0u) | (neighbours[i - 1] >= neighbours[i] ? 1u : 0u);
+      }
+      wrong |= neighbours[row_end - 1] >= vertices ? 1 : 0;
+      e = row_end;
+    }
+  }
+  return wrong == 0;
+}
+
 std::vector<std::string> ParseLabels(std::string_view bytes, std::uint64_t vertices, const std::string& name) {
   std::vector<std::string> labels;
   for (std::uint64_t v = 0; v < vertices; ++v) {
@@ -158,7 +181,9 @@ std::vector<std::string> ParseLabels(std::string_view bytes, std::uint64_t verti
 std::string ReadNote(const BinaryHeader& header, Reader& reader) {
   if (header.note_bytes == 0) return {};
   const auto bytes = reader.Section<char>(header.note_bytes, header.note_crc, "note");
-  return {bytes.begin(), bytes.end()};
+  std::string note(bytes.begin(), bytes.end());
+  note.resize(note.find_last_not_of('\0') + 1);
+  return note;
 }
 
 }  // namespace
@@ -188,15 +213,20 @@ RawGraph ReadBinary(Input& input, const ReadOptions& options) {
   const int threads = options.threads;
   const BinaryHeader header = ReadBinaryHeader(input);
   const std::string& name = input.name();
-  Reader reader(input, threads);
+  Reader reader(input, threads, options.in_place);
   static_cast<void>(ReadNote(header, reader));
   Adjacency out;
   out.offsets = reader.Section<EdgeIndex>(header.vertices + 1, header.offsets_crc, "offsets");
+  CheckOffsets(name, out.offsets, header.edges, threads);  // rows are looked at below
+  std::atomic<bool> simple{true};
+  const auto look = [&](const auto& ids, std::size_t begin, std::size_t end) {
+    if (simple.load(std::memory_order_relaxed) && !AreSimple(out.offsets, ids, begin, end)) simple = false;
+  };
   if (header.id_bytes == 4) {
-    out.neighbours = ConvertIds(reader.Section<std::uint32_t>(header.edges, header.neighbours_crc, "neighbours"),
+    out.neighbours = ConvertIds(reader.Section<std::uint32_t>(header.edges, header.neighbours_crc, "neighbours", look),
                                 header.vertices, threads, name);
   } else {
-    out.neighbours = ConvertIds(reader.Section<std::uint64_t>(header.edges, header.neighbours_crc, "neighbours"),
+    out.neighbours = ConvertIds(reader.Section<std::uint64_t>(header.edges, header.neighbours_crc, "neighbours", look),
                                 header.vertices, threads, name);
   }
   switch (static_cast<WeightKind>(header.weight_kind)) {
@@ -216,10 +246,10 @@ RawGraph ReadBinary(Input& input, const ReadOptions& options) {
     raw.labels = ParseLabels({bytes.data(), bytes.size()}, header.vertices, name);
   }
   reader.ExpectEnd();
-  // A checksum tells of accidents, not of intent. The Graph checks the rest.
-  CheckOffsets(name, out.offsets, out.neighbours.size(), threads);
+  // A checksum tells of accidents, not of intent. The Graph checks the rest, if lists are not simple.
   CheckWeights(name, out, threads);
   raw.rows = std::move(out);
+  raw.simple = simple;
   raw.symmetric = (header.flags & kSymmetricFlag) != 0;
   raw.first_id = static_cast<int>(header.first_id);
   return raw;
@@ -227,6 +257,9 @@ RawGraph ReadBinary(Input& input, const ReadOptions& options) {
 
 void WriteBinary(const Graph& graph, OutputFile& output, std::string_view note) {
   const Adjacency& out = graph.out();
+  std::string padded(note);
+  padded.resize((note.size() + 7) / 8 * 8, '\0');
+  note = padded;
   CHATTY_CHECK(graph.labels().empty() || graph.labels().size() == graph.vertices(), "{} labels for {} vertices",
                graph.labels().size(), graph.vertices());
   std::string labels;

@@ -24,6 +24,9 @@ struct RawGraph {
   /// Offsets and weights that CheckOffsets and CheckWeights (io/rows.h) have passed, every list sorted (SortLists does it,
   /// after CheckRows).
   std::optional<Adjacency> rows;
+  /// Every list of `rows` is known to ascend strictly, below the number of vertices and past its own: neither the checks of
+  /// a Graph nor SimplifyLists would find anything.
+  bool simple = false;
   bool symmetric = false;  ///< of a list: each edge is stored once and goes both ways; of rows: both directions are stored
   int first_id = 0;
   Array<std::uint64_t> ids;         ///< as Graph::ids()

@@ -241,6 +241,33 @@ class Input::Stream {
   bool ended_ = false;
 };
 
+/// A file in memory, as long as anybody has use for it.
+class Input::Map {
+ public:
+  /// Has no text where the file cannot be mapped. Writable, for lists that view it may be sorted; pages that are written
+  /// become the process's own, and no memory is reserved for what hardly ever happens.
+  Map(int fd, std::size_t bytes, const std::string& name) : name_(name) {
+    void* const begin = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+    if (begin == MAP_FAILED) return;
+    text_ = {static_cast<char*>(begin), bytes};
+    NoteMapped(text_.data(), bytes, name_.c_str());
+    ::madvise(begin, bytes, MADV_SEQUENTIAL);
+  }
+  ~Map() {
+    if (text_.empty()) return;
+    ForgetMapped(text_.data());
+    ::munmap(const_cast<char*>(text_.data()), text_.size());
+  }
+  Map(const Map&) = delete;
+  Map& operator=(const Map&) = delete;
+
+  std::string_view text() const { return text_; }
+
+ private:
+  std::string name_;
+  std::string_view text_;
+};
+
 Input::Input(const std::string& path, std::size_t chunk_bytes)
     : name_(path == "-" ? "standard input" : path), chunk_bytes_(std::max<std::size_t>(chunk_bytes, 1)) {
   if (path.empty()) throw InputError("the name of the input file is empty; give a path, or - for standard input");
@@ -267,14 +294,11 @@ Input::Input(const std::string& path, std::size_t chunk_bytes)
       const ssize_t got = ::pread(fd_, head, sizeof head, 0);
       if (got < 0) fail("");
       if (Sniff({head, static_cast<std::size_t>(got)}) == Compression::kNone) {
-        map_bytes_ = static_cast<std::size_t>(info.st_size);
-        void* map = ::mmap(nullptr, map_bytes_, PROT_READ, MAP_PRIVATE, fd_, 0);
-        if (map != MAP_FAILED) {  // some file systems cannot map; then the file is streamed
-          map_ = static_cast<char*>(map);
-          NoteMapped(map_, map_bytes_, name_.c_str());
-          ::madvise(map, map_bytes_, MADV_SEQUENTIAL);
-          ahead_ = {map_, map_bytes_};
-          most_bytes_ = map_bytes_;
+        auto map = std::make_shared<Map>(fd_, static_cast<std::size_t>(info.st_size), name_);
+        if (!map->text().empty()) {  // some file systems cannot map; then the file is streamed
+          map_ = std::move(map);
+          ahead_ = map_->text();
+          most_bytes_ = ahead_.size();
           exhausted_ = true;
           return;
         }
@@ -292,10 +316,6 @@ Input::Input(const std::string& path, std::size_t chunk_bytes)
 }
 
 Input::~Input() {
-  if (map_ != nullptr) {
-    ForgetMapped(map_);
-    ::munmap(map_, map_bytes_);
-  }
   if (fd_ != STDIN_FILENO) ::close(fd_);
 }
 
@@ -314,7 +334,13 @@ std::string_view Input::Peek(std::size_t bytes) {
   return ahead_.substr(0, bytes);
 }
 
-void Input::ReleaseMapped(std::string_view text) {
+std::shared_ptr<const void> Input::KeepMapped() {
+  kept_ = map_ != nullptr;
+  return map_;
+}
+
+void Input::ReleaseMapped(std::string_view text) const {
+  if (kept_) return;
   static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(text.data());
   const std::uintptr_t first = (begin + page - 1) / page * page, last = (begin + text.size()) / page * page;

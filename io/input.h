@@ -35,7 +35,7 @@ struct Chunk {
 
 /// An opened input. A plain regular file is mapped into memory; everything else is streamed: the thread that asks for
 /// the next chunk unpacks it into a buffer of its own while other threads parse theirs, so that one chunk a thread is
-/// in flight and memory stays bounded. A file must not shrink while it is read: the system then raises SIGBUS, and
+/// in flight and memory stays bounded. A file must not shrink while it is mapped: the system then raises SIGBUS, and
 /// MappedInputAt says to a handler which file it was.
 ///
 /// All errors are InputErrors that name the file. Construction throws where the file is missing, unreadable or a
@@ -80,6 +80,9 @@ class Input {
   std::uint64_t most_bytes() const { return most_bytes_; }
   /// Unpacked bytes that are left, where that is known without reading them: for a mapped file.
   std::optional<std::uint64_t> remaining() const;
+  /// What keeps a mapped file where Peek shows it, beyond this object's life; null for a stream. What is written there is
+  /// this process's alone. From then on Consume and Next give no pages back.
+  std::shared_ptr<const void> KeepMapped();
 
   // --- From any number of threads ---
 
@@ -90,10 +93,11 @@ class Input {
 
  private:
   class Stream;
+  class Map;
 
   /// Gives the whole pages of a part of the map back to the system: they count as memory of this process, though the
   /// system can read them from the file again.
-  static void ReleaseMapped(std::string_view text);
+  void ReleaseMapped(std::string_view text) const;
   void Fill(std::size_t bytes);  // makes ahead_ hold `bytes` bytes, or all that are left
 
   std::string name_;
@@ -101,8 +105,8 @@ class Input {
   Compression compression_ = Compression::kNone;
   int fd_ = -1;
   std::uint64_t most_bytes_ = ~std::uint64_t{0};
-  char* map_ = nullptr;
-  std::size_t map_bytes_ = 0;
+  std::shared_ptr<Map> map_;        // null for a stream
+  bool kept_ = false;               // by others, too
   std::unique_ptr<Stream> stream_;  // null for a mapped file
 
   std::mutex mutex_;

@@ -61,8 +61,15 @@ Graph Build(io::RawGraph raw, const ReadOptions& options, BuildReport* report) {
   build.threads = options.threads;
   Graph graph;
   if (raw.rows && (raw.symmetric || !options.symmetrise)) {
-    SimplifyLists(*raw.rows, build, report);
-    graph = Graph(std::move(*raw.rows), raw.symmetric && !options.directed);
+    const bool symmetric = raw.symmetric && !options.directed;
+    if (raw.simple) {
+      report->edges_given += raw.rows->neighbours.size();
+      report->edges_kept += raw.rows->neighbours.size();
+      graph = Graph::OfChecked(std::move(*raw.rows), symmetric);
+    } else {
+      SimplifyLists(*raw.rows, build, report);
+      graph = Graph(std::move(*raw.rows), symmetric);
+    }
   } else {
     build.symmetrise = options.symmetrise || (raw.symmetric && !options.directed);
     if (raw.rows) {

@@ -37,6 +37,10 @@ struct ReadOptions {
   bool keep_parallel = false;              ///< keep all of several edges between the same two vertices
   bool compact_ids = false;                ///< only ids that some edge names are vertices; the graph has ids() then
   int threads = 0;                         ///< 0: as many as there are cores
+  /// Arrays of an unpacked file of the project's own format view the file instead of being copied, so that reading takes no
+  /// memory of its own. The file must then not be written or shortened while the graph lives. For what reads the graph once,
+  /// say to copy it to a GPU: pages are small ones.
+  bool in_place = false;
 };
 
 /// What was read and what became of it.

@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,7 +42,7 @@ class ArrayReader {
   template <class Body>
   void ReadPieces(std::uint64_t count, std::size_t bytes, Body&& body) {
     ExpectRoom(count, bytes);
-    const std::size_t piece = (std::size_t{1} << (input_.remaining() ? 23 : 20)) / bytes;
+    const std::size_t piece = (std::size_t{1} << (input_.remaining() ? 26 : 20)) / bytes;
     for (std::uint64_t first = 0; first < count;) {
       const std::size_t n = std::min<std::uint64_t>(count - first, piece);
       const std::string_view at = input_.Peek(n * bytes);
@@ -57,7 +59,8 @@ class ArrayReader {
   Array<To> ReadAs(std::uint64_t count, Convert&& convert, std::size_t lead = 0) {
     ExpectRoom(count, sizeof(From));
     constexpr std::uint64_t kFirst = std::uint64_t{1} << 20;
-    Array<To> all(lead + (input_.remaining() ? count : std::min(count, kFirst)));
+    const bool known = input_.remaining().has_value();
+    auto all = known ? Array<To>::InHugePages(lead + count) : Array<To>(lead + std::min(count, kFirst));
     std::fill_n(all.begin(), lead, To{});
     ReadPieces(count, sizeof(From), [&](std::uint64_t first, const char* at, std::size_t n) {
       if (lead + first + n > all.size()) {
@@ -81,6 +84,20 @@ class ArrayReader {
   template <class T>
   Array<T> Read(std::uint64_t count) {
     return ReadAs<T, T>(count, [](T value) { return value; });
+  }
+
+  /// The next `count` elements as they are, where a mapped file has them, if it has them aligned. Otherwise null, and
+  /// nothing is read.
+  template <class T>
+  std::optional<Array<T>> ViewMapped(std::uint64_t count) {
+    ExpectRoom(count, sizeof(T));
+    if (!input_.remaining()) return std::nullopt;
+    const std::string_view at = input_.Peek(count * sizeof(T));
+    if (at.size() < count * sizeof(T) || reinterpret_cast<std::uintptr_t>(at.data()) % alignof(T) != 0) return std::nullopt;
+    std::shared_ptr<const void> owner = input_.KeepMapped();
+    if (owner == nullptr) return std::nullopt;
+    input_.Consume(at.size());
+    return Array<T>::View(reinterpret_cast<T*>(const_cast<char*>(at.data())), count, std::move(owner));
   }
 
   /// Passes over the next `bytes` bytes, which must be there.

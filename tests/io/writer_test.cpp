@@ -302,6 +302,26 @@ TEST_F(WriterTest, BinaryKeepsWhatTextsCannot) {
   EXPECT_EQ(ReadGraph(Path("empty.chatty")).vertices(), 0u);
 }
 
+TEST_F(WriterTest, ABinaryFileIsReadInPlace) {
+  const std::string path = Path("in-place.chatty");
+  for (const WeightKind kind : {WeightKind::kNone, WeightKind::kInt32, WeightKind::kFloat32}) {
+    for (const bool loops : {false, true}) {  // which the file keeps, and reading drops
+      const Adjacency rows = BuildAdjacency({4, {3, 0, 0, 2}, {1, 2, 1, loops ? VertexId{2} : VertexId{3}}, {}}, {});
+      const Graph written = Graph({rows.offsets.Clone(), rows.neighbours.Clone(), {}}, false).WithWeights(kind);
+      WriteGraph(written, path);
+      const Graph copied = ReadGraph(path);
+      Graph viewed = ReadGraph(path, {.in_place = true});
+      ExpectEqual(viewed, copied);
+      EXPECT_EQ(viewed.edges(), loops ? 3u : 4u);
+      viewed = ReadGraph(path, {.symmetrise = true, .in_place = true});  // which sorts lists anew
+      ExpectEqual(viewed, ReadGraph(path, {.symmetrise = true}));
+      viewed = ReadGraph(path, {.in_place = true});
+      std::filesystem::remove(path);  // the graph keeps what it views
+      ExpectEqual(viewed, copied);
+    }
+  }
+}
+
 TEST_F(WriterTest, OptionsHoldForTheBinaryFormatToo) {
   EdgeList list;
   list.vertices = 3;
@@ -342,7 +362,7 @@ TEST_F(WriterTest, NoDamagedBinaryIsAccepted) {
     const std::size_t at = random() % bad.size();
     bad[at] = static_cast<char>(bad[at] ^ (1 << random() % 8));
     Write("bad", i % 3 == 0 ? Gzip(bad) : bad);
-    EXPECT_THROW(ReadGraph(Path("bad"), {.format = "binary"}), InputError) << "byte " << at;
+    EXPECT_THROW(ReadGraph(Path("bad"), {.format = "binary", .in_place = i % 2 == 0}), InputError) << "byte " << at;
   }
   for (int i = 0; i < 60; ++i) {
     const std::string cut = good.substr(0, random() % good.size());
