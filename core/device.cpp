@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <map>
 #include <thread>
 
@@ -241,14 +242,19 @@ int ThreadsOfHostDevice(int index, int count, int threads) {
 std::vector<std::unique_ptr<Device>> OpenDevices(const DeviceSelection& selection, int threads) try {
   std::vector<std::unique_ptr<Device>> devices;
   const int count = static_cast<int>(selection.indices.size());
+  if (selection.kind == DeviceKind::kHost) {
+    for (int i = 0; i < count; ++i) devices.push_back(MakeHostDevice(i, ThreadsOfHostDevice(i, count, threads)));
+    return devices;
+  }
+  // A GPU's context takes a good part of a second, so all begin at once.
+  std::vector<std::future<std::unique_ptr<Device>>> opening;
+  for (const int index : selection.indices) {
+    opening.push_back(std::async(count == 1 ? std::launch::deferred : std::launch::async, MakeCudaDevice, index));
+  }
   const std::vector<int> shares = SharesOf(selection);
   for (int i = 0; i < count; ++i) {
-    if (selection.kind == DeviceKind::kCuda) {
-      devices.push_back(MakeCudaDevice(selection.indices[i]));
-      devices.back()->set_share(shares[i]);
-    } else {
-      devices.push_back(MakeHostDevice(i, ThreadsOfHostDevice(i, count, threads)));
-    }
+    devices.push_back(opening[i].get());
+    devices.back()->set_share(shares[i]);
   }
   return devices;
 } catch (const std::bad_alloc&) {
