@@ -2,11 +2,16 @@
 
 #include <algorithm>
 
+#include "chatty/core/config.h"
 #include "chatty/core/huge_pages.h"
 #include "chatty/core/parallel.h"
+#include "chatty/framework/rename.h"
 
 namespace chatty {
 namespace {
+
+constexpr std::size_t kLarge = std::size_t{1} << 20;  // bytes for which page-locked pieces pay
+constexpr std::size_t kOffsetsGrain = std::size_t{1} << 16;
 
 /// Whether offsets of so many edges are kept in 32 bits.
 bool Narrows(EdgeIndex edges) { return edges <= std::numeric_limits<std::uint32_t>::max(); }
@@ -38,9 +43,13 @@ std::uint64_t DeviceGraph::BytesFor(DeviceKind kind, const PartShape& part) {
   if (part.own_begins) bytes += OffsetsBytes(copies, part.owned, list.edges);
   if (!copies) return bytes;
   if (!part.identity) bytes += part.local * sizeof(VertexId);
-  bytes += part.owned * 2 * sizeof(EdgeIndex);                     // degrees
-  bytes += (std::uint64_t{part.parts} + 1) * 2 * sizeof(LocalId);  // where halo and border begin
-  return bytes + part.border * sizeof(LocalId);
+  std::uint64_t tables = part.identity ? 0 : part.local * sizeof(VertexId);
+  tables += part.owned * (part.symmetric ? 1 : 2) * sizeof(EdgeIndex);  // degrees
+  tables += (std::uint64_t{part.parts} + 1) * 2 * sizeof(LocalId);      // where halo and border begin
+  tables += part.border * sizeof(LocalId);
+  // What renames neighbours is there before the tables, and not beside them.
+  const std::uint64_t words = part.identity ? 0 : (part.vertices + 63) / 64 * sizeof(HaloWord);
+  return bytes + std::max(tables, words);
 }
 
 template <class T>
@@ -51,7 +60,11 @@ const T* DeviceGraph::Place(std::span<const T> data, Buffer<T>& buffer) {
   }
   buffer = Buffer<T>(*device_, data.size());
   bytes_ += buffer.bytes();
-  device_->CopyIn(buffer.data(), data.data(), data.size_bytes(), device_->stream());
+  if (data.size_bytes() >= kLarge) {
+    uploader().Copy(buffer.data(), data.data(), data.size());
+  } else {
+    device_->CopyIn(buffer.data(), data.data(), data.size_bytes(), device_->stream());
+  }
   return buffer.data();
 }
 
@@ -59,12 +72,25 @@ OffsetsRef DeviceGraph::Upload(std::span<const EdgeIndex> places, EdgeIndex edge
   OffsetsRef ref;
   if (Narrows(edges)) {
     // Narrowed on the way: half the bytes for every look-up.
-    Array<std::uint32_t> narrow(places.size());
-    ParallelFor(narrow.size(), 0, [&](std::size_t i) { narrow[i] = static_cast<std::uint32_t>(places[i]); });
-    offsets.narrow = Buffer<std::uint32_t>(*device_, narrow.size());
-    device_->CopyIn(offsets.narrow.data(), narrow.data(), narrow.bytes(), device_->stream());
-    device_->stream().Synchronize();  // `narrow` goes out of scope
+    const auto narrow = [&](std::uint32_t* to, std::size_t begin, std::size_t n) {
+      for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<std::uint32_t>(places[begin + i]);
+    };
+    offsets.narrow = Buffer<std::uint32_t>(*device_, places.size());
     bytes_ += offsets.narrow.bytes();
+    std::uint32_t* const to = offsets.narrow.data();
+    if (device_->kind() != DeviceKind::kHost && offsets.narrow.bytes() >= kLarge) {
+      uploader().CopyFilled(to, places.size(), narrow);
+    } else {
+      const bool here = device_->kind() == DeviceKind::kHost;
+      Array<std::uint32_t> copied(here ? 0 : places.size());
+      std::uint32_t* const from = here ? to : copied.data();
+      ParallelChunks(places.size(), threads_, kOffsetsGrain,
+                     [&](std::size_t begin, std::size_t end) { narrow(from + begin, begin, end - begin); });
+      if (!here) {
+        device_->CopyIn(to, from, copied.bytes(), device_->stream());
+        device_->stream().Synchronize();  // `copied` goes out of scope
+      }
+    }
     ref.narrow = offsets.narrow.data();
   } else {
     ref.wide = Place(places, offsets.wide);
@@ -88,7 +114,22 @@ AdjacencyRef DeviceGraph::Upload(const LocalAdjacency& adjacency, Rows& rows) {
   return ref;
 }
 
-DeviceGraph::DeviceGraph(Device& device, const Subgraph& subgraph) : device_(&device), subgraph_(&subgraph) {
+void DeviceGraph::Rename([[maybe_unused]] const LocalAdjacency& adjacency, [[maybe_unused]] Rows& rows,
+                         [[maybe_unused]] const Buffer<HaloWord>& words) {
+#if CHATTY_WITH_CUDA
+  if (adjacency.neighbours.empty()) return;  // a part without vertices
+  RenameNeighbours(*device_, rows.neighbours.data(), adjacency.neighbours.size(), subgraph_->Global(0), subgraph_->owned,
+                   words.data());
+#endif
+}
+
+Uploader& DeviceGraph::uploader() {
+  if (uploader_ == nullptr) uploader_ = std::make_unique<Uploader>(*device_, threads_);
+  return *uploader_;
+}
+
+DeviceGraph::DeviceGraph(Device& device, const Subgraph& subgraph, int threads)
+    : device_(&device), subgraph_(&subgraph), threads_(threads) {
   device.MakeCurrent();
   ref_.vertices = subgraph.vertices;
   ref_.symmetric = subgraph.symmetric;
@@ -96,15 +137,25 @@ DeviceGraph::DeviceGraph(Device& device, const Subgraph& subgraph) : device_(&de
   ref_.local = subgraph.local;
   ref_.part = subgraph.part;
   ref_.parts = subgraph.parts;
-  if (!subgraph.identity) ref_.global_ids = Place(subgraph.global_ids.span(), global_ids_);
-  ref_.out_degrees = Place(subgraph.out_degrees.span(), out_degrees_);
-  ref_.in_degrees = Place(subgraph.in_degrees.span(), in_degrees_);
   if (subgraph.forward) ref_.forward = Upload(*subgraph.forward, forward_);
   if (subgraph.reverse == subgraph.forward) {
     ref_.reverse = ref_.forward;
   } else if (subgraph.reverse) {
     ref_.reverse = Upload(*subgraph.reverse, reverse_);
   }
+  if (!subgraph.halo_words.empty()) {
+    Buffer<HaloWord> words;
+    const std::size_t held = bytes_;
+    Place(subgraph.halo_words.span(), words);
+    bytes_ = held;  // not for long
+    if (subgraph.forward && subgraph.forward->global) Rename(*subgraph.forward, forward_, words);
+    if (subgraph.reverse && subgraph.reverse != subgraph.forward && subgraph.reverse->global) {
+      Rename(*subgraph.reverse, reverse_, words);
+    }
+  }
+  if (!subgraph.identity) ref_.global_ids = Place(subgraph.global_ids.span(), global_ids_);
+  ref_.out_degrees = Place(subgraph.out_degrees.span(), out_degrees_);
+  ref_.in_degrees = subgraph.symmetric ? ref_.out_degrees : Place(subgraph.in_degrees.span(), in_degrees_);
   // Steps count the work of both directions; one that was not built stands in with the other's and is never taken.
   if (!subgraph.forward) ref_.forward = ref_.reverse;
   if (!subgraph.reverse) ref_.reverse = ref_.forward;
@@ -127,6 +178,7 @@ DeviceGraph::DeviceGraph(Device& device, const Subgraph& subgraph) : device_(&de
   border_.begin = Place(std::span<const LocalId>(border_begin_host_.span()), border_begin_);
   border_.vertices = Place(std::span<const LocalId>(border_vertices_host_.span()), border_vertices_);
   device.stream().Synchronize();
+  uploader_.reset();
 }
 
 std::uint64_t DeviceGraph::OwnBeginsBytes() const {
@@ -139,6 +191,7 @@ void DeviceGraph::UpdateOwnBegins() {
   device_->MakeCurrent();
   ref_.own_begins = Upload(subgraph_->own_begins.span(), OneList(*subgraph_)->neighbours.size(), own_begins_);
   device_->stream().Synchronize();
+  uploader_.reset();
 }
 
 }  // namespace chatty

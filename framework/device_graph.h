@@ -4,6 +4,7 @@
 
 #include "chatty/core/device.h"
 #include "chatty/core/graph_ref.h"
+#include "chatty/core/upload.h"
 #include "chatty/framework/state.h"
 #include "chatty/partition/part_shape.h"
 #include "chatty/partition/subgraph.h"
@@ -11,11 +12,12 @@
 namespace chatty {
 
 /// Owner of one device's copy of a Subgraph. A host device views the subgraph's arrays in place and copies only the offsets
-/// that it can narrow to 32 bits; a GPU gets everything. The subgraph must outlive it.
+/// that it can narrow to 32 bits. A GPU gets everything, and renames neighbours that have ids of the whole graph. The
+/// subgraph must outlive it.
 class DeviceGraph {
  public:
-  /// Throws OutOfMemoryError.
-  DeviceGraph(Device& device, const Subgraph& subgraph);
+  /// `threads`: that copy to a GPU; 0: one a core. Throws OutOfMemoryError.
+  DeviceGraph(Device& device, const Subgraph& subgraph, int threads = 0);
 
   /// Device memory that such a part takes on a device of this kind.
   static std::uint64_t BytesFor(DeviceKind kind, const PartShape& part);
@@ -49,11 +51,16 @@ class DeviceGraph {
   /// Places in an array of so many edges.
   OffsetsRef Upload(std::span<const EdgeIndex> places, EdgeIndex edges, Offsets& offsets);
   AdjacencyRef Upload(const LocalAdjacency& adjacency, Rows& rows);
+  /// Gives neighbours on a GPU their local ids.
+  void Rename(const LocalAdjacency& adjacency, Rows& rows, const Buffer<HaloWord>& words);
+  Uploader& uploader();
   template <class T>
   const T* Place(std::span<const T> data, Buffer<T>& buffer);
 
   Device* device_;
   const Subgraph* subgraph_;
+  int threads_;
+  std::unique_ptr<Uploader> uploader_;  // while arrays go to a GPU
   GraphRef ref_;
   BorderRef border_;
   std::size_t bytes_ = 0;

@@ -86,10 +86,11 @@ void BoundBoxes(const ProgramMemory& program, std::span<const PartShape> parts,
 }
 
 /// Bytes of host arrays of one part; see Subgraph.
-std::uint64_t SubgraphBytes(const PartShape& part, const GraphCounts& counts, Bound bound) {
+std::uint64_t SubgraphBytes(const PartShape& part, const GraphCounts& counts, DeviceKind kind, Bound bound) {
   const bool least = bound == Bound::kLeast;
-  const bool shared = part.identity && sizeof(VertexId) == sizeof(LocalId);
-  std::uint64_t bytes = part.owned * 2 * sizeof(EdgeIndex);
+  const bool renamed = !part.identity && (kind == DeviceKind::kHost || !least);  // GPUs rename neighbours of ranges
+  const bool shared = !renamed && sizeof(VertexId) == sizeof(LocalId);
+  std::uint64_t bytes = part.owned * (part.symmetric ? 1 : 2) * sizeof(EdgeIndex);
   const auto add = [&](const PartShape::Rows& rows) {
     if (!rows.built) return;
     const bool merged = rows.edges > counts.edges / part.parts + 1;
@@ -251,7 +252,7 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
       DeviceMemory& device = plan.devices[d];
       if (first) {
         device.graph += DeviceGraph::BytesFor(kind, shape);
-        host.parts += SubgraphBytes(shape, counts, bound);
+        host.parts += SubgraphBytes(shape, counts, kind, bound);
       }
       const auto& state = !most && program.least_state ? program.least_state : program.state;
       const int its_threads = ThreadsOfHostDevice(static_cast<int>(d), static_cast<int>(devices), threads);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <future>
 #include <map>
 #include <set>
 
@@ -132,6 +133,7 @@ PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, b
   options.forward = forward;
   options.reverse = reverse;
   options.own_begins = fresh->own_begins = own_begins;
+  options.rename = devices_[0]->kind() == DeviceKind::kHost;  // GPUs do that themselves
   options.threads = options_.threads;
   fresh->subgraphs = BuildSubgraphs(*graph_, partition_, options);
   return *graphs_.emplace(key, std::move(fresh)).first->second;
@@ -151,10 +153,19 @@ const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forw
     return prepared;
   }
   const Span span(ProcessLane(options_.trace), &upload_ms_, spans::kUpload);
-  std::vector<std::unique_ptr<DeviceGraph>> uploaded;
-  for (std::size_t d = 0; d < devices_.size(); ++d) {
+  std::vector<std::unique_ptr<DeviceGraph>> uploaded(devices_.size());
+  const auto upload = [&](std::size_t d, int threads) {
     const BoundTo near_device(devices_[d]->placement().cpus);  // who touches a host device's memory first has it nearby
-    uploaded.push_back(std::make_unique<DeviceGraph>(*devices_[d], prepared.subgraphs[d]));
+    uploaded[d] = std::make_unique<DeviceGraph>(*devices_[d], prepared.subgraphs[d], threads);
+  };
+  if (devices_.size() == 1 || devices_[0]->kind() == DeviceKind::kHost) {
+    for (std::size_t d = 0; d < devices_.size(); ++d) upload(d, options_.threads);
+  } else {  // each GPU has a link of its own
+    const int each = std::max(1, ThreadCount(options_.threads) / static_cast<int>(devices_.size()));
+    std::vector<std::future<void>> uploads;
+    for (std::size_t d = 0; d < devices_.size(); ++d) uploads.push_back(std::async(std::launch::async, upload, d, each));
+    for (std::future<void>& done : uploads) done.wait();
+    for (std::future<void>& done : uploads) done.get();
   }
   prepared.devices = std::move(uploaded);
   return prepared;

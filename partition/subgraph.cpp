@@ -105,6 +105,8 @@ class MarkSet {
     if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
   }
 
+  /// The members of word w: those of whoever calls alone.
+  void Set(std::size_t w, std::uint64_t members) { words_[w] = members; }
   /// Words that hold the integers below `size`.
   static std::size_t Words(std::size_t size) { return (size + 63) / 64; }
   std::uint64_t word(std::size_t w) const { return words_[w]; }
@@ -178,8 +180,10 @@ class Builder {
         partition_(partition),
         options_(options),
         threads_(ThreadCount(options.threads)),
+        global_(!options.rename && partition.contiguous() && partition.parts() > 1 && sizeof(VertexId) == sizeof(LocalId)),
         marks_(partition.parts() > 1 ? graph.vertices() : 0, threads_),
-        local_of_(partition.parts() > 1 ? graph.vertices() : 0) {
+        halo_words_(partition.parts() > 1 && partition.contiguous() ? MarkSet::Words(graph.vertices()) : 0),
+        local_of_(partition.parts() > 1 && !partition.contiguous() ? graph.vertices() : 0) {
     const bool needs_in = options.edges == Edges::kOut  ? options.reverse
                           : options.edges == Edges::kIn ? options.forward
                                                         : options.forward || options.reverse;
@@ -252,27 +256,40 @@ class Builder {
       subgraph.local = rows.owned;
       subgraph.halo_begin.assign(std::size_t{subgraph.parts} + 1, rows.owned);
     } else {
-      for (const auto& [adjacency, local] : plain) MarkPlain(rows, *adjacency, *local);
-      if (merged) MarkMerged(rows, *merged);
+      std::vector<const Adjacency*> lists;
+      for (const auto& [adjacency, local] : plain) lists.push_back(adjacency);
+      if (merged) lists = {&graph_.out(), &graph_.in()};
+      if (NameByRows(lists)) {
+        MarkByRows(rows, lists);
+      } else {
+        for (const auto& [adjacency, local] : plain) MarkPlain(rows, *adjacency, *local);
+        if (merged) MarkMerged(rows, *merged);
+      }
       NumberLocals(rows, subgraph);
+      for (const auto& [adjacency, local] : plain) local->global = global_;
     }
     for (const auto& [adjacency, local] : plain) FinishPlain(rows, subgraph.identity, *adjacency, *local);
     if (merged) FinishMerged(rows, subgraph.identity, *merged);
+    if (global_ && !subgraph.identity && !plain.empty()) {
+      subgraph.halo_words = std::exchange(halo_words_, Array<HaloWord>(halo_words_.size()));
+    }
   }
 
   void FillDegrees(const Rows& rows, Subgraph& subgraph) {
-    subgraph.out_degrees = Array<EdgeIndex>(rows.owned);
-    subgraph.in_degrees = Array<EdgeIndex>(rows.owned);
-    const bool counted = graph_.symmetric() || graph_.has_in_edges();
-    const Adjacency* in = graph_.symmetric() ? &graph_.out() : counted ? &graph_.in() : nullptr;
-    const std::span<const EdgeIndex> in_degrees = counted ? std::span<const EdgeIndex>() : graph_.in_degrees();
-    ParallelChunks(rows.owned, threads_, kVertexGrain, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row) {
-        const VertexId v = GlobalOf(rows, row);
-        subgraph.out_degrees[row] = graph_.out_degree(v);
-        subgraph.in_degrees[row] = in != nullptr ? in->degree(v) : in_degrees[v];
-      }
-    });
+    const auto fill = [&](Array<EdgeIndex>& degrees, auto&& degree) {
+      degrees = Array<EdgeIndex>::InHugePages(rows.owned);
+      ParallelChunks(rows.owned, threads_, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t row = begin; row < end; ++row) degrees[row] = degree(GlobalOf(rows, row));
+      });
+    };
+    fill(subgraph.out_degrees, [&](VertexId v) { return graph_.out().degree(v); });
+    if (graph_.symmetric()) {
+      subgraph.in_degrees = Array<EdgeIndex>::View(subgraph.out_degrees.data(), rows.owned);
+    } else if (graph_.has_in_edges()) {
+      fill(subgraph.in_degrees, [&](VertexId v) { return graph_.in().degree(v); });
+    } else {
+      fill(subgraph.in_degrees, [degrees = graph_.in_degrees()](VertexId v) { return degrees[v]; });
+    }
   }
 
   /// Offsets of the owned rows of one of the graph's adjacencies: the graph's own where they start from 0.
@@ -336,17 +353,57 @@ class Builder {
     });
   }
 
+  /// Turns the part's lists into those that hold the same edges by their other ends, where these are there and to search a
+  /// row of each is less than to look at all of the parts' edges.
+  bool NameByRows(std::vector<const Adjacency*>& lists) const {
+    if (!partition_.contiguous()) return false;
+    EdgeIndex edges = 0;
+    for (const Adjacency*& list : lists) {
+      edges += list->neighbours.size();
+      if (graph_.symmetric()) continue;
+      if (!graph_.has_in_edges()) return false;
+      list = list == &graph_.out() ? &graph_.in() : &graph_.out();
+    }
+    constexpr EdgeIndex kSearch = 2;  // edges that one search costs, about
+    return kSearch * lists.size() * partition_.parts() * graph_.vertices() < edges;
+  }
+
+  /// Marks the vertices of others whose rows name a vertex of the part: rows ascend, so that a search tells.
+  void MarkByRows(const Rows& rows, const std::vector<const Adjacency*>& lists) {
+    const std::size_t words = MarkSet::Words(graph_.vertices());
+    ParallelChunks(words, threads_, kVertexGrain / 64, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t w = begin; w < end; ++w) {
+        std::uint64_t marks = 0;
+        const std::size_t last = std::min<std::size_t>(graph_.vertices(), (w + 1) * 64);
+        for (std::size_t v = w * 64; v < last; ++v) {
+          if (static_cast<VertexId>(v) - rows.first < rows.owned) continue;
+          for (const Adjacency* list : lists) {
+            const std::span<const VertexId> row = (*list)[static_cast<VertexId>(v)];
+            const auto found = std::lower_bound(row.begin(), row.end(), rows.first);
+            if (found != row.end() && *found - rows.first < rows.owned) marks |= std::uint64_t{1} << (v % 64);
+          }
+        }
+        marks_.Set(w, marks);
+      }
+    });
+  }
+
   void MarkPlain(const Rows& rows, const Adjacency& adjacency, const LocalAdjacency& local) {
     ForEachRun(rows, adjacency, local, [&](EdgeIndex, EdgeIndex from, EdgeIndex count) {
-      for (const VertexId u : adjacency.neighbours.span().subspan(from, count)) marks_.Add(u);
+      for (const VertexId u : adjacency.neighbours.span().subspan(from, count)) Mark(rows, u);
     });
+  }
+
+  /// Own vertices of a contiguous part are told by their ids and need no mark.
+  void Mark(const Rows& rows, VertexId u) {
+    if (!rows.consecutive || u - rows.first >= rows.owned) marks_.Add(u);
   }
 
   void MarkMerged(const Rows& rows, const LocalAdjacency& local) {
     ForEachRow(local, [&](std::size_t row) {
       const VertexId v = GlobalOf(rows, row);
-      for (const VertexId u : graph_.out()[v]) marks_.Add(u);
-      for (const VertexId u : graph_.in()[v]) marks_.Add(u);
+      for (const VertexId u : graph_.out()[v]) Mark(rows, u);
+      for (const VertexId u : graph_.in()[v]) Mark(rows, u);
     });
   }
 
@@ -372,9 +429,71 @@ class Builder {
     });
   }
 
-  /// Turns the marks into the halo: its local ids, by owner and then ascending, in `subgraph` and in `local_of_`. A
-  /// counting sort by owner of what is sorted by id already. Leaves no marks.
+  /// Turns the marks into the halo: its local ids, by owner and then ascending, in `subgraph` and in what LocalOf asks.
+  /// Leaves no marks.
   void NumberLocals(const Rows& rows, Subgraph& subgraph) {
+    if (partition_.contiguous()) {
+      NumberByRank(rows, subgraph);
+    } else {
+      NumberByOwner(rows, subgraph);
+    }
+    marks_.Clear(graph_.vertices(), threads_);
+  }
+
+  /// The local id of a vertex of the part at hand or of its halo.
+  LocalId LocalOf(const Rows& rows, VertexId u) const {
+    if (halo_words_.empty()) return local_of_[u];
+    if (u - rows.first < rows.owned) return static_cast<LocalId>(u - rows.first);
+    const HaloWord& word = halo_words_[u / 64];
+    return static_cast<LocalId>(word.before) +
+           static_cast<LocalId>(std::popcount(word.marks & ((std::uint64_t{1} << (u % 64)) - 1)));
+  }
+
+  void CheckLocals(const Rows& rows, std::uint64_t local) const {
+    if (local <= kNoLocal) return;
+    Throw<CapabilityError>(
+        "part {} of {} has {} vertices of its own and {} in its halo, and 32-bit local ids name at most {}: divide "
+        "the graph "
+        "into more parts, or by a partitioner that cuts fewer edges",
+        rows.part, partition_.parts(), rows.owned, local - rows.owned, kNoLocal);
+  }
+
+  /// Where owners of ascending vertices ascend, a halo vertex's place is its rank among the marks: its word and the count
+  /// before that, 2 bits a vertex of the graph and so in a cache, where a table of local ids would be 32.
+  void NumberByRank(const Rows& rows, Subgraph& subgraph) {
+    const std::size_t words = MarkSet::Words(graph_.vertices());
+    const Scan before =
+        ExclusiveScan(words, threads_, [&](std::size_t w) { return static_cast<EdgeIndex>(std::popcount(marks_.word(w))); });
+    CheckLocals(rows, rows.owned + before.sums[words]);
+    subgraph.local = rows.owned + static_cast<LocalId>(before.sums[words]);
+    subgraph.global_ids = Array<VertexId>(subgraph.local);
+    ParallelChunks(rows.owned, threads_, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) subgraph.global_ids[row] = static_cast<VertexId>(rows.first + row);
+    });
+    ParallelChunks(words, threads_, CoarseGrain(words, threads_, 1 << 10), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t w = begin; w < end; ++w) halo_words_[w] = {marks_.word(w), rows.owned + before.sums[w]};
+      VertexId* next = subgraph.global_ids.data() + rows.owned + before.sums[begin];
+      marks_.ForEach(begin, end, [&](std::size_t v) { *next++ = static_cast<VertexId>(v); });
+    });
+    const VertexId* const halo = subgraph.global_ids.data() + rows.owned;
+    subgraph.halo_begin.resize(std::size_t{subgraph.parts} + 1);
+    for (PartId q = 0; q <= subgraph.parts; ++q) {
+      const VertexId* const end = subgraph.global_ids.end();
+      const VertexId* const first = q == subgraph.parts ? end : std::lower_bound(halo, end, FirstOf(q));
+      subgraph.halo_begin[q] = rows.owned + static_cast<LocalId>(first - halo);
+    }
+  }
+
+  /// Of a contiguous partition: part q's vertices and those of later parts are the ones from this on.
+  VertexId FirstOf(PartId q) const {
+    for (; q < partition_.parts(); ++q) {
+      if (partition_.OwnedCount(q) > 0) return partition_.Global(q, 0);
+    }
+    return graph_.vertices();
+  }
+
+  /// A counting sort by owner of what is sorted by id already.
+  void NumberByOwner(const Rows& rows, Subgraph& subgraph) {
     const PartId parts = subgraph.parts;
     const std::size_t words = MarkSet::Words(graph_.vertices());
     const std::size_t grain = CoarseGrain(words, threads_, 1 << 10);
@@ -395,13 +514,7 @@ class Builder {
       for (std::size_t c = 0; c < chunks; ++c) next += std::exchange(places[c * parts + q], next);
     }
     begins[parts] = next;
-    if (next > kNoLocal) {
-      Throw<CapabilityError>(
-          "part {} of {} has {} vertices of its own and {} in its halo, and 32-bit local ids name at most {}: divide "
-          "the graph "
-          "into more parts, or by a partitioner that cuts fewer edges",
-          rows.part, parts, rows.owned, next - rows.owned, kNoLocal);
-    }
+    CheckLocals(rows, next);
     subgraph.local = static_cast<LocalId>(next);
     subgraph.halo_begin.assign(begins.begin(), begins.end());
 
@@ -423,19 +536,20 @@ class Builder {
         });
       }
     });
-    marks_.Clear(graph_.vertices(), threads_);
   }
 
   void FinishPlain(const Rows& rows, bool identity, const Adjacency& adjacency, LocalAdjacency& local) {
-    if (!identity || !ViewAsLocal(adjacency.neighbours.span(), local.neighbours)) {
-      local.neighbours_storage = Array<LocalId>(local.offsets.back());
+    const EdgeIndex begin = rows.owned > 0 ? adjacency.offsets[rows.first] : 0;
+    const bool as_they_are = identity || local.global;
+    if (!as_they_are || !ViewAsLocal(adjacency.neighbours.span().subspan(begin, local.offsets.back()), local.neighbours)) {
+      local.neighbours_storage = Array<LocalId>::InHugePages(local.offsets.back());
       const VertexId* const source = adjacency.neighbours.data();
       LocalId* const target = local.neighbours_storage.data();
       ForEachRun(rows, adjacency, local, [&](EdgeIndex to, EdgeIndex from, EdgeIndex count) {
         if (identity) {
           for (EdgeIndex i = 0; i < count; ++i) target[to + i] = static_cast<LocalId>(source[from + i]);
         } else {
-          for (EdgeIndex i = 0; i < count; ++i) target[to + i] = local_of_[source[from + i]];
+          for (EdgeIndex i = 0; i < count; ++i) target[to + i] = LocalOf(rows, source[from + i]);
         }
       });
       local.neighbours = local.neighbours_storage.span();
@@ -444,11 +558,10 @@ class Builder {
     WithWeightType(options_.weights, [&]<class W>(W) {
       const auto* own = std::get_if<Array<W>>(&adjacency.weights);
       if (own != nullptr && rows.consecutive) {
-        const EdgeIndex first = rows.owned > 0 ? adjacency.offsets[rows.first] : 0;
-        local.weights = own->span().subspan(first, local.offsets.back());
+        local.weights = own->span().subspan(begin, local.offsets.back());
         return;
       }
-      Array<W> weights(local.offsets.back());
+      auto weights = Array<W>::InHugePages(local.offsets.back());
       WithWeightReader<W>(graph_, adjacency, [&](auto read) {
         ForEachRun(rows, adjacency, local, [&](EdgeIndex to, EdgeIndex from, EdgeIndex count) {
           for (EdgeIndex i = 0; i < count; ++i) weights[to + i] = read(from + i);
@@ -459,7 +572,7 @@ class Builder {
   }
 
   void FinishMerged(const Rows& rows, bool identity, LocalAdjacency& local) {
-    local.neighbours_storage = Array<LocalId>(local.offsets.back());
+    local.neighbours_storage = Array<LocalId>::InHugePages(local.offsets.back());
     local.neighbours = local.neighbours_storage.span();
     // place(to, from_out, from): edge `from` of the out- or in-edges becomes local edge `to`.
     const auto merge = [&](auto place) {
@@ -473,14 +586,14 @@ class Builder {
           const bool from_out = j == j_end || (i < i_end && out[i] <= in[j]);
           const EdgeIndex from = from_out ? i++ : j++;
           const VertexId u = from_out ? out[from] : in[from];
-          local.neighbours_storage[to] = identity ? static_cast<LocalId>(u) : local_of_[u];
+          local.neighbours_storage[to] = identity ? static_cast<LocalId>(u) : LocalOf(rows, u);
           place(to, from_out, from);
         }
       });
     };
     if (options_.weights == WeightKind::kNone) merge([](EdgeIndex, bool, EdgeIndex) {});
     WithWeightType(options_.weights, [&]<class W>(W) {
-      Array<W> weights(local.offsets.back());
+      auto weights = Array<W>::InHugePages(local.offsets.back());
       WithWeightReader<W>(graph_, graph_.out(), [&](auto read_out) {
         WithWeightReader<W>(graph_, graph_.in(), [&](auto read_in) {
           merge(
@@ -604,8 +717,10 @@ class Builder {
   const Partition& partition_;
   const SubgraphOptions& options_;
   const int threads_;
-  MarkSet marks_;            // of the graph's vertices: those that the part at hand names; empty between parts
-  Array<LocalId> local_of_;  // local ids in the part at hand, of its own vertices and its halo; stale elsewhere
+  const bool global_;           // neighbours keep the graph's ids
+  MarkSet marks_;               // of the graph's vertices: those that the part at hand names; empty between parts
+  Array<HaloWord> halo_words_;  // of a contiguous partition: the halo of the part at hand
+  Array<LocalId> local_of_;     // of others: local ids in the part at hand, its own vertices and its halo; stale elsewhere
 };
 
 }  // namespace
@@ -630,12 +745,13 @@ void AddOwnBegins(std::span<Subgraph> subgraphs, int threads) try {
     if (lesser_end == owned || !PartsAreRanges(subgraph)) continue;
     // By search, for what renames edges goes by edges and knows no rows; and a graph that is there may be asked later.
     Array<EdgeIndex> begins(owned);
+    const VertexId first_id = subgraph.Global(0);
     ParallelChunks(owned, ThreadCount(threads), kVertexGrain, [&](std::size_t first, std::size_t last) {
       const LocalId* const neighbours = rows->neighbours.data();
       for (std::size_t row = first; row < last; ++row) {
         const LocalId* const found =
             std::partition_point(neighbours + rows->offsets[row], neighbours + rows->offsets[row + 1],
-                                 [&](LocalId u) { return u >= owned && u < lesser_end; });
+                                 [&](LocalId u) { return rows->global ? u < first_id : u >= owned && u < lesser_end; });
         begins[row] = static_cast<EdgeIndex>(found - neighbours);
       }
     });

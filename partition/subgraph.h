@@ -28,6 +28,9 @@ struct SubgraphOptions {
   WeightKind weights =
       WeightKind::kNone;    ///< what the program reads; the graph's weights are dropped, converted or set to 1
   bool own_begins = false;  ///< Subgraph::own_begins, which AddOwnBegins adds to subgraphs that were built without
+  /// Neighbours get local ids. Otherwise they keep those of the graph where that saves a copy of all edges (parts are
+  /// ranges, and no two lists are merged), and whoever copies them renames them: LocalAdjacency::global.
+  bool rename = true;
   /// 0: as many as there are cores.
   int threads = 0;
 };
@@ -47,6 +50,8 @@ struct LocalAdjacency {
   /// As many as neighbours, or none.
   WeightSpan weights;
   EdgeIndex max_degree = 0;  ///< longest row; 0 without owned vertices
+  /// `neighbours` are ids of the whole graph, for which Subgraph::halo_words has the local ones.
+  bool global = false;
 
   /// @{
   /// What the spans above view, where it could not be shared with the graph.
@@ -54,6 +59,15 @@ struct LocalAdjacency {
   Array<LocalId> neighbours_storage;
   Weights weights_storage;
   /// @}
+};
+
+/// 64 vertices of the graph, of which a halo has those whose bit in `marks` is set: the first of them as local id `before`,
+/// the others following it. A local id is then a word and the count of some of its bits: 2 bits a vertex of the graph, which
+/// a cache holds, where a table of local ids would be 32.
+struct HaloWord {
+  /// Bit i: vertex 64 w + i, of word w, is in the halo.
+  std::uint64_t marks = 0;
+  std::uint64_t before = 0;  ///< the local id that the word's first halo vertex has
 };
 
 /// One part of a graph. Local ids: [0, owned) are the part's own vertices in ascending global order; [owned, local) is
@@ -77,7 +91,11 @@ struct Subgraph {
   bool identity = false;       ///< the part owns every vertex, so local id == global id; `global_ids` is then empty
   Array<VertexId> global_ids;  ///< local entries
   /// Owned entries.
-  Array<EdgeIndex> out_degrees, in_degrees;  ///< owned entries: degrees in the whole graph, whatever was built
+  Array<EdgeIndex> out_degrees, in_degrees;  ///< owned entries: degrees in the whole graph, whatever was built; the same
+                                             ///< memory on a symmetric graph
+
+  /// The halo, a word for 64 vertices of the graph, where lists are `global`; empty otherwise.
+  Array<HaloWord> halo_words;
 
   /// Edges along which owned vertices send, and are sent to.
   std::shared_ptr<const LocalAdjacency> forward, reverse;  ///< null when not asked for; the same object when they agree

@@ -1209,8 +1209,8 @@ TEST_F(CliTest, InfoTellsDiameterDegreesAndMemory) {
     ASSERT_EQ(rows.size(), 4);
     EXPECT_EQ(rows[0].at("bound"), "exact");
     EXPECT_EQ(rows[0].at("boxes"), 0);
-    // Narrow offsets, neighbours, two degrees, where halo and border begin; sssp has weights besides.
-    EXPECT_EQ(rows[0].at("graph"), 101 * 4 + 198 * (program.at("program") == "sssp" ? 8 : 4) + 100 * 16 + 16);
+    // Narrow offsets, neighbours, degrees, where halo and border begin; sssp has weights besides.
+    EXPECT_EQ(rows[0].at("graph"), 101 * 4 + 198 * (program.at("program") == "sssp" ? 8 : 4) + 100 * 8 + 16);
     EXPECT_EQ(rows[3].at("devices"), 8);
     EXPECT_EQ(rows[3].at("bound"), "equal-parts");
     EXPECT_GT(rows[3].at("boxes"), 0);

@@ -348,13 +348,13 @@ TEST(ExhaustionFinds, LostBlocksOfEachKind) {
   }
 }
 
-/// Loses a block of its memory, or of its pinned memory, the first time that it is given data.
+/// Loses a block of its memory, or of its pinned memory, the first time that somebody is about to use it.
 class LosingDevice final : public BorrowedDevice {
  public:
   LosingDevice(Device& lender, bool pinned, Lost* lost) : BorrowedDevice(lender), pinned_(pinned), lost_(lost) {}
-  void CopyIn(void* device, const void* host, std::size_t bytes, Stream& stream) override {
-    if (!std::exchange(lost_one_, true)) lost_->Add((pinned_ ? pinned_memory() : memory()).Allocate(kBytes, stream));
-    BorrowedDevice::CopyIn(device, host, bytes, stream);
+  void MakeCurrent() override {
+    if (!std::exchange(lost_one_, true)) lost_->Add((pinned_ ? pinned_memory() : memory()).Allocate(kBytes, stream()));
+    BorrowedDevice::MakeCurrent();
   }
   static constexpr std::size_t kBytes = 5;
 

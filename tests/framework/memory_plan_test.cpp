@@ -366,8 +366,8 @@ TEST(MemoryPlan, OnAGpuTheGraphCounts) {
   const RegisteredProgram& bfs = Programs().Find("bfs", DeviceKind::kHost);
   const auto memory = bfs.Memory(nullptr, "", {}).at(0);
   const MemoryPlan plan = BoundMemory(counts, memory, DeviceKind::kCuda, 1, "auto", Bound::kMost);
-  // Offsets, neighbours, two degrees, and where halo and border begin.
-  EXPECT_EQ(plan.devices[0].graph, 1001u * 4 + 8000 * 4 + 2 * 1000 * 8 + 2 * 2 * 4);
+  // Offsets, neighbours, degrees, and where halo and border begin.
+  EXPECT_EQ(plan.devices[0].graph, 1001u * 4 + 8000 * 4 + 1000 * 8 + 2 * 2 * 4);
   EXPECT_EQ(plan.host.devices, 0u);
   counts.weights = WeightKind::kFloat32;
   const auto sssp = Programs().Find("sssp", DeviceKind::kHost).Memory(nullptr, "", {});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -102,6 +103,60 @@ TEST(Subgraph, RandomGraphsEveryWay) {
       SCOPED_TRACE(fmt::format("seed {}, symmetric {}", seed, symmetric));
       ExpectSoundEveryWay(RandomGraph(seed, n, n * (1 + seed), symmetric, TestWeights::kNone, seed % 2 == 1),
                           {1, 2, 3, 8, 17});
+    }
+  }
+}
+
+/// Rows so long that the halo is found by searching those of others.
+TEST(Subgraph, DenseGraphsEveryWay) {
+  for (const bool symmetric : {false, true}) {
+    SCOPED_TRACE(symmetric);
+    const Graph graph = RandomGraph(5, 200, 200 * 40, symmetric, TestWeights::kNone, true);
+    if (!symmetric) graph.in();  // the other ends' rows are there
+    ExpectSoundEveryWay(graph, {2, 3, 5});
+  }
+}
+
+/// Neighbours that keep the graph's ids are those that are renamed, once their words have renamed them.
+TEST(Subgraph, WordsOfTheHaloRename) {
+  for (const bool symmetric : {false, true}) {
+    for (const VertexId degree : {2, 40}) {
+      const Graph graph = RandomGraph(7, 500, 500 * degree, symmetric, TestWeights::kInt32, false);
+      for (const std::string_view name : {"contiguous", "edge-balanced", "random"}) {
+        for (const PartId parts : {1, 3, 8}) {
+          const Partition partition = Divide(graph, name, parts);
+          for (const SubgraphOptions& renamed : AllOptions()) {
+            SCOPED_TRACE(
+                fmt::format("symmetric {}, degree {}, {}, {} parts, {}", symmetric, degree, name, parts, Describe(renamed)));
+            SubgraphOptions kept = renamed;
+            kept.rename = false;
+            const std::vector<Subgraph> expected = BuildSubgraphs(graph, partition, renamed);
+            const std::vector<Subgraph> actual = BuildSubgraphs(graph, partition, kept);
+            for (PartId p = 0; p < parts; ++p) {
+              const Subgraph &a = expected[p], &b = actual[p];
+              ASSERT_TRUE(std::ranges::equal(a.global_ids, b.global_ids));
+              ASSERT_TRUE(std::ranges::equal(a.own_begins, b.own_begins));
+              for (const auto& [list, other] : {std::pair(a.forward, b.forward), std::pair(a.reverse, b.reverse)}) {
+                if (list == nullptr) continue;
+                EXPECT_EQ(other->global, kSameIds && parts > 1 && partition.contiguous() && !b.identity);
+                EXPECT_EQ(other->global, !b.halo_words.empty());
+                ASSERT_EQ(list->neighbours.size(), other->neighbours.size());
+                for (std::size_t e = 0; e < list->neighbours.size(); ++e) {
+                  LocalId u = other->neighbours[e];
+                  if (other->global) {
+                    const VertexId first = b.Global(0);
+                    const HaloWord& word = b.halo_words[u / 64];
+                    u = u - first < b.owned
+                            ? static_cast<LocalId>(u - first)
+                            : static_cast<LocalId>(word.before + std::popcount(word.marks & ((1ull << (u % 64)) - 1)));
+                  }
+                  ASSERT_EQ(u, list->neighbours[e]) << "edge " << e << " of part " << p;
+                }
+              }
+            }
+          }
+        }
+      }
     }
   }
 }
