@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <ctime>
+#include <future>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -444,9 +445,8 @@ std::string KeepWhatPays(const RunCommandOptions& options, const RegisteredProgr
 }
 
 /// Refuses, before it is loaded, a graph whose header says that the run cannot fit.
-void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& program,
+void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& program, const std::optional<GraphPeek>& peek,
                     const std::vector<std::unique_ptr<Device>>& devices, const RunOptions& run) {
-  const std::optional<GraphPeek> peek = Peek(options.graph, options.load);
   if (!peek || !peek->vertices) return;  // known once it is loaded
   std::vector<Device*> pointers;
   pointers.reserve(devices.size());
@@ -542,16 +542,30 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   TraceOutput recording(options, command_line);
   Trace* const trace = recording.trace();
   run.trace = trace;
+  // GPUs open while a graph is mapped, which takes as long. Any other graph waits for what is known of its size.
+  const bool gpus = selection.kind == DeviceKind::kCuda;
+  const std::optional<GraphPeek> peek = Peek(options.graph, options.load);
+  const bool mapped = gpus && peek && peek->format == GraphFormat::kBinary && peek->compression == Compression::kNone;
+  options.load.read.in_place = gpus;
+  std::future<std::vector<std::unique_ptr<Device>>> opening =
+      std::async(mapped ? std::launch::async : std::launch::deferred, [&] {
+        const Stopwatch watch;
+        auto opened = OpenDevices(selection, options.load.read.threads);
+        record.open_ms = watch.ms();
+        return opened;
+      });
   std::vector<std::unique_ptr<Device>> devices;
-  {
-    const Span span(ProcessLane(trace), &record.open_ms, kOpenDevices);
-    devices = OpenDevices(selection, options.load.read.threads);
-  }
-  RefuseTooLarge(options, program, devices, run);
+  const auto open = [&] {
+    const Span span(ProcessLane(trace), nullptr, kOpenDevices);
+    devices = opening.get();
+    RefuseTooLarge(options, program, peek, devices, run);
+  };
+  if (!mapped) open();
   const LoadedGraph loaded = [&] {
     const Span span(ProcessLane(trace), nullptr, kLoad);
     return Load(options.graph, options.load);
   }();
+  if (mapped) open();
   const Graph& graph = loaded.graph;
   record.devices_why = KeepWhatPays(options, program, graph, run, devices);
   Parameters parameters = ResolveParameters(program, graph, options.parameters, options.seed);
