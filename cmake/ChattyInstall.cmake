@@ -24,15 +24,60 @@ foreach(archive IN LISTS archives)
     list(APPEND chatty_exported ${archive})
   endif()
 endforeach()
+
+# ---------------------------------------------------------- what is missing ----
+# Who has built one target alone, as scripts/demo does, has not all that is installed: it is built first, so that nothing is
+# installed by halves. chatty_install_first(COMPONENT TARGETS... FILES...) sees to it for a component.
+add_custom_target(chatty_installed)
+function(chatty_install_first component)
+  cmake_parse_arguments(PARSE_ARGV 1 first "" "" "TARGETS;FILES")
+  set(files ${first_FILES})
+  foreach(target IN LISTS first_TARGETS)
+    add_dependencies(chatty_installed ${target})
+    get_target_property(type ${target} TYPE)
+    if(type MATCHES "_LIBRARY|EXECUTABLE" AND NOT type STREQUAL INTERFACE_LIBRARY)
+      list(APPEND files "$<TARGET_FILE:${target}>")
+    endif()
+  endforeach()
+  set(code
+      [[
+foreach(file IN ITEMS @files@)
+  if(EXISTS "${file}")
+    continue()
+  endif()
+  message(STATUS "Building what is not built yet; this may take minutes")
+  execute_process(COMMAND "@CMAKE_COMMAND@" --build "@PROJECT_BINARY_DIR@" --config "$<CONFIG>" --target chatty_installed
+                  RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${file} is to be installed and cannot be built; nothing was installed")
+  endif()
+  break()
+endforeach()
+]])
+  list(TRANSFORM files REPLACE "(.+)" "\"\\1\"")
+  list(JOIN files " " files)
+  string(CONFIGURE "${code}" code @ONLY)
+  install(CODE "${code}" COMPONENT ${component})
+endfunction()
+# The manual is written by the program that it describes. Not by one under a sanitizer, which nobody installs, nor by one that
+# cannot run.
+set(chatty_manual_made "")
+if(TARGET chatty_cli AND NOT CHATTY_SANITIZE AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR))
+  set(chatty_share "${PROJECT_BINARY_DIR}/share")
+  set(chatty_manual_made "${chatty_share}/made")
+endif()
+chatty_install_first(development TARGETS ${chatty_exported})
+if(TARGET chatty_cli)
+  chatty_install_first(runtime TARGETS chatty_cli FILES ${chatty_manual_made})
+endif()
+
 install(TARGETS ${chatty_exported} EXPORT chattyTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
 if(TARGET chatty_cli)
   install(TARGETS chatty_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
 endif()
 
 # ------------------------------------------------- manual and completions ----
-# Written by the program that they describe. Not by one under a sanitizer, which nobody installs, nor by one that cannot run.
-if(TARGET chatty_cli AND NOT CHATTY_SANITIZE AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR))
-  set(chatty_share "${PROJECT_BINARY_DIR}/share")
+if(chatty_manual_made)
   find_program(CHATTY_GZIP gzip)
   mark_as_advanced(CHATTY_GZIP)
   set(compress "")
@@ -44,7 +89,7 @@ if(TARGET chatty_cli AND NOT CHATTY_SANITIZE AND (NOT CMAKE_CROSSCOMPILING OR CM
     list(APPEND completions COMMAND chatty_cli completion ${shell} > "${chatty_share}/chatty.${shell}")
   endforeach()
   add_custom_command(
-    OUTPUT "${chatty_share}/made"
+    OUTPUT "${chatty_manual_made}"
     COMMAND ${CMAKE_COMMAND} -E rm -rf "${chatty_share}"
     COMMAND ${CMAKE_COMMAND} -E make_directory "${chatty_share}/man"
     COMMAND chatty_cli __manual "${chatty_share}/man"
@@ -54,7 +99,8 @@ if(TARGET chatty_cli AND NOT CHATTY_SANITIZE AND (NOT CMAKE_CROSSCOMPILING OR CM
     DEPENDS chatty_cli
     COMMENT "Writing manual pages and shell completions"
     VERBATIM)
-  add_custom_target(chatty_manual ALL DEPENDS "${chatty_share}/made")
+  add_custom_target(chatty_manual ALL DEPENDS "${chatty_manual_made}")
+  add_dependencies(chatty_installed chatty_manual)
   install(DIRECTORY "${chatty_share}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT runtime)
   foreach(completion "bash;bash-completion/completions;chatty" "zsh;zsh/site-functions;_chatty"
                      "fish;fish/vendor_completions.d;chatty.fish")
