@@ -18,6 +18,7 @@
 #include "chatty/cli/interrupt.h"
 #include "chatty/cli/manual.h"
 #include "chatty/core/error.h"
+#include "chatty/core/host_memory.h"
 #include "chatty/core/logging.h"
 #include "chatty/core/progress.h"
 #include "chatty/core/version.h"
@@ -181,6 +182,7 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
       SetLogLevel("error");
     }
     if (!log_level.empty()) SetLogLevel(log_level);
+    CheckThreadVariables();
     return context.action();
   });
 }

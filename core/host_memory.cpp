@@ -1,11 +1,21 @@
 #include "chatty/core/host_memory.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <system_error>
+
+#include "chatty/core/bytes.h"
+#include "chatty/core/error.h"
 
 namespace chatty {
 namespace {
@@ -55,12 +65,10 @@ std::uint64_t LeastUpwards(const std::string& mount, std::string path, Measure&&
   }
 }
 
-}  // namespace
-
-std::uint64_t AvailableHostMemory(const std::string& root) {
-  std::uint64_t available = kUnlimited;
-  if (const auto kib = Field(root + "/proc/meminfo", "MemAvailable:")) available = *kib * 1024;
-
+/// Calls body(mount, path, second) for the control groups of this process in which `controller` may have a limit; `second`:
+/// of version 2.
+template <class Body>
+void ForEachGroup(const std::string& root, const std::string& controller, Body&& body) {
   std::ifstream groups(root + "/proc/self/cgroup");  // lines "id:controllers:path"; version 2 is "0::path"
   for (std::string line; std::getline(groups, line);) {
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
@@ -69,15 +77,123 @@ std::uint64_t AvailableHostMemory(const std::string& root) {
     const std::string path = line.substr(second + 1);
     if (path.empty() || path.front() != '/') continue;
     if (controllers == ",,") {
-      available = std::min(available, LeastUpwards(root + "/sys/fs/cgroup", path, [](const std::string& folder) {
-                             return Left(folder, "memory.max", "memory.current", "inactive_file ");
-                           }));
-    } else if (controllers.find(",memory,") != std::string::npos) {
-      available = std::min(available, LeastUpwards(root + "/sys/fs/cgroup/memory", path, [](const std::string& folder) {
-                             return Left(folder, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file ");
-                           }));
+      body(root + "/sys/fs/cgroup", path, true);
+    } else if (controllers.find("," + controller + ",") != std::string::npos) {
+      body(root + "/sys/fs/cgroup/" + controller, path, false);
     }
   }
+}
+
+/// A resource's soft limit; none if it has none.
+std::optional<std::uint64_t> ResourceLimit(int resource) {
+  rlimit limit{};
+  if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+  return limit.rlim_cur;
+}
+
+/// Threads that this process' real user has, as far as /proc shows them.
+std::uint64_t ThreadsOfUser(const std::string& root) {
+  std::uint64_t threads = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(root + "/proc", error), end; !error && at != end; at.increment(error)) {
+    if (at->path().filename().string().find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string status = at->path().string() + "/status";
+    if (Field(status, "Uid:") == ::getuid()) threads += Field(status, "Threads:").value_or(0);
+  }
+  return threads;
+}
+
+/// The first of the numbers that a variable lists; throws unless all are numbers from 1 on.
+std::optional<std::uint64_t> ThreadVariable(const char* name, bool is_list) {
+  const char* const text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody changes the environment
+  if (text == nullptr) return std::nullopt;
+  std::optional<std::uint64_t> first;
+  std::string_view rest = text;
+  for (bool more = true; more;) {
+    const std::size_t comma = is_list ? rest.find(',') : std::string_view::npos;
+    std::string_view part = rest.substr(0, comma);
+    more = comma != std::string_view::npos;
+    if (more) rest.remove_prefix(comma + 1);
+    while (part.starts_with(' ')) part.remove_prefix(1);
+    while (part.ends_with(' ')) part.remove_suffix(1);
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+    if (error == std::errc::result_out_of_range && !part.starts_with('-')) number = kUnlimited;
+    if (part.empty() || part.find_first_not_of("0123456789") != std::string_view::npos || number == 0) {
+      Throw<UsageError>("{} is '{}', which is no number of threads; set it to 1 to {}, or unset it", name,
+                        std::string_view(text).substr(0, 40), kMostThreads);
+    }
+    if (!first) first = number;
+  }
+  return first;
+}
+
+}  // namespace
+
+void CheckThreadVariables() {
+  const std::optional<std::uint64_t> threads = ThreadVariable("OMP_NUM_THREADS", /*is_list=*/true);
+  static_cast<void>(ThreadVariable("OMP_THREAD_LIMIT", /*is_list=*/false));  // a large limit asks for nothing
+  if (threads && *threads > kMostThreads) {
+    Throw<UsageError>("OMP_NUM_THREADS is {}; at most {} threads can be used, set it to 1 to {}, or unset it", *threads,
+                      kMostThreads, kMostThreads);
+  }
+}
+
+ThreadLimits ReadThreadLimits(const std::string& root) {
+  ThreadLimits limits;
+  if (::geteuid() != 0) limits.of_user = ResourceLimit(RLIMIT_NPROC);
+  if (limits.of_user) limits.user_used = ThreadsOfUser(root);
+  limits.of_memory = ResourceLimit(RLIMIT_AS);
+  limits.of_system = NumberIn(root + "/proc/sys/kernel/threads-max");
+  std::uint64_t least = kUnlimited;
+  ForEachGroup(root, "pids", [&](const std::string& mount, const std::string& path, bool) {
+    LeastUpwards(mount, path, [&](const std::string& folder) {
+      const auto most = NumberIn(folder + "/pids.max"), used = NumberIn(folder + "/pids.current");
+      if (!most || !used) return kUnlimited;
+      const std::uint64_t left = *most > *used ? *most - *used : 0;
+      if (left < least) {
+        least = left;
+        limits.group_file = folder.substr(root.size()) + "/pids.max";
+        limits.group_most = *most;
+        limits.group_used = *used;
+      }
+      return left;
+    });
+  });
+  return limits;
+}
+
+std::string DescribeThreadLimit(const ThreadLimits& limits, std::uint64_t wanted) {
+  if (!limits.group_file.empty() && limits.group_used + wanted > limits.group_most) {
+    return fmt::format("the limit is that of the control group, {} of which {} are used ({})", limits.group_most,
+                       limits.group_used, limits.group_file);
+  }
+  if (limits.of_user && limits.user_used + wanted > *limits.of_user) {
+    return fmt::format("the limit is RLIMIT_NPROC, {} for this user, who has {} (ulimit -u)", *limits.of_user,
+                       limits.user_used);
+  }
+  if (limits.of_memory) {
+    return fmt::format("the limit is RLIMIT_AS, {} of addresses for stacks and all else (ulimit -v)",
+                       FormatBytes(*limits.of_memory));
+  }
+  if (limits.of_system) {
+    return fmt::format("the limit is the system's: kernel.threads-max is {}, and memory for stacks may be short",
+                       *limits.of_system);
+  }
+  return "which limit that is, is not known";
+}
+
+std::uint64_t AvailableHostMemory(const std::string& root) {
+  std::uint64_t available = kUnlimited;
+  if (const auto kib = Field(root + "/proc/meminfo", "MemAvailable:")) available = *kib * 1024;
+
+  ForEachGroup(root, "memory", [&](const std::string& mount, const std::string& path, bool second) {
+    available =
+        std::min(available, LeastUpwards(mount, path, [&](const std::string& folder) {
+                   return second ? Left(folder, "memory.max", "memory.current", "inactive_file ")
+                                 : Left(folder, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file ");
+                 }));
+  });
   return available == kUnlimited ? 0 : std::max<std::uint64_t>(available, 1);
 }
 

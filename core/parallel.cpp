@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "chatty/core/affinity.h"
+#include "chatty/core/host_memory.h"
 
 namespace chatty {
 namespace {
@@ -61,13 +62,21 @@ void TryThreads(int threads) {
   for (int i = 0; i < count; ++i) ::pthread_join(started[static_cast<std::size_t>(i)], nullptr);
   ::pthread_attr_destroy(&attributes);
   if (error == 0) return;
-  Throw<DeviceError>("only {} of {} threads could be started ({}); use fewer, with --threads", count, threads,
-                     ErrnoText(error));
+  Throw<DeviceError>("only {} of {} threads could be started ({}): {}; use fewer, with --threads", count, threads,
+                     ErrnoText(error), DescribeThreadLimit(ReadThreadLimits(), static_cast<std::uint64_t>(threads)));
 }
 
 }  // namespace
 
-int ThreadCount(int requested) { return requested > 0 ? requested : omp_get_max_threads(); }
+int ThreadCount(int requested) {
+  if (requested > 0) return requested;
+  const int threads = omp_get_max_threads();
+  if (threads > kMostThreads) {
+    Throw<UsageError>("OpenMP is set to {} threads; at most {} can be used, set OMP_NUM_THREADS to 1 to {}, or unset it",
+                      threads, kMostThreads, kMostThreads);
+  }
+  return threads;
+}
 
 OpenMpTeam::OpenMpTeam(int threads) : requested_(threads), spin_(SpinOf(threads)) {
   const auto region = [this] {
@@ -86,7 +95,8 @@ OpenMpTeam::OpenMpTeam(int threads) : requested_(threads), spin_(SpinOf(threads)
   try {
     master_ = std::thread(region);
   } catch (const std::system_error& error) {
-    Throw<DeviceError>("no thread could be started ({}); {} were asked for", error.what(), threads);
+    Throw<DeviceError>("no thread could be started ({}): {}; {} were asked for", error.what(),
+                       DescribeThreadLimit(ReadThreadLimits(), static_cast<std::uint64_t>(threads) + 1), threads);
   }
   WaitWhileEqual(granted_, 0, {}, "OpenMP to start a team");
   size_ = static_cast<int>(granted_.load(std::memory_order_acquire));

@@ -2,6 +2,8 @@
 
 #include <system_error>
 
+#include "chatty/core/host_memory.h"
+
 namespace chatty {
 
 WorkerTeam::WorkerTeam(int threads) : spin_(SpinOf(threads)) {
@@ -17,8 +19,8 @@ WorkerTeam::WorkerTeam(int threads) : spin_(SpinOf(threads)) {
     for (int rank = 1; rank < threads; ++rank) workers_.emplace_back([this, rank] { WorkerLoop(rank); });
   } catch (const std::system_error& error) {  // what the operating system refuses
     const int started = stop();
-    Throw<DeviceError>("only {} of {} threads could be started ({}); use fewer, with --threads", started, threads,
-                       error.what());
+    Throw<DeviceError>("only {} of {} threads could be started ({}): {}; use fewer, with --threads", started, threads,
+                       error.what(), DescribeThreadLimit(ReadThreadLimits(), static_cast<std::uint64_t>(threads)));
   } catch (...) {  // no memory for a thread's state
     stop();
     throw;

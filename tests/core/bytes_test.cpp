@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "chatty/core/error.h"
 #include "chatty/core/host_memory.h"
 
 namespace chatty {
@@ -85,6 +86,59 @@ TEST_F(HostMemory, RespectsVersion1InAContainer) {
   Put("/sys/fs/cgroup/memory/memory.usage_in_bytes", "900000\n");
   Put("/sys/fs/cgroup/memory/memory.stat", "cache 7\ntotal_inactive_file 50000\n");
   EXPECT_EQ(Available(), 150000u);
+}
+
+TEST_F(HostMemory, TheLimitOfThreadsIsNamed) {
+  const auto named = [&](std::uint64_t wanted) { return DescribeThreadLimit(ReadThreadLimits(root_), wanted); };
+  Put("/proc/sys/kernel/threads-max", "63000\n");
+  EXPECT_EQ(ReadThreadLimits(root_).of_system, 63000u);
+  Put("/proc/self/cgroup", "7:pids:/x\n0::/a/b\n");
+  Put("/sys/fs/cgroup/a/b/pids.max", "max\n");
+  Put("/sys/fs/cgroup/a/pids.max", "64\n");
+  Put("/sys/fs/cgroup/a/pids.current", "60\n");
+  const std::string group = "the limit is that of the control group, 64 of which 60 are used (/sys/fs/cgroup/a/pids.max)";
+  EXPECT_EQ(named(5), group);
+  EXPECT_NE(named(4), group) << "so many were left";
+  Put("/sys/fs/cgroup/pids/pids.max", "9\n");
+  Put("/sys/fs/cgroup/pids/pids.current", "9\n");
+  EXPECT_EQ(named(1), "the limit is that of the control group, 9 of which 9 are used (/sys/fs/cgroup/pids/pids.max)");
+
+  ThreadLimits limits;
+  EXPECT_EQ(DescribeThreadLimit(limits, 1), "which limit that is, is not known");
+  limits.of_system = 63000;
+  EXPECT_NE(DescribeThreadLimit(limits, 1).find("kernel.threads-max is 63000"), std::string::npos);
+  limits.of_memory = std::uint64_t{1} << 30;
+  EXPECT_NE(DescribeThreadLimit(limits, 1).find("RLIMIT_AS, 1.00 GiB"), std::string::npos) << DescribeThreadLimit(limits, 1);
+  limits.of_user = 10;
+  limits.user_used = 8;
+  EXPECT_EQ(DescribeThreadLimit(limits, 3), "the limit is RLIMIT_NPROC, 10 for this user, who has 8 (ulimit -u)");
+  EXPECT_NE(DescribeThreadLimit(limits, 2).find("RLIMIT_AS"), std::string::npos);
+}
+
+class ThreadVariables : public testing::Test {
+ protected:
+  ~ThreadVariables() override {
+    ::unsetenv("OMP_NUM_THREADS");
+    ::unsetenv("OMP_THREAD_LIMIT");
+  }
+};
+
+TEST_F(ThreadVariables, AreBoundedAndWellFormed) {
+  for (const char* good : {"1", " 4 ", "4096", "4,2", "4, 20000"}) {
+    ::setenv("OMP_NUM_THREADS", good, 1);
+    EXPECT_NO_THROW(CheckThreadVariables()) << good;
+  }
+  for (const char* bad : {"", " ", "0", "-1", "four", "4x", "4,", ",4", "4097", "20000", "99999999999999999999999"}) {
+    ::setenv("OMP_NUM_THREADS", bad, 1);
+    EXPECT_THROW(CheckThreadVariables(), UsageError) << bad;
+  }
+  ::unsetenv("OMP_NUM_THREADS");
+  for (const char* bad : {"", "0", "1,2", "many"}) {
+    ::setenv("OMP_THREAD_LIMIT", bad, 1);
+    EXPECT_THROW(CheckThreadVariables(), UsageError) << bad;
+  }
+  ::setenv("OMP_THREAD_LIMIT", "20000", 1);
+  EXPECT_NO_THROW(CheckThreadVariables()) << "more may run than anybody asks for";
 }
 
 TEST(HostMemoryHere, IsKnown) { EXPECT_GT(AvailableHostMemory(), 1u << 20); }
