@@ -131,6 +131,7 @@ std::optional<Graph> ReadEntry(const std::string& file, const std::string& sourc
 }
 
 void WriteEntry(const Graph& graph, const std::string& file, const Json& note) {
+  RemoveStaleOutputs(fs::path(file).parent_path().string(), "");  // of other entries, too: they are large
   OutputFile output(file);
   io::WriteBinary(graph, output, note.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace));
   output.Commit();

@@ -1,18 +1,24 @@
 #include "chatty/io/output.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "chatty/core/error.h"
@@ -26,6 +32,18 @@ std::mutex& UnfinishedMutex() {
   return mutex;
 }
 OutputFile* first_unfinished = nullptr;
+
+/// Names of temporaries say on which host they are written: elsewhere their locks may not be seen.
+const std::string& HostName() {
+  static const std::string name = [] {
+    std::array<char, 256> text{};
+    if (::gethostname(text.data(), text.size() - 1) != 0) return std::string("localhost");
+    std::string host = text.data();
+    std::replace(host.begin(), host.end(), '/', '_');
+    return host;
+  }();
+  return name;
+}
 
 }  // namespace
 
@@ -114,13 +132,23 @@ OutputFile::OutputFile(const std::string& path) : name_(path), target_(path), bu
   }
   // Last of what can fail for want of memory: no destructor runs after a constructor that threw.
   static std::atomic<unsigned> counter{0};
-  temporary_ = fmt::format("{}.{}-{}.tmp", target_, ::getpid(), counter++);
+  const std::size_t slash = target_.rfind('/');
+  RemoveStaleOutputs(slash == std::string::npos ? "." : target_.substr(0, slash + 1),
+                     std::string_view(target_).substr(slash + 1));
   const std::lock_guard lock(UnfinishedMutex());
-  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? info.st_mode & 0777 : 0666);
-  if (fd_ < 0) {
-    const int error = errno;
-    Throw<InputError>("{}: cannot be created: {}; check that the folder exists and may be written to", name_,
-                      ErrnoText(error));
+  for (bool held = false; !held;) {
+    temporary_ = fmt::format("{}.{}-{}-{}.tmp", target_, HostName(), ::getpid(), counter++);
+    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? info.st_mode & 0777 : 0666);
+    if (fd_ < 0) {
+      if (errno == EEXIST) continue;  // of a process that had the same number and was killed
+      const int error = errno;
+      Throw<InputError>("{}: cannot be created: {}; check that the folder exists and may be written to", name_,
+                        ErrnoText(error));
+    }
+    // Before it had its lock, another writer may have taken it for left behind. Where there are no locks, nobody does.
+    struct stat made {};
+    held = ::flock(fd_, LOCK_EX | LOCK_NB) == 0 ? ::fstat(fd_, &made) != 0 || made.st_nlink > 0 : errno != EWOULDBLOCK;
+    if (!held) ::close(fd_);
   }
   Enlist();
 }
@@ -144,6 +172,23 @@ void OutputFile::Delist() {
   *linked_by_ = next_;
   if (next_ != nullptr) next_->linked_by_ = linked_by_;
   linked_by_ = nullptr;
+}
+
+void RemoveStaleOutputs(const std::string& folder, std::string_view target) {
+  const std::string host = fmt::format(".{}-", HostName());
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const std::size_t begin = name.rfind(host);
+    if (begin == std::string::npos || !name.ends_with(".tmp")) continue;
+    if (!target.empty() && std::string_view(name).substr(0, begin) != target) continue;
+    const std::string_view process = std::string_view(name).substr(begin + host.size());
+    if (process.find_first_not_of("0123456789-") != process.size() - 4) continue;
+    const int fd = ::open(at->path().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) continue;
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlink(at->path().c_str());  // nobody writes it
+    ::close(fd);
+  }
 }
 
 void RemoveUnfinishedOutputs() noexcept {

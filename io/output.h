@@ -15,6 +15,9 @@ namespace chatty {
 
 /// A file being written. The bytes go to a new file beside the target, which takes the target's name in Commit() and is
 /// removed by the destructor otherwise: a reader never sees half a file, and a failed run leaves an old file as it was.
+/// What a killed process has left beside a target goes when somebody writes that target again on the same host: its name is
+/// TARGET.HOST-PROCESS-NUMBER.tmp, and its writer holds a lock on it for as long as it lives (flock). Where a file system
+/// has no such locks, and of other hosts, it stays.
 /// A target ending in .gz or .zst is compressed. Targets that are no regular files (devices, pipes) and "-", standard
 /// output, are written directly and never compressed.
 ///
@@ -86,6 +89,10 @@ class OutputFile {
   OutputFile* next_ = nullptr;        // enlisted after this one
   OutputFile** linked_by_ = nullptr;  // what points to this one; null: not enlisted
 };
+
+/// Removes unfinished files of `target` in `folder` whose writers on this host are gone, as an OutputFile does for its own;
+/// of all targets if that is empty. What cannot be looked at or removed stays.
+void RemoveStaleOutputs(const std::string& folder, std::string_view target);
 
 /// For whoever is about to end the process, say a thread that waits for signals: removes what has been begun and is not
 /// complete. From then on nobody begins, completes or gives up a file: who tries waits for the end.

@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -163,6 +165,22 @@ TEST_F(GraphCacheTest, AnEntryOfAnotherFileDoesNotServe) {
   const Outcome outcome = Read(two);
   EXPECT_EQ(outcome.graph.vertices(), 10u);
   EXPECT_EQ(outcome.cache.use, Use::kFilled);
+}
+
+TEST_F(GraphCacheTest, WhatAKilledWriterLeavesGoesWithTheNextEntry) {
+  fs::create_directories(Cache());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    OutputFile entry(Cache() + "/other-0123456789abcdef.chatty");
+    entry.Write(std::string(1 << 20, 'x'));
+    ::raise(SIGKILL);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(Entries(), 1u) << "half an entry, of another graph";
+  const OutputFile alive(Cache() + "/third.chatty");
+  EXPECT_EQ(Read(Write("g.el", "0 1\n")).cache.use, Use::kFilled);
+  EXPECT_EQ(Entries(), 2u) << "the new entry, and what is being written";
 }
 
 TEST_F(GraphCacheTest, ManyFillItAtOnce) {

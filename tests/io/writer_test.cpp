@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -220,6 +221,37 @@ TEST_F(WriterTest, WhoeverEndsTheProcessLeavesNoUnfinishedFile) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   EXPECT_EQ(Slurp(Path("old.txt")), "old");
   EXPECT_EQ(left(), 2u);
+}
+
+TEST_F(OutputFileTest, WhatAKilledWriterLeavesGoesAtTheNextWrite) {
+  Write("out.txt.notes-1-2.tmp", "not ours");
+  Write("out.txt", "old");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    OutputFile killed(Path("out.txt")), other(Path("out.txt.gz"));
+    killed.Write(std::string(1 << 20, 'x'));
+    ::raise(SIGKILL);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  EXPECT_EQ(FileCount(), 4u);
+  EXPECT_EQ(Slurp(Path("out.txt")), "old");
+  {
+    OutputFile alive(Path("out.txt"));
+    EXPECT_EQ(FileCount(), 4u) << "that of the same target went, this one's came";
+    OutputFile again(Path("out.txt"));
+    EXPECT_EQ(FileCount(), 5u) << "a file that somebody writes stays";
+    again.Write("new");
+    again.Commit();
+    alive.Write("newer");
+    alive.Commit();
+  }
+  EXPECT_EQ(Slurp(Path("out.txt")), "newer");
+  EXPECT_EQ(FileCount(), 3u);
+  RemoveStaleOutputs(Path(""), "");
+  EXPECT_EQ(FileCount(), 2u) << "the other target's";
+  EXPECT_EQ(Slurp(Path("out.txt.notes-1-2.tmp")), "not ours");
 }
 
 TEST_F(WriterTest, SymmetricMatrixMarketHoldsTheLowerTriangle) {
