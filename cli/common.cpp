@@ -23,6 +23,8 @@
 #include "chatty/cli/interrupt.h"
 #include "chatty/core/bytes.h"
 #include "chatty/core/error.h"
+#include "chatty/core/host_memory.h"
+#include "chatty/core/logging.h"
 #include "chatty/core/progress.h"
 #include "chatty/core/version.h"
 #include "chatty/io/input.h"
@@ -308,9 +310,13 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
       .add_flag("--compact-ids", options.read.compact_ids,
                 "Of an edge list: only ids that an edge names are vertices, so that gaps between ids take no memory")
       ->group(group);
+  AddBytesOption(command, "--host-memory-limit", options.host_memory_limit,
+                 "Memory that the host may hold, host devices included, say 500M, 2G or 1.5GiB; what needs more is refused "
+                 "(default: what is available)")
+      ->group(group);
   command.add_option("--threads", options.read.threads, "CPU threads to use (default: one a core)")
       ->type_name("N")
-      ->check(Unnamed(CLI::Range(1, 4096)))
+      ->check(Unnamed(CLI::Range(1, kMostThreads)))
       ->group(group);
 }
 
@@ -319,7 +325,33 @@ namespace {
 ReadOptions ToReadOptions(const LoadOptions& options) {
   ReadOptions read = options.read;
   if (!options.format.empty()) read.format = options.format;
+  read.memory_limit = options.host_memory_limit;
   return read;
+}
+
+/// Throws OutOfMemoryError, before anything is read, for a graph that takes more host memory than the limit, by its header
+/// or, where it has none, by how long its lines are.
+void RefuseBeyondLimit(const std::string& path, const LoadOptions& options) {
+  const std::optional<GraphPeek> peek = PeekGraph(path, ToReadOptions(options));
+  if (!peek) return;
+  const std::uint64_t limit = options.host_memory_limit;
+  const auto entry = [&](std::uint64_t ids) {
+    return ids * sizeof(VertexId) + (peek->weights == WeightKind::kNone ? 0 : sizeof(float));
+  };
+  if (peek->vertices) {
+    const std::uint64_t needed = (*peek->vertices + 1) * sizeof(EdgeIndex) + peek->edges_least * entry(1);
+    if (needed <= limit) return;
+    Throw<OutOfMemoryError>(
+        "out of memory before anything was allocated: a graph of {} vertices and {} stored edges ({}) needs at least {} of "
+        "host memory; the host's limit allows {}: use a smaller graph or a larger limit",
+        *peek->vertices, peek->stored, peek->from, FormatBytes(needed), FormatBytes(limit));
+  }
+  const std::uint64_t needed = peek->edges_likely * entry(2);
+  if (needed - needed / 4 <= limit) return;  // of what is near the limit the reader finds out
+  Throw<OutOfMemoryError>(
+      "out of memory before anything was allocated: {} holds about {} edges, which need about {} of host memory to be read; "
+      "the host's limit allows {}: use a smaller graph or a larger limit",
+      path, peek->edges_likely, FormatBytes(needed), FormatBytes(limit));
 }
 
 }  // namespace
@@ -340,6 +372,7 @@ LoadedGraph Load(const std::string& path, const LoadOptions& options) {
   const ReadOptions read = ToReadOptions(options);
   if (options.cache != "off") TakeInterrupts();  // it is written to
   if (read.threads > 0) omp_set_num_threads(read.threads);
+  if (options.host_memory_limit > 0) RefuseBeyondLimit(path, options);
   const Stopwatch watch;
   if (options.cache == "off") {
     loaded.graph = ReadGraph(path, read, &loaded.report);

@@ -83,7 +83,8 @@ struct LoadOptions {
   std::string format;
   std::string ids = "file";
   std::string weights = "file";
-  std::string cache = "off";  ///< or a folder
+  std::string cache = "off";            ///< or a folder
+  std::uint64_t host_memory_limit = 0;  ///< bytes that the host may hold; 0: what there is
   ReadOptions read;
 };
 /// `format_flag` names the option for the input's format; `uses`: whether the command itself uses ids and weights, and

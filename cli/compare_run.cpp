@@ -399,6 +399,7 @@ class Measurer {
     session.partition_fallback = false;
     session.seed = options_.seed;
     session.threads = options_.load.read.threads;
+    session.host_memory_limit = options_.load.host_memory_limit;
     session_costs_ = c.devices > 1 ? CostsOf(c.devices) : "";
     auto devices = OpenDevices(plan_.Devices(c.devices), options_.load.read.threads);
     try {

@@ -57,7 +57,7 @@ struct RunCommandOptions {
   double timeout_s = 0;
   std::uint32_t trials = 1;
   std::uint64_t seed = 1;
-  std::uint64_t memory_limit = 0, host_memory_limit = 0;  // bytes; 0: what there is
+  std::uint64_t memory_limit = 0;  // bytes; 0: what there is
   bool verify = false;
   std::string output, output_format, json, trace;
 };
@@ -458,7 +458,8 @@ void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& p
   const auto alternatives = program.Memory(nullptr, options.parameters.value, run);
   for (std::size_t i = 0; i < alternatives.size(); ++i) {  // one that fits will do: which it is depends on the graph
     try {
-      CheckBounds(graph, alternatives[i], pointers, options.transport, {options.memory_limit, options.host_memory_limit});
+      CheckBounds(graph, alternatives[i], pointers, options.transport,
+                  {options.memory_limit, options.load.host_memory_limit});
       return;
     } catch (const OutOfMemoryError&) {
       if (i + 1 == alternatives.size()) throw;
@@ -584,7 +585,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   session_options.bind = options.bind == "auto";
   session_options.trace = trace;
   session_options.memory_limit = options.memory_limit;
-  session_options.host_memory_limit = options.host_memory_limit;
+  session_options.host_memory_limit = options.load.host_memory_limit;
   Session session(graph, std::move(devices), session_options);
 
   StopOnInterrupt interrupt;
@@ -814,11 +815,6 @@ void AddRun(CLI::App& app, Context& context) {
 
   AddBytesOption(*command, "--memory-limit", options->memory_limit,
                  "Memory that each device may hold, say 500M, 2G or 1.5GiB (default: what it has free)")
-      ->group(how);
-  AddBytesOption(
-      *command, "--host-memory-limit", options->host_memory_limit,
-      "Memory that the host may hold, host devices included; what needs more for certain is refused (default: what "
-      "is available)")
       ->group(how);
 
   const std::string what = "Measurement and results";

@@ -28,6 +28,7 @@ struct RawGraph {
   /// a Graph nor SimplifyLists would find anything.
   bool simple = false;
   bool symmetric = false;  ///< of a list: each edge is stored once and goes both ways; of rows: both directions are stored
+  bool stated_symmetric = false;  ///< of a list: the file says that both directions of every edge are stored
   int first_id = 0;
   Array<std::uint64_t> ids;         ///< as Graph::ids()
   std::vector<std::string> labels;  ///< as Graph::labels()

@@ -95,6 +95,7 @@ bool ReadGapStream(Input& input, ArrayReader& reader, const GapHeader& header, A
   Array<std::uint32_t> words = reader.Read<std::uint32_t>(header.edges);
   const bool weighted = header.edges > 0 && !GapEndsHere(input, header);
   if (weighted) {
+    input.Claim(header.edges * sizeof(std::int32_t));
     // In place: word 2i becomes word i, which has been read by then, and the other half is filled as it arrives.
     Array<std::int32_t> weights(words.size());
     const auto put = [&](std::uint64_t i, std::uint32_t word) {
@@ -118,8 +119,9 @@ bool ReadGapStream(Input& input, ArrayReader& reader, const GapHeader& header, A
   return weighted;
 }
 
-void ReadGapPairs(ArrayReader& reader, const GapHeader& header, Adjacency& out, int threads) {
+void ReadGapPairs(Input& input, ArrayReader& reader, const GapHeader& header, Adjacency& out, int threads) {
   reader.ExpectRoom(header.edges, 8);
+  input.Claim(header.edges * (sizeof(VertexId) + sizeof(std::int32_t)));
   out.neighbours = Array<VertexId>(header.edges);
   Array<std::int32_t> weights(header.edges);
   reader.ReadPieces(header.edges, 8, [&](std::uint64_t first, const char* at, std::size_t n) {
@@ -198,7 +200,7 @@ RawGraph ReadGap(Input& input, const ReadOptions& options) {
   if (!weighted) {
     weighted = ReadGapStream(input, reader, header, out, threads);
   } else if (*weighted) {
-    ReadGapPairs(reader, header, out, threads);
+    ReadGapPairs(input, reader, header, out, threads);
   } else {
     out.neighbours = reader.ReadAs<VertexId, std::uint32_t>(header.edges, [](std::uint32_t id) { return VertexId{id}; });
   }

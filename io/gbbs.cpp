@@ -143,6 +143,8 @@ struct AdjacencyPiece {
   float extreme = 0;   // of `reals`, the farthest from 0
   bool fraction = false;
   std::uint64_t lines = 0;
+
+  std::uint64_t bytes() const { return offsets.bytes() + ids.bytes() + integers.bytes() + reals.bytes(); }
 };
 
 std::uint64_t CountNumbers(std::string_view text) {
@@ -333,6 +335,7 @@ Adjacency ReadAdjacencyText(Input& input, int threads, std::uint64_t* lines) {
       AdjacencyPiece piece;
       try {
         piece = ParseAdjacencyChunk(cursor, start, count, header);
+        input.Claim(piece.bytes());
       } catch (const LineError& error) {
         const std::scoped_lock lock(mutex);
         if (!fault || chunk.index < fault->chunk) fault = AdjacencyFault{chunk.index, error.line(), error.what()};
@@ -363,6 +366,8 @@ Adjacency ReadAdjacencyText(Input& input, int threads, std::uint64_t* lines) {
     found -= due;
   }
 
+  // The largest array is there twice, in pieces and whole.
+  input.Claim(std::max((vertices + 1) * sizeof(EdgeIndex), edges * sizeof(VertexId)));
   Adjacency out;
   out.offsets = JoinPieces(pieces, vertices + 1, &AdjacencyPiece::offsets, &AdjacencyPiece::offsets_at, threads);
   out.offsets[vertices] = edges;

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "chatty/core/bytes.h"
 #include "chatty/core/error.h"
 #include "chatty/io/formats.h"
 
@@ -267,6 +268,15 @@ class Input::Map {
   std::string name_;
   std::string_view text_;
 };
+
+void MemoryClaims::Expect(std::uint64_t bytes, const std::string& name) const {
+  if (limit_ == 0 || bytes <= limit_) return;
+  Throw<OutOfMemoryError>(
+      "{}: out of host memory while it is read: this takes {} and more, and the host's limit allows {}: use a smaller graph "
+      "or "
+      "a larger limit",
+      name, FormatBytes(bytes), FormatBytes(limit_));
+}
 
 Input::Input(const std::string& path, std::size_t chunk_bytes)
     : name_(path == "-" ? "standard input" : path), chunk_bytes_(std::max<std::size_t>(chunk_bytes, 1)) {

@@ -3,6 +3,7 @@
 /// several threads can parse one file.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,6 +34,23 @@ struct Chunk {
   std::vector<char> buffer_;  // backs `text` where the file is not mapped
 };
 
+/// What a reader holds in host memory, against a limit. Thread-safe.
+class MemoryClaims {
+ public:
+  /// `limit` in bytes; 0: none.
+  explicit MemoryClaims(std::uint64_t limit) : limit_(limit) {}
+
+  /// Counts bytes that are about to be allocated for what `name` holds, and stay. Throws OutOfMemoryError if they are more
+  /// than the limit leaves.
+  void Claim(std::uint64_t bytes, const std::string& name) { Expect(held_.fetch_add(bytes) + bytes, name); }
+  /// Throws OutOfMemoryError if so many bytes at once, in all, are more than the limit.
+  void Expect(std::uint64_t bytes, const std::string& name) const;
+
+ private:
+  std::uint64_t limit_;
+  std::atomic<std::uint64_t> held_{0};
+};
+
 /// An opened input. A plain regular file is mapped into memory; everything else is streamed: the thread that asks for
 /// the next chunk unpacks it into a buffer of its own while other threads parse theirs, so that one chunk a thread is
 /// in flight and memory stays bounded. A file must not shrink while it is mapped: the system then raises SIGBUS, and
@@ -50,6 +68,16 @@ class Input {
   ~Input();
   Input(const Input&) = delete;
   Input& operator=(const Input&) = delete;
+
+  /// @{
+  /// Against which limit memory for what is read is claimed; null, as at first: none. The object must outlive the input.
+  void set_claims(MemoryClaims* claims) { claims_ = claims; }
+  MemoryClaims* claims() const { return claims_; }
+  /// @}
+  /// Claims memory, from any thread.
+  void Claim(std::uint64_t bytes) {
+    if (claims_ != nullptr) claims_->Claim(bytes, name_);
+  }
 
   const std::string& name() const { return name_; }  ///< the path, or "standard input": how errors call it
   /// How the input is packed.
@@ -101,6 +129,7 @@ class Input {
   void Fill(std::size_t bytes);  // makes ahead_ hold `bytes` bytes, or all that are left
 
   std::string name_;
+  MemoryClaims* claims_ = nullptr;
   std::size_t chunk_bytes_;
   Compression compression_ = Compression::kNone;
   int fd_ = -1;

@@ -319,8 +319,9 @@ struct LdbcVertices {
 };
 
 /// Reads the vertex file; which ids are there twice is not looked at yet.
-LdbcVertices ReadVertices(const LdbcProperties& ldbc, int threads) {
+LdbcVertices ReadVertices(const LdbcProperties& ldbc, MemoryClaims* claims, int threads) {
   Input input(ldbc.vertex_path);
+  input.set_claims(claims);
   input.SkipByteOrderMark();
   PromisedCount promise = Promise(ldbc, "meta.vertices", ldbc.vertices, "vertices");
   const auto parsed = ParseChunksInto<IdSink>(input, WeightText::kNone, threads, [&](LineCursor& cursor, IdSink& sink) {
@@ -334,6 +335,7 @@ LdbcVertices ReadVertices(const LdbcProperties& ldbc, int threads) {
   LdbcVertices vertices;
   std::size_t count = 0;
   for (const Array<std::uint64_t>& piece : parsed.pieces) count += piece.size();
+  input.Claim(count * sizeof(std::uint64_t));
   vertices.ids = Array<std::uint64_t>(count);
   std::uint64_t* to = vertices.ids.begin();
   for (const Array<std::uint64_t>& piece : parsed.pieces) to = std::copy(piece.begin(), piece.end(), to);
@@ -453,10 +455,11 @@ StatedCounts PeekLdbc(Input& input) {
 RawGraph ReadLdbc(Input& input, const ReadOptions& options) {
   const LdbcProperties ldbc = ParseLdbcProperties(input);
   CheckRoom(ldbc);
-  LdbcVertices vertices = ReadVertices(ldbc, options.threads);
+  LdbcVertices vertices = ReadVertices(ldbc, input.claims(), options.threads);
   CheckCount(ldbc, "meta.vertices", ldbc.vertices, ldbc.vertex_path, vertices.ids.size(), "vertices");
   CheckListedOnce(ldbc, vertices.ids);
   Input edge_file(ldbc.edge_path);
+  edge_file.set_claims(input.claims());
   CheckVertexCount(ldbc.vertex_path, vertices.ids.size());
   edge_file.SkipByteOrderMark();
   ParsedEdges parsed = ReadEdges(ldbc, vertices.ids, edge_file, options.threads);

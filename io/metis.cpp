@@ -92,6 +92,8 @@ struct MetisRows {
   Array<std::int32_t> weights;
 };
 
+std::uint64_t HeldBytes(const MetisRows& rows) { return rows.ends.bytes() + rows.neighbours.bytes() + rows.weights.bytes(); }
+
 class MetisRowSink {
  public:
   using Edges = MetisRows;
@@ -391,6 +393,7 @@ RawGraph ReadMetis(Input& input, const ReadOptions& options) {
   }
   CheckVertexCount(name, header.vertices);
   RawGraph raw;
+  input.Claim((header.vertices + 1) * sizeof(EdgeIndex) + entries * (sizeof(VertexId) + (header.weights ? 4 : 0)));
   raw.rows = JoinRows(parsed.pieces, header.vertices, header.weights, options.threads);
   SortLists(*raw.rows, options.threads);
   if (!IsSymmetric(*raw.rows, options.threads)) {

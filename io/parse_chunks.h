@@ -69,6 +69,7 @@ BasicParsedEdges<Sink> ParseChunksInto(Input& input, WeightText weights, int thr
         sink.Begin(chunk.text.size(), weights);
         parse(cursor, sink);
         piece = {sink.Take(), sink.largest(), cursor.lines()};
+        input.Claim(HeldBytes(piece.list));
       } catch (const LineError& error) {
         const std::scoped_lock lock(mutex);
         if (!fault || chunk.index < fault->chunk) fault = Fault{chunk.index, error.line(), error.what()};

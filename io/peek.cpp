@@ -1,7 +1,9 @@
 #include "chatty/io/peek.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 #include "chatty/core/error.h"
@@ -15,6 +17,27 @@ std::uint64_t io::MostUnpacked(std::uint64_t bytes, Compression compression) {
   if (compression == Compression::kZstd) ratio = 1u << 15;  // a block of 128 KiB from 4 bytes
   return bytes > ~std::uint64_t{0} / ratio ? ~std::uint64_t{0} : bytes * ratio;
 }
+
+namespace {
+
+/// Lines of a file, by those in a few parts of it: its first ones alone may be shorter than others, as small ids are.
+std::uint64_t LikelyLines(const std::string& path, std::uint64_t bytes) {
+  constexpr std::uint64_t kParts = 16, kPartBytes = 8192;
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, kPartBytes> part;
+  std::uint64_t seen = 0, lines = 0;
+  for (std::uint64_t i = 0; i < kParts && file; ++i) {
+    file.seekg(static_cast<std::streamoff>(bytes / kParts * i));
+    file.read(part.data(), static_cast<std::streamsize>(std::min(kPartBytes, bytes / kParts + 1)));
+    seen += static_cast<std::uint64_t>(file.gcount());
+    lines += static_cast<std::uint64_t>(std::count(part.begin(), part.begin() + file.gcount(), '\n'));
+  }
+  return seen == 0 ? 0
+                   : static_cast<std::uint64_t>(static_cast<double>(bytes) / static_cast<double>(seen) *
+                                                static_cast<double>(lines));
+}
+
+}  // namespace
 
 std::optional<GraphPeek> PeekGraph(const std::string& path, const ReadOptions& options) {
   if (options.symmetrise && options.directed) {
@@ -36,8 +59,10 @@ std::optional<GraphPeek> PeekGraph(const std::string& path, const ReadOptions& o
   const std::uint64_t packed = std::filesystem::file_size(path, error);
   const std::uint64_t bytes = error ? ~std::uint64_t{0} : io::MostUnpacked(packed, peek.compression);
   if (format.peek == nullptr) {
-    peek.symmetric = peek.maybe_symmetric = options.symmetrise;
-    peek.edges_most = bytes / 4 + 1;  // "0 1" and a line end, which the last may lack
+    peek.symmetric = options.symmetrise;
+    peek.maybe_symmetric = !options.directed;  // its first line may say so
+    peek.edges_most = bytes / 4 + 1;           // "0 1" and a line end, which the last may lack
+    if (peek.compression == Compression::kNone && !error) peek.edges_likely = LikelyLines(path, packed);
     if (peek.symmetric) peek.edges_most = std::min(peek.edges_most, ~std::uint64_t{0} / 2) * 2;
     peek.from = "the length of " + path;
     return peek;

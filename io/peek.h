@@ -21,10 +21,11 @@ struct GraphPeek {
   std::uint64_t edges_least = 0;
   std::uint64_t edges_most = 0;
   /// @}
-  std::uint64_t stored = 0;      ///< edges that the file holds, as the header says
-  bool symmetric = false;        ///< of the graph that is made
-  bool maybe_symmetric = false;  ///< also where that is seen from the edges alone
-  bool listed = true;            ///< as ReadReport
+  std::uint64_t edges_likely = 0;  ///< of a plain edge list: stored ones, by the lines in parts of it; 0: not known
+  std::uint64_t stored = 0;        ///< edges that the file holds, as the header says
+  bool symmetric = false;          ///< of the graph that is made
+  bool maybe_symmetric = false;    ///< also where that is seen from the edges alone
+  bool listed = true;              ///< as ReadReport
   /// Where a format leaves the kind open, int32: the other kind takes as many bytes. kNone for an edge list: not known.
   WeightKind weights = WeightKind::kNone;
   std::string from;  ///< what says so, for messages: "line 3 of road.mtx"

@@ -53,6 +53,27 @@ EdgeList ToEdgeList(Adjacency rows, int threads) {
   return list;
 }
 
+/// Host memory that Build takes at a time, what it is given included: a list goes as the edges are sorted, which have their
+/// sources then; rows stay.
+std::uint64_t BuildBytes(const io::RawGraph& raw, const ReadOptions& options) {
+  const auto weight_bytes_of = [](const Weights& weights) -> std::uint64_t {
+    return KindOf(weights) == WeightKind::kNone ? 0 : sizeof(float);
+  };
+  std::uint64_t entries = 0, weight_bytes = 0, rows = (std::uint64_t{raw.vertices} + 1) * sizeof(EdgeIndex);
+  const bool both_ways = !raw.stated_symmetric && (options.symmetrise || (raw.symmetric && !options.directed));
+  if (raw.rows) {
+    rows = raw.rows->offsets.bytes();
+    entries = raw.rows->neighbours.size();
+    weight_bytes = weight_bytes_of(raw.rows->weights);
+    if (raw.symmetric || !options.symmetrise) return rows + entries * (sizeof(VertexId) + weight_bytes);
+  }
+  for (const EdgeList& piece : raw.edges) {
+    entries += piece.sources.size();
+    weight_bytes = std::max(weight_bytes, weight_bytes_of(piece.weights));
+  }
+  return rows + (both_ways ? 2 : 1) * entries * (2 * sizeof(VertexId) + weight_bytes) + raw.ids.bytes();
+}
+
 /// Makes a graph of what a reader found, as the options have it.
 Graph Build(io::RawGraph raw, const ReadOptions& options, BuildReport* report) {
   BuildOptions build;
@@ -202,9 +223,12 @@ Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport*
     throw UsageError("a graph cannot be both made symmetric and read as directed; choose one");
   }
   if (options.format) ParseFormat(*options.format);  // a wrong name is told before a missing file
+  MemoryClaims claims(options.memory_limit);
   Input input(path);
+  input.set_claims(&claims);
   const io::FormatEntry& format = io::OpenFormat(input, options);
   io::RawGraph raw = format.read(input, options);
+  claims.Expect(BuildBytes(raw, options), input.name());
   const std::uint64_t lines = raw.lines, other_bytes = raw.other_bytes;
   const bool both_ways = raw.rows && raw.symmetric;
   std::vector<std::string> files = std::move(raw.files);

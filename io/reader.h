@@ -41,6 +41,9 @@ struct ReadOptions {
   /// memory of its own. The file must then not be written or shortened while the graph lives. For what reads the graph once,
   /// say to copy it to a GPU: pages are small ones.
   bool in_place = false;
+  /// Bytes that reading may hold in host memory at a time, but for buffers of a few MiB a thread; 0: no limit. It is asked
+  /// before memory is taken.
+  std::uint64_t memory_limit = 0;
 };
 
 /// What was read and what became of it.
@@ -81,7 +84,8 @@ inline namespace CHATTY_ABI {
 /// integers too large for a float's 24 bits are then rounded).
 ///
 /// Throws InputError with file and line for whatever is wrong in the file, UsageError for options that contradict each
-/// other, CapabilityError for a graph too large for this build's ids or this machine.
+/// other, CapabilityError for a graph too large for this build's ids or this machine, OutOfMemoryError for one that takes
+/// more than the limit.
 Graph ReadGraph(const std::string& path, const ReadOptions& options = {}, ReadReport* report = nullptr);
 
 }  // namespace CHATTY_ABI

@@ -60,11 +60,15 @@ class ArrayReader {
     ExpectRoom(count, sizeof(From));
     constexpr std::uint64_t kFirst = std::uint64_t{1} << 20;
     const bool known = input_.remaining().has_value();
-    auto all = known ? Array<To>::InHugePages(lead + count) : Array<To>(lead + std::min(count, kFirst));
+    const std::uint64_t at_first = lead + (known ? count : std::min(count, kFirst));
+    input_.Claim(at_first * sizeof(To));
+    auto all = known ? Array<To>::InHugePages(at_first) : Array<To>(at_first);
     std::fill_n(all.begin(), lead, To{});
     ReadPieces(count, sizeof(From), [&](std::uint64_t first, const char* at, std::size_t n) {
       if (lead + first + n > all.size()) {
-        Array<To> larger(lead + std::min<std::uint64_t>(count, 2 * (first + n)));
+        const std::uint64_t grown = lead + std::min<std::uint64_t>(count, 2 * (first + n));
+        input_.Claim((grown - all.size()) * sizeof(To));
+        Array<To> larger(grown);
         std::copy_n(all.begin(), lead + first, larger.begin());
         all = std::move(larger);
       }

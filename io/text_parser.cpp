@@ -170,6 +170,19 @@ void PromisedCount::Fail(std::uint64_t found) const {
                      promised_, what_, found));
 }
 
+namespace {
+
+template <class Edges>
+std::uint64_t HeldBytesOf(const Edges& edges) {
+  const std::size_t weights = KindOf(edges.weights) == WeightKind::kNone ? 0 : edges.sources.size();
+  return edges.sources.bytes() + edges.targets.bytes() + weights * sizeof(float);
+}
+
+}  // namespace
+
+std::uint64_t HeldBytes(const EdgeList& edges) { return HeldBytesOf(edges); }
+std::uint64_t HeldBytes(const WideEdges& edges) { return HeldBytesOf(edges); }
+
 void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>& pieces) {
   float extreme = 0;
   for (const EdgeList& piece : pieces) {

@@ -235,6 +235,20 @@ struct WideEdges {
   Weights weights;
 };
 
+/// @{
+/// Host memory of what a sink makes of a chunk.
+std::uint64_t HeldBytes(const EdgeList& edges);
+std::uint64_t HeldBytes(const WideEdges& edges);
+template <class T>
+std::uint64_t HeldBytes(const Array<T>& array) {
+  return array.bytes();
+}
+template <class T>
+std::uint64_t HeldBytes(const std::vector<T>& entries) {
+  return entries.size() * sizeof(T);
+}
+/// @}
+
 /// The edges of one chunk while it is parsed; its memory serves chunk after chunk. kWide: ids are 64-bit names.
 template <bool kWide>
 class BasicEdgeSink {
