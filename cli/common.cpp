@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -179,6 +180,53 @@ void PrepareOutput(const std::string& path) {
   TakeInterrupts();
 }
 
+void RefuseOtherSuffix(std::string_view option, const std::string& path, std::string_view forms, bool decided) {
+  constexpr std::string_view kPacked[] = {".bz2", ".xz", ".lz4", ".lzma", ".br", ".z",
+                                          ".zip", ".7z", ".rar", ".tar",  ".tgz"};
+  constexpr std::string_view kOthers[] = {
+      ".csv",  ".tsv",  ".parquet", ".feather", ".arrow", ".orc", ".avro",   ".xlsx",  ".xls",     ".ods",        ".h5",
+      ".hdf5", ".nc",   ".npz",     ".mat",     ".pkl",   ".pt",  ".pickle", ".jsonl", ".ndjson",  ".xml",        ".yaml",
+      ".yml",  ".html", ".db",      ".sqlite",  ".pdf",   ".svg", ".png",    ".dot",   ".graphml", ".safetensors"};
+  std::string name = path.substr(path.rfind('/') + 1);
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const std::string_view suffix : kPacked) {
+    if (!name.ends_with(suffix)) continue;
+    Throw<UsageError>("{} {}: nothing is packed as {}; end it in .gz or .zst, or pack it afterwards", option, path, suffix);
+  }
+  if (decided) return;
+  for (const std::string_view packed : {".gz", ".zst"}) {
+    if (name.ends_with(packed)) name.resize(name.size() - packed.size());
+  }
+  const std::size_t dot = std::min(name.rfind('.'), name.size());
+  const std::string suffix = name.substr(dot);
+  const bool is_graph = suffix != ".txt" && suffix.size() > 1 && FormatOfSuffix(name).has_value();
+  if (!is_graph && std::find(std::begin(kOthers), std::end(kOthers), suffix) == std::end(kOthers)) return;
+  Throw<UsageError>("{} {}: no {} file is written here; {}", option, path, suffix, forms);
+}
+
+void AddLossyOption(CLI::App& command, bool& lossy) {
+  command.add_flag("--lossy", lossy, "Write also where the format cannot say all of the graph; what is lost is told");
+}
+
+std::vector<std::string> TakeLosses(const Graph& graph, const std::string& path, const std::optional<std::string>& format,
+                                    bool lossy, std::string_view remedy) {
+  std::vector<std::string> lost = LossesOf(graph, path, format);
+  if (!lost.empty() && !lossy) {
+    Throw<UsageError>("{}: its format cannot say all of the graph: {}; {}.chatty keeps all, and --lossy writes it so", path,
+                      fmt::join(lost, "; "), remedy);
+  }
+  return lost;
+}
+
+std::string DescribeLosses(const std::vector<std::string>& lost, const std::string& path, int width) {
+  std::string text;
+  for (const std::string& what : lost) {
+    if (path == "-") Log().warn("the format of what is written cannot say all of the graph: {}", what);
+    text += fmt::format("  {:<{}} {}\n", "lost", width, what);
+  }
+  return text;
+}
+
 std::vector<std::string> GraphOutputFiles(const std::string& path, const std::optional<std::string>& format) {
   std::vector<std::string> files{path};
   const std::optional<GraphFormat> chosen = format ? ParseFormat(*format) : FormatOfSuffix(path);
@@ -278,9 +326,11 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
       ->type_name("FORMAT")
       ->group(group);
   if (uses) {
-    command.add_option("--ids", options.ids, "`file`: vertex ids are the file's own (default); `zero`: counted from 0")
-        ->type_name("file|zero")
-        ->check(Unnamed(CLI::IsMember({"file", "zero"})))
+    command
+        .add_option("--ids", options.ids,
+                    "`file`: vertex ids are the file's own (default); `zero`, `one`: counted from 0 or 1")
+        ->type_name("file|zero|one")
+        ->check(Unnamed(CLI::IsMember({"file", "zero", "one"})))
         ->group(group);
     command
         .add_option("--weights", options.weights,
@@ -384,8 +434,8 @@ LoadedGraph Load(const std::string& path, const LoadOptions& options) {
                                             : options.weights == "float" ? WeightKind::kFloat32
                                                                          : WeightKind::kNone);
   }
-  if (options.ids == "zero") {
-    loaded.graph.set_first_id(0);
+  if (options.ids != "file") {
+    loaded.graph.set_first_id(options.ids == "one" ? 1 : 0);
     loaded.graph.set_ids({});
   }
   loaded.ms = watch.ms();
@@ -659,7 +709,7 @@ LdbcChoice TakeLdbc(const std::string& path, const RegisteredProgram& program, P
   if (!load.format.empty() && ParseFormat(load.format) != GraphFormat::kLdbc) {
     Throw<UsageError>("--format {} contradicts --ldbc; leave it out", load.format);
   }
-  if (load.ids != "file") throw UsageError("--ids zero contradicts --ldbc, whose parameters are in the file's ids");
+  if (load.ids != "file") Throw<UsageError>("--ids {} contradicts --ldbc, whose parameters are in the file's ids", load.ids);
   load.format = FormatName(GraphFormat::kLdbc);
   LdbcChoice ldbc;
   ldbc.properties = ReadLdbcProperties(path);

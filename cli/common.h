@@ -51,8 +51,19 @@ void WriteJsonLines(const std::string& path, const Json& json);
 /// Announces that `path` will be written: throws InputError now, before a long run, if it could not be then; and has an
 /// interrupt clean up. "-" and empty paths pass.
 void PrepareOutput(const std::string& path);
+/// Throws UsageError for the value of `option` if files that end so are something else than what is written, or packed as
+/// nothing here packs. `forms` says what there is. `decided`: the form was given, and only packing matters.
+void RefuseOtherSuffix(std::string_view option, const std::string& path, std::string_view forms, bool decided);
 /// The files that WriteGraph makes of a graph: `path`, and those beside it that its format has.
 std::vector<std::string> GraphOutputFiles(const std::string& path, const std::optional<std::string>& format);
+/// Adds `--lossy`.
+void AddLossyOption(CLI::App& command, bool& lossy);
+/// What WriteGraph will lose of the graph. Throws UsageError, with what else can be done, if that is anything and `lossy` is
+/// not set.
+std::vector<std::string> TakeLosses(const Graph& graph, const std::string& path, const std::optional<std::string>& format,
+                                    bool lossy, std::string_view remedy);
+/// Lines "lost ..." of a command's summary, names `width` wide; on standard error instead where the graph goes to "-".
+std::string DescribeLosses(const std::vector<std::string>& lost, const std::string& path, int width);
 /// Throws UsageError if two named files are the same one, whatever they are called. Empty paths, "-" and devices are
 /// none.
 void RefuseSameFile(std::string_view option, const std::string& path, std::string_view other_option,
@@ -81,7 +92,7 @@ std::string Coloured(std::string_view text, bool good);
 /// How a graph is read. The graph's ids are the file's own, unless `--ids zero` has it counted from 0.
 struct LoadOptions {
   std::string format;
-  std::string ids = "file";
+  std::string ids = "file";  ///< or zero, or one
   std::string weights = "file";
   std::string cache = "off";            ///< or a folder
   std::uint64_t host_memory_limit = 0;  ///< bytes that the host may hold; 0: what there is

@@ -15,6 +15,7 @@ namespace {
 
 struct ConvertOptions {
   std::string input, output, format;
+  bool lossy = false;
   LoadOptions load;
 };
 
@@ -24,6 +25,7 @@ int Convert(const ConvertOptions& options) {
   if (!format && !FormatOfSuffix(options.output)) {
     Throw<UsageError>("{}: no format is known by this name's ending; {}", options.output, NameAFormat());
   }
+  RefuseOtherSuffix("OUT", options.output, "", /*decided=*/true);
   const std::vector<std::string> files = GraphOutputFiles(options.output, format);
   for (const std::string& file : files) {
     RefuseSameFile("OUT", file, "IN", options.input);
@@ -33,11 +35,15 @@ int Convert(const ConvertOptions& options) {
   for (const std::string& read : loaded.report.files) {  // beside IN
     for (const std::string& file : files) RefuseSameFile("OUT", file, "IN", read);
   }
+  const std::vector<std::string> lost =
+      TakeLosses(loaded.graph, options.output, format, options.lossy,
+                 "--ids zero|one and --weights int|float change the graph into what can be said, ");
   const Stopwatch watch;
   WriteGraph(loaded.graph, options.output, format);
 
   std::string text = DescribeGraph(loaded.graph) + "\n" + DescribeLoad(loaded, options.load, 10);
   text += fmt::format("  written    {} in {}\n", options.output, FormatMs(watch.ms()));
+  text += DescribeLosses(lost, options.output, 10);
   if (options.output != "-") PrintText(text);
   return kSuccess;
 }
@@ -53,6 +59,7 @@ void AddConvert(CLI::App& app, Context& context) {
       ->add_option("--format", options->format,
                    fmt::format("The output's format, which otherwise goes by OUT's ending: {}", DescribeFormats()))
       ->type_name("FORMAT");
+  AddLossyOption(*command, options->lossy);
   AddLoadOptions(*command, options->load, "--from", /*uses=*/true);
   command->footer(
       "Examples:\n"
@@ -60,9 +67,10 @@ void AddConvert(CLI::App& app, Context& context) {
       "  chatty convert USA-road-d.NY.gr.zst road.mtx --symmetrise\n"
       "  zcat edges.txt.gz | chatty convert - edges.chatty --from edge-list\n"
       "\n"
-      "The binary format loads fastest and loses nothing. The others number vertices their own way (Matrix Market, DIMACS\n"
-      "and METIS from 1, edge lists from 0, LDBC Graphalytics as they are called). LDBC Graphalytics has three files:\n"
-      "beside OUT.properties OUT.v and OUT.e. OUT appears once it is complete.");
+      "The binary format loads fastest and loses nothing. Nor does an edge list or LDBC Graphalytics, labels aside. The\n"
+      "others count vertices from 1 (Matrix Market, DIMACS, METIS) or from 0, and some have int32 weights only. What a\n"
+      "format cannot say is told, and nothing is written without --lossy; --ids and --weights change the graph to what it\n"
+      "can say. LDBC Graphalytics has three files: beside OUT.properties OUT.v and OUT.e. OUT appears once it is complete.");
   command->callback([&context, options] { context.action = [options] { return Convert(*options); }; });
 }
 

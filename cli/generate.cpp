@@ -25,6 +25,7 @@ struct GenerateOptions {
   GeneratorSpec spec;
   std::string family, output, format;
   std::optional<std::string> weights;
+  bool lossy = false;
 };
 
 const std::vector<GeneratorFamily>& Families() {
@@ -158,15 +159,19 @@ int GenerateGraph(const GenerateOptions& options, const CLI::App& command) {
   if (!format && !FormatOfSuffix(options.output)) {
     Throw<UsageError>("{}: no format is known by this name's ending; {}", options.output, NameAFormat());
   }
+  RefuseOtherSuffix("--output", options.output, "", /*decided=*/true);
   for (const std::string& file : GraphOutputFiles(options.output, format)) PrepareOutput(file);
   const Stopwatch generate_watch;
-  const Graph graph = Generate(spec);
+  Graph graph = Generate(spec);
+  graph.set_first_id(FirstIdOf(options.output, format).value_or(0));  // nobody has called its vertices anything
   const double generate_ms = generate_watch.ms();
+  const std::vector<std::string> lost = TakeLosses(graph, options.output, format, options.lossy, "");
   const Stopwatch write_watch;
   WriteGraph(graph, options.output, format);
+  const std::string losses = DescribeLosses(lost, options.output, 10);
   if (options.output != "-") {
-    PrintText(fmt::format("{}\n  written    {} (generated in {}, written in {})\n", DescribeGraph(graph), options.output,
-                          FormatMs(generate_ms), FormatMs(write_watch.ms())));
+    PrintText(fmt::format("{}\n  written    {} (generated in {}, written in {})\n{}", DescribeGraph(graph), options.output,
+                          FormatMs(generate_ms), FormatMs(write_watch.ms()), losses));
   }
   return kSuccess;
 }
@@ -185,6 +190,7 @@ void AddGenerate(CLI::App& app, Context& context) {
       ->add_option("--format", options->format,
                    fmt::format("The output's format, which otherwise goes by its ending: {}", DescribeFormats()))
       ->type_name("FORMAT");
+  AddLossyOption(*command, options->lossy);
   command->add_option("--seed", options->spec.seed, "Another seed, another graph (default: 1)")
       ->type_name("N")
       ->check(WholeNumber());

@@ -507,6 +507,10 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   }
   if (options.trace == "-") throw UsageError("--trace -: a trace goes to a file; name one");
   TakeInterrupts();  // no thread has been started yet
+  RefuseOtherSuffix("--output", options.output,
+                    "results are lines of text (.txt), a NumPy array (.npy) or JSON (.json); --output-format chooses one "
+                    "whatever the name",
+                    /*decided=*/!options.output_format.empty());
   PrepareOutput(options.output);
   PrepareOutput(options.json);
   PrepareOutput(options.trace);

@@ -12,10 +12,25 @@ namespace {
 
 constexpr std::size_t kLeastArcBytes = 8;  // "a 1 1 1" and a line end
 
+/// How a file begins that says what its arcs do not show.
+constexpr std::string_view kEdgesComment = "c edges: ";
+constexpr std::string_view kSymmetricWord = "symmetric", kUnweightedWord = "unweighted";
+
 struct DimacsHeader {
   std::uint64_t vertices = 0, arcs = 0;
-  std::uint64_t line = 0;  ///< that holds the two
+  std::uint64_t line = 0;   ///< that holds the two
+  bool symmetric = false;   ///< both directions of every edge are there
+  bool unweighted = false;  ///< arcs have weight 1 because they must have one
 };
+
+/// Takes what the first line says, if it is such a comment.
+void TakeStated(std::string_view line, DimacsHeader& header) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (!line.starts_with(kEdgesComment)) return;
+  line.remove_prefix(kEdgesComment.size());
+  header.symmetric = line.starts_with(kSymmetricWord);
+  header.unweighted = line.ends_with(kUnweightedWord);
+}
 
 DimacsHeader ReadDimacsHeader(Input& input) {
   const std::string& name = input.name();
@@ -28,6 +43,7 @@ DimacsHeader ReadDimacsHeader(Input& input) {
     }
     LineCursor cursor(line);
     const std::uint64_t number = input.lines_skipped() + 1;
+    if (number == 1) TakeStated(line, header);
     try {
       if (cursor.NextLine<'c'>()) {
         if (cursor.Peek() != 'p') cursor.Fail("{} comes before the line \"p sp VERTICES ARCS\"", Quote(cursor.Field()));
@@ -63,7 +79,8 @@ StatedCounts PeekDimacs(Input& input) {
   counts.vertices = header.vertices;
   counts.entries = header.arcs;
   counts.entry_bytes = kLeastArcBytes;
-  counts.weights = WeightKind::kInt32;
+  counts.symmetric = header.symmetric;
+  counts.weights = header.unweighted ? WeightKind::kNone : WeightKind::kInt32;
   counts.line = header.line;
   return counts;
 }
@@ -104,12 +121,27 @@ RawGraph ReadDimacs(Input& input, const ReadOptions& options) {
   raw.edges = std::move(parsed.pieces);
   raw.first_id = 1;
   raw.lines = parsed.lines;
+  raw.stated_symmetric = header.symmetric;
+  for (EdgeList& piece : raw.edges) {
+    if (!header.unweighted) break;
+    const auto* const weights = std::get_if<Array<std::int32_t>>(&piece.weights);
+    if (weights == nullptr || std::any_of(weights->begin(), weights->end(), [](std::int32_t w) { return w != 1; })) {
+      FailAt(name, 1,
+             "says \"unweighted\", but some arc has another weight than 1; remove the word, or write the file again");
+    }
+    piece.weights = std::monostate{};
+  }
   WarnOfRoundedIntegers(name, raw.edges);
   return raw;
 }
 
 void WriteDimacs(const Graph& graph, OutputFile& output, const std::string& /*path*/) {
   const Adjacency& out = graph.out();
+  const bool unweighted = graph.weight_kind() == WeightKind::kNone && graph.edges() > 0;
+  if (graph.symmetric() || unweighted) {
+    output.Write(fmt::format("{}{}{}{}\n", kEdgesComment, graph.symmetric() ? kSymmetricWord : "",
+                             graph.symmetric() && unweighted ? ", " : "", unweighted ? kUnweightedWord : ""));
+  }
   output.Write(fmt::format("p sp {} {}\n", graph.vertices(), graph.edges()));
   std::visit(
       [&](const auto& weights) {
@@ -123,7 +155,7 @@ void WriteDimacs(const Graph& graph, OutputFile& output, const std::string& /*pa
             if constexpr (std::is_same_v<std::decay_t<decltype(weights)>, std::monostate>) {
               output.Letter('1');
             } else {
-              output.Number(weights[e]);
+              WriteWeight(output, weights[e]);
             }
             output.Letter('\n');
           }

@@ -15,17 +15,45 @@ namespace chatty::io {
 
 namespace {
 
-/// How an edge list begins that says how many vertices it has, as those without edges at its end are not to be seen.
+/// How an edge list begins that says what its edges do not show: how many vertices there are, as those without edges are
+/// not to be seen, and what may follow the number.
 constexpr std::string_view kVertexComment = "# vertices: ";
+constexpr std::string_view kFromOne = ", from 1";           // their ids are 1 to the number, not 0 to one less
+constexpr std::string_view kAsNamed = ", as named";         // their ids are those that edges name, and those of such lines:
+constexpr std::string_view kVertexLine = "# vertex: ";      // of a vertex without edges
+constexpr std::string_view kListSymmetric = ", symmetric";  // both directions of every edge are there
 
-/// What such a first line says; nothing for any other comment.
-std::optional<std::uint64_t> StatedVertices(std::string_view line) {
-  if (!line.starts_with(kVertexComment)) return std::nullopt;
-  line.remove_prefix(kVertexComment.size());
+/// What such a first line says.
+struct StatedList {
   std::uint64_t vertices = 0;
-  const auto [next, error] = std::from_chars(line.data(), line.data() + line.size(), vertices);
-  if (error != std::errc() || next != line.data() + line.size()) return std::nullopt;
-  return vertices;
+  bool from_one = false, as_named = false, symmetric = false;
+};
+
+/// The number that is left of a line behind a prefix, which is taken off, and its line end; nothing if there is none.
+std::optional<std::uint64_t> TakeNumber(std::string_view& line, std::string_view prefix) {
+  if (!line.starts_with(prefix)) return std::nullopt;
+  std::uint64_t number = 0;
+  const auto [next, error] = std::from_chars(line.data() + prefix.size(), line.data() + line.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  line.remove_prefix(static_cast<std::size_t>(next - line.data()));
+  return number;
+}
+
+/// Nothing for any other comment.
+std::optional<StatedList> ParseStated(std::string_view line) {
+  const std::optional<std::uint64_t> vertices = TakeNumber(line, kVertexComment);
+  if (!vertices) return std::nullopt;
+  const auto take = [&](std::string_view word) {
+    const bool there = line.starts_with(word);
+    if (there) line.remove_prefix(word.size());
+    return there;
+  };
+  StatedList stated{.vertices = *vertices};
+  stated.from_one = take(kFromOne);
+  stated.as_named = !stated.from_one && take(kAsNamed);
+  stated.symmetric = take(kListSymmetric);
+  if (!line.empty() && line != "\r") return std::nullopt;
+  return stated;
 }
 
 /// Vertices up to the last with an edge. Lists ascend.
@@ -38,14 +66,24 @@ VertexId VerticesWithEdges(const Adjacency& out) {
   return vertices;
 }
 
-/// A whole number that is a real keeps a point, so that a graph whose weights are all such is read with real ones again.
-void WriteWeight(OutputFile& output, std::int32_t weight) { output.Number(weight); }
-void WriteWeight(OutputFile& output, float weight) {
-  char digits[32];
-  const char* const end = std::to_chars(digits, digits + sizeof digits, weight).ptr;
-  const std::string_view text(digits, static_cast<std::size_t>(end - digits));
-  output.Write(text);
-  if (text.find_first_of(".e") == std::string_view::npos) output.Write(".0");
+/// Writes the first line, unless the edges alone say all, and a line for each vertex without edges that only such a line
+/// names.
+void WriteStated(const Graph& graph, OutputFile& output) {
+  const bool named = !graph.ids().empty(), from_one = !named && graph.first_id() == 1 && graph.vertices() > 0;
+  const bool both_ways = graph.symmetric();
+  if (!named && !from_one && !both_ways && graph.edges() > 0 && VerticesWithEdges(graph.out()) == graph.vertices()) return;
+  output.Write(kVertexComment);
+  output.Number(graph.vertices());
+  output.Write(named ? kAsNamed : from_one ? kFromOne : "");
+  output.Write(both_ways ? kListSymmetric : "");
+  output.Letter('\n');
+  if (!named) return;
+  for (VertexId v = 0; v < graph.vertices(); ++v) {
+    if (graph.out_degree(v) > 0 || graph.in_degree(v) > 0) continue;
+    output.Write(kVertexLine);
+    output.Number(graph.id(v));
+    output.Letter('\n');
+  }
 }
 
 }  // namespace
@@ -58,17 +96,22 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
   const std::string& name = input.name();
   // The first edge tells whether there are weights; the lines after it must agree.
   WeightText weights = WeightText::kNone;
-  std::optional<std::uint64_t> stated;
+  std::optional<StatedList> stated;
+  std::vector<std::uint64_t> more_ids;  // of vertices without edges
   for (bool found = false; !found;) {
     std::string_view line;
     if (!input.PeekLine(&line)) {
-      if (stated) break;
+      if (stated && !options.compact_ids) break;
       Throw<InputError>(
           "{}: holds no edges, so that its number of vertices is unknown; begin it with a line \"{}N\", or write a format "
           "that says it",
           name, kVertexComment);
     }
-    if (input.lines_skipped() == 0 && !options.compact_ids) stated = StatedVertices(line);
+    if (input.lines_skipped() == 0) stated = ParseStated(line);
+    if (stated && stated->as_named && !options.compact_ids) {
+      std::string_view rest = line;
+      if (const std::optional<std::uint64_t> id = TakeNumber(rest, kVertexLine)) more_ids.push_back(*id);
+    }
     LineCursor cursor(line);
     try {
       if (cursor.NextLine<'#', '%'>()) {
@@ -86,18 +129,21 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
     }
   }
 
+  const bool compact = options.compact_ids || (stated && stated->as_named);
+  const std::uint64_t first_id = stated && stated->from_one && !compact ? 1 : 0;
   RawGraph raw;
   const auto parse = [&](LineCursor& cursor, auto& sink, auto id) {
     using Id = decltype(id);
     while (cursor.NextLine<'#', '%'>()) {
-      const std::uint64_t source = cursor.Unsigned("source id");
+      const std::uint64_t source = cursor.Unsigned("source id") - first_id;
       cursor.SkipSeparator();
-      const std::uint64_t target = cursor.Unsigned("target id");
+      const std::uint64_t target = cursor.Unsigned("target id") - first_id;
       if (std::is_same_v<Id, VertexId> && (source >= kNoVertex || target >= kNoVertex)) [[unlikely]] {
+        if (source + first_id == 0 || target + first_id == 0) cursor.Fail("id 0 in a file that numbers from 1 (line 1)");
         cursor.Fail(
             "id {} does not fit {}-bit vertex ids; use a build with CHATTY_VERTEX_BITS=64, or renumber the vertices "
             "without gaps (--compact-ids)",
-            std::max(source, target), 8 * sizeof(VertexId));
+            std::max(source, target) + first_id, 8 * sizeof(VertexId));
       }
       if (weights == WeightText::kNone) {
         sink.Add(static_cast<Id>(source), static_cast<Id>(target));
@@ -108,46 +154,50 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
       cursor.FinishLine();
     }
   };
-  if (options.compact_ids) {
+  if (compact) {
     ParsedWideEdges parsed = ParseWideChunks(input, weights, options.threads, [&](LineCursor& cursor, WideEdgeSink& sink) {
       parse(cursor, sink, std::uint64_t{});
     });
-    raw = CompactIds(name, std::move(parsed.pieces), options.threads);
+    input.Claim(2 * parsed.size() * sizeof(std::uint64_t));  // sorted, to number them
+    raw = CompactIds(name, std::move(parsed.pieces), options.threads, more_ids);
     raw.lines = parsed.lines;
+    if (!options.compact_ids && raw.vertices != stated->vertices) {
+      FailAt(name, 1,
+             fmt::format("says that there are {} vertices, but {} are named: correct the number, or remove the line",
+                         stated->vertices, raw.vertices));
+    }
   } else {
     ParsedEdges parsed = ParseChunks(input, weights, options.threads,
                                      [&](LineCursor& cursor, EdgeSink& sink) { parse(cursor, sink, VertexId{}); });
     raw.lines = parsed.lines;
     const std::uint64_t named = parsed.size() == 0 ? 0 : std::uint64_t{parsed.largest} + 1;
-    if (stated && *stated < named) {
+    if (stated && stated->vertices < named) {
       FailAt(name, 1,
              fmt::format("says that there are {} vertices, but an edge names vertex {}: correct the number, or "
                          "remove the line",
-                         *stated, named - 1));
+                         stated->vertices, named - 1 + first_id));
     }
-    CheckVertexCount(name, stated.value_or(named), parsed.size(), stated ? 1 : 0);
-    raw.vertices = static_cast<VertexId>(stated.value_or(named));
+    const std::uint64_t vertices = stated ? stated->vertices : named;
+    CheckVertexCount(name, vertices, parsed.size(), stated ? 1 : 0);
+    raw.vertices = static_cast<VertexId>(vertices);
+    raw.first_id = static_cast<int>(first_id);
     raw.edges = std::move(parsed.pieces);
   }
+  raw.stated_symmetric = stated && stated->symmetric;
   WarnOfRoundedIntegers(name, raw.edges);
   return raw;
 }
 
 void WriteEdgeList(const Graph& graph, OutputFile& output, const std::string& /*path*/) {
   const Adjacency& out = graph.out();
-  if (graph.ids().empty() && (graph.edges() == 0 || VerticesWithEdges(out) < graph.vertices())) {
-    output.Write(kVertexComment);
-    output.Number(graph.vertices());
-    output.Letter('\n');
-  }
-  const auto name = [&](VertexId v) { return graph.ids().empty() ? std::uint64_t{v} : graph.ids()[v]; };
+  WriteStated(graph, output);
   std::visit(
       [&](const auto& weights) {
         for (VertexId v = 0; v < graph.vertices(); ++v) {
           for (EdgeIndex e = out.offsets[v]; e < out.offsets[v + 1]; ++e) {
-            output.Number(name(v));
+            output.Number(graph.id(v));
             output.Letter(' ');
-            output.Number(name(out.neighbours[e]));
+            output.Number(graph.id(out.neighbours[e]));
             if constexpr (!std::is_same_v<std::decay_t<decltype(weights)>, std::monostate>) {
               output.Letter(' ');
               WriteWeight(output, weights[e]);

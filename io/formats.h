@@ -69,6 +69,9 @@ struct FormatEntry {
   /// Writes to `output`, which will be called `path`, and to files beside it, if the format has several.
   void (*write)(const Graph& graph, OutputFile& output, const std::string& path);
   bool has_rows = false;  ///< its files hold rows, so that no list of edges is made of them first
+  /// What its files call the first vertex, the others following without gaps; negative: they keep Graph::id().
+  int first_id = -1;
+  bool integer_weights = false;  ///< weights in its files are int32
 };
 
 /// Whether a file's name ends in `suffix`, a further .gz or .zst aside.
@@ -129,6 +132,10 @@ void WriteBinary(const Graph& graph, OutputFile& output, std::string_view note);
 
 /// What the writer of a binary file left in it for itself; reads nothing else of the file.
 std::string ReadBinaryNote(Input& input);
+
+/// A weight in text that tells the two kinds apart.
+inline void WriteWeight(OutputFile& output, std::int32_t weight) { output.Number(weight); }
+inline void WriteWeight(OutputFile& output, float weight) { output.Real(weight); }
 
 /// First bytes of the binary format. Like PNG's, they reveal a transfer that changes line ends or drops the eighth bit.
 inline constexpr std::string_view kBinaryMagic{

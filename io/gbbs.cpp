@@ -391,7 +391,10 @@ void WriteAdjacencyText(const Graph& graph, OutputFile& output) {
   std::visit(
       [&](const auto& weights) {
         if constexpr (!std::is_same_v<std::decay_t<decltype(weights)>, std::monostate>) {
-          for (const auto weight : weights) line(weight);
+          for (const auto weight : weights) {
+            WriteWeight(output, weight);
+            output.Letter('\n');
+          }
         }
       },
       out.weights);

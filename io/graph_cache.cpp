@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr int kCacheVersion = 1;  // of what readers make of files: to be raised when they make something else of one
+constexpr int kCacheVersion = 2;  // of what readers make of files: to be raised when they make something else of one
 
 /// What tells a file from its later self; null for none that can be told.
 Json Identity(const std::string& path) {

@@ -206,6 +206,15 @@ void OutputFile::Write(std::string_view bytes) {
   }
 }
 
+void OutputFile::Real(float value) {
+  if (!std::isfinite(value)) return Number(value);
+  std::array<char, 32> digits;
+  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
+  Write(text);
+  if (text.find_first_of(".e") == std::string_view::npos) Write(".0");
+}
+
 void OutputFile::Flush() {
   if (packer_ != nullptr) {
     packer_->Write(buffer_.data(), used_, false);

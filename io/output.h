@@ -54,7 +54,9 @@ class OutputFile {
     used_ += static_cast<std::size_t>(std::to_chars(begin, begin + kRoom, value).ptr - begin);
   }
 
-  /// The same in scientific notation with 15 digits after the point, as %.15e has it.
+  /// The same of a real whose text is to be taken for one: a whole number keeps a point.
+  void Real(float value);
+  /// As Number in scientific notation with 15 digits after the point, as %.15e has it.
   void Scientific(double value) {
     constexpr std::size_t kRoom = 32;  // the longest is 23
     if (!std::isfinite(value)) return Number(value);

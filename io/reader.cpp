@@ -92,12 +92,19 @@ Graph Build(io::RawGraph raw, const ReadOptions& options, BuildReport* report) {
       graph = Graph(std::move(*raw.rows), symmetric);
     }
   } else {
-    build.symmetrise = options.symmetrise || (raw.symmetric && !options.directed);
+    const bool stated = raw.stated_symmetric && !options.directed;
+    build.symmetrise = !stated && (options.symmetrise || (raw.symmetric && !options.directed));
     if (raw.rows) {
       raw.vertices = static_cast<VertexId>(raw.rows->offsets.size() - 1);
       raw.edges.push_back(ToEdgeList(std::move(*raw.rows), options.threads));
     }
-    graph = Graph(BuildAdjacency(raw.vertices, std::move(raw.edges), build, report), build.symmetrise);
+    Adjacency out = BuildAdjacency(raw.vertices, std::move(raw.edges), build, report);
+    if (stated && !IsSymmetric(out, options.threads)) {
+      throw InputError(
+          "its first line says \"symmetric\", but some edge has no reverse, or one of another weight; remove the "
+          "word, or write the file again");
+    }
+    graph = Graph(std::move(out), build.symmetrise || stated);
   }
   graph.set_first_id(raw.first_id);
   graph.set_ids(std::move(raw.ids));
@@ -118,17 +125,19 @@ constexpr FormatEntry kFormats[] = {
     {GraphFormat::kBinary, "binary", "chatty", ".chatty", "this project's own", IsBinary, PeekBinary, ReadBinary,
      WritePlainBinary, /*has_rows=*/true},
     {GraphFormat::kGbbs, "gbbs", "bin", ".bin .adj", "GBBS' and PASGAL's, binary or text", IsGbbs, PeekGbbs, ReadGbbs,
-     WriteGbbs, /*has_rows=*/true},
+     WriteGbbs, /*has_rows=*/true, /*first_id=*/0},
     {GraphFormat::kGalois, "galois", "bgr", "", "Galois' binary .gr", IsGalois, PeekGalois, ReadGalois, WriteGalois,
-     /*has_rows=*/true},
+     /*has_rows=*/true, /*first_id=*/0, /*integer_weights=*/true},
     {GraphFormat::kGap, "gap", "sg", ".sg .wsg", "GAP's serialised graph", IsGap, PeekGap, ReadGap, WriteGap,
-     /*has_rows=*/true},
+     /*has_rows=*/true, /*first_id=*/0, /*integer_weights=*/true},
     {GraphFormat::kMatrixMarket, "matrix-market", "mtx", ".mtx", "Matrix Market", IsMatrixMarket, PeekMatrixMarket,
-     ReadMatrixMarket, WriteMatrixMarket},
+     ReadMatrixMarket, WriteMatrixMarket, /*has_rows=*/false, /*first_id=*/1},
     {GraphFormat::kLdbc, "ldbc", "graphalytics", ".properties", "LDBC Graphalytics, three files", IsLdbc, PeekLdbc, ReadLdbc,
      WriteLdbc},
-    {GraphFormat::kDimacs, "dimacs", "gr", ".gr", "DIMACS shortest paths", IsDimacs, PeekDimacs, ReadDimacs, WriteDimacs},
-    {GraphFormat::kMetis, "metis", "graph", ".graph", "METIS", IsMetis, PeekMetis, ReadMetis, WriteMetis, /*has_rows=*/true},
+    {GraphFormat::kDimacs, "dimacs", "gr", ".gr", "DIMACS shortest paths", IsDimacs, PeekDimacs, ReadDimacs, WriteDimacs,
+     /*has_rows=*/false, /*first_id=*/1},
+    {GraphFormat::kMetis, "metis", "graph", ".graph", "METIS", IsMetis, PeekMetis, ReadMetis, WriteMetis, /*has_rows=*/true,
+     /*first_id=*/1, /*integer_weights=*/true},
     {GraphFormat::kEdgeList, "edge-list", "el", ".el .wel .txt .tsv .csv .e", "lines of two ids, and a weight", IsEdgeList,
      nullptr, ReadEdgeList, WriteEdgeList},
 };
@@ -230,7 +239,7 @@ Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport*
   io::RawGraph raw = format.read(input, options);
   claims.Expect(BuildBytes(raw, options), input.name());
   const std::uint64_t lines = raw.lines, other_bytes = raw.other_bytes;
-  const bool both_ways = raw.rows && raw.symmetric;
+  const bool both_ways = raw.stated_symmetric || (raw.rows && raw.symmetric);
   std::vector<std::string> files = std::move(raw.files);
   BuildReport built;
   Graph graph;

@@ -110,7 +110,7 @@ LineCursor::OddNumber LineCursor::OddWeight(bool integers_only) {
   }
   if (error == std::errc() && !std::isfinite(value))
     Fail("weight {} is not finite; remove the edge or give it a number", Quote(field));
-  if (error != std::errc() || std::abs(value) > std::numeric_limits<float>::max()) {
+  if (error != std::errc() || !std::isfinite(static_cast<float>(value))) {
     Fail("weight {} is beyond the range of 32-bit floating point", Quote(field));
   }
   const std::string_view digits = number.substr(number[0] == '-' ? 1 : 0);

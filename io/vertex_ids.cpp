@@ -14,16 +14,18 @@ namespace {
 
 /// The ids that occur in the arrays, ascending, each once: blocks are sorted in parallel and lose what they repeat, most of
 /// it, before they are merged.
-Array<std::uint64_t> Distinct(const std::vector<WideEdges>& edges, int threads) {
+Array<std::uint64_t> Distinct(const std::vector<WideEdges>& edges, std::span<const std::uint64_t> more, int threads) {
   constexpr std::size_t kBlock = std::size_t{1} << 20;
   std::vector<std::vector<std::uint64_t>> blocks;
   std::vector<std::span<const std::uint64_t>> parts;
+  const auto add = [&](std::span<const std::uint64_t> ids) {
+    for (std::size_t at = 0; at < ids.size(); at += kBlock)
+      parts.push_back(ids.subspan(at, std::min(kBlock, ids.size() - at)));
+  };
+  add(more);
   for (const WideEdges& piece : edges) {
-    for (const Array<std::uint64_t>* const array : {&piece.sources, &piece.targets}) {
-      for (std::size_t at = 0; at < array->size(); at += kBlock) {
-        parts.push_back(array->span().subspan(at, std::min(kBlock, array->size() - at)));
-      }
-    }
+    add(piece.sources.span());
+    add(piece.targets.span());
   }
   blocks.resize(parts.size());
   const auto simplify = [](std::vector<std::uint64_t>& ids) { ids.erase(std::unique(ids.begin(), ids.end()), ids.end()); };
@@ -100,8 +102,9 @@ IdTable::IdTable(const Array<std::uint64_t>& ids, int threads) : ids_(ids.data()
   });
 }
 
-RawGraph CompactIds(const std::string& name, std::vector<WideEdges> edges, int threads) {
-  Array<std::uint64_t> ids = Distinct(edges, threads);
+RawGraph CompactIds(const std::string& name, std::vector<WideEdges> edges, int threads,
+                    std::span<const std::uint64_t> more) {
+  Array<std::uint64_t> ids = Distinct(edges, more, threads);
   return Renumber(name, std::move(edges), std::move(ids), threads);
 }
 

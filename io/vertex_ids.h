@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,8 +45,9 @@ class IdTable {
   Array<VertexId> places_;
 };
 
-/// Numbers vertices by ascending id. Vertices are the ends of edges. Sets vertices, edges and ids of the result. Throws
-/// CapabilityError if there are more than this build can name.
-RawGraph CompactIds(const std::string& name, std::vector<WideEdges> edges, int threads);
+/// Numbers vertices by ascending id. Vertices are the ends of edges, and `more`. Sets vertices, edges and ids of the result.
+/// Throws CapabilityError if there are more than this build can name.
+RawGraph CompactIds(const std::string& name, std::vector<WideEdges> edges, int threads,
+                    std::span<const std::uint64_t> more = {});
 
 }  // namespace chatty::io

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "chatty/core/graph.h"
 #include "chatty/io/output.h"
@@ -20,18 +21,26 @@ std::string NameAFormat();
 /// Writes `graph` to `path` ("-": standard output); the file appears under its name once it is complete, compressed if
 /// the name ends in .gz or .zst. `format` is a name that ParseFormat knows; absent: by the suffix.
 ///
-/// Every format numbers vertices its own way (Matrix Market, DIMACS and METIS from 1, edge lists from 0, LDBC Graphalytics
-/// by Graph::id()), so that vertex v is vertex v again when the file is read. What a format cannot say is lost, or refused
-/// where that would be another graph (METIS: directed graphs, loops, parallel edges, weights below 1 or real): only the
-/// binary one keeps labels and first_id; DIMACS and edge lists hold both directions of an edge and not that the graph is
-/// symmetric; DIMACS gives an unweighted graph weight 1, and writes float weights as reals, which other readers may refuse;
-/// an edge list loses vertices without edges whose ids are larger than all others'.
+/// Vertex v is vertex v again when the file is read. What a format cannot say is lost, and LossesOf tells it beforehand; or
+/// it is refused where that would be another graph (METIS: directed graphs, loops, parallel edges, weights below 1 or real).
+/// Edge lists and DIMACS say in a comment, which only this project reads, what their lines do not show: vertices without
+/// edges, ids that do not count from 0, that the graph is symmetric, that arcs of weight 1 have none. They write float
+/// weights as reals, which other readers of DIMACS may refuse.
 ///
 /// A graph with weights goes to .wsg and .adj and not to .sg and .bin, which have none; the weights of GAP and Galois are
 /// int32. `galois` is known by its name alone, as .gr means DIMACS.
 ///
 /// Throws UsageError for an unknown format and for weights that the format does not hold, InputError where the target
-/// cannot be created, CapabilityError where writing fails and for more vertices than the format can name.
+/// cannot be created and for weights that are not finite, CapabilityError where writing fails and for more vertices than the
+/// format can name.
 void WriteGraph(const Graph& graph, const std::string& path, const std::optional<std::string>& format = std::nullopt);
+
+/// What WriteGraph would lose of the graph, in a clause each for messages; empty: ReadGraph gives it back but for its name.
+/// Of a graph without edges the kind of weights is not told. Throws UsageError for an unknown format.
+std::vector<std::string> LossesOf(const Graph& graph, const std::string& path,
+                                  const std::optional<std::string>& format = std::nullopt);
+/// From 0 or 1, how the format that WriteGraph would choose counts vertices; nothing if it keeps Graph::id(). Throws
+/// UsageError for an unknown format.
+std::optional<int> FirstIdOf(const std::string& path, const std::optional<std::string>& format = std::nullopt);
 
 }  // namespace chatty

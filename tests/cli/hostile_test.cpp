@@ -239,7 +239,7 @@ TEST_F(Hostile, APipeIsReadAndItsFaultsAreTold) {
     return std::thread([pipe, text] { std::ofstream(pipe, std::ios::binary) << text; });
   };
   std::thread good = feed("0 1\n1 2\n");
-  EXPECT_EQ(Run({"convert", pipe, Out("g.mtx")}).status, 0);
+  EXPECT_EQ(Run({"convert", pipe, Out("g.mtx"), "--ids", "one"}).status, 0);
   good.join();
   fs::remove(Out("g.mtx"));
   std::thread bad = feed("p sp 2 5\na 1 2 3\n");
@@ -250,7 +250,7 @@ TEST_F(Hostile, APipeIsReadAndItsFaultsAreTold) {
 TEST_F(Hostile, LineEndsAndMarksOfOtherSystemsAreRead) {
   const std::string mark = "\xef\xbb\xbf";
   const auto vertices = [&](const std::string& name, const std::string& content) {
-    const Finished ended = Run({"convert", Write(name, content), "-", "--format", "edge-list"});
+    const Finished ended = Run({"convert", Write(name, content), "-", "--format", "edge-list", "--ids", "zero"});
     EXPECT_EQ(ended.status, 0) << ended.err;
     return ended.out;
   };
@@ -377,7 +377,7 @@ TEST_F(Hostile, ABombIsNotUnpackedToItsEnd) {
 TEST_F(Hostile, ALongLineIsRefusedAndTheLongestIsRead) {
   constexpr std::size_t kMost = std::size_t{1} << 20;
   const std::string fits = "0 1\n#" + std::string(kMost - 1, 'x') + "\n1 2\n";
-  EXPECT_EQ(Run({"convert", Write("fits.el", fits), Out("fits.mtx")}).status, 0);
+  EXPECT_EQ(Run({"convert", Write("fits.el", fits), Out("fits.mtx"), "--ids", "one"}).status, 0);
   const std::string exceeds = "0 1\n#" + std::string(kMost + 4, 'x') + "\n1 2\n";
   RefusedAsGraph(Write("exceeds.el", exceeds), {"exceeds.el:2: the line is longer than 1048576 bytes"});
 }
@@ -462,7 +462,7 @@ TEST_F(Hostile, AnInterruptAtAnyMomentLeavesAllOrNothing) {
   ASSERT_EQ(Run({"generate", "kron", CHATTY_TEST_SANITIZED ? "10" : "12", "--weights", "1:99", "-o", graph}).status, 0);
   const Arguments commands[] = {
       {"generate", "kron", CHATTY_TEST_SANITIZED ? "10" : "12", "--weights", "1:99", "-o", Out("made.gr.gz")},
-      {"convert", graph, Out("converted.mtx.zst")},
+      {"convert", graph, Out("converted.mtx.zst"), "--ids", "one"},
       {"convert", graph, Out("graph.properties")},
       {"run", "cc", Out("source.el"), "--devices", "host:1", "--cache", Out("cache"), "-o", Out("values.txt"), "--json",
        Out("record.json")},
