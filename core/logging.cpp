@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "chatty/core/abbreviated.h"
 #include "chatty/core/error.h"
 #include "chatty/core/progress.h"
 
@@ -54,7 +55,7 @@ std::unique_ptr<spdlog::logger> MakeLogger() {
     if (const auto level = ParseLevel(wanted)) {
       logger->set_level(*level);
     } else {
-      logger->warn("CHATTY_LOG={} is not a level and is ignored; the levels are {}", wanted, kLevels);
+      logger->warn("CHATTY_LOG={} is not a level and is ignored; the levels are {}", Abbreviated(wanted), kLevels);
     }
   }
   return logger;
@@ -70,7 +71,7 @@ spdlog::logger& Log() {
 
 void SetLogLevel(std::string_view level) {
   const auto parsed = ParseLevel(level);
-  if (!parsed) Throw<UsageError>("there is no log level `{}`; the levels are {}", level, kLevels);
+  if (!parsed) Throw<UsageError>("there is no log level `{}`; the levels are {}", Abbreviated(level), kLevels);
   Log().set_level(*parsed);
 }
 

@@ -1,12 +1,16 @@
-// Edge lists: "source target [weight]" a line, as SNAP, KONECT, LDBC Graphalytics and GAP write them.
+// Edge lists: "source target [weight]" a line, as SNAP, LDBC Graphalytics and GAP write them.
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "chatty/core/error.h"
+#include "chatty/core/logging.h"
 #include "chatty/io/formats.h"
 #include "chatty/io/text_parser.h"
 #include "chatty/io/vertex_ids.h"
@@ -56,6 +60,148 @@ std::optional<StatedList> ParseStated(std::string_view line) {
   return stated;
 }
 
+/// What the comments before the first edge say, as SNAP writes them.
+struct ListComments {
+  bool undirected = false;             ///< "# Undirected graph: ..."; its edges are stored once
+  std::optional<std::uint64_t> edges;  ///< "# Nodes: N Edges: M"
+};
+
+ListComments ReadListComments(std::string_view head) {
+  ListComments comments;
+  VisitLeadingLines(head, [&](std::string_view line, std::uint64_t) {
+    if (!line.starts_with('#')) return false;
+    const std::vector<std::string> words = Words(WithoutComment(line));
+    if (words.size() > 1 && words[0] == "undirected" && words[1].starts_with("graph")) comments.undirected = true;
+    if (words.size() == 4 && words[0] == "nodes:" && words[2] == "edges:") {
+      std::uint64_t edges = 0;
+      const auto [end, error] = std::from_chars(words[3].data(), words[3].data() + words[3].size(), edges);
+      if (error == std::errc() && end == words[3].data() + words[3].size()) comments.edges = edges;
+    }
+    return false;
+  });
+  return comments;
+}
+
+/// The first line that holds an edge.
+struct FirstEdge {
+  std::uint64_t line = 0;
+  std::string text;
+  std::vector<std::uint64_t> numbers;  ///< none where some field is no whole number
+};
+
+FirstEdge MakeFirstEdge(std::string_view text, std::uint64_t line) {
+  FirstEdge first{line, Quote(text), {}};
+  LineCursor cursor(text);
+  try {
+    while (cursor.Peek() != '\n') first.numbers.push_back(cursor.Unsigned("number"));
+  } catch (const LineError&) {
+    first.numbers.clear();
+  }
+  return first;
+}
+
+constexpr std::string_view kTakenAsEdges = "--format edge-list reads it as an edge";
+
+/// What a line that holds no edge looks like, and what to do; empty where nothing is known.
+std::string DescribeOddLine(std::string_view line, const FirstEdge& first) {
+  const std::vector<std::string> words = Words(line);
+  if (words.empty()) return {};
+  const std::string& word = words[0];
+  if (word == "a" || word == "p" || word == "c") {
+    return "; such lines are of DIMACS' .gr files, whose comments begin with c (--format dimacs)";
+  }
+  if (word.find("adjacency") != std::string::npos) return "; a graph of GBBS begins with that word, without comments before";
+  const auto whole = [](const std::string& text) { return text.find_first_not_of("0123456789") == std::string::npos; };
+  if (words.size() == 2 && whole(words[0]) && !whole(words[1])) {
+    return "; lines of an id and a value are results, and no graph";
+  }
+  if (words.size() == 2 && first.numbers.size() == 3 && first.numbers[0] == first.numbers[1] && whole(words[0])) {
+    return fmt::format(
+        "; line {}, {}, looks like the sizes of a Matrix Market file without banner: write \"%%MatrixMarket matrix "
+        "coordinate "
+        "pattern general\" (or symmetric) before it",
+        first.line, first.text);
+  }
+  if (words.size() == 4) {
+    return "; a fourth column, say of times, is read below KONECT's header alone (\"% asym weighted\"); cut it off";
+  }
+  return {};
+}
+
+std::int64_t WeightAt(const Weights& weights, std::size_t e) {
+  const auto* const integers = std::get_if<Array<std::int32_t>>(&weights);
+  return integers == nullptr ? -1 : (*integers)[e];
+}
+
+/// Whether the edges, but for the first, are the rows of a METIS graph of so many vertices: each lists who lists it.
+template <class Pieces>
+bool LooksLikeMetisRows(const Pieces& pieces, std::uint64_t vertices, bool weighted) {
+  std::vector<std::array<std::uint64_t, 3>> rows;
+  rows.reserve(vertices);
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    for (std::size_t e = p == 0 ? 1 : 0; e < pieces[p].sources.size(); ++e) {
+      const std::int64_t third = weighted ? WeightAt(pieces[p].weights, e) : 0;
+      const std::uint64_t last = third > 0 ? static_cast<std::uint64_t>(third) : 0;
+      rows.push_back({pieces[p].sources[e], pieces[p].targets[e], weighted ? last : pieces[p].targets[e]});
+    }
+  }
+  for (std::uint64_t v = 1; v <= vertices; ++v) {
+    for (const std::uint64_t u : rows[v - 1]) {
+      if (u < 1 || u > vertices || u == v) return false;
+      const auto& back = rows[u - 1];
+      if (std::find(back.begin(), back.end(), v) == back.end()) return false;
+    }
+  }
+  return true;
+}
+
+/// Refuses a list whose first edge is a line of sizes, and warns of one whose first edge may be. `pieces` are the edges in
+/// the order of the file.
+template <class Pieces>
+void CheckFirstEdge(const std::string& name, const FirstEdge& first, const Pieces& pieces) {
+  if (first.numbers.size() < 2) return;
+  const bool three = first.numbers.size() == 3;
+  const std::uint64_t a = first.numbers[0], b = first.numbers[1], c = first.numbers.back();
+  std::uint64_t others = 0;
+  for (const auto& piece : pieces) others += piece.sources.size();
+  if (others < 2 || a == 0 || b == 0) return;
+  --others;
+  const bool counts_edges = c == others;
+  const bool counts_rows = a == others && 2 * b == (three ? 3 : 2) * a && (!three || c == 0);
+  if (!counts_edges && !counts_rows) return;
+  std::uint64_t least = ~std::uint64_t{0}, sources = 0, targets = 0;
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    for (std::size_t e = p == 0 ? 1 : 0; e < pieces[p].sources.size(); ++e) {
+      const std::uint64_t source = pieces[p].sources[e], target = pieces[p].targets[e];
+      least = std::min({least, source, target});
+      sources = std::max(sources, source);
+      targets = std::max(targets, target);
+    }
+  }
+  constexpr std::uint64_t kFew = 3;  // so many edges may fit any numbers
+  if (three && counts_edges && least >= 1 && sources <= a && targets <= b && (a == b || others >= kFew)) {
+    FailAt(name, first.line,
+           fmt::format(
+               "{} looks like the sizes of a Matrix Market file without banner: {} lines follow; write \"%%MatrixMarket "
+               "matrix coordinate FIELD SYMMETRY\" before it; {}",
+               first.text, others, kTakenAsEdges));
+  }
+  if (counts_rows && least >= 1 && LooksLikeMetisRows(pieces, a, three)) {
+    FailAt(
+        name, first.line,
+        fmt::format("{} looks like the sizes of a METIS file, and the {} lines after it like its rows: --format metis reads "
+                    "them so; {}",
+                    first.text, others, kTakenAsEdges));
+  }
+  const std::uint64_t largest = std::max(sources, targets);
+  if (!three && counts_edges && others >= kFew && (largest < a || (largest == a && least >= 1))) {
+    Log().warn(
+        "{}:{}: {} was read as an edge, but looks like counts of vertices and edges: {} edges follow; if so, delete the "
+        "line",
+        name, first.line, first.text, others);
+  }
+}
+
 /// Vertices up to the last with an edge. Lists ascend.
 VertexId VerticesWithEdges(const Adjacency& out) {
   VertexId vertices = 0;
@@ -92,12 +238,16 @@ bool IsEdgeList(Input& /*input*/, std::string_view head) {
   return head[0] == '#' || head[0] == '%' || head[0] == '-' || (head[0] >= '0' && head[0] <= '9');
 }
 
+bool SaysUndirected(std::string_view head) { return ReadListComments(head).undirected; }
+
 RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
   const std::string& name = input.name();
   // The first edge tells whether there are weights; the lines after it must agree.
   WeightText weights = WeightText::kNone;
   std::optional<StatedList> stated;
   std::vector<std::uint64_t> more_ids;  // of vertices without edges
+  FirstEdge first;
+  const ListComments comments = ReadListComments(input.Peek(std::size_t{1} << 16));
   for (bool found = false; !found;) {
     std::string_view line;
     if (!input.PeekLine(&line)) {
@@ -120,12 +270,13 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
         cursor.Unsigned("target id");
         cursor.SkipSeparator();
         if (cursor.Peek() != '\n') weights = WeightText::kAny;
+        first = MakeFirstEdge(line, input.lines_skipped() + 1);
         found = true;
       } else {
         input.SkipLine();
       }
     } catch (const LineError& error) {
-      FailAt(name, input.lines_skipped() + 1, error.what());
+      FailAt(name, input.lines_skipped() + 1, error.what() + DescribeOddLine(line, first));
     }
   }
 
@@ -154,10 +305,24 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
       cursor.FinishLine();
     }
   };
+  const auto explain = [&](LineCursor& cursor, auto&& body) {
+    try {
+      body();
+    } catch (const LineError& error) {
+      throw LineError(error.line(), error.what() + DescribeOddLine(cursor.Line(), first));
+    }
+  };
+  const auto check = [&](const auto& pieces, std::uint64_t edges) {
+    if (!options.format && !stated) CheckFirstEdge(name, first, pieces);
+    if (!comments.edges || *comments.edges == edges) return;
+    Log().warn("{}: has a comment that says {} edges, and {} lines of edges: if it was fetched, part of it may be missing",
+               name, *comments.edges, edges);
+  };
   if (compact) {
     ParsedWideEdges parsed = ParseWideChunks(input, weights, options.threads, [&](LineCursor& cursor, WideEdgeSink& sink) {
-      parse(cursor, sink, std::uint64_t{});
+      explain(cursor, [&] { parse(cursor, sink, std::uint64_t{}); });
     });
+    check(parsed.pieces, parsed.size());
     input.Claim(2 * parsed.size() * sizeof(std::uint64_t));  // sorted, to number them
     raw = CompactIds(name, std::move(parsed.pieces), options.threads, more_ids);
     raw.lines = parsed.lines;
@@ -167,9 +332,11 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
                          stated->vertices, raw.vertices));
     }
   } else {
-    ParsedEdges parsed = ParseChunks(input, weights, options.threads,
-                                     [&](LineCursor& cursor, EdgeSink& sink) { parse(cursor, sink, VertexId{}); });
+    ParsedEdges parsed = ParseChunks(input, weights, options.threads, [&](LineCursor& cursor, EdgeSink& sink) {
+      explain(cursor, [&] { parse(cursor, sink, VertexId{}); });
+    });
     raw.lines = parsed.lines;
+    check(parsed.pieces, parsed.size());
     const std::uint64_t named = parsed.size() == 0 ? 0 : std::uint64_t{parsed.largest} + 1;
     if (stated && stated->vertices < named) {
       FailAt(name, 1,
@@ -184,6 +351,7 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
     raw.edges = std::move(parsed.pieces);
   }
   raw.stated_symmetric = stated && stated->symmetric;
+  raw.symmetric = comments.undirected && !raw.stated_symmetric;
   WarnOfRoundedIntegers(name, raw.edges);
   return raw;
 }

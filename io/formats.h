@@ -35,6 +35,7 @@ struct RawGraph {
   std::uint64_t lines = 0;          ///< 0 for a binary format
   std::vector<std::string> files;   ///< that belong to the one that was named, and were read too
   std::uint64_t other_bytes = 0;    ///< unpacked, of the files beside the one that was opened
+  std::vector<std::string> notes;   ///< as ReadReport::notes
 };
 
 /// What a header says of the edges behind it.
@@ -66,7 +67,8 @@ struct FormatEntry {
   /// Reads the header; null where there is none. The input stands at the file's begin, or past its byte order mark.
   StatedCounts (*peek)(Input& input);
   RawGraph (*read)(Input& input, const ReadOptions& options);
-  /// Writes to `output`, which will be called `path`, and to files beside it, if the format has several.
+  /// Writes to `output`, which will be called `path`, and to files beside it, if the format has several; null where the
+  /// format is only read.
   void (*write)(const Graph& graph, OutputFile& output, const std::string& path);
   bool has_rows = false;  ///< its files hold rows, so that no list of edges is made of them first
   /// What its files call the first vertex, the others following without gaps; negative: they keep Graph::id().
@@ -83,9 +85,18 @@ const FormatEntry& Format(GraphFormat format);
 /// What a graph is called after its file: the name without folders and suffixes; "stdin" for "-".
 std::string GraphNameOf(const std::string& path);
 
+/// A file's format.
+struct OpenedFormat {
+  const FormatEntry& entry;
+  bool by_name = false;  ///< the file's name tells it apart from an edge list, and nothing else does
+
+  /// A reader's complaint, with the other way to read the file where only its name told the format.
+  std::string Describe(std::string_view error) const;
+};
+
 /// Skips a byte order mark and says of what format the rest is: the one that `options` name, or what the content looks like.
-/// Throws InputError for an empty file or one of no known format.
-const FormatEntry& OpenFormat(Input& input, const ReadOptions& options);
+/// Throws InputError for an empty file, one of no known format, and one that may be an edge list and is called otherwise.
+OpenedFormat OpenFormat(Input& input, const ReadOptions& options);
 
 /// Unpacked bytes that so many packed ones can hold at most.
 std::uint64_t MostUnpacked(std::uint64_t bytes, Compression compression);
@@ -94,7 +105,10 @@ bool IsLdbc(Input& input, std::string_view head);
 bool IsMatrixMarket(Input& input, std::string_view head);
 bool IsDimacs(Input& input, std::string_view head);
 bool IsMetis(Input& input, std::string_view head);
+bool IsKonect(Input& input, std::string_view head);
 bool IsEdgeList(Input& input, std::string_view head);
+/// Whether the comments at an edge list's begin say that its edges have no direction.
+bool SaysUndirected(std::string_view head);
 bool IsBinary(Input& input, std::string_view head);
 bool IsGbbs(Input& input, std::string_view head);
 bool IsGalois(Input& input, std::string_view head);
@@ -104,6 +118,7 @@ StatedCounts PeekLdbc(Input& input);
 StatedCounts PeekMatrixMarket(Input& input);
 StatedCounts PeekDimacs(Input& input);
 StatedCounts PeekMetis(Input& input);
+StatedCounts PeekKonect(Input& input);
 StatedCounts PeekBinary(Input& input);
 StatedCounts PeekGbbs(Input& input);
 StatedCounts PeekGalois(Input& input);
@@ -112,6 +127,7 @@ StatedCounts PeekGap(Input& input);
 RawGraph ReadLdbc(Input& input, const ReadOptions& options);
 RawGraph ReadMatrixMarket(Input& input, const ReadOptions& options);
 RawGraph ReadMetis(Input& input, const ReadOptions& options);
+RawGraph ReadKonect(Input& input, const ReadOptions& options);
 RawGraph ReadEdgeList(Input& input, const ReadOptions& options);
 RawGraph ReadDimacs(Input& input, const ReadOptions& options);
 RawGraph ReadBinary(Input& input, const ReadOptions& options);

@@ -170,6 +170,7 @@ RawGraph ReadGalois(Input& input, const ReadOptions& options) {
     out.weights = TakeGaloisInt64(name, ReadGaloisData<std::int64_t>(header, input, reader), threads);
   }
   reader.ExpectEnd();
+  if (header.data_bytes == 4) WarnOfFloatBits(name, out.weights, threads);
   CheckRows(name, out, threads);
   SortLists(out, threads);
   RawGraph raw;

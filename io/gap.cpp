@@ -209,6 +209,7 @@ RawGraph ReadGap(Input& input, const ReadOptions& options) {
     reader.Skip(header.edges * (*weighted ? 8 : 4));
   }
   reader.ExpectEnd();
+  WarnOfFloatBits(name, out.weights, threads);
   CheckRows(name, out, threads);
   SortLists(out, threads);
   if (!header.directed && !IsSymmetric(out, threads)) {

@@ -32,6 +32,41 @@ constexpr std::string_view kAdjacencyWord = "AdjacencyGraph";
 constexpr std::string_view kWeightedAdjacencyWord = "WeightedAdjacencyGraph";
 constexpr std::uint64_t kMostGbbsIds = std::uint64_t{1} << 32;
 
+// ---- First words ----
+
+/// Whether text that begins like this is one of the two, and then which word.
+std::optional<std::string_view> AdjacencyWord(std::string_view head) {
+  for (const std::string_view word : {kAdjacencyWord, kWeightedAdjacencyWord}) {
+    if (!head.starts_with(word)) continue;
+    if (head.size() == word.size() || std::string_view(" \t\r\n").find(head[word.size()]) != std::string_view::npos) {
+      return word;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The word that a text begins with, in lower case.
+std::string FirstWord(std::string_view head) {
+  constexpr std::size_t kLongest = 64;
+  const std::vector<std::string> words = Words(head.substr(0, std::min(head.find('\n'), kLongest)));
+  return words.empty() ? std::string() : words[0];
+}
+
+/// Whether a word, in lower case, begins another text of the Problem Based Benchmark Suite or of GBBS, or is misspelt.
+bool IsOtherWord(std::string_view word) {
+  for (const std::string_view begin : {"adjacency", "weightedadjacency", "edgearray", "weightededgearray"}) {
+    if (word.starts_with(begin)) return true;
+  }
+  return false;
+}
+
+/// The next of what an input holds, with blanks before it skipped.
+std::string_view HeadWithoutBlanks(Input& input) {
+  std::string_view head = input.Peek(std::size_t{1} << 16);
+  head.remove_prefix(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
+  return head;
+}
+
 // ---- Binary ----
 
 struct GbbsHeader {
@@ -45,7 +80,16 @@ struct GbbsHeader {
 };
 static_assert(sizeof(GbbsHeader) == 24, "the layout is the format");
 
-GbbsHeader ReadGbbsHeader(ArrayReader& reader) {
+GbbsHeader ReadGbbsHeader(Input& input, ArrayReader& reader) {
+  const std::string_view head = HeadWithoutBlanks(input);
+  if (const std::string word = FirstWord(head); IsOtherWord(word)) {
+    FailAt(input.name(), 1,
+           fmt::format("begins with {}; graphs are read whose first word is {} or {}{}", Quote(head.substr(0, word.size())),
+                       kAdjacencyWord, kWeightedAdjacencyWord,
+                       word.ends_with("edgearray")               ? "; without that line the rest is an edge list"
+                       : word.find("hyper") != std::string::npos ? ", and no hypergraphs"
+                                                                 : ""));
+  }
   const auto header = reader.ReadOne<GbbsHeader>();
   if (header.bytes != header.due()) {
     Throw<InputError>(
@@ -60,12 +104,18 @@ GbbsHeader ReadGbbsHeader(ArrayReader& reader) {
 
 Adjacency ReadGbbsBinary(Input& input, int threads) {
   ArrayReader reader(input, threads);
-  const GbbsHeader header = ReadGbbsHeader(reader);
+  const GbbsHeader header = ReadGbbsHeader(input, reader);
   Adjacency out;
   out.offsets = reader.Read<EdgeIndex>(header.vertices + 1);
   CheckOffsets(reader.name(), out.offsets, header.edges, threads);
   out.neighbours = reader.ReadAs<VertexId, std::uint32_t>(header.edges, [](std::uint32_t id) { return VertexId{id}; });
   if (input.Peek(1).empty()) return out;
+  if (header.edges > 0 && input.remaining() == header.edges * sizeof(std::uint32_t)) {
+    Throw<InputError>(
+        "{}: goes on after its edges with {} bytes an edge, which look like weights; binary graphs are read without: write "
+        "the graph as text, {}",
+        reader.name(), sizeof(std::uint32_t), kWeightedAdjacencyWord);
+  }
   // The in-edges say nothing new, but that the file is whole.
   const auto again = reader.ReadOne<GbbsHeader>();
   if (again.vertices != header.vertices || again.edges != header.edges || again.bytes != header.bytes) {
@@ -79,24 +129,6 @@ Adjacency ReadGbbsBinary(Input& input, int threads) {
 }
 
 // ---- Text ----
-
-/// Whether text that begins like this is one of the two, and then which word.
-std::optional<std::string_view> AdjacencyWord(std::string_view head) {
-  for (const std::string_view word : {kAdjacencyWord, kWeightedAdjacencyWord}) {
-    if (!head.starts_with(word)) continue;
-    if (head.size() == word.size() || std::string_view(" \t\r\n").find(head[word.size()]) != std::string_view::npos) {
-      return word;
-    }
-  }
-  return std::nullopt;
-}
-
-/// The next of what an input holds, with blanks before it skipped.
-std::string_view HeadWithoutBlanks(Input& input) {
-  std::string_view head = input.Peek(std::size_t{1} << 16);
-  head.remove_prefix(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
-  return head;
-}
 
 struct AdjacencyHeader {
   bool weighted = false;
@@ -143,6 +175,7 @@ struct AdjacencyPiece {
   float extreme = 0;   // of `reals`, the farthest from 0
   bool fraction = false;
   std::uint64_t lines = 0;
+  LineCursor::Underflow underflow;
 
   std::uint64_t bytes() const { return offsets.bytes() + ids.bytes() + integers.bytes() + reals.bytes(); }
 };
@@ -233,6 +266,7 @@ AdjacencyPiece ParseAdjacencyChunk(LineCursor& cursor, std::uint64_t start, std:
     cursor.Fail("{} follows what the header promises, {} vertices and {} edges", Quote(cursor.Field()), vertices, edges);
   }
   piece.lines = cursor.lines();
+  piece.underflow = cursor.underflow();
   return piece;
 }
 
@@ -352,7 +386,10 @@ Adjacency ReadAdjacencyText(Input& input, int threads, std::uint64_t* lines) {
     }
   });
   *lines = input.lines_skipped();
-  for (std::size_t i = 0; i < std::min(fault ? fault->chunk : pieces.size(), pieces.size()); ++i) *lines += pieces[i].lines;
+  for (std::size_t i = 0; i < std::min(fault ? fault->chunk : pieces.size(), pieces.size()); ++i) {
+    if (!fault) WarnOfUnderflow(name, *lines, pieces[i].underflow);
+    *lines += pieces[i].lines;
+  }
   if (fault) FailAt(name, *lines + fault->line + 1, fault->text);
   if (unreadable) std::rethrow_exception(unreadable);
   std::uint64_t found = places.total();
@@ -403,7 +440,7 @@ void WriteAdjacencyText(const Graph& graph, OutputFile& output) {
 }  // namespace
 
 bool IsGbbs(Input& input, std::string_view head) {
-  if (AdjacencyWord(head)) return true;
+  if (AdjacencyWord(head) || IsOtherWord(FirstWord(head))) return true;
   const std::string_view begin = input.Peek(sizeof(GbbsHeader));
   if (begin.size() < sizeof(GbbsHeader)) return false;
   GbbsHeader header;
@@ -429,7 +466,7 @@ StatedCounts PeekGbbs(Input& input) {
     counts.line = header.line;
   } else {
     ArrayReader reader(input, 1);
-    const GbbsHeader header = ReadGbbsHeader(reader);
+    const GbbsHeader header = ReadGbbsHeader(input, reader);
     counts.vertices = header.vertices;
     counts.entries = header.edges;
     counts.entry_bytes = sizeof(std::uint32_t);

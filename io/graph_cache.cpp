@@ -76,7 +76,8 @@ Json ReportJson(const ReadReport& report) {
           {"parallel_merged", report.build.parallel_merged},
           {"edges_kept", report.build.edges_kept},
           {"symmetrised", report.symmetrised},
-          {"files", report.files}};
+          {"files", report.files},
+          {"notes", report.notes}};
 }
 
 ReadReport ParseReport(const Json& json) {
@@ -92,6 +93,7 @@ ReadReport ParseReport(const Json& json) {
   report.symmetrised = json.at("symmetrised");
   report.listed = !io::Format(report.format).has_rows;
   report.files = json.at("files").get<std::vector<std::string>>();
+  report.notes = json.at("notes").get<std::vector<std::string>>();
   return report;
 }
 

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "chatty/core/abbreviated.h"
 #include "chatty/core/bytes.h"
 #include "chatty/core/error.h"
 #include "chatty/io/formats.h"
@@ -279,7 +280,9 @@ void MemoryClaims::Expect(std::uint64_t bytes, const std::string& name) const {
 }
 
 Input::Input(const std::string& path, std::size_t chunk_bytes)
-    : name_(path == "-" ? "standard input" : path), chunk_bytes_(std::max<std::size_t>(chunk_bytes, 1)) {
+    : path_(path),
+      name_(path == "-" ? "standard input" : Abbreviated(path)),
+      chunk_bytes_(std::max<std::size_t>(chunk_bytes, 1)) {
   if (path.empty()) throw InputError("the name of the input file is empty; give a path, or - for standard input");
   const auto fail = [&](std::string_view hint) {
     Throw<InputError>("{}: cannot be opened: {}{}", name_, ErrnoText(errno), hint);

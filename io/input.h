@@ -15,7 +15,7 @@
 
 namespace chatty {
 
-/// How a file is packed, known from its first bytes; names and suffixes are never consulted when reading.
+/// How a file is packed, known from its first bytes, never from its name.
 enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
 
 std::string_view CompressionName(Compression compression);  ///< "plain", "gzip" or "zstd"
@@ -79,7 +79,8 @@ class Input {
     if (claims_ != nullptr) claims_->Claim(bytes, name_);
   }
 
-  const std::string& name() const { return name_; }  ///< the path, or "standard input": how errors call it
+  const std::string& path() const { return path_; }  ///< as given: "-" for standard input
+  const std::string& name() const { return name_; }  ///< how errors call it: the path, Abbreviated; or "standard input"
   /// How the input is packed.
   Compression compression() const { return compression_; }
 
@@ -128,7 +129,7 @@ class Input {
   void ReleaseMapped(std::string_view text) const;
   void Fill(std::size_t bytes);  // makes ahead_ hold `bytes` bytes, or all that are left
 
-  std::string name_;
+  std::string path_, name_;
   MemoryClaims* claims_ = nullptr;
   std::size_t chunk_bytes_;
   Compression compression_ = Compression::kNone;

@@ -10,6 +10,7 @@
 #include <limits>
 #include <system_error>
 
+#include "chatty/core/abbreviated.h"
 #include "chatty/core/error.h"
 #include "chatty/io/formats.h"
 #include "chatty/io/parse_chunks.h"
@@ -114,7 +115,8 @@ class PropertyReader {
   }
   const Property& Need(std::string_view key) const {
     const Property* const property = Find(key);
-    if (property == nullptr) Throw<InputError>("{}: does not say {}{}; add the line", file_, prefix_, key);
+    if (property == nullptr)
+      Throw<InputError>("{}: does not say {}{}; add the line", Abbreviated(file_), Abbreviated(prefix_), key);
     return *property;
   }
   std::optional<std::uint64_t> Whole(std::string_view key) const { return Number<std::uint64_t>(key, "whole number"); }
@@ -134,7 +136,8 @@ class PropertyReader {
   }
   template <class... Args>
   [[noreturn]] void Fail(const Property& property, fmt::format_string<Args...> text, Args&&... args) const {
-    FailAt(file_, property.line, fmt::format("{} {}", property.key, fmt::format(text, std::forward<Args>(args)...)));
+    FailAt(file_, property.line,
+           fmt::format("{} {}", Abbreviated(property.key), fmt::format(text, std::forward<Args>(args)...)));
   }
 
  private:
@@ -159,20 +162,21 @@ class PropertyReader {
 /// The graph that the properties are of: the one whose vertex file they name.
 std::string GraphName(const std::string& file, const std::map<std::string, Property>& all) {
   const Property* first = nullptr;
+  const auto earlier = [](const Property& a, const Property& b) { return a.line < b.line; };
   for (const auto& [key, property] : all) {
     if (!key.starts_with(kPrefix) || !key.ends_with(kVertexFile) || key.size() <= kPrefix.size() + kVertexFile.size())
       continue;
     if (first != nullptr) {
-      FailAt(
-          file, std::max(first->line, property.line),
-          fmt::format("{} comes after {}: the file describes several graphs; make it one file a graph",
-                      std::max(*first, property, [](const Property& a, const Property& b) { return a.line < b.line; }).key,
-                      std::min(*first, property, [](const Property& a, const Property& b) { return a.line < b.line; }).key));
+      FailAt(file, std::max(first->line, property.line),
+             fmt::format("{} comes after {}: the file describes several graphs; make it one file a graph",
+                         Abbreviated(std::max(*first, property, earlier).key),
+                         Abbreviated(std::min(*first, property, earlier).key)));
     }
     first = &property;
   }
   if (first == nullptr) {
-    Throw<InputError>("{}: does not say graph.NAME.vertex-file: it is no properties file of LDBC Graphalytics", file);
+    Throw<InputError>("{}: does not say graph.NAME.vertex-file: it is no properties file of LDBC Graphalytics",
+                      Abbreviated(file));
   }
   return first->key.substr(kPrefix.size(), first->key.size() - kPrefix.size() - kVertexFile.size());
 }
@@ -188,12 +192,12 @@ std::string FindBeside(const PropertyReader& reader, const std::string& file, st
     if (fs::exists(path, error)) return path;
   }
   reader.Fail(property, "is {}, but there is no file {}, nor one with .zst or .gz; put it there", Quote(property.value),
-              named.string());
+              Abbreviated(named.string()));
 }
 
 LdbcProperties ParseLdbcProperties(Input& input) {
   LdbcProperties ldbc;
-  ldbc.path = input.name();
+  ldbc.path = input.path();
   const std::map<std::string, Property> all = ReadProperties(input);
   ldbc.name = GraphName(ldbc.path, all);
   const PropertyReader reader(ldbc.path, all, ldbc.name);
@@ -271,7 +275,7 @@ void CheckRoom(const LdbcProperties& ldbc, std::string_view key, std::optional<s
   FailAt(
       ldbc.path, LineOf(ldbc, key),
       fmt::format("graph.{}.{} is {}, but {}, of its length, cannot hold so many: it is truncated, or the number is wrong",
-                  ldbc.name, key, *count, path));
+                  Abbreviated(ldbc.name), key, *count, Abbreviated(path)));
 }
 void CheckRoom(const LdbcProperties& ldbc) {
   CheckRoom(ldbc, "meta.vertices", ldbc.vertices, ldbc.vertex_path, kLeastVertexBytes);
@@ -282,7 +286,8 @@ void CheckCount(const LdbcProperties& ldbc, std::string_view key, std::optional<
                 const std::string& path, std::uint64_t found, std::string_view what) {
   if (!promised || *promised == found) return;
   FailAt(ldbc.path, LineOf(ldbc, key),
-         fmt::format("graph.{}.{} is {}, but {} holds {} {}: it is {}", ldbc.name, key, *promised, path, found, what,
+         fmt::format("graph.{}.{} is {}, but {} holds {} {}: it is {}", Abbreviated(ldbc.name), key, *promised,
+                     Abbreviated(path), found, what,
                      found < *promised ? "truncated, or the number is wrong" : "of another graph, or the number is wrong"));
 }
 
@@ -372,7 +377,8 @@ ParsedEdges ReadEdges(const LdbcProperties& ldbc, const Array<std::uint64_t>& id
     if (id == last.id && last.vertex != kNoVertex) return;  // edges are most often sorted
     last = {id, table[id]};
     if (last.vertex == kNoVertex) [[unlikely]] {
-      cursor.Fail("the edge's {} {} is no vertex of the graph: {} does not list it", what, id, ldbc.vertex_path);
+      cursor.Fail("the edge's {} {} is no vertex of the graph: {} does not list it", what, id,
+                  Abbreviated(ldbc.vertex_path));
     }
   };
   PromisedCount promise = Promise(ldbc, "meta.edges", ldbc.edges, "edges");
@@ -385,7 +391,7 @@ ParsedEdges ReadEdges(const LdbcProperties& ldbc, const Array<std::uint64_t>& id
         sink.Add(source.vertex, target.vertex);
         if (cursor.Peek() != '\n') [[unlikely]] {
           cursor.Fail("{} follows the two ids, but {} names no property of edges (graph.{}.edge-properties.names)",
-                      Quote(cursor.Field()), ldbc.path, ldbc.name);
+                      Quote(cursor.Field()), Abbreviated(ldbc.path), Abbreviated(ldbc.name));
         }
       }
       for (std::size_t column = 0; column < columns; ++column) {

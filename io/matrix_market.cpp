@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <vector>
 
 #include "chatty/core/error.h"
+#include "chatty/core/logging.h"
 #include "chatty/io/formats.h"
 #include "chatty/io/text_parser.h"
 
@@ -15,10 +15,34 @@ namespace {
 
 constexpr std::string_view kBanner = "%%MatrixMarket";
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
+constexpr std::string_view kBannerForm = "%%MatrixMarket matrix coordinate FIELD SYMMETRY";
+
+/// The words of a line that is a banner or nearly one, the first being "matrixmarket"; none of any other line. Nearly one is
+/// a line with other characters before it, and one with another first word where what follows has no other meaning.
+std::vector<std::string> BannerWords(std::string_view line) {
+  constexpr std::string_view kFields = " real double integer unsigned-integer complex pattern ";
+  constexpr std::string_view kSymmetries = " general symmetric skew-symmetric hermitian ";
+  const auto among = [](std::string_view list, const std::string& word) {
+    return list.find(" " + word + " ") != std::string_view::npos;
+  };
+  std::vector<std::string> words = Words(WithoutComment(line));
+  if (words.size() > 1 && words[0] == "matrix" && words[1] == "market") {
+    words.erase(words.begin());
+    words[0] = "matrixmarket";
+  }
+  const std::size_t count = words.size();
+  const bool says_all = count >= 3 && (words[count - 3] == "coordinate" || words[count - 3] == "array") &&
+                        among(kFields, words[count - 2]) && among(kSymmetries, words[count - 1]);
+  if (count > 0 && words[0] == "matrixmarket") {
+    const std::size_t first = line.find_first_not_of(" \t");
+    return line[first] != '#' || says_all ? words : std::vector<std::string>();  // people write much behind a #
+  }
+  if (!says_all) return {};
+  return {"matrixmarket", "matrix", words[count - 3], words[count - 2], words[count - 1]};
+}
+
+bool IsExactBanner(std::string_view line) {
+  return line.size() >= kBanner.size() && Words(line.substr(0, kBanner.size())) == Words(kBanner);
 }
 
 struct Banner {
@@ -26,18 +50,14 @@ struct Banner {
   bool symmetric = false;
 };
 
-Banner ParseBanner(std::string_view line, const std::string& name) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; (at = line.find_first_not_of(" \t", at)) != std::string_view::npos;) {
-    const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
-    words.push_back(Lower(line.substr(at, end - at)));
-    at = end;
-  }
-  if (words.size() != 5 || words[0] != Lower(kBanner)) {
-    FailAt(name, 1, "the first line should read %%MatrixMarket matrix coordinate FIELD SYMMETRY");
+Banner ParseBanner(const std::vector<std::string>& words, std::uint64_t line, const std::string& name) {
+  if (words.size() != 5 || words[0] != "matrixmarket") {
+    FailAt(name, line,
+           fmt::format("the banner, which is the first line, should read {}; --format edge-list reads lines of two ids",
+                       kBannerForm));
   }
   const auto refuse = [&](const std::string& word, std::string_view known) {
-    FailAt(name, 1, fmt::format("{} is not supported: {}", Quote(word), known));
+    FailAt(name, line, fmt::format("{} is not supported: {}", Quote(word), known));
   };
   if (words[1] != "matrix") refuse(words[1], "only a matrix is a graph");
   if (words[2] != "coordinate") refuse(words[2], "a graph is read from coordinate format; convert the file to it");
@@ -61,6 +81,8 @@ Banner ParseBanner(std::string_view line, const std::string& name) {
 
 struct MatrixMarketHeader {
   Banner banner;
+  std::uint64_t banner_line = 0;
+  bool exact = true;  ///< the banner is the first line, as the format has it
   std::uint64_t rows = 0, entries = 0;
   std::uint64_t line = 0;  ///< that holds the two
 
@@ -72,10 +94,21 @@ struct MatrixMarketHeader {
 MatrixMarketHeader ReadMatrixMarketHeader(Input& input) {
   const std::string& name = input.name();
   std::string_view line;
-  if (!input.PeekLine(&line)) Throw<InputError>("{}: is empty; write or fetch it again", name);
   MatrixMarketHeader header;
-  header.banner = ParseBanner(line, name);
-  input.SkipLine();
+  std::string first;
+  std::vector<std::string> words;
+  for (; words.empty(); input.SkipLine()) {
+    const bool more = input.PeekLine(&line);
+    if (more && input.lines_skipped() == 0) first = Quote(line);
+    const std::size_t begin = more ? line.find_first_not_of(" \t") : std::string_view::npos;
+    if (more) words = BannerWords(line);
+    if (!more || (words.empty() && begin != std::string_view::npos && line[begin] != '%' && line[begin] != '#')) {
+      FailAt(name, 1, fmt::format("begins with {}; the first line should read {}", first, kBannerForm));
+    }
+    header.banner_line = input.lines_skipped() + 1;
+    header.exact = header.banner_line == 1 && IsExactBanner(line);
+  }
+  header.banner = ParseBanner(words, header.banner_line, name);
 
   std::uint64_t columns = 0;
   while (header.line == 0) {
@@ -107,7 +140,12 @@ MatrixMarketHeader ReadMatrixMarketHeader(Input& input) {
 }  // namespace
 
 bool IsMatrixMarket(Input& /*input*/, std::string_view head) {
-  return Lower(head.substr(0, kBanner.size())) == Lower(kBanner);
+  bool found = false;
+  VisitLeadingLines(head, [&](std::string_view line, std::uint64_t) {
+    found = IsExactBanner(line) || !BannerWords(line).empty();
+    return found;
+  });
+  return found;
 }
 
 StatedCounts PeekMatrixMarket(Input& input) {
@@ -129,6 +167,11 @@ RawGraph ReadMatrixMarket(Input& input, const ReadOptions& options) {
   const MatrixMarketHeader header = ReadMatrixMarketHeader(input);
   const Banner& banner = header.banner;
   const std::uint64_t rows = header.rows, entries = header.entries, size_line = header.line;
+  if (!header.exact) {
+    Log().warn("{}:{}: is nearly a banner of Matrix Market, and taken for one; the first line should read {}{}", name,
+               header.banner_line, kBannerForm,
+               options.format ? "" : " (--format edge-list reads the file as lines of edges)");
+  }
 
   PromisedCount count(name, size_line, "entries", entries);
   ParsedEdges parsed = ParseChunks(input, banner.weights, options.threads, [&](LineCursor& cursor, EdgeSink& sink) {

@@ -150,7 +150,7 @@ void ParseRows(LineCursor& cursor, MetisRowSink& sink, const MetisHeader& header
         sink.Add(static_cast<VertexId>(id - 1));
         continue;
       }
-      const std::uint64_t weight = cursor.Unsigned("weight");
+      const std::uint64_t weight = cursor.Whole("weight");
       if (weight == 0) cursor.Fail("the edge to {} has weight 0; METIS' are positive", id);
       if (weight > std::numeric_limits<std::int32_t>::max()) cursor.Fail("weight {} does not fit 32 bits", weight);
       sink.Add(static_cast<VertexId>(id - 1), static_cast<std::int32_t>(weight));
@@ -163,8 +163,8 @@ void ParseRows(LineCursor& cursor, MetisRowSink& sink, const MetisHeader& header
 /// The line of vertex v's row, if the file can be read once more or has no comments among its rows; 0 otherwise.
 std::uint64_t LineOfRow(const Input& input, const MetisHeader& header, std::uint64_t lines, std::uint64_t rows, VertexId v) {
   if (lines - header.line == rows) return header.line + v + 1;
-  if (input.name() == "standard input") return 0;
-  Input again(input.name());
+  if (input.path() == "-") return 0;
+  Input again(input.path());
   std::string_view line;
   for (std::uint64_t row = 0; again.PeekLine(&line); again.SkipLine()) {
     if (again.lines_skipped() < header.line) continue;
@@ -416,6 +416,9 @@ RawGraph ReadMetis(Input& input, const ReadOptions& options) {
   raw.symmetric = true;
   raw.first_id = 1;
   raw.lines = parsed.lines;
+  if (header.numbers_a_vertex > 0) {
+    raw.notes.push_back(fmt::format("weights and sizes of vertices ({} a row) left out", header.numbers_a_vertex));
+  }
   return raw;
 }
 

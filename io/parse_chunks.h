@@ -29,6 +29,7 @@ struct Piece {
   typename Sink::Edges list;
   typename Sink::Id largest = 0;
   std::uint64_t lines = 0;
+  LineCursor::Underflow underflow;
 };
 
 /// What is wrong with one.
@@ -68,7 +69,7 @@ BasicParsedEdges<Sink> ParseChunksInto(Input& input, WeightText weights, int thr
       try {
         sink.Begin(chunk.text.size(), weights);
         parse(cursor, sink);
-        piece = {sink.Take(), sink.largest(), cursor.lines()};
+        piece = {sink.Take(), sink.largest(), cursor.lines(), cursor.underflow()};
         input.Claim(HeldBytes(piece.list));
       } catch (const LineError& error) {
         const std::scoped_lock lock(mutex);
@@ -96,11 +97,19 @@ BasicParsedEdges<Sink> ParseChunksInto(Input& input, WeightText weights, int thr
   BasicParsedEdges<Sink> parsed;
   parsed.lines = input.lines_skipped();
   parsed.pieces.reserve(pieces.size());
+  LineCursor::Underflow underflow;
   for (Piece<Sink>& piece : pieces) {
+    if (underflow.count == 0) {
+      underflow = piece.underflow;
+      underflow.line += parsed.lines;
+    } else {
+      underflow.count += piece.underflow.count;
+    }
     parsed.lines += piece.lines;
     parsed.largest = std::max(parsed.largest, piece.largest);
     parsed.pieces.push_back(std::move(piece.list));
   }
+  WarnOfUnderflow(input.name(), 0, underflow);
   return parsed;
 }
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "chatty/core/abbreviated.h"
 #include "chatty/core/error.h"
 #include "chatty/io/formats.h"
 
@@ -52,27 +53,36 @@ std::optional<GraphPeek> PeekGraph(const std::string& path, const ReadOptions& o
   if (options.format) ParseFormat(*options.format);
   Input input(path, /*chunk_bytes=*/1);
   GraphPeek peek;
-  const io::FormatEntry& format = io::OpenFormat(input, options);
+  const io::OpenedFormat opened = io::OpenFormat(input, options);
+  const io::FormatEntry& format = opened.entry;
   peek.format = format.format;
   peek.listed = !format.has_rows;
   peek.compression = input.compression();
   const std::uint64_t packed = std::filesystem::file_size(path, error);
   const std::uint64_t bytes = error ? ~std::uint64_t{0} : io::MostUnpacked(packed, peek.compression);
   if (format.peek == nullptr) {
-    peek.symmetric = options.symmetrise;
+    const bool both_ways = io::SaysUndirected(input.Peek(std::size_t{1} << 16)) && !options.directed;
+    peek.symmetric = options.symmetrise || both_ways;
     peek.maybe_symmetric = !options.directed;  // its first line may say so
     peek.edges_most = bytes / 4 + 1;           // "0 1" and a line end, which the last may lack
     if (peek.compression == Compression::kNone && !error) peek.edges_likely = LikelyLines(path, packed);
     if (peek.symmetric) peek.edges_most = std::min(peek.edges_most, ~std::uint64_t{0} / 2) * 2;
-    peek.from = "the length of " + path;
+    peek.from = "the length of " + Abbreviated(path);
     return peek;
   }
 
-  const io::StatedCounts stated = format.peek(input);
+  const io::StatedCounts stated = [&] {
+    try {
+      return format.peek(input);
+    } catch (const InputError& error) {
+      throw InputError(opened.Describe(error.what()));
+    }
+  }();
   peek.vertices = stated.vertices;
   peek.weights = stated.weights;
   peek.stored = stated.entries;
-  peek.from = stated.line > 0 ? fmt::format("line {} of {}", stated.line, path) : fmt::format("the header of {}", path);
+  peek.from = stated.line > 0 ? fmt::format("line {} of {}", stated.line, input.name())
+                              : fmt::format("the header of {}", input.name());
 
   const std::uint64_t room = stated.entry_bytes == 0      ? stated.entries
                              : bytes > stated.other_bytes ? (bytes - stated.other_bytes) / stated.entry_bytes + 1

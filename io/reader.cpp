@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
+#include "chatty/core/abbreviated.h"
 #include "chatty/core/error.h"
 #include "chatty/core/parallel.h"
 #include "chatty/io/formats.h"
@@ -13,20 +16,81 @@
 namespace chatty {
 namespace {
 
-/// Throws where a file's first bytes say that it is nothing that can be read.
+/// What a file is that begins so, and what to do with it; {} stands for its name.
+struct ForeignFile {
+  std::size_t at;
+  std::string_view magic;
+  std::string_view advice;
+};
+
+using namespace std::string_view_literals;
+
+constexpr ForeignFile kForeignFiles[] = {
+    {0, "\xff\xfe"sv, "is UTF-16 text; convert it to UTF-8 or ASCII"},
+    {0, "\xfe\xff"sv, "is UTF-16 text; convert it to UTF-8 or ASCII"},
+    {257, "ustar"sv, "is a tar archive; unpack it (tar xf {}) and name the graph's file in it"},
+    {0, "\x93NUMPY"sv,
+     "is a NumPy array, as results are written; a graph is read from, say, lines of two ids: numpy.savetxt(\"graph.el\", "
+     "numpy.load(\"{}\"), fmt=\"%d\")"},
+    {0, "PAR1"sv,
+     "is a Parquet table; write its two columns of ids as text: pandas.read_parquet(\"{}\").to_csv(\"graph.el\", sep=\" \", "
+     "header=False, index=False)"},
+    {0, "ARROW1"sv,
+     "is an Arrow table; write its two columns of ids as text: pandas.read_feather(\"{}\").to_csv(\"graph.el\", sep=\" \", "
+     "header=False, index=False)"},
+    {0, "\x89HDF\r\n\x1a\n"sv,
+     "is an HDF5 file; write the graph that it holds in another format, say by scipy.io.mmwrite(\"graph.mtx\", matrix)"},
+    {0, "MATLAB 5.0 MAT-file"sv,
+     "is a file of MATLAB; write the matrix that it holds: scipy.io.mmwrite(\"graph.mtx\", scipy.io.loadmat(\"{}\")[NAME])"},
+    {0, "PK\x05\x06"sv, "is a zip archive without files; fetch it again"},
+    {0, "BZh"sv, "is packed with bzip2; unpack it first, or pack it with gzip or zstd"},
+    {0,
+     "\xfd"
+     "7zXZ"sv,
+     "is packed with xz; unpack it first, or pack it with gzip or zstd"},
+    {0, "LZIP"sv, "is packed with lzip; unpack it first, or pack it with gzip or zstd"},
+    {0, "\x04\x22\x4d\x18"sv, "is packed with lz4; unpack it first, or pack it with gzip or zstd"},
+    {0, "\x1f\x8b\x08"sv, "is packed twice; unpack it once (zcat)"},
+    {0, "\x28\xb5\x2f\xfd"sv, "is packed twice; unpack it once (zstdcat)"},
+    {0, "7z\xbc\xaf\x27\x1c"sv, "is a 7-Zip archive; unpack it (7z x {}) and name the graph's file in it"},
+    {0, "Rar!\x1a\x07"sv, "is a RAR archive; unpack it and name the graph's file in it"},
+    {0, "SQLite format 3"sv, "is a database of SQLite; write a table of two ids a line as text"},
+    {0, "\x80\x04\x95"sv, "is a pickle of Python; write the graph in another format, say by scipy.io.mmwrite"},
+    {0, "\x80\x05\x95"sv, "is a pickle of Python; write the graph in another format, say by scipy.io.mmwrite"},
+    {0, "version https://git-lfs"sv, "is a pointer of Git LFS and not the file itself; fetch that (git lfs pull)"},
+    {0, "<!DOCTYPE html"sv, "is a page of the web, so the download went wrong; fetch it again"},
+    {0, "<html"sv, "is a page of the web, so the download went wrong; fetch it again"},
+    {0, "{"sv,
+     "is JSON, as results may be; a graph is read from another format, say Matrix Market, which scipy.io.mmwrite writes"},
+    {0, "*Vertices"sv,
+     "is a network of Pajek, which is not read; write another format, say by networkx.write_edgelist(..., data=False)"},
+};
+
+/// The name of the first file in a zip archive.
+std::string_view FirstInZip(std::string_view head) {
+  constexpr std::size_t kNameBytes = 26, kName = 30;
+  if (head.size() < kName) return {};
+  const auto bytes = static_cast<std::size_t>(static_cast<unsigned char>(head[kNameBytes])) |
+                     static_cast<std::size_t>(static_cast<unsigned char>(head[kNameBytes + 1])) << 8;
+  return head.substr(kName, bytes);
+}
+
+/// Throws where a file's first bytes say that it is something else than a graph.
 void RefuseWhatCannotBeRead(std::string_view head, const std::string& name) {
-  if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff")) {
-    Throw<InputError>("{}: is UTF-16 text; convert it to UTF-8 or ASCII", name);
-  }
-  for (const auto& [magic, packer] : {std::pair<std::string_view, std::string_view>{"BZh", "bzip2"},
-                                      {{"\xfd"
-                                        "7zXZ",
-                                        5},
-                                       "xz"},
-                                      {{"PK\x03\x04", 4}, "zip"}}) {
-    if (head.starts_with(magic)) {
-      Throw<InputError>("{}: is packed with {}; unpack it first, or pack it with gzip or zstd", name, packer);
+  if (head.starts_with("PK\x03\x04")) {
+    const std::string_view first = FirstInZip(head);
+    if (first.ends_with(".npy")) {
+      Throw<InputError>(
+          "{0}: is an archive of NumPy arrays (.npz); if it is a matrix of SciPy, write it as Matrix Market: "
+          "scipy.io.mmwrite(\"graph.mtx\", scipy.sparse.load_npz(\"{0}\"))",
+          name);
     }
+    Throw<InputError>("{0}: is packed with zip, and its first file is {1}; unpack it (unzip {0}) and name the graph's file",
+                      name, io::Quote(first));
+  }
+  for (const ForeignFile& foreign : kForeignFiles) {
+    if (head.size() < foreign.at || !head.substr(foreign.at).starts_with(foreign.magic)) continue;
+    Throw<InputError>("{}: {}", name, fmt::format(fmt::runtime(foreign.advice), name));
   }
 }
 
@@ -117,6 +181,8 @@ Graph Build(io::RawGraph raw, const ReadOptions& options, BuildReport* report) {
 namespace io {
 namespace {
 
+constexpr std::size_t kSeen = std::size_t{1} << 16;  // of a file's begin, to tell its format
+
 void WritePlainBinary(const Graph& graph, OutputFile& output, const std::string& /*path*/) {
   WriteBinary(graph, output, {});
 }
@@ -132,6 +198,8 @@ constexpr FormatEntry kFormats[] = {
      /*has_rows=*/true, /*first_id=*/0, /*integer_weights=*/true},
     {GraphFormat::kMatrixMarket, "matrix-market", "mtx", ".mtx", "Matrix Market", IsMatrixMarket, PeekMatrixMarket,
      ReadMatrixMarket, WriteMatrixMarket, /*has_rows=*/false, /*first_id=*/1},
+    {GraphFormat::kKonect, "konect", "out", "", "KONECT, lines of two ids below its header", IsKonect, PeekKonect,
+     ReadKonect, nullptr},
     {GraphFormat::kLdbc, "ldbc", "graphalytics", ".properties", "LDBC Graphalytics, three files", IsLdbc, PeekLdbc, ReadLdbc,
      WriteLdbc},
     {GraphFormat::kDimacs, "dimacs", "gr", ".gr", "DIMACS shortest paths", IsDimacs, PeekDimacs, ReadDimacs, WriteDimacs,
@@ -173,22 +241,111 @@ std::string GraphNameOf(const std::string& path) {
   return std::string(stem);
 }
 
-const FormatEntry& OpenFormat(Input& input, const ReadOptions& options) {
+namespace {
+
+/// The first line that is neither blank nor a comment, or the last of those, and its number.
+std::pair<std::string_view, std::uint64_t> FirstLine(std::string_view text) {
+  std::pair<std::string_view, std::uint64_t> first;
+  VisitLeadingLines(text, [&](std::string_view line, std::uint64_t number) {
+    if (line.find_first_not_of(" \t") != std::string_view::npos) first = {line, number};
+    return false;
+  });
+  return first;
+}
+
+/// Whether a format's files are called so, whatever the case.
+bool HasNameOf(const FormatEntry& entry, const std::string& lower_path) {
+  if (entry.format == GraphFormat::kMetis && EndsIn(lower_path, ".metis")) return true;
+  if (entry.format == GraphFormat::kLdbc && EndsIn(lower_path, ".v")) return true;
+  if (entry.format == GraphFormat::kKonect) {
+    return lower_path.substr(lower_path.find_last_of('/') + 1).starts_with("out.");
+  }
+  return AnySuffix(entry.suffixes, [&](std::string_view suffix) { return EndsIn(lower_path, suffix); });
+}
+
+/// A file of numbers, of which any could be lines of two ids. Throws InputError where its name says that they are something
+/// else; METIS for a name of METIS'.
+const FormatEntry& FormatOfNumbers(Input& input) {
+  const FormatEntry& list = Format(GraphFormat::kEdgeList);
+  std::string path = input.path();
+  std::transform(path.begin(), path.end(), path.begin(), [](unsigned char c) { return std::tolower(c); });
+  const auto named = std::find_if(std::begin(kFormats), std::end(kFormats),
+                                  [&](const FormatEntry& entry) { return HasNameOf(entry, path); });
+  const std::string& name = input.name();
+  if (named == std::end(kFormats) || path == "-") return list;
+  const auto [line, number] = FirstLine(input.Peek(kSeen));
+  constexpr std::string_view kAsEdges = "--format edge-list reads lines of two ids";
+  switch (named->format) {
+    case GraphFormat::kEdgeList:
+      break;
+    case GraphFormat::kMetis:
+      return *named;
+    case GraphFormat::kMatrixMarket:
+      FailAt(name, number,
+             fmt::format(
+                 "begins with {} and not with the banner of Matrix Market, as its name promises; write \"%%MatrixMarket "
+                 "matrix coordinate FIELD SYMMETRY\" before it; {}",
+                 Quote(line), kAsEdges));
+    case GraphFormat::kKonect:
+      FailAt(name, number,
+             fmt::format(
+                 "begins with {} and not with the header of KONECT, as its name promises; write \"% sym\", \"% asym\" or "
+                 "\"% bip\" and the kind of weights before it; {}",
+                 Quote(line), kAsEdges));
+    default:
+      if (EndsIn(path, ".v")) {
+        FailAt(
+            name, number,
+            fmt::format("begins with {}: it seems to be the file of vertices of a graph of LDBC Graphalytics; name the file "
+                        "that ends in .properties; {}",
+                        Quote(line), kAsEdges));
+      }
+      FailAt(name, number,
+             fmt::format(
+                 "begins with {}, as no file does of the format {}, which its name promises; give --format {} or fetch it "
+                 "again; {}",
+                 Quote(line), named->name, named->name, kAsEdges));
+  }
+  // An edge file of LDBC Graphalytics says neither which vertices have no edges nor whether edges go both ways.
+  constexpr std::string_view kEdges = ".e";
+  for (const std::string_view packed : {"", ".gz", ".zst"}) {
+    if (!path.ends_with(std::string(kEdges) + std::string(packed))) continue;
+    const std::string properties = input.path().substr(0, path.size() - kEdges.size() - packed.size()) + ".properties";
+    std::error_code error;
+    if (!std::filesystem::exists(properties, error)) continue;
+    Throw<InputError>("{}: is the file of edges of {}, which says how to read it; name that; {}", name,
+                      Abbreviated(properties), kAsEdges);
+  }
+  return list;
+}
+
+}  // namespace
+
+OpenedFormat OpenFormat(Input& input, const ReadOptions& options) {
   const FormatEntry* const named = options.format ? &Format(ParseFormat(*options.format)) : nullptr;
   input.SkipByteOrderMark();
   if (input.Peek(1).empty()) Throw<InputError>("{}: is empty; write or fetch it again", input.name());
-  if (named != nullptr) return *named;
-  constexpr std::size_t kSeen = std::size_t{1} << 16;
+  if (named != nullptr) return {*named};
   std::string_view head;
   for (const FormatEntry& entry : kFormats) {
+    // A count may look like any other file's first bytes, so binary graphs go first. Text does so by a name in an archive.
+    if (entry.format == GraphFormat::kMatrixMarket) RefuseWhatCannotBeRead(input.Peek(kSeen), input.name());
     head = input.Peek(kSeen);  // whoever was asked before may have looked further
     head.remove_prefix(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
     if (head.empty()) Throw<InputError>("{}: is empty; write or fetch it again", input.name());
-    if (entry.recognise(input, head)) return entry;
+    if (!entry.recognise(input, head)) continue;
+    if (entry.format != GraphFormat::kEdgeList) return {entry};
+    const FormatEntry& chosen = FormatOfNumbers(input);
+    return {chosen, /*by_name=*/&chosen != &entry};
   }
-  RefuseWhatCannotBeRead(input.Peek(kSeen), input.name());  // only now: a count can look like any magic
   Throw<InputError>("{}: begins with {}, which no graph file does; known are {}; comments in an edge list begin with # or %",
                     input.name(), Quote(head.substr(0, head.find('\n'))), DescribeFormats());
+}
+
+std::string OpenedFormat::Describe(std::string_view error) const {
+  if (!by_name) return std::string(error);
+  return fmt::format("{}; by its name the file was taken for {}: --format edge-list reads it as lines of two ids", error,
+                     entry.name);
 }
 
 }  // namespace io
@@ -199,7 +356,7 @@ GraphFormat ParseFormat(std::string_view name) {
   for (const io::FormatEntry& entry : io::Formats()) {
     if (name == entry.name || name == entry.other_name) return entry.format;
   }
-  Throw<UsageError>("unknown graph format '{}'; there are {}", name, DescribeFormats());
+  Throw<UsageError>("unknown graph format '{}'; there are {}", Abbreviated(name), DescribeFormats());
 }
 
 std::vector<std::string_view> FormatNames() {
@@ -235,12 +392,19 @@ Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport*
   MemoryClaims claims(options.memory_limit);
   Input input(path);
   input.set_claims(&claims);
-  const io::FormatEntry& format = io::OpenFormat(input, options);
-  io::RawGraph raw = format.read(input, options);
+  const io::OpenedFormat opened = io::OpenFormat(input, options);
+  const io::FormatEntry& format = opened.entry;
+  io::RawGraph raw = [&] {
+    try {
+      return format.read(input, options);
+    } catch (const InputError& error) {
+      throw InputError(opened.Describe(error.what()));
+    }
+  }();
   claims.Expect(BuildBytes(raw, options), input.name());
   const std::uint64_t lines = raw.lines, other_bytes = raw.other_bytes;
   const bool both_ways = raw.stated_symmetric || (raw.rows && raw.symmetric);
-  std::vector<std::string> files = std::move(raw.files);
+  std::vector<std::string> files = std::move(raw.files), notes = std::move(raw.notes);
   BuildReport built;
   Graph graph;
   try {
@@ -251,8 +415,15 @@ Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport*
   graph.set_name(io::GraphNameOf(path));
   if (report != nullptr) {
     const bool symmetrised = graph.symmetric() && !both_ways;
-    *report = {format.format,    input.compression(), input.bytes_delivered() + other_bytes, lines, built, symmetrised,
-               std::move(files), !format.has_rows};
+    *report = {format.format,
+               input.compression(),
+               input.bytes_delivered() + other_bytes,
+               lines,
+               built,
+               symmetrised,
+               std::move(files),
+               !format.has_rows,
+               std::move(notes)};
   }
   return graph;
 } catch (const std::bad_alloc&) {

@@ -1,6 +1,6 @@
 /// \file
-/// From a file to a Graph: Matrix Market, edge lists, DIMACS and the project's own binary format, each plain, gzip or
-/// Zstandard, all told apart by content.
+/// From a file to a Graph: Matrix Market, edge lists, DIMACS, the project's own binary format and more, each plain, gzip or
+/// Zstandard, all told apart by content; of what may be an edge list, by the name, too.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,18 @@
 namespace chatty {
 
 /// What a graph file is written in.
-enum class GraphFormat : std::uint8_t { kMatrixMarket, kEdgeList, kDimacs, kMetis, kGalois, kGap, kGbbs, kLdbc, kBinary };
+enum class GraphFormat : std::uint8_t {
+  kMatrixMarket,
+  kEdgeList,
+  kDimacs,
+  kMetis,
+  kGalois,
+  kGap,
+  kGbbs,
+  kLdbc,
+  kBinary,
+  kKonect
+};
 
 std::string_view FormatName(GraphFormat format);  ///< "matrix-market", "edge-list", "dimacs", "binary", ...
 /// A format by its name or a shorter one: "matrix-market" or "mtx", "edge-list" or "el", "dimacs" or "gr", "binary" or
@@ -58,6 +69,7 @@ struct ReadReport {
   bool symmetrised = false;             ///< reverse edges were added
   std::vector<std::string> files = {};  ///< that belong to the one that was named, and were read too
   bool listed = true;                   ///< its edges were a list before they became rows, which takes memory of its own
+  std::vector<std::string> notes = {};  ///< what was left out or called otherwise, in words: "times (column 4) left out"
 };
 
 inline namespace CHATTY_ABI {
@@ -65,9 +77,14 @@ inline namespace CHATTY_ABI {
 /// Reads the graph in `path`, "-" for standard input. The graph is named after the file, without folder and suffixes.
 ///
 /// - Matrix Market: coordinate pattern, integer or real; general (directed) or symmetric (each entry is an edge both
-///   ways); square; first_id 1. `real` gives float weights, `integer` int32.
+///   ways); square; first_id 1. A banner with other signs or lines before it is warned of. `real` gives float weights,
+///   `integer` int32.
 /// - Edge list: "source target" or "source target weight" a line, separated by blanks, tabs or a comma; `#` and `%`
 ///   begin comments; directed; ids as written from 0, vertices = the largest id + 1; first_id 0.
+///   Both ways where SNAP's comment "# Undirected graph" says so. Refused where the name is of another format, and where the
+///   first edge is a line of sizes, unless `format` says that it is a list.
+/// - KONECT's out.* files, whose header says what their columns are: `sym` and `bip` both ways, `asym` directed; times and
+///   numbers of parallel edges dropped; first_id 1; vertex k of the right side of `bip` comes after the whole left side.
 /// - DIMACS shortest paths: `c`, `p sp n m` and `a u v w` lines; directed; first_id 1.
 /// - Galois' binary .gr, versions 1 and 2: first_id 0; symmetric if its edges are. Edge data of 4 bytes are int32 weights,
 ///   of 8 bytes int64 ones; the file does not tell them from other types, so that negative 4-byte ones are warned of and

@@ -1,5 +1,7 @@
 #include "chatty/io/rows.h"
 
+#include <atomic>
+#include <bit>
 #include <cmath>
 
 #include "chatty/core/logging.h"
@@ -59,6 +61,28 @@ void WarnOfRoundedWeights(const std::string& name, double extreme) {
       "{}: holds integer weights as large as {:.0f}, which do not fit 32 bits; they are read as float32, which rounds "
       "those above 2^24",
       name, extreme);
+}
+
+void WarnOfFloatBits(const std::string& name, const Weights& weights, int threads) {
+  const auto* const integers = std::get_if<Array<std::int32_t>>(&weights);
+  if (integers == nullptr || integers->empty()) return;
+  constexpr std::int32_t kLeast = 0x2f800000, kMost = 0x4f000000;  // the bits of 2^-32 and 2^31
+  std::atomic<bool> others{false}, any{false};
+  ParallelChunks(integers->size(), threads, kRowsGrain, [&](std::size_t begin, std::size_t end) {
+    bool some = false;
+    for (std::size_t e = begin; e < end && !others.load(std::memory_order_relaxed); ++e) {
+      const std::int32_t weight = (*integers)[e];
+      if (weight != 0 && (weight < kLeast || weight > kMost)) others = true;
+      some = some || weight != 0;
+    }
+    if (some) any = true;
+  });
+  if (others || !any) return;
+  Log().warn(
+      "{}: its weights are read as int32, and look like float32, the first as {}; the file does not say which they are, and "
+      "if "
+      "they are, they are wrong here: write the graph in another format",
+      name, std::bit_cast<float>((*integers)[0]));
 }
 
 IntegerWeights::IntegerWeights(const Adjacency& rows, const std::string& path) {

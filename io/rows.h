@@ -150,6 +150,9 @@ void CheckRows(const std::string& name, const Adjacency& rows, int threads);
 /// Says that integer weights of a file, of which `extreme` is the farthest from 0, became floats and lost digits.
 void WarnOfRoundedWeights(const std::string& name, double extreme);
 
+/// Warns where all weights of a file whose format does not say their kind look like bits of floats.
+void WarnOfFloatBits(const std::string& name, const Weights& weights, int threads);
+
 /// The weights of rows that go into a format of 32-bit integers: floats that are such integers become them, and edges
 /// without a weight have weight 1. Refers to the rows.
 class IntegerWeights {

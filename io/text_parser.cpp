@@ -3,10 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "chatty/core/abbreviated.h"
 #include "chatty/core/error.h"
+#include "chatty/core/logging.h"
 #include "chatty/io/parse_chunks.h"
 #include "chatty/io/rows.h"
 
@@ -32,6 +36,27 @@ std::size_t PrintableBytes(std::string_view text) {
   return surrogate || turns ? 0 : bytes;
 }
 
+/// What "5.0" or "1e3" say, written with a point or an exponent; nothing for all others.
+std::optional<std::uint64_t> WholeOf(std::string_view field) {
+  constexpr double kExact = 0x1p53;
+  double value = 0;
+  const auto [next, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+  const bool number = !field.empty() && error == std::errc() && next == field.data() + field.size();
+  if (!number || field.find_first_of(".eE") == std::string_view::npos || !(value >= 0 && value < kExact))
+    return std::nullopt;
+  if (std::trunc(value) != value) return std::nullopt;
+  return static_cast<std::uint64_t>(value);
+}
+
+/// Whether a number that a double does not hold is too small rather than too large.
+bool IsTiny(std::string_view number) {
+  long double value = 0;
+  const auto [next, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (error == std::errc()) return std::abs(value) < 1;
+  const std::size_t exponent = number.find_first_of("eE");
+  return exponent != std::string_view::npos && number.substr(exponent + 1).starts_with('-');
+}
+
 }  // namespace
 
 std::string Printable(std::string_view text) {
@@ -53,8 +78,24 @@ std::string Quote(std::string_view text) {
   return "'" + Printable(text.substr(0, kShown)) + (text.size() > kShown ? "...'" : "'");
 }
 
+std::vector<std::string> Words(std::string_view line) {
+  constexpr std::string_view kBlanks = " \t\r";
+  std::vector<std::string> words;
+  for (std::size_t at = 0; (at = line.find_first_not_of(kBlanks, at)) != std::string_view::npos;) {
+    const std::size_t end = std::min(line.find_first_of(kBlanks, at), line.size());
+    std::string& word = words.emplace_back(line.substr(at, end - at));
+    for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    at = end;
+  }
+  return words;
+}
+
+std::string_view WithoutComment(std::string_view line) {
+  return line.substr(std::min(line.find_first_not_of("%# \t"), line.size()));
+}
+
 void FailAt(const std::string& name, std::uint64_t line, std::string_view text) {
-  Throw<InputError>("{}:{}: {}", name, line, text);
+  Throw<InputError>("{}:{}: {}", Abbreviated(name), line, text);
 }
 
 std::string_view LineCursor::Field() const {
@@ -74,6 +115,9 @@ void LineCursor::BadUnsigned(const char* what) const {
   const bool digits = std::all_of(field.begin(), field.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (digits) Fail("{} {} is beyond 64 bits", what, Quote(field));
   if (field.size() > 1 && field[0] == '-') Fail("{} {} is negative", what, Quote(field));
+  if (const auto whole = WholeOf(field)) {
+    Fail("{} is no {}: write it without point and exponent, {} (numpy.savetxt has fmt=\"%d\")", Quote(field), what, *whole);
+  }
   Fail("{} is no {}: a whole number belongs here", Quote(field), what);
 }
 
@@ -96,6 +140,22 @@ void LineCursor::LongLine() const {
   Fail("the line is longer than {} bytes: this is no text file of a known graph format", kMaxLineBytes);
 }
 
+std::string_view LineCursor::Line() const {
+  constexpr std::size_t kShown = 1000;
+  const std::string_view rest(line_begin_, std::min(static_cast<std::size_t>(end_ - line_begin_), kShown));
+  return rest.substr(0, rest.find('\n'));
+}
+
+std::uint64_t LineCursor::Whole(const char* what) {
+  SkipBlanks();
+  const std::string_view field = at_ == end_ || *at_ == '\n' ? std::string_view() : Field();
+  if (const std::optional<std::uint64_t> value = WholeOf(field)) {
+    at_ += field.size();
+    return *value;
+  }
+  return Unsigned(what);
+}
+
 LineCursor::OddNumber LineCursor::OddWeight(bool integers_only) {
   FailIfLong();
   if (at_ == end_ || *at_ == '\n') Fail("the line ends where a weight belongs");
@@ -104,18 +164,27 @@ LineCursor::OddNumber LineCursor::OddWeight(bool integers_only) {
   std::string_view number = field;
   if (number.size() > 1 && number[0] == '+' && number[1] != '-') number.remove_prefix(1);
   double value = 0;
-  const auto [next, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  auto [next, error] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (number.empty() || error == std::errc::invalid_argument || next != number.data() + number.size()) {
     Fail("{} is no weight: a number belongs here", Quote(field));
   }
-  if (error == std::errc() && !std::isfinite(value))
+  const bool tiny = error != std::errc() && IsTiny(number);
+  if (!tiny && error == std::errc() && !std::isfinite(value))
     Fail("weight {} is not finite; remove the edge or give it a number", Quote(field));
-  if (error != std::errc() || !std::isfinite(static_cast<float>(value))) {
+  if (!tiny && (error != std::errc() || !std::isfinite(static_cast<float>(value)))) {
     Fail("weight {} is beyond the range of 32-bit floating point", Quote(field));
   }
   const std::string_view digits = number.substr(number[0] == '-' ? 1 : 0);
-  const bool whole = std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  // "5.0" says that a weight is real, unless the header says that it is not.
+  const bool whole = integers_only ? !tiny && std::trunc(value) == value
+                                   : std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (integers_only && !whole) Fail("weight {} is no integer, though the header says that weights are", Quote(field));
+  if (tiny || (value != 0 && static_cast<float>(value) == 0)) {
+    if (underflow_.count++ == 0) {
+      underflow_.line = lines_;
+      underflow_.first = Quote(field);
+    }
+  }
   at_ += field.size();
   return {value,
           whole && value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max()};
@@ -182,6 +251,13 @@ std::uint64_t HeldBytesOf(const Edges& edges) {
 
 std::uint64_t HeldBytes(const EdgeList& edges) { return HeldBytesOf(edges); }
 std::uint64_t HeldBytes(const WideEdges& edges) { return HeldBytesOf(edges); }
+
+void WarnOfUnderflow(const std::string& name, std::uint64_t lines, const LineCursor::Underflow& underflow) {
+  if (underflow.count == 0) return;
+  Log().warn("{}:{}: weight {} is too small for 32-bit floating point and becomes 0{}", name, lines + underflow.line + 1,
+             underflow.first,
+             underflow.count > 1 ? fmt::format(", as do {} more of the file", underflow.count - 1) : std::string());
+}
 
 void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>& pieces) {
   float extreme = 0;

@@ -28,6 +28,27 @@ std::string Printable(std::string_view text);
 /// Text of a file fit for an error message: what does not print is escaped, what is long is cut.
 std::string Quote(std::string_view text);
 
+/// The words of a line, which blanks part, in lower case.
+std::vector<std::string> Words(std::string_view line);
+
+/// The line without the comment characters and blanks that it begins with.
+std::string_view WithoutComment(std::string_view line);
+
+/// Calls visit(line, number) for the lines that a text begins with, up to the first that is neither blank nor a comment (%
+/// or #), that one too; until visit returns true.
+template <class Visit>
+void VisitLeadingLines(std::string_view text, Visit&& visit) {
+  for (std::uint64_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (visit(line, number)) return;
+    const std::size_t first = line.find_first_not_of(" \t");
+    if (first != std::string_view::npos && line[first] != '%' && line[first] != '#') return;
+  }
+}
+
 /// Throws InputError "name:line: text".
 [[noreturn]] void FailAt(const std::string& name, std::uint64_t line, std::string_view text);
 
@@ -128,6 +149,9 @@ class LineCursor {
     BadUnsigned(what);
   }
 
+  /// A whole number that other tools may have written in floating notation: "5.0", "1e3". `what` as above.
+  std::uint64_t Whole(const char* what);
+
   /// A weight, through `on_integer(std::int32_t)` or `on_real(float)`.
   template <class OnInteger, class OnReal>
   void Weight(WeightText kind, OnInteger&& on_integer, OnReal&& on_real) {
@@ -172,6 +196,15 @@ class LineCursor {
 
   std::uint64_t lines() const { return lines_; }  ///< lines finished; a last line without a line end counts
   std::string_view Field() const;                 ///< from here to the next separator
+  std::string_view Line() const;                  ///< the line that it is on, or its begin if that is long
+
+  /// Weights that are too small for a float and became 0.
+  struct Underflow {
+    std::uint64_t count = 0;
+    std::uint64_t line = 0;  ///< of the first, as LineError::line()
+    std::string first;       ///< as it is written
+  };
+  const Underflow& underflow() const { return underflow_; }
 
  private:
   struct OddNumber {
@@ -227,7 +260,11 @@ class LineCursor {
   const char* end_;
   const char* line_begin_;
   std::uint64_t lines_ = 0;
+  Underflow underflow_;
 };
+
+/// Warns of the weights of a chunk that became 0, if there are any. `lines` of the file come before the chunk.
+void WarnOfUnderflow(const std::string& name, std::uint64_t lines, const LineCursor::Underflow& underflow);
 
 /// Edges whose ends are ids of a file, 64-bit names of vertices.
 struct WideEdges {

@@ -25,6 +25,9 @@ const io::FormatEntry& ChooseFormat(const std::string& path, const std::optional
   if (!chosen) {
     Throw<UsageError>("{}: no format is known by this name's ending; {}", path, NameAFormat());
   }
+  if (io::Format(*chosen).write == nullptr) {
+    Throw<UsageError>("{}: the format {} is read and not written; {}", path, FormatName(*chosen), NameAFormat());
+  }
   return io::Format(*chosen);
 }
 

@@ -663,16 +663,16 @@ TEST_F(BinaryFormats, WhatSaysThatItIsUndirectedMustBe) {
 }
 
 TEST_F(BinaryFormats, OtherFilesAreNotClaimed) {
-  for (const std::string& bytes :
-       {std::string(100, '\0'), std::string(33, '\0'), std::string(32, '\0'), std::string("\x01\0\0\0", 4),
-        std::string(5000, '\x01'), "\x93NUMPY" + std::string("\x01\0v\0", 4),
-        "\x7f"
-        "ELF\x02\x01\x01" +
-            std::string(60, '\0'),
-        "\x89PNG\r\n\x1a\n" + std::string(40, 'x')}) {
+  for (const std::string& bytes : {std::string(100, '\0'), std::string(33, '\0'), std::string(32, '\0'),
+                                   std::string("\x01\0\0\0", 4), std::string(5000, '\x01'),
+                                   "\x7f"
+                                   "ELF\x02\x01\x01" +
+                                       std::string(60, '\0'),
+                                   "\x89PNG\r\n\x1a\n" + std::string(40, 'x')}) {
     EXPECT_NE(Fault(bytes).find("no graph file does"), std::string::npos);
   }
-  EXPECT_NE(Fault("AdjacencyGraphs\n1\n0\n0\n").find("no graph file does"), std::string::npos);
+  EXPECT_NE(Fault("\x93NUMPY" + std::string("\x01\0v\0", 4)).find("is a NumPy array"), std::string::npos);
+  EXPECT_NE(Fault("AdjacencyGraphs\n1\n0\n0\n").find("begins with 'AdjacencyGraphs'"), std::string::npos);
   ExpectFault("1 2\n3 4\n5 6\n7 8\n9 10\n11 12\n13 14\n", "is no Galois graph", Named(GraphFormat::kGalois));
 }
 
