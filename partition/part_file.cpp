@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/core/abbreviated.h"
 #include "chatty/core/error.h"
+#include "chatty/core/logging.h"
 #include "chatty/io/input.h"
 #include "chatty/io/output.h"
 #include "chatty/io/text_parser.h"
@@ -45,7 +47,8 @@ PartFile ReadPartFile(const std::string& path) {
       while (cursor.NextLine<'%', '#'>()) {
         const std::uint64_t part = cursor.Unsigned("part");
         if (named != 0 && part >= named) {
-          cursor.Fail("part {} in a file whose name promises {} parts, numbered from 0", part, named);
+          cursor.Fail("part {} in a file whose name promises {} parts, numbered from 0{}", part, named,
+                      part == named ? "; if they are from 1, subtract 1 from each" : "");
         }
         if (part >= kMaxFileParts) {
           cursor.Fail("part {} is too large: a part file has at most {} parts, numbered from 0", part, kMaxFileParts);
@@ -62,6 +65,11 @@ PartFile ReadPartFile(const std::string& path) {
   PartFile file;
   file.owners = Array<PartId>(std::span<const PartId>(owners));
   file.parts = named != 0 ? named : owners.empty() ? 0 : largest + 1;
+  std::vector<bool> used(file.parts);
+  for (const PartId part : owners) used[part] = true;
+  for (PartId part = 0; part < file.parts; ++part) {
+    if (!used[part]) file.empty.push_back(part);
+  }
   return file;
 }
 
@@ -84,20 +92,31 @@ class PartFilePartitioner final : public Partitioner {
     // A graph without vertices has an empty part file, which says nothing of parts.
     if (file_.parts == 0) {
       Throw<InputError>("{}: is empty, so it does not say into how many parts it divides; let its name end in .part.K",
-                        path);
+                        Abbreviated(path));
     }
   }
   std::string_view name() const override { return path_; }
   PartId parts() const override { return file_.parts; }
+  /// What is odd about its parts, in words; mostly nothing.
+  std::string note() const {
+    const std::vector<PartId>& empty = file_.empty;
+    if (empty.empty() || file_.owners.empty()) return {};
+    if (empty == std::vector<PartId>{0}) return "no vertex is in part 0: parts count from 0, so subtract 1 from each line";
+    if (empty.size() == 1) return fmt::format("no vertex is in part {}", empty[0]);
+    return fmt::format("no vertex is in {} of the parts, the first of which is {}", empty.size(), empty[0]);
+  }
 
   Partition Divide(const Graph& graph, const PartitionOptions& options) const override try {
+    const std::string odd = note();
     if (options.parts != file_.parts) {
-      Throw<UsageError>("{} divides into {} parts, and {} were asked for", path_, file_.parts, options.parts);
+      Throw<UsageError>("{} divides into {} parts, and {} were asked for{}{}", Abbreviated(path_), file_.parts,
+                        options.parts, odd.empty() ? "" : "; ", odd);
     }
     if (file_.owners.size() != graph.vertices()) {
-      Throw<InputError>("{}: {} lines for the {} vertices of the graph; each vertex has one, which names its part", path_,
-                        file_.owners.size(), graph.vertices());
+      Throw<InputError>("{}: {} lines for the {} vertices of the graph; each vertex has one, which names its part",
+                        Abbreviated(path_), file_.owners.size(), graph.vertices());
     }
+    if (!odd.empty()) Log().warn("{}: {}", Abbreviated(path_), odd);
     return Partition::FromOwners(file_.owners.Clone(), file_.parts, path_, options.threads);
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("dividing a graph");
@@ -109,6 +128,11 @@ class PartFilePartitioner final : public Partitioner {
 };
 
 }  // namespace
+
+std::string DescribeEmptyParts(const Partitioner& partitioner) {
+  const auto* const file = dynamic_cast<const PartFilePartitioner*>(&partitioner);
+  return file == nullptr ? std::string() : file->note();
+}
 
 std::unique_ptr<Partitioner> MakePartFilePartitioner(const std::string& path) {
   return std::make_unique<PartFilePartitioner>(path);

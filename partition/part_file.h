@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chatty/core/array.h"
 #include "chatty/core/types.h"
@@ -19,6 +20,7 @@ inline constexpr PartId kMaxFileParts = 4096;
 struct PartFile {
   Array<PartId> owners;  ///< one a vertex
   PartId parts = 0;      ///< the K of a name that ends in `.part.K`, else one more than the largest owner; 0 if empty
+  std::vector<PartId> empty = {};  ///< parts that no vertex is in, ascending
 };
 
 /// The K of a path that ends in `.part.K`, as METIS names its files, or `.part.K.gz` or `.part.K.zst`. 0 where it does
@@ -38,8 +40,12 @@ void WritePartFile(const std::string& path, const Partition& partition);
 /// Whether a partition's name is a path: it has a `/` or a `.` in it.
 bool IsPartFilePath(std::string_view name);
 
-/// A partitioner that hands out what ReadPartFile finds now; the Partition is called by the path. Its Divide throws
-/// InputError for a graph of another number of vertices, UsageError for another number of parts.
+/// A partitioner that hands out what ReadPartFile finds now; the Partition is called by the path. Its Divide warns of empty
+/// parts, and throws InputError for a graph of another number of vertices, UsageError for another number of parts.
 std::unique_ptr<Partitioner> MakePartFilePartitioner(const std::string& path);
+
+/// Of one of those, which parts no vertex is in, in words that say where they may come from; empty where there are none, and
+/// for other partitioners.
+std::string DescribeEmptyParts(const Partitioner& partitioner);
 
 }  // namespace chatty

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/core/abbreviated.h"
 #include "chatty/core/error.h"
 #include "chatty/core/parallel.h"
 #include "chatty/partition/metis_partitioner.h"
@@ -140,8 +141,8 @@ std::unique_ptr<Partitioner> MakePartitioner(std::string_view name) try {
   std::string names;
   for (const Registered& entry : kPartitioners) names.append(names.empty() ? "" : ", ").append(entry.name);
   Throw<UsageError>(
-      "no partitioner is called \"{}\": choose one of {}, or a METIS part file by a path with a / or a . in it", name,
-      names);
+      "no partitioner is called \"{}\": choose one of {}, or a METIS part file by a path with a / or a . in it",
+      Abbreviated(name), names);
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("choosing a partitioner");
 }

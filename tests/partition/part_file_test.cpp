@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "chatty/core/error.h"
@@ -140,6 +141,29 @@ TEST_F(PartFileTest, EmptyPartsSurviveAFileNamedAfterTheirNumber) {
   EXPECT_EQ(MakePartitioner(Path("star.part.5"))->Divide(graph, {.parts = 5}).parts(), 5u);
   WritePartFile(Path("star.txt"), partition);
   EXPECT_EQ(MakePartitioner(Path("star.txt"))->parts(), 2u);
+}
+
+TEST_F(PartFileTest, EmptyPartsAreToldAndThoseThatCountFromOne) {
+  const Graph graph = GraphOf(3, {}, true);
+  const std::string from_one = Write("one.txt", "1\n2\n2\n"), middle = Write("middle.txt", "0\n3\n3\n");
+  EXPECT_EQ(ReadPartFile(from_one).empty, Parts{0});
+  EXPECT_EQ(ReadPartFile(middle).empty, (Parts{1, 2}));
+  EXPECT_TRUE(ReadPartFile(Write("all.txt", "0\n1\n1\n")).empty.empty());
+  try {
+    MakePartitioner(from_one)->Divide(graph, {.parts = 2});
+    ADD_FAILURE() << "divided";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("no vertex is in part 0: parts count from 0"), std::string::npos);
+  }
+  for (const auto& [path, parts, words] : {std::tuple{from_one, PartId{3}, "no vertex is in part 0"},
+                                           {middle, PartId{4}, "no vertex is in 2 of the parts, the first of which is 1"}}) {
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(MakePartitioner(path)->Divide(graph, {.parts = parts}).parts(), parts);
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find(words), std::string::npos) << said;
+  }
+  EXPECT_EQ(DescribeEmptyParts(*MakePartitioner("contiguous")), "");
+  ExpectRefused("b.part.2", "1\n2\n2\n", {"b.part.2:2: ", "if they are from 1, subtract 1 from each"});
 }
 
 TEST_F(PartFileTest, OtherGraphsAndOtherNumbersOfPartsAreRefused) {
