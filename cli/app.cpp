@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include "chatty/cli/help.h"
 #include "chatty/cli/interrupt.h"
 #include "chatty/cli/manual.h"
+#include "chatty/core/abbreviated.h"
 #include "chatty/core/error.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/core/logging.h"
@@ -27,8 +29,44 @@
 namespace chatty::cli {
 namespace {
 
+/// What the command line was given that is too long to be repeated: whole arguments, and what stands between the signs that
+/// part names from values, the longest first.
+std::vector<std::string> long_arguments;
+
+void NoteLongArguments(int argc, const char* const* argv) {
+  const auto note = [](std::string_view text) {
+    if (text.size() > kMostRepeated) long_arguments.emplace_back(text);
+  };
+  long_arguments.clear();
+  for (int i = 1; i < argc; ++i) {
+    std::string_view rest = argv[i];
+    note(rest);
+    for (std::size_t end = 0; (end = rest.find_first_of("=,:@/")) != std::string_view::npos; rest.remove_prefix(end + 1)) {
+      note(rest.substr(0, end));
+    }
+    note(rest);
+  }
+  std::sort(long_arguments.begin(), long_arguments.end(),
+            [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
+}
+
+/// The text with what it repeats of long arguments abbreviated.
+std::string WithShortArguments(std::string_view text) {
+  std::string shorter(text);
+  for (const std::string& argument : long_arguments) {
+    for (std::size_t at = 0; (at = shorter.find(argument, at)) != std::string::npos;) {
+      const std::string abbreviated = Abbreviated(argument);
+      shorter.replace(at, argument.size(), abbreviated);
+      at += abbreviated.size();
+    }
+  }
+  return shorter;
+}
+
 /// One line, whatever the text: scripts read errors by lines. Names of files may hold what a terminal would obey.
-int Complain(std::string_view text, int code) {
+int Complain(std::string_view message, int code) {
+  const std::string shorter = WithShortArguments(message);
+  std::string_view text = shorter;
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   std::string line;
   for (;;) {
@@ -81,6 +119,7 @@ void OccupyStandardStreams() {
 int RunCommandLine(int argc, const char* const* argv, const Registry& registry) {
   OccupyStandardStreams();
   TakeShrinkingFiles();
+  NoteLongArguments(argc, argv);
   CLI::App app(
       "ChattyGraph runs vertex programs on CPU cores and GPUs that talk to each other.\n"
       "From a graph file to a verified answer in one command.",

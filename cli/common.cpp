@@ -32,6 +32,7 @@
 #include "chatty/io/output.h"
 #include "chatty/io/results.h"
 #include "chatty/io/writer.h"
+#include "chatty/partition/part_file.h"
 
 namespace chatty::cli {
 namespace {
@@ -502,25 +503,28 @@ std::string DescribeLoad(const LoadedGraph& loaded, const LoadOptions& options, 
                               dropped(options.read.keep_loops, "loops", build.loops_removed, "dropped"),
                               dropped(options.read.keep_parallel, "parallel edges", build.parallel_merged,
                                       "merged into the lightest")));
+  for (const std::string& note : report.notes) line("", note);
   line("", report.format != GraphFormat::kEdgeList ? "vertices without edges kept"
            : options.read.compact_ids              ? "ids that no edge names left out (--compact-ids)"
                                       : "ids that no edge names kept, without edges (--compact-ids leaves them out)");
   return text;
 }
 
-std::string DescribeGraph(const Graph& graph) {
+std::string DescribeGraph(const Graph& graph, std::string_view unweighted) {
   const WeightKind weights = graph.weight_kind();
   return fmt::format("{}: {} vertices, {} edges, {}, {}", graph.name(), Grouped(graph.vertices()), Grouped(graph.edges()),
                      graph.symmetric() ? "symmetric" : "directed",
-                     weights == WeightKind::kNone ? "no weights" : fmt::format("{} weights", WeightName(weights)));
+                     weights == WeightKind::kNone ? "no weights" : fmt::format("{} weights", WeightName(weights))) +
+         (weights == WeightKind::kNone || unweighted.empty() ? "" : fmt::format(", which {} does not use", unweighted));
 }
 
 // --------------------------------------------------------------- partition ----
 
 void CheckParts(const Partitioner& partitioner, PartId parts, std::string_view whose) {
   if (partitioner.parts() == 0 || partitioner.parts() == parts) return;
-  Throw<UsageError>("--partition {} divides into {} parts, which does not go with {}", partitioner.name(),
-                    partitioner.parts(), whose);
+  const std::string note = DescribeEmptyParts(partitioner);
+  Throw<UsageError>("--partition {} divides into {} parts, which does not go with {}{}{}", partitioner.name(),
+                    partitioner.parts(), whose, note.empty() ? "" : "; ", note);
 }
 
 CLI::Option* AddFallbackOption(CLI::App& command, bool& allow_fallback) {

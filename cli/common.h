@@ -121,8 +121,9 @@ Json IdJson(const Graph& graph, VertexId v);
 /// What was read and by what rules it became the graph, for people: lines "file ...", "cache ...", "read as ...", their
 /// names `width` wide.
 std::string DescribeLoad(const LoadedGraph& loaded, const LoadOptions& options, int width);
-/// "road: 1,000 vertices, 3,800 edges, undirected, int32 weights".
-std::string DescribeGraph(const Graph& graph);
+/// "road: 1,000 vertices, 3,800 edges, undirected, int32 weights". `unweighted` is the program that runs on it, if that does
+/// not use weights.
+std::string DescribeGraph(const Graph& graph, std::string_view unweighted = {});
 
 // --------------------------------------------------------------- partition ----
 

@@ -156,6 +156,7 @@ struct Record {
   std::optional<LdbcChoice> ldbc;
   double open_ms = 0, partition_ms = 0, upload_ms = 0, prepare_ms = 0, output_ms = 0, verify_ms = 0;
   std::vector<double> trials_ms;
+  bool weighted = false;               // the program uses weights of edges
   std::string devices_why;             // `--devices auto` left some idle; else empty
   std::vector<VertexId> sources;       // one a trial, also a cut off one; 0-based; empty for programs without a source
   ParameterValues parameters;          // of the last trial
@@ -355,7 +356,8 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
                     const Session& session, const Record& record, bool colours) {
   const RunStatistics& statistics = record.statistics;
   const double median = Median(record.trials_ms);
-  std::string text = fmt::format("{} on {}\n", program.name(), DescribeGraph(loaded.graph));
+  std::string text =
+      fmt::format("{} on {}\n", program.name(), DescribeGraph(loaded.graph, record.weighted ? "" : program.name()));
   const auto line = [&](std::string_view name, std::string_view value) {
     text += fmt::format("  {:<10} {}\n", name, value);
   };
@@ -425,6 +427,16 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
     }
   }
   return text;
+}
+
+bool UsesWeights(const RegisteredProgram& program, const Graph& graph, const std::string& value, const RunOptions& run) {
+  const auto alternatives = program.Memory(&graph, value, run);
+  for (const std::vector<ProgramMemory>& programs : alternatives) {
+    for (const ProgramMemory& memory : programs) {
+      if (memory.weights != WeightKind::kNone) return true;
+    }
+  }
+  return false;
 }
 
 /// `--devices auto` with several GPUs: gives back all but one where a traversal would only wait for more, if one has room
@@ -572,6 +584,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   }();
   if (mapped) open();
   const Graph& graph = loaded.graph;
+  record.weighted = UsesWeights(program, graph, options.parameters.value, run);
   record.devices_why = KeepWhatPays(options, program, graph, run, devices);
   Parameters parameters = ResolveParameters(program, graph, options.parameters, options.seed);
   const auto choose_source = [&](std::uint32_t trial) {
