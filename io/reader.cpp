@@ -85,8 +85,8 @@ void RefuseWhatCannotBeRead(std::string_view head, const std::string& name) {
           "scipy.io.mmwrite(\"graph.mtx\", scipy.sparse.load_npz(\"{0}\"))",
           name);
     }
-    Throw<InputError>("{0}: is packed with zip, and its first file is {1}; unpack it (unzip {0}) and name the graph's file",
-                      name, io::Quote(first));
+    Throw<InputError>("{0}: is packed with zip{1}; unpack it (unzip {0}) and name the graph's file", name,
+                      first.empty() ? std::string() : ", and its first file is " + io::Quote(first));
   }
   for (const ForeignFile& foreign : kForeignFiles) {
     if (head.size() < foreign.at || !head.substr(foreign.at).starts_with(foreign.magic)) continue;
