@@ -20,6 +20,12 @@ struct [[nodiscard]] Verdict {
   explicit operator bool() const { return passed; }
 };
 
+/// By which rules an answer of unknown origin is checked, where its program leaves a choice.
+struct AnswerRules {
+  double tolerance = 0;       ///< how far a real value may be off, relative to the right one; 0: as the program has it
+  bool rounds_given = false;  ///< the parameter `rounds` was given: so many rounds are asked for, and no other number
+};
+
 /// The answer is right. The text says what was checked: "levels: 7 of 9 vertices reached ...".
 template <class... Args>
 Verdict Passed(fmt::format_string<Args...> text, Args&&... args) {

@@ -47,6 +47,21 @@ struct ResultOfImpl<P> {
 template <class P>
 using ResultOf = typename ResultOfImpl<P>::type;
 
+/// Whether P has a verifier, and whether that of answers of unknown origin goes by AnswerRules.
+template <class P>
+inline constexpr bool kVerifies = requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer,
+                                           const RunStatistics& statistics) {
+  program.Verify(graph, answer);
+}
+|| requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer, const RunStatistics& statistics) {
+  program.Verify(graph, answer, statistics);
+};
+template <class P>
+inline constexpr bool kVerifiesByRules = requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer,
+                                                  const AnswerRules& rules) {
+  program.VerifyAnswer(graph, answer, rules);
+};
+
 template <class P>
 concept HasVariants = requires {
   typename P::Variants;
@@ -399,13 +414,22 @@ class Entry final : public RegisteredProgram {
   }
   Verdict Verify(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
                  const RunStatistics* statistics) const override try {
-    Verdict verdict;
-    Visit(graph, values.name, [&]<class V, class D>(const std::string&) {
-      static_cast<void>(verdict = VerifyAs<V, D>(graph, Configure<V>(graph, parameters), values, statistics));
-    });
-    return verdict;
+    return VerifyBy(graph, parameters, values, statistics, {0, parameters.contains("rounds")});
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("verifying an answer");
+  }
+  Verdict VerifyAnswer(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
+                       double tolerance) const override try {
+    return VerifyBy(graph, parameters, values, nullptr, {tolerance, parameters.contains("rounds")});
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("verifying an answer");
+  }
+  bool has_verifier(std::string_view value) const override {
+    return AnyHas(value, []<class V>(std::type_identity<V>) { return kVerifies<V>; });
+  }
+  bool takes_tolerance(std::string_view value) const override {
+    return AnyHas(
+        value, []<class V>(std::type_identity<V>) { return std::is_floating_point_v<ResultOf<V>> && kVerifiesByRules<V>; });
   }
   bool has_total() const override { return kTotals; }
   std::uint64_t Total(const ErasedValues& values) const override {
@@ -425,9 +449,10 @@ class Entry final : public RegisteredProgram {
 
  private:
   template <class V, class D>
-  Verdict VerifyAs(const Graph& graph, const V& program, const ErasedValues& values, const RunStatistics* statistics) const {
+  Verdict VerifyAs(const Graph& graph, const V& program, const ErasedValues& values, const RunStatistics* statistics,
+                   const AnswerRules& rules) const {
     if constexpr (!std::is_void_v<D>) {
-      return VerifyAs<D, void>(graph, D(program), values, statistics);
+      return VerifyAs<D, void>(graph, D(program), values, statistics, rules);
     } else {
       using Answer = ResultOf<V>;
       if (values.type != ScalarTypeOf<Answer>() || values.size() != graph.vertices()) {
@@ -437,16 +462,39 @@ class Entry final : public RegisteredProgram {
       }
       const std::span<const Answer> answer = values.template As<Answer>();
       if (statistics == nullptr) {
-        if constexpr (requires { program.VerifyAnswer(graph, answer); }) return program.VerifyAnswer(graph, answer);
+        if constexpr (kVerifiesByRules<V>) {
+          return program.VerifyAnswer(graph, answer, rules);
+        } else if constexpr (requires { program.VerifyAnswer(graph, answer); }) {
+          return program.VerifyAnswer(graph, answer);
+        }
       }
       if constexpr (requires { program.Verify(graph, answer); }) {
         return program.Verify(graph, answer);
-      } else if constexpr (requires { program.Verify(graph, answer, *statistics); }) {
+      } else if constexpr (kVerifies<V>) {
         return program.Verify(graph, answer, statistics != nullptr ? *statistics : RunStatistics{});
       } else {
-        return Failed("program '{}' has no verifier", name_);
+        Throw<UsageError>("program '{}' has no verifier", name_);
       }
     }
+  }
+  Verdict VerifyBy(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
+                   const RunStatistics* statistics, const AnswerRules& rules) const {
+    Verdict verdict;
+    Visit(graph, values.name, [&]<class V, class D>(const std::string&) {
+      static_cast<void>(verdict = VerifyAs<V, D>(graph, Configure<V>(graph, parameters), values, statistics, rules));
+    });
+    return verdict;
+  }
+  /// Whether has(type) is true of the program that computes `value`, of any variant.
+  template <class Has>
+  bool AnyHas(std::string_view value, Has&& has) const {
+    bool any = false;
+    OfAnyVariant([&]<class V>(std::type_identity<V>) {
+      VisitValue<V>(value, [&]<class W, class D>(const std::string&) {
+        any = any || has(std::type_identity<std::conditional_t<std::is_void_v<D>, W, D>>{});
+      });
+    });
+    return any;
   }
 
   /// Calls body(variant) for each variant, as which of them runs depends on a graph that is not there yet. Throws what the

@@ -98,10 +98,20 @@ class RegisteredProgram {
   /// direction that the program cannot take.
   virtual std::vector<std::vector<ProgramMemory>> Memory(const Graph* graph, std::string_view value,
                                                          const RunOptions& options) const = 0;
-  /// Checks an answer, wherever it comes from, by the program's verifier; a failed verdict if it has none. `statistics` are
-  /// those of the run, or null for an answer of unknown origin. Throws UsageError for values of another type.
+  /// Checks an answer, wherever it comes from, by the program's verifier. `statistics` are those of the run, or null for an
+  /// answer of unknown origin. Throws UsageError for values of another type or count, and if there is no verifier.
   virtual Verdict Verify(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
                          const RunStatistics* statistics) const = 0;
+  /// Whether `value` has a verifier; empty: the default. Throws UsageError for an unknown value.
+  virtual bool has_verifier(std::string_view /*value*/) const { return true; }
+  /// Whether VerifyAnswer heeds a tolerance for `value`, with some graph: of real values. Throws as has_verifier does.
+  virtual bool takes_tolerance(std::string_view /*value*/) const { return false; }
+  /// Checks an answer of unknown origin, whose real values may be off by `tolerance`, relative to the right ones; 0: by what
+  /// the program allows. Throws as Verify does.
+  virtual Verdict VerifyAnswer(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
+                               double /*tolerance*/) const {
+    return Verify(graph, parameters, values, nullptr);
+  }
   /// Whether the values that it computes by default make one number together, as counts at vertices make one of the graph.
   virtual bool has_total() const { return false; }
   /// That number, of all values of a run that converged. Throws UsageError if there is none.

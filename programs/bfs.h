@@ -2,9 +2,11 @@
 /// Breadth-first search: levels, and from them parents.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
+#include "chatty/core/array.h"
 #include "chatty/framework/derived.h"
 #include "chatty/framework/program.h"
 #include "chatty/framework/statistics.h"
@@ -128,6 +130,16 @@ struct BfsParents {
   /// A tree at the source whose depths are the levels: VerifyBfsParents.
   Verdict Verify(const Graph& graph, std::span<const VertexId> parents, const RunStatistics&) const {
     return VerifyBfsParents(graph, source, parents);
+  }
+  /// Of unknown origin: the same, and the source may have no parent instead of itself.
+  Verdict VerifyAnswer(const Graph& graph, std::span<const VertexId> parents) const {
+    if (source >= parents.size() || parents[source] != kNoVertex) return VerifyBfsParents(graph, source, parents);
+    Array<VertexId> rooted(parents.size());
+    std::copy(parents.begin(), parents.end(), rooted.begin());
+    rooted[source] = source;
+    Verdict verdict = VerifyBfsParents(graph, source, rooted.span());
+    verdict.message += "; the source has no parent, which was taken as itself";
+    return verdict;
   }
 };
 

@@ -1,5 +1,7 @@
 #include "chatty/programs/checks.h"
 
+#include <cmath>
+
 namespace chatty {
 
 std::string VertexName(const Graph& graph, VertexId v) {
@@ -21,6 +23,10 @@ void CheckSource(const Graph& graph, VertexId source) {
 void CheckDamping(double damping) {
   if (damping >= 0.0 && damping < 1.0) return;
   Throw<UsageError>("damping is {}; it must be at least 0 and below 1", damping);
+}
+
+bool IsWithin(double given, double right, double relative_bound) {
+  return given == right || (std::isfinite(right) && std::abs(given - right) <= relative_bound * std::abs(right));
 }
 
 void CheckWeights(const Graph& graph) {

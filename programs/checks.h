@@ -30,6 +30,10 @@ void CheckDamping(double damping);
 /// Throws UsageError, naming the first such edge, if a weight is negative or not a number.
 void CheckWeights(const Graph& graph);
 
+/// Whether `given` is `right` or within `relative_bound`, relative to it. Of an infinite, undefined or zero `right` no part
+/// is a bound: there only the same value will do, and nothing where it is undefined. 0.0 and -0.0 are the same.
+bool IsWithin(double given, double right, double relative_bound);
+
 /// What lengths of paths are added up in: 64-bit integers for any integer distance, so that sums do not wrap, and the
 /// distance's own type for floating point, so that sums round as the program's do.
 template <class Distance>

@@ -221,9 +221,9 @@ struct Lcc {
   Verdict Verify(const Graph& graph, std::span<const double> coefficients, const RunStatistics&) const {
     return VerifyClustering(graph, coefficients, 1e-12);
   }
-  /// Of unknown origin: within what LDBC Graphalytics allows.
-  Verdict VerifyAnswer(const Graph& graph, std::span<const double> coefficients) const {
-    return VerifyClustering(graph, coefficients, kLdbcEpsilon);
+  /// Of unknown origin: within the tolerance, or else within what LDBC Graphalytics allows.
+  Verdict VerifyAnswer(const Graph& graph, std::span<const double> coefficients, const AnswerRules& rules) const {
+    return VerifyClustering(graph, coefficients, ToleranceOf(rules));
   }
 
  private:

@@ -155,16 +155,15 @@ struct PageRank {
     const Dangling dangling = ScalesAtEnd() ? Dangling::kAtEnd : Dangling::kEveryRound;
     return VerifyPageRankRounds<float>(graph, ranks, damping, statistics.rounds, 1e-5, dangling);
   }
-  /// Ranks of unknown origin: their residual in L1, in fp64, against the tolerance or what six printed digits keep; or else
-  /// that they are those of `rounds` rounds of either kind, within what LDBC Graphalytics allows.
-  Verdict VerifyAnswer(const Graph& graph, std::span<const float> ranks) const {
-    Verdict settled = VerifyPageRank<float>(graph, ranks, damping, tolerance > 1e-5 ? tolerance : 1e-5);
-    if (settled) return settled;
-    for (const Dangling dangling : {Dangling::kEveryRound, Dangling::kAtEnd}) {
-      Verdict counted = VerifyPageRankRounds<float>(graph, ranks, damping, rounds, kLdbcEpsilon, dangling);
-      if (counted) return counted;
+  /// Ranks of unknown origin. Where `rounds` is given, or there is no tolerance at which to stop before, exactly those after
+  /// so many rounds: each within the tolerance, or else within what LDBC Graphalytics allows. Where it is not, those that
+  /// have settled: their residual in L1, in fp64, is within the tolerance. No bound is below what six printed digits keep.
+  Verdict VerifyAnswer(const Graph& graph, std::span<const float> ranks, const AnswerRules& rules) const {
+    constexpr double kPrinted = 1e-5;
+    if (rules.rounds_given || tolerance == 0) {
+      return VerifyPageRankRounds<float>(graph, ranks, damping, rounds, std::max(ToleranceOf(rules), kPrinted));
     }
-    return settled;
+    return VerifyPageRank<float>(graph, ranks, damping, std::max(tolerance, kPrinted));
   }
 };
 

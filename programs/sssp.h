@@ -84,11 +84,11 @@ struct SsspOf {
     return VerifySssp<Value>(graph, source, distances);
   }
   /// Distances of unknown origin: the same, or of real ones that whoever summed them, in whatever precision and order, is
-  /// within what LDBC Graphalytics allows.
-  Verdict VerifyAnswer(const Graph& graph, std::span<const Value> distances) const {
+  /// within the tolerance, or else within what LDBC Graphalytics allows.
+  Verdict VerifyAnswer(const Graph& graph, std::span<const Value> distances, const AnswerRules& rules) const {
     Verdict exact = VerifySssp<Value>(graph, source, distances);
     if constexpr (std::is_same_v<W, float>) {
-      if (!exact) return VerifySsspWithin(graph, source, distances, kLdbcEpsilon);  // says which one is really off
+      if (!exact) return VerifySsspWithin(graph, source, distances, ToleranceOf(rules));  // says which one is really off
     }
     return exact;
   }

@@ -53,12 +53,6 @@ double ParallelSum(VertexId vertices, Term&& term) {
   return std::accumulate(partial.begin(), partial.end(), 0.0);
 }
 
-// Whether `given` is `right` or within `relative_bound` of it. Of an infinite or undefined `right`, no part is a bound:
-// there, only the same value will do.
-bool IsWithin(double given, double right, double relative_bound) {
-  return given == right || (std::isfinite(right) && std::abs(given - right) <= relative_bound * std::abs(right));
-}
-
 template <class T>
 std::optional<Verdict> WrongLength(const Graph& graph, std::span<const T> values) {
   if (values.size() == graph.vertices()) return std::nullopt;
@@ -418,6 +412,10 @@ Verdict VerifySsspWithin(const Graph& graph, VertexId source, std::span<const fl
   std::string fault = FirstFault(graph.vertices(), [&](VertexId v) -> std::string {
     const double given = distances[v];
     if (IsWithin(given, right[v], relative_bound)) return {};
+    if (right[v] == kInfinity<double>) {
+      return fmt::format("{} is said to be at distance {}, but no path leads there from {}", VertexName(graph, v), given,
+                         VertexName(graph, source));
+    }
     return fmt::format("{} is said to be at distance {}; it is {}", VertexName(graph, v), given, right[v]);
   });
   if (!fault.empty()) return {false, std::move(fault)};
@@ -544,11 +542,12 @@ struct Wide {
 
 }  // namespace
 
-Verdict VerifyBetweenness(const Graph& graph, std::span<const VertexId> sources, std::span<const double> centralities) {
+Verdict VerifyBetweenness(const Graph& graph, std::span<const VertexId> sources, std::span<const double> centralities,
+                          double relative_bound) {
   if (auto wrong = WrongLength(graph, centralities)) return *wrong;
   // All terms are positive, so that sums are as exact as they are; but a share of very many paths may be nothing to a
   // double.
-  constexpr double kEpsilon = 1e-9, kNothing = 1e-250, kLeast = 1e-300;
+  constexpr double kNothing = 1e-250, kLeast = 1e-300;
   const VertexId n = graph.vertices();
   const Adjacency& out = graph.out();
   Array<double> right(n, 0.0), dependencies(n, 0.0);
@@ -585,15 +584,15 @@ Verdict VerifyBetweenness(const Graph& graph, std::span<const VertexId> sources,
     }
   }
   std::string fault = FirstFault(n, [&](VertexId v) -> std::string {
-    if (IsWithin(centralities[v], right[v], kEpsilon)) [[likely]]
+    if (IsWithin(centralities[v], right[v], relative_bound)) [[likely]]
       return {};
     if (right[v] > 0 && right[v] <= kNothing && centralities[v] >= 0 && centralities[v] <= kNothing) return {};
     return fmt::format("{} has a centrality of {}; Brandes' algorithm says {}", VertexName(graph, v), centralities[v],
                        right[v]);
   });
   if (!fault.empty()) return {false, std::move(fault)};
-  return Passed("centralities: those of Brandes' algorithm from {} source{}, to 1e-9", sources.size(),
-                sources.size() == 1 ? "" : "s");
+  return Passed("centralities: those of Brandes' algorithm from {} source{}, to {:.3g}", sources.size(),
+                sources.size() == 1 ? "" : "s", relative_bound);
 }
 
 Verdict VerifyClustering(const Graph& graph, std::span<const double> coefficients, double relative_bound) {

@@ -69,6 +69,9 @@ Verdict VerifyPageRankRounds(const Graph& graph, std::span<const Rank> ranks, do
 /// How far a real answer may be from the reference, relative to it, by the validation rules of LDBC Graphalytics.
 inline constexpr double kLdbcEpsilon = 1e-4;
 
+/// How far a real answer may be from the reference by `rules`: as they say, or else by LDBC Graphalytics.
+inline double ToleranceOf(const AnswerRules& rules) { return rules.tolerance > 0 ? rules.tolerance : kLdbcEpsilon; }
+
 /// Shortest distances of unknown origin, summed in any precision: 0 at the source, kInfinity where and only where there is
 /// no path, and each within `relative_bound` of the distance in fp64, which one thread finds by Dijkstra's algorithm. Throws
 /// as VerifySssp does.
@@ -82,9 +85,11 @@ Verdict VerifyLabelPropagation(const Graph& graph, std::span<const VertexId> lab
 /// bytes an edge.
 Verdict VerifyTriangles(const Graph& graph, std::span<const std::uint64_t> counts);
 
-/// Betweenness from `sources`, as SerialBetweenness defines it: within 1e-9, relative to it, of what Brandes' algorithm
-/// finds on one thread, in numbers that no count of paths is too large for. Throws UsageError if a source is not a vertex.
-Verdict VerifyBetweenness(const Graph& graph, std::span<const VertexId> sources, std::span<const double> centralities);
+/// Betweenness from `sources`, as SerialBetweenness defines it: within `relative_bound`, relative to it, of what Brandes'
+/// algorithm finds on one thread, in numbers that no count of paths is too large for. Throws UsageError if a source is not a
+/// vertex.
+Verdict VerifyBetweenness(const Graph& graph, std::span<const VertexId> sources, std::span<const double> centralities,
+                          double relative_bound = 1e-9);
 
 /// Local clustering coefficients: each within `relative_bound`, relative to it, of the edges among a vertex's neighbours
 /// divided by how many there could be, as SerialClustering defines it; counted in parallel, by out-edges alone.
