@@ -6,6 +6,7 @@
 #include <chatty/chatty.h>
 #include <chatty/programs/checks.h>
 #include <chatty/programs/reference.h>
+#include <chatty/programs/verify.h>
 
 #include <algorithm>
 #include <array>
@@ -31,6 +32,38 @@ chatty::Verdict Same(std::string_view what, const chatty::Graph& graph, std::spa
                           values[v], expected[v]);
   }
   return chatty::Passed("{}: all {} equal the serial reference's", what, graph.vertices());
+}
+
+/// Whether every value is within `bound` of the expected one, relative to it; names the first vertex where it is not.
+template <class T, class Expected>
+chatty::Verdict Within(std::string_view what, const chatty::Graph& graph, std::span<const T> values,
+                       const Expected& expected, double bound) {
+  for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
+    if (chatty::IsWithin(values[v], expected[v], bound)) continue;
+    return chatty::Failed("{}: {} of {} is {}, where the reference has {}", what, what, chatty::VertexName(graph, v),
+                          values[v], expected[v]);
+  }
+  return chatty::Passed("{}: all {} within {:.3g} of the serial reference's", what, graph.vertices(), bound);
+}
+
+/// How many shortest paths lead from `source` to each vertex: a breadth-first search. Infinity where a double does not hold
+/// the number.
+inline std::vector<double> PathCounts(const chatty::Graph& graph, chatty::VertexId source) {
+  std::vector<double> paths(graph.vertices(), 0.0);
+  std::vector<chatty::VertexId> levels(graph.vertices(), chatty::kNoVertex), order{source};
+  paths[source] = 1.0;
+  levels[source] = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const chatty::VertexId u = order[i];
+    for (const chatty::VertexId v : graph.out()[u]) {
+      if (levels[v] == chatty::kNoVertex) {
+        levels[v] = levels[u] + 1;
+        order.push_back(v);
+      }
+      if (levels[v] == levels[u] + 1) paths[v] += paths[u];
+    }
+  }
+  return paths;
 }
 
 /// Widths of widest paths from `source`: Dijkstra's algorithm with the widest open vertex first. Weight 1 where there is
@@ -100,6 +133,20 @@ inline chatty::Verdict Close(std::string_view what, const chatty::Graph& graph, 
   }
   if (!(distance <= bound)) return chatty::Failed("{}s differ by {} in sum; the bound is {}", what, distance, bound);
   return chatty::Passed("{}s: {:.1e} from the reference's in sum; the bound is {:.1e}", what, distance, bound);
+}
+
+/// Whether `ranks` are within `bound` of PersonalisedRanks in sum, none is negative, and those are 0 where no walk comes: of
+/// that no part is a bound.
+inline chatty::Verdict CloseRanks(const chatty::Graph& graph, chatty::VertexId source, std::span<const double> ranks,
+                                  double damping, double bound) {
+  const auto levels = chatty::SerialBfs(graph, source);
+  for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
+    const bool reached = levels[v] != chatty::kInfinity<std::uint32_t>;
+    if (reached ? ranks[v] >= 0 : ranks[v] == 0) continue;
+    return chatty::Failed("rank of {} is {}, where {}", chatty::VertexName(graph, v), ranks[v],
+                          reached ? "none is negative" : "no walk comes");
+  }
+  return Close("rank", graph, ranks, PersonalisedRanks(graph, source, damping), bound);
 }
 
 /// Whether `member`, 1 or 0 a vertex, is an independent set, and maximal. Loops do not count.

@@ -61,14 +61,17 @@ struct Betweenness {
 
   /// Against Brandes' algorithm on one thread. Sums of doubles come in any order here: close, not equal.
   chatty::Verdict Verify(const chatty::Graph& graph, std::span<const double> dependencies) const {
-    const auto expected = chatty::SerialBetweenness(graph, std::array{source});
-    for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
-      if (!(std::abs(dependencies[v] - expected[v]) <= 1e-9 * (1.0 + expected[v]))) {
-        return chatty::Failed("{}: dependency {}; Brandes' algorithm says {}", chatty::VertexName(graph, v), dependencies[v],
-                              expected[v]);
-      }
-    }
-    return chatty::Passed("dependencies: those of Brandes' algorithm, to 1e-9");
+    return Check(graph, dependencies, 1e-9);
+  }
+  /// Of unknown origin.
+  chatty::Verdict VerifyAnswer(const chatty::Graph& graph, std::span<const double> dependencies,
+                               const chatty::AnswerRules& rules) const {
+    return Check(graph, dependencies, chatty::ToleranceOf(rules));
+  }
+
+ private:
+  chatty::Verdict Check(const chatty::Graph& graph, std::span<const double> dependencies, double bound) const {
+    return reference::Within("dependency", graph, dependencies, chatty::SerialBetweenness(graph, std::array{source}), bound);
   }
 };
 
@@ -101,19 +104,14 @@ struct ShortestPaths {
   }
   CHATTY_FN double Output(const Value& v) const { return v.paths; }
 
+  /// Against a count on one thread.
   chatty::Verdict Verify(const chatty::Graph& graph, std::span<const double> paths) const {
-    const auto levels = chatty::SerialBfs(graph, source);
-    for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
-      double expected = v == source ? 1.0 : 0.0;
-      for (const chatty::VertexId u : graph.in()[v]) {
-        if (levels[u] != chatty::kInfinity<std::uint32_t> && levels[u] + 1 == levels[v]) expected += paths[u];
-      }
-      if (!(std::abs(paths[v] - expected) <= 1e-9 * expected)) {
-        return chatty::Failed("{}: {} paths, but {} come from the level above", chatty::VertexName(graph, v), paths[v],
-                              expected);
-      }
-    }
-    return chatty::Passed("paths: each vertex has as many as its neighbours one level up together");
+    return reference::Within("paths", graph, paths, reference::PathCounts(graph, source), 1e-9);
+  }
+  /// Of unknown origin.
+  chatty::Verdict VerifyAnswer(const chatty::Graph& graph, std::span<const double> paths,
+                               const chatty::AnswerRules& rules) const {
+    return reference::Within("paths", graph, paths, reference::PathCounts(graph, source), chatty::ToleranceOf(rules));
   }
 };
 

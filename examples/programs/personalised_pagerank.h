@@ -54,6 +54,6 @@ struct PersonalisedPageRank {
         Bound());
   }
   chatty::Verdict Verify(const chatty::Graph& graph, std::span<const double> ranks) const {
-    return reference::Close("rank", graph, ranks, reference::PersonalisedRanks(graph, source, damping), Bound() + 1e-9);
+    return reference::CloseRanks(graph, source, ranks, damping, Bound() + 1e-9);
   }
 };

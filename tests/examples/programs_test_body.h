@@ -711,7 +711,9 @@ void Spoil(ErasedValues& values, VertexId v, bool badly) {
   const auto change = [&]<class T>(T) {
     T* const value = reinterpret_cast<T*>(values.bytes.data()) + v;
     if constexpr (std::is_floating_point_v<T>) {
-      *value = badly ? std::numeric_limits<T>::quiet_NaN() : *value == kInfinity<T> ? T{1} : *value + T{0.01f};
+      *value = badly                    ? std::numeric_limits<T>::quiet_NaN()
+               : *value == kInfinity<T> ? T{1}
+                                        : *value + T{0.01f} * (1 + *value);
     } else {
       *value = badly ? static_cast<T>(*value + 1000) : values.name == "member" ? 1 - *value : *value ^ 1;
     }
