@@ -83,26 +83,6 @@ ResultKind KindToRead(const ErasedValues& shape) {
   return is_unsigned || shape.name == "level" || shape.name == "distance" ? ResultKind::kDistance : ResultKind::kNumber;
 }
 
-/// Calls body(T{}) with the type that `type` names.
-template <class Body>
-auto WithType(ScalarType type, Body&& body) {
-  switch (type) {
-    case ScalarType::kUint32:
-      return body(std::uint32_t{});
-    case ScalarType::kInt32:
-      return body(std::int32_t{});
-    case ScalarType::kUint64:
-      return body(std::uint64_t{});
-    case ScalarType::kInt64:
-      return body(std::int64_t{});
-    case ScalarType::kFloat32:
-      return body(float{});
-    case ScalarType::kFloat64:
-      return body(double{});
-  }
-  throw InternalError("an unknown scalar type");
-}
-
 }  // namespace
 
 // ------------------------------------------------------------------ output ----
@@ -572,7 +552,12 @@ void AddParameterOptions(CLI::App& command, ParameterOptions& options, bool runs
       ->type_name("X")
       ->check(NotEmpty())
       ->group(group);
-  command.add_option("--tolerance", options.tolerance, "Short for --set tolerance=...")
+  command
+      .add_option(
+          "--tolerance", options.tolerance,
+          runs ? "Short for --set tolerance=..."
+               : "How far real values may be off, relative to each, above 0 and below 1 (default: 1e-4); of a program "
+                 "with a parameter `tolerance`, short for --set tolerance=...")
       ->type_name("X")
       ->check(NotEmpty())
       ->group(group);
@@ -755,6 +740,12 @@ Json LdbcJson(const std::optional<LdbcChoice>& ldbc) {
   return json;
 }
 
+void CheckVerifier(const RegisteredProgram& program, std::string_view value, std::string_view remedy) {
+  if (program.has_verifier(value)) return;
+  Throw<UsageError>("program '{}' has no verifier{}, so nothing can tell whether an answer is right; {}", program.name(),
+                    value.empty() ? "" : fmt::format(" of the value '{}'", value), remedy);
+}
+
 void CheckParameters(const RegisteredProgram& program, const ParameterOptions& options) {
   ParameterValues values;
   for (const auto& [name, value, is_vertex] : Given(program, options)) {
@@ -876,7 +867,7 @@ Array<T> LeastVertices(const Array<std::int64_t>& labels) {
 
 }  // namespace
 
-ErasedValues ReadValues(const std::string& path, const Graph& graph, const ErasedValues& shape) {
+ErasedValues ReadValues(const std::string& path, const Graph& graph, const ErasedValues& shape, ForeignMarks* marks) {
   ErasedValues values;
   values.type = shape.type;
   values.is_vertex = shape.is_vertex;
@@ -887,22 +878,21 @@ ErasedValues ReadValues(const std::string& path, const Graph& graph, const Erase
     if (shape.is_vertex && shape.name == "component") {
       read = LeastVertices<T>(ReadResult<std::int64_t>(path, graph.vertices(), graph, ResultKind::kNumber));
     } else if (npy && shape.is_vertex) {
-      const Array<std::int64_t> ids = ReadResultNpy<std::int64_t>(path, graph.vertices());
+      const Array<std::int64_t> ids = ReadResultNpy<std::int64_t>(path, graph.vertices(), ResultKind::kDistance, marks);
+      const auto marked = [&](std::size_t v) { return marks != nullptr && !marks->which.empty() && marks->which[v] != 0; };
       read = Array<T>(ids.size());
       for (std::size_t v = 0; v < ids.size(); ++v) {
-        if (ids[v] == kInfinity<std::int64_t>) {
-          read[v] = std::numeric_limits<T>::max();
-          continue;
-        }
-        const std::optional<VertexId> vertex = ids[v] < 0 ? std::nullopt : graph.find(static_cast<std::uint64_t>(ids[v]));
-        if (!vertex) {
+        const bool none = ids[v] == kInfinity<std::int64_t>;
+        const std::optional<VertexId> vertex =
+            none || ids[v] < 0 ? std::nullopt : graph.find(static_cast<std::uint64_t>(ids[v]));
+        if (!vertex && !none && !marked(v)) {
           Throw<ImpossibleValueError>("{}: entry {} is {}, which is no vertex; the graph's are {} to {}, and -1 means none",
                                       path, v, ids[v], graph.id(0), graph.id(graph.vertices() - 1));
         }
-        read[v] = static_cast<T>(*vertex);
+        read[v] = vertex ? static_cast<T>(*vertex) : kInfinity<T>;
       }
     } else {
-      read = ReadResult<T>(path, graph.vertices(), graph, KindToRead(shape));
+      read = ReadResult<T>(path, graph.vertices(), graph, KindToRead(shape), marks);
     }
     values.bytes = Array<std::byte>(read.bytes());
     if (!read.empty()) std::memcpy(values.bytes.data(), read.data(), read.bytes());

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/core/error.h"
 #include "chatty/core/graph.h"
 #include "chatty/core/verdict.h"
 #include "chatty/framework/registry.h"
@@ -18,6 +19,7 @@
 #include "chatty/io/ldbc.h"
 #include "chatty/io/peek.h"
 #include "chatty/io/reader.h"
+#include "chatty/io/results.h"
 #include "chatty/partition/partition.h"
 
 namespace CLI {  // parsed by those alone that add options: it takes a compiler seconds
@@ -182,6 +184,9 @@ LdbcChoice TakeLdbc(const std::string& path, const RegisteredProgram& program, P
 std::string DescribeLdbc(const LdbcChoice& ldbc);
 Json LdbcJson(const std::optional<LdbcChoice>& ldbc);  ///< null without
 
+/// Throws UsageError, with this remedy, if a value of the program has no verifier; before anything is loaded for it.
+void CheckVerifier(const RegisteredProgram& program, std::string_view value, std::string_view remedy);
+
 struct Parameters {
   ParameterValues values;              ///< for the registry: sources 0-based; without the source if `source` chooses it
   std::optional<SourceChoice> source;  ///< for programs that have one
@@ -205,6 +210,26 @@ inline constexpr std::string_view kResultsHelp =
     "Ids, and values that are vertices, are the file's own (--ids zero: counted from 0). What is not reached has level\n"
     "or distance `infinity` (in integer arrays the type's largest value, in JSON null) and parent -1.";
 
+/// Calls body(T{}) with the type that `type` names.
+template <class Body>
+auto WithType(ScalarType type, Body&& body) {
+  switch (type) {
+    case ScalarType::kUint32:
+      return body(std::uint32_t{});
+    case ScalarType::kInt32:
+      return body(std::int32_t{});
+    case ScalarType::kUint64:
+      return body(std::uint64_t{});
+    case ScalarType::kInt64:
+      return body(std::int64_t{});
+    case ScalarType::kFloat32:
+      return body(float{});
+    case ScalarType::kFloat64:
+      return body(double{});
+  }
+  throw InternalError("an unknown scalar type");
+}
+
 /// In which form results are written.
 struct ValueForm {
   std::string name;     ///< text, ldbc, npy or json; empty: by the name of the file
@@ -215,9 +240,11 @@ CLI::Option* AddValueFormOption(CLI::App& command, std::string& name);
 /// Writes results, as kResultsHelp says.
 void WriteValues(const std::string& path, const Graph& graph, const ErasedValues& values, const ValueForm& form);
 /// Reads what WriteValues or another tool wrote. `shape` is what RegisteredProgram::OutputShape says. Components may be
-/// called by any whole numbers: they come back by their least vertices. Throws InputError; ImpossibleValueError
-/// (io/results.h) for a well-formed file with a value that cannot be right.
-ErasedValues ReadValues(const std::string& path, const Graph& graph, const ErasedValues& shape);
+/// called by any whole numbers: they come back by their least vertices. What other tools write for unreached or none is
+/// marked in `marks`, and there is none of it without. Throws InputError; ImpossibleValueError (io/results.h) for a
+/// well-formed file with a value that cannot be right.
+ErasedValues ReadValues(const std::string& path, const Graph& graph, const ErasedValues& shape,
+                        ForeignMarks* marks = nullptr);
 
 Json VerdictJson(const Verdict& verdict);
 /// Complains of a wrong answer on standard error.

@@ -151,6 +151,7 @@ ComparePlan MakePlan(const Registry& registry, const CompareOptions& options) {
   for (const std::string& word : SplitList("--programs", options.programs)) {
     const RegisteredProgram& program = FindProgram(registry, word, plan.kind);
     CheckParameters(program, ParametersFor(program, options.parameters));
+    CheckVerifier(program, options.parameters.value, "compare verifies each answer");
     if (std::find(plan.programs.begin(), plan.programs.end(), program.name()) != plan.programs.end()) {
       Throw<UsageError>("--programs {}: {} stands there twice", options.programs, program.name());
     }

@@ -555,6 +555,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   CheckRunOptions(run, selection);
   CheckParameters(program, options.parameters);
   program.Memory(nullptr, options.parameters.value, run);  // refuses a value or a direction that it does not have
+  if (options.verify) CheckVerifier(program, options.parameters.value, "run it without --verify");
 
   TraceOutput recording(options, command_line);
   Trace* const trace = recording.trace();

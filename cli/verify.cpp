@@ -1,15 +1,22 @@
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "chatty/cli/app.h"
 #include "chatty/cli/commands.h"
 #include "chatty/cli/common.h"
 #include "chatty/core/error.h"
 #include "chatty/io/results.h"
+#include "chatty/programs/reference.h"
 
 namespace chatty::cli {
 namespace {
@@ -19,6 +26,73 @@ struct VerifyOptions {
   LoadOptions load;
   ParameterOptions parameters;
 };
+
+/// A share of right values by which real ones may be off. Throws UsageError.
+double ParseTolerance(const std::string& text) {
+  double tolerance = 0;
+  const char* const end = text.data() + text.size();
+  const auto [next, error] = std::from_chars(text.data(), end, tolerance);
+  if (error != std::errc() || next != end || !(tolerance > 0 && tolerance < 1)) {
+    Throw<UsageError>(
+        "--tolerance {}: give a number above 0 and below 1, by which values may be off, relative to right ones", text);
+  }
+  return tolerance;
+}
+
+/// Of a program with a parameter of that name, --tolerance is the parameter; of others it is taken out of the options and is
+/// how far real values may be off. 0 without one. Throws UsageError where it means nothing, as far as that is known without
+/// a graph.
+double TakeTolerance(const RegisteredProgram& program, ParameterOptions& options) {
+  const std::vector<ParameterInfo> own = program.parameters();
+  if (options.tolerance.empty() ||
+      std::any_of(own.begin(), own.end(), [](const ParameterInfo& p) { return p.name == "tolerance"; })) {
+    return 0;
+  }
+  const double tolerance = ParseTolerance(std::exchange(options.tolerance, {}));
+  if (!program.takes_tolerance(options.value)) {
+    Throw<UsageError>("--tolerance: program '{}' has no real values whose verifier takes one; leave it out", program.name());
+  }
+  return tolerance;
+}
+
+/// Whether there is a path from the source to each vertex.
+Array<bool> Reached(const Graph& graph, VertexId source) {
+  const Array<std::uint32_t> levels = SerialBfs(graph, source);
+  Array<bool> reached(levels.size());
+  std::transform(levels.begin(), levels.end(), reached.begin(),
+                 [](auto level) { return level != kInfinity<std::uint32_t>; });
+  return reached;
+}
+
+/// Has marked values that are numbers or vertices, too, mean unreached or none wherever `reached` is false, or everywhere
+/// without it.
+void TakeMarks(ErasedValues& values, const ForeignMarks& marks, const Array<bool>* reached) {
+  WithType(values.type, [&]<class T>(T) {
+    T* const all = reinterpret_cast<T*>(values.bytes.data());
+    for (std::size_t v = 0; v < marks.which.size(); ++v) {
+      if (marks.which[v] != 0 && (reached == nullptr || !(*reached)[v])) all[v] = kInfinity<T>;
+    }
+  });
+}
+
+/// "2147483647 at 2 vertices was taken as unreached": which marks are no numbers; empty if none was read so.
+std::string DescribeMarks(const ErasedValues& values, const ForeignMarks& marks) {
+  std::map<std::uint8_t, std::uint64_t> counts;
+  WithType(values.type, [&]<class T>(T) {
+    for (std::size_t v = 0; v < marks.which.size(); ++v) {
+      if (marks.which[v] != 0 && values.As<T>()[v] == kInfinity<T>) ++counts[marks.which[v]];
+    }
+  });
+  std::vector<std::string> texts;
+  for (const auto& [mark, count] : counts) {
+    const std::string_view text = ForeignMarks::Text(mark);
+    if (values.is_vertex && text == "-1") continue;  // as it is written here, too
+    texts.push_back(fmt::format("{} at {} {}", text, Grouped(count), count == 1 ? "vertex" : "vertices"));
+  }
+  if (texts.empty()) return {};
+  return fmt::format("{} {} taken as {}", fmt::join(texts, " and "), texts.size() == 1 ? "was" : "were",
+                     values.is_vertex ? "no " + values.name : "unreached");
+}
 
 int Verify(const Registry& registry, const VerifyOptions& given) {
   VerifyOptions options = given;
@@ -43,6 +117,8 @@ int Verify(const Registry& registry, const VerifyOptions& given) {
     RefuseSameFile("--json", options.json, "the graph's vertex file", ldbc->properties.vertex_path);
     RefuseSameFile("--json", options.json, "the graph's edge file", ldbc->properties.edge_path);
   }
+  CheckVerifier(program, options.parameters.value, "compare it with an answer that is known to be right");
+  double tolerance = TakeTolerance(program, options.parameters);
   CheckParameters(program, options.parameters);
   const LoadedGraph loaded = Load(options.graph, options.load);
   Parameters parameters = ResolveParameters(program, loaded.graph, options.parameters, /*seed=*/1);
@@ -51,11 +127,33 @@ int Verify(const Registry& registry, const VerifyOptions& given) {
     parameters.values["source"] = fmt::format("{}", parameters.source->Pick(loaded.graph, 0));
   }
   const ErasedValues shape = program.OutputShape(loaded.graph, options.parameters.value);
+  if (tolerance > 0 && shape.type != ScalarType::kFloat32 && shape.type != ScalarType::kFloat64) {
+    Throw<UsageError>("--tolerance: the values of '{}' on this graph are integers, which are right or wrong; leave it out",
+                      program.name());
+  }
+  if (const auto own = parameters.values.find("tolerance"); own != parameters.values.end())
+    tolerance = std::stod(own->second);
   const Stopwatch watch;
   Verdict verdict;
   try {
-    const ErasedValues values = ReadValues(options.values, loaded.graph, shape);
-    verdict = program.Verify(loaded.graph, parameters.values, values, nullptr);
+    ForeignMarks marks;
+    ErasedValues values = ReadValues(options.values, loaded.graph, shape, &marks);
+    const auto verify = [&] { return program.VerifyAnswer(loaded.graph, parameters.values, values, tolerance); };
+    verdict = verify();
+    // A mark that is a number as well may be meant as that, and then it is right. Where it is not, a program that starts
+    // from a source reaches no vertex without a path, and others tell by the name of their values that these may be
+    // unreached.
+    if (!verdict && !marks.which.empty()) {
+      if (parameters.source) {
+        const Array<bool> reached = Reached(loaded.graph, parameters.source->Pick(loaded.graph, 0));
+        TakeMarks(values, marks, &reached);
+        verdict = verify();
+      } else if (shape.name == "level" || shape.name == "distance") {
+        TakeMarks(values, marks, nullptr);
+        verdict = verify();
+      }
+    }
+    if (const std::string taken = DescribeMarks(values, marks); !taken.empty()) verdict.message += "; " + taken;
   } catch (const ImpossibleValueError& error) {
     verdict = Failed("{}", error.what());
   }
@@ -105,9 +203,14 @@ void AddVerify(CLI::App& app, Context& context) {
       "\n" +
       std::string(kResultsHelp) +
       "\n"
-      "Read are also arrays of other integer and float types, -1, `inf` or 9223372036854775807 for unreached, and JSON\n"
-      "arrays and objects {\"id\": value, ...}. Components may be called by any whole numbers. Real distances, and ranks\n"
-      "after a number of rounds, may be off by 0.01 %, as other tools sum in another precision or order.\n"
+      "Read are also arrays of other integer and float types, and JSON arrays and objects {\"id\": value, ...}. What other\n"
+      "tools write for unreached or no parent, where no right answer is that number, is taken as such and told: -1, `inf`,\n"
+      "and the largest int32, uint32, int64, uint64, float and double. The source is its own parent or has none.\n"
+      "Components may be called by any whole numbers.\n"
+      "\n"
+      "Real values may be off by 0.01 %, as other tools sum in another precision or order, or by --tolerance. Ranks of\n"
+      "`pagerank` are those after exactly so many rounds where --rounds is given, by --ldbc too, or the tolerance is 0; or\n"
+      "else those that have settled: their L1 residual is at most the tolerance, or 1e-5 where that is less.\n"
       "\n"
       "Exit codes: 0 the answer is right; 3 it is wrong, and one line says where; 1 and 2 as everywhere.");
   command->callback(

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -119,6 +120,97 @@ Field ParseValue(std::string_view field, const ResultIds& ids, VertexId vertices
   return Field::kValue;
 }
 
+/// What other tools write for unreached or none. Of a number the value, and that value as fp32 has it.
+struct ForeignMark {
+  std::string_view text;
+  long double value = 0, rounded = 0;
+};
+constexpr ForeignMark kForeignMarks[] = {
+    {"-1", -1.0L, -1.0L},
+    {"inf"},
+    {"2147483647", 2147483647.0L, 2147483648.0L},
+    {"4294967295", 4294967295.0L, 4294967296.0L},
+    {"9223372036854775807", 9223372036854775807.0L, 9223372036854775808.0L},
+    {"18446744073709551615", 18446744073709551615.0L, 18446744073709551616.0L},
+    {"3.40282e+38", std::numeric_limits<float>::max(), std::numeric_limits<float>::max()},
+    {"1.79769e+308", std::numeric_limits<double>::max(), std::numeric_limits<double>::max()},
+    {"127", 127.0L, 127.0L},  // from here on only of arrays of such a type
+    {"255", 255.0L, 255.0L},
+    {"32767", 32767.0L, 32767.0L},
+    {"65535", 65535.0L, 65535.0L},
+};
+constexpr std::uint8_t kMinusOneMark = 1, kInfinityMark = 2, kLastTextMark = 8;
+
+/// The mark that a field of a text is, or 0. A real may be rounded or cut off, but shows four digits.
+std::uint8_t FindMark(std::string_view field) {
+  if (field.starts_with('+')) field.remove_prefix(1);
+  if (EqualsIgnoringCase(field, "inf")) return kInfinityMark;
+  const bool negative = field.starts_with("-1");
+  std::string first;  // digits of it: most fields are told by these
+  int digits = 0;
+  for (const char c : field.substr(negative ? 1 : 0)) {
+    if (c != '.' && (c < '0' || c > '9')) break;
+    digits += c != '.';
+    if (c != '.' && first.size() < 3) first += c;
+  }
+  constexpr std::string_view kFirst[] = {"214", "429", "922", "184", "340", "179"};
+  constexpr int kShown = 4;
+  if (!negative && (digits < kShown || std::find(std::begin(kFirst), std::end(kFirst), first) == std::end(kFirst))) return 0;
+  const std::string text(field);
+  char* end = nullptr;
+  const long double number = std::strtold(text.c_str(), &end);
+  if (*end != '\0') return 0;
+  if (negative) return number == -1 ? kMinusOneMark : 0;
+  const bool whole = field.find_first_not_of("0123456789") == std::string_view::npos;
+  for (std::uint8_t mark = kInfinityMark + 1; mark <= kLastTextMark; ++mark) {
+    const auto& [name, value, rounded] = kForeignMarks[mark - 1];
+    const long double last = std::pow(10.0L, std::floor(std::log10(value)) + 1 - digits);  // one in the last digit shown
+    if (number == value || (!whole && (number == rounded || std::abs(number - value) < last))) return mark;
+  }
+  return 0;
+}
+
+/// The mark that an entry of an array of type From is for values of type T, or 0.
+template <class T, class From>
+std::uint8_t FindMark(From number) {
+  if constexpr (std::is_floating_point_v<From>) {
+    if (number == kInfinity<From>) return std::is_floating_point_v<T> ? 0 : kInfinityMark;
+    for (std::uint8_t mark = kMinusOneMark; mark <= kLastTextMark; ++mark) {
+      const auto& [name, value, rounded] = kForeignMarks[mark - 1];
+      if (mark != kInfinityMark && (number == value || number == rounded)) return mark;
+    }
+  } else {
+    // As WriteResult has it, but for the type in which values that are vertices are read.
+    if (std::is_same_v<T, From> && !std::is_same_v<T, std::int64_t> && number == kInfinity<From>) return 0;
+    if (std::is_signed_v<From> && number == static_cast<From>(-1)) return kMinusOneMark;
+    for (std::uint8_t mark = kInfinityMark + 1; mark <= std::size(kForeignMarks); ++mark) {
+      const ForeignMark& known = kForeignMarks[mark - 1];
+      const bool fits = mark <= kLastTextMark || number == std::numeric_limits<From>::max();
+      if (fits && known.value == static_cast<long double>(number)) return mark;
+    }
+  }
+  return 0;
+}
+
+void Mark(ForeignMarks& marks, std::size_t vertices, std::uint64_t v, std::uint8_t mark) {
+  if (marks.which.empty()) marks.which = Array<std::uint8_t>(vertices, std::uint8_t{0});
+  marks.which[v] = mark;
+}
+
+/// The value that a field which is a mark stands for by itself, or unreached or none if T or the graph has no such value.
+template <class T>
+T ParseMarked(std::string_view field, std::uint8_t mark, const ResultIds& ids, VertexId vertices, ResultKind kind) {
+  if (mark == kMinusOneMark || mark == kInfinityMark) return kInfinity<T>;
+  if (kind == ResultKind::kVertex) {
+    std::uint64_t id = 0;
+    if (ParseNumber(field, ResultKind::kNumber, &id) != Field::kValue) return kInfinity<T>;
+    const std::optional<std::uint64_t> v = ids.find(id, vertices);
+    return v ? static_cast<T>(*v) : kInfinity<T>;
+  }
+  T value{};
+  return ParseNumber(field, ResultKind::kNumber, &value) == Field::kValue ? value : kInfinity<T>;
+}
+
 struct NpyHeader {
   std::string type;  // with byte order: "<u4"
   std::uint64_t size = 0;
@@ -164,6 +256,8 @@ NpyHeader ReadNpyHeader(Input& input) {
 }
 
 }  // namespace
+
+std::string_view ForeignMarks::Text(std::uint8_t mark) { return kForeignMarks[mark - 1].text; }
 
 std::optional<std::uint64_t> ResultIds::find(std::uint64_t id, std::uint64_t vertices) const {
   if (ids_.empty()) {
@@ -304,8 +398,8 @@ namespace {
 template <class T>
 class Gathered {
  public:
-  Gathered(VertexId vertices, const ResultIds& ids, ResultKind kind)
-      : ids_(ids), kind_(kind), values_(vertices), seen_(vertices, false) {}
+  Gathered(VertexId vertices, const ResultIds& ids, ResultKind kind, ForeignMarks* marks)
+      : ids_(ids), kind_(kind), values_(vertices), seen_(vertices, false), marks_(marks) {}
 
   /// The vertex that is called so; most often it is the one after the last.
   std::optional<std::uint64_t> Find(std::uint64_t id) {
@@ -314,7 +408,16 @@ class Gathered {
   }
   bool has(std::uint64_t v) const { return seen_[v]; }
   Field Set(std::uint64_t v, std::string_view field) {
-    const Field parsed = ParseValue<T>(field, ids_, static_cast<VertexId>(values_.size()), kind_, &values_[v]);
+    const auto vertices = static_cast<VertexId>(values_.size());
+    const bool none = kind_ == ResultKind::kVertex && field == "-1";  // as WriteResult has it
+    const std::uint8_t mark = marks_ != nullptr && kind_ != ResultKind::kNumber && !none ? FindMark(field) : 0;
+    Field parsed = Field::kValue;
+    if (mark != 0) {
+      values_[v] = ParseMarked<T>(field, mark, ids_, vertices, kind_);
+      Mark(*marks_, vertices, v, mark);
+    } else {
+      parsed = ParseValue<T>(field, ids_, vertices, kind_, &values_[v]);
+    }
     seen_[v] = true;
     next_ = v + 1;
     ++found_;
@@ -334,7 +437,12 @@ class Gathered {
   void Permute(const std::vector<std::uint64_t>& places) {
     Array<T> placed(values_.size());
     for (std::size_t i = 0; i < places.size(); ++i) placed[places[i]] = values_[i];
-    if (places.size() == values_.size()) values_ = std::move(placed);  // else there are too few, which Take tells of
+    if (places.size() != values_.size()) return;  // there are too few, which Take tells of
+    values_ = std::move(placed);
+    if (marks_ == nullptr || marks_->which.empty()) return;
+    Array<std::uint8_t> which(values_.size());
+    for (std::size_t i = 0; i < places.size(); ++i) which[places[i]] = marks_->which[i];
+    marks_->which = std::move(which);
   }
 
  private:
@@ -342,13 +450,14 @@ class Gathered {
   ResultKind kind_;
   Array<T> values_;
   Array<bool> seen_;
+  ForeignMarks* marks_;
   std::uint64_t next_ = 0, found_ = 0;
 };
 
 template <class T>
-Array<T> ReadText(Input& input, VertexId vertices, const ResultIds& ids, ResultKind kind) {
+Array<T> ReadText(Input& input, VertexId vertices, const ResultIds& ids, ResultKind kind, ForeignMarks* marks) {
   const std::string& name = input.name();
-  Gathered<T> gathered(vertices, ids, kind);
+  Gathered<T> gathered(vertices, ids, kind, marks);
   std::uint64_t lines = 0;
   std::string impossible;  // the first such value; what is malformed comes before it
   Chunk chunk;
@@ -476,11 +585,11 @@ class JsonCharacters {
 template <class T>
 class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  JsonResult(const std::string& name, VertexId vertices, const ResultIds& ids, ResultKind kind)
-      : name_(name), vertices_(vertices), graph_ids_(ids), gathered_(vertices, ids, kind), kind_(kind) {}
+  JsonResult(const std::string& name, VertexId vertices, const ResultIds& ids, ResultKind kind, ForeignMarks* marks)
+      : name_(name), vertices_(vertices), graph_ids_(ids), gathered_(vertices, ids, kind, marks), kind_(kind) {}
 
   bool null() override {
-    return Scalar(kind_ == ResultKind::kVertex ? "-1" : kind_ == ResultKind::kDistance ? "inf" : "null");
+    return Scalar(kind_ == ResultKind::kVertex ? "-1" : kind_ == ResultKind::kDistance ? "infinity" : "null");
   }
   bool boolean(bool value) override { return Scalar(value ? "true" : "false"); }
   bool number_integer(number_integer_t value) override { return Scalar(Decimal(value)); }
@@ -613,9 +722,9 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
 };
 
 template <class T>
-Array<T> ReadJson(Input& input, VertexId vertices, const ResultIds& ids, ResultKind kind) {
+Array<T> ReadJson(Input& input, VertexId vertices, const ResultIds& ids, ResultKind kind, ForeignMarks* marks) {
   const std::uint64_t most = (std::uint64_t{1} << 20) + std::uint64_t{vertices} * 256;
-  JsonResult<T> result(input.name(), vertices, ids, kind);
+  JsonResult<T> result(input.name(), vertices, ids, kind, marks);
   nlohmann::json::sax_parse(JsonCharacters(input, most), JsonCharacters(), &result);
   return result.Take();
 }
@@ -628,7 +737,7 @@ bool LooksLikeJson(Input& input) {
 
 /// Fills `values` if the array's elements are of type From.
 template <class From, class T>
-bool ReadNpyAs(Input& input, const std::string& type, ResultKind kind, Array<T>& values) {
+bool ReadNpyAs(Input& input, const std::string& type, ResultKind kind, Array<T>& values, ForeignMarks* marks) {
   if (type != NpyType<From>()) return false;
   Array<From> raw(values.size());
   if (input.Read(raw.data(), raw.bytes()) != raw.bytes()) {
@@ -639,7 +748,15 @@ bool ReadNpyAs(Input& input, const std::string& type, ResultKind kind, Array<T>&
     Throw<InputError>("{}: is longer than its header says; write it again", input.name());
   }
   for (std::size_t v = 0; v < raw.size(); ++v) {
-    const std::optional<T> value = ConvertValue<T>(raw[v], kind);
+    const std::uint8_t mark = marks != nullptr && kind != ResultKind::kNumber ? FindMark<T>(raw[v]) : 0;
+    std::optional<T> value;
+    if (mark == 0) {
+      value = ConvertValue<T>(raw[v], kind);
+    } else {
+      value = mark == kMinusOneMark ? std::nullopt : ConvertNumber<T>(raw[v]);
+      if (!value) value = kInfinity<T>;
+      Mark(*marks, raw.size(), v, mark);
+    }
     if (!value) {
       Throw<ImpossibleValueError>("{}: entry {} is {}, which no right answer holds: values are of type {}", input.name(), v,
                                   raw[v], NpyType<T>());
@@ -650,14 +767,14 @@ bool ReadNpyAs(Input& input, const std::string& type, ResultKind kind, Array<T>&
 }
 
 template <class T>
-Array<T> ReadNpy(Input& input, VertexId vertices, ResultKind kind) {
+Array<T> ReadNpy(Input& input, VertexId vertices, ResultKind kind, ForeignMarks* marks) {
   const NpyHeader header = ReadNpyHeader(input);
   const std::string& name = input.name();
   if (header.size != vertices)
     Throw<InputError>("{}: holds {} values for a graph of {} vertices", name, header.size, vertices);
   Array<T> values(vertices);
   const auto read_any = [&]<class... From>(std::type_identity<From>...) {
-    return (ReadNpyAs<From>(input, header.type, kind, values) || ...);
+    return (ReadNpyAs<From>(input, header.type, kind, values, marks) || ...);
   };
   if (!read_any(std::type_identity<std::int8_t>(), std::type_identity<std::uint8_t>(), std::type_identity<std::int16_t>(),
                 std::type_identity<std::uint16_t>(), std::type_identity<std::int32_t>(), std::type_identity<std::uint32_t>(),
@@ -682,43 +799,45 @@ void CheckVertices(const std::string& name, const Array<T>& values) {
 }  // namespace
 
 template <class T>
-Array<T> ReadResultText(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind) {
+Array<T> ReadResultText(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind,
+                        ForeignMarks* marks) {
   Input input(path);
   input.SkipByteOrderMark();
-  return ReadText<T>(input, vertices, ids, kind);
+  return ReadText<T>(input, vertices, ids, kind, marks);
 }
 
 template <class T>
-Array<T> ReadResultNpy(const std::string& path, VertexId vertices, ResultKind kind) {
+Array<T> ReadResultNpy(const std::string& path, VertexId vertices, ResultKind kind, ForeignMarks* marks) {
   Input input(path);
-  return ReadNpy<T>(input, vertices, kind);
+  return ReadNpy<T>(input, vertices, kind, marks);
 }
 
 template <class T>
-Array<T> ReadResultJson(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind) {
+Array<T> ReadResultJson(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind,
+                        ForeignMarks* marks) {
   Input input(path);
   input.SkipByteOrderMark();
-  return ReadJson<T>(input, vertices, ids, kind);
+  return ReadJson<T>(input, vertices, ids, kind, marks);
 }
 
 template <class T>
-Array<T> ReadResult(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind) {
+Array<T> ReadResult(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind, ForeignMarks* marks) {
   Input input(path);
   if (input.Peek(kNpyMagic.size()) == kNpyMagic) {
-    Array<T> values = ReadNpy<T>(input, vertices, kind);
+    Array<T> values = ReadNpy<T>(input, vertices, kind, marks);
     if (kind == ResultKind::kVertex && !ids.gaps().empty()) CheckVertices(input.name(), values);
     return values;
   }
   input.SkipByteOrderMark();
-  if (LooksLikeJson(input)) return ReadJson<T>(input, vertices, ids, kind);
-  return ReadText<T>(input, vertices, ids, kind);
+  if (LooksLikeJson(input)) return ReadJson<T>(input, vertices, ids, kind, marks);
+  return ReadText<T>(input, vertices, ids, kind, marks);
 }
 
-#define CHATTY_RESULT_READERS(T)                                                                   \
-  template Array<T> ReadResultText<T>(const std::string&, VertexId, const ResultIds&, ResultKind); \
-  template Array<T> ReadResultNpy<T>(const std::string&, VertexId, ResultKind);                    \
-  template Array<T> ReadResultJson<T>(const std::string&, VertexId, const ResultIds&, ResultKind); \
-  template Array<T> ReadResult<T>(const std::string&, VertexId, const ResultIds&, ResultKind);
+#define CHATTY_RESULT_READERS(T)                                                                                  \
+  template Array<T> ReadResultText<T>(const std::string&, VertexId, const ResultIds&, ResultKind, ForeignMarks*); \
+  template Array<T> ReadResultNpy<T>(const std::string&, VertexId, ResultKind, ForeignMarks*);                    \
+  template Array<T> ReadResultJson<T>(const std::string&, VertexId, const ResultIds&, ResultKind, ForeignMarks*); \
+  template Array<T> ReadResult<T>(const std::string&, VertexId, const ResultIds&, ResultKind, ForeignMarks*);
 CHATTY_RESULT_READERS(std::uint32_t)
 CHATTY_RESULT_READERS(std::int32_t)
 CHATTY_RESULT_READERS(std::uint64_t)

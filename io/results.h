@@ -36,6 +36,17 @@ class ImpossibleValueError : public InputError {
   using InputError::InputError;
 };
 
+/// Entries of a result as other tools write them where a vertex is not reached or has no parent: -1, inf, the largest values
+/// of types, also as reals with four digits and more. Such an entry is read as the number or vertex that it is too, if the
+/// type has that; which of both is meant depends on the answer, and whoever knows that says so. What WriteResult itself
+/// writes for these is no such entry.
+struct ForeignMarks {
+  Array<std::uint8_t> which;  ///< of each vertex the mark that stands there, or 0 for none; empty where none has any
+
+  /// How a mark is written: "2147483647".
+  static std::string_view Text(std::uint8_t mark);
+};
+
 /// How a file calls vertices: by ids that count from `first_id`, or by those of a graph, which may leave gaps. Made of
 /// either where a function takes it. Views the graph's ids.
 class ResultIds {
@@ -97,25 +108,32 @@ void WriteResult(const std::string& path, const ResultIds& ids, const ResultValu
 /// `inf`, `infinity` (in any case, also with a +), -1 and 9223372036854775807 for unreached distances, -1 for no vertex.
 /// Integers may be written as reals (1.0). T is one of ResultValues' types. Throws InputError, with file and line, unless
 /// each of the vertices has one value; ImpossibleValueError for a number that is no T, or a vertex that is none.
+///
+/// With `marks`, which is for kinds other than kNumber, more stands for unreached and none: what ForeignMarks says, where it
+/// is no T or no vertex. These are marked, and so are those that are one.
 template <class T>
-Array<T> ReadResultText(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind);
+Array<T> ReadResultText(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind,
+                        ForeignMarks* marks = nullptr);
 
 /// Reads a one-dimensional NumPy array (format 1.0 to 3.0) of `vertices` integers of any width or fp32 or fp64 numbers,
 /// little-endian, each of which must equal a T; where T is floating point, it is rounded to one. Unless `kind` is
-/// kNumber, -1 and the largest value of the array's own integer type stand for unreached or none. Throws InputError for
-/// another array, ImpossibleValueError for a value that is no T.
+/// kNumber, -1 and the largest value of the array's own integer type stand for unreached or none; with `marks` as
+/// ReadResultText says. Throws InputError for another array, ImpossibleValueError for a value that is no T.
 template <class T>
-Array<T> ReadResultNpy(const std::string& path, VertexId vertices, ResultKind kind = ResultKind::kDistance);
+Array<T> ReadResultNpy(const std::string& path, VertexId vertices, ResultKind kind = ResultKind::kDistance,
+                       ForeignMarks* marks = nullptr);
 
 /// Reads what WriteResultJson wrote, or another program's JSON: an array of values, vertex 0 first; an object with such an
 /// array as `values`, and in `ids` whose they are, in any order; or an object of ids and values, {"17": 0, "18": 1}. Values
-/// are numbers, strings of what a text may hold, or null for unreached or none. Throws as ReadResultText does.
+/// are numbers, strings of what a text may hold, or null for unreached or none. Marks and throws as ReadResultText does.
 template <class T>
-Array<T> ReadResultJson(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind);
+Array<T> ReadResultJson(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind,
+                        ForeignMarks* marks = nullptr);
 
 /// Reads any of them, as the content says. An array that holds vertices holds none that `ids` with gaps do not have:
 /// ImpossibleValueError.
 template <class T>
-Array<T> ReadResult(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind);
+Array<T> ReadResult(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind,
+                    ForeignMarks* marks = nullptr);
 
 }  // namespace chatty
