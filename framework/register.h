@@ -15,6 +15,7 @@
 
 #include "chatty/framework/derived.h"
 #include "chatty/framework/operators/operator_program.h"
+#include "chatty/framework/operators/sequence.h"
 #include "chatty/framework/registry.h"
 #include "chatty/framework/typed_program.h"
 
@@ -40,8 +41,8 @@ template <class P>
 struct ResultOfImpl {
   using type = OutputOf<P>;
 };
-template <OperatorProgram P>
-struct ResultOfImpl<P> {
+template <class P>
+requires(OperatorProgram<P> || SequenceProgram<P>) struct ResultOfImpl<P> {
   using type = typename P::Output;
 };
 template <class P>
@@ -166,11 +167,26 @@ ErasedValues Shape(std::string name) {
   return shape;
 }
 
+/// What runs P.
+template <class P, class Backends>
+struct JobFor {
+  using type = Job;
+};
+template <OperatorProgram P, class Backends>
+struct JobFor<P, Backends> {
+  using type = OperatorJob<P, Backends>;
+};
+template <SequenceProgram P, class Backends>
+struct JobFor<P, Backends> {
+  using type = SequenceJob<P, Backends>;
+};
+
 /// Executes P and, if it is not void, the program D derived from it.
 template <class P, class D, class Backends>
 class TypedJob final : public RegisteredJob {
  public:
   using Final = std::conditional_t<std::is_void_v<D>, P, D>;
+  using First = typename JobFor<P, Backends>::type;
 
   TypedJob(Session& session, const P& program, std::string value_name, const RunOptions& options)
       : session_(&session), program_(program), value_name_(std::move(value_name)), options_(options) {
@@ -184,6 +200,8 @@ class TypedJob final : public RegisteredJob {
     if constexpr (OperatorProgram<P>) {
       CheckExecution(options.execution, nullptr);
       memory.push_back(OperatorMemory<P>());
+    } else if constexpr (SequenceProgram<P>) {
+      memory = SequenceMemory<P, Backends>(options);
     } else {
       memory.push_back(MemoryOf(std::make_shared<TypedProgram<P, Backends>>(program), options));
     }
@@ -210,7 +228,11 @@ class TypedJob final : public RegisteredJob {
     RunStatistics statistics = first_->Execute();
     if constexpr (!std::is_void_v<D>) {
       followed_ = true;
-      statistics += second_->Execute(first_.get());
+      if constexpr (SequenceProgram<P>) {
+        statistics += second_->Execute(first_->last());
+      } else {
+        statistics += second_->Execute(first_.get());
+      }
     }
     return statistics;
   } catch (const std::bad_alloc&) {
@@ -255,9 +277,9 @@ class TypedJob final : public RegisteredJob {
     return options;
   }
   void Rebuild() {
-    if constexpr (OperatorProgram<P>) {
+    if constexpr (OperatorProgram<P> || SequenceProgram<P>) {
       if (first_ == nullptr) {
-        first_ = std::make_unique<OperatorJob<P, Backends>>(*session_, program_, options_);
+        first_ = std::make_unique<First>(*session_, program_, options_);
       } else {
         first_->SetProgram(program_);
       }
@@ -276,7 +298,6 @@ class TypedJob final : public RegisteredJob {
     }
   }
   struct None {};
-  using First = std::conditional_t<OperatorProgram<P>, OperatorJob<P, Backends>, Job>;
   Session* session_;
   P program_;
   std::string value_name_;
@@ -327,7 +348,7 @@ class Entry final : public RegisteredProgram {
     return names;
   }
   bool traverses() const override {
-    if constexpr (OperatorProgram<Representative>) {
+    if constexpr (OperatorProgram<Representative> || SequenceProgram<Representative>) {
       return false;
     } else {
       return !Traits<Representative>::kEveryRound && !Traits<Representative>::kCollects;
@@ -336,6 +357,8 @@ class Entry final : public RegisteredProgram {
   std::string_view safety() const override {
     if constexpr (OperatorProgram<Representative>) {
       return "operators";
+    } else if constexpr (SequenceProgram<Representative>) {
+      return "sequence";
     } else {
       switch (Representative::kSafety) {
         case Safety::kSynchronous:
@@ -349,7 +372,7 @@ class Entry final : public RegisteredProgram {
     }
   }
   std::string_view reduction() const override {
-    if constexpr (OperatorProgram<Representative>) {
+    if constexpr (OperatorProgram<Representative> || SequenceProgram<Representative>) {
       return "-";
     } else {
       switch (Representative::kReduction) {

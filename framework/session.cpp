@@ -320,6 +320,11 @@ void Job::SetProgram(std::shared_ptr<const ErasedProgram> program) {
   connected_ = false;
 }
 
+void Job::SetLimits(std::uint32_t max_rounds, std::stop_token stop) {
+  options_.max_rounds = max_rounds;
+  options_.stop = std::move(stop);
+}
+
 RunStatistics Job::Execute(const Job* prior) try {
   const ProgramTraits& traits = program_->traits();
   if (traits.has_prior &&

@@ -2,9 +2,11 @@
 /// Devices, a partition and the graphs on them, kept over many runs.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -40,7 +42,9 @@ class Job {
 
   /// Replaces the program by another of the same type with other parameters; memory and graphs are kept.
   void SetProgram(std::shared_ptr<const ErasedProgram> program);
-  /// What the job was prepared with.
+  /// Replaces RunOptions::max_rounds and RunOptions::stop for the runs that follow.
+  void SetLimits(std::uint32_t max_rounds, std::stop_token stop);
+  /// What the job was prepared with, or has been told since.
   const RunOptions& options() const { return options_; }
   const RoundState& round() const { return last_.round; }  ///< the last round that the last run finished
   /// Of the last run; of one that threw, what it did until then.

@@ -1,57 +1,239 @@
 /// \file
-/// Programs one after another over shared values, which stay on the devices in between.
+/// Programs one after another over shared values, which stay on the devices in between; and programs made of such turns.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <span>
+#include <stop_token>
+#include <tuple>
+#include <type_traits>
+#include <typeindex>
+#include <utility>
+#include <vector>
 
 #include "chatty/framework/run.h"
 
 namespace chatty {
 
 /// Runs programs in turn on one session. A program with `using Prior = First::Value` starts each vertex from the value that
-/// the program before it left there. Betweenness is two programs so; BFS parents are one after BFS levels. After a stop
-/// (RunOptions::stop) the programs that follow only initialise; what a program that throws followed is still there.
-class Sequence {
+/// the program before it left there. Betweenness is two programs so; BFS parents are one after BFS levels. Each program has
+/// its own kEdges, so that one turn goes along the edges and the next against them. A program's memory stays for its next
+/// turn, as long as the sequence lives. What a program that throws followed is still there.
+template <class Backends = CompiledBackends>
+class BasicSequence {
  public:
-  /// On `session`, which must outlive it; `options` hold for every program.
-  explicit Sequence(Session& session, const RunOptions& options = {}) : session_(&session), options_(options) {}
+  /// On `session`, which must outlive it. `options` hold for every program, but max_rounds for all together.
+  explicit BasicSequence(Session& session, const RunOptions& options = {}) : session_(&session), options_(options) {}
 
-  /// Runs `program` on what came before. Throws UsageError if its Prior is not the last program's Value.
-  template <class P, class Backends = CompiledBackends>
-  Sequence& Then(const P& program) try {
-    std::unique_ptr<Job> job = session_->Prepare(std::make_shared<TypedProgram<P, Backends>>(program), options_);
-    statistics_ += job->Execute(last_.get());
-    last_ = std::move(job);
+  /// Allocates what a turn of P takes, which Then does otherwise. A program that follows itself takes it twice.
+  template <class P>
+  void Prepare() try {
+    Add<P>(std::make_shared<TypedProgram<P, Backends>>(P{}));
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("preparing a program");
+  }
+  /// Runs `program` on what came before. After a stop (RunOptions::stop), or max_rounds rounds, it only initialises. Throws
+  /// UsageError if its Prior is not the last program's Value.
+  template <class P>
+  BasicSequence& Then(const P& program) try {
+    Job& job = JobOf(program);
+    if (OutOfRounds()) {
+      EndEarly(Ended::kMaxRounds);
+      std::stop_source at_once;
+      at_once.request_stop();
+      job.SetLimits(0, at_once.get_token());
+    } else {
+      job.SetLimits(options_.max_rounds == 0 ? 0 : options_.max_rounds - statistics_.rounds, options_.stop);
+    }
+    try {
+      statistics_ += job.Execute(last_);
+    } catch (...) {
+      if (job.statistics().ended == Ended::kFailed) statistics_ += job.statistics();
+      throw;
+    }
+    last_ = &job;
     return *this;
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("running a program");
   }
+  /// Whether the sequence is to end here, unfinished: after a stop or max_rounds rounds. What repeats programs until they
+  /// agree asks in between, and ends; the statistics say then why.
+  bool StopRequested() {
+    if (options_.stop.stop_requested()) {
+      EndEarly(Ended::kStopped);
+    } else if (OutOfRounds()) {
+      EndEarly(Ended::kMaxRounds);
+    }
+    return statistics_.ended == Ended::kStopped || statistics_.ended == Ended::kMaxRounds;
+  }
+  /// Forgets values and statistics and keeps the memory: the next program is the first.
+  void Restart() {
+    last_ = nullptr;
+    statistics_ = Empty();
+  }
 
+  /// What the programs run on.
+  const Graph& graph() const { return session_->graph(); }
   /// How the last program, a P, ended.
   template <class P>
   RoundOf<P> Round() const {
+    CHATTY_CHECK(last_ != nullptr && last_->traits().value_bytes == sizeof(ValueOf<P>), "the last program is another one");
     return last_->round().template As<GlobalOf<P>>();
+  }
+  /// The same; of `program` only the type counts.
+  template <class P>
+  RoundOf<P> Round([[maybe_unused]] const P& program) const {
+    return Round<P>();
   }
   /// Results of the last program, a P, one a vertex in id order.
   template <class P>
   Array<OutputOf<P>> Output() const {
-    CHATTY_CHECK(last_ != nullptr && last_->traits().output_bytes == sizeof(OutputOf<P>), "the last program is another one");
     Array<OutputOf<P>> out(session_->graph().vertices());
-    last_->CopyOutput(reinterpret_cast<std::byte*>(out.data()));
+    CopyOutput(std::span<OutputOf<P>>(out.data(), out.size()));
     return out;
   }
-  /// Of all programs together.
+  /// Puts results of the last program there: one a vertex in id order, of the type of its Output.
+  template <class T>
+  void CopyOutput(std::span<T> out) const {
+    CHATTY_CHECK(last_ != nullptr && last_->traits().output_bytes == sizeof(T), "the last program is another one");
+    last_->CopyOutput(reinterpret_cast<std::byte*>(out.data()));
+  }
+  /// The last program, whose values a program of the same session may start from; null before the first.
+  const Job* last() const { return last_; }
+  /// Of all programs together. Of one that threw, what it did until then.
   const RunStatistics& statistics() const { return statistics_; }
 
  private:
-  Session* session_;
-  RunOptions options_;
-  std::unique_ptr<Job> last_;
-  RunStatistics statistics_ = [] {
+  struct Turn {
+    std::type_index program;
+    std::unique_ptr<Job> job;
+  };
+
+  static RunStatistics Empty() {
     RunStatistics empty;
     empty.phases = 0;
     return empty;
-  }();
+  }
+  bool OutOfRounds() const { return options_.max_rounds != 0 && statistics_.rounds >= options_.max_rounds; }
+  void EndEarly(Ended why) {
+    if (statistics_.converged) statistics_.ended = why;
+    statistics_.converged = false;
+  }
+  template <class P>
+  Job& Add(std::shared_ptr<const TypedProgram<P, Backends>> program) {
+    turns_.push_back({typeid(P), session_->Prepare(std::move(program), options_)});
+    return *turns_.back().job;
+  }
+  /// A job for P, other than the one whose values it starts from.
+  template <class P>
+  Job& JobOf(const P& program) {
+    auto typed = std::make_shared<TypedProgram<P, Backends>>(program);
+    for (const Turn& turn : turns_) {
+      if (turn.program != typeid(P) || turn.job.get() == last_) continue;
+      turn.job->SetProgram(std::move(typed));
+      return *turn.job;
+    }
+    return Add<P>(std::move(typed));
+  }
+
+  Session* session_;
+  RunOptions options_;
+  std::vector<Turn> turns_;
+  const Job* last_ = nullptr;  // of turns_
+  RunStatistics statistics_ = Empty();
 };
+
+/// On the devices that the compiler at hand instantiates programs for.
+using Sequence = BasicSequence<>;
+
+/// A sequence program's `using Programs = SequencePrograms<…>;`: the programs that take turns in it.
+template <class... Ps>
+using SequencePrograms = std::tuple<std::type_identity<Ps>...>;
+
+/// A program made of others: `using Output = …;`, `using Programs = SequencePrograms<…>;` and `template <class Steps> void
+/// Run(Steps& steps) const`, which runs them by `steps.Then(program)`, once or until they agree, on the host; `steps` is a
+/// BasicSequence. Output is what the last of them answers. Programs names each type that takes turns, default constructible,
+/// and one that follows itself twice: so memory is known, and allocated, before the first turn. Parameters, CheckInput,
+/// Verify and Derived are as in vertex programs; what is Derived starts from the last program's values.
+template <class P>
+concept SequenceProgram = requires(const P p, BasicSequence<HostOnly>& steps) {
+  typename P::Output;
+  typename P::Programs;
+  p.Run(steps);
+};
+
+/// Calls f(std::type_identity<S>) for each program S of a sequence program.
+template <SequenceProgram P, class F>
+void ForEachProgram(F&& f) {
+  std::apply([&](auto... program) { (f(program), ...); }, typename P::Programs{});
+}
+
+/// What memory depends on in a sequence program: each of its programs keeps its state.
+template <SequenceProgram P, class Backends>
+std::vector<ProgramMemory> SequenceMemory(const RunOptions& options) {
+  std::vector<ProgramMemory> memory;
+  ForEachProgram<P>([&]<class S>(std::type_identity<S>) {
+    memory.push_back(MemoryOf(std::make_shared<TypedProgram<S, Backends>>(S{}), options));
+  });
+  return memory;
+}
+
+/// A sequence program prepared on a session; see Job.
+template <SequenceProgram P, class Backends = CompiledBackends>
+class SequenceJob {
+ public:
+  /// Allocates, for all of its programs. Throws what Session::Prepare throws.
+  SequenceJob(Session& session, const P& program, const RunOptions& options) : program_(program), steps_(session, options) {
+    session.CheckMemory(SequenceMemory<P, Backends>(options), options);
+    ForEachProgram<P>([&]<class S>(std::type_identity<S>) { steps_.template Prepare<S>(); });
+  }
+  /// Runs the program. Throws what its programs throw; the job may be executed again.
+  RunStatistics Execute() {
+    steps_.Restart();
+    program_.Run(steps_);
+    return steps_.statistics();
+  }
+  /// The next run is this program's: the same type, other parameters.
+  void SetProgram(const P& program) { program_ = program; }
+  /// Of the last run; of one that threw, what it did until then.
+  const RunStatistics& statistics() const { return steps_.statistics(); }
+  /// Results of the last run, one a vertex in id order. Throws UsageError if it failed, or if there was none.
+  void CopyOutput(std::byte* out) const {
+    if (steps_.last() == nullptr || statistics().ended == Ended::kFailed) {
+      throw UsageError("there are no results: the job has not been executed, or its last run failed");
+    }
+    steps_.CopyOutput(std::span(reinterpret_cast<typename P::Output*>(out), steps_.graph().vertices()));
+  }
+  /// The program of the last turn; null before a run.
+  const Job* last() const { return steps_.last(); }
+
+ private:
+  P program_;
+  BasicSequence<Backends> steps_;
+};
+
+/// Results of a sequence program, one a vertex in id order.
+template <class P>
+struct SequenceResult {
+  /// Entry v is vertex v's.
+  Array<typename P::Output> values;
+  /// What all turns took together.
+  RunStatistics statistics;
+};
+
+/// Runs a sequence program on the session's devices; the counterpart of Run for vertex programs.
+template <SequenceProgram P, class Backends = CompiledBackends>
+SequenceResult<P> Run(Session& session, const P& program, const RunOptions& options = {}) try {
+  CheckProgramInput(session.graph(), program);
+  SequenceJob<P, Backends> job(session, program, options);
+  SequenceResult<P> result;
+  result.statistics = job.Execute();
+  result.values = Array<typename P::Output>(session.graph().vertices());
+  job.CopyOutput(reinterpret_cast<std::byte*>(result.values.data()));
+  return result;
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("running a sequence of programs");
+}
 
 }  // namespace chatty
