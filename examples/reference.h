@@ -173,4 +173,74 @@ inline chatty::Verdict IndependentAndMaximal(const chatty::Graph& graph, std::sp
   return chatty::Passed("independent and maximal: {} of {} vertices", members, graph.vertices());
 }
 
+/// What Hits finds, see there.
+struct HitsScores {
+  std::vector<double> authorities, hubs;
+};
+
+/// Power iteration from equal hubs until those change by at most `tolerance`, in sum, or `rounds` times.
+inline HitsScores Hits(const chatty::Graph& graph, double tolerance, std::uint32_t rounds) {
+  const auto n = graph.vertices();
+  HitsScores scores{std::vector<double>(n, 0.0), std::vector<double>(n, 1.0 / static_cast<double>(n))};
+  const auto scale = [](std::vector<double>& values) {
+    const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+    for (double& value : values) value = sum > 0 ? value / sum : 0.0;
+  };
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    const std::vector<double> before = scores.hubs;
+    std::fill(scores.authorities.begin(), scores.authorities.end(), 0.0);
+    for (chatty::VertexId u = 0; u < n; ++u) {
+      for (const chatty::VertexId v : graph.out()[u]) scores.authorities[v] += scores.hubs[u];
+    }
+    scale(scores.authorities);
+    double change = 0;
+    for (chatty::VertexId u = 0; u < n; ++u) {
+      scores.hubs[u] = 0;
+      for (const chatty::VertexId v : graph.out()[u]) scores.hubs[u] += scores.authorities[v];
+    }
+    scale(scores.hubs);
+    for (chatty::VertexId u = 0; u < n; ++u) change += std::abs(scores.hubs[u] - before[u]);
+    if (change <= tolerance) break;
+  }
+  return scores;
+}
+
+/// The least id of each vertex's strongly connected component: Tarjan's algorithm (SIAM J. Comput. 1, 1972) with a stack of
+/// its own in place of recursion.
+inline std::vector<chatty::VertexId> StrongComponents(const chatty::Graph& graph) {
+  const auto n = graph.vertices();
+  std::vector<chatty::VertexId> components(n, chatty::kNoVertex), number(n, 0), low(n, 0), unfinished;
+  std::vector<std::pair<chatty::VertexId, chatty::EdgeIndex>> path;  // a vertex, and its next edge
+  chatty::VertexId numbered = 0;
+  for (chatty::VertexId root = 0; root < n; ++root) {
+    if (number[root] != 0) continue;
+    path.emplace_back(root, graph.out().offsets[root]);
+    while (!path.empty()) {
+      const chatty::VertexId v = path.back().first;
+      chatty::EdgeIndex& edge = path.back().second;
+      if (number[v] == 0) {
+        number[v] = low[v] = ++numbered;
+        unfinished.push_back(v);
+      }
+      if (edge < graph.out().offsets[v + 1]) {
+        const chatty::VertexId u = graph.out().neighbours[edge++];
+        if (number[u] == 0) {
+          path.emplace_back(u, graph.out().offsets[u]);
+        } else if (components[u] == chatty::kNoVertex) {
+          low[v] = std::min(low[v], number[u]);
+        }
+        continue;
+      }
+      path.pop_back();
+      if (!path.empty()) low[path.back().first] = std::min(low[path.back().first], low[v]);
+      if (low[v] != number[v]) continue;
+      const auto first = std::find(unfinished.rbegin(), unfinished.rend(), v).base() - 1;
+      const chatty::VertexId least = *std::min_element(first, unfinished.end());
+      std::for_each(first, unfinished.end(), [&](chatty::VertexId u) { components[u] = least; });
+      unfinished.erase(first, unfinished.end());
+    }
+  }
+  return components;
+}
+
 }  // namespace reference

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -44,17 +46,13 @@ struct Case {
   std::string program, value;
 };
 const std::vector<Case>& AllPrograms() {
-  static const std::vector<Case> all{{"kcore", ""},
-                                     {"cdlp", ""},
-                                     {"lcc", ""},
-                                     {"triangles", ""},
-                                     {"bc", ""},
-                                     {"widest_path", ""},
-                                     {"reach", ""},
-                                     {"personalised_pagerank", ""},
-                                     {"mis", ""},
-                                     {"betweenness", ""},
-                                     {"betweenness", "dependency"}};
+  static const std::vector<Case> all{{"kcore", ""},       {"cdlp", ""},
+                                     {"lcc", ""},         {"triangles", ""},
+                                     {"bc", ""},          {"widest_path", ""},
+                                     {"reach", ""},       {"personalised_pagerank", ""},
+                                     {"mis", ""},         {"hits", ""},
+                                     {"hits", "hub"},     {"scc", ""},
+                                     {"betweenness", ""}, {"betweenness", "dependency"}};
   return all;
 }
 
@@ -153,7 +151,8 @@ ParameterValues ParametersFor(const std::string& program, const Graph& graph, Ve
     return {{"first", text(some / 2)}, {"stride", text(1 + graph.vertices() / 50)}, {"count", seed % 2 == 0 ? "64" : "5"}};
   }
   if (program == "bc") return {{"source", text(some)}, {"sources", text(1 + seed % 3)}, {"seed", text(seed)}};
-  if (program == "kcore" || program == "lcc" || program == "triangles") return {};
+  if (program == "hits") return {{"tolerance", "0.0001"}};
+  if (program == "scc" || program == "kcore" || program == "lcc" || program == "triangles") return {};
   return {{"source", text(some)}};
 }
 
@@ -704,6 +703,113 @@ TEST_P(Examples, PersonalisedPageRankByHand) {
   EXPECT_EQ(ranks[2], 0.0);
 }
 
+// -------------------------------------------------------------------- sequences ----
+
+TEST_P(Examples, HubsAndAuthoritiesByHand) {
+  // Of 0 -> 2, 1 -> 2 and 1 -> 3 the scores of either kind are as the golden ratio and 1; 4 is alone.
+  const Graph graph = MakeGraph(5, {{0, 2}, {1, 2}, {1, 3}});
+  Session session = Divided(graph, "random");
+  const double larger = (std::sqrt(5.0) - 1) / 2, lesser = 1 - larger;
+  const ParameterValues exact{{"tolerance", "1e-13"}};
+  const std::vector<double> authorities = RunIt({"hits", ""}, session, exact, OptionsFor("hits")).As<double>();
+  const std::vector<double> hubs = RunIt({"hits", "hub"}, session, exact, OptionsFor("hits")).As<double>();
+  const std::vector<double> expected{0, 0, larger, lesser, 0}, expected_hubs{lesser, larger, 0, 0, 0};
+  for (std::size_t v = 0; v < 5; ++v) {
+    EXPECT_NEAR(authorities[v], expected[v], 1e-12) << v;
+    EXPECT_NEAR(hubs[v], expected_hubs[v], 1e-12) << v;
+  }
+  const Graph without = MakeGraph(3, {}), empty = MakeGraph(0, {});
+  Session no_edges = Divided(without), nothing = Divided(empty);
+  EXPECT_EQ(RunIt({"hits", "hub"}, no_edges).As<double>(), std::vector<double>(3, 0.0));
+  EXPECT_TRUE(RunIt({"hits", ""}, nothing).As<double>().empty());
+}
+
+TEST_P(Examples, StrongComponentsByHand) {
+  // Two cycles, of which one leads to the other; a vertex before and one behind; one alone, one with a loop, a pair; and a
+  // cycle whose vertices are numbered against its direction.
+  const Graph graph = MakeGraph(15, {{0, 1},
+                                     {1, 2},
+                                     {2, 0},
+                                     {2, 3},
+                                     {3, 4},
+                                     {4, 5},
+                                     {5, 3},
+                                     {6, 0},
+                                     {5, 7},
+                                     {9, 9},
+                                     {10, 11},
+                                     {11, 10},
+                                     {14, 13},
+                                     {13, 12},
+                                     {12, 14},
+                                     {7, 14}});
+  Session session = Divided(graph, "random");
+  EXPECT_EQ(RunIt({"scc", ""}, session, {}, OptionsFor("scc")).As<VertexId>(),
+            (std::vector<VertexId>{0, 0, 0, 3, 3, 3, 6, 7, 8, 9, 10, 10, 12, 12, 12}));
+  const Graph empty = MakeGraph(0, {});
+  Session nothing = Divided(empty);
+  EXPECT_TRUE(RunIt({"scc", ""}, nothing).As<VertexId>().empty());
+}
+
+TEST_P(Examples, StrongComponentsOfEverySize) {
+  for (std::uint32_t seed = 0; seed < 12; ++seed) {  // about one edge a vertex: components of every size, long ways between
+    const Graph graph = RandomGraph(seed, 40 + 60 * seed, 0.9 + 0.1 * (seed % 6), WeightKind::kNone, false);
+    Session session = Divided(graph, seed % 2 == 0 ? "random" : "contiguous");
+    EXPECT_EQ(RunIt({"scc", ""}, session, {}, OptionsFor("scc")).As<VertexId>(), reference::StrongComponents(graph)) << seed;
+  }
+}
+
+TEST_P(Examples, ASequenceRunsAgainAndEndsWhenItIsTold) {
+  const Graph graph = RandomGraph(7, 300, 3.0, WeightKind::kNone, false);
+  Session session = Divided(graph);
+  const std::unique_ptr<RegisteredJob> job = Program("hits").Prepare(session, {}, "hub", OptionsFor("hits"));
+  EXPECT_THROW(job->Output(), UsageError) << "nothing has run";
+  const RunStatistics first = job->Execute();
+  const Answer before{job->Output(), first};
+  EXPECT_TRUE(first.converged);
+  EXPECT_GT(first.rounds, 10u);
+  job->Set("rounds", "2");  // a limit of the program's own
+  EXPECT_EQ(job->Execute().ended, Ended::kLimit);
+  EXPECT_EQ(job->statistics().rounds, 4u);
+  job->Set("rounds", "1000");
+  EXPECT_EQ(job->Execute().rounds, first.rounds);
+  const Answer after{job->Output(), first};
+  for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_NEAR(after.As<double>()[v], before.As<double>()[v], 1e-12) << v;
+
+  RunOptions options = OptionsFor("hits");
+  options.max_rounds = 5;
+  for (const char* program : {"hits", "scc"}) {
+    const Answer cut = RunIt({program, ""}, session, {}, options);
+    EXPECT_EQ(cut.statistics.ended, Ended::kMaxRounds) << program;
+    EXPECT_EQ(cut.statistics.rounds, 5u) << program;
+  }
+  options.max_rounds = 0;
+  std::stop_source stop;
+  stop.request_stop();
+  options.stop = stop.get_token();
+  for (const char* program : {"hits", "scc"}) {
+    const Answer stopped = RunIt({program, ""}, session, {}, options);
+    EXPECT_EQ(stopped.statistics.ended, Ended::kStopped) << program;
+    EXPECT_EQ(stopped.statistics.rounds, 0u) << program;
+    EXPECT_EQ(stopped.values.size(), graph.vertices()) << program;
+  }
+}
+
+TEST(ExampleSequences, SayWhatTheyTake) {
+  EXPECT_EQ(Program("scc").safety(), "sequence");
+  EXPECT_EQ(Program("scc").Memory(nullptr, "", {}).at(0).size(), 5u) << "its programs";
+  EXPECT_EQ(Program("hits").Memory(nullptr, "hub", {}).at(0).size(), 4u) << "its programs, and the one that follows";
+  const Graph graph = MakeGraph(5, {{0, 1}, {1, 0}});
+  SessionOptions small;
+  small.memory_limit = 300;
+  Session session(graph, MakeDevices(2), small);
+  EXPECT_THROW(Program("scc").Prepare(session, {}, "", {}), OutOfMemoryError);
+  Session other(graph, MakeDevices(2));
+  RunOptions options;
+  options.execution = "async";
+  EXPECT_THROW(Program("scc").Prepare(other, {}, "", options), UsageError) << "trimming needs rounds";
+}
+
 // ------------------------------------------------------------- verifiers, parameters ----
 
 /// Another value of the same type, wrong for every program here.
@@ -789,6 +895,9 @@ TEST(ExampleParameters, NonsenseIsRefused) {
   refused("bc", "source", "5");
   refused("bc", "sources", "-1");
   refused("personalised_pagerank", "source", "5");
+  for (const char* const value : {"0", "-1", "0.1", "nan"}) refused("hits", "tolerance", value);
+  refused("hits", "rounds", "0");
+  refused("scc", "rounds", "1");
   for (const char* const value : {"1", "-0.1", "nan", "inf"}) refused("personalised_pagerank", "damping", value);
   for (const char* const value : {"0", "1", "-1", "nan"}) refused("personalised_pagerank", "tolerance", value);
   const Graph negative = MakeGraph(3, {{0, 1, -1}}, WeightKind::kFloat32);

@@ -72,6 +72,8 @@ inline const std::vector<SweepCase>& SweepCases() {
       {"reach", "reach", "", WeightKind::kNone, false, {}},
       {"widest_path", "widest_path", "", WeightKind::kFloat32, false, {{"source", "0"}}},
       {"personalised_pagerank", "personalised_pagerank", "", WeightKind::kNone, false, {{"source", "0"}}},
+      {"hits", "hits", "hub", WeightKind::kNone, false, {{"rounds", "3"}}},
+      {"scc", "scc", "", WeightKind::kNone, false, {}},
       {"bfs_async", "bfs", "", WeightKind::kNone, false, {{"source", "0"}}, "async"},
       {"sssp_async", "sssp", "", WeightKind::kFloat32, false, {{"source", "0"}}, "async"},
   };

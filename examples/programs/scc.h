@@ -1,0 +1,154 @@
+/// \file
+/// Strongly connected components, by searches along the edges and against them.
+#pragma once
+
+#include <chatty/chatty.h>
+
+#include "../reference.h"
+
+namespace scc {
+
+/// Whether neighbours on one side have heard that a vertex has a component.
+enum class Told : std::uint8_t { kNo, kInThisTurn, kBefore };
+
+/// What a vertex keeps.
+struct State {
+  chatty::VertexId component;           ///< kNoVertex until it is known
+  chatty::VertexId least;               ///< of all vertices without a component from which a path leads here
+  chatty::EdgeIndex in_left, out_left;  ///< edges from and to vertices of which it has not heard that they have a component
+  Told told_out, told_in;
+
+  CHATTY_FN bool Undecided() const { return component == chatty::kNoVertex; }
+};
+
+/// What all turns have in common. When one is over, the undecided are counted.
+struct Common {
+  using Prior = State;
+  using Value = State;
+  using Global = std::uint64_t;
+  static constexpr bool kMeasureWhenQuiet = true;
+
+  CHATTY_FN Global Measure(const State& v, chatty::Vertex) const { return v.Undecided() ? 1 : 0; }
+  CHATTY_FN chatty::VertexId Output(const State& v) const { return v.component; }
+};
+
+/// Vertices with a component tell it along the edges, or against them. A vertex that only such lead to, or that leads to
+/// such only, is a component of its own, and tells it, too.
+template <bool kForward>
+struct Trim : Common {
+  using Shared = std::uint8_t;
+  using Message = chatty::EdgeIndex;  ///< edges by which it was told
+  static constexpr auto kReduction = chatty::Reduction::kSum;
+  static constexpr auto kSafety = chatty::Safety::kSynchronous;
+  static constexpr auto kEdges = kForward ? chatty::Edges::kOut : chatty::Edges::kIn;
+
+  CHATTY_FN static Told& ToldOf(State& v) { return kForward ? v.told_out : v.told_in; }
+
+  CHATTY_FN State InitVertex(chatty::Vertex, const State& before) const {
+    State v = before;
+    if (!v.Undecided()) ToldOf(v) = ToldOf(v) == Told::kNo ? Told::kInThisTurn : Told::kBefore;
+    return v;
+  }
+  CHATTY_FN bool IsActive(State v, const chatty::Round<Global>&) const { return ToldOf(v) == Told::kInThisTurn; }
+  CHATTY_FN Shared Share(const State&, chatty::Vertex) const { return 1; }
+  CHATTY_FN Message ComputeScatter(const Shared& one, chatty::Edge<>, const chatty::Round<Global>&) const { return one; }
+  CHATTY_FN bool Wants(const State& v) const { return v.Undecided(); }
+  CHATTY_FN bool UpdateStatus(State& v, Message told, chatty::Vertex x, const chatty::Round<Global>&) const {
+    if (!v.Undecided()) return false;
+    chatty::EdgeIndex& left = kForward ? v.in_left : v.out_left;
+    left -= told;
+    if (left > 0) return false;
+    v.component = x.id;
+    ToldOf(v) = Told::kInThisTurn;
+    return true;
+  }
+};
+
+/// The first turn: nobody has heard of anybody.
+struct First : Trim<true> {
+  using Prior = chatty::None;
+  CHATTY_FN State InitVertex(chatty::Vertex x) const {
+    const bool alone = x.in_degree == 0 || x.out_degree == 0;
+    return {alone ? x.id : chatty::kNoVertex,      chatty::kNoVertex, x.in_degree, x.out_degree,
+            alone ? Told::kInThisTurn : Told::kNo, Told::kNo};
+  }
+};
+
+/// Among the undecided, ids go along the edges, of which each keeps the least.
+struct Spread : Common {
+  using Shared = chatty::VertexId;
+  using Message = chatty::VertexId;
+  static constexpr auto kReduction = chatty::Reduction::kMin;
+  static constexpr auto kSafety = chatty::Safety::kMonotone;
+
+  CHATTY_FN State InitVertex(chatty::Vertex x, const State& before) const {
+    State v = before;
+    v.least = v.Undecided() ? x.id : chatty::kNoVertex;
+    return v;
+  }
+  CHATTY_FN bool IsActive(const State& v, const chatty::Round<Global>&) const { return v.Undecided(); }
+  CHATTY_FN Shared Share(const State& v, chatty::Vertex) const { return v.least; }
+  CHATTY_FN Message ComputeScatter(const Shared& least, chatty::Edge<>, const chatty::Round<Global>&) const { return least; }
+  CHATTY_FN bool Wants(const State& v, Message id) const { return v.Undecided() && id < v.least; }
+  CHATTY_FN bool UpdateStatus(State& v, Message id, chatty::Vertex, const chatty::Round<Global>&) const {
+    if (!Wants(v, id)) return false;
+    v.least = id;
+    return true;
+  }
+};
+
+/// Whoever kept its own id is the least of its component. The others are those that lead to it and kept its id. Who leads to
+/// a vertex kept no lesser id than that vertex: so of all that it hears of, the largest decides.
+struct Find : Common {
+  using Shared = chatty::VertexId;
+  using Message = chatty::VertexId;  ///< an id and 1, for 0 is what kMax takes for silence
+  static constexpr auto kReduction = chatty::Reduction::kMax;
+  static constexpr auto kSafety = chatty::Safety::kMonotone;
+  static constexpr auto kEdges = chatty::Edges::kIn;
+
+  CHATTY_FN State InitVertex(chatty::Vertex x, const State& before) const {
+    State v = before;
+    if (v.least == x.id) v.component = x.id;
+    return v;
+  }
+  CHATTY_FN bool IsActive(const State& v, const chatty::Round<Global>&) const { return v.component == v.least; }
+  CHATTY_FN Shared Share(const State& v, chatty::Vertex) const { return v.least + 1; }
+  CHATTY_FN Message ComputeScatter(const Shared& found, chatty::Edge<>, const chatty::Round<Global>&) const { return found; }
+  CHATTY_FN bool Wants(const State& v, Message found) const { return v.Undecided() && found > v.least; }
+  CHATTY_FN bool UpdateStatus(State& v, Message found, chatty::Vertex, const chatty::Round<Global>&) const {
+    if (!Wants(v, found)) return false;
+    v.component = v.least;
+    return true;
+  }
+};
+
+}  // namespace scc
+
+/// Which vertices lead to each other: each is labelled by the least id of its component. Forward and backward searches from
+/// many vertices at once, told apart by ids (Orzan, thesis, Amsterdam 2004), after trimming (McLendon et al., JPDC 65,
+/// 2005).
+///
+/// What it shows: a sequence program of five turns, two of which are one template for either direction.
+struct Scc {
+  using Output = chatty::VertexId;
+  using Programs = chatty::SequencePrograms<scc::First, scc::Trim<false>, scc::Spread, scc::Find, scc::Trim<true>>;
+  static constexpr const char* kOutputName = "component";
+  static constexpr const char* kSummary = "strongly connected components, labelled by least id";
+  static constexpr bool kOutputIsVertex = true;
+
+  template <class Steps>
+  void Run(Steps& steps) const {
+    std::uint64_t left = steps.Then(scc::First{}).Then(scc::Trim<false>{}).Round(scc::Trim<false>{}).global;
+    while (left > 0 && !steps.StopRequested()) {
+      left = steps.Then(scc::Spread{}).Then(scc::Find{}).Round(scc::Find{}).global;
+      if (left > 0) {
+        left = steps.Then(scc::Trim<true>{}).Then(scc::Trim<false>{}).Round(scc::Trim<false>{}).global;
+      }
+    }
+  }
+
+  /// Against Tarjan's algorithm.
+  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const Output> components) const {
+    return reference::Same("component", graph, components, reference::StrongComponents(graph));
+  }
+};
