@@ -50,7 +50,7 @@ struct Edge {
 /// Where a run stands. The same on every device.
 template <class G = None>
 struct Round {
-  std::uint32_t index = 0;   ///< rounds completed since the start, over all phases
+  std::uint32_t index = 0;   ///< rounds completed, over all phases: 0 in the first one; EndRound counts the one just run: 1
   std::uint32_t phase = 0;   ///< 0 at first; another when EndRound says kNextPhase
   VertexId vertices = 0;     ///< of the whole graph
   std::uint64_t active = 0;  ///< vertices that the last UpdateStatus sweep changed, on all devices; in EndRound
