@@ -1,7 +1,8 @@
-"""Makes the table of today's times in docs/performance.md from records, peers' figures and floors.
+"""Makes the tables of today's times in docs/performance.md and README.md from records, peers' figures and floors.
 
 bench/today.json names the records in order: a cell shows the last record that has the run. bench/peers.json has the peers'
-figures. A floor is a formula of bench/today.json, evaluated for the graph's sizes at the rates measured on one GPU.
+figures. A floor is a formula of bench/today.json, evaluated for the graph's sizes at the rates measured on one GPU. README.md
+has a few rows of the same, beside the peers that bench/today.json names.
 """
 
 from __future__ import annotations
@@ -150,27 +151,79 @@ def ratio_text(peer: dict, cell: Optional[Cell]) -> str:
     return three_digits(peer["ms"] / cell.value) + ("" if comparable(peer, cell.record) else " ~")
 
 
+def peer_named(peers: list[dict], name: str, row: str, graph: str) -> Optional[dict]:
+    """What that peer took on one GPU, or on a host; None where it was not measured."""
+    for peer in peers:
+        if (peer["name"], peer["row"], peer["graph"]) == (name, row, graph) and peer.get("gpus", 1) == 1:
+            return peer
+    return None
+
+
+def where(peer: dict) -> str:
+    """On what a peer was measured."""
+    return f"{peer['cores']} {peer['machine']}" if "cores" in peer else peer["machine"]
+
+
 def peer_text(peer: dict) -> str:
     text = f"{peer['name']} {peer['ms']:g}"
     return text + (f" on {peer['gpus']}" if peer.get("gpus", 1) > 1 else "") + ("" if peer["checked"] else " (u)")
 
 
 # ---------------------------------------------------------------- the table ----
+@dataclasses.dataclass
+class Page:
+    """A page with the lines that belong between its markers."""
+
+    root: str
+    name: str
+    block: list[str]
+
+    def split(self) -> tuple[list[str], list[str], list[str]]:
+        """The page's lines before the markers, from one to the other, and after them."""
+        try:
+            with open(os.path.join(self.root, self.name), encoding="utf-8") as file:
+                lines = file.read().split("\n")
+        except OSError as error:
+            raise RecordError(f"{self.name} cannot be read: {error}") from None
+        if lines.count(BEGIN) != 1 or lines.count(END) != 1 or lines.index(BEGIN) > lines.index(END):
+            raise RecordError(f"{self.name} needs the line {BEGIN} once and {END} once below it")
+        begin, end = lines.index(BEGIN), lines.index(END)
+        return lines[:begin], lines[begin : end + 1], lines[end + 1 :]
+
+    def difference(self) -> Optional[str]:
+        """What differs first between the page and the records, None if nothing does."""
+        found = self.split()[1]
+        if found == self.block:
+            return None
+        what = f"the page has {len(found)} lines where the records make {len(self.block)}"
+        for is_there, wanted in zip(found, self.block):
+            if is_there != wanted:
+                what = f"the page has\n  {is_there}\nthe records say\n  {wanted}"
+                break
+        return f"{self.name} differs from the records: run {WRITE}\n{what}"
+
+
+# record, column, row: graphs
+Used = dict[str, dict[object, dict[str, list[str]]]]
+
+
 class Today:
-    """The description, the records and the peers that it names, and the table that they make."""
+    """The description, the records and the peers that it names, and the tables that they make."""
 
     def __init__(self, root: str):
         self.root = root
         self.description = self._json(DESCRIPTION)
         try:
-            self.page = self.description["page"]
             self.floors = self.description["floors"]
             self.records = [self._record(path) for path in self.description["records"]]
             self.peers = self._json(self.description["peers"])
             check_sizes(self.floors, self.records)
-            self.used: dict[str, dict[object, dict[str, list[str]]]] = {}  # record, column, row: graphs
+            self.used: Used = {}
             self.shown: list[dict] = []  # peers
             self.block = [BEGIN, *self._gpu_table(), "", *self._host_table(), "", *self._notes(), END]
+            self.pages = [Page(root, self.description["page"], self.block)]
+            if "readme" in self.description:
+                self.pages.append(Page(root, self.description["readme"]["page"], self._readme(self.description["readme"])))
         except (KeyError, TypeError, AttributeError) as error:
             raise RecordError(f"{DESCRIPTION}, or a file that it names, lacks {error}") from None
 
@@ -188,11 +241,11 @@ class Today:
             raise RecordError(f"{path} is of `chatty compare`; the table takes records of bench/record")
         return record
 
-    def _cell(self, row: str, graph: str, column: object) -> Optional[Cell]:
+    def _cell(self, row: str, graph: str, column: object, used: Optional[Used] = None) -> Optional[Cell]:
         """Finds a cell, and notes which record it is from."""
         cell = find(self.records, row, graph, column)
         if cell:
-            self.used.setdefault(cell.record.path, {}).setdefault(column, {}).setdefault(row, []).append(graph)
+            (self.used if used is None else used).setdefault(cell.record.path, {}).setdefault(column, {}).setdefault(row, []).append(graph)
         return cell
 
     def rounds(self, graph: str) -> Optional[int]:
@@ -274,8 +327,7 @@ class Today:
         """Where and when the peers of the tables were measured, and what has to be known of them."""
         taken: dict[str, set[str]] = {}
         for peer in self.shown:
-            where = f"{peer['cores']} {peer['machine']}" if "cores" in peer else peer["machine"]
-            taken.setdefault(f"{peer['date']}, {where}", set()).add(peer["name"])
+            taken.setdefault(f"{peer['date']}, {where(peer)}", set()).add(peer["name"])
         sentences = [
             f"{when}: " + ", ".join(f"{name} ({self.peers['sources'][name]})" for name in sorted(names)) + "."
             for when, names in taken.items()
@@ -295,40 +347,78 @@ class Today:
                 + ", ".join(f"{row.replace(',', '')} {' '.join(graphs)}" for row, graphs in rows.items())
                 for column, rows in columns.items()
             )
-            where = ", ".join(filter(None, [record.machine, record.gpus]))
+            machine = ", ".join(filter(None, [record.machine, record.gpus]))
             command = f"`{record.command}`" if record.command else "command not kept"
             origin = f"; {record.source}" if record.source else ""
-            made = f"`{record.path}`, {record.day}, {where}, commit {record.short_commit}, {command}{origin}"
+            made = f"`{record.path}`, {record.day}, {machine}, commit {record.short_commit}, {command}{origin}"
             lines.append(f"- {cells}. {made}.")
         return lines
 
-    # ---------------------------------------------------------------- the page ----
-    def _split(self) -> tuple[list[str], list[str], list[str]]:
-        """The page's lines before the markers, from one to the other, and after them."""
-        path = os.path.join(self.root, self.page)
-        try:
-            with open(path, encoding="utf-8") as file:
-                lines = file.read().split("\n")
-        except OSError as error:
-            raise RecordError(f"{self.page} cannot be read: {error}") from None
-        if lines.count(BEGIN) != 1 or lines.count(END) != 1 or lines.index(BEGIN) > lines.index(END):
-            raise RecordError(f"{self.page} needs the line {BEGIN} once and {END} once below it")
-        begin, end = lines.index(BEGIN), lines.index(END)
-        return lines[:begin], lines[begin : end + 1], lines[end + 1 :]
+    # -------------------------------------------------------------- README.md ----
+    def _readme(self, readme: dict) -> list[str]:
+        """The few rows of README.md: our times beside those of the peer that it names, and of the fastest other one."""
+        used: Used = {}
+        shown: list[dict] = []
+        return [
+            BEGIN,
+            *self._beside(readme, readme["gpu"], {1: "1 GPU", 4: "4 GPUs"}, used, shown),
+            "",
+            *self._beside(readme, readme["host"], {HOST: "ChattyGraph"}, used, shown),
+            "",
+            *self._readme_notes(used, shown),
+            END,
+        ]
 
+    def _beside(self, readme: dict, table: dict, columns: dict, used: Used, shown: list[dict]) -> list[str]:
+        named, host = table["beside"], HOST in columns
+        lines = [
+            f"| {table['title']} | graph | {' | '.join(columns.values())} | {named} | fastest other |",
+            "|---|---|" + "---|" * (len(columns) + 2),
+        ]
+        for row in table["rows"]:
+            label = row["label"]
+            for graph in row["graphs"].split():
+                cells = [self._cell(row["row"], graph, column, used) for column in columns]
+                peer = peer_named(self.peers["peers"], named, row["row"], graph)
+                others = [other for other in self.peers["peers"] if other["name"] != named]
+                best = best_peers(others, row["row"], graph, host)[:1]
+                shown += best + ([peer] if peer else [])
+                texts = [cell.text() if cell else "-" for cell in cells]
+                for other, text in ((peer, "{ms:g}"), (best[0] if best else None, "{name} {ms:g}")):
+                    mark = ""
+                    if other is not None:
+                        mark += "" if other["checked"] else " (u)"
+                        mark += "" if cells[0] is None or comparable(other, cells[0].record) else " ~"
+                    texts.append(text.format(**other) + mark if other is not None else "-")
+                lines.append(f"| {label} | {readme['graphs'][graph]} | {' | '.join(texts)} |")
+                label = ""
+        return lines
+
+    def _readme_notes(self, used: Used, shown: list[dict]) -> list[str]:
+        ours = [
+            f"- ours on {record.gpus if any(column != HOST for column in used[record.path]) else f'{record.cores} cores'}, "
+            f"{record.day}, [{os.path.basename(record.path)}]({record.path}): `{record.command}`"
+            for record in self.records
+            if record.path in used
+        ]
+        when = sorted({f"{peer['date']} on {where(peer)}" for peer in shown})
+        names = ", ".join(f"{name} ({self.peers['sources'][name]})" for name in sorted({peer["name"] for peer in shown}))
+        return [
+            *ours,
+            f"- others on {', '.join(when)}, [peers.json]({self.description['peers']}): {names}. ~: on another machine or day than "
+            "ours; (u): its answer was not checked; -: not measured",
+        ]
+
+    # --------------------------------------------------------------- the pages ----
     def difference(self) -> Optional[str]:
-        """What differs first between the page and the records, None if nothing does."""
-        found = self._split()[1]
-        if found == self.block:
-            return None
-        for is_there, wanted in zip(found, self.block):
-            if is_there != wanted:
-                return f"the page has\n  {is_there}\nthe records say\n  {wanted}"
-        return f"the page has {len(found)} lines where the records make {len(self.block)}"
+        """What differs first between a page and the records, None if nothing does."""
+        return next(filter(None, (page.difference() for page in self.pages)), None)
 
     def write(self) -> None:
-        before, _, after = self._split()
-        _write(os.path.join(self.root, self.page), "\n".join(before + self.block + after))
+        """Writes all pages, or none where one has no place for its tables."""
+        texts = [(page, page.split()) for page in self.pages]
+        for page, (before, _, after) in texts:
+            _write(os.path.join(self.root, page.name), "\n".join(before + page.block + after))
 
 
 def add_records(root: str, paths: list[str]) -> Today:

@@ -9,6 +9,7 @@ import importlib.util
 import json
 import os
 import random
+import re
 import shutil
 import statistics
 import subprocess
@@ -480,6 +481,46 @@ class TodayTest(Scratch):
         self.assertEqual(self.add([run], gpus="", date="2029-12-31T01:00:00Z")["parents"], ["20.0 (Hosted 10, 0.500)"])
         self.assertEqual(self.add([run], gpus="", cores=16)["parents"], ["20.0 (Hosted 10)"])
 
+    def readme(self):
+        """Has the description ask for tables in README.md, and makes that page."""
+        description = json.loads(self.read("bench/today.json"))
+        table = {"title": "ms", "beside": "Slow", "rows": [{"row": "bfs", "label": "search", "graphs": "K"}]}
+        host = {"title": "host", "beside": "Hosted", "rows": [{"row": "bfs", "label": "search", "graphs": "kron20"}]}
+        graphs = {"K": "8000 edges", "kron20": "GAP's"}
+        description["readme"] = {"page": "README.md", "graphs": graphs, "gpu": table, "host": host}
+        self.put("bench/today.json", description)
+        self.change("bench/peers.json", '"Fast": "2028"', '"Slow": "2025", "Fast": "2028"')
+        self.put("README.md", f"# Name\n\n{today.BEGIN}\n{today.END}\n")
+
+    def test_the_tables_of_readme(self):
+        self.readme()
+        self.assertEqual(self.today("--check")[0], 1)
+        self.assertEqual(self.today("--write")[0], 0)
+        self.assertEqual(self.today("--check"), (0, "", ""))
+        text = self.read("README.md")
+        for line in (
+            "| ms | graph | 1 GPU | 4 GPUs | Slow | fastest other |",
+            "| search | 8000 edges | 0.500 | - | 0.3 | Fast 0.25 |",
+            "| search | GAP's | - | 10 | - |",
+            "- ours on 1 NVIDIA H200, 2030-01-01, [old.json](bench/results/old.json): `bench/record`",
+        ):
+            self.assertIn(line, text)
+        self.assertIn(text[text.index(today.BEGIN) : -1], self.today()[1])
+        path = self.put("bench/results/new.json", record_of([entry(around(0.125), size=self.SIZE)], gpus="1 other card"))
+        self.assertEqual(self.today("--add", path), (0, "", ""))
+        self.assertIn("| search | 8000 edges | 0.125 | - | 0.3 ~ | Fast 0.25 ~ |", self.read("README.md"))
+        self.assertNotIn("old.json", self.read("README.md"))
+
+    def test_nothing_is_written_where_one_page_has_no_markers(self):
+        self.readme()
+        self.put("README.md", "# Name\n")
+        before = self.read("docs/performance.md")
+        self.change("bench/peers.json", "0.25", "0.26")
+        status, _, err = self.today("--write")
+        self.assertEqual(status, 2)
+        self.assertIn(f"README.md needs the line {today.BEGIN} once", err)
+        self.assertEqual(self.read("docs/performance.md"), before)
+
     def test_what_cannot_be_listed_is_refused_and_nothing_changes(self):
         before = self.read("bench/today.json"), self.read("docs/performance.md")
         for text, content in (
@@ -519,6 +560,7 @@ class TreeTest(Scratch):
         shutil.copytree(os.path.join(ROOT, "bench"), os.path.join(self.folder, "bench"))
         os.mkdir(os.path.join(self.folder, "docs"))
         self.page = shutil.copy(os.path.join(ROOT, "docs", "performance.md"), os.path.join(self.folder, "docs"))
+        shutil.copy(os.path.join(ROOT, "README.md"), self.folder)
 
     def check(self):
         return call("--today", "--check", script=os.path.join(self.folder, "bench", "record"))[0]
@@ -536,6 +578,28 @@ class TreeTest(Scratch):
         lines[row] = "|".join(cells)
         self.put("docs/performance.md", "\n".join(lines))
         self.assertEqual(self.check(), 1)
+
+    def test_a_changed_figure_of_readme_is_found(self):
+        with open(os.path.join(self.folder, "README.md"), encoding="utf-8") as file:
+            text = file.read()
+        row = next(line for line in text.split("\n") if line.startswith("| shortest paths |"))
+        ours = row.split("|")[3]
+        self.put("README.md", text.replace(row, row.replace(ours, f" 1{ours.strip()} ", 1)))
+        status, _, err = call("--today", "--check", script=os.path.join(self.folder, "bench", "record"))
+        self.assertEqual(status, 1)
+        self.assertIn("README.md differs from the records: run bench/record --today --write\n", err)
+
+    def test_readme_is_short_and_names_its_sources(self):
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        self.assertLessEqual(len(lines), 150)
+        made = today.Today(ROOT)
+        self.assertEqual([page.name for page in made.pages], ["docs/performance.md", "README.md"])
+        text = "\n".join(made.pages[1].block)
+        for peer in ("cuGraph", "GAP suite"):
+            self.assertIn(f"{peer} ({made.peers['sources'][peer]})", text)
+        ours = re.findall(r"- ours on .*\((bench/results/[^)]*)\): `[^`]+`", text)
+        self.assertTrue(ours and set(ours) <= set(made.description["records"]), text)
 
     def test_a_changed_record_is_found(self):
         for path in today.Today(self.folder).used:

@@ -7,7 +7,7 @@ file(GLOB topics RELATIVE "${SOURCE_TREE}" "${SOURCE_TREE}/docs/performance/*.md
 if(NOT topics)
   message(FATAL_ERROR "docs/performance has no pages")
 endif()
-foreach(page README.md CONTRIBUTING.md examples/README.md docs/writing-a-program.md docs/architecture.md docs/performance.md
+foreach(page README.md CONTRIBUTING.md examples/README.md docs/writing-a-program.md docs/command-line.md docs/architecture.md docs/performance.md
              ${topics})
   file(STRINGS "${SOURCE_TREE}/${page}" lines REGEX "-D ?[A-Za-z_]+=~")
   if(lines)
