@@ -14,6 +14,7 @@
 #include "chatty/core/atomics.h"
 #include "chatty/core/types.h"
 #include "chatty/core/verdict.h"
+#include "chatty/framework/member_names.h"
 #include "chatty/partition/subgraph.h"
 
 #if CHATTY_CUDA_COMPILER
@@ -414,39 +415,7 @@ namespace detail {
 template <class T>
 concept Plain = std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>;
 
-// Whether P has a member of a name, whatever its signature: a second base with the same name makes it ambiguous. What tells
-// a member that is missing from one that does not fit.
 /// @cond
-#define CHATTY_DETAIL_NAMES(Name)                     \
-  struct With##Name {                                 \
-    int Name;                                         \
-  };                                                  \
-  template <class P>                                  \
-  struct PlusWith##Name : P, With##Name {};           \
-  template <class P>                                  \
-  constexpr bool Names##Name() {                      \
-    if constexpr (std::is_final_v<P>) {               \
-      return requires { &P::Name; };                  \
-    } else {                                          \
-      return !requires { &PlusWith##Name<P>::Name; }; \
-    }                                                 \
-  }
-CHATTY_DETAIL_NAMES(InitVertex)
-CHATTY_DETAIL_NAMES(ComputeScatter)
-CHATTY_DETAIL_NAMES(ComputeReduce)
-CHATTY_DETAIL_NAMES(UpdateStatus)
-CHATTY_DETAIL_NAMES(Share)
-CHATTY_DETAIL_NAMES(Consume)
-CHATTY_DETAIL_NAMES(Wants)
-CHATTY_DETAIL_NAMES(TakesFresh)
-CHATTY_DETAIL_NAMES(RoundMessage)
-CHATTY_DETAIL_NAMES(IsActive)
-CHATTY_DETAIL_NAMES(Measure)
-CHATTY_DETAIL_NAMES(EndRound)
-CHATTY_DETAIL_NAMES(Output)
-CHATTY_DETAIL_NAMES(Priority)
-#undef CHATTY_DETAIL_NAMES
-
 // Whether Name is a data member of each object, where it has to be a constant of the type.
 #define CHATTY_DETAIL_HELD(Name)                                  \
   template <class P>                                              \
@@ -526,6 +495,7 @@ concept CombinesGlobals = requires(GlobalOf<P> g) {
 enum class Fault : std::uint8_t {
   kNone,
   kProgramNotPlain,
+  kMisspelt,
   kNoValue,
   kNoMessage,
   kNotStatic,
@@ -609,6 +579,7 @@ template <class P>
 constexpr Fault FindFault() {
   // clang-format off
   if constexpr (!std::is_class_v<P> || !std::is_trivially_copyable_v<P>) return Fault::kProgramNotPlain;
+  else if constexpr (MisspellsMember<P>()) return Fault::kMisspelt;
   else if constexpr (!requires { typename P::Value; }) return Fault::kNoValue;
   else if constexpr (!requires { typename P::Message; }) return Fault::kNoMessage;
   else if constexpr (HoldsConstants<P>()) return Fault::kNotStatic;
@@ -722,6 +693,7 @@ constexpr bool CheckProgram() {
   static_assert(kFault != Fault::kProgramNotPlain,
                 "a vertex program travels to devices by value: it is a struct that holds plain parameters only (no "
                 "std::string, no std::vector, no virtual functions)");
+  if constexpr (kFault == Fault::kMisspelt) detail::TellOfMisspelling<P>();
   static_assert(kFault != Fault::kNoValue, "a vertex program has a public `using Value = …;`, what a vertex keeps");
   static_assert(kFault != Fault::kNoMessage, "a vertex program has a public `using Message = …;`, what an edge carries");
   static_assert(kFault != Fault::kNotStatic,

@@ -1,0 +1,234 @@
+/// \file
+/// Which members a vertex program names, rightly or nearly so. Nothing would ask for a member that is nearly called as an
+/// optional one, and nobody would hear of it: CheckProgram tells. Part of program.h.
+#pragma once
+
+#include <type_traits>
+
+namespace chatty::detail {
+
+// Whether P has a member of a name, whatever its signature: a second base with the same name makes it ambiguous. What tells
+// a member that is missing from one that does not fit.
+/// @cond
+#define CHATTY_DETAIL_NAMES(Name)                     \
+  struct With##Name {                                 \
+    int Name;                                         \
+  };                                                  \
+  template <class P>                                  \
+  struct PlusWith##Name : P, With##Name {};           \
+  template <class P>                                  \
+  constexpr bool Names##Name() {                      \
+    if constexpr (std::is_final_v<P>) {               \
+      return requires { &P::Name; };                  \
+    } else {                                          \
+      return !requires { &PlusWith##Name<P>::Name; }; \
+    }                                                 \
+  }
+CHATTY_DETAIL_NAMES(InitVertex)
+CHATTY_DETAIL_NAMES(ComputeScatter)
+CHATTY_DETAIL_NAMES(ComputeReduce)
+CHATTY_DETAIL_NAMES(UpdateStatus)
+CHATTY_DETAIL_NAMES(Share)
+CHATTY_DETAIL_NAMES(Consume)
+CHATTY_DETAIL_NAMES(Wants)
+CHATTY_DETAIL_NAMES(TakesFresh)
+CHATTY_DETAIL_NAMES(RoundMessage)
+CHATTY_DETAIL_NAMES(IsActive)
+CHATTY_DETAIL_NAMES(Measure)
+CHATTY_DETAIL_NAMES(EndRound)
+CHATTY_DETAIL_NAMES(Output)
+CHATTY_DETAIL_NAMES(Priority)
+CHATTY_DETAIL_NAMES(Combine)
+#undef CHATTY_DETAIL_NAMES
+
+// What a name may have been meant to be. Of each member: its words in another case, a letter left out, two swapped, one more
+// or less at the end, and what other systems call it. The language gives no list of the names that a struct has, so that
+// each has to be asked for.
+// clang-format off
+#define CHATTY_DETAIL_LIKE_Share(X)                                                                                         \
+  X(share) X(Sare) X(Shre) X(Shae) X(Shar) X(Sahre) X(Shrae) X(Shaer) X(Shares)
+#define CHATTY_DETAIL_LIKE_Consume(X)                                                                                       \
+  X(consume) X(Cnsume) X(Cosume) X(Conume) X(Consme) X(Consue) X(Consum) X(Cnosume) X(Cosnume) X(Conusme) X(Consmue)        \
+  X(Consuem) X(Consumes)
+#define CHATTY_DETAIL_LIKE_Wants(X)                                                                                         \
+  X(wants) X(Wnts) X(Wats) X(Wans) X(Want) X(Wnats) X(Watns) X(Wanst) X(Wanted) X(WantsMessage)
+#define CHATTY_DETAIL_LIKE_TakesFresh(X)                                                                                    \
+  X(takesFresh) X(Takesfresh) X(takesfresh) X(takes_fresh) X(TkesFresh) X(TaesFresh) X(TaksFresh) X(TakeFresh)              \
+  X(TakesFesh) X(TakesFrsh) X(TakesFreh) X(TakesFres) X(TkaesFresh) X(TaeksFresh) X(TakseFresh) X(TakesFersh)               \
+  X(TakesFrseh) X(TakesFrehs)
+#define CHATTY_DETAIL_LIKE_RoundMessage(X)                                                                                  \
+  X(roundMessage) X(Roundmessage) X(roundmessage) X(round_message) X(RundMessage) X(RondMessage) X(RoudMessage)             \
+  X(RounMessage) X(RoundMssage) X(RoundMesage) X(RoundMessge) X(RoundMessae) X(RoundMessag) X(RuondMessage)                 \
+  X(RonudMessage) X(RoudnMessage) X(RoundMsesage) X(RoundMesasge) X(RoundMessgae) X(RoundMessaeg) X(RoundMessages)          \
+  X(MessageOfRound)
+#define CHATTY_DETAIL_LIKE_IsActive(X)                                                                                      \
+  X(isActive) X(Isactive) X(isactive) X(is_active) X(IActive) X(IsAtive) X(IsAcive) X(IsActve) X(IsActie) X(IsActiv)        \
+  X(IsAtcive) X(IsAcitve) X(IsActvie) X(IsActiev) X(IsActivated)
+#define CHATTY_DETAIL_LIKE_Measure(X)                                                                                       \
+  X(measure) X(Masure) X(Mesure) X(Meaure) X(Measre) X(Measue) X(Measur) X(Maesure) X(Mesaure) X(Meausre) X(Measrue)        \
+  X(Measuer) X(Measures)
+#define CHATTY_DETAIL_LIKE_EndRound(X)                                                                                      \
+  X(endRound) X(Endround) X(endround) X(end_round) X(EdRound) X(EnRound) X(EndRund) X(EndRond) X(EndRoud) X(EndRoun)        \
+  X(EdnRound) X(EndRuond) X(EndRonud) X(EndRoudn) X(EndRounds) X(EndOfRound) X(RoundEnd) X(AfterRound) X(OnEndRound)        \
+  X(FinishRound)
+#define CHATTY_DETAIL_LIKE_Output(X)                                                                                        \
+  X(output) X(Otput) X(Ouput) X(Outut) X(Outpt) X(Outpu) X(Otuput) X(Ouptut) X(Outupt) X(Outptu) X(Outputs) X(GetOutput)
+#define CHATTY_DETAIL_LIKE_Priority(X)                                                                                      \
+  X(priority) X(Piority) X(Prority) X(Pririty) X(Prioity) X(Priorty) X(Prioriy) X(Priorit) X(Pirority) X(Proirity)          \
+  X(Priroity) X(Prioirty) X(Priortiy) X(Prioriyt) X(Priorities) X(GetPriority)
+#define CHATTY_DETAIL_LIKE_Combine(X)                                                                                       \
+  X(combine) X(Cmbine) X(Cobine) X(Comine) X(Combne) X(Combie) X(Combin) X(Cmobine) X(Cobmine) X(Comibne) X(Combnie)        \
+  X(Combien) X(Combines) X(CombineGlobal) X(CombineGlobals)
+#define CHATTY_DETAIL_LIKE_kEdges(X)                                                                                        \
+  X(kedges) X(KEdges) X(Kedges) X(k_edges) X(kEges) X(kEdes) X(kEdgs) X(kEdge) X(kEgdes) X(kEdegs) X(kEdgse)
+#define CHATTY_DETAIL_LIKE_kActivity(X)                                                                                     \
+  X(kactivity) X(KActivity) X(Kactivity) X(k_activity) X(kAtivity) X(kAcivity) X(kActvity) X(kActiity) X(kActivty)          \
+  X(kActiviy) X(kActivit) X(kAtcivity) X(kAcitvity) X(kActviity) X(kActiivty) X(kActivtiy) X(kActiviyt) X(kActive)
+#define CHATTY_DETAIL_LIKE_kFirstSuffices(X)                                                                                \
+  X(kfirstSuffices) X(kFirstsuffices) X(kfirstsuffices) X(KFirstSuffices) X(KfirstSuffices) X(FirstSuffices)                \
+  X(k_first_suffices) X(kFrstSuffices) X(kFistSuffices) X(kFirtSuffices) X(kFirsSuffices) X(kFirstSffices)                  \
+  X(kFirstSufices) X(kFirstSuffces) X(kFirstSuffies) X(kFirstSuffics) X(kFirstSuffice) X(kFristSuffices) X(kFisrtSuffices)  \
+  X(kFirtsSuffices) X(kFirstSfufices) X(kFirstSufifces) X(kFirstSuffcies) X(kFirstSuffiecs) X(kFirstSufficse)
+#define CHATTY_DETAIL_LIKE_kFirstInRowSuffices(X)                                                                           \
+  X(kfirstInRowSuffices) X(kFirstinRowSuffices) X(kFirstInrowSuffices) X(kFirstInRowsuffices) X(kFirstinrowsuffices)        \
+  X(kfirstinrowsuffices) X(KFirstInRowSuffices) X(KfirstInRowSuffices) X(FirstInRowSuffices) X(k_first_in_row_suffices)     \
+  X(kFrstInRowSuffices) X(kFistInRowSuffices) X(kFirtInRowSuffices) X(kFirsInRowSuffices) X(kFirstIRowSuffices)             \
+  X(kFirstInRwSuffices) X(kFirstInRoSuffices) X(kFirstInRowSffices) X(kFirstInRowSufices) X(kFirstInRowSuffces)             \
+  X(kFirstInRowSuffies) X(kFirstInRowSuffics) X(kFirstInRowSuffice) X(kFristInRowSuffices) X(kFisrtInRowSuffices)           \
+  X(kFirtsInRowSuffices) X(kFirstInRwoSuffices) X(kFirstInRowSfufices) X(kFirstInRowSufifces) X(kFirstInRowSuffcies)        \
+  X(kFirstInRowSuffiecs) X(kFirstInRowSufficse)
+#define CHATTY_DETAIL_LIKE_kMeasureWhenQuiet(X)                                                                             \
+  X(kmeasureWhenQuiet) X(kMeasurewhenQuiet) X(kMeasureWhenquiet) X(kMeasurewhenquiet) X(kmeasurewhenquiet)                  \
+  X(KMeasureWhenQuiet) X(KmeasureWhenQuiet) X(MeasureWhenQuiet) X(k_measure_when_quiet) X(kMasureWhenQuiet)                 \
+  X(kMesureWhenQuiet) X(kMeaureWhenQuiet) X(kMeasreWhenQuiet) X(kMeasueWhenQuiet) X(kMeasurWhenQuiet) X(kMeasureWenQuiet)   \
+  X(kMeasureWhnQuiet) X(kMeasureWheQuiet) X(kMeasureWhenQiet) X(kMeasureWhenQuet) X(kMeasureWhenQuit) X(kMeasureWhenQuie)   \
+  X(kMaesureWhenQuiet) X(kMesaureWhenQuiet) X(kMeausreWhenQuiet) X(kMeasrueWhenQuiet) X(kMeasuerWhenQuiet)                  \
+  X(kMeasureWehnQuiet) X(kMeasureWhneQuiet) X(kMeasureWhenQiuet) X(kMeasureWhenQueit) X(kMeasureWhenQuite)                  \
+  X(kMeasuresWhenQuiet)
+#define CHATTY_DETAIL_LIKE_kSameAgain(X)                                                                                    \
+  X(ksameAgain) X(kSameagain) X(ksameagain) X(KSameAgain) X(KsameAgain) X(SameAgain) X(k_same_again) X(kSmeAgain)           \
+  X(kSaeAgain) X(kSamAgain) X(kSameAain) X(kSameAgin) X(kSameAgan) X(kSameAgai) X(kSmaeAgain) X(kSaemAgain) X(kSameAagin)   \
+  X(kSameAgian) X(kSameAgani)
+#define CHATTY_DETAIL_LIKE_kParameters(X)                                                                                   \
+  X(kparameters) X(KParameters) X(Kparameters) X(Parameters) X(k_parameters) X(kPrameters) X(kPaameters) X(kParmeters)      \
+  X(kParaeters) X(kParamters) X(kParameers) X(kParametrs) X(kParametes) X(kParameter) X(kPraameters) X(kPaarmeters)         \
+  X(kParmaeters) X(kParaemters) X(kParamteers) X(kParameetrs) X(kParametres) X(kParametesr) X(kParams)
+#define CHATTY_DETAIL_LIKE_kSummary(X)                                                                                      \
+  X(ksummary) X(KSummary) X(Ksummary) X(Summary) X(k_summary) X(kSmmary) X(kSumary) X(kSummry) X(kSummay) X(kSummar)        \
+  X(kSmumary) X(kSumamry) X(kSummray) X(kSummayr)
+#define CHATTY_DETAIL_LIKE_kOutputName(X)                                                                                   \
+  X(koutputName) X(kOutputname) X(koutputname) X(KOutputName) X(KoutputName) X(OutputName) X(k_output_name) X(kOtputName)   \
+  X(kOuputName) X(kOututName) X(kOutptName) X(kOutpuName) X(kOutputNme) X(kOutputNae) X(kOutputNam) X(kOtuputName)          \
+  X(kOuptutName) X(kOutuptName) X(kOutptuName) X(kOutputNmae) X(kOutputNaem) X(kOutputsName)
+#define CHATTY_DETAIL_LIKE_kOutputIsVertex(X)                                                                               \
+  X(koutputIsVertex) X(kOutputisVertex) X(kOutputIsvertex) X(kOutputisvertex) X(koutputisvertex) X(KOutputIsVertex)         \
+  X(KoutputIsVertex) X(OutputIsVertex) X(k_output_is_vertex) X(kOtputIsVertex) X(kOuputIsVertex) X(kOututIsVertex)          \
+  X(kOutptIsVertex) X(kOutpuIsVertex) X(kOutputIVertex) X(kOutputIsVrtex) X(kOutputIsVetex) X(kOutputIsVerex)               \
+  X(kOutputIsVertx) X(kOutputIsVerte) X(kOtuputIsVertex) X(kOuptutIsVertex) X(kOutuptIsVertex) X(kOutptuIsVertex)           \
+  X(kOutputIsVretex) X(kOutputIsVetrex) X(kOutputIsVeretx) X(kOutputIsVertxe)
+#define CHATTY_DETAIL_LIKE_Weight(X)                                                                                        \
+  X(weight) X(Weights) X(EdgeWeight)
+#define CHATTY_DETAIL_LIKE_Shared(X)                                                                                        \
+  X(shared) X(SharedValue)
+#define CHATTY_DETAIL_LIKE_Global(X)                                                                                        \
+  X(global) X(Globals)
+#define CHATTY_DETAIL_LIKE_Prior(X)                                                                                         \
+  X(prior) X(PriorValue)
+// clang-format on
+
+template <class T>
+inline constexpr bool kIsFunction = std::is_member_function_pointer_v<T> ||
+                                    (std::is_pointer_v<T> && std::is_function_v<std::remove_pointer_t<T>>);
+
+// Whether P has a member that nothing asks for and that may have been meant to be `Name`, which it has not. A program may
+// hold parameters of any name, but none is a function.
+#define CHATTY_DETAIL_ANY_FUNCTION(Wrong) \
+  || requires { requires kIsFunction<decltype(&P::Wrong)>; }
+#define CHATTY_DETAIL_ANY_CONSTANT(Wrong) \
+  || requires { P::Wrong; }
+#define CHATTY_DETAIL_ANY_TYPE(Wrong) \
+  || requires { typename P::Wrong; }
+#define CHATTY_DETAIL_MISSPELT(Name, Test, has)                    \
+  template <class P>                                               \
+  constexpr bool Misspells##Name() {                               \
+    constexpr bool kFound = false CHATTY_DETAIL_LIKE_##Name(Test); \
+    if constexpr (kFound) return !(has);                           \
+    return false;                                                  \
+  }
+CHATTY_DETAIL_MISSPELT(Share, CHATTY_DETAIL_ANY_FUNCTION, NamesShare<P>())
+CHATTY_DETAIL_MISSPELT(Consume, CHATTY_DETAIL_ANY_FUNCTION, NamesConsume<P>())
+CHATTY_DETAIL_MISSPELT(Wants, CHATTY_DETAIL_ANY_FUNCTION, NamesWants<P>())
+CHATTY_DETAIL_MISSPELT(TakesFresh, CHATTY_DETAIL_ANY_FUNCTION, NamesTakesFresh<P>())
+CHATTY_DETAIL_MISSPELT(RoundMessage, CHATTY_DETAIL_ANY_FUNCTION, NamesRoundMessage<P>())
+CHATTY_DETAIL_MISSPELT(IsActive, CHATTY_DETAIL_ANY_FUNCTION, NamesIsActive<P>())
+CHATTY_DETAIL_MISSPELT(Measure, CHATTY_DETAIL_ANY_FUNCTION, NamesMeasure<P>())
+CHATTY_DETAIL_MISSPELT(EndRound, CHATTY_DETAIL_ANY_FUNCTION, NamesEndRound<P>())
+CHATTY_DETAIL_MISSPELT(Output, CHATTY_DETAIL_ANY_FUNCTION, NamesOutput<P>())
+CHATTY_DETAIL_MISSPELT(Priority, CHATTY_DETAIL_ANY_FUNCTION, NamesPriority<P>())
+CHATTY_DETAIL_MISSPELT(Combine, CHATTY_DETAIL_ANY_FUNCTION, NamesCombine<P>())
+CHATTY_DETAIL_MISSPELT(kEdges, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kEdges; }))
+CHATTY_DETAIL_MISSPELT(kActivity, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kActivity; }))
+CHATTY_DETAIL_MISSPELT(kFirstSuffices, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kFirstSuffices; }))
+CHATTY_DETAIL_MISSPELT(kFirstInRowSuffices, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kFirstInRowSuffices; }))
+CHATTY_DETAIL_MISSPELT(kMeasureWhenQuiet, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kMeasureWhenQuiet; }))
+CHATTY_DETAIL_MISSPELT(kSameAgain, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kSameAgain; }))
+CHATTY_DETAIL_MISSPELT(kParameters, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kParameters; }))
+CHATTY_DETAIL_MISSPELT(kSummary, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kSummary; }))
+CHATTY_DETAIL_MISSPELT(kOutputName, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kOutputName; }))
+CHATTY_DETAIL_MISSPELT(kOutputIsVertex, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kOutputIsVertex; }))
+CHATTY_DETAIL_MISSPELT(Weight, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Weight; }))
+CHATTY_DETAIL_MISSPELT(Shared, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Shared; }))
+CHATTY_DETAIL_MISSPELT(Global, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Global; }))
+CHATTY_DETAIL_MISSPELT(Prior, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Prior; }))
+#undef CHATTY_DETAIL_MISSPELT
+#undef CHATTY_DETAIL_ANY_FUNCTION
+#undef CHATTY_DETAIL_ANY_CONSTANT
+#undef CHATTY_DETAIL_ANY_TYPE
+
+template <class P>
+constexpr bool MisspellsMember() {
+  return MisspellsShare<P>() || MisspellsConsume<P>() || MisspellsWants<P>() || MisspellsTakesFresh<P>() ||
+         MisspellsRoundMessage<P>() || MisspellsIsActive<P>() || MisspellsMeasure<P>() || MisspellsEndRound<P>() ||
+         MisspellsOutput<P>() || MisspellsPriority<P>() || MisspellsCombine<P>() || MisspellskEdges<P>() ||
+         MisspellskActivity<P>() || MisspellskFirstSuffices<P>() || MisspellskFirstInRowSuffices<P>() ||
+         MisspellskMeasureWhenQuiet<P>() || MisspellskSameAgain<P>() || MisspellskParameters<P>() ||
+         MisspellskSummary<P>() || MisspellskOutputName<P>() || MisspellskOutputIsVertex<P>() || MisspellsWeight<P>() ||
+         MisspellsShared<P>() || MisspellsGlobal<P>() || MisspellsPrior<P>();
+}
+
+// Fails to compile, once for each such member.
+template <class P>
+constexpr void TellOfMisspelling() {
+#define CHATTY_DETAIL_TELL(Name)                                                               \
+  static_assert(!Misspells##Name<P>(), "the program has a member that is nearly called " #Name \
+                                       " and that nothing asks for: write `" #Name "`, or call it something else");
+  CHATTY_DETAIL_TELL(Share)
+  CHATTY_DETAIL_TELL(Consume)
+  CHATTY_DETAIL_TELL(Wants)
+  CHATTY_DETAIL_TELL(TakesFresh)
+  CHATTY_DETAIL_TELL(RoundMessage)
+  CHATTY_DETAIL_TELL(IsActive)
+  CHATTY_DETAIL_TELL(Measure)
+  CHATTY_DETAIL_TELL(EndRound)
+  CHATTY_DETAIL_TELL(Output)
+  CHATTY_DETAIL_TELL(Priority)
+  CHATTY_DETAIL_TELL(Combine)
+  CHATTY_DETAIL_TELL(kEdges)
+  CHATTY_DETAIL_TELL(kActivity)
+  CHATTY_DETAIL_TELL(kFirstSuffices)
+  CHATTY_DETAIL_TELL(kFirstInRowSuffices)
+  CHATTY_DETAIL_TELL(kMeasureWhenQuiet)
+  CHATTY_DETAIL_TELL(kSameAgain)
+  CHATTY_DETAIL_TELL(kParameters)
+  CHATTY_DETAIL_TELL(kSummary)
+  CHATTY_DETAIL_TELL(kOutputName)
+  CHATTY_DETAIL_TELL(kOutputIsVertex)
+  CHATTY_DETAIL_TELL(Weight)
+  CHATTY_DETAIL_TELL(Shared)
+  CHATTY_DETAIL_TELL(Global)
+  CHATTY_DETAIL_TELL(Prior)
+#undef CHATTY_DETAIL_TELL
+}
+/// @endcond
+
+}  // namespace chatty::detail
