@@ -23,6 +23,7 @@
 #include "chatty/core/host_memory.h"
 #include "chatty/core/logging.h"
 #include "chatty/core/progress.h"
+#include "chatty/core/suggestion.h"
 #include "chatty/core/version.h"
 #include "chatty/io/text_parser.h"
 
@@ -83,6 +84,39 @@ int Complain(std::string_view message, int code) {
 std::string CommandName(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? "chatty" : "chatty " + chosen.front()->get_name();
+}
+
+/// What DidYouMean says of a word that is no command. Who leaves out `run` names a program.
+std::string MeantCommand(const CLI::App& app, const Registry& registry, std::string_view word) {
+  const std::vector<const RegisteredProgram*> programs = registry.All();
+  const std::string_view program = FullProgramName(registry, word);
+  if (std::any_of(programs.begin(), programs.end(), [&](const RegisteredProgram* p) { return p->name() == program; })) {
+    return fmt::format(" (did you mean 'run {}'?)", word);
+  }
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return DidYouMean(word, names);
+}
+
+/// What DidYouMean says of a word that is no option of the chosen command, nor of all.
+std::string MeantOption(const CLI::App& app, std::string_view word) {
+  std::vector<const CLI::App*> places{&app};
+  for (const CLI::App* command : app.get_subcommands()) places.push_back(command);
+  std::vector<std::string> names;
+  for (const CLI::App* place : places) {
+    for (const CLI::Option* option : place->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return DidYouMean(word.substr(0, word.find('=')), names);
+}
+
+/// The same of the first word that nobody took and that looks like an option.
+std::string MeantByRest(const CLI::App& app) {
+  for (const std::string& word : app.remaining(/*recurse=*/true)) {
+    if (word.starts_with('-') && word.size() > 1) return MeantOption(app, word);
+  }
+  return {};
 }
 
 /// Errors of the library by their kind, as core/error.h documents it.
@@ -169,7 +203,10 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
         return kSuccess;
       }
       const auto found = app.get_subcommands([&](CLI::App* command) { return command->get_name() == topic; });
-      if (found.empty()) Throw<UsageError>("there is no command '{}'; `chatty --help` lists them", topic);
+      if (found.empty()) {
+        Throw<UsageError>("there is no command '{}'{}; `chatty --help` lists them", topic,
+                          MeantCommand(app, registry, topic));
+      }
       PrintText(found.front()->help("chatty"));
       return kSuccess;
     };
@@ -206,11 +243,12 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
     if (argc <= 1) return Complain("which command? `chatty --help` lists them", kUsage);
     if (app.get_subcommands().empty() && !app.remaining().empty()) {
       const std::string word = app.remaining().front();
-      return Complain(
-          fmt::format("there is no {} '{}'; `chatty --help` lists them", word.starts_with('-') ? "option" : "command", word),
-          kUsage);
+      const bool option = word.starts_with('-');
+      return Complain(fmt::format("there is no {} '{}'{}; `chatty --help` lists them", option ? "option" : "command", word,
+                                  option ? MeantOption(app, word) : MeantCommand(app, registry, word)),
+                      kUsage);
     }
-    return Complain(fmt::format("{}; see `{} --help`", error.what(), CommandName(app)), kUsage);
+    return Complain(fmt::format("{}{}; see `{} --help`", error.what(), MeantByRest(app), CommandName(app)), kUsage);
   } catch (const std::exception& error) {
     return Complain(error.what(), kUsage);
   }

@@ -27,6 +27,7 @@
 #include "chatty/core/host_memory.h"
 #include "chatty/core/logging.h"
 #include "chatty/core/progress.h"
+#include "chatty/core/suggestion.h"
 #include "chatty/core/version.h"
 #include "chatty/io/input.h"
 #include "chatty/io/output.h"
@@ -239,6 +240,15 @@ CLI::Validator NotEmpty() {
   return CLI::Validator([](const std::string& text) { return text.empty() ? "is empty; write a value" : ""; }, "");
 }
 
+CLI::Validator OneOf(std::vector<std::string_view> names) {
+  return CLI::Validator(
+      [names = std::move(names)](const std::string& text) {
+        if (std::find(names.begin(), names.end(), text) != names.end()) return std::string();
+        return fmt::format("there is no '{}'{}; choose one of {}", text, DidYouMean(text, names), fmt::join(names, ", "));
+      },
+      "");
+}
+
 CLI::Validator Unnamed(const CLI::Validator& validator) { return validator.description(""); }
 
 CLI::Validator WholeNumber() {
@@ -311,14 +321,14 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
         .add_option("--ids", options.ids,
                     "`file`: vertex ids are the file's own (default); `zero`, `one`: counted from 0 or 1")
         ->type_name("file|zero|one")
-        ->check(Unnamed(CLI::IsMember({"file", "zero", "one"})))
+        ->check(OneOf({"file", "zero", "one"}))
         ->group(group);
     command
         .add_option("--weights", options.weights,
                     "`file`: as the file has them (default); `int`, `float`: converted, 1 where there are none; `none`: "
                     "dropped")
         ->type_name("file|int|float|none")
-        ->check(Unnamed(CLI::IsMember({"file", "int", "float", "none"})))
+        ->check(OneOf({"file", "int", "float", "none"}))
         ->group(group);
   }
   command.add_flag("--symmetrise", options.read.symmetrise, "Every edge goes both ways, whatever the file says")
@@ -598,7 +608,7 @@ std::vector<GivenParameter> Given(const RegisteredProgram& program, const Parame
       std::vector<std::string_view> names;
       names.reserve(known.size());
       for (const ParameterInfo& p : known) names.emplace_back(p.name);
-      Throw<UsageError>("program '{}' has no parameter '{}'; it has {}", program.name(), name,
+      Throw<UsageError>("program '{}' has no parameter '{}'{}; it has {}", program.name(), name, DidYouMean(name, names),
                         names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
     }
     if (std::any_of(given.begin(), given.end(), [&](const GivenParameter& other) { return other.name == name; })) {
@@ -811,7 +821,7 @@ CLI::Option* AddValueFormOption(CLI::App& command, std::string& name) {
                   "Form of the results, which otherwise goes by the name of the file: `text`; `ldbc`, text as LDBC "
                   "Graphalytics has it, reals as %.15e, unreached levels 9223372036854775807; `npy`; `json`")
       ->type_name("text|ldbc|npy|json")
-      ->check(Unnamed(CLI::IsMember({"text", "ldbc", "npy", "json"})));
+      ->check(OneOf({"text", "ldbc", "npy", "json"}));
 }
 
 namespace {

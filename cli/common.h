@@ -76,6 +76,8 @@ CLI::Validator Unnamed(const CLI::Validator& validator);
 CLI::Validator WholeNumber();
 /// Refuses what is no number of seconds from `least` to `most`.
 CLI::Validator SecondsBetween(double least, double most);
+/// One of these names; the refusal of another lists them, and says which is near.
+CLI::Validator OneOf(std::vector<std::string_view> names);
 /// Not empty: what a script's unset variable gives is no value.
 CLI::Validator NotEmpty();
 /// Adds an option for an amount of memory, as ParseBytes reads it. `bytes` must outlive the parsing.

@@ -16,6 +16,7 @@
 #include "chatty/comm/topology.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/error.h"
+#include "chatty/core/suggestion.h"
 
 namespace chatty::cli {
 namespace {
@@ -446,7 +447,8 @@ std::span<const std::string_view> FigureNames() { return kNames; }
 
 bool FigureNeedsGraphs(std::string_view name) {
   if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) {
-    Throw<UsageError>("there is no figure '{}'; choose one of {}", name, fmt::join(kNames, ", "));
+    Throw<UsageError>("there is no figure '{}'{}; choose one of {}", name, DidYouMean(name, kNames),
+                      fmt::join(kNames, ", "));
   }
   return name == "chatty-table2" || name == "chatty-fig4" || name == "chatty-fig5";
 }

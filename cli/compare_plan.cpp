@@ -10,6 +10,7 @@
 #include "chatty/comm/topology.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/error.h"
+#include "chatty/core/suggestion.h"
 #include "chatty/framework/session.h"
 #include "chatty/io/reader.h"
 #include "chatty/partition/partition.h"
@@ -83,8 +84,10 @@ void CheckGiven(const Registry& registry, const ComparePlan& plan, const Paramet
     Throw<UsageError>("--source {}: no program of {} starts from a vertex; leave it out", given.source, programs);
   }
   for (const std::string& set : given.set) {
-    if (has(set.substr(0, set.find('=')))) continue;
-    Throw<UsageError>("--set {}: no program of {} has such a parameter; `chatty help PROGRAM` lists them", set, programs);
+    const std::string name = set.substr(0, set.find('='));
+    if (has(name)) continue;
+    Throw<UsageError>("--set {}: no program of {} has such a parameter{}; `chatty programs` lists them", set, programs,
+                      DidYouMean(name, names));
   }
 }
 

@@ -21,6 +21,7 @@
 #include "chatty/comm/selector.h"
 #include "chatty/core/config.h"
 #include "chatty/core/error.h"
+#include "chatty/core/suggestion.h"
 #include "chatty/io/generators.h"
 #include "chatty/io/reader.h"
 #include "chatty/partition/partition.h"
@@ -366,7 +367,9 @@ std::string CompletionScript(std::string_view shell, std::string_view name) {
   } else if (shell == "fish") {
     text = kFish;
   } else {
-    Throw<UsageError>("there is no completion for the shell '{}'; choose bash, zsh or fish", shell);
+    constexpr std::string_view kShells[] = {"bash", "zsh", "fish"};
+    Throw<UsageError>("there is no completion for the shell '{}'{}; choose bash, zsh or fish", shell,
+                      DidYouMean(shell, kShells));
   }
   std::string id(name);
   for (char& c : id) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';

@@ -14,6 +14,8 @@
 #include "chatty/cli/commands.h"
 #include "chatty/cli/common.h"
 #include "chatty/core/error.h"
+#include "chatty/core/progress.h"
+#include "chatty/core/suggestion.h"
 #include "chatty/io/generators.h"
 #include "chatty/io/writer.h"
 
@@ -37,7 +39,8 @@ const GeneratorFamily& FindFamily(std::string_view name) {
   for (const GeneratorFamily& family : Families()) {
     if (family.name == name) return family;
   }
-  Throw<UsageError>("there is no family '{}'; choose one of {}", name, fmt::join(GeneratorNames(), ", "));
+  const std::vector<std::string_view> names = GeneratorNames();
+  Throw<UsageError>("there is no family '{}'{}; choose one of {}", name, DidYouMean(name, names), fmt::join(names, ", "));
 }
 
 /// "kron, uniform", for the help of an option: the families that read it.

@@ -385,7 +385,7 @@ void AddInfo(CLI::App& app, Context& context) {
           "Tell the memory needed on `host` devices or on GPUs (`cuda`), which need not be there; `auto` (default): "
           "GPUs if present")
       ->type_name("auto|host|cuda")
-      ->check(Unnamed(CLI::IsMember({"auto", "host", "cuda"})));
+      ->check(OneOf({"auto", "host", "cuda"}));
   command->footer(
       "Examples:\n"
       "  chatty info road.chatty --parts 4 --partition contiguous\n"

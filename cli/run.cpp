@@ -743,7 +743,7 @@ void AddRun(CLI::App& app, Context& context) {
                    "`push` along out-edges of what changed, `pull` along in-edges of what may change, or `auto` (default): "
                    "whichever looks at fewer edges, round by round")
       ->type_name("auto|push|pull")
-      ->check(Unnamed(CLI::IsMember({"auto", "push", "pull"})))
+      ->check(OneOf({"auto", "push", "pull"}))
       ->group(how);
   command
       ->add_option(
@@ -772,7 +772,7 @@ void AddRun(CLI::App& app, Context& context) {
           "`auto` (default): a device's threads run on the CPUs of its NUMA node, or of one node a host device, unless "
           "OMP_PROC_BIND or OMP_PLACES says where; `off`: wherever the system has them")
       ->type_name("auto|off")
-      ->check(Unnamed(CLI::IsMember({"auto", "off"})))
+      ->check(OneOf({"auto", "off"}))
       ->group(how);
   command->add_option("--max-rounds", options->max_rounds, "Stop after so many rounds (default: when the program is done)")
       ->type_name("N")
@@ -796,7 +796,7 @@ void AddRun(CLI::App& app, Context& context) {
           "devices reach each other's memory: `auto` (default), where that is predicted to be faster; "
           "programs that are active in every round, or written on operators, and execution async have no such rounds")
       ->type_name("auto|never|always")
-      ->check(Unnamed(CLI::IsMember({"auto", "never", "always"})))
+      ->check(OneOf({"auto", "never", "always"}))
       ->group(how);
   command
       ->add_option("--tiles", options->tiles,
@@ -805,7 +805,7 @@ void AddRun(CLI::App& app, Context& context) {
                    "takes the time of some rounds, in `prepare`: `auto` (default), where what vertices share does not fit, "
                    "or there are hubs")
       ->type_name("auto|never|always")
-      ->check(Unnamed(CLI::IsMember({"auto", "never", "always"})))
+      ->check(OneOf({"auto", "never", "always"}))
       ->group(how);
   command
       ->add_option("--delta", options->delta,

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "chatty/core/error.h"
+#include "chatty/core/suggestion.h"
 #include "chatty/io/input.h"
 #include "chatty/io/text_parser.h"
 
@@ -139,7 +140,8 @@ class JsonPlace {
     if (!json_->is_object()) Fail("is {} and not an object", json_->type_name());
     for (const auto& [name, value] : json_->items()) {
       if (std::find(members.begin(), members.end(), name) == members.end()) {
-        Fail("has a member '{}' that means nothing; there are {}", Shortened(name), fmt::join(members, ", "));
+        Fail("has a member '{}' that means nothing{}; there are {}", Shortened(name), DidYouMean(name, members),
+             fmt::join(members, ", "));
       }
     }
     return *this;

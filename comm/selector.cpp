@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "chatty/core/suggestion.h"
+
 namespace chatty {
 namespace {
 
@@ -94,7 +96,8 @@ void CheckComm(std::string_view text, DeviceKind kind, std::size_t devices) {
   const CommChoice choice = CommChoice::Parse(text);
   const std::string_view data = Named(choice, kind);
   if (text == data && data != "auto" && FindTransport(data) == nullptr) {
-    Throw<UsageError>("there is no transport '{}' in this build; choose one of {}", data, fmt::join(CommNames(), ", "));
+    Throw<UsageError>("there is no transport '{}' in this build{}; choose one of {}", data, DidYouMean(data, CommNames()),
+                      fmt::join(CommNames(), ", "));
   }
   CheckTransport(data, kind, devices);
   const std::string_view state = choice.state;

@@ -13,6 +13,7 @@
 #include "chatty/comm/ring_transport.h"
 #include "chatty/comm/rings.h"
 #include "chatty/core/config.h"
+#include "chatty/core/suggestion.h"
 
 namespace chatty {
 namespace {
@@ -69,7 +70,8 @@ const TransportInfo& Find(std::string_view name, DeviceKind kind) {
   }
   const TransportInfo* const info = FindTransport(name);
   if (info == nullptr) {
-    Throw<UsageError>("there is no transport '{}' in this build; choose one of {}", name, fmt::join(TransportNames(), ", "));
+    Throw<UsageError>("there is no transport '{}' in this build{}; choose one of {}", name,
+                      DidYouMean(name, TransportNames()), fmt::join(TransportNames(), ", "));
   }
   return *info;
 }

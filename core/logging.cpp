@@ -13,6 +13,7 @@
 #include "chatty/core/abbreviated.h"
 #include "chatty/core/error.h"
 #include "chatty/core/progress.h"
+#include "chatty/core/suggestion.h"
 
 namespace chatty {
 namespace {
@@ -71,7 +72,10 @@ spdlog::logger& Log() {
 
 void SetLogLevel(std::string_view level) {
   const auto parsed = ParseLevel(level);
-  if (!parsed) Throw<UsageError>("there is no log level `{}`; the levels are {}", Abbreviated(level), kLevels);
+  if (!parsed) {
+    constexpr std::string_view kNames[] = {"trace", "debug", "info", "warning", "error", "critical", "off"};
+    Throw<UsageError>("there is no log level `{}`{}; the levels are {}", Abbreviated(level), DidYouMean(level, kNames), kLevels);
+  }
   Log().set_level(*parsed);
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <type_traits>
 
+#include "chatty/core/suggestion.h"
 #include "chatty/framework/derived.h"
 #include "chatty/framework/operators/operator_program.h"
 #include "chatty/framework/operators/sequence.h"
@@ -566,7 +567,8 @@ class Entry final : public RegisteredProgram {
         },
         typename DerivedOf<V>::type{});
     if (!found) {
-      Throw<UsageError>("program '{}' has no value '{}'; it has {}", name_, value, fmt::join(values(), ", "));
+      Throw<UsageError>("program '{}' has no value '{}'{}; it has {}", name_, value, DidYouMean(value, values()),
+                        fmt::join(values(), ", "));
     }
   }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include "chatty/core/suggestion.h"
+
 namespace chatty {
 
 std::size_t SizeOf(ScalarType type) {
@@ -36,7 +38,7 @@ const RegisteredProgram& Registry::Find(std::string_view name, DeviceKind kind) 
                              kind == DeviceKind::kCuda ? "CUDA" : "host");
     }
   }
-  Throw<UsageError>("there is no program '{}'; choose one of {}", name, fmt::join(names, ", "));
+  Throw<UsageError>("there is no program '{}'{}; choose one of {}", name, DidYouMean(name, names), fmt::join(names, ", "));
 }
 
 std::vector<const RegisteredProgram*> Registry::All() const {

@@ -15,6 +15,7 @@
 #include "chatty/core/config.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/core/parallel.h"
+#include "chatty/core/suggestion.h"
 #include "chatty/framework/bucket_plan.h"
 #include "chatty/framework/engines/async.h"
 #include "chatty/framework/engines/bsp.h"
@@ -44,7 +45,10 @@ void CheckRunOptions(const RunOptions& options, const DeviceSelection& devices) 
 
 void CheckExecution(std::string_view execution, const ProgramTraits* traits) {
   if (execution == "auto" || execution == "bsp") return;
-  if (execution != "async") Throw<UsageError>("there is no execution '{}'; choose auto, bsp or async", execution);
+  constexpr std::string_view kNames[] = {"auto", "bsp", "async"};
+  if (execution != "async") {
+    Throw<UsageError>("there is no execution '{}'{}; choose auto, bsp or async", execution, DidYouMean(execution, kNames));
+  }
   if (traits == nullptr) {
     throw UsageError(
         "execution async: this program is written on operators, which have no messages to run ahead of; use auto");

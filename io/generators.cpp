@@ -12,6 +12,7 @@
 #include "chatty/core/array.h"
 #include "chatty/core/error.h"
 #include "chatty/core/parallel.h"
+#include "chatty/core/suggestion.h"
 #include "chatty/io/generators/common.h"
 
 namespace chatty {
@@ -229,7 +230,9 @@ Graph Generate(const GeneratorSpec& spec) try {
     }
     return generators::Finish(family.make(spec), spec);
   }
-  Throw<UsageError>("there is no generator `{}`; the generators are {}", spec.family, fmt::join(GeneratorNames(), ", "));
+  const std::vector<std::string_view> names = GeneratorNames();
+  Throw<UsageError>("there is no generator `{}`{}; the generators are {}", spec.family, DidYouMean(spec.family, names),
+                    fmt::join(names, ", "));
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("generating a graph");
 }

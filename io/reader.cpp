@@ -10,6 +10,7 @@
 #include "chatty/core/abbreviated.h"
 #include "chatty/core/error.h"
 #include "chatty/core/parallel.h"
+#include "chatty/core/suggestion.h"
 #include "chatty/io/formats.h"
 #include "chatty/io/text_parser.h"
 
@@ -356,7 +357,9 @@ GraphFormat ParseFormat(std::string_view name) {
   for (const io::FormatEntry& entry : io::Formats()) {
     if (name == entry.name || name == entry.other_name) return entry.format;
   }
-  Throw<UsageError>("unknown graph format '{}'; there are {}", Abbreviated(name), DescribeFormats());
+  std::vector<std::string_view> names = FormatNames();
+  for (const io::FormatEntry& entry : io::Formats()) names.push_back(entry.other_name);
+  Throw<UsageError>("unknown graph format '{}'{}; there are {}", Abbreviated(name), DidYouMean(name, names), DescribeFormats());
 }
 
 std::vector<std::string_view> FormatNames() {

@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -12,6 +14,7 @@
 #include "chatty/core/abbreviated.h"
 #include "chatty/core/error.h"
 #include "chatty/core/parallel.h"
+#include "chatty/core/suggestion.h"
 #include "chatty/partition/metis_partitioner.h"
 #include "chatty/partition/part_file.h"
 #include "chatty/partition/partition.h"
@@ -138,11 +141,10 @@ std::unique_ptr<Partitioner> MakePartitioner(std::string_view name) try {
     if (entry.name == name) return entry.make();
   }
   if (IsPartFilePath(name)) return MakePartFilePartitioner(std::string(name));
-  std::string names;
-  for (const Registered& entry : kPartitioners) names.append(names.empty() ? "" : ", ").append(entry.name);
+  const std::vector<std::string_view> names = PartitionerNames();
   Throw<UsageError>(
-      "no partitioner is called \"{}\": choose one of {}, or a METIS part file by a path with a / or a . in it",
-      Abbreviated(name), names);
+      "no partitioner is called \"{}\"{}: choose one of {}, or a METIS part file by a path with a / or a . in it", Abbreviated(name),
+      DidYouMean(name, names), fmt::join(names, ", "));
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("choosing a partitioner");
 }

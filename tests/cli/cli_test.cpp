@@ -1005,6 +1005,125 @@ TEST_F(CliTest, UsageErrorsExitWithTwo) {
   Fail({"help", "fly"}, 2, "fly");
 }
 
+/// Lines of a text that hold `what`.
+std::vector<std::string> LinesWith(const std::string& text, const std::string& what) {
+  std::vector<std::string> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(what) != std::string::npos) found.push_back(line);
+  }
+  return found;
+}
+
+TEST_F(CliTest, WhatIsNearlyANameIsTold) {
+  const std::string graph = Path("g.chatty");
+  Succeed({"generate", "grid", "4", "4", "-o", graph});
+  const auto meant = [&](const Arguments& arguments, std::string_view name) {
+    Fail(arguments, 2, fmt::format("(did you mean '{}'?)", name));
+  };
+  meant({"rnu", "bfs", graph}, "run");
+  meant({"pr", graph}, "run pr");
+  meant({"help", "generte"}, "generate");
+  meant({"run", "bsf", graph}, "bfs");
+  meant({"run", "bfs", graph, "--devces", "host:2"}, "--devices");
+  meant({"run", "bfs", "--sorce=3", graph}, "--source");
+  meant({"info", graph, "--jsno"}, "--json");
+  meant({"--quite", "info", graph}, "--quiet");
+  meant({"run", "bfs", graph, "--devices", "hots:2"}, "host");
+  meant({"run", "bfs", graph, "--partition", "metsi"}, "metis");
+  meant({"run", "bfs", graph, "--comm", "stagd"}, "staged");
+  meant({"run", "bfs", graph, "--execution", "aysnc"}, "async");
+  meant({"run", "bfs", graph, "--direction", "pul"}, "pull");
+  meant({"run", "bfs", graph, "--value", "parnet"}, "parent");
+  meant({"run", "bfs", graph, "--set", "sorce=3"}, "source");
+  meant({"run", "bfs", graph, "--format", "matrix-markt"}, "matrix-market");
+  meant({"run", "bfs", graph, "--output-format", "jsno"}, "json");
+  meant({"generate", "gird", "4", "4", "-o", graph}, "grid");
+  meant({"convert", graph, Path("g.el"), "--format", "edge_list"}, "edge-list");
+  meant({"partition", graph, "--parts", "2", "--partition", "randon"}, "random");
+  meant({"programs", "--only", "pagernak"}, "pagerank");
+  meant({"completion", "bsh"}, "bash");
+  meant({"info", graph, "--log", "debgu"}, "debug");
+  meant({"compare", graph, "--out", Path("out"), "--programs", "bfs,ssps"}, "sssp");
+  meant({"compare", graph, "--out", Path("out"), "--programs", "pr", "--set", "dampnig=0.5"}, "damping");
+  meant({"compare", "--out", Path("out"), "--figure", "groute-2A"}, "groute-2a");
+  Fail({"run", "quicksort", graph}, 2, "there is no program 'quicksort'; choose one of ");
+}
+
+TEST_F(CliTest, ACountOfDevicesIsThatManyOfTheUsualKind) {
+  const std::string graph = Path("g.chatty"), record = Path("record.json");
+  Succeed({"generate", "grid", "4", "4", "-o", graph});
+  Succeed({"run", "bfs", graph, "--devices", "3", "--verify", "--json", record});
+  const Json json = Json::parse(ReadAll(record));
+  ASSERT_EQ(json.at("devices").size(), 3u);
+  Fail({"run", "bfs", graph, "--devices", "0"}, 2, "--devices 0: a run takes 1 to ");
+  Fail({"run", "bfs", graph, "--devices", "100000"}, 2, "--devices 100000: a run takes 1 to ");
+  Fail({"run", "bfs", graph, "--devices", "4x"}, 2, "--devices 4x: unknown kind '4x'");
+  Fail({"compare", graph, "--out", Path("out"), "--devices", "host:2"}, 2, "and say by --on of which kind");
+}
+
+TEST_F(CliTest, QuietIsQuiet) {
+  const std::string graph = Path("g.chatty"), text = Path("g.el"), values = Path("v.txt");
+  const auto quiet = [&](Arguments arguments) {
+    arguments.emplace_back("-q");
+    EXPECT_EQ(Succeed(arguments), "") << arguments.front();
+  };
+  quiet({"generate", "grid", "4", "4", "-o", graph});
+  quiet({"convert", graph, text});
+  quiet({"info", graph, "--parts", "2"});
+  quiet({"partition", graph, "--parts", "2", "-o", Path("g.part.2")});
+  quiet({"run", "bfs", graph, "--source", "0", "--verify", "--output", values, "--json", Path("r.json"), "--explain"});
+  quiet({"run", "bfs", graph, "--max-rounds", "1", "--verify", "--output", Path("cut.txt")});
+  quiet({"verify", "bfs", graph, values, "--source", "0"});
+  quiet({"topology", "--devices", "host:2"});
+  quiet({"compare", graph, "--out", Path("out"), "--programs", "bfs", "--devices", "1,2", "--trials", "1"});
+  EXPECT_EQ(Succeed({"run", "bfs", graph, "--source", "0", "--output", "-", "-q"}), ReadAll(values));
+  EXPECT_EQ(Json::parse(Succeed({"info", graph, "--json", "-", "-q"})).at("graph").at("vertices"), 16);
+  Write("v.txt", "0 7\n");
+  Fail({"verify", "bfs", graph, values, "--source", "0", "-q"}, 2, "v.txt");
+  Fail({"run", "bsf", graph, "-q"}, 2, "there is no program 'bsf'");
+  EXPECT_NE(Succeed({"programs", "-q"}), "") << "what is asked for is told";
+}
+
+TEST_F(CliTest, TheFirstAnswerIsToldBesideTheMedian) {
+  const std::string graph = Path("g.chatty");
+  Succeed({"generate", "grid", "20", "20", "-o", graph});
+  const std::string record = Path("record.json");
+  const std::string text = Succeed({"run", "bfs", graph, "--trials", "3", "--json", record});
+  EXPECT_EQ(LinesWith(text, "  first      answer ").size(), 1u) << text;
+  const Json json = Json::parse(ReadAll(record));
+  double before = json.at("time").at("trials_ms").at(0).get<double>();
+  for (const char* phase : {"load", "open_devices", "partition", "upload", "prepare"}) {
+    before += json.at("phases_ms").at(phase).get<double>();
+  }
+  EXPECT_GE(json.at("time").at("first_answer_ms").get<double>(), before) << "they are in it";
+}
+
+TEST_F(CliTest, HostDevicesThatOnlyWaitAreAdvisedAgainst) {
+  const std::string graph = Path("g.chatty");
+  Succeed({"generate", "grid", "60", "60", "-o", graph});
+  const auto advised = [&](const Arguments& arguments) {
+    return LinesWith(Succeed(Join({"run", arguments[0], graph}, Options(arguments))), "  advice     --devices host:1 ")
+        .size();
+  };
+  EXPECT_EQ(advised({"bfs", "--devices", "host:2"}), 1u);
+  EXPECT_EQ(advised({"bfs", "--devices", "host:1"}), 0u);
+  EXPECT_EQ(advised({"pagerank", "--devices", "host:2"}), 0u) << "it looks at all edges in every round";
+}
+
+TEST_F(CliTest, ATopologyOfOneDeviceTellsWhatItHas) {
+  const std::string page = Succeed({"topology", "--devices", "host:1", "--html", "-"});
+  EXPECT_EQ(page.find("<svg"), std::string::npos) << "nothing to draw";
+  EXPECT_EQ(page.find("class=\"matrix\""), std::string::npos);
+  for (const char* fact : {"<dt>Machine</dt>", "<dt>Device</dt><dd>host:0: ", "<dt>Threads</dt>", "<dt>Memory</dt>",
+                           "--devices host:4</code>"}) {
+    EXPECT_NE(page.find(fact), std::string::npos) << fact << '\n' << page;
+  }
+  EXPECT_TRUE(page.ends_with("</html>\n"));
+  const std::string text = Succeed({"topology", "--devices", "host:1"});
+  EXPECT_EQ(text.find(" X"), std::string::npos) << "a matrix of one: " << text;
+}
+
 TEST_F(CliTest, SourcesOutsideTheGraphAreRefused) {
   const std::string graph = Small();
   Fail({"run", "bfs", graph, "--source", "0"}, 2, "1 to 5");
@@ -1569,16 +1688,6 @@ TEST_F(CliTest, AnInterruptWhileLoadingLeavesNothing) {
 // ---------------------------------------------------------------- topology ----
 
 std::string Machine(const std::string& name) { return CHATTY_SOURCE_DIR "/tests/comm/topologies/" + name + ".json"; }
-
-/// Lines of a text that hold `what`.
-std::vector<std::string> LinesWith(const std::string& text, const std::string& what) {
-  std::vector<std::string> found;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find(what) != std::string::npos) found.push_back(line);
-  }
-  return found;
-}
 
 TEST_F(CliTest, TopologyShowsHostDevices) {
   const std::string text = Succeed({"topology", "--devices", "host:3"});
