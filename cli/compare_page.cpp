@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "chatty/cli/compare_svg.h"
+#include "chatty/comm/transport.h"
 #include "chatty/core/version.h"
 
 namespace chatty::cli {
@@ -67,6 +68,7 @@ td .i { display: block; color: var(--faint); font-size: .75rem; } tr.unclear td 
 th { color: var(--faint); font-weight: 600; } .good { color: var(--good); } .bad { color: var(--bad); font-weight: 600; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; font-size: .9rem; margin: .4rem 0 1rem; }
 dt { color: var(--faint); } dd { margin: 0; min-width: 0; } code { font-size: .85em; overflow-wrap: anywhere; }
+dl.paths i { display: inline-block; width: 1rem; height: .7rem; border-radius: 2px; margin-right: .4rem; }
 @media (max-width: 30rem) { dl { grid-template-columns: 1fr; } dd { margin-bottom: .4rem; } }
 summary { cursor: pointer; } .tiles { display: flex; flex-wrap: wrap; gap: 1rem 2.4rem; margin: 1rem 0; }
 .tiles b { display: block; font-size: 1.6rem; line-height: 1.2; } .tiles span { color: var(--faint); font-size: .85rem; }
@@ -303,10 +305,38 @@ class Page {
                                                    Grouped(graph.edges), graph.symmetric ? "symmetric" : "directed")
                                      : graph.name + ": not read"));
     }
+    if (all_.kind == "host") {
+      row("Devices",
+          "groups of CPU threads. Host devices share the machine&#39;s cores and its memory: two have half of the threads "
+          "each, so that more of them show what dividing costs, not what more hardware gives");
+    }
     row("Command", fmt::format("<code>{}</code>", Html(all_.command_line)));
     row("Begun", Html(all_.started));
     for (const std::string& note : all_.notes) row("Note", Html(note));
+    return html + "</dl>\n" + Paths();
+  }
+
+  /// What each colour stands for, in a line each.
+  std::string Paths() const {
+    if (all_.measurements.empty()) return "";
+    std::string html =
+        "<h2 id=\"paths\">Paths and colours</h2>\n<p class=\"read\">A colour is a path, the same in all charts of paths; "
+        "other charts have legends of their own. In matrices the stronger blue is more. Of lines, solid is bsp and dashed "
+        "is "
+        "async.</p>\n<dl class=\"paths\">\n";
+    const auto row = [&](std::string_view name, std::string_view colour, std::string_view says) {
+      html += fmt::format("<dt><i style=\"background:{}\"></i>{}</dt><dd>{}</dd>\n", colour, Html(name), Html(says));
+    };
+    for (const std::string& name : colours_.names()) row(name, colours_.Of(name), PathSays(name));
+    row("one device", "var(--other)", "no path: nothing is sent");
     return html + "</dl>\n";
+  }
+
+  static std::string PathSays(std::string_view path) {
+    if (path == "auto") return "the program chooses, message by message, by what each path is known to cost";
+    if (path == "chattygraph") return "as ChattyGraph was published: what neighbours see is told to all at once";
+    const TransportInfo* const info = FindTransport(path);
+    return std::string(info != nullptr ? info->description : "named by the command; this build does not have it alone");
   }
 
   std::string Machine() const {

@@ -152,13 +152,9 @@ std::string Graph(const Topology& topology, const Rings& rings) {
   const Point centre{kMapWidth / 2, kHeight / 2};
   std::string svg = fmt::format(
       "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Devices and the links between them\">\n", kMapWidth, kHeight);
-  if (n > 1) {
-    svg += "<polygon class=\"ring\" points=\"";
-    for (const std::size_t device : rings.best.order)
-      svg += fmt::format("{:.1f},{:.1f} ", places[device].x, places[device].y);
-    svg +=
-        fmt::format("\"><title>{}</title></polygon>\n", Html("Widest ring: " + DescribeOrder(topology, rings.best, ", ")));
-  }
+  svg += "<polygon class=\"ring\" points=\"";
+  for (const std::size_t device : rings.best.order) svg += fmt::format("{:.1f},{:.1f} ", places[device].x, places[device].y);
+  svg += fmt::format("\"><title>{}</title></polygon>\n", Html("Widest ring: " + DescribeOrder(topology, rings.best, ", ")));
   std::vector<bool> at_switch(n, false);
   for (std::size_t a = 0; a < n; ++a) {
     for (std::size_t b = a + 1; b < n; ++b) {
@@ -231,6 +227,36 @@ std::string HtmlMatrix(const Topology& topology) {
   return html + "</tbody></table>\n";
 }
 
+/// All that is known of the only device, in place of links that there are none of.
+std::string OnlyDevice(const Topology& topology) {
+  const TopologyDevice& device = topology.devices().front();
+  const bool host = device.kind == DeviceKind::kHost;
+  const auto known = [](int value, int unknown) {
+    return Number(value, unknown) == "-" ? "not known" : Number(value, unknown);
+  };
+  std::string html = "<dl>\n";
+  const auto row = [&](std::string_view name, std::string_view text) {
+    html += fmt::format("<dt>{}</dt><dd>{}</dd>\n", name, Html(text));
+  };
+  row("Machine", topology.name().empty() ? "not known" : topology.name());
+  row("Device", fmt::format("{}: {}", device.label, device.name));
+  row("Kind", host ? "a host device: a group of CPU threads that work on one part of the graph" : "a GPU");
+  row(host ? "Threads" : "Multiprocessors", known(device.processors, 0));
+  row("Memory", device.memory == 0 ? "not known" : FormatBytes(device.memory) + (host ? ", the machine's" : ""));
+  if (const double bandwidth = topology.link(0, 0).bandwidth; bandwidth > 0) {
+    row("Memory bandwidth", fmt::format("{} of a copy, nominally", FormatBandwidth(bandwidth)));
+  }
+  row("Host memory", host ? "its own: nothing is copied to it" : DescribeHostPath(device));
+  if (!host) row("Copy engines", known(device.copy_engines, 0));
+  row("NUMA node", known(device.numa_node, -1));
+  row("Socket", known(device.socket, -1));
+  if (!device.pci_bus_id.empty()) row("PCI bus id", device.pci_bus_id);
+  html += "</dl>\n<p>One device sends no messages: there are no links to draw and no ring to choose. ";
+  html += host ? "<code>chatty topology --devices host:4</code> shows four that share the cores"
+               : "<code>chatty topology --devices cuda:4@0</code> shows four that share the GPU";
+  return html + ", and <code>chatty topology --measure</code> with either what messages cost there.</p>\n";
+}
+
 constexpr std::string_view kMapStyle = R"css(
 :root { color-scheme: light dark; --paper: #ffffff; --ink: #1b1f24; --faint: #6a737d; --line: #d0d7de; --fill: #f3f5f7;
   --nvlink: #1a7f37; --switch: #0969da; --bridge: #8250df; --sockets: #bc4c00; --memory: #57606a; --same: #0b7285; --ring: #ffdf5d; }
@@ -249,6 +275,7 @@ svg .ring { fill: none; stroke: var(--ring); stroke-width: 18; stroke-linejoin: 
 svg .device, svg .hub { fill: var(--fill); stroke: var(--ink); stroke-width: 1.5; }
 svg text { fill: var(--ink); font-size: 13px; text-anchor: middle; pointer-events: none; }
 svg text.small { font-size: 11px; fill: var(--faint); }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1.2rem; } dt { color: var(--faint); } dd { margin: 0; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 13px; margin: .5rem 0 1.5rem; }
 th, td { border: 1px solid var(--line); padding: .25rem .5rem; text-align: left; } .matrix td { text-align: center; }
 th { background: var(--fill); font-weight: 600; } small, .note { color: var(--faint); }
@@ -352,6 +379,9 @@ std::string TopologyText(const Topology& topology, const Rings& rings, std::stri
                     Number(device.socket, -1), device.pci_bus_id.empty() ? "-" : device.pci_bus_id,
                     DescribeHostPath(device)});
   }
+  if (topology.size() == 1) {
+    return fmt::format("{}\n\n{}\none device: no links, for it sends no messages\n", heading, Columns(rows));
+  }
   rows.emplace_back();  // a blank line
   const std::size_t matrix = rows.size();
   rows.push_back({""});
@@ -370,11 +400,9 @@ std::string TopologyText(const Topology& topology, const Rings& rings, std::stri
   for (const LegendLine& entry : legend) text += fmt::format("  {:<5} {}{}\n", entry.cell, entry.words, Span(entry));
   if (HasStaged(legend)) text += fmt::format("  {:<5} {}\n", "*", kStaged);
 
-  if (topology.size() > 1) {
-    text += fmt::format("\nring            {}\n", DescribeOrder(topology, rings.best, " > "));
-    text += fmt::format("narrowest hop   {}\n", DescribeNarrowest(topology, rings.best));
-    text += fmt::format("found by        {}\n", DescribeSearch(rings));
-  }
+  text += fmt::format("\nring            {}\n", DescribeOrder(topology, rings.best, " > "));
+  text += fmt::format("narrowest hop   {}\n", DescribeNarrowest(topology, rings.best));
+  text += fmt::format("found by        {}\n", DescribeSearch(rings));
   if (!rings.disjoint.empty()) {
     text += fmt::format("at once         {}:\n", DescribeCount(rings));
     for (const Ring& ring : rings.disjoint) {
@@ -392,16 +420,15 @@ std::string TopologyPage(const Topology& topology, const Rings& rings, std::stri
       "standards "
       "say, not what was measured. Made by chatty {2}.</p>\n",
       Html(heading), kMapStyle, Html(Version()));
+  if (topology.size() == 1) return html + OnlyDevice(topology) + std::string(costs) + "</body>\n</html>\n";
   html += Graph(topology, rings);
   html +=
       "<p class=\"note\">Wider lines are faster links, in the colours of the list below; dashed ones have no peer access; "
       "the "
       "band is the ring. Pointing at a line or a device tells more.</p>\n";
-  if (topology.size() > 1) {
-    html += fmt::format("<h2>Ring</h2>\n<p>{}</p>\n<p>Narrowest hop: {}. Found by {}.</p>\n",
-                        Html(DescribeOrder(topology, rings.best, " → ")), Html(DescribeNarrowest(topology, rings.best)),
-                        Html(DescribeSearch(rings)));
-  }
+  html += fmt::format("<h2>Ring</h2>\n<p>{}</p>\n<p>Narrowest hop: {}. Found by {}.</p>\n",
+                      Html(DescribeOrder(topology, rings.best, " → ")), Html(DescribeNarrowest(topology, rings.best)),
+                      Html(DescribeSearch(rings)));
   if (!rings.disjoint.empty()) {
     html += fmt::format("<p>{}:</p>\n<ul>\n", Html(DescribeCount(rings)));
     for (const Ring& ring : rings.disjoint) {

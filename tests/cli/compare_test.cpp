@@ -1526,6 +1526,21 @@ TEST(ComparePage, HasEachChartDrawn) {
   }
 }
 
+TEST(ComparePage, SaysWhatPathsAndColoursAre) {
+  Comparison all = Everything();
+  all.kind = "host";
+  const std::string page = ComparisonPage(all);
+  EXPECT_EQ(Unbalanced(page), "");
+  EXPECT_NE(page.find("Host devices share the machine&#39;s cores"), std::string::npos);
+  EXPECT_NE(page.find("A colour is a path"), std::string::npos);
+  for (const char* line : {"</i>auto</dt><dd>the program chooses", "</i>host</dt><dd>shared memory between host devices",
+                           "</i>staged</dt><dd>copies to page-locked host memory"}) {
+    EXPECT_NE(page.find(line), std::string::npos) << line;
+  }
+  all.kind = "cuda";
+  EXPECT_EQ(ComparisonPage(all).find("Host devices share"), std::string::npos);
+}
+
 TEST(ComparePage, GreysWhatIsUnclear) {
   Comparison comparison = EachStanding();
   comparison.kind = "host";
