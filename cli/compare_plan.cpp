@@ -25,8 +25,9 @@ std::vector<std::uint32_t> ParseCounts(std::string_view text) {
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
     if (error != std::errc() || end != word.data() + word.size() || count == 0 ||
         count > static_cast<std::uint32_t>(kMaxDevices)) {
-      Throw<UsageError>("--devices {}: '{}' is no number of devices from 1 to {}; write, say, 1,2,4", text, word,
-                        kMaxDevices);
+      Throw<UsageError>(
+          "--devices {}: '{}' is no number of devices from 1 to {}; write, say, 1,2,4, and say by --on of which kind", text,
+          word, kMaxDevices);
     }
     counts.push_back(count);
   }
@@ -73,12 +74,11 @@ DeviceSelection PoolOf(std::string_view on) {
 
 /// A parameter that one of the programs has goes to that one; what none has would change nothing, and nobody would see.
 void CheckGiven(const Registry& registry, const ComparePlan& plan, const ParameterOptions& given) {
-  const auto has = [&](std::string_view name) {
-    return std::any_of(plan.programs.begin(), plan.programs.end(), [&](const std::string& program) {
-      const std::vector<ParameterInfo> known = registry.Find(program, plan.kind).parameters();
-      return std::any_of(known.begin(), known.end(), [&](const ParameterInfo& p) { return p.name == name; });
-    });
-  };
+  std::vector<std::string> names;
+  for (const std::string& program : plan.programs) {
+    for (const ParameterInfo& parameter : registry.Find(program, plan.kind).parameters()) names.push_back(parameter.name);
+  }
+  const auto has = [&](std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); };
   const std::string programs = fmt::format("{}", fmt::join(plan.programs, ", "));
   if (!given.source.empty() && !has("source")) {
     Throw<UsageError>("--source {}: no program of {} starts from a vertex; leave it out", given.source, programs);

@@ -13,6 +13,7 @@
 #include "chatty/core/config.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/core/huge_pages.h"
+#include "chatty/core/suggestion.h"
 
 namespace chatty {
 namespace {
@@ -116,9 +117,23 @@ int ParseCount(std::string_view text, std::string_view whole) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0) {
-    Throw<UsageError>("--devices {}: '{}' is not a number; write auto, host:4, cuda:0,1 or cuda:2@0", whole, text);
+    Throw<UsageError>("--devices {}: '{}' is not a number; write auto, 4, host:4, cuda:0,1 or cuda:2@0", whole, text);
   }
   return value;
+}
+
+/// "4": so many devices of the kind that `auto` takes.
+DeviceSelection FirstDevices(std::string_view text) {
+  const int count = ParseCount(text, text), present = CudaDeviceCount();
+  if (count < 1 || count > kMaxDevices) Throw<UsageError>("--devices {}: a run takes 1 to {} devices", text, kMaxDevices);
+  if (present > 0 && count > present) {
+    Throw<CapabilityError>("--devices {}: this machine has {} GPU{}; write cuda:{}@0 for devices that share one, or host:{}",
+                           text, present, present == 1 ? "" : "s", count, count);
+  }
+  DeviceSelection selection;
+  selection.kind = present > 0 ? DeviceKind::kCuda : DeviceKind::kHost;
+  for (int i = 0; i < count; ++i) selection.indices.push_back(i);
+  return selection;
 }
 
 }  // namespace
@@ -175,6 +190,7 @@ std::vector<std::string> LabelsOf(const DeviceSelection& selection) {
 }
 
 DeviceSelection ParseDevices(std::string_view text) try {
+  if (!text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos) return FirstDevices(text);
   DeviceSelection selection;
   const std::string_view whole = text;
   const std::size_t colon = text.find(':');
@@ -186,7 +202,9 @@ DeviceSelection ParseDevices(std::string_view text) try {
   } else if (kind == "cuda") {
     selection.kind = DeviceKind::kCuda;
   } else if (kind != "host") {
-    Throw<UsageError>("--devices {}: unknown kind '{}'; write auto, host:4, cuda:0,1 or cuda:2@0", whole, kind);
+    constexpr std::string_view kKinds[] = {"auto", "host", "cuda"};
+    Throw<UsageError>("--devices {}: unknown kind '{}'{}; write auto, 4, host:4, cuda:0,1 or cuda:2@0", whole, kind,
+                      DidYouMean(kind, kKinds));
   }
   if (selection.kind == DeviceKind::kHost) {
     const int count = listed ? ParseCount(rest, whole) : 1;

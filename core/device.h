@@ -224,10 +224,11 @@ std::vector<std::string> LabelsOf(const DeviceSelection& selection);
 /// The selection that these devices are, in their order.
 DeviceSelection SelectionOf(std::span<Device* const> devices);
 
-/// Parses "auto", "host", "host:N", "cuda", "cuda:N,M,…". "auto" is all GPUs if there are any, else host:1; "cuda" is all
-/// GPUs; "cuda:4@0" is four devices that share GPU 0, each with its part of the graph, its memory and its streams, so that a
-/// machine with one GPU runs what several would. Throws UsageError for bad syntax, repeats or more than kMaxDevices;
-/// CapabilityError for a GPU that is not there or a build without CUDA.
+/// Parses "auto", "N", "host", "host:N", "cuda", "cuda:N,M,…". "auto" is all GPUs if there are any, else host:1; "4" is the
+/// first four GPUs if there are any, else host:4; "cuda" is all GPUs; "cuda:4@0" is four devices that share GPU 0, each with
+/// its part of the graph, its memory and its streams, so that a machine with one GPU runs what several would. Throws
+/// UsageError for bad syntax, repeats or more than kMaxDevices; CapabilityError for a GPU that is not there or a build
+/// without CUDA.
 DeviceSelection ParseDevices(std::string_view text);
 
 /// How many of `threads` CPU threads (0: one a core) host device `index` of `count` that share them has; at least one.
