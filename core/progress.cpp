@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace chatty {
@@ -49,6 +51,24 @@ std::size_t Columns(int descriptor) {
   winsize size{};
   if (::ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
   return size.ws_col;
+}
+
+/// Has `owner` hold the line, and `text` stand on it, as far as it fits.
+void Put(const void* owner, int descriptor, std::string text) {
+  // A line that wraps cannot be wiped again. The last column stays free: some terminals wrap on reaching it.
+  text.resize(std::min(text.size(), Columns(descriptor) - 1));
+  Line& line = TheLine();
+  const std::lock_guard lock(line.mutex);
+  if (line.owner != nullptr && line.descriptor != descriptor) Wipe(line);
+  line.owner = owner;
+  line.descriptor = descriptor;
+  WriteAll(descriptor, "\r" + text + "\x1b[K");
+}
+
+void WipeIfHeldBy(const void* owner) {
+  Line& line = TheLine();
+  const std::lock_guard lock(line.mutex);
+  if (line.owner == owner) Wipe(line);
 }
 
 /// 12.3 M rather than 12345678.
@@ -97,23 +117,13 @@ void Progress::Draw(Clock::time_point now) {
     text = fmt::format("{}  [{:=<{}}{:{}}] {:3.0f} %  {}/s  {:.0f} s left", label_, "", filled, "", kBarWidth - filled,
                        share * 100, Short(rate), left);
   }
-  // A line that wraps cannot be wiped again. The last column stays free: some terminals wrap on reaching it.
-  text.resize(std::min(text.size(), Columns(descriptor_) - 1));
-
-  Line& line = TheLine();
-  const std::lock_guard lock(line.mutex);
-  if (line.owner != nullptr && line.descriptor != descriptor_) Wipe(line);
-  line.owner = this;
-  line.descriptor = descriptor_;
-  WriteAll(descriptor_, "\r" + text + "\x1b[K");
+  Put(this, descriptor_, std::move(text));
 }
 
 void Progress::Finish() {
   if (!terminal_) return;
   next_draw_.store(Clock::time_point::max().time_since_epoch().count(), std::memory_order_relaxed);
-  Line& line = TheLine();
-  const std::lock_guard lock(line.mutex);
-  if (line.owner == this) Wipe(line);
+  WipeIfHeldBy(this);
 }
 
 void Progress::SetEnabled(bool on) {
@@ -125,6 +135,57 @@ void Progress::WipeLine() {
   Line& line = TheLine();
   const std::lock_guard lock(line.mutex);
   Wipe(line);
+}
+
+PhaseLine::PhaseLine(std::string_view phase, int descriptor, milliseconds after)
+    : descriptor_(descriptor), after_(after), phase_(phase), begun_(std::chrono::steady_clock::now()) {
+  if (::isatty(descriptor) != 1 || !enabled.load(std::memory_order_relaxed)) return;
+  try {
+    thread_ = std::thread([this] {
+      std::unique_lock lock(mutex_);
+      while (!ended_.wait_for(lock, kInterval, [this] { return over_; })) Draw();
+    });
+  } catch (const std::system_error&) {  // a line that cannot be drawn is no reason to fail the work
+  }
+}
+
+void PhaseLine::Finish() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  ended_.notify_one();
+  thread_.join();
+  WipeIfHeldBy(this);
+}
+
+void PhaseLine::Begin(std::string_view phase) {
+  if (!thread_.joinable()) return;
+  const std::lock_guard lock(mutex_);
+  phase_ = phase;
+  begun_ = std::chrono::steady_clock::now();
+  rounds_.store(0, std::memory_order_relaxed);
+  WipeIfHeldBy(this);
+}
+
+void PhaseLine::TellRound(std::uint32_t rounds, std::uint64_t active, double change) noexcept {
+  active_.store(active, std::memory_order_relaxed);
+  change_.store(change, std::memory_order_relaxed);
+  rounds_.store(rounds, std::memory_order_relaxed);
+}
+
+void PhaseLine::Draw() {
+  const auto lasted = std::chrono::steady_clock::now() - begun_;
+  if (lasted < after_) return;
+  std::string text = phase_;
+  if (const std::uint32_t rounds = rounds_.load(std::memory_order_relaxed); rounds > 0) {
+    const double change = change_.load(std::memory_order_relaxed);
+    text += std::isnan(change) ? fmt::format(", round {}, {} active", rounds,
+                                             Short(static_cast<double>(active_.load(std::memory_order_relaxed))))
+                               : fmt::format(", round {}, change {:.0e}", rounds, change);
+  }
+  Put(this, descriptor_, fmt::format("{}  {:.0f} s", text, std::chrono::duration<double>(lasted).count()));
 }
 
 }  // namespace chatty

@@ -1,11 +1,15 @@
 /// \file
-/// A progress bar for work that lasts: on stderr, and only where a person watches.
+/// Progress bars and lines for work that lasts: on stderr, and only where a person watches.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <string>
+#include <string_view>
+#include <thread>
 
 namespace chatty {
 
@@ -52,6 +56,43 @@ class Progress {
   const Clock::time_point start_;
   std::atomic<std::uint64_t> done_{0};
   std::atomic<Clock::rep> next_draw_;  // since the clock's epoch; whoever moves it on draws
+};
+
+/// Says what is being done and for how long, once that has taken a second, for work that cannot count itself: a thread
+/// draws the line. Silent, and without a thread, where Progress would be. Bars that are drawn meanwhile take the line.
+class PhaseLine {
+ public:
+  /// `after`: how long a phase lasts before it is shown.
+  explicit PhaseLine(std::string_view phase, int descriptor = 2,
+                     std::chrono::milliseconds after = std::chrono::milliseconds(1000));
+  ~PhaseLine() { Finish(); }
+  PhaseLine(const PhaseLine&) = delete;
+  PhaseLine& operator=(const PhaseLine&) = delete;
+
+  /// What follows. Its time starts now.
+  void Begin(std::string_view phase);
+  /// How far a run has come: `rounds` made, the last of which changed `active` vertices and made, unless it is NaN, a change
+  /// of so much. Costs three relaxed stores. Begin() forgets it.
+  void TellRound(std::uint32_t rounds, std::uint64_t active, double change) noexcept;
+  /// Wipes the line for good, before something else is written. The destructor does so too.
+  void Finish();
+  /// Whether anything would be shown; where not, nobody need call.
+  bool shown() const { return thread_.joinable(); }
+
+ private:
+  void Draw();
+
+  const int descriptor_;
+  const std::chrono::milliseconds after_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable ended_;
+  bool over_ = false;
+  std::string phase_;
+  std::chrono::steady_clock::time_point begun_;
+  std::atomic<std::uint32_t> rounds_{0};
+  std::atomic<std::uint64_t> active_{0};
+  std::atomic<double> change_{0};
+  std::thread thread_;
 };
 
 }  // namespace chatty

@@ -48,6 +48,13 @@ using TransportFactory = std::function<std::unique_ptr<Transport>(
 /// RunOptions::delta that is left to the library.
 inline constexpr double kAutoDelta = 0;
 
+/// How far a run has come, after a round.
+struct RoundProgress {
+  std::uint32_t rounds = 0;  ///< made so far, over all phases
+  std::uint64_t active = 0;  ///< vertices that the last one changed, on all devices
+  double change = 0;  ///< `change` of the program's Global, if it has such a member, divided by the vertices; else NaN
+};
+
 /// How to run a program. The defaults leave every choice to the library.
 struct RunOptions {
   /// Push, pull, or whichever is cheaper, round by round.
@@ -72,6 +79,9 @@ struct RunOptions {
   /// Ends the run after the round at hand, all devices after the same one, once a stop is requested: by std::stop_source's
   /// request_stop(), from any thread. The run then returns what it had, with RunStatistics::ended telling so.
   std::stop_token stop{};
+  /// If set, is called after each round, on the first device's thread, which waits for it: store what it says, and return.
+  /// Rounds that a device makes without the host are told of at their end, and those of `async` are not.
+  std::function<void(const RoundProgress&)> on_round{};
 };
 
 }  // namespace chatty

@@ -97,6 +97,7 @@ Session::Session(const Graph& graph, std::vector<std::unique_ptr<Device>> device
     const std::vector<CpuPlacement> places = PlaceDevices(pointers_, AllowedCpus());
     for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d]->Place(places[d]);
   }
+  if (options_.on_phase) options_.on_phase("partitioning");
   const Span span(ProcessLane(options_.trace), &partition_ms_, spans::kPartition, {devices_.size()});
   PartitionOptions divide;
   divide.parts = static_cast<PartId>(devices_.size());
@@ -130,6 +131,7 @@ PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, b
     return prepared;
   }
   auto fresh = std::make_unique<PreparedGraphs>();
+  if (options_.on_phase) options_.on_phase("partitioning");
   const Span span(ProcessLane(options_.trace), &partition_ms_, spans::kSubgraphs, {devices_.size()});
   SubgraphOptions options;
   options.edges = edges;
@@ -156,6 +158,7 @@ const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forw
     }
     return prepared;
   }
+  if (options_.on_phase) options_.on_phase("uploading");
   const Span span(ProcessLane(options_.trace), &upload_ms_, spans::kUpload);
   std::vector<std::unique_ptr<DeviceGraph>> uploaded(devices_.size());
   const auto upload = [&](std::size_t d, int threads) {
@@ -172,6 +175,7 @@ const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forw
     for (std::future<void>& done : uploads) done.get();
   }
   prepared.devices = std::move(uploaded);
+  if (options_.on_phase) options_.on_phase("preparing");
   return prepared;
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("copying a graph to the devices");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -104,6 +105,8 @@ struct SessionOptions {
   /// not use now, and not at all where OMP_PROC_BIND or OMP_PLACES says where threads run. Device::placement() tells.
   bool bind = true;
   Trace* trace = nullptr;  ///< records dividing and uploading, if not null; not owned, used while the session lives
+  /// If set, is told what begins: "partitioning", "uploading", "preparing". Called by the thread that calls the session.
+  std::function<void(std::string_view)> on_phase{};
 };
 
 /// Throws for what a run would be refused for whatever the graph: UsageError for an unknown execution or transport, or a

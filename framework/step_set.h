@@ -173,6 +173,8 @@ class ErasedProgram {
   virtual void CombineGlobal(std::byte* into, const std::byte* from) const = 0;
   /// Asks the program's EndRound; without one, kContinue.
   virtual Next EndRound(RoundState& round) const = 0;
+  /// RoundProgress::change.
+  virtual double ChangeOf(const RoundState& round) const = 0;
   /// Throws CapabilityError if the program was not compiled for the device's kind.
   virtual std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph, Tiling tiling) const = 0;
   /// Gives steps made by a program of the same type this one's parameters.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <limits>
 
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/cuda/packed_rows.h"
@@ -133,6 +134,13 @@ class TypedProgram final : public ErasedProgram {
       return next;
     } else {
       return Next::kContinue;
+    }
+  }
+  double ChangeOf([[maybe_unused]] const RoundState& round) const override {
+    if constexpr (requires(const GlobalOf<P> global) { static_cast<double>(global.change); }) {
+      return static_cast<double>(round.As<GlobalOf<P>>().global.change) / static_cast<double>(round.vertices);
+    } else {
+      return std::numeric_limits<double>::quiet_NaN();
     }
   }
   std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph, Tiling tiling) const override {

@@ -239,6 +239,8 @@ class BspRun {
     ++(pull ? pull_rounds_ : push_rounds_);
     edges_touched_ += total_.edges_touched;
     vertices_updated_ += total_.active_vertices;
+    if (rank_ == 0 && options_.on_round) [[unlikely]]
+      options_.on_round({round_.index + 1, round_.active, program_.ChangeOf(round_)});
     if (pull) chooser_.Learn(AheadOf(before), round_.vertices, total_.edges_touched);
     changed_only_ = pull;
     round_.index += 1;
@@ -311,6 +313,7 @@ class BspRun {
     vertices_updated_ += job.vertices_updated;
     push_rounds_ += job.push_rounds;
     pull_rounds_ += job.pull_rounds;
+    if (options_.on_round) options_.on_round({round_.index, total_.active_vertices, program_.ChangeOf(round_)});
     return true;
   }
 

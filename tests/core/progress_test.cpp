@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -51,6 +53,12 @@ class Terminal {
     }
     text.pop_back();
     return text;
+  }
+  /// Waits until something has been written, and takes what there is of it.
+  std::string Wait() {
+    char buffer[4096];
+    const ssize_t got = ::read(screen_, buffer, sizeof buffer);
+    return got <= 0 ? std::string() : std::string(buffer, static_cast<std::size_t>(got));
   }
 
  private:
@@ -143,6 +151,51 @@ TEST(Progress, StaysSilentElsewhere) {
   char byte;
   EXPECT_EQ(::read(pipe[0], &byte, 1), 0) << "something was written to a pipe";
   ::close(pipe[0]);
+}
+
+/// Reads until `text` has been drawn, as long as that takes.
+std::string ReadUntil(Terminal& terminal, std::string_view text) {
+  std::string all;
+  while (all.find(text) == std::string::npos) all += terminal.Wait();  // a line that goes on leaves no mark last
+  return all;
+}
+
+TEST(PhaseLine, TellsWhatIsDoneAndHowFarItIs) {
+  Terminal terminal;
+  SKIP_WITHOUT_TERMINAL(terminal);
+  {
+    PhaseLine line("loading", terminal.descriptor(), milliseconds(0));
+    EXPECT_TRUE(line.shown());
+    ReadUntil(terminal, "\rloading  ");
+    line.Begin("running");
+    line.TellRound(12, 3000, 0.5);
+    ReadUntil(terminal, "\rrunning, round 12, change 5e-01  ");
+    line.TellRound(13, 3000, std::nan(""));
+    ReadUntil(terminal, "\rrunning, round 13, 3 k active  ");
+    line.Begin("verifying");
+    ReadUntil(terminal, "\rverifying  ");
+  }
+  EXPECT_TRUE(terminal.Read().ends_with("\r\x1b[K"));
+}
+
+TEST(PhaseLine, ShowsNoShortPhase) {
+  Terminal terminal;
+  SKIP_WITHOUT_TERMINAL(terminal);
+  { const PhaseLine line("loading", terminal.descriptor(), std::chrono::hours(1)); }
+  EXPECT_EQ(terminal.Read(), "");
+}
+
+TEST(PhaseLine, StaysSilentElsewhere) {
+  Progress::SetEnabled(false);
+  Terminal terminal;
+  SKIP_WITHOUT_TERMINAL(terminal);
+  EXPECT_FALSE(PhaseLine("loading", terminal.descriptor(), milliseconds(0)).shown());
+  Progress::SetEnabled(true);
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  EXPECT_FALSE(PhaseLine("loading", pipe[1], milliseconds(0)).shown());
+  ::close(pipe[0]);
+  ::close(pipe[1]);
 }
 
 TEST(Progress, CanBeSwitchedOff) {
