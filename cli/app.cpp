@@ -165,7 +165,7 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
   app.formatter(MakeHelpFormatter());
   bool quiet = false;
   std::string log_level;
-  app.add_flag("-q,--quiet", quiet, "No progress bars, and of the log only errors");
+  app.add_flag("-q,--quiet", quiet, "Nothing but errors and what goes to `-`: no report, no progress, no warnings");
   app.add_option("--log", log_level, "What to log on stderr: trace, debug, info (default), warning, error, critical or off")
       ->type_name("LEVEL");
   app.footer(
@@ -254,6 +254,7 @@ int RunCommandLine(int argc, const char* const* argv, const Registry& registry) 
   }
 
   return Guarded([&] {
+    SetQuiet(quiet);
     if (quiet) {
       Progress::SetEnabled(false);
       SetLogLevel("error");

@@ -95,6 +95,21 @@ void PrintText(std::string_view text) {
   output.Commit();
 }
 
+namespace {
+bool g_quiet = false;
+}  // namespace
+
+void SetQuiet(bool quiet) { g_quiet = quiet; }
+
+void PrintReport(std::string_view text, bool aside) {
+  if (g_quiet) return;
+  if (aside) {
+    PrintError(text);
+  } else {
+    PrintText(text);
+  }
+}
+
 void PrintError(std::string_view text) noexcept {
   Progress::WipeLine();
   std::fwrite(text.data(), 1, text.size(), stderr);
@@ -414,6 +429,7 @@ LoadedGraph Load(const std::string& path, const LoadOptions& options) {
   if (options.cache != "off") TakeInterrupts();  // it is written to
   if (read.threads > 0) omp_set_num_threads(read.threads);
   if (options.host_memory_limit > 0) RefuseBeyondLimit(path, options);
+  const PhaseLine phase("loading");
   const Stopwatch watch;
   if (options.cache == "off") {
     loaded.graph = ReadGraph(path, read, &loaded.report);

@@ -44,6 +44,10 @@ class Stopwatch {
 // ------------------------------------------------------------------ output ----
 
 void PrintText(std::string_view text);  ///< on standard output; throws CapabilityError if it does not take it
+/// What tells of a command's work and is not what was asked for: as PrintText, or where `aside` on standard error, since
+/// something else owns standard output. `--quiet` leaves it out.
+void PrintReport(std::string_view text, bool aside = false);
+void SetQuiet(bool quiet);  ///< of all reports from here on
 /// On standard error, as it is, in place of a progress bar. What standard error does not take is lost: there is nowhere
 /// left to tell of it, and the exit code still does.
 void PrintError(std::string_view text) noexcept;

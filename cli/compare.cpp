@@ -399,7 +399,7 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
       continue;
     WriteFile(csv, FigureCsv(MakeFigure(name, options, plan, comparison, stop, [](const FigurePoints&) {}).figure));
   }
-  PrintText(Summary(comparison, options.out));
+  PrintReport(Summary(comparison, options.out));
   int code = kSuccess;
   for (const Measurement& m : comparison.measurements) {
     if (m.outcome == Outcome::kWrong) {

@@ -8,6 +8,7 @@
 #include "chatty/cli/commands.h"
 #include "chatty/cli/common.h"
 #include "chatty/core/error.h"
+#include "chatty/core/progress.h"
 #include "chatty/io/writer.h"
 
 namespace chatty::cli {
@@ -38,13 +39,15 @@ int Convert(const ConvertOptions& options) {
   const std::vector<std::string> lost =
       TakeLosses(loaded.graph, options.output, format, options.lossy,
                  "--ids zero|one and --weights int|float change the graph into what can be said, ");
+  PhaseLine phase("writing");
   const Stopwatch watch;
   WriteGraph(loaded.graph, options.output, format);
+  phase.Finish();
 
   std::string text = DescribeGraph(loaded.graph) + "\n" + DescribeLoad(loaded, options.load, 10);
   text += fmt::format("  written    {} in {}\n", options.output, FormatMs(watch.ms()));
   text += DescribeLosses(lost, options.output, 10);
-  if (options.output != "-") PrintText(text);
+  if (options.output != "-") PrintReport(text);
   return kSuccess;
 }
 

@@ -164,17 +164,20 @@ int GenerateGraph(const GenerateOptions& options, const CLI::App& command) {
   }
   RefuseOtherSuffix("--output", options.output, "", /*decided=*/true);
   for (const std::string& file : GraphOutputFiles(options.output, format)) PrepareOutput(file);
+  PhaseLine phase("generating");
   const Stopwatch generate_watch;
   Graph graph = Generate(spec);
   graph.set_first_id(FirstIdOf(options.output, format).value_or(0));  // nobody has called its vertices anything
   const double generate_ms = generate_watch.ms();
   const std::vector<std::string> lost = TakeLosses(graph, options.output, format, options.lossy, "");
+  phase.Begin("writing");
   const Stopwatch write_watch;
   WriteGraph(graph, options.output, format);
+  phase.Finish();
   const std::string losses = DescribeLosses(lost, options.output, 10);
   if (options.output != "-") {
-    PrintText(fmt::format("{}\n  written    {} (generated in {}, written in {})\n{}", DescribeGraph(graph), options.output,
-                          FormatMs(generate_ms), FormatMs(write_watch.ms()), losses));
+    PrintReport(fmt::format("{}\n  written    {} (generated in {}, written in {})\n{}", DescribeGraph(graph), options.output,
+                            FormatMs(generate_ms), FormatMs(write_watch.ms()), losses));
   }
   return kSuccess;
 }

@@ -17,6 +17,7 @@
 #include "chatty/cli/commands.h"
 #include "chatty/cli/common.h"
 #include "chatty/core/parallel.h"
+#include "chatty/core/progress.h"
 #include "chatty/framework/memory_plan.h"
 #include "chatty/io/coordinates.h"
 #include "chatty/io/input.h"
@@ -254,6 +255,7 @@ int Info(const Registry& registry, const InfoOptions& options) {
   const ReadReport& report = loaded.report;
   std::optional<Extent> extent;
   if (coordinates) extent = MeasureExtent(graph, *coordinates, options.coordinates);
+  PhaseLine phase("analysing");
   const Stopwatch watch;
   const DegreeSummary out = SummariseDegrees(graph);
   const DegreeSummary in = graph.symmetric() ? out : SummariseDegrees(graph, /*in=*/true);
@@ -274,6 +276,7 @@ int Info(const Registry& registry, const InfoOptions& options) {
   const std::vector<ProgramNeed> needs =
       MeasureNeeds(registry, graph, std::max(out.max, in.max), kind, options.load.read.threads, report);
   const double analyse_ms = watch.ms();
+  phase.Finish();
   const Json weight_range = WeightRange(graph);
   Partition partition;
   PartitionQuality quality;
@@ -352,7 +355,7 @@ int Info(const Registry& registry, const InfoOptions& options) {
   text += DescribeNeeds(needs, kind);
   if (parts > 0) text += "\n" + FormatQuality(quality);
   if (text.back() != '\n') text += '\n';
-  PrintText(text);
+  PrintReport(text);
   return kSuccess;
 }
 

@@ -18,6 +18,7 @@
 #include "chatty/cli/common.h"
 #include "chatty/core/device.h"
 #include "chatty/core/error.h"
+#include "chatty/core/progress.h"
 #include "chatty/partition/part_file.h"
 
 namespace chatty::cli {
@@ -122,9 +123,11 @@ int DividePartition(const PartitionCommandOptions& options) {
   const LoadedGraph loaded = Load(options.graph, options.load);
   const Graph& graph = loaded.graph;
   for (Division& division : divisions) {
+    PhaseLine phase(fmt::format("partitioning, {}", division.asked));
     const Stopwatch watch;
     division.partition = division.partitioner->Divide(graph, divide);
     division.ms = watch.ms();
+    phase.Begin("measuring the partition");
     division.quality = MeasureQuality(graph, division.partition, divide.threads);
   }
   if (!options.output.empty()) WritePartFile(options.output, divisions.front().partition);
@@ -158,11 +161,7 @@ int DividePartition(const PartitionCommandOptions& options) {
         fmt::format("partition       {}, {} parts, in {}\n", DescribeName(division), divide.parts, FormatMs(division.ms)) +
         FormatQuality(division.quality);
   }
-  if (options.output == "-") {  // which the file has alone
-    PrintError(text);
-  } else {
-    PrintText(text);
-  }
+  PrintReport(text, /*aside=*/options.output == "-");
   return kSuccess;
 }
 

@@ -154,10 +154,12 @@ struct Record {
   std::string started;
   std::string value;
   std::optional<LdbcChoice> ldbc;
+  double first_answer_ms = 0;  // since the command began, with all that came before the first run
   double open_ms = 0, partition_ms = 0, upload_ms = 0, prepare_ms = 0, output_ms = 0, verify_ms = 0;
   std::vector<double> trials_ms;
   bool weighted = false;               // the program uses weights of edges
   std::string devices_why;             // `--devices auto` left some idle; else empty
+  std::string devices_advice;          // on fewer devices it may be faster, and why; else empty
   std::vector<VertexId> sources;       // one a trial, also a cut off one; 0-based; empty for programs without a source
   ParameterValues parameters;          // of the last trial
   RunStatistics statistics;            // of the last trial
@@ -256,6 +258,7 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
                                {"cpus", place.cpus.none() ? Json(nullptr) : Json(CpuListText(place.cpus))}});
   }
   json["devices_why"] = record.devices_why.empty() ? Json(nullptr) : Json(record.devices_why);
+  json["devices_advice"] = record.devices_advice.empty() ? Json(nullptr) : Json(record.devices_advice);
   json["partition"] = session.partition().name();
   json["partition_asked"] = options.partition;
   json["execution"] = record.statistics.execution;
@@ -276,7 +279,8 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
                        {"verify", Rounded(record.verify_ms)}};
   Json trials = Json::array();
   for (const double ms : record.trials_ms) trials.push_back(Rounded(ms));
-  json["time"] = {{"median_ms", Rounded(Median(record.trials_ms))},
+  json["time"] = {{"first_answer_ms", record.first_answer_ms > 0 ? Json(Rounded(record.first_answer_ms)) : Json(nullptr)},
+                  {"median_ms", Rounded(Median(record.trials_ms))},
                   {"min_ms", Rounded(*std::min_element(record.trials_ms.begin(), record.trials_ms.end()))},
                   {"max_ms", Rounded(*std::max_element(record.trials_ms.begin(), record.trials_ms.end()))},
                   {"trials_ms", std::move(trials)}};
@@ -367,6 +371,7 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
                       (session.device_count() == 1
                            ? ""
                            : fmt::format(", {} partition, transport {}", session.partition().name(), statistics.transport)));
+  if (!record.devices_advice.empty()) line("advice", record.devices_advice);
   if (!record.sources.empty()) {
     const Graph& graph = loaded.graph;
     line("source",
@@ -382,6 +387,8 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
                         FormatMs(*std::max_element(record.trials_ms.begin(), record.trials_ms.end())));
   }
   line("time", time);
+  line("first",
+       fmt::format("answer {} after the command began, loading and preparing included", FormatMs(record.first_answer_ms)));
   std::string rounds = Grouped(statistics.rounds);
   if (statistics.push_rounds + statistics.pull_rounds > 0) {
     rounds += fmt::format(" ({} push, {} pull{})", Grouped(statistics.push_rounds), Grouped(statistics.pull_rounds),
@@ -409,8 +416,9 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
     line("traffic", fmt::format("{} in {} messages{}", FormatBytes(bytes), Grouped(messages),
                                 before > messages ? fmt::format(", combined from {}", Grouped(before)) : ""));
   }
-  std::string apart = fmt::format("load {}, partition {}, upload {}, prepare {}", FormatMs(loaded.ms),
-                                  FormatMs(record.partition_ms), FormatMs(record.upload_ms), FormatMs(record.prepare_ms));
+  std::string apart = record.open_ms < 1 ? "" : fmt::format("open devices {}, ", FormatMs(record.open_ms));
+  apart += fmt::format("load {}, partition {}, upload {}, prepare {}", FormatMs(loaded.ms), FormatMs(record.partition_ms),
+                       FormatMs(record.upload_ms), FormatMs(record.prepare_ms));
   if (record.output_ms > 0) apart += fmt::format(", output {}", FormatMs(record.output_ms));
   if (record.verdict) apart += fmt::format(", verify {}", FormatMs(record.verify_ms));
   line("apart", apart);
@@ -456,6 +464,13 @@ std::string KeepWhatPays(const RunCommandOptions& options, const RegisteredProgr
   return fmt::format("{} of {}: {}; --devices cuda takes all", advice.devices, all, advice.why);
 }
 
+/// What a run on several host devices should know of one; nothing where several are as good.
+std::string AdviceOfHostDevices(const RegisteredProgram& program, const Graph& graph, const Session& session) {
+  if (session.device(0).kind() != DeviceKind::kHost || session.device_count() < 2 || !program.traverses()) return {};
+  const DeviceAdvice advice = AdviseHostDevices(graph, session.device_count());
+  return advice.devices > 1 ? std::string() : fmt::format("--devices host:1 may be faster: {}", advice.why);
+}
+
 /// Refuses, before it is loaded, a graph whose header says that the run cannot fit.
 void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& program, const std::optional<GraphPeek>& peek,
                     const std::vector<std::unique_ptr<Device>>& devices, const RunOptions& run) {
@@ -488,6 +503,7 @@ void Account(Record& record, const RunStatistics& statistics) {
 
 /// Returns an ExitCode, or minus the signal that interrupted the trials.
 int Run(const Registry& registry, const RunCommandOptions& given, const std::string& command_line) {
+  const Stopwatch since_begin;
   RunCommandOptions options = given;
   if (!options.ldbc.empty()) {
     if (!options.graph.empty()) {
@@ -604,12 +620,18 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   session_options.trace = trace;
   session_options.memory_limit = options.memory_limit;
   session_options.host_memory_limit = options.load.host_memory_limit;
+  PhaseLine phase("partitioning");
+  session_options.on_phase = [&phase](std::string_view begun) { phase.Begin(begun); };
   Session session(graph, std::move(devices), session_options);
 
   StopOnInterrupt interrupt;
   run.stop = interrupt.token();
   const double before_prepare = session.partition_ms() + session.upload_ms();
   const Stopwatch prepare_watch;
+  phase.Begin("preparing");
+  if (phase.shown()) {
+    run.on_round = [&phase](const RoundProgress& round) { phase.TellRound(round.rounds, round.active, round.change); };
+  }
   const std::unique_ptr<RegisteredJob> job = [&] {
     try {
       return program.Prepare(session, parameters.values, options.parameters.value, run);
@@ -623,6 +645,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
 
   // A run that failed tells what it had, too.
   const auto fail = [&](const RegisteredJob& failed, const std::exception& error) {
+    phase.Finish();
     record.error = error.what();
     Account(record, failed.statistics());
     record.parameters = parameters.values;
@@ -641,13 +664,13 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
 
   recording.Start();
   {
-    Progress progress("trials", options.trials);
     interrupt.Begin();
     for (std::uint32_t trial = 0; trial < options.trials; ++trial) {
       if (parameters.source && trial > 0) {
         choose_source(trial);
         if (parameters.source->random()) job->Set("source", parameters.values["source"]);
       }
+      phase.Begin(options.trials > 1 ? fmt::format("trial {} of {}", trial + 1, options.trials) : "running");
       const SpanKind& kind = parameters.source ? kTrialFrom : kTrial;
       const SpanArguments names{trial, parameters.source ? graph.id(record.sources.back()) : 0};
       if (trace != nullptr) trace->NameRuns(kind, names);
@@ -655,12 +678,12 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
         const Span span(ProcessLane(trace), nullptr, kind, names);
         try {
           Account(record, job->Execute());
+          if (trial == 0) record.first_answer_ms = since_begin.ms();
         } catch (const std::exception& error) {
           fail(*job, error);
           throw;
         }
       }
-      progress.Advance();
       if (interrupt.signal() != 0) break;
     }
     interrupt.End();
@@ -669,6 +692,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   if (parameters.source && !parameters.source->random()) record.sources.resize(1);
   record.parameters = parameters.values;
 
+  record.devices_advice = AdviceOfHostDevices(program, graph, session);
   record.value = program.OutputShape(graph, options.parameters.value).name;
   const bool cut = record.signal == 0 && record.statistics.ended == Ended::kMaxRounds;
   const bool verify = options.verify && record.signal == 0 && !cut;
@@ -678,6 +702,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
     ErasedValues values;
     {
       const Span span(ProcessLane(trace), &record.output_ms, kWriteValues);
+      phase.Begin(options.output.empty() ? "copying out" : "writing the output");
       values = job->Output();
       if (!options.output.empty())
         WriteValues(options.output, graph, values, {options.output_format, std::string(program.name())});
@@ -685,23 +710,27 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
     if (total) record.total = program.Total(values);
     if (verify) {
       const Span span(ProcessLane(trace), &record.verify_ms, kVerify);
+      phase.Begin("verifying");
       record.verdict = program.Verify(graph, record.parameters, values, &record.statistics);
     }
   }
 
+  phase.Finish();
   recording.Write();
   if (!options.json.empty()) WriteJson(options.json, RecordJson(options, program, loaded, session, record));
   // Whatever owns standard output has it alone.
-  if (options.output == "-") {
-    PrintError(Summary(options, program, loaded, session, record, /*colours=*/false));
-  } else if (options.json != "-") {
-    PrintText(Summary(options, program, loaded, session, record, /*colours=*/true));
+  const bool aside = options.output == "-";
+  if (aside || options.json != "-") {
+    PrintReport(Summary(options, program, loaded, session, record, /*colours=*/!aside), aside);
   }
   const std::string why = WhyNotFinal(record);
   if (!why.empty() && (record.signal != 0 || !options.output.empty())) {
-    PrintError(fmt::format("chatty: {}{}\n", why, options.verify && record.signal != 0 ? "; not verified" : ""));
+    PrintReport(fmt::format("chatty: {}{}\n", why, options.verify && record.signal != 0 ? "; not verified" : ""),
+                /*aside=*/true);
   }
-  if (options.verify && cut) PrintError("chatty: not verified: --max-rounds ended the run before it converged\n");
+  if (options.verify && cut) {
+    PrintReport("chatty: not verified: --max-rounds ended the run before it converged\n", /*aside=*/true);
+  }
   if (record.signal != 0) return -record.signal;
   if (record.verdict && !record.verdict->passed) {
     ReportWrongAnswer(record.verdict->message);
@@ -726,9 +755,10 @@ void AddRun(CLI::App& app, Context& context) {
   const std::string how = "Execution";
   command
       ->add_option("--devices", options->devices,
-                   "`host:N`: N host devices sharing the cores; `cuda:0,1`: these GPUs; `cuda:4@0`: four devices that share "
-                   "GPU 0; `cuda`: all GPUs; `auto` (default): GPUs if present, else the host")
-      ->type_name("DEVICES")
+                   "`N`: so many GPUs, or host devices where there are none; `host:N`: N host devices sharing the cores; "
+                   "`cuda:0,1`: these GPUs; `cuda:4@0`: four devices that share GPU 0; `cuda`: all GPUs; `auto` (default): "
+                   "GPUs if present, else the host")
+      ->type_name("N|DEVICES")
       ->group(how);
   command
       ->add_option("--partition", options->partition,

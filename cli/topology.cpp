@@ -157,7 +157,7 @@ int ShowTopology(const TopologyOptions& options) {
     page.Commit();
   }
   if (options.json != "-" && options.html != "-") {
-    PrintText(TopologyText(topology, rings, heading) + (costs ? CostsText(topology, *costs) : ""));
+    PrintReport(TopologyText(topology, rings, heading) + (costs ? CostsText(topology, *costs) : ""));
   }
   return kSuccess;
 }
@@ -169,10 +169,11 @@ void AddTopology(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("topology", "Show devices, the links between them and the widest ring");
   CLI::Option* devices = command
                              ->add_option("--devices", options->devices,
-                                          "`host:N`: N host devices sharing the cores; `cuda:0,1`: these GPUs; `cuda:4@0`: "
-                                          "four devices that share GPU 0; `cuda`: all GPUs; `auto` (default): GPUs if "
+                                          "`N`: so many GPUs, or host devices where there are none; `host:N`: N host "
+                                          "devices sharing the cores; `cuda:0,1`: these GPUs; `cuda:4@0`: four devices that "
+                                          "share GPU 0; `cuda`: all GPUs; `auto` (default): GPUs if "
                                           "present, else the host")
-                             ->type_name("DEVICES")
+                             ->type_name("N|DEVICES")
                              ->check(NotEmpty());
   CLI::Option* measure =
       command->add_flag("--measure", options->measure,

@@ -15,6 +15,7 @@
 #include "chatty/cli/commands.h"
 #include "chatty/cli/common.h"
 #include "chatty/core/error.h"
+#include "chatty/core/progress.h"
 #include "chatty/io/results.h"
 #include "chatty/programs/reference.h"
 
@@ -133,11 +134,13 @@ int Verify(const Registry& registry, const VerifyOptions& given) {
   }
   if (const auto own = parameters.values.find("tolerance"); own != parameters.values.end())
     tolerance = std::stod(own->second);
+  PhaseLine phase("reading the values");
   const Stopwatch watch;
   Verdict verdict;
   try {
     ForeignMarks marks;
     ErasedValues values = ReadValues(options.values, loaded.graph, shape, &marks);
+    phase.Begin("verifying");
     const auto verify = [&] { return program.VerifyAnswer(loaded.graph, parameters.values, values, tolerance); };
     verdict = verify();
     // A mark that is a number as well may be meant as that, and then it is right. Where it is not, a program that starts
@@ -158,6 +161,7 @@ int Verify(const Registry& registry, const VerifyOptions& given) {
     verdict = Failed("{}", error.what());
   }
 
+  phase.Finish();
   if (!options.json.empty()) {
     Json json;
     json["chatty"] = BuildJson();
@@ -175,7 +179,7 @@ int Verify(const Registry& registry, const VerifyOptions& given) {
     ReportWrongAnswer(verdict.message);
     return kWrongAnswer;
   }
-  if (options.json != "-") PrintText(fmt::format("{}: {}\n", Coloured("verified", true), verdict.message));
+  if (options.json != "-") PrintReport(fmt::format("{}: {}\n", Coloured("verified", true), verdict.message));
   return kSuccess;
 }
 

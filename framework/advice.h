@@ -28,5 +28,8 @@ struct DeviceAdvice {
 /// exchange costs, against the time that dividing the edges saves (docs/performance/exchange-and-paths.md). Programs that
 /// look at all edges every round gain anyway; they are not to be asked for.
 DeviceAdvice AdviseDevices(const Graph& graph, std::size_t devices);
+/// The same of host devices, which share the cores: one does all the work in the time that several take, and each level of
+/// several costs a meeting of threads. Several, where that is a small part of the time.
+DeviceAdvice AdviseHostDevices(const Graph& graph, std::size_t devices);
 
 }  // namespace chatty

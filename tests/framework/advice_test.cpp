@@ -52,5 +52,13 @@ TEST(DeviceAdvice, OneForLongWaysAndForLittleWork) {
   EXPECT_NE(AdviseDevices(Grid(500), 4).why.find("levels"), std::string::npos);
 }
 
+TEST(DeviceAdvice, HostDevicesShareTheCores) {
+  EXPECT_EQ(AdviseHostDevices(Grid(300), 2).devices, 1u);
+  EXPECT_NE(AdviseHostDevices(Grid(300), 2).why.find("about 597 levels"), std::string::npos)
+      << AdviseHostDevices(Grid(300), 2).why;
+  EXPECT_EQ(AdviseHostDevices(Kron(18), 2).devices, 2u) << "seven exchanges are nothing beside 8 million edges";
+  EXPECT_EQ(AdviseHostDevices(Grid(300), 1).devices, 1u);
+}
+
 }  // namespace
 }  // namespace chatty
