@@ -234,7 +234,7 @@ void AddGenerate(CLI::App& app, Context& context) {
       });
   command
       ->add_option("--edges-per-vertex", options->spec.edges_per_vertex,
-                   for_families("edges-per-vertex", "edges that each new vertex comes with (default: 8)"))
+                   for_families("edges-per-vertex", "edges that each vertex comes with; web: about so many (default: 8)"))
       ->type_name("N")
       ->check(WholeNumber());
   command
@@ -243,7 +243,11 @@ void AddGenerate(CLI::App& app, Context& context) {
       ->type_name("N")
       ->check(WholeNumber());
   probability("--rewire", options->spec.rewire, "probability that an edge leads elsewhere (default: 0.1)");
+  probability("--dangling", options->spec.dangling, "share of pages without a link (default: 0.3)");
+  probability("--local", options->spec.local, "share of links within a host (default: 0.7)");
   probability("--drop", options->spec.drop, "probability that an edge is left out (default: 0)");
+  command->add_flag("--directed", options->spec.directed,
+                    for_families("directed", "edges lead one way, as they are generated"));
   command->add_flag("--keep-loops", options->spec.keep_loops,
                     for_families("keep-loops", "keep edges from a vertex to itself"));
   command->add_flag("--keep-parallel", options->spec.keep_parallel,
@@ -258,12 +262,14 @@ void AddGenerate(CLI::App& app, Context& context) {
     }
     families += fmt::format("      {}\n", family.says);
   }
-  command->footer("Families, all undirected:\n" + families +
+  command->footer("Families, undirected but for those that say so:\n" + families +
                   "\n"
                   "Examples:\n"
                   "  chatty generate kron 21 --edge-factor 48 -o kron21.chatty\n"
                   "  chatty generate grid 1000 1000 --drop 0.38 --weights 1:100 -o road.gr.gz\n"
                   "  chatty generate uniform 16 --weights float --seed 7 -o uniform.mtx\n"
+                  "  chatty generate kron 17 --directed -o rmat17.chatty\n"
+                  "  chatty generate web 1000000 --dangling 0.4 -o web.chatty\n"
                   "  chatty generate gap-kron 20 --weights 1:255 -o kron20.chatty\n"
                   "\n"
                   "FILE appears once it is complete.");

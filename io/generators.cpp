@@ -25,7 +25,7 @@ constexpr int kMaxEdgeBits = 48;  // 2 PiB of edges: more is a mistake
 // ---- Weights
 // ----------------------------------------------------------------------------------------------------------------
 
-/// The weight of an undirected edge.
+/// The weight of an edge, whichever way it leads.
 class WeightHash {
  public:
   explicit WeightHash(const GeneratorSpec& spec)
@@ -78,7 +78,7 @@ Graph Finish(Made made, const GeneratorSpec& spec) {
         break;
     }
   }
-  return Graph(std::move(adjacency), /*symmetric=*/true, /*first_id=*/0, std::move(made.name));
+  return Graph(std::move(adjacency), made.symmetric, /*first_id=*/0, std::move(made.name));
 }
 
 void CheckWeights(const GeneratorSpec& spec) {
@@ -107,10 +107,11 @@ struct Family {
   Made (*make)(const GeneratorSpec&);
 };
 
-constexpr std::string_view kDrawn = "edge-factor keep-loops keep-parallel seed";
+constexpr std::string_view kDrawn = "directed edge-factor keep-loops keep-parallel seed";
 constexpr Family kFamilies[] = {
     {{"kron", "SCALE", kDrawn, "R-MAT with Graph500's parameters: 2^SCALE vertices, a few of huge degree"}, MakeKron},
-    {{"rmat", "SCALE", "a b c edge-factor keep-loops keep-parallel seed", "R-MAT with parameters of one's own"}, MakeRmat},
+    {{"rmat", "SCALE", "a b c directed edge-factor keep-loops keep-parallel seed", "R-MAT with parameters of one's own"},
+     MakeRmat},
     {{"uniform", "SCALE", kDrawn, "2^SCALE vertices, ends of edges drawn uniformly"}, MakeUniform},
     {{"gap-kron", "SCALE", "edge-factor", "the GAP benchmark's Kronecker graph, edge by edge", true}, MakeGapKron},
     {{"gap-urand", "SCALE", "edge-factor", "the GAP benchmark's uniform graph, edge by edge", true}, MakeGapUrand},
@@ -120,6 +121,11 @@ constexpr Family kFamilies[] = {
      MakeRoad},
     {{"ba", "COUNT", "edges-per-vertex seed", "Barabasi-Albert: the more edges a vertex has, the more it gets"},
      MakeBarabasiAlbert},
+    {{"citations", "COUNT", "edges-per-vertex seed", "directed: each vertex cites older ones, oftener those often cited"},
+     MakeCitations},
+    {{"web", "COUNT", "dangling edges-per-vertex local seed",
+      "directed: pages of hosts that link their own pages and popular ones, some of them nothing"},
+     MakeWeb},
     {{"small-world", "COUNT", "neighbours rewire seed", "Watts-Strogatz: a ring of neighbours with shortcuts"},
      MakeSmallWorld},
     {{"grid", "WIDTH HEIGHT|WIDTH HEIGHT DEPTH", "drop seed",

@@ -14,8 +14,8 @@ namespace chatty {
 
 /// What to generate. A family reads the fields that it names and ignores the other families' ones.
 ///
-/// All are undirected: the Graph is symmetric and both directions of an edge have one weight. The same spec gives the
-/// same Graph, bit by bit, at any thread count and on any machine.
+/// All but citations, web and what is asked for as `directed` are undirected: the Graph is symmetric and both directions of
+/// an edge have one weight. The same spec gives the same Graph, bit by bit, at any thread count and on any machine.
 struct GeneratorSpec {
   /// - "kron": R-MAT [Chakrabarti, Zhan, Faloutsos 2004] with the parameters of Graph500 and of the 10th DIMACS challenge's
   ///   kron_g500 graphs, a .57, b .19, c .19, d .05, without noise. 2^scale vertices with permuted labels,
@@ -33,6 +33,14 @@ struct GeneratorSpec {
   ///   hardly a closure and few bends. Mean degree 2.5, diameter near 2 sqrt(n). Numbered row by row.
   /// - "ba": Barabási and Albert's preferential attachment. The first edges_per_vertex + 1 vertices are a clique; each later
   ///   one has edges to edges_per_vertex distinct earlier ones, chosen as likely as these had edges. Numbered by age.
+  /// - "citations": directed and without cycles. Vertex v has edges to edges_per_vertex distinct older ones, or to all of
+  /// them
+  ///   where they are fewer: each edge to any of these, or as often to where an earlier edge leads. Numbered by age: every
+  ///   edge leads to a lower number, and vertex 0 alone has none.
+  /// - "web": directed. Pages of a host are numbered in a row; hosts have 8 pages and more, few have many. Each page has no
+  ///   link with probability `dangling`, or else about edges_per_vertex, few many more. A link leads with probability
+  ///   `local` to a page of the same host, rather to one of its first, or else to a page chosen as 1 over its place among
+  ///   the popular.
   /// - "small-world": Watts and Strogatz' ring of `count` vertices, each with its `neighbours` nearest; every edge keeps one
   ///   end and gets a random other one with probability `rewire`. No two coincide: there are count * neighbours / 2.
   /// - "grid": width * height * depth vertices, row by row and layer by layer, each with an edge to its right, its lower and
@@ -56,12 +64,16 @@ struct GeneratorSpec {
   std::uint64_t height = 0;  ///< grid, road
   std::uint64_t depth = 1;   ///< grid
   double drop = 0;           ///< grid; in [0, 1]
-  /// ba, small-world, chain, star, complete, binary-tree: vertices. road: about so many; 0: go by width and height.
+  /// ba, citations, web, small-world, chain, star, complete, binary-tree: vertices. road: about so many; 0: go by width and
+  /// height.
   std::uint64_t count = 0;
-  std::uint64_t edges_per_vertex = 8;  ///< ba
+  std::uint64_t edges_per_vertex = 8;  ///< ba, citations, web
+  double dangling = .3;                ///< web; in [0, 1]
+  double local = .7;                   ///< web; in [0, 1]
   std::uint64_t neighbours = 8;        ///< small-world; even
   double rewire = .1;                  ///< small-world; in [0, 1]
 
+  bool directed = false;       ///< kron, rmat, uniform: edges lead from the first end to the second
   bool keep_loops = false;     ///< kron, rmat, uniform: keep edges from a vertex to itself
   bool keep_parallel = false;  ///< kron, rmat, uniform: keep edges that were generated more than once
 

@@ -42,7 +42,7 @@ constexpr std::uint64_t Mix(std::uint64_t x) {
 }
 
 /// What one seed's streams of random words are for.
-enum Purpose : std::uint64_t { kEdges = 1, kLabels, kDrops, kWeights, kPoints, kStreets, kRewiring };
+enum Purpose : std::uint64_t { kEdges = 1, kLabels, kDrops, kWeights, kPoints, kStreets, kRewiring, kHosts, kDegrees };
 
 /// Word `position` of SplitMix64's sequence, which any position can be asked for.
 class RandomWords {
@@ -68,10 +68,11 @@ constexpr std::uint64_t Below(std::uint64_t word, std::uint64_t range) {
 // ---- What a family makes
 // ----------------------------------------------------------------------------------------------------
 
-/// A family's graph, symmetric; weights only if the family has some of its own and was asked for them.
+/// A family's graph; weights only if the family has some of its own and was asked for them.
 struct Made {
   Adjacency adjacency;
-  std::string name;  ///< tells the family and the parameters
+  std::string name;       ///< tells the family and the parameters
+  bool symmetric = true;  ///< both directions of each edge are there
 };
 
 inline namespace CHATTY_ABI {
@@ -155,6 +156,8 @@ Made MakeGapUrand(const GeneratorSpec& spec);
 Made MakeRgg(const GeneratorSpec& spec);
 Made MakeRoad(const GeneratorSpec& spec);
 Made MakeBarabasiAlbert(const GeneratorSpec& spec);
+Made MakeCitations(const GeneratorSpec& spec);
+Made MakeWeb(const GeneratorSpec& spec);
 Made MakeSmallWorld(const GeneratorSpec& spec);
 Made MakeGrid(const GeneratorSpec& spec);
 Made MakeDeBruijn(const GeneratorSpec& spec);

@@ -100,11 +100,14 @@ class RmatLevels {
   std::array<Slot, kOutcomes> slots_;
 };
 
+/// What tells a directed graph in its name.
+std::string_view Directed(const GeneratorSpec& spec) { return spec.directed ? "-directed" : ""; }
+
 /// Builds a graph of 2^scale vertices from generated edges, whose ends edge(i) tells.
 template <class MakeEdge>
 Adjacency BuildDrawn(const GeneratorSpec& spec, MakeEdge&& edge) {
   BuildOptions options;
-  options.symmetrise = true;
+  options.symmetrise = !spec.directed;
   options.remove_loops = !spec.keep_loops;
   options.merge_parallel = !spec.keep_parallel;
   options.threads = spec.threads;
@@ -137,7 +140,8 @@ inline namespace CHATTY_ABI {
 
 Made MakeKron(const GeneratorSpec& spec) {
   CheckScaleAndFactor(spec);
-  return {Recursive(spec, {.57, .19, .19, .05}), fmt::format("kron-{}-ef{}", spec.scale, spec.edge_factor)};
+  return {Recursive(spec, {.57, .19, .19, .05}), fmt::format("kron-{}-ef{}{}", spec.scale, spec.edge_factor, Directed(spec)),
+          !spec.directed};
 }
 
 Made MakeRmat(const GeneratorSpec& spec) {
@@ -149,7 +153,8 @@ Made MakeRmat(const GeneratorSpec& spec) {
                       spec.a, spec.b, spec.c);
   }
   return {Recursive(spec, {spec.a, spec.b, spec.c, std::max(rest, 0.0)}),
-          fmt::format("rmat-{}-ef{}-{:g}-{:g}-{:g}", spec.scale, spec.edge_factor, spec.a, spec.b, spec.c)};
+          fmt::format("rmat-{}-ef{}-{:g}-{:g}-{:g}{}", spec.scale, spec.edge_factor, spec.a, spec.b, spec.c, Directed(spec)),
+          !spec.directed};
 }
 
 Made MakeUniform(const GeneratorSpec& spec) {
@@ -157,7 +162,7 @@ Made MakeUniform(const GeneratorSpec& spec) {
   const RandomWords words(spec.seed, kEdges);
   const int shift = 64 - spec.scale;
   return {BuildDrawn(spec, [=](std::uint64_t i) { return std::pair(words[2 * i] >> shift, words[2 * i + 1] >> shift); }),
-          fmt::format("uniform-{}-ef{}", spec.scale, spec.edge_factor)};
+          fmt::format("uniform-{}-ef{}{}", spec.scale, spec.edge_factor, Directed(spec)), !spec.directed};
 }
 
 }  // namespace CHATTY_ABI

@@ -117,6 +117,14 @@ inline void ExpectSimple(const Graph& graph) {
   EXPECT_FALSE(HasParallelEdges(graph));
 }
 
+/// Directed, some edge without its reverse, and simple.
+inline void ExpectSimpleAndDirected(const Graph& graph) {
+  EXPECT_FALSE(graph.symmetric());
+  EXPECT_FALSE(IsItsOwnTranspose(graph));
+  EXPECT_FALSE(HasLoops(graph));
+  EXPECT_FALSE(HasParallelEdges(graph));
+}
+
 /// A number that says what a graph is, weights included: the same for 32- and 64-bit ids.
 inline std::uint64_t Fingerprint(const Graph& graph) {
   std::uint64_t hash = 0;

@@ -594,6 +594,112 @@ TEST(GeneratorFamilies, BarabasiAlbertDegreesFollowAge) {
   EXPECT_LT(graph.max_degree_vertex(), 20u);
 }
 
+// ---- directed
+// --------------------------------------------------------------------------------------------------------------
+
+TEST(GeneratorFamilies, DirectedEdgesAreThoseOfTheUndirectedGraphOneWay) {
+  for (const char* const family : {"kron", "rmat", "uniform"}) {
+    SCOPED_TRACE(family);
+    GeneratorSpec spec = Spec(family, 11, 8);
+    spec.weights = WeightKind::kInt32;
+    const Graph undirected = Generate(spec);
+    spec.directed = true;
+    const Graph graph = Generate(spec);
+    ExpectSimpleAndDirected(graph);
+    EXPECT_NE(graph.name().find("-directed"), std::string::npos) << graph.name();
+    Adjacency rows{graph.out().offsets.Clone(), graph.out().neighbours.Clone(),
+                   std::get<Array<std::int32_t>>(graph.out().weights).Clone()};
+    EdgeList list;
+    list.vertices = graph.vertices();
+    list.sources = Array<VertexId>(graph.edges());
+    list.targets = rows.neighbours.Clone();
+    for (VertexId v = 0; v < graph.vertices(); ++v) {
+      std::fill(list.sources.begin() + static_cast<std::ptrdiff_t>(rows.offsets[v]),
+                list.sources.begin() + static_cast<std::ptrdiff_t>(rows.offsets[v + 1]), v);
+    }
+    list.weights = std::move(rows.weights);
+    BuildOptions options;
+    options.symmetrise = options.merge_parallel = true;
+    const Graph both(BuildAdjacency(std::move(list), options), /*symmetric=*/true);
+    EXPECT_TRUE(Same(both, undirected));
+  }
+}
+
+TEST(GeneratorFamilies, ADirectedUniformGraphHasDanglingVertices) {
+  GeneratorSpec spec = Spec("uniform", 15, 2);
+  spec.directed = true;
+  const Graph graph = Generate(spec);
+  double dangling = 0;
+  for (VertexId v = 0; v < graph.vertices(); ++v) dangling += graph.out_degree(v) == 0 ? 1 : 0;
+  const double expected = std::exp(-2.0) * graph.vertices();
+  EXPECT_NEAR(dangling, expected, 6 * std::sqrt(expected));
+}
+
+TEST(GeneratorFamilies, CitationsAreOfDistinctOlderVerticesAndRatherOfCitedOnes) {
+  for (const std::uint64_t k : {1u, 3u, 8u}) {
+    SCOPED_TRACE(k);
+    GeneratorSpec spec = CountSpec("citations", 20000);
+    spec.edges_per_vertex = k;
+    const Graph graph = Generate(spec);
+    ExpectSimpleAndDirected(graph);
+    std::vector<EdgeIndex> cited(graph.vertices());
+    for (VertexId v = 0; v < graph.vertices(); ++v) {
+      ASSERT_EQ(graph.out_degree(v), std::min<EdgeIndex>(v, k)) << v;
+      for (const VertexId u : graph.out()[v]) {
+        ASSERT_LT(u, v);
+        ++cited[u];
+      }
+    }
+    // Of uniform citations a vertex of age v expects k ln(n / v); the most cited of the second half would have some 20.
+    EXPECT_GT(*std::max_element(cited.begin() + 100, cited.end()), 20 * k) << "some are cited far oftener";
+    EXPECT_GT(std::count(cited.begin(), cited.end(), 0u), graph.vertices() / 6) << "and many never";
+  }
+  GeneratorSpec all = CountSpec("citations", 9);
+  EXPECT_EQ(Generate(all).edges(), 36u) << "eight others, as far as there are";
+  all.edges_per_vertex = 9;
+  EXPECT_THROW(Generate(all), UsageError);
+}
+
+TEST(GeneratorFamilies, AWebHasHostsHubsAndSoManyDanglingPages) {
+  for (const double share : {0.0, 0.3, 0.8, 1.0}) {
+    SCOPED_TRACE(share);
+    GeneratorSpec spec = CountSpec("web", 100000);
+    spec.dangling = share;
+    const Graph graph = Generate(spec);
+    EXPECT_FALSE(graph.symmetric());
+    EXPECT_FALSE(HasLoops(graph));
+    EXPECT_FALSE(HasParallelEdges(graph));
+    const double n = graph.vertices();
+    double dangling = 0, near = 0;
+    EdgeIndex most_out = 0;
+    std::vector<EdgeIndex> linked(graph.vertices());
+    for (VertexId v = 0; v < graph.vertices(); ++v) {
+      dangling += graph.out_degree(v) == 0 ? 1 : 0;
+      most_out = std::max(most_out, graph.out_degree(v));
+      for (const VertexId u : graph.out()[v]) {
+        near += std::abs(static_cast<double>(u) - static_cast<double>(v)) < 1000 ? 1 : 0;
+        ++linked[u];
+      }
+    }
+    EXPECT_NEAR(dangling, share * n, 6 * std::sqrt(share * (1 - share) * n));
+    if (share == 1) continue;
+    const double links = static_cast<double>(graph.edges()), pages = n - dangling;
+    EXPECT_GT(links, 3 * pages);
+    EXPECT_LT(links, 9 * pages) << "some of 8 are the same";
+    EXPECT_GT(near, 0.4 * links);
+    EXPECT_GT(most_out, 100u);
+    EXPECT_GT(*std::ranges::max_element(linked), 100 * graph.edges() / graph.vertices());
+  }
+  GeneratorSpec spec = CountSpec("web", 2);
+  spec.dangling = 0;
+  EXPECT_EQ(Generate(spec).edges(), 2u);
+  spec.count = 1;
+  EXPECT_THROW(Generate(spec), UsageError);
+  spec.count = 10;
+  spec.local = 1.5;
+  EXPECT_THROW(Generate(spec), UsageError);
+}
+
 // ---- small-world
 // -----------------------------------------------------------------------------------------------------------
 
