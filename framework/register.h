@@ -455,6 +455,15 @@ class Entry final : public RegisteredProgram {
     return AnyHas(
         value, []<class V>(std::type_identity<V>) { return std::is_floating_point_v<ResultOf<V>> && kVerifiesByRules<V>; });
   }
+  std::string LimitReason(const ParameterValues& parameters) const override {
+    if constexpr (requires(const Representative program) { program.LimitReason(); }) {
+      Representative program{};
+      for (const auto& [name, text] : parameters) SetParameter(&program, name, text);
+      return program.LimitReason();
+    } else {
+      return RegisteredProgram::LimitReason(parameters);
+    }
+  }
   bool has_total() const override { return kTotals; }
   std::uint64_t Total(const ErasedValues& values) const override {
     if constexpr (kTotals) {

@@ -87,6 +87,9 @@ class RegisteredProgram {
   /// How messages combine, in a word.
   virtual std::string_view reduction() const = 0;
 
+  /// What ended a run that said Next::kLimit, as in "ended by ... before it converged".
+  virtual std::string LimitReason(const ParameterValues&) const { return "the program's own limit of rounds"; }
+
   /// Checks parameters as far as that is possible without a graph; ids of vertices are 0-based. Throws UsageError.
   virtual void Check(const ParameterValues& parameters) const = 0;
   /// Checks parameters and graph and allocates. `value` empty: the default. Throws UsageError, CapabilityError,

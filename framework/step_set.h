@@ -27,7 +27,7 @@ struct RoundState {
   VertexId vertices = 0;
   std::uint64_t active = 0;
   bool fresh = false;
-  double kept = 0;
+  std::array<double, 5> kept{};
   alignas(16) std::byte global[64] = {};
 
   template <class G>
