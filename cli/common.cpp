@@ -591,6 +591,12 @@ void AddParameterOptions(CLI::App& command, ParameterOptions& options, bool runs
       ->type_name("N")
       ->check(NotEmpty())
       ->group(group);
+  command
+      .add_option("--precision", options.precision,
+                  "What pagerank keeps ranks in: `float` (default), whose rounding ends near 1e-7, or `double`")
+      ->type_name("float|double")
+      ->check(CLI::IsMember({"float", "double"}))
+      ->group(group);
 }
 
 namespace {
@@ -700,8 +706,22 @@ std::string_view FullProgramName(const Registry& registry, std::string_view name
   return name;
 }
 
-const RegisteredProgram& FindProgram(const Registry& registry, std::string_view name, DeviceKind kind) {
-  return registry.Find(FullProgramName(registry, name), kind);
+const RegisteredProgram& FindProgram(const Registry& registry, std::string_view name, DeviceKind kind,
+                                     std::string_view precision) {
+  const RegisteredProgram& program = registry.Find(FullProgramName(registry, name), kind);
+  constexpr std::string_view kSuffix = "_double";
+  if (precision != "double" || program.name().ends_with(kSuffix)) return program;
+  const std::string wide = fmt::format("{}{}", program.name(), kSuffix);
+  std::string choices;
+  for (const RegisteredProgram* other : registry.All()) {
+    if (other->name() == wide) return registry.Find(wide, kind);
+    if (other->name().ends_with(kSuffix)) {
+      choices += choices.empty() ? "" : ", ";
+      choices += other->name().substr(0, other->name().size() - kSuffix.size());
+    }
+  }
+  Throw<UsageError>("--precision double: program '{}' has one precision; those that have two are {}", program.name(),
+                    choices.empty() ? "none" : choices);
 }
 
 CLI::Option* AddLdbcOption(CLI::App& command, std::string& path) {
@@ -715,7 +735,7 @@ CLI::Option* AddLdbcOption(CLI::App& command, std::string& path) {
 
 LdbcChoice TakeLdbc(const std::string& path, const RegisteredProgram& program, ParameterOptions& parameters,
                     LoadOptions& load) {
-  constexpr std::string_view kKnown[] = {"bfs", "cdlp", "lcc", "pagerank", "sssp", "cc"};
+  constexpr std::string_view kKnown[] = {"bfs", "cdlp", "lcc", "pagerank", "pagerank_double", "sssp", "cc"};
   const std::string_view name = program.name();
   if (std::find(std::begin(kKnown), std::end(kKnown), name) == std::end(kKnown)) {
     Throw<UsageError>("--ldbc: LDBC Graphalytics has bfs, cdlp, lcc, pr, sssp and wcc, not {}; give GRAPH instead", name);
@@ -743,10 +763,9 @@ LdbcChoice TakeLdbc(const std::string& path, const RegisteredProgram& program, P
     take("source", file.sssp_source, "sssp.source-vertex");
   } else if (name == "cdlp") {
     take("rounds", file.cdlp_rounds, "cdlp.max-iterations");
-  } else if (name == "pagerank") {
+  } else if (name == "pagerank" || name == "pagerank_double") {
     take("damping", file.pr_damping, "pr.damping-factor");
     take("rounds", file.pr_rounds, "pr.num-iterations");
-    if (!IsGiven(parameters, "tolerance")) parameters.set.emplace_back("tolerance=0");  // all rounds are run
   }
   return ldbc;
 }

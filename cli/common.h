@@ -149,6 +149,7 @@ struct ParameterOptions {
   std::vector<std::string> set;  ///< "name=value"
   std::string source, damping, tolerance, rounds;
   std::string value;
+  std::string precision = "float";  ///< or "double": see FindProgram
 };
 /// `runs`: the options are those of a run to be made, not of one that was.
 void AddParameterOptions(CLI::App& command, ParameterOptions& options, bool runs);
@@ -169,9 +170,10 @@ class SourceChoice {
   VertexId vertex_ = 0;
 };
 
-/// A program by its name or by a shorter one that is nobody else's: `pr` for pagerank, `wcc` for cc. Throws as
-/// Registry::Find does.
-const RegisteredProgram& FindProgram(const Registry& registry, std::string_view name, DeviceKind kind);
+/// A program by its name or by a shorter one that is nobody else's: `pr` for pagerank, `wcc` for cc. With `precision` double
+/// the one of that name and `_double`. Throws as Registry::Find does, and UsageError where a program has no such other.
+const RegisteredProgram& FindProgram(const Registry& registry, std::string_view name, DeviceKind kind,
+                                     std::string_view precision = "float");
 /// The name that a program is registered under, for one of those.
 std::string_view FullProgramName(const Registry& registry, std::string_view name);
 

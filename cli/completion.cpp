@@ -79,6 +79,8 @@ Choices ValuesAt(const CursorPlace& place) {
     for (const RegisteredProgram* program : place.registry->All()) choices.Add(program->name(), program->summary());
   } else if (name == "figure") {
     choices.AddAll(FigureNames());
+  } else if (name == "precision") {
+    choices.AddAll(Names{"float", "double"});
   } else if (name == "COMMAND") {
     for (const CLI::App* command : place.app->get_subcommands({}))
       choices.Add(command->get_name(), command->get_description());

@@ -162,6 +162,7 @@ struct Record {
   std::string devices_advice;          // on fewer devices it may be faster, and why; else empty
   std::vector<VertexId> sources;       // one a trial, also a cut off one; 0-based; empty for programs without a source
   ParameterValues parameters;          // of the last trial
+  std::string limit_reason;            // RegisteredProgram::LimitReason
   RunStatistics statistics;            // of the last trial
   int signal = 0;                      // that interrupted the trials; 0: none
   std::string error;                   // that ended the trials; empty: none did
@@ -188,7 +189,7 @@ std::string WhyNotFinal(const Record& record) {
   if (record.signal == 0 && statistics.converged) return "";
   const std::string by = record.signal != 0                      ? SignalName(record.signal)
                          : statistics.ended == Ended::kMaxRounds ? "--max-rounds"
-                                                                 : "the program's own limit of rounds";
+                                                                 : record.limit_reason;
   if (statistics.converged) return fmt::format("ended by {} after a trial that converged", by);
   return fmt::format(
       "ended by {} before it converged: the values are {} and not final", by,
@@ -545,7 +546,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   const DeviceSelection selection = ParseDevices(options.devices);
   CheckParts(*partitioner, static_cast<PartId>(selection.indices.size()),
              fmt::format("{} devices", selection.indices.size()));
-  const RegisteredProgram& program = FindProgram(registry, options.program, selection.kind);
+  const RegisteredProgram& program = FindProgram(registry, options.program, selection.kind, options.parameters.precision);
   if (!options.ldbc.empty()) {
     record.ldbc = TakeLdbc(options.ldbc, program, options.parameters, options.load);
     for (const std::string& file : {record.ldbc->properties.vertex_path, record.ldbc->properties.edge_path}) {
@@ -691,6 +692,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   }
   if (parameters.source && !parameters.source->random()) record.sources.resize(1);
   record.parameters = parameters.values;
+  record.limit_reason = program.LimitReason(parameters.values);
 
   record.devices_advice = AdviceOfHostDevices(program, graph, session);
   record.value = program.OutputShape(graph, options.parameters.value).name;
@@ -893,7 +895,7 @@ void AddRun(CLI::App& app, Context& context) {
       "  chatty run bfs road.chatty --source 500500 --verify --output levels.txt\n"
       "  chatty run bfs road.chatty --source 500500 --value parent --output parents.npy\n"
       "  chatty run sssp USA-road-d.NY.gr.zst --devices host:4 --source random:7 --trials 16 --verify\n"
-      "  chatty run pagerank web.mtx.gz --devices cuda:0,1 --damping 0.9 --tolerance 1e-8 --json record.json\n"
+      "  chatty run pagerank web.mtx.gz --devices cuda:0,1 --damping 0.9 --tolerance 1e-6 --json record.json\n"
       "  chatty run bfs road.chatty --devices host:4 --trace timeline.json\n"
       "  chatty run pr --ldbc datagen-7_5-fb.properties --output ranks.txt\n"
       "  chatty run cc social.el --symmetrise --direction push --partition random --json -\n"

@@ -425,6 +425,43 @@ TEST_F(CliTest, APageRankCutByItsRoundsHasNotConverged) {
   EXPECT_EQ(fixed.at("ended"), "converged");
 }
 
+TEST_F(CliTest, RoundsOfPageRankAreThoseOfTheDefinition) {
+  const std::string graph = Write("dangling.el", "0 1\n1 2\n3 2\n4 1\n");
+  for (const std::string devices : {"host:1", "host:2", "host:3"}) {
+    for (const Arguments& tolerance : {Arguments{}, Arguments{"--tolerance", "1e-9"}, Arguments{"--tiles", "always"}}) {
+      const std::string out =
+          Chatty(Join({"run", "pagerank", graph, "--rounds", "1", "--devices", devices, "-o", "-"}, tolerance)).out;
+      std::istringstream lines(out);
+      for (const double expected : {0.064, 0.404, 0.404, 0.064, 0.064}) {
+        std::uint64_t id = 0;
+        double rank = 0;
+        ASSERT_TRUE(lines >> id >> rank) << out;
+        EXPECT_NEAR(rank, expected, 1e-7) << out;
+      }
+    }
+  }
+}
+
+TEST_F(CliTest, PrecisionIsThatOfTheRanks) {
+  const std::string graph = Path("kron.chatty"), ranks = Path("ranks.txt");
+  Succeed({"generate", "kron", "8", "--directed", "-o", graph});
+  const Outcome single = Chatty({"run", "pagerank", graph, "--tolerance", "1e-12", "--output", ranks});
+  EXPECT_EQ(single.status, 0);
+  EXPECT_NE(single.err.find("ended by the precision of float, in which ranks cannot settle below about 1.2e-07 "
+                            "(--precision double can), before it converged"),
+            std::string::npos)
+      << single.err;
+  const Json json =
+      Json::parse(Succeed({"run", "pr", graph, "--tolerance", "1e-12", "--precision", "double", "--verify", "--json", "-"}));
+  EXPECT_EQ(json.at("ended"), "converged");
+  EXPECT_EQ(json.at("verification").at("passed"), true);
+  Succeed({"run", "pagerank", graph, "--precision", "double", "--output", ranks});
+  Succeed({"verify", "pagerank", graph, ranks, "--precision", "double"});
+  Fail({"run", "bfs", graph, "--precision", "double"}, 2,
+       "program 'bfs' has one precision; those that have two are pagerank");
+  Fail({"run", "pagerank", graph, "--precision", "half"}, 2, "half");
+}
+
 TEST_F(CliTest, RandomSourcesAreThoseOfTheSeed) {
   const std::string graph = Path("kron.chatty");
   Succeed({"generate", "kron", "8", "-o", graph});

@@ -54,6 +54,7 @@ inline const std::vector<SweepCase>& SweepCases() {
       {"sssp_int", "sssp", "", WeightKind::kInt32, false, {{"source", "0"}}},
       {"sssp_float", "sssp", "", WeightKind::kFloat32, false, {{"source", "0"}}},
       {"pagerank", "pagerank", "", WeightKind::kNone, false, {{"rounds", "3"}}},
+      {"pagerank_double", "pagerank_double", "", WeightKind::kNone, false, {{"rounds", "3"}}},
       {"pagerank_push", "pagerank_push", "", WeightKind::kNone, false, {{"tolerance", "1e-3"}}},
       {"cc", "cc", "", WeightKind::kNone, true, {}},
       {"cc_directed", "cc", "", WeightKind::kNone, false, {}},

@@ -150,6 +150,30 @@ TEST_P(PageRankRounds, ToAToleranceAreAsFewAsTheBetterMethodTakes) {
   }
 }
 
+TEST_P(PageRankRounds, FloatEndsAtItsPrecisionAndDoubleGoesOn) {
+  const Graph graph = Made("citations", 13, 8);
+  const ParameterValues parameters{{"tolerance", "1e-12"}};
+  const Outcome single = RunIt(graph, GetParam(), parameters);
+  EXPECT_EQ(single.statistics.ended, Ended::kLimit);
+  EXPECT_FALSE(single.statistics.converged);
+  EXPECT_LT(single.statistics.rounds, 100u);
+  EXPECT_NE(Programs().Find("pagerank", DeviceKind::kHost).LimitReason(parameters).find("--precision double"),
+            std::string::npos);
+  const Outcome wide = RunIt(graph, GetParam(), parameters, Tiling::kNever, "pagerank_double");
+  EXPECT_EQ(wide.statistics.ended, Ended::kConverged);
+  const Array<double> expected = SerialPageRank(graph, kDamping, 1000, 1e-15).ranks;
+  double off = 0, off_single = 0;
+  for (VertexId v = 0; v < graph.vertices(); ++v) {
+    off += std::abs(wide.values.As<double>()[v] - expected[v]);
+    off_single += std::abs(single.values.As<float>()[v] - expected[v]);
+  }
+  EXPECT_LT(off, 1e-11);
+  EXPECT_GT(off_single, 1e-11) << "or else double is not needed";
+  const Outcome counted = RunIt(graph, GetParam(), {{"rounds", "9"}}, Tiling::kNever, "pagerank_double");
+  const Array<double> nine = SerialPageRank(graph, kDamping, 9).ranks;
+  for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_NEAR(counted.values.As<double>()[v], nine[v], 1e-12 * nine[v]);
+}
+
 INSTANTIATE_TEST_SUITE_P(Hosts, PageRankRounds, testing::Values("host:1", "host:2", "host:3"),
                          [](const auto& info) { return "host_" + std::string(info.param).substr(5); });
 
