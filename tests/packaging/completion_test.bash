@@ -68,7 +68,7 @@ expect "chatty completion " bash zsh fish
 expect "chatty --ver" --version
 
 expect_among "chatty run " bfs sssp pagerank pagerank_push cc label_propagation
-expect "chatty run pagerank" pagerank pagerank_push
+expect "chatty run pagerank" pagerank pagerank_double pagerank_push
 expect "chatty run bfs " graph.mtx 'with blank.mtx' grid.chatty inner
 expect "chatty run bfs gr" graph.mtx grid.chatty
 expect "chatty run bfs graph.mtx "

@@ -13,7 +13,7 @@ function expect
     end
 end
 expect 'chatty ru' run
-expect 'chatty run pagerank' 'pagerank pagerank_push'
+expect 'chatty run pagerank' 'pagerank pagerank_double pagerank_push'
 expect 'chatty run bfs gr' graph.mtx
 expect 'chatty run bfs graph.mtx --dev' --devices
 expect 'chatty run bfs graph.mtx --direction pu' 'pull push'

@@ -28,7 +28,7 @@ expect() {  # WORDS-BEFORE-AND-CURRENT EXPECTED
   fi
 }
 expect 'chatty ru' run
-expect 'chatty run pagerank' 'pagerank pagerank_push'
+expect 'chatty run pagerank' 'pagerank pagerank_double pagerank_push'
 expect 'chatty run bfs gr' FILES
 expect 'chatty run bfs graph.mtx --dev' --devices
 expect 'chatty run bfs graph.mtx --devices ho' 'host host:'
