@@ -432,6 +432,16 @@ class Gathered {
     }
     return std::move(values_);
   }
+  /// Those that were found.
+  VertexNumbers<T> TakeSome() {
+    if (found_ == values_.size()) return {std::move(values_), {}};
+    for (std::size_t v = 0; v < values_.size(); ++v) {
+      if (!seen_[v]) values_[v] = T{};
+    }
+    return {std::move(values_), std::move(seen_)};
+  }
+  /// How many were.
+  std::uint64_t found() const { return found_; }
   std::string DescribeIds() const { return ids_.Describe(values_.size()); }
   /// Value i becomes that of vertex places[i], a permutation.
   void Permute(const std::vector<std::uint64_t>& places) {
@@ -735,9 +745,9 @@ bool LooksLikeJson(Input& input) {
   return first != std::string_view::npos && (head[first] == '{' || head[first] == '[');
 }
 
-/// Fills `values` if the array's elements are of type From.
-template <class From, class T>
-bool ReadNpyAs(Input& input, const std::string& type, ResultKind kind, Array<T>& values, ForeignMarks* marks) {
+/// Fills `values` if the array's elements are of type From: `convert` makes a T of entry v, or throws.
+template <class From, class T, class Convert>
+bool ReadNpyAs(Input& input, const std::string& type, Array<T>& values, Convert&& convert) {
   if (type != NpyType<From>()) return false;
   Array<From> raw(values.size());
   if (input.Read(raw.data(), raw.bytes()) != raw.bytes()) {
@@ -747,34 +757,19 @@ bool ReadNpyAs(Input& input, const std::string& type, ResultKind kind, Array<T>&
   if (input.Read(&extra, 1) != 0) {
     Throw<InputError>("{}: is longer than its header says; write it again", input.name());
   }
-  for (std::size_t v = 0; v < raw.size(); ++v) {
-    const std::uint8_t mark = marks != nullptr && kind != ResultKind::kNumber ? FindMark<T>(raw[v]) : 0;
-    std::optional<T> value;
-    if (mark == 0) {
-      value = ConvertValue<T>(raw[v], kind);
-    } else {
-      value = mark == kMinusOneMark ? std::nullopt : ConvertNumber<T>(raw[v]);
-      if (!value) value = kInfinity<T>;
-      Mark(*marks, raw.size(), v, mark);
-    }
-    if (!value) {
-      Throw<ImpossibleValueError>("{}: entry {} is {}, which no right answer holds: values are of type {}", input.name(), v,
-                                  raw[v], NpyType<T>());
-    }
-    values[v] = *value;
-  }
+  for (std::size_t v = 0; v < raw.size(); ++v) values[v] = convert(raw[v], v);
   return true;
 }
 
-template <class T>
-Array<T> ReadNpy(Input& input, VertexId vertices, ResultKind kind, ForeignMarks* marks) {
+template <class T, class Convert>
+Array<T> ReadNpyBy(Input& input, VertexId vertices, Convert&& convert) {
   const NpyHeader header = ReadNpyHeader(input);
   const std::string& name = input.name();
   if (header.size != vertices)
     Throw<InputError>("{}: holds {} values for a graph of {} vertices", name, header.size, vertices);
   Array<T> values(vertices);
   const auto read_any = [&]<class... From>(std::type_identity<From>...) {
-    return (ReadNpyAs<From>(input, header.type, kind, values, marks) || ...);
+    return (ReadNpyAs<From>(input, header.type, values, convert) || ...);
   };
   if (!read_any(std::type_identity<std::int8_t>(), std::type_identity<std::uint8_t>(), std::type_identity<std::int16_t>(),
                 std::type_identity<std::uint16_t>(), std::type_identity<std::int32_t>(), std::type_identity<std::uint32_t>(),
@@ -784,6 +779,104 @@ Array<T> ReadNpy(Input& input, VertexId vertices, ResultKind kind, ForeignMarks*
                       io::Quote(header.type));
   }
   return values;
+}
+
+template <class T>
+Array<T> ReadNpy(Input& input, VertexId vertices, ResultKind kind, ForeignMarks* marks) {
+  return ReadNpyBy<T>(input, vertices, [&](auto raw, std::size_t v) {
+    const std::uint8_t mark = marks != nullptr && kind != ResultKind::kNumber ? FindMark<T>(raw) : 0;
+    std::optional<T> value;
+    if (mark == 0) {
+      value = ConvertValue<T>(raw, kind);
+    } else {
+      value = mark == kMinusOneMark ? std::nullopt : ConvertNumber<T>(raw);
+      if (!value) value = kInfinity<T>;
+      Mark(*marks, vertices, v, mark);
+    }
+    if (!value) {
+      Throw<ImpossibleValueError>("{}: entry {} is {}, which no right answer holds: values are of type {}", input.name(), v,
+                                  raw, NpyType<T>());
+    }
+    return *value;
+  });
+}
+
+/// "int32", "uint64", "float".
+template <class T>
+std::string NumberName() {
+  if (std::is_floating_point_v<T>) return sizeof(T) == 4 ? "float" : "double";
+  return fmt::format("{}int{}", std::is_signed_v<T> ? "" : "u", 8 * sizeof(T));
+}
+
+template <class T>
+VertexNumbers<T> ReadNumbersOfText(Input& input, VertexId vertices, const ResultIds& ids, bool needed) {
+  const std::string& name = input.name();
+  Gathered<T> gathered(vertices, ids, ResultKind::kNumber);
+  std::uint64_t lines = 0;
+  std::optional<bool> with_ids;  // as the first line has it
+  Chunk chunk;
+  while (input.Next(&chunk)) {
+    io::LineCursor cursor(chunk.text);
+    try {
+      while (cursor.NextLine<'#', '%'>()) {
+        std::string_view field = cursor.Field();
+        const std::string_view first = field;
+        cursor.SkipField();
+        cursor.SkipSeparator();
+        const bool has_id = cursor.Peek() != '\n';
+        if (with_ids.value_or(has_id) != has_id) {
+          cursor.Fail("{} where the lines before have {}", has_id ? "a second number" : "one number",
+                      has_id ? "one" : "an id and a value");
+        }
+        with_ids = has_id;
+        std::uint64_t v = gathered.found();
+        if (has_id) {
+          field = cursor.Field();
+          std::uint64_t id = 0;
+          const auto [end, error] = std::from_chars(first.data(), first.data() + first.size(), id);
+          if (error != std::errc() || end != first.data() + first.size()) {
+            cursor.Fail("{} is no vertex id; a line has an id and a value, or a value alone", io::Quote(first));
+          }
+          const std::optional<std::uint64_t> found = gathered.Find(id);
+          if (!found) cursor.Fail("vertex id {} is none of {}", id, gathered.DescribeIds());
+          if (gathered.has(*found)) cursor.Fail("vertex {} has a value already", id);
+          v = *found;
+          cursor.SkipField();
+        } else if (v >= vertices) {
+          cursor.Fail("there are more values than the graph has vertices, {}", vertices);
+        }
+        // `inf` stands for no integer here.
+        const bool letters = std::is_integral_v<T> && field.find_first_of("iInN") != std::string_view::npos;
+        if (letters || gathered.Set(v, field) != Field::kValue) {
+          cursor.Fail("vertex {} has the value {}, which is no {}", ids[v], io::Quote(field), NumberName<T>());
+        }
+        cursor.FinishLine();
+      }
+    } catch (const io::LineError& error) {
+      io::FailAt(name, lines + error.line() + 1, error.what());
+    }
+    lines += cursor.lines();
+  }
+  if (needed || !with_ids.value_or(true)) {
+    return {gathered.Take(lines > 0 ? fmt::format("{}:{}", name, lines) : name), {}};
+  }
+  return gathered.TakeSome();
+}
+
+template <class T>
+VertexNumbers<T> ReadNumbersOfNpy(Input& input, VertexId vertices) {
+  return {ReadNpyBy<T>(input, vertices,
+                       [&](auto raw, std::size_t v) {
+                         std::optional<T> value = ConvertNumber<T>(raw);
+                         if constexpr (std::is_integral_v<T> && std::is_floating_point_v<decltype(raw)>) {
+                           if (std::isinf(raw)) value = std::nullopt;  // which stands for the largest in results
+                         }
+                         if (!value) {
+                           Throw<InputError>("{}: entry {} is {}, which is no {}", input.name(), v, raw, NumberName<T>());
+                         }
+                         return *value;
+                       }),
+          {}};
 }
 
 /// Where ids leave gaps, a number that is no vertex has no id by which a text could tell of it, and could be another's.
@@ -833,11 +926,23 @@ Array<T> ReadResult(const std::string& path, VertexId vertices, const ResultIds&
   return ReadText<T>(input, vertices, ids, kind, marks);
 }
 
+template <class T>
+VertexNumbers<T> ReadVertexNumbers(const std::string& path, VertexId vertices, const ResultIds& ids, bool needed) {
+  Input input(path);
+  if (input.Peek(kNpyMagic.size()) == kNpyMagic) return ReadNumbersOfNpy<T>(input, vertices);
+  input.SkipByteOrderMark();
+  if (LooksLikeJson(input)) {
+    Throw<InputError>("{}: is JSON; vertex data are lines \"id value\", a value a line, or a NumPy array", input.name());
+  }
+  return ReadNumbersOfText<T>(input, vertices, ids, needed);
+}
+
 #define CHATTY_RESULT_READERS(T)                                                                                  \
   template Array<T> ReadResultText<T>(const std::string&, VertexId, const ResultIds&, ResultKind, ForeignMarks*); \
   template Array<T> ReadResultNpy<T>(const std::string&, VertexId, ResultKind, ForeignMarks*);                    \
   template Array<T> ReadResultJson<T>(const std::string&, VertexId, const ResultIds&, ResultKind, ForeignMarks*); \
-  template Array<T> ReadResult<T>(const std::string&, VertexId, const ResultIds&, ResultKind, ForeignMarks*);
+  template Array<T> ReadResult<T>(const std::string&, VertexId, const ResultIds&, ResultKind, ForeignMarks*);         \
+  template VertexNumbers<T> ReadVertexNumbers<T>(const std::string&, VertexId, const ResultIds&, bool);
 CHATTY_RESULT_READERS(std::uint32_t)
 CHATTY_RESULT_READERS(std::int32_t)
 CHATTY_RESULT_READERS(std::uint64_t)

@@ -130,6 +130,22 @@ template <class T>
 Array<T> ReadResultJson(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind,
                         ForeignMarks* marks = nullptr);
 
+/// A number of each vertex, entry v for vertex v, or of some.
+template <class T>
+struct VertexNumbers {
+  /// Entries without a number are T{}.
+  Array<T> values;
+  Array<bool> present;  ///< which vertices have one; empty: all
+};
+
+/// Reads numbers that a program is given of vertices: lines "id value" in any order, with `#` and `%` comments; a value a
+/// line, for vertices in the order of their ids; or a NumPy array as ReadResultNpy has it, in that order. A vertex may be
+/// missing among lines "id value". T is one of ResultValues' types. Throws InputError, with file and line, for an id that is
+/// none of `ids` or stands there twice, for too few or too many values, and for what is no T: 3.5 or `inf` for an integer;
+/// and where all are `needed`, for a vertex that is missing.
+template <class T>
+VertexNumbers<T> ReadVertexNumbers(const std::string& path, VertexId vertices, const ResultIds& ids, bool needed);
+
 /// Reads any of them, as the content says. An array that holds vertices holds none that `ids` with gaps do not have:
 /// ImpossibleValueError.
 template <class T>

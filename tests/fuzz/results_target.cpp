@@ -19,6 +19,10 @@ bool Same(const Array<T>& a, const Array<T>& b) {
 
 template <class T>
 void Check(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind) {
+  fuzz::Attempt([&] {  // as data that a program is given, too
+    const VertexNumbers<T> numbers = ReadVertexNumbers<T>(path, vertices, ids, kind == ResultKind::kNumber);
+    fuzz::Expect(numbers.values.size() == vertices, "{} numbers for {} vertices", numbers.values.size(), vertices);
+  });
   Array<T> values;
   if (!fuzz::Attempt([&] { values = ReadResult<T>(path, vertices, ids, kind); })) return;
   fuzz::Expect(values.size() == vertices, "{} values for {} vertices", values.size(), vertices);
