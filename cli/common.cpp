@@ -574,6 +574,14 @@ void AddParameterOptions(CLI::App& command, ParameterOptions& options, bool runs
       ->take_all()
       ->allow_extra_args(false)
       ->group(group);
+  command
+      .add_option("--vertex-data", options.vertex_data,
+                  "An array with a number for each vertex that the program takes, `chatty programs` says which: lines `id "
+                  "value`, a value a line in the order of ids, or a NumPy array")
+      ->type_name("NAME=FILE")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->group(group);
   command.add_option("--damping", options.damping, "Short for --set damping=...")
       ->type_name("X")
       ->check(NotEmpty())
@@ -791,6 +799,73 @@ void CheckVerifier(const RegisteredProgram& program, std::string_view value, std
                     value.empty() ? "" : fmt::format(" of the value '{}'", value), remedy);
 }
 
+namespace {
+
+/// Whether a parameter has no meaning beside one of these.
+bool IsReplaced(std::string_view parameter, const std::vector<DataFile>& data) {
+  return std::any_of(data.begin(), data.end(), [&](const DataFile& file) {
+    const std::vector<std::string>& names = file.info.instead_of;
+    return std::find(names.begin(), names.end(), parameter) != names.end();
+  });
+}
+
+}  // namespace
+
+std::vector<DataFile> VertexDataFiles(const RegisteredProgram& program, const ParameterOptions& options) {
+  const std::vector<VertexDataInfo> known = program.vertex_data();
+  std::vector<DataFile> files;
+  for (const std::string& pair : options.vertex_data) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == pair.size()) {
+      Throw<UsageError>("--vertex-data {}: write NAME=FILE", pair);
+    }
+    const std::string name = pair.substr(0, equals), path = pair.substr(equals + 1);
+    const auto found = std::find_if(known.begin(), known.end(), [&](const VertexDataInfo& i) { return i.name == name; });
+    if (found == known.end()) {
+      std::vector<std::string_view> names;
+      for (const VertexDataInfo& info : known) names.emplace_back(info.name);
+      Throw<UsageError>("--vertex-data {}: program '{}' takes no such array; it takes {}", pair, program.name(),
+                        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+    }
+    if (std::any_of(files.begin(), files.end(), [&](const DataFile& file) { return file.info.name == name; })) {
+      Throw<UsageError>("--vertex-data {}: '{}' is given twice", pair, name);
+    }
+    if (path == "-") Throw<UsageError>("--vertex-data {}: data are read from a file; name one", pair);
+    for (const std::string& parameter : found->instead_of) {
+      if (!IsGiven(options, parameter)) continue;
+      Throw<UsageError>("--vertex-data {}: parameter '{}' has no meaning beside it; give one of the two", pair, parameter);
+    }
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) Input{path};  // throws
+    files.push_back({*found, path});
+  }
+  for (const VertexDataInfo& info : known) {
+    if (!info.required ||
+        std::any_of(files.begin(), files.end(), [&](const DataFile& f) { return f.info.name == info.name; }))
+      continue;
+    Throw<UsageError>("program '{}' needs vertex data '{}', {}; give --vertex-data {}=FILE", program.name(), info.name,
+                      info.help, info.name);
+  }
+  return files;
+}
+
+VertexData ReadVertexData(const std::vector<DataFile>& files, const Graph& graph) {
+  VertexData data;
+  for (const DataFile& file : files) {
+    WithType(file.info.type, [&]<class T>(T) {
+      VertexNumbers<T> read = ReadVertexNumbers<T>(file.path, graph.vertices(), graph, file.info.complete);
+      data.emplace(file.info.name, VertexArray(VertexArray::Values(std::move(read.values)), std::move(read.present)));
+    });
+  }
+  return data;
+}
+
+Json VertexDataJson(const std::vector<DataFile>& files) {
+  Json json = Json::object();
+  for (const DataFile& file : files) json[file.info.name] = file.path;
+  return json;
+}
+
 void CheckParameters(const RegisteredProgram& program, const ParameterOptions& options) {
   ParameterValues values;
   for (const auto& [name, value, is_vertex] : Given(program, options)) {
@@ -824,15 +899,21 @@ Parameters ResolveParameters(const RegisteredProgram& program, const Graph& grap
     }
   }
   const std::vector<ParameterInfo> known = program.parameters();
-  if (std::any_of(known.begin(), known.end(), [](const ParameterInfo& p) { return p.name == "source"; })) {
+  const bool replaced = IsReplaced("source", VertexDataFiles(program, options));
+  if (!replaced && std::any_of(known.begin(), known.end(), [](const ParameterInfo& p) { return p.name == "source"; })) {
     parameters.source = SourceChoice::Parse(source, graph, seed);
   }
   return parameters;
 }
 
-Json ParametersJson(const RegisteredProgram& program, const Graph& graph, const ParameterValues& values) {
+Json ParametersJson(const RegisteredProgram& program, const Graph& graph, const ParameterValues& values,
+                    const std::vector<DataFile>& data) {
   Json json = Json::object();
   for (const ParameterInfo& parameter : program.parameters()) {
+    if (IsReplaced(parameter.name, data)) {
+      json[parameter.name] = nullptr;
+      continue;
+    }
     const auto given = values.find(parameter.name);
     const std::string& text = given != values.end() ? given->second : parameter.default_value;
     if (const auto vertex = ParseNumber<VertexId>(text); parameter.is_vertex && vertex && *vertex < graph.vertices()) {

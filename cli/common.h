@@ -146,7 +146,8 @@ Json QualityJson(const Partition& partition, const PartitionQuality& quality);
 
 /// A program's parameters as the command line gives them.
 struct ParameterOptions {
-  std::vector<std::string> set;  ///< "name=value"
+  std::vector<std::string> set;          ///< "name=value"
+  std::vector<std::string> vertex_data;  ///< "name=file"
   std::string source, damping, tolerance, rounds;
   std::string value;
   std::string precision = "float";  ///< or "double": see FindProgram
@@ -199,6 +200,19 @@ struct Parameters {
   ParameterValues values;              ///< for the registry: sources 0-based; without the source if `source` chooses it
   std::optional<SourceChoice> source;  ///< for programs that have one
 };
+/// A file with an array of vertex data.
+struct DataFile {
+  VertexDataInfo info;  ///< of the array that it is
+  std::string path;     ///< its name
+};
+/// Those that the command line names. Throws UsageError for an array that the program does not take or that is named twice,
+/// one that it needs and that is not named, and a parameter that has no meaning beside one; InputError for a file that is
+/// not there.
+std::vector<DataFile> VertexDataFiles(const RegisteredProgram& program, const ParameterOptions& options);
+/// Reads them. Throws InputError.
+VertexData ReadVertexData(const std::vector<DataFile>& files, const Graph& graph);
+Json VertexDataJson(const std::vector<DataFile>& files);  ///< paths by name
+
 /// Checks what can be checked before a graph is there: names, numbers, what the program itself refuses. Throws UsageError.
 void CheckParameters(const RegisteredProgram& program, const ParameterOptions& options);
 /// Whether a vertex is named, of which only the graph tells whether it has it. Throws what CheckParameters throws for names.
@@ -206,8 +220,10 @@ bool NamesVertex(const RegisteredProgram& program, const ParameterOptions& optio
 /// Checks names against the program's parameters and turns vertex ids into 0-based ones. Throws UsageError.
 Parameters ResolveParameters(const RegisteredProgram& program, const Graph& graph, const ParameterOptions& options,
                              std::uint64_t seed);
-/// All parameters, defaults included, as numbers; vertices in the graph's ids.
-Json ParametersJson(const RegisteredProgram& program, const Graph& graph, const ParameterValues& values);
+/// All parameters, defaults included, as numbers; vertices in the graph's ids. Those in whose place data were given are
+/// null.
+Json ParametersJson(const RegisteredProgram& program, const Graph& graph, const ParameterValues& values,
+                    const std::vector<DataFile>& data);
 
 // ------------------------------------------------------------------ values ----
 

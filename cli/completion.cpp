@@ -122,6 +122,13 @@ Choices ValuesAt(const CursorPlace& place) {
         if (values.insert(value).second) choices.Add(value);
       }
     }
+  } else if (name == "vertex-data") {
+    std::set<std::string> names;
+    for (const RegisteredProgram* program : programs) {
+      for (const VertexDataInfo& data : program->vertex_data()) {
+        if (names.insert(data.name).second) choices.Add(data.name + "=", data.help);
+      }
+    }
   } else if (name == "set") {
     std::set<std::string> names;
     for (const RegisteredProgram* program : programs) {

@@ -48,6 +48,15 @@ Json ProgramJson(const Registry& registry, const RegisteredProgram& program) {
                                   {"vertex", parameter.is_vertex},
                                   {"help", parameter.help}});
   }
+  json["vertex_data"] = Json::array();
+  for (const VertexDataInfo& data : program.vertex_data()) {
+    json["vertex_data"].push_back({{"name", data.name},
+                                   {"type", NameOf(data.type)},
+                                   {"required", data.required},
+                                   {"complete", data.complete},
+                                   {"instead_of", data.instead_of},
+                                   {"help", data.help}});
+  }
   return json;
 }
 
@@ -68,6 +77,11 @@ std::string Table(const std::vector<const RegisteredProgram*>& programs) {
     for (const ParameterInfo& parameter : program->parameters()) {
       text += fmt::format("      {}={}  {}\n", parameter.name,
                           parameter.name == "source" ? "max-degree" : parameter.default_value, parameter.help);
+    }
+    for (const VertexDataInfo& data : program->vertex_data()) {
+      text += fmt::format("      --vertex-data {}=FILE  {} ({}, {}{}{})\n", data.name, data.help, NameOf(data.type),
+                          data.required ? "required" : "optional", data.complete ? "" : "; vertices may be left out",
+                          data.instead_of.empty() ? "" : fmt::format("; in place of {}", fmt::join(data.instead_of, ", ")));
     }
   }
   return text;
@@ -108,7 +122,9 @@ void AddPrograms(CLI::App& app, Context& context) {
       "VALUES: what `run --value` can compute; the first is the default. REDUCTION: how messages to a vertex combine.\n"
       "SAFETY: monotone programs may run with --execution async; accumulative and synchronous ones run in rounds; "
       "operators\n"
-      "are no vertex programs. Parameters are shown with their defaults and set by `run --set NAME=VALUE`.");
+      "are no vertex programs. Parameters are shown with their defaults and set by `run --set NAME=VALUE`; below them stand "
+      "the\n"
+      "arrays that a program takes, an entry a vertex.");
   command->callback(
       [&context, options] { context.action = [&context, options] { return Programs(context.registry, *options); }; });
 }

@@ -152,6 +152,7 @@ double Rounded(double ms) { return std::round(ms * 1e6) / 1e6; }
 /// All that a run has to tell.
 struct Record {
   std::string started;
+  std::vector<DataFile> data;
   std::string value;
   std::optional<LdbcChoice> ldbc;
   double first_answer_ms = 0;  // since the command began, with all that came before the first run
@@ -295,7 +296,8 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
   json["statistics"] = StatisticsJson(record.statistics);
   json["total"] = record.total ? Json(*record.total) : Json(nullptr);
   json["verification"] = record.verdict ? VerdictJson(*record.verdict) : Json(nullptr);
-  json["parameters"] = ParametersJson(program, loaded.graph, record.parameters);
+  json["parameters"] = ParametersJson(program, loaded.graph, record.parameters, record.data);
+  json["vertex_data"] = VertexDataJson(record.data);
   return json;
 }
 
@@ -380,6 +382,7 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
              ? fmt::format("{} (out-degree {})", graph.id(record.sources[0]), Grouped(graph.out_degree(record.sources[0])))
              : fmt::format("{}, the last of {} trials", graph.id(record.sources.back()), record.sources.size()));
   }
+  for (const DataFile& file : record.data) line("data", fmt::format("{} from {}", file.info.name, file.path));
   if (record.ldbc) line("ldbc", DescribeLdbc(*record.ldbc));
   std::string time = FormatMs(median);
   if (record.trials_ms.size() > 1) {
@@ -571,6 +574,12 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   run.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(options.timeout_s * 1000)));
   CheckRunOptions(run, selection);
   CheckParameters(program, options.parameters);
+  record.data = VertexDataFiles(program, options.parameters);
+  for (const DataFile& file : record.data) {
+    RefuseSameFile("--output", options.output, "--vertex-data", file.path);
+    RefuseSameFile("--json", options.json, "--vertex-data", file.path);
+    RefuseSameFile("--trace", options.trace, "--vertex-data", file.path);
+  }
   program.Memory(nullptr, options.parameters.value, run);  // refuses a value or a direction that it does not have
   if (options.verify) CheckVerifier(program, options.parameters.value, "run it without --verify");
 
@@ -633,11 +642,14 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   if (phase.shown()) {
     run.on_round = [&phase](const RoundProgress& round) { phase.TellRound(round.rounds, round.active, round.change); };
   }
+  run.vertex_data = ReadVertexData(record.data, graph);
   const std::unique_ptr<RegisteredJob> job = [&] {
     try {
       return program.Prepare(session, parameters.values, options.parameters.value, run);
     } catch (const UsageError& error) {  // all but the graph has been checked: it has, say, negative weights
-      Throw<UsageError>("{}: {}", options.graph, error.what());
+      std::string data;
+      for (const DataFile& file : record.data) data += fmt::format(" with {}={}", file.info.name, file.path);
+      Throw<UsageError>("{}{}: {}", options.graph, data, error.what());
     }
   }();
   record.prepare_ms = std::max(0.0, prepare_watch.ms() - (session.partition_ms() + session.upload_ms() - before_prepare));
@@ -713,7 +725,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
     if (verify) {
       const Span span(ProcessLane(trace), &record.verify_ms, kVerify);
       phase.Begin("verifying");
-      record.verdict = program.Verify(graph, record.parameters, values, &record.statistics);
+      record.verdict = program.Verify(graph, record.parameters, values, &record.statistics, run.vertex_data);
     }
   }
 

@@ -121,12 +121,15 @@ int Verify(const Registry& registry, const VerifyOptions& given) {
   CheckVerifier(program, options.parameters.value, "compare it with an answer that is known to be right");
   double tolerance = TakeTolerance(program, options.parameters);
   CheckParameters(program, options.parameters);
+  const std::vector<DataFile> data = VertexDataFiles(program, options.parameters);
+  for (const DataFile& file : data) RefuseSameFile("--json", options.json, "--vertex-data", file.path);
   const LoadedGraph loaded = Load(options.graph, options.load);
   Parameters parameters = ResolveParameters(program, loaded.graph, options.parameters, /*seed=*/1);
   if (parameters.source) {
     if (parameters.source->random()) throw UsageError("--source random: name the vertex that the values start from");
     parameters.values["source"] = fmt::format("{}", parameters.source->Pick(loaded.graph, 0));
   }
+  const VertexData vertex_data = ReadVertexData(data, loaded.graph);
   const ErasedValues shape = program.OutputShape(loaded.graph, options.parameters.value);
   if (tolerance > 0 && shape.type != ScalarType::kFloat32 && shape.type != ScalarType::kFloat64) {
     Throw<UsageError>("--tolerance: the values of '{}' on this graph are integers, which are right or wrong; leave it out",
@@ -141,7 +144,7 @@ int Verify(const Registry& registry, const VerifyOptions& given) {
     ForeignMarks marks;
     ErasedValues values = ReadValues(options.values, loaded.graph, shape, &marks);
     phase.Begin("verifying");
-    const auto verify = [&] { return program.VerifyAnswer(loaded.graph, parameters.values, values, tolerance); };
+    const auto verify = [&] { return program.VerifyAnswer(loaded.graph, parameters.values, values, tolerance, vertex_data); };
     verdict = verify();
     // A mark that is a number as well may be meant as that, and then it is right. Where it is not, a program that starts
     // from a source reaches no vertex without a path, and others tell by the name of their values that these may be
@@ -170,7 +173,8 @@ int Verify(const Registry& registry, const VerifyOptions& given) {
     json["values"] = options.values;
     json["graph"] = GraphJson(loaded);
     json["ldbc"] = LdbcJson(ldbc);
-    json["parameters"] = ParametersJson(program, loaded.graph, parameters.values);
+    json["parameters"] = ParametersJson(program, loaded.graph, parameters.values, data);
+    json["vertex_data"] = VertexDataJson(data);
     json["phases_ms"] = {{"load", loaded.ms}, {"verify", watch.ms()}};
     json["verification"] = VerdictJson(verdict);
     WriteJson(options.json, json);

@@ -39,6 +39,8 @@ CHATTY_DETAIL_NAMES(EndRound)
 CHATTY_DETAIL_NAMES(Output)
 CHATTY_DETAIL_NAMES(Priority)
 CHATTY_DETAIL_NAMES(Combine)
+CHATTY_DETAIL_NAMES(PrepareData)
+CHATTY_DETAIL_NAMES(kVertexData)
 #undef CHATTY_DETAIL_NAMES
 
 // What a name may have been meant to be. Of each member: its words in another case, a letter left out, two swapped, one more

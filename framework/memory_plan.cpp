@@ -168,6 +168,7 @@ ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOp
   if (built.push) memory.message_payload = memory.asynchronous ? traits.late_payload : traits.message_payload;
   if (built.pull) memory.shared_payload = traits.shared_payload;
   memory.output_bytes = traits.output_bytes;
+  memory.data_bytes = traits.data_bytes;
   memory.state = [program = std::move(program), tiling = options.tiling](DeviceKind kind, int threads,
                                                                          const PartShape& part) {
     return program->StateBytes(kind, threads, part, tiling);
@@ -262,6 +263,7 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
       }
       host.output = std::max(host.output, (counts.vertices + (devices > 1 ? shape.owned : 0)) * program.output_bytes);
     }
+    host.data = std::max(host.data, std::uint64_t{counts.vertices} * program.data_bytes);
     BoundBoxes(program, shapes, halo, kind, transport, bound, plan.devices, host.staging);
   }
   if (!counts.symmetric) host.in_edges = in_edges ? CsrBytes(counts) : counts.vertices * sizeof(EdgeIndex);
@@ -377,17 +379,18 @@ void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> program
   std::uint64_t host = h.total(), room = limits.host;
   if (loaded) {  // no longer while loading, and what is left, unlike a limit, is net of what is held
     const std::uint64_t rows = std::max(h.graph + h.in_edges, graph.held);
-    host = rows - (room > 0 ? 0 : graph.held) + h.parts + h.staging + h.output + h.devices;
+    host = rows - (room > 0 ? 0 : graph.held) + h.parts + h.staging + std::max(h.output, h.data) + h.devices;
   }
   if (room == 0) room = AvailableHostMemory();
   if (room > 0 && host > room) {
     Throw<OutOfMemoryError>(
         "out of memory before anything was allocated: {} needs at least {}{} of host memory ({}graph {}, in-edges {}, parts "
         "{}, "
-        "output {}, host devices {}{}); {} {}: use a smaller graph or a machine with more memory",
+        "output {}, {}host devices {}{}); {} {}: use a smaller graph or a machine with more memory",
         graph.words, ExactBytes(host), loaded && limits.host == 0 ? " more" : "",
         loaded ? "" : fmt::format("while loading {}; then ", FormatBytes(h.loading)), FormatBytes(h.graph),
-        FormatBytes(h.in_edges), FormatBytes(h.parts), FormatBytes(h.output), FormatBytes(h.devices),
+        FormatBytes(h.in_edges), FormatBytes(h.parts), FormatBytes(h.output),
+        h.data > 0 ? fmt::format("vertex data {}, ", FormatBytes(h.data)) : "", FormatBytes(h.devices),
         loaded ? fmt::format("; held already {}", FormatBytes(graph.held)) : "",
         limits.host > 0 ? "the host's limit allows" : "available are", ExactBytes(room));
   }

@@ -38,6 +38,7 @@ struct ProgramMemory {
   std::optional<std::size_t> shared_payload;   ///< bytes an entry exchanged by pull; none: none is
   bool asynchronous = false;                   ///< it runs without rounds, so nothing is told to all at once
   std::size_t output_bytes = 0;                ///< a vertex
+  std::size_t data_bytes = 0;                  ///< that it is given of a vertex, in host memory until devices have it
   /// Bytes of state on a device of this kind, of so many threads if it is a host device, that holds such a part.
   std::function<std::uint64_t(DeviceKind, int threads, const PartShape&)> state;
   /// Where the part's shape does not settle it: the least of which `state` is the most. Empty otherwise.
@@ -70,10 +71,13 @@ struct HostMemory {
   std::uint64_t parts = 0;     ///< the partition's tables and the subgraphs
   std::uint64_t staging = 0;   ///< page-locked boxes
   std::uint64_t output = 0;    ///< results
+  std::uint64_t data = 0;      ///< vertex data; gone when there are results
   std::uint64_t loading = 0;   ///< at once, `graph` included, while a file is read; gone when the rest comes
   std::uint64_t devices = 0;   ///< of host devices, all together
   /// The most at one time.
-  std::uint64_t total() const { return std::max(loading, graph + in_edges + parts + staging + output + devices); }
+  std::uint64_t total() const {
+    return std::max(loading, graph + in_edges + parts + staging + std::max(output, data) + devices);
+  }
 };
 
 /// What a run takes, bounded or exact.

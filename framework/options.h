@@ -11,6 +11,7 @@
 #include <string>
 
 #include "chatty/comm/transport.h"
+#include "chatty/framework/vertex_data.h"
 
 namespace chatty {
 
@@ -68,6 +69,8 @@ struct RunOptions {
   /// kInfinity<double>: no order. kAutoDelta: from the graph, and adapted while the program runs. bsp only.
   double delta = kAutoDelta;
   bool explain = false;  ///< record each message in RunStatistics::boxes, with its time; slows the run down
+  /// Arrays with a number for each vertex, by the names that the program's kVertexData has for them.
+  VertexData vertex_data;
   /// If set, makes the transport in place of what `transport` names, which then only says what memory is reckoned for it.
   /// Not called for one device.
   TransportFactory transport_factory;

@@ -8,6 +8,8 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <span>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -229,6 +231,34 @@ struct Parameter {
 template <class Program, class T>
 Parameter(const char*, T Program::*, const char*) -> Parameter<Program, T>;
 
+/// Whether a run has to be given an array of vertex data.
+enum class Presence : std::uint8_t {
+  kOptional,  ///< without it every vertex keeps what Data{} has
+  kRequired,  ///< a run without it is refused
+};
+
+/// What becomes of a vertex for which an array has no entry.
+enum class Missing : std::uint8_t {
+  kRefused,  ///< an array has an entry for every vertex
+  kDefault,  ///< the vertex keeps what Data{} has
+};
+
+/// One entry of a program's kVertexData: a data member of its Data that is filled from an array with an entry a vertex.
+template <class Data, class T>
+struct VertexDatum {
+  const char* name;  ///< as in --vertex-data name=FILE
+  T Data::*member;   ///< the data member to fill
+  const char* help;  ///< one line, with the unit
+  /// Whether a run has to be given the array, and the array each vertex.
+  Presence presence = Presence::kOptional;
+  Missing missing = Missing::kRefused;  ///< see there
+  /// Parameters that have no meaning where the array is given, apart by blanks; "": none.
+  const char* instead_of = "";
+};
+/// Data and T follow from the member.
+template <class Data, class T, class... Rest>
+VertexDatum(const char*, T Data::*, const char*, Rest...) -> VertexDatum<Data, T>;
+
 namespace detail {
 
 template <class P>
@@ -267,6 +297,15 @@ requires requires { typename P::Prior; }
 struct PriorOfImpl<P> {
   using type = typename P::Prior;
 };
+template <class P>
+struct DataOfImpl {
+  using type = None;
+};
+template <class P>
+requires requires { typename P::Data; }
+struct DataOfImpl<P> {
+  using type = typename P::Data;
+};
 
 }  // namespace detail
 
@@ -288,6 +327,9 @@ using GlobalOf = typename detail::GlobalOfImpl<P>::type;
 /// What P starts from: P::Prior, or None.
 template <class P>
 using PriorOf = typename detail::PriorOfImpl<P>::type;
+/// What P is given of a vertex from outside: P::Data, or None.
+template <class P>
+using DataOf = typename detail::DataOfImpl<P>::type;
 /// Where a run of P stands.
 template <class P>
 using RoundOf = Round<GlobalOf<P>>;
@@ -352,6 +394,8 @@ struct Traits {
   static constexpr bool kCounts = kReduction == Reduction::kCount;
   /// P starts from another program's values.
   static constexpr bool kHasPrior = !std::is_same_v<PriorOf<P>, None>;
+  /// P is given data of each vertex.
+  static constexpr bool kHasData = !std::is_same_v<DataOf<P>, None>;
   /// @{
   /// P has the optional member, with a signature that is called.
   static constexpr bool kHasShare = requires(const P p, const ValueOf<P> v, Vertex x) {
@@ -372,8 +416,20 @@ struct Traits {
   static constexpr bool kHasTakesFresh = requires(const P p) {
     { p.TakesFresh() } -> std::convertible_to<bool>;
   };
-  static constexpr bool kHasIsActive = requires(const P p, const ValueOf<P> v, const RoundOf<P> r) {
+  static constexpr bool kIsActiveTakesData =
+      kHasData && requires(const P p, const ValueOf<P> v, const RoundOf<P> r, const DataOf<P> d) {
+    { p.IsActive(v, r, d) } -> std::convertible_to<bool>;
+  };
+  static constexpr bool kHasIsActive = kIsActiveTakesData || requires(const P p, const ValueOf<P> v, const RoundOf<P> r) {
     { p.IsActive(v, r) } -> std::convertible_to<bool>;
+  };
+  static constexpr bool kInitTakesData =
+      kHasData &&
+      (kHasPrior ? requires(const P p, Vertex x, const PriorOf<P> prior, const DataOf<P> d) { p.InitVertex(x, prior, d); }
+                 : requires(const P p, Vertex x, const DataOf<P> d) { p.InitVertex(x, d); });
+  static constexpr bool kPreparesData = kHasData && requires(const P p, const Graph& graph, std::span<DataOf<P>> data,
+                                                             std::span<const std::string_view> given) {
+    p.PrepareData(graph, data, given);
   };
   static constexpr bool kMeasuresChangeInRound = requires(const P p, const ValueOf<P> v, Vertex x, const RoundOf<P> r) {
     { p.Measure(v, v, x, r) } -> std::convertible_to<GlobalOf<P>>;
@@ -458,7 +514,15 @@ concept Initialises = requires(Program p, Vertex v) {
 }
 || requires(Program p, Vertex v, const PriorOf<P> prior) {
   { p.InitVertex(v, prior) } -> std::convertible_to<typename P::Value>;
-};
+}
+||
+    (Traits<P>::kHasData &&
+     requires(Program p, Vertex v, const DataOf<P> data) {
+       { p.InitVertex(v, data) } -> std::convertible_to<typename P::Value>;
+     }) ||
+    (Traits<P>::kHasData && requires(Program p, Vertex v, const PriorOf<P> prior, const DataOf<P> data) {
+      { p.InitVertex(v, prior, data) } -> std::convertible_to<typename P::Value>;
+    });
 template <class P, class Program = const P>
 concept Scatters = requires(Program p, const SharedOf<P> s, Edge<WeightOf<P>> e, const RoundOf<P> r) {
   { p.ComputeScatter(s, e, r) } -> std::convertible_to<typename P::Message>;
@@ -472,18 +536,49 @@ using UpdateOf = std::conditional_t<
     P::kReduction == Reduction::kCollect, Messages<typename P::Message>,
     std::conditional_t<P::kReduction == Reduction::kCount, Counts<typename P::Message>, typename P::Message>>;
 template <class P, class Program = const P>
-concept TakesUpdates = requires(Program p, typename P::Value v, UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
+concept TakesDataInUpdates = Traits<P>::kHasData &&
+    requires(Program p, typename P::Value v, UpdateOf<P> m, Vertex x, const RoundOf<P> r, const DataOf<P> d) {
+  p.UpdateStatus(v, m, x, r, d);
+};
+template <class P, class Program = const P>
+concept TakesUpdates = TakesDataInUpdates<P, Program> ||
+    requires(Program p, typename P::Value v, UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
   p.UpdateStatus(v, m, x, r);
 };
 // By value or by const reference: what UpdateStatus then writes is lost. Values to be written do not bind to temporaries.
 template <class P>
 concept TakesTemporaries = requires(const P p, UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
   p.UpdateStatus(std::declval<typename P::Value>(), m, x, r);
-};
+}
+|| (Traits<P>::kHasData && requires(const P p, UpdateOf<P> m, Vertex x, const RoundOf<P> r, const DataOf<P> d) {
+  p.UpdateStatus(std::declval<typename P::Value>(), m, x, r, d);
+});
 template <class P, class Program = const P>
 concept Updates = requires(Program p, typename P::Value v, UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
   { p.UpdateStatus(v, m, x, r) } -> std::convertible_to<bool>;
-};
+}
+|| (TakesDataInUpdates<P, Program> &&
+    requires(Program p, typename P::Value v, UpdateOf<P> m, Vertex x, const RoundOf<P> r, const DataOf<P> d) {
+      { p.UpdateStatus(v, m, x, r, d) } -> std::convertible_to<bool>;
+    });
+
+// Whether a kVertexData is a tuple of VertexDatum of P's Data.
+template <class P, class List>
+struct ListsDataImpl : std::false_type {};
+template <class P, class... Ts>
+struct ListsDataImpl<P, std::tuple<VertexDatum<DataOf<P>, Ts>...>> : std::true_type {};
+// Whether files may hold such numbers.
+template <class T>
+concept DatumType = std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::int64_t> ||
+    std::is_same_v<T, std::uint64_t> || std::is_same_v<T, float> || std::is_same_v<T, double>;
+template <class List>
+struct ListsNumbersImpl;
+template <class Data, class... Ts>
+struct ListsNumbersImpl<std::tuple<VertexDatum<Data, Ts>...>> : std::bool_constant<(DatumType<Ts> && ...)> {};
+template <class P>
+concept ListsNumbers = ListsNumbersImpl<std::remove_cvref_t<decltype(P::kVertexData)>>::value;
+template <class P>
+concept ListsData = ListsDataImpl<P, std::remove_cvref_t<decltype(P::kVertexData)>>::value;
 template <class P>
 concept CombinesGlobals = requires(GlobalOf<P> g) {
   { P::Combine(g, g) } -> std::convertible_to<GlobalOf<P>>;
@@ -506,6 +601,11 @@ enum class Fault : std::uint8_t {
   kMessageNotPlain,
   kSharedNotPlain,
   kPointer,
+  kDataNotPlain,
+  kDataNotListed,
+  kVertexDataWithoutData,
+  kVertexDataUnfit,
+  kVertexDataType,
   kWeight,
   kGlobalNotPlain,
   kGlobalSize,
@@ -539,6 +639,8 @@ enum class Fault : std::uint8_t {
   kUpdateStatusUnfit,
   kCollectUpdateUnfit,
   kCountUpdateUnfit,
+  kDataUnused,
+  kPrepareDataUnfit,
   kFirstSuffices,
   kFirstInRowSuffices,
   kRoundMessage,
@@ -591,6 +693,11 @@ constexpr Fault FindFault() {
   else if constexpr (!Plain<SharedOf<P>>) return Fault::kSharedNotPlain;
   else if constexpr (std::is_pointer_v<typename P::Value> || std::is_pointer_v<typename P::Message> ||
                      std::is_pointer_v<SharedOf<P>>) return Fault::kPointer;
+  else if constexpr (!Plain<DataOf<P>>) return Fault::kDataNotPlain;
+  else if constexpr (Traits<P>::kHasData && !NameskVertexData<P>()) return Fault::kDataNotListed;
+  else if constexpr (!Traits<P>::kHasData && NameskVertexData<P>()) return Fault::kVertexDataWithoutData;
+  else if constexpr (Traits<P>::kHasData && !ListsData<P>) return Fault::kVertexDataUnfit;
+  else if constexpr (Traits<P>::kHasData && !ListsNumbers<P>) return Fault::kVertexDataType;
   else if constexpr (!std::is_same_v<WeightOf<P>, None> && !std::is_same_v<WeightOf<P>, float> &&
                      !std::is_same_v<WeightOf<P>, std::int32_t>) return Fault::kWeight;
   else if constexpr (!Plain<GlobalOf<P>>) return Fault::kGlobalNotPlain;
@@ -637,6 +744,9 @@ constexpr Fault FindFault() {
   else if constexpr (!TakesUpdates<P>) return Fault::kUpdateStatusUnfit;
   else if constexpr (!Updates<P>) return Fault::kUpdateStatusReturn;
   else if constexpr (TakesTemporaries<P>) return Fault::kUpdateStatusCopies;
+  else if constexpr (Traits<P>::kHasData && !Traits<P>::kInitTakesData && !TakesDataInUpdates<P> &&
+                     !Traits<P>::kIsActiveTakesData) return Fault::kDataUnused;
+  else if constexpr (NamesPrepareData<P>() && !Traits<P>::kPreparesData) return Fault::kPrepareDataUnfit;
   else if constexpr (requires { requires P::kFirstSuffices; } &&
                      (P::kReduction == Reduction::kSum || Traits<P>::kCollects))
     return Fault::kFirstSuffices;
@@ -719,6 +829,30 @@ constexpr bool CheckProgram() {
   static_assert(kFault != Fault::kPointer,
                 "Value, Message and Shared hold no pointers: they travel to other devices, where an address means nothing; "
                 "keep an id or the data itself");
+  static_assert(kFault != Fault::kDataNotPlain,
+                "Data must be trivially copyable and default constructible: it is moved as bytes, and vertices without an "
+                "entry get what `Data{}` has");
+  static_assert(kFault != Fault::kDataNotListed,
+                "the program has a Data, and nothing fills it: name its members in `static constexpr auto kVertexData = "
+                "std::make_tuple(chatty::VertexDatum{\"name\", &Data::member, \"what it is\"}, …);`");
+  static_assert(kFault != Fault::kVertexDataWithoutData,
+                "the program has a kVertexData, and no `struct Data { … };` whose members it names");
+  static_assert(
+      kFault != Fault::kVertexDataUnfit,
+      "kVertexData has to be a std::make_tuple of chatty::VertexDatum{\"name\", &Data::member, \"what it is\"}, of "
+      "members of the program's Data alone");
+  static_assert(
+      kFault != Fault::kDataUnused,
+      "the program has a Data that no member takes: InitVertex, UpdateStatus and IsActive may take a `const Data&` "
+      "as their last parameter");
+  static_assert(
+      kFault != Fault::kPrepareDataUnfit,
+      "the program has a PrepareData that does not fit and would never be called: `void PrepareData(const "
+      "chatty::Graph&, std::span<Data>, std::span<const std::string_view> given) const`, of a program with a Data");
+  static_assert(
+      kFault != Fault::kVertexDataType,
+      "kVertexData names members of Data that are std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, float or "
+      "double: what an array of a file may hold");
   static_assert(kFault != Fault::kWeight, "Weight is float or std::int32_t; a program without weights leaves it out");
   static_assert(kFault != Fault::kGlobalNotPlain,
                 "Global must be trivially copyable and default constructible: it is moved as bytes, and `Global{}` is its "
@@ -753,7 +887,8 @@ constexpr bool CheckProgram() {
                 "InitVertex lacks a const: `Value InitVertex(chatty::Vertex) const`; many threads share one program");
   static_assert(kFault != Fault::kInitVertexUnfit,
                 "the program has an InitVertex that does not fit: `Value InitVertex(chatty::Vertex) const` (or, with `using "
-                "Prior = …;`, `InitVertex(chatty::Vertex, const Prior&) const`)");
+                "Prior = …;`, `InitVertex(chatty::Vertex, const Prior&) const`); a program with a Data may take a `const "
+                "Data&` as the last parameter");
   static_assert(kFault != Fault::kNoComputeScatter,
                 "a vertex program has a public `Message ComputeScatter(const Shared&, chatty::Edge<Weight>, const "
                 "chatty::Round<Global>&) const`; Shared is Value, Weight and Global are chatty::None unless the program "
@@ -794,9 +929,10 @@ constexpr bool CheckProgram() {
       kFault != Fault::kUpdateStatusNotConst,
       "UpdateStatus lacks a const: `bool UpdateStatus(…) const`; what changes is the Value, not the program, which "
       "many threads share");
-  static_assert(kFault != Fault::kUpdateStatusUnfit,
-                "the program has an UpdateStatus that does not fit: `bool UpdateStatus(Value&, Message, chatty::Vertex, "
-                "const chatty::Round<Global>&) const`");
+  static_assert(
+      kFault != Fault::kUpdateStatusUnfit,
+      "the program has an UpdateStatus that does not fit: `bool UpdateStatus(Value&, Message, chatty::Vertex, "
+      "const chatty::Round<Global>&) const`; a program with a Data may take a `const Data&` as the last parameter");
   static_assert(kFault != Fault::kCollectUpdateUnfit,
                 "kReduction = kCollect needs `bool UpdateStatus(Value&, chatty::Messages<Message>, chatty::Vertex, const "
                 "chatty::Round<Global>&) const`");
@@ -832,7 +968,7 @@ constexpr bool CheckProgram() {
       "Wants(const Value&, Message) const`, or both");
   static_assert(kFault != Fault::kIsActiveUnfit,
                 "the program has an IsActive that does not fit and would never be asked: `bool IsActive(const Value&, const "
-                "chatty::Round<Global>&) const`");
+                "chatty::Round<Global>&) const`; a program with a Data may take a `const Data&` as the last parameter");
   static_assert(kFault != Fault::kEndRoundUnfit,
                 "the program has an EndRound that does not fit and would never be asked: `chatty::Next "
                 "EndRound(chatty::Round<Global>&) const`");
@@ -929,6 +1065,10 @@ struct OutputOfImpl<P, true> {
 /// last Round, say to normalise by a global sum.
 template <class P>
 using OutputOf = typename detail::OutputOfImpl<P>::type;
+
+/// Whether UpdateStatus takes what P is given of the vertex.
+template <class P>
+inline constexpr bool kUpdateTakesData = detail::TakesDataInUpdates<P>;
 
 /// The message that changes nothing under P's reduction.
 template <class P>

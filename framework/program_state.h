@@ -48,6 +48,7 @@ class ProgramState {
       ref_.order.groups = pending_groups_.data();
       ref_.order.seen = seen_.data();
     }
+    if constexpr (Traits<P>::kHasData) ref_.data = data_.data();
   }
 
   /// Bytes that the state of such a part takes.
@@ -60,6 +61,14 @@ class ProgramState {
   const StateRef<P>& ref() const { return ref_; }
   void SetProgram(const P& program) { ref_.program = program; }
   void SetAsynchronous(bool on) { ref_.asynchronous = on; }
+  /// Copies the owned vertices' data, in local order, from the host; waits.
+  void SetData([[maybe_unused]] Device& device, [[maybe_unused]] const void* data,
+               [[maybe_unused]] const WaitContext& context = {}) {
+    if constexpr (Traits<P>::kHasData) {
+      device.CopyIn(data_.data(), data, data_.bytes(), device.stream());
+      device.stream().Synchronize(context);
+    }
+  }
   /// A run begins: nobody has been told anything.
   void ForgetRoundMessages() { told_message_.reset(); }
   /// Before a round that may tell other devices: throws UsageError if the program's RoundMessage is better than that of an
@@ -111,6 +120,7 @@ class ProgramState {
       visit(&ProgramState::pending_groups_, bits::Words((part.owned + kPendingGroup - 1) / kPendingGroup));
       visit(&ProgramState::seen_, bits::Words(part.owned));
     }
+    if constexpr (Traits<P>::kHasData) visit(&ProgramState::data_, part.owned);
     visit(&ProgramState::control_, 1);
   }
 
@@ -125,6 +135,7 @@ class ProgramState {
   Buffer<Slice> slices_;
   Buffer<MessageOf<P>> collected_;
   Buffer<ValueOf<P>> next_values_;
+  Buffer<DataOf<P>> data_;
   Buffer<Control> control_;
 };
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <type_traits>
 
@@ -57,6 +58,13 @@ inline constexpr bool kVerifies = requires(const P& program, const Graph& graph,
 }
 || requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer, const RunStatistics& statistics) {
   program.Verify(graph, answer, statistics);
+}
+|| requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer, std::span<const typename P::Data> data) {
+  program.Verify(graph, answer, data);
+}
+|| requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer, std::span<const typename P::Data> data,
+            const RunStatistics& statistics) {
+  program.Verify(graph, answer, data, statistics);
 };
 template <class P>
 inline constexpr bool kVerifiesByRules = requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer,
@@ -272,6 +280,7 @@ class TypedJob final : public RegisteredJob {
   /// A direction and an engine are asked of the program that was named, where the other cannot take it.
   static RunOptions DerivedOptions(RunOptions options) {
     if constexpr (!std::is_void_v<D>) {
+      if constexpr (!Traits<D>::kHasData) options.vertex_data.clear();
       if (!AsynchronousProgram<D> && options.execution == "async") options.execution = "auto";
       if (!Traits<D>::kCanPush && options.direction == Direction::kPush) options.direction = Direction::kAuto;
     }
@@ -339,6 +348,25 @@ class Entry final : public RegisteredProgram {
              ...);
           },
           Representative::kParameters);
+    }
+    return all;
+  }
+  std::vector<VertexDataInfo> vertex_data() const override {
+    std::vector<VertexDataInfo> all;
+    if constexpr (!OperatorProgram<Representative>) {
+      if constexpr (Traits<Representative>::kHasData) {
+        const auto add = [&]<class T>(const VertexDatum<DataOf<Representative>, T>& datum) {
+          all.push_back({datum.name,
+                         datum.help,
+                         ScalarTypeOf<T>(),
+                         datum.presence == Presence::kRequired,
+                         datum.missing == Missing::kRefused,
+                         {}});
+          std::istringstream names(datum.instead_of);
+          for (std::string one; names >> one;) all.back().instead_of.push_back(one);
+        };
+        std::apply([&](const auto&... datum) { (add(datum), ...); }, Representative::kVertexData);
+      }
     }
     return all;
   }
@@ -437,14 +465,14 @@ class Entry final : public RegisteredProgram {
     return alternatives;
   }
   Verdict Verify(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
-                 const RunStatistics* statistics) const override try {
-    return VerifyBy(graph, parameters, values, statistics, {0, parameters.contains("rounds")});
+                 const RunStatistics* statistics, const VertexData& data) const override try {
+    return VerifyBy(graph, parameters, values, statistics, {0, parameters.contains("rounds")}, data);
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("verifying an answer");
   }
   Verdict VerifyAnswer(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
-                       double tolerance) const override try {
-    return VerifyBy(graph, parameters, values, nullptr, {tolerance, parameters.contains("rounds")});
+                       double tolerance, const VertexData& data) const override try {
+    return VerifyBy(graph, parameters, values, nullptr, {tolerance, parameters.contains("rounds")}, data);
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("verifying an answer");
   }
@@ -483,9 +511,9 @@ class Entry final : public RegisteredProgram {
  private:
   template <class V, class D>
   Verdict VerifyAs(const Graph& graph, const V& program, const ErasedValues& values, const RunStatistics* statistics,
-                   const AnswerRules& rules) const {
+                   const AnswerRules& rules, const VertexData& given) const {
     if constexpr (!std::is_void_v<D>) {
-      return VerifyAs<D, void>(graph, D(program), values, statistics, rules);
+      return VerifyAs<D, void>(graph, D(program), values, statistics, rules, given);
     } else {
       using Answer = ResultOf<V>;
       if (values.type != ScalarTypeOf<Answer>() || values.size() != graph.vertices()) {
@@ -494,6 +522,21 @@ class Entry final : public RegisteredProgram {
             sizeof(Answer), graph.vertices());
       }
       const std::span<const Answer> answer = values.template As<Answer>();
+      if constexpr (!OperatorProgram<V>) {
+        if constexpr (Traits<V>::kHasData) {  // whose verifiers take the data, too
+          const Array<DataOf<V>> all = AssembleVertexData<V>(graph, program, given);
+          const std::span<const DataOf<V>> data = all.span();
+          if (statistics == nullptr) {
+            if constexpr (requires { program.VerifyAnswer(graph, answer, data); })
+              return program.VerifyAnswer(graph, answer, data);
+          }
+          if constexpr (requires { program.Verify(graph, answer, data); }) {
+            return program.Verify(graph, answer, data);
+          } else if constexpr (requires { program.Verify(graph, answer, data, *statistics); }) {
+            return program.Verify(graph, answer, data, statistics != nullptr ? *statistics : RunStatistics{});
+          }
+        }
+      }
       if (statistics == nullptr) {
         if constexpr (kVerifiesByRules<V>) {
           return program.VerifyAnswer(graph, answer, rules);
@@ -503,7 +546,7 @@ class Entry final : public RegisteredProgram {
       }
       if constexpr (requires { program.Verify(graph, answer); }) {
         return program.Verify(graph, answer);
-      } else if constexpr (kVerifies<V>) {
+      } else if constexpr (requires { program.Verify(graph, answer, *statistics); }) {
         return program.Verify(graph, answer, statistics != nullptr ? *statistics : RunStatistics{});
       } else {
         Throw<UsageError>("program '{}' has no verifier", name_);
@@ -511,10 +554,10 @@ class Entry final : public RegisteredProgram {
     }
   }
   Verdict VerifyBy(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
-                   const RunStatistics* statistics, const AnswerRules& rules) const {
+                   const RunStatistics* statistics, const AnswerRules& rules, const VertexData& data) const {
     Verdict verdict;
     Visit(graph, values.name, [&]<class V, class D>(const std::string&) {
-      static_cast<void>(verdict = VerifyAs<V, D>(graph, Configure<V>(graph, parameters), values, statistics, rules));
+      static_cast<void>(verdict = VerifyAs<V, D>(graph, Configure<V>(graph, parameters), values, statistics, rules, data));
     });
     return verdict;
   }

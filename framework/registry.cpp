@@ -6,6 +6,24 @@
 
 namespace chatty {
 
+std::string_view NameOf(ScalarType type) {
+  switch (type) {
+    case ScalarType::kUint32:
+      return "uint32";
+    case ScalarType::kInt32:
+      return "int32";
+    case ScalarType::kUint64:
+      return "uint64";
+    case ScalarType::kInt64:
+      return "int64";
+    case ScalarType::kFloat32:
+      return "float";
+    case ScalarType::kFloat64:
+      return "double";
+  }
+  throw InternalError("an unknown scalar type");
+}
+
 std::size_t SizeOf(ScalarType type) {
   switch (type) {
     case ScalarType::kUint32:

@@ -19,6 +19,8 @@ namespace chatty {
 
 /// Scalar types that results come in.
 enum class ScalarType : std::uint8_t { kUint32, kInt32, kUint64, kInt64, kFloat32, kFloat64 };
+/// "uint32", "int32", "uint64", "int64", "float" or "double".
+std::string_view NameOf(ScalarType type);
 /// Bytes of one value.
 std::size_t SizeOf(ScalarType type);
 
@@ -51,6 +53,18 @@ struct ParameterInfo {
   bool is_vertex = false;  ///< a vertex id, to be given 0-based here
 };
 
+/// An array with a number for each vertex that a program takes, as the command line shows it.
+struct VertexDataInfo {
+  /// @{
+  /// As in `--vertex-data name=FILE`, and one line about it.
+  std::string name, help;
+  /// @}
+  ScalarType type = ScalarType::kFloat32;  ///< of its numbers
+  bool required = false;                   ///< a run without it is refused
+  bool complete = true;                    ///< it has a number for every vertex
+  std::vector<std::string> instead_of;     ///< parameters that have no meaning where it is given
+};
+
 /// Parameters by name, as text. Names not given keep their defaults.
 using ParameterValues = std::map<std::string, std::string, std::less<>>;
 
@@ -78,6 +92,8 @@ class RegisteredProgram {
   virtual std::string_view summary() const = 0;
   virtual std::vector<ParameterInfo> parameters() const = 0;
   /// @}
+  /// Arrays that it takes.
+  virtual std::vector<VertexDataInfo> vertex_data() const { return {}; }
   /// What `--value` may name; the first is the default.
   virtual std::vector<std::string> values() const = 0;
   /// Whether asynchronous engines may run it, and how messages combine, in words for the list of programs.
@@ -102,9 +118,15 @@ class RegisteredProgram {
   virtual std::vector<std::vector<ProgramMemory>> Memory(const Graph* graph, std::string_view value,
                                                          const RunOptions& options) const = 0;
   /// Checks an answer, wherever it comes from, by the program's verifier. `statistics` are those of the run, or null for an
-  /// answer of unknown origin. Throws UsageError for values of another type or count, and if there is no verifier.
+  /// answer of unknown origin; `data` is what the run was given. Throws UsageError for values of another type or count, data
+  /// that do not fit, and if there is no verifier.
   virtual Verdict Verify(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
-                         const RunStatistics* statistics) const = 0;
+                         const RunStatistics* statistics, const VertexData& data) const = 0;
+  /// The same of a run that was given no vertex data.
+  Verdict Verify(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
+                 const RunStatistics* statistics) const {
+    return Verify(graph, parameters, values, statistics, {});
+  }
   /// Whether `value` has a verifier; empty: the default. Throws UsageError for an unknown value.
   virtual bool has_verifier(std::string_view /*value*/) const { return true; }
   /// Whether VerifyAnswer heeds a tolerance for `value`, with some graph: of real values. Throws as has_verifier does.
@@ -112,8 +134,13 @@ class RegisteredProgram {
   /// Checks an answer of unknown origin, whose real values may be off by `tolerance`, relative to the right ones; 0: by what
   /// the program allows. Throws as Verify does.
   virtual Verdict VerifyAnswer(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
-                               double /*tolerance*/) const {
-    return Verify(graph, parameters, values, nullptr);
+                               double /*tolerance*/, const VertexData& data) const {
+    return Verify(graph, parameters, values, nullptr, data);
+  }
+  /// The same without vertex data.
+  Verdict VerifyAnswer(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
+                       double tolerance) const {
+    return VerifyAnswer(graph, parameters, values, tolerance, {});
   }
   /// Whether the values that it computes by default make one number together, as counts at vertices make one of the graph.
   virtual bool has_total() const { return false; }

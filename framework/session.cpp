@@ -200,7 +200,7 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
   std::vector<std::span<const Subgraph>> subgraphs;
   std::vector<bool> counted;
   std::set<const PreparedGraphs*> seen, lacking;  // what is on devices already may lack own_begins
-  std::uint64_t output = 0;
+  std::uint64_t output = 0, data = 0;
   for (const ProgramMemory& program : programs) {
     const PreparedGraphs& graphs =
         Divide(program.edges, program.weights, program.forward, program.reverse, program.own_begins);
@@ -208,6 +208,7 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
     counted.push_back(graphs.devices.empty() && seen.insert(&graphs).second);
     if (program.own_begins) lacking.insert(&graphs);
     output = std::max(output, std::uint64_t{counts.vertices} * program.output_bytes);
+    data = std::max(data, std::uint64_t{counts.vertices} * program.data_bytes);
   }
   std::vector<DeviceMemory> needed = MeasureMemory(programs, subgraphs, counted, kind, ThreadsOf(pointers_), options,
                                                    device_count() > 1 ? Costs(options.links) : CostModel());
@@ -215,8 +216,8 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
     for (std::size_t d = 0; d < graphs->devices.size(); ++d) needed[d].graph += graphs->devices[d]->OwnBeginsBytes();
   }
 
-  std::uint64_t all = output;
-  std::map<int, std::uint64_t> claimed;  // of what a GPU has left, by the devices before that share it
+  std::uint64_t all = std::max(output, data);  // data are gone when there are results
+  std::map<int, std::uint64_t> claimed;        // of what a GPU has left, by the devices before that share it
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     const std::uint64_t total = needed[d].total();
     if (kind == DeviceKind::kHost) all += total;
@@ -284,13 +285,35 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   buckets_ = PlanBuckets(session.graph(), traits, options, session.device(0).kind(), session.device_count());
   const ProgramMemory memory = MemoryOf(program_, options);
   session.CheckMemory({&memory, 1}, options);
+  const Array<std::byte> data = program_->AssembleData(session.graph(), options.vertex_data);
   graphs_ = &session.Graphs(traits.edges, traits.weights, built_.push, built_.pull);
   for (const auto& graph : graphs_->devices) {
     const BoundTo near_device(graph->device().placement().cpus);
     graph->device().MakeCurrent();
     steps_.push_back(program_->MakeSteps(*graph, options_.tiling));
   }
+  PlaceData(data);
   MakePaths();
+}
+
+void Job::PlaceData(const Array<std::byte>& data) {
+  if (data.empty()) return;
+  const std::size_t bytes = traits().data_bytes;
+  for (std::size_t d = 0; d < steps_.size(); ++d) {
+    Device& device = session_->device(d);
+    const Subgraph& subgraph = graphs_->subgraphs[d];
+    const BoundTo near_device(device.placement().cpus);
+    device.MakeCurrent();
+    if (subgraph.identity) {
+      steps_[d]->SetData(data.data(), {nullptr, options_.timeout});
+      continue;
+    }
+    Array<std::byte> local(subgraph.owned * bytes);
+    ParallelFor(subgraph.owned, 0, [&](std::size_t v) {
+      std::memcpy(local.data() + v * bytes, data.data() + subgraph.Global(static_cast<LocalId>(v)) * bytes, bytes);
+    });
+    steps_[d]->SetData(local.data(), {nullptr, options_.timeout});
+  }
 }
 
 void Job::ConnectSteps() {
@@ -323,6 +346,7 @@ void Job::MakePaths() {
 }
 
 void Job::SetProgram(std::shared_ptr<const ErasedProgram> program) {
+  PlaceData(program->AssembleData(session_->graph(), options_.vertex_data));
   program_ = std::move(program);
   for (const auto& steps : steps_) program_->Reparametrise(*steps);
   connected_ = false;

@@ -67,6 +67,8 @@ class Job {
   void CheckValues(bool of_one_round) const;
   /// Tells each device's steps those of all others, where rounds may go by remote atomics, unless they know.
   void ConnectSteps();
+  /// Gives each device its vertices' part of the program's data; as AssembleData has them.
+  void PlaceData(const Array<std::byte>& data);
   /// Makes the paths between the devices, unless they are there and fit for another run.
   void MakePaths();
   template <class Copy>

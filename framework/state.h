@@ -182,6 +182,9 @@ struct OrderRef {
 };
 inline constexpr std::size_t kPendingGroup = 256;  ///< vertices a bit of OrderRef::groups
 
+/// In place of a pointer to data: a type of its own, as two empty members of one type would take room.
+struct NoData {};
+
 /// Everything a step needs. Passed to kernels by value.
 template <class P>
 struct StateRef {
@@ -207,6 +210,8 @@ struct StateRef {
   Value* next_values = nullptr;  ///< kCollect, kCount: owned entries, so that neighbours still read the old value
   Control* control = nullptr;
   [[no_unique_address]] std::conditional_t<Traits<P>::kOrders, OrderRef, None> order{};
+  /// Owned entries: what the program is given of each vertex.
+  [[no_unique_address]] std::conditional_t<Traits<P>::kHasData, const DataOf<P>*, NoData> data{};
   bool asynchronous = false;   ///< messages of several rounds meet: Wants(value), which speaks of one, is not asked
   bool peers_deliver = false;  ///< other devices put messages into inbox, touched and touched_queue meanwhile
 

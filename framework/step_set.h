@@ -64,7 +64,7 @@ struct ProgramTraits {
   bool first_suffices = false;
   bool orders = false;        ///< Release and a limit mean something: see OrderRef
   bool asynchronous = false;  ///< AsynchronousProgram: an asynchronous engine may run it
-  std::size_t value_bytes = 0, prior_bytes = 0, output_bytes = 0, global_bytes = 0;
+  std::size_t value_bytes = 0, prior_bytes = 0, data_bytes = 0, output_bytes = 0, global_bytes = 0;
   /// @{
   /// Bytes on the wire, in rounds: none where a bit says all.
   std::size_t message_payload = 0, shared_payload = 0;
@@ -159,6 +159,8 @@ class StepSet {
   /// Waits, and copies the owned vertices' raw values.
   virtual void CopyValues(std::byte* host, const WaitContext& context) = 0;
   virtual const std::byte* DeviceValues() const = 0;  ///< in device memory, for a following program's prior
+  /// Waits, and copies the owned vertices' data, in local order, from the host: ProgramTraits::data_bytes each.
+  virtual void SetData(const std::byte* data, const WaitContext& context) = 0;
   /// Whether messages of several rounds meet from now on, as in an asynchronous engine.
   virtual void SetAsynchronous(bool on) = 0;
   virtual void SetProgram(const void* program) = 0;  ///< a P, of the type that the steps were made for
@@ -177,6 +179,9 @@ class ErasedProgram {
   virtual double ChangeOf(const RoundState& round) const = 0;
   /// Throws CapabilityError if the program was not compiled for the device's kind.
   virtual std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph, Tiling tiling) const = 0;
+  /// The program's data of all vertices in id order, data_bytes each, made of what is given: AssembleVertexData. Throws what
+  /// that throws.
+  virtual Array<std::byte> AssembleData(const Graph& graph, const VertexData& given) const = 0;
   /// Gives steps made by a program of the same type this one's parameters.
   virtual void Reparametrise(StepSet& steps) const = 0;
   /// Device memory that MakeSteps, and the copying out of results, take on a device of this kind that holds such a part; a

@@ -8,6 +8,7 @@
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/cuda/packed_rows.h"
 #include "chatty/framework/steps/host/step_set.h"
+#include "chatty/framework/vertex_data.h"
 #if CHATTY_CUDA_COMPILER
 #include "chatty/framework/steps/cuda/step_set.cuh"
 #endif
@@ -59,6 +60,7 @@ constexpr ProgramTraits MakeTraits() {
   t.asynchronous = AsynchronousProgram<P>;
   t.value_bytes = sizeof(ValueOf<P>);
   t.prior_bytes = sizeof(PriorOf<P>);
+  t.data_bytes = T::kHasData ? sizeof(DataOf<P>) : 0;
   t.output_bytes = sizeof(OutputOf<P>);
   t.global_bytes = std::is_same_v<GlobalOf<P>, None> ? 0 : sizeof(GlobalOf<P>);
   t.late_payload = T::kCollects ? 0 : kWireBytes<Slot<MessageOf<P>>>;
@@ -157,6 +159,17 @@ class TypedProgram final : public ErasedProgram {
 #endif
     detail::ThrowNotCompiled(graph.device());
   }
+  Array<std::byte> AssembleData(const Graph& graph, const VertexData& given) const override {
+    Array<std::byte> bytes;
+    if constexpr (kHasData) {
+      static_assert(alignof(DataOf<P>) <= 64, "Data is aligned to at most 64 bytes, as memory for it is");
+      bytes = Array<std::byte>(graph.vertices() * sizeof(DataOf<P>));
+      detail::FillVertexData<P>(graph, program_, given, {reinterpret_cast<DataOf<P>*>(bytes.data()), graph.vertices()});
+    } else {
+      detail::CheckDataNames(given, {});
+    }
+    return bytes;
+  }
   void Reparametrise(StepSet& steps) const override { steps.SetProgram(&program_); }
   std::uint64_t StateBytes(DeviceKind kind, int threads, const PartShape& part, Tiling tiling) const override {
     std::uint64_t bytes = 0;
@@ -178,6 +191,13 @@ class TypedProgram final : public ErasedProgram {
 
  private:
   static constexpr bool kHasGlobal = kFits && !std::is_same_v<GlobalOf<P>, None>;
+  static constexpr bool kHasData = [] {
+    if constexpr (kFits) {
+      return Traits<P>::kHasData;
+    } else {
+      return false;
+    }
+  }();
   static constexpr bool kHasEndRound = [] {
     if constexpr (kFits) {
       return Traits<P>::kHasEndRound;

@@ -15,4 +15,12 @@ inline const Registry& Programs() {
   return registry;
 }
 
+/// Whether a run of it has to be given vertex data.
+inline bool NeedsData(const RegisteredProgram& program) {
+  for (const VertexDataInfo& data : program.vertex_data()) {
+    if (data.required) return true;
+  }
+  return false;
+}
+
 }  // namespace chatty::test

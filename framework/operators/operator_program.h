@@ -75,7 +75,12 @@ class OperatorJob {
         group_(session.devices(), options, session.device_count() > 1 ? session.Costs(options.links) : CostModel()),
         trace_(options.trace),
         timeout_(options.timeout) {
+    static_assert(
+        !requires { P::kVertexData; }, "a program on operators takes no vertex data: kVertexData is for vertex programs");
     const Span span(ProcessLane(trace_), nullptr, spans::kPrepare);
+    if (!options.vertex_data.empty()) {
+      Throw<UsageError>("vertex data '{}': a program on operators takes none", options.vertex_data.begin()->first);
+    }
     CheckExecution(options.execution, nullptr);
     CheckRunOptions(options, SelectionOf(session.devices()));
     const ProgramMemory memory = OperatorMemory<P>();

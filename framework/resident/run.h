@@ -24,18 +24,24 @@ struct ResidentResult {
   Outcome outcome;
 };
 
-/// Runs `program` on one device that holds the whole graph. Throws UsageError for a graph divided among several,
-/// DeviceError, OutOfMemoryError.
+/// Runs `program` on one device that holds the whole graph. `data`: of a program with a Data, as AssembleVertexData makes
+/// them. Throws UsageError for a graph divided among several, or data of another number of vertices; DeviceError,
+/// OutOfMemoryError.
 template <class P>
-ResidentResult<P> Run(const DeviceGraph& graph, const P& program, [[maybe_unused]] Extent extent = Extent::kGrid) try {
+ResidentResult<P> Run(const DeviceGraph& graph, const P& program, [[maybe_unused]] Extent extent = Extent::kGrid,
+                      std::span<const DataOf<P>> data = {}) try {
   static_assert(
       CheckProgram<P>() && !Traits<P>::kEveryRound && !Traits<P>::kHasMeasure && !Traits<P>::kHasEndRound &&
           !Traits<P>::kHasPrior && Traits<P>::kCanPush && !Traits<P>::kSharesSeparately,
       "the resident loop takes on-message programs without Share, Consume, Measure, EndRound, Prior or wide messages");
   if (graph.ref().parts != 1) throw UsageError("the resident loop runs on one device that holds the whole graph");
+  if (const std::size_t wanted = Traits<P>::kHasData ? graph.ref().vertices : 0; data.size() != wanted) {
+    Throw<UsageError>("the resident loop takes data of {} vertices for this program and graph, not {}", wanted, data.size());
+  }
   Device& device = graph.device();
   device.MakeCurrent();
   ProgramState<P> state(graph, program);
+  state.SetData(device, data.data());
   Buffer<Control> controls(device, 2);
   Buffer<Outcome> outcome(device, 1);
   device.Fill(controls.data(), 0, controls.bytes(), device.stream());

@@ -298,6 +298,17 @@ CHATTY_FN bool Updated(const StateRef<P>& s, LocalId v, Tally* tally, Update&& u
   return active;
 }
 
+/// Asks the program to update `value`, of owned vertex v, by a message, or by all if it sees all.
+template <class P, class Update>
+CHATTY_FN bool UpdateValue(const StateRef<P>& s, [[maybe_unused]] LocalId v, ValueOf<P>& value, const Update& update,
+                           Vertex vertex, const RoundOf<P>& round) {
+  if constexpr (kUpdateTakesData<P>) {
+    return s.program.UpdateStatus(value, update, vertex, round, s.data[v]);
+  } else {
+    return s.program.UpdateStatus(value, update, vertex, round);
+  }
+}
+
 /// Applies the combined message of owned vertex v and empties its inbox. Returns whether v becomes active.
 template <class P>
 CHATTY_FN bool ApplyOne(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, Tally* tally) {
@@ -309,14 +320,14 @@ CHATTY_FN bool ApplyOne(const StateRef<P>& s, LocalId v, const RoundOf<P>& round
         if constexpr (Traits<P>::kHasWants) {
           if (!s.program.Wants(value)) return false;  // DeliverBit may not have asked
         }
-        return s.program.UpdateStatus(value, message, vertex, round);
+        return UpdateValue(s, v, value, message, vertex, round);
       });
     }
   }
   const MessageOf<P> message = s.inbox[v].message;
   const Vertex vertex = s.At(v);
   const bool active =
-      Updated(s, v, tally, [&](ValueOf<P>& value) -> bool { return s.program.UpdateStatus(value, message, vertex, round); });
+      Updated(s, v, tally, [&](ValueOf<P>& value) -> bool { return UpdateValue(s, v, value, message, vertex, round); });
   Slot<MessageOf<P>> empty{};
   empty.message = IdentityOf<P>();
   s.inbox[v] = empty;
@@ -325,18 +336,25 @@ CHATTY_FN bool ApplyOne(const StateRef<P>& s, LocalId v, const RoundOf<P>& round
 
 /// First value of owned vertex v.
 template <class P>
-CHATTY_FN ValueOf<P> InitialValue(const P& program, Vertex vertex, const PriorOf<P>* prior, LocalId v) {
-  if constexpr (Traits<P>::kHasPrior) {
-    return program.InitVertex(vertex, prior[v]);
+CHATTY_FN ValueOf<P> InitialValue(const StateRef<P>& s, const PriorOf<P>* prior, LocalId v) {
+  using T = Traits<P>;
+  if constexpr (T::kHasPrior && T::kInitTakesData) {
+    return s.program.InitVertex(s.At(v), prior[v], s.data[v]);
+  } else if constexpr (T::kHasPrior) {
+    return s.program.InitVertex(s.At(v), prior[v]);
+  } else if constexpr (T::kInitTakesData) {
+    return s.program.InitVertex(s.At(v), s.data[v]);
   } else {
-    return program.InitVertex(vertex);
+    return s.program.InitVertex(s.At(v));
   }
 }
 
 /// Whether v sends in the first round of a phase.
 template <class P>
 CHATTY_FN bool StartsActive(const StateRef<P>& s, LocalId v, const RoundOf<P>& round) {
-  if constexpr (Traits<P>::kHasIsActive) {
+  if constexpr (Traits<P>::kIsActiveTakesData) {
+    return s.program.IsActive(s.values[v], round, s.data[v]);
+  } else if constexpr (Traits<P>::kHasIsActive) {
     return s.program.IsActive(s.values[v], round);
   } else {
     return true;

@@ -504,9 +504,9 @@ class Spoiled final : public RegisteredProgram {
     return inner_.Memory(graph, value, options);
   }
   Verdict Verify(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
-                 const RunStatistics* statistics) const override {
+                 const RunStatistics* statistics, const VertexData& data) const override {
     if (how_ == How::kWrong) return Failed("vertex 3 has level 7, and 2 is right");
-    return inner_.Verify(graph, parameters, values, statistics);
+    return inner_.Verify(graph, parameters, values, statistics, data);
   }
   ErasedValues OutputShape(const Graph& graph, std::string_view value) const override {
     return inner_.OutputShape(graph, value);

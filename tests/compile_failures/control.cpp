@@ -70,6 +70,37 @@ struct Generic final {
 };
 static_assert(chatty::CheckProgram<Generic>());
 
+// With data of each vertex, which any of three members may take, and an overload without.
+struct Seeded {
+  struct Data {
+    float seed = 0;
+    std::int64_t label = -1;
+  };
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = chatty::Reduction::kMin;
+  static constexpr auto kSafety = chatty::Safety::kMonotone;
+  static constexpr auto kVertexData = std::make_tuple(
+      chatty::VertexDatum{"seed", &Data::seed, "a number", chatty::Presence::kRequired},
+      chatty::VertexDatum{"label", &Data::label, "a label", chatty::Presence::kOptional, chatty::Missing::kDefault});
+  CHATTY_FN Value InitVertex(chatty::Vertex v) const { return static_cast<Value>(v.id); }
+  CHATTY_FN Message ComputeScatter(const Value& value, chatty::Edge<>, const chatty::Round<>&) const { return value; }
+  CHATTY_FN bool IsActive(const Value&, const chatty::Round<>&, const Data& data) const { return data.seed > 0; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, chatty::Vertex, const chatty::Round<>&, const Data& data) const {
+    if (m >= value || data.label < 0) return false;
+    value = m;
+    return true;
+  }
+};
+static_assert(chatty::CheckProgram<Seeded>() && chatty::CheckAsynchronous<Seeded>() && chatty::kUpdateTakesData<Seeded>);
+static_assert(chatty::Traits<Seeded>::kIsActiveTakesData && !chatty::Traits<Seeded>::kInitTakesData);
+
+auto RunSeeded(const chatty::Graph& graph, const std::vector<float>& seeds) {
+  chatty::RunOptions options;
+  options.vertex_data.emplace("seed", chatty::VertexArray(seeds));
+  return chatty::Run(graph, Seeded{}, "host:2", options);
+}
+
 // What is no vertex program at all is not one, rather than an error.
 static_assert(!chatty::VertexProgram<int> && !chatty::VertexProgram<std::string> && !chatty::AsynchronousProgram<int>);
 struct Final final {

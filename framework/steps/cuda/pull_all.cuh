@@ -260,7 +260,7 @@ __device__ bool FinishVertex(const StateRef<P>& s, const RoundOf<P>& round, cons
                              GlobalOf<P>* measure) {
   const Vertex vertex = all.rows_tell_degrees ? Vertex{s.graph.Global(v), degree, degree, degree} : s.At(v);
   ValueOf<P> value = before;
-  const bool active = Changed<P>(s.program.UpdateStatus(value, message, vertex, round), before, value);
+  const bool active = Changed<P>(UpdateValue(s, v, value, message, vertex, round), before, value);
   kOrdered ? StoreOnce(s.values, v, value) : void(s.values[v] = value);
   SharedOf<P> shown;
   if constexpr (Traits<P>::kHasShare) {

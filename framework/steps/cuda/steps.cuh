@@ -15,7 +15,7 @@ __device__ void Init(const Group& group, const StateRef<P>& s, const PriorOf<P>*
   const unsigned stride = BlockCount(group) * kBlock, first = BlockRank(group) * kBlock + threadIdx.x;
   for (std::size_t i = first; i < s.graph.local; i += stride) {
     const auto v = static_cast<LocalId>(i);
-    if (v < s.graph.owned) s.values[v] = InitialValue(s.program, s.At(v), prior, v);
+    if (v < s.graph.owned) s.values[v] = InitialValue(s, prior, v);
     if (s.inbox != nullptr && KeepsMessages(s)) {
       Slot<MessageOf<P>> empty{};
       empty.message = IdentityOf<P>();
@@ -1542,7 +1542,7 @@ __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<
       ValueOf<P> value = s.values[v];
       bool active = false;
       if (Traits<P>::kEveryRound || (!messages.empty() && IsCandidate(s, v))) {
-        active = s.program.UpdateStatus(value, messages, s.At(v), round);
+        active = UpdateValue(s, v, value, messages, s.At(v), round);
         active = Changed<P>(active, s.values[v], value);
       }
       s.next_values[v] = value;

@@ -123,7 +123,7 @@ class BucketWorker {
     Word before = atomics::Load(WordOf(v));
     while (true) {
       Value value = atomics::BitCast<Value>(before);
-      const bool active = s_.program.UpdateStatus(value, message, vertex, round_);
+      const bool active = UpdateValue(s_, v, value, message, vertex, round_);
       if constexpr (kConcurrent) {
         const Word after = atomics::BitCast<Word>(value);
         const Word found = after == before ? before : atomics::CompareSwap(WordOf(v), before, after);

@@ -202,7 +202,7 @@ class PlaceWorker {
       const Shared share = common_ ? share_ : ShareNow(source);
       const Message message = Scatter(s_, share, source, v, rows, first[bit], round_);
       Value value = ValueNow(v);  // nobody else's to change meanwhile
-      const bool is_active = s_.program.UpdateStatus(value, message, s_.At(v), round_);
+      const bool is_active = UpdateValue(s_, v, value, message, s_.At(v), round_);
       atomics::Store(WordOf(v), atomics::BitCast<Word>(value));
       changed |= std::uint32_t{is_active} << bit;
       wanting &= ~(std::uint32_t{!s_.program.Wants(value)} << bit);
@@ -278,7 +278,7 @@ class PlaceWorker {
       Value value = atomics::BitCast<Value>(before);
       if (!Takes(value, [&] { return message; })) return;
       const bool wanted = s_.program.Wants(value);
-      const bool active = s_.program.UpdateStatus(value, message, vertex, round_);
+      const bool active = UpdateValue(s_, v, value, message, vertex, round_);
       if constexpr (kConcurrent) {
         const Word after = atomics::BitCast<Word>(value);
         const Word found = after == before ? before : atomics::CompareSwap(WordOf(v), before, after);

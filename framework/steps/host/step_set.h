@@ -229,6 +229,7 @@ class HostSteps final : public StepSet {
     device_.stream().Synchronize(context);
   }
   const std::byte* DeviceValues() const override { return reinterpret_cast<const std::byte*>(s().values); }
+  void SetData(const std::byte* data, const WaitContext& context) override { state_.SetData(device_, data, context); }
   void SetAsynchronous(bool on) override { state_.SetAsynchronous(on); }
   void SetProgram(const void* program) override {
     state_.SetProgram(*static_cast<const P*>(program));

@@ -151,7 +151,7 @@ void Init(Group& group, const StateRef<P>& s, const PriorOf<P>* prior) {
   group.Sweep(s.graph.local, kVertexGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const auto v = static_cast<LocalId>(i);
-      if (v < s.graph.owned) s.values[v] = InitialValue(s.program, s.At(v), prior, v);
+      if (v < s.graph.owned) s.values[v] = InitialValue(s, prior, v);
       if (s.inbox != nullptr && KeepsMessages(s)) {
         Slot<MessageOf<P>> empty{};
         empty.message = IdentityOf<P>();
@@ -996,7 +996,7 @@ void Collect(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool a
         const auto update = [&](const auto& messages) {
           ValueOf<P> value = s.values[v];
           if (Traits<P>::kEveryRound || (!messages.empty() && IsCandidate(s, v))) {
-            const bool returned = s.program.UpdateStatus(value, messages, s.At(v), round);
+            const bool returned = UpdateValue(s, v, value, messages, s.At(v), round);
             if (Changed<P>(returned, s.values[v], value)) {
               bits::Set<true>(s.touched, v);
               tally.vertices += 1;

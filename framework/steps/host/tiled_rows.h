@@ -132,10 +132,9 @@ void EndStretch(const StateRef<P> s, const RoundOf<P> round, std::size_t begin, 
       const auto v = static_cast<LocalId>(i);
       const Vertex vertex = s.At(v);
       [[maybe_unused]] const ValueOf<P> before = s.values[v];
-      active |= std::uint32_t{Updated(s, v, &mine,
-                                      [&](ValueOf<P>& value) -> bool {
-                                        return s.program.UpdateStatus(value, messages[i - begin], vertex, round);
-                                      })}
+      active |= std::uint32_t{Updated(
+                    s, v, &mine,
+                    [&](ValueOf<P>& value) -> bool { return UpdateValue(s, v, value, messages[i - begin], vertex, round); })}
                 << (i & 31);
       if constexpr (Traits<P>::kHasMeasure) {
         measure = CombineGlobal<P>(measure, MeasureOf<P>(s.program, before, s.values[v], vertex, round));
