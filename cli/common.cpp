@@ -693,7 +693,8 @@ VertexId SourceChoice::Pick(const Graph& graph, std::uint32_t trial) const {
 namespace {
 
 /// Shorter names, and others that LDBC Graphalytics has.
-constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {{"pr", "pagerank"}, {"wcc", "cc"}};
+constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+    {"pr", "pagerank"}, {"wcc", "cc"}, {"ppr", "personalised_pagerank"}};
 
 bool IsGiven(const ParameterOptions& options, std::string_view name) {
   const auto sets = [&](const std::string& pair) { return std::string_view(pair).substr(0, pair.find('=')) == name; };

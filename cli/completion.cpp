@@ -76,6 +76,7 @@ Choices ValuesAt(const CursorPlace& place) {
     for (const RegisteredProgram* program : place.registry->All()) choices.Add(program->name(), program->summary());
   } else if (name == "programs") {
     choices.Add("pr", "pagerank");
+    choices.Add("ppr", "personalised_pagerank");
     for (const RegisteredProgram* program : place.registry->All()) choices.Add(program->name(), program->summary());
   } else if (name == "figure") {
     choices.AddAll(FigureNames());

@@ -29,6 +29,16 @@ bool IsWithin(double given, double right, double relative_bound) {
   return given == right || (std::isfinite(right) && std::abs(given - right) <= relative_bound * std::abs(right));
 }
 
+Array<double> NormalisedTeleport(const Graph& graph, std::span<const double> teleport) {
+  if (teleport.size() != graph.vertices()) {
+    Throw<UsageError>("the teleport vector has {} numbers, the graph {} vertices", teleport.size(), graph.vertices());
+  }
+  const double sum = SumOfTeleport(graph, [&](VertexId v) { return teleport[v]; });
+  Array<double> scaled(teleport);
+  for (double& number : scaled) number /= sum;
+  return scaled;
+}
+
 void CheckWeights(const Graph& graph) {
   const Adjacency& out = graph.out();
   std::visit(

@@ -4,14 +4,17 @@
 #pragma once
 
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include "chatty/core/array.h"
 #include "chatty/core/error.h"
 #include "chatty/core/graph.h"
 #include "chatty/core/parallel.h"
@@ -82,5 +85,27 @@ std::string FirstFault(VertexId vertices, Check&& check) {
   });
   return text;
 }
+
+/// What number_of(v) of all vertices v sums to: the weights of a teleport vector. Throws UsageError unless each is finite
+/// and not negative, and one is positive.
+template <class NumberOf>
+double SumOfTeleport(const Graph& graph, NumberOf&& number_of) {
+  const std::string fault = FirstFault(graph.vertices(), [&](VertexId v) -> std::string {
+    const double number = number_of(v);
+    if (number >= 0 && std::isfinite(number)) return {};
+    return fmt::format("the teleport vector has {} at {}; give numbers that are at least 0 and finite", number,
+                       VertexName(graph, v));
+  });
+  if (!fault.empty()) throw UsageError(fault);
+  double sum = 0;
+  for (VertexId v = 0; v < graph.vertices(); ++v) sum += number_of(v);
+  if (!std::isfinite(sum)) throw UsageError("the teleport vector sums to more than a double holds; scale it down");
+  if (sum == 0 && graph.vertices() > 0) throw UsageError("the teleport vector is 0 at all vertices: walks begin nowhere");
+  return sum;
+}
+
+/// `teleport` scaled to sum to 1. Throws UsageError unless it has a number for each vertex that is finite and not negative,
+/// of which one is positive.
+Array<double> NormalisedTeleport(const Graph& graph, std::span<const double> teleport);
 
 }  // namespace chatty

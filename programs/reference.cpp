@@ -133,6 +133,34 @@ PageRankResult SerialPageRank(const Graph& graph, double damping, std::uint32_t 
   return result;
 }
 
+PageRankResult SerialPersonalisedPageRank(const Graph& graph, std::span<const double> teleport, double damping,
+                                          std::uint32_t rounds, double tolerance) {
+  CheckDamping(damping);
+  const VertexId n = graph.vertices();
+  Array<double> start = NormalisedTeleport(graph, teleport);
+  PageRankResult result;
+  result.ranks = start.Clone();
+  Array<double> next(n);
+  while (n > 0 && result.rounds < rounds) {
+    std::fill(next.begin(), next.end(), 0.0);
+    double dangling = 0;
+    for (VertexId u = 0; u < n; ++u) {
+      const std::span<const VertexId> neighbours = graph.out()[u];
+      if (neighbours.empty()) dangling += result.ranks[u];
+      for (const VertexId v : neighbours) next[v] += result.ranks[u] / static_cast<double>(neighbours.size());
+    }
+    result.change = 0;
+    for (VertexId v = 0; v < n; ++v) {
+      next[v] = (1.0 - damping + damping * dangling) * start[v] + damping * next[v];
+      result.change += std::abs(next[v] - result.ranks[v]);
+    }
+    std::swap(result.ranks, next);
+    ++result.rounds;
+    if (result.change < tolerance) break;
+  }
+  return result;
+}
+
 Array<VertexId> SerialComponents(const Graph& graph) {
   const VertexId n = graph.vertices();
   Array<VertexId> parents(n);

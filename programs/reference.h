@@ -48,6 +48,14 @@ struct PageRankResult {
 /// all rounds. Throws UsageError unless 0 <= damping < 1.
 PageRankResult SerialPageRank(const Graph& graph, double damping = 0.85, std::uint32_t rounds = 20, double tolerance = 0.0);
 
+/// Personalised PageRank by power iteration in fp64 from p, which is `teleport` scaled to sum to 1:
+/// new(v) = (1 - damping + damping * dangling) * p(v) + damping * sum over edges u -> v of old(u) / out_degree(u), where
+/// dangling is the old rank of all vertices without out-edges. Stops as SerialPageRank does. Throws UsageError unless 0 <=
+/// damping < 1, and unless `teleport` has a number for each vertex that is finite and not negative, of which one is
+/// positive.
+PageRankResult SerialPersonalisedPageRank(const Graph& graph, std::span<const double> teleport, double damping = 0.85,
+                                          std::uint32_t rounds = 20, double tolerance = 0.0);
+
 /// The least id of each vertex's weakly connected component, by union-find.
 Array<VertexId> SerialComponents(const Graph& graph);
 

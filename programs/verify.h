@@ -12,6 +12,7 @@
 #include <limits>
 #include <span>
 
+#include "chatty/core/array.h"
 #include "chatty/core/graph.h"
 #include "chatty/core/types.h"
 #include "chatty/core/verdict.h"
@@ -65,6 +66,16 @@ enum class Dangling : std::uint8_t {
 template <class Rank>
 Verdict VerifyPageRankRounds(const Graph& graph, std::span<const Rank> ranks, double damping, std::uint32_t rounds,
                              double relative_bound, Dangling dangling = Dangling::kEveryRound);
+
+/// Personalised PageRank at its fixed point: as VerifyPageRank, but walks begin anew as `teleport` says, which is scaled to
+/// sum to 1, and ranks may be 0. Throws UsageError as SerialPersonalisedPageRank does.
+Verdict VerifyPersonalised(const Graph& graph, std::span<const float> ranks, const Array<double>& teleport, double damping,
+                           double tolerance);
+
+/// The same after exactly `rounds` rounds from `teleport`: each rank is within `relative_bound` times its value of the same
+/// rounds computed in fp64, in parallel, or both are below the least normal float.
+Verdict VerifyPersonalisedRounds(const Graph& graph, std::span<const float> ranks, const Array<double>& teleport,
+                                 double damping, std::uint32_t rounds, double relative_bound);
 
 /// How far a real answer may be from the reference, relative to it, by the validation rules of LDBC Graphalytics.
 inline constexpr double kLdbcEpsilon = 1e-4;

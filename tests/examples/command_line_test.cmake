@@ -42,8 +42,8 @@ expect(0 "verified" "${CHATTY_EXAMPLES}" run reach "${kron}" --set first=7 --set
 expect(0 "verified" "${CHATTY_EXAMPLES}" run mis "${kron}" --set seed=99 --devices host:2 --verify)
 
 expect(2 "count 1 to 64" "${CHATTY_EXAMPLES}" run reach "${kron}" --set count=65)
-expect(2 "damping is 0 to 0.999" "${CHATTY_EXAMPLES}" run personalised_pagerank "${kron}" --set damping=1)
-expect(2 "ranks could be wrong by" "${CHATTY_EXAMPLES}" run personalised_pagerank "${kron}" --tolerance 0.05)
+expect(2 "damping is 0 to 0.999" "${CHATTY_EXAMPLES}" run personalised_push "${kron}" --set damping=1)
+expect(2 "ranks could be wrong by" "${CHATTY_EXAMPLES}" run personalised_push "${kron}" --tolerance 0.05)
 expect(2 "tolerance is above 0" "${CHATTY_EXAMPLES}" run hits "${kron}" --tolerance 0)
 expect(2 "kSynchronous" "${CHATTY_EXAMPLES}" run scc "${kron}" --execution async)
 expect(2 "no parameter" "${CHATTY_EXAMPLES}" run kcore "${kron}" --set k=3)

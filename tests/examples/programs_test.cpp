@@ -6,7 +6,7 @@
 #include "../../examples/programs/hits.h"
 #include "../../examples/programs/kcore.h"
 #include "../../examples/programs/mis.h"
-#include "../../examples/programs/personalised_pagerank.h"
+#include "../../examples/programs/personalised_push.h"
 #include "../../examples/programs/reach.h"
 #include "../../examples/programs/scc.h"
 #include "../../examples/programs/widest_path.h"
@@ -59,7 +59,7 @@ static_assert(SequenceProgram<Hits> && !VertexProgram<Hits> && !OperatorProgram<
 static_assert(SequenceProgram<Scc> && std::tuple_size_v<Scc::Programs> == 5);
 static_assert(Traits<hits::Turn<true>>::kEdges == Edges::kOut && Traits<hits::Turn<false>>::kEdges == Edges::kIn);
 static_assert(!Traits<hits::First>::kHasPrior && Traits<scc::Find>::kHasPrior && Traits<scc::Find>::kIdempotent);
-static_assert(VertexProgram<PersonalisedPageRank> && Traits<PersonalisedPageRank>::kHasConsume);
+static_assert(VertexProgram<PersonalisedPush> && Traits<PersonalisedPush>::kHasConsume);
 
 std::vector<std::string> Lines(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -92,7 +92,7 @@ TEST(ExampleFiles, AreShortAndStandOnThePublicApi) {
       EXPECT_EQ(line.find("detail::"), std::string::npos) << line;
     }
   }
-  EXPECT_EQ(files, (std::set<std::string>{"betweenness.h", "hits.h", "kcore.h", "mis.h", "personalised_pagerank.h",
+  EXPECT_EQ(files, (std::set<std::string>{"betweenness.h", "hits.h", "kcore.h", "mis.h", "personalised_push.h",
                                           "reach.h", "scc.h", "widest_path.h"}));
   EXPECT_LE(Lines(CHATTY_SOURCE_DIR "/examples/first_program.cpp").size(), 80u);
 }

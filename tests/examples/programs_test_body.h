@@ -49,7 +49,7 @@ const std::vector<Case>& AllPrograms() {
   static const std::vector<Case> all{{"kcore", ""},       {"cdlp", ""},
                                      {"lcc", ""},         {"triangles", ""},
                                      {"bc", ""},          {"widest_path", ""},
-                                     {"reach", ""},       {"personalised_pagerank", ""},
+                                     {"reach", ""},       {"personalised_push", ""},
                                      {"mis", ""},         {"hits", ""},
                                      {"hits", "hub"},     {"scc", ""},
                                      {"betweenness", ""}, {"betweenness", "dependency"}};
@@ -691,13 +691,13 @@ TEST_P(Examples, WidestPathAndReachByHand) {
   EXPECT_EQ(sources.As<std::uint64_t>(), (std::vector<std::uint64_t>{1, 1, 3, 7, 4}));
 }
 
-TEST_P(Examples, PersonalisedPageRankByHand) {
+TEST_P(Examples, PersonalisedPushByHand) {
   // 0 - 1: with damping d, the source has 1 / (1 + d) of the time, the other d / (1 + d).
   const Graph graph = MakeSymmetric(3, {{0, 1}});
   Session session = Divided(graph);
   const ParameterValues half{{"source", "0"}, {"damping", "0.5"}, {"tolerance", "1e-12"}};
   const std::vector<double> ranks =
-      RunIt({"personalised_pagerank", ""}, session, half, OptionsFor("personalised_pagerank")).As<double>();
+      RunIt({"personalised_push", ""}, session, half, OptionsFor("personalised_push")).As<double>();
   EXPECT_NEAR(ranks[0], 2.0 / 3, 1e-10);
   EXPECT_NEAR(ranks[1], 1.0 / 3, 1e-10);
   EXPECT_EQ(ranks[2], 0.0);
@@ -894,12 +894,12 @@ TEST(ExampleParameters, NonsenseIsRefused) {
   refused("betweenness", "source", "5");
   refused("bc", "source", "5");
   refused("bc", "sources", "-1");
-  refused("personalised_pagerank", "source", "5");
+  refused("personalised_push", "source", "5");
   for (const char* const value : {"0", "-1", "0.1", "nan"}) refused("hits", "tolerance", value);
   refused("hits", "rounds", "0");
   refused("scc", "rounds", "1");
-  for (const char* const value : {"1", "-0.1", "nan", "inf"}) refused("personalised_pagerank", "damping", value);
-  for (const char* const value : {"0", "1", "-1", "nan"}) refused("personalised_pagerank", "tolerance", value);
+  for (const char* const value : {"1", "-0.1", "nan", "inf"}) refused("personalised_push", "damping", value);
+  for (const char* const value : {"0", "1", "-1", "nan"}) refused("personalised_push", "tolerance", value);
   const Graph negative = MakeGraph(3, {{0, 1, -1}}, WeightKind::kFloat32);
   Session other(negative, MakeDevices(1));
   EXPECT_THROW(Program("widest_path").Prepare(other, {}, "", {}), UsageError);

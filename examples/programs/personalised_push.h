@@ -12,7 +12,7 @@
 /// multiple of the answer to the answer, which Output's division undoes.
 ///
 /// What it shows: kAccumulative and Consume, and an Output that is scaled by the last Global.
-struct PersonalisedPageRank {
+struct PersonalisedPush {
   struct Value {
     double rank, residual;
   };
@@ -22,14 +22,14 @@ struct PersonalisedPageRank {
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kAccumulative;
   static constexpr const char* kOutputName = "rank";
-  static constexpr const char* kSummary = "PageRank of walks that restart at --source, by residuals";
+  static constexpr const char* kSummary = "personalised PageRank of one source, by residuals";
 
   chatty::VertexId source = 0;
   double damping = 0.85, tolerance = 1e-6;
   static constexpr auto kParameters = std::make_tuple(
-      chatty::Parameter{"source", &PersonalisedPageRank::source, "vertex where walks start"},
-      chatty::Parameter{"damping", &PersonalisedPageRank::damping, "probability of following an edge, below 1"},
-      chatty::Parameter{"tolerance", &PersonalisedPageRank::tolerance, "residual of all that may stay, above 0"});
+      chatty::Parameter{"source", &PersonalisedPush::source, "vertex where walks start"},
+      chatty::Parameter{"damping", &PersonalisedPush::damping, "probability of following an edge, below 1"},
+      chatty::Parameter{"tolerance", &PersonalisedPush::tolerance, "residual of all that may stay, above 0"});
 
   CHATTY_FN Value InitVertex(chatty::Vertex v) const { return {0.0, v.id == source ? 1.0 - damping : 0.0}; }
   CHATTY_FN bool IsActive(const Value& v, const chatty::Round<Global>&) const { return v.residual > 0; }
