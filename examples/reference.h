@@ -120,6 +120,44 @@ inline std::vector<double> PersonalisedRanks(const chatty::Graph& graph, chatty:
   return ranks;
 }
 
+/// Calls body(u) for all neighbours of v, in and out; of a symmetric graph for each once.
+template <class Body>
+void ForEachNeighbour(const chatty::Graph& graph, chatty::VertexId v, Body&& body) {
+  for (const chatty::VertexId u : graph.out()[v]) body(u);
+  if (graph.symmetric()) return;
+  for (const chatty::VertexId u : graph.in()[v]) body(u);
+}
+
+/// Labels by `rounds` rounds in which each vertex without a seed counts those of its neighbours in a map, `none` aside, and
+/// takes the most frequent, the least of equals.
+inline std::vector<std::uint32_t> SpreadLabels(const chatty::Graph& graph, const std::vector<std::uint32_t>& seeds,
+                                               std::uint32_t none, std::uint32_t rounds) {
+  std::vector<std::uint32_t> labels = seeds, next;
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    next = labels;
+    for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
+      if (seeds[v] != none) continue;
+      std::map<std::uint32_t, std::uint64_t> count;
+      ForEachNeighbour(graph, v, [&](chatty::VertexId u) { ++count[labels[u]]; });
+      std::uint64_t most = 0;
+      for (const auto& [label, times] : count) {
+        if (label != none && times > most) most = times, next[v] = label;
+      }
+    }
+    labels.swap(next);
+  }
+  return labels;
+}
+
+/// How many of its edges join a vertex with one of its own side.
+inline std::vector<std::uint32_t> NeighboursOfOwnSide(const chatty::Graph& graph, const std::vector<bool>& sides) {
+  std::vector<std::uint32_t> same(graph.vertices(), 0);
+  for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
+    ForEachNeighbour(graph, v, [&](chatty::VertexId u) { same[v] += sides[u] == sides[v]; });
+  }
+  return same;
+}
+
 /// Whether values are within `bound` of the expected ones in the L1 norm, and none is far off or undefined.
 inline chatty::Verdict Close(std::string_view what, const chatty::Graph& graph, std::span<const double> values,
                              const std::vector<double>& expected, double bound) {

@@ -20,20 +20,40 @@ expect(0 "" "${CHATTY_EXAMPLES}" generate kron 9 --edge-factor 8 --weights 1:100
 file(WRITE "${directed}" "%%MatrixMarket matrix coordinate integer general\n9 9 8\n1 2 5\n2 1 3\n2 3 4\n3 4 9\n1 4 2\n4 4 7\n"
                          "6 7 1\n8 7 6\n")
 
+# Arrays that programs have to be given, by the graph: one a line "id value", one a value a line.
+file(WRITE "${SCRATCH}/kron.seed" "0 7\n5 2\n# others are asked for\n100 7\n")
+file(WRITE "${SCRATCH}/directed.seed" "9 4\n1 3\n")
+file(WRITE "${SCRATCH}/directed.side" "0\n1\n0\n1\n0\n1\n0\n1\n0\n")
+set(sides "")
+foreach(v RANGE 511)
+  math(EXPR side "${v} * 7 % 3")
+  string(APPEND sides "${side}\n")
+endforeach()
+file(WRITE "${SCRATCH}/kron.side" "${sides}")
+string(REPEAT "1\n" 100 sides)
+file(WRITE "${SCRATCH}/short.side" "${sides}")
+
 foreach(program IN LISTS PROGRAMS)
   foreach(graph "${kron}" "${directed}")
+    set(data "")
+    cmake_path(GET graph STEM stem)
+    if(program STREQUAL "seed_labels")
+      set(data --vertex-data "seed=${SCRATCH}/${stem}.seed")
+    elseif(program STREQUAL "same_side")
+      set(data --vertex-data "side=${SCRATCH}/${stem}.side")
+    endif()
     foreach(devices host:1 host:4)
-      expect(0 "verified" "${CHATTY_EXAMPLES}" run ${program} "${graph}" --devices ${devices} --verify -o
+      expect(0 "verified" "${CHATTY_EXAMPLES}" run ${program} "${graph}" ${data} --devices ${devices} --verify -o
              "${SCRATCH}/${program}.txt")
     endforeach()
-    expect(0 "verified" "${CHATTY_EXAMPLES}" verify ${program} "${graph}" "${SCRATCH}/${program}.txt")
+    expect(0 "verified" "${CHATTY_EXAMPLES}" verify ${program} "${graph}" "${SCRATCH}/${program}.txt" ${data})
   endforeach()
   # The last answer is that of `directed`, and wrong in its last line if that says 3.
   file(STRINGS "${SCRATCH}/${program}.txt" lines)
   list(POP_BACK lines)
   list(JOIN lines "\n" text)
   file(WRITE "${SCRATCH}/${program}.wrong.txt" "${text}\n9 3\n")
-  expect(3 "chatty: error: .*9" "${CHATTY_EXAMPLES}" verify ${program} "${directed}" "${SCRATCH}/${program}.wrong.txt")
+  expect(3 "chatty: error: .*9" "${CHATTY_EXAMPLES}" verify ${program} "${directed}" "${SCRATCH}/${program}.wrong.txt" ${data})
 endforeach()
 expect(0 "verified" "${CHATTY_EXAMPLES}" run betweenness "${kron}" --value dependency --devices host:3 --verify)
 expect(0 "verified" "${CHATTY_EXAMPLES}" run hits "${directed}" --value hub --devices host:3 --verify)
@@ -46,6 +66,9 @@ expect(2 "damping is 0 to 0.999" "${CHATTY_EXAMPLES}" run personalised_push "${k
 expect(2 "ranks could be wrong by" "${CHATTY_EXAMPLES}" run personalised_push "${kron}" --tolerance 0.05)
 expect(2 "tolerance is above 0" "${CHATTY_EXAMPLES}" run hits "${kron}" --tolerance 0)
 expect(2 "kSynchronous" "${CHATTY_EXAMPLES}" run scc "${kron}" --execution async)
+expect(2 "needs vertex data 'seed'" "${CHATTY_EXAMPLES}" run seed_labels "${kron}")
+expect(2 "first without a value is 100" "${CHATTY_EXAMPLES}" run same_side "${kron}" --vertex-data
+       "side=${SCRATCH}/short.side")
 expect(2 "no parameter" "${CHATTY_EXAMPLES}" run kcore "${kron}" --set k=3)
 
 expect(0 "verified" "${FIRST_PROGRAM}")

@@ -8,7 +8,9 @@
 #include "../../examples/programs/mis.h"
 #include "../../examples/programs/personalised_push.h"
 #include "../../examples/programs/reach.h"
+#include "../../examples/programs/same_side.h"
 #include "../../examples/programs/scc.h"
+#include "../../examples/programs/seed_labels.h"
 #include "../../examples/programs/widest_path.h"
 #include "chatty/programs/bc.h"
 #include "chatty/programs/bfs.h"
@@ -60,6 +62,8 @@ static_assert(SequenceProgram<Scc> && std::tuple_size_v<Scc::Programs> == 5);
 static_assert(Traits<hits::Turn<true>>::kEdges == Edges::kOut && Traits<hits::Turn<false>>::kEdges == Edges::kIn);
 static_assert(!Traits<hits::First>::kHasPrior && Traits<scc::Find>::kHasPrior && Traits<scc::Find>::kIdempotent);
 static_assert(VertexProgram<PersonalisedPush> && Traits<PersonalisedPush>::kHasConsume);
+static_assert(VertexProgram<SeedLabels> && Traits<SeedLabels>::kInitTakesData && kUpdateTakesData<SeedLabels>);
+static_assert(VertexProgram<SameSide> && Traits<SameSide>::kInitTakesData && !kUpdateTakesData<SameSide>);
 
 std::vector<std::string> Lines(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -92,8 +96,8 @@ TEST(ExampleFiles, AreShortAndStandOnThePublicApi) {
       EXPECT_EQ(line.find("detail::"), std::string::npos) << line;
     }
   }
-  EXPECT_EQ(files, (std::set<std::string>{"betweenness.h", "hits.h", "kcore.h", "mis.h", "personalised_push.h",
-                                          "reach.h", "scc.h", "widest_path.h"}));
+  EXPECT_EQ(files, (std::set<std::string>{"betweenness.h", "hits.h", "kcore.h", "mis.h", "personalised_push.h", "reach.h",
+                                          "same_side.h", "scc.h", "seed_labels.h", "widest_path.h"}));
   EXPECT_LE(Lines(CHATTY_SOURCE_DIR "/examples/first_program.cpp").size(), 80u);
 }
 

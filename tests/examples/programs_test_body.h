@@ -691,6 +691,45 @@ TEST_P(Examples, WidestPathAndReachByHand) {
   EXPECT_EQ(sources.As<std::uint64_t>(), (std::vector<std::uint64_t>{1, 1, 3, 7, 4}));
 }
 
+// What runs are given from outside, and by which their answers are verified.
+TEST_P(Examples, TakeVertexData) {
+  std::uint64_t seed = 0;
+  for (const auto& [name, graph] : Graphs(false)) {
+    SCOPED_TRACE(name);
+    Session session = Divided(graph, ++seed % 2 == 0 ? "random" : "edge-balanced");
+    const VertexId n = graph.vertices();
+    Array<std::uint32_t> seeds(n, 0u);
+    Array<bool> present(n, false);
+    Array<std::int32_t> sides(n);
+    for (VertexId v = 0; v < n; ++v) {
+      present[v] = Hash(v, seed) % 8 == 0;
+      seeds[v] = static_cast<std::uint32_t>(Hash(v, seed) / 8 % 5);
+      sides[v] = static_cast<std::int32_t>(Hash(v, seed + 1) % 3) - 1;
+    }
+    const VertexData given[] = {{{"seed", VertexArray(VertexArray::Values(std::move(seeds)), std::move(present))}},
+                                {{"side", VertexArray(VertexArray::Values(std::move(sides)))}}};
+    const char* const programs[] = {"seed_labels", "same_side"};
+    for (int i = 0; i < 2; ++i) {
+      SCOPED_TRACE(programs[i]);
+      RunOptions options;
+      options.vertex_data = given[i];
+      const Answer answer = RunIt({programs[i], ""}, session, {}, options);
+      const RegisteredProgram& program = Program(programs[i]);
+      const Verdict verdict = program.Verify(graph, {}, answer.values, &answer.statistics, given[i]);
+      EXPECT_TRUE(verdict.passed) << verdict.message;
+      ErasedValues spoilt;
+      spoilt.type = answer.values.type;
+      spoilt.name = answer.values.name;
+      spoilt.bytes = answer.values.bytes.Clone();
+      reinterpret_cast<std::uint32_t*>(spoilt.bytes.data())[n / 2] += 1;
+      EXPECT_FALSE(program.Verify(graph, {}, spoilt, &answer.statistics, given[i]).passed);
+      EXPECT_THROW(RunIt({programs[i], ""}, session), UsageError) << "without data";
+      options.vertex_data = given[1 - i];
+      EXPECT_THROW(RunIt({programs[i], ""}, session, {}, options), UsageError) << "with another's";
+    }
+  }
+}
+
 TEST_P(Examples, PersonalisedPushByHand) {
   // 0 - 1: with damping d, the source has 1 / (1 + d) of the time, the other d / (1 + d).
   const Graph graph = MakeSymmetric(3, {{0, 1}});

@@ -1,0 +1,57 @@
+/// \file
+/// Labels that spread from the vertices that have one.
+#pragma once
+
+#include <chatty/chatty.h>
+
+#include "../reference.h"
+
+/// The label of each vertex, where some are labelled from outside (Zhu and Ghahramani, CMU-CALD-02-107, with votes in place
+/// of probabilities): in each round a vertex takes the most frequent label among its neighbours that have one, the least of
+/// equally frequent ones. Seeds keep theirs. What no seed reaches has none.
+///
+/// What it shows: vertex data that must be given, of some vertices; and kCount, whose UpdateStatus sees all messages.
+struct SeedLabels {
+  struct Data {
+    std::uint32_t seed = chatty::kInfinity<std::uint32_t>;  // none
+  };
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = chatty::Reduction::kCount;
+  static constexpr auto kSafety = chatty::Safety::kSynchronous;
+  static constexpr auto kActivity = chatty::Activity::kEveryRound;
+  static constexpr auto kEdges = chatty::Edges::kBoth;
+  static constexpr const char* kOutputName = "label";
+  static constexpr const char* kSummary = "labels that spread from seeds by majority";
+  static constexpr Value kNone = chatty::kInfinity<Value>;
+
+  std::uint32_t rounds = 20;
+  static constexpr auto kParameters =
+      std::make_tuple(chatty::Parameter{"rounds", &SeedLabels::rounds, "most rounds to run"});
+  static constexpr auto kVertexData =
+      std::make_tuple(chatty::VertexDatum{"seed", &Data::seed, "labels that are known, below 4294967295",
+                                          chatty::Presence::kRequired, chatty::Missing::kDefault});
+
+  CHATTY_FN Value InitVertex(chatty::Vertex, const Data& data) const { return data.seed; }
+  CHATTY_FN Message ComputeScatter(const Value& label, chatty::Edge<>, const chatty::Round<>&) const { return label; }
+  CHATTY_FN bool UpdateStatus(Value& label, chatty::Counts<Message> labels, chatty::Vertex, const chatty::Round<>&,
+                              const Data& data) const {
+    if (data.seed != kNone) return false;
+    std::uint64_t most = 0;
+    for (const auto run : labels) {
+      if (run.value == kNone || run.count < most || (run.count == most && run.value > label)) continue;
+      most = run.count;
+      label = run.value;
+    }
+    return true;  // kEveryRound: whether the value is another decides
+  }
+  chatty::Next EndRound(chatty::Round<>& round) const {
+    return round.active == 0 || round.index >= rounds ? chatty::Next::kStop : chatty::Next::kContinue;
+  }
+
+  chatty::Verdict Verify(const chatty::Graph& graph, std::span<const Value> labels, std::span<const Data> data) const {
+    std::vector<Value> seeds;
+    for (const Data& d : data) seeds.push_back(d.seed);
+    return reference::Same("label", graph, labels, reference::SpreadLabels(graph, seeds, kNone, rounds));
+  }
+};
