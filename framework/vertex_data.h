@@ -84,10 +84,6 @@ const VertexArray* FindData(const VertexData& given, std::string_view name, std:
 /// Throws UsageError, naming the first, if a vertex has no number.
 void CheckComplete(const VertexArray& array, std::string_view name, const Graph& graph);
 
-}  // namespace detail
-
-namespace detail {
-
 /// AssembleVertexData of a P with a Data, into memory for as many as the graph has vertices.
 template <class P>
 void FillVertexData(const Graph& graph, const P& program, const VertexData& given, std::span<DataOf<P>> all) {
