@@ -144,7 +144,9 @@ int Verify(const Registry& registry, const VerifyOptions& given) {
     ForeignMarks marks;
     ErasedValues values = ReadValues(options.values, loaded.graph, shape, &marks);
     phase.Begin("verifying");
-    const auto verify = [&] { return program.VerifyAnswer(loaded.graph, parameters.values, values, tolerance, vertex_data); };
+    const auto verify = [&] {
+      return program.VerifyAnswer(loaded.graph, parameters.values, values, tolerance, vertex_data);
+    };
     verdict = verify();
     // A mark that is a number as well may be meant as that, and then it is right. Where it is not, a program that starts
     // from a source reaches no vertex without a path, and others tell by the name of their values that these may be

@@ -74,7 +74,8 @@ void SetLogLevel(std::string_view level) {
   const auto parsed = ParseLevel(level);
   if (!parsed) {
     constexpr std::string_view kNames[] = {"trace", "debug", "info", "warning", "error", "critical", "off"};
-    Throw<UsageError>("there is no log level `{}`{}; the levels are {}", Abbreviated(level), DidYouMean(level, kNames), kLevels);
+    Throw<UsageError>("there is no log level `{}`{}; the levels are {}", Abbreviated(level), DidYouMean(level, kNames),
+                      kLevels);
   }
   Log().set_level(*parsed);
 }

@@ -3,11 +3,11 @@
 namespace chatty {
 namespace {
 
-constexpr int kMostThreads = 16;  // several times what fills a link of 64 GB/s
+constexpr int kMostFilling = 16;  // several times what fills a link of 64 GB/s
 
 }  // namespace
 
-Uploader::Uploader(Device& device, int threads) : device_(&device), threads_(std::min(ThreadCount(threads), kMostThreads)) {
+Uploader::Uploader(Device& device, int threads) : device_(&device), threads_(std::min(ThreadCount(threads), kMostFilling)) {
   device.MakeCurrent();
   memory_ = Pinned<std::byte>(device, static_cast<std::size_t>(threads_) * 2 * kPieceBytes);
   lanes_.resize(static_cast<std::size_t>(threads_));

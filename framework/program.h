@@ -59,7 +59,7 @@ struct Round {
   VertexId vertices = 0;     ///< of the whole graph
   std::uint64_t active = 0;  ///< vertices that the last UpdateStatus sweep changed, on all devices; in EndRound
   bool fresh = false;        ///< messages may come from what their sources have become in this very round: TakesFresh
-  std::array<double, 5> kept{};  ///< what EndRound left there last, for itself and all that sees later rounds
+  std::array<double, 5> kept{};      ///< what EndRound left there last, for itself and all that sees later rounds
   [[no_unique_address]] G global{};  ///< Measure of all vertices after the last sweep (before round 0: after InitVertex);
                                      ///< with kMeasureWhenQuiet G{} as long as any is active
 };

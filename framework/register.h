@@ -59,11 +59,12 @@ inline constexpr bool kVerifies = requires(const P& program, const Graph& graph,
 || requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer, const RunStatistics& statistics) {
   program.Verify(graph, answer, statistics);
 }
-|| requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer, std::span<const typename P::Data> data) {
+|| requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer,
+            std::span<const typename P::Data> data) {
   program.Verify(graph, answer, data);
 }
-|| requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer, std::span<const typename P::Data> data,
-            const RunStatistics& statistics) {
+|| requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer,
+            std::span<const typename P::Data> data, const RunStatistics& statistics) {
   program.Verify(graph, answer, data, statistics);
 };
 template <class P>
@@ -470,8 +471,8 @@ class Entry final : public RegisteredProgram {
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("verifying an answer");
   }
-  Verdict VerifyAnswer(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values,
-                       double tolerance, const VertexData& data) const override try {
+  Verdict VerifyAnswer(const Graph& graph, const ParameterValues& parameters, const ErasedValues& values, double tolerance,
+                       const VertexData& data) const override try {
     return VerifyBy(graph, parameters, values, nullptr, {tolerance, parameters.contains("rounds")}, data);
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("verifying an answer");

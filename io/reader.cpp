@@ -359,7 +359,8 @@ GraphFormat ParseFormat(std::string_view name) {
   }
   std::vector<std::string_view> names = FormatNames();
   for (const io::FormatEntry& entry : io::Formats()) names.push_back(entry.other_name);
-  Throw<UsageError>("unknown graph format '{}'{}; there are {}", Abbreviated(name), DidYouMean(name, names), DescribeFormats());
+  Throw<UsageError>("unknown graph format '{}'{}; there are {}", Abbreviated(name), DidYouMean(name, names),
+                    DescribeFormats());
 }
 
 std::vector<std::string_view> FormatNames() {

@@ -811,7 +811,7 @@ std::string NumberName() {
 template <class T>
 VertexNumbers<T> ReadNumbersOfText(Input& input, VertexId vertices, const ResultIds& ids, bool needed) {
   const std::string& name = input.name();
-  Gathered<T> gathered(vertices, ids, ResultKind::kNumber);
+  Gathered<T> gathered(vertices, ids, ResultKind::kNumber, nullptr);
   std::uint64_t lines = 0;
   std::optional<bool> with_ids;  // as the first line has it
   Chunk chunk;
@@ -941,7 +941,7 @@ VertexNumbers<T> ReadVertexNumbers(const std::string& path, VertexId vertices, c
   template Array<T> ReadResultText<T>(const std::string&, VertexId, const ResultIds&, ResultKind, ForeignMarks*); \
   template Array<T> ReadResultNpy<T>(const std::string&, VertexId, ResultKind, ForeignMarks*);                    \
   template Array<T> ReadResultJson<T>(const std::string&, VertexId, const ResultIds&, ResultKind, ForeignMarks*); \
-  template Array<T> ReadResult<T>(const std::string&, VertexId, const ResultIds&, ResultKind, ForeignMarks*);         \
+  template Array<T> ReadResult<T>(const std::string&, VertexId, const ResultIds&, ResultKind, ForeignMarks*);     \
   template VertexNumbers<T> ReadVertexNumbers<T>(const std::string&, VertexId, const ResultIds&, bool);
 CHATTY_RESULT_READERS(std::uint32_t)
 CHATTY_RESULT_READERS(std::int32_t)

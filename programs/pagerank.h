@@ -178,8 +178,8 @@ struct BasicPageRank {
     return VerifyPageRank<Real>(graph, ranks, damping, std::max(left, kRounding), kRounding);
   }
   /// Ranks of unknown origin. With `rounds` exactly those after so many, each within the tolerance or else within what LDBC
-  /// Graphalytics allows. Without, those that have settled: their residual in L1, in fp64, is within the tolerance. No bound is
-  /// below what six printed digits keep.
+  /// Graphalytics allows. Without, those that have settled: their residual in L1, in fp64, is within the tolerance. No bound
+  /// is below what six printed digits keep.
   Verdict VerifyAnswer(const Graph& graph, std::span<const Real> ranks, const AnswerRules& rules) const {
     constexpr double kPrinted = 1e-5;
     if (rounds > 0) {
