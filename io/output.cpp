@@ -1,5 +1,6 @@
 #include "chatty/io/output.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -176,17 +177,20 @@ void OutputFile::Delist() {
 
 void RemoveStaleOutputs(const std::string& folder, std::string_view target) {
   const std::string host = fmt::format(".{}-", HostName());
-  std::error_code error;
-  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
+  // Not by std::filesystem, which ends the process where memory for an entry is wanting.
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
+  if (entries == nullptr) return;
+  while (const dirent* const entry = ::readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
     const std::size_t begin = name.rfind(host);
-    if (begin == std::string::npos || !name.ends_with(".tmp")) continue;
-    if (!target.empty() && std::string_view(name).substr(0, begin) != target) continue;
-    const std::string_view process = std::string_view(name).substr(begin + host.size());
+    if (begin == std::string_view::npos || !name.ends_with(".tmp")) continue;
+    if (!target.empty() && name.substr(0, begin) != target) continue;
+    const std::string_view process = name.substr(begin + host.size());
     if (process.find_first_not_of("0123456789-") != process.size() - 4) continue;
-    const int fd = ::open(at->path().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const int folder_fd = ::dirfd(entries.get());
+    const int fd = ::openat(folder_fd, entry->d_name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) continue;
-    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlink(at->path().c_str());  // nobody writes it
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlinkat(folder_fd, entry->d_name, 0);  // nobody writes it
     ::close(fd);
   }
 }

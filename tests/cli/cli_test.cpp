@@ -870,7 +870,7 @@ TEST_F(CliTest, PartFilesAreChecked) {
   Fail({"partition", absent, "--parts", "2", "--partition", "random,metis", "-o", Path("o")}, 2, "one partition");
   Fail({"partition", absent, "--parts", "2", "-o", Path("o.part.3")}, 2, "a file of 3 parts");
   Fail({"partition", absent, "--partition", file, "-o", file}, 2, "the same file");
-  Fail({"partition", graph, "--parts", "2", "-o", graph}, 2, "the same file");
+  Fail({"partition", graph, "--parts", "2", "-o", graph}, 2, "no .mtx file is written here");
   Fail({"partition", absent, "--parts", "2", "-o", "-", "--json", "-"}, 2, "standard output");
   // Five vertices.
   Fail({"run", "bfs", graph, "--devices", "host:2", "--partition", Write("short.part.2", "0\n1\n")}, 2, "2 lines for the 5");
@@ -1014,7 +1014,7 @@ TEST_F(CliTest, UsageErrorsExitWithTwo) {
     Fail({"run", "bfs", graph, option, ""}, 2, "empty");
     Fail({"run", "bfs", graph, option + (option == "-o" ? "" : "=")}, 2, "");
   }
-  Fail({"run", "bfs", graph, "--ids", "one"}, 2, "--ids");
+  Fail({"run", "bfs", graph, "--ids", "two"}, 2, "--ids");
   Fail({"run", "bfs", graph, "--format", "pdf"}, 2, "pdf");
   for (const std::string devices :
        {"", "tpu", "host:0", "host:-1", "host:65", "host:x", "host:99999999999", "cuda:", "cuda:0,0"}) {

@@ -188,12 +188,12 @@ struct FreshSum {
   CHATTY_FN Shared Share(const Value& value, Vertex) const { return value + 7; }
   CHATTY_FN Message ComputeScatter(const Shared& shared, Edge<>, const Round<>&) const { return shared; }
   CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>& round) const {
-    value = static_cast<Value>((m + static_cast<std::uint64_t>(round.kept)) % 1000003);
+    value = static_cast<Value>((m + static_cast<std::uint64_t>(round.kept[0])) % 1000003);
     return true;
   }
   CHATTY_FN bool TakesFresh() const { return fresh; }
   Next EndRound(Round<>& round) const {
-    round.kept += round.index;  // which the next round sees
+    round.kept[0] += round.index;  // which the next round sees
     return round.index >= 5 ? Next::kStop : Next::kContinue;
   }
 };
