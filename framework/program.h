@@ -246,8 +246,10 @@ enum class Missing : std::uint8_t {
 /// One entry of a program's kVertexData: a data member of its Data that is filled from an array with an entry a vertex.
 template <class Data, class T>
 struct VertexDatum {
+  /// What `member` is.
+  using Member = T Data::*;
   const char* name;  ///< as in --vertex-data name=FILE
-  T Data::*member;   ///< the data member to fill
+  Member member;     ///< the data member to fill
   const char* help;  ///< one line, with the unit
   /// Whether a run has to be given the array, and the array each vertex.
   Presence presence = Presence::kOptional;
