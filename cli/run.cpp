@@ -475,9 +475,10 @@ std::string AdviceOfHostDevices(const RegisteredProgram& program, const Graph& g
   return advice.devices > 1 ? std::string() : fmt::format("--devices host:1 may be faster: {}", advice.why);
 }
 
-/// Refuses, before it is loaded, a graph whose header says that the run cannot fit.
+/// Refuses a graph whose header says that the run cannot fit: before it is loaded, or once it is mapped, when the host has
+/// been asked for nothing and the session will ask.
 void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& program, const std::optional<GraphPeek>& peek,
-                    const std::vector<std::unique_ptr<Device>>& devices, const RunOptions& run) {
+                    const std::vector<std::unique_ptr<Device>>& devices, const RunOptions& run, bool mapped) {
   if (!peek || !peek->vertices) return;  // known once it is loaded
   std::vector<Device*> pointers;
   pointers.reserve(devices.size());
@@ -489,8 +490,8 @@ void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& p
   const auto alternatives = program.Memory(nullptr, options.parameters.value, run);
   for (std::size_t i = 0; i < alternatives.size(); ++i) {  // one that fits will do: which it is depends on the graph
     try {
-      CheckBounds(graph, alternatives[i], pointers, options.transport,
-                  {options.memory_limit, options.load.host_memory_limit});
+      const std::uint64_t host = mapped ? std::numeric_limits<std::uint64_t>::max() : options.load.host_memory_limit;
+      CheckBounds(graph, alternatives[i], pointers, options.transport, {options.memory_limit, host});
       return;
     } catch (const OutOfMemoryError&) {
       if (i + 1 == alternatives.size()) throw;
@@ -589,7 +590,8 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   // GPUs open while a graph is mapped, which takes as long. Any other graph waits for what is known of its size.
   const bool gpus = selection.kind == DeviceKind::kCuda;
   const std::optional<GraphPeek> peek = Peek(options.graph, options.load);
-  const bool mapped = gpus && peek && peek->format == GraphFormat::kBinary && peek->compression == Compression::kNone;
+  const bool mapped = gpus && peek && peek->format == GraphFormat::kBinary && peek->compression == Compression::kNone &&
+                      options.load.weights == "file" && !options.load.read.symmetrise;
   options.load.read.in_place = gpus;
   std::future<std::vector<std::unique_ptr<Device>>> opening =
       std::async(mapped ? std::launch::async : std::launch::deferred, [&] {
@@ -602,7 +604,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   const auto open = [&] {
     const Span span(ProcessLane(trace), nullptr, kOpenDevices);
     devices = opening.get();
-    RefuseTooLarge(options, program, peek, devices, run);
+    RefuseTooLarge(options, program, peek, devices, run, mapped);
   };
   if (!mapped) open();
   const LoadedGraph loaded = [&] {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <future>
 #include <map>
+#include <system_error>
 #include <thread>
 
 #include "chatty/core/config.h"
@@ -275,6 +276,8 @@ std::vector<std::unique_ptr<Device>> OpenDevices(const DeviceSelection& selectio
     devices.back()->set_share(shares[i]);
   }
   return devices;
+} catch (const std::system_error& error) {
+  Throw<DeviceError>("no thread could be started to open a GPU: {}", error.what());
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("opening devices");
 }

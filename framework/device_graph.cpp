@@ -42,7 +42,6 @@ std::uint64_t DeviceGraph::BytesFor(DeviceKind kind, const PartShape& part) {
   const PartShape::Rows& list = part.forward.built ? part.forward : part.reverse;
   if (part.own_begins) bytes += OffsetsBytes(copies, part.owned, list.edges);
   if (!copies) return bytes;
-  if (!part.identity) bytes += part.local * sizeof(VertexId);
   std::uint64_t tables = part.identity ? 0 : part.local * sizeof(VertexId);
   tables += part.owned * (part.symmetric ? 1 : 2) * sizeof(EdgeIndex);  // degrees
   tables += (std::uint64_t{part.parts} + 1) * 2 * sizeof(LocalId);      // where halo and border begin
@@ -189,6 +188,7 @@ std::uint64_t DeviceGraph::OwnBeginsBytes() const {
 void DeviceGraph::UpdateOwnBegins() {
   if (!LacksOwnBegins()) return;
   device_->MakeCurrent();
+  if (device_->kind() != DeviceKind::kHost && OwnBeginsBytes() >= kLarge) uploader();  // may throw: before anything changes
   ref_.own_begins = Upload(subgraph_->own_begins.span(), OneList(*subgraph_)->neighbours.size(), own_begins_);
   device_->stream().Synchronize();
   uploader_.reset();

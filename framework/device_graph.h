@@ -60,7 +60,6 @@ class DeviceGraph {
   Device* device_;
   const Subgraph* subgraph_;
   int threads_;
-  std::unique_ptr<Uploader> uploader_;  // while arrays go to a GPU
   GraphRef ref_;
   BorderRef border_;
   std::size_t bytes_ = 0;
@@ -70,6 +69,7 @@ class DeviceGraph {
   Buffer<EdgeIndex> out_degrees_, in_degrees_;
   Buffer<LocalId> halo_begin_, border_begin_, border_vertices_;
   Array<LocalId> border_begin_host_, border_vertices_host_;
+  std::unique_ptr<Uploader> uploader_;  // while arrays go to a GPU; ends before the memory that it writes does
 };
 
 }  // namespace chatty

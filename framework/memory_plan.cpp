@@ -102,6 +102,7 @@ std::uint64_t SubgraphBytes(const PartShape& part, const GraphCounts& counts, De
   add(part.forward);
   if (!part.one_list) add(part.reverse);
   if (part.own_begins) bytes += part.owned * sizeof(EdgeIndex);
+  if (!part.identity && kind != DeviceKind::kHost && !least) bytes += (part.vertices + 63) / 64 * sizeof(HaloWord);
   if (!part.identity) bytes += part.local * sizeof(VertexId);
   // Subset and union numberings; each holder of a border keeps a place for all of its union.
   return bytes + part.border * 3 * sizeof(LocalId) + std::min(part.border, part.owned) * (part.parts - 1) * sizeof(LocalId);

@@ -7,6 +7,7 @@
 #include <future>
 #include <map>
 #include <set>
+#include <system_error>
 
 #include "chatty/comm/calibration.h"
 #include "chatty/comm/placement.h"
@@ -177,6 +178,8 @@ const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forw
   prepared.devices = std::move(uploaded);
   if (options_.on_phase) options_.on_phase("preparing");
   return prepared;
+} catch (const std::system_error& error) {
+  Throw<DeviceError>("no thread could be started to copy a graph to a GPU: {}", error.what());
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("copying a graph to the devices");
 }

@@ -98,8 +98,8 @@ ReadReport ParseReport(const Json& json) {
 }
 
 /// The graph of an entry, if it is that of this source as it is now; `why` says what is wrong with it otherwise.
-std::optional<Graph> ReadEntry(const std::string& file, const std::string& source, const Json& options_key, int threads,
-                               std::uint64_t memory_limit, ReadReport* report, std::string* why) try {
+std::optional<Graph> ReadEntry(const std::string& file, const std::string& source, const Json& options_key,
+                               const ReadOptions& options, ReadReport* report, std::string* why) try {
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return std::nullopt;
   Json note;
@@ -120,8 +120,9 @@ std::optional<Graph> ReadEntry(const std::string& file, const std::string& sourc
   ReadOptions as_it_is;
   as_it_is.format = "binary";
   as_it_is.keep_loops = as_it_is.keep_parallel = true;
-  as_it_is.threads = threads;
-  as_it_is.memory_limit = memory_limit;
+  as_it_is.threads = options.threads;
+  as_it_is.memory_limit = options.memory_limit;
+  as_it_is.in_place = options.in_place;
   Graph graph = ReadGraph(file, as_it_is);
   if (report != nullptr) *report = ParseReport(note.at("report"));
   return graph;
@@ -178,8 +179,7 @@ Graph ReadGraphCached(const std::string& path, const ReadOptions& options, const
   }
   const Json key = OptionsKey(options);
   used.file = (fs::path(folder) / EntryName(source, key)).string();
-  if (std::optional<Graph> graph =
-          ReadEntry(used.file, source, key, options.threads, options.memory_limit, report, &used.why)) {
+  if (std::optional<Graph> graph = ReadEntry(used.file, source, key, options, report, &used.why)) {
     graph->set_name(io::GraphNameOf(path));
     used.use = CacheReport::Use::kRead;
     return std::move(*graph);

@@ -246,10 +246,9 @@ class Input::Stream {
 /// A file in memory, as long as anybody has use for it.
 class Input::Map {
  public:
-  /// Has no text where the file cannot be mapped. Writable, for lists that view it may be sorted; pages that are written
-  /// become the process's own, and no memory is reserved for what hardly ever happens.
+  /// Has no text where the file cannot be mapped.
   Map(int fd, std::size_t bytes, const std::string& name) : name_(name) {
-    void* const begin = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+    void* const begin = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     if (begin == MAP_FAILED) return;
     text_ = {static_cast<char*>(begin), bytes};
     NoteMapped(text_.data(), bytes, name_.c_str());
@@ -348,7 +347,13 @@ std::string_view Input::Peek(std::size_t bytes) {
 }
 
 std::shared_ptr<const void> Input::KeepMapped() {
-  kept_ = map_ != nullptr;
+  if (map_ == nullptr) return nullptr;
+  char* const begin = const_cast<char*>(map_->text().data());
+  // Writable, for lists may be sorted: pages that are written become the process's own. Where the system grants no memory
+  // for all of them, arrays are copies.
+  if (::mprotect(begin, map_->text().size(), PROT_READ | PROT_WRITE) != 0) return nullptr;
+  ::madvise(begin, map_->text().size(), MADV_NORMAL);  // read more than once from now on
+  kept_ = true;
   return map_;
 }
 
