@@ -131,7 +131,7 @@ RawGraph ReadDimacs(Input& input, const ReadOptions& options) {
     }
     piece.weights = std::monostate{};
   }
-  WarnOfRoundedIntegers(name, raw.edges);
+  WarnOfRoundedIntegers(name, raw.edges, parsed.reals);
   return raw;
 }
 

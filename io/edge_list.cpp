@@ -179,7 +179,7 @@ void CheckFirstEdge(const std::string& name, const FirstEdge& first, const Piece
     }
   }
   constexpr std::uint64_t kFew = 3;  // so many edges may fit any numbers
-  if (three && counts_edges && least >= 1 && sources <= a && targets <= b && (a == b || others >= kFew)) {
+  if (three && counts_edges && least >= 1 && sources <= a && targets <= b && a == b && others >= kFew) {
     FailAt(name, first.line,
            fmt::format(
                "{} looks like the sizes of a Matrix Market file without banner: {} lines follow; write \"%%MatrixMarket "
@@ -280,6 +280,7 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
     }
   }
 
+  bool reals = false;
   const bool compact = options.compact_ids || (stated && stated->as_named);
   const std::uint64_t first_id = stated && stated->from_one && !compact ? 1 : 0;
   RawGraph raw;
@@ -323,6 +324,7 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
       explain(cursor, [&] { parse(cursor, sink, std::uint64_t{}); });
     });
     check(parsed.pieces, parsed.size());
+    reals = parsed.reals;
     input.Claim(2 * parsed.size() * sizeof(std::uint64_t));  // sorted, to number them
     raw = CompactIds(name, std::move(parsed.pieces), options.threads, more_ids);
     raw.lines = parsed.lines;
@@ -337,6 +339,7 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
     });
     raw.lines = parsed.lines;
     check(parsed.pieces, parsed.size());
+    reals = parsed.reals;
     const std::uint64_t named = parsed.size() == 0 ? 0 : std::uint64_t{parsed.largest} + 1;
     if (stated && stated->vertices < named) {
       FailAt(name, 1,
@@ -352,7 +355,7 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
   }
   raw.stated_symmetric = stated && stated->symmetric;
   raw.symmetric = comments.undirected && !raw.stated_symmetric;
-  WarnOfRoundedIntegers(name, raw.edges);
+  WarnOfRoundedIntegers(name, raw.edges, reals);
   return raw;
 }
 

@@ -244,7 +244,7 @@ RawGraph ReadKonect(Input& input, const ReadOptions& options) {
   }
   if (copies > 0) raw.notes.push_back("numbers of parallel edges (column 3) left out: each line is one edge");
   if (times > 0) raw.notes.push_back("times (column 4) left out");
-  WarnOfRoundedIntegers(name, raw.edges);
+  WarnOfRoundedIntegers(name, raw.edges, parsed.reals);
   return raw;
 }
 

@@ -474,7 +474,7 @@ RawGraph ReadLdbc(Input& input, const ReadOptions& options) {
   raw.vertices = static_cast<VertexId>(vertices.ids.size());
   raw.edges = std::move(parsed.pieces);
   raw.ids = std::move(vertices.ids);
-  WarnOfRoundedIntegers(ldbc.edge_path, raw.edges);
+  WarnOfRoundedIntegers(ldbc.edge_path, raw.edges, parsed.reals);
   DropPlainIds(raw);
   raw.symmetric = !ldbc.directed;
   raw.lines = input.lines_skipped() + vertices.lines + parsed.lines;

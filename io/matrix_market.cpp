@@ -35,7 +35,9 @@ std::vector<std::string> BannerWords(std::string_view line) {
                         among(kFields, words[count - 2]) && among(kSymmetries, words[count - 1]);
   if (count > 0 && words[0] == "matrixmarket") {
     const std::size_t first = line.find_first_not_of(" \t");
-    return line[first] != '#' || says_all ? words : std::vector<std::string>();  // people write much behind a #
+    // People write much in comments, and a file may say where it comes from.
+    const bool starts_one = line[first] != '#' && (line.starts_with("%%") || (count > 1 && words[1] == "matrix"));
+    return starts_one || says_all ? words : std::vector<std::string>();
   }
   if (!says_all) return {};
   return {"matrixmarket", "matrix", words[count - 3], words[count - 2], words[count - 1]};

@@ -30,6 +30,7 @@ struct Piece {
   typename Sink::Id largest = 0;
   std::uint64_t lines = 0;
   LineCursor::Underflow underflow;
+  bool reals = false;
 };
 
 /// What is wrong with one.
@@ -69,7 +70,7 @@ BasicParsedEdges<Sink> ParseChunksInto(Input& input, WeightText weights, int thr
       try {
         sink.Begin(chunk.text.size(), weights);
         parse(cursor, sink);
-        piece = {sink.Take(), sink.largest(), cursor.lines(), cursor.underflow()};
+        piece = {sink.Take(), sink.largest(), cursor.lines(), cursor.underflow(), cursor.reals()};
         input.Claim(HeldBytes(piece.list));
       } catch (const LineError& error) {
         const std::scoped_lock lock(mutex);
@@ -106,6 +107,7 @@ BasicParsedEdges<Sink> ParseChunksInto(Input& input, WeightText weights, int thr
       underflow.count += piece.underflow.count;
     }
     parsed.lines += piece.lines;
+    parsed.reals = parsed.reals || piece.reals;
     parsed.largest = std::max(parsed.largest, piece.largest);
     parsed.pieces.push_back(std::move(piece.list));
   }

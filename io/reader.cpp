@@ -9,6 +9,7 @@
 
 #include "chatty/core/abbreviated.h"
 #include "chatty/core/error.h"
+#include "chatty/core/logging.h"
 #include "chatty/core/parallel.h"
 #include "chatty/core/suggestion.h"
 #include "chatty/io/formats.h"
@@ -259,7 +260,9 @@ bool HasNameOf(const FormatEntry& entry, const std::string& lower_path) {
   if (entry.format == GraphFormat::kMetis && EndsIn(lower_path, ".metis")) return true;
   if (entry.format == GraphFormat::kLdbc && EndsIn(lower_path, ".v")) return true;
   if (entry.format == GraphFormat::kKonect) {
-    return lower_path.substr(lower_path.find_last_of('/') + 1).starts_with("out.");
+    const auto is_list = [&](std::string_view suffix) { return EndsIn(lower_path, suffix); };
+    return lower_path.substr(lower_path.find_last_of('/') + 1).starts_with("out.") &&
+           !AnySuffix(Format(GraphFormat::kEdgeList).suffixes, is_list);
   }
   return AnySuffix(entry.suffixes, [&](std::string_view suffix) { return EndsIn(lower_path, suffix); });
 }
@@ -287,12 +290,13 @@ const FormatEntry& FormatOfNumbers(Input& input) {
                  "begins with {} and not with the banner of Matrix Market, as its name promises; write \"%%MatrixMarket "
                  "matrix coordinate FIELD SYMMETRY\" before it; {}",
                  Quote(line), kAsEdges));
-    case GraphFormat::kKonect:
-      FailAt(name, number,
-             fmt::format(
-                 "begins with {} and not with the header of KONECT, as its name promises; write \"% sym\", \"% asym\" or "
-                 "\"% bip\" and the kind of weights before it; {}",
-                 Quote(line), kAsEdges));
+    case GraphFormat::kKonect:  // other files are called out.something, too
+      Log().warn(
+          "{}:{}: begins with {} and not with the header of KONECT, as the file's name may promise; it is read as an edge "
+          "list, "
+          "directed; write \"% sym\", \"% asym\" or \"% bip\" and the kind of weights before it if it is one of KONECT's",
+          name, number, Quote(line));
+      return list;
     default:
       if (EndsIn(path, ".v")) {
         FailAt(

@@ -662,7 +662,12 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
     return !key.empty() && key.find_first_not_of("0123456789") == std::string_view::npos;
   }
   bool Scalar(std::string_view text) {
-    if (taking_ == Taking::kIds) {
+    if (depth_ == 1 && key_ == "first_id") {  // what WriteResultJson says of vertex 0
+      const std::uint64_t first = Id(text);
+      if (vertices_ > 0 && graph_ids_[0] != first) {
+        Throw<InputError>("{}: its first vertex is {}, that of the graph is {}", name_, first, graph_ids_[0]);
+      }
+    } else if (taking_ == Taking::kIds) {
       order_.push_back(Id(text));
       CheckCount(order_.size(), "ids");
     } else if (taking_ == Taking::kValues) {

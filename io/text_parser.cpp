@@ -178,6 +178,7 @@ LineCursor::OddNumber LineCursor::OddWeight(bool integers_only) {
   // "5.0" says that a weight is real, unless the header says that it is not.
   const bool whole = integers_only ? !tiny && std::trunc(value) == value
                                    : std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  reals_ = reals_ || !whole;
   if (integers_only && !whole) Fail("weight {} is no integer, though the header says that weights are", Quote(field));
   if (tiny || (value != 0 && static_cast<float>(value) == 0)) {
     if (underflow_.count++ == 0) {
@@ -259,7 +260,8 @@ void WarnOfUnderflow(const std::string& name, std::uint64_t lines, const LineCur
              underflow.count > 1 ? fmt::format(", as do {} more of the file", underflow.count - 1) : std::string());
 }
 
-void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>& pieces) {
+void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>& pieces, bool reals) {
+  if (reals) return;
   float extreme = 0;
   for (const EdgeList& piece : pieces) {
     const auto* floats = std::get_if<Array<float>>(&piece.weights);

@@ -204,6 +204,8 @@ class LineCursor {
     std::uint64_t line = 0;  ///< of the first, as LineError::line()
     std::string first;       ///< as it is written
   };
+  /// Whether some weight was written with a point or an exponent, and no header says that weights are integers.
+  bool reals() const { return reals_; }
   const Underflow& underflow() const { return underflow_; }
 
  private:
@@ -261,6 +263,7 @@ class LineCursor {
   const char* line_begin_;
   std::uint64_t lines_ = 0;
   Underflow underflow_;
+  bool reals_ = false;
 };
 
 /// Warns of the weights of a chunk that became 0, if there are any. `lines` of the file come before the chunk.
@@ -347,6 +350,7 @@ struct BasicParsedEdges {
   std::vector<typename Sink::Edges> pieces;  ///< in file order
   typename Sink::Id largest = 0;             ///< largest id; 0 if there are no edges
   std::uint64_t lines = 0;                   ///< of the file, header included
+  bool reals = false;                        ///< some weight is written as a real: LineCursor::reals
 
   /// Edges of all pieces.
   std::size_t size() const {
@@ -403,8 +407,9 @@ class PromisedCount {
   std::atomic<std::uint64_t> found_{0};
 };
 
-/// Warns where whole numbers became floats only because some do not fit an int32: that loses digits.
-void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>& edges);
+/// Warns where whole numbers became floats only because some do not fit an int32: that loses digits. Of `reals`, which are
+/// written as such, nobody expects more.
+void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>& edges, bool reals = false);
 
 /// Throws InputError, or CapabilityError where a 64-bit build would do, if a graph of `vertices` vertices cannot be
 /// held. Guards against a header or a stray id that asks for more memory than the machine has.
