@@ -50,6 +50,22 @@ requires(OperatorProgram<P> || SequenceProgram<P>) struct ResultOfImpl<P> {
 template <class P>
 using ResultOf = typename ResultOfImpl<P>::type;
 
+/// Whether P has a verifier that takes vertex data.
+template <class P>
+constexpr bool VerifiesWithData() {
+  if constexpr (requires { typename P::Data; }) {
+    return requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer,
+                    std::span<const typename P::Data> data) {
+      program.Verify(graph, answer, data);
+    }
+    || requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer,
+                std::span<const typename P::Data> data, const RunStatistics& statistics) {
+      program.Verify(graph, answer, data, statistics);
+    };
+  } else {
+    return false;
+  }
+}
 /// Whether P has a verifier, and whether that of answers of unknown origin goes by AnswerRules.
 template <class P>
 inline constexpr bool kVerifies = requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer,
@@ -59,14 +75,7 @@ inline constexpr bool kVerifies = requires(const P& program, const Graph& graph,
 || requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer, const RunStatistics& statistics) {
   program.Verify(graph, answer, statistics);
 }
-|| requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer,
-            std::span<const typename P::Data> data) {
-  program.Verify(graph, answer, data);
-}
-|| requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer,
-            std::span<const typename P::Data> data, const RunStatistics& statistics) {
-  program.Verify(graph, answer, data, statistics);
-};
+|| VerifiesWithData<P>();
 template <class P>
 inline constexpr bool kVerifiesByRules = requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer,
                                                   const AnswerRules& rules) {
