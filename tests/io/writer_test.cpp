@@ -486,7 +486,7 @@ TEST_F(WriterTest, FirstLinesThatAreNotTrueAreRefused) {
            {"# vertices: 2, symmetric\n0 1 5\n1 0 6\n", "but some edge has no reverse, or one of another weight"},
            {"c edges: symmetric\np sp 2 1\na 1 2 3\n", "but some edge has no reverse"},
            {"c edges: unweighted\np sp 2 1\na 1 2 3\n", ":1: says \"unweighted\", but some arc has another weight"}}) {
-    const std::string error = ErrorOf<InputError>([&] { ReadGraph(Write("g", content)); });
+    const std::string error = ErrorOf<InputError>([&, &text = content] { ReadGraph(Write("g", text)); });
     EXPECT_NE(error.find(says), std::string::npos) << error;
   }
   const std::string both = Write("both.el", "# vertices: 3, symmetric\n0 1\n1 0\n");
