@@ -36,7 +36,7 @@ std::vector<std::string> BannerWords(std::string_view line) {
   if (count > 0 && words[0] == "matrixmarket") {
     const std::size_t first = line.find_first_not_of(" \t");
     // People write much in comments, and a file may say where it comes from.
-    const bool starts_one = line[first] != '#' && (line.starts_with("%%") || (count > 1 && words[1] == "matrix"));
+    const bool starts_one = line[first] != '#' && (line.starts_with("%%") || count == 1 || words[1] == "matrix");
     return starts_one || says_all ? words : std::vector<std::string>();
   }
   if (!says_all) return {};

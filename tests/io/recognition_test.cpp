@@ -158,16 +158,32 @@ TEST_F(Recognition, CountsOfVerticesAndEdgesAreHintedAt) {
 
 TEST_F(Recognition, NumbersThatAreCalledOtherwiseAreRefused) {
   for (const std::string name :
-       {"x.gr", "x.sg", "x.wsg", "x.adj", "x.bin", "x.properties", "x.chatty", "x.v", "out.x", "x.gr.gz", "X.GR"}) {
+       {"x.gr", "x.sg", "x.wsg", "x.adj", "x.bin", "x.properties", "x.chatty", "x.v", "x.gr.gz", "X.GR"}) {
     const std::string text = "# c\n0 1\n1 2\n";
     Refused(name, name.ends_with(".gz") ? Gzip(text) : text, {":2: begins with '0 1'", "--format edge-list"});
     ReadOptions list;
     list.format = "edge-list";
     EXPECT_EQ(ReadGraph(Path(name), list).edges(), 2u) << name;
   }
-  for (const std::string name : {"x.el", "x.wel", "x.txt", "x.tsv", "x.csv", "y.e", "x.edges", "x", "x.out"}) {
+  for (const std::string name :
+       {"x.el", "x.wel", "x.txt", "x.tsv", "x.csv", "y.e", "x.edges", "x", "x.out", "out.el", "out.txt", "out.csv"}) {
     EXPECT_EQ(Of(name, "# c\n% d\n0 1\n1 2\n").graph.edges(), 2u) << name;
     EXPECT_EQ(Of(name, "0 1\n").said, "") << name;
+  }
+}
+
+TEST_F(Recognition, WhatMayBeOneOfKonectsFilesIsReadAndTold) {
+  const Read read = Of("out.moreno", "0 1\n1 2\n");
+  EXPECT_EQ(read.graph.edges(), 2u);
+  EXPECT_NE(read.said.find("not with the header of KONECT"), std::string::npos) << read.said;
+}
+
+TEST_F(Recognition, OrdinaryListsAreNotTakenForSomethingElse) {
+  for (const std::string_view text : {"% Matrix Market version of foo\n1 2\n2 3\n", "% MatrixMarket origin: foo\n1 2\n2 3\n",
+                                      "2 2 1\n1 2 1\n", "10 9 3\n10 9 10\n9 8 9\n8 7 8\n", "0 1 3e+09\n1 2 5\n"}) {
+    const Read read = Of("x.txt", std::string(text));
+    EXPECT_EQ(read.said, "") << text;
+    EXPECT_GE(read.graph.edges(), 1u) << text;
   }
 }
 
