@@ -27,7 +27,8 @@ struct ThreadLimits {
   std::optional<std::uint64_t> of_memory;  ///< RLIMIT_AS, in bytes: a thread's stack needs addresses
   std::optional<std::uint64_t> of_system;  ///< kernel.threads-max
   std::string group_file;                  ///< pids.max of the control group that leaves the fewest; empty: none has one
-  std::uint64_t group_most = 0, group_used = 0;  ///< what it says, and how many are there
+  std::uint64_t group_most = 0;            ///< what it says
+  std::uint64_t group_used = 0;            ///< and how many are there
 };
 /// `root` as above. The limits of resources are this process' own.
 ThreadLimits ReadThreadLimits(const std::string& root = "");

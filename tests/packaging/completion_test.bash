@@ -97,7 +97,7 @@ expect "chatty run bfs graph.mtx --set " source=
 expect "chatty run pagerank graph.mtx --set da" damping=
 expect "chatty run pagerank graph.mtx --set damping="
 expect "chatty run bfs graph.mtx --weights " file int float none
-expect "chatty run bfs graph.mtx --format " binary gbbs galois gap matrix-market ldbc dimacs metis edge-list
+expect "chatty run bfs graph.mtx --format " binary gbbs galois gap matrix-market konect ldbc dimacs metis edge-list
 expect "chatty run bfs --ldbc gra" graph.mtx
 expect "chatty run bfs graph.mtx --trials "
 expect "chatty run bfs graph.mtx -o gra" graph.mtx
