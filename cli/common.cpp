@@ -824,6 +824,7 @@ std::vector<DataFile> VertexDataFiles(const RegisteredProgram& program, const Pa
     const auto found = std::find_if(known.begin(), known.end(), [&](const VertexDataInfo& i) { return i.name == name; });
     if (found == known.end()) {
       std::vector<std::string_view> names;
+      names.reserve(known.size());
       for (const VertexDataInfo& info : known) names.emplace_back(info.name);
       Throw<UsageError>("--vertex-data {}: program '{}' takes no such array; it takes {}", pair, program.name(),
                         names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));

@@ -78,7 +78,7 @@ void ForEachGroup(const std::string& root, const std::string& controller, Body&&
     if (path.empty() || path.front() != '/') continue;
     if (controllers == ",,") {
       body(root + "/sys/fs/cgroup", path, true);
-    } else if (controllers.find("," + controller + ",") != std::string::npos) {
+    } else if (controllers.find(fmt::format(",{},", controller)) != std::string::npos) {
       body(root + "/sys/fs/cgroup/" + controller, path, false);
     }
   }

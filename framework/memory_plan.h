@@ -48,7 +48,7 @@ struct ProgramMemory {
   bool complete = true;  ///< false for an operator program that does not say what it allocates: more than this is needed
 
   /// What its subgraphs have to hold.
-  SubgraphOptions needs() const { return {edges, forward, reverse, weights, own_begins, 0}; }
+  SubgraphOptions needs() const { return {edges, forward, reverse, weights, own_begins, true, 0}; }
 };
 
 /// Which directions a program with these traits has built for it. Throws UsageError for a direction that it cannot take.

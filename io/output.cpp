@@ -180,7 +180,7 @@ void RemoveStaleOutputs(const std::string& folder, std::string_view target) {
   // Not by std::filesystem, which ends the process where memory for an entry is wanting.
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
   if (entries == nullptr) return;
-  while (const dirent* const entry = ::readdir(entries.get())) {
+  while (const dirent* const entry = ::readdir(entries.get())) {  // NOLINT(concurrency-mt-unsafe): a stream of its own
     const std::string_view name = entry->d_name;
     const std::size_t begin = name.rfind(host);
     if (begin == std::string_view::npos || !name.ends_with(".tmp")) continue;

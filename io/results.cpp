@@ -183,7 +183,8 @@ std::uint8_t FindMark(From number) {
     // As WriteResult has it, but for the type in which values that are vertices are read.
     if (std::is_same_v<T, From> && !std::is_same_v<T, std::int64_t> && number == kInfinity<From>) return 0;
     if (std::is_signed_v<From> && number == static_cast<From>(-1)) return kMinusOneMark;
-    for (std::uint8_t mark = kInfinityMark + 1; mark <= std::size(kForeignMarks); ++mark) {
+    for (std::size_t place = kInfinityMark + 1; place <= std::size(kForeignMarks); ++place) {
+      const auto mark = static_cast<std::uint8_t>(place);
       const ForeignMark& known = kForeignMarks[mark - 1];
       const bool fits = mark <= kLastTextMark || number == std::numeric_limits<From>::max();
       if (fits && known.value == static_cast<long double>(number)) return mark;
