@@ -79,7 +79,7 @@ void ForEachGroup(const std::string& root, const std::string& controller, Body&&
     if (controllers == ",,") {
       body(root + "/sys/fs/cgroup", path, true);
     } else if (controllers.find(fmt::format(",{},", controller)) != std::string::npos) {
-      body(root + "/sys/fs/cgroup/" + controller, path, false);
+      body(fmt::format("{}/sys/fs/cgroup/{}", root, controller), path, false);
     }
   }
 }
