@@ -133,8 +133,8 @@ chatty_optional(NCCL NCCL::nccl "NCCL transport off")
 chatty_optional(METIS METIS::METIS "partition metis falls back to edge-balanced" 5)
 # Linux says itself at which NUMA node a GPU is, unless the firmware has forgotten it; hwloc knows such machines.
 chatty_optional(HWLOC HWLOC::hwloc "NUMA nodes of GPUs from /sys alone" 2)
-# The checksums of the project's own format are most of what its files take to load.
-chatty_optional(LIBDEFLATE LIBDEFLATE::libdeflate "checksums by zlib, several times slower")
+# Files of the project's own format are checked by CRC-32 as they are read.
+chatty_optional(LIBDEFLATE LIBDEFLATE::libdeflate "checksums by zlib, in three times the time")
 
 if(CHATTY_BUILD_BENCHMARKS)
   find_package(benchmark QUIET)

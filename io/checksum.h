@@ -15,8 +15,8 @@ std::uint32_t Checksum(const void* data, std::size_t bytes, int threads,
                        const std::function<void(std::size_t, std::size_t)>& look = nullptr);
 
 /// @{
-/// The same on one thread. zlib's takes a second for 1 to 3 GB, libdeflate's, which uses the processor's carry-less
-/// multiplication, for 10 GB and more: what a graph in the project's own format takes to load is mostly this.
+/// The same on one thread. libdeflate's uses the processor's carry-less multiplication and takes a third of zlib's time: 1.7 and
+/// 5 GB/s beside other work on an EPYC.
 std::uint32_t PieceChecksum(const void* data, std::size_t bytes);
 std::uint32_t PieceChecksumLibdeflate(const void* data, std::size_t bytes);
 /// @}
