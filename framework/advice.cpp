@@ -14,9 +14,9 @@ namespace {
 // Of H200s that NVLinks join: what a round of `bsp` costs beside its edges, what an exchange adds to it, and edges a second.
 constexpr double kRoundUs = 20, kExchangeUs = 30, kEdgesAUs = 8000;
 // Of host devices: what a level's exchange costs, where two threads wake each other, and a guess at edges a microsecond. A
-// breadth-first search of a grid of 300 x 300, of 597 levels, was seen to take 14 ms or 39 on two devices of a core each, with
-// 3.5 futex calls a level, and 27 to 35 where both were held to one core: so the slow runs are likely those whose threads
-// wake on one core, which was not traced. One device takes about 2.
+// breadth-first search of a grid of 300 x 300, of 597 levels, was seen to take 14 ms or 39 on two devices of a core each,
+// with 3.5 futex calls a level, and 27 to 35 where both were held to one core: so the slow runs are likely those whose
+// threads wake on one core, which was not traced. One device takes about 2.
 constexpr double kHostExchangeUs = 20, kHostEdgesAUs = 200;
 constexpr double kHostSlower = 0.1;  // of the time, that exchanges may take before somebody should know
 constexpr double kExponential = 6;   // a dimension that nothing laid out in space has

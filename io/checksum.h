@@ -15,8 +15,8 @@ std::uint32_t Checksum(const void* data, std::size_t bytes, int threads,
                        const std::function<void(std::size_t, std::size_t)>& look = nullptr);
 
 /// @{
-/// The same on one thread. libdeflate's uses the processor's carry-less multiplication and takes a third of zlib's time: 1.7 and
-/// 5 GB/s beside other work on an EPYC.
+/// The same on one thread. libdeflate's uses the processor's carry-less multiplication and takes a third of zlib's time: 1.7
+/// and 5 GB/s beside other work on an EPYC.
 std::uint32_t PieceChecksum(const void* data, std::size_t bytes);
 std::uint32_t PieceChecksumLibdeflate(const void* data, std::size_t bytes);
 /// @}
