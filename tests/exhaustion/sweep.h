@@ -5,17 +5,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -174,6 +177,14 @@ class Lender {
 /// makes the sweeps over all programs take minutes, every third.
 inline constexpr std::uint64_t kStep = CHATTY_TEST_SANITIZED ? 3 : 1;
 
+/// The step for the program of `c`. Engines ask for memory on behalf of programs, so one program an engine and shape of state is
+/// swept in full: programs that differ from it in types alone would fail at the same requests.
+inline std::uint64_t StepOf(const SweepCase& c) {
+  constexpr std::string_view kInFull[] = {"bfs", "sssp_int", "pagerank", "cc", "cdlp", "lcc", "bc", "scc", "sssp_async"};
+  constexpr std::uint64_t kElsewhere = 4;
+  return std::ranges::find(kInFull, c.name) != std::end(kInFull) ? kStep : std::max(kStep, kElsewhere);
+}
+
 /// Which requests fail: the nth and all after it, as where memory has run out for good, or the nth alone, as where others
 /// give theirs back. Only after the second does anything ask again, so that it shows what the first failure left half done.
 enum class Failing { kFromThere, kOnce };
@@ -324,13 +335,14 @@ struct SweepOptions {
   std::string transport = "auto";
   bool open_in_attempt = false;  ///< opening devices may fail, too
   bool trace = false;            ///< the session and the run are recorded
-  std::uint64_t step = kStep;    ///< from one request that fails to the next
+  std::uint64_t step = 0;        ///< from one request that fails to the next; 0: that of the program
 };
 
 /// The sweep itself. Returns how many failures there were.
 inline int Sweep(const Registry& registry, DeviceKind kind, const SweepCase& c, Scarce& scarce,
                  const SweepOptions& sweep = {}) {
   SCOPED_TRACE(std::string(c.name) + ", out of " + scarce.name());
+  const std::uint64_t step = sweep.step == 0 ? StepOf(c) : sweep.step;
   const Graph graph = SweepGraph(c.weights, c.symmetric);
   const RegisteredProgram& program = registry.Find(c.program, kind);
   SessionOptions session_options;
@@ -361,7 +373,7 @@ inline int Sweep(const Registry& registry, DeviceKind kind, const SweepCase& c, 
   words.reserve(4096);
   for (std::size_t supply = 0; supply < scarce.supplies(); ++supply) {
     int failed_here = 0;
-    for (std::uint64_t nth = 1;; nth += sweep.step) {
+    for (std::uint64_t nth = 1;; nth += step) {
       if (nth > 5000) {
         ADD_FAILURE() << "supply " << supply << " never lasts";
         return failures;
