@@ -38,7 +38,7 @@ class Comm : public testing::TestWithParam<int> {
 
 TEST_P(Comm, AnswersAreTheSameOverEveryTransport) {
   // Thousands of runs: under a sanitizer, of a smaller graph.
-  const Graph graph = RandomGraph(31, CHATTY_TEST_SANITIZED ? 400 : 3000, 6.0, WeightKind::kInt32, true);
+  const Graph graph = RandomGraph(31, CHATTY_TEST_SANITIZED ? 400 : 1500, 6.0, WeightKind::kInt32, true);
   Session session(graph, std::move(devices_), DividedBy("random"));
   for (const RegisteredProgram* any : Programs().All()) {
     if (any->safety() == "operators" || any->name() == "pagerank_push") continue;  // the one talks otherwise; see below
