@@ -2,7 +2,8 @@
 #
 # MODE is `installed`, against PREFIX, or `subdirectory`, with chatty's sources as a part of it. CUDA: whether CUDA is a language of
 # the project. As a part of the project, the library would be compiled once more as `minimal` compiles it: there the project's own
-# objects and one of the library's are compiled (not with BUILD=OFF), and what else would be built and linked is looked at.
+# host objects and one of the library's are compiled (not with BUILD=OFF), and what else would be built and linked is looked at:
+# nvcc compiles the same program against the installation.
 include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
 set(build "${SCRATCH}/consumer-${NAME}")
 file(REMOVE_RECURSE "${build}")
@@ -42,9 +43,6 @@ endif()
 if(MODE STREQUAL "subdirectory")
   set(objects "chatty_program_nearest\\.dir/[^\n:]*\\.host\\.cpp\\.o" "direct\\.dir/direct\\.cpp\\.o" "consumer_chatty\\.dir/main\\.cpp\\.o"
               "chatty\\.dir/Unity/unity_partition[^\n:]*\\.o")
-  if(CUDA)
-    list(APPEND objects "chatty_program_nearest\\.dir/[^\n:]*\\.cuda\\.cu\\.o")
-  endif()
   run("${NINJA}" -C "${build}" -t targets all)
   if(NOT CUDA AND "${output}" MATCHES "\\.cu\\.o:")
     message(FATAL_ERROR "CUDA sources in a project without the language:\n${output}")
@@ -58,6 +56,10 @@ if(MODE STREQUAL "subdirectory")
   endforeach()
   if(NOT DEFINED BUILD OR BUILD)
     run("${NINJA}" -C "${build}" -j 1 ${targets})
+  endif()
+  if(CUDA)
+    run("${NINJA}" -C "${build}" -t commands chatty_program_nearest)
+    expect("${output}" "--extended-lambda --expt-relaxed-constexpr [^\n]*chatty_program_nearest\\.cuda\\.cu -o" "the program for GPUs")
   endif()
   # A program goes before the library that it calls, and the command line before both.
   set(system "[^\n]*libchatty\\.a[^\n]*libspdlog[^\n]*libz[^\n]*libzstd")
