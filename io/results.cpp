@@ -72,7 +72,31 @@ std::optional<T> ConvertValue(From number, ResultKind kind) {
   return ConvertNumber<T>(number);
 }
 
-enum class Field : std::uint8_t { kValue, kImpossible, kMalformed };
+/// Whether a number other than 0 is 0 as a T.
+template <class T, class From>
+bool Underflows(From number) {
+  if constexpr (std::is_floating_point_v<T> && std::is_floating_point_v<From>) {
+    return number != 0 && static_cast<T>(number) == 0;
+  } else {
+    return false;
+  }
+}
+
+/// What an answer's number that underflows is compared as, which is not 0: the least T of its sign. None for distances: a sum
+/// of weights, which are floats, is 0 or no less than the least float.
+template <class T>
+std::optional<T> LeastNumber(bool negative, ResultKind kind) {
+  if (kind == ResultKind::kDistance) return std::nullopt;
+  const T least = std::numeric_limits<T>::denorm_min();
+  return negative ? static_cast<T>(-least) : least;
+}
+
+enum class Field : std::uint8_t {
+  kValue,
+  kUnderflow,  ///< not 0, but 0 as a T, which is the value that it gets
+  kImpossible,
+  kMalformed,
+};
 
 /// The value that a field of a text stands for; of a vertex its id as it is written there.
 template <class T>
@@ -93,8 +117,13 @@ Field ParseNumber(std::string_view field, ResultKind kind, T* value) {
     const auto [real_next, real_error] = std::from_chars(field.data(), end, real);
     if (real_next != end || real_error == std::errc::invalid_argument) return Field::kMalformed;
     if (std::is_integral_v<T> && !std::isfinite(real)) return Field::kMalformed;
-    const std::optional<T> converted =
-        real_error == std::errc() ? ConvertValue<T>(real, kind) : std::optional<T>(std::nullopt);
+    const bool in_range = real_error == std::errc();
+    const bool no_double = !in_range && std::strtod(std::string(field).c_str(), nullptr) == 0;  // too small for one, too
+    if (std::is_floating_point_v<T> && (no_double || (in_range && Underflows<T>(real)))) {
+      *value = T{0};
+      return Field::kUnderflow;
+    }
+    const std::optional<T> converted = in_range ? ConvertValue<T>(real, kind) : std::optional<T>(std::nullopt);
     if (!converted) return Field::kImpossible;
     *value = *converted;
     if (kind != ResultKind::kNumber && *value == kInfinity<T>) return Field::kValue;
@@ -408,6 +437,7 @@ class Gathered {
     return ids_.find(id, values_.size());
   }
   bool has(std::uint64_t v) const { return seen_[v]; }
+  /// kUnderflow as ParseNumber has it.
   Field Set(std::uint64_t v, std::string_view field) {
     const auto vertices = static_cast<VertexId>(values_.size());
     const bool none = kind_ == ResultKind::kVertex && field == "-1";  // as WriteResult has it
@@ -423,6 +453,15 @@ class Gathered {
     next_ = v + 1;
     ++found_;
     return parsed;
+  }
+  /// The same for an answer's value, which is never kUnderflow.
+  Field SetAnswer(std::uint64_t v, std::string_view field) {
+    const Field parsed = Set(v, field);
+    if (parsed != Field::kUnderflow) return parsed;
+    const std::optional<T> least = LeastNumber<T>(field.starts_with('-'), kind_);
+    if (!least) return Field::kImpossible;
+    values_[v] = *least;
+    return Field::kValue;
   }
   /// Throws unless every vertex has a value.
   Array<T> Take(const std::string& where) {
@@ -482,7 +521,7 @@ Array<T> ReadText(Input& input, VertexId vertices, const ResultIds& ids, ResultK
         if (gathered.has(*v)) cursor.Fail("vertex {} has a value already", id);
         cursor.SkipSeparator();
         if (cursor.Peek() == '\n') cursor.Fail("vertex {} has no value", id);
-        const Field field = gathered.Set(*v, cursor.Field());
+        const Field field = gathered.SetAnswer(*v, cursor.Field());
         if (field == Field::kMalformed) {
           cursor.Fail("{} is no value of the kind that is expected here", io::Quote(cursor.Field()));
         }
@@ -696,7 +735,7 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
     return id;
   }
   void Set(std::uint64_t v, std::string_view text, std::string_view what, std::uint64_t which) {
-    const Field field = gathered_.Set(v, text);
+    const Field field = gathered_.SetAnswer(v, text);
     if (field == Field::kMalformed) {
       Throw<InputError>("{}: {} {} is {}, no value of the kind that is expected here", name_, what, which, io::Quote(text));
     }
@@ -793,7 +832,7 @@ Array<T> ReadNpy(Input& input, VertexId vertices, ResultKind kind, ForeignMarks*
     const std::uint8_t mark = marks != nullptr && kind != ResultKind::kNumber ? FindMark<T>(raw) : 0;
     std::optional<T> value;
     if (mark == 0) {
-      value = ConvertValue<T>(raw, kind);
+      value = Underflows<T>(raw) ? LeastNumber<T>(raw < 0, kind) : ConvertValue<T>(raw, kind);
     } else {
       value = mark == kMinusOneMark ? std::nullopt : ConvertNumber<T>(raw);
       if (!value) value = kInfinity<T>;

@@ -106,8 +106,9 @@ void WriteResult(const std::string& path, const ResultIds& ids, const ResultValu
 
 /// Reads what WriteResultText wrote, or another program's "id value" lines: in any order, `#` and `%` comments, and
 /// `inf`, `infinity` (in any case, also with a +), -1 and 9223372036854775807 for unreached distances, -1 for no vertex.
-/// Integers may be written as reals (1.0). T is one of ResultValues' types. Throws InputError, with file and line, unless
-/// each of the vertices has one value; ImpossibleValueError for a number that is no T, or a vertex that is none.
+/// Integers may be written as reals (1.0). A number that is not 0 but too small for a real T is the least T of its sign, and
+/// no T as a distance. T is one of ResultValues' types. Throws InputError, with file and line, unless each of the vertices
+/// has one value; ImpossibleValueError for a number that is no T, or a vertex that is none.
 ///
 /// With `marks`, which is for kinds other than kNumber, more stands for unreached and none: what ForeignMarks says, where it
 /// is no T or no vertex. These are marked, and so are those that are one.
@@ -116,7 +117,7 @@ Array<T> ReadResultText(const std::string& path, VertexId vertices, const Result
                         ForeignMarks* marks = nullptr);
 
 /// Reads a one-dimensional NumPy array (format 1.0 to 3.0) of `vertices` integers of any width or fp32 or fp64 numbers,
-/// little-endian, each of which must equal a T; where T is floating point, it is rounded to one. Unless `kind` is
+/// little-endian, each of which must equal a T; where T is floating point, it is rounded to one, but not to 0. Unless `kind` is
 /// kNumber, -1 and the largest value of the array's own integer type stand for unreached or none; with `marks` as
 /// ReadResultText says. Throws InputError for another array, ImpossibleValueError for a value that is no T.
 template <class T>

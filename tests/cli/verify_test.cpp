@@ -343,6 +343,35 @@ TEST_F(VerifyTest, RealValuesMayBeOffByTheTolerance) {
   Succeed({"verify", "lcc", triangle, Path("l.txt"), "--tolerance", "1e-12"});
 }
 
+TEST_F(VerifyTest, NoValueBecomesZeroOrInfinityByItsWidth) {
+  const std::string graph = Write("w.wel", "0 1 1.5\n1 2 2.5\n");
+  const auto distances = [&](const std::string& first, const std::string& last) {
+    return Arguments{
+        "verify", "sssp", graph, Write("d.txt", fmt::format("0 {}\n1 1.5\n2 {}\n", first, last)), "--source", "0"};
+  };
+  Succeed(distances("0", "4"));
+  for (const char* wrong : {"1e-320", "-1e-320", "1e-46", "1e-400"}) {
+    Fail(distances(wrong, "4"), 3, fmt::format("vertex 0 has the value '{}', which no right answer holds", wrong));
+  }
+  for (const char* wrong : {"1e39", "1e400"}) {
+    Fail(distances("0", wrong), 3, fmt::format("vertex 2 has the value '{}', which no right answer holds", wrong));
+  }
+  const std::vector<double> array{1e-320, 1.5, 4};
+  Fail({"verify", "sssp", graph, Npy(array), "--source", "0"}, 3, "entry 0 is 1e-320, which no right answer holds");
+  // A rank may be so small that a float has no such number, but not of a vertex that no walk comes to.
+  const std::string settled = "0 0.388727\n1 0.330418\n2 0.280855\n3 ";
+  const std::string walks = Write("walks.el", "0 1\n1 2\n3 0\n");
+  for (const char* value : {"0", "1e-320", "1e-400"}) {
+    Succeed({"verify", "ppr", walks, Write("r.txt", settled + value + "\n"), "--source", "0"});
+  }
+  Fail({"verify", "ppr", walks, Write("r.txt", settled + "-1e-320\n"), "--source", "0"}, 3, "vertex 3");
+  Fail({"verify", "pagerank", graph, Write("r.txt", "0 1e-320\n1 0.3\n2 0.5\n")}, 3, "verification failed: ");
+  for (const char* program : {"lcc", "bc"}) {  // of which 0 is right here
+    Fail({"verify", program, Write("edge.el", "0 1\n"), Write("c.txt", "0 1e-320\n1 0\n")}, 3, "vertex 0");
+    Fail({"verify", program, Write("edge.el", "0 1\n"), Write("c.txt", "0 1e-400\n1 0\n")}, 3, "vertex 0");
+  }
+}
+
 TEST_F(VerifyTest, IntegersHaveNoTolerance) {
   const std::string absent = Path("absent");  // nothing is loaded to find that out
   for (const char* program : {"bfs", "cc", "cdlp", "label_propagation", "triangles"}) {

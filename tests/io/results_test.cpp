@@ -139,7 +139,7 @@ TEST_F(ResultsTest, NumPyArraysOfEveryTypeAreRead) {
   };
   each(std::int8_t{}, std::uint8_t{}, std::int16_t{}, std::uint16_t{}, std::int32_t{}, std::uint32_t{}, std::int64_t{},
        std::uint64_t{}, float{}, double{});
-  EXPECT_EQ(test::Copy(ReadResultNpy<float>(Npy<double>({0.1, 1e-60}), 2)), (std::vector<float>{0.1f, 0.0f})) << "rounded";
+  EXPECT_EQ(test::Copy(ReadResultNpy<float>(Npy<double>({0.1, 0.0}), 2)), (std::vector<float>{0.1f, 0.0f})) << "rounded";
   EXPECT_EQ(test::Copy(ReadResultNpy<std::int32_t>(Npy<std::int64_t>({-1}), 1, ResultKind::kNumber)),
             (std::vector<std::int32_t>{-1}))
       << "a number is no marker";
@@ -184,8 +184,34 @@ TEST_F(ResultsTest, TextIntegersMayBeWrittenAsReals) {
   const std::string parents = Write("parents.txt", "1 1.0\n2 1.000\n3 -1.0\n");
   EXPECT_EQ(test::Copy(ReadResultText<std::uint32_t>(parents, 3, 1, ResultKind::kVertex)),
             (std::vector<std::uint32_t>{0, 0, kNone}));
-  EXPECT_EQ(test::Copy(ReadResultText<float>(Write("values.txt", "0 -1\n1 1e-60\n"), 2, 0, ResultKind::kDistance)),
+  EXPECT_EQ(test::Copy(ReadResultText<float>(Write("values.txt", "0 -1\n1 0e-60\n"), 2, 0, ResultKind::kDistance)),
             (std::vector<float>{kInfinity<float>, 0}));
+}
+
+TEST_F(ResultsTest, WhatIsNotZeroDoesNotBecomeZero) {
+  const auto impossible = [&](auto read, const std::string& says) {
+    const std::string error = ErrorOf<ImpossibleValueError>(read);
+    EXPECT_NE(error.find(says), std::string::npos) << error;
+  };
+  constexpr float kLeast = std::numeric_limits<float>::denorm_min();
+  const std::vector<float> least{kLeast, -kLeast, 0.0f};
+  const auto text = [&](const char* value) { return Write("values.txt", fmt::format("0 {0}\n1 -{0}\n2 0e9\n", value)); };
+  for (const char* value : {"1e-320", "1e-46", "1e-400"}) {  // the last is no double either
+    const std::string path = text(value);
+    const std::string says = fmt::format(":1: vertex 0 has the value '{}', which no right answer holds", value);
+    impossible([&] { ReadResultText<float>(path, 3, 0, ResultKind::kDistance); }, says);
+    EXPECT_EQ(test::Copy(ReadResultText<float>(path, 3, 0, ResultKind::kNumber)), least) << value;
+    const std::string json = Write("values.json", fmt::format("[{0}, -{0}, 0]", value));
+    impossible([&] { ReadResultJson<float>(json, 3, 0, ResultKind::kDistance, nullptr); }, value);
+    EXPECT_EQ(test::Copy(ReadResultJson<float>(json, 3, 0, ResultKind::kNumber)), least) << value;
+  }
+  const std::string wide = text("1e-400");
+  impossible([&] { ReadResultText<double>(wide, 3, 0, ResultKind::kDistance); }, "'1e-400'");
+  EXPECT_EQ(ReadResultText<double>(wide, 3, 0, ResultKind::kNumber)[1], -std::numeric_limits<double>::denorm_min());
+  EXPECT_EQ(ReadResultText<double>(text("1e-320"), 3, 0, ResultKind::kDistance)[0], 1e-320);
+  const std::string npy = Npy<double>({1e-320, -1e-320, 0});
+  impossible([&] { ReadResultNpy<float>(npy, 3); }, "entry 0 is 1e-320, which no right answer holds");
+  EXPECT_EQ(test::Copy(ReadResultNpy<float>(npy, 3, ResultKind::kNumber)), least);
 }
 
 TEST_F(ResultsTest, DamagedNumPyIsRefused) {
