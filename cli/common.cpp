@@ -1004,7 +1004,7 @@ ErasedValues ReadValues(const std::string& path, const Graph& graph, const Erase
   WithType(shape.type, [&]<class T>(T) {
     Array<T> read;
     if (shape.is_vertex && shape.name == "component") {
-      read = LeastVertices<T>(ReadResult<std::int64_t>(path, graph.vertices(), graph, ResultKind::kNumber));
+      read = LeastVertices<T>(ReadResult<std::int64_t>(path, graph.vertices(), graph, ResultKind::kLabel));
     } else if (npy && shape.is_vertex) {
       const Array<std::int64_t> ids = ReadResultNpy<std::int64_t>(path, graph.vertices(), ResultKind::kDistance, marks);
       const auto marked = [&](std::size_t v) { return marks != nullptr && !marks->which.empty() && marks->which[v] != 0; };
@@ -1020,7 +1020,8 @@ ErasedValues ReadValues(const std::string& path, const Graph& graph, const Erase
         read[v] = vertex ? static_cast<T>(*vertex) : kInfinity<T>;
       }
     } else {
-      read = ReadResult<T>(path, graph.vertices(), graph, KindToRead(shape), marks);
+      const bool may_be_none = !(shape.is_vertex && shape.name == "label");
+      read = ReadResult<T>(path, graph.vertices(), graph, KindToRead(shape), may_be_none ? marks : nullptr);
     }
     values.bytes = Array<std::byte>(read.bytes());
     if (!read.empty()) std::memcpy(values.bytes.data(), read.data(), read.bytes());

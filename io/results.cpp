@@ -60,10 +60,13 @@ std::optional<T> ConvertNumber(From number) {
   return static_cast<T>(number);
 }
 
+/// Whether values of that kind may be unreached or none.
+bool MayBeNone(ResultKind kind) { return kind == ResultKind::kDistance || kind == ResultKind::kVertex; }
+
 /// As above, but for what stands for unreached or none.
 template <class T, class From>
 std::optional<T> ConvertValue(From number, ResultKind kind) {
-  if (kind != ResultKind::kNumber) {
+  if (MayBeNone(kind)) {
     const bool largest = std::is_integral_v<From> && number == std::numeric_limits<From>::max();
     const bool minus_one = std::is_signed_v<From> && number == static_cast<From>(-1);
     if (largest || minus_one) return kInfinity<T>;
@@ -104,8 +107,8 @@ Field ParseNumber(std::string_view field, ResultKind kind, T* value) {
   const std::string_view plain = field.starts_with('+') ? field.substr(1) : field;
   const bool infinity = EqualsIgnoringCase(plain, "infinity") || EqualsIgnoringCase(plain, "inf") ||
                         (kind == ResultKind::kDistance && field == kLdbcUnreached);
-  const bool none = kind != ResultKind::kNumber && field == "-1";
-  if (infinity && kind == ResultKind::kVertex) return Field::kMalformed;
+  const bool none = MayBeNone(kind) && field == "-1";
+  if (infinity && (kind == ResultKind::kVertex || kind == ResultKind::kLabel)) return Field::kMalformed;
   if (infinity || none) {
     *value = kInfinity<T>;
     return Field::kValue;
@@ -126,7 +129,6 @@ Field ParseNumber(std::string_view field, ResultKind kind, T* value) {
     const std::optional<T> converted = in_range ? ConvertValue<T>(real, kind) : std::optional<T>(std::nullopt);
     if (!converted) return Field::kImpossible;
     *value = *converted;
-    if (kind != ResultKind::kNumber && *value == kInfinity<T>) return Field::kValue;
   }
   return Field::kValue;
 }
@@ -147,6 +149,13 @@ Field ParseValue(std::string_view field, const ResultIds& ids, VertexId vertices
   if (!v) return Field::kImpossible;
   *value = static_cast<T>(*v);
   return Field::kValue;
+}
+
+/// What is said of a field that is kMalformed.
+std::string_view DescribeMalformed(ResultKind kind) {
+  return kind == ResultKind::kLabel    ? "no name of a component: these are whole numbers, and every vertex has one"
+         : kind == ResultKind::kVertex ? "no vertex id: a whole number belongs here"
+                                       : "no value of the kind that is expected here";
 }
 
 /// What other tools write for unreached or none. Of a number the value, and that value as fp32 has it.
@@ -441,7 +450,7 @@ class Gathered {
   Field Set(std::uint64_t v, std::string_view field) {
     const auto vertices = static_cast<VertexId>(values_.size());
     const bool none = kind_ == ResultKind::kVertex && field == "-1";  // as WriteResult has it
-    const std::uint8_t mark = marks_ != nullptr && kind_ != ResultKind::kNumber && !none ? FindMark(field) : 0;
+    const std::uint8_t mark = marks_ != nullptr && MayBeNone(kind_) && !none ? FindMark(field) : 0;
     Field parsed = Field::kValue;
     if (mark != 0) {
       values_[v] = ParseMarked<T>(field, mark, ids_, vertices, kind_);
@@ -523,7 +532,7 @@ Array<T> ReadText(Input& input, VertexId vertices, const ResultIds& ids, ResultK
         if (cursor.Peek() == '\n') cursor.Fail("vertex {} has no value", id);
         const Field field = gathered.SetAnswer(*v, cursor.Field());
         if (field == Field::kMalformed) {
-          cursor.Fail("{} is no value of the kind that is expected here", io::Quote(cursor.Field()));
+          cursor.Fail("{} is {}", io::Quote(cursor.Field()), DescribeMalformed(kind));
         }
         if (field == Field::kImpossible && impossible.empty()) {
           impossible = fmt::format("{}:{}: vertex {} has the value {}, which no right answer holds", name,
@@ -737,7 +746,7 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
   void Set(std::uint64_t v, std::string_view text, std::string_view what, std::uint64_t which) {
     const Field field = gathered_.SetAnswer(v, text);
     if (field == Field::kMalformed) {
-      Throw<InputError>("{}: {} {} is {}, no value of the kind that is expected here", name_, what, which, io::Quote(text));
+      Throw<InputError>("{}: {} {} is {}, {}", name_, what, which, io::Quote(text), DescribeMalformed(kind_));
     }
     if (field == Field::kImpossible && impossible_.empty()) {
       impossible_ =
@@ -829,8 +838,13 @@ Array<T> ReadNpyBy(Input& input, VertexId vertices, Convert&& convert) {
 template <class T>
 Array<T> ReadNpy(Input& input, VertexId vertices, ResultKind kind, ForeignMarks* marks) {
   return ReadNpyBy<T>(input, vertices, [&](auto raw, std::size_t v) {
-    const std::uint8_t mark = marks != nullptr && kind != ResultKind::kNumber ? FindMark<T>(raw) : 0;
+    const std::uint8_t mark = marks != nullptr && MayBeNone(kind) ? FindMark<T>(raw) : 0;
     std::optional<T> value;
+    if constexpr (std::is_floating_point_v<decltype(raw)>) {
+      if (kind == ResultKind::kLabel && !std::isfinite(raw)) {
+        Throw<InputError>("{}: entry {} is {}, {}", input.name(), v, raw, DescribeMalformed(kind));
+      }
+    }
     if (mark == 0) {
       value = Underflows<T>(raw) ? LeastNumber<T>(raw < 0, kind) : ConvertValue<T>(raw, kind);
     } else {

@@ -27,6 +27,7 @@ enum class ResultKind : std::uint8_t {
   kNumber,    ///< as they are: ranks, counts
   kDistance,  ///< kInfinity, "unreached", is written `infinity` for integers too
   kVertex,    ///< vertices, counted from 0 in memory: written in the file's own ids; kNoVertex, "none", is written -1
+  kLabel,     ///< read only: names of components, any integers; nothing stands for unreached or none
 };
 
 /// A well-formed result holds a number that no right answer can hold, such as 0.5 or 2^40 for a 32-bit level: a wrong
@@ -110,7 +111,7 @@ void WriteResult(const std::string& path, const ResultIds& ids, const ResultValu
 /// no T as a distance. T is one of ResultValues' types. Throws InputError, with file and line, unless each of the vertices
 /// has one value; ImpossibleValueError for a number that is no T, or a vertex that is none.
 ///
-/// With `marks`, which is for kinds other than kNumber, more stands for unreached and none: what ForeignMarks says, where it
+/// With `marks`, which is for kDistance and kVertex, more stands for unreached and none: what ForeignMarks says, where it
 /// is no T or no vertex. These are marked, and so are those that are one.
 template <class T>
 Array<T> ReadResultText(const std::string& path, VertexId vertices, const ResultIds& ids, ResultKind kind,
@@ -118,7 +119,7 @@ Array<T> ReadResultText(const std::string& path, VertexId vertices, const Result
 
 /// Reads a one-dimensional NumPy array (format 1.0 to 3.0) of `vertices` integers of any width or fp32 or fp64 numbers,
 /// little-endian, each of which must equal a T; where T is floating point, it is rounded to one, but not to 0. Unless `kind` is
-/// kNumber, -1 and the largest value of the array's own integer type stand for unreached or none; with `marks` as
+/// kNumber or kLabel, -1 and the largest value of the array's own integer type stand for unreached or none; with `marks` as
 /// ReadResultText says. Throws InputError for another array, ImpossibleValueError for a value that is no T.
 template <class T>
 Array<T> ReadResultNpy(const std::string& path, VertexId vertices, ResultKind kind = ResultKind::kDistance,

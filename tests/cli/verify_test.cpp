@@ -238,6 +238,24 @@ TEST_F(VerifyTest, ANumberThatIsRightIsNoWordForUnreached) {
        "is said to be in");
 }
 
+TEST_F(VerifyTest, ComponentsAndLabelsAreNeverUnreached) {
+  const std::string graph = Write("pairs.el", "0 1\n2 3\n");
+  const std::vector<double> array{0, 0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  for (const char* program : {"cc", "wcc", "label_propagation"}) {
+    Succeed({"verify", program, graph, Write("c.txt", "0 -7\n1 -7\n2 2147483647\n3 2147483647\n")});  // any names do
+    for (const char* infinity : {"inf", "+INF", "Infinity", "-inf", "nan"}) {
+      const std::string says = fmt::format("'{}' is no name of a component: these are whole numbers", infinity);
+      Fail({"verify", program, graph, Write("c.txt", fmt::format("0 0\n1 0\n2 {0}\n3 {0}\n", infinity))}, 2, says);
+    }
+    Fail({"verify", program, graph, Write("c.json", "[0, 0, Infinity, Infinity]")}, 2, "no name of a component");
+    Fail({"verify", program, graph, Write("c.json", "[0, 0, null, null]")}, 2, "no name of a component");
+    Fail({"verify", program, graph, Npy(array)}, 2, "entry 2 is inf, no name of a component");
+  }
+  Fail({"verify", "cdlp", graph, Write("c.txt", "0 1\n1 0\n2 inf\n3 2\n"), "--rounds", "1"}, 2,
+       "'inf' is no vertex id: a whole number belongs here");
+  Fail({"verify", "cdlp", graph, Npy(array), "--rounds", "2"}, 3, "verification failed: ");
+}
+
 TEST_F(VerifyTest, TheSourceIsItsOwnParentOrHasNone) {
   const std::string graph = Write("diamond.el", "0 1\n0 2\n1 3\n2 3\n4 5\n");
   const auto verify = [&](const std::string& of_source, const std::string& none) {
@@ -346,8 +364,8 @@ TEST_F(VerifyTest, RealValuesMayBeOffByTheTolerance) {
 TEST_F(VerifyTest, NoValueBecomesZeroOrInfinityByItsWidth) {
   const std::string graph = Write("w.wel", "0 1 1.5\n1 2 2.5\n");
   const auto distances = [&](const std::string& first, const std::string& last) {
-    return Arguments{
-        "verify", "sssp", graph, Write("d.txt", fmt::format("0 {}\n1 1.5\n2 {}\n", first, last)), "--source", "0"};
+    return Arguments{"verify",   "sssp", graph, Write("d.txt", fmt::format("0 {}\n1 1.5\n2 {}\n", first, last)),
+                     "--source", "0"};
   };
   Succeed(distances("0", "4"));
   for (const char* wrong : {"1e-320", "-1e-320", "1e-46", "1e-400"}) {
@@ -358,13 +376,17 @@ TEST_F(VerifyTest, NoValueBecomesZeroOrInfinityByItsWidth) {
   }
   const std::vector<double> array{1e-320, 1.5, 4};
   Fail({"verify", "sssp", graph, Npy(array), "--source", "0"}, 3, "entry 0 is 1e-320, which no right answer holds");
-  // A rank may be so small that a float has no such number, but not of a vertex that no walk comes to.
-  const std::string settled = "0 0.388727\n1 0.330418\n2 0.280855\n3 ";
-  const std::string walks = Write("walks.el", "0 1\n1 2\n3 0\n");
-  for (const char* value : {"0", "1e-320", "1e-400"}) {
-    Succeed({"verify", "ppr", walks, Write("r.txt", settled + value + "\n"), "--source", "0"});
-  }
-  Fail({"verify", "ppr", walks, Write("r.txt", settled + "-1e-320\n"), "--source", "0"}, 3, "vertex 3");
+  // A rank may be so small that a float has no such number, but not that of a vertex that no walk comes to.
+  const std::string chain = Write("chain.el", "0 1\n1 2\n2 3\n4 0\n");
+  const auto ranks = [&](const char* third, const char* fourth) {
+    return Arguments{
+        "verify",   "ppr", chain,       Write("r.txt", fmt::format("0 1\n1 1e-20\n2 1e-40\n3 {}\n4 {}\n", third, fourth)),
+        "--source", "0",   "--damping", "1e-20"};
+  };
+  Succeed(ranks("1e-60", "0"));
+  Succeed(ranks("1e-400", "0"));
+  Fail(ranks("1e-60", "1e-320"), 3, "the rank of vertex 4");
+  Fail(ranks("-1e-60", "0"), 3, "the rank of vertex 3");
   Fail({"verify", "pagerank", graph, Write("r.txt", "0 1e-320\n1 0.3\n2 0.5\n")}, 3, "verification failed: ");
   for (const char* program : {"lcc", "bc"}) {  // of which 0 is right here
     Fail({"verify", program, Write("edge.el", "0 1\n"), Write("c.txt", "0 1e-320\n1 0\n")}, 3, "vertex 0");
