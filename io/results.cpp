@@ -213,6 +213,8 @@ template <class T, class From>
 std::uint8_t FindMark(From number) {
   if constexpr (std::is_floating_point_v<From>) {
     if (number == kInfinity<From>) return std::is_floating_point_v<T> ? 0 : kInfinityMark;
+    constexpr auto kLargest = static_cast<From>(1e38);  // where the marks begin that a text may cut off to four digits
+    if (number > kLargest) return FindMark(std::string_view(fmt::format("{}", number)));
     for (std::uint8_t mark = kMinusOneMark; mark <= kLastTextMark; ++mark) {
       const auto& [name, value, rounded] = kForeignMarks[mark - 1];
       if (mark != kInfinityMark && (number == value || number == rounded)) return mark;

@@ -206,6 +206,9 @@ TEST_F(VerifyTest, ArraysOfEveryTypeSayUnreachedInTheirWay) {
   accept(std::numeric_limits<float>::max(), "3.40282e+38");
   accept(std::numeric_limits<double>::max(), "1.79769e+308");
   accept(2147483647.0, "2147483647");
+  accept(1.797e308, "1.79769e+308");  // cut off, as a text may have it
+  accept(3.40282e38, "3.40282e+38");
+  accept(3.40282e38f, "3.40282e+38");
   accept(-1.0, "-1");
   accept(std::numeric_limits<double>::infinity(), "inf");
   Fail({"verify", "bfs", graph, Npy(std::vector<std::int32_t>{0, 1, 127, 127}), "--source", "1"}, 3, "level 127");
