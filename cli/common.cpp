@@ -177,13 +177,20 @@ void PrepareOutput(const std::string& path) {
   TakeInterrupts();
 }
 
-void RefuseOtherSuffix(std::string_view option, const std::string& path, std::string_view forms, bool decided) {
+void PrepareJson(const std::string& path) {
+  RefuseOtherSuffix("--json", path, "the record is JSON (.json)", {".json"});
+  PrepareOutput(path);
+}
+
+void RefuseOtherSuffix(std::string_view option, const std::string& path, std::string_view forms,
+                       std::initializer_list<std::string_view> own, bool decided) {
   constexpr std::string_view kPacked[] = {".bz2", ".xz", ".lz4", ".lzma", ".br", ".z",
                                           ".zip", ".7z", ".rar", ".tar",  ".tgz"};
   constexpr std::string_view kOthers[] = {
-      ".csv",  ".tsv",  ".parquet", ".feather", ".arrow", ".orc", ".avro",   ".xlsx",  ".xls",     ".ods",        ".h5",
-      ".hdf5", ".nc",   ".npz",     ".mat",     ".pkl",   ".pt",  ".pickle", ".jsonl", ".ndjson",  ".xml",        ".yaml",
-      ".yml",  ".html", ".db",      ".sqlite",  ".pdf",   ".svg", ".png",    ".dot",   ".graphml", ".safetensors"};
+      ".csv",  ".tsv",  ".parquet", ".feather", ".arrow", ".orc", ".avro",   ".xlsx",  ".xls",     ".ods",         ".h5",
+      ".hdf5", ".nc",   ".npz",     ".mat",     ".pkl",   ".pt",  ".pickle", ".jsonl", ".ndjson",  ".xml",         ".yaml",
+      ".yml",  ".html", ".db",      ".sqlite",  ".pdf",   ".svg", ".png",    ".dot",   ".graphml", ".safetensors", ".npy",
+      ".json", ".htm",  ".bson",    ".msgpack"};
   std::string name = path.substr(path.rfind('/') + 1);
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   for (const std::string_view suffix : kPacked) {
@@ -197,6 +204,7 @@ void RefuseOtherSuffix(std::string_view option, const std::string& path, std::st
   const std::size_t dot = std::min(name.rfind('.'), name.size());
   const std::string suffix = name.substr(dot);
   const bool is_graph = suffix != ".txt" && suffix.size() > 1 && FormatOfSuffix(name).has_value();
+  if (std::find(own.begin(), own.end(), suffix) != own.end()) return;
   if (!is_graph && std::find(std::begin(kOthers), std::end(kOthers), suffix) == std::end(kOthers)) return;
   Throw<UsageError>("{} {}: no {} file is written here; {}", option, path, suffix, forms);
 }

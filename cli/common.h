@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -58,8 +59,12 @@ void WriteJsonLines(const std::string& path, const Json& json);
 /// interrupt clean up. "-" and empty paths pass.
 void PrepareOutput(const std::string& path);
 /// Throws UsageError for the value of `option` if files that end so are something else than what is written, or packed as
-/// nothing here packs. `forms` says what there is. `decided`: the form was given, and only packing matters.
-void RefuseOtherSuffix(std::string_view option, const std::string& path, std::string_view forms, bool decided);
+/// nothing here packs. `forms` says what there is, and `own` which of the known endings it has. `decided`: the form was given,
+/// and only packing matters.
+void RefuseOtherSuffix(std::string_view option, const std::string& path, std::string_view forms,
+                       std::initializer_list<std::string_view> own, bool decided = false);
+/// Both for the path of `--json`.
+void PrepareJson(const std::string& path);
 /// The files that WriteGraph makes of a graph: `path`, and those beside it that its format has.
 std::vector<std::string> GraphOutputFiles(const std::string& path, const std::optional<std::string>& format);
 /// Adds `--lossy`.

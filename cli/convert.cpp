@@ -26,7 +26,7 @@ int Convert(const ConvertOptions& options) {
   if (!format && !FormatOfSuffix(options.output)) {
     Throw<UsageError>("{}: no format is known by this name's ending; {}", options.output, NameAFormat());
   }
-  RefuseOtherSuffix("OUT", options.output, "", /*decided=*/true);
+  RefuseOtherSuffix("OUT", options.output, "", {}, /*decided=*/true);
   const std::vector<std::string> files = GraphOutputFiles(options.output, format);
   for (const std::string& file : files) {
     RefuseSameFile("OUT", file, "IN", options.input);

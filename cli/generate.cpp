@@ -162,7 +162,7 @@ int GenerateGraph(const GenerateOptions& options, const CLI::App& command) {
   if (!format && !FormatOfSuffix(options.output)) {
     Throw<UsageError>("{}: no format is known by this name's ending; {}", options.output, NameAFormat());
   }
-  RefuseOtherSuffix("--output", options.output, "", /*decided=*/true);
+  RefuseOtherSuffix("--output", options.output, "", {}, /*decided=*/true);
   for (const std::string& file : GraphOutputFiles(options.output, format)) PrepareOutput(file);
   PhaseLine phase("generating");
   const Stopwatch generate_watch;

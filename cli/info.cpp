@@ -234,7 +234,7 @@ std::string DescribeNeeds(const std::vector<ProgramNeed>& needs, DeviceKind kind
 int Info(const Registry& registry, const InfoOptions& options) {
   RefuseSameFile("--json", options.json, "the graph", options.graph);
   if (IsPartFilePath(options.partition)) RefuseSameFile("--json", options.json, "--partition", options.partition);
-  PrepareOutput(options.json);
+  PrepareJson(options.json);
   const std::unique_ptr<Partitioner> partitioner =  // refused before loading
       MakePartitioner(options.partition.empty() ? SessionOptions{}.partition : options.partition);
   PartId parts = options.parts;

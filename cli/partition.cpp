@@ -110,15 +110,16 @@ int DividePartition(const PartitionCommandOptions& options) {
   divide.seed = options.seed;
   divide.threads = options.load.read.threads;
   divide.allow_fallback = options.allow_fallback;
-  RefuseOtherSuffix("--output", options.output, "a partition is lines of text, say NAME.part.4 or .txt", /*decided=*/false);
+  RefuseOtherSuffix("--output", options.output, "a partition is lines of text, say NAME.part.4 or .txt", {});
   RefuseSameFile("--output", options.output, "--json", options.json);
   for (const auto& [option, path] : {std::pair("--output", &options.output), std::pair("--json", &options.json)}) {
     RefuseSameFile(option, *path, "the graph", options.graph);
     for (const Division& division : divisions) {
       if (IsPartFilePath(division.asked)) RefuseSameFile(option, *path, "--partition", division.asked);
     }
-    PrepareOutput(*path);
   }
+  PrepareOutput(options.output);
+  PrepareJson(options.json);
 
   const LoadedGraph loaded = Load(options.graph, options.load);
   const Graph& graph = loaded.graph;

@@ -88,7 +88,7 @@ std::string Table(const std::vector<const RegisteredProgram*>& programs) {
 }
 
 int Programs(const Registry& registry, const ProgramsOptions& options) {
-  PrepareOutput(options.json);
+  PrepareJson(options.json);
   std::vector<const RegisteredProgram*> programs = registry.All();
   if (!options.name.empty()) {
     const std::string_view name = FullProgramName(registry, options.name);

@@ -543,9 +543,10 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   RefuseOtherSuffix("--output", options.output,
                     "results are lines of text (.txt), a NumPy array (.npy) or JSON (.json); --output-format chooses one "
                     "whatever the name",
-                    /*decided=*/!options.output_format.empty());
+                    {".npy", ".json"}, /*decided=*/!options.output_format.empty());
+  RefuseOtherSuffix("--trace", options.trace, "a trace is JSON (.json)", {".json"});
   PrepareOutput(options.output);
-  PrepareOutput(options.json);
+  PrepareJson(options.json);
   PrepareOutput(options.trace);
   const DeviceSelection selection = ParseDevices(options.devices);
   CheckParts(*partitioner, static_cast<PartId>(selection.indices.size()),

@@ -115,8 +115,10 @@ int ShowTopology(const TopologyOptions& options) {
   RefuseSameFile("--json", options.json, "--html", options.html);
   for (const auto& [option, path] : {std::pair("--json", &options.json), std::pair("--html", &options.html)}) {
     RefuseSameFile(option, *path, "--simulate", options.simulate);
-    PrepareOutput(*path);
   }
+  RefuseOtherSuffix("--html", options.html, "the page is HTML (.html)", {".html", ".htm"});
+  PrepareOutput(options.html);
+  PrepareJson(options.json);
   const bool simulated = !options.simulate.empty();
   const DeviceSelection selection = simulated ? DeviceSelection{} : ParseDevices(options.devices);
   LinkMask recorded;  // what a record was made with, whose links are as it left them

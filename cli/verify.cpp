@@ -110,7 +110,7 @@ int Verify(const Registry& registry, const VerifyOptions& given) {
   }
   RefuseSameFile("--json", options.json, "the graph", options.graph);
   RefuseSameFile("--json", options.json, "the values", options.values);
-  PrepareOutput(options.json);
+  PrepareJson(options.json);
   const RegisteredProgram& program = FindProgram(registry, options.program, DeviceKind::kHost, options.parameters.precision);
   std::optional<LdbcChoice> ldbc;
   if (!options.ldbc.empty()) {

@@ -104,6 +104,34 @@ TEST_F(CliTest, ASuffixThatMeansSomethingElseIsRefusedBeforeAnythingRuns) {
   Succeed({"run", "bfs", Small(), "--output", Path("x.csv"), "--output-format", "text"});
 }
 
+TEST_F(CliTest, ARecordATraceAndAPageHaveNoOtherSuffixEither) {
+  const std::string absent = Path("absent.mtx");
+  for (const std::string suffix : {".parquet", ".csv.gz", ".npy", ".mtx", ".html", ".jsonl", ".xz", ".json.zip"}) {
+    const std::string path = Path("x" + suffix);
+    const bool packed = suffix == ".xz" || suffix == ".json.zip";
+    const auto refused = [&](const Arguments& command, const std::string& option, const std::string& forms) {
+      Fail(Join(command, {option, path}), 2, packed ? "end it in .gz or .zst" : forms);
+    };
+    const std::string json = "file is written here; the record is JSON (.json)";
+    refused({"run", "bfs", absent}, "--json", json);
+    refused({"run", "bfs", absent}, "--trace", "file is written here; a trace is JSON (.json)");
+    refused({"verify", "bfs", absent, absent}, "--json", json);
+    refused({"info", absent}, "--json", json);
+    refused({"partition", absent, "--parts", "2"}, "--json", json);
+    refused({"programs"}, "--json", json);
+    refused({"topology"}, "--json", json);
+    if (suffix != ".html") refused({"topology"}, "--html", "file is written here; the page is HTML (.html)");
+  }
+  Fail({"topology", "--html", Path("x.json")}, 2, "the page is HTML");
+  for (const std::string suffix : {".npy", ".json"}) {
+    Fail({"partition", absent, "--parts", "2", "--output", Path("x" + suffix)}, 2, "a partition is lines of text");
+  }
+  for (const std::string name : {"r", "r.txt", "r.json", "r.JSON.gz", "r.record", "r.v2.1"}) {
+    Succeed({"run", "bfs", Small(), "--json", Path(name), "--trace", Path("t" + name)});
+  }
+  Succeed({"topology", "--devices", "host", "--json", Path("t.json"), "--html", Path("t.htm")});
+}
+
 TEST_F(CliTest, AGraphIsReadWithinItsLimit) {
 #if CHATTY_TEST_SANITIZED
   GTEST_SKIP() << "a sanitizer takes memory of its own";
