@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "chatty/core/error.h"
+#include "chatty/core/logging.h"
 #include "chatty/io/input.h"
 #include "chatty/io/output.h"
 #include "chatty/io/text_parser.h"
@@ -85,8 +86,8 @@ bool Underflows(From number) {
   }
 }
 
-/// What an answer's number that underflows is compared as, which is not 0: the least T of its sign. None for distances: a sum
-/// of weights, which are floats, is 0 or no less than the least float.
+/// What an answer's number that underflows is compared as, which is not 0: the least T of its sign. None for distances: a
+/// sum of weights, which are floats, is 0 or no less than the least float.
 template <class T>
 std::optional<T> LeastNumber(bool negative, ResultKind kind) {
   if (kind == ResultKind::kDistance) return std::nullopt;
@@ -869,12 +870,34 @@ std::string NumberName() {
   return fmt::format("{}int{}", std::is_signed_v<T> ? "" : "u", 8 * sizeof(T));
 }
 
+/// Numbers that are not 0 but too small for a T, and became 0.
+template <class T>
+class BecameZero {
+ public:
+  /// Another one, which stands there: "data:7: vertex 3 has the value 1e-60".
+  template <class Describe>
+  void Add(Describe&& describe) {
+    if (count_++ == 0) first_ = describe();
+  }
+  /// Tells of them in one line.
+  void Warn() const {
+    if (count_ == 0) return;
+    Log().warn("{}, which is too small for {}-bit floating point and becomes 0{}", first_, 8 * sizeof(T),
+               count_ > 1 ? fmt::format(", as do {} more of the file", count_ - 1) : std::string());
+  }
+
+ private:
+  std::uint64_t count_ = 0;
+  std::string first_;
+};
+
 template <class T>
 VertexNumbers<T> ReadNumbersOfText(Input& input, VertexId vertices, const ResultIds& ids, bool needed) {
   const std::string& name = input.name();
   Gathered<T> gathered(vertices, ids, ResultKind::kNumber, nullptr);
   std::uint64_t lines = 0;
   std::optional<bool> with_ids;  // as the first line has it
+  BecameZero<T> became_zero;
   Chunk chunk;
   while (input.Next(&chunk)) {
     io::LineCursor cursor(chunk.text);
@@ -908,7 +931,13 @@ VertexNumbers<T> ReadNumbersOfText(Input& input, VertexId vertices, const Result
         }
         // `inf` stands for no integer here.
         const bool letters = std::is_integral_v<T> && field.find_first_of("iInN") != std::string_view::npos;
-        if (letters || gathered.Set(v, field) != Field::kValue) {
+        const Field parsed = letters ? Field::kMalformed : gathered.Set(v, field);
+        if (parsed == Field::kUnderflow) {
+          became_zero.Add([&] {
+            return fmt::format("{}:{}: vertex {} has the value {}", name, lines + cursor.lines() + 1, ids[v],
+                               io::Quote(field));
+          });
+        } else if (parsed != Field::kValue) {
           cursor.Fail("vertex {} has the value {}, which is no {}", ids[v], io::Quote(field), NumberName<T>());
         }
         cursor.FinishLine();
@@ -918,26 +947,31 @@ VertexNumbers<T> ReadNumbersOfText(Input& input, VertexId vertices, const Result
     }
     lines += cursor.lines();
   }
-  if (needed || !with_ids.value_or(true)) {
-    return {gathered.Take(lines > 0 ? fmt::format("{}:{}", name, lines) : name), {}};
-  }
-  return gathered.TakeSome();
+  const bool all = needed || !with_ids.value_or(true);
+  VertexNumbers<T> numbers =
+      all ? VertexNumbers<T>{gathered.Take(lines > 0 ? fmt::format("{}:{}", name, lines) : name), {}} : gathered.TakeSome();
+  became_zero.Warn();
+  return numbers;
 }
 
 template <class T>
 VertexNumbers<T> ReadNumbersOfNpy(Input& input, VertexId vertices) {
-  return {ReadNpyBy<T>(input, vertices,
-                       [&](auto raw, std::size_t v) {
-                         std::optional<T> value = ConvertNumber<T>(raw);
-                         if constexpr (std::is_integral_v<T> && std::is_floating_point_v<decltype(raw)>) {
-                           if (std::isinf(raw)) value = std::nullopt;  // which stands for the largest in results
-                         }
-                         if (!value) {
-                           Throw<InputError>("{}: entry {} is {}, which is no {}", input.name(), v, raw, NumberName<T>());
-                         }
-                         return *value;
-                       }),
-          {}};
+  BecameZero<T> became_zero;
+  Array<T> values = ReadNpyBy<T>(input, vertices, [&](auto raw, std::size_t v) {
+    std::optional<T> value = ConvertNumber<T>(raw);
+    if constexpr (std::is_integral_v<T> && std::is_floating_point_v<decltype(raw)>) {
+      if (std::isinf(raw)) value = std::nullopt;  // which stands for the largest in results
+    }
+    if (!value) {
+      Throw<InputError>("{}: entry {} is {}, which is no {}", input.name(), v, raw, NumberName<T>());
+    }
+    if (Underflows<T>(raw)) {
+      became_zero.Add([&] { return fmt::format("{}: entry {} is {}", input.name(), v, raw); });
+    }
+    return *value;
+  });
+  became_zero.Warn();
+  return {std::move(values), {}};
 }
 
 /// Where ids leave gaps, a number that is no vertex has no id by which a text could tell of it, and could be another's.

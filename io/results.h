@@ -144,7 +144,8 @@ struct VertexNumbers {
 /// line, for vertices in the order of their ids; or a NumPy array as ReadResultNpy has it, in that order. A vertex may be
 /// missing among lines "id value". T is one of ResultValues' types. Throws InputError, with file and line, for an id that is
 /// none of `ids` or stands there twice, for too few or too many values, and for what is no T: 3.5 or `inf` for an integer;
-/// and where all are `needed`, for a vertex that is missing.
+/// and where all are `needed`, for a vertex that is missing. What is too small for a real T becomes 0; a warning tells the
+/// first place and how many there are.
 template <class T>
 VertexNumbers<T> ReadVertexNumbers(const std::string& path, VertexId vertices, const ResultIds& ids, bool needed);
 

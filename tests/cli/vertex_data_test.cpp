@@ -92,6 +92,25 @@ TEST_F(VertexDataCli, NumbersThatDoNotFitAreRefusedWithTheirLine) {
   refused(Npy<double>("<f8", {1, 2, 1e300, 4}), "data.npy: entry 2 is 1e+300, which is no float");
 }
 
+TEST_F(VertexDataCli, NumbersThatBecomeZeroAreWarnedOf) {
+  const std::string graph = Gaps();
+  const auto warned = [&](const std::string& data, const std::string& says) {
+    const Outcome outcome = Chatty(Ppr(graph, {"--vertex-data", data}));
+    SCOPED_TRACE(outcome.err);
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << "one line";
+    EXPECT_NE(outcome.err.find(says), std::string::npos) << says;
+  };
+  const std::string zero = " is too small for 32-bit floating point and becomes 0";
+  warned(Data("# some\n17 1\n40 1e-60\n"), "data:3: vertex 40 has the value '1e-60', which" + zero + "\n");
+  warned(Data("17 1\n18 -1e-320\n40 1e-400\n41 1e-46\n"),
+         "data:2: vertex 18 has the value '-1e-320', which" + zero + ", as do 2 more of the file\n");
+  warned(Data("1\n1e-60\n1\n1\n"), "data:2: vertex 18 has the value '1e-60', which" + zero + "\n");
+  warned(Npy<double>("<f8", {1, 2, 1e-60, 1e-61}),
+         "data.npy: entry 2 is 1e-60, which" + zero + ", as do 1 more of the file\n");
+  Succeed(Ppr(graph, {"--vertex-data", Data("17 1\n18 0e-60\n40 1e-40\n")}));  // which float has
+}
+
 TEST_F(VertexDataCli, NamesAreCheckedBeforeTheGraphIsLoaded) {
   const std::string absent = Path("absent.el"), data = Data("17 1\n");
   const auto refused = [&](const std::string& program, const Arguments& more, const std::string& says) {
