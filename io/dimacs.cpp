@@ -1,6 +1,7 @@
 // The .gr format of the 9th DIMACS Implementation Challenge (shortest paths), 2006.
 
 #include <algorithm>
+#include <cctype>
 
 #include "chatty/core/error.h"
 #include "chatty/io/formats.h"
@@ -70,7 +71,10 @@ DimacsHeader ReadDimacsHeader(Input& input) {
 
 bool IsDimacs(Input& /*input*/, std::string_view head) {
   const bool letter_alone = head.size() == 1 || head[1] == ' ' || head[1] == '\t' || head[1] == '\r' || head[1] == '\n';
-  return (head[0] == 'c' || head[0] == 'p' || head[0] == 'a') && letter_alone;
+  if (!letter_alone || (head[0] != 'c' && head[0] != 'p' && head[0] != 'a')) return false;
+  // Words as ids are no arc: "a b".
+  const std::size_t next = head.find_first_not_of(" \t", 1);
+  return head[0] != 'a' || next == std::string_view::npos || !std::isalpha(static_cast<unsigned char>(head[next]));
 }
 
 StatedCounts PeekDimacs(Input& input) {

@@ -107,7 +107,8 @@ std::string DescribeOddLine(std::string_view line, const FirstEdge& first) {
   const std::vector<std::string> words = Words(line);
   if (words.empty()) return {};
   const std::string& word = words[0];
-  if (word == "a" || word == "p" || word == "c") {
+  const bool arc = words.size() > 1 && words[1].find_first_not_of("0123456789") == std::string::npos;
+  if (word == "p" || word == "c" || (word == "a" && arc)) {
     return "; such lines are of DIMACS' .gr files, whose comments begin with c (--format dimacs)";
   }
   if (word.find("adjacency") != std::string::npos) return "; a graph of GBBS begins with that word, without comments before";
@@ -234,6 +235,27 @@ void WriteStated(const Graph& graph, OutputFile& output) {
 
 }  // namespace
 
+std::string DescribeWords(std::string_view line, std::string_view next) {
+  constexpr std::size_t kMostFields = 4;  // more are a sentence
+  const auto fields_of = [](std::string_view text) {
+    std::string blank(text);
+    std::replace_if(
+        blank.begin(), blank.end(), [](char c) { return c == ',' || c == ';'; }, ' ');
+    return Words(blank);
+  };
+  const auto is_word = [](const std::string& field) { return field.find_first_of("0123456789+-.") != 0; };
+  const auto is_whole = [](const std::string& field) { return field.find_first_not_of("0123456789") == std::string::npos; };
+  const std::vector<std::string> fields = fields_of(line), others = fields_of(next);
+  if (fields.size() < 2 || !is_word(fields[0]) || !is_word(fields[1])) return {};
+  if (std::count_if(others.begin(), others.end(), is_whole) >= 2) {
+    return "looks like the names of columns; an edge list is lines \"SOURCE TARGET [WEIGHT]\" of numbers alone: remove the "
+           "line";
+  }
+  if (fields.size() > kMostFields || (!others.empty() && others.size() != fields.size())) return {};
+  return "has words for ids; an edge list is lines \"SOURCE TARGET [WEIGHT]\" whose ids are whole numbers: number the "
+         "vertices and write their numbers instead";
+}
+
 bool IsEdgeList(Input& /*input*/, std::string_view head) {
   return head[0] == '#' || head[0] == '%' || head[0] == '-' || (head[0] >= '0' && head[0] <= '9');
 }
@@ -276,7 +298,15 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
         input.SkipLine();
       }
     } catch (const LineError& error) {
-      FailAt(name, input.lines_skipped() + 1, error.what() + DescribeOddLine(line, first));
+      const std::uint64_t number = input.lines_skipped() + 1;
+      const std::string odd(line);
+      input.SkipLine();
+      std::string_view next;
+      static_cast<void>(input.PeekLine(&next));
+      const std::string known = DescribeOddLine(odd, first);
+      const std::string words = known.empty() ? DescribeWords(odd, next) : known;
+      if (known.empty() && !words.empty()) FailAt(name, number, fmt::format("{} {}", Quote(odd), words));
+      FailAt(name, number, error.what() + known);
     }
   }
 
@@ -310,7 +340,9 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
     try {
       body();
     } catch (const LineError& error) {
-      throw LineError(error.line(), error.what() + DescribeOddLine(cursor.Line(), first));
+      const std::string known = DescribeOddLine(cursor.Line(), first);
+      const std::string words = known.empty() ? DescribeWords(cursor.Line(), cursor.Line()) : std::string();
+      throw LineError(error.line(), error.what() + known + (words.empty() ? words : "; the line " + words));
     }
   };
   const auto check = [&](const auto& pieces, std::uint64_t edges) {

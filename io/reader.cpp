@@ -343,6 +343,13 @@ OpenedFormat OpenFormat(Input& input, const ReadOptions& options) {
     const FormatEntry& chosen = FormatOfNumbers(input);
     return {chosen, /*by_name=*/&chosen != &entry};
   }
+  const std::string_view seen = input.Peek(kSeen);
+  const auto [line, number] = FirstLine(seen);
+  std::string_view next = seen.substr(static_cast<std::size_t>(line.data() - seen.data()) + line.size());
+  next.remove_prefix(std::min(next.find_first_not_of("\r\n"), next.size()));
+  if (const std::string words = DescribeWords(line, next.substr(0, next.find('\n'))); !words.empty()) {
+    FailAt(input.name(), number, fmt::format("{} {}", Quote(line), words));
+  }
   Throw<InputError>("{}: begins with {}, which no graph file does; known are {}; comments in an edge list begin with # or %",
                     input.name(), Quote(head.substr(0, head.find('\n'))), DescribeFormats());
 }

@@ -222,6 +222,28 @@ TEST_F(Recognition, LinesOfOtherFormatsAmongEdgesAreCalledWhatTheyAre) {
   }
 }
 
+TEST_F(Recognition, RowsOfWordsAreToldWhatAnEdgeListIs) {
+  const std::string columns =
+      " looks like the names of columns; an edge list is lines \"SOURCE TARGET [WEIGHT]\" of numbers "
+      "alone: remove the line";
+  for (const char* name : {"x.csv", "x.txt", "x.el", "x"}) {
+    Refused(name, "source,target\n1,2\n2,3\n", {":1: 'source,target'" + columns}, false);
+  }
+  Refused("x.tsv", "\nfrom\tto\tweight\r\n1\t2\t3\r\n", {":2: 'from", columns}, false);
+  Refused("x.csv", "# made by hand\nid,source,target\n7,1,2\n", {":2: 'id,source,target'" + columns}, false);
+  Refused("x.csv", "a,b\n1,2\n", {":1: 'a,b'" + columns}, false);
+  const std::string names =
+      " has words for ids; an edge list is lines \"SOURCE TARGET [WEIGHT]\" whose ids are whole numbers: "
+      "number the vertices and write their numbers instead";
+  for (const char* text : {"a b\nb c\n", "alice bob\n", "alice,bob,2.5\nbob,carol,1\n"}) {
+    Refused("x.txt", std::string("# names\n") + text, {":2: '", names}, false);
+  }
+  Refused("x.el", "a b\nb c\n", {":1: 'a b'" + names}, false);
+  Refused("x.el", "1 2\nx y\n", {":2: 'x' is no source id", "the line has words for ids"}, false);
+  Refused("x.txt", "This is a text of words.\nAnd more.\n", {"which no graph file does"}, false);
+  Refused("x.gr", "a 1 2 3\n", {"comes before the line \"p sp"}, false);
+}
+
 // ---- Other files ----
 
 TEST_F(Recognition, FilesOfOtherKindsGetASentenceThatHelps) {
