@@ -24,6 +24,7 @@
 #include "chatty/cli/common.h"
 #include "chatty/cli/interrupt.h"
 #include "chatty/comm/selector.h"
+#include "chatty/core/abbreviated.h"
 #include "chatty/core/affinity.h"
 #include "chatty/core/device.h"
 #include "chatty/core/error.h"
@@ -97,7 +98,8 @@ class TraceOutput {
   void Write() {
     if (!trace_) return;
     if (trace_->dropped() > 0) {
-      Log().warn("{}: holds the first {} events; {} more were dropped", path_, trace_->limit(), trace_->dropped());
+      Log().warn("{}: holds the first {} events; {} more were dropped", Abbreviated(path_), trace_->limit(),
+                 trace_->dropped());
     }
     try {
       WriteTraceFile(path_, *trace_, notes_);

@@ -22,6 +22,7 @@
 #include <system_error>
 #include <utility>
 
+#include "chatty/core/abbreviated.h"
 #include "chatty/core/error.h"
 
 namespace chatty {
@@ -107,7 +108,7 @@ class OutputFile::Packer {
   std::unique_ptr<ZSTD_CCtx, FreeZstd> zstd_;
 };
 
-OutputFile::OutputFile(const std::string& path) : name_(path), target_(path), buffer_(kBufferBytes) {
+OutputFile::OutputFile(const std::string& path) : name_(Abbreviated(path)), target_(path), buffer_(kBufferBytes) {
   if (path.empty()) throw InputError("the name of the output file is empty; give a path, or - for standard output");
   if (path == "-") {
     name_ = "standard output";

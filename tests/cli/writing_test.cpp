@@ -132,6 +132,18 @@ TEST_F(CliTest, ARecordATraceAndAPageHaveNoOtherSuffixEither) {
   Succeed({"topology", "--devices", "host", "--json", Path("t.json"), "--html", Path("t.htm")});
 }
 
+TEST_F(CliTest, AWarningRepeatsNoLongNameOfAnOutput) {
+  const std::string graph = Small(), name(3000, 'x');
+  for (const std::string& folder : {name, Path(name), graph + "/" + name}) {
+    const Outcome outcome = Chatty({"info", graph, "--cache", folder});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_NE(outcome.err.find("the cache could not be filled: "), std::string::npos) << outcome.err;
+    EXPECT_LT(outcome.err.size(), 400u);
+    EXPECT_NE(outcome.out.find("not used: "), std::string::npos) << outcome.out;
+    EXPECT_EQ(outcome.out.find(std::string(101, 'x')), std::string::npos);
+  }
+}
+
 TEST_F(CliTest, AGraphIsReadWithinItsLimit) {
 #if CHATTY_TEST_SANITIZED
   GTEST_SKIP() << "a sanitizer takes memory of its own";
