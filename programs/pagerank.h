@@ -133,7 +133,8 @@ struct BasicPageRank {
       HandOut(round, wanted, base, scale);
     }
     const double settled = rounds == 0 && tolerance == 0 ? kDefaultTolerance : tolerance;
-    if (change < settled && settled >= kPrecision) return Next::kStop;
+    // Below what the type can tell only no change at all is one: then no further round has another answer.
+    if (change < settled && (settled >= kPrecision || change == 0)) return Next::kStop;
     if (rounds == 0) return change < kPrecision || round.index >= kMostRounds ? Next::kLimit : Next::kContinue;
     if (round.index < rounds) return Next::kContinue;
     return tolerance > 0 ? Next::kLimit : Next::kStop;  // without a tolerance so many rounds are what was asked for

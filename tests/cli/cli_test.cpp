@@ -445,6 +445,11 @@ TEST_F(CliTest, RoundsOfPageRankAreThoseOfTheDefinition) {
 TEST_F(CliTest, PrecisionIsThatOfTheRanks) {
   const std::string graph = Path("kron.chatty"), ranks = Path("ranks.txt");
   Succeed({"generate", "kron", "8", "--directed", "-o", graph});
+  // Where nothing changes, the run has converged whatever the precision.
+  const std::string ring = Write("ring.el", "0 1\n1 2\n2 3\n3 0\n");
+  const std::string still = Succeed({"run", "pagerank", ring, "--tolerance", "1e-12", "--output", Path("ring.txt")});
+  EXPECT_EQ(still.find("precision of float"), std::string::npos) << still;
+  EXPECT_EQ(ReadAll(Path("ring.txt")), "0 0.25\n1 0.25\n2 0.25\n3 0.25\n");
   const Outcome single = Chatty({"run", "pagerank", graph, "--tolerance", "1e-12", "--output", ranks});
   EXPECT_EQ(single.status, 0);
   EXPECT_NE(single.err.find("ended by the precision of float, in which ranks cannot settle below about 1.2e-07 "
