@@ -187,10 +187,10 @@ void RefuseOtherSuffix(std::string_view option, const std::string& path, std::st
   constexpr std::string_view kPacked[] = {".bz2", ".xz", ".lz4", ".lzma", ".br", ".z",
                                           ".zip", ".7z", ".rar", ".tar",  ".tgz"};
   constexpr std::string_view kOthers[] = {
-      ".csv",  ".tsv",  ".parquet", ".feather", ".arrow", ".orc", ".avro",   ".xlsx",  ".xls",     ".ods",         ".h5",
-      ".hdf5", ".nc",   ".npz",     ".mat",     ".pkl",   ".pt",  ".pickle", ".jsonl", ".ndjson",  ".xml",         ".yaml",
-      ".yml",  ".html", ".db",      ".sqlite",  ".pdf",   ".svg", ".png",    ".dot",   ".graphml", ".safetensors", ".npy",
-      ".json", ".htm",  ".bson",    ".msgpack"};
+      ".csv",     ".tsv",         ".parquet", ".feather", ".arrow", ".orc",    ".avro",   ".xlsx",   ".xls",   ".ods",
+      ".h5",      ".hdf5",        ".nc",      ".npz",     ".mat",   ".pkl",    ".pt",     ".pickle", ".jsonl", ".ndjson",
+      ".xml",     ".yaml",        ".yml",     ".html",    ".db",    ".sqlite", ".pdf",    ".svg",    ".png",   ".dot",
+      ".graphml", ".safetensors", ".npy",     ".json",    ".htm",   ".bson",   ".msgpack"};
   std::string name = path.substr(path.rfind('/') + 1);
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   for (const std::string_view suffix : kPacked) {

@@ -59,8 +59,8 @@ void WriteJsonLines(const std::string& path, const Json& json);
 /// interrupt clean up. "-" and empty paths pass.
 void PrepareOutput(const std::string& path);
 /// Throws UsageError for the value of `option` if files that end so are something else than what is written, or packed as
-/// nothing here packs. `forms` says what there is, and `own` which of the known endings it has. `decided`: the form was given,
-/// and only packing matters.
+/// nothing here packs. `forms` says what there is, and `own` which of the known endings it has. `decided`: the form was
+/// given, and only packing matters.
 void RefuseOtherSuffix(std::string_view option, const std::string& path, std::string_view forms,
                        std::initializer_list<std::string_view> own, bool decided = false);
 /// Both for the path of `--json`.

@@ -107,7 +107,8 @@ bool IsDimacs(Input& input, std::string_view head);
 bool IsMetis(Input& input, std::string_view head);
 bool IsKonect(Input& input, std::string_view head);
 bool IsEdgeList(Input& input, std::string_view head);
-/// Of a line of words where an edge belongs, and the line after it: what it looks like and what to do. Empty for other lines.
+/// Of a line of words where an edge belongs, and the line after it: what it looks like and what to do. Empty for other
+/// lines.
 std::string DescribeWords(std::string_view line, std::string_view next);
 /// Whether the comments at an edge list's begin say that its edges have no direction.
 bool SaysUndirected(std::string_view head);

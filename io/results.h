@@ -118,9 +118,9 @@ Array<T> ReadResultText(const std::string& path, VertexId vertices, const Result
                         ForeignMarks* marks = nullptr);
 
 /// Reads a one-dimensional NumPy array (format 1.0 to 3.0) of `vertices` integers of any width or fp32 or fp64 numbers,
-/// little-endian, each of which must equal a T; where T is floating point, it is rounded to one, but not to 0. Unless `kind` is
-/// kNumber or kLabel, -1 and the largest value of the array's own integer type stand for unreached or none; with `marks` as
-/// ReadResultText says. Throws InputError for another array, ImpossibleValueError for a value that is no T.
+/// little-endian, each of which must equal a T; where T is floating point, it is rounded to one, but not to 0. Unless `kind`
+/// is kNumber or kLabel, -1 and the largest value of the array's own integer type stand for unreached or none; with `marks`
+/// as ReadResultText says. Throws InputError for another array, ImpossibleValueError for a value that is no T.
 template <class T>
 Array<T> ReadResultNpy(const std::string& path, VertexId vertices, ResultKind kind = ResultKind::kDistance,
                        ForeignMarks* marks = nullptr);
