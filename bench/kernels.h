@@ -26,6 +26,10 @@ struct Kernel {
 /// All kernels, on graphs of 2^scale vertices and on devices of `threads` threads. `scratch` is a file that is written for
 /// the parser, and removed again with the last kernel.
 std::vector<Kernel> MakeKernels(int scale, int threads, const std::string& scratch);
+/// Those among them for which direction matters, on the directed graph of a list, which `chatty generate kron --directed`
+/// has, too: BFS pushes along out-edges, pulls along in-edges, and does both in place; PageRank has dangling vertices;
+/// in-edges are made of out-edges.
+void AddDirected(const EdgeList& list, int threads, std::vector<Kernel>& kernels);
 /// Those among them that are whole programs written on operators, on `graph`.
 void AddOperatorPrograms(const std::shared_ptr<const Graph>& graph, int threads, std::vector<Kernel>& kernels);
 
