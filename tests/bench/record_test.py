@@ -773,6 +773,16 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(bench_record.GRAPHS["K26"], "kron 26 --edge-factor 16 --weights 1:100 --seed 1")
         self.assertEqual(bench_record.GRAPHS["U27"], "uniform 27 --edge-factor 16 --weights 1:100 --seed 1")
 
+    def test_a_directed_graph_has_the_rows_of_a_table(self):
+        self.assertEqual(
+            self.plan("--tables", "host", "--graphs", "D", "--headline"),
+            [("D", "host:1", row) for row in ("bfs", "sssp", "pagerank", "cc", "bc")],
+        )
+        for graph, scale in (("D", 22), ("d", 16)):
+            self.assertEqual(
+                bench_record.GRAPHS[graph], f"kron {scale} --edge-factor 16 --directed --weights 1:100 --seed 1"
+            )
+
     def test_least_ids_are_left_out_on_grids(self):
         self.assertEqual(
             self.plan("--graphs", "R k", "--programs", "label_propagation"), [("k", "auto", "label_propagation")]
