@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -73,6 +74,17 @@ struct BuildReport {
 
 inline namespace CHATTY_ABI {
 
+/// Where a directed graph's in-edges are kept, so that they need not be made of its out-edges again:
+/// Graph::set_in_edges_store.
+class InEdgesStore {
+ public:
+  virtual ~InEdgesStore() = default;
+  /// The in-edges as Transpose makes them; none where they are not there. Throws OutOfMemoryError.
+  virtual std::optional<Adjacency> Load() = 0;
+  /// Keeps them for the next Load. What goes wrong with that is no error of the graph's: it does not throw.
+  virtual void Save(const Adjacency& in) noexcept = 0;
+};
+
 /// Owner of a directed graph, immutable once built but for the in-edges, which are made on first demand.
 ///
 /// A symmetric graph holds both directions of every edge and is its own transpose. Neighbour lists are sorted ascending.
@@ -123,9 +135,11 @@ class Graph {
 
   /// Out-edges; lists ascend by target.
   const Adjacency& out() const { return out_; }
-  /// In-edges with their weights, lists ascending by source. `out()` itself for a symmetric graph, otherwise built in
-  /// parallel by the first caller and kept.
+  /// In-edges with their weights, lists ascending by source. `out()` itself for a symmetric graph, otherwise loaded from the
+  /// store, or else built in parallel and saved there, by the first caller and kept.
   const Adjacency& in() const;
+  /// Where in() looks first; null: nowhere. Not for a graph in use by other threads. WithWeights does not pass it on.
+  void set_in_edges_store(std::unique_ptr<InEdgesStore> store) { lazy_->store = std::move(store); }
   /// Whether in() is there already, so that asking for it costs nothing.
   bool has_in_edges() const;
   /// In-degree of every vertex, without building the in-edges. Built by the first caller; empty for a symmetric graph,
@@ -137,6 +151,9 @@ class Graph {
   EdgeIndex out_degree(VertexId v) const { return out_.degree(v); }
   EdgeIndex in_degree(VertexId v) const { return symmetric_ ? out_.degree(v) : in_degrees()[v]; }
   /// @}
+
+  /// The out-edges alone, the rest of the graph given up: for who reads an adjacency as if it were a graph.
+  Adjacency TakeOut() && { return std::move(out_); }
 
   /// Vertex of largest out-degree, the least id among equals. kNoVertex for an empty graph.
   VertexId max_degree_vertex() const;
@@ -153,6 +170,7 @@ class Graph {
   struct Lazy {  // behind a pointer so that a Graph stays movable
     Adjacency in;
     Array<EdgeIndex> in_degrees;
+    std::unique_ptr<InEdgesStore> store;  // may be null; used under in_mutex
     std::atomic<bool> in_built{false}, degrees_built{false};
     std::mutex in_mutex, degrees_mutex;  // held while building; what fails, for want of memory, is built on the next demand
   };

@@ -4,11 +4,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "chatty/core/error.h"
@@ -24,7 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr int kCacheVersion = 2;  // of what readers make of files: to be raised when they make something else of one
+constexpr int kCacheVersion = 2;    // of what readers make of files: to be raised when they make something else of one
+constexpr int kInEdgesVersion = 1;  // of files of in-edges, beside that: to be raised when Transpose makes something else
 
 /// What tells a file from its later self; null for none that can be told.
 Json Identity(const std::string& path) {
@@ -66,6 +73,9 @@ void LetTimePass(const std::string& path) {
   if (age >= std::chrono::nanoseconds(0) && age < kTick) std::this_thread::sleep_for(kTick - age);
 }
 
+/// Also of paths that are not UTF-8.
+std::string NoteText(const Json& note) { return note.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace); }
+
 Json ReportJson(const ReadReport& report) {
   return {{"format", FormatName(report.format)},
           {"compression", static_cast<int>(report.compression)},
@@ -97,9 +107,21 @@ ReadReport ParseReport(const Json& json) {
   return report;
 }
 
+/// Of rows as they are in an entry.
+ReadOptions AsItIs(const ReadOptions& options) {
+  ReadOptions as_it_is;
+  as_it_is.format = "binary";
+  as_it_is.keep_loops = as_it_is.keep_parallel = true;
+  as_it_is.threads = options.threads;
+  as_it_is.memory_limit = options.memory_limit;
+  as_it_is.in_place = options.in_place;
+  return as_it_is;
+}
+
 /// The graph of an entry, if it is that of this source as it is now; `why` says what is wrong with it otherwise.
+/// `sources` are then those that its note has.
 std::optional<Graph> ReadEntry(const std::string& file, const std::string& source, const Json& options_key,
-                               const ReadOptions& options, ReadReport* report, std::string* why) try {
+                               const ReadOptions& options, ReadReport* report, Json* sources, std::string* why) try {
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return std::nullopt;
   Json note;
@@ -117,14 +139,9 @@ std::optional<Graph> ReadEntry(const std::string& file, const std::string& sourc
       return std::nullopt;
     }
   }
-  ReadOptions as_it_is;
-  as_it_is.format = "binary";
-  as_it_is.keep_loops = as_it_is.keep_parallel = true;
-  as_it_is.threads = options.threads;
-  as_it_is.memory_limit = options.memory_limit;
-  as_it_is.in_place = options.in_place;
-  Graph graph = ReadGraph(file, as_it_is);
+  Graph graph = ReadGraph(file, AsItIs(options));
   if (report != nullptr) *report = ParseReport(note.at("report"));
+  *sources = note.at("sources");
   return graph;
 } catch (const OutOfMemoryError&) {  // from the source the graph would take more
   throw;
@@ -136,12 +153,69 @@ std::optional<Graph> ReadEntry(const std::string& file, const std::string& sourc
   return std::nullopt;
 }
 
+Weights View(Weights& weights) {
+  return std::visit(
+      [](auto& array) -> Weights {
+        if constexpr (std::is_same_v<std::decay_t<decltype(array)>, std::monostate>) {
+          return {};
+        } else {
+          return std::decay_t<decltype(array)>::View(array.data(), array.size());
+        }
+      },
+      weights);
+}
+
 void WriteEntry(const Graph& graph, const std::string& file, const Json& note) {
   RemoveStaleOutputs(fs::path(file).parent_path().string(), "");  // of other entries, too: they are large
   OutputFile output(file);
-  io::WriteBinary(graph, output, note.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace));
+  io::WriteBinary(graph, output, NoteText(note));
   output.Commit();
 }
+
+/// In-edges in a file of their own beside the entry: a graph of the binary format, whose out-edges they are. So a graph
+/// whose in-edges nobody asks for costs neither the time nor the disk. The note says of which graph they are.
+class InEdgesFile : public InEdgesStore {
+ public:
+  InEdgesFile(std::string file, Json options_key, Json sources, const ReadOptions& options)
+      : file_(std::move(file)),
+        note_{{"in_edges", kInEdgesVersion}, {"options", std::move(options_key)}, {"sources", std::move(sources)}},
+        options_(AsItIs(options)) {}
+
+  std::optional<Adjacency> Load() override try {
+    std::error_code ignored;
+    if (!fs::exists(file_, ignored)) return std::nullopt;
+    std::string note;
+    {
+      Input input(file_, /*chunk_bytes=*/1);
+      note = io::ReadBinaryNote(input);
+    }
+    if (note != NoteText(note_)) return std::nullopt;  // of an earlier state of the source
+    return ReadGraph(file_, options_).TakeOut();
+  } catch (const OutOfMemoryError&) {  // to make them anew would take more
+    throw;
+  } catch (const Error& error) {
+    Log().warn("in-edges are made anew: the cache's could not be used ({})", error.what());
+    return std::nullopt;
+  }
+
+  void Save(const Adjacency& in) noexcept override try {
+    std::error_code ignored;
+    fs::create_directories(fs::path(file_).parent_path(), ignored);
+    auto& kept = const_cast<Adjacency&>(in);  // views are of what may be written; WriteBinary reads alone
+    const Graph graph =
+        Graph::OfChecked({Array<EdgeIndex>::View(kept.offsets.data(), kept.offsets.size()),
+                          Array<VertexId>::View(kept.neighbours.data(), kept.neighbours.size()), View(kept.weights)},
+                         /*symmetric=*/false);
+    WriteEntry(graph, file_, note_);
+  } catch (const std::exception& failure) {  // the in-edges are as good
+    Log().warn("the cache keeps no in-edges: {}", failure.what());
+  }
+
+ private:
+  std::string file_;
+  Json note_;
+  ReadOptions options_;
+};
 
 /// Named so that people know it again, and one an option.
 std::string EntryName(const std::string& source, const Json& key) {
@@ -179,7 +253,16 @@ Graph ReadGraphCached(const std::string& path, const ReadOptions& options, const
   }
   const Json key = OptionsKey(options);
   used.file = (fs::path(folder) / EntryName(source, key)).string();
-  if (std::optional<Graph> graph = ReadEntry(used.file, source, key, options, report, &used.why)) {
+  // in-edges of a directed graph go beside the entry, once somebody asks for them
+  const auto keep_in_edges = [&, in_file = fs::path(used.file).replace_extension(".in.chatty").string()](
+                                 Graph& graph, const Json& identities) {
+    if (!graph.symmetric()) {
+      graph.set_in_edges_store(std::make_unique<InEdgesFile>(in_file, key, identities, options));
+    }
+  };
+  Json sources_read;
+  if (std::optional<Graph> graph = ReadEntry(used.file, source, key, options, report, &sources_read, &used.why)) {
+    keep_in_edges(*graph, sources_read);
     graph->set_name(io::GraphNameOf(path));
     used.use = CacheReport::Use::kRead;
     return std::move(*graph);
@@ -192,6 +275,8 @@ Graph ReadGraphCached(const std::string& path, const ReadOptions& options, const
   Graph graph = ReadGraph(path, options, &read);
   if (report != nullptr) *report = read;
   if (read.format == GraphFormat::kBinary) {
+    const Json after = Identity(source);
+    if (after == before) keep_in_edges(graph, Json::array({after}));
     used = {CacheReport::Use::kNone, {}, "it is in the binary format already"};
     return graph;
   }
@@ -205,6 +290,7 @@ Graph ReadGraphCached(const std::string& path, const ReadOptions& options, const
     used = {CacheReport::Use::kNone, {}, "it changed while it was read"};
     return graph;
   }
+  keep_in_edges(graph, note["sources"]);
   try {
     fs::create_directories(folder, error);
     WriteEntry(graph, used.file, note);

@@ -34,8 +34,11 @@ inline namespace CHATTY_ABI {
 /// version, is noticed by its checksums and replaced. Entries appear whole: any number of processes may read and fill them
 /// at once.
 ///
-/// Not served are standard input, pipes and files of the binary format, which load as fast as an entry would. What goes
-/// wrong with the cache alone, say a full disk, is a warning.
+/// In-edges of a directed graph are kept in a file beside the entry, ENTRY.in.chatty, when Graph::in() is first asked for
+/// them, and read from there by later graphs of the same source and options.
+///
+/// Not served are standard input, pipes and files of the binary format, which load as fast as an entry would; of the latter
+/// in-edges are kept. What goes wrong with the cache alone, say a full disk, is a warning.
 ///
 /// `report` is that of the reading that made the entry. Throws what ReadGraph throws.
 Graph ReadGraphCached(const std::string& path, const ReadOptions& options, const std::string& folder,

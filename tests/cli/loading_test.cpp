@@ -5,6 +5,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -62,6 +63,24 @@ TEST_F(CliTest, TheCacheIsVisible) {
   EXPECT_EQ(use({"--cache", cache}), "filled") << "a damaged entry is replaced";
   EXPECT_EQ(use({"--cache", cache}), "read");
   Fail({"run", "bfs", graph, "--cache", ""}, 2, "--cache");
+}
+
+TEST_F(CliTest, TheCacheKeepsInEdgesOfWhatPulls) {
+  const std::string graph = Path("g.el"), cache = Path("cache");
+  Succeed({"generate", "kron", "8", "--directed", "-o", graph});
+  const auto files = [&] { return std::distance(fs::directory_iterator(cache), fs::directory_iterator{}); };
+  Succeed({"convert", graph, Path("g.chatty"), "--cache", cache});
+  EXPECT_EQ(files(), 1) << "nobody has asked for in-edges";
+  const auto ranks = [&](const Arguments& more) {
+    Succeed(Join({"run", "pagerank", graph, "--devices", "host:2", "--verify", "-o", Path("ranks")}, more));
+    std::ifstream file(Path("ranks"));
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string expected = ranks({});
+  EXPECT_EQ(ranks({"--cache", cache}), expected);
+  EXPECT_EQ(files(), 2);
+  EXPECT_EQ(ranks({"--cache", cache}), expected);
+  EXPECT_EQ(files(), 2);
 }
 
 /// What loading may take: two and a half times the rows, and a share of what threads parse with.

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <string>
 #include <thread>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "chatty/core/error.h"
@@ -198,6 +200,144 @@ TEST_F(GraphCacheTest, ManyFillItAtOnce) {
   EXPECT_EQ(edges, std::vector<EdgeIndex>(edges.size(), ReadGraph(path).edges()));
   EXPECT_EQ(Entries(), 1u) << "nothing half-done is left";
   EXPECT_EQ(Read(path).cache.use, Use::kRead);
+}
+
+class InEdgesCacheTest : public GraphCacheTest {
+ protected:
+  static constexpr const char* kText = "0 1 5\n0 1 4\n1 2 6\n2 2 7\n2 0 8\n4 0 9\n4 1 3\n";
+
+  static std::string InFile(const Outcome& outcome) {
+    return fs::path(outcome.cache.file).replace_extension(".in.chatty").string();
+  }
+  static std::string Note(const std::string& file) {
+    Input input(file);
+    return io::ReadBinaryNote(input);
+  }
+  /// Replaces a file of in-edges by other rows under the note that it has.
+  static void Plant(const std::string& file, Adjacency rows) {
+    const std::string note = Note(file);
+    OutputFile output(file);
+    io::WriteBinary(Graph(std::move(rows), /*symmetric=*/false), output, note);
+    output.Commit();
+  }
+  static void ExpectSame(const Adjacency& one, const Adjacency& other, const std::string& what) {
+    EXPECT_EQ(Copy(one.offsets), Copy(other.offsets)) << what;
+    EXPECT_EQ(Copy(one.neighbours), Copy(other.neighbours)) << what;
+    ASSERT_EQ(KindOf(one.weights), KindOf(other.weights)) << what;
+    if (const auto* weights = std::get_if<Array<std::int32_t>>(&one.weights)) {
+      EXPECT_EQ(Copy(*weights), Copy(std::get<Array<std::int32_t>>(other.weights))) << what;
+    }
+  }
+  static void ExpectTransposed(const Graph& graph, const std::string& what) {
+    ExpectSame(graph.in(), Transpose(graph.vertices(), graph.out()), what);
+  }
+};
+
+TEST_F(InEdgesCacheTest, TheyAreKeptOnceTheyAreAskedFor) {
+  const std::string path = Write("g.el", kText);
+  for (const bool in_place : {false, true}) {
+    const ReadOptions options{.keep_loops = true, .keep_parallel = in_place, .in_place = in_place};
+    const Outcome first = Read(path, options);
+    EXPECT_FALSE(fs::exists(InFile(first))) << "nobody has asked";
+    ExpectTransposed(first.graph, "made");
+    ASSERT_TRUE(fs::exists(InFile(first)));
+    EXPECT_EQ(ReadGraph(InFile(first), {.keep_loops = true, .keep_parallel = true}).edges(), first.graph.edges())
+        << "a graph like any other";
+    const Outcome second = Read(path, options);
+    EXPECT_EQ(second.cache.use, Use::kRead);
+    EXPECT_FALSE(second.graph.has_in_edges());
+    ExpectTransposed(second.graph, "read");
+    // Where others were planted, these come: nothing is made anew.
+    Adjacency planted = Transpose(first.graph.vertices(), first.graph.out());
+    for (std::int32_t& weight : std::get<Array<std::int32_t>>(planted.weights)) weight += 100;
+    Plant(InFile(first), {planted.offsets.Clone(), planted.neighbours.Clone(), Clone(planted.weights)});
+    ExpectSame(Read(path, options).graph.in(), planted, "planted");
+  }
+  EXPECT_EQ(Entries(), 4u) << "each option has its own";
+}
+
+TEST_F(InEdgesCacheTest, OfAnEditedFileTheyAreMadeAnew) {
+  const std::string path = Write("g.el", kText);
+  const Outcome before = Read(path);
+  ExpectTransposed(before.graph, "before");
+  const std::string note = Note(InFile(before));
+  Write("g.el", "0 1 5\n0 2 4\n1 2 6\n2 2 7\n2 1 8\n4 0 9\n4 1 3\n");  // as many edges
+  const Outcome after = Read(path);
+  EXPECT_EQ(InFile(after), InFile(before));
+  ExpectTransposed(after.graph, "after");
+  EXPECT_NE(Note(InFile(after)), note) << "and kept";
+  EXPECT_EQ(Entries(), 2u);
+}
+
+TEST_F(InEdgesCacheTest, DamagedOnesAreMadeAnew) {
+  const std::string path = Write("g.el", kText);
+  const Outcome outcome = Read(path);
+  ExpectTransposed(outcome.graph, "made");
+  const std::string file = InFile(outcome), good = Slurp(file);
+  const auto rebuilt = [&](const std::string& content, const std::string& what) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << content;
+    ExpectTransposed(Read(path).graph, what);
+    EXPECT_EQ(Slurp(file), good) << what;
+  };
+  for (std::size_t at = 0; at < good.size(); at += 7) {
+    std::string flipped = good;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x20);
+    rebuilt(flipped, "byte " + std::to_string(at));
+  }
+  rebuilt("", "empty");
+  rebuilt(good.substr(0, good.size() / 2), "cut");
+  rebuilt(Slurp(outcome.cache.file), "the out-edges in their place");
+  std::string note = Note(file);
+  const std::string version = "\"in_edges\":1";
+  ASSERT_NE(note.find(version), std::string::npos) << note;
+  note.replace(note.find(version), version.size(), "\"in_edges\":2");
+  {
+    OutputFile output(file);
+    io::WriteBinary(ReadGraph(file, {.keep_loops = true, .keep_parallel = true}), output, note);
+    output.Commit();
+  }
+  rebuilt(Slurp(file), "of another version");
+  Plant(file, {{0, 0, 0, 0, 0, 0}, {}, Array<std::int32_t>()});
+  rebuilt(Slurp(file), "of another number of edges");
+}
+
+TEST_F(InEdgesCacheTest, SymmetricGraphsNeedNone) {
+  const Outcome outcome = Read(Write("g.el", kText), {.symmetrise = true});
+  EXPECT_EQ(&outcome.graph.in(), &outcome.graph.out());
+  EXPECT_EQ(Entries(), 1u);
+}
+
+TEST_F(InEdgesCacheTest, OfBinaryFilesTheyAreKeptAlone) {
+  WriteGraph(ReadGraph(Write("g.el", kText)), Path("g.chatty"));
+  for (const char* what : {"made", "read"}) {
+    const Outcome outcome = Read(Path("g.chatty"));
+    EXPECT_EQ(outcome.cache.use, Use::kNone);
+    ExpectTransposed(outcome.graph, what);
+    EXPECT_EQ(Entries(), 1u) << what;
+  }
+  const std::string file = fs::directory_iterator(Cache())->path().string();
+  EXPECT_TRUE(file.ends_with(".in.chatty")) << file;
+  Adjacency planted = Transpose(5, ReadGraph(Path("g.chatty")).out());
+  for (std::int32_t& weight : std::get<Array<std::int32_t>>(planted.weights)) weight += 100;
+  Plant(file, {planted.offsets.Clone(), planted.neighbours.Clone(), Clone(planted.weights)});
+  ExpectSame(Read(Path("g.chatty")).graph.in(), planted, "planted");
+}
+
+TEST_F(InEdgesCacheTest, WhereTheyCannotBeKeptTheyAreMadeAllTheSame) {
+  const std::string path = Write("g.el", kText);
+  ExpectTransposed(ReadGraphCached(path, {}, Write("no-folder", "x")), "no folder");
+}
+
+TEST_F(InEdgesCacheTest, ManyAskAtOnce) {
+  const std::string path = Write("g.el", kText);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5; ++i) ExpectTransposed(ReadGraphCached(path, {.threads = 1}, Cache()), "at once");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Entries(), 2u) << "nothing half-done is left";
 }
 
 TEST_F(GraphCacheTest, WhatCannotBeCachedIsReadAllTheSame) {
