@@ -46,7 +46,7 @@ class BoxTransport : public Transport {
   std::string_view name() const override { return name_; }
 
  protected:
-  /// Takes the boxes. Throws OutOfMemoryError.
+  /// Makes the boxes in the memory of devices. Throws OutOfMemoryError.
   BoxTransport(std::string_view name, std::span<Device* const> devices, const BoxPlan& plan)
       : name_(name), devices_(devices.begin(), devices.end()), boxes_(plan, devices) {
     // Memory is there for the stream that it was allocated on; others write and read it, too.
@@ -57,6 +57,8 @@ class BoxTransport : public Transport {
   Device& device(PartId part) const { return *devices_[part]; }
   Stream& main(PartId part) const { return devices_[part]->stream(); }
   const Boxes& boxes() const { return boxes_; }
+  /// For the sender: see Boxes::Take.
+  std::byte* Take(BoxId box, std::uint64_t epoch) { return boxes_.Take(box, epoch); }
   std::size_t Index(PartId from, PartId to) const { return std::size_t{from} * devices_.size() + to; }
 
   /// Waits for the stream, whatever becomes of its work; of nothing for null. Boxes go back in the order of their owner's

@@ -101,7 +101,7 @@ class LaneTransport final : public BoxTransport {
   std::byte* Outbox(PartId from, PartId to, std::uint64_t epoch) override {
     const Lane& lane = plan_.pairs[Index(from, to)];
     Free(pairs_[Index(from, to)], from, epoch);
-    return boxes().At(Written(lane, /*broadcast=*/false), epoch);
+    return Take(Written(lane, /*broadcast=*/false), epoch);
   }
 
   void Post(PartId from, PartId to, std::size_t bytes, std::uint64_t epoch) override {
@@ -144,7 +144,7 @@ class LaneTransport final : public BoxTransport {
   std::byte* BroadcastBox(PartId from, std::uint64_t epoch) override {
     if (roots_[from].packed == nullptr) return nullptr;
     for (PartId to = 0; to < plan_.parts; ++to) Free(broadcasts_[Index(from, to)], from, epoch);
-    return boxes().At(Written(AnyOf(from), /*broadcast=*/true), epoch);
+    return Take(Written(AnyOf(from), /*broadcast=*/true), epoch);
   }
 
   void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override {
@@ -159,11 +159,11 @@ class LaneTransport final : public BoxTransport {
     // Once into host memory for all whose way leads through it, each packet being fetched as soon as it is there.
     if (any.outbox != kNoBox && any.middle != kNoBox) {
       const std::size_t packet = root.fetched ? PacketOf(bytes, /*staged=*/true) : bytes;
+      std::byte* const middle = Take(any.middle, epoch);
       for (std::size_t begin = 0; begin < bytes; begin += packet) {
         const std::size_t size = std::min(packet, bytes - begin);
         Told(from, kEverybody, size, [&] {
-          device(from).CopyOut(boxes().At(any.middle, epoch) + begin, boxes().At(any.outbox, epoch) + begin, size,
-                               *root.stream);
+          device(from).CopyOut(middle + begin, boxes().At(any.outbox, epoch) + begin, size, *root.stream);
           root.packet->Record(*root.stream);
         });
         for (PartId to = 0; to < plan_.parts; ++to) {
@@ -172,7 +172,7 @@ class LaneTransport final : public BoxTransport {
           Told(from, to, size, [&] {
             Stream& in = *streams_[Index(from, to)].in;
             root.packet->MakeWait(in);
-            device(to).CopyIn(boxes().At(lane.inbox, epoch) + begin, boxes().At(lane.middle, epoch) + begin, size, in);
+            device(to).CopyIn(boxes().At(lane.inbox, epoch) + begin, middle + begin, size, in);
           });
         }
       }
@@ -272,6 +272,7 @@ class LaneTransport final : public BoxTransport {
     const bool hub = lane.route == Route::kHub;
     const std::byte* const outbox = boxes().At(lane.outbox, epoch);
     std::byte* const inbox = boxes().At(lane.inbox, epoch);
+    std::byte* const middle = Take(lane.middle, epoch);
     const std::size_t packet = hub ? bytes : PacketOf(bytes, staged);
     for (std::size_t begin = 0; begin < bytes; begin += packet) {
       const std::size_t size = std::min(packet, bytes - begin);
@@ -279,12 +280,11 @@ class LaneTransport final : public BoxTransport {
         sender.CopyToPeer(device(to), inbox + begin, outbox + begin, size, *streams.out);
         continue;
       }
-      std::byte* const middle = boxes().At(lane.middle, epoch) + begin;
-      sender.CopyOut(middle, outbox + begin, size, *streams.out);
+      sender.CopyOut(middle + begin, outbox + begin, size, *streams.out);
       if (hub) continue;
       track.packet->Record(*streams.out);  // a stream waits for the latest record before its call, so one event does
       track.packet->MakeWait(*streams.in);
-      device(to).CopyIn(inbox + begin, middle, size, *streams.in);
+      device(to).CopyIn(inbox + begin, middle + begin, size, *streams.in);
     }
     track.busy[epoch & 1] = true;
     track.arrived[epoch & 1]->Record(staged ? *streams.in : *streams.out);

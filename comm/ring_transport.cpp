@@ -182,7 +182,7 @@ class RingTransport final : public BoxTransport {
       near.CopyToPeer(far, arrival, source, size, *line.out);
       return;
     }
-    std::byte* const middle = boxes().At(leg.middle, epoch) + begin;
+    std::byte* const middle = Take(leg.middle, epoch) + begin;
     near.CopyOut(middle, source, size, *line.out);
     events.staged->Record(*line.out);
     events.staged->MakeWait(*line.in);

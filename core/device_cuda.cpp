@@ -180,7 +180,7 @@ class CudaPinnedMemory final : public MemoryResource {
   CudaPinnedMemory(int ordinal, const CpuPlacement& placement) : ordinal_(ordinal), placement_(placement) {}
   void* Allocate(std::size_t bytes, Stream&) override {
     const BoundTo near_device(placement_.cpus);
-    CHATTY_CUDA(cudaSetDevice(ordinal_));
+    const AsCurrent device_that_is_named(ordinal_);  // a thread of another device may ask
     void* pointer = nullptr;
     const cudaError_t error = cudaHostAlloc(&pointer, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
     if (error == cudaErrorMemoryAllocation) {

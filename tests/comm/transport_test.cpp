@@ -402,17 +402,18 @@ TEST_P(TransportTest, AllMemoryIsTheDevicesOwnAsMeasuredAndGoesBack) {
       const TransportMemory measured = MeasureTransport(name(), pointers_[0]->kind(), capacities, options);
       try {
         const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
-        std::uint64_t pinned = 0;
         ASSERT_EQ(measured.devices.size(), parts());
-        for (std::size_t i = 0; i < sources.size(); ++i) {
-          const std::uint64_t bytes = sources[i]->counting.live_bytes();
-          if (i % 2 == 0) {
-            EXPECT_EQ(bytes, measured.devices[i / 2]) << "of device " << i / 2;
-          } else {
-            pinned += bytes;
-          }
+        const auto pinned = [&] {
+          std::uint64_t bytes = 0;
+          for (std::size_t i = 1; i < sources.size(); i += 2) bytes += sources[i]->counting.live_bytes();
+          return bytes;
+        };
+        EXPECT_EQ(pinned(), 0u) << "nothing has been sent";
+        if (measured.host > 0) Converse(*transport, capacities, options, 0, 12, /*delays=*/false);
+        EXPECT_EQ(pinned(), measured.host);
+        for (std::size_t i = 0; i < parts(); ++i) {
+          EXPECT_EQ(sources[2 * i]->counting.live_bytes(), measured.devices[i]) << "of device " << i;
         }
-        EXPECT_EQ(pinned, measured.host);
       } catch (const CapabilityError& error) {
         EXPECT_EQ(name(), "nccl") << error.what();
       }
@@ -434,6 +435,31 @@ TEST_P(TransportTest, AllMemoryIsTheDevicesOwnAsMeasuredAndGoesBack) {
     device->set_memory(nullptr);
     device->set_pinned_memory(nullptr);
   }
+}
+
+TEST_P(TransportTest, HostMemoryThatIsNotThereEndsASendAndIsAskedForAgain) {
+  const PairBytesTable capacities = Capacities(6);
+  const TransportOptions options = Telling(6);
+  if (MeasureTransport(name(), pointers_[0]->kind(), capacities, options).host == 0) {
+    GTEST_SKIP() << name() << " has no box in host memory here";
+  }
+  std::vector<std::unique_ptr<FailingMemory>> memories;
+  for (Device* device : pointers_) {
+    memories.push_back(std::make_unique<FailingMemory>(device->pinned_memory()));
+    device->set_pinned_memory(memories.back().get());
+  }
+  {
+    const auto transport = MakeTransport(name(), pointers_, capacities, options);
+    for (const auto& memory : memories) memory->FailAt(1);
+    EXPECT_THROW(Converse(*transport, capacities, options, 0, 12, /*delays=*/false), OutOfMemoryError);
+    for (Device* device : pointers_) device->stream().Synchronize();
+    for (const auto& memory : memories) memory->FailAt(2, /*only_once=*/true);
+    EXPECT_THROW(Converse(*transport, capacities, options, 100, 12, /*delays=*/false), OutOfMemoryError);
+    for (Device* device : pointers_) device->stream().Synchronize();
+    for (const auto& memory : memories) memory->FailAt(0);
+    Converse(*transport, capacities, options, 200, 12, /*delays=*/true);
+  }
+  for (Device* device : pointers_) device->set_pinned_memory(nullptr);
 }
 
 std::string TransportCaseName(const testing::TestParamInfo<Case>& info) {
