@@ -290,11 +290,11 @@ Graph ReadGraphCached(const std::string& path, const ReadOptions& options, const
     used = {CacheReport::Use::kNone, {}, "it changed while it was read"};
     return graph;
   }
-  keep_in_edges(graph, note["sources"]);
   try {
     fs::create_directories(folder, error);
     WriteEntry(graph, used.file, note);
     used.use = CacheReport::Use::kFilled;
+    keep_in_edges(graph, note["sources"]);  // beside an entry, and not where there is none
   } catch (const Error& failure) {  // the graph is as good
     Log().warn("the cache could not be filled: {}", failure.what());
     used = {CacheReport::Use::kNone, {}, failure.what()};
