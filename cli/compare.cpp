@@ -128,6 +128,7 @@ Json SettingsJson(const CompareOptions& options, const ComparePlan& plan) {
           {"damping", options.parameters.damping},
           {"tolerance", options.parameters.tolerance},
           {"rounds", options.parameters.rounds},
+          {"vertex-data", options.parameters.vertex_data},
           {"format", options.load.format},
           {"ids", options.load.ids},
           {"compact-ids", read.compact_ids},
@@ -518,6 +519,11 @@ void AddCompare(CLI::App& app, Context& context) {
       ->group(program);
   command->add_option("--set", parameters.set, "Set a parameter of the programs that have it")
       ->type_name("NAME=VALUE")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->group(program);
+  command->add_option("--vertex-data", parameters.vertex_data, "An array with a number for each vertex, for programs that take it")
+      ->type_name("NAME=FILE")
       ->take_all()
       ->allow_extra_args(false)
       ->group(program);

@@ -89,6 +89,16 @@ void CheckGiven(const Registry& registry, const ComparePlan& plan, const Paramet
     Throw<UsageError>("--set {}: no program of {} has such a parameter{}; `chatty programs` lists them", set, programs,
                       DidYouMean(name, names));
   }
+  std::vector<std::string> arrays;
+  for (const std::string& program : plan.programs) {
+    for (const VertexDataInfo& data : registry.Find(program, plan.kind).vertex_data()) arrays.push_back(data.name);
+  }
+  for (const std::string& pair : given.vertex_data) {
+    const std::string name = pair.substr(0, pair.find('='));
+    if (std::find(arrays.begin(), arrays.end(), name) != arrays.end()) continue;
+    Throw<UsageError>("--vertex-data {}: no program of {} takes such an array{}; `chatty programs` lists them", pair, programs,
+                      DidYouMean(name, arrays));
+  }
 }
 
 }  // namespace
@@ -153,7 +163,9 @@ ComparePlan MakePlan(const Registry& registry, const CompareOptions& options) {
 
   for (const std::string& word : SplitList("--programs", options.programs)) {
     const RegisteredProgram& program = FindProgram(registry, word, plan.kind);
-    CheckParameters(program, ParametersFor(program, options.parameters));
+    const ParameterOptions own = ParametersFor(program, options.parameters);
+    CheckParameters(program, own);
+    static_cast<void>(VertexDataFiles(program, own));
     CheckVerifier(program, options.parameters.value, "compare verifies each answer");
     if (std::find(plan.programs.begin(), plan.programs.end(), program.name()) != plan.programs.end()) {
       Throw<UsageError>("--programs {}: {} stands there twice", options.programs, program.name());
@@ -256,6 +268,13 @@ ParameterOptions ParametersFor(const RegisteredProgram& program, const Parameter
   for (const std::string& set : options.set) {
     const std::string name = set.substr(0, set.find('='));
     if (has(name)) own.set.push_back(set);
+  }
+  const std::vector<VertexDataInfo> arrays = program.vertex_data();
+  for (const std::string& pair : options.vertex_data) {
+    const std::string_view name = std::string_view(pair).substr(0, pair.find('='));
+    if (std::any_of(arrays.begin(), arrays.end(), [&](const VertexDataInfo& data) { return data.name == name; })) {
+      own.vertex_data.push_back(pair);
+    }
   }
   return own;
 }

@@ -4,12 +4,14 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <new>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -65,6 +67,7 @@ class Measurer {
     /// An answer that was found right, of each program and its parameters: the same bytes are right again.
     std::map<std::pair<std::string, ParameterValues>, std::pair<Array<std::byte>, Verdict>> answers;
     std::uint64_t of_random_sources = 0;  ///< bytes of those that grow in number with the trials
+    std::map<std::string, VertexData, std::less<>> data;  ///< by program, read when it is first run
   };
 
   bool limited() const { return stop_.limited(); }
@@ -230,6 +233,7 @@ class Measurer {
       Parameters parameters =
           ResolveParameters(program, loaded.graph.graph, ParametersFor(program, options_.parameters), options_.seed);
       ChooseSource(parameters, loaded, static_cast<std::uint32_t>(m.trials_ms.size()));
+      run.vertex_data = DataOf(program, loaded);
 
       // None of the runs before the trials is timed: the first one would pay for what is made once.
       if (c.devices > 1 && !m.boxes) {
@@ -339,6 +343,13 @@ class Measurer {
     return parameters.source->random();
   }
 
+  const VertexData& DataOf(const RegisteredProgram& program, Loaded& loaded) {
+    const auto known = loaded.data.find(program.name());
+    if (known != loaded.data.end()) return known->second;
+    VertexData data = ReadVertexData(VertexDataFiles(program, ParametersFor(program, options_.parameters)), loaded.graph.graph);
+    return loaded.data.emplace(std::string(program.name()), std::move(data)).first->second;
+  }
+
   Verdict Check(const RegisteredProgram& program, Loaded& loaded, const Parameters& parameters, const ErasedValues& values,
                 const RunStatistics& statistics) {
     auto& known = loaded.answers[{std::string(program.name()), parameters.values}];
@@ -346,7 +357,7 @@ class Measurer {
         std::memcmp(known.first.data(), values.bytes.data(), known.first.bytes()) == 0) {
       return {true, "the same bytes as an answer that was verified: " + known.second.message};
     }
-    Verdict verdict = program.Verify(loaded.graph.graph, parameters.values, values, &statistics);
+    Verdict verdict = program.Verify(loaded.graph.graph, parameters.values, values, &statistics, DataOf(program, loaded));
     const bool random = parameters.source && parameters.source->random();
     const bool room = !random || loaded.of_random_sources + values.bytes.bytes() <= loaded.graph.graph.bytes();
     if (verdict.passed && !known.second.passed && room) {

@@ -739,11 +739,40 @@ TEST_F(CompareTest, WhatNobodyHasIsRefused) {
   refused({"--programs", "cc,pr", "--source", "5"}, "--source 5: no program of cc, pagerank starts from a vertex");
   refused({"--programs", "cc", "--set", "source=5"}, "--set source=5: no program of cc");
   refused({"--programs", "pr,cc,pagerank"}, "pagerank stands there twice");
+  refused({"--programs", "bfs,ppr", "--vertex-data", "teleprot=x.txt"},
+          "--vertex-data teleprot=x.txt: no program of bfs, personalised_pagerank takes such an array (did you mean 'teleport'?)");
+  refused({"--programs", "ppr", "--vertex-data", "teleport=" + Path("none.txt")}, Path("none.txt"));
   refused({"--programs", "cc", "--comm", "all,all"}, "'all' stands there twice");
   // What one of them has is that one's.
   const ChildEnd run = Chatty(Compare({"--programs", "bfs,pr", "--set", "rounds=3", "--source", "5", "--execution", "bsp",
                                        "--devices", "1", "--trials", "1"}));
   EXPECT_EQ(run.status, 0) << run.err;
+}
+
+TEST_F(CompareTest, VertexDataGoToTheProgramsThatTakeThem) {
+  std::ofstream(Path("teleport.txt")) << "3 1\n7 2\n";
+  std::ofstream(Path("far.txt")) << "128 1\n";  // the graph has 128 vertices
+  const auto compare = [&](const std::string& file, const Arguments& more) {
+    return Chatty(Compare(test::Join({"--programs", "bfs,ppr", "--vertex-data", "teleport=" + Path(file), "--execution", "bsp",
+                                      "--devices", "1,2", "--comm", "auto", "--trials", "1"},
+                                     more)));
+  };
+  const ChildEnd run = compare("teleport.txt", {});
+  EXPECT_EQ(run.status, 0) << run.err;
+  const Json results = Results();
+  EXPECT_EQ(results.at("settings").at("vertex-data"), Json::array({"teleport=" + Path("teleport.txt")}));
+  std::size_t verified = 0;
+  for (const Json& m : results.at("measurements")) {
+    EXPECT_EQ(m.at("outcome"), "ok") << m;
+    verified += m.at("program") == "personalised_pagerank" ? 1 : 0;
+  }
+  EXPECT_EQ(verified, 2u);
+  // Other data are other measurements: the folder is not gone on with.
+  EXPECT_EQ(compare("far.txt", {"--resume"}).status, 2);
+  fs::remove_all(folder_ / "out");
+  const ChildEnd beyond = compare("far.txt", {});
+  EXPECT_NE(beyond.status, 0);
+  EXPECT_NE((beyond.err + beyond.out).find("128"), std::string::npos) << beyond.err;
 }
 
 TEST_F(CompareTest, PlansWithinABudget) {
