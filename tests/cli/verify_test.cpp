@@ -422,7 +422,7 @@ TEST_F(VerifyTest, AProgramWithoutAVerifierIsRefusedBeforeAnythingIsLoaded) {
   for (const std::string& file : {absent, graph}) {
     for (const Arguments& arguments :
          std::vector<Arguments>{{"verify", "hops", file, absent},
-                                {"run", "hops", file, "--verify", "--output", out},
+                                {"run", "hops", file, "--devices", "host", "--verify", "--output", out},
                                 {"compare", file, "--programs", "hops", "--on", "host", "--out", Path("compared")}}) {
       const Outcome outcome = With(registry, arguments);
       SCOPED_TRACE(arguments[0] + ": " + outcome.err);
@@ -432,7 +432,7 @@ TEST_F(VerifyTest, AProgramWithoutAVerifierIsRefusedBeforeAnythingIsLoaded) {
       EXPECT_FALSE(fs::exists(out));
     }
   }
-  EXPECT_EQ(With(registry, {"run", "hops", graph, "--source", "0", "--output", out}).status, 0);
+  EXPECT_EQ(With(registry, {"run", "hops", graph, "--devices", "host", "--source", "0", "--output", out}).status, 0);
   EXPECT_EQ(ReadAll(out), "0 0\n1 1\n2 2\n");
 }
 
