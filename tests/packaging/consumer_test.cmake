@@ -17,8 +17,12 @@ else()
   list(APPEND options "-DCHATTY_SOURCE_TREE=${SOURCE_TREE}" -DCHATTY_UNITY=ON)
 endif()
 if(CUDA)
+  set(architectures 90-real)
+  if(CUDA_FLAGS)  # no GPU will run it
+    set(architectures 90-virtual)
+  endif()
   list(APPEND options -DCONSUMER_CUDA=ON "-DCMAKE_CUDA_COMPILER=${CUDA_COMPILER}" "-DCMAKE_CUDA_COMPILER_LAUNCHER=${CUDA_LAUNCHER}"
-       -DCMAKE_CUDA_ARCHITECTURES=90-real "-DCMAKE_CUDA_FLAGS=${CUDA_FLAGS}" -DCMAKE_CUDA_FLAGS_DEBUG=)
+       -DCMAKE_CUDA_ARCHITECTURES=${architectures} "-DCMAKE_CUDA_FLAGS=${CUDA_FLAGS}" -DCMAKE_CUDA_FLAGS_DEBUG=)
 endif()
 run(${CONFIGURE} -S "${CMAKE_CURRENT_LIST_DIR}/consumer" -B "${build}" ${options})
 if(MODE STREQUAL "installed")
