@@ -246,6 +246,13 @@ void OutputFile::Commit() {
   if (packer_ != nullptr) packer_->Write(nullptr, 0, true);
   if (target_ == "-") return;
   const int fd = std::exchange(fd_, -1);
+  // A second descriptor keeps the lock until the file is in place: without it another writer may take the file for stale.
+  struct Descriptor {
+    int fd;
+    ~Descriptor() {
+      if (fd >= 0) ::close(fd);
+    }
+  } const lock_holder{::fcntl(fd, F_DUPFD_CLOEXEC, 0)};
   if (::close(fd) != 0) {  // network file systems tell of a full disk only here
     Throw<CapabilityError>("{}: cannot be written: {}", name_, ErrnoText(errno));
   }

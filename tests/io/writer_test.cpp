@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include <thread>
 #include <tuple>
 #include <type_traits>
+#include <vector>
 
 #include "chatty/core/error.h"
 #include "chatty/core/logging.h"
@@ -253,6 +255,32 @@ TEST_F(OutputFileTest, WhatAKilledWriterLeavesGoesAtTheNextWrite) {
   RemoveStaleOutputs(Path(""), "");
   EXPECT_EQ(FileCount(), 2u) << "the other target's";
   EXPECT_EQ(Slurp(Path("out.txt.notes-1-2.tmp")), "not ours");
+}
+
+TEST_F(OutputFileTest, WritersAtTheSameTimeTakeNoFileOfEachOtherForStale) {
+  constexpr int kWriters = 4, kFiles = 300;
+  std::atomic<int> lost{0}, writing{kWriters};
+  std::vector<std::thread> threads;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    threads.emplace_back([&, writer] {
+      for (int file = 0; file < kFiles; ++file) {
+        try {
+          OutputFile output(Path(fmt::format("{}-{}.txt", writer, file)));
+          output.Write("whole");
+          output.Commit();
+        } catch (const Error&) {
+          ++lost;
+        }
+      }
+      --writing;
+    });
+  }
+  threads.emplace_back([&] {
+    while (writing > 0) RemoveStaleOutputs(Path(""), "");
+  });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(lost, 0);
+  EXPECT_EQ(FileCount(), std::size_t{kWriters * kFiles});
 }
 
 TEST_F(WriterTest, SymmetricMatrixMarketHoldsTheLowerTriangle) {
