@@ -522,7 +522,9 @@ void AddCompare(CLI::App& app, Context& context) {
       ->take_all()
       ->allow_extra_args(false)
       ->group(program);
-  command->add_option("--vertex-data", parameters.vertex_data, "An array with a number for each vertex, for programs that take it")
+  command
+      ->add_option("--vertex-data", parameters.vertex_data,
+                   "An array with a number for each vertex, for programs that take it")
       ->type_name("NAME=FILE")
       ->take_all()
       ->allow_extra_args(false)

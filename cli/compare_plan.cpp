@@ -96,8 +96,8 @@ void CheckGiven(const Registry& registry, const ComparePlan& plan, const Paramet
   for (const std::string& pair : given.vertex_data) {
     const std::string name = pair.substr(0, pair.find('='));
     if (std::find(arrays.begin(), arrays.end(), name) != arrays.end()) continue;
-    Throw<UsageError>("--vertex-data {}: no program of {} takes such an array{}; `chatty programs` lists them", pair, programs,
-                      DidYouMean(name, arrays));
+    Throw<UsageError>("--vertex-data {}: no program of {} takes such an array{}; `chatty programs` lists them", pair,
+                      programs, DidYouMean(name, arrays));
   }
 }
 

@@ -66,7 +66,7 @@ class Measurer {
     LoadedGraph graph;
     /// An answer that was found right, of each program and its parameters: the same bytes are right again.
     std::map<std::pair<std::string, ParameterValues>, std::pair<Array<std::byte>, Verdict>> answers;
-    std::uint64_t of_random_sources = 0;  ///< bytes of those that grow in number with the trials
+    std::uint64_t of_random_sources = 0;                  ///< bytes of those that grow in number with the trials
     std::map<std::string, VertexData, std::less<>> data;  ///< by program, read when it is first run
   };
 
@@ -346,7 +346,8 @@ class Measurer {
   const VertexData& DataOf(const RegisteredProgram& program, Loaded& loaded) {
     const auto known = loaded.data.find(program.name());
     if (known != loaded.data.end()) return known->second;
-    VertexData data = ReadVertexData(VertexDataFiles(program, ParametersFor(program, options_.parameters)), loaded.graph.graph);
+    VertexData data =
+        ReadVertexData(VertexDataFiles(program, ParametersFor(program, options_.parameters)), loaded.graph.graph);
     return loaded.data.emplace(std::string(program.name()), std::move(data)).first->second;
   }
 

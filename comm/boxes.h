@@ -65,12 +65,13 @@ class Boxes {
       box.data.store(box.buffer.data(), std::memory_order_relaxed);
     }
   }
-  /// The one of the two boxes that `epoch` uses, by its parity; null for kNoBox and for a page-locked one that was never taken.
+  /// The one of the two boxes that `epoch` uses, by its parity; null for kNoBox and for a page-locked one that was never
+  /// taken.
   std::byte* At(BoxId id, std::uint64_t epoch) const {
     return id == kNoBox ? nullptr : boxes_[2 * id + (epoch & 1)].data.load(std::memory_order_acquire);
   }
-  /// The same for the thread that sends what the box will hold, one for each entry: makes the box if it is page-locked and not
-  /// there. Throws OutOfMemoryError, and takes nothing then.
+  /// The same for the thread that sends what the box will hold, one for each entry: makes the box if it is page-locked and
+  /// not there. Throws OutOfMemoryError, and takes nothing then.
   std::byte* Take(BoxId id, std::uint64_t epoch) {
     if (id == kNoBox) return nullptr;
     Box& box = boxes_[2 * id + (epoch & 1)];

@@ -295,7 +295,7 @@ Graph ReadGraphCached(const std::string& path, const ReadOptions& options, const
     WriteEntry(graph, used.file, note);
     used.use = CacheReport::Use::kFilled;
     keep_in_edges(graph, note["sources"]);  // beside an entry, and not where there is none
-  } catch (const Error& failure) {  // the graph is as good
+  } catch (const Error& failure) {          // the graph is as good
     Log().warn("the cache could not be filled: {}", failure.what());
     used = {CacheReport::Use::kNone, {}, failure.what()};
   }

@@ -740,7 +740,8 @@ TEST_F(CompareTest, WhatNobodyHasIsRefused) {
   refused({"--programs", "cc", "--set", "source=5"}, "--set source=5: no program of cc");
   refused({"--programs", "pr,cc,pagerank"}, "pagerank stands there twice");
   refused({"--programs", "bfs,ppr", "--vertex-data", "teleprot=x.txt"},
-          "--vertex-data teleprot=x.txt: no program of bfs, personalised_pagerank takes such an array (did you mean 'teleport'?)");
+          "--vertex-data teleprot=x.txt: no program of bfs, personalised_pagerank takes such an array (did you mean "
+          "'teleport'?)");
   refused({"--programs", "ppr", "--vertex-data", "teleport=" + Path("none.txt")}, Path("none.txt"));
   refused({"--programs", "cc", "--comm", "all,all"}, "'all' stands there twice");
   // What one of them has is that one's.
@@ -753,8 +754,8 @@ TEST_F(CompareTest, VertexDataGoToTheProgramsThatTakeThem) {
   std::ofstream(Path("teleport.txt")) << "3 1\n7 2\n";
   std::ofstream(Path("far.txt")) << "128 1\n";  // the graph has 128 vertices
   const auto compare = [&](const std::string& file, const Arguments& more) {
-    return Chatty(Compare(test::Join({"--programs", "bfs,ppr", "--vertex-data", "teleport=" + Path(file), "--execution", "bsp",
-                                      "--devices", "1,2", "--comm", "auto", "--trials", "1"},
+    return Chatty(Compare(test::Join({"--programs", "bfs,ppr", "--vertex-data", "teleport=" + Path(file), "--execution",
+                                      "bsp", "--devices", "1,2", "--comm", "auto", "--trials", "1"},
                                      more)));
   };
   const ChildEnd run = compare("teleport.txt", {});

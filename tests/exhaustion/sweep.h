@@ -177,8 +177,8 @@ class Lender {
 /// makes the sweeps over all programs take minutes, every third.
 inline constexpr std::uint64_t kStep = CHATTY_TEST_SANITIZED ? 3 : 1;
 
-/// The step for the program of `c`. Engines ask for memory on behalf of programs, so one program an engine and shape of state is
-/// swept in full: programs that differ from it in types alone would fail at the same requests.
+/// The step for the program of `c`. Engines ask for memory on behalf of programs, so one program an engine and shape of
+/// state is swept in full: programs that differ from it in types alone would fail at the same requests.
 inline std::uint64_t StepOf(const SweepCase& c) {
   constexpr std::string_view kInFull[] = {"bfs", "sssp_int", "pagerank", "cc", "cdlp", "lcc", "bc", "scc", "sssp_async"};
   constexpr std::uint64_t kElsewhere = 4;
