@@ -133,10 +133,11 @@ void CheckTransport(std::string_view name, const DeviceSelection& devices);
 /// Bytes that a transport's boxes take.
 struct TransportMemory {
   std::vector<std::uint64_t> devices;  ///< one a device
-  std::uint64_t host = 0;              ///< page-locked
+  std::uint64_t host = 0;              ///< page-locked, once each box has been sent through
 };
-/// What MakeTransport would allocate between devices of this kind. GPUs are taken to reach each other where the mask allows:
-/// pairs that do not take as much on the devices, and page-locked host memory besides.
+/// What a transport would allocate between devices of this kind: on devices when it is made, in host memory at most so much,
+/// box by box. GPUs are taken to reach each other where the mask allows: pairs that do not take as much on the devices, and
+/// page-locked host memory besides.
 TransportMemory MeasureTransport(std::string_view name, DeviceKind kind, const PairBytesTable& capacities,
                                  const TransportOptions& options = {});
 
