@@ -365,8 +365,10 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
                 "Keep all edges between the same two vertices, not only the lightest")
       ->group(group);
   command
-      .add_option("--cache", options.cache,
-                  "Keep the graph in DIR as it is in memory, and read it from there next time; `off` (default): do not")
+      .add_option(
+          "--cache", options.cache,
+          "Keep the graph in DIR as it is in memory, with its division among devices, and read both from there next time; "
+          "`off` (default): do not")
       ->type_name("DIR|off")
       ->check(NotEmpty())
       ->group(group);

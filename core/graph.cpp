@@ -628,12 +628,12 @@ const Adjacency& Graph::in() const {
     const std::lock_guard lock(lazy_->in_mutex);
     if (!lazy_->in_built.load(std::memory_order_relaxed)) {
       std::optional<Adjacency> kept;
-      if (lazy_->store) kept = lazy_->store->Load();
+      if (lazy_->store) kept = lazy_->store->LoadInEdges();
       const bool fits = kept && kept->offsets.size() == out_.offsets.size() && kept->neighbours.size() == edges() &&
                         KindOf(kept->weights) == weight_kind();
       lazy_->in = fits ? std::move(*kept) : Transpose(vertices_, out_);
       lazy_->in_built.store(true, std::memory_order_release);
-      if (lazy_->store && !fits) lazy_->store->Save(lazy_->in);
+      if (lazy_->store && !fits) lazy_->store->SaveInEdges(lazy_->in);
     }
   }
   return lazy_->in;

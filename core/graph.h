@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -74,15 +75,27 @@ struct BuildReport {
 
 inline namespace CHATTY_ABI {
 
-/// Where a directed graph's in-edges are kept, so that they need not be made of its out-edges again:
-/// Graph::set_in_edges_store.
-class InEdgesStore {
+/// Arrays that a GraphStore has kept, each aligned to 64 bytes.
+struct KeptArrays {
+  /// In the order in which they were saved; they may be written.
+  std::vector<std::span<std::byte>> arrays;
+  /// Keeps them in memory.
+  std::shared_ptr<const void> owner;
+};
+
+/// Where what is made of a graph is kept, so that it need not be made again: its in-edges, and its division among devices.
+/// For any number of threads. What goes wrong with keeping is no error of the graph's: Save does not throw.
+class GraphStore {
  public:
-  virtual ~InEdgesStore() = default;
+  virtual ~GraphStore() = default;
   /// The in-edges as Transpose makes them; none where they are not there. Throws OutOfMemoryError.
-  virtual std::optional<Adjacency> Load() = 0;
-  /// Keeps them for the next Load. What goes wrong with that is no error of the graph's: it does not throw.
-  virtual void Save(const Adjacency& in) noexcept = 0;
+  virtual std::optional<Adjacency> LoadInEdges() = 0;
+  /// Keeps them for the next LoadInEdges.
+  virtual void SaveInEdges(const Adjacency& in) noexcept = 0;
+  /// The arrays that were saved under this key, unchanged; none where there are none. Throws OutOfMemoryError.
+  virtual std::optional<KeptArrays> LoadArrays(const std::string& key) = 0;
+  /// Keeps them for the next LoadArrays of this key. The key names what they are, its layout's version included.
+  virtual void SaveArrays(const std::string& key, std::span<const std::span<const std::byte>> arrays) noexcept = 0;
 };
 
 /// Owner of a directed graph, immutable once built but for the in-edges, which are made on first demand.
@@ -138,8 +151,12 @@ class Graph {
   /// In-edges with their weights, lists ascending by source. `out()` itself for a symmetric graph, otherwise loaded from the
   /// store, or else built in parallel and saved there, by the first caller and kept.
   const Adjacency& in() const;
-  /// Where in() looks first; null: nowhere. Not for a graph in use by other threads. WithWeights does not pass it on.
-  void set_in_edges_store(std::unique_ptr<InEdgesStore> store) { lazy_->store = std::move(store); }
+  /// @{
+  /// Where in(), BuildSubgraphs and partitioner "metis" look first; null: nowhere. It is not set while other threads use the
+  /// graph. WithWeights does not pass it on.
+  void set_store(std::unique_ptr<GraphStore> store) { lazy_->store = std::move(store); }
+  GraphStore* store() const { return lazy_->store.get(); }
+  /// @}
   /// Whether in() is there already, so that asking for it costs nothing.
   bool has_in_edges() const;
   /// In-degree of every vertex, without building the in-edges. Built by the first caller; empty for a symmetric graph,
@@ -170,7 +187,7 @@ class Graph {
   struct Lazy {  // behind a pointer so that a Graph stays movable
     Adjacency in;
     Array<EdgeIndex> in_degrees;
-    std::unique_ptr<InEdgesStore> store;  // may be null; used under in_mutex
+    std::unique_ptr<GraphStore> store;  // may be null
     std::atomic<bool> in_built{false}, degrees_built{false};
     std::mutex in_mutex, degrees_mutex;  // held while building; what fails, for want of memory, is built on the next demand
   };

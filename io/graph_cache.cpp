@@ -20,6 +20,7 @@
 #include "chatty/core/error.h"
 #include "chatty/core/hash.h"
 #include "chatty/core/logging.h"
+#include "chatty/io/array_file.h"
 #include "chatty/io/formats.h"
 #include "chatty/io/input.h"
 #include "chatty/io/output.h"
@@ -172,56 +173,107 @@ void WriteEntry(const Graph& graph, const std::string& file, const Json& note) {
   output.Commit();
 }
 
-/// In-edges in a file of their own beside the entry: a graph of the binary format, whose out-edges they are. So a graph
-/// whose in-edges nobody asks for costs neither the time nor the disk. The note says of which graph they are.
-class InEdgesFile : public InEdgesStore {
+std::uint64_t TextHash(std::string_view text) {
+  std::uint64_t hash = 0;
+  for (const char c : text) hash = Hash(hash ^ static_cast<unsigned char>(c));
+  return hash;
+}
+
+/// What is made of a graph, in files of their own beside its entry. So a graph of which nobody asks for more costs neither
+/// the time nor the disk. A file's note says of which graph, in which state of its source, it was made.
+///
+/// - ENTRY.in.chatty has in-edges: a graph of the binary format, whose out-edges they are.
+/// - ENTRY.HASH.arrays has the arrays of one key.
+class FolderStore : public GraphStore {
  public:
-  InEdgesFile(std::string file, Json options_key, Json sources, const ReadOptions& options)
-      : file_(std::move(file)),
-        note_{{"in_edges", kInEdgesVersion}, {"options", std::move(options_key)}, {"sources", std::move(sources)}},
+  /// `entry` is the entry's path without its suffix.
+  FolderStore(std::string entry, Json options_key, Json sources, const ReadOptions& options)
+      : entry_(std::move(entry)),
+        note_{{"options", std::move(options_key)}, {"sources", std::move(sources)}},
         options_(AsItIs(options)) {}
 
-  std::optional<Adjacency> Load() override try {
-    std::error_code ignored;
-    if (!fs::exists(file_, ignored)) return std::nullopt;
-    std::string note;
-    {
-      Input input(file_, /*chunk_bytes=*/1);
-      note = io::ReadBinaryNote(input);
-    }
-    if (note != NoteText(note_)) return std::nullopt;  // of an earlier state of the source
-    return ReadGraph(file_, options_).TakeOut();
-  } catch (const OutOfMemoryError&) {  // to make them anew would take more
-    throw;
-  } catch (const Error& error) {
-    Log().warn("in-edges are made anew: the cache's could not be used ({})", error.what());
-    return std::nullopt;
+  std::optional<Adjacency> LoadInEdges() override {
+    return Load<Adjacency>(InEdgesPath(), "in-edges are", [&](Input& input) -> std::optional<Adjacency> {
+      if (io::ReadBinaryNote(input) != InEdgesNote()) return std::nullopt;  // of an earlier state of the source
+      return ReadGraph(InEdgesPath(), options_).TakeOut();
+    });
   }
 
-  void Save(const Adjacency& in) noexcept override try {
-    std::error_code ignored;
-    fs::create_directories(fs::path(file_).parent_path(), ignored);
-    auto& kept = const_cast<Adjacency&>(in);  // views are of what may be written; WriteBinary reads alone
-    const Graph graph =
-        Graph::OfChecked({Array<EdgeIndex>::View(kept.offsets.data(), kept.offsets.size()),
-                          Array<VertexId>::View(kept.neighbours.data(), kept.neighbours.size()), View(kept.weights)},
-                         /*symmetric=*/false);
-    WriteEntry(graph, file_, note_);
-  } catch (const std::exception& failure) {  // the in-edges are as good
-    Log().warn("the cache keeps no in-edges: {}", failure.what());
+  void SaveInEdges(const Adjacency& in) noexcept override {
+    Save("in-edges", [&] {
+      auto& kept = const_cast<Adjacency&>(in);  // views are of what may be written; WriteBinary reads alone
+      const Graph graph =
+          Graph::OfChecked({Array<EdgeIndex>::View(kept.offsets.data(), kept.offsets.size()),
+                            Array<VertexId>::View(kept.neighbours.data(), kept.neighbours.size()), View(kept.weights)},
+                           /*symmetric=*/false);
+      Write(InEdgesPath(), [&](OutputFile& output) { io::WriteBinary(graph, output, InEdgesNote()); });
+    });
+  }
+
+  std::optional<KeptArrays> LoadArrays(const std::string& key) override {
+    return Load<KeptArrays>(ArraysPath(key), "a division is",
+                            [&](Input& input) { return io::ReadArrayFile(input, ArraysNote(key), options_.threads); });
+  }
+
+  void SaveArrays(const std::string& key, std::span<const std::span<const std::byte>> arrays) noexcept override {
+    Save("division",
+         [&] { Write(ArraysPath(key), [&](OutputFile& output) { io::WriteArrayFile(output, ArraysNote(key), arrays); }); });
   }
 
  private:
-  std::string file_;
-  Json note_;
+  std::string InEdgesPath() const { return entry_ + ".in.chatty"; }
+  std::string ArraysPath(const std::string& key) const { return fmt::format("{}.{:016x}.arrays", entry_, TextHash(key)); }
+  std::string InEdgesNote() const {
+    Json note = note_;
+    note["in_edges"] = kInEdgesVersion;
+    return NoteText(note);
+  }
+  std::string ArraysNote(const std::string& key) const {
+    Json note = note_;
+    note["key"] = key;
+    return NoteText(note);
+  }
+
+  /// What read(input) makes of a file, if that is there and sound.
+  template <class T, class Read>
+  std::optional<T> Load(const std::string& file, std::string_view what, Read&& read) try {
+    std::error_code ignored;
+    if (!fs::exists(file, ignored)) return std::nullopt;
+    Input input(file, /*chunk_bytes=*/1);
+    return read(input);
+  } catch (const OutOfMemoryError&) {  // to make it anew would take more
+    throw;
+  } catch (const Error& error) {
+    Log().warn("{} made anew: the cache's could not be used ({})", what, error.what());
+    return std::nullopt;
+  }
+
+  /// Does save(), and warns if it fails: the graph is as good.
+  template <class Body>
+  static void Save(std::string_view what, Body&& save) noexcept try {
+    save();
+  } catch (const std::exception& failure) {
+    Log().warn("the cache keeps no {}: {}", what, failure.what());
+  }
+
+  template <class Body>
+  void Write(const std::string& file, Body&& write) const {
+    std::error_code ignored;
+    fs::create_directories(fs::path(file).parent_path(), ignored);
+    RemoveStaleOutputs(fs::path(file).parent_path().string(), "");  // of other entries, too: they are large
+    OutputFile output(file);
+    write(output);
+    output.Commit();
+  }
+
+  std::string entry_;
+  Json note_;  // what all files' notes have
   ReadOptions options_;
 };
 
 /// Named so that people know it again, and one an option.
 std::string EntryName(const std::string& source, const Json& key) {
-  std::uint64_t hash = 0;
-  for (const char c : source + key.dump()) hash = Hash(hash ^ static_cast<unsigned char>(c));
-  return fmt::format("{}-{:016x}.chatty", io::GraphNameOf(source), hash);
+  return fmt::format("{}-{:016x}.chatty", io::GraphNameOf(source), TextHash(source + key.dump()));
 }
 
 }  // namespace
@@ -253,16 +305,14 @@ Graph ReadGraphCached(const std::string& path, const ReadOptions& options, const
   }
   const Json key = OptionsKey(options);
   used.file = (fs::path(folder) / EntryName(source, key)).string();
-  // in-edges of a directed graph go beside the entry, once somebody asks for them
-  const auto keep_in_edges = [&, in_file = fs::path(used.file).replace_extension(".in.chatty").string()](
-                                 Graph& graph, const Json& identities) {
-    if (!graph.symmetric()) {
-      graph.set_in_edges_store(std::make_unique<InEdgesFile>(in_file, key, identities, options));
-    }
+  // what is made of the graph goes beside the entry, once somebody asks for it
+  const auto keep_derived = [&](Graph& graph, const Json& identities) {
+    graph.set_store(
+        std::make_unique<FolderStore>(fs::path(used.file).replace_extension().string(), key, identities, options));
   };
   Json sources_read;
   if (std::optional<Graph> graph = ReadEntry(used.file, source, key, options, report, &sources_read, &used.why)) {
-    keep_in_edges(*graph, sources_read);
+    keep_derived(*graph, sources_read);
     graph->set_name(io::GraphNameOf(path));
     used.use = CacheReport::Use::kRead;
     return std::move(*graph);
@@ -276,7 +326,7 @@ Graph ReadGraphCached(const std::string& path, const ReadOptions& options, const
   if (report != nullptr) *report = read;
   if (read.format == GraphFormat::kBinary) {
     const Json after = Identity(source);
-    if (after == before) keep_in_edges(graph, Json::array({after}));
+    if (after == before) keep_derived(graph, Json::array({after}));
     used = {CacheReport::Use::kNone, {}, "it is in the binary format already"};
     return graph;
   }
@@ -294,8 +344,8 @@ Graph ReadGraphCached(const std::string& path, const ReadOptions& options, const
     fs::create_directories(folder, error);
     WriteEntry(graph, used.file, note);
     used.use = CacheReport::Use::kFilled;
-    keep_in_edges(graph, note["sources"]);  // beside an entry, and not where there is none
-  } catch (const Error& failure) {          // the graph is as good
+    keep_derived(graph, note["sources"]);  // beside an entry, and not where there is none
+  } catch (const Error& failure) {         // the graph is as good
     Log().warn("the cache could not be filled: {}", failure.what());
     used = {CacheReport::Use::kNone, {}, failure.what()};
   }

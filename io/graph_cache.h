@@ -34,11 +34,12 @@ inline namespace CHATTY_ABI {
 /// version, is noticed by its checksums and replaced. Entries appear whole: any number of processes may read and fill them
 /// at once.
 ///
-/// In-edges of a directed graph are kept in a file beside the entry, ENTRY.in.chatty, when Graph::in() is first asked for
-/// them, and read from there by later graphs of the same source and options.
+/// What is made of the graph afterwards is kept beside the entry, and read from there by later graphs of the same source and
+/// options: in-edges of a directed graph, when Graph::in() is first asked for them; and divisions among several devices,
+/// METIS' and BuildSubgraphs', a file for each division and each kind of lists and weights.
 ///
 /// Not served are standard input, pipes and files of the binary format, which load as fast as an entry would; of the latter
-/// in-edges are kept. What goes wrong with the cache alone, say a full disk, is a warning.
+/// in-edges and divisions are kept. What goes wrong with the cache alone, say a full disk, is a warning.
 ///
 /// `report` is that of the reading that made the entry. Throws what ReadGraph throws.
 Graph ReadGraphCached(const std::string& path, const ReadOptions& options, const std::string& folder,

@@ -7,8 +7,13 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
+#include <fstream>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -334,6 +339,101 @@ TEST_F(InEdgesCacheTest, ManyAskAtOnce) {
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 5; ++i) ExpectTransposed(ReadGraphCached(path, {.threads = 1}, Cache()), "at once");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Entries(), 2u) << "nothing half-done is left";
+}
+
+class ArraysCacheTest : public GraphCacheTest {
+ protected:
+  static std::vector<std::byte> Bytes(std::string_view text) {
+    const auto* const data = reinterpret_cast<const std::byte*>(text.data());
+    return {data, data + text.size()};
+  }
+  static void Save(const Graph& graph, const std::string& key, std::string_view text) {
+    const std::vector<std::byte> bytes = Bytes(text);
+    const std::span<const std::byte> array(bytes);
+    graph.store()->SaveArrays(key, {&array, 1});
+  }
+  /// What is kept under `key`; "none" if there is nothing.
+  static std::string Kept(const Graph& graph, const std::string& key) {
+    const std::optional<KeptArrays> kept = graph.store()->LoadArrays(key);
+    if (!kept) return "none";
+    EXPECT_EQ(kept->arrays.size(), 1u);
+    const std::span<const std::byte> array = kept->arrays.at(0);
+    return {reinterpret_cast<const char*>(array.data()), array.size()};
+  }
+  std::string ArraysFile() const {
+    for (const fs::directory_entry& entry : fs::directory_iterator(Cache())) {
+      if (entry.path().extension() == ".arrays") return entry.path().string();
+    }
+    return {};
+  }
+};
+
+TEST_F(ArraysCacheTest, EachKeyHasItsOwn) {
+  const std::string path = Write("g.el", "0 1\n1 2\n");
+  for (const bool symmetrise : {false, true}) {
+    const Outcome first = Read(path, {.symmetrise = symmetrise});
+    EXPECT_EQ(Kept(first.graph, "one"), "none");
+    Save(first.graph, "one", "first");
+    Save(first.graph, "two", "second");
+    const Outcome later = Read(path, {.symmetrise = symmetrise});
+    EXPECT_EQ(Kept(later.graph, "one"), "first");
+    EXPECT_EQ(Kept(later.graph, "two"), "second");
+    EXPECT_EQ(Kept(later.graph, "three"), "none");
+    Save(later.graph, "one", "third");
+    EXPECT_EQ(Kept(first.graph, "one"), "third");
+  }
+  EXPECT_EQ(Entries(), 6u) << "each option has its own";
+}
+
+TEST_F(ArraysCacheTest, OfAnEditedFileThereAreNone) {
+  const std::string path = Write("g.el", "0 1\n1 2\n");
+  Save(Read(path).graph, "key", "old");
+  Write("g.el", "0 2\n1 2\n");
+  const Outcome after = Read(path);
+  EXPECT_EQ(Kept(after.graph, "key"), "none");
+  Save(after.graph, "key", "new");
+  EXPECT_EQ(Kept(Read(path).graph, "key"), "new");
+  EXPECT_EQ(Entries(), 2u);
+}
+
+TEST_F(ArraysCacheTest, DamagedOnesAreNone) {
+  const std::string path = Write("g.el", "0 1\n1 2\n");
+  const Outcome outcome = Read(path);
+  Save(outcome.graph, "key", "content");
+  const std::string file = ArraysFile(), good = Slurp(file);
+  ASSERT_NE(good, "");
+  for (const std::string& content :
+       {std::string(), good.substr(0, good.size() - 1), good + "x", Slurp(outcome.cache.file)}) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << content;
+    EXPECT_EQ(Kept(outcome.graph, "key"), "none");
+  }
+  Save(outcome.graph, "key", "content");
+  EXPECT_EQ(Kept(outcome.graph, "key"), "content");
+}
+
+TEST_F(ArraysCacheTest, OfBinaryFilesTheyAreKept) {
+  WriteGraph(ReadGraph(Write("g.el", "0 1\n1 2\n")), Path("g.chatty"));
+  Save(Read(Path("g.chatty")).graph, "key", "kept");
+  EXPECT_EQ(Kept(Read(Path("g.chatty")).graph, "key"), "kept");
+  EXPECT_EQ(Entries(), 1u);
+}
+
+TEST_F(ArraysCacheTest, ManyKeepAtOnce) {
+  const std::string path = Write("g.el", "0 1\n1 2\n");
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5; ++i) {
+        const Graph graph = ReadGraphCached(path, {.threads = 1}, Cache());
+        const std::string found = Kept(graph, "key");
+        EXPECT_TRUE(found == "none" || found == "content") << found;
+        Save(graph, "key", "content");
+        EXPECT_EQ(Kept(graph, "key"), "content");
+      }
     });
   }
   for (std::thread& thread : threads) thread.join();
