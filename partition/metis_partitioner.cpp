@@ -1,6 +1,8 @@
 #include "chatty/partition/metis_partitioner.h"
 
 #include <new>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -8,6 +10,7 @@
 #include "chatty/core/config.h"
 #include "chatty/core/error.h"
 #include "chatty/core/logging.h"
+#include "chatty/partition/kept_division.h"
 
 namespace chatty {
 namespace metis {
@@ -96,6 +99,11 @@ class MetisPartitioner final : public Partitioner {
     if (options.parts == 0) Throw<UsageError>("a graph cannot be divided into 0 parts: ask for at least 1");
     // Nothing to divide, with METIS or without. METIS 5.1 divides by the logarithm of the number of parts.
     if (options.parts == 1) return Partition::FromBounds({0, graph.vertices()}, std::string(kName));
+    // Of one version of METIS on one machine these decide; another's division is as good.
+    const std::string key = fmt::format("metis 1, {} parts, seed {}", options.parts, options.seed);
+    if (std::optional<Array<PartId>> kept = LoadOwners(graph, key, options.parts)) {
+      return Partition::FromOwners(*std::move(kept), options.parts, std::string(kName), options.threads);
+    }
     Array<PartId> owners;
     std::string why;
     try {
@@ -106,6 +114,7 @@ class MetisPartitioner final : public Partitioner {
       why = "out of host memory while the graph was made ready for METIS";
     }
     if (why.empty()) {
+      SaveOwners(graph, key, owners);
       return Partition::FromOwners(std::move(owners), options.parts, std::string(kName), options.threads);
     }
     if (!options.allow_fallback) {

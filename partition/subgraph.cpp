@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -16,6 +18,7 @@
 
 #include "chatty/core/error.h"
 #include "chatty/core/parallel.h"
+#include "chatty/partition/kept_division.h"
 
 namespace chatty {
 namespace {
@@ -766,7 +769,17 @@ std::vector<Subgraph> BuildSubgraphs(const Graph& graph, const Partition& partit
     Throw<UsageError>("a partition of {} vertices into {} parts was given for a graph of {} vertices", partition.vertices(),
                       partition.parts(), graph.vertices());
   }
-  return Builder(graph, partition, options).Build();
+  // One part views the graph, but for lists that are merged: nothing worth keeping.
+  const bool merges = options.edges == Edges::kBoth && !graph.symmetric() && (options.forward || options.reverse);
+  if (graph.store() == nullptr || (partition.parts() == 1 && !merges)) return Builder(graph, partition, options).Build();
+  const std::string key = SubgraphsKey(partition, options);
+  std::optional<std::vector<Subgraph>> kept = LoadSubgraphs(graph, partition, key);
+  if (!kept) {
+    kept = Builder(graph, partition, options).Build();
+    SaveSubgraphs(graph, key, *kept);
+  }
+  if (options.own_begins) AddOwnBegins(*kept, options.threads);
+  return *std::move(kept);
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("building the devices' parts of a graph");
 }

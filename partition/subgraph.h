@@ -125,7 +125,8 @@ bool PartsAreRanges(const Subgraph& subgraph);
 /// Fills in `own_begins` as far as it is not there yet; 0 threads: as many as there are cores. Nothing else changes.
 void AddOwnBegins(std::span<Subgraph> subgraphs, int threads);
 
-/// Builds every part's subgraph, in parallel. The graph must outlive them.
+/// Builds every part's subgraph, in parallel. The graph must outlive them. Where the graph has a store, they are loaded from
+/// it if it keeps them, and else kept there; not those of one part that views the graph.
 ///
 /// Along kOut `forward` is made of out-edges and `reverse` of in-edges, along kIn the other way round. Along kBoth, and
 /// on a symmetric graph along anything, one adjacency is both: the graph's own lists if symmetric, else out- and

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -60,6 +61,11 @@ inline Graph GraphOf(VertexId vertices, const std::vector<std::pair<VertexId, Ve
   BuildOptions options;
   options.symmetrise = symmetric;
   return BuildGraph(std::move(list), options);
+}
+
+/// By the partitioner of this name.
+inline Partition Divide(const Graph& graph, std::string_view name, PartId parts, std::uint64_t seed = 1) {
+  return MakePartitioner(name)->Divide(graph, {.parts = parts, .seed = seed});
 }
 
 /// A list of (neighbour, weight), sorted.

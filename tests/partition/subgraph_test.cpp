@@ -24,16 +24,13 @@
 namespace chatty {
 namespace {
 
+using test::Divide;
 using test::GraphOf;
 using test::RandomGraph;
 using test::SubgraphFault;
 using test::TestWeights;
 
 constexpr bool kSameIds = sizeof(VertexId) == sizeof(LocalId);
-
-Partition Divide(const Graph& graph, std::string_view name, PartId parts, std::uint64_t seed = 1) {
-  return MakePartitioner(name)->Divide(graph, {.parts = parts, .seed = seed});
-}
 
 std::string FaultOf(const Graph& graph, const Partition& partition, const SubgraphOptions& options) {
   return SubgraphFault(graph, partition, options, BuildSubgraphs(graph, partition, options));
