@@ -39,7 +39,7 @@ void AddDirected(const EdgeList& list, int threads, std::vector<Kernel>& kernels
   };
   AddSteps(*bfs, {"bfs_push_directed", 0, 0, reach, [bfs] { bfs->Push(); }}, kernels);
   AddSteps(*bfs, {"bfs_pull_directed", 0, 0, reach, [bfs] { bfs->Pull(); }}, kernels);
-  AddSteps(*bfs, {"bfs_in_place_directed", 0, 0, start, [bfs] { bfs->RunAlone(); }}, kernels);
+  AddSteps(*bfs, {"bfs_in_place_directed", 0, 0, start, [bfs] { bfs->RunFused(); }}, kernels);
 
   const auto pagerank = std::make_shared<Steps<PageRank>>(*graph, PageRank{}, threads);
   AddSteps(*pagerank,

@@ -97,8 +97,8 @@ class Steps {
   /// And back.
   void UnqueueFrontier() { steps_->QueueToBitmap(active_vertices_); }
   /// All rounds, by the device itself: in buckets, or in place.
-  void RunAlone(const Buckets& buckets = {}) {
-    LoneRun job;
+  void RunFused(const Buckets& buckets = {}) {
+    FusedRun job;
     job.most_rounds = ~0u;
     const std::stop_token never;
     job.stop = &never;
@@ -107,7 +107,7 @@ class Steps {
     job.chooser = DirectionChooser({true, true, first_suffices_, false, buckets.on(), Direction::kAuto});
     job.active_vertices = active_vertices_;
     job.ahead = {active_edges_, wanting_edges_};
-    if (!steps_->RunAlone(job)) throw InternalError("host devices no longer run this kernel's program by themselves");
+    if (!steps_->RunFused(job)) throw InternalError("host devices no longer run this kernel's program by themselves");
     edges_ += job.edges_touched;
   }
 
@@ -123,7 +123,7 @@ class Steps {
     const Control& control = steps_->Read({}, /*clear=*/true);
     active_vertices_ = control.active_vertices;
     active_edges_ = control.active_edges;
-    wanting_edges_ = control.wanting_edges;
+    wanting_edges_ = control.candidate_edges;
     next_count_ = control.next_count;
     edges_ += control.edges_touched;
   }

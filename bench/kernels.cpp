@@ -26,7 +26,7 @@ namespace chatty::bench {
 namespace {
 
 constexpr int kEdgeFactor = 16;
-constexpr std::int32_t kMostWeight = 100;
+constexpr std::int32_t kMaxWeight = 100;
 
 /// splitmix64: the draws stay what they are, so that only kernels change their counts.
 std::uint64_t Draw(std::uint64_t i) {
@@ -36,7 +36,7 @@ std::uint64_t Draw(std::uint64_t i) {
   return x ^ (x >> 31);
 }
 
-/// A Kronecker graph's edges, as Graph500 draws them, with weights from 1 to kMostWeight.
+/// A Kronecker graph's edges, as Graph500 draws them, with weights from 1 to kMaxWeight.
 EdgeList DrawEdges(int scale) {
   EdgeList list;
   list.vertices = VertexId{1} << scale;
@@ -51,7 +51,7 @@ EdgeList DrawEdges(int scale) {
       list.sources[e] = list.sources[e] << 1 | static_cast<VertexId>(quadrant >> 1);
       list.targets[e] = list.targets[e] << 1 | static_cast<VertexId>(quadrant & 1);
     }
-    weights[e] = 1 + static_cast<std::int32_t>(Draw(e * 64 + 63) % kMostWeight);
+    weights[e] = 1 + static_cast<std::int32_t>(Draw(e * 64 + 63) % kMaxWeight);
   }
   list.weights = std::move(weights);
   return list;
@@ -109,17 +109,17 @@ void AddRounds(const SharedInputs& inputs, int threads, std::vector<Kernel>& ker
   add(
       bfs, "bfs_queues", [inputs, bfs] { bfs->Start(); }, [bfs] { bfs->PushQueues(); });
   add(
-      bfs, "bfs_in_place", [inputs, bfs] { bfs->Start(); }, [bfs] { bfs->RunAlone(); });
+      bfs, "bfs_in_place", [inputs, bfs] { bfs->Start(); }, [bfs] { bfs->RunFused(); });
 
   BucketPlan plan;
-  plan.width = kMostWeight / 4.0;
+  plan.width = kMaxWeight / 4.0;
   plan.adapts = true;
   plan.round_edges = 4096;
   plan.early_edges = 64;
   const Buckets buckets(plan);
   const auto sssp = std::make_shared<Steps<SsspOf<std::int32_t>>>(graph, SsspOf<std::int32_t>{inputs->hub}, threads);
   add(
-      sssp, "sssp_buckets", [inputs, sssp, buckets] { sssp->Start(buckets); }, [sssp, buckets] { sssp->RunAlone(buckets); });
+      sssp, "sssp_buckets", [inputs, sssp, buckets] { sssp->Start(buckets); }, [sssp, buckets] { sssp->RunFused(buckets); });
 
   for (const Tiling tiling : {Tiling::kNever, Tiling::kAlways}) {
     const auto pagerank = std::make_shared<Steps<PageRank>>(graph, PageRank{}, threads, tiling);
@@ -165,7 +165,7 @@ struct Levels {
   }
 };
 
-/// Messages and shared values of one of two parts, into a box and out of it.
+/// Messages and shared values of one of two parts, into a buffer and out of it.
 void AddBorders(const SharedInputs& inputs, int threads, std::vector<Kernel>& kernels) {
   struct Border {
     Border(const Graph& graph, const Levels& program, int threads, const Partition& halves)
@@ -173,8 +173,8 @@ void AddBorders(const SharedInputs& inputs, int threads, std::vector<Kernel>& ke
           receiver(graph, program, threads, Tiling::kNever, 1, &halves) {
       const Subgraph& from = sender.graph().subgraph();
       const std::size_t most = std::max<std::size_t>(from.halo_count(1), from.border[1].size());
-      box = Array<std::byte>(BoxCapacity(most, sizeof(Levels::Message)), std::byte{0});
-      outbox.box[1] = box.data();
+      buffer = Array<std::byte>(BufferCapacity(most, sizeof(Levels::Message)), std::byte{0});
+      outbox.buffer[1] = buffer.data();
     }
     /// The halo has messages, and none has been packed.
     void Fill() {
@@ -183,7 +183,7 @@ void AddBorders(const SharedInputs& inputs, int threads, std::vector<Kernel>& ke
       sender.Advance();
     }
     Steps<Levels> sender, receiver;
-    Array<std::byte> box;
+    Array<std::byte> buffer;
     OutboxRef outbox;
     InboxRef inbox;
   };
@@ -200,11 +200,12 @@ void AddBorders(const SharedInputs& inputs, int threads, std::vector<Kernel>& ke
   border->Fill();
   pack();
   const Control packed = border->sender.steps().Read({}, /*clear=*/true);
-  border->inbox.box = border->box.data();
-  border->inbox.form = static_cast<BoxForm>(packed.box_form[1]);
+  border->inbox.buffer = border->buffer.data();
+  border->inbox.form = static_cast<Encoding>(packed.box_form[1]);
   border->inbox.count = packed.box_count[1];
   border->inbox.size = border->inbox.last = border->sender.graph().subgraph().halo_count(1);
-  const std::uint64_t bytes = BoxBytes(border->inbox.form, border->inbox.size, border->inbox.count, sizeof(Levels::Message));
+  const std::uint64_t bytes =
+      BufferBytes(border->inbox.form, border->inbox.size, border->inbox.count, sizeof(Levels::Message));
   kernels.push_back({"pack_messages", 0, bytes, [inputs, border] { border->Fill(); }, pack});
   kernels.push_back({"unpack_messages", 0, bytes,
                      [inputs, border, pack] {
@@ -215,7 +216,7 @@ void AddBorders(const SharedInputs& inputs, int threads, std::vector<Kernel>& ke
                      [border] { border->receiver.steps().UnpackMessages(border->inbox, 0, /*queue_out=*/false); }});
   SharedPlan plan;
   plan.all = true;
-  plan.form[1] = BoxForm::kWhole;
+  plan.form[1] = Encoding::kDense;
   const std::size_t shared = border->sender.graph().subgraph().border[1].size();
   kernels.push_back({"pack_shared", 0, WholeBytes(shared, sizeof(Levels::Value)),
                      [inputs, border] {
@@ -273,7 +274,7 @@ void AddPreparation(const SharedInputs& inputs, int threads, std::vector<Kernel>
        [named, threads] { io::CompactIds("names", std::move(*named), threads); }});
 }
 
-/// Which path a box takes, as engines ask for each pair and round: among those of eight GPUs on NVSwitches.
+/// Which path a buffer takes, as engines ask for each pair and round: among those of eight GPUs on NVSwitches.
 void AddChoice(std::vector<Kernel>& kernels) {
   constexpr std::size_t kDevices = 8;
   constexpr std::uint32_t kChoices = 20000;

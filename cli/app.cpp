@@ -36,7 +36,7 @@ std::vector<std::string> long_arguments;
 
 void NoteLongArguments(int argc, const char* const* argv) {
   const auto note = [](std::string_view text) {
-    if (text.size() > kMostRepeated) long_arguments.emplace_back(text);
+    if (text.size() > kMaxRepeated) long_arguments.emplace_back(text);
   };
   long_arguments.clear();
   for (int i = 1; i < argc; ++i) {

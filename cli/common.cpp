@@ -382,7 +382,7 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
       ->group(group);
   command.add_option("--threads", options.read.threads, "CPU threads to use (default: one a core)")
       ->type_name("N")
-      ->check(Unnamed(CLI::Range(1, kMostThreads)))
+      ->check(Unnamed(CLI::Range(1, kMaxThreads)))
       ->group(group);
 }
 

@@ -12,20 +12,20 @@
 namespace chatty::cli {
 
 CostCurves CurvesOf(const CostModel& model, std::string_view pair) {
-  constexpr double kLeast = 4, kMost = 1 << 28;
+  constexpr double kMin = 4, kMax = 1 << 28;
   CostCurves curves;
   curves.measured = model.measured();
   curves.pair = pair;
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
     if (!model.Joins(path, 0, 1)) continue;
     CostLine line{model.paths()[path], {}};
-    for (double bytes = kLeast; bytes <= kMost; bytes *= 2) {
+    for (double bytes = kMin; bytes <= kMax; bytes *= 2) {
       line.points.emplace_back(bytes, model.PredictUs(path, 0, 1, static_cast<std::size_t>(bytes), 0));
     }
     curves.lines.push_back(std::move(line));
   }
-  for (const Crossover& crossover : model.Crossovers(0, 1, LoadCorner::kAlone, 0, kMost)) {
-    if (crossover.bytes < kLeast) continue;
+  for (const Crossover& crossover : model.Crossovers(0, 1, LoadCorner::kAlone, 0, kMax)) {
+    if (crossover.bytes < kMin) continue;
     curves.crossings.push_back({crossover.bytes, model.paths()[crossover.before], model.paths()[crossover.after]});
   }
   return curves;

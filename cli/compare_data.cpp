@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kJudgedBytes = std::uint64_t{64} << 10;
 constexpr double kTolerance = 0.25;
 constexpr std::size_t kTrialsOfAnInterval = 6;  // fewer cover less than kMedianCoverage
-constexpr double kMostTrials = 1e6;             // that --trials takes
+constexpr double kMaxTrials = 1e6;              // that --trials takes
 
 std::string_view EndedName(Ended ended) {
   switch (ended) {
@@ -107,33 +107,33 @@ std::string_view OutcomeName(Outcome outcome) {
   return "";
 }
 
-BoxSummary SummariseBoxes(std::span<const BoxRecord> boxes, std::size_t samples) {
-  BoxSummary summary;
-  std::map<std::pair<std::string_view, std::string_view>, PathBoxes> paths;
-  std::vector<const BoxRecord*> known;
-  for (const BoxRecord& box : boxes) {
-    PathBoxes& path = paths[{box.path, box.form}];
-    ++path.boxes;
-    path.bytes += box.bytes;
-    const auto bin = static_cast<std::size_t>(box.bytes == 0 ? 0 : std::bit_width(box.bytes) - 1);
+BufferSummary SummariseBuffers(std::span<const BufferRecord> buffers, std::size_t samples) {
+  BufferSummary summary;
+  std::map<std::pair<std::string_view, std::string_view>, PathBuffers> paths;
+  std::vector<const BufferRecord*> known;
+  for (const BufferRecord& buffer : buffers) {
+    PathBuffers& path = paths[{buffer.path, buffer.encoding}];
+    ++path.buffers;
+    path.bytes += buffer.bytes;
+    const auto bin = static_cast<std::size_t>(buffer.bytes == 0 ? 0 : std::bit_width(buffer.bytes) - 1);
     if (path.histogram.size() <= bin) path.histogram.resize(bin + 1);
     ++path.histogram[bin];
-    if (box.measured_us < 0 || !std::isfinite(box.predicted_us)) continue;
-    known.push_back(&box);
-    if (box.bytes > kJudgedBytes) {
+    if (buffer.measured_us < 0 || !std::isfinite(buffer.predicted_us)) continue;
+    known.push_back(&buffer);
+    if (buffer.bytes > kJudgedBytes) {
       ++summary.judged;
-      if (std::abs(box.predicted_us - box.measured_us) <= kTolerance * box.measured_us) ++summary.within;
+      if (std::abs(buffer.predicted_us - buffer.measured_us) <= kTolerance * buffer.measured_us) ++summary.within;
     }
   }
   for (auto& [key, path] : paths) {
     path.path = key.first;
-    path.form = key.second;
+    path.encoding = key.second;
     summary.paths.push_back(std::move(path));
   }
   const std::size_t kept = std::min(samples, known.size());
   for (std::size_t i = 0; i < kept; ++i) {
-    const BoxRecord& box = *known[i * known.size() / kept];
-    summary.samples.push_back({std::string(box.path), box.bytes, box.predicted_us, box.measured_us});
+    const BufferRecord& buffer = *known[i * known.size() / kept];
+    summary.samples.push_back({std::string(buffer.path), buffer.bytes, buffer.predicted_us, buffer.measured_us});
   }
   return summary;
 }
@@ -176,7 +176,7 @@ Json ToJson(const RunStatistics& s) {
             {"phases", s.phases},
             {"push_rounds", s.push_rounds},
             {"pull_rounds", s.pull_rounds},
-            {"fresh_rounds", s.fresh_rounds},
+            {"gauss_seidel_rounds", s.gauss_seidel_rounds},
             {"edges_touched", s.edges_touched},
             {"vertices_updated", s.vertices_updated},
             {"ended", EndedName(s.ended)},
@@ -207,7 +207,7 @@ RunStatistics StatisticsFrom(const Json& json) {
   s.phases = json.at("phases");
   s.push_rounds = json.at("push_rounds");
   s.pull_rounds = json.at("pull_rounds");
-  s.fresh_rounds = json.value("fresh_rounds", 0u);
+  s.gauss_seidel_rounds = json.value("gauss_seidel_rounds", 0u);
   s.edges_touched = json.at("edges_touched");
   s.vertices_updated = json.at("vertices_updated");
   for (const Ended ended : {Ended::kConverged, Ended::kLimit, Ended::kMaxRounds, Ended::kStopped, Ended::kFailed}) {
@@ -224,17 +224,17 @@ RunStatistics StatisticsFrom(const Json& json) {
   return s;
 }
 
-Json ToJson(const BoxSummary& boxes) {
-  Json json{{"judged", boxes.judged}, {"within_25_percent", boxes.within}, {"paths", Json::array()}};
-  for (const PathBoxes& path : boxes.paths) {
+Json ToJson(const BufferSummary& buffers) {
+  Json json{{"judged", buffers.judged}, {"within_25_percent", buffers.within}, {"paths", Json::array()}};
+  for (const PathBuffers& path : buffers.paths) {
     json["paths"].push_back({{"path", path.path},
-                             {"form", path.form},
-                             {"boxes", path.boxes},
+                             {"encoding", path.encoding},
+                             {"buffers", path.buffers},
                              {"bytes", path.bytes},
                              {"log2_histogram", path.histogram}});
   }
   json["samples"] = Json::array();
-  for (const BoxSample& sample : boxes.samples) {
+  for (const BufferSample& sample : buffers.samples) {
     json["samples"].push_back({{"path", sample.path},
                                {"bytes", sample.bytes},
                                {"predicted_us", RoundedMs(sample.predicted_us)},
@@ -243,18 +243,18 @@ Json ToJson(const BoxSummary& boxes) {
   return json;
 }
 
-BoxSummary BoxesFrom(const Json& json) {
-  BoxSummary boxes;
-  boxes.judged = json.at("judged");
-  boxes.within = json.at("within_25_percent");
+BufferSummary BuffersFrom(const Json& json) {
+  BufferSummary buffers;
+  buffers.judged = json.at("judged");
+  buffers.within = json.at("within_25_percent");
   for (const Json& path : json.at("paths")) {
-    boxes.paths.push_back({path.at("path"), path.at("form"), path.at("boxes"), path.at("bytes"),
-                           path.at("log2_histogram").get<std::vector<std::uint64_t>>()});
+    buffers.paths.push_back({path.at("path"), path.at("encoding"), path.at("buffers"), path.at("bytes"),
+                             path.at("log2_histogram").get<std::vector<std::uint64_t>>()});
   }
   for (const Json& sample : json.at("samples")) {
-    boxes.samples.push_back({sample.at("path"), sample.at("bytes"), sample.at("predicted_us"), sample.at("measured_us")});
+    buffers.samples.push_back({sample.at("path"), sample.at("bytes"), sample.at("predicted_us"), sample.at("measured_us")});
   }
-  return boxes;
+  return buffers;
 }
 
 Json ToJson(const ComparedGraph& graph) {
@@ -323,6 +323,7 @@ FigurePoints FigurePointsFrom(const Json& json) {
 
 Json ToJson(const Comparison& comparison) {
   Json json;
+  json["schema"] = "chatty-compare-2";
   json["chatty"] = comparison.build;
   json["command"] = comparison.command_line;
   json["started"] = comparison.started;
@@ -347,7 +348,7 @@ Json ToJson(const Comparison& comparison) {
     }
     one["verification"] = m.verdict ? VerdictJson(*m.verdict) : Json(nullptr);
     if (m.profiled) one["statistics"] = ToJson(m.statistics);
-    if (m.boxes) one["boxes"] = ToJson(*m.boxes);
+    if (m.buffers) one["buffers"] = ToJson(*m.buffers);
     json["measurements"].push_back(std::move(one));
   }
   const std::vector<Regret> regrets = Regrets(comparison);
@@ -491,7 +492,7 @@ std::string_view StandingName(Standing standing) {
 Standing StandingOf(const Spread& first, const Spread& second) {
   if (std::min(first.trials, second.trials) < kFewestTrials) return Standing::kUnclear;
   const auto [less, greater] = std::minmax(first.median, second.median);
-  if (Disjoint(first.interval, second.interval) && greater > (1 + kLeastDifference) * less) {
+  if (Disjoint(first.interval, second.interval) && greater > (1 + kMinDifference) * less) {
     return first.median < second.median ? Standing::kFaster : Standing::kSlower;
   }
   return KnownWell(first) && KnownWell(second) ? Standing::kSame : Standing::kUnclear;
@@ -500,7 +501,7 @@ Standing StandingOf(const Spread& first, const Spread& second) {
 std::size_t TrialsToKnowWell(const Spread& spread, std::size_t trials) {
   if (KnownWell(spread) || spread.median <= 0) return trials;
   const double times = spread.interval.half_width() / spread.median / kKnownWell;  // too wide
-  const double most = std::min(std::ceil(static_cast<double>(trials) * times * times), kMostTrials);
+  const double most = std::min(std::ceil(static_cast<double>(trials) * times * times), kMaxTrials);
   return std::max({static_cast<std::size_t>(most), trials + 1, kTrialsOfAnInterval});
 }
 

@@ -53,44 +53,44 @@ enum class Outcome : std::uint8_t {
 /// "not reached", "ok", "wrong", "failed" or "not applicable".
 std::string_view OutcomeName(Outcome outcome);
 
-/// Boxes of one path and form.
-struct PathBoxes {
-  std::string path, form;                ///< as BoxRecord has them
-  std::uint64_t boxes = 0;               ///< how many
+/// Message buffers of one path and form.
+struct PathBuffers {
+  std::string path, encoding;            ///< as BufferRecord has them
+  std::uint64_t buffers = 0;             ///< how many
   std::uint64_t bytes = 0;               ///< of all of them
-  std::vector<std::uint64_t> histogram;  ///< boxes of [2^i, 2^(i+1)) bytes; entry 0 also those without bytes
+  std::vector<std::uint64_t> histogram;  ///< buffers of [2^i, 2^(i+1)) bytes; entry 0 also those without bytes
 };
-/// One box, of those kept for drawing.
-struct BoxSample {
-  std::string path;                          ///< as BoxRecord has it
+/// One buffer, of those kept for drawing.
+struct BufferSample {
+  std::string path;                          ///< as BufferRecord has it
   std::uint64_t bytes = 0;                   ///< its size
   double predicted_us = 0, measured_us = 0;  ///< both known
 };
-/// What is kept of a run's boxes.
-struct BoxSummary {
-  std::vector<PathBoxes> paths;
-  std::vector<BoxSample> samples;  ///< evenly chosen among those whose time is known
-  std::uint64_t judged = 0;        ///< boxes of more than 64 KiB whose time is known
-  std::uint64_t within = 0;        ///< those of them that were predicted within 25 %
+/// What is kept of a run's buffers.
+struct BufferSummary {
+  std::vector<PathBuffers> paths;
+  std::vector<BufferSample> samples;  ///< evenly chosen among those whose time is known
+  std::uint64_t judged = 0;           ///< buffers of more than 64 KiB whose time is known
+  std::uint64_t within = 0;           ///< those of them that were predicted within 25 %
 };
-/// Sums up; keeps at most `samples` boxes.
-BoxSummary SummariseBoxes(std::span<const BoxRecord> boxes, std::size_t samples = 200);
+/// Sums up; keeps at most `samples` buffers.
+BufferSummary SummariseBuffers(std::span<const BufferRecord> buffers, std::size_t samples = 200);
 
 /// One combination's results.
 struct Measurement {
   Combination combination;
   Outcome outcome = Outcome::kNotReached;
-  std::string reason;               ///< why it is not ok
-  bool again = true;                ///< a failure that a resumed comparison tries again
-  std::vector<double> trials_ms;    ///< of the finished trials
-  std::optional<Verdict> verdict;   ///< of the last answer that was verified
-  bool checked = true;              ///< no trial came after it
-  bool profiled = false;            ///< the following are there
-  RunStatistics statistics;         ///< of a timed trial, without boxes
-  std::optional<BoxSummary> boxes;  ///< of the extra run that explains
-  std::string costs;                ///< that the trials went by, as CostsName calls them; empty if by none
-  std::string boxes_costs;          ///< that the boxes' predicted times are from
-  bool boxes_dropped = false;       ///< there were boxes, of other costs
+  std::string reason;                    ///< why it is not ok
+  bool again = true;                     ///< a failure that a resumed comparison tries again
+  std::vector<double> trials_ms;         ///< of the finished trials
+  std::optional<Verdict> verdict;        ///< of the last answer that was verified
+  bool checked = true;                   ///< no trial came after it
+  bool profiled = false;                 ///< the following are there
+  RunStatistics statistics;              ///< of a timed trial, without buffers
+  std::optional<BufferSummary> buffers;  ///< of the extra run that explains
+  std::string costs;                     ///< that the trials went by, as CostsName calls them; empty if by none
+  std::string boxes_costs;               ///< that the buffers' predicted times are from
+  bool boxes_dropped = false;            ///< there were buffers, of other costs
 
   bool good() const { return outcome == Outcome::kOk && !trials_ms.empty(); }  ///< there is a time, of a right answer
 };
@@ -188,7 +188,7 @@ struct Comparison {
 /// What the journal and results.json hold. Reading throws nlohmann's exceptions for what is not theirs.
 Json ToJson(const Combination& combination);
 Json ToJson(const RunStatistics& statistics);
-Json ToJson(const BoxSummary& boxes);
+Json ToJson(const BufferSummary& buffers);
 Json ToJson(const ComparedGraph& graph);
 Json ToJson(const ComparedParts& parts);
 Json ToJson(const Figure& figure);
@@ -196,7 +196,7 @@ Json ToJson(const FigurePoints& points);
 Json ToJson(const Comparison& comparison);
 Combination CombinationFrom(const Json& json);
 RunStatistics StatisticsFrom(const Json& json);
-BoxSummary BoxesFrom(const Json& json);
+BufferSummary BuffersFrom(const Json& json);
 ComparedGraph GraphFrom(const Json& json);
 ComparedParts PartsFrom(const Json& json);
 FigurePoints FigurePointsFrom(const Json& json);
@@ -224,13 +224,13 @@ enum class Standing : std::uint8_t {
 /// "same", "faster", "slower" or "unclear".
 std::string_view StandingName(Standing standing);
 /// Medians that are closer than this are not told apart, whatever their intervals say.
-inline constexpr double kLeastDifference = 0.03;
+inline constexpr double kMinDifference = 0.03;
 /// A median is known well if half the length of its interval is at most this part of it.
 inline constexpr double kKnownWell = 0.05;
 /// Fewer trials show no difference and no sameness: the range of two covers their median in half of all samples.
 inline constexpr std::size_t kFewestTrials = 3;
 /// How `first` stands to `second`: faster or slower if their intervals are disjoint and the greater median is more than
-/// kLeastDifference above the lesser; else the same if both medians are known well; else unclear. Unclear, too, where either
+/// kMinDifference above the lesser; else the same if both medians are known well; else unclear. Unclear, too, where either
 /// has fewer than kFewestTrials trials.
 Standing StandingOf(const Spread& first, const Spread& second);
 /// About how many trials would make a median known well whose interval is that of `trials` trials: intervals narrow with the

@@ -147,7 +147,7 @@ void Replay(const Json& line, Comparison& comparison) {
     comparison.parts.push_back(PartsFrom(line));
     return;
   }
-  constexpr std::string_view kOfCombinations[] = {"trial", "boxes", "dropped", "verdict", "failure"};
+  constexpr std::string_view kOfCombinations[] = {"trial", "buffers", "dropped", "verdict", "failure"};
   if (std::find(std::begin(kOfCombinations), std::end(kOfCombinations), kind) == std::end(kOfCombinations)) {
     Throw<InputError>("there is no line '{}'", kind);
   }
@@ -177,13 +177,13 @@ void Replay(const Json& line, Comparison& comparison) {
       m->outcome = Outcome::kOk;
       m->reason.clear();
     }
-  } else if (kind == "boxes") {
-    m->boxes = BoxesFrom(line.at("boxes"));
+  } else if (kind == "buffers") {
+    m->buffers = BuffersFrom(line.at("buffers"));
     m->boxes_costs = line.value("costs", "");
     m->boxes_dropped = false;
   } else if (kind == "dropped") {
-    if (line.at("boxes").get<bool>()) {
-      m->boxes.reset();
+    if (line.at("buffers").get<bool>()) {
+      m->buffers.reset();
       m->boxes_dropped = true;
     }
     if (line.at("trials").get<bool>()) {

@@ -34,7 +34,7 @@ constexpr std::string_view kPageStyle = R"css(
     --c0: #4c97ee; --c1: #e8743f; --c2: #2fb98a; --c3: #d39a1c; --c4: #e0709f; --c5: #9d93f0; --c6: #46a846; --c7: #e66767; --c8: #3fb6c1; --c9: #c08a55;
     --other: #7d8893; }
 }
-* { box-sizing: border-box; }
+* { buffer-sizing: border-buffer; }
 body { background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 0 auto;
   padding: 1rem; overflow-wrap: break-word; }
 h1 { font-size: 1.5rem; margin: .5rem 0; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .3rem; }
@@ -81,8 +81,8 @@ class Colours {
     std::set<std::string> names;
     for (const Measurement& m : comparison.measurements) {
       if (m.combination.devices > 1) names.insert(m.combination.comm);
-      if (!m.boxes) continue;
-      for (const PathBoxes& path : m.boxes->paths) names.insert(path.path);
+      if (!m.buffers) continue;
+      for (const PathBuffers& path : m.buffers->paths) names.insert(path.path);
     }
     if (comparison.costs) {
       for (const CostLine& line : comparison.costs->lines) names.insert(line.path);
@@ -601,7 +601,7 @@ class Page {
     }
     return Chart("pairs", "What devices told each other",
                  "From the row's device to the column's: bytes that travelled, and below them messages meant for that "
-                 "device; darker is more. Where one box goes to all, a pair may have bytes but no messages.",
+                 "device; darker is more. Where one buffer goes to all, a pair may have bytes but no messages.",
                  Panels(panels, "It takes a run on two devices or more."));
   }
 
@@ -651,7 +651,7 @@ class Page {
     for (const auto& key : cases_) {
       const Measurement* chosen = nullptr;
       for (const Measurement* m : Of(key)) {
-        if (!m->boxes || m->boxes->paths.empty() || !m->good()) continue;
+        if (!m->buffers || m->buffers->paths.empty() || !m->good()) continue;
         const auto rank = [](const Measurement& a) {
           return std::tuple(-static_cast<int>(a.combination.devices), a.combination.comm != "auto",
                             a.combination.execution != "bsp");
@@ -660,21 +660,22 @@ class Page {
       }
       if (chosen == nullptr) continue;
       panels.emplace_back(Name(key), SizePanel(key, *chosen));
-      for (const PathBoxes& path : chosen->boxes->paths) legend[path.path] = colours_.Of(path.path);
+      for (const PathBuffers& path : chosen->buffers->paths) legend[path.path] = colours_.Of(path.path);
     }
     return Chart(
         "sizes", "How large messages were",
-        "Boxes that travelled from one device to another, counted by size, in the colour of the path that each took: "
+        "MessageBuffers that travelled from one device to another, counted by size, in the colour of the path that each "
+        "took: "
         "to the left what a message costs at all counts, to the right what a byte costs.",
         Legend({legend.begin(), legend.end()}, false) +
-            Panels(panels, "No run told its boxes: on one device there are none, and this engine may not tell them."));
+            Panels(panels, "No run told its buffers: on one device there are none, and this engine may not tell them."));
   }
 
   std::string SizePanel(const std::pair<std::string, std::string>& key, const Measurement& m) const {
     constexpr double kLeft = 40, kRight = 352, kBottom = 150, kTop = 22;
     std::map<std::string, std::vector<std::uint64_t>> paths;
     std::size_t first = 64, last = 0;
-    for (const PathBoxes& path : m.boxes->paths) {
+    for (const PathBuffers& path : m.buffers->paths) {
       auto& bins = paths[path.path];
       bins.resize(std::max(bins.size(), path.histogram.size()));
       for (std::size_t i = 0; i < path.histogram.size(); ++i) {
@@ -691,9 +692,9 @@ class Page {
       for (const auto& [path, bins] : paths) sum += i < bins.size() ? bins[i] : 0;
       most = std::max(most, sum);
     }
-    Svg svg(kChartWidth, kBottom + 36, "Sizes of boxes, " + Name(key));
+    Svg svg(kChartWidth, kBottom + 36, "Sizes of buffers, " + Name(key));
     const Scale y = Scale::Linear(0, static_cast<double>(most), kBottom, kTop);
-    VerticalAxis(svg, y, kLeft, kRight, "boxes", CountText);
+    VerticalAxis(svg, y, kLeft, kRight, "buffers", CountText);
     const double step = (kRight - kLeft) / static_cast<double>(std::max<std::size_t>(last - first + 1, 6));
     const std::size_t every = std::max<std::size_t>(1, (last - first + 1 + 5) / 6);
     for (std::size_t i = first; i <= last; ++i) {
@@ -705,7 +706,7 @@ class Page {
         const double height = kBottom - y(static_cast<double>(count));
         base -= height;
         svg.Rect(x + 1, base, step - 2, height, colours_.Fill(path),
-                 fmt::format("{}: {} boxes of {} to {}", path, Grouped(count), SizeText(std::exp2(i)),
+                 fmt::format("{}: {} buffers of {} to {}", path, Grouped(count), SizeText(std::exp2(i)),
                              SizeText(std::exp2(i + 1))));
       }
       if ((i - first) % every == 0) svg.Text(x, kBottom + 14, i == first ? "f" : "m f", SizeText(std::exp2(i)));
@@ -716,28 +717,28 @@ class Page {
   }
 
   std::string Model() const {
-    std::vector<const BoxSample*> samples;
+    std::vector<const BufferSample*> samples;
     std::uint64_t judged = 0, within = 0;
     for (const Measurement& m : all_.measurements) {
-      if (!m.boxes || !m.good()) continue;
-      judged += m.boxes->judged;
-      within += m.boxes->within;
-      for (const BoxSample& sample : m.boxes->samples) {
+      if (!m.buffers || !m.good()) continue;
+      judged += m.buffers->judged;
+      within += m.buffers->within;
+      for (const BufferSample& sample : m.buffers->samples) {
         if (sample.predicted_us > 0 && sample.measured_us > 0) samples.push_back(&sample);
       }
     }
     std::string body;
     if (samples.empty()) {
-      body = Missing("No run told the time of its boxes.");
+      body = Missing("No run told the time of its buffers.");
     } else {
       constexpr double kLeft = 46, kRight = 350, kBottom = 300, kTop = 22;
-      constexpr std::size_t kMost = 1500;
+      constexpr std::size_t kMax = 1500;
       double low = samples.front()->measured_us, high = low;
-      for (const BoxSample* sample : samples) {
+      for (const BufferSample* sample : samples) {
         low = std::min({low, sample->measured_us, sample->predicted_us});
         high = std::max({high, sample->measured_us, sample->predicted_us});
       }
-      Svg svg(kChartWidth, kBottom + 34, "Predicted over measured time of boxes");
+      Svg svg(kChartWidth, kBottom + 34, "Predicted over measured time of buffers");
       const Scale x = Scale::Log(low, high, kLeft, kRight), y = Scale::Log(low, high, kBottom, kTop);
       VerticalAxis(svg, y, kLeft, kRight, "predicted, µs");
       HorizontalAxis(svg, x, kTop, kBottom, "measured, µs", kRight);
@@ -751,9 +752,9 @@ class Page {
                "band", "within 25 %", true);
       svg.Line(x(from), y(from), x(to), y(to), "axis");
       std::map<std::string, std::string> there;
-      const std::size_t kept = std::min(kMost, samples.size());
+      const std::size_t kept = std::min(kMax, samples.size());
       for (std::size_t i = 0; i < kept; ++i) {
-        const BoxSample& sample = *samples[i * samples.size() / kept];
+        const BufferSample& sample = *samples[i * samples.size() / kept];
         there[sample.path] = colours_.Of(sample.path);
         svg.Dot(x(sample.measured_us), y(sample.predicted_us), 2.4, "dot " + colours_.Fill(sample.path),
                 fmt::format("{}, {}: predicted {:.1f} µs, took {:.1f} µs", sample.path,
@@ -761,16 +762,16 @@ class Page {
       }
       body = Legend({there.begin(), there.end()}, false);
       if (judged > 0) {
-        body += fmt::format("<p>Of {} boxes of more than 64 KiB, {:.0f} % took what was predicted within 25 %.</p>\n",
+        body += fmt::format("<p>Of {} buffers of more than 64 KiB, {:.0f} % took what was predicted within 25 %.</p>\n",
                             Grouped(judged), 100 * static_cast<double>(within) / static_cast<double>(judged));
       }
       body += "<div class=\"one\">" + svg.Finish() + "</div>\n";
     }
-    return Chart(
-        "model", "What was predicted, and what it took",
-        "One dot a box: on the diagonal the prediction was right, in the band within 25 %, above it the box was faster "
-        "than predicted.",
-        body);
+    return Chart("model", "What was predicted, and what it took",
+                 "One dot a buffer: on the diagonal the prediction was right, in the band within 25 %, above it the buffer "
+                 "was faster "
+                 "than predicted.",
+                 body);
   }
 
   std::string Crossovers() const {

@@ -128,7 +128,7 @@ class Measurer {
     for (const std::string& graph : plan_.graphs) {
       for (const Combination& combination : CombinationsOn(plan_, graph)) {
         const Measurement* const m = FindMeasurement(comparison_, combination);
-        if (m == nullptr || combination.devices < 2 || (m->trials_ms.empty() && !m->boxes)) continue;
+        if (m == nullptr || combination.devices < 2 || (m->trials_ms.empty() && !m->buffers)) continue;
         const auto [known, added] = now.try_emplace(combination.devices);
         try {
           if (added) known->second = CostsOf(combination.devices);
@@ -141,9 +141,9 @@ class Measurer {
   }
   void Drop(const Measurement& m, const std::string& costs) {
     const bool trials = ByCosts(m.combination) && m.costs != costs && !m.trials_ms.empty() && m.outcome != Outcome::kWrong;
-    const bool boxes = m.boxes && m.boxes_costs != costs && m.outcome != Outcome::kWrong;
-    if (!trials && !boxes) return;
-    Write({{"kind", "dropped"}, {"at", ToJson(m.combination)}, {"trials", trials}, {"boxes", boxes}});
+    const bool buffers = m.buffers && m.boxes_costs != costs && m.outcome != Outcome::kWrong;
+    if (!trials && !buffers) return;
+    Write({{"kind", "dropped"}, {"at", ToJson(m.combination)}, {"trials", trials}, {"buffers", buffers}});
     ++end_of_it_.dropped;
   }
   /// Whether paths are chosen by what they cost.
@@ -236,15 +236,15 @@ class Measurer {
       run.vertex_data = DataOf(program, loaded);
 
       // None of the runs before the trials is timed: the first one would pay for what is made once.
-      if (c.devices > 1 && !m.boxes) {
+      if (c.devices > 1 && !m.buffers) {
         RunOptions explained = run;
         explained.explain = true;
         job = Prepare(program, c, parameters, explained);
-        static_cast<void>(Execute(*job));  // boxes that are written for the first time are slow
+        static_cast<void>(Execute(*job));  // buffers that are written for the first time are slow
         const RunStatistics statistics = Execute(*job);
-        BoxSummary boxes = SummariseBoxes(statistics.boxes);
-        if (!boxes.paths.empty() || m.boxes_dropped) {
-          Write({{"kind", "boxes"}, {"at", ToJson(c)}, {"costs", session_costs_}, {"boxes", ToJson(boxes)}});
+        BufferSummary buffers = SummariseBuffers(statistics.buffers);
+        if (!buffers.paths.empty() || m.boxes_dropped) {
+          Write({{"kind", "buffers"}, {"at", ToJson(c)}, {"costs", session_costs_}, {"buffers", ToJson(buffers)}});
         }
         job.reset();
       }

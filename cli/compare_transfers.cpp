@@ -76,8 +76,8 @@ class Transfers {
     for (const Move& move : moves) {
       if (move.from != at) continue;
       const bool all = move.to == kAll;
-      std::byte* const box = all ? transport_->BroadcastBox(at, epoch) : transport_->Outbox(at, move.to, epoch);
-      device.CopyWithin(box, data_[at].data() + move.offset, move.bytes, device.stream());
+      std::byte* const buffer = all ? transport_->BroadcastOutbox(at, epoch) : transport_->Outbox(at, move.to, epoch);
+      device.CopyWithin(buffer, data_[at].data() + move.offset, move.bytes, device.stream());
       if (all) {
         transport_->Broadcast(at, move.bytes, epoch);
       } else {
@@ -93,15 +93,17 @@ class Transfers {
       if (move.to == at) incoming[move.from] = move.bytes;
       if (move.to == kAll) told[move.from] = move.bytes;
     }
-    transport_->Meet(at, incoming, told, epoch);
+    transport_->BeginCollective(at, incoming, told, epoch);
     for (const Move& move : moves) {
-      if (!Reaches(move, at)) continue;
-      const std::byte* const box = move.to == kAll ? transport_->ReceiveBroadcast(at, move.from, move.bytes, epoch)
-                                                   : transport_->Receive(at, move.from, move.bytes, epoch);
-      device.CopyWithin(data_[at].data() + move.offset, box, move.bytes, device.stream());
+      if (!SupportsRemoteAtomics(move, at)) continue;
+      const std::byte* const buffer = move.to == kAll ? transport_->ReceiveBroadcast(at, move.from, move.bytes, epoch)
+                                                      : transport_->Receive(at, move.from, move.bytes, epoch);
+      device.CopyWithin(data_[at].data() + move.offset, buffer, move.bytes, device.stream());
     }
   }
-  static bool Reaches(const Move& move, PartId at) { return move.to == at || (move.to == kAll && move.from != at); }
+  static bool SupportsRemoteAtomics(const Move& move, PartId at) {
+    return move.to == at || (move.to == kAll && move.from != at);
+  }
   /// What a device still reads must not be overwritten two epochs later.
   void Finish(PartId at) {
     devices_[at]->MakeCurrent();
@@ -130,7 +132,7 @@ class Transfers {
   }
 
   double ThreadEach() {
-    Rendezvous<bool> meet(static_cast<int>(devices_.size()));
+    AllGatherBarrier<bool> meet(static_cast<int>(devices_.size()));
     double ms = 0;
     bool stopped = false;  // written by one thread, read once all have ended
     const auto fail = [&] {
@@ -193,7 +195,7 @@ class Transfers {
       device.stream().Synchronize(Patience());
       for (const auto& moves : schedule_) {
         for (const Move& move : moves) {
-          if (!Reaches(move, at)) continue;
+          if (!SupportsRemoteAtomics(move, at)) continue;
           for (const std::size_t i : {move.offset, move.offset + move.bytes - 1}) {
             CHATTY_CHECK(there_[i] == PatternAt(i), "{} sent byte {} to {}, and {} came", transport_->name(), i,
                          device.label(), there_[i]);

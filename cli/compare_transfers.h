@@ -48,7 +48,7 @@ struct TransferOptions {
   std::stop_token stop;                      ///< asks for an end after the epoch at hand
 };
 
-/// Milliseconds from the first packing until the last device has unpacked: from the sender's memory through boxes into the
+/// Milliseconds from the first packing until the last device has unpacked: from the sender's memory through buffers into the
 /// receiver's. Throws UsageError for a path that does not join the devices, InternalError if bytes did not arrive,
 /// AbortedError where a stop was asked for, what devices throw. After a TimeoutError of GPUs what it has allocated there is
 /// never given back, for that may wait for ever.

@@ -179,7 +179,7 @@ std::vector<ProgramNeed> MeasureNeeds(const Registry& registry, const Graph& gra
     for (const ProgramMemory& one : memory) need.complete = need.complete && one.complete;
     for (const PartId devices : kDeviceCounts) {
       need.plans.push_back(
-          BoundMemory(counts, memory, kind, devices, "auto", Bound::kMost, text, report.build.edges_given, threads));
+          BoundMemory(counts, memory, kind, devices, "auto", Bound::kMax, text, report.build.edges_given, threads));
     }
     needs.push_back(std::move(need));
   }
@@ -207,7 +207,7 @@ Json NeedsJson(const std::vector<ProgramNeed>& needs, DeviceKind kind) {
                       {"device", device.total()},
                       {"graph", device.graph},
                       {"state", device.state},
-                      {"boxes", device.boxes},
+                      {"buffers", device.buffers},
                       {"host", plan.host.total()}});
     }
     json["programs"].push_back({{"program", need.program}, {"needs", std::move(rows)}});
@@ -369,7 +369,7 @@ void AddInfo(CLI::App& app, Context& context) {
   AddLoadOptions(*command, options->load, "--format", /*uses=*/true);
   command
       ->add_option("--coordinates", options->coordinates,
-                   "Positions of the vertices, a .co file of DIMACS: also tell the bounding box and how long edges are")
+                   "Positions of the vertices, a .co file of DIMACS: also tell the bounding buffer and how long edges are")
       ->type_name("FILE")
       ->check(NotEmpty());
   command

@@ -204,7 +204,7 @@ Json StatisticsJson(const RunStatistics& statistics) {
   json["rounds"] = statistics.rounds;
   json["phases"] = statistics.phases;
   json["push_rounds"] = statistics.push_rounds;
-  json["fresh_rounds"] = statistics.fresh_rounds;
+  json["gauss_seidel_rounds"] = statistics.gauss_seidel_rounds;
   json["pull_rounds"] = statistics.pull_rounds;
   json["edges_touched"] = statistics.edges_touched;
   json["vertices_updated"] = statistics.vertices_updated;
@@ -225,19 +225,19 @@ Json StatisticsJson(const RunStatistics& statistics) {
                              {"messages", pair.messages},
                              {"bytes", pair.bytes}});
   }
-  for (const BoxRecord& box : statistics.boxes) {  // only with --explain
-    json["boxes"].push_back(
-        {{"round", box.round},
-         {"from", box.from},
-         {"to", box.to},
-         {"broadcast", box.broadcast},
-         {"path", box.path},
-         {"form", box.form},
-         {"entries", box.entries},
-         {"bytes", box.bytes},
-         {"expected_bytes", box.expected_bytes},
-         {"predicted_us", std::isfinite(box.predicted_us) ? Json(Rounded(box.predicted_us)) : Json(nullptr)},
-         {"measured_us", box.measured_us >= 0 ? Json(Rounded(box.measured_us)) : Json(nullptr)}});
+  for (const BufferRecord& buffer : statistics.buffers) {  // only with --explain
+    json["buffers"].push_back(
+        {{"round", buffer.round},
+         {"from", buffer.from},
+         {"to", buffer.to},
+         {"broadcast", buffer.broadcast},
+         {"path", buffer.path},
+         {"encoding", buffer.encoding},
+         {"entries", buffer.entries},
+         {"bytes", buffer.bytes},
+         {"expected_bytes", buffer.expected_bytes},
+         {"predicted_us", std::isfinite(buffer.predicted_us) ? Json(Rounded(buffer.predicted_us)) : Json(nullptr)},
+         {"measured_us", buffer.measured_us >= 0 ? Json(Rounded(buffer.measured_us)) : Json(nullptr)}});
   }
   return json;
 }
@@ -245,6 +245,7 @@ Json StatisticsJson(const RunStatistics& statistics) {
 Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& program, const LoadedGraph& loaded,
                 const Session& session, const Record& record) {
   Json json;
+  json["schema"] = "chatty-run-2";
   json["chatty"] = BuildJson();
   json["started"] = record.started;
   json["program"] = program.name();
@@ -327,32 +328,33 @@ std::string DescribeDevices(const Session& session) {
 /// the last rounds.
 std::string Explanation(const RunStatistics& statistics) {
   constexpr std::size_t kRounds = 40;
-  std::string text = fmt::format("  {:>7} {:>9} {:<12} {:<7} {:>12} {:>12} {:>12} {:>12} {:>8}\n", "round", "way", "path",
-                                 "form", "entries", "bytes", "predicted", "taken", "off");
+  std::string text = fmt::format("  {:>7} {:>9} {:<12} {:<8} {:>12} {:>12} {:>12} {:>12} {:>8}\n", "round", "way", "path",
+                                 "encoding", "entries", "bytes", "predicted", "taken", "off");
   std::uint32_t rounds = 0;
-  std::vector<const BoxRecord*> boxes;
-  for (const BoxRecord& box : statistics.boxes) {
-    boxes.push_back(&box);
-    rounds = std::max(rounds, box.round + 1);
+  std::vector<const BufferRecord*> buffers;
+  for (const BufferRecord& buffer : statistics.buffers) {
+    buffers.push_back(&buffer);
+    rounds = std::max(rounds, buffer.round + 1);
   }
-  std::stable_sort(boxes.begin(), boxes.end(), [](const BoxRecord* a, const BoxRecord* b) { return a->round < b->round; });
+  std::stable_sort(buffers.begin(), buffers.end(),
+                   [](const BufferRecord* a, const BufferRecord* b) { return a->round < b->round; });
   std::vector<double> errors;
   bool left_out = false;
-  for (const BoxRecord* const box : boxes) {
-    const bool known = std::isfinite(box->predicted_us) && box->measured_us > 0;
-    if (known && box->bytes > 64 * 1024) errors.push_back(std::abs(box->predicted_us / box->measured_us - 1));
-    if (box->round >= kRounds / 2 && box->round + kRounds / 2 < rounds) {
+  for (const BufferRecord* const buffer : buffers) {
+    const bool known = std::isfinite(buffer->predicted_us) && buffer->measured_us > 0;
+    if (known && buffer->bytes > 64 * 1024) errors.push_back(std::abs(buffer->predicted_us / buffer->measured_us - 1));
+    if (buffer->round >= kRounds / 2 && buffer->round + kRounds / 2 < rounds) {
       if (!left_out) text += "        …\n";
       left_out = true;
       continue;
     }
-    text +=
-        fmt::format("  {:>7} {:>9} {:<12} {:<7} {:>12} {:>12} {:>12} {:>12} {:>8}\n", box->round,
-                    fmt::format("{}→{}{}", box->from, box->to, box->broadcast ? " all" : ""), box->path, box->form,
-                    Grouped(box->entries), Grouped(box->bytes),
-                    std::isfinite(box->predicted_us) ? FormatMs(box->predicted_us / 1e3) : std::string("?"),
-                    box->measured_us >= 0 ? FormatMs(box->measured_us / 1e3) : std::string("?"),
-                    known ? fmt::format("{:+.0f} %", 100 * (box->predicted_us / box->measured_us - 1)) : std::string("?"));
+    text += fmt::format(
+        "  {:>7} {:>9} {:<12} {:<8} {:>12} {:>12} {:>12} {:>12} {:>8}\n", buffer->round,
+        fmt::format("{}→{}{}", buffer->from, buffer->to, buffer->broadcast ? " all" : ""), buffer->path, buffer->encoding,
+        Grouped(buffer->entries), Grouped(buffer->bytes),
+        std::isfinite(buffer->predicted_us) ? FormatMs(buffer->predicted_us / 1e3) : std::string("?"),
+        buffer->measured_us >= 0 ? FormatMs(buffer->measured_us / 1e3) : std::string("?"),
+        known ? fmt::format("{:+.0f} %", 100 * (buffer->predicted_us / buffer->measured_us - 1)) : std::string("?"));
   }
   if (!errors.empty()) {
     text += fmt::format("  of {} messages over 64 KiB the prediction was off by {:.0f} % in the median, {:.0f} % at most\n",
@@ -398,7 +400,7 @@ std::string Summary(const RunCommandOptions& options, const RegisteredProgram& p
   std::string rounds = Grouped(statistics.rounds);
   if (statistics.push_rounds + statistics.pull_rounds > 0) {
     rounds += fmt::format(" ({} push, {} pull{})", Grouped(statistics.push_rounds), Grouped(statistics.pull_rounds),
-                          statistics.fresh_rounds > 0 ? " in place" : "");
+                          statistics.gauss_seidel_rounds > 0 ? " in place" : "");
   }
   if (statistics.phases > 1) rounds += fmt::format(" in {} phases", Grouped(statistics.phases));
   if (const std::string why = WhyNotFinal(record); !why.empty()) rounds += ", " + why;
@@ -462,7 +464,7 @@ std::string KeepWhatPays(const RunCommandOptions& options, const RegisteredProgr
   if (advice.devices >= devices.size()) return {};
   const auto memory = program.Memory(&graph, options.parameters.value, run);
   const MemoryPlan plan =
-      BoundMemory(CountsOf(graph), memory.at(0), devices[0]->kind(), 1, options.transport, Bound::kMost, /*text=*/false);
+      BoundMemory(CountsOf(graph), memory.at(0), devices[0]->kind(), 1, options.transport, Bound::kMax, /*text=*/false);
   const std::uint64_t room = options.memory_limit > 0 ? options.memory_limit : devices[0]->free_memory();
   if (room != 0 && plan.devices[0].total() > room) return {};
   const std::size_t all = devices.size();
@@ -605,13 +607,13 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
       });
   std::vector<std::unique_ptr<Device>> devices;
   const auto open = [&] {
-    const Span span(ProcessLane(trace), nullptr, kOpenDevices);
+    const Span span(ProcessTrack(trace), nullptr, kOpenDevices);
     devices = opening.get();
     RefuseTooLarge(options, program, peek, devices, run, mapped);
   };
   if (!mapped) open();
   const LoadedGraph loaded = [&] {
-    const Span span(ProcessLane(trace), nullptr, kLoad);
+    const Span span(ProcessTrack(trace), nullptr, kLoad);
     return Load(options.graph, options.load);
   }();
   if (mapped) open();
@@ -693,7 +695,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
       const SpanArguments names{trial, parameters.source ? graph.id(record.sources.back()) : 0};
       if (trace != nullptr) trace->NameRuns(kind, names);
       {
-        const Span span(ProcessLane(trace), nullptr, kind, names);
+        const Span span(ProcessTrack(trace), nullptr, kind, names);
         try {
           Account(record, job->Execute());
           if (trial == 0) record.first_answer_ms = since_begin.ms();
@@ -720,7 +722,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
   if (!options.output.empty() || verify || total) {
     ErasedValues values;
     {
-      const Span span(ProcessLane(trace), &record.output_ms, kWriteValues);
+      const Span span(ProcessTrack(trace), &record.output_ms, kWriteValues);
       phase.Begin(options.output.empty() ? "copying out" : "writing the output");
       values = job->Output();
       if (!options.output.empty())
@@ -728,7 +730,7 @@ int Run(const Registry& registry, const RunCommandOptions& given, const std::str
     }
     if (total) record.total = program.Total(values);
     if (verify) {
-      const Span span(ProcessLane(trace), &record.verify_ms, kVerify);
+      const Span span(ProcessTrack(trace), &record.verify_ms, kVerify);
       phase.Begin("verifying");
       record.verdict = program.Verify(graph, record.parameters, values, &record.statistics, run.vertex_data);
     }
@@ -841,7 +843,7 @@ void AddRun(CLI::App& app, Context& context) {
   command
       ->add_option(
           "--remote-atomics", options->remote_atomics,
-          "Messages of sparse push rounds go by atomics into the state of their vertices' owners, and in no box, where "
+          "Messages of sparse push rounds go by atomics into the state of their vertices' owners, and in no buffer, where "
           "devices reach each other's memory: `auto` (default), where that is predicted to be faster; "
           "programs that are active in every round, or written on operators, and execution async have no such rounds")
       ->type_name("auto|never|always")
@@ -901,7 +903,7 @@ void AddRun(CLI::App& app, Context& context) {
   AddJsonOption(*command, options->json)->group(what);
   command
       ->add_option("--trace", options->trace,
-                   "Write what ran when, a lane a device, for https://ui.perfetto.dev; compressed if the name ends in .gz")
+                   "Write what ran when, a track a device, for https://ui.perfetto.dev; compressed if the name ends in .gz")
       ->type_name("FILE")
       ->check(NotEmpty())
       ->group(what);

@@ -32,8 +32,9 @@ constexpr double kEntryBytes = 8;
 constexpr std::array<LoadCorner, kLoadCorners> kCorners = {LoadCorner::kAlone, LoadCorner::kFanOut, LoadCorner::kRing,
                                                            LoadCorner::kAllToAll};
 
-constexpr std::array<BoxContent, kBoxContents> kContents = {BoxContent::kList,     BoxContent::kMarks, BoxContent::kValues,
-                                                            BoxContent::kMessages, BoxContent::kBits,  BoxContent::kParcel};
+constexpr std::array<BufferContent, kBufferContents> kContents = {BufferContent::kList,   BufferContent::kMarks,
+                                                                  BufferContent::kValues, BufferContent::kMessages,
+                                                                  BufferContent::kBits,   BufferContent::kPayload};
 
 std::string SizeText(double bytes) { return FormatBytes(static_cast<std::uint64_t>(std::llround(std::max(bytes, 0.0)))); }
 std::string AlphaText(const Cost& cost) { return fmt::format("{:.2f}", cost.alpha_us); }
@@ -180,12 +181,12 @@ std::vector<PairGroup> GroupPairs(const CostModel& model, const Rows& rows_of) {
 }
 
 /// More groups than this fill screens: then one pair of each kind of link stands for those like it.
-constexpr std::size_t kMostGroups = 8;
+constexpr std::size_t kMaxGroups = 8;
 constexpr std::string_view kThinned = ", of one pair for each kind of link where pairs differ (--json has all)";
 
 /// Without all but the first group of each kind of link, where there are too many; returns whether that was so.
 bool Thin(const Topology& topology, std::vector<PairGroup>& groups) {
-  if (groups.size() <= kMostGroups) return false;
+  if (groups.size() <= kMaxGroups) return false;
   std::set<std::string> seen;
   std::erase_if(groups, [&](PairGroup& group) {
     group.pairs.resize(1);
@@ -273,7 +274,7 @@ std::vector<std::string> ChoiceTitles() {
 
 /// What the table of choices is not.
 constexpr std::string_view kAlone =
-    "Of paths that --comm auto takes, for a block alone; runs choose beside all boxes that are under way at once";
+    "Of paths that --comm auto takes, for a block alone; runs choose beside all buffers that are under way at once";
 
 std::vector<PairGroup> CrossoverGroups(const CostModel& choosable) {
   return GroupPairs(choosable, [&](std::size_t from, std::size_t to) {
@@ -303,13 +304,13 @@ std::vector<std::vector<std::string>> LoadRows(const CostModel& model) {
   };
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
     for (const LoadCorner corner : kCorners) {
-      for (const BoxContent content : kContents) {
+      for (const BufferContent content : kContents) {
         std::vector<const CostFit*> fits;
         ForEachPair(model, [&](std::size_t from, std::size_t to) {
           if (const CostFit& fit = model.fit(path, from, to, corner, content); fit.exists()) fits.push_back(&fit);
         });
-        const bool list = content == BoxContent::kList;
-        add(path, fmt::format("{}{}{}", LoadCornerName(corner), list ? "" : ", ", list ? "" : BoxContentName(content)),
+        const bool list = content == BufferContent::kList;
+        add(path, fmt::format("{}{}{}", LoadCornerName(corner), list ? "" : ", ", list ? "" : BufferContentName(content)),
             fits);
       }
     }
@@ -516,7 +517,7 @@ std::string CostsText(const Topology& topology, const CostReport& report) {
       NamedRows(topology, crossovers, kNames));
   if (!model.measured()) return text;
 
-  add("Beside others, by what boxes hold, but for its entries and places, over all pairs", LoadTitles(model),
+  add("Beside others, by what buffers hold, but for its entries and places, over all pairs", LoadTitles(model),
       LoadRows(model));
   const auto& probes = report.calibration.probes;
   const bool one_for_all = model.devices() > 2 && std::none_of(probes.begin(), probes.end(),
@@ -544,11 +545,11 @@ Json CostsJson(const Topology& topology, const CostReport& report) {
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
     ForEachPair(model, [&](std::size_t from, std::size_t to) {
       for (const LoadCorner corner : kCorners) {
-        for (const BoxContent content : kContents) {
+        for (const BufferContent content : kContents) {
           const CostFit& fit = model.fit(path, from, to, corner, content);
           if (!fit.exists()) continue;
           Json one = {{"path", model.paths()[path]},
-                      {"content", BoxContentName(content)},
+                      {"content", BufferContentName(content)},
                       {"from", from},
                       {"to", to},
                       {"load", LoadCornerName(corner)}};
@@ -646,7 +647,7 @@ std::string CostsSection(const Topology& topology, const CostReport& report) {
                         LoadCornerName(corner), HtmlTable(FitTitles(model), rows));
   }
   html += fmt::format(
-      "<details><summary>Beside others, by what boxes hold, but for its entries and places, over all "
+      "<details><summary>Beside others, by what buffers hold, but for its entries and places, over all "
       "pairs</summary>\n{}</details>\n",
       HtmlTable(LoadTitles(model), LoadRows(model)));
   if (!report.calibration.probes.empty()) {

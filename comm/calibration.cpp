@@ -23,24 +23,25 @@ constexpr std::size_t kQuickSizes[] = {4, 4 << 10, 64 << 10, 512 << 10, 4 << 20,
 constexpr std::size_t kSizes[] = {4,         64,      1 << 10, 4 << 10,  16 << 10, 64 << 10,
                                   256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20};
 constexpr std::size_t kFewestSizes = 3;  ///< measured however long they take: a fit needs them
-/// Where boxes of so many devices would take too much memory otherwise: those of a ring grow with the cube of their number.
-constexpr std::size_t kLeastSizes[] = {4, 512, 4 << 10};
+/// Where buffers of so many devices would take too much memory otherwise: those of a ring grow with the cube of their
+/// number.
+constexpr std::size_t kMinSizes[] = {4, 512, 4 << 10};
 constexpr std::size_t kSmall = 64 << 10;
-constexpr std::size_t kManyDevices = 8;       ///< of the host; more are measured once
-constexpr std::size_t kLeastSwept = 4 << 10;  ///< shorter boxes are lists
+constexpr std::size_t kManyDevices = 8;     ///< of the host; more are measured once
+constexpr std::size_t kMinSwept = 4 << 10;  ///< shorter buffers are lists
 /// @{
 /// Of two sizes or more, which tell what bytes cost; and where entries or places cost besides, as many again.
 constexpr std::size_t kFewestSamples = 2, kFewestOfTwo = 4;
 /// @}
 /// What all paths of a quick calibration may take together.
 constexpr double kQuickSeconds = 3;
-/// What all boxes of a path may take of the host's memory in a quick calibration: pages cost time when they are first
+/// What all buffers of a path may take of the host's memory in a quick calibration: pages cost time when they are first
 /// touched.
 constexpr std::uint64_t kQuickBytes = std::uint64_t{2} << 30;
 /// What values, orders and marks of all host devices together may.
 constexpr std::uint64_t kStateBytes = std::uint64_t{2} << 30, kQuickStateBytes = std::uint64_t{512} << 20;
 /// Page-locking a gigabyte takes most of a second.
-constexpr std::uint64_t kMostPinned = std::uint64_t{4} << 30;
+constexpr std::uint64_t kMaxPinned = std::uint64_t{4} << 30;
 constexpr std::chrono::milliseconds kPatience{60000};
 
 double Seconds(Clock::time_point since) { return std::chrono::duration<double>(Clock::now() - since).count(); }
@@ -81,7 +82,7 @@ void RunThreads(std::size_t count, AbortToken& abort, const Body& body, const Un
 
 /// Who sends to whom at once.
 struct Pattern {
-  std::vector<std::pair<PartId, PartId>> boxes;
+  std::vector<std::pair<PartId, PartId>> buffers;
   std::vector<PartId> roots;  ///< of broadcasts
   LoadCorner corner = LoadCorner::kAlone;
 };
@@ -91,8 +92,8 @@ std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(Part
   const PartId several = alike ? 1 : parts, shifts = alike ? 2 : parts;
   std::vector<Pattern> patterns;
   const auto add = [&](Pattern pattern) {
-    std::erase_if(pattern.boxes, [&](const auto& pair) { return !joined(pair.first, pair.second); });
-    if (!pattern.boxes.empty() || !pattern.roots.empty()) patterns.push_back(std::move(pattern));
+    std::erase_if(pattern.buffers, [&](const auto& pair) { return !joined(pair.first, pair.second); });
+    if (!pattern.buffers.empty() || !pattern.roots.empty()) patterns.push_back(std::move(pattern));
   };
   for (PartId from = 0; from < several; ++from) {
     for (PartId to = 0; to < std::max<PartId>(2, several); ++to) {
@@ -102,13 +103,13 @@ std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(Part
   Pattern all{{}, {}, LoadCorner::kAllToAll};
   for (PartId shift = 1; shift < parts; ++shift) {
     Pattern ring{{}, {}, LoadCorner::kRing};
-    for (PartId from = 0; from < parts; ++from) ring.boxes.emplace_back(from, (from + shift) % parts);
-    all.boxes.insert(all.boxes.end(), ring.boxes.begin(), ring.boxes.end());
+    for (PartId from = 0; from < parts; ++from) ring.buffers.emplace_back(from, (from + shift) % parts);
+    all.buffers.insert(all.buffers.end(), ring.buffers.begin(), ring.buffers.end());
     if (shift < shifts) add(std::move(ring));
   }
   for (PartId root = 0; root < several && parts > 2; ++root) {
     Pattern fan{{}, {}, LoadCorner::kFanOut};
-    for (PartId shift = 1; shift < parts; ++shift) fan.boxes.emplace_back(root, (root + shift) % parts);
+    for (PartId shift = 1; shift < parts; ++shift) fan.buffers.emplace_back(root, (root + shift) % parts);
     add(std::move(fan));
   }
   if (parts > 2) add(std::move(all));  // of two devices the ring is that
@@ -125,30 +126,30 @@ std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(Part
   return patterns;
 }
 
-/// A kind of box that is measured, and whose costs it counts among.
+/// A kind of buffer that is measured, and whose costs it counts among.
 struct Measured {
   probes::Kind kind;
-  BoxContent content;
+  BufferContent content;
   unsigned every = 1;
 };
-/// Whether a box of a content does not tell by its length how many entries or places it has.
-bool CountsApart(BoxContent content) {
-  return content == BoxContent::kList || content == BoxContent::kValues || content == BoxContent::kMessages;
+/// Whether a buffer of a content does not tell by its length how many entries or places it has.
+bool CountsApart(BufferContent content) {
+  return content == BufferContent::kList || content == BufferContent::kValues || content == BufferContent::kMessages;
 }
 /// So full that bytes count, and so empty that places do. Host devices take the same time over all that has bits.
-constexpr Measured kOnHosts[] = {{probes::Kind::kBlock, BoxContent::kList},
-                                 {probes::Kind::kEntries, BoxContent::kList},
-                                 {probes::Kind::kValues, BoxContent::kValues, 2},
-                                 {probes::Kind::kValues, BoxContent::kValues, 32}};
-constexpr Measured kOnGpus[] = {{probes::Kind::kBlock, BoxContent::kList},
-                                {probes::Kind::kEntries, BoxContent::kList},
-                                {probes::Kind::kMarks, BoxContent::kMarks},
-                                {probes::Kind::kValues, BoxContent::kValues, 2},
-                                {probes::Kind::kValues, BoxContent::kValues, 32},
-                                {probes::Kind::kMessages, BoxContent::kMessages, 2},
-                                {probes::Kind::kMessages, BoxContent::kMessages, 32},
-                                {probes::Kind::kBits, BoxContent::kBits},
-                                {probes::Kind::kParcel, BoxContent::kParcel}};
+constexpr Measured kOnHosts[] = {{probes::Kind::kBlock, BufferContent::kList},
+                                 {probes::Kind::kEntries, BufferContent::kList},
+                                 {probes::Kind::kValues, BufferContent::kValues, 2},
+                                 {probes::Kind::kValues, BufferContent::kValues, 32}};
+constexpr Measured kOnGpus[] = {{probes::Kind::kBlock, BufferContent::kList},
+                                {probes::Kind::kEntries, BufferContent::kList},
+                                {probes::Kind::kMarks, BufferContent::kMarks},
+                                {probes::Kind::kValues, BufferContent::kValues, 2},
+                                {probes::Kind::kValues, BufferContent::kValues, 32},
+                                {probes::Kind::kMessages, BufferContent::kMessages, 2},
+                                {probes::Kind::kMessages, BufferContent::kMessages, 32},
+                                {probes::Kind::kBits, BufferContent::kBits},
+                                {probes::Kind::kPayload, BufferContent::kPayload}};
 
 /// Values, on each device, for the time of a calibration.
 class States {
@@ -194,7 +195,7 @@ class PathMeasurement {
         samples_(patterns_.size()) {
     for (std::size_t i = 0; i < patterns_.size(); ++i) {
       for (auto& of_content : samples_[i]) {
-        of_content.resize(std::max(patterns_[i].boxes.size(), patterns_[i].roots.size()));
+        of_content.resize(std::max(patterns_[i].buffers.size(), patterns_[i].roots.size()));
       }
     }
   }
@@ -217,9 +218,9 @@ class PathMeasurement {
     for (std::size_t i = 0; i < patterns_.size(); ++i) {
       const Pattern& pattern = patterns_[i];
       const auto set = [&](std::size_t from, std::size_t to, std::size_t b) {
-        for (std::size_t c = 0; c < kBoxContents; ++c) {
+        for (std::size_t c = 0; c < kBufferContents; ++c) {
           const std::vector<CostSample>& samples = samples_[i][c][b];
-          const auto content = static_cast<BoxContent>(c);
+          const auto content = static_cast<BufferContent>(c);
           if (samples.size() < (CountsApart(content) ? kFewestOfTwo : kFewestSamples)) continue;
           const CostFit fit = FitCost(samples);
           model.set_fit(path, from, to, pattern.corner, fit, content);
@@ -231,8 +232,8 @@ class PathMeasurement {
       const bool stands_for_all = alike_ && pattern.corner != LoadCorner::kAllToAll;
       const std::size_t parts = devices_.size();
       if (!stands_for_all) {
-        for (std::size_t b = 0; b < pattern.boxes.size(); ++b) set(pattern.boxes[b].first, pattern.boxes[b].second, b);
-      } else if (!pattern.boxes.empty()) {
+        for (std::size_t b = 0; b < pattern.buffers.size(); ++b) set(pattern.buffers[b].first, pattern.buffers[b].second, b);
+      } else if (!pattern.buffers.empty()) {
         for (std::size_t from = 0; from < parts; ++from) {
           for (std::size_t shift = 1; shift < parts; ++shift) {
             const std::size_t like = pattern.corner == LoadCorner::kRing     ? from
@@ -250,14 +251,14 @@ class PathMeasurement {
   }
 
  private:
-  void Meet(std::string_view what) { barrier_.Arrive({&abort_, kPatience}, what); }
+  void BeginCollective(std::string_view what) { barrier_.Arrive({&abort_, kPatience}, what); }
 
   void Drive(PartId me) {
     const Clock::time_point start = Clock::now();
     std::uint64_t epoch = 0;
     for (std::size_t size = 0; size < sizes_.size(); ++size) {
       if (me == 0) {
-        // The next size takes at most as many times longer as it is larger. Below some size a GPU's boxes take the time of
+        // The next size takes at most as many times longer as it is larger. Below some size a GPU's buffers take the time of
         // launches and meetings: there what the last one took more than the one before, or a tenth of it, may grow so.
         const double longer =
             size == 0 ? 0 : std::min(static_cast<double>(sizes_[size]) / static_cast<double>(sizes_[size - 1]), 8.0);
@@ -267,35 +268,37 @@ class PathMeasurement {
         stop_ = size >= kFewestSizes && Seconds(start) + expected > seconds_;
         size_start_ = Clock::now();
       }
-      Meet("the others");
+      BeginCollective("the others");
       if (stop_) return;
       for (std::size_t i = 0; i < patterns_.size(); ++i) {
         for (const Measured& kind : measured_) {
-          const probes::Box box = probes::Box::Of(kind.kind, sizes_[size], kind.every);
-          if (box.count > std::size_t{1} << states_[me].bits) continue;
-          if (box.swept() && (sizes_[size] < kLeastSwept || box.count == 0)) continue;
-          if (kind.content != BoxContent::kList && patterns_[i].boxes.empty()) continue;  // broadcasts go by those of lists
-          MeasurePattern(me, i, box, kind.content, epoch);
+          const probes::ProbeBuffer buffer = probes::ProbeBuffer::Of(kind.kind, sizes_[size], kind.every);
+          if (buffer.count > std::size_t{1} << states_[me].bits) continue;
+          if (buffer.swept() && (sizes_[size] < kMinSwept || buffer.count == 0)) continue;
+          if (kind.content != BufferContent::kList && patterns_[i].buffers.empty())
+            continue;  // broadcasts go by those of lists
+          MeasurePattern(me, i, buffer, kind.content, epoch);
         }
       }
       if (me == 0) size_before_ = std::exchange(last_size_, Seconds(size_start_));
     }
   }
 
-  void MeasurePattern(PartId me, std::size_t index, const probes::Box& box, BoxContent content, std::uint64_t& epoch) {
-    const std::size_t bytes = box.bytes();
+  void MeasurePattern(PartId me, std::size_t index, const probes::ProbeBuffer& buffer, BufferContent content,
+                      std::uint64_t& epoch) {
+    const std::size_t bytes = buffer.bytes();
     const Pattern& pattern = patterns_[index];
     const int few = !alike_ ? 5 : devices_.size() > kManyDevices ? 1 : 3;  // many threads meet slowly
     const int repetitions = quick_ ? (bytes <= kSmall ? few : std::min(few, 3)) : bytes <= kSmall ? 21 : 7;
     std::vector<std::vector<CostSample>>& samples = samples_[index][static_cast<std::size_t>(content)];
     std::vector<std::vector<double>> times(samples.size());
-    // The first two are not counted: boxes of either parity are page-locked in them.
+    // The first two are not counted: buffers of either parity are page-locked in them.
     for (int repetition = -2; repetition < repetitions; ++repetition) {
-      Exchange(me, pattern, box, epoch++);
-      Meet("the others");
+      Exchange(me, pattern, buffer, epoch++);
+      BeginCollective("the others");
       if (me != 0 || repetition < 0) continue;
-      for (std::size_t b = 0; b < pattern.boxes.size(); ++b) {
-        const auto [from, to] = pattern.boxes[b];
+      for (std::size_t b = 0; b < pattern.buffers.size(); ++b) {
+        const auto [from, to] = pattern.buffers[b];
         times[b].push_back(Us(ends_[to] - begins_[from]));
       }
       for (std::size_t r = 0; r < pattern.roots.size(); ++r) {
@@ -307,20 +310,20 @@ class PathMeasurement {
       }
     }
     if (me != 0) return;
-    const auto count = static_cast<double>(CountsApart(content) && box.kind != probes::Kind::kBlock ? box.count : 0);
+    const auto count = static_cast<double>(CountsApart(content) && buffer.kind != probes::Kind::kBlock ? buffer.count : 0);
     for (std::size_t i = 0; i < times.size(); ++i) {  // a clock may stand still
       samples[i].push_back({static_cast<double>(bytes), count, std::max(Median(std::move(times[i])), 1e-3)});
     }
   }
 
   /// One epoch of what engines do: pack and post, meet, receive and unpack. All calls of the transport are here.
-  void Exchange(PartId me, const Pattern& pattern, const probes::Box& box, std::uint64_t epoch) {
+  void Exchange(PartId me, const Pattern& pattern, const probes::ProbeBuffer& buffer, std::uint64_t epoch) {
     Device& device = *devices_[me];
-    const std::size_t bytes = box.bytes();
-    const auto pack = [&](std::byte* to) { probes::Pack(device, states_[me], to, box); };
-    const auto unpack = [&](const std::byte* from) { probes::Unpack(device, states_[me], from, box); };
+    const std::size_t bytes = buffer.bytes();
+    const auto pack = [&](std::byte* to) { probes::Pack(device, states_[me], to, buffer); };
+    const auto unpack = [&](const std::byte* from) { probes::Unpack(device, states_[me], from, buffer); };
     const auto sends = [&](PartId from, PartId to) {
-      return std::find(pattern.boxes.begin(), pattern.boxes.end(), std::pair(from, to)) != pattern.boxes.end();
+      return std::find(pattern.buffers.begin(), pattern.buffers.end(), std::pair(from, to)) != pattern.buffers.end();
     };
     std::vector<PartId> targets, sources;
     std::vector<std::size_t> incoming(devices_.size(), 0), broadcast(devices_.size(), 0);
@@ -335,19 +338,20 @@ class PathMeasurement {
     const bool tells = broadcast[me] > 0;
 
     device.stream().Synchronize();
-    Meet("the others");
+    BeginCollective("the others");
     begins_[me] = Clock::now();
     for (const PartId to : targets) pack(transport_.Outbox(me, to, epoch));
-    if (tells) pack(transport_.BroadcastBox(me, epoch));
-    // Engines read how long boxes are before they have them copied. Of parcels they know it.
-    const bool known = box.kind == probes::Kind::kParcel ||
-                       ((!tells || transport_.InPlace(me, me)) &&
-                        std::all_of(targets.begin(), targets.end(), [&](PartId to) { return transport_.InPlace(me, to); }));
+    if (tells) pack(transport_.BroadcastOutbox(me, epoch));
+    // Engines read how long buffers are before they have them copied. Of payloads they know it.
+    const bool known =
+        buffer.kind == probes::Kind::kPayload ||
+        ((!tells || transport_.IsZeroCopyReceive(me, me)) &&
+         std::all_of(targets.begin(), targets.end(), [&](PartId to) { return transport_.IsZeroCopyReceive(me, to); }));
     if (!known) device.stream().Synchronize({&abort_, kPatience});
     for (const PartId to : targets) transport_.Post(me, to, bytes, epoch);
     if (tells) transport_.Broadcast(me, bytes, epoch);
-    Meet("the others' counts");
-    transport_.Meet(me, incoming, broadcast, epoch);
+    BeginCollective("the others' counts");
+    transport_.BeginCollective(me, incoming, broadcast, epoch);
     for (const PartId from : sources) unpack(transport_.Receive(me, from, bytes, epoch));
     for (const PartId root : pattern.roots) {
       if (root != me) unpack(transport_.ReceiveBroadcast(me, root, bytes, epoch));
@@ -368,13 +372,14 @@ class PathMeasurement {
   // Written by one thread between two meetings and read by others between the next two.
   std::vector<Clock::time_point> begins_, ends_;
   std::span<const Measured> measured_;
-  std::vector<std::array<std::vector<std::vector<CostSample>>, kBoxContents>> samples_;  // [pattern][content][box or root]
+  std::vector<std::array<std::vector<std::vector<CostSample>>, kBufferContents>>
+      samples_;  // [pattern][content][buffer or root]
   Clock::time_point size_start_;
   double last_size_ = 0, size_before_ = 0;  // seconds
   bool stop_ = false;
 };
 
-/// Those of these sizes, up to `most`, for which the boxes of a path leave room for others. Throws OutOfMemoryError where
+/// Those of these sizes, up to `most`, for which the buffers of a path leave room for others. Throws OutOfMemoryError where
 /// between host devices even the least do not.
 std::span<const std::size_t> SizesThatFit(std::string_view name, std::span<Device* const> devices,
                                           std::span<const std::size_t> sizes, std::size_t most, bool quick,
@@ -383,7 +388,7 @@ std::span<const std::size_t> SizesThatFit(std::string_view name, std::span<Devic
   const std::uint64_t host = AvailableHostMemory();
   std::uint64_t allowed = host > 0 ? host / 4 : std::numeric_limits<std::uint64_t>::max();
   if (quick && kind == DeviceKind::kHost) allowed = std::min(allowed, kQuickBytes);
-  for (;; sizes = sizes.size() > kFewestSizes ? sizes.first(sizes.size() - 1) : std::span<const std::size_t>(kLeastSizes)) {
+  for (;; sizes = sizes.size() > kFewestSizes ? sizes.first(sizes.size() - 1) : std::span<const std::size_t>(kMinSizes)) {
     const std::size_t largest = std::max(sizes.back(), sizeof(probes::Entry));
     for (std::size_t from = 0; from < devices.size(); ++from) {
       for (std::size_t to = 0; to < devices.size(); ++to) capacities[from][to] = from == to ? 0 : largest;
@@ -393,7 +398,7 @@ std::span<const std::size_t> SizesThatFit(std::string_view name, std::span<Devic
     if (largest > most) continue;
     const TransportMemory memory = MeasureTransport(name, kind, capacities, options);
     std::uint64_t on_host = memory.host;
-    bool fits = on_host <= kMostPinned;
+    bool fits = on_host <= kMaxPinned;
     for (std::size_t i = 0; i < devices.size(); ++i) {
       if (kind == DeviceKind::kHost) {
         on_host += memory.devices[i];
@@ -404,8 +409,8 @@ std::span<const std::size_t> SizesThatFit(std::string_view name, std::span<Devic
       }
     }
     if (fits && on_host <= allowed) return sizes;
-    if (sizes.data() == kLeastSizes) {
-      Throw<OutOfMemoryError>("boxes of {} bytes between {} devices take {} MiB, and {} may be taken", sizes.back(),
+    if (sizes.data() == kMinSizes) {
+      Throw<OutOfMemoryError>("buffers of {} bytes between {} devices take {} MiB, and {} may be taken", sizes.back(),
                               devices.size(), on_host >> 20, allowed >> 20);
     }
   }

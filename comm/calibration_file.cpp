@@ -183,9 +183,9 @@ std::string CalibrationText(std::string_view fingerprint, const Calibration& cal
     for (std::size_t from = 0; from < model.devices(); ++from) {
       for (std::size_t to = 0; to < model.devices(); ++to) {
         for (std::size_t corner = 0; corner < kLoadCorners; ++corner) {
-          for (std::size_t content = 0; content < kBoxContents; ++content) {
+          for (std::size_t content = 0; content < kBufferContents; ++content) {
             const CostFit& fit =
-                model.fit(path, from, to, static_cast<LoadCorner>(corner), static_cast<BoxContent>(content));
+                model.fit(path, from, to, static_cast<LoadCorner>(corner), static_cast<BufferContent>(content));
             if (!fit.exists()) continue;
             text += fmt::format("fit {} {} {} {} {} {}\n", content, path, from, to, corner, FitWords(fit));
           }
@@ -256,7 +256,7 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
     const std::string_view what = words.Next();
     if (what == "checksum") break;
     if (what == "fit") {
-      const auto content = static_cast<BoxContent>(words.Index(kBoxContents));
+      const auto content = static_cast<BufferContent>(words.Index(kBufferContents));
       const std::size_t path = words.Index(model.paths().size()), from = words.Index(devices), to = words.Index(devices);
       const auto corner = static_cast<LoadCorner>(words.Index(kLoadCorners));
       model.set_fit(path, from, to, corner, ReadFit(words), content);

@@ -19,8 +19,9 @@ std::string_view LoadCornerName(LoadCorner corner) {
   return kNames.at(static_cast<std::size_t>(corner));
 }
 
-std::string_view BoxContentName(BoxContent content) {
-  constexpr std::array<std::string_view, kBoxContents> kNames = {"lists", "marks", "values", "messages", "bits", "parcels"};
+std::string_view BufferContentName(BufferContent content) {
+  constexpr std::array<std::string_view, kBufferContents> kNames = {"lists",    "marks", "values",
+                                                                    "messages", "bits",  "payloads"};
   return kNames.at(static_cast<std::size_t>(content));
 }
 
@@ -28,7 +29,7 @@ std::string_view BoxContentName(BoxContent content) {
 
 CostModel::CostModel(std::vector<std::string> paths, std::size_t devices)
     : paths_(std::move(paths)), devices_(devices), broadcasts_(paths_.size() * devices * 2) {
-  pairs_[static_cast<std::size_t>(BoxContent::kList)].resize(paths_.size() * devices * devices * kLoadCorners);
+  pairs_[static_cast<std::size_t>(BufferContent::kList)].resize(paths_.size() * devices * devices * kLoadCorners);
 }
 
 std::size_t CostModel::Find(std::string_view name) const noexcept {
@@ -43,8 +44,8 @@ double CostModel::PredictUs(std::size_t path, std::size_t from, std::size_t to, 
   return Between(fits, static_cast<double>(bytes), static_cast<double>(messages), load);
 }
 
-double CostModel::PredictContentUs(BoxContent content, std::size_t path, std::size_t from, std::size_t to, std::size_t bytes,
-                                   std::size_t count, Load load) const noexcept {
+double CostModel::PredictContentUs(BufferContent content, std::size_t path, std::size_t from, std::size_t to,
+                                   std::size_t bytes, std::size_t count, Load load) const noexcept {
   const CostFit* const fits = &fit(path, from, to, LoadCorner::kAlone, content);
   if (!fits[0].exists()) return std::numeric_limits<double>::quiet_NaN();
   return Between(fits, static_cast<double>(bytes), static_cast<double>(count), load);
@@ -52,13 +53,13 @@ double CostModel::PredictContentUs(BoxContent content, std::size_t path, std::si
 
 double CostModel::Between(const CostFit* fits, double b, double m, Load load) const noexcept {
   const double alone = fits[0].Us(b, m);
-  if (load.boxes <= 1 && load.senders <= 1) return alone;
+  if (load.buffers <= 1 && load.senders <= 1) return alone;
   const auto share = [](std::uint32_t count, std::size_t most) {
     return most < 2 || count <= 1
                ? 0.0
                : static_cast<double>(std::min<std::size_t>(count, most) - 1) / static_cast<double>(most - 1);
   };
-  const double wide = share(load.boxes, devices_ - 1), many = share(load.senders, devices_);
+  const double wide = share(load.buffers, devices_ - 1), many = share(load.senders, devices_);
   const auto at = [&](LoadCorner corner, double otherwise) {
     const CostFit& fit = fits[static_cast<std::size_t>(corner)];
     return fit.exists() ? fit.Us(b, m) : otherwise;
@@ -110,7 +111,7 @@ std::size_t CostModel::BestBroadcast(std::size_t from, std::size_t bytes, std::s
 Load CostModel::LoadOf(LoadCorner corner, std::size_t devices) noexcept {
   const auto all = static_cast<std::uint32_t>(devices);
   Load load;
-  if (corner == LoadCorner::kFanOut || corner == LoadCorner::kAllToAll) load.boxes = std::max(1u, all - 1);
+  if (corner == LoadCorner::kFanOut || corner == LoadCorner::kAllToAll) load.buffers = std::max(1u, all - 1);
   if (corner == LoadCorner::kRing || corner == LoadCorner::kAllToAll) load.senders = all;
   return load;
 }
@@ -262,11 +263,11 @@ std::vector<double> Smoothed(std::span<const CostSample> samples) {
 /// The line through sorted samples of least loss by Huber's function of those logarithms, by iteratively reweighted least
 /// squares: a factor too much is as bad as a factor too little, and the more of either does not pull the harder.
 Line FitLine(std::span<const CostSample> samples) {
-  constexpr int kMostRounds = 30;
+  constexpr int kMaxRounds = 30;
   std::vector<double> predicted = Smoothed(samples);
   std::vector<Row> rows(samples.size());
   Line best;
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     for (std::size_t i = 0; i < samples.size(); ++i) {
       const CostSample& sample = samples[i];
       // Where the weight makes the slope of the square that of the loss.
@@ -397,7 +398,7 @@ constexpr double kLocalBytesPerUs = 2.0e6;  // packing into the device's own mem
 // which of the two gets more differs by machine, and packing into the peer's memory saves a pass: so both count alike here.
 constexpr double kPeerShare = 0.85;
 constexpr double kHostCopyShare = 0.87, kZeroCopyShare = 0.82;  // 55 and 52 of 63 GB/s over PCIe
-constexpr double kPacketLoss = 1.1;      // packets of a box that is staged, each with a start of its own
+constexpr double kPacketLoss = 1.1;      // packets of a buffer that is staged, each with a start of its own
 constexpr double kNcclShare = 0.72;      // 128 MB broadcast to one other GPU in 404 us, of 450 GB/s
 constexpr double kNcclHostShare = 0.35;  // its shared memory transport: both GPUs cross PCIe, in small steps
 constexpr double kPcieGuess = kAssumedBandwidth;
@@ -410,11 +411,11 @@ constexpr std::array<std::string_view, 8> kKnownPaths = {"host", "p2p-direct", "
 /// From here on what is staged travels in packets, whose way out and in overlap.
 constexpr double kWholeBytes = 1 << 20;
 
-/// A point-to-point cost, and what of it does not grow with the boxes that a sender has under way.
+/// A point-to-point cost, and what of it does not grow with the buffers that a sender has under way.
 struct Way {
   Cost cost;
-  Cost large;              ///< from kWholeBytes on, where boxes are cut into packets; else none
-  bool shared_out = true;  ///< a sender's boxes share one way out
+  Cost large;              ///< from kWholeBytes on, where buffers are cut into packets; else none
+  bool shared_out = true;  ///< a sender's buffers share one way out
 };
 
 class Nominals {
@@ -468,18 +469,18 @@ class Nominals {
 
   /// A line of a way under a load.
   Cost Under(const Way& way, Cost cost, LoadCorner corner) const {
-    const auto boxes = static_cast<double>(CostModel::LoadOf(corner, topology_.size()).boxes);
-    if (host()) {  // the sender's threads pack one box after the other, and where all send, the receiver's unpack as many
-      const double times = corner == LoadCorner::kAllToAll ? boxes : (1 + boxes) / 2;
+    const auto buffers = static_cast<double>(CostModel::LoadOf(corner, topology_.size()).buffers);
+    if (host()) {  // the sender's threads pack one buffer after the other, and where all send, the receiver's unpack as many
+      const double times = corner == LoadCorner::kAllToAll ? buffers : (1 + buffers) / 2;
       cost.beta_us_per_byte *= times;
       cost.gamma_us_per_message *= times;
       return cost;
     }
-    cost.alpha_us += kLaunchUs * (boxes - 1);
-    if (way.shared_out) cost.beta_us_per_byte *= boxes;
-    if (corner == LoadCorner::kAllToAll && boxes > 1) {  // and the receiver unpacks as many
-      cost.gamma_us_per_message *= boxes;
-      cost.alpha_us += kLaunchUs * (boxes - 1);
+    cost.alpha_us += kLaunchUs * (buffers - 1);
+    if (way.shared_out) cost.beta_us_per_byte *= buffers;
+    if (corner == LoadCorner::kAllToAll && buffers > 1) {  // and the receiver unpacks as many
+      cost.gamma_us_per_message *= buffers;
+      cost.alpha_us += kLaunchUs * (buffers - 1);
     }
     return cost;
   }
@@ -533,7 +534,7 @@ class Nominals {
       way.shared_out = true;
     } else if (path == "ring") {
       AddRing(from, to, cost);
-      way.shared_out = true;  // all boxes leave by the same hop
+      way.shared_out = true;  // all buffers leave by the same hop
     } else {
       cost = {};
     }

@@ -50,15 +50,15 @@ struct CostFit {
 };
 
 /// What else is under way at the same time. A predicted time runs from the begin of packing until the receiver has unpacked
-/// all boxes of that load that come to it: of boxes sent at once, take the maximum and not the sum.
+/// all buffers of that load that come to it: of buffers sent at once, take the maximum and not the sum.
 struct Load {
-  std::uint32_t boxes = 1;    ///< that this sender has under way at once, this one included: 1 to devices - 1
+  std::uint32_t buffers = 1;  ///< that this sender has under way at once, this one included: 1 to devices - 1
   std::uint32_t senders = 1;  ///< devices that send at once, this one included: 1 to devices
 };
 
 /// The loads that are measured. All others lie between.
 enum class LoadCorner : std::uint8_t {
-  kAlone,     ///< one box on the machine
+  kAlone,     ///< one buffer on the machine
   kFanOut,    ///< one device to all others
   kRing,      ///< each device to its next
   kAllToAll,  ///< each device to each other
@@ -67,18 +67,18 @@ inline constexpr std::size_t kLoadCorners = 4;  ///< how many there are
 /// "alone", "fan-out", "ring" or "all-to-all".
 std::string_view LoadCornerName(LoadCorner corner);
 
-/// What a box holds, where that makes packing and unpacking it take other times.
-enum class BoxContent : std::uint8_t {
+/// What a buffer holds, where that makes packing and unpacking it take other times.
+enum class BufferContent : std::uint8_t {
   kList,      ///< a block of memory, or entries that are gathered and scattered one by one
   kMarks,     ///< indices alone, whose arrival says all
   kValues,    ///< a bit for each place of a numbering, and what those that are set have, which is stored where it belongs
   kMessages,  ///< likewise, and it is combined with what is there
   kBits,      ///< likewise, and bits are all
-  kParcel,    ///< a block of memory, until it is there, and before anybody takes it in
+  kPayload,   ///< a block of memory, until it is there, and before anybody takes it in
 };
-inline constexpr std::size_t kBoxContents = 6;  ///< how many there are
-/// "lists", "marks", "values", "messages", "bits" or "parcels".
-std::string_view BoxContentName(BoxContent content);
+inline constexpr std::size_t kBufferContents = 6;  ///< how many there are
+/// "lists", "marks", "values", "messages", "bits" or "payloads".
+std::string_view BufferContentName(BufferContent content);
 
 /// A size at which another path becomes the fastest.
 struct Crossover {
@@ -132,9 +132,9 @@ class CostModel {
   /// the path does not reach all.
   double PredictBroadcastUs(std::size_t path, std::size_t from, std::size_t bytes, std::size_t messages,
                             std::uint32_t senders = 1) const noexcept;
-  /// The same of a box of this content, with so many entries or, of contents that have bits, places in its numbering. Not a
-  /// number where that was not measured.
-  double PredictContentUs(BoxContent content, std::size_t path, std::size_t from, std::size_t to, std::size_t bytes,
+  /// The same of a buffer of this content, with so many entries or, of contents that have bits, places in its numbering. Not
+  /// a number where that was not measured.
+  double PredictContentUs(BufferContent content, std::size_t path, std::size_t from, std::size_t to, std::size_t bytes,
                           std::size_t count, Load load = {}) const noexcept;
   /// The path of least PredictUs, the first among equals; kNoPath where none joins the pair.
   std::size_t Best(std::size_t from, std::size_t to, std::size_t bytes, std::size_t messages, Load load = {}) const noexcept;
@@ -146,13 +146,13 @@ class CostModel {
   /// The fit of a path and pair under a load, as it was set; one that was not measured does not exist, and predictions take
   /// the nearest that was. Gamma is of an entry or, of contents that have bits, of a place.
   const CostFit& fit(std::size_t path, std::size_t from, std::size_t to, LoadCorner corner = LoadCorner::kAlone,
-                     BoxContent content = BoxContent::kList) const noexcept {
+                     BufferContent content = BufferContent::kList) const noexcept {
     const std::vector<CostFit>& fits = pairs_[static_cast<std::size_t>(content)];
     static const CostFit kNone;
     return fits.empty() ? kNone : fits[Pair(path, from, to) + static_cast<std::size_t>(corner)];
   }
   void set_fit(std::size_t path, std::size_t from, std::size_t to, LoadCorner corner, const CostFit& fit,
-               BoxContent content = BoxContent::kList) {
+               BufferContent content = BufferContent::kList) {
     std::vector<CostFit>& fits = pairs_[static_cast<std::size_t>(content)];
     if (fits.empty()) fits.resize(paths_.size() * devices_ * devices_ * kLoadCorners);
     fits[Pair(path, from, to) + static_cast<std::size_t>(corner)] = fit;
@@ -191,8 +191,8 @@ class CostModel {
   std::vector<std::string> paths_;
   std::size_t devices_ = 0;
   bool measured_ = false, links_apart_ = false, all_reach_ = true;
-  std::array<std::vector<CostFit>, kBoxContents> pairs_;  // [content]: [path][from][to][corner], or none of that content
-  std::vector<CostFit> broadcasts_;                       // [path][from][all at once]
+  std::array<std::vector<CostFit>, kBufferContents> pairs_;  // [content]: [path][from][to][corner], or none of that content
+  std::vector<CostFit> broadcasts_;                          // [path][from][all at once]
 };
 
 /// One measured time.

@@ -7,13 +7,13 @@
 #include <memory>
 #include <span>
 
-#include "chatty/comm/lane_transport.h"
+#include "chatty/comm/channel_transport.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/sync.h"
 
 namespace chatty {
 
-/// A transport over NCCL, with the boxes of a plan whose lanes are all copies. Where all meet: one communicator of all
+/// A transport over NCCL, with the buffers of a plan whose lanes are all copies. Where all meet: one communicator of all
 /// devices, and in each epoch one group of sends and receives of all pairs and one broadcast a root. Where nobody meets: a
 /// communicator of two for each lane; a send then occupies a block of the sender's GPU until it is received.
 ///
@@ -23,7 +23,7 @@ namespace chatty {
 /// at all between GPUs (NCCL_P2P_DISABLE, set while communicators are made and then restored). NCCL looks at that once a
 /// process, at its first communicator: throws CapabilityError where a later transport wants the other. What NCCL itself
 /// allocates (some MiB a communicator and peer) is in no plan.
-std::unique_ptr<Transport> MakeNcclTransport(std::span<Device* const> devices, const LanePlan& plan,
+std::unique_ptr<Transport> MakeNcclTransport(std::span<Device* const> devices, const ChannelPlan& plan,
                                              const TransportOptions& options);
 
 /// Counters of all devices, summed by NCCL's all-reduce: the state of a round over NCCL, where others have host memory.

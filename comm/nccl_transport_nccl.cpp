@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/comm/box_transport.h"
+#include "chatty/comm/buffered_transport.h"
 #include "chatty/comm/nccl_transport.h"
 #include "chatty/core/cuda.h"
 
@@ -199,12 +199,12 @@ class Rank {
 
 cudaStream_t Native(const Stream& stream) { return static_cast<cudaStream_t>(stream.native()); }
 
-class NcclTransport final : public BoxTransport {
+class NcclTransport final : public BufferedTransport {
  public:
-  NcclTransport(std::span<Device* const> devices, const LanePlan& plan, const TransportOptions& options)
-      : BoxTransport("nccl", devices, plan.boxes),
+  NcclTransport(std::span<Device* const> devices, const ChannelPlan& plan, const TransportOptions& options)
+      : BufferedTransport("nccl", devices, plan.buffers),
         plan_(plan),
-        meets_(options.meets),
+        meets_(options.collectives),
         patience_{options.timeout, &aborted_},
         nodes_(plan.parts),
         pairs_(plan.pairs.size()),
@@ -216,15 +216,16 @@ class NcclTransport final : public BoxTransport {
       } else {
         for (PartId from = 0; from < plan_.parts; ++from) {
           for (PartId to = 0; to < plan_.parts; ++to) {
-            const std::size_t lane = Index(from, to);
-            if (plan_.pairs[lane].inbox != kNoBox) ConnectPair(pairs_[lane], plan_.pairs[lane], from, to);
-            if (plan_.broadcasts[lane].inbox != kNoBox) ConnectPair(broadcasts_[lane], plan_.broadcasts[lane], from, to);
+            const std::size_t channel = Index(from, to);
+            if (plan_.pairs[channel].inbox != kNoBuffer) ConnectPair(pairs_[channel], plan_.pairs[channel], from, to);
+            if (plan_.broadcasts[channel].inbox != kNoBuffer)
+              ConnectPair(broadcasts_[channel], plan_.broadcasts[channel], from, to);
           }
         }
       }
     } catch (...) {
       Abort();  // what is half made cannot be destroyed in peace
-      ForEachStream([](Stream& stream) { Settle(&stream); });
+      ForEachStream([](Stream& stream) { Drain(&stream); });
       throw;
     }
   }
@@ -238,8 +239,8 @@ class NcclTransport final : public BoxTransport {
       }
     }
     if (failed_) Abort();
-    SettleDevices();
-    ForEachStream([](Stream& stream) { Settle(&stream); });
+    DrainDevices();
+    ForEachStream([](Stream& stream) { Drain(&stream); });
     // The last rank of a communicator takes the others down with it: all of them before any stream that they worked on.
     for (Node& node : nodes_) node.rank.reset();
     for (std::vector<Pair>* pairs : {&pairs_, &broadcasts_}) {
@@ -258,22 +259,22 @@ class NcclTransport final : public BoxTransport {
     } else {
       Free(pairs_[Index(from, to)], from, epoch);
     }
-    return boxes().At(plan_.pairs[Index(from, to)].outbox, epoch);
+    return buffers().At(plan_.pairs[Index(from, to)].outbox, epoch);
   }
 
   void Post(PartId from, PartId to, std::size_t bytes, std::uint64_t epoch) override {
     if (bytes == 0) return;
-    const Lane& lane = plan_.pairs[Index(from, to)];
-    CheckFits(bytes, lane.outbox, from, to);
-    if (!meets_) return Send(pairs_[Index(from, to)], lane, from, to, bytes, epoch);
+    const Channel& channel = plan_.pairs[Index(from, to)];
+    CheckFits(bytes, channel.outbox, from, to);
+    if (!meets_) return Send(pairs_[Index(from, to)], channel, from, to, bytes, epoch);
     Node& node = nodes_[from];
-    Told(from, to, bytes, [&] { node.packed->Record(main(from)); });
+    WithContext(from, to, bytes, [&] { node.packed->Record(main(from)); });
     node.sends[to] = bytes;
     node.posted = true;
   }
 
-  void Meet(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
-            std::uint64_t epoch) override {
+  void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
+                       std::uint64_t epoch) override {
     CHATTY_CHECK(meets_, "transport nccl was made for devices that do not meet");
     Node& node = nodes_[at];
     const std::vector<std::size_t> sends = std::exchange(node.sends, std::vector<std::size_t>(plan_.parts, 0));
@@ -292,7 +293,7 @@ class NcclTransport final : public BoxTransport {
     }
     for (PartId root = 0; root < broadcast.size(); ++root) {
       all += broadcast[root];
-      if (root != at) CheckFits(broadcast[root], plan_.broadcasts[Index(root, at)].inbox, root, kEverybody);
+      if (root != at) CheckFits(broadcast[root], plan_.broadcasts[Index(root, at)].inbox, root, kAllParts);
     }
     if (all == 0) return;
 
@@ -307,22 +308,22 @@ class NcclTransport final : public BoxTransport {
               const auto to = static_cast<PartId>((at + i) % plan_.parts);
               const auto from = static_cast<PartId>((at + plan_.parts - i) % plan_.parts);
               if (sends[to] > 0) {
-                Rank::Check(ncclSend(boxes().At(plan_.pairs[Index(at, to)].outbox, epoch), sends[to], ncclUint8,
+                Rank::Check(ncclSend(buffers().At(plan_.pairs[Index(at, to)].outbox, epoch), sends[to], ncclUint8,
                                      static_cast<int>(to), comm, stream),
                             comm, [&] { return Describe(at, to, sends[to]); });
               }
               if (incoming[from] > 0) {
-                Rank::Check(ncclRecv(boxes().At(plan_.pairs[Index(from, at)].inbox, epoch), incoming[from], ncclUint8,
+                Rank::Check(ncclRecv(buffers().At(plan_.pairs[Index(from, at)].inbox, epoch), incoming[from], ncclUint8,
                                      static_cast<int>(from), comm, stream),
                             comm, [&] { return Describe(from, at, incoming[from]); });
               }
             }
             for (PartId root = 0; root < broadcast.size(); ++root) {  // in the same order on all devices
               if (broadcast[root] == 0) continue;
-              std::byte* const box = root == at ? boxes().At(BroadcastOutbox(root), epoch)
-                                                : boxes().At(plan_.broadcasts[Index(root, at)].inbox, epoch);
-              Rank::Check(ncclBroadcast(box, box, broadcast[root], ncclUint8, static_cast<int>(root), comm, stream), comm,
-                          [&] { return Describe(root, kEverybody, broadcast[root]); });
+              std::byte* const buffer = root == at ? buffers().At(BroadcastOutbox(root), epoch)
+                                                   : buffers().At(plan_.broadcasts[Index(root, at)].inbox, epoch);
+              Rank::Check(ncclBroadcast(buffer, buffer, broadcast[root], ncclUint8, static_cast<int>(root), comm, stream),
+                          comm, [&] { return Describe(root, kAllParts, broadcast[root]); });
             }
           },
           what);
@@ -335,18 +336,18 @@ class NcclTransport final : public BoxTransport {
     return Fetch(pairs_[Index(from, at)], plan_.pairs[Index(from, at)], at, from, bytes, epoch);
   }
 
-  std::byte* BroadcastBox(PartId from, std::uint64_t epoch) override {
+  std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) override {
     if (meets_) {
       Free(nodes_[from], from, epoch);
     } else {
       for (PartId to = 0; to < plan_.parts; ++to) Free(broadcasts_[Index(from, to)], from, epoch);
     }
-    return boxes().At(BroadcastOutbox(from), epoch);
+    return buffers().At(BroadcastOutbox(from), epoch);
   }
 
   void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override {
     if (bytes == 0) return;
-    CheckFits(bytes, BroadcastOutbox(from), from, kEverybody);
+    CheckFits(bytes, BroadcastOutbox(from), from, kAllParts);
     if (!meets_) {
       for (PartId i = 1; i < plan_.parts; ++i) {
         const auto to = static_cast<PartId>((from + i) % plan_.parts);
@@ -355,7 +356,7 @@ class NcclTransport final : public BoxTransport {
       return;
     }
     Node& node = nodes_[from];
-    Told(from, kEverybody, bytes, [&] { node.packed->Record(main(from)); });
+    WithContext(from, kAllParts, bytes, [&] { node.packed->Record(main(from)); });
     node.tells = bytes;
     node.posted = true;
   }
@@ -390,7 +391,7 @@ class NcclTransport final : public BoxTransport {
     bool posted = false;
     std::unique_ptr<Rank> rank;
   };
-  /// A lane, where nobody meets.
+  /// A channel, where nobody meets.
   struct Pair {
     std::unique_ptr<Stream> out, in;
     std::unique_ptr<Event> packed, ready;  // the sender has packed; the receiver's stream has come to the receipt
@@ -399,7 +400,7 @@ class NcclTransport final : public BoxTransport {
     std::unique_ptr<Rank> sender, receiver;
   };
 
-  BoxId BroadcastOutbox(PartId from) const { return plan_.broadcasts[Index(from, from == 0 ? 1 : 0)].outbox; }
+  BufferId BroadcastOutbox(PartId from) const { return plan_.broadcasts[Index(from, from == 0 ? 1 : 0)].outbox; }
 
   void ConnectAll() {
     std::vector<Rank*> ranks;
@@ -417,7 +418,7 @@ class NcclTransport final : public BoxTransport {
     Rank::Connect(ranks, all, patience_);
   }
 
-  void ConnectPair(Pair& pair, const Lane& lane, PartId from, PartId to) {
+  void ConnectPair(Pair& pair, const Channel& channel, PartId from, PartId to) {
     pair.out = device(from).NewStream();
     pair.in = device(to).NewStream();
     pair.packed = device(from).NewEvent();
@@ -435,9 +436,9 @@ class NcclTransport final : public BoxTransport {
     pair.sender->Group(
         patience_,
         [&](ncclComm_t comm) {
-          Rank::Check(ncclSend(boxes().At(lane.outbox, 0), 1, ncclUint8, 1, comm, Native(*pair.out)), comm, what);
+          Rank::Check(ncclSend(buffers().At(channel.outbox, 0), 1, ncclUint8, 1, comm, Native(*pair.out)), comm, what);
           pair.receiver->Within([&](ncclComm_t other) {
-            Rank::Check(ncclRecv(boxes().At(lane.inbox, 0), 1, ncclUint8, 0, other, Native(*pair.in)), other, what);
+            Rank::Check(ncclRecv(buffers().At(channel.inbox, 0), 1, ncclUint8, 0, other, Native(*pair.in)), other, what);
           });
         },
         what);
@@ -464,7 +465,7 @@ class NcclTransport final : public BoxTransport {
     }
   }
 
-  void Send(Pair& pair, const Lane& lane, PartId from, PartId to, std::size_t bytes, std::uint64_t epoch) {
+  void Send(Pair& pair, const Channel& channel, PartId from, PartId to, std::size_t bytes, std::uint64_t epoch) {
     const auto what = [&] { return Describe(from, to, bytes); };
     Guarded([&] {
       pair.packed->Record(main(from));
@@ -472,7 +473,8 @@ class NcclTransport final : public BoxTransport {
       pair.sender->Group(
           patience_,
           [&](ncclComm_t comm) {
-            Rank::Check(ncclSend(boxes().At(lane.outbox, epoch), bytes, ncclUint8, 1, comm, Native(*pair.out)), comm, what);
+            Rank::Check(ncclSend(buffers().At(channel.outbox, epoch), bytes, ncclUint8, 1, comm, Native(*pair.out)), comm,
+                        what);
           },
           what);
       pair.done[epoch & 1]->Record(*pair.out);
@@ -480,12 +482,13 @@ class NcclTransport final : public BoxTransport {
     pair.busy[epoch & 1] = true;
   }
 
-  const std::byte* Fetch(Pair& pair, const Lane& lane, PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) {
-    std::byte* const inbox = boxes().At(lane.inbox, epoch);
+  const std::byte* Fetch(Pair& pair, const Channel& channel, PartId at, PartId from, std::size_t bytes,
+                         std::uint64_t epoch) {
+    std::byte* const inbox = buffers().At(channel.inbox, epoch);
     if (bytes == 0) return inbox;
-    CheckFits(bytes, lane.inbox, from, at);
+    CheckFits(bytes, channel.inbox, from, at);
     if (meets_) {
-      Told(from, at, bytes, [&] { nodes_[at].done[epoch & 1]->MakeWait(main(at)); });
+      WithContext(from, at, bytes, [&] { nodes_[at].done[epoch & 1]->MakeWait(main(at)); });
       return inbox;
     }
     const auto what = [&] { return Describe(from, at, bytes); };
@@ -532,7 +535,7 @@ class NcclTransport final : public BoxTransport {
     }
   }
 
-  LanePlan plan_;
+  ChannelPlan plan_;
   bool meets_;
   std::atomic<bool> aborted_{false}, failed_{false};
   Patience patience_;
@@ -629,7 +632,7 @@ class NcclSums final : public NcclState {
 
 }  // namespace
 
-std::unique_ptr<Transport> MakeNcclTransport(std::span<Device* const> devices, const LanePlan& plan,
+std::unique_ptr<Transport> MakeNcclTransport(std::span<Device* const> devices, const ChannelPlan& plan,
                                              const TransportOptions& options) {
   return std::make_unique<NcclTransport>(devices, plan, options);
 }

@@ -66,7 +66,7 @@ void Prepare(Device& device, const State& state) {
   });
 }
 
-std::size_t Box::bytes() const {
+std::size_t ProbeBuffer::bytes() const {
   switch (kind) {
     case Kind::kEntries:
       return count * sizeof(Entry);
@@ -76,28 +76,28 @@ std::size_t Box::bytes() const {
     case Kind::kBits:
       return count / 8;
     case Kind::kBlock:
-    case Kind::kParcel:
+    case Kind::kPayload:
     case Kind::kMarks:
       break;
   }
   return count * sizeof(std::uint32_t);
 }
 
-Box Box::Of(Kind kind, std::size_t bytes, unsigned every) {
-  Box box{kind, 0, every};
-  if (box.swept()) {
+ProbeBuffer ProbeBuffer::Of(Kind kind, std::size_t bytes, unsigned every) {
+  ProbeBuffer buffer{kind, 0, every};
+  if (buffer.swept()) {
     const double one = 1.0 / 8 + (kind == Kind::kBits ? 0 : 4.0 / kSegment + 4.0 / every);
-    box.count = static_cast<std::size_t>(static_cast<double>(bytes) / one) / kSegment * kSegment;
+    buffer.count = static_cast<std::size_t>(static_cast<double>(bytes) / one) / kSegment * kSegment;
   } else {
-    box.count = std::max<std::size_t>(1, bytes / (kind == Kind::kEntries ? sizeof(Entry) : sizeof(std::uint32_t)));
+    buffer.count = std::max<std::size_t>(1, bytes / (kind == Kind::kEntries ? sizeof(Entry) : sizeof(std::uint32_t)));
   }
-  return box;
+  return buffer;
 }
 
-void Pack(Device& device, const State& state, std::byte* box, const Box& shape) {
-  CHATTY_ON_GPU(device, Pack(device, state, box, shape));
+void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuffer& shape) {
+  CHATTY_ON_GPU(device, Pack(device, state, buffer, shape));
   const std::size_t apart = EntriesApart(state, shape);
-  auto* const words = reinterpret_cast<std::uint32_t*>(box);
+  auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
   switch (shape.kind) {
     case Kind::kBlock:
       return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
@@ -105,21 +105,21 @@ void Pack(Device& device, const State& state, std::byte* box, const Box& shape) 
       });
     case Kind::kEntries:
       return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
-        auto* const out = reinterpret_cast<Entry*>(box);
+        auto* const out = reinterpret_cast<Entry*>(buffer);
         for (std::size_t i = begin; i < end; ++i) {
           const std::size_t index = i * apart;
           out[i] = {static_cast<std::uint32_t>(index), state.values[index] - 1};
         }
       });
     case Kind::kValues:
-      return Divide(device, shape.count / Box::kSegment, [&](std::size_t begin, std::size_t end) {
-        auto* const segments = reinterpret_cast<std::uint32_t*>(box + shape.segments_at());
-        auto* const values = reinterpret_cast<std::uint32_t*>(box + shape.values_at());
+      return Divide(device, shape.count / ProbeBuffer::kSegment, [&](std::size_t begin, std::size_t end) {
+        auto* const segments = reinterpret_cast<std::uint32_t*>(buffer + shape.segments_at());
+        auto* const values = reinterpret_cast<std::uint32_t*>(buffer + shape.values_at());
         for (std::size_t segment = begin; segment < end; ++segment) {
-          const std::size_t first = segment * Box::kSegment;
+          const std::size_t first = segment * ProbeBuffer::kSegment;
           std::size_t place = (first + shape.every - 1) / shape.every;
           segments[segment] = static_cast<std::uint32_t>(place);
-          for (std::size_t w = 0; w < Box::kSegment / 32; ++w) {
+          for (std::size_t w = 0; w < ProbeBuffer::kSegment / 32; ++w) {
             std::uint32_t word = 0;
             for (std::size_t i = first + w * 32; i < first + (w + 1) * 32; ++i) {
               if (i % shape.every != 0) continue;
@@ -130,18 +130,18 @@ void Pack(Device& device, const State& state, std::byte* box, const Box& shape) 
           }
         }
       });
-    case Kind::kParcel:
+    case Kind::kPayload:
     case Kind::kMarks:
     case Kind::kMessages:
     case Kind::kBits:
       break;
   }
-  throw InternalError("host devices have no boxes of their own for parcels, marks, messages and bits");
+  throw InternalError("host devices have no buffers of their own for payloads, marks, messages and bits");
 }
 
-void Unpack(Device& device, const State& state, const std::byte* box, const Box& shape) {
-  CHATTY_ON_GPU(device, Unpack(device, state, box, shape));
-  const auto* const words = reinterpret_cast<const std::uint32_t*>(box);
+void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape) {
+  CHATTY_ON_GPU(device, Unpack(device, state, buffer, shape));
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(buffer);
   switch (shape.kind) {
     case Kind::kBlock:
       return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
@@ -149,7 +149,7 @@ void Unpack(Device& device, const State& state, const std::byte* box, const Box&
       });
     case Kind::kEntries:
       return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
-        const auto* const in = reinterpret_cast<const Entry*>(box);
+        const auto* const in = reinterpret_cast<const Entry*>(buffer);
         for (std::size_t i = begin; i < end; ++i) {
           const std::uint32_t at = in[i].index;
           atomics::Min<true>(&state.values[at], in[i].value);
@@ -157,26 +157,26 @@ void Unpack(Device& device, const State& state, const std::byte* box, const Box&
         }
       });
     case Kind::kValues:
-      return Divide(device, shape.count / Box::kSegment, [&](std::size_t begin, std::size_t end) {
-        const auto* const segments = reinterpret_cast<const std::uint32_t*>(box + shape.segments_at());
-        const auto* const values = reinterpret_cast<const std::uint32_t*>(box + shape.values_at());
+      return Divide(device, shape.count / ProbeBuffer::kSegment, [&](std::size_t begin, std::size_t end) {
+        const auto* const segments = reinterpret_cast<const std::uint32_t*>(buffer + shape.segments_at());
+        const auto* const values = reinterpret_cast<const std::uint32_t*>(buffer + shape.values_at());
         for (std::size_t segment = begin; segment < end; ++segment) {
-          const std::size_t first = segment * Box::kSegment;
+          const std::size_t first = segment * ProbeBuffer::kSegment;
           std::size_t place = segments[segment];
-          for (std::size_t i = first; i < first + Box::kSegment; ++i) {
+          for (std::size_t i = first; i < first + ProbeBuffer::kSegment; ++i) {
             if ((words[i / 32] >> (i % 32) & 1u) == 0) continue;
             state.values[i] = std::min(state.values[i], values[place++]);
             atomics::Or<true>(&state.marks[i >> 5], 1u << (i & 31));
           }
         }
       });
-    case Kind::kParcel:
+    case Kind::kPayload:
     case Kind::kMarks:
     case Kind::kMessages:
     case Kind::kBits:
       break;
   }
-  throw InternalError("host devices have no boxes of their own for parcels, marks, messages and bits");
+  throw InternalError("host devices have no buffers of their own for payloads, marks, messages and bits");
 }
 
 void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access) {

@@ -39,25 +39,25 @@ __global__ void __launch_bounds__(kBlock) PrepareKernel(State state) {
 }
 
 __global__ void __launch_bounds__(kBlock)
-    PackBlockKernel(const std::uint32_t* values, std::uint32_t* box, std::size_t words) {
+    PackBlockKernel(const std::uint32_t* values, std::uint32_t* buffer, std::size_t words) {
   const auto* const from = reinterpret_cast<const uint4*>(values);
-  auto* const to = reinterpret_cast<uint4*>(box);
+  auto* const to = reinterpret_cast<uint4*>(buffer);
   for (std::size_t i = First(); i < words / 4; i += Stride()) {
     const uint4 four = from[i];
     to[i] = make_uint4(four.x - 1, four.y - 1, four.z - 1, four.w - 1);
   }
-  for (std::size_t i = words / 4 * 4 + First(); i < words; i += Stride()) box[i] = values[i] - 1;
+  for (std::size_t i = words / 4 * 4 + First(); i < words; i += Stride()) buffer[i] = values[i] - 1;
 }
 
 __global__ void __launch_bounds__(kBlock)
-    UnpackBlockKernel(std::uint32_t* values, const std::uint32_t* box, std::size_t words) {
-  const auto* const from = reinterpret_cast<const uint4*>(box);
+    UnpackBlockKernel(std::uint32_t* values, const std::uint32_t* buffer, std::size_t words) {
+  const auto* const from = reinterpret_cast<const uint4*>(buffer);
   auto* const to = reinterpret_cast<uint4*>(values);
   for (std::size_t i = First(); i < words / 4; i += Stride()) {
     const uint4 candidate = from[i], old = to[i];
     to[i] = make_uint4(min(old.x, candidate.x), min(old.y, candidate.y), min(old.z, candidate.z), min(old.w, candidate.w));
   }
-  for (std::size_t i = words / 4 * 4 + First(); i < words; i += Stride()) values[i] = min(values[i], box[i]);
+  for (std::size_t i = words / 4 * 4 + First(); i < words; i += Stride()) values[i] = min(values[i], buffer[i]);
 }
 
 /// A sum that no memory has: what is read has to be used.
@@ -76,7 +76,8 @@ __device__ Record RecordOf(std::uint32_t index, std::uint32_t value) {
 }
 
 template <class Record>
-__global__ void __launch_bounds__(kBlock) PackListKernel(State state, Record* box, std::size_t entries, std::size_t apart) {
+__global__ void __launch_bounds__(kBlock)
+    PackListKernel(State state, Record* buffer, std::size_t entries, std::size_t apart) {
   for (std::size_t base = First() - Lane(); base < entries; base += Stride()) {
     const std::size_t i = base + Lane();
     const bool mine = i < entries;
@@ -87,18 +88,18 @@ __global__ void __launch_bounds__(kBlock) PackListKernel(State state, Record* bo
     if (!mine) continue;
     const auto index = static_cast<std::uint32_t>(i * apart);
     atomicAnd(&state.marks[index >> 5], ~(1u << (index & 31)));
-    box[place] = RecordOf<Record>(index, sizeof(Record) == 4 ? 0 : state.values[index] - 1);
+    buffer[place] = RecordOf<Record>(index, sizeof(Record) == 4 ? 0 : state.values[index] - 1);
   }
 }
 
 template <class Record>
-__global__ void __launch_bounds__(kBlock) UnpackListKernel(State state, const Record* box, std::size_t entries) {
+__global__ void __launch_bounds__(kBlock) UnpackListKernel(State state, const Record* buffer, std::size_t entries) {
   for (std::size_t base = First() - Lane(); base < entries; base += Stride()) {
     const std::size_t i = base + Lane();
     const bool mine = i < entries;
     std::uint32_t at = 0;
     if (mine) {
-      const Record entry = box[i];
+      const Record entry = buffer[i];
       if constexpr (sizeof(Record) == 4) {
         at = entry + (state.order[entry] >> state.bits);  // who is meant is looked up
       } else {
@@ -119,18 +120,18 @@ __global__ void ClearCountsKernel(State state) { state.counts[threadIdx.x] = 0; 
 
 /// A warp has a segment at a time; a block asks for room for those of all, and writes line by line. `messages`: their bits
 /// are taken; else a border's vertices are looked up.
-__global__ void __launch_bounds__(kBlock) PackSweepKernel(State state, std::byte* box, Box sweep, bool messages) {
-  constexpr unsigned kWords = Box::kSegment / 32;
+__global__ void __launch_bounds__(kBlock) PackSweepKernel(State state, std::byte* buffer, ProbeBuffer sweep, bool messages) {
+  constexpr unsigned kWords = ProbeBuffer::kSegment / 32;
   __shared__ unsigned held[kWarps], begins[kWarps], shelf_words[kWarps * kWords];
-  __shared__ std::uint32_t shelf[kWarps * Box::kSegment];
+  __shared__ std::uint32_t temp_storage[kWarps * ProbeBuffer::kSegment];
   __shared__ unsigned begin, in_block;
-  auto* const words = reinterpret_cast<std::uint32_t*>(box);
-  auto* const segments = reinterpret_cast<std::uint32_t*>(box + sweep.segments_at());
-  auto* const values = reinterpret_cast<std::uint32_t*>(box + sweep.values_at());
-  const std::size_t all = sweep.count / Box::kSegment;
+  auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
+  auto* const segments = reinterpret_cast<std::uint32_t*>(buffer + sweep.segments_at());
+  auto* const values = reinterpret_cast<std::uint32_t*>(buffer + sweep.values_at());
+  const std::size_t all = sweep.count / ProbeBuffer::kSegment;
   const unsigned warp = threadIdx.x / 32;
   for (std::size_t base = std::size_t{blockIdx.x} * kWarps; base < all; base += std::size_t{gridDim.x} * kWarps) {
-    const std::size_t segment = base + warp, first = segment * Box::kSegment;
+    const std::size_t segment = base + warp, first = segment * ProbeBuffer::kSegment;
     unsigned word[kWords], mine = 0, count = 0;
     std::uint32_t never = 0;
     if (!messages) {
@@ -166,24 +167,24 @@ __global__ void __launch_bounds__(kBlock) PackSweepKernel(State state, std::byte
 #pragma unroll
     for (unsigned k = 0; k < kWords; ++k) {
       if ((word[k] >> Lane() & 1u) != 0) {
-        shelf[place + __popc(word[k] & ((1u << Lane()) - 1))] = state.values[first + k * 32 + Lane()] - 1;
+        temp_storage[place + __popc(word[k] & ((1u << Lane()) - 1))] = state.values[first + k * 32 + Lane()] - 1;
       }
       place += __popc(word[k]);
     }
     __syncthreads();
-    for (unsigned at = threadIdx.x; at < in_block; at += kBlock) values[begin + at] = shelf[at];
+    for (unsigned at = threadIdx.x; at < in_block; at += kBlock) values[begin + at] = temp_storage[at];
     __syncthreads();
   }
 }
 
-__global__ void __launch_bounds__(kBlock) UnpackSweepKernel(State state, const std::byte* box, Box sweep) {
-  constexpr unsigned kWords = Box::kSegment / 32;
-  const auto* const words = reinterpret_cast<const std::uint32_t*>(box);
-  const auto* const segments = reinterpret_cast<const std::uint32_t*>(box + sweep.segments_at());
-  const auto* const values = reinterpret_cast<const std::uint32_t*>(box + sweep.values_at());
-  const std::size_t all = sweep.count / Box::kSegment, warps = Stride() / 32;
+__global__ void __launch_bounds__(kBlock) UnpackSweepKernel(State state, const std::byte* buffer, ProbeBuffer sweep) {
+  constexpr unsigned kWords = ProbeBuffer::kSegment / 32;
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(buffer);
+  const auto* const segments = reinterpret_cast<const std::uint32_t*>(buffer + sweep.segments_at());
+  const auto* const values = reinterpret_cast<const std::uint32_t*>(buffer + sweep.values_at());
+  const std::size_t all = sweep.count / ProbeBuffer::kSegment, warps = Stride() / 32;
   for (std::size_t segment = First() / 32; segment < all; segment += warps) {
-    const std::size_t first = segment * Box::kSegment;
+    const std::size_t first = segment * ProbeBuffer::kSegment;
     const unsigned held = Lane() < kWords ? words[first / 32 + Lane()] : 0;
     unsigned place = segments[segment];
     std::uint32_t candidate[kWords];
@@ -205,15 +206,15 @@ __global__ void __launch_bounds__(kBlock) UnpackSweepKernel(State state, const s
 
 /// Messages: a lane has one that is held, whoever it is for is looked up, and asked, and then it is combined with what waits
 /// there, which the queue's places stand for.
-__global__ void __launch_bounds__(kBlock) DeliverSweepKernel(State state, const std::byte* box, Box sweep) {
-  const auto* const words = reinterpret_cast<const std::uint32_t*>(box);
-  const auto* const segments = reinterpret_cast<const std::uint32_t*>(box + sweep.segments_at());
-  const auto* const values = reinterpret_cast<const std::uint32_t*>(box + sweep.values_at());
-  const std::size_t all = sweep.count / Box::kSegment, warps = Stride() / 32;
+__global__ void __launch_bounds__(kBlock) DeliverSweepKernel(State state, const std::byte* buffer, ProbeBuffer sweep) {
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(buffer);
+  const auto* const segments = reinterpret_cast<const std::uint32_t*>(buffer + sweep.segments_at());
+  const auto* const values = reinterpret_cast<const std::uint32_t*>(buffer + sweep.values_at());
+  const std::size_t all = sweep.count / ProbeBuffer::kSegment, warps = Stride() / 32;
   for (std::size_t segment = First() / 32; segment < all; segment += warps) {
-    const std::size_t first = segment * Box::kSegment;
+    const std::size_t first = segment * ProbeBuffer::kSegment;
     const std::uint32_t place = segments[segment];
-    for (unsigned j = Lane(); j < Box::kSegment / sweep.every; j += 32) {
+    for (unsigned j = Lane(); j < ProbeBuffer::kSegment / sweep.every; j += 32) {
       const std::size_t i = first + j * sweep.every;
       if ((words[i / 32] >> (i % 32) & 1u) == 0) continue;
       const std::uint32_t message = values[place + j];
@@ -227,10 +228,11 @@ __global__ void __launch_bounds__(kBlock) DeliverSweepKernel(State state, const 
 
 /// A warp has a segment, of whose places a border's vertices are looked up together, and their bits. `never` is kNever.
 __global__ void __launch_bounds__(kBlock)
-    PackBitsKernel(State state, std::uint32_t* box, std::size_t places, std::uint64_t never) {
-  constexpr unsigned kWords = Box::kSegment / 32;
+    PackBitsKernel(State state, std::uint32_t* buffer, std::size_t places, std::uint64_t never) {
+  constexpr unsigned kWords = ProbeBuffer::kSegment / 32;
   std::uint64_t sum = 0;
-  for (std::size_t first = First() / 32 * Box::kSegment; first < places; first += Stride() / 32 * Box::kSegment) {
+  for (std::size_t first = First() / 32 * ProbeBuffer::kSegment; first < places;
+       first += Stride() / 32 * ProbeBuffer::kSegment) {
     std::uint32_t mine = 0;
 #pragma unroll
     for (unsigned k = 0; k < kWords; ++k) {
@@ -239,14 +241,15 @@ __global__ void __launch_bounds__(kBlock)
       const unsigned word = __ballot_sync(kFull, at == i);
       if (Lane() == k) mine = word;
     }
-    if (Lane() < kWords) box[first / 32 + Lane()] = mine;
+    if (Lane() < kWords) buffer[first / 32 + Lane()] = mine;
   }
-  if (sum == never) box[0] = 0;
+  if (sum == never) buffer[0] = 0;
 }
-__global__ void __launch_bounds__(kBlock) UnpackBitsKernel(State state, const std::uint32_t* box, std::size_t places) {
-  constexpr unsigned kWords = Box::kSegment / 32;
-  for (std::size_t first = First() / 32 * Box::kSegment; first < places; first += Stride() / 32 * Box::kSegment) {
-    const std::uint32_t held = Lane() < kWords ? box[first / 32 + Lane()] : 0;
+__global__ void __launch_bounds__(kBlock) UnpackBitsKernel(State state, const std::uint32_t* buffer, std::size_t places) {
+  constexpr unsigned kWords = ProbeBuffer::kSegment / 32;
+  for (std::size_t first = First() / 32 * ProbeBuffer::kSegment; first < places;
+       first += Stride() / 32 * ProbeBuffer::kSegment) {
+    const std::uint32_t held = Lane() < kWords ? buffer[first / 32 + Lane()] : 0;
     std::uint32_t mine = 0;
 #pragma unroll
     for (unsigned k = 0; k < kWords; ++k) {
@@ -335,10 +338,10 @@ __global__ void BarrierKernel(unsigned rounds) {
   for (unsigned i = 0; i < rounds; ++i) grid.sync();
 }
 
-/// Threads that pack and unpack a box: one for four words in order, one an entry of a list, a warp a segment.
-std::size_t ThreadsFor(const Box& box) {
-  if (box.kind == Kind::kBlock || box.kind == Kind::kParcel) return box.count / 4;
-  return box.swept() ? box.count / Box::kSegment * 32 : box.count;
+/// Threads that pack and unpack a buffer: one for four words in order, one an entry of a list, a warp a segment.
+std::size_t ThreadsFor(const ProbeBuffer& buffer) {
+  if (buffer.kind == Kind::kBlock || buffer.kind == Kind::kPayload) return buffer.count / 4;
+  return buffer.swept() ? buffer.count / ProbeBuffer::kSegment * 32 : buffer.count;
 }
 
 double Microseconds(Clock::time_point start) {
@@ -352,18 +355,18 @@ void Prepare(Device& device, const State& state) {
   CHATTY_CUDA(cudaGetLastError());
 }
 
-void Pack(Device& device, const State& state, std::byte* box, const Box& shape) {
+void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuffer& shape) {
   const cudaStream_t stream = StreamOf(device);
   const unsigned blocks = Blocks(device, ThreadsFor(shape));
-  auto* const words = reinterpret_cast<std::uint32_t*>(box);
-  if (shape.kind != Kind::kBlock && shape.kind != Kind::kBits && shape.kind != Kind::kParcel)
+  auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
+  if (shape.kind != Kind::kBlock && shape.kind != Kind::kBits && shape.kind != Kind::kPayload)
     ClearCountsKernel<<<1, 2, 0, stream>>>(state);
   switch (shape.kind) {
     case Kind::kBlock:
       PackBlockKernel<<<blocks, kBlock, 0, stream>>>(state.values, words, shape.count);
       break;
     case Kind::kEntries:
-      PackListKernel<<<blocks, kBlock, 0, stream>>>(state, reinterpret_cast<uint2*>(box), shape.count,
+      PackListKernel<<<blocks, kBlock, 0, stream>>>(state, reinterpret_cast<uint2*>(buffer), shape.count,
                                                     EntriesApart(state, shape));
       break;
     case Kind::kMarks:
@@ -371,10 +374,10 @@ void Pack(Device& device, const State& state, std::byte* box, const Box& shape) 
       break;
     case Kind::kValues:
     case Kind::kMessages:
-      PackSweepKernel<<<blocks, kBlock, 0, stream>>>(state, box, shape, shape.kind == Kind::kMessages);
+      PackSweepKernel<<<blocks, kBlock, 0, stream>>>(state, buffer, shape, shape.kind == Kind::kMessages);
       break;
-    case Kind::kParcel:
-      device.CopyWithin(box, reinterpret_cast<const std::byte*>(state.values), shape.bytes(), device.stream());
+    case Kind::kPayload:
+      device.CopyWithin(buffer, reinterpret_cast<const std::byte*>(state.values), shape.bytes(), device.stream());
       break;
     case Kind::kBits:
       PackBitsKernel<<<blocks, kBlock, 0, stream>>>(state, words, shape.count, kNever);
@@ -383,27 +386,27 @@ void Pack(Device& device, const State& state, std::byte* box, const Box& shape) 
   CHATTY_CUDA(cudaGetLastError());
 }
 
-void Unpack(Device& device, const State& state, const std::byte* box, const Box& shape) {
+void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape) {
   const cudaStream_t stream = StreamOf(device);
   const unsigned blocks = Blocks(device, ThreadsFor(shape));
-  const auto* const words = reinterpret_cast<const std::uint32_t*>(box);
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(buffer);
   switch (shape.kind) {
     case Kind::kBlock:
       UnpackBlockKernel<<<blocks, kBlock, 0, stream>>>(state.values, words, shape.count);
       break;
     case Kind::kEntries:
-      UnpackListKernel<<<blocks, kBlock, 0, stream>>>(state, reinterpret_cast<const uint2*>(box), shape.count);
+      UnpackListKernel<<<blocks, kBlock, 0, stream>>>(state, reinterpret_cast<const uint2*>(buffer), shape.count);
       break;
     case Kind::kMarks:
       UnpackListKernel<<<blocks, kBlock, 0, stream>>>(state, words, shape.count);
       break;
     case Kind::kValues:
-      UnpackSweepKernel<<<blocks, kBlock, 0, stream>>>(state, box, shape);
+      UnpackSweepKernel<<<blocks, kBlock, 0, stream>>>(state, buffer, shape);
       break;
     case Kind::kMessages:
-      DeliverSweepKernel<<<blocks, kBlock, 0, stream>>>(state, box, shape);
+      DeliverSweepKernel<<<blocks, kBlock, 0, stream>>>(state, buffer, shape);
       break;
-    case Kind::kParcel:
+    case Kind::kPayload:
       break;
     case Kind::kBits:
       UnpackBitsKernel<<<blocks, kBlock, 0, stream>>>(state, words, shape.count);

@@ -21,7 +21,7 @@ struct State {
   std::uint32_t* marks = nullptr;   ///< a bit for each of the values: what an update sets
   /// @{
   /// On a GPU: as many places as values, for those that are updated one by one, and for messages that wait; and how many of
-  /// it and of a box are taken, which who packs clears.
+  /// it and of a buffer are taken, which who packs clears.
   std::uint32_t* queue = nullptr;
   std::uint32_t* counts = nullptr;  ///< 2
   /// @}
@@ -44,10 +44,10 @@ struct Entry {
   std::uint32_t index, value;
 };
 
-/// What a box is made of, as the engines make theirs (docs/architecture.md).
+/// What a buffer is made of, as the engines make theirs (docs/architecture.md).
 enum class Kind : std::uint8_t {
   kBlock,    ///< values in order
-  kParcel,   ///< the same, copied and not taken in; on GPUs
+  kPayload,  ///< the same, copied and not taken in; on GPUs
   kEntries,  ///< a list of them, each with its index; indices are evenly apart, and those of 32 in a row ascend
   kMarks,    ///< a list of indices alone; on GPUs
   /// @{
@@ -58,8 +58,8 @@ enum class Kind : std::uint8_t {
   kBits,      ///< bits alone, of which all are set; on GPUs
   /// @}
 };
-/// A box of a kind.
-struct Box {
+/// A buffer of a kind.
+struct ProbeBuffer {
   static constexpr std::size_t kSegment = 256;
   Kind kind = Kind::kBlock;
   std::size_t count = 0;  ///< words, entries, or places, which are a multiple of kSegment; at most 2^bits
@@ -71,22 +71,22 @@ struct Box {
   /// Whether bits say which places it holds.
   bool swept() const { return kind == Kind::kValues || kind == Kind::kMessages || kind == Kind::kBits; }
   /// The largest of at most so many bytes; of lists one entry at least.
-  static Box Of(Kind kind, std::size_t bytes, unsigned every = 1);
+  static ProbeBuffer Of(Kind kind, std::size_t bytes, unsigned every = 1);
 };
 
 void Prepare(Device& device, const State& state);  ///< fills values and order
 
 /// How far entries of a list lie apart: as far as values reach.
-CHATTY_FN std::size_t EntriesApart(const State& state, const Box& list) {
+CHATTY_FN std::size_t EntriesApart(const State& state, const ProbeBuffer& list) {
   return list.count == 0 || list.count > std::size_t{1} << state.bits ? 1 : (std::size_t{1} << state.bits) / list.count;
 }
 
 /// @{
-/// Packs such a box, and takes it in: of values candidates are smaller than what the sender has, so that updates go on to
+/// Packs such a buffer, and takes it in: of values candidates are smaller than what the sender has, so that updates go on to
 /// succeed where it gets such ones, too. Of what is no block the receiver marks what it gets and, of lists and on a GPU,
 /// notes it in a queue.
-void Pack(Device& device, const State& state, std::byte* box, const Box& shape);
-void Unpack(Device& device, const State& state, const std::byte* box, const Box& shape);
+void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuffer& shape);
+void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape);
 /// @}
 
 /// What Touch does to each word.
@@ -120,8 +120,8 @@ Versions SoftwareVersions();  ///< asks the libraries; opens no device
 /// The same on GPUs; only in builds with CUDA.
 namespace cuda {
 void Prepare(Device& device, const State& state);
-void Pack(Device& device, const State& state, std::byte* box, const Box& shape);
-void Unpack(Device& device, const State& state, const std::byte* box, const Box& shape);
+void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuffer& shape);
+void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape);
 void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access);
 void LaunchNothing(Device& device);
 double FlagRoundTripUs(Device& a, Device& b, std::uint32_t* flag_a, std::uint32_t* flag_b, unsigned rounds);

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "chatty/comm/box_transport.h"
+#include "chatty/comm/buffered_transport.h"
 
 namespace chatty {
 
@@ -31,11 +31,11 @@ RingPlan::RingPlan(const PairBytesTable& capacities, const TransportOptions& opt
   }
   const auto route = [&](PartId from, std::size_t legs, std::size_t bytes) {
     Trip trip;
-    trip.source = boxes.OnDevice(from, bytes);
+    trip.source = buffers.OnDevice(from, bytes);
     for (std::size_t leg = 0; leg < legs; ++leg) {
       const std::size_t hop = (position[from] + leg) % parts;
-      trip.legs.push_back(
-          {hop, hops[hop].staged ? boxes.InHostMemory(hops[hop].from, bytes) : kNoBox, boxes.OnDevice(hops[hop].to, bytes)});
+      trip.legs.push_back({hop, hops[hop].staged ? buffers.InHostMemory(hops[hop].from, bytes) : kNoBuffer,
+                           buffers.OnDevice(hops[hop].to, bytes)});
     }
     return trip;
   };
@@ -52,10 +52,10 @@ RingPlan::RingPlan(const PairBytesTable& capacities, const TransportOptions& opt
 
 namespace {
 
-class RingTransport final : public BoxTransport {
+class RingTransport final : public BufferedTransport {
  public:
   RingTransport(std::span<Device* const> devices, const RingPlan& plan, std::size_t packet)
-      : BoxTransport("ring", devices, plan.boxes), plan_(plan), packet_(packet), lines_(plan.hops.size()) {
+      : BufferedTransport("ring", devices, plan.buffers), plan_(plan), packet_(packet), lines_(plan.hops.size()) {
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       lines_[i].out = device(plan_.hops[i].from).NewStream();
       if (plan_.hops[i].staged) lines_[i].in = device(plan_.hops[i].to).NewStream();
@@ -66,10 +66,10 @@ class RingTransport final : public BoxTransport {
     for (std::size_t i = 0; i < broadcasts_.size(); ++i) Prepare(broadcasts_[i], plan_.broadcasts[i]);
   }
   ~RingTransport() override {
-    SettleDevices();
+    DrainDevices();
     for (const Line& line : lines_) {
-      Settle(line.out.get());
-      Settle(line.in.get());
+      Drain(line.out.get());
+      Drain(line.in.get());
     }
   }
   RingTransport(const RingTransport&) = delete;
@@ -84,19 +84,19 @@ class RingTransport final : public BoxTransport {
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
     return Arrived(plan_.pairs[Index(from, at)], pairs_[Index(from, at)], at, from, bytes, epoch);
   }
-  std::byte* BroadcastBox(PartId from, std::uint64_t epoch) override {
+  std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) override {
     return Source(plan_.broadcasts[from], broadcasts_[from], from, epoch);
   }
   void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override {
-    Send(plan_.broadcasts[from], broadcasts_[from], from, kEverybody, bytes, epoch);
+    Send(plan_.broadcasts[from], broadcasts_[from], from, kAllParts, bytes, epoch);
   }
   const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
     return Arrived(plan_.broadcasts[from], broadcasts_[from], at, from, bytes, epoch);
   }
 
  private:
-  /// The streams of a hop, which all boxes that take it share in the order of their posts. Copies wait only for copies that
-  /// were enqueued before, so streams cannot wait for each other in a circle.
+  /// The streams of a hop, which all buffers that take it share in the order of their posts. Copies wait only for copies
+  /// that were enqueued before, so streams cannot wait for each other in a circle.
   struct Line {
     std::unique_ptr<Stream> out, in;  // of the hop's near and far device; `in` where it is staged
     Stream& last() const { return in != nullptr ? *in : *out; }
@@ -104,7 +104,7 @@ class RingTransport final : public BoxTransport {
   /// What a leg has on its way.
   struct LegEvents {
     std::unique_ptr<Event> staged, packet;          // a packet is in host memory; it is on the far side
-    std::array<std::unique_ptr<Event>, 2> arrived;  // the box is, by parity of the epoch
+    std::array<std::unique_ptr<Event>, 2> arrived;  // the buffer is, by parity of the epoch
   };
   struct TripEvents {
     std::unique_ptr<Event> packed;
@@ -128,11 +128,11 @@ class RingTransport final : public BoxTransport {
   }
 
   std::byte* Source(const RingPlan::Trip& trip, TripEvents& events, PartId from, std::uint64_t epoch) {
-    if (events.busy[epoch & 1]) {  // only where a run that failed left copies behind; see LaneTransport
+    if (events.busy[epoch & 1]) {  // only where a run that failed left copies behind; see ChannelTransport
       events.legs.back().arrived[epoch & 1]->MakeWait(main(from));
       events.busy[epoch & 1] = false;
     }
-    return boxes().At(trip.source, epoch);
+    return buffers().At(trip.source, epoch);
   }
 
   std::size_t PacketOf(const RingPlan::Trip& trip, std::size_t bytes) const {
@@ -149,16 +149,16 @@ class RingTransport final : public BoxTransport {
   void Send(const RingPlan::Trip& trip, TripEvents& events, PartId from, PartId to, std::size_t bytes, std::uint64_t epoch) {
     if (bytes == 0) return;
     CheckFits(bytes, trip.source, from, to);
-    Told(from, to, bytes, [&] {
+    WithContext(from, to, bytes, [&] {
       events.packed->Record(main(from));
       events.packed->MakeWait(*lines_[trip.legs.front().hop].out);
       const std::size_t packet = PacketOf(trip, bytes);
       for (std::size_t begin = 0; begin < bytes; begin += packet) {
         const std::size_t size = std::min(packet, bytes - begin);
-        const std::byte* source = boxes().At(trip.source, epoch) + begin;
+        const std::byte* source = buffers().At(trip.source, epoch) + begin;
         for (std::size_t i = 0; i < trip.legs.size(); ++i) {
           if (i > 0) events.legs[i - 1].packet->MakeWait(*lines_[trip.legs[i].hop].out);
-          std::byte* const arrival = boxes().At(trip.legs[i].arrival, epoch) + begin;
+          std::byte* const arrival = buffers().At(trip.legs[i].arrival, epoch) + begin;
           Move(trip.legs[i], events.legs[i], source, arrival, begin, size, epoch);
           events.legs[i].packet->Record(lines_[trip.legs[i].hop].last());
           source = arrival;
@@ -195,11 +195,11 @@ class RingTransport final : public BoxTransport {
       if (plan_.hops[trip.legs[i].hop].to != at) continue;
       if (bytes > 0) {
         CheckFits(bytes, trip.legs[i].arrival, from, at);
-        Told(from, at, bytes, [&] { events.legs[i].arrived[epoch & 1]->MakeWait(main(at)); });
+        WithContext(from, at, bytes, [&] { events.legs[i].arrived[epoch & 1]->MakeWait(main(at)); });
       }
-      return boxes().At(trip.legs[i].arrival, epoch);
+      return buffers().At(trip.legs[i].arrival, epoch);
     }
-    CheckFits(bytes, kNoBox, from, at);
+    CheckFits(bytes, kNoBuffer, from, at);
     return nullptr;
   }
 

@@ -1,5 +1,5 @@
 /// \file
-/// Groute's ring: boxes travel from device to device, each to its successor alone.
+/// Groute's ring: buffers travel from device to device, each to its successor alone.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "chatty/comm/boxes.h"
+#include "chatty/comm/message_buffers.h"
 #include "chatty/comm/transport.h"
 
 namespace chatty {
@@ -22,19 +22,19 @@ struct RingPlan {
     PartId from, to;
     bool staged;  ///< through host memory
   };
-  /// One hop of one box.
+  /// One hop of one buffer.
   struct Leg {
     std::size_t hop;
-    BoxId middle;   ///< where the hop is staged
-    BoxId arrival;  ///< on the hop's far side: an inbox, and where the next leg begins
+    BufferId middle;   ///< where the hop is staged
+    BufferId arrival;  ///< on the hop's far side: an inbox, and where the next leg begins
   };
-  /// The way of one box, of a pair or of what is told to all.
+  /// The way of one buffer, of a pair or of what is told to all.
   struct Trip {
-    BoxId source = kNoBox;
+    BufferId source = kNoBuffer;
     std::vector<Leg> legs;  ///< none: nothing ever travels
   };
   std::vector<Hop> hops;         ///< as many as devices
-  BoxPlan boxes;                 ///< what all trips need
+  BufferPlan buffers;            ///< what all trips need
   std::vector<Trip> pairs;       ///< entry [from * parts + to]
   std::vector<Trip> broadcasts;  ///< one a sender
 };

@@ -14,11 +14,11 @@ namespace chatty {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr std::size_t kMostPaths = 4;
+constexpr std::size_t kMaxPaths = 4;
 /// Less than this is within what the model may be wrong.
 constexpr double kWorthwhile = 0.85;
 
-/// Where no calibration has measured boxes that are packed and unpacked by sweeping a numbering: they cost by its places,
+/// Where no calibration has measured buffers that are packed and unpacked by sweeping a numbering: they cost by its places,
 /// the same on every path, so much a place on an H200 (docs/performance/exchange-and-paths.md).
 constexpr double kSweepUs = 2.8e-5;
 /// And payloads of four bytes behind bits cross PCIe one by one where kernels write and read host memory: as many bytes cost
@@ -27,15 +27,15 @@ constexpr double kZeroCopyFactor = 1.5;
 /// Atomics on the owner's state save a kernel that unpacks, 2.9 us, and the wait of one stream for another. But a message
 /// then crosses the link some eight times, each time after the last, at half of a flag's 1.3 us there and back: for where
 /// its target is (two reads), what that holds (three looks before an update), and three atomics; and the host has to wait
-/// until they are there, 8.5 us, where of a labelled box's arrival it only tells the receiver's stream. So between GPUs they
-/// are not expected to pay. Many at once take reads at 8.9 G/s and atomics at 6.6 G/s instead of 38 and 16 in the owner's
-/// own memory. Between host devices a job of the team is saved.
+/// until they are there, 8.5 us, where of a labelled buffer's arrival it only tells the receiver's stream. So between GPUs
+/// they are not expected to pay. Many at once take reads at 8.9 G/s and atomics at 6.6 G/s instead of 38 and 16 in the
+/// owner's own memory. Between host devices a job of the team is saved.
 constexpr double kSavedUs = 4.5 - 8 * 0.65 - 8.5, kAtomicUs = 4.4e-4;
 constexpr double kHostSavedUs = 1.0, kHostAtomicUs = 2e-4;
 
-/// What engines' boxes take longer between GPUs than those of a calibration, on any path: their kernels do more for each
-/// entry, one after the other, and have to be fetched, where a calibration's run again and again. The median of 248 boxes of
-/// `bfs`, `sssp` and `pagerank` between two H100s (docs/performance/exchange-and-paths.md).
+/// What engines' buffers take longer between GPUs than those of a calibration, on any path: their kernels do more for each
+/// entry, one after the other, and have to be fetched, where a calibration's run again and again. The median of 248 buffers
+/// of `bfs`, `sssp` and `pagerank` between two H100s (docs/performance/exchange-and-paths.md).
 constexpr double kEngineUs = 8;
 
 double ByteFactor(std::string_view path, DeviceKind kind) {
@@ -148,7 +148,7 @@ std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind k
         Case& one = cases.emplace_back();
         for (std::size_t p = 0; p < infos.size(); ++p) {
           const Load all{static_cast<std::uint32_t>(devices - 1), static_cast<std::uint32_t>(devices)};
-          // Long boxes list a numbering's places, short ones records of eight bytes.
+          // Long buffers list a numbering's places, short ones records of eight bytes.
           const bool swept = kind == DeviceKind::kCuda && size > capacities[from][to] / 4;
           const auto bytes_there = static_cast<std::size_t>(
               static_cast<double>(size) * (swept && infos[p] != nullptr ? ByteFactor(infos[p]->name, kind) : 1.0));
@@ -165,7 +165,7 @@ std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind k
     for (const std::size_t p : chosen) least = std::min(least, one.us[p]);
     return least;
   };
-  while (chosen.size() < kMostPaths) {
+  while (chosen.size() < kMaxPaths) {
     // The path that speeds up most cases most; where a case has no path yet, any is better than none.
     std::size_t next = CostModel::kNoPath;
     double most = 0;
@@ -210,7 +210,7 @@ TransportMemory MeasurePaths(std::span<const std::string_view> paths, DeviceKind
 bool BroadcastsMayPay(std::span<const std::string_view> paths, DeviceKind kind, const CostModel& model,
                       const PairBytesTable& capacities, std::span<const std::size_t> broadcast) {
   const std::size_t devices = capacities.size();
-  if (devices < 3) return false;  // between two it is the same box
+  if (devices < 3) return false;  // between two it is the same buffer
   const Load all{static_cast<std::uint32_t>(devices - 1), static_cast<std::uint32_t>(devices)};
   for (PartId from = 0; from < devices; ++from) {
     if (broadcast[from] == 0) continue;
@@ -257,88 +257,89 @@ Selector::Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kin
   name_ = fmt::format("{}", fmt::join(names, "+"));
 }
 
-double Selector::PredictUs(std::size_t path, PartId from, PartId to, const BoxShape& box, Load load) const noexcept {
+double Selector::PredictUs(std::size_t path, PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept {
   if (in_model_[path] == CostModel::kNoPath) return kInfinite;
-  const double more = box.content == BoxContent::kParcel ? 0 : engine_us_;
-  if (box.content != BoxContent::kList) {
-    const std::size_t count = box.places != 0 ? box.places : box.entries;
-    const double us = model_.PredictContentUs(box.content, in_model_[path], from, to, box.bytes, count, load);
+  const double more = buffer.content == BufferContent::kPayload ? 0 : engine_us_;
+  if (buffer.content != BufferContent::kList) {
+    const std::size_t count = buffer.places != 0 ? buffer.places : buffer.entries;
+    const double us = model_.PredictContentUs(buffer.content, in_model_[path], from, to, buffer.bytes, count, load);
     if (!std::isnan(us)) return us + more;
   }
-  if (IsList(box)) return model_.PredictUs(in_model_[path], from, to, box.bytes, EntriesOf(box), load) + more;
-  const auto bytes = static_cast<std::size_t>(static_cast<double>(box.bytes) * byte_factor_[path]);
-  return model_.PredictUs(in_model_[path], from, to, bytes, 0, load) + sweep_us_ * static_cast<double>(box.places) + more;
+  if (IsList(buffer)) return model_.PredictUs(in_model_[path], from, to, buffer.bytes, EntriesOf(buffer), load) + more;
+  const auto bytes = static_cast<std::size_t>(static_cast<double>(buffer.bytes) * byte_factor_[path]);
+  return model_.PredictUs(in_model_[path], from, to, bytes, 0, load) + sweep_us_ * static_cast<double>(buffer.places) + more;
 }
 
-double Selector::PredictBroadcastUs(std::size_t path, PartId from, const BoxShape& box,
+double Selector::PredictBroadcastUs(std::size_t path, PartId from, const BufferShape& buffer,
                                     std::uint32_t senders) const noexcept {
   if (in_model_[path] == CostModel::kNoPath) return kInfinite;
-  if (IsList(box)) return model_.PredictBroadcastUs(in_model_[path], from, box.bytes, EntriesOf(box), senders) + engine_us_;
-  const auto bytes = static_cast<std::size_t>(static_cast<double>(box.bytes) * byte_factor_[path]);
-  return model_.PredictBroadcastUs(in_model_[path], from, bytes, 0, senders) + sweep_us_ * static_cast<double>(box.places) +
-         engine_us_;
+  if (IsList(buffer))
+    return model_.PredictBroadcastUs(in_model_[path], from, buffer.bytes, EntriesOf(buffer), senders) + engine_us_;
+  const auto bytes = static_cast<std::size_t>(static_cast<double>(buffer.bytes) * byte_factor_[path]);
+  return model_.PredictBroadcastUs(in_model_[path], from, bytes, 0, senders) +
+         sweep_us_ * static_cast<double>(buffer.places) + engine_us_;
 }
 
-Selector::Choice Selector::Choose(PartId from, PartId to, const BoxShape& box, Load load) const noexcept {
+Selector::Choice Selector::Choose(PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept {
   Choice choice{0, kInfinite};
   for (std::size_t p = 0; p < paths_.size(); ++p) {
-    const double us = PredictUs(p, from, to, box, load);
+    const double us = PredictUs(p, from, to, buffer, load);
     if (us < choice.us) choice = {static_cast<std::uint8_t>(p), us};
   }
   return choice;
 }
 
-std::uint32_t Selector::BoxesBeside(std::size_t path, std::span<const std::uint8_t> paths) const noexcept {
+std::uint32_t Selector::BuffersBeside(std::size_t path, std::span<const std::uint8_t> paths) const noexcept {
   return static_cast<std::uint32_t>(std::count_if(
       paths.begin(), paths.end(), [&](std::uint8_t other) { return through_host_[other] == through_host_[path]; }));
 }
 
-void Selector::ChooseAll(PartId from, std::span<const PartId> to, std::span<const BoxShape> boxes, std::uint32_t senders,
-                         std::span<Choice> choices) const noexcept {
-  const auto all = static_cast<std::uint32_t>(boxes.size());
+void Selector::ChooseAll(PartId from, std::span<const PartId> to, std::span<const BufferShape> buffers,
+                         std::uint32_t senders, std::span<Choice> choices) const noexcept {
+  const auto all = static_cast<std::uint32_t>(buffers.size());
   std::array<std::uint8_t, kMaxDevices> paths{};
-  const std::span<std::uint8_t> chosen = std::span(paths).first(boxes.size());
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
-    choices[i] = Choose(from, to[i], boxes[i], {.boxes = all, .senders = senders});
+  const std::span<std::uint8_t> chosen = std::span(paths).first(buffers.size());
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    choices[i] = Choose(from, to[i], buffers[i], {.buffers = all, .senders = senders});
     chosen[i] = choices[i].path;
   }
-  const std::uint32_t beside_first = all == 0 ? 0 : BoxesBeside(chosen[0], chosen);
+  const std::uint32_t beside_first = all == 0 ? 0 : BuffersBeside(chosen[0], chosen);
   if (beside_first == all) return;
   // What each path takes beside those that go its way; returns how long the slowest does.
   const auto predict = [&](std::span<Choice> choice) {
     double slowest = 0;
-    for (std::size_t i = 0; i < boxes.size(); ++i) {
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
       choice[i].us =
-          PredictUs(chosen[i], from, to[i], boxes[i], {.boxes = BoxesBeside(chosen[i], chosen), .senders = senders});
+          PredictUs(chosen[i], from, to[i], buffers[i], {.buffers = BuffersBeside(chosen[i], chosen), .senders = senders});
       slowest = std::max(slowest, choice[i].us);
     }
     return slowest;
   };
   const double before = predict(choices);
   std::array<Choice, kMaxDevices> again{};
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
     again[i] = choices[i];
     for (std::size_t p = 0; p < paths_.size(); ++p) {
-      const std::uint32_t beside = BoxesBeside(p, chosen) + (through_host_[p] != through_host_[chosen[i]] ? 1 : 0);
-      const double us = PredictUs(p, from, to[i], boxes[i], {.boxes = beside, .senders = senders});
+      const std::uint32_t beside = BuffersBeside(p, chosen) + (through_host_[p] != through_host_[chosen[i]] ? 1 : 0);
+      const double us = PredictUs(p, from, to[i], buffers[i], {.buffers = beside, .senders = senders});
       if (us < again[i].us) again[i] = {static_cast<std::uint8_t>(p), us};
     }
   }
-  for (std::size_t i = 0; i < boxes.size(); ++i) chosen[i] = again[i].path;
-  if (predict(std::span(again).first(boxes.size())) < before) std::copy_n(again.begin(), boxes.size(), choices.begin());
+  for (std::size_t i = 0; i < buffers.size(); ++i) chosen[i] = again[i].path;
+  if (predict(std::span(again).first(buffers.size())) < before) std::copy_n(again.begin(), buffers.size(), choices.begin());
 }
 
-Selector::Choice Selector::ChooseBroadcast(PartId from, const BoxShape& box, std::uint32_t senders) const noexcept {
+Selector::Choice Selector::ChooseBroadcast(PartId from, const BufferShape& buffer, std::uint32_t senders) const noexcept {
   Choice choice{0, kInfinite};
   for (std::size_t p = 0; p < paths_.size(); ++p) {
-    const double us = PredictBroadcastUs(p, from, box, senders);
+    const double us = PredictBroadcastUs(p, from, buffer, senders);
     if (us < choice.us) choice = {static_cast<std::uint8_t>(p), us};
   }
   return choice;
 }
 
-void Selector::Meet(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
-                    std::span<const std::uint8_t> path, std::uint64_t epoch) const {
+void Selector::BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
+                               std::span<const std::uint8_t> path, std::uint64_t epoch) const {
   if (!collective_) return;
   // What travels on one path, and nothing of the other kind.
   const std::size_t devices = std::max(incoming.size(), broadcast.size());
@@ -348,7 +349,7 @@ void Selector::Meet(PartId at, std::span<const std::size_t> incoming, std::span<
       of_pairs[d] = !incoming.empty() && path[d] == p ? incoming[d] : 0;
       for_all[d] = !broadcast.empty() && path[d] == p ? broadcast[d] : 0;
     }
-    paths_[p]->Meet(at, {of_pairs.data(), devices}, {for_all.data(), broadcast.empty() ? 0 : devices}, epoch);
+    paths_[p]->BeginCollective(at, {of_pairs.data(), devices}, {for_all.data(), broadcast.empty() ? 0 : devices}, epoch);
   }
 }
 

@@ -41,8 +41,8 @@ std::vector<std::string_view> CommNames();
 
 /// The transports that a run makes: the one that `choice` names, or those between which choosing may pay by the model. A
 /// path is taken along if some pair has no other, or for some size no other comes within 15 % of it. At most four. `meets`:
-/// Transport::Meet will be called; without, collective paths are taken by name alone, for what they cost is measured where
-/// devices meet, and NCCL has a communicator a pair, whose sends may wait for each other.
+/// Transport::BeginCollective will be called; without, collective paths are taken by name alone, for what they cost is
+/// measured where devices meet, and NCCL has a communicator a pair, whose sends may wait for each other.
 std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind kind, const CostModel& model,
                                           const PairBytesTable& capacities, bool meets);
 
@@ -50,15 +50,16 @@ std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind k
 TransportMemory MeasurePaths(std::span<const std::string_view> paths, DeviceKind kind, const PairBytesTable& capacities,
                              const TransportOptions& options);
 
-/// What a box holds, as far as its time depends on it.
-struct BoxShape {
+/// What a buffer holds, as far as its time depends on it.
+struct BufferShape {
   std::size_t bytes = 0;    ///< its length
   std::size_t entries = 0;  ///< messages or values in it
   std::size_t places = 0;   ///< of the numbering that is swept to pack and to unpack it; 0: its entries alone are looked at
-  BoxContent content = BoxContent::kList;  ///< whose costs count, where they were measured
+  BufferContent content = BufferContent::kList;  ///< whose costs count, where they were measured
 };
 
-/// When a device tells all others at once, in one box that each of them looks through, and not each one in a box of its own.
+/// When a device tells all others at once, in one buffer that each of them looks through, and not each one in a buffer of
+/// its own.
 enum class Broadcasts : std::uint8_t {
   kNever,
   kChosen,  ///< values of the border, where it is predicted to be faster
@@ -66,7 +67,7 @@ enum class Broadcasts : std::uint8_t {
 };
 
 /// Whether telling all others at once may pay: whether some device's whole border, `broadcast[d]` bytes, is there sooner so
-/// than in boxes of these capacities for each pair.
+/// than in buffers of these capacities for each pair.
 bool BroadcastsMayPay(std::span<const std::string_view> paths, DeviceKind kind, const CostModel& model,
                       const PairBytesTable& capacities, std::span<const std::size_t> broadcast);
 
@@ -80,7 +81,7 @@ class Selector {
     double us = 0;          ///< infinite: unknown
   };
 
-  /// Takes the paths. `meets`: Meet is called. `kind`: of the devices.
+  /// Takes the paths. `meets`: BeginCollective is called. `kind`: of the devices.
   Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kind, Broadcasts broadcasts, bool meets,
            const CostModel& model);
 
@@ -94,34 +95,34 @@ class Selector {
     return info != nullptr ? info->name : paths_[path]->name();
   }
   Broadcasts broadcasts() const noexcept { return broadcasts_; }  ///< when a device tells all others at once
-  bool collective() const noexcept { return collective_; }        ///< some path needs Meet
+  bool collective() const noexcept { return collective_; }        ///< some path needs BeginCollective
 
-  /// The path of least predicted time for one box.
-  Choice Choose(PartId from, PartId to, const BoxShape& box, Load load) const noexcept;
-  /// The same for all boxes that `from` sends at once, box i to to[i]: as Choose, under a load of all of them. Where links
-  /// are apart from ways to host memory (CostModel::links_apart), and some boxes then take the one and some the other, each
-  /// is chosen again beside those that go its way, and what is there sooner in all stays.
-  void ChooseAll(PartId from, std::span<const PartId> to, std::span<const BoxShape> boxes, std::uint32_t senders,
+  /// The path of least predicted time for one buffer.
+  Choice Choose(PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
+  /// The same for all buffers that `from` sends at once, buffer i to to[i]: as Choose, under a load of all of them. Where
+  /// links are apart from ways to host memory (CostModel::links_apart), and some buffers then take the one and some the
+  /// other, each is chosen again beside those that go its way, and what is there sooner in all stays.
+  void ChooseAll(PartId from, std::span<const PartId> to, std::span<const BufferShape> buffers, std::uint32_t senders,
                  std::span<Choice> choices) const noexcept;
-  /// How many of a sender's boxes go the way of `path`, through host memory or over links, if these are their paths.
-  std::uint32_t BoxesBeside(std::size_t path, std::span<const std::uint8_t> paths) const noexcept;
+  /// How many of a sender's buffers go the way of `path`, through host memory or over links, if these are their paths.
+  std::uint32_t BuffersBeside(std::size_t path, std::span<const std::uint8_t> paths) const noexcept;
   /// As Choose, for what is told to all.
-  Choice ChooseBroadcast(PartId from, const BoxShape& box, std::uint32_t senders) const noexcept;
+  Choice ChooseBroadcast(PartId from, const BufferShape& buffer, std::uint32_t senders) const noexcept;
 
-  /// Whether messages that go by atomics into the owner's state, and in no box, are predicted to be there sooner: only where
-  /// they are few. `messages`: of all devices; the same answer on each.
+  /// Whether messages that go by atomics into the owner's state, and in no buffer, are predicted to be there sooner: only
+  /// where they are few. `messages`: of all devices; the same answer on each.
   bool AtomicsPay(std::uint64_t messages) const noexcept { return static_cast<double>(messages) * atomic_us_ < saved_us_; }
-  /// What is predicted of so many of them, where a box of as many pairs of index and message goes by this path: no less than
-  /// the atomics themselves take, however soon the box would be there.
-  double PredictAtomicsUs(std::size_t path, PartId from, PartId to, const BoxShape& pairs, Load load) const noexcept {
+  /// What is predicted of so many of them, where a buffer of as many pairs of index and message goes by this path: no less
+  /// than the atomics themselves take, however soon the buffer would be there.
+  double PredictAtomicsUs(std::size_t path, PartId from, PartId to, const BufferShape& pairs, Load load) const noexcept {
     return std::max(PredictUs(path, from, to, pairs, load) - saved_us_, 0.0) +
            static_cast<double>(pairs.entries) * atomic_us_;
   }
 
   /// @{
   /// What the model says of a path at hand; infinite where it knows nothing.
-  double PredictUs(std::size_t path, PartId from, PartId to, const BoxShape& box, Load load) const noexcept;
-  double PredictBroadcastUs(std::size_t path, PartId from, const BoxShape& box, std::uint32_t senders) const noexcept;
+  double PredictUs(std::size_t path, PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
+  double PredictBroadcastUs(std::size_t path, PartId from, const BufferShape& buffer, std::uint32_t senders) const noexcept;
   /// @}
 
   /// @{
@@ -130,9 +131,10 @@ class Selector {
   NcclState* state() const noexcept { return state_.get(); }
   /// @}
 
-  /// As Transport::Meet, for all paths: `path[from]` says on which `incoming[from]` or `broadcast[from]` bytes travel.
-  void Meet(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
-            std::span<const std::uint8_t> path, std::uint64_t epoch) const;
+  /// As Transport::BeginCollective, for all paths: `path[from]` says on which `incoming[from]` or `broadcast[from]` bytes
+  /// travel.
+  void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
+                       std::span<const std::uint8_t> path, std::uint64_t epoch) const;
   /// Transport::Abort of all.
   void Abort() const noexcept;
   bool reusable() const noexcept;  ///< all paths are
@@ -141,11 +143,11 @@ class Selector {
   /// @{
   /// Where its content was not measured: whether it costs as a list or a block does, and of how many entries. GPUs move
   /// words of bits as any block of memory.
-  bool IsList(const BoxShape& box) const noexcept {
-    return box.places == 0 || sweep_us_ == 0 || box.content == BoxContent::kBits;
+  bool IsList(const BufferShape& buffer) const noexcept {
+    return buffer.places == 0 || sweep_us_ == 0 || buffer.content == BufferContent::kBits;
   }
-  std::size_t EntriesOf(const BoxShape& box) const noexcept {
-    return box.content == BoxContent::kBits && sweep_us_ != 0 ? 0 : box.entries;
+  std::size_t EntriesOf(const BufferShape& buffer) const noexcept {
+    return buffer.content == BufferContent::kBits && sweep_us_ != 0 ? 0 : buffer.entries;
   }
   /// @}
 
@@ -154,8 +156,8 @@ class Selector {
   std::vector<double> byte_factor_;    // of each path, where a numbering is swept
   std::vector<bool> through_host_;     // each path: what it carries waits for what goes through host memory
   double sweep_us_ = 0;                // of a place; 0: entries tell
-  double saved_us_, atomic_us_;        // by atomics a round, and what each message costs more than one in a box
-  double engine_us_;                   // that boxes take longer than measured ones
+  double saved_us_, atomic_us_;        // by atomics a round, and what each message costs more than one in a buffer
+  double engine_us_;                   // that buffers take longer than measured ones
   std::unique_ptr<NcclState> state_;
   mutable std::atomic<bool> state_aborted_{false};
   CostModel model_;

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <optional>
 
-#include "chatty/comm/lane_transport.h"
+#include "chatty/comm/channel_transport.h"
 #include "chatty/comm/nccl_transport.h"
 #include "chatty/comm/ring_transport.h"
 #include "chatty/comm/rings.h"
@@ -100,13 +100,13 @@ std::vector<PartId> Ascending(std::size_t parts) {
   return order;
 }
 
-LanePlan PlanLanes(std::string_view name, const PairBytesTable& capacities, const TransportOptions& options,
-                   const Reach& reach) {
+ChannelPlan PlanChannels(std::string_view name, const PairBytesTable& capacities, const TransportOptions& options,
+                         const Reach& reach) {
   return {capacities, options, [&](PartId from, PartId to) {
-            if (name == "host") return Route::kInPlace;
+            if (name == "host") return Route::kDirect;
             if (name == "uva") return Route::kZeroCopy;
-            if (name == "uva-hub") return Route::kHub;
-            if (name == "p2p-direct") return reach(from, to) ? Route::kInPlace : Route::kZeroCopy;
+            if (name == "uva-hub") return Route::kHostHub;
+            if (name == "p2p-direct") return reach(from, to) ? Route::kDirect : Route::kZeroCopy;
             if (name == "nccl") return Route::kCopy;  // an outbox and an inbox; the rest is NCCL's
             if (name == "p2p-copy" && reach(from, to)) return Route::kCopy;
             return Route::kStaged;
@@ -165,9 +165,9 @@ TransportMemory MeasureTransport(std::string_view name, DeviceKind kind, const P
   const auto reach = [&](PartId from, PartId to) { return options.links.Allows(from, to); };
   if (chosen == "ring") {
     return RingPlan(capacities, options, options.ring.empty() ? Ascending(capacities.size()) : options.ring, reach)
-        .boxes.Measure(capacities.size());
+        .buffers.Measure(capacities.size());
   }
-  return PlanLanes(chosen, capacities, options, reach).boxes.Measure(capacities.size());
+  return PlanChannels(chosen, capacities, options, reach).buffers.Measure(capacities.size());
 }
 
 std::unique_ptr<Transport> MakeTransport(std::string_view name, std::span<Device* const> devices,
@@ -187,9 +187,9 @@ std::unique_ptr<Transport> MakeTransport(std::string_view name, std::span<Device
     return MakeRingTransport(devices, plan, options);
   }
 #if CHATTY_WITH_NCCL
-  if (info.name == "nccl") return MakeNcclTransport(devices, PlanLanes(info.name, capacities, options, reach), options);
+  if (info.name == "nccl") return MakeNcclTransport(devices, PlanChannels(info.name, capacities, options, reach), options);
 #endif
-  return MakeLaneTransport(info.name, devices, PlanLanes(info.name, capacities, options, reach), options);
+  return MakeChannelTransport(info.name, devices, PlanChannels(info.name, capacities, options, reach), options);
 }
 
 std::vector<PartId> RingOrder(std::span<Device* const> devices, const LinkMask& links) {
@@ -199,7 +199,7 @@ std::vector<PartId> RingOrder(std::span<Device* const> devices, const LinkMask& 
   return {rings.best.order.begin(), rings.best.order.end()};
 }
 
-void Transport::Meet(PartId /*at*/, std::span<const std::size_t> /*incoming*/, std::span<const std::size_t> /*broadcast*/,
-                     std::uint64_t /*epoch*/) {}
+void Transport::BeginCollective(PartId /*at*/, std::span<const std::size_t> /*incoming*/,
+                                std::span<const std::size_t> /*broadcast*/, std::uint64_t /*epoch*/) {}
 
 }  // namespace chatty

@@ -91,7 +91,7 @@ class Device {
   virtual MemoryResource& memory() = 0;
   /// Replaces the resource that `memory()` returns, for limits and failure injection. Null restores the device's own.
   virtual void set_memory(MemoryResource* resource) = 0;
-  /// Page-locked host memory that the device can also address, for counters and boxes that cross.
+  /// Page-locked host memory that the device can also address, for counters and buffers that cross.
   virtual MemoryResource& pinned_memory() = 0;
   virtual void set_pinned_memory(MemoryResource* resource) = 0;  ///< as set_memory
   /// Makes this device current for the calling thread; a no-op on hosts.

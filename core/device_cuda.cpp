@@ -243,8 +243,8 @@ class CudaDevice final : public Device {
     MakeCurrent();
     return std::make_unique<CudaEvent>();
   }
-  // Boxes of transports are addressed like the device's own memory and may lie in host memory or on a peer: the runtime
-  // looks at the addresses rather than taking our word for a direction.
+  // Message buffers of transports are addressed like the device's own memory and may lie in host memory or on a peer: the
+  // runtime looks at the addresses rather than taking our word for a direction.
   void CopyIn(void* device, const void* host, std::size_t bytes, Stream& stream) override {
     if (bytes == 0) return;
     const AsCurrent device_of_the_stream(ordinal_);

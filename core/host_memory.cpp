@@ -121,7 +121,7 @@ std::optional<std::uint64_t> ThreadVariable(const char* name, bool is_list) {
     if (error == std::errc::result_out_of_range && !part.starts_with('-')) number = kUnlimited;
     if (part.empty() || part.find_first_not_of("0123456789") != std::string_view::npos || number == 0) {
       Throw<UsageError>("{} is '{}', which is no number of threads; set it to 1 to {}, or unset it", name,
-                        std::string_view(text).substr(0, 40), kMostThreads);
+                        std::string_view(text).substr(0, 40), kMaxThreads);
     }
     if (!first) first = number;
   }
@@ -133,9 +133,9 @@ std::optional<std::uint64_t> ThreadVariable(const char* name, bool is_list) {
 void CheckThreadVariables() {
   const std::optional<std::uint64_t> threads = ThreadVariable("OMP_NUM_THREADS", /*is_list=*/true);
   static_cast<void>(ThreadVariable("OMP_THREAD_LIMIT", /*is_list=*/false));  // a large limit asks for nothing
-  if (threads && *threads > kMostThreads) {
+  if (threads && *threads > kMaxThreads) {
     Throw<UsageError>("OMP_NUM_THREADS is {}; at most {} threads can be used, set it to 1 to {}, or unset it", *threads,
-                      kMostThreads, kMostThreads);
+                      kMaxThreads, kMaxThreads);
   }
 }
 

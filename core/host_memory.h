@@ -14,9 +14,9 @@ namespace chatty {
 std::uint64_t AvailableHostMemory(const std::string& root = "");
 
 /// More threads than this are taken for a mistake, wherever their number is set.
-inline constexpr int kMostThreads = 4096;
+inline constexpr int kMaxThreads = 4096;
 
-/// Throws UsageError if OMP_NUM_THREADS or OMP_THREAD_LIMIT is no number of threads, or the first more than kMostThreads:
+/// Throws UsageError if OMP_NUM_THREADS or OMP_THREAD_LIMIT is no number of threads, or the first more than kMaxThreads:
 /// OpenMP itself would ignore the one and end the process at the other.
 void CheckThreadVariables();
 

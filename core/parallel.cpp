@@ -71,9 +71,9 @@ void TryThreads(int threads) {
 int ThreadCount(int requested) {
   if (requested > 0) return requested;
   const int threads = omp_get_max_threads();
-  if (threads > kMostThreads) {
+  if (threads > kMaxThreads) {
     Throw<UsageError>("OpenMP is set to {} threads; at most {} can be used, set OMP_NUM_THREADS to 1 to {}, or unset it",
-                      threads, kMostThreads, kMostThreads);
+                      threads, kMaxThreads, kMaxThreads);
   }
   return threads;
 }

@@ -142,10 +142,11 @@ class Barrier {
 /// A barrier at which every thread hands in a value and receives everybody's. One barrier a call: two sets of slots
 /// alternate, so a fast thread's next value cannot overwrite one that a slow thread has yet to read.
 template <class T>
-class Rendezvous {
+class AllGatherBarrier {
  public:
   /// For `threads` threads.
-  explicit Rendezvous(int threads) : barrier_(threads), slots_{std::vector<Slot>(threads), std::vector<Slot>(threads)} {}
+  explicit AllGatherBarrier(int threads)
+      : barrier_(threads), slots_{std::vector<Slot>(threads), std::vector<Slot>(threads)} {}
 
   /// Calls fold(rank, value) for every rank in order, after all threads have arrived. Identical order, so identical
   /// floating-point results, on every thread.
@@ -172,46 +173,46 @@ class Rendezvous {
 /// rendezvous of neighbours instead of all. A receiver sleeps once an epoch, however many it waits for, and the last of
 /// them wakes it.
 ///
-/// All threads number their epochs alike. That nobody notifies of an epoch before the receiver has left the Await of the one
+/// All threads number their epochs alike. That nobody notifies of an epoch before the receiver has left the Wait of the one
 /// before, or writes a value whose predecessor of two epochs ago is still read, is the caller's business.
 template <class T>
-class Postings {
+class NeighbourExchange {
  public:
   /// For `threads` threads.
-  explicit Postings(int threads)
-      : spin_(SpinOf(threads)), slots_{std::vector<Slot>(threads), std::vector<Slot>(threads)}, doors_(threads) {}
+  explicit NeighbourExchange(int threads)
+      : spin_(SpinOf(threads)), slots_{std::vector<Slot>(threads), std::vector<Slot>(threads)}, arrivals_(threads) {}
 
-  /// The place of rank's value for `epoch`, to be written before the first Notify of that epoch.
-  T& Mine(int rank, std::uint64_t epoch) { return slots_[epoch & 1][rank].value; }
-  /// Tells `to` that the caller's value is there. Once an epoch for each thread that will Await it.
-  void Notify(int to) noexcept {
-    Door& door = doors_[to];
+  /// The place of rank's value for `epoch`, to be written before the first Signal of that epoch.
+  T& Outgoing(int rank, std::uint64_t epoch) { return slots_[epoch & 1][rank].value; }
+  /// Tells `to` that the caller's value is there. Once an epoch for each thread that will Wait it.
+  void Signal(int to) noexcept {
+    Arrivals& arrivals = arrivals_[to];
     // Either this sees the number waited for, or the waiter sees this arrival: both are sequentially consistent.
-    std::uint32_t seen = door.arrived.load(), counted;
+    std::uint32_t seen = arrivals.arrived.load(), counted;
     do {
       counted = (seen & kPoisoned) | ((seen + 1) & kCount);  // the count wraps without poisoning
-    } while (!door.arrived.compare_exchange_weak(seen, counted));
-    if ((counted & kCount) == door.wanted.load()) WakeAll(door.arrived);
+    } while (!arrivals.arrived.compare_exchange_weak(seen, counted));
+    if ((counted & kCount) == arrivals.wanted.load()) WakeAll(arrivals.arrived);
   }
   /// Returns once `senders` threads have notified `rank` of this epoch, which must be all that ever will. What they did
   /// before happens before what the caller does after. Throws AbortedError, TimeoutError.
-  void Await(int rank, int senders, const WaitContext& context, std::string_view what) {
-    Door& door = doors_[rank];
+  void Wait(int rank, int senders, const WaitContext& context, std::string_view what) {
+    Arrivals& arrivals = arrivals_[rank];
     const std::uint32_t wanted =
-        (door.wanted.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(senders)) & kCount;
-    if (senders > 0) door.wanted.store(wanted);
-    for (std::uint32_t seen; ((seen = door.arrived.load()) & kCount) != wanted || (seen & kPoisoned) != 0;) {
+        (arrivals.wanted.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(senders)) & kCount;
+    if (senders > 0) arrivals.wanted.store(wanted);
+    for (std::uint32_t seen; ((seen = arrivals.arrived.load()) & kCount) != wanted || (seen & kPoisoned) != 0;) {
       if (seen & kPoisoned) Throw<AbortedError>("gave up waiting for {}: another thread failed first", what);
-      WaitWhileEqual(door.arrived, seen, context, what, spin_);
+      WaitWhileEqual(arrivals.arrived, seen, context, what, spin_);
     }
   }
-  /// What `from` handed in for `epoch`. Only after an Await that counted it.
-  const T& Of(int from, std::uint64_t epoch) const { return slots_[epoch & 1][from].value; }
+  /// What `from` handed in for `epoch`. Only after an Wait that counted it.
+  const T& Incoming(int from, std::uint64_t epoch) const { return slots_[epoch & 1][from].value; }
   /// Makes all that wait, and all that come, throw.
   void Poison() noexcept {
-    for (Door& door : doors_) {
-      door.arrived.fetch_or(kPoisoned);
-      WakeAll(door.arrived);
+    for (Arrivals& arrivals : arrivals_) {
+      arrivals.arrived.fetch_or(kPoisoned);
+      WakeAll(arrivals.arrived);
     }
   }
 
@@ -220,13 +221,13 @@ class Postings {
   struct alignas(64) Slot {
     T value{};
   };
-  struct alignas(64) Door {
+  struct alignas(64) Arrivals {
     std::atomic<std::uint32_t> arrived{0};  // notices ever, modulo 2^31, and whether the run has failed
     std::atomic<std::uint32_t> wanted{0};   // notices that the receiver has asked for so far
   };
   std::chrono::nanoseconds spin_;
   std::vector<Slot> slots_[2];
-  std::vector<Door> doors_;
+  std::vector<Arrivals> arrivals_;
 };
 
 }  // namespace chatty

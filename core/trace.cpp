@@ -56,11 +56,11 @@ std::string_view Name(TraceRow row) {
   return kNames[static_cast<std::size_t>(row)];
 }
 
-// --------------------------------------------------------------------- lane ----
+// --------------------------------------------------------------------- track ----
 
-TraceLane::~TraceLane() = default;
+TraceTrack::~TraceTrack() = default;
 
-void TraceLane::Append(const TraceEvent& event) noexcept {
+void TraceTrack::Append(const TraceEvent& event) noexcept {
   if (room_ == 0) {
     const std::size_t granted = trace_->Claim(kChunk);
     if (granted > 0) {
@@ -80,17 +80,17 @@ void TraceLane::Append(const TraceEvent& event) noexcept {
   --room_;
 }
 
-void TraceLane::AddSpan(const SpanKind& kind, Clock::time_point start, Clock::time_point end,
-                        const SpanArguments& arguments) noexcept {
+void TraceTrack::AddSpan(const SpanKind& kind, Clock::time_point start, Clock::time_point end,
+                         const SpanArguments& arguments) noexcept {
   Append({&kind, Nanoseconds(start - trace_->start()), Nanoseconds(end - start), arguments, TraceEvent::Type::kSpan,
           RowOf(kind.category)});
 }
 
-void TraceLane::AddCounter(const SpanKind& kind, Clock::time_point at, std::uint64_t value) noexcept {
+void TraceTrack::AddCounter(const SpanKind& kind, Clock::time_point at, std::uint64_t value) noexcept {
   Append({&kind, Nanoseconds(at - trace_->start()), 0, {value}, TraceEvent::Type::kCounter, TraceRow::kRounds});
 }
 
-void TraceLane::Tell(const SpanKind& kind, const SpanArguments& arguments) noexcept {
+void TraceTrack::Tell(const SpanKind& kind, const SpanArguments& arguments) noexcept {
   const auto tell = [&](const SpanKind* of, SpanArguments& its) {
     const bool open = of == &kind && its[0] == arguments[0] && std::find(its.begin(), its.end(), kToBeTold) != its.end();
     if (open) its = arguments;
@@ -107,11 +107,11 @@ void TraceLane::Tell(const SpanKind& kind, const SpanArguments& arguments) noexc
   }
 }
 
-void TraceLane::AddInstant(const SpanKind& kind, Clock::time_point at) noexcept {
+void TraceTrack::AddInstant(const SpanKind& kind, Clock::time_point at) noexcept {
   Append({&kind, Nanoseconds(at - trace_->start()), 0, {}, TraceEvent::Type::kInstant, RowOf(kind.category)});
 }
 
-std::vector<const TraceEvent*> TraceLane::Sorted() const {
+std::vector<const TraceEvent*> TraceTrack::Sorted() const {
   std::vector<const TraceEvent*> events(size_);
   for (std::size_t i = 0; i < size_; ++i) events[i] = &chunks_[i / kChunk][i % kChunk];
   // Spans are written when they end, so of two that begin and end together the later one encloses the other.
@@ -122,10 +122,10 @@ std::vector<const TraceEvent*> TraceLane::Sorted() const {
   return events;
 }
 
-const SpanKind& TraceLane::run_kind() const { return *trace_->run_kind_; }
-const SpanArguments& TraceLane::run_arguments() const { return trace_->run_arguments_; }
+const SpanKind& TraceTrack::run_kind() const { return *trace_->run_kind_; }
+const SpanArguments& TraceTrack::run_arguments() const { return trace_->run_arguments_; }
 
-void TraceLane::Attach(Device& device, bool events, std::chrono::milliseconds timeout) {
+void TraceTrack::Attach(Device& device, bool events, std::chrono::milliseconds timeout) {
   if (!events) return;
   timeout_ = timeout.count() > 0 ? std::min(timeout, kSettleTimeout) : kSettleTimeout;
   device_ = &device;
@@ -137,12 +137,12 @@ void TraceLane::Attach(Device& device, bool events, std::chrono::milliseconds ti
   Anchor();
 }
 
-void TraceLane::Detach() noexcept {
+void TraceTrack::Detach() noexcept {
   if (device_ != nullptr) Settle();
   device_ = nullptr;
 }
 
-void TraceLane::Anchor() {
+void TraceTrack::Anchor() {
   // The event happens between two looks at the host's clock; of a few tries the one with the narrowest window is kept.
   std::int64_t best = 0;
   for (int i = 0; i < 4; ++i) {
@@ -158,7 +158,7 @@ void TraceLane::Anchor() {
   if (device_->kind() == DeviceKind::kCuda) alignment_us_ = std::max(alignment_us_, static_cast<double>(best) * 1e-3);
 }
 
-std::size_t TraceLane::Mark() noexcept {
+std::size_t TraceTrack::Mark() noexcept {
   if (device_ == nullptr) return kNoMark;
   try {
     if (marks_ == pool_.size()) pool_.push_back(device_->NewEvent());
@@ -170,8 +170,8 @@ std::size_t TraceLane::Mark() noexcept {
   }
 }
 
-void TraceLane::AddStreamSpan(const SpanKind& kind, const SpanArguments& arguments, std::size_t begin,
-                              std::size_t end) noexcept {
+void TraceTrack::AddStreamSpan(const SpanKind& kind, const SpanArguments& arguments, std::size_t begin,
+                               std::size_t end) noexcept {
   try {
     pending_.push_back({&kind, arguments, begin, end});
   } catch (...) {
@@ -179,7 +179,7 @@ void TraceLane::AddStreamSpan(const SpanKind& kind, const SpanArguments& argumen
   }
 }
 
-bool TraceLane::SettleIfFull() noexcept {
+bool TraceTrack::SettleIfFull() noexcept {
   if (device_ == nullptr || open_ > 0 || marks_ < kMaxMarks) return false;
   Settle();
   try {
@@ -190,7 +190,7 @@ bool TraceLane::SettleIfFull() noexcept {
   return true;
 }
 
-void TraceLane::Settle() noexcept {
+void TraceTrack::Settle() noexcept {
   std::size_t done = 0;
   try {
     device_->stream().Synchronize({nullptr, timeout_});
@@ -221,33 +221,33 @@ void TraceLane::Settle() noexcept {
 
 Trace::Trace(std::size_t limit, bool events_on_hosts) try
     : limit_(limit), events_on_hosts_(events_on_hosts), start_(Clock::now()), left_(limit), run_kind_(&kRunSpan) {
-  lanes_.push_back(std::unique_ptr<TraceLane>(new TraceLane(*this, "process")));
-  process_ = lanes_[0].get();
+  tracks_.push_back(std::unique_ptr<TraceTrack>(new TraceTrack(*this, "process")));
+  process_ = tracks_[0].get();
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("beginning a trace");
 }
 
-TraceLane& Trace::Lane(const Device& device) {
+TraceTrack& Trace::Track(const Device& device) {
   std::string name = device.label();
   if (device.kind() == DeviceKind::kCuda) name += " " + device.info().name;
   const std::lock_guard lock(mutex_);
-  for (const auto& lane : lanes_) {
-    if (lane->name() == name) return *lane;
+  for (const auto& track : tracks_) {
+    if (track->name() == name) return *track;
   }
-  lanes_.push_back(std::unique_ptr<TraceLane>(new TraceLane(*this, std::move(name))));
-  return *lanes_.back();
+  tracks_.push_back(std::unique_ptr<TraceTrack>(new TraceTrack(*this, std::move(name))));
+  return *tracks_.back();
 }
 
-std::vector<const TraceLane*> Trace::lanes() const {
+std::vector<const TraceTrack*> Trace::tracks() const {
   const std::lock_guard lock(mutex_);
-  std::vector<const TraceLane*> all;
-  for (const auto& lane : lanes_) all.push_back(lane.get());
+  std::vector<const TraceTrack*> all;
+  for (const auto& track : tracks_) all.push_back(track.get());
   return all;
 }
 
 std::uint64_t Trace::dropped() const {
   std::uint64_t sum = 0;
-  for (const TraceLane* lane : lanes()) sum += lane->dropped();
+  for (const TraceTrack* track : tracks()) sum += track->dropped();
   return sum;
 }
 
@@ -267,61 +267,61 @@ TracedDevices::TracedDevices(Trace* trace, std::span<Device* const> devices, std
   if (trace == nullptr) return;
   try {
     for (Device* device : devices) {
-      TraceLane& lane = trace->Lane(*device);
-      if (std::find(lanes_.begin(), lanes_.end(), &lane) != lanes_.end()) {  // which two threads would write to
+      TraceTrack& track = trace->Track(*device);
+      if (std::find(tracks_.begin(), tracks_.end(), &track) != tracks_.end()) {  // which two threads would write to
         Throw<CapabilityError>(
-            "a trace has one lane a device, and two devices are called {}; Device::set_share tells apart what shares a GPU",
+            "a trace has one track a device, and two devices are called {}; Device::set_share tells apart what shares a GPU",
             device->label());
       }
-      lanes_.push_back(&lane);
+      tracks_.push_back(&track);
       device->MakeCurrent();
-      lane.Attach(*device, device->kind() == DeviceKind::kCuda || trace->events_on_hosts_, timeout);
+      track.Attach(*device, device->kind() == DeviceKind::kCuda || trace->events_on_hosts_, timeout);
     }
   } catch (...) {
-    for (TraceLane* lane : lanes_) lane->Detach();
+    for (TraceTrack* track : tracks_) track->Detach();
     throw;
   }
 }
 
 TracedDevices::~TracedDevices() {
-  for (TraceLane* lane : lanes_) lane->Detach();
+  for (TraceTrack* track : tracks_) track->Detach();
 }
 
 // --------------------------------------------------------------------- span ----
 
 void Span::BeginPart(const SpanKind& kind, const SpanArguments& arguments) noexcept {
-  lane_->SettleIfFull();
+  track_->SettleIfFull();
   kind_ = &kind;
   arguments_ = arguments;
   part_start_ = start_.time_since_epoch().count();
-  TakeMark(TraceLane::kNoMark);
+  TakeMark(TraceTrack::kNoMark);
 }
 
 void Span::NextPart(Clock::time_point now, const SpanKind& kind, const SpanArguments& arguments) noexcept {
   MarkEnd();
   EndPart(now);
-  const bool settled = lane_->SettleIfFull();
+  const bool settled = track_->SettleIfFull();
   kind_ = &kind;
   arguments_ = arguments;
   part_start_ = now.time_since_epoch().count();
-  TakeMark(settled ? TraceLane::kNoMark : end_mark_);  // the end of one part is the beginning of the next
+  TakeMark(settled ? TraceTrack::kNoMark : end_mark_);  // the end of one part is the beginning of the next
 }
 
 void Span::TakeMark(std::size_t shared) noexcept {
-  begin_mark_ = !kind_->on_stream ? TraceLane::kNoMark : shared != TraceLane::kNoMark ? shared : lane_->Mark();
-  if (begin_mark_ != TraceLane::kNoMark) ++lane_->open_;
+  begin_mark_ = !kind_->on_stream ? TraceTrack::kNoMark : shared != TraceTrack::kNoMark ? shared : track_->Mark();
+  if (begin_mark_ != TraceTrack::kNoMark) ++track_->open_;
 }
 
 void Span::MarkEnd() noexcept {
-  end_mark_ = TraceLane::kNoMark;
-  if (begin_mark_ == TraceLane::kNoMark) return;
-  end_mark_ = lane_->Mark();
-  --lane_->open_;
+  end_mark_ = TraceTrack::kNoMark;
+  if (begin_mark_ == TraceTrack::kNoMark) return;
+  end_mark_ = track_->Mark();
+  --track_->open_;
 }
 
 void Span::EndPart(Clock::time_point now) noexcept {
-  lane_->AddSpan(*kind_, part_start(), now, arguments_);
-  if (end_mark_ != TraceLane::kNoMark) lane_->AddStreamSpan(*kind_, arguments_, begin_mark_, end_mark_);
+  track_->AddSpan(*kind_, part_start(), now, arguments_);
+  if (end_mark_ != TraceTrack::kNoMark) track_->AddStreamSpan(*kind_, arguments_, begin_mark_, end_mark_);
 }
 
 }  // namespace chatty

@@ -62,7 +62,7 @@ struct SpanKind {
 /// What a run's span is called unless the trace says otherwise.
 inline constexpr SpanKind kRunSpan{"run", SpanCategory::kRound};
 
-/// The rows of a lane. Within one, spans follow or enclose each other.
+/// The rows of a track. Within one, spans follow or enclose each other.
 enum class TraceRow : std::uint8_t {
   kRounds,
   kCompute,
@@ -72,14 +72,14 @@ enum class TraceRow : std::uint8_t {
   kStreamCompute,        ///< a GPU's main stream, by its own clock
   kStreamCommunication,  ///< and what of it is exchange
 };
-/// How many rows a lane has.
+/// How many rows a track has.
 inline constexpr std::size_t kTraceRows = 7;
 /// What files call it.
 std::string_view Name(TraceRow row);
 
 /// Numbers that a span carries, as its kind names them.
 using SpanArguments = std::array<std::uint64_t, SpanKind::kArguments>;
-/// What stands for a number that TraceLane::Tell will tell. Files leave out those that it did not.
+/// What stands for a number that TraceTrack::Tell will tell. Files leave out those that it did not.
 inline constexpr std::uint64_t kToBeTold = ~std::uint64_t{0};
 
 /// One entry of a trace. Times are in nanoseconds since the trace was made.
@@ -101,11 +101,11 @@ struct TraceEvent {
 class Trace;
 
 /// The events of one device, or of the process. Written by one thread at a time, without locks.
-class TraceLane {
+class TraceTrack {
  public:
-  ~TraceLane();
-  TraceLane(const TraceLane&) = delete;
-  TraceLane& operator=(const TraceLane&) = delete;
+  ~TraceTrack();
+  TraceTrack(const TraceTrack&) = delete;
+  TraceTrack& operator=(const TraceTrack&) = delete;
 
   const std::string& name() const { return name_; }  ///< "host:0", "cuda:1 NVIDIA H200", "process"
   /// Adds events; counts them as dropped where the trace is full. Never throws.
@@ -128,7 +128,7 @@ class TraceLane {
   /// Width of the window within which the GPU's clock was set against the host's, in microseconds: what rows of streams may
   /// be off by. 0 without a GPU.
   double alignment_us() const { return alignment_us_; }
-  /// What a run's span on this lane is called; see Trace::NameRuns.
+  /// What a run's span on this track is called; see Trace::NameRuns.
   const SpanKind& run_kind() const;
   /// And its arguments.
   const SpanArguments& run_arguments() const;
@@ -148,9 +148,9 @@ class TraceLane {
   };
   static constexpr std::size_t kNoMark = ~std::size_t{0};
 
-  TraceLane(Trace& trace, std::string name) : trace_(&trace), name_(std::move(name)) {}
+  TraceTrack(Trace& trace, std::string name) : trace_(&trace), name_(std::move(name)) {}
   void Append(const TraceEvent& event) noexcept;
-  /// The device whose main stream this lane's rows show from now on, until Detach. Nothing on a host device, whose work has
+  /// The device whose main stream this track's rows show from now on, until Detach. Nothing on a host device, whose work has
   /// run when a call returns, unless `events` insists. Waits for the stream for up to `timeout` at a time.
   void Attach(Device& device, bool events, std::chrono::milliseconds timeout);
   void Detach() noexcept;
@@ -183,7 +183,7 @@ class TraceLane {
 };
 
 /// A recording of one or more runs. Lanes may be written at the same time, each by one thread; runs that are recorded by the
-/// same trace come one after another. Bounded: at most `limit` events, 56 bytes each, are kept, and lanes count the rest.
+/// same trace come one after another. Bounded: at most `limit` events, 56 bytes each, are kept, and tracks count the rest.
 class Trace {
  public:
   /// About a million events.
@@ -194,15 +194,15 @@ class Trace {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  /// The lane of the process: loading, dividing, trials. For one thread at a time.
-  TraceLane& process() { return *process_; }
-  /// The lane of a device, made at the first call. Thread-safe.
-  TraceLane& Lane(const Device& device);
-  /// All lanes, the process's first. Not while a run writes.
-  std::vector<const TraceLane*> lanes() const;
+  /// The track of the process: loading, dividing, trials. For one thread at a time.
+  TraceTrack& process() { return *process_; }
+  /// The track of a device, made at the first call. Thread-safe.
+  TraceTrack& Track(const Device& device);
+  /// All tracks, the process's first. Not while a run writes.
+  std::vector<const TraceTrack*> tracks() const;
   /// The most events that are kept.
   std::size_t limit() const { return limit_; }
-  std::uint64_t dropped() const;  ///< events that were left out because of the limit, by all lanes
+  std::uint64_t dropped() const;  ///< events that were left out because of the limit, by all tracks
   /// Time 0 of all events.
   Clock::time_point start() const { return start_; }
 
@@ -210,7 +210,7 @@ class Trace {
   void NameRuns(const SpanKind& kind, const SpanArguments& arguments = {});
 
  private:
-  friend class TraceLane;
+  friend class TraceTrack;
   friend class TracedDevices;
   std::size_t Claim(std::size_t wanted) noexcept;
 
@@ -219,56 +219,56 @@ class Trace {
   const Clock::time_point start_;
   std::atomic<std::size_t> left_;
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<TraceLane>> lanes_;
-  TraceLane* process_;
+  std::vector<std::unique_ptr<TraceTrack>> tracks_;
+  TraceTrack* process_;
   const SpanKind* run_kind_;
   SpanArguments run_arguments_{};
 };
 
 /// Null for no trace.
-inline TraceLane* ProcessLane(Trace* trace) { return trace == nullptr ? nullptr : &trace->process(); }
+inline TraceTrack* ProcessTrack(Trace* trace) { return trace == nullptr ? nullptr : &trace->process(); }
 
-/// Devices whose lanes a run writes while this lives. Construction and destruction wait for the devices' streams; both are
+/// Devices whose tracks a run writes while this lives. Construction and destruction wait for the devices' streams; both are
 /// for the thread that starts the run, outside of what it measures.
 class TracedDevices {
  public:
-  /// `trace` may be null: then there are no lanes. `timeout` is the run's longest wait, which bounds those here; 0: none,
+  /// `trace` may be null: then there are no tracks. `timeout` is the run's longest wait, which bounds those here; 0: none,
   /// then 10 s. A device that does not come to an end in that time has no rows for its stream. Throws CapabilityError where
-  /// two have one label: that would be one lane for two threads.
+  /// two have one label: that would be one track for two threads.
   TracedDevices(Trace* trace, std::span<Device* const> devices,
                 std::chrono::milliseconds timeout = std::chrono::milliseconds(0));
   ~TracedDevices();
   TracedDevices(const TracedDevices&) = delete;
   TracedDevices& operator=(const TracedDevices&) = delete;
-  /// Device d's lane; null without a trace.
-  TraceLane* lane(std::size_t d) const { return lanes_.empty() ? nullptr : lanes_[d]; }
+  /// Device d's track; null without a trace.
+  TraceTrack* track(std::size_t d) const { return tracks_.empty() ? nullptr : tracks_[d]; }
 
  private:
-  std::vector<TraceLane*> lanes_;
+  std::vector<TraceTrack*> tracks_;
 };
 
 /// A stretch of a thread's time, from construction to destruction, in named parts: it is added to an account, shown by
 /// profilers and written to a trace, by the same two looks at the clock. Without a trace the parts cost nothing, and without
-/// an account either no clock is read. Spans of one lane and row are made and ended like brackets.
+/// an account either no clock is read. Spans of one track and row are made and ended like brackets.
 class Span {
  public:
-  /// `lane` and `account`, in milliseconds, may be null.
-  Span(TraceLane* lane, double* account, const SpanKind& kind, const SpanArguments& arguments = {})
-      : lane_(lane), account_(account) {
+  /// `track` and `account`, in milliseconds, may be null.
+  Span(TraceTrack* track, double* account, const SpanKind& kind, const SpanArguments& arguments = {})
+      : track_(track), account_(account) {
     Push(kind, arguments);
-    if (lane_ != nullptr || account_ != nullptr) start_ = Clock::now();
-    if (lane_ != nullptr) [[unlikely]]
+    if (track_ != nullptr || account_ != nullptr) start_ = Clock::now();
+    if (track_ != nullptr) [[unlikely]]
       BeginPart(kind, arguments);
   }
   /// The same for a stretch that began earlier, at `since`.
-  Span(TraceLane* lane, double* account, const SpanKind& kind, const SpanArguments& arguments, Clock::time_point since)
-      : lane_(lane), account_(account), start_(since) {
+  Span(TraceTrack* track, double* account, const SpanKind& kind, const SpanArguments& arguments, Clock::time_point since)
+      : track_(track), account_(account), start_(since) {
     Push(kind, arguments);
-    if (lane_ != nullptr) [[unlikely]]
+    if (track_ != nullptr) [[unlikely]]
       BeginPart(kind, arguments);
   }
   ~Span() {
-    if (lane_ != nullptr || account_ != nullptr) Stop();
+    if (track_ != nullptr || account_ != nullptr) Stop();
     Pop();
   }
   Span(const Span&) = delete;
@@ -278,31 +278,31 @@ class Span {
   void Next(const SpanKind& kind, const SpanArguments& arguments = {}) {
     Pop();
     Push(kind, arguments);
-    if (lane_ != nullptr) [[unlikely]]
+    if (track_ != nullptr) [[unlikely]]
       NextPart(Clock::now(), kind, arguments);
   }
   /// The same on another account, which may be null.
   void Next(double* account, const SpanKind& kind, const SpanArguments& arguments = {}) {
     Pop();
     Push(kind, arguments);
-    if (lane_ == nullptr && account_ == nullptr && account == nullptr) return;
+    if (track_ == nullptr && account_ == nullptr && account == nullptr) return;
     const Clock::time_point now = Clock::now();
     Add(now);
     start_ = now;
     account_ = account;
-    if (lane_ != nullptr) [[unlikely]]
+    if (track_ != nullptr) [[unlikely]]
       NextPart(now, kind, arguments);
   }
   /// Sets an argument of the present part that was not known when it began.
   void Argument(std::size_t i, std::uint64_t value) {
-    if (lane_ != nullptr) arguments_[i] = value;
+    if (track_ != nullptr) arguments_[i] = value;
   }
 
   /// Where it is recorded; may be null.
-  TraceLane* lane() const { return lane_; }
+  TraceTrack* track() const { return track_; }
   /// What it is added to, in milliseconds; may be null.
   double* account() const { return account_; }
-  /// When the present part began. Meaningless without a lane.
+  /// When the present part began. Meaningless without a track.
   Clock::time_point part_start() const { return Clock::time_point(Clock::duration(part_start_)); }
 
  private:
@@ -319,11 +319,11 @@ class Span {
     if (account_ != nullptr) *account_ += std::chrono::duration<double, std::milli>(end - start_).count();
   }
   void Stop() {
-    if (lane_ != nullptr) [[unlikely]]
+    if (track_ != nullptr) [[unlikely]]
       MarkEnd();
     const Clock::time_point now = Clock::now();
     Add(now);
-    if (lane_ != nullptr) [[unlikely]]
+    if (track_ != nullptr) [[unlikely]]
       EndPart(now);
   }
   void BeginPart(const SpanKind& kind, const SpanArguments& arguments) noexcept;
@@ -332,11 +332,11 @@ class Span {
   void MarkEnd() noexcept;
   void EndPart(Clock::time_point now) noexcept;
 
-  TraceLane* const lane_;
+  TraceTrack* const track_;
   double* account_;
   Clock::time_point start_{};  // of the account's stretch
 
-  // Of the present part. Used with a lane only, and without one not even initialised: a round has a handful of spans.
+  // Of the present part. Used with a track only, and without one not even initialised: a round has a handful of spans.
   const SpanKind* kind_;
   SpanArguments arguments_;
   Clock::rep part_start_;

@@ -3,17 +3,17 @@
 namespace chatty {
 namespace {
 
-constexpr int kMostFilling = 16;  // several times what fills a link of 64 GB/s
+constexpr int kMaxFilling = 16;  // several times what fills a link of 64 GB/s
 
 }  // namespace
 
-Uploader::Uploader(Device& device, int threads) : device_(&device), threads_(std::min(ThreadCount(threads), kMostFilling)) {
+Uploader::Uploader(Device& device, int threads) : device_(&device), threads_(std::min(ThreadCount(threads), kMaxFilling)) {
   device.MakeCurrent();
   memory_ = Pinned<std::byte>(device, static_cast<std::size_t>(threads_) * 2 * kPieceBytes);
-  lanes_.resize(static_cast<std::size_t>(threads_));
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    lanes_[i].pieces = memory_.data() + i * 2 * kPieceBytes;
-    for (std::unique_ptr<Stream>& stream : lanes_[i].streams) stream = device.NewStream();
+  slots_.resize(static_cast<std::size_t>(threads_));
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    slots_[i].pieces = memory_.data() + i * 2 * kPieceBytes;
+    for (std::unique_ptr<Stream>& stream : slots_[i].streams) stream = device.NewStream();
   }
 }
 
@@ -27,21 +27,21 @@ Uploader::~Uploader() {
 
 void Uploader::Begin() { device_->stream().Synchronize(); }
 
-void* Uploader::Writable(std::size_t lane) {
-  Lane& mine = lanes_[lane];
+void* Uploader::Writable(std::size_t slot) {
+  Uploading& mine = slots_[slot];
   mine.streams[mine.turn]->Synchronize();
   return mine.pieces + static_cast<std::size_t>(mine.turn) * kPieceBytes;
 }
 
-void Uploader::Send(std::size_t lane, void* to, std::size_t bytes) {
-  Lane& mine = lanes_[lane];
+void Uploader::Send(std::size_t slot, void* to, std::size_t bytes) {
+  Uploading& mine = slots_[slot];
   device_->CopyIn(to, mine.pieces + static_cast<std::size_t>(mine.turn) * kPieceBytes, bytes, *mine.streams[mine.turn]);
   mine.turn ^= 1;
 }
 
 void Uploader::End() {
-  for (Lane& lane : lanes_) {
-    for (std::unique_ptr<Stream>& stream : lane.streams) stream->Synchronize();
+  for (Uploading& slot : slots_) {
+    for (std::unique_ptr<Stream>& stream : slot.streams) stream->Synchronize();
   }
 }
 

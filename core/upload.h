@@ -32,17 +32,17 @@ class Uploader {
   void CopyFilled(T* to, std::size_t count, Fill&& fill) {
     const std::size_t step = kPieceBytes / sizeof(T);
     Begin();
-    std::atomic<std::size_t> lanes{0};
+    std::atomic<std::size_t> slots{0};
     ParallelChunksWithState((count + step - 1) / step, threads_, 1,
                             [&] {
                               device_->MakeCurrent();
-                              return lanes.fetch_add(1);
+                              return slots.fetch_add(1);
                             },
-                            [&](std::size_t lane, std::size_t first, std::size_t last) {
+                            [&](std::size_t slot, std::size_t first, std::size_t last) {
                               for (std::size_t piece = first; piece < last; ++piece) {
                                 const std::size_t begin = piece * step, n = std::min(step, count - begin);
-                                fill(static_cast<T*>(Writable(lane)), begin, n);
-                                Send(lane, to + begin, n * sizeof(T));
+                                fill(static_cast<T*>(Writable(slot)), begin, n);
+                                Send(slot, to + begin, n * sizeof(T));
                               }
                             });
     End();
@@ -58,7 +58,7 @@ class Uploader {
   static constexpr std::size_t kPieceBytes = std::size_t{2} << 20;  // large against what a copy costs, small in a cache
 
   /// What one thread fills: two pieces, and a stream for each.
-  struct Lane {
+  struct Uploading {
     std::byte* pieces = nullptr;
     std::unique_ptr<Stream> streams[2];
     int turn = 0;
@@ -66,15 +66,15 @@ class Uploader {
 
   /// Waits until the device's memory that is asked for is there.
   void Begin();
-  /// The lane's next piece, once what it held has been copied.
-  void* Writable(std::size_t lane);
-  void Send(std::size_t lane, void* to, std::size_t bytes);
+  /// The slot's next piece, once what it held has been copied.
+  void* Writable(std::size_t slot);
+  void Send(std::size_t slot, void* to, std::size_t bytes);
   void End();
 
   Device* device_;
   int threads_;
   Pinned<std::byte> memory_;
-  std::vector<Lane> lanes_;
+  std::vector<Uploading> slots_;
 };
 
 }  // namespace chatty

@@ -80,7 +80,7 @@ class Buckets {
     if (again > kTolerance * idle && again > kWaste * edges_) {
       width_ /= kStep;
     } else if (idle > kTolerance * again) {
-      width_ = std::min(width_ * kStep, kMost * plan_.width);
+      width_ = std::min(width_ * kStep, kMax * plan_.width);
     }
     rounds_ *= kMemory;
     edges_ *= kMemory;
@@ -92,7 +92,7 @@ class Buckets {
   static constexpr double kStep = 1.25;       // by which a width changes at once
   static constexpr double kMemory = 0.75;     // of what was before the last bucket
   // Of the first width: along a chain no width saves a round, and all that follows it would be one bucket.
-  static constexpr double kMost = 512;
+  static constexpr double kMax = 512;
 
   BucketPlan plan_;
   double limit_ = kInfinity<double>, width_ = kInfinity<double>;

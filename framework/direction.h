@@ -22,8 +22,8 @@ CHATTY_FN double PullLooks(bool first_suffices, double wanting, double active_ed
 
 /// What a round has ahead of it, on all devices.
 struct Ahead {
-  std::uint64_t active_edges = 0;  ///< that leave active vertices
-  std::int64_t wanting_edges = 0;  ///< that lead to vertices that want messages
+  std::uint64_t active_edges = 0;    ///< that leave active vertices
+  std::int64_t candidate_edges = 0;  ///< that lead to vertices that want messages
 };
 
 /// Chooses between push and pull. Small and plain: all that feed copies of one the same sums choose alike.
@@ -67,7 +67,7 @@ class DirectionChooser {
 
  private:
   double Looks(const Ahead& ahead, VertexId vertices) const {
-    return PullLooks(terms_.first_suffices, static_cast<double>(ahead.wanting_edges),
+    return PullLooks(terms_.first_suffices, static_cast<double>(ahead.candidate_edges),
                      static_cast<double>(ahead.active_edges), static_cast<double>(vertices));
   }
 

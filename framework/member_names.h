@@ -31,7 +31,7 @@ CHATTY_DETAIL_NAMES(UpdateStatus)
 CHATTY_DETAIL_NAMES(Share)
 CHATTY_DETAIL_NAMES(Consume)
 CHATTY_DETAIL_NAMES(Wants)
-CHATTY_DETAIL_NAMES(TakesFresh)
+CHATTY_DETAIL_NAMES(AllowsGaussSeidel)
 CHATTY_DETAIL_NAMES(RoundMessage)
 CHATTY_DETAIL_NAMES(IsActive)
 CHATTY_DETAIL_NAMES(Measure)
@@ -54,10 +54,12 @@ CHATTY_DETAIL_NAMES(kVertexData)
   X(Consuem) X(Consumes)
 #define CHATTY_DETAIL_LIKE_Wants(X)                                                                                         \
   X(wants) X(Wnts) X(Wats) X(Wans) X(Want) X(Wnats) X(Watns) X(Wanst) X(Wanted) X(WantsMessage)
-#define CHATTY_DETAIL_LIKE_TakesFresh(X)                                                                                    \
-  X(takesFresh) X(Takesfresh) X(takesfresh) X(takes_fresh) X(TkesFresh) X(TaesFresh) X(TaksFresh) X(TakeFresh)              \
-  X(TakesFesh) X(TakesFrsh) X(TakesFreh) X(TakesFres) X(TkaesFresh) X(TaeksFresh) X(TakseFresh) X(TakesFersh)               \
-  X(TakesFrseh) X(TakesFrehs)
+#define CHATTY_DETAIL_LIKE_AllowsGaussSeidel(X)                                                                             \
+  X(allowsGaussSeidel) X(Allowsgaussseidel) X(allowsgaussseidel) X(allows_gauss_seidel) X(AlowsGaussSeidel)                 \
+  X(AllwsGaussSeidel) X(AllosGaussSeidel) X(AllowGaussSeidel) X(AllowsGussSeidel) X(AllowsGassSeidel)                       \
+  X(AllowsGausSeidel) X(AllowsGaussSidel) X(AllowsGaussSedel) X(AllowsGaussSeiel) X(AllowsGaussSeidl)                       \
+  X(AllowsGaussSeide) X(AlolwsGaussSeidel) X(AllwosGaussSeidel) X(AlloswGaussSeidel) X(AllowsGuassSeidel)                   \
+  X(AllowsGasusSeidel) X(AllowsGaussSiedel) X(AllowsGaussSediel) X(AllowsGaussSeiedl) X(AllowsGaussSeidle) X(TakesFresh)
 #define CHATTY_DETAIL_LIKE_RoundMessage(X)                                                                                  \
   X(roundMessage) X(Roundmessage) X(roundmessage) X(round_message) X(RundMessage) X(RondMessage) X(RoudMessage)             \
   X(RounMessage) X(RoundMssage) X(RoundMesage) X(RoundMessge) X(RoundMessae) X(RoundMessag) X(RuondMessage)                 \
@@ -160,7 +162,7 @@ inline constexpr bool kIsFunction = std::is_member_function_pointer_v<T> ||
 CHATTY_DETAIL_MISSPELT(Share, CHATTY_DETAIL_ANY_FUNCTION, NamesShare<P>())
 CHATTY_DETAIL_MISSPELT(Consume, CHATTY_DETAIL_ANY_FUNCTION, NamesConsume<P>())
 CHATTY_DETAIL_MISSPELT(Wants, CHATTY_DETAIL_ANY_FUNCTION, NamesWants<P>())
-CHATTY_DETAIL_MISSPELT(TakesFresh, CHATTY_DETAIL_ANY_FUNCTION, NamesTakesFresh<P>())
+CHATTY_DETAIL_MISSPELT(AllowsGaussSeidel, CHATTY_DETAIL_ANY_FUNCTION, NamesAllowsGaussSeidel<P>())
 CHATTY_DETAIL_MISSPELT(RoundMessage, CHATTY_DETAIL_ANY_FUNCTION, NamesRoundMessage<P>())
 CHATTY_DETAIL_MISSPELT(IsActive, CHATTY_DETAIL_ANY_FUNCTION, NamesIsActive<P>())
 CHATTY_DETAIL_MISSPELT(Measure, CHATTY_DETAIL_ANY_FUNCTION, NamesMeasure<P>())
@@ -189,7 +191,7 @@ CHATTY_DETAIL_MISSPELT(Prior, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Pr
 
 template <class P>
 constexpr bool MisspellsMember() {
-  return MisspellsShare<P>() || MisspellsConsume<P>() || MisspellsWants<P>() || MisspellsTakesFresh<P>() ||
+  return MisspellsShare<P>() || MisspellsConsume<P>() || MisspellsWants<P>() || MisspellsAllowsGaussSeidel<P>() ||
          MisspellsRoundMessage<P>() || MisspellsIsActive<P>() || MisspellsMeasure<P>() || MisspellsEndRound<P>() ||
          MisspellsOutput<P>() || MisspellsPriority<P>() || MisspellsCombine<P>() || MisspellskEdges<P>() ||
          MisspellskActivity<P>() || MisspellskFirstSuffices<P>() || MisspellskFirstInRowSuffices<P>() ||
@@ -207,7 +209,7 @@ constexpr void TellOfMisspelling() {
   CHATTY_DETAIL_TELL(Share)
   CHATTY_DETAIL_TELL(Consume)
   CHATTY_DETAIL_TELL(Wants)
-  CHATTY_DETAIL_TELL(TakesFresh)
+  CHATTY_DETAIL_TELL(AllowsGaussSeidel)
   CHATTY_DETAIL_TELL(RoundMessage)
   CHATTY_DETAIL_TELL(IsActive)
   CHATTY_DETAIL_TELL(Measure)

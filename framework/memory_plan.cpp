@@ -27,7 +27,7 @@ std::uint64_t CsrBytes(const GraphCounts& counts) {
          counts.edges * (sizeof(VertexId) + (counts.weights == WeightKind::kNone ? 0 : 4));
 }
 
-/// Box capacities of an operator program: each pair's largest object.
+/// A message buffer capacities of an operator program: each pair's largest object.
 PairBytesTable ExchangeCapacities(const ProgramMemory& program, std::span<const PartShape> parts) {
   PairBytesTable capacities(parts.size(), std::vector<std::size_t>(parts.size(), 0));
   for (PartId from = 0; from < parts.size(); ++from) {
@@ -44,32 +44,32 @@ std::string_view NamedPath(const CommChoice& choice, DeviceKind kind) {
 }
 
 std::size_t Capacity(std::size_t entries, std::optional<std::size_t> payload) {
-  return payload ? BoxCapacity(entries, *payload) : 0;
+  return payload ? BufferCapacity(entries, *payload) : 0;
 }
 
-/// Boxes by counts alone, where halo[d][q] vertices of q are taken to be in the halo of d.
-void BoundBoxes(const ProgramMemory& program, std::span<const PartShape> parts,
-                const std::vector<std::vector<std::size_t>>& halo, DeviceKind kind, std::string_view transport, Bound bound,
-                std::vector<DeviceMemory>& devices, std::uint64_t& staging) {
+/// Message buffers by counts alone, where halo[d][q] vertices of q are taken to be in the halo of d.
+void BoundBuffers(const ProgramMemory& program, std::span<const PartShape> parts,
+                  const std::vector<std::vector<std::size_t>>& halo, DeviceKind kind, std::string_view transport,
+                  Bound bound, std::vector<DeviceMemory>& devices, std::uint64_t& staging) {
   if (devices.size() < 2) return;
   const CommChoice choice = CommChoice::Parse(transport);
   PairBytesTable capacities = program.exchange ? ExchangeCapacities(program, parts)
-                                               : BoxCapacities(halo, program.message_payload, program.shared_payload);
+                                               : BufferCapacities(halo, program.message_payload, program.shared_payload);
   std::string_view path = NamedPath(choice, kind);
   if (path == "auto" && kind == DeviceKind::kCuda) {
-    if (bound == Bound::kLeast) return;  // it may be that all goes through host memory
-    path = "staged";                     // which has boxes wherever others have some
+    if (bound == Bound::kMin) return;  // it may be that all goes through host memory
+    path = "staged";                   // which has buffers wherever others have some
   }
   TransportOptions options;
   const TransportInfo* const info = FindTransport(path);
   if (!program.exchange && (choice.broadcast || (info != nullptr && info->broadcast_only))) {
     for (auto& row : capacities) {
-      options.broadcast.push_back(bound == Bound::kLeast ? *std::max_element(row.begin(), row.end())
-                                                         : std::accumulate(row.begin(), row.end(), std::size_t{0}));
+      options.broadcast.push_back(bound == Bound::kMin ? *std::max_element(row.begin(), row.end())
+                                                       : std::accumulate(row.begin(), row.end(), std::size_t{0}));
       std::fill(row.begin(), row.end(), 0);
     }
   }
-  if (bound == Bound::kMost && choice.data == "auto" && !program.exchange && !program.asynchronous && devices.size() > 2) {
+  if (bound == Bound::kMax && choice.data == "auto" && !program.exchange && !program.asynchronous && devices.size() > 2) {
     std::uint64_t unions = 0;
     for (std::size_t d = 0; d < devices.size(); ++d) {  // values of the border may be told to all
       std::size_t border = 0;
@@ -78,16 +78,16 @@ void BoundBoxes(const ProgramMemory& program, std::span<const PartShape> parts,
       options.broadcast.push_back(Capacity(border, program.shared_payload));
       unions += border;
     }
-    for (DeviceMemory& device : devices) device.boxes += kind == DeviceKind::kHost ? 0 : unions * sizeof(LocalId);
+    for (DeviceMemory& device : devices) device.buffers += kind == DeviceKind::kHost ? 0 : unions * sizeof(LocalId);
   }
-  const TransportMemory boxes = MeasureTransport(path, kind, capacities, options);
-  for (std::size_t d = 0; d < devices.size(); ++d) devices[d].boxes += boxes.devices[d];
-  staging += boxes.host;
+  const TransportMemory buffers = MeasureTransport(path, kind, capacities, options);
+  for (std::size_t d = 0; d < devices.size(); ++d) devices[d].buffers += buffers.devices[d];
+  staging += buffers.host;
 }
 
 /// Bytes of host arrays of one part; see Subgraph.
 std::uint64_t SubgraphBytes(const PartShape& part, const GraphCounts& counts, DeviceKind kind, Bound bound) {
-  const bool least = bound == Bound::kLeast;
+  const bool least = bound == Bound::kMin;
   const bool renamed = !part.identity && (kind == DeviceKind::kHost || !least);  // GPUs rename neighbours of ranges
   const bool shared = !renamed && sizeof(VertexId) == sizeof(LocalId);
   std::uint64_t bytes = part.owned * (part.symmetric ? 1 : 2) * sizeof(EdgeIndex);
@@ -123,8 +123,8 @@ std::string EachOf(std::size_t devices) {
 
 }  // namespace
 
-PairBytesTable BoxCapacities(const std::vector<std::vector<std::size_t>>& halo, std::optional<std::size_t> message_payload,
-                             std::optional<std::size_t> shared_payload) {
+PairBytesTable BufferCapacities(const std::vector<std::vector<std::size_t>>& halo,
+                                std::optional<std::size_t> message_payload, std::optional<std::size_t> shared_payload) {
   const std::size_t parts = halo.size();
   PairBytesTable capacities(parts, std::vector<std::size_t>(parts, 0));
   for (std::size_t from = 0; from < parts; ++from) {
@@ -183,16 +183,16 @@ CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& prog
   const CommChoice choice = CommChoice::Parse(options.transport);
   plan.options.links = LinkMask::Parse(options.links, subgraphs.size());
   plan.options.timeout = options.timeout;
-  plan.options.meets = !program.asynchronous;
+  plan.options.collectives = !program.asynchronous;
   std::vector<std::vector<std::size_t>> halo(subgraphs.size(), std::vector<std::size_t>(subgraphs.size(), 0));
   for (std::size_t d = 0; d < subgraphs.size(); ++d) {
     for (PartId q = 0; q < subgraphs.size(); ++q) halo[d][q] = subgraphs[d].halo_count(q);
   }
-  plan.capacities = BoxCapacities(halo, program.message_payload, program.shared_payload);
-  plan.paths = SelectPaths(choice, kind, model, plan.capacities, plan.options.meets);
+  plan.capacities = BufferCapacities(halo, program.message_payload, program.shared_payload);
+  plan.paths = SelectPaths(choice, kind, model, plan.capacities, plan.options.collectives);
   const TransportInfo* const info = FindTransport(plan.paths[0]);
   // An asynchronous engine has no moment at which all would listen.
-  if (!plan.options.meets) return plan;
+  if (!plan.options.collectives) return plan;
   std::vector<std::size_t> borders;  // told to all, in bytes
   for (const Subgraph& part : subgraphs) borders.push_back(Capacity(part.border_union.size(), program.shared_payload));
   if (choice.broadcast || (info != nullptr && info->broadcast_only)) {
@@ -203,7 +203,7 @@ CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& prog
     }
   } else if (choice.data == "auto" && !options.transport_factory) {
     // What travels by pull alone: the messages of a push are each for one owner.
-    const PairBytesTable values = BoxCapacities(halo, std::nullopt, program.shared_payload);
+    const PairBytesTable values = BufferCapacities(halo, std::nullopt, program.shared_payload);
     if (BroadcastsMayPay(plan.paths, kind, model, values, borders)) plan.broadcasts = Broadcasts::kChosen;
   }
   if (plan.broadcasts != Broadcasts::kNever) plan.options.broadcast = std::move(borders);
@@ -214,8 +214,8 @@ CommPlan PlanExchanges(PairBytesTable capacities, const RunOptions& options, Dev
   CommPlan plan;
   plan.options.links = LinkMask::Parse(options.links, capacities.size());
   plan.options.timeout = options.timeout;
-  plan.options.meets = false;
-  plan.paths = SelectPaths(CommChoice::Parse(options.transport), kind, model, capacities, plan.options.meets);
+  plan.options.collectives = false;
+  plan.paths = SelectPaths(CommChoice::Parse(options.transport), kind, model, capacities, plan.options.collectives);
   plan.capacities = std::move(capacities);
   return plan;
 }
@@ -226,7 +226,7 @@ GraphCounts CountsOf(const Graph& graph) {
 
 MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory> programs, DeviceKind kind, PartId devices,
                        std::string_view transport, Bound bound, bool text, std::uint64_t listed, int threads) {
-  const bool most = bound == Bound::kMost;
+  const bool most = bound == Bound::kMax;
   MemoryPlan plan;
   plan.devices.resize(devices);
   HostMemory& host = plan.host;
@@ -265,7 +265,7 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
       host.output = std::max(host.output, (counts.vertices + (devices > 1 ? shape.owned : 0)) * program.output_bytes);
     }
     host.data = std::max(host.data, std::uint64_t{counts.vertices} * program.data_bytes);
-    BoundBoxes(program, shapes, halo, kind, transport, bound, plan.devices, host.staging);
+    BoundBuffers(program, shapes, halo, kind, transport, bound, plan.devices, host.staging);
   }
   if (!counts.symmetric) host.in_edges = in_edges ? CsrBytes(counts) : counts.vertices * sizeof(EdgeIndex);
   if (most && devices > 1) {
@@ -294,13 +294,13 @@ std::vector<DeviceMemory> MeasureMemory(std::span<const ProgramMemory> programs,
     if (parts < 2) continue;
     const CommPlan plan = programs[i].exchange ? PlanExchanges(ExchangeCapacities(programs[i], shapes), options, kind, model)
                                                : PlanComm(subgraphs[i], programs[i], options, kind, model);
-    const TransportMemory boxes = MeasurePaths(plan.paths, kind, plan.capacities, plan.options);
+    const TransportMemory buffers = MeasurePaths(plan.paths, kind, plan.capacities, plan.options);
     for (std::size_t d = 0; plan.broadcasts != Broadcasts::kNever && d < parts; ++d)
-      devices[d].boxes += UnionMap::BytesFor(kind, subgraphs[i][d]);
+      devices[d].buffers += UnionMap::BytesFor(kind, subgraphs[i][d]);
     const bool sums =
         !programs[i].exchange && !programs[i].asynchronous && CommChoice::Parse(options.transport).state == "nccl";
     for (std::size_t d = 0; d < parts; ++d) {
-      devices[d].boxes += boxes.devices[d] + (sums ? parts * kRoundWords * sizeof(std::uint64_t) : 0);
+      devices[d].buffers += buffers.devices[d] + (sums ? parts * kRoundWords * sizeof(std::uint64_t) : 0);
     }
   }
   return devices;
@@ -313,15 +313,15 @@ std::vector<int> ThreadsOf(std::span<Device* const> devices) {
 }
 
 std::string Describe(const DeviceMemory& memory) {
-  return fmt::format("{}: graph {}, state {}, boxes {}", ExactBytes(memory.total()), FormatBytes(memory.graph),
-                     FormatBytes(memory.state), FormatBytes(memory.boxes));
+  return fmt::format("{}: graph {}, state {}, buffers {}", ExactBytes(memory.total()), FormatBytes(memory.graph),
+                     FormatBytes(memory.state), FormatBytes(memory.buffers));
 }
 
 std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, std::span<const ProgramMemory> programs,
                             DeviceKind kind, PartId devices, std::string_view transport, std::uint64_t limit) {
   constexpr auto kLargest = static_cast<PartId>(kMaxDevices);
   std::uint64_t needed = 0;
-  for (const DeviceMemory& device : BoundMemory(least, programs, kind, kLargest, transport, Bound::kLeast).devices) {
+  for (const DeviceMemory& device : BoundMemory(least, programs, kind, kLargest, transport, Bound::kMin).devices) {
     needed += device.total();
   }
   if (needed / kLargest > limit) {
@@ -341,7 +341,7 @@ std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, s
     }
     return count;
   };
-  const PartId many = fewest(most, Bound::kMost), few = fewest(least, Bound::kLeast);
+  const PartId many = fewest(most, Bound::kMax), few = fewest(least, Bound::kMin);
   if (many > kLargest) {
     return "whether more devices help depends on how the graph divides; use a smaller graph or allow more memory";
   }
@@ -354,7 +354,7 @@ void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> program
   const DeviceKind kind = devices[0]->kind();
   const auto parts = static_cast<PartId>(devices.size());
   const std::vector<int> threads = ThreadsOf(devices);
-  const MemoryPlan plan = BoundMemory(graph.least, programs, kind, parts, transport, Bound::kLeast, graph.text, /*listed=*/0,
+  const MemoryPlan plan = BoundMemory(graph.least, programs, kind, parts, transport, Bound::kMin, graph.text, /*listed=*/0,
                                       std::accumulate(threads.begin(), threads.end(), 0));
 
   std::uint64_t needed = 0, allowed = 0;

@@ -58,10 +58,10 @@ ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOp
 
 /// What one device holds, in bytes of its memory resource.
 struct DeviceMemory {
-  std::uint64_t graph = 0;  ///< on a host device only what cannot be viewed in place
-  std::uint64_t state = 0;  ///< of programs, and on a GPU the results before they are copied out
-  std::uint64_t boxes = 0;  ///< what is exchanged with other devices
-  std::uint64_t total() const { return graph + state + boxes; }  ///< of the three
+  std::uint64_t graph = 0;    ///< on a host device only what cannot be viewed in place
+  std::uint64_t state = 0;    ///< of programs, and on a GPU the results before they are copied out
+  std::uint64_t buffers = 0;  ///< what is exchanged with other devices
+  std::uint64_t total() const { return graph + state + buffers; }  ///< of the three
 };
 
 /// What the host holds, in bytes. Bounds, never exact: allocators and the text readers' buffers are not counted.
@@ -69,7 +69,7 @@ struct HostMemory {
   std::uint64_t graph = 0;     ///< rows, neighbours and weights
   std::uint64_t in_edges = 0;  ///< or in-degrees, of a directed graph
   std::uint64_t parts = 0;     ///< the partition's tables and the subgraphs
-  std::uint64_t staging = 0;   ///< page-locked boxes
+  std::uint64_t staging = 0;   ///< page-locked buffers
   std::uint64_t output = 0;    ///< results
   std::uint64_t data = 0;      ///< vertex data; gone when there are results
   std::uint64_t loading = 0;   ///< at once, `graph` included, while a file is read; gone when the rest comes
@@ -90,7 +90,7 @@ struct MemoryPlan {
 GraphCounts CountsOf(const Graph& graph);
 
 /// Bounds the memory of programs that share a session, from counts alone. Vertices and edges are taken to be divided evenly.
-/// kLeast is then below the truth; kMost is above it but where parts are unequal, by as much as those are. `text`: whether
+/// kMin is then below the truth; kMax is above it but where parts are unequal, by as much as those are. `text`: whether
 /// the graph is read from a text format, which lists `listed` edges if that is more than the graph keeps. `transport` as in
 /// RunOptions. Host devices share `threads` CPU threads (0: one a core), as OpenDevices has it.
 MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory> programs, DeviceKind kind, PartId devices,
@@ -100,13 +100,13 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
 struct CommPlan {
   std::vector<std::string_view> paths;         ///< the transports to make
   Broadcasts broadcasts = Broadcasts::kNever;  ///< when a device tells all others at once
-  PairBytesTable capacities;                   ///< of pairs' boxes
+  PairBytesTable capacities;                   ///< of pairs' buffers
   TransportOptions options;                    ///< with the capacities of what is told to all
 };
 /// Of a program with these needs, run with `options`. Throws UsageError for a transport or links that cannot be.
 CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& program, const RunOptions& options,
                   DeviceKind kind, const CostModel& model);
-/// The same of a program on operators, whose exchanges are between two at a time, in boxes that hold so much.
+/// The same of a program on operators, whose exchanges are between two at a time, in buffers that hold so much.
 CommPlan PlanExchanges(PairBytesTable capacities, const RunOptions& options, DeviceKind kind, const CostModel& model);
 
 /// The devices' memory for subgraphs that are there: `subgraphs[i]` are those of programs[i], and its graph is counted where
@@ -146,12 +146,12 @@ void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> program
 std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, std::span<const ProgramMemory> programs,
                             DeviceKind kind, PartId devices, std::string_view transport, std::uint64_t limit);
 
-/// "1,289,748 bytes (1.23 MiB: graph 512 KiB, state 700 KiB, boxes 0 bytes)".
+/// "1,289,748 bytes (1.23 MiB: graph 512 KiB, state 700 KiB, buffers 0 bytes)".
 std::string Describe(const DeviceMemory& memory);
 
-/// Box capacities for exchanges of `payload` bytes an entry, whichever way and form, where device d's halo has halo[d][q]
-/// vertices of device q.
-PairBytesTable BoxCapacities(const std::vector<std::vector<std::size_t>>& halo, std::optional<std::size_t> message_payload,
-                             std::optional<std::size_t> shared_payload);
+/// A message buffer capacities for exchanges of `payload` bytes an entry, whichever way and form, where device d's halo has
+/// halo[d][q] vertices of device q.
+PairBytesTable BufferCapacities(const std::vector<std::vector<std::size_t>>& halo,
+                                std::optional<std::size_t> message_payload, std::optional<std::size_t> shared_payload);
 
 }  // namespace chatty

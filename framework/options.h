@@ -24,8 +24,8 @@ enum class Direction : std::uint8_t {
   kPull,
 };
 
-/// When messages go by atomics into the state of the vertices' owners, and in no box: only between devices that reach each
-/// other's memory by the run's transport, by push, and while all frontiers are queues.
+/// When messages go by atomics into the state of the vertices' owners, and in no buffer: only between devices that reach
+/// each other's memory by the run's transport, by push, and while all frontiers are queues.
 enum class RemoteAtomics : std::uint8_t {
   kAuto,  ///< in rounds of so few messages that it is predicted to be faster
   kNever,
@@ -63,12 +63,12 @@ struct RunOptions {
   std::string execution = "auto";                       ///< "bsp"; "async" for kMonotone programs; "auto", which is bsp
   std::string transport = "auto";                       ///< what carries messages: see CommChoice::Parse
   std::string links = "all";                            ///< which links between devices may be used: see LinkMask::Parse
-  RemoteAtomics remote_atomics = RemoteAtomics::kAuto;  ///< whether sparse rounds do without boxes; bsp only
+  RemoteAtomics remote_atomics = RemoteAtomics::kAuto;  ///< whether sparse rounds do without buffers; bsp only
   Tiling tiling = Tiling::kAuto;                        ///< of rows on host devices
   /// Width of the buckets in which rounds take vertices of programs with a Priority: in what Priority counts, positive;
   /// kInfinity<double>: no order. kAutoDelta: from the graph, and adapted while the program runs. bsp only.
   double delta = kAutoDelta;
-  bool explain = false;  ///< record each message in RunStatistics::boxes, with its time; slows the run down
+  bool explain = false;  ///< record each message in RunStatistics::buffers, with its time; slows the run down
   /// Arrays with a number for each vertex, by the names that the program's kVertexData has for them.
   VertexData vertex_data;
   /// If set, makes the transport in place of what `transport` names, which then only says what memory is reckoned for it.

@@ -58,7 +58,7 @@ struct Round {
   std::uint32_t phase = 0;   ///< 0 at first; another when EndRound says kNextPhase
   VertexId vertices = 0;     ///< of the whole graph
   std::uint64_t active = 0;  ///< vertices that the last UpdateStatus sweep changed, on all devices; in EndRound
-  bool fresh = false;        ///< messages may come from what their sources have become in this very round: TakesFresh
+  bool fresh = false;        ///< messages may come from what their sources have become in this very round: AllowsGaussSeidel
   std::array<double, 5> kept{};      ///< what EndRound left there last, for itself and all that sees later rounds
   [[no_unique_address]] G global{};  ///< Measure of all vertices after the last sweep (before round 0: after InitVertex);
                                      ///< with kMeasureWhenQuiet G{} as long as any is active
@@ -258,8 +258,8 @@ struct VertexDatum {
   const char* instead_of = "";
 };
 /// Data and T follow from the member.
-template <class Data, class T, class... Rest>
-VertexDatum(const char*, T Data::*, const char*, Rest...) -> VertexDatum<Data, T>;
+template <class Data, class T, class... WaitForWork>
+VertexDatum(const char*, T Data::*, const char*, WaitForWork...) -> VertexDatum<Data, T>;
 
 namespace detail {
 
@@ -415,8 +415,8 @@ struct Traits {
   static constexpr bool kHasRoundMessage = requires(const P p, const RoundOf<P> r) {
     { p.RoundMessage(r) } -> std::convertible_to<MessageOf<P>>;
   };
-  static constexpr bool kHasTakesFresh = requires(const P p) {
-    { p.TakesFresh() } -> std::convertible_to<bool>;
+  static constexpr bool kHasAllowsGaussSeidel = requires(const P p) {
+    { p.AllowsGaussSeidel() } -> std::convertible_to<bool>;
   };
   static constexpr bool kIsActiveTakesData =
       kHasData && requires(const P p, const ValueOf<P> v, const RoundOf<P> r, const DataOf<P> d) {
@@ -658,7 +658,7 @@ enum class Fault : std::uint8_t {
   kMeasuresChange,
   kMeasureWhenQuiet,
   kSameAgain,
-  kTakesFresh,
+  kAllowsGaussSeidel,
   kCombine,
   kOutputUnfit,
   kOutputNotPlain,
@@ -777,9 +777,9 @@ constexpr Fault FindFault() {
   else if constexpr (Traits<P>::kSameAgain && !(Traits<P>::kCollects && Traits<P>::kEveryRound && !Traits<P>::kHasConsume &&
                                                 !NamesWants<P>()))
     return Fault::kSameAgain;
-  else if constexpr (NamesTakesFresh<P>() && !(Traits<P>::kHasTakesFresh && Traits<P>::kEveryRound && Traits<P>::kHasShare &&
+  else if constexpr (NamesAllowsGaussSeidel<P>() && !(Traits<P>::kHasAllowsGaussSeidel && Traits<P>::kEveryRound && Traits<P>::kHasShare &&
                                                !Traits<P>::kCollects && !NamesWants<P>()))
-    return Fault::kTakesFresh;
+    return Fault::kAllowsGaussSeidel;
   else if constexpr (Traits<P>::kHasMeasure && !CombinesGlobals<P>) return Fault::kCombine;
   else if constexpr (NamesOutput<P>() && !requires { typename P::Output; } && !Traits<P>::kHasOutput)
     return Fault::kOutputUnfit;
@@ -991,10 +991,10 @@ constexpr bool CheckProgram() {
   static_assert(kFault != Fault::kMeasureWhenQuiet,
                 "kMeasureWhenQuiet = true is for a program with a Measure whose rounds fall quiet: not for kActivity = "
                 "kEveryRound");
-  static_assert(
-      kFault != Fault::kTakesFresh,
-      "TakesFresh has to be `bool TakesFresh() const`, of a program with kActivity = kEveryRound and a Share, without "
-      "Wants, that does not see all messages");
+  static_assert(kFault != Fault::kAllowsGaussSeidel,
+                "AllowsGaussSeidel has to be `bool AllowsGaussSeidel() const`, of a program with kActivity = kEveryRound "
+                "and a Share, without "
+                "Wants, that does not see all messages");
   static_assert(kFault != Fault::kSameAgain,
                 "kSameAgain = true is for kCollect and kCount with kActivity = kEveryRound, without Wants and Consume, by "
                 "which the same neighbours might send something else");

@@ -16,7 +16,8 @@ RunPaths::RunPaths(const RunOptions& options, const CommPlan& plan, std::span<De
     paths.push_back(std::move(path));
     if (options.transport_factory) break;  // which makes the only one
   }
-  selector_ = std::make_unique<Selector>(std::move(paths), devices[0]->kind(), plan.broadcasts, plan.options.meets, costs);
+  selector_ =
+      std::make_unique<Selector>(std::move(paths), devices[0]->kind(), plan.broadcasts, plan.options.collectives, costs);
 }
 
 void RunPaths::Begin() noexcept {

@@ -13,7 +13,7 @@
 
 namespace chatty {
 
-/// Owns the paths between a run's devices. Kept from run to run, so that boxes are allocated once.
+/// Owns the paths between a run's devices. Kept from run to run, so that buffers are allocated once.
 class RunPaths {
  public:
   RunPaths() = default;  ///< none

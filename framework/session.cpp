@@ -99,7 +99,7 @@ Session::Session(const Graph& graph, std::vector<std::unique_ptr<Device>> device
     for (std::size_t d = 0; d < devices_.size(); ++d) devices_[d]->Place(places[d]);
   }
   if (options_.on_phase) options_.on_phase("partitioning");
-  const Span span(ProcessLane(options_.trace), &partition_ms_, spans::kPartition, {devices_.size()});
+  const Span span(ProcessTrack(options_.trace), &partition_ms_, spans::kPartition, {devices_.size()});
   PartitionOptions divide;
   divide.parts = static_cast<PartId>(devices_.size());
   divide.seed = options_.seed;
@@ -125,7 +125,7 @@ PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, b
   if (const auto found = graphs_.find(key); found != graphs_.end()) {
     PreparedGraphs& prepared = *found->second;
     if (own_begins && !prepared.own_begins) {
-      const Span span(ProcessLane(options_.trace), &partition_ms_, spans::kSubgraphs, {devices_.size()});
+      const Span span(ProcessTrack(options_.trace), &partition_ms_, spans::kSubgraphs, {devices_.size()});
       AddOwnBegins(prepared.subgraphs, options_.threads);
       prepared.own_begins = true;
     }
@@ -133,7 +133,7 @@ PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, b
   }
   auto fresh = std::make_unique<PreparedGraphs>();
   if (options_.on_phase) options_.on_phase("partitioning");
-  const Span span(ProcessLane(options_.trace), &partition_ms_, spans::kSubgraphs, {devices_.size()});
+  const Span span(ProcessTrack(options_.trace), &partition_ms_, spans::kSubgraphs, {devices_.size()});
   SubgraphOptions options;
   options.edges = edges;
   options.weights = weights;
@@ -153,14 +153,14 @@ const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forw
   if (!prepared.devices.empty()) {
     for (std::size_t d = 0; own_begins && d < devices_.size(); ++d) {
       if (!prepared.devices[d]->LacksOwnBegins()) continue;
-      const Span span(ProcessLane(options_.trace), &upload_ms_, spans::kUpload);
+      const Span span(ProcessTrack(options_.trace), &upload_ms_, spans::kUpload);
       const BoundTo near_device(devices_[d]->placement().cpus);
       prepared.devices[d]->UpdateOwnBegins();
     }
     return prepared;
   }
   if (options_.on_phase) options_.on_phase("uploading");
-  const Span span(ProcessLane(options_.trace), &upload_ms_, spans::kUpload);
+  const Span span(ProcessTrack(options_.trace), &upload_ms_, spans::kUpload);
   std::vector<std::unique_ptr<DeviceGraph>> uploaded(devices_.size());
   const auto upload = [&](std::size_t d, int threads) {
     const BoundTo near_device(devices_[d]->placement().cpus);  // who touches a host device's memory first has it nearby
@@ -280,7 +280,7 @@ std::unique_ptr<Job> Session::Prepare(std::shared_ptr<const ErasedProgram> progr
 
 Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options)
     : session_(&session), program_(std::move(program)), options_(options) {
-  const Span span(ProcessLane(options.trace), nullptr, spans::kPrepare);
+  const Span span(ProcessTrack(options.trace), nullptr, spans::kPrepare);
   const ProgramTraits& traits = program_->traits();
   CheckExecution(options.execution, &traits);
   CheckRunOptions(options, SelectionOf(session.devices()));
@@ -341,7 +341,7 @@ void Job::MakePaths() {
   }
   RunPaths paths(options_, plan, session_->devices(), costs);
 #if CHATTY_WITH_NCCL
-  if (CommChoice::Parse(options_.transport).state == "nccl" && plan.options.meets) {
+  if (CommChoice::Parse(options_.transport).state == "nccl" && plan.options.collectives) {
     paths.selector()->set_state(MakeNcclState(session_->devices(), session_->device_count() * kRoundWords, plan.options));
   }
 #endif
@@ -377,7 +377,7 @@ RunStatistics Job::Execute(const Job* prior) try {
   }
   MakePaths();  // torn down, perhaps, to end that run
   ConnectSteps();
-  std::vector<Participant> participants(steps_.size());
+  std::vector<DeviceContext> participants(steps_.size());
   for (std::size_t d = 0; d < steps_.size(); ++d) {
     participants[d].device = &session_->device(d);
     participants[d].graph = graphs_->devices[d].get();
@@ -433,7 +433,7 @@ void Job::CopyScattered(std::byte* out, std::size_t bytes, Copy&& copy) const tr
 }
 
 void Job::CopyOutput(std::byte* out) const {
-  const Span span(ProcessLane(options_.trace), nullptr, spans::kOutput);
+  const Span span(ProcessTrack(options_.trace), nullptr, spans::kOutput);
   CheckValues(/*of_one_round=*/true);
   CopyScattered(out, traits().output_bytes, [&](StepSet& steps, std::byte* to) {
     steps.CopyOutput(last_.round, to, {nullptr, options_.timeout});

@@ -11,7 +11,7 @@ using Category = SpanCategory;
 // What encloses.
 inline constexpr SpanKind kPhase{"phase #", Category::kRound, {"phase"}};
 inline constexpr SpanKind kPushRound{"round # (push)", Category::kRound, {"round", "active_vertices", "active_edges"}};
-inline constexpr SpanKind kPullRound{"round # (pull)", Category::kRound, {"round", "active_vertices", "wanting_edges"}};
+inline constexpr SpanKind kPullRound{"round # (pull)", Category::kRound, {"round", "active_vertices", "candidate_edges"}};
 
 /// From a run's start until a device's own thread is at work.
 inline constexpr SpanKind kStart{"start", Category::kWaiting};
@@ -22,7 +22,7 @@ inline constexpr SpanKind kActivate{"activate", Category::kCompute, {"phase"}};
 inline constexpr SpanKind kConvertFrontier{"convert frontier", Category::kCompute, {"vertices"}};
 inline constexpr SpanKind kAdvance{"advance", Category::kCompute, {"vertices", "edges"}};
 inline constexpr SpanKind kPublish{"publish", Category::kCompute, {"vertices"}};
-inline constexpr SpanKind kGather{"gather", Category::kCompute, {"wanting_edges"}};
+inline constexpr SpanKind kGather{"gather", Category::kCompute, {"candidate_edges"}};
 inline constexpr SpanKind kCollect{"collect", Category::kCompute};
 inline constexpr SpanKind kApply{"apply", Category::kCompute, {"expected"}};
 inline constexpr SpanKind kRelease{"release", Category::kCompute, {"pending"}};
@@ -50,7 +50,7 @@ inline constexpr SpanKind kDecide{"decide", Category::kWaiting};
 // Counters and instants of a device.
 inline constexpr SpanKind kActiveVertices{"active vertices", Category::kRound};
 inline constexpr SpanKind kBytesSent{"bytes sent a round", Category::kRound};
-inline constexpr SpanKind kOnTheWay{"boxes on the way", Category::kRound};
+inline constexpr SpanKind kOnTheWay{"buffers on the way", Category::kRound};
 inline constexpr SpanKind kFailed{"failed", Category::kRound};
 
 // Operators.
@@ -64,7 +64,7 @@ inline constexpr SpanKind kExclusiveSum{"exclusive sum", Category::kCompute, {"c
 inline constexpr SpanKind kReduce{"reduce", Category::kCompute, {"count"}};
 inline constexpr SpanKind kCopyOut{"copy out", Category::kCompute, {"bytes"}};
 inline constexpr SpanKind kSynchronise{"synchronise", Category::kCompute, {}, /*on_stream=*/false};
-inline constexpr SpanKind kAllocateBoxes{"allocate boxes", Category::kCompute, {}, /*on_stream=*/false};
+inline constexpr SpanKind kAllocateBuffers{"allocate buffers", Category::kCompute, {}, /*on_stream=*/false};
 inline constexpr SpanKind kMeetAll{"meet", Category::kWaiting};
 
 // A session.

@@ -64,7 +64,7 @@ struct Control {
   std::uint32_t next_count = 0;       ///< entries of the next frontier's queue
   std::uint64_t active_vertices = 0;  ///< owned vertices that the last Apply changed (or Activate chose)
   std::uint64_t active_edges = 0;     ///< their forward edges: the work of a push
-  std::int64_t wanting_edges = 0;     ///< change in the reverse edges of vertices that Wants accepts: the work of a pull
+  std::int64_t candidate_edges = 0;   ///< change in the reverse edges of vertices that Wants accepts: the work of a pull
   std::uint64_t edges_touched = 0;    ///< edges that Advance or Gather looked at
   /// @{
   /// Of programs with a Priority: see OrderRef.
@@ -75,7 +75,7 @@ struct Control {
   /// Halo vertices of each owner that have got a first message.
   std::uint32_t halo_count[kMaxDevices] = {};
   std::uint32_t box_count[kMaxDevices] = {};     ///< entries packed for each peer; for all at once: the device's own place
-  std::uint32_t box_form[kMaxDevices] = {};      ///< and the BoxForm of them
+  std::uint32_t box_form[kMaxDevices] = {};      ///< and the Encoding of them
   std::uint64_t raw_messages[kMaxDevices] = {};  ///< edges that sent to a peer's vertex, before combining
   BlockTickets packed;                           ///< of a GPU, while it packs
 };
@@ -86,23 +86,23 @@ struct BorderRef {
   const LocalId* vertices = nullptr;
 };
 
-/// How a box lists which entries of a numbering it has. The numbering is a pair's subset, a device's whole halo, or its
+/// How a buffer lists which entries of a numbering it has. The numbering is a pair's subset, a device's whole halo, or its
 /// border_union, and has `size` entries.
-enum class BoxForm : std::uint8_t {
-  kPairs,   ///< an index word and a payload for each entry
+enum class Encoding : std::uint8_t {
+  kSparse,  ///< an index word and a payload for each entry
   kBitmap,  ///< a bit for each place of the numbering, and the payloads of those that are set; a payload of none: bits alone
-  kWhole,   ///< a payload for each place of the numbering: all of them are there
-  kAtomics,  ///< no box: the sender's atomics put the messages where the owner's own do
+  kDense,   ///< a payload for each place of the numbering: all of them are there
+  kAtomics,  ///< no buffer: the sender's atomics put the messages where the owner's own do
 };
 
-/// "pairs", "bitmap", "whole" or "atomics", for tables.
-inline std::string_view BoxFormName(BoxForm form) {
-  constexpr std::string_view kNames[] = {"pairs", "bitmap", "whole", "atomics"};
-  return kNames[static_cast<int>(form)];
+/// "sparse", "bitmap", "dense" or "atomics", for tables.
+inline std::string_view EncodingName(Encoding encoding) {
+  constexpr std::string_view kNames[] = {"sparse", "bitmap", "dense", "atomics"};
+  return kNames[static_cast<int>(encoding)];
 }
 
 /// Entries of a bitmap whose payloads stand together: what a warp of a GPU takes in at a time, and the least it packs.
-inline constexpr std::size_t kBoxSegment = 256;
+inline constexpr std::size_t kBufferSegment = 256;
 
 /// Lengths of the forms, in bytes, and where a bitmap's parts begin: bits, then for each segment the place of its first
 /// payload, then payloads.
@@ -110,66 +110,66 @@ CHATTY_FN constexpr std::size_t PairBytes(std::size_t count, std::size_t payload
 CHATTY_FN constexpr std::size_t WholeBytes(std::size_t size, std::size_t payload) { return size * payload; }
 CHATTY_FN constexpr std::size_t SegmentsOffset(std::size_t size) { return bits::Words(size) * 4; }
 CHATTY_FN constexpr std::size_t BitmapValuesOffset(std::size_t size) {
-  return (SegmentsOffset(size) + (size + kBoxSegment - 1) / kBoxSegment * 4 + 15) / 16 * 16;
+  return (SegmentsOffset(size) + (size + kBufferSegment - 1) / kBufferSegment * 4 + 15) / 16 * 16;
 }
 CHATTY_FN constexpr std::size_t BitmapBytes(std::size_t size, std::size_t count, std::size_t payload) {
   return payload == 0 ? bits::Words(size) * 4 : BitmapValuesOffset(size) + count * payload;
 }
-CHATTY_FN constexpr std::size_t BoxBytes(BoxForm form, std::size_t size, std::size_t count, std::size_t payload) {
+CHATTY_FN constexpr std::size_t BufferBytes(Encoding form, std::size_t size, std::size_t count, std::size_t payload) {
   switch (form) {
-    case BoxForm::kBitmap:
+    case Encoding::kBitmap:
       return BitmapBytes(size, count, payload);
-    case BoxForm::kWhole:
+    case Encoding::kDense:
       return WholeBytes(size, payload);
-    case BoxForm::kPairs:
-    case BoxForm::kAtomics:  // a message, and its target in the owner's queue
+    case Encoding::kSparse:
+    case Encoding::kAtomics:  // a message, and its target in the owner's queue
       break;
   }
   return PairBytes(count, payload);
 }
 /// The shortest form for `count` of `size` entries.
-CHATTY_FN constexpr BoxForm ShortestForm(std::size_t size, std::size_t count, std::size_t payload) {
-  if (count == size && payload > 0) return BoxForm::kWhole;
-  return PairBytes(count, payload) <= BitmapBytes(size, count, payload) ? BoxForm::kPairs : BoxForm::kBitmap;
+CHATTY_FN constexpr Encoding ShortestForm(std::size_t size, std::size_t count, std::size_t payload) {
+  if (count == size && payload > 0) return Encoding::kDense;
+  return PairBytes(count, payload) <= BitmapBytes(size, count, payload) ? Encoding::kSparse : Encoding::kBitmap;
 }
-/// What a box holds, at its end: for a receiver who reads it where it was packed, so that no host has to know before.
-struct BoxLabel {
+/// What a buffer holds, at its end: for a receiver who reads it where it was packed, so that no host has to know before.
+struct BufferHeader {
   std::uint32_t count = 0;  ///< entries
-  BoxForm form = BoxForm::kPairs;
+  Encoding form = Encoding::kSparse;
 };
-/// Where a box's label is: behind all that any form has.
-CHATTY_FN constexpr std::size_t LabelOffset(std::size_t size, std::size_t payload) {
+/// Where a buffer's label is: behind all that any form has.
+CHATTY_FN constexpr std::size_t HeaderOffset(std::size_t size, std::size_t payload) {
   const std::size_t pairs = PairBytes(size, payload), bitmap = BitmapBytes(size, size, payload);
   return ((pairs > bitmap ? pairs : bitmap) + 15) / 16 * 16;
 }
-/// What a box needs at most, whatever its form, label included.
-CHATTY_FN constexpr std::size_t BoxCapacity(std::size_t size, std::size_t payload) {
-  return size == 0 ? 0 : LabelOffset(size, payload) + sizeof(BoxLabel);
+/// What a buffer needs at most, whatever its form, label included.
+CHATTY_FN constexpr std::size_t BufferCapacity(std::size_t size, std::size_t payload) {
+  return size == 0 ? 0 : HeaderOffset(size, payload) + sizeof(BufferHeader);
 }
 
-/// Where packing writes: one box a peer, or one for all. A transport decides where the pointers lead (staging, host memory,
-/// the peer).
+/// Where packing writes: one buffer a peer, or one for all. A transport decides where the pointers lead (staging, host
+/// memory, the peer).
 struct OutboxRef {
-  std::byte* box[kMaxDevices] = {};  ///< null: nothing is packed for that peer
-  std::byte* for_all = nullptr;      ///< if not null, one box for all, and those of peers are not written
-  bool labelled = false;             ///< boxes get their labels
+  std::byte* buffer[kMaxDevices] = {};  ///< null: nothing is packed for that peer
+  std::byte* for_all = nullptr;         ///< if not null, one buffer for all, and those of peers are not written
+  bool labelled = false;                ///< buffers get their labels
 };
 /// How shared values are packed, as the host chose it.
 struct SharedPlan {
   bool all = false;                         ///< every vertex of the border, and not the active ones alone
-  BoxForm form[kMaxDevices] = {};           ///< of each peer's box; of the one for all in the device's own place
-  const LocalId* union_vertices = nullptr;  ///< border_union, in device memory, for a box for all
+  Encoding form[kMaxDevices] = {};          ///< of each peer's buffer; of the one for all in the device's own place
+  const LocalId* union_vertices = nullptr;  ///< border_union, in device memory, for a buffer for all
   LocalId union_size = 0;                   ///< its entries
 };
-/// Where unpacking reads: the entries [first, last) of a box are this device's; those of its numbering are counted from
+/// Where unpacking reads: the entries [first, last) of a buffer are this device's; those of its numbering are counted from
 /// `first` on.
 struct InboxRef {
-  const std::byte* box = nullptr;
-  BoxForm form = BoxForm::kPairs;
-  std::uint32_t count = 0;  ///< entries in the box
+  const std::byte* buffer = nullptr;
+  Encoding form = Encoding::kSparse;
+  std::uint32_t count = 0;  ///< entries in the buffer
   std::uint32_t size = 0;   ///< of its numbering
   std::uint32_t first = 0, last = 0;
-  bool labelled = false;  ///< the box's label says form and count, and these are what is expected, which may be wrong
+  bool labelled = false;  ///< the buffer's label says form and count, and these are what is expected, which may be wrong
 };
 
 /// Vertices that wait because others go first. A vertex whose value has changed is either active or pending.

@@ -10,7 +10,7 @@ RunStatistics& RunStatistics::operator+=(const RunStatistics& next) {
   phases += next.phases;
   push_rounds += next.push_rounds;
   pull_rounds += next.pull_rounds;
-  fresh_rounds += next.fresh_rounds;
+  gauss_seidel_rounds += next.gauss_seidel_rounds;
   edges_touched += next.edges_touched;
   vertices_updated += next.vertices_updated;
   converged = converged && next.converged;
@@ -48,7 +48,7 @@ RunStatistics& RunStatistics::operator+=(const RunStatistics& next) {
     mine->messages += theirs.messages;
     mine->bytes += theirs.bytes;
   }
-  boxes.insert(boxes.end(), next.boxes.begin(), next.boxes.end());
+  buffers.insert(buffers.end(), next.buffers.begin(), next.buffers.end());
   return *this;
 }
 

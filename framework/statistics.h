@@ -32,25 +32,25 @@ struct PairStatistics {
   std::uint64_t bytes = 0;
 };
 
-/// One box that travelled: what the model predicted and what it took. See RunOptions::explain.
-struct BoxRecord {
+/// One buffer that travelled: what the model predicted and what it took. See RunOptions::explain.
+struct BufferRecord {
   std::uint32_t round = 0;           ///< in which round; without rounds, the sender's sweep; of operators, the exchange
   PartId from = 0;                   ///< the sender
   PartId to = 0;                     ///< the receiver; of a broadcast, the one that took it
   bool broadcast = false;            ///< it was told to all
   std::string_view path;             ///< the transport that took it; valid as long as the program runs
-  std::string_view form;             ///< "pairs", "bitmap", "whole" or "atomics"; of operators, "parcel"
+  std::string_view encoding;         ///< "sparse", "bitmap", "dense" or "atomics"; of operators, "payload"
   std::uint64_t entries = 0;         ///< messages or values in it
   std::uint64_t bytes = 0;           ///< its length
   std::uint64_t expected_bytes = 0;  ///< the length for which the path was chosen, before anything was packed
   double predicted_us = 0;           ///< by the model, for its length on that path; infinite where the model knows nothing
-  /// From the begin of packing until it was unpacked; negative: unknown. Of a parcel until it was there, and those from
+  /// From the begin of packing until it was unpacked; negative: unknown. Of a payload until it was there, and those from
   /// other devices that came before it were taken in.
   double measured_us = -1;
 };
 
 /// Where one device's host thread spent its time, in milliseconds. On a GPU compute includes waiting for its kernels, those
-/// that pack and unpack boxes that are read in place among them, for which nobody waits apart (docs/transports.md).
+/// that pack and unpack buffers that are read in place among them, for which nobody waits apart (docs/transports.md).
 struct DeviceStatistics {
   /// Its label, "host:0" or "cuda:1".
   std::string device;
@@ -75,8 +75,8 @@ struct RunStatistics {
   /// How many rounds went which way.
   std::uint32_t push_rounds = 0, pull_rounds = 0;
   /// @}
-  std::uint32_t fresh_rounds = 0;   ///< rounds whose messages came from what sources had become in them: Round::fresh
-  std::uint64_t edges_touched = 0;  ///< edges that any round looked at
+  std::uint32_t gauss_seidel_rounds = 0;  ///< rounds whose messages came from what sources had become in them: Round::fresh
+  std::uint64_t edges_touched = 0;        ///< edges that any round looked at
   /// Vertices that an update changed, summed over rounds; of buckets on one host device, without a trace, each time that a
   /// message changed one.
   std::uint64_t vertices_updated = 0;
@@ -87,7 +87,7 @@ struct RunStatistics {
   /// One a device, in order.
   std::vector<DeviceStatistics> devices;
   std::vector<PairStatistics> pairs;  ///< pairs that talked
-  std::vector<BoxRecord> boxes;       ///< all boxes, by receiver; only with RunOptions::explain
+  std::vector<BufferRecord> buffers;  ///< all buffers, by receiver; only with RunOptions::explain
 
   /// A sequence of programs, as one, which ended as the first that did not converge.
   RunStatistics& operator+=(const RunStatistics& next);

@@ -72,8 +72,8 @@ struct ProgramTraits {
   std::size_t late_payload = 0;  ///< of a message without rounds
 };
 
-/// A run that a device drives by itself: see StepSet::RunAlone.
-struct LoneRun {
+/// A run that a device drives by itself: see StepSet::RunFused.
+struct FusedRun {
   /// @{
   /// It ends after so many rounds, or once a stop is requested.
   std::uint32_t most_rounds = 0;
@@ -129,10 +129,10 @@ class StepSet {
   /// Where one device has the whole graph: all rounds from here on, bucket after bucket where there are any, without coming
   /// back in between. The frontier is a bitmap. Returns false, having done nothing, if this kind of device has no better way
   /// than the others for such a program.
-  virtual bool RunAlone(LoneRun&) { return false; }
+  virtual bool RunFused(FusedRun&) { return false; }
   /// Whether rounds may be fresh (Round::fresh): the program takes them, and this kind of device has a way to make them.
-  virtual bool TakesFresh() const { return false; }
-  /// Messages of halo vertices into boxes of the forms that are shortest; Control says which. `queued`: all of them are in
+  virtual bool AllowsGaussSeidel() const { return false; }
+  /// Messages of halo vertices into buffers of the forms that are shortest; Control says which. `queued`: all of them are in
   /// the queue, and are at most so many.
   virtual void PackMessages(const OutboxRef& outbox, bool queued, std::size_t at_most) = 0;
   virtual void PackShared(const OutboxRef& outbox, const SharedPlan& plan) = 0;
@@ -144,8 +144,8 @@ class StepSet {
   /// included. They must outlive this. Waits.
   virtual void Connect(std::span<StepSet* const> parts, const WaitContext& context) = 0;
   virtual void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) = 0;
-  /// `to_halo`, in device memory: where entries of `peer`'s border_union are in the halo; null if the box is for this device
-  /// alone.
+  /// `to_halo`, in device memory: where entries of `peer`'s border_union are in the halo; null if the buffer is for this
+  /// device alone.
   virtual void UnpackShared(const InboxRef& inbox, std::uint32_t peer, const LocalId* to_halo) = 0;
 
   virtual void ClearControl() = 0;

@@ -67,12 +67,12 @@ void WatchedTransport::Post(PartId from, PartId to, std::size_t bytes, std::uint
   Watch(from, Call::kPost, to, bytes, [&] { inner_->Post(from, to, bytes, epoch); });
 }
 
-void WatchedTransport::Meet(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
-                            std::uint64_t epoch) {
+void WatchedTransport::BeginCollective(PartId at, std::span<const std::size_t> incoming,
+                                       std::span<const std::size_t> broadcast, std::uint64_t epoch) {
   std::size_t bytes = 0;
   for (const std::size_t of_pair : incoming) bytes += of_pair;
   for (const std::size_t of_root : broadcast) bytes += of_root;
-  Watch(at, Call::kMeet, at, bytes, [&] { inner_->Meet(at, incoming, broadcast, epoch); });
+  Watch(at, Call::kMeet, at, bytes, [&] { inner_->BeginCollective(at, incoming, broadcast, epoch); });
 }
 
 const std::byte* WatchedTransport::Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) {
@@ -102,7 +102,7 @@ void WatchedTransport::Begin() noexcept {
 }
 
 std::string WatchedTransport::Whereabouts() const {
-  constexpr std::size_t kMost = 4;  // of an error's single line
+  constexpr std::size_t kMax = 4;  // of an error's single line
   if (!aborted_) return "";
   const bool within =
       std::any_of(places_.begin(), places_.end(), [](const Place& place) { return (place.at_abort & kWithin) != 0; });
@@ -112,7 +112,7 @@ std::string WatchedTransport::Whereabouts() const {
     const std::uint64_t word = places_[d].at_abort;
     const std::string words = within && (word & kWithin) == 0 ? "" : Words(d, word);
     if (words.empty()) continue;
-    if (++told > kMost) {
+    if (++told > kMax) {
       text += " and more";
       break;
     }

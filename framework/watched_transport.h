@@ -29,16 +29,16 @@ class WatchedTransport final : public Transport {
   std::string_view name() const override { return inner_->name(); }
   std::byte* Outbox(PartId from, PartId to, std::uint64_t epoch) override { return inner_->Outbox(from, to, epoch); }
   void Post(PartId from, PartId to, std::size_t bytes, std::uint64_t epoch) override;
-  void Meet(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
-            std::uint64_t epoch) override;
+  void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
+                       std::uint64_t epoch) override;
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override;
-  std::byte* BroadcastBox(PartId from, std::uint64_t epoch) override { return inner_->BroadcastBox(from, epoch); }
+  std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) override { return inner_->BroadcastOutbox(from, epoch); }
   void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override;
   const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override;
   /// The first call since Begin remembers who is where, and is passed on.
   void Abort() noexcept override;
-  bool Reaches(PartId from, PartId to) const override { return inner_->Reaches(from, to); }
-  bool InPlace(PartId from, PartId to) const override { return inner_->InPlace(from, to); }
+  bool SupportsRemoteAtomics(PartId from, PartId to) const override { return inner_->SupportsRemoteAtomics(from, to); }
+  bool IsZeroCopyReceive(PartId from, PartId to) const override { return inner_->IsZeroCopyReceive(from, to); }
   bool reusable() const override { return inner_->reusable(); }
 
   /// A run begins. Not while another goes on.

@@ -42,7 +42,7 @@ struct CoordinatesHeader {
 };
 
 CoordinatesHeader ReadCoordinatesHeader(Input& input) {
-  constexpr std::uint64_t kLeastLine = 8;  // "v 1 0 0" and a line end
+  constexpr std::uint64_t kMinLine = 8;  // "v 1 0 0" and a line end
   const std::string& name = input.name();
   std::string_view line;
   for (; input.PeekLine(&line); input.SkipLine()) {
@@ -66,7 +66,7 @@ CoordinatesHeader ReadCoordinatesHeader(Input& input) {
     header.line = input.lines_skipped() + 1;
     input.SkipLine();
     const auto left = input.remaining();
-    if (left && header.vertices > *left / kLeastLine + 1) {
+    if (left && header.vertices > *left / kMinLine + 1) {
       FailAt(name, header.line,
              fmt::format("the header promises {} vertices, more than the file can hold: it is truncated, or "
                          "the header is wrong",

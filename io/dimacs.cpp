@@ -11,7 +11,7 @@ namespace chatty::io {
 
 namespace {
 
-constexpr std::size_t kLeastArcBytes = 8;  // "a 1 1 1" and a line end
+constexpr std::size_t kMinArcBytes = 8;  // "a 1 1 1" and a line end
 
 /// How a file begins that says what its arcs do not show.
 constexpr std::string_view kEdgesComment = "c edges: ";
@@ -63,7 +63,7 @@ DimacsHeader ReadDimacsHeader(Input& input) {
     }
     input.SkipLine();
   }
-  CheckVertexCount(name, header.vertices, std::min(header.arcs, input.most_bytes() / kLeastArcBytes + 1), header.line);
+  CheckVertexCount(name, header.vertices, std::min(header.arcs, input.most_bytes() / kMinArcBytes + 1), header.line);
   return header;
 }
 
@@ -82,7 +82,7 @@ StatedCounts PeekDimacs(Input& input) {
   StatedCounts counts;
   counts.vertices = header.vertices;
   counts.entries = header.arcs;
-  counts.entry_bytes = kLeastArcBytes;
+  counts.entry_bytes = kMinArcBytes;
   counts.symmetric = header.symmetric;
   counts.weights = header.unweighted ? WeightKind::kNone : WeightKind::kInt32;
   counts.line = header.line;

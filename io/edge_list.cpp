@@ -236,7 +236,7 @@ void WriteStated(const Graph& graph, OutputFile& output) {
 }  // namespace
 
 std::string DescribeWords(std::string_view line, std::string_view next) {
-  constexpr std::size_t kMostFields = 4;  // more are a sentence
+  constexpr std::size_t kMaxFields = 4;  // more are a sentence
   const auto fields_of = [](std::string_view text) {
     std::string blank(text);
     std::replace_if(
@@ -251,7 +251,7 @@ std::string DescribeWords(std::string_view line, std::string_view next) {
     return "looks like the names of columns; an edge list is lines \"SOURCE TARGET [WEIGHT]\" of numbers alone: remove the "
            "line";
   }
-  if (fields.size() > kMostFields || (!others.empty() && others.size() != fields.size())) return {};
+  if (fields.size() > kMaxFields || (!others.empty() && others.size() != fields.size())) return {};
   return "has words for ids; an edge list is lines \"SOURCE TARGET [WEIGHT]\" whose ids are whole numbers: number the "
          "vertices and write their numbers instead";
 }

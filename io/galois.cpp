@@ -27,7 +27,7 @@ struct GaloisHeader {
 };
 static_assert(sizeof(GaloisHeader) == 32, "the layout is the format");
 
-constexpr std::uint64_t kMostGaloisIds = std::uint64_t{1} << 32;  // in version 1
+constexpr std::uint64_t kMaxGaloisIds = std::uint64_t{1} << 32;  // in version 1
 
 GaloisHeader ReadGaloisHeader(Input& input, ArrayReader& reader) {
   const std::string& name = input.name();
@@ -38,8 +38,8 @@ GaloisHeader ReadGaloisHeader(Input& input, ArrayReader& reader) {
   if (header.data_bytes != 0 && header.data_bytes != 4 && header.data_bytes != 8) {
     Throw<InputError>("{}: has {} bytes of data an edge; 4 or 8, or none, can be read as weights", name, header.data_bytes);
   }
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / 32;  // sizes stay far from overflow
-  if (header.vertices > kMost || header.edges > kMost || (header.version == 1 && header.vertices > kMostGaloisIds)) {
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max() / 32;  // sizes stay far from overflow
+  if (header.vertices > kMax || header.edges > kMax || (header.version == 1 && header.vertices > kMaxGaloisIds)) {
     Throw<InputError>("{}: its header speaks of {} vertices and {} edges, which no such file can hold: it is damaged", name,
                       header.vertices, header.edges);
   }
@@ -120,8 +120,8 @@ bool IsGalois(Input& input, std::string_view /*head*/) {
   if (begin.size() < sizeof words) return false;
   std::memcpy(words.data(), begin.data(), sizeof words);
   const auto [version, data_bytes, vertices, edges] = words;
-  constexpr std::uint64_t kMostData = 64;  // to be refused with the reason
-  if ((version != 1 && version != 2) || data_bytes > kMostData) return false;
+  constexpr std::uint64_t kMaxData = 64;  // to be refused with the reason
+  if ((version != 1 && version != 2) || data_bytes > kMaxData) return false;
   // The first bytes of GAP's directed graph without vertices look the same, but it is longer.
   return vertices > 0 || edges > 0 || begin.size() == sizeof words;
 }
@@ -183,7 +183,7 @@ void WriteGalois(const Graph& graph, OutputFile& output, const std::string& path
   const Adjacency& out = graph.out();
   const IntegerWeights weights(out, path);
   const bool weighted = graph.weight_kind() != WeightKind::kNone;
-  const bool wide = sizeof(VertexId) > 4 && std::uint64_t{graph.vertices()} > kMostGaloisIds;
+  const bool wide = sizeof(VertexId) > 4 && std::uint64_t{graph.vertices()} > kMaxGaloisIds;
   const std::uint64_t vertices = graph.vertices(), edges = graph.edges();
   WriteBytes(output, GaloisHeader{wide ? 2u : 1u, weighted ? 4u : 0u, vertices, edges});
   if (vertices > 0) WriteArray<std::uint64_t>(output, out.offsets.span().subspan(1));

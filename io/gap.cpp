@@ -18,7 +18,7 @@
 namespace chatty::io {
 namespace {
 
-constexpr std::uint64_t kMostGapIds = std::uint64_t{1} << 31;
+constexpr std::uint64_t kMaxGapIds = std::uint64_t{1} << 31;
 constexpr std::size_t kGapHeaderBytes = 17;
 
 struct GapHeader {
@@ -37,8 +37,8 @@ GapHeader ReadGapHeader(Input& input, ArrayReader& reader) {
   header.directed = directed == 1;
   header.edges = reader.ReadOne<std::uint64_t>();
   header.vertices = reader.ReadOne<std::uint64_t>();
-  constexpr std::uint64_t kMostEdges = std::uint64_t{1} << 58;  // sizes stay far from overflow
-  if (directed > 1 || header.edges > kMostEdges || header.vertices >= kMostGapIds) {
+  constexpr std::uint64_t kMaxEdges = std::uint64_t{1} << 58;  // sizes stay far from overflow
+  if (directed > 1 || header.edges > kMaxEdges || header.vertices >= kMaxGapIds) {
     Throw<InputError>(
         "{}: its header speaks of {} vertices and {} edges and {} where 0 or 1 says whether they are directed, which no "
         "graph of GAP has: the file is damaged, or no such graph",
@@ -160,7 +160,7 @@ bool IsGap(Input& input, std::string_view /*head*/) {
   std::uint64_t words[3];  // edges, vertices, the first offset
   std::memcpy(words, begin.data() + 1, sizeof words);
   const auto directed = static_cast<unsigned char>(begin[0]);
-  if (directed > 1 || words[1] >= kMostGapIds || words[2] != 0) return false;
+  if (directed > 1 || words[1] >= kMaxGapIds || words[2] != 0) return false;
   // Zeros alone are no graph, unless so few of them.
   return words[1] > 0 || (words[0] == 0 && begin.size() == kGapHeaderBytes + (directed + 1) * sizeof(std::uint64_t));
 }
@@ -229,7 +229,7 @@ void WriteGap(const Graph& graph, OutputFile& output, const std::string& path) {
   if (weighted && EndsIn(path, ".sg")) {
     Throw<UsageError>("{}: a .sg file holds no weights, which this graph has; name it .wsg", path);
   }
-  if (graph.vertices() >= kMostGapIds) {
+  if (graph.vertices() >= kMaxGapIds) {
     Throw<CapabilityError>("{}: GAP's graphs have fewer than 2^31 vertices, this one has {}; write .chatty or .el", path,
                            graph.vertices());
   }

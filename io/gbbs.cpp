@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::string_view kAdjacencyWord = "AdjacencyGraph";
 constexpr std::string_view kWeightedAdjacencyWord = "WeightedAdjacencyGraph";
-constexpr std::uint64_t kMostGbbsIds = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMaxGbbsIds = std::uint64_t{1} << 32;
 
 // ---- First words ----
 
@@ -74,7 +74,7 @@ struct GbbsHeader {
 
   /// What `bytes` must be; nothing for counts that no file has.
   std::optional<std::uint64_t> due() const {
-    if (vertices > kMostGbbsIds || edges > std::numeric_limits<std::uint64_t>::max() / 16) return std::nullopt;
+    if (vertices > kMaxGbbsIds || edges > std::numeric_limits<std::uint64_t>::max() / 16) return std::nullopt;
     return 24 + (vertices + 1) * 8 + edges * 4;
   }
 };
@@ -497,7 +497,7 @@ void WriteGbbs(const Graph& graph, OutputFile& output, const std::string& path) 
                       path);
   }
   GbbsHeader header{graph.vertices(), graph.edges(), 0};
-  if (header.vertices > kMostGbbsIds) {
+  if (header.vertices > kMaxGbbsIds) {
     Throw<CapabilityError>(
         "{}: the binary graphs of GBBS have at most 2^32 vertices, this one has {}; write .chatty or .adj", path,
         header.vertices);

@@ -116,8 +116,8 @@ KonectHeader ReadKonectHeader(Input& input) {
     return header;
   }
   input.SkipLine();
-  constexpr std::uint64_t kMost = ~std::uint64_t{0} / 4;
-  if (std::max({header.edges, header.left, header.right}) > kMost) {
+  constexpr std::uint64_t kMax = ~std::uint64_t{0} / 4;
+  if (std::max({header.edges, header.left, header.right}) > kMax) {
     FailAt(name, header.sizes_line, fmt::format("{} are more than a file holds", Quote(line)));
   }
   CheckVertexCount(name, header.vertices(), std::min(header.edges, input.most_bytes() / 4 + 1), header.sizes_line);

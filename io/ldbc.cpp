@@ -68,13 +68,13 @@ Property ParseProperty(std::string_view text, std::uint64_t line) {
 
 /// All properties of a file, of several with one key the last.
 std::map<std::string, Property> ReadProperties(Input& input) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
   std::map<std::string, Property> all;
   std::string logical;  // with the lines that continue it
   std::uint64_t first = 0;
   std::string_view line;
   while (input.PeekLine(&line)) {
-    if (input.bytes_delivered() > kMostBytes) {
+    if (input.bytes_delivered() > kMaxBytes) {
       FailAt(input.name(), input.lines_skipped() + 1, "the file is longer than 1 MiB: it is no properties file");
     }
     const std::string_view text = WithoutBlanks(line);
@@ -265,8 +265,8 @@ std::uint64_t MostLines(const std::string& path, std::uint64_t least_bytes) {
   const std::uint64_t most = MostUnpacked(packed, Input(path, /*chunk_bytes=*/1).compression());
   return most / least_bytes + 1;
 }
-constexpr std::uint64_t kLeastVertexBytes = 2;  // "1" and a line end
-constexpr std::uint64_t kLeastEdgeBytes = 4;    // "1 2" and a line end
+constexpr std::uint64_t kMinVertexBytes = 2;  // "1" and a line end
+constexpr std::uint64_t kMinEdgeBytes = 4;    // "1 2" and a line end
 
 /// Throws where a file is too short for what the properties promise of it, before anything is allocated for that.
 void CheckRoom(const LdbcProperties& ldbc, std::string_view key, std::optional<std::uint64_t> count, const std::string& path,
@@ -278,8 +278,8 @@ void CheckRoom(const LdbcProperties& ldbc, std::string_view key, std::optional<s
                   Abbreviated(ldbc.name), key, *count, Abbreviated(path)));
 }
 void CheckRoom(const LdbcProperties& ldbc) {
-  CheckRoom(ldbc, "meta.vertices", ldbc.vertices, ldbc.vertex_path, kLeastVertexBytes);
-  CheckRoom(ldbc, "meta.edges", ldbc.edges, ldbc.edge_path, kLeastEdgeBytes);
+  CheckRoom(ldbc, "meta.vertices", ldbc.vertices, ldbc.vertex_path, kMinVertexBytes);
+  CheckRoom(ldbc, "meta.edges", ldbc.edges, ldbc.edge_path, kMinEdgeBytes);
 }
 
 void CheckCount(const LdbcProperties& ldbc, std::string_view key, std::optional<std::uint64_t> promised,
@@ -447,8 +447,8 @@ StatedCounts PeekLdbc(Input& input) {
   StatedCounts counts;
   counts.most_vertices = !ldbc.vertices;
   counts.most_entries = !ldbc.edges;
-  counts.vertices = ldbc.vertices ? *ldbc.vertices : MostLines(ldbc.vertex_path, kLeastVertexBytes);
-  counts.entries = ldbc.edges ? *ldbc.edges : MostLines(ldbc.edge_path, kLeastEdgeBytes);
+  counts.vertices = ldbc.vertices ? *ldbc.vertices : MostLines(ldbc.vertex_path, kMinVertexBytes);
+  counts.entries = ldbc.edges ? *ldbc.edges : MostLines(ldbc.edge_path, kMinEdgeBytes);
   counts.stored_once = !ldbc.directed;
   const WeightText weights = WeightTextOf(ldbc);
   counts.weights = weights == WeightText::kNone   ? WeightKind::kNone

@@ -367,9 +367,9 @@ RawGraph ReadMetis(Input& input, const ReadOptions& options) {
   const MetisHeader header = ReadMetisHeader(input);
   const WeightText weights = header.weights ? WeightText::kInteger : WeightText::kNone;
   PromisedCount row_count(name, header.line, "vertices", header.vertices);
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / 4;
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max() / 4;
   PromisedCount neighbour_count(name, header.line, "neighbours",  // loops may be left uncounted
-                                2 * (header.edges + std::min(header.vertices, kMost)));
+                                2 * (header.edges + std::min(header.vertices, kMax)));
   auto parsed = ParseChunksInto<MetisRowSink>(input, weights, options.threads, [&](LineCursor& cursor, MetisRowSink& sink) {
     ParseRows(cursor, sink, header);
     row_count.Add(sink.rows());

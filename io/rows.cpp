@@ -66,13 +66,13 @@ void WarnOfRoundedWeights(const std::string& name, double extreme) {
 void WarnOfFloatBits(const std::string& name, const Weights& weights, int threads) {
   const auto* const integers = std::get_if<Array<std::int32_t>>(&weights);
   if (integers == nullptr || integers->empty()) return;
-  constexpr std::int32_t kLeast = 0x2f800000, kMost = 0x4f000000;  // the bits of 2^-32 and 2^31
+  constexpr std::int32_t kMin = 0x2f800000, kMax = 0x4f000000;  // the bits of 2^-32 and 2^31
   std::atomic<bool> others{false}, any{false};
   ParallelChunks(integers->size(), threads, kRowsGrain, [&](std::size_t begin, std::size_t end) {
     bool some = false;
     for (std::size_t e = begin; e < end && !others.load(std::memory_order_relaxed); ++e) {
       const std::int32_t weight = (*integers)[e];
-      if (weight != 0 && (weight < kLeast || weight > kMost)) others = true;
+      if (weight != 0 && (weight < kMin || weight > kMax)) others = true;
       some = some || weight != 0;
     }
     if (some) any = true;

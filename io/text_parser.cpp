@@ -28,11 +28,11 @@ std::size_t PrintableBytes(std::string_view text) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
     character = character << 6 | (byte(i) & 0x3f);
   }
-  constexpr std::uint32_t kLeast[] = {0xa0, 0x800, 0x10000};  // U+0080 to U+009F are controls
+  constexpr std::uint32_t kMin[] = {0xa0, 0x800, 0x10000};  // U+0080 to U+009F are controls
   const bool surrogate = character >= 0xd800 && character < 0xe000;
   // What follows is shown in another order than it has: embeddings, overrides and isolates.
   const bool turns = (character >= 0x202a && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
-  if (byte(0) < 0xc0 || byte(0) > 0xf7 || character < kLeast[bytes - 2] || character > 0x10ffff) return 0;
+  if (byte(0) < 0xc0 || byte(0) > 0xf7 || character < kMin[bytes - 2] || character > 0x10ffff) return 0;
   return surrogate || turns ? 0 : bytes;
 }
 

@@ -23,10 +23,10 @@ class Writer {
  public:
   explicit Writer(OutputFile& file) : file_(file) {}
 
-  void Lane(std::size_t pid, const TraceLane& lane) {
-    Metadata(pid, 0, "process_name", "name", Quoted(lane.name()));
+  void Track(std::size_t pid, const TraceTrack& track) {
+    Metadata(pid, 0, "process_name", "name", Quoted(track.name()));
     Metadata(pid, 0, "process_sort_index", "sort_index", std::to_string(pid));
-    const std::vector<const TraceEvent*> events = lane.Sorted();
+    const std::vector<const TraceEvent*> events = track.Sorted();
     std::array<bool, kTraceRows> used{};
     for (const TraceEvent* event : events) used[static_cast<std::size_t>(event->row)] = true;
     for (std::size_t row = 0; row < kTraceRows; ++row) {
@@ -137,12 +137,12 @@ class Writer {
 
 void WriteTraceFile(const std::string& path, const Trace& trace, const TraceNotes& notes) try {
   OutputFile file(path);
-  const std::vector<const TraceLane*> lanes = trace.lanes();
+  const std::vector<const TraceTrack*> tracks = trace.tracks();
   std::size_t events = 0;
   double alignment_us = 0;
-  for (const TraceLane* lane : lanes) {
-    events += lane->size();
-    alignment_us = std::max(alignment_us, lane->alignment_us());
+  for (const TraceTrack* track : tracks) {
+    events += track->size();
+    alignment_us = std::max(alignment_us, track->alignment_us());
   }
   file.Write("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"chatty\":");
   file.Write(Quoted(BuildDescription()));
@@ -160,7 +160,7 @@ void WriteTraceFile(const std::string& path, const Trace& trace, const TraceNote
   file.Number(alignment_us);
   file.Write("},\"traceEvents\":[");
   Writer writer(file);
-  for (std::size_t i = 0; i < lanes.size(); ++i) writer.Lane(i + 1, *lanes[i]);
+  for (std::size_t i = 0; i < tracks.size(); ++i) writer.Track(i + 1, *tracks[i]);
   file.Write("\n]}\n");
   file.Commit();
 } catch (const std::bad_alloc&) {

@@ -52,7 +52,7 @@ PartShape BoundShape(const GraphCounts& counts, const SubgraphOptions& options, 
   const bool merged = !counts.symmetric && options.edges == Edges::kBoth;
   const EdgeIndex all = merged ? 2 * counts.edges : counts.edges;
   const EdgeIndex row = merged ? 2 * counts.max_degree : counts.max_degree;
-  const bool most = bound == Bound::kMost;
+  const bool most = bound == Bound::kMax;
   EdgeIndex edges = Share(all, part, parts);
   if (most && parts > 1) edges = std::min(all, edges + row);  // whoever gets the heaviest vertex
   const PartShape::Rows rows{true, edges, !most ? 0 : row == 0 ? edges : std::min(edges, row)};

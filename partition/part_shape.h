@@ -41,13 +41,13 @@ PartShape ShapeOf(const Subgraph& subgraph);
 
 /// Which side of the truth a bound is on.
 enum class Bound : std::uint8_t {
-  kLeast,  ///< no halo at all, no hubs
-  kMost,  ///< every edge leads to a vertex of its own on another part, as far as there are so many; rows as long as is known
+  kMin,  ///< no halo at all, no hubs
+  kMax,  ///< every edge leads to a vertex of its own on another part, as far as there are so many; rows as long as is known
 };
 
 /// Bounds the shape of part `part` where vertices and edges are divided evenly, as far as whole numbers allow (the first
-/// parts have one more); to kMost the longest row is added, where it is known, by which edge-balanced parts may exceed the
-/// mean. Of parts that are not equal the largest has more than kLeast, and may have more than kMost. On one part kMost is
+/// parts have one more); to kMax the longest row is added, where it is known, by which edge-balanced parts may exceed the
+/// mean. Of parts that are not equal the largest has more than kMin, and may have more than kMax. On one part kMax is
 /// exact, but for `max_degree` where the counts do not say it.
 PartShape BoundShape(const GraphCounts& counts, const SubgraphOptions& options, PartId part, PartId parts, Bound bound);
 

@@ -95,9 +95,9 @@ struct BetweennessCentrality {
       memory.halo_begin.resize(ops.devices() + 1);
       ops.CopyOut(memory.halo_begin.data(), graph.halo_begin, memory.halo_begin.size());
     }
-    memory.in_edges = ops.SumOfAll(static_cast<double>(ops.reverse_edges()));
+    memory.in_edges = ops.AllReduceSum(static_cast<double>(ops.reverse_edges()));
     const auto longest = static_cast<double>(std::max(graph.forward.max_degree, graph.reverse.max_degree));
-    const double row = std::log2(2 + ops.ReduceAll(longest, [](double a, double b) { return std::max(a, b); }));
+    const double row = std::log2(2 + ops.AllReduce(longest, [](double a, double b) { return std::max(a, b); }));
     memory.high = kRange - 2 * row;  // sums of paths over a row are finite for two levels, after which a scale holds
     memory.low = row + std::log2(graph.vertices) - kRange;  // and one of shares, each at most of all vertices in one path
     ops.For(bits::Words(graph.local), brandes::Clear<brandes::Plain>{memory.SearchIn<brandes::Plain>(graph)});
@@ -149,7 +149,7 @@ struct BetweennessCentrality {
       locals = ops.template Allocate<LocalId>(graph.vertices);
       claims = ops.template Allocate<VertexId>(local - owned);
       claim_counts = ops.template Allocate<VertexId>(ops.devices());
-      parcel = ops.template Allocate<std::byte>(brandes::LevelParcel::Size(owned));
+      payload = ops.template Allocate<std::byte>(brandes::LevelParcel::Size(owned));
     }
     template <class Number>
     brandes::Search<Number> SearchIn(const GraphRef& graph) {
@@ -171,7 +171,7 @@ struct BetweennessCentrality {
     Buffer<std::uint32_t> seen, marks;
     Buffer<brandes::Progress> progress;
     Buffer<VertexId> claims, claim_counts;
-    Buffer<std::byte> parcel;
+    Buffer<std::byte> payload;
     std::vector<LocalId> halo_begin;  ///< as in GraphRef, on the host
     double in_edges = 0;              ///< of all vertices of all devices
     double low = 0, high = 0;         ///< powers of 2 between which paths may be, with room for sums and shares
@@ -193,7 +193,7 @@ struct BetweennessCentrality {
         ops.For(1, brandes::HasEdges{ops.graph(), local, flag});
         ops.CopyOut(&has, flag, 1);
       }
-      return ops.SumOfAll(static_cast<double>(has)) > 0;
+      return ops.AllReduceSum(static_cast<double>(has)) > 0;
     });
   }
   /// A vertex's local id where it is owned; kNoLocal elsewhere.
@@ -204,19 +204,19 @@ struct BetweennessCentrality {
     ops.CopyOut(&local, memory.locals.data() + v, 1);
     return local < ops.graph().owned ? local : kNoLocal;
   }
-  /// How many gangs are worth calling for so many edges.
+  /// How many groups are worth calling for so many edges.
   template <class Operators>
-  static std::size_t GangsFor(Operators& ops, double edges) {
-    return Operators::kManyAtOnce || edges >= kFewEdges ? ops.gangs() : 1;
+  static std::size_t GroupsFor(Operators& ops, double edges) {
+    return Operators::kMassivelyParallel || edges >= kFewEdges ? ops.groups() : 1;
   }
   static constexpr std::size_t Chunks(std::size_t n, std::size_t chunk) { return (n + chunk - 1) / chunk; }
 
   /// Whether levels are marked (kMarkShare).
   template <class Operators>
-  static constexpr bool kMarks = !Operators::kManyAtOnce;
-  /// Edges of a level that are few enough for one gang.
+  static constexpr bool kMarks = !Operators::kMassivelyParallel;
+  /// Edges of a level that are few enough for one group.
   template <class Operators>
-  static constexpr std::uint64_t kFew = Operators::kManyAtOnce ? kFewForBlock : kFewEdges;
+  static constexpr std::uint64_t kFew = Operators::kMassivelyParallel ? kFewForBlock : kFewEdges;
   /// Adds one source's dependencies. Whether its paths fit the numbers; otherwise nothing has been added.
   template <class Number, class Operators>
   static bool From(Operators& ops, Memory& memory, LocalId source, double* out) {
@@ -236,7 +236,7 @@ struct BetweennessCentrality {
     using namespace brandes;  // NOLINT(google-build-using-namespace): this program's own steps
     const GraphRef graph = ops.graph();
     const bool several = ops.devices() > 1;
-    Tally before{}, now{};
+    Counters before{}, now{};
     ops.CopyOut(&now, search.tally, 1);
     Census last = OfAll(ops, before, now);
     std::size_t begin = 0;
@@ -257,9 +257,9 @@ struct BetweennessCentrality {
       before = now;
       const std::size_t end = now.reached;
       if (!several && last.out_edges < kFew<Operators>) {
-        ops.ForEachTogether(1, 1,
-                            PushSeveral<Number>{search, begin, end, kFew<Operators>, whole, last.most, memory.low,
-                                                memory.high, memory.progress.data()});
+        ops.ForEachGroup(1, 1,
+                         PushSeveral<Number>{search, begin, end, kFew<Operators>, whole, last.most, memory.low, memory.high,
+                                             memory.progress.data()});
         Progress progress;
         ops.CopyOut(&progress, memory.progress.data(), 1);
         if (progress.count == 0) break;
@@ -279,29 +279,27 @@ struct BetweennessCentrality {
         if constexpr (kMarks<Operators>) {
           if (marks) ops.For(end - begin, Mark<Number>{search, begin});
         }
-        ops.ForEachTogether(Chunks(graph.owned, kPullChunk), GangsFor(ops, left),
-                            Pull<Number>{search, marks ? PathsFrom::kMarkedRows : PathsFrom::kRows});
+        ops.ForEachGroup(Chunks(graph.owned, kPullChunk), GroupsFor(ops, left),
+                         Pull<Number>{search, marks ? PathsFrom::kMarkedRows : PathsFrom::kRows});
         if (marks) Unmark(ops, search);
       } else if (adds && !several) {
         if constexpr (Number::kScales) {
-          const bool lists = Operators::kManyAtOnce || last.out_edges * kVerticesAnEdge < graph.vertices;
-          ops.ForEachTogether(Chunks(end - begin, kChunk), GangsFor(ops, last.out_edges),
-                              AddPaths{search, begin, end, lists});
+          const bool lists = Operators::kMassivelyParallel || last.out_edges * kVerticesAnEdge < graph.vertices;
+          ops.ForEachGroup(Chunks(end - begin, kChunk), GroupsFor(ops, last.out_edges), AddPaths{search, begin, end, lists});
           if (lists) {
             ops.CopyOut(&now, search.tally, 1);
-            ops.ForEachTogether(Chunks(now.reached - end, kChunk), ops.gangs(), TakeAdded{search, end, now.reached});
+            ops.ForEachGroup(Chunks(now.reached - end, kChunk), ops.groups(), TakeAdded{search, end, now.reached});
           } else {
-            ops.ForEachTogether(Chunks(graph.owned, kPullChunk), ops.gangs(), Pull<Plain>{search, PathsFrom::kAdded});
+            ops.ForEachGroup(Chunks(graph.owned, kPullChunk), ops.groups(), Pull<Plain>{search, PathsFrom::kAdded});
           }
         }
       } else {
         if (several) ops.For(ops.devices(), SetZero<VertexId>{search.claim_counts});
-        ops.ForEachTogether(Chunks(end - begin, kChunk), GangsFor(ops, last.out_edges), Push<Number>{search, begin, end});
+        ops.ForEachGroup(Chunks(end - begin, kChunk), GroupsFor(ops, last.out_edges), Push<Number>{search, begin, end});
         if (several) HandClaims(ops, memory, search);
         ops.CopyOut(&now, search.tally, 1);
-        ops.ForEachTogether(Chunks(now.reached - end, kChunk),
-                            GangsFor(ops, degree * static_cast<double>(now.reached - end)),
-                            Settle<Number>{search, end, now.reached});
+        ops.ForEachGroup(Chunks(now.reached - end, kChunk), GroupsFor(ops, degree * static_cast<double>(now.reached - end)),
+                         Settle<Number>{search, end, now.reached});
       }
       ops.CopyOut(&now, search.tally, 1);
       last = OfAll(ops, before, now);
@@ -334,7 +332,7 @@ struct BetweennessCentrality {
           several.begins[++several.count] = levels[level].begin;
         }
         several.to_source = level == 0;
-        ops.ForEachTogether(1, 1, several);
+        ops.ForEachGroup(1, 1, several);
         if (level == 0 || ops.StopRequested()) break;
         ++level;  // which the loop takes away again
         continue;
@@ -351,7 +349,7 @@ struct BetweennessCentrality {
           HandBackFromNext(ops, step, levels[level + 2].begin, levels[level + 1].in_edges);
         } else {
           const auto work = static_cast<double>(std::max<std::uint64_t>(levels[level].out_edges, end - begin));
-          ops.ForEachTogether(Chunks(end - begin, kChunk), GangsFor(ops, work), step);
+          ops.ForEachGroup(Chunks(end - begin, kChunk), GroupsFor(ops, work), step);
         }
       }
       if (level == 1) break;  // the source's own has no meaning
@@ -367,9 +365,9 @@ struct BetweennessCentrality {
                                [[maybe_unused]] std::size_t next_end, [[maybe_unused]] std::uint64_t in_edges) {
     if constexpr (kMarks<Operators>) {
       using namespace brandes;  // NOLINT(google-build-using-namespace): this program's own steps
-      ops.ForEachTogether(Chunks(next_end - step.end, kChunk), GangsFor(ops, static_cast<double>(in_edges)),
-                          MarkLeading<Number>{step.search, step.end, next_end});
-      ops.ForEachTogether(Chunks(step.end - step.begin, kChunk), ops.gangs(), HandBackMarked<Number>{step});
+      ops.ForEachGroup(Chunks(next_end - step.end, kChunk), GroupsFor(ops, static_cast<double>(in_edges)),
+                       MarkLeading<Number>{step.search, step.end, next_end});
+      ops.ForEachGroup(Chunks(step.end - step.begin, kChunk), ops.groups(), HandBackMarked<Number>{step});
       Unmark(ops, step.search);
     }
   }
@@ -386,13 +384,13 @@ struct BetweennessCentrality {
   }
   /// What all devices have found on a level.
   struct Census {
-    double reached, out_edges, in_edges;  ///< as in Tally, of this level only
+    double reached, out_edges, in_edges;  ///< as in Counters, of this level only
     double most, least;                   ///< paths to a vertex
   };
   template <class Operators>
-  static Census OfAll(Operators& ops, const brandes::Tally& before, const brandes::Tally& now) {
+  static Census OfAll(Operators& ops, const brandes::Counters& before, const brandes::Counters& now) {
     const auto more = [](std::uint64_t a, std::uint64_t b) { return static_cast<double>(b - a); };
-    return ops.ReduceAll(Census{more(before.reached, now.reached), more(before.out_edges, now.out_edges),
+    return ops.AllReduce(Census{more(before.reached, now.reached), more(before.out_edges, now.out_edges),
                                 more(before.in_edges, now.in_edges), now.most, now.least},
                          [](const Census& a, const Census& b) {
                            return Census{a.reached + b.reached, a.out_edges + b.out_edges, a.in_edges + b.in_edges,
@@ -403,10 +401,10 @@ struct BetweennessCentrality {
   template <class Number, class Operators>
   static void Publish(Operators& ops, Memory& memory, const brandes::Search<Number>& search, std::size_t begin,
                       std::size_t end) {
-    const brandes::LevelParcel parcel{memory.parcel.data(), end - begin};
-    ops.For(end - begin, brandes::PackLevel<Number>{search, begin, parcel});
-    const std::span<const std::byte> mine(parcel.bytes, brandes::LevelParcel::Size(parcel.count));
-    ops.template ExchangeAll<std::byte>(
+    const brandes::LevelParcel payload{memory.payload.data(), end - begin};
+    ops.For(end - begin, brandes::PackLevel<Number>{search, begin, payload});
+    const std::span<const std::byte> mine(payload.bytes, brandes::LevelParcel::Size(payload.count));
+    ops.template AllToAllv<std::byte>(
         [&](PartId) { return mine; },
         [&](PartId, std::span<const std::byte> theirs) {
           const std::uint64_t count = theirs.size() / brandes::LevelParcel::Size(1);
@@ -418,7 +416,7 @@ struct BetweennessCentrality {
   static void HandClaims(Operators& ops, Memory& memory, const brandes::Search<Number>& search) {
     std::vector<VertexId> counts(ops.devices());
     ops.CopyOut(counts.data(), search.claim_counts, counts.size());
-    ops.template ExchangeAll<VertexId>(
+    ops.template AllToAllv<VertexId>(
         [&](PartId to) {
           return std::span<const VertexId>(search.claims + (memory.halo_begin[to] - ops.graph().owned), counts[to]);
         },

@@ -22,13 +22,13 @@ namespace chatty::brandes {
 
 /// Whole numbers below it are numbers that a double has, and so are their sums.
 inline constexpr double kWhole = 0x1p53;
-/// Vertices of an order that a gang takes at a time.
+/// Vertices of an order that a group takes at a time.
 inline constexpr std::size_t kChunk = 256;
-/// Vertices by id that a gang takes at a time; whole words of a bitmap.
+/// Vertices by id that a group takes at a time; whole words of a bitmap.
 inline constexpr std::size_t kPullChunk = 1024;
 /// Rows from here on are a warp's; shorter ones a thread's.
 inline constexpr EdgeIndex kWarpRow = 24;
-/// Rows from here on are a gang's.
+/// Rows from here on are a group's.
 inline constexpr EdgeIndex kGangRow = 2048;
 /// How many rows ahead a CPU asks for where a row begins.
 inline constexpr std::size_t kOffsetAhead = 16;
@@ -36,7 +36,7 @@ inline constexpr std::size_t kOffsetAhead = 16;
 inline constexpr std::size_t kRowAhead = 8;
 
 /// What a device has found so far of a search.
-struct Tally {
+struct Counters {
   std::uint64_t reached;    ///< its vertices
   std::uint64_t out_edges;  ///< of these, as far as their paths have been counted
   std::uint64_t in_edges;   ///< likewise
@@ -45,7 +45,7 @@ struct Tally {
 };
 /// What there is to say of vertices that were found.
 struct Found {
-  std::uint64_t out_edges = 0;  ///< as in Tally
+  std::uint64_t out_edges = 0;  ///< as in Counters
   std::uint64_t in_edges = 0;   ///< likewise
   double most = 0;              ///< likewise
   double least = kNoLeast;      ///< likewise
@@ -79,14 +79,14 @@ struct Search {
   Numbers<Number> values;  ///< by local vertex: the same, 0 until a level has been counted whole
   std::uint32_t* seen;     ///< a bitmap of local vertices: reached, or, but for what MarkLeading did, of no use to look at
   std::uint32_t* marks;    ///< a bitmap of local vertices; all clear but while a level is looked at
-  Tally* tally;            ///< of the vertices that it owns
+  Counters* tally;         ///< of the vertices that it owns
   VertexId* claims;        ///< vertices of others that were reached from here, by owner; as many as its halo has
   VertexId* claim_counts;  ///< how many, by owner
   const LocalId* locals;   ///< local ids of vertices of the whole graph; null where they are the same
   double scale = 1;        ///< of the level that is counted, against the one before
 };
 
-/// Adds numbers, for gangs.
+/// Adds numbers, for groups.
 struct AddNumbers {
   /// Does it.
   template <class Number>
@@ -126,47 +126,47 @@ struct Begin {
   }
 };
 
-/// Hands every row of the vertices item(i), i in [begin, end), to a thread, a warp or a whole gang, as long rows need, and
+/// Hands every row of the vertices item(i), i in [begin, end), to a thread, a warp or a whole group, as long rows need, and
 /// calls work(sum of threads, row begin, row end, stride) there; then take(i, vertex, sum) once. item says kNoLocal of what
 /// is to be left out. T is what is summed by `add`.
-template <class T, class Gang, class Item, class Work, class Add, class Take>
-CHATTY_FN void WalkRows(const Gang& gang, const AdjacencyRef& rows, std::size_t begin, std::size_t end, const Item& item,
-                        const Work& work, const Add& add, const Take& take) {
-  for (std::size_t i = begin + gang.thread(); i < end; i += gang.threads()) {
+template <class T, class ThreadGroup, class Item, class Work, class Add, class Take>
+CHATTY_FN void WalkRows(const ThreadGroup& group, const AdjacencyRef& rows, std::size_t begin, std::size_t end,
+                        const Item& item, const Work& work, const Add& add, const Take& take) {
+  for (std::size_t i = begin + group.thread(); i < end; i += group.threads()) {
     const LocalId v = item(i);
     if (v == kNoLocal) continue;
     const EdgeIndex row = rows.offsets[v], row_end = rows.offsets[v + 1];
-    if (Gang::kMany && row_end - row >= kWarpRow) continue;
+    if (ThreadGroup::kMany && row_end - row >= kWarpRow) continue;
     take(i, v, work(v, row, row_end, 1));
   }
-  if constexpr (Gang::kMany) {
+  if constexpr (ThreadGroup::kMany) {
     if (rows.max_degree < kWarpRow) return;
-    for (std::size_t i = begin + gang.warp(); i < end; i += gang.warps()) {
+    for (std::size_t i = begin + group.warp(); i < end; i += group.warps()) {
       const LocalId v = item(i);
       if (v == kNoLocal) continue;
       const EdgeIndex row = rows.offsets[v], row_end = rows.offsets[v + 1];
       if (row_end - row < kWarpRow || row_end - row >= kGangRow) continue;
-      const T sum = gang.SumOfWarp(work(v, row + gang.lane(), row_end, gang.lanes()), add);
-      if (gang.lane() == 0) take(i, v, sum);
+      const T sum = group.SumOfWarp(work(v, row + group.lane(), row_end, group.lanes()), add);
+      if (group.lane() == 0) take(i, v, sum);
     }
     if (rows.max_degree < kGangRow) return;
-    gang.Sync();
+    group.Sync();
     for (std::size_t i = begin; i < end; ++i) {
       const LocalId v = item(i);
       if (v == kNoLocal) continue;
       const EdgeIndex row = rows.offsets[v], row_end = rows.offsets[v + 1];
       if (row_end - row < kGangRow) continue;
-      const T sum = gang.Sum(work(v, row + gang.thread(), row_end, gang.threads()), add);
-      if (gang.thread() == 0) take(i, v, sum);
-      gang.Sync();
+      const T sum = group.Sum(work(v, row + group.thread(), row_end, group.threads()), add);
+      if (group.thread() == 0) take(i, v, sum);
+      group.Sync();
     }
   }
 }
-/// Adds what all threads of a gang have found to the device's tally.
-template <class Gang>
-CHATTY_FN void Record(const Gang& gang, const Found& found, Tally* tally) {
-  const Found all = gang.Sum(found, AddNumbers{});
-  if (gang.thread() != 0) return;
+/// Adds what all threads of a group have found to the device's tally.
+template <class ThreadGroup>
+CHATTY_FN void Record(const ThreadGroup& group, const Found& found, Counters* tally) {
+  const Found all = group.Sum(found, AddNumbers{});
+  if (group.thread() != 0) return;
   if (all.out_edges > 0) atomics::Add<true>(&tally->out_edges, all.out_edges);
   if (all.in_edges > 0) atomics::Add<true>(&tally->in_edges, all.in_edges);
   atomics::Max<true>(&tally->most, all.most);
@@ -181,15 +181,15 @@ CHATTY_FN LocalId NextOf(const LocalId* order, std::size_t i, std::size_t end, c
   return order[i];
 }
 
-/// Reaches what the owned vertices of a level lead to, and was not reached before.
+/// SupportsRemoteAtomics what the owned vertices of a level lead to, and was not reached before.
 template <class Number>
 struct Push {
   Search<Number> search;  ///< of which
   std::size_t begin;      ///< of the level, in the order
   std::size_t end;        ///< likewise
   /// Does it for the c-th chunk.
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t c, const Gang& gang) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
     const GraphRef& graph = search.graph;
     const std::size_t first = begin + c * kChunk, last = first + kChunk < end ? first + kChunk : end;
     const auto item = [&](std::size_t i) { return NextOf(search.order, i, last, graph.forward); };
@@ -207,7 +207,7 @@ struct Push {
       }
       return Found{};
     };
-    WalkRows<Found>(gang, graph.forward, first, last, item, reach, AddNumbers{}, [](std::size_t, LocalId, const Found&) {});
+    WalkRows<Found>(group, graph.forward, first, last, item, reach, AddNumbers{}, [](std::size_t, LocalId, const Found&) {});
   }
 };
 /// Adds the paths to a level's vertices to those of what they lead to, looking at no other edges. For numbers that are
@@ -222,11 +222,11 @@ struct AddPaths {
   static constexpr EdgeIndex kTargetsAhead = 24;
 
   /// Does it for the c-th chunk.
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t c, const Gang& gang) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
     const GraphRef& graph = search.graph;
     const std::size_t first = begin + c * kChunk, last = first + kChunk < end ? first + kChunk : end;
-    [[maybe_unused]] LocalId together[Gang::kMany ? 1 : kChunk];  // a thread alone takes places for many at once
+    [[maybe_unused]] LocalId together[ThreadGroup::kMany ? 1 : kChunk];  // a thread alone takes places for many at once
     [[maybe_unused]] std::size_t count = 0;
     const auto put = [&] {
       const std::uint64_t place = atomics::Add<true>(&search.tally->reached, std::uint64_t{count});
@@ -241,7 +241,7 @@ struct AddPaths {
         const LocalId u = graph.forward.neighbours[e];
         if (bits::Test(search.seen, u)) continue;
         if (atomics::Add<true>(search.values.values + u, paths) != 0 || !lists) continue;  // another was first
-        if constexpr (Gang::kMany) {
+        if constexpr (ThreadGroup::kMany) {
           search.order[atomics::Add<true>(&search.tally->reached, std::uint64_t{1})] = u;
         } else {
           together[count++] = u;
@@ -250,8 +250,8 @@ struct AddPaths {
       }
       return Found{};
     };
-    WalkRows<Found>(gang, graph.forward, first, last, item, reach, AddNumbers{}, [](std::size_t, LocalId, const Found&) {});
-    if constexpr (!Gang::kMany) {
+    WalkRows<Found>(group, graph.forward, first, last, item, reach, AddNumbers{}, [](std::size_t, LocalId, const Found&) {});
+    if constexpr (!ThreadGroup::kMany) {
       if (count > 0) put();
     }
   }
@@ -262,18 +262,18 @@ struct TakeAdded {
   std::size_t begin;     ///< in the order
   std::size_t end;       ///< likewise
   /// Does it for the c-th chunk.
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t c, const Gang& gang) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
     const std::size_t first = begin + c * kChunk, last = first + kChunk < end ? first + kChunk : end;
     Found found;
-    for (std::size_t i = first + gang.thread(); i < last; i += gang.threads()) {
+    for (std::size_t i = first + group.thread(); i < last; i += group.threads()) {
       const LocalId v = search.order[i];
       const Plain paths = search.values[v];
       bits::Set<true>(search.seen, v);
       search.at.Set(i, paths);
       found.Add(Found::Of(search.graph, v, paths));
     }
-    Record(gang, found, search.tally);
+    Record(group, found, search.tally);
   }
 };
 /// A whole level by one thread that has the graph to itself, looking at its edges once: a vertex that has not been seen has
@@ -322,13 +322,13 @@ struct Settle {
   std::size_t begin;      ///< in the order
   std::size_t end;        ///< likewise
   /// Does it for the c-th chunk.
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t c, const Gang& gang) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
     const GraphRef& graph = search.graph;
     const std::size_t first = begin + c * kChunk, last = first + kChunk < end ? first + kChunk : end;
     Found found;
     WalkRows<Number>(
-        gang, graph.reverse, first, last, [&](std::size_t i) { return NextOf(search.order, i, last, graph.reverse); },
+        group, graph.reverse, first, last, [&](std::size_t i) { return NextOf(search.order, i, last, graph.reverse); },
         [&](LocalId, EdgeIndex e, EdgeIndex row_end, unsigned stride) {
           return SumOfRow(search.values, graph.reverse.neighbours, e, row_end, stride);
         },
@@ -338,7 +338,7 @@ struct Settle {
           search.at.Set(i, paths);
           found.Add(Found::Of(graph, v, paths));
         });
-    Record(gang, found, search.tally);
+    Record(group, found, search.tally);
   }
 };
 /// Where Pull finds how many paths lead to a vertex.
@@ -347,23 +347,23 @@ enum class PathsFrom : std::uint8_t {
   kMarkedRows,  ///< those of its neighbours that are marked, which the whole level before is; on host devices
   kAdded,       ///< they have been added up for it (AddPaths); on host devices
 };
-/// Reaches owned vertices that have a neighbour on the level before, and counts the paths to them.
+/// SupportsRemoteAtomics owned vertices that have a neighbour on the level before, and counts the paths to them.
 template <class Number>
 struct Pull {
   Search<Number> search;  ///< of which
   PathsFrom from;         ///< what is looked at
   /// Does it for the c-th chunk.
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t c, const Gang& gang) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
     const GraphRef& graph = search.graph;
     const std::size_t first = c * kPullChunk, last = first + kPullChunk < graph.owned ? first + kPullChunk : graph.owned;
     Found found;
-    if constexpr (Gang::kMany) {
+    if constexpr (ThreadGroup::kMany) {
       const auto sum = [&](LocalId, EdgeIndex e, EdgeIndex row_end, unsigned stride) {
         return SumOfRow(search.values, graph.reverse.neighbours, e, row_end, stride);
       };
       WalkRows<Number>(
-          gang, graph.reverse, first, last,
+          group, graph.reverse, first, last,
           [&](std::size_t i) {
             const auto v = static_cast<LocalId>(i);
             return (atomics::Load(search.seen + v / 32) >> (v % 32) & 1u) != 0 ? kNoLocal : v;
@@ -416,7 +416,7 @@ struct Pull {
         search.at.Set(place + i, paths[i]);
       }
     }
-    Record(gang, found, search.tally);
+    Record(group, found, search.tally);
   }
 };
 /// Finds out by what the next level's paths are to be multiplied, so that they stay within powers of 2 from `low` to `high`
@@ -457,8 +457,8 @@ struct MarkLeading {
   std::size_t begin;      ///< of the level, in the order
   std::size_t end;        ///< likewise
   /// Does it for the c-th chunk.
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t c, const Gang& gang) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
     const AdjacencyRef& rows = search.graph.reverse;
     const std::size_t first = begin + c * kChunk, last = first + kChunk < end ? first + kChunk : end;
     const auto item = [&](std::size_t i) { return NextOf(search.order, i, last, rows); };
@@ -467,7 +467,7 @@ struct MarkLeading {
       return Found{};
     };
     const auto mark = [&](std::size_t, LocalId u, const Found&) { bits::Set<true>(search.marks, u); };
-    WalkRows<Found>(gang, rows, first, last, item, leading, AddNumbers{}, mark);
+    WalkRows<Found>(group, rows, first, last, item, leading, AddNumbers{}, mark);
   }
 };
 /// Hands back: each vertex of a level has what its successors on paths have, each one and what it has itself, divided among
@@ -480,12 +480,12 @@ struct HandBackLevel {
   double scale;           ///< of the next level, against this one
   double* out;            ///< by owned vertices; added to
   /// Does it for the c-th chunk.
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t c, const Gang& gang) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
     const AdjacencyRef& rows = search.graph.forward;
     const std::size_t first = begin + c * kChunk, last = first + kChunk < end ? first + kChunk : end;
     WalkRows<Number>(
-        gang, rows, first, last, [&](std::size_t i) { return NextOf(search.order, i, last, rows); },
+        group, rows, first, last, [&](std::size_t i) { return NextOf(search.order, i, last, rows); },
         [&](LocalId, EdgeIndex e, EdgeIndex row_end, unsigned stride) {
           return SumOfRow(search.values, rows.neighbours, e, row_end, stride);
         },
@@ -504,8 +504,8 @@ template <class Number>
 struct HandBackMarked {
   HandBackLevel<Number> level;  ///< which
   /// Does it for the c-th chunk.
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t c, const Gang&) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t c, const ThreadGroup&) const {
     const Search<Number>& search = level.search;
     const std::size_t first = level.begin + c * kChunk, last = first + kChunk < level.end ? first + kChunk : level.end;
     const auto take = [&](std::size_t i, LocalId v, const Number& shares) { level.Take(i, v, shares); };
@@ -531,14 +531,14 @@ struct HandBackNothing {
 };
 /// Nothing of a level has been counted yet.
 struct ClearRange {
-  Tally* tally;  ///< the device's
+  Counters* tally;  ///< the device's
   /// Does it, whatever the index.
   CHATTY_FN void operator()(std::size_t) const {
     tally->most = 0;
     tally->least = Found::kNoLeast;
   }
 };
-/// How many levels one gang goes through before the host is asked.
+/// How many levels one group goes through before the host is asked.
 inline constexpr std::size_t kSeveral = 128;
 /// A level of a search.
 struct Level {
@@ -547,14 +547,14 @@ struct Level {
   std::uint64_t out_edges;  ///< of its vertices on this device
   std::uint64_t in_edges;   ///< likewise
 };
-/// Levels that one gang has found.
+/// Levels that one group has found.
 struct Progress {
-  Tally tally;             ///< the device's, first, as others know it
-  Tally before;            ///< as it was before the last of the levels
+  Counters tally;          ///< the device's, first, as others know it
+  Counters before;         ///< as it was before the last of the levels
   std::uint64_t count;     ///< of levels
   Level levels[kSeveral];  ///< each
 };
-/// Levels one after the other by one gang that has the graph to itself, as long as they are small: several rounds of a
+/// Levels one after the other by one group that has the graph to itself, as long as they are small: several rounds of a
 /// few hundred edges in one launch.
 template <class Number>
 struct PushSeveral {
@@ -569,26 +569,26 @@ struct PushSeveral {
   Progress* progress;     ///< of which `tally` is the search's
 
   /// Does it, whatever the index.
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t, const Gang& gang) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t, const ThreadGroup& group) const {
     Search<Number> now = search;
     std::size_t first = begin, last = end;
-    Tally before = *search.tally;
+    Counters before = *search.tally;
     std::uint64_t count = 0;
     bool exact = whole;
     double paths = most;
     while (true) {
-      gang.Sync();  // all have read what is cleared now
-      if (gang.thread() == 0) ClearRange{search.tally}(0);
-      gang.Sync();
+      group.Sync();  // all have read what is cleared now
+      if (group.thread() == 0) ClearRange{search.tally}(0);
+      group.Sync();
       const bool adds = exact && paths * static_cast<double>(search.graph.reverse.max_degree) < kWhole;
-      const std::size_t reached = Find(now, first, last, adds, gang);
+      const std::size_t reached = Find(now, first, last, adds, group);
       if (reached == last) break;
       first = last;
       last = reached;
-      const Tally after = *search.tally;
+      const Counters after = *search.tally;
       const std::uint64_t out_edges = after.out_edges - before.out_edges;
-      if (gang.thread() == 0) progress->levels[count] = {first, now.scale, out_edges, after.in_edges - before.in_edges};
+      if (group.thread() == 0) progress->levels[count] = {first, now.scale, out_edges, after.in_edges - before.in_edges};
       ++count;
       bool goes = out_edges > 0 && out_edges < few && count < kSeveral;
       if constexpr (Number::kScales) goes = goes && ScaleNext(after.most, after.least, low, high, &now.scale);
@@ -597,33 +597,33 @@ struct PushSeveral {
       paths = after.most;
       before = after;
     }
-    if (gang.thread() != 0) return;
+    if (group.thread() != 0) return;
     progress->before = before;
     progress->count = count;
   }
 
  private:
   /// One level, all of it. Returns where it ends in the order.
-  template <class Gang>
+  template <class ThreadGroup>
   CHATTY_FN static std::size_t Find(const Search<Number>& now, std::size_t first, std::size_t last,
-                                    [[maybe_unused]] bool adds, const Gang& gang) {
-    if constexpr (Gang::kMany) {
+                                    [[maybe_unused]] bool adds, const ThreadGroup& group) {
+    if constexpr (ThreadGroup::kMany) {
       if constexpr (Number::kScales) {
         if (adds) {  // whose in-edges may be many more than these out-edges
-          for (std::size_t c = 0; c * kChunk < last - first; ++c) AddPaths{now, first, last, true}(c, gang);
-          gang.Sync();
+          for (std::size_t c = 0; c * kChunk < last - first; ++c) AddPaths{now, first, last, true}(c, group);
+          group.Sync();
           const std::size_t reached = now.tally->reached;
-          for (std::size_t c = 0; c * kChunk < reached - last; ++c) TakeAdded{now, last, reached}(c, gang);
-          gang.Sync();
+          for (std::size_t c = 0; c * kChunk < reached - last; ++c) TakeAdded{now, last, reached}(c, group);
+          group.Sync();
           return reached;
         }
       }
-      for (std::size_t c = 0; c * kChunk < last - first; ++c) Push<Number>{now, first, last}(c, gang);
-      gang.Sync();
+      for (std::size_t c = 0; c * kChunk < last - first; ++c) Push<Number>{now, first, last}(c, group);
+      group.Sync();
       const std::size_t reached = now.tally->reached;
-      for (std::size_t c = 0; c * kChunk < reached - last; ++c) Settle<Number>{now, last, reached}(c, gang);
-      gang.Sync();
-      for (std::size_t i = last + gang.thread(); i < reached; i += gang.threads()) Commit<Number>{now, last}(i - last);
+      for (std::size_t c = 0; c * kChunk < reached - last; ++c) Settle<Number>{now, last, reached}(c, group);
+      group.Sync();
+      for (std::size_t i = last + group.thread(); i < reached; i += group.threads()) Commit<Number>{now, last}(i - last);
       return reached;
     } else {
       PushAlone<Number>{now, first, last}(0);
@@ -631,7 +631,7 @@ struct PushSeveral {
     }
   }
 };
-/// The way back through several levels, by one gang: the last of them first.
+/// The way back through several levels, by one group: the last of them first.
 template <class Number>
 struct HandBackSeveral {
   Search<Number> search;             ///< whose values are shares now
@@ -643,21 +643,21 @@ struct HandBackSeveral {
   double scales[kSeveral];           ///< of the level after each, against it
 
   /// Does it, whatever the index.
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t, const Gang& gang) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t, const ThreadGroup& group) const {
     for (std::uint32_t k = 0; k < count; ++k) {
       const std::size_t begin = begins[k + 1], end = begins[k];
       if (k == 0 && from_last) {
         const HandBackNothing<Number> step{search, begin};
-        for (std::size_t i = gang.thread(); i < end - begin; i += gang.threads()) step(i);
+        for (std::size_t i = group.thread(); i < end - begin; i += group.threads()) step(i);
       } else {
         const HandBackLevel<Number> step{search, begin, end, scales[k], out};
-        for (std::size_t c = 0; c * kChunk < end - begin; ++c) step(c, gang);
+        for (std::size_t c = 0; c * kChunk < end - begin; ++c) step(c, group);
       }
       if (k + 1 == count && to_source) return;
-      gang.Sync();
-      for (std::size_t i = gang.thread(); i < end - begin; i += gang.threads()) Commit<Number>{search, begin}(i);
-      gang.Sync();
+      group.Sync();
+      for (std::size_t i = group.thread(); i < end - begin; i += group.threads()) Commit<Number>{search, begin}(i);
+      group.Sync();
     }
   }
 };
@@ -706,7 +706,7 @@ struct LevelParcel {
   std::byte* bytes;     ///< Size(count) of them
   std::uint64_t count;  ///< vertices
 
-  /// Bytes of a parcel.
+  /// Bytes of a payload.
   CHATTY_FN static constexpr std::size_t Size(std::uint64_t count) {
     return count * (sizeof(double) + sizeof(VertexId) + sizeof(std::int32_t));
   }
@@ -723,23 +723,23 @@ template <class Number>
 struct PackLevel {
   Search<Number> search;  ///< of which
   std::size_t begin;      ///< of the level, in the order
-  LevelParcel parcel;     ///< into which
+  LevelParcel payload;    ///< into which
   /// Does it for the i-th.
   CHATTY_FN void operator()(std::size_t i) const {
-    parcel.ids()[i] = search.graph.Global(search.order[begin + i]);
-    parcel.numbers<Number>().Set(i, search.at[begin + i]);
+    payload.ids()[i] = search.graph.Global(search.order[begin + i]);
+    payload.numbers<Number>().Set(i, search.at[begin + i]);
   }
 };
 /// Takes another device's vertices of a level, as far as this one knows them.
 template <class Number>
 struct TakeLevel {
   Search<Number> search;  ///< of which
-  LevelParcel parcel;     ///< another's
+  LevelParcel payload;    ///< another's
   /// Does it for the i-th.
   CHATTY_FN void operator()(std::size_t i) const {
-    const LocalId v = search.locals[parcel.ids()[i]];
+    const LocalId v = search.locals[payload.ids()[i]];
     if (v == kNoLocal) return;
-    search.values.Set(v, parcel.numbers<Number>()[i]);
+    search.values.Set(v, payload.numbers<Number>()[i]);
     bits::Set<true>(search.seen, v);
   }
 };

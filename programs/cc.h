@@ -17,16 +17,17 @@
 namespace chatty {
 
 /// Components labelled by their least id: Afforest (Sutton, Ben-Nun and Barak, IPDPS'18). On a symmetric graph some
-/// neighbours of every vertex are linked first; the rows of the giant component that this shows are then skipped. Each
+/// neighbours of every vertex are linked first; the rows of the largest component that this shows are then skipped. Each
 /// device links its own edges in a forest over all vertices, and then hands it on to the device 1, 2, 4... places after it:
-/// after log2(devices) exchanges all have joined those of all. Devices skip their own giants without having merged anything,
-/// once they know of a vertex, the pivot, that is in all of them. An edge that both ends' owners skip joins two vertices
-/// that are each in one tree with the pivot, on one device or the other, and so in one component when the forests are
-/// merged. Where there is no pivot the forests are merged first, too.
+/// after log2(devices) exchanges all have joined those of all. Devices skip their own largest components without having
+/// merged anything, once they know of a vertex, the pivot, that is in all of them. An edge that both ends' owners skip joins
+/// two vertices that are each in one tree with the pivot, on one device or the other, and so in one component when the
+/// forests are merged. Where there is no pivot the forests are merged first, too.
 ///
 /// Where parts are ranges devices first link what they own, each by itself, and tell each other by a bit a vertex which of
-/// it is in their giants. If edges are found that join these giants, an edge has to be linked only where one end is in none
-/// of them; and where neither is, which are few, its ends' roots are told to all, in place of forests (MergeNotes).
+/// it is in their largest components. If edges are found that join these largest components, an edge has to be linked only
+/// where one end is in none of them; and where neither is, which are few, its ends' roots are told to all, in place of
+/// forests (MergeNotes).
 struct ConnectedComponents {
   /// @{
   /// What OperatorProgram and the command line ask for.
@@ -39,15 +40,15 @@ struct ConnectedComponents {
   static constexpr bool kOwnBegins = true;
   /// Neighbours of each vertex that are linked first.
   static constexpr EdgeIndex kNeighbourRounds = 2;
-  /// Up to so many, and no more than there are devices, if those show no giant: a device links only its own vertices' edges,
-  /// which have to show it among all of them.
-  static constexpr EdgeIndex kMostNeighbourRounds = 8;
-  /// Vertices looked at to find the giant component.
+  /// Up to so many, and no more than there are devices, if those show no largest component: a device links only its own
+  /// vertices' edges, which have to show it among all of them.
+  static constexpr EdgeIndex kMaxNeighbourRounds = 8;
+  /// Vertices looked at to find the largest component.
   static constexpr std::size_t kSamples = 1024;
   /// Vertices tried that each device may have in it.
   static constexpr std::size_t kPivots = 3;
-  /// Where vertices have so many edges or more, few second neighbours are expected to show a giant, and are linked first;
-  /// more as long as the edges of those not in it are more than twice as many.
+  /// Where vertices have so many edges or more, few second neighbours are expected to show a largest component, and are
+  /// linked first; more as long as the edges of those not in it are more than twice as many.
   static constexpr EdgeIndex kManyEdges = 8;
 
   /// Whether vertices that follow each other are joined among themselves first, in tiles (hooking::HookTile). Nothing: where
@@ -85,52 +86,53 @@ struct ConnectedComponents {
     hooking::Tiles tiles{.owned = ops.graph().owned};
     const hooking::Notes notes{{digest.data(), n}};
     EdgeIndex linked = 0;
-    VertexId giant = kNoVertex;  // the root of this device's
-    bool noted = false;          // whether devices know each other's
+    VertexId largest = kNoVertex;  // the root of this device's
+    bool noted = false;            // whether devices know each other's
     if (!samples.empty()) {
       // Until labels are written there is room for what tiles note.
       static_assert(sizeof(Output) >= 2 * sizeof(std::uint16_t));
       tiles.noted = reinterpret_cast<std::uint16_t*>(out);
       tiles.counts = counts.data();
-      tiles.there = tiled.value_or(Operators::kManyAtOnce) && ops.most_scratch() >= hooking::HookTile::kScratch;
+      tiles.there = tiled.value_or(Operators::kMassivelyParallel) && ops.max_shared_bytes() >= hooking::HookTile::kScratch;
       std::optional<Sampled> sampled;
       hooking::FirstLinks links{ops.graph(), OwnFirst(ops)};
       linked = HookFirst(ops, links, parent, tiles, samples.data(), &sampled);
       if (links.own) {
         LinkUpTo(ops, links, parent, &linked, kNeighbourRounds, &sampled);
         if (!sampled) sampled = SampleOwned(ops, parent, samples.data());
-        giant = sampled->root;
-        noted = NoteGiants(ops, parent, notes, giant);
+        largest = sampled->root;
+        noted = NoteLargest(ops, parent, notes, largest);
         links = {ops.graph(), false};
         linked = 0;
       }
-      const EdgeIndex most = std::clamp<EdgeIndex>(ops.devices(), kNeighbourRounds, kMostNeighbourRounds);
+      const EdgeIndex most = std::clamp<EdgeIndex>(ops.devices(), kNeighbourRounds, kMaxNeighbourRounds);
       bool common = noted;
       for (EdgeIndex rounds = kNeighbourRounds; !common; rounds = most) {
         LinkUpTo(ops, links, parent, &linked, rounds, &sampled);
         CompressOwned(ops, parent);
         if (!sampled) sampled = SampleOwned(ops, parent, samples.data());
-        giant = sampled->root;
+        largest = sampled->root;
         common = HaveOneGiant(ops, parent, *sampled, samples.data());
         if (linked >= most) break;
       }
       if (!common) {
-        MergeForests(ops, parent, digest.data(), n, giant);
-        giant = FirstOfAll(ops, giant);  // once a root: the forests join the same vertices now, and have the same roots
-        if (giant != kNoVertex) giant = RootOf(ops, parent, giant, samples.data());
+        MergeForests(ops, parent, digest.data(), n, largest);
+        largest =
+            BroadcastFirst(ops, largest);  // once a root: the forests join the same vertices now, and have the same roots
+        if (largest != kNoVertex) largest = RootOf(ops, parent, largest, samples.data());
         CompressOwned(ops, parent);
       }
     }
     if (!ops.StopRequested()) {     // the trees linked so far are parts of components
       if (tiles.there) linked = 0;  // not with the greater neighbours
-      const hooking::SkipSettled skip{ops.graph(), parent, giant, linked};
+      const hooking::SkipSettled skip{ops.graph(), parent, largest, linked};
       if (noted) {
-        ops.ForEachEdge(skip, hooking::LinkEdgeOrGiant{ops.graph(), parent, notes, giant});
+        ops.ForEachEdge(skip, hooking::LinkEdgeOrLargest{ops.graph(), parent, notes, largest});
       } else {
         LinkRest(ops, skip, hooking::LinkEdge{ops.graph(), parent}, out, samples.data());
       }
     }
-    if (!noted || !MergeNotes(ops, parent, notes)) MergeForests(ops, parent, digest.data(), n, giant);
+    if (!noted || !MergeNotes(ops, parent, notes)) MergeForests(ops, parent, digest.data(), n, largest);
     ops.ForEachVertex(hooking::Label{ops.graph(), parent, out});
   }
 
@@ -145,7 +147,8 @@ struct ConnectedComponents {
     VertexId root = kNoVertex;               ///< the most frequent
     std::array<VertexId, kSamples> below{};  ///< the first neighbours of those below it
     std::size_t count = 0;                   ///< as many as there are of these
-    /// Edges in the mean, of the others: as many of each as are looked at before it has joined the giant, if it does.
+    /// Edges in the mean, of the others: as many of each as are looked at before it has joined the largest component, if it
+    /// does.
     double unjoined = 0;
   };
 
@@ -154,7 +157,7 @@ struct ConnectedComponents {
   }
 
   /// Joins owned vertices with their first neighbours, and in tiles with the second ones, too: with all, or with as many as
-  /// it takes to show a giant, and then `sampled` is what showed it. Returns how many it has gone through.
+  /// it takes to show a largest component, and then `sampled` is what showed it. Returns how many it has gone through.
   template <class Operators>
   static EdgeIndex HookFirst(Operators& ops, const hooking::FirstLinks& links, VertexId* parent, const hooking::Tiles& tiles,
                              VertexId* samples, std::optional<Sampled>* sampled) {
@@ -164,17 +167,17 @@ struct ConnectedComponents {
       return 1;
     }
     const std::size_t count = hooking::Tiles::Count(tiles.owned);
-    ops.ForEachTogether(count, ops.gangs(), hooking::HookTile::kScratch, hooking::HookTile{links, parent, tiles});
+    ops.ForEachGroup(count, ops.groups(), hooking::HookTile::kScratch, hooking::HookTile{links, parent, tiles});
     hooking::LinkTile link{parent, links, tiles};
     if (ops.subgraph_edges() / kManyEdges < tiles.owned) {
-      ops.ForEachTogether(count, ops.gangs(), hooking::CompressTile{parent, ops.graph(), tiles});
-      ops.ForEachTogether(count * link.kPieces, ops.gangs(), link);
+      ops.ForEachGroup(count, ops.groups(), hooking::CompressTile{parent, ops.graph(), tiles});
+      ops.ForEachGroup(count * link.kPieces, ops.groups(), link);
       return hooking::Tiles::kLooked;
     }
     constexpr std::array<std::uint32_t, 4> kStages = {1, 2, 4, hooking::LinkTile::kEighths};
     for (std::size_t stage = 0; stage < kStages.size(); ++stage) {
       link.to = kStages[stage];
-      ops.ForEachTogether(count * link.kPieces, ops.gangs(), link);
+      ops.ForEachGroup(count * link.kPieces, ops.groups(), link);
       if (link.to == link.kEighths) break;
       *sampled = SampleOwned(ops, parent, samples);
       const double next = static_cast<double>(kStages[stage + 1] - link.to) / link.kEighths;  // of owned vertices
@@ -199,50 +202,50 @@ struct ConnectedComponents {
   template <class Operators>
   static bool OwnFirst(Operators& ops) {
     if (ops.devices() == 1 || hooking::Notes::Room(ops.graph().vertices) == 0) return false;
-    return ops.SumOfAll(ops.graph().owned > 0 && !ops.graph().own_begins.there() ? 1 : 0) == 0;
+    return ops.AllReduceSum(ops.graph().owned > 0 && !ops.graph().own_begins.there() ? 1 : 0) == 0;
   }
 
-  /// Compresses trees, and tells all devices which vertices are in whose giant. Returns whether these are of one component,
-  /// and then has linked them here and begun the list of vertices that others are to know of.
+  /// Compresses trees, and tells all devices which vertices are in whose largest. Returns whether these are of one
+  /// component, and then has linked them here and begun the list of vertices that others are to know of.
   template <class Operators>
-  static bool NoteGiants(Operators& ops, VertexId* parent, const hooking::Notes& notes, VertexId giant) {
+  static bool NoteLargest(Operators& ops, VertexId* parent, const hooking::Notes& notes, VertexId largest) {
     struct Part {
-      VertexId giant, first;
+      VertexId largest, first;
       LocalId owned;
     };
     const GraphRef& graph = ops.graph();
-    const std::array<Part, kMaxDevices> parts = ops.AllOf(Part{giant, graph.first_id, graph.owned});
+    const std::array<Part, kMaxDevices> parts = ops.AllGather(Part{largest, graph.first_id, graph.owned});
     ops.For(1, hooking::StartNotes{notes, kNoVertex});
-    const hooking::GiantStretch stretch{graph, parent, notes, giant};
+    const hooking::LargestStretch stretch{graph, parent, notes, largest};
     std::span<const std::uint32_t> own;
     if (graph.owned > 0) {
-      ops.ForEachTogether(stretch.Count(), ops.gangs(), stretch);
+      ops.ForEachGroup(stretch.Count(), ops.groups(), stretch);
       own = {notes.words() + stretch.Begin(), stretch.End() - stretch.Begin()};
     }
     hooking::JoinWords join{notes};
     join.Add(stretch.Begin(), own);
-    ops.template ExchangeAll<std::uint32_t>(
+    ops.template AllToAllv<std::uint32_t>(
         [&](PartId) { return own; },
         [&](PartId p, std::span<const std::uint32_t> words) { join.Add(parts[p].first / 32, words); });
     ops.For(bits::Words(graph.vertices), join);
-    hooking::LinkGiants link{parent, notes, giant};
+    hooking::LinkLargest link{parent, notes, largest};
     PartId first = kNoPart;
     for (PartId p = 0; p < ops.devices(); ++p) {
       if (parts[p].owned == 0) continue;
       if (first == kNoPart) first = p;
-      link.giants[link.count++] = parts[p].giant;
+      link.largest_components[link.count++] = parts[p].largest;
     }
     VertexId found = 1;
     if (graph.owned > 0 && ops.rank() != first) {
       hooking::FindMeeting find{graph, notes, notes.size(0), hooking::FindMeeting::kFewPieces,
                                 std::min(graph.owned, hooking::FindMeeting::kFew)};
-      ops.ForEachTogether(find.pieces, ops.gangs(), find);
+      ops.ForEachGroup(find.pieces, ops.groups(), find);
       find.pieces = find.kPieces;
       find.end = graph.owned;
-      ops.ForEachTogether(find.pieces, ops.gangs(), find);
+      ops.ForEachGroup(find.pieces, ops.groups(), find);
       ops.CopyOut(&found, notes.size(0), 1);
     }
-    if (ops.SumOfAll(found == 0 ? 1 : 0) > 0) return false;
+    if (ops.AllReduceSum(found == 0 ? 1 : 0) > 0) return false;
     ops.For(1, link);
     return true;
   }
@@ -252,15 +255,15 @@ struct ConnectedComponents {
   template <class Operators>
   static void LinkRest(Operators& ops, const hooking::SkipSettled& skip, const hooking::LinkEdge& link, VertexId* list,
                        VertexId* count) {
-    if constexpr (Operators::kManyAtOnce) {
+    if constexpr (Operators::kMassivelyParallel) {
       using List = hooking::ListUnsettled;
-      if (skip.giant != kNoVertex && ops.graph().owned > 0 && ops.most_scratch() >= List::kScratch) {
+      if (skip.largest != kNoVertex && ops.graph().owned > 0 && ops.max_shared_bytes() >= List::kScratch) {
         static_assert(sizeof(LocalId) <= sizeof(VertexId));
-        const std::size_t stretch = std::clamp<std::size_t>(ops.graph().owned / ops.gangs(), List::kLeast, List::kMost);
+        const std::size_t stretch = std::clamp<std::size_t>(ops.graph().owned / ops.groups(), List::kMin, List::kMax);
         const List unsettled{skip, reinterpret_cast<LocalId*>(list), reinterpret_cast<LocalId*>(count),
                              static_cast<std::uint32_t>(stretch)};
         ops.For(1, hooking::ClearCount{unsettled.size});
-        ops.ForEachTogether(unsettled.Count(), ops.gangs(), List::kScratch, unsettled);
+        ops.ForEachGroup(unsettled.Count(), ops.groups(), List::kScratch, unsettled);
         ops.ForEachEdgeOf(unsettled.list, unsettled.size, skip, link);
         return;
       }
@@ -277,12 +280,12 @@ struct ConnectedComponents {
     for (const int list : {0, 1}) {
       VertexId size = 0;
       ops.CopyOut(&size, notes.size(list), 1);
-      if (ops.SumOfAll(size > room ? 1 : 0) > 0) return false;
+      if (ops.AllReduceSum(size > room ? 1 : 0) > 0) return false;
       if (list == 0) ops.For(size, hooking::NoteRoot{notes, parent});
       const std::span<const VertexId> mine(notes.pairs(list), 2 * std::size_t{size});
       hooking::PairLists theirs;
-      ops.template ExchangeAll<VertexId>([&](PartId) { return mine; },
-                                         [&](PartId, std::span<const VertexId> pairs) { theirs.Add(pairs); });
+      ops.template AllToAllv<VertexId>([&](PartId) { return mine; },
+                                       [&](PartId, std::span<const VertexId> pairs) { theirs.Add(pairs); });
       // Before anything is linked, for a tree that is one by a pair of theirs is no news to them.
       if (list == 0) ops.For(theirs.size(), hooking::Answer{ops.graph(), parent, notes, theirs});
       ops.For(theirs.size(), hooking::LinkPairs{parent, theirs});
@@ -292,7 +295,7 @@ struct ConnectedComponents {
 
   template <class Operators>
   static void CompressOwned(Operators& ops, VertexId* parent) {
-    if constexpr (Operators::kManyAtOnce) {
+    if constexpr (Operators::kMassivelyParallel) {
       const LocalId calls = hooking::CompressSome::Calls(ops.graph());
       ops.For(calls, hooking::CompressSome{ops.graph(), parent, calls});
     } else if (ops.devices() == 1) {
@@ -302,19 +305,19 @@ struct ConnectedComponents {
     }
   }
 
-  /// Afterwards all devices' forests join what any did. Many vertices are below what `giant` is below on this device.
+  /// Afterwards all devices' forests join what any did. Many vertices are below what `largest` is below on this device.
   template <class Operators>
-  static void MergeForests(Operators& ops, VertexId* parent, VertexId* ids, VertexId n, VertexId giant) {
+  static void MergeForests(Operators& ops, VertexId* parent, VertexId* ids, VertexId n, VertexId largest) {
     const PartId rank = ops.rank(), devices = ops.devices();
     const hooking::Digest digest{ids, n};
     for (PartId step = 1; step < devices; step *= 2) {
       const PartId to = (rank + step) % devices, from = (rank + devices - step) % devices;
       VertexId pairs = 0;
-      ops.For(1, hooking::ClearDigest{digest, parent, giant});
-      ops.ForEachTogether(hooking::DigestStretch::Count(n), ops.gangs(), hooking::DigestStretch{digest, parent});
+      ops.For(1, hooking::ClearDigest{digest, parent, largest});
+      ops.ForEachGroup(hooking::DigestStretch::Count(n), ops.groups(), hooking::DigestStretch{digest, parent});
       ops.CopyOut(&pairs, digest.ids, 1);
       // Digests if all that are handed on now are small, and otherwise the forests as they are.
-      if (ops.SumOfAll(pairs > hooking::Digest::Room(n) ? 1 : 0) > 0) {
+      if (ops.AllReduceSum(pairs > hooking::Digest::Room(n) ? 1 : 0) > 0) {
         const VertexId* const theirs = ops.Exchange(to, parent, n, from);
         ops.For(n, hooking::LinkTrees{parent, theirs});
         continue;
@@ -327,19 +330,19 @@ struct ConnectedComponents {
     }
   }
 
-  /// Whether there is a vertex below the giants of all devices, which then are of one component; devices that own nothing
-  /// agree to any. What is tried is what many of the first device's samples have as their first neighbour.
+  /// Whether there is a vertex below the largest components of all devices, which then are of one component; devices that
+  /// own nothing agree to any. What is tried is what many of the first device's samples have as their first neighbour.
   template <class Operators>
   static bool HaveOneGiant(Operators& ops, const VertexId* parent, const Sampled& mine, VertexId* scratch) {
     if (ops.devices() == 1) return true;
     std::array<VertexId, kPivots> tried{};
     for (std::size_t i = 0; i < kPivots; ++i) {
       if (ops.rank() == 0) tried[i] = MostFrequent(std::span(mine.below).first(mine.count), std::span(tried).first(i));
-      const VertexId pivot = FirstOfAll(ops, tried[i]);
+      const VertexId pivot = BroadcastFirst(ops, tried[i]);
       if (pivot == kNoVertex) break;
       VertexId above = kNoVertex;
       if (ops.graph().owned > 0) above = RootOf(ops, parent, pivot, scratch);
-      if (ops.SumOfAll(above == mine.root ? 1 : 0) == ops.devices()) return true;
+      if (ops.AllReduceSum(above == mine.root ? 1 : 0) == ops.devices()) return true;
     }
     return false;
   }
@@ -354,8 +357,8 @@ struct ConnectedComponents {
 
   /// The first device's vertex, or kNoVertex.
   template <class Operators>
-  static VertexId FirstOfAll(Operators& ops, VertexId v) {
-    const double first = ops.FirstOfAll(v == kNoVertex ? -1 : static_cast<double>(v));
+  static VertexId BroadcastFirst(Operators& ops, VertexId v) {
+    const double first = ops.BroadcastFirst(v == kNoVertex ? -1 : static_cast<double>(v));
     return first < 0 ? kNoVertex : static_cast<VertexId>(first);
   }
 

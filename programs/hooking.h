@@ -30,7 +30,7 @@ struct FromAnyTime {
     atomics::Store(entry, id);
   }
 };
-/// In a gang's scratch, by atomics throughout: plain loads are a tenth faster, and races to whoever looks for them.
+/// In a group's scratch, by atomics throughout: plain loads are a tenth faster, and races to whoever looks for them.
 struct InScratch {
   template <class Id>
   CHATTY_FN static Id Read(Id* entry) {
@@ -165,7 +165,7 @@ struct HookFirst {
     parent[own] = first < own ? first : own;  // no branch that nobody can predict
   }
 };
-/// How owned vertices are cut into tiles, which a gang joins in its scratch, and what is noted of each: the vertices that
+/// How owned vertices are cut into tiles, which a group joins in its scratch, and what is noted of each: the vertices that
 /// hold its trees together with others are few where vertices that follow each other are neighbours.
 struct Tiles {
   static constexpr unsigned kBits = 14;
@@ -209,67 +209,67 @@ class HookTile {
 
   HookTile(const FirstLinks& links, VertexId* parent, const Tiles& tiles) : links_(links), parent_(parent), tiles_(tiles) {}
 
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t tile, const Gang& gang) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t tile, const ThreadGroup& group) const {
     // A place's entry: who is above it. A root's is kSize and the place by whose first neighbour it hangs, once it does.
-    auto* const above = gang.template Scratch<std::uint32_t>();
+    auto* const above = group.template Scratch<std::uint32_t>();
     auto* const counts = reinterpret_cast<Tiles::Counts*>(above + Tiles::kSize);
     // How far below it is another lesser neighbour in the tile, 0 for none; and which neighbours elsewhere are lesser. Or
-    // kLeast.
+    // kMin.
     auto* const others = reinterpret_cast<std::uint16_t*>(counts + 1);
     const LocalId first = Tiles::Begin(tile);
     const std::uint32_t size = tiles_.Size(tile);
-    if (gang.thread() == 0) *counts = {};
+    if (group.thread() == 0) *counts = {};
     if (links_.own) {
-      ReadRows<Entries::kOwned>(gang, first, size, above, others);
+      ReadRows<Entries::kOwned>(group, first, size, above, others);
     } else if (graph().global_ids == nullptr) {
-      ReadRows<Entries::kAll>(gang, first, size, above, others);
+      ReadRows<Entries::kAll>(group, first, size, above, others);
     } else {
-      ReadRows<Entries::kHalo>(gang, first, size, above, others);
+      ReadRows<Entries::kHalo>(group, first, size, above, others);
     }
-    gang.Sync();
-    for (std::uint32_t i = gang.thread(); i < size; i += gang.threads()) {  // as Compress does
+    group.Sync();
+    for (std::uint32_t i = group.thread(); i < size; i += group.threads()) {  // as Compress does
       std::uint32_t p = InScratch::Read(above + i), next;
       while (p != (next = InScratch::Read(above + p))) InScratch::Write(above + i, p = next);
     }
-    gang.Sync();
-    for (std::uint32_t i = gang.thread(); i < size; i += gang.threads()) {
+    group.Sync();
+    for (std::uint32_t i = group.thread(); i < size; i += group.threads()) {
       const std::uint32_t below = others[i] % Tiles::kSize;
-      if (below != 0 && others[i] != kLeast) Link<InScratch>(above, i, i - below);
+      if (below != 0 && others[i] != kMin) Link<InScratch>(above, i, i - below);
     }
-    gang.Sync();
-    for (std::uint32_t base = 0; base < size; base += gang.threads()) {
-      const std::uint32_t i = base + gang.thread();
+    group.Sync();
+    for (std::uint32_t base = 0; base < size; base += group.threads()) {
+      const std::uint32_t i = base + group.thread();
       bool hangs = false;
       std::uint32_t root = i, left = 0;
       if (i < size) {
         for (std::uint32_t next; (next = InScratch::Read(above + root)) != root && next < Tiles::kSize;) root = next;
         if (root != i) parent_[graph().Global(first + i)] = graph().Global(first + root);
         left = others[i] & (Tiles::kFirst | Tiles::kSecond);
-        hangs = (left & Tiles::kFirst) != 0 && others[i] != kLeast &&
+        hangs = (left & Tiles::kFirst) != 0 && others[i] != kMin &&
                 atomics::CompareSwap(above + root, root, Tiles::kSize + i) == root;
         if (hangs) left &= Tiles::kSecond;
       }
       const bool first_left = (left & Tiles::kFirst) != 0, second_left = left == Tiles::kSecond;
-      const std::uint32_t hung_at = gang.PlaceIf(hangs, &counts->hung);
-      const std::uint32_t first_at = gang.PlaceIf(first_left, &counts->first);
-      const std::uint32_t second_at = gang.PlaceIf(second_left, &counts->second);
+      const std::uint32_t hung_at = group.AppendIndex(hangs, &counts->hung);
+      const std::uint32_t first_at = group.AppendIndex(first_left, &counts->first);
+      const std::uint32_t second_at = group.AppendIndex(second_left, &counts->second);
       if (hangs) tiles_.Hung(tile)[hung_at] = static_cast<std::uint16_t>(root);
       if (first_left) tiles_.FirstLeft(tile)[first_at] = static_cast<std::uint16_t>(left | i);
       if (second_left) *tiles_.SecondLeft(tile, second_at) = static_cast<std::uint16_t>(left | i);
     }
-    gang.Sync();
-    for (std::uint32_t k = gang.thread(); k < counts->hung; k += gang.threads()) {
+    group.Sync();
+    for (std::uint32_t k = group.thread(); k < counts->hung; k += group.threads()) {
       const std::uint32_t root = tiles_.Hung(tile)[k], by = above[root] % Tiles::kSize;
       if (by == root) continue;  // its own neighbour is above it already
       parent_[graph().Global(first + root)] = graph().Global(graph().forward.neighbours[links_.Begin(first + by)]);
     }
-    if (gang.thread() == 0) tiles_.counts[tile] = *counts;
+    if (group.thread() == 0) tiles_.counts[tile] = *counts;
   }
 
  private:
   /// What is noted of a vertex none of whose neighbours is less, and the first not in the tile: nothing else is noted so.
-  static constexpr std::uint16_t kLeast = Tiles::kFirst | 1;
+  static constexpr std::uint16_t kMin = Tiles::kFirst | 1;
   /// Which entries rows may have among the first: the whole graph's, of which all are owned; owned ones; any.
   enum class Entries { kAll, kOwned, kHalo };
 
@@ -277,30 +277,30 @@ class HookTile {
 
   /// What rows say of each of the tile's places, and HookFirst of what is to be above it: of roots that stays. Several rows
   /// are asked for before the first is looked at.
-  template <Entries kEntries, class Gang>
-  CHATTY_FN void ReadRows(const Gang& gang, LocalId first, std::uint32_t size, std::uint32_t* above,
+  template <Entries kEntries, class ThreadGroup>
+  CHATTY_FN void ReadRows(const ThreadGroup& group, LocalId first, std::uint32_t size, std::uint32_t* above,
                           std::uint16_t* others) const {
-    constexpr unsigned kRows = Gang::kMany ? 4 : 1;
+    constexpr unsigned kRows = ThreadGroup::kMany ? 4 : 1;
     constexpr bool kHalo = kEntries == Entries::kHalo, kIds = kEntries != Entries::kAll;
     const AdjacencyRef& rows = graph().forward;
-    for (std::uint32_t base = gang.thread(); base < size; base += kRows * gang.threads()) {
+    for (std::uint32_t base = group.thread(); base < size; base += kRows * group.threads()) {
       EdgeIndex begins[kRows], ends[kRows];
       LocalId entries[kRows][Tiles::kLooked];
       for (unsigned r = 0; r < kRows; ++r) {
-        const std::uint32_t i = base + r * gang.threads();
+        const std::uint32_t i = base + r * group.threads();
         const LocalId v = first + (i < size ? i : size - 1);
         begins[r] = links_.Begin(v);
         ends[r] = rows.offsets[v + 1];
       }
       for (unsigned r = 0; r < kRows; ++r) {  // the vertex itself where there is none, and the first again for the second
-        const LocalId v = first + base + r * gang.threads();
+        const LocalId v = first + base + r * group.threads();
         entries[r][0] = begins[r] == ends[r] ? v : rows.neighbours[begins[r]];
         entries[r][1] = ends[r] - begins[r] < 2 ? v : rows.neighbours[begins[r] + 1];
         if (kEntries == Entries::kOwned && entries[r][0] >= tiles_.owned) entries[r][0] = v;
         if (kEntries == Entries::kOwned && entries[r][1] >= tiles_.owned) entries[r][1] = v;
       }
       for (unsigned r = 0; r < kRows; ++r) {
-        const std::uint32_t i = base + r * gang.threads();
+        const std::uint32_t i = base + r * group.threads();
         if (i >= size) break;
         const LocalId a = entries[r][0], b = entries[r][1], v = first + i;
         const std::uint32_t p = a - first, q = b - first;  // past the tile's size where they are of another
@@ -315,7 +315,7 @@ class HookTile {
             (a_below && !hangs) || (b != a && (b < first || (kHalo && b >= tiles_.owned && graph().HaloBelow(b, v))));
         const bool least = p >= size && !a_below;
         above[i] = low;
-        others[i] = least ? kLeast
+        others[i] = least ? kMin
                           : static_cast<std::uint16_t>((p_below && q_below ? i - high : 0) | (hangs ? Tiles::kFirst : 0) |
                                                        (left ? Tiles::kSecond : 0));
         const LocalId up = hangs ? a : v;
@@ -333,9 +333,9 @@ struct CompressTile {
   VertexId* parent;
   GraphRef graph;
   Tiles tiles;
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t tile, const Gang& gang) const {
-    for (std::uint32_t k = gang.thread(); k < tiles.counts[tile].hung; k += gang.threads()) {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t tile, const ThreadGroup& group) const {
+    for (std::uint32_t k = group.thread(); k < tiles.counts[tile].hung; k += group.threads()) {
       Compress{parent}(graph.Global(Tiles::Begin(tile) + tiles.Hung(tile)[k]));
     }
   }
@@ -344,20 +344,20 @@ struct CompressTile {
 /// second ones are some eighths, which join most of a graph whose vertices have neighbours anywhere. A piece of a tile.
 struct LinkTile {
   static constexpr std::uint32_t kEighths = 8;
-  static constexpr std::size_t kPieces = 8;  ///< few tiles are enough for many gangs
+  static constexpr std::size_t kPieces = 8;  ///< few tiles are enough for many groups
   VertexId* parent;
   FirstLinks links;
   Tiles tiles;
   std::uint32_t from = 0, to = kEighths;  ///< eighths of each tile's
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t piece, const Gang& gang) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t piece, const ThreadGroup& group) const {
     const GraphRef& graph = links.graph;
     const std::size_t tile = piece / kPieces;
     const auto part = static_cast<std::uint32_t>(piece % kPieces);
     const Tiles::Counts counts = tiles.counts[tile];
     const std::uint32_t firsts = from == 0 ? counts.first : 0, skipped = counts.second / kEighths * from;
     const std::uint32_t all = firsts + (to == kEighths ? counts.second : counts.second / kEighths * to) - skipped;
-    for (std::uint32_t k = part * gang.threads() + gang.thread(); k < all; k += kPieces * gang.threads()) {
+    for (std::uint32_t k = part * group.threads() + group.thread(); k < all; k += kPieces * group.threads()) {
       const std::uint32_t noted = k < firsts ? tiles.FirstLeft(tile)[k] : *tiles.SecondLeft(tile, skipped + k - firsts);
       const bool first = (noted & Tiles::kFirst) != 0, second = (noted & Tiles::kSecond) != 0;
       const LocalId v = Tiles::Begin(tile) + noted % Tiles::kSize;
@@ -400,19 +400,19 @@ struct LinkEdge {
   VertexId* parent;
   CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex) const { Link(parent, graph.Global(v), graph.Global(u)); }
 };
-/// Rows of vertices already in the giant component are skipped, and of others what has been linked. The rest of a row, too,
-/// once some of its edges have joined the vertex to the giant: to a neighbour that is not in it the neighbour's own row
-/// leads as well, for graphs that have a giant are symmetric.
+/// Rows of vertices already in the largest component are skipped, and of others what has been linked. The rest of a row,
+/// too, once some of its edges have joined the vertex to the largest component: to a neighbour that is not in it the
+/// neighbour's own row leads as well, for graphs that have a largest component are symmetric.
 struct SkipSettled {
   static constexpr EdgeIndex kAskedAfter = 4;
   GraphRef graph;
   const VertexId* parent;
-  VertexId giant;  ///< kNoVertex: skip only what has been linked
+  VertexId largest;  ///< kNoVertex: skip only what has been linked
   EdgeIndex linked;
   CHATTY_FN EdgeIndex operator()(LocalId v) const {
-    if (giant == kNoVertex) return linked;
+    if (largest == kNoVertex) return linked;
     const VertexId own = graph.Global(v), above = atomics::Load(parent + own);
-    if (above == giant) return graph.forward.degree(v);
+    if (above == largest) return graph.forward.degree(v);
 #if CHATTY_DEVICE_CODE
     // A tree's other vertices have joined with its first. A CPU pays more for the look than for their few edges.
     if (Hangs(own, above)) return graph.forward.degree(v);
@@ -421,69 +421,69 @@ struct SkipSettled {
   }
   /// Of hubs this is asked before they are cut into slices.
   CHATTY_FN bool Settled(LocalId v) const {
-    if (giant == kNoVertex) return false;
+    if (largest == kNoVertex) return false;
     const VertexId own = graph.Global(v), above = atomics::Load(parent + own);
-    return above == giant || Hangs(own, above);
+    return above == largest || Hangs(own, above);
   }
 
  private:
-  /// What an edge has joined hangs below the giant's root; or below what another device's giant has put above that; or below
-  /// the root of a small tree that does.
+  /// What an edge has joined hangs below the largest component's root; or below what another device's largest component has
+  /// put above that; or below the root of a small tree that does.
   CHATTY_FN bool Hangs(VertexId own, VertexId above) const {
-    const VertexId top = atomics::LoadOld(parent + giant);
+    const VertexId top = atomics::LoadOld(parent + largest);
     if (above == top) return true;
     const VertexId next = above == own ? own : atomics::Load(parent + above);
-    return next == giant || next == top;
+    return next == largest || next == top;
   }
 };
 /// Lists owned vertices whose rows SkipSettled does not leave out, so that those have threads side by side: a stretch of
-/// vertices, several for each thread at a time, of a gang with scratch.
+/// vertices, several for each thread at a time, of a group with scratch.
 struct ListUnsettled {
-  static constexpr std::uint32_t kMost = 1u << 14, kLeast = 1u << 10;  ///< vertices of a stretch
-  static constexpr std::size_t kScratch = 2 * sizeof(LocalId) + kMost * sizeof(std::uint16_t);
+  static constexpr std::uint32_t kMax = 1u << 14, kMin = 1u << 10;  ///< vertices of a stretch
+  static constexpr std::size_t kScratch = 2 * sizeof(LocalId) + kMax * sizeof(std::uint16_t);
   static constexpr unsigned kAtOnce = 4;
-  SkipSettled skip;       ///< of a giant
+  SkipSettled skip;       ///< of a largest component
   LocalId* list;          ///< has room for all that are owned
   LocalId* size;          ///< of it; 0 at first
   std::uint32_t stretch;  ///< vertices of one
 
   CHATTY_FN std::size_t Count() const { return (std::size_t{skip.graph.owned} + stretch - 1) / stretch; }
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t index, const Gang& gang) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t index, const ThreadGroup& group) const {
     const GraphRef& graph = skip.graph;
-    auto* const count = gang.template Scratch<LocalId>();              // and where the gang's begin in the list
+    auto* const count = group.template Scratch<LocalId>();             // and where the group's begin in the list
     auto* const places = reinterpret_cast<std::uint16_t*>(count + 2);  // in the stretch
     const std::size_t first = index * stretch;
     const auto vertices = static_cast<std::uint32_t>(graph.owned - first < stretch ? graph.owned - first : stretch);
-    if (gang.thread() == 0) *count = 0;
-    gang.Sync();
-    const VertexId giant = skip.giant, top = atomics::LoadOld(skip.parent + giant);
-    for (std::uint32_t base = 0; base < vertices; base += kAtOnce * gang.threads()) {
+    if (group.thread() == 0) *count = 0;
+    group.Sync();
+    const VertexId largest = skip.largest, top = atomics::LoadOld(skip.parent + largest);
+    for (std::uint32_t base = 0; base < vertices; base += kAtOnce * group.threads()) {
       VertexId own[kAtOnce], above[kAtOnce], next[kAtOnce];
       EdgeIndex degree[kAtOnce];
       bool left[kAtOnce];
       for (unsigned k = 0; k < kAtOnce; ++k) {
-        const std::uint32_t i = base + k * gang.threads() + gang.thread();
+        const std::uint32_t i = base + k * group.threads() + group.thread();
         left[k] = i < vertices;
         own[k] = graph.Global(static_cast<LocalId>(first + (left[k] ? i : 0)));
         above[k] = atomics::LoadOld(skip.parent + own[k]);
       }
       for (unsigned k = 0; k < kAtOnce; ++k) {
-        left[k] = left[k] && above[k] != giant && above[k] != top;
+        left[k] = left[k] && above[k] != largest && above[k] != top;
         degree[k] =
-            left[k] ? graph.forward.degree(static_cast<LocalId>(first + base + k * gang.threads() + gang.thread())) : 0;
+            left[k] ? graph.forward.degree(static_cast<LocalId>(first + base + k * group.threads() + group.thread())) : 0;
         next[k] = left[k] && above[k] != own[k] ? atomics::LoadOld(skip.parent + above[k]) : above[k];
       }
       for (unsigned k = 0; k < kAtOnce; ++k) {
-        left[k] = left[k] && degree[k] > skip.linked && next[k] != giant && next[k] != top;
-        const std::uint32_t place = gang.PlaceIf(left[k], count);
-        if (left[k]) places[place] = static_cast<std::uint16_t>(base + k * gang.threads() + gang.thread());
+        left[k] = left[k] && degree[k] > skip.linked && next[k] != largest && next[k] != top;
+        const std::uint32_t place = group.AppendIndex(left[k], count);
+        if (left[k]) places[place] = static_cast<std::uint16_t>(base + k * group.threads() + group.thread());
       }
     }
-    gang.Sync();
-    if (gang.thread() == 0 && count[0] != 0) count[1] = atomics::Add<true>(size, count[0]);
-    gang.Sync();
-    for (LocalId i = gang.thread(); i < count[0]; i += gang.threads()) {
+    group.Sync();
+    if (group.thread() == 0 && count[0] != 0) count[1] = atomics::Add<true>(size, count[0]);
+    group.Sync();
+    for (LocalId i = group.thread(); i < count[0]; i += group.threads()) {
       list[count[1] + i] = static_cast<LocalId>(first + places[i]);
     }
   }
@@ -501,9 +501,9 @@ struct LinkTrees {
   }
 };
 
-/// A forest in few words: most vertices are below the giant's root, or roots themselves. In this order: the number of
-/// pairs; the giant's root; a bit a vertex, set below that root; a pair, the vertex and its root, for any other that is no
-/// root.
+/// A forest in few words: most vertices are below the largest component's root, or roots themselves. In this order: the
+/// number of pairs; the largest component's root; a bit a vertex, set below that root; a pair, the vertex and its root, for
+/// any other that is no root.
 struct Digest {
   VertexId* ids;
   VertexId vertices;
@@ -527,10 +527,10 @@ struct Digest {
 struct ClearDigest {
   Digest digest;
   const VertexId* parent;
-  VertexId giant;  ///< once its root; kNoVertex: there is none
+  VertexId largest;  ///< once its root; kNoVertex: there is none
   CHATTY_FN void operator()(std::size_t) const {
     digest.ids[0] = 0;
-    digest.ids[1] = giant == kNoVertex ? kNoVertex : Root(parent, giant);
+    digest.ids[1] = largest == kNoVertex ? kNoVertex : Root(parent, largest);
   }
 };
 /// Digests a stretch of vertices, a word for each warp at a time; counts pairs that do not fit, too.
@@ -539,28 +539,28 @@ struct DigestStretch {
   Digest digest;
   const VertexId* parent;
   CHATTY_FN static constexpr std::size_t Count(std::uint64_t vertices) { return (vertices + kVertices - 1) / kVertices; }
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t stretch, const Gang& gang) const {
-    const VertexId giant = digest.ids[1];
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t stretch, const ThreadGroup& group) const {
+    const VertexId largest = digest.ids[1];
     const std::size_t begin = stretch * kVertices / 32, words = bits::Words(digest.vertices);
     const std::size_t end = begin + kVertices / 32 < words ? begin + kVertices / 32 : words;
-    for (std::size_t w = begin + gang.warp(); w < end; w += gang.warps()) {
+    for (std::size_t w = begin + group.warp(); w < end; w += group.warps()) {
       const std::size_t first = w * 32;
       const unsigned count = digest.vertices - first < 32 ? static_cast<unsigned>(digest.vertices - first) : 32;
       std::uint32_t below = 0, others = 0;
-      for (unsigned b = gang.lane(); b < count; b += gang.lanes()) {
+      for (unsigned b = group.lane(); b < count; b += group.lanes()) {
         const auto v = static_cast<VertexId>(first + b);
         const VertexId root = Root(parent, v);
-        if (root != v) (root == giant ? below : others) |= 1u << b;
+        if (root != v) (root == largest ? below : others) |= 1u << b;
       }
-      below = gang.SumOfWarp(below);  // bits of different lanes
-      const std::uint32_t all = gang.SumOfWarp(others);
-      if (gang.lane() == 0) digest.words()[w] = below;
+      below = group.SumOfWarp(below);  // bits of different lanes
+      const std::uint32_t all = group.SumOfWarp(others);
+      if (group.lane() == 0) digest.words()[w] = below;
       if (all == 0) continue;
       VertexId place = 0;
-      if (gang.lane() == 0) place = atomics::Add<true>(digest.ids, static_cast<VertexId>(bits::Count(all)));
-      place = gang.OfFirstLane(place);
-      for (unsigned b = gang.lane(); b < count; b += gang.lanes()) {
+      if (group.lane() == 0) place = atomics::Add<true>(digest.ids, static_cast<VertexId>(bits::Count(all)));
+      place = group.OfFirstLane(place);
+      for (unsigned b = group.lane(); b < count; b += group.lanes()) {
         if (!(others >> b & 1u)) continue;
         const std::size_t at = place + bits::Count(all & ((1u << b) - 1));
         if (at >= Digest::Room(digest.vertices)) continue;
@@ -571,7 +571,7 @@ struct DigestStretch {
     }
   }
 };
-/// Joins in a vertex of another device's giant, and a pair.
+/// Joins in a vertex of another device's largest component, and a pair.
 struct LinkBit {
   VertexId* parent;
   Digest theirs;
@@ -585,9 +585,9 @@ struct LinkPair {
   CHATTY_FN void operator()(std::size_t i) const { Link(parent, pairs[2 * i], pairs[2 * i + 1]); }
 };
 
-/// What devices tell each other of vertices that both link, where parts are ranges and each owns vertices of one giant: a
-/// bit a vertex, set in its owner's; and two lists of pairs, a vertex and its root, whose sizes are the digest's first ids.
-/// They lie where a digest does when there is one.
+/// What devices tell each other of vertices that both link, where parts are ranges and each owns vertices of one largest
+/// component: a bit a vertex, set in its owner's; and two lists of pairs, a vertex and its root, whose sizes are the
+/// digest's first ids. They lie where a digest does when there is one.
 struct Notes {
   Digest room;
 
@@ -598,7 +598,7 @@ struct Notes {
   }
   /// @{
   CHATTY_FN std::uint32_t* words() const { return room.words(); }
-  CHATTY_FN bool in_giant(VertexId v) const { return room.below(v); }
+  CHATTY_FN bool in_largest(VertexId v) const { return room.below(v); }
   CHATTY_FN VertexId* size(int list) const { return room.ids + list; }
   CHATTY_FN VertexId* pairs(int list) const { return room.pairs() + (list == 0 ? 0 : 2 * Room(room.vertices)); }
   /// @}
@@ -620,40 +620,40 @@ struct StartNotes {
     if (v != kNoVertex) notes.Note(0, v, v);
   }
 };
-/// Compresses the trees of a stretch of owned vertices, and sets the bits of those in the giant: some words for each warp at
-/// a time. Nobody may link meanwhile.
-struct GiantStretch {
+/// Compresses the trees of a stretch of owned vertices, and sets the bits of those in the largest component: some words for
+/// each warp at a time. Nobody may link meanwhile.
+struct LargestStretch {
   static constexpr std::size_t kWords = 64;
   static constexpr unsigned kAtOnce = 4;  ///< words
   GraphRef graph;
   VertexId* parent;
   Notes notes;
-  VertexId giant;
+  VertexId largest;
   /// @{
   /// The words that owned vertices' bits are in.
   CHATTY_FN std::size_t Begin() const { return graph.first_id / 32; }
   CHATTY_FN std::size_t End() const { return (std::size_t{graph.first_id} + graph.owned + 31) / 32; }
   /// @}
   CHATTY_FN std::size_t Count() const { return (End() - Begin() + kWords - 1) / kWords; }
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t stretch, const Gang& gang) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t stretch, const ThreadGroup& group) const {
     const std::size_t begin = Begin() + stretch * kWords, end = begin + kWords < End() ? begin + kWords : End();
-    for (std::size_t w = begin + std::size_t{kAtOnce} * gang.warp(); w < end; w += std::size_t{kAtOnce} * gang.warps()) {
+    for (std::size_t w = begin + std::size_t{kAtOnce} * group.warp(); w < end; w += std::size_t{kAtOnce} * group.warps()) {
       std::uint32_t in[kAtOnce] = {};
-      for (unsigned b = gang.lane(); b < 32; b += gang.lanes()) {
+      for (unsigned b = group.lane(); b < 32; b += group.lanes()) {
         VertexId own[kAtOnce], root[kAtOnce];
         bool there[kAtOnce];
         for (unsigned k = 0; k < kAtOnce; ++k) {
           const std::size_t v = (w + k) * 32 + b;
           there[k] = w + k < end && v >= graph.first_id && v - graph.first_id < graph.owned;
-          own[k] = there[k] ? static_cast<VertexId>(v) : giant;  // a root, which stays one
+          own[k] = there[k] ? static_cast<VertexId>(v) : largest;  // a root, which stays one
         }
         CompressTogether(parent, own, root);
-        for (unsigned k = 0; k < kAtOnce; ++k) in[k] |= std::uint32_t{there[k] && root[k] == giant} << b;
+        for (unsigned k = 0; k < kAtOnce; ++k) in[k] |= std::uint32_t{there[k] && root[k] == largest} << b;
       }
       for (unsigned k = 0; k < kAtOnce; ++k) {
-        const std::uint32_t all = gang.SumOfWarp(in[k]);  // bits of different lanes
-        if (gang.lane() == 0 && w + k < end) notes.words()[w + k] = all;
+        const std::uint32_t all = group.SumOfWarp(in[k]);  // bits of different lanes
+        if (group.lane() == 0 && w + k < end) notes.words()[w + k] = all;
       }
     }
   }
@@ -680,8 +680,9 @@ struct JoinWords {
     notes.words()[w] = all;
   }
 };
-/// Looks for an edge between this device's giant and that of one before it, until one is found: among the first `end` owned
-/// vertices, in `pieces` of as many for each warp at a time as it has lanes. A warp asks and tells for all of its lanes.
+/// Looks for an edge between this device's largest component and that of one before it, until one is found: among the first
+/// `end` owned vertices, in `pieces` of as many for each warp at a time as it has lanes. A warp asks and tells for all of
+/// its lanes.
 struct FindMeeting {
   /// Where most vertices have such an edge a few are enough, and more at once would all be looked at in vain.
   static constexpr std::size_t kFewPieces = 16, kPieces = 256;
@@ -691,49 +692,49 @@ struct FindMeeting {
   VertexId* found;
   std::size_t pieces;
   LocalId end;
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t piece, const Gang& gang) const {
-    const std::size_t step = pieces * gang.warps() * gang.lanes();
-    for (std::size_t base = (piece * gang.warps() + gang.warp()) * gang.lanes(); base < end; base += step) {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t piece, const ThreadGroup& group) const {
+    const std::size_t step = pieces * group.warps() * group.lanes();
+    for (std::size_t base = (piece * group.warps() + group.warp()) * group.lanes(); base < end; base += step) {
       VertexId known = 0;
-      if (gang.lane() == 0) known = atomics::Load(found);
-      if (gang.OfFirstLane(known) != 0) return;
-      const std::size_t v = base + gang.lane();
+      if (group.lane() == 0) known = atomics::Load(found);
+      if (group.OfFirstLane(known) != 0) return;
+      const std::size_t v = base + group.lane();
       const bool meets = v < end && Meets(static_cast<LocalId>(v));
-      if (gang.SumOfWarp(std::uint32_t{meets}) != 0 && gang.lane() == 0) atomics::Store(found, VertexId{1});
+      if (group.SumOfWarp(std::uint32_t{meets}) != 0 && group.lane() == 0) atomics::Store(found, VertexId{1});
     }
   }
 
  private:
   CHATTY_FN bool Meets(LocalId v) const {
-    if (graph.forward.degree(v) == 0 || !notes.in_giant(graph.Global(v))) return false;
+    if (graph.forward.degree(v) == 0 || !notes.in_largest(graph.Global(v))) return false;
     const LocalId u = graph.forward.neighbours[graph.forward.offsets[v]];
-    return u >= graph.owned && u < graph.lesser_end && notes.in_giant(graph.Global(u));
+    return u >= graph.owned && u < graph.lesser_end && notes.in_largest(graph.Global(u));
   }
 };
-/// Joins the devices' giants, and begins both lists with this device's.
-struct LinkGiants {
+/// Joins the devices' largest components, and begins both lists with this device's.
+struct LinkLargest {
   VertexId* parent;
   Notes notes;
   VertexId own;
-  VertexId giants[kMaxDevices] = {};
+  VertexId largest_components[kMaxDevices] = {};
   std::uint32_t count = 0;
   CHATTY_FN void operator()(std::size_t) const {
-    for (std::uint32_t i = 1; i < count; ++i) Link(parent, giants[0], giants[i]);
+    for (std::uint32_t i = 1; i < count; ++i) Link(parent, largest_components[0], largest_components[i]);
     StartNotes{notes, own}(0);
   }
 };
-/// An edge of a vertex that is not in its owner's giant. All giants are of one component; others' vertices that are in none
-/// are noted.
-struct LinkEdgeOrGiant {
+/// An edge of a vertex that is not in its owner's largest component. All largest components are of one component; others'
+/// vertices that are in none are noted.
+struct LinkEdgeOrLargest {
   GraphRef graph;
   VertexId* parent;
   Notes notes;
-  VertexId giant;
+  VertexId largest;
   CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex) const {
     const VertexId own = graph.Global(v), other = graph.Global(u);
     if (u < graph.owned) return Link(parent, own, other);
-    if (notes.in_giant(other)) return Link(parent, own, giant);
+    if (notes.in_largest(other)) return Link(parent, own, largest);
     Link(parent, own, other);
     notes.Note(0, other, kNoVertex);
   }

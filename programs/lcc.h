@@ -67,7 +67,7 @@ CHATTY_FN std::uint64_t CountCommon(const VertexId* mine, const VertexId* mine_e
 struct Parcel {
   std::byte* bytes;  ///< Size(rows, entries) of them
 
-  /// Bytes of a parcel.
+  /// Bytes of a payload.
   CHATTY_FN static constexpr std::size_t Size(std::uint64_t rows, std::uint64_t entries) {
     return (rows + 3) * sizeof(EdgeIndex) + (rows + entries) * sizeof(VertexId);
   }
@@ -79,26 +79,26 @@ struct Parcel {
   CHATTY_FN VertexId* owners() const { return reinterpret_cast<VertexId*>(head() + 3 + rows()); }
   CHATTY_FN VertexId* entries() const { return owners() + rows(); }  ///< all rows' neighbours
 };
-/// Packs a parcel's counts and the last row's end; comes before what packs the rest.
+/// Packs a payload's counts and the last row's end; comes before what packs the rest.
 struct PackHead {
-  Parcel parcel;          ///< into which
+  Parcel payload;         ///< into which
   std::uint64_t rows;     ///< of the device
   std::uint64_t entries;  ///< of all its rows
   /// Does it, whatever the index.
   CHATTY_FN void operator()(std::size_t) const {
-    parcel.head()[0] = rows;
-    parcel.head()[1] = entries;
-    parcel.offsets()[rows] = entries;
+    payload.head()[0] = rows;
+    payload.head()[1] = entries;
+    payload.offsets()[rows] = entries;
   }
 };
 /// Packs where rows begin, and whose they are.
 struct PackRow {
   GraphRef graph;  ///< whose rows they are
-  Parcel parcel;   ///< into which
+  Parcel payload;  ///< into which
   /// Does it for v's row.
   CHATTY_FN void operator()(LocalId v) const {
-    parcel.offsets()[v] = graph.forward.offsets[v];
-    parcel.owners()[v] = graph.Global(v);
+    payload.offsets()[v] = graph.forward.offsets[v];
+    payload.owners()[v] = graph.Global(v);
   }
 };
 /// Packs neighbours, in the whole graph's ids.
@@ -125,7 +125,7 @@ struct CountWithin {
     if (count > 0) atomics::Add<true>(counts + v, count);
   }
 };
-/// The same for neighbours whose rows are in a parcel.
+/// The same for neighbours whose rows are in a payload.
 struct CountAcross {
   GraphRef graph;         ///< the device's part
   Rows rows;              ///< its rows
@@ -241,7 +241,7 @@ struct Lcc {
     ops.ForEachEdge(clustering::FindParallel{ops.graph(), flag.data()});
     std::uint32_t found = 0;
     ops.CopyOut(&found, flag.data(), 1);
-    return ops.SumOfAll(found) > 0;
+    return ops.AllReduceSum(found) > 0;
   }
   /// Counts each edge between neighbours of an owned vertex; those of a directed graph twice.
   template <class Operators>
@@ -250,14 +250,14 @@ struct Lcc {
     const EdgeIndex edges = ops.subgraph_edges();
     ops.For(graph.owned, triangles::Clear<std::uint64_t>{counts});
     Buffer<std::byte> packed;
-    clustering::Parcel parcel{nullptr};
+    clustering::Parcel payload{nullptr};
     clustering::Rows rows{graph.forward.offsets, nullptr};
     if (Packs(ops.devices())) {
       packed = ops.template Allocate<std::byte>(clustering::Parcel::Size(graph.owned, edges));
-      parcel.bytes = packed.data();
-      ops.For(1, clustering::PackHead{parcel, graph.owned, edges});
-      VertexId* const entries = EntriesOf(parcel, graph.owned);
-      ops.ForEachVertex(clustering::PackRow{graph, parcel});
+      payload.bytes = packed.data();
+      ops.For(1, clustering::PackHead{payload, graph.owned, edges});
+      VertexId* const entries = EntriesOf(payload, graph.owned);
+      ops.ForEachVertex(clustering::PackRow{graph, payload});
       ops.For(edges, clustering::PackEntry{graph, entries});
       rows.ids = entries;
     } else {
@@ -273,9 +273,9 @@ struct Lcc {
   }
   /// Whether rows have to be written down in the graph's own ids; not on one device where local ids are these.
   static constexpr bool Packs(PartId parts) { return parts > 1 || !std::is_same_v<LocalId, VertexId>; }
-  /// Where a device's parcel, whose head may not have been written yet, has its entries.
-  static VertexId* EntriesOf(const clustering::Parcel& parcel, std::uint64_t rows) {
-    return reinterpret_cast<VertexId*>(parcel.head() + 3 + rows) + rows;
+  /// Where a device's payload, whose head may not have been written yet, has its entries.
+  static VertexId* EntriesOf(const clustering::Parcel& payload, std::uint64_t rows) {
+    return reinterpret_cast<VertexId*>(payload.head() + 3 + rows) + rows;
   }
 };
 

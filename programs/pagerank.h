@@ -76,7 +76,7 @@ struct BasicPageRank {
   /// The tolerance where neither that nor `rounds` is given.
   static constexpr double kDefaultTolerance = 1e-6;
   /// Rounds to a tolerance end here at the latest, not converged.
-  static constexpr std::uint32_t kMostRounds = 10000;
+  static constexpr std::uint32_t kMaxRounds = 10000;
   /// Below this L1 change ranks move by what rounding them to Real does.
   static constexpr double kPrecision = std::numeric_limits<Real>::epsilon();
 
@@ -119,7 +119,7 @@ struct BasicPageRank {
 #endif
     return {flows * rank, flows * change, std::abs(change)};
   }
-  CHATTY_FN bool TakesFresh() const { return rounds == 0; }
+  CHATTY_FN bool AllowsGaussSeidel() const { return rounds == 0; }
   Next EndRound(Round<Global>& round) const {
     if (round.vertices == 0) return Next::kStop;
     const auto [base, scale] = Used(round);
@@ -135,7 +135,7 @@ struct BasicPageRank {
     const double settled = rounds == 0 && tolerance == 0 ? kDefaultTolerance : tolerance;
     // Below what the type can tell only no change at all is one: then no further round has another answer.
     if (change < settled && (settled >= kPrecision || change == 0)) return Next::kStop;
-    if (rounds == 0) return change < kPrecision || round.index >= kMostRounds ? Next::kLimit : Next::kContinue;
+    if (rounds == 0) return change < kPrecision || round.index >= kMaxRounds ? Next::kLimit : Next::kContinue;
     if (round.index < rounds) return Next::kContinue;
     return tolerance > 0 ? Next::kLimit : Next::kStop;  // without a tolerance so many rounds are what was asked for
   }

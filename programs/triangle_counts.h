@@ -40,7 +40,7 @@ CHATTY_FN constexpr unsigned ClassOf(EdgeIndex degree) {
 struct ClassParcel {
   std::byte* bytes;  ///< Size(rows) of them
 
-  /// Bytes of a parcel.
+  /// Bytes of a payload.
   CHATTY_FN static constexpr std::size_t Size(std::uint64_t rows) {
     return sizeof(EdgeIndex) + rows * (sizeof(VertexId) + sizeof(std::uint8_t));
   }
@@ -64,12 +64,12 @@ struct SetClass {
 struct PackClass {
   GraphRef graph;               ///< the device's part
   const std::uint8_t* classes;  ///< by vertices of the whole graph
-  ClassParcel parcel;           ///< into which
+  ClassParcel payload;          ///< into which
   /// Does it for v.
   CHATTY_FN void operator()(LocalId v) const {
-    if (v == 0) *parcel.rows() = graph.owned;
-    parcel.owners()[v] = graph.Global(v);
-    parcel.classes(graph.owned)[v] = classes[graph.Global(v)];
+    if (v == 0) *payload.rows() = graph.owned;
+    payload.owners()[v] = graph.Global(v);
+    payload.classes(graph.owned)[v] = classes[graph.Global(v)];
   }
 };
 /// Takes another device's classes.
@@ -103,10 +103,10 @@ struct Chunks {
 struct CountClasses {
   Chunks chunks;  ///< whose places are set
   /// Does it for chunk c.
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t c, const Gang& gang) const {
-    if constexpr (Gang::kMany) {  // each thread has classes of its own
-      for (unsigned k = gang.thread(); k < kClasses; k += gang.threads()) {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
+    if constexpr (ThreadGroup::kMany) {  // each thread has classes of its own
+      for (unsigned k = group.thread(); k < kClasses; k += group.threads()) {
         VertexId count = 0;
         for (std::size_t v = chunks.Begin(c); v < chunks.End(c); ++v) count += chunks.classes[v] == k ? 1 : 0;
         chunks.Place(k, c) = count;
@@ -123,10 +123,10 @@ struct Rank {
   Chunks chunks;    ///< whose places are the first of each class and chunk
   VertexId* ranks;  ///< by vertices of the whole graph; higher degrees have higher ones
   /// Does it for chunk c.
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t c, const Gang& gang) const {
-    if constexpr (Gang::kMany) {
-      for (unsigned k = gang.thread(); k < kClasses; k += gang.threads()) {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
+    if constexpr (ThreadGroup::kMany) {
+      for (unsigned k = group.thread(); k < kClasses; k += group.threads()) {
         VertexId next = chunks.Place(k, c);
         for (std::size_t v = chunks.Begin(c); v < chunks.End(c); ++v) {
           if (chunks.classes[v] == k) ranks[v] = next++;
@@ -154,18 +154,18 @@ struct SplitRow {
   const VertexId* ranks;  ///< by vertices of the whole graph
   SplitRows rows;         ///< into which
   /// Does it for the row of v.
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t i, const Gang& gang) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t i, const ThreadGroup& group) const {
     const auto v = static_cast<LocalId>(i);
     const LocalId* const neighbours = graph.forward.neighbours;
     const EdgeIndex begin = rows.offsets[v], end = rows.offsets[v + 1];
     const VertexId own = ranks[graph.Global(v)];
     VertexId lower = 0, higher = 0;  // of a lone thread
-    for (EdgeIndex e = begin + gang.thread(); e < end; e += gang.threads()) {
+    for (EdgeIndex e = begin + group.thread(); e < end; e += group.threads()) {
       const LocalId u = neighbours[e];
       if (u == v || (e > begin && neighbours[e - 1] == u)) continue;
       const VertexId rank = ranks[graph.Global(u)];
-      if constexpr (Gang::kMany) {
+      if constexpr (ThreadGroup::kMany) {
         if (rank < own) {
           rows.ranks[begin + atomics::Add<true>(rows.lower + v, VertexId{1})] = rank;
         } else {
@@ -177,7 +177,7 @@ struct SplitRow {
         higher += rank < own ? 0 : 1;
       }
     }
-    if constexpr (!Gang::kMany) {
+    if constexpr (!ThreadGroup::kMany) {
       rows.lower[v] = lower;
       rows.higher[v] = higher;
     }
@@ -217,7 +217,7 @@ struct PointNowhere {
 struct Parcel {
   std::byte* bytes;  ///< Size(rows, entries) of them
 
-  /// Bytes of a parcel.
+  /// Bytes of a payload.
   CHATTY_FN static constexpr std::size_t Size(std::uint64_t rows, std::uint64_t entries) {
     return (rows + 3) * sizeof(EdgeIndex) + (rows + entries) * sizeof(VertexId);
   }
@@ -231,38 +231,38 @@ struct Parcel {
 /// Packs how long rows are; and 0 for what follows the last.
 struct PackLength {
   SplitRows rows;   ///< of the device
-  Parcel parcel;    ///< into which
+  Parcel payload;   ///< into which
   EdgeIndex owned;  ///< how many rows there are
   /// Does it for vertex i.
-  CHATTY_FN void operator()(std::size_t i) const { parcel.offsets()[i] = i < owned ? rows.higher[i] : 0; }
+  CHATTY_FN void operator()(std::size_t i) const { payload.offsets()[i] = i < owned ? rows.higher[i] : 0; }
 };
 /// Packs a row, where lengths have been added up.
 struct PackRow {
   GraphRef graph;         ///< the device's part
   const VertexId* ranks;  ///< by vertices of the whole graph
   SplitRows rows;         ///< of the device
-  Parcel parcel;          ///< into which
+  Parcel payload;         ///< into which
   /// Does it for the row of v.
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t i, const Gang& gang) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t i, const ThreadGroup& group) const {
     const auto v = static_cast<LocalId>(i);
-    if (gang.thread() == 0) parcel.owners(graph.owned)[v] = ranks[graph.Global(v)];
+    if (group.thread() == 0) payload.owners(graph.owned)[v] = ranks[graph.Global(v)];
     const VertexId* const from = rows.ranks + (rows.offsets[v + 1] - rows.higher[v]);
-    VertexId* const to = parcel.entries(graph.owned) + parcel.offsets()[v];
-    for (std::size_t k = gang.thread(); k < rows.higher[v]; k += gang.threads()) to[k] = from[k];
+    VertexId* const to = payload.entries(graph.owned) + payload.offsets()[v];
+    for (std::size_t k = group.thread(); k < rows.higher[v]; k += group.threads()) to[k] = from[k];
   }
 };
 /// Packs the counts.
 struct PackHead {
-  Parcel parcel;    ///< into which
+  Parcel payload;   ///< into which
   EdgeIndex owned;  ///< how many rows there are
   /// Does it, whatever the index.
   CHATTY_FN void operator()(std::size_t) const {
-    parcel.head()[0] = owned;
-    parcel.head()[1] = parcel.offsets()[owned];
+    payload.head()[0] = owned;
+    payload.head()[1] = payload.offsets()[owned];
   }
 };
-/// Points to the rows of a parcel.
+/// Points to the rows of a payload.
 struct PointToTheirs {
   Parcel theirs;       ///< another device's rows
   EdgeIndex rows;      ///< how many there are
@@ -274,7 +274,7 @@ struct PointToTheirs {
   }
 };
 
-/// A bitmap over ranks for every gang.
+/// A bitmap over ranks for every group.
 struct Bitmaps {
   std::uint32_t* words;  ///< all of them
   std::size_t size;      ///< words of one
@@ -284,8 +284,8 @@ struct Bitmaps {
   /// Words of as many as take no more memory than the rows do, within bounds; not of whole ones, so that all parts together
   /// take no less than as many equal ones.
   static std::size_t AllWords(std::uint64_t vertices, std::uint64_t edges) {
-    constexpr std::uint64_t kFewest = 64, kMost = 2048;
-    return static_cast<std::size_t>(std::clamp<std::uint64_t>(edges, kFewest * Size(vertices), kMost * Size(vertices)));
+    constexpr std::uint64_t kFewest = 64, kMax = 2048;
+    return static_cast<std::size_t>(std::clamp<std::uint64_t>(edges, kFewest * Size(vertices), kMax * Size(vertices)));
   }
 };
 /// Sets to zero.
@@ -308,25 +308,25 @@ struct CountAround {
   std::uint64_t* their_counts;  ///< by rows of those to whom the stretches belong
 
   /// Does it for v, the i-th.
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t i, const Gang& gang) const {
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t i, const ThreadGroup& group) const {
     const auto v = static_cast<LocalId>(i);
     const EdgeIndex lower_begin = rows.offsets[v], lower_end = lower_begin + rows.lower[v];
     const EdgeIndex higher_end = rows.offsets[v + 1], higher_begin = higher_end - rows.higher[v];
     if (lower_begin == lower_end || (lower_end - lower_begin) + (higher_end - higher_begin) < 2) return;
-    std::uint32_t* const marks = bitmaps.words + gang.index() * bitmaps.size;
-    if constexpr (!Gang::kMany) {
+    std::uint32_t* const marks = bitmaps.words + group.index() * bitmaps.size;
+    if constexpr (!ThreadGroup::kMany) {
       for (EdgeIndex k = lower_begin; k < lower_end && k < lower_begin + kStretchAhead; ++k) AskForStretch(k);
     }
-    Mark(marks, lower_begin, lower_end, gang);
-    Mark(marks, higher_begin, higher_end, gang);
-    gang.Sync();
-    if constexpr (!Gang::kMany) {
+    Mark(marks, lower_begin, lower_end, group);
+    Mark(marks, higher_begin, higher_end, group);
+    group.Sync();
+    if constexpr (!ThreadGroup::kMany) {
       for (EdgeIndex k = lower_begin; k < lower_end && k < lower_begin + kRowAhead; ++k) AskForRow(k);
     }
     std::uint64_t found = 0;
-    for (EdgeIndex k = lower_begin + gang.warp(); k < lower_end; k += gang.warps()) {
-      if constexpr (!Gang::kMany) {
+    for (EdgeIndex k = lower_begin + group.warp(); k < lower_end; k += group.warps()) {
+      if constexpr (!ThreadGroup::kMany) {
         if (k + kStretchAhead < lower_end) AskForStretch(k + kStretchAhead);
         if (k + kRowAhead < lower_end) AskForRow(k + kRowAhead);
       }
@@ -334,23 +334,23 @@ struct CountAround {
       if (stretch.size == 0) continue;
       const VertexId* const ids = higher + stretch.begin;
       std::uint32_t hits = 0;
-      VertexId j = gang.lane();
-      constexpr unsigned kLanes = Gang::lanes();
+      VertexId j = group.lane();
+      constexpr unsigned kLanes = ThreadGroup::lanes();
       for (; j + 3 * kLanes < stretch.size; j += 4 * kLanes) {  // four at a time: none waits for another
         hits += Test(marks, ids[j]) + Test(marks, ids[j + kLanes]) + Test(marks, ids[j + 2 * kLanes]) +
                 Test(marks, ids[j + 3 * kLanes]);
       }
       for (; j < stretch.size; j += kLanes) hits += Test(marks, ids[j]);
-      hits = gang.SumOfWarp(hits);
-      if (gang.lane() == 0 && hits > 0) {
+      hits = group.SumOfWarp(hits);
+      if (group.lane() == 0 && hits > 0) {
         found += hits;
         atomics::Add<true>(their_counts + stretch.row, std::uint64_t{hits});
       }
     }
     if (found > 0) atomics::Add<true>(counts + v, 2 * found);
-    gang.Sync();
-    Unmark(marks, lower_begin, lower_end, gang);
-    Unmark(marks, higher_begin, higher_end, gang);
+    group.Sync();
+    Unmark(marks, lower_begin, lower_end, group);
+    Unmark(marks, higher_begin, higher_end, group);
   }
 
  private:
@@ -369,16 +369,17 @@ struct CountAround {
     for (EdgeIndex j = 0; j < next.size; j += kLine) Prefetch(row + j);
     Prefetch(row + next.size - 1);
   }
-  template <class Gang>
-  CHATTY_FN void Mark(std::uint32_t* marks, EdgeIndex begin, EdgeIndex end, const Gang& gang) const {
-    for (EdgeIndex k = begin + gang.thread(); k < end; k += gang.threads()) {
+  template <class ThreadGroup>
+  CHATTY_FN void Mark(std::uint32_t* marks, EdgeIndex begin, EdgeIndex end, const ThreadGroup& group) const {
+    for (EdgeIndex k = begin + group.thread(); k < end; k += group.threads()) {
       const VertexId rank = rows.ranks[k];
-      atomics::Or<Gang::kMany>(marks + (rank >> 5), 1u << (rank & 31));
+      atomics::Or<ThreadGroup::kMany>(marks + (rank >> 5), 1u << (rank & 31));
     }
   }
-  template <class Gang>
-  CHATTY_FN void Unmark(std::uint32_t* marks, EdgeIndex begin, EdgeIndex end, const Gang& gang) const {
-    for (EdgeIndex k = begin + gang.thread(); k < end; k += gang.threads()) atomics::Store(marks + (rows.ranks[k] >> 5), 0u);
+  template <class ThreadGroup>
+  CHATTY_FN void Unmark(std::uint32_t* marks, EdgeIndex begin, EdgeIndex end, const ThreadGroup& group) const {
+    for (EdgeIndex k = begin + group.thread(); k < end; k += group.threads())
+      atomics::Store(marks + (rows.ranks[k] >> 5), 0u);
   }
 };
 /// Adds what another device has found at owned vertices.
@@ -462,9 +463,9 @@ void RankAll(Operators& ops, VertexId* ranks) {
   if (const PartId devices = ops.devices(); devices > 1) {
     const std::size_t bytes = ClassParcel::Size(graph.owned);
     auto packed = ops.template Allocate<std::byte>(bytes);
-    const ClassParcel parcel{packed.data()};
-    if (graph.owned == 0) ops.For(1, Clear<EdgeIndex>{parcel.rows()});
-    ops.ForEachVertex(PackClass{graph, classes.data(), parcel});
+    const ClassParcel payload{packed.data()};
+    if (graph.owned == 0) ops.For(1, Clear<EdgeIndex>{payload.rows()});
+    ops.ForEachVertex(PackClass{graph, classes.data(), payload});
     for (PartId step = 1; step < devices; ++step) {
       const PartId to = (ops.rank() + step) % devices, from = (ops.rank() + devices - step) % devices;
       const ClassParcel theirs{const_cast<std::byte*>(ops.Exchange(to, packed.data(), bytes, from))};
@@ -475,9 +476,9 @@ void RankAll(Operators& ops, VertexId* ranks) {
   }
   const Chunks chunks{classes.data(), graph.vertices, places.data()};
   const std::size_t count = Chunks::Count(graph.vertices);
-  ops.ForEachTogether(count, ops.gangs(), CountClasses{chunks});
+  ops.ForEachGroup(count, ops.groups(), CountClasses{chunks});
   ops.ExclusiveSum(places.data(), Chunks::Places(graph.vertices));
-  ops.ForEachTogether(count, ops.gangs(), Rank{chunks, ranks});
+  ops.ForEachGroup(count, ops.groups(), Rank{chunks, ranks});
 }
 
 /// Counts the triangles through each owned vertex, into `counts`, an entry an owned vertex, in a graph of edges in both
@@ -503,27 +504,27 @@ unsigned Count(Operators& ops, std::uint64_t* counts) {
   const SplitRows rows{graph.forward.offsets, neighbours.data(), lower.data(), higher.data()};
   ops.For(graph.owned, Clear<VertexId>{rows.lower});
   ops.For(graph.owned, Clear<VertexId>{rows.higher});
-  ops.ForEachTogether(graph.owned, ops.gangs(), SplitRow{graph, ranks.data(), rows});
+  ops.ForEachGroup(graph.owned, ops.groups(), SplitRow{graph, ranks.data(), rows});
 
   auto stretches = ops.template Allocate<Stretch>(graph.vertices);
   auto words = ops.template Allocate<std::uint32_t>(Bitmaps::AllWords(graph.vertices, edges));
   const std::size_t size = Bitmaps::Size(graph.vertices), most = size == 0 ? 0 : words.size() / size;
   const Bitmaps bitmaps{words.data(), size};
-  ops.For(std::min(most, ops.gangs()) * size, Clear<std::uint32_t>{words.data()});
+  ops.For(std::min(most, ops.groups()) * size, Clear<std::uint32_t>{words.data()});
   if (devices > 1) ops.For(graph.vertices, PointNowhere{stretches.data()});
   ops.ForEachVertex(PointToOwn{graph, ranks.data(), rows, stretches.data()});
-  ops.ForEachTogether(graph.owned, most, CountAround{rows, stretches.data(), rows.ranks, bitmaps, counts, counts});
+  ops.ForEachGroup(graph.owned, most, CountAround{rows, stretches.data(), rows.ranks, bitmaps, counts, counts});
   if (devices == 1) return 2;
 
   auto packed = ops.template Allocate<std::byte>(Parcel::Size(graph.owned, edges));
   auto found = ops.template Allocate<std::uint64_t>(graph.vertices - graph.owned);
-  const Parcel parcel{packed.data()};
-  ops.For(std::size_t{graph.owned} + 1, PackLength{rows, parcel, graph.owned});
-  ops.ExclusiveSum(parcel.offsets(), std::size_t{graph.owned} + 1);
-  ops.For(1, PackHead{parcel, graph.owned});
-  ops.ForEachTogether(graph.owned, ops.gangs(), PackRow{graph, ranks.data(), rows, parcel});
+  const Parcel payload{packed.data()};
+  ops.For(std::size_t{graph.owned} + 1, PackLength{rows, payload, graph.owned});
+  ops.ExclusiveSum(payload.offsets(), std::size_t{graph.owned} + 1);
+  ops.For(1, PackHead{payload, graph.owned});
+  ops.ForEachGroup(graph.owned, ops.groups(), PackRow{graph, ranks.data(), rows, payload});
   EdgeIndex head[2] = {};
-  ops.CopyOut(head, parcel.head(), 2);
+  ops.CopyOut(head, payload.head(), 2);
   const std::size_t bytes = Parcel::Size(head[0], head[1]);
   for (PartId step = 1; step < devices && !ops.StopRequested(); ++step) {
     const PartId to = (ops.rank() + step) % devices, from = (ops.rank() + devices - step) % devices;
@@ -533,8 +534,8 @@ unsigned Count(Operators& ops, std::uint64_t* counts) {
     ops.For(graph.vertices, PointNowhere{stretches.data()});
     ops.For(count, PointToTheirs{theirs, count, stretches.data()});
     ops.For(count, Clear<std::uint64_t>{found.data()});
-    ops.ForEachTogether(graph.owned, most,
-                        CountAround{rows, stretches.data(), theirs.entries(count), bitmaps, counts, found.data()});
+    ops.ForEachGroup(graph.owned, most,
+                     CountAround{rows, stretches.data(), theirs.entries(count), bitmaps, counts, found.data()});
     const std::uint64_t* const at_mine = ops.Exchange(from, found.data(), count, to);
     ops.For(graph.owned, AddTheirs{counts, at_mine});
   }

@@ -547,7 +547,7 @@ Verdict VerifyBetweenness(const Graph& graph, std::span<const VertexId> sources,
   if (auto wrong = WrongLength(graph, centralities)) return *wrong;
   // All terms are positive, so that sums are as exact as they are; but a share of very many paths may be nothing to a
   // double.
-  constexpr double kNothing = 1e-250, kLeast = 1e-300;
+  constexpr double kNothing = 1e-250, kMin = 1e-300;
   const VertexId n = graph.vertices();
   const Adjacency& out = graph.out();
   Array<double> right(n, 0.0), dependencies(n, 0.0);
@@ -573,7 +573,7 @@ Verdict VerifyBetweenness(const Graph& graph, std::span<const VertexId> sources,
       const VertexId u = order[i];
       double dependency = 0;
       for (const VertexId v : out[u]) {
-        if (levels[v] == levels[u] + 1) dependency += std::max(paths[u] / paths[v] * (1 + dependencies[v]), kLeast);
+        if (levels[v] == levels[u] + 1) dependency += std::max(paths[u] / paths[v] * (1 + dependencies[v]), kMin);
       }
       dependencies[u] = dependency;
       if (u != source) right[u] += dependency;

@@ -14,17 +14,18 @@
 namespace chatty {
 namespace {
 
-/// A box as its sender left it.
-struct Note {
+/// A buffer as its sender left it.
+struct MessageChannelHeader {
   std::uint32_t count = 0;
-  BoxForm form = BoxForm::kPairs;
+  Encoding form = Encoding::kSparse;
   std::uint8_t path = 0;
 };
 
-/// The posts of one device to another. There are two boxes, so at most two posts are on the way; post i is in box i & 1.
-struct Mail {
-  Note notes[2];                                     // the sender's, until it is posted
-  alignas(64) std::atomic<std::uint64_t> posted{0};  // counted up by the sender, when a box may be read
+/// The posts of one device to another. There are two buffers, so at most two posts are on the way; post i is in buffer i
+/// & 1.
+struct MessageChannel {
+  MessageChannelHeader headers[2];                   // the sender's, until it is posted
+  alignas(64) std::atomic<std::uint64_t> posted{0};  // counted up by the sender, when a buffer may be read
   alignas(64) std::atomic<std::uint64_t> taken{0};   // by the receiver, when it may be written again
 
   bool full() const { return posted.load(std::memory_order_relaxed) - taken.load() == 2; }
@@ -32,25 +33,25 @@ struct Mail {
 };
 
 /// Where a device sleeps, and what proves that all may go home.
-struct alignas(64) Desk {
+struct alignas(64) WorkSignal {
   std::atomic<std::uint32_t> door{0};      // counts up when there may be something to do
   std::atomic<std::uint64_t> sent{0};      // posts, counted before they can be seen
   std::atomic<std::uint64_t> received{0};  // posts, counted once they have been worked in
   std::atomic<bool> idle{false};
-  std::atomic<bool> held{false};  // sleeps with messages that wait for a box
+  std::atomic<bool> held{false};  // sleeps with messages that wait for a buffer
 };
 
 struct AsyncShared {
   explicit AsyncShared(int devices)
-      : mail(static_cast<std::size_t>(devices) * devices), desks(devices), summaries(devices), spin(SpinOf(devices)) {}
+      : channel(static_cast<std::size_t>(devices) * devices), signals(devices), summaries(devices), spin(SpinOf(devices)) {}
 
-  Mail& From(PartId from, PartId to) { return mail[from * desks.size() + to]; }
+  MessageChannel& From(PartId from, PartId to) { return channel[from * signals.size() + to]; }
   void Ring(PartId device) noexcept {
-    desks[device].door.fetch_add(1);
-    WakeAll(desks[device].door);
+    signals[device].door.fetch_add(1);
+    WakeAll(signals[device].door);
   }
   void RingAll() noexcept {
-    for (PartId d = 0; d < desks.size(); ++d) Ring(d);
+    for (PartId d = 0; d < signals.size(); ++d) Ring(d);
   }
   /// The first to call it says why.
   void End(Ended why) noexcept {
@@ -65,15 +66,15 @@ struct AsyncShared {
   }
   /// Whether all devices are idle and nothing is on the way. One look could see a device before it received what another
   /// has not sent yet; two that agree cannot.
-  bool Quiet() const {
+  bool IsTerminated() const {
     std::uint64_t sent[2], received[2];
     for (int look = 0; look < 2; ++look) {
       sent[look] = received[look] = 0;
-      for (const Desk& desk : desks) {
-        if (!desk.idle.load()) return false;
-        received[look] += desk.received.load();
+      for (const WorkSignal& signal : signals) {
+        if (!signal.idle.load()) return false;
+        received[look] += signal.received.load();
       }
-      for (const Desk& desk : desks) sent[look] += desk.sent.load();
+      for (const WorkSignal& signal : signals) sent[look] += signal.sent.load();
     }
     return sent[0] == received[0] && sent[1] == sent[0] && received[1] == received[0];
   }
@@ -83,9 +84,9 @@ struct AsyncShared {
   };
 
   AbortToken abort;
-  std::vector<Mail> mail;
-  std::vector<Desk> desks;
-  Rendezvous<Summary> summaries;
+  std::vector<MessageChannel> channel;
+  std::vector<WorkSignal> signals;
+  AllGatherBarrier<Summary> summaries;
   std::chrono::nanoseconds spin;
   std::atomic<Ended> ended{Ended::kFailed};  // kFailed: it has not
 };
@@ -96,13 +97,13 @@ struct AsyncReport {
   bool initialised = false;
   std::uint64_t edges_touched = 0, vertices_updated = 0;
   std::vector<PairStatistics> pairs;
-  std::vector<BoxRecord> boxes;  // not measured: without rounds a message has no time of its own
+  std::vector<BufferRecord> buffers;  // not measured: without rounds a message has no time of its own
 };
 
 class AsyncRun {
  public:
-  AsyncRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Selector* paths,
-           const RunOptions& options, AsyncShared& shared, DeviceStatistics& account, TraceLane* lane)
+  AsyncRun(const ErasedProgram& program, std::span<const DeviceContext> participants, PartId rank, Selector* paths,
+           const RunOptions& options, AsyncShared& shared, DeviceStatistics& account, TraceTrack* track)
       : program_(program),
         traits_(program.traits()),
         me_(participants[rank]),
@@ -112,10 +113,10 @@ class AsyncRun {
         selector_(paths),
         options_(options),
         shared_(shared),
-        desk_(shared.desks[rank]),
+        desk_(shared.signals[rank]),
         wait_{&shared.abort, options.timeout},
         account_(account),
-        lane_(lane),
+        track_(track),
         pairs_(parts_),
         owned_(me_.graph->ref().owned) {}
 
@@ -150,7 +151,7 @@ class AsyncRun {
           Push(Form::kQueue, frontier_);
         }
       } else {
-        Rest();
+        WaitForWork();
       }
     }
     Conclude();
@@ -158,7 +159,7 @@ class AsyncRun {
 
   /// Once the run has ended, well or not.
   AsyncReport TakeReport() noexcept {
-    return {round_, initialised_, edges_touched_, vertices_updated_, std::move(pairs_), std::move(boxes_)};
+    return {round_, initialised_, edges_touched_, vertices_updated_, std::move(pairs_), std::move(buffers_)};
   }
 
  private:
@@ -166,7 +167,7 @@ class AsyncRun {
     double* const account = kind.category == SpanCategory::kCompute         ? &account_.compute_ms
                             : kind.category == SpanCategory::kCommunication ? &account_.communication_ms
                                                                             : &account_.waiting_ms;
-    return Span(lane_, account, kind, arguments);
+    return Span(track_, account, kind, arguments);
   }
   const Subgraph& subgraph() const { return me_.graph->subgraph(); }
 
@@ -197,16 +198,16 @@ class AsyncRun {
     frontier_ = control.next_count;
     steps_.SwapFrontier();
     bound_ = 0;
-    if (lane_ != nullptr) [[unlikely]] {
-      lane_->AddCounter(spans::kActiveVertices, Clock::now(), active_);
+    if (track_ != nullptr) [[unlikely]] {
+      track_->AddCounter(spans::kActiveVertices, Clock::now(), active_);
       CountOnTheWay();
     }
   }
 
-  /// Sends what has gathered in the halo, if there is a box free towards everyone; else it stays, and goes on combining.
+  /// Sends what has gathered in the halo, if there is a buffer free towards everyone; else it stays, and goes on combining.
   void Send() {
     if (!pushed_ && !held_) return;
-    if (!BoxesFree()) {
+    if (!BuffersFree()) {
       held_ = held_ || pushed_;
       pushed_ = false;
       return;
@@ -220,12 +221,13 @@ class AsyncRun {
       if (q == rank_ || subset == 0) continue;
       // As much as last time: frontiers grow and shrink by and by.
       const std::size_t expected = std::min<std::size_t>(subset, last_sent_[q]);
-      const BoxForm form = ShortestForm(subset, expected, traits_.late_payload);
-      const BoxShape shape = BoxShapeOf(me_.device->kind(), form, BoxBytes(form, subset, expected, traits_.late_payload),
-                                        expected, subset, traits_.late_payload, /*messages=*/true);
+      const Encoding form = ShortestForm(subset, expected, traits_.late_payload);
+      const BufferShape shape =
+          BufferShapeOf(me_.device->kind(), form, BufferBytes(form, subset, expected, traits_.late_payload), expected,
+                        subset, traits_.late_payload, /*messages=*/true);
       path[q] = selector_->Choose(rank_, q, shape, {}).path;
       expected_bytes[q] = shape.bytes;
-      outbox.box[q] = (*selector_)[path[q]].Outbox(rank_, q, shared_.From(rank_, q).posted.load());
+      outbox.buffer[q] = (*selector_)[path[q]].Outbox(rank_, q, shared_.From(rank_, q).posted.load());
     }
     steps_.PackMessages(outbox, /*queued=*/!held_, subgraph().local);  // the queue knows of the last push only
     pushed_ = held_ = false;
@@ -237,54 +239,54 @@ class AsyncRun {
       if (q == rank_) continue;
       last_sent_[q] = count;
       if (count == 0) continue;
-      const auto form = static_cast<BoxForm>(control.box_form[q]);
-      const std::size_t bytes = BoxBytes(form, subgraph().halo_count(q), count, traits_.late_payload);
+      const auto form = static_cast<Encoding>(control.box_form[q]);
+      const std::size_t bytes = BufferBytes(form, subgraph().halo_count(q), count, traits_.late_payload);
       span.Next(spans::kPost, {q, bytes, count});
-      Mail& mail = shared_.From(rank_, q);
-      const std::uint64_t number = mail.posted.load(std::memory_order_relaxed);
+      MessageChannel& channel = shared_.From(rank_, q);
+      const std::uint64_t number = channel.posted.load(std::memory_order_relaxed);
       (*selector_)[path[q]].Post(rank_, q, bytes, number);
-      mail.notes[number & 1] = {count, form, path[q]};
+      channel.headers[number & 1] = {count, form, path[q]};
       desk_.sent.fetch_add(1);
-      mail.posted.store(number + 1, std::memory_order_release);
+      channel.posted.store(number + 1, std::memory_order_release);
       shared_.Ring(q);
       pairs_[q].messages += count;
       pairs_[q].bytes += bytes;
       if (options_.explain) [[unlikely]]
         Record(q, path[q], form, count, expected_bytes[q], bytes);
     }
-    if (lane_ != nullptr) [[unlikely]] {
+    if (track_ != nullptr) [[unlikely]] {
       CountBytes(span.part_start());
       CountOnTheWay();
     }
   }
 
-  /// Notes a box that has been posted, and why by this path.
-  void Record(PartId to, std::uint8_t path, BoxForm form, std::uint32_t count, std::size_t expected, std::size_t bytes) {
-    BoxRecord& record = boxes_.emplace_back();
+  /// Notes a buffer that has been posted, and why by this path.
+  void Record(PartId to, std::uint8_t path, Encoding form, std::uint32_t count, std::size_t expected, std::size_t bytes) {
+    BufferRecord& record = buffers_.emplace_back();
     record.round = round_.index - 1;  // the sweep that has been counted
     record.from = rank_;
     record.to = to;
     record.path = selector_->path_name(path);
-    record.form = BoxFormName(form);
+    record.encoding = EncodingName(form);
     record.entries = count;
     record.bytes = bytes;
     record.expected_bytes = expected;
-    const BoxShape shape = BoxShapeOf(me_.device->kind(), form, bytes, count, subgraph().halo_count(to),
-                                      traits_.late_payload, /*messages=*/true);
+    const BufferShape shape = BufferShapeOf(me_.device->kind(), form, bytes, count, subgraph().halo_count(to),
+                                            traits_.late_payload, /*messages=*/true);
     record.predicted_us = selector_->PredictUs(path, rank_, to, shape, {});
   }
 
-  /// The counter of boxes that this device has sent and that have not been taken: what travels while it computes.
+  /// The counter of buffers that this device has sent and that have not been taken: what travels while it computes.
   void CountOnTheWay() {
-    std::uint64_t boxes = 0;
+    std::uint64_t buffers = 0;
     for (PartId q = 0; q < parts_; ++q) {
       if (q != rank_)
-        boxes += shared_.From(rank_, q).posted.load(std::memory_order_relaxed) - shared_.From(rank_, q).taken.load();
+        buffers += shared_.From(rank_, q).posted.load(std::memory_order_relaxed) - shared_.From(rank_, q).taken.load();
     }
-    lane_->AddCounter(spans::kOnTheWay, Clock::now(), boxes);
+    track_->AddCounter(spans::kOnTheWay, Clock::now(), buffers);
   }
 
-  bool BoxesFree() {
+  bool BuffersFree() {
     for (PartId q = 0; q < parts_; ++q) {
       if (q != rank_ && subgraph().halo_count(q) > 0 && shared_.From(rank_, q).full()) return false;
     }
@@ -296,43 +298,44 @@ class AsyncRun {
     bool any = false;
     for (PartId i = 1; i < parts_; ++i) {
       const PartId from = (rank_ + i) % parts_;  // not everybody at the same sender first
-      Mail& mail = shared_.From(from, rank_);
+      MessageChannel& channel = shared_.From(from, rank_);
       taking_[from] = 0;
-      while (mail.posted.load(std::memory_order_acquire) != mail.taken.load(std::memory_order_relaxed) + taking_[from]) {
-        const std::uint64_t number = mail.taken.load(std::memory_order_relaxed) + taking_[from];
-        const Note note = mail.notes[number & 1];
+      while (channel.posted.load(std::memory_order_acquire) !=
+             channel.taken.load(std::memory_order_relaxed) + taking_[from]) {
+        const std::uint64_t number = channel.taken.load(std::memory_order_relaxed) + taking_[from];
+        const MessageChannelHeader header = channel.headers[number & 1];
         const std::size_t subset = subgraph().border[from].size();
-        const std::size_t bytes = BoxBytes(note.form, subset, note.count, traits_.late_payload);
-        Span span = Timed(spans::kReceive, {from, bytes, note.count});
+        const std::size_t bytes = BufferBytes(header.form, subset, header.count, traits_.late_payload);
+        Span span = Timed(spans::kReceive, {from, bytes, header.count});
         InboxRef inbox;
-        inbox.box = (*selector_)[note.path].Receive(rank_, from, bytes, number);
-        inbox.form = note.form;
-        inbox.count = note.count;
+        inbox.buffer = (*selector_)[header.path].Receive(rank_, from, bytes, number);
+        inbox.form = header.form;
+        inbox.count = header.count;
         inbox.size = inbox.last = static_cast<std::uint32_t>(subset);
-        span.Next(spans::kUnpack, {from, note.count});
+        span.Next(spans::kUnpack, {from, header.count});
         steps_.UnpackMessages(inbox, from, /*queue_out=*/true);
-        bound_ += note.count;
+        bound_ += header.count;
         ++taking_[from];
         any = true;
       }
     }
     if (!any) return;
-    // A box may be written again only when this device has read it, and not when it has been told to.
+    // A buffer may be written again only when this device has read it, and not when it has been told to.
     if (me_.device->kind() != DeviceKind::kHost) {
       const Span span = Timed(spans::kReadLengths);
       bound_ = steps_.Read(wait_, /*clear=*/false).touched_count;
     }
     for (PartId from = 0; from < parts_; ++from) {
       if (from == rank_ || taking_[from] == 0) continue;
-      Mail& mail = shared_.From(from, rank_);
+      MessageChannel& channel = shared_.From(from, rank_);
       desk_.received.fetch_add(taking_[from]);
-      mail.taken.fetch_add(taking_[from]);
-      // Either this sees that the sender sleeps, or the sender sees the box: both are sequentially consistent.
-      if (shared_.desks[from].held.load()) shared_.Ring(from);
+      channel.taken.fetch_add(taking_[from]);
+      // Either this sees that the sender sleeps, or the sender sees the buffer: both are sequentially consistent.
+      if (shared_.signals[from].held.load()) shared_.Ring(from);
     }
   }
 
-  bool HasMail() {
+  bool HasMessages() {
     for (PartId q = 0; q < parts_; ++q) {
       if (q != rank_ && !shared_.From(q, rank_).empty()) return true;
     }
@@ -340,18 +343,18 @@ class AsyncRun {
   }
 
   /// Nothing to do but, perhaps, messages held back: sleeps until somebody rings, or the run is over.
-  void Rest() {
+  void WaitForWork() {
     const std::uint32_t seen = desk_.door.load();
-    if (HasMail()) return;
+    if (HasMessages()) return;
     if (held_) {
       desk_.held.store(true);
-      if (BoxesFree()) {
+      if (BuffersFree()) {
         desk_.held.store(false);
         return;
       }
     } else {
       desk_.idle.store(true);
-      if (shared_.Quiet()) {
+      if (shared_.IsTerminated()) {
         shared_.End(Ended::kConverged);
         return;
       }
@@ -370,7 +373,7 @@ class AsyncRun {
     {
       const Span span = Timed(spans::kReadCounters);
       Count(steps_.Read(wait_, /*clear=*/true));  // of a last push that reached nobody here
-      // What is on the way to boxes that nobody will look into has to arrive before they are given back.
+      // What is on the way to buffers that nobody will look into has to arrive before they are given back.
       if (shared_.ended.load() != Ended::kConverged) me_.device->stream().Synchronize(wait_);
     }
     if (!traits_.has_measure && parts_ == 1) return;
@@ -391,22 +394,22 @@ class AsyncRun {
   void CountBytes(Clock::time_point start) {
     std::uint64_t sent = 0;
     for (const PairStatistics& pair : pairs_) sent += pair.bytes;
-    lane_->AddCounter(spans::kBytesSent, start, sent - counted_bytes_);
+    track_->AddCounter(spans::kBytesSent, start, sent - counted_bytes_);
     counted_bytes_ = sent;
   }
 
   const ErasedProgram& program_;
   const ProgramTraits& traits_;
-  const Participant& me_;
+  const DeviceContext& me_;
   StepSet& steps_;
   const PartId rank_, parts_;
   Selector* const selector_;
   const RunOptions& options_;
   AsyncShared& shared_;
-  Desk& desk_;
+  WorkSignal& desk_;
   const WaitContext wait_;
   DeviceStatistics& account_;
-  TraceLane* const lane_;
+  TraceTrack* const track_;
   std::vector<PairStatistics> pairs_;
   const std::size_t owned_;
 
@@ -416,22 +419,22 @@ class AsyncRun {
   std::size_t frontier_ = 0;              // entries of its queue
   std::uint64_t bound_ = 0;               // owned vertices that have a message, at most; 0: none has
   bool pushed_ = false;                   // halo copies may have messages of the last push alone
-  bool held_ = false;                     // and of earlier ones, for want of a box
+  bool held_ = false;                     // and of earlier ones, for want of a buffer
   std::uint64_t taking_[kMaxDevices] = {};
-  std::uint32_t last_sent_[kMaxDevices] = {};  // entries of the last box
+  std::uint32_t last_sent_[kMaxDevices] = {};  // entries of the last buffer
   std::uint64_t edges_touched_ = 0, vertices_updated_ = 0, counted_bytes_ = 0;
-  std::vector<BoxRecord> boxes_;
+  std::vector<BufferRecord> buffers_;
 };
 
 }  // namespace
 
-void RunAsync(const ErasedProgram& program, std::span<const Participant> participants, Selector* paths,
+void RunAsync(const ErasedProgram& program, std::span<const DeviceContext> participants, Selector* paths,
               const RunOptions& options, RunRecord* record) {
   AsyncShared shared(static_cast<int>(participants.size()));
   const std::stop_callback stop(options.stop, [&shared] { shared.End(Ended::kStopped); });
   const auto reports = DriveDevices("async", participants, paths, options, shared, record,
-                                    [&](PartId rank, DeviceStatistics& account, TraceLane* lane) {
-                                      return AsyncRun(program, participants, rank, paths, options, shared, account, lane);
+                                    [&](PartId rank, DeviceStatistics& account, TraceTrack* track) {
+                                      return AsyncRun(program, participants, rank, paths, options, shared, account, track);
                                     });
   RunStatistics& statistics = record->statistics;
   record->round = reports[0].round;
@@ -445,7 +448,8 @@ void RunAsync(const ErasedProgram& program, std::span<const Participant> partici
   statistics.rounds = statistics.push_rounds = record->round.index;
   shared.abort.RethrowFirst();
   // A path that waits for a receiver keeps posts that nobody has taken: it is not for another run.
-  const bool left = std::any_of(shared.mail.begin(), shared.mail.end(), [](const Mail& mail) { return !mail.empty(); });
+  const bool left = std::any_of(shared.channel.begin(), shared.channel.end(),
+                                [](const MessageChannel& channel) { return !channel.empty(); });
   for (std::size_t p = 0; left && p < paths->size(); ++p) {
     Transport& path = (*paths)[p];
     if (const TransportInfo* const info = FindTransport(path.name()); info != nullptr && info->collective) path.Abort();

@@ -16,7 +16,7 @@ namespace {
 /// What each device tells all others at the end of a round.
 struct Summary {
   std::uint64_t active_vertices = 0, active_edges = 0, edges_touched = 0;
-  std::int64_t wanting_edges = 0, pending_vertices = 0;
+  std::int64_t candidate_edges = 0, pending_vertices = 0;
   std::uint64_t first_pending = 0, fresh_edges = 0;  ///< as in Control
   bool stop = false;                                 ///< asked for; the first device looks
   alignas(16) std::byte global[64] = {};
@@ -32,25 +32,25 @@ struct BspReport {
   std::uint64_t edges_touched = 0, vertices_updated = 0;
   std::uint32_t push_rounds = 0, pull_rounds = 0, phases = 1;
   std::vector<PairStatistics> pairs;
-  std::vector<BoxRecord> boxes;
+  std::vector<BufferRecord> buffers;
 };
 
-using BoxCounts = std::array<std::uint32_t, kMaxDevices>;
-using BoxForms = std::array<BoxForm, kMaxDevices>;
+using BufferCounts = std::array<std::uint32_t, kMaxDevices>;
+using Encodings = std::array<Encoding, kMaxDevices>;
 
-/// What each sender tells its receivers: entry q describes the box for part q, the sender's own entry the one for all.
-struct Manifest {
+/// What each sender tells its receivers: entry q describes the buffer for part q, the sender's own entry the one for all.
+struct ExchangeHeader {
   bool for_all = false;   ///< there is the one for all, and no other
-  bool labelled = false;  ///< boxes say themselves what they hold; count and form are what was expected
-  BoxCounts count{};
-  BoxForms form{};
+  bool labelled = false;  ///< buffers say themselves what they hold; count and form are what was expected
+  BufferCounts count{};
+  Encodings form{};
   std::array<std::uint8_t, kMaxDevices> path{};
   /// @{
-  /// Once all have agreed on the round: what labelled boxes held.
-  BoxCounts packed{};
-  BoxForms packed_form{};
+  /// Once all have agreed on the round: what labelled buffers held.
+  BufferCounts packed{};
+  Encodings packed_form{};
   /// @}
-  // Where boxes are recorded:
+  // Where buffers are recorded:
   std::array<std::uint64_t, kMaxDevices> expected{};  // bytes for which the path was chosen
   Clock::time_point begun{};                          // packing
   double pack_us = 0;                                 // where the host waits for that, and
@@ -70,24 +70,24 @@ struct Decision {
 };
 
 struct BspShared {
-  explicit BspShared(int devices) : summaries(devices), manifests(devices), decisions(devices) {}
+  explicit BspShared(int devices) : summaries(devices), headers(devices), decisions(devices) {}
   AbortToken abort;
-  Rendezvous<Summary> summaries;
-  Postings<Manifest> manifests;
-  Rendezvous<Decision> decisions;
+  AllGatherBarrier<Summary> summaries;
+  NeighbourExchange<ExchangeHeader> headers;
+  AllGatherBarrier<Decision> decisions;
   void Fail(std::exception_ptr error) noexcept {
     abort.Fail(std::move(error));
     summaries.Poison();
-    manifests.Poison();
+    headers.Poison();
     decisions.Poison();
   }
 };
 
 class BspRun {
  public:
-  BspRun(const ErasedProgram& program, std::span<const Participant> participants, PartId rank, Selector* paths,
+  BspRun(const ErasedProgram& program, std::span<const DeviceContext> participants, PartId rank, Selector* paths,
          BuiltDirections built, const BucketPlan& buckets, const RunOptions& options, BspShared& shared,
-         DeviceStatistics& account, TraceLane* lane)
+         DeviceStatistics& account, TraceTrack* track)
       : program_(program),
         traits_(program.traits()),
         participants_(participants),
@@ -100,7 +100,7 @@ class BspRun {
         shared_(shared),
         wait_{&shared.abort, options.timeout},
         account_(account),
-        lane_(lane),
+        track_(track),
         chooser_({traits_.can_push && built.push, built.pull, traits_.first_suffices, traits_.every_round,
                   buckets.width < kInfinity<double>, options.direction}),
         ends_unwanted_(traits_.has_wants && built.pull && !traits_.every_round && !traits_.has_measure &&
@@ -112,9 +112,9 @@ class BspRun {
 
   void Run() {
     round_.vertices = me_.graph->ref().vertices;
-    round_.fresh = parts_ == 1 && options_.direction != Direction::kPush && steps_.TakesFresh();
+    round_.fresh = parts_ == 1 && options_.direction != Direction::kPush && steps_.AllowsGaussSeidel();
     program_.ResetGlobal(round_.global);
-    Span phase(lane_, nullptr, spans::kPhase);
+    Span phase(track_, nullptr, spans::kPhase);
     {
       Span span = Timed(spans::kInit, {owned_});
       path_of_atomics_ = PathOfAtomics();
@@ -125,9 +125,9 @@ class BspRun {
       steps_.Activate(round_);
     }
     BeginPhase();
-    for (bool ask = Quiet();; ask = true) {
+    for (bool ask = IsTerminated();; ask = true) {
       if (ask) {
-        const Next next = Decide();
+        const Next next = BroadcastDecision();
         if (next == Next::kStop) break;
         if (next == Next::kLimit) {
           ended_ = Ended::kLimit;
@@ -137,14 +137,14 @@ class BspRun {
           ++phases_;
           phase.Next(spans::kPhase, {round_.phase});
           NextPhase();
-          if (Quiet() && !total_.stop) {  // nobody starts this phase: it is over, and the program is asked again
+          if (IsTerminated() && !total_.stop) {  // nobody starts this phase: it is over, and the program is asked again
             if (++empty_phases_ > kMaxEmptyPhases) {
               Throw<UsageError>("EndRound asked for {} phases in a row in which no vertex was active", empty_phases_);
             }
             continue;
           }
           empty_phases_ = 0;
-        } else if (Quiet()) {
+        } else if (IsTerminated()) {
           break;
         }
       }
@@ -156,7 +156,7 @@ class BspRun {
         ended_ = Ended::kStopped;
         return;
       }
-      if (RunAlone()) continue;
+      if (RunFused()) continue;
       Step();
       if (buckets_.on()) Raise();
     }
@@ -166,7 +166,7 @@ class BspRun {
   /// Once the run has ended, well or not.
   BspReport TakeReport() noexcept {
     return {round_,       initialised_, ended_,  edges_touched_,    vertices_updated_,
-            push_rounds_, pull_rounds_, phases_, std::move(pairs_), std::move(boxes_)};
+            push_rounds_, pull_rounds_, phases_, std::move(pairs_), std::move(buffers_)};
   }
 
  private:
@@ -175,10 +175,10 @@ class BspRun {
     double* const account = kind.category == SpanCategory::kCompute         ? &account_.compute_ms
                             : kind.category == SpanCategory::kCommunication ? &account_.communication_ms
                                                                             : &account_.waiting_ms;
-    return Span(lane_, account, kind, arguments);
+    return Span(track_, account, kind, arguments);
   }
 
-  bool Quiet() const { return total_.active_vertices == 0 && !traits_.every_round; }
+  bool IsTerminated() const { return total_.active_vertices == 0 && !traits_.every_round; }
 
   /// Counters after Init or a phase's Activate: the frontier is a bitmap and the work of a pull is counted afresh.
   void BeginPhase() {
@@ -190,7 +190,7 @@ class BspRun {
     wanting_ = 0;
     form_ = traits_.every_round ? Form::kAll : Form::kBitmap;
     queues_ = false;
-    Agree(*control);
+    AllReduce(*control);
     initialised_ = true;
     changed_only_ = false;
   }
@@ -209,10 +209,10 @@ class BspRun {
     const bool pull = traits_.collects || chooser_.UsePull(AheadOf(total_), round_.vertices);
     const Summary before = total_;
     const Span round(
-        lane_, nullptr, pull ? spans::kPullRound : spans::kPushRound,
+        track_, nullptr, pull ? spans::kPullRound : spans::kPushRound,
         {round_.index, total_.active_vertices,
-         pull ? static_cast<std::uint64_t>(std::max<std::int64_t>(before.wanting_edges, 0)) : total_.active_edges});
-    if (ends_unwanted_ && before.wanting_edges == 0) return EndUnwanted(pull);
+         pull ? static_cast<std::uint64_t>(std::max<std::int64_t>(before.candidate_edges, 0)) : total_.active_edges});
+    if (ends_unwanted_ && before.candidate_edges == 0) return SkipLastRound(pull);
     if (pull) {
       Pull();
     } else {
@@ -227,13 +227,13 @@ class BspRun {
         frontier_count_ = control->next_count;
       }
     }
-    if (Manifest* const mine = std::exchange(labelled_, nullptr); mine != nullptr) {
+    if (ExchangeHeader* const mine = std::exchange(labelled_, nullptr); mine != nullptr) {
       std::copy_n(control->box_count, parts_, mine->packed.begin());
-      for (PartId q = 0; q < parts_; ++q) mine->packed_form[q] = static_cast<BoxForm>(control->box_form[q]);
+      for (PartId q = 0; q < parts_; ++q) mine->packed_form[q] = static_cast<Encoding>(control->box_form[q]);
       CountSent(sent_, *mine, mine->packed, mine->packed_form, *control);
     }
     for (PartId q = 0; q < parts_; ++q) pairs_[q].messages_before += control->raw_messages[q];
-    Agree(*control);
+    AllReduce(*control);
     if (!received_.empty()) [[unlikely]]
       TellReceived();
     ++(pull ? pull_rounds_ : push_rounds_);
@@ -244,12 +244,12 @@ class BspRun {
     if (pull) chooser_.Learn(AheadOf(before), round_.vertices, total_.edges_touched);
     changed_only_ = pull;
     round_.index += 1;
-    if (lane_ != nullptr) [[unlikely]]
+    if (track_ != nullptr) [[unlikely]]
       CountBytes(round.part_start());
   }
 
   /// A round whose messages nobody wants, as all know: it is the last, and nobody makes it.
-  void EndUnwanted(bool pull) {
+  void SkipLastRound(bool pull) {
     ++(pull ? pull_rounds_ : push_rounds_);
     round_.index += 1;
     round_.active = 0;
@@ -272,19 +272,19 @@ class BspRun {
         control = &steps_.Read(wait_, /*clear=*/true);
         if (form_ == Form::kQueue) frontier_count_ += control->next_count;
       }
-      Agree(*control, /*released=*/true);
+      AllReduce(*control, /*released=*/true);
       buckets_.NoteReleased(total_.active_edges - before.active_edges, total_.fresh_edges);
       vertices_updated_ += total_.active_vertices - before.active_vertices;
     }
   }
 
-  static Ahead AheadOf(const Summary& summary) { return {summary.active_edges, summary.wanting_edges}; }
+  static Ahead AheadOf(const Summary& summary) { return {summary.active_edges, summary.candidate_edges}; }
 
   /// The rest of the run, without coming back here after each round, where the device can do that. A trace is to show each
   /// round, and gets them one by one.
-  bool RunAlone() {
-    if (parts_ > 1 || form_ != Form::kBitmap || lane_ != nullptr) return false;
-    LoneRun job;
+  bool RunFused() {
+    if (parts_ > 1 || form_ != Form::kBitmap || track_ != nullptr) return false;
+    FusedRun job;
     job.most_rounds = options_.max_rounds == 0 ? ~0u : options_.max_rounds - round_.index;
     job.stop = &options_.stop;
     job.round = round_;
@@ -296,7 +296,7 @@ class BspRun {
     job.pending_vertices = total_.pending_vertices;
     {
       const Span span = Timed(spans::kAdvance, {total_.active_vertices, total_.active_edges});
-      if (!steps_.RunAlone(job)) return false;
+      if (!steps_.RunFused(job)) return false;
     }
     round_ = job.round;
     buckets_ = job.buckets;
@@ -304,7 +304,7 @@ class BspRun {
     total_ = Summary{};
     total_.active_vertices = job.active_vertices;
     total_.active_edges = job.ahead.active_edges;
-    total_.wanting_edges = wanting_ = job.ahead.wanting_edges;
+    total_.candidate_edges = wanting_ = job.ahead.candidate_edges;
     total_.pending_vertices = job.pending_vertices;
     total_.stop = job.stop->stop_requested();
     mine_ = total_;
@@ -369,7 +369,7 @@ class BspRun {
       Exchange(Traffic::kShared, /*queue_out=*/false);
     }
     Span span = Timed(traits_.collects ? spans::kCollect : spans::kGather,
-                      {static_cast<std::uint64_t>(std::max<std::int64_t>(mine_.wanting_edges, 0))});
+                      {static_cast<std::uint64_t>(std::max<std::int64_t>(mine_.candidate_edges, 0))});
     if (traits_.collects) {
       steps_.Collect(round_, traits_.every_round);
     } else {
@@ -379,14 +379,14 @@ class BspRun {
     }
   }
 
-  /// Entries of the numbering that a box from one part to another has; to itself: the one for all.
+  /// Entries of the numbering that a buffer from one part to another has; to itself: the one for all.
   std::size_t Entries(Traffic traffic, PartId from, PartId to) const {
     const Subgraph& sender = participants_[from].graph->subgraph();
     if (from == to) return traffic == Traffic::kMessages ? sender.local - sender.owned : sender.border_union.size();
     return traffic == Traffic::kMessages ? sender.halo_count(to) : sender.border[to].size();
   }
 
-  /// How many of the entries of a box are expected, before anything is packed. Active vertices are taken to lie on the
+  /// How many of the entries of a buffer are expected, before anything is packed. Active vertices are taken to lie on the
   /// border as often as elsewhere, and their edges to cross it as often as the last round's did.
   std::size_t Expected(Traffic traffic, PartId to, std::size_t entries) const {
     double share = 1;
@@ -405,68 +405,69 @@ class BspRun {
   bool SharesAll() const { return traits_.every_round && (!changed_only_ || traits_.consumes); }
 
   /// The exchange within a round: messages to owners, or shared values to halos. Returns how many entries have arrived, for
-  /// labelled boxes about as many as may have.
+  /// labelled buffers about as many as may have.
   std::size_t Exchange(Traffic traffic, bool queue_out) {
-    // Who has an empty frontier sends nothing, as all know since the last Agree; nor does who shares no vertex. Nobody waits
-    // for them, and a device that has nothing to send need not pack to see it. Where a box may be for all, all listen.
+    // Who has an empty frontier sends nothing, as all know since the last AllReduce; nor does who shares no vertex. Nobody
+    // waits for them, and a device that has nothing to send need not pack to see it. Where a buffer may be for all, all
+    // listen.
     const bool all_listen = selector_->broadcasts() == Broadcasts::kAlways ||
                             (selector_->broadcasts() == Broadcasts::kChosen && traffic == Traffic::kShared);
     const auto talks = [&](PartId from, PartId to) {
       return from != to && sends_[from] && (all_listen || Entries(traffic, from, to) != 0);
     };
     const auto rank = static_cast<int>(rank_);
-    const Manifest* mine = nullptr;
+    const ExchangeHeader* mine = nullptr;
     if (sends_[rank_]) {
       mine = &Send(traffic, queue_out, all_listen);
       for (PartId q = 0; q < parts_; ++q) {
-        if (talks(rank_, q)) shared_.manifests.Notify(static_cast<int>(q));
+        if (talks(rank_, q)) shared_.headers.Signal(static_cast<int>(q));
       }
     }
     {
       const Span span = Timed(spans::kMeet);
       int senders = 0;
       for (PartId q = 0; q < parts_; ++q) senders += talks(q, rank_);
-      shared_.manifests.Await(rank, senders, wait_, "all neighbours to pack");
+      shared_.headers.Wait(rank, senders, wait_, "all neighbours to pack");
     }
     Span span = Timed(spans::kReceiveAll);
-    if (selector_->collective()) Meet(traffic, mine, talks);
+    if (selector_->collective()) BeginCollective(traffic, mine, talks);
     std::size_t arrived = 0;
     for (PartId i = 1; i < parts_; ++i) {
       const PartId from = (rank_ + i) % parts_;  // not everybody at the same sender first
       if (!talks(from, rank_)) continue;
-      const Manifest& manifest = shared_.manifests.Of(static_cast<int>(from), epoch_);
-      const PartId place = manifest.for_all ? from : rank_;
-      const std::uint32_t count = manifest.count[place];
-      if (manifest.labelled ? Entries(traffic, from, place) == 0 : count == 0) continue;
-      // Of a labelled box nobody knows yet.
+      const ExchangeHeader& header = shared_.headers.Incoming(static_cast<int>(from), epoch_);
+      const PartId place = header.for_all ? from : rank_;
+      const std::uint32_t count = header.count[place];
+      if (header.labelled ? Entries(traffic, from, place) == 0 : count == 0) continue;
+      // Of a labelled buffer nobody knows yet.
       const std::size_t bytes =
-          manifest.labelled ? Room(traffic, from, place) : Bytes(traffic, from, place, manifest.form, manifest.count);
+          header.labelled ? Room(traffic, from, place) : Bytes(traffic, from, place, header.form, header.count);
       span.Next(spans::kReceive,
-                manifest.labelled ? SpanArguments{from, kToBeTold, kToBeTold} : SpanArguments{from, bytes, count});
-      Transport& path = (*selector_)[manifest.path[place]];
+                header.labelled ? SpanArguments{from, kToBeTold, kToBeTold} : SpanArguments{from, bytes, count});
+      Transport& path = (*selector_)[header.path[place]];
       InboxRef inbox;
-      inbox.form = manifest.form[place];
+      inbox.form = header.form[place];
       inbox.count = count;
-      inbox.labelled = manifest.labelled;
+      inbox.labelled = header.labelled;
       inbox.size = static_cast<std::uint32_t>(Entries(traffic, from, place));
       inbox.last = inbox.size;
-      if (manifest.for_all && traffic == Traffic::kMessages) {  // this device's stretch of the sender's halo
+      if (header.for_all && traffic == Traffic::kMessages) {  // this device's stretch of the sender's halo
         const Subgraph& sender = participants_[from].graph->subgraph();
         inbox.first = sender.halo_begin[rank_] - sender.owned;
         inbox.last = sender.halo_begin[rank_ + 1] - sender.owned;
       }
-      inbox.box =
-          manifest.for_all ? path.ReceiveBroadcast(rank_, from, bytes, epoch_) : path.Receive(rank_, from, bytes, epoch_);
-      span.Next(spans::kUnpack, {from, manifest.labelled ? kToBeTold : count});
+      inbox.buffer =
+          header.for_all ? path.ReceiveBroadcast(rank_, from, bytes, epoch_) : path.Receive(rank_, from, bytes, epoch_);
+      span.Next(spans::kUnpack, {from, header.labelled ? kToBeTold : count});
       if (traffic == Traffic::kMessages) {
         steps_.UnpackMessages(inbox, from, queue_out);
       } else {
-        steps_.UnpackShared(inbox, from, manifest.for_all ? me_.unions->to_halo(from) : nullptr);
+        steps_.UnpackShared(inbox, from, header.for_all ? me_.unions->to_halo(from) : nullptr);
       }
-      if (options_.explain || (lane_ != nullptr && manifest.labelled)) [[unlikely]]
-        received_.push_back({traffic, from, place, &manifest, Senders(), options_.explain ? MeasuredUs(manifest, mine) : 0});
+      if (options_.explain || (track_ != nullptr && header.labelled)) [[unlikely]]
+        received_.push_back({traffic, from, place, &header, Senders(), options_.explain ? MeasuredUs(header, mine) : 0});
       arrived +=
-          manifest.labelled ? std::min<std::size_t>(inbox.last - inbox.first, 2 * std::size_t{count} + kUnforeseen) : count;
+          header.labelled ? std::min<std::size_t>(inbox.last - inbox.first, 2 * std::size_t{count} + kHeadroom) : count;
     }
     ++epoch_;
     return arrived;
@@ -481,7 +482,7 @@ class BspRun {
       for (PartId from = 0; from < parts_; ++from) {
         for (PartId to = 0; to < parts_; ++to) {
           const bool talk = from != to && Entries(Traffic::kMessages, from, to) != 0;
-          all = all && (!talk || (*selector_)[path].Reaches(from, to));
+          all = all && (!talk || (*selector_)[path].SupportsRemoteAtomics(from, to));
         }
       }
       if (all) return path;
@@ -495,69 +496,69 @@ class BspRun {
     const auto talks = [&](PartId from, PartId to) {
       return from != to && sends_[from] && Entries(Traffic::kMessages, from, to) != 0;
     };
-    const Manifest* mine = nullptr;
+    const ExchangeHeader* mine = nullptr;
     if (sends_[rank_]) {
-      Manifest& manifest = shared_.manifests.Mine(static_cast<int>(rank_), epoch_);
-      mine = &manifest;
-      manifest.for_all = manifest.labelled = false;
+      ExchangeHeader& header = shared_.headers.Outgoing(static_cast<int>(rank_), epoch_);
+      mine = &header;
+      header.for_all = header.labelled = false;
       if (options_.explain) [[unlikely]] {
         me_.device->stream().Synchronize(wait_);
-        manifest.begun = Clock::now();
+        header.begun = Clock::now();
       }
       for (PartId q = 0; q < parts_; ++q) {
         const std::size_t entries = q == rank_ ? 0 : Entries(Traffic::kMessages, rank_, q);
         const std::size_t expected = entries == 0 ? 0 : Expected(Traffic::kMessages, q, entries);
-        manifest.expected[q] = PairBytes(expected, Payload(Traffic::kMessages));
+        header.expected[q] = PairBytes(expected, Payload(Traffic::kMessages));
       }
       Span span = Timed(spans::kDeliver);
       steps_.Deliver();
       span.Next(spans::kReadLengths);
       const Control& control = steps_.Read(wait_, /*clear=*/false);  // once it is there, so are the messages
       for (PartId q = 0; q < parts_; ++q) {
-        manifest.count[q] = control.box_count[q];
-        manifest.form[q] = BoxForm::kAtomics;
-        manifest.path[q] = static_cast<std::uint8_t>(path_of_atomics_);
-        const std::size_t bytes = Bytes(Traffic::kMessages, rank_, q, manifest.form, manifest.count);
-        if (manifest.count[q] != 0) span.Next(spans::kPost, {q, bytes, manifest.count[q]});  // done; told for the record
-        pairs_[q].messages += manifest.count[q];
+        header.count[q] = control.box_count[q];
+        header.form[q] = Encoding::kAtomics;
+        header.path[q] = static_cast<std::uint8_t>(path_of_atomics_);
+        const std::size_t bytes = Bytes(Traffic::kMessages, rank_, q, header.form, header.count);
+        if (header.count[q] != 0) span.Next(spans::kPost, {q, bytes, header.count[q]});  // done; told for the record
+        pairs_[q].messages += header.count[q];
         pairs_[q].bytes += bytes;
       }
       last_edges_ = mine_.active_edges;
-      last_sent_ = manifest.count;
+      last_sent_ = header.count;
       if (options_.explain) [[unlikely]] {
-        manifest.posted = Clock::now();
-        manifest.pack_us = std::chrono::duration<double, std::micro>(manifest.posted - manifest.begun).count();
+        header.posted = Clock::now();
+        header.pack_us = std::chrono::duration<double, std::micro>(header.posted - header.begun).count();
       }
       for (PartId q = 0; q < parts_; ++q) {
-        if (talks(rank_, q)) shared_.manifests.Notify(static_cast<int>(q));
+        if (talks(rank_, q)) shared_.headers.Signal(static_cast<int>(q));
       }
     }
     {
       const Span span = Timed(spans::kMeet);
       int senders = 0;
       for (PartId q = 0; q < parts_; ++q) senders += talks(q, rank_);
-      shared_.manifests.Await(static_cast<int>(rank_), senders, wait_, "all neighbours to deliver");
+      shared_.headers.Wait(static_cast<int>(rank_), senders, wait_, "all neighbours to deliver");
     }
     Span span = Timed(spans::kReceiveAll);
     std::size_t arrived = 0;
     for (PartId from = 0; from < parts_; ++from) {
       if (!talks(from, rank_)) continue;
-      const Manifest& manifest = shared_.manifests.Of(static_cast<int>(from), epoch_);
-      if (manifest.count[rank_] == 0) continue;
+      const ExchangeHeader& header = shared_.headers.Incoming(static_cast<int>(from), epoch_);
+      if (header.count[rank_] == 0) continue;
       span.Next(spans::kReceive,
-                {from, Bytes(Traffic::kMessages, from, rank_, manifest.form, manifest.count), manifest.count[rank_]});
+                {from, Bytes(Traffic::kMessages, from, rank_, header.form, header.count), header.count[rank_]});
       if (options_.explain) [[unlikely]]
-        received_.push_back({Traffic::kMessages, from, rank_, &manifest, Senders(), MeasuredUs(manifest, mine)});
-      arrived += manifest.count[rank_];
+        received_.push_back({Traffic::kMessages, from, rank_, &header, Senders(), MeasuredUs(header, mine)});
+      arrived += header.count[rank_];
     }
     ++epoch_;
     return arrived;
   }
 
-  /// Packs what this device has for others, each box for the path that is expected to be the fastest, and posts it: one box
-  /// for all where all listen and that is expected to be faster than one each, or nothing else is known.
-  const Manifest& Send(Traffic traffic, bool queue_out, bool all_listen) {
-    Manifest& mine = shared_.manifests.Mine(static_cast<int>(rank_), epoch_);
+  /// Packs what this device has for others, each buffer for the path that is expected to be the fastest, and posts it: one
+  /// buffer for all where all listen and that is expected to be faster than one each, or nothing else is known.
+  const ExchangeHeader& Send(Traffic traffic, bool queue_out, bool all_listen) {
+    ExchangeHeader& mine = shared_.headers.Outgoing(static_cast<int>(rank_), epoch_);
     OutboxRef outbox;
     SharedPlan plan;
     plan.all = SharesAll();
@@ -565,9 +566,9 @@ class BspRun {
     const auto expect = [&](PartId to) {
       const std::size_t entries = Entries(traffic, rank_, to), expected = Expected(traffic, to, entries);
       plan.form[to] = plan.all              ? ShortestForm(entries, entries, payload)
-                      : expected == entries ? BoxForm::kBitmap  // all of them perhaps, but who knows
+                      : expected == entries ? Encoding::kBitmap  // all of them perhaps, but who knows
                                             : ShortestForm(entries, expected, payload);
-      mine.expected[to] = BoxBytes(plan.form[to], entries, expected, payload);
+      mine.expected[to] = BufferBytes(plan.form[to], entries, expected, payload);
       mine.form[to] = plan.form[to];
       mine.count[to] = static_cast<std::uint32_t>(expected);
       return expected;
@@ -576,18 +577,18 @@ class BspRun {
     const std::uint32_t senders = Senders();
     const bool always = selector_->broadcasts() == Broadcasts::kAlways;
     std::array<PartId, kMaxDevices> receivers{};
-    std::array<BoxShape, kMaxDevices> shapes{};
+    std::array<BufferShape, kMaxDevices> shapes{};
     std::array<Selector::Choice, kMaxDevices> choices{};
-    std::size_t boxes = 0;
+    std::size_t buffers = 0;
     for (PartId q = 0; q < parts_ && !always; ++q) {
       if (q == rank_ || Entries(traffic, rank_, q) == 0) continue;
       const std::size_t expected = expect(q);
-      shapes[boxes] = Shape(traffic, q, plan.form[q], mine.expected[q], expected);
-      receivers[boxes++] = q;
+      shapes[buffers] = Shape(traffic, q, plan.form[q], mine.expected[q], expected);
+      receivers[buffers++] = q;
     }
-    selector_->ChooseAll(rank_, {receivers.data(), boxes}, {shapes.data(), boxes}, senders, choices);
+    selector_->ChooseAll(rank_, {receivers.data(), buffers}, {shapes.data(), buffers}, senders, choices);
     double of_pairs = 0;
-    for (std::size_t i = 0; i < boxes; ++i) {
+    for (std::size_t i = 0; i < buffers; ++i) {
       mine.path[receivers[i]] = choices[i].path;
       of_pairs = std::max(of_pairs, choices[i].us);
     }
@@ -600,16 +601,16 @@ class BspRun {
       for_all = always || choice.us < of_pairs;
     }
     if (for_all && Entries(traffic, rank_, rank_) == 0) return mine;
-    // Where nothing has to be copied nobody waits for lengths: boxes say what they hold.
+    // Where nothing has to be copied nobody waits for lengths: buffers say what they hold.
     mine.labelled = AllInPlace(traffic, mine);
     if (for_all) {
-      outbox.for_all = (*selector_)[mine.path[rank_]].BroadcastBox(rank_, epoch_);
+      outbox.for_all = (*selector_)[mine.path[rank_]].BroadcastOutbox(rank_, epoch_);
       plan.union_vertices = me_.unions->vertices();
       plan.union_size = me_.unions->size();
     } else {
       for (PartId q = 0; q < parts_; ++q) {
         if (q == rank_ || Entries(traffic, rank_, q) == 0) continue;
-        outbox.box[q] = (*selector_)[mine.path[q]].Outbox(rank_, q, epoch_);
+        outbox.buffer[q] = (*selector_)[mine.path[q]].Outbox(rank_, q, epoch_);
       }
     }
     outbox.labelled = mine.labelled;
@@ -634,7 +635,7 @@ class BspRun {
       span.Next(spans::kReadLengths);
       const Control& control = steps_.Read(wait_, /*clear=*/false);
       std::copy_n(control.box_count, parts_, mine.count.begin());
-      for (PartId q = 0; q < parts_; ++q) mine.form[q] = static_cast<BoxForm>(control.box_form[q]);
+      for (PartId q = 0; q < parts_; ++q) mine.form[q] = static_cast<Encoding>(control.box_form[q]);
       CountSent(traffic, mine, mine.count, mine.form, control);
       if (options_.explain) [[unlikely]]
         mine.posted = Clock::now();
@@ -658,23 +659,23 @@ class BspRun {
     return mine;
   }
 
-  /// Whether whoever gets these boxes reads them where they are packed.
-  bool AllInPlace(Traffic traffic, const Manifest& mine) const {
+  /// Whether whoever gets these buffers reads them where they are packed.
+  bool AllInPlace(Traffic traffic, const ExchangeHeader& mine) const {
     for (PartId q = 0; q < parts_; ++q) {
       if ((q == rank_) != mine.for_all || Entries(traffic, rank_, q) == 0) continue;
-      if (!(*selector_)[mine.path[q]].InPlace(rank_, q)) return false;
+      if (!(*selector_)[mine.path[q]].IsZeroCopyReceive(rank_, q)) return false;
     }
     return true;
   }
 
-  /// Counts what boxes of this device hold, as the counters say since they were packed.
-  void CountSent(Traffic traffic, const Manifest& mine, const BoxCounts& counts, const BoxForms& forms,
+  /// Counts what buffers of this device hold, as the counters say since they were packed.
+  void CountSent(Traffic traffic, const ExchangeHeader& mine, const BufferCounts& counts, const Encodings& forms,
                  const Control& control) {
     for (PartId q = 0; q < parts_; ++q) {
       if ((q == rank_) != mine.for_all || Entries(traffic, rank_, q) == 0) continue;
       const std::size_t bytes = counts[q] == 0 ? 0 : Bytes(traffic, rank_, q, forms, counts);
-      if (mine.labelled && lane_ != nullptr) [[unlikely]]
-        lane_->Tell(spans::kPost, {q, bytes, counts[q]});
+      if (mine.labelled && track_ != nullptr) [[unlikely]]
+        track_->Tell(spans::kPost, {q, bytes, counts[q]});
       if (counts[q] == 0) continue;
       for (PartId to = mine.for_all ? 0 : q; to < (mine.for_all ? parts_ : q + 1); ++to) {
         if (to == rank_) continue;
@@ -691,92 +692,92 @@ class BspRun {
     }
   }
 
-  /// Tells collective paths what every box of this exchange holds that this device has part in.
+  /// Tells collective paths what every buffer of this exchange holds that this device has part in.
   template <class Talks>
-  void Meet(Traffic traffic, const Manifest* mine, Talks&& talks) {
+  void BeginCollective(Traffic traffic, const ExchangeHeader* mine, Talks&& talks) {
     std::array<std::size_t, kMaxDevices> incoming{}, broadcast{};
     std::array<std::uint8_t, kMaxDevices> path{};
-    const auto note = [&](PartId from, const Manifest& manifest) {
-      const PartId place = manifest.for_all ? from : rank_;
-      if (manifest.count[place] > 0 && !manifest.labelled) {  // those are on no collective path
-        (manifest.for_all ? broadcast : incoming)[from] = Bytes(traffic, from, place, manifest.form, manifest.count);
+    const auto note = [&](PartId from, const ExchangeHeader& header) {
+      const PartId place = header.for_all ? from : rank_;
+      if (header.count[place] > 0 && !header.labelled) {  // those are on no collective path
+        (header.for_all ? broadcast : incoming)[from] = Bytes(traffic, from, place, header.form, header.count);
       }
-      path[from] = manifest.path[place];
+      path[from] = header.path[place];
     };
     if (mine != nullptr && mine->for_all) note(rank_, *mine);
     for (PartId from = 0; from < parts_; ++from) {
-      if (talks(from, rank_)) note(from, shared_.manifests.Of(static_cast<int>(from), epoch_));
+      if (talks(from, rank_)) note(from, shared_.headers.Incoming(static_cast<int>(from), epoch_));
     }
     const std::span<const std::size_t> to_all(broadcast.data(), selector_->broadcasts() == Broadcasts::kNever ? 0 : parts_);
-    selector_->Meet(rank_, {incoming.data(), parts_}, to_all, {path.data(), parts_}, epoch_);
+    selector_->BeginCollective(rank_, {incoming.data(), parts_}, to_all, {path.data(), parts_}, epoch_);
   }
 
-  /// What is to be told of a box that came, once its sender has said what it held: when all have agreed on the round.
+  /// What is to be told of a buffer that came, once its sender has said what it held: when all have agreed on the round.
   struct Received {
     Traffic traffic;
     PartId from, place;
-    const Manifest* manifest;
+    const ExchangeHeader* header;
     std::uint32_t senders;
     double measured_us;
   };
 
-  /// How long a box took, once it has been unpacked.
-  double MeasuredUs(const Manifest& manifest, const Manifest* mine) {
+  /// How long a buffer took, once it has been unpacked.
+  double MeasuredUs(const ExchangeHeader& header, const ExchangeHeader* mine) {
     me_.device->stream().Synchronize(wait_);
-    const auto since = [&](const Manifest& m) { return manifest.labelled || m.labelled ? m.begun : m.posted; };
-    const Clock::time_point begin = mine == nullptr ? since(manifest) : std::max(since(manifest), since(*mine));
-    const double before = manifest.labelled ? 0 : manifest.pack_us;
+    const auto since = [&](const ExchangeHeader& m) { return header.labelled || m.labelled ? m.begun : m.posted; };
+    const Clock::time_point begin = mine == nullptr ? since(header) : std::max(since(header), since(*mine));
+    const double before = header.labelled ? 0 : header.pack_us;
     return before + std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
   }
 
   void TellReceived() {
-    for (const Received& box : received_) {
-      const Manifest& manifest = *box.manifest;
-      const BoxCounts& counts = manifest.labelled ? manifest.packed : manifest.count;
-      const BoxForms& forms = manifest.labelled ? manifest.packed_form : manifest.form;
-      const std::size_t count = counts[box.place];
-      const std::size_t bytes = count == 0 ? 0 : Bytes(box.traffic, box.from, box.place, forms, counts);
-      if (manifest.labelled && lane_ != nullptr) {
-        lane_->Tell(spans::kReceive, {box.from, bytes, count});
-        lane_->Tell(spans::kUnpack, {box.from, count});
+    for (const Received& buffer : received_) {
+      const ExchangeHeader& header = *buffer.header;
+      const BufferCounts& counts = header.labelled ? header.packed : header.count;
+      const Encodings& forms = header.labelled ? header.packed_form : header.form;
+      const std::size_t count = counts[buffer.place];
+      const std::size_t bytes = count == 0 ? 0 : Bytes(buffer.traffic, buffer.from, buffer.place, forms, counts);
+      if (header.labelled && track_ != nullptr) {
+        track_->Tell(spans::kReceive, {buffer.from, bytes, count});
+        track_->Tell(spans::kUnpack, {buffer.from, count});
       }
-      if (options_.explain && count != 0) Record(box, forms[box.place], count, bytes);
+      if (options_.explain && count != 0) Record(buffer, forms[buffer.place], count, bytes);
     }
     received_.clear();
   }
 
-  void Record(const Received& box, BoxForm form, std::size_t count, std::size_t bytes) {
-    const Manifest& manifest = *box.manifest;
-    BoxRecord& record = boxes_.emplace_back();
+  void Record(const Received& buffer, Encoding form, std::size_t count, std::size_t bytes) {
+    const ExchangeHeader& header = *buffer.header;
+    BufferRecord& record = buffers_.emplace_back();
     record.round = round_.index;
-    record.from = box.from;
+    record.from = buffer.from;
     record.to = rank_;
-    record.broadcast = box.place == box.from;
-    record.path = selector_->path_name(manifest.path[box.place]);
-    record.form = BoxFormName(form);
+    record.broadcast = buffer.place == buffer.from;
+    record.path = selector_->path_name(header.path[buffer.place]);
+    record.encoding = EncodingName(form);
     record.entries = count;
     record.bytes = bytes;
-    record.expected_bytes = manifest.expected[box.place];
-    const BoxShape shape =
-        BoxShapeOf(me_.device->kind(), form, record.bytes, record.entries, Entries(box.traffic, box.from, box.place),
-                   Payload(box.traffic), box.traffic == Traffic::kMessages);
-    const std::size_t path = manifest.path[box.place];
-    std::array<std::uint8_t, kMaxDevices> beside{};  // the paths of all boxes of its sender
-    std::size_t boxes = 0;
+    record.expected_bytes = header.expected[buffer.place];
+    const BufferShape shape = BufferShapeOf(me_.device->kind(), form, record.bytes, record.entries,
+                                            Entries(buffer.traffic, buffer.from, buffer.place), Payload(buffer.traffic),
+                                            buffer.traffic == Traffic::kMessages);
+    const std::size_t path = header.path[buffer.place];
+    std::array<std::uint8_t, kMaxDevices> beside{};  // the paths of all buffers of its sender
+    std::size_t buffers = 0;
     for (PartId q = 0; q < parts_; ++q) {
-      if (q != box.from && Entries(box.traffic, box.from, q) != 0) beside[boxes++] = manifest.path[q];
+      if (q != buffer.from && Entries(buffer.traffic, buffer.from, q) != 0) beside[buffers++] = header.path[q];
     }
-    const Load load{.boxes = selector_->BoxesBeside(path, {beside.data(), boxes}), .senders = box.senders};
-    record.predicted_us = record.broadcast            ? selector_->PredictBroadcastUs(path, box.from, shape, load.senders)
-                          : form == BoxForm::kAtomics ? selector_->PredictAtomicsUs(path, box.from, rank_, shape, load)
-                                                      : selector_->PredictUs(path, box.from, rank_, shape, load);
-    record.measured_us = box.measured_us;
+    const Load load{.buffers = selector_->BuffersBeside(path, {beside.data(), buffers}), .senders = buffer.senders};
+    record.predicted_us = record.broadcast ? selector_->PredictBroadcastUs(path, buffer.from, shape, load.senders)
+                          : form == Encoding::kAtomics ? selector_->PredictAtomicsUs(path, buffer.from, rank_, shape, load)
+                                                       : selector_->PredictUs(path, buffer.from, rank_, shape, load);
+    record.measured_us = buffer.measured_us;
   }
 
-  /// A box of this device as the selector judges it.
-  BoxShape Shape(Traffic traffic, PartId to, BoxForm form, std::size_t bytes, std::size_t entries) const {
-    return BoxShapeOf(me_.device->kind(), form, bytes, entries, Entries(traffic, rank_, to), Payload(traffic),
-                      traffic == Traffic::kMessages);
+  /// A buffer of this device as the selector judges it.
+  BufferShape Shape(Traffic traffic, PartId to, Encoding form, std::size_t bytes, std::size_t entries) const {
+    return BufferShapeOf(me_.device->kind(), form, bytes, entries, Entries(traffic, rank_, to), Payload(traffic),
+                         traffic == Traffic::kMessages);
   }
   /// Devices that send in this exchange.
   std::uint32_t Senders() const {
@@ -785,18 +786,18 @@ class BspRun {
   std::size_t Payload(Traffic traffic) const {
     return traffic == Traffic::kMessages ? traits_.message_payload : traits_.shared_payload;
   }
-  /// Length of a box of this form and so many entries.
-  std::size_t Bytes(Traffic traffic, PartId from, PartId place, const BoxForms& forms, const BoxCounts& counts) const {
-    return BoxBytes(forms[place], Entries(traffic, from, place), counts[place], Payload(traffic));
+  /// Length of a buffer of this form and so many entries.
+  std::size_t Bytes(Traffic traffic, PartId from, PartId place, const Encodings& forms, const BufferCounts& counts) const {
+    return BufferBytes(forms[place], Entries(traffic, from, place), counts[place], Payload(traffic));
   }
-  /// What a box may hold at most.
+  /// What a buffer may hold at most.
   std::size_t Room(Traffic traffic, PartId from, PartId place) const {
-    return BoxCapacity(Entries(traffic, from, place), Payload(traffic));
+    return BufferCapacity(Entries(traffic, from, place), Payload(traffic));
   }
 
   /// All devices exchange counts and aggregates; every device computes the same sums in the same order. `released`: what is
   /// counted has joined what was active.
-  void Agree(const Control& control, bool released = false) {
+  void AllReduce(const Control& control, bool released = false) {
     const Summary before = std::exchange(mine_, Summary{});
     mine_.active_vertices = control.active_vertices + (released ? before.active_vertices : 0);
     mine_.active_edges = control.active_edges + (released ? before.active_edges : 0);
@@ -804,8 +805,8 @@ class BspRun {
     mine_.pending_vertices = before.pending_vertices + control.pending_vertices;
     mine_.first_pending = control.first_pending;
     mine_.fresh_edges = control.fresh_edges;
-    wanting_ += control.wanting_edges;
-    mine_.wanting_edges = wanting_;
+    wanting_ += control.candidate_edges;
+    mine_.candidate_edges = wanting_;
     // Where it is only wanted of a quiet round, no device may have anything active; one that has none cannot tell of others.
     if (traits_.has_measure && !(traits_.measures_when_quiet && mine_.active_vertices > 0)) {
       const Span span = Timed(spans::kMeasure);
@@ -820,7 +821,7 @@ class BspRun {
       total.active_vertices += summary.active_vertices;
       total.active_edges += summary.active_edges;
       total.edges_touched += summary.edges_touched;
-      total.wanting_edges += summary.wanting_edges;
+      total.candidate_edges += summary.candidate_edges;
       total.pending_vertices += summary.pending_vertices;
       total.first_pending = std::max(total.first_pending, summary.first_pending);
       total.fresh_edges += summary.fresh_edges;
@@ -846,24 +847,24 @@ class BspRun {
     first_pending_ = released ? total.first_pending : std::max(first_pending_, total.first_pending);
     std::memcpy(round_.global, total.global, sizeof(round_.global));
     round_.active = total_.active_vertices;
-    if (lane_ != nullptr) [[unlikely]]
-      lane_->AddCounter(spans::kActiveVertices, Clock::now(), mine_.active_vertices);
+    if (track_ != nullptr) [[unlikely]]
+      track_->AddCounter(spans::kActiveVertices, Clock::now(), mine_.active_vertices);
   }
 
   /// The counter of what this device sent since it was asked last, as of `start`.
   void CountBytes(Clock::time_point start) {
     std::uint64_t sent = 0;
     for (const PairStatistics& pair : pairs_) sent += pair.bytes;
-    lane_->AddCounter(spans::kBytesSent, start, sent - counted_bytes_);
+    track_->AddCounter(spans::kBytesSent, start, sent - counted_bytes_);
     counted_bytes_ = sent;
   }
 
   /// The first device asks the program, once, and tells the others.
-  Next Decide() {
+  Next BroadcastDecision() {
     if (!traits_.has_end_round) return Next::kContinue;
     Decision decision;
     if (rank_ == 0) {
-      const Span span(lane_, nullptr, spans::kEndRound);
+      const Span span(track_, nullptr, spans::kEndRound);
       decision.round = round_;
       decision.next = program_.EndRound(decision.round);
       if (decision.next == Next::kNextPhase && !traits_.has_is_active) {
@@ -889,14 +890,14 @@ class BspRun {
   /// the memory's rate.
   static constexpr std::size_t kHostFrontier = 32, kGpuFrontier = 4, kHostTargets = 8, kGpuTargets = 32;
   /// @}
-  /// Entries of a labelled box that nobody expected, and that updates are to find threads for.
-  static constexpr std::size_t kUnforeseen = 8192;
+  /// Entries of a labelled buffer that nobody expected, and that updates are to find threads for.
+  static constexpr std::size_t kHeadroom = 8192;
   static constexpr std::size_t kNoPath = CostModel::kNoPath;
 
   const ErasedProgram& program_;
   const ProgramTraits& traits_;
-  const std::span<const Participant> participants_;
-  const Participant me_;
+  const std::span<const DeviceContext> participants_;
+  const DeviceContext me_;
   StepSet& steps_;
   const PartId rank_, parts_;
   Selector* const selector_;
@@ -904,7 +905,7 @@ class BspRun {
   BspShared& shared_;
   const WaitContext wait_;
   DeviceStatistics& account_;
-  TraceLane* const lane_;
+  TraceTrack* const track_;
   DirectionChooser chooser_;
   const bool ends_unwanted_;  // all there is to see of a run is values, which change only where messages are wanted
   Buckets buckets_;
@@ -921,12 +922,12 @@ class BspRun {
   std::size_t frontier_count_ = 0;
   bool queues_ = false;  // all devices' frontiers are queues since the last round
   std::size_t path_of_atomics_ = kNoPath;
-  std::uint64_t last_edges_ = 0;  // of the frontier that was pushed last
-  BoxCounts last_sent_{};         // messages that came of it
-  Manifest* labelled_ = nullptr;  // of what this device has sent in this round, if nobody has read the counts yet
+  std::uint64_t last_edges_ = 0;        // of the frontier that was pushed last
+  BufferCounts last_sent_{};            // messages that came of it
+  ExchangeHeader* labelled_ = nullptr;  // of what this device has sent in this round, if nobody has read the counts yet
   Traffic sent_ = Traffic::kMessages;
   std::vector<Received> received_;
-  std::vector<BoxRecord> boxes_;
+  std::vector<BufferRecord> buffers_;
   bool changed_only_ = false;  // halos hold all shared values of the last round but the changed ones
   bool initialised_ = false;
   Ended ended_ = Ended::kFailed;
@@ -937,12 +938,12 @@ class BspRun {
 
 }  // namespace
 
-void RunBsp(const ErasedProgram& program, std::span<const Participant> participants, Selector* paths, BuiltDirections built,
-            const BucketPlan& buckets, const RunOptions& options, RunRecord* record) {
+void RunBsp(const ErasedProgram& program, std::span<const DeviceContext> participants, Selector* paths,
+            BuiltDirections built, const BucketPlan& buckets, const RunOptions& options, RunRecord* record) {
   BspShared shared(static_cast<int>(participants.size()));
   const auto reports = DriveDevices(
-      "bsp", participants, paths, options, shared, record, [&](PartId rank, DeviceStatistics& account, TraceLane* lane) {
-        return BspRun(program, participants, rank, paths, built, buckets, options, shared, account, lane);
+      "bsp", participants, paths, options, shared, record, [&](PartId rank, DeviceStatistics& account, TraceTrack* track) {
+        return BspRun(program, participants, rank, paths, built, buckets, options, shared, account, track);
       });
   RunStatistics& statistics = record->statistics;
   // Where a run failed, some devices may have given up at a round's end that others have seen.
@@ -954,7 +955,7 @@ void RunBsp(const ErasedProgram& program, std::span<const Participant> participa
   statistics.phases = last->phases;
   statistics.push_rounds = last->push_rounds;
   statistics.pull_rounds = last->pull_rounds;
-  statistics.fresh_rounds = last->round.fresh ? last->pull_rounds : 0;
+  statistics.gauss_seidel_rounds = last->round.fresh ? last->pull_rounds : 0;
   statistics.edges_touched = last->edges_touched;
   statistics.vertices_updated = last->vertices_updated;
   for (const BspReport& report : reports) record->initialised = record->initialised || report.initialised;

@@ -30,7 +30,7 @@ inline constexpr std::size_t kRoundWords = 16;
 ///
 /// A failure on any device ends the run on all; the first error is rethrown. `record` is filled in also then, with what was
 /// so when the last round ended that any device saw the end of; the devices may still be at work on what was enqueued.
-void RunBsp(const ErasedProgram& program, std::span<const Participant> participants, Selector* paths, BuiltDirections built,
-            const BucketPlan& buckets, const RunOptions& options, RunRecord* record);
+void RunBsp(const ErasedProgram& program, std::span<const DeviceContext> participants, Selector* paths,
+            BuiltDirections built, const BucketPlan& buckets, const RunOptions& options, RunRecord* record);
 
 }  // namespace chatty

@@ -10,14 +10,14 @@
 
 namespace chatty {
 
-/// The span of a whole run on the lane of one device, which may be null: from the run's `start`, which may lie before the
+/// The span of a whole run on the track of one device, which may be null: from the run's `start`, which may lie before the
 /// device's thread was at work. That it waited until now is told in its first part.
 class RunSpan {
  public:
-  RunSpan(TraceLane* lane, Clock::time_point start, bool alone, DeviceStatistics& account)
-      : span_(lane, nullptr, lane == nullptr ? kRunSpan : lane->run_kind(),
-              lane == nullptr ? SpanArguments{} : lane->run_arguments(), start) {
-    if (!alone) const Span waited(lane, &account.waiting_ms, spans::kStart, {}, start);
+  RunSpan(TraceTrack* track, Clock::time_point start, bool alone, DeviceStatistics& account)
+      : span_(track, nullptr, track == nullptr ? kRunSpan : track->run_kind(),
+              track == nullptr ? SpanArguments{} : track->run_arguments(), start) {
+    if (!alone) const Span waited(track, &account.waiting_ms, spans::kStart, {}, start);
   }
 
  private:

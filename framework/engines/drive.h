@@ -19,29 +19,29 @@
 
 namespace chatty {
 
-/// A box between devices of a kind as a selector judges it: lists by what they hold, and other forms by their numbering, of
-/// `size` places, which is swept. `messages`: it holds such, and no shared values; host devices take their time over bits,
-/// whatever is done with what they stand for.
-inline BoxShape BoxShapeOf(DeviceKind kind, BoxForm form, std::size_t bytes, std::size_t count, std::size_t size,
-                           std::size_t payload, bool messages) {
-  const bool list = form == BoxForm::kPairs || form == BoxForm::kAtomics;
-  BoxContent content = list ? BoxContent::kList : BoxContent::kValues;
+/// A buffer between devices of a kind as a selector judges it: lists by what they hold, and other forms by their numbering,
+/// of `size` places, which is swept. `messages`: it holds such, and no shared values; host devices take their time over
+/// bits, whatever is done with what they stand for.
+inline BufferShape BufferShapeOf(DeviceKind kind, Encoding form, std::size_t bytes, std::size_t count, std::size_t size,
+                                 std::size_t payload, bool messages) {
+  const bool list = form == Encoding::kSparse || form == Encoding::kAtomics;
+  BufferContent content = list ? BufferContent::kList : BufferContent::kValues;
   if (kind == DeviceKind::kCuda) {
     if (payload == 0) {
-      content = list ? BoxContent::kMarks : BoxContent::kBits;
+      content = list ? BufferContent::kMarks : BufferContent::kBits;
     } else if (!list && messages) {
-      content = BoxContent::kMessages;
+      content = BufferContent::kMessages;
     }
   }
   return {bytes, count, list ? 0 : size, content};
 }
 
-/// Drives all participants to their ends: on each one's thread make(rank, account, lane) gives an object whose Run() is its
+/// Drives all participants to their ends: on each one's thread make(rank, account, track) gives an object whose Run() is its
 /// share of the run and whose TakeReport() tells of it afterwards, also where Run threw. What it threw goes to
 /// `shared.Fail`, which has to end the others, and `paths` are told to abort, for those that are within one. Begins
 /// `record`, fills in its time, and returns the reports in order.
 template <class Shared, class Make>
-auto DriveDevices(std::string_view execution, std::span<const Participant> participants, Selector* paths,
+auto DriveDevices(std::string_view execution, std::span<const DeviceContext> participants, Selector* paths,
                   const RunOptions& options, Shared& shared, RunRecord* record, Make&& make) {
   using Report = decltype(make(PartId{0}, std::declval<DeviceStatistics&>(), nullptr).TakeReport());
   const int devices = static_cast<int>(participants.size());
@@ -64,17 +64,17 @@ auto DriveDevices(std::string_view execution, std::span<const Participant> parti
   const TracedDevices traced(options.trace, owners, options.timeout);
   const Clock::time_point start = Clock::now();
   RunOnDevices(devices, [&](int d) {
-    TraceLane* const lane = traced.lane(d);
+    TraceTrack* const track = traced.track(d);
     const auto fail = [&] {
-      if (lane != nullptr) lane->AddInstant(spans::kFailed, Clock::now());
+      if (track != nullptr) track->AddInstant(spans::kFailed, Clock::now());
       shared.Fail(std::current_exception());
       if (paths != nullptr) paths->Abort();  // what still waits on a device for the others
     };
     try {
       const BoundTo near_device(participants[d].device->placement().cpus);
       participants[d].device->MakeCurrent();
-      const RunSpan span(lane, start, devices == 1, statistics.devices[d]);
-      auto run = make(static_cast<PartId>(d), statistics.devices[d], lane);
+      const RunSpan span(track, start, devices == 1, statistics.devices[d]);
+      auto run = make(static_cast<PartId>(d), statistics.devices[d], track);
       try {
         run.Run();
       } catch (...) {
@@ -87,7 +87,7 @@ auto DriveDevices(std::string_view execution, std::span<const Participant> parti
   });
   statistics.time_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   for (Report& report : reports) {
-    statistics.boxes.insert(statistics.boxes.end(), report.boxes.begin(), report.boxes.end());
+    statistics.buffers.insert(statistics.buffers.end(), report.buffers.begin(), report.buffers.end());
   }
   for (PartId from = 0; from < reports.size(); ++from) {
     for (PartId to = 0; to < reports[from].pairs.size(); ++to) {

@@ -12,7 +12,7 @@
 namespace chatty {
 
 /// One device's share of a run.
-struct Participant {
+struct DeviceContext {
   Device* device = nullptr;
   const DeviceGraph* graph = nullptr;
   StepSet* steps = nullptr;

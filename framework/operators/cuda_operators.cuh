@@ -125,9 +125,9 @@ __global__ void __launch_bounds__(kBlock) ForEachNeighbourPair(GraphRef graph, F
   }
 }
 
-/// Who works on one call of ForEachTogether: a block of kThreads. See operators::host::Gang for what each does.
+/// Who works on one call of ForEachGroup: a block of kThreads. See operators::host::ThreadGroup for what each does.
 template <unsigned kThreads>
-class Gang {
+class ThreadGroup {
  public:
   static constexpr bool kMany = true;
 
@@ -184,7 +184,7 @@ class Gang {
 #endif
     return value;
   }
-  CHATTY_FN std::uint32_t PlaceIf(bool wants, std::uint32_t* count) const {
+  CHATTY_FN std::uint32_t AppendIndex(bool wants, std::uint32_t* count) const {
 #if CHATTY_DEVICE_CODE
     const unsigned mask = __ballot_sync(kFull, wants);
     if (mask == 0) return 0;
@@ -198,13 +198,13 @@ class Gang {
   template <class T, class Add>
   CHATTY_FN T Sum(T value, Add add) const {
 #if CHATTY_DEVICE_CODE
-    __shared__ steps::cuda::Shelf<T, warps()> shelf;
+    __shared__ steps::cuda::SharedArray<T, warps()> temp_storage;
     value = SumOfWarp(value, add);
     __syncthreads();  // nobody still reads what was there
-    if (lane() == 0) shelf[warp()] = value;
+    if (lane() == 0) temp_storage[warp()] = value;
     __syncthreads();
-    value = shelf[0];
-    for (unsigned w = 1; w < warps(); ++w) add(value, shelf[w]);
+    value = temp_storage[0];
+    for (unsigned w = 1; w < warps(); ++w) add(value, temp_storage[w]);
 #endif
     return value;
   }
@@ -217,59 +217,59 @@ class Gang {
 inline constexpr unsigned kWideBlock = 1024;
 
 template <unsigned kThreads, class F>
-__global__ void __launch_bounds__(kThreads, kThreads == kWideBlock ? 2 : 1) ForEachTogether(std::size_t n, F f) {
+__global__ void __launch_bounds__(kThreads, kThreads == kWideBlock ? 2 : 1) ForEachGroup(std::size_t n, F f) {
   for (std::size_t i = blockIdx.x; i < n; i += gridDim.x) {
-    f(i, Gang<kThreads>{});
+    f(i, ThreadGroup<kThreads>{});
     __syncthreads();
   }
 }
 
 template <class T, class Op, class Map>
 __global__ void __launch_bounds__(kBlock) Reduce(std::size_t n, T identity, Op op, Map map, T* partials) {
-  __shared__ steps::cuda::Shelf<T, kBlock> shelf;
+  __shared__ steps::cuda::SharedArray<T, kBlock> temp_storage;
   T mine = identity;
   for (std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += std::size_t{gridDim.x} * kBlock) {
     mine = op(mine, map(i));
   }
-  shelf[threadIdx.x] = mine;
+  temp_storage[threadIdx.x] = mine;
   for (unsigned d = kBlock / 2; d > 0; d /= 2) {
     __syncthreads();
-    if (threadIdx.x < d) shelf[threadIdx.x] = op(shelf[threadIdx.x], shelf[threadIdx.x + d]);
+    if (threadIdx.x < d) temp_storage[threadIdx.x] = op(temp_storage[threadIdx.x], temp_storage[threadIdx.x + d]);
   }
-  if (threadIdx.x == 0) partials[blockIdx.x] = shelf[0];
+  if (threadIdx.x == 0) partials[blockIdx.x] = temp_storage[0];
 }
 
 /// The sum of the block's values, for all of its threads.
 template <class T>
-__device__ T SumOfBlock(T value, T* shelf) {
+__device__ T SumOfBlock(T value, T* temp_storage) {
   __syncthreads();  // nobody still reads what was there
-  shelf[threadIdx.x] = value;
+  temp_storage[threadIdx.x] = value;
   for (unsigned d = kBlock / 2; d > 0; d /= 2) {
     __syncthreads();
-    if (threadIdx.x < d) shelf[threadIdx.x] += shelf[threadIdx.x + d];
+    if (threadIdx.x < d) temp_storage[threadIdx.x] += temp_storage[threadIdx.x + d];
   }
   __syncthreads();
-  return shelf[0];
+  return temp_storage[0];
 }
 /// Each block's sum of its own stretch.
 template <class T>
 __global__ void __launch_bounds__(kBlock) SumStretches(const T* data, std::size_t n, std::size_t stretch, T* sums) {
-  __shared__ T shelf[kBlock];
+  __shared__ T temp_storage[kBlock];
   const std::size_t begin = blockIdx.x * stretch, end = begin + stretch < n ? begin + stretch : n;
   T mine{};
   for (std::size_t i = begin + threadIdx.x; i < end; i += kBlock) mine += data[i];
-  const T sum = SumOfBlock(mine, shelf);
+  const T sum = SumOfBlock(mine, temp_storage);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 /// Replaces each number of a block's stretch by the sum of those before it, tile by tile.
 template <class T>
 __global__ void __launch_bounds__(kBlock) SumBefore(T* data, std::size_t n, std::size_t stretch, const T* sums) {
-  __shared__ T shelf[kBlock];
+  __shared__ T temp_storage[kBlock];
   __shared__ T of_warps[kWarps];
   const std::size_t begin = blockIdx.x * stretch, end = begin + stretch < n ? begin + stretch : n;
   T mine{};
   for (unsigned b = threadIdx.x; b < blockIdx.x; b += kBlock) mine += sums[b];
-  T before = SumOfBlock(mine, shelf);
+  T before = SumOfBlock(mine, temp_storage);
   for (std::size_t tile = begin; tile < end; tile += kBlock) {
     const std::size_t i = tile + threadIdx.x;
     const T value = i < end ? data[i] : T{};
@@ -308,7 +308,7 @@ struct SkipNothing {
 class CudaOperators : public DeviceOperators {
  public:
   using DeviceOperators::DeviceOperators;
-  static constexpr bool kManyAtOnce = true;
+  static constexpr bool kMassivelyParallel = true;
 
   template <class F>
   void For(std::size_t n, F f) {
@@ -339,19 +339,19 @@ class CudaOperators : public DeviceOperators {
         graph(), f);
     Check("ForEachNeighbourPair");
   }
-  std::size_t gangs() const { return Blocks(~std::size_t{0} / 2); }
+  std::size_t groups() const { return Blocks(~std::size_t{0} / 2); }
   template <class F>
-  void ForEachTogether(std::size_t n, std::size_t most, F f) {
+  void ForEachGroup(std::size_t n, std::size_t most, F f) {
     LaunchTogether<steps::cuda::kBlock>(n, most, 0, f);
   }
-  std::size_t most_scratch() const {
+  std::size_t max_shared_bytes() const {
     constexpr int kOther = 4096;  // what else a block keeps there
     int bytes = 0;
     CHATTY_CUDA(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device().index()));
     return static_cast<std::size_t>(std::max(0, bytes - kOther));
   }
   template <class F>
-  void ForEachTogether(std::size_t n, std::size_t most, std::size_t scratch, F f) {
+  void ForEachGroup(std::size_t n, std::size_t most, std::size_t scratch, F f) {
     LaunchTogether<operators::cuda::kWideBlock>(n, most, scratch, f);
   }
   template <class T>
@@ -403,13 +403,13 @@ class CudaOperators : public DeviceOperators {
   template <unsigned kThreads, class F>
   void LaunchTogether(std::size_t n, std::size_t most, std::size_t scratch, const F& f) {
     const Step step(*this, spans::kForEachTogether, {n});
-    const auto blocks = static_cast<unsigned>(std::clamp<std::size_t>(std::min(most, n), 1, gangs()));
-    const auto kernel = operators::cuda::ForEachTogether<kThreads, F>;
+    const auto blocks = static_cast<unsigned>(std::clamp<std::size_t>(std::min(most, n), 1, groups()));
+    const auto kernel = operators::cuda::ForEachGroup<kThreads, F>;
     if (scratch > 0) {  // more than a block has unless it is asked for
       CHATTY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(scratch)));
     }
     kernel<<<blocks, kThreads, scratch, stream()>>>(n, f);
-    Check("ForEachTogether");
+    Check("ForEachGroup");
   }
   template <class F>
   void LaunchFor(std::size_t n, F f) {

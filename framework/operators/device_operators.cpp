@@ -37,14 +37,14 @@ void OperatorGroup::Reset() {
   paths_.Begin();
   for (PairBytesTable& sizes : sizes_) sizes.assign(devices_.size(), std::vector<std::size_t>(devices_.size(), 0));
   for (auto& begun : begun_) begun.assign(devices_.size(), std::vector<Clock::time_point>(devices_.size()));
-  if (!paths_) {  // as at the beginning, or after a run that failed while it allocated boxes
+  if (!paths_) {  // as at the beginning, or after a run that failed while it allocated buffers
     for (auto& row : capacities_) std::fill(row.begin(), row.end(), 0);
   }
-  meeting_ = std::make_unique<Rendezvous<Manifest>>(static_cast<int>(devices_.size()));
+  meeting_ = std::make_unique<AllGatherBarrier<ExchangeHeader>>(static_cast<int>(devices_.size()));
 }
 
 std::string OperatorGroup::Whereabouts() const {
-  constexpr std::size_t kMost = 4;  // of an error's single line
+  constexpr std::size_t kMax = 4;  // of an error's single line
   if (devices_.size() < 2) return "";
   std::string where = paths_.Whereabouts();
   if (!paths_ && !options_.transport_factory) {
@@ -56,17 +56,17 @@ std::string OperatorGroup::Whereabouts() const {
   std::string absent;
   std::size_t count = 0;
   for (std::size_t d = 0; d < devices_.size(); ++d) {
-    if (arrivals_[d].at_failure == last || ++count > kMost) continue;
+    if (arrivals_[d].at_failure == last || ++count > kMax) continue;
     absent += (count == 1 ? "" : ", ") + devices_[d]->label();
   }
   if (count == 0) return where;
-  return fmt::format("{}{}{}{} had not come", where, where.empty() ? "" : "; ", absent, count > kMost ? " and more" : "");
+  return fmt::format("{}{}{}{} had not come", where, where.empty() ? "" : "; ", absent, count > kMax ? " and more" : "");
 }
 
-void DeviceOperators::MeetAll(OperatorGroup::Manifest mine,
-                              const std::function<void(int, const OperatorGroup::Manifest&)>& fold) {
+void DeviceOperators::MeetAll(OperatorGroup::ExchangeHeader mine,
+                              const std::function<void(int, const OperatorGroup::ExchangeHeader&)>& fold) {
   if (rank() == 0) mine.stop = group_->options_.stop.stop_requested();  // one looks, or devices could see different things
-  const auto fold_all = [&](int r, const OperatorGroup::Manifest& m) {
+  const auto fold_all = [&](int r, const OperatorGroup::ExchangeHeader& m) {
     if (r == 0) stop_ = m.stop;
     fold(r, m);
   };
@@ -83,7 +83,7 @@ bool DeviceOperators::StopRequested() {
   return stop_;
 }
 
-void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byte>(PartId)>& parcel,
+void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byte>(PartId)>& payload,
                                     const std::function<void(PartId, std::span<const std::byte>)>& take) {
   if (devices() == 1) return;
   const bool explain = group_->options_.explain;
@@ -94,14 +94,14 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
       traffic_.pairs[to].to = to;
     }
   }
-  // Whoever still reads the box of the last exchange but one must be done before it is written again.
+  // Whoever still reads the buffer of the last exchange but one must be done before it is written again.
   {
     const Step step(*this, spans::kSynchronise);
     device().stream().Synchronize(wait());
   }
   // Nobody reads this table any more: all have met since the exchange that had it before.
   PairBytesTable& sizes = group_->sizes_[epoch_ % 2];
-  for (PartId p = 0; p < devices(); ++p) sizes[rank()][p] = p == rank() ? 0 : parcel(p).size();
+  for (PartId p = 0; p < devices(); ++p) sizes[rank()][p] = p == rank() ? 0 : payload(p).size();
   MeetAll();
   bool any = false, grow = false;
   for (PartId r = 0; r < devices(); ++r) {
@@ -112,13 +112,13 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
   }
   if (grow) {
     MeetAll();  // all have read the capacities
-    if (rank() == 0) ReplaceBoxes(sizes);
+    if (rank() == 0) ReplaceBuffers(sizes);
     MeetAll();
   }
-  Clock::time_point begun{};  // the last of this device's parcels
+  Clock::time_point begun{};  // the last of this device's payloads
   for (PartId step = 1; any && step < devices(); ++step) {
     const PartId to = (rank() + step) % devices();
-    const std::span<const std::byte> mine = parcel(to);
+    const std::span<const std::byte> mine = payload(to);
     if (mine.empty()) continue;
     const Step posting(*this, spans::kPost, {to, mine.size(), 1});
     Transport& path = PathOf(sizes, rank(), to);
@@ -149,12 +149,12 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
       const Clock::time_point there = Clock::now();
       const Clock::time_point since = std::max(begun, group_->begun_[epoch % 2][from][rank()]);
       const Selector::Choice choice = ChoiceFor(sizes, from, rank());
-      BoxRecord& record = traffic_.boxes.emplace_back();
+      BufferRecord& record = traffic_.buffers.emplace_back();
       record.round = static_cast<std::uint32_t>(epoch);
       record.from = from;
       record.to = rank();
       record.path = group_->paths_.selector()->path_name(choice.path);
-      record.form = "parcel";
+      record.encoding = "payload";
       record.entries = 1;
       record.bytes = record.expected_bytes = bytes;
       record.predicted_us = choice.us;
@@ -170,22 +170,22 @@ Selector::Choice DeviceOperators::ChoiceFor(const PairBytesTable& sizes, PartId 
     return std::any_of(row.begin(), row.end(), [](std::size_t bytes) { return bytes > 0; });
   }));
   std::array<PartId, kMaxDevices> receivers{};
-  std::array<BoxShape, kMaxDevices> shapes{};
+  std::array<BufferShape, kMaxDevices> shapes{};
   std::array<Selector::Choice, kMaxDevices> choices{};
-  std::size_t boxes = 0, at = 0;
+  std::size_t buffers = 0, at = 0;
   for (PartId q = 0; q < sizes.size(); ++q) {
     if (sizes[from][q] == 0) continue;
-    if (q == to) at = boxes;
-    shapes[boxes] = {.bytes = sizes[from][q]};
-    receivers[boxes++] = q;
+    if (q == to) at = buffers;
+    shapes[buffers] = {.bytes = sizes[from][q]};
+    receivers[buffers++] = q;
   }
-  paths.ChooseAll(from, {receivers.data(), boxes}, {shapes.data(), boxes}, senders, choices);
+  paths.ChooseAll(from, {receivers.data(), buffers}, {shapes.data(), buffers}, senders, choices);
   // Chosen with the taking in, and predicted without: programs do that when they like.
   std::array<std::uint8_t, kMaxDevices> beside{};
-  for (std::size_t i = 0; i < boxes; ++i) beside[i] = choices[i].path;
-  const Load load{.boxes = paths.BoxesBeside(choices[at].path, {beside.data(), boxes}), .senders = senders};
-  const BoxShape parcel{.bytes = sizes[from][to], .content = BoxContent::kParcel};
-  return {choices[at].path, paths.PredictUs(choices[at].path, from, to, parcel, load)};
+  for (std::size_t i = 0; i < buffers; ++i) beside[i] = choices[i].path;
+  const Load load{.buffers = paths.BuffersBeside(choices[at].path, {beside.data(), buffers}), .senders = senders};
+  const BufferShape payload{.bytes = sizes[from][to], .content = BufferContent::kPayload};
+  return {choices[at].path, paths.PredictUs(choices[at].path, from, to, payload, load)};
 }
 
 Transport& DeviceOperators::PathOf(const PairBytesTable& sizes, PartId from, PartId to) const {
@@ -193,9 +193,9 @@ Transport& DeviceOperators::PathOf(const PairBytesTable& sizes, PartId from, Par
   return paths[paths.size() == 1 ? 0 : ChoiceFor(sizes, from, to).path];
 }
 
-void DeviceOperators::ReplaceBoxes(const PairBytesTable& sizes) {
-  const Step step(*this, spans::kAllocateBoxes);
-  PairBytesTable capacities = group_->capacities_;  // the group's own stay those of the boxes that are there
+void DeviceOperators::ReplaceBuffers(const PairBytesTable& sizes) {
+  const Step step(*this, spans::kAllocateBuffers);
+  PairBytesTable capacities = group_->capacities_;  // the group's own stay those of the buffers that are there
   for (std::size_t r = 0; r < capacities.size(); ++r) {
     for (std::size_t q = 0; q < capacities[r].size(); ++q) {
       capacities[r][q] = std::max(capacities[r][q], sizes[r][q]);
@@ -212,7 +212,7 @@ void DeviceOperators::ReplaceBoxes(const PairBytesTable& sizes) {
   group_->capacities_ = std::move(plan.capacities);
   for (Device* other : group_->devices_) {
     other->MakeCurrent();
-    other->stream().Synchronize(wait());  // boxes are allocated in stream order
+    other->stream().Synchronize(wait());  // buffers are allocated in stream order
   }
   device().MakeCurrent();
 }

@@ -47,14 +47,15 @@ inline constexpr EdgeIndex kAskedAfter = AskedAfterOf<Skip>();
 
 }  // namespace operators
 
-/// What the devices of an operator program's run share. Kept from run to run, so that boxes are allocated once.
+/// What the devices of an operator program's run share. Kept from run to run, so that buffers are allocated once.
 class OperatorGroup {
  public:
   /// For these devices, which must outlive it; transport, its factory, timeout and stop as in RunOptions. Of several paths
-  /// each parcel takes the one that `costs` predicts to be the fastest.
+  /// each payload takes the one that `costs` predicts to be the fastest.
   OperatorGroup(std::span<Device* const> devices, const RunOptions& options, CostModel costs = {});
 
-  /// Boxes hold at least so many bytes, [from][to], from the first exchange on, so that no later one replaces them.
+  /// Message buffers hold at least so many bytes, [from][to], from the first exchange on, so that no later one replaces
+  /// them.
   void Reserve(PairBytesTable bytes) { reserved_ = std::move(bytes); }
   /// How one device's failure reaches the others.
   AbortToken abort;
@@ -71,8 +72,8 @@ class OperatorGroup {
 
  private:
   friend class DeviceOperators;
-  struct Manifest {
-    std::array<std::byte, 64> value{};  ///< what ReduceAll folds
+  struct ExchangeHeader {
+    std::array<std::byte, 64> value{};  ///< what AllReduce folds
     bool stop = false;                  ///< asked for; the first device looks
   };
   /// How often a device has come to where all meet.
@@ -85,22 +86,23 @@ class OperatorGroup {
   CostModel costs_;
   std::atomic<bool> stopped_{false}, failed_{false};
   std::vector<Arrivals> arrivals_;
-  PairBytesTable capacities_, reserved_;  // of the boxes that are there; empty: none
+  PairBytesTable capacities_, reserved_;  // of the buffers that are there; empty: none
   std::array<PairBytesTable, 2> sizes_;  // what devices hand over, by parity of the exchange; a row is its device's to write
-  std::array<std::vector<std::vector<Clock::time_point>>, 2> begun_;  // likewise: since when each parcel is put into its box
-  std::mutex paths_change_;                                           // while they are replaced another device may fail
+  std::array<std::vector<std::vector<Clock::time_point>>, 2>
+      begun_;                // likewise: since when each payload is put into its buffer
+  std::mutex paths_change_;  // while they are replaced another device may fail
   RunPaths paths_;
-  std::unique_ptr<Rendezvous<Manifest>> meeting_;
+  std::unique_ptr<AllGatherBarrier<ExchangeHeader>> meeting_;
 };
 
 /// One device's part in an operator program, which runs on all devices at once, each on its own thread (the SPMD style of
 /// MPI). Everything that has `All` or `Exchange` in its name is called by all devices together.
 class DeviceOperators {
  public:
-  /// Operators on `graph`'s device, whose time goes to `account`; `lane` may be null. All four must outlive it. Accounts for
-  /// its life: what is neither waiting nor communication is the program's, and so compute.
-  DeviceOperators(OperatorGroup& group, const DeviceGraph& graph, DeviceStatistics& account, TraceLane* lane = nullptr)
-      : group_(&group), graph_(&graph), account_(&account), span_(lane, &account.compute_ms, spans::kProgram) {}
+  /// Operators on `graph`'s device, whose time goes to `account`; `track` may be null. All four must outlive it. Accounts
+  /// for its life: what is neither waiting nor communication is the program's, and so compute.
+  DeviceOperators(OperatorGroup& group, const DeviceGraph& graph, DeviceStatistics& account, TraceTrack* track = nullptr)
+      : group_(&group), graph_(&graph), account_(&account), span_(track, &account.compute_ms, spans::kProgram) {}
 
   /// @{
   /// This device's place among all that run the program.
@@ -138,20 +140,20 @@ class DeviceOperators {
     const std::byte* theirs = nullptr;
     std::size_t bytes = 0;
     ExchangeBytes([&](PartId p) { return p == to ? Bytes(data, count) : std::span<const std::byte>(); },
-                  [&](PartId p, std::span<const std::byte> parcel) {
-                    if (p == from) theirs = parcel.data(), bytes = parcel.size();
+                  [&](PartId p, std::span<const std::byte> payload) {
+                    if (p == from) theirs = payload.data(), bytes = payload.size();
                   });
     if (received != nullptr) *received = bytes / sizeof(T);
     return reinterpret_cast<const T*>(theirs);
   }
-  /// Hands each other device p the objects parcel(p), a span of this device's memory, and calls take(p, span) for each that
+  /// Hands each other device p the objects payload(p), a span of this device's memory, and calls take(p, span) for each that
   /// hands any to this one, whose objects are in this device's memory until the next exchange. Two meetings of all devices,
   /// however many these are, and one where nobody has anything. All devices call it.
-  template <class T, class ParcelFor, class Take>
-  void ExchangeAll(ParcelFor&& parcel, Take&& take) {
+  template <class T, class PayloadFor, class Take>
+  void AllToAllv(PayloadFor&& payload, Take&& take) {
     ExchangeBytes(
         [&](PartId p) {
-          const std::span<const T> objects = parcel(p);
+          const std::span<const T> objects = payload(p);
           return Bytes(objects.data(), objects.size());
         },
         [&](PartId p, std::span<const std::byte> theirs) {
@@ -160,12 +162,12 @@ class DeviceOperators {
   }
   /// op over all devices' values, in device order, on all of them; T is a few numbers.
   template <class T, class Op>
-  T ReduceAll(const T& value, Op op) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(OperatorGroup::Manifest::value));
-    OperatorGroup::Manifest mine;
+  T AllReduce(const T& value, Op op) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(OperatorGroup::ExchangeHeader::value));
+    OperatorGroup::ExchangeHeader mine;
     std::memcpy(mine.value.data(), &value, sizeof(T));
     T all = value;
-    MeetAll(mine, [&](int r, const OperatorGroup::Manifest& m) {
+    MeetAll(mine, [&](int r, const OperatorGroup::ExchangeHeader& m) {
       T theirs = value;
       std::memcpy(static_cast<void*>(&theirs), m.value.data(), sizeof(T));
       all = r == 0 ? theirs : op(all, theirs);
@@ -174,33 +176,33 @@ class DeviceOperators {
   }
   /// Each device's value, in device order, on all of them; T is a few numbers. Only the first devices() are any.
   template <class T>
-  std::array<T, kMaxDevices> AllOf(const T& value) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(OperatorGroup::Manifest::value));
-    OperatorGroup::Manifest mine;
+  std::array<T, kMaxDevices> AllGather(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(OperatorGroup::ExchangeHeader::value));
+    OperatorGroup::ExchangeHeader mine;
     std::memcpy(mine.value.data(), &value, sizeof(T));
     std::array<T, kMaxDevices> all{};
-    MeetAll(mine, [&](int r, const OperatorGroup::Manifest& m) {
+    MeetAll(mine, [&](int r, const OperatorGroup::ExchangeHeader& m) {
       std::memcpy(static_cast<void*>(&all[static_cast<std::size_t>(r)]), m.value.data(), sizeof(T));
     });
     return all;
   }
   /// The first device's number, on all devices.
-  double FirstOfAll(double number) {
-    return ReduceAll(number, [](double first, double) { return first; });
+  double BroadcastFirst(double number) {
+    return AllReduce(number, [](double first, double) { return first; });
   }
   /// The sum over all devices, added in device order.
-  double SumOfAll(double number) {
-    return ReduceAll(number, [](double sum, double other) { return sum + other; });
+  double AllReduceSum(double number) {
+    return AllReduce(number, [](double sum, double other) { return sum + other; });
   }
   /// Whether the run is to end early (RunOptions::stop). A program that is told so fills its output with what it has, and
   /// returns; one that never asks runs to its end. All devices call it together and get the same answer: what the first one
   /// saw at the last exchange, or in a meeting of its own if there was none since the last question.
   bool StopRequested();
 
-  /// What Exchange has sent to other devices and, with RunOptions::explain, how each parcel travelled that it has received.
+  /// What Exchange has sent to other devices and, with RunOptions::explain, how each payload travelled that it has received.
   struct Traffic {
     std::vector<PairStatistics> pairs;  ///< one a device to which anything was sent
-    std::vector<BoxRecord> boxes;       ///< by the number of the exchange
+    std::vector<BufferRecord> buffers;  ///< by the number of the exchange
   };
   /// So far.
   Traffic TakeTraffic() {
@@ -242,19 +244,20 @@ class DeviceOperators {
   };
 
  private:
-  /// What ExchangeAll does, in bytes.
-  void ExchangeBytes(const std::function<std::span<const std::byte>(PartId)>& parcel,
+  /// What AllToAllv does, in bytes.
+  void ExchangeBytes(const std::function<std::span<const std::byte>(PartId)>& payload,
                      const std::function<void(PartId, std::span<const std::byte>)>& take);
-  /// Which of the paths carries a parcel of this exchange, and what it is expected to take; the same on both its ends.
+  /// Which of the paths carries a payload of this exchange, and what it is expected to take; the same on both its ends.
   Selector::Choice ChoiceFor(const PairBytesTable& sizes, PartId from, PartId to) const;
   /// The path itself.
   Transport& PathOf(const PairBytesTable& sizes, PartId from, PartId to) const;
-  /// Has boxes that hold so much, too; the first device calls it, while the others wait.
-  void ReplaceBoxes(const PairBytesTable& sizes);
-  /// Meets all devices; then calls fold(device, manifest) in device order.
-  void MeetAll(OperatorGroup::Manifest mine, const std::function<void(int, const OperatorGroup::Manifest&)>& fold);
+  /// Has buffers that hold so much, too; the first device calls it, while the others wait.
+  void ReplaceBuffers(const PairBytesTable& sizes);
+  /// Meets all devices; then calls fold(device, header) in device order.
+  void MeetAll(OperatorGroup::ExchangeHeader mine,
+               const std::function<void(int, const OperatorGroup::ExchangeHeader&)>& fold);
   void MeetAll() {
-    MeetAll({}, [](int, const OperatorGroup::Manifest&) {});
+    MeetAll({}, [](int, const OperatorGroup::ExchangeHeader&) {});
   }
   template <class T>
   static std::span<const std::byte> Bytes(const T* data, std::size_t count) {

@@ -14,29 +14,29 @@ namespace chatty {
 
 namespace operators::host {
 
-/// Who works on one call of ForEachTogether: here one thread, which is one warp of one lane.
-class Gang {
+/// Who works on one call of ForEachGroup: here one thread, which is one warp of one lane.
+class ThreadGroup {
  public:
-  /// Whether there are other threads, so that what the gang shares has to be updated by atomics.
+  /// Whether there are other threads, so that what the group shares has to be updated by atomics.
   static constexpr bool kMany = false;
 
-  /// The gang of that index, with that scratch.
-  CHATTY_FN explicit Gang(std::size_t index, std::byte* scratch = nullptr) : index_(index), scratch_(scratch) {}
-  /// Which gang it is, below the number that ForEachTogether was given: no two at a time are the same one.
+  /// The group of that index, with that scratch.
+  CHATTY_FN explicit ThreadGroup(std::size_t index, std::byte* scratch = nullptr) : index_(index), scratch_(scratch) {}
+  /// Which group it is, below the number that ForEachGroup was given: no two at a time are the same one.
   CHATTY_FN std::size_t index() const { return index_; }
-  /// The scratch that ForEachTogether was asked for, as objects of type T: the gang's own until the call ends, and near it.
+  /// The scratch that ForEachGroup was asked for, as objects of type T: the group's own until the call ends, and near it.
   /// Aligned to 16 bytes; its contents are indeterminate when a call begins.
   template <class T>
   CHATTY_FN T* Scratch() const {
     return reinterpret_cast<T*>(scratch_);
   }
-  CHATTY_FN static constexpr unsigned thread() { return 0; }   ///< this one of the gang's threads
+  CHATTY_FN static constexpr unsigned thread() { return 0; }   ///< this one of the group's threads
   CHATTY_FN static constexpr unsigned threads() { return 1; }  ///< how many it has
-  CHATTY_FN static constexpr unsigned warp() { return 0; }     ///< this thread's of the gang's warps
+  CHATTY_FN static constexpr unsigned warp() { return 0; }     ///< this thread's of the group's warps
   CHATTY_FN static constexpr unsigned warps() { return 1; }    ///< how many it has
   CHATTY_FN static constexpr unsigned lane() { return 0; }     ///< this one of the warp's threads
   CHATTY_FN static constexpr unsigned lanes() { return 1; }    ///< how many it has
-  /// Barrier among the gang's threads, which then see what each other wrote. All call it, or none.
+  /// Barrier among the group's threads, which then see what each other wrote. All call it, or none.
   CHATTY_FN static void Sync() {}
   /// The sum over the warp's lanes, for all of them. All call it.
   CHATTY_FN static std::uint32_t SumOfWarp(std::uint32_t value) { return value; }
@@ -50,14 +50,14 @@ class Gang {
   CHATTY_FN static T SumOfWarp(const T& value, Add) {
     return value;
   }
-  /// Counts on *count, which the gang's threads share, for each of them that `wants` a place: the caller's, if it does. All
+  /// Counts on *count, which the group's threads share, for each of them that `wants` a place: the caller's, if it does. All
   /// lanes of a warp call it.
-  CHATTY_FN static std::uint32_t PlaceIf(bool wants, std::uint32_t* count) {
+  CHATTY_FN static std::uint32_t AppendIndex(bool wants, std::uint32_t* count) {
     const std::uint32_t place = *count;
     *count = place + std::uint32_t{wants};
     return place;
   }
-  /// What SumOfWarp says, of all the gang's threads.
+  /// What SumOfWarp says, of all the group's threads.
   template <class T, class Add>
   CHATTY_FN static T Sum(const T& value, Add) {
     return value;
@@ -77,7 +77,7 @@ class HostOperators : public DeviceOperators {
   /// As DeviceOperators.
   using DeviceOperators::DeviceOperators;
   /// Whether For calls f of very many indexes at once: what one call writes, those of the next indexes then do not see.
-  static constexpr bool kManyAtOnce = false;
+  static constexpr bool kMassivelyParallel = false;
 
   /// f(i) for i in [0, n).
   template <class F>
@@ -130,23 +130,23 @@ class HostOperators : public DeviceOperators {
       }
     });
   }
-  /// Gangs that ForEachTogether may have at work at the same time.
-  std::size_t gangs() const { return static_cast<std::size_t>(device().team()->size()); }
-  /// f(i, gang) for i in [0, n), called by all threads of a gang together: for indexes with so much work each, or so
-  /// unequally much, that one thread is not to do it alone. No more than `most` gangs at a time, so that each can have
-  /// memory of its own; at least one. A gang's next call begins when all of its threads have ended the one before. On the
-  /// host a gang is a thread, on a GPU a block. The last indexes are begun last.
+  /// Gangs that ForEachGroup may have at work at the same time.
+  std::size_t groups() const { return static_cast<std::size_t>(device().team()->size()); }
+  /// f(i, group) for i in [0, n), called by all threads of a group together: for indexes with so much work each, or so
+  /// unequally much, that one thread is not to do it alone. No more than `most` groups at a time, so that each can have
+  /// memory of its own; at least one. A group's next call begins when all of its threads have ended the one before. On the
+  /// host a group is a thread, on a GPU a block. The last indexes are begun last.
   template <class F>
-  void ForEachTogether(std::size_t n, std::size_t most, F f) {
+  void ForEachGroup(std::size_t n, std::size_t most, F f) {
     Together(n, most, n < 64 * kTogetherGrain ? 1 : kTogetherGrain, 0, f);
   }
-  /// Bytes of scratch that a gang may be given.
-  static constexpr std::size_t most_scratch() { return std::size_t{256} << 10; }
-  /// The same with `scratch` bytes for each gang, at most most_scratch(), for work on a piece of the graph at a time that
-  /// fits there: a block's shared memory on a GPU, a part of a core's cache on the host. Gangs are wider than without, and
-  /// indexes are given out one by one.
+  /// Bytes of scratch that a group may be given.
+  static constexpr std::size_t max_shared_bytes() { return std::size_t{256} << 10; }
+  /// The same with `scratch` bytes for each group, at most max_shared_bytes(), for work on a piece of the graph at a time
+  /// that fits there: a block's shared memory on a GPU, a part of a core's cache on the host. Gangs are wider than without,
+  /// and indexes are given out one by one.
   template <class F>
-  void ForEachTogether(std::size_t n, std::size_t most, std::size_t scratch, F f) {
+  void ForEachGroup(std::size_t n, std::size_t most, std::size_t scratch, F f) {
     Together(n, most, 1, scratch, f);
   }
   /// Replaces each of data[0, n), integers in this device's memory, by the sum of those before it.
@@ -192,7 +192,7 @@ class HostOperators : public DeviceOperators {
   }
 
  private:
-  /// Indexes that a thread takes at a time in ForEachTogether: few, for they are unequal.
+  /// Indexes that a thread takes at a time in ForEachGroup: few, for they are unequal.
   static constexpr std::size_t kTogetherGrain = 16;
 
   template <class Vertices, class Skip, class F>
@@ -218,15 +218,15 @@ class HostOperators : public DeviceOperators {
   template <class F>
   void Together(std::size_t n, std::size_t most, std::size_t grain, std::size_t scratch, F& f) {
     const Step step(*this, spans::kForEachTogether, {n});
-    const auto width = static_cast<int>(std::clamp<std::size_t>(std::min(most, n), 1, gangs()));
+    const auto width = static_cast<int>(std::clamp<std::size_t>(std::min(most, n), 1, groups()));
     const std::size_t stride = (scratch + 63) / 64 * 64;  // nobody's line is another's
     if (stride * static_cast<std::size_t>(width) > scratch_.size()) {
       scratch_ = Array<std::byte>(stride * static_cast<std::size_t>(width));
     }
     RunSweep(width, n, grain, [&](int rank, std::size_t begin, std::size_t end) {
-      const operators::host::Gang gang(static_cast<std::size_t>(rank),
-                                       scratch_.data() + static_cast<std::size_t>(rank) * stride);
-      for (std::size_t i = begin; i < end; ++i) f(i, gang);
+      const operators::host::ThreadGroup group(static_cast<std::size_t>(rank),
+                                               scratch_.data() + static_cast<std::size_t>(rank) * stride);
+      for (std::size_t i = begin; i < end; ++i) f(i, group);
     });
   }
   template <class Body>
@@ -246,7 +246,7 @@ class HostOperators : public DeviceOperators {
   }
   steps::host::Cursors cursors_;
   std::uint32_t sweeps_ = 0;
-  Array<std::byte> scratch_;  // of all gangs, as large as any call has wanted
+  Array<std::byte> scratch_;  // of all groups, as large as any call has wanted
 };
 
 }  // namespace chatty

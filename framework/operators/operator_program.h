@@ -26,7 +26,7 @@ namespace chatty {
 /// `static std::uint64_t WorkBytes(const PartShape&)`, the bytes that Run allocates at once on a device with such a part,
 /// with `LeastWorkBytes` of the same form where that depends on more than the part's shape, of which WorkBytes is then the
 /// most; and `static std::size_t ExchangeBytes(const PartShape&, PartId from, PartId to)`, those of the largest object that
-/// it may exchange between two devices, for which boxes are then made from the beginning.
+/// it may exchange between two devices, for which buffers are then made from the beginning.
 template <class P>
 concept OperatorProgram = requires(const P p, HostOperators& ops, typename P::Output* out) {
   p.Run(ops, out);
@@ -77,7 +77,7 @@ class OperatorJob {
         timeout_(options.timeout) {
     static_assert(
         !requires { P::kVertexData; }, "a program on operators takes no vertex data: kVertexData is for vertex programs");
-    const Span span(ProcessLane(trace_), nullptr, spans::kPrepare);
+    const Span span(ProcessTrack(trace_), nullptr, spans::kPrepare);
     if (!options.vertex_data.empty()) {
       Throw<UsageError>("vertex data '{}': a program on operators takes none", options.vertex_data.begin()->first);
     }
@@ -88,12 +88,12 @@ class OperatorJob {
     graphs_ = &session.Graphs(memory.edges, memory.weights, memory.forward, memory.reverse, memory.own_begins);
     if (memory.exchange) {
       const auto parts = static_cast<PartId>(graphs_->subgraphs.size());
-      PairBytesTable boxes(parts, std::vector<std::size_t>(parts, 0));
+      PairBytesTable buffers(parts, std::vector<std::size_t>(parts, 0));
       for (PartId from = 0; from < parts; ++from) {
         const PartShape shape = ShapeOf(graphs_->subgraphs[from]);
-        for (PartId to = 0; to < parts; ++to) boxes[from][to] = to == from ? 0 : memory.exchange(shape, from, to);
+        for (PartId to = 0; to < parts; ++to) buffers[from][to] = to == from ? 0 : memory.exchange(shape, from, to);
       }
-      group_.Reserve(std::move(boxes));
+      group_.Reserve(std::move(buffers));
     }
     for (const auto& graph : graphs_->devices) {
       const BoundTo near_device(graph->device().placement().cpus);
@@ -125,7 +125,7 @@ class OperatorJob {
     const TracedDevices traced(trace_, session_->devices(), timeout_);
     const Clock::time_point start = Clock::now();
     RunOnDevices(devices, [&](int d) {
-      TraceLane* const lane = traced.lane(d);
+      TraceTrack* const track = traced.track(d);
       try {
         DeviceStatistics& account = statistics.devices[d];
         const DeviceGraph& graph = *graphs_->devices[d];
@@ -133,10 +133,10 @@ class OperatorJob {
         account.device = graph.device().label();
         account.vertices = graph.ref().owned;
         graph.device().MakeCurrent();
-        const RunSpan run(lane, start, devices == 1, account);
-        traffic[d] = RunOn(graph, account, lane, outputs_[d].data());
+        const RunSpan run(track, start, devices == 1, account);
+        traffic[d] = RunOn(graph, account, track, outputs_[d].data());
       } catch (...) {
-        if (lane != nullptr) lane->AddInstant(spans::kFailed, Clock::now());
+        if (track != nullptr) track->AddInstant(spans::kFailed, Clock::now());
         group_.Fail(std::current_exception());
       }
     });
@@ -148,7 +148,7 @@ class OperatorJob {
     statistics.converged = statistics.ended == Ended::kConverged;
     for (const DeviceOperators::Traffic& told : traffic) {
       statistics.pairs.insert(statistics.pairs.end(), told.pairs.begin(), told.pairs.end());
-      statistics.boxes.insert(statistics.boxes.end(), told.boxes.begin(), told.boxes.end());
+      statistics.buffers.insert(statistics.buffers.end(), told.buffers.begin(), told.buffers.end());
     }
     return statistics;
   } catch (const TimeoutError& error) {
@@ -165,7 +165,7 @@ class OperatorJob {
   const RunStatistics& statistics() const { return statistics_; }
   /// Results of the last run, one a vertex in id order. Throws UsageError if it failed, or if there was none.
   void CopyOutput(std::byte* out) const {
-    const Span span(ProcessLane(trace_), nullptr, spans::kOutput);
+    const Span span(ProcessTrack(trace_), nullptr, spans::kOutput);
     using Output = typename P::Output;
     if (!executed_ || statistics_.ended == Ended::kFailed) {
       throw UsageError("there are no results: the job has not been executed, or its last run failed");
@@ -185,11 +185,11 @@ class OperatorJob {
 
  private:
   /// Runs the program's share of one device; returns what it sent and received.
-  DeviceOperators::Traffic RunOn(const DeviceGraph& graph, DeviceStatistics& account, TraceLane* lane,
+  DeviceOperators::Traffic RunOn(const DeviceGraph& graph, DeviceStatistics& account, TraceTrack* track,
                                  typename P::Output* out) {
     if constexpr (kHasHost<Backends>) {
       if (graph.device().kind() == DeviceKind::kHost) {
-        HostOperators operators(group_, graph, account, lane);
+        HostOperators operators(group_, graph, account, track);
         program_.Run(operators, out);
         return operators.TakeTraffic();
       }
@@ -197,7 +197,7 @@ class OperatorJob {
 #if CHATTY_CUDA_COMPILER
     if constexpr (kHasCuda<Backends>) {
       if (graph.device().kind() == DeviceKind::kCuda) {
-        CudaOperators operators(group_, graph, account, lane);
+        CudaOperators operators(group_, graph, account, track);
         program_.Run(operators, out);
         graph.device().stream().Synchronize({&group_.abort, timeout_});
         return operators.TakeTraffic();

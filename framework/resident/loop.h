@@ -40,7 +40,7 @@ CHATTY_HD void Loop(Group& group, StateRef<P> s, Control* controls, Outcome* out
   group.sync();
   Form form = Form::kBitmap;
   std::uint64_t vertices = s.control->active_vertices, edges = s.control->active_edges;
-  std::int64_t wanting = s.control->wanting_edges;
+  std::int64_t wanting = s.control->candidate_edges;
   std::size_t count = s.graph.owned;
   Outcome mine;
 
@@ -90,7 +90,7 @@ CHATTY_HD void Loop(Group& group, StateRef<P> s, Control* controls, Outcome* out
     count = s.control->next_count;
     vertices = s.control->active_vertices;
     edges = s.control->active_edges;
-    wanting += s.control->wanting_edges;
+    wanting += s.control->candidate_edges;
     mine.edges_touched += s.control->edges_touched;
     mine.rounds += 1;
     round.index = mine.rounds;

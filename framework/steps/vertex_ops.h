@@ -49,7 +49,7 @@ CHATTY_FN bool ReduceInto(const P& program, Slot<MessageOf<P>>* slot, const Mess
 /// What an edge delivery did to its target.
 enum class Delivery : std::uint8_t { kIgnored, kCombined, kFirst };
 
-/// Whether messages are in inboxes and boxes as such. In rounds of a program that says what all of a round's messages are,
+/// Whether messages are in inboxes and buffers as such. In rounds of a program that says what all of a round's messages are,
 /// that one came is a bit, and all there is to keep and to send.
 template <class P>
 CHATTY_FN bool KeepsMessages(const StateRef<P>& s) {
@@ -190,7 +190,7 @@ CHATTY_FN bool MaySeeOthers(const StateRef<P>& s, EdgeIndex begin, EdgeIndex end
 }
 
 /// Counts that a thread keeps while it sweeps over vertices.
-struct Tally {
+struct Counters {
   std::uint64_t vertices = 0, edges = 0;
   std::int64_t wanting = 0;
   // Of programs that order:
@@ -210,7 +210,7 @@ CHATTY_FN bool GoesNow(double priority, double limit) { return priority < limit 
 
 /// Decides for owned vertex v, of `degree` forward edges and changed to `value`, whether it becomes active now, or pending.
 template <class P>
-CHATTY_FN bool ActiveNow(const StateRef<P>& s, LocalId v, const ValueOf<P>& value, EdgeIndex degree, Tally* tally) {
+CHATTY_FN bool ActiveNow(const StateRef<P>& s, LocalId v, const ValueOf<P>& value, EdgeIndex degree, Counters* tally) {
   if (s.order.limit == kInfinity<double>) return true;
   const double priority = PriorityOf(s.program, value);
   const std::size_t w = v >> 5;
@@ -277,7 +277,7 @@ CHATTY_FN bool Changed(bool returned, const ValueOf<P>& before, const ValueOf<P>
 /// Runs `update(value)`, which returns whether the vertex becomes active, and keeps the tally of the work ahead. On a copy:
 /// every read comes before the first store, so that none waits for another, and a vertex costs one trip to memory.
 template <class P, class Update>
-CHATTY_FN bool Updated(const StateRef<P>& s, LocalId v, Tally* tally, Update&& update) {
+CHATTY_FN bool Updated(const StateRef<P>& s, LocalId v, Counters* tally, Update&& update) {
   const ValueOf<P> before = s.values[v];
   const EdgeIndex degree = s.graph.forward.degree(v);
   ValueOf<P> value = before;
@@ -311,7 +311,7 @@ CHATTY_FN bool UpdateValue(const StateRef<P>& s, [[maybe_unused]] LocalId v, Val
 
 /// Applies the combined message of owned vertex v and empties its inbox. Returns whether v becomes active.
 template <class P>
-CHATTY_FN bool ApplyOne(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, Tally* tally) {
+CHATTY_FN bool ApplyOne(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, Counters* tally) {
   if constexpr (Traits<P>::kHasRoundMessage) {
     if (!KeepsMessages(s)) {
       const MessageOf<P> message = s.program.RoundMessage(round);
@@ -365,9 +365,9 @@ CHATTY_FN bool StartsActive(const StateRef<P>& s, LocalId v, const RoundOf<P>& r
 template <class Payload>
 inline constexpr int kWireWords = static_cast<int>(kWireBytes<Payload> / 4);
 
-/// Words that follow each other in a box, whose records, or payloads, begin at a multiple of 16 bytes. Aligned so that they
-/// are written and read in as few accesses as their number allows: words that lanes of a GPU write one here, one there cross
-/// a link one by one.
+/// Words that follow each other in a buffer, whose records, or payloads, begin at a multiple of 16 bytes. Aligned so that
+/// they are written and read in as few accesses as their number allows: words that lanes of a GPU write one here, one there
+/// cross a link one by one.
 template <int kWords>
 struct alignas(kWords % 4 == 0   ? 16
                : kWords % 2 == 0 ? 8
@@ -396,17 +396,17 @@ CHATTY_FN void LoadPayload(const std::byte* values, std::size_t i, Payload* payl
   }
 }
 
-/// Writes record `i` of a box in pair form: the index, and the words of the payload.
+/// Writes record `i` of a buffer in pair form: the index, and the words of the payload.
 template <class Payload>
-CHATTY_FN void StoreRecord(std::byte* box, std::uint32_t i, std::uint32_t index, const Payload& payload) {
+CHATTY_FN void StoreRecord(std::byte* buffer, std::uint32_t i, std::uint32_t index, const Payload& payload) {
   WireRecord<1 + kWireWords<Payload>> record;
   record.words[0] = index;
   if constexpr (kWireWords < Payload >> 0) memcpy(record.words + 1, &payload, kWireBytes<Payload>);
-  reinterpret_cast<WireRecord<1 + kWireWords<Payload>>*>(box)[i] = record;
+  reinterpret_cast<WireRecord<1 + kWireWords<Payload>>*>(buffer)[i] = record;
 }
 template <class Payload>
-CHATTY_FN std::uint32_t LoadRecord(const std::byte* box, std::uint32_t i, Payload* payload) {
-  const auto record = reinterpret_cast<const WireRecord<1 + kWireWords<Payload>>*>(box)[i];
+CHATTY_FN std::uint32_t LoadRecord(const std::byte* buffer, std::uint32_t i, Payload* payload) {
+  const auto record = reinterpret_cast<const WireRecord<1 + kWireWords<Payload>>*>(buffer)[i];
   if constexpr (kWireWords < Payload >> 0) memcpy(payload, record.words + 1, kWireBytes<Payload>);
   return record.words[0];
 }
@@ -438,16 +438,16 @@ CHATTY_FN MessageOf<P> MessageIn(const Payload& payload) {
   }
 }
 
-/// The form of a box of messages for `owner`: the shortest for as many as are there.
+/// The form of a buffer of messages for `owner`: the shortest for as many as are there.
 template <class P>
-CHATTY_FN BoxForm MessageForm(const StateRef<P>& s, std::uint32_t owner) {
+CHATTY_FN Encoding MessageForm(const StateRef<P>& s, std::uint32_t owner) {
   return ShortestForm(s.graph.halo_begin[owner + 1] - s.graph.halo_begin[owner],
                       atomics::Load(&s.control->halo_count[owner]), MessageWireBytes(s));
 }
 
-/// Calls visit(place in Control, box, first halo vertex, entries, form) for each box of messages that is to be packed.
+/// Calls visit(place in Control, buffer, first halo vertex, entries, form) for each buffer of messages that is to be packed.
 template <class P, class Visit>
-CHATTY_FN void ForEachMessageBox(const StateRef<P>& s, const OutboxRef& outbox, Visit&& visit) {
+CHATTY_FN void ForEachMessageBuffer(const StateRef<P>& s, const OutboxRef& outbox, Visit&& visit) {
   if (outbox.for_all != nullptr) {
     const LocalId halo = s.graph.local - s.graph.owned;
     std::size_t count = 0;
@@ -457,32 +457,33 @@ CHATTY_FN void ForEachMessageBox(const StateRef<P>& s, const OutboxRef& outbox, 
   }
   for (std::uint32_t owner = 0; owner < s.graph.parts; ++owner) {
     const LocalId first = s.graph.halo_begin[owner], size = s.graph.halo_begin[owner + 1] - first;
-    if (size > 0) visit(owner, outbox.box[owner], first, size, MessageForm(s, owner));
+    if (size > 0) visit(owner, outbox.buffer[owner], first, size, MessageForm(s, owner));
   }
 }
 
-/// Calls visit(place in Control, box, its vertices, entries, form) for each box of shared values that is to be packed.
+/// Calls visit(place in Control, buffer, its vertices, entries, form) for each buffer of shared values that is to be packed.
 template <class P, class Visit>
-CHATTY_FN void ForEachSharedBox(const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan, Visit&& visit) {
+CHATTY_FN void ForEachSharedBuffer(const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan, Visit&& visit) {
   if (outbox.for_all != nullptr) {
     visit(s.graph.part, outbox.for_all, plan.union_vertices, plan.union_size, plan.form[s.graph.part]);
     return;
   }
   for (std::uint32_t peer = 0; peer < s.graph.parts; ++peer) {
     const LocalId first = s.border.begin[peer], size = s.border.begin[peer + 1] - first;
-    if (size > 0) visit(peer, outbox.box[peer], s.border.vertices + first, size, plan.form[peer]);
+    if (size > 0) visit(peer, outbox.buffer[peer], s.border.vertices + first, size, plan.form[peer]);
   }
 }
 
-/// Writes the label of a box of `size` entries, which counters say has been packed.
-CHATTY_FN void LabelBox(std::byte* box, std::size_t size, std::size_t payload, const Control& control, std::uint32_t place) {
-  *reinterpret_cast<BoxLabel*>(box + LabelOffset(size, payload)) = {
-      atomics::Load(&control.box_count[place]), static_cast<BoxForm>(atomics::Load(&control.box_form[place]))};
+/// Writes the label of a buffer of `size` entries, which counters say has been packed.
+CHATTY_FN void WriteHeader(std::byte* buffer, std::size_t size, std::size_t payload, const Control& control,
+                           std::uint32_t place) {
+  *reinterpret_cast<BufferHeader*>(buffer + HeaderOffset(size, payload)) = {
+      atomics::Load(&control.box_count[place]), static_cast<Encoding>(atomics::Load(&control.box_form[place]))};
 }
-/// A box as its label, if it has one, says it is.
+/// A buffer as its label, if it has one, says it is.
 CHATTY_FN InboxRef ReadLabel(InboxRef inbox, std::size_t payload) {
   if (!inbox.labelled) return inbox;
-  const BoxLabel label = *reinterpret_cast<const BoxLabel*>(inbox.box + LabelOffset(inbox.size, payload));
+  const BufferHeader label = *reinterpret_cast<const BufferHeader*>(inbox.buffer + HeaderOffset(inbox.size, payload));
   inbox.form = label.form;
   inbox.count = label.count;
   return inbox;

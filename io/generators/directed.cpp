@@ -94,7 +94,7 @@ class Links {
 
   /// The last page of the host that begins at `first`, plus one, in a block that ends at `end`.
   std::uint64_t HostEnd(std::uint64_t first, std::uint64_t end) const {
-    return std::min(end, first + kLeast * PowerLaw(hosts_[first]));
+    return std::min(end, first + kMin * PowerLaw(hosts_[first]));
   }
   /// Writes where page v's links lead, ascending and each once. Its host is [first, end).
   void Choose(std::uint64_t v, std::uint64_t first, std::uint64_t end, std::vector<std::uint64_t>* chosen) const {
@@ -118,7 +118,7 @@ class Links {
   }
 
  private:
-  static constexpr std::uint64_t kLeast = 8;  // pages of a host
+  static constexpr std::uint64_t kMin = 8;  // pages of a host
 
   /// A page, of those at place x with odds of 1 / x: a power of two is drawn, and a place up to the next.
   std::uint64_t Popular(std::uint64_t word) const {

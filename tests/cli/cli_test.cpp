@@ -1370,14 +1370,14 @@ TEST_F(CliTest, InfoTellsDiameterDegreesAndMemory) {
     const Json& rows = program.at("needs");
     ASSERT_EQ(rows.size(), 4);
     EXPECT_EQ(rows[0].at("bound"), "exact");
-    EXPECT_EQ(rows[0].at("boxes"), 0);
+    EXPECT_EQ(rows[0].at("buffers"), 0);
     // Narrow offsets, neighbours, degrees, where halo and border begin; sssp has weights besides.
     EXPECT_EQ(rows[0].at("graph"), 101 * 4 + 198 * (program.at("program") == "sssp" ? 8 : 4) + 100 * 8 + 16);
     EXPECT_EQ(rows[3].at("devices"), 8);
     EXPECT_EQ(rows[3].at("bound"), "equal-parts");
-    EXPECT_GT(rows[3].at("boxes"), 0);
+    EXPECT_GT(rows[3].at("buffers"), 0);
     for (const Json& row : rows) {
-      EXPECT_EQ(row.at("device"), row.at("graph").get<int>() + row.at("state").get<int>() + row.at("boxes").get<int>());
+      EXPECT_EQ(row.at("device"), row.at("graph").get<int>() + row.at("state").get<int>() + row.at("buffers").get<int>());
     }
   }
   EXPECT_TRUE(programs.contains("bfs") && programs.contains("cc"));
@@ -1913,7 +1913,7 @@ TEST_F(CliTest, TopologyShowsWhatAutoMayTakeAlone) {
       EXPECT_EQ(text.find(" " + never, described), std::string::npos) << machine << text;
       EXPECT_EQ(ReadAll(page).find(": " + never + " rather than"), std::string::npos) << machine;
     }
-    EXPECT_EQ(LinesWith(text, "runs choose beside all boxes that are under way").size(), 1u) << text;
+    EXPECT_EQ(LinesWith(text, "runs choose beside all buffers that are under way").size(), 1u) << text;
     EXPECT_EQ(LinesWith(text, "> cuda:").size() <= 40, true) << "it is a page and not a book: " << text;
   }
   const Json host = Json::parse(Succeed({"topology", "--devices", "host:3", "--json", "-"}));

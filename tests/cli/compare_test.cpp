@@ -319,7 +319,7 @@ TEST_F(CompareTest, DropsWhatOtherCostsLedTo) {
   for (const Json& m : results.at("measurements")) {
     EXPECT_EQ(m.at("outcome"), "ok") << m;
     EXPECT_EQ(m.at("time").at("trials_ms").size(), 3u) << m;
-    EXPECT_EQ(m.contains("boxes"), m.at("devices") == 2) << m;
+    EXPECT_EQ(m.contains("buffers"), m.at("devices") == 2) << m;
   }
   const std::string measured = ReadAll(JournalPath());
   const ChildEnd again = compare("3");
@@ -965,7 +965,7 @@ TEST_F(CompareTest, AFigureWithoutMemoryKeepsThePage) {
   const auto within = [&](const Arguments& arguments) {
     return Wait(Start([&] {
       rlimit room{};
-      room.rlim_cur = room.rlim_max = std::size_t{500} << 20;  // 64 devices have 10 MiB each, and boxes
+      room.rlim_cur = room.rlim_max = std::size_t{500} << 20;  // 64 devices have 10 MiB each, and buffers
       if (::setrlimit(RLIMIT_AS, &room) != 0) return 126;
       std::vector<std::string> words = test::Join({Binary()}, arguments);
       std::vector<char*> argv;
@@ -1265,15 +1265,15 @@ TEST(CompareFindings, OnlyWhatIsClearCounts) {
   EXPECT_EQ(ToJson(comparison).at("measurements").at(0).at("time").at("interval_ms"), Json::array({10.0, 10.2}));
 }
 
-TEST(CompareFindings, BoxesAreSummed) {
-  std::vector<BoxRecord> boxes(3);
-  boxes[0] = {0, 0, 1, false, "host", "bitmap", 5, 100, 100, 2, 3};        // 64 to 128 bytes; not judged
-  boxes[1] = {1, 0, 1, false, "host", "bitmap", 5, 1 << 20, 1, 75, 100};   // just within
-  boxes[2] = {1, 1, 0, false, "staged", "pairs", 5, 1 << 20, 1, 70, 100};  // not
-  boxes.push_back({2, 1, 0, false, "host", "bitmap", 0, 0, 0, 1, -1});     // time not known
-  const BoxSummary summary = SummariseBoxes(boxes, 2);
+TEST(CompareFindings, BuffersAreSummed) {
+  std::vector<BufferRecord> buffers(3);
+  buffers[0] = {0, 0, 1, false, "host", "bitmap", 5, 100, 100, 2, 3};        // 64 to 128 bytes; not judged
+  buffers[1] = {1, 0, 1, false, "host", "bitmap", 5, 1 << 20, 1, 75, 100};   // just within
+  buffers[2] = {1, 1, 0, false, "staged", "pairs", 5, 1 << 20, 1, 70, 100};  // not
+  buffers.push_back({2, 1, 0, false, "host", "bitmap", 0, 0, 0, 1, -1});     // time not known
+  const BufferSummary summary = SummariseBuffers(buffers, 2);
   ASSERT_EQ(summary.paths.size(), 2u);
-  EXPECT_EQ(summary.paths[0].boxes, 3u);
+  EXPECT_EQ(summary.paths[0].buffers, 3u);
   EXPECT_EQ(summary.paths[0].bytes, 100u + (1u << 20));
   EXPECT_EQ(summary.paths[0].histogram.at(6), 1u);
   EXPECT_EQ(summary.paths[0].histogram.at(20), 1u);
@@ -1281,7 +1281,7 @@ TEST(CompareFindings, BoxesAreSummed) {
   EXPECT_EQ(summary.judged, 2u);
   EXPECT_EQ(summary.within, 1u);
   EXPECT_EQ(summary.samples.size(), 2u);
-  const BoxSummary back = BoxesFrom(ToJson(summary));
+  const BufferSummary back = BuffersFrom(ToJson(summary));
   EXPECT_EQ(ToJson(back), ToJson(summary));
 }
 
@@ -1525,13 +1525,13 @@ Comparison Everything() {
         if (i != j) m.statistics.pairs.push_back({i, j, 500, 100 + i, 4000 * (i + j)});
       }
     }
-    std::vector<BoxRecord> boxes;
+    std::vector<BufferRecord> buffers;
     for (std::uint32_t i = 0; i < 60; ++i) {
       const double us = 5 + i * i * 0.3;
-      boxes.push_back(
+      buffers.push_back(
           {i, 0, 1, false, i % 3 == 0 ? "staged" : "host", "pairs", i, std::uint64_t{40} << (i / 4), 0, us * 1.1, us});
     }
-    m.boxes = SummariseBoxes(boxes);
+    m.buffers = SummariseBuffers(buffers);
   }
   all.costs = CostCurves{true, "host:0 to host:1", {}, {{5000, "host", "staged"}}};
   for (const char* path : {"host", "staged"}) {

@@ -33,8 +33,8 @@ namespace {
 
 /// What a run may take: of processor time, as a bound on a hang; and of memory beyond what this test itself has, which the
 /// system counts for a child before it becomes the program.
-constexpr double kMostSeconds = 60;
-constexpr long kMostKilobytes = CHATTY_TEST_SANITIZED ? 400'000 : 64'000;
+constexpr double kMaxSeconds = 60;
+constexpr long kMaxKilobytes = CHATTY_TEST_SANITIZED ? 400'000 : 64'000;
 
 struct Finished {
   int status = -1;  ///< exit code; -1 when a signal ended it
@@ -102,8 +102,8 @@ class Hostile : public CliTest {
       EXPECT_FALSE(static_cast<unsigned char>(c) < 0x20 || c == 0x7f) << "a character that terminals obey";
     }
     for (const std::string& text : texts) EXPECT_NE(ended.err.find(text), std::string::npos) << "should say: " << text;
-    EXPECT_LT(ended.seconds, kMostSeconds);
-    EXPECT_LT(ended.kilobytes, kMostKilobytes);
+    EXPECT_LT(ended.seconds, kMaxSeconds);
+    EXPECT_LT(ended.kilobytes, kMaxKilobytes);
     EXPECT_EQ(Names(folder_ / "out"), before);
   }
   /// As a graph, by every command that reads one whole.
@@ -372,14 +372,14 @@ TEST_F(Hostile, ABombIsNotUnpackedToItsEnd) {
   const Finished ended = Run({"topology", "--simulate", In("costs.zst")});  // seconds, as a record of that size would take
   EXPECT_EQ(ended.status, 2);
   EXPECT_NE(ended.err.find("costs.zst: is larger than 256 MiB"), std::string::npos) << ended.err;
-  EXPECT_LT(ended.kilobytes, kMostKilobytes);
+  EXPECT_LT(ended.kilobytes, kMaxKilobytes);
 }
 
 TEST_F(Hostile, ALongLineIsRefusedAndTheLongestIsRead) {
-  constexpr std::size_t kMost = std::size_t{1} << 20;
-  const std::string fits = "0 1\n#" + std::string(kMost - 1, 'x') + "\n1 2\n";
+  constexpr std::size_t kMax = std::size_t{1} << 20;
+  const std::string fits = "0 1\n#" + std::string(kMax - 1, 'x') + "\n1 2\n";
   EXPECT_EQ(Run({"convert", Write("fits.el", fits), Out("fits.mtx"), "--ids", "one"}).status, 0);
-  const std::string exceeds = "0 1\n#" + std::string(kMost + 4, 'x') + "\n1 2\n";
+  const std::string exceeds = "0 1\n#" + std::string(kMax + 4, 'x') + "\n1 2\n";
   RefusedAsGraph(Write("exceeds.el", exceeds), {"exceeds.el:2: the line is longer than 1048576 bytes"});
 }
 

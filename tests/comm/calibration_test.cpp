@@ -80,8 +80,8 @@ Calibration Example() {
   model.set_fit(0, 0, 1, LoadCorner::kAlone, fit);
   fit.split = std::numeric_limits<double>::infinity();
   model.set_fit(1, 2, 0, LoadCorner::kAllToAll, fit);
-  for (const BoxContent content :
-       {BoxContent::kMarks, BoxContent::kValues, BoxContent::kMessages, BoxContent::kBits, BoxContent::kParcel}) {
+  for (const BufferContent content : {BufferContent::kMarks, BufferContent::kValues, BufferContent::kMessages,
+                                      BufferContent::kBits, BufferContent::kPayload}) {
     fit.samples += 1;
     model.set_fit(0, 1, 2, LoadCorner::kRing, fit, content);
   }
@@ -268,22 +268,22 @@ TEST(Probes, OrdersArePermutations) {
   }
 }
 
-TEST(Probes, BoxesAreAsLargeAsMayBe) {
+TEST(Probes, BuffersAreAsLargeAsMayBe) {
   using probes::Kind;
   for (const Kind kind :
-       {Kind::kBlock, Kind::kParcel, Kind::kEntries, Kind::kMarks, Kind::kValues, Kind::kMessages, Kind::kBits}) {
+       {Kind::kBlock, Kind::kPayload, Kind::kEntries, Kind::kMarks, Kind::kValues, Kind::kMessages, Kind::kBits}) {
     for (const unsigned every : {1u, 2u, 32u}) {
-      const probes::Box box = probes::Box::Of(kind, 100000, every);
+      const probes::ProbeBuffer buffer = probes::ProbeBuffer::Of(kind, 100000, every);
       SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind) << ", one in " << every);
-      EXPECT_LE(box.bytes(), 100000u);
-      EXPECT_GT(box.bytes(), 97000u) << "no more than a segment is left";
-      if (box.swept()) {
-        EXPECT_EQ(box.count % probes::Box::kSegment, 0u);
+      EXPECT_LE(buffer.bytes(), 100000u);
+      EXPECT_GT(buffer.bytes(), 97000u) << "no more than a segment is left";
+      if (buffer.swept()) {
+        EXPECT_EQ(buffer.count % probes::ProbeBuffer::kSegment, 0u);
       }
     }
   }
-  EXPECT_EQ(probes::Box::Of(Kind::kEntries, 4).bytes(), sizeof(probes::Entry)) << "one at least";
-  EXPECT_EQ(probes::Box::Of(Kind::kBits, 4).count, 0u) << "no segment";
+  EXPECT_EQ(probes::ProbeBuffer::Of(Kind::kEntries, 4).bytes(), sizeof(probes::Entry)) << "one at least";
+  EXPECT_EQ(probes::ProbeBuffer::Of(Kind::kBits, 4).count, 0u) << "no segment";
 }
 
 TEST(Probes, WhatIsPackedIsUnpacked) {
@@ -295,18 +295,19 @@ TEST(Probes, WhatIsPackedIsUnpacked) {
   std::vector<std::uint32_t> marks_a(kSize / 32, ~0u), marks_b(kSize / 32, ~0u);
   const probes::State a{values_a.data(), order_a.data(), kBits, marks_a.data()};
   const probes::State b{values_b.data(), order_b.data(), kBits, marks_b.data()};
-  for (const probes::Box shape :
-       {probes::Box{Kind::kBlock, 40000}, probes::Box{Kind::kEntries, 40000}, probes::Box{Kind::kEntries, 1},
-        probes::Box{Kind::kEntries, 7000}, probes::Box{Kind::kValues, 40192, 1}, probes::Box{Kind::kValues, 40192, 2},
-        probes::Box{Kind::kValues, kSize, 32}}) {
+  for (const probes::ProbeBuffer shape :
+       {probes::ProbeBuffer{Kind::kBlock, 40000}, probes::ProbeBuffer{Kind::kEntries, 40000},
+        probes::ProbeBuffer{Kind::kEntries, 1}, probes::ProbeBuffer{Kind::kEntries, 7000},
+        probes::ProbeBuffer{Kind::kValues, 40192, 1}, probes::ProbeBuffer{Kind::kValues, 40192, 2},
+        probes::ProbeBuffer{Kind::kValues, kSize, 32}}) {
     SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(shape.kind) << ", " << shape.count << ", one in "
                                     << shape.every);
-    std::vector<std::byte> box(shape.bytes());
+    std::vector<std::byte> buffer(shape.bytes());
     probes::Prepare(*sender, a);
     probes::Prepare(*receiver, b);
     ASSERT_EQ(values_a, values_b);
-    probes::Pack(*sender, a, box.data(), shape);
-    probes::Unpack(*receiver, b, box.data(), shape);
+    probes::Pack(*sender, a, buffer.data(), shape);
+    probes::Unpack(*receiver, b, buffer.data(), shape);
     std::vector<bool> held(kSize, false);
     for (std::size_t i = 0; i < shape.count; ++i) {
       if (shape.kind == Kind::kEntries) {
@@ -320,10 +321,10 @@ TEST(Probes, WhatIsPackedIsUnpacked) {
       ASSERT_EQ(marks_b[i / 32] >> (i % 32) & 1u, held[i] && shape.kind != Kind::kBlock ? 1u : 0u) << i;
     }
   }
-  std::vector<std::byte> box(1024);
-  for (const Kind kind : {Kind::kParcel, Kind::kMarks, Kind::kMessages, Kind::kBits}) {
-    EXPECT_THROW(probes::Pack(*sender, a, box.data(), {kind, 256}), InternalError) << "hosts have others for it";
-    EXPECT_THROW(probes::Unpack(*receiver, b, box.data(), {kind, 256}), InternalError);
+  std::vector<std::byte> buffer(1024);
+  for (const Kind kind : {Kind::kPayload, Kind::kMarks, Kind::kMessages, Kind::kBits}) {
+    EXPECT_THROW(probes::Pack(*sender, a, buffer.data(), {kind, 256}), InternalError) << "hosts have others for it";
+    EXPECT_THROW(probes::Unpack(*receiver, b, buffer.data(), {kind, 256}), InternalError);
   }
 }
 
@@ -412,14 +413,15 @@ TEST_P(CalibrateTest, CoversEveryPathPairAndLoad) {
           EXPECT_GE(fit.largest, 64 << 10) << model.paths()[path];
           EXPECT_LE(fit.largest, 16 << 20) << model.paths()[path];
           EXPECT_TRUE(std::isfinite(fit.worst_error));
-          for (const BoxContent content :
-               {BoxContent::kMarks, BoxContent::kValues, BoxContent::kMessages, BoxContent::kBits, BoxContent::kParcel}) {
+          for (const BufferContent content : {BufferContent::kMarks, BufferContent::kValues, BufferContent::kMessages,
+                                              BufferContent::kBits, BufferContent::kPayload}) {
             const CostFit& of_content = model.fit(path, from, to, static_cast<LoadCorner>(corner), content);
-            const bool measured = OnGpus() || content == BoxContent::kValues;
-            ASSERT_EQ(of_content.exists(), measured) << model.paths()[path] << " " << BoxContentName(content) << " "
+            const bool measured = OnGpus() || content == BufferContent::kValues;
+            ASSERT_EQ(of_content.exists(), measured) << model.paths()[path] << " " << BufferContentName(content) << " "
                                                      << LoadCornerName(static_cast<LoadCorner>(corner));
             if (!measured) continue;
-            EXPECT_GE(of_content.samples, content == BoxContent::kValues || content == BoxContent::kMessages ? 4u : 2u);
+            EXPECT_GE(of_content.samples,
+                      content == BufferContent::kValues || content == BufferContent::kMessages ? 4u : 2u);
             EXPECT_GT(model.PredictContentUs(content, path, from, to, 1 << 22, 1 << 22), 0) << model.paths()[path];
           }
           for (const std::size_t bytes : {4, 1 << 16, 1 << 22}) {
@@ -496,9 +498,9 @@ TEST(Calibrate, WhenTheTimeIsUpAQuickOneMeasuresTheFewestSizes) {
   }
 }
 
-TEST(Calibrate, BoxesOfManyDevicesAreSmall) {
+TEST(Calibrate, BuffersOfManyDevicesAreSmall) {
   if (CHATTY_TEST_SANITIZED) GTEST_SKIP() << "takes minutes";
-  // A ring of 32 has 17 thousand boxes, and each of them twice: at 64 KiB more than 2 GiB.
+  // A ring of 32 has 17 thousand buffers, and each of them twice: at 64 KiB more than 2 GiB.
   const auto devices = OpenDevices(ParseDevices("host:32"), 1);
   std::vector<Device*> pointers;
   for (const auto& device : devices) pointers.push_back(device.get());

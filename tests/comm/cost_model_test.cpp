@@ -176,7 +176,7 @@ TEST(FitCost, LargeMessagesAreNotFree) {
   int clear = 0;
   for (int attempt = 0; attempt < 1000; ++attempt) {
     std::vector<CostSample> samples = QuickSamples({0, 1e-4, 3e-4});
-    if (attempt % 2 == 0) samples.resize(6);  // as where the boxes leave no room for larger ones
+    if (attempt % 2 == 0) samples.resize(6);  // as where the buffers leave no room for larger ones
     for (CostSample& sample : samples) sample.us = (sample.us + (random() % 2 == 0 ? 1 : 20)) * noise(random);
     const std::size_t last = samples.size() - 1;
     if (std::min(samples[last - 1].us, samples[last].us) <= 2 * std::max(samples[0].us, samples[1].us)) continue;
@@ -248,8 +248,8 @@ TEST(CostModel, LoadsLieBetweenTheirCorners) {
   model.set_fit(0, 0, 1, LoadCorner::kRing, OneLine(16, 0, 0));
   EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, 0, 0, {3, 4}), 30) << "all at once is no less than either";
   model.set_fit(0, 0, 1, LoadCorner::kAllToAll, OneLine(70, 0, 0));
-  const auto at = [&](std::uint32_t boxes, std::uint32_t senders) {
-    return model.PredictUs(0, 0, 1, 0, 0, {boxes, senders});
+  const auto at = [&](std::uint32_t buffers, std::uint32_t senders) {
+    return model.PredictUs(0, 0, 1, 0, 0, {buffers, senders});
   };
   EXPECT_DOUBLE_EQ(at(1, 1), 10);
   EXPECT_DOUBLE_EQ(at(0, 0), 10);
@@ -273,9 +273,9 @@ TEST(CostModel, LoadsLieBetweenTheirCorners) {
 TEST(CostModel, ContentsHaveCostsOfTheirOwnWhereTheyWereMeasured) {
   CostModel model({"a"}, 2);
   model.set_fit(0, 0, 1, LoadCorner::kAlone, OneLine(10, 1, 1));
-  for (const BoxContent content :
-       {BoxContent::kMarks, BoxContent::kValues, BoxContent::kMessages, BoxContent::kBits, BoxContent::kParcel}) {
-    SCOPED_TRACE(BoxContentName(content));
+  for (const BufferContent content : {BufferContent::kMarks, BufferContent::kValues, BufferContent::kMessages,
+                                      BufferContent::kBits, BufferContent::kPayload}) {
+    SCOPED_TRACE(BufferContentName(content));
     const auto predict = [&](Load load = {}) { return model.PredictContentUs(content, 0, 0, 1, 8, 64, load); };
     EXPECT_TRUE(std::isnan(predict()));
     EXPECT_FALSE(model.fit(0, 0, 1, LoadCorner::kAlone, content).exists());
@@ -288,7 +288,7 @@ TEST(CostModel, ContentsHaveCostsOfTheirOwnWhereTheyWereMeasured) {
     EXPECT_TRUE(std::isnan(model.PredictContentUs(content, 0, 1, 0, 8, 64)));
   }
   EXPECT_DOUBLE_EQ(model.PredictUs(0, 0, 1, 8, 64), 10 + 8 + 64) << "and of lists nothing is different";
-  EXPECT_DOUBLE_EQ(model.PredictContentUs(BoxContent::kList, 0, 0, 1, 8, 64), 10 + 8 + 64);
+  EXPECT_DOUBLE_EQ(model.PredictContentUs(BufferContent::kList, 0, 0, 1, 8, 64), 10 + 8 + 64);
 }
 
 TEST(CostModel, TwoDevicesHaveNoFanOut) {
@@ -452,7 +452,7 @@ TEST(NominalCosts, AccessOneWayIsNone) {
   }
   const CostModel none = CostModel::Nominal(Masked(machines::NvSwitch(2), LinkMask::Parse("none", 2)));
   for (std::size_t path = 0; path < none.paths().size(); ++path) {
-    if (none.paths()[path] == "nccl") continue;  // the type of the link says what boxes share
+    if (none.paths()[path] == "nccl") continue;  // the type of the link says what buffers share
     EXPECT_EQ(model.PredictUs(path, 0, 1, 1 << 20, 0), none.PredictUs(path, 0, 1, 1 << 20, 0)) << none.paths()[path];
   }
   EXPECT_FALSE(model.all_reach());

@@ -69,11 +69,11 @@ class SelectorTest : public testing::Test {
     for (const std::string_view name : names) paths.push_back(Make(name));
     return {std::move(paths), DeviceKind::kHost, Broadcasts::kChosen, /*meets=*/true, model};
   }
-  /// What ChooseAll says of one box to each, while all devices send.
+  /// What ChooseAll says of one buffer to each, while all devices send.
   using Paths = std::vector<std::pair<std::string_view, double>>;
-  static Paths PathsOf(const Selector& selector, PartId from, const std::vector<PartId>& to, const BoxShape& box) {
+  static Paths PathsOf(const Selector& selector, PartId from, const std::vector<PartId>& to, const BufferShape& buffer) {
     std::vector<Selector::Choice> choices(to.size());
-    selector.ChooseAll(from, to, std::vector<BoxShape>(to.size(), box), kDevices, choices);
+    selector.ChooseAll(from, to, std::vector<BufferShape>(to.size(), buffer), kDevices, choices);
     Paths paths;
     for (const Selector::Choice& choice : choices) paths.emplace_back(selector.path_name(choice.path), choice.us);
     return paths;
@@ -109,8 +109,8 @@ TEST_F(SelectorTest, TakesThePathOfLeastTime) {
   EXPECT_EQ(selector.path_name(selector.ChooseBroadcast(2, {2100, 0, 0}, kDevices).path), "uva-hub");
 }
 
-TEST_F(SelectorTest, BoxesThatGoAnotherWayAreNoLoad) {
-  // A link joins 0 and 1 alone. Through host memory copies are faster than kernels' loads for two boxes at once, not for
+TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
+  // A link joins 0 and 1 alone. Through host memory copies are faster than kernels' loads for two buffers at once, not for
   // three.
   CostModel model({"p2p-direct", "staged", "uva"}, kDevices);
   model.set_links_apart(true);
@@ -125,24 +125,24 @@ TEST_F(SelectorTest, BoxesThatGoAnotherWayAreNoLoad) {
     }
   }
   const Selector selector = Between({"p2p-direct", "staged", "uva"}, model);
-  const BoxShape box{1000, 0, 0};
-  const auto paths = [&](PartId from, const std::vector<PartId>& to) { return PathsOf(selector, from, to, box); };
-  EXPECT_EQ(selector.path_name(selector.Choose(0, 2, box, {3, kDevices}).path), "uva") << "beside two more";
+  const BufferShape buffer{1000, 0, 0};
+  const auto paths = [&](PartId from, const std::vector<PartId>& to) { return PathsOf(selector, from, to, buffer); };
+  EXPECT_EQ(selector.path_name(selector.Choose(0, 2, buffer, {3, kDevices}).path), "uva") << "beside two more";
   EXPECT_EQ(paths(0, {1, 2, 3}), (Paths{{"p2p-direct", 3}, {"staged", 50}, {"staged", 50}}));
   EXPECT_EQ(paths(2, {0, 1, 3}), (Paths{{"uva", 60}, {"uva", 60}, {"uva", 60}})) << "nobody is linked with 2";
   EXPECT_EQ(paths(1, {0}), (Paths{{"p2p-direct", 3}}));
   EXPECT_EQ(paths(1, {}), Paths());
-  EXPECT_EQ(selector.BoxesBeside(1, std::vector<std::uint8_t>{0, 1, 2, 1}), 3u);
-  EXPECT_EQ(selector.BoxesBeside(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 1u);
+  EXPECT_EQ(selector.BuffersBeside(1, std::vector<std::uint8_t>{0, 1, 2, 1}), 3u);
+  EXPECT_EQ(selector.BuffersBeside(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 1u);
 
   model.set_links_apart(false);  // as over PCIe, which leads to host memory, too
   const Selector one_way = Between({"p2p-direct", "staged", "uva"}, model);
-  EXPECT_EQ(PathsOf(one_way, 0, {1, 2, 3}, box), (Paths{{"p2p-direct", 7}, {"uva", 60}, {"uva", 60}}));
-  EXPECT_EQ(one_way.BoxesBeside(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 4u);
+  EXPECT_EQ(PathsOf(one_way, 0, {1, 2, 3}, buffer), (Paths{{"p2p-direct", 7}, {"uva", 60}, {"uva", 60}}));
+  EXPECT_EQ(one_way.BuffersBeside(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 4u);
 }
 
 TEST_F(SelectorTest, WhatMovesTogetherDoesNotEndUpSlower) {
-  // One box over links is fast, three are slow: each of two that leave host memory would be right if the other stayed.
+  // One buffer over links is fast, three are slow: each of two that leave host memory would be right if the other stayed.
   CostModel model({"p2p-direct", "staged"}, kDevices);
   model.set_links_apart(true);
   for (PartId to = 1; to < kDevices; ++to) {
@@ -164,7 +164,7 @@ class Named final : public Transport {
   std::byte* Outbox(PartId, PartId, std::uint64_t) override { return nullptr; }
   void Post(PartId, PartId, std::size_t, std::uint64_t) override {}
   const std::byte* Receive(PartId, PartId, std::size_t, std::uint64_t) override { return nullptr; }
-  std::byte* BroadcastBox(PartId, std::uint64_t) override { return nullptr; }
+  std::byte* BroadcastOutbox(PartId, std::uint64_t) override { return nullptr; }
   void Broadcast(PartId, std::size_t, std::uint64_t) override {}
   const std::byte* ReceiveBroadcast(PartId, PartId, std::size_t, std::uint64_t) override { return nullptr; }
 
@@ -178,8 +178,8 @@ TEST(Selector, NcclGoesThroughHostMemoryWhereSomePairHasNoLink) {
     for (const std::string_view name : {"nccl", "staged", "p2p-copy"}) paths.push_back(std::make_unique<Named>(name));
     const Selector selector(std::move(paths), DeviceKind::kCuda, Broadcasts::kNever, /*meets=*/true,
                             CostModel::Nominal(topology));
-    EXPECT_EQ(selector.BoxesBeside(2, std::vector<std::uint8_t>{2, 1}), 1u) << "links are apart";
-    return selector.BoxesBeside(0, std::vector<std::uint8_t>{0, 1}) == 2;
+    EXPECT_EQ(selector.BuffersBeside(2, std::vector<std::uint8_t>{2, 1}), 1u) << "links are apart";
+    return selector.BuffersBeside(0, std::vector<std::uint8_t>{0, 1}) == 2;
   };
   EXPECT_FALSE(beside_staged(machines::NvSwitch(4)));
   EXPECT_TRUE(beside_staged(Masked(machines::NvSwitch(4), LinkMask::Parse("pairs {0,1}{2,3}", 4))));
@@ -238,16 +238,16 @@ TEST_F(SelectorTest, TellingAllPaysByTheModelAlone) {
   EXPECT_FALSE(BroadcastsMayPay(paths, DeviceKind::kHost, CostModel(), pairs, same)) << "nothing is known";
   const PairBytesTable two{{0, 1000}, {1000, 0}};
   EXPECT_FALSE(BroadcastsMayPay(paths, DeviceKind::kHost, Alike({{"host", Line(1, 0.01)}}, 0.1), two, {same.data(), 2}))
-      << "between two it is the same box";
+      << "between two it is the same buffer";
 }
 
-TEST_F(SelectorTest, PredictionsAreOfWhatBoxesHold) {
+TEST_F(SelectorTest, PredictionsAreOfWhatBuffersHold) {
   CostFit entries = Line(10, 0.001);
   entries.small.gamma_us_per_message = entries.large.gamma_us_per_message = 0.1;
   CostModel model = Alike({{"p2p-direct", entries}}, 2);
-  model.set_fit(0, 0, 1, LoadCorner::kAlone, Line(20, 0.001), BoxContent::kMarks);
-  model.set_fit(0, 0, 1, LoadCorner::kAlone, Line(30, 0.001), BoxContent::kParcel);
-  model.set_fit(0, 0, 1, LoadCorner::kAlone, Line(40, 0.001), BoxContent::kBits);
+  model.set_fit(0, 0, 1, LoadCorner::kAlone, Line(20, 0.001), BufferContent::kMarks);
+  model.set_fit(0, 0, 1, LoadCorner::kAlone, Line(30, 0.001), BufferContent::kPayload);
+  model.set_fit(0, 0, 1, LoadCorner::kAlone, Line(40, 0.001), BufferContent::kBits);
   for (const bool measured : {false, true}) {
     for (const DeviceKind kind : {DeviceKind::kHost, DeviceKind::kCuda}) {
       SCOPED_TRACE(testing::Message() << measured << ", " << (kind == DeviceKind::kHost ? "hosts" : "GPUs"));
@@ -255,19 +255,19 @@ TEST_F(SelectorTest, PredictionsAreOfWhatBoxesHold) {
       std::vector<std::unique_ptr<Transport>> paths;
       paths.push_back(Make("p2p-direct"));
       const Selector selector(std::move(paths), kind, Broadcasts::kNever, /*meets=*/true, model);
-      const auto predict = [&](PartId to, std::size_t entries, std::size_t places, BoxContent content) {
+      const auto predict = [&](PartId to, std::size_t entries, std::size_t places, BufferContent content) {
         return selector.PredictUs(0, 0, to, {1000, entries, places, content}, {});
       };
-      // Engines' boxes take longer than a calibration's; what operators hand over is the same.
-      const double list = predict(1, 10, 0, BoxContent::kList), more = list - 12;
+      // Engines' buffers take longer than a calibration's; what operators hand over is the same.
+      const double list = predict(1, 10, 0, BufferContent::kList), more = list - 12;
       EXPECT_EQ(more > 0, measured && kind == DeviceKind::kCuda);
-      EXPECT_DOUBLE_EQ(predict(1, 10, 0, BoxContent::kMarks), 21 + more);
-      EXPECT_DOUBLE_EQ(predict(1, 10, 8000, BoxContent::kBits), 41 + more);
-      EXPECT_DOUBLE_EQ(predict(1, 0, 0, BoxContent::kParcel), 31);
-      EXPECT_DOUBLE_EQ(predict(2, 10, 0, BoxContent::kMarks), list) << "as a list where marks were not measured";
-      EXPECT_DOUBLE_EQ(predict(2, 10, 8000, BoxContent::kBits), kind == DeviceKind::kCuda ? 11 + more : list)
+      EXPECT_DOUBLE_EQ(predict(1, 10, 0, BufferContent::kMarks), 21 + more);
+      EXPECT_DOUBLE_EQ(predict(1, 10, 8000, BufferContent::kBits), 41 + more);
+      EXPECT_DOUBLE_EQ(predict(1, 0, 0, BufferContent::kPayload), 31);
+      EXPECT_DOUBLE_EQ(predict(2, 10, 0, BufferContent::kMarks), list) << "as a list where marks were not measured";
+      EXPECT_DOUBLE_EQ(predict(2, 10, 8000, BufferContent::kBits), kind == DeviceKind::kCuda ? 11 + more : list)
           << "and words of bits as a block, between GPUs";
-      EXPECT_DOUBLE_EQ(predict(2, 0, 0, BoxContent::kParcel), 11);
+      EXPECT_DOUBLE_EQ(predict(2, 0, 0, BufferContent::kPayload), 11);
     }
   }
 }
@@ -279,17 +279,17 @@ TEST_F(SelectorTest, AtomicsPayForFewMessages) {
   EXPECT_TRUE(selector.AtomicsPay(100));
   EXPECT_FALSE(selector.AtomicsPay(10'000'000));
   for (const std::size_t messages : {1, 1000, 4000, 6000, 100000}) {  // what is chosen is what is predicted to be faster
-    const BoxShape pairs{messages * 8, messages, 0};
+    const BufferShape pairs{messages * 8, messages, 0};
     const bool faster = selector.PredictAtomicsUs(0, 0, 1, pairs, {}) < selector.PredictUs(0, 0, 1, pairs, {});
     EXPECT_EQ(faster, selector.AtomicsPay(messages)) << messages;
   }
   const Selector quick = Between({"p2p-direct"}, Alike({{"p2p-direct", Line(0.2, 0)}}, 1));
-  EXPECT_GT(quick.PredictAtomicsUs(0, 0, 1, {8, 1, 0}, {}), 0) << "less is saved than a box takes";
+  EXPECT_GT(quick.PredictAtomicsUs(0, 0, 1, {8, 1, 0}, {}), 0) << "less is saved than a buffer takes";
   EXPECT_LT(quick.PredictAtomicsUs(0, 0, 1, {8, 1, 0}, {}), 0.2);
   for (PartId from = 0; from < kDevices; ++from) {
     for (PartId to = 0; to < kDevices; ++to) {
-      EXPECT_EQ(selector[0].Reaches(from, to), from != to) << from << " to " << to;
-      EXPECT_FALSE(selector[1].Reaches(from, to)) << from << " to " << to;
+      EXPECT_EQ(selector[0].SupportsRemoteAtomics(from, to), from != to) << from << " to " << to;
+      EXPECT_FALSE(selector[1].SupportsRemoteAtomics(from, to)) << from << " to " << to;
     }
   }
 }
@@ -298,10 +298,10 @@ TEST_F(SelectorTest, MasksKeepAtomicsFromTheLinksTheyClose) {
   TransportOptions options;
   options.links = LinkMask::Parse("pairs {0,1}{2,3}", kDevices);
   const std::unique_ptr<Transport> path = MakeTransport("p2p-direct", pointers_, Square(64), options);
-  EXPECT_TRUE(path->Reaches(0, 1));
-  EXPECT_TRUE(path->Reaches(3, 2));
-  EXPECT_FALSE(path->Reaches(0, 2));
-  EXPECT_FALSE(path->Reaches(3, 1));
+  EXPECT_TRUE(path->SupportsRemoteAtomics(0, 1));
+  EXPECT_TRUE(path->SupportsRemoteAtomics(3, 2));
+  EXPECT_FALSE(path->SupportsRemoteAtomics(0, 2));
+  EXPECT_FALSE(path->SupportsRemoteAtomics(3, 1));
 }
 
 }  // namespace

@@ -108,18 +108,18 @@ class TransportTest : public testing::TestWithParam<Case> {
 
   /// Every device on its own thread, as in a run: pack and post, meet once, receive and read. The one meeting an epoch is
   /// the least that the interface asks for: a fast device packs the next epoch while a slow one still reads this one.
-  /// `blind`: where boxes are read in place nobody tells how much they hold.
+  /// `blind`: where buffers are read in place nobody tells how much they hold.
   void Converse(Transport& transport, const PairBytesTable& capacities, const TransportOptions& options,
                 std::uint64_t first_epoch, std::uint64_t epochs, bool delays, bool blind = false) {
     const auto length = [&](PartId from, PartId to, std::size_t bytes) {
-      if (!blind || !transport.InPlace(from, to)) return bytes;
+      if (!blind || !transport.IsZeroCopyReceive(from, to)) return bytes;
       return from == to ? options.broadcast[from] : capacities[from][to];
     };
     const auto told = [&](PartId from, std::uint64_t epoch) -> std::size_t {
       if (options.broadcast.empty() || options.broadcast[from] == 0) return 0;
       return BytesToSend(from, kAll, epoch, options.broadcast[from]);
     };
-    Rendezvous<int> meeting(static_cast<int>(parts()));
+    AllGatherBarrier<int> meeting(static_cast<int>(parts()));
     AbortToken abort;
     std::atomic<std::uint64_t> wrong{0}, compared{0};
     const auto drive = [&](PartId me) {
@@ -143,20 +143,20 @@ class TransportTest : public testing::TestWithParam<Case> {
         }
         if (const std::size_t bytes = told(me, epoch); bytes > 0) {
           FillPattern(to_all, me, kAll, epoch, bytes);
-          device.CopyIn(transport.BroadcastBox(me, epoch), to_all.data(), bytes, device.stream());
+          device.CopyIn(transport.BroadcastOutbox(me, epoch), to_all.data(), bytes, device.stream());
           transport.Broadcast(me, length(me, me, bytes), epoch);
         }
         dawdle();
         meeting.Exchange(static_cast<int>(me), epoch, 0, {&abort, std::chrono::milliseconds(60000)}, "the others",
                          [](int, int) {});
         dawdle();
-        if (options.meets) {
+        if (options.collectives) {
           for (PartId from = 0; from < parts(); ++from) {
             const std::size_t capacity = from == me ? 0 : capacities[from][me];
             incoming[from] = capacity == 0 ? 0 : BytesToSend(from, me, epoch, capacity);
             broadcast[from] = told(from, epoch);
           }
-          transport.Meet(me, incoming, broadcast, epoch);
+          transport.BeginCollective(me, incoming, broadcast, epoch);
         }
         for (PartId i = 1; i < parts(); ++i) {
           const PartId from = (me + i) % parts();
@@ -170,8 +170,9 @@ class TransportTest : public testing::TestWithParam<Case> {
           const PartId from = (me + i) % parts();
           heard[from].assign(told(from, epoch), std::byte{0});
           if (heard[from].empty()) continue;
-          const std::byte* const box = transport.ReceiveBroadcast(me, from, length(from, from, heard[from].size()), epoch);
-          device.CopyOut(heard[from].data(), box, heard[from].size(), device.stream());
+          const std::byte* const buffer =
+              transport.ReceiveBroadcast(me, from, length(from, from, heard[from].size()), epoch);
+          device.CopyOut(heard[from].data(), buffer, heard[from].size(), device.stream());
           dawdle();
         }
         device.stream().Synchronize({&abort, std::chrono::milliseconds(60000)});
@@ -200,7 +201,7 @@ class TransportTest : public testing::TestWithParam<Case> {
     }
     for (std::thread& thread : threads) thread.join();
     abort.RethrowFirst();
-    EXPECT_EQ(wrong, 0u) << "boxes that arrived with other bytes than were sent";
+    EXPECT_EQ(wrong, 0u) << "buffers that arrived with other bytes than were sent";
     EXPECT_GT(compared, 0u);
   }
 
@@ -252,7 +253,7 @@ TEST_P(TransportTest, WhatIsReadInPlaceNeedsNoLengths) {
         // alike.
         const bool alike = links == std::string_view("none") || devices_[0]->kind() == DeviceKind::kHost;
         if (from == to && name() == "p2p-direct" && !alike) continue;
-        EXPECT_EQ(transport->InPlace(from, to), in_place && talks) << from << " to " << to;
+        EXPECT_EQ(transport->IsZeroCopyReceive(from, to), in_place && talks) << from << " to " << to;
       }
     }
     Converse(*transport, capacities, options, 0, 12, /*delays=*/true, /*blind=*/true);
@@ -289,7 +290,7 @@ TEST_P(TransportTest, InPacketsOfAnySize) {
 TEST_P(TransportTest, WithoutMeetings) {
   const PairBytesTable capacities = Capacities(9);
   TransportOptions options = Telling(9);
-  options.meets = false;
+  options.collectives = false;
   const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
   Converse(*transport, capacities, options, 0, 6, /*delays=*/true);
 }
@@ -327,7 +328,7 @@ TEST_P(TransportTest, AnAbortEndsWhatWaitsForAnotherDevice) {
   std::thread waiting([&] {
     try {
       pointers_[0]->MakeCurrent();
-      transport->Meet(0, incoming, {}, 0);
+      transport->BeginCollective(0, incoming, {}, 0);
       if (FindTransport(name())->collective) {
         transport->Receive(0, parts() - 1, 100, 0);
         pointers_[0]->stream().Synchronize({nullptr, std::chrono::milliseconds(60000)});
@@ -350,26 +351,26 @@ TEST_P(TransportTest, AnAbortEndsWhatWaitsForAnotherDevice) {
   waiting.join();
 }
 
-TEST_P(TransportTest, BoxesOfAPairAlternate) {
+TEST_P(TransportTest, BuffersOfAPairAlternate) {
   const PairBytesTable capacities = Capacities(1);
   const TransportOptions options = Telling(1);
   const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
   const PartId last = parts() - 1, teller = 1 % parts();
-  const auto check = [](const auto& box, std::ptrdiff_t bytes) {
-    std::byte* const even = box(0);
-    std::byte* const odd = box(1);
+  const auto check = [](const auto& buffer, std::ptrdiff_t bytes) {
+    std::byte* const even = buffer(0);
+    std::byte* const odd = buffer(1);
     ASSERT_NE(even, nullptr);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(even) % 256, 0u);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(odd) % 256, 0u);
-    EXPECT_GE(std::abs(odd - even), bytes) << "the two boxes overlap";
-    EXPECT_EQ(box(2), even);
-    EXPECT_EQ(box(3), odd);
+    EXPECT_GE(std::abs(odd - even), bytes) << "the two buffers overlap";
+    EXPECT_EQ(buffer(2), even);
+    EXPECT_EQ(buffer(3), odd);
   };
   check([&](std::uint64_t epoch) { return transport->Outbox(last, 0, epoch); }, 1 << 20);
-  check([&](std::uint64_t epoch) { return transport->BroadcastBox(teller, epoch); }, 1 << 19);
+  check([&](std::uint64_t epoch) { return transport->BroadcastOutbox(teller, epoch); }, 1 << 19);
 }
 
-TEST_P(TransportTest, MoreBytesThanABoxHoldsAreABug) {
+TEST_P(TransportTest, MoreBytesThanABufferHoldsAreABug) {
   PairBytesTable capacities(parts(), std::vector<std::size_t>(parts(), 0));
   capacities[0][1] = 8;
   TransportOptions options;
@@ -441,7 +442,7 @@ TEST_P(TransportTest, HostMemoryThatIsNotThereEndsASendAndIsAskedForAgain) {
   const PairBytesTable capacities = Capacities(6);
   const TransportOptions options = Telling(6);
   if (MeasureTransport(name(), pointers_[0]->kind(), capacities, options).host == 0) {
-    GTEST_SKIP() << name() << " has no box in host memory here";
+    GTEST_SKIP() << name() << " has no buffer in host memory here";
   }
   std::vector<std::unique_ptr<FailingMemory>> memories;
   for (Device* device : pointers_) {

@@ -215,9 +215,9 @@ TEST(WaitWhileEqual, SeesAStoreThatNobodyAnnounced) {
   writer.join();
 }
 
-TEST(Rendezvous, EverybodyFoldsEverybodysValueInOrder) {
+TEST(AllGatherBarrier, EverybodyFoldsEverybodysValueInOrder) {
   constexpr int kRounds = 200;
-  Rendezvous<double> meeting(kThreads);
+  AllGatherBarrier<double> meeting(kThreads);
   std::vector<std::vector<double>> sums(kThreads);
   std::atomic<int> out_of_order{0};
   OnThreads(kThreads, [&](int rank) {
@@ -237,8 +237,8 @@ TEST(Rendezvous, EverybodyFoldsEverybodysValueInOrder) {
   for (int rank = 1; rank < kThreads; ++rank) EXPECT_EQ(sums[rank], sums[0]) << "sums differ in rounding on thread " << rank;
 }
 
-TEST(Rendezvous, PoisonEndsAllRounds) {
-  Rendezvous<int> meeting(4);
+TEST(AllGatherBarrier, PoisonEndsAllRounds) {
+  AllGatherBarrier<int> meeting(4);
   std::atomic<int> aborted{0};
   OnThreads(4, [&](int rank) {
     try {
@@ -256,8 +256,8 @@ TEST(Rendezvous, PoisonEndsAllRounds) {
   EXPECT_EQ(aborted, 3);
 }
 
-TEST(Rendezvous, DeadlineOnADeviceThatNeverArrives) {
-  Rendezvous<int> meeting(3);
+TEST(AllGatherBarrier, DeadlineOnADeviceThatNeverArrives) {
+  AllGatherBarrier<int> meeting(3);
   std::atomic<int> timed_out{0}, folded{0};
   OnThreads(2, [&](int rank) {
     try {
@@ -270,9 +270,9 @@ TEST(Rendezvous, DeadlineOnADeviceThatNeverArrives) {
   EXPECT_EQ(folded, 0);
 }
 
-TEST(Rendezvous, FailureOfOneIsWhatAllReport) {
+TEST(AllGatherBarrier, FailureOfOneIsWhatAllReport) {
   // The protocol of the engines: the first failure is recorded, then everybody is woken.
-  Rendezvous<int> meeting(kThreads);
+  AllGatherBarrier<int> meeting(kThreads);
   AbortToken abort;
   OnThreads(kThreads, [&](int rank) {
     try {
@@ -368,9 +368,9 @@ TEST(Barrier, LongSpinsInVainAreSeldom) {
 }
 
 // In every epoch a thread hears from those neighbours of it, on a ring, that have something to say: a set that changes.
-TEST(Postings, ReceiversGetTheValuesOfTheEpochFromThoseWhoSend) {
+TEST(NeighbourExchange, ReceiversGetTheValuesOfTheEpochFromThoseWhoSend) {
   constexpr int kEpochs = 300;
-  Postings<int> postings(kThreads);
+  NeighbourExchange<int> exchange(kThreads);
   Barrier end_of_epoch(kThreads);
   std::atomic<int> wrong{0}, received{0};
   const auto sends = [](int rank, int epoch) { return (rank * 7 + epoch) % 3 != 0; };
@@ -380,15 +380,15 @@ TEST(Postings, ReceiversGetTheValuesOfTheEpochFromThoseWhoSend) {
     for (int epoch = 0; epoch < kEpochs; ++epoch) {
       if (random() % 16 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
       if (sends(rank, epoch)) {
-        postings.Mine(rank, epoch) = rank * kEpochs + epoch;
-        postings.Notify(before);
-        postings.Notify(after);
+        exchange.Outgoing(rank, epoch) = rank * kEpochs + epoch;
+        exchange.Signal(before);
+        exchange.Signal(after);
       }
-      postings.Await(rank, sends(before, epoch) + sends(after, epoch), {nullptr, kHang}, "neighbours");
+      exchange.Wait(rank, sends(before, epoch) + sends(after, epoch), {nullptr, kHang}, "neighbours");
       for (const int from : {before, after}) {
         if (!sends(from, epoch)) continue;
         ++received;
-        wrong += postings.Of(from, epoch) != from * kEpochs + epoch;
+        wrong += exchange.Incoming(from, epoch) != from * kEpochs + epoch;
       }
       end_of_epoch.Arrive({}, "the end of the epoch");
     }
@@ -397,21 +397,21 @@ TEST(Postings, ReceiversGetTheValuesOfTheEpochFromThoseWhoSend) {
   EXPECT_GT(received, kThreads * kEpochs);
 }
 
-TEST(Postings, AwaitingNobodyReturnsAtOnce) {
-  Postings<int> postings(2);
-  for (int i = 0; i < 1000; ++i) postings.Await(0, 0, {nullptr, milliseconds(1)}, "nobody");
+TEST(NeighbourExchange, AwaitingNobodyReturnsAtOnce) {
+  NeighbourExchange<int> exchange(2);
+  for (int i = 0; i < 1000; ++i) exchange.Wait(0, 0, {nullptr, milliseconds(1)}, "nobody");
 }
 
-TEST(Postings, PoisonAndDeadlineEndAWait) {
-  Postings<int> postings(2);
-  EXPECT_THROW(postings.Await(0, 1, {nullptr, milliseconds(20)}, "one that never posts"), TimeoutError);
+TEST(NeighbourExchange, PoisonAndDeadlineEndAWait) {
+  NeighbourExchange<int> exchange(2);
+  EXPECT_THROW(exchange.Wait(0, 1, {nullptr, milliseconds(20)}, "one that never posts"), TimeoutError);
   std::thread failing([&] {
     EXPECT_TRUE(waits::AwaitQuiet());
-    postings.Poison();
+    exchange.Poison();
   });
-  EXPECT_THROW(postings.Await(1, 1, {}, "one that fails"), AbortedError);
+  EXPECT_THROW(exchange.Wait(1, 1, {}, "one that fails"), AbortedError);
   failing.join();
-  EXPECT_THROW(postings.Await(1, 0, {}, "anybody"), AbortedError);
+  EXPECT_THROW(exchange.Wait(1, 0, {}, "anybody"), AbortedError);
 }
 
 }  // namespace

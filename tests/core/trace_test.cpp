@@ -17,9 +17,9 @@ constexpr SpanKind kSend{"send to #", SpanCategory::kCommunication, {"peer", "by
 constexpr SpanKind kRest{"rest", SpanCategory::kWaiting};
 constexpr SpanKind kLevel{"level", SpanCategory::kRound};
 
-std::vector<TraceEvent> Events(const TraceLane& lane, TraceRow row) {
+std::vector<TraceEvent> Events(const TraceTrack& track, TraceRow row) {
   std::vector<TraceEvent> events;
-  for (const TraceEvent* event : lane.Sorted()) {
+  for (const TraceEvent* event : track.Sorted()) {
     if (event->row == row) events.push_back(*event);
   }
   return events;
@@ -62,14 +62,14 @@ TEST(Span, MovesFromAccountToAccount) {
 TEST(Span, PartsSumUpToTheAccount) {
   Trace trace;
   const auto device = MakeHostDevice(0, 1);
-  TraceLane& lane = trace.Lane(*device);
+  TraceTrack& track = trace.Track(*device);
   double account = 0;
   for (std::uint64_t i = 0; i < 100; ++i) {
-    Span span(&lane, &account, kWork, {i});
+    Span span(&track, &account, kWork, {i});
     span.Next(kWork, {i + 1000});
     span.Argument(0, i + 2000);
   }
-  const std::vector<TraceEvent> events = Events(lane, TraceRow::kCompute);
+  const std::vector<TraceEvent> events = Events(track, TraceRow::kCompute);
   ASSERT_EQ(events.size(), 200u);
   std::int64_t sum = 0;
   for (const TraceEvent& event : events) sum += event.duration_ns;
@@ -93,47 +93,47 @@ TEST(Span, IsWrittenWhenAnExceptionEndsIt) {
 
 TEST(Trace, WhatEnclosesComesFirst) {
   Trace trace;
-  TraceLane& lane = trace.process();
+  TraceTrack& track = trace.process();
   const Clock::time_point t = trace.start() + std::chrono::microseconds(5);
   const auto at = [&](int us) { return t + std::chrono::microseconds(us); };
-  lane.AddSpan(kOuter, at(0), at(2), {3});  // as they end: inner first, and one as long as its encloser
-  lane.AddSpan(kOuter, at(2), at(4), {4});
-  lane.AddSpan(kOuter, at(0), at(4), {2});
-  lane.AddSpan(kOuter, at(0), at(4), {1});
-  lane.AddCounter(kLevel, at(1), 77);
+  track.AddSpan(kOuter, at(0), at(2), {3});  // as they end: inner first, and one as long as its encloser
+  track.AddSpan(kOuter, at(2), at(4), {4});
+  track.AddSpan(kOuter, at(0), at(4), {2});
+  track.AddSpan(kOuter, at(0), at(4), {1});
+  track.AddCounter(kLevel, at(1), 77);
   std::vector<std::uint64_t> order;
-  for (const TraceEvent* event : lane.Sorted()) order.push_back(event->arguments[0]);
+  for (const TraceEvent* event : track.Sorted()) order.push_back(event->arguments[0]);
   EXPECT_EQ(order, (std::vector<std::uint64_t>{1, 2, 3, 77, 4}));
-  EXPECT_EQ(lane.Sorted()[0]->start_ns, 5000);
-  EXPECT_EQ(lane.Sorted()[0]->duration_ns, 4000);
+  EXPECT_EQ(track.Sorted()[0]->start_ns, 5000);
+  EXPECT_EQ(track.Sorted()[0]->duration_ns, 4000);
 }
 
 TEST(Trace, ArgumentsMayBeToldLater) {
   Trace trace;
-  TraceLane& lane = trace.process();
-  const auto send = [&](std::uint64_t to, std::uint64_t bytes) { const Span span(&lane, nullptr, kSend, {to, bytes}); };
+  TraceTrack& track = trace.process();
+  const auto send = [&](std::uint64_t to, std::uint64_t bytes) { const Span span(&track, nullptr, kSend, {to, bytes}); };
   const auto sent = [&] {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> all;
-    for (const TraceEvent& span : Events(lane, TraceRow::kCommunication)) {
+    for (const TraceEvent& span : Events(track, TraceRow::kCommunication)) {
       all.emplace_back(span.arguments[0], span.arguments[1]);
     }
     return all;
   };
   using Sent = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
   {
-    const Span round(&lane, nullptr, kOuter, {0});
+    const Span round(&track, nullptr, kOuter, {0});
     send(1, kToBeTold);
     send(2, kToBeTold);
     send(1, 5);
-    lane.Tell(kSend, {1, 70});
-    lane.Tell(kSend, {3, 9});  // there is none
+    track.Tell(kSend, {1, 70});
+    track.Tell(kSend, {3, 9});  // there is none
     EXPECT_EQ(sent(), (Sent{{1, 70}, {2, kToBeTold}, {1, 5}}));
-    lane.Tell(kSend, {1, 71});
+    track.Tell(kSend, {1, 71});
     EXPECT_EQ(sent(), (Sent{{1, 70}, {2, kToBeTold}, {1, 5}})) << "it has been told";
   }
   {
-    const Span round(&lane, nullptr, kOuter, {1});
-    lane.Tell(kSend, {2, 80});
+    const Span round(&track, nullptr, kOuter, {1});
+    track.Tell(kSend, {2, 80});
     EXPECT_EQ(sent(), (Sent{{1, 70}, {2, kToBeTold}, {1, 5}})) << "of a round that is over";
   }
 }
@@ -141,23 +141,23 @@ TEST(Trace, ArgumentsMayBeToldLater) {
 TEST(Trace, LanesAreFoundByTheirDevice) {
   Trace trace;
   const auto zero = MakeHostDevice(0, 1), one = MakeHostDevice(1, 1), again = MakeHostDevice(0, 2);
-  TraceLane& lane = trace.Lane(*zero);
-  EXPECT_NE(&lane, &trace.Lane(*one));
-  EXPECT_EQ(&lane, &trace.Lane(*again));
-  ASSERT_EQ(trace.lanes().size(), 3u);
-  EXPECT_EQ(trace.lanes()[0]->name(), "process");
-  EXPECT_EQ(trace.lanes()[1]->name(), "host:0");
-  EXPECT_EQ(trace.lanes()[2]->name(), "host:1");
+  TraceTrack& track = trace.Track(*zero);
+  EXPECT_NE(&track, &trace.Track(*one));
+  EXPECT_EQ(&track, &trace.Track(*again));
+  ASSERT_EQ(trace.tracks().size(), 3u);
+  EXPECT_EQ(trace.tracks()[0]->name(), "process");
+  EXPECT_EQ(trace.tracks()[1]->name(), "host:0");
+  EXPECT_EQ(trace.tracks()[2]->name(), "host:1");
 }
 
 TEST(Trace, BeyondItsLimitCountsWhatItDrops) {
   for (const std::size_t limit : {std::size_t{0}, std::size_t{10}, std::size_t{300}}) {
     Trace trace(limit);
     const auto device = MakeHostDevice(0, 1);
-    for (int i = 0; i < 1000; ++i) trace.Lane(*device).AddInstant(kLevel, Clock::now());
-    EXPECT_EQ(trace.Lane(*device).size(), limit);
+    for (int i = 0; i < 1000; ++i) trace.Track(*device).AddInstant(kLevel, Clock::now());
+    EXPECT_EQ(trace.Track(*device).size(), limit);
     EXPECT_EQ(trace.dropped(), 1000 - limit);
-    EXPECT_EQ(trace.Lane(*device).Sorted().size(), limit);
+    EXPECT_EQ(trace.Track(*device).Sorted().size(), limit);
   }
 }
 
@@ -169,19 +169,19 @@ TEST(Trace, LanesAreWrittenAtTheSameTime) {
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < kThreads; ++i) {
     threads.emplace_back([&, i] {
-      TraceLane& lane = trace.Lane(*devices[i]);
-      for (std::uint64_t n = 0; n < kEach; ++n) Span(&lane, nullptr, kWork, {n});
+      TraceTrack& track = trace.Track(*devices[i]);
+      for (std::uint64_t n = 0; n < kEach; ++n) Span(&track, nullptr, kWork, {n});
     });
   }
   for (std::thread& thread : threads) thread.join();
   std::size_t kept = 0;
-  for (const TraceLane* lane : trace.lanes()) {
-    kept += lane->size();
+  for (const TraceTrack* track : trace.tracks()) {
+    kept += track->size();
     std::uint64_t next = 0;
-    for (const TraceEvent* event : lane->Sorted()) ASSERT_EQ(event->arguments[0], next++) << lane->name();
+    for (const TraceEvent* event : track->Sorted()) ASSERT_EQ(event->arguments[0], next++) << track->name();
   }
   EXPECT_LE(kept, kLimit);
-  EXPECT_GT(kept, kLimit - kThreads * 256);  // what lanes have claimed and not filled
+  EXPECT_GT(kept, kLimit - kThreads * 256);  // what tracks have claimed and not filled
   EXPECT_EQ(kept + trace.dropped(), kThreads * kEach);
 }
 
@@ -201,22 +201,22 @@ TEST(TracedDevices, StreamsShowWhatTheirEventsSay) {
   constexpr std::uint64_t kSpans = 5000;  // more marks than are kept before they are resolved
   for (int run = 0; run < 2; ++run) {
     const TracedDevices traced(&trace, devices);
-    ASSERT_EQ(traced.lane(0), &trace.Lane(*device));
+    ASSERT_EQ(traced.track(0), &trace.Track(*device));
     for (std::uint64_t i = 0; i < kSpans; ++i) {
-      const Span round(traced.lane(0), nullptr, kOuter, {i});
+      const Span round(traced.track(0), nullptr, kOuter, {i});
       {
-        Span span(traced.lane(0), nullptr, kWork, {i});
+        Span span(traced.track(0), nullptr, kWork, {i});
         span.Next(kSend, {0, i % 2 == 0 ? i : kToBeTold});
       }
-      const Span rest(traced.lane(0), nullptr, kRest);
-      traced.lane(0)->Tell(kSend, {0, i});  // of every other nothing is to be told any more
+      const Span rest(traced.track(0), nullptr, kRest);
+      traced.track(0)->Tell(kSend, {0, i});  // of every other nothing is to be told any more
     }
   }
-  const TraceLane& lane = trace.Lane(*device);
-  EXPECT_EQ(lane.dropped(), 0u);
-  EXPECT_EQ(lane.alignment_us(), 0);
+  const TraceTrack& track = trace.Track(*device);
+  EXPECT_EQ(track.dropped(), 0u);
+  EXPECT_EQ(track.alignment_us(), 0);
   const auto check = [&](TraceRow host_row, TraceRow stream_row, std::size_t argument) {
-    const std::vector<TraceEvent> host = Events(lane, host_row), stream = Events(lane, stream_row);
+    const std::vector<TraceEvent> host = Events(track, host_row), stream = Events(track, stream_row);
     ASSERT_EQ(host.size(), 2 * kSpans);
     ASSERT_EQ(stream.size(), 2 * kSpans);
     std::int64_t end = 0, close = 0;
@@ -233,14 +233,14 @@ TEST(TracedDevices, StreamsShowWhatTheirEventsSay) {
   };
   check(TraceRow::kCompute, TraceRow::kStreamCompute, 0);
   check(TraceRow::kCommunication, TraceRow::kStreamCommunication, 1);
-  EXPECT_EQ(Events(lane, TraceRow::kRounds).size(), 2 * kSpans);
+  EXPECT_EQ(Events(track, TraceRow::kRounds).size(), 2 * kSpans);
 }
 
 TEST(TracedDevices, WithoutTraceThereAreNoLanes) {
   const auto device = MakeHostDevice(0, 1);
   Device* const devices[] = {device.get()};
   const TracedDevices traced(nullptr, devices);
-  EXPECT_EQ(traced.lane(0), nullptr);
+  EXPECT_EQ(traced.track(0), nullptr);
 }
 
 }  // namespace

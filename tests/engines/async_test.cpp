@@ -78,7 +78,7 @@ class AsyncHost : public testing::Test {
   }
 };
 
-// Whoever is slow reads late, so that its neighbours find both boxes full, hold messages back, and combine them.
+// Whoever is slow reads late, so that its neighbours find both buffers full, hold messages back, and combine them.
 TEST_F(AsyncHost, ASlowDeviceLosesNothing) {
   const Graph graph = RandomGraph(5, 900, 6.0, WeightKind::kNone, true);
   const auto expected = chatty::Run(graph, Sleepy{}, "host:1").values;
@@ -165,9 +165,9 @@ TEST_F(AsyncHost, ATraceShowsWorkAndIdleness) {
   Session session(graph, "host:3", divided);
   const auto result = chatty::Run(session, Bfs{}, options);
   int advances = 0, idle = 0, lanes = 0;
-  for (const TraceLane* lane : trace.lanes()) {
-    lanes += lane->name().starts_with("host:") ? 1 : 0;
-    for (const TraceEvent* event : lane->Sorted()) {
+  for (const TraceTrack* track : trace.tracks()) {
+    lanes += track->name().starts_with("host:") ? 1 : 0;
+    for (const TraceEvent* event : track->Sorted()) {
       advances += std::string_view(event->kind->name) == "advance" ? 1 : 0;
       idle += std::string_view(event->kind->name) == "idle" ? 1 : 0;
     }
@@ -181,30 +181,30 @@ TEST_F(AsyncHost, ATraceShowsWorkAndIdleness) {
   }
 }
 
-TEST_F(AsyncHost, ATraceShowsBoxesThatTravelWhileADeviceComputes) {
+TEST_F(AsyncHost, ATraceShowsBuffersThatTravelWhileADeviceComputes) {
   const Graph graph = RandomGraph(8, 20000, 8.0, WeightKind::kNone, true);
-  for (int attempt = 0; attempt < 20; ++attempt) {  // whether a box is taken at once is the scheduler's business
+  for (int attempt = 0; attempt < 20; ++attempt) {  // whether a buffer is taken at once is the scheduler's business
     Trace trace;
     RunOptions options = Asynchronously();
     options.trace = &trace;
     Session session(graph, "host:2", DividedBy("random"));
     chatty::Run(session, Bfs{}, options);
-    for (const TraceLane* lane : trace.lanes()) {
-      std::vector<std::pair<std::int64_t, std::uint64_t>> boxes;  // how many were on the way, from when on
-      for (const TraceEvent* event : lane->Sorted()) {
-        if (event->type == TraceEvent::Type::kCounter && std::string_view(event->kind->name) == "boxes on the way") {
-          boxes.emplace_back(event->start_ns, event->arguments[0]);
+    for (const TraceTrack* track : trace.tracks()) {
+      std::vector<std::pair<std::int64_t, std::uint64_t>> buffers;  // how many were on the way, from when on
+      for (const TraceEvent* event : track->Sorted()) {
+        if (event->type == TraceEvent::Type::kCounter && std::string_view(event->kind->name) == "buffers on the way") {
+          buffers.emplace_back(event->start_ns, event->arguments[0]);
         }
       }
-      for (const TraceEvent* event : lane->Sorted()) {
+      for (const TraceEvent* event : track->Sorted()) {
         if (std::string_view(event->kind->name) != "advance") continue;
-        const auto before =
-            std::find_if(boxes.rbegin(), boxes.rend(), [&](const auto& change) { return change.first <= event->start_ns; });
-        if (before != boxes.rend() && before->second > 0) return;
+        const auto before = std::find_if(buffers.rbegin(), buffers.rend(),
+                                         [&](const auto& change) { return change.first <= event->start_ns; });
+        if (before != buffers.rend() && before->second > 0) return;
       }
     }
   }
-  FAIL() << "no device ever computed while a box of its own was on the way";
+  FAIL() << "no device ever computed while a buffer of its own was on the way";
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST_P(Async, NobodyLeavesWhileAMessageIsOnTheWay) {
   }
 }
 
-// Everything at once, again and again: counters and boxes meet in every order that the machine has.
+// Everything at once, again and again: counters and buffers meet in every order that the machine has.
 TEST_P(Async, EndsAndIsRightEveryTime) {
   const Graph graph = RandomGraph(77, 60, 3.0, WeightKind::kInt32, false);
   const RegisteredProgram& program = Programs().Find("sssp", kKind);

@@ -67,7 +67,7 @@ TEST_P(Comm, AnswersAreTheSameOverEveryTransport) {
           } catch (const UsageError&) {
             continue;  // it cannot take this direction, or run asynchronously
           }
-          for (int run = 0; run < 2; ++run) {  // boxes that a run leaves behind are the next one's
+          for (int run = 0; run < 2; ++run) {  // buffers that a run leaves behind are the next one's
             const RunStatistics statistics = job->Execute();
             EXPECT_GT(statistics.pairs.size(), 0u);
             const ErasedValues values = job->Output();
@@ -99,18 +99,18 @@ TEST_P(Comm, MasksChangeTheWayAndNotTheAnswer) {
     const auto job = program.Prepare(session, {{"source", "3"}}, "", options);
     const RunStatistics statistics = job->Execute();
     EXPECT_TRUE(SameBytes(job->Output(), expected.values)) << mask;
-    ASSERT_GT(statistics.boxes.size(), 0u);
-    for (const BoxRecord& box : statistics.boxes) {
-      EXPECT_NE(FindTransport(box.path), nullptr);
-      EXPECT_GT(box.entries, 0u);
-      EXPECT_GT(box.bytes, 0u);
-      EXPECT_GT(box.measured_us, 0.0);
-      EXPECT_TRUE(std::isfinite(box.predicted_us)) << box.path << " from " << box.from << " to " << box.to;
+    ASSERT_GT(statistics.buffers.size(), 0u);
+    for (const BufferRecord& buffer : statistics.buffers) {
+      EXPECT_NE(FindTransport(buffer.path), nullptr);
+      EXPECT_GT(buffer.entries, 0u);
+      EXPECT_GT(buffer.bytes, 0u);
+      EXPECT_GT(buffer.measured_us, 0.0);
+      EXPECT_TRUE(std::isfinite(buffer.predicted_us)) << buffer.path << " from " << buffer.from << " to " << buffer.to;
     }
   }
 }
 
-// Rounds are sparse along a grid, so that all of them may do without boxes.
+// Rounds are sparse along a grid, so that all of them may do without buffers.
 TEST_P(Comm, RemoteAtomicsChangeTheWayAndNotTheAnswer) {
   const Graph graph = GridGraph(40, 35, WeightKind::kInt32);
   Session session(graph, std::move(devices_), DividedBy("random"));
@@ -130,16 +130,16 @@ TEST_P(Comm, RemoteAtomicsChangeTheWayAndNotTheAnswer) {
     return statistics;
   };
   const auto atomics = [](const RunStatistics& statistics) {
-    return std::count_if(statistics.boxes.begin(), statistics.boxes.end(), [](const BoxRecord& box) {
-      EXPECT_TRUE(box.form != "atomics" || std::isfinite(box.predicted_us));
-      return box.form == "atomics";
+    return std::count_if(statistics.buffers.begin(), statistics.buffers.end(), [](const BufferRecord& buffer) {
+      EXPECT_TRUE(buffer.encoding != "atomics" || std::isfinite(buffer.predicted_us));
+      return buffer.encoding == "atomics";
     });
   };
   for (const char* const name : {"bfs", "sssp", "label_propagation", "kcore"}) {
     const RegisteredProgram& program = Programs().Find(name, kKind);
     ErasedValues in_boxes, values;
-    const RunStatistics boxes = run(program, "p2p-direct", RemoteAtomics::kNever, &in_boxes);
-    EXPECT_EQ(atomics(boxes), 0) << name;
+    const RunStatistics buffers = run(program, "p2p-direct", RemoteAtomics::kNever, &in_boxes);
+    EXPECT_EQ(atomics(buffers), 0) << name;
     for (const RemoteAtomics when : {RemoteAtomics::kAlways, RemoteAtomics::kAuto}) {
       SCOPED_TRACE(testing::Message() << name << (when == RemoteAtomics::kAuto ? ", auto" : ", always"));
       const RunStatistics statistics = run(program, "p2p-direct", when, &values);
@@ -148,11 +148,11 @@ TEST_P(Comm, RemoteAtomicsChangeTheWayAndNotTheAnswer) {
       }
       EXPECT_TRUE(SameBytes(values, in_boxes));
       // At most one message a border vertex and round, either way.
-      ASSERT_EQ(statistics.pairs.size(), boxes.pairs.size());
-      EXPECT_EQ(statistics.rounds, boxes.rounds);
-      for (std::size_t i = 0; i < boxes.pairs.size(); ++i) {
-        EXPECT_EQ(statistics.pairs[i].messages, boxes.pairs[i].messages);
-        EXPECT_EQ(statistics.pairs[i].messages_before, boxes.pairs[i].messages_before);
+      ASSERT_EQ(statistics.pairs.size(), buffers.pairs.size());
+      EXPECT_EQ(statistics.rounds, buffers.rounds);
+      for (std::size_t i = 0; i < buffers.pairs.size(); ++i) {
+        EXPECT_EQ(statistics.pairs[i].messages, buffers.pairs[i].messages);
+        EXPECT_EQ(statistics.pairs[i].messages_before, buffers.pairs[i].messages_before);
       }
     }
     EXPECT_EQ(atomics(run(program, "staged", RemoteAtomics::kAlways, &values)), 0) << "staged reaches nobody's memory";
@@ -171,13 +171,13 @@ TEST_P(Comm, WhatManyShareIsToldToAllWhereThatIsFaster) {
     const RunStatistics statistics = job->Execute();
     const Verdict verdict = program.Verify(graph, From(program, graph, 17), job->Output(), &statistics);
     EXPECT_TRUE(verdict.passed) << verdict.message;
-    std::uint64_t boxes = 0, pairs = 0, told = 0;
-    for (const BoxRecord& box : statistics.boxes) {
-      boxes += box.bytes;
-      told += box.broadcast ? 1 : 0;
+    std::uint64_t buffers = 0, pairs = 0, told = 0;
+    for (const BufferRecord& buffer : statistics.buffers) {
+      buffers += buffer.bytes;
+      told += buffer.broadcast ? 1 : 0;
     }
     for (const PairStatistics& pair : statistics.pairs) pairs += pair.bytes;
-    EXPECT_EQ(boxes, pairs);
+    EXPECT_EQ(buffers, pairs);
     return told;
   };
   const Graph dense = RandomGraph(34, 12000, 24.0, WeightKind::kNone, true);  // each vertex has neighbours on all devices
@@ -188,7 +188,7 @@ TEST_P(Comm, WhatManyShareIsToldToAllWhereThatIsFaster) {
       // A search tells bits, which are packed for each as fast as for all.
       EXPECT_TRUE(told > 0 || std::string_view(name) == "bfs") << name;
     } else {
-      EXPECT_EQ(told, 0u) << name << ": between two a box for all is a box for the other";
+      EXPECT_EQ(told, 0u) << name << ": between two a buffer for all is a buffer for the other";
     }
   }
   if (count == 2) return;
@@ -197,8 +197,8 @@ TEST_P(Comm, WhatManyShareIsToldToAllWhereThatIsFaster) {
   EXPECT_EQ(broadcasts(neighbours, Programs().Find("pagerank", kKind), line), 0u);
 }
 
-/// Says of what device 1 sends, and of one box of device 2's, that it is copied: their hosts wait for lengths, and those of
-/// others in the same round do not.
+/// Says of what device 1 sends, and of one buffer of device 2's, that it is copied: their hosts wait for lengths, and those
+/// of others in the same round do not.
 class SometimesInPlace final : public Transport {
  public:
   explicit SometimesInPlace(std::unique_ptr<Transport> inner) : inner_(std::move(inner)) {}
@@ -210,13 +210,13 @@ class SometimesInPlace final : public Transport {
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
     return inner_->Receive(at, from, bytes, epoch);
   }
-  std::byte* BroadcastBox(PartId from, std::uint64_t epoch) override { return inner_->BroadcastBox(from, epoch); }
+  std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) override { return inner_->BroadcastOutbox(from, epoch); }
   void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override { inner_->Broadcast(from, bytes, epoch); }
   const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
     return inner_->ReceiveBroadcast(at, from, bytes, epoch);
   }
-  bool InPlace(PartId from, PartId to) const override {
-    return from != 1 && (from != 2 || to != 0) && inner_->InPlace(from, to);
+  bool IsZeroCopyReceive(PartId from, PartId to) const override {
+    return from != 1 && (from != 2 || to != 0) && inner_->IsZeroCopyReceive(from, to);
   }
   void Abort() noexcept override { inner_->Abort(); }
   bool reusable() const override { return inner_->reusable(); }
@@ -257,8 +257,9 @@ TEST_P(Comm, WhatIsReadInPlaceIsCountedAsWhatIsCopied) {
         SCOPED_TRACE(testing::Message() << name << " over " << path << ", direction " << static_cast<int>(direction));
         const RunStatistics in_place = run(path);
         EXPECT_EQ(in_place.rounds, copied.rounds);
-        EXPECT_EQ(in_place.boxes.empty(), path != "some of them");
-        for (const BoxRecord& box : in_place.boxes) EXPECT_GT(box.measured_us, 0) << box.form << " from " << box.from;
+        EXPECT_EQ(in_place.buffers.empty(), path != "some of them");
+        for (const BufferRecord& buffer : in_place.buffers)
+          EXPECT_GT(buffer.measured_us, 0) << buffer.encoding << " from " << buffer.from;
         ASSERT_EQ(in_place.pairs.size(), copied.pairs.size());
         for (std::size_t i = 0; i < copied.pairs.size(); ++i) {
           EXPECT_EQ(in_place.pairs[i].messages, copied.pairs[i].messages);
@@ -296,28 +297,28 @@ TEST_P(Comm, WhatIsRecordedIsWhatTravelled) {
       }
       for (int again = 0; again < 2; ++again) {
         const RunStatistics statistics = job->Execute();
-        std::uint64_t boxes = 0, pairs = 0, messages = 0;
-        for (const BoxRecord& box : statistics.boxes) {
-          boxes += box.bytes;
-          EXPECT_NE(FindTransport(box.path), nullptr);
-          EXPECT_EQ(box.form == "parcel", operators);
-          EXPECT_EQ(box.measured_us > 0, statistics.execution != "async");
+        std::uint64_t buffers = 0, pairs = 0, messages = 0;
+        for (const BufferRecord& buffer : statistics.buffers) {
+          buffers += buffer.bytes;
+          EXPECT_NE(FindTransport(buffer.path), nullptr);
+          EXPECT_EQ(buffer.encoding == "payload", operators);
+          EXPECT_EQ(buffer.measured_us > 0, statistics.execution != "async");
         }
         for (const PairStatistics& pair : statistics.pairs) {
           pairs += pair.bytes;
           messages += pair.messages;
           EXPECT_NE(pair.from, pair.to);
         }
-        EXPECT_GT(boxes, 0u);
-        EXPECT_EQ(boxes, pairs);
+        EXPECT_GT(buffers, 0u);
+        EXPECT_EQ(buffers, pairs);
         if (operators) {
-          EXPECT_EQ(statistics.boxes.size(), messages) << "a parcel is a message";
+          EXPECT_EQ(statistics.buffers.size(), messages) << "a payload is a message";
           EXPECT_GT(messages, statistics.pairs.size()) << "degrees and rows are exchanged apart";
         }
       }
       options.explain = false;
       const auto plain = program.Prepare(session, From(program, graph, 3), "", options);
-      EXPECT_TRUE(plain->Execute().boxes.empty());
+      EXPECT_TRUE(plain->Execute().buffers.empty());
     }
   }
 }

@@ -103,17 +103,19 @@ class FaultyTransport final : public Transport {
     Maybe(At::kPost, from, bytes);
     inner_->Post(from, to, bytes, epoch);
   }
-  void Meet(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
-            std::uint64_t epoch) override {
+  void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
+                       std::uint64_t epoch) override {
     Maybe(At::kMeet, at, 0);
-    inner_->Meet(at, incoming, broadcast, epoch);
+    inner_->BeginCollective(at, incoming, broadcast, epoch);
   }
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
     Maybe(At::kReceive, at, bytes);
     return inner_->Receive(at, from, bytes, epoch);
   }
-  bool InPlace(PartId from, PartId to) const override { return faults_.in_place && inner_->InPlace(from, to); }
-  std::byte* BroadcastBox(PartId from, std::uint64_t epoch) override { return inner_->BroadcastBox(from, epoch); }
+  bool IsZeroCopyReceive(PartId from, PartId to) const override {
+    return faults_.in_place && inner_->IsZeroCopyReceive(from, to);
+  }
+  std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) override { return inner_->BroadcastOutbox(from, epoch); }
   void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override {
     Maybe(At::kPost, from, bytes);
     inner_->Broadcast(from, bytes, epoch);

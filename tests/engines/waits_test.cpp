@@ -21,7 +21,7 @@ namespace {
 
 /// On a clock on which the shortest spin takes 2000 looks. What is done between two waits takes up to 160.
 constexpr std::chrono::nanoseconds kStep = kSpin / 2000;
-constexpr double kMostLooks = 700;
+constexpr double kMaxLooks = 700;
 
 /// Looks at the clock for each wait that slept, of one more run of `job`.
 template <class Job>
@@ -50,10 +50,10 @@ TEST(Waits, OfMoreDevicesThanCoresDoNotSpin) {
     RunOptions options;
     options.execution = execution;
     const auto job = session.Prepare(std::make_shared<TypedProgram<Bfs>>(Bfs{}), options);
-    EXPECT_LT(LooksAWait(*job), kMostLooks);
+    EXPECT_LT(LooksAWait(*job), kMaxLooks);
   }
   OperatorJob<ConnectedComponents> job(session, ConnectedComponents{}, RunOptions{});
-  EXPECT_LT(LooksAWait(job), kMostLooks);
+  EXPECT_LT(LooksAWait(job), kMaxLooks);
 }
 
 }  // namespace

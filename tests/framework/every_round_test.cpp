@@ -14,13 +14,13 @@ INSTANTIATE_TEST_SUITE_P(Host, EveryRound, testing::Values("host:1", "host:2", "
 // even the most frequent fit, or nothing does.
 TEST(PlaceOrder, KindsAreAsManyAsVerticesSortedIntoThem) {
   using steps::cuda::PlaceOrder;
-  constexpr std::uint32_t kMost = PlaceOrder::kCounts;
-  for (const std::vector<std::uint32_t>& counts : {std::vector<std::uint32_t>{0, 1, 2, 3, 3, 9, kMost - 2, kMost - 1},
-                                                   {5, kMost - 1, kMost, kMost + 1, ~0u, 0},
-                                                   {kMost, 0},
+  constexpr std::uint32_t kMax = PlaceOrder::kCounts;
+  for (const std::vector<std::uint32_t>& counts : {std::vector<std::uint32_t>{0, 1, 2, 3, 3, 9, kMax - 2, kMax - 1},
+                                                   {5, kMax - 1, kMax, kMax + 1, ~0u, 0},
+                                                   {kMax, 0},
                                                    {0, 0},
                                                    {1, 1, 2}}) {
-    std::array<std::uint32_t, kMost> with{};
+    std::array<std::uint32_t, kMax> with{};
     for (const std::uint32_t count : counts) with[PlaceOrder::Capped(count)] += 1;
     for (const std::uint64_t fit : {0, 1, 2, 3, 4, 100}) {
       const PlaceOrder order = PlaceOrder::Of(with, fit);

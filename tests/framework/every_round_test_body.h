@@ -191,7 +191,7 @@ struct FreshSum {
     value = static_cast<Value>((m + static_cast<std::uint64_t>(round.kept[0])) % 1000003);
     return true;
   }
-  CHATTY_FN bool TakesFresh() const { return fresh; }
+  CHATTY_FN bool AllowsGaussSeidel() const { return fresh; }
   Next EndRound(Round<>& round) const {
     round.kept[0] += round.index;  // which the next round sees
     return round.index >= 5 ? Next::kStop : Next::kContinue;
@@ -307,7 +307,7 @@ TEST_P(EveryRound, FreshRoundsSeeWhatHasEndedAndRepeatThemselves) {
         RunOptions options;
         options.tiling = tiling;
         const auto run = chatty::Run(session, FreshSum{wanted}, options);
-        EXPECT_EQ(run.statistics.fresh_rounds, fresh ? 5u : 0u);
+        EXPECT_EQ(run.statistics.gauss_seidel_rounds, fresh ? 5u : 0u);
         for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(run.values[v], expected[v]) << "vertex " << v;
         const auto again = chatty::Run(session, FreshSum{wanted}, options);
         for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(again.values[v], expected[v]) << "vertex " << v;
@@ -331,14 +331,14 @@ TEST_P(EveryRound, FreshRanksSettleEarlier) {
     RunOptions options;
     options.tiling = Tiling::kNever;
     const auto rounds = chatty::Run(session, program, options);
-    EXPECT_EQ(rounds.statistics.fresh_rounds, 0u);
+    EXPECT_EQ(rounds.statistics.gauss_seidel_rounds, 0u);
     options.tiling = Tiling::kAlways;
     const auto fresh = chatty::Run(session, program, options);
     const Verdict verdict = program.Verify(graph, fresh.values.span(), fresh.statistics);
     EXPECT_TRUE(verdict.passed) << verdict.message;
     EXPECT_TRUE(fresh.statistics.converged);
     if (std::string(GetParam()) != "host:1") continue;
-    EXPECT_EQ(fresh.statistics.fresh_rounds, fresh.statistics.rounds);
+    EXPECT_EQ(fresh.statistics.gauss_seidel_rounds, fresh.statistics.rounds);
     EXPECT_LT(fresh.statistics.rounds, rounds.statistics.rounds + (tolerance < 1e-4));
     options.max_rounds = 3;  // not settled, and told so
     const auto some = chatty::Run(session, program, options);
@@ -401,7 +401,7 @@ TEST_P(EveryRound, RanksThatDoNotSumToOneAreNoFreshRanks) {
   options.max_rounds = 1;  // what so many rounds leave is a bound that nearly all ranks keep
   Session session(graph, SharedDevices(GetParam()));
   auto ended = chatty::Run(session, program, options);
-  if (ended.statistics.fresh_rounds == 0) GTEST_SKIP() << "of fresh rounds";
+  if (ended.statistics.gauss_seidel_rounds == 0) GTEST_SKIP() << "of fresh rounds";
   EXPECT_TRUE(program.Verify(graph, ended.values.span(), ended.statistics));
   for (float& rank : ended.values.span()) rank *= 1.001f;
   EXPECT_FALSE(program.Verify(graph, ended.values.span(), ended.statistics));

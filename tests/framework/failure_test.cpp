@@ -452,7 +452,7 @@ struct BrokenOperators {
   void Run(Operators& ops, Output* out) const {
     ops.ForEachVertex([out](LocalId v) { out[v] = 1; });
     if (g_rounds_until_throw == 0 && ops.rank() == ops.devices() - 1) throw std::runtime_error("broken");
-    ops.SumOfAll(1.0);
+    ops.AllReduceSum(1.0);
   }
 };
 
@@ -595,7 +595,7 @@ TEST(Failure, MemoryRunsOutInAnOperatorProgram) {
     SCOPED_TRACE(selection);
     Exhausted exhausted(graph, selection);
     exhausted.session().Graphs(Edges::kOut, WeightKind::kNone, true, false);
-    // One job throughout: a run that failed while it made its boxes must not be the end of it.
+    // One job throughout: a run that failed while it made its buffers must not be the end of it.
     OperatorJob<ConnectedComponents> job(exhausted.session(), ConnectedComponents{}, {});
     std::vector<VertexId> output(graph.vertices());
     for (std::size_t d = 0; d < exhausted.devices(); ++d) {

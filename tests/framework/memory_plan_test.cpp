@@ -187,7 +187,7 @@ TEST(MemoryPlan, OfAGraphThatLacksOwnBegins) {
   // A bound of both counts one graph, with what cc adds to it.
   const GraphCounts counts = CountsOf(input.graph);
   const auto bound = [&](std::vector<ProgramMemory> programs) {
-    return BoundMemory(counts, programs, DeviceKind::kCuda, 3, "auto", Bound::kMost).devices[1].graph;
+    return BoundMemory(counts, programs, DeviceKind::kCuda, 3, "auto", Bound::kMax).devices[1].graph;
   };
   EXPECT_EQ(bound({bfs, cc}), bound({cc}));
   EXPECT_GT(bound({bfs, cc}), bound({bfs}));
@@ -268,7 +268,7 @@ TEST(MemoryPlan, OfTilesThatEndByStripe) {
     EXPECT_EQ(Planned(input.graph, memory, "host:1", options, run).at(0).total(), peak);
     EXPECT_GT(peak, std::uint64_t{2} << 20);
     taken.push_back(peak);
-    for (const Bound bound : {Bound::kLeast, Bound::kMost}) {
+    for (const Bound bound : {Bound::kMin, Bound::kMax}) {
       const MemoryPlan plan =
           BoundMemory(CountsOf(input.graph), memory, DeviceKind::kHost, 1, "auto", bound, true, 0, threads);
       bounds.push_back(plan.devices[0].state);
@@ -331,10 +331,10 @@ TEST(MemoryPlan, BoundsFromCountsEnclose) {
             largest = std::max(largest, bytes);
             sum += bytes;
           }
-          for (const DeviceMemory& device : BoundMemory(counts, memory, kind, devices, "auto", Bound::kLeast).devices) {
+          for (const DeviceMemory& device : BoundMemory(counts, memory, kind, devices, "auto", Bound::kMin).devices) {
             least += device.total();
           }
-          for (const DeviceMemory& device : BoundMemory(counts, memory, kind, devices, "auto", Bound::kMost).devices) {
+          for (const DeviceMemory& device : BoundMemory(counts, memory, kind, devices, "auto", Bound::kMax).devices) {
             most = std::max(most, device.total());
           }
           const double ratio = static_cast<double>(most) / static_cast<double>(largest);
@@ -365,14 +365,14 @@ TEST(MemoryPlan, OnAGpuTheGraphCounts) {
   GraphCounts counts{1000, 8000, true, WeightKind::kNone, 50};
   const RegisteredProgram& bfs = Programs().Find("bfs", DeviceKind::kHost);
   const auto memory = bfs.Memory(nullptr, "", {}).at(0);
-  const MemoryPlan plan = BoundMemory(counts, memory, DeviceKind::kCuda, 1, "auto", Bound::kMost);
+  const MemoryPlan plan = BoundMemory(counts, memory, DeviceKind::kCuda, 1, "auto", Bound::kMax);
   // Offsets, neighbours, degrees, and where halo and border begin.
   EXPECT_EQ(plan.devices[0].graph, 1001u * 4 + 8000 * 4 + 1000 * 8 + 2 * 2 * 4);
   EXPECT_EQ(plan.host.devices, 0u);
   counts.weights = WeightKind::kFloat32;
   const auto sssp = Programs().Find("sssp", DeviceKind::kHost).Memory(nullptr, "", {});
   ASSERT_EQ(sssp.size(), 2u) << "int32 and float32";
-  EXPECT_EQ(BoundMemory(counts, sssp[1], DeviceKind::kCuda, 1, "auto", Bound::kMost).devices[0].graph,
+  EXPECT_EQ(BoundMemory(counts, sssp[1], DeviceKind::kCuda, 1, "auto", Bound::kMax).devices[0].graph,
             plan.devices[0].graph + 8000 * 4);
 }
 
@@ -400,7 +400,7 @@ TEST(MemoryLimit, JustBelowIsRefusedAndJustEnoughPasses) {
           const std::string text = error.what();
           EXPECT_NE(text.find(ExactBytes(needed)), std::string::npos) << text;
           EXPECT_NE(text.find(ExactBytes(needed - 1)), std::string::npos) << text;
-          for (const char* word : {"device", "graph ", "state ", "boxes ", "smaller graph"}) {
+          for (const char* word : {"device", "graph ", "state ", "buffers ", "smaller graph"}) {
             EXPECT_NE(text.find(word), std::string::npos) << text;
           }
         }
@@ -461,7 +461,7 @@ TEST(MemoryLimit, OfTheHostTakesNoAccountTwiceOfWhatAGraphHolds) {
   graph.least = graph.most = {1000, std::uint64_t{1} << 50, false, WeightKind::kNone, 0};  // out of any host's reach
   graph.words = "a graph";
   graph.text = false;
-  const HostMemory host = BoundMemory(graph.least, memory, DeviceKind::kHost, 1, "auto", Bound::kLeast, false).host;
+  const HostMemory host = BoundMemory(graph.least, memory, DeviceKind::kHost, 1, "auto", Bound::kMin, false).host;
   ASSERT_GT(host.in_edges, std::uint64_t{1} << 50) << "pulled along in-edges";
   if (host.parts > host.graph) GTEST_SKIP() << "these vertex ids are copied into parts, which are out of reach too";
   const auto check = [&](std::uint64_t held, std::uint64_t limit) {
@@ -501,7 +501,7 @@ TEST(MemoryLimit, AdviceNamesDevicesThatMayDo) {
 TEST(MemoryLimit, AdvicePromisesNothing) {
   const auto memory = Programs().Find("bfs", DeviceKind::kHost).Memory(nullptr, "", {}).at(0);
   const GraphCounts least{2000000, 1999998, true, WeightKind::kNone, 0}, most{2000000, 3999998, true, WeightKind::kNone, 0};
-  const auto at_64 = BoundMemory(least, memory, DeviceKind::kHost, 64, "auto", Bound::kLeast).devices;
+  const auto at_64 = BoundMemory(least, memory, DeviceKind::kHost, 64, "auto", Bound::kMin).devices;
   std::uint64_t sum = 0;
   for (const DeviceMemory& device : at_64) sum += device.total();
   const auto advice = [&](PartId devices, std::uint64_t limit) {
@@ -524,7 +524,7 @@ TEST(MemoryLimit, AdvicePromisesNothing) {
   EXPECT_EQ(advice(64, sum / 64), "use a smaller graph or allow more memory") << "others there are none";
   // It is what `most` needs that counts, and what the graph is said to be, not the bound, that is told.
   std::uint64_t limit = 0;
-  for (const DeviceMemory& device : BoundMemory(least, memory, DeviceKind::kHost, 4, "auto", Bound::kMost).devices) {
+  for (const DeviceMemory& device : BoundMemory(least, memory, DeviceKind::kHost, 4, "auto", Bound::kMax).devices) {
     limit = std::max(limit, device.total());
   }
   EXPECT_EQ(AdviceOnDevices(least, least, memory, DeviceKind::kHost, 1, "auto", limit).find("it may fit on 4 "), 0u);

@@ -19,7 +19,7 @@ namespace {
 
 INSTANTIATE_TEST_SUITE_P(Host, OperatorsTest, testing::Values("host:1", "host:2", "host:3"));
 
-// Short parcels and long ones take different paths between the same two devices, and both ends know which.
+// Short payloads and long ones take different paths between the same two devices, and both ends know which.
 TEST(OperatorPaths, EachParcelTakesTheFasterOfSeveral) {
   const Graph graph = PathOf(600);
   const auto devices = OpenDevices(ParseDevices("host:2"), 2);
@@ -92,7 +92,7 @@ TEST(OperatorPaths, ATimeoutSaysWhoHadNotComeAndByWhichPath) {
           waits::Advance(2 * options.timeout);
         }
         while (d == late && !failed) std::this_thread::yield();
-        operators.SumOfAll(1);
+        operators.AllReduceSum(1);
       } catch (...) {
         group.Fail(std::current_exception());
         failed = true;
@@ -182,14 +182,14 @@ TEST(Tiles, JoinWhatRowsBeginWith) {
             alignas(16) static std::array<std::byte, hooking::HookTile::kScratch> scratch;
             const Tiles tiles{.there = true, .owned = part.owned, .noted = noted.data(), .counts = counts.data()};
             for (std::size_t tile = 0; tile < count; ++tile) {
-              hooking::HookTile{links, parent.data(), tiles}(tile, operators::host::Gang(tile, scratch.data()));
+              hooking::HookTile{links, parent.data(), tiles}(tile, operators::host::ThreadGroup(tile, scratch.data()));
               ASSERT_LE(counts[tile].first + counts[tile].second, tiles.Size(tile));
             }
             hooking::LinkTile link{parent.data(), links, tiles};
             for (const std::uint32_t to : {1u, 3u, 8u}) {
               if (!eighths && to < link.kEighths) continue;
               link.to = to;
-              for (std::size_t piece = count * link.kPieces; piece-- > 0;) link(piece, operators::host::Gang(piece));
+              for (std::size_t piece = count * link.kPieces; piece-- > 0;) link(piece, operators::host::ThreadGroup(piece));
               link.from = to;
             }
             Joined expected(n), got(n);

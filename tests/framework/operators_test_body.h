@@ -1,5 +1,5 @@
 /// \file
-/// Operators that no engine uses: what gangs see, and sums over arrays. Each program is a question whose answers, one a
+/// Operators that no engine uses: what groups see, and sums over arrays. Each program is a question whose answers, one a
 /// vertex, say what held.
 #pragma once
 
@@ -26,7 +26,7 @@ inline Graph PathOf(std::uint64_t vertices) {
   return Generate(spec);
 }
 
-/// What is true of a gang's call, in bits.
+/// What is true of a group's call, in bits.
 enum : std::uint32_t { kOnce = 1, kAlone = 2, kWithin = 4, kAllThreads = 8, kSums = 16, kSees = 32, kAll = 63 };
 
 /// Adds up numbers that are of no word's size.
@@ -39,8 +39,8 @@ struct AddThree {
   }
 };
 
-/// A gang's memory, as long as its index is its own.
-struct GangMemory {
+/// A group's memory, as long as its index is its own.
+struct GroupMemory {
   std::uint32_t user, sum, warps, threads;
 };
 template <class T>
@@ -48,102 +48,102 @@ struct Zero {
   T* values;
   CHATTY_FN void operator()(std::size_t i) const { values[i] = T{}; }
 };
-struct AskGang {
+struct AskGroup {
   std::uint32_t* answers;
-  GangMemory* memories;
+  GroupMemory* memories;
   std::size_t most;
 
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t i, const Gang& gang) const {
-    if (gang.index() >= most) return;  // no memory to ask
-    GangMemory& memory = memories[gang.index()];
-    if (gang.thread() == 0) {
-      // Another gang of the same index would find this one's number there.
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t i, const ThreadGroup& group) const {
+    if (group.index() >= most) return;  // no memory to ask
+    GroupMemory& memory = memories[group.index()];
+    if (group.thread() == 0) {
+      // Another group of the same index would find this one's number there.
       const bool alone = atomics::CompareSwap(&memory.user, 0u, static_cast<std::uint32_t>(i + 1)) == 0;
       memory.sum = memory.warps = memory.threads = 0;
       atomics::Add<true>(answers + i, kOnce | kWithin | (alone ? kAlone : 0u));  // twice would carry
     }
-    gang.Sync();
-    atomics::Add<true>(&memory.threads, std::uint32_t{gang.thread() + 1});
+    group.Sync();
+    atomics::Add<true>(&memory.threads, std::uint32_t{group.thread() + 1});
     std::uint32_t lanes = 0;  // 1 + 2 + ... of a warp's
-    for (unsigned lane = 0; lane < gang.lanes(); ++lane) lanes += lane + 1;
-    const Three mine{{gang.lane() + 1, 1, gang.thread() + 1}};
-    const Three of_warp = gang.SumOfWarp(mine, AddThree{}), of_gang = gang.Sum(mine, AddThree{});
-    const std::uint32_t of_threads = gang.threads() * (gang.threads() + 1) / 2;
-    const bool sums = gang.OfFirstLane(gang.thread() + 1) == gang.warp() * gang.lanes() + 1 &&
-                      gang.SumOfWarp(gang.lane() + 1) == lanes && of_warp.numbers[0] == lanes &&
-                      of_warp.numbers[1] == gang.lanes() && of_gang.numbers[0] == lanes * gang.warps() &&
-                      of_gang.numbers[1] == gang.threads() && of_gang.numbers[2] == of_threads;
-    if (gang.lane() == 0) {
+    for (unsigned lane = 0; lane < group.lanes(); ++lane) lanes += lane + 1;
+    const Three mine{{group.lane() + 1, 1, group.thread() + 1}};
+    const Three of_warp = group.SumOfWarp(mine, AddThree{}), of_gang = group.Sum(mine, AddThree{});
+    const std::uint32_t of_threads = group.threads() * (group.threads() + 1) / 2;
+    const bool sums = group.OfFirstLane(group.thread() + 1) == group.warp() * group.lanes() + 1 &&
+                      group.SumOfWarp(group.lane() + 1) == lanes && of_warp.numbers[0] == lanes &&
+                      of_warp.numbers[1] == group.lanes() && of_gang.numbers[0] == lanes * group.warps() &&
+                      of_gang.numbers[1] == group.threads() && of_gang.numbers[2] == of_threads;
+    if (group.lane() == 0) {
       if (sums) atomics::Add<true>(&memory.sum, std::uint32_t{1});
-      atomics::Add<true>(&memory.warps, std::uint32_t{gang.warp() + 1});
+      atomics::Add<true>(&memory.warps, std::uint32_t{group.warp() + 1});
     }
-    gang.Sync();
-    if (gang.thread() != 0) return;
-    std::uint32_t all = gang.threads() * (gang.threads() + 1) / 2, warps = gang.warps() * (gang.warps() + 1) / 2;
+    group.Sync();
+    if (group.thread() != 0) return;
+    std::uint32_t all = group.threads() * (group.threads() + 1) / 2, warps = group.warps() * (group.warps() + 1) / 2;
     std::uint32_t right = 0;
-    if (memory.threads == all && gang.threads() == gang.warps() * gang.lanes()) right |= kAllThreads;
-    if (memory.sum == gang.warps()) right |= kSums;
+    if (memory.threads == all && group.threads() == group.warps() * group.lanes()) right |= kAllThreads;
+    if (memory.sum == group.warps()) right |= kSums;
     if (memory.warps == warps && memory.user == i + 1) right |= kSees;
     atomics::Add<true>(answers + i, right);
     atomics::Store(&memory.user, 0u);
   }
 };
-struct GangQuestion {
+struct GroupQuestion {
   using Output = std::uint32_t;
   std::size_t most = 1;
 
   template <class Operators>
   void Run(Operators& ops, Output* out) const {
     const LocalId n = ops.graph().owned;
-    Buffer<GangMemory> memories = ops.template Allocate<GangMemory>(most);
-    ops.For(most, Zero<GangMemory>{memories.data()});
+    Buffer<GroupMemory> memories = ops.template Allocate<GroupMemory>(most);
+    ops.For(most, Zero<GroupMemory>{memories.data()});
     ops.For(n, Zero<Output>{out});
-    ops.ForEachTogether(n, most, AskGang{out, memories.data(), most});
-    ops.ForEachTogether(0, most, AskGang{nullptr, nullptr, most});
+    ops.ForEachGroup(n, most, AskGroup{out, memories.data(), most});
+    ops.ForEachGroup(0, most, AskGroup{nullptr, nullptr, most});
   }
 };
 
-/// A gang's scratch is its own, and large; places are given to whoever wants one.
+/// A group's scratch is its own, and large; places are given to whoever wants one.
 struct AskScratch {
   std::uint32_t* answers;
   std::uint32_t words;  ///< of scratch
 
-  template <class Gang>
-  CHATTY_FN void operator()(std::size_t i, const Gang& gang) const {
-    auto* const scratch = gang.template Scratch<std::uint32_t>();
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t i, const ThreadGroup& group) const {
+    auto* const scratch = group.template Scratch<std::uint32_t>();
     std::uint32_t* const count = scratch + words - 1;
     const auto mark = [&](std::uint32_t w) { return static_cast<std::uint32_t>(i * 7919 + w); };
     const auto wants = [](std::uint32_t w) { return w % 3 == 0; };
-    for (std::uint32_t w = gang.thread(); w < words - 1; w += gang.threads()) scratch[w] = mark(w);
-    if (gang.thread() == 0) *count = 0;
-    gang.Sync();
+    for (std::uint32_t w = group.thread(); w < words - 1; w += group.threads()) scratch[w] = mark(w);
+    if (group.thread() == 0) *count = 0;
+    group.Sync();
     std::uint32_t wrong = 0;
-    for (std::uint32_t w = gang.threads() - 1 - gang.thread(); w < words - 1; w += gang.threads()) {
+    for (std::uint32_t w = group.threads() - 1 - group.thread(); w < words - 1; w += group.threads()) {
       if (scratch[w] != mark(w)) ++wrong;
     }
     const std::uint32_t half = (words - 1) / 2;
-    gang.Sync();
-    for (std::uint32_t w = gang.thread(); w < half; w += gang.threads()) scratch[w] = 0;
-    gang.Sync();
-    for (std::uint32_t base = 0; base < half; base += gang.threads()) {
-      const std::uint32_t w = base + gang.thread();
+    group.Sync();
+    for (std::uint32_t w = group.thread(); w < half; w += group.threads()) scratch[w] = 0;
+    group.Sync();
+    for (std::uint32_t base = 0; base < half; base += group.threads()) {
+      const std::uint32_t w = base + group.thread();
       const bool wanted = w < half && wants(w);
-      const std::uint32_t place = gang.PlaceIf(wanted, count);
+      const std::uint32_t place = group.AppendIndex(wanted, count);
       if (wanted) scratch[place] += half + w;
     }
-    gang.Sync();
+    group.Sync();
     if (*count != (half + 2) / 3) ++wrong;
     const auto add = [](std::uint32_t& sum, std::uint32_t value) { sum += value; };
     std::uint32_t sum = 0, expected = 0;
-    for (std::uint32_t w = gang.thread(); w < half; w += gang.threads()) {
+    for (std::uint32_t w = group.thread(); w < half; w += group.threads()) {
       if ((scratch[w] != 0) != (w < *count)) ++wrong;
       sum += scratch[w];
       expected += wants(w) ? half + w : 0;
     }
-    if (gang.Sum(sum, add) != gang.Sum(expected, add)) ++wrong;
-    wrong = gang.Sum(wrong, add);
-    if (gang.thread() == 0) atomics::Add<true>(answers + i, std::uint32_t{wrong == 0} + 2);
+    if (group.Sum(sum, add) != group.Sum(expected, add)) ++wrong;
+    wrong = group.Sum(wrong, add);
+    if (group.thread() == 0) atomics::Add<true>(answers + i, std::uint32_t{wrong == 0} + 2);
   }
 };
 struct ScratchQuestion {
@@ -153,10 +153,10 @@ struct ScratchQuestion {
   template <class Operators>
   void Run(Operators& ops, Output* out) const {
     const LocalId n = ops.graph().owned;
-    const std::size_t scratch = bytes == 0 ? ops.most_scratch() : bytes;
+    const std::size_t scratch = bytes == 0 ? ops.max_shared_bytes() : bytes;
     ops.For(n, Zero<Output>{out});
-    ops.ForEachTogether(n, ops.gangs(), scratch, AskScratch{out, static_cast<std::uint32_t>(scratch / 4)});
-    ops.ForEachTogether(0, ops.gangs(), scratch, AskScratch{nullptr, 16});
+    ops.ForEachGroup(n, ops.groups(), scratch, AskScratch{out, static_cast<std::uint32_t>(scratch / 4)});
+    ops.ForEachGroup(0, ops.groups(), scratch, AskScratch{nullptr, 16});
   }
 };
 
@@ -272,9 +272,9 @@ struct EdgeQuestion {
 
 /// What device `from` hands to device `to` in a round: a number of its own, and of some to some nothing.
 struct FillParcel {
-  std::uint64_t* parcel;
+  std::uint64_t* payload;
   std::uint64_t first;
-  CHATTY_FN void operator()(std::size_t i) const { parcel[i] = first + i; }
+  CHATTY_FN void operator()(std::size_t i) const { payload[i] = first + i; }
 };
 struct StoreNumber {
   std::uint64_t* out;
@@ -283,7 +283,7 @@ struct StoreNumber {
 };
 struct ExchangeQuestion {
   using Output = std::uint64_t;
-  static constexpr std::uint64_t kRounds = 6, kMost = 4000;
+  static constexpr std::uint64_t kRounds = 6, kMax = 4000;
 
   static std::uint64_t Count(PartId from, PartId to, std::uint64_t round) {
     if (round == 3) return 0;  // nobody has anything
@@ -295,15 +295,15 @@ struct ExchangeQuestion {
   template <class Operators>
   void Run(Operators& ops, Output* out) const {
     const PartId devices = ops.devices();
-    Buffer<std::uint64_t> parcels = ops.template Allocate<std::uint64_t>(devices * kMost);
+    Buffer<std::uint64_t> payloads = ops.template Allocate<std::uint64_t>(devices * kMax);
     std::uint64_t wrong = 0;
     for (std::uint64_t round = 0; round < kRounds; ++round) {
       for (PartId p = 0; p < devices; ++p)
-        ops.For(Count(ops.rank(), p, round), FillParcel{parcels.data() + p * kMost, First(ops.rank(), p, round)});
+        ops.For(Count(ops.rank(), p, round), FillParcel{payloads.data() + p * kMax, First(ops.rank(), p, round)});
       std::vector<bool> heard(devices, false);
-      ops.template ExchangeAll<std::uint64_t>(
+      ops.template AllToAllv<std::uint64_t>(
           [&](PartId to) {
-            return std::span<const std::uint64_t>(parcels.data() + to * kMost, Count(ops.rank(), to, round));
+            return std::span<const std::uint64_t>(payloads.data() + to * kMax, Count(ops.rank(), to, round));
           },
           [&](PartId from, std::span<const std::uint64_t> theirs) {
             heard[from] = true;
@@ -319,7 +319,7 @@ struct ExchangeQuestion {
       const PartId next = (ops.rank() + 1) % devices, last = (ops.rank() + devices - 1) % devices;
       std::size_t received = 77;
       const std::uint64_t* const theirs =
-          ops.Exchange(next, parcels.data() + next * kMost, Count(ops.rank(), next, round), last, &received);
+          ops.Exchange(next, payloads.data() + next * kMax, Count(ops.rank(), next, round), last, &received);
       const std::size_t expected = devices == 1 ? 0 : Count(last, ops.rank(), round);
       if (received != expected || (theirs != nullptr) != (expected > 0)) ++wrong;
     }
@@ -327,12 +327,12 @@ struct ExchangeQuestion {
       double sum, largest;
     };
     const double mine = ops.rank() + 1;
-    const Pair all = ops.ReduceAll(Pair{mine, -mine}, [](const Pair& a, const Pair& b) {
+    const Pair all = ops.AllReduce(Pair{mine, -mine}, [](const Pair& a, const Pair& b) {
       return Pair{a.sum + b.sum, std::max(a.largest, b.largest)};
     });
     if (all.sum != devices * (devices + 1) / 2.0 || all.largest != -1) ++wrong;
-    if (ops.SumOfAll(mine) != all.sum || ops.FirstOfAll(mine) != 1) ++wrong;
-    const auto each = ops.AllOf(Pair{mine, -mine});
+    if (ops.AllReduceSum(mine) != all.sum || ops.BroadcastFirst(mine) != 1) ++wrong;
+    const auto each = ops.AllGather(Pair{mine, -mine});
     for (PartId p = 0; p < devices; ++p) wrong += each[p].sum != p + 1 || each[p].largest != -1.0 - p ? 1 : 0;
     ops.ForEachVertex(StoreNumber{out, wrong});
   }
@@ -391,7 +391,7 @@ TEST_P(OperatorsTest, AGangIsAloneWithItsIndexAndAllOfItIsThere) {
     const Graph graph = PathOf(vertices);
     Session session(graph, SharedDevices(GetParam()));
     for (const std::size_t most : {std::size_t{1}, std::size_t{2}, std::size_t{5000}}) {
-      const auto result = chatty::Run(session, GangQuestion{most});
+      const auto result = chatty::Run(session, GroupQuestion{most});
       for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(result.values[v], kAll) << "vertex " << v << ", " << most;
     }
   }
@@ -435,7 +435,7 @@ TEST_P(OperatorsTest, EdgesAreVisitedOnceButForThoseToSkip) {
 TEST_P(OperatorsTest, EachDeviceHasWhatOthersHandToIt) {
   const Graph graph = PathOf(600);
   Session session(graph, SharedDevices(GetParam()));
-  for (int run = 0; run < 2; ++run) {  // boxes are there the second time
+  for (int run = 0; run < 2; ++run) {  // buffers are there the second time
     const auto result = chatty::Run(session, ExchangeQuestion{});
     for (VertexId v = 0; v < graph.vertices(); ++v) ASSERT_EQ(result.values[v], 0u) << "vertex " << v;
   }

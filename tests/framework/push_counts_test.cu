@@ -18,8 +18,8 @@ using State = StateRef<Bfs>;
 CHATTY_FN bool IsFirst(std::size_t i) { return i % 3 == 1; }
 
 __global__ void CountAll(State s, const LocalId* targets, std::size_t edges) {
-  __shared__ pushing::PushShelf<Bfs> shelf;
-  pushing::StartCount(s, shelf);
+  __shared__ pushing::PushTempStorage<Bfs> temp_storage;
+  pushing::StartCount(s, temp_storage);
   __syncthreads();
   const std::size_t stride = std::size_t{gridDim.x} * steps::cuda::kBlock;
   for (std::size_t base = std::size_t{blockIdx.x} * steps::cuda::kBlock + steps::cuda::Warp() * 32; base < edges;
@@ -28,9 +28,9 @@ __global__ void CountAll(State s, const LocalId* targets, std::size_t edges) {
     const bool valid = i < edges && i % 7 != 0;
     const LocalId target = valid ? targets[i] : 0;
     const unsigned firsts = __ballot_sync(steps::cuda::kFull, valid && target >= s.graph.owned && IsFirst(i));
-    pushing::CountEdges(s, shelf, target, valid, firsts);
+    pushing::CountEdges(s, temp_storage, target, valid, firsts);
   }
-  pushing::FlushCount(s, shelf);
+  pushing::FlushCount(s, temp_storage);
 }
 
 // Edges of a push are counted by whose halo vertices they lead to, however many parts there are, some of them with none.

@@ -139,7 +139,7 @@ class StepsTest : public testing::TestWithParam<int> {
     }
     EXPECT_EQ(s.control->active_vertices, senders);
     EXPECT_EQ(s.control->active_edges, edges);
-    EXPECT_EQ(static_cast<std::uint64_t>(s.control->wanting_edges), wanting);
+    EXPECT_EQ(static_cast<std::uint64_t>(s.control->candidate_edges), wanting);
 
     if (in == Form::kQueue) {
       *s.control = Control{};
@@ -277,15 +277,15 @@ INSTANTIATE_TEST_SUITE_P(Teams, StepsTest, testing::Values(1, 2, 5), TeamName);
 // A payload of a size that is no multiple of its alignment's friends survives the way through a record.
 template <class Payload>
 void RecordsKeep(const Payload& payload) {
-  alignas(16) std::byte box[512];
+  alignas(16) std::byte buffer[512];
   for (std::uint32_t i = 0; i < 8; ++i) {
-    std::memset(box, 0xee, sizeof(box));
-    steps::StoreRecord(box, i, 4711 + i, payload);
+    std::memset(buffer, 0xee, sizeof(buffer));
+    steps::StoreRecord(buffer, i, 4711 + i, payload);
     Payload back;
-    EXPECT_EQ(steps::LoadRecord(box, i, &back), 4711 + i);
+    EXPECT_EQ(steps::LoadRecord(buffer, i, &back), 4711 + i);
     EXPECT_EQ(std::memcmp(&back, &payload, sizeof(payload)), 0);
-    EXPECT_EQ(box[PairBytes(i + 1, sizeof(Payload))], std::byte{0xee}) << "wrote past its record";
-    EXPECT_TRUE(i == 0 || box[PairBytes(i, sizeof(Payload)) - 1] == std::byte{0xee}) << "wrote before its record";
+    EXPECT_EQ(buffer[PairBytes(i + 1, sizeof(Payload))], std::byte{0xee}) << "wrote past its record";
+    EXPECT_TRUE(i == 0 || buffer[PairBytes(i, sizeof(Payload)) - 1] == std::byte{0xee}) << "wrote before its record";
   }
 }
 TEST(Records, EveryWidth) {
@@ -297,7 +297,7 @@ TEST(Records, EveryWidth) {
   RecordsKeep(Slot<Wide>{{0x0102030405060708u, 0x1112131415161718u}});
 }
 
-TEST(Boxes, LengthsOfAllForms) {
+TEST(MessageBuffers, LengthsOfAllForms) {
   EXPECT_EQ(PairBytes(3, 8), 36u);
   EXPECT_EQ(WholeBytes(3, 8), 24u);
   EXPECT_EQ(BitmapValuesOffset(0), 0u);

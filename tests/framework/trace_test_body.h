@@ -37,9 +37,9 @@ class TraceTest : public testing::TestWithParam<const char*> {
     return Generate(spec);
   }
 
-  static std::map<TraceRow, std::vector<TraceEvent>> Spans(const TraceLane& lane) {
+  static std::map<TraceRow, std::vector<TraceEvent>> Spans(const TraceTrack& track) {
     std::map<TraceRow, std::vector<TraceEvent>> rows;
-    for (const TraceEvent* event : lane.Sorted()) {
+    for (const TraceEvent* event : track.Sorted()) {
       if (event->type == TraceEvent::Type::kSpan) rows[event->row].push_back(*event);
     }
     return rows;
@@ -102,9 +102,9 @@ class TraceTest : public testing::TestWithParam<const char*> {
     ASSERT_EQ(statistics.devices.size(), session.device_count());
     std::map<std::pair<PartId, PartId>, std::uint64_t> posted, received, told;
     for (PartId d = 0; d < session.device_count(); ++d) {
-      const TraceLane& lane = trace.Lane(session.device(d));
-      SCOPED_TRACE(lane.name());
-      auto rows = Spans(lane);
+      const TraceTrack& track = trace.Track(session.device(d));
+      SCOPED_TRACE(track.name());
+      auto rows = Spans(track);
       for (const auto& [row, spans] : rows) {
         SCOPED_TRACE(Name(row));
         std::vector<std::int64_t> ends;
@@ -146,8 +146,8 @@ class TraceTest : public testing::TestWithParam<const char*> {
       const std::vector<TraceEvent>& stream = rows[TraceRow::kStreamCompute];
       EXPECT_EQ(stream.empty(), !gpu);
       if (gpu) {  // the device's own clock, set against the host's
-        EXPECT_GT(lane.alignment_us(), 0);
-        const auto slack = static_cast<std::int64_t>(lane.alignment_us() * 1e3) + 20'000;
+        EXPECT_GT(track.alignment_us(), 0);
+        const auto slack = static_cast<std::int64_t>(track.alignment_us() * 1e3) + 20'000;
         CheckStream(rows, run, now, slack);
         if (HasFatalFailure()) return;
         EXPECT_GT(Milliseconds(stream), 0);
@@ -177,7 +177,7 @@ TEST_P(TraceTest, ARoundWhoseMessagesNobodyWantsIsNotMade) {
       options.direction = direction;
       options.trace = &trace;
       const auto result = chatty::Run(session, Bfs{}, options);
-      auto rows = Spans(trace.Lane(session.device(0)));
+      auto rows = Spans(trace.Track(session.device(0)));
       // Without rows of in-edges nobody counts what is wanted.
       const std::uint64_t unwanted = graph == &all_reached && direction != Direction::kPush ? 1 : 0;
       EXPECT_EQ(Count(rows[TraceRow::kCompute], "apply") + unwanted, result.statistics.rounds);
@@ -201,8 +201,8 @@ TEST_P(TraceTest, RoundsAreThoseOfTheStatistics) {
     Check(session, trace, result.statistics);
     if (HasFatalFailure()) return;
     for (PartId d = 0; d < session.device_count(); ++d) {
-      const TraceLane& lane = trace.Lane(session.device(d));
-      auto rows = Spans(lane);
+      const TraceTrack& track = trace.Track(session.device(d));
+      auto rows = Spans(track);
       EXPECT_EQ(Count(rows[TraceRow::kRounds], "round # (push)"), result.statistics.push_rounds);
       EXPECT_EQ(Count(rows[TraceRow::kRounds], "round # (pull)"), result.statistics.pull_rounds);
       EXPECT_EQ(Count(rows[TraceRow::kRounds], "phase #"), 1u);
@@ -223,7 +223,7 @@ TEST_P(TraceTest, RoundsAreThoseOfTheStatistics) {
         }
       }
       std::uint64_t sent = 0, bytes = 0;
-      for (const TraceEvent* event : lane.Sorted()) {
+      for (const TraceEvent* event : track.Sorted()) {
         if (event->type == TraceEvent::Type::kCounter && event->kind->name == std::string_view("bytes sent a round")) {
           sent += event->arguments[0];
         }
@@ -248,7 +248,7 @@ TEST_P(TraceTest, MeasuringAndDecidingAreShown) {
   options.trace = &trace;
   const auto result = chatty::Run(session, PageRank{}, options);
   Check(session, trace, result.statistics);
-  auto rows = Spans(trace.Lane(session.device(0)));
+  auto rows = Spans(trace.Track(session.device(0)));
   EXPECT_EQ(Count(rows[TraceRow::kCompute], "measure"), result.statistics.rounds + 1);
   EXPECT_GE(Count(rows[TraceRow::kWaiting], "decide"), result.statistics.rounds);
   EXPECT_EQ(Count(rows[TraceRow::kHost], "ask the program"), Count(rows[TraceRow::kWaiting], "decide"));
@@ -262,7 +262,7 @@ TEST_P(TraceTest, OperatorsAreSpans) {
   options.trace = &trace;
   const auto result = chatty::Run(session, ConnectedComponents{.tiled = false}, options);
   Check(session, trace, result.statistics);
-  auto rows = Spans(trace.Lane(session.device(0)));
+  auto rows = Spans(trace.Track(session.device(0)));
   EXPECT_EQ(Count(rows[TraceRow::kCompute], "for each edge"), 1u);
   // Hooks, links of second neighbours, a pass that shortens paths, which is of several vertices a call on GPUs and of all on
   // one host device, labels; more where a device's own vertices do not show the giant.
@@ -279,7 +279,7 @@ TEST_P(TraceTest, OperatorsAreSpans) {
     EXPECT_GE(before, 1u);
   }
   const auto tiled = chatty::Run(session, ConnectedComponents{.tiled = true}, options);
-  const std::size_t together = Count(Spans(trace.Lane(session.device(0)))[TraceRow::kCompute], "for each together");
+  const std::size_t together = Count(Spans(trace.Track(session.device(0)))[TraceRow::kCompute], "for each together");
   EXPECT_GE(together, before + 3 + (devices > 1 ? 1 : 0));
   EXPECT_TRUE(devices > 1 || together == before + 3 + lists) << together;
 }
@@ -293,7 +293,7 @@ TEST_P(TraceTest, RunsFollowEachOther) {
   const auto job = session.Prepare(std::make_shared<TypedProgram<Bfs>>(Bfs{}), options);
   std::uint64_t rounds = 0;
   for (int i = 0; i < 3; ++i) rounds += job->Execute().rounds;
-  const auto spans = Spans(trace.Lane(session.device(0)))[TraceRow::kRounds];
+  const auto spans = Spans(trace.Track(session.device(0)))[TraceRow::kRounds];
   EXPECT_EQ(Count(spans, "run"), 3u);
   EXPECT_EQ(Count(spans, "round # (push)") + Count(spans, "round # (pull)"), rounds);
 }
@@ -304,7 +304,7 @@ TEST_P(TraceTest, WithoutOneNothingIsRecorded) {
   Session session(graph, GetParam());
   const auto result = chatty::Run(session, Bfs{});
   EXPECT_GT(result.statistics.devices[0].compute_ms, 0);
-  for (const TraceLane* lane : trace.lanes()) EXPECT_EQ(lane->size(), 0u);
+  for (const TraceTrack* track : trace.tracks()) EXPECT_EQ(track->size(), 0u);
 }
 
 TEST_P(TraceTest, BeyondTheLimitTheRunGoesOn) {
@@ -316,7 +316,7 @@ TEST_P(TraceTest, BeyondTheLimitTheRunGoesOn) {
   const auto traced = chatty::Run(session, Bfs{}, options), plain = chatty::Run(session, Bfs{});
   EXPECT_EQ(ToVector(traced.values), ToVector(plain.values));
   std::size_t kept = 0;
-  for (const TraceLane* lane : trace.lanes()) kept += lane->size();
+  for (const TraceTrack* track : trace.tracks()) kept += track->size();
   EXPECT_LE(kept, 100u);
   EXPECT_GT(trace.dropped(), 0u);
 }
@@ -345,12 +345,12 @@ TEST_P(TraceTest, AFailedRunLeavesWhatThereWas) {
   options.trace = &trace;
   EXPECT_THROW(chatty::Run(session, Phaseless{}, options), UsageError);
   for (PartId d = 0; d < session.device_count(); ++d) {
-    const TraceLane& lane = trace.Lane(session.device(d));
-    auto rows = Spans(lane);
+    const TraceTrack& track = trace.Track(session.device(d));
+    auto rows = Spans(track);
     EXPECT_EQ(Count(rows[TraceRow::kRounds], "run"), 1u);
     EXPECT_EQ(Count(rows[TraceRow::kRounds], "round # (push)") + Count(rows[TraceRow::kRounds], "round # (pull)"), 2u);
     std::size_t failed = 0;
-    for (const TraceEvent* event : lane.Sorted()) failed += event->type == TraceEvent::Type::kInstant;
+    for (const TraceEvent* event : track.Sorted()) failed += event->type == TraceEvent::Type::kInstant;
     EXPECT_EQ(failed, 1u);
   }
 }

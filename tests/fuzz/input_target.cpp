@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{5} << 18;  // of what a small file may unpack to, the begin will do
+constexpr std::size_t kMaxBytes = std::size_t{5} << 18;  // of what a small file may unpack to, the begin will do
 
 /// What an input gives before it ends or is found to be broken.
 struct Content {
@@ -22,7 +22,7 @@ Content ByBytes(const std::string& path) {
   content.whole = chatty::fuzz::Attempt([&] {
     chatty::Input input(path);
     std::string piece(4096, '\0');
-    for (std::size_t got = piece.size(); got == piece.size() && content.bytes.size() < kMostBytes;) {
+    for (std::size_t got = piece.size(); got == piece.size() && content.bytes.size() < kMaxBytes;) {
       got = input.Read(piece.data(), piece.size());
       content.bytes.append(piece, 0, got);
     }
@@ -35,7 +35,7 @@ Content ByChunks(const std::string& path, std::size_t chunk_bytes) {
   content.whole = chatty::fuzz::Attempt([&] {
     chatty::Input input(path, chunk_bytes);
     chatty::Chunk chunk;
-    for (std::size_t index = 0; content.bytes.size() < kMostBytes && input.Next(&chunk); ++index) {
+    for (std::size_t index = 0; content.bytes.size() < kMaxBytes && input.Next(&chunk); ++index) {
       chatty::fuzz::Expect(chunk.index == index && !chunk.text.empty(), "chunk {} is called {} and has {} bytes", index,
                            chunk.index, chunk.text.size());
       content.bytes += chunk.text;
@@ -52,7 +52,7 @@ Content ByLines(const std::string& path) {
   content.whole = chatty::fuzz::Attempt([&] {
     chatty::Input input(path, 1);
     std::string_view line;
-    while (content.bytes.size() < kMostBytes / 20 && input.PeekLine(&line)) {
+    while (content.bytes.size() < kMaxBytes / 20 && input.PeekLine(&line)) {
       chatty::fuzz::Expect(line.find('\n') == std::string_view::npos, "a line of two lines");
       (content.bytes += line) += '\n';
       input.SkipLine();
@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Content bytes = ByBytes(path), chunks = ByChunks(path, std::size_t{1} << (data[0] % 20)), lines = ByLines(path);
   Expect(Agree(bytes.bytes, chunks.bytes), "chunks have other bytes");
   Expect(Agree(WithoutLineEnds(bytes.bytes), WithoutLineEnds(lines.bytes)), "lines have other bytes");
-  if (bytes.bytes.size() < kMostBytes) {
+  if (bytes.bytes.size() < kMaxBytes) {
     Expect(bytes.whole == chunks.whole, "chunks end otherwise");
     Expect(!bytes.whole || bytes.bytes.size() == chunks.bytes.size(), "chunks have {} of {} bytes", chunks.bytes.size(),
            bytes.bytes.size());

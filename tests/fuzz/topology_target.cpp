@@ -10,7 +10,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace chatty;
-  constexpr std::size_t kMostDevices = 8;  // rings of more take a second
+  constexpr std::size_t kMaxDevices = 8;  // rings of more take a second
   if (size < 1) return -1;
   const std::string path = fuzz::Files().Write("machine.json", {reinterpret_cast<const char*>(data) + 1, size - 1});
   Topology topology;
@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string written = cli::TopologyJson(topology).dump();
   const Topology again = cli::ParseTopology(written, "what was written");
   fuzz::Expect(cli::TopologyJson(again).dump() == written, "written again, it is another machine");
-  if ((data[0] & 7) == 0 || topology.size() > kMostDevices) return 0;  // the program takes longer
+  if ((data[0] & 7) == 0 || topology.size() > kMaxDevices) return 0;  // the program takes longer
 
   std::vector<std::string> words{"topology", "--simulate", "machine.json"};
   if ((data[0] & 1) != 0) words.insert(words.end(), {"--json", "-"});

@@ -328,8 +328,8 @@ Graph GapByTheBook(bool kron, int scale, std::uint64_t degree, bool weighted) {
     if (e % (1 << 18) == 0) words = twister_of(e);
     VertexId source = 0, target = 0;
     if (kron) {
-      constexpr double kMost = 4294967295.0;
-      const auto a = static_cast<std::uint32_t>(.57 * kMost), b = static_cast<std::uint32_t>(.19 * kMost);
+      constexpr double kMax = 4294967295.0;
+      const auto a = static_cast<std::uint32_t>(.57 * kMax), b = static_cast<std::uint32_t>(.19 * kMax);
       for (int level = 0; level < scale; ++level) {
         const std::uint64_t word = words();
         const bool lower = word >= a + b;

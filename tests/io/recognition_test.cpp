@@ -413,9 +413,9 @@ TEST_F(Recognition, KonectsFaultsAreToldByTheirLine) {
 
 TEST(AbbreviatedText, LeavesOutTheMiddle) {
   EXPECT_EQ(Abbreviated("short"), "short");
-  EXPECT_EQ(Abbreviated(std::string(kMostRepeated, 'a')), std::string(kMostRepeated, 'a'));
+  EXPECT_EQ(Abbreviated(std::string(kMaxRepeated, 'a')), std::string(kMaxRepeated, 'a'));
   const std::string text = Abbreviated("begin" + std::string(100000, 'x') + "end");
-  EXPECT_LE(text.size(), kMostRepeated);
+  EXPECT_LE(text.size(), kMaxRepeated);
   EXPECT_TRUE(text.starts_with("beginxx"));
   EXPECT_TRUE(text.ends_with("xxend"));
   std::string wide;

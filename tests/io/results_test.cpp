@@ -193,8 +193,8 @@ TEST_F(ResultsTest, WhatIsNotZeroDoesNotBecomeZero) {
     const std::string error = ErrorOf<ImpossibleValueError>(read);
     EXPECT_NE(error.find(says), std::string::npos) << error;
   };
-  constexpr float kLeast = std::numeric_limits<float>::denorm_min();
-  const std::vector<float> least{kLeast, -kLeast, 0.0f};
+  constexpr float kMin = std::numeric_limits<float>::denorm_min();
+  const std::vector<float> least{kMin, -kMin, 0.0f};
   const auto text = [&](const char* value) { return Write("values.txt", fmt::format("0 {0}\n1 -{0}\n2 0e9\n", value)); };
   for (const char* value : {"1e-320", "1e-46", "1e-400"}) {  // the last is no double either
     const std::string path = text(value);

@@ -103,7 +103,7 @@ TEST_P(PageRankRounds, SoManyRoundsAreThoseOfTheDefinition) {
         SCOPED_TRACE(fmt::format("{}, {} rounds, tiling {}", name, rounds, static_cast<int>(tiling)));
         const Outcome run = RunIt(graph, GetParam(), {{"rounds", fmt::format("{}", rounds)}}, tiling);
         EXPECT_EQ(run.statistics.rounds, rounds);
-        EXPECT_EQ(run.statistics.fresh_rounds, 0u);
+        EXPECT_EQ(run.statistics.gauss_seidel_rounds, 0u);
         EXPECT_EQ(run.statistics.ended, Ended::kConverged) << "that was what was asked for";
         for (VertexId v = 0; v < graph.vertices(); ++v) {
           ASSERT_NEAR(run.values.As<float>()[v], expected[v], 2e-6 * expected[v]) << "vertex " << v;

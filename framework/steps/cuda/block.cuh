@@ -80,7 +80,7 @@ __device__ inline unsigned Warp() { return threadIdx.x / 32; }
 
 /// Uninitialised shared memory for N objects of a type that may have constructors.
 template <class T, unsigned N>
-struct Shelf {
+struct SharedArray {
   alignas(alignof(T) > 16 ? alignof(T) : 16) unsigned char bytes[sizeof(T) * N];
   __device__ T& operator[](unsigned i) { return reinterpret_cast<T*>(bytes)[i]; }
 };

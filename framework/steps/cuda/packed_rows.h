@@ -97,8 +97,8 @@ class PackedRows {
   static constexpr EdgeIndex kNearEdges = 128;
   /// Whether rows are so short throughout that it pays to have their sources' ids in half the bytes.
   static bool AreShort(const PartShape& part, Tiling tiling) {
-    constexpr EdgeIndex kMost = kNearEdges / 32, kNarrow = EdgeIndex{1} << 32;
-    return tiling != Tiling::kNever && !Orders(part, tiling) && part.reverse.edges <= part.owned * kMost &&
+    constexpr EdgeIndex kMax = kNearEdges / 32, kNarrow = EdgeIndex{1} << 32;
+    return tiling != Tiling::kNever && !Orders(part, tiling) && part.reverse.edges <= part.owned * kMax &&
            part.reverse.edges < kNarrow;
   }
   /// Bytes of hubs that a block's shared memory is to hold, so that enough is left to the L1. Throws DeviceError.

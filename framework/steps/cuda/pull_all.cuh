@@ -256,7 +256,7 @@ class StagedRows {
 /// Updates owned vertex v by all its messages. Returns whether it changed.
 template <class P, bool kOrdered>
 __device__ bool FinishVertex(const StateRef<P>& s, const RoundOf<P>& round, const PullAllRef<P>& all, LocalId v,
-                             EdgeIndex degree, const ValueOf<P> before, const MessageOf<P>& message, Tally* tally,
+                             EdgeIndex degree, const ValueOf<P> before, const MessageOf<P>& message, Counters* tally,
                              GlobalOf<P>* measure) {
   const Vertex vertex = all.rows_tell_degrees ? Vertex{s.graph.Global(v), degree, degree, degree} : s.At(v);
   ValueOf<P> value = before;
@@ -303,7 +303,7 @@ __device__ void PutMeasure(const PullAllRef<P>& all, std::size_t chunk, GlobalOf
 
 /// Adds up what a block's warps counted. All of its threads call it, once.
 template <class P>
-__device__ void PutTally(const StateRef<P>& s, const PullAllRef<P>& all, Tally tally) {
+__device__ void PutTally(const StateRef<P>& s, const PullAllRef<P>& all, Counters tally) {
   __shared__ unsigned long long active_vertices, active_edges;
   if (threadIdx.x == 0) active_vertices = active_edges = 0;
   __syncthreads();
@@ -367,7 +367,7 @@ __global__ void __launch_bounds__(kPullThreads<kOrdered>, kOrdered ? 1 : 6)
     if (Lane() == 0) item = atomicAdd(all.rows.claimed, 1u);
     return item;
   };
-  Tally tally;
+  Counters tally;
   const unsigned items = all.rows.pieces + all.chunks;
   unsigned claimed = claim();
   for (unsigned item; (item = __shfl_sync(kFull, claimed, 0)) < items;) {
@@ -452,7 +452,7 @@ __global__ void __launch_bounds__(kPullThreads<false>, 5) PullShort(StateRef<P> 
     if (Lane() == 0) item = atomicAdd(all.rows.claimed, 1u);
     return item;
   };
-  Tally tally;
+  Counters tally;
   const unsigned items = all.rows.pieces + all.chunks;
   unsigned claimed = claim();
   for (unsigned item; (item = __shfl_sync(kFull, claimed, 0)) < items;) {
@@ -510,7 +510,7 @@ inline constexpr unsigned kFinishLanes = 8;
 /// a run repeats itself bit for bit. At most kFinishBlocks blocks.
 template <class P, bool kOrdered>
 __global__ void __launch_bounds__(kBlock) FinishAll(StateRef<P> s, RoundOf<P> round, PullAllRef<P> all) {
-  Tally tally;
+  Counters tally;
   [[maybe_unused]] GlobalOf<P> measure{};
   const unsigned first = blockIdx.x * kBlock + threadIdx.x, stride = gridDim.x * kBlock;
   const unsigned lane = threadIdx.x % kFinishLanes;
@@ -535,22 +535,23 @@ __global__ void __launch_bounds__(kBlock) FinishAll(StateRef<P> s, RoundOf<P> ro
   AddFromBlock(&s.control->active_edges, tally.edges);
   if (first == 0) *all.rows.claimed = 0;
   if constexpr (Traits<P>::kHasMeasure) {
-    __shared__ Shelf<GlobalOf<P>, kBlock> shelf;
+    __shared__ SharedArray<GlobalOf<P>, kBlock> temp_storage;
     const auto combine = [&] {
       for (unsigned d = kBlock / 2; d > 0; d /= 2) {
         __syncthreads();
-        if (threadIdx.x < d) shelf[threadIdx.x] = CombineGlobal<P>(shelf[threadIdx.x], shelf[threadIdx.x + d]);
+        if (threadIdx.x < d)
+          temp_storage[threadIdx.x] = CombineGlobal<P>(temp_storage[threadIdx.x], temp_storage[threadIdx.x + d]);
       }
     };
     for (unsigned c = first; c < all.chunks; c += stride) measure = CombineGlobal<P>(measure, all.measures[c]);
-    shelf[threadIdx.x] = measure;
+    temp_storage[threadIdx.x] = measure;
     combine();
     GlobalOf<P>* const of_blocks = all.measures + all.chunks;
-    if (threadIdx.x == 0) of_blocks[blockIdx.x] = shelf[0];
+    if (threadIdx.x == 0) of_blocks[blockIdx.x] = temp_storage[0];
     if (!IsLastBlock(Grid{}, all.finished)) return;
-    shelf[threadIdx.x] = threadIdx.x < gridDim.x ? of_blocks[threadIdx.x] : GlobalOf<P>{};
+    temp_storage[threadIdx.x] = threadIdx.x < gridDim.x ? of_blocks[threadIdx.x] : GlobalOf<P>{};
     combine();
-    if (threadIdx.x == 0) *all.measure = shelf[0];
+    if (threadIdx.x == 0) *all.measure = temp_storage[0];
   }
 }
 

@@ -339,14 +339,14 @@ class CudaSteps final : public StepSet {
     gathers_ = false;
   }
 
-  /// Places of a box that are looked at, and up to a segment before them; of one whose label nobody has read, twice as many
-  /// as are expected, or a few blocks'. Fewer threads than entries go through them in turns.
+  /// Places of a buffer that are looked at, and up to a segment before them; of one whose label nobody has read, twice as
+  /// many as are expected, or a few blocks'. Fewer threads than entries go through them in turns.
   std::size_t Entries(const InboxRef& inbox) const {
-    const std::size_t places = inbox.last - inbox.first + kBoxSegment;
-    if (inbox.form != BoxForm::kPairs) return places;
+    const std::size_t places = inbox.last - inbox.first + kBufferSegment;
+    if (inbox.form != Encoding::kSparse) return places;
     if (!inbox.labelled) return inbox.count;
-    constexpr std::size_t kLeast = 32 * kBlock;
-    return std::min(places, std::max(std::size_t{2} * inbox.count, kLeast));
+    constexpr std::size_t kMin = 32 * kBlock;
+    return std::min(places, std::max(std::size_t{2} * inbox.count, kMin));
   }
   static RoundOf<P> As(const RoundState& round) { return round.As<GlobalOf<P>>(); }
   cudaStream_t stream() const { return static_cast<cudaStream_t>(device_.stream().native()); }

@@ -34,7 +34,7 @@ __device__ void Init(const Group& group, const StateRef<P>& s, const PriorOf<P>*
 /// Chooses the vertices that start a phase, as a bitmap, and counts them and their work.
 template <class P, class Group>
 __device__ void Activate(const Group& group, const StateRef<P>& s, const RoundOf<P>& round) {
-  Tally tally;
+  Counters tally;
   std::int64_t wanting = 0;
   for (std::size_t base = BlockRank(group) * kBlock; base < s.graph.owned; base += BlockCount(group) * kBlock) {
     const std::size_t i = base + threadIdx.x;
@@ -50,15 +50,15 @@ __device__ void Activate(const Group& group, const StateRef<P>& s, const RoundOf
   }
   AddFromBlock(&s.control->active_vertices, tally.vertices);
   AddFromBlock(&s.control->active_edges, tally.edges);
-  AddFromBlock(&s.control->wanting_edges, wanting);
+  AddFromBlock(&s.control->candidate_edges, wanting);
 }
 
 namespace detail {
 
 /// What push steps keep in shared memory.
 template <class P>
-struct PushShelf {
-  Shelf<SharedOf<P>, kBlock> shared;
+struct PushTempStorage {
+  SharedArray<SharedOf<P>, kBlock> shared;
   EdgeIndex begin[kBlock];
   EdgeIndex degree[kBlock];
   LocalId vertex[kBlock];
@@ -73,34 +73,35 @@ struct PushShelf {
 /// How many edges lead to which part's halo vertices. Parts are told by where theirs begin, a ballot each, for lanes that
 /// looked up an owner each would wait for as many loads, and then for each other.
 template <class P>
-__device__ void StartCount(const StateRef<P>& s, PushShelf<P>& shelf) {
+__device__ void StartCount(const StateRef<P>& s, PushTempStorage<P>& temp_storage) {
   if (threadIdx.x >= kMaxDevices) return;
-  shelf.raw[threadIdx.x] = shelf.first[threadIdx.x] = 0;
-  shelf.halo_begin[threadIdx.x] = threadIdx.x < s.graph.parts ? s.graph.halo_begin[threadIdx.x] : kNoLocal;
+  temp_storage.raw[threadIdx.x] = temp_storage.first[threadIdx.x] = 0;
+  temp_storage.halo_begin[threadIdx.x] = threadIdx.x < s.graph.parts ? s.graph.halo_begin[threadIdx.x] : kNoLocal;
 }
 /// Of 32 edges; `firsts` of them are first messages. All lanes call it.
 template <class P>
-__device__ void CountEdges(const StateRef<P>& s, PushShelf<P>& shelf, LocalId target, bool valid, unsigned firsts) {
+__device__ void CountEdges(const StateRef<P>& s, PushTempStorage<P>& temp_storage, LocalId target, bool valid,
+                           unsigned firsts) {
   for (unsigned base = 0; base < s.graph.parts; base += 32) {
     unsigned mine = 0;
     for (unsigned k = 0; k < 32 && base + k < s.graph.parts; ++k) {
-      const unsigned from = __ballot_sync(kFull, valid && target >= shelf.halo_begin[base + k]);
+      const unsigned from = __ballot_sync(kFull, valid && target >= temp_storage.halo_begin[base + k]);
       if (from == 0) break;  // nor to any later part's
       if (Lane() == k) mine = from;
     }
     if (mine == 0) continue;
-    atomicAdd(&shelf.raw[base + Lane()], static_cast<unsigned>(__popc(mine)));
-    if ((mine & firsts) != 0) atomicAdd(&shelf.first[base + Lane()], static_cast<unsigned>(__popc(mine & firsts)));
+    atomicAdd(&temp_storage.raw[base + Lane()], static_cast<unsigned>(__popc(mine)));
+    if ((mine & firsts) != 0) atomicAdd(&temp_storage.first[base + Lane()], static_cast<unsigned>(__popc(mine & firsts)));
   }
 }
 template <class P>
-__device__ void FlushCount(const StateRef<P>& s, PushShelf<P>& shelf) {
+__device__ void FlushCount(const StateRef<P>& s, PushTempStorage<P>& temp_storage) {
   __syncthreads();
   const unsigned p = threadIdx.x;
   if (p >= s.graph.parts) return;
   const bool last = p + 1 == s.graph.parts;
-  const unsigned raw = shelf.raw[p] - (last ? 0 : shelf.raw[p + 1]);
-  const unsigned first = shelf.first[p] - (last ? 0 : shelf.first[p + 1]);
+  const unsigned raw = temp_storage.raw[p] - (last ? 0 : temp_storage.raw[p + 1]);
+  const unsigned first = temp_storage.first[p] - (last ? 0 : temp_storage.first[p + 1]);
   if (raw != 0) atomics::Add<true>(&s.control->raw_messages[p], std::uint64_t{raw});
   if (first != 0) atomics::Add<true>(&s.control->halo_count[p], std::uint32_t{first});
 }
@@ -108,8 +109,8 @@ __device__ void FlushCount(const StateRef<P>& s, PushShelf<P>& shelf) {
 
 /// One strip of 32 edges of a push: every lane with `valid` delivers along edge e of `source`. All lanes call it.
 template <class P>
-__device__ void PushStrip(const StateRef<P>& s, PushShelf<P>& shelf, const RoundOf<P>& round, bool valid, LocalId source,
-                          const SharedOf<P>& shared, EdgeIndex e, bool queue_out) {
+__device__ void PushStrip(const StateRef<P>& s, PushTempStorage<P>& temp_storage, const RoundOf<P>& round, bool valid,
+                          LocalId source, const SharedOf<P>& shared, EdgeIndex e, bool queue_out) {
   LocalId target = 0;
   bool owned_first = false, first_in_halo = false;
   if (valid) {
@@ -121,7 +122,7 @@ __device__ void PushStrip(const StateRef<P>& s, PushShelf<P>& shelf, const Round
     owned_first = first && target < s.graph.owned;
     first_in_halo = first && target >= s.graph.owned;
   }
-  if (s.graph.parts > 1) CountEdges(s, shelf, target, valid, __ballot_sync(kFull, first_in_halo));
+  if (s.graph.parts > 1) CountEdges(s, temp_storage, target, valid, __ballot_sync(kFull, first_in_halo));
   if (queue_out) {
     Append(s.touched_queue, &s.control->touched_count, target, owned_first, s.peers_deliver);
     if (s.graph.parts > 1) Append(s.touched_halo, &s.control->touched_halo_count, target, first_in_halo);
@@ -136,9 +137,9 @@ __device__ void PushStrip(const StateRef<P>& s, PushShelf<P>& shelf, const Round
 template <class P, class Group>
 __device__ void Advance(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form form, std::size_t count,
                         bool queue_out) {
-  __shared__ detail::PushShelf<P> shelf;
+  __shared__ detail::PushTempStorage<P> temp_storage;
   const unsigned t = threadIdx.x;
-  detail::StartCount(s, shelf);
+  detail::StartCount(s, temp_storage);
   std::uint64_t scanned = 0;
   // A small frontier is spread over all warps, fewer vertices each.
   unsigned lanes = 32;
@@ -156,33 +157,33 @@ __device__ void Advance(const Group& group, const StateRef<P>& s, const RoundOf<
       }
     }
     EdgeIndex begin = 0, degree = 0;
-    __syncthreads();  // the previous chunk's readers are done with the shelf
+    __syncthreads();  // the previous chunk's readers are done with the temp_storage
     if (v != kNoLocal) {
       begin = s.graph.forward.offsets[v];
       degree = s.graph.forward.offsets[v + 1] - begin;
       scanned += degree;
       const SharedOf<P> shared = TakeShared(s, v);
-      shelf.shared[t] = shared;
+      temp_storage.shared[t] = shared;
       if (degree >= kHubDegree) {
         if constexpr (Traits<P>::kSharesSeparately) s.shared[v] = shared;  // Consume has run: slices read it here
         CutIntoSlices(s.slices, &s.control->slice_count, v, degree);
         degree = 0;
       }
-      shelf.vertex[t] = v;
-      shelf.begin[t] = begin;
-      shelf.degree[t] = degree;
+      temp_storage.vertex[t] = v;
+      temp_storage.begin[t] = begin;
+      temp_storage.degree[t] = degree;
     }
     if (__syncthreads_or(degree >= kBlockDegree)) {
-      if (t == 0) shelf.big_count = 0;
+      if (t == 0) temp_storage.big_count = 0;
       __syncthreads();
-      if (degree >= kBlockDegree) shelf.big[atomicAdd(&shelf.big_count, 1u)] = t;
+      if (degree >= kBlockDegree) temp_storage.big[atomicAdd(&temp_storage.big_count, 1u)] = t;
       __syncthreads();
-      for (unsigned b = 0; b < shelf.big_count; ++b) {
-        const unsigned owner = shelf.big[b];
-        const EdgeIndex row = shelf.begin[owner], edges = shelf.degree[owner];
+      for (unsigned b = 0; b < temp_storage.big_count; ++b) {
+        const unsigned owner = temp_storage.big[b];
+        const EdgeIndex row = temp_storage.begin[owner], edges = temp_storage.degree[owner];
         for (EdgeIndex k = Warp() * 32; k < edges; k += kBlock) {
-          detail::PushStrip(s, shelf, round, k + Lane() < edges, shelf.vertex[owner], shelf.shared[owner], row + k + Lane(),
-                            queue_out);
+          detail::PushStrip(s, temp_storage, round, k + Lane() < edges, temp_storage.vertex[owner],
+                            temp_storage.shared[owner], row + k + Lane(), queue_out);
         }
       }
     }
@@ -190,10 +191,10 @@ __device__ void Advance(const Group& group, const StateRef<P>& s, const RoundOf<
     while (wide != 0) {
       const unsigned owner = Warp() * 32 + __ffs(wide) - 1;
       wide &= wide - 1;
-      const EdgeIndex row = shelf.begin[owner], edges = shelf.degree[owner];
+      const EdgeIndex row = temp_storage.begin[owner], edges = temp_storage.degree[owner];
       for (EdgeIndex k = 0; k < edges; k += 32) {
-        detail::PushStrip(s, shelf, round, k + Lane() < edges, shelf.vertex[owner], shelf.shared[owner], row + k + Lane(),
-                          queue_out);
+        detail::PushStrip(s, temp_storage, round, k + Lane() < edges, temp_storage.vertex[owner], temp_storage.shared[owner],
+                          row + k + Lane(), queue_out);
       }
     }
     const WarpRows rows(degree < kWarpDegree ? static_cast<unsigned>(degree) : 0);
@@ -201,19 +202,19 @@ __device__ void Advance(const Group& group, const StateRef<P>& s, const RoundOf<
       unsigned place;
       const unsigned owner = Warp() * 32 + rows.Owner(k + Lane(), &place);
       const bool valid = k + Lane() < rows.total();
-      detail::PushStrip(s, shelf, round, valid, shelf.vertex[owner], shelf.shared[owner], shelf.begin[owner] + place,
-                        queue_out);
+      detail::PushStrip(s, temp_storage, round, valid, temp_storage.vertex[owner], temp_storage.shared[owner],
+                        temp_storage.begin[owner] + place, queue_out);
     }
   }
-  detail::FlushCount(s, shelf);
+  detail::FlushCount(s, temp_storage);
   AddFromBlock(&s.control->edges_touched, scanned);
 }
 
 /// Push along the hubs' slices that Advance left: a block takes one slice at a time.
 template <class P, class Group>
 __device__ void AdvanceSlices(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool queue_out) {
-  __shared__ detail::PushShelf<P> shelf;
-  detail::StartCount(s, shelf);
+  __shared__ detail::PushTempStorage<P> temp_storage;
+  detail::StartCount(s, temp_storage);
   __syncthreads();
   const std::uint32_t slices = atomics::Load(&s.control->slice_count);
   for (std::uint32_t i = BlockRank(group); i < slices; i += BlockCount(group)) {
@@ -228,10 +229,10 @@ __device__ void AdvanceSlices(const Group& group, const StateRef<P>& s, const Ro
       shared = s.values[slice.vertex];
     }
     for (EdgeIndex k = begin + Warp() * 32; k < end; k += kBlock) {
-      detail::PushStrip(s, shelf, round, k + Lane() < end, slice.vertex, shared, k + Lane(), queue_out);
+      detail::PushStrip(s, temp_storage, round, k + Lane() < end, slice.vertex, shared, k + Lane(), queue_out);
     }
   }
-  detail::FlushCount(s, shelf);
+  detail::FlushCount(s, temp_storage);
 }
 
 /// After a push whose messages are bits and leave no queue: halo vertices whose owners have been told are left out, and
@@ -287,8 +288,8 @@ __device__ void Publish(const Group& group, const StateRef<P>& s, Form form) {
 namespace detail {
 
 template <class P>
-struct PullShelf {
-  Shelf<MessageOf<P>, kBlock> message;
+struct PullTempStorage {
+  SharedArray<MessageOf<P>, kBlock> message;
   bool have[kBlock];
   EdgeIndex begin[kBlock];
 };
@@ -335,7 +336,7 @@ __device__ bool PullRow(const StateRef<P>& s, const RoundOf<P>& round, bool all_
 template <class P, class Group>
 __device__ void Gather(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool all_active) {
   constexpr EdgeIndex kProbe = 16;  // edges that a lane tries alone; most vertices of a frontier's surroundings need few
-  __shared__ detail::PullShelf<P> shelf;
+  __shared__ detail::PullTempStorage<P> temp_storage;
   const unsigned t = threadIdx.x;
   std::uint64_t scanned = 0;
   for (std::size_t base = std::size_t{BlockRank(group)} * kBlock + Warp() * 32; base < s.graph.owned;
@@ -383,8 +384,8 @@ __device__ void Gather(const Group& group, const StateRef<P>& s, const RoundOf<P
     }
     if constexpr (!Traits<P>::kFirstSuffices) {
       const unsigned short_row = degree < kWarpDegree ? static_cast<unsigned>(degree) : 0;
-      shelf.have[t] = false;
-      shelf.begin[t] = begin;
+      temp_storage.have[t] = false;
+      temp_storage.begin[t] = begin;
       scanned += short_row;
       const WarpRows rows(short_row);
       __syncwarp();
@@ -395,7 +396,7 @@ __device__ void Gather(const Group& group, const StateRef<P>& s, const RoundOf<P
         MessageOf<P> part{};
         bool has = false;
         if (valid) {
-          const EdgeIndex e = shelf.begin[Warp() * 32 + owner] + place;
+          const EdgeIndex e = temp_storage.begin[Warp() * 32 + owner] + place;
           has = GatherEdge(s, s.graph.reverse.neighbours[e], static_cast<LocalId>(base + owner), e, all_active, round, false,
                            &part);
         }
@@ -413,13 +414,13 @@ __device__ void Gather(const Group& group, const StateRef<P>& s, const RoundOf<P
         const bool last = valid && (Lane() == 31 || above != owner || k + Lane() + 1 == rows.total());
         if (last && has) {
           const unsigned at = Warp() * 32 + owner;
-          shelf.message[at] = shelf.have[at] ? Reduce<P>(s.program, shelf.message[at], part) : part;
-          shelf.have[at] = true;
+          temp_storage.message[at] = temp_storage.have[at] ? Reduce<P>(s.program, temp_storage.message[at], part) : part;
+          temp_storage.have[at] = true;
         }
         __syncwarp();
       }
-      if (shelf.have[t]) {
-        message = shelf.message[t];
+      if (temp_storage.have[t]) {
+        message = temp_storage.message[t];
         have = true;
       }
     }
@@ -470,7 +471,7 @@ namespace detail {
 
 /// Adds a thread's share of what programs that order count. All threads of the block call it.
 template <class P>
-__device__ void AddOrder(const StateRef<P>& s, const Tally& tally) {
+__device__ void AddOrder(const StateRef<P>& s, const Counters& tally) {
   AddFromBlock(&s.control->pending_vertices, tally.pending);
   AddFromBlock(&s.control->fresh_edges, tally.fresh);
   MaxFromWarp(&s.control->first_pending, tally.first_pending);
@@ -483,13 +484,14 @@ namespace detail {
 /// What a block's threads have measured becomes its partial aggregate.
 template <class P, class Group>
 __device__ void StorePartial(const Group& group, const GlobalOf<P>& mine, GlobalOf<P>* partials) {
-  __shared__ Shelf<GlobalOf<P>, kBlock> shelf;
-  shelf[threadIdx.x] = mine;
+  __shared__ SharedArray<GlobalOf<P>, kBlock> temp_storage;
+  temp_storage[threadIdx.x] = mine;
   for (unsigned d = kBlock / 2; d > 0; d /= 2) {
     __syncthreads();
-    if (threadIdx.x < d) shelf[threadIdx.x] = CombineGlobal<P>(shelf[threadIdx.x], shelf[threadIdx.x + d]);
+    if (threadIdx.x < d)
+      temp_storage[threadIdx.x] = CombineGlobal<P>(temp_storage[threadIdx.x], temp_storage[threadIdx.x + d]);
   }
-  if (threadIdx.x == 0) partials[BlockRank(group)] = shelf[0];
+  if (threadIdx.x == 0) partials[BlockRank(group)] = temp_storage[0];
   __syncthreads();
 }
 
@@ -502,7 +504,7 @@ template <class P, class Group>
 __device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form form, std::size_t count,
                       [[maybe_unused]] GlobalOf<P>* partials = nullptr) {
   if (std::size_t{BlockRank(group)} * kBlock >= count) return;
-  Tally tally;
+  Counters tally;
   [[maybe_unused]] GlobalOf<P> measure{};
   for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < count;
        base += std::size_t{BlockCount(group)} * kBlock) {
@@ -536,7 +538,7 @@ __device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>
   }
   AddFromBlock(&s.control->active_vertices, tally.vertices);
   AddFromBlock(&s.control->active_edges, tally.edges);
-  if constexpr (Traits<P>::kHasWants) AddFromBlock(&s.control->wanting_edges, tally.wanting);
+  if constexpr (Traits<P>::kHasWants) AddFromBlock(&s.control->candidate_edges, tally.wanting);
   if constexpr (Traits<P>::kOrders) {
     if (s.order.limit != kInfinity<double>) detail::AddOrder(s, tally);
   }
@@ -548,7 +550,7 @@ __device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>
 template <class P, class Group>
 __device__ void Release(const Group& group, const StateRef<P>& s, Form form, std::size_t count) {
   if constexpr (Traits<P>::kOrders) {
-    Tally tally;
+    Counters tally;
     const std::size_t words = bits::Words(s.graph.owned);
     const std::size_t warps = std::size_t{BlockCount(group)} * kWarps;
     unsigned lanes = 32;  // a small graph is spread over all warps, fewer words each
@@ -624,10 +626,10 @@ __device__ void BitmapToQueue(const Group& group, const StateRef<P>& s) {
 
 namespace detail {
 
-/// Puts one record of every lane with `keep` into the lane's box, which is counted at `place`: a box a place. All lanes call
-/// it.
+/// Puts one record of every lane with `keep` into the lane's buffer, which is counted at `place`: a buffer a place. All
+/// lanes call it.
 template <class Payload>
-__device__ void PackRecord(Control* control, std::byte* box, std::uint32_t place, std::uint32_t index,
+__device__ void PackRecord(Control* control, std::byte* buffer, std::uint32_t place, std::uint32_t index,
                            const Payload& payload, bool keep) {
   const unsigned keepers = __ballot_sync(kFull, keep);
   if (keepers == 0) return;
@@ -637,13 +639,13 @@ __device__ void PackRecord(Control* control, std::byte* box, std::uint32_t place
   unsigned base = 0;
   if (Lane() == leader) base = atomicAdd(&control->box_count[place], __popc(same));
   base = __shfl_sync(same, base, leader);
-  StoreRecord(box, base + __popc(same & ((1u << Lane()) - 1)), index, payload);
+  StoreRecord(buffer, base + __popc(same & ((1u << Lane()) - 1)), index, payload);
 }
 
-/// Words of a segment of a box: what a warp asks memory for it asks for all of them together.
-inline constexpr unsigned kSegmentWords = kBoxSegment / 32;
+/// Words of a segment of a buffer: what a warp asks memory for it asks for all of them together.
+inline constexpr unsigned kSegmentWords = kBufferSegment / 32;
 
-/// Entries of a box that a thread has on their way at once: as many as it has registers for.
+/// Entries of a buffer that a thread has on their way at once: as many as it has registers for.
 template <class Payload>
 inline constexpr unsigned kEntriesAtOnce = sizeof(Payload) <= 8    ? 4
                                            : sizeof(Payload) <= 32 ? 2
@@ -665,20 +667,21 @@ __device__ inline unsigned ListSet(std::uint32_t mine, unsigned words, unsigned 
   return count;
 }
 
-/// What a block has of a box, to be written line by line: the box may be on another device, to which each store that is not
-/// a whole line is as long.
-struct PackShelf {
+/// What a block has of a buffer, to be written line by line: the buffer may be on another device, to which each store that
+/// is not a whole line is as long.
+struct PackTempStorage {
   static constexpr unsigned kPlaces = kBlock * 32;
   static_assert(kPlaces <= 1u << 16, "places are listed in 16 bits");
   std::uint16_t list[kPlaces];    ///< those that are set
   unsigned begin_of[kWarps + 1];  ///< in the list, the places of each warp; and their number
-  unsigned begin;                 ///< in the box
+  unsigned begin;                 ///< in the buffer
 };
 
 /// @{
-/// Places of a box, as packing asks for them. Words tells lanes which of a word's places each are to be packed, none beyond
-/// the last, from place i on: of `words` words, whole segments. What is asked for of a segment is asked for together, so
-/// nothing there depends on where the box ends. All lanes of a warp call it. Release is told what has been taken of 32.
+/// Places of a buffer, as packing asks for them. Words tells lanes which of a word's places each are to be packed, none
+/// beyond the last, from place i on: of `words` words, whole segments. What is asked for of a segment is asked for together,
+/// so nothing there depends on where the buffer ends. All lanes of a warp call it. Release is told what has been taken
+/// of 32.
 ///
 /// Halo vertices from `first` on that have a message.
 struct TouchedHalo {
@@ -769,16 +772,16 @@ struct ActiveBorder {
 /// TouchedHalo or the like, whose bits are released. `value` tells the payload of a place, and `done` is told once it has
 /// been read.
 template <class Payload, bool kPairs = false, class Group, class Places, class Value, class Done>
-__device__ void PackBitmap(const Group& group, PackShelf& shelf, std::byte* box, std::uint32_t* count, const Places& places,
-                           Value&& value, Done&& done) {
+__device__ void PackBitmap(const Group& group, PackTempStorage& temp_storage, std::byte* buffer, std::uint32_t* count,
+                           const Places& places, Value&& value, Done&& done) {
   constexpr bool kPayload = kWireBytes < Payload >> 0;
   static_assert(kPayload || kPairs, "where bits say all, PackBits is quicker");
   constexpr unsigned kAtOnce = kEntriesAtOnce<Payload>;
   const std::size_t size = places.size;
-  auto* const words = reinterpret_cast<std::uint32_t*>(box);
-  auto* const segments = reinterpret_cast<std::uint32_t*>(box + SegmentsOffset(size));
-  // A small box is spread over all blocks, fewer words a warp; over a quarter of them where little is set, for additions to
-  // the count then take longer than all else.
+  auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
+  auto* const segments = reinterpret_cast<std::uint32_t*>(buffer + SegmentsOffset(size));
+  // A small buffer is spread over all blocks, fewer words a warp; over a quarter of them where little is set, for additions
+  // to the count then take longer than all else.
   const std::size_t blocks = kPairs ? (BlockCount(group) + 3) / 4 : BlockCount(group);
   unsigned lanes = 32;
   while (lanes > kSegmentWords && size <= blocks * kWarps * (lanes / 2) * 32) lanes /= 2;
@@ -789,34 +792,34 @@ __device__ void PackBitmap(const Group& group, PackShelf& shelf, std::byte* box,
     if (mine != 0) places.Release(place, mine);
     const auto set = static_cast<unsigned>(__popc(mine));
     const unsigned in_warp = __reduce_add_sync(kFull, set);
-    if (Lane() == 0) shelf.begin_of[Warp() + 1] = in_warp;
+    if (Lane() == 0) temp_storage.begin_of[Warp() + 1] = in_warp;
     __syncthreads();
     if (threadIdx.x == 0) {
-      shelf.begin_of[0] = 0;
-      for (unsigned w = 0; w < kWarps; ++w) shelf.begin_of[w + 1] += shelf.begin_of[w];
-      const unsigned in_block = shelf.begin_of[kWarps];
-      shelf.begin = in_block == 0 ? 0 : atomicAdd(count, in_block);
+      temp_storage.begin_of[0] = 0;
+      for (unsigned w = 0; w < kWarps; ++w) temp_storage.begin_of[w + 1] += temp_storage.begin_of[w];
+      const unsigned in_block = temp_storage.begin_of[kWarps];
+      temp_storage.begin = in_block == 0 ? 0 : atomicAdd(count, in_block);
     }
     __syncthreads();
-    const unsigned in_list = shelf.begin_of[Warp()];
-    ListSet(mine, lanes, Warp() * lanes * 32, shelf.list + in_list);
+    const unsigned in_list = temp_storage.begin_of[Warp()];
+    ListSet(mine, lanes, Warp() * lanes * 32, temp_storage.list + in_list);
     if constexpr (!kPairs) {
       const unsigned before = in_list + InclusiveSumOfWarp(set) - set;
       if (Lane() < lanes && place < size) {
         words[place / 32] = mine;
-        if (Lane() % kSegmentWords == 0) segments[place / kBoxSegment] = shelf.begin + before;
+        if (Lane() % kSegmentWords == 0) segments[place / kBufferSegment] = temp_storage.begin + before;
       }
     }
     __syncthreads();
-    std::byte* const values = kPairs ? box : box + BitmapValuesOffset(size);
-    const unsigned begin = shelf.begin, listed = shelf.begin_of[kWarps];
+    std::byte* const values = kPairs ? buffer : buffer + BitmapValuesOffset(size);
+    const unsigned begin = temp_storage.begin, listed = temp_storage.begin_of[kWarps];
     for (unsigned from = threadIdx.x; from < listed; from += kAtOnce * kBlock) {
       std::uint32_t index[kAtOnce];
       Payload payload[kAtOnce];
 #pragma unroll
       for (unsigned k = 0; k < kAtOnce; ++k) {
         if (from + k * kBlock >= listed) continue;
-        index[k] = static_cast<std::uint32_t>(base) + shelf.list[from + k * kBlock];
+        index[k] = static_cast<std::uint32_t>(base) + temp_storage.list[from + k * kBlock];
         payload[k] = value(index[k]);
       }
 #pragma unroll
@@ -831,18 +834,18 @@ __device__ void PackBitmap(const Group& group, PackShelf& shelf, std::byte* box,
         }
       }
     }
-    __syncthreads();  // before the shelf is used again
+    __syncthreads();  // before the temp_storage is used again
   }
 }
 
 /// Bitmap form where bits say all: a thread has a word at a time.
 template <class Group>
-__device__ void PackBits(const Group& group, std::byte* box, std::uint32_t* count, const TouchedHalo& places) {
+__device__ void PackBits(const Group& group, std::byte* buffer, std::uint32_t* count, const TouchedHalo& places) {
   const std::size_t stride = std::size_t{BlockCount(group)} * kBlock;
   std::uint32_t set = 0;
   for (std::size_t w = std::size_t{BlockRank(group)} * kBlock + threadIdx.x; w < bits::Words(places.size); w += stride) {
     const std::uint32_t word = places.Word(w * 32);
-    reinterpret_cast<std::uint32_t*>(box)[w] = word;
+    reinterpret_cast<std::uint32_t*>(buffer)[w] = word;
     if (word != 0) places.Release(w * 32, word);
     set += static_cast<std::uint32_t>(__popc(word));
   }
@@ -850,13 +853,13 @@ __device__ void PackBits(const Group& group, std::byte* box, std::uint32_t* coun
 }
 /// Or a warp has a segment.
 template <class Group>
-__device__ void PackBits(const Group& group, std::byte* box, std::uint32_t* count, const ActiveBorder& places) {
+__device__ void PackBits(const Group& group, std::byte* buffer, std::uint32_t* count, const ActiveBorder& places) {
   const std::size_t all = bits::Words(places.size), warps = std::size_t{BlockCount(group)} * kWarps;
   std::uint32_t set = 0;
   for (std::size_t first = (std::size_t{BlockRank(group)} * kWarps + Warp()) * kSegmentWords; first < all;
        first += warps * kSegmentWords) {
     const std::uint32_t mine = places.Segment(first * 32);
-    if (Lane() < kSegmentWords && first + Lane() < all) reinterpret_cast<std::uint32_t*>(box)[first + Lane()] = mine;
+    if (Lane() < kSegmentWords && first + Lane() < all) reinterpret_cast<std::uint32_t*>(buffer)[first + Lane()] = mine;
     set += static_cast<std::uint32_t>(__popc(mine));
   }
   AddFromBlock(count, set);
@@ -864,7 +867,7 @@ __device__ void PackBits(const Group& group, std::byte* box, std::uint32_t* coun
 
 /// Whole form: a payload for every place. `value` and `done`: as of PackBitmap.
 template <class Payload, class Group, class Value, class Done>
-__device__ void PackWhole(const Group& group, std::byte* box, std::uint32_t* count, std::size_t size, Value&& value,
+__device__ void PackWhole(const Group& group, std::byte* buffer, std::uint32_t* count, std::size_t size, Value&& value,
                           Done&& done) {
   constexpr unsigned kAtOnce = kEntriesAtOnce<Payload>;
   if (BlockRank(group) == 0 && threadIdx.x == 0) *count = static_cast<std::uint32_t>(size);
@@ -881,25 +884,25 @@ __device__ void PackWhole(const Group& group, std::byte* box, std::uint32_t* cou
       const std::size_t i = from + k * stride;
       if (i >= size) continue;
       done(static_cast<std::uint32_t>(i));
-      StorePayload(box, i, payload[k]);
+      StorePayload(buffer, i, payload[k]);
     }
   }
 }
 
-/// Has the last block of a grid that is through with packing write the boxes' labels: `for_each` calls what it is given,
-/// label(place in Control, box, its entries), for each of them. All threads call it.
-template <class Group, class ForEachBox>
-__device__ void LabelBoxes(const Group& group, Control* control, std::size_t payload, ForEachBox&& for_each) {
+/// Has the last block of a grid that is through with packing write the buffers' labels: `for_each` calls what it is given,
+/// label(place in Control, buffer, its entries), for each of them. All threads call it.
+template <class Group, class ForEachBuffer>
+__device__ void WriteHeaders(const Group& group, Control* control, std::size_t payload, ForEachBuffer&& for_each) {
   if (!IsLastBlock(group, &control->packed)) return;
-  for_each([&](std::uint32_t place, std::byte* box, std::size_t size) {
-    if (threadIdx.x == place) LabelBox(box, size, payload, *control, place);
+  for_each([&](std::uint32_t place, std::byte* buffer, std::size_t size) {
+    if (threadIdx.x == place) WriteHeader(buffer, size, payload, *control, place);
   });
 }
-/// A box as its label says it is, which one thread of the block reads for all: it may be in another device's memory.
-__device__ inline InboxRef OpenBox(const InboxRef& closed, std::size_t payload) {
+/// A buffer as its label says it is, which one thread of the block reads for all: it may be in another device's memory.
+__device__ inline InboxRef OpenBuffer(const InboxRef& closed, std::size_t payload) {
   if (!closed.labelled) return closed;
   __shared__ std::uint32_t count;
-  __shared__ BoxForm form;
+  __shared__ Encoding form;
   if (threadIdx.x == 0) {
     const InboxRef open = ReadLabel(closed, payload);
     count = open.count;
@@ -912,7 +915,7 @@ __device__ inline InboxRef OpenBox(const InboxRef& closed, std::size_t payload) 
   return inbox;
 }
 
-/// Some entries of a box, asked for together: each lane of a warp has as many.
+/// Some entries of a buffer, asked for together: each lane of a warp has as many.
 template <class Payload, unsigned kEntries>
 struct EntryBatch {
   static constexpr unsigned kCount = kEntries;
@@ -922,10 +925,10 @@ struct EntryBatch {
 };
 
 /// @{
-/// Call body(batch) for the entries of a box that are this device's, indexes counted from inbox.first. All lanes of a warp
-/// call it together.
+/// Call body(batch) for the entries of a buffer that are this device's, indexes counted from inbox.first. All lanes of a
+/// warp call it together.
 ///
-/// Of a box of pairs.
+/// Of a buffer of pairs.
 template <class Payload, class Group, class Body>
 __device__ void ForEachPair(const Group& group, const InboxRef& inbox, Body&& body) {
   EntryBatch<Payload, kEntriesAtOnce<Payload>> batch;
@@ -937,7 +940,7 @@ __device__ void ForEachPair(const Group& group, const InboxRef& inbox, Body&& bo
       const std::size_t i = base + k * stride + threadIdx.x;
       std::uint32_t index = inbox.last;
       batch.payload[k] = Payload{};
-      if (i < inbox.count) index = LoadRecord(inbox.box, static_cast<std::uint32_t>(i), &batch.payload[k]);
+      if (i < inbox.count) index = LoadRecord(inbox.buffer, static_cast<std::uint32_t>(i), &batch.payload[k]);
       batch.present[k] = index >= inbox.first && index < inbox.last;
       batch.index[k] = index - inbox.first;
     }
@@ -949,14 +952,14 @@ template <class Payload, class Group, class Body>
 __device__ void ForEachPlace(const Group& group, const InboxRef& inbox, Body&& body) {
   constexpr unsigned kAtOnce = sizeof(Payload) <= 8 ? kSegmentWords : 2;
   EntryBatch<Payload, kAtOnce> batch;
-  const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.box);
-  const auto* const segments = reinterpret_cast<const std::uint32_t*>(inbox.box + SegmentsOffset(inbox.size));
-  const std::size_t begin = inbox.first / kBoxSegment, end = (inbox.last + kBoxSegment - 1) / kBoxSegment;
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.buffer);
+  const auto* const segments = reinterpret_cast<const std::uint32_t*>(inbox.buffer + SegmentsOffset(inbox.size));
+  const std::size_t begin = inbox.first / kBufferSegment, end = (inbox.last + kBufferSegment - 1) / kBufferSegment;
   const std::size_t warps = std::size_t{BlockCount(group)} * kWarps;
   for (std::size_t segment = begin + std::size_t{BlockRank(group)} * kWarps + Warp(); segment < end; segment += warps) {
-    const std::size_t first = segment * kBoxSegment;
+    const std::size_t first = segment * kBufferSegment;
     unsigned set = kFull, place = 0;
-    if (inbox.form == BoxForm::kBitmap) {
+    if (inbox.form == Encoding::kBitmap) {
       const std::size_t w = first / 32 + Lane();
       set = Lane() < kSegmentWords && w * 32 < inbox.size ? words[w] : 0;
       if constexpr (kWireBytes < Payload >> 0) place = segments[segment];
@@ -971,8 +974,8 @@ __device__ void ForEachPlace(const Group& group, const InboxRef& inbox, Body&& b
         batch.index[k] = static_cast<std::uint32_t>(i - inbox.first);
         batch.payload[k] = Payload{};
         if (batch.present[k]) {
-          const std::size_t at = inbox.form == BoxForm::kBitmap ? place + __popc(word & ((1u << Lane()) - 1)) : i;
-          LoadPayload(inbox.box + (inbox.form == BoxForm::kBitmap ? BitmapValuesOffset(inbox.size) : 0), at,
+          const std::size_t at = inbox.form == Encoding::kBitmap ? place + __popc(word & ((1u << Lane()) - 1)) : i;
+          LoadPayload(inbox.buffer + (inbox.form == Encoding::kBitmap ? BitmapValuesOffset(inbox.size) : 0), at,
                       &batch.payload[k]);
         }
         place += __popc(word);
@@ -984,21 +987,21 @@ __device__ void ForEachPlace(const Group& group, const InboxRef& inbox, Body&& b
 /// Of another, a lane an entry, for bodies that have lanes wait: where few places are set, no more of them do than it takes.
 /// `lists`: shared memory of the block.
 template <class Payload, class Group, class Body>
-__device__ void ForEachSet(const Group& group, const InboxRef& inbox, std::uint16_t (&lists)[kWarps][kBoxSegment],
+__device__ void ForEachSet(const Group& group, const InboxRef& inbox, std::uint16_t (&lists)[kWarps][kBufferSegment],
                            Body&& body) {
   EntryBatch<Payload, kEntriesAtOnce<Payload>> batch;
   constexpr unsigned kAtOnce = batch.kCount;
-  const bool bitmap = inbox.form == BoxForm::kBitmap;
-  const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.box);
-  const auto* const segments = reinterpret_cast<const std::uint32_t*>(inbox.box + SegmentsOffset(inbox.size));
-  const std::byte* const values = inbox.box + (bitmap ? BitmapValuesOffset(inbox.size) : 0);
+  const bool bitmap = inbox.form == Encoding::kBitmap;
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.buffer);
+  const auto* const segments = reinterpret_cast<const std::uint32_t*>(inbox.buffer + SegmentsOffset(inbox.size));
+  const std::byte* const values = inbox.buffer + (bitmap ? BitmapValuesOffset(inbox.size) : 0);
   std::uint16_t* const list = lists[Warp()];
-  const std::size_t begin = inbox.first / kBoxSegment, end = (inbox.last + kBoxSegment - 1) / kBoxSegment;
+  const std::size_t begin = inbox.first / kBufferSegment, end = (inbox.last + kBufferSegment - 1) / kBufferSegment;
   const std::size_t warps = std::size_t{BlockCount(group)} * kWarps;
   for (std::size_t segment = begin + std::size_t{BlockRank(group)} * kWarps + Warp(); segment < end; segment += warps) {
-    const std::size_t first = segment * kBoxSegment;
+    const std::size_t first = segment * kBufferSegment;
     std::size_t place = first;
-    unsigned set = inbox.last - first < kBoxSegment ? static_cast<unsigned>(inbox.last - first) : kBoxSegment;
+    unsigned set = inbox.last - first < kBufferSegment ? static_cast<unsigned>(inbox.last - first) : kBufferSegment;
     if (bitmap) {
       const std::size_t w = first / 32 + Lane();
       const std::uint32_t mine = Lane() < kSegmentWords && w * 32 < inbox.size ? words[w] : 0;
@@ -1026,7 +1029,7 @@ __device__ void ForEachSet(const Group& group, const InboxRef& inbox, std::uint1
 /// PackMessages, of messages that look like that on the wire.
 template <class P, class Payload, class Group>
 __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued,
-                               PackShelf& shelf) {
+                               PackTempStorage& temp_storage) {
   const bool for_all = outbox.for_all != nullptr;
   const auto touched = [&](LocalId h) { return ((atomics::Load(s.touched + (h >> 5)) >> (h & 31)) & 1) != 0; };
   constexpr bool kKept = std::is_same_v<Payload, Slot<MessageOf<P>>>;
@@ -1041,30 +1044,30 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
     if constexpr (kKept) EmptyHalo<P>(s, h);
   };
   const auto clear = [&](LocalId h) { atomics::And<true>(s.touched + (h >> 5), ~(1u << (h & 31))); };
-  // Warps that take from a queue wait for each other at the boxes' counters, some 12 ns each. A sweep over the bitmap is at
-  // memory's rate, and its blocks count as one.
+  // Warps that take from a queue wait for each other at the buffers' counters, some 12 ns each. A sweep over the bitmap is
+  // at memory's rate, and its blocks count as one.
   constexpr std::size_t kFew = 512;
   const std::size_t in_queue = queued ? atomics::Load(&s.control->touched_halo_count) : 0;
   const bool few = queued && in_queue < (s.graph.local - s.graph.owned) / kFew + kBlock;
   bool pairs = false;
-  ForEachMessageBox(s, outbox, [&](std::uint32_t place, std::byte* box, LocalId first, LocalId size, BoxForm form) {
+  ForEachMessageBuffer(s, outbox, [&](std::uint32_t place, std::byte* buffer, LocalId first, LocalId size, Encoding form) {
     std::uint32_t* const count = &s.control->box_count[place];
     if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
     const TouchedHalo places{s.touched, first, size};
     const auto value = [&](std::uint32_t i) { return look(first + LocalId{i}); };
     const auto done = [&](std::uint32_t i) { empty(first + LocalId{i}); };
-    if (form == BoxForm::kWhole) {
-      detail::PackWhole<Payload>(group, box, count, size, value, [&](std::uint32_t i) {
+    if (form == Encoding::kDense) {
+      detail::PackWhole<Payload>(group, buffer, count, size, value, [&](std::uint32_t i) {
         clear(first + LocalId{i});
         done(i);
       });
-    } else if (form == BoxForm::kPairs) {
+    } else if (form == Encoding::kSparse) {
       pairs = true;
-      if (!few) detail::PackBitmap<Payload, /*kPairs=*/true>(group, shelf, box, count, places, value, done);
+      if (!few) detail::PackBitmap<Payload, /*kPairs=*/true>(group, temp_storage, buffer, count, places, value, done);
     } else if constexpr (kWireBytes < Payload >> 0) {
-      detail::PackBitmap<Payload>(group, shelf, box, count, places, value, done);
+      detail::PackBitmap<Payload>(group, temp_storage, buffer, count, places, value, done);
     } else {
-      detail::PackBits(group, box, count, places);
+      detail::PackBits(group, buffer, count, places);
     }
   });
   if (!pairs || !few) return;
@@ -1079,7 +1082,7 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
     if (h != kNoLocal) {
       const std::uint32_t owner = s.graph.HaloOwner(h);
       place = for_all ? s.graph.part : owner;
-      keep = (for_all || MessageForm(s, owner) == BoxForm::kPairs) && touched(h);
+      keep = (for_all || MessageForm(s, owner) == Encoding::kSparse) && touched(h);
       if (keep) {
         clear(h);
         payload = look(h);
@@ -1087,23 +1090,25 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
       }
     }
     const LocalId first = for_all ? s.graph.owned : s.graph.halo_begin[place];
-    detail::PackRecord(s.control, for_all ? outbox.for_all : outbox.box[place], place, keep ? h - first : 0, payload, keep);
+    detail::PackRecord(s.control, for_all ? outbox.for_all : outbox.buffer[place], place, keep ? h - first : 0, payload,
+                       keep);
   }
 }
 
 }  // namespace detail
 
 /// Packs the combined messages of touched halo vertices for their owners, each owner's in the form that is shortest, and
-/// releases them: a box an owner, or one for all, numbered as the halo.
+/// releases them: a buffer an owner, or one for all, numbered as the halo.
 template <class P, class Group>
 __device__ void PackMessages(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued) {
-  __shared__ detail::PackShelf shelf;
-  WithMessagePayload(s,
-                     [&](auto payload) { detail::PackMessagesAs<P, decltype(payload)>(group, s, outbox, queued, shelf); });
+  __shared__ detail::PackTempStorage temp_storage;
+  WithMessagePayload(
+      s, [&](auto payload) { detail::PackMessagesAs<P, decltype(payload)>(group, s, outbox, queued, temp_storage); });
   if (!outbox.labelled) return;
-  detail::LabelBoxes(group, s.control, MessageWireBytes(s), [&](auto&& label) {
-    ForEachMessageBox(s, outbox,
-                      [&](std::uint32_t place, std::byte* box, LocalId, LocalId size, BoxForm) { label(place, box, size); });
+  detail::WriteHeaders(group, s.control, MessageWireBytes(s), [&](auto&& label) {
+    ForEachMessageBuffer(s, outbox, [&](std::uint32_t place, std::byte* buffer, LocalId, LocalId size, Encoding) {
+      label(place, buffer, size);
+    });
   });
 }
 
@@ -1112,7 +1117,7 @@ __device__ void PackMessages(const Group& group, const StateRef<P>& s, const Out
 template <class P, class Group>
 __device__ void DeliverMessages(const Group& group, const StateRef<P>& s, const StateRef<P>* parts) {
   if (BlockRank(group) == 0 && threadIdx.x < s.graph.parts) {
-    s.control->box_form[threadIdx.x] = static_cast<std::uint32_t>(BoxForm::kAtomics);
+    s.control->box_form[threadIdx.x] = static_cast<std::uint32_t>(Encoding::kAtomics);
   }
   const std::size_t count = atomics::Load(&s.control->touched_halo_count);
   for (std::size_t base = std::size_t{BlockRank(group)} * kBlock + Warp() * 32; base < count;
@@ -1148,30 +1153,29 @@ __device__ void DeliverMessages(const Group& group, const StateRef<P>& s, const 
 template <class P, class Group>
 __device__ void PackShared(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan) {
   using Payload = SharedSlot<P>;
-  __shared__ detail::PackShelf shelf;
-  ForEachSharedBox(s, outbox, plan,
-                   [&](std::uint32_t place, std::byte* box, const LocalId* vertices, LocalId size, BoxForm form) {
-                     std::uint32_t* const count = &s.control->box_count[place];
-                     if (BlockRank(group) == 0 && threadIdx.x == 0)
-                       s.control->box_form[place] = static_cast<std::uint32_t>(form);
-                     const detail::ActiveBorder places{s.active, vertices, size, plan.all};
-                     const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
-                     const auto done = [](std::uint32_t) {};
-                     if (form == BoxForm::kBitmap) {
-                       if constexpr (kWireBytes < Payload >> 0) {
-                         return detail::PackBitmap<Payload>(group, shelf, box, count, places, value, done);
-                       } else {
-                         return detail::PackBits(group, box, count, places);
-                       }
-                     }
-                     if (form == BoxForm::kWhole) return detail::PackWhole<Payload>(group, box, count, size, value, done);
-                     detail::PackBitmap<Payload, /*kPairs=*/true>(group, shelf, box, count, places, value, done);
-                   });
+  __shared__ detail::PackTempStorage temp_storage;
+  ForEachSharedBuffer(
+      s, outbox, plan, [&](std::uint32_t place, std::byte* buffer, const LocalId* vertices, LocalId size, Encoding form) {
+        std::uint32_t* const count = &s.control->box_count[place];
+        if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
+        const detail::ActiveBorder places{s.active, vertices, size, plan.all};
+        const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
+        const auto done = [](std::uint32_t) {};
+        if (form == Encoding::kBitmap) {
+          if constexpr (kWireBytes < Payload >> 0) {
+            return detail::PackBitmap<Payload>(group, temp_storage, buffer, count, places, value, done);
+          } else {
+            return detail::PackBits(group, buffer, count, places);
+          }
+        }
+        if (form == Encoding::kDense) return detail::PackWhole<Payload>(group, buffer, count, size, value, done);
+        detail::PackBitmap<Payload, /*kPairs=*/true>(group, temp_storage, buffer, count, places, value, done);
+      });
   if (!outbox.labelled) return;
-  detail::LabelBoxes(group, s.control, kWireBytes<Payload>, [&](auto&& label) {
-    ForEachSharedBox(s, outbox, plan, [&](std::uint32_t place, std::byte* box, const LocalId*, LocalId size, BoxForm) {
-      label(place, box, size);
-    });
+  detail::WriteHeaders(group, s.control, kWireBytes<Payload>, [&](auto&& label) {
+    ForEachSharedBuffer(
+        s, outbox, plan,
+        [&](std::uint32_t place, std::byte* buffer, const LocalId*, LocalId size, Encoding) { label(place, buffer, size); });
   });
 }
 
@@ -1180,7 +1184,7 @@ namespace detail {
 /// UnpackMessages, of messages that look like that on the wire.
 template <class P, class Payload, class Group>
 __device__ void UnpackMessagesAs(const Group& group, const StateRef<P>& s, const InboxRef& inbox, std::uint32_t peer,
-                                 bool queue_out, std::uint16_t (&lists)[kWarps][kBoxSegment]) {
+                                 bool queue_out, std::uint16_t (&lists)[kWarps][kBufferSegment]) {
   const LocalId* const vertices = s.border.vertices + s.border.begin[peer];
   const auto take_in = [&](const auto& batch) {
     constexpr unsigned kCount = std::decay_t<decltype(batch)>::kCount;
@@ -1210,7 +1214,7 @@ __device__ void UnpackMessagesAs(const Group& group, const StateRef<P>& s, const
       at += __popc(first[k]);
     }
   };
-  if (inbox.form == BoxForm::kPairs) return detail::ForEachPair<Payload>(group, inbox, take_in);
+  if (inbox.form == Encoding::kSparse) return detail::ForEachPair<Payload>(group, inbox, take_in);
   detail::ForEachSet<Payload>(group, inbox, lists, take_in);
 }
 
@@ -1233,12 +1237,12 @@ __device__ inline void SetAscending(std::uint32_t* words, LocalId v, bool presen
   if ((rest >> Lane() & 1) != 0) atomics::Or<true>(words + (v >> 5), 1u << (v & 31));
 }
 
-/// Where bits say all, and nobody is to be queued: sets bit vertices[i] of `to` for each place i that is set in a box. Warps
-/// have a segment each, and look up the vertices of its places together, where they are no stretch.
+/// Where bits say all, and nobody is to be queued: sets bit vertices[i] of `to` for each place i that is set in a buffer.
+/// Warps have a segment each, and look up the vertices of its places together, where they are no stretch.
 template <class Group>
 __device__ void ScatterBits(const Group& group, const InboxRef& inbox, const LocalId* vertices, std::uint32_t* to) {
-  const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.box);
-  const std::size_t begin = inbox.first / kBoxSegment, end = (inbox.last + kBoxSegment - 1) / kBoxSegment;
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.buffer);
+  const std::size_t begin = inbox.first / kBufferSegment, end = (inbox.last + kBufferSegment - 1) / kBufferSegment;
   const std::size_t warps = std::size_t{BlockCount(group)} * kWarps;
   for (std::size_t segment = begin + std::size_t{BlockRank(group)} * kWarps + Warp(); segment < end; segment += warps) {
     const std::size_t w = segment * kSegmentWords + Lane();
@@ -1247,16 +1251,16 @@ __device__ void ScatterBits(const Group& group, const InboxRef& inbox, const Loc
       mine = words[w] & bits::Mask(w, inbox.last) & ~bits::Mask(w, inbox.first);
     }
     if (!__any_sync(kFull, mine != 0)) continue;
-    if (segment * kBoxSegment < inbox.first) {  // the list begins within the segment, once a box
+    if (segment * kBufferSegment < inbox.first) {  // the list begins within the segment, once a buffer
       for (unsigned k = 0; k < kSegmentWords; ++k) {
-        const std::size_t i = segment * kBoxSegment + k * 32 + Lane();
+        const std::size_t i = segment * kBufferSegment + k * 32 + Lane();
         if ((__shfl_sync(kFull, mine, k) >> Lane() & 1) == 0) continue;
         const LocalId v = vertices[i - inbox.first];
         atomics::Or<true>(to + (v >> 5), 1u << (v & 31));
       }
       continue;
     }
-    const std::size_t i = segment * kBoxSegment - inbox.first, size = inbox.last - inbox.first;
+    const std::size_t i = segment * kBufferSegment - inbox.first, size = inbox.last - inbox.first;
     const Stretch stretch(vertices, i, size);
     if (stretch.whole && mine != 0) {
       std::uint32_t* const at = to + stretch.first / 32;
@@ -1280,13 +1284,13 @@ __device__ void ScatterBits(const Group& group, const InboxRef& inbox, const Loc
 
 /// Takes in one peer's messages, as if its edges had been ours.
 template <class P, class Group>
-__device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const InboxRef& box, std::uint32_t peer,
+__device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const InboxRef& buffer, std::uint32_t peer,
                                bool queue_out) {
-  __shared__ std::uint16_t lists[kWarps][kBoxSegment];
-  const InboxRef inbox = detail::OpenBox(box, MessageWireBytes(s));
+  __shared__ std::uint16_t lists[kWarps][kBufferSegment];
+  const InboxRef inbox = detail::OpenBuffer(buffer, MessageWireBytes(s));
   if constexpr (Traits<P>::kHasRoundMessage) {
     // Bits alone: nobody is asked or queued, and there are no entries to look at one by one.
-    if (!queue_out && inbox.form == BoxForm::kBitmap && !KeepsMessages(s)) {
+    if (!queue_out && inbox.form == Encoding::kBitmap && !KeepsMessages(s)) {
       return detail::ScatterBits(group, inbox, s.border.vertices + s.border.begin[peer], s.touched);
     }
   }
@@ -1296,10 +1300,10 @@ __device__ void UnpackMessages(const Group& group, const StateRef<P>& s, const I
 
 namespace detail {
 
-/// The bits of a box become those of `to` from bit `first` on, which are clear. A thread has a word of `to` at a time.
+/// The bits of a buffer become those of `to` from bit `first` on, which are clear. A thread has a word of `to` at a time.
 template <class Group>
 __device__ void JoinBits(const Group& group, const InboxRef& inbox, std::uint32_t* to, LocalId first) {
-  const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.box);
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.buffer);
   const std::size_t size = inbox.last, all = bits::Words(size), end = first + size, base = first / 32;
   const auto word = [&](std::size_t w) { return w < all ? words[w] & bits::Mask(w, size) : 0; };
   const std::size_t stride = std::size_t{BlockCount(group)} * kBlock;
@@ -1319,14 +1323,14 @@ __device__ void JoinBits(const Group& group, const InboxRef& inbox, std::uint32_
 /// Takes in one peer's shared values. The halo's active bits have been cleared. `to_halo`: where entries of the peer's
 /// border_union are in this device's halo, or null for entries of this device's subset.
 template <class P, class Group>
-__device__ void UnpackShared(const Group& group, const StateRef<P>& s, const InboxRef& box, std::uint32_t peer,
+__device__ void UnpackShared(const Group& group, const StateRef<P>& s, const InboxRef& buffer, std::uint32_t peer,
                              const LocalId* to_halo) {
   using Payload = SharedSlot<P>;
-  const InboxRef inbox = detail::OpenBox(box, kWireBytes<Payload>);
+  const InboxRef inbox = detail::OpenBuffer(buffer, kWireBytes<Payload>);
   const LocalId halo = s.graph.halo_begin[peer];
-  const bool in_order = to_halo == nullptr && inbox.form != BoxForm::kPairs && inbox.first == 0;
+  const bool in_order = to_halo == nullptr && inbox.form != Encoding::kSparse && inbox.first == 0;
   if constexpr (kWireBytes<Payload> == 0) {
-    if (in_order && inbox.form == BoxForm::kBitmap) return detail::JoinBits(group, inbox, s.active, halo);
+    if (in_order && inbox.form == Encoding::kBitmap) return detail::JoinBits(group, inbox, s.active, halo);
   }
   const auto take_in = [&](const auto& batch) {
 #pragma unroll
@@ -1344,7 +1348,7 @@ __device__ void UnpackShared(const Group& group, const StateRef<P>& s, const Inb
       }
     }
   };
-  if (inbox.form == BoxForm::kPairs) return detail::ForEachPair<Payload>(group, inbox, take_in);
+  if (inbox.form == Encoding::kSparse) return detail::ForEachPair<Payload>(group, inbox, take_in);
   detail::ForEachPlace<Payload>(group, inbox, take_in);
 }
 
@@ -1425,7 +1429,7 @@ struct BlockTeam {
 
 /// Where a block counts equal messages: a table for each warp, or one for all.
 template <class Message>
-struct CountShelf {
+struct CountTempStorage {
   /// Of a warp's table. One more is for messages that look like a free place.
   static constexpr unsigned kPlaces = 2048 / sizeof(Message);
   Message values[kWarps * (kPlaces + 1)];
@@ -1532,12 +1536,12 @@ template <class P, class Group>
 __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool all_active) {
   if constexpr (Traits<P>::kCollects) {
     using Message = MessageOf<P>;
-    using Memory = std::conditional_t<Traits<P>::kCounts, detail::CountShelf<Message>, None>;
+    using Memory = std::conditional_t<Traits<P>::kCounts, detail::CountTempStorage<Message>, None>;
     all_active |= Traits<P>::kEveryRound;
-    Tally tally;
+    Counters tally;
     std::uint64_t scanned = 0;
     __shared__ std::uint32_t kept[kWarps], runs_kept[kWarps];
-    [[maybe_unused]] __shared__ Memory shelf;
+    [[maybe_unused]] __shared__ Memory temp_storage;
     const auto update = [&](LocalId v, const auto& messages) {
       ValueOf<P> value = s.values[v];
       bool active = false;
@@ -1566,8 +1570,8 @@ __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<
       if constexpr (Traits<P>::kCounts) {
         constexpr bool kWarp = std::is_same_v<Team, detail::WarpTeam>;
         constexpr unsigned kPlaces = Memory::kPlaces;
-        Message* const values = shelf.values + place * (kPlaces + 1);
-        std::uint32_t *const counts = shelf.counts + place * (kPlaces + 1), *const runs = &runs_kept[place];
+        Message* const values = temp_storage.values + place * (kPlaces + 1);
+        std::uint32_t *const counts = temp_storage.counts + place * (kPlaces + 1), *const runs = &runs_kept[place];
         bool counted = true;
         if (kWarp && end - begin <= 32) {
           detail::CountInWarp(s, v, round, all_active, values, counts, size, runs);

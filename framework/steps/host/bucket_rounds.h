@@ -162,7 +162,7 @@ class BucketWorker {
 
 /// Runs `job` to its end; every member calls it with the same, and returns the same.
 template <class P, bool kConcurrent>
-LoneRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, LoneRun job) {
+FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, FusedRun job) {
   const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
   RoundOf<P> round = job.round.As<GlobalOf<P>>();
   BucketWorker<P, kConcurrent> worker(s, round);
@@ -241,7 +241,7 @@ LoneRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, LoneR
     // The last round's lists, of which nobody takes any more, become the next one's.
     std::vector<LocalId>& next = board.lists.Clear(which ^ 1, rank);
     BucketWorker<P, kConcurrent> mine = worker;  // whose counts nobody else sees meanwhile: they stay in registers
-    AheadOfVisits ahead;
+    PrefetchPipeline ahead;
     board.lists.Take(which, rank, members, [&](std::span<const LocalId> vertices, std::size_t following) {
       ahead.Walk(
           vertices, following,
@@ -288,10 +288,10 @@ LoneRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, LoneR
 
 }  // namespace detail
 
-/// As StepSet::RunAlone, of a program that orders and a run in buckets. Every member calls it with the same `job`, and
+/// As StepSet::RunFused, of a program that orders and a run in buckets. Every member calls it with the same `job`, and
 /// returns the same.
 template <class P>
-LoneRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, const LoneRun& job) {
+FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, const FusedRun& job) {
   return group.size() > 1 ? detail::RunBuckets<P, true>(group, s, board, job)
                           : detail::RunBuckets<P, false>(group, s, board, job);
 }

@@ -42,7 +42,7 @@ inline constexpr bool kRunsInPlace = [] {
 
 /// What the vertices that are changed in a round share, if that is the same of all, as levels are in a search: a pull then
 /// need not look at its sources.
-class CommonShare {
+class SharedValue {
  public:
   /// One more shares `share`.
   template <class Shared>
@@ -56,7 +56,7 @@ class CommonShare {
     same_ = same_ && bits == bits_;
   }
   /// All that another has noted.
-  void Note(const CommonShare& other) {
+  void Note(const SharedValue& other) {
     if (other.none_) return;
     if (none_) *this = other;
     same_ = same_ && other.same_ && bits_ == other.bits_;
@@ -77,21 +77,21 @@ class CommonShare {
 };
 
 /// What the members share. Counts twice: while one round fills its own, the last one's may still be read.
-struct PlaceBoard {
+struct InPlaceShared {
   /// What a member did since the last barrier.
   struct alignas(64) Count {
     std::uint64_t found = 0, edges = 0, looks = 0;
     std::int64_t wanting = 0;
-    CommonShare share;
+    SharedValue share;
     bool stop = false;
   };
   using Counts = std::vector<Count>;
-  PlaceBoard(int members, LocalId owned)
+  InPlaceShared(int members, LocalId owned)
       : lists(members), counts{Counts(members), Counts(members)}, wanting(bits::Words(owned)) {}
   MemberLists lists;
   Counts counts[2];
-  LoneRun alone;              ///< as the first member leaves it to the others, after rounds without them,
-  CommonShare alone_share;    ///< what its last frontier shares,
+  FusedRun alone;             ///< as the first member leaves it to the others, after rounds without them,
+  SharedValue alone_share;    ///< what its last frontier shares,
   std::size_t alone_which{};  ///< which lists that is in
   bool alone_stop = false;    ///< and whether it is to end early
   /// Who wanted messages when last asked, and has anybody to get them from: none that is not here ever will again. Filled by
@@ -114,9 +114,9 @@ inline constexpr LocalId kVerticesAnEdge = 64;
 /// One member's part in rounds. `touched` has who is in a list and wants messages all the same: whoever wants none is found
 /// once, by whom it wanted one of.
 template <class P, bool kConcurrent>
-class PlaceWorker {
+class InPlaceWorker {
  public:
-  PlaceWorker(const StateRef<P>& s, const RoundOf<P>& round) : s_(s), round_(round) {}
+  InPlaceWorker(const StateRef<P>& s, const RoundOf<P>& round) : s_(s), round_(round) {}
 
   /// Calls the values that a push from v will look at first: its updates let no later load begin.
   void AskForTargets(LocalId v) const {
@@ -211,13 +211,13 @@ class PlaceWorker {
     return changed;
   }
   /// Before each round but the first: where the run stands, and what the frontier shares.
-  void SetRound(const RoundOf<P>& round, const CommonShare& share) {
+  void SetRound(const RoundOf<P>& round, const SharedValue& share) {
     round_ = round;
     common_ = bool{share};
     if (common_) share_ = share.Get<Shared>();
   }
 
-  PlaceBoard::Count count;
+  InPlaceShared::Count count;
 
  private:
   using Value = ValueOf<P>;
@@ -314,22 +314,22 @@ class PlaceWorker {
 
 /// Runs `job` to its end; every member calls it with the same, and returns the same.
 template <class P, bool kConcurrent>
-LoneRun RunInPlace(Group& group, const StateRef<P>& s, PlaceBoard& board, LoneRun job) {
+FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, FusedRun job) {
   const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
   RoundOf<P> round = job.round.As<GlobalOf<P>>();
-  PlaceWorker<P, kConcurrent> worker(s, round);
+  InPlaceWorker<P, kConcurrent> worker(s, round);
   std::size_t which = 0, turn = 0;
   bool stop = false;
-  CommonShare share;
+  SharedValue share;
   // Everybody counts, meets the others, and sums all up.
   const auto meet = [&] {
-    PlaceBoard::Count& mine = worker.count;
+    InPlaceShared::Count& mine = worker.count;
     mine.stop = rank == 0 && job.stop->stop_requested();
     board.counts[turn][rank] = mine;
     worker.count = {};
     group.sync_soon();
-    PlaceBoard::Count all;
-    for (const PlaceBoard::Count& one : board.counts[turn]) {
+    InPlaceShared::Count all;
+    for (const InPlaceShared::Count& one : board.counts[turn]) {
       all.found += one.found;
       all.edges += one.edges;
       all.looks += one.looks;
@@ -340,7 +340,7 @@ LoneRun RunInPlace(Group& group, const StateRef<P>& s, PlaceBoard& board, LoneRu
     turn ^= 1;
     job.active_vertices = all.found;
     job.ahead.active_edges = all.edges;
-    job.ahead.wanting_edges += all.wanting;
+    job.ahead.candidate_edges += all.wanting;
     job.edges_touched += all.looks;
     job.vertices_updated += all.found;
     stop = all.stop;
@@ -386,8 +386,8 @@ LoneRun RunInPlace(Group& group, const StateRef<P>& s, PlaceBoard& board, LoneRu
   const auto push = [&] {
     // The last round's lists, of which nobody takes any more, become the next one's.
     std::vector<LocalId>& next = board.lists.Clear(which ^ 1, rank);
-    PlaceWorker<P, kConcurrent> mine = worker;  // whose counts nobody else sees meanwhile: they stay in registers
-    AheadOfVisits ahead;
+    InPlaceWorker<P, kConcurrent> mine = worker;  // whose counts nobody else sees meanwhile: they stay in registers
+    PrefetchPipeline ahead;
     board.lists.Take(which, rank, members, [&](std::span<const LocalId> vertices, std::size_t following) {
       ahead.Walk(
           vertices, following, [&](LocalId v) { Prefetch(s.graph.forward.neighbours + s.graph.forward.offsets[v]); },
@@ -415,7 +415,7 @@ LoneRun RunInPlace(Group& group, const StateRef<P>& s, PlaceBoard& board, LoneRu
     if (rank == 0) {
       const std::uint64_t together = std::min<std::uint64_t>(kEdgesTogether, s.graph.owned / kVerticesAnEdge);
       do {
-        PlaceBoard::Count& mine = worker.count;
+        InPlaceShared::Count& mine = worker.count;
         std::vector<LocalId>& next = board.lists.Clear(which ^ 1, 0);
         for (std::size_t member = 1; member < members; ++member) board.lists.Clear(which ^ 1, member);
         board.lists.TakeAll(which, [&](std::span<const LocalId> vertices) {
@@ -424,7 +424,7 @@ LoneRun RunInPlace(Group& group, const StateRef<P>& s, PlaceBoard& board, LoneRu
         which ^= 1;
         job.active_vertices = mine.found;
         job.ahead.active_edges = mine.edges;
-        job.ahead.wanting_edges += mine.wanting;
+        job.ahead.candidate_edges += mine.wanting;
         job.edges_touched += mine.looks;
         job.vertices_updated += mine.found;
         job.push_rounds += 1;
@@ -494,9 +494,9 @@ LoneRun RunInPlace(Group& group, const StateRef<P>& s, PlaceBoard& board, LoneRu
 
 }  // namespace detail
 
-/// As StepSet::RunAlone, of a program that runs in place. Every member calls it with the same `job`, and returns the same.
+/// As StepSet::RunFused, of a program that runs in place. Every member calls it with the same `job`, and returns the same.
 template <class P>
-LoneRun RunInPlace(Group& group, const StateRef<P>& s, PlaceBoard& board, const LoneRun& job) {
+FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, const FusedRun& job) {
   return group.size() > 1 ? detail::RunInPlace<P, true>(group, s, board, job)
                           : detail::RunInPlace<P, false>(group, s, board, job);
 }

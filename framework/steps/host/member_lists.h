@@ -67,7 +67,7 @@ class MemberLists {
 
  private:
   static constexpr std::size_t kTakeGrain = 1024;       ///< that a member takes of its own at once
-  static constexpr std::size_t kMost = 4096;            ///< that it takes of another's, half of what is left
+  static constexpr std::size_t kMax = 4096;             ///< that it takes of another's, half of what is left
   static constexpr std::size_t kFew = 64, kMany = 512;  ///< less than an eighth is left to the other, between these
   struct Stretch {
     std::size_t begin, end;
@@ -94,7 +94,7 @@ class MemberLists {
     while (true) {
       const std::size_t end = size - (now >> 32), rest = end - static_cast<std::uint32_t>(now);
       if (rest < least) return {end, end};
-      const std::size_t some = std::min(rest / 2, kMost);
+      const std::size_t some = std::min(rest / 2, kMax);
       const std::uint64_t then = now + (std::uint64_t{some} << 32);
       if (taken.compare_exchange_weak(now, then, std::memory_order_relaxed)) return {end - some, end};
     }
@@ -107,7 +107,7 @@ namespace detail {
 
 /// Visits vertices of a list, each after its row has been called from memory and then its row's targets, which lets neither
 /// be waited for: the updates of a visit let no later load begin before they end.
-class AheadOfVisits {
+class PrefetchPipeline {
  public:
   /// Calls ask_for_row(v), ask_for_targets(v) and visit(v) for each of the vertices, in their order, so that many visits lie
   /// between; the first two also for what follows.

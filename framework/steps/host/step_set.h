@@ -60,9 +60,9 @@ class HostSteps final : public StepSet {
       CannotPush();
     }
   }
-  bool TakesFresh() const override {
-    if constexpr (kEndsByStripe<P> && Traits<P>::kHasTakesFresh) {
-      return EndsByStripe() && s().program.TakesFresh();
+  bool AllowsGaussSeidel() const override {
+    if constexpr (kEndsByStripe<P> && Traits<P>::kHasAllowsGaussSeidel) {
+      return EndsByStripe() && s().program.AllowsGaussSeidel();
     } else {
       return false;
     }
@@ -141,7 +141,7 @@ class HostSteps final : public StepSet {
   void Release(Form form, std::size_t count) override {
     if constexpr (Traits<P>::kOrders) Run(s().graph.owned / 64, [&](Group& g) { host::Release(g, s(), form, count); });
   }
-  bool RunAlone(LoneRun& job) override {
+  bool RunFused(FusedRun& job) override {
     if constexpr (kUpdatesAtOnce<P>) {
       if (!job.buckets.on() || job.chooser.UsePull(job.ahead, job.round.vertices)) return false;
       BucketBoard board(device_.team()->size());
@@ -150,7 +150,7 @@ class HostSteps final : public StepSet {
     } else if constexpr (kRunsInPlace<P>) {
       if (kTakesFirstInRow<P> && s().graph.global_ids != nullptr) return false;  // rows are in another order
       const LocalId owned = s().graph.owned;
-      PlaceBoard board(device_.team()->size(), owned);
+      InPlaceShared board(device_.team()->size(), owned);
       const std::size_t work = owned + s().graph.forward.offsets[owned];
       RunJob(work, job, [&](Group& g) { return host::RunInPlace(g, s(), board, job); });
       return true;
@@ -167,8 +167,8 @@ class HostSteps final : public StepSet {
       for (std::uint32_t p = 0; p < s().graph.parts; ++p) work += s().control->halo_count[p];
       Run(work, [&](Group& g) { host::PackMessages(g, s(), outbox, queued); });
       if (!outbox.labelled) return;
-      ForEachMessageBox(s(), outbox, [&](std::uint32_t place, std::byte* box, LocalId, LocalId size, BoxForm) {
-        LabelBox(box, size, MessageWireBytes(s()), *s().control, place);
+      ForEachMessageBuffer(s(), outbox, [&](std::uint32_t place, std::byte* buffer, LocalId, LocalId size, Encoding) {
+        WriteHeader(buffer, size, MessageWireBytes(s()), *s().control, place);
       });
     }
   }
@@ -184,18 +184,19 @@ class HostSteps final : public StepSet {
   void PackShared(const OutboxRef& outbox, const SharedPlan& plan) override {
     Run(s().border.begin[s().graph.parts], [&](Group& g) { host::PackShared(g, s(), outbox, plan); });
     if (!outbox.labelled) return;
-    ForEachSharedBox(s(), outbox, plan, [&](std::uint32_t place, std::byte* box, const LocalId*, LocalId size, BoxForm) {
-      LabelBox(box, size, kWireBytes<SharedSlot<P>>, *s().control, place);
-    });
+    ForEachSharedBuffer(s(), outbox, plan,
+                        [&](std::uint32_t place, std::byte* buffer, const LocalId*, LocalId size, Encoding) {
+                          WriteHeader(buffer, size, kWireBytes<SharedSlot<P>>, *s().control, place);
+                        });
   }
-  void UnpackMessages(const InboxRef& box, std::uint32_t peer, bool queue_out) override {
+  void UnpackMessages(const InboxRef& buffer, std::uint32_t peer, bool queue_out) override {
     if constexpr (Traits<P>::kCanPush) {
-      const InboxRef inbox = ReadLabel(box, MessageWireBytes(s()));
+      const InboxRef inbox = ReadLabel(buffer, MessageWireBytes(s()));
       Run(Entries(inbox), [&](Group& g) { host::UnpackMessages(g, s(), inbox, peer, queue_out); });
     }
   }
-  void UnpackShared(const InboxRef& box, std::uint32_t peer, const LocalId* to_halo) override {
-    const InboxRef inbox = ReadLabel(box, kWireBytes<SharedSlot<P>>);
+  void UnpackShared(const InboxRef& buffer, std::uint32_t peer, const LocalId* to_halo) override {
+    const InboxRef inbox = ReadLabel(buffer, kWireBytes<SharedSlot<P>>);
     Run(Entries(inbox), [&](Group& g) { host::UnpackShared(g, s(), inbox, peer, to_halo); });
   }
 
@@ -252,9 +253,9 @@ class HostSteps final : public StepSet {
   /// Whether rounds end stripe by stripe: nobody else is told what vertices show.
   bool EndsByStripe() const { return kEndsByStripe<P> && !tiles_.empty() && s().graph.parts == 1; }
   static RoundOf<P> As(const RoundState& round) { return round.As<GlobalOf<P>>(); }
-  /// Places of a box that are looked at.
+  /// Places of a buffer that are looked at.
   static std::size_t Entries(const InboxRef& inbox) {
-    return inbox.form == BoxForm::kPairs ? inbox.count : inbox.last - inbox.first;
+    return inbox.form == Encoding::kSparse ? inbox.count : inbox.last - inbox.first;
   }
   [[noreturn]] static void CannotPush() {
     throw InternalError("this program is pulled: it collects all messages or its messages are wider than an atomic");
@@ -262,15 +263,15 @@ class HostSteps final : public StepSet {
 
   /// Of what the members return, who all return the same, the first's becomes `job`. They leave inboxes as they were.
   template <class Body>
-  void RunJob(std::size_t work, LoneRun& job, Body&& body) {
-    LoneRun after;
+  void RunJob(std::size_t work, FusedRun& job, Body&& body) {
+    FusedRun after;
     Run(work, [&](Group& g) {
-      const LoneRun mine = body(g);
+      const FusedRun mine = body(g);
       if (g.rank() == 0) after = mine;
     });
     job = after;
     inboxes_empty_ =
-        true;  // nobody but this device has put anything there since Init, or RunAlone would not have been called
+        true;  // nobody but this device has put anything there since Init, or RunFused would not have been called
   }
 
   template <class Body>
@@ -303,7 +304,7 @@ class HostSteps final : public StepSet {
   std::uint32_t rounds_by_stripe_ = 0;    // since shown_ was filled
   bool gathers_ = false;                  // the next Apply is to gather, too
   std::optional<std::uint32_t> applied_;  // the round whose end has measured and published, if nothing has changed since
-  bool inboxes_empty_ = false;            // since RunAlone
+  bool inboxes_empty_ = false;            // since RunFused
   Cursors cursors_;
   std::uint32_t sweeps_ = 0;
 };

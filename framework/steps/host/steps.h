@@ -108,10 +108,10 @@ class Appender {
 };
 
 template <class P>
-void AddTally(const StateRef<P>& s, const Tally& tally) {
+void AddTally(const StateRef<P>& s, const Counters& tally) {
   atomics::Add<true>(&s.control->active_vertices, tally.vertices);
   atomics::Add<true>(&s.control->active_edges, tally.edges);
-  if (tally.wanting != 0) atomics::Add<true>(&s.control->wanting_edges, tally.wanting);
+  if (tally.wanting != 0) atomics::Add<true>(&s.control->candidate_edges, tally.wanting);
   if constexpr (Traits<P>::kOrders) {
     if (tally.pending != 0) atomics::Add<true>(&s.control->pending_vertices, tally.pending);
     if (tally.fresh != 0) atomics::Add<true>(&s.control->fresh_edges, tally.fresh);
@@ -173,7 +173,7 @@ void Init(Group& group, const StateRef<P>& s, const PriorOf<P>* prior) {
 
 template <class P>
 void Activate(Group& group, const StateRef<P>& s, const RoundOf<P>& round) {
-  Tally tally;
+  Counters tally;
   group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
       std::uint32_t active = 0, wanting = 0;
@@ -533,7 +533,7 @@ void GatherSlices(Group& group, const StateRef<P>& s, const RoundOf<P>& round, b
 
 template <class P>
 void Apply(Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form form, std::size_t count) {
-  Tally tally;
+  Counters tally;
   if (form == Form::kQueue) {
     detail::Appender<LocalId> next(s.next, &s.control->next_count, group.size() > 1);
     detail::ByConcurrency(group, [&](auto concurrent) {
@@ -585,7 +585,7 @@ void BitmapToQueue(Group& group, const StateRef<P>& s) {
 template <class P>
 void Release(Group& group, const StateRef<P>& s, Form form, std::size_t count) {
   if constexpr (Traits<P>::kOrders) {
-    Tally tally;
+    Counters tally;
     {
       detail::Appender<LocalId> queue(s.frontier + count, &s.control->next_count, group.size() > 1);
       const std::size_t words = bits::Words(s.graph.owned);
@@ -647,14 +647,14 @@ namespace detail {
 
 /// Bitmap form: bits, and the payloads of those that are set, a segment's together.
 template <class Payload, class Bit, class Value>
-void PackBitmap(Group& group, std::byte* box, std::uint32_t* count, std::size_t size, Bit&& bit, Value&& value) {
-  static_assert(kVertexGrain % kBoxSegment == 0);
-  auto* const words = reinterpret_cast<std::uint32_t*>(box);
-  auto* const segments = reinterpret_cast<std::uint32_t*>(box + SegmentsOffset(size));
-  std::byte* const values = box + BitmapValuesOffset(size);
+void PackBitmap(Group& group, std::byte* buffer, std::uint32_t* count, std::size_t size, Bit&& bit, Value&& value) {
+  static_assert(kVertexGrain % kBufferSegment == 0);
+  auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
+  auto* const segments = reinterpret_cast<std::uint32_t*>(buffer + SegmentsOffset(size));
+  std::byte* const values = buffer + BitmapValuesOffset(size);
   group.Sweep(size, kVertexGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t from = begin; from < end; from += kBoxSegment) {
-      const std::size_t to = std::min(from + kBoxSegment, end);
+    for (std::size_t from = begin; from < end; from += kBufferSegment) {
+      const std::size_t to = std::min(from + kBufferSegment, end);
       std::uint32_t set = 0;
       for (std::size_t w = from / 32; w < bits::Words(to); ++w) {
         std::uint32_t word = 0;
@@ -663,7 +663,7 @@ void PackBitmap(Group& group, std::byte* box, std::uint32_t* count, std::size_t 
         set += static_cast<std::uint32_t>(__builtin_popcount(word));
       }
       std::uint32_t place = set == 0 ? 0 : atomics::Add<true>(count, set);
-      if constexpr (kWireBytes < Payload >> 0) segments[from / kBoxSegment] = place;
+      if constexpr (kWireBytes < Payload >> 0) segments[from / kBufferSegment] = place;
       for (std::size_t w = from / 32; w < bits::Words(to); ++w) {
         for (std::uint32_t word = words[w]; word != 0; word &= word - 1) {
           StorePayload(values, place++, value(w * 32 + static_cast<std::size_t>(__builtin_ctz(word))));
@@ -675,48 +675,48 @@ void PackBitmap(Group& group, std::byte* box, std::uint32_t* count, std::size_t 
 
 /// Whole form: a payload for every place.
 template <class Payload, class Value>
-void PackWhole(Group& group, std::byte* box, std::uint32_t* count, std::size_t size, Value&& value) {
+void PackWhole(Group& group, std::byte* buffer, std::uint32_t* count, std::size_t size, Value&& value) {
   if (group.rank() == 0) *count = static_cast<std::uint32_t>(size);
   group.Sweep(size, kVertexGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) StorePayload(box, i, value(i));
+    for (std::size_t i = begin; i < end; ++i) StorePayload(buffer, i, value(i));
   });
 }
 
 template <class Payload>
-void PackRecord(std::uint32_t* count, std::byte* box, std::uint32_t index, const Payload& payload) {
-  StoreRecord(box, atomics::Add<true>(count, 1u), index, payload);
+void PackRecord(std::uint32_t* count, std::byte* buffer, std::uint32_t index, const Payload& payload) {
+  StoreRecord(buffer, atomics::Add<true>(count, 1u), index, payload);
 }
 
-/// Calls body(index, payload) for the entries of a box that are this device's, `index` counted from inbox.first.
+/// Calls body(index, payload) for the entries of a buffer that are this device's, `index` counted from inbox.first.
 template <class Payload, class Body>
 void ForEachEntry(Group& group, const InboxRef& inbox, Body&& body) {
-  if (inbox.form == BoxForm::kPairs) {
+  if (inbox.form == Encoding::kSparse) {
     group.Sweep(inbox.count, kVertexGrain, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         Payload payload{};
-        const std::uint32_t index = LoadRecord(inbox.box, static_cast<std::uint32_t>(i), &payload);
+        const std::uint32_t index = LoadRecord(inbox.buffer, static_cast<std::uint32_t>(i), &payload);
         if (index >= inbox.first && index < inbox.last) body(index - inbox.first, payload);
       }
     });
     return;
   }
-  const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.box);
-  const auto* const segments = reinterpret_cast<const std::uint32_t*>(inbox.box + SegmentsOffset(inbox.size));
-  const std::byte* const values = inbox.box + BitmapValuesOffset(inbox.size);
-  const std::size_t aligned = inbox.first / kBoxSegment * kBoxSegment;
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(inbox.buffer);
+  const auto* const segments = reinterpret_cast<const std::uint32_t*>(inbox.buffer + SegmentsOffset(inbox.size));
+  const std::byte* const values = inbox.buffer + BitmapValuesOffset(inbox.size);
+  const std::size_t aligned = inbox.first / kBufferSegment * kBufferSegment;
   group.Sweep(inbox.last - aligned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t from = aligned + begin; from < aligned + end; from += kBoxSegment) {
-      const std::size_t to = std::min(from + kBoxSegment, aligned + end);
+    for (std::size_t from = aligned + begin; from < aligned + end; from += kBufferSegment) {
+      const std::size_t to = std::min(from + kBufferSegment, aligned + end);
       Payload payload{};
-      if (inbox.form == BoxForm::kWhole) {
+      if (inbox.form == Encoding::kDense) {
         for (std::size_t i = std::max<std::size_t>(from, inbox.first); i < to; ++i) {
-          LoadPayload(inbox.box, i, &payload);
+          LoadPayload(inbox.buffer, i, &payload);
           body(static_cast<std::uint32_t>(i - inbox.first), payload);
         }
         continue;
       }
       std::uint32_t place = 0;
-      if constexpr (kWireBytes < Payload >> 0) place = segments[from / kBoxSegment];
+      if constexpr (kWireBytes < Payload >> 0) place = segments[from / kBufferSegment];
       for (std::size_t w = from / 32; w < bits::Words(to); ++w) {
         for (std::uint32_t word = words[w]; word != 0; word &= word - 1, ++place) {
           const std::size_t i = w * 32 + static_cast<std::size_t>(__builtin_ctz(word));
@@ -744,19 +744,19 @@ void PackMessagesAs(Group& group, const StateRef<P>& s, const OutboxRef& outbox,
     return payload;
   };
   bool pairs = false;
-  ForEachMessageBox(s, outbox, [&](std::uint32_t place, std::byte* box, LocalId first, LocalId size, BoxForm form) {
+  ForEachMessageBuffer(s, outbox, [&](std::uint32_t place, std::byte* buffer, LocalId first, LocalId size, Encoding form) {
     if (group.rank() == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
     std::uint32_t* const count = &s.control->box_count[place];
     const auto value = [&](std::size_t i) { return take(first + static_cast<LocalId>(i)); };
-    if (form == BoxForm::kPairs) {
+    if (form == Encoding::kSparse) {
       pairs = true;
       return;
     }
-    if (form == BoxForm::kWhole) {
-      detail::PackWhole<Payload>(group, box, count, size, value);
+    if (form == Encoding::kDense) {
+      detail::PackWhole<Payload>(group, buffer, count, size, value);
     } else {
       detail::PackBitmap<Payload>(
-          group, box, count, size,
+          group, buffer, count, size,
           [&](std::size_t i) { return detail::TestShared(s.touched, first + static_cast<LocalId>(i)); }, value);
     }
     group.sync();
@@ -766,8 +766,8 @@ void PackMessagesAs(Group& group, const StateRef<P>& s, const OutboxRef& outbox,
     const std::uint32_t owner = s.graph.HaloOwner(h);
     if (for_all) {
       detail::PackRecord(&s.control->box_count[s.graph.part], outbox.for_all, h - s.graph.owned, take(h));
-    } else if (MessageForm(s, owner) == BoxForm::kPairs) {
-      detail::PackRecord(&s.control->box_count[owner], outbox.box[owner], h - s.graph.halo_begin[owner], take(h));
+    } else if (MessageForm(s, owner) == Encoding::kSparse) {
+      detail::PackRecord(&s.control->box_count[owner], outbox.buffer[owner], h - s.graph.halo_begin[owner], take(h));
     }
   };
   const std::size_t halo = s.graph.local - s.graph.owned;
@@ -808,32 +808,32 @@ void DeliverMessages(Group& group, const StateRef<P>& s, const StateRef<P>* part
   });
   for (std::uint32_t p = 0; p < s.graph.parts; ++p) {
     if (sent[p] != 0) atomics::Add<true>(&s.control->box_count[p], sent[p]);
-    if (group.rank() == 0) s.control->box_form[p] = static_cast<std::uint32_t>(BoxForm::kAtomics);
+    if (group.rank() == 0) s.control->box_form[p] = static_cast<std::uint32_t>(Encoding::kAtomics);
   }
 }
 
 template <class P>
 void PackShared(Group& group, const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan) {
   using Payload = SharedSlot<P>;
-  ForEachSharedBox(s, outbox, plan,
-                   [&](std::uint32_t place, std::byte* box, const LocalId* vertices, LocalId size, BoxForm form) {
-                     std::uint32_t* const count = &s.control->box_count[place];
-                     if (group.rank() == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
-                     const auto active = [&](std::size_t i) { return plan.all || bits::Test(s.active, vertices[i]); };
-                     const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
-                     if (form == BoxForm::kBitmap) {
-                       detail::PackBitmap<Payload>(group, box, count, size, active, value);
-                     } else if (form == BoxForm::kWhole) {
-                       detail::PackWhole<Payload>(group, box, count, size, value);
-                     } else {
-                       group.Sweep(size, kVertexGrain, [&](std::size_t begin, std::size_t end) {
-                         for (std::size_t i = begin; i < end; ++i) {
-                           if (active(i)) detail::PackRecord(count, box, static_cast<std::uint32_t>(i), value(i));
-                         }
-                       });
-                     }
-                     group.sync();
-                   });
+  ForEachSharedBuffer(s, outbox, plan,
+                      [&](std::uint32_t place, std::byte* buffer, const LocalId* vertices, LocalId size, Encoding form) {
+                        std::uint32_t* const count = &s.control->box_count[place];
+                        if (group.rank() == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
+                        const auto active = [&](std::size_t i) { return plan.all || bits::Test(s.active, vertices[i]); };
+                        const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
+                        if (form == Encoding::kBitmap) {
+                          detail::PackBitmap<Payload>(group, buffer, count, size, active, value);
+                        } else if (form == Encoding::kDense) {
+                          detail::PackWhole<Payload>(group, buffer, count, size, value);
+                        } else {
+                          group.Sweep(size, kVertexGrain, [&](std::size_t begin, std::size_t end) {
+                            for (std::size_t i = begin; i < end; ++i) {
+                              if (active(i)) detail::PackRecord(count, buffer, static_cast<std::uint32_t>(i), value(i));
+                            }
+                          });
+                        }
+                        group.sync();
+                      });
 }
 
 template <class P>
@@ -866,8 +866,8 @@ namespace detail {
 
 /// ApplyAll of vertices [begin, end). State and round by value: stores to values cannot change them.
 template <class P>
-GlobalOf<P> ApplyStretch(const StateRef<P> s, const RoundOf<P> round, std::size_t begin, std::size_t end, Tally* tally) {
-  Tally mine;
+GlobalOf<P> ApplyStretch(const StateRef<P> s, const RoundOf<P> round, std::size_t begin, std::size_t end, Counters* tally) {
+  Counters mine;
   GlobalOf<P> measure{};
   for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
     std::uint32_t active = 0;
@@ -895,7 +895,7 @@ GlobalOf<P> ApplyStretch(const StateRef<P> s, const RoundOf<P> round, std::size_
 /// read all values and degrees again.
 template <class P>
 void ApplyAll(Group& group, const StateRef<P>& s, const RoundOf<P>& round, [[maybe_unused]] GlobalOf<P>* partials) {
-  Tally tally;
+  Counters tally;
   const std::size_t chunks = (s.graph.owned + kMeasureGrain - 1) / kMeasureGrain;
   group.Sweep(chunks, 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t c = first; c < last; ++c) {
@@ -981,7 +981,7 @@ void Counted(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, bool all_
 template <class P>
 void Collect(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool all_active) {
   if constexpr (Traits<P>::kCollects) {
-    Tally tally;
+    Counters tally;
     std::uint64_t scanned = 0;
     [[maybe_unused]] std::conditional_t<Traits<P>::kCounts, MessageCounter<MessageOf<P>>, None> counter;
     group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t first, std::size_t last) {

@@ -123,8 +123,8 @@ namespace detail {
 /// The update of vertices [begin, end), entry i of whose messages is begin + i's; what they show next; and their measure.
 template <class P>
 void EndStretch(const StateRef<P> s, const RoundOf<P> round, std::size_t begin, std::size_t end,
-                const MessageOf<P>* messages, SharedOf<P>* next, Tally* tally, [[maybe_unused]] GlobalOf<P>* partial) {
-  Tally mine;
+                const MessageOf<P>* messages, SharedOf<P>* next, Counters* tally, [[maybe_unused]] GlobalOf<P>* partial) {
+  Counters mine;
   GlobalOf<P> measure{};  // its own, and not the caller's to see until the end
   for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
     std::uint32_t active = 0;
@@ -285,7 +285,7 @@ void EndByStripe(Group& group, const StateRef<P>& s, const RoundOf<P>& round, co
   const std::size_t lag = std::max<std::size_t>(2, static_cast<std::size_t>(group.size()));
   using Message = MessageOf<P>;
   Message* const sums = board.sums(group.rank());
-  Tally tally;
+  Counters tally;
   std::size_t awaited = 0;  // stripes from the first on; a member's own only rise
   try {
     group.Sweep(tiles.stripes(), 1, [&](std::size_t begin, std::size_t end) {

@@ -35,41 +35,41 @@ LocalId BorderVertex(std::size_t i) {
 /// @}
 
 template <class T>
-__global__ void PackBox(BoxForm form, Way way, std::size_t size, std::uint32_t* halo, const std::uint32_t* active,
-                        const LocalId* border, bool all, std::byte* box, Control* control) {
+__global__ void PackBuffer(Encoding form, Way way, std::size_t size, std::uint32_t* halo, const std::uint32_t* active,
+                           const LocalId* border, bool all, std::byte* buffer, Control* control) {
   using Payload = Slot<T>;
-  __shared__ packing::PackShelf shelf;
+  __shared__ packing::PackTempStorage temp_storage;
   const steps::cuda::Grid grid;
   const auto value = [](std::size_t i) { return DevicePayload<T>(i); };
   std::uint32_t* const count = &control->box_count[1];
   const auto done = [&](std::uint32_t i) { atomicAdd(&control->box_count[2], i + 1); };
   const auto pack = [&](const auto& places) {
-    if (form == BoxForm::kPairs)
-      return packing::PackBitmap<Payload, /*kPairs=*/true>(grid, shelf, box, count, places, value, done);
+    if (form == Encoding::kSparse)
+      return packing::PackBitmap<Payload, /*kPairs=*/true>(grid, temp_storage, buffer, count, places, value, done);
     if constexpr (kWireBytes < Payload >> 0)
-      return packing::PackBitmap<Payload>(grid, shelf, box, count, places, value, done);
-    packing::PackBits(grid, box, count, places);
+      return packing::PackBitmap<Payload>(grid, temp_storage, buffer, count, places, value, done);
+    packing::PackBits(grid, buffer, count, places);
   };
-  if (form == BoxForm::kWhole) return packing::PackWhole<Payload>(grid, box, count, size, value, done);
+  if (form == Encoding::kDense) return packing::PackWhole<Payload>(grid, buffer, count, size, value, done);
   if (way == Way::kHalo) return pack(packing::TouchedHalo{halo, kFirstOfHalo, static_cast<LocalId>(size)});
   if (way == Way::kBorder) return pack(packing::ActiveBorder{active, border, static_cast<LocalId>(size), all});
   const auto bit = [&](std::size_t i) { return bits::Test(active, border[i]); };
   for (std::size_t base = blockIdx.x * steps::cuda::kBlock; base < size; base += gridDim.x * steps::cuda::kBlock) {
     const std::size_t i = base + threadIdx.x;
     const bool keep = i < size && bit(i);
-    packing::PackRecord(control, box, 1, static_cast<std::uint32_t>(i), DevicePayload<T>(i), keep);
+    packing::PackRecord(control, buffer, 1, static_cast<std::uint32_t>(i), DevicePayload<T>(i), keep);
   }
 }
 
 /// `places`: a lane a place, in order, in place of a lane an entry.
 template <class T>
-__global__ void UnpackBox(InboxRef inbox, bool places, std::uint32_t* seen, Slot<T>* values) {
-  __shared__ std::uint16_t lists[steps::cuda::kWarps][kBoxSegment];
+__global__ void UnpackBuffer(InboxRef inbox, bool places, std::uint32_t* seen, Slot<T>* values) {
+  __shared__ std::uint16_t lists[steps::cuda::kWarps][kBufferSegment];
   const steps::cuda::Grid grid;
   const auto take_in = [&](const auto& batch) {
     for (unsigned k = 0; k < std::decay_t<decltype(batch)>::kCount; ++k) {
       const std::uint32_t of_first = __shfl_sync(steps::cuda::kFull, batch.index[k], 0);
-      if (places && inbox.form != BoxForm::kPairs && batch.index[k] - of_first != steps::cuda::Lane()) {
+      if (places && inbox.form != Encoding::kSparse && batch.index[k] - of_first != steps::cuda::Lane()) {
         atomicAdd(&seen[inbox.size], 1u);
       }
       if (!batch.present[k]) continue;
@@ -77,7 +77,7 @@ __global__ void UnpackBox(InboxRef inbox, bool places, std::uint32_t* seen, Slot
       values[batch.index[k]] = batch.payload[k];
     }
   };
-  if (inbox.form == BoxForm::kPairs) return packing::ForEachPair<Slot<T>>(grid, inbox, take_in);
+  if (inbox.form == Encoding::kSparse) return packing::ForEachPair<Slot<T>>(grid, inbox, take_in);
   if (places) return packing::ForEachPlace<Slot<T>>(grid, inbox, take_in);
   packing::ForEachSet<Slot<T>>(grid, inbox, lists, take_in);
 }
@@ -87,9 +87,9 @@ Slot<T> PayloadOf(std::size_t i);
 
 /// A grid of three blocks on the first GPU.
 struct Backend {
-  static constexpr std::pair<BoxForm, Way> kWays[] = {{BoxForm::kBitmap, Way::kHalo},  {BoxForm::kBitmap, Way::kBorder},
-                                                      {BoxForm::kPairs, Way::kQueue},  {BoxForm::kPairs, Way::kHalo},
-                                                      {BoxForm::kPairs, Way::kBorder}, {BoxForm::kWhole, Way::kHalo}};
+  static constexpr std::pair<Encoding, Way> kWays[] = {{Encoding::kBitmap, Way::kHalo},   {Encoding::kBitmap, Way::kBorder},
+                                                       {Encoding::kSparse, Way::kQueue},  {Encoding::kSparse, Way::kHalo},
+                                                       {Encoding::kSparse, Way::kBorder}, {Encoding::kDense, Way::kHalo}};
 
   static bool Available() { return CudaDeviceCount() > 0; }
   static Device& device() {
@@ -99,7 +99,7 @@ struct Backend {
   static cudaStream_t stream() { return static_cast<cudaStream_t>(device().stream().native()); }
 
   template <class T>
-  static std::pair<std::uint32_t, std::vector<std::byte>> Pack(BoxForm form, Way way, std::size_t size,
+  static std::pair<std::uint32_t, std::vector<std::byte>> Pack(Encoding form, Way way, std::size_t size,
                                                                const std::vector<std::uint32_t>& set, std::size_t room) {
     const auto is_set = [&](std::size_t i) { return (set[i / 32] >> (i & 31) & 1) != 0; };
     std::vector<LocalId> vertices(size);
@@ -108,7 +108,7 @@ struct Backend {
     std::vector<std::uint32_t> touched(bits::Words(kFirstOfHalo + size) + 1, ~0u), others = touched;
     std::vector<std::uint32_t> active(vertices.back() / 32 + 1, ~0u);
     // Then who packs all of the border need not look, and here would find nothing.
-    const bool all = form == BoxForm::kPairs && way == Way::kBorder && [&] {
+    const bool all = form == Encoding::kSparse && way == Way::kBorder && [&] {
       for (std::size_t i = 0; i < size; ++i) {
         if (!is_set(i)) return false;
       }
@@ -122,32 +122,32 @@ struct Backend {
     }
     Device& gpu = device();
     gpu.MakeCurrent();
-    Buffer<std::byte> box(gpu, room);
+    Buffer<std::byte> buffer(gpu, room);
     Buffer<std::uint32_t> of_halo(gpu, touched.size()), of_border(gpu, active.size());
     Buffer<LocalId> border(gpu, size);
     Buffer<Control> control(gpu, 1);
-    gpu.Fill(box.data(), 0xa5, room, gpu.stream());
+    gpu.Fill(buffer.data(), 0xa5, room, gpu.stream());
     gpu.Fill(control.data(), 0, sizeof(Control), gpu.stream());
     gpu.CopyIn(of_halo.data(), touched.data(), of_halo.bytes(), gpu.stream());
     gpu.CopyIn(of_border.data(), active.data(), of_border.bytes(), gpu.stream());
     gpu.CopyIn(border.data(), vertices.data(), border.bytes(), gpu.stream());
-    PackBox<T><<<3, steps::cuda::kBlock, 0, stream()>>>(form, way, size, of_halo.data(), of_border.data(), border.data(),
-                                                        all, box.data(), control.data());
+    PackBuffer<T><<<3, steps::cuda::kBlock, 0, stream()>>>(form, way, size, of_halo.data(), of_border.data(), border.data(),
+                                                           all, buffer.data(), control.data());
     CHATTY_CUDA(cudaGetLastError());
     std::vector<std::byte> out(room);
     Control counters;
     std::vector<std::uint32_t> left(touched.size());
-    gpu.CopyOut(out.data(), box.data(), room, gpu.stream());
+    gpu.CopyOut(out.data(), buffer.data(), room, gpu.stream());
     gpu.CopyOut(&counters, control.data(), sizeof(counters), gpu.stream());
     gpu.CopyOut(left.data(), of_halo.data(), of_halo.bytes(), gpu.stream());
     gpu.stream().Synchronize();
-    EXPECT_EQ(left, way == Way::kHalo && form != BoxForm::kWhole ? others : touched)
+    EXPECT_EQ(left, way == Way::kHalo && form != Encoding::kDense ? others : touched)
         << "bits that have been taken, and no others";
     std::uint32_t taken = 0;
     for (std::size_t i = 0; i < size; ++i) {
-      if (is_set(i) || form == BoxForm::kWhole) taken += static_cast<std::uint32_t>(i + 1);
+      if (is_set(i) || form == Encoding::kDense) taken += static_cast<std::uint32_t>(i + 1);
     }
-    const bool tells = way != Way::kQueue && (form != BoxForm::kBitmap || kWireBytes<Slot<T>> > 0);
+    const bool tells = way != Way::kQueue && (form != Encoding::kBitmap || kWireBytes<Slot<T>> > 0);
     EXPECT_EQ(counters.box_count[2], tells ? taken : 0) << "each is said to have been read, once";
     return {counters.box_count[1], std::move(out)};
   }
@@ -157,9 +157,9 @@ struct Backend {
                                                                             const std::vector<std::byte>& from) {
     Device& gpu = device();
     gpu.MakeCurrent();
-    Buffer<std::byte> box(gpu, from.size());
-    gpu.CopyIn(box.data(), from.data(), from.size(), gpu.stream());
-    inbox.box = box.data();
+    Buffer<std::byte> buffer(gpu, from.size());
+    gpu.CopyIn(buffer.data(), from.data(), from.size(), gpu.stream());
+    inbox.buffer = buffer.data();
     Buffer<std::uint32_t> seen(gpu, inbox.size + 1);
     Buffer<Slot<T>> values(gpu, inbox.size + 1);
     std::pair<std::vector<std::uint32_t>, std::vector<Slot<T>>> outs[2];
@@ -167,7 +167,7 @@ struct Backend {
       auto& out = outs[places ? 1 : 0] = {std::vector<std::uint32_t>(inbox.size + 1), std::vector<Slot<T>>(inbox.size + 1)};
       gpu.Fill(seen.data(), 0, seen.bytes(), gpu.stream());
       gpu.Fill(values.data(), 0, values.bytes(), gpu.stream());
-      UnpackBox<T><<<3, steps::cuda::kBlock, 0, stream()>>>(inbox, places, seen.data(), values.data());
+      UnpackBuffer<T><<<3, steps::cuda::kBlock, 0, stream()>>>(inbox, places, seen.data(), values.data());
       CHATTY_CUDA(cudaGetLastError());
       gpu.CopyOut(out.first.data(), seen.data(), seen.bytes(), gpu.stream());
       gpu.CopyOut(out.second.data(), values.data(), values.bytes(), gpu.stream());
@@ -179,18 +179,18 @@ struct Backend {
   }
 };
 
-__global__ void CountAndLabel(Control* control, std::byte* box, std::size_t size, std::size_t payload) {
+__global__ void CountAndLabel(Control* control, std::byte* buffer, std::size_t size, std::size_t payload) {
   if (threadIdx.x % 3 == blockIdx.x % 3) atomicAdd(&control->box_count[2], 1u);
-  if (blockIdx.x == 0 && threadIdx.x == 0) control->box_form[2] = static_cast<std::uint32_t>(BoxForm::kBitmap);
-  packing::LabelBoxes(steps::cuda::Grid{}, control, payload, [&](auto&& label) { label(2, box, size); });
+  if (blockIdx.x == 0 && threadIdx.x == 0) control->box_form[2] = static_cast<std::uint32_t>(Encoding::kBitmap);
+  packing::WriteHeaders(steps::cuda::Grid{}, control, payload, [&](auto&& label) { label(2, buffer, size); });
 }
 __global__ void OpenLabelled(InboxRef inbox, std::size_t payload, InboxRef* opened) {
-  const InboxRef open = packing::OpenBox(inbox, payload);
+  const InboxRef open = packing::OpenBuffer(inbox, payload);
   if (threadIdx.x == 37) *opened = open;
 }
 
 /// Whatever the number of blocks, the last one has seen what all have counted, and the next kernel counts anew.
-TEST(BoxLabels, SayWhatAllBlocksHavePacked) {
+TEST(BufferHeaders, SayWhatAllBlocksHavePacked) {
   if (!Backend::Available()) GTEST_SKIP() << "no GPU on this machine";
   Device& gpu = Backend::device();
   gpu.MakeCurrent();
@@ -198,16 +198,16 @@ TEST(BoxLabels, SayWhatAllBlocksHavePacked) {
   Buffer<InboxRef> opened(gpu, 1);
   constexpr std::size_t kSize = 1000;
   for (const std::size_t payload : {0, 4, 8, 16}) {
-    Buffer<std::byte> box(gpu, BoxCapacity(kSize, payload));
+    Buffer<std::byte> buffer(gpu, BufferCapacity(kSize, payload));
     for (const unsigned blocks : {1u, 2u, 30u, 31u, 32u, 33u, 61u, 62u, 63u, 100u, 1056u}) {
       gpu.Fill(control.data(), 0, control.bytes(), gpu.stream());
       std::uint32_t expected = 0;
       for (int again = 0; again < 20; ++again) {
         for (unsigned b = 0; b < blocks; ++b) expected += (steps::cuda::kBlock + 2 - b % 3) / 3;
-        gpu.Fill(box.data(), 0xa5, box.bytes(), gpu.stream());
-        CountAndLabel<<<blocks, steps::cuda::kBlock, 0, Backend::stream()>>>(control.data(), box.data(), kSize, payload);
+        gpu.Fill(buffer.data(), 0xa5, buffer.bytes(), gpu.stream());
+        CountAndLabel<<<blocks, steps::cuda::kBlock, 0, Backend::stream()>>>(control.data(), buffer.data(), kSize, payload);
         InboxRef inbox;
-        inbox.box = box.data();
+        inbox.buffer = buffer.data();
         inbox.size = kSize;
         inbox.last = kSize;
         inbox.labelled = true;
@@ -219,8 +219,8 @@ TEST(BoxLabels, SayWhatAllBlocksHavePacked) {
         gpu.CopyOut(&counters, control.data(), sizeof(counters), gpu.stream());
         gpu.stream().Synchronize();
         ASSERT_EQ(open.count, expected) << blocks << " blocks, payload " << payload;
-        ASSERT_EQ(open.form, BoxForm::kBitmap);
-        ASSERT_EQ(open.box, box.data());
+        ASSERT_EQ(open.form, Encoding::kBitmap);
+        ASSERT_EQ(open.buffer, buffer.data());
         for (const std::uint32_t taken : counters.packed.blocks) ASSERT_EQ(taken, 0u);
         ASSERT_EQ(counters.packed.groups, 0u);
       }
@@ -228,15 +228,15 @@ TEST(BoxLabels, SayWhatAllBlocksHavePacked) {
   }
 }
 
-__global__ void ScatterBox(InboxRef inbox, const LocalId* vertices, std::uint32_t* to) {
+__global__ void ScatterBuffer(InboxRef inbox, const LocalId* vertices, std::uint32_t* to) {
   packing::ScatterBits(steps::cuda::Grid{}, inbox, vertices, to);
 }
-__global__ void JoinBox(InboxRef inbox, std::uint32_t* to, LocalId first) {
+__global__ void JoinBuffer(InboxRef inbox, std::uint32_t* to, LocalId first) {
   packing::JoinBits(steps::cuda::Grid{}, inbox, to, first);
 }
 
 /// Bitmaps without payloads, straight into bitmaps of vertices.
-TEST(BitBoxes, BitsComeToTheirVertices) {
+TEST(BitBuffers, BitsComeToTheirVertices) {
   if (!Backend::Available()) GTEST_SKIP() << "no GPU on this machine";
   Device& gpu = Backend::device();
   gpu.MakeCurrent();
@@ -248,13 +248,13 @@ TEST(BitBoxes, BitsComeToTheirVertices) {
       std::vector<LocalId> vertices(size);
       for (std::size_t i = 0; i < size; ++i) vertices[i] = BorderVertex(i);
       const std::size_t local = vertices.back() + 100;
-      Buffer<std::uint32_t> box(gpu, words.size()), to(gpu, bits::Words(local));
+      Buffer<std::uint32_t> buffer(gpu, words.size()), to(gpu, bits::Words(local));
       Buffer<LocalId> list(gpu, size);
-      gpu.CopyIn(box.data(), words.data(), box.bytes(), gpu.stream());
+      gpu.CopyIn(buffer.data(), words.data(), buffer.bytes(), gpu.stream());
       gpu.CopyIn(list.data(), vertices.data(), list.bytes(), gpu.stream());
       InboxRef inbox;
-      inbox.box = reinterpret_cast<const std::byte*>(box.data());
-      inbox.form = BoxForm::kBitmap;
+      inbox.buffer = reinterpret_cast<const std::byte*>(buffer.data());
+      inbox.form = Encoding::kBitmap;
       inbox.size = static_cast<std::uint32_t>(size);
       const auto expect = [&](const std::vector<std::uint32_t>& expected, const char* what) {
         std::vector<std::uint32_t> got(expected.size());
@@ -273,7 +273,7 @@ TEST(BitBoxes, BitsComeToTheirVertices) {
         }
         std::vector<std::uint32_t> before(bits::Words(local), 0x80000001u);
         gpu.CopyIn(to.data(), before.data(), to.bytes(), gpu.stream());
-        ScatterBox<<<3, steps::cuda::kBlock, 0, Backend::stream()>>>(inbox, list.data(), to.data());
+        ScatterBuffer<<<3, steps::cuda::kBlock, 0, Backend::stream()>>>(inbox, list.data(), to.data());
         expect(expected, "scattered");
       }
       inbox.first = 0;
@@ -284,7 +284,7 @@ TEST(BitBoxes, BitsComeToTheirVertices) {
         std::vector<std::uint32_t> expected = before;
         for (std::size_t i = 0; i < size; ++i) expected[(first + i) / 32] |= std::uint32_t{is_set(i)} << ((first + i) & 31);
         gpu.CopyIn(to.data(), before.data(), to.bytes(), gpu.stream());
-        JoinBox<<<3, steps::cuda::kBlock, 0, Backend::stream()>>>(inbox, to.data(), first);
+        JoinBuffer<<<3, steps::cuda::kBlock, 0, Backend::stream()>>>(inbox, to.data(), first);
         expect(expected, "joined");
       }
     }
@@ -294,4 +294,4 @@ TEST(BitBoxes, BitsComeToTheirVertices) {
 }  // namespace
 }  // namespace chatty
 
-#include "boxes_test_body.h"
+#include "buffers_test_body.h"

@@ -1,5 +1,5 @@
-// Boxes in every form, packed and unpacked by the steps' own pieces: what is in them is what went in, whoever reads which
-// stretch. Instantiated for host teams and for GPUs, which bring Pack and Unpack.
+// Message buffers in every form, packed and unpacked by the steps' own pieces: what is in them is what went in, whoever
+// reads which stretch. Instantiated for host teams and for GPUs, which bring Pack and Unpack.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -26,7 +26,7 @@ Slot<T> PayloadOf(std::size_t i) {
   return slot;
 }
 
-/// Whether entry i is in the box: none, all, a third, or long runs.
+/// Whether entry i is in the buffer: none, all, a third, or long runs.
 bool IsIn(int pattern, std::size_t i) {
   switch (pattern) {
     case 0:
@@ -41,11 +41,11 @@ bool IsIn(int pattern, std::size_t i) {
 }
 
 template <class T>
-class BoxTest : public testing::Test {};
+class BufferTest : public testing::Test {};
 using Payloads = testing::Types<Nothing, std::uint32_t, float, std::uint64_t, Wide>;
-TYPED_TEST_SUITE(BoxTest, Payloads);
+TYPED_TEST_SUITE(BufferTest, Payloads);
 
-TYPED_TEST(BoxTest, WhatGoesInComesOut) {
+TYPED_TEST(BufferTest, WhatGoesInComesOut) {
   if (!Backend::Available()) GTEST_SKIP() << "no GPU on this machine";
   constexpr std::size_t kPayload = kWireBytes<Slot<TypeParam>>;
   for (const std::size_t size : {1, 31, 32, 33, 255, 256, 257, 511, 1000, 4096, 10000, 70001}) {
@@ -58,15 +58,15 @@ TYPED_TEST(BoxTest, WhatGoesInComesOut) {
         ++count;
       }
       for (const auto& [form, way] : Backend::kWays) {
-        if (form == BoxForm::kWhole && (count < size || kPayload == 0)) continue;
-        SCOPED_TRACE(testing::Message() << size << " entries, pattern " << pattern << ", " << BoxFormName(form) << ", way "
+        if (form == Encoding::kDense && (count < size || kPayload == 0)) continue;
+        SCOPED_TRACE(testing::Message() << size << " entries, pattern " << pattern << ", " << EncodingName(form) << ", way "
                                         << static_cast<int>(way));
-        const std::size_t bytes = BoxBytes(form, size, count, kPayload);
-        ASSERT_LE(bytes, BoxCapacity(size, kPayload));
-        // Bytes behind the box are not touched.
-        const auto [packed, box] = Backend::Pack<TypeParam>(form, way, size, bits, BoxCapacity(size, kPayload) + 64);
+        const std::size_t bytes = BufferBytes(form, size, count, kPayload);
+        ASSERT_LE(bytes, BufferCapacity(size, kPayload));
+        // Bytes behind the buffer are not touched.
+        const auto [packed, buffer] = Backend::Pack<TypeParam>(form, way, size, bits, BufferCapacity(size, kPayload) + 64);
         ASSERT_EQ(packed, count);
-        for (std::size_t i = bytes; i < box.size(); ++i) ASSERT_EQ(box[i], std::byte{0xa5}) << "byte " << i - bytes;
+        for (std::size_t i = bytes; i < buffer.size(); ++i) ASSERT_EQ(buffer[i], std::byte{0xa5}) << "byte " << i - bytes;
         const std::size_t third = size / 3;
         for (const auto& [first, last] :
              {std::pair{std::size_t{0}, size}, {third, size - third}, {size - third, size}, {third, third}}) {
@@ -76,7 +76,7 @@ TYPED_TEST(BoxTest, WhatGoesInComesOut) {
           inbox.size = static_cast<std::uint32_t>(size);
           inbox.first = static_cast<std::uint32_t>(first);
           inbox.last = static_cast<std::uint32_t>(last);
-          const auto [seen, values] = Backend::Unpack<TypeParam>(inbox, box);
+          const auto [seen, values] = Backend::Unpack<TypeParam>(inbox, buffer);
           for (std::size_t i = first; i < last; ++i) {
             ASSERT_EQ(seen[i - first], IsIn(pattern, i) ? 1u : 0u) << "times that entry " << i << " was seen";
             const Slot<TypeParam> expected = PayloadOf<TypeParam>(i);
@@ -91,24 +91,24 @@ TYPED_TEST(BoxTest, WhatGoesInComesOut) {
   }
 }
 
-TEST(BoxForms, TheShortestIsChosen) {
+TEST(Encodings, TheShortestIsChosen) {
   for (const std::size_t payload : {0, 4, 8, 16}) {
     for (const std::size_t size : {1, 100, 10000}) {
       for (const std::size_t count : {std::size_t{0}, std::size_t{1}, size / 100, size / 3, size - 1, size}) {
-        const std::size_t chosen = BoxBytes(ShortestForm(size, count, payload), size, count, payload);
+        const std::size_t chosen = BufferBytes(ShortestForm(size, count, payload), size, count, payload);
         EXPECT_LE(chosen, PairBytes(count, payload));
         EXPECT_LE(chosen, BitmapBytes(size, count, payload));
         if (count == size && payload > 0) {
           EXPECT_LE(chosen, WholeBytes(size, payload));
         }
-        EXPECT_LE(chosen, BoxCapacity(size, payload));
+        EXPECT_LE(chosen, BufferCapacity(size, payload));
       }
     }
   }
-  EXPECT_EQ(ShortestForm(1000, 1000, 4), BoxForm::kWhole);
-  EXPECT_EQ(ShortestForm(1000, 999, 4), BoxForm::kBitmap);
-  EXPECT_EQ(ShortestForm(1000, 3, 4), BoxForm::kPairs);
-  EXPECT_EQ(BoxBytes(ShortestForm(32000, 20000, 0), 32000, 20000, 0), 4000u) << "one bit a place, nothing else";
+  EXPECT_EQ(ShortestForm(1000, 1000, 4), Encoding::kDense);
+  EXPECT_EQ(ShortestForm(1000, 999, 4), Encoding::kBitmap);
+  EXPECT_EQ(ShortestForm(1000, 3, 4), Encoding::kSparse);
+  EXPECT_EQ(BufferBytes(ShortestForm(32000, 20000, 0), 32000, 20000, 0), 4000u) << "one bit a place, nothing else";
 }
 
 }  // namespace

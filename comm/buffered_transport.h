@@ -1,5 +1,5 @@
 /// \file
-/// What transports with boxes share: devices, errors that say whose box it was, an orderly end, the size of packets.
+/// What transports with buffers share: devices, errors that say whose buffer it was, an orderly end, the size of packets.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/comm/boxes.h"
+#include "chatty/comm/message_buffers.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/error.h"
 
 namespace chatty {
 
 /// The receiver's number where all are meant.
-inline constexpr PartId kEverybody = ~PartId{0};
+inline constexpr PartId kAllParts = ~PartId{0};
 
 /// @{
 /// Bytes that a copy could carry in the time that starting one takes: 5 us at 55 GB/s to and from host memory (PCIe 5), and
@@ -28,7 +28,7 @@ inline constexpr double kHostBytesAStart = 256 << 10;
 inline constexpr double kPeerBytesAStart = 2 << 20;
 /// @}
 
-/// Bytes of a packet, a multiple of 256 or all, where a box passes `stages` copies one after the other and packets of it
+/// Bytes of a packet, a multiple of 256 or all, where a buffer passes `stages` copies one after the other and packets of it
 /// overlap. With p packets the whole takes (stages + p - 1) starts and copies of bytes / p; the least is at
 /// p = sqrt((stages - 1) * bytes / bytes_a_start).
 inline std::size_t PacketSize(std::size_t bytes, std::size_t stages, double bytes_a_start) {
@@ -38,17 +38,17 @@ inline std::size_t PacketSize(std::size_t bytes, std::size_t stages, double byte
   return (size + 255) / 256 * 256;
 }
 
-/// A transport with boxes.
-class BoxTransport : public Transport {
+/// A transport with buffers.
+class BufferedTransport : public Transport {
  public:
-  BoxTransport(const BoxTransport&) = delete;
-  BoxTransport& operator=(const BoxTransport&) = delete;
+  BufferedTransport(const BufferedTransport&) = delete;
+  BufferedTransport& operator=(const BufferedTransport&) = delete;
   std::string_view name() const override { return name_; }
 
  protected:
-  /// Makes the boxes in the memory of devices. Throws OutOfMemoryError.
-  BoxTransport(std::string_view name, std::span<Device* const> devices, const BoxPlan& plan)
-      : name_(name), devices_(devices.begin(), devices.end()), boxes_(plan, devices) {
+  /// Makes the buffers in the memory of devices. Throws OutOfMemoryError.
+  BufferedTransport(std::string_view name, std::span<Device* const> devices, const BufferPlan& plan)
+      : name_(name), devices_(devices.begin(), devices.end()), buffers_(plan, devices) {
     // Memory is there for the stream that it was allocated on; others write and read it, too.
     for (Device* device : devices_) device->stream().Synchronize();
   }
@@ -56,14 +56,14 @@ class BoxTransport : public Transport {
   std::size_t parts() const { return devices_.size(); }
   Device& device(PartId part) const { return *devices_[part]; }
   Stream& main(PartId part) const { return devices_[part]->stream(); }
-  const Boxes& boxes() const { return boxes_; }
-  /// For the sender: see Boxes::Take.
-  std::byte* Take(BoxId box, std::uint64_t epoch) { return boxes_.Take(box, epoch); }
+  const MessageBuffers& buffers() const { return buffers_; }
+  /// For the sender: see MessageBuffers::Take.
+  std::byte* Take(BufferId buffer, std::uint64_t epoch) { return buffers_.Take(buffer, epoch); }
   std::size_t Index(PartId from, PartId to) const { return std::size_t{from} * devices_.size() + to; }
 
-  /// Waits for the stream, whatever becomes of its work; of nothing for null. Boxes go back in the order of their owner's
-  /// stream, which need not be that of those who copy or read them: destructors settle all.
-  static void Settle(Stream* stream) noexcept {
+  /// Waits for the stream, whatever becomes of its work; of nothing for null. Message buffers go back in the order of their
+  /// owner's stream, which need not be that of those who copy or read them: destructors settle all.
+  static void Drain(Stream* stream) noexcept {
     if (stream == nullptr) return;
     try {
       stream->Synchronize();
@@ -71,22 +71,23 @@ class BoxTransport : public Transport {
       return;
     }
   }
-  void SettleDevices() const noexcept {
-    for (Device* device : devices_) Settle(&device->stream());
+  void DrainDevices() const noexcept {
+    for (Device* device : devices_) Drain(&device->stream());
   }
 
   /// "transport p2p-copy: 16 bytes from cuda:0 to cuda:1".
   std::string Describe(PartId from, PartId to, std::size_t bytes) const {
     return fmt::format("transport {}: {} bytes from {} to {}", name_, bytes, devices_[from]->label(),
-                       to == kEverybody ? std::string("all") : devices_[to]->label());
+                       to == kAllParts ? std::string("all") : devices_[to]->label());
   }
-  /// Throws InternalError for more bytes than a box holds.
-  void CheckFits(std::size_t bytes, BoxId box, PartId from, PartId to) const {
-    CHATTY_CHECK(bytes <= boxes_.capacity(box), "{}, whose box holds {}", Describe(from, to, bytes), boxes_.capacity(box));
+  /// Throws InternalError for more bytes than a buffer holds.
+  void CheckFits(std::size_t bytes, BufferId buffer, PartId from, PartId to) const {
+    CHATTY_CHECK(bytes <= buffers_.capacity(buffer), "{}, whose buffer holds {}", Describe(from, to, bytes),
+                 buffers_.capacity(buffer));
   }
-  /// Runs `work`; an error of a device says whose box it was.
+  /// Runs `work`; an error of a device says whose buffer it was.
   template <class Work>
-  void Told(PartId from, PartId to, std::size_t bytes, Work&& work) const {
+  void WithContext(PartId from, PartId to, std::size_t bytes, Work&& work) const {
     try {
       std::forward<Work>(work)();
     } catch (const DeviceError& error) {
@@ -97,7 +98,7 @@ class BoxTransport : public Transport {
  private:
   std::string name_;
   std::vector<Device*> devices_;
-  Boxes boxes_;
+  MessageBuffers buffers_;
 };
 
 }  // namespace chatty

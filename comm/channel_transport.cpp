@@ -1,0 +1,320 @@
+#include "chatty/comm/channel_transport.h"
+
+#include <algorithm>
+#include <array>
+
+#include "chatty/comm/buffered_transport.h"
+#include "chatty/comm/probes.h"
+
+namespace chatty {
+
+namespace {
+
+/// @{
+/// Where a route has a buffer.
+bool HasOutbox(Route route) { return route == Route::kCopy || route == Route::kStaged || route == Route::kHostHub; }
+bool HasStaging(Route route) { return route == Route::kZeroCopy || route == Route::kStaged || route == Route::kHostHub; }
+bool HasInbox(Route route) { return route == Route::kCopy || route == Route::kStaged; }
+/// @}
+
+}  // namespace
+
+ChannelPlan::ChannelPlan(const PairBytesTable& capacities, const TransportOptions& options, const RouteTable& route)
+    : parts(capacities.size()), pairs(parts * parts), broadcasts(parts * parts) {
+  for (PartId from = 0; from < parts; ++from) {
+    for (PartId to = 0; to < parts; ++to) {
+      const std::size_t bytes = capacities[from][to];
+      if (from == to || bytes == 0) continue;
+      Channel& channel = pairs[from * parts + to];
+      channel.route = route(from, to);
+      if (HasOutbox(channel.route)) channel.outbox = buffers.OnDevice(from, bytes);
+      if (HasStaging(channel.route)) channel.staging = buffers.InHostMemory(from, bytes);
+      if (HasInbox(channel.route) || channel.route == Route::kDirect) channel.inbox = buffers.OnDevice(to, bytes);
+    }
+  }
+  CHATTY_CHECK(options.broadcast.size() <= parts, "{} devices tell all, of {}", options.broadcast.size(), parts);
+  for (PartId from = 0; from < options.broadcast.size(); ++from) {
+    const std::size_t bytes = options.broadcast[from];
+    if (bytes == 0) continue;
+    BufferId outbox = kNoBuffer, staging = kNoBuffer;
+    for (PartId to = 0; to < parts; ++to) {
+      if (from == to) continue;
+      Channel& channel = broadcasts[from * parts + to];
+      channel.route = route(from, to);
+      if (channel.route != Route::kZeroCopy && outbox == kNoBuffer) outbox = buffers.OnDevice(from, bytes);
+      if (HasStaging(channel.route) && staging == kNoBuffer) staging = buffers.InHostMemory(from, bytes);
+      if (HasInbox(channel.route)) channel.inbox = buffers.OnDevice(to, bytes);
+    }
+    for (PartId to = 0; to < parts; ++to) {
+      if (from == to) continue;
+      broadcasts[from * parts + to].outbox = outbox;
+      broadcasts[from * parts + to].staging = staging;
+    }
+  }
+}
+
+namespace {
+
+class ChannelTransport final : public BufferedTransport {
+ public:
+  ChannelTransport(std::string_view name, std::span<Device* const> devices, const ChannelPlan& plan, std::size_t packet)
+      : BufferedTransport(name, devices, plan.buffers),
+        packet_(packet),
+        plan_(plan),
+        pairs_(plan.pairs.size()),
+        broadcasts_(plan.broadcasts.size()),
+        roots_(plan.parts),
+        streams_(plan.pairs.size()) {
+    for (PartId from = 0; from < plan_.parts; ++from) {
+      bool tells = false;
+      for (PartId to = 0; to < plan_.parts; ++to) {
+        const std::size_t channel = Index(from, to);
+        if (IsUsed(plan_.pairs[channel])) {
+          const Route route = plan_.pairs[channel].route;
+          Prepare(pairs_[channel], plan_.pairs[channel], from, to, HasOutbox(route));
+          pairs_[channel].atomics = route == Route::kDirect && probes::NativeAtomics(device(from), device(to));
+        }
+        if (IsUsed(plan_.broadcasts[channel])) {
+          const Route route = plan_.broadcasts[channel].route;
+          Prepare(broadcasts_[channel], plan_.broadcasts[channel], from, to, HasInbox(route));
+          roots_[from].fetched = roots_[from].fetched || route == Route::kStaged;
+          tells = true;
+        }
+      }
+      if (!tells) continue;
+      roots_[from].packed = device(from).NewEvent();
+      roots_[from].stream = device(from).NewStream();
+      roots_[from].packet = device(from).NewEvent();
+    }
+  }
+  ~ChannelTransport() override {
+    DrainDevices();
+    for (const Root& root : roots_) Drain(root.stream.get());
+    for (const Streams& streams : streams_) {
+      Drain(streams.out.get());
+      Drain(streams.in.get());
+    }
+  }
+  ChannelTransport(const ChannelTransport&) = delete;
+  ChannelTransport& operator=(const ChannelTransport&) = delete;
+
+  std::byte* Outbox(PartId from, PartId to, std::uint64_t epoch) override {
+    const Channel& channel = plan_.pairs[Index(from, to)];
+    Free(pairs_[Index(from, to)], from, epoch);
+    return Take(Written(channel, /*broadcast=*/false), epoch);
+  }
+
+  void Post(PartId from, PartId to, std::size_t bytes, std::uint64_t epoch) override {
+    if (bytes == 0) return;
+    const Channel& channel = plan_.pairs[Index(from, to)];
+    Track& track = pairs_[Index(from, to)];
+    CheckFits(bytes, Written(channel, false), from, to);
+    WithContext(from, to, bytes, [&] {
+      if (channel.route == Route::kDirect || channel.route == Route::kZeroCopy) {
+        track.arrived[epoch & 1]->Record(main(from));
+        return;
+      }
+      Stream& out = *streams_[Index(from, to)].out;
+      track.packed->Record(main(from));
+      track.packed->MakeWait(out);
+      Move(channel, track, from, to, bytes, epoch);
+    });
+  }
+
+  bool SupportsRemoteAtomics(PartId from, PartId to) const override { return pairs_[Index(from, to)].atomics; }
+
+  bool IsZeroCopyReceive(PartId from, PartId to) const override {
+    // What leaves an outbox of the sender's is copied.
+    if (from != to) return IsUsed(plan_.pairs[Index(from, to)]) && !HasOutbox(plan_.pairs[Index(from, to)].route);
+    if (roots_[from].packed == nullptr) return false;
+    // So is what some read in host memory and others in the sender's.
+    const Route first = AnyOf(from).route;
+    bool same = !HasOutbox(first);
+    for (PartId other = 0; other < plan_.parts; ++other) {
+      same = same && (other == from || plan_.broadcasts[Index(from, other)].route == first);
+    }
+    return same;
+  }
+
+  const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
+    const Channel& channel = plan_.pairs[Index(from, at)];
+    return Arrived(pairs_[Index(from, at)], at, from, bytes, epoch,
+                   channel.inbox != kNoBuffer ? channel.inbox : channel.staging);
+  }
+
+  std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) override {
+    if (roots_[from].packed == nullptr) return nullptr;
+    for (PartId to = 0; to < plan_.parts; ++to) Free(broadcasts_[Index(from, to)], from, epoch);
+    return Take(Written(AnyOf(from), /*broadcast=*/true), epoch);
+  }
+
+  void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override {
+    if (bytes == 0 || plan_.parts < 2) return;
+    Root& root = roots_[from];
+    const Channel& any = AnyOf(from);
+    CheckFits(bytes, Written(any, true), from, kAllParts);
+    WithContext(from, kAllParts, bytes, [&] {
+      root.packed->Record(main(from));
+      if (any.outbox != kNoBuffer && any.staging != kNoBuffer) root.packed->MakeWait(*root.stream);
+    });
+    // Once into host memory for all whose way leads through it, each packet being fetched as soon as it is there.
+    if (any.outbox != kNoBuffer && any.staging != kNoBuffer) {
+      const std::size_t packet = root.fetched ? PacketOf(bytes, /*staged=*/true) : bytes;
+      std::byte* const staging = Take(any.staging, epoch);
+      for (std::size_t begin = 0; begin < bytes; begin += packet) {
+        const std::size_t size = std::min(packet, bytes - begin);
+        WithContext(from, kAllParts, size, [&] {
+          device(from).CopyOut(staging + begin, buffers().At(any.outbox, epoch) + begin, size, *root.stream);
+          root.packet->Record(*root.stream);
+        });
+        for (PartId to = 0; to < plan_.parts; ++to) {
+          const Channel& channel = plan_.broadcasts[Index(from, to)];
+          if (to == from || channel.route != Route::kStaged) continue;
+          WithContext(from, to, size, [&] {
+            Stream& in = *streams_[Index(from, to)].in;
+            root.packet->MakeWait(in);
+            device(to).CopyIn(buffers().At(channel.inbox, epoch) + begin, staging + begin, size, in);
+          });
+        }
+      }
+    }
+    for (PartId i = 1; i < plan_.parts; ++i) {
+      const auto to = static_cast<PartId>((from + i) % plan_.parts);  // not everybody to the same receiver first
+      const Channel& channel = plan_.broadcasts[Index(from, to)];
+      Track& track = broadcasts_[Index(from, to)];
+      Event& arrived = *track.arrived[epoch & 1];
+      WithContext(from, to, bytes, [&] {
+        switch (channel.route) {
+          case Route::kDirect:
+            arrived.Record(main(from));
+            break;
+          case Route::kHostHub:
+          case Route::kZeroCopy:
+            arrived.Record(any.outbox != kNoBuffer ? *root.stream : main(from));
+            break;
+          case Route::kStaged:
+            arrived.Record(*streams_[Index(from, to)].in);
+            break;
+          case Route::kCopy:
+            root.packed->MakeWait(*streams_[Index(from, to)].out);
+            Move(channel, track, from, to, bytes, epoch);
+            break;
+        }
+        track.busy[epoch & 1] = any.outbox != kNoBuffer && channel.route != Route::kDirect;
+      });
+    }
+  }
+
+  const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
+    const Channel& channel = plan_.broadcasts[Index(from, at)];
+    const BufferId buffer = channel.inbox != kNoBuffer  ? channel.inbox
+                            : HasStaging(channel.route) ? channel.staging
+                                                        : channel.outbox;
+    return Arrived(broadcasts_[Index(from, at)], at, from, bytes, epoch, buffer);
+  }
+
+ private:
+  /// What a channel has on its way, by parity of the epoch.
+  struct Track {
+    std::unique_ptr<Event> packed, packet;          // on the sender's device: the buffer is ready to go; a packet has gone
+    std::array<std::unique_ptr<Event>, 2> arrived;  // the receiver may read
+    bool atomics = false;                           // of the sender's device are whole in the receiver's memory
+    std::array<bool, 2> busy{};  // it is copied there, and the sender's thread has not had its stream wait for that
+  };
+  /// What a device tells all has on its way.
+  struct Root {
+    std::unique_ptr<Event> packed, packet;  // as those of a channel
+    std::unique_ptr<Stream> stream;         // copies to host memory for all
+    bool fetched = false;                   // somebody copies from there, packet by packet
+  };
+  struct Streams {
+    std::unique_ptr<Stream> out, in;  // of the sender's device, of the receiver's
+  };
+
+  static bool IsUsed(const Channel& channel) {
+    return channel.outbox != kNoBuffer || channel.staging != kNoBuffer || channel.inbox != kNoBuffer;
+  }
+  /// The buffer that packing writes.
+  static BufferId Written(const Channel& channel, bool broadcast) {
+    if (channel.outbox != kNoBuffer) return channel.outbox;
+    return broadcast || channel.inbox == kNoBuffer ? channel.staging : channel.inbox;
+  }
+  /// A channel of `from` to somebody: all of them know the buffers on the sender's side.
+  const Channel& AnyOf(PartId from) const { return plan_.broadcasts[Index(from, from == 0 ? 1 : 0)]; }
+
+  /// `copies`: the channel has copies of its own, not only a share of those of all.
+  void Prepare(Track& track, const Channel& channel, PartId from, PartId to, bool copies) {
+    const bool staged = channel.route == Route::kStaged;
+    Device& last = device(staged ? to : from);  // whose stream the arrival is recorded on
+    for (auto& event : track.arrived) event = last.NewEvent();
+    if (!copies) return;
+    track.packed = device(from).NewEvent();
+    track.packet = device(from).NewEvent();
+    Streams& streams = streams_[Index(from, to)];
+    if (streams.out == nullptr) streams.out = device(from).NewStream();
+    if (staged && streams.in == nullptr) streams.in = device(to).NewStream();
+  }
+
+  /// The sender's stream goes on to write a buffer only when the copies of what it last held are over. A receiver that has
+  /// finished with epoch e has waited for them, so between two epochs of one run this never has to wait; it does where a run
+  /// that failed left copies behind.
+  void Free(Track& track, PartId from, std::uint64_t epoch) {
+    if (!track.busy[epoch & 1]) return;
+    track.arrived[epoch & 1]->MakeWait(main(from));
+    track.busy[epoch & 1] = false;
+  }
+
+  std::size_t PacketOf(std::size_t bytes, bool staged) const {
+    if (packet_ != 0) return packet_;
+    return staged ? PacketSize(bytes, 2, kHostBytesAStart) : bytes;
+  }
+
+  /// Enqueues the copies of one buffer on the channel's own streams.
+  void Move(const Channel& channel, Track& track, PartId from, PartId to, std::size_t bytes, std::uint64_t epoch) {
+    Device& sender = device(from);
+    Streams& streams = streams_[Index(from, to)];
+    const bool staged = channel.route == Route::kStaged;
+    const bool hub = channel.route == Route::kHostHub;
+    const std::byte* const outbox = buffers().At(channel.outbox, epoch);
+    std::byte* const inbox = buffers().At(channel.inbox, epoch);
+    std::byte* const staging = Take(channel.staging, epoch);
+    const std::size_t packet = hub ? bytes : PacketOf(bytes, staged);
+    for (std::size_t begin = 0; begin < bytes; begin += packet) {
+      const std::size_t size = std::min(packet, bytes - begin);
+      if (channel.route == Route::kCopy) {
+        sender.CopyToPeer(device(to), inbox + begin, outbox + begin, size, *streams.out);
+        continue;
+      }
+      sender.CopyOut(staging + begin, outbox + begin, size, *streams.out);
+      if (hub) continue;
+      track.packet->Record(*streams.out);  // a stream waits for the latest record before its call, so one event does
+      track.packet->MakeWait(*streams.in);
+      device(to).CopyIn(inbox + begin, staging + begin, size, *streams.in);
+    }
+    track.busy[epoch & 1] = true;
+    track.arrived[epoch & 1]->Record(staged ? *streams.in : *streams.out);
+  }
+
+  const std::byte* Arrived(Track& track, PartId at, PartId from, std::size_t bytes, std::uint64_t epoch, BufferId buffer) {
+    if (bytes > 0) {
+      CheckFits(bytes, buffer, from, at);
+      WithContext(from, at, bytes, [&] { track.arrived[epoch & 1]->MakeWait(main(at)); });
+    }
+    return buffers().At(buffer, epoch);
+  }
+
+  std::size_t packet_;
+  ChannelPlan plan_;
+  std::vector<Track> pairs_, broadcasts_;
+  std::vector<Root> roots_;
+  std::vector<Streams> streams_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> MakeChannelTransport(std::string_view name, std::span<Device* const> devices,
+                                                const ChannelPlan& plan, const TransportOptions& options) {
+  return std::make_unique<ChannelTransport>(name, devices, plan, options.packet);
+}
+
+}  // namespace chatty

@@ -1,0 +1,100 @@
+/// \file
+/// Two alternating buffers for each of a list, on devices or in page-locked memory: listed first, so that what they take is
+/// known before it is taken, by the same code. Page-locked buffers are made one by one when their sender first asks for
+/// them: locking pages takes a millisecond for a few megabytes, and a run that chooses other paths does without.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "chatty/comm/transport.h"
+
+namespace chatty {
+
+/// Names a buffer of a BufferPlan, and its twin of the other parity.
+using BufferId = std::uint32_t;
+inline constexpr BufferId kNoBuffer = ~BufferId{0};  ///< there is none
+
+/// Which buffers a transport wants, and where. A value; holds no memory.
+class BufferPlan {
+ public:
+  /// In the memory of device `owner`; none for zero bytes.
+  BufferId OnDevice(PartId owner, std::size_t bytes) { return Add(owner, bytes, false); }
+  /// In page-locked host memory that `owner` allocates and all devices address; none for zero bytes.
+  BufferId InHostMemory(PartId owner, std::size_t bytes) { return Add(owner, bytes, true); }
+  /// The most that Message buffers will take on `parts` devices.
+  TransportMemory Measure(std::size_t parts) const {
+    TransportMemory memory;
+    memory.devices.resize(parts);
+    for (const Entry& entry : entries_) (entry.pinned ? memory.host : memory.devices[entry.owner]) += 2 * entry.bytes;
+    return memory;
+  }
+
+ private:
+  friend class MessageBuffers;
+  struct Entry {
+    PartId owner;
+    bool pinned;
+    std::size_t bytes;
+  };
+  BufferId Add(PartId owner, std::size_t bytes, bool pinned) {
+    if (bytes == 0) return kNoBuffer;
+    entries_.push_back({owner, pinned, bytes});
+    return static_cast<BufferId>(entries_.size() - 1);
+  }
+  std::vector<Entry> entries_;
+};
+
+/// The memory of a BufferPlan: two buffers an entry, each aligned to 256 bytes as all memory of devices is.
+class MessageBuffers {
+ public:
+  MessageBuffers() = default;
+  /// Makes the buffers in the memory of devices. Throws OutOfMemoryError.
+  MessageBuffers(const BufferPlan& plan, std::span<Device* const> devices) : buffers_(2 * plan.entries_.size()) {
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      const BufferPlan::Entry& entry = plan.entries_[i / 2];
+      MessageBuffer& buffer = buffers_[i];
+      buffer.owner = devices[entry.owner];
+      buffer.bytes = entry.bytes;
+      if (entry.pinned) continue;
+      buffer.owner->MakeCurrent();
+      buffer.memory = Buffer<std::byte>(*buffer.owner, entry.bytes);
+      buffer.data.store(buffer.memory.data(), std::memory_order_relaxed);
+    }
+  }
+  /// The one of the two buffers that `epoch` uses, by its parity; null for kNoBuffer and for a page-locked one that was
+  /// never taken.
+  std::byte* At(BufferId id, std::uint64_t epoch) const {
+    return id == kNoBuffer ? nullptr : buffers_[2 * id + (epoch & 1)].data.load(std::memory_order_acquire);
+  }
+  /// The same for the thread that sends what the buffer will hold, one for each entry: makes the buffer if it is page-locked
+  /// and not there. Throws OutOfMemoryError, and takes nothing then.
+  std::byte* Take(BufferId id, std::uint64_t epoch) {
+    if (id == kNoBuffer) return nullptr;
+    MessageBuffer& buffer = buffers_[2 * id + (epoch & 1)];
+    std::byte* data = buffer.data.load(std::memory_order_relaxed);
+    if (data == nullptr) {
+      buffer.pinned = Pinned<std::byte>(*buffer.owner, buffer.bytes);
+      data = buffer.pinned.data();
+      buffer.data.store(data, std::memory_order_release);
+    }
+    return data;
+  }
+  /// Bytes that a buffer holds; 0 for kNoBuffer.
+  std::size_t capacity(BufferId id) const { return id == kNoBuffer ? 0 : buffers_[2 * id].bytes; }
+
+ private:
+  struct MessageBuffer {
+    Buffer<std::byte> memory;
+    Pinned<std::byte> pinned;
+    std::atomic<std::byte*> data = nullptr;  // of either
+    Device* owner = nullptr;
+    std::size_t bytes = 0;
+  };
+  std::vector<MessageBuffer> buffers_;
+};
+
+}  // namespace chatty

@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "chatty/framework/engines/drive.h"
+#include "chatty/framework/steps/host/steps.h"
+
+namespace chatty {
+namespace {
+
+template <class T>
+Slot<T> PayloadOf(std::size_t i);
+
+/// Ways to pack: one.
+enum class Way { kAny };
+
+/// A team of three.
+struct Backend {
+  static constexpr std::pair<Encoding, Way> kWays[] = {
+      {Encoding::kBitmap, Way::kAny}, {Encoding::kSparse, Way::kAny}, {Encoding::kDense, Way::kAny}};
+
+  static bool Available() { return true; }
+
+  template <class Body>
+  static void OnTeam(Body&& body) {
+    WorkerTeam team(3);
+    steps::host::Cursors cursors;
+    team.Run(3, [&](TeamMember& member) {
+      steps::host::Group group(member, cursors, 0);
+      body(group);
+    });
+  }
+
+  /// How many entries were packed, and the buffer with what lies behind it.
+  template <class T>
+  static std::pair<std::uint32_t, std::vector<std::byte>> Pack(Encoding form, Way, std::size_t size,
+                                                               const std::vector<std::uint32_t>& set, std::size_t room) {
+    using namespace steps::host::detail;
+    std::vector<std::byte> buffer(room, std::byte{0xa5});
+    std::uint32_t count = 0;
+    const auto bit = [&](std::size_t i) { return bits::Test(set.data(), static_cast<LocalId>(i)); };
+    OnTeam([&](steps::host::Group& group) {
+      if (form == Encoding::kBitmap) return PackBitmap<Slot<T>>(group, buffer.data(), &count, size, bit, PayloadOf<T>);
+      if (form == Encoding::kDense) return PackWhole<Slot<T>>(group, buffer.data(), &count, size, PayloadOf<T>);
+      group.Sweep(size, steps::host::kVertexGrain, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          if (bit(i)) PackRecord(&count, buffer.data(), static_cast<std::uint32_t>(i), PayloadOf<T>(i));
+        }
+      });
+    });
+    return {count, std::move(buffer)};
+  }
+
+  /// How often each entry was seen, and with which payload.
+  template <class T>
+  static std::pair<std::vector<std::uint32_t>, std::vector<Slot<T>>> Unpack(InboxRef inbox,
+                                                                            const std::vector<std::byte>& buffer) {
+    inbox.buffer = buffer.data();
+    std::vector<std::uint32_t> seen(inbox.size + 1, 0);
+    std::vector<Slot<T>> values(inbox.size + 1);
+    OnTeam([&](steps::host::Group& group) {
+      steps::host::detail::ForEachEntry<Slot<T>>(group, inbox, [&](std::uint32_t index, const Slot<T>& payload) {
+        atomics::Add<true>(&seen[index], 1u);
+        values[index] = payload;
+      });
+    });
+    return {std::move(seen), std::move(values)};
+  }
+};
+
+}  // namespace
+}  // namespace chatty
+
+#include "buffers_test_body.h"
+
+namespace chatty {
+namespace {
+
+TEST(BufferShapes, AreWhatMovingABufferDependsOn) {
+  const auto shape = [](DeviceKind kind, Encoding form, std::size_t payload, bool messages) {
+    const BufferShape buffer = BufferShapeOf(kind, form, /*bytes=*/5000, /*count=*/700, /*size=*/32000, payload, messages);
+    EXPECT_EQ(buffer.bytes, 5000u);
+    EXPECT_EQ(buffer.entries, 700u);
+    return std::pair(buffer.places, buffer.content);
+  };
+  using Pair = std::pair<std::size_t, BufferContent>;
+  for (const DeviceKind kind : {DeviceKind::kHost, DeviceKind::kCuda}) {
+    const bool gpu = kind == DeviceKind::kCuda;
+    for (const bool messages : {false, true}) {
+      EXPECT_EQ(shape(kind, Encoding::kSparse, 4, messages), Pair(0, BufferContent::kList));
+      EXPECT_EQ(shape(kind, Encoding::kAtomics, 4, messages), Pair(0, BufferContent::kList));
+      EXPECT_EQ(shape(kind, Encoding::kSparse, 0, messages), Pair(0, gpu ? BufferContent::kMarks : BufferContent::kList));
+      const BufferContent swept = gpu && messages ? BufferContent::kMessages : BufferContent::kValues;
+      EXPECT_EQ(shape(kind, Encoding::kBitmap, 4, messages), Pair(32000, swept));
+      EXPECT_EQ(shape(kind, Encoding::kDense, 4, messages), Pair(32000, swept));
+      EXPECT_EQ(shape(kind, Encoding::kBitmap, 0, messages),
+                Pair(32000, gpu ? BufferContent::kBits : BufferContent::kValues));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace chatty
