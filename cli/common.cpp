@@ -193,14 +193,23 @@ void RefuseOtherSuffix(std::string_view option, const std::string& path, std::st
       ".graphml", ".safetensors", ".npy",     ".json",    ".htm",   ".bson",   ".msgpack"};
   std::string name = path.substr(path.rfind('/') + 1);
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const std::string_view suffix : kPacked) {
-    if (!name.ends_with(suffix)) continue;
-    Throw<UsageError>("{} {}: nothing is packed as {}; end it in .gz or .zst, or pack it afterwards", option, path, suffix);
-  }
-  if (decided) return;
+  const std::string lower = name;
   for (const std::string_view packed : {".gz", ".zst"}) {
     if (name.ends_with(packed)) name.resize(name.size() - packed.size());
   }
+  for (const std::string_view suffix : kPacked) {
+    if (!lower.ends_with(suffix) && !name.ends_with(suffix)) continue;
+    Throw<UsageError>("{} {}: nothing is packed as {}; end it in .gz or .zst, or pack it afterwards", option, path, suffix);
+  }
+  const bool packs = name.size() < lower.size();
+  const bool chooses = own.size() > 1;  // among several forms
+  const bool names_own =
+      chooses && std::any_of(own.begin(), own.end(), [&](std::string_view form) { return name.ends_with(form); });
+  const std::size_t kept = name.size() - (names_own ? name.size() - name.rfind('.') : 0);
+  if ((packs || names_own) && !path.ends_with(lower.substr(kept))) {
+    Throw<UsageError>("{} {}: suffixes are in lower case: end it in {}", option, path, lower.substr(kept));
+  }
+  if (decided) return;
   const std::size_t dot = std::min(name.rfind('.'), name.size());
   const std::string suffix = name.substr(dot);
   const bool is_graph = suffix != ".txt" && suffix.size() > 1 && FormatOfSuffix(name).has_value();
@@ -995,10 +1004,10 @@ void WriteValues(const std::string& path, const Graph& graph, const ErasedValues
 namespace {
 
 /// Labels of any kind to the least vertices that have them.
-template <class T>
-Array<T> LeastVertices(const Array<std::int64_t>& labels) {
+template <class T, class Label>
+Array<T> LeastVertices(const Array<Label>& labels) {
   Array<T> least(labels.size());
-  std::unordered_map<std::int64_t, T> first;
+  std::unordered_map<Label, T> first;
   for (std::size_t v = 0; v < labels.size(); ++v) least[v] = first.try_emplace(labels[v], static_cast<T>(v)).first->second;
   return least;
 }
@@ -1014,7 +1023,12 @@ ErasedValues ReadValues(const std::string& path, const Graph& graph, const Erase
   WithType(shape.type, [&]<class T>(T) {
     Array<T> read;
     if (shape.is_vertex && shape.name == "component") {
-      read = LeastVertices<T>(ReadResult<std::int64_t>(path, graph.vertices(), graph, ResultKind::kLabel));
+      try {
+        read = LeastVertices<T>(ReadResult<std::int64_t>(path, graph.vertices(), graph, ResultKind::kLabel));
+      } catch (const ImpossibleValueError&) {  // hashes of 2^63 and more are without a sign
+        if (path == "-") throw;                // which is not there a second time
+        read = LeastVertices<T>(ReadResult<std::uint64_t>(path, graph.vertices(), graph, ResultKind::kLabel));
+      }
     } else if (npy && shape.is_vertex) {
       const Array<std::int64_t> ids = ReadResultNpy<std::int64_t>(path, graph.vertices(), ResultKind::kDistance, marks);
       const auto marked = [&](std::size_t v) { return marks != nullptr && !marks->which.empty() && marks->which[v] != 0; };

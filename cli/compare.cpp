@@ -117,6 +117,20 @@ Json MachineJson(const ComparePlan& plan) {
   return json;
 }
 
+/// Lengths and times of the files of vertex data, which tell of another content.
+Json DataFilesJson(const std::vector<std::string>& vertex_data) {
+  Json files = Json::array();
+  for (const std::string& pair : vertex_data) {
+    const std::string path = pair.substr(std::min(pair.find('=') + 1, pair.size()));
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) continue;  // the plan has looked
+    files.push_back({{"path", path},
+                     {"bytes", info.st_size},
+                     {"modified", std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec}});
+  }
+  return files;
+}
+
 /// What measurements depend on beside the combination. Names are those of the options.
 Json SettingsJson(const CompareOptions& options, const ComparePlan& plan) {
   const ReadOptions& read = options.load.read;
@@ -129,6 +143,7 @@ Json SettingsJson(const CompareOptions& options, const ComparePlan& plan) {
           {"tolerance", options.parameters.tolerance},
           {"rounds", options.parameters.rounds},
           {"vertex-data", options.parameters.vertex_data},
+          {"vertex-data-files", DataFilesJson(options.parameters.vertex_data)},
           {"format", options.load.format},
           {"ids", options.load.ids},
           {"compact-ids", read.compact_ids},

@@ -103,6 +103,8 @@ void CheckSameComparison(const Json& then, const Json& now, std::string_view fol
   const Json &settings_then = then.at("settings"), &settings = now.at("settings");
   for (const auto& [name, value] : settings.items()) {
     const Json before = settings_then.value(name, Json());
+    if (name == "vertex-data-files" && before != value)
+      refuse("a file of --vertex-data has changed since it was measured there");
     if (before != value) refuse(fmt::format("was measured with --{} {}, and this is {}", name, before.dump(), value.dump()));
   }
 }

@@ -214,7 +214,8 @@ RawGraph ReadBinary(Input& input, const ReadOptions& options) {
   const BinaryHeader header = ReadBinaryHeader(input);
   const std::string& name = input.name();
   Reader reader(input, threads, options.in_place);
-  static_cast<void>(ReadNote(header, reader));
+  RawGraph raw;
+  raw.writers_note = ReadNote(header, reader);
   Adjacency out;
   out.offsets = reader.Section<EdgeIndex>(header.vertices + 1, header.offsets_crc, "offsets");
   CheckOffsets(name, out.offsets, header.edges, threads);  // rows are looked at below
@@ -239,7 +240,6 @@ RawGraph ReadBinary(Input& input, const ReadOptions& options) {
       out.weights = reader.Section<float>(header.edges, header.weights_crc, "weights");
       break;
   }
-  RawGraph raw;
   if ((header.flags & kIdsFlag) != 0) raw.ids = reader.Section<std::uint64_t>(header.vertices, header.ids_crc, "ids");
   if ((header.flags & kLabelsFlag) != 0) {
     const auto bytes = reader.Section<char>(header.label_bytes, header.labels_crc, "labels");

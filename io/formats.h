@@ -36,6 +36,7 @@ struct RawGraph {
   std::vector<std::string> files;   ///< that belong to the one that was named, and were read too
   std::uint64_t other_bytes = 0;    ///< unpacked, of the files beside the one that was opened
   std::vector<std::string> notes;   ///< as ReadReport::notes
+  std::string writers_note;         ///< as ReadReport::writers_note
 };
 
 /// What a header says of the edges behind it.

@@ -34,12 +34,34 @@ using Json = nlohmann::json;
 constexpr int kCacheVersion = 2;    // of what readers make of files: to be raised when they make something else of one
 constexpr int kInEdgesVersion = 1;  // of files of in-edges, beside that: to be raised when Transpose makes something else
 
+/// A path as JSON has it: as it is if that is UTF-8, else its bytes in hexadecimal behind a zero, which no path has.
+std::string PathText(const std::string& path) {
+  try {
+    static_cast<void>(Json(path).dump());
+    return path;
+  } catch (const Json::exception&) {
+    std::string text(1, '\0');
+    for (const char c : path) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+    return text;
+  }
+}
+
+/// The inverse.
+std::string PathOf(const std::string& text) {
+  if (!text.starts_with('\0')) return text;
+  std::string path;
+  for (std::size_t i = 1; i + 1 < text.size(); i += 2) {
+    path += static_cast<char>(std::stoi(text.substr(i, 2), nullptr, /*base=*/16));
+  }
+  return path;
+}
+
 /// What tells a file from its later self; null for none that can be told.
 Json Identity(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return nullptr;
   const auto time = [](const timespec& t) { return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec; };
-  return {{"path", path},
+  return {{"path", PathText(path)},
           {"bytes", info.st_size},
           {"modified", time(info.st_mtim)},
           {"changed", time(info.st_ctim)},  // which, unlike the other, no `touch` turns back
@@ -124,23 +146,30 @@ ReadOptions AsItIs(const ReadOptions& options) {
 std::optional<Graph> ReadEntry(const std::string& file, const std::string& source, const Json& options_key,
                                const ReadOptions& options, ReadReport* report, Json* sources, std::string* why) try {
   std::error_code ignored;
-  if (!fs::exists(file, ignored)) return std::nullopt;
-  Json note;
+  if (!fs::is_regular_file(file, ignored)) return std::nullopt;
+  std::string text;
   {
     Input input(file, /*chunk_bytes=*/1);
-    note = Json::parse(io::ReadBinaryNote(input));
+    text = io::ReadBinaryNote(input);
   }
-  if (note.at("options") != options_key || note.at("sources").at(0).at("path") != source) {
+  const Json note = Json::parse(text);
+  if (note.at("options") != options_key || note.at("sources").at(0).at("path") != PathText(source)) {
     *why = "was of another file or version";
     return std::nullopt;
   }
   for (const Json& identity : note.at("sources")) {
-    if (Identity(identity.at("path")) != identity) {
-      *why = fmt::format("was older than {}", identity.at("path").get<std::string>());
+    const std::string path = PathOf(identity.at("path"));
+    if (Identity(path) != identity) {
+      *why = fmt::format("was older than {}", path);
       return std::nullopt;
     }
   }
-  Graph graph = ReadGraph(file, AsItIs(options));
+  ReadReport entry;
+  Graph graph = ReadGraph(file, AsItIs(options), &entry);
+  if (entry.writers_note != text) {  // what is made of the graph would be kept for another one
+    *why = "was replaced while it was read";
+    return std::nullopt;
+  }
   if (report != nullptr) *report = ParseReport(note.at("report"));
   *sources = note.at("sources");
   return graph;
@@ -166,8 +195,18 @@ Weights View(Weights& weights) {
       weights);
 }
 
+/// Makes a folder ready for a file of the cache. Throws InputError where something else has its name: an OutputFile would
+/// write to a pipe, and wait for who reads it.
+void PrepareFile(const std::string& file) {
+  std::error_code ignored;
+  const fs::path folder = fs::path(file).parent_path();
+  fs::create_directories(folder, ignored);
+  if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored)) Throw<InputError>("{}: is no file", file);
+  RemoveStaleOutputs(folder.string(), "");  // of other entries, too: they are large
+}
+
 void WriteEntry(const Graph& graph, const std::string& file, const Json& note) {
-  RemoveStaleOutputs(fs::path(file).parent_path().string(), "");  // of other entries, too: they are large
+  PrepareFile(file);
   OutputFile output(file);
   io::WriteBinary(graph, output, NoteText(note));
   output.Commit();
@@ -195,7 +234,10 @@ class FolderStore : public GraphStore {
   std::optional<Adjacency> LoadInEdges() override {
     return Load<Adjacency>(InEdgesPath(), "in-edges are", [&](Input& input) -> std::optional<Adjacency> {
       if (io::ReadBinaryNote(input) != InEdgesNote()) return std::nullopt;  // of an earlier state of the source
-      return ReadGraph(InEdgesPath(), options_).TakeOut();
+      ReadReport report;
+      Graph graph = ReadGraph(InEdgesPath(), options_, &report);
+      if (report.writers_note != InEdgesNote()) return std::nullopt;  // replaced meanwhile
+      return std::move(graph).TakeOut();
     });
   }
 
@@ -238,7 +280,7 @@ class FolderStore : public GraphStore {
   template <class T, class Read>
   std::optional<T> Load(const std::string& file, std::string_view what, Read&& read) try {
     std::error_code ignored;
-    if (!fs::exists(file, ignored)) return std::nullopt;
+    if (!fs::is_regular_file(file, ignored)) return std::nullopt;
     Input input(file, /*chunk_bytes=*/1);
     return read(input);
   } catch (const OutOfMemoryError&) {  // to make it anew would take more
@@ -258,9 +300,7 @@ class FolderStore : public GraphStore {
 
   template <class Body>
   void Write(const std::string& file, Body&& write) const {
-    std::error_code ignored;
-    fs::create_directories(fs::path(file).parent_path(), ignored);
-    RemoveStaleOutputs(fs::path(file).parent_path().string(), "");  // of other entries, too: they are large
+    PrepareFile(file);
     OutputFile output(file);
     write(output);
     output.Commit();
@@ -341,7 +381,6 @@ Graph ReadGraphCached(const std::string& path, const ReadOptions& options, const
     return graph;
   }
   try {
-    fs::create_directories(folder, error);
     WriteEntry(graph, used.file, note);
     used.use = CacheReport::Use::kFilled;
     keep_derived(graph, note["sources"]);  // beside an entry, and not where there is none

@@ -420,6 +420,7 @@ Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport*
   const std::uint64_t lines = raw.lines, other_bytes = raw.other_bytes;
   const bool both_ways = raw.stated_symmetric || (raw.rows && raw.symmetric);
   std::vector<std::string> files = std::move(raw.files), notes = std::move(raw.notes);
+  std::string writers_note = std::move(raw.writers_note);
   BuildReport built;
   Graph graph;
   try {
@@ -438,7 +439,8 @@ Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport*
                symmetrised,
                std::move(files),
                !format.has_rows,
-               std::move(notes)};
+               std::move(notes),
+               std::move(writers_note)};
   }
   return graph;
 } catch (const std::bad_alloc&) {

@@ -70,6 +70,7 @@ struct ReadReport {
   std::vector<std::string> files = {};  ///< that belong to the one that was named, and were read too
   bool listed = true;                   ///< its edges were a list before they became rows, which takes memory of its own
   std::vector<std::string> notes = {};  ///< what was left out or called otherwise, in words: "times (column 4) left out"
+  std::string writers_note = {};        ///< of a file of the binary format, what its writer has put beside the graph
 };
 
 inline namespace CHATTY_ABI {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -316,10 +317,12 @@ std::optional<std::vector<Subgraph>> LoadSubgraphs(const Graph& graph, const Par
   return std::nullopt;
 }
 
-void SaveSubgraphs(const Graph& graph, const std::string& key, const std::vector<Subgraph>& subgraphs) {
+void SaveSubgraphs(const Graph& graph, const std::string& key, const std::vector<Subgraph>& subgraphs) try {
   Packer packer(graph);
   for (const Subgraph& subgraph : subgraphs) Transfer(packer, subgraph);
   packer.Save(key);
+} catch (const std::bad_alloc&) {  // the subgraphs are as good
+  Log().warn("the cache keeps no division: out of host memory");
 }
 
 std::optional<Array<PartId>> LoadOwners(const Graph& graph, const std::string& key, PartId parts) {

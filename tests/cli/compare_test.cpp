@@ -770,6 +770,11 @@ TEST_F(CompareTest, VertexDataGoToTheProgramsThatTakeThem) {
   EXPECT_EQ(verified, 2u);
   // Other data are other measurements: the folder is not gone on with.
   EXPECT_EQ(compare("far.txt", {"--resume"}).status, 2);
+  EXPECT_EQ(compare("teleport.txt", {"--resume"}).status, 0);
+  std::ofstream(Path("teleport.txt")) << "3 1\n7 1\n11 1\n";  // under the same name
+  const ChildEnd changed = compare("teleport.txt", {"--resume"});
+  EXPECT_EQ(changed.status, 2);
+  EXPECT_NE(changed.err.find("a file of --vertex-data has changed"), std::string::npos) << changed.err;
   fs::remove_all(folder_ / "out");
   const ChildEnd beyond = compare("far.txt", {});
   EXPECT_NE(beyond.status, 0);

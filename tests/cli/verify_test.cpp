@@ -246,6 +246,12 @@ TEST_F(VerifyTest, ComponentsAndLabelsAreNeverUnreached) {
   const std::vector<double> array{0, 0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   for (const char* program : {"cc", "wcc", "label_propagation"}) {
     Succeed({"verify", program, graph, Write("c.txt", "0 -7\n1 -7\n2 2147483647\n3 2147483647\n")});  // any names do
+    const std::string hash = "18446744073709551615", other = "9223372036854775808";                   // without a sign
+    Succeed({"verify", program, graph, Write("c.txt", fmt::format("0 {0}\n1 {0}\n2 {1}\n3 {1}\n", hash, other))});
+    Fail({"verify", program, graph, Write("c.txt", fmt::format("0 {0}\n1 {1}\n2 5\n3 5\n", hash, other))}, 3,
+         "verification failed");
+    Fail({"verify", program, graph, Write("c.txt", fmt::format("0 {0}\n1 {0}\n2 {0}\n3 {0}\n", hash))}, 3,
+         "verification failed");
     for (const char* infinity : {"inf", "+INF", "Infinity", "-inf", "nan"}) {
       const std::string says = fmt::format("'{}' is no name of a component: these are whole numbers", infinity);
       Fail({"verify", program, graph, Write("c.txt", fmt::format("0 0\n1 0\n2 {0}\n3 {0}\n", infinity))}, 2, says);

@@ -91,12 +91,16 @@ TEST_F(CliTest, ASuffixThatMeansSomethingElseIsRefusedBeforeAnythingRuns) {
          "file is written here; results are lines of text (.txt)");
     Fail({"partition", absent, "--parts", "2", "--output", Path("x" + suffix)}, 2, "a partition is lines of text");
   }
-  for (const std::string suffix : {".xz", ".txt.bz2", ".zip", ".tar", ".tgz", ".txt.7z"}) {
+  for (const std::string suffix : {".xz", ".txt.bz2", ".zip", ".tar", ".tgz", ".txt.7z", ".tar.gz", ".zip.zst", ".BZ2.gz"}) {
     Fail({"run", "bfs", absent, "--output", Path("x" + suffix), "--output-format", "text"}, 2, "end it in .gz or .zst");
     Fail({"convert", absent, Path("x.mtx" + suffix), "--format", "mtx"}, 2, "end it in .gz or .zst");
   }
   for (const std::string suffix : {".parquet", ".npz", ".xlsx", ".json"}) {
     Fail({"convert", absent, Path("x" + suffix)}, 2, "no format is known by this name's ending");
+  }
+  for (const auto& [suffix, own] : std::initializer_list<std::pair<std::string, std::string>>{
+           {".NPY", ".npy"}, {".Json", ".json"}, {".txt.GZ", ".gz"}, {".Json.gz", ".json.gz"}, {".npy.ZST", ".npy.zst"}}) {
+    Fail({"run", "bfs", absent, "--output", Path("x" + suffix)}, 2, "suffixes are in lower case: end it in " + own);
   }
   for (const std::string name : {"x", "x.txt", "x.txt.gz", "x.levels", "x.npy", "x.json", "x.v2.1"}) {
     Succeed({"run", "bfs", Small(), "--output", Path(name)});

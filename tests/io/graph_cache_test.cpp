@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstddef>
 #include <filesystem>
@@ -371,6 +372,51 @@ class ArraysCacheTest : public GraphCacheTest {
     return {};
   }
 };
+
+TEST_F(GraphCacheTest, PathsNeedNotBeUtf8) {
+  const std::string path = Write("b\xff\xfe.el", "0 1\n1 2\n");
+  EXPECT_EQ(Read(path).cache.use, Use::kFilled);
+  const Outcome second = Read(path);
+  EXPECT_EQ(second.cache.use, Use::kRead) << second.cache.why;
+  Write("b\xff\xfe.el", "0 1\n1 3\n");
+  EXPECT_NE(Read(path).cache.why.find("older than"), std::string::npos);
+}
+
+TEST_F(GraphCacheTest, EntriesThatAreNoFilesAreNotOpened) {
+  const std::string path = Write("g.el", "0 1\n1 2\n");
+  const std::string file = Read(path).cache.file;
+  fs::remove(file);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);  // to open it would wait for a writer
+  EXPECT_EQ(Read(path).graph.edges(), 2u);
+}
+
+TEST_F(GraphCacheTest, ReportsHaveTheWritersNote) {
+  const std::string path = Write("g.el", "0 1\n1 2\n");
+  const Outcome outcome = Read(path);
+  ReadReport report;
+  ReadGraph(outcome.cache.file, {}, &report);
+  Input input(outcome.cache.file);
+  EXPECT_EQ(report.writers_note, io::ReadBinaryNote(input));
+  EXPECT_NE(report.writers_note.find(path), std::string::npos);
+  EXPECT_EQ(outcome.report.writers_note, "") << "of the source, a text";
+}
+
+/// Entries are replaced all the time, by graphs of equal counts, while others load them and ask for in-edges: which must be
+/// those of the graph that was loaded.
+TEST_F(InEdgesCacheTest, AreThoseOfTheGraphThatWasLoadedWhileEntriesChange) {
+  const std::string path = Write("g.el", "0 1\n1 2\n2 3\n");
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    for (int i = 0; i < 60; ++i) {
+      Write("next.el", i % 2 == 0 ? "0 2\n1 3\n2 1\n" : "0 1\n1 2\n2 3\n");
+      fs::rename(Path("next.el"), path);
+      ReadGraphCached(path, {.threads = 1}, Cache()).in();
+    }
+    done = true;
+  });
+  while (!done) ExpectTransposed(ReadGraphCached(path, {.threads = 1}, Cache()), "while entries change");
+  writer.join();
+}
 
 TEST_F(ArraysCacheTest, EachKeyHasItsOwn) {
   const std::string path = Write("g.el", "0 1\n1 2\n");
