@@ -1,6 +1,6 @@
 /// \file
-/// What most transports are: each ordered pair has a channel, and a channel has one of a few routes. A transport chooses
-/// routes.
+/// The implementation of most transports: each ordered pair has a channel, and each channel has one of a few routes. A
+/// transport is a table of routes.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace chatty {
 
-/// Where bytes go between packing on one device and unpacking on another.
+/// How bytes get from the packing step on one device to the unpacking step on another.
 enum class Route : std::uint8_t {
-  kDirect,  ///< the packing step writes where the unpacking step reads: for a pair in the receiver's memory, for all in the
-            ///< sender's
+  kDirect,    ///< the packing step writes where the unpacking step reads: in the receiver's memory, or the sender's for a
+              ///< broadcast
   kZeroCopy,  ///< both address one buffer in page-locked host memory
   kHostHub,   ///< a copy to page-locked host memory, where the unpacking step reads
   kCopy,      ///< a copy from the sender's memory to the receiver's
@@ -28,7 +28,7 @@ enum class Route : std::uint8_t {
 /// The route from one device to another.
 using RouteTable = std::function<Route(PartId from, PartId to)>;
 
-/// The way of one buffer, of a pair or of what is told to all.
+/// The buffers and the route of one ordered pair, or of one receiver of a broadcast.
 struct Channel {
   Route route = Route::kDirect;
   BufferId outbox = kNoBuffer, staging = kNoBuffer, inbox = kNoBuffer;  ///< those that the route needs
@@ -41,11 +41,11 @@ struct ChannelPlan {
   std::size_t parts;                ///< devices
   BufferPlan buffers;               ///< what all channels need
   std::vector<Channel> pairs;       ///< each with buffers of its own
-  std::vector<Channel> broadcasts;  ///< those of one sender share its outbox and its staging
+  std::vector<Channel> broadcasts;  ///< those of one sender share its outbox and its staging buffer
 };
 
-/// A transport whose channels have these routes. `options.packet` cuts what is copied; 0: what is staged is cut where that
-/// pays.
+/// A transport with the channels of a plan. `options.packet` is the size of a copy's packets; 0: staged copies are cut where
+/// that pays.
 std::unique_ptr<Transport> MakeChannelTransport(std::string_view name, std::span<Device* const> devices,
                                                 const ChannelPlan& plan, const TransportOptions& options);
 

@@ -1,7 +1,7 @@
 /// \file
-/// Two alternating buffers for each of a list, on devices or in page-locked memory: listed first, so that what they take is
-/// known before it is taken, by the same code. Page-locked buffers are made one by one when their sender first asks for
-/// them: locking pages takes a millisecond for a few megabytes, and a run that chooses other paths does without.
+/// Message buffers of a transport. A plan lists them first, so that one walk measures and allocates. Each entry has two
+/// buffers, which alternate by epoch. Page-locked buffers are allocated when their sender first uses them: locking a few
+/// megabytes takes a millisecond, and a run that chooses other paths needs none.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 /// \file
-/// How bytes get from one device to another. A transport knows nothing of programs, messages or forms.
+/// Transports move bytes between devices. A transport knows no programs, messages or encodings.
 #pragma once
 
 #include <chrono>
@@ -16,17 +16,16 @@
 
 namespace chatty {
 
-/// Capacities in bytes: entry [from][to]. Zero: that pair never talks.
+/// Capacities in bytes: entry [from][to]. Zero: that pair exchanges nothing.
 using PairBytesTable = std::vector<std::vector<std::size_t>>;
 
 /// What a transport is made for, beside the pairs' capacities.
 struct TransportOptions {
-  /// Bytes that a device may tell all others at once, one entry a sender; 0: that sender has nothing for all. Empty: nobody.
+  /// Capacity in bytes of each device's broadcasts, one entry a sender; 0: that device never broadcasts. Empty: none does.
   std::vector<std::size_t> broadcast;
   /// Pairs that may use the links between them. Others go through host memory, whatever the driver says.
   LinkMask links;
-  /// Bytes of a packet, where a path cuts buffers up so that one packet travels while the next is on its way; 0: the path's
-  /// own choice.
+  /// Bytes of a packet, where a path pipelines the copies of a buffer; 0: the path chooses.
   std::size_t packet = 0;
   /// The order in which a ring visits the devices, each once; empty: RingOrder's. MeasureTransport, which has no devices to
   /// ask, takes them in their own order then: to the byte only on machines where RingOrder does.
@@ -41,51 +40,51 @@ struct TransportOptions {
 /// A path between all devices of a run. Each ordered pair has two buffers that alternate by epoch, so that packing epoch e+1
 /// never overwrites what a receiver still reads of epoch e.
 ///
-/// The order of calls for a pair and epoch: the sender's thread enqueues packing into `Outbox(from, to, e)` on its device's
-/// stream and calls `Post`; the threads meet (that is the caller's business, as is telling the byte counts); each thread
-/// calls `BeginCollective` with what it will receive, unless TransportOptions::collectives is off; the receiver's thread
-/// calls `Receive`, whose result work enqueued on its own stream may read. Before `Outbox(from, to, e + 2)` is written, the
-/// receiver must have finished with epoch e. What is told to all goes likewise, by BroadcastOutbox, Broadcast and
-/// ReceiveBroadcast; in one epoch a device may do both. See MakeTransport.
+/// Calls for a pair and epoch e, in this order:
+/// 1. The sender's thread enqueues packing into `Outbox(from, to, e)` on its device's stream and calls `Post`.
+/// 2. The callers synchronise their threads and exchange byte counts. This is not the transport's work.
+/// 3. Each thread calls `BeginCollective` with the counts, unless TransportOptions::collectives is off.
+/// 4. The receiver's thread calls `Receive`. Work that it enqueues on its own stream afterwards may read the result.
 ///
-/// What a path moves by itself it moves on streams of its own, so that the device computes on while a buffer travels.
-/// Errors name the transport, the pair and the bytes: of a buffer whose length nobody told (IsZeroCopyReceive), all that it
-/// holds.
+/// The receiver must have finished with epoch e before the sender writes `Outbox(from, to, e + 2)`. Broadcasts follow the
+/// same order with BroadcastOutbox, Broadcast and ReceiveBroadcast. A device may do both in one epoch. See MakeTransport.
+///
+/// Copies run on streams of the path, so that a device computes while a buffer travels. Errors name the transport, the pair
+/// and the bytes; where the receiver was given no count (IsZeroCopyReceive), the capacity.
 class Transport {
  public:
   virtual ~Transport() = default;
   /// The name that MakeTransport knows it by.
   virtual std::string_view name() const = 0;
 
-  /// Where the packing step on `from` writes what `to` shall get. Memory that `from` can address, aligned to 256.
+  /// The buffer that `from` packs for `to`. Memory that `from` can address, aligned to 256.
   virtual std::byte* Outbox(PartId from, PartId to, std::uint64_t epoch) = 0;
   /// Starts the move of the first `bytes` bytes of the outbox, after all work that `from`'s stream holds now.
   virtual void Post(PartId from, PartId to, std::size_t bytes, std::uint64_t epoch) = 0;
-  /// WithContext by each device's thread when all counts of the epoch are known, after its posts: `incoming[from]` bytes
-  /// come from each pair, `broadcast[root]` bytes (empty: none) from each device to all, `at`'s own included; of buffers
-  /// whose length nobody told (IsZeroCopyReceive), 0. Where a path needs both ends at once, this starts it.
+  /// Starts what needs both ends at once. Each device's thread calls it after its posts, when all counts of the epoch are
+  /// known. Device `at` receives `incoming[from]` bytes from each pair and `broadcast[root]` bytes of each broadcast (empty:
+  /// none), its own included. The count of a zero-copy receive is 0.
   virtual void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
                                std::uint64_t epoch);
-  /// Makes `at`'s stream wait for the arrival and returns where the bytes are. Memory that `at` can address.
+  /// Makes `at`'s stream wait for the arrival and returns the bytes' address. Memory that `at` can address.
   virtual const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) = 0;
 
   /// @{
-  /// As Outbox, Post and Receive, of what one device tells all others at once.
+  /// As Outbox, Post and Receive, for one buffer that all others receive.
   virtual std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) = 0;
   virtual void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) = 0;
   virtual const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) = 0;
   /// @}
 
-  /// Whether `from` writes into the memory of `to` over a link that this path may use and that carries out atomics, so that
-  /// its kernels might as well update what they find in that memory.
+  /// Whether kernels of `from` may update memory of `to` by atomics, over a link that this path may use.
   virtual bool SupportsRemoteAtomics(PartId /*from*/, PartId /*to*/) const { return false; }
 
-  /// Whether `to` reads what `from` has packed where that was written, so that Post moves no bytes and nobody has to know
-  /// how many there are: `bytes` may then be all that the buffer holds. `to` equal to `from`: of what it tells all.
+  /// Whether `to` reads the buffer where `from` has written it. Post then moves no bytes, and `bytes` may be the capacity.
+  /// `to` equal to `from`: the same of broadcasts.
   virtual bool IsZeroCopyReceive(PartId /*from*/, PartId /*to*/) const { return false; }
 
-  /// Ends what this transport still waits for on devices; from any thread, when a run has failed. What was on the way may or
-  /// may not arrive. Afterwards only the destructor may be called where `reusable()` says so.
+  /// Ends all waits of this transport on devices, when a run has failed. Any thread may call it. Buffers on the way may or
+  /// may not arrive. If `reusable()` is then false, only the destructor may be called.
   virtual void Abort() noexcept {}
   /// Whether another run may use it: false after an Abort that tore something down.
   virtual bool reusable() const { return true; }
@@ -97,7 +96,7 @@ struct TransportInfo {
   bool host = false;             ///< joins host devices
   bool cuda = false;             ///< joins GPUs
   bool collective = false;       ///< needs BeginCollective where TransportOptions::collectives is on
-  bool broadcast_only = false;   ///< what neighbours shall see is told to all at once, as the published systems do
+  bool broadcast_only = false;   ///< broadcasts what only neighbours need, as the published systems do
   bool distinct = false;         ///< joins each GPU once: not devices of which two are the same GPU
   std::string_view description;  ///< a few words, for help texts and tables
 };
@@ -105,8 +104,8 @@ struct TransportInfo {
 std::span<const TransportInfo> Transports();
 /// The one of that name, or null.
 const TransportInfo* FindTransport(std::string_view name);
-/// Whether `auto` may take a path between devices of this kind, in this build or, so that one without CUDA tells the same of
-/// GPUs, in another: not one that tells all at once what is for some.
+/// Whether `auto` may take a path between devices of this kind: not one that only broadcasts. The answer is the same in
+/// builds without CUDA.
 bool AutoMayTake(std::string_view path, DeviceKind kind);
 /// Whether it can join these devices. A selection that was not parsed may name a GPU more than once.
 bool CanJoin(const TransportInfo& transport, const DeviceSelection& devices);

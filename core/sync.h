@@ -139,8 +139,8 @@ class Barrier {
   SpinPatience patience_;
 };
 
-/// A barrier at which every thread hands in a value and receives everybody's. One barrier a call: two sets of slots
-/// alternate, so a fast thread's next value cannot overwrite one that a slow thread has yet to read.
+/// A barrier at which each thread gives a value and gets those of all (MPI_Allgather). One barrier a call: two sets of slots
+/// alternate, so that a fast thread's next value cannot overwrite one that a slow thread still reads.
 template <class T>
 class AllGatherBarrier {
  public:
@@ -169,12 +169,11 @@ class AllGatherBarrier {
   std::vector<Slot> slots_[2];
 };
 
-/// Where every thread hands in a value for the threads that need it, and waits only for those whose value it needs: a
-/// rendezvous of neighbours instead of all. A receiver sleeps once an epoch, however many it waits for, and the last of
-/// them wakes it.
+/// Each thread gives a value to its neighbours and waits for their values alone (MPI_Neighbor_allgather). A receiver sleeps
+/// at most once an epoch, however many senders it waits for; the last of them wakes it.
 ///
-/// All threads number their epochs alike. That nobody notifies of an epoch before the receiver has left the Wait of the one
-/// before, or writes a value whose predecessor of two epochs ago is still read, is the caller's business.
+/// All threads count epochs alike. The caller ensures two things: no thread signals an epoch before the receiver has
+/// returned from the Wait of the epoch before; and no thread writes a value while the one of two epochs ago is still read.
 template <class T>
 class NeighbourExchange {
  public:
@@ -182,9 +181,9 @@ class NeighbourExchange {
   explicit NeighbourExchange(int threads)
       : spin_(SpinOf(threads)), slots_{std::vector<Slot>(threads), std::vector<Slot>(threads)}, arrivals_(threads) {}
 
-  /// The place of rank's value for `epoch`, to be written before the first Signal of that epoch.
+  /// Rank's value for `epoch`, to be written before the first Signal of that epoch.
   T& Outgoing(int rank, std::uint64_t epoch) { return slots_[epoch & 1][rank].value; }
-  /// Tells `to` that the caller's value is there. Once an epoch for each thread that will Wait it.
+  /// Signals `to` that the caller's value is there: once an epoch for each thread that waits for it.
   void Signal(int to) noexcept {
     Arrivals& arrivals = arrivals_[to];
     // Either this sees the number waited for, or the waiter sees this arrival: both are sequentially consistent.
@@ -194,8 +193,8 @@ class NeighbourExchange {
     } while (!arrivals.arrived.compare_exchange_weak(seen, counted));
     if ((counted & kCount) == arrivals.wanted.load()) WakeAll(arrivals.arrived);
   }
-  /// Returns once `senders` threads have notified `rank` of this epoch, which must be all that ever will. What they did
-  /// before happens before what the caller does after. Throws AbortedError, TimeoutError.
+  /// Returns once `senders` threads have signalled `rank` in this epoch; no other may signal in it. What they did before
+  /// happens before what the caller does after. Throws AbortedError, TimeoutError.
   void Wait(int rank, int senders, const WaitContext& context, std::string_view what) {
     Arrivals& arrivals = arrivals_[rank];
     const std::uint32_t wanted =
@@ -206,7 +205,7 @@ class NeighbourExchange {
       WaitWhileEqual(arrivals.arrived, seen, context, what, spin_);
     }
   }
-  /// What `from` handed in for `epoch`. Only after an Wait that counted it.
+  /// The value that `from` gave for `epoch`. Only after a Wait that counted it.
   const T& Incoming(int from, std::uint64_t epoch) const { return slots_[epoch & 1][from].value; }
   /// Makes all that wait, and all that come, throw.
   void Poison() noexcept {

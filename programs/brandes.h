@@ -181,7 +181,7 @@ CHATTY_FN LocalId NextOf(const LocalId* order, std::size_t i, std::size_t end, c
   return order[i];
 }
 
-/// SupportsRemoteAtomics what the owned vertices of a level lead to, and was not reached before.
+/// Reaches the neighbours of a level's owned vertices that were not reached before.
 template <class Number>
 struct Push {
   Search<Number> search;  ///< of which
@@ -347,7 +347,7 @@ enum class PathsFrom : std::uint8_t {
   kMarkedRows,  ///< those of its neighbours that are marked, which the whole level before is; on host devices
   kAdded,       ///< they have been added up for it (AddPaths); on host devices
 };
-/// SupportsRemoteAtomics owned vertices that have a neighbour on the level before, and counts the paths to them.
+/// Reaches owned vertices that have a neighbour on the level before, and counts the paths to them.
 template <class Number>
 struct Pull {
   Search<Number> search;  ///< of which
