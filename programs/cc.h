@@ -16,18 +16,23 @@
 
 namespace chatty {
 
-/// Components labelled by their least id: Afforest (Sutton, Ben-Nun and Barak, IPDPS'18). On a symmetric graph some
-/// neighbours of every vertex are linked first; the rows of the largest component that this shows are then skipped. Each
-/// device links its own edges in a forest over all vertices, and then hands it on to the device 1, 2, 4... places after it:
-/// after log2(devices) exchanges all have joined those of all. Devices skip their own largest components without having
-/// merged anything, once they know of a vertex, the pivot, that is in all of them. An edge that both ends' owners skip joins
-/// two vertices that are each in one tree with the pivot, on one device or the other, and so in one component when the
-/// forests are merged. Where there is no pivot the forests are merged first, too.
+/// Components labelled by their least id: Afforest (Sutton, Ben-Nun and Barak, IPDPS'18) over a union-find forest of all
+/// vertices, which each device holds. On a symmetric graph:
+/// 1. Link. Each device links the first neighbours of its vertices.
+/// 2. Sample. The roots of kSamples vertices show the largest component.
+/// 3. Finish. Each device links the other edges of vertices outside of that component; rows of vertices in it are skipped.
+/// 4. Merge. Each device sends its forest to the device 1, 2, 4... places after it. After log2(devices) exchanges each
+/// forest
+///    has all edges.
 ///
-/// Where parts are ranges devices first link what they own, each by itself, and tell each other by a bit a vertex which of
-/// it is in their largest components. If edges are found that join these largest components, an edge has to be linked only
-/// where one end is in none of them; and where neither is, which are few, its ends' roots are told to all, in place of
-/// forests (MergeNotes).
+/// Devices may skip rows of their own largest component before anything is merged, once they know a vertex that is in all of
+/// these components: the pivot. An edge that the owners of both ends skip joins two vertices, each of which is in one tree
+/// with the pivot on some device. Merging puts both in one component. Without a pivot devices merge first.
+///
+/// Where parts are ranges, devices first link the vertices that they own, without communication, and exchange a bit a
+/// vertex: whether the vertex is in its owner's largest component. Once edges are found that join these components, only
+/// edges with an end outside of all of them need linking. Edges with both ends outside are few: their roots are broadcast in
+/// place of forests (MergeNotes).
 struct ConnectedComponents {
   /// @{
   /// What OperatorProgram and the command line ask for.
@@ -36,23 +41,23 @@ struct ConnectedComponents {
   static constexpr const char* kSummary = "weakly connected components by hooking (Afforest), labelled by least id";
   static constexpr const char* kOutputName = "component";
   /// @}
-  /// Devices link what they own first.
+  /// Devices link the vertices that they own first.
   static constexpr bool kOwnBegins = true;
   /// Neighbours of each vertex that are linked first.
   static constexpr EdgeIndex kNeighbourRounds = 2;
-  /// Up to so many, and no more than there are devices, if those show no largest component: a device links only its own
-  /// vertices' edges, which have to show it among all of them.
+  /// The most neighbours, and at most one a device, if the first ones show no largest component: a device links the edges of
+  /// its own vertices alone.
   static constexpr EdgeIndex kMaxNeighbourRounds = 8;
-  /// Vertices looked at to find the largest component.
+  /// Vertices in the sample that shows the largest component.
   static constexpr std::size_t kSamples = 1024;
-  /// Vertices tried that each device may have in it.
+  /// Candidates for the pivot.
   static constexpr std::size_t kPivots = 3;
-  /// Where vertices have so many edges or more, few second neighbours are expected to show a largest component, and are
-  /// linked first; more as long as the edges of those not in it are more than twice as many.
+  /// Vertices with at least this degree on average: some second neighbours are expected to show the largest component, and
+  /// are linked first. More follow while the edges of vertices outside of it are more than twice as many.
   static constexpr EdgeIndex kManyEdges = 8;
 
-  /// Whether vertices that follow each other are joined among themselves first, in tiles (hooking::HookTile). Nothing: where
-  /// there are so many threads that each walks up a tree while many others do.
+  /// Whether consecutive vertices are linked among themselves first, in tiles (hooking::HookTile). Empty: on devices with
+  /// many threads, where many walk up one tree at a time.
   std::optional<bool> tiled;
 
   /// The forest, the sample, the tiles' counts and the digest.
