@@ -1,5 +1,5 @@
 /// \file
-/// What transports with buffers share: devices, errors that say whose buffer it was, an orderly end, the size of packets.
+/// What transports with buffers share: devices, errors that name the buffer, an orderly end, the size of packets.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 
 namespace chatty {
 
-/// The receiver's number where all are meant.
+/// The receiver's number that stands for all devices.
 inline constexpr PartId kAllParts = ~PartId{0};
 
 /// @{
@@ -28,9 +28,9 @@ inline constexpr double kHostBytesAStart = 256 << 10;
 inline constexpr double kPeerBytesAStart = 2 << 20;
 /// @}
 
-/// Bytes of a packet, a multiple of 256 or all, where a buffer passes `stages` copies one after the other and packets of it
-/// overlap. With p packets the whole takes (stages + p - 1) starts and copies of bytes / p; the least is at
-/// p = sqrt((stages - 1) * bytes / bytes_a_start).
+/// Bytes of a packet, a multiple of 256 or all, where a buffer passes `stages` copies one after the other and its packets
+/// overlap. With p packets the buffer takes (stages + p - 1) starts and copies of bytes / p. The minimum is at p =
+/// sqrt((stages - 1) * bytes / bytes_a_start).
 inline std::size_t PacketSize(std::size_t bytes, std::size_t stages, double bytes_a_start) {
   const double packets = std::floor(std::sqrt(static_cast<double>(bytes) * static_cast<double>(stages - 1) / bytes_a_start));
   if (packets < 2) return bytes;
@@ -49,7 +49,7 @@ class BufferedTransport : public Transport {
   /// Makes the buffers in the memory of devices. Throws OutOfMemoryError.
   BufferedTransport(std::string_view name, std::span<Device* const> devices, const BufferPlan& plan)
       : name_(name), devices_(devices.begin(), devices.end()), buffers_(plan, devices) {
-    // Memory is there for the stream that it was allocated on; others write and read it, too.
+    // Memory is ready for the stream that allocated it; other streams use it, too.
     for (Device* device : devices_) device->stream().Synchronize();
   }
 
@@ -61,13 +61,13 @@ class BufferedTransport : public Transport {
   std::byte* Take(BufferId buffer, std::uint64_t epoch) { return buffers_.Take(buffer, epoch); }
   std::size_t Index(PartId from, PartId to) const { return std::size_t{from} * devices_.size() + to; }
 
-  /// Waits for the stream, whatever becomes of its work; of nothing for null. Message buffers go back in the order of their
-  /// owner's stream, which need not be that of those who copy or read them: destructors settle all.
+  /// Waits for the stream and ignores errors of its work; null: no wait. Message buffers are freed in the order of their
+  /// owner's stream. Streams that copy or read them may be others, so destructors wait for all.
   static void Drain(Stream* stream) noexcept {
     if (stream == nullptr) return;
     try {
       stream->Synchronize();
-    } catch (...) {  // told where the work was waited for
+    } catch (...) {  // the wait for that work reports it
       return;
     }
   }
@@ -85,7 +85,7 @@ class BufferedTransport : public Transport {
     CHATTY_CHECK(bytes <= buffers_.capacity(buffer), "{}, whose buffer holds {}", Describe(from, to, bytes),
                  buffers_.capacity(buffer));
   }
-  /// Runs `work`; an error of a device says whose buffer it was.
+  /// Runs `work`; an error of a device names the buffer.
   template <class Work>
   void WithContext(PartId from, PartId to, std::size_t bytes, Work&& work) const {
     try {

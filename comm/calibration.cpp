@@ -23,22 +23,21 @@ constexpr std::size_t kQuickSizes[] = {4, 4 << 10, 64 << 10, 512 << 10, 4 << 20,
 constexpr std::size_t kSizes[] = {4,         64,      1 << 10, 4 << 10,  16 << 10, 64 << 10,
                                   256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20};
 constexpr std::size_t kFewestSizes = 3;  ///< measured however long they take: a fit needs them
-/// Where buffers of so many devices would take too much memory otherwise: those of a ring grow with the cube of their
-/// number.
+/// Sizes for many devices, where buffers would otherwise take too much memory: a ring's buffers grow with the cube of the
+/// number of devices.
 constexpr std::size_t kMinSizes[] = {4, 512, 4 << 10};
 constexpr std::size_t kSmall = 64 << 10;
 constexpr std::size_t kManyDevices = 8;     ///< of the host; more are measured once
 constexpr std::size_t kMinSwept = 4 << 10;  ///< shorter buffers are lists
 /// @{
-/// Of two sizes or more, which tell what bytes cost; and where entries or places cost besides, as many again.
+/// Samples at two sizes or more determine the cost of bytes. The cost of entries or places needs as many again.
 constexpr std::size_t kFewestSamples = 2, kFewestOfTwo = 4;
 /// @}
-/// What all paths of a quick calibration may take together.
+/// Time of all paths of a quick calibration together.
 constexpr double kQuickSeconds = 3;
-/// What all buffers of a path may take of the host's memory in a quick calibration: pages cost time when they are first
-/// touched.
+/// Host memory of all buffers of a path in a quick calibration: the first touch of each page costs time.
 constexpr std::uint64_t kQuickBytes = std::uint64_t{2} << 30;
-/// What values, orders and marks of all host devices together may.
+/// Memory of values, orders and marks of all host devices together.
 constexpr std::uint64_t kStateBytes = std::uint64_t{2} << 30, kQuickStateBytes = std::uint64_t{512} << 20;
 /// Page-locking a gigabyte takes most of a second.
 constexpr std::uint64_t kMaxPinned = std::uint64_t{4} << 30;
@@ -53,8 +52,8 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-/// Calls body(i) on a thread of its own for each i below `count`. The first error, to which `unblock` reacts so that no
-/// other waits for the one that failed, is rethrown.
+/// Calls body(i) on a thread of its own for each i below `count`. Rethrows the first error. `unblock` then ends the waits of
+/// the other threads.
 template <class Body, class Unblock>
 void RunThreads(std::size_t count, AbortToken& abort, const Body& body, const Unblock& unblock) {
   std::vector<std::thread> threads;
@@ -80,14 +79,14 @@ void RunThreads(std::size_t count, AbortToken& abort, const Body& body, const Un
   abort.RethrowFirst();
 }
 
-/// Who sends to whom at once.
+/// Which devices send to which at once.
 struct Pattern {
   std::vector<std::pair<PartId, PartId>> buffers;
   std::vector<PartId> roots;  ///< of broadcasts
   LoadCorner corner = LoadCorner::kAlone;
 };
 
-/// `alike`: of those that differ only in who it is, the first alone.
+/// `alike`: one pattern stands for all that differ only in their devices.
 std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(PartId, PartId)>& joined, bool alike) {
   const PartId several = alike ? 1 : parts, shifts = alike ? 2 : parts;
   std::vector<Pattern> patterns;
@@ -112,7 +111,7 @@ std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(Part
     for (PartId shift = 1; shift < parts; ++shift) fan.buffers.emplace_back(root, (root + shift) % parts);
     add(std::move(fan));
   }
-  if (parts > 2) add(std::move(all));  // of two devices the ring is that
+  if (parts > 2) add(std::move(all));  // for two devices the ring is all-to-all
 
   Pattern everybody{{}, {}, LoadCorner::kAllToAll};
   for (PartId root = 0; root < parts; ++root) {
@@ -126,17 +125,17 @@ std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(Part
   return patterns;
 }
 
-/// A kind of buffer that is measured, and whose costs it counts among.
+/// A kind of buffer to measure, and the content whose costs it counts for.
 struct Measured {
   probes::Kind kind;
   BufferContent content;
   unsigned every = 1;
 };
-/// Whether a buffer of a content does not tell by its length how many entries or places it has.
+/// Whether the length of a buffer with this content leaves its number of entries or places open.
 bool CountsApart(BufferContent content) {
   return content == BufferContent::kList || content == BufferContent::kValues || content == BufferContent::kMessages;
 }
-/// So full that bytes count, and so empty that places do. Host devices take the same time over all that has bits.
+/// `every` 2: so full that bytes count; 32: so empty that places do. Host devices take one time for all that has bits.
 constexpr Measured kOnHosts[] = {{probes::Kind::kBlock, BufferContent::kList},
                                  {probes::Kind::kEntries, BufferContent::kList},
                                  {probes::Kind::kValues, BufferContent::kValues, 2},
@@ -151,7 +150,7 @@ constexpr Measured kOnGpus[] = {{probes::Kind::kBlock, BufferContent::kList},
                                 {probes::Kind::kBits, BufferContent::kBits},
                                 {probes::Kind::kPayload, BufferContent::kPayload}};
 
-/// Values, on each device, for the time of a calibration.
+/// The values of each device during a calibration.
 class States {
  public:
   States(std::span<Device* const> devices, unsigned bits) {
@@ -175,7 +174,7 @@ class States {
   std::vector<probes::State> states_;
 };
 
-/// One path: a thread a device goes through all sizes and patterns.
+/// Measures one path: a thread for each device runs all sizes and patterns.
 class PathMeasurement {
  public:
   PathMeasurement(std::span<Device* const> devices, const States& states, Transport& transport,
@@ -213,7 +212,7 @@ class PathMeasurement {
         });
   }
 
-  /// Puts the fits of what was measured where they belong.
+  /// Sets the fits of the samples in the model.
   void Fit(CostModel& model, std::size_t path) const {
     for (std::size_t i = 0; i < patterns_.size(); ++i) {
       const Pattern& pattern = patterns_[i];
@@ -258,8 +257,8 @@ class PathMeasurement {
     std::uint64_t epoch = 0;
     for (std::size_t size = 0; size < sizes_.size(); ++size) {
       if (me == 0) {
-        // The next size takes at most as many times longer as it is larger. Below some size a GPU's buffers take the time of
-        // launches and meetings: there what the last one took more than the one before, or a tenth of it, may grow so.
+        // The time of the next size grows at most by the ratio of the sizes. Below some size a GPU's buffers take the time
+        // of launches and barriers. There only the last increase, or a tenth of the last time, grows by that ratio.
         const double longer =
             size == 0 ? 0 : std::min(static_cast<double>(sizes_[size]) / static_cast<double>(sizes_[size - 1]), 8.0);
         const bool launches = devices_[0]->kind() == DeviceKind::kCuda;
@@ -276,7 +275,7 @@ class PathMeasurement {
           if (buffer.count > std::size_t{1} << states_[me].bits) continue;
           if (buffer.swept() && (sizes_[size] < kMinSwept || buffer.count == 0)) continue;
           if (kind.content != BufferContent::kList && patterns_[i].buffers.empty())
-            continue;  // broadcasts go by those of lists
+            continue;  // broadcasts use the costs of lists
           MeasurePattern(me, i, buffer, kind.content, epoch);
         }
       }
@@ -288,11 +287,11 @@ class PathMeasurement {
                       std::uint64_t& epoch) {
     const std::size_t bytes = buffer.bytes();
     const Pattern& pattern = patterns_[index];
-    const int few = !alike_ ? 5 : devices_.size() > kManyDevices ? 1 : 3;  // many threads meet slowly
+    const int few = !alike_ ? 5 : devices_.size() > kManyDevices ? 1 : 3;  // barriers of many threads are slow
     const int repetitions = quick_ ? (bytes <= kSmall ? few : std::min(few, 3)) : bytes <= kSmall ? 21 : 7;
     std::vector<std::vector<CostSample>>& samples = samples_[index][static_cast<std::size_t>(content)];
     std::vector<std::vector<double>> times(samples.size());
-    // The first two are not counted: buffers of either parity are page-locked in them.
+    // The first two are not counted: they page-lock the buffers of both parities.
     for (int repetition = -2; repetition < repetitions; ++repetition) {
       Exchange(me, pattern, buffer, epoch++);
       BeginCollective("the others");
@@ -311,12 +310,12 @@ class PathMeasurement {
     }
     if (me != 0) return;
     const auto count = static_cast<double>(CountsApart(content) && buffer.kind != probes::Kind::kBlock ? buffer.count : 0);
-    for (std::size_t i = 0; i < times.size(); ++i) {  // a clock may stand still
+    for (std::size_t i = 0; i < times.size(); ++i) {  // a clock may not advance
       samples[i].push_back({static_cast<double>(bytes), count, std::max(Median(std::move(times[i])), 1e-3)});
     }
   }
 
-  /// One epoch of what engines do: pack and post, meet, receive and unpack. All calls of the transport are here.
+  /// One epoch as engines run it: pack and post, barrier, receive and unpack. All calls of the transport are here.
   void Exchange(PartId me, const Pattern& pattern, const probes::ProbeBuffer& buffer, std::uint64_t epoch) {
     Device& device = *devices_[me];
     const std::size_t bytes = buffer.bytes();
@@ -342,7 +341,7 @@ class PathMeasurement {
     begins_[me] = Clock::now();
     for (const PartId to : targets) pack(transport_.Outbox(me, to, epoch));
     if (tells) pack(transport_.BroadcastOutbox(me, epoch));
-    // Engines read how long buffers are before they have them copied. Of payloads they know it.
+    // Engines read a buffer's length before they start its copy. The length of a payload is known.
     const bool known =
         buffer.kind == probes::Kind::kPayload ||
         ((!tells || transport_.IsZeroCopyReceive(me, me)) &&
@@ -369,7 +368,7 @@ class PathMeasurement {
   double seconds_;
   Barrier barrier_;
   AbortToken abort_;
-  // Written by one thread between two meetings and read by others between the next two.
+  // One thread writes between two barriers, and others read between the next two.
   std::vector<Clock::time_point> begins_, ends_;
   std::span<const Measured> measured_;
   std::vector<std::array<std::vector<std::vector<CostSample>>, kBufferContents>>
@@ -379,8 +378,8 @@ class PathMeasurement {
   bool stop_ = false;
 };
 
-/// Those of these sizes, up to `most`, for which the buffers of a path leave room for others. Throws OutOfMemoryError where
-/// between host devices even the least do not.
+/// The sizes, up to `most`, for which the buffers of a path leave room for others. Throws OutOfMemoryError where between
+/// host devices even the smallest do not.
 std::span<const std::size_t> SizesThatFit(std::string_view name, std::span<Device* const> devices,
                                           std::span<const std::size_t> sizes, std::size_t most, bool quick,
                                           TransportOptions& options, PairBytesTable& capacities) {
@@ -394,7 +393,7 @@ std::span<const std::size_t> SizesThatFit(std::string_view name, std::span<Devic
       for (std::size_t to = 0; to < devices.size(); ++to) capacities[from][to] = from == to ? 0 : largest;
       options.broadcast[from] = largest;
     }
-    if (sizes.size() <= kFewestSizes && kind == DeviceKind::kCuda) return sizes;  // which are few
+    if (sizes.size() <= kFewestSizes && kind == DeviceKind::kCuda) return sizes;  // these are few
     if (largest > most) continue;
     const TransportMemory memory = MeasureTransport(name, kind, capacities, options);
     std::uint64_t on_host = memory.host;
@@ -416,7 +415,7 @@ std::span<const std::size_t> SizesThatFit(std::string_view name, std::span<Devic
   }
 }
 
-/// Pairs that a path joins by itself: what has a link. Where it would take another path's way it is that path.
+/// Whether a path by itself joins only pairs with a link. Without a link, it takes the way of another path.
 bool NeedsLink(std::string_view path) { return path == "p2p-copy" || path == "p2p-direct"; }
 
 class Prober {
@@ -425,7 +424,7 @@ class Prober {
          std::vector<ProbeResult>& results)
       : devices_(devices), states_(states), options_(options), results_(results) {}
 
-  /// `alike`: of devices the first, and of pairs the first two.
+  /// `alike`: probes the first device, and the pairs of the first two.
   void ProbeAll(bool alike) {
     const std::size_t pairs = alike ? 2 : devices_.size();
     for (std::size_t i = 0; i < (alike ? 1 : devices_.size()); ++i) ProbeDevice(i);
@@ -445,7 +444,7 @@ class Prober {
     if (std::isfinite(value)) results_.push_back({std::move(name), index(from), index(to), value, std::move(unit)});
   }
 
-  /// Median time of `work` and waiting for it.
+  /// Median time of `work` and of the wait for it.
   template <class Work>
   double TimeUs(Device& device, int repetitions, const Work& work) {
     std::vector<double> times;
@@ -475,7 +474,7 @@ class Prober {
     TouchAll("local", i, i, states_[i].values, words, true);
     const Pinned<std::uint32_t> host(device, words);
     TouchAll("host", i, kNobody, host.data(), words, false);
-    probes::Prepare(device, states_[i]);  // the values are none any more
+    probes::Prepare(device, states_[i]);  // restores the values that TouchAll overwrote
     device.stream().Synchronize();
   }
 
@@ -490,7 +489,7 @@ class Prober {
       probes::Prepare(b, states_[to]);
       b.stream().Synchronize();
     }
-    if (from > to) return;  // there and back is the same
+    if (from > to) return;  // both directions are the same round trip
     const unsigned rounds = options_.quick ? 200 : 2000;
     if (peers) {
       a.MakeCurrent();
@@ -506,15 +505,15 @@ class Prober {
     Add("flag-round-trip-host", from, to, probes::FlagRoundTripUs(a, b, flags.data(), flags.data() + 32, rounds), "us");
   }
 
-  /// How many random accesses are made: what takes some milliseconds. A GPU makes a thousand times as many in that time, of
-  /// host memory a hundredth of these.
+  /// Number of random accesses, which takes some milliseconds. A GPU makes 32 times as many to its own memory as a host
+  /// device or to host memory.
   std::size_t RandomAccesses(std::size_t words, bool host_memory) const {
     const bool gpu = devices_[0]->kind() == DeviceKind::kCuda;
     const unsigned bits = (gpu && !host_memory ? 23 : 18) + (options_.quick ? 0 : 2);
     return std::min(words, std::size_t{1} << bits);
   }
 
-  /// Reads, writes and atomics: in order over `words` words, and at random over all of them.
+  /// Reads and writes in order over `words` words; reads, writes and atomics at random.
   void TouchAll(const std::string& whose, std::size_t from, std::size_t to, std::uint32_t* memory, std::size_t words,
                 bool atomics) {
     using probes::Access;
@@ -536,7 +535,7 @@ class Prober {
   }
 
   double HostBarrierUs() {
-    const int rounds = options_.quick ? 100 : 1000;  // many devices on few cores take a millisecond each
+    const int rounds = options_.quick ? 100 : 1000;  // with many devices on few cores, each takes a millisecond
     Barrier barrier(static_cast<int>(devices_.size()));
     AbortToken abort;
     double us = 0;
@@ -593,7 +592,7 @@ Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions
   const std::uint64_t state_bytes = options.quick ? kQuickStateBytes : kStateBytes;
   while (host && devices.size() * 2 * (sizeof(std::uint32_t) << bits) > state_bytes) --bits;
   const States states(devices, bits);
-  // Many host devices meet slowly, and any two of them are joined by the same memory.
+  // Barriers of many host devices are slow, and the same memory joins any two of them.
   const bool may_be_alike = options.quick && host && devices.size() > 2;
   bool all_alike = may_be_alike;
 

@@ -1,6 +1,6 @@
 /// \file
-/// Measuring what communication costs on this machine, and keeping it: through the transports themselves, so that what is
-/// measured is what engines pay.
+/// Measures what communication costs on this machine, and keeps the result. It measures through the transports themselves,
+/// so that engines pay the measured costs.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ struct Calibration {
   CostModel model;                                      ///< the fits
   std::vector<ProbeResult> probes;                      ///< the further figures
   bool quick = false;                                   ///< fewer and smaller sizes
-  double seconds = 0;                                   ///< that measuring took
+  double seconds = 0;                                   ///< duration of the measurement
   std::vector<std::string> notes;                       ///< paths that could not be measured, and why
   bool operator==(const Calibration&) const = default;  ///< all members
 };
@@ -44,41 +44,41 @@ struct CalibrationOptions {
   bool quick = false;                   ///< up to 16 MiB rather than 256, few repetitions: under 5 s for two devices
   LinkMask links;                       ///< pairs that may use the links between them
   std::vector<std::string_view> paths;  ///< names of transports; empty: all that can join the devices
-  /// Called with what is being measured, from the calling thread; may be empty.
+  /// Reports the current step, from the calling thread; may be empty.
   std::function<void(std::string_view)> progress;
 };
 
-/// Measures all paths between these devices, which must be idle and are left so. A path that fails is left out and noted.
-/// Throws UsageError for fewer than two devices or a path that is not there, OutOfMemoryError, DeviceError.
+/// Measures all paths between these devices, which must be idle and are idle afterwards. A path that fails is left out and
+/// noted. Throws UsageError for fewer than two devices or an unknown path, OutOfMemoryError, DeviceError.
 Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions& options = {});
 
-/// What a calibration is valid for: devices, what joins them, the mask, and the versions of the driver, CUDA, NCCL and this
-/// library. Some lines of text; no name of a host in it.
+/// The machine that a calibration is valid for: devices, what joins them, the mask, and the versions of the driver, CUDA,
+/// NCCL and this library. Some lines of text, without a host's name.
 std::string MachineFingerprint(const Topology& topology, const LinkMask& links = {});
 /// $CHATTY_CACHE_DIR, or chatty under $XDG_CACHE_HOME, or .cache/chatty under $HOME; empty where none is set.
 std::string CacheFolder();
-/// Where the calibration of a machine is kept: one file a fingerprint. Empty without a folder.
+/// The file of a machine's calibration: one for each fingerprint. Empty without a folder.
 std::string CalibrationFile(std::string_view fingerprint);
 
-/// What LoadCalibration found: a calibration, or why there is none.
+/// The result of LoadCalibration: a calibration, or why there is none.
 struct LoadedCalibration {
   std::optional<Calibration> calibration;  ///< never one that is damaged or another machine's
   std::string why;                         ///< where there is none: "FILE: is cut short"; empty if nothing was ever kept
 };
-/// Reads the calibration that is kept for a fingerprint. Never throws for what is in the file.
+/// Reads the calibration that is kept for a fingerprint. Never throws for the content of the file.
 LoadedCalibration LoadCalibration(std::string_view fingerprint);
-/// Keeps a calibration: written beside and renamed, so that readers see all or nothing. Throws InputError if the folder
-/// cannot be written.
+/// Keeps a calibration. Writes a file beside and renames it, so that readers see all or nothing. Throws InputError if the
+/// folder cannot be written.
 void SaveCalibration(std::string_view fingerprint, const Calibration& calibration);
 
 /// @{
-/// The text of a kept calibration, and back: lines of words and numbers, with a checksum. Parsing throws InputError, saying
-/// what is wrong, for text that is not exactly what was written for this fingerprint by this version.
+/// The text of a kept calibration, and back: lines of words and numbers, with a checksum. Parsing throws InputError, naming
+/// the fault, for any text that this version did not write for this fingerprint.
 std::string CalibrationText(std::string_view fingerprint, const Calibration& calibration);
 Calibration ParseCalibration(std::string_view text, std::string_view fingerprint);
 /// @}
 
-/// What a run starts from: the costs that are kept for this machine, else nominal ones. Never measures.
+/// The costs that a run starts from: those kept for this machine, else nominal ones. Never measures.
 CostModel KnownCosts(const Topology& topology, const LinkMask& links = {});
 
 }  // namespace chatty

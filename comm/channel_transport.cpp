@@ -11,7 +11,7 @@ namespace chatty {
 namespace {
 
 /// @{
-/// Where a route has a buffer.
+/// Whether a route has this buffer.
 bool HasOutbox(Route route) { return route == Route::kCopy || route == Route::kStaged || route == Route::kHostHub; }
 bool HasStaging(Route route) { return route == Route::kZeroCopy || route == Route::kStaged || route == Route::kHostHub; }
 bool HasInbox(Route route) { return route == Route::kCopy || route == Route::kStaged; }
@@ -124,10 +124,10 @@ class ChannelTransport final : public BufferedTransport {
   bool SupportsRemoteAtomics(PartId from, PartId to) const override { return pairs_[Index(from, to)].atomics; }
 
   bool IsZeroCopyReceive(PartId from, PartId to) const override {
-    // What leaves an outbox of the sender's is copied.
+    // A receiver gets a copy of what leaves the sender's outbox.
     if (from != to) return IsUsed(plan_.pairs[Index(from, to)]) && !HasOutbox(plan_.pairs[Index(from, to)].route);
     if (roots_[from].packed == nullptr) return false;
-    // So is what some read in host memory and others in the sender's.
+    // A broadcast with several routes counts as copied, too.
     const Route first = AnyOf(from).route;
     bool same = !HasOutbox(first);
     for (PartId other = 0; other < plan_.parts; ++other) {
@@ -157,7 +157,7 @@ class ChannelTransport final : public BufferedTransport {
       root.packed->Record(main(from));
       if (any.outbox != kNoBuffer && any.staging != kNoBuffer) root.packed->MakeWait(*root.stream);
     });
-    // Once into host memory for all whose way leads through it, each packet being fetched as soon as it is there.
+    // One copy into host memory for all routes through it. Each packet is fetched as soon as it arrives.
     if (any.outbox != kNoBuffer && any.staging != kNoBuffer) {
       const std::size_t packet = root.fetched ? PacketOf(bytes, /*staged=*/true) : bytes;
       std::byte* const staging = Take(any.staging, epoch);
@@ -179,7 +179,7 @@ class ChannelTransport final : public BufferedTransport {
       }
     }
     for (PartId i = 1; i < plan_.parts; ++i) {
-      const auto to = static_cast<PartId>((from + i) % plan_.parts);  // not everybody to the same receiver first
+      const auto to = static_cast<PartId>((from + i) % plan_.parts);  // senders start with different receivers
       const Channel& channel = plan_.broadcasts[Index(from, to)];
       Track& track = broadcasts_[Index(from, to)];
       Event& arrived = *track.arrived[epoch & 1];
@@ -214,18 +214,18 @@ class ChannelTransport final : public BufferedTransport {
   }
 
  private:
-  /// What a channel has on its way, by parity of the epoch.
+  /// Transfers of a channel under way, by parity of the epoch.
   struct Track {
-    std::unique_ptr<Event> packed, packet;          // on the sender's device: the buffer is ready to go; a packet has gone
+    std::unique_ptr<Event> packed, packet;          // on the sender's device: the buffer is packed; a packet has left
     std::array<std::unique_ptr<Event>, 2> arrived;  // the receiver may read
-    bool atomics = false;                           // of the sender's device are whole in the receiver's memory
-    std::array<bool, 2> busy{};  // it is copied there, and the sender's thread has not had its stream wait for that
+    bool atomics = false;                           // the sender's device has native atomics on the receiver's memory
+    std::array<bool, 2> busy{};  // its buffer is copied, and the sender's stream does not wait for the copy yet
   };
-  /// What a device tells all has on its way.
+  /// Broadcasts of a device under way.
   struct Root {
-    std::unique_ptr<Event> packed, packet;  // as those of a channel
+    std::unique_ptr<Event> packed, packet;  // as in Track
     std::unique_ptr<Stream> stream;         // copies to host memory for all
-    bool fetched = false;                   // somebody copies from there, packet by packet
+    bool fetched = false;                   // a receiver copies from there, packet by packet
   };
   struct Streams {
     std::unique_ptr<Stream> out, in;  // of the sender's device, of the receiver's
@@ -239,13 +239,13 @@ class ChannelTransport final : public BufferedTransport {
     if (channel.outbox != kNoBuffer) return channel.outbox;
     return broadcast || channel.inbox == kNoBuffer ? channel.staging : channel.inbox;
   }
-  /// A channel of `from` to somebody: all of them know the buffers on the sender's side.
+  /// A broadcast channel of `from`: all of them have the same buffers on the sender's side.
   const Channel& AnyOf(PartId from) const { return plan_.broadcasts[Index(from, from == 0 ? 1 : 0)]; }
 
-  /// `copies`: the channel has copies of its own, not only a share of those of all.
+  /// `copies`: the channel has copies of its own, not only shared ones.
   void Prepare(Track& track, const Channel& channel, PartId from, PartId to, bool copies) {
     const bool staged = channel.route == Route::kStaged;
-    Device& last = device(staged ? to : from);  // whose stream the arrival is recorded on
+    Device& last = device(staged ? to : from);  // its stream records the arrival
     for (auto& event : track.arrived) event = last.NewEvent();
     if (!copies) return;
     track.packed = device(from).NewEvent();
@@ -255,9 +255,9 @@ class ChannelTransport final : public BufferedTransport {
     if (staged && streams.in == nullptr) streams.in = device(to).NewStream();
   }
 
-  /// The sender's stream goes on to write a buffer only when the copies of what it last held are over. A receiver that has
-  /// finished with epoch e has waited for them, so between two epochs of one run this never has to wait; it does where a run
-  /// that failed left copies behind.
+  /// The sender's stream writes a buffer only after all copies of its last content. A receiver that has finished with epoch
+  /// e has waited for these copies, so between two epochs of one run Free never waits. It waits where a failed run left
+  /// copies behind.
   void Free(Track& track, PartId from, std::uint64_t epoch) {
     if (!track.busy[epoch & 1]) return;
     track.arrived[epoch & 1]->MakeWait(main(from));
@@ -287,7 +287,7 @@ class ChannelTransport final : public BufferedTransport {
       }
       sender.CopyOut(staging + begin, outbox + begin, size, *streams.out);
       if (hub) continue;
-      track.packet->Record(*streams.out);  // a stream waits for the latest record before its call, so one event does
+      track.packet->Record(*streams.out);  // a wait takes the latest record before it, so one event suffices
       track.packet->MakeWait(*streams.in);
       device(to).CopyIn(inbox + begin, staging + begin, size, *streams.in);
     }

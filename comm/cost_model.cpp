@@ -121,7 +121,7 @@ std::vector<Crossover> CostModel::Crossovers(std::size_t from, std::size_t to, L
   if (from >= devices_ || to >= devices_ || from == to) {
     Throw<UsageError>("there is no pair of devices {} and {}; the {} are counted from 0", from, to, devices_);
   }
-  // What is piecewise linear changes places at the ends of pieces and where two lines meet.
+  // Piecewise linear costs change places at the ends of pieces and where two lines meet.
   struct Path {
     std::size_t index;
     const CostFit* fit;
@@ -170,7 +170,7 @@ namespace {
 
 using Columns = std::array<double, 3>;  // of 1, bytes and messages
 
-/// An equation of least squares: what row times solution should be.
+/// An equation of least squares: the value that row times solution should have.
 struct Row {
   Columns row{};
   double value = 0;
@@ -214,7 +214,7 @@ std::optional<Columns> Solve(std::span<const Row> rows, unsigned used) {
   return solution;
 }
 
-/// The same without negative coefficients. With three of them, all sets that may be other than zero can be tried.
+/// As Solve, without negative coefficients. With three coefficients, all sets of nonzero ones can be tried.
 Cost SolveNonNegative(std::span<const Row> rows) {
   Columns best{};
   double least = std::numeric_limits<double>::infinity();
@@ -237,8 +237,8 @@ double RelativeError(const Cost& cost, const CostSample& sample) {
   return std::abs(cost.Us(sample.bytes, sample.messages) / sample.us - 1);
 }
 
-/// Logarithms of predicted over measured times count by their squares up to here and by their size beyond: what threads that
-/// wake early or late make of a sample does not bend the line.
+/// Logarithms of predicted over measured times count by their squares up to here and by their size beyond. So samples with
+/// threads that wake early or late do not bend the line.
 constexpr double kOutlier = 0.25;
 
 struct Line {
@@ -246,7 +246,7 @@ struct Line {
   double loss = std::numeric_limits<double>::infinity();
 };
 
-/// For each of sorted samples the median of five around it: what to begin with that no single sample can spoil.
+/// For each of sorted samples the median of five around it: a start that no single sample can spoil.
 std::vector<double> Smoothed(std::span<const CostSample> samples) {
   const std::size_t window = std::min<std::size_t>(5, samples.size());
   std::vector<double> smoothed;
@@ -261,7 +261,7 @@ std::vector<double> Smoothed(std::span<const CostSample> samples) {
 }
 
 /// The line through sorted samples of least loss by Huber's function of those logarithms, by iteratively reweighted least
-/// squares: a factor too much is as bad as a factor too little, and the more of either does not pull the harder.
+/// squares. A factor too high counts as one too low, and larger factors do not pull harder.
 Line FitLine(std::span<const CostSample> samples) {
   constexpr int kMaxRounds = 30;
   std::vector<double> predicted = Smoothed(samples);
@@ -270,7 +270,7 @@ Line FitLine(std::span<const CostSample> samples) {
   for (int round = 0; round < kMaxRounds; ++round) {
     for (std::size_t i = 0; i < samples.size(); ++i) {
       const CostSample& sample = samples[i];
-      // Where the weight makes the slope of the square that of the loss.
+      // With this weight the square has the slope of the loss.
       const double ratio = predicted[i] / sample.us, off = std::log(ratio);
       const double slope = std::abs(ratio - 1) < 1e-6 ? 1 : off / (ratio - 1);
       const double weight = std::sqrt(slope * std::min(1.0, kOutlier / std::abs(off)) / ratio) / sample.us;
@@ -292,10 +292,10 @@ Line FitLine(std::span<const CostSample> samples) {
 }
 
 constexpr double kLargeBytes = 64 * 1024;
-/// Relative errors up to this are left to one line.
+/// Relative errors up to this do not justify a second line.
 constexpr double kGoodEnough = 0.1;
 
-/// How far samples are off a fit, for those who read it.
+/// Records how far samples are off a fit, for reports.
 void NoteErrors(CostFit& fit, std::span<const CostSample> samples) {
   std::vector<double> errors;
   fit.worst_large_error = 0;
@@ -309,7 +309,7 @@ void NoteErrors(CostFit& fit, std::span<const CostSample> samples) {
   fit.samples = static_cast<std::uint32_t>(samples.size());
 }
 
-/// Where the small line ends: where the two meet, if that is between the last sample of the one and the first of the other.
+/// The end of the small line: where both lines meet, if that is between the last small sample and the first large one.
 double SplitBetween(const Cost& small, const Cost& large, double last, double first) {
   const double meet = (large.alpha_us - small.alpha_us) / (small.beta_us_per_byte - large.beta_us_per_byte);
   return meet > last && meet <= first ? meet : std::sqrt(std::max(last, 1.0) * first);
@@ -332,7 +332,7 @@ CostFit FitCost(std::span<const CostSample> samples) {
   std::sort(sorted.begin(), sorted.end(), [](const CostSample& a, const CostSample& b) {
     return std::pair(a.bytes, a.messages) < std::pair(b.bytes, b.messages);
   });
-  std::vector<std::size_t> begins;  // of each size; what differs by less than a factor of four is one
+  std::vector<std::size_t> begins;  // of each size; sizes that differ by less than a factor of four are one
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     if (i == 0 || sorted[i].bytes >= 4 * std::max(sorted[begins.back()].bytes, 1.0)) begins.push_back(i);
   }
@@ -344,17 +344,17 @@ CostFit FitCost(std::span<const CostSample> samples) {
                                 [&](const CostSample& sample) { return RelativeError(whole.cost, sample) <= kGoodEnough; });
   double densest = 0;  // messages a byte
   for (const CostSample& sample : sorted) densest = std::max(densest, sample.messages / std::max(sample.bytes, 1.0));
-  double least = whole.loss / 2;  // two lines have to be clearly better
+  double least = whole.loss / 2;  // two lines must be clearly better
   for (std::size_t size = 2; size + 2 <= begins.size() && !good; ++size) {
     const std::span<const CostSample> all(sorted);
     const Line small = FitLine(all.first(begins[size])), large = FitLine(all.subspan(begins[size]));
     if (small.loss + large.loss >= least) continue;
     const double split = SplitBetween(small.cost, large.cost, sorted[begins[size] - 1].bytes, sorted[begins[size]].bytes);
-    // Noise alone makes larger messages faster, blocks or entries.
+    // Only noise makes larger messages faster, blocks or entries.
     const auto faster = [&](double messages) {
       return large.cost.Us(split, messages) < (1 - kGoodEnough) * small.cost.Us(split, messages);
     };
-    // And it alone makes bytes free from some size on, of which larger ones than were measured would profit most.
+    // Only noise makes bytes free from some size on. Messages larger than the measured ones would profit most.
     const bool free = large.cost.beta_us_per_byte == 0 && whole.cost.beta_us_per_byte > 0;
     if (free || faster(0) || faster(densest * split)) continue;
     least = small.loss + large.loss;
@@ -365,8 +365,8 @@ CostFit FitCost(std::span<const CostSample> samples) {
 
   NoteErrors(fit, sorted);
   if (fit.large.beta_us_per_byte == 0 && fit.worst_error > kGoodEnough && begins.size() > 1) {
-    // What bytes cost does not show where the fit is off by more. As much is taken: nothing carries more than was measured
-    // in no time.
+    // The cost of bytes is hidden if it is below the error of the fit. That error is taken, so that no path carries bytes
+    // beyond the samples in no time.
     const bool one_line = fit.small == fit.large;
     fit.large.beta_us_per_byte = std::min(fit.median_error, 1.0) * fit.large.alpha_us / sorted.back().bytes;
     if (one_line) fit.small = fit.large;
@@ -380,27 +380,27 @@ CostFit FitCost(std::span<const CostSample> samples) {
 
 namespace {
 
-// Measured on H200s with CUDA 13.0 unless it says otherwise; other GPUs differ less from these than paths from each other.
+// Measured on H200s with CUDA 13.0 unless stated otherwise; other GPUs differ less from these than paths from each other.
 constexpr double kLaunchUs = 2.9;        // a kernel behind another
 constexpr double kSynchroniseUs = 5.6;   // launch and synchronise 8.5 us, less the launch
 constexpr double kPushUs = 3.5;          // a kernel that stores 4 KB into a peer's memory: 6.4 us, less a launch
 constexpr double kCopyUs = 5.2;          // cudaMemcpyPeerAsync of 4 KB
 constexpr double kHostCopyUs = 5.5;      // cudaMemcpyAsync of 4 KB from or to pinned memory
 constexpr double kZeroCopyUs = 3.9;      // a kernel that reads or writes 4 KB of host memory: 6.8 us, less a launch
-constexpr double kHostFlagUs = 1.5;      // half of a flag there and back in host memory, 3.0 us
+constexpr double kHostFlagUs = 1.5;      // half of a flag's round trip in host memory, 3.0 us
 constexpr double kNcclUs = 6.8;          // NCCL's own tuning tables: base latency of its ring with the low-latency protocol
-constexpr double kNcclHopUs = 0.6;       // the same, of each NVLink hop
+constexpr double kNcclHopUs = 0.6;       // also from there, for each NVLink hop
 constexpr double kNcclRankUs = 5;        // broadcasts of 4 KB: 18 us to one other, 29 to three
 constexpr double kGatherUs = 1 / 38e3;   // random 4-byte reads over more than the L2: 38 G/s
-constexpr double kScatterUs = 1 / 16e3;  // random atomicMin likewise: 16 G/s
+constexpr double kScatterUs = 1 / 16e3;  // random atomicMin over as much: 16 G/s
 constexpr double kLocalBytesPerUs = 2.0e6;  // packing into the device's own memory: a copy counts both ways, 3.99 TB/s
-// What is left of a nominal bandwidth. Over NVLink a copy gets 394 of 450 GB/s and a kernel that stores 369, standing alone;
-// which of the two gets more differs by machine, and packing into the peer's memory saves a pass: so both count alike here.
+// Achieved shares of nominal bandwidths. Over NVLink a copy gets 394 of 450 GB/s and a kernel that stores 369, alone. The
+// faster one differs by machine, and packing into the peer's memory saves a pass: so both have one share here.
 constexpr double kPeerShare = 0.85;
 constexpr double kHostCopyShare = 0.87, kZeroCopyShare = 0.82;  // 55 and 52 of 63 GB/s over PCIe
-constexpr double kPacketLoss = 1.1;      // packets of a buffer that is staged, each with a start of its own
-constexpr double kNcclShare = 0.72;      // 128 MB broadcast to one other GPU in 404 us, of 450 GB/s
-constexpr double kNcclHostShare = 0.35;  // its shared memory transport: both GPUs cross PCIe, in small steps
+constexpr double kPacketLoss = 1.1;                             // packets of a staged buffer, each with a start of its own
+constexpr double kNcclShare = 0.72;                             // 128 MB broadcast to one other GPU in 404 us, of 450 GB/s
+constexpr double kNcclHostShare = 0.35;  // NCCL's shared memory transport: both GPUs cross PCIe, in small steps
 constexpr double kPcieGuess = kAssumedBandwidth;
 // Host devices: a thread that wakes another by futex, and one thread's copying.
 constexpr double kWakeUs = 5, kHostBytesPerUs = 10e3, kHostGatherUs = 5e-3, kHubUs = 10;
@@ -408,10 +408,10 @@ constexpr double kWakeUs = 5, kHostBytesPerUs = 10e3, kHostGatherUs = 5e-3, kHub
 constexpr std::array<std::string_view, 8> kKnownPaths = {"host", "p2p-direct", "p2p-copy", "nccl",
                                                          "ring", "uva",        "staged",   "uva-hub"};
 
-/// From here on what is staged travels in packets, whose way out and in overlap.
+/// From here on staged buffers travel in packets, whose ways out and in overlap.
 constexpr double kWholeBytes = 1 << 20;
 
-/// A point-to-point cost, and what of it does not grow with the buffers that a sender has under way.
+/// A point-to-point cost, and whether its bytes share one way with a sender's other buffers.
 struct Way {
   Cost cost;
   Cost large;              ///< from kWholeBytes on, where buffers are cut into packets; else none
@@ -432,7 +432,7 @@ class Nominals {
     return host() ? HostPair(path, from, to) : GpuPair(path, from, to);
   }
 
-  /// From `from` to all others, alone or while all do so.
+  /// From `from` to all others, alone or while all broadcast.
   Cost Broadcast(std::string_view path, std::size_t from, bool all_at_once) const {
     const auto others = static_cast<double>(topology_.size() - 1);
     Cost worst{0, 0, 0};
@@ -448,7 +448,7 @@ class Nominals {
               std::max(cost.beta_us_per_byte, Pair(path, ring_.order[hop], ring_.Next(hop)).cost.beta_us_per_byte);
         }
         if (all_at_once) cost.beta_us_per_byte *= others;
-      } else if (path == "ring") {  // it passes all on the way; the farthest has it last
+      } else if (path == "ring") {  // the ring passes all data; the farthest device has it last
         cost = way.cost;
         if (all_at_once) cost.beta_us_per_byte *= others;
       } else if ((path == "uva" || path == "uva-hub") && !all_at_once) {
@@ -470,7 +470,7 @@ class Nominals {
   /// A line of a way under a load.
   Cost Under(const Way& way, Cost cost, LoadCorner corner) const {
     const auto buffers = static_cast<double>(CostModel::LoadOf(corner, topology_.size()).buffers);
-    if (host()) {  // the sender's threads pack one buffer after the other, and where all send, the receiver's unpack as many
+    if (host()) {  // senders pack buffers one by one; in all-to-all, receivers unpack as many
       const double times = corner == LoadCorner::kAllToAll ? buffers : (1 + buffers) / 2;
       cost.beta_us_per_byte *= times;
       cost.gamma_us_per_message *= times;
@@ -499,7 +499,7 @@ class Nominals {
     const Link& link = topology_.link(from, to);
     const bool peers = ReachEachOther(topology_, from, to);
     const double bandwidth = (link.bandwidth > 0 ? link.bandwidth : kPcieGuess) / 1e6;  // bytes a microsecond
-    const double base = 2 * kLaunchUs + kSynchroniseUs;  // packing, unpacking, and waiting for it
+    const double base = 2 * kLaunchUs + kSynchroniseUs;  // packing, unpacking, and the wait for it
     Way way;
     way.cost = {base, 1 / kLocalBytesPerUs, kGatherUs + kScatterUs};
     way.shared_out = link.type != LinkType::kNvlink || link.switched;
@@ -528,7 +528,7 @@ class Nominals {
       way.large.beta_us_per_byte += narrow * kPacketLoss;
       cost.beta_us_per_byte += ThroughHost(from, to, kHostCopyShare);
       way.shared_out = true;
-    } else if (path == "uva-hub") {  // a host thread takes it from one and hands it to the other
+    } else if (path == "uva-hub") {  // a host thread takes the buffer from one and gives it to the other
       cost.alpha_us += 2 * kZeroCopyUs + kHubUs + kHostFlagUs;
       cost.beta_us_per_byte = ThroughHost(from, to, kZeroCopyShare) + 1 / kHostBytesPerUs;
       way.shared_out = true;
@@ -541,7 +541,7 @@ class Nominals {
     return way;
   }
 
-  /// Hop after hop along the ring: a copy each, the narrowest one counts.
+  /// Hop after hop along the ring: a copy for each, and the bandwidth of the narrowest.
   void AddRing(std::size_t from, std::size_t to, Cost& cost) const {
     const std::vector<std::size_t>& order = ring_.order;
     auto at = static_cast<std::size_t>(std::find(order.begin(), order.end(), from) - order.begin());
@@ -590,7 +590,7 @@ class Nominals {
 
   const Topology& topology_;
   Ring ring_;
-  bool distinct_ = true;  ///< each device has a GPU of its own, as communicators of NCCL want it
+  bool distinct_ = true;  ///< each device has a GPU of its own, as NCCL's communicators require
 };
 
 }  // namespace

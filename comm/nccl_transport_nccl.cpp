@@ -21,12 +21,12 @@
 namespace chatty {
 namespace {
 
-/// While this lives, communicators that are made use links between GPUs, or do not.
+/// While this object lives, new communicators use links between GPUs, or do not.
 class LinkSetting {
  public:
   explicit LinkSetting(bool without) : lock_(mutex_) {
     const char* const set = std::getenv(kVariable);
-    const bool already = set != nullptr && std::string_view(set) == "1";  // by whoever started the process
+    const bool already = set != nullptr && std::string_view(set) == "1";  // set before the process started
     if (without_.has_value()) {
       if (*without_ != (without || already)) {
         Throw<CapabilityError>(
@@ -56,7 +56,7 @@ class LinkSetting {
  private:
   static constexpr const char* kVariable = "NCCL_P2P_DISABLE";
   static std::mutex mutex_;
-  static std::optional<bool> without_;  // what the process's first communicator was made with
+  static std::optional<bool> without_;  // setting of the process's first communicator
   std::lock_guard<std::mutex> lock_;
   std::optional<std::string> before_;
   bool restore_ = false;
@@ -64,7 +64,7 @@ class LinkSetting {
 std::mutex LinkSetting::mutex_;
 std::optional<bool> LinkSetting::without_;
 
-/// Whether a mask takes any link between these devices away.
+/// Whether a mask removes any link between these devices.
 bool TakesAway(const LinkMask& links, std::size_t parts) {
   for (std::size_t a = 0; a < parts; ++a) {
     for (std::size_t b = 0; b < a; ++b) {
@@ -80,13 +80,13 @@ struct Patience {
   const std::atomic<bool>* aborted = nullptr;
 };
 
-/// One device's end of a communicator. Its device's thread uses it; any thread may abort it.
+/// One device's end of a communicator. The device's thread uses it; any thread may abort it.
 class Rank {
  public:
   Rank() = default;
   ~Rank() {
     if (comm_ == nullptr) return;
-    // Destroying waits for what is under way, and wants a communicator at rest.
+    // Destruction waits for work under way, and needs a communicator at rest.
     ncclResult_t state = ncclSuccess;
     if (ncclCommGetAsyncError(comm_, &state) == ncclSuccess && state == ncclSuccess) {
       ncclCommDestroy(comm_);
@@ -97,7 +97,7 @@ class Rank {
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;
 
-  /// Makes the communicator of `ranks`, whose devices are `devices`, and waits until it is there.
+  /// Makes the communicator of `ranks`, whose devices are `devices`, and waits for its completion.
   static void Connect(std::span<Rank* const> ranks, std::span<Device* const> devices, const Patience& patience) {
     const auto what = [&] {
       std::string labels;
@@ -107,7 +107,7 @@ class Rank {
     ncclUniqueId id;
     Check(ncclGetUniqueId(&id), nullptr, what);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    config.blocking = 0;  // so that every wait is ours and has a deadline
+    config.blocking = 0;  // every wait is in this file and has a deadline
     Check(ncclGroupStart(), nullptr, what);
     ncclResult_t result = ncclSuccess;
     for (std::size_t i = 0; i < ranks.size() && Went(result); ++i) {
@@ -120,8 +120,8 @@ class Rank {
     for (Rank* rank : ranks) rank->Await(patience, what);
   }
 
-  /// Enqueues a group of calls, `enqueue(comm)`, and returns when all of them are on their streams. `what()` says in errors
-  /// what was being done.
+  /// Enqueues a group of calls, `enqueue(comm)`, and returns when all of them are on their streams. `what()` names the work
+  /// in errors.
   template <class Enqueue, class What>
   void Group(const Patience& patience, Enqueue&& enqueue, const What& what) {
     {
@@ -146,14 +146,14 @@ class Rank {
     std::forward<Enqueue>(enqueue)(comm_);
   }
 
-  /// Waits until NCCL has done what was asked of it: enqueued it, not carried it out.
+  /// Waits until NCCL has enqueued the requested work, not until the work is done.
   template <class What>
   void Await(const Patience& patience, const What& what) {
     const Clock::time_point start = Clock::now();
     for (std::uint32_t polls = 1;; ++polls) {
       ncclResult_t state = ncclSuccess;
       {
-        ThrowIfAborted(patience, what);  // before the lock, which the one who aborts waits for
+        ThrowIfAborted(patience, what);  // before the lock, which an abort waits for
         const std::lock_guard lock(mutex_);
         ThrowIfAborted(patience, what);
         Check(ncclCommGetAsyncError(comm_, &state), comm_, what);
@@ -161,7 +161,7 @@ class Rank {
       }
       if (state == ncclSuccess) return;
       if (polls % 16 != 0) continue;
-      std::this_thread::yield();  // NCCL works in a thread of its own, perhaps on this very core
+      std::this_thread::yield();  // NCCL works in its own thread, perhaps on this core
       if (patience.timeout.count() > 0 && Clock::now() - start > patience.timeout) {
         Throw<TimeoutError>("{}: waited {} ms for NCCL; raise --timeout if the others are known to take longer", what(),
                             patience.timeout.count());
@@ -175,7 +175,7 @@ class Rank {
     comm_ = nullptr;
   }
 
-  /// Throws DeviceError for a call that failed, with what NCCL says of it.
+  /// Throws DeviceError for a call that failed, with NCCL's message.
   template <class What>
   static void Check(ncclResult_t result, ncclComm_t comm, const What& what) {
     if (Went(result)) [[likely]]
@@ -224,24 +224,24 @@ class NcclTransport final : public BufferedTransport {
         }
       }
     } catch (...) {
-      Abort();  // what is half made cannot be destroyed in peace
+      Abort();  // half-made communicators cannot be destroyed normally
       ForEachStream([](Stream& stream) { Drain(&stream); });
       throw;
     }
   }
   ~NcclTransport() override {
-    // A send that nobody receives never ends by itself.
+    // A send without a receiver never ends by itself.
     if (!aborted_) {
       try {
         ForEachStream([](Stream& stream) { stream.Synchronize({nullptr, std::chrono::seconds(10)}); });
-      } catch (...) {  // told where it was waited for
+      } catch (...) {  // the wait for that work reports it
         Abort();
       }
     }
     if (failed_) Abort();
     DrainDevices();
     ForEachStream([](Stream& stream) { Drain(&stream); });
-    // The last rank of a communicator takes the others down with it: all of them before any stream that they worked on.
+    // The last rank of a communicator destroys the others, too: reset all ranks before any stream that they worked on.
     for (Node& node : nodes_) node.rank.reset();
     for (std::vector<Pair>* pairs : {&pairs_, &broadcasts_}) {
       for (Pair& pair : *pairs) {
@@ -318,7 +318,7 @@ class NcclTransport final : public BufferedTransport {
                             comm, [&] { return Describe(from, at, incoming[from]); });
               }
             }
-            for (PartId root = 0; root < broadcast.size(); ++root) {  // in the same order on all devices
+            for (PartId root = 0; root < broadcast.size(); ++root) {  // the same order on all devices
               if (broadcast[root] == 0) continue;
               std::byte* const buffer = root == at ? buffers().At(BroadcastOutbox(root), epoch)
                                                    : buffers().At(plan_.broadcasts[Index(root, at)].inbox, epoch);
@@ -380,21 +380,21 @@ class NcclTransport final : public BufferedTransport {
   bool reusable() const override { return !aborted_ && !failed_; }
 
  private:
-  /// A device, where all meet.
+  /// A device, with collectives.
   struct Node {
     std::unique_ptr<Stream> stream;
     std::unique_ptr<Event> packed;
-    std::array<std::unique_ptr<Event>, 2> done;  // what was enqueued in an epoch, by its parity
-    std::array<bool, 2> busy{};                  // and the main stream does not wait for it yet
-    std::vector<std::size_t> sends;              // bytes posted for each device since the last meeting
-    std::size_t tells = 0;                       // and for all
+    std::array<std::unique_ptr<Event>, 2> done;  // work enqueued in an epoch, by its parity
+    std::array<bool, 2> busy{};                  // the main stream does not wait for it yet
+    std::vector<std::size_t> sends;              // bytes posted for each device since the last collective
+    std::size_t tells = 0;                       // and for a broadcast
     bool posted = false;
     std::unique_ptr<Rank> rank;
   };
-  /// A channel, where nobody meets.
+  /// A channel, without collectives.
   struct Pair {
     std::unique_ptr<Stream> out, in;
-    std::unique_ptr<Event> packed, ready;  // the sender has packed; the receiver's stream has come to the receipt
+    std::unique_ptr<Event> packed, ready;  // the sender has packed; the receiver's stream has reached the receipt
     std::array<std::unique_ptr<Event>, 2> done, arrived;
     std::array<bool, 2> busy{};
     std::unique_ptr<Rank> sender, receiver;
@@ -430,7 +430,7 @@ class NcclTransport final : public BufferedTransport {
     Rank* const ranks[] = {pair.sender.get(), pair.receiver.get()};
     Device* const ends[] = {&device(from), &device(to)};
     Rank::Connect(ranks, ends, patience_);
-    // The first byte makes the connection, for which NCCL needs both ends: later sends must not wait for the receiver's
+    // The first byte makes the connection, for which NCCL needs both ends. Later sends must not wait for the receiver's
     // thread.
     const auto what = [&] { return Describe(from, to, 1); };
     pair.sender->Group(
@@ -454,7 +454,7 @@ class NcclTransport final : public BufferedTransport {
     side.busy[epoch & 1] = false;
   }
 
-  /// Runs `work`; what fails leaves the communicators in a state that nobody knows.
+  /// Runs `work`; a failure leaves the communicators in an unknown state.
   template <class Work>
   void Guarded(Work&& work) {
     try {
@@ -558,7 +558,7 @@ class NcclSums final : public NcclState {
       seat.rank = std::make_unique<Rank>();
       ranks.push_back(seat.rank.get());
     }
-    for (Device* device : devices) device->stream().Synchronize();  // the memory is there
+    for (Device* device : devices) device->stream().Synchronize();  // the memory is ready
     const LinkSetting setting(TakesAway(options.links, devices.size()));
     try {
       Rank::Connect(ranks, devices, patience_);
@@ -572,11 +572,11 @@ class NcclSums final : public NcclState {
     for (const Seat& seat : seats_) {
       try {
         seat.stream->Synchronize({nullptr, std::chrono::seconds(10)});
-      } catch (...) {  // told where it was waited for
+      } catch (...) {  // the wait for that work reports it
         Abort();
       }
     }
-    for (Seat& seat : seats_) seat.rank.reset();  // all of them before any stream; see NcclTransport
+    for (Seat& seat : seats_) seat.rank.reset();  // all ranks before any stream; see NcclTransport
   }
   NcclSums(const NcclSums&) = delete;
   NcclSums& operator=(const NcclSums&) = delete;

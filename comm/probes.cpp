@@ -22,7 +22,7 @@ namespace {
 /// Items that are worth a further thread.
 constexpr std::size_t kItemsAThread = 16 << 10;
 
-/// Calls body(begin, end) for stretches of [0, items) on the device's team.
+/// Calls body(begin, end) for ranges of [0, items) on the device's team.
 template <class Body>
 void Divide(Device& device, std::size_t items, const Body& body) {
   WorkerTeam& team = *device.team();
@@ -47,7 +47,7 @@ double Microseconds(Clock::time_point start) {
 
 }  // namespace
 
-// Without CUDA nothing is on a GPU, and what is for GPUs is not even declared to the linker.
+// Without CUDA no device is a GPU, and the functions for GPUs are not even declared to the linker.
 #if CHATTY_WITH_CUDA
 #define CHATTY_ON_GPU(device, call) \
   if (OnGpu(device)) return cuda::call
@@ -59,7 +59,7 @@ void Prepare(Device& device, const State& state) {
   CHATTY_ON_GPU(device, Prepare(device, state));
   Divide(device, std::size_t{1} << state.bits, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      state.values[i] = static_cast<std::uint32_t>(Hash(i) >> 32) | 0x80000000u;  // far from 0, below which nothing is
+      state.values[i] = static_cast<std::uint32_t>(Hash(i) >> 32) | 0x80000000u;  // far from 0, the least value
       state.order[i] = Permuted(static_cast<std::uint32_t>(i), state.bits);
       if (i % 32 == 0) state.marks[i / 32] = 0;
     }
@@ -182,7 +182,7 @@ void Unpack(Device& device, const State& state, const std::byte* buffer, const P
 void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access) {
   CHATTY_ON_GPU(device, Touch(device, memory, words, order, access));
   const auto touch = [&](const auto& act) {  // a loop for each kind of access and order
-    std::atomic<std::uint32_t> sink{0};      // what is read has to be used
+    std::atomic<std::uint32_t> sink{0};      // uses what is read
     Divide(device, words, [&](std::size_t begin, std::size_t end) {
       std::uint32_t sum = 0;
       if (order == nullptr) {

@@ -19,7 +19,7 @@ constexpr unsigned kBlock = 256;
 
 cudaStream_t StreamOf(Device& device) { return static_cast<cudaStream_t>(device.stream().native()); }
 
-/// Blocks for so many items: enough for all, at most what the device runs at once.
+/// Blocks for this many items: enough for all, at most what the device runs at once.
 unsigned Blocks(const Device& device, std::size_t items) {
   const auto most = static_cast<std::size_t>(device.info().multiprocessors) * 8;
   return static_cast<unsigned>(std::clamp<std::size_t>((items + kBlock - 1) / kBlock, 1, most));
@@ -31,7 +31,7 @@ __device__ std::size_t Stride() { return std::size_t{gridDim.x} * blockDim.x; }
 __global__ void __launch_bounds__(kBlock) PrepareKernel(State state) {
   const std::size_t size = std::size_t{1} << state.bits;
   for (std::size_t i = First(); i < size; i += Stride()) {
-    state.values[i] = static_cast<std::uint32_t>(Hash(i) >> 32) | 0x80000000u;  // far from 0, below which nothing is
+    state.values[i] = static_cast<std::uint32_t>(Hash(i) >> 32) | 0x80000000u;  // far from 0, the least value
     state.order[i] = Permuted(static_cast<std::uint32_t>(i), state.bits);
     state.queue[i] = ~0u;
     if (i % 32 == 0) state.marks[i / 32] = 0;
@@ -60,12 +60,12 @@ __global__ void __launch_bounds__(kBlock)
   for (std::size_t i = words / 4 * 4 + First(); i < words; i += Stride()) values[i] = min(values[i], buffer[i]);
 }
 
-/// A sum that no memory has: what is read has to be used.
+/// A sum that no memory has. Kernels compare with it to use what they read.
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 constexpr unsigned kFull = 0xffffffffu, kWarps = kBlock / 32;
 __device__ unsigned Lane() { return threadIdx.x % 32; }
 
-/// The entry of a list in which its first `sizeof(Record)` bytes are.
+/// The first `sizeof(Record)` bytes of an entry of a list.
 template <class Record>
 __device__ Record RecordOf(std::uint32_t index, std::uint32_t value) {
   if constexpr (sizeof(Record) == 4) {
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kBlock) UnpackListKernel(State state, const Re
     if (mine) {
       const Record entry = buffer[i];
       if constexpr (sizeof(Record) == 4) {
-        at = entry + (state.order[entry] >> state.bits);  // who is meant is looked up
+        at = entry + (state.order[entry] >> state.bits);  // looks up the target
       } else {
         at = entry.x + (state.order[entry.x] >> state.bits);
         atomicMin(&state.values[at], entry.y);
@@ -118,8 +118,8 @@ __global__ void __launch_bounds__(kBlock) UnpackListKernel(State state, const Re
 
 __global__ void ClearCountsKernel(State state) { state.counts[threadIdx.x] = 0; }
 
-/// A warp has a segment at a time; a block asks for room for those of all, and writes line by line. `messages`: their bits
-/// are taken; else a border's vertices are looked up.
+/// A warp has a segment at a time. A block reserves room for the segments of its warps, and writes line by line. `messages`:
+/// takes their bits; else looks up a border's vertices.
 __global__ void __launch_bounds__(kBlock) PackSweepKernel(State state, std::byte* buffer, ProbeBuffer sweep, bool messages) {
   constexpr unsigned kWords = ProbeBuffer::kSegment / 32;
   __shared__ unsigned held[kWarps], begins[kWarps], shelf_words[kWarps * kWords];
@@ -204,8 +204,8 @@ __global__ void __launch_bounds__(kBlock) UnpackSweepKernel(State state, const s
   }
 }
 
-/// Messages: a lane has one that is held, whoever it is for is looked up, and asked, and then it is combined with what waits
-/// there, which the queue's places stand for.
+/// Messages: a lane has one held message. It looks up the target, reads its value, and combines the message with what waits
+/// there. The queue's places stand for waiting messages.
 __global__ void __launch_bounds__(kBlock) DeliverSweepKernel(State state, const std::byte* buffer, ProbeBuffer sweep) {
   const auto* const words = reinterpret_cast<const std::uint32_t*>(buffer);
   const auto* const segments = reinterpret_cast<const std::uint32_t*>(buffer + sweep.segments_at());
@@ -219,14 +219,14 @@ __global__ void __launch_bounds__(kBlock) DeliverSweepKernel(State state, const 
       if ((words[i / 32] >> (i % 32) & 1u) == 0) continue;
       const std::uint32_t message = values[place + j];
       const std::size_t at = i + (state.order[i] >> state.bits);
-      const std::uint32_t waiting = state.queue[at] | 0x80000000u;  // what is read has to be used
+      const std::uint32_t waiting = state.queue[at] | 0x80000000u;  // uses what is read
       atomicMin(&state.queue[at], min(min(message, state.values[at]), waiting));
       atomicOr(&state.marks[at >> 5], 1u << (at & 31));
     }
   }
 }
 
-/// A warp has a segment, of whose places a border's vertices are looked up together, and their bits. `never` is kNever.
+/// A warp has a segment, and looks up a border's vertices of all its places together, and their bits. `never` is kNever.
 __global__ void __launch_bounds__(kBlock)
     PackBitsKernel(State state, std::uint32_t* buffer, std::size_t places, std::uint64_t never) {
   constexpr unsigned kWords = ProbeBuffer::kSegment / 32;
@@ -316,8 +316,8 @@ __device__ unsigned long long Nanoseconds() {
 
 constexpr unsigned long long kPatienceNs = 1000000000;
 
-/// One thread. Waits for `mine` and raises `theirs`, in this order or, for the one that begins, in the other. `lost` is set
-/// when a turn does not come.
+/// One thread. Waits for `mine` and then raises `theirs`; with `begins`, in the other order. Sets `lost` when a turn does
+/// not come.
 __global__ void FlagKernel(const std::uint32_t* mine, std::uint32_t* theirs, unsigned rounds, bool begins,
                            std::uint32_t* lost) {
   const unsigned long long start = Nanoseconds();
@@ -453,11 +453,11 @@ double FlagRoundTripUs(Device& a, Device& b, std::uint32_t* flag_a, std::uint32_
   Pinned<std::uint32_t> lost(a, 1);
   lost[0] = 0;
   double us = 0;
-  // The first time loads the kernel, which may wait for what runs; then nobody may be waiting for a flag yet.
+  // The first pass loads the kernel. A load may wait for running work, so no kernel may wait for a flag then.
   for (const unsigned turns : {0u, rounds}) {
     for (auto [device, flag] : {std::pair(&a, flag_a), std::pair(&b, flag_b)}) {
       device->MakeCurrent();
-      LowerKernel<<<1, 1, 0, StreamOf(*device)>>>(flag);  // it may be in host memory
+      LowerKernel<<<1, 1, 0, StreamOf(*device)>>>(flag);  // the flag may be in host memory
       CHATTY_CUDA(cudaGetLastError());
       device->stream().Synchronize();
     }
@@ -493,7 +493,7 @@ double DeviceBarrierUs(Device& device, unsigned rounds) {
 }
 
 bool NativeAtomics(Device& from, Device& to) {
-  if (from.index() == to.index()) return true;  // on one GPU, of which the driver would not be asked
+  if (from.index() == to.index()) return true;  // one GPU: the driver need not be asked
   int native = 0;
   CHATTY_CUDA(cudaDeviceGetP2PAttribute(&native, cudaDevP2PAttrNativeAtomicSupported, from.index(), to.index()));
   return native != 0;

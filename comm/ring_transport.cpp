@@ -95,20 +95,20 @@ class RingTransport final : public BufferedTransport {
   }
 
  private:
-  /// The streams of a hop, which all buffers that take it share in the order of their posts. Copies wait only for copies
+  /// The streams of a hop. All buffers that take the hop share them in the order of their posts. Copies wait only for copies
   /// that were enqueued before, so streams cannot wait for each other in a circle.
   struct Line {
-    std::unique_ptr<Stream> out, in;  // of the hop's near and far device; `in` where it is staged
+    std::unique_ptr<Stream> out, in;  // of the hop's near and far device; `in` if it is staged
     Stream& last() const { return in != nullptr ? *in : *out; }
   };
-  /// What a leg has on its way.
+  /// Transfers of a leg under way.
   struct LegEvents {
     std::unique_ptr<Event> staged, packet;          // a packet is in host memory; it is on the far side
-    std::array<std::unique_ptr<Event>, 2> arrived;  // the buffer is, by parity of the epoch
+    std::array<std::unique_ptr<Event>, 2> arrived;  // the buffer has arrived, by parity of the epoch
   };
   struct TripEvents {
     std::unique_ptr<Event> packed;
-    std::array<bool, 2> busy{};  // it travels, and the sender's thread has not had its stream wait for its arrival
+    std::array<bool, 2> busy{};  // it travels, and the sender's stream does not wait for its arrival yet
     std::vector<LegEvents> legs;
   };
 
@@ -119,7 +119,7 @@ class RingTransport final : public BufferedTransport {
     events.legs.resize(trip.legs.size());
     for (std::size_t i = 0; i < trip.legs.size(); ++i) {
       const RingPlan::Hop& hop = plan_.hops[trip.legs[i].hop];
-      Device& last = device(hop.staged ? hop.to : hop.from);  // whose stream the arrival is recorded on
+      Device& last = device(hop.staged ? hop.to : hop.from);  // its stream records the arrival
       LegEvents& leg = events.legs[i];
       if (hop.staged) leg.staged = device(hop.from).NewEvent();
       leg.packet = last.NewEvent();
@@ -128,7 +128,7 @@ class RingTransport final : public BufferedTransport {
   }
 
   std::byte* Source(const RingPlan::Trip& trip, TripEvents& events, PartId from, std::uint64_t epoch) {
-    if (events.busy[epoch & 1]) {  // only where a run that failed left copies behind; see ChannelTransport
+    if (events.busy[epoch & 1]) {  // only where a failed run left copies behind; see ChannelTransport
       events.legs.back().arrived[epoch & 1]->MakeWait(main(from));
       events.busy[epoch & 1] = false;
     }

@@ -1,5 +1,5 @@
 /// \file
-/// Groute's ring: buffers travel from device to device, each to its successor alone.
+/// Groute's ring: a buffer travels from device to device, always to the successor.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace chatty {
 
 /// All that a ring needs, before any memory is taken.
 struct RingPlan {
-  /// `order` names each device once; `reach(from, to)` says whether a hop may be a copy between the devices' memories.
+  /// `order` names each device once; `reach(from, to)`: a hop may be a copy between the devices' memories.
   RingPlan(const PairBytesTable& capacities, const TransportOptions& options, std::vector<PartId> order,
            const std::function<bool(PartId from, PartId to)>& reach);
   /// The way from one device to its successor.
@@ -25,13 +25,13 @@ struct RingPlan {
   /// One hop of one buffer.
   struct Leg {
     std::size_t hop;
-    BufferId middle;   ///< where the hop is staged
-    BufferId arrival;  ///< on the hop's far side: an inbox, and where the next leg begins
+    BufferId middle;   ///< if the hop is staged
+    BufferId arrival;  ///< an inbox on the hop's far side, where the next leg begins
   };
-  /// The way of one buffer, of a pair or of what is told to all.
+  /// The way of one buffer, of a pair or of a broadcast.
   struct Trip {
     BufferId source = kNoBuffer;
-    std::vector<Leg> legs;  ///< none: nothing ever travels
+    std::vector<Leg> legs;  ///< none: no buffer travels
   };
   std::vector<Hop> hops;         ///< as many as devices
   BufferPlan buffers;            ///< what all trips need

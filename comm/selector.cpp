@@ -15,35 +15,35 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMaxPaths = 4;
-/// Less than this is within what the model may be wrong.
+/// A smaller gain is within the error of the model.
 constexpr double kWorthwhile = 0.85;
 
-/// Where no calibration has measured buffers that are packed and unpacked by sweeping a numbering: they cost by its places,
-/// the same on every path, so much a place on an H200 (docs/performance/exchange-and-paths.md).
+/// For buffers whose packing and unpacking sweep a numbering, where no calibration has measured them. They cost by place,
+/// the same on every path: microseconds a place on an H200 (docs/performance/exchange-and-paths.md).
 constexpr double kSweepUs = 2.8e-5;
-/// And payloads of four bytes behind bits cross PCIe one by one where kernels write and read host memory: as many bytes cost
-/// so much more than in a calibration's records.
+/// Where kernels write and read host memory, payloads of four bytes behind bits cross PCIe one by one. Each byte then costs
+/// this factor more than in a calibration's records.
 constexpr double kZeroCopyFactor = 1.5;
-/// Atomics on the owner's state save a kernel that unpacks, 2.9 us, and the wait of one stream for another. But a message
-/// then crosses the link some eight times, each time after the last, at half of a flag's 1.3 us there and back: for where
-/// its target is (two reads), what that holds (three looks before an update), and three atomics; and the host has to wait
-/// until they are there, 8.5 us, where of a labelled buffer's arrival it only tells the receiver's stream. So between GPUs
-/// they are not expected to pay. Many at once take reads at 8.9 G/s and atomics at 6.6 G/s instead of 38 and 16 in the
-/// owner's own memory. Between host devices a job of the team is saved.
+/// Atomics on the owner's state save an unpacking kernel, 2.9 us, and the wait of one stream for another. But a message then
+/// crosses the link about eight times, one after the other, at half of a flag's round trip of 1.3 us. The crossings are two
+/// reads for the place of its target, three reads of the value there before an update, and three atomics. The host also
+/// waits 8.5 us for their arrival, where a buffer with a header needs only a stream wait. So between GPUs atomics are not
+/// expected to pay. Many at once take reads at 8.9 G/s and atomics at 6.6 G/s, instead of 38 and 16 in the owner's own
+/// memory. Between host devices atomics save a job of the team.
 constexpr double kSavedUs = 4.5 - 8 * 0.65 - 8.5, kAtomicUs = 4.4e-4;
 constexpr double kHostSavedUs = 1.0, kHostAtomicUs = 2e-4;
 
-/// What engines' buffers take longer between GPUs than those of a calibration, on any path: their kernels do more for each
-/// entry, one after the other, and have to be fetched, where a calibration's run again and again. The median of 248 buffers
-/// of `bfs`, `sssp` and `pagerank` between two H100s (docs/performance/exchange-and-paths.md).
+/// Extra time of engines' buffers between GPUs over those of a calibration, on any path. Engines' kernels do more for each
+/// entry, one after the other, and must be fetched, while a calibration repeats its kernels. The median of 248 buffers of
+/// `bfs`, `sssp` and `pagerank` between two H100s (docs/performance/exchange-and-paths.md).
 constexpr double kEngineUs = 8;
 
 double ByteFactor(std::string_view path, DeviceKind kind) {
   return kind == DeviceKind::kCuda && (path == "uva" || path == "uva-hub") ? kZeroCopyFactor : 1.0;
 }
 
-/// Whether all that the path carries goes through host memory. Others go there only for pairs without a link; NCCL for all,
-/// where some pair has none.
+/// Whether all that the path carries goes through host memory. Other paths go there only for pairs without a link; NCCL for
+/// all pairs, where some pair has no link.
 bool GoesThroughHost(std::string_view path, const CostModel& model) {
   return path == "uva" || path == "staged" || path == "uva-hub" || (path == "nccl" && !model.all_reach());
 }
@@ -126,9 +126,9 @@ std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind k
   if (named != "auto") {
     const TransportInfo* const info = FindTransport(named);
     CHATTY_CHECK(info != nullptr, "transport '{}' was not checked", named);
-    return {info->name};  // whose text stays
+    return {info->name};  // a name that outlives `choice`
   }
-  // What every candidate costs, for some sizes of every pair that talks.
+  // The cost of every candidate, for some sizes of every pair that exchanges data.
   struct Case {
     std::vector<double> us;  // of each path of the model
   };
@@ -137,7 +137,7 @@ std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind k
   std::vector<const TransportInfo*> infos;
   for (const std::string& path : model.paths()) {
     const TransportInfo* const info = FindTransport(path);
-    const bool may = info != nullptr && AutoMayTake(path, kind);  // a model may name what this build has not
+    const bool may = info != nullptr && AutoMayTake(path, kind);  // a model may name a path that this build lacks
     infos.push_back(may && (meets || !info->collective) ? info : nullptr);
   }
   for (PartId from = 0; from < devices; ++from) {
@@ -166,7 +166,7 @@ std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind k
     return least;
   };
   while (chosen.size() < kMaxPaths) {
-    // The path that speeds up most cases most; where a case has no path yet, any is better than none.
+    // The path with the largest total gain over all cases. Where a case has no path yet, any path is better than none.
     std::size_t next = CostModel::kNoPath;
     double most = 0;
     for (std::size_t p = 0; p < infos.size(); ++p) {
@@ -191,7 +191,7 @@ std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind k
   std::vector<std::string_view> names;
   names.reserve(chosen.size());
   for (const std::size_t p : chosen) names.push_back(infos[p]->name);
-  if (names.empty()) names.push_back("auto");  // nobody talks, or nothing is known
+  if (names.empty()) names.push_back("auto");  // no pair exchanges data, or no cost is known
   return names;
 }
 
@@ -210,7 +210,7 @@ TransportMemory MeasurePaths(std::span<const std::string_view> paths, DeviceKind
 bool BroadcastsMayPay(std::span<const std::string_view> paths, DeviceKind kind, const CostModel& model,
                       const PairBytesTable& capacities, std::span<const std::size_t> broadcast) {
   const std::size_t devices = capacities.size();
-  if (devices < 3) return false;  // between two it is the same buffer
+  if (devices < 3) return false;  // between two devices both are the same buffer
   const Load all{static_cast<std::uint32_t>(devices - 1), static_cast<std::uint32_t>(devices)};
   for (PartId from = 0; from < devices; ++from) {
     if (broadcast[from] == 0) continue;
@@ -305,7 +305,7 @@ void Selector::ChooseAll(PartId from, std::span<const PartId> to, std::span<cons
   }
   const std::uint32_t beside_first = all == 0 ? 0 : BuffersBeside(chosen[0], chosen);
   if (beside_first == all) return;
-  // What each path takes beside those that go its way; returns how long the slowest does.
+  // Predicts each buffer beside those that go its way. Returns the time of the slowest.
   const auto predict = [&](std::span<Choice> choice) {
     double slowest = 0;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
@@ -341,7 +341,7 @@ Selector::Choice Selector::ChooseBroadcast(PartId from, const BufferShape& buffe
 void Selector::BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
                                std::span<const std::uint8_t> path, std::uint64_t epoch) const {
   if (!collective_) return;
-  // What travels on one path, and nothing of the other kind.
+  // What travels on one path, and zero for the others.
   const std::size_t devices = std::max(incoming.size(), broadcast.size());
   std::array<std::size_t, kMaxDevices> of_pairs{}, for_all{};
   for (std::size_t p = 0; p < paths_.size(); ++p) {

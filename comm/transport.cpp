@@ -60,7 +60,7 @@ constexpr std::array<TransportInfo, kBuilt> kTransportsBuilt = [] {
   return built;
 }();
 
-/// The transport that a name means; "auto" means one for every kind of device, in this build or not, so that a build without
+/// The transport that a name means. "auto" means one for every kind of device, in this build or not, so that a build without
 /// CUDA can plan for GPUs.
 const TransportInfo& Find(std::string_view name, DeviceKind kind) {
   if (name == "auto") {
@@ -76,7 +76,7 @@ const TransportInfo& Find(std::string_view name, DeviceKind kind) {
   return *info;
 }
 
-/// Throws UsageError where the transport cannot join devices of this kind; `devices` says which they are.
+/// Throws UsageError where the transport cannot join devices of this kind; `devices` names them.
 void CheckKind(const TransportInfo& info, DeviceKind kind, std::string_view devices) {
   if (CanJoin(info, {kind, {}})) return;
   Throw<UsageError>("transport '{}' joins {} only, and {}; use one of {}", info.name, info.host ? "host devices" : "GPUs",
@@ -107,7 +107,7 @@ ChannelPlan PlanChannels(std::string_view name, const PairBytesTable& capacities
             if (name == "uva") return Route::kZeroCopy;
             if (name == "uva-hub") return Route::kHostHub;
             if (name == "p2p-direct") return reach(from, to) ? Route::kDirect : Route::kZeroCopy;
-            if (name == "nccl") return Route::kCopy;  // an outbox and an inbox; the rest is NCCL's
+            if (name == "nccl") return Route::kCopy;  // an outbox and an inbox; NCCL does the rest
             if (name == "p2p-copy" && reach(from, to)) return Route::kCopy;
             return Route::kStaged;
           }};
@@ -150,7 +150,7 @@ std::vector<std::string_view> TransportNames() {
 
 void CheckTransport(std::string_view name, DeviceKind kind, std::size_t devices) {
   const TransportInfo& info = Find(name, kind);
-  if (devices < 2) return;  // none is made
+  if (devices < 2) return;  // no transport is made
   CheckKind(info, kind, kind == DeviceKind::kHost ? "these are host devices" : "these are GPUs");
 }
 
