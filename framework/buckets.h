@@ -1,6 +1,6 @@
 /// \file
-/// Soft priority: how far the limit is raised below which changed vertices go now, and when. Delta stepping (Meyer and
-/// Sanders, 2003) whose buckets are as wide as pays.
+/// Soft priority: when the limit for changed vertices rises, and how far. Delta stepping (Meyer and Sanders, 2003) with an
+/// adaptive bucket width.
 #pragma once
 
 #include <algorithm>
@@ -12,29 +12,29 @@
 
 namespace chatty {
 
-/// Orders priorities in words, the first highest, so that a Max finds the first and 0 says that there is none.
+/// Orders priorities as words, the first highest, so that a Max finds the first priority; 0 means none.
 CHATTY_FN std::uint64_t PriorityKey(double priority) {
   const auto bits = static_cast<std::uint64_t>(atomics::BitCast<unsigned long long>(priority));
   constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
   return ~((bits & kSign) != 0 ? ~bits : bits | kSign);
 }
-/// What became `key`, which is not 0.
+/// The priority for nonzero `key`.
 inline double PriorityOfKey(std::uint64_t key) {
   constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
   const std::uint64_t ordered = ~key;
   return atomics::BitCast<double>(static_cast<unsigned long long>((ordered & kSign) != 0 ? ordered & ~kSign : ~ordered));
 }
 
-/// What is decided before a run.
+/// The decisions before a run.
 struct BucketPlan {
-  double width = kInfinity<double>;  ///< of the first bucket; infinite: no order, rounds take whatever changed
-  bool adapts = false;               ///< whether later ones may have others
-  double round_edges = 0;            ///< edges that could be relaxed in the time that a round takes however few there are
-  /// A bucket's last rounds relax few edges each: once they are fewer than so many, the next one joins them.
+  double width = kInfinity<double>;  ///< of the first bucket; infinite: no order, rounds take all changes
+  bool adapts = false;               ///< whether the width may change
+  double round_edges = 0;            ///< edges that relax in the minimum time of a round
+  /// A bucket's last rounds relax few edges each. Below this number of edges the next bucket joins.
   double early_edges = 0;
 };
 
-/// Where a run stands among its buckets. Small and plain: whoever feeds copies of one the same sums gets the same answers.
+/// A run's position among its buckets. Small and plain: copies with the same sums give the same answers.
 class Buckets {
  public:
   /// No order.
@@ -44,37 +44,37 @@ class Buckets {
     if (on()) limit_ = -kInfinity<double>;
   }
 
-  /// Whether there is an order at all.
+  /// Whether an order exists.
   bool on() const { return plan_.width < kInfinity<double>; }
-  /// Changed vertices whose priority is below go now.
+  /// Changed vertices of priority below it go now.
   double limit() const { return limit_; }
-  double width() const { return width_; }  ///< of the bucket at hand
+  double width() const { return width_; }  ///< of the current bucket
 
-  /// A round has been. The next will relax `edges`, of them `fresh` for the first time.
+  /// After a round. The next relaxes `edges`, `fresh` of them for the first time.
   void Note(std::uint64_t edges, std::uint64_t fresh) {
     rounds_ += 1;
     edges_ += static_cast<double>(edges);
     fresh_ += static_cast<double>(fresh);
   }
-  /// What is pending no longer joins them.
+  /// Released vertices join that round.
   void NoteReleased(std::uint64_t edges, std::uint64_t fresh) {
     edges_ += static_cast<double>(edges);
     fresh_ += static_cast<double>(fresh);
   }
-  /// Whether the next bucket is due when so much is active and something pending.
+  /// Whether the next bucket is due with this activity and pending vertices.
   bool Due(std::uint64_t active_vertices, std::uint64_t active_edges) const {
     return active_vertices == 0 || static_cast<double>(active_edges) < plan_.early_edges;
   }
-  /// Raises the limit above `first`, the least priority that is pending.
+  /// Raises the limit above `first`, the least pending priority.
   void Raise(double first) {
     if (plan_.adapts) Adapt();
-    // At least a bit above, however narrow the bucket is for numbers of this size.
+    // At least one bit above, even if the width is below the precision.
     limit_ = std::max(std::max(first, limit_) + width_, std::nextafter(first, kInfinity<double>));
   }
 
  private:
-  /// Narrow buckets cost rounds, wide ones relax edges again whose sources' values have improved since. Where the two cost
-  /// the same, neither would gain much.
+  /// Narrow buckets cost rounds. Wide buckets relax edges again after their sources' values improve. At equal costs neither
+  /// change would gain much.
   void Adapt() {
     const double again = std::max(0.0, edges_ - fresh_), idle = rounds_ * plan_.round_edges;
     if (again > kTolerance * idle && again > kWaste * edges_) {
@@ -87,11 +87,11 @@ class Buckets {
     fresh_ *= kMemory;
   }
 
-  static constexpr double kTolerance = 2;     // of either cost being more than the other
-  static constexpr double kWaste = 1.0 / 16;  // of all edges, relaxed again: little enough in any case
-  static constexpr double kStep = 1.25;       // by which a width changes at once
-  static constexpr double kMemory = 0.75;     // of what was before the last bucket
-  // Of the first width: along a chain no width saves a round, and all that follows it would be one bucket.
+  static constexpr double kTolerance = 2;     // factor between the costs to act on
+  static constexpr double kWaste = 1.0 / 16;  // share of edges relaxed again that is always accepted
+  static constexpr double kStep = 1.25;       // factor of one width change
+  static constexpr double kMemory = 0.75;     // of data before the last bucket
+  // Times the first width: along a chain no width saves a round, and the whole rest would be one bucket.
   static constexpr double kMax = 512;
 
   BucketPlan plan_;

@@ -11,26 +11,25 @@
 
 namespace chatty {
 
-/// Owner of one device's copy of a Subgraph. A host device views the subgraph's arrays in place and copies only the offsets
-/// that it can narrow to 32 bits. A GPU gets everything, and renames neighbours that have ids of the whole graph. The
-/// subgraph must outlive it.
+/// Owns one device's copy of a Subgraph. A host device views the subgraph's arrays in place and copies only offsets that fit
+/// 32 bits. A GPU gets all arrays and renames neighbours with ids of the whole graph. The subgraph must outlive it.
 class DeviceGraph {
  public:
-  /// `threads`: that copy to a GPU; 0: one a core. Throws OutOfMemoryError.
+  /// `threads`: for GPU copies; 0: one per core. Throws OutOfMemoryError.
   DeviceGraph(Device& device, const Subgraph& subgraph, int threads = 0);
 
-  /// Device memory that such a part takes on a device of this kind.
+  /// Device memory of this part on a device of this kind.
   static std::uint64_t BytesFor(DeviceKind kind, const PartShape& part);
 
-  /// Whether AddOwnBegins has added something to the subgraph since.
+  /// Whether AddOwnBegins has since added to the subgraph.
   bool LacksOwnBegins() const { return !ref_.own_begins.there() && !subgraph_->own_begins.empty(); }
-  /// Takes that over. References taken before go without. Throws OutOfMemoryError, and then has changed nothing.
+  /// Uploads these. Earlier references lack them. On OutOfMemoryError, which it throws, nothing changes.
   void UpdateOwnBegins();
   /// Device memory that UpdateOwnBegins would take now.
   std::uint64_t OwnBeginsBytes() const;
 
   /// @{
-  /// What steps take: pointers into the device's memory; and what they were made from.
+  /// The steps' input, pointers into device memory; and its sources.
   const GraphRef& ref() const { return ref_; }
   const BorderRef& border() const { return border_; }
   const Subgraph& subgraph() const { return *subgraph_; }
@@ -48,10 +47,10 @@ class DeviceGraph {
     Buffer<LocalId> neighbours;
     Buffer<std::byte> weights;
   };
-  /// Places in an array of so many edges.
+  /// Offsets into an array of `edges`.
   OffsetsRef Upload(std::span<const EdgeIndex> places, EdgeIndex edges, Offsets& offsets);
   AdjacencyRef Upload(const LocalAdjacency& adjacency, Rows& rows);
-  /// Gives neighbours on a GPU their local ids.
+  /// Converts neighbours on a GPU to local ids.
   void Rename(const LocalAdjacency& adjacency, Rows& rows, const Buffer<HaloWord>& words);
   Uploader& uploader();
   template <class T>
@@ -69,7 +68,7 @@ class DeviceGraph {
   Buffer<EdgeIndex> out_degrees_, in_degrees_;
   Buffer<LocalId> halo_begin_, border_begin_, border_vertices_;
   Array<LocalId> border_begin_host_, border_vertices_host_;
-  std::unique_ptr<Uploader> uploader_;  // while arrays go to a GPU; ends before the memory that it writes does
+  std::unique_ptr<Uploader> uploader_;  // during copies to a GPU; ends before its target memory
 };
 
 }  // namespace chatty

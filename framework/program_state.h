@@ -1,5 +1,5 @@
 /// \file
-/// Owner of a program's state on one device; `ref()` is what steps take.
+/// Owns a program's state on one device; `ref()` is the steps' input.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace chatty {
 
-/// All memory of one program on one device, allocated at once, sized so that no queue can overflow: a vertex is in a queue
-/// at most once, and a hub's slices are bounded by its edges. Throws OutOfMemoryError.
+/// All memory of one program on one device, allocated at once. No queue can overflow: a vertex is in a queue at most once,
+/// and a hub's edges bound its slices. Throws OutOfMemoryError.
 template <class P>
 class ProgramState {
  public:
@@ -51,7 +51,7 @@ class ProgramState {
     if constexpr (Traits<P>::kHasData) ref_.data = data_.data();
   }
 
-  /// Bytes that the state of such a part takes.
+  /// Bytes of the state for this part.
   static std::uint64_t Bytes(const PartShape& part) {
     std::uint64_t bytes = 0;
     ForEachArray(part, [&]<class T>(Buffer<T> ProgramState::*, std::size_t entries) { bytes += entries * sizeof(T); });
@@ -69,10 +69,10 @@ class ProgramState {
       device.stream().Synchronize(context);
     }
   }
-  /// A run begins: nobody has been told anything.
+  /// A run begins: owners have had no message.
   void ForgetRoundMessages() { told_message_.reset(); }
-  /// Before a round that may tell other devices: throws UsageError if the program's RoundMessage is better than that of an
-  /// earlier round, for owners that have had that one are not told again.
+  /// Before a round that may send to other devices. Throws UsageError if the program's RoundMessage is better than that of
+  /// an earlier round: owners with that message do not get another.
   void CheckRoundMessage([[maybe_unused]] const RoundOf<P>& round) {
     if constexpr (Traits<P>::kTellsOnce) {
       if (ref_.graph.parts == 1 || ref_.asynchronous) return;
@@ -95,7 +95,7 @@ class ProgramState {
  private:
   static constexpr bool kSeparate = Traits<P>::kSharesSeparately;
 
-  /// Calls visit(array, entries) for every array that the program has: what allocates and what estimates read one list.
+  /// Calls visit(array, entries) for each array of the program: allocation and estimates use one list.
   template <class Visit>
   static void ForEachArray(const PartShape& part, Visit&& visit) {
     visit(&ProgramState::values_, kSeparate ? part.owned : part.local);
@@ -125,7 +125,7 @@ class ProgramState {
   }
 
   StateRef<P> ref_;
-  std::uint32_t told_in_ = 0;                 // the last round that CheckRoundMessage has seen in this run,
+  std::uint32_t told_in_ = 0;                 // the last round of CheckRoundMessage in this run,
   std::optional<MessageOf<P>> told_message_;  // and its message
   Buffer<ValueOf<P>> values_;
   Buffer<SharedOf<P>> shared_;

@@ -1,5 +1,5 @@
 /// \file
-/// Run(): a program, a graph, an answer.
+/// Run(): runs a program on a graph.
 #pragma once
 
 #include <memory>
@@ -12,18 +12,18 @@
 
 namespace chatty {
 
-/// Results of a program, one a vertex in id order.
+/// Results of a program, in vertex id order.
 template <class P>
 struct Result {
   /// Entry v is vertex v's.
   Array<OutputOf<P>> values;
-  /// What the run took and sent.
+  /// Times and traffic.
   RunStatistics statistics;
-  RoundOf<P> round;  ///< how the run ended: rounds, phase, global aggregate
+  RoundOf<P> round;  ///< the run's end: rounds, phase, global aggregate
 };
 
-/// Runs `program` on the session's devices. In a file compiled by nvcc it runs on GPUs too; elsewhere on host devices.
-/// Throws what the program's CheckInput and CheckOutput throw, if it has them, and what a run throws.
+/// Runs `program` on the session's devices. In a file compiled by nvcc it runs on GPUs too; elsewhere only on host devices.
+/// Throws what the program's CheckInput and CheckOutput throw, if any, and what a run throws.
 template <class P, class Backends = CompiledBackends>
 Result<P> Run(Session& session, const P& program, const RunOptions& options = {}) try {
   Result<P> result;
@@ -43,7 +43,7 @@ Result<P> Run(Session& session, const P& program, const RunOptions& options = {}
   ThrowOutOfHostMemory("running a program");
 }
 
-/// The same on devices opened for this one run. `devices` as in ParseDevices.
+/// As above, on devices for this run only. `devices` as in ParseDevices.
 template <class P, class Backends = CompiledBackends>
 Result<P> Run(const Graph& graph, const P& program, std::string_view devices = "host", const RunOptions& options = {}) {
   Session session(graph, devices);

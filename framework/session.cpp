@@ -25,7 +25,7 @@
 namespace chatty {
 
 void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t devices) {
-  if (options.execution != "async") CheckExecution(options.execution, nullptr);  // which depends on the program
+  if (options.execution != "async") CheckExecution(options.execution, nullptr);  // depends on the program
   CheckComm(options.transport, kind, devices);
   LinkMask::Parse(options.links, devices);
   if (!(options.delta >= 0)) {
@@ -140,7 +140,7 @@ PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, b
   options.forward = forward;
   options.reverse = reverse;
   options.own_begins = fresh->own_begins = own_begins;
-  options.rename = devices_[0]->kind() == DeviceKind::kHost;  // GPUs do that themselves
+  options.rename = devices_[0]->kind() == DeviceKind::kHost;  // GPUs rename themselves
   options.threads = options_.threads;
   fresh->subgraphs = BuildSubgraphs(*graph_, partition_, options);
   return *graphs_.emplace(key, std::move(fresh)).first->second;
@@ -163,12 +163,12 @@ const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forw
   const Span span(ProcessTrack(options_.trace), &upload_ms_, spans::kUpload);
   std::vector<std::unique_ptr<DeviceGraph>> uploaded(devices_.size());
   const auto upload = [&](std::size_t d, int threads) {
-    const BoundTo near_device(devices_[d]->placement().cpus);  // who touches a host device's memory first has it nearby
+    const BoundTo near_device(devices_[d]->placement().cpus);  // the first thread to touch a page determines its node
     uploaded[d] = std::make_unique<DeviceGraph>(*devices_[d], prepared.subgraphs[d], threads);
   };
   if (devices_.size() == 1 || devices_[0]->kind() == DeviceKind::kHost) {
     for (std::size_t d = 0; d < devices_.size(); ++d) upload(d, options_.threads);
-  } else {  // each GPU has a link of its own
+  } else {  // each GPU has its own link
     const int each = std::max(1, ThreadCount(options_.threads) / static_cast<int>(devices_.size()));
     std::vector<std::future<void>> uploads;
     for (std::size_t d = 0; d < devices_.size(); ++d) uploads.push_back(std::async(std::launch::async, upload, d, each));
@@ -195,14 +195,14 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
   const std::string& transport = options.transport;
   const GraphCounts counts = CountsOf(*graph_);
   const DeviceKind kind = devices_[0]->kind();
-  if (graphs_.empty()) {  // before subgraphs take host memory: what is hopeless
+  if (graphs_.empty()) {  // early refusal, before subgraphs take host memory
     const std::string words = fmt::format("a graph of {} vertices and {} edges (in memory)", counts.vertices, counts.edges);
     CheckBounds({counts, counts, words, graph_->bytes(), /*text=*/false}, programs, pointers_, transport,
                 {options_.memory_limit, options_.host_memory_limit});
   }
   std::vector<std::span<const Subgraph>> subgraphs;
   std::vector<bool> counted;
-  std::set<const PreparedGraphs*> seen, lacking;  // what is on devices already may lack own_begins
+  std::set<const PreparedGraphs*> seen, lacking;  // graphs on devices may lack own_begins
   std::uint64_t output = 0, data = 0;
   for (const ProgramMemory& program : programs) {
     const PreparedGraphs& graphs =
@@ -219,8 +219,8 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
     for (std::size_t d = 0; d < graphs->devices.size(); ++d) needed[d].graph += graphs->devices[d]->OwnBeginsBytes();
   }
 
-  std::uint64_t all = std::max(output, data);  // data are gone when there are results
-  std::map<int, std::uint64_t> claimed;        // of what a GPU has left, by the devices before that share it
+  std::uint64_t all = std::max(output, data);  // data are freed before results exist
+  std::map<int, std::uint64_t> claimed;        // of a GPU's free memory, by earlier devices on it
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     const std::uint64_t total = needed[d].total();
     if (kind == DeviceKind::kHost) all += total;
@@ -238,7 +238,7 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
       room = kept + (room - kept) - std::min(room - kept, before);
       before += total - std::min(total, kept);
     } else {
-      continue;  // host devices share what there is
+      continue;  // host devices share memory
     }
     if (total <= room) continue;
     GraphCounts known = counts;
@@ -335,7 +335,7 @@ void Job::MakePaths() {
   const std::vector<Subgraph>& subgraphs = graphs_->subgraphs;
   const CostModel& costs = session_->Costs(options_.links);
   const CommPlan plan = PlanComm(subgraphs, MemoryOf(program_, options_), options_, session_->device(0).kind(), costs);
-  paths_ = {};  // before others take its place
+  paths_ = {};  // frees memory for new paths
   if (plan.broadcasts != Broadcasts::kNever && unions_.empty()) {
     for (std::size_t d = 0; d < subgraphs.size(); ++d) unions_.emplace_back(session_->device(d), subgraphs[d]);
   }
@@ -369,13 +369,13 @@ RunStatistics Job::Execute(const Job* prior) try {
   }
   if (traits.has_prior) prior->CheckValues(/*of_one_round=*/true);
   paths_.Begin();
-  if (last_.statistics.ended == Ended::kFailed) {  // what a failed run has enqueued must not meet what this one will
+  if (last_.statistics.ended == Ended::kFailed) {  // the failed run's work must end before this run's begins
     for (Device* device : session_->devices()) {
       device->MakeCurrent();
       device->stream().Synchronize({nullptr, options_.timeout});
     }
   }
-  MakePaths();  // torn down, perhaps, to end that run
+  MakePaths();  // perhaps torn down by that failure
   ConnectSteps();
   std::vector<DeviceContext> participants(steps_.size());
   for (std::size_t d = 0; d < steps_.size(); ++d) {

@@ -1,5 +1,5 @@
 /// \file
-/// Devices, a partition and the graphs on them, kept over many runs.
+/// Devices, a partition and the graphs there, kept for many runs.
 #pragma once
 
 #include <cstdint>
@@ -32,44 +32,44 @@ namespace chatty {
 
 class Session;
 
-/// A program ready to run on a session's devices: memory allocated, graphs in place. May be executed any number of times;
-/// the last run's values stay on the devices until the next. The session must outlive it.
+/// A program prepared on a session's devices: memory is allocated, graphs are in place. It may execute repeatedly; the last
+/// run's values stay on the devices until the next run. The session must outlive it.
 class Job {
  public:
-  /// Runs the program from InitVertex on. `prior`: the job whose values a program with a Prior starts from, of this session.
-  /// Throws what the devices throw, or what the program's functions threw; the job may be executed again. What a failed run
-  /// has left of the transport, if that cannot be used again, is made anew then.
+  /// Runs the program from InitVertex. `prior`: a job of this session with the start values of a program with a Prior.
+  /// Throws what the devices or the program's functions throw; the job may execute again. It then rebuilds a transport that
+  /// a failed run left unusable.
   RunStatistics Execute(const Job* prior = nullptr);
 
-  /// Replaces the program by another of the same type with other parameters; memory and graphs are kept.
+  /// Replaces the program by one of the same type with other parameters; keeps memory and graphs.
   void SetProgram(std::shared_ptr<const ErasedProgram> program);
-  /// Replaces RunOptions::max_rounds and RunOptions::stop for the runs that follow.
+  /// Replaces RunOptions::max_rounds and RunOptions::stop for later runs.
   void SetLimits(std::uint32_t max_rounds, std::stop_token stop);
-  /// What the job was prepared with, or has been told since.
+  /// The options from Prepare or later setters.
   const RunOptions& options() const { return options_; }
-  const RoundState& round() const { return last_.round; }  ///< the last round that the last run finished
-  /// Of the last run; of one that threw, what it did until then.
+  const RoundState& round() const { return last_.round; }  ///< the last finished round of the last run
+  /// Of the last run; if it threw, of its part until then.
   const RunStatistics& statistics() const { return last_.statistics; }
-  /// Results of the last run, one a vertex in id order: `vertices() * output_bytes` bytes. Throws UsageError if it failed,
-  /// or if there was none.
+  /// Results of the last run, one per vertex in id order: `vertices() * output_bytes` bytes. Throws UsageError if it failed
+  /// or there was none.
   void CopyOutput(std::byte* out) const;
-  /// Raw values instead: `vertices() * value_bytes` bytes. After a failed run they belong to no one round: some vertices
-  /// have their value of the last round that was finished, others one of the round after. Throws UsageError if the run
-  /// failed before all vertices had a value, or if there was none.
+  /// Raw values: `vertices() * value_bytes` bytes. After a failed run, they mix two rounds: some vertices have the value of
+  /// the last finished round, others of the next round. Throws UsageError if the run failed before all vertices had a value,
+  /// or there was none.
   void CopyValues(std::byte* out) const;
-  /// What engines know of the program.
+  /// The program's traits.
   const ProgramTraits& traits() const { return program_->traits(); }
 
  private:
   friend class Session;
   Job(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options);
-  /// Throws UsageError if there are no values of the last run, or if they are wanted of one round and are not.
+  /// Throws UsageError if the last run left no values, or if one round's values are required and missing.
   void CheckValues(bool of_one_round) const;
-  /// Tells each device's steps those of all others, where rounds may go by remote atomics, unless they know.
+  /// Connects each device's steps with all others, if rounds may use remote atomics, once.
   void ConnectSteps();
-  /// Gives each device its vertices' part of the program's data; as AssembleData has them.
+  /// Gives each device its vertices' part of the program's data, from AssembleData.
   void PlaceData(const Array<std::byte>& data);
-  /// Makes the paths between the devices, unless they are there and fit for another run.
+  /// Makes the paths between the devices, unless usable paths exist.
   void MakePaths();
   template <class Copy>
   void CopyScattered(std::byte* out, std::size_t bytes, Copy&& copy) const;
@@ -81,75 +81,75 @@ class Job {
   BucketPlan buckets_;
   const struct PreparedGraphs* graphs_;
   std::vector<std::unique_ptr<StepSet>> steps_;
-  std::vector<UnionMap> unions_;  // one a device, where something may be told to all
+  std::vector<UnionMap> unions_;  // one per device, where a broadcast is possible
   RunPaths paths_;
-  bool connected_ = false;  // ConnectSteps has been done since the program was set
+  bool connected_ = false;  // ConnectSteps ran since the program was set
   RunRecord last_;
 };
 
 /// How a Session divides its graph.
 struct SessionOptions {
   std::string partition = "edge-balanced";  ///< see MakePartitioner
-  /// If set, divides in place of the one that `partition` names.
+  /// If set, replaces the partitioner that `partition` names.
   std::shared_ptr<const Partitioner> partitioner;
   bool partition_fallback = true;  ///< PartitionOptions::allow_fallback
-  /// Of partitions random and metis.
+  /// Of random and metis.
   std::uint64_t seed = 1;
-  int threads = 0;  ///< of preparation; 0: one a core
-  /// Bytes that each device may hold; 0: what it has free. A run that needs more is refused before anything is allocated on
-  /// the devices, and one that should take more after all fails (LimitingMemory).
+  int threads = 0;  ///< to prepare; 0: one per core
+  /// Bytes that each device may hold; 0: its free memory. A run that needs more is refused before any allocation on the
+  /// devices. A run that exceeds the limit anyway fails (LimitingMemory).
   std::uint64_t memory_limit = 0;
-  /// Bytes that the host may hold, the graph and host devices included; 0: what is available (AvailableHostMemory). Checked
-  /// against the least that a run needs, not enforced.
+  /// Bytes that the host may hold, including the graph and host devices; 0: the available memory (AvailableHostMemory).
+  /// Checked against a run's minimum, not enforced.
   std::uint64_t host_memory_limit = 0;
-  /// Each device's threads run on the CPUs of one NUMA node: a GPU's on its own node's, host devices' dealt out over the
-  /// nodes (PlaceDevices); the calling thread only while it works for a device. Never on CPUs that the calling thread may
-  /// not use now, and not at all where OMP_PROC_BIND or OMP_PLACES says where threads run. Device::placement() tells.
+  /// Binds each device's threads to one NUMA node's CPUs: a GPU's to its own node, host devices' spread over nodes
+  /// (PlaceDevices). The calling thread is bound only while it works for a device. Never uses CPUs that the calling thread
+  /// may not use now. No binding if OMP_PROC_BIND or OMP_PLACES places threads. Device::placement() returns it.
   bool bind = true;
-  Trace* trace = nullptr;  ///< records dividing and uploading, if not null; not owned, used while the session lives
-  /// If set, is told what begins: "partitioning", "uploading", "preparing". Called by the thread that calls the session.
+  Trace* trace = nullptr;  ///< records division and upload, if not null; not owned, used while the session lives
+  /// If set, gets each phase at its begin: "partitioning", "uploading", "preparing". On the session's calling thread.
   std::function<void(std::string_view)> on_phase{};
 };
 
-/// Throws for what a run would be refused for whatever the graph: UsageError for an unknown execution or transport, or a
-/// transport that such devices cannot use; CapabilityError if OpenMP will not grant a thread a device.
+/// Throws for options that are invalid for any graph: UsageError for an unknown execution or transport, or a transport that
+/// these devices cannot use; CapabilityError if OpenMP does not grant a thread per device.
 void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t devices);
-/// The same of these devices, and throws CapabilityError for a transport that cannot join a GPU with itself where one is
-/// shared by several devices.
+/// As above for these devices. Throws CapabilityError if devices share a GPU and the transport cannot join a GPU with
+/// itself.
 void CheckRunOptions(const RunOptions& options, const DeviceSelection& devices);
 
-/// One graph divided among devices, with a copy there for each way in which programs need it.
+/// One graph divided among devices, in one variant that programs need.
 struct PreparedGraphs {
-  /// One a device, in host memory.
+  /// By device, in host memory.
   std::vector<Subgraph> subgraphs;
   bool own_begins = false;  ///< with AddOwnBegins
-  /// The same in the devices' memory.
+  /// Their device copies.
   std::vector<std::unique_ptr<DeviceGraph>> devices;
 };
 
-/// Owner of devices and of what they hold of one graph. The graph must outlive it. For one thread at a time.
+/// Owns devices and their parts of one graph. The graph must outlive it. For one thread at a time.
 class Session {
  public:
-  /// Throws UsageError for an unknown partition, one of another number of parts, or too many devices; InputError for a
-  /// partition in a file that is none of this graph's; CapabilityError for one that cannot be had and has no fallback.
+  /// Throws UsageError for an unknown partition, a different number of parts, or too many devices; InputError for a
+  /// partition file of another graph; CapabilityError for an unavailable partition without fallback.
   Session(const Graph& graph, std::vector<std::unique_ptr<Device>> devices, const SessionOptions& options = {});
   /// Opens the devices that `devices` names, as ParseDevices.
   Session(const Graph& graph, std::string_view devices, const SessionOptions& options = {});
 
   /// Allocates a program's state. Throws UsageError for options that the program or the devices cannot meet,
-  /// CapabilityError, OutOfMemoryError: with the figures of CheckMemory if the program does not fit.
+  /// CapabilityError, OutOfMemoryError: with CheckMemory's figures if the program does not fit.
   std::unique_ptr<Job> Prepare(std::shared_ptr<const ErasedProgram> program, const RunOptions& options = {});
 
-  /// Throws OutOfMemoryError, with what is needed on a device, what there is, and on how many devices it would fit, if these
-  /// programs, run with `options`, do not all fit beside what the session holds. Divides the graph as they need it, and so
-  /// takes host memory; nothing is allocated on the devices.
+  /// Throws OutOfMemoryError if these programs with `options` do not all fit beside the session's memory. The error has the
+  /// needed and available bytes of a device and the number of devices that would suffice. Divides the graph, which takes
+  /// host memory; allocates nothing on the devices.
   void CheckMemory(std::span<const ProgramMemory> programs, const RunOptions& options);
-  /// What messages cost between the session's devices under such a mask (LinkMask::Parse): as measured on this machine if it
-  /// has been, else by nominal figures. Looked up once a mask.
+  /// Message costs between the session's devices under this mask (LinkMask::Parse): as measured on this machine, else
+  /// nominal figures. One lookup per mask.
   const CostModel& Costs(const std::string& links);
 
   /// @{
-  /// What was divided, how, and among which devices.
+  /// The graph, its partition and the devices.
   const Graph& graph() const { return *graph_; }
   const Partition& partition() const { return partition_; }
   std::size_t device_count() const { return devices_.size(); }
@@ -157,15 +157,15 @@ class Session {
   std::span<Device* const> devices() const { return pointers_; }
   /// @}
 
-  /// The graph as programs with these needs see it; built on first demand and kept, and where it lacks no more than
-  /// `own_begins`, these are added to it. Checks no memory: see CheckMemory.
+  /// The graph for programs with these needs; built on first use and kept. If it lacks only `own_begins`, these are added.
+  /// Checks no memory: see CheckMemory.
   const PreparedGraphs& Graphs(Edges edges, WeightKind weights, bool forward, bool reverse, bool own_begins = false);
 
-  double partition_ms() const { return partition_ms_; }  ///< time spent so far on dividing
-  double upload_ms() const { return upload_ms_; }        ///< and on copying to devices
+  double partition_ms() const { return partition_ms_; }  ///< time spent so far on division
+  double upload_ms() const { return upload_ms_; }        ///< and on copies to devices
 
  private:
-  /// Divides the graph, or finds it divided; `devices` may be empty still.
+  /// Divides the graph, or finds it divided; `devices` may still be empty.
   PreparedGraphs& Divide(Edges edges, WeightKind weights, bool forward, bool reverse, bool own_begins);
 
   const Graph* graph_;
@@ -179,8 +179,8 @@ class Session {
   double partition_ms_ = 0, upload_ms_ = 0;
 };
 
-/// Whether an engine of this name exists and may run a program with these traits; null: one that is written on operators.
-/// Throws UsageError that says which of the two it is.
+/// Whether an engine of this name exists and may run a program with these traits; null: an operator program. Throws
+/// UsageError with the reason.
 void CheckExecution(std::string_view execution, const ProgramTraits* traits);
 
 }  // namespace chatty

@@ -1,6 +1,6 @@
 /// \file
-/// The table of steps that the host-driven engines call: one program on one device, erased over bytes, so that an engine is
-/// compiled once and not once a program.
+/// The steps that the host-driven engines call: one program on one device, type-erased over bytes. An engine compiles once,
+/// not once per program.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ struct RoundState {
   }
 };
 
-/// What an engine may know of a program.
+/// An engine's knowledge of a program.
 struct ProgramTraits {
   Reduction reduction{};
   Safety safety{};
@@ -62,25 +62,25 @@ struct ProgramTraits {
   bool has_wants = false;
   bool has_prior = false;
   bool first_suffices = false;
-  bool orders = false;        ///< Release and a limit mean something: see OrderRef
+  bool orders = false;        ///< Release and a limit apply: see OrderRef
   bool asynchronous = false;  ///< AsynchronousProgram: an asynchronous engine may run it
   std::size_t value_bytes = 0, prior_bytes = 0, data_bytes = 0, output_bytes = 0, global_bytes = 0;
   /// @{
-  /// Bytes on the wire, in rounds: none where a bit says all.
+  /// Bytes on the wire, in rounds: 0 if a bit suffices.
   std::size_t message_payload = 0, shared_payload = 0;
   /// @}
   std::size_t late_payload = 0;  ///< of a message without rounds
 };
 
-/// A run that a device drives by itself: see StepSet::RunFused.
+/// A run by the device itself: see StepSet::RunFused.
 struct FusedRun {
   /// @{
-  /// It ends after so many rounds, or once a stop is requested.
+  /// Ends after this many rounds or after a stop request.
   std::uint32_t most_rounds = 0;
   const std::stop_token* stop = nullptr;
   /// @}
   /// @{
-  /// Where it stands, before and after.
+  /// The state before and after.
   RoundState round;
   Buckets buckets;
   DirectionChooser chooser;
@@ -89,103 +89,100 @@ struct FusedRun {
   Ahead ahead;  ///< without buckets
   /// @}
   /// @{
-  /// What it did.
+  /// Its work.
   std::uint32_t push_rounds = 0, pull_rounds = 0;
   std::uint64_t edges_touched = 0, vertices_updated = 0;
   /// @}
 };
 
-/// One program on one device. Calls enqueue work on the device's stream and return; only Read, MeasureInto and the copying
-/// accessors wait. One thread at a time: the device's own. Every call may throw DeviceError.
+/// One program on one device. Calls enqueue work on the device's stream and return; only Read, MeasureInto and the copy
+/// functions wait. Only the device's own thread calls. Every call may throw DeviceError.
 class StepSet {
  public:
   virtual ~StepSet() = default;
 
-  /// `prior`: device memory of owned Prior values, for programs that take them; may be null otherwise.
+  /// `prior`: device memory of owned Prior values, for programs with a Prior; otherwise may be null.
   virtual void Init(const std::byte* prior) = 0;
   virtual void Activate(const RoundState& round) = 0;
   /// Push along the frontier, hubs included: `count` entries of a queue or bits of a bitmap, `edges` forward edges in all.
-  /// `peers_deliver`: others call Deliver meanwhile.
+  /// `peers_deliver`: others call Deliver at the same time.
   virtual void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out,
                        bool peers_deliver) = 0;
   virtual void Publish(Form form) = 0;
   /// Pull into candidates, hubs included.
   virtual void Gather(const RoundState& round, bool all_active) = 0;
-  /// Updates what has a message. For kQueue `count` is about the length of the queue, which the device knows.
+  /// Updates vertices with a message. For kQueue `count` approximates the queue's length.
   virtual void Apply(const RoundState& round, Form form, std::size_t count) = 0;
-  /// Gather and update in one, for programs that see all messages.
+  /// Gather and update, for programs that see all messages.
   virtual void Collect(const RoundState& round, bool all_active) = 0;
   virtual void QueueToBitmap(std::size_t count) = 0;
   virtual void BitmapToQueue() = 0;
-  virtual void SwapFrontier() = 0;  ///< the next frontier's queue becomes the frontier's
+  virtual void SwapFrontier() = 0;  ///< the next frontier's queue becomes the frontier
   virtual void ClearHaloActive() = 0;
   /// @{
-  /// For programs with ProgramTraits::orders. From now on Apply makes a changed vertex active if its Priority is below
-  /// `limit`, else pending. Release makes all pending vertices below the limit active: beside those of the frontier, a
-  /// bitmap or a queue of `count`, of which Control::next_count becomes the growth.
+  /// For programs with ProgramTraits::orders. After SetLimit, Apply makes a changed vertex active if its Priority is below
+  /// `limit`, else pending. Release adds all pending vertices below the limit to the frontier, a bitmap or a queue of
+  /// `count` entries. Control::next_count is then the growth of the queue.
   virtual void SetLimit(double limit) = 0;
   virtual void Release(Form form, std::size_t count) = 0;
   /// @}
-  /// Where one device has the whole graph: all rounds from here on, bucket after bucket where there are any, without coming
-  /// back in between. The frontier is a bitmap. Returns false, having done nothing, if this kind of device has no better way
-  /// than the others for such a program.
+  /// If one device has the whole graph: runs all remaining rounds and buckets without a return to the engine. The frontier
+  /// is a bitmap. Returns false without any work if this device kind has no better way for this program.
   virtual bool RunFused(FusedRun&) { return false; }
-  /// Whether rounds may be fresh (Round::fresh): the program takes them, and this kind of device has a way to make them.
+  /// Whether rounds may be Gauss–Seidel (Round::fresh): the program allows it and this device kind supports it.
   virtual bool AllowsGaussSeidel() const { return false; }
-  /// Messages of halo vertices into buffers of the forms that are shortest; Control says which. `queued`: all of them are in
-  /// the queue, and are at most so many.
+  /// Packs halo vertices' messages in the shortest encodings; Control holds the encodings. `queued`: the queue has all
+  /// messages, and at most `at_most`.
   virtual void PackMessages(const OutboxRef& outbox, bool queued, std::size_t at_most) = 0;
   virtual void PackShared(const OutboxRef& outbox, const SharedPlan& plan) = 0;
-  /// In place of PackMessages and the owners' UnpackMessages: queued messages of halo vertices go by atomics into the state
-  /// of their owners, which are the steps told to Connect, and which this device can address. Once Read has waited, they are
-  /// there.
+  /// Replaces PackMessages and the owners' UnpackMessages: atomics write queued messages of halo vertices into their owners'
+  /// state. The owners' steps come from Connect; this device can address them. After Read, the messages are there.
   virtual void Deliver() = 0;
-  /// Before Deliver, once and after each SetProgram of one of them: the steps of the same program on all parts, this one
-  /// included. They must outlive this. Waits.
+  /// Before Deliver, and after each SetProgram on one of them: the steps of the same program on all parts, also this one.
+  /// They must outlive this. Waits.
   virtual void Connect(std::span<StepSet* const> parts, const WaitContext& context) = 0;
   virtual void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) = 0;
-  /// `to_halo`, in device memory: where entries of `peer`'s border_union are in the halo; null if the buffer is for this
-  /// device alone.
+  /// `to_halo`, in device memory: positions of `peer`'s border_union entries in the halo; null if the buffer is for this
+  /// device only.
   virtual void UnpackShared(const InboxRef& inbox, std::uint32_t peer, const LocalId* to_halo) = 0;
 
   virtual void ClearControl() = 0;
-  /// Waits for all work so far and returns the counters, valid until the next call. `clear`: they start from zero again;
-  /// the next ClearControl then costs nothing.
+  /// Waits for earlier work and returns the counters, valid until the next call. `clear`: they restart from zero, and the
+  /// next ClearControl costs nothing.
   virtual const Control& Read(const WaitContext& context, bool clear) = 0;
-  /// Waits, and writes this device's aggregate (global_bytes bytes). `round` may hold the aggregate before.
+  /// Waits, and writes this device's aggregate (global_bytes bytes). `round` may hold the last aggregate.
   virtual void MeasureInto(const RoundState& round, std::byte* global, const WaitContext& context) = 0;
-  /// Waits, and copies the owned vertices' results, in local order.
+  /// Waits and copies the owned vertices' results, in local order.
   virtual void CopyOutput(const RoundState& round, std::byte* host, const WaitContext& context) = 0;
-  /// Waits, and copies the owned vertices' raw values.
+  /// Waits and copies the owned vertices' raw values.
   virtual void CopyValues(std::byte* host, const WaitContext& context) = 0;
-  virtual const std::byte* DeviceValues() const = 0;  ///< in device memory, for a following program's prior
-  /// Waits, and copies the owned vertices' data, in local order, from the host: ProgramTraits::data_bytes each.
+  virtual const std::byte* DeviceValues() const = 0;  ///< in device memory, for the next program's prior
+  /// Waits and copies the owned vertices' data from the host, in local order: ProgramTraits::data_bytes each.
   virtual void SetData(const std::byte* data, const WaitContext& context) = 0;
-  /// Whether messages of several rounds meet from now on, as in an asynchronous engine.
+  /// Whether messages of several rounds mix from now on, as in an asynchronous engine.
   virtual void SetAsynchronous(bool on) = 0;
-  virtual void SetProgram(const void* program) = 0;  ///< a P, of the type that the steps were made for
+  virtual void SetProgram(const void* program) = 0;  ///< a P, the type of these steps
 };
 
-/// A program without its type: what a run needs besides the steps. Stateless but for the program's parameters.
+/// A program without its type: what a run needs besides the steps. Its only state is the program's parameters.
 class ErasedProgram {
  public:
   virtual ~ErasedProgram() = default;
   virtual const ProgramTraits& traits() const = 0;
   virtual void ResetGlobal(std::byte* global) const = 0;
   virtual void CombineGlobal(std::byte* into, const std::byte* from) const = 0;
-  /// Asks the program's EndRound; without one, kContinue.
+  /// Calls EndRound; without one, kContinue.
   virtual Next EndRound(RoundState& round) const = 0;
   /// RoundProgress::change.
   virtual double ChangeOf(const RoundState& round) const = 0;
   /// Throws CapabilityError if the program was not compiled for the device's kind.
   virtual std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph, Tiling tiling) const = 0;
-  /// The program's data of all vertices in id order, data_bytes each, made of what is given: AssembleVertexData. Throws what
-  /// that throws.
+  /// The program's data of all vertices in id order, data_bytes each, from `given`: AssembleVertexData. Throws its errors.
   virtual Array<std::byte> AssembleData(const Graph& graph, const VertexData& given) const = 0;
-  /// Gives steps made by a program of the same type this one's parameters.
+  /// Sets this program's parameters in steps of the same program type.
   virtual void Reparametrise(StepSet& steps) const = 0;
-  /// Device memory that MakeSteps, and the copying out of results, take on a device of this kind that holds such a part; a
-  /// host device has so many threads.
+  /// Device memory for MakeSteps and for the copy of results, on a device of this kind with this part; a host device has
+  /// `threads` threads.
   virtual std::uint64_t StateBytes(DeviceKind kind, int threads, const PartShape& part, Tiling tiling) const = 0;
 };
 

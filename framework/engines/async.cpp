@@ -14,31 +14,30 @@
 namespace chatty {
 namespace {
 
-/// A buffer as its sender left it.
+/// A buffer's header.
 struct MessageChannelHeader {
   std::uint32_t count = 0;
   Encoding form = Encoding::kSparse;
   std::uint8_t path = 0;
 };
 
-/// The posts of one device to another. There are two buffers, so at most two posts are on the way; post i is in buffer i
-/// & 1.
+/// The buffers that one device posts to another. Two buffers: at most two posts are in flight. Post i uses buffer i & 1.
 struct MessageChannel {
-  MessageChannelHeader headers[2];                   // the sender's, until it is posted
-  alignas(64) std::atomic<std::uint64_t> posted{0};  // counted up by the sender, when a buffer may be read
-  alignas(64) std::atomic<std::uint64_t> taken{0};   // by the receiver, when it may be written again
+  MessageChannelHeader headers[2];                   // written before the post
+  alignas(64) std::atomic<std::uint64_t> posted{0};  // the sender increments it when a buffer is readable
+  alignas(64) std::atomic<std::uint64_t> taken{0};   // the receiver, when a buffer is writable
 
   bool full() const { return posted.load(std::memory_order_relaxed) - taken.load() == 2; }
   bool empty() const { return posted.load(std::memory_order_acquire) == taken.load(std::memory_order_relaxed); }
 };
 
-/// Where a device sleeps, and what proves that all may go home.
+/// State for a device's sleep and for termination.
 struct alignas(64) WorkSignal {
-  std::atomic<std::uint32_t> door{0};      // counts up when there may be something to do
-  std::atomic<std::uint64_t> sent{0};      // posts, counted before they can be seen
-  std::atomic<std::uint64_t> received{0};  // posts, counted once they have been worked in
+  std::atomic<std::uint32_t> door{0};      // increments when there may be work
+  std::atomic<std::uint64_t> sent{0};      // posts, counted before visible
+  std::atomic<std::uint64_t> received{0};  // posts; incremented after processing
   std::atomic<bool> idle{false};
-  std::atomic<bool> held{false};  // sleeps with messages that wait for a buffer
+  std::atomic<bool> held{false};  // sleeps while messages wait for a buffer
 };
 
 struct AsyncShared {
@@ -53,7 +52,7 @@ struct AsyncShared {
   void RingAll() noexcept {
     for (PartId d = 0; d < signals.size(); ++d) Ring(d);
   }
-  /// The first to call it says why.
+  /// The first reason counts.
   void End(Ended why) noexcept {
     Ended expected = Ended::kFailed;
     ended.compare_exchange_strong(expected, why);
@@ -64,8 +63,8 @@ struct AsyncShared {
     summaries.Poison();
     RingAll();
   }
-  /// Whether all devices are idle and nothing is on the way. One look could see a device before it received what another
-  /// has not sent yet; two that agree cannot.
+  /// Whether all devices are idle and nothing is in flight. One look could see a device before it receives what another
+  /// sends later. Two equal looks cannot.
   bool IsTerminated() const {
     std::uint64_t sent[2], received[2];
     for (int look = 0; look < 2; ++look) {
@@ -88,16 +87,16 @@ struct AsyncShared {
   std::vector<WorkSignal> signals;
   AllGatherBarrier<Summary> summaries;
   std::chrono::nanoseconds spin;
-  std::atomic<Ended> ended{Ended::kFailed};  // kFailed: it has not
+  std::atomic<Ended> ended{Ended::kFailed};  // still running
 };
 
-/// How one device saw the run.
+/// A device's report.
 struct AsyncReport {
   RoundState round;
   bool initialised = false;
   std::uint64_t edges_touched = 0, vertices_updated = 0;
   std::vector<PairStatistics> pairs;
-  std::vector<BufferRecord> buffers;  // not measured: without rounds a message has no time of its own
+  std::vector<BufferRecord> buffers;  // not measured: without rounds a buffer has no time of its own
 };
 
 class AsyncRun {
@@ -157,7 +156,7 @@ class AsyncRun {
     Conclude();
   }
 
-  /// Once the run has ended, well or not.
+  /// After a run or a failure.
   AsyncReport TakeReport() noexcept {
     return {round_, initialised_, edges_touched_, vertices_updated_, std::move(pairs_), std::move(buffers_)};
   }
@@ -178,7 +177,7 @@ class AsyncRun {
     for (PartId q = 0; q < parts_; ++q) pairs_[q].messages_before += control.raw_messages[q];
   }
 
-  /// Pushes along all edges of the frontier: into the inboxes of owned vertices and of halo copies.
+  /// Pushes along all edges of the frontier, into the inboxes of owned vertices and halo copies.
   void Push(Form form, std::size_t count) {
     const Span span = Timed(spans::kAdvance, {active_, edges_});
     vertices_updated_ += active_;
@@ -188,7 +187,7 @@ class AsyncRun {
     pushed_ = edges_ > 0;
   }
 
-  /// Updates what has a message; what changed is the next frontier.
+  /// Updates vertices with messages; changed ones are the frontier.
   void Update() {
     Span span = Timed(spans::kApply, {std::min<std::uint64_t>(bound_, owned_)});
     steps_.Apply(round_, Form::kQueue, static_cast<std::size_t>(std::min<std::uint64_t>(bound_, owned_)));
@@ -204,7 +203,7 @@ class AsyncRun {
     }
   }
 
-  /// Sends what has gathered in the halo, if there is a buffer free towards everyone; else it stays, and goes on combining.
+  /// Sends the halo's messages if every receiver has a free buffer. Otherwise they stay and continue to combine.
   void Send() {
     if (!pushed_ && !held_) return;
     if (!BuffersFree()) {
@@ -219,7 +218,7 @@ class AsyncRun {
     for (PartId q = 0; q < parts_; ++q) {
       const std::size_t subset = subgraph().halo_count(q);
       if (q == rank_ || subset == 0) continue;
-      // As much as last time: frontiers grow and shrink by and by.
+      // Expects the last count: frontiers change gradually.
       const std::size_t expected = std::min<std::size_t>(subset, last_sent_[q]);
       const Encoding form = ShortestForm(subset, expected, traits_.late_payload);
       const BufferShape shape =
@@ -229,11 +228,11 @@ class AsyncRun {
       expected_bytes[q] = shape.bytes;
       outbox.buffer[q] = (*selector_)[path[q]].Outbox(rank_, q, shared_.From(rank_, q).posted.load());
     }
-    steps_.PackMessages(outbox, /*queued=*/!held_, subgraph().local);  // the queue knows of the last push only
+    steps_.PackMessages(outbox, /*queued=*/!held_, subgraph().local);  // the queue holds only the last push
     pushed_ = held_ = false;
     span.Next(spans::kReadLengths);
     const Control& control = steps_.Read(wait_, /*clear=*/false);
-    bound_ = control.touched_count;  // known now
+    bound_ = control.touched_count;  // now exact
     for (PartId q = 0; q < parts_; ++q) {
       const std::uint32_t count = control.box_count[q];
       if (q == rank_) continue;
@@ -260,10 +259,10 @@ class AsyncRun {
     }
   }
 
-  /// Notes a buffer that has been posted, and why by this path.
+  /// Records a posted buffer and the reason for its path.
   void Record(PartId to, std::uint8_t path, Encoding form, std::uint32_t count, std::size_t expected, std::size_t bytes) {
     BufferRecord& record = buffers_.emplace_back();
-    record.round = round_.index - 1;  // the sweep that has been counted
+    record.round = round_.index - 1;  // the sweep already counted
     record.from = rank_;
     record.to = to;
     record.path = selector_->path_name(path);
@@ -276,7 +275,7 @@ class AsyncRun {
     record.predicted_us = selector_->PredictUs(path, rank_, to, shape, {});
   }
 
-  /// The counter of buffers that this device has sent and that have not been taken: what travels while it computes.
+  /// The counter of buffers that this device sent and the receivers have not taken yet.
   void CountOnTheWay() {
     std::uint64_t buffers = 0;
     for (PartId q = 0; q < parts_; ++q) {
@@ -293,11 +292,11 @@ class AsyncRun {
     return true;
   }
 
-  /// Takes in what the others have sent, as much as is there.
+  /// Receives all buffers that have arrived.
   void Receive() {
     bool any = false;
     for (PartId i = 1; i < parts_; ++i) {
-      const PartId from = (rank_ + i) % parts_;  // not everybody at the same sender first
+      const PartId from = (rank_ + i) % parts_;  // devices start at different senders
       MessageChannel& channel = shared_.From(from, rank_);
       taking_[from] = 0;
       while (channel.posted.load(std::memory_order_acquire) !=
@@ -320,7 +319,7 @@ class AsyncRun {
       }
     }
     if (!any) return;
-    // A buffer may be written again only when this device has read it, and not when it has been told to.
+    // The sender may reuse a buffer only after this device has read it, not when the read is enqueued.
     if (me_.device->kind() != DeviceKind::kHost) {
       const Span span = Timed(spans::kReadLengths);
       bound_ = steps_.Read(wait_, /*clear=*/false).touched_count;
@@ -342,7 +341,7 @@ class AsyncRun {
     return false;
   }
 
-  /// Nothing to do but, perhaps, messages held back: sleeps until somebody rings, or the run is over.
+  /// No work except perhaps held messages: sleeps until a signal or the run's end.
   void WaitForWork() {
     const std::uint32_t seen = desk_.door.load();
     if (HasMessages()) return;
@@ -363,17 +362,17 @@ class AsyncRun {
       const Span span = Timed(spans::kIdle);
       WaitWhileEqual(desk_.door, seen, wait_, "messages of other devices", shared_.spin);
     }
-    desk_.idle.store(false);  // before anything is taken
+    desk_.idle.store(false);  // before any receive
     desk_.held.store(false);
   }
 
-  /// All devices measure the values that they have been left with, and see that all have left: one that a transport holds
-  /// would otherwise be waited for without a deadline.
+  /// All devices measure their final values and wait for each other to leave. Otherwise the wait for a device that a
+  /// transport blocks would have no deadline.
   void Conclude() {
     {
       const Span span = Timed(spans::kReadCounters);
-      Count(steps_.Read(wait_, /*clear=*/true));  // of a last push that reached nobody here
-      // What is on the way to buffers that nobody will look into has to arrive before they are given back.
+      Count(steps_.Read(wait_, /*clear=*/true));  // of a last push with no target here
+      // Copies to buffers that no device will read must complete before the buffers are freed.
       if (shared_.ended.load() != Ended::kConverged) me_.device->stream().Synchronize(wait_);
     }
     if (!traits_.has_measure && parts_ == 1) return;
@@ -417,9 +416,9 @@ class AsyncRun {
   bool initialised_ = false;
   std::uint64_t active_ = 0, edges_ = 0;  // the frontier and its forward edges
   std::size_t frontier_ = 0;              // entries of its queue
-  std::uint64_t bound_ = 0;               // owned vertices that have a message, at most; 0: none has
-  bool pushed_ = false;                   // halo copies may have messages of the last push alone
-  bool held_ = false;                     // and of earlier ones, for want of a buffer
+  std::uint64_t bound_ = 0;               // upper bound of owned vertices with a message; 0: none
+  bool pushed_ = false;                   // halo copies may hold messages of the last push only
+  bool held_ = false;                     // and of earlier pushes, without buffer
   std::uint64_t taking_[kMaxDevices] = {};
   std::uint32_t last_sent_[kMaxDevices] = {};  // entries of the last buffer
   std::uint64_t edges_touched_ = 0, vertices_updated_ = 0, counted_bytes_ = 0;
@@ -447,7 +446,7 @@ void RunAsync(const ErasedProgram& program, std::span<const DeviceContext> parti
   }
   statistics.rounds = statistics.push_rounds = record->round.index;
   shared.abort.RethrowFirst();
-  // A path that waits for a receiver keeps posts that nobody has taken: it is not for another run.
+  // A path that waits for a receiver keeps untaken posts, so no other run may use it.
   const bool left = std::any_of(shared.channel.begin(), shared.channel.end(),
                                 [](const MessageChannel& channel) { return !channel.empty(); });
   for (std::size_t p = 0; left && p < paths->size(); ++p) {

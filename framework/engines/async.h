@@ -12,19 +12,19 @@ namespace chatty {
 
 /// Runs a kMonotone program to its end on all participants, each at its own pace (Groute's distributed worklist, PPoPP'17).
 ///
-/// A device has a worklist of its own vertices, first in first out, in which a vertex stands at most once. It takes what the
-/// others have sent, updates, pushes from what changed, and sends what has gathered in its halo copies: combined there, and
-/// left out where it does not improve on what was sent before. Between two devices there are two buffers each way: while one
-/// is read the other is filled, and while both are full messages go on combining in the halo. So nothing is lost and no
-/// device waits for another while it has work.
+/// Each device has a first-in, first-out worklist of its own vertices, each at most once. It takes received messages,
+/// updates vertices, pushes from changed vertices and sends its halo copies' messages. Halo copies combine messages and drop
+/// those that do not improve on earlier ones. Each direction of a pair has two buffers: the receiver reads one while the
+/// sender fills the other. While both are full, the halo continues to combine. No message is lost, and no device with work
+/// waits for another.
 ///
-/// The run ends when a device that has nothing to do finds twice in a row that no device has, and that all that was ever
-/// sent has been received, by counters that only grow: sent is counted before a buffer is published, received once it has
-/// been worked in (Mattern's four-counter method, Distributed Computing 2, 1987).
+/// An idle device ends the run when two successive checks find all devices idle and all sent buffers received. The counters
+/// only grow: a sender counts a buffer before it publishes it, a receiver after it processes it (Mattern's four-counter
+/// method, Distributed Computing 2, 1987).
 ///
-/// Values are those of any other order of updates, which for a monotone program is the same. `Round::index` is the sweep of
-/// the device at hand, and `RunOptions::max_rounds` ends the run when a device has made so many. A failure on any device
-/// ends the run on all; the first error is rethrown, and `record` is filled in also then.
+/// Values equal those of any other update order, because the program is monotone. `Round::index` is the device's sweep.
+/// `RunOptions::max_rounds` ends the run when one device reaches that many sweeps. A failure on any device ends the run on
+/// all devices. RunAsync then rethrows the first error, and `record` is also filled in.
 void RunAsync(const ErasedProgram& program, std::span<const DeviceContext> participants, Selector* paths,
               const RunOptions& options, RunRecord* record);
 

@@ -13,18 +13,18 @@
 namespace chatty {
 namespace {
 
-/// What each device tells all others at the end of a round.
+/// What each device sends all others after a round.
 struct Summary {
   std::uint64_t active_vertices = 0, active_edges = 0, edges_touched = 0;
   std::int64_t candidate_edges = 0, pending_vertices = 0;
   std::uint64_t first_pending = 0, fresh_edges = 0;  ///< as in Control
-  bool stop = false;                                 ///< asked for; the first device looks
+  bool stop = false;                                 ///< requested; first device checks
   alignas(16) std::byte global[64] = {};
 };
 
 static_assert(sizeof(Summary) == kRoundWords * sizeof(std::uint64_t));
 
-/// How one device saw the run.
+/// A device's report.
 struct BspReport {
   RoundState round;
   bool initialised = false;
@@ -38,23 +38,23 @@ struct BspReport {
 using BufferCounts = std::array<std::uint32_t, kMaxDevices>;
 using Encodings = std::array<Encoding, kMaxDevices>;
 
-/// What each sender tells its receivers: entry q describes the buffer for part q, the sender's own entry the one for all.
+/// What each sender sends to its receivers. Entry q describes the buffer for part q; its own entry, the broadcast.
 struct ExchangeHeader {
-  bool for_all = false;   ///< there is the one for all, and no other
-  bool labelled = false;  ///< buffers say themselves what they hold; count and form are what was expected
+  bool for_all = false;   ///< a broadcast, and no other buffer
+  bool labelled = false;  ///< buffers contain their own headers; count and form are expectations
   BufferCounts count{};
   Encodings form{};
   std::array<std::uint8_t, kMaxDevices> path{};
   /// @{
-  /// Once all have agreed on the round: what labelled buffers held.
+  /// Contents of labelled buffers, once all agree on a round.
   BufferCounts packed{};
   Encodings packed_form{};
   /// @}
-  // Where buffers are recorded:
+  // If buffers are recorded:
   std::array<std::uint64_t, kMaxDevices> expected{};  // bytes for which the path was chosen
   Clock::time_point begun{};                          // packing
-  double pack_us = 0;                                 // where the host waits for that, and
-  Clock::time_point posted{};                         // when it was through
+  double pack_us = 0;                                 // packing time, if the host waits
+  Clock::time_point posted{};                         // end of packing
 };
 
 /// What an exchange moves.
@@ -63,7 +63,7 @@ enum class Traffic : std::uint8_t {
   kShared,    ///< changed, from owners to halos
 };
 
-/// What the first device decides for all.
+/// The first device's decision for all.
 struct Decision {
   Next next = Next::kContinue;
   RoundState round;
@@ -137,7 +137,7 @@ class BspRun {
           ++phases_;
           phase.Next(spans::kPhase, {round_.phase});
           NextPhase();
-          if (IsTerminated() && !total_.stop) {  // nobody starts this phase: it is over, and the program is asked again
+          if (IsTerminated() && !total_.stop) {  // no vertex starts this phase: it ends, and the program decides again
             if (++empty_phases_ > kMaxEmptyPhases) {
               Throw<UsageError>("EndRound asked for {} phases in a row in which no vertex was active", empty_phases_);
             }
@@ -163,14 +163,14 @@ class BspRun {
     ended_ = Ended::kConverged;
   }
 
-  /// Once the run has ended, well or not.
+  /// After a run or a failure.
   BspReport TakeReport() noexcept {
     return {round_,       initialised_, ended_,  edges_touched_,    vertices_updated_,
             push_rounds_, pull_rounds_, phases_, std::move(pairs_), std::move(buffers_)};
   }
 
  private:
-  /// A stretch of this device's time, on the account of its kind.
+  /// A span of this device's time, counted by its kind.
   Span Timed(const SpanKind& kind, const SpanArguments& arguments = {}) {
     double* const account = kind.category == SpanCategory::kCompute         ? &account_.compute_ms
                             : kind.category == SpanCategory::kCommunication ? &account_.communication_ms
@@ -180,7 +180,7 @@ class BspRun {
 
   bool IsTerminated() const { return total_.active_vertices == 0 && !traits_.every_round; }
 
-  /// Counters after Init or a phase's Activate: the frontier is a bitmap and the work of a pull is counted afresh.
+  /// Counters after Init or a phase's Activate. The frontier is a bitmap; a pull's work is counted anew.
   void BeginPhase() {
     const Control* control;
     {
@@ -204,7 +204,7 @@ class BspRun {
     BeginPhase();
   }
 
-  /// One round: send, exchange, update, and agree on the sums.
+  /// One round: send, exchange, update and all-reduce.
   void Step() {
     const bool pull = traits_.collects || chooser_.UsePull(AheadOf(total_), round_.vertices);
     const Summary before = total_;
@@ -248,7 +248,7 @@ class BspRun {
       CountBytes(round.part_start());
   }
 
-  /// A round whose messages nobody wants, as all know: it is the last, and nobody makes it.
+  /// A round without wanted messages, as all devices know: the last round, without work.
   void SkipLastRound(bool pull) {
     ++(pull ? pull_rounds_ : push_rounds_);
     round_.index += 1;
@@ -256,10 +256,10 @@ class BspRun {
     total_ = mine_ = Summary{};
   }
 
-  /// Between two rounds: where too little is active, those that are pending follow, bucket by bucket.
+  /// Between two rounds with few active vertices: activates pending vertices, bucket by bucket.
   void Raise() {
     buckets_.Note(total_.active_edges, total_.fresh_edges);
-    // Once, unless that finds nobody: where frontiers grow, limits must not run ahead of them.
+    // Once, unless no vertex becomes active: limits must not outrun growing frontiers.
     bool due = buckets_.Due(total_.active_vertices, total_.active_edges);
     for (; due && total_.pending_vertices > 0; due = total_.active_vertices == 0) {
       buckets_.Raise(PriorityOfKey(first_pending_));
@@ -280,8 +280,8 @@ class BspRun {
 
   static Ahead AheadOf(const Summary& summary) { return {summary.active_edges, summary.candidate_edges}; }
 
-  /// The rest of the run, without coming back here after each round, where the device can do that. A trace is to show each
-  /// round, and gets them one by one.
+  /// Runs the rest without the engine between rounds, if the device supports that. Not with a trace, which shows each round
+  /// separately.
   bool RunFused() {
     if (parts_ > 1 || form_ != Form::kBitmap || track_ != nullptr) return false;
     FusedRun job;
@@ -326,15 +326,15 @@ class BspRun {
       if (convert) {
         steps_.BitmapToQueue();
         steps_.SwapFrontier();
-        steps_.ClearControl();  // its queue has become the frontier; Apply starts another
+        steps_.ClearControl();  // its queue is now the frontier; Apply starts another
         form_ = Form::kQueue;
         frontier_count_ = static_cast<std::size_t>(mine_.active_vertices);
         span.Next(spans::kAdvance, {mine_.active_vertices, mine_.active_edges});
       }
-      // A queue costs an append a target, and an update at random; a bitmap a sweep over all vertices.
+      // A queue costs an append per target and random updates; a bitmap, a sweep over all vertices.
       queue_out = !traits_.every_round &&
                   total_.active_edges < std::uint64_t{round_.vertices} / (on_gpu_ ? kGpuTargets : kHostTargets);
-      // Where a frontier is a bitmap now, its device may yet clear the counters that others would add to.
+      // A device with a bitmap frontier may still clear the counters that others would increment.
       atomics = queue_out && queues_ && path_of_atomics_ != kNoPath &&
                 (options_.remote_atomics == RemoteAtomics::kAlways || selector_->AtomicsPay(total_.active_edges));
       const std::size_t count = form_ == Form::kQueue ? frontier_count_ : owned_;
@@ -379,15 +379,15 @@ class BspRun {
     }
   }
 
-  /// Entries of the numbering that a buffer from one part to another has; to itself: the one for all.
+  /// Entries in the numbering of a buffer between two parts; from a part to itself: of its broadcast.
   std::size_t Entries(Traffic traffic, PartId from, PartId to) const {
     const Subgraph& sender = participants_[from].graph->subgraph();
     if (from == to) return traffic == Traffic::kMessages ? sender.local - sender.owned : sender.border_union.size();
     return traffic == Traffic::kMessages ? sender.halo_count(to) : sender.border[to].size();
   }
 
-  /// How many of the entries of a buffer are expected, before anything is packed. Active vertices are taken to lie on the
-  /// border as often as elsewhere, and their edges to cross it as often as the last round's did.
+  /// Expected entries of a buffer, before packing. Assumes that active vertices are on the border as often as other
+  /// vertices, and that their edges cross it as often as in the last round.
   std::size_t Expected(Traffic traffic, PartId to, std::size_t entries) const {
     double share = 1;
     if (traffic == Traffic::kShared) {
@@ -401,15 +401,14 @@ class BspRun {
     }
     return static_cast<std::size_t>(std::min(1.0, share) * static_cast<double>(entries));
   }
-  /// Every border value travels, and not only those that changed.
+  /// Whether all border values travel, not only changed ones.
   bool SharesAll() const { return traits_.every_round && (!changed_only_ || traits_.consumes); }
 
-  /// The exchange within a round: messages to owners, or shared values to halos. Returns how many entries have arrived, for
-  /// labelled buffers about as many as may have.
+  /// The exchange in a round: messages to owners, or shared values to halos. Returns the number of arrived entries; for
+  /// labelled buffers, an estimate of the maximum.
   std::size_t Exchange(Traffic traffic, bool queue_out) {
-    // Who has an empty frontier sends nothing, as all know since the last AllReduce; nor does who shares no vertex. Nobody
-    // waits for them, and a device that has nothing to send need not pack to see it. Where a buffer may be for all, all
-    // listen.
+    // A device with an empty frontier sends nothing, as all know from the last AllReduce. Devices that share no vertex
+    // exchange nothing. No device waits for an empty sender, which need not pack. Where a broadcast is possible, all listen.
     const bool all_listen = selector_->broadcasts() == Broadcasts::kAlways ||
                             (selector_->broadcasts() == Broadcasts::kChosen && traffic == Traffic::kShared);
     const auto talks = [&](PartId from, PartId to) {
@@ -433,13 +432,13 @@ class BspRun {
     if (selector_->collective()) BeginCollective(traffic, mine, talks);
     std::size_t arrived = 0;
     for (PartId i = 1; i < parts_; ++i) {
-      const PartId from = (rank_ + i) % parts_;  // not everybody at the same sender first
+      const PartId from = (rank_ + i) % parts_;  // devices start at different senders
       if (!talks(from, rank_)) continue;
       const ExchangeHeader& header = shared_.headers.Incoming(static_cast<int>(from), epoch_);
       const PartId place = header.for_all ? from : rank_;
       const std::uint32_t count = header.count[place];
       if (header.labelled ? Entries(traffic, from, place) == 0 : count == 0) continue;
-      // Of a labelled buffer nobody knows yet.
+      // A labelled buffer's size is unknown.
       const std::size_t bytes =
           header.labelled ? Room(traffic, from, place) : Bytes(traffic, from, place, header.form, header.count);
       span.Next(spans::kReceive,
@@ -451,7 +450,7 @@ class BspRun {
       inbox.labelled = header.labelled;
       inbox.size = static_cast<std::uint32_t>(Entries(traffic, from, place));
       inbox.last = inbox.size;
-      if (header.for_all && traffic == Traffic::kMessages) {  // this device's stretch of the sender's halo
+      if (header.for_all && traffic == Traffic::kMessages) {  // this device's range of the sender's halo
         const Subgraph& sender = participants_[from].graph->subgraph();
         inbox.first = sender.halo_begin[rank_] - sender.owned;
         inbox.last = sender.halo_begin[rank_ + 1] - sender.owned;
@@ -473,8 +472,8 @@ class BspRun {
     return arrived;
   }
 
-  /// The path by which all that talk reach each other's memory, if there is one and atomics may take it; else kNoPath. All
-  /// devices find the same.
+  /// The path with remote atomics between all communicating pairs, if atomics are allowed; else kNoPath. All devices find
+  /// the same path.
   std::size_t PathOfAtomics() const {
     if (parts_ < 2 || !MayUseRemoteAtomics(traits_, options_)) return kNoPath;
     for (std::size_t path = 0; path < selector_->size(); ++path) {
@@ -490,8 +489,8 @@ class BspRun {
     return kNoPath;
   }
 
-  /// In place of an exchange of messages: this device's atomics put its own where they belong, while others' do. Returns how
-  /// many may have arrived.
+  /// Replaces an exchange of messages: each device's atomics write its messages into the owners' state. Returns an upper
+  /// bound of arrived messages.
   std::size_t Deliver() {
     const auto talks = [&](PartId from, PartId to) {
       return from != to && sends_[from] && Entries(Traffic::kMessages, from, to) != 0;
@@ -513,13 +512,13 @@ class BspRun {
       Span span = Timed(spans::kDeliver);
       steps_.Deliver();
       span.Next(spans::kReadLengths);
-      const Control& control = steps_.Read(wait_, /*clear=*/false);  // once it is there, so are the messages
+      const Control& control = steps_.Read(wait_, /*clear=*/false);  // after it, the messages are there
       for (PartId q = 0; q < parts_; ++q) {
         header.count[q] = control.box_count[q];
         header.form[q] = Encoding::kAtomics;
         header.path[q] = static_cast<std::uint8_t>(path_of_atomics_);
         const std::size_t bytes = Bytes(Traffic::kMessages, rank_, q, header.form, header.count);
-        if (header.count[q] != 0) span.Next(spans::kPost, {q, bytes, header.count[q]});  // done; told for the record
+        if (header.count[q] != 0) span.Next(spans::kPost, {q, bytes, header.count[q]});  // done; for the record only
         pairs_[q].messages += header.count[q];
         pairs_[q].bytes += bytes;
       }
@@ -555,8 +554,8 @@ class BspRun {
     return arrived;
   }
 
-  /// Packs what this device has for others, each buffer for the path that is expected to be the fastest, and posts it: one
-  /// buffer for all where all listen and that is expected to be faster than one each, or nothing else is known.
+  /// Packs this device's data for others and posts it, each buffer on the path with the least expected time. Sends one
+  /// broadcast if all devices listen and it is expected to be faster than separate buffers, or is the only choice.
   const ExchangeHeader& Send(Traffic traffic, bool queue_out, bool all_listen) {
     ExchangeHeader& mine = shared_.headers.Outgoing(static_cast<int>(rank_), epoch_);
     OutboxRef outbox;
@@ -566,7 +565,7 @@ class BspRun {
     const auto expect = [&](PartId to) {
       const std::size_t entries = Entries(traffic, rank_, to), expected = Expected(traffic, to, entries);
       plan.form[to] = plan.all              ? ShortestForm(entries, entries, payload)
-                      : expected == entries ? Encoding::kBitmap  // all of them perhaps, but who knows
+                      : expected == entries ? Encoding::kBitmap  // perhaps all entries, perhaps fewer
                                             : ShortestForm(entries, expected, payload);
       mine.expected[to] = BufferBytes(plan.form[to], entries, expected, payload);
       mine.form[to] = plan.form[to];
@@ -601,7 +600,7 @@ class BspRun {
       for_all = always || choice.us < of_pairs;
     }
     if (for_all && Entries(traffic, rank_, rank_) == 0) return mine;
-    // Where nothing has to be copied nobody waits for lengths: buffers say what they hold.
+    // Without copies, no device waits for lengths: buffers contain headers.
     mine.labelled = AllInPlace(traffic, mine);
     if (for_all) {
       outbox.for_all = (*selector_)[mine.path[rank_]].BroadcastOutbox(rank_, epoch_);
@@ -659,7 +658,7 @@ class BspRun {
     return mine;
   }
 
-  /// Whether whoever gets these buffers reads them where they are packed.
+  /// Whether all receivers read these buffers where they are packed.
   bool AllInPlace(Traffic traffic, const ExchangeHeader& mine) const {
     for (PartId q = 0; q < parts_; ++q) {
       if ((q == rank_) != mine.for_all || Entries(traffic, rank_, q) == 0) continue;
@@ -668,7 +667,7 @@ class BspRun {
     return true;
   }
 
-  /// Counts what buffers of this device hold, as the counters say since they were packed.
+  /// Counts the entries of this device's buffers from the counters after packing.
   void CountSent(Traffic traffic, const ExchangeHeader& mine, const BufferCounts& counts, const Encodings& forms,
                  const Control& control) {
     for (PartId q = 0; q < parts_; ++q) {
@@ -679,7 +678,7 @@ class BspRun {
       if (counts[q] == 0) continue;
       for (PartId to = mine.for_all ? 0 : q; to < (mine.for_all ? parts_ : q + 1); ++to) {
         if (to == rank_) continue;
-        // Of a broadcast of messages, those that are for this receiver.
+        // Of broadcast messages, those for this receiver.
         const std::uint64_t messages = mine.for_all && traffic == Traffic::kMessages ? control.halo_count[to] : counts[q];
         pairs_[to].messages += messages;
         if (traffic == Traffic::kShared) pairs_[to].messages_before += messages;
@@ -692,14 +691,14 @@ class BspRun {
     }
   }
 
-  /// Tells collective paths what every buffer of this exchange holds that this device has part in.
+  /// Gives collective paths the byte counts of all buffers that this device sends or receives.
   template <class Talks>
   void BeginCollective(Traffic traffic, const ExchangeHeader* mine, Talks&& talks) {
     std::array<std::size_t, kMaxDevices> incoming{}, broadcast{};
     std::array<std::uint8_t, kMaxDevices> path{};
     const auto note = [&](PartId from, const ExchangeHeader& header) {
       const PartId place = header.for_all ? from : rank_;
-      if (header.count[place] > 0 && !header.labelled) {  // those are on no collective path
+      if (header.count[place] > 0 && !header.labelled) {  // labelled: no collective path
         (header.for_all ? broadcast : incoming)[from] = Bytes(traffic, from, place, header.form, header.count);
       }
       path[from] = header.path[place];
@@ -712,7 +711,7 @@ class BspRun {
     selector_->BeginCollective(rank_, {incoming.data(), parts_}, to_all, {path.data(), parts_}, epoch_);
   }
 
-  /// What is to be told of a buffer that came, once its sender has said what it held: when all have agreed on the round.
+  /// A received buffer, for the report after all devices agree on the round and its sender knows the contents.
   struct Received {
     Traffic traffic;
     PartId from, place;
@@ -721,7 +720,7 @@ class BspRun {
     double measured_us;
   };
 
-  /// How long a buffer took, once it has been unpacked.
+  /// Time of a buffer, after unpacking.
   double MeasuredUs(const ExchangeHeader& header, const ExchangeHeader* mine) {
     me_.device->stream().Synchronize(wait_);
     const auto since = [&](const ExchangeHeader& m) { return header.labelled || m.labelled ? m.begun : m.posted; };
@@ -774,29 +773,29 @@ class BspRun {
     record.measured_us = buffer.measured_us;
   }
 
-  /// A buffer of this device as the selector judges it.
+  /// This device's buffer as the selector sees it.
   BufferShape Shape(Traffic traffic, PartId to, Encoding form, std::size_t bytes, std::size_t entries) const {
     return BufferShapeOf(me_.device->kind(), form, bytes, entries, Entries(traffic, rank_, to), Payload(traffic),
                          traffic == Traffic::kMessages);
   }
-  /// Devices that send in this exchange.
+  /// Senders of this exchange.
   std::uint32_t Senders() const {
     return static_cast<std::uint32_t>(std::count(sends_.begin(), sends_.begin() + parts_, true));
   }
   std::size_t Payload(Traffic traffic) const {
     return traffic == Traffic::kMessages ? traits_.message_payload : traits_.shared_payload;
   }
-  /// Length of a buffer of this form and so many entries.
+  /// Length of a buffer with this form and count.
   std::size_t Bytes(Traffic traffic, PartId from, PartId place, const Encodings& forms, const BufferCounts& counts) const {
     return BufferBytes(forms[place], Entries(traffic, from, place), counts[place], Payload(traffic));
   }
-  /// What a buffer may hold at most.
+  /// Capacity of a buffer.
   std::size_t Room(Traffic traffic, PartId from, PartId place) const {
     return BufferCapacity(Entries(traffic, from, place), Payload(traffic));
   }
 
-  /// All devices exchange counts and aggregates; every device computes the same sums in the same order. `released`: what is
-  /// counted has joined what was active.
+  /// All devices exchange counts and aggregates, and compute the same sums in the same order. `released`: the counters add
+  /// to the previous active vertices.
   void AllReduce(const Control& control, bool released = false) {
     const Summary before = std::exchange(mine_, Summary{});
     mine_.active_vertices = control.active_vertices + (released ? before.active_vertices : 0);
@@ -807,12 +806,12 @@ class BspRun {
     mine_.fresh_edges = control.fresh_edges;
     wanting_ += control.candidate_edges;
     mine_.candidate_edges = wanting_;
-    // Where it is only wanted of a quiet round, no device may have anything active; one that has none cannot tell of others.
+    // A measure of quiet rounds needs all devices inactive. A device without active vertices does not know about others.
     if (traits_.has_measure && !(traits_.measures_when_quiet && mine_.active_vertices > 0)) {
       const Span span = Timed(spans::kMeasure);
       steps_.MeasureInto(round_, mine_.global, wait_);
     }
-    if (rank_ == 0) mine_.stop = options_.stop.stop_requested();  // one looks, or devices could see different things
+    if (rank_ == 0) mine_.stop = options_.stop.stop_requested();  // one device checks, or devices could differ
     Summary total;
     program_.ResetGlobal(total.global);
     const Span span = Timed(spans::kAgree);
@@ -829,7 +828,7 @@ class BspRun {
       if (traits_.has_measure) program_.CombineGlobal(total.global, summary.global);
     };
     if (selector_ != nullptr && selector_->state() != nullptr) {
-      // Sums of words that are zero but for one device's: all get the words of all.
+      // Sums words that are zero except one device's: all devices get all words.
       std::vector<std::uint64_t> words(parts_ * kRoundWords, 0);
       std::memcpy(&words[rank_ * kRoundWords], &mine_, sizeof(mine_));
       selector_->state()->Sum(rank_, words, wait_);
@@ -851,7 +850,7 @@ class BspRun {
       track_->AddCounter(spans::kActiveVertices, Clock::now(), mine_.active_vertices);
   }
 
-  /// The counter of what this device sent since it was asked last, as of `start`.
+  /// The counter of bytes sent since the last call, as of `start`.
   void CountBytes(Clock::time_point start) {
     std::uint64_t sent = 0;
     for (const PairStatistics& pair : pairs_) sent += pair.bytes;
@@ -859,7 +858,7 @@ class BspRun {
     counted_bytes_ = sent;
   }
 
-  /// The first device asks the program, once, and tells the others.
+  /// The first device decides, once, and sends the result.
   Next BroadcastDecision() {
     if (!traits_.has_end_round) return Next::kContinue;
     Decision decision;
@@ -885,12 +884,11 @@ class BspRun {
 
   static constexpr std::uint32_t kMaxEmptyPhases = 1u << 20;
   /// @{
-  /// A push takes its frontier from a queue where that has less than one in so many vertices, and leaves its targets in one
-  /// where its edges are less than one in so many. A GPU's warps are idle over bits that are not set, and its sweeps run at
-  /// the memory's rate.
+  /// A push reads its frontier from a queue if less than one vertex in this many is active. It writes targets to a queue if
+  /// its edges are less than one in this many. A GPU's warps idle over zero bits, but its sweeps run at memory bandwidth.
   static constexpr std::size_t kHostFrontier = 32, kGpuFrontier = 4, kHostTargets = 8, kGpuTargets = 32;
   /// @}
-  /// Entries of a labelled buffer that nobody expected, and that updates are to find threads for.
+  /// Extra entries of a labelled buffer beyond the expected ones, for which updates get threads.
   static constexpr std::size_t kHeadroom = 8192;
   static constexpr std::size_t kNoPath = CostModel::kNoPath;
 
@@ -907,7 +905,7 @@ class BspRun {
   DeviceStatistics& account_;
   TraceTrack* const track_;
   DirectionChooser chooser_;
-  const bool ends_unwanted_;  // all there is to see of a run is values, which change only where messages are wanted
+  const bool ends_unwanted_;  // only values are visible, and they change only where messages are wanted
   Buckets buckets_;
   std::vector<PairStatistics> pairs_;
   const std::size_t owned_;
@@ -915,20 +913,20 @@ class BspRun {
 
   RoundState round_;
   Summary mine_, total_;
-  std::array<bool, kMaxDevices> sends_{};  // in the round that begins: whether a device has anything active
+  std::array<bool, kMaxDevices> sends_{};  // at a round's begin: whether a device has active vertices
   std::int64_t wanting_ = 0;
-  std::uint64_t first_pending_ = 0;  // PriorityKey of none later than the first that is pending
+  std::uint64_t first_pending_ = 0;  // PriorityKey of none later than the first pending vertex
   Form form_ = Form::kBitmap;
   std::size_t frontier_count_ = 0;
   bool queues_ = false;  // all devices' frontiers are queues since the last round
   std::size_t path_of_atomics_ = kNoPath;
-  std::uint64_t last_edges_ = 0;        // of the frontier that was pushed last
-  BufferCounts last_sent_{};            // messages that came of it
-  ExchangeHeader* labelled_ = nullptr;  // of what this device has sent in this round, if nobody has read the counts yet
+  std::uint64_t last_edges_ = 0;        // of the last pushed frontier
+  BufferCounts last_sent_{};            // messages from it
+  ExchangeHeader* labelled_ = nullptr;  // header of this round's sent buffers, if their counts are still unread
   Traffic sent_ = Traffic::kMessages;
   std::vector<Received> received_;
   std::vector<BufferRecord> buffers_;
-  bool changed_only_ = false;  // halos hold all shared values of the last round but the changed ones
+  bool changed_only_ = false;  // halos hold all shared values of the last round except changed ones
   bool initialised_ = false;
   Ended ended_ = Ended::kFailed;
   std::uint64_t epoch_ = 0, agreements_ = 0, decided_ = 0;
@@ -946,7 +944,7 @@ void RunBsp(const ErasedProgram& program, std::span<const DeviceContext> partici
         return BspRun(program, participants, rank, paths, built, buckets, options, shared, account, track);
       });
   RunStatistics& statistics = record->statistics;
-  // Where a run failed, some devices may have given up at a round's end that others have seen.
+  // In a failed run, some devices may miss a round's end that others saw.
   const auto last = std::max_element(reports.begin(), reports.end(), [](const BspReport& a, const BspReport& b) {
     return std::pair(a.round.index, a.phases) < std::pair(b.round.index, b.phases);
   });

@@ -10,8 +10,8 @@
 
 namespace chatty {
 
-/// The span of a whole run on the track of one device, which may be null: from the run's `start`, which may lie before the
-/// device's thread was at work. That it waited until now is told in its first part.
+/// The span of a whole run on one device's track, which may be null. It begins at the run's `start`, perhaps before the
+/// device's thread starts. Its first part records that wait.
 class RunSpan {
  public:
   RunSpan(TraceTrack* track, Clock::time_point start, bool alone, DeviceStatistics& account)
@@ -24,8 +24,8 @@ class RunSpan {
   const Span span_;
 };
 
-/// Calls body(d) for every device d below `devices`, all at the same time, each on an OpenMP thread of its own (a single
-/// device on the caller's). The threads are kept for the caller's next run of as many devices. `body` must not throw. Throws
+/// Calls body(d) concurrently for every device d below `devices`, each on its own OpenMP thread (a single device on the
+/// caller's thread). The caller's next run with the same number of devices reuses the threads. `body` must not throw. Throws
 /// CapabilityError if OpenMP grants fewer threads: devices that wait for each other cannot take turns.
 template <class Body>
 void RunOnDevices(int devices, Body&& body) {

@@ -1,5 +1,5 @@
 /// \file
-/// What the host-driven engines do around their loops: a run's record begun, a thread a device, reports gathered.
+/// Common code around the engines' loops: begins the record, starts a thread per device, gathers reports.
 #pragma once
 
 #include <chrono>
@@ -19,9 +19,9 @@
 
 namespace chatty {
 
-/// A buffer between devices of a kind as a selector judges it: lists by what they hold, and other forms by their numbering,
-/// of `size` places, which is swept. `messages`: it holds such, and no shared values; host devices take their time over
-/// bits, whatever is done with what they stand for.
+/// The shape that a selector uses for a buffer between devices of a kind. A list counts its entries; other encodings count
+/// all `size` places, because the receiver scans them. `messages`: the buffer has messages, not shared values. On host
+/// devices, bits cost the same whatever the payload.
 inline BufferShape BufferShapeOf(DeviceKind kind, Encoding form, std::size_t bytes, std::size_t count, std::size_t size,
                                  std::size_t payload, bool messages) {
   const bool list = form == Encoding::kSparse || form == Encoding::kAtomics;
@@ -36,10 +36,10 @@ inline BufferShape BufferShapeOf(DeviceKind kind, Encoding form, std::size_t byt
   return {bytes, count, list ? 0 : size, content};
 }
 
-/// Drives all participants to their ends: on each one's thread make(rank, account, track) gives an object whose Run() is its
-/// share of the run and whose TakeReport() tells of it afterwards, also where Run threw. What it threw goes to
-/// `shared.Fail`, which has to end the others, and `paths` are told to abort, for those that are within one. Begins
-/// `record`, fills in its time, and returns the reports in order.
+/// Drives all participants to their ends. On each device's thread, make(rank, account, track) returns an object. Its Run()
+/// does the device's share; its TakeReport() returns the report, also after Run threw. An exception goes to `shared.Fail`,
+/// which must end the other devices, and `paths` abort, which ends waits inside a path. Begins `record`, fills in its time
+/// and returns the reports in order.
 template <class Shared, class Make>
 auto DriveDevices(std::string_view execution, std::span<const DeviceContext> participants, Selector* paths,
                   const RunOptions& options, Shared& shared, RunRecord* record, Make&& make) {
@@ -59,7 +59,7 @@ auto DriveDevices(std::string_view execution, std::span<const DeviceContext> par
     statistics.devices[d].device = participants[d].device->label();
     statistics.devices[d].vertices = participants[d].graph->ref().owned;
   }
-  statistics.pairs.reserve(participants.size() * participants.size());  // so that a failure finds room for its figures
+  statistics.pairs.reserve(participants.size() * participants.size());  // so that a failure has room for its figures
   std::vector<Report> reports(participants.size());
   const TracedDevices traced(options.trace, owners, options.timeout);
   const Clock::time_point start = Clock::now();
@@ -68,7 +68,7 @@ auto DriveDevices(std::string_view execution, std::span<const DeviceContext> par
     const auto fail = [&] {
       if (track != nullptr) track->AddInstant(spans::kFailed, Clock::now());
       shared.Fail(std::current_exception());
-      if (paths != nullptr) paths->Abort();  // what still waits on a device for the others
+      if (paths != nullptr) paths->Abort();  // ends waits on devices
     };
     try {
       const BoundTo near_device(participants[d].device->placement().cpus);

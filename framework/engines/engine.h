@@ -1,5 +1,5 @@
 /// \file
-/// What the host-driven engines take and leave behind.
+/// Inputs and results of the host-driven engines.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,18 @@ struct DeviceContext {
   const DeviceGraph* graph = nullptr;
   StepSet* steps = nullptr;
   const std::byte* prior = nullptr;  ///< device memory of owned Prior values; null without
-  const UnionMap* unions = nullptr;  ///< where something may be told to all
+  const UnionMap* unions = nullptr;  ///< where a broadcast is possible
 };
 
-/// Which directions the graphs were built for.
+/// The directions that the graphs support.
 struct BuiltDirections {
   bool push = true, pull = true;
 };
 
-/// What a run leaves behind, also one that failed.
+/// The result of a run, also of a failed one.
 struct RunRecord {
   RunStatistics statistics;
-  RoundState round;          ///< the last round that was finished
+  RoundState round;          ///< the last finished round
   bool initialised = false;  ///< all vertices have a value
 };
 

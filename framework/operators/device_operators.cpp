@@ -33,18 +33,18 @@ void OperatorGroup::Reset() {
   abort.Reset();
   stopped_ = failed_ = false;
   for (Arrivals& device : arrivals_) device.now = device.at_failure = 0;
-  if (paths_ && !paths_.selector()->reusable()) paths_ = {};  // torn down to end a failed run
+  if (paths_ && !paths_.selector()->reusable()) paths_ = {};  // an abort tore it down
   paths_.Begin();
   for (PairBytesTable& sizes : sizes_) sizes.assign(devices_.size(), std::vector<std::size_t>(devices_.size(), 0));
   for (auto& begun : begun_) begun.assign(devices_.size(), std::vector<Clock::time_point>(devices_.size()));
-  if (!paths_) {  // as at the beginning, or after a run that failed while it allocated buffers
+  if (!paths_) {  // at the beginning, or after a failed allocation of buffers
     for (auto& row : capacities_) std::fill(row.begin(), row.end(), 0);
   }
   meeting_ = std::make_unique<AllGatherBarrier<ExchangeHeader>>(static_cast<int>(devices_.size()));
 }
 
 std::string OperatorGroup::Whereabouts() const {
-  constexpr std::size_t kMax = 4;  // of an error's single line
+  constexpr std::size_t kMax = 4;  // in one error line
   if (devices_.size() < 2) return "";
   std::string where = paths_.Whereabouts();
   if (!paths_ && !options_.transport_factory) {
@@ -65,7 +65,7 @@ std::string OperatorGroup::Whereabouts() const {
 
 void DeviceOperators::MeetAll(OperatorGroup::ExchangeHeader mine,
                               const std::function<void(int, const OperatorGroup::ExchangeHeader&)>& fold) {
-  if (rank() == 0) mine.stop = group_->options_.stop.stop_requested();  // one looks, or devices could see different things
+  if (rank() == 0) mine.stop = group_->options_.stop.stop_requested();  // one device checks, or devices could differ
   const auto fold_all = [&](int r, const OperatorGroup::ExchangeHeader& m) {
     if (r == 0) stop_ = m.stop;
     fold(r, m);
@@ -94,12 +94,12 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
       traffic_.pairs[to].to = to;
     }
   }
-  // Whoever still reads the buffer of the last exchange but one must be done before it is written again.
+  // Readers of the buffer of two exchanges ago must finish before this exchange overwrites it.
   {
     const Step step(*this, spans::kSynchronise);
     device().stream().Synchronize(wait());
   }
-  // Nobody reads this table any more: all have met since the exchange that had it before.
+  // No device reads this table now: all passed a barrier since the exchange that used it.
   PairBytesTable& sizes = group_->sizes_[epoch_ % 2];
   for (PartId p = 0; p < devices(); ++p) sizes[rank()][p] = p == rank() ? 0 : payload(p).size();
   MeetAll();
@@ -115,7 +115,7 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
     if (rank() == 0) ReplaceBuffers(sizes);
     MeetAll();
   }
-  Clock::time_point begun{};  // the last of this device's payloads
+  Clock::time_point begun{};  // of this device's last payload
   for (PartId step = 1; any && step < devices(); ++step) {
     const PartId to = (rank() + step) % devices();
     const std::span<const std::byte> mine = payload(to);
@@ -180,7 +180,7 @@ Selector::Choice DeviceOperators::ChoiceFor(const PairBytesTable& sizes, PartId 
     receivers[buffers++] = q;
   }
   paths.ChooseAll(from, {receivers.data(), buffers}, {shapes.data(), buffers}, senders, choices);
-  // Chosen with the taking in, and predicted without: programs do that when they like.
+  // The choice includes unpacking, the prediction does not: programs unpack later.
   std::array<std::uint8_t, kMaxDevices> beside{};
   for (std::size_t i = 0; i < buffers; ++i) beside[i] = choices[i].path;
   const Load load{.buffers = paths.BuffersBeside(choices[at].path, {beside.data(), buffers}), .senders = senders};
@@ -195,7 +195,7 @@ Transport& DeviceOperators::PathOf(const PairBytesTable& sizes, PartId from, Par
 
 void DeviceOperators::ReplaceBuffers(const PairBytesTable& sizes) {
   const Step step(*this, spans::kAllocateBuffers);
-  PairBytesTable capacities = group_->capacities_;  // the group's own stay those of the buffers that are there
+  PairBytesTable capacities = group_->capacities_;  // the group's copy still describes the existing buffers
   for (std::size_t r = 0; r < capacities.size(); ++r) {
     for (std::size_t q = 0; q < capacities[r].size(); ++q) {
       capacities[r][q] = std::max(capacities[r][q], sizes[r][q]);
@@ -207,7 +207,7 @@ void DeviceOperators::ReplaceBuffers(const PairBytesTable& sizes) {
     const std::lock_guard lock(group_->paths_change_);
     group_->paths_ = std::move(by);
   };
-  replace({});  // gives its memory back first
+  replace({});  // frees its memory first
   replace(RunPaths(group_->options_, plan, group_->devices_, group_->costs_));
   group_->capacities_ = std::move(plan.capacities);
   for (Device* other : group_->devices_) {

@@ -1,5 +1,5 @@
 /// \file
-/// What operators of every backend share: one device's place in a run, memory, and exchange with other devices.
+/// The common base of all backends' operators: a device's rank, memory and exchanges with other devices.
 #pragma once
 
 #include <array>
@@ -27,12 +27,12 @@
 
 namespace chatty {
 
-/// No device: nobody to send to, or to receive from.
+/// No device as sender or receiver.
 inline constexpr PartId kNoPart = ~PartId{0};
 
 namespace operators {
 
-/// Skip::kAskedAfter, or 0 where there is none.
+/// Skip::kAskedAfter, or 0 without one.
 template <class Skip>
 constexpr EdgeIndex AskedAfterOf() {
   if constexpr (requires { Skip::kAskedAfter; }) {
@@ -41,42 +41,41 @@ constexpr EdgeIndex AskedAfterOf() {
     return 0;
   }
 }
-/// After so many edges of a row ForEachEdge asks whether to leave out the rest; 0: it does not.
+/// After this many edges of a row ForEachEdge checks whether to skip the rest; 0: no check.
 template <class Skip>
 inline constexpr EdgeIndex kAskedAfter = AskedAfterOf<Skip>();
 
 }  // namespace operators
 
-/// What the devices of an operator program's run share. Kept from run to run, so that buffers are allocated once.
+/// Shared state of an operator program's devices. Kept between runs, so that buffers are allocated once.
 class OperatorGroup {
  public:
-  /// For these devices, which must outlive it; transport, its factory, timeout and stop as in RunOptions. Of several paths
-  /// each payload takes the one that `costs` predicts to be the fastest.
+  /// For these devices, which must outlive it; transport, its factory, timeout and stop as in RunOptions. Each payload takes
+  /// the fastest path by `costs`.
   OperatorGroup(std::span<Device* const> devices, const RunOptions& options, CostModel costs = {});
 
-  /// Message buffers hold at least so many bytes, [from][to], from the first exchange on, so that no later one replaces
-  /// them.
+  /// Sets minimum capacities in bytes, [from][to], from the first exchange on, so that no later exchange replaces buffers.
   void Reserve(PairBytesTable bytes) { reserved_ = std::move(bytes); }
-  /// How one device's failure reaches the others.
+  /// Reports a device's failure to the others.
   AbortToken abort;
-  /// Records the failure of one device and wakes all others, also those within a transport.
+  /// Records one device's failure and wakes all others, also inside a transport.
   void Fail(std::exception_ptr error) noexcept;
-  /// Makes the group usable again after a failed run.
+  /// Makes the group usable after a failed run.
   void Reset();
-  /// What moved bytes, joined by plus signs; "none" on one device.
+  /// The transports, joined by plus signs; "none" on one device.
   std::string_view transport_name() const { return paths_ ? std::string_view(paths_.selector()->name()) : "none"; }
-  /// As RunPaths::Whereabouts, also before there are paths, and which devices had not come where others waited for all, when
-  /// the first one failed. Empty on one device.
+  /// As RunPaths::Whereabouts, also before paths exist. Adds the devices that were missing at the last barrier of all at the
+  /// first failure. Empty on one device.
   std::string Whereabouts() const;
-  bool stopped() const { return stopped_; }  ///< whether the program was told of a request to stop
+  bool stopped() const { return stopped_; }  ///< whether the program received a stop request
 
  private:
   friend class DeviceOperators;
   struct ExchangeHeader {
-    std::array<std::byte, 64> value{};  ///< what AllReduce folds
-    bool stop = false;                  ///< asked for; the first device looks
+    std::array<std::byte, 64> value{};  ///< for AllReduce
+    bool stop = false;                  ///< the first device checks
   };
-  /// How often a device has come to where all meet.
+  /// A device's number of arrivals at barriers.
   struct alignas(64) Arrivals {
     std::atomic<std::uint64_t> now{0};
     std::uint64_t at_failure = 0;
@@ -86,39 +85,38 @@ class OperatorGroup {
   CostModel costs_;
   std::atomic<bool> stopped_{false}, failed_{false};
   std::vector<Arrivals> arrivals_;
-  PairBytesTable capacities_, reserved_;  // of the buffers that are there; empty: none
-  std::array<PairBytesTable, 2> sizes_;  // what devices hand over, by parity of the exchange; a row is its device's to write
-  std::array<std::vector<std::vector<Clock::time_point>>, 2>
-      begun_;                // likewise: since when each payload is put into its buffer
-  std::mutex paths_change_;  // while they are replaced another device may fail
+  PairBytesTable capacities_, reserved_;  // of existing buffers; empty: none
+  std::array<PairBytesTable, 2> sizes_;   // payload sizes, by exchange parity; only its device writes a row
+  std::array<std::vector<std::vector<Clock::time_point>>, 2> begun_;  // start of each payload's copy, indexed alike
+  std::mutex paths_change_;                                           // another device may fail while paths change
   RunPaths paths_;
   std::unique_ptr<AllGatherBarrier<ExchangeHeader>> meeting_;
 };
 
-/// One device's part in an operator program, which runs on all devices at once, each on its own thread (the SPMD style of
-/// MPI). Everything that has `All` or `Exchange` in its name is called by all devices together.
+/// One device's part of an operator program, which runs on all devices at once, one thread per device (the SPMD style of
+/// MPI). All devices call functions with `All` or `Exchange` in their names together.
 class DeviceOperators {
  public:
-  /// Operators on `graph`'s device, whose time goes to `account`; `track` may be null. All four must outlive it. Accounts
-  /// for its life: what is neither waiting nor communication is the program's, and so compute.
+  /// Operators on `graph`'s device. `account` receives their time; `track` may be null. All four must outlive it. During its
+  /// life, time outside waits and communication counts as the program's compute.
   DeviceOperators(OperatorGroup& group, const DeviceGraph& graph, DeviceStatistics& account, TraceTrack* track = nullptr)
       : group_(&group), graph_(&graph), account_(&account), span_(track, &account.compute_ms, spans::kProgram) {}
 
   /// @{
-  /// This device's place among all that run the program.
+  /// This device's rank among the program's devices.
   PartId rank() const { return graph_->ref().part; }
   PartId devices() const { return graph_->ref().parts; }
   /// @}
-  const GraphRef& graph() const { return graph_->ref(); }  ///< pointers of this device's memory
-  bool symmetric() const { return graph().symmetric; }     ///< every edge of the graph has its reverse
+  const GraphRef& graph() const { return graph_->ref(); }  ///< pointers into device memory
+  bool symmetric() const { return graph().symmetric; }     ///< every edge has its reverse
   /// Forward edges of owned vertices.
   EdgeIndex subgraph_edges() const { return graph_->subgraph().forward->neighbours.size(); }
-  /// Edges that lead to owned vertices, where the program asks for these (kReverse).
+  /// Edges to owned vertices, if the program requests them (kReverse).
   EdgeIndex reverse_edges() const { return graph_->subgraph().reverse->neighbours.size(); }
-  /// Where this part of the program runs.
+  /// The device of this part.
   Device& device() const { return graph_->device(); }
 
-  /// Memory of this device, with indeterminate contents. Throws OutOfMemoryError.
+  /// Device memory with indeterminate contents. Throws OutOfMemoryError.
   template <class T>
   Buffer<T> Allocate(std::size_t size) const {
     return Buffer<T>(device(), size);
@@ -127,14 +125,14 @@ class DeviceOperators {
   template <class T>
   void CopyOut(T* host, const T* from, std::size_t count) const {
     const Step step(*this, spans::kCopyOut, {count * sizeof(T)});
-    device().stream().Synchronize(wait());  // a copy to pageable memory itself waits without a deadline
+    device().stream().Synchronize(wait());  // a direct copy to pageable memory waits without a deadline
     device().CopyOut(host, from, count * sizeof(T), device().stream());
     device().stream().Synchronize(wait());
   }
 
-  /// Hands `count` objects at `data` to device `to` and returns what `from` hands to this one, in this device's memory until
-  /// the next exchange; `received`, if not null, is told how many objects these are. kNoPart: nobody. All devices call it,
-  /// and name each other consistently.
+  /// Sends `count` objects at `data` to device `to` and returns the objects from `from`, in this device's memory until the
+  /// next exchange. `received`, if not null, receives their number. kNoPart: no device. All devices call it, with matching
+  /// names.
   template <class T>
   const T* Exchange(PartId to, const T* data, std::size_t count, PartId from, std::size_t* received = nullptr) {
     const std::byte* theirs = nullptr;
@@ -146,9 +144,9 @@ class DeviceOperators {
     if (received != nullptr) *received = bytes / sizeof(T);
     return reinterpret_cast<const T*>(theirs);
   }
-  /// Hands each other device p the objects payload(p), a span of this device's memory, and calls take(p, span) for each that
-  /// hands any to this one, whose objects are in this device's memory until the next exchange. Two meetings of all devices,
-  /// however many these are, and one where nobody has anything. All devices call it.
+  /// Sends the objects payload(p), a span of this device's memory, to each other device p. Then calls take(p, span) for each
+  /// device p that sent any, with objects in this device's memory until the next exchange. Two barriers for any number of
+  /// devices; one if no device sends. All devices call it.
   template <class T, class PayloadFor, class Take>
   void AllToAllv(PayloadFor&& payload, Take&& take) {
     ExchangeBytes(
@@ -160,7 +158,7 @@ class DeviceOperators {
           take(p, std::span<const T>(reinterpret_cast<const T*>(theirs.data()), theirs.size() / sizeof(T)));
         });
   }
-  /// op over all devices' values, in device order, on all of them; T is a few numbers.
+  /// op over all devices' values, in device order; T is a few numbers.
   template <class T, class Op>
   T AllReduce(const T& value, Op op) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(OperatorGroup::ExchangeHeader::value));
@@ -174,7 +172,7 @@ class DeviceOperators {
     });
     return all;
   }
-  /// Each device's value, in device order, on all of them; T is a few numbers. Only the first devices() are any.
+  /// Each device's value, in device order, on all; T is a few numbers. Only the first devices() are valid.
   template <class T>
   std::array<T, kMaxDevices> AllGather(const T& value) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(OperatorGroup::ExchangeHeader::value));
@@ -194,15 +192,15 @@ class DeviceOperators {
   double AllReduceSum(double number) {
     return AllReduce(number, [](double sum, double other) { return sum + other; });
   }
-  /// Whether the run is to end early (RunOptions::stop). A program that is told so fills its output with what it has, and
-  /// returns; one that never asks runs to its end. All devices call it together and get the same answer: what the first one
-  /// saw at the last exchange, or in a meeting of its own if there was none since the last question.
+  /// Whether the run must end early (RunOptions::stop). If so, the program fills its output with its current values and
+  /// returns. A program that never calls it runs to its end. All devices call it together and get the same result: the first
+  /// device's at the last exchange, or at a new barrier if none was since the last call.
   bool StopRequested();
 
-  /// What Exchange has sent to other devices and, with RunOptions::explain, how each payload travelled that it has received.
+  /// This device's sent bytes in Exchange and, with RunOptions::explain, a record of each received payload.
   struct Traffic {
-    std::vector<PairStatistics> pairs;  ///< one a device to which anything was sent
-    std::vector<BufferRecord> buffers;  ///< by the number of the exchange
+    std::vector<PairStatistics> pairs;  ///< one per receiver
+    std::vector<BufferRecord> buffers;  ///< by exchange number
   };
   /// So far.
   Traffic TakeTraffic() {
@@ -211,10 +209,10 @@ class DeviceOperators {
   }
 
  protected:
-  /// What this device's waits watch.
+  /// Abort token and timeout.
   WaitContext wait() const { return {&group_->abort, group_->options_.timeout}; }
 
-  /// An operator, while it lives: interrupts the span of the program, which goes on afterwards. Does not nest.
+  /// The scope of an operator: interrupts the span of the program, which resumes afterwards. Does not nest.
   class Step {
    public:
     /// Interrupts the program's span by one of `kind`.
@@ -247,13 +245,13 @@ class DeviceOperators {
   /// What AllToAllv does, in bytes.
   void ExchangeBytes(const std::function<std::span<const std::byte>(PartId)>& payload,
                      const std::function<void(PartId, std::span<const std::byte>)>& take);
-  /// Which of the paths carries a payload of this exchange, and what it is expected to take; the same on both its ends.
+  /// The path of a payload of this exchange and its expected time; the same on both ends.
   Selector::Choice ChoiceFor(const PairBytesTable& sizes, PartId from, PartId to) const;
   /// The path itself.
   Transport& PathOf(const PairBytesTable& sizes, PartId from, PartId to) const;
-  /// Has buffers that hold so much, too; the first device calls it, while the others wait.
+  /// Enlarges buffers to these sizes; the first device calls it while the others wait.
   void ReplaceBuffers(const PairBytesTable& sizes);
-  /// Meets all devices; then calls fold(device, header) in device order.
+  /// A barrier; then calls fold(device, header) in device order.
   void MeetAll(OperatorGroup::ExchangeHeader mine,
                const std::function<void(int, const OperatorGroup::ExchangeHeader&)>& fold);
   void MeetAll() {
@@ -267,9 +265,9 @@ class DeviceOperators {
   OperatorGroup* group_;
   const DeviceGraph* graph_;
   DeviceStatistics* account_;
-  mutable Span span_;  // one for the whole run, in parts
+  mutable Span span_;  // one for the run, in parts
   std::uint64_t epoch_ = 0, meetings_ = 0, asked_at_ = 0;
-  bool stop_ = false;  // as of the last meeting
+  bool stop_ = false;  // as of the last barrier
   Traffic traffic_;
 };
 

@@ -14,50 +14,50 @@ namespace chatty {
 
 namespace operators::host {
 
-/// Who works on one call of ForEachGroup: here one thread, which is one warp of one lane.
+/// The threads of one call of ForEachGroup: here one thread, as one warp of one lane.
 class ThreadGroup {
  public:
-  /// Whether there are other threads, so that what the group shares has to be updated by atomics.
+  /// Whether the group has other threads, so that shared data needs atomics.
   static constexpr bool kMany = false;
 
-  /// The group of that index, with that scratch.
+  /// The group with this index and scratch.
   CHATTY_FN explicit ThreadGroup(std::size_t index, std::byte* scratch = nullptr) : index_(index), scratch_(scratch) {}
-  /// Which group it is, below the number that ForEachGroup was given: no two at a time are the same one.
+  /// The group's index, below the number given to ForEachGroup; unique among concurrent groups.
   CHATTY_FN std::size_t index() const { return index_; }
-  /// The scratch that ForEachGroup was asked for, as objects of type T: the group's own until the call ends, and near it.
-  /// Aligned to 16 bytes; its contents are indeterminate when a call begins.
+  /// The scratch memory from ForEachGroup, as objects of type T: private to the group during the call, and near it. Aligned
+  /// to 16 bytes; contents are indeterminate at the begin of a call.
   template <class T>
   CHATTY_FN T* Scratch() const {
     return reinterpret_cast<T*>(scratch_);
   }
-  CHATTY_FN static constexpr unsigned thread() { return 0; }   ///< this one of the group's threads
-  CHATTY_FN static constexpr unsigned threads() { return 1; }  ///< how many it has
-  CHATTY_FN static constexpr unsigned warp() { return 0; }     ///< this thread's of the group's warps
-  CHATTY_FN static constexpr unsigned warps() { return 1; }    ///< how many it has
-  CHATTY_FN static constexpr unsigned lane() { return 0; }     ///< this one of the warp's threads
-  CHATTY_FN static constexpr unsigned lanes() { return 1; }    ///< how many it has
-  /// Barrier among the group's threads, which then see what each other wrote. All call it, or none.
+  CHATTY_FN static constexpr unsigned thread() { return 0; }   ///< this thread's index
+  CHATTY_FN static constexpr unsigned threads() { return 1; }  ///< their number
+  CHATTY_FN static constexpr unsigned warp() { return 0; }     ///< this warp's index in the group
+  CHATTY_FN static constexpr unsigned warps() { return 1; }    ///< their number
+  CHATTY_FN static constexpr unsigned lane() { return 0; }     ///< index of this thread
+  CHATTY_FN static constexpr unsigned lanes() { return 1; }    ///< their number
+  /// Barrier of the group's threads; makes their writes visible to all. All call it, or none.
   CHATTY_FN static void Sync() {}
-  /// The sum over the warp's lanes, for all of them. All call it.
+  /// The sum over the warp's lanes, on each lane. All call it.
   CHATTY_FN static std::uint32_t SumOfWarp(std::uint32_t value) { return value; }
-  /// The first lane's value, for all of the warp's. All call it.
+  /// The first lane's value, on each lane. All call it.
   template <class T>
   CHATTY_FN static T OfFirstLane(const T& value) {
     return value;
   }
-  /// What `add(T& sum, const T& value)` makes of the values of the warp's lanes, for all of them. All call it.
+  /// The sum by `add(T& sum, const T& value)` over the warp's lanes, on each lane. All call it.
   template <class T, class Add>
   CHATTY_FN static T SumOfWarp(const T& value, Add) {
     return value;
   }
-  /// Counts on *count, which the group's threads share, for each of them that `wants` a place: the caller's, if it does. All
+  /// Increments *count, which the group shares, for each lane that `wants` a place. Returns the caller's place, if any. All
   /// lanes of a warp call it.
   CHATTY_FN static std::uint32_t AppendIndex(bool wants, std::uint32_t* count) {
     const std::uint32_t place = *count;
     *count = place + std::uint32_t{wants};
     return place;
   }
-  /// What SumOfWarp says, of all the group's threads.
+  /// As SumOfWarp, over all threads of the group.
   template <class T, class Add>
   CHATTY_FN static T Sum(const T& value, Add) {
     return value;
@@ -70,13 +70,13 @@ class ThreadGroup {
 
 }  // namespace operators::host
 
-/// The operators, on the threads of a host device's team. Same names and meanings as CudaOperators; a program is a template
-/// over the two. Functions given may run on several threads at once and update shared memory by chatty::atomics.
+/// The operators on a host device's threads. Same names and meanings as CudaOperators; a program is a template over both.
+/// Given functions may run on several threads at once and update shared memory by chatty::atomics.
 class HostOperators : public DeviceOperators {
  public:
   /// As DeviceOperators.
   using DeviceOperators::DeviceOperators;
-  /// Whether For calls f of very many indexes at once: what one call writes, those of the next indexes then do not see.
+  /// Whether For calls f concurrently for very many indexes: a call then does not see writes by preceding indexes.
   static constexpr bool kMassivelyParallel = false;
 
   /// f(i) for i in [0, n).
@@ -95,23 +95,22 @@ class HostOperators : public DeviceOperators {
       for (std::size_t v = begin; v < end; ++v) f(static_cast<LocalId>(v));
     });
   }
-  /// f(source, target, e) for every forward edge of owned vertices, without the first `skip(source)` of each row; a row is
-  /// left out entirely where that reaches its degree. A Skip with a kAskedAfter is asked once more after so many edges of a
-  /// row: where skip.Settled(source), the rest is left out. On a GPU edges of a row may be visited at once, those many
-  /// first.
+  /// f(source, target, e) for every forward edge of owned vertices, without the first `skip(source)` of each row. Skips the
+  /// whole row if skip(source) reaches its degree. With kAskedAfter, one more check follows that number of edges: if
+  /// skip.Settled(source), the rest is skipped. A GPU may visit edges of a row concurrently, the first ones also.
   template <class Skip, class F>
   void ForEachEdge(Skip skip, F f) {
     Rows(
         graph().owned, [](std::size_t i) { return static_cast<LocalId>(i); }, skip, f);
   }
-  /// The same for the rows of vertices list[0, *count) alone, owned and each listed once; both lie in this device's memory,
-  /// so that nobody waits for what a step before has listed.
+  /// As above, for rows of vertices list[0, *count) only, owned and distinct. Both are in device memory, so that no thread
+  /// waits for the results of a step before.
   template <class Skip, class F>
   void ForEachEdgeOf(const LocalId* list, const LocalId* count, Skip skip, F f) {
     Rows(
         *count, [list](std::size_t i) { return list[i]; }, skip, f);
   }
-  /// The same for every forward edge.
+  /// Also for every forward edge.
   template <class F>
   void ForEachEdge(F f) {
     ForEachEdge([](LocalId) -> EdgeIndex { return 0; }, f);
@@ -130,26 +129,26 @@ class HostOperators : public DeviceOperators {
       }
     });
   }
-  /// Gangs that ForEachGroup may have at work at the same time.
+  /// The most concurrent groups of ForEachGroup.
   std::size_t groups() const { return static_cast<std::size_t>(device().team()->size()); }
-  /// f(i, group) for i in [0, n), called by all threads of a group together: for indexes with so much work each, or so
-  /// unequally much, that one thread is not to do it alone. No more than `most` groups at a time, so that each can have
-  /// memory of its own; at least one. A group's next call begins when all of its threads have ended the one before. On the
-  /// host a group is a thread, on a GPU a block. The last indexes are begun last.
+  /// f(i, group) for i in [0, n), called by all threads of a group together: for indexes with too much or too uneven work
+  /// for one thread. At most `most` groups run at a time, so that each can have its own memory; at least one. A group's next
+  /// call begins after all its threads end the last one. On the host a group is a thread, on a GPU a block. The last indexes
+  /// begin last.
   template <class F>
   void ForEachGroup(std::size_t n, std::size_t most, F f) {
     Together(n, most, n < 64 * kTogetherGrain ? 1 : kTogetherGrain, 0, f);
   }
-  /// Bytes of scratch that a group may be given.
+  /// The most scratch bytes of a group.
   static constexpr std::size_t max_shared_bytes() { return std::size_t{256} << 10; }
-  /// The same with `scratch` bytes for each group, at most max_shared_bytes(), for work on a piece of the graph at a time
-  /// that fits there: a block's shared memory on a GPU, a part of a core's cache on the host. Gangs are wider than without,
-  /// and indexes are given out one by one.
+  /// As above with `scratch` bytes per group, at most max_shared_bytes(), for work on a piece of the graph that fits there:
+  /// a block's shared memory on a GPU, a part of a core's cache on the host. Groups are wider than without scratch, and take
+  /// indexes one by one.
   template <class F>
   void ForEachGroup(std::size_t n, std::size_t most, std::size_t scratch, F f) {
     Together(n, most, 1, scratch, f);
   }
-  /// Replaces each of data[0, n), integers in this device's memory, by the sum of those before it.
+  /// Replaces each of data[0, n), integers in device memory, by the sum of its predecessors.
   template <class T>
   void ExclusiveSum(T* data, std::size_t n) {
     const Step step(*this, spans::kExclusiveSum, {n});
@@ -172,7 +171,7 @@ class HostOperators : public DeviceOperators {
       for (std::size_t i = begin; i < end; ++i) sum += std::exchange(data[i], sum);
     });
   }
-  /// op over map(i) for i in [0, n), starting from `identity`; on this device alone. Combined in a fixed order.
+  /// op over map(i) for i in [0, n), starting from `identity`; on this device only. Combined in a fixed order.
   template <class T, class Op, class Map>
   T Reduce(std::size_t n, T identity, Op op, Map map) {
     const Step step(*this, spans::kReduce, {n});
@@ -192,7 +191,7 @@ class HostOperators : public DeviceOperators {
   }
 
  private:
-  /// Indexes that a thread takes at a time in ForEachGroup: few, for they are unequal.
+  /// Indexes per grab in ForEachGroup: few, because their work is uneven.
   static constexpr std::size_t kTogetherGrain = 16;
 
   template <class Vertices, class Skip, class F>
@@ -219,7 +218,7 @@ class HostOperators : public DeviceOperators {
   void Together(std::size_t n, std::size_t most, std::size_t grain, std::size_t scratch, F& f) {
     const Step step(*this, spans::kForEachTogether, {n});
     const auto width = static_cast<int>(std::clamp<std::size_t>(std::min(most, n), 1, groups()));
-    const std::size_t stride = (scratch + 63) / 64 * 64;  // nobody's line is another's
+    const std::size_t stride = (scratch + 63) / 64 * 64;  // one group per cache line
     if (stride * static_cast<std::size_t>(width) > scratch_.size()) {
       scratch_ = Array<std::byte>(stride * static_cast<std::size_t>(width));
     }
@@ -246,7 +245,7 @@ class HostOperators : public DeviceOperators {
   }
   steps::host::Cursors cursors_;
   std::uint32_t sweeps_ = 0;
-  Array<std::byte> scratch_;  // of all groups, as large as any call has wanted
+  Array<std::byte> scratch_;  // of all groups; the largest size used so far
 };
 
 }  // namespace chatty

@@ -1,5 +1,5 @@
 /// \file
-/// Programs that are not a message: written on the operators alone, for every backend at once.
+/// Operator programs: written on operators alone, without messages, for every backend at once.
 #pragma once
 
 #include <memory>
@@ -18,21 +18,20 @@
 
 namespace chatty {
 
-/// A program with `using Output = …;` and `template <class Operators> void Run(Operators& ops, Output* out) const`, which
-/// every device runs at the same time on its own part of the graph and which fills `out`, device memory of one entry an
-/// owned vertex. Optional: `kEdges` (default kOut) and `Weight` (default None), as in a vertex program; `static constexpr
-/// bool kReverse = true`, for `graph().reverse` to be there, too, the edges against their direction, and `kOwnBegins` for
-/// `graph().own_begins`, of symmetric graphs whose parts are ranges; and what lets a run be refused before it begins:
-/// `static std::uint64_t WorkBytes(const PartShape&)`, the bytes that Run allocates at once on a device with such a part,
-/// with `LeastWorkBytes` of the same form where that depends on more than the part's shape, of which WorkBytes is then the
-/// most; and `static std::size_t ExchangeBytes(const PartShape&, PartId from, PartId to)`, those of the largest object that
-/// it may exchange between two devices, for which buffers are then made from the beginning.
+/// A program with `using Output = …;` and `template <class Operators> void Run(Operators& ops, Output* out) const`. All
+/// devices run it at once, each on its part of the graph; it fills `out`, device memory with one entry per owned vertex.
+/// Optional: `kEdges` (default kOut) and `Weight` (default None), as in a vertex program. `static constexpr bool kReverse =
+/// true` adds `graph().reverse`, the reverse edges. `kOwnBegins` adds `graph().own_begins`, for symmetric graphs whose parts
+/// are ranges. Two more let a run be refused before it begins. `static std::uint64_t WorkBytes(const PartShape&)`: the bytes
+/// that Run allocates at once on a device with this part. If more than the shape matters, WorkBytes is the maximum and
+/// `LeastWorkBytes`, of the same form, the minimum. `static std::size_t ExchangeBytes(const PartShape&, PartId from, PartId
+/// to)`: bytes of the largest object in an exchange between two devices; buffers have this size from the beginning.
 template <class P>
 concept OperatorProgram = requires(const P p, HostOperators& ops, typename P::Output* out) {
   p.Run(ops, out);
 };
 
-/// What memory depends on in an operator program.
+/// The memory facts of an operator program.
 template <class P>
 ProgramMemory OperatorMemory() {
   ProgramMemory memory;
@@ -44,7 +43,7 @@ ProgramMemory OperatorMemory() {
   memory.output_bytes = sizeof(typename P::Output);
   constexpr bool kSays = requires(const PartShape& part) { P::WorkBytes(part); };
   memory.complete = kSays;
-  constexpr auto kBesides = [](DeviceKind kind, const PartShape& part) -> std::uint64_t {  // what Run does not allocate
+  constexpr auto kBesides = [](DeviceKind kind, const PartShape& part) -> std::uint64_t {  // Run does not allocate it
     std::uint64_t bytes = part.owned * sizeof(typename P::Output);
     if (kind == DeviceKind::kCuda) bytes += SliceBound(part.forward.edges, part.forward.max_degree) * sizeof(Slice);
     return bytes;
@@ -68,7 +67,7 @@ ProgramMemory OperatorMemory() {
 template <class P, class Backends = CompiledBackends>
 class OperatorJob {
  public:
-  /// Allocates. Throws UsageError for options that have no meaning here, OutOfMemoryError.
+  /// Allocates. Throws UsageError for options without meaning here, OutOfMemoryError.
   OperatorJob(Session& session, const P& program, const RunOptions& options) try
       : session_(&session),
         program_(program),
@@ -104,10 +103,10 @@ class OperatorJob {
     ThrowOutOfHostMemory("preparing an operator program");
   }
 
-  /// Runs the program on all devices. Throws what the devices or the program throw; the job may be executed again.
+  /// Runs the program on all devices. Throws what the devices or the program throw; the job may execute again.
   RunStatistics Execute() try {
     const int devices = static_cast<int>(session_->device_count());
-    if (executed_ && statistics_.ended == Ended::kFailed) {  // what it has enqueued must not meet what this run will
+    if (executed_ && statistics_.ended == Ended::kFailed) {  // the last run's work must end before this run's
       for (Device* device : session_->devices()) {
         device->MakeCurrent();
         device->stream().Synchronize({nullptr, timeout_});
@@ -159,11 +158,11 @@ class OperatorJob {
     ThrowOutOfHostMemory("running an operator program");
   }
 
-  /// The next run is this program's: the same type, other parameters.
+  /// Sets the next run's program: the same type, other parameters.
   void SetProgram(const P& program) { program_ = program; }
-  /// Of the last run; of one that threw, what it did until then.
+  /// Of the last run; if it threw, of its part until then.
   const RunStatistics& statistics() const { return statistics_; }
-  /// Results of the last run, one a vertex in id order. Throws UsageError if it failed, or if there was none.
+  /// Results of the last run, one per vertex in id order. Throws UsageError if it failed or there was none.
   void CopyOutput(std::byte* out) const {
     const Span span(ProcessTrack(trace_), nullptr, spans::kOutput);
     using Output = typename P::Output;
@@ -175,7 +174,7 @@ class OperatorJob {
       device.MakeCurrent();
       const Subgraph& subgraph = graphs_->subgraphs[d];
       Array<Output> local(subgraph.owned);
-      device.stream().Synchronize({nullptr, timeout_});  // a copy to pageable memory itself waits without a deadline
+      device.stream().Synchronize({nullptr, timeout_});  // a direct copy to pageable memory waits without a deadline
       device.CopyOut(local.data(), outputs_[d].data(), local.bytes(), device.stream());
       device.stream().Synchronize({nullptr, timeout_});
       auto* const all = reinterpret_cast<Output*>(out);
@@ -184,7 +183,7 @@ class OperatorJob {
   }
 
  private:
-  /// Runs the program's share of one device; returns what it sent and received.
+  /// Runs one device's share of the program; returns its traffic.
   DeviceOperators::Traffic RunOn(const DeviceGraph& graph, DeviceStatistics& account, TraceTrack* track,
                                  typename P::Output* out) {
     if constexpr (kHasHost<Backends>) {
@@ -218,12 +217,12 @@ class OperatorJob {
   bool executed_ = false;
 };
 
-/// Results of an operator program, one a vertex in id order.
+/// Results of an operator program, in vertex id order.
 template <class P>
 struct OperatorResult {
   /// Entry v is vertex v's.
   Array<typename P::Output> values;
-  /// What the run took.
+  /// Times and traffic.
   RunStatistics statistics;
 };
 

@@ -1,5 +1,5 @@
 /// \file
-/// Programs one after another over shared values, which stay on the devices in between; and programs made of such turns.
+/// Sequences: programs that take turns over shared values, which stay on the devices; and programs made of them.
 #pragma once
 
 #include <cstddef>
@@ -16,24 +16,24 @@
 
 namespace chatty {
 
-/// Runs programs in turn on one session. A program with `using Prior = First::Value` starts each vertex from the value that
-/// the program before it left there. Betweenness is two programs so; BFS parents are one after BFS levels. Each program has
-/// its own kEdges, so that one turn goes along the edges and the next against them. A program's memory stays for its next
-/// turn, as long as the sequence lives. What a program that throws followed is still there.
+/// Runs programs in turn on one session. A program with `using Prior = First::Value` starts each vertex from the previous
+/// program's value. Betweenness consists of two such programs; BFS parents follow BFS levels. Each program has its own
+/// kEdges, so that one turn may follow edges and the next reverse edges. A program's memory stays for its next turn until
+/// the sequence ends. After an exception, the previous program's values remain.
 template <class Backends = CompiledBackends>
 class BasicSequence {
  public:
-  /// On `session`, which must outlive it. `options` hold for every program, but max_rounds for all together.
+  /// On `session`, which must outlive it. `options` apply to each program, but max_rounds to all together.
   explicit BasicSequence(Session& session, const RunOptions& options = {}) : session_(&session), options_(options) {}
 
-  /// Allocates what a turn of P takes, which Then does otherwise. A program that follows itself takes it twice.
+  /// Allocates memory for a turn of P; otherwise Then does. A program that follows itself takes it twice.
   template <class P>
   void Prepare() try {
     Add<P>(std::make_shared<TypedProgram<P, Backends>>(P{}));
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("preparing a program");
   }
-  /// Runs `program` on what came before. After a stop (RunOptions::stop), or max_rounds rounds, it only initialises. Throws
+  /// Runs `program` on the last values. After a stop (RunOptions::stop) or max_rounds rounds, it only initialises. Throws
   /// UsageError if its Prior is not the last program's Value.
   template <class P>
   BasicSequence& Then(const P& program) try {
@@ -57,8 +57,8 @@ class BasicSequence {
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("running a program");
   }
-  /// Whether the sequence is to end here, unfinished: after a stop or max_rounds rounds. What repeats programs until they
-  /// agree asks in between, and ends; the statistics say then why.
+  /// Whether the sequence must end early: after a stop or max_rounds rounds. A loop over programs checks it after each turn
+  /// and ends; the statistics then have the reason.
   bool StopRequested() {
     if (options_.stop.stop_requested()) {
       EndEarly(Ended::kStopped);
@@ -67,41 +67,41 @@ class BasicSequence {
     }
     return statistics_.ended == Ended::kStopped || statistics_.ended == Ended::kMaxRounds;
   }
-  /// Forgets values and statistics and keeps the memory: the next program is the first.
+  /// Clears values and statistics and keeps memory: the next program is the first.
   void Restart() {
     last_ = nullptr;
     statistics_ = Empty();
   }
 
-  /// What the programs run on.
+  /// The session's devices.
   const Graph& graph() const { return session_->graph(); }
-  /// How the last program, a P, ended.
+  /// The end of the last program, a P.
   template <class P>
   RoundOf<P> Round() const {
     CHATTY_CHECK(last_ != nullptr && last_->traits().value_bytes == sizeof(ValueOf<P>), "the last program is another one");
     return last_->round().template As<GlobalOf<P>>();
   }
-  /// The same; of `program` only the type counts.
+  /// As above, by `program`'s type.
   template <class P>
   RoundOf<P> Round([[maybe_unused]] const P& program) const {
     return Round<P>();
   }
-  /// Results of the last program, a P, one a vertex in id order.
+  /// Results of the last program, a P, in vertex id order.
   template <class P>
   Array<OutputOf<P>> Output() const {
     Array<OutputOf<P>> out(session_->graph().vertices());
     CopyOutput(std::span<OutputOf<P>>(out.data(), out.size()));
     return out;
   }
-  /// Puts results of the last program there: one a vertex in id order, of the type of its Output.
+  /// Writes the last program's results: one per vertex in id order, of its Output type.
   template <class T>
   void CopyOutput(std::span<T> out) const {
     CHATTY_CHECK(last_ != nullptr && last_->traits().output_bytes == sizeof(T), "the last program is another one");
     last_->CopyOutput(reinterpret_cast<std::byte*>(out.data()));
   }
-  /// The last program, whose values a program of the same session may start from; null before the first.
+  /// The last program, a possible prior for a program of the same session; null before the first.
   const Job* last() const { return last_; }
-  /// Of all programs together. Of one that threw, what it did until then.
+  /// Of all programs. After an exception, of the part until then.
   const RunStatistics& statistics() const { return statistics_; }
 
  private:
@@ -125,7 +125,7 @@ class BasicSequence {
     turns_.push_back({typeid(P), session_->Prepare(std::move(program), options_)});
     return *turns_.back().job;
   }
-  /// A job for P, other than the one whose values it starts from.
+  /// A job for P, other than the one with its start values.
   template <class P>
   Job& JobOf(const P& program) {
     auto typed = std::make_shared<TypedProgram<P, Backends>>(program);
@@ -144,18 +144,18 @@ class BasicSequence {
   RunStatistics statistics_ = Empty();
 };
 
-/// On the devices that the compiler at hand instantiates programs for.
+/// On the devices for which this compiler instantiates programs.
 using Sequence = BasicSequence<>;
 
 /// A sequence program's `using Programs = SequencePrograms<…>;`: the programs that take turns in it.
 template <class... Ps>
 using SequencePrograms = std::tuple<std::type_identity<Ps>...>;
 
-/// A program made of others: `using Output = …;`, `using Programs = SequencePrograms<…>;` and `template <class Steps> void
-/// Run(Steps& steps) const`, which runs them by `steps.Then(program)`, once or until they agree, on the host; `steps` is a
-/// BasicSequence. Output is what the last of them answers. Programs names each type that takes turns, default constructible,
-/// and one that follows itself twice: so memory is known, and allocated, before the first turn. Parameters, CheckInput,
-/// Verify and Derived are as in vertex programs; what is Derived starts from the last program's values.
+/// A program of programs: `using Output = …;`, `using Programs = SequencePrograms<…>;` and `template <class Steps> void
+/// Run(Steps& steps) const`. Run calls `steps.Then(program)`, once or until convergence, on the host; `steps` is a
+/// BasicSequence. Output is the last program's. Programs names each type of the sequence, default constructible, and twice
+/// if it follows itself: memory is then known and allocated before the first turn. Parameters, CheckInput, Verify and
+/// Derived are as in vertex programs; Derived programs start from the last program's values.
 template <class P>
 concept SequenceProgram = requires(const P p, BasicSequence<HostOnly>& steps) {
   typename P::Output;
@@ -169,7 +169,7 @@ void ForEachProgram(F&& f) {
   std::apply([&](auto... program) { (f(program), ...); }, typename P::Programs{});
 }
 
-/// What memory depends on in a sequence program: each of its programs keeps its state.
+/// The memory facts of a sequence program: each of its programs keeps its state.
 template <SequenceProgram P, class Backends>
 std::vector<ProgramMemory> SequenceMemory(const RunOptions& options) {
   std::vector<ProgramMemory> memory;
@@ -188,17 +188,17 @@ class SequenceJob {
     session.CheckMemory(SequenceMemory<P, Backends>(options), options);
     ForEachProgram<P>([&]<class S>(std::type_identity<S>) { steps_.template Prepare<S>(); });
   }
-  /// Runs the program. Throws what its programs throw; the job may be executed again.
+  /// Runs the program. Throws what its programs throw; the job may execute again.
   RunStatistics Execute() {
     steps_.Restart();
     program_.Run(steps_);
     return steps_.statistics();
   }
-  /// The next run is this program's: the same type, other parameters.
+  /// Sets the next run's program: the same type, other parameters.
   void SetProgram(const P& program) { program_ = program; }
-  /// Of the last run; of one that threw, what it did until then.
+  /// Of the last run; if it threw, of its part until then.
   const RunStatistics& statistics() const { return steps_.statistics(); }
-  /// Results of the last run, one a vertex in id order. Throws UsageError if it failed, or if there was none.
+  /// Results of the last run, one per vertex in id order. Throws UsageError if it failed or there was none.
   void CopyOutput(std::byte* out) const {
     if (steps_.last() == nullptr || statistics().ended == Ended::kFailed) {
       throw UsageError("there are no results: the job has not been executed, or its last run failed");
@@ -213,12 +213,12 @@ class SequenceJob {
   BasicSequence<Backends> steps_;
 };
 
-/// Results of a sequence program, one a vertex in id order.
+/// Results of a sequence program, in vertex id order.
 template <class P>
 struct SequenceResult {
   /// Entry v is vertex v's.
   Array<typename P::Output> values;
-  /// What all turns took together.
+  /// Over all turns together.
   RunStatistics statistics;
 };
 

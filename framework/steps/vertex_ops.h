@@ -1,6 +1,6 @@
 /// \file
-/// What happens at one vertex or one edge, the same for a CPU thread and a GPU thread. The steps of each backend only decide
-/// which thread does it.
+/// The operations at one vertex or edge, the same for a CPU thread and a GPU thread. The steps of each backend only assign
+/// them to threads.
 #pragma once
 
 #include "chatty/core/bitmap.h"
@@ -8,7 +8,7 @@
 #include "chatty/framework/state.h"
 
 #if CHATTY_CUDA_COMPILER
-// A program's member without CHATTY_FN is left out of device code with a warning: answers would be wrong.
+// The compiler omits a program's member without CHATTY_FN from device code with a warning: wrong answers.
 #pragma nv_diagnostic push
 #pragma nv_diag_error 20011
 #pragma nv_diag_error 20014
@@ -16,7 +16,7 @@
 
 namespace chatty::steps {
 
-/// Combines `message` into `*slot`. Returns false if that can be seen to have changed nothing.
+/// Combines `message` into `*slot`. Returns false if `*slot` certainly did not change.
 template <class P, bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
 CHATTY_FN bool ReduceInto(const P& program, Slot<MessageOf<P>>* slot, const MessageOf<P>& message) {
   using Message = MessageOf<P>;
@@ -46,11 +46,11 @@ CHATTY_FN bool ReduceInto(const P& program, Slot<MessageOf<P>>* slot, const Mess
   }
 }
 
-/// What an edge delivery did to its target.
+/// The effect of a delivery on its target.
 enum class Delivery : std::uint8_t { kIgnored, kCombined, kFirst };
 
-/// Whether messages are in inboxes and buffers as such. In rounds of a program that says what all of a round's messages are,
-/// that one came is a bit, and all there is to keep and to send.
+/// Whether inboxes and buffers hold messages. In rounds of a program with RoundMessage, all messages of a round are equal:
+/// state and buffers need only a bit for an arrival.
 template <class P>
 CHATTY_FN bool KeepsMessages(const StateRef<P>& s) {
   if constexpr (Traits<P>::kHasRoundMessage) {
@@ -60,13 +60,13 @@ CHATTY_FN bool KeepsMessages(const StateRef<P>& s) {
   }
 }
 
-/// Deliver, where messages are not kept. Unless it is to `ask`, who wants none gets one, too: where most targets want one,
-/// looking at all their values costs more than bits that Apply then ignores. A GPU then does not tell whether it was the
-/// first, either, nor leave out halo vertices whose owners have been told: SettleHalo does, when all are there.
+/// Deliver, without kept messages. Without `ask`, vertices that want none get one, too: if most targets want one, reading
+/// their values costs more than extra bits, which Apply ignores. A GPU then does not report a first message, and does not
+/// skip halo vertices whose owners have had one: SettleHalo does later.
 template <class P, bool kConcurrent, atomics::Scope kScope>
 CHATTY_FN Delivery DeliverBit(const StateRef<P>& s, LocalId target, [[maybe_unused]] bool ask) {
 #if CHATTY_DEVICE_CODE
-  if (!ask) {  // the bit need not come back
+  if (!ask) {  // the old bit is not needed
     atomics::Or<kConcurrent, kScope>(s.touched + (target >> 5), 1u << (target & 31));
     return Delivery::kCombined;
   }
@@ -82,8 +82,7 @@ CHATTY_FN Delivery DeliverBit(const StateRef<P>& s, LocalId target, [[maybe_unus
   return bits::Set<kConcurrent, kScope>(s.touched, target) ? Delivery::kFirst : Delivery::kIgnored;
 }
 
-/// Whether local vertex `target` wants a message, as far as it is here that one can tell. Where messages are not kept,
-/// DeliverBit asks.
+/// Whether local vertex `target` wants a message, as far as this device knows. Without kept messages, DeliverBit checks.
 template <class P>
 CHATTY_FN bool IsWanted(const StateRef<P>& s, LocalId target, [[maybe_unused]] const MessageOf<P>& message) {
   if (target >= s.graph.owned || !KeepsMessages(s)) return true;
@@ -94,7 +93,7 @@ CHATTY_FN bool IsWanted(const StateRef<P>& s, LocalId target, [[maybe_unused]] c
   return true;
 }
 
-/// Deliver, of a message that IsWanted.
+/// Deliver a message that IsWanted.
 template <class P, bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
 CHATTY_FN Delivery DeliverWanted(const StateRef<P>& s, LocalId target, const MessageOf<P>& message,
                                  [[maybe_unused]] bool ask = true) {
@@ -107,7 +106,7 @@ CHATTY_FN Delivery DeliverWanted(const StateRef<P>& s, LocalId target, const Mes
     return Delivery::kFirst;
   } else {
     if constexpr (Traits<P>::kFirstSuffices && kScope == atomics::Scope::kDevice) {
-      // A round's messages are equal, and its first one is all that an owner needs: no reduction. A halo copy also filters.
+      // A round's messages are equal and the first one suffices for an owner: no reduction. A halo copy also filters.
       if (!s.asynchronous && !s.peers_deliver && target < s.graph.owned) {
         if (!bits::Set<kConcurrent>(s.touched, target)) return Delivery::kIgnored;
         s.inbox[target].message = message;  // only the thread that set the bit writes
@@ -119,16 +118,16 @@ CHATTY_FN Delivery DeliverWanted(const StateRef<P>& s, LocalId target, const Mes
   }
 }
 
-/// Offers a message to local vertex `target`, owned or halo: the push side of one edge and the receiving side of a message
-/// from another device, or, with `s` that device's own and kSystem, its sending side. kFirst says that the caller is the one
-/// to queue the target. `ask`: as DeliverBit has it.
+/// Offers a message to local vertex `target`, owned or halo: the push side of an edge, or the receiving side of a message
+/// from another device. With that device's `s` and kSystem: its sending side. kFirst: the caller must queue the target.
+/// `ask`: as in DeliverBit.
 template <class P, bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
 CHATTY_FN Delivery Deliver(const StateRef<P>& s, LocalId target, const MessageOf<P>& message, bool ask = true) {
   if (!IsWanted(s, target, message)) return Delivery::kIgnored;
   return DeliverWanted<P, kConcurrent, kScope>(s, target, message, ask);
 }
 
-/// What vertex v shows its neighbours this round. Consume takes the residual, so call it once a vertex and round.
+/// The value that vertex v shares this round. Consume takes the residual: one call per vertex and round.
 template <class P>
 CHATTY_FN SharedOf<P> TakeShared(const StateRef<P>& s, LocalId v) {
   if constexpr (Traits<P>::kHasConsume) {
@@ -140,8 +139,8 @@ CHATTY_FN SharedOf<P> TakeShared(const StateRef<P>& s, LocalId v) {
   }
 }
 
-/// The message along edge e of a row, from `source` (local) to `target` (local). `shared` is looked at only where messages
-/// depend on it.
+/// The message along edge e of a row, from `source` (local) to `target` (local). Reads `shared` only where messages depend
+/// on it.
 template <class P>
 CHATTY_FN MessageOf<P> Scatter(const StateRef<P>& s, const SharedOf<P>& shared, LocalId source, LocalId target,
                                const AdjacencyRef& rows, EdgeIndex e, const RoundOf<P>& round) {
@@ -152,8 +151,8 @@ CHATTY_FN MessageOf<P> Scatter(const StateRef<P>& s, const SharedOf<P>& shared, 
   return s.program.ComputeScatter(shared, edge, round);
 }
 
-/// One incoming edge in a pull: combines the message from `source` into `*message` if the source is active and the message
-/// wanted. Returns whether it did.
+/// One in-edge of a pull: combines the message from `source` into `*message` if the source is active and the message wanted.
+/// Returns whether it did.
 template <class P>
 CHATTY_FN bool GatherEdge(const StateRef<P>& s, LocalId source, LocalId target, EdgeIndex e, bool all_active,
                           const RoundOf<P>& round, bool have, MessageOf<P>* message) {
@@ -179,8 +178,8 @@ CHATTY_FN bool IsCandidate(const StateRef<P>& s, LocalId v) {
   }
 }
 
-/// Whether a kSameAgain program's vertex may see other messages than a round before, as far as sources [begin, end) of its
-/// row go, `stride` apart. Of every round, active are those that the round before changed, and all in a phase's first.
+/// Whether a vertex of a kSameAgain program may see messages that differ from the last round's, for sources [begin, end) of
+/// its row, `stride` apart. In each round the vertices that the last round changed are active; in a phase's first, all.
 template <class P>
 CHATTY_FN bool MaySeeOthers(const StateRef<P>& s, EdgeIndex begin, EdgeIndex end, EdgeIndex stride) {
   for (EdgeIndex e = begin; e < end; e += stride) {
@@ -189,32 +188,32 @@ CHATTY_FN bool MaySeeOthers(const StateRef<P>& s, EdgeIndex begin, EdgeIndex end
   return false;
 }
 
-/// Counts that a thread keeps while it sweeps over vertices.
+/// A thread's counters during a sweep over vertices.
 struct Counters {
   std::uint64_t vertices = 0, edges = 0;
   std::int64_t wanting = 0;
-  // Of programs that order:
+  // With a Priority:
   std::int64_t pending = 0;
   std::uint64_t first_pending = 0, fresh = 0;
 };
 
-/// What a vertex of this value is ordered by. Not a number: last.
+/// The priority of a vertex with this value. NaN: last.
 template <class P>
 CHATTY_FN double PriorityOf(const P& program, const ValueOf<P>& value) {
   const auto priority = static_cast<double>(program.Priority(value));
   return priority == priority ? priority : kInfinity<double>;
 }
 
-/// Whether a changed vertex goes now. Below an infinite limit all do.
+/// Whether a changed vertex goes now. Below an infinite limit all go.
 CHATTY_FN bool GoesNow(double priority, double limit) { return priority < limit || limit == kInfinity<double>; }
 
-/// Decides for owned vertex v, of `degree` forward edges and changed to `value`, whether it becomes active now, or pending.
+/// Decides whether owned vertex v, with `degree` forward edges and changed to `value`, becomes active now or pending.
 template <class P>
 CHATTY_FN bool ActiveNow(const StateRef<P>& s, LocalId v, const ValueOf<P>& value, EdgeIndex degree, Counters* tally) {
   if (s.order.limit == kInfinity<double>) return true;
   const double priority = PriorityOf(s.program, value);
   const std::size_t w = v >> 5;
-  const std::uint32_t bit = 1u << (v & 31);  // this vertex's, which only its update touches
+  const std::uint32_t bit = 1u << (v & 31);  // this vertex's; only its update uses it
   const bool pending = (atomics::Load(s.order.pending + w) & bit) != 0;
   if (priority < s.order.limit) {
     if (pending) {
@@ -239,7 +238,7 @@ CHATTY_FN bool ActiveNow(const StateRef<P>& s, LocalId v, const ValueOf<P>& valu
   return false;
 }
 
-/// Whether two values are the same to the byte.
+/// Whether two values are equal in all bytes.
 template <class T>
 CHATTY_FN bool SameBytes(const T& a, const T& b) {
 #if CHATTY_DEVICE_CODE
@@ -258,13 +257,13 @@ CHATTY_FN bool SameBytes(const T& a, const T& b) {
   }
   return true;
 #else
-  // Becomes one comparison of words. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are what is asked for
+  // Compiles to one word comparison. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): compares bits on purpose
   return memcmp(&a, &b, sizeof(T)) == 0;
 #endif
 }
 
-/// Whether v counts as changed. For programs that are active every round what UpdateStatus returns need not say so, and
-/// what others hold of v must be renewed when its value is another.
+/// Whether v counts as changed. With all vertices active in every round, UpdateStatus need not return it; copies of v on
+/// others need an update when its value differs.
 template <class P>
 CHATTY_FN bool Changed(bool returned, const ValueOf<P>& before, const ValueOf<P>& after) {
   if constexpr (Traits<P>::kEveryRound) {
@@ -274,8 +273,8 @@ CHATTY_FN bool Changed(bool returned, const ValueOf<P>& before, const ValueOf<P>
   }
 }
 
-/// Runs `update(value)`, which returns whether the vertex becomes active, and keeps the tally of the work ahead. On a copy:
-/// every read comes before the first store, so that none waits for another, and a vertex costs one trip to memory.
+/// Runs `update(value)`, which returns whether the vertex becomes active, and updates the tally of work ahead. Uses a copy:
+/// all reads precede the first store, so that they overlap and a vertex costs one trip to memory.
 template <class P, class Update>
 CHATTY_FN bool Updated(const StateRef<P>& s, LocalId v, Counters* tally, Update&& update) {
   const ValueOf<P> before = s.values[v];
@@ -298,7 +297,7 @@ CHATTY_FN bool Updated(const StateRef<P>& s, LocalId v, Counters* tally, Update&
   return active;
 }
 
-/// Asks the program to update `value`, of owned vertex v, by a message, or by all if it sees all.
+/// Updates `value`, of owned vertex v, with a message, or with all if the program sees all.
 template <class P, class Update>
 CHATTY_FN bool UpdateValue(const StateRef<P>& s, [[maybe_unused]] LocalId v, ValueOf<P>& value, const Update& update,
                            Vertex vertex, const RoundOf<P>& round) {
@@ -318,7 +317,7 @@ CHATTY_FN bool ApplyOne(const StateRef<P>& s, LocalId v, const RoundOf<P>& round
       const Vertex vertex = s.At(v);
       return Updated(s, v, tally, [&](ValueOf<P>& value) -> bool {
         if constexpr (Traits<P>::kHasWants) {
-          if (!s.program.Wants(value)) return false;  // DeliverBit may not have asked
+          if (!s.program.Wants(value)) return false;  // DeliverBit may not check
         }
         return UpdateValue(s, v, value, message, vertex, round);
       });
@@ -361,13 +360,12 @@ CHATTY_FN bool StartsActive(const StateRef<P>& s, LocalId v, const RoundOf<P>& r
   }
 }
 
-/// Words of a payload on the wire: none for a message or value that is empty, whose arrival is all it says.
+/// Words of a payload on the wire: none for an empty message or value, whose arrival suffices.
 template <class Payload>
 inline constexpr int kWireWords = static_cast<int>(kWireBytes<Payload> / 4);
 
-/// Words that follow each other in a buffer, whose records, or payloads, begin at a multiple of 16 bytes. Aligned so that
-/// they are written and read in as few accesses as their number allows: words that lanes of a GPU write one here, one there
-/// cross a link one by one.
+/// Consecutive words in a buffer whose records or payloads begin at a multiple of 16 bytes. The alignment allows the fewest
+/// accesses for their number: scattered words of a GPU's lanes would cross a link one by one.
 template <int kWords>
 struct alignas(kWords % 4 == 0   ? 16
                : kWords % 2 == 0 ? 8
@@ -375,10 +373,10 @@ struct alignas(kWords % 4 == 0   ? 16
   std::uint32_t words[kWords];
 };
 
-/// Writes payload `i` of those that begin at `values`.
+/// Writes payload `i` of the array `values`.
 template <class Payload>
 CHATTY_FN void StorePayload(std::byte* values, std::size_t i, const Payload& payload) {
-  if constexpr (kWireWords<Payload> == 1) {  // which compilers put together for several i, and of structs not
+  if constexpr (kWireWords<Payload> == 1) {  // compilers merge words for several i, but not structs
     std::uint32_t word;
     memcpy(&word, &payload, sizeof(word));
     reinterpret_cast<std::uint32_t*>(values)[i] = word;
@@ -396,7 +394,7 @@ CHATTY_FN void LoadPayload(const std::byte* values, std::size_t i, Payload* payl
   }
 }
 
-/// Writes record `i` of a buffer in pair form: the index, and the words of the payload.
+/// Writes record `i` of a sparse buffer: the index, and the words of the payload.
 template <class Payload>
 CHATTY_FN void StoreRecord(std::byte* buffer, std::uint32_t i, std::uint32_t index, const Payload& payload) {
   WireRecord<1 + kWireWords<Payload>> record;
@@ -411,7 +409,7 @@ CHATTY_FN std::uint32_t LoadRecord(const std::byte* buffer, std::uint32_t i, Pay
   return record.words[0];
 }
 
-/// What a shared value looks like on the wire: nothing, where a pull need only know who is active.
+/// A shared value on the wire: empty if a pull needs only the active bits.
 template <class P>
 using SharedSlot = std::conditional_t<Traits<P>::kHasRoundMessage, Slot<None>, Slot<SharedOf<P>>>;
 
@@ -420,7 +418,7 @@ template <class P>
 CHATTY_FN std::size_t MessageWireBytes(const StateRef<P>& s) {
   return KeepsMessages(s) ? kWireBytes<Slot<MessageOf<P>>> : 0;
 }
-/// Calls body(Payload), with what messages look like on the wire.
+/// Calls body(Payload) with the wire type of messages.
 template <class P, class Body>
 CHATTY_FN void WithMessagePayload(const StateRef<P>& s, Body&& body) {
   if constexpr (Traits<P>::kHasRoundMessage) {
@@ -428,7 +426,7 @@ CHATTY_FN void WithMessagePayload(const StateRef<P>& s, Body&& body) {
   }
   body(Slot<MessageOf<P>>{});
 }
-/// The message that a payload has, or none where its arrival says all.
+/// The message of a payload, or an empty one if its arrival suffices.
 template <class P, class Payload>
 CHATTY_FN MessageOf<P> MessageIn(const Payload& payload) {
   if constexpr (std::is_same_v<Payload, Slot<MessageOf<P>>>) {
@@ -438,14 +436,14 @@ CHATTY_FN MessageOf<P> MessageIn(const Payload& payload) {
   }
 }
 
-/// The form of a buffer of messages for `owner`: the shortest for as many as are there.
+/// The encoding of a message buffer for `owner`: the shortest for its count.
 template <class P>
 CHATTY_FN Encoding MessageForm(const StateRef<P>& s, std::uint32_t owner) {
   return ShortestForm(s.graph.halo_begin[owner + 1] - s.graph.halo_begin[owner],
                       atomics::Load(&s.control->halo_count[owner]), MessageWireBytes(s));
 }
 
-/// Calls visit(place in Control, buffer, first halo vertex, entries, form) for each buffer of messages that is to be packed.
+/// Calls visit(place in Control, buffer, first halo vertex, entries, form) for each buffer of messages to pack.
 template <class P, class Visit>
 CHATTY_FN void ForEachMessageBuffer(const StateRef<P>& s, const OutboxRef& outbox, Visit&& visit) {
   if (outbox.for_all != nullptr) {
@@ -461,7 +459,7 @@ CHATTY_FN void ForEachMessageBuffer(const StateRef<P>& s, const OutboxRef& outbo
   }
 }
 
-/// Calls visit(place in Control, buffer, its vertices, entries, form) for each buffer of shared values that is to be packed.
+/// Calls visit(place in Control, buffer, its vertices, entries, form) for each buffer of shared values to pack.
 template <class P, class Visit>
 CHATTY_FN void ForEachSharedBuffer(const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan, Visit&& visit) {
   if (outbox.for_all != nullptr) {
@@ -474,13 +472,13 @@ CHATTY_FN void ForEachSharedBuffer(const StateRef<P>& s, const OutboxRef& outbox
   }
 }
 
-/// Writes the label of a buffer of `size` entries, which counters say has been packed.
+/// Writes the header of a packed buffer of `size` entries from the counters.
 CHATTY_FN void WriteHeader(std::byte* buffer, std::size_t size, std::size_t payload, const Control& control,
                            std::uint32_t place) {
   *reinterpret_cast<BufferHeader*>(buffer + HeaderOffset(size, payload)) = {
       atomics::Load(&control.box_count[place]), static_cast<Encoding>(atomics::Load(&control.box_form[place]))};
 }
-/// A buffer as its label, if it has one, says it is.
+/// An inbox with its header's values, if any.
 CHATTY_FN InboxRef ReadLabel(InboxRef inbox, std::size_t payload) {
   if (!inbox.labelled) return inbox;
   const BufferHeader label = *reinterpret_cast<const BufferHeader*>(inbox.buffer + HeaderOffset(inbox.size, payload));
@@ -489,12 +487,12 @@ CHATTY_FN InboxRef ReadLabel(InboxRef inbox, std::size_t payload) {
   return inbox;
 }
 
-/// What local vertex v shows, into its place.
+/// Stores the shared value of local vertex v.
 template <class P>
 CHATTY_FN void StoreShared(const StateRef<P>& s, LocalId v, const SharedSlot<P>& value) {
   if constexpr (!Traits<P>::kHasRoundMessage) s.shared[v] = value.message;
 }
-/// And from there.
+/// Loads it.
 template <class P>
 CHATTY_FN SharedSlot<P> LoadShared(const StateRef<P>& s, LocalId v) {
   SharedSlot<P> value{};
@@ -502,7 +500,7 @@ CHATTY_FN SharedSlot<P> LoadShared(const StateRef<P>& s, LocalId v) {
   return value;
 }
 
-/// Receives one shared value: entry `index` of those that `peer` owns and this device holds, or of `to_halo`.
+/// Receives one shared value: entry `index` of `peer`'s vertices in this halo, or of `to_halo`.
 template <class P, bool kConcurrent>
 CHATTY_FN void ReceiveShared(const StateRef<P>& s, std::uint32_t peer, std::uint32_t index, const LocalId* to_halo,
                              const SharedSlot<P>& value) {
@@ -512,14 +510,14 @@ CHATTY_FN void ReceiveShared(const StateRef<P>& s, std::uint32_t peer, std::uint
   bits::Set<kConcurrent>(s.active, h);
 }
 
-/// Where halo vertex h is on its owner, whose state `owner` is.
+/// The id of halo vertex h on its owner with state `owner`.
 template <class P>
 CHATTY_FN LocalId AtOwner(const StateRef<P>& s, const StateRef<P>& owner, LocalId h) {
   return owner.border.vertices[owner.border.begin[s.graph.part] + (h - s.graph.halo_begin[owner.graph.part])];
 }
 
-/// Forgets the message of halo vertex h, whose bit is still to be cleared. A monotone program's halo keeps the best message
-/// ever sent: what does not improve on it is not sent again (Groute's filter).
+/// Clears the message of halo vertex h, before its bit. A monotone program's halo keeps the best message ever sent and does
+/// not send a message that does not improve on it (Groute's filter).
 template <class P>
 CHATTY_FN void EmptyHalo(const StateRef<P>& s, LocalId h) {
   if (!KeepsMessages(s)) return;
@@ -530,8 +528,8 @@ CHATTY_FN void EmptyHalo(const StateRef<P>& s, LocalId h) {
   }
 }
 
-/// Forgets the message of halo vertex h once it has been packed. The bits of the first of them share a word with owned
-/// vertices', hence kSystem where others deliver.
+/// Clears the message of halo vertex h after packing. The first ones' bits share a word with owned vertices' bits, so
+/// kSystem where other devices deliver.
 template <class P, bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
 CHATTY_FN void ReleaseHalo(const StateRef<P>& s, LocalId h) {
   atomics::And<kConcurrent, kScope>(s.touched + (h >> 5), ~(1u << (h & 31)));
