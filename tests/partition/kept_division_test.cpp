@@ -234,7 +234,7 @@ TEST(KeptDivision, WhatIsNoDivisionOfTheGraphIsMadeAnew) {
   Memory memory;
   graph.set_store(std::make_unique<MemoryStore>(&memory));
   BuildSubgraphs(graph, partition, options);
-  auto& [key, kept] = *memory.kept.begin();
+  std::vector<Array<std::byte>>& kept = memory.kept.begin()->second;
   std::vector<Array<std::byte>> good;
   for (const Array<std::byte>& array : kept) good.push_back(array.Clone());
   const auto expect_anew = [&](const std::string& what) {
