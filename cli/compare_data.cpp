@@ -38,7 +38,7 @@ Json Rounded(const std::vector<double>& times) {
   return json;
 }
 
-Json ToJson(const Interval& interval) { return Json::array({RoundedMs(interval.low), RoundedMs(interval.high)}); }
+Json IntervalJson(const Interval& interval) { return Json::array({RoundedMs(interval.low), RoundedMs(interval.high)}); }
 
 double MedianOf(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -343,7 +343,7 @@ Json ToJson(const Comparison& comparison) {
       one["time"] = {{"median_ms", RoundedMs(spread.median)},
                      {"min_ms", RoundedMs(spread.min)},
                      {"max_ms", RoundedMs(spread.max)},
-                     {"interval_ms", ToJson(spread.interval)},
+                     {"interval_ms", IntervalJson(spread.interval)},
                      {"trials_ms", Rounded(m.trials_ms)}};
     }
     one["verification"] = m.verdict ? VerdictJson(*m.verdict) : Json(nullptr);
@@ -358,10 +358,10 @@ Json ToJson(const Comparison& comparison) {
     Json one = ToJson(regret.chosen);
     one.erase("comm");
     one["auto_ms"] = RoundedMs(regret.chosen_ms.median);
-    one["auto_interval_ms"] = ToJson(regret.chosen_ms.interval);
+    one["auto_interval_ms"] = IntervalJson(regret.chosen_ms.interval);
     one["best"] = regret.best;
     one["best_ms"] = RoundedMs(regret.best_ms.median);
-    one["best_interval_ms"] = ToJson(regret.best_ms.interval);
+    one["best_interval_ms"] = IntervalJson(regret.best_ms.interval);
     one["verdict"] = StandingName(regret.standing);
     one["regret"] = RoundedMs(regret.regret);
     if (regret.more_trials > 0) one["more_trials"] = regret.more_trials;
