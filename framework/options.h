@@ -64,7 +64,7 @@ struct RunOptions {
   std::string transport = "auto";                       ///< the message transport: see CommChoice::Parse
   std::string links = "all";                            ///< links between devices that may be used: see LinkMask::Parse
   RemoteAtomics remote_atomics = RemoteAtomics::kAuto;  ///< whether sparse rounds use no buffers; bsp only
-  Tiling tiling = Tiling::kAuto;                        ///< of rows on host devices
+  Tiling tiling = Tiling::kAuto;                        ///< of rows: see Tiling
   /// Width of the buckets of programs with a Priority, in Priority's unit, positive; kInfinity<double>: no order.
   /// kAutoDelta: from the graph, adapted during the run. bsp only.
   double delta = kAutoDelta;

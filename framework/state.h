@@ -65,7 +65,7 @@ struct Control {
   std::uint64_t active_vertices = 0;  ///< owned vertices that the last Apply changed (or Activate chose)
   std::uint64_t active_edges = 0;     ///< their forward edges: the work of a push
   std::int64_t candidate_edges = 0;   ///< change in the reverse edges of vertices that Wants accepts: the work of a pull
-  std::uint64_t edges_touched = 0;    ///< edges that Advance or Gather read
+  std::uint64_t edges_touched = 0;    ///< edges that Advance, Gather or Collect read
   /// @{
   /// Of programs with a Priority: see OrderRef.
   std::int64_t pending_vertices = 0;  ///< change in pending vertices

@@ -260,6 +260,7 @@ class Builder {
       subgraph.halo_begin.assign(std::size_t{subgraph.parts} + 1, rows.owned);
     } else {
       std::vector<const Adjacency*> lists;
+      lists.reserve(plain.size());
       for (const auto& [adjacency, local] : plain) lists.push_back(adjacency);
       if (merged) lists = {&graph_.out(), &graph_.in()};
       if (NameByRows(lists)) {

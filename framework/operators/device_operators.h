@@ -54,7 +54,8 @@ class OperatorGroup {
   /// the fastest path by `costs`.
   OperatorGroup(std::span<Device* const> devices, const RunOptions& options, CostModel costs = {});
 
-  /// Sets minimum capacities in bytes, [from][to], from the first exchange on, so that no later exchange replaces buffers.
+  /// Sets minimum capacities in bytes, [from][to], from the first exchange on, so that no later exchange up to them
+  /// replaces buffers.
   void Reserve(PairBytesTable bytes) { reserved_ = std::move(bytes); }
   /// Reports a device's failure to the others.
   AbortToken abort;
@@ -146,7 +147,7 @@ class DeviceOperators {
   }
   /// Sends the objects payload(p), a span of this device's memory, to each other device p. Then calls take(p, span) for each
   /// device p that sent any, with objects in this device's memory until the next exchange. Two barriers for any number of
-  /// devices; one if no device sends. All devices call it.
+  /// devices, four where buffers grow; one if no device sends. All devices call it.
   template <class T, class PayloadFor, class Take>
   void AllToAllv(PayloadFor&& payload, Take&& take) {
     ExchangeBytes(

@@ -142,8 +142,8 @@ class HostOperators : public DeviceOperators {
   /// The most scratch bytes of a group.
   static constexpr std::size_t max_shared_bytes() { return std::size_t{256} << 10; }
   /// As above with `scratch` bytes per group, at most max_shared_bytes(), for work on a piece of the graph that fits there:
-  /// a block's shared memory on a GPU, a part of a core's cache on the host. Groups are wider than without scratch, and take
-  /// indexes one by one.
+  /// a block's shared memory on a GPU, a part of a core's cache on the host. Groups of a GPU are wider than without scratch,
+  /// and take indexes one by one.
   template <class F>
   void ForEachGroup(std::size_t n, std::size_t most, std::size_t scratch, F f) {
     Together(n, most, 1, scratch, f);
