@@ -201,8 +201,8 @@ void AddBorders(const SharedInputs& inputs, int threads, std::vector<Kernel>& ke
   pack();
   const Control packed = border->sender.steps().Read({}, /*clear=*/true);
   border->inbox.buffer = border->buffer.data();
-  border->inbox.form = static_cast<Encoding>(packed.box_form[1]);
-  border->inbox.count = packed.box_count[1];
+  border->inbox.form = static_cast<Encoding>(packed.buffer_encoding[1]);
+  border->inbox.count = packed.buffer_count[1];
   border->inbox.size = border->inbox.last = border->sender.graph().subgraph().halo_count(1);
   const std::uint64_t bytes =
       BufferBytes(border->inbox.form, border->inbox.size, border->inbox.count, sizeof(Levels::Message));

@@ -24,10 +24,10 @@ void RunPaths::Begin() noexcept {
   for (WatchedTransport* const path : watched_) path->Begin();
 }
 
-std::string RunPaths::Whereabouts() const {
+std::string RunPaths::LastOperation() const {
   std::string all;
   for (const WatchedTransport* const path : watched_) {
-    if (const std::string one = path->Whereabouts(); !one.empty()) all += (all.empty() ? "" : "; ") + one;
+    if (const std::string one = path->LastOperation(); !one.empty()) all += (all.empty() ? "" : "; ") + one;
   }
   if (all.empty() && selector_) all = fmt::format("nothing had been asked of transport {} yet", selector_->name());
   return all;

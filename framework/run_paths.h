@@ -25,9 +25,9 @@ class RunPaths {
   Selector* selector() const noexcept { return selector_.get(); }           ///< chooses between them; null without any
   /// A run begins. Not while another goes on.
   void Begin() noexcept;
-  /// As WatchedTransport::Whereabouts, of all paths; where none was asked for anything it names them. For errors: what it
+  /// As WatchedTransport::LastOperation, of all paths; where none was asked for anything it names them. For errors: what it
   /// says is of a run that has failed. Empty without paths.
-  std::string Whereabouts() const;
+  std::string LastOperation() const;
 
  private:
   std::unique_ptr<Selector> selector_;

@@ -392,7 +392,7 @@ RunStatistics Job::Execute(const Job* prior) try {
   }
   return last_.statistics;
 } catch (const TimeoutError& error) {
-  const std::string where = paths_.Whereabouts();
+  const std::string where = paths_.LastOperation();
   if (where.empty()) throw;
   Throw<TimeoutError>("{}; {}", error.what(), where);
 } catch (const std::bad_alloc&) {

@@ -74,10 +74,10 @@ struct Control {
   /// @}
   /// Halo vertices of each owner with a first message.
   std::uint32_t halo_count[kMaxDevices] = {};
-  std::uint32_t box_count[kMaxDevices] = {};     ///< entries packed for each peer; broadcast: at the device's own index
-  std::uint32_t box_form[kMaxDevices] = {};      ///< their Encoding
-  std::uint64_t raw_messages[kMaxDevices] = {};  ///< edges that sent to a peer's vertex, before combining
-  BlockTickets packed;                           ///< on a GPU, for packing
+  std::uint32_t buffer_count[kMaxDevices] = {};     ///< entries packed for each peer; broadcast: at the device's own index
+  std::uint32_t buffer_encoding[kMaxDevices] = {};  ///< their Encoding
+  std::uint64_t raw_messages[kMaxDevices] = {};     ///< edges that sent to a peer's vertex, before combining
+  BlockTickets packed;                              ///< on a GPU, for packing
 };
 
 /// The border of one device, by pair: `vertices[begin[q] .. begin[q+1])` are the owned vertices in q's halo.

@@ -101,7 +101,7 @@ void WatchedTransport::Begin() noexcept {
   }
 }
 
-std::string WatchedTransport::Whereabouts() const {
+std::string WatchedTransport::LastOperation() const {
   constexpr std::size_t kMax = 4;  // of an error's single line
   if (!aborted_) return "";
   const bool within =

@@ -45,7 +45,7 @@ class WatchedTransport final : public Transport {
   void Begin() noexcept;
   /// What devices were at when the run was aborted: those that were within a call, with pair and bytes, or, if none was,
   /// what each asked for last. Empty if the transport was not aborted, or never used.
-  std::string Whereabouts() const;
+  std::string LastOperation() const;
 
  private:
   enum class Call : std::uint8_t { kNone, kPost, kMeet, kReceive, kBroadcast, kReceiveBroadcast };

@@ -72,14 +72,14 @@ struct BetweennessCentrality {
                           2 * bits::Words(part.local) * sizeof(std::uint32_t) + sizeof(brandes::Progress);
     if (part.parts > 1) {
       bytes += part.vertices * sizeof(LocalId) + (part.halo() + part.parts) * sizeof(VertexId) +
-               brandes::LevelParcel::Size(part.owned);
+               brandes::LevelPayload::Size(part.owned);
     }
     return bytes;
   }
   /// A level of `part`, or its claims.
   static std::size_t ExchangeBytes(const PartShape& part, PartId from, PartId to) {
     if (from == to) return 0;
-    return std::max<std::size_t>(brandes::LevelParcel::Size(part.owned), part.halo() * sizeof(VertexId));
+    return std::max<std::size_t>(brandes::LevelPayload::Size(part.owned), part.halo() * sizeof(VertexId));
   }
 
   /// The program, on one device of those that run it together.
@@ -149,7 +149,7 @@ struct BetweennessCentrality {
       locals = ops.template Allocate<LocalId>(graph.vertices);
       claims = ops.template Allocate<VertexId>(local - owned);
       claim_counts = ops.template Allocate<VertexId>(ops.devices());
-      payload = ops.template Allocate<std::byte>(brandes::LevelParcel::Size(owned));
+      payload = ops.template Allocate<std::byte>(brandes::LevelPayload::Size(owned));
     }
     template <class Number>
     brandes::Search<Number> SearchIn(const GraphRef& graph) {
@@ -401,13 +401,13 @@ struct BetweennessCentrality {
   template <class Number, class Operators>
   static void Publish(Operators& ops, Memory& memory, const brandes::Search<Number>& search, std::size_t begin,
                       std::size_t end) {
-    const brandes::LevelParcel payload{memory.payload.data(), end - begin};
+    const brandes::LevelPayload payload{memory.payload.data(), end - begin};
     ops.For(end - begin, brandes::PackLevel<Number>{search, begin, payload});
-    const std::span<const std::byte> mine(payload.bytes, brandes::LevelParcel::Size(payload.count));
+    const std::span<const std::byte> mine(payload.bytes, brandes::LevelPayload::Size(payload.count));
     ops.template AllToAllv<std::byte>(
         [&](PartId) { return mine; },
         [&](PartId, std::span<const std::byte> theirs) {
-          const std::uint64_t count = theirs.size() / brandes::LevelParcel::Size(1);
+          const std::uint64_t count = theirs.size() / brandes::LevelPayload::Size(1);
           ops.For(count, brandes::TakeLevel<Number>{search, {const_cast<std::byte*>(theirs.data()), count}});
         });
   }

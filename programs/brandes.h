@@ -702,7 +702,7 @@ struct SetZero {
 };
 
 /// A message with what was counted of a level: values; ids; of scaled numbers the exponents.
-struct LevelParcel {
+struct LevelPayload {
   std::byte* bytes;     ///< Size(count) of them
   std::uint64_t count;  ///< vertices
 
@@ -723,7 +723,7 @@ template <class Number>
 struct PackLevel {
   Search<Number> search;  ///< of which
   std::size_t begin;      ///< of the level, in the order
-  LevelParcel payload;    ///< into which
+  LevelPayload payload;   ///< into which
   /// Does it for the i-th.
   CHATTY_FN void operator()(std::size_t i) const {
     payload.ids()[i] = search.graph.Global(search.order[begin + i]);
@@ -734,7 +734,7 @@ struct PackLevel {
 template <class Number>
 struct TakeLevel {
   Search<Number> search;  ///< of which
-  LevelParcel payload;    ///< another's
+  LevelPayload payload;   ///< another's
   /// Does it for the i-th.
   CHATTY_FN void operator()(std::size_t i) const {
     const LocalId v = search.locals[payload.ids()[i]];

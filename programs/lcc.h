@@ -64,7 +64,7 @@ CHATTY_FN std::uint64_t CountCommon(const VertexId* mine, const VertexId* mine_e
 
 /// The parts of a message with all rows of a device: how many rows and entries there are; where rows begin; whose they are;
 /// the entries.
-struct Parcel {
+struct RowsPayload {
   std::byte* bytes;  ///< Size(rows, entries) of them
 
   /// Bytes of a payload.
@@ -81,7 +81,7 @@ struct Parcel {
 };
 /// Packs a payload's counts and the last row's end; comes before what packs the rest.
 struct PackHead {
-  Parcel payload;         ///< into which
+  RowsPayload payload;    ///< into which
   std::uint64_t rows;     ///< of the device
   std::uint64_t entries;  ///< of all its rows
   /// Does it, whatever the index.
@@ -93,8 +93,8 @@ struct PackHead {
 };
 /// Packs where rows begin, and whose they are.
 struct PackRow {
-  GraphRef graph;  ///< whose rows they are
-  Parcel payload;  ///< into which
+  GraphRef graph;       ///< whose rows they are
+  RowsPayload payload;  ///< into which
   /// Does it for v's row.
   CHATTY_FN void operator()(LocalId v) const {
     payload.offsets()[v] = graph.forward.offsets[v];
@@ -129,7 +129,7 @@ struct CountWithin {
 struct CountAcross {
   GraphRef graph;         ///< the device's part
   Rows rows;              ///< its rows
-  Parcel theirs;          ///< another device's rows
+  RowsPayload theirs;     ///< another device's rows
   std::uint32_t owner;    ///< that device
   std::uint64_t* counts;  ///< by vertices that this device owns
   /// Does it for v's entry e, which is u.
@@ -201,7 +201,7 @@ struct Lcc {
   /// All rows of `part` to every other, or what counting triangles hands over.
   static std::size_t ExchangeBytes(const PartShape& part, PartId from, PartId to) {
     if (from == to) return 0;
-    return std::max(clustering::Parcel::Size(part.owned, part.forward.edges), triangles::ExchangeBytes(part));
+    return std::max(clustering::RowsPayload::Size(part.owned, part.forward.edges), triangles::ExchangeBytes(part));
   }
 
   /// The program, on one device of those that run it together.
@@ -231,7 +231,7 @@ struct Lcc {
   static std::uint64_t AtLeastFlag(std::uint64_t bytes) { return std::max<std::uint64_t>(bytes, sizeof(std::uint32_t)); }
   /// What CountEdges takes: on several devices or with ids of another width rows in the graph's own ids.
   static std::uint64_t CountEdgesBytes(const PartShape& part) {
-    return AtLeastFlag(Packs(part.parts) ? clustering::Parcel::Size(part.owned, part.forward.edges) : 0);
+    return AtLeastFlag(Packs(part.parts) ? clustering::RowsPayload::Size(part.owned, part.forward.edges) : 0);
   }
   /// Whether any device has parallel edges.
   template <class Operators>
@@ -250,10 +250,10 @@ struct Lcc {
     const EdgeIndex edges = ops.subgraph_edges();
     ops.For(graph.owned, triangles::Clear<std::uint64_t>{counts});
     Buffer<std::byte> packed;
-    clustering::Parcel payload{nullptr};
+    clustering::RowsPayload payload{nullptr};
     clustering::Rows rows{graph.forward.offsets, nullptr};
     if (Packs(ops.devices())) {
-      packed = ops.template Allocate<std::byte>(clustering::Parcel::Size(graph.owned, edges));
+      packed = ops.template Allocate<std::byte>(clustering::RowsPayload::Size(graph.owned, edges));
       payload.bytes = packed.data();
       ops.For(1, clustering::PackHead{payload, graph.owned, edges});
       VertexId* const entries = EntriesOf(payload, graph.owned);
@@ -267,14 +267,15 @@ struct Lcc {
     const PartId devices = ops.devices();
     for (PartId step = 1; step < devices && !ops.StopRequested(); ++step) {
       const PartId to = (ops.rank() + step) % devices, from = (ops.rank() + devices - step) % devices;
-      const std::byte* const theirs = ops.Exchange(to, packed.data(), clustering::Parcel::Size(graph.owned, edges), from);
+      const std::byte* const theirs =
+          ops.Exchange(to, packed.data(), clustering::RowsPayload::Size(graph.owned, edges), from);
       ops.ForEachEdge(clustering::CountAcross{graph, rows, {const_cast<std::byte*>(theirs)}, from, counts});
     }
   }
   /// Whether rows have to be written down in the graph's own ids; not on one device where local ids are these.
   static constexpr bool Packs(PartId parts) { return parts > 1 || !std::is_same_v<LocalId, VertexId>; }
   /// Where a device's payload, whose head may not have been written yet, has its entries.
-  static VertexId* EntriesOf(const clustering::Parcel& payload, std::uint64_t rows) {
+  static VertexId* EntriesOf(const clustering::RowsPayload& payload, std::uint64_t rows) {
     return reinterpret_cast<VertexId*>(payload.head() + 3 + rows) + rows;
   }
 };

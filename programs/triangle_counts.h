@@ -37,7 +37,7 @@ CHATTY_FN constexpr unsigned ClassOf(EdgeIndex degree) {
 }
 
 /// A message with the classes of all vertices of a device: how many there are; which; their classes.
-struct ClassParcel {
+struct ClassPayload {
   std::byte* bytes;  ///< Size(rows) of them
 
   /// Bytes of a payload.
@@ -64,7 +64,7 @@ struct SetClass {
 struct PackClass {
   GraphRef graph;               ///< the device's part
   const std::uint8_t* classes;  ///< by vertices of the whole graph
-  ClassParcel payload;          ///< into which
+  ClassPayload payload;         ///< into which
   /// Does it for v.
   CHATTY_FN void operator()(LocalId v) const {
     if (v == 0) *payload.rows() = graph.owned;
@@ -74,7 +74,7 @@ struct PackClass {
 };
 /// Takes another device's classes.
 struct TakeClass {
-  ClassParcel theirs;     ///< another device's
+  ClassPayload theirs;    ///< another device's
   EdgeIndex rows;         ///< how many it has
   std::uint8_t* classes;  ///< by vertices of the whole graph
   /// Does it for the i-th.
@@ -214,7 +214,7 @@ struct PointNowhere {
 
 /// A message with the higher neighbours of all vertices of a device: how many vertices there are, and how many neighbours;
 /// where rows begin; whose they are; the neighbours. All are ranks.
-struct Parcel {
+struct RowsPayload {
   std::byte* bytes;  ///< Size(rows, entries) of them
 
   /// Bytes of a payload.
@@ -230,9 +230,9 @@ struct Parcel {
 };
 /// Packs how long rows are; and 0 for what follows the last.
 struct PackLength {
-  SplitRows rows;   ///< of the device
-  Parcel payload;   ///< into which
-  EdgeIndex owned;  ///< how many rows there are
+  SplitRows rows;       ///< of the device
+  RowsPayload payload;  ///< into which
+  EdgeIndex owned;      ///< how many rows there are
   /// Does it for vertex i.
   CHATTY_FN void operator()(std::size_t i) const { payload.offsets()[i] = i < owned ? rows.higher[i] : 0; }
 };
@@ -241,7 +241,7 @@ struct PackRow {
   GraphRef graph;         ///< the device's part
   const VertexId* ranks;  ///< by vertices of the whole graph
   SplitRows rows;         ///< of the device
-  Parcel payload;         ///< into which
+  RowsPayload payload;    ///< into which
   /// Does it for the row of v.
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t i, const ThreadGroup& group) const {
@@ -254,8 +254,8 @@ struct PackRow {
 };
 /// Packs the counts.
 struct PackHead {
-  Parcel payload;   ///< into which
-  EdgeIndex owned;  ///< how many rows there are
+  RowsPayload payload;  ///< into which
+  EdgeIndex owned;      ///< how many rows there are
   /// Does it, whatever the index.
   CHATTY_FN void operator()(std::size_t) const {
     payload.head()[0] = owned;
@@ -264,7 +264,7 @@ struct PackHead {
 };
 /// Points to the rows of a payload.
 struct PointToTheirs {
-  Parcel theirs;       ///< another device's rows
+  RowsPayload theirs;  ///< another device's rows
   EdgeIndex rows;      ///< how many there are
   Stretch* stretches;  ///< by rank
   /// Does it for the i-th row.
@@ -442,14 +442,14 @@ inline std::uint64_t WorkBytes(const PartShape& part) {
   std::uint64_t counting = (part.forward.edges + 2 * part.owned) * sizeof(VertexId) + part.vertices * sizeof(Stretch) +
                            Bitmaps::AllWords(part.vertices, part.forward.edges) * sizeof(std::uint32_t);
   if (part.parts > 1) {
-    ranking += ClassParcel::Size(part.owned);
-    counting += Parcel::Size(part.owned, part.forward.edges) + (part.vertices - part.owned) * sizeof(std::uint64_t);
+    ranking += ClassPayload::Size(part.owned);
+    counting += RowsPayload::Size(part.owned, part.forward.edges) + (part.vertices - part.owned) * sizeof(std::uint64_t);
   }
   return part.vertices * sizeof(VertexId) + std::max(ranking, counting);
 }
 /// The most that Count hands from a part to another: all its rows, or what it found at all of the other's vertices.
 inline std::size_t ExchangeBytes(const PartShape& part) {
-  return std::max<std::size_t>(Parcel::Size(part.owned, part.forward.edges),
+  return std::max<std::size_t>(RowsPayload::Size(part.owned, part.forward.edges),
                                (part.vertices - part.owned) * sizeof(std::uint64_t));
 }
 
@@ -461,14 +461,14 @@ void RankAll(Operators& ops, VertexId* ranks) {
   auto places = ops.template Allocate<VertexId>(Chunks::Places(graph.vertices));
   ops.ForEachVertex(SetClass{graph, classes.data()});
   if (const PartId devices = ops.devices(); devices > 1) {
-    const std::size_t bytes = ClassParcel::Size(graph.owned);
+    const std::size_t bytes = ClassPayload::Size(graph.owned);
     auto packed = ops.template Allocate<std::byte>(bytes);
-    const ClassParcel payload{packed.data()};
+    const ClassPayload payload{packed.data()};
     if (graph.owned == 0) ops.For(1, Clear<EdgeIndex>{payload.rows()});
     ops.ForEachVertex(PackClass{graph, classes.data(), payload});
     for (PartId step = 1; step < devices; ++step) {
       const PartId to = (ops.rank() + step) % devices, from = (ops.rank() + devices - step) % devices;
-      const ClassParcel theirs{const_cast<std::byte*>(ops.Exchange(to, packed.data(), bytes, from))};
+      const ClassPayload theirs{const_cast<std::byte*>(ops.Exchange(to, packed.data(), bytes, from))};
       EdgeIndex rows = 0;
       ops.CopyOut(&rows, theirs.rows(), 1);
       ops.For(rows, TakeClass{theirs, rows, classes.data()});
@@ -516,19 +516,19 @@ unsigned Count(Operators& ops, std::uint64_t* counts) {
   ops.ForEachGroup(graph.owned, most, CountAround{rows, stretches.data(), rows.ranks, bitmaps, counts, counts});
   if (devices == 1) return 2;
 
-  auto packed = ops.template Allocate<std::byte>(Parcel::Size(graph.owned, edges));
+  auto packed = ops.template Allocate<std::byte>(RowsPayload::Size(graph.owned, edges));
   auto found = ops.template Allocate<std::uint64_t>(graph.vertices - graph.owned);
-  const Parcel payload{packed.data()};
+  const RowsPayload payload{packed.data()};
   ops.For(std::size_t{graph.owned} + 1, PackLength{rows, payload, graph.owned});
   ops.ExclusiveSum(payload.offsets(), std::size_t{graph.owned} + 1);
   ops.For(1, PackHead{payload, graph.owned});
   ops.ForEachGroup(graph.owned, ops.groups(), PackRow{graph, ranks.data(), rows, payload});
   EdgeIndex head[2] = {};
   ops.CopyOut(head, payload.head(), 2);
-  const std::size_t bytes = Parcel::Size(head[0], head[1]);
+  const std::size_t bytes = RowsPayload::Size(head[0], head[1]);
   for (PartId step = 1; step < devices && !ops.StopRequested(); ++step) {
     const PartId to = (ops.rank() + step) % devices, from = (ops.rank() + devices - step) % devices;
-    const Parcel theirs{const_cast<std::byte*>(ops.Exchange(to, packed.data(), bytes, from))};
+    const RowsPayload theirs{const_cast<std::byte*>(ops.Exchange(to, packed.data(), bytes, from))};
     ops.CopyOut(head, theirs.head(), 1);
     const EdgeIndex count = head[0];
     ops.For(graph.vertices, PointNowhere{stretches.data()});

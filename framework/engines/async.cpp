@@ -112,7 +112,7 @@ class AsyncRun {
         selector_(paths),
         options_(options),
         shared_(shared),
-        desk_(shared.signals[rank]),
+        signal_(shared.signals[rank]),
         wait_{&shared.abort, options.timeout},
         account_(account),
         track_(track),
@@ -234,18 +234,18 @@ class AsyncRun {
     const Control& control = steps_.Read(wait_, /*clear=*/false);
     bound_ = control.touched_count;  // now exact
     for (PartId q = 0; q < parts_; ++q) {
-      const std::uint32_t count = control.box_count[q];
+      const std::uint32_t count = control.buffer_count[q];
       if (q == rank_) continue;
       last_sent_[q] = count;
       if (count == 0) continue;
-      const auto form = static_cast<Encoding>(control.box_form[q]);
+      const auto form = static_cast<Encoding>(control.buffer_encoding[q]);
       const std::size_t bytes = BufferBytes(form, subgraph().halo_count(q), count, traits_.late_payload);
       span.Next(spans::kPost, {q, bytes, count});
       MessageChannel& channel = shared_.From(rank_, q);
       const std::uint64_t number = channel.posted.load(std::memory_order_relaxed);
       (*selector_)[path[q]].Post(rank_, q, bytes, number);
       channel.headers[number & 1] = {count, form, path[q]};
-      desk_.sent.fetch_add(1);
+      signal_.sent.fetch_add(1);
       channel.posted.store(number + 1, std::memory_order_release);
       shared_.Ring(q);
       pairs_[q].messages += count;
@@ -327,7 +327,7 @@ class AsyncRun {
     for (PartId from = 0; from < parts_; ++from) {
       if (from == rank_ || taking_[from] == 0) continue;
       MessageChannel& channel = shared_.From(from, rank_);
-      desk_.received.fetch_add(taking_[from]);
+      signal_.received.fetch_add(taking_[from]);
       channel.taken.fetch_add(taking_[from]);
       // Either this sees that the sender sleeps, or the sender sees the buffer: both are sequentially consistent.
       if (shared_.signals[from].held.load()) shared_.Ring(from);
@@ -343,16 +343,16 @@ class AsyncRun {
 
   /// No work except perhaps held messages: sleeps until a signal or the run's end.
   void WaitForWork() {
-    const std::uint32_t seen = desk_.door.load();
+    const std::uint32_t seen = signal_.door.load();
     if (HasMessages()) return;
     if (held_) {
-      desk_.held.store(true);
+      signal_.held.store(true);
       if (BuffersFree()) {
-        desk_.held.store(false);
+        signal_.held.store(false);
         return;
       }
     } else {
-      desk_.idle.store(true);
+      signal_.idle.store(true);
       if (shared_.IsTerminated()) {
         shared_.End(Ended::kConverged);
         return;
@@ -360,10 +360,10 @@ class AsyncRun {
     }
     if (shared_.ended.load() == Ended::kFailed) {
       const Span span = Timed(spans::kIdle);
-      WaitWhileEqual(desk_.door, seen, wait_, "messages of other devices", shared_.spin);
+      WaitWhileEqual(signal_.door, seen, wait_, "messages of other devices", shared_.spin);
     }
-    desk_.idle.store(false);  // before any receive
-    desk_.held.store(false);
+    signal_.idle.store(false);  // before any receive
+    signal_.held.store(false);
   }
 
   /// All devices measure their final values and wait for each other to leave. Otherwise the wait for a device that a
@@ -405,7 +405,7 @@ class AsyncRun {
   Selector* const selector_;
   const RunOptions& options_;
   AsyncShared& shared_;
-  WorkSignal& desk_;
+  WorkSignal& signal_;
   const WaitContext wait_;
   DeviceStatistics& account_;
   TraceTrack* const track_;

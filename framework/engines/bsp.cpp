@@ -228,8 +228,8 @@ class BspRun {
       }
     }
     if (ExchangeHeader* const mine = std::exchange(labelled_, nullptr); mine != nullptr) {
-      std::copy_n(control->box_count, parts_, mine->packed.begin());
-      for (PartId q = 0; q < parts_; ++q) mine->packed_form[q] = static_cast<Encoding>(control->box_form[q]);
+      std::copy_n(control->buffer_count, parts_, mine->packed.begin());
+      for (PartId q = 0; q < parts_; ++q) mine->packed_form[q] = static_cast<Encoding>(control->buffer_encoding[q]);
       CountSent(sent_, *mine, mine->packed, mine->packed_form, *control);
     }
     for (PartId q = 0; q < parts_; ++q) pairs_[q].messages_before += control->raw_messages[q];
@@ -514,7 +514,7 @@ class BspRun {
       span.Next(spans::kReadLengths);
       const Control& control = steps_.Read(wait_, /*clear=*/false);  // after it, the messages are there
       for (PartId q = 0; q < parts_; ++q) {
-        header.count[q] = control.box_count[q];
+        header.count[q] = control.buffer_count[q];
         header.form[q] = Encoding::kAtomics;
         header.path[q] = static_cast<std::uint8_t>(path_of_atomics_);
         const std::size_t bytes = Bytes(Traffic::kMessages, rank_, q, header.form, header.count);
@@ -633,8 +633,8 @@ class BspRun {
       }
       span.Next(spans::kReadLengths);
       const Control& control = steps_.Read(wait_, /*clear=*/false);
-      std::copy_n(control.box_count, parts_, mine.count.begin());
-      for (PartId q = 0; q < parts_; ++q) mine.form[q] = static_cast<Encoding>(control.box_form[q]);
+      std::copy_n(control.buffer_count, parts_, mine.count.begin());
+      for (PartId q = 0; q < parts_; ++q) mine.form[q] = static_cast<Encoding>(control.buffer_encoding[q]);
       CountSent(traffic, mine, mine.count, mine.form, control);
       if (options_.explain) [[unlikely]]
         mine.posted = Clock::now();

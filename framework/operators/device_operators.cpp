@@ -43,10 +43,10 @@ void OperatorGroup::Reset() {
   meeting_ = std::make_unique<AllGatherBarrier<ExchangeHeader>>(static_cast<int>(devices_.size()));
 }
 
-std::string OperatorGroup::Whereabouts() const {
+std::string OperatorGroup::LastOperation() const {
   constexpr std::size_t kMax = 4;  // in one error line
   if (devices_.size() < 2) return "";
-  std::string where = paths_.Whereabouts();
+  std::string where = paths_.LastOperation();
   if (!paths_ && !options_.transport_factory) {
     const CommPlan plan = PlanExchanges(reserved_.empty() ? capacities_ : reserved_, options_, devices_[0]->kind(), costs_);
     where = fmt::format("nothing had been asked of transport {} yet", fmt::join(plan.paths, "+"));

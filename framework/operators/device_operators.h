@@ -65,9 +65,9 @@ class OperatorGroup {
   void Reset();
   /// The transports, joined by plus signs; "none" on one device.
   std::string_view transport_name() const { return paths_ ? std::string_view(paths_.selector()->name()) : "none"; }
-  /// As RunPaths::Whereabouts, also before paths exist. Adds the devices that were missing at the last barrier of all at the
-  /// first failure. Empty on one device.
-  std::string Whereabouts() const;
+  /// As RunPaths::LastOperation, also before paths exist. Adds the devices that were missing at the last barrier of all at
+  /// the first failure. Empty on one device.
+  std::string LastOperation() const;
   bool stopped() const { return stopped_; }  ///< whether the program received a stop request
 
  private:

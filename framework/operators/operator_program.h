@@ -151,7 +151,7 @@ class OperatorJob {
     }
     return statistics;
   } catch (const TimeoutError& error) {
-    const std::string where = group_.Whereabouts();
+    const std::string where = group_.LastOperation();
     if (where.empty()) throw;
     Throw<TimeoutError>("{}; {}", error.what(), where);
   } catch (const std::bad_alloc&) {

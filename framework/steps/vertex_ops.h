@@ -476,7 +476,7 @@ CHATTY_FN void ForEachSharedBuffer(const StateRef<P>& s, const OutboxRef& outbox
 CHATTY_FN void WriteHeader(std::byte* buffer, std::size_t size, std::size_t payload, const Control& control,
                            std::uint32_t place) {
   *reinterpret_cast<BufferHeader*>(buffer + HeaderOffset(size, payload)) = {
-      atomics::Load(&control.box_count[place]), static_cast<Encoding>(atomics::Load(&control.box_form[place]))};
+      atomics::Load(&control.buffer_count[place]), static_cast<Encoding>(atomics::Load(&control.buffer_encoding[place]))};
 }
 /// An inbox with its header's values, if any.
 CHATTY_FN InboxRef ReadLabel(InboxRef inbox, std::size_t payload) {

@@ -137,8 +137,8 @@ TEST_P(Comm, RemoteAtomicsChangeTheWayAndNotTheAnswer) {
   };
   for (const char* const name : {"bfs", "sssp", "label_propagation", "kcore"}) {
     const RegisteredProgram& program = Programs().Find(name, kKind);
-    ErasedValues in_boxes, values;
-    const RunStatistics buffers = run(program, "p2p-direct", RemoteAtomics::kNever, &in_boxes);
+    ErasedValues in_buffers, values;
+    const RunStatistics buffers = run(program, "p2p-direct", RemoteAtomics::kNever, &in_buffers);
     EXPECT_EQ(atomics(buffers), 0) << name;
     for (const RemoteAtomics when : {RemoteAtomics::kAlways, RemoteAtomics::kAuto}) {
       SCOPED_TRACE(testing::Message() << name << (when == RemoteAtomics::kAuto ? ", auto" : ", always"));
@@ -146,7 +146,7 @@ TEST_P(Comm, RemoteAtomicsChangeTheWayAndNotTheAnswer) {
       if (when == RemoteAtomics::kAlways || kKind == DeviceKind::kHost) {
         EXPECT_GT(atomics(statistics), 0);
       }
-      EXPECT_TRUE(SameBytes(values, in_boxes));
+      EXPECT_TRUE(SameBytes(values, in_buffers));
       // At most one message a border vertex and round, either way.
       ASSERT_EQ(statistics.pairs.size(), buffers.pairs.size());
       EXPECT_EQ(statistics.rounds, buffers.rounds);
@@ -156,7 +156,7 @@ TEST_P(Comm, RemoteAtomicsChangeTheWayAndNotTheAnswer) {
       }
     }
     EXPECT_EQ(atomics(run(program, "staged", RemoteAtomics::kAlways, &values)), 0) << "staged reaches nobody's memory";
-    EXPECT_TRUE(SameBytes(values, in_boxes));
+    EXPECT_TRUE(SameBytes(values, in_buffers));
   }
 }
 

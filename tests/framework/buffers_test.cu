@@ -41,8 +41,8 @@ __global__ void PackBuffer(Encoding form, Way way, std::size_t size, std::uint32
   __shared__ packing::PackTempStorage temp_storage;
   const steps::cuda::Grid grid;
   const auto value = [](std::size_t i) { return DevicePayload<T>(i); };
-  std::uint32_t* const count = &control->box_count[1];
-  const auto done = [&](std::uint32_t i) { atomicAdd(&control->box_count[2], i + 1); };
+  std::uint32_t* const count = &control->buffer_count[1];
+  const auto done = [&](std::uint32_t i) { atomicAdd(&control->buffer_count[2], i + 1); };
   const auto pack = [&](const auto& places) {
     if (form == Encoding::kSparse)
       return packing::PackBitmap<Payload, /*kPairs=*/true>(grid, temp_storage, buffer, count, places, value, done);
@@ -148,8 +148,8 @@ struct Backend {
       if (is_set(i) || form == Encoding::kDense) taken += static_cast<std::uint32_t>(i + 1);
     }
     const bool tells = way != Way::kQueue && (form != Encoding::kBitmap || kWireBytes<Slot<T>> > 0);
-    EXPECT_EQ(counters.box_count[2], tells ? taken : 0) << "each is said to have been read, once";
-    return {counters.box_count[1], std::move(out)};
+    EXPECT_EQ(counters.buffer_count[2], tells ? taken : 0) << "each is said to have been read, once";
+    return {counters.buffer_count[1], std::move(out)};
   }
 
   template <class T>
@@ -180,8 +180,8 @@ struct Backend {
 };
 
 __global__ void CountAndLabel(Control* control, std::byte* buffer, std::size_t size, std::size_t payload) {
-  if (threadIdx.x % 3 == blockIdx.x % 3) atomicAdd(&control->box_count[2], 1u);
-  if (blockIdx.x == 0 && threadIdx.x == 0) control->box_form[2] = static_cast<std::uint32_t>(Encoding::kBitmap);
+  if (threadIdx.x % 3 == blockIdx.x % 3) atomicAdd(&control->buffer_count[2], 1u);
+  if (blockIdx.x == 0 && threadIdx.x == 0) control->buffer_encoding[2] = static_cast<std::uint32_t>(Encoding::kBitmap);
   packing::WriteHeaders(steps::cuda::Grid{}, control, payload, [&](auto&& label) { label(2, buffer, size); });
 }
 __global__ void OpenLabelled(InboxRef inbox, std::size_t payload, InboxRef* opened) {

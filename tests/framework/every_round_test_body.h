@@ -401,7 +401,7 @@ TEST_P(EveryRound, RanksThatDoNotSumToOneAreNoFreshRanks) {
   options.max_rounds = 1;  // what so many rounds leave is a bound that nearly all ranks keep
   Session session(graph, SharedDevices(GetParam()));
   auto ended = chatty::Run(session, program, options);
-  if (ended.statistics.gauss_seidel_rounds == 0) GTEST_SKIP() << "of fresh rounds";
+  if (ended.statistics.gauss_seidel_rounds == 0) GTEST_SKIP() << "of Gauss-Seidel rounds";
   EXPECT_TRUE(program.Verify(graph, ended.values.span(), ended.statistics));
   for (float& rank : ended.values.span()) rank *= 1.001f;
   EXPECT_FALSE(program.Verify(graph, ended.values.span(), ended.statistics));

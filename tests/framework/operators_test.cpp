@@ -20,7 +20,7 @@ namespace {
 INSTANTIATE_TEST_SUITE_P(Host, OperatorsTest, testing::Values("host:1", "host:2", "host:3"));
 
 // Short payloads and long ones take different paths between the same two devices, and both ends know which.
-TEST(OperatorPaths, EachParcelTakesTheFasterOfSeveral) {
+TEST(OperatorPaths, EachPayloadTakesTheFasterOfSeveral) {
   const Graph graph = PathOf(600);
   const auto devices = OpenDevices(ParseDevices("host:2"), 2);
   const std::vector<Subgraph> subgraphs = BuildSubgraphs(graph, Partition::FromBounds({0, 250, 600}, ""), {});
@@ -98,7 +98,7 @@ TEST(OperatorPaths, ATimeoutSaysWhoHadNotComeAndByWhichPath) {
         failed = true;
       }
     });
-    return group.Whereabouts();
+    return group.LastOperation();
   };
   EXPECT_EQ(run(1), "nothing had been asked of transport staged yet; host:1 had not come");
   EXPECT_THROW(group.abort.RethrowFirst(), TimeoutError);

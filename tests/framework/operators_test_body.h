@@ -68,12 +68,12 @@ struct AskGroup {
     std::uint32_t lanes = 0;  // 1 + 2 + ... of a warp's
     for (unsigned lane = 0; lane < group.lanes(); ++lane) lanes += lane + 1;
     const Three mine{{group.lane() + 1, 1, group.thread() + 1}};
-    const Three of_warp = group.SumOfWarp(mine, AddThree{}), of_gang = group.Sum(mine, AddThree{});
+    const Three of_warp = group.SumOfWarp(mine, AddThree{}), of_group = group.Sum(mine, AddThree{});
     const std::uint32_t of_threads = group.threads() * (group.threads() + 1) / 2;
     const bool sums = group.OfFirstLane(group.thread() + 1) == group.warp() * group.lanes() + 1 &&
                       group.SumOfWarp(group.lane() + 1) == lanes && of_warp.numbers[0] == lanes &&
-                      of_warp.numbers[1] == group.lanes() && of_gang.numbers[0] == lanes * group.warps() &&
-                      of_gang.numbers[1] == group.threads() && of_gang.numbers[2] == of_threads;
+                      of_warp.numbers[1] == group.lanes() && of_group.numbers[0] == lanes * group.warps() &&
+                      of_group.numbers[1] == group.threads() && of_group.numbers[2] == of_threads;
     if (group.lane() == 0) {
       if (sums) atomics::Add<true>(&memory.sum, std::uint32_t{1});
       atomics::Add<true>(&memory.warps, std::uint32_t{group.warp() + 1});
@@ -271,7 +271,7 @@ struct EdgeQuestion {
 };
 
 /// What device `from` hands to device `to` in a round: a number of its own, and of some to some nothing.
-struct FillParcel {
+struct FillPayload {
   std::uint64_t* payload;
   std::uint64_t first;
   CHATTY_FN void operator()(std::size_t i) const { payload[i] = first + i; }
@@ -299,7 +299,7 @@ struct ExchangeQuestion {
     std::uint64_t wrong = 0;
     for (std::uint64_t round = 0; round < kRounds; ++round) {
       for (PartId p = 0; p < devices; ++p)
-        ops.For(Count(ops.rank(), p, round), FillParcel{payloads.data() + p * kMax, First(ops.rank(), p, round)});
+        ops.For(Count(ops.rank(), p, round), FillPayload{payloads.data() + p * kMax, First(ops.rank(), p, round)});
       std::vector<bool> heard(devices, false);
       ops.template AllToAllv<std::uint64_t>(
           [&](PartId to) {

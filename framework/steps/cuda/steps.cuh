@@ -637,7 +637,7 @@ __device__ void PackRecord(Control* control, std::byte* buffer, std::uint32_t pl
   if (!keep) return;
   const unsigned leader = __ffs(same) - 1;
   unsigned base = 0;
-  if (Lane() == leader) base = atomicAdd(&control->box_count[place], __popc(same));
+  if (Lane() == leader) base = atomicAdd(&control->buffer_count[place], __popc(same));
   base = __shfl_sync(same, base, leader);
   StoreRecord(buffer, base + __popc(same & ((1u << Lane()) - 1)), index, payload);
 }
@@ -1051,8 +1051,8 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
   const bool few = queued && in_queue < (s.graph.local - s.graph.owned) / kFew + kBlock;
   bool pairs = false;
   ForEachMessageBuffer(s, outbox, [&](std::uint32_t place, std::byte* buffer, LocalId first, LocalId size, Encoding form) {
-    std::uint32_t* const count = &s.control->box_count[place];
-    if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
+    std::uint32_t* const count = &s.control->buffer_count[place];
+    if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->buffer_encoding[place] = static_cast<std::uint32_t>(form);
     const TouchedHalo places{s.touched, first, size};
     const auto value = [&](std::uint32_t i) { return look(first + LocalId{i}); };
     const auto done = [&](std::uint32_t i) { empty(first + LocalId{i}); };
@@ -1117,7 +1117,7 @@ __device__ void PackMessages(const Group& group, const StateRef<P>& s, const Out
 template <class P, class Group>
 __device__ void DeliverMessages(const Group& group, const StateRef<P>& s, const StateRef<P>* parts) {
   if (BlockRank(group) == 0 && threadIdx.x < s.graph.parts) {
-    s.control->box_form[threadIdx.x] = static_cast<std::uint32_t>(Encoding::kAtomics);
+    s.control->buffer_encoding[threadIdx.x] = static_cast<std::uint32_t>(Encoding::kAtomics);
   }
   const std::size_t count = atomics::Load(&s.control->touched_halo_count);
   for (std::size_t base = std::size_t{BlockRank(group)} * kBlock + Warp() * 32; base < count;
@@ -1136,7 +1136,7 @@ __device__ void DeliverMessages(const Group& group, const StateRef<P>& s, const 
     }
     const unsigned same = __match_any_sync(kFull, part), queued = __ballot_sync(kFull, first) & same;
     if (part < kMaxDevices && Lane() == __ffs(same) - 1u) {
-      atomics::Add<true>(&s.control->box_count[part], static_cast<std::uint32_t>(__popc(same)));
+      atomics::Add<true>(&s.control->buffer_count[part], static_cast<std::uint32_t>(__popc(same)));
     }
     unsigned at = 0;
     const unsigned leader = queued != 0 ? __ffs(queued) - 1 : Lane();
@@ -1156,8 +1156,8 @@ __device__ void PackShared(const Group& group, const StateRef<P>& s, const Outbo
   __shared__ detail::PackTempStorage temp_storage;
   ForEachSharedBuffer(
       s, outbox, plan, [&](std::uint32_t place, std::byte* buffer, const LocalId* vertices, LocalId size, Encoding form) {
-        std::uint32_t* const count = &s.control->box_count[place];
-        if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
+        std::uint32_t* const count = &s.control->buffer_count[place];
+        if (BlockRank(group) == 0 && threadIdx.x == 0) s.control->buffer_encoding[place] = static_cast<std::uint32_t>(form);
         const detail::ActiveBorder places{s.active, vertices, size, plan.all};
         const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
         const auto done = [](std::uint32_t) {};

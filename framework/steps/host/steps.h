@@ -745,8 +745,8 @@ void PackMessagesAs(Group& group, const StateRef<P>& s, const OutboxRef& outbox,
   };
   bool pairs = false;
   ForEachMessageBuffer(s, outbox, [&](std::uint32_t place, std::byte* buffer, LocalId first, LocalId size, Encoding form) {
-    if (group.rank() == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
-    std::uint32_t* const count = &s.control->box_count[place];
+    if (group.rank() == 0) s.control->buffer_encoding[place] = static_cast<std::uint32_t>(form);
+    std::uint32_t* const count = &s.control->buffer_count[place];
     const auto value = [&](std::size_t i) { return take(first + static_cast<LocalId>(i)); };
     if (form == Encoding::kSparse) {
       pairs = true;
@@ -765,9 +765,9 @@ void PackMessagesAs(Group& group, const StateRef<P>& s, const OutboxRef& outbox,
   const auto pack = [&](LocalId h) {
     const std::uint32_t owner = s.graph.HaloOwner(h);
     if (for_all) {
-      detail::PackRecord(&s.control->box_count[s.graph.part], outbox.for_all, h - s.graph.owned, take(h));
+      detail::PackRecord(&s.control->buffer_count[s.graph.part], outbox.for_all, h - s.graph.owned, take(h));
     } else if (MessageForm(s, owner) == Encoding::kSparse) {
-      detail::PackRecord(&s.control->box_count[owner], outbox.buffer[owner], h - s.graph.halo_begin[owner], take(h));
+      detail::PackRecord(&s.control->buffer_count[owner], outbox.buffer[owner], h - s.graph.halo_begin[owner], take(h));
     }
   };
   const std::size_t halo = s.graph.local - s.graph.owned;
@@ -807,8 +807,8 @@ void DeliverMessages(Group& group, const StateRef<P>& s, const StateRef<P>* part
     }
   });
   for (std::uint32_t p = 0; p < s.graph.parts; ++p) {
-    if (sent[p] != 0) atomics::Add<true>(&s.control->box_count[p], sent[p]);
-    if (group.rank() == 0) s.control->box_form[p] = static_cast<std::uint32_t>(Encoding::kAtomics);
+    if (sent[p] != 0) atomics::Add<true>(&s.control->buffer_count[p], sent[p]);
+    if (group.rank() == 0) s.control->buffer_encoding[p] = static_cast<std::uint32_t>(Encoding::kAtomics);
   }
 }
 
@@ -817,8 +817,8 @@ void PackShared(Group& group, const StateRef<P>& s, const OutboxRef& outbox, con
   using Payload = SharedSlot<P>;
   ForEachSharedBuffer(s, outbox, plan,
                       [&](std::uint32_t place, std::byte* buffer, const LocalId* vertices, LocalId size, Encoding form) {
-                        std::uint32_t* const count = &s.control->box_count[place];
-                        if (group.rank() == 0) s.control->box_form[place] = static_cast<std::uint32_t>(form);
+                        std::uint32_t* const count = &s.control->buffer_count[place];
+                        if (group.rank() == 0) s.control->buffer_encoding[place] = static_cast<std::uint32_t>(form);
                         const auto active = [&](std::size_t i) { return plan.all || bits::Test(s.active, vertices[i]); };
                         const auto value = [&](std::size_t i) { return LoadShared(s, vertices[i]); };
                         if (form == Encoding::kBitmap) {
