@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/framework/fused/host/buckets.h"
+#include "chatty/framework/fused/host/levels.h"
 #include "chatty/framework/program_state.h"
 #include "chatty/framework/step_set.h"
-#include "chatty/framework/steps/host/bucket_rounds.h"
-#include "chatty/framework/steps/host/inplace_rounds.h"
 #include "chatty/framework/steps/host/steps.h"
 #include "chatty/framework/steps/host/tiled_rows.h"
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "chatty/core/prefetch.h"
+#include "chatty/framework/fused/host/member_lists.h"
 #include "chatty/framework/step_set.h"
-#include "chatty/framework/steps/host/member_lists.h"
 #include "chatty/framework/steps/host/steps.h"
 
 namespace chatty::steps::host {
