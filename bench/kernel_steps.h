@@ -33,7 +33,7 @@ class Steps {
     options.threads = threads;
     subgraphs_ = BuildSubgraphs(graph, partition == nullptr ? whole : *partition, options);
     graph_ = std::make_unique<DeviceGraph>(*device_, subgraphs_[part]);
-    steps_ = TypedProgram<P, HostOnly>(program).MakeSteps(*graph_, tiling);
+    steps_ = TypedProgram<P, HostOnly>(program).MakeSteps(*graph_, {tiling});
     first_suffices_ = Traits<P>::kFirstSuffices;
     owned_ = subgraphs_[part].owned;
     round_.vertices = graph.vertices();
@@ -107,7 +107,7 @@ class Steps {
     job.chooser = DirectionChooser({true, true, first_suffices_, false, buckets.on(), Direction::kAuto});
     job.active_vertices = active_vertices_;
     job.ahead = {active_edges_, wanting_edges_};
-    if (!steps_->RunFused(job)) throw InternalError("host devices no longer run this kernel's program by themselves");
+    if (steps_->fused() == nullptr || !steps_->fused()->Run(job, {})) throw InternalError("host devices no longer run this kernel's program by themselves");
     edges_ += job.edges_touched;
   }
 

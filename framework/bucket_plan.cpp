@@ -10,12 +10,18 @@ constexpr std::size_t kSample = 4096;
 /// What could be done in the time that a round takes however small it is: vertices visited on a GPU, where those of small
 /// degree cost as much as others; edges relaxed on host devices that meet, and on one alone.
 constexpr double kGpuVertices = 10000, kHostRound = 4000, kHostTeamRound = 400;
+/// Edges of mean weight along a path through the first bucket of a fused run.
+constexpr double kFusedHops = 8;
 /// A graph of edges for fewer rounds than that is no matter.
 constexpr double kFewRounds = 16;
 
-/// The mean of some weights, evenly chosen; 0 if they are all the same.
+/// The mean of some weights, evenly chosen, and whether they are all the same.
+struct MeanWeight {
+  double mean = 0;
+  bool same = true;
+};
 template <class Weight>
-double MeanOf(const Array<Weight>& weights) {
+MeanWeight MeanOf(const Array<Weight>& weights) {
   double sum = 0, least = kInfinity<double>, most = 0;
   const std::size_t count = std::min(weights.size(), kSample);
   for (std::size_t i = 0; i < count; ++i) {
@@ -25,23 +31,27 @@ double MeanOf(const Array<Weight>& weights) {
     least = std::min(least, weight);
     most = std::max(most, weight);
   }
-  return least < most ? sum / static_cast<double>(count) : 0;
+  return {count == 0 ? 0 : sum / static_cast<double>(count), !(least < most)};
 }
-double MeanOf(const std::monostate&) { return 0; }
+MeanWeight MeanOf(const std::monostate&) { return {1, true}; }
 
 }  // namespace
 
 BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const RunOptions& options, DeviceKind kind,
                        std::size_t devices) {
   BucketPlan plan;
-  if (!traits.orders || options.execution == "async") return plan;
+  if (!traits.orders || (options.execution == "async" && devices > 1)) return plan;
   if (options.delta != kAutoDelta) {
-    plan.width = options.delta;
+    plan.width = plan.fused_width = options.delta;
     return plan;
   }
   if (options.direction == Direction::kPull) return plan;  // which looks at every edge in each round: the fewer, the better
   const auto edges = static_cast<double>(graph.edges()), vertices = static_cast<double>(graph.vertices());
   if (traits.weights == WeightKind::kNone || edges == 0) return plan;
+  const MeanWeight weight = std::visit([](const auto& weights) { return MeanOf(weights); }, graph.out().weights);
+  if (!(weight.mean > 0)) return plan;
+  plan.fused_width = kFusedHops * weight.mean;
+  plan.fused_adapts = true;
   const double degree = edges / vertices;
   // A GPU's round waits some 20 us for launches and counters, and longer for other devices. A host's, within one job of its
   // team, waits for a barrier.
@@ -52,10 +62,9 @@ BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const Ru
     plan.round_edges = devices > 1 ? kHostRound * several / 2 : kHostTeamRound;
   }
   if (edges < kFewRounds * plan.round_edges) return plan;  // what rounds cost is all that counts
-  const double mean = std::visit([](const auto& weights) { return MeanOf(weights); }, graph.out().weights);
-  if (mean == 0) return plan;  // whoever is fewer edges away is nearer: rounds are in order already
+  if (weight.same) return plan;  // whoever is fewer edges away is nearer: rounds are in order already
   plan.early_edges = kind == DeviceKind::kCuda || devices > 1 ? plan.round_edges : 0;
-  plan.width = mean / degree;
+  plan.width = weight.mean / degree;
   plan.adapts = true;
   return plan;
 }

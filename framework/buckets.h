@@ -19,7 +19,7 @@ CHATTY_FN std::uint64_t PriorityKey(double priority) {
   return ~((bits & kSign) != 0 ? ~bits : bits | kSign);
 }
 /// The priority for nonzero `key`.
-inline double PriorityOfKey(std::uint64_t key) {
+CHATTY_FN double PriorityOfKey(std::uint64_t key) {
   constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
   const std::uint64_t ordered = ~key;
   return atomics::BitCast<double>(static_cast<unsigned long long>((ordered & kSign) != 0 ? ordered & ~kSign : ~ordered));
@@ -32,6 +32,12 @@ struct BucketPlan {
   double round_edges = 0;            ///< edges that relax in the minimum time of a round
   /// A bucket's last rounds relax few edges each. Below this number of edges the next bucket joins.
   double early_edges = 0;
+  /// @{
+  /// The first bucket of a fused run on a GPU, whose rounds within a bucket cost nothing: wider. Infinite: the program has
+  /// no order.
+  double fused_width = kInfinity<double>;
+  bool fused_adapts = false;
+  /// @}
 };
 
 /// A run's position among its buckets. Small and plain: copies with the same sums give the same answers.
@@ -49,6 +55,7 @@ class Buckets {
   /// Changed vertices of priority below it go now.
   double limit() const { return limit_; }
   double width() const { return width_; }  ///< of the current bucket
+  const BucketPlan& plan() const { return plan_; }
 
   /// After a round. The next relaxes `edges`, `fresh` of them for the first time.
   void Note(std::uint64_t edges, std::uint64_t fresh) {

@@ -57,6 +57,8 @@ class DirectionChooser {
     if (terms_.every_round) return true;  // all edges either way, and a pull needs no atomics
     return Looks(ahead, vertices) * correction_ < push_cost_ * static_cast<double>(ahead.active_edges);
   }
+  /// Pulls no more.
+  void OnlyPush() { terms_.direction = Direction::kPush; }
   /// Sets the cost of a pushed edge in edges read by a pull.
   void SetPushCost(double cost) { push_cost_ = cost; }
   /// A pull that began with `ahead` read `touched` edges.

@@ -170,9 +170,9 @@ ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOp
   if (built.pull) memory.shared_payload = traits.shared_payload;
   memory.output_bytes = traits.output_bytes;
   memory.data_bytes = traits.data_bytes;
-  memory.state = [program = std::move(program), tiling = options.tiling](DeviceKind kind, int threads,
-                                                                         const PartShape& part) {
-    return program->StateBytes(kind, threads, part, tiling);
+  memory.state = [program = std::move(program), rows = RowOptions{options.tiling, options.records, options.list_items}](
+                     DeviceKind kind, int threads, const PartShape& part) {
+    return program->StateBytes(kind, threads, part, rows);
   };
   return memory;
 }

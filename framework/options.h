@@ -41,6 +41,21 @@ enum class Tiling : std::uint8_t {
   kAlways,  ///< wherever a program allows any order of edges
 };
 
+/// Whether to keep short rows as records for fused runs on a GPU: 16 bytes a vertex, and 16 for weights. Without them such
+/// runs take up to twice the time.
+enum class Records : std::uint8_t {
+  kAuto,  ///< if most rows are short, and memory suffices
+  kNever,
+  kAlways,  ///< for every graph
+};
+
+/// How to prepare rows.
+struct RowOptions {
+  Tiling tiling = Tiling::kAuto;
+  Records records = Records::kAuto;
+  std::uint32_t list_items = 0;  ///< of each list of a fused run on a GPU; 0: from the graph
+};
+
 /// Makes a run's transport, as MakeTransport does: between these devices, with at least these capacities. Called during
 /// Prepare, and by the next Execute after a run left a transport that is not reusable.
 using TransportFactory = std::function<std::unique_ptr<Transport>(
@@ -65,6 +80,10 @@ struct RunOptions {
   std::string links = "all";                            ///< links between devices that may be used: see LinkMask::Parse
   RemoteAtomics remote_atomics = RemoteAtomics::kAuto;  ///< whether sparse rounds use no buffers; bsp only
   Tiling tiling = Tiling::kAuto;                        ///< of rows: see Tiling
+  Records records = Records::kAuto;                     ///< of short rows: see Records
+  /// Items of each list of a fused run on a GPU; 0: from the graph. A run whose lists are full continues in rounds, so few
+  /// items cost time alone.
+  std::uint32_t list_items = 0;
   /// Width of the buckets of programs with a Priority, in Priority's unit, positive; kInfinity<double>: no order.
   /// kAutoDelta: from the graph, adapted during the run. bsp only.
   double delta = kAutoDelta;

@@ -113,7 +113,7 @@ struct AtOnceOf {
 };
 template <class D, class Backends>
 requires(kHasHost<Backends>&& requires { typename D::AtOnce; }) struct AtOnceOf<D, Backends> {
-  using type = std::conditional_t<steps::host::kRunsInPlace<typename D::AtOnce>, typename D::AtOnce, void>;
+  using type = std::conditional_t<fused::host::kRunsInPlace<typename D::AtOnce>, typename D::AtOnce, void>;
 };
 /// Whether it is to run on so many devices of a kind.
 inline bool RunsAtOnce(DeviceKind kind, std::size_t devices, const RunOptions& options) {

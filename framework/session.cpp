@@ -293,7 +293,7 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   for (const auto& graph : graphs_->devices) {
     const BoundTo near_device(graph->device().placement().cpus);
     graph->device().MakeCurrent();
-    steps_.push_back(program_->MakeSteps(*graph, options_.tiling));
+    steps_.push_back(program_->MakeSteps(*graph, {options_.tiling, options_.records, options_.list_items}));
   }
   PlaceData(data);
   MakePaths();
@@ -385,7 +385,9 @@ RunStatistics Job::Execute(const Job* prior) try {
     if (traits.has_prior) participants[d].prior = prior->steps_[d]->DeviceValues();
     if (!unions_.empty()) participants[d].unions = &unions_[d];
   }
-  if (options_.execution == "async") {
+  // Alone, and with an engine of its own, a device needs no messages. A trace shows rounds.
+  const bool fuses = steps_.size() == 1 && steps_[0]->fused() != nullptr && options_.trace == nullptr;
+  if (options_.execution == "async" && !fuses) {
     RunAsync(*program_, participants, paths_.selector(), options_, &last_);
   } else {
     RunBsp(*program_, participants, paths_.selector(), built_, buckets_, options_, &last_);

@@ -7,42 +7,18 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "chatty/core/device.h"
-#include "chatty/framework/buckets.h"
 #include "chatty/framework/device_graph.h"
-#include "chatty/framework/direction.h"
+#include "chatty/framework/fused/fused_engine.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/program.h"
+#include "chatty/framework/round_state.h"
 #include "chatty/framework/state.h"
 
 namespace chatty {
-
-/// Round<Global> without its type.
-struct RoundState {
-  std::uint32_t index = 0, phase = 0;
-  VertexId vertices = 0;
-  std::uint64_t active = 0;
-  bool fresh = false;
-  std::array<double, 5> kept{};
-  alignas(16) std::byte global[64] = {};
-
-  template <class G>
-  Round<G> As() const {
-    Round<G> round;
-    round.index = index;
-    round.phase = phase;
-    round.vertices = vertices;
-    round.active = active;
-    round.fresh = fresh;
-    round.kept = kept;
-    if constexpr (!std::is_same_v<G, None>) std::memcpy(&round.global, global, sizeof(G));
-    return round;
-  }
-};
 
 /// An engine's knowledge of a program.
 struct ProgramTraits {
@@ -70,29 +46,6 @@ struct ProgramTraits {
   std::size_t message_payload = 0, shared_payload = 0;
   /// @}
   std::size_t late_payload = 0;  ///< of a message without rounds
-};
-
-/// A run by the device itself: see StepSet::RunFused.
-struct FusedRun {
-  /// @{
-  /// Ends after this many rounds or after a stop request.
-  std::uint32_t most_rounds = 0;
-  const std::stop_token* stop = nullptr;
-  /// @}
-  /// @{
-  /// The state before and after.
-  RoundState round;
-  Buckets buckets;
-  DirectionChooser chooser;
-  std::uint64_t active_vertices = 0, first_pending = 0;
-  std::int64_t pending_vertices = 0;
-  Ahead ahead;  ///< without buckets
-  /// @}
-  /// @{
-  /// Its work.
-  std::uint32_t push_rounds = 0, pull_rounds = 0;
-  std::uint64_t edges_touched = 0, vertices_updated = 0;
-  /// @}
 };
 
 /// One program on one device. Calls enqueue work on the device's stream and return; only Read, MeasureInto and the copy
@@ -126,9 +79,8 @@ class StepSet {
   virtual void SetLimit(double limit) = 0;
   virtual void Release(Form form, std::size_t count) = 0;
   /// @}
-  /// If one device has the whole graph: runs all remaining rounds and buckets without a return to the engine. The frontier
-  /// is a bitmap. Returns false without any work if this device kind has no better way for this program.
-  virtual bool RunFused(FusedRun&) { return false; }
+  /// The engine that continues a run on this device alone, if the device has the whole graph and there is one for the program.
+  virtual FusedEngine* fused() { return nullptr; }
   /// Whether rounds may be Gauss–Seidel (Round::fresh): the program allows it and this device kind supports it.
   virtual bool AllowsGaussSeidel() const { return false; }
   /// Packs halo vertices' messages in the shortest encodings; Control holds the encodings. `queued`: the queue has all
@@ -176,14 +128,14 @@ class ErasedProgram {
   /// RoundProgress::change.
   virtual double ChangeOf(const RoundState& round) const = 0;
   /// Throws CapabilityError if the program was not compiled for the device's kind.
-  virtual std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph, Tiling tiling) const = 0;
+  virtual std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph, RowOptions rows) const = 0;
   /// The program's data of all vertices in id order, data_bytes each, from `given`: AssembleVertexData. Throws its errors.
   virtual Array<std::byte> AssembleData(const Graph& graph, const VertexData& given) const = 0;
   /// Sets this program's parameters in steps of the same program type.
   virtual void Reparametrise(StepSet& steps) const = 0;
   /// Device memory for MakeSteps and for the copy of results, on a device of this kind with this part; a host device has
   /// `threads` threads.
-  virtual std::uint64_t StateBytes(DeviceKind kind, int threads, const PartShape& part, Tiling tiling) const = 0;
+  virtual std::uint64_t StateBytes(DeviceKind kind, int threads, const PartShape& part, RowOptions rows) const = 0;
 };
 
 }  // namespace chatty

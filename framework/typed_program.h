@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "chatty/framework/fused/cuda/relax_memory.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/cuda/packed_rows.h"
 #include "chatty/framework/steps/host/step_set.h"
@@ -55,7 +56,7 @@ constexpr ProgramTraits MakeTraits() {
   t.has_is_active = T::kHasIsActive;
   t.has_wants = T::kHasWants;
   t.has_prior = T::kHasPrior;
-  t.first_suffices = T::kFirstSuffices || steps::host::kRunsInPlace<P>;
+  t.first_suffices = T::kFirstSuffices || fused::host::kRunsInPlace<P>;
   t.orders = T::kOrders;
   t.asynchronous = AsynchronousProgram<P>;
   t.value_bytes = sizeof(ValueOf<P>);
@@ -145,15 +146,15 @@ class TypedProgram final : public ErasedProgram {
       return std::numeric_limits<double>::quiet_NaN();
     }
   }
-  std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph, Tiling tiling) const override {
+  std::unique_ptr<StepSet> MakeSteps(const DeviceGraph& graph, RowOptions rows) const override {
     if constexpr (kFits && kHasHost<Backends>) {
       if (graph.device().kind() == DeviceKind::kHost)
-        return std::make_unique<steps::host::HostSteps<P>>(graph, program_, tiling);
+        return std::make_unique<steps::host::HostSteps<P>>(graph, program_, rows.tiling);
     }
 #if CHATTY_CUDA_COMPILER
     if constexpr (kFits && kHasCuda<Backends>) {
       if (graph.device().kind() == DeviceKind::kCuda) {
-        return std::make_unique<steps::cuda::CudaSteps<P>>(graph, program_, tiling);
+        return std::make_unique<steps::cuda::CudaSteps<P>>(graph, program_, rows);
       }
     }
 #endif
@@ -171,14 +172,15 @@ class TypedProgram final : public ErasedProgram {
     return bytes;
   }
   void Reparametrise(StepSet& steps) const override { steps.SetProgram(&program_); }
-  std::uint64_t StateBytes(DeviceKind kind, int threads, const PartShape& part, Tiling tiling) const override {
+  std::uint64_t StateBytes(DeviceKind kind, int threads, const PartShape& part, RowOptions rows) const override {
     std::uint64_t bytes = 0;
     if constexpr (kFits) {
       bytes = ProgramState<P>::Bytes(part);
-      if (kind == DeviceKind::kHost) bytes += steps::host::HostSteps<P>::TileBytes(part, threads, tiling);
+      if (kind == DeviceKind::kHost) bytes += steps::host::HostSteps<P>::TileBytes(part, threads, rows.tiling);
       if (kind == DeviceKind::kCuda) {
         bytes += part.owned * sizeof(OutputOf<P>);  // CopyOutput's
-        bytes += steps::cuda::PullAllBytes<P>(part, tiling);
+        bytes += steps::cuda::PullAllBytes<P>(part, rows.tiling);
+        bytes += fused::cuda::RelaxBytes<P>(part, rows);
         if (Traits<P>::kCanPush && part.parts > 1)
           bytes += part.parts * sizeof(StateRef<P>);  // Connect's, where it is called
         if (Traits<P>::kHasMeasure)

@@ -103,6 +103,7 @@ class BspRun {
         track_(track),
         chooser_({traits_.can_push && built.push, built.pull, traits_.first_suffices, traits_.every_round,
                   buckets.width < kInfinity<double>, options.direction}),
+        asynchronous_(options.execution == "async"),
         ends_unwanted_(traits_.has_wants && built.pull && !traits_.every_round && !traits_.has_measure &&
                        !traits_.has_end_round && !traits_.orders),
         buckets_(buckets),
@@ -118,6 +119,8 @@ class BspRun {
     {
       Span span = Timed(spans::kInit, {owned_});
       path_of_atomics_ = PathOfAtomics();
+      steps_.SetAsynchronous(false);
+      if (asynchronous_) RunLaterRoundsAsynchronously();
       steps_.ClearControl();
       steps_.SetLimit(buckets_.limit());
       steps_.Init(me_.prior);
@@ -280,14 +283,24 @@ class BspRun {
 
   static Ahead AheadOf(const Summary& summary) { return {summary.active_edges, summary.candidate_edges}; }
 
-  /// Runs the rest without the engine between rounds, if the device supports that. Not with a trace, which shows each round
-  /// separately.
+  /// Lets the device's fused engine continue, if there is one and rounds have been narrow for long enough. Not with a trace,
+  /// which shows each round separately.
   bool RunFused() {
-    if (parts_ > 1 || form_ != Form::kBitmap || track_ != nullptr) return false;
+    FusedEngine* const engine = parts_ == 1 && track_ == nullptr ? steps_.fused() : nullptr;
+    if (engine == nullptr) return false;
+    const FusedTerms terms = engine->terms();
+    if (!terms.keeps_rounds && options_.execution == "bsp") return false;
+    if (!asynchronous_) {
+      narrow_rounds_ = total_.active_edges < terms.narrow_edges ? narrow_rounds_ + 1 : 0;
+      if (narrow_rounds_ <= terms.narrow_rounds) return false;
+    }
     FusedRun job;
-    job.most_rounds = options_.max_rounds == 0 ? ~0u : options_.max_rounds - round_.index;
+    if (options_.max_rounds != 0) job.most_rounds = options_.max_rounds - round_.index;
     job.stop = &options_.stop;
+    job.asynchronous = asynchronous_;
     job.round = round_;
+    job.form = form_;
+    job.count = frontier_count_;
     job.buckets = buckets_;
     job.chooser = chooser_;
     job.active_vertices = total_.active_vertices;
@@ -296,8 +309,11 @@ class BspRun {
     job.pending_vertices = total_.pending_vertices;
     {
       const Span span = Timed(spans::kAdvance, {total_.active_vertices, total_.active_edges});
-      if (!steps_.RunFused(job)) return false;
+      if (!engine->Run(job, wait_)) return false;
     }
+    form_ = Form::kBitmap;
+    narrow_rounds_ = 0;
+    if (job.mixed) RunLaterRoundsAsynchronously();
     round_ = job.round;
     buckets_ = job.buckets;
     chooser_ = job.chooser;
@@ -315,6 +331,14 @@ class BspRun {
     pull_rounds_ += job.pull_rounds;
     if (options_.on_round) options_.on_round({round_.index, total_.active_vertices, program_.ChangeOf(round_)});
     return true;
+  }
+
+  /// From now on, active vertices are of several rounds: messages come from values, every message may improve a value, and
+  /// a pull could not end at the first active source.
+  void RunLaterRoundsAsynchronously() {
+    steps_.SetAsynchronous(true);
+    chooser_.OnlyPush();
+    ends_unwanted_ = false;
   }
 
   void Push() {
@@ -905,7 +929,8 @@ class BspRun {
   DeviceStatistics& account_;
   TraceTrack* const track_;
   DirectionChooser chooser_;
-  const bool ends_unwanted_;  // only values are visible, and they change only where messages are wanted
+  const bool asynchronous_;  // no rounds: the fused engine runs whenever it can
+  bool ends_unwanted_;       // only values are visible, and they change only where messages are wanted
   Buckets buckets_;
   std::vector<PairStatistics> pairs_;
   const std::size_t owned_;
@@ -932,6 +957,7 @@ class BspRun {
   std::uint64_t epoch_ = 0, agreements_ = 0, decided_ = 0;
   std::uint64_t edges_touched_ = 0, vertices_updated_ = 0, counted_bytes_ = 0;
   std::uint32_t push_rounds_ = 0, pull_rounds_ = 0, phases_ = 1, empty_phases_ = 0;
+  std::uint32_t narrow_rounds_ = 0;  // in a row, this one included
 };
 
 }  // namespace
@@ -939,10 +965,11 @@ class BspRun {
 void RunBsp(const ErasedProgram& program, std::span<const DeviceContext> participants, Selector* paths,
             BuiltDirections built, const BucketPlan& buckets, const RunOptions& options, RunRecord* record) {
   BspShared shared(static_cast<int>(participants.size()));
-  const auto reports = DriveDevices(
-      "bsp", participants, paths, options, shared, record, [&](PartId rank, DeviceStatistics& account, TraceTrack* track) {
-        return BspRun(program, participants, rank, paths, built, buckets, options, shared, account, track);
-      });
+  const auto reports =
+      DriveDevices(options.execution == "async" ? "async" : "bsp", participants, paths, options, shared, record,
+                   [&](PartId rank, DeviceStatistics& account, TraceTrack* track) {
+                     return BspRun(program, participants, rank, paths, built, buckets, options, shared, account, track);
+                   });
   RunStatistics& statistics = record->statistics;
   // In a failed run, some devices may miss a round's end that others saw.
   const auto last = std::max_element(reports.begin(), reports.end(), [](const BspReport& a, const BspReport& b) {

@@ -9,11 +9,14 @@
 #include <vector>
 
 #include "chatty/core/prefetch.h"
+#include "chatty/framework/fused/fused_engine.h"
 #include "chatty/framework/fused/host/member_lists.h"
-#include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/host/steps.h"
 
-namespace chatty::steps::host {
+namespace chatty::fused::host {
+
+using namespace steps;        // NOLINT(google-build-using-namespace)
+using namespace steps::host;  // NOLINT(google-build-using-namespace): the steps' groups and operations at a vertex
 
 /// Whether P's updates may be made by whoever has a message, by a swap of the value: late and repeated messages do no harm,
 /// and messages that were not combined before are such. UpdateStatus sees a copy, so it still has each value to itself.
@@ -288,7 +291,7 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, Fuse
 
 }  // namespace detail
 
-/// As StepSet::RunFused, of a program that orders and a run in buckets. Every member calls it with the same `job`, and
+/// As FusedEngine::Run, of a program that orders and a run in buckets. Every member calls it with the same `job`, and
 /// returns the same.
 template <class P>
 FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, const FusedRun& job) {
@@ -296,4 +299,4 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, cons
                           : detail::RunBuckets<P, false>(group, s, board, job);
 }
 
-}  // namespace chatty::steps::host
+}  // namespace chatty::fused::host

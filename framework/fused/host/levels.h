@@ -14,11 +14,14 @@
 #include <vector>
 
 #include "chatty/core/prefetch.h"
+#include "chatty/framework/fused/fused_engine.h"
 #include "chatty/framework/fused/host/member_lists.h"
-#include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/host/steps.h"
 
-namespace chatty::steps::host {
+namespace chatty::fused::host {
+
+using namespace steps;        // NOLINT(google-build-using-namespace)
+using namespace steps::host;  // NOLINT(google-build-using-namespace): the steps' groups and operations at a vertex
 
 /// Whether of a round's messages the one from the row's first source stands for all, so that pushes have to find out which
 /// that is: Wants(value, message) says which is better than what the round has left so far.
@@ -494,11 +497,11 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, Fu
 
 }  // namespace detail
 
-/// As StepSet::RunFused, of a program that runs in place. Every member calls it with the same `job`, and returns the same.
+/// As FusedEngine::Run, of a program that runs in place. Every member calls it with the same `job`, and returns the same.
 template <class P>
 FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, const FusedRun& job) {
   return group.size() > 1 ? detail::RunInPlace<P, true>(group, s, board, job)
                           : detail::RunInPlace<P, false>(group, s, board, job);
 }
 
-}  // namespace chatty::steps::host
+}  // namespace chatty::fused::host

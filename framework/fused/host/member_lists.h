@@ -11,7 +11,7 @@
 
 #include "chatty/core/types.h"
 
-namespace chatty::steps::host {
+namespace chatty::fused::host {
 
 /// A list of vertices a member, twice: while the next round's are filled, the last one's are visited. Whoever visits
 /// vertices finds those next to them, whose lines it then has in its cache. So lists are one behind the other, every member
@@ -148,4 +148,4 @@ inline std::size_t Stretch(std::size_t words, std::size_t rank, std::size_t memb
 
 }  // namespace detail
 
-}  // namespace chatty::steps::host
+}  // namespace chatty::fused::host

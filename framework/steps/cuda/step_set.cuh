@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "chatty/core/cuda.h"
+#include "chatty/framework/fused/cuda/engine.cuh"
 #include "chatty/framework/program_state.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/cuda/kernels.cuh"
@@ -19,7 +20,7 @@ namespace chatty::steps::cuda {
 template <class P>
 class CudaSteps final : public StepSet {
  public:
-  CudaSteps(const DeviceGraph& graph, const P& program, Tiling tiling)
+  CudaSteps(const DeviceGraph& graph, const P& program, RowOptions rows)
       : device_(graph.device()),
         state_((graph.device().MakeCurrent(), graph), program),
         max_blocks_(static_cast<unsigned>(device_.info().multiprocessors) * kBlocksPerSm),
@@ -31,7 +32,10 @@ class CudaSteps final : public StepSet {
       partials_host_ = Pinned<GlobalOf<P>>(device_, max_blocks_);
     }
     if constexpr (kPullsAll<P>) {
-      if (graph.subgraph().reverse) PrepareToPullAll(graph, tiling);
+      if (graph.subgraph().reverse) PrepareToPullAll(graph, rows.tiling);
+    }
+    if constexpr (fused::kRelaxes<P>) {
+      if (s().graph.parts == 1 && graph.subgraph().forward) fused_.emplace(device_, state_, graph, rows);
     }
   }
 
@@ -257,6 +261,10 @@ class CudaSteps final : public StepSet {
   const std::byte* DeviceValues() const override { return reinterpret_cast<const std::byte*>(s().values); }
   void SetData(const std::byte* data, const WaitContext& context) override { state_.SetData(device_, data, context); }
   void SetAsynchronous(bool on) override { state_.SetAsynchronous(on); }
+  FusedEngine* fused() override {
+    if constexpr (fused::kRelaxes<P>) return fused_ ? &*fused_ : nullptr;
+    return nullptr;
+  }
   void SetProgram(const void* program) override {
     state_.SetProgram(*static_cast<const P*>(program));
     Forget();
@@ -368,6 +376,7 @@ class CudaSteps final : public StepSet {
   std::size_t border_ = 0;  // entries of all peers'
   Pinned<kernels::Report> report_;
   Buffer<StateRef<P>> parts_;  // all devices', by part
+  std::conditional_t<fused::kRelaxes<P>, std::optional<fused::cuda::Engine<P>>, None> fused_;
   std::uint32_t ticket_ = 0;
   bool clear_ = false;
   const char* last_ = "none";  // step launched, for errors: kernels fail after their launch

@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/framework/fused/host/buckets.h"
-#include "chatty/framework/fused/host/levels.h"
+#include "chatty/framework/fused/host/engine.h"
 #include "chatty/framework/program_state.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/host/steps.h"
@@ -22,7 +21,10 @@ template <class P>
 class HostSteps final : public StepSet {
  public:
   HostSteps(const DeviceGraph& graph, const P& program, Tiling tiling)
-      : device_(graph.device()), state_(graph, program), partials_((graph.ref().owned + kMeasureGrain - 1) / kMeasureGrain) {
+      : device_(graph.device()),
+        state_(graph, program),
+        partials_((graph.ref().owned + kMeasureGrain - 1) / kMeasureGrain),
+        fused_(MakeFused()) {
     if (MakesTiles(ShapeOf(graph.subgraph()), tiling)) tiles_ = TiledRows(graph);
     if (EndsByStripe()) stripes_ = std::make_unique<StripeBoard<MessageOf<P>>>(device_, tiles_.stripes());
   }
@@ -37,8 +39,9 @@ class HostSteps final : public StepSet {
     applied_.reset();
     state_.ForgetRoundMessages();
     StateRef<P> state = s();
-    if (inboxes_empty_) state.inbox = nullptr;
-    inboxes_empty_ = false;
+    if constexpr (fused::host::kFuses<P>) {
+      if (fused_.TakeInboxesEmpty()) state.inbox = nullptr;
+    }
     Run(s().graph.local, [&](Group& g) { host::Init(g, state, reinterpret_cast<const PriorOf<P>*>(prior)); });
   }
   void Activate(const RoundState& round) override {
@@ -141,22 +144,9 @@ class HostSteps final : public StepSet {
   void Release(Form form, std::size_t count) override {
     if constexpr (Traits<P>::kOrders) Run(s().graph.owned / 64, [&](Group& g) { host::Release(g, s(), form, count); });
   }
-  bool RunFused(FusedRun& job) override {
-    if constexpr (kUpdatesAtOnce<P>) {
-      if (!job.buckets.on() || job.chooser.UsePull(job.ahead, job.round.vertices)) return false;
-      BucketBoard board(device_.team()->size());
-      RunJob(kParallel, job, [&](Group& g) { return host::RunBuckets(g, s(), board, job); });
-      return true;
-    } else if constexpr (kRunsInPlace<P>) {
-      if (kTakesFirstInRow<P> && s().graph.global_ids != nullptr) return false;  // rows are in another order
-      const LocalId owned = s().graph.owned;
-      InPlaceShared board(device_.team()->size(), owned);
-      const std::size_t work = owned + s().graph.forward.offsets[owned];
-      RunJob(work, job, [&](Group& g) { return host::RunInPlace(g, s(), board, job); });
-      return true;
-    } else {
-      return false;
-    }
+  FusedEngine* fused() override {
+    if constexpr (fused::host::kFuses<P>) return s().graph.parts == 1 ? &fused_ : nullptr;
+    return nullptr;
   }
   void ClearHaloActive() override {
     Run((s().graph.local - s().graph.owned) / 32, [&](Group& g) { host::ClearActive(g, s(), true); });
@@ -247,6 +237,13 @@ class HostSteps final : public StepSet {
   /// Rounds end with ApplyAll. What a vertex that gives its residual away shows is not for several to ask.
   static constexpr bool kAppliesAll = Traits<P>::kEveryRound && !Traits<P>::kCollects && !Traits<P>::kHasConsume;
 
+  auto MakeFused() {
+    if constexpr (fused::host::kFuses<P>) {
+      return fused::host::Engine<P>(device_, state_);
+    } else {
+      return None{};
+    }
+  }
   static bool MakesTiles(const PartShape& part, Tiling tiling) {
     return kMayTile<P> && part.reverse.built && TiledRows::Pay(tiling, part, sizeof(SharedOf<P>));
   }
@@ -259,19 +256,6 @@ class HostSteps final : public StepSet {
   }
   [[noreturn]] static void CannotPush() {
     throw InternalError("this program is pulled: it collects all messages or its messages are wider than an atomic");
-  }
-
-  /// Of what the members return, who all return the same, the first's becomes `job`. They leave inboxes as they were.
-  template <class Body>
-  void RunJob(std::size_t work, FusedRun& job, Body&& body) {
-    FusedRun after;
-    Run(work, [&](Group& g) {
-      const FusedRun mine = body(g);
-      if (g.rank() == 0) after = mine;
-    });
-    job = after;
-    inboxes_empty_ =
-        true;  // nobody but this device has put anything there since Init, or RunFused would not have been called
   }
 
   template <class Body>
@@ -304,7 +288,7 @@ class HostSteps final : public StepSet {
   std::uint32_t rounds_by_stripe_ = 0;    // since shown_ was filled
   bool gathers_ = false;                  // the next Apply is to gather, too
   std::optional<std::uint32_t> applied_;  // the round whose end has measured and published, if nothing has changed since
-  bool inboxes_empty_ = false;            // since RunFused
+  [[no_unique_address]] std::conditional_t<fused::host::kFuses<P>, fused::host::Engine<P>, None> fused_;
   Cursors cursors_;
   std::uint32_t sweeps_ = 0;
 };

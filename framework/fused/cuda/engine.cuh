@@ -1,0 +1,234 @@
+/// \file
+/// Fused runs on a GPU that has the whole graph: one resident kernel, with the host as its watchdog.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <stop_token>
+
+#include "chatty/core/cuda.h"
+#include "chatty/framework/fused/cuda/frontier.cuh"
+#include "chatty/framework/fused/cuda/relax.cuh"
+#include "chatty/framework/fused/fused_engine.h"
+#include "chatty/framework/program_state.h"
+
+namespace chatty::fused::cuda {
+
+/// Whether UpdateStatus of `program` does on samples what the hardware's operation does: the value becomes the reduction of
+/// value and message, and the vertex becomes active if that is another value.
+template <class P>
+bool UpdatesNatively([[maybe_unused]] const P& program) {
+  if constexpr (kUpdatesNatively<P>) {
+    using Value = ValueOf<P>;
+    using Limits = std::numeric_limits<Value>;
+    std::array<Value, 13> samples = {
+        Value{0},      Value{1},         Value{2},          Value{3},        Value{7},          Value{100},       Value{101},
+        Limits::max(), Limits::lowest(), Limits::max() / 2, IdentityOf<P>(), Limits::max() / 3, Limits::max() / 7};
+    const Vertex vertices[] = {{0, 0, 0, 0}, {1, 3, 3, 3}, {12345, 7, 2, 9}};
+    for (const Vertex& vertex : vertices) {
+      for (const Value before : samples) {
+        for (const Value message : samples) {
+          Value value = before;
+          const bool active = program.UpdateStatus(value, message, vertex, RoundOf<P>{});
+          Value expected = before;
+          if constexpr (P::kReduction == Reduction::kMin) {
+            expected = message < before ? message : before;
+          } else if constexpr (P::kReduction == Reduction::kMax) {
+            expected = before < message ? message : before;
+          } else {
+            expected = before | message;
+          }
+          if (!steps::SameBytes(value, expected) || active != !steps::SameBytes(expected, before)) return false;
+        }
+      }
+    }
+    return true;
+  } else {
+    return false;
+  }
+}
+
+/// Runs P on one GPU. The device and the state must outlive it.
+template <class P>
+class Engine final : public FusedEngine {
+  static constexpr bool kOrders = Traits<P>::kOrders;
+  /// Rounds' messages are equal, so that an item's hops are its round.
+  static constexpr bool kByLevels = !kOrders && (Traits<P>::kHasRoundMessage || Traits<P>::kFirstSuffices);
+
+ public:
+  /// Allocates what RelaxBytes says. Throws OutOfMemoryError, and CapabilityError where a kernel cannot stay resident.
+  Engine(Device& device, const ProgramState<P>& state, const DeviceGraph& graph, RowOptions rows)
+      : device_(device),
+        state_(state),
+        capacity_(ListItems(graph.ref().owned, rows.list_items)),
+        hubs_(device, kHubItems),
+        counts_(device, 3),
+        totals_(device, 1),
+        report_(device, 1),
+        control_(device, 1),
+        stop_(device, 1) {
+    if (RowRecords::Pay(ShapeOf(graph.subgraph()), rows.records)) records_ = RowRecords(graph);
+    for (int i = 0; i < 2; ++i) {
+      near_[i] = Buffer<ItemOf<P>>(device, capacity_);
+      if constexpr (kOrders) far_[i] = Buffer<ItemOf<P>>(device, capacity_);
+    }
+    CHATTY_CUDA(
+        cudaFuncSetAttribute(Relax<P>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kSharedBytes<P>)));
+    int blocks = 0;
+    CHATTY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, Relax<P>, kThreads, kSharedBytes<P>));
+    if (blocks < 1) {
+      Throw<CapabilityError>("{}: the resident kernel needs {} bytes of shared memory a block; use execution bsp",
+                             device.label(), kSharedBytes<P>);
+    }
+    blocks_ = static_cast<unsigned>(device.info().multiprocessors);
+    gifts_ = Buffer<ItemOf<P>>(device, std::size_t{blocks_} * kWarps * kGift);
+  }
+
+  FusedTerms terms() const override { return {kNarrowRounds, kNarrowEdges, /*keeps_rounds=*/false}; }
+
+  bool Run(FusedRun& run, const WaitContext& context) override {
+    const StateRef<P>& s = state_.ref();
+    const std::uint64_t items =
+        run.active_vertices + static_cast<std::uint64_t>(std::max<std::int64_t>(run.pending_vertices, 0));
+    if (run.form == Form::kAll || items > capacity_ / 4 * 3) return false;
+    if (run.most_rounds != FusedRun::kAllRounds && !kByLevels) return false;
+    RelaxRef<P> a;
+    a.s = s;
+    a.s.asynchronous = true;
+    a.index = run.round.index;
+    a.phase = run.round.phase;
+    a.active = run.round.active;
+    a.records = records_.data();
+    for (int i = 0; i < 2; ++i) {
+      a.near[i] = near_[i].data();
+      a.far[i] = far_[i].data();
+    }
+    a.hubs = hubs_.data();
+    a.gifts = gifts_.data();
+    a.capacity = capacity_;
+    a.hub_capacity = kHubItems;
+    a.counts = counts_.data();
+    a.totals = totals_.data();
+    a.stop = stop_.data();
+    a.natively = UpdatesNatively(s.program);
+    a.max_hops = run.most_rounds;
+    if constexpr (kOrders) {
+      const BucketPlan& plan = run.buckets.plan();
+      if (!(plan.fused_width < kInfinity<double>)) return false;
+      a.limit = -kInfinity<double>;
+      a.width = plan.fused_width;
+      a.adapts = plan.fused_adapts;
+    } else {
+      a.width = kHops;
+      a.adapts = true;
+    }
+    a.max_width = a.width * kMaxGrowth;
+    if (!run.asynchronous) a.wide = kOrders ? kWideStep : kWideHop;
+
+    Start(a, run);
+    Await(context);
+    const RelaxTotals& t = report_[0];
+    const bool left = t.end != End::kDone;
+    run.push_rounds += kOrders ? t.steps : t.hops;
+    run.round.index += kOrders ? t.steps : t.hops;
+    run.edges_touched += t.edges;
+    run.vertices_updated += t.improved;
+    run.mixed = left && !kOrders && (t.below != 0 || t.end == End::kOverflow || t.end == End::kStopped);
+    run.form = Form::kBitmap;
+    run.active_vertices = 0;
+    run.pending_vertices = 0;
+    run.first_pending = 0;
+    run.ahead = {};
+    if (left) Leave(a, run, context);
+    run.round.active = run.active_vertices;
+    return true;
+  }
+
+ private:
+  /// Rounds of few edges before the kernel takes over, and how few: a search of a graph with hubs gets wide within them.
+  static constexpr std::uint32_t kNarrowRounds = 8;
+  static constexpr std::uint64_t kNarrowEdges = 1u << 15;
+  /// Items a hop, or a step, with which rounds do better.
+  static constexpr std::uint32_t kWideHop = 1u << 15, kWideStep = 1u << 21;
+  /// Width of the first step in hops; and how far a width grows.
+  static constexpr double kHops = 32, kMaxGrowth = 16;
+
+  cudaStream_t stream() const { return static_cast<cudaStream_t>(device_.stream().native()); }
+  unsigned Blocks(std::size_t items) const {
+    return static_cast<unsigned>(std::clamp<std::size_t>((items + kThreads - 1) / kThreads, 1, std::size_t{blocks_} * 8));
+  }
+  void Clear(void* memory, std::size_t bytes) { device_.Fill(memory, 0, bytes, device_.stream()); }
+
+  void Start(RelaxRef<P>& a, const FusedRun& run) {
+    stop_[0] = 0;
+    Clear(counts_.data(), counts_.bytes());
+    Clear(totals_.data(), totals_.bytes());
+    TakeFrontier<P><<<Blocks(a.s.graph.owned), kThreads, 0, stream()>>>(a, run.form, run.count);
+    Check();
+    Clear(a.s.active, bits::Words(a.s.graph.local) * sizeof(std::uint32_t));
+    if constexpr (kOrders) Clear(a.s.order.pending, bits::Words(a.s.graph.owned) * sizeof(std::uint32_t));
+    void* arguments[] = {&a};
+    CHATTY_CUDA(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&Relax<P>), dim3(blocks_), dim3(kThreads),
+                                            arguments, kSharedBytes<P>, stream()));
+    device_.CopyOut(report_.data(), totals_.data(), sizeof(RelaxTotals), device_.stream());
+    stop_token_ = run.stop;
+  }
+  /// Waits for the stream. Passes a stop on to the kernel, which also ends by itself after an error or a deadline.
+  void Await(const WaitContext& context) {
+    const Clock::time_point start = Clock::now();
+    cudaError_t state = cudaSuccess;
+    while ((state = cudaStreamQuery(stream())) == cudaErrorNotReady) {
+      const auto stop = [&] { __atomic_store_n(&stop_[0], 1u, __ATOMIC_RELAXED); };
+      if (stop_token_ != nullptr && stop_token_->stop_requested()) stop();
+      if (context.timeout.count() > 0 && Clock::now() - start > context.timeout) {
+        stop();
+        Throw<TimeoutError>("{}: waited {} ms for a resident kernel; raise --timeout if the work is known to take longer",
+                            device_.label(), context.timeout.count());
+      }
+      try {
+        if (context.abort != nullptr) context.abort->ThrowIfAborted("a resident kernel");
+      } catch (...) {
+        stop();
+        throw;
+      }
+    }
+    if (state != cudaSuccess) chatty::detail::ThrowCudaWork(state, device_.label(), "a resident kernel");
+  }
+  /// What is left becomes the frontier, a bitmap.
+  void Leave(const RelaxRef<P>& a, FusedRun& run, const WaitContext& context) {
+    LeaveFrontier<P><<<Blocks(capacity_), kThreads, 0, stream()>>>(a);
+    Check();
+    Clear(a.s.control, sizeof(Control));
+    CountFrontier<P><<<Blocks(a.s.graph.owned), kThreads, 0, stream()>>>(a);
+    Check();
+    device_.CopyOut(control_.data(), a.s.control, sizeof(Control), device_.stream());
+    Clear(a.s.control, sizeof(Control));
+    Await(context);
+    run.active_vertices = control_[0].active_vertices;
+    run.ahead.active_edges = control_[0].active_edges;
+    run.ahead.candidate_edges = control_[0].candidate_edges;
+  }
+  void Check() const {
+    if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) {
+      chatty::detail::ThrowCudaWork(error, device_.label(), "launching a kernel of a fused run (or a step before it)");
+    }
+  }
+
+  Device& device_;
+  const ProgramState<P>& state_;
+  const std::uint32_t capacity_;
+  RowRecords records_;
+  std::array<Buffer<ItemOf<P>>, 2> near_, far_;
+  Buffer<ItemOf<P>> hubs_, gifts_;
+  Buffer<StepCounts> counts_;
+  Buffer<RelaxTotals> totals_;
+  Pinned<RelaxTotals> report_;
+  Pinned<Control> control_;
+  Pinned<std::uint32_t> stop_;
+  const std::stop_token* stop_token_ = nullptr;
+  unsigned blocks_ = 1;
+};
+
+}  // namespace chatty::fused::cuda

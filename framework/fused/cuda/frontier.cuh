@@ -1,0 +1,93 @@
+/// \file
+/// From the frontier of rounds to the lists of a fused run, and back.
+#pragma once
+
+#include "chatty/framework/fused/cuda/relax_ref.cuh"
+
+namespace chatty::fused::cuda {
+
+/// Makes the first list of a frontier: in the order of hops the next list; in the order of a Priority the far list, with
+/// pending vertices, whose first decides where the limit begins.
+template <class P>
+__global__ void __launch_bounds__(kThreads)
+    TakeFrontier(const __grid_constant__ RelaxRef<P> a, Form form, std::size_t count) {
+  constexpr bool kOrders = Traits<P>::kOrders;
+  const std::size_t stride = std::size_t{gridDim.x} * kThreads;
+  const std::size_t all = form == Form::kQueue && !kOrders ? count : std::size_t{a.s.graph.owned};
+  unsigned long long first = 0;
+  for (std::size_t base = (std::size_t{blockIdx.x} * kThreads + threadIdx.x) / 32 * 32; base < all; base += stride) {
+    const std::size_t i = base + Lane();
+    LocalId v = 0;
+    bool take = false;
+    if (i < all) {
+      v = form == Form::kQueue && !kOrders ? a.s.frontier[i] : static_cast<LocalId>(i);
+      take = form == Form::kQueue && !kOrders ? true : form == Form::kBitmap && bits::Test(a.s.active, v);
+      if constexpr (kOrders) take = take || bits::Test(a.s.order.pending, v);
+    }
+    if (!__any_sync(kFull, take)) continue;
+    const ItemOf<P> item = take ? [&]() -> ItemOf<P> {
+      if constexpr (kOrders) {
+        first = max(first, static_cast<unsigned long long>(PriorityKey(steps::PriorityOf(a.s.program, a.s.values[v]))));
+        return {v, a.s.values[v]};
+      } else {
+        return {v, 0, a.s.values[v]};
+      }
+    }()
+        : ItemOf<P>{};
+    if constexpr (kOrders) {
+      steps::cuda::Append(a.far[0], &a.totals->far[0], item, take);
+    } else {
+      steps::cuda::Append(a.near[0], &a.counts[0].near, item, take);
+    }
+  }
+  if constexpr (kOrders) {
+    if (form == Form::kQueue) {  // its vertices are in no bitmap
+      for (std::size_t base = (std::size_t{blockIdx.x} * kThreads + threadIdx.x) / 32 * 32; base < count; base += stride) {
+        const bool take = base + Lane() < count;
+        const LocalId v = take ? a.s.frontier[base + Lane()] : 0;
+        if (take)
+          first = max(first, static_cast<unsigned long long>(PriorityKey(steps::PriorityOf(a.s.program, a.s.values[v]))));
+        steps::cuda::Append(a.far[0], &a.totals->far[0], take ? ItemOf<P>{v, a.s.values[v]} : ItemOf<P>{}, take);
+      }
+    }
+    steps::cuda::MaxFromWarp(reinterpret_cast<std::uint64_t*>(&a.totals->far_first[0]), first);
+  }
+}
+
+/// Puts what is left into the frontier's bitmap.
+template <class P>
+__global__ void __launch_bounds__(kThreads) LeaveFrontier(const __grid_constant__ RelaxRef<P> a) {
+  const RelaxTotals& t = *a.totals;
+  const std::size_t stride = std::size_t{gridDim.x} * kThreads, begin = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  const auto leave = [&](const ItemOf<P>* list, std::uint32_t count) {
+    for (std::size_t i = begin; i < count; i += stride) {
+      const ItemOf<P> item = list[i];
+      if (steps::SameBytes(a.s.values[item.vertex], item.value)) bits::Set<true>(a.s.active, item.vertex);
+    }
+  };
+  leave(a.near[t.list], t.near);
+  if constexpr (Traits<P>::kOrders) leave(a.far[t.far_list], t.far_count);
+}
+
+/// Counts the frontier, and the edges to vertices that want messages, into Control.
+template <class P>
+__global__ void __launch_bounds__(kThreads) CountFrontier(const __grid_constant__ RelaxRef<P> a) {
+  const std::size_t stride = std::size_t{gridDim.x} * kThreads, begin = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  unsigned long long vertices = 0, edges = 0, candidates = 0;
+  for (std::size_t i = begin; i < a.s.graph.owned; i += stride) {
+    const auto v = static_cast<LocalId>(i);
+    if (bits::Test(a.s.active, v)) {
+      vertices += 1;
+      edges += a.s.graph.forward.degree(v);
+    }
+    if constexpr (Traits<P>::kHasWants) {
+      if (a.s.graph.reverse.offsets.there() && a.s.program.Wants(a.s.values[v])) candidates += a.s.graph.reverse.degree(v);
+    }
+  }
+  Control& control = *a.s.control;
+  steps::cuda::AddFromBlock(reinterpret_cast<unsigned long long*>(&control.active_vertices), vertices);
+  steps::cuda::AddFromBlock(reinterpret_cast<unsigned long long*>(&control.active_edges), edges);
+  steps::cuda::AddFromBlock(reinterpret_cast<unsigned long long*>(&control.candidate_edges), candidates);
+}
+
+}  // namespace chatty::fused::cuda

@@ -1,0 +1,164 @@
+/// \file
+/// Label correcting in one resident kernel, with soft priority: Groute's fused worker (PPoPP'17) and bucket fusion (Zhang et
+/// al., GraphIt, CGO'20), on the persistent kernel of the CPU-Free model.
+///
+/// The work is a list of items: changed vertices. A step of the kernel takes the items whose priority is below a limit. Each
+/// warp takes a slice of the list and follows edges on its own: a target that a message improves becomes an item of the
+/// warp's ring in shared memory, until nothing below the limit is left. What lies beyond goes to the next step's list, or to
+/// a list of far items. Then all blocks meet, and the limit rises. An atomic operation decides about each value, and every
+/// improvement becomes an item, so answers do not depend on the order. The order decides how much is done twice.
+///
+/// A program's Priority is the order, if there is one. Otherwise the order is an item's hops: the edges from the frontier
+/// with which the engine began. A search by levels then finds tens of levels in one step, and all levels below the limit are
+/// right when the step ends.
+///
+/// Memory order: values change by relaxed atomics. Rows and records are constant. Items of a ring are of one warp
+/// (__syncwarp). Items of lists are written before a grid barrier and read behind it.
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include "chatty/framework/fused/cuda/worker.cuh"
+
+namespace chatty::fused::cuda {
+
+/// The width of the next step, by what the last one did. A step costs a barrier and the wait for the slowest warp, so it
+/// should have work for each warp; a wide step improves vertices again. A program whose vertices start with other values
+/// than the identity shows no first improvements: then work alone counts.
+struct WidthRule {
+  static constexpr unsigned kFew = 100, kMany = 220;  ///< items a warp
+  static __device__ double Next(double width, std::uint32_t done, std::uint32_t first, bool counts, unsigned warps,
+                                double max_width) {
+    const std::uint64_t again = counts && done > first ? done - first : 0;
+    if (8 * again > 5 * std::uint64_t{done}) return width / 2;
+    if (8 * again > 3 * std::uint64_t{done}) return width / 1.25;
+    const std::uint64_t each = done / warps;
+    if (each > kMany) return width / 1.25;
+    return each < kFew ? min(width * 1.25, max_width) : width;
+  }
+};
+
+/// The kernel: a cooperative launch of blocks that are all resident.
+template <class P>
+__global__ void __launch_bounds__(kThreads) Relax(const __grid_constant__ RelaxRef<P> a) {
+  constexpr bool kOrders = Traits<P>::kOrders;
+  extern __shared__ uint4 shared[];
+  __shared__ unsigned long long block_done;
+  __shared__ detail::IdleWarps idle;
+  const auto grid = cooperative_groups::this_grid();
+  const unsigned warps = gridDim.x * kWarps, warp = Warp() * gridDim.x + blockIdx.x;  // neighbours' slices on other SMs
+  const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
+  detail::RelaxWorker<P> worker(a, reinterpret_cast<unsigned char*>(shared), &idle);
+  if (threadIdx.x < kWarps) idle.gifts[threadIdx.x] = 0;
+  double limit = a.limit, width = a.width;
+  std::uint32_t hop_limit = 0;
+  unsigned far_list = 0, step = 0;
+  std::uint32_t near = 0, below = 0, far = 0, mean = 0;
+  bool counts_first = false;
+  End end = End::kDone;
+  for (;; ++step) {
+    const volatile StepCounts& in = a.counts[step % 3];
+    near = in.near;
+    below = in.below;
+    const unsigned long long last = in.done;
+    const std::uint32_t done = static_cast<std::uint32_t>(last), first = static_cast<std::uint32_t>(last >> 32);
+    if constexpr (kOrders) far = static_cast<volatile std::uint32_t&>(a.totals->far[far_list]);
+    if (static_cast<volatile std::uint32_t&>(a.totals->overflow) != 0) {
+      end = End::kOverflow;
+      break;
+    }
+    if (near == 0 && far == 0) break;
+    if (in.stop != 0) {
+      end = End::kStopped;
+      break;
+    }
+    if (!kOrders && below == 0 && step > 0 && hop_limit >= a.max_hops) {
+      end = End::kRounds;
+      break;
+    }
+    if (below == 0 && step > 0 && a.wide != ~0u && near + far > 0 &&
+        static_cast<double>(done) > a.wide * (kOrders ? 1.0 : width)) {
+      end = End::kWide;
+      break;
+    }
+    counts_first = counts_first || first != 0;
+    if (a.adapts && done != 0) width = WidthRule::Next(width, done, first, counts_first, warps, a.max_width);
+    // The limit rises over what is left. Nothing is near: the far items are next.
+    const bool take_far = near == 0;
+    const ItemOf<P>* list = a.near[step & 1];
+    unsigned count = near;
+    if (take_far) {
+      const double first_far = PriorityOfKey(static_cast<volatile unsigned long long&>(a.totals->far_first[far_list]));
+      limit = max(max(limit, first_far) + width, nextafter(first_far, kInfinity<double>));
+      list = a.far[far_list];
+      count = far;
+      grid.sync();  // all have read the list's length
+      if (first_thread) {
+        a.totals->far[far_list] = 0;
+        a.totals->far_first[far_list] = 0;
+      }
+      far_list ^= 1;
+    } else if (below == 0) {
+      limit += width;
+      const double hops = max(width, 1.0);
+      hop_limit = a.max_hops - hop_limit <= hops ? a.max_hops : hop_limit + static_cast<std::uint32_t>(hops);
+    }
+    StepCounts& out = a.counts[(step + 1) % 3];
+    std::uint32_t stop = 0;
+    if (first_thread) {
+      a.counts[(step + 2) % 3] = StepCounts{};
+      stop = *a.stop;  // arrives while this block works
+    }
+    if (threadIdx.x == 0) {
+      block_done = 0;
+      idle.mask = 0;
+    }
+    __syncthreads();
+    // The blocks meet when a warp does far more than the mean, so that others can help.
+    worker.Begin(&out, a.near[(step + 1) & 1], far_list, limit, width, hop_limit, 16 * mean + 1024);
+    const unsigned share = max((count + warps - 1) / warps, kSlice);
+    const auto slice_begin = static_cast<unsigned>(min(std::uint64_t{warp} * share, std::uint64_t{count}));
+    worker.Work(list, slice_begin, min(slice_begin + share, count));
+    worker.Flush();
+    if (a.s.graph.forward.max_degree >= kHub) {
+      grid.sync();
+      const std::uint32_t hubs = min(static_cast<volatile std::uint32_t&>(out.hubs), a.hub_capacity);
+      if (hubs != 0) {
+        worker.WorkOnHubs(hubs, warp, warps);
+        worker.Flush();
+      }
+    }
+    const unsigned long long warp_done = worker.StepDone();
+    if (Lane() == 0 && warp_done != 0) atomicAdd(&block_done, warp_done);
+    __syncthreads();
+    if (threadIdx.x == 0 && block_done != 0) atomicAdd(&out.done, block_done);
+    if (first_thread && stop != 0) out.stop = 1;
+    grid.sync();
+    mean = static_cast<std::uint32_t>(static_cast<volatile const unsigned long long&>(out.done)) / warps;
+  }
+  const unsigned hops = __reduce_max_sync(kFull, worker.hops);
+  unsigned long long sums[3] = {worker.done(), worker.improved, worker.edges};
+  for (unsigned long long& sum : sums) {
+    for (unsigned d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(kFull, sum, d);
+  }
+  if (Lane() == 0) {
+    atomicMax(&a.totals->hops, hops);
+    atomicAdd(&a.totals->done, sums[0]);
+    atomicAdd(&a.totals->improved, sums[1]);
+    atomicAdd(&a.totals->edges, sums[2]);
+  }
+  if (first_thread) {
+    RelaxTotals& t = *a.totals;
+    t.end = end;
+    t.steps = step;
+    t.list = step & 1;
+    t.far_list = far_list;
+    t.near = min(near, a.capacity);
+    t.far_count = min(far, a.capacity);
+    t.below = below;
+    t.limit = limit;
+    t.width = width;
+  }
+}
+
+}  // namespace chatty::fused::cuda

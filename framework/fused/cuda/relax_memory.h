@@ -1,0 +1,36 @@
+/// \file
+/// The memory of a fused run on a GPU, besides the program's state.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "chatty/core/bitmap.h"
+#include "chatty/framework/fused/cuda/row_records.h"
+#include "chatty/framework/fused/relaxes.h"
+
+namespace chatty::fused::cuda {
+
+/// Items of each list, if `asked` is 0. A frontier with more is wide, and rounds suit it better.
+inline std::uint32_t ListItems(std::uint64_t owned, std::uint32_t asked) {
+  constexpr std::uint64_t kMin = 1u << 12, kMax = 1u << 22;
+  return asked != 0 ? asked : static_cast<std::uint32_t>(std::clamp(owned, kMin, kMax));
+}
+/// Items with long rows, of one step.
+inline constexpr std::uint32_t kHubItems = 1u << 14;
+/// Items that a warp gives to an idle one at once, and the room for gifts to all warps of a block.
+inline constexpr unsigned kGift = 64, kGiftsOfBlock = 8 * kGift;
+
+/// Bytes on a part of a GPU with so many multiprocessors; none for programs that have no such runs, and on parts of several.
+template <class P>
+std::uint64_t RelaxBytes(const PartShape& part, RowOptions rows) {
+  if (!kRelaxes<P> || part.parts > 1 || !part.forward.built) return 0;
+  constexpr std::uint64_t kBlocks = 256;  // a multiprocessor each, of some 150
+  const std::uint64_t lists = Traits<P>::kOrders ? 4 : 2;
+  const std::uint64_t items = lists * ListItems(part.owned, rows.list_items) + kHubItems + kBlocks * kGiftsOfBlock;
+  const std::uint64_t records =
+      RowRecords::Pay(part, rows.records) ? RowRecords::Bytes(part, part.weights != WeightKind::kNone) : 0;
+  return items * sizeof(ItemOf<P>) + records + 512;
+}
+
+}  // namespace chatty::fused::cuda

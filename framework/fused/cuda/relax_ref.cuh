@@ -1,0 +1,150 @@
+/// \file
+/// What the kernel of a fused run is given and counts: see relax.cuh.
+#pragma once
+
+#include <cstdint>
+
+#include "chatty/core/bitmap.h"
+#include "chatty/framework/fused/cuda/relax_memory.h"
+#include "chatty/framework/fused/relaxes.h"
+#include "chatty/framework/steps/cuda/block.cuh"
+#include "chatty/framework/steps/vertex_ops.h"
+
+namespace chatty::fused::cuda {
+
+using steps::cuda::kFull;
+using steps::cuda::Lane;
+using steps::cuda::Shuffle;
+using steps::cuda::Warp;
+using steps::cuda::WarpRows;
+
+/// One block of so many threads an SM: a step's chain of accesses counts, not their number.
+inline constexpr unsigned kThreads = 256, kWarps = kThreads / 32;
+/// Items of a warp's ring, and of its buffers for the next list and the far list.
+inline constexpr unsigned kRing = 256, kNearBuffer = 192, kFarBuffer = 64;
+static_assert(kGiftsOfBlock == kWarps * kGift);
+/// Fewest items of a warp's slice: fewer warps with more items each would wait for each other's chains.
+inline constexpr unsigned kSlice = 4;
+/// Rows with at least so many edges are walked by all warps, when a step's other work is done.
+inline constexpr std::uint32_t kHub = 4096;
+
+/// Why a kernel ended.
+enum class End : std::uint32_t {
+  kDone,      ///< no items are left
+  kStopped,   ///< by the host
+  kRounds,    ///< all items have as many hops as rounds were asked for
+  kWide,      ///< rounds suit the frontier better
+  kOverflow,  ///< a list was full; the items beyond are in the frontier's bitmap
+};
+
+/// Counters of one step, which the next one reads. Three take turns: one is read, one is counted in, one is cleared.
+struct StepCounts {
+  std::uint32_t near = 0;   ///< items of the next list
+  std::uint32_t below = 0;  ///< of these, below the limit: what rings and warps had no room or time for
+  std::uint32_t hubs = 0;   ///< items with long rows
+  std::uint32_t stop = 0;
+  /// Items done, and in the upper half improvements of vertices that had the identity: no message before.
+  unsigned long long done = 0;
+};
+
+/// What lasts.
+struct RelaxTotals {
+  std::uint32_t far[2] = {};  ///< items of the far lists
+  std::uint32_t overflow = 0;
+  std::uint32_t hops = 0;                ///< most of any item done, plus 1
+  unsigned long long far_first[2] = {};  ///< PriorityKey of their first
+  unsigned long long done = 0, improved = 0, edges = 0;
+  // Written by the kernel's first thread at its end:
+  End end{};
+  std::uint32_t steps = 0, list = 0, far_list = 0, near = 0, far_count = 0;
+  std::uint32_t below = 0;
+  double limit = 0, width = 0;
+};
+
+/// The kernel's input.
+template <class P>
+struct RelaxRef {
+  const RowRecord* records = nullptr;
+  ItemOf<P>*near[2] = {}, *far[2] = {}, *hubs = nullptr;
+  ItemOf<P>* gifts = nullptr;  ///< kGift of each warp
+  std::uint32_t capacity = 0, hub_capacity = 0;
+  StepCounts* counts = nullptr;  ///< three
+  RelaxTotals* totals = nullptr;
+  const volatile std::uint32_t* stop = nullptr;  ///< of the host, mapped
+  double limit = 0, width = 0, max_width = 0;
+  bool adapts = false;    ///< the width
+  bool natively = false;  ///< UpdateStatus is what hardware does: see kUpdatesNatively
+  std::uint32_t max_hops = ~0u;
+  std::uint32_t wide = ~0u;  ///< items a hop, or of a step in the order of a Priority, from which on rounds are better
+  /// @{
+  /// Of Round, whose layout nvcc 13 and the host's compiler see differently for its empty member.
+  std::uint32_t index = 0, phase = 0;
+  std::uint64_t active = 0;
+  /// @}
+  StateRef<P> s;
+
+  __device__ RoundOf<P> round() const {
+    RoundOf<P> round;
+    round.index = index;
+    round.phase = phase;
+    round.vertices = s.graph.vertices;
+    round.active = active;
+    return round;
+  }
+};
+
+/// An item in a ring. In the order of hops its row comes with it, fetched while the update of its value is on the way. In
+/// the order of a Priority an item is read with its row, and skipped if its value has improved since.
+template <class P, bool kOrders = Traits<P>::kOrders>
+struct RingItem {
+  ItemOf<P> item;
+  RowRecord row;
+};
+template <class P>
+struct RingItem<P, true> {
+  ItemOf<P> item;
+};
+
+template <class P>
+inline constexpr std::size_t kSharedBytes = kWarps*(kRing * sizeof(RingItem<P>) + kNearBuffer * sizeof(ItemOf<P>) +
+                                                    (Traits<P>::kOrders ? kFarBuffer * sizeof(ItemOf<P>) : 0));
+
+namespace detail {
+
+template <class T>
+__device__ T LoadItem(const T* at) {
+  using W = steps::cuda::WordsOf<T>;
+  if constexpr (std::is_void_v<W>) {
+    T item;
+    for (unsigned i = 0; i < sizeof(T) / 8; ++i) {
+      const auto word = __ldcg(reinterpret_cast<const unsigned long long*>(at) + i);
+      memcpy(reinterpret_cast<char*>(&item) + 8 * i, &word, 8);
+    }
+    return item;
+  } else {
+    return steps::cuda::FromWords<T>(__ldcg(reinterpret_cast<const W*>(at)));
+  }
+}
+template <class T>
+__device__ void StoreItem(T* at, const T& item) {
+  using W = steps::cuda::WordsOf<T>;
+  if constexpr (std::is_void_v<W>) {
+    for (unsigned i = 0; i < sizeof(T) / 8; ++i) {
+      unsigned long long word;
+      memcpy(&word, reinterpret_cast<const char*>(&item) + 8 * i, 8);
+      __stcg(reinterpret_cast<unsigned long long*>(at) + i, word);
+    }
+  } else {
+    W words;
+    memcpy(&words, &item, sizeof(T));
+    __stcg(reinterpret_cast<W*>(at), words);
+  }
+}
+__device__ inline RowRecord LoadRecord(const RowRecord* at) {
+  const uint4 words = __ldg(reinterpret_cast<const uint4*>(at));
+  return {{words.x, words.y, words.z, words.w}};
+}
+
+}  // namespace detail
+
+}  // namespace chatty::fused::cuda

@@ -1,0 +1,151 @@
+/// \file
+/// How a fused run reads rows and changes values.
+#pragma once
+
+#include "chatty/framework/fused/cuda/relax_ref.cuh"
+
+namespace chatty::fused::cuda::detail {
+
+/// Combines `message` into the value at `address` by one atomic operation of the hardware; returns the value before.
+template <class P, class Value>
+__device__ Value UpdateNatively(Value* address, Value message) {
+  using Native = std::conditional_t<
+      std::is_integral_v<Value>,
+      std::conditional_t<sizeof(Value) == 8, std::conditional_t<std::is_signed_v<Value>, long long, unsigned long long>,
+                         std::conditional_t<std::is_signed_v<Value>, int, unsigned int>>,
+      std::conditional_t<sizeof(Value) == 8, long long, int>>;
+  if constexpr (std::is_integral_v<Value>) {
+    auto* const native = reinterpret_cast<Native*>(address);
+    if constexpr (P::kReduction == Reduction::kMin) {
+      return static_cast<Value>(atomicMin(native, static_cast<Native>(message)));
+    } else if constexpr (P::kReduction == Reduction::kMax) {
+      return static_cast<Value>(atomicMax(native, static_cast<Native>(message)));
+    } else {
+      using Bits = atomics::Word<sizeof(Value)>;
+      return static_cast<Value>(atomicOr(reinterpret_cast<Bits*>(address), static_cast<Bits>(message)));
+    }
+  } else {  // IEEE order is the order of integers for numbers without a sign, and the reverse order of unsigned ones with it
+    using Bits = atomics::Word<sizeof(Value)>;
+    constexpr bool kMin = P::kReduction == Reduction::kMin;
+    if (signbit(message) != 0) {
+      const Bits bits = atomics::BitCast<Bits>(message);
+      auto* const unsigned_words = reinterpret_cast<Bits*>(address);
+      return atomics::BitCast<Value>(kMin ? atomicMax(unsigned_words, bits) : atomicMin(unsigned_words, bits));
+    }
+    const Native bits = atomics::BitCast<Native>(message);
+    auto* const words = reinterpret_cast<Native*>(address);
+    return atomics::BitCast<Value>(kMin ? atomicMin(words, bits) : atomicMax(words, bits));
+  }
+}
+
+/// Rows and values of P. A lane calls for itself.
+template <class P>
+class Values {
+ public:
+  using Value = ValueOf<P>;
+  using Message = MessageOf<P>;
+  using Weight = WeightOf<P>;
+  using Word = atomics::Word<sizeof(Value)>;
+  static constexpr bool kWeighted = !std::is_same_v<Weight, None>;
+
+  explicit __device__ Values(const RelaxRef<P>& a) : a_(a), s_(a.s) {}
+
+  /// Word `edge` of v's record, which is made up where there are no records.
+  __device__ std::uint32_t FetchWord(LocalId v, unsigned edge) const {
+    if (a_.records != nullptr) return __ldg(a_.records[(kWeighted ? std::size_t{2} : 1) * v].words + edge);
+    const EdgeIndex begin = s_.graph.forward.offsets[v], end = s_.graph.forward.offsets[v + 1];
+    return edge == 0   ? static_cast<std::uint32_t>(begin)
+           : edge == 1 ? static_cast<std::uint32_t>(begin >> 32)
+           : edge == 2 ? static_cast<std::uint32_t>(end - begin)
+                       : RowRecord::kLong;
+  }
+  __device__ RowRecord FetchRow(LocalId v) const {
+    if (a_.records != nullptr) return LoadRecord(a_.records + (kWeighted ? std::size_t{2} : 1) * v);
+    const EdgeIndex begin = s_.graph.forward.offsets[v], end = s_.graph.forward.offsets[v + 1];
+    return {{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin >> 32),
+             static_cast<std::uint32_t>(end - begin), RowRecord::kLong}};
+  }
+  __device__ RowRecord FetchWeights(LocalId v) const {
+    return a_.records != nullptr ? LoadRecord(a_.records + std::size_t{2} * v + 1) : RowRecord{};
+  }
+  __device__ Weight FetchWeight(LocalId v, unsigned edge) const {
+    if (a_.records == nullptr) return Weight{};
+    return atomics::BitCast<Weight>(__ldg(a_.records[std::size_t{2} * v + 1].words + edge));
+  }
+  __device__ Value CurrentValue(LocalId v) const { return atomics::BitCast<Value>(atomics::Load(WordOf(v))); }
+
+  /// Combines a message into a vertex's value. Returns whether the vertex becomes active, and its value then. `look`: loads
+  /// the value first, because most edges of long rows improve nothing, and a load of a line that nobody writes is far
+  /// cheaper than an atomic operation. `meanwhile` is called while the update is on the way.
+  template <class Meanwhile>
+  __device__ bool Update(LocalId v, const Message& message, Value* value, bool look, Meanwhile&& meanwhile) {
+    if constexpr (kUpdatesNatively<P>) {
+      if (a_.natively) {
+        if (look && !Improves(CurrentValue(v), message)) return false;
+        *value = UpdateNatively<P>(s_.values + v, message);
+        meanwhile();
+        const bool was_identity = steps::SameBytes(*value, IdentityOf<P>());
+        const bool improves = Improves(*value, message);
+        first += improves && was_identity;
+        return improves;
+      }
+    }
+    const Word before = atomics::Load(WordOf(v));
+    meanwhile();
+    const bool improves = UpdateBySwap(v, before, message, value);
+    if constexpr (std::is_same_v<Value, Message>) {
+      first += improves && steps::SameBytes(before, atomics::BitCast<Word>(IdentityOf<P>()));
+    }
+    return improves;
+  }
+
+  /// Whether a value improves by a message; it is then what both become.
+  __device__ static bool Improves(Value& value, const Message& message) {
+    if constexpr (kUpdatesNatively<P>) {
+      const Value before = value;
+      if constexpr (P::kReduction == Reduction::kMin) {
+        value = message;
+        return message < before;
+      } else if constexpr (P::kReduction == Reduction::kMax) {
+        value = message;
+        return before < message;
+      } else {
+        value = before | message;
+        return value != before;
+      }
+    }
+    return false;
+  }
+  __device__ static bool Improves(Value&& value, const Message& message) { return Improves(value, message); }
+
+  /// Runs UpdateStatus on a copy and swaps it in. Returns whether the vertex becomes active, and its value then.
+  __device__ bool UpdateBySwap(LocalId v, Word before, const Message& message, Value* result) const {
+    while (true) {
+      Value value = atomics::BitCast<Value>(before);
+      if constexpr (Traits<P>::kHasWantsMessage) {
+        if (!s_.program.Wants(value, message)) return false;
+      }
+      const bool active = steps::UpdateValue(s_, v, value, message, s_.At(v), a_.round());
+      const Word after = atomics::BitCast<Word>(value);
+      if (after != before) {
+        const Word found = atomics::CompareSwap(WordOf(v), before, after);
+        if (found != before) {
+          before = found;
+          continue;
+        }
+      }
+      *result = value;
+      return active;
+    }
+  }
+
+  __device__ Word* WordOf(LocalId v) const { return reinterpret_cast<Word*>(s_.values + v); }
+
+  unsigned first = 0;  ///< improvements of values that were the identity
+
+ private:
+  const RelaxRef<P>& a_;
+  const StateRef<P>& s_;
+};
+
+}  // namespace chatty::fused::cuda::detail

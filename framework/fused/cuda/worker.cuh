@@ -1,0 +1,561 @@
+/// \file
+/// One warp's part in a fused run: see relax.cuh.
+#pragma once
+
+#include "chatty/framework/fused/cuda/values.cuh"
+
+namespace chatty::fused::cuda::detail {
+
+/// Where warps of a block that have nothing to do wait for items of the others. Atomics alone touch it.
+struct IdleWarps {
+  unsigned mask;           ///< a bit a warp
+  unsigned gifts[kWarps];  ///< items that a warp is given, in its part of RelaxRef::gifts
+};
+
+/// One warp's part in the kernel. All lanes call every function.
+template <class P>
+class RelaxWorker : private Values<P> {
+ public:
+  using typename Values<P>::Value;
+  using typename Values<P>::Message;
+  using Shared = SharedOf<P>;
+  using typename Values<P>::Weight;
+  using Entry = ItemOf<P>;
+  static constexpr bool kOrders = Traits<P>::kOrders;
+  using Values<P>::kWeighted;
+
+  __device__ RelaxWorker(const RelaxRef<P>& a, unsigned char* shared, IdleWarps* idle)
+      : Values<P>(a), a_(a), s_(a.s), idle_(idle) {
+    auto* const rings = reinterpret_cast<RingItem<P>*>(shared);
+    auto* const nears = reinterpret_cast<Entry*>(rings + kWarps * kRing);
+    ring_ = rings + Warp() * kRing;
+    near_ = nears + Warp() * kNearBuffer;
+    if constexpr (kOrders) far_ = nears + kWarps * kNearBuffer + Warp() * kFarBuffer;
+  }
+
+  __device__ Entry* GiftsOf(unsigned warp) const { return a_.gifts + (std::size_t{blockIdx.x} * kWarps + warp) * kGift; }
+  /// Gives half of the ring to an idle warp, if there is one.
+  __device__ void Give() {
+    unsigned to = kWarps;
+    if (Lane() == 0) {
+      const unsigned mask = atomicOr(&idle_->mask, 0u);
+      if (mask != 0) {
+        const unsigned bit = mask & (0 - mask);
+        if ((atomicAnd(&idle_->mask, ~bit) & bit) != 0) to = __ffs(bit) - 1;  // no other warp has been faster
+      }
+    }
+    to = __shfl_sync(kFull, to, 0);
+    if (to == kWarps) return;
+    const unsigned count = min(kGift, (tail_ - head_) / 2);
+    for (unsigned i = Lane(); i < count; i += 32) StoreItem(GiftsOf(to) + i, ring_[(head_ + i) % kRing].item);
+    head_ += count;
+    __threadfence();
+    __syncwarp();
+    if (Lane() == 0) atomicExch(&idle_->gifts[to], count);
+  }
+  /// Waits until another warp of the block gives items, or all have none. Returns the number of items.
+  __device__ unsigned AwaitGift() {
+    constexpr unsigned kAll = (1u << kWarps) - 1;
+    unsigned count = 0;
+    if (Lane() == 0) {
+      unsigned mask = atomicOr(&idle_->mask, 1u << Warp()) | 1u << Warp();
+      // A warp's bit is cleared before it is given anything, and only by a warp that is not idle: all bits are for good.
+      while (mask != kAll && (count = atomicExch(&idle_->gifts[Warp()], 0u)) == 0) {
+        __nanosleep(40);
+        mask = atomicOr(&idle_->mask, 0u);
+      }
+    }
+    count = __shfl_sync(kFull, count, 0);
+    __threadfence();
+    return count;
+  }
+
+  /// Before a step: where to put items, and which are below.
+  __device__ void Begin(StepCounts* counts, Entry* next, unsigned far_list, double limit, double width,
+                        std::uint32_t hop_limit, unsigned budget) {
+    counts_ = counts;
+    next_ = next;
+    far_list_ = far_list;
+    limit_ = limit;
+    near_limit_ = limit + width;
+    hop_limit_ = hop_limit;
+    budget_ = budget;
+    spills_ = false;
+    step_items_ = step_improved_ = step_edges_ = 0;
+    this->first = 0;
+    work_ = 0;
+  }
+
+  /// Takes list[begin, end) and what comes of it, until nothing below the limit is left. The warp's instructions are part of
+  /// its items' chain: if items are few, four lanes share one, a lane an edge; if they are many, a lane has one.
+  __device__ void Work(const Entry* list, unsigned begin, unsigned end) {
+    while (true) {
+      while (true) {
+        const unsigned there = end - begin + (tail_ - head_);
+        if (there == 0) break;
+        if (there <= kFew) {
+          WorkOnFew(list, begin, end);
+        } else {
+          WorkOnMany(list, begin, end);
+        }
+        if (tail_ - head_ > kFew) Give();
+        if (budget_ < work_ && tail_ - head_ >= kSpillFrom) Spill();
+      }
+      begin = 0;
+      end = AwaitGift();
+      if (end == 0) return;
+      list = GiftsOf(Warp());
+    }
+  }
+
+  /// All warps take part of every long row.
+  __device__ void WorkOnHubs(unsigned hubs, unsigned warp, unsigned warps) {
+    spills_ = true;
+    for (unsigned h = 0; h < hubs; ++h) {
+      const Entry item = LoadItem(a_.hubs + h);
+      const EdgeIndex begin = s_.graph.forward.offsets[item.vertex], end = s_.graph.forward.offsets[item.vertex + 1];
+      const Shared share = ShareOf(item.vertex, item.value);
+      for (EdgeIndex e = begin + std::uint64_t{warp} * 32; e < end; e += std::uint64_t{warps} * 32) {
+        FollowEdge(e + Lane() < end, item, share, e + Lane());
+      }
+    }
+  }
+
+  /// At a step's end: all items are in lists.
+  __device__ void Flush() {
+    FlushNear();
+    if constexpr (kOrders) FlushFar();
+  }
+
+  /// Items of this step, and improvements of vertices that had the identity, of all lanes.
+  __device__ unsigned long long StepDone() {
+    const unsigned done = __reduce_add_sync(kFull, step_items_), first = __reduce_add_sync(kFull, this->first);
+    done_ += step_items_;
+    improved += step_improved_;
+    edges += step_edges_;
+    return static_cast<unsigned long long>(first) << 32 | done;
+  }
+
+  /// A lane's, of the whole run.
+  std::uint32_t hops = 0;
+  unsigned long long edges = 0, improved = 0;
+  __device__ unsigned long long done() const { return done_; }
+
+ private:
+  using typename Values<P>::Word;
+  using Values<P>::FetchWord;
+  using Values<P>::FetchRow;
+  using Values<P>::FetchWeight;
+  using Values<P>::FetchWeights;
+  using Values<P>::CurrentValue;
+  using Values<P>::WordOf;
+  using Values<P>::Update;
+  using Values<P>::Improves;
+  using Values<P>::UpdateBySwap;
+  /// A ring with fewer items is not dealt out: they are a chain.
+  static constexpr unsigned kSpillFrom = 16;
+  /// Items with a lane for each of their edges.
+  static constexpr unsigned kFew = 32 / RowRecord::kEdges;
+
+  __device__ Shared ShareOf(LocalId v, const Value& value) const {
+    if constexpr (Traits<P>::kHasShare) {
+      return s_.program.Share(value, s_.At(v));
+    } else {
+      return value;
+    }
+  }
+  __device__ bool IsBelow(const Entry& item) const {
+    if constexpr (kOrders) {
+      return steps::GoesNow(steps::PriorityOf(s_.program, item.value), limit_);
+    } else {
+      return item.hops < hop_limit_;
+    }
+  }
+  __device__ Message MessageOver(LocalId source, LocalId target, const Shared& share, const Weight& weight) const {
+    const Edge<Weight> edge{s_.graph.Global(source), s_.graph.Global(target), weight};
+    return s_.program.ComputeScatter(share, edge, a_.round());
+  }
+  /// The item of a target that was improved to `value`.
+  __device__ static Entry Next(const Entry& from, LocalId target, const Value& value) {
+    if constexpr (kOrders) {
+      return {target, value};
+    } else {
+      return {target, from.hops + 1, value};
+    }
+  }
+
+  /// Lanes' items: from the list, then from the ring.
+  struct Taken {
+    unsigned listed, all;
+  };
+  __device__ Taken Take(unsigned most, unsigned& begin, unsigned end) {
+    const unsigned listed = min(most, end - begin), ringed = min(most - listed, tail_ - head_);
+    begin += listed;
+    head_ += ringed;
+    work_ += listed + ringed;
+    return {listed, listed + ringed};
+  }
+  /// After an item and its row are there: whether it is to be followed now, or waits for a higher limit.
+  __device__ void Judge(const Entry& item, bool& live, bool& waits) const {
+    live = steps::SameBytes(CurrentValue(item.vertex), item.value);
+    waits = live && !IsBelow(item);
+    live = live && !waits;
+  }
+  __device__ void CountItem(const Entry& item, bool live) {
+    step_items_ += live;
+    if constexpr (!kOrders) hops = live ? max(hops, item.hops + 1) : hops;
+  }
+
+  __device__ void WorkOnFew(const Entry* list, unsigned& begin, unsigned end) {
+    const unsigned which = Lane() / RowRecord::kEdges, edge = Lane() % RowRecord::kEdges;
+    const Entry* const at = list + begin;
+    const unsigned head = head_;
+    const Taken taken = Take(kFew, begin, end);
+    const bool is_listed = which < taken.listed;
+    bool live = which < taken.all, waits = false;
+    Entry item{};
+    std::uint32_t word = RowRecord::kNone;
+    if (is_listed) {
+      item = LoadItem(at + which);
+    } else if (live) {
+      const RingItem<P>& entry = ring_[(head + which - taken.listed) % kRing];
+      item = entry.item;
+      if constexpr (!kOrders) word = entry.row.words[edge];
+    }
+    __syncwarp();  // the ring's places are free
+    Weight weight{};
+    if (kOrders ? live : is_listed) {
+      word = FetchWord(item.vertex, edge);
+      if constexpr (kWeighted) weight = FetchWeight(item.vertex, edge);
+      Judge(item, live, waits);
+    } else if constexpr (kWeighted) {
+      if (live) weight = FetchWeight(item.vertex, edge);
+    }
+    const std::uint32_t last_word = __shfl_sync(kFull, word, Lane() | (RowRecord::kEdges - 1));
+    const bool is_long = live && last_word == RowRecord::kLong;
+    if (edge == 0) CountItem(item, live);
+    Shared share{};
+    if (live) share = ShareOf(item.vertex, item.value);
+    Value value{};
+    RowRecord row{};
+    bool improves = false;
+    if (live && !is_long && word != RowRecord::kNone) {
+      step_edges_ += 1;
+      improves = Update(word, MessageOver(item.vertex, word, share, weight), &value, /*look=*/false, [&] {
+        if constexpr (!kOrders) row = FetchRow(word);
+      });
+    }
+    Put(improves, Next(item, word, value), row);
+    if (__any_sync(kFull, is_long || waits)) {
+      const unsigned first = Lane() & ~(RowRecord::kEdges - 1);
+      const RowRecord range = {{__shfl_sync(kFull, word, first), __shfl_sync(kFull, word, first | 1),
+                                __shfl_sync(kFull, word, first | 2), last_word}};
+      FollowLong(item, share, range, is_long && edge == 0);
+      PutOut(waits && edge == 0, item, /*below=*/false);
+    }
+  }
+
+  __device__ void WorkOnMany(const Entry* list, unsigned& begin, unsigned end) {
+    const Entry* const at = list + begin;
+    const unsigned head = head_;
+    const Taken taken = Take(32, begin, end);
+    const bool is_listed = Lane() < taken.listed;
+    bool live = Lane() < taken.all, waits = false;
+    Entry item{};
+    RowRecord row{{RowRecord::kNone, RowRecord::kNone, RowRecord::kNone, RowRecord::kNone}};
+    if (is_listed) {
+      item = LoadItem(at + Lane());
+    } else if (live) {
+      const RingItem<P>& entry = ring_[(head + Lane() - taken.listed) % kRing];
+      item = entry.item;
+      if constexpr (!kOrders) row = entry.row;
+    }
+    __syncwarp();  // the ring's places are free
+    RowRecord weights{};
+    if (kOrders ? live : is_listed) {
+      row = FetchRow(item.vertex);
+      if constexpr (kWeighted) weights = FetchWeights(item.vertex);
+      Judge(item, live, waits);
+    } else if constexpr (kWeighted) {
+      if (live) weights = FetchWeights(item.vertex);
+    }
+    const bool is_long = live && row.words[RowRecord::kEdges - 1] == RowRecord::kLong;
+    CountItem(item, live);
+    Shared share{};
+    if (live) share = ShareOf(item.vertex, item.value);
+    FollowShort(item, share, row, weights, live && !is_long);
+    if (__any_sync(kFull, is_long || waits)) {
+      FollowLong(item, share, row, is_long);
+      PutOut(waits, item, /*below=*/false);
+    }
+  }
+
+  /// All updates of a lane are under way together, and with them the fetches of the targets' rows.
+  __device__ void FollowShort(const Entry& item, const Shared& share, const RowRecord& row, const RowRecord& weights,
+                              bool live) {
+    Value value[RowRecord::kEdges];
+    RowRecord rows[RowRecord::kEdges];
+    Message message[RowRecord::kEdges];
+    bool there[RowRecord::kEdges], improves[RowRecord::kEdges];
+#pragma unroll
+    for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
+      there[j] = live && row.words[j] != RowRecord::kNone;
+      step_edges_ += there[j];
+      Weight weight{};
+      if constexpr (kWeighted) weight = atomics::BitCast<Weight>(weights.words[j]);
+      message[j] = MessageOver(item.vertex, row.words[j], share, weight);
+    }
+    bool natively = false;
+    if constexpr (kUpdatesNatively<P>) {
+      natively = a_.natively;
+      if (natively) {
+#pragma unroll
+        for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
+          if (there[j]) value[j] = UpdateNatively<P>(s_.values + row.words[j], message[j]);
+        }
+        FetchRows(row, there, rows);
+#pragma unroll
+        for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
+          const bool was_identity = there[j] && steps::SameBytes(value[j], IdentityOf<P>());
+          improves[j] = there[j] && Improves(value[j], message[j]);
+          this->first += improves[j] && was_identity;
+        }
+      }
+    }
+    if (!natively) {
+      Word before[RowRecord::kEdges];
+#pragma unroll
+      for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
+        if (there[j]) before[j] = atomics::Load(WordOf(row.words[j]));
+      }
+      FetchRows(row, there, rows);
+#pragma unroll
+      for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
+        improves[j] = there[j] && UpdateBySwap(row.words[j], before[j], message[j], &value[j]);
+      }
+    }
+    PutAll(item, row, value, rows, improves);
+  }
+  __device__ void FetchRows(const RowRecord& row, const bool (&there)[RowRecord::kEdges],
+                            RowRecord (&rows)[RowRecord::kEdges]) const {
+    if constexpr (!kOrders) {
+#pragma unroll
+      for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
+        if (there[j]) rows[j] = FetchRow(row.words[j]);
+      }
+    }
+  }
+  /// Puts a lane's improved targets into the ring, if all lanes' fit, and what lies beyond the limit into lists.
+  __device__ void PutAll(const Entry& item, const RowRecord& row, const Value (&value)[RowRecord::kEdges],
+                         const RowRecord (&rows)[RowRecord::kEdges], const bool (&improves)[RowRecord::kEdges]) {
+    bool below[RowRecord::kEdges];
+    unsigned mask[RowRecord::kEdges], count = 0;
+#pragma unroll
+    for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
+      below[j] = improves[j] && IsBelow(Next(item, row.words[j], value[j]));
+      step_improved_ += improves[j];
+    }
+#pragma unroll
+    for (unsigned j = 0; j < RowRecord::kEdges; ++j) mask[j] = __ballot_sync(kFull, below[j]);
+#pragma unroll
+    for (unsigned j = 0; j < RowRecord::kEdges; ++j) count += __popc(mask[j]);
+    const bool fits = !spills_ && tail_ - head_ + count <= kRing;
+    bool left = false;
+    if (fits) {
+#pragma unroll
+      for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
+        if (below[j]) {
+          RingItem<P>& entry = ring_[(tail_ + __popc(mask[j] & ((1u << Lane()) - 1))) % kRing];
+          entry.item = Next(item, row.words[j], value[j]);
+          if constexpr (!kOrders) entry.row = rows[j];
+        }
+        tail_ += __popc(mask[j]);
+        left = left || (improves[j] && !below[j]);
+      }
+    } else {
+#pragma unroll
+      for (unsigned j = 0; j < RowRecord::kEdges; ++j) left = left || improves[j];
+    }
+    if (__any_sync(kFull, left)) {
+#pragma unroll 1
+      for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
+        const bool put = (j == 0   ? improves[0]
+                          : j == 1 ? improves[1]
+                          : j == 2 ? improves[2]
+                                   : improves[3]) &&
+                         !(fits && (j == 0   ? below[0]
+                                    : j == 1 ? below[1]
+                                    : j == 2 ? below[2]
+                                             : below[3]));
+        const bool is_below = !fits && (j == 0 ? below[0] : j == 1 ? below[1] : j == 2 ? below[2] : below[3]);
+        const LocalId target = j == 0 ? row.words[0] : j == 1 ? row.words[1] : j == 2 ? row.words[2] : row.words[3];
+        const Value changed = j == 0 ? value[0] : j == 1 ? value[1] : j == 2 ? value[2] : value[3];
+        if (__any_sync(kFull, put)) PutOut(put, Next(item, target, changed), is_below);
+      }
+    }
+    __syncwarp();  // what lanes put into the ring is there for all
+  }
+
+  /// The long rows of lanes' items end to end, 32 edges at a time; the longest go to the list of hubs.
+  __device__ void FollowLong(const Entry& item, const Shared& share, const RowRecord& row, bool is_long) {
+    const EdgeIndex begin = row.words[0] | std::uint64_t{row.words[1]} << 32;
+    const unsigned degree = is_long ? row.words[2] : 0;
+    step_edges_ += degree;
+    const bool is_hub = degree >= kHub;
+    if (__any_sync(kFull, is_hub)) PutHub(is_hub, item);
+    const WarpRows all(is_hub ? 0 : degree);
+    for (unsigned k = 0; k < all.total(); k += 32) {
+      unsigned place = 0;
+      const unsigned owner = all.Owner(k + Lane(), &place);
+      const Entry from = ShuffleItem(item, owner);
+      const Shared shared = Shuffle(share, owner);
+      FollowEdge(k + Lane() < all.total(), from, shared, Shuffle(begin, owner) + place);
+    }
+  }
+  __device__ static Entry ShuffleItem(const Entry& item, unsigned lane) {
+    Entry result{};
+    result.vertex = __shfl_sync(kFull, item.vertex, lane);
+    if constexpr (!kOrders) result.hops = __shfl_sync(kFull, item.hops, lane);
+    result.value = Shuffle(item.value, lane);
+    return result;
+  }
+
+  /// Follows edge e of every lane's item, if `live`.
+  __device__ void FollowEdge(bool live, const Entry& item, const Shared& share, EdgeIndex e) {
+    LocalId target = 0;
+    Value value{};
+    RowRecord row{};
+    bool improves = false;
+    if (live) {
+      target = s_.graph.forward.neighbours[e];
+      const Message message = MessageOver(item.vertex, target, share, s_.graph.forward.template weight<Weight>(e));
+      improves = Update(target, message, &value, /*look=*/true, [] {});
+      if constexpr (!kOrders) {
+        if (improves) row = FetchRow(target);
+      }
+    }
+    Put(improves, Next(item, target, value), row);
+  }
+
+  /// Puts the lanes' improved items into the ring, or where they go otherwise.
+  __device__ void Put(bool put, const Entry& item, const RowRecord& row) {
+    step_improved_ += put;
+    bool below = put && IsBelow(item);
+    const unsigned mask = __ballot_sync(kFull, below), count = __popc(mask);
+    if (!spills_ && tail_ - head_ + count <= kRing) {
+      if (below) {
+        RingItem<P>& entry = ring_[(tail_ + __popc(mask & ((1u << Lane()) - 1))) % kRing];
+        entry.item = item;
+        if constexpr (!kOrders) entry.row = row;
+        put = below = false;
+      }
+      tail_ += count;
+    }
+    if (__any_sync(kFull, put)) PutOut(put, item, below);
+    __syncwarp();  // what lanes put into the ring is there for all
+  }
+
+  /// Puts items into the next list or, beyond the next limit, into the far list.
+  __device__ void PutOut(bool put, const Entry& item, bool below) {
+    bool is_far = false;
+    if constexpr (kOrders) is_far = put && !below && !(steps::PriorityOf(s_.program, item.value) < near_limit_);
+    unsigned mask = __ballot_sync(kFull, put && !is_far), count = __popc(mask);
+    below_ += __popc(__ballot_sync(kFull, put && below));
+    if (count != 0) {
+      if (near_count_ + count > kNearBuffer) FlushNear();
+      if (put && !is_far) near_[near_count_ + __popc(mask & ((1u << Lane()) - 1))] = item;
+      near_count_ += count;
+    }
+    if constexpr (kOrders) {
+      mask = __ballot_sync(kFull, is_far);
+      count = __popc(mask);
+      if (count != 0) {
+        if (far_count_ + count > kFarBuffer) FlushFar();
+        if (is_far) {
+          far_[far_count_ + __popc(mask & ((1u << Lane()) - 1))] = item;
+          far_first_ =
+              max(far_first_, static_cast<unsigned long long>(PriorityKey(steps::PriorityOf(s_.program, item.value))));
+        }
+        far_count_ += count;
+      }
+    }
+    __syncwarp();
+  }
+
+  /// Deals the ring's items out again: they go to the next list, which the limit does not rise for.
+  __device__ void Spill() {
+    spills_ = true;
+    while (head_ != tail_) {
+      const unsigned count = min(32u, tail_ - head_);
+      const bool put = Lane() < count;
+      const Entry item = put ? ring_[(head_ + Lane()) % kRing].item : Entry{};
+      head_ += count;
+      PutOut(put, item, put);
+    }
+  }
+
+  __device__ void PutHub(bool put, const Entry& item) {
+    const unsigned mask = __ballot_sync(kFull, put);
+    unsigned first = 0;
+    if (Lane() == 0) first = atomicAdd(&counts_->hubs, __popc(mask));
+    first = __shfl_sync(kFull, first, 0) + __popc(mask & ((1u << Lane()) - 1));
+    if (!put) return;
+    if (first < a_.hub_capacity) {
+      StoreItem(a_.hubs + first, item);
+    } else {
+      Overflow(item);
+    }
+  }
+  /// A list is full. The frontier's bitmap has room for every vertex, and values are at home.
+  __device__ void Overflow(const Entry& item) {
+    bits::Set<true>(s_.active, item.vertex);
+    atomics::Store(&a_.totals->overflow, 1u);
+  }
+  __device__ void FlushNear() {
+    if (near_count_ != 0) Store(near_, near_count_, next_, &counts_->near);
+    if (Lane() == 0 && below_ != 0) atomicAdd(&counts_->below, below_);
+    near_count_ = below_ = 0;
+  }
+  __device__ void FlushFar() {
+    for (unsigned d = 16; d > 0; d /= 2) far_first_ = max(far_first_, __shfl_xor_sync(kFull, far_first_, d));
+    if (far_count_ != 0) {
+      Store(far_, far_count_, a_.far[far_list_], &a_.totals->far[far_list_]);
+      if (Lane() == 0) atomicMax(&a_.totals->far_first[far_list_], far_first_);
+    }
+    far_count_ = 0;
+    far_first_ = 0;
+  }
+  __device__ void Store(const Entry* from, unsigned count, Entry* list, std::uint32_t* length) {
+    unsigned first = 0;
+    if (Lane() == 0) first = atomicAdd(length, count);
+    first = __shfl_sync(kFull, first, 0);
+    __syncwarp();
+    for (unsigned i = Lane(); i < count; i += 32) {
+      if (first + i < a_.capacity) {
+        StoreItem(list + first + i, from[i]);
+      } else {
+        Overflow(from[i]);
+      }
+    }
+    __syncwarp();
+  }
+
+  const RelaxRef<P>& a_;
+  const StateRef<P>& s_;
+  IdleWarps* const idle_;
+  RingItem<P>* ring_;
+  Entry *near_, *far_ = nullptr;
+  unsigned head_ = 0, tail_ = 0, near_count_ = 0, far_count_ = 0, below_ = 0;
+  unsigned long long far_first_ = 0, done_ = 0;
+  StepCounts* counts_ = nullptr;
+  Entry* next_ = nullptr;
+  unsigned far_list_ = 0;
+  double limit_ = 0, near_limit_ = 0;
+  std::uint32_t hop_limit_ = 0;
+  unsigned budget_ = 0;
+  bool spills_ = false;                                           // for the rest of the step nothing goes to the ring
+  unsigned work_ = 0;                                             // items of this step, of all lanes
+  unsigned step_items_ = 0, step_improved_ = 0, step_edges_ = 0;  // a lane's
+};
+
+}  // namespace chatty::fused::cuda::detail

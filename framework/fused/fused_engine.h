@@ -1,0 +1,64 @@
+/// \file
+/// An engine that one device runs by itself: it takes over a run between two rounds of `bsp`, works without the host, and
+/// comes back with where the run stands. Groute's fused worker and the CPU-Free model's persistent kernel have this shape.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+
+#include "chatty/core/sync.h"
+#include "chatty/framework/buckets.h"
+#include "chatty/framework/direction.h"
+#include "chatty/framework/round_state.h"
+#include "chatty/framework/state.h"
+
+namespace chatty {
+
+/// A run, as an engine hands it over and gets it back.
+struct FusedRun {
+  /// @{
+  /// Ends after this many rounds or after a stop request.
+  std::uint32_t most_rounds = kAllRounds;
+  const std::stop_token* stop = nullptr;
+  /// @}
+  bool asynchronous = false;  ///< the run has no rounds: the device keeps it however wide the frontier becomes
+  /// @{
+  /// The state before and after.
+  RoundState round;
+  Form form = Form::kBitmap;  ///< of the frontier; afterwards a bitmap
+  std::size_t count = 0;      ///< entries of a frontier that is a queue
+  Buckets buckets;
+  DirectionChooser chooser;
+  std::uint64_t active_vertices = 0, first_pending = 0;
+  std::int64_t pending_vertices = 0;
+  Ahead ahead;         ///< without buckets
+  bool mixed = false;  ///< afterwards: active vertices are of several rounds, so that later rounds must be asynchronous
+  /// @}
+  /// @{
+  /// Its work.
+  std::uint32_t push_rounds = 0, pull_rounds = 0;
+  std::uint64_t edges_touched = 0, vertices_updated = 0;
+  /// @}
+
+  static constexpr std::uint32_t kAllRounds = ~std::uint32_t{0};
+};
+
+/// When an engine of rounds should hand over.
+struct FusedTerms {
+  /// Rounds in a row with few edges, so that rounds which soon become wide are not handed over.
+  std::uint32_t narrow_rounds = 0;
+  std::uint64_t narrow_edges = ~std::uint64_t{0};  ///< fewer edges than this are few
+  bool keeps_rounds = true;  ///< the engine has rounds or buckets itself; else it runs only where the engine may be chosen
+};
+
+/// See the file. Owned by the steps of the same program and device, and uses their state.
+class FusedEngine {
+ public:
+  virtual ~FusedEngine() = default;
+  virtual FusedTerms terms() const { return {}; }
+  /// Runs until nothing is active or a limit of `run` is reached, and waits. Returns false without any work if rounds suit
+  /// this run better. Throws DeviceError, AbortedError, TimeoutError and what the program throws.
+  virtual bool Run(FusedRun& run, const WaitContext& context) = 0;
+};
+
+}  // namespace chatty

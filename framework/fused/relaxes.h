@@ -1,0 +1,50 @@
+/// \file
+/// Which programs a device may run by relaxing edges in any order.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "chatty/framework/program.h"
+
+namespace chatty::fused {
+
+/// Whether the value of P's target may change at once, by whoever has a message, in any order: late and repeated messages do
+/// no harm, hardware swaps a value whole, and nothing is computed between rounds.
+template <class P>
+inline constexpr bool kRelaxes = [] {
+  using T = Traits<P>;
+  if constexpr (AsynchronousProgram<P>) {
+    return P::kSafety == Safety::kMonotone && T::kIdempotent && T::kCanPush && !T::kCollects && !T::kHasConsume &&
+           !T::kHasMeasure && !T::kHasPrior && (sizeof(ValueOf<P>) == 4 || sizeof(ValueOf<P>) == 8) &&
+           sizeof(SharedOf<P>) <= 8 && (!T::kOrders || !T::kSharesSeparately);
+  } else {
+    return false;
+  }
+}();
+
+/// Whether hardware has P's update in one operation, if UpdateStatus replaces the value by the reduction of value and
+/// message: a minimum, a maximum or a union of bits of numbers.
+template <class P>
+inline constexpr bool kUpdatesNatively =
+    std::is_same_v<ValueOf<P>, MessageOf<P>>&& std::is_arithmetic_v<ValueOf<P>> && !kUpdateTakesData<P> &&
+    (P::kReduction == Reduction::kMin || P::kReduction == Reduction::kMax ||
+     (P::kReduction == Reduction::kOr && std::is_integral_v<ValueOf<P>>));
+
+/// A changed vertex that is to send. Without a Priority, `hops` counts the edges from the frontier with which the engine
+/// began: its order.
+template <class Value, bool kOrders>
+struct alignas(16) Item {
+  LocalId vertex;
+  std::uint32_t hops;
+  Value value;
+};
+template <class Value>
+struct alignas(8) Item<Value, true> {
+  LocalId vertex;
+  Value value;
+};
+template <class P>
+using ItemOf = Item<ValueOf<P>, Traits<P>::kOrders>;
+
+}  // namespace chatty::fused

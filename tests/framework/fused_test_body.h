@@ -1,0 +1,263 @@
+// Fused runs on every kind of device, against serial references: programs of every kind that relaxes edges, on graphs of every
+// shape, entered at once (async) and between rounds (auto). Includers instantiate FusedTest over devices.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "chatty/framework/run.h"
+#include "chatty/io/generators.h"
+#include "chatty/programs/bfs.h"
+#include "chatty/programs/label_propagation.h"
+#include "chatty/programs/reference.h"
+#include "chatty/programs/sssp.h"
+#include "test_inputs.h"
+
+namespace chatty::test {
+
+/// Which of 64 sources reach a vertex: a union of bits, for which hardware has an operation.
+struct ReachFromMany {
+  using Value = std::uint64_t;
+  using Message = std::uint64_t;
+  static constexpr auto kReduction = Reduction::kOr;
+  static constexpr auto kSafety = Safety::kMonotone;
+  std::uint32_t every = 1;  ///< vertices between two sources
+
+  CHATTY_FN bool IsSource(VertexId v) const { return v % every == 0 && v / every < 64; }
+  CHATTY_FN Value InitVertex(Vertex v) const { return IsSource(v.id) ? Value{1} << v.id / every : 0; }
+  CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v != 0; }
+  CHATTY_FN Message ComputeScatter(const Value& v, Edge<>, const Round<>&) const { return v; }
+  CHATTY_FN bool UpdateStatus(Value& v, const Message& m, Vertex, const Round<>&) const {
+    const Value before = v;
+    v |= m;
+    return v != before;
+  }
+};
+
+/// Levels, kept as three times the level: UpdateStatus is not the reduction, although both take a minimum.
+struct ThreefoldLevels {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  VertexId source = 0;
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? 0 : kInfinity<Value>; }
+  CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v != kInfinity<Value>; }
+  CHATTY_FN Message ComputeScatter(const Value& v, Edge<>, const Round<>&) const { return v / 3 + 1; }
+  CHATTY_FN bool UpdateStatus(Value& v, const Message& m, Vertex, const Round<>&) const {
+    if (v <= 3 * m) return false;
+    v = 3 * m;
+    return true;
+  }
+  CHATTY_FN std::uint32_t Output(const Value& v) const { return v == kInfinity<Value> ? v : v / 3; }
+};
+
+struct FusedCase {
+  const char* name;
+  const char* devices;
+  int threads;
+};
+
+class FusedTest : public testing::TestWithParam<FusedCase> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = WhyNot(GetParam().devices); !why.empty()) GTEST_SKIP() << why;
+  }
+
+  std::unique_ptr<Session> Open(const Graph& graph) const {
+    SessionOptions options;
+    options.threads = GetParam().threads;
+    return std::make_unique<Session>(graph, GetParam().devices, options);
+  }
+  /// Every way into a fused run and out of it.
+  static std::vector<RunOptions> Ways() {
+    std::vector<RunOptions> ways;
+    for (const char* execution : {"auto", "async"}) {
+      for (const Records records : {Records::kNever, Records::kAlways}) {
+        for (const std::uint32_t list_items : {0u, 64u}) {
+          RunOptions options;
+          options.execution = execution;
+          options.records = records;
+          options.list_items = list_items;
+          ways.push_back(options);
+        }
+      }
+    }
+    return ways;
+  }
+  static std::string Words(const RunOptions& options) {
+    return options.execution + ", records " + std::to_string(static_cast<int>(options.records)) + ", lists of " +
+           std::to_string(options.list_items) + ", delta " + std::to_string(options.delta);
+  }
+
+  template <class P, class T>
+  void Is(Session& session, const P& program, const Array<T>& expected, const char* what) {
+    for (const RunOptions& options : Ways()) {
+      SCOPED_TRACE(std::string(what) + ": " + Words(options));
+      const Result<P> result = Run(session, program, options);
+      ASSERT_EQ(ToVector(result.values), ToVector(expected));
+      EXPECT_TRUE(result.statistics.converged);
+    }
+  }
+
+  void Check(const Graph& graph, VertexId source) {
+    const auto session = Open(graph);
+    const Array<std::uint32_t> levels = SerialBfs(graph, source);
+    Bfs bfs;
+    bfs.source = source;
+    Is(*session, bfs, levels, "bfs");
+    if (HasFatalFailure()) return;
+    BfsTree tree;
+    tree.source = source;
+    Is(*session, tree, SerialBfsParents(graph, source), "bfs tree");
+    if (HasFatalFailure()) return;
+    ThreefoldLevels threefold;
+    threefold.source = source;
+    Is(*session, threefold, levels, "threefold levels");
+    if (HasFatalFailure()) return;
+    if (graph.weight_kind() == WeightKind::kFloat32) {
+      SsspOf<float> sssp;
+      sssp.source = source;
+      Is(*session, sssp, SerialSssp<float>(graph, source), "sssp, float");
+    } else {
+      SsspOf<std::int32_t> sssp;
+      sssp.source = source;
+      const Array<std::uint32_t> distances = SerialSssp<std::uint32_t>(graph, source);
+      Is(*session, sssp, distances, "sssp, int");
+      for (const double delta : {1.0, 40.0, kInfinity<double>}) {
+        RunOptions options;
+        options.execution = "async";
+        options.delta = delta;
+        SCOPED_TRACE("sssp: " + Words(options));
+        ASSERT_EQ(ToVector(Run(*session, sssp, options).values), ToVector(distances));
+      }
+    }
+    if (HasFatalFailure()) return;
+    Is(*session, LabelPropagation{}, SerialComponents(graph), "label propagation");
+    if (HasFatalFailure()) return;
+    ReachFromMany reach;
+    reach.every = std::max<VertexId>(1, graph.vertices() / 64);
+    Is(*session, reach, Reached(graph, reach), "reach");
+  }
+
+  static Array<std::uint64_t> Reached(const Graph& graph, const ReachFromMany& reach) {
+    Array<std::uint64_t> bits(graph.vertices());
+    std::fill(bits.begin(), bits.end(), 0);
+    for (VertexId source = 0; source < graph.vertices(); ++source) {
+      if (!reach.IsSource(source)) continue;
+      const Array<std::uint32_t> levels = SerialBfs(graph, source);
+      for (VertexId v = 0; v < graph.vertices(); ++v) {
+        if (levels[v] != kInfinity<std::uint32_t>) bits[v] |= std::uint64_t{1} << source / reach.every;
+      }
+    }
+    return bits;
+  }
+
+  static Graph Made(const char* family, std::uint64_t size, WeightKind weights = WeightKind::kInt32) {
+    GeneratorSpec spec;
+    spec.family = family;
+    spec.weights = weights;
+    spec.scale = static_cast<int>(size);
+    spec.count = size;
+    spec.width = size;
+    spec.height = size;
+    spec.drop = 0.05;
+    return Generate(spec);
+  }
+};
+
+TEST_P(FusedTest, SmallAndOddGraphs) {
+  for (const WeightKind kind : {WeightKind::kInt32, WeightKind::kFloat32}) {
+    for (const NamedGraph& input : MixedGraphs(kind)) {
+      SCOPED_TRACE(input.name);
+      if (input.graph.vertices() == 0) continue;  // no source
+      Check(input.graph, input.graph.vertices() / 2);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(FusedTest, LongWays) {
+  Check(Made("grid", 40), 3);
+  Check(Made("grid", 25, WeightKind::kFloat32), 311);
+  Check(Made("chain", 300, WeightKind::kFloat32), 150);
+}
+
+TEST_P(FusedTest, HubsAndWideFrontiers) {
+  const Graph kron = Made("kron", 10);
+  Check(kron, kron.max_degree_vertex());
+  Check(Made("star", 20000), 0);  // rows of every length: a hub is walked by all
+  Check(Made("star", 9000, WeightKind::kFloat32), 4321);
+  Check(HubGraph(41, 5000, WeightKind::kInt32, false), 3);
+  Check(Made("binary-tree", 5000), 1);
+}
+
+TEST_P(FusedTest, TwoHundredRuns) {
+  // A race is a matter of time.
+  const Graph graph = Made("kron", 9), thin = Made("grid", 30);
+  for (const Graph* g : {&graph, &thin}) {
+    const auto session = Open(*g);
+    SsspOf<std::int32_t> sssp;
+    sssp.source = g->max_degree_vertex();
+    const Array<std::uint32_t> expected = SerialSssp<std::uint32_t>(*g, sssp.source);
+    RunOptions options;
+    options.execution = "async";
+    const auto job = session->Prepare(std::make_shared<TypedProgram<SsspOf<std::int32_t>>>(sssp), options);
+    std::vector<std::uint32_t> values(g->vertices());
+    for (int run = 0; run < 100; ++run) {
+      job->Execute();
+      job->CopyOutput(reinterpret_cast<std::byte*>(values.data()));
+      ASSERT_EQ(values, ToVector(expected)) << "run " << run;
+    }
+  }
+}
+
+TEST_P(FusedTest, RoundsAreLimitedExactly) {
+  const Graph graph = Made("grid", 40);
+  const auto session = Open(graph);
+  Bfs bfs;
+  const Array<std::uint32_t> levels = SerialBfs(graph, 0);
+  for (const char* execution : {"auto", "async"}) {
+    for (const std::uint32_t rounds : {1u, 9u, 10u, 33u, 50u}) {
+      SCOPED_TRACE(std::string(execution) + ", " + std::to_string(rounds));
+      RunOptions options;
+      options.execution = execution;
+      options.max_rounds = rounds;
+      const Result<Bfs> result = Run(*session, bfs, options);
+      EXPECT_EQ(result.statistics.ended, Ended::kMaxRounds);
+      EXPECT_EQ(result.statistics.rounds, rounds);
+      for (VertexId v = 0; v < graph.vertices(); ++v) {
+        ASSERT_EQ(result.values[v], levels[v] <= rounds ? levels[v] : kInfinity<std::uint32_t>) << v;
+      }
+    }
+  }
+}
+
+TEST_P(FusedTest, AStopEndsARunAndTheNextOneIsWhole) {
+  const Graph graph = Made("grid", 40);
+  const auto session = Open(graph);
+  RunOptions options;
+  options.execution = "async";
+  std::stop_source stop;
+  stop.request_stop();
+  options.stop = stop.get_token();
+  const auto job = session->Prepare(std::make_shared<TypedProgram<Bfs>>(Bfs{}), options);
+  EXPECT_EQ(job->Execute().ended, Ended::kStopped);
+  job->SetLimits(0, {});
+  EXPECT_EQ(job->Execute().ended, Ended::kConverged);
+  std::vector<std::uint32_t> values(graph.vertices());
+  job->CopyOutput(reinterpret_cast<std::byte*>(values.data()));
+  EXPECT_EQ(values, ToVector(SerialBfs(graph, 0)));
+}
+
+inline std::string FusedName(const testing::TestParamInfo<FusedCase>& info) { return info.param.name; }
+
+}  // namespace chatty::test
