@@ -442,7 +442,7 @@ class BspRun {
       const std::size_t bytes =
           header.labelled ? Room(traffic, from, place) : Bytes(traffic, from, place, header.form, header.count);
       span.Next(spans::kReceive,
-                header.labelled ? SpanArguments{from, kToBeTold, kToBeTold} : SpanArguments{from, bytes, count});
+                header.labelled ? SpanArguments{from, kUnknownYet, kUnknownYet} : SpanArguments{from, bytes, count});
       Transport& path = (*selector_)[header.path[place]];
       InboxRef inbox;
       inbox.form = header.form[place];
@@ -457,7 +457,7 @@ class BspRun {
       }
       inbox.buffer =
           header.for_all ? path.ReceiveBroadcast(rank_, from, bytes, epoch_) : path.Receive(rank_, from, bytes, epoch_);
-      span.Next(spans::kUnpack, {from, header.labelled ? kToBeTold : count});
+      span.Next(spans::kUnpack, {from, header.labelled ? kUnknownYet : count});
       if (traffic == Traffic::kMessages) {
         steps_.UnpackMessages(inbox, from, queue_out);
       } else {
@@ -644,7 +644,7 @@ class BspRun {
       if (mine.labelled ? Entries(traffic, rank_, q) == 0 : mine.count[q] == 0) continue;
       const std::size_t bytes = mine.labelled ? Room(traffic, rank_, q) : Bytes(traffic, rank_, q, mine.form, mine.count);
       if (mine.labelled) {
-        span.Next(spans::kPost, {q, kToBeTold, kToBeTold});
+        span.Next(spans::kPost, {q, kUnknownYet, kUnknownYet});
       } else {
         span.Next(spans::kPost, {q, bytes, mine.count[q]});
       }
@@ -674,7 +674,7 @@ class BspRun {
       if ((q == rank_) != mine.for_all || Entries(traffic, rank_, q) == 0) continue;
       const std::size_t bytes = counts[q] == 0 ? 0 : Bytes(traffic, rank_, q, forms, counts);
       if (mine.labelled && track_ != nullptr) [[unlikely]]
-        track_->Tell(spans::kPost, {q, bytes, counts[q]});
+        track_->SetArguments(spans::kPost, {q, bytes, counts[q]});
       if (counts[q] == 0) continue;
       for (PartId to = mine.for_all ? 0 : q; to < (mine.for_all ? parts_ : q + 1); ++to) {
         if (to == rank_) continue;
@@ -737,8 +737,8 @@ class BspRun {
       const std::size_t count = counts[buffer.place];
       const std::size_t bytes = count == 0 ? 0 : Bytes(buffer.traffic, buffer.from, buffer.place, forms, counts);
       if (header.labelled && track_ != nullptr) {
-        track_->Tell(spans::kReceive, {buffer.from, bytes, count});
-        track_->Tell(spans::kUnpack, {buffer.from, count});
+        track_->SetArguments(spans::kReceive, {buffer.from, bytes, count});
+        track_->SetArguments(spans::kUnpack, {buffer.from, count});
       }
       if (options_.explain && count != 0) Record(buffer, forms[buffer.place], count, bytes);
     }
