@@ -26,7 +26,8 @@ namespace chatty {
 std::unique_ptr<Transport> MakeNcclTransport(std::span<Device* const> devices, const ChannelPlan& plan,
                                              const TransportOptions& options);
 
-/// Counters of all devices, summed by NCCL's all-reduce: the state of a round over NCCL instead of host memory.
+/// Counters of all devices, summed by NCCL's all-reduce: the state of a round over NCCL instead of host memory. A control
+/// plane uses it (framework/engines/control_plane.h).
 class NcclState {
  public:
   virtual ~NcclState() = default;
@@ -36,6 +37,7 @@ class NcclState {
   virtual void Sum(PartId at, std::span<std::uint64_t> values, const WaitContext& wait) = 0;
   /// As Transport::Abort; only the destructor may be called afterwards.
   virtual void Abort() noexcept = 0;
+  virtual bool reusable() const noexcept = 0;  ///< as Transport::reusable: no call has failed or was aborted
 };
 /// For up to `counters` counters, which take 8 bytes each on every device and as much page-locked host memory a device. Of
 /// the options, `links` and `timeout` count, as for the transport. Throws OutOfMemoryError, DeviceError, CapabilityError.

@@ -615,6 +615,7 @@ class NcclSums final : public NcclState {
       if (seat.rank != nullptr) seat.rank->Abort();
     }
   }
+  bool reusable() const noexcept override { return !aborted_ && !failed_; }
 
  private:
   struct Seat {

@@ -354,15 +354,11 @@ void Selector::BeginCollective(PartId at, std::span<const std::size_t> incoming,
 }
 
 void Selector::Abort() const noexcept {
-  if (state_ != nullptr) {
-    state_->Abort();
-    state_aborted_ = true;
-  }
   for (const auto& path : paths_) path->Abort();
 }
 
 bool Selector::reusable() const noexcept {
-  return !state_aborted_ && std::all_of(paths_.begin(), paths_.end(), [](const auto& path) { return path->reusable(); });
+  return std::all_of(paths_.begin(), paths_.end(), [](const auto& path) { return path->reusable(); });
 }
 
 }  // namespace chatty

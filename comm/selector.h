@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,7 +13,6 @@
 #include <vector>
 
 #include "chatty/comm/cost_model.h"
-#include "chatty/comm/nccl_transport.h"
 #include "chatty/comm/transport.h"
 
 namespace chatty {
@@ -124,18 +122,12 @@ class Selector {
   double PredictBroadcastUs(std::size_t path, PartId from, const BufferShape& buffer, std::uint32_t senders) const noexcept;
   /// @}
 
-  /// @{
-  /// What sums a round's counters, if they do not go through host memory; else null. Owned.
-  void set_state(std::unique_ptr<NcclState> state) { state_ = std::move(state); }
-  NcclState* state() const noexcept { return state_.get(); }
-  /// @}
-
   /// As Transport::BeginCollective, for all paths: `incoming[from]` or `broadcast[from]` bytes travel on `path[from]`.
   void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
                        std::span<const std::uint8_t> path, std::uint64_t epoch) const;
-  /// Calls Abort of all paths and of the state.
+  /// Calls Abort of all paths.
   void Abort() const noexcept;
-  bool reusable() const noexcept;  ///< all paths are, and the state was not aborted
+  bool reusable() const noexcept;  ///< all paths are
 
  private:
   /// @{
@@ -156,8 +148,6 @@ class Selector {
   double sweep_us_ = 0;                // time of a place; 0: entries count instead
   double saved_us_, atomic_us_;        // by atomics: time saved a round, and extra time of each message
   double engine_us_;                   // extra time of buffers over measured ones
-  std::unique_ptr<NcclState> state_;
-  mutable std::atomic<bool> state_aborted_{false};
   CostModel model_;
   std::string name_;
   Broadcasts broadcasts_ = Broadcasts::kNever;

@@ -90,19 +90,19 @@ void TraceTrack::AddCounter(const SpanKind& kind, Clock::time_point at, std::uin
   Append({&kind, Nanoseconds(at - trace_->start()), 0, {value}, TraceEvent::Type::kCounter, TraceRow::kRounds});
 }
 
-void TraceTrack::Tell(const SpanKind& kind, const SpanArguments& arguments) noexcept {
-  const auto tell = [&](const SpanKind* of, SpanArguments& its) {
-    const bool open = of == &kind && its[0] == arguments[0] && std::find(its.begin(), its.end(), kToBeTold) != its.end();
+void TraceTrack::SetArguments(const SpanKind& kind, const SpanArguments& arguments) noexcept {
+  const auto set = [&](const SpanKind* of, SpanArguments& its) {
+    const bool open = of == &kind && its[0] == arguments[0] && std::find(its.begin(), its.end(), kUnknownYet) != its.end();
     if (open) its = arguments;
     return open;
   };
-  for (auto span = pending_.rbegin(); span != pending_.rend() && !tell(span->kind, span->arguments); ++span) {
+  for (auto span = pending_.rbegin(); span != pending_.rend() && !set(span->kind, span->arguments); ++span) {
   }
   // The host's span comes before the stream's, which may have been settled since.
   for (std::size_t i = size_; i-- > 0;) {
     TraceEvent& event = chunks_[i / kChunk][i % kChunk];
     if (event.type != TraceEvent::Type::kSpan) continue;
-    if (tell(event.kind, event.arguments) && event.row == RowOf(kind.category)) return;
+    if (set(event.kind, event.arguments) && event.row == RowOf(kind.category)) return;
     if (event.row == TraceRow::kRounds) return;  // before this round, and so it was dropped
   }
 }

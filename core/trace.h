@@ -79,8 +79,8 @@ std::string_view Name(TraceRow row);
 
 /// Numbers that a span carries, as its kind names them.
 using SpanArguments = std::array<std::uint64_t, SpanKind::kArguments>;
-/// What stands for a number that TraceTrack::Tell will tell. Files leave out those that it did not.
-inline constexpr std::uint64_t kToBeTold = ~std::uint64_t{0};
+/// An argument that is not known when its span ends. TraceTrack::SetArguments replaces it; files leave it out if nobody did.
+inline constexpr std::uint64_t kUnknownYet = ~std::uint64_t{0};
 
 /// One entry of a trace. Times are in nanoseconds since the trace was made.
 struct TraceEvent {
@@ -113,9 +113,9 @@ class TraceTrack {
                const SpanArguments& arguments) noexcept;
   /// A value from `at` on. Never throws.
   void AddCounter(const SpanKind& kind, Clock::time_point at, std::uint64_t value) noexcept;
-  /// Sets the arguments of the latest span of this kind whose first argument is the same and of which some are to be told,
-  /// in the stream's row too. It has ended, and what encloses it in row kRounds has not.
-  void Tell(const SpanKind& kind, const SpanArguments& arguments) noexcept;
+  /// Sets the arguments of the latest span of this kind that has the same first argument and some kUnknownYet, in the
+  /// stream's row too. The span has ended; the span in row kRounds that encloses it has not.
+  void SetArguments(const SpanKind& kind, const SpanArguments& arguments) noexcept;
   /// A moment. Never throws.
   void AddInstant(const SpanKind& kind, Clock::time_point at) noexcept;
 

@@ -7,6 +7,7 @@
 
 #include "chatty/core/bytes.h"
 #include "chatty/core/host_memory.h"
+#include "chatty/framework/engines/agreement.h"
 #include "chatty/framework/session.h"
 #include "chatty/framework/union_map.h"
 

@@ -18,6 +18,7 @@
 #include "chatty/core/parallel.h"
 #include "chatty/core/suggestion.h"
 #include "chatty/framework/bucket_plan.h"
+#include "chatty/framework/engines/agreement.h"
 #include "chatty/framework/engines/async.h"
 #include "chatty/framework/engines/bsp.h"
 #include "chatty/framework/spans.h"
@@ -290,6 +291,7 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   session.CheckMemory({&memory, 1}, options);
   const Array<std::byte> data = program_->AssembleData(session.graph(), options.vertex_data);
   graphs_ = &session.Graphs(traits.edges, traits.weights, built_.push, built_.pull);
+  peers_ = PeerTable(std::span<const Subgraph>(graphs_->subgraphs));
   for (const auto& graph : graphs_->devices) {
     const BoundTo near_device(graph->device().placement().cpus);
     graph->device().MakeCurrent();
@@ -331,10 +333,12 @@ void Job::ConnectSteps() {
 }
 
 void Job::MakePaths() {
-  if (session_->device_count() < 2 || (paths_ && paths_.selector()->reusable())) return;
+  if (session_->device_count() < 2) return;
+  if (paths_ && paths_.selector()->reusable() && (sums_ == nullptr || sums_->reusable())) return;
   const std::vector<Subgraph>& subgraphs = graphs_->subgraphs;
   const CostModel& costs = session_->Costs(options_.links);
   const CommPlan plan = PlanComm(subgraphs, MemoryOf(program_, options_), options_, session_->device(0).kind(), costs);
+  sums_.reset();
   paths_ = {};  // frees memory for new paths
   if (plan.broadcasts != Broadcasts::kNever && unions_.empty()) {
     for (std::size_t d = 0; d < subgraphs.size(); ++d) unions_.emplace_back(session_->device(d), subgraphs[d]);
@@ -342,7 +346,7 @@ void Job::MakePaths() {
   RunPaths paths(options_, plan, session_->devices(), costs);
 #if CHATTY_WITH_NCCL
   if (CommChoice::Parse(options_.transport).state == "nccl" && plan.options.collectives) {
-    paths.selector()->set_state(MakeNcclState(session_->devices(), session_->device_count() * kRoundWords, plan.options));
+    sums_ = MakeNcclState(session_->devices(), session_->device_count() * kRoundWords, plan.options);
   }
 #endif
   paths_ = std::move(paths);
@@ -385,12 +389,14 @@ RunStatistics Job::Execute(const Job* prior) try {
     if (traits.has_prior) participants[d].prior = prior->steps_[d]->DeviceValues();
     if (!unions_.empty()) participants[d].unions = &unions_[d];
   }
+  ThreadControlPlanes control(participants.size(), options_.timeout, sums_.get());
+  const EngineRun run{*program_, participants, peers_, control, paths_.selector(), options_};
   // Alone, and with an engine of its own, a device needs no messages. A trace shows rounds.
   const bool fuses = steps_.size() == 1 && steps_[0]->fused() != nullptr && options_.trace == nullptr;
   if (options_.execution == "async" && !fuses) {
-    RunAsync(*program_, participants, paths_.selector(), options_, &last_);
+    RunAsync(run, &last_);
   } else {
-    RunBsp(*program_, participants, paths_.selector(), built_, buckets_, options_, &last_);
+    RunBsp(run, built_, buckets_, &last_);
   }
   return last_.statistics;
 } catch (const TimeoutError& error) {

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "chatty/comm/nccl_transport.h"
 #include "chatty/comm/selector.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/device.h"
@@ -20,6 +21,7 @@
 #include "chatty/core/memory_resources.h"
 #include "chatty/framework/device_graph.h"
 #include "chatty/framework/engines/bsp.h"
+#include "chatty/framework/engines/peer_table.h"
 #include "chatty/framework/memory_plan.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/run_paths.h"
@@ -69,7 +71,7 @@ class Job {
   void ConnectSteps();
   /// Gives each device its vertices' part of the program's data, from AssembleData.
   void PlaceData(const Array<std::byte>& data);
-  /// Makes the paths between the devices, unless usable paths exist.
+  /// Makes the paths between the devices, and NCCL's sums if they are asked for, unless usable ones exist.
   void MakePaths();
   template <class Copy>
   void CopyScattered(std::byte* out, std::size_t bytes, Copy&& copy) const;
@@ -80,10 +82,12 @@ class Job {
   BuiltDirections built_;
   BucketPlan buckets_;
   const struct PreparedGraphs* graphs_;
+  PeerTable peers_;
   std::vector<std::unique_ptr<StepSet>> steps_;
   std::vector<UnionMap> unions_;  // one per device, where a broadcast is possible
   RunPaths paths_;
-  bool connected_ = false;  // ConnectSteps ran since the program was set
+  std::unique_ptr<NcclState> sums_;  // for the control plane; null where counters go through host memory
+  bool connected_ = false;           // ConnectSteps ran since the program was set
   RunRecord last_;
 };
 

@@ -119,7 +119,7 @@ class Writer {
     } else {
       const char* before = "\"";
       for (std::size_t i = 0; i < SpanKind::kArguments && event.kind->arguments[i] != nullptr; ++i) {
-        if (event.arguments[i] == kToBeTold) continue;
+        if (event.arguments[i] == kUnknownYet) continue;
         file_.Write(std::exchange(before, ",\""));
         file_.Write(event.kind->arguments[i]);
         file_.Write("\":");

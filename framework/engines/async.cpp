@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "chatty/framework/engines/drive.h"
+#include "chatty/framework/engines/message_log.h"
 #include "chatty/framework/spans.h"
 
 namespace chatty {
@@ -41,8 +42,11 @@ struct alignas(64) WorkSignal {
 };
 
 struct AsyncShared {
-  explicit AsyncShared(int devices)
-      : channel(static_cast<std::size_t>(devices) * devices), signals(devices), summaries(devices), spin(SpinOf(devices)) {}
+  explicit AsyncShared(const EngineRun& run)
+      : control(run.control),
+        channel(run.participants.size() * run.participants.size()),
+        signals(run.participants.size()),
+        spin(SpinOf(static_cast<int>(run.participants.size()))) {}
 
   MessageChannel& From(PartId from, PartId to) { return channel[from * signals.size() + to]; }
   void Ring(PartId device) noexcept {
@@ -59,8 +63,7 @@ struct AsyncShared {
     RingAll();
   }
   void Fail(std::exception_ptr error) noexcept {
-    abort.Fail(std::move(error));
-    summaries.Poison();
+    control.Fail(std::move(error));
     RingAll();
   }
   /// Whether all devices are idle and nothing is in flight. One look could see a device before it receives what another
@@ -78,55 +81,43 @@ struct AsyncShared {
     return sent[0] == received[0] && sent[1] == sent[0] && received[1] == received[0];
   }
 
-  struct Summary {
-    alignas(16) std::byte global[64] = {};
-  };
-
-  AbortToken abort;
+  ThreadControlPlanes& control;
   std::vector<MessageChannel> channel;
   std::vector<WorkSignal> signals;
-  AllGatherBarrier<Summary> summaries;
   std::chrono::nanoseconds spin;
   std::atomic<Ended> ended{Ended::kFailed};  // still running
 };
 
-/// A device's report.
-struct AsyncReport {
-  RoundState round;
-  bool initialised = false;
-  std::uint64_t edges_touched = 0, vertices_updated = 0;
-  std::vector<PairStatistics> pairs;
-  std::vector<BufferRecord> buffers;  // not measured: without rounds a buffer has no time of its own
+/// A device's aggregate at the end of the run.
+struct FinalValue {
+  alignas(16) std::byte global[64] = {};
 };
 
 class AsyncRun {
  public:
-  AsyncRun(const ErasedProgram& program, std::span<const DeviceContext> participants, PartId rank, Selector* paths,
-           const RunOptions& options, AsyncShared& shared, DeviceStatistics& account, TraceTrack* track)
-      : program_(program),
-        traits_(program.traits()),
-        me_(participants[rank]),
-        steps_(*me_.steps),
-        rank_(rank),
-        parts_(static_cast<PartId>(participants.size())),
-        selector_(paths),
-        options_(options),
+  AsyncRun(const DeviceRun& run, AsyncShared& shared)
+      : run_(run),
+        program_(run.program),
+        traits_(run.program.traits()),
+        steps_(*run.me.steps),
+        options_(run.options),
+        wait_(run.control.wait()),
+        track_(run.track),
+        rank_(run.rank),
+        parts_(run.parts),
+        owned_(run.me.graph->ref().owned),
         shared_(shared),
-        signal_(shared.signals[rank]),
-        wait_{&shared.abort, options.timeout},
-        account_(account),
-        track_(track),
-        pairs_(parts_),
-        owned_(me_.graph->ref().owned) {}
+        signal_(shared.signals[run.rank]),
+        log_(run) {}
 
   void Run() {
-    round_.vertices = me_.graph->ref().vertices;
+    round_.vertices = run_.me.graph->ref().vertices;
     program_.ResetGlobal(round_.global);
     {
       Span span = Timed(spans::kInit, {owned_});
       steps_.SetAsynchronous(true);
       steps_.ClearControl();
-      steps_.Init(me_.prior);
+      steps_.Init(run_.me.prior);
       span.Next(spans::kActivate);
       steps_.Activate(round_);
       span.Next(spans::kReadCounters);
@@ -135,7 +126,7 @@ class AsyncRun {
     }
     if (active_ > 0) Push(Form::kBitmap, owned_);
     while (shared_.ended.load() == Ended::kFailed) {
-      shared_.abort.ThrowIfAborted("the other devices");
+      wait_.abort->ThrowIfAborted("the other devices");
       if (parts_ > 1) {
         Send();
         Receive();
@@ -157,24 +148,26 @@ class AsyncRun {
   }
 
   /// After a run or a failure.
-  AsyncReport TakeReport() noexcept {
-    return {round_, initialised_, edges_touched_, vertices_updated_, std::move(pairs_), std::move(buffers_)};
+  DeviceReport TakeReport() noexcept {
+    DeviceReport report;
+    report.round = round_;
+    report.initialised = initialised_;
+    report.edges_touched = edges_touched_;
+    report.vertices_updated = vertices_updated_;
+    log_.MoveInto(report);
+    return report;
   }
 
  private:
-  Span Timed(const SpanKind& kind, const SpanArguments& arguments = {}) {
-    double* const account = kind.category == SpanCategory::kCompute         ? &account_.compute_ms
-                            : kind.category == SpanCategory::kCommunication ? &account_.communication_ms
-                                                                            : &account_.waiting_ms;
-    return Span(track_, account, kind, arguments);
-  }
-  const Subgraph& subgraph() const { return me_.graph->subgraph(); }
+  Span Timed(const SpanKind& kind, const SpanArguments& arguments = {}) const { return run_.Timed(kind, arguments); }
+  /// Entries in the numbering of a buffer from one device to another.
+  std::size_t Entries(PartId from, PartId to) const { return run_.peers.Entries(Traffic::kMessages, from, to); }
 
   void Count(const Control& control) {
     active_ = control.active_vertices;
     edges_ = control.active_edges;
     edges_touched_ += control.edges_touched;
-    for (PartId q = 0; q < parts_; ++q) pairs_[q].messages_before += control.raw_messages[q];
+    log_.CountRaw(control);
   }
 
   /// Pushes along all edges of the frontier, into the inboxes of owned vertices and halo copies.
@@ -216,19 +209,19 @@ class AsyncRun {
     std::uint8_t path[kMaxDevices] = {};
     std::size_t expected_bytes[kMaxDevices] = {};
     for (PartId q = 0; q < parts_; ++q) {
-      const std::size_t subset = subgraph().halo_count(q);
+      const std::size_t subset = Entries(rank_, q);
       if (q == rank_ || subset == 0) continue;
       // Expects the last count: frontiers change gradually.
       const std::size_t expected = std::min<std::size_t>(subset, last_sent_[q]);
       const Encoding form = ShortestForm(subset, expected, traits_.late_payload);
       const BufferShape shape =
-          BufferShapeOf(me_.device->kind(), form, BufferBytes(form, subset, expected, traits_.late_payload), expected,
+          BufferShapeOf(run_.me.device->kind(), form, BufferBytes(form, subset, expected, traits_.late_payload), expected,
                         subset, traits_.late_payload, /*messages=*/true);
-      path[q] = selector_->Choose(rank_, q, shape, {}).path;
+      path[q] = run_.paths->Choose(rank_, q, shape, {}).path;
       expected_bytes[q] = shape.bytes;
-      outbox.buffer[q] = (*selector_)[path[q]].Outbox(rank_, q, shared_.From(rank_, q).posted.load());
+      outbox.buffer[q] = (*run_.paths)[path[q]].Outbox(rank_, q, shared_.From(rank_, q).posted.load());
     }
-    steps_.PackMessages(outbox, /*queued=*/!held_, subgraph().local);  // the queue holds only the last push
+    steps_.PackMessages(outbox, /*queued=*/!held_, run_.me.graph->ref().local);  // the queue holds only the last push
     pushed_ = held_ = false;
     span.Next(spans::kReadLengths);
     const Control& control = steps_.Read(wait_, /*clear=*/false);
@@ -239,40 +232,32 @@ class AsyncRun {
       last_sent_[q] = count;
       if (count == 0) continue;
       const auto form = static_cast<Encoding>(control.buffer_encoding[q]);
-      const std::size_t bytes = BufferBytes(form, subgraph().halo_count(q), count, traits_.late_payload);
+      const std::size_t bytes = BufferBytes(form, Entries(rank_, q), count, traits_.late_payload);
       span.Next(spans::kPost, {q, bytes, count});
       MessageChannel& channel = shared_.From(rank_, q);
       const std::uint64_t number = channel.posted.load(std::memory_order_relaxed);
-      (*selector_)[path[q]].Post(rank_, q, bytes, number);
+      (*run_.paths)[path[q]].Post(rank_, q, bytes, number);
       channel.headers[number & 1] = {count, form, path[q]};
       signal_.sent.fetch_add(1);
       channel.posted.store(number + 1, std::memory_order_release);
       shared_.Ring(q);
-      pairs_[q].messages += count;
-      pairs_[q].bytes += bytes;
-      if (options_.explain) [[unlikely]]
-        Record(q, path[q], form, count, expected_bytes[q], bytes);
+      log_.CountSent(q, count, /*before=*/0, bytes);
+      if (log_.explains()) [[unlikely]] {
+        log_.Record(round_.index - 1,  // the sweep already counted
+                    {.from = rank_,
+                     .to = q,
+                     .size = Entries(rank_, q),
+                     .payload = traits_.late_payload,
+                     .path = path[q],
+                     .form = form,
+                     .count = count,
+                     .expected_bytes = expected_bytes[q]});
+      }
     }
     if (track_ != nullptr) [[unlikely]] {
-      CountBytes(span.part_start());
+      log_.CountBytes(span.part_start());
       CountOnTheWay();
     }
-  }
-
-  /// Records a posted buffer and the reason for its path.
-  void Record(PartId to, std::uint8_t path, Encoding form, std::uint32_t count, std::size_t expected, std::size_t bytes) {
-    BufferRecord& record = buffers_.emplace_back();
-    record.round = round_.index - 1;  // the sweep already counted
-    record.from = rank_;
-    record.to = to;
-    record.path = selector_->path_name(path);
-    record.encoding = EncodingName(form);
-    record.entries = count;
-    record.bytes = bytes;
-    record.expected_bytes = expected;
-    const BufferShape shape = BufferShapeOf(me_.device->kind(), form, bytes, count, subgraph().halo_count(to),
-                                            traits_.late_payload, /*messages=*/true);
-    record.predicted_us = selector_->PredictUs(path, rank_, to, shape, {});
   }
 
   /// The counter of buffers that this device sent and the receivers have not taken yet.
@@ -287,7 +272,7 @@ class AsyncRun {
 
   bool BuffersFree() {
     for (PartId q = 0; q < parts_; ++q) {
-      if (q != rank_ && subgraph().halo_count(q) > 0 && shared_.From(rank_, q).full()) return false;
+      if (q != rank_ && Entries(rank_, q) > 0 && shared_.From(rank_, q).full()) return false;
     }
     return true;
   }
@@ -303,11 +288,11 @@ class AsyncRun {
              channel.taken.load(std::memory_order_relaxed) + taking_[from]) {
         const std::uint64_t number = channel.taken.load(std::memory_order_relaxed) + taking_[from];
         const MessageChannelHeader header = channel.headers[number & 1];
-        const std::size_t subset = subgraph().border[from].size();
+        const std::size_t subset = Entries(from, rank_);
         const std::size_t bytes = BufferBytes(header.form, subset, header.count, traits_.late_payload);
         Span span = Timed(spans::kReceive, {from, bytes, header.count});
         InboxRef inbox;
-        inbox.buffer = (*selector_)[header.path].Receive(rank_, from, bytes, number);
+        inbox.buffer = (*run_.paths)[header.path].Receive(rank_, from, bytes, number);
         inbox.form = header.form;
         inbox.count = header.count;
         inbox.size = inbox.last = static_cast<std::uint32_t>(subset);
@@ -320,7 +305,7 @@ class AsyncRun {
     }
     if (!any) return;
     // The sender may reuse a buffer only after this device has read it, not when the read is enqueued.
-    if (me_.device->kind() != DeviceKind::kHost) {
+    if (run_.me.device->kind() != DeviceKind::kHost) {
       const Span span = Timed(spans::kReadLengths);
       bound_ = steps_.Read(wait_, /*clear=*/false).touched_count;
     }
@@ -373,44 +358,34 @@ class AsyncRun {
       const Span span = Timed(spans::kReadCounters);
       Count(steps_.Read(wait_, /*clear=*/true));  // of a last push with no target here
       // Copies to buffers that no device will read must complete before the buffers are freed.
-      if (shared_.ended.load() != Ended::kConverged) me_.device->stream().Synchronize(wait_);
+      if (shared_.ended.load() != Ended::kConverged) run_.me.device->stream().Synchronize(wait_);
     }
     if (!traits_.has_measure && parts_ == 1) return;
-    AsyncShared::Summary mine, total;
+    FinalValue mine, total;
     if (traits_.has_measure) {
       const Span span = Timed(spans::kMeasure);
       steps_.MeasureInto(round_, mine.global, wait_);
     }
     program_.ResetGlobal(total.global);
     const Span span = Timed(spans::kAgree);
-    shared_.summaries.Exchange(static_cast<int>(rank_), 0, mine, wait_, "all devices to end the run",
-                               [&](int, const AsyncShared::Summary& summary) {
-                                 if (traits_.has_measure) program_.CombineGlobal(total.global, summary.global);
-                               });
+    run_.control.AllReduce(mine, "all devices to end the run", [&](PartId, const FinalValue& value) {
+      if (traits_.has_measure) program_.CombineGlobal(total.global, value.global);
+    });
     if (traits_.has_measure) std::memcpy(round_.global, total.global, sizeof(round_.global));
   }
 
-  void CountBytes(Clock::time_point start) {
-    std::uint64_t sent = 0;
-    for (const PairStatistics& pair : pairs_) sent += pair.bytes;
-    track_->AddCounter(spans::kBytesSent, start, sent - counted_bytes_);
-    counted_bytes_ = sent;
-  }
-
+  const DeviceRun& run_;
   const ErasedProgram& program_;
   const ProgramTraits& traits_;
-  const DeviceContext& me_;
   StepSet& steps_;
-  const PartId rank_, parts_;
-  Selector* const selector_;
   const RunOptions& options_;
+  const WaitContext& wait_;
+  TraceTrack* const track_;
+  const PartId rank_, parts_;
+  const std::size_t owned_;
   AsyncShared& shared_;
   WorkSignal& signal_;
-  const WaitContext wait_;
-  DeviceStatistics& account_;
-  TraceTrack* const track_;
-  std::vector<PairStatistics> pairs_;
-  const std::size_t owned_;
+  MessageLog log_;
 
   RoundState round_;
   bool initialised_ = false;
@@ -421,36 +396,32 @@ class AsyncRun {
   bool held_ = false;                     // and of earlier pushes, without buffer
   std::uint64_t taking_[kMaxDevices] = {};
   std::uint32_t last_sent_[kMaxDevices] = {};  // entries of the last buffer
-  std::uint64_t edges_touched_ = 0, vertices_updated_ = 0, counted_bytes_ = 0;
-  std::vector<BufferRecord> buffers_;
+  std::uint64_t edges_touched_ = 0, vertices_updated_ = 0;
 };
 
 }  // namespace
 
-void RunAsync(const ErasedProgram& program, std::span<const DeviceContext> participants, Selector* paths,
-              const RunOptions& options, RunRecord* record) {
-  AsyncShared shared(static_cast<int>(participants.size()));
-  const std::stop_callback stop(options.stop, [&shared] { shared.End(Ended::kStopped); });
-  const auto reports = DriveDevices("async", participants, paths, options, shared, record,
-                                    [&](PartId rank, DeviceStatistics& account, TraceTrack* track) {
-                                      return AsyncRun(program, participants, rank, paths, options, shared, account, track);
-                                    });
+void RunAsync(const EngineRun& run, RunRecord* record) {
+  AsyncShared shared(run);
+  const std::stop_callback stop(run.options.stop, [&shared] { shared.End(Ended::kStopped); });
+  const auto reports =
+      DriveDevices("async", run, shared, record, [&](const DeviceRun& device) { return AsyncRun(device, shared); });
   RunStatistics& statistics = record->statistics;
   record->round = reports[0].round;
   record->initialised = true;
-  for (const AsyncReport& report : reports) {
+  for (const DeviceReport& report : reports) {
     record->round.index = std::max(record->round.index, report.round.index);
     record->initialised = record->initialised && report.initialised;
     statistics.edges_touched += report.edges_touched;
     statistics.vertices_updated += report.vertices_updated;
   }
   statistics.rounds = statistics.push_rounds = record->round.index;
-  shared.abort.RethrowFirst();
+  run.control.RethrowFirst();
   // A path that waits for a receiver keeps untaken posts, so no other run may use it.
   const bool left = std::any_of(shared.channel.begin(), shared.channel.end(),
                                 [](const MessageChannel& channel) { return !channel.empty(); });
-  for (std::size_t p = 0; left && p < paths->size(); ++p) {
-    Transport& path = (*paths)[p];
+  for (std::size_t p = 0; left && p < run.paths->size(); ++p) {
+    Transport& path = (*run.paths)[p];
     if (const TransportInfo* const info = FindTransport(path.name()); info != nullptr && info->collective) path.Abort();
   }
   statistics.ended = shared.ended.load();

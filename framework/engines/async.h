@@ -2,11 +2,7 @@
 /// The engine `async`: no rounds and no barrier, one OpenMP thread a device.
 #pragma once
 
-#include <span>
-
-#include "chatty/comm/selector.h"
 #include "chatty/framework/engines/engine.h"
-#include "chatty/framework/options.h"
 
 namespace chatty {
 
@@ -25,7 +21,6 @@ namespace chatty {
 /// Values equal those of any other update order, because the program is monotone. `Round::index` is the device's sweep.
 /// `RunOptions::max_rounds` ends the run when one device reaches that many sweeps. A failure on any device ends the run on
 /// all devices. RunAsync then rethrows the first error, and `record` is also filled in.
-void RunAsync(const ErasedProgram& program, std::span<const DeviceContext> participants, Selector* paths,
-              const RunOptions& options, RunRecord* record);
+void RunAsync(const EngineRun& run, RunRecord* record);
 
 }  // namespace chatty

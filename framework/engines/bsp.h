@@ -2,10 +2,6 @@
 /// The engine `bsp`: bulk-synchronous rounds, one OpenMP thread a device.
 #pragma once
 
-#include <cstddef>
-#include <span>
-
-#include "chatty/comm/selector.h"
 #include "chatty/framework/buckets.h"
 #include "chatty/framework/engines/engine.h"
 #include "chatty/framework/options.h"
@@ -19,10 +15,7 @@ inline bool MayUseRemoteAtomics(const ProgramTraits& traits, const RunOptions& o
          !traits.consumes && !traits.every_round;
 }
 
-/// 64-bit words of the counters that each device sends to others after a round.
-inline constexpr std::size_t kRoundWords = 16;
-
-/// Runs `program` to its end on all participants. Each round, active vertices send to their neighbours. A push follows
+/// Runs a program to its end on all participants. Each round, active vertices send to their neighbours. A push follows
 /// forward edges, combines messages on the way (Groute's halo copies) and exchanges them. A pull follows reverse edges and
 /// reads values that owners sent to halos (ChattyGraph's shared vertices). Devices exchange only changes. All devices choose
 /// the same direction each round, from the edges that each direction would read (Beamer's rule; the run measures the share
@@ -30,7 +23,6 @@ inline constexpr std::size_t kRoundWords = 16;
 ///
 /// A failure on any device ends the run on all devices. RunBsp then rethrows the first error. `record` is also filled in,
 /// with the state after the last round whose end any device saw. The devices may still execute enqueued work.
-void RunBsp(const ErasedProgram& program, std::span<const DeviceContext> participants, Selector* paths,
-            BuiltDirections built, const BucketPlan& buckets, const RunOptions& options, RunRecord* record);
+void RunBsp(const EngineRun& run, BuiltDirections built, const BucketPlan& buckets, RunRecord* record);
 
 }  // namespace chatty

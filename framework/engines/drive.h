@@ -14,36 +14,19 @@
 #include "chatty/core/affinity.h"
 #include "chatty/framework/engines/device_threads.h"
 #include "chatty/framework/engines/engine.h"
-#include "chatty/framework/options.h"
 #include "chatty/framework/state.h"
 
 namespace chatty {
 
-/// The shape that a selector uses for a buffer between devices of a kind. A list counts its entries; other encodings count
-/// all `size` places, because the receiver scans them. `messages`: the buffer has messages, not shared values. On host
-/// devices, bits cost the same whatever the payload.
-inline BufferShape BufferShapeOf(DeviceKind kind, Encoding form, std::size_t bytes, std::size_t count, std::size_t size,
-                                 std::size_t payload, bool messages) {
-  const bool list = form == Encoding::kSparse || form == Encoding::kAtomics;
-  BufferContent content = list ? BufferContent::kList : BufferContent::kValues;
-  if (kind == DeviceKind::kCuda) {
-    if (payload == 0) {
-      content = list ? BufferContent::kMarks : BufferContent::kBits;
-    } else if (!list && messages) {
-      content = BufferContent::kMessages;
-    }
-  }
-  return {bytes, count, list ? 0 : size, content};
-}
-
-/// Drives all participants to their ends. On each device's thread, make(rank, account, track) returns an object. Its Run()
-/// does the device's share; its TakeReport() returns the report, also after Run threw. An exception goes to `shared.Fail`,
-/// which must end the other devices, and `paths` abort, which ends waits inside a path. Begins `record`, fills in its time
-/// and returns the reports in order.
-template <class Shared, class Make>
-auto DriveDevices(std::string_view execution, std::span<const DeviceContext> participants, Selector* paths,
-                  const RunOptions& options, Shared& shared, RunRecord* record, Make&& make) {
-  using Report = decltype(make(PartId{0}, std::declval<DeviceStatistics&>(), nullptr).TakeReport());
+/// Drives all participants to their ends. On each device's thread, make(device_run) returns an object. Its Run() does the
+/// device's share; its TakeReport() returns a DeviceReport, also after Run threw. An exception goes to `failing.Fail`, which
+/// must end the other devices, and `run.paths` abort, which ends waits inside a path. Begins `record`, fills in its time and
+/// returns the reports in order.
+template <class Failing, class Make>
+auto DriveDevices(std::string_view execution, const EngineRun& run, Failing& failing, RunRecord* record, Make&& make) {
+  using Report = decltype(make(std::declval<const DeviceRun&>()).TakeReport());
+  const std::span<const DeviceContext> participants = run.participants;
+  Selector* const paths = run.paths;
   const int devices = static_cast<int>(participants.size());
   *record = {};
   RunStatistics& statistics = record->statistics;
@@ -61,26 +44,36 @@ auto DriveDevices(std::string_view execution, std::span<const DeviceContext> par
   }
   statistics.pairs.reserve(participants.size() * participants.size());  // so that a failure has room for its figures
   std::vector<Report> reports(participants.size());
-  const TracedDevices traced(options.trace, owners, options.timeout);
+  const TracedDevices traced(run.options.trace, owners, run.options.timeout);
   const Clock::time_point start = Clock::now();
   RunOnDevices(devices, [&](int d) {
     TraceTrack* const track = traced.track(d);
     const auto fail = [&] {
       if (track != nullptr) track->AddInstant(spans::kFailed, Clock::now());
-      shared.Fail(std::current_exception());
+      failing.Fail(std::current_exception());
       if (paths != nullptr) paths->Abort();  // ends waits on devices
     };
     try {
       const BoundTo near_device(participants[d].device->placement().cpus);
       participants[d].device->MakeCurrent();
       const RunSpan span(track, start, devices == 1, statistics.devices[d]);
-      auto run = make(static_cast<PartId>(d), statistics.devices[d], track);
+      const DeviceRun device{.program = run.program,
+                             .me = participants[d],
+                             .rank = static_cast<PartId>(d),
+                             .parts = static_cast<PartId>(devices),
+                             .peers = run.peers,
+                             .control = run.control[d],
+                             .paths = paths,
+                             .options = run.options,
+                             .account = statistics.devices[d],
+                             .track = track};
+      auto share = make(device);
       try {
-        run.Run();
+        share.Run();
       } catch (...) {
         fail();
       }
-      reports[d] = run.TakeReport();
+      reports[d] = share.TakeReport();
     } catch (...) {
       fail();
     }

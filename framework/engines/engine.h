@@ -3,8 +3,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
 
+#include "chatty/comm/selector.h"
 #include "chatty/core/device.h"
+#include "chatty/core/trace.h"
+#include "chatty/framework/engines/control_plane.h"
+#include "chatty/framework/engines/peer_table.h"
+#include "chatty/framework/options.h"
 #include "chatty/framework/statistics.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/union_map.h"
@@ -20,9 +28,49 @@ struct DeviceContext {
   const UnionMap* unions = nullptr;  ///< where a broadcast is possible
 };
 
+/// What an engine runs, and on what.
+struct EngineRun {
+  const ErasedProgram& program;
+  std::span<const DeviceContext> participants;  ///< one a device
+  const PeerTable& peers;
+  ThreadControlPlanes& control;
+  Selector* paths;  ///< between the devices; null on one device
+  const RunOptions& options;
+};
+
+/// One device's view of a run, which the parts of its engine share. Of the other devices it has their counts alone.
+struct DeviceRun {
+  const ErasedProgram& program;
+  const DeviceContext me;
+  const PartId rank, parts;
+  const PeerTable& peers;
+  ControlPlane& control;
+  Selector* const paths;  ///< null on one device
+  const RunOptions& options;
+  DeviceStatistics& account;
+  TraceTrack* const track;  ///< null without a trace
+
+  /// A span of this device's time, counted by its kind.
+  Span Timed(const SpanKind& kind, const SpanArguments& arguments = {}) const {
+    double* const time = kind.category == SpanCategory::kCompute         ? &account.compute_ms
+                         : kind.category == SpanCategory::kCommunication ? &account.communication_ms
+                                                                         : &account.waiting_ms;
+    return Span(track, time, kind, arguments);
+  }
+};
+
 /// The directions that the graphs support.
 struct BuiltDirections {
   bool push = true, pull = true;
+};
+
+/// One device's report of a run, also of a failed one.
+struct DeviceReport {
+  RoundState round;
+  bool initialised = false;
+  std::uint64_t edges_touched = 0, vertices_updated = 0;
+  std::vector<PairStatistics> pairs;  ///< one a receiver
+  std::vector<BufferRecord> buffers;
 };
 
 /// The result of a run, also of a failed one.

@@ -23,14 +23,12 @@ void OperatorGroup::Fail(std::exception_ptr error) noexcept {
   if (!failed_.exchange(true)) {
     for (Arrivals& device : arrivals_) device.at_failure = device.now.load(std::memory_order_relaxed);
   }
-  abort.Fail(std::move(error));
-  meeting_->Poison();
+  control_->Fail(std::move(error));
   const std::lock_guard lock(paths_change_);
   if (paths_) paths_.selector()->Abort();
 }
 
 void OperatorGroup::Reset() {
-  abort.Reset();
   stopped_ = failed_ = false;
   for (Arrivals& device : arrivals_) device.now = device.at_failure = 0;
   if (paths_ && !paths_.selector()->reusable()) paths_ = {};  // an abort tore it down
@@ -40,7 +38,7 @@ void OperatorGroup::Reset() {
   if (!paths_) {  // at the beginning, or after a failed allocation of buffers
     for (auto& row : capacities_) std::fill(row.begin(), row.end(), 0);
   }
-  meeting_ = std::make_unique<AllGatherBarrier<ExchangeHeader>>(static_cast<int>(devices_.size()));
+  control_ = std::make_unique<ThreadControlPlanes>(devices_.size(), options_.timeout);
 }
 
 std::string OperatorGroup::LastOperation() const {
@@ -66,14 +64,14 @@ std::string OperatorGroup::LastOperation() const {
 void DeviceOperators::MeetAll(OperatorGroup::ExchangeHeader mine,
                               const std::function<void(int, const OperatorGroup::ExchangeHeader&)>& fold) {
   if (rank() == 0) mine.stop = group_->options_.stop.stop_requested();  // one device checks, or devices could differ
-  const auto fold_all = [&](int r, const OperatorGroup::ExchangeHeader& m) {
+  const auto fold_all = [&](PartId r, const OperatorGroup::ExchangeHeader& m) {
     if (r == 0) stop_ = m.stop;
-    fold(r, m);
+    fold(static_cast<int>(r), m);
   };
   if (devices() == 1) return fold_all(0, mine);
   const Step step(*this, spans::kMeetAll);
-  group_->arrivals_[rank()].now.store(meetings_ + 1, std::memory_order_relaxed);
-  group_->meeting_->Exchange(static_cast<int>(rank()), meetings_++, mine, wait(), "all devices to exchange", fold_all);
+  group_->arrivals_[rank()].now.store(++meetings_, std::memory_order_relaxed);
+  (*group_->control_)[rank()].AllReduce(mine, "all devices to exchange", fold_all);
 }
 
 bool DeviceOperators::StopRequested() {

@@ -20,6 +20,7 @@
 #include "chatty/core/device.h"
 #include "chatty/core/sync.h"
 #include "chatty/framework/device_graph.h"
+#include "chatty/framework/engines/control_plane.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/run_paths.h"
 #include "chatty/framework/spans.h"
@@ -57,8 +58,10 @@ class OperatorGroup {
   /// Sets minimum capacities in bytes, [from][to], from the first exchange on, so that no later exchange up to them
   /// replaces buffers.
   void Reserve(PairBytesTable bytes) { reserved_ = std::move(bytes); }
-  /// Reports a device's failure to the others.
-  AbortToken abort;
+  /// What the devices' waits watch: a failure of any device, and the deadline.
+  const WaitContext& wait() const { return control_->wait(); }
+  /// Rethrows the first failure of the last run, if there was one.
+  void RethrowFirst() const { control_->RethrowFirst(); }
   /// Records one device's failure and wakes all others, also inside a transport.
   void Fail(std::exception_ptr error) noexcept;
   /// Makes the group usable after a failed run.
@@ -91,7 +94,7 @@ class OperatorGroup {
   std::array<std::vector<std::vector<Clock::time_point>>, 2> begun_;  // start of each payload's copy, indexed alike
   std::mutex paths_change_;                                           // another device may fail while paths change
   RunPaths paths_;
-  std::unique_ptr<AllGatherBarrier<ExchangeHeader>> meeting_;
+  std::unique_ptr<ThreadControlPlanes> control_;  // of this run
 };
 
 /// One device's part of an operator program, which runs on all devices at once, one thread per device (the SPMD style of
@@ -211,7 +214,7 @@ class DeviceOperators {
 
  protected:
   /// Abort token and timeout.
-  WaitContext wait() const { return {&group_->abort, group_->options_.timeout}; }
+  const WaitContext& wait() const { return group_->wait(); }
 
   /// The scope of an operator: interrupts the span of the program, which resumes afterwards. Does not nest.
   class Step {

@@ -141,7 +141,7 @@ class OperatorJob {
     });
     statistics.time_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     statistics.transport = group_.transport_name();
-    group_.abort.RethrowFirst();
+    group_.RethrowFirst();
     statistics.rounds = 1;
     statistics.ended = group_.stopped() ? Ended::kStopped : Ended::kConverged;
     statistics.converged = statistics.ended == Ended::kConverged;
@@ -198,7 +198,7 @@ class OperatorJob {
       if (graph.device().kind() == DeviceKind::kCuda) {
         CudaOperators operators(group_, graph, account, track);
         program_.Run(operators, out);
-        graph.device().stream().Synchronize({&group_.abort, timeout_});
+        graph.device().stream().Synchronize(group_.wait());
         return operators.TakeTraffic();
       }
     }

@@ -108,7 +108,7 @@ TEST(Trace, WhatEnclosesComesFirst) {
   EXPECT_EQ(track.Sorted()[0]->duration_ns, 4000);
 }
 
-TEST(Trace, ArgumentsMayBeToldLater) {
+TEST(Trace, ArgumentsMayBeSetLater) {
   Trace trace;
   TraceTrack& track = trace.process();
   const auto send = [&](std::uint64_t to, std::uint64_t bytes) { const Span span(&track, nullptr, kSend, {to, bytes}); };
@@ -122,19 +122,19 @@ TEST(Trace, ArgumentsMayBeToldLater) {
   using Sent = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
   {
     const Span round(&track, nullptr, kOuter, {0});
-    send(1, kToBeTold);
-    send(2, kToBeTold);
+    send(1, kUnknownYet);
+    send(2, kUnknownYet);
     send(1, 5);
-    track.Tell(kSend, {1, 70});
-    track.Tell(kSend, {3, 9});  // there is none
-    EXPECT_EQ(sent(), (Sent{{1, 70}, {2, kToBeTold}, {1, 5}}));
-    track.Tell(kSend, {1, 71});
-    EXPECT_EQ(sent(), (Sent{{1, 70}, {2, kToBeTold}, {1, 5}})) << "it has been told";
+    track.SetArguments(kSend, {1, 70});
+    track.SetArguments(kSend, {3, 9});  // there is none
+    EXPECT_EQ(sent(), (Sent{{1, 70}, {2, kUnknownYet}, {1, 5}}));
+    track.SetArguments(kSend, {1, 71});
+    EXPECT_EQ(sent(), (Sent{{1, 70}, {2, kUnknownYet}, {1, 5}})) << "it is known";
   }
   {
     const Span round(&track, nullptr, kOuter, {1});
-    track.Tell(kSend, {2, 80});
-    EXPECT_EQ(sent(), (Sent{{1, 70}, {2, kToBeTold}, {1, 5}})) << "of a round that is over";
+    track.SetArguments(kSend, {2, 80});
+    EXPECT_EQ(sent(), (Sent{{1, 70}, {2, kUnknownYet}, {1, 5}})) << "of a round that is over";
   }
 }
 
@@ -206,10 +206,10 @@ TEST(TracedDevices, StreamsShowWhatTheirEventsSay) {
       const Span round(traced.track(0), nullptr, kOuter, {i});
       {
         Span span(traced.track(0), nullptr, kWork, {i});
-        span.Next(kSend, {0, i % 2 == 0 ? i : kToBeTold});
+        span.Next(kSend, {0, i % 2 == 0 ? i : kUnknownYet});
       }
       const Span rest(traced.track(0), nullptr, kRest);
-      traced.track(0)->Tell(kSend, {0, i});  // of every other nothing is to be told any more
+      traced.track(0)->SetArguments(kSend, {0, i});  // every other span has all its arguments already
     }
   }
   const TraceTrack& track = trace.Track(*device);

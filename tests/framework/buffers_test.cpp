@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/framework/engines/drive.h"
+#include "chatty/framework/engines/message_log.h"
 #include "chatty/framework/steps/host/steps.h"
 
 namespace chatty {

@@ -57,7 +57,7 @@ TEST(OperatorPaths, EachPayloadTakesTheFasterOfSeveral) {
         group.Fail(std::current_exception());
       }
     });
-    ASSERT_NO_THROW(group.abort.RethrowFirst());
+    ASSERT_NO_THROW(group.RethrowFirst());
     EXPECT_EQ(group.transport_name(), "host+staged");
     for (PartId d = 0; d < 2; ++d) {
       for (LocalId v = 0; v < subgraphs[d].owned; ++v) ASSERT_EQ(outputs[d].data()[v], 0u) << "vertex " << v;
@@ -101,7 +101,7 @@ TEST(OperatorPaths, ATimeoutSaysWhoHadNotComeAndByWhichPath) {
     return group.LastOperation();
   };
   EXPECT_EQ(run(1), "nothing had been asked of transport staged yet; host:1 had not come");
-  EXPECT_THROW(group.abort.RethrowFirst(), TimeoutError);
+  EXPECT_THROW(group.RethrowFirst(), TimeoutError);
   EXPECT_EQ(run(2), "nothing had been asked of transport staged yet; host:2 had not come")
       << "of the run before nothing is left";
 }
