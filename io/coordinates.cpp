@@ -38,7 +38,7 @@ class PositionSink {
 
 struct CoordinatesHeader {
   std::uint64_t vertices = 0;
-  std::uint64_t line = 0;  ///< that says so
+  std::uint64_t line = 0;  ///< number of the line with the count
 };
 
 CoordinatesHeader ReadCoordinatesHeader(Input& input) {
@@ -78,7 +78,7 @@ CoordinatesHeader ReadCoordinatesHeader(Input& input) {
          "the file ends before the line \"p aux sp co VERTICES\": it is truncated, or no .co file");
 }
 
-/// Says where vertex `id` has its second position, if the file can be read once more.
+/// Throws with the line of the second position of vertex `id`, if the file can be read again.
 [[noreturn]] void FailTwice(const std::string& name, const std::string& path, std::uint64_t id) {
   const std::string text = fmt::format("vertex {} has a position already", id);
   if (path != "-") {
@@ -127,7 +127,7 @@ Coordinates ReadCoordinates(const std::string& path, int threads) try {
           cursor.SkipLetter();
           io::Position position{};
           position.id = cursor.Unsigned("vertex id");
-          if (position.id - 1 >= header.vertices) {  // 0 wraps around
+          if (position.id - 1 >= header.vertices) {  // 0 wraps to the largest value
             if (position.id == 0) cursor.Fail("id 0 in a file that numbers from 1");
             cursor.Fail("id {} exceeds the {} vertices of the header (line {})", position.id, header.vertices, header.line);
           }

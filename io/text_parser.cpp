@@ -18,7 +18,7 @@ namespace chatty::io {
 
 namespace {
 
-/// Bytes of the character that UTF-8 text begins with; 0 where it is none, or one that controls a terminal.
+/// Length of the UTF-8 character at the begin of a text; 0 if it is invalid, or a control character.
 std::size_t PrintableBytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   if (byte(0) < 0x80) return byte(0) >= 0x20 && byte(0) != 0x7f ? 1 : 0;
@@ -28,15 +28,15 @@ std::size_t PrintableBytes(std::string_view text) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
     character = character << 6 | (byte(i) & 0x3f);
   }
-  constexpr std::uint32_t kMin[] = {0xa0, 0x800, 0x10000};  // U+0080 to U+009F are controls
+  constexpr std::uint32_t kMin[] = {0xa0, 0x800, 0x10000};  // U+0080 to U+009F are control characters
   const bool surrogate = character >= 0xd800 && character < 0xe000;
-  // What follows is shown in another order than it has: embeddings, overrides and isolates.
+  // Embeddings, overrides and isolates change the order of the text after them.
   const bool turns = (character >= 0x202a && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
   if (byte(0) < 0xc0 || byte(0) > 0xf7 || character < kMin[bytes - 2] || character > 0x10ffff) return 0;
   return surrogate || turns ? 0 : bytes;
 }
 
-/// What "5.0" or "1e3" say, written with a point or an exponent; nothing for all others.
+/// The value of "5.0" or "1e3", written with a point or an exponent; nothing for any other text.
 std::optional<std::uint64_t> WholeOf(std::string_view field) {
   constexpr double kExact = 0x1p53;
   double value = 0;
@@ -48,7 +48,7 @@ std::optional<std::uint64_t> WholeOf(std::string_view field) {
   return static_cast<std::uint64_t>(value);
 }
 
-/// Whether a number that a double does not hold is too small rather than too large.
+/// Whether a number outside the range of double is too small rather than too large.
 bool IsTiny(std::string_view number) {
   long double value = 0;
   const auto [next, error] = std::from_chars(number.data(), number.data() + number.size(), value);
@@ -175,7 +175,7 @@ LineCursor::OddNumber LineCursor::OddWeight(bool integers_only) {
     Fail("weight {} is beyond the range of 32-bit floating point", Quote(field));
   }
   const std::string_view digits = number.substr(number[0] == '-' ? 1 : 0);
-  // "5.0" says that a weight is real, unless the header says that it is not.
+  // "5.0" makes weights real, unless the header declares integers.
   const bool whole = integers_only ? !tiny && std::trunc(value) == value
                                    : std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   reals_ = reals_ || !whole;
@@ -267,7 +267,7 @@ void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>&
     const auto* floats = std::get_if<Array<float>>(&piece.weights);
     if (floats == nullptr) continue;
     for (const float weight : *floats) {
-      if (std::trunc(weight) != weight) return;  // reals; or a NaN
+      if (std::trunc(weight) != weight) return;  // real weights, or a NaN
       if (std::abs(weight) > std::abs(extreme)) extreme = weight;
     }
   }
@@ -294,7 +294,7 @@ void CheckVertexCount(const std::string& name, std::uint64_t vertices) {
 
 void CheckVertexCount(const std::string& name, std::uint64_t vertices, std::uint64_t most_edges, std::uint64_t line) {
   constexpr std::uint64_t kOrdinary = std::uint64_t{1} << 26;  // offsets of 512 MiB
-  constexpr std::uint64_t kSparsest = 4096;                    // vertices an edge
+  constexpr std::uint64_t kSparsest = 4096;                    // vertices per edge
   if (vertices > kOrdinary && vertices / kSparsest > most_edges) {
     const double gigabytes = static_cast<double>(vertices) * sizeof(EdgeIndex) / 1e9;
     if (line > 0) {
