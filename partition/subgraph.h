@@ -90,7 +90,7 @@ struct Subgraph {
   bool identity = false;       ///< the part owns every vertex, so local id == global id; `global_ids` is then empty
   Array<VertexId> global_ids;  ///< an entry for each local vertex
   /// Degrees in the whole graph, of owned vertices.
-  Array<EdgeIndex> out_degrees, in_degrees;  ///< independent of the lists built; the same contents on a symmetric graph
+  Array<EdgeIndex> out_degrees, in_degrees;  ///< independent of the lists built; the same memory on a symmetric graph
 
   /// The halo, with a word for 64 vertices of the graph, if lists are `global`; empty otherwise.
   Array<HaloWord> halo_words;
