@@ -140,7 +140,7 @@ PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, b
   options.forward = forward;
   options.reverse = reverse;
   options.own_begins = fresh->own_begins = own_begins;
-  options.rename = devices_[0]->kind() == DeviceKind::kHost;  // GPUs rename themselves
+  options.rename = devices_[0]->kind() == DeviceKind::kHost;  // a GPU renames neighbours when it copies the graph
   options.threads = options_.threads;
   fresh->subgraphs = BuildSubgraphs(*graph_, partition_, options);
   return *graphs_.emplace(key, std::move(fresh)).first->second;
@@ -195,14 +195,14 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
   const std::string& transport = options.transport;
   const GraphCounts counts = CountsOf(*graph_);
   const DeviceKind kind = devices_[0]->kind();
-  if (graphs_.empty()) {  // early refusal, before subgraphs take host memory
+  if (graphs_.empty()) {  // an early check, before subgraphs take host memory
     const std::string words = fmt::format("a graph of {} vertices and {} edges (in memory)", counts.vertices, counts.edges);
     CheckBounds({counts, counts, words, graph_->bytes(), /*text=*/false}, programs, pointers_, transport,
                 {options_.memory_limit, options_.host_memory_limit});
   }
   std::vector<std::span<const Subgraph>> subgraphs;
   std::vector<bool> counted;
-  std::set<const PreparedGraphs*> seen, lacking;  // graphs on devices may lack own_begins
+  std::set<const PreparedGraphs*> seen, lacking;  // graphs on the devices that still lack own_begins
   std::uint64_t output = 0, data = 0;
   for (const ProgramMemory& program : programs) {
     const PreparedGraphs& graphs =
@@ -220,7 +220,7 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
   }
 
   std::uint64_t all = std::max(output, data);  // data are freed before results exist
-  std::map<int, std::uint64_t> claimed;        // of a GPU's free memory, by earlier devices on it
+  std::map<int, std::uint64_t> claimed;        // parts of a GPU's free memory that earlier devices on it need
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     const std::uint64_t total = needed[d].total();
     if (kind == DeviceKind::kHost) all += total;
@@ -238,7 +238,7 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
       room = kept + (room - kept) - std::min(room - kept, before);
       before += total - std::min(total, kept);
     } else {
-      continue;  // host devices share memory
+      continue;  // host devices share one memory
     }
     if (total <= room) continue;
     GraphCounts known = counts;
@@ -375,7 +375,7 @@ RunStatistics Job::Execute(const Job* prior) try {
       device->stream().Synchronize({nullptr, options_.timeout});
     }
   }
-  MakePaths();  // perhaps torn down by that failure
+  MakePaths();  // the failure may have made the transport unusable
   ConnectSteps();
   std::vector<DeviceContext> participants(steps_.size());
   for (std::size_t d = 0; d < steps_.size(); ++d) {
