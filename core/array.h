@@ -109,7 +109,7 @@ class Array {
     }
     const std::size_t bytes = (size * sizeof(T) + kAlign - 1) / kAlign * kAlign;
     void* p = allocate(kAlign, bytes);
-    if (p == nullptr) Throw<OutOfMemoryError>("out of host memory: {} bytes were asked for", bytes);
+    if (p == nullptr) Throw<OutOfMemoryError>("out of host memory: {} bytes were requested", bytes);
     return static_cast<T*>(p);
   }
 

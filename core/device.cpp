@@ -25,7 +25,7 @@ class HostMemory final : public MemoryResource {
   void* Allocate(std::size_t bytes, Stream&) override {
     constexpr std::size_t kAlign = 256;
     void* pointer = bytes > static_cast<std::size_t>(-1) - kAlign ? nullptr : AllocateAligned(kAlign, bytes);
-    if (pointer == nullptr) Throw<OutOfMemoryError>("{}: out of memory: {} bytes were asked for", label_, bytes);
+    if (pointer == nullptr) Throw<OutOfMemoryError>("{}: out of memory: {} bytes were requested", label_, bytes);
     return pointer;
   }
   void Deallocate(void* pointer, std::size_t, Stream&) noexcept override { std::free(pointer); }

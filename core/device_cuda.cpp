@@ -149,8 +149,8 @@ class CudaMemory final : public MemoryResource {
       std::size_t free = 0, total = 0;
       const AsCurrent device_of_the_pool(ordinal_);
       cudaMemGetInfo(&free, &total);
-      Throw<OutOfMemoryError>("cuda:{}: out of memory: {} bytes were asked for, {} of {} are free", ordinal_, bytes, free,
-                              total);
+      Throw<OutOfMemoryError>("cuda:{}: out of memory: {} bytes were requested, but only {} of {} are free", ordinal_, bytes,
+                              free, total);
     }
     CHATTY_CUDA(error);
     return pointer;
@@ -186,7 +186,7 @@ class CudaPinnedMemory final : public MemoryResource {
     const cudaError_t error = cudaHostAlloc(&pointer, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
     if (error == cudaErrorMemoryAllocation) {
       cudaGetLastError();
-      Throw<OutOfMemoryError>("cuda:{}: out of pinned host memory: {} bytes were asked for", ordinal_, bytes);
+      Throw<OutOfMemoryError>("cuda:{}: out of pinned host memory: {} bytes were requested", ordinal_, bytes);
     }
     CHATTY_CUDA(error);
     return pointer;

@@ -120,7 +120,7 @@ std::optional<std::uint64_t> ThreadVariable(const char* name, bool is_list) {
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
     if (error == std::errc::result_out_of_range && !part.starts_with('-')) number = kUnlimited;
     if (part.empty() || part.find_first_not_of("0123456789") != std::string_view::npos || number == 0) {
-      Throw<UsageError>("{} is '{}', which is no number of threads; set it to 1 to {}, or unset it", name,
+      Throw<UsageError>("{} is '{}', which is not a number of threads; set it to 1 to {}, or unset it", name,
                         std::string_view(text).substr(0, 40), kMaxThreads);
     }
     if (!first) first = number;
@@ -165,15 +165,15 @@ ThreadLimits ReadThreadLimits(const std::string& root) {
 
 std::string DescribeThreadLimit(const ThreadLimits& limits, std::uint64_t wanted) {
   if (!limits.group_file.empty() && limits.group_used + wanted > limits.group_most) {
-    return fmt::format("the limit is that of the control group, {} of which {} are used ({})", limits.group_most,
-                       limits.group_used, limits.group_file);
+    return fmt::format("the limit is the control group's, {} with {} in use ({})", limits.group_most, limits.group_used,
+                       limits.group_file);
   }
   if (limits.of_user && limits.user_used + wanted > *limits.of_user) {
-    return fmt::format("the limit is RLIMIT_NPROC, {} for this user, who has {} (ulimit -u)", *limits.of_user,
+    return fmt::format("the limit is RLIMIT_NPROC, {} for this user, with {} in use (ulimit -u)", *limits.of_user,
                        limits.user_used);
   }
   if (limits.of_memory) {
-    return fmt::format("the limit is RLIMIT_AS, {} of addresses for stacks and all else (ulimit -v)",
+    return fmt::format("the limit is RLIMIT_AS, {} of address space, which includes stacks (ulimit -v)",
                        FormatBytes(*limits.of_memory));
   }
   if (limits.of_system) {

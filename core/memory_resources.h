@@ -65,7 +65,7 @@ class LimitingMemory final : public MemoryResource {
     std::uint64_t used = used_;
     do {
       if (bytes > limit_ || used > limit_ - bytes) {
-        Throw<OutOfMemoryError>("{}: {} bytes were asked for, with {} of the {} that its memory limit allows in use", owner_,
+        Throw<OutOfMemoryError>("{}: {} bytes were requested, but {} of the {} bytes of its memory limit are in use", owner_,
                                 bytes, used, limit_);
       }
     } while (!used_.compare_exchange_weak(used, used + bytes));

@@ -95,7 +95,7 @@ OpenMpTeam::OpenMpTeam(int threads) : requested_(threads), spin_(SpinOf(threads)
   try {
     master_ = std::thread(region);
   } catch (const std::system_error& error) {
-    Throw<DeviceError>("no thread could be started ({}): {}; {} were asked for", error.what(),
+    Throw<DeviceError>("no thread could be started ({}): {}; {} were requested", error.what(),
                        DescribeThreadLimit(ReadThreadLimits(), static_cast<std::uint64_t>(threads) + 1), threads);
   }
   WaitWhileEqual(granted_, 0, {}, "OpenMP to start a team");

@@ -270,7 +270,8 @@ TracedDevices::TracedDevices(Trace* trace, std::span<Device* const> devices, std
       TraceTrack& track = trace->Track(*device);
       if (std::find(tracks_.begin(), tracks_.end(), &track) != tracks_.end()) {  // two threads would write this track
         Throw<CapabilityError>(
-            "a trace has one track a device, and two devices are called {}; Device::set_share tells apart what shares a GPU",
+            "two devices are called {}, but a trace has one track per device; number devices that share a GPU by "
+            "Device::set_share",
             device->label());
       }
       tracks_.push_back(&track);

@@ -325,7 +325,7 @@ std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, s
     needed += device.total();
   }
   if (needed / kLargest > limit) {
-    return fmt::format("not even {} devices would do; use a smaller graph or allow more memory", kMaxDevices);
+    return fmt::format("{} devices are not enough either; use a smaller graph or allow more memory", kMaxDevices);
   }
   if (devices >= kLargest) return "use a smaller graph or allow more memory";
   // The smallest power of two of devices on which each is within the limit; more than kLargest if there is none.
@@ -343,7 +343,7 @@ std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, s
   };
   const PartId many = fewest(most, Bound::kMax), few = fewest(least, Bound::kMin);
   if (many > kLargest) {
-    return "whether more devices help depends on how the graph divides; use a smaller graph or allow more memory";
+    return "more devices may help, depending on the division of the graph; use a smaller graph or allow more memory";
   }
   return fmt::format("it may fit on {} devices{}; or use a smaller graph", many,
                      few < many ? fmt::format(", or on as few as {} if few edges are cut", few) : "");
@@ -369,9 +369,10 @@ void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> program
     if (limits.device > 0 || seen.insert(devices[d]->index()).second) allowed += limit;
   }
   if (known && needed > allowed) {
-    Throw<OutOfMemoryError>("out of memory before anything was allocated: {} needs on {} at least {}; {} {}: {}",
-                            graph.words, EachOf(parts), Describe(plan.devices[0]),
-                            limits.device > 0 ? "the memory limit allows" : "free are", ExactBytes(allowed / parts),
+    Throw<OutOfMemoryError>("out of memory (nothing was allocated): {} needs at least {} on {}, but {}: {}", graph.words,
+                            Describe(plan.devices[0]), EachOf(parts),
+                            limits.device > 0 ? fmt::format("the memory limit allows only {}", ExactBytes(allowed / parts))
+                                              : fmt::format("only {} is free", ExactBytes(allowed / parts)),
                             AdviceOnDevices(graph.least, graph.most, programs, kind, parts, transport, allowed / parts));
   }
 
@@ -385,15 +386,15 @@ void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> program
   if (room == 0) room = AvailableHostMemory();
   if (room > 0 && host > room) {
     Throw<OutOfMemoryError>(
-        "out of memory before anything was allocated: {} needs at least {}{} of host memory ({}graph {}, in-edges {}, parts "
-        "{}, "
-        "output {}, {}host devices {}{}); {} {}: use a smaller graph or a machine with more memory",
+        "out of memory (nothing was allocated): {} needs at least {}{} of host memory ({}graph {}, in-edges {}, parts {}, "
+        "output {}, {}host devices {}{}), but {}: use a smaller graph or a machine with more memory",
         graph.words, ExactBytes(host), loaded && limits.host == 0 ? " more" : "",
         loaded ? "" : fmt::format("while loading {}; then ", FormatBytes(h.loading)), FormatBytes(h.graph),
         FormatBytes(h.in_edges), FormatBytes(h.parts), FormatBytes(h.output),
         h.data > 0 ? fmt::format("vertex data {}, ", FormatBytes(h.data)) : "", FormatBytes(h.devices),
         loaded ? fmt::format("; held already {}", FormatBytes(graph.held)) : "",
-        limits.host > 0 ? "the host's limit allows" : "available are", ExactBytes(room));
+        limits.host > 0 ? fmt::format("the host's limit allows only {}", ExactBytes(room))
+                        : fmt::format("only {} is available", ExactBytes(room)));
   }
 }
 

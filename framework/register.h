@@ -529,8 +529,8 @@ class Entry final : public RegisteredProgram {
       using Answer = ResultOf<V>;
       if (values.type != ScalarTypeOf<Answer>() || values.size() != graph.vertices()) {
         Throw<UsageError>(
-            "program '{}' answers with one {}-byte number a vertex of {}; these values are of another type or count", name_,
-            sizeof(Answer), graph.vertices());
+            "program '{}' computes one {}-byte number for each of {} vertices; these values have another type or number",
+            name_, sizeof(Answer), graph.vertices());
       }
       const std::span<const Answer> answer = values.template As<Answer>();
       if constexpr (!OperatorProgram<V>) {

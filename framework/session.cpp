@@ -224,17 +224,17 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     const std::uint64_t total = needed[d].total();
     if (kind == DeviceKind::kHost) all += total;
-    std::string_view what = "free are";
+    std::string_view who = "only", what = " is free";
     std::uint64_t room = 0;
     if (!limits_.empty()) {
-      what = "what its memory limit leaves is";
+      who = "its memory limit leaves only", what = "";
       room = limits_[d]->limit() - std::min(limits_[d]->limit(), limits_[d]->used());
     } else if (kind != DeviceKind::kHost) {
       room = devices_[d]->free_memory();
       if (room == 0) continue;  // unknown
       const std::uint64_t kept = std::min(room, devices_[d]->kept_memory());
       std::uint64_t& before = claimed[devices_[d]->index()];
-      if (before > 0) what = "left by the devices before it on its GPU are";
+      if (before > 0) who = "the devices before it on its GPU leave only", what = "";
       room = kept + (room - kept) - std::min(room - kept, before);
       before += total - std::min(total, kept);
     } else {
@@ -247,8 +247,8 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
           std::max({known.max_degree, std::uint64_t{graph_->out_degree(v)}, std::uint64_t{graph_->in_degree(v)}});
     }
     Throw<OutOfMemoryError>(
-        "{}: out of memory before anything was allocated: needed are {}; {} {}: {}", devices_[d]->label(),
-        Describe(needed[d]), what, ExactBytes(room),
+        "{}: out of memory (nothing was allocated): needs {}, but {} {}{}: {}", devices_[d]->label(), Describe(needed[d]),
+        who, ExactBytes(room), what,
         devices_[d]->share() != Device::kAlone
             ? "use more GPUs, or a smaller graph"
             : AdviceOnDevices(known, known, programs, kind, static_cast<PartId>(devices_.size()), transport, room));
@@ -261,12 +261,12 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
   }
   if (room > 0 && all > room) {
     Throw<OutOfMemoryError>(
-        "out of host memory before anything was allocated on its devices: at least {} are needed for {}results{}; {} {}: "
-        "use a "
-        "smaller graph or a machine with more memory",
-        ExactBytes(all), options_.host_memory_limit > 0 ? "the graph, " : "",
-        kind == DeviceKind::kHost ? fmt::format(" and {} host devices", devices_.size()) : "",
-        options_.host_memory_limit > 0 ? "the host's limit allows" : "available are", ExactBytes(room));
+        "out of host memory (nothing was allocated on the devices): {}results{} need at least {}, but {}: use a smaller "
+        "graph or a machine with more memory",
+        options_.host_memory_limit > 0 ? "the graph, " : "",
+        kind == DeviceKind::kHost ? fmt::format(" and {} host devices", devices_.size()) : "", ExactBytes(all),
+        options_.host_memory_limit > 0 ? fmt::format("the host's limit allows only {}", ExactBytes(room))
+                                       : fmt::format("only {} is available", ExactBytes(room)));
   }
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("estimating the memory of a run");

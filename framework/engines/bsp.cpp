@@ -139,7 +139,7 @@ class BspRun {
           NextPhase();
           if (IsTerminated() && !total_.stop) {  // no vertex starts this phase: it ends, and the program decides again
             if (++empty_phases_ > kMaxEmptyPhases) {
-              Throw<UsageError>("EndRound asked for {} phases in a row in which no vertex was active", empty_phases_);
+              Throw<UsageError>("EndRound returned kNextPhase {} times in a row, but no vertex was active", empty_phases_);
             }
             continue;
           }
