@@ -88,7 +88,7 @@ std::optional<KeptArrays> ReadArrayFile(Input& input, std::string_view note, int
   ArrayReader reader(input, threads);
   const auto header = reader.ReadOne<ArrayFileHeader>();
   if (std::string_view(header.magic, sizeof header.magic) != kArrayFileMagic) {
-    Throw<InputError>("{}: is no file of arrays", input.name());
+    Throw<InputError>("{}: is not a file of arrays", input.name());
   }
   if (Checksum(&header, offsetof(ArrayFileHeader, header_crc), 1) != header.header_crc) ThrowDamaged(input, "header");
   if (header.version != kArrayFileVersion || header.note_bytes != note.size()) return std::nullopt;

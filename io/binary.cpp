@@ -103,7 +103,7 @@ BinaryHeader ReadBinaryHeader(Input& input) {
     Throw<InputError>("{}: ends inside its header: the file is truncated; write or fetch it again", name);
   }
   if (std::string_view(header.magic, sizeof header.magic) != kBinaryMagic)
-    Throw<InputError>("{}: is no binary graph file", name);
+    Throw<InputError>("{}: is not a binary graph file", name);
   if (header.byte_order != kByteOrder) {
     Throw<InputError>("{}: was written on a machine of the other byte order; convert it there to a text format", name);
   }
@@ -134,7 +134,8 @@ Array<VertexId> ConvertIds(Array<From> ids, std::uint64_t vertices, int threads,
     Array<VertexId> converted(ids.size());
     ParallelFor(ids.size(), threads, [&](std::size_t i) {
       if (ids[i] >= vertices)
-        Throw<InputError>("{}: names vertex {} of a graph of {}: the file is damaged", name, ids[i], vertices);
+        Throw<InputError>("{}: contains vertex {}, but the graph has {} vertices: the file is damaged", name, ids[i],
+                          vertices);
       converted[i] = static_cast<VertexId>(ids[i]);
     });
     return converted;

@@ -75,7 +75,7 @@ CoordinatesHeader ReadCoordinatesHeader(Input& input) {
     return header;
   }
   FailAt(name, input.lines_skipped(),
-         "the file ends before the line \"p aux sp co VERTICES\": it is truncated, or no .co file");
+         "the file ends before the line \"p aux sp co VERTICES\": it is truncated, or not a .co file");
 }
 
 /// Throws with the line of the second position of vertex `id`, if the file can be read again.
@@ -102,7 +102,7 @@ double ParseCoordinate(LineCursor& cursor, const char* what) {
   double value = 0;
   const auto [next, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   if (error != std::errc() || next != field.data() + field.size() || !std::isfinite(value)) {
-    cursor.Fail("{} is no coordinate: a number belongs here", Quote(field));
+    cursor.Fail("{} is not a coordinate: expected a number", Quote(field));
   }
   cursor.SkipField();
   return value;
@@ -122,7 +122,7 @@ Coordinates ReadCoordinates(const std::string& path, int threads) try {
         while (cursor.NextLine<'c'>()) {
           if (cursor.Peek() != 'v') {
             if (cursor.Peek() == 'p') cursor.Fail("a second \"p\" line; the first is line {}", header.line);
-            cursor.Fail("{} is no line of a .co file; they begin with c, p or v", io::Quote(cursor.Field()));
+            cursor.Fail("{} is not a line of a .co file; lines begin with c, p or v", io::Quote(cursor.Field()));
           }
           cursor.SkipLetter();
           io::Position position{};

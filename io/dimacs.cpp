@@ -40,7 +40,7 @@ DimacsHeader ReadDimacsHeader(Input& input) {
     std::string_view line;
     if (!input.PeekLine(&line)) {
       FailAt(name, input.lines_skipped(),
-             "the file ends before the line \"p sp VERTICES ARCS\": it is truncated, or no .gr file");
+             "the file ends before the line \"p sp VERTICES ARCS\": it is truncated, or not a .gr file");
     }
     LineCursor cursor(line);
     const std::uint64_t number = input.lines_skipped() + 1;
@@ -102,7 +102,7 @@ RawGraph ReadDimacs(Input& input, const ReadOptions& options) {
     while (cursor.NextLine<'c'>()) {
       if (cursor.Peek() != 'a') [[unlikely]] {
         if (cursor.Peek() == 'p') cursor.Fail("a second \"p\" line; the first is line {}", size_line);
-        cursor.Fail("{} is no line of a .gr file; they begin with c, p or a", Quote(cursor.Field()));
+        cursor.Fail("{} is not a line of a .gr file; lines begin with c, p or a", Quote(cursor.Field()));
       }
       cursor.SkipLetter();
       const std::uint64_t source = cursor.Unsigned("source id");

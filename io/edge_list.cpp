@@ -364,8 +364,8 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
     raw.lines = parsed.lines;
     if (!options.compact_ids && raw.vertices != stated->vertices) {
       FailAt(name, 1,
-             fmt::format("says that there are {} vertices, but {} are named: correct the number, or remove the line",
-                         stated->vertices, raw.vertices));
+             fmt::format("states {} vertices, but {} are named: correct the number, or remove the line", stated->vertices,
+                         raw.vertices));
     }
   } else {
     ParsedEdges parsed = ParseChunks(input, weights, options.threads, [&](LineCursor& cursor, EdgeSink& sink) {
@@ -377,7 +377,7 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
     const std::uint64_t named = parsed.size() == 0 ? 0 : std::uint64_t{parsed.largest} + 1;
     if (stated && stated->vertices < named) {
       FailAt(name, 1,
-             fmt::format("says that there are {} vertices, but an edge names vertex {}: correct the number, or "
+             fmt::format("states {} vertices, but an edge names vertex {}: correct the number, or "
                          "remove the line",
                          stated->vertices, named - 1 + first_id));
     }

@@ -33,14 +33,14 @@ GaloisHeader ReadGaloisHeader(Input& input, ArrayReader& reader) {
   const std::string& name = input.name();
   const auto header = reader.ReadOne<GaloisHeader>();
   if (header.version != 1 && header.version != 2) {
-    Throw<InputError>("{}: is no Galois graph: those begin with the version 1 or 2, this one with {}", name, header.version);
+    Throw<InputError>("{}: is not a Galois graph: it begins with {}, but the version must be 1 or 2", name, header.version);
   }
   if (header.data_bytes != 0 && header.data_bytes != 4 && header.data_bytes != 8) {
     Throw<InputError>("{}: has {} bytes of data an edge; 4 or 8, or none, can be read as weights", name, header.data_bytes);
   }
   constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max() / 32;  // keeps sizes far from overflow
   if (header.vertices > kMax || header.edges > kMax || (header.version == 1 && header.vertices > kMaxGaloisIds)) {
-    Throw<InputError>("{}: its header speaks of {} vertices and {} edges, which no such file can hold: it is damaged", name,
+    Throw<InputError>("{}: its header states {} vertices and {} edges, more than such a file can hold: it is damaged", name,
                       header.vertices, header.edges);
   }
   reader.ExpectRoom(header.vertices, sizeof(std::uint64_t));
@@ -158,8 +158,8 @@ RawGraph ReadGalois(Input& input, const ReadOptions& options) {
   } else {
     out.neighbours = reader.ReadAs<VertexId, std::uint64_t>(header.edges, [&](std::uint64_t id) {
       if (id >= header.vertices) {
-        Throw<InputError>("{}: names vertex {} of a graph of {} (counted from 0): the file is damaged", name, id,
-                          header.vertices);
+        Throw<InputError>("{}: contains vertex {}, but the graph has {} vertices (counted from 0): the file is damaged",
+                          name, id, header.vertices);
       }
       return static_cast<VertexId>(id);
     });

@@ -39,8 +39,8 @@ GapHeader ReadGapHeader(Input& input, ArrayReader& reader) {
   constexpr std::uint64_t kMaxEdges = std::uint64_t{1} << 58;  // keeps sizes far from overflow
   if (directed > 1 || header.edges > kMaxEdges || header.vertices >= kMaxGapIds) {
     Throw<InputError>(
-        "{}: its header speaks of {} vertices and {} edges and {} where 0 or 1 says whether they are directed, which no "
-        "graph of GAP has: the file is damaged, or no such graph",
+        "{}: its header states {} vertices and {} edges and {} where 0 or 1 says whether they are directed, which is "
+        "impossible in a graph of GAP: the file is damaged, or no such graph",
         name, static_cast<std::int64_t>(header.vertices), static_cast<std::int64_t>(header.edges), directed);
   }
   reader.ExpectRoom(header.vertices + 1, sizeof(std::uint64_t));

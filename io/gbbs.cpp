@@ -94,8 +94,8 @@ GbbsHeader ReadGbbsHeader(Input& input, ArrayReader& reader) {
   const auto header = reader.ReadOne<GbbsHeader>();
   if (header.bytes != header.due()) {
     Throw<InputError>(
-        "{}: its header speaks of {} vertices, {} edges and {} bytes, which do not fit each other: the file is damaged, or "
-        "is compressed by GBBS, which cannot be read; write it uncompressed",
+        "{}: its header states {} vertices, {} edges and {} bytes, which do not fit each other: the file is damaged, or is "
+        "compressed by GBBS, which cannot be read; write it uncompressed",
         reader.name(), header.vertices, header.edges, header.bytes);
   }
   reader.ExpectRoom(header.vertices + 1, sizeof(std::uint64_t));

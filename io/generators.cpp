@@ -162,7 +162,7 @@ void CheckEdges(std::string_view family, std::uint64_t vertices, std::uint64_t d
 
 std::uint64_t CheckCount(const GeneratorSpec& spec, std::uint64_t least) {
   if (spec.count < least) {
-    Throw<UsageError>("a {} of {} vertices is no graph of its kind; give a count from {}", spec.family, spec.count, least);
+    Throw<UsageError>("a {} of {} vertices is too small; give a count of at least {}", spec.family, spec.count, least);
   }
   CheckVertices(spec.family, spec.count);
   return spec.count;

@@ -289,7 +289,7 @@ class FolderStore : public GraphStore {
   } catch (const OutOfMemoryError&) {  // computing the data again would take more memory
     throw;
   } catch (const Error& error) {
-    Log().warn("{} made anew: the cache's could not be used ({})", what, error.what());
+    Log().warn("{} computed again: the cached data is unusable ({})", what, error.what());
     return std::nullopt;
   }
 
@@ -298,7 +298,7 @@ class FolderStore : public GraphStore {
   static void Save(std::string_view what, Body&& save) noexcept try {
     save();
   } catch (const std::exception& failure) {
-    Log().warn("the cache keeps no {}: {}", what, failure.what());
+    Log().warn("the cache cannot store the {}: {}", what, failure.what());
   }
 
   template <class Body>

@@ -272,7 +272,8 @@ class Input::Map {
 void MemoryClaims::Expect(std::uint64_t bytes, const std::string& name) const {
   if (limit_ == 0 || bytes <= limit_) return;
   Throw<OutOfMemoryError>(
-      "{}: out of host memory while it is read: this takes {} and more, and the host's limit allows {}: use a smaller graph "
+      "{}: out of host memory while it is read: this takes at least {}, but the host's limit allows only {}: use a smaller "
+      "graph "
       "or "
       "a larger limit",
       name, FormatBytes(bytes), FormatBytes(limit_));
@@ -386,7 +387,7 @@ bool Input::PeekLine(std::string_view* line) {
   *line = ahead_.substr(0, end);
   if (!line->empty() && line->back() == '\r') line->remove_suffix(1);
   if (line->size() > kMaxLineBytes) {
-    Throw<InputError>("{}:{}: the line is longer than {} bytes: this is no text file of a known graph format", name_,
+    Throw<InputError>("{}:{}: the line is longer than {} bytes: this is not a text file of a known graph format", name_,
                       lines_skipped_ + 1, kMaxLineBytes);
   }
   return true;

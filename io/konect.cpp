@@ -130,7 +130,7 @@ void SkipTime(LineCursor& cursor) {
   double time = 0;
   const auto [next, error] = std::from_chars(field.data(), field.data() + field.size(), time);
   if (error != std::errc() || next != field.data() + field.size()) {
-    cursor.Fail("{} is no time, which the fourth column of KONECT's files is", Quote(field));
+    cursor.Fail("{} is not a time; the fourth column of KONECT's files has times", Quote(field));
   }
   cursor.SkipField();
 }

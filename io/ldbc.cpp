@@ -75,7 +75,7 @@ std::map<std::string, Property> ReadProperties(Input& input) {
   std::string_view line;
   while (input.PeekLine(&line)) {
     if (input.bytes_delivered() > kMaxBytes) {
-      FailAt(input.name(), input.lines_skipped() + 1, "the file is longer than 1 MiB: it is no properties file");
+      FailAt(input.name(), input.lines_skipped() + 1, "the file is longer than 1 MiB: it is not a properties file");
     }
     const std::string_view text = WithoutBlanks(line);
     const bool comment = logical.empty() && (text.empty() || text[0] == '#' || text[0] == '!');
@@ -90,7 +90,7 @@ std::map<std::string, Property> ReadProperties(Input& input) {
         for (const std::string& part : {property.key, property.value}) {
           if (std::all_of(part.begin(), part.end(), prints)) continue;
           FailAt(input.name(), first,
-                 fmt::format("{} holds a character that does not print: it is no property", Quote(part)));
+                 fmt::format("{} holds a character that does not print: it is not a property", Quote(part)));
         }
         std::string key = property.key;
         all.insert_or_assign(std::move(key), std::move(property));
@@ -175,7 +175,7 @@ std::string GraphName(const std::string& file, const std::map<std::string, Prope
     first = &property;
   }
   if (first == nullptr) {
-    Throw<InputError>("{}: does not say graph.NAME.vertex-file: it is no properties file of LDBC Graphalytics",
+    Throw<InputError>("{}: does not say graph.NAME.vertex-file: it is not a properties file of LDBC Graphalytics",
                       Abbreviated(file));
   }
   return first->key.substr(kPrefix.size(), first->key.size() - kPrefix.size() - kVertexFile.size());
@@ -226,7 +226,7 @@ LdbcProperties ParseLdbcProperties(Input& input) {
   if (!names.empty()) ldbc.weight = 0;
   if (const Property* const weight = reader.Find("sssp.weight-property")) {
     const auto found = std::find(names.begin(), names.end(), weight->value);
-    if (found == names.end()) reader.Fail(*weight, "is {}, which is none of the edges' properties", Quote(weight->value));
+    if (found == names.end()) reader.Fail(*weight, "is {}, which is not one of the edges' properties", Quote(weight->value));
     ldbc.weight = static_cast<std::size_t>(found - names.begin());
   }
   ldbc.algorithms = reader.List("algorithms");
@@ -377,7 +377,7 @@ ParsedEdges ReadEdges(const LdbcProperties& ldbc, const Array<std::uint64_t>& id
     if (id == last.id && last.vertex != kNoVertex) return;  // edges are usually sorted by source
     last = {id, table[id]};
     if (last.vertex == kNoVertex) [[unlikely]] {
-      cursor.Fail("the edge's {} {} is no vertex of the graph: {} does not list it", what, id,
+      cursor.Fail("the edge's {} {} is not a vertex of the graph: {} does not list it", what, id,
                   Abbreviated(ldbc.vertex_path));
     }
   };

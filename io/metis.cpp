@@ -38,8 +38,9 @@ MetisHeader ParseMetisHeader(LineCursor& cursor) {
   if (cursor.Peek() != '\n') {
     const std::string_view field = cursor.Field();
     if (!IsFormatField(field)) {
-      cursor.Fail("{} is no format of METIS: up to three digits 0 or 1, for vertex sizes, vertex weights and edge weights",
-                  Quote(field));
+      cursor.Fail(
+          "{} is not a format of METIS: up to three digits 0 or 1, for vertex sizes, vertex weights and edge weights",
+          Quote(field));
     }
     header.weights = field.back() == '1';
     vertex_weights = field.size() > 1 && field[field.size() - 2] == '1';
@@ -49,8 +50,8 @@ MetisHeader ParseMetisHeader(LineCursor& cursor) {
   std::uint64_t weights = vertex_weights ? 1 : 0;
   if (cursor.Peek() != '\n') {
     weights = cursor.Unsigned("number of weights a vertex");
-    if (weights > 0 && !vertex_weights) cursor.Fail("{} weights a vertex, but the format says that there are none", weights);
-    if (weights == 0 && vertex_weights) cursor.Fail("0 weights a vertex, but the format says that there are some");
+    if (weights > 0 && !vertex_weights) cursor.Fail("{} weights a vertex, but the format states none", weights);
+    if (weights == 0 && vertex_weights) cursor.Fail("0 weights a vertex, but the format states some");
   }
   cursor.FinishLine();
   if (weights > kMaxLineBytes) cursor.Fail("{} weights a vertex are more than a line can hold", weights);
@@ -82,7 +83,8 @@ MetisHeader ReadMetisHeader(Input& input) {
       FailAt(name, input.lines_skipped() + 1, error.what());
     }
   }
-  FailAt(name, input.lines_skipped(), "the file ends before the line \"VERTICES EDGES\": it is truncated, or no METIS file");
+  FailAt(name, input.lines_skipped(),
+         "the file ends before the line \"VERTICES EDGES\": it is truncated, or not a METIS file");
 }
 
 /// The rows of one chunk.

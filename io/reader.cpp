@@ -286,10 +286,9 @@ const FormatEntry& FormatOfNumbers(Input& input) {
       return *named;
     case GraphFormat::kMatrixMarket:
       FailAt(name, number,
-             fmt::format(
-                 "begins with {} and not with the banner of Matrix Market, as its name promises; write \"%%MatrixMarket "
-                 "matrix coordinate FIELD SYMMETRY\" before it; {}",
-                 Quote(line), kAsEdges));
+             fmt::format("begins with {}, not with the banner of Matrix Market that its name promises; write "
+                         "\"%%MatrixMarket matrix coordinate FIELD SYMMETRY\" before it; {}",
+                         Quote(line), kAsEdges));
     case GraphFormat::kKonect:  // other files also have names such as out.txt
       Log().warn(
           "{}:{}: begins with {} and not with the header of KONECT, as the file's name may promise; it is read as an edge "
@@ -306,10 +305,8 @@ const FormatEntry& FormatOfNumbers(Input& input) {
                         Quote(line), kAsEdges));
       }
       FailAt(name, number,
-             fmt::format(
-                 "begins with {}, as no file does of the format {}, which its name promises; give --format {} or fetch it "
-                 "again; {}",
-                 Quote(line), named->name, named->name, kAsEdges));
+             fmt::format("begins with {}, which is not the format {} of its name; give --format {} or fetch it again; {}",
+                         Quote(line), named->name, named->name, kAsEdges));
   }
   // An edge file of LDBC Graphalytics states neither the vertices without edges nor whether edges are directed.
   constexpr std::string_view kEdges = ".e";
@@ -351,8 +348,10 @@ OpenedFormat OpenFormat(Input& input, const ReadOptions& options) {
   if (const std::string words = DescribeWords(line, next.substr(0, next.find('\n'))); !words.empty()) {
     FailAt(input.name(), number, fmt::format("{} {}", Quote(line), words));
   }
-  Throw<InputError>("{}: begins with {}, which no graph file does; known are {}; comments in an edge list begin with # or %",
-                    input.name(), Quote(head.substr(0, head.find('\n'))), DescribeFormats());
+  Throw<InputError>(
+      "{}: begins with {}, which is not a known graph format; the formats are {}; comments in an edge list begin with # or "
+      "%",
+      input.name(), Quote(head.substr(0, head.find('\n'))), DescribeFormats());
 }
 
 std::string OpenedFormat::Describe(std::string_view error) const {

@@ -156,9 +156,9 @@ Field ParseValue(std::string_view field, const ResultIds& ids, VertexId vertices
 
 /// The error text for a kMalformed field.
 std::string_view DescribeMalformed(ResultKind kind) {
-  return kind == ResultKind::kLabel    ? "no name of a component: these are whole numbers, and every vertex has one"
-         : kind == ResultKind::kVertex ? "no vertex id: a whole number belongs here"
-                                       : "no value of the kind that is expected here";
+  return kind == ResultKind::kLabel    ? "not the name of a component: expected a whole number for every vertex"
+         : kind == ResultKind::kVertex ? "not a vertex id: expected a whole number"
+                                       : "not a value of the expected kind";
 }
 
 /// A notation of other programs for unreached or none. For a number also its value, and its value in fp32.
@@ -275,12 +275,12 @@ std::string_view NpyField(std::string_view dictionary, std::string_view key) {
 
 NpyHeader ReadNpyHeader(Input& input) {
   const std::string& name = input.name();
-  const auto broken = [&] { Throw<InputError>("{}: is no complete .npy file; write it again", name); };
+  const auto broken = [&] { Throw<InputError>("{}: is not a complete .npy file; write it again", name); };
   unsigned char fixed[8];
   if (input.Read(fixed, sizeof fixed) != sizeof fixed) broken();
-  if (std::memcmp(fixed, kNpyMagic.data(), kNpyMagic.size()) != 0) Throw<InputError>("{}: is no .npy file", name);
+  if (std::memcmp(fixed, kNpyMagic.data(), kNpyMagic.size()) != 0) Throw<InputError>("{}: is not a .npy file", name);
   const unsigned version = fixed[6];
-  if (version < 1 || version > 3) Throw<InputError>("{}: has .npy format {}, of which nothing is known", name, version);
+  if (version < 1 || version > 3) Throw<InputError>("{}: has the unknown .npy format {}", name, version);
   unsigned char length[4] = {};
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   if (input.Read(length, length_bytes) != length_bytes) broken();
@@ -532,7 +532,7 @@ Array<T> ReadText(Input& input, VertexId vertices, const ResultIds& ids, ResultK
       while (cursor.NextLine<'#', '%'>()) {
         const std::uint64_t id = cursor.Unsigned("vertex id");
         const std::optional<std::uint64_t> v = gathered.Find(id);
-        if (!v) cursor.Fail("vertex id {} is none of {}", id, gathered.DescribeIds());
+        if (!v) cursor.Fail("vertex id {} is not one of {}", id, gathered.DescribeIds());
         if (gathered.has(*v)) cursor.Fail("vertex {} has a value already", id);
         cursor.SkipSeparator();
         if (cursor.Peek() == '\n') cursor.Fail("vertex {} has no value", id);
@@ -541,7 +541,7 @@ Array<T> ReadText(Input& input, VertexId vertices, const ResultIds& ids, ResultK
           cursor.Fail("{} is {}", io::Quote(cursor.Field()), DescribeMalformed(kind));
         }
         if (field == Field::kImpossible && impossible.empty()) {
-          impossible = fmt::format("{}:{}: vertex {} has the value {}, which no right answer holds", name,
+          impossible = fmt::format("{}:{}: vertex {} has the value {}, which no correct answer contains", name,
                                    lines + cursor.lines() + 1, id, io::Quote(cursor.Field()));
         }
         cursor.SkipField();
@@ -672,7 +672,7 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return Close(); }
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::detail::exception& /*error*/) override {
-    Throw<InputError>("{}: is no JSON any more at byte {}; write it again", name_, position);
+    Throw<InputError>("{}: is not JSON from byte {} on; write it again", name_, position);
   }
 
   Array<T> Take() {
@@ -731,7 +731,7 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
     } else if (depth_ == 1 && IsId(key_)) {
       const std::uint64_t id = Id(key_);
       const std::optional<std::uint64_t> v = gathered_.Find(id);
-      if (!v) Throw<InputError>("{}: vertex id {} is none of {}", name_, id, gathered_.DescribeIds());
+      if (!v) Throw<InputError>("{}: vertex id {} is not one of {}", name_, id, gathered_.DescribeIds());
       if (gathered_.has(*v)) Throw<InputError>("{}: vertex {} has a value already", name_, id);
       ++pairs_;
       Set(*v, text, "vertex", id);
@@ -745,7 +745,7 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
     std::uint64_t id = 0;
     const auto [next, error] = std::from_chars(text.data(), text.data() + text.size(), id);
     if (error != std::errc() || next != text.data() + text.size()) {
-      Throw<InputError>("{}: {} is no vertex id: a whole number belongs here", name_, io::Quote(text));
+      Throw<InputError>("{}: {} is not a vertex id: expected a whole number", name_, io::Quote(text));
     }
     return id;
   }
@@ -756,7 +756,7 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
     }
     if (field == Field::kImpossible && impossible_.empty()) {
       impossible_ =
-          fmt::format("{}: {} {} has the value {}, which no right answer holds", name_, what, which, io::Quote(text));
+          fmt::format("{}: {} {} has the value {}, which no correct answer contains", name_, what, which, io::Quote(text));
     }
   }
   /// Puts values in the order of vertices, if "ids" has another order.
@@ -767,7 +767,7 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
     std::vector<bool> taken(vertices_, false);
     for (std::size_t i = 0; i < order_.size(); ++i) {
       const std::optional<std::uint64_t> v = graph_ids_.find(order_[i], vertices_);
-      if (!v) Throw<InputError>("{}: vertex id {} is none of {}", name_, order_[i], gathered_.DescribeIds());
+      if (!v) Throw<InputError>("{}: vertex id {} is not one of {}", name_, order_[i], gathered_.DescribeIds());
       if (taken[*v]) Throw<InputError>("{}: vertex {} has a value already", name_, order_[i]);
       taken[*v] = true;
       places[i] = *v;
@@ -859,8 +859,8 @@ Array<T> ReadNpy(Input& input, VertexId vertices, ResultKind kind, ForeignMarks*
       Mark(*marks, vertices, v, mark);
     }
     if (!value) {
-      Throw<ImpossibleValueError>("{}: entry {} is {}, which no right answer holds: values are of type {}", input.name(), v,
-                                  raw, NpyType<T>());
+      Throw<ImpossibleValueError>("{}: entry {} is {}, which no correct answer contains: values are of type {}",
+                                  input.name(), v, raw, NpyType<T>());
     }
     return *value;
   });
@@ -922,10 +922,10 @@ VertexNumbers<T> ReadNumbersOfText(Input& input, VertexId vertices, const Result
           std::uint64_t id = 0;
           const auto [end, error] = std::from_chars(first.data(), first.data() + first.size(), id);
           if (error != std::errc() || end != first.data() + first.size()) {
-            cursor.Fail("{} is no vertex id; a line has an id and a value, or a value alone", io::Quote(first));
+            cursor.Fail("{} is not a vertex id; a line has an id and a value, or a value alone", io::Quote(first));
           }
           const std::optional<std::uint64_t> found = gathered.Find(id);
-          if (!found) cursor.Fail("vertex id {} is none of {}", id, gathered.DescribeIds());
+          if (!found) cursor.Fail("vertex id {} is not one of {}", id, gathered.DescribeIds());
           if (gathered.has(*found)) cursor.Fail("vertex {} has a value already", id);
           v = *found;
           cursor.SkipField();
@@ -941,7 +941,7 @@ VertexNumbers<T> ReadNumbersOfText(Input& input, VertexId vertices, const Result
                                io::Quote(field));
           });
         } else if (parsed != Field::kValue) {
-          cursor.Fail("vertex {} has the value {}, which is no {}", ids[v], io::Quote(field), NumberName<T>());
+          cursor.Fail("vertex {} has the value {}, which is not of type {}", ids[v], io::Quote(field), NumberName<T>());
         }
         cursor.FinishLine();
       }
@@ -966,7 +966,7 @@ VertexNumbers<T> ReadNumbersOfNpy(Input& input, VertexId vertices) {
       if (std::isinf(raw)) value = std::nullopt;  // in results it stands for the largest integer
     }
     if (!value) {
-      Throw<InputError>("{}: entry {} is {}, which is no {}", input.name(), v, raw, NumberName<T>());
+      Throw<InputError>("{}: entry {} is {}, which is not of type {}", input.name(), v, raw, NumberName<T>());
     }
     if (Underflows<T>(raw)) {
       became_zero.Add([&] { return fmt::format("{}: entry {} is {}", input.name(), v, raw); });
@@ -982,7 +982,7 @@ template <class T>
 void CheckVertices(const std::string& name, const Array<T>& values) {
   for (std::size_t v = 0; v < values.size(); ++v) {
     if (values[v] == kInfinity<T> || static_cast<double>(values[v]) < static_cast<double>(values.size())) continue;
-    Throw<ImpossibleValueError>("{}: entry {} is {}, which no right answer holds: the graph has {} vertices", name, v,
+    Throw<ImpossibleValueError>("{}: entry {} is {}, which no correct answer contains: the graph has {} vertices", name, v,
                                 values[v], values.size());
   }
 }

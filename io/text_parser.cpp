@@ -116,9 +116,10 @@ void LineCursor::BadUnsigned(const char* what) const {
   if (digits) Fail("{} {} is beyond 64 bits", what, Quote(field));
   if (field.size() > 1 && field[0] == '-') Fail("{} {} is negative", what, Quote(field));
   if (const auto whole = WholeOf(field)) {
-    Fail("{} is no {}: write it without point and exponent, {} (numpy.savetxt has fmt=\"%d\")", Quote(field), what, *whole);
+    Fail("{} is not a {}: write it without point and exponent, {} (numpy.savetxt has fmt=\"%d\")", Quote(field), what,
+         *whole);
   }
-  Fail("{} is no {}: a whole number belongs here", Quote(field), what);
+  Fail("{} is not a {}: expected a whole number", Quote(field), what);
 }
 
 void LineCursor::FailIfLong() const {
@@ -127,7 +128,7 @@ void LineCursor::FailIfLong() const {
 }
 
 void LineCursor::FailIfCarriageReturn() const {
-  if (at_ != end_ && *at_ == '\r') Fail("a carriage return alone ends no line; convert line ends to LF or CR LF");
+  if (at_ != end_ && *at_ == '\r') Fail("a carriage return alone does not end a line; convert line ends to LF or CR LF");
 }
 
 void LineCursor::BadLineEnd() const {
@@ -137,7 +138,7 @@ void LineCursor::BadLineEnd() const {
 }
 
 void LineCursor::LongLine() const {
-  Fail("the line is longer than {} bytes: this is no text file of a known graph format", kMaxLineBytes);
+  Fail("the line is longer than {} bytes: this is not a text file of a known graph format", kMaxLineBytes);
 }
 
 std::string_view LineCursor::Line() const {
@@ -166,7 +167,7 @@ LineCursor::OddNumber LineCursor::OddWeight(bool integers_only) {
   double value = 0;
   auto [next, error] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (number.empty() || error == std::errc::invalid_argument || next != number.data() + number.size()) {
-    Fail("{} is no weight: a number belongs here", Quote(field));
+    Fail("{} is not a weight: expected a number", Quote(field));
   }
   const bool tiny = error != std::errc() && IsTiny(number);
   if (!tiny && error == std::errc() && !std::isfinite(value))
@@ -179,7 +180,7 @@ LineCursor::OddNumber LineCursor::OddWeight(bool integers_only) {
   const bool whole = integers_only ? !tiny && std::trunc(value) == value
                                    : std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   reals_ = reals_ || !whole;
-  if (integers_only && !whole) Fail("weight {} is no integer, though the header says that weights are", Quote(field));
+  if (integers_only && !whole) Fail("weight {} is not an integer, but the header declares integer weights", Quote(field));
   if (tiny || (value != 0 && static_cast<float>(value) == 0)) {
     if (underflow_.count++ == 0) {
       underflow_.line = lines_;
@@ -286,8 +287,8 @@ void CheckVertexCount(const std::string& name, std::uint64_t vertices) {
   const auto memory = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
   if (vertices >= memory / sizeof(EdgeIndex)) {
     Throw<CapabilityError>(
-        "{}: speaks of {} vertices, whose offsets alone take {:.1f} GB of the {:.1f} GB of memory that this machine "
-        "has; if most ids are unused, renumber them from 0 without gaps",
+        "{}: states {} vertices, whose offsets alone take {:.1f} GB of the {:.1f} GB of memory that this machine has; if "
+        "most ids are unused, renumber them from 0 without gaps",
         name, vertices, static_cast<double>(vertices) * sizeof(EdgeIndex) / 1e9, static_cast<double>(memory) / 1e9);
   }
 }
@@ -298,11 +299,10 @@ void CheckVertexCount(const std::string& name, std::uint64_t vertices, std::uint
   if (vertices > kOrdinary && vertices / kSparsest > most_edges) {
     const double gigabytes = static_cast<double>(vertices) * sizeof(EdgeIndex) / 1e9;
     if (line > 0) {
-      FailAt(
-          name, line,
-          fmt::format("the header speaks of {} vertices, whose offsets take {:.1f} GB, but the file has {} edges at most: "
-                      "correct the number",
-                      vertices, gigabytes, most_edges));
+      FailAt(name, line,
+             fmt::format("the header states {} vertices, whose offsets take {:.1f} GB, but the file has {} edges at most: "
+                         "correct the number",
+                         vertices, gigabytes, most_edges));
     }
     Throw<InputError>(
         "{}: its largest id, {}, makes for {} vertices, whose offsets take {:.1f} GB, but it has {} edges: correct the id, "

@@ -188,7 +188,7 @@ class Unpacker {
 
   void ExpectEnd() const { Expect(numbers_.empty() && next_array_ == kept_.arrays.size()); }
   static void Expect(bool sound) {
-    if (!sound) Throw<InputError>("what is kept is no division of this graph");
+    if (!sound) Throw<InputError>("the stored data is not a division of this graph");
   }
 
  private:
@@ -314,7 +314,7 @@ std::optional<std::vector<Subgraph>> LoadSubgraphs(const Graph& graph, const Par
   unpacker.ExpectEnd();
   return subgraphs;
 } catch (const InputError& error) {
-  Log().warn("a division is made anew: {}", error.what());
+  Log().warn("the division is computed again: {}", error.what());
   return std::nullopt;
 }
 
@@ -323,7 +323,7 @@ void SaveSubgraphs(const Graph& graph, const std::string& key, const std::vector
   for (const Subgraph& subgraph : subgraphs) Transfer(packer, subgraph);
   packer.Save(key);
 } catch (const std::bad_alloc&) {  // the subgraphs are usable without the store
-  Log().warn("the cache keeps no division: out of host memory");
+  Log().warn("the cache cannot store the division: out of host memory");
 }
 
 std::optional<Array<PartId>> LoadOwners(const Graph& graph, const std::string& key, PartId parts) {

@@ -45,7 +45,7 @@ class SharedMemory {
   explicit SharedMemory(std::size_t bytes)
       : bytes_(bytes), memory_(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
     if (memory_ == MAP_FAILED) {
-      Throw<OutOfMemoryError>("out of host memory: {} bytes of shared memory were asked for: {}", bytes, ErrnoText(errno));
+      Throw<OutOfMemoryError>("out of host memory: {} bytes of shared memory were requested: {}", bytes, ErrnoText(errno));
     }
     new (memory_) Header{0};
   }
@@ -162,7 +162,7 @@ std::string PartGraphKway(const Graph& graph, const PartitionOptions& options, A
   const std::uint64_t here = WorkingBytes(n, entries), needed = here + LeastOfMetis(n, entries);
   const std::uint64_t allowed = options.memory_limit;
   if (allowed > 0 && needed > allowed) {
-    return fmt::format("METIS needs at least {} beside the graph, and there is room for {}", ExactBytes(needed),
+    return fmt::format("METIS needs at least {} besides the graph, but only {} is available", ExactBytes(needed),
                        ExactBytes(allowed));
   }
   WorkingGraph<idx_t> working = BuildWorkingGraph<idx_t>(graph, entries, IDX_MAX, options.threads);

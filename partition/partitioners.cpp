@@ -144,7 +144,7 @@ std::unique_ptr<Partitioner> MakePartitioner(std::string_view name) try {
   if (IsPartFilePath(name)) return MakePartFilePartitioner(std::string(name));
   const std::vector<std::string_view> names = PartitionerNames();
   Throw<UsageError>(
-      "no partitioner is called \"{}\"{}: choose one of {}, or a METIS part file by a path with a / or a . in it",
+      "there is no partitioner \"{}\"{}; choose one of {}, or a METIS part file by a path with a / or a . in it",
       Abbreviated(name), DidYouMean(name, names), fmt::join(names, ", "));
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("choosing a partitioner");

@@ -141,8 +141,8 @@ class MarkSet {
   auto source = static_cast<VertexId>(row), target = adjacency.neighbours[edge];
   if (&adjacency != &graph.out()) std::swap(source, target);
   Throw<UsageError>(
-      "edge {} -> {} has the weight {}, which is no 32-bit integer: run the program with float weights, or give "
-      "the graph integer ones",
+      "edge {} -> {} has the weight {}, which is not a 32-bit integer: run the program with float weights, or give the "
+      "graph integer ones",
       graph.id(source), graph.id(target), weight);
 }
 

@@ -101,8 +101,8 @@ Made MakeRgg(const GeneratorSpec& spec) {
   constexpr double kMaxRadius = 1.5;  // longer than the diagonal, and its square still fits
   if (!(spec.radius >= 0 && spec.radius <= kMaxRadius)) {
     Throw<UsageError>(
-        "a radius of {} makes no sense in the unit square; give one above 0 and up to {}, or 0 for the default", spec.radius,
-        kMaxRadius);
+        "a radius of {} is out of range for the unit square; give one above 0 and up to {}, or 0 for the default",
+        spec.radius, kMaxRadius);
   }
   const std::uint64_t n = std::uint64_t{1} << spec.scale;
   // No std::log, whose rounding differs between machines. All these operations are exactly specified.
