@@ -171,7 +171,7 @@ TEST_F(VerifyTest, WhatOtherToolsWriteForUnreachedIsTakenAsThatAndTold) {
   EXPECT_TRUE(
       Succeed({"verify", "bfs", graph, Write("v.txt", "3 0\n4 1\n20 2147483647\n21 -1\n"), "--source", "3", "--compact-ids"})
           .ends_with("; -1 at 1 vertex and 2147483647 at 1 vertex were taken as unreached\n"));
-  // Other numbers are nobody's word.
+  // Other numbers are not marks.
   for (const char* wrong : {"2147483646", "2147483648", "2147483646.0", "2.1e9", "2.15e9", "3.4e38", "-1.5", "-10", "127",
                             "255", "65535", "1e308"}) {
     Fail({"verify", "bfs", graph, Write("v.txt", fmt::format("3 0\n4 1\n20 {}\n21 inf\n", wrong)), "--source", "3",
@@ -385,7 +385,7 @@ TEST_F(VerifyTest, NoValueBecomesZeroOrInfinityByItsWidth) {
   }
   const std::vector<double> array{1e-320, 1.5, 4};
   Fail({"verify", "sssp", graph, Npy(array), "--source", "0"}, 3, "entry 0 is 1e-320, which no correct answer contains");
-  // A rank may be so small that a float has no such number, but not that of a vertex that no walk comes to.
+  // A float may be too small to represent a rank, but the rank of a vertex that no walk reaches is exactly 0.
   const std::string chain = Write("chain.el", "0 1\n1 2\n2 3\n4 0\n");
   const auto ranks = [&](const char* third, const char* fourth) {
     return Arguments{

@@ -79,7 +79,7 @@ TEST_F(CliTest, WhatAFormatCannotSayIsToldAndNotWritten) {
   const Outcome piped = Chatty({"convert", graph, "-", "--format", "gap", "--lossy"});
   EXPECT_EQ(piped.status, 0);
   EXPECT_NE(piped.err.find("cannot say all of the graph: ids: its 5"), std::string::npos) << piped.err;
-  Succeed({"generate", "chain", "5", "-o", Path("chain.mtx")});  // whose vertices nobody has called anything
+  Succeed({"generate", "chain", "5", "-o", Path("chain.mtx")});  // the graph has no ids of its own
   Succeed({"generate", "chain", "5", "-o", Path("chain.sg")});
   Fail({"generate", "chain", "5", "-o", Path("chain.wsg")}, 2, "weights: there are none, and every edge would weigh 1");
 }
@@ -204,7 +204,7 @@ TEST_F(CliTest, ThreadsOfTheEnvironmentAreBoundedAsTheOptionIs) {
   ::unsetenv("OMP_NUM_THREADS");
 }
 
-/// Of a user with few processes: root is held to no such limit.
+/// Runs as a user with few processes: the limit does not apply to root.
 TEST_F(CliTest, TheLimitOfThreadsIsNamed) {
 #if CHATTY_TEST_SANITIZED
   GTEST_SKIP() << "a sanitizer has threads of its own";

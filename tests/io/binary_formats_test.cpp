@@ -616,7 +616,7 @@ TEST_F(BinaryFormats, CountsThatNoFileHoldsAreNotBelieved) {
       const std::string path = Write("file.zst", Zstd(vertices));  // more than the machine holds, or than the file does
       EXPECT_THROW(ReadGraph(path, Named(place.format)), Error);
     }
-    // What a format can hold and this file does not: nothing of that size is asked for.
+    // Sizes that a format allows and this file does not have: there is no allocation of that size.
     const std::uint64_t large = std::uint64_t{1} << 40;
     EXPECT_FALSE(Fault(With(place.bytes, place.edges, large), Named(place.format)).empty());
     EXPECT_FALSE(Fault(Zstd(With(place.bytes, place.edges, large)), Named(place.format)).empty());

@@ -58,7 +58,7 @@ class Recognition : public test::WithFiles {
     read.said = ::testing::internal::GetCapturedStderr();
     return read;
   }
-  /// The file is refused, by whoever reads it and by whoever only peeks, in words that hold all of `expected`.
+  /// Reading and peeking both refuse the file, with an error that contains all of `expected`.
   void Refused(const std::string& name, std::string_view text, const std::vector<std::string>& expected,
                bool peeked = true) {
     const std::string path = Write(name, text);
