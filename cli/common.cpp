@@ -417,15 +417,16 @@ void RefuseBeyondLimit(const std::string& path, const LoadOptions& options) {
     const std::uint64_t needed = (*peek->vertices + 1) * sizeof(EdgeIndex) + peek->edges_least * entry(1);
     if (needed <= limit) return;
     Throw<OutOfMemoryError>(
-        "out of memory before anything was allocated: a graph of {} vertices and {} stored edges ({}) needs at least {} of "
-        "host memory; the host's limit allows {}: use a smaller graph or a larger limit",
+        "out of memory (nothing was allocated): a graph of {} vertices and {} stored edges ({}) needs at least {} of host "
+        "memory, but the host's limit allows only {}: use a smaller graph or a larger limit",
         *peek->vertices, peek->stored, peek->from, FormatBytes(needed), FormatBytes(limit));
   }
   const std::uint64_t needed = peek->edges_likely * entry(2);
   if (needed - needed / 4 <= limit) return;  // of what is near the limit the reader finds out
   Throw<OutOfMemoryError>(
-      "out of memory before anything was allocated: {} holds about {} edges, which need about {} of host memory to be read; "
-      "the host's limit allows {}: use a smaller graph or a larger limit",
+      "out of memory (nothing was allocated): {} has about {} edges, and reading them needs about {} of host memory, but "
+      "the "
+      "host's limit allows only {}: use a smaller graph or a larger limit",
       path, peek->edges_likely, FormatBytes(needed), FormatBytes(limit));
 }
 

@@ -1,5 +1,5 @@
 /// \file
-/// How much of somebody's text a message repeats.
+/// Shortens text of unknown length, such as a path, for use in a message.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace chatty {
 
-/// The most bytes of somebody's text, say of a path or an option's value, that a message repeats.
+/// Maximum length in bytes of a text that a message repeats in full, such as a path or an option's value.
 inline constexpr std::size_t kMaxRepeated = 100;
 
-/// Somebody's text for a message: as it is, or without its middle where it is longer than kMaxRepeated.
+/// The text unchanged; if it is longer than kMaxRepeated, without its middle.
 std::string Abbreviated(std::string_view text);
 
 }  // namespace chatty

@@ -56,7 +56,7 @@ CpuSet AllowedCpus() noexcept {
   CpuSet cpus;
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof(mask), &mask) != 0) return cpus;  // a machine with more CPUs than the mask holds
+  if (sched_getaffinity(0, sizeof(mask), &mask) != 0) return cpus;  // fails on a machine with more CPUs than the mask holds
   for (std::size_t cpu = 0; cpu < cpus.size(); ++cpu) cpus[cpu] = CPU_ISSET(cpu, &mask);
   return cpus;
 }
@@ -80,7 +80,7 @@ bool RunOn(const CpuSet& cpus) noexcept {
 
 BoundTo::BoundTo(const CpuSet& cpus) noexcept : outer_(bound_here) {
   if (cpus.none()) return;
-  Cores();  // counted before OpenMP sees the narrower mask
+  Cores();  // counts the cores before OpenMP sees the narrower mask
   home_ = outer_ != nullptr ? outer_->home_ : AllowedCpus();
   during_ = cpus & home_;
   bound_ = RunOn(during_);

@@ -1,6 +1,6 @@
 /// \file
-/// On which CPUs threads run. Masks are only ever narrowed: what the user, a cgroup or a batch system has set stays the
-/// limit.
+/// CPU affinity of threads. The library only narrows masks: a limit set by the user, a cgroup or a batch system stays in
+/// force.
 #pragma once
 
 #include <bitset>
@@ -10,33 +10,34 @@
 
 namespace chatty {
 
-/// CPUs by Linux's numbers: as many as a plain affinity mask holds.
+/// CPUs by Linux's numbers. Its size is that of a cpu_set_t.
 using CpuSet = std::bitset<1024>;
 
-/// Reads Linux's lists: "0-3,8" is 0, 1, 2, 3 and 8. Stops at what is no list; leaves out what CpuSet cannot hold.
+/// Parses a CPU list in Linux's format: "0-3,8" is 0, 1, 2, 3 and 8. Parsing stops at the first character that does not
+/// belong to a list. Numbers that CpuSet cannot hold are left out.
 CpuSet ParseCpuList(std::string_view text);
-/// Writes them: "0-3,8"; "" for none.
+/// Writes a CPU list in the same format, such as "0-3,8"; "" for an empty set.
 std::string CpuListText(const CpuSet& cpus);
 
-/// CPUs that the calling thread may run on; none where the system does not tell.
+/// CPUs that the calling thread may run on; empty if the system call fails.
 CpuSet AllowedCpus() noexcept;
-/// Whether the user has told OpenMP where its threads run (OMP_PROC_BIND, OMP_PLACES, and what libgomp and libomp have of
-/// their own), which is then not to be meddled with.
+/// Whether environment variables set the places of OpenMP's threads: OMP_PROC_BIND, OMP_PLACES, or the variables of libgomp
+/// and libomp. The library then leaves their affinity unchanged.
 bool OpenMpPlacesThreads() noexcept;
-/// Has the calling thread run on these CPUs alone. Returns whether the system did so. Empty: does nothing.
+/// Restricts the calling thread to these CPUs. Returns whether the system accepted the mask. An empty set changes nothing.
 bool RunOn(const CpuSet& cpus) noexcept;
 
-/// Where a device is in the machine, and where its threads are to run.
+/// A device's place in the machine, and the CPUs for its threads.
 struct CpuPlacement {
-  int numa_node = -1;  ///< -1: not known, or of no one node
+  int numa_node = -1;  ///< -1: unknown, or not on a single node
   CpuSet cpus;         ///< empty: not bound
 };
 
-/// Has the calling thread run near a device while it lives, and as before afterwards. Threads that it starts meanwhile stay
-/// there, unless they are started under an Unbound. An inner one takes the place of an outer one. Empty sets bind nothing.
+/// Binds the calling thread to the CPUs near a device and restores its own mask at the end. Threads started meanwhile
+/// inherit the mask, unless an Unbound is alive. An inner BoundTo replaces an outer one. Empty sets bind nothing.
 class BoundTo {
  public:
-  /// On `cpus`, or anywhere if the system refuses: it costs time only.
+  /// Binds to `cpus`. If the system refuses, the thread stays unbound: that costs time only.
   explicit BoundTo(const CpuSet& cpus) noexcept;
   ~BoundTo();
   BoundTo(const BoundTo&) = delete;
@@ -45,11 +46,11 @@ class BoundTo {
  private:
   friend class Unbound;
   const BoundTo* outer_ = nullptr;
-  CpuSet home_, during_;  // the thread's own mask; the one that it has now
+  CpuSet home_, during_;  // the thread's own mask; the mask while bound
   bool bound_ = false;
 };
 
-/// Suspends the calling thread's BoundTo, if there is one, while it lives: for starting threads that are for everything.
+/// Suspends the calling thread's BoundTo, if there is one. Use it to start threads that serve more than one device.
 class Unbound {
  public:
   Unbound() noexcept;

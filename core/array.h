@@ -1,6 +1,6 @@
 /// \file
-/// A plain host array: owned, movable, not initialised. std::vector would write zeros over gigabytes that are about to be
-/// written anyway, from one thread, and so also place every page on that thread's NUMA node.
+/// An owned, movable host array without initialisation. std::vector would first write zeros from one thread, which costs
+/// time and places every page on that thread's NUMA node.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +18,15 @@
 
 namespace chatty {
 
-/// Owner of `size()` objects of a trivially copyable T in 64-byte-aligned host memory, or of a view of somebody else's
-/// (View), aligned as T is. A new array's contents are indeterminate unless a fill value is given. Move-only; `Clone()`
-/// copies. Throws OutOfMemoryError.
+/// Owner of `size()` objects of a trivially copyable T in host memory, aligned to 64 bytes; or a view of memory with another
+/// owner (View), aligned as T is. A new array's contents are indeterminate unless a fill value is given. Move-only;
+/// `Clone()` copies. Throws OutOfMemoryError.
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>, "Array holds plain data");
 
  public:
-  /// As containers of the standard library have it.
+  /// The element type, as in the standard library's containers.
   using value_type = T;
 
   Array() = default;
@@ -34,19 +34,20 @@ class Array {
   explicit Array(std::size_t size) : data_(Allocate(size), {}), size_(size) {}
   /// `size` copies of `fill`.
   Array(std::size_t size, const T& fill) : Array(size) { std::fill_n(data_.get(), size, fill); }
-  /// These elements.
+  /// A copy of these elements.
   Array(std::initializer_list<T> values) : Array(values.size()) { std::copy(values.begin(), values.end(), begin()); }
   /// A copy of `values`.
   explicit Array(std::span<const T> values) : Array(values.size()) { std::copy(values.begin(), values.end(), begin()); }
-  /// `size` elements with indeterminate contents, in huge pages where the system has them: for what is wholly used.
+  /// `size` elements with indeterminate contents, in huge pages where the system has them. Use it for arrays that are filled
+  /// completely.
   static Array InHugePages(std::size_t size) {
     Array array;
     array.data_ = Pointer(Allocate(size, AllocateAligned), {});
     array.size_ = size;
     return array;
   }
-  /// The `size` elements at `data`, which `owner` keeps in memory and which may be written; the array shares it. Without one
-  /// whoever made the view keeps them.
+  /// A writable view of the `size` elements at `data`. The array shares `owner`, which keeps the memory valid. Without an
+  /// owner the caller keeps it valid.
   static Array View(T* data, std::size_t size, std::shared_ptr<const void> owner = nullptr) {
     Array array;
     array.data_ = Pointer(data, {true, std::move(owner)});
@@ -56,7 +57,7 @@ class Array {
 
   /// Leaves `other` empty.
   Array(Array&& other) noexcept : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)) {}
-  /// Frees what this held; leaves `other` empty.
+  /// Frees this array's memory; leaves `other` empty.
   Array& operator=(Array&& other) noexcept {
     data_ = std::move(other.data_);
     size_ = std::exchange(other.size_, 0);
@@ -69,7 +70,7 @@ class Array {
   Array Clone() const { return Array(std::span<const T>(data(), size_)); }
 
   /// @{
-  /// Elements and extent as in std::vector; `bytes()` is size() * sizeof(T). No bounds are checked.
+  /// Elements and extent as in std::vector; `bytes()` is size() * sizeof(T). There are no bounds checks.
   T* data() noexcept { return data_.get(); }
   const T* data() const noexcept { return data_.get(); }
   std::size_t size() const noexcept { return size_; }
@@ -87,7 +88,7 @@ class Array {
   std::span<const T> span() const noexcept { return {data_.get(), size_}; }
   /// @}
 
-  /// Forgets all but the first `size` elements without giving memory back. `size` is at most size().
+  /// Shortens the array to its first `size` elements and keeps the memory. `size` is at most size().
   void Truncate(std::size_t size) noexcept { size_ = size; }
 
  private:
@@ -108,7 +109,7 @@ class Array {
     }
     const std::size_t bytes = (size * sizeof(T) + kAlign - 1) / kAlign * kAlign;
     void* p = allocate(kAlign, bytes);
-    if (p == nullptr) Throw<OutOfMemoryError>("out of host memory: {} bytes were asked for", bytes);
+    if (p == nullptr) Throw<OutOfMemoryError>("out of host memory: {} bytes were requested", bytes);
     return static_cast<T*>(p);
   }
 

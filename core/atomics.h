@@ -1,7 +1,7 @@
 /// \file
-/// Atomic updates of plain memory that mean the same on a CPU thread and on a GPU thread. All are relaxed: the barrier or
-/// kernel boundary that ends a step orders them. `kConcurrent` false gives the plain operation, for steps that run alone;
-/// `kScope` says who else may update the same memory.
+/// Atomic updates of plain memory, with the same meaning on CPU threads and GPU threads. All are relaxed: the barrier or
+/// kernel boundary that ends a step orders them. `kConcurrent` false gives the plain operation, for a step without
+/// concurrent threads. `kScope` states which other threads may update the same memory.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace chatty::atomics {
 
-/// Whose updates an atomic one is whole to.
+/// The threads with respect to which an operation is atomic.
 enum class Scope : std::uint8_t {
-  kDevice,  ///< those of the same device
-  kSystem,  ///< those of other devices, too, over a link that carries out atomics
+  kDevice,  ///< threads of the same device
+  kSystem,  ///< also threads of other devices, over a link that supports atomics
 };
 
-/// CUDA's atomic function of that name, with the scope at hand.
+/// CUDA's atomic function of that name, in the scope kScope.
 #define CHATTY_ATOMIC(function, ...) (kScope == Scope::kSystem ? function##_system(__VA_ARGS__) : function(__VA_ARGS__))
 
-/// The unsigned integer of 4 or 8 bytes that hardware swaps.
+/// The unsigned integer of 4 or 8 bytes that hardware can compare and swap.
 template <std::size_t kBytes>
 using Word = std::conditional_t<kBytes == 8, unsigned long long, unsigned int>;
 
@@ -48,8 +48,8 @@ CHATTY_FN T Load(const T* address) {
 #endif
 }
 
-/// As Load, but of a value that the object had at some time since the kernel began: a GPU may take it from its L1, where
-/// many threads read one object without waiting for each other. For global memory that no other device writes.
+/// As Load, but returns a value that the object had at any time since the kernel began. A GPU may read it from its L1 cache,
+/// where many threads read one object in parallel. Only for global memory that no other device writes.
 template <class T>
 CHATTY_FN T LoadOld(const T* address) {
 #if CHATTY_DEVICE_CODE
@@ -59,7 +59,7 @@ CHATTY_FN T LoadOld(const T* address) {
 #endif
 }
 
-/// A store that is whole, for 4- and 8-byte T.
+/// A store that is not torn, for 4- and 8-byte T.
 template <class T>
 CHATTY_FN void Store(T* address, const T& value) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);
@@ -71,7 +71,7 @@ CHATTY_FN void Store(T* address, const T& value) {
 #endif
 }
 
-/// Compare-and-swap on bytes; returns the value found.
+/// Compare-and-swap on bytes; returns the value found in memory.
 template <Scope kScope = Scope::kDevice, class T>
 CHATTY_FN T CompareSwap(T* address, const T& expected, const T& desired) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);
@@ -85,7 +85,7 @@ CHATTY_FN T CompareSwap(T* address, const T& expected, const T& desired) {
 #endif
 }
 
-/// Stores; returns what was there before.
+/// Stores `value`; returns the previous value.
 template <class T>
 CHATTY_FN T Exchange(T* address, const T& value) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);
@@ -99,7 +99,8 @@ CHATTY_FN T Exchange(T* address, const T& value) {
 #endif
 }
 
-/// Replaces *address by op(*address, value) until it sticks or nothing would change. Returns whether it changed.
+/// Replaces *address by op(*address, value); retries until the swap succeeds or `op` changes nothing. Returns whether the
+/// value changed.
 template <bool kConcurrent, Scope kScope = Scope::kDevice, class T, class Op>
 CHATTY_FN bool Update(T* address, const T& value, const Op& op) {
   using W = Word<sizeof(T)>;
@@ -110,8 +111,8 @@ CHATTY_FN bool Update(T* address, const T& value, const Op& op) {
     *address = next;
     return true;
   } else {
-    // In words throughout: a T that is copied as a T may lose its padding, and then a swap in vain looks like one that
-    // stuck. (Compilers make no assumption on types about what the atomic builtins touch.)
+    // The loop compares words, not objects of type T: a copy of a T may lose its padding, and then a failed swap looks like
+    // a successful one. (Compilers make no type-based assumption about memory that the atomic builtins access.)
     auto* const words = reinterpret_cast<W*>(address);
     W old = Load(words);
     while (true) {
@@ -124,8 +125,8 @@ CHATTY_FN bool Update(T* address, const T& value, const Op& op) {
   }
 }
 
-/// Lowers *address to `value`; returns whether it was lower. A load first: most candidates in a graph are not improvements,
-/// and a load of a line that nobody writes is far cheaper than an atomic.
+/// Lowers *address to `value` if `value` is lower; returns whether it was. The function loads first: most candidates in a
+/// graph are not improvements, and a load of an unmodified cache line is much cheaper than an atomic.
 template <bool kConcurrent, Scope kScope = Scope::kDevice, class T>
 CHATTY_FN bool Min(T* address, T value) {
   static_assert(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
@@ -157,7 +158,7 @@ CHATTY_FN bool Min(T* address, T value) {
   }
 }
 
-/// Raises *address to `value`; returns whether it was higher.
+/// Raises *address to `value` if `value` is higher; returns whether it was.
 template <bool kConcurrent, Scope kScope = Scope::kDevice, class T>
 CHATTY_FN bool Max(T* address, T value) {
   static_assert(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
@@ -188,7 +189,7 @@ CHATTY_FN bool Max(T* address, T value) {
   }
 }
 
-/// Adds `value`; returns what was there before.
+/// Adds `value`; returns the previous value.
 template <bool kConcurrent, Scope kScope = Scope::kDevice, class T>
 CHATTY_FN T Add(T* address, T value) {
   static_assert(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
@@ -199,7 +200,7 @@ CHATTY_FN T Add(T* address, T value) {
   } else {
 #if CHATTY_DEVICE_CODE
     if constexpr (std::is_integral_v<T>) {
-      using Native = Word<sizeof(T)>;  // two's complement: signed addition is unsigned addition
+      using Native = Word<sizeof(T)>;  // in two's complement, signed addition is unsigned addition
       return static_cast<T>(CHATTY_ATOMIC(atomicAdd, reinterpret_cast<Native*>(address), static_cast<Native>(value)));
     } else {
       return CHATTY_ATOMIC(atomicAdd, address, value);
@@ -219,7 +220,7 @@ CHATTY_FN T Add(T* address, T value) {
   }
 }
 
-/// Sets bits; returns what was there before.
+/// Sets bits; returns the previous value.
 template <bool kConcurrent, Scope kScope = Scope::kDevice, class T>
 CHATTY_FN T Or(T* address, T bits) {
   static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
@@ -237,7 +238,7 @@ CHATTY_FN T Or(T* address, T bits) {
   }
 }
 
-/// Keeps only `bits`; returns what was there before.
+/// Clears all bits but `bits`; returns the previous value.
 template <bool kConcurrent, Scope kScope = Scope::kDevice, class T>
 CHATTY_FN T And(T* address, T bits) {
   static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));

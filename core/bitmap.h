@@ -1,5 +1,5 @@
 /// \file
-/// Bit i of an array of 32-bit words: a warp's ballot is one word.
+/// Bitmaps as arrays of 32-bit words. A GPU warp's ballot fills one word.
 #pragma once
 
 #include <bit>
@@ -10,10 +10,10 @@
 
 namespace chatty::bits {
 
-/// Words that hold `bits` bits.
+/// Number of words for `bits` bits.
 CHATTY_FN constexpr std::size_t Words(std::size_t bits) { return (bits + 31) / 32; }
 
-/// Bits that are set in a word.
+/// Number of set bits in a word.
 CHATTY_FN unsigned Count(std::uint32_t word) {
 #if CHATTY_DEVICE_CODE
   return static_cast<unsigned>(__popc(word));
@@ -22,10 +22,10 @@ CHATTY_FN unsigned Count(std::uint32_t word) {
 #endif
 }
 
-/// Whether bit i is set. No atomic: for words that nobody writes meanwhile.
+/// Whether bit i is set. A plain load: only for words without concurrent writes.
 CHATTY_FN bool Test(const std::uint32_t* words, LocalId i) { return (words[i >> 5] >> (i & 31)) & 1u; }
 
-/// Sets bit i; returns whether it was clear. Looks before it writes: a set bit costs no atomic.
+/// Sets bit i; returns whether it was clear. A load comes first, so that a set bit costs no atomic.
 template <bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
 CHATTY_FN bool Set(std::uint32_t* words, LocalId i) {
   const std::uint32_t bit = 1u << (i & 31);
@@ -35,7 +35,7 @@ CHATTY_FN bool Set(std::uint32_t* words, LocalId i) {
   return (atomics::Or<kConcurrent, kScope>(words + (i >> 5), bit) & bit) == 0;
 }
 
-/// Clears bit i. Looks before it writes: a clear bit costs no atomic.
+/// Clears bit i. A load comes first, so that a clear bit costs no atomic.
 template <bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
 CHATTY_FN void Clear(std::uint32_t* words, LocalId i) {
   const std::uint32_t bit = 1u << (i & 31);
@@ -45,7 +45,7 @@ CHATTY_FN void Clear(std::uint32_t* words, LocalId i) {
   atomics::And<kConcurrent, kScope>(words + (i >> 5), ~bit);
 }
 
-/// The bits of word w that lie below `count`.
+/// Mask of the bits of word w whose index in the bitmap is below `count`.
 CHATTY_FN constexpr std::uint32_t Mask(std::size_t w, std::size_t count) {
   const std::size_t begin = w * 32;
   if (count >= begin + 32) return ~0u;

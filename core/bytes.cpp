@@ -42,7 +42,7 @@ std::optional<std::uint64_t> ParseBytes(std::string_view text) {
     scale = std::pow(suffix == "B" ? 1000.0 : 1024.0, static_cast<double>(power + 1));
   }
   const double bytes = value * scale;
-  if (!(bytes >= 1) || bytes >= 0x1p64) return std::nullopt;  // written so that NaN fails
+  if (!(bytes >= 1) || bytes >= 0x1p64) return std::nullopt;  // the negated form also rejects NaN
   return static_cast<std::uint64_t>(bytes);
 }
 

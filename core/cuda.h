@@ -1,5 +1,5 @@
 /// \file
-/// The one check macro for CUDA calls. Included only where CUDA is.
+/// The check macro for CUDA calls. Only builds with CUDA include this file.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,14 +11,14 @@
 namespace chatty::detail {
 
 [[noreturn]] void ThrowCuda(cudaError_t error, const char* call, const char* file, int line);
-/// The same of device `label`, for an error that shows while waiting for `operation`.
+/// As ThrowCuda, for an error of device `label` that appears during a wait for `operation`.
 [[noreturn]] void ThrowCudaWork(cudaError_t error, std::string_view label, std::string_view operation);
 
 }  // namespace chatty::detail
 
-/// Throws DeviceError, or OutOfMemoryError for a failed allocation, naming the call and what CUDA says of it; and, where
-/// the error has taken the GPU's context with it (a kernel that trapped or read what is not there), that nothing will run on
-/// this GPU any more in this process. An error that is over is forgotten, so that no later call reports it.
+/// Throws DeviceError, or OutOfMemoryError for a failed allocation. The text contains the call and CUDA's description. After
+/// a sticky error (a kernel trapped or read an invalid address) the text adds that this process cannot use the GPU any more.
+/// Any other error is cleared, so that no later call reports it.
 #define CHATTY_CUDA(call)                                                   \
   do {                                                                      \
     const cudaError_t chatty_error = (call);                                \

@@ -25,7 +25,7 @@ class HostMemory final : public MemoryResource {
   void* Allocate(std::size_t bytes, Stream&) override {
     constexpr std::size_t kAlign = 256;
     void* pointer = bytes > static_cast<std::size_t>(-1) - kAlign ? nullptr : AllocateAligned(kAlign, bytes);
-    if (pointer == nullptr) Throw<OutOfMemoryError>("{}: out of memory: {} bytes were asked for", label_, bytes);
+    if (pointer == nullptr) Throw<OutOfMemoryError>("{}: out of memory: {} bytes were requested", label_, bytes);
     return pointer;
   }
   void Deallocate(void* pointer, std::size_t, Stream&) noexcept override { std::free(pointer); }
@@ -101,7 +101,7 @@ std::string LabelOf(DeviceKind kind, int index, int share) {
   return share == Device::kAlone ? label : fmt::format("{}.{}", label, share);
 }
 
-/// Which it is of the devices on its GPU, for each.
+/// For each device, its number among the devices on the same GPU; kAlone where no other device is there.
 std::vector<int> SharesOf(const DeviceSelection& selection) {
   std::vector<int> shares(selection.indices.size(), Device::kAlone);
   if (selection.kind == DeviceKind::kHost) return shares;
@@ -123,7 +123,7 @@ int ParseCount(std::string_view text, std::string_view whole) {
   return value;
 }
 
-/// "4": so many devices of the kind that `auto` takes.
+/// Parses "4": the first four devices of the kind that `auto` takes.
 DeviceSelection FirstDevices(std::string_view text) {
   const int count = ParseCount(text, text), present = CudaDeviceCount();
   if (count < 1 || count > kMaxDevices) Throw<UsageError>("--devices {}: a run takes 1 to {} devices", text, kMaxDevices);
@@ -254,7 +254,7 @@ DeviceSelection ParseDevices(std::string_view text) try {
 
 int ThreadsOfHostDevice(int index, int count, int threads) {
   if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  // The first `threads % count` devices get the odd threads.
+  // The remainder goes to the first `threads % count` devices.
   return std::max(1, threads / count + (index < threads % count ? 1 : 0));
 }
 
@@ -265,7 +265,7 @@ std::vector<std::unique_ptr<Device>> OpenDevices(const DeviceSelection& selectio
     for (int i = 0; i < count; ++i) devices.push_back(MakeHostDevice(i, ThreadsOfHostDevice(i, count, threads)));
     return devices;
   }
-  // A GPU's context takes a good part of a second, so all begin at once.
+  // Creating a GPU's context takes long, so all are created at once.
   std::vector<std::future<std::unique_ptr<Device>>> opening;
   for (const int index : selection.indices) {
     opening.push_back(std::async(count == 1 ? std::launch::deferred : std::launch::async, MakeCudaDevice, index));

@@ -1,5 +1,5 @@
 /// \file
-/// Devices behind one small interface: a GPU, or a group of CPU threads with its own part of the graph.
+/// Devices behind one interface: a GPU, or a team of CPU threads.
 #pragma once
 
 #include <chrono>
@@ -21,25 +21,25 @@
 
 namespace chatty {
 
-/// CPU threads, or a GPU.
+/// A team of CPU threads, or a GPU.
 enum class DeviceKind : std::uint8_t { kHost, kCuda };
 
 class Stream;
 
-/// Where buffers come from. Allocation is ordered on a stream: memory may be used by work enqueued on it afterwards, and is
-/// given back once the work enqueued before has run (the idea of RMM's device_memory_resource). Pinned memory is the
-/// exception: it is there when the call returns. Adaptors wrap another resource to limit, count or fail allocations.
-/// Thread-safe.
+/// Allocates and frees the memory of buffers. Allocation is ordered on a stream: work enqueued on the stream afterwards may
+/// use the memory, and freed memory is reused after the work enqueued before has run (after RMM's device_memory_resource).
+/// Pinned memory is an exception: it is usable when the call returns. Adaptors wrap another resource to limit, count or fail
+/// allocations. Thread-safe.
 class MemoryResource {
  public:
   virtual ~MemoryResource() = default;
-  /// At least `bytes` bytes aligned to 256. Throws OutOfMemoryError with the device's name and the bytes asked for.
+  /// Allocates at least `bytes` bytes aligned to 256. Throws OutOfMemoryError with the device's name and `bytes`.
   virtual void* Allocate(std::size_t bytes, Stream& stream) = 0;
-  /// Gives back what Allocate returned for `bytes` bytes, once the work enqueued on `stream` has run.
+  /// Frees a block of `bytes` bytes from Allocate, after the work enqueued on `stream` has run.
   virtual void Deallocate(void* pointer, std::size_t bytes, Stream& stream) noexcept = 0;
 };
 
-/// A queue of work on one device, run in order. Work on a host device has run when the call that enqueues it returns.
+/// A queue of work on one device, run in order. On a host device an enqueueing call returns after the work.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -50,48 +50,49 @@ class Stream {
   virtual void* native() const = 0;
 };
 
-/// A point in a stream that another stream, or the host, can wait for, and a time stamp. Thread-safe once recorded.
+/// A point in a stream, with a time stamp. Another stream or the host can wait for it. Thread-safe once recorded.
 class Event {
  public:
   virtual ~Event() = default;
-  /// Marks the point that `stream` has come to when the work enqueued so far has run.
+  /// Completes when the work enqueued on `stream` so far has run.
   virtual void Record(Stream& stream) = 0;
   virtual void MakeWait(Stream& stream) = 0;  ///< work enqueued on `stream` from now on runs after this event
   /// Milliseconds from `earlier` to this event; both must have completed.
   virtual double ElapsedMs(const Event& earlier) const = 0;
 };
 
-/// What a device is and how fast it can be expected to be.
+/// Properties of a device.
 struct DeviceInfo {
   std::string name;            ///< "NVIDIA H200", "4 CPU threads"
-  std::uint64_t memory = 0;    ///< bytes in all; 0 if unknown
-  int multiprocessors = 0;     ///< SMs, or threads
+  std::uint64_t memory = 0;    ///< total bytes; 0 if unknown
+  int multiprocessors = 0;     ///< SMs, or CPU threads
   int compute_capability = 0;  ///< 90 for 9.0; 0 on hosts
-  std::string pci_bus_id;      ///< of a GPU, as CUDA writes it: "0000:1B:00.0"; empty on hosts
+  std::string pci_bus_id;      ///< a GPU's address in CUDA's format, "0000:1B:00.0"; empty on hosts
 };
 
-/// One processor with its own memory space. Not copyable; outlives all that was made from it. Enqueueing calls are for one
-/// thread at a time: the OpenMP thread that drives the device.
+/// A processor with its own memory space. Not copyable. It must outlive all buffers, streams and events made from it. One
+/// thread at a time may enqueue work: the OpenMP thread that drives the device.
 class Device {
  public:
   virtual ~Device() = default;
-  /// What kind of device this is.
+  /// CPU threads or a GPU.
   virtual DeviceKind kind() const = 0;
   virtual int index() const = 0;  ///< ordinal within its kind
-  /// "host:0" or "cuda:1", as tables and most errors print it; "cuda:1.0" and so on where several devices share a GPU.
+  /// "host:0" or "cuda:1", for tables and most errors; "cuda:1.0", "cuda:1.1" and so on if several devices share a GPU.
   std::string label() const;
-  /// Its name and size; valid as long as the device.
+  /// Name and size; valid during the device's lifetime.
   virtual const DeviceInfo& info() const = 0;
-  /// Bytes that could be allocated now, whatever memory() is set to; 0 if unknown. Host devices share one memory: each says
-  /// what is left of all of it.
+  /// Bytes that can be allocated now, whatever memory() is set to; 0 if unknown. Host devices share one memory: each reports
+  /// all that is left of it.
   virtual std::uint64_t free_memory() { return 0; }
-  /// Of these, what the device keeps of memory that was given back to it: other devices on its GPU cannot have that.
+  /// Bytes included in free_memory() that only this device can allocate, because its pool keeps freed memory. Other devices
+  /// on the same GPU cannot use them.
   virtual std::uint64_t kept_memory() { return 0; }
-  /// Where buffers of this device come from.
+  /// The resource that allocates this device's buffers.
   virtual MemoryResource& memory() = 0;
-  /// Replaces the resource that `memory()` returns, for limits and failure injection. Null restores the device's own.
+  /// Replaces the resource that memory() returns, for limits and failure injection. Null restores the default one.
   virtual void set_memory(MemoryResource* resource) = 0;
-  /// Page-locked host memory that the device can also address, for counters and buffers that cross.
+  /// Page-locked host memory that the device can also address, for counters and for buffers on the way to another device.
   virtual MemoryResource& pinned_memory() = 0;
   virtual void set_pinned_memory(MemoryResource* resource) = 0;  ///< as set_memory
   /// Makes this device current for the calling thread; a no-op on hosts.
@@ -102,35 +103,36 @@ class Device {
   /// An event for streams of this device. Throws DeviceError.
   virtual std::unique_ptr<Event> NewEvent() = 0;
 
-  /// Copies enqueued on `stream`. Host memory must stay valid until the stream has passed the copy. Any thread may enqueue
-  /// copies on a stream that nobody else uses meanwhile, or whose users do not mind whose work comes first.
+  /// Enqueues a copy from the host to this device on `stream`. Host memory must stay valid until the copy has run. Any
+  /// thread may enqueue copies, if no other thread uses the stream at the time or the order of their work does not matter.
   virtual void CopyIn(void* device, const void* host, std::size_t bytes, Stream& stream) = 0;
   /// As CopyIn, from the device to the host.
   virtual void CopyOut(void* host, const void* device, std::size_t bytes, Stream& stream) = 0;
   virtual void CopyWithin(void* to, const void* from, std::size_t bytes, Stream& stream) = 0;  ///< both in this device
-  /// From this device's memory to that of `peer`, another device of the same kind; over the links between them where each
-  /// may access the other's memory, and by whatever the driver finds where not. On a stream of this device.
+  /// Copies from this device's memory to that of `peer`, a device of the same kind, on a stream of this device. The copy
+  /// uses the links between them if each may access the other's memory; otherwise the driver chooses the way.
   virtual void CopyToPeer(Device& peer, void* to, const void* from, std::size_t bytes, Stream& stream);
-  /// Lets kernels and copies of `peer` address this device's memory, all that there is and all to come, where the hardware
-  /// can; says whether they can now. Costs time only when first asked for a peer. Throws DeviceError.
+  /// Lets kernels and copies of `peer` address this device's present and future memory, if the hardware can. Returns whether
+  /// they can. Only the first call for a peer takes long. Throws DeviceError.
   virtual bool AllowAccessBy(Device& peer);
   /// Sets `bytes` bytes of device memory to `byte`, on `stream`.
   virtual void Fill(void* device, std::uint8_t byte, std::size_t bytes, Stream& stream) = 0;
 
   virtual WorkerTeam* team() { return nullptr; }  ///< the threads of a host device; null on GPUs
 
-  /// Where the threads that drive it are to run, and its pinned memory to lie.
+  /// The CPUs of the threads that drive the device, and the place of its pinned memory.
   const CpuPlacement& placement() const { return placement_; }
-  /// Sets that, and has the threads of its team run there from now on. Not while it works.
+  /// Sets the placement and restricts the device's own threads to it. Not while the device works.
   void Place(const CpuPlacement& placement) {
     placement_ = placement;
     if (WorkerTeam* const threads = team(); threads != nullptr) threads->RestrictTo(placement.cpus);
   }
 
-  /// Which it is, from 0, of the devices that share its GPU; kAlone where it has the GPU to itself, as far as it was told.
+  /// The number, from 0, of this device among the devices that share its GPU; kAlone if it does not share one, or set_share
+  /// was not called.
   int share() const { return share_; }
-  void set_share(int share) { share_ = share; }  ///< for who opens several devices on a GPU
-  static constexpr int kAlone = -1;              ///< no share
+  void set_share(int share) { share_ = share; }  ///< for code that opens several devices on one GPU
+  static constexpr int kAlone = -1;              ///< the GPU is not shared
 
  private:
   CpuPlacement placement_;
@@ -164,7 +166,7 @@ class Block {
   }
 
   /// @{
-  /// The memory, in the device's address space, and its extent in elements or bytes.
+  /// Address in the device's address space, and size in elements or bytes.
   T* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }
   std::size_t bytes() const noexcept { return size_ * sizeof(T); }
@@ -202,46 +204,46 @@ class Pinned : public detail::Block<T> {
   Pinned() = default;
   /// Memory that `device` can address. Throws OutOfMemoryError.
   Pinned(Device& device, std::size_t size) : detail::Block<T>(device, device.pinned_memory(), size) {}
-  /// Element i. No bounds are checked.
+  /// Element i. There is no bounds check.
   T& operator[](std::size_t i) const noexcept { return this->data()[i]; }
 };
 
 /// A parsed `--devices` value.
 struct DeviceSelection {
-  /// One kind for all: host devices and GPUs are not mixed.
+  /// The kind of all devices: host devices and GPUs are not mixed.
   DeviceKind kind = DeviceKind::kHost;
-  /// 0 .. N-1 for host devices, ordinals for CUDA: a GPU that several devices share as often as there are.
+  /// 0 to N - 1 for host devices, ordinals for CUDA. A GPU shared by n devices occurs n times.
   std::vector<int> indices;
 
-  /// The first `count` of them, or all if there are fewer.
+  /// The first `count` devices, or all if there are fewer.
   DeviceSelection First(std::size_t count) const;
 };
-/// A GPU that several of the devices share, if there is one. Host devices share no GPU.
+/// The first GPU that several of the devices share, if there is one. Host devices share none.
 std::optional<int> SharedGpu(const DeviceSelection& selection);
-/// What Device::label says of each, opened together.
+/// The label() of each device, if all are opened together.
 std::vector<std::string> LabelsOf(const DeviceSelection& selection);
 
-/// The selection that these devices are, in their order.
+/// The selection that contains these devices, in their order.
 DeviceSelection SelectionOf(std::span<Device* const> devices);
 
-/// Parses "auto", "N", "host", "host:N", "cuda", "cuda:N,M,…". "auto" is all GPUs if there are any, else host:1; "4" is the
-/// first four GPUs if there are any, else host:4; "cuda" is all GPUs; "cuda:4@0" is four devices that share GPU 0, each with
-/// its part of the graph, its memory and its streams, so that a machine with one GPU runs what several would. Throws
-/// UsageError for bad syntax, repeats or more than kMaxDevices; CapabilityError for a GPU that is not there or a build
-/// without CUDA.
+/// Parses "auto", "N", "host", "host:N", "cuda", "cuda:N,M,…". "auto" is all GPUs if there are any, else host:1. "4" is the
+/// first four GPUs if there are any, else host:4. "cuda" is all GPUs. "cuda:4@0" is four devices on GPU 0, each with its own
+/// part of the graph, memory and streams: a machine with one GPU can then run with several devices. Throws UsageError for
+/// bad syntax, repeats or more than kMaxDevices; CapabilityError for a missing GPU or a build without CUDA.
 DeviceSelection ParseDevices(std::string_view text);
 
-/// How many of `threads` CPU threads (0: one a core) host device `index` of `count` that share them has; at least one.
+/// Number of threads of host device `index`, if `count` host devices share `threads` CPU threads (0: one per core); at least
+/// one.
 int ThreadsOfHostDevice(int index, int count, int threads);
-/// Opens the selected devices. Host devices share `threads` CPU threads (0: one a core), at least one each.
+/// Opens the selected devices. Host devices share `threads` CPU threads (0: one per core), with at least one each.
 std::vector<std::unique_ptr<Device>> OpenDevices(const DeviceSelection& selection, int threads = 0);
 
-/// How many GPUs this process can use; 0 in a build without CUDA or on a machine without a driver.
+/// Number of GPUs that this process can use; 0 in a build without CUDA or on a machine without a driver.
 int CudaDeviceCount();
 
-/// A host device `host:index` with a team of `threads` threads. Throws what WorkerTeam throws.
+/// The host device `host:index` with a team of `threads` threads. Throws the errors of WorkerTeam.
 std::unique_ptr<Device> MakeHostDevice(int index, int threads);
-/// Only in builds with CUDA.
+/// The device `cuda:ordinal`. Throws CapabilityError in builds without CUDA.
 std::unique_ptr<Device> MakeCudaDevice(int ordinal);
 
 }  // namespace chatty

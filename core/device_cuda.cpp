@@ -11,10 +11,10 @@ namespace detail {
 
 namespace {
 
-/// What to add to an error's text: whether the current device still works. A sticky error is what every call returns from
-/// now on; any other is over once it has been read.
+/// The end of an error's text: whether the current device still works. After a sticky error every call returns that error.
+/// Any other error is cleared when it is read.
 std::string_view Aftermath() {
-  cudaGetLastError();  // an error that is not sticky must not surface again at an unrelated call
+  cudaGetLastError();  // a later, unrelated call must not report an error that is not sticky
   const cudaError_t state = cudaStreamQuery(nullptr);
   if (state == cudaSuccess || state == cudaErrorNotReady) return "";
   cudaGetLastError();
@@ -59,7 +59,7 @@ class CudaStream final : public Stream {
       if (state != cudaSuccess) detail::ThrowCudaWork(state, fmt::format("cuda:{}", ordinal_), "work on a stream");
       return;
     }
-    // A query costs less than a microsecond, so polling also has the lowest latency; the clock is read now and then.
+    // A query costs less than a microsecond, so polling also has the lowest latency. The clock is read once in 64 polls.
     const Clock::time_point start = Clock::now();
     for (std::uint32_t polls = 1;; ++polls) {
       const cudaError_t state = cudaStreamQuery(stream_);
@@ -101,8 +101,8 @@ class CudaEvent final : public Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Makes a device current while it lives, for calls that judge addresses by the current one: memory of a pool is nobody
-/// else's unless granted.
+/// Makes a device current during its lifetime. Some calls check addresses against the current device, and other devices may
+/// not access a pool's memory without a grant.
 class AsCurrent {
  public:
   explicit AsCurrent(int ordinal) {
@@ -121,7 +121,7 @@ class AsCurrent {
   bool changed_ = false;
 };
 
-/// Stream-ordered allocation from a pool of the device's own, which keeps what is freed: trials do not pay for it again.
+/// Stream-ordered allocation from a pool of this device. The pool keeps freed memory, so that later trials allocate from it.
 class CudaMemory final : public MemoryResource {
  public:
   explicit CudaMemory(int ordinal) : ordinal_(ordinal) {
@@ -133,7 +133,7 @@ class CudaMemory final : public MemoryResource {
     std::uint64_t keep_all = ~std::uint64_t{0};
     if (const cudaError_t error = cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_all);
         error != cudaSuccess) {
-      cudaMemPoolDestroy(pool_);  // a destructor does not run for what was not finished
+      cudaMemPoolDestroy(pool_);  // the destructor does not run after a failed constructor
       CHATTY_CUDA(error);
     }
   }
@@ -149,17 +149,18 @@ class CudaMemory final : public MemoryResource {
       std::size_t free = 0, total = 0;
       const AsCurrent device_of_the_pool(ordinal_);
       cudaMemGetInfo(&free, &total);
-      Throw<OutOfMemoryError>("cuda:{}: out of memory: {} bytes were asked for, {} of {} are free", ordinal_, bytes, free,
-                              total);
+      Throw<OutOfMemoryError>("cuda:{}: out of memory: {} bytes were requested, but only {} of {} are free", ordinal_, bytes,
+                              free, total);
     }
     CHATTY_CUDA(error);
     return pointer;
   }
   void Deallocate(void* pointer, std::size_t, Stream& stream) noexcept override {
-    if (cudaFreeAsync(pointer, Native(stream)) != cudaSuccess) cudaGetLastError();  // after a lost context; told elsewhere
+    if (cudaFreeAsync(pointer, Native(stream)) != cudaSuccess)
+      cudaGetLastError();  // fails after a lost context, which other calls report
   }
   cudaMemPool_t pool() const { return pool_; }
-  /// Bytes that the pool holds and nobody uses: the driver does not count them as free.
+  /// Bytes in the pool that are not in use. The driver does not count them as free.
   std::uint64_t kept() const {
     std::uint64_t reserved = 0, used = 0;
     CHATTY_CUDA(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved));
@@ -172,20 +173,20 @@ class CudaMemory final : public MemoryResource {
   cudaMemPool_t pool_ = nullptr;
 };
 
-/// Page-locked host memory, mapped into every GPU's address space. The driver takes its pages when it locks them: from the
-/// NUMA node on which the calling thread runs.
+/// Page-locked host memory, mapped into every GPU's address space. The driver allocates the pages on the NUMA node of the
+/// calling thread when it locks them.
 class CudaPinnedMemory final : public MemoryResource {
  public:
-  /// `placement` is the device's own, not owned.
+  /// `placement` is the device's member, not owned.
   CudaPinnedMemory(int ordinal, const CpuPlacement& placement) : ordinal_(ordinal), placement_(placement) {}
   void* Allocate(std::size_t bytes, Stream&) override {
     const BoundTo near_device(placement_.cpus);
-    const AsCurrent device_that_is_named(ordinal_);  // a thread of another device may ask
+    const AsCurrent device_that_is_named(ordinal_);  // the caller may be another device's thread
     void* pointer = nullptr;
     const cudaError_t error = cudaHostAlloc(&pointer, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
     if (error == cudaErrorMemoryAllocation) {
       cudaGetLastError();
-      Throw<OutOfMemoryError>("cuda:{}: out of pinned host memory: {} bytes were asked for", ordinal_, bytes);
+      Throw<OutOfMemoryError>("cuda:{}: out of pinned host memory: {} bytes were requested", ordinal_, bytes);
     }
     CHATTY_CUDA(error);
     return pointer;
@@ -243,8 +244,8 @@ class CudaDevice final : public Device {
     MakeCurrent();
     return std::make_unique<CudaEvent>();
   }
-  // Message buffers of transports are addressed like the device's own memory and may lie in host memory or on a peer: the
-  // runtime looks at the addresses rather than taking our word for a direction.
+  // A transport's message buffers have addresses like the device's own memory, but may lie in host memory or on a peer. With
+  // cudaMemcpyDefault the runtime derives the direction from the addresses.
   void CopyIn(void* device, const void* host, std::size_t bytes, Stream& stream) override {
     if (bytes == 0) return;
     const AsCurrent device_of_the_stream(ordinal_);
@@ -272,11 +273,11 @@ class CudaDevice final : public Device {
     int reachable = 0;
     CHATTY_CUDA(cudaDeviceCanAccessPeer(&reachable, ordinal, ordinal_));
     if (reachable == 0) return false;
-    // cudaDeviceEnablePeerAccess is for what cudaMalloc gave out; memory of a pool wants a grant of its own.
+    // cudaDeviceEnablePeerAccess applies to memory from cudaMalloc; a pool needs a grant of its own.
     peer.MakeCurrent();
     const cudaError_t error = cudaDeviceEnablePeerAccess(ordinal_, 0);
     MakeCurrent();
-    if (error == cudaErrorTooManyPeers) {  // the system's limit: this pair does without
+    if (error == cudaErrorTooManyPeers) {  // the system's limit is reached: this pair has no peer access
       cudaGetLastError();
       return false;
     }
@@ -300,7 +301,7 @@ class CudaDevice final : public Device {
   }
 
  private:
-  std::vector<int> admitted_;  // peers that may address this device's memory
+  std::vector<int> admitted_;  // peers with access to this device's memory
   int ordinal_;
   DeviceInfo info_;
   std::unique_ptr<CudaMemory> memory_;

@@ -3,7 +3,7 @@
 namespace chatty {
 namespace {
 
-// Copying it, as throwing does, shares the text.
+// A throw copies the exception, and copies share the text: no allocation.
 const OutOfMemoryError kUnformatted("out of host memory; use a smaller graph or a machine with more memory");
 
 }  // namespace

@@ -1,6 +1,6 @@
 /// \file
-/// The errors that the library throws: few kinds, each with a text that says what to do. The command line turns the kind
-/// into an exit code. Nothing here ever calls exit().
+/// The errors that the library throws. There are few classes, and each text states what to do. The command line maps the
+/// class to an exit code. The library never calls exit().
 #pragma once
 
 #include <new>
@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-// fmt turns constexpr off for nvcc, half of it: its own constexpr functions then fail to compile.
+// Under nvcc, fmt disables constexpr for some functions only, and its other constexpr functions then do not compile.
 #if defined(__CUDACC__) && !defined(FMT_USE_CONSTEXPR)
 #define FMT_USE_CONSTEXPR 1
 #endif
@@ -19,7 +19,7 @@
 
 namespace chatty {
 
-/// What the system calls an error of its own, given its errno.
+/// The system's text for an errno.
 inline std::string ErrnoText(int number) { return std::generic_category().message(number); }
 
 /// Base of every error thrown by the library.
@@ -28,8 +28,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The caller asked for something that makes no sense: a bad option, an unknown program, a source outside the graph. Exit
-/// code 2.
+/// The caller's request is invalid: a bad option, an unknown program, a source outside the graph. Exit code 2.
 class UsageError : public Error {
  public:
   using Error::Error;
@@ -41,38 +40,40 @@ class InputError : public Error {
   using Error::Error;
 };
 
-/// The machine or the graph lacks something: no such device, more local vertices than 32-bit ids hold. Exit code 1.
+/// The machine, the build or the graph does not allow the request: no such device, or more local vertices than 32-bit ids
+/// hold. Exit code 1.
 class CapabilityError : public Error {
  public:
   using Error::Error;
 };
 
-/// An allocation failed. The text says on which device and how many bytes were asked for, where there is memory enough for
-/// such a text. Exit code 1.
+/// An allocation failed. The text names the device and the bytes requested, if there is enough memory to format it. Exit
+/// code 1.
 class OutOfMemoryError : public Error {
  public:
   using Error::Error;
 };
 
-/// A device or a path failed while running, or got no thread. The text names device, operation and cause. Exit code 1.
+/// A device or a path failed during a run, or the system started no thread for it. The text names device, operation and
+/// cause. Exit code 1.
 class DeviceError : public Error {
  public:
   using Error::Error;
 };
 
-/// A wait ran past its deadline. The text names what was waited for. Exit code 1.
+/// A wait passed its deadline. The text names the operation waited for. Exit code 1.
 class TimeoutError : public DeviceError {
  public:
   using DeviceError::DeviceError;
 };
 
-/// Another device failed first and this one gave up; reported only if no better error is known.
+/// Another device failed first, so this one stopped. Reported only if no other error is known.
 class AbortedError : public DeviceError {
  public:
   using DeviceError::DeviceError;
 };
 
-/// An invariant of the library itself does not hold: a bug of ours.
+/// An invariant of the library does not hold: a bug in the library.
 class InternalError : public Error {
  public:
   using Error::Error;
@@ -80,7 +81,7 @@ class InternalError : public Error {
 
 namespace detail {
 
-/// Throws an OutOfMemoryError whose text was made when the process started: where memory has run out, words take none.
+/// Throws an OutOfMemoryError with a text that was allocated at the start of the process: it needs no further memory.
 [[noreturn]] void ThrowOutOfMemoryUnformatted();
 
 }  // namespace detail
@@ -99,14 +100,14 @@ template <class E, class... Args>
   }
 }
 
-/// What becomes of a std::bad_alloc where the library is entered: an OutOfMemoryError that says what was being done, such as
-/// "preparing a program". Called by the handlers of functions that callers of the library call; functions below need none,
-/// and worker threads and OpenMP regions carry the std::bad_alloc up to them.
+/// Converts a std::bad_alloc to an OutOfMemoryError whose text contains `doing`, such as "preparing a program". Public entry
+/// points of the library call it in a catch clause. Internal functions do not; worker threads and OpenMP regions pass the
+/// std::bad_alloc up to the entry point.
 [[noreturn]] void ThrowOutOfHostMemory(std::string_view doing);
 
 }  // namespace chatty
 
-/// Throws InternalError when `condition` is false. Guards invariants of the library, never the user's data.
+/// Throws InternalError when `condition` is false. For invariants of the library, never for the user's data.
 #define CHATTY_CHECK(condition, ...)                                                                               \
   do {                                                                                                             \
     if (!(condition)) [[unlikely]] {                                                                               \

@@ -1,5 +1,5 @@
 /// \file
-/// The graph in host memory: compressed sparse rows, as a reader or generator makes it and as a partition divides it.
+/// The graph in host memory as compressed sparse rows (CSR). Readers and generators make it; a partition divides it.
 #pragma once
 
 #include <atomic>
@@ -22,10 +22,10 @@ namespace chatty {
 
 std::string_view WeightName(WeightKind kind);  ///< "none", "int32" or "float32"
 
-/// One weight an edge, in edge order; none for an unweighted graph.
+/// One weight per edge, in edge order; std::monostate for an unweighted graph.
 using Weights = std::variant<std::monostate, Array<std::int32_t>, Array<float>>;
 
-/// What kind of weights these are.
+/// The kind of these weights.
 WeightKind KindOf(const Weights& weights);
 /// A copy. Throws OutOfMemoryError.
 Weights Clone(const Weights& weights);
@@ -34,38 +34,38 @@ Weights Clone(const Weights& weights);
 struct Adjacency {
   Array<EdgeIndex> offsets;    ///< vertices + 1 entries, offsets[0] == 0
   Array<VertexId> neighbours;  ///< offsets.back() entries
-  Weights weights;             ///< as many as neighbours, or none
+  Weights weights;             ///< as many entries as neighbours, or none
 
   /// Length of v's list.
   EdgeIndex degree(VertexId v) const { return offsets[v + 1] - offsets[v]; }
-  /// v's neighbours, ascending; valid as long as this object.
+  /// v's neighbours, ascending; valid during this object's lifetime.
   std::span<const VertexId> operator[](VertexId v) const {
     return {neighbours.data() + offsets[v], static_cast<std::size_t>(degree(v))};
   }
 };
 
-/// A list of directed edges, the raw material of a Graph. `weights` is empty or parallel to the other two.
+/// A list of directed edges, the input of BuildGraph. `weights` is empty or parallel to the other two arrays.
 struct EdgeList {
-  /// How many vertices there are; all ends are below this.
+  /// Number of vertices. All endpoints are below it.
   VertexId vertices = 0;
-  /// Entry e is where edge e starts.
+  /// Entry e is the source of edge e.
   Array<VertexId> sources;
-  /// Entry e is where edge e ends.
+  /// Entry e is the target of edge e.
   Array<VertexId> targets;
-  /// Entry e is edge e's weight; or none.
+  /// Entry e is the weight of edge e; empty if unweighted.
   Weights weights;
 };
 
-/// What BuildGraph does with what it is given. Defaults keep the edge list as it stands.
+/// How BuildGraph changes its input. The defaults keep the edge list as it is.
 struct BuildOptions {
   bool symmetrise = false;        ///< add the reverse of every edge (with its weight); the graph is then symmetric
   bool assume_symmetric = false;  ///< the list already holds both directions of every edge: mark the graph so
   bool remove_loops = false;      ///< drop edges from a vertex to itself
-  bool merge_parallel = false;    ///< keep one of several equal edges: the lightest
-  int threads = 0;                ///< 0: as many as there are cores
+  bool merge_parallel = false;    ///< of several equal edges, keep the lightest
+  int threads = 0;                ///< 0: one per core
 };
 
-/// Counts of what BuildGraph dropped or added, for the line that a reader prints.
+/// Counts of the edges that BuildGraph dropped or added, for a reader's log line.
 struct BuildReport {
   EdgeIndex edges_given = 0;      ///< entries of the list
   EdgeIndex loops_removed = 0;    ///< entries of the list
@@ -75,91 +75,93 @@ struct BuildReport {
 
 inline namespace CHATTY_ABI {
 
-/// Arrays that a GraphStore has kept, each aligned to 64 bytes.
+/// Arrays that a GraphStore returns, each aligned to 64 bytes.
 struct KeptArrays {
-  /// In the order in which they were saved; they may be written.
+  /// In the order in which they were saved. They are writable.
   std::vector<std::span<std::byte>> arrays;
-  /// Keeps them in memory.
+  /// Keeps the arrays in memory.
   std::shared_ptr<const void> owner;
 };
 
-/// Where what is made of a graph is kept, so that it need not be made again: its in-edges, and its division among devices.
-/// For any number of threads. What goes wrong with keeping is no error of the graph's: Save does not throw.
+/// Stores data derived from a graph, so that a later process need not compute it again: the in-edges, and the division among
+/// devices. Thread-safe. A failure to store is not an error: Save functions do not throw.
 class GraphStore {
  public:
   virtual ~GraphStore() = default;
-  /// The in-edges as Transpose makes them; none where they are not there. Throws OutOfMemoryError.
+  /// The in-edges as Transpose makes them; nothing if they are not stored. Throws OutOfMemoryError.
   virtual std::optional<Adjacency> LoadInEdges() = 0;
-  /// Keeps them for the next LoadInEdges.
+  /// Stores the in-edges for later calls of LoadInEdges.
   virtual void SaveInEdges(const Adjacency& in) noexcept = 0;
-  /// The arrays that were saved under this key, unchanged; none where there are none. Throws OutOfMemoryError.
+  /// The arrays that were saved under this key, unchanged; nothing if there are none. Throws OutOfMemoryError.
   virtual std::optional<KeptArrays> LoadArrays(const std::string& key) = 0;
-  /// Keeps them for the next LoadArrays of this key. The key names what they are, its layout's version included.
+  /// Stores the arrays for later calls of LoadArrays with this key. The key identifies their content and the version of
+  /// their layout.
   virtual void SaveArrays(const std::string& key, std::span<const std::span<const std::byte>> arrays) noexcept = 0;
 };
 
-/// Owner of a directed graph, immutable once built but for the in-edges, which are made on first demand.
+/// Owner of a directed graph. It is immutable, except that the in-edges are built on first use.
 ///
 /// A symmetric graph holds both directions of every edge and is its own transpose. Neighbour lists are sorted ascending.
 /// Thread-safe for concurrent readers, `in()` and `in_degrees()` included.
 class Graph {
  public:
   Graph() = default;
-  /// Takes over a finished adjacency. `symmetric` is the caller's promise. Throws InputError if offsets do not ascend from
-  /// 0 to neighbours.size(), a neighbour is out of range, a list does not ascend, or weights are of another length; checks
-  /// in parallel.
+  /// Takes ownership of a finished adjacency. The caller guarantees `symmetric`. Checks in parallel and throws InputError if
+  /// offsets do not ascend from 0 to neighbours.size(), a neighbour is out of range, a list does not ascend, or the number
+  /// of weights differs from that of neighbours.
   Graph(Adjacency out, bool symmetric, int first_id = 0, std::string name = {});
 
-  /// The same without looking at the edges, which whoever calls this has checked, and of offsets at no more than the last:
-  /// for who reads them anyway, say for a checksum.
+  /// As the constructor, but checks only the last offset and reads no edge. The caller has checked the edges, for instance
+  /// while computing a checksum.
   static Graph OfChecked(Adjacency out, bool symmetric);
 
   /// Vertices, isolated ones included.
   VertexId vertices() const { return vertices_; }
-  EdgeIndex edges() const { return out_.neighbours.size(); }  ///< directed edges: an undirected edge counts twice
+  EdgeIndex edges() const { return out_.neighbours.size(); }  ///< directed edges; an undirected edge counts twice
   /// Whether every edge has its reverse, with the same weight.
   bool symmetric() const { return symmetric_; }
-  /// What edges carry.
+  /// The kind of the edges' weights.
   WeightKind weight_kind() const { return KindOf(out_.weights); }
-  int first_id() const { return first_id_; }  ///< 0 or 1: the file's own name of vertex 0, unless it has ids()
+  int first_id() const { return first_id_; }  ///< 0 or 1: the file's id of vertex 0, unless there are ids()
   /// Sets first_id(): 0 or 1.
   void set_first_id(int first_id) { first_id_ = first_id; }
-  /// The file's own names of vertices where these leave gaps, ascending: entry v names vertex v. Empty where vertex v is
+  /// The file's vertex ids where they have gaps, ascending: entry v is the id of vertex v. Empty if the id of vertex v is
   /// first_id() + v.
   const Array<std::uint64_t>& ids() const { return ids_; }
-  /// Sets ids(): none, or one a vertex. Throws InputError if they do not ascend or are of another number.
+  /// Sets ids(): none, or one per vertex. Throws InputError if they do not ascend or their number is wrong.
   void set_ids(Array<std::uint64_t> ids);
-  /// How the file calls v.
+  /// The file's id of v.
   std::uint64_t id(VertexId v) const {
     return ids_.empty() ? std::uint64_t{v} + static_cast<std::uint64_t>(first_id_) : ids_[v];
   }
-  /// The vertex that the file calls `id`, if there is one.
+  /// The vertex with that id in the file, if there is one.
   std::optional<VertexId> find(std::uint64_t id) const;
   /// @{
-  /// What tables and errors call the graph; a file's path, or what was generated.
+  /// The graph's name in tables and errors: a file's path, or the generator with its parameters.
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
   /// @}
 
-  /// Names of vertices, where the source has them (say, package names); empty otherwise. Entry v names vertex v.
+  /// Names of vertices, if the source has them (for example package names); empty otherwise. Entry v is the name of vertex
+  /// v.
   const std::vector<std::string>& labels() const { return labels_; }
-  /// Sets labels(): none, or one a vertex.
+  /// Sets labels(): none, or one per vertex.
   void set_labels(std::vector<std::string> labels) { labels_ = std::move(labels); }
 
   /// Out-edges; lists ascend by target.
   const Adjacency& out() const { return out_; }
-  /// In-edges with their weights, lists ascending by source. `out()` itself for a symmetric graph, otherwise loaded from the
-  /// store, or else built in parallel and saved there, by the first caller and kept.
+  /// In-edges with their weights, lists ascending by source. A symmetric graph returns `out()`. Otherwise the first caller
+  /// loads them from the store, or builds them in parallel and saves them there; the graph keeps them.
   const Adjacency& in() const;
   /// @{
-  /// Where in(), BuildSubgraphs and partitioner "metis" look first; null: nowhere. It is not set while other threads use the
-  /// graph. WithWeights does not pass it on.
+  /// The store that in(), BuildSubgraphs and partitioner "metis" try first; null: none. Set it only while no other thread
+  /// uses the graph. WithWeights does not copy it.
   void set_store(std::unique_ptr<GraphStore> store) { lazy_->store = std::move(store); }
   GraphStore* store() const { return lazy_->store.get(); }
   /// @}
-  /// Whether in() is there already, so that asking for it costs nothing.
+  /// Whether in() has its result already, so that a call costs nothing.
   bool has_in_edges() const;
-  /// In-degree of every vertex, without building the in-edges. Built by the first caller; empty for a symmetric graph,
+  /// In-degree of every vertex, without building the in-edges. The first caller computes them. Empty for a symmetric graph,
   /// whose in-degrees are its out-degrees.
   std::span<const EdgeIndex> in_degrees() const;
 
@@ -169,27 +171,27 @@ class Graph {
   EdgeIndex in_degree(VertexId v) const { return symmetric_ ? out_.degree(v) : in_degrees()[v]; }
   /// @}
 
-  /// The out-edges alone, the rest of the graph given up: for who reads an adjacency as if it were a graph.
+  /// Moves the out-edges out and discards the rest, for callers that use an adjacency read as a graph.
   Adjacency TakeOut() && { return std::move(out_); }
 
-  /// Vertex of largest out-degree, the least id among equals. kNoVertex for an empty graph.
+  /// The vertex of largest out-degree; among equals, the one with the least id. kNoVertex for an empty graph.
   VertexId max_degree_vertex() const;
-  std::size_t bytes() const;  ///< host memory held, in-edges included
+  std::size_t bytes() const;  ///< host memory in use, in-edges included
 
-  /// The same structure with other weights: all kNone, or every weight converted. Throws InputError when a float weight
-  /// does not fit an int32 exactly. An unweighted graph becomes one of weight 1.
+  /// A graph of the same structure with other weights: none, or each weight converted. Throws InputError if a float weight
+  /// has no exact int32 value. The edges of an unweighted graph get weight 1.
   Graph WithWeights(WeightKind kind) const;
 
  private:
-  /// Takes over an adjacency whose sizes agree.
+  /// Takes ownership of an adjacency whose sizes agree.
   void Adopt(Adjacency out, bool symmetric);
 
-  struct Lazy {  // behind a pointer so that a Graph stays movable
+  struct Lazy {  // a separate allocation keeps Graph movable
     Adjacency in;
     Array<EdgeIndex> in_degrees;
     std::unique_ptr<GraphStore> store;  // may be null
     std::atomic<bool> in_built{false}, degrees_built{false};
-    std::mutex in_mutex, degrees_mutex;  // held while building; what fails, for want of memory, is built on the next demand
+    std::mutex in_mutex, degrees_mutex;  // held while building; after a failed allocation the next call tries again
   };
 
   VertexId vertices_ = 0;
@@ -202,33 +204,33 @@ class Graph {
   std::unique_ptr<Lazy> lazy_ = std::make_unique<Lazy>();
 };
 
-/// Sorts an edge list into a Graph, in parallel. Consumes the list, so that peak memory stays near twice the result.
-/// Throws InputError for an endpoint that is not below `list.vertices`.
+/// Sorts an edge list into a Graph, in parallel. Consumes the list, so that peak memory stays near twice the result. Throws
+/// InputError for an endpoint that is not below `list.vertices`.
 Graph BuildGraph(EdgeList list, const BuildOptions& options, BuildReport* report = nullptr);
 
-/// The adjacency alone, for callers that add something, say weights, before it becomes a Graph. Otherwise as BuildGraph.
-/// Parallel edges that are kept stand in ascending order of weight, so the result depends on the list as a multiset only.
+/// As BuildGraph, but returns the adjacency, for callers that add data such as weights before it becomes a Graph. Parallel
+/// edges that are kept are in ascending order of weight, so the result depends only on the multiset of edges.
 Adjacency BuildAdjacency(EdgeList list, const BuildOptions& options, BuildReport* report = nullptr);
 
-/// The same of a list in pieces, as threads parse it; their order does not matter. Weights are floats if some piece's are.
-/// Memory of the pieces goes back to the system while the rows grow, so that peak memory is near the larger of the list and
-/// the sorted edges with their sources. The pieces' own `vertices` are not looked at.
+/// The same for a list in pieces, as several threads parse a file. The order of the pieces has no effect. Weights are floats
+/// if any piece has floats. The function frees the pieces while the rows grow, so that peak memory is near the larger of the
+/// list and the sorted edges with their sources. The pieces' member `vertices` is ignored.
 Adjacency BuildAdjacency(VertexId vertices, std::vector<EdgeList> pieces, const BuildOptions& options,
                          BuildReport* report = nullptr);
 
-/// Sorts the lists of an adjacency that do not ascend, in place: by neighbour, then by weight. Offsets and neighbours must
+/// Sorts, in place, the lists of an adjacency that do not ascend: by neighbour, then by weight. Offsets and neighbours must
 /// be in range.
 void SortLists(Adjacency& adjacency, int threads = 0);
 
-/// Drops loops, and all but the lightest of parallel edges, from lists that ascend by neighbour, as `options` says; what it
-/// drops is added to `report`. Costs a copy of the adjacency only where there is something to drop.
+/// Removes loops and parallel edges (the lightest stays), as `options` request. Lists must ascend by neighbour. Adds the
+/// counts to `report`. Copies the adjacency only if there is an edge to remove.
 void SimplifyLists(Adjacency& adjacency, const BuildOptions& options, BuildReport* report = nullptr);
 
-/// Whether every edge has its reverse, with the same weight and as often. One pass, by comparing sums of a 64-bit hash of
-/// the edges that ascend and of those that descend: wrong with probability 2^-64.
+/// Whether every edge has its reverse, with the same weight and the same multiplicity. One pass compares the sums of a
+/// 64-bit hash over ascending and over descending edges. A wrong answer has probability 2^-64.
 bool IsSymmetric(const Adjacency& adjacency, int threads = 0);
 
-/// Reverses every edge; lists ascend. `threads` 0: as many as there are cores.
+/// Reverses every edge; lists ascend. `threads` 0: one per core.
 Adjacency Transpose(VertexId vertices, const Adjacency& adjacency, int threads = 0);
 
 }  // namespace CHATTY_ABI

@@ -1,5 +1,5 @@
 /// \file
-/// A graph's counts without the graph: what memory depends on.
+/// The counts of a graph without its edges. Estimates of memory need no more.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace chatty {
 
-/// From a file's header or from a Graph.
+/// Counts from a file's header or from a Graph.
 struct GraphCounts {
   std::uint64_t vertices = 0;              ///< isolated ones included
-  std::uint64_t edges = 0;                 ///< directed: an undirected one counts twice
+  std::uint64_t edges = 0;                 ///< directed; an undirected edge counts twice
   bool symmetric = false;                  ///< every edge has its reverse
-  WeightKind weights = WeightKind::kNone;  ///< an edge's
-  std::uint64_t max_degree = 0;            ///< the largest in- or out-degree; 0: not known
+  WeightKind weights = WeightKind::kNone;  ///< kind of the edges' weights
+  std::uint64_t max_degree = 0;            ///< the largest in- or out-degree; 0: unknown
 
-  /// Equal in all counts.
+  /// Whether all counts are equal.
   friend bool operator==(const GraphCounts&, const GraphCounts&) = default;
 };
 

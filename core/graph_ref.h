@@ -1,5 +1,6 @@
 /// \file
-/// What a step takes: plain pointers into one device's memory. Owners are `DeviceGraph` and, on the host, `Graph`.
+/// The graph as steps receive it: plain pointers into one device's memory. The owners are `DeviceGraph` and, on the host,
+/// `Graph`.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +10,19 @@
 
 namespace chatty {
 
-/// Row offsets, 32 bits wide where the device's edges allow and 64 otherwise. One predictable test a look-up buys half the
-/// bytes and keeps every step a single instantiation.
+/// Row offsets: 32 bits wide if the device's number of edges allows it, otherwise 64. The test on each access is
+/// predictable, halves the bytes read, and avoids a second instantiation of every step.
 struct OffsetsRef {
   /// 64-bit offsets, or null.
   const EdgeIndex* wide = nullptr;
-  /// 32-bit offsets; where not null, these count.
+  /// 32-bit offsets; if not null, they are used.
   const std::uint32_t* narrow = nullptr;
 
-  /// Whether there are any.
+  /// Whether there are offsets.
   CHATTY_FN bool there() const { return narrow != nullptr || wide != nullptr; }
-  /// Where row v begins.
+  /// The index of row v's first edge.
   CHATTY_FN EdgeIndex operator[](LocalId v) const { return narrow != nullptr ? narrow[v] : wide[v]; }
-  /// Calls that from memory, on hosts.
+  /// Prefetches offset v into the cache, on hosts.
   void Prefetch(LocalId v) const {
     chatty::Prefetch(narrow != nullptr ? static_cast<const void*>(narrow + v) : static_cast<const void*>(wide + v));
   }
@@ -50,43 +51,45 @@ struct AdjacencyRef {
   }
 };
 
-/// One device's part of a graph. Local ids below `owned` are its own, the rest up to `local` its halo.
+/// One device's part of a graph. Local ids below `owned` are owned vertices; those from `owned` to `local` - 1 are the halo.
 struct GraphRef {
-  VertexId vertices = 0;  ///< of the whole graph
+  VertexId vertices = 0;  ///< in the whole graph
   bool symmetric = true;  ///< every edge has its reverse
-  /// How many vertices the device owns, and how many it knows with the halo.
+  /// Numbers of owned vertices, and of owned and halo vertices together.
   LocalId owned = 0, local = 0;
   AdjacencyRef forward;                    ///< edges along which owned vertices send
-  AdjacencyRef reverse;                    ///< edges along which owned vertices are sent to
-  const VertexId* global_ids = nullptr;    ///< null where local and global ids agree
-  const EdgeIndex* out_degrees = nullptr;  ///< owned entries, whole-graph degrees
-  /// Likewise.
+  AdjacencyRef reverse;                    ///< edges along which owned vertices receive
+  const VertexId* global_ids = nullptr;    ///< null where local and global ids are equal
+  const EdgeIndex* out_degrees = nullptr;  ///< degrees in the whole graph, of owned vertices
+  /// In-degrees in the whole graph, of owned vertices.
   const EdgeIndex* in_degrees = nullptr;
   /// @{
-  /// This device's place among all.
+  /// This device's part, and the number of parts.
   std::uint32_t part = 0, parts = 1;
   /// @}
-  const LocalId* halo_begin = nullptr;  ///< parts + 1 entries: who owns which stretch of the halo
+  const LocalId* halo_begin = nullptr;  ///< parts + 1 entries: part p owns halo vertices [halo_begin[p], halo_begin[p + 1])
   /// @{
-  /// Where parts are ranges of ids, owned vertices' follow `first_id`, and of the halo's those before `lesser_end` are less,
-  /// others greater.
+  /// If parts are ranges of ids: the global ids of owned vertices begin at `first_id`. Halo vertices before `lesser_end`
+  /// have lower global ids than owned vertices, the others higher ones.
   bool ranges = false;
   VertexId first_id = 0;
   LocalId lesser_end = 0;
   /// @}
-  /// Where parts are ranges and the graph is symmetric: an entry a row, where in `forward.neighbours` it has come past what
-  /// is less than every owned vertex, so that its owned neighbours begin, or others, or the next row. Null elsewhere, and
-  /// where the halo has such vertices and the program does not ask (kOwnBegins).
+  /// For parts that are ranges of ids, in a symmetric graph: for each row, the index in `forward.neighbours` of the first
+  /// neighbour that is not less than every owned vertex. Null otherwise, and null if the halo has lesser vertices and the
+  /// program does not declare kOwnBegins.
   OffsetsRef own_begins;
 
-  /// The id in the whole graph of local vertex v.
+  /// The global id of local vertex v.
   CHATTY_FN VertexId Global(LocalId v) const {
     if (global_ids == nullptr) return VertexId{v};
-    return ranges && v < owned ? first_id + v : global_ids[v];  // saves a look-up, at random where v is a neighbour
+    return ranges && v < owned ? first_id + v
+                               : global_ids[v];  // avoids a memory access, which is random if v is a neighbour
   }
-  /// Whether halo vertex h's id in the whole graph is less than owned vertex v's.
+  /// Whether halo vertex h has a lower global id than owned vertex v.
   CHATTY_FN bool HaloBelow(LocalId h, LocalId v) const { return ranges ? h < lesser_end : Global(h) < Global(v); }
-  /// The part that owns halo vertex h. Parts are few: a walk over the bounds beats a table look-up.
+  /// The part that owns halo vertex h. There are few parts: a loop over the bounds is faster than a table with an entry for
+  /// each vertex.
   CHATTY_FN std::uint32_t HaloOwner(LocalId h) const {
     std::uint32_t p = 0;
     while (halo_begin[p + 1] <= h) ++p;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-/// The number that a file begins with; none for "max" or a file that is not there.
+/// The number at the beginning of a file; none for "max" or a missing file.
 std::optional<std::uint64_t> NumberIn(const std::string& path) {
   std::ifstream file(path);
   std::uint64_t number = 0;
@@ -30,7 +30,7 @@ std::optional<std::uint64_t> NumberIn(const std::string& path) {
   return number;
 }
 
-/// The number behind `key` in lines "key number".
+/// The number after `key`, in a file of lines "key number".
 std::optional<std::uint64_t> Field(const std::string& path, std::string_view key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -42,7 +42,7 @@ std::optional<std::uint64_t> Field(const std::string& path, std::string_view key
   return std::nullopt;
 }
 
-/// What one cgroup's limit leaves.
+/// Bytes that one cgroup's limit leaves.
 std::uint64_t Left(const std::string& folder, const char* limit, const char* usage, std::string_view cache) {
   const auto most = NumberIn(folder + "/" + limit);
   const auto used = NumberIn(folder + "/" + usage);
@@ -52,8 +52,8 @@ std::uint64_t Left(const std::string& folder, const char* limit, const char* usa
   return *most > held ? *most - held : 0;
 }
 
-/// The least that a cgroup and those above it leave. In a container the path may be the host's; then the mount's root, which
-/// is the container's own group, is the first that is there.
+/// The minimum over a cgroup and its ancestors. In a container the path may be the host's; then the first existing folder is
+/// the mount's root, which is the container's own group.
 template <class Measure>
 std::uint64_t LeastUpwards(const std::string& mount, std::string path, Measure&& measure) {
   std::uint64_t least = kUnlimited;
@@ -65,8 +65,8 @@ std::uint64_t LeastUpwards(const std::string& mount, std::string path, Measure&&
   }
 }
 
-/// Calls body(mount, path, second) for the control groups of this process in which `controller` may have a limit; `second`:
-/// of version 2.
+/// Calls body(mount, path, second) for each control group of this process that may limit `controller`. `second`: the group
+/// is of version 2.
 template <class Body>
 void ForEachGroup(const std::string& root, const std::string& controller, Body&& body) {
   std::ifstream groups(root + "/proc/self/cgroup");  // lines "id:controllers:path"; version 2 is "0::path"
@@ -91,7 +91,7 @@ std::optional<std::uint64_t> ResourceLimit(int resource) {
   return limit.rlim_cur;
 }
 
-/// Threads that this process' real user has, as far as /proc shows them.
+/// Number of threads of this process's real user, as far as /proc shows them.
 std::uint64_t ThreadsOfUser(const std::string& root) {
   std::uint64_t threads = 0;
   std::error_code error;
@@ -103,7 +103,7 @@ std::uint64_t ThreadsOfUser(const std::string& root) {
   return threads;
 }
 
-/// The first of the numbers that a variable lists; throws unless all are numbers from 1 on.
+/// The first number in the variable's list. Throws unless every entry is a positive number.
 std::optional<std::uint64_t> ThreadVariable(const char* name, bool is_list) {
   const char* const text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody changes the environment
   if (text == nullptr) return std::nullopt;
@@ -120,7 +120,7 @@ std::optional<std::uint64_t> ThreadVariable(const char* name, bool is_list) {
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
     if (error == std::errc::result_out_of_range && !part.starts_with('-')) number = kUnlimited;
     if (part.empty() || part.find_first_not_of("0123456789") != std::string_view::npos || number == 0) {
-      Throw<UsageError>("{} is '{}', which is no number of threads; set it to 1 to {}, or unset it", name,
+      Throw<UsageError>("{} is '{}', which is not a number of threads; set it to 1 to {}, or unset it", name,
                         std::string_view(text).substr(0, 40), kMaxThreads);
     }
     if (!first) first = number;
@@ -132,7 +132,7 @@ std::optional<std::uint64_t> ThreadVariable(const char* name, bool is_list) {
 
 void CheckThreadVariables() {
   const std::optional<std::uint64_t> threads = ThreadVariable("OMP_NUM_THREADS", /*is_list=*/true);
-  static_cast<void>(ThreadVariable("OMP_THREAD_LIMIT", /*is_list=*/false));  // a large limit asks for nothing
+  static_cast<void>(ThreadVariable("OMP_THREAD_LIMIT", /*is_list=*/false));  // a large limit is harmless
   if (threads && *threads > kMaxThreads) {
     Throw<UsageError>("OMP_NUM_THREADS is {}; at most {} threads can be used, set it to 1 to {}, or unset it", *threads,
                       kMaxThreads, kMaxThreads);
@@ -165,15 +165,15 @@ ThreadLimits ReadThreadLimits(const std::string& root) {
 
 std::string DescribeThreadLimit(const ThreadLimits& limits, std::uint64_t wanted) {
   if (!limits.group_file.empty() && limits.group_used + wanted > limits.group_most) {
-    return fmt::format("the limit is that of the control group, {} of which {} are used ({})", limits.group_most,
-                       limits.group_used, limits.group_file);
+    return fmt::format("the limit is the control group's, {} with {} in use ({})", limits.group_most, limits.group_used,
+                       limits.group_file);
   }
   if (limits.of_user && limits.user_used + wanted > *limits.of_user) {
-    return fmt::format("the limit is RLIMIT_NPROC, {} for this user, who has {} (ulimit -u)", *limits.of_user,
+    return fmt::format("the limit is RLIMIT_NPROC, {} for this user, with {} in use (ulimit -u)", *limits.of_user,
                        limits.user_used);
   }
   if (limits.of_memory) {
-    return fmt::format("the limit is RLIMIT_AS, {} of addresses for stacks and all else (ulimit -v)",
+    return fmt::format("the limit is RLIMIT_AS, {} of address space, which includes stacks (ulimit -v)",
                        FormatBytes(*limits.of_memory));
   }
   if (limits.of_system) {

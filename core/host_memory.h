@@ -1,5 +1,5 @@
 /// \file
-/// How much memory the host has left for this process, and how many threads it lets it have.
+/// Memory and threads that the host still has for this process.
 #pragma once
 
 #include <cstdint>
@@ -8,31 +8,32 @@
 
 namespace chatty {
 
-/// Bytes that this process can still use without swapping: what the kernel estimates (MemAvailable), or less where a cgroup
-/// that the process is in, or one above that, has a limit (versions 1 and 2; file cache that the kernel would give up counts
-/// as free). 0 if unknown, and 1 where nothing is left. `root` is put before /proc and /sys/fs/cgroup, for tests.
+/// Bytes that this process can still use without swapping: the kernel's estimate (MemAvailable), or less if a cgroup of the
+/// process or an ancestor of it has a limit (versions 1 and 2; reclaimable file cache counts as free). 0 if unknown, 1 if
+/// nothing is left. Tests set `root`, a prefix of /proc and /sys/fs/cgroup.
 std::uint64_t AvailableHostMemory(const std::string& root = "");
 
-/// More threads than this are taken for a mistake, wherever their number is set.
+/// Upper limit of any number of threads; larger values are rejected as mistakes.
 inline constexpr int kMaxThreads = 4096;
 
-/// Throws UsageError if OMP_NUM_THREADS or OMP_THREAD_LIMIT is no number of threads, or the first more than kMaxThreads:
-/// OpenMP itself would ignore the one and end the process at the other.
+/// Throws UsageError if OMP_NUM_THREADS or OMP_THREAD_LIMIT is not a positive number, or OMP_NUM_THREADS exceeds
+/// kMaxThreads. OpenMP itself would ignore a malformed value, and end the process for too large a number.
 void CheckThreadVariables();
 
-/// What limits the threads of this process; absent where nothing does, or it is not known.
+/// Limits on the threads of this process. An absent value is no limit, or an unknown one.
 struct ThreadLimits {
-  std::optional<std::uint64_t> of_user;    ///< RLIMIT_NPROC; absent for root, whom it does not hold
-  std::uint64_t user_used = 0;             ///< threads that its user has
-  std::optional<std::uint64_t> of_memory;  ///< RLIMIT_AS, in bytes: a thread's stack needs addresses
+  std::optional<std::uint64_t> of_user;    ///< RLIMIT_NPROC; absent for root, which it does not limit
+  std::uint64_t user_used = 0;             ///< threads of the process's user
+  std::optional<std::uint64_t> of_memory;  ///< RLIMIT_AS in bytes; each thread's stack takes address space
   std::optional<std::uint64_t> of_system;  ///< kernel.threads-max
-  std::string group_file;                  ///< pids.max of the control group that leaves the fewest; empty: none has one
-  std::uint64_t group_most = 0;            ///< what it says
-  std::uint64_t group_used = 0;            ///< and how many are there
+  std::string
+      group_file;  ///< path of pids.max of the control group with the fewest threads left; empty: no group has a limit
+  std::uint64_t group_most = 0;  ///< the group's limit
+  std::uint64_t group_used = 0;  ///< threads in the group
 };
-/// `root` as above. The limits of resources are this process' own.
+/// `root` as in AvailableHostMemory. The resource limits are those of this process.
 ThreadLimits ReadThreadLimits(const std::string& root = "");
-/// Which of them refused a thread where `wanted` more were asked for, with its value, as a clause for messages.
+/// A clause for messages that names the limit, and its value, that prevented starting `wanted` more threads.
 std::string DescribeThreadLimit(const ThreadLimits& limits, std::uint64_t wanted);
 
 }  // namespace chatty

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 #ifdef __linux__
-constexpr int kCollapse = 25;  // MADV_COLLAPSE, Linux 6.1, which headers may be too old for
+constexpr int kCollapse = 25;  // MADV_COLLAPSE, Linux 6.1; older headers lack it
 #endif
 
 }  // namespace
@@ -25,8 +25,9 @@ void* AllocateAligned(std::size_t alignment, std::size_t bytes) noexcept {
 #ifdef __linux__
   if (bytes >= kHugePage && alignment < kHugePage) {
     void* memory = nullptr;
-    if (::posix_memalign(&memory, kHugePage, whole) == 0) {             // which takes any size
-      ::madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);  // a wish: where there are none, pages are small
+    if (::posix_memalign(&memory, kHugePage, whole) == 0) {  // accepts any size
+      ::madvise(memory, bytes / kHugePage * kHugePage,
+                MADV_HUGEPAGE);  // advice only: without huge pages the pages stay small
       return memory;
     }
   }
@@ -41,7 +42,7 @@ void MoveToHugePages([[maybe_unused]] const void* memory, [[maybe_unused]] std::
   if (first >= last) return;
   ParallelChunks(last - first, threads, 4, [&](std::size_t from, std::size_t to) {
     void* const pages = reinterpret_cast<void*>((first + from) * kHugePage);  // NOLINT(performance-no-int-to-ptr)
-    ::madvise(pages, (to - from) * kHugePage, kCollapse);                     // a wish, too
+    ::madvise(pages, (to - from) * kHugePage, kCollapse);                     // advice only
   });
 #endif
 }

@@ -18,7 +18,7 @@
 namespace chatty {
 namespace {
 
-/// Standard error in colour where it is a terminal, after wiping a progress bar that stands on the line.
+/// Writes to standard error, in colour on a terminal. Wipes a progress bar on the line first.
 class StderrSink final : public spdlog::sinks::sink {
  public:
   void log(const spdlog::details::log_msg& message) override {
@@ -50,7 +50,7 @@ std::unique_ptr<spdlog::logger> MakeLogger() {
   auto logger = std::make_unique<spdlog::logger>("chatty", std::make_shared<StderrSink>());
   logger->set_pattern("%^%l%$: %v");
   logger->set_level(spdlog::level::info);
-  // Nothing here sets variables.
+  // The library never changes the environment.
   if (const char* wanted = std::getenv("CHATTY_LOG");  // NOLINT(concurrency-mt-unsafe)
       wanted != nullptr && *wanted != '\0') {
     if (const auto level = ParseLevel(wanted)) {

@@ -1,5 +1,5 @@
 /// \file
-/// The library's log: one spdlog logger on stderr, so that stdout stays the caller's for results.
+/// The library's log: one spdlog logger on stderr. Stdout is left to the caller's results.
 #pragma once
 
 #include <spdlog/logger.h>
@@ -8,13 +8,12 @@
 
 namespace chatty {
 
-/// The logger that the whole library writes to. Starts at the level that the environment variable CHATTY_LOG names,
-/// "info" without it. Thread-safe. A line never tears a progress bar: the bar is wiped first and comes back at its next
-/// redraw.
+/// The logger of the whole library. Its initial level is that of the environment variable CHATTY_LOG, or "info".
+/// Thread-safe. A line never mixes with a progress bar: the bar is wiped first and reappears at its next redraw.
 spdlog::logger& Log();
 
-/// Sets what is shown: "trace", "debug", "info", "warning", "error", "critical" or "off". Wins over CHATTY_LOG. Throws
-/// UsageError, naming the choices, for anything else.
+/// Sets the level: "trace", "debug", "info", "warning", "error", "critical" or "off". Overrides CHATTY_LOG. Throws
+/// UsageError with the list of levels for any other text.
 void SetLogLevel(std::string_view level);
 
 }  // namespace chatty

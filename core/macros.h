@@ -1,8 +1,8 @@
 /// \file
-/// What lets one function serve a CPU thread and a GPU thread.
+/// Macros for functions that run on CPU threads and GPU threads.
 #pragma once
 
-/// Marks a function that runs on host and CUDA devices alike. A vertex program's members carry it.
+/// Marks a function that runs on host and CUDA devices. A vertex program's members carry it.
 #if defined(__CUDACC__)
 #define CHATTY_FN __host__ __device__ inline
 #define CHATTY_HD __host__ __device__
@@ -12,24 +12,23 @@
 #define CHATTY_HD
 #endif
 
-/// Defined where the compiler at hand can instantiate the CUDA steps.
+/// 1 if this compiler can instantiate the CUDA steps, otherwise 0.
 #if defined(__CUDACC__)
 #define CHATTY_CUDA_COMPILER 1
 #else
 #define CHATTY_CUDA_COMPILER 0
 #endif
 
-/// 1 in the pass of nvcc that compiles for GPUs, 0 otherwise.
+/// 1 in nvcc's pass for GPU code, otherwise 0.
 #if defined(__CUDA_ARCH__)
 #define CHATTY_DEVICE_CODE 1
 #else
 #define CHATTY_DEVICE_CODE 0
 #endif
 
-/// Width of a global vertex id in bits, 32 or 64. One binary holds one width: `Graph` lives in an inline namespace named
-/// after it, so that mixing the two fails to link instead of misreading memory. The library's own sources that know no
-/// global ids are compiled once for both, with CHATTY_ANY_WIDTH: there `VertexId` is not declared, and its use fails to
-/// compile.
+/// Width of a global vertex id in bits, 32 or 64. A binary has one width: `Graph` is in an inline namespace named after it,
+/// so that code of both widths fails to link. Library sources without global ids are compiled once, for both widths, with
+/// CHATTY_ANY_WIDTH. `VertexId` is then undeclared, so that its use fails to compile.
 #ifdef CHATTY_ANY_WIDTH
 #ifdef CHATTY_VERTEX_BITS
 #error "CHATTY_ANY_WIDTH and CHATTY_VERTEX_BITS exclude each other"

@@ -1,6 +1,6 @@
 /// \file
-/// Memory resources that wrap another one to count, limit or fail allocations: adaptors, as RMM's are. Set one with
-/// Device::set_memory before the device is given to a Session; it has to outlive all buffers made from it.
+/// Memory resources that wrap another one to count, limit or fail allocations; RMM has the same kind of adaptors. Set one
+/// with Device::set_memory before a Session gets the device. It must outlive all buffers allocated from it.
 #pragma once
 
 #include <atomic>
@@ -14,17 +14,17 @@
 
 namespace chatty {
 
-/// Counts what goes through it. Thread-safe; figures read while others allocate are those of some moment.
+/// Counts allocations. Thread-safe. Values read during other threads' calls are those of some moment.
 class CountingMemory final : public MemoryResource {
  public:
   /// `upstream` is not owned.
   explicit CountingMemory(MemoryResource& upstream) : upstream_(&upstream) {}
 
-  std::uint64_t allocations() const { return allocations_; }  ///< that succeeded, since the beginning
-  std::int64_t live() const { return live_; }                 ///< blocks handed out and not given back
-  /// Bytes handed out and not given back.
+  std::uint64_t allocations() const { return allocations_; }  ///< successful ones, since construction
+  std::int64_t live() const { return live_; }                 ///< blocks not yet deallocated
+  /// Bytes not yet deallocated.
   std::uint64_t live_bytes() const { return live_bytes_; }
-  std::uint64_t peak_bytes() const { return peak_bytes_; }  ///< the largest that live_bytes() ever was
+  std::uint64_t peak_bytes() const { return peak_bytes_; }  ///< maximum of live_bytes() so far
 
   void* Allocate(std::size_t bytes, Stream& stream) override {
     void* const pointer = upstream_->Allocate(bytes, stream);
@@ -47,25 +47,25 @@ class CountingMemory final : public MemoryResource {
   std::atomic<std::int64_t> live_{0};
 };
 
-/// Refuses what would take more than `limit` bytes at once out of its upstream: a smaller device than there is. Thread-safe.
+/// Limits the bytes in use at once to `limit`, as on a device with less memory. Thread-safe.
 class LimitingMemory final : public MemoryResource {
  public:
-  /// `upstream` is not owned; `owner` is whose memory errors say it is, such as "host:0".
+  /// `upstream` is not owned. Errors name the memory by `owner`, such as "host:0".
   LimitingMemory(MemoryResource& upstream, std::uint64_t limit, std::string owner)
       : upstream_(&upstream), limit_(limit), owner_(std::move(owner)) {}
 
   /// @{
-  /// Bytes: the most that may be in use at once, and what is.
+  /// Bytes: the limit, and those in use.
   std::uint64_t limit() const { return limit_; }
   std::uint64_t used() const { return used_; }
   /// @}
 
-  /// Throws OutOfMemoryError with the limit, what is in use and what was asked for.
+  /// Throws OutOfMemoryError with the limit, the bytes in use and the bytes requested.
   void* Allocate(std::size_t bytes, Stream& stream) override {
     std::uint64_t used = used_;
     do {
       if (bytes > limit_ || used > limit_ - bytes) {
-        Throw<OutOfMemoryError>("{}: {} bytes were asked for, with {} of the {} that its memory limit allows in use", owner_,
+        Throw<OutOfMemoryError>("{}: {} bytes were requested, but {} of the {} bytes of its memory limit are in use", owner_,
                                 bytes, used, limit_);
       }
     } while (!used_.compare_exchange_weak(used, used + bytes));
@@ -88,21 +88,22 @@ class LimitingMemory final : public MemoryResource {
   std::atomic<std::uint64_t> used_{0};
 };
 
-/// Fails where a test wants it to, as an exhausted device would. Thread-safe.
+/// Throws at an allocation that a test chooses, as a device without free memory would. Thread-safe.
 class FailingMemory final : public MemoryResource {
  public:
   /// `upstream` is not owned.
   explicit FailingMemory(MemoryResource& upstream) : upstream_(&upstream) {}
 
-  /// The `nth` allocation from now on, counted from 1, and all that follow throw OutOfMemoryError, or with `only_once` that
-  /// one alone, as where others give memory back meanwhile; 0: none does. Starts requests() anew. Not while others allocate.
+  /// The `nth` allocation from now on, counted from 1, and all later ones throw OutOfMemoryError. With `only_once` only that
+  /// one throws, as if other threads freed memory afterwards. 0: none throws. Resets requests(). Not concurrent with
+  /// allocations.
   void FailAt(std::uint64_t nth, bool only_once = false) {
     fail_at_ = nth;
     only_once_ = only_once;
     requests_ = 0;
   }
-  std::uint64_t requests() const { return requests_; }  ///< allocations asked for since FailAt, granted or not
-  std::uint64_t fail_at() const { return fail_at_; }    ///< as FailAt was told; 0: none
+  std::uint64_t requests() const { return requests_; }  ///< allocations requested since FailAt, including failed ones
+  std::uint64_t fail_at() const { return fail_at_; }    ///< FailAt's argument; 0: none
 
   void* Allocate(std::size_t bytes, Stream& stream) override {
     const std::uint64_t nth = ++requests_;

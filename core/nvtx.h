@@ -1,6 +1,6 @@
 /// \file
-/// Ranges for NVIDIA's profilers (NVTX): nsys shows them above the kernels that they launched. Without CUDA in the build
-/// there is nothing here; without a profiler attached a range costs two loads.
+/// Ranges for NVIDIA's profilers (NVTX). nsys shows them above the kernels that were launched within. Builds without CUDA
+/// compile them to nothing. Without a profiler a range costs two loads.
 #pragma once
 
 #include <atomic>
@@ -10,17 +10,17 @@
 
 namespace chatty::nvtx {
 
-/// What a profiler knows a range's text by once it has been told; filled in at the first use.
+/// A profiler's handle for a range's text, set at first use.
 using Handle = std::atomic<void*>;
 
 #if CHATTY_WITH_CUDA
-/// 0: a profiler may be there and has not been asked for yet; 1: there is one; -1: there is none, and never will be.
+/// 0: unknown, no range has been opened yet; 1: a profiler is attached; -1: no profiler, for the rest of the process.
 extern std::atomic<int> attached;
 
-/// Opens a range on the calling thread, in the domain "chatty". `category` is a number of our own with the name
-/// `category_name`; `payload` is the number that the profiler shows beside the text. `name` must stay valid for ever.
+/// Opens a range on the calling thread, in the domain "chatty". `category` is a number of this library with the name
+/// `category_name`. The profiler shows `payload` beside the text. `name` must stay valid to the end of the process.
 void PushRange(Handle& handle, const char* name, std::uint32_t category, const char* category_name, std::uint64_t payload);
-/// Closes the range that the calling thread opened last.
+/// Closes the calling thread's innermost range.
 void PopRange();
 
 inline bool Attached() noexcept { return attached.load(std::memory_order_relaxed) >= 0; }

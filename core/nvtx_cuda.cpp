@@ -10,7 +10,7 @@ std::atomic<int> attached{0};
 
 namespace {
 
-/// Null without a profiler: then no range is ever opened.
+/// Null without a profiler; then no range is opened.
 nvtxDomainHandle_t Domain() {
   static const nvtxDomainHandle_t domain = [] {
     const nvtxDomainHandle_t made = nvtxDomainCreateA("chatty");
@@ -20,7 +20,8 @@ nvtxDomainHandle_t Domain() {
   return domain;
 }
 
-/// The name without the places of arguments, of which the profiler shows one as the payload. Registered once and kept.
+/// The name without its argument places (#): the profiler shows the first argument as the payload. Registered once and never
+/// freed.
 nvtxStringHandle_t Register(nvtxDomainHandle_t domain, const char* name) {
   auto* const text = new std::string;
   for (; *name != '\0'; ++name) {

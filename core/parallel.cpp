@@ -16,7 +16,7 @@ namespace {
 
 thread_local bool in_team = false;
 
-/// Bytes of stack that OpenMP's threads are to have by the environment, as libgomp reads it; 0: as many as any thread.
+/// Stack size of OpenMP's threads from the environment, as libgomp parses it; 0: the default of threads.
 std::size_t OpenMpStack() {
   const char* text = std::getenv("OMP_STACKSIZE");  // NOLINT(concurrency-mt-unsafe): nobody changes the environment
   if (text == nullptr) text = std::getenv("GOMP_STACKSIZE");  // NOLINT(concurrency-mt-unsafe)
@@ -39,12 +39,12 @@ std::size_t OpenMpStack() {
   }
 }
 
-/// Starts so many threads at a time and ends them again. Throws DeviceError if the system does not start them all: libgomp
-/// ends the process where it cannot have a thread, and is to be asked only for what there is.
+/// Starts `threads` threads at once and ends them. Throws DeviceError if the system does not start all of them. libgomp ends
+/// the process if a thread cannot be started, so the library tries before it asks libgomp for threads.
 void TryThreads(int threads) {
   std::vector<pthread_t> started(static_cast<std::size_t>(threads));
   std::atomic<bool> end{false};
-  // Not std::thread: what it frees in the thread would give that one a heap.
+  // Not std::thread: it frees memory in the new thread, which would then get a malloc arena of its own.
   const auto wait = [](void* flag) -> void* {
     static_cast<std::atomic<bool>*>(flag)->wait(false);
     return nullptr;
@@ -90,12 +90,12 @@ OpenMpTeam::OpenMpTeam(int threads) : requested_(threads), spin_(SpinOf(threads)
       Serve(omp_get_thread_num());
     }
   };
-  const Unbound unbound;  // the team is kept, and its threads run where their maker may at other times
+  const Unbound unbound;  // the team outlives the caller's binding, so its threads use the caller's own mask
   TryThreads(std::min(threads, omp_get_thread_limit()));
   try {
     master_ = std::thread(region);
   } catch (const std::system_error& error) {
-    Throw<DeviceError>("no thread could be started ({}): {}; {} were asked for", error.what(),
+    Throw<DeviceError>("no thread could be started ({}): {}; {} were requested", error.what(),
                        DescribeThreadLimit(ReadThreadLimits(), static_cast<std::uint64_t>(threads) + 1), threads);
   }
   WaitWhileEqual(granted_, 0, {}, "OpenMP to start a team");
@@ -116,7 +116,7 @@ void OpenMpTeam::Dispatch(int width, Entry entry, void* context) {
   finished_.store(0, std::memory_order_relaxed);
   job_.fetch_add(1, std::memory_order_release);
   WakeAll(job_);
-  // All threads answer every job, the idle ones too, so that none can still be reading the fields above when they change.
+  // All threads finish every job, idle ones included, so that none still reads the fields above when they change.
   const auto all_finished = static_cast<std::uint32_t>(size_);
   for (std::uint32_t seen; (seen = finished_.load(std::memory_order_acquire)) != all_finished;) {
     WaitWhileEqual(finished_, seen, {}, "the threads of a team", spin_);

@@ -1,5 +1,5 @@
 /// \file
-/// OpenMP threads that wait as this library waits, and short helpers over them for host-side preparation: loading, building,
+/// OpenMP threads that wait on a futex, and helpers that use them for preparation on the host: loading, building,
 /// partitioning, checking.
 #pragma once
 
@@ -19,30 +19,28 @@
 
 namespace chatty {
 
-/// Threads that a preparation step uses when asked for `requested`: that many, or one a core (OMP_NUM_THREADS honoured) for
-/// 0.
+/// Number of threads for a preparation step: `requested`, or for 0 one per core (OMP_NUM_THREADS is honoured).
 int ThreadCount(int requested = 0);
 
-/// The threads of one OpenMP parallel region that lasts as long as the object. Between jobs they sleep on a futex, as does
-/// the caller during one. Entering and leaving a region for every job would leave the waiting to the OpenMP runtime, whose
-/// threads by default spin for milliseconds (libgomp: GOMP_SPINCOUNT 300,000) wherever they meet, in the way of whoever
-/// they wait for. A child of fork() has none of these threads: one whose parent has had work in parallel must not ask for
-/// any.
+/// The threads of one OpenMP parallel region that lasts as long as the object. Between jobs the threads sleep on a futex;
+/// during a job the caller does. One region per job would let the OpenMP runtime wait instead. Its threads by default spin
+/// for milliseconds at each barrier (libgomp: GOMP_SPINCOUNT 300,000) and occupy cores that others need. These threads do
+/// not exist in a child of fork(): after parallel work in the parent, the child must not use a team.
 class OpenMpTeam {
  public:
-  /// Throws DeviceError if the system does not start so many threads.
+  /// Throws DeviceError if the system does not start that many threads.
   explicit OpenMpTeam(int threads);
   ~OpenMpTeam();
   OpenMpTeam(const OpenMpTeam&) = delete;
   OpenMpTeam& operator=(const OpenMpTeam&) = delete;
 
-  /// How many threads were asked for.
+  /// Number of threads requested.
   int requested() const { return requested_; }
-  /// How many threads OpenMP granted: fewer than requested under OMP_THREAD_LIMIT.
+  /// Number of threads that OpenMP granted: fewer than requested under OMP_THREAD_LIMIT.
   int size() const { return size_; }
 
-  /// Calls body(t) for 0 <= t < width at the same time, each on the team's thread of that number, and returns when all have.
-  /// `width` is at most size(); `body` must not throw. Only one Run at a time.
+  /// Calls body(t) concurrently for 0 <= t < width, each on the team's thread of that number. Returns when all calls have
+  /// returned. `width` is at most size(); `body` must not throw. Only one Run at a time.
   template <class Body>
   void Run(int width, Body&& body) {
     Dispatch(
@@ -63,20 +61,20 @@ class OpenMpTeam {
   int width_ = 0;
   bool stopping_ = false;
   std::atomic<std::uint32_t> granted_{0};
-  alignas(64) std::atomic<std::uint32_t> job_{0};       // a new value: a new job, or the end
-  alignas(64) std::atomic<std::uint32_t> finished_{0};  // counts up by one a thread and job
+  alignas(64) std::atomic<std::uint32_t> job_{0};       // increases by one for each job and at the end
+  alignas(64) std::atomic<std::uint32_t> finished_{0};  // increases by one for each thread that finishes a job
   std::thread master_;                                  // the region's first thread
 };
 
-/// The calling thread's team for preparation with at least `threads` threads, or as many as OpenMP grants; null where work
-/// is to stay on the caller, which is in a parallel region already. Kept until the caller ends.
+/// The calling thread's team for preparation, with at least `threads` threads or as many as OpenMP grants. Null if the
+/// caller must work alone, because it is in a parallel region. Kept until the calling thread ends.
 OpenMpTeam* PreparationTeam(int threads);
-/// The calling thread's team for `devices` devices, one thread each, or fewer if OpenMP grants fewer. Kept until it asks for
-/// another number, or ends.
+/// The calling thread's team with a thread for each of `devices` devices, or fewer if OpenMP grants fewer. Kept until the
+/// thread requests another number, or ends.
 OpenMpTeam& DeviceTeam(int devices);
 
-/// ParallelChunks for bodies that need scratch too dear to make for every chunk: each thread calls make() once, before its
-/// first chunk, and passes what it got to every body(state, begin, end) that it runs.
+/// As ParallelChunks, for bodies with scratch memory that is too expensive to allocate for every chunk. Each thread calls
+/// make() once, before its first chunk, and passes the result to each of its calls body(state, begin, end).
 template <class MakeState, class Body>
 void ParallelChunksWithState(std::size_t n, int threads, std::size_t grain, MakeState&& make, Body&& body) {
   threads = ThreadCount(threads);
@@ -111,8 +109,8 @@ void ParallelChunksWithState(std::size_t n, int threads, std::size_t grain, Make
   if (error) std::rethrow_exception(error);
 }
 
-/// Calls body(begin, end) over disjoint chunks that cover [0, n), on several threads. The first exception that a chunk
-/// throws is rethrown to the caller once all have ended. Chunks are handed out dynamically.
+/// Calls body(begin, end) on several threads, over disjoint chunks that cover [0, n). Chunks are handed out dynamically. The
+/// first exception from a chunk is rethrown to the caller when all threads have ended.
 template <class Body>
 void ParallelChunks(std::size_t n, int threads, std::size_t grain, Body&& body) {
   struct Nothing {};

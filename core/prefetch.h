@@ -1,22 +1,21 @@
 /// \file
-/// Hints that memory will be read.
+/// Prefetch hints.
 #pragma once
 
 #include "chatty/core/macros.h"
 
 namespace chatty {
 
-/// Calls the line at `address` into a CPU's cache; nothing on a GPU, whose other threads work meanwhile. Any address will
-/// do.
+/// Prefetches the cache line at `address` on a CPU. No effect on a GPU, which hides latency with other threads. Any address
+/// is allowed.
 CHATTY_FN void Prefetch([[maybe_unused]] const void* address) {
 #if !CHATTY_DEVICE_CODE
   __builtin_prefetch(address);
-  asm volatile("");  // or gcc takes a function that does nothing else for one without effects, and leaves out its calls
+  asm volatile("");  // without it gcc treats the function as free of effects and drops its calls
 #endif
 }
-/// The same of a line that will be written, so that no other core still has it then: where cores are far from each other
-/// that is most of what an update waits for. (Compilers make prefetchw only where they may use newer instructions; x86-64
-/// processors that do not know it do nothing.)
+/// Prefetches a line for writing, so that no other core holds it at the write. Between distant cores this transfer is most
+/// of an update's latency. (Compilers emit prefetchw only for newer targets; x86-64 processors without it ignore it.)
 CHATTY_FN void PrefetchToWrite([[maybe_unused]] const void* address) {
 #if CHATTY_DEVICE_CODE
 #elif defined(__x86_64__)

@@ -22,7 +22,7 @@ constexpr int kBarWidth = 28;
 
 std::atomic<bool> enabled{true};
 
-// The line is one for the whole process: what stands on it, and where.
+// The one line of the process: the bar that occupies it, and its file descriptor.
 struct Line {
   std::mutex mutex;
   const void* owner = nullptr;
@@ -36,7 +36,7 @@ Line& TheLine() {
 void WriteAll(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written <= 0) return;  // a bar that cannot be drawn is no reason to fail the work
+    if (written <= 0) return;  // failure to draw a bar does not fail the work
     text.remove_prefix(static_cast<std::size_t>(written));
   }
 }
@@ -53,9 +53,9 @@ std::size_t Columns(int descriptor) {
   return size.ws_col;
 }
 
-/// Has `owner` hold the line, and `text` stand on it, as far as it fits.
+/// Gives the line to `owner` and writes `text` to it, cut to the terminal's width.
 void Put(const void* owner, int descriptor, std::string text) {
-  // A line that wraps cannot be wiped again. The last column stays free: some terminals wrap on reaching it.
+  // A wrapped line cannot be wiped. The last column stays free, because some terminals wrap when it is written.
   text.resize(std::min(text.size(), Columns(descriptor) - 1));
   Line& line = TheLine();
   const std::lock_guard lock(line.mutex);
@@ -71,7 +71,7 @@ void WipeIfHeldBy(const void* owner) {
   if (line.owner == owner) Wipe(line);
 }
 
-/// 12.3 M rather than 12345678.
+/// A number with a unit prefix: "12.3 M" for 12345678.
 std::string Short(double value) {
   constexpr std::string_view kUnits[] = {"", " k", " M", " G", " T"};
   std::size_t unit = 0;
@@ -145,7 +145,7 @@ PhaseLine::PhaseLine(std::string_view phase, int descriptor, milliseconds after)
       std::unique_lock lock(mutex_);
       while (!ended_.wait_for(lock, kInterval, [this] { return over_; })) Draw();
     });
-  } catch (const std::system_error&) {  // a line that cannot be drawn is no reason to fail the work
+  } catch (const std::system_error&) {  // failure to start the line does not fail the work
   }
 }
 

@@ -1,5 +1,5 @@
 /// \file
-/// Progress bars and lines for work that lasts: on stderr, and only where a person watches.
+/// Progress bars and status lines for long work, on stderr and only on a terminal.
 #pragma once
 
 #include <atomic>
@@ -13,35 +13,33 @@
 
 namespace chatty {
 
-/// Draws how far some work has come while it lives, and wipes its line at its end. Silent unless the file descriptor is
-/// a terminal and bars are enabled. Work that is over in a fifth of a second shows nothing; redraws come at most ten a
+/// Shows the progress of work during its lifetime, and wipes its line at the end. Silent unless the file descriptor is a
+/// terminal and bars are enabled. Work shorter than a fifth of a second shows nothing. There are at most ten redraws per
 /// second.
 ///
-/// Any number of threads may call Advance(). Bars may overlap in time; the one drawn last holds the line.
+/// Any number of threads may call Advance(). Bars may overlap in time; the last one drawn occupies the line.
 class Progress {
  public:
-  using Clock = std::chrono::steady_clock;  ///< what intervals between redraws are measured by
+  using Clock = std::chrono::steady_clock;  ///< measures the intervals between redraws
 
-  /// `total` is in the units that Advance() counts; 0 where it is not known, which shows the count without a bar.
-  /// `descriptor` is where to draw: standard error, or a terminal of the caller's. `now` reads the clock.
+  /// `total` is in the units of Advance(); 0: unknown, and only the count is shown. The bar is written to `descriptor`:
+  /// standard error, or another terminal. `now` reads the clock.
   explicit Progress(std::string label, std::uint64_t total, int descriptor = 2, Clock::time_point (*now)() = Now);
   ~Progress() { Finish(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Says that `n` more units are done. Costs an atomic add and a look at the clock: call it for batches, not for
-  /// edges.
+  /// Reports `n` more finished units. Costs an atomic addition and a clock read, so call it once per batch, not per edge.
   void Advance(std::uint64_t n = 1);
-  /// Wipes the line for good. The destructor does so too.
+  /// Wipes the line and ends the display. The destructor calls it.
   void Finish();
 
-  /// Units that Advance() has counted.
+  /// Units reported so far.
   std::uint64_t done() const { return done_.load(std::memory_order_relaxed); }
 
-  /// Switches all bars of the process on (the initial state) or off, as for `--quiet`.
+  /// Enables (the initial state) or disables all bars of the process, as `--quiet` does.
   static void SetEnabled(bool enabled);
-  /// Wipes a bar that stands on the line, so that other text can be written there; the bar's next redraw brings it
-  /// back.
+  /// Wipes a bar on the line, so that other text can be written. The bar's next redraw restores it.
   static void WipeLine();
 
  private:
@@ -55,28 +53,28 @@ class Progress {
   Clock::time_point (*const now_)();
   const Clock::time_point start_;
   std::atomic<std::uint64_t> done_{0};
-  std::atomic<Clock::rep> next_draw_;  // since the clock's epoch; whoever moves it on draws
+  std::atomic<Clock::rep> next_draw_;  // since the clock's epoch; the thread that advances it draws
 };
 
-/// Says what is being done and for how long, once that has taken a second, for work that cannot count itself: a thread
-/// draws the line. Silent, and without a thread, where Progress would be. Bars that are drawn meanwhile take the line.
+/// Shows the name and the duration of a phase that lasts a second or longer, for work without a count. A thread draws the
+/// line. Where Progress would be silent, there is no line and no thread. Bars drawn meanwhile replace the line.
 class PhaseLine {
  public:
-  /// `after`: how long a phase lasts before it is shown.
+  /// `after`: duration before a phase is shown.
   explicit PhaseLine(std::string_view phase, int descriptor = 2,
                      std::chrono::milliseconds after = std::chrono::milliseconds(1000));
   ~PhaseLine() { Finish(); }
   PhaseLine(const PhaseLine&) = delete;
   PhaseLine& operator=(const PhaseLine&) = delete;
 
-  /// What follows. Its time starts now.
+  /// Begins the next phase at time 0.
   void Begin(std::string_view phase);
-  /// How far a run has come: `rounds` made, the last of which changed `active` vertices and made, unless it is NaN, a change
-  /// of so much. Costs three relaxed stores. Begin() forgets it.
+  /// Reports a run's progress: `rounds` finished rounds, `active` vertices changed in the last one, and its `change` unless
+  /// it is NaN. Costs three relaxed stores. Begin() resets it.
   void TellRound(std::uint32_t rounds, std::uint64_t active, double change) noexcept;
-  /// Wipes the line for good, before something else is written. The destructor does so too.
+  /// Wipes the line and ends the display, before other output. The destructor calls it.
   void Finish();
-  /// Whether anything would be shown; where not, nobody need call.
+  /// Whether a line can appear. If not, the other calls can be omitted.
   bool shown() const { return thread_.joinable(); }
 
  private:
@@ -84,7 +82,7 @@ class PhaseLine {
 
   const int descriptor_;
   const std::chrono::milliseconds after_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable ended_;
   bool over_ = false;
   std::string phase_;

@@ -8,11 +8,13 @@
 namespace chatty {
 namespace {
 
-constexpr std::size_t kLongest = 64;  // of a name worth comparing: an argument may be of any length
+constexpr std::size_t kLongest = 64;  // longest name that is compared: an argument may have any length
 
-/// Letters to change, leave out, put in or swap with their neighbours (optimal string alignment after Damerau, CACM 1964).
+/// Number of letters to change, leave out, insert or swap with a neighbour (optimal string alignment, after Damerau, CACM
+/// 1964).
 std::size_t Distance(std::string_view a, std::string_view b) {
-  std::array<std::array<std::size_t, kLongest + 1>, 3> rows{};  // of the letter before the last, the last, and this one
+  std::array<std::array<std::size_t, kLongest + 1>, 3>
+      rows{};  // rows for the letter before the last, the last, and this one
   for (std::size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;
   const auto same = [](char x, char y) {
     return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));

@@ -1,5 +1,5 @@
 /// \file
-/// What somebody meant who wrote a name that does not exist.
+/// Suggestions for misspelt names.
 #pragma once
 
 #include <span>
@@ -10,13 +10,13 @@
 
 namespace chatty {
 
-/// The one of `names` that `word` is most likely a misspelling of: the fewest letters changed, left out, put in or swapped
-/// with their neighbours, whatever their case, and at most one in three; else the only one that begins with three letters
-/// or more of `word`. Empty if there is none, or if `word` has more than 64 letters.
+/// The entry of `names` with the fewest letters changed, left out, inserted or swapped with a neighbour in `word`, ignoring
+/// case, if there is at most one such edit in three letters. Otherwise the only entry that begins with `word`, if that has
+/// three letters or more. Empty if there is none, or if `word` has more than 64 letters.
 std::string_view NearestName(std::string_view word, std::span<const std::string_view> names);
 
-/// " (did you mean 'bfs'?)", to stand behind the unknown name in a message; empty where no name is near. `names` is a range
-/// of what converts to std::string_view.
+/// " (did you mean 'bfs'?)", to append to the unknown name in a message; empty if no name is close. `names` is a range of
+/// values that convert to std::string_view.
 template <class Names>
 std::string DidYouMean(std::string_view word, const Names& names) {
   const std::vector<std::string_view> views(std::begin(names), std::end(names));

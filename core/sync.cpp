@@ -14,7 +14,7 @@
 namespace chatty {
 namespace {
 
-/// A sleeper with an abort token looks at it this often even if nobody wakes it.
+/// A sleeping thread checks its abort token this often, even if no thread wakes it.
 constexpr std::chrono::nanoseconds kSlice = std::chrono::milliseconds(10);
 
 void CpuRelax() noexcept {
@@ -25,7 +25,7 @@ void CpuRelax() noexcept {
 #endif
 }
 
-/// Sleeps while `word` is `seen`, for at most `slice`; 0: until woken.
+/// Sleeps while `word` equals `seen`, for at most `slice`; 0: until woken.
 void FutexWait(const std::atomic<std::uint32_t>& word, std::uint32_t seen, std::chrono::nanoseconds slice) noexcept {
   const std::timespec limit{0, slice.count()};
   syscall(SYS_futex, reinterpret_cast<const std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, seen,
@@ -36,7 +36,7 @@ void FutexWait(const std::atomic<std::uint32_t>& word, std::uint32_t seen, std::
 
 int Cores() noexcept {
   static const int cores = [] {
-    // Not the calling thread's mask: with OMP_PROC_BIND set, OpenMP has bound the main thread to one core by now.
+    // Not the calling thread's mask: with OMP_PROC_BIND set, OpenMP has already bound the main thread to one core.
     return std::max(1, omp_get_num_procs());
   }();
   return cores;
@@ -52,7 +52,7 @@ void UseAllCores() noexcept {
     omp_get_place_proc_ids(place, ids.data());
     for (const int id : ids) CPU_SET(id, &cores);
   }
-  if (CPU_COUNT(&cores) > 0) pthread_setaffinity_np(pthread_self(), sizeof(cores), &cores);  // a core lost costs time only
+  if (CPU_COUNT(&cores) > 0) pthread_setaffinity_np(pthread_self(), sizeof(cores), &cores);  // failure costs time only
 }
 
 std::chrono::nanoseconds SpinOf(int threads) noexcept {
@@ -114,7 +114,7 @@ bool WaitWhileEqual(const std::atomic<std::uint32_t>& word, std::uint32_t seen, 
         Throw<TimeoutError>("waited {} ms for {}; raise --timeout if the work is known to take longer",
                             context.timeout.count(), what);
       }
-      slice = std::min(left, kSlice);  // or a deadline shorter than a slice would pass unseen
+      slice = std::min(left, kSlice);  // a deadline shorter than a slice must not be missed
     }
     FutexWait(word, seen, slice);
   }
@@ -130,11 +130,12 @@ void Barrier::Arrive(const WaitContext& context, std::string_view what, std::chr
   if (generation & kPoisoned) Throw<AbortedError>("gave up waiting for {}: another thread failed first", what);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
     arrived_.store(0, std::memory_order_relaxed);
-    // A compare-exchange, so that a concurrent Poison() is not overwritten.
+    // The compare-exchange keeps the bit of a concurrent Poison().
     std::uint32_t expected = generation;
     generation_.compare_exchange_strong(expected, (generation + 1) & ~kPoisoned, std::memory_order_seq_cst);
-    // A system call costs more than all the rest: none where all still spin. A sleeper counts itself before it looks at the
-    // generation for the last time, and this looks after it has changed it: one of the two sees the other.
+    // The system call is the expensive part, so it is skipped while all waiters spin. A sleeper increments `sleepers_`
+    // before its last load of the generation; this thread reads `sleepers_` after its store of the generation. So one of the
+    // two sees the other.
     if (sleepers_.load(std::memory_order_seq_cst) > 0) WakeAll(generation_);
   } else {
     const std::chrono::nanoseconds patience = patience_.Next(spins() ? spin : spin_);

@@ -1,9 +1,9 @@
 /// \file
-/// How host threads wait for each other: a bounded spin, then sleep, always with an abort token and a deadline.
+/// Waits between host threads: a bounded spin, then sleep, with an abort token and a deadline.
 ///
-/// Barriers that only spin collapse when other work holds a core; barriers that only sleep cost tens of microseconds a
-/// round. Every wait here spins for a bounded time (SpinOf) and then parks on a futex; where more threads meet than there
-/// are cores, nobody spins, for the one that is waited for may need the very core.
+/// A barrier that only spins is slow when other work occupies a core. A barrier that only sleeps costs tens of microseconds
+/// a round. Every wait here spins for a bounded time (SpinOf) and then sleeps on a futex. With more threads than cores no
+/// thread spins: the thread waited for may need the same core.
 #pragma once
 
 #include <algorithm>
@@ -20,41 +20,40 @@
 
 namespace chatty {
 
-/// The clock of all waits, deadlines and times.
+/// The clock of all waits, deadlines and measurements.
 using Clock = std::chrono::steady_clock;
 
-/// Longest busy wait before a thread gives its core away.
+/// Longest spin before a thread gives up its core.
 inline constexpr std::chrono::nanoseconds kSpin{2000};
-/// The same where cores are idle anyway, or the others are known to be about to arrive.
+/// Longest spin if cores are idle anyway, or the other threads arrive soon.
 inline constexpr std::chrono::nanoseconds kLongSpin{100000};
 
 /// Cores that this process may run on.
 int Cores() noexcept;
 
-/// Lets the calling thread run on all cores that OpenMP may use. A thread started by one that OpenMP has bound to a core
-/// (OMP_PROC_BIND) inherits that one core, and would share it with its siblings.
+/// Lets the calling thread run on all cores that OpenMP may use. A thread inherits the affinity of its creator, and OpenMP
+/// may have bound that to a single core (OMP_PROC_BIND). All threads started there would share the core.
 void UseAllCores() noexcept;
 
-/// How long threads that meet `threads` at a time spin: kSpin; not at all if they are more than the cores; and kLongSpin if
-/// there are four cores for each, where others seldom want theirs, and a core that has gone to sleep takes up to 200 us to
-/// wake.
+/// Spin time for a barrier of `threads` threads: kSpin; 0 with more threads than cores; kLongSpin with at least four cores
+/// for each thread, where cores are seldom contended and a sleeping core takes up to 200 us to wake.
 std::chrono::nanoseconds SpinOf(int threads) noexcept;
 
-/// How the first failure of any device reaches all others. Thread-safe.
+/// Carries the first failure of any device to all others. Thread-safe.
 class AbortToken {
  public:
-  /// Records `error` if it is the first, and makes every wait that watches this token throw AbortedError.
+  /// Records `error` if it is the first. Every wait with this token then throws AbortedError.
   void Fail(std::exception_ptr error) noexcept;
-  /// Whether some device has failed.
+  /// Whether a device has failed.
   bool aborted() const noexcept { return aborted_.load(std::memory_order_acquire); }
-  /// The address that a CUDA kernel or another wait may poll; non-zero once failed.
+  /// The flag for polling by a CUDA kernel or another wait; non-zero after a failure.
   const std::atomic<bool>& flag() const noexcept { return aborted_; }
-  /// Throws AbortedError, naming what was being waited for, once some device failed.
+  /// If a device has failed, throws AbortedError with the name of the operation waited for.
   void ThrowIfAborted(std::string_view waiting_for) const {
     if (aborted()) [[unlikely]]
       Throw<AbortedError>("gave up waiting for {}: another device failed first", waiting_for);
   }
-  /// Forgets the failure, once nobody waits any more.
+  /// Clears the failure. No thread may be waiting.
   void Reset() noexcept;
   /// Rethrows the first recorded error, if any.
   void RethrowFirst() const;
@@ -65,32 +64,33 @@ class AbortToken {
   std::exception_ptr first_;
 };
 
-/// What a wait needs besides its condition. `abort` may be null; a zero timeout waits for ever.
+/// Limits of a wait.
 struct WaitContext {
-  /// Watched while waiting; not owned; may be null.
+  /// Polled during the wait; not owned; may be null.
   const AbortToken* abort = nullptr;
-  /// Longest wait; 0: for ever.
+  /// Longest wait; 0: no limit.
   std::chrono::milliseconds timeout{0};
 };
 
-/// Blocks until `word` differs from `seen`: spins for `spin`, then sleeps. Acquires what the writer released. Throws
-/// AbortedError or TimeoutError naming `what`. `sleepers`, if not null, counts those that no longer spin: who changes `word`
-/// with sequentially consistent order and then finds none need not WakeAll. Returns whether it never had to sleep.
+/// Blocks until `word` differs from `seen`: spins for `spin`, then sleeps. Has acquire semantics. Throws AbortedError or
+/// TimeoutError naming `what`. `sleepers`, if not null, counts the threads that have ended their spin. A writer that changes
+/// `word` with sequential consistency and then reads 0 sleepers need not call WakeAll. Returns whether the wait ended
+/// without sleep.
 bool WaitWhileEqual(const std::atomic<std::uint32_t>& word, std::uint32_t seen, const WaitContext& context,
                     std::string_view what, std::chrono::nanoseconds spin = kSpin, std::atomic<int>* sleepers = nullptr);
 
-/// Wakes all threads that WaitWhileEqual holds on `word`. Call after storing a new value with release order.
+/// Wakes all threads that wait for `word` in WaitWhileEqual. Call it after a store of a new value with release order.
 void WakeAll(const std::atomic<std::uint32_t>& word) noexcept;
 
-/// How long those who meet at one place spin, by how it went there before. A wait longer than kSpin pays while the others
-/// are awake on cores of their own; where the scheduler has put two of them on one core, or other work holds it, the waiter
-/// burns all of it before the one that it waits for can run. So each long wait in vain makes the next 1, 2, 4 and at most
-/// kLongest ones short, and one that succeeds makes all long again. Shared by the threads; its races cost time only.
+/// Chooses the spin time at one barrier from the outcome of earlier waits. A long spin pays if the other threads run on
+/// cores of their own. If two threads share a core, or other work occupies it, the spin delays the very thread that is
+/// waited for. So each unsuccessful long spin makes the next 1, 2, 4, and at most kLongest, spins short. A successful one
+/// resets this. The threads share the object; its races cost time only.
 class SpinPatience {
  public:
-  /// The most waits that are short for one long one in vain: kLongSpin spread over them is about kSpin each.
+  /// Maximum number of short spins after an unsuccessful long one: kLongSpin spread over them is about kSpin each.
   static constexpr int kLongest = 32;
-  /// How long to spin now, if `spin` is the longest worth it.
+  /// The next spin time; `spin` is the longest useful one.
   std::chrono::nanoseconds Next(std::chrono::nanoseconds spin) noexcept {
     if (spin <= kSpin) return spin;
     const int left = short_.load(std::memory_order_relaxed);
@@ -98,35 +98,35 @@ class SpinPatience {
     short_.store(left - 1, std::memory_order_relaxed);
     return kSpin;
   }
-  /// Tells how a wait ended for which Next said `spun`.
+  /// Records the outcome of a wait whose spin time Next returned: `awake` if the thread did not sleep.
   void Ended(std::chrono::nanoseconds spun, bool awake) noexcept {
     if (spun <= kSpin) return;
     const int last = step_.load(std::memory_order_relaxed);
-    if (awake && last == 0) return;  // as always: nothing is written, so no cache line moves
+    if (awake && last == 0) return;  // the usual case: no write, so no cache line moves
     const int step = awake ? 0 : std::min(kLongest, last == 0 ? 1 : 2 * last);
     step_.store(step, std::memory_order_relaxed);
     short_.store(step, std::memory_order_relaxed);
   }
 
  private:
-  std::atomic<int> short_{0};  // waits to come that are short
-  std::atomic<int> step_{0};   // how many the last long wait in vain made so
+  std::atomic<int> short_{0};  // number of short spins still to come
+  std::atomic<int> step_{0};   // length of the current series of short spins
 };
 
-/// A reusable barrier for a fixed number of threads. A thread that fails calls Poison(), which makes all others throw.
+/// A reusable barrier for a fixed number of threads. A failed thread calls Poison(), and all others throw.
 class Barrier {
  public:
   /// For `threads` threads.
   explicit Barrier(int threads) : threads_(threads), spin_(SpinOf(threads)) {}
 
-  /// Returns when all threads have arrived; what each did before happens before what any does after.
+  /// Returns when all threads have arrived. Work of any thread before the call happens before work of any thread after it.
   void Arrive(const WaitContext& context, std::string_view what) { Arrive(context, what, spin_); }
-  /// Spins for as long as that, if its threads ever spin and SpinPatience has not run out.
+  /// Spins for up to `spin`, if the barrier's threads spin at all and SpinPatience allows it.
   void Arrive(const WaitContext& context, std::string_view what, std::chrono::nanoseconds spin);
   bool spins() const { return spin_.count() > 0; }  ///< there is a core for each thread
-  /// Makes everybody who waits here, or comes to, throw AbortedError.
+  /// Makes all current and future waits throw AbortedError.
   void Poison() noexcept;
-  /// Sets the number of threads anew. Only while nobody waits.
+  /// Sets the number of threads. No thread may be waiting.
   void Reset(int threads) noexcept;
 
  private:
@@ -135,12 +135,12 @@ class Barrier {
   std::chrono::nanoseconds spin_;
   alignas(64) std::atomic<int> arrived_{0};
   alignas(64) std::atomic<std::uint32_t> generation_{0};
-  std::atomic<int> sleepers_{0};  // within a wait that no longer spins
+  std::atomic<int> sleepers_{0};  // threads whose spin has ended
   SpinPatience patience_;
 };
 
-/// A barrier at which each thread gives a value and gets those of all (MPI_Allgather). One barrier a call: two sets of slots
-/// alternate, so that a fast thread's next value cannot overwrite one that a slow thread still reads.
+/// A barrier at which each thread gives a value and gets the values of all (MPI_Allgather). A call takes one barrier. Two
+/// sets of slots alternate, so that a fast thread's next value cannot overwrite one that a slow thread still reads.
 template <class T>
 class AllGatherBarrier {
  public:
@@ -148,8 +148,8 @@ class AllGatherBarrier {
   explicit AllGatherBarrier(int threads)
       : barrier_(threads), slots_{std::vector<Slot>(threads), std::vector<Slot>(threads)} {}
 
-  /// Calls fold(rank, value) for every rank in order, after all threads have arrived. Identical order, so identical
-  /// floating-point results, on every thread.
+  /// Waits for all threads, then calls fold(rank, value) for every rank in order. The order is the same on every thread, and
+  /// so are floating-point results.
   template <class Fold>
   void Exchange(int rank, std::uint64_t epoch, const T& mine, const WaitContext& context, std::string_view what,
                 Fold&& fold) {
@@ -170,10 +170,11 @@ class AllGatherBarrier {
 };
 
 /// Each thread gives a value to its neighbours and waits for their values alone (MPI_Neighbor_allgather). A receiver sleeps
-/// at most once an epoch, however many senders it waits for; the last of them wakes it.
+/// at most once per epoch, however many senders there are: the last sender wakes it.
 ///
-/// All threads count epochs alike. The caller ensures two things: no thread signals an epoch before the receiver has
-/// returned from the Wait of the epoch before; and no thread writes a value while the one of two epochs ago is still read.
+/// All threads number epochs alike. The caller ensures two things: no thread signals an epoch before the receiver has
+/// returned from the Wait of the previous epoch; and no thread overwrites the value of two epochs ago while another still
+/// reads it.
 template <class T>
 class NeighbourExchange {
  public:
@@ -181,20 +182,21 @@ class NeighbourExchange {
   explicit NeighbourExchange(int threads)
       : spin_(SpinOf(threads)), slots_{std::vector<Slot>(threads), std::vector<Slot>(threads)}, arrivals_(threads) {}
 
-  /// Rank's value for `epoch`, to be written before the first Signal of that epoch.
+  /// Rank's value for `epoch`. Write it before the first Signal of that epoch.
   T& Outgoing(int rank, std::uint64_t epoch) { return slots_[epoch & 1][rank].value; }
-  /// Signals `to` that the caller's value is there: once an epoch for each thread that waits for it.
+  /// Signals thread `to` that the caller's value is ready: once per epoch for each thread that waits for it.
   void Signal(int to) noexcept {
     Arrivals& arrivals = arrivals_[to];
-    // Either this sees the number waited for, or the waiter sees this arrival: both are sequentially consistent.
+    // Both accesses are sequentially consistent: either this thread sees the number waited for, or the waiter sees this
+    // arrival.
     std::uint32_t seen = arrivals.arrived.load(), counted;
     do {
-      counted = (seen & kPoisoned) | ((seen + 1) & kCount);  // the count wraps without poisoning
+      counted = (seen & kPoisoned) | ((seen + 1) & kCount);  // the count wraps without setting kPoisoned
     } while (!arrivals.arrived.compare_exchange_weak(seen, counted));
     if ((counted & kCount) == arrivals.wanted.load()) WakeAll(arrivals.arrived);
   }
-  /// Returns once `senders` threads have signalled `rank` in this epoch; no other may signal in it. What they did before
-  /// happens before what the caller does after. Throws AbortedError, TimeoutError.
+  /// Returns when `senders` threads have signalled `rank` in this epoch; no further thread may signal in it. The senders'
+  /// earlier work happens before the caller's later work. Throws AbortedError, TimeoutError.
   void Wait(int rank, int senders, const WaitContext& context, std::string_view what) {
     Arrivals& arrivals = arrivals_[rank];
     const std::uint32_t wanted =
@@ -205,9 +207,9 @@ class NeighbourExchange {
       WaitWhileEqual(arrivals.arrived, seen, context, what, spin_);
     }
   }
-  /// The value that `from` gave for `epoch`. Only after a Wait that counted it.
+  /// The value of thread `from` for `epoch`. Valid after a Wait that counted its signal.
   const T& Incoming(int from, std::uint64_t epoch) const { return slots_[epoch & 1][from].value; }
-  /// Makes all that wait, and all that come, throw.
+  /// Makes all current and future waits throw AbortedError.
   void Poison() noexcept {
     for (Arrivals& arrivals : arrivals_) {
       arrivals.arrived.fetch_or(kPoisoned);
@@ -221,8 +223,8 @@ class NeighbourExchange {
     T value{};
   };
   struct alignas(64) Arrivals {
-    std::atomic<std::uint32_t> arrived{0};  // notices ever, modulo 2^31, and whether the run has failed
-    std::atomic<std::uint32_t> wanted{0};   // notices that the receiver has asked for so far
+    std::atomic<std::uint32_t> arrived{0};  // all signals so far, modulo 2^31, and the bit kPoisoned
+    std::atomic<std::uint32_t> wanted{0};   // signals that the receiver has waited for so far
   };
   std::chrono::nanoseconds spin_;
   std::vector<Slot> slots_[2];

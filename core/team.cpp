@@ -9,7 +9,7 @@ namespace chatty {
 WorkerTeam::WorkerTeam(int threads) : spin_(SpinOf(threads)) {
   if (threads < 1) Throw<UsageError>("a worker team needs at least one thread, not {}", threads);
   workers_.reserve(threads - 1);
-  const auto stop = [this] {  // a thread that is not joined ends the process when its std::thread is destroyed
+  const auto stop = [this] {  // destroying a std::thread that is not joined ends the process
     const int started = size();
     Stop();
     workers_.clear();
@@ -17,11 +17,11 @@ WorkerTeam::WorkerTeam(int threads) : spin_(SpinOf(threads)) {
   };
   try {
     for (int rank = 1; rank < threads; ++rank) workers_.emplace_back([this, rank] { WorkerLoop(rank); });
-  } catch (const std::system_error& error) {  // what the operating system refuses
+  } catch (const std::system_error& error) {  // the operating system refused a thread
     const int started = stop();
     Throw<DeviceError>("only {} of {} threads could be started ({}): {}; use fewer, with --threads", started, threads,
                        error.what(), DescribeThreadLimit(ReadThreadLimits(), static_cast<std::uint64_t>(threads)));
-  } catch (...) {  // no memory for a thread's state
+  } catch (...) {  // out of memory for a thread's state
     stop();
     throw;
   }
@@ -55,7 +55,7 @@ void WorkerTeam::Dispatch(int width, Entry entry, void* context) {
   job_.fetch_add(1, std::memory_order_release);
   WakeAll(job_);
   Execute(0);
-  // All workers answer every job, the idle ones too, so that none can still be reading the fields above when they change.
+  // All workers finish every job, idle ones included, so that none still reads the fields above when they change.
   for (std::uint32_t seen; (seen = finished_.load(std::memory_order_acquire)) != all_finished;) {
     WaitWhileEqual(finished_, seen, {}, "the workers of a team", spin_);
   }
@@ -67,7 +67,7 @@ void WorkerTeam::WorkerLoop(int rank) {
   std::uint32_t seen = 0;
   while (true) {
     WaitWhileEqual(job_, seen, {}, "work", spin_);
-    seen += 1;  // jobs come one at a time and each waits for all workers, so none is ever skipped
+    seen += 1;  // each job waits for all workers, so none is skipped
     if (stopping_) return;
     if (rank < width_) Execute(rank);
     if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == workers_.size()) WakeAll(finished_);

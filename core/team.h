@@ -1,5 +1,5 @@
 /// \file
-/// A persistent team of CPU threads: what a host device has instead of a GPU's blocks.
+/// A persistent team of CPU threads: a host device's counterpart of a GPU's thread blocks.
 #pragma once
 
 #include <atomic>
@@ -19,18 +19,19 @@ namespace chatty {
 
 class WorkerTeam;
 
-/// One thread's view of the team while a job runs: the host's counterpart of a CUDA cooperative group.
+/// One thread's view of the team during a job: the host's counterpart of a CUDA cooperative group.
 class TeamMember {
  public:
-  /// 0 to size() - 1; the thread that started the job is 0.
+  /// 0 to size() - 1; the thread that calls Run is 0.
   int rank() const { return rank_; }
-  /// Members that take part in this job.
+  /// Number of members in this job.
   int size() const { return size_; }
-  /// Barrier among the job's members. Throws AbortedError if one of them threw.
+  /// Barrier among the job's members. Throws AbortedError if a member has thrown.
   void sync() {
     if (size_ > 1) barrier_->Arrive({}, "a member of the same worker team");
   }
-  /// The same where barriers follow each other closely: sleeping and waking would cost more than the work between them.
+  /// As sync, with a longer spin, for barriers in quick succession: the work between them is shorter than sleeping and
+  /// waking.
   void sync_soon() {
     if (size_ > 1) barrier_->Arrive({}, "a member of the same worker team", kLongSpin);
   }
@@ -42,25 +43,25 @@ class TeamMember {
   Barrier* barrier_;
 };
 
-/// Threads that live as long as the team and run one job at a time. The calling thread is member 0, so a team of one starts
-/// no thread and a job of width one wakes nobody: small rounds cost a function call.
+/// Threads that live as long as the team and run one job at a time. The calling thread is member 0. So a team of one starts
+/// no thread, and a job of width one wakes none: a small round costs a function call.
 class WorkerTeam {
  public:
-  /// Throws UsageError for fewer than one thread, DeviceError if the system starts fewer: now, for it may later.
+  /// Starts all threads. Throws UsageError for fewer than one thread, DeviceError if the system starts fewer.
   explicit WorkerTeam(int threads);
   ~WorkerTeam();
   WorkerTeam(const WorkerTeam&) = delete;
   WorkerTeam& operator=(const WorkerTeam&) = delete;
 
-  /// Threads, the calling one included.
+  /// Number of threads, the calling one included.
   int size() const { return static_cast<int>(workers_.size()) + 1; }
 
-  /// Has the team's own threads, all but the calling one, run on those of `cpus` on which they may, for good. Not during a
-  /// Run. Empty: does nothing.
+  /// Restricts the team's threads, except the calling one, permanently to those of `cpus` that they may use. Not during a
+  /// Run. An empty set changes nothing.
   void RestrictTo(const CpuSet& cpus);
 
-  /// Runs job(TeamMember&) on the first `width` members and returns when all have. Rethrows the first exception, preferring
-  /// one that is not AbortedError. Only one Run at a time.
+  /// Runs job(TeamMember&) on the first `width` members and returns when all have returned. Rethrows the first exception,
+  /// preferring one that is not AbortedError. Only one Run at a time.
   template <class Job>
   void Run(int width, Job&& job) {
     if (width <= 1 || workers_.empty()) {
@@ -86,8 +87,8 @@ class WorkerTeam {
   int width_ = 0;
   const std::chrono::nanoseconds spin_;
   bool stopping_ = false;
-  alignas(64) std::atomic<std::uint32_t> job_{0};       // a new value: a new job, or the end
-  alignas(64) std::atomic<std::uint32_t> finished_{0};  // counts up by one a worker and job
+  alignas(64) std::atomic<std::uint32_t> job_{0};       // increases by one for each job and at the end
+  alignas(64) std::atomic<std::uint32_t> finished_{0};  // increases by one for each worker that finishes a job
   Barrier barrier_{1};
   std::mutex error_mutex_;
   std::exception_ptr error_;

@@ -9,7 +9,7 @@
 namespace chatty {
 namespace {
 
-/// Longest wait for a stream's end when its marks are read. Only a device that failed can be busy then.
+/// Longest wait for a stream before its marks are read. Only a failed device exceeds it.
 constexpr std::chrono::milliseconds kSettleTimeout{10000};
 
 TraceRow RowOf(SpanCategory category) {
@@ -67,7 +67,7 @@ void TraceTrack::Append(const TraceEvent& event) noexcept {
       try {
         if (size_ % kChunk == 0) chunks_.push_back(std::make_unique<TraceEvent[]>(kChunk));
         room_ = granted;
-      } catch (const std::bad_alloc&) {  // a timeline is no reason to fail a run
+      } catch (const std::bad_alloc&) {  // a full memory drops the event and does not fail the run
       }
     }
   }
@@ -98,12 +98,12 @@ void TraceTrack::SetArguments(const SpanKind& kind, const SpanArguments& argumen
   };
   for (auto span = pending_.rbegin(); span != pending_.rend() && !set(span->kind, span->arguments); ++span) {
   }
-  // The host's span comes before the stream's, which may have been settled since.
+  // The host's span precedes the stream's, which may have been settled since.
   for (std::size_t i = size_; i-- > 0;) {
     TraceEvent& event = chunks_[i / kChunk][i % kChunk];
     if (event.type != TraceEvent::Type::kSpan) continue;
     if (set(event.kind, event.arguments) && event.row == RowOf(kind.category)) return;
-    if (event.row == TraceRow::kRounds) return;  // before this round, and so it was dropped
+    if (event.row == TraceRow::kRounds) return;  // an event before this round: the span was dropped
   }
 }
 
@@ -114,7 +114,7 @@ void TraceTrack::AddInstant(const SpanKind& kind, Clock::time_point at) noexcept
 std::vector<const TraceEvent*> TraceTrack::Sorted() const {
   std::vector<const TraceEvent*> events(size_);
   for (std::size_t i = 0; i < size_; ++i) events[i] = &chunks_[i / kChunk][i % kChunk];
-  // Spans are written when they end, so of two that begin and end together the later one encloses the other.
+  // Spans are written at their end. So of two spans with equal begin and end, the later one encloses the other.
   std::reverse(events.begin(), events.end());
   std::stable_sort(events.begin(), events.end(), [](const TraceEvent* a, const TraceEvent* b) {
     return std::pair(a->start_ns, -a->duration_ns) < std::pair(b->start_ns, -b->duration_ns);
@@ -130,7 +130,7 @@ void TraceTrack::Attach(Device& device, bool events, std::chrono::milliseconds t
   timeout_ = timeout.count() > 0 ? std::min(timeout, kSettleTimeout) : kSettleTimeout;
   device_ = &device;
   if (base_ == nullptr) base_ = device.NewEvent();
-  if (candidate_ == nullptr) candidate_ = device.NewEvent();  // an earlier call may have got the first alone
+  if (candidate_ == nullptr) candidate_ = device.NewEvent();  // an earlier call may have failed after creating base_
   marks_ = 0;
   open_ = 0;
   pending_.clear();
@@ -143,7 +143,7 @@ void TraceTrack::Detach() noexcept {
 }
 
 void TraceTrack::Anchor() {
-  // The event happens between two looks at the host's clock; of a few tries the one with the narrowest window is kept.
+  // The event happens between two reads of the host's clock. The narrowest window of several attempts is kept.
   std::int64_t best = 0;
   for (int i = 0; i < 4; ++i) {
     const Clock::time_point before = Clock::now();
@@ -164,7 +164,7 @@ std::size_t TraceTrack::Mark() noexcept {
     if (marks_ == pool_.size()) pool_.push_back(device_->NewEvent());
     pool_[marks_]->Record(device_->stream());
     return marks_++;
-  } catch (...) {  // a device that failed is told of by the run's own calls
+  } catch (...) {  // the run's own calls report a failed device
     ++dropped_;
     return kNoMark;
   }
@@ -201,7 +201,7 @@ void TraceTrack::Settle() noexcept {
       const auto at = [&](std::size_t mark) {
         return base_ns_ + static_cast<std::int64_t>(pool_[mark]->ElapsedMs(*base_) * 1e6);
       };
-      // Clocks set anew may disagree with themselves by less than the window; a row goes forward only.
+      // After a new alignment, times may differ by less than the window. A row never goes backwards.
       std::int64_t& settled = settled_ns_[static_cast<std::size_t>(row)];
       const std::int64_t start = std::max(at(span.begin), settled);
       settled = std::max(at(span.end), start);
@@ -209,7 +209,7 @@ void TraceTrack::Settle() noexcept {
     }
     pending_.clear();
     marks_ = 0;
-  } catch (...) {  // the device failed: the run's own calls say so, and the host's rows stand
+  } catch (...) {  // the device failed: the run's own calls report it, and the host's rows remain
     dropped_ += pending_.size() - done;
     pending_.clear();
     marks_ = 0;
@@ -268,9 +268,10 @@ TracedDevices::TracedDevices(Trace* trace, std::span<Device* const> devices, std
   try {
     for (Device* device : devices) {
       TraceTrack& track = trace->Track(*device);
-      if (std::find(tracks_.begin(), tracks_.end(), &track) != tracks_.end()) {  // which two threads would write to
+      if (std::find(tracks_.begin(), tracks_.end(), &track) != tracks_.end()) {  // two threads would write this track
         Throw<CapabilityError>(
-            "a trace has one track a device, and two devices are called {}; Device::set_share tells apart what shares a GPU",
+            "two devices are called {}, but a trace has one track per device; number devices that share a GPU by "
+            "Device::set_share",
             device->label());
       }
       tracks_.push_back(&track);
@@ -304,7 +305,7 @@ void Span::NextPart(Clock::time_point now, const SpanKind& kind, const SpanArgum
   kind_ = &kind;
   arguments_ = arguments;
   part_start_ = now.time_since_epoch().count();
-  TakeMark(settled ? TraceTrack::kNoMark : end_mark_);  // the end of one part is the beginning of the next
+  TakeMark(settled ? TraceTrack::kNoMark : end_mark_);  // the end of one part is the begin of the next
 }
 
 void Span::TakeMark(std::size_t shared) noexcept {

@@ -1,6 +1,6 @@
 /// \file
-/// What ran when: the spans, counters and instants of runs, kept for a timeline. Accounts of time, the timeline and the
-/// ranges of profilers (NVTX) are three views of one object, Span.
+/// A recording of runs as spans, counters and instants, for a timeline. A Span serves three purposes: it adds to a sum of
+/// time, records in the timeline, and opens a range for profilers (NVTX).
 #pragma once
 
 #include <array>
@@ -21,24 +21,24 @@
 
 namespace chatty {
 
-/// What a thread does in a span.
+/// The kind of a thread's work during a span.
 enum class SpanCategory : std::uint8_t {
   kCompute,
   kCommunication,
   kWaiting,
-  kHost,   ///< what is no device's work: loading, dividing, checking
-  kRound,  ///< encloses others: a trial, a phase, a round
+  kHost,   ///< no device's work: loading, dividing, checking
+  kRound,  ///< encloses other spans: a trial, a phase, a round
 };
-/// What files and profilers call it.
+/// The category's name in files and profilers.
 std::string_view Name(SpanCategory category);
 
-/// A kind of span, counter or instant. Objects have static storage: traces keep their addresses.
+/// A kind of span, counter or instant. Objects have static storage duration, because traces keep their addresses.
 struct SpanKind {
-  /// Arguments that a span may have.
+  /// Maximum number of arguments of a span.
   static constexpr std::size_t kArguments = 3;
 
-  /// Each # in `name` stands for the next argument of the span: "round # (push)". `arguments` name them; null where there is
-  /// none. `on_stream`: whether the device works meanwhile, so that its own row shows the span too.
+  /// Each # in `name` stands for the next argument of the span: "round # (push)". `arguments_` are their names, null if
+  /// absent. `on_stream_`: the device works during the span, so the row of its stream shows the span too.
   constexpr SpanKind(const char* name_, SpanCategory category_, std::array<const char*, kArguments> arguments_ = {},
                      bool on_stream_ = true)
       : name(name_),
@@ -49,58 +49,58 @@ struct SpanKind {
   SpanKind& operator=(const SpanKind&) = delete;
 
   /// @{
-  /// As constructed.
+  /// As given to the constructor.
   const char* const name;
   const SpanCategory category;
   const bool on_stream;
   const std::array<const char*, kArguments> arguments;
   /// @}
-  /// What NVTX calls the name, once it was asked.
+  /// NVTX's handle for the name, set at first use.
   mutable nvtx::Handle nvtx{nullptr};
 };
 
-/// What a run's span is called unless the trace says otherwise.
+/// The default name of a run's span.
 inline constexpr SpanKind kRunSpan{"run", SpanCategory::kRound};
 
-/// The rows of a track. Within one, spans follow or enclose each other.
+/// The rows of a track. Spans of one row follow or enclose each other.
 enum class TraceRow : std::uint8_t {
   kRounds,
   kCompute,
   kCommunication,
   kWaiting,
   kHost,
-  kStreamCompute,        ///< a GPU's main stream, by its own clock
-  kStreamCommunication,  ///< and what of it is exchange
+  kStreamCompute,        ///< a GPU's main stream, by the GPU's clock
+  kStreamCommunication,  ///< communication on the same stream
 };
-/// How many rows a track has.
+/// Number of rows of a track.
 inline constexpr std::size_t kTraceRows = 7;
-/// What files call it.
+/// The row's name in files.
 std::string_view Name(TraceRow row);
 
-/// Numbers that a span carries, as its kind names them.
+/// The values of a span's arguments.
 using SpanArguments = std::array<std::uint64_t, SpanKind::kArguments>;
-/// An argument that is not known when its span ends. TraceTrack::SetArguments replaces it; files leave it out if nobody did.
+/// Placeholder for an argument that TraceTrack::SetArguments sets later. Files leave out arguments that stay unset.
 inline constexpr std::uint64_t kUnknownYet = ~std::uint64_t{0};
 
-/// One entry of a trace. Times are in nanoseconds since the trace was made.
+/// One event of a trace. Times are in nanoseconds since the trace's construction.
 struct TraceEvent {
-  /// A stretch of time, a value at a time, or a moment.
+  /// An interval, a value from a time on, or a moment.
   enum class Type : std::uint8_t { kSpan, kCounter, kInstant };
-  /// What happened.
+  /// The name and the category.
   const SpanKind* kind = nullptr;
-  /// When it began.
+  /// Begin of the event.
   std::int64_t start_ns = 0;
-  std::int64_t duration_ns = 0;  ///< of spans
+  std::int64_t duration_ns = 0;  ///< of spans only
   SpanArguments arguments{};     ///< a counter's value is the first
-  /// Which of the three.
+  /// The kind of event.
   Type type = Type::kSpan;
-  /// Where to show it.
+  /// The row that shows the event.
   TraceRow row = TraceRow::kHost;
 };
 
 class Trace;
 
-/// The events of one device, or of the process. Written by one thread at a time, without locks.
+/// The events of one device, or of the process. One thread at a time writes, without locks.
 class TraceTrack {
  public:
   ~TraceTrack();
@@ -108,39 +108,39 @@ class TraceTrack {
   TraceTrack& operator=(const TraceTrack&) = delete;
 
   const std::string& name() const { return name_; }  ///< "host:0", "cuda:1 NVIDIA H200", "process"
-  /// Adds events; counts them as dropped where the trace is full. Never throws.
+  /// Adds a span. If the trace is full, counts it as dropped.
   void AddSpan(const SpanKind& kind, Clock::time_point start, Clock::time_point end,
                const SpanArguments& arguments) noexcept;
-  /// A value from `at` on. Never throws.
+  /// Adds a counter's value from `at` on.
   void AddCounter(const SpanKind& kind, Clock::time_point at, std::uint64_t value) noexcept;
-  /// Sets the arguments of the latest span of this kind that has the same first argument and some kUnknownYet, in the
-  /// stream's row too. The span has ended; the span in row kRounds that encloses it has not.
+  /// Sets the arguments of the latest span of this kind with the same first argument and an argument kUnknownYet; also in
+  /// the stream's row. That span must have ended, and the enclosing span in row kRounds must not.
   void SetArguments(const SpanKind& kind, const SpanArguments& arguments) noexcept;
-  /// A moment. Never throws.
+  /// Adds a moment.
   void AddInstant(const SpanKind& kind, Clock::time_point at) noexcept;
 
-  /// All events, each row's in order of their start, what encloses before what is enclosed. Not while a run writes.
+  /// All events, by their begin; an enclosing span comes before the enclosed ones. Not during a run.
   std::vector<const TraceEvent*> Sorted() const;
-  /// Events kept.
+  /// Number of events kept.
   std::size_t size() const { return size_; }
-  /// Events left out because the trace was full.
+  /// Number of events dropped because the trace was full.
   std::uint64_t dropped() const { return dropped_; }
-  /// Width of the window within which the GPU's clock was set against the host's, in microseconds: what rows of streams may
-  /// be off by. 0 without a GPU.
+  /// Uncertainty in microseconds of the offset between the GPU's and the host's clock: the rows of streams may be off by it.
+  /// 0 without a GPU.
   double alignment_us() const { return alignment_us_; }
-  /// What a run's span on this track is called; see Trace::NameRuns.
+  /// The kind of a run's span on this track; see Trace::NameRuns.
   const SpanKind& run_kind() const;
-  /// And its arguments.
+  /// The arguments of a run's span on this track.
   const SpanArguments& run_arguments() const;
 
  private:
   friend class Trace;
   friend class TracedDevices;
   friend class Span;
-  static constexpr std::size_t kChunk = 256;      // events that are allocated and claimed from the trace's limit together
-  static constexpr std::size_t kMaxMarks = 8192;  // recorded CUDA events before they are turned into spans
+  static constexpr std::size_t kChunk = 256;      // events per allocation, and per claim from the trace's limit
+  static constexpr std::size_t kMaxMarks = 8192;  // CUDA events recorded before they are converted to spans
 
-  /// A stretch of the device's stream between two marks, recorded and not yet timed.
+  /// An interval of the device's stream between two marks, not yet timed.
   struct StreamSpan {
     const SpanKind* kind;
     SpanArguments arguments;
@@ -150,19 +150,19 @@ class TraceTrack {
 
   TraceTrack(Trace& trace, std::string name) : trace_(&trace), name_(std::move(name)) {}
   void Append(const TraceEvent& event) noexcept;
-  /// The device whose main stream this track's rows show from now on, until Detach. Nothing on a host device, whose work has
-  /// run when a call returns, unless `events` insists. Waits for the stream for up to `timeout` at a time.
+  /// Shows the device's main stream in this track's rows until Detach. No effect without `events`: calls on a host device
+  /// return after the work. Waits for the stream for up to `timeout` at a time.
   void Attach(Device& device, bool events, std::chrono::milliseconds timeout);
   void Detach() noexcept;
-  /// Records an event on the stream and returns its number; kNoMark where that fails or no stream is shown.
+  /// Records an event on the stream and returns its number; kNoMark if that fails or no stream is shown.
   std::size_t Mark() noexcept;
   void AddStreamSpan(const SpanKind& kind, const SpanArguments& arguments, std::size_t begin, std::size_t end) noexcept;
-  /// Settles if many marks have been made and no span holds one, and sets the clocks against each other anew: CUDA tells
+  /// Calls Settle if there are many marks and no open span holds one. Then aligns the clocks again, because CUDA reports
   /// times between events in single precision.
   bool SettleIfFull() noexcept;
-  /// Waits for the stream, turns what was recorded into spans.
+  /// Waits for the stream and converts the recorded marks to spans.
   void Settle() noexcept;
-  void Anchor();  ///< sets the clocks of device and host against each other
+  void Anchor();  ///< aligns the device's clock with the host's
 
   Trace* trace_;
   std::string name_;
@@ -170,43 +170,43 @@ class TraceTrack {
   std::size_t size_ = 0, room_ = 0;
   std::uint64_t dropped_ = 0;
 
-  Device* device_ = nullptr;                 // while attached with events
-  std::chrono::milliseconds timeout_{0};     // of waits for it
-  std::unique_ptr<Event> base_, candidate_;  // base_ happened at base_ns_
+  Device* device_ = nullptr;                 // null unless attached with events
+  std::chrono::milliseconds timeout_{0};     // of waits for the stream
+  std::unique_ptr<Event> base_, candidate_;  // base_ happened at time base_ns_
   std::int64_t base_ns_ = 0;
-  std::vector<std::unique_ptr<Event>> pool_;  // kept from run to run; the first marks_ are recorded
+  std::vector<std::unique_ptr<Event>> pool_;  // reused in later runs; the first marks_ are recorded
   std::size_t marks_ = 0;
-  int open_ = 0;  // spans that hold a mark
+  int open_ = 0;  // open spans that hold a mark
   std::vector<StreamSpan> pending_;
-  std::array<std::int64_t, kTraceRows> settled_ns_{};  // where a stream's row has got to
+  std::array<std::int64_t, kTraceRows> settled_ns_{};  // end of the last span in a stream's row
   double alignment_us_ = 0;
 };
 
-/// A recording of one or more runs. Lanes may be written at the same time, each by one thread; runs that are recorded by the
-/// same trace come one after another. Bounded: at most `limit` events, 56 bytes each, are kept, and tracks count the rest.
+/// A recording of one or more runs. Several tracks may be written at the same time, each by one thread. Runs in one trace
+/// follow each other. At most `limit` events of 56 bytes are kept; tracks count the dropped ones.
 class Trace {
  public:
   /// About a million events.
   static constexpr std::size_t kDefaultLimit = std::size_t{1} << 20;
 
-  /// `events_on_hosts`: show a row of the stream for host devices too, where it repeats the others. For tests.
+  /// `events_on_hosts`: also show the stream of host devices, where it repeats the other rows. For tests.
   explicit Trace(std::size_t limit = kDefaultLimit, bool events_on_hosts = false);
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  /// The track of the process: loading, dividing, trials. For one thread at a time.
+  /// The track of the process: loading, dividing, trials. One thread at a time may write.
   TraceTrack& process() { return *process_; }
-  /// The track of a device, made at the first call. Thread-safe.
+  /// The track of a device, created at the first call. Thread-safe.
   TraceTrack& Track(const Device& device);
-  /// All tracks, the process's first. Not while a run writes.
+  /// All tracks, the process's first. Not during a run.
   std::vector<const TraceTrack*> tracks() const;
-  /// The most events that are kept.
+  /// Maximum number of events.
   std::size_t limit() const { return limit_; }
-  std::uint64_t dropped() const;  ///< events that were left out because of the limit, by all tracks
+  std::uint64_t dropped() const;  ///< events dropped because of the limit, in all tracks
   /// Time 0 of all events.
   Clock::time_point start() const { return start_; }
 
-  /// What the next runs' spans, which enclose all their rounds, are called: "trial # (source #)". Not during a run.
+  /// Sets the kind of the spans that enclose the next runs: "trial # (source #)". Not during a run.
   void NameRuns(const SpanKind& kind, const SpanArguments& arguments = {});
 
  private:
@@ -225,16 +225,16 @@ class Trace {
   SpanArguments run_arguments_{};
 };
 
-/// Null for no trace.
+/// The process's track; null without a trace.
 inline TraceTrack* ProcessTrack(Trace* trace) { return trace == nullptr ? nullptr : &trace->process(); }
 
-/// Devices whose tracks a run writes while this lives. Construction and destruction wait for the devices' streams; both are
-/// for the thread that starts the run, outside of what it measures.
+/// Attaches the tracks of a run's devices during its lifetime. The constructor and the destructor wait for the devices'
+/// streams. The thread that starts the run creates it, outside the measured time.
 class TracedDevices {
  public:
-  /// `trace` may be null: then there are no tracks. `timeout` is the run's longest wait, which bounds those here; 0: none,
-  /// then 10 s. A device that does not come to an end in that time has no rows for its stream. Throws CapabilityError where
-  /// two have one label: that would be one track for two threads.
+  /// `trace` may be null: then there are no tracks. `timeout` limits the waits here, as it limits those of the run; 0: 10 s.
+  /// A device that exceeds it gets no rows for its stream. Throws CapabilityError if two devices have one label, because two
+  /// threads would then write one track.
   TracedDevices(Trace* trace, std::span<Device* const> devices,
                 std::chrono::milliseconds timeout = std::chrono::milliseconds(0));
   ~TracedDevices();
@@ -247,9 +247,9 @@ class TracedDevices {
   std::vector<TraceTrack*> tracks_;
 };
 
-/// A stretch of a thread's time, from construction to destruction, in named parts: it is added to an account, shown by
-/// profilers and written to a trace, by the same two looks at the clock. Without a trace the parts cost nothing, and without
-/// an account either no clock is read. Spans of one track and row are made and ended like brackets.
+/// An interval of a thread's time, from construction to destruction, in consecutive named parts. The same two clock reads
+/// serve a sum of time (the account), the profilers and the trace. Without a trace parts cost nothing; without an account
+/// either, no clock is read. Spans of one track and row must nest.
 class Span {
  public:
   /// `track` and `account`, in milliseconds, may be null.
@@ -260,7 +260,7 @@ class Span {
     if (track_ != nullptr) [[unlikely]]
       BeginPart(kind, arguments);
   }
-  /// The same for a stretch that began earlier, at `since`.
+  /// A span that began earlier, at `since`.
   Span(TraceTrack* track, double* account, const SpanKind& kind, const SpanArguments& arguments, Clock::time_point since)
       : track_(track), account_(account), start_(since) {
     Push(kind, arguments);
@@ -274,14 +274,14 @@ class Span {
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
 
-  /// Ends the present part and begins the next, of the same account.
+  /// Ends the current part and begins the next one, for the same account.
   void Next(const SpanKind& kind, const SpanArguments& arguments = {}) {
     Pop();
     Push(kind, arguments);
     if (track_ != nullptr) [[unlikely]]
       NextPart(Clock::now(), kind, arguments);
   }
-  /// The same on another account, which may be null.
+  /// As above, for another account, which may be null.
   void Next(double* account, const SpanKind& kind, const SpanArguments& arguments = {}) {
     Pop();
     Push(kind, arguments);
@@ -293,16 +293,16 @@ class Span {
     if (track_ != nullptr) [[unlikely]]
       NextPart(now, kind, arguments);
   }
-  /// Sets an argument of the present part that was not known when it began.
+  /// Sets an argument of the current part that was unknown at its begin.
   void Argument(std::size_t i, std::uint64_t value) {
     if (track_ != nullptr) arguments_[i] = value;
   }
 
-  /// Where it is recorded; may be null.
+  /// The track that records the span; may be null.
   TraceTrack* track() const { return track_; }
-  /// What it is added to, in milliseconds; may be null.
+  /// The sum, in milliseconds, that the span adds to; may be null.
   double* account() const { return account_; }
-  /// When the present part began. Meaningless without a track.
+  /// Begin of the current part. Undefined without a track.
   Clock::time_point part_start() const { return Clock::time_point(Clock::duration(part_start_)); }
 
  private:
@@ -334,9 +334,9 @@ class Span {
 
   TraceTrack* const track_;
   double* account_;
-  Clock::time_point start_{};  // of the account's stretch
+  Clock::time_point start_{};  // begin of the time not yet added to the account
 
-  // Of the present part. Used with a track only, and without one not even initialised: a round has a handful of spans.
+  // Members of the current part. Used only with a track, and otherwise left uninitialised: a round has several spans.
   const SpanKind* kind_;
   SpanArguments arguments_;
   Clock::rep part_start_;

@@ -1,5 +1,5 @@
 /// \file
-/// Ids, the empty type and infinity: the words that every other header speaks.
+/// Vertex and edge ids, the empty type and infinity.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace chatty {
 
 #ifndef CHATTY_ANY_WIDTH
-/// A vertex of the whole graph, 0 to vertices-1. Files may number from 1; `Graph::first_id` remembers that.
+/// A vertex of the whole graph, 0 to vertices - 1. Files may number from 1; see `Graph::first_id`.
 #if CHATTY_VERTEX_BITS == 64
 using VertexId = std::uint64_t;
 #else
@@ -22,33 +22,33 @@ using VertexId = std::uint32_t;
 inline constexpr VertexId kNoVertex = std::numeric_limits<VertexId>::max();  ///< no such vertex; also "has no parent"
 #endif
 
-/// A vertex as one device numbers it: first those that it owns, then the halo. Always 32 bits: a device with more is
+/// A vertex in one device's numbering: owned vertices first, then the halo. Always 32 bits: a device with more vertices is
 /// refused.
 using LocalId = std::uint32_t;
 
-/// Counts and positions of edges. Never 32 bits in anything that holds a whole graph.
+/// Counts and positions of edges. Always 64 bits, because a whole graph may have more than 2^32 edges.
 using EdgeIndex = std::uint64_t;
 
-/// A part of a partition, which is also the index of the device that works on it.
+/// A part of a partition. It is also the index of the device that owns it.
 using PartId = std::uint32_t;
 
-/// The largest number of devices in one run. Pair tables in kernel parameters have this many entries.
+/// Maximum number of devices of a run. Tables in kernel parameters have this size.
 inline constexpr int kMaxDevices = 64;
 
 inline constexpr LocalId kNoLocal = std::numeric_limits<LocalId>::max();  ///< not present on this device
 
 /// The empty type: an absent weight or global aggregate.
 struct None {
-  /// All are equal.
+  /// All objects are equal.
   friend constexpr bool operator==(None, None) { return true; }
 };
 
-/// The value of "unreached" for distances of type T: infinity for floating point, the largest value for integers.
+/// The distance of an unreached vertex in type T: infinity for floating point, the maximum for integers.
 template <class T>
 inline constexpr T kInfinity = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
                                                                     : std::numeric_limits<T>::max();
 
-/// What an edge carries in memory and in files.
+/// The kind of edge weights in memory and in files.
 enum class WeightKind : std::uint8_t { kNone, kInt32, kFloat32 };
 
 /// The WeightKind that stores a program's Weight type.

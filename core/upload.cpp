@@ -3,7 +3,7 @@
 namespace chatty {
 namespace {
 
-constexpr int kMaxFilling = 16;  // several times what fills a link of 64 GB/s
+constexpr int kMaxFilling = 16;  // more threads than a link of 64 GB/s needs
 
 }  // namespace
 
@@ -19,9 +19,9 @@ Uploader::Uploader(Device& device, int threads) : device_(&device), threads_(std
 
 Uploader::~Uploader() {
   try {
-    End();  // what a failed copy left running reads the pieces
+    End();  // a copy that is still running after a failure reads the pieces
   } catch (const std::exception&) {
-    // told by what failed before
+    // an earlier call has reported the failure
   }
 }
 

@@ -1,7 +1,7 @@
 /// \file
-/// Large arrays from pageable host memory to a device, at the rate of the link. A driver copies pageable memory through a
-/// small page-locked buffer that one thread fills; here several threads fill pieces of page-locked memory, two each, and the
-/// device copies one while its thread fills the other.
+/// Copies large arrays from pageable host memory to a device at the rate of the link. A driver copies pageable memory
+/// through a small page-locked buffer that one thread fills. Here several threads each fill two pieces of page-locked memory
+/// in turn: the device copies one piece while the thread fills the other.
 #pragma once
 
 #include <algorithm>
@@ -16,18 +16,18 @@
 
 namespace chatty {
 
-/// Page-locked pieces and streams of one device, for copies one after the other. For one thread at a time.
+/// Page-locked pieces and streams of one device. One thread at a time may start a copy.
 class Uploader {
  public:
-  /// Fills pieces by `threads` threads; 0: one a core, as far as a link gains from more. Throws OutOfMemoryError,
+  /// `threads` threads fill pieces; 0: one per core, up to the number that a link can use. Throws OutOfMemoryError,
   /// DeviceError.
   Uploader(Device& device, int threads);
   ~Uploader();
   Uploader(const Uploader&) = delete;
   Uploader& operator=(const Uploader&) = delete;
 
-  /// Copies `count` elements to `to` in the device's memory: fill(piece, begin, n) writes elements [begin, begin + n) to
-  /// `piece`, called by several threads at once. Returns when all is there. Throws DeviceError.
+  /// Copies `count` elements to `to` in the device's memory. fill(piece, begin, n) writes elements [begin, begin + n) to
+  /// `piece`; several threads call it at once. Returns when the copy is complete. Throws DeviceError.
   template <class T, class Fill>
   void CopyFilled(T* to, std::size_t count, Fill&& fill) {
     const std::size_t step = kPieceBytes / sizeof(T);
@@ -47,7 +47,7 @@ class Uploader {
                             });
     End();
   }
-  /// Copies `count` elements as they are.
+  /// Copies `count` elements from `from`.
   template <class T>
   void Copy(T* to, const T* from, std::size_t count) {
     CopyFilled(to, count,
@@ -55,18 +55,19 @@ class Uploader {
   }
 
  private:
-  static constexpr std::size_t kPieceBytes = std::size_t{2} << 20;  // large against what a copy costs, small in a cache
+  static constexpr std::size_t kPieceBytes = std::size_t{2}
+                                             << 20;  // long compared with a copy's fixed cost, small compared with a cache
 
-  /// What one thread fills: two pieces, and a stream for each.
+  /// One thread's two pieces, with a stream for each.
   struct Uploading {
     std::byte* pieces = nullptr;
     std::unique_ptr<Stream> streams[2];
     int turn = 0;
   };
 
-  /// Waits until the device's memory that is asked for is there.
+  /// Waits until earlier work on the device's main stream, including allocation of the target, has run.
   void Begin();
-  /// The slot's next piece, once what it held has been copied.
+  /// The slot's next piece, after its previous copy has ended.
   void* Writable(std::size_t slot);
   void Send(std::size_t slot, void* to, std::size_t bytes);
   void End();

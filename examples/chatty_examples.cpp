@@ -1,4 +1,4 @@
-// The command line, with the programs of this folder in place of the prebuilt ones.
+// The command line with the programs of this folder in place of the prebuilt ones.
 #include <chatty/cli/app.h>
 
 int main(int argc, char** argv) {

@@ -22,24 +22,24 @@ where pkg-config finds it (installed in ~/.local: export PKG_CONFIG_PATH=~/.loca
 #include <vector>
 
 struct Hops {
-  using Value = std::uint32_t;                                 // what a vertex keeps: edges from the source
-  using Message = std::uint32_t;                               // what an edge carries: the same, for the vertex at its end
-  static constexpr auto kReduction = chatty::Reduction::kMin;  // of all that reaches a vertex, the least is kept
-  static constexpr auto kSafety = chatty::Safety::kMonotone;   // values only fall: late messages do no harm
+  using Value = std::uint32_t;                                 // a vertex's value: number of edges from the source
+  using Message = std::uint32_t;                               // an edge's message: the same for the vertex at its end
+  static constexpr auto kReduction = chatty::Reduction::kMin;  // the minimum of all messages to a vertex is kept
+  static constexpr auto kSafety = chatty::Safety::kMonotone;   // values only decrease: late messages do no harm
 
   chatty::VertexId source = 0;  // parameters are members; the program is copied to the devices
 
   CHATTY_FN Value InitVertex(chatty::Vertex v) const { return v.id == source ? 0 : chatty::kInfinity<Value>; }
-  CHATTY_FN bool IsActive(const Value& hops, const chatty::Round<>&) const { return hops == 0; }  // who speaks first
+  CHATTY_FN bool IsActive(const Value& hops, const chatty::Round<>&) const { return hops == 0; }  // vertices that send first
   CHATTY_FN Message ComputeScatter(const Value& hops, chatty::Edge<>, const chatty::Round<>&) const { return hops + 1; }
   CHATTY_FN bool UpdateStatus(Value& hops, Message m, chatty::Vertex, const chatty::Round<>&) const {
-    if (m >= hops) return false;  // nothing new
+    if (m >= hops) return false;  // no shorter path
     hops = m;
-    return true;  // the neighbours must hear
+    return true;  // the vertex sends in the next round
   }
 };
 
-// The same by a loop and a queue.
+// The same result by a loop with a queue.
 std::vector<std::uint32_t> SerialHops(const chatty::Graph& graph, chatty::VertexId source) {
   std::vector<std::uint32_t> hops(graph.vertices(), chatty::kInfinity<std::uint32_t>);
   std::queue<chatty::VertexId> open({source});

@@ -1,6 +1,6 @@
 /// \file
-/// What the examples' answers are compared with: for each problem the plainest algorithm that is known to be right, on one
-/// thread, and never the idea of the vertex program. Core numbers and betweenness have theirs in the library already.
+/// References for the examples' results: for each problem a simple serial algorithm that is known to be correct and differs
+/// from the vertex program. The library has references for core numbers and betweenness.
 #pragma once
 
 #include <chatty/chatty.h>
@@ -22,7 +22,7 @@
 
 namespace reference {
 
-/// Whether every value is the expected one; names the first vertex where it is not.
+/// Whether every value equals the expected one; the verdict names the first wrong vertex.
 template <class T, class Expected>
 chatty::Verdict Same(std::string_view what, const chatty::Graph& graph, std::span<const T> values,
                      const Expected& expected) {
@@ -34,7 +34,7 @@ chatty::Verdict Same(std::string_view what, const chatty::Graph& graph, std::spa
   return chatty::Passed("{}: all {} equal the serial reference's", what, graph.vertices());
 }
 
-/// Whether every value is within `bound` of the expected one, relative to it; names the first vertex where it is not.
+/// Whether every value is within `bound` of the expected one, relative to it; the verdict names the first wrong vertex.
 template <class T, class Expected>
 chatty::Verdict Within(std::string_view what, const chatty::Graph& graph, std::span<const T> values,
                        const Expected& expected, double bound) {
@@ -46,8 +46,8 @@ chatty::Verdict Within(std::string_view what, const chatty::Graph& graph, std::s
   return chatty::Passed("{}: all {} within {:.3g} of the serial reference's", what, graph.vertices(), bound);
 }
 
-/// How many shortest paths lead from `source` to each vertex: a breadth-first search. Infinity where a double does not hold
-/// the number.
+/// Number of shortest paths from `source` to each vertex, by breadth-first search. Infinity if a double cannot hold the
+/// number.
 inline std::vector<double> PathCounts(const chatty::Graph& graph, chatty::VertexId source) {
   std::vector<double> paths(graph.vertices(), 0.0);
   std::vector<chatty::VertexId> levels(graph.vertices(), chatty::kNoVertex), order{source};
@@ -66,8 +66,8 @@ inline std::vector<double> PathCounts(const chatty::Graph& graph, chatty::Vertex
   return paths;
 }
 
-/// Widths of widest paths from `source`: Dijkstra's algorithm with the widest open vertex first. Weight 1 where there is
-/// none.
+/// Widths of widest paths from `source`: Dijkstra's algorithm with the widest open vertex first. Unweighted edges have
+/// weight 1.
 inline std::vector<float> Widths(const chatty::Graph& graph, chatty::VertexId source) {
   std::vector<float> widths(graph.vertices(), 0.0f);
   widths[source] = chatty::kInfinity<float>;
@@ -90,7 +90,8 @@ inline std::vector<float> Widths(const chatty::Graph& graph, chatty::VertexId so
   return widths;
 }
 
-/// Bit i of a vertex: a breadth-first search from vertex first + i * stride reaches it; i is below `count`, at most 64.
+/// Bit i of a vertex: it is reachable from vertex first + i * stride, by breadth-first search; i is below `count`, at most
+/// 64.
 inline std::vector<std::uint64_t> Reached(const chatty::Graph& graph, std::uint64_t first, std::uint64_t stride,
                                           std::uint64_t count) {
   std::vector<std::uint64_t> reached(graph.vertices(), 0);
@@ -103,8 +104,9 @@ inline std::vector<std::uint64_t> Reached(const chatty::Graph& graph, std::uint6
   return reached;
 }
 
-/// Where a walk is that follows a random out-edge with probability `damping` and else, or where there is none, starts again
-/// at `source`: power iteration. A round takes what is wrong by `damping`, so that in the end at most 1e-10 is left, in sum.
+/// Probabilities of a walk that follows a random out-edge with probability `damping`, and otherwise, or without an out-edge,
+/// restarts at `source`: power iteration. A round multiplies the error by `damping`, so that the sum of errors is at most
+/// 1e-10 at the end.
 inline std::vector<double> PersonalisedRanks(const chatty::Graph& graph, chatty::VertexId source, double damping) {
   std::vector<double> ranks(graph.vertices(), 0.0), next;
   ranks[source] = 1.0;
@@ -120,7 +122,7 @@ inline std::vector<double> PersonalisedRanks(const chatty::Graph& graph, chatty:
   return ranks;
 }
 
-/// Calls body(u) for all neighbours of v, in and out; of a symmetric graph for each once.
+/// Calls body(u) for all in- and out-neighbours of v; for each once on a symmetric graph.
 template <class Body>
 void ForEachNeighbour(const chatty::Graph& graph, chatty::VertexId v, Body&& body) {
   for (const chatty::VertexId u : graph.out()[v]) body(u);
@@ -128,8 +130,8 @@ void ForEachNeighbour(const chatty::Graph& graph, chatty::VertexId v, Body&& bod
   for (const chatty::VertexId u : graph.in()[v]) body(u);
 }
 
-/// Labels by `rounds` rounds in which each vertex without a seed counts those of its neighbours in a map, `none` aside, and
-/// takes the most frequent, the least of equals.
+/// Labels after `rounds` rounds. In each round a vertex without a seed counts its neighbours' labels other than `none` in a
+/// map, and takes the most frequent; on ties the least.
 inline std::vector<std::uint32_t> SpreadLabels(const chatty::Graph& graph, const std::vector<std::uint32_t>& seeds,
                                                std::uint32_t none, std::uint32_t rounds) {
   std::vector<std::uint32_t> labels = seeds, next;
@@ -149,7 +151,7 @@ inline std::vector<std::uint32_t> SpreadLabels(const chatty::Graph& graph, const
   return labels;
 }
 
-/// How many of its edges join a vertex with one of its own side.
+/// For each vertex, the number of its edges to vertices of its own side.
 inline std::vector<std::uint32_t> NeighboursOfOwnSide(const chatty::Graph& graph, const std::vector<bool>& sides) {
   std::vector<std::uint32_t> same(graph.vertices(), 0);
   for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
@@ -173,8 +175,8 @@ inline chatty::Verdict Close(std::string_view what, const chatty::Graph& graph, 
   return chatty::Passed("{}s: {:.1e} from the reference's in sum; the bound is {:.1e}", what, distance, bound);
 }
 
-/// Whether `ranks` are within `bound` of PersonalisedRanks in sum, none is negative, and those are 0 where no walk comes: of
-/// that no part is a bound.
+/// Whether the sum of differences between `ranks` and PersonalisedRanks is within `bound`, no rank is negative, and ranks of
+/// unreachable vertices are 0, for which a relative bound has no meaning.
 inline chatty::Verdict CloseRanks(const chatty::Graph& graph, chatty::VertexId source, std::span<const double> ranks,
                                   double damping, double bound) {
   const auto levels = chatty::SerialBfs(graph, source);
@@ -187,7 +189,7 @@ inline chatty::Verdict CloseRanks(const chatty::Graph& graph, chatty::VertexId s
   return Close("rank", graph, ranks, PersonalisedRanks(graph, source, damping), bound);
 }
 
-/// Whether `member`, 1 or 0 a vertex, is an independent set, and maximal. Loops do not count.
+/// Whether `member`, 1 or 0 for each vertex, is a maximal independent set. Loops do not count.
 inline chatty::Verdict IndependentAndMaximal(const chatty::Graph& graph, std::span<const std::uint32_t> member) {
   std::uint64_t members = 0;
   for (chatty::VertexId v = 0; v < graph.vertices(); ++v) {
@@ -211,12 +213,12 @@ inline chatty::Verdict IndependentAndMaximal(const chatty::Graph& graph, std::sp
   return chatty::Passed("independent and maximal: {} of {} vertices", members, graph.vertices());
 }
 
-/// What Hits finds, see there.
+/// The result of Hits.
 struct HitsScores {
   std::vector<double> authorities, hubs;
 };
 
-/// Power iteration from equal hubs until those change by at most `tolerance`, in sum, or `rounds` times.
+/// Power iteration from equal hubs until the sum of their changes is at most `tolerance`, or for `rounds` rounds.
 inline HitsScores Hits(const chatty::Graph& graph, double tolerance, std::uint32_t rounds) {
   const auto n = graph.vertices();
   HitsScores scores{std::vector<double>(n, 0.0), std::vector<double>(n, 1.0 / static_cast<double>(n))};
@@ -243,8 +245,8 @@ inline HitsScores Hits(const chatty::Graph& graph, double tolerance, std::uint32
   return scores;
 }
 
-/// The least id of each vertex's strongly connected component: Tarjan's algorithm (SIAM J. Comput. 1, 1972) with a stack of
-/// its own in place of recursion.
+/// The least id of each vertex's strongly connected component: Tarjan's algorithm (SIAM J. Comput. 1, 1972) with an explicit
+/// stack in place of recursion.
 inline std::vector<chatty::VertexId> StrongComponents(const chatty::Graph& graph) {
   const auto n = graph.vertices();
   std::vector<chatty::VertexId> components(n, chatty::kNoVertex), number(n, 0), low(n, 0), unfinished;

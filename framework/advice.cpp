@@ -11,15 +11,15 @@
 namespace chatty {
 namespace {
 
-// Of H200s that NVLinks join: what a round of `bsp` costs beside its edges, what an exchange adds to it, and edges a second.
+// Estimates for H200s with NVLink: fixed cost of a round of `bsp`, additional cost of an exchange, and edges per
+// microsecond.
 constexpr double kRoundUs = 20, kExchangeUs = 30, kEdgesAUs = 8000;
-// Of host devices: what a level's exchange costs, where two threads wake each other, and a guess at edges a microsecond. A
-// breadth-first search of a grid of 300 x 300, of 597 levels, was seen to take 14 ms or 39 on two devices of a core each,
-// with 3.5 futex calls a level, and 27 to 35 where both were held to one core: so the slow runs are likely those whose
-// threads wake on one core, which was not traced. One device takes about 2.
+// Estimates for host devices: cost of a level's exchange, where two threads wake each other, and edges per microsecond. On
+// two devices with a core each, run times of the same search vary by a factor of almost three, probably with the core on
+// which a thread wakes. This was not traced.
 constexpr double kHostExchangeUs = 20, kHostEdgesAUs = 200;
-constexpr double kHostSlower = 0.1;  // of the time, that exchanges may take before somebody should know
-constexpr double kExponential = 6;   // a dimension that nothing laid out in space has
+constexpr double kHostSlower = 0.1;  // share of the run time that exchanges may take without advice
+constexpr double kExponential = 6;   // a dimension above that of spatial graphs
 
 }  // namespace
 
@@ -39,7 +39,7 @@ Expansion EstimateExpansion(const Graph& graph, std::size_t budget) {
   };
   std::vector<VertexId> frontier{start}, next;
   visit(start);
-  std::vector<std::size_t> edges_after;  // each level
+  std::vector<std::size_t> edges_after;  // number of edges after each level
   while (!frontier.empty() && expansion.looked_at < budget) {
     next.clear();
     for (const VertexId v : frontier) {
@@ -55,7 +55,8 @@ Expansion EstimateExpansion(const Graph& graph, std::size_t budget) {
   expansion.levels = static_cast<double>(edges_after.size());
   const auto all = static_cast<double>(graph.edges()), seen_edges = static_cast<double>(expansion.looked_at);
   if (frontier.empty() || seen_edges >= all) return expansion;
-  // The level at which half of the edges had been seen tells the dimension: twice the edges take 2^(1/dimension) the levels.
+  // The level at which half of the edges had been visited determines the dimension: twice the edges take 2^(1/dimension)
+  // times the levels.
   const auto half =
       std::upper_bound(edges_after.begin(), edges_after.end(), expansion.looked_at / 2) - edges_after.begin() + 1;
   const double ratio = expansion.levels / static_cast<double>(half);

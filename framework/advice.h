@@ -1,5 +1,5 @@
 /// \file
-/// How many devices a traversal is worth.
+/// Estimates how many devices a traversal can use.
 #pragma once
 
 #include <cstddef>
@@ -9,27 +9,27 @@
 
 namespace chatty {
 
-/// How a graph looks from one vertex outwards.
+/// The growth of a breadth-first search from one vertex.
 struct Expansion {
-  double levels = 0;          ///< of a breadth-first search from there, estimated where the search was cut off
-  std::size_t looked_at = 0;  ///< edges that were looked at for it
+  double levels = 0;          ///< levels of the search; estimated if it was cut off
+  std::size_t looked_at = 0;  ///< edges visited for the estimate
 };
-/// Walks from the vertex of largest degree until about `budget` edges have been looked at, or everything has been reached,
-/// and continues by the growth that it saw: that of a power (road networks, meshes) or exponential (social networks, the
-/// web). One thread, a bit a vertex.
+/// Searches from the vertex of largest degree until it has visited about `budget` edges or all reachable vertices, and
+/// extrapolates the growth: polynomial (road networks, meshes) or exponential (social networks, the web). Uses one thread
+/// and a bit per vertex.
 Expansion EstimateExpansion(const Graph& graph, std::size_t budget = std::size_t{1} << 20);
 
-/// How many devices to use, and why.
+/// A recommended number of devices, and the reason.
 struct DeviceAdvice {
-  std::size_t devices = 1;  ///< to use: one, or all that were offered
-  std::string why;          ///< half a sentence: "about 11,200 levels, each of which would cost a message"
+  std::size_t devices = 1;  ///< one, or all that are available
+  std::string why;          ///< a clause: "about 11,200 levels, each of which would cost a message"
 };
-/// Whether a program whose work moves as a frontier gains from more than one of `devices` GPUs: levels times what an
-/// exchange costs, against the time that dividing the edges saves (docs/performance/exchange-and-paths.md). Programs that
-/// look at all edges every round gain anyway; they are not to be asked for.
+/// Whether a traversal gains from more than one of `devices` GPUs: compares the cost of an exchange in each level with the
+/// time saved by dividing the edges (docs/performance/exchange-and-paths.md). Not for programs that read all edges in every
+/// round, which always gain.
 DeviceAdvice AdviseDevices(const Graph& graph, std::size_t devices);
-/// The same of host devices, which share the cores: one does all the work in the time that several take, and each level of
-/// several costs a meeting of threads. Several, where that is a small part of the time.
+/// The same for host devices, which share the cores: a single device does all the work in the same time, and with several
+/// each level costs a synchronisation. Recommends several if that is a small part of the time.
 DeviceAdvice AdviseHostDevices(const Graph& graph, std::size_t devices);
 
 }  // namespace chatty

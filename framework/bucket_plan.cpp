@@ -5,17 +5,17 @@
 namespace chatty {
 namespace {
 
-/// Weights that are looked at.
+/// Size of the sample of weights.
 constexpr std::size_t kSample = 4096;
-/// What could be done in the time that a round takes however small it is: vertices visited on a GPU, where those of small
-/// degree cost as much as others; edges relaxed on host devices that meet, and on one alone.
+/// Work that takes as long as the fixed cost of a round: vertices visited on a GPU, where vertices of small degree cost as
+/// much as others; edges relaxed on several host devices, and on a single one.
 constexpr double kGpuVertices = 10000, kHostRound = 4000, kHostTeamRound = 400;
 /// Edges of mean weight along a path through the first bucket of a fused run.
 constexpr double kFusedHops = 8;
-/// A graph of edges for fewer rounds than that is no matter.
+/// Buckets do not matter for a graph with fewer edges than this number of rounds could process.
 constexpr double kFewRounds = 16;
 
-/// The mean of some weights, evenly chosen, and whether they are all the same.
+/// The mean of evenly sampled weights, and whether all are equal.
 struct MeanWeight {
   double mean = 0;
   bool same = true;
@@ -45,7 +45,8 @@ BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const Ru
     plan.width = plan.fused_width = options.delta;
     return plan;
   }
-  if (options.direction == Direction::kPull) return plan;  // which looks at every edge in each round: the fewer, the better
+  if (options.direction == Direction::kPull)
+    return plan;  // a pull reads every edge in each round, so the fewest rounds are best
   const auto edges = static_cast<double>(graph.edges()), vertices = static_cast<double>(graph.vertices());
   if (traits.weights == WeightKind::kNone || edges == 0) return plan;
   const MeanWeight weight = std::visit([](const auto& weights) { return MeanOf(weights); }, graph.out().weights);
@@ -53,16 +54,16 @@ BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const Ru
   plan.fused_width = kFusedHops * weight.mean;
   plan.fused_adapts = true;
   const double degree = edges / vertices;
-  // A GPU's round waits some 20 us for launches and counters, and longer for other devices. A host's, within one job of its
-  // team, waits for a barrier.
+  // A GPU's round waits for launches and counters, and longer for other devices. A host's round, within one job of its team,
+  // waits for a barrier.
   const auto several = static_cast<double>(devices > 1 ? 2 * devices : 1);
   if (kind == DeviceKind::kCuda) {
     plan.round_edges = kGpuVertices * degree * several;
   } else {
     plan.round_edges = devices > 1 ? kHostRound * several / 2 : kHostTeamRound;
   }
-  if (edges < kFewRounds * plan.round_edges) return plan;  // what rounds cost is all that counts
-  if (weight.same) return plan;  // whoever is fewer edges away is nearer: rounds are in order already
+  if (edges < kFewRounds * plan.round_edges) return plan;  // the number of rounds determines the time
+  if (weight.same) return plan;  // with equal weights, rounds already process vertices in order of distance
   plan.early_edges = kind == DeviceKind::kCuda || devices > 1 ? plan.round_edges : 0;
   plan.width = weight.mean / degree;
   plan.adapts = true;

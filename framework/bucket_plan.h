@@ -1,5 +1,5 @@
 /// \file
-/// How wide the first bucket of a run is: from the graph's weights and degrees.
+/// Chooses the width of a run's first bucket from the graph's weights and degrees.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace chatty {
 
-/// Buckets for a run on so many devices of this kind. None without an order, where weights do not differ, where rounds are
-/// to pull, or where the graph is so small that rounds cost more than edges.
+/// The buckets of a run on `devices` devices of this kind. None without a priority, with equal weights, if rounds pull, or
+/// if the graph is so small that rounds cost more than edges.
 BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const RunOptions& options, DeviceKind kind,
                        std::size_t devices);
 

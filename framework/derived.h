@@ -1,5 +1,5 @@
 /// \file
-/// How one name on the command line covers several programs: variants for different graphs, and programs that follow.
+/// Several programs under one name of the command line: variants for different graphs, and derived programs.
 #pragma once
 
 #include <tuple>
@@ -7,20 +7,21 @@
 
 namespace chatty {
 
-/// A program's `using Derived = DerivedPrograms<…>;`: programs that start from its values and give another output, as
-/// `--value NAME` with their kOutputName. Each is constructible from the program it follows, whose Value is its Prior.
+/// A program's `using Derived = DerivedPrograms<…>;`: programs that start from its values and have another output. The
+/// command line selects them with `--value NAME`, their kOutputName. Each is constructible from the program that it follows,
+/// whose Value is its Prior.
 ///
-/// Such a program may have `using AtOnce = …;`: a program with the same outputs and the parameters of the one that is
-/// followed, constructible from that. On a host device that has the whole graph it runs in the place of the two, if it is
-/// one whose rounds run in place there.
+/// A derived program may have `using AtOnce = …;`: a program with the same output as the derived one and the parameters of
+/// the program that it follows, from which it is constructible. It replaces both on a single host device, if its rounds run
+/// in place there.
 template <class... Ps>
 using DerivedPrograms = std::tuple<std::type_identity<Ps>...>;
 
-/// Base of a name that stands for several programs with the same parameters, chosen by
-/// `static std::size_t Choose(const Graph&)`, an index into Ps.
+/// Base of a name with several programs of equal parameters; `static std::size_t Choose(const Graph&)` returns the index in
+/// Ps.
 template <class... Ps>
 struct ProgramVariants {
-  /// The programs, as Choose numbers them.
+  /// The programs, in the order of Choose's indices.
   using Variants = std::tuple<Ps...>;
 };
 

@@ -14,7 +14,7 @@
 namespace chatty {
 namespace {
 
-/// Adjacencies as a session makes them: of a symmetric graph one serves every need.
+/// The adjacencies that a session makes: for a symmetric graph, one serves all needs.
 SubgraphOptions Normalised(SubgraphOptions needs, bool symmetric) {
   if (symmetric) {
     needs.edges = Edges::kOut;
@@ -28,7 +28,7 @@ std::uint64_t CsrBytes(const GraphCounts& counts) {
          counts.edges * (sizeof(VertexId) + (counts.weights == WeightKind::kNone ? 0 : 4));
 }
 
-/// A message buffer capacities of an operator program: each pair's largest object.
+/// Capacities of an operator program's message buffers: each pair's largest object.
 PairBytesTable ExchangeCapacities(const ProgramMemory& program, std::span<const PartShape> parts) {
   PairBytesTable capacities(parts.size(), std::vector<std::size_t>(parts.size(), 0));
   for (PartId from = 0; from < parts.size(); ++from) {
@@ -39,7 +39,7 @@ PairBytesTable ExchangeCapacities(const ProgramMemory& program, std::span<const 
   return capacities;
 }
 
-/// The transport that a choice names, or "auto": which it would be is not known without costs.
+/// The transport that a choice names, or "auto", because the selection is unknown without costs.
 std::string_view NamedPath(const CommChoice& choice, DeviceKind kind) {
   return SelectPaths(choice, kind, CostModel(), {}, /*meets=*/true).front();
 }
@@ -48,7 +48,7 @@ std::size_t Capacity(std::size_t entries, std::optional<std::size_t> payload) {
   return payload ? BufferCapacity(entries, *payload) : 0;
 }
 
-/// Message buffers by counts alone, where halo[d][q] vertices of q are taken to be in the halo of d.
+/// Bounds of message buffers from counts alone; halo[d][q] is the assumed number of q's vertices in d's halo.
 void BoundBuffers(const ProgramMemory& program, std::span<const PartShape> parts,
                   const std::vector<std::vector<std::size_t>>& halo, DeviceKind kind, std::string_view transport,
                   Bound bound, std::vector<DeviceMemory>& devices, std::uint64_t& staging) {
@@ -58,8 +58,8 @@ void BoundBuffers(const ProgramMemory& program, std::span<const PartShape> parts
                                                : BufferCapacities(halo, program.message_payload, program.shared_payload);
   std::string_view path = NamedPath(choice, kind);
   if (path == "auto" && kind == DeviceKind::kCuda) {
-    if (bound == Bound::kMin) return;  // it may be that all goes through host memory
-    path = "staged";                   // which has buffers wherever others have some
+    if (bound == Bound::kMin) return;  // all messages may go through host memory
+    path = "staged";                   // it has buffers wherever other paths have some
   }
   TransportOptions options;
   const TransportInfo* const info = FindTransport(path);
@@ -72,7 +72,7 @@ void BoundBuffers(const ProgramMemory& program, std::span<const PartShape> parts
   }
   if (bound == Bound::kMax && choice.data == "auto" && !program.exchange && !program.asynchronous && devices.size() > 2) {
     std::uint64_t unions = 0;
-    for (std::size_t d = 0; d < devices.size(); ++d) {  // values of the border may be told to all
+    for (std::size_t d = 0; d < devices.size(); ++d) {  // values of the border may be broadcast
       std::size_t border = 0;
       for (const auto& row : halo) border += row[d];
       border = std::min<std::size_t>(border, parts[d].owned);
@@ -105,7 +105,7 @@ std::uint64_t SubgraphBytes(const PartShape& part, const GraphCounts& counts, De
   if (part.own_begins) bytes += part.owned * sizeof(EdgeIndex);
   if (!part.identity && kind != DeviceKind::kHost && !least) bytes += (part.vertices + 63) / 64 * sizeof(HaloWord);
   if (!part.identity) bytes += part.local * sizeof(VertexId);
-  // Subset and union numberings; each holder of a border keeps a place for all of its union.
+  // Subset and union numberings. Each device with a border in its halo has an entry for each vertex of the border's union.
   return bytes + part.border * 3 * sizeof(LocalId) + std::min(part.border, part.owned) * (part.parts - 1) * sizeof(LocalId);
 }
 
@@ -115,7 +115,7 @@ bool NeedsInEdges(const SubgraphOptions& needs) {
                                      : needs.forward || needs.reverse;
 }
 
-/// Of needs that one set of graphs meets: own_begins are added to it.
+/// The part of the needs that identifies a set of graphs; own_begins can be added to the set.
 auto KeyOf(const SubgraphOptions& needs) { return std::tuple(needs.edges, needs.weights, needs.forward, needs.reverse); }
 
 std::string EachOf(std::size_t devices) {
@@ -151,7 +151,7 @@ BuiltDirections DirectionsFor(const ProgramTraits& traits, const RunOptions& opt
   BuiltDirections built;
   built.push = traits.can_push && options.direction != Direction::kPull;
   built.pull = !traits.can_push || options.direction != Direction::kPush;
-  // A program active every round is pulled unless told otherwise: its forward edges would never be read.
+  // By default, a program that is active in every round is pulled: its forward edges would never be read.
   if (traits.every_round && options.direction == Direction::kAuto) built.push = false;
   if (async) built.pull = false;
   return built;
@@ -192,9 +192,9 @@ CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& prog
   plan.capacities = BufferCapacities(halo, program.message_payload, program.shared_payload);
   plan.paths = SelectPaths(choice, kind, model, plan.capacities, plan.options.collectives);
   const TransportInfo* const info = FindTransport(plan.paths[0]);
-  // An asynchronous engine has no moment at which all would listen.
+  // An asynchronous engine has no time at which all devices receive a broadcast.
   if (!plan.options.collectives) return plan;
-  std::vector<std::size_t> borders;  // told to all, in bytes
+  std::vector<std::size_t> borders;  // bytes of each device's broadcast
   for (const Subgraph& part : subgraphs) borders.push_back(Capacity(part.border_union.size(), program.shared_payload));
   if (choice.broadcast || (info != nullptr && info->broadcast_only)) {
     plan.broadcasts = Broadcasts::kAlways;
@@ -203,7 +203,7 @@ CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& prog
       std::fill(plan.capacities[d].begin(), plan.capacities[d].end(), 0);
     }
   } else if (choice.data == "auto" && !options.transport_factory) {
-    // What travels by pull alone: the messages of a push are each for one owner.
+    // Only pulls broadcast: a push's message has one owner.
     const PairBytesTable values = BufferCapacities(halo, std::nullopt, program.shared_payload);
     if (BroadcastsMayPay(plan.paths, kind, model, values, borders)) plan.broadcasts = Broadcasts::kChosen;
   }
@@ -232,7 +232,7 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
   plan.devices.resize(devices);
   HostMemory& host = plan.host;
   host.graph = CsrBytes(counts);
-  // A text's edges are a list before they are rows. At most it, the sorted arcs and the rows are there at once.
+  // A text's edges are a list before they become rows. At the peak, the list, the sorted edges and the rows exist together.
   const std::uint64_t pair = 2 * sizeof(VertexId) + (counts.weights == WeightKind::kNone ? 0 : 4);
   const std::uint64_t both_ways = counts.symmetric ? 2 : 1;
   const std::uint64_t list = std::max(listed, counts.edges / both_ways) * pair;
@@ -260,7 +260,7 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
       const auto& state = !most && program.least_state ? program.least_state : program.state;
       const int its_threads = ThreadsOfHostDevice(static_cast<int>(d), static_cast<int>(devices), threads);
       if (state) device.state += state(kind, kind == DeviceKind::kHost ? its_threads : 0, shape);
-      for (PartId q = 0; q < devices; ++q) {  // of every other as many
+      for (PartId q = 0; q < devices; ++q) {  // halos consist of equal shares of all other parts
         if (q != d) halo[d][q] = (shape.halo() + devices - 2) / (devices - 1);
       }
       host.output = std::max(host.output, (counts.vertices + (devices > 1 ? shape.owned : 0)) * program.output_bytes);
@@ -326,10 +326,10 @@ std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, s
     needed += device.total();
   }
   if (needed / kLargest > limit) {
-    return fmt::format("not even {} devices would do; use a smaller graph or allow more memory", kMaxDevices);
+    return fmt::format("{} devices are not enough either; use a smaller graph or allow more memory", kMaxDevices);
   }
   if (devices >= kLargest) return "use a smaller graph or allow more memory";
-  // The fewest, a power of two, on which each device is within the limit; more than kLargest if there are none.
+  // The smallest power of two of devices on which each is within the limit; more than kLargest if there is none.
   const auto fewest = [&](const GraphCounts& counts, Bound bound) {
     PartId count = 2;
     for (; count <= kLargest; count *= 2) {
@@ -344,7 +344,7 @@ std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, s
   };
   const PartId many = fewest(most, Bound::kMax), few = fewest(least, Bound::kMin);
   if (many > kLargest) {
-    return "whether more devices help depends on how the graph divides; use a smaller graph or allow more memory";
+    return "more devices may help, depending on the division of the graph; use a smaller graph or allow more memory";
   }
   return fmt::format("it may fit on {} devices{}; or use a smaller graph", many,
                      few < many ? fmt::format(", or on as few as {} if few edges are cut", few) : "");
@@ -359,7 +359,7 @@ void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> program
                                       std::accumulate(threads.begin(), threads.end(), 0));
 
   std::uint64_t needed = 0, allowed = 0;
-  std::set<int> seen;  // GPUs, which several devices may share
+  std::set<int> seen;  // GPUs already counted, because several devices may share one
   bool known = true;
   for (std::size_t d = 0; d < devices.size(); ++d) {
     const std::uint64_t limit = limits.device > 0           ? limits.device
@@ -370,31 +370,32 @@ void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> program
     if (limits.device > 0 || seen.insert(devices[d]->index()).second) allowed += limit;
   }
   if (known && needed > allowed) {
-    Throw<OutOfMemoryError>("out of memory before anything was allocated: {} needs on {} at least {}; {} {}: {}",
-                            graph.words, EachOf(parts), Describe(plan.devices[0]),
-                            limits.device > 0 ? "the memory limit allows" : "free are", ExactBytes(allowed / parts),
+    Throw<OutOfMemoryError>("out of memory (nothing was allocated): {} needs at least {} on {}, but {}: {}", graph.words,
+                            Describe(plan.devices[0]), EachOf(parts),
+                            limits.device > 0 ? fmt::format("the memory limit allows only {}", ExactBytes(allowed / parts))
+                                              : fmt::format("only {} is free", ExactBytes(allowed / parts)),
                             AdviceOnDevices(graph.least, graph.most, programs, kind, parts, transport, allowed / parts));
   }
 
   const HostMemory& h = plan.host;
   const bool loaded = graph.held > 0;
   std::uint64_t host = h.total(), room = limits.host;
-  if (loaded) {  // no longer while loading, and what is left, unlike a limit, is net of what is held
+  if (loaded) {  // loading is over, and available memory, unlike a limit, excludes memory already held
     const std::uint64_t rows = std::max(h.graph + h.in_edges, graph.held);
     host = rows - (room > 0 ? 0 : graph.held) + h.parts + h.staging + std::max(h.output, h.data) + h.devices;
   }
   if (room == 0) room = AvailableHostMemory();
   if (room > 0 && host > room) {
     Throw<OutOfMemoryError>(
-        "out of memory before anything was allocated: {} needs at least {}{} of host memory ({}graph {}, in-edges {}, parts "
-        "{}, "
-        "output {}, {}host devices {}{}); {} {}: use a smaller graph or a machine with more memory",
+        "out of memory (nothing was allocated): {} needs at least {}{} of host memory ({}graph {}, in-edges {}, parts {}, "
+        "output {}, {}host devices {}{}), but {}: use a smaller graph or a machine with more memory",
         graph.words, ExactBytes(host), loaded && limits.host == 0 ? " more" : "",
         loaded ? "" : fmt::format("while loading {}; then ", FormatBytes(h.loading)), FormatBytes(h.graph),
         FormatBytes(h.in_edges), FormatBytes(h.parts), FormatBytes(h.output),
         h.data > 0 ? fmt::format("vertex data {}, ", FormatBytes(h.data)) : "", FormatBytes(h.devices),
         loaded ? fmt::format("; held already {}", FormatBytes(graph.held)) : "",
-        limits.host > 0 ? "the host's limit allows" : "available are", ExactBytes(room));
+        limits.host > 0 ? fmt::format("the host's limit allows only {}", ExactBytes(room))
+                        : fmt::format("only {} is available", ExactBytes(room)));
   }
 }
 

@@ -79,8 +79,8 @@ class ProgramState {
       const MessageOf<P> message = ref_.program.RoundMessage(round);
       if (told_message_ && Reduce<P>(ref_.program, *told_message_, message) != *told_message_) {
         Throw<UsageError>(
-            "RoundMessage of round {} is better than that of round {}: a program whose rounds say ever better things has to "
-            "do without RoundMessage",
+            "RoundMessage of round {} is better than that of round {}: remove RoundMessage from a program whose messages "
+            "improve from round to round",
             round.index, told_in_);
       }
       told_in_ = round.index;

@@ -1,6 +1,6 @@
 /// \file
-/// From a program's type to its entry in the registry. Included by the translation units that chatty_add_program generates,
-/// one a program and backend.
+/// Makes a registry entry from a program's type. chatty_add_program generates the translation units that include it, one for
+/// each program and backend.
 #pragma once
 
 #include <fmt/ranges.h>
@@ -30,7 +30,7 @@ constexpr ScalarType ScalarTypeOf() {
   } else if constexpr (std::is_same_v<T, double>) {
     return ScalarType::kFloat64;
   } else if constexpr (std::is_same_v<T, None>) {
-    return ScalarType::kUint32;  // of a program that does not fit: CheckProgram says why
+    return ScalarType::kUint32;  // for an invalid program, on which CheckProgram reports an error
   } else {
     static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8),
                   "a registered program's Output is a 4- or 8-byte number; give it an Output member that returns one");
@@ -66,7 +66,7 @@ constexpr bool VerifiesWithData() {
     return false;
   }
 }
-/// Whether P has a verifier, and whether that of answers of unknown origin goes by AnswerRules.
+/// Whether P has a verifier, and whether its VerifyAnswer takes AnswerRules.
 template <class P>
 inline constexpr bool kVerifies = requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer,
                                            const RunStatistics& statistics) {
@@ -106,7 +106,7 @@ struct DerivedOf<P> {
   using type = typename P::Derived;
 };
 
-/// What D, a derived program or void, has as its AtOnce, if that has a meaning; or else void.
+/// The AtOnce of D, a derived program or void, if it is applicable; otherwise void.
 template <class D, class Backends>
 struct AtOnceOf {
   using type = void;
@@ -115,13 +115,13 @@ template <class D, class Backends>
 requires(kHasHost<Backends>&& requires { typename D::AtOnce; }) struct AtOnceOf<D, Backends> {
   using type = std::conditional_t<fused::host::kRunsInPlace<typename D::AtOnce>, typename D::AtOnce, void>;
 };
-/// Whether it is to run on so many devices of a kind.
+/// Whether AtOnce runs on so many devices of this kind.
 inline bool RunsAtOnce(DeviceKind kind, std::size_t devices, const RunOptions& options) {
   return kind == DeviceKind::kHost && devices == 1 && options.execution != "async";
 }
 
-/// Sets one parameter, which by itself is `preset`, from text. Throws UsageError, too, for a number that is not finite: few
-/// programs mean one, and those have such a preset.
+/// Parses a parameter with the default `preset` from text. Throws UsageError, also for a number that is not finite unless
+/// the default is not finite either: few programs support one.
 template <class T>
 void ParseParameter(std::string_view name, std::string_view text, [[maybe_unused]] T preset, T* value) {
   T parsed{};
@@ -186,7 +186,7 @@ ErasedValues Shape(std::string name) {
   return shape;
 }
 
-/// What runs P.
+/// The type of P's job.
 template <class P, class Backends>
 struct JobFor {
   using type = Job;
@@ -210,10 +210,10 @@ class TypedJob final : public RegisteredJob {
   TypedJob(Session& session, const P& program, std::string value_name, const RunOptions& options)
       : session_(&session), program_(program), value_name_(std::move(value_name)), options_(options) {
     CheckRunOptions(options, SelectionOf(session.devices()));
-    session.CheckMemory(Memory(program_, options_), options_);  // of both programs, before either allocates
+    session.CheckMemory(Memory(program_, options_), options_);  // for both programs, before either allocates
     Rebuild();
   }
-  /// What P, and D after it, take together.
+  /// The memory facts of P, and of D after it.
   static std::vector<ProgramMemory> Memory(const P& program, const RunOptions& options) {
     std::vector<ProgramMemory> memory;
     if constexpr (OperatorProgram<P>) {
@@ -287,7 +287,8 @@ class TypedJob final : public RegisteredJob {
   }
 
  private:
-  /// A direction and an engine are asked of the program that was named, where the other cannot take it.
+  /// Options for the derived program. A direction and an execution apply to the named program only, if the derived one does
+  /// not support them.
   static RunOptions DerivedOptions(RunOptions options) {
     if constexpr (!std::is_void_v<D>) {
       if constexpr (!Traits<D>::kHasData) options.vertex_data.clear();
@@ -324,10 +325,10 @@ class TypedJob final : public RegisteredJob {
   RunOptions options_;
   std::unique_ptr<First> first_;
   std::unique_ptr<Job> second_;
-  bool followed_ = false;  // second_ has been executed after first_
+  bool followed_ = false;  // second_ was executed after first_
 };
 
-/// The registry's entry for P, its variants and what is derived from it.
+/// The registry's entry for P, its variants and their derived programs.
 template <class P, class Backends>
 class Entry final : public RegisteredProgram {
   using Variants = typename VariantsOf<P>::type;
@@ -528,12 +529,12 @@ class Entry final : public RegisteredProgram {
       using Answer = ResultOf<V>;
       if (values.type != ScalarTypeOf<Answer>() || values.size() != graph.vertices()) {
         Throw<UsageError>(
-            "program '{}' answers with one {}-byte number a vertex of {}; these values are of another type or count", name_,
-            sizeof(Answer), graph.vertices());
+            "program '{}' computes one {}-byte number for each of {} vertices; these values have another type or number",
+            name_, sizeof(Answer), graph.vertices());
       }
       const std::span<const Answer> answer = values.template As<Answer>();
       if constexpr (!OperatorProgram<V>) {
-        if constexpr (Traits<V>::kHasData) {  // whose verifiers take the data, too
+        if constexpr (Traits<V>::kHasData) {  // the verifier takes the data, too
           const Array<DataOf<V>> all = AssembleVertexData<V>(graph, program, given);
           const std::span<const DataOf<V>> data = all.span();
           if (statistics == nullptr) {
@@ -571,7 +572,7 @@ class Entry final : public RegisteredProgram {
     });
     return verdict;
   }
-  /// Whether has(type) is true of the program that computes `value`, of any variant.
+  /// Whether has(type) is true for the program that computes `value`, for any variant.
   template <class Has>
   bool AnyHas(std::string_view value, Has&& has) const {
     bool any = false;
@@ -583,8 +584,8 @@ class Entry final : public RegisteredProgram {
     return any;
   }
 
-  /// Calls body(variant) for each variant, as which of them runs depends on a graph that is not there yet. Throws what the
-  /// first one threw if all of them did.
+  /// Calls body(variant) for each variant, because the choice depends on a graph that is not loaded yet. Throws the first
+  /// variant's exception if all variants throw.
   template <class Body>
   static void OfAnyVariant(Body&& body) {
     std::exception_ptr first;
@@ -601,7 +602,7 @@ class Entry final : public RegisteredProgram {
     (std::make_index_sequence<std::tuple_size_v<Variants>>{});
     if (!any) std::rethrow_exception(first);
   }
-  /// Calls body<Variant, Derived or void>(value name) for the variant that suits the graph and the value named.
+  /// Calls body<Variant, Derived or void>(value name) for the graph's variant and the program that computes `value`.
   template <class Body>
   void Visit(const Graph& graph, std::string_view value, Body&& body) const {
     std::size_t chosen = 0;

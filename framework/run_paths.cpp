@@ -14,7 +14,7 @@ RunPaths::RunPaths(const RunOptions& options, const CommPlan& plan, std::span<De
     std::unique_ptr<WatchedTransport> path = OpenTransport(options, name, devices, plan.capacities, plan.options);
     watched_.push_back(path.get());
     paths.push_back(std::move(path));
-    if (options.transport_factory) break;  // which makes the only one
+    if (options.transport_factory) break;  // the factory makes the only path
   }
   selector_ =
       std::make_unique<Selector>(std::move(paths), devices[0]->kind(), plan.broadcasts, plan.options.collectives, costs);

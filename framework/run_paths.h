@@ -1,5 +1,5 @@
 /// \file
-/// The paths of a run: opened as its plan says, watched, and chosen between.
+/// The communication paths of a run: opened by its plan, watched for failures, and selected for each message.
 #pragma once
 
 #include <memory>
@@ -13,25 +13,25 @@
 
 namespace chatty {
 
-/// Owns the paths between a run's devices. Kept from run to run, so that buffers are allocated once.
+/// Owns the paths between a run's devices. Kept between runs, so that buffers are allocated once.
 class RunPaths {
  public:
-  RunPaths() = default;  ///< none
-  /// Opens the plan's paths between `devices`, or the one that the options' factory makes in their place; `costs` is copied.
-  /// Throws what OpenTransport throws.
+  RunPaths() = default;  ///< no paths
+  /// Opens the plan's paths between `devices`, or the single one of the options' factory. `costs` is copied. Throws the
+  /// errors of OpenTransport.
   RunPaths(const RunOptions& options, const CommPlan& plan, std::span<Device* const> devices, const CostModel& costs);
 
-  explicit operator bool() const noexcept { return selector_ != nullptr; }  ///< there are any
-  Selector* selector() const noexcept { return selector_.get(); }           ///< chooses between them; null without any
-  /// A run begins. Not while another goes on.
+  explicit operator bool() const noexcept { return selector_ != nullptr; }  ///< whether there are paths
+  Selector* selector() const noexcept { return selector_.get(); }  ///< selects a path for each message; null without paths
+  /// Starts a run. Not during another one.
   void Begin() noexcept;
-  /// As WatchedTransport::LastOperation, of all paths; where none was asked for anything it names them. For errors: what it
-  /// says is of a run that has failed. Empty without paths.
+  /// The last operations of all paths for the error text of a failed run, as in WatchedTransport::LastOperation; if no path
+  /// was used, their names. Empty without paths.
   std::string LastOperation() const;
 
  private:
   std::unique_ptr<Selector> selector_;
-  std::vector<WatchedTransport*> watched_;  // the selector's, in its order
+  std::vector<WatchedTransport*> watched_;  // owned by the selector, in its order
 };
 
 }  // namespace chatty

@@ -141,7 +141,7 @@ PreparedGraphs& Session::Divide(Edges edges, WeightKind weights, bool forward, b
   options.forward = forward;
   options.reverse = reverse;
   options.own_begins = fresh->own_begins = own_begins;
-  options.rename = devices_[0]->kind() == DeviceKind::kHost;  // GPUs rename themselves
+  options.rename = devices_[0]->kind() == DeviceKind::kHost;  // a GPU renames neighbours when it copies the graph
   options.threads = options_.threads;
   fresh->subgraphs = BuildSubgraphs(*graph_, partition_, options);
   return *graphs_.emplace(key, std::move(fresh)).first->second;
@@ -196,14 +196,14 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
   const std::string& transport = options.transport;
   const GraphCounts counts = CountsOf(*graph_);
   const DeviceKind kind = devices_[0]->kind();
-  if (graphs_.empty()) {  // early refusal, before subgraphs take host memory
+  if (graphs_.empty()) {  // an early check, before subgraphs take host memory
     const std::string words = fmt::format("a graph of {} vertices and {} edges (in memory)", counts.vertices, counts.edges);
     CheckBounds({counts, counts, words, graph_->bytes(), /*text=*/false}, programs, pointers_, transport,
                 {options_.memory_limit, options_.host_memory_limit});
   }
   std::vector<std::span<const Subgraph>> subgraphs;
   std::vector<bool> counted;
-  std::set<const PreparedGraphs*> seen, lacking;  // graphs on devices may lack own_begins
+  std::set<const PreparedGraphs*> seen, lacking;  // graphs on the devices that still lack own_begins
   std::uint64_t output = 0, data = 0;
   for (const ProgramMemory& program : programs) {
     const PreparedGraphs& graphs =
@@ -221,25 +221,25 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
   }
 
   std::uint64_t all = std::max(output, data);  // data are freed before results exist
-  std::map<int, std::uint64_t> claimed;        // of a GPU's free memory, by earlier devices on it
+  std::map<int, std::uint64_t> claimed;        // parts of a GPU's free memory that earlier devices on it need
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     const std::uint64_t total = needed[d].total();
     if (kind == DeviceKind::kHost) all += total;
-    std::string_view what = "free are";
+    std::string_view who = "only", what = " is free";
     std::uint64_t room = 0;
     if (!limits_.empty()) {
-      what = "what its memory limit leaves is";
+      who = "its memory limit leaves only", what = "";
       room = limits_[d]->limit() - std::min(limits_[d]->limit(), limits_[d]->used());
     } else if (kind != DeviceKind::kHost) {
       room = devices_[d]->free_memory();
       if (room == 0) continue;  // unknown
       const std::uint64_t kept = std::min(room, devices_[d]->kept_memory());
       std::uint64_t& before = claimed[devices_[d]->index()];
-      if (before > 0) what = "left by the devices before it on its GPU are";
+      if (before > 0) who = "the devices before it on its GPU leave only", what = "";
       room = kept + (room - kept) - std::min(room - kept, before);
       before += total - std::min(total, kept);
     } else {
-      continue;  // host devices share memory
+      continue;  // host devices share one memory
     }
     if (total <= room) continue;
     GraphCounts known = counts;
@@ -248,8 +248,8 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
           std::max({known.max_degree, std::uint64_t{graph_->out_degree(v)}, std::uint64_t{graph_->in_degree(v)}});
     }
     Throw<OutOfMemoryError>(
-        "{}: out of memory before anything was allocated: needed are {}; {} {}: {}", devices_[d]->label(),
-        Describe(needed[d]), what, ExactBytes(room),
+        "{}: out of memory (nothing was allocated): needs {}, but {} {}{}: {}", devices_[d]->label(), Describe(needed[d]),
+        who, ExactBytes(room), what,
         devices_[d]->share() != Device::kAlone
             ? "use more GPUs, or a smaller graph"
             : AdviceOnDevices(known, known, programs, kind, static_cast<PartId>(devices_.size()), transport, room));
@@ -262,12 +262,12 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
   }
   if (room > 0 && all > room) {
     Throw<OutOfMemoryError>(
-        "out of host memory before anything was allocated on its devices: at least {} are needed for {}results{}; {} {}: "
-        "use a "
-        "smaller graph or a machine with more memory",
-        ExactBytes(all), options_.host_memory_limit > 0 ? "the graph, " : "",
-        kind == DeviceKind::kHost ? fmt::format(" and {} host devices", devices_.size()) : "",
-        options_.host_memory_limit > 0 ? "the host's limit allows" : "available are", ExactBytes(room));
+        "out of host memory (nothing was allocated on the devices): {}results{} need at least {}, but {}: use a smaller "
+        "graph or a machine with more memory",
+        options_.host_memory_limit > 0 ? "the graph, " : "",
+        kind == DeviceKind::kHost ? fmt::format(" and {} host devices", devices_.size()) : "", ExactBytes(all),
+        options_.host_memory_limit > 0 ? fmt::format("the host's limit allows only {}", ExactBytes(room))
+                                       : fmt::format("only {} is available", ExactBytes(room)));
   }
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("estimating the memory of a run");
@@ -379,7 +379,7 @@ RunStatistics Job::Execute(const Job* prior) try {
       device->stream().Synchronize({nullptr, options_.timeout});
     }
   }
-  MakePaths();  // perhaps torn down by that failure
+  MakePaths();  // the failure may have made the transport unusable
   ConnectSteps();
   std::vector<DeviceContext> participants(steps_.size());
   for (std::size_t d = 0; d < steps_.size(); ++d) {

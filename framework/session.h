@@ -1,5 +1,5 @@
 /// \file
-/// Devices, a partition and the graphs there, kept for many runs.
+/// Devices, a partition and the devices' parts of the graph, kept for many runs.
 #pragma once
 
 #include <cstdint>
@@ -84,7 +84,7 @@ class Job {
   const struct PreparedGraphs* graphs_;
   PeerTable peers_;
   std::vector<std::unique_ptr<StepSet>> steps_;
-  std::vector<UnionMap> unions_;  // one per device, where a broadcast is possible
+  std::vector<UnionMap> unions_;  // one per device, if broadcasts are possible
   RunPaths paths_;
   std::unique_ptr<NcclState> sums_;  // for the control plane; null where counters go through host memory
   bool connected_ = false;           // ConnectSteps ran since the program was set
@@ -97,9 +97,9 @@ struct SessionOptions {
   /// If set, replaces the partitioner that `partition` names.
   std::shared_ptr<const Partitioner> partitioner;
   bool partition_fallback = true;  ///< PartitionOptions::allow_fallback
-  /// Of random and metis.
+  /// The seed of partitioners "random" and "metis".
   std::uint64_t seed = 1;
-  int threads = 0;  ///< to prepare; 0: one per core
+  int threads = 0;  ///< threads for preparation; 0: one per core
   /// Bytes that each device may hold; 0: its free memory. A run that needs more is refused before any allocation on the
   /// devices. A run that exceeds the limit anyway fails (LimitingMemory).
   std::uint64_t memory_limit = 0;
@@ -124,14 +124,14 @@ void CheckRunOptions(const RunOptions& options, const DeviceSelection& devices);
 
 /// One graph divided among devices, in one variant that programs need.
 struct PreparedGraphs {
-  /// By device, in host memory.
+  /// The subgraphs in host memory, by device.
   std::vector<Subgraph> subgraphs;
-  bool own_begins = false;  ///< with AddOwnBegins
-  /// Their device copies.
+  bool own_begins = false;  ///< AddOwnBegins has been called
+  /// The copies on the devices.
   std::vector<std::unique_ptr<DeviceGraph>> devices;
 };
 
-/// Owns devices and their parts of one graph. The graph must outlive it. For one thread at a time.
+/// Owns devices and their parts of one graph. The graph must outlive it. One thread at a time may use it.
 class Session {
  public:
   /// Throws UsageError for an unknown partition, a different number of parts, or too many devices; InputError for a
@@ -166,15 +166,16 @@ class Session {
   const PreparedGraphs& Graphs(Edges edges, WeightKind weights, bool forward, bool reverse, bool own_begins = false);
 
   double partition_ms() const { return partition_ms_; }  ///< time spent so far on division
-  double upload_ms() const { return upload_ms_; }        ///< and on copies to devices
+  double upload_ms() const { return upload_ms_; }        ///< time spent so far on copies to devices
 
  private:
-  /// Divides the graph, or finds it divided; `devices` may still be empty.
+  /// Divides the graph, or returns an existing division; `devices` may still be empty.
   PreparedGraphs& Divide(Edges edges, WeightKind weights, bool forward, bool reverse, bool own_begins);
 
   const Graph* graph_;
   SessionOptions options_;
-  std::vector<std::unique_ptr<LimitingMemory>> limits_;  // before what allocates from them; empty without memory_limit
+  std::vector<std::unique_ptr<LimitingMemory>>
+      limits_;  // declared before the members that allocate from them; empty without memory_limit
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<Device*> pointers_;
   Partition partition_;

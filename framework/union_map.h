@@ -1,5 +1,5 @@
 /// \file
-/// What a device needs to tell all others of its border at once, and to find in its halo what they tell.
+/// The tables with which a device broadcasts its border and finds received entries in its halo.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,22 @@
 
 namespace chatty {
 
-/// The union numbering of one part in its device's memory; a host device views the subgraph's arrays. The subgraph must
-/// outlive it.
+/// The union numbering of one part in its device's memory; a host device's pointers refer to the subgraph's arrays. The
+/// subgraph must outlive it.
 class UnionMap {
  public:
   UnionMap() = default;
   /// Throws OutOfMemoryError.
   UnionMap(Device& device, const Subgraph& subgraph);
 
-  /// Device memory that it takes.
+  /// Bytes of device memory.
   static std::uint64_t BytesFor(DeviceKind kind, const Subgraph& subgraph);
 
-  const LocalId* vertices() const { return vertices_; }                 ///< border_union
-  LocalId size() const { return size_; }                                ///< its entries
-  const LocalId* to_halo(PartId from) const { return to_halo_[from]; }  ///< of `from`'s border_union: union_to_halo[from]
+  const LocalId* vertices() const { return vertices_; }  ///< border_union
+  LocalId size() const { return size_; }                 ///< its number of entries
+  const LocalId* to_halo(PartId from) const {
+    return to_halo_[from];
+  }  ///< union_to_halo[from]: halo vertices of `from`'s border_union
 
  private:
   const LocalId* vertices_ = nullptr;

@@ -1,6 +1,5 @@
 /// \file
-/// Arrays with a number for each vertex that a run is given from outside, and what a program makes of them: its Data, one a
-/// vertex.
+/// Vertex data: arrays of numbers that are a run's input, and their conversion to a program's Data, one per vertex.
 #pragma once
 
 #include <cstdint>
@@ -25,33 +24,33 @@
 
 namespace chatty {
 
-/// A number for each vertex, entry v for vertex v, or for some of them. Owned; copies share it.
+/// Numbers of vertices, entry v for vertex v; some vertices may have none. Copies share the array.
 class VertexArray {
  public:
-  /// The numbers, of one of these types.
+  /// The numbers, in one of these types.
   using Values = std::variant<Array<std::int32_t>, Array<std::uint32_t>, Array<std::int64_t>, Array<std::uint64_t>,
                               Array<float>, Array<double>>;
 
-  /// Takes `values`. `present`: for which vertices there is one; empty: for all. Throws UsageError if the two are of
-  /// different lengths.
+  /// Takes ownership of `values`. `present`: the vertices with a number; empty: all. Throws UsageError if the lengths
+  /// differ.
   explicit VertexArray(Values values, Array<bool> present = {});
-  /// A copy of numbers that lie one after the other, as in a std::vector.
+  /// A copy of contiguous numbers, such as a std::vector.
   template <std::ranges::contiguous_range Range>
   explicit VertexArray(const Range& range)
       : VertexArray(Values(Array(std::span<const std::ranges::range_value_t<Range>>(range)))) {}
 
   /// The numbers.
   const Values& values() const { return content_->values; }
-  /// Entries, those of vertices without a number included.
+  /// Number of entries, including those without a number.
   std::size_t size() const;
   /// Whether vertex v has a number.
   bool has(std::size_t v) const { return content_->present.empty() || content_->present[v]; }
   /// "int32", "uint32", "int64", "uint64", "float" or "double".
   std::string_view type() const { return TypeName(content_->values.index()); }
 
-  /// What the types of Values are called, by their places.
+  /// The name of type number `index` in Values.
   static std::string_view TypeName(std::size_t index);
-  /// The place of T among them.
+  /// The index of T in Values.
   template <class T>
   static constexpr std::size_t kIndexOf = [] {
     constexpr bool kIs[] = {std::is_same_v<T, std::int32_t>, std::is_same_v<T, std::uint32_t>,
@@ -70,21 +69,21 @@ class VertexArray {
   std::shared_ptr<const Content> content_;
 };
 
-/// Arrays by the names that a program's kVertexData has for them.
+/// Arrays by their names in a program's kVertexData.
 using VertexData = std::map<std::string, VertexArray, std::less<>>;
 
 namespace detail {
 
-/// Throws UsageError if an array has a name that is none of `known`.
+/// Throws UsageError for an array whose name is not in `known`.
 void CheckDataNames(const VertexData& given, std::span<const std::string_view> known);
-/// The array that is given under this name, or null. Throws UsageError if it must be given and is not, is not of the type,
-/// or is not as long as the graph has vertices.
+/// The array with this name, or null. Throws UsageError if it is required and missing, has another type, or has another
+/// length than the graph has vertices.
 const VertexArray* FindData(const VertexData& given, std::string_view name, std::size_t type, Presence presence,
                             const Graph& graph);
-/// Throws UsageError, naming the first, if a vertex has no number.
+/// Throws UsageError with the first vertex that has no number.
 void CheckComplete(const VertexArray& array, std::string_view name, const Graph& graph);
 
-/// AssembleVertexData of a P with a Data, into memory for as many as the graph has vertices.
+/// AssembleVertexData for a P with Data, into existing memory with an entry for each vertex.
 template <class P>
 void FillVertexData(const Graph& graph, const P& program, const VertexData& given, std::span<DataOf<P>> all) {
   std::vector<std::string_view> known, found;
@@ -109,10 +108,9 @@ void FillVertexData(const Graph& graph, const P& program, const VertexData& give
 
 }  // namespace detail
 
-/// What P is given of each vertex, in id order: Data{}, with the members of kVertexData from the arrays in `given`, as
-/// `program` has prepared them by its PrepareData, if it has one. Empty for a P without a Data. Throws UsageError for an
-/// array that P does not take, is of another type or length, lacks a vertex that it must not lack, or is missing; and what
-/// PrepareData throws.
+/// P's Data of each vertex, in id order: Data{}, with the members of kVertexData from the arrays in `given`, after
+/// `program`'s PrepareData, if it has one. Empty for a P without Data. Throws UsageError for an array that P does not take,
+/// one of another type or length, one that lacks a required number, or a missing one; also throws the errors of PrepareData.
 template <class P>
 Array<DataOf<P>> AssembleVertexData(const Graph& graph, const P& program, const VertexData& given) {
   Array<DataOf<P>> all;

@@ -9,7 +9,8 @@
 namespace chatty {
 namespace {
 
-constexpr std::uint64_t kWithin = 1, kPeerShift = 8, kBytesShift = 16;  // of a word: within the call, call, peer, bytes
+constexpr std::uint64_t kWithin = 1, kPeerShift = 8,
+                        kBytesShift = 16;  // bits of the word: within the call, call, peer, bytes
 
 }  // namespace
 
@@ -102,7 +103,7 @@ void WatchedTransport::Begin() noexcept {
 }
 
 std::string WatchedTransport::LastOperation() const {
-  constexpr std::size_t kMax = 4;  // of an error's single line
+  constexpr std::size_t kMax = 4;  // entries in an error's line
   if (!aborted_) return "";
   const bool within =
       std::any_of(places_.begin(), places_.end(), [](const Place& place) { return (place.at_abort & kWithin) != 0; });

@@ -1,6 +1,6 @@
 /// \file
-/// The transport of a run as its engine sees it: one that remembers what each device asked of it, so that a failure can say
-/// who was where.
+/// A transport decorator that records each device's last call. After a failure, the error text states where every device
+/// was.
 #pragma once
 
 #include <atomic>
@@ -19,11 +19,11 @@
 
 namespace chatty {
 
-/// Passes everything on to another transport. What that one throws and what is no Error of this library, it throws as a
-/// DeviceError that names the transport, the pair and the bytes; Errors do so by themselves.
+/// Forwards all calls to another transport. Exceptions that are not Errors of this library become a DeviceError with the
+/// transport, the pair and the bytes; Errors contain these already.
 class WatchedTransport final : public Transport {
  public:
-  /// Between `devices`.
+  /// Decorates `inner`, which connects `devices`.
   WatchedTransport(std::unique_ptr<Transport> inner, std::span<Device* const> devices);
 
   std::string_view name() const override { return inner_->name(); }
@@ -35,21 +35,21 @@ class WatchedTransport final : public Transport {
   std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) override { return inner_->BroadcastOutbox(from, epoch); }
   void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override;
   const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override;
-  /// The first call since Begin remembers who is where, and is passed on.
+  /// Aborts the inner transport. The first call since Begin records the devices' calls.
   void Abort() noexcept override;
   bool SupportsRemoteAtomics(PartId from, PartId to) const override { return inner_->SupportsRemoteAtomics(from, to); }
   bool IsZeroCopyReceive(PartId from, PartId to) const override { return inner_->IsZeroCopyReceive(from, to); }
   bool reusable() const override { return inner_->reusable(); }
 
-  /// A run begins. Not while another goes on.
+  /// Starts a run. Not during another one.
   void Begin() noexcept;
-  /// What devices were at when the run was aborted: those that were within a call, with pair and bytes, or, if none was,
-  /// what each asked for last. Empty if the transport was not aborted, or never used.
+  /// The devices' calls when the run was aborted: calls in progress, with pair and bytes; if there were none, each device's
+  /// last call. Empty if the transport was not aborted or never used.
   std::string LastOperation() const;
 
  private:
   enum class Call : std::uint8_t { kNone, kPost, kMeet, kReceive, kBroadcast, kReceiveBroadcast };
-  /// One device's last call, in one word, so that others may read it at any time.
+  /// One device's last call, in one word, so that other threads can read it at any time.
   struct alignas(64) Place {
     std::atomic<std::uint64_t> now{0};
     std::uint64_t at_abort = 0;
@@ -64,8 +64,8 @@ class WatchedTransport final : public Transport {
   std::atomic<bool> aborted_{false};
 };
 
-/// The transport `name`, or the one that the options' factory makes in its place, watched. Throws what MakeTransport throws,
-/// or what the factory does.
+/// The transport `name`, or the one of the options' factory, as a WatchedTransport. Throws the errors of MakeTransport or of
+/// the factory.
 std::unique_ptr<WatchedTransport> OpenTransport(const RunOptions& options, std::string_view name,
                                                 std::span<Device* const> devices, const PairBytesTable& capacities,
                                                 const TransportOptions& transport);

@@ -1,11 +1,11 @@
-// A file of arrays:
+// Layout of a file of arrays:
 //
 //   header   (below)
 //   note     note_bytes bytes
 //   table    arrays x {bytes, checksum}, aligned to 8
-//   arrays   each aligned to 64 bytes in the file, hence in memory where the file is mapped
+//   arrays   each aligned to 64 bytes in the file, hence also in memory if the file is mapped
 //
-// Gaps are zeros. Everything but the gaps is covered by a checksum.
+// Gaps are zeros. Checksums cover everything except the gaps.
 
 #include "chatty/io/array_file.h"
 
@@ -33,7 +33,7 @@ struct ArrayFileHeader {
   std::uint64_t note_bytes;
   std::uint64_t arrays;
   std::uint32_t note_crc;
-  std::uint32_t header_crc;  // of all bytes before it
+  std::uint32_t header_crc;  // of all preceding bytes
 };
 static_assert(sizeof(ArrayFileHeader) == 40 && offsetof(ArrayFileHeader, header_crc) == 36, "the layout is the format");
 
@@ -42,7 +42,7 @@ struct ArrayEntry {
   std::uint64_t crc;
 };
 
-/// Zeros that follow `bytes` bytes up to a multiple of `align`.
+/// Number of zeros that pad `bytes` to a multiple of `align`.
 std::uint64_t Gap(std::uint64_t bytes, std::uint64_t align) { return (align - bytes % align) % align; }
 
 [[noreturn]] void ThrowDamaged(const Input& input, std::string_view what) {
@@ -88,7 +88,7 @@ std::optional<KeptArrays> ReadArrayFile(Input& input, std::string_view note, int
   ArrayReader reader(input, threads);
   const auto header = reader.ReadOne<ArrayFileHeader>();
   if (std::string_view(header.magic, sizeof header.magic) != kArrayFileMagic) {
-    Throw<InputError>("{}: is no file of arrays", input.name());
+    Throw<InputError>("{}: is not a file of arrays", input.name());
   }
   if (Checksum(&header, offsetof(ArrayFileHeader, header_crc), 1) != header.header_crc) ThrowDamaged(input, "header");
   if (header.version != kArrayFileVersion || header.note_bytes != note.size()) return std::nullopt;

@@ -1,5 +1,5 @@
 /// \file
-/// Files of arrays as they lie in memory, with a checksum each: what a cache keeps besides graphs. Internal to io/.
+/// Files of arrays as in memory, with a checksum each. A cache stores data derived from graphs in them. Internal to io/.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace chatty::io {
 
-/// What a file of arrays begins with.
+/// The first bytes of a file of arrays.
 inline constexpr std::string_view kArrayFileMagic{"CHATTYAR", 8};
 
-/// Writes arrays behind a note, which says what they are. Readers take them only under the same note.
+/// Writes arrays after a note that identifies them. A reader must give the same note.
 void WriteArrayFile(OutputFile& output, std::string_view note, std::span<const std::span<const std::byte>> arrays);
 
-/// The arrays of a file, views of it where it is mapped, in private pages; none if its note is another. `threads`, of
-/// checksums, 0: one a core. Throws InputError for a file that is damaged or no file of arrays, OutOfMemoryError.
+/// The arrays of a file: views of private pages if it is mapped. Nothing if its note differs. `threads` compute checksums;
+/// 0: one per core. Throws InputError for a damaged file or another format, OutOfMemoryError.
 std::optional<KeptArrays> ReadArrayFile(Input& input, std::string_view note, int threads);
 
 }  // namespace chatty::io

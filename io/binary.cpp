@@ -1,14 +1,13 @@
-// The project's own format: a Graph's arrays as they lie in memory, behind a header that says how and with a checksum
-// each.
+// The project's own format: a Graph's arrays as in memory, after a header with their sizes and a checksum of each.
 //
 //   header (below)
-//   note         note_bytes bytes of whoever wrote the file, and zeros up to a multiple of 8: offsets and neighbours are
+//   note         note_bytes bytes from the file's writer, and zeros up to a multiple of 8: offsets and neighbours are
 //                aligned in a mapped file
 //   offsets      (vertices + 1) x u64
 //   neighbours   edges x id_bytes
 //   weights      edges x 4 bytes, unless weight_kind is none
 //   ids          if flagged: vertices x u64, ascending
-//   labels       if flagged: a label a vertex, each as u32 length and bytes
+//   labels       if flagged: one label per vertex, each as u32 length and bytes
 
 #include <algorithm>
 #include <atomic>
@@ -56,7 +55,7 @@ struct BinaryHeader {
   std::uint32_t labels_crc;
   std::uint32_t note_crc;
   std::uint32_t reserved;
-  std::uint32_t header_crc;  // of all bytes before it
+  std::uint32_t header_crc;  // of all preceding bytes
 };
 static_assert(sizeof(BinaryHeader) == 96 && offsetof(BinaryHeader, header_crc) == 92, "the layout is the format");
 
@@ -67,16 +66,16 @@ std::string_view Bytes(const Array<T>& array) {
 
 class Reader : public ArrayReader {
  public:
-  /// `in_place`: where the file is mapped arrays view it.
+  /// `in_place`: if the file is mapped, arrays are views of it.
   Reader(Input& input, int threads, bool in_place = false)
       : ArrayReader(input, threads), threads_(threads), in_place_(in_place) {}
 
-  /// Reads `count` elements and checks them against `crc`.
+  /// Reads `count` elements and checks their checksum `crc`.
   template <class T>
   Array<T> Section(std::uint64_t count, std::uint32_t crc, std::string_view what) {
     return Section<T>(count, crc, what, nullptr);
   }
-  /// The same; look(all, begin, end) is called for pieces that together are the elements.
+  /// As above, and calls look(all, begin, end) for pieces that together are the elements.
   template <class T, class Look>
   Array<T> Section(std::uint64_t count, std::uint32_t crc, std::string_view what, Look look) {
     std::optional<Array<T>> view;
@@ -104,11 +103,11 @@ BinaryHeader ReadBinaryHeader(Input& input) {
     Throw<InputError>("{}: ends inside its header: the file is truncated; write or fetch it again", name);
   }
   if (std::string_view(header.magic, sizeof header.magic) != kBinaryMagic)
-    Throw<InputError>("{}: is no binary graph file", name);
+    Throw<InputError>("{}: is not a binary graph file", name);
   if (header.byte_order != kByteOrder) {
     Throw<InputError>("{}: was written on a machine of the other byte order; convert it there to a text format", name);
   }
-  if (header.version != kVersion) {  // the layout behind it is another, too
+  if (header.version != kVersion) {  // the layout after the version may differ
     Throw<InputError>("{}: has version {} of the binary format, this build reads version {}; convert the graph again", name,
                       header.version, kVersion);
   }
@@ -126,7 +125,7 @@ BinaryHeader ReadBinaryHeader(Input& input) {
   return header;
 }
 
-/// Ids of another width than this build's, converted.
+/// Converts ids to the width of this build.
 template <class From>
 Array<VertexId> ConvertIds(Array<From> ids, std::uint64_t vertices, int threads, const std::string& name) {
   if constexpr (std::is_same_v<From, VertexId>) {
@@ -135,23 +134,24 @@ Array<VertexId> ConvertIds(Array<From> ids, std::uint64_t vertices, int threads,
     Array<VertexId> converted(ids.size());
     ParallelFor(ids.size(), threads, [&](std::size_t i) {
       if (ids[i] >= vertices)
-        Throw<InputError>("{}: names vertex {} of a graph of {}: the file is damaged", name, ids[i], vertices);
+        Throw<InputError>("{}: contains vertex {}, but the graph has {} vertices: the file is damaged", name, ids[i],
+                          vertices);
       converted[i] = static_cast<VertexId>(ids[i]);
     });
     return converted;
   }
 }
 
-/// Whether neighbours [begin, end) are vertices, ascend strictly within their rows and are not their rows' own.
+/// Whether neighbours [begin, end) are vertices, ascend strictly within their rows and are not loops.
 template <class Id>
 bool AreSimple(const Array<EdgeIndex>& offsets, const Array<Id>& neighbours, std::size_t begin, std::size_t end) {
   if (begin == end) return true;
   const std::size_t vertices = offsets.size() - 1;
   auto v = static_cast<std::size_t>(std::upper_bound(offsets.begin(), offsets.end(), begin) - offsets.begin() - 1);
-  unsigned wrong = 0;  // in a word that vector instructions take
+  unsigned wrong = 0;  // a whole word, so that compilers use vector instructions
   for (std::size_t e = begin; e < end; ++v) {
     const std::size_t row_end = std::min<std::size_t>(end, offsets[v + 1]);
-    if (e < row_end) {  // also against what the piece before ends with, if the row began there
+    if (e < row_end) {  // compares also with the last neighbour of the previous piece, if the row began there
       wrong |= neighbours[e] == v || (e > offsets[v] && neighbours[e - 1] >= neighbours[e]) ? 1 : 0;
       for (std::size_t i = e + 1; i < row_end; ++i) {
         wrong |= (neighbours[i] == v ? 1u : 0u) | (neighbours[i - 1] >= neighbours[i] ? 1u : 0u);
@@ -218,7 +218,7 @@ RawGraph ReadBinary(Input& input, const ReadOptions& options) {
   raw.writers_note = ReadNote(header, reader);
   Adjacency out;
   out.offsets = reader.Section<EdgeIndex>(header.vertices + 1, header.offsets_crc, "offsets");
-  CheckOffsets(name, out.offsets, header.edges, threads);  // rows are looked at below
+  CheckOffsets(name, out.offsets, header.edges, threads);  // the loop below checks the rows
   std::atomic<bool> simple{true};
   const auto look = [&](const auto& ids, std::size_t begin, std::size_t end) {
     if (simple.load(std::memory_order_relaxed) && !AreSimple(out.offsets, ids, begin, end)) simple = false;
@@ -246,7 +246,7 @@ RawGraph ReadBinary(Input& input, const ReadOptions& options) {
     raw.labels = ParseLabels({bytes.data(), bytes.size()}, header.vertices, name);
   }
   reader.ExpectEnd();
-  // A checksum tells of accidents, not of intent. The Graph checks the rest, if lists are not simple.
+  // A checksum detects accidents, not forgery. If the lists are not simple, the Graph checks the rest.
   CheckWeights(name, out, threads);
   raw.rows = std::move(out);
   raw.simple = simple;
@@ -267,7 +267,7 @@ void WriteBinary(const Graph& graph, OutputFile& output, std::string_view note) 
     const auto size = static_cast<std::uint32_t>(label.size());
     labels.append(reinterpret_cast<const char*>(&size), sizeof size).append(label);
   }
-  Array<EdgeIndex> no_vertices;  // the offsets of a graph without vertices may be absent in memory, not in a file
+  Array<EdgeIndex> no_vertices;  // a graph without vertices may lack offsets in memory, but not in a file
   if (out.offsets.empty()) no_vertices = Array<EdgeIndex>(1, 0);
   const std::string_view offsets = Bytes(out.offsets.empty() ? no_vertices : out.offsets);
   const std::string_view neighbours = Bytes(out.neighbours);

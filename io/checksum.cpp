@@ -20,7 +20,7 @@ std::uint32_t PieceChecksum(const void* data, std::size_t bytes) {
 
 std::uint32_t Checksum(const void* data, std::size_t bytes, int threads,
                        const std::function<void(std::size_t, std::size_t)>& look) {
-  constexpr std::size_t kPiece = std::size_t{1} << 19;  // half of what a core's own cache holds
+  constexpr std::size_t kPiece = std::size_t{1} << 19;  // half of a core's private cache
   const auto* begin = static_cast<const std::byte*>(data);
   const std::size_t pieces = (bytes + kPiece - 1) / kPiece;
   std::vector<std::uint32_t> sums(pieces);

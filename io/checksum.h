@@ -1,5 +1,5 @@
 /// \file
-/// CRC-32 of large arrays, as gzip has it. Internal to io/.
+/// CRC-32 of large arrays, the checksum of gzip. Internal to io/.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,14 @@
 
 namespace chatty::io {
 
-/// CRC-32 of `bytes` bytes at `data`, in pieces of which `threads` threads (0: one a core) take one after the other.
-/// look(begin, end), where it is given, is called for each piece with the places of its bytes, while a cache has them: what
-/// memory sends is what this takes.
+/// CRC-32 of `bytes` bytes at `data`, in pieces that `threads` threads (0: one per core) take in turn. If `look` is given,
+/// look(begin, end) is called with the byte range of each piece while the piece is in the cache.
 std::uint32_t Checksum(const void* data, std::size_t bytes, int threads,
                        const std::function<void(std::size_t, std::size_t)>& look = nullptr);
 
 /// @{
-/// The same on one thread. libdeflate's uses the processor's carry-less multiplication and takes a third of zlib's time: 1.7
-/// and 5 GB/s beside other work on an EPYC.
+/// CRC-32 on one thread. libdeflate's version uses the processor's carry-less multiplication and takes a third of zlib's
+/// time.
 std::uint32_t PieceChecksum(const void* data, std::size_t bytes);
 std::uint32_t PieceChecksumLibdeflate(const void* data, std::size_t bytes);
 /// @}

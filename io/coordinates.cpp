@@ -38,7 +38,7 @@ class PositionSink {
 
 struct CoordinatesHeader {
   std::uint64_t vertices = 0;
-  std::uint64_t line = 0;  ///< that says so
+  std::uint64_t line = 0;  ///< number of the line with the count
 };
 
 CoordinatesHeader ReadCoordinatesHeader(Input& input) {
@@ -75,10 +75,10 @@ CoordinatesHeader ReadCoordinatesHeader(Input& input) {
     return header;
   }
   FailAt(name, input.lines_skipped(),
-         "the file ends before the line \"p aux sp co VERTICES\": it is truncated, or no .co file");
+         "the file ends before the line \"p aux sp co VERTICES\": it is truncated, or not a .co file");
 }
 
-/// Says where vertex `id` has its second position, if the file can be read once more.
+/// Throws with the line of the second position of vertex `id`, if the file can be read again.
 [[noreturn]] void FailTwice(const std::string& name, const std::string& path, std::uint64_t id) {
   const std::string text = fmt::format("vertex {} has a position already", id);
   if (path != "-") {
@@ -102,7 +102,7 @@ double ParseCoordinate(LineCursor& cursor, const char* what) {
   double value = 0;
   const auto [next, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   if (error != std::errc() || next != field.data() + field.size() || !std::isfinite(value)) {
-    cursor.Fail("{} is no coordinate: a number belongs here", Quote(field));
+    cursor.Fail("{} is not a coordinate: expected a number", Quote(field));
   }
   cursor.SkipField();
   return value;
@@ -122,12 +122,12 @@ Coordinates ReadCoordinates(const std::string& path, int threads) try {
         while (cursor.NextLine<'c'>()) {
           if (cursor.Peek() != 'v') {
             if (cursor.Peek() == 'p') cursor.Fail("a second \"p\" line; the first is line {}", header.line);
-            cursor.Fail("{} is no line of a .co file; they begin with c, p or v", io::Quote(cursor.Field()));
+            cursor.Fail("{} is not a line of a .co file; lines begin with c, p or v", io::Quote(cursor.Field()));
           }
           cursor.SkipLetter();
           io::Position position{};
           position.id = cursor.Unsigned("vertex id");
-          if (position.id - 1 >= header.vertices) {  // 0 wraps around
+          if (position.id - 1 >= header.vertices) {  // 0 wraps to the largest value
             if (position.id == 0) cursor.Fail("id 0 in a file that numbers from 1");
             cursor.Fail("id {} exceeds the {} vertices of the header (line {})", position.id, header.vertices, header.line);
           }

@@ -13,18 +13,18 @@ namespace {
 
 constexpr std::size_t kMinArcBytes = 8;  // "a 1 1 1" and a line end
 
-/// How a file begins that says what its arcs do not show.
+/// The first line of a file written by this project. It states properties that the arcs do not show.
 constexpr std::string_view kEdgesComment = "c edges: ";
 constexpr std::string_view kSymmetricWord = "symmetric", kUnweightedWord = "unweighted";
 
 struct DimacsHeader {
   std::uint64_t vertices = 0, arcs = 0;
-  std::uint64_t line = 0;   ///< that holds the two
-  bool symmetric = false;   ///< both directions of every edge are there
-  bool unweighted = false;  ///< arcs have weight 1 because they must have one
+  std::uint64_t line = 0;   ///< number of the line with both counts
+  bool symmetric = false;   ///< both directions of every edge are stored
+  bool unweighted = false;  ///< arcs have weight 1 only because the format requires a weight
 };
 
-/// Takes what the first line says, if it is such a comment.
+/// Parses the first line, if it is such a comment.
 void TakeStated(std::string_view line, DimacsHeader& header) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (!line.starts_with(kEdgesComment)) return;
@@ -40,7 +40,7 @@ DimacsHeader ReadDimacsHeader(Input& input) {
     std::string_view line;
     if (!input.PeekLine(&line)) {
       FailAt(name, input.lines_skipped(),
-             "the file ends before the line \"p sp VERTICES ARCS\": it is truncated, or no .gr file");
+             "the file ends before the line \"p sp VERTICES ARCS\": it is truncated, or not a .gr file");
     }
     LineCursor cursor(line);
     const std::uint64_t number = input.lines_skipped() + 1;
@@ -72,7 +72,7 @@ DimacsHeader ReadDimacsHeader(Input& input) {
 bool IsDimacs(Input& /*input*/, std::string_view head) {
   const bool letter_alone = head.size() == 1 || head[1] == ' ' || head[1] == '\t' || head[1] == '\r' || head[1] == '\n';
   if (!letter_alone || (head[0] != 'c' && head[0] != 'p' && head[0] != 'a')) return false;
-  // Words as ids are no arc: "a b".
+  // Arcs have numbers: a line with words for ids, such as "a b", is no arc.
   const std::size_t next = head.find_first_not_of(" \t", 1);
   return head[0] != 'a' || next == std::string_view::npos || !std::isalpha(static_cast<unsigned char>(head[next]));
 }
@@ -94,19 +94,20 @@ RawGraph ReadDimacs(Input& input, const ReadOptions& options) {
   const DimacsHeader header = ReadDimacsHeader(input);
   const std::uint64_t vertices = header.vertices, arcs = header.arcs, size_line = header.line;
 
-  // The format knows integers only; others write reals too, and we do for a graph that has them.
+  // The format specifies integers only. Other programs also write reals, and so does this writer for a graph with real
+  // weights.
   constexpr WeightText kWeights = WeightText::kAny;
   PromisedCount count(name, size_line, "arcs", arcs);
   ParsedEdges parsed = ParseChunks(input, kWeights, options.threads, [&](LineCursor& cursor, EdgeSink& sink) {
     while (cursor.NextLine<'c'>()) {
       if (cursor.Peek() != 'a') [[unlikely]] {
         if (cursor.Peek() == 'p') cursor.Fail("a second \"p\" line; the first is line {}", size_line);
-        cursor.Fail("{} is no line of a .gr file; they begin with c, p or a", Quote(cursor.Field()));
+        cursor.Fail("{} is not a line of a .gr file; lines begin with c, p or a", Quote(cursor.Field()));
       }
       cursor.SkipLetter();
       const std::uint64_t source = cursor.Unsigned("source id");
       const std::uint64_t target = cursor.Unsigned("target id");
-      if (source - 1 >= vertices || target - 1 >= vertices) [[unlikely]] {  // 0 wraps around
+      if (source - 1 >= vertices || target - 1 >= vertices) [[unlikely]] {  // 0 wraps to the largest value
         if (source == 0 || target == 0) cursor.Fail("id 0 in a file that numbers from 1");
         cursor.Fail("id {} exceeds the {} vertices of the header (line {})", std::max(source, target), vertices, size_line);
       }

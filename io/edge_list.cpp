@@ -1,4 +1,4 @@
-// Edge lists: "source target [weight]" a line, as SNAP, LDBC Graphalytics and GAP write them.
+// Edge lists: one "source target [weight]" per line, as SNAP, LDBC Graphalytics and GAP write them.
 
 #include <algorithm>
 #include <array>
@@ -19,21 +19,22 @@ namespace chatty::io {
 
 namespace {
 
-/// How an edge list begins that says what its edges do not show: how many vertices there are, as those without edges are
-/// not to be seen, and what may follow the number.
+/// The first line of an edge list written by this project. It states what the edges do not show: the number of vertices,
+/// because some have no edges, and the words below.
 constexpr std::string_view kVertexComment = "# vertices: ";
-constexpr std::string_view kFromOne = ", from 1";           // their ids are 1 to the number, not 0 to one less
-constexpr std::string_view kAsNamed = ", as named";         // their ids are those that edges name, and those of such lines:
-constexpr std::string_view kVertexLine = "# vertex: ";      // of a vertex without edges
-constexpr std::string_view kListSymmetric = ", symmetric";  // both directions of every edge are there
+constexpr std::string_view kFromOne = ", from 1";           // ids are 1 to n, not 0 to n - 1
+constexpr std::string_view kAsNamed = ", as named";         // the vertices are the ids in edges and in lines such as
+constexpr std::string_view kVertexLine = "# vertex: ";      // "# vertex: ID", for a vertex without edges
+constexpr std::string_view kListSymmetric = ", symmetric";  // both directions of every edge are stored
 
-/// What such a first line says.
+/// The contents of such a first line.
 struct StatedList {
   std::uint64_t vertices = 0;
   bool from_one = false, as_named = false, symmetric = false;
 };
 
-/// The number that is left of a line behind a prefix, which is taken off, and its line end; nothing if there is none.
+/// The number after `prefix`. Removes prefix, number and line end from `line`; returns nothing and keeps the line if there
+/// is none.
 std::optional<std::uint64_t> TakeNumber(std::string_view& line, std::string_view prefix) {
   if (!line.starts_with(prefix)) return std::nullopt;
   std::uint64_t number = 0;
@@ -43,7 +44,7 @@ std::optional<std::uint64_t> TakeNumber(std::string_view& line, std::string_view
   return number;
 }
 
-/// Nothing for any other comment.
+/// Parses the first line. Returns nothing for any other comment.
 std::optional<StatedList> ParseStated(std::string_view line) {
   const std::optional<std::uint64_t> vertices = TakeNumber(line, kVertexComment);
   if (!vertices) return std::nullopt;
@@ -60,9 +61,9 @@ std::optional<StatedList> ParseStated(std::string_view line) {
   return stated;
 }
 
-/// What the comments before the first edge say, as SNAP writes them.
+/// Contents of the comments before the first edge, as SNAP writes them.
 struct ListComments {
-  bool undirected = false;             ///< "# Undirected graph: ..."; its edges are stored once
+  bool undirected = false;             ///< "# Undirected graph: ..."; each edge is stored once
   std::optional<std::uint64_t> edges;  ///< "# Nodes: N Edges: M"
 };
 
@@ -82,11 +83,11 @@ ListComments ReadListComments(std::string_view head) {
   return comments;
 }
 
-/// The first line that holds an edge.
+/// The first line with an edge.
 struct FirstEdge {
   std::uint64_t line = 0;
   std::string text;
-  std::vector<std::uint64_t> numbers;  ///< none where some field is no whole number
+  std::vector<std::uint64_t> numbers;  ///< empty if a field is not a whole number
 };
 
 FirstEdge MakeFirstEdge(std::string_view text, std::uint64_t line) {
@@ -102,7 +103,7 @@ FirstEdge MakeFirstEdge(std::string_view text, std::uint64_t line) {
 
 constexpr std::string_view kTakenAsEdges = "--format edge-list reads it as an edge";
 
-/// What a line that holds no edge looks like, and what to do; empty where nothing is known.
+/// A likely reading of a line without an edge, and advice; empty if there is none.
 std::string DescribeOddLine(std::string_view line, const FirstEdge& first) {
   const std::vector<std::string> words = Words(line);
   if (words.empty()) return {};
@@ -134,7 +135,8 @@ std::int64_t WeightAt(const Weights& weights, std::size_t e) {
   return integers == nullptr ? -1 : (*integers)[e];
 }
 
-/// Whether the edges, but for the first, are the rows of a METIS graph of so many vertices: each lists who lists it.
+/// Whether the edges, except the first, look like the rows of a METIS graph with `vertices` vertices: each row's neighbours
+/// list that row.
 template <class Pieces>
 bool LooksLikeMetisRows(const Pieces& pieces, std::uint64_t vertices, bool weighted) {
   std::vector<std::array<std::uint64_t, 3>> rows;
@@ -156,8 +158,8 @@ bool LooksLikeMetisRows(const Pieces& pieces, std::uint64_t vertices, bool weigh
   return true;
 }
 
-/// Refuses a list whose first edge is a line of sizes, and warns of one whose first edge may be. `pieces` are the edges in
-/// the order of the file.
+/// Rejects a list whose first edge is a line of sizes, and warns of a list whose first edge may be one. `pieces` are the
+/// edges in file order.
 template <class Pieces>
 void CheckFirstEdge(const std::string& name, const FirstEdge& first, const Pieces& pieces) {
   if (first.numbers.size() < 2) return;
@@ -179,7 +181,7 @@ void CheckFirstEdge(const std::string& name, const FirstEdge& first, const Piece
       targets = std::max(targets, target);
     }
   }
-  constexpr std::uint64_t kFew = 3;  // so many edges may fit any numbers
+  constexpr std::uint64_t kFew = 3;  // so few edges may match any numbers by chance
   if (three && counts_edges && least >= 1 && sources <= a && targets <= b && a == b && others >= kFew) {
     FailAt(name, first.line,
            fmt::format(
@@ -203,7 +205,7 @@ void CheckFirstEdge(const std::string& name, const FirstEdge& first, const Piece
   }
 }
 
-/// Vertices up to the last with an edge. Lists ascend.
+/// Number of vertices up to the last one with an edge. Lists ascend.
 VertexId VerticesWithEdges(const Adjacency& out) {
   VertexId vertices = 0;
   for (std::size_t v = 0; v + 1 < out.offsets.size(); ++v) {
@@ -213,8 +215,8 @@ VertexId VerticesWithEdges(const Adjacency& out) {
   return vertices;
 }
 
-/// Writes the first line, unless the edges alone say all, and a line for each vertex without edges that only such a line
-/// names.
+/// Writes the first line, unless the edges alone determine the graph, and a line for each vertex without edges if ids have
+/// gaps.
 void WriteStated(const Graph& graph, OutputFile& output) {
   const bool named = !graph.ids().empty(), from_one = !named && graph.first_id() == 1 && graph.vertices() > 0;
   const bool both_ways = graph.symmetric();
@@ -236,7 +238,7 @@ void WriteStated(const Graph& graph, OutputFile& output) {
 }  // namespace
 
 std::string DescribeWords(std::string_view line, std::string_view next) {
-  constexpr std::size_t kMaxFields = 4;  // more are a sentence
+  constexpr std::size_t kMaxFields = 4;  // more fields are a sentence
   const auto fields_of = [](std::string_view text) {
     std::string blank(text);
     std::replace_if(
@@ -264,10 +266,10 @@ bool SaysUndirected(std::string_view head) { return ReadListComments(head).undir
 
 RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
   const std::string& name = input.name();
-  // The first edge tells whether there are weights; the lines after it must agree.
+  // The first edge determines whether there are weights; all other lines must agree.
   WeightText weights = WeightText::kNone;
   std::optional<StatedList> stated;
-  std::vector<std::uint64_t> more_ids;  // of vertices without edges
+  std::vector<std::uint64_t> more_ids;  // ids of vertices without edges
   FirstEdge first;
   const ListComments comments = ReadListComments(input.Peek(std::size_t{1} << 16));
   for (bool found = false; !found;) {
@@ -357,13 +359,13 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
     });
     check(parsed.pieces, parsed.size());
     reals = parsed.reals;
-    input.Claim(2 * parsed.size() * sizeof(std::uint64_t));  // sorted, to number them
+    input.Claim(2 * parsed.size() * sizeof(std::uint64_t));  // for the sorted ids, which number the vertices
     raw = CompactIds(name, std::move(parsed.pieces), options.threads, more_ids);
     raw.lines = parsed.lines;
     if (!options.compact_ids && raw.vertices != stated->vertices) {
       FailAt(name, 1,
-             fmt::format("says that there are {} vertices, but {} are named: correct the number, or remove the line",
-                         stated->vertices, raw.vertices));
+             fmt::format("states {} vertices, but {} are named: correct the number, or remove the line", stated->vertices,
+                         raw.vertices));
     }
   } else {
     ParsedEdges parsed = ParseChunks(input, weights, options.threads, [&](LineCursor& cursor, EdgeSink& sink) {
@@ -375,7 +377,7 @@ RawGraph ReadEdgeList(Input& input, const ReadOptions& options) {
     const std::uint64_t named = parsed.size() == 0 ? 0 : std::uint64_t{parsed.largest} + 1;
     if (stated && stated->vertices < named) {
       FailAt(name, 1,
-             fmt::format("says that there are {} vertices, but an edge names vertex {}: correct the number, or "
+             fmt::format("states {} vertices, but an edge names vertex {}: correct the number, or "
                          "remove the line",
                          stated->vertices, named - 1 + first_id));
     }

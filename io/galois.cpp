@@ -1,13 +1,13 @@
 // The binary .gr format of Galois, versions 1 and 2, all little-endian:
 //
 //   version, bytes of an edge's data, vertices, edges   4 x u64
-//   where each vertex' edges end                        vertices x u64
+//   end of each vertex's edges                          vertices x u64
 //   targets                                             edges x u32 (version 1) or u64 (version 2)
 //   padding to a multiple of 8 bytes                    version 1 with an odd number of edges
-//   edge data                                           edges x so many bytes
+//   edge data                                           edges x data bytes
 //
-// Of the data the file states the size and not the type. What is 4 bytes long is taken for int32, what is 8 for int64.
-// Whether a graph is symmetric is not stated either, and seen from the edges.
+// The file states the size of edge data, not its type. Data of 4 bytes is read as int32, data of 8 bytes as int64. The file
+// does not state symmetry either; it is derived from the edges.
 
 #include <array>
 #include <atomic>
@@ -27,20 +27,20 @@ struct GaloisHeader {
 };
 static_assert(sizeof(GaloisHeader) == 32, "the layout is the format");
 
-constexpr std::uint64_t kMaxGaloisIds = std::uint64_t{1} << 32;  // in version 1
+constexpr std::uint64_t kMaxGaloisIds = std::uint64_t{1} << 32;  // of version 1
 
 GaloisHeader ReadGaloisHeader(Input& input, ArrayReader& reader) {
   const std::string& name = input.name();
   const auto header = reader.ReadOne<GaloisHeader>();
   if (header.version != 1 && header.version != 2) {
-    Throw<InputError>("{}: is no Galois graph: those begin with the version 1 or 2, this one with {}", name, header.version);
+    Throw<InputError>("{}: is not a Galois graph: it begins with {}, but the version must be 1 or 2", name, header.version);
   }
   if (header.data_bytes != 0 && header.data_bytes != 4 && header.data_bytes != 8) {
     Throw<InputError>("{}: has {} bytes of data an edge; 4 or 8, or none, can be read as weights", name, header.data_bytes);
   }
-  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max() / 32;  // sizes stay far from overflow
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max() / 32;  // keeps sizes far from overflow
   if (header.vertices > kMax || header.edges > kMax || (header.version == 1 && header.vertices > kMaxGaloisIds)) {
-    Throw<InputError>("{}: its header speaks of {} vertices and {} edges, which no such file can hold: it is damaged", name,
+    Throw<InputError>("{}: its header states {} vertices and {} edges, more than such a file can hold: it is damaged", name,
                       header.vertices, header.edges);
   }
   reader.ExpectRoom(header.vertices, sizeof(std::uint64_t));
@@ -48,8 +48,8 @@ GaloisHeader ReadGaloisHeader(Input& input, ArrayReader& reader) {
   return header;
 }
 
-/// The data of all edges. Some of Galois' code lets 8 bytes go before them in version 2, too, where edges are odd in number:
-/// that is seen by 8 bytes that are left over.
+/// Reads the data of all edges. Some of Galois' code writes 8 bytes of padding before them also in version 2, if the number
+/// of edges is odd. Then 8 bytes are left over.
 template <class T>
 Array<T> ReadGaloisData(const GaloisHeader& header, Input& input, ArrayReader& reader) {
   Array<T> data = reader.Read<T>(header.edges);
@@ -63,7 +63,7 @@ Array<T> ReadGaloisData(const GaloisHeader& header, Input& input, ArrayReader& r
   return data;
 }
 
-/// Weights from 32-bit data, which may be something else where they seem negative.
+/// Weights from 32-bit data. Warns of negative values, which may be data of another type.
 Weights TakeGaloisInt32(const std::string& name, Array<std::int32_t> data, int threads) {
   std::atomic<std::uint64_t> negative{0};
   ParallelChunks(data.size(), threads, std::size_t{1} << 16, [&](std::size_t begin, std::size_t end) {
@@ -79,7 +79,7 @@ Weights TakeGaloisInt32(const std::string& name, Array<std::int32_t> data, int t
   return data;
 }
 
-/// Weights from 64-bit data: int32 if all fit, float otherwise.
+/// Weights from 64-bit data: int32 if all values fit, float otherwise.
 Weights TakeGaloisInt64(const std::string& name, const Array<std::int64_t>& data, int threads) {
   std::atomic<std::int64_t> least{0}, most{0};
   ParallelChunks(data.size(), threads, std::size_t{1} << 16, [&](std::size_t begin, std::size_t end) {
@@ -87,7 +87,7 @@ Weights TakeGaloisInt64(const std::string& name, const Array<std::int64_t>& data
     for (std::size_t e = begin; e < end; ++e) {
       low = std::min(low, data[e]);
       high = std::max(high, data[e]);
-      // Any double but 0 and the tiniest is beyond this, read as an integer.
+      // The bits of any double, except 0 and the smallest ones, exceed this as an integer.
       constexpr std::int64_t kExact = std::int64_t{1} << 52;
       if (data[e] >= kExact || data[e] <= -kExact) {
         Throw<InputError>(
@@ -120,9 +120,9 @@ bool IsGalois(Input& input, std::string_view /*head*/) {
   if (begin.size() < sizeof words) return false;
   std::memcpy(words.data(), begin.data(), sizeof words);
   const auto [version, data_bytes, vertices, edges] = words;
-  constexpr std::uint64_t kMaxData = 64;  // to be refused with the reason
+  constexpr std::uint64_t kMaxData = 64;  // larger sizes up to this are rejected later, with the reason
   if ((version != 1 && version != 2) || data_bytes > kMaxData) return false;
-  // The first bytes of GAP's directed graph without vertices look the same, but it is longer.
+  // GAP's directed graph without vertices begins with the same bytes, but is longer.
   return vertices > 0 || edges > 0 || begin.size() == sizeof words;
 }
 
@@ -152,14 +152,14 @@ RawGraph ReadGalois(Input& input, const ReadOptions& options) {
     out.neighbours =
         reader.ReadAs<VertexId, std::uint32_t>(header.edges, [](std::uint32_t id) { return static_cast<VertexId>(id); });
     if (header.edges % 2 == 1) {
-      // Writers that store no data leave out what would align them.
+      // Some writers without data omit the padding.
       if (header.data_bytes > 0 || !input.Peek(1).empty()) reader.Skip(4);
     }
   } else {
     out.neighbours = reader.ReadAs<VertexId, std::uint64_t>(header.edges, [&](std::uint64_t id) {
       if (id >= header.vertices) {
-        Throw<InputError>("{}: names vertex {} of a graph of {} (counted from 0): the file is damaged", name, id,
-                          header.vertices);
+        Throw<InputError>("{}: contains vertex {}, but the graph has {} vertices (counted from 0): the file is damaged",
+                          name, id, header.vertices);
       }
       return static_cast<VertexId>(id);
     });

@@ -1,12 +1,11 @@
-// The serialised graphs of the GAP benchmark suite, little-endian and without any alignment:
+// The serialised graphs of the GAP benchmark suite, little-endian and without alignment:
 //
 //   directed        u8, 0 or 1
 //   edges, vertices 2 x i64; an undirected edge counts twice
 //   offsets         (vertices + 1) x i64
 //   neighbours      edges x i32 (.sg), or edges x {i32 neighbour, i32 weight} (.wsg)
 //
-// and of a directed graph the offsets and neighbours of the in-edges after that. Whether there are weights is seen from the
-// length.
+// A directed graph continues with offsets and neighbours of the in-edges. The length determines whether there are weights.
 
 #include <limits>
 #include <optional>
@@ -26,7 +25,7 @@ struct GapHeader {
   std::uint64_t edges = 0, vertices = 0;
 
   std::uint64_t offsets_bytes() const { return (vertices + 1) * sizeof(std::uint64_t); }
-  /// What follows the header, `entry` bytes an edge.
+  /// Bytes after the header, with `entry` bytes for each edge.
   std::uint64_t bytes(std::size_t entry) const { return (directed ? 2 : 1) * (offsets_bytes() + edges * entry); }
 };
 
@@ -37,11 +36,11 @@ GapHeader ReadGapHeader(Input& input, ArrayReader& reader) {
   header.directed = directed == 1;
   header.edges = reader.ReadOne<std::uint64_t>();
   header.vertices = reader.ReadOne<std::uint64_t>();
-  constexpr std::uint64_t kMaxEdges = std::uint64_t{1} << 58;  // sizes stay far from overflow
+  constexpr std::uint64_t kMaxEdges = std::uint64_t{1} << 58;  // keeps sizes far from overflow
   if (directed > 1 || header.edges > kMaxEdges || header.vertices >= kMaxGapIds) {
     Throw<InputError>(
-        "{}: its header speaks of {} vertices and {} edges and {} where 0 or 1 says whether they are directed, which no "
-        "graph of GAP has: the file is damaged, or no such graph",
+        "{}: its header states {} vertices and {} edges and {} where 0 or 1 says whether they are directed, which is "
+        "impossible in a graph of GAP: the file is damaged, or no such graph",
         name, static_cast<std::int64_t>(header.vertices), static_cast<std::int64_t>(header.edges), directed);
   }
   reader.ExpectRoom(header.vertices + 1, sizeof(std::uint64_t));
@@ -49,7 +48,7 @@ GapHeader ReadGapHeader(Input& input, ArrayReader& reader) {
   return header;
 }
 
-/// Whether there are weights, if the input's length is known.
+/// Whether there are weights; unknown if the input's length is.
 std::optional<bool> GapWeighted(const Input& input, const GapHeader& header) {
   const auto left = input.remaining();
   if (!left) return std::nullopt;
@@ -62,12 +61,12 @@ Array<EdgeIndex> ReadGapOffsets(ArrayReader& reader, const GapHeader& header, in
   return offsets;
 }
 
-/// Whether the words that have been read are all neighbours of out-edges, or the first half of neighbours and weights: what
-/// comes next tells.
+/// Whether the words read so far are all neighbours of the out-edges, rather than the first half of neighbours and weights.
+/// The following bytes determine it.
 bool GapEndsHere(Input& input, const GapHeader& header) {
   if (!header.directed) return input.Peek(1).empty();
-  const std::string_view next = input.Peek(header.offsets_bytes());  // of the in-edges; as many as were read before
-  if (next.size() < header.offsets_bytes()) return true;             // whoever reads them says so
+  const std::string_view next = input.Peek(header.offsets_bytes());  // the in-edges' offsets, if the out-edges end here
+  if (next.size() < header.offsets_bytes()) return true;             // the code that reads them reports the error
   std::uint64_t last = 0;
   for (std::uint64_t v = 0; v <= header.vertices; ++v) {
     std::uint64_t offset = 0;
@@ -78,7 +77,7 @@ bool GapEndsHere(Input& input, const GapHeader& header) {
   return last == header.edges;
 }
 
-/// Words as ids of this build.
+/// Converts words to ids of this build.
 template <class Id = VertexId>
 Array<Id> GapIds(Array<std::uint32_t> words, int threads) {
   if constexpr (std::is_same_v<Id, std::uint32_t>) {
@@ -90,13 +89,14 @@ Array<Id> GapIds(Array<std::uint32_t> words, int threads) {
   }
 }
 
-/// Reads neighbours, and weights if there are any, where only what follows tells. True if there are.
+/// Reads neighbours, and weights if there are any, when only the following bytes determine this. Returns whether there are
+/// weights.
 bool ReadGapStream(Input& input, ArrayReader& reader, const GapHeader& header, Adjacency& out, int threads) {
   Array<std::uint32_t> words = reader.Read<std::uint32_t>(header.edges);
   const bool weighted = header.edges > 0 && !GapEndsHere(input, header);
   if (weighted) {
     input.Claim(header.edges * sizeof(std::int32_t));
-    // In place: word 2i becomes word i, which has been read by then, and the other half is filled as it arrives.
+    // In place: word 2i becomes word i, which has been read already. The other half is filled as it arrives.
     Array<std::int32_t> weights(words.size());
     const auto put = [&](std::uint64_t i, std::uint32_t word) {
       if (i % 2 == 0) {
@@ -137,7 +137,7 @@ void ReadGapPairs(Input& input, ArrayReader& reader, const GapHeader& header, Ad
   out.weights = std::move(weights);
 }
 
-/// Writes one direction: offsets and neighbours.
+/// Writes the offsets and neighbours of one direction.
 void WriteGapRows(OutputFile& output, const Adjacency& rows, bool pairs, const std::string& path) {
   if (rows.offsets.empty()) WriteBytes(output, std::uint64_t{0});
   WriteArray<std::uint64_t>(output, rows.offsets.span());
@@ -161,14 +161,14 @@ bool IsGap(Input& input, std::string_view /*head*/) {
   std::memcpy(words, begin.data() + 1, sizeof words);
   const auto directed = static_cast<unsigned char>(begin[0]);
   if (directed > 1 || words[1] >= kMaxGapIds || words[2] != 0) return false;
-  // Zeros alone are no graph, unless so few of them.
+  // A file of zeros only is no graph, unless it has exactly the length of one without vertices.
   return words[1] > 0 || (words[0] == 0 && begin.size() == kGapHeaderBytes + (directed + 1) * sizeof(std::uint64_t));
 }
 
 StatedCounts PeekGap(Input& input) {
   ArrayReader reader(input, 1);
   const GapHeader header = ReadGapHeader(input, reader);
-  // Of a packed file, whether there are weights is seen only by unpacking all of it: room is made for them.
+  // In a compressed file, only decompression of the whole file shows whether there are weights: assume there are.
   const std::optional<bool> weighted = GapWeighted(input, header);
   const std::uint64_t directions = header.directed ? 2 : 1;
   StatedCounts counts;
@@ -204,7 +204,7 @@ RawGraph ReadGap(Input& input, const ReadOptions& options) {
   } else {
     out.neighbours = reader.ReadAs<VertexId, std::uint32_t>(header.edges, [](std::uint32_t id) { return VertexId{id}; });
   }
-  if (header.directed) {  // the in-edges say nothing new
+  if (header.directed) {  // the in-edges contain no new information
     static_cast<void>(ReadGapOffsets(reader, header, threads));
     reader.Skip(header.edges * (*weighted ? 8 : 4));
   }
@@ -234,7 +234,7 @@ void WriteGap(const Graph& graph, OutputFile& output, const std::string& path) {
                            graph.vertices());
   }
   const bool pairs = weighted || EndsIn(path, ".wsg");
-  if (pairs) static_cast<void>(IntegerWeights(graph.out(), path));  // fails before anything is written
+  if (pairs) static_cast<void>(IntegerWeights(graph.out(), path));  // throws before anything is written
   WriteBytes(output, static_cast<std::uint8_t>(graph.symmetric() ? 0 : 1));
   WriteBytes(output, std::uint64_t{graph.edges()});
   WriteBytes(output, std::uint64_t{graph.vertices()});

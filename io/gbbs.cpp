@@ -1,14 +1,14 @@
-// The graphs of GBBS and PASGAL, in two dresses. Binary, without weights, all little-endian:
+// The graphs of GBBS and PASGAL, in two formats. Binary, without weights, all little-endian:
 //
-//   vertices, edges, bytes of all this  3 x u64
+//   vertices, edges, total bytes        3 x u64
 //   offsets                             (vertices + 1) x u64
 //   neighbours                          edges x u32
 //
-// A directed graph may go on with the same of its in-edges. Text, as it came from the Problem Based Benchmark Suite: the
-// word AdjacencyGraph or WeightedAdjacencyGraph, the numbers of vertices and edges, where each vertex' edges begin, the
-// neighbours and, if weighted, the weights; each on a line, or with blanks between.
+// A directed graph may continue with the same arrays for the in-edges. Text, from the Problem Based Benchmark Suite: the
+// word AdjacencyGraph or WeightedAdjacencyGraph, the numbers of vertices and edges, the first edge of each vertex, the
+// neighbours and, if weighted, the weights. Items are separated by line ends or blanks.
 //
-// Whether a graph is symmetric is not stated, and seen from the edges.
+// Neither format states symmetry; it is derived from the edges.
 
 #include <atomic>
 #include <cmath>
@@ -34,7 +34,7 @@ constexpr std::uint64_t kMaxGbbsIds = std::uint64_t{1} << 32;
 
 // ---- First words ----
 
-/// Whether text that begins like this is one of the two, and then which word.
+/// The keyword with which the text begins, if it is one of the two.
 std::optional<std::string_view> AdjacencyWord(std::string_view head) {
   for (const std::string_view word : {kAdjacencyWord, kWeightedAdjacencyWord}) {
     if (!head.starts_with(word)) continue;
@@ -45,14 +45,15 @@ std::optional<std::string_view> AdjacencyWord(std::string_view head) {
   return std::nullopt;
 }
 
-/// The word that a text begins with, in lower case.
+/// The first word of a text, in lower case.
 std::string FirstWord(std::string_view head) {
   constexpr std::size_t kLongest = 64;
   const std::vector<std::string> words = Words(head.substr(0, std::min(head.find('\n'), kLongest)));
   return words.empty() ? std::string() : words[0];
 }
 
-/// Whether a word, in lower case, begins another text of the Problem Based Benchmark Suite or of GBBS, or is misspelt.
+/// Whether a word, in lower case, begins another text format of the Problem Based Benchmark Suite or of GBBS, or is a
+/// misspelling.
 bool IsOtherWord(std::string_view word) {
   for (const std::string_view begin : {"adjacency", "weightedadjacency", "edgearray", "weightededgearray"}) {
     if (word.starts_with(begin)) return true;
@@ -60,7 +61,7 @@ bool IsOtherWord(std::string_view word) {
   return false;
 }
 
-/// The next of what an input holds, with blanks before it skipped.
+/// The next bytes of an input, without leading blanks.
 std::string_view HeadWithoutBlanks(Input& input) {
   std::string_view head = input.Peek(std::size_t{1} << 16);
   head.remove_prefix(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
@@ -72,7 +73,7 @@ std::string_view HeadWithoutBlanks(Input& input) {
 struct GbbsHeader {
   std::uint64_t vertices = 0, edges = 0, bytes = 0;
 
-  /// What `bytes` must be; nothing for counts that no file has.
+  /// The required value of `bytes`; nothing for impossible counts.
   std::optional<std::uint64_t> due() const {
     if (vertices > kMaxGbbsIds || edges > std::numeric_limits<std::uint64_t>::max() / 16) return std::nullopt;
     return 24 + (vertices + 1) * 8 + edges * 4;
@@ -93,8 +94,8 @@ GbbsHeader ReadGbbsHeader(Input& input, ArrayReader& reader) {
   const auto header = reader.ReadOne<GbbsHeader>();
   if (header.bytes != header.due()) {
     Throw<InputError>(
-        "{}: its header speaks of {} vertices, {} edges and {} bytes, which do not fit each other: the file is damaged, or "
-        "is compressed by GBBS, which cannot be read; write it uncompressed",
+        "{}: its header states {} vertices, {} edges and {} bytes, which do not fit each other: the file is damaged, or is "
+        "compressed by GBBS, which cannot be read; write it uncompressed",
         reader.name(), header.vertices, header.edges, header.bytes);
   }
   reader.ExpectRoom(header.vertices + 1, sizeof(std::uint64_t));
@@ -116,7 +117,7 @@ Adjacency ReadGbbsBinary(Input& input, int threads) {
         "the graph as text, {}",
         reader.name(), sizeof(std::uint32_t), kWeightedAdjacencyWord);
   }
-  // The in-edges say nothing new, but that the file is whole.
+  // The in-edges contain no new information, but show that the file is complete.
   const auto again = reader.ReadOne<GbbsHeader>();
   if (again.vertices != header.vertices || again.edges != header.edges || again.bytes != header.bytes) {
     Throw<InputError>("{}: goes on after its edges, but not with the in-edges of the same graph: the file is damaged",
@@ -133,10 +134,10 @@ Adjacency ReadGbbsBinary(Input& input, int threads) {
 struct AdjacencyHeader {
   bool weighted = false;
   std::uint64_t vertices = 0, edges = 0;
-  std::uint64_t line = 0;  ///< that holds the edges
+  std::uint64_t line = 0;  ///< number of the line with the number of edges
 };
 
-/// Reads the three lines before the first offset.
+/// Reads the three items before the first offset.
 AdjacencyHeader ReadAdjacencyHeader(Input& input) {
   const std::string& name = input.name();
   AdjacencyHeader header;
@@ -165,14 +166,14 @@ AdjacencyHeader ReadAdjacencyHeader(Input& input) {
   return header;
 }
 
-/// The numbers of one chunk, each array with the place of its first in the whole file's.
+/// The numbers of one chunk. Each array has the position of its first element in the whole array.
 struct AdjacencyPiece {
   std::uint64_t offsets_at = 0, ids_at = 0, weights_at = 0;
   Array<EdgeIndex> offsets;
   Array<VertexId> ids;
   Array<std::int32_t> integers;
-  Array<float> reals;  // instead of integers, if some weight is none
-  float extreme = 0;   // of `reals`, the farthest from 0
+  Array<float> reals;  // used instead of `integers` if a weight is not an integer
+  float extreme = 0;   // the weight in `reals` of largest magnitude
   bool fraction = false;
   std::uint64_t lines = 0;
   LineCursor::Underflow underflow;
@@ -186,7 +187,7 @@ std::uint64_t CountNumbers(std::string_view text) {
                                      static_cast<unsigned>(c == '\n') | static_cast<unsigned>(c == '\r'));
   };
   std::uint64_t count = !text.empty() && blank(text[0]) == 0 ? 1 : 0;
-  constexpr std::size_t kBlock = 128;  // so that bytes do for counting, which compilers turn into vector instructions
+  constexpr std::size_t kBlock = 128;  // counts fit in a byte, so that compilers use vector instructions
   for (std::size_t begin = 1; begin < text.size(); begin += kBlock) {
     const char* const before = text.data() + begin - 1;
     const std::size_t size = std::min(kBlock, text.size() - begin);
@@ -199,7 +200,7 @@ std::uint64_t CountNumbers(std::string_view text) {
   return count;
 }
 
-/// Parses the weights that come next in a chunk.
+/// Parses the next `count` weights of a chunk.
 void ParseAdjacencyWeights(LineCursor& cursor, std::size_t count, AdjacencyPiece& piece) {
   piece.integers = Array<std::int32_t>(count);
   for (std::size_t i = 0; i < count && cursor.NextLine<'\n'>(); ++i) {
@@ -225,13 +226,13 @@ void ParseAdjacencyWeights(LineCursor& cursor, std::size_t count, AdjacencyPiece
   }
 }
 
-/// Parses a chunk that begins with number `start` of those behind the header.
+/// Parses a chunk whose first number is number `start` after the header.
 AdjacencyPiece ParseAdjacencyChunk(LineCursor& cursor, std::uint64_t start, std::uint64_t count,
                                    const AdjacencyHeader& header) {
   AdjacencyPiece piece;
   const std::uint64_t vertices = header.vertices, edges = header.edges;
   std::uint64_t at = start;
-  /// How many of the next numbers belong to a section of `size` that begins at `begin`; `first` is the place of the first.
+  /// How many of the next numbers belong to the section of `size` numbers at `begin`; `first` becomes their position in it.
   const auto part = [&](std::uint64_t begin, std::uint64_t size, std::uint64_t& first) {
     first = at - begin;
     const std::uint64_t n = first < size ? std::min(size - first, start + count - at) : 0;
@@ -262,7 +263,7 @@ AdjacencyPiece ParseAdjacencyChunk(LineCursor& cursor, std::uint64_t start, std:
     ParseAdjacencyWeights(cursor, part(vertices + edges, edges, piece.weights_at), piece);
   }
   if (cursor.NextLine<'\n'>()) {
-    if (at == start + count) cursor.Unsigned("number");  // counted as a part of one: throws
+    if (at == start + count) cursor.Unsigned("number");  // the count took part of a number for one: throws
     cursor.Fail("{} follows what the header promises, {} vertices and {} edges", Quote(cursor.Field()), vertices, edges);
   }
   piece.lines = cursor.lines();
@@ -270,7 +271,7 @@ AdjacencyPiece ParseAdjacencyChunk(LineCursor& cursor, std::uint64_t start, std:
   return piece;
 }
 
-/// Makes one array of those that a member of every piece holds, and frees them.
+/// Concatenates a member array of all pieces, and frees the pieces' arrays.
 template <class T>
 Array<T> JoinPieces(std::vector<AdjacencyPiece>& pieces, std::uint64_t size, Array<T> AdjacencyPiece::*member,
                     std::uint64_t AdjacencyPiece::*place, int threads) {
@@ -304,10 +305,10 @@ Weights JoinAdjacencyWeights(std::vector<AdjacencyPiece>& pieces, std::uint64_t 
   return JoinPieces(pieces, size, &AdjacencyPiece::reals, &AdjacencyPiece::weights_at, threads);
 }
 
-/// Hands out, chunk after chunk in file order, which number of the file a chunk begins with.
+/// Assigns to each chunk, in file order, the position of its first number in the file.
 class NumberPlaces {
  public:
-  /// The place of chunk `index`, which holds `count` numbers; waits for the chunks before it.
+  /// Position of chunk `index`, which has `count` numbers. Waits for all earlier chunks.
   std::uint64_t Take(std::size_t index, std::uint64_t count) {
     std::unique_lock lock(mutex_);
     turn_.wait(lock, [&] { return index == next_; });
@@ -315,7 +316,7 @@ class NumberPlaces {
     turn_.notify_all();
     return std::exchange(place_, place_ + count);
   }
-  /// Numbers of all chunks.
+  /// Numbers in all chunks.
   std::uint64_t total() const { return place_; }
 
  private:
@@ -325,7 +326,7 @@ class NumberPlaces {
   std::uint64_t place_ = 0;
 };
 
-/// A fault in a chunk; a std::optional of it is the first in the file so far.
+/// An error in a chunk. The loop keeps the first one in the file so far.
 struct AdjacencyFault {
   std::size_t chunk;
   std::uint64_t line;
@@ -342,7 +343,7 @@ Adjacency ReadAdjacencyText(Input& input, int threads, std::uint64_t* lines) {
   }
 
   auto workers = static_cast<std::size_t>(ThreadCount(threads));
-  if (const auto left = input.remaining()) {  // a small file is read faster than threads start
+  if (const auto left = input.remaining()) {  // a small file takes less time to read than threads take to start
     workers = std::min(workers, static_cast<std::size_t>(*left / Input::kDefaultChunkBytes) + 1);
   }
   NumberPlaces places;
@@ -403,7 +404,7 @@ Adjacency ReadAdjacencyText(Input& input, int threads, std::uint64_t* lines) {
     found -= due;
   }
 
-  // The largest array is there twice, in pieces and whole.
+  // The largest array exists twice: in pieces and joined.
   input.Claim(std::max((vertices + 1) * sizeof(EdgeIndex), edges * sizeof(VertexId)));
   Adjacency out;
   out.offsets = JoinPieces(pieces, vertices + 1, &AdjacencyPiece::offsets, &AdjacencyPiece::offsets_at, threads);
@@ -446,7 +447,7 @@ bool IsGbbs(Input& input, std::string_view head) {
   GbbsHeader header;
   std::memcpy(&header, begin.data(), sizeof header);
   if (header.bytes != header.due()) return false;
-  // Galois' graphs begin with 1 or 2 and a small number, and may then have just so many vertices.
+  // Galois' graphs begin with 1 or 2 and a small number. The numbers could be a size and counts here as well.
   if (header.vertices > 2 || header.edges > 64) return true;
   const std::uint64_t whole = header.bytes;
   const std::uint64_t seen = input.Peek(2 * whole + 1).size();
@@ -460,7 +461,7 @@ StatedCounts PeekGbbs(Input& input) {
     const AdjacencyHeader header = ReadAdjacencyHeader(input);
     counts.vertices = header.vertices;
     counts.entries = header.edges;
-    counts.entry_bytes = header.weighted ? 4 : 2;  // digits and line ends
+    counts.entry_bytes = header.weighted ? 4 : 2;  // a digit and a line end
     counts.other_bytes = header.vertices * 2;
     counts.weights = header.weighted ? WeightKind::kInt32 : WeightKind::kNone;
     counts.line = header.line;

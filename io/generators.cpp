@@ -20,12 +20,12 @@ namespace generators {
 namespace {
 
 constexpr int kMaxScale = CHATTY_VERTEX_BITS == 32 ? 31 : 48;
-constexpr int kMaxEdgeBits = 48;  // 2 PiB of edges: more is a mistake
+constexpr int kMaxEdgeBits = 48;  // 2 PiB of edges: a larger number is a mistake
 
 // ---- Weights
 // ----------------------------------------------------------------------------------------------------------------
 
-/// The weight of an edge, whichever way it leads.
+/// The weight of an edge; equal for both directions.
 class WeightHash {
  public:
   explicit WeightHash(const GeneratorSpec& spec)
@@ -40,7 +40,7 @@ class WeightHash {
                                        static_cast<std::int64_t>((word >> 32) * values >> 32));
     } else {
       const volatile double above =
-          (max_ - min_) * UnitInterval(word);  // rounded here, or a compiler may fuse it with the sum
+          (max_ - min_) * UnitInterval(word);  // rounded here, because a compiler may fuse it with the sum
       return static_cast<float>(min_ + above);
     }
   }
@@ -162,7 +162,7 @@ void CheckEdges(std::string_view family, std::uint64_t vertices, std::uint64_t d
 
 std::uint64_t CheckCount(const GeneratorSpec& spec, std::uint64_t least) {
   if (spec.count < least) {
-    Throw<UsageError>("a {} of {} vertices is no graph of its kind; give a count from {}", spec.family, spec.count, least);
+    Throw<UsageError>("a {} of {} vertices is too small; give a count of at least {}", spec.family, spec.count, least);
   }
   CheckVertices(spec.family, spec.count);
   return spec.count;

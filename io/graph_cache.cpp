@@ -31,10 +31,13 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr int kCacheVersion = 2;    // of what readers make of files: to be raised when they make something else of one
-constexpr int kInEdgesVersion = 1;  // of files of in-edges, beside that: to be raised when Transpose makes something else
+constexpr int kCacheVersion =
+    2;  // version of the readers' results: increase it when a reader makes a different graph of a file
+constexpr int kInEdgesVersion =
+    1;  // version of files of in-edges, in addition: increase it when the result of Transpose changes
 
-/// A path as JSON has it: as it is if that is UTF-8, else its bytes in hexadecimal behind a zero, which no path has.
+/// A path as JSON text: the path itself if it is UTF-8, otherwise a zero, which no path contains, and its bytes in
+/// hexadecimal.
 std::string PathText(const std::string& path) {
   try {
     static_cast<void>(Json(path).dump());
@@ -46,7 +49,7 @@ std::string PathText(const std::string& path) {
   }
 }
 
-/// The inverse.
+/// Inverse of PathText.
 std::string PathOf(const std::string& text) {
   if (!text.starts_with('\0')) return text;
   std::string path;
@@ -56,7 +59,7 @@ std::string PathOf(const std::string& text) {
   return path;
 }
 
-/// What tells a file from its later self; null for none that can be told.
+/// Properties that change when a file changes; null if it is not a regular file.
 Json Identity(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return nullptr;
@@ -64,7 +67,7 @@ Json Identity(const std::string& path) {
   return {{"path", PathText(path)},
           {"bytes", info.st_size},
           {"modified", time(info.st_mtim)},
-          {"changed", time(info.st_ctim)},  // which, unlike the other, no `touch` turns back
+          {"changed", time(info.st_ctim)},  // unlike the time of modification, `touch` cannot set it back
           {"inode", info.st_ino}};
 }
 
@@ -85,7 +88,7 @@ Json OptionsKey(const ReadOptions& options) {
           {"compact_ids", options.compact_ids}};
 }
 
-/// Waits until an edit from now on gives the source another time: a kernel's file times have the grain of its ticks.
+/// Waits until a later edit gives the source a different time: file times have the resolution of the kernel's ticks.
 void LetTimePass(const std::string& path) {
   constexpr auto kTick = std::chrono::milliseconds(20);
   struct stat info {};
@@ -96,7 +99,7 @@ void LetTimePass(const std::string& path) {
   if (age >= std::chrono::nanoseconds(0) && age < kTick) std::this_thread::sleep_for(kTick - age);
 }
 
-/// Also of paths that are not UTF-8.
+/// The note as text, also if a path is not UTF-8.
 std::string NoteText(const Json& note) { return note.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace); }
 
 Json ReportJson(const ReadReport& report) {
@@ -130,7 +133,7 @@ ReadReport ParseReport(const Json& json) {
   return report;
 }
 
-/// Of rows as they are in an entry.
+/// Options that read an entry's rows unchanged.
 ReadOptions AsItIs(const ReadOptions& options) {
   ReadOptions as_it_is;
   as_it_is.format = "binary";
@@ -141,8 +144,8 @@ ReadOptions AsItIs(const ReadOptions& options) {
   return as_it_is;
 }
 
-/// The graph of an entry, if it is that of this source as it is now; `why` says what is wrong with it otherwise.
-/// `sources` are then those that its note has.
+/// The graph of an entry, if it is that of the source in its present state. Otherwise `why` becomes the reason. `sources`
+/// becomes the identities in the entry's note.
 std::optional<Graph> ReadEntry(const std::string& file, const std::string& source, const Json& options_key,
                                const ReadOptions& options, ReadReport* report, Json* sources, std::string* why) try {
   std::error_code ignored;
@@ -166,16 +169,16 @@ std::optional<Graph> ReadEntry(const std::string& file, const std::string& sourc
   }
   ReadReport entry;
   Graph graph = ReadGraph(file, AsItIs(options), &entry);
-  if (entry.writers_note != text) {  // what is made of the graph would be kept for another one
+  if (entry.writers_note != text) {  // derived data would be stored for another graph
     *why = "was replaced while it was read";
     return std::nullopt;
   }
   if (report != nullptr) *report = ParseReport(note.at("report"));
   *sources = note.at("sources");
   return graph;
-} catch (const OutOfMemoryError&) {  // from the source the graph would take more
+} catch (const OutOfMemoryError&) {  // reading the source would take more memory
   throw;
-} catch (const Error& error) {  // of whatever kind: the source is there
+} catch (const Error& error) {  // any other error: the source can still be read
   *why = fmt::format("could not be used ({})", error.what());
   return std::nullopt;
 } catch (const Json::exception&) {
@@ -195,14 +198,14 @@ Weights View(Weights& weights) {
       weights);
 }
 
-/// Makes a folder ready for a file of the cache. Throws InputError where something else has its name: an OutputFile would
-/// write to a pipe, and wait for who reads it.
+/// Prepares the folder for a file of the cache. Throws InputError if the name belongs to something other than a regular
+/// file: an OutputFile would write to a pipe and wait for its reader.
 void PrepareFile(const std::string& file) {
   std::error_code ignored;
   const fs::path folder = fs::path(file).parent_path();
   fs::create_directories(folder, ignored);
   if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored)) Throw<InputError>("{}: is no file", file);
-  RemoveStaleOutputs(folder.string(), "");  // of other entries, too: they are large
+  RemoveStaleOutputs(folder.string(), "");  // of all entries, because such files are large
 }
 
 void WriteEntry(const Graph& graph, const std::string& file, const Json& note) {
@@ -218,10 +221,10 @@ std::uint64_t TextHash(std::string_view text) {
   return hash;
 }
 
-/// What is made of a graph, in files of their own beside its entry. So a graph of which nobody asks for more costs neither
-/// the time nor the disk. A file's note says of which graph, in which state of its source, it was made.
+/// Data derived from a graph, in separate files beside its entry. A graph without derived data costs neither time nor disk
+/// space for it. Each file's note states the graph, and the state of its source.
 ///
-/// - ENTRY.in.chatty has in-edges: a graph of the binary format, whose out-edges they are.
+/// - ENTRY.in.chatty has the in-edges: a graph in the binary format, with the in-edges as its out-edges.
 /// - ENTRY.HASH.arrays has the arrays of one key.
 class FolderStore : public GraphStore {
  public:
@@ -233,17 +236,17 @@ class FolderStore : public GraphStore {
 
   std::optional<Adjacency> LoadInEdges() override {
     return Load<Adjacency>(InEdgesPath(), "in-edges are", [&](Input& input) -> std::optional<Adjacency> {
-      if (io::ReadBinaryNote(input) != InEdgesNote()) return std::nullopt;  // of an earlier state of the source
+      if (io::ReadBinaryNote(input) != InEdgesNote()) return std::nullopt;  // from another state of the source
       ReadReport report;
       Graph graph = ReadGraph(InEdgesPath(), options_, &report);
-      if (report.writers_note != InEdgesNote()) return std::nullopt;  // replaced meanwhile
+      if (report.writers_note != InEdgesNote()) return std::nullopt;  // replaced while it was read
       return std::move(graph).TakeOut();
     });
   }
 
   void SaveInEdges(const Adjacency& in) noexcept override {
     Save("in-edges", [&] {
-      auto& kept = const_cast<Adjacency&>(in);  // views are of what may be written; WriteBinary reads alone
+      auto& kept = const_cast<Adjacency&>(in);  // views need writable memory; WriteBinary only reads
       const Graph graph =
           Graph::OfChecked({Array<EdgeIndex>::View(kept.offsets.data(), kept.offsets.size()),
                             Array<VertexId>::View(kept.neighbours.data(), kept.neighbours.size()), View(kept.weights)},
@@ -276,26 +279,26 @@ class FolderStore : public GraphStore {
     return NoteText(note);
   }
 
-  /// What read(input) makes of a file, if that is there and sound.
+  /// The result of read(input) for a file; nothing if the file is missing or damaged.
   template <class T, class Read>
   std::optional<T> Load(const std::string& file, std::string_view what, Read&& read) try {
     std::error_code ignored;
     if (!fs::is_regular_file(file, ignored)) return std::nullopt;
     Input input(file, /*chunk_bytes=*/1);
     return read(input);
-  } catch (const OutOfMemoryError&) {  // to make it anew would take more
+  } catch (const OutOfMemoryError&) {  // computing the data again would take more memory
     throw;
   } catch (const Error& error) {
-    Log().warn("{} made anew: the cache's could not be used ({})", what, error.what());
+    Log().warn("{} computed again: the cached data is unusable ({})", what, error.what());
     return std::nullopt;
   }
 
-  /// Does save(), and warns if it fails: the graph is as good.
+  /// Calls save(), and warns if it fails: the graph is usable without it.
   template <class Body>
   static void Save(std::string_view what, Body&& save) noexcept try {
     save();
   } catch (const std::exception& failure) {
-    Log().warn("the cache keeps no {}: {}", what, failure.what());
+    Log().warn("the cache cannot store the {}: {}", what, failure.what());
   }
 
   template <class Body>
@@ -307,11 +310,11 @@ class FolderStore : public GraphStore {
   }
 
   std::string entry_;
-  Json note_;  // what all files' notes have
+  Json note_;  // common to all files' notes
   ReadOptions options_;
 };
 
-/// Named so that people know it again, and one an option.
+/// The graph's name, for people, and a hash: one entry for each source and options.
 std::string EntryName(const std::string& source, const Json& key) {
   return fmt::format("{}-{:016x}.chatty", io::GraphNameOf(source), TextHash(source + key.dump()));
 }
@@ -345,7 +348,7 @@ Graph ReadGraphCached(const std::string& path, const ReadOptions& options, const
   }
   const Json key = OptionsKey(options);
   used.file = (fs::path(folder) / EntryName(source, key)).string();
-  // what is made of the graph goes beside the entry, once somebody asks for it
+  // derived data goes beside the entry when it is first computed
   const auto keep_derived = [&](Graph& graph, const Json& identities) {
     graph.set_store(
         std::make_unique<FolderStore>(fs::path(used.file).replace_extension().string(), key, identities, options));
@@ -383,8 +386,8 @@ Graph ReadGraphCached(const std::string& path, const ReadOptions& options, const
   try {
     WriteEntry(graph, used.file, note);
     used.use = CacheReport::Use::kFilled;
-    keep_derived(graph, note["sources"]);  // beside an entry, and not where there is none
-  } catch (const Error& failure) {         // the graph is as good
+    keep_derived(graph, note["sources"]);  // only if there is an entry
+  } catch (const Error& failure) {         // the graph is usable all the same
     Log().warn("the cache could not be filled: {}", failure.what());
     used = {CacheReport::Use::kNone, {}, failure.what()};
   }

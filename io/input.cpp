@@ -22,7 +22,7 @@
 namespace chatty {
 namespace {
 
-constexpr std::size_t kRawBytes = std::size_t{1} << 18;  // packed bytes asked of the system at once
+constexpr std::size_t kRawBytes = std::size_t{1} << 18;  // compressed bytes per system call
 
 std::size_t ReadSome(int fd, char* to, std::size_t bytes, const std::string& name) {
   for (;;) {
@@ -32,8 +32,8 @@ std::size_t ReadSome(int fd, char* to, std::size_t bytes, const std::string& nam
   }
 }
 
-/// A stream's kind from its first bytes; 4 suffice. Of gzip's the third says that it is deflated, as all are: two bytes
-/// alone may be a number that a binary file begins with.
+/// A stream's compression from its first four bytes. For gzip the third byte, the method, must be deflate: two bytes alone
+/// may be a number at the begin of a binary file.
 Compression Sniff(std::string_view head) {
   const auto byte = [&](std::size_t i) { return i < head.size() ? static_cast<unsigned char>(head[i]) : 0u; };
   if (byte(0) == 0x1f && byte(1) == 0x8b && byte(2) == 8) return Compression::kGzip;
@@ -42,9 +42,9 @@ Compression Sniff(std::string_view head) {
   return skippable ? Compression::kZstd : Compression::kNone;
 }
 
-/// Where inputs lie in memory, for whoever must not wait for a lock. One that finds no slot is not known.
+/// Addresses of mapped inputs, for signal handlers, which must not lock. An input without a free slot is not found.
 struct MappedInput {
-  std::atomic<const char*> begin{nullptr};  ///< null: the slot is free
+  std::atomic<const char*> begin{nullptr};  ///< null: free slot
   std::atomic<std::size_t> bytes{0};
   std::atomic<const char*> name{nullptr};
 };
@@ -91,7 +91,7 @@ std::string_view CompressionName(Compression compression) {
   return "unknown";
 }
 
-/// Unpacked bytes of a file descriptor, in order.
+/// Decompressed bytes of a file descriptor, in order.
 class Input::Stream {
  public:
   Stream(int fd, std::string name) : fd_(fd), name_(std::move(name)), raw_(kRawBytes) {
@@ -117,7 +117,7 @@ class Input::Stream {
 
   Compression compression() const { return compression_; }
 
-  /// Fills `to` as far as the stream goes.
+  /// Reads up to `bytes` bytes; fewer only at the end of the stream.
   std::size_t Read(char* to, std::size_t bytes) {
     std::size_t done = 0;
     while (done < bytes && !ended_) {
@@ -137,7 +137,7 @@ class Input::Stream {
   }
 
  private:
-  /// Appends to what is left in raw_. False where the descriptor ends.
+  /// Appends to the contents of raw_. False at the end of the descriptor.
   bool Refill() {
     if (begin_ == end_) begin_ = end_ = 0;
     const std::size_t got = ReadSome(fd_, raw_.data() + end_, raw_.size() - end_, name_);
@@ -165,7 +165,7 @@ class Input::Stream {
       return 0;
     }
     if (between_members_) {
-      // After a member: another one, or the zeros with which tapes and block devices pad.
+      // After a member: another member, or zeros, with which tapes and block devices pad.
       while (begin_ < end_ && raw_[begin_] == 0) ++begin_;
       if (begin_ == end_) return 0;
       if (static_cast<unsigned char>(raw_[begin_]) != 0x1f) {
@@ -195,7 +195,7 @@ class Input::Stream {
   }
 
   std::size_t ReadZstd(char* to, std::size_t bytes) {
-    // A frame may have output left inside the decoder although its input is consumed, so ask before refilling.
+    // A frame may have output left in the decoder after all its input is consumed, so decode before a refill.
     if (begin_ == end_ && !zstd_pending_ && !Refill()) {
       if (!between_members_) Truncated("zstd");
       ended_ = true;
@@ -231,7 +231,7 @@ class Input::Stream {
 
   int fd_;
   std::string name_;
-  std::vector<char> raw_;  // packed bytes read and not yet unpacked: [begin_, end_)
+  std::vector<char> raw_;  // compressed bytes not yet decompressed: [begin_, end_)
   std::size_t begin_ = 0, end_ = 0;
   std::uint64_t packed_read_ = 0;
   Compression compression_ = Compression::kNone;
@@ -239,14 +239,14 @@ class Input::Stream {
   bool zlib_ready_ = false;
   ZSTD_DStream* zstd_ = nullptr;
   bool zstd_pending_ = false;
-  bool between_members_ = false;  // at a place where the packed stream may end
+  bool between_members_ = false;  // at a position where the compressed stream may end
   bool ended_ = false;
 };
 
-/// A file in memory, as long as anybody has use for it.
+/// A mapped file. Input and views share it.
 class Input::Map {
  public:
-  /// Has no text where the file cannot be mapped.
+  /// The text is empty if the file cannot be mapped.
   Map(int fd, std::size_t bytes, const std::string& name) : name_(name) {
     void* const begin = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     if (begin == MAP_FAILED) return;
@@ -272,7 +272,8 @@ class Input::Map {
 void MemoryClaims::Expect(std::uint64_t bytes, const std::string& name) const {
   if (limit_ == 0 || bytes <= limit_) return;
   Throw<OutOfMemoryError>(
-      "{}: out of host memory while it is read: this takes {} and more, and the host's limit allows {}: use a smaller graph "
+      "{}: out of host memory while it is read: this takes at least {}, but the host's limit allows only {}: use a smaller "
+      "graph "
       "or "
       "a larger limit",
       name, FormatBytes(bytes), FormatBytes(limit_));
@@ -307,7 +308,7 @@ Input::Input(const std::string& path, std::size_t chunk_bytes)
       if (got < 0) fail("");
       if (Sniff({head, static_cast<std::size_t>(got)}) == Compression::kNone) {
         auto map = std::make_shared<Map>(fd_, static_cast<std::size_t>(info.st_size), name_);
-        if (!map->text().empty()) {  // some file systems cannot map; then the file is streamed
+        if (!map->text().empty()) {  // some file systems do not support maps; then the file is streamed
           map_ = std::move(map);
           ahead_ = map_->text();
           most_bytes_ = ahead_.size();
@@ -349,10 +350,10 @@ std::string_view Input::Peek(std::size_t bytes) {
 std::shared_ptr<const void> Input::KeepMapped() {
   if (map_ == nullptr) return nullptr;
   char* const begin = const_cast<char*>(map_->text().data());
-  // Writable, for lists may be sorted: pages that are written become the process's own. Where the system grants no memory
-  // for all of them, arrays are copies.
+  // Writable, because lists may be sorted: written pages become private to the process. If the system refuses the memory,
+  // arrays are copies.
   if (::mprotect(begin, map_->text().size(), PROT_READ | PROT_WRITE) != 0) return nullptr;
-  ::madvise(begin, map_->text().size(), MADV_NORMAL);  // read more than once from now on
+  ::madvise(begin, map_->text().size(), MADV_NORMAL);  // from now on pages may be read repeatedly
   kept_ = true;
   return map_;
 }
@@ -376,7 +377,7 @@ bool Input::PeekLine(std::string_view* line) {
   std::size_t end = std::string_view::npos;
   for (std::size_t want = 4096;; want *= 4) {
     Fill(want);
-    // One byte for "\r", one for "\n", one to see that a line is too long.
+    // One byte for "\r", one for "\n", and one that shows that a line is too long.
     const std::size_t searched = std::min(ahead_.size(), kMaxLineBytes + 3);
     end = ahead_.substr(0, searched).find('\n');
     if (end != std::string_view::npos || searched == kMaxLineBytes + 3 || (exhausted_ && searched == ahead_.size())) break;
@@ -386,7 +387,7 @@ bool Input::PeekLine(std::string_view* line) {
   *line = ahead_.substr(0, end);
   if (!line->empty() && line->back() == '\r') line->remove_suffix(1);
   if (line->size() > kMaxLineBytes) {
-    Throw<InputError>("{}:{}: the line is longer than {} bytes: this is no text file of a known graph format", name_,
+    Throw<InputError>("{}:{}: the line is longer than {} bytes: this is not a text file of a known graph format", name_,
                       lines_skipped_ + 1, kMaxLineBytes);
   }
   return true;
@@ -437,7 +438,7 @@ bool Input::Next(Chunk* chunk) {
     std::size_t size = ahead_.size();
     if (size > 0) std::memcpy(buffer.data(), ahead_.data(), size);
     ahead_ = {};
-    std::size_t whole = 0;  // length of the whole lines in the buffer
+    std::size_t whole = 0;  // length of the complete lines in the buffer
     for (;;) {
       if (!exhausted_) {
         try {
@@ -458,7 +459,7 @@ bool Input::Next(Chunk* chunk) {
         whole = static_cast<std::size_t>(static_cast<const char*>(last) - buffer.data()) + 1;
         break;
       }
-      if (size > kMaxLineBytes + 1) {  // too long a line: whoever parses it says so, with its number
+      if (size > kMaxLineBytes + 1) {  // too long a line: the parser reports it with its number
         whole = size;
         break;
       }

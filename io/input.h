@@ -1,6 +1,6 @@
 /// \file
-/// Bytes in: a file or standard input, plain, gzip or Zstandard, delivered in chunks that end where lines end, so that
-/// several threads can parse one file.
+/// Input from a file or standard input; plain, gzip or Zstandard. Chunks end at line ends, so that several threads can parse
+/// one file.
 #pragma once
 
 #include <atomic>
@@ -15,35 +15,35 @@
 
 namespace chatty {
 
-/// How a file is packed, known from its first bytes, never from its name.
+/// A file's compression, determined by its first bytes, never by its name.
 enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
 
 std::string_view CompressionName(Compression compression);  ///< "plain", "gzip" or "zstd"
 
-/// Longest line, in bytes and without its line end, that any text format may hold. Longer ones mean that the file is no
+/// Maximum length of a line in bytes, without its line end, in any text format. A longer line means that the file is not
 /// text, and would make chunks unbounded.
 inline constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
 
-/// A piece of a text file. Reused from call to call of `Input::Next`, so that its buffer is allocated once a thread.
+/// A piece of a text file. Reused in later calls of `Input::Next`, so that each thread allocates its buffer once.
 struct Chunk {
   std::size_t index = 0;  ///< 0, 1, 2, ... in file order
-  std::string_view text;  ///< ends with a line end, unless the file ends here or a line is longer than kMaxLineBytes
+  std::string_view
+      text;  ///< ends with a line end, except at the end of the file and within a line longer than kMaxLineBytes
 
  private:
   friend class Input;
-  std::vector<char> buffer_;  // backs `text` where the file is not mapped
+  std::vector<char> buffer_;  // backs `text` if the file is not mapped
 };
 
-/// What a reader holds in host memory, against a limit. Thread-safe.
+/// Host memory of a reader, and its limit. Thread-safe.
 class MemoryClaims {
  public:
   /// `limit` in bytes; 0: none.
   explicit MemoryClaims(std::uint64_t limit) : limit_(limit) {}
 
-  /// Counts bytes that are about to be allocated for what `name` holds, and stay. Throws OutOfMemoryError if they are more
-  /// than the limit leaves.
+  /// Adds memory that is about to be allocated for the input `name` and stays. Throws OutOfMemoryError beyond the limit.
   void Claim(std::uint64_t bytes, const std::string& name) { Expect(held_.fetch_add(bytes) + bytes, name); }
-  /// Throws OutOfMemoryError if so many bytes at once, in all, are more than the limit.
+  /// Throws OutOfMemoryError if `bytes`, the total in use at once, exceed the limit.
   void Expect(std::uint64_t bytes, const std::string& name) const;
 
  private:
@@ -51,16 +51,16 @@ class MemoryClaims {
   std::atomic<std::uint64_t> held_{0};
 };
 
-/// An opened input. A plain regular file is mapped into memory; everything else is streamed: the thread that asks for
-/// the next chunk unpacks it into a buffer of its own while other threads parse theirs, so that one chunk a thread is
-/// in flight and memory stays bounded. A file must not shrink while it is mapped: the system then raises SIGBUS, and
-/// MappedInputAt says to a handler which file it was.
+/// An open input. A plain regular file is mapped into memory; all others are streamed. The thread that requests the next
+/// chunk decompresses it into its own buffer while other threads parse theirs. So there is one chunk per thread and memory
+/// is bounded. A mapped file must not shrink: the system then raises SIGBUS, and MappedInputAt returns the file's name to a
+/// signal handler.
 ///
-/// All errors are InputErrors that name the file. Construction throws where the file is missing, unreadable or a
-/// directory; the reading members where the compressed stream is truncated or corrupt.
+/// All errors are InputErrors that name the file. The constructor throws if the file is missing, unreadable or a directory;
+/// reading members throw if the compressed stream is truncated or corrupt.
 class Input {
  public:
-  /// Length of a chunk unless told: 1 MiB, which leaves a thread's buffers in a second-level cache.
+  /// Default length of a chunk: 1 MiB, so that a thread's buffers fit a second-level cache.
   static constexpr std::size_t kDefaultChunkBytes = std::size_t{1} << 20;
 
   /// Opens `path`, or standard input for "-". Chunks are about `chunk_bytes` long.
@@ -70,52 +70,51 @@ class Input {
   Input& operator=(const Input&) = delete;
 
   /// @{
-  /// Against which limit memory for what is read is claimed; null, as at first: none. The object must outlive the input.
+  /// The object that counts memory for the contents; null, the default: no limit. It must outlive the input.
   void set_claims(MemoryClaims* claims) { claims_ = claims; }
   MemoryClaims* claims() const { return claims_; }
   /// @}
-  /// Claims memory, from any thread.
+  /// Adds memory to the claims. Any thread may call it.
   void Claim(std::uint64_t bytes) {
     if (claims_ != nullptr) claims_->Claim(bytes, name_);
   }
 
-  const std::string& path() const { return path_; }  ///< as given: "-" for standard input
-  const std::string& name() const { return name_; }  ///< how errors call it: the path, Abbreviated; or "standard input"
-  /// How the input is packed.
+  const std::string& path() const { return path_; }  ///< as given; "-" for standard input
+  const std::string& name() const { return name_; }  ///< name in errors: the path, Abbreviated, or "standard input"
+  /// The input's compression.
   Compression compression() const { return compression_; }
 
-  // --- In order, by one thread, before the first Next() ---
+  // --- Sequential access, by one thread, before the first Next() ---
 
-  /// Up to `bytes` bytes that come next, without consuming them: fewer only where the input ends. Valid until the next
-  /// call.
+  /// The next `bytes` bytes, without consuming them; fewer only at the end of the input. Valid until the next call.
   std::string_view Peek(std::size_t bytes);
-  /// Consumes `bytes` bytes that Peek has shown.
+  /// Consumes `bytes` bytes that Peek has returned.
   void Consume(std::size_t bytes);
-  /// Consumes what some editors begin UTF-8 with, if it comes next.
+  /// Consumes the byte order mark with which some editors begin UTF-8, if it comes next.
   void SkipByteOrderMark() {
     constexpr std::string_view kMark = "\xef\xbb\xbf";
     if (Peek(kMark.size()) == kMark) Consume(kMark.size());
   }
-  /// Sets `line` to the next line, without its line end ("\n" or "\r\n"), and does not consume it. False at the end.
-  /// Throws for a line of more than kMaxLineBytes.
+  /// Sets `line` to the next line, without its line end ("\n" or "\r\n"), and does not consume it. False at the end. Throws
+  /// for a line longer than kMaxLineBytes.
   bool PeekLine(std::string_view* line);
-  /// Consumes the line that PeekLine has shown.
+  /// Consumes the line that PeekLine has returned.
   void SkipLine();
-  /// Lines consumed by SkipLine: what precedes the first chunk.
+  /// Lines consumed by SkipLine, which precede the first chunk.
   std::uint64_t lines_skipped() const { return lines_skipped_; }
   /// Copies the next `bytes` bytes to `to`; returns how many there were.
   std::size_t Read(void* to, std::size_t bytes);
-  /// No more unpacked bytes than this, told by the file's length; the largest number where that tells nothing.
+  /// Upper bound of the unpacked bytes, from the file's length; the largest number if unknown.
   std::uint64_t most_bytes() const { return most_bytes_; }
-  /// Unpacked bytes that are left, where that is known without reading them: for a mapped file.
+  /// Unpacked bytes that remain, if known without reading: for a mapped file.
   std::optional<std::uint64_t> remaining() const;
-  /// What keeps a mapped file where Peek shows it, beyond this object's life; null for a stream. What is written there is
-  /// this process's alone. From then on Consume and Next give no pages back.
+  /// An owner that keeps a mapped file's pages, as returned by Peek, beyond this object's lifetime; null for a stream.
+  /// Writes to them are private to the process. Afterwards Consume and Next release no pages.
   std::shared_ptr<const void> KeepMapped();
 
   // --- From any number of threads ---
 
-  /// Fetches the next chunk. False at the end, and in all threads once one has thrown.
+  /// Gets the next chunk. False at the end, and in all threads after one call has thrown.
   bool Next(Chunk* chunk);
   /// Unpacked bytes delivered so far.
   std::uint64_t bytes_delivered() const { return bytes_delivered_; }
@@ -124,10 +123,10 @@ class Input {
   class Stream;
   class Map;
 
-  /// Gives the whole pages of a part of the map back to the system: they count as memory of this process, though the
-  /// system can read them from the file again.
+  /// Releases the complete pages of a part of the map: they count as memory of this process, although the system can read
+  /// them from the file again.
   void ReleaseMapped(std::string_view text) const;
-  void Fill(std::size_t bytes);  // makes ahead_ hold `bytes` bytes, or all that are left
+  void Fill(std::size_t bytes);  // makes ahead_ contain `bytes` bytes, or all that remain
 
   std::string path_, name_;
   MemoryClaims* claims_ = nullptr;
@@ -136,21 +135,21 @@ class Input {
   int fd_ = -1;
   std::uint64_t most_bytes_ = ~std::uint64_t{0};
   std::shared_ptr<Map> map_;        // null for a stream
-  bool kept_ = false;               // by others, too
+  bool kept_ = false;               // KeepMapped has been called
   std::unique_ptr<Stream> stream_;  // null for a mapped file
 
   std::mutex mutex_;
-  std::vector<char> buffer_;  // backs ahead_ where the file is not mapped
-  std::string_view ahead_;    // unpacked and not delivered: of a mapped file, all the rest
-  bool exhausted_ = false;    // nothing beyond ahead_
+  std::vector<char> buffer_;  // backs ahead_ if the file is not mapped
+  std::string_view ahead_;    // unpacked, not yet delivered bytes; of a mapped file, all the rest
+  bool exhausted_ = false;    // there are no bytes after ahead_
   bool failed_ = false;
   std::size_t next_index_ = 0;
-  std::size_t line_bytes_ = 0;  // of the line that PeekLine has shown, line end included
+  std::size_t line_bytes_ = 0;  // length of the line that PeekLine has returned, line end included
   std::uint64_t lines_skipped_ = 0;
   std::uint64_t bytes_delivered_ = 0;
 };
 
-/// The name of the input that is mapped to where `address` points; null if none is. A signal handler may call it.
+/// The name of the input whose map contains `address`; null if there is none. A signal handler may call it.
 const char* MappedInputAt(const void* address) noexcept;
 
 }  // namespace chatty

@@ -1,9 +1,9 @@
 // The out.* files of KONECT, the Koblenz network collection: Kunegis, "Handbook of Network Analysis: The KONECT Project",
 // 2015.
 //
-//   % sym|asym|bip KIND          whether edges have a direction, or go between two sides; what the third column is
-//   % EDGES VERTICES VERTICES    may be left out; of bip the vertices of either side
-//   FROM TO [NUMBER [TIME]]      a line an edge; ids from 1, of bip each side's own
+//   % sym|asym|bip KIND          direction of the edges, or two sides; meaning of the third column
+//   % EDGES VERTICES VERTICES    optional; for bip, the vertices of each side
+//   FROM TO [NUMBER [TIME]]      one edge per line; ids from 1, for bip separately on each side
 
 #include <algorithm>
 #include <atomic>
@@ -21,18 +21,18 @@
 namespace chatty::io {
 namespace {
 
-/// What the third column of a kind of network is.
+/// The meaning of the third column in a kind of network.
 enum class KonectColumn : std::uint8_t {
-  kOne,    ///< 1, there only where times follow
-  kTimes,  ///< how many parallel edges a line stands for
+  kOne,    ///< 1, present only if times follow
+  kTimes,  ///< the number of parallel edges in this line
   kWeight,
-  kEvent,  ///< 1 where the edge begins, -1 where it ends
+  kEvent,  ///< 1 when the edge begins, -1 when it ends
 };
 
 struct KonectKind {
   std::string_view name;
   KonectColumn column;
-  bool parallel;  ///< several lines may be of the same two vertices
+  bool parallel;  ///< several lines may have the same two vertices
 };
 
 constexpr KonectKind kKonectKinds[] = {
@@ -49,7 +49,7 @@ const KonectKind* FindKonectKind(std::string_view name) {
   return found == std::end(kKonectKinds) ? nullptr : found;
 }
 
-/// The words of a line that is a header, or means to be one; none of any other line.
+/// The words of a line that is a header or a faulty one; empty for any other line.
 std::vector<std::string> KonectWords(std::string_view line) {
   const std::size_t first = line.find_first_not_of(" \t");
   if (first == std::string_view::npos || (line[first] != '%' && line[first] != '#')) return {};
@@ -63,15 +63,15 @@ std::vector<std::string> KonectWords(std::string_view line) {
 struct KonectHeader {
   bool symmetric = false, bipartite = false;
   const KonectKind* kind = nullptr;
-  std::uint64_t line = 0;        ///< of all this
-  std::uint64_t sizes_line = 0;  ///< of what follows; 0: they are not said
+  std::uint64_t line = 0;        ///< number of the header's line
+  std::uint64_t sizes_line = 0;  ///< number of the line with the counts below; 0: there is none
   std::uint64_t edges = 0, left = 0, right = 0;
 
   bool weighted() const { return kind->column == KonectColumn::kWeight; }
   std::uint64_t vertices() const { return bipartite ? left + right : std::max(left, right); }
 };
 
-/// Reads the header, and the line of sizes if there is one.
+/// Reads the header, and the line of counts if there is one.
 KonectHeader ReadKonectHeader(Input& input) {
   constexpr std::string_view kForm = "\"% sym|asym|bip KIND\"";
   const std::string& name = input.name();
@@ -112,7 +112,7 @@ KonectHeader ReadKonectHeader(Input& input) {
     header.left = left;
     header.right = right;
     header.sizes_line = input.lines_skipped() + 1;
-  } catch (const LineError&) {  // any other comment
+  } catch (const LineError&) {  // some other comment
     return header;
   }
   input.SkipLine();
@@ -124,13 +124,13 @@ KonectHeader ReadKonectHeader(Input& input) {
   return header;
 }
 
-/// The field must be a time: any number.
+/// Skips a time, which may be any number.
 void SkipTime(LineCursor& cursor) {
   const std::string_view field = cursor.Field();
   double time = 0;
   const auto [next, error] = std::from_chars(field.data(), field.data() + field.size(), time);
   if (error != std::errc() || next != field.data() + field.size()) {
-    cursor.Fail("{} is no time, which the fourth column of KONECT's files is", Quote(field));
+    cursor.Fail("{} is not a time; the fourth column of KONECT's files has times", Quote(field));
   }
   cursor.SkipField();
 }
@@ -170,7 +170,7 @@ RawGraph ReadKonect(Input& input, const ReadOptions& options) {
   const std::uint64_t most_right = !sized ? kNoVertex - 1 : header.bipartite ? header.right : header.vertices();
   const auto read_id = [&](LineCursor& cursor, const char* what, std::uint64_t most) {
     const std::uint64_t id = cursor.Unsigned(what);
-    if (id - 1 >= most) [[unlikely]] {  // 0 wraps around
+    if (id - 1 >= most) [[unlikely]] {  // 0 wraps to the largest value
       if (id == 0) cursor.Fail("id 0 in a file that numbers from 1");
       if (sized) cursor.Fail("{} {} exceeds the {} of the header (line {})", what, id, most, header.sizes_line);
       cursor.Fail("id {} does not fit {}-bit vertex ids; use a build with CHATTY_VERTEX_BITS=64", id, 8 * sizeof(VertexId));

@@ -1,4 +1,4 @@
-// LDBC Graphalytics: NAME.properties, which names a file of vertices and one of edges. Iosup et al., "The LDBC Graphalytics
+// LDBC Graphalytics: NAME.properties, which names a vertex file and an edge file. Iosup et al., "The LDBC Graphalytics
 // Benchmark", version 1.0.5.
 
 #include "chatty/io/ldbc.h"
@@ -26,7 +26,7 @@ constexpr std::string_view kVertexFile = ".vertex-file", kEdgeFile = ".edge-file
 
 bool IsPropertyBlank(char c) { return c == ' ' || c == '\t' || c == '\f' || c == '\r'; }
 
-/// What begins at the first character that is no blank.
+/// The text without leading blanks.
 std::string_view WithoutBlanks(std::string_view text) {
   while (!text.empty() && IsPropertyBlank(text.front())) text.remove_prefix(1);
   return text;
@@ -37,8 +37,8 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-/// A key and a value, as Java's properties files have them: separated by =, : or blanks; a backslash takes the next
-/// character as it is.
+/// A key and a value in the format of Java's properties files: the separator is =, : or blanks; a backslash escapes the next
+/// character.
 struct Property {
   std::string key, value;
   std::uint64_t line = 0;
@@ -66,22 +66,22 @@ Property ParseProperty(std::string_view text, std::uint64_t line) {
   return property;
 }
 
-/// All properties of a file, of several with one key the last.
+/// All properties of a file; of several with the same key, the last.
 std::map<std::string, Property> ReadProperties(Input& input) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
   std::map<std::string, Property> all;
-  std::string logical;  // with the lines that continue it
+  std::string logical;  // the line with its continuation lines
   std::uint64_t first = 0;
   std::string_view line;
   while (input.PeekLine(&line)) {
     if (input.bytes_delivered() > kMaxBytes) {
-      FailAt(input.name(), input.lines_skipped() + 1, "the file is longer than 1 MiB: it is no properties file");
+      FailAt(input.name(), input.lines_skipped() + 1, "the file is longer than 1 MiB: it is not a properties file");
     }
     const std::string_view text = WithoutBlanks(line);
     const bool comment = logical.empty() && (text.empty() || text[0] == '#' || text[0] == '!');
     if (!comment) {
       if (logical.empty()) first = input.lines_skipped() + 1;
-      const std::size_t kept = text.find_last_not_of('\\');  // an odd number of backslashes: the next line goes on
+      const std::size_t kept = text.find_last_not_of('\\');  // an odd number of backslashes continues the line
       const std::size_t slashes = text.size() - (kept == std::string_view::npos ? 0 : kept + 1);
       logical += text.substr(0, text.size() - slashes % 2);
       if (slashes % 2 == 0) {
@@ -90,7 +90,7 @@ std::map<std::string, Property> ReadProperties(Input& input) {
         for (const std::string& part : {property.key, property.value}) {
           if (std::all_of(part.begin(), part.end(), prints)) continue;
           FailAt(input.name(), first,
-                 fmt::format("{} holds a character that does not print: it is no property", Quote(part)));
+                 fmt::format("{} holds a character that does not print: it is not a property", Quote(part)));
         }
         std::string key = property.key;
         all.insert_or_assign(std::move(key), std::move(property));
@@ -103,7 +103,7 @@ std::map<std::string, Property> ReadProperties(Input& input) {
   return all;
 }
 
-/// Looks up and converts the properties of one graph.
+/// Finds and converts the properties of one graph.
 class PropertyReader {
  public:
   PropertyReader(const std::string& file, const std::map<std::string, Property>& all, const std::string& graph)
@@ -121,7 +121,7 @@ class PropertyReader {
   }
   std::optional<std::uint64_t> Whole(std::string_view key) const { return Number<std::uint64_t>(key, "whole number"); }
   std::optional<double> Real(std::string_view key) const { return Number<double>(key, "number"); }
-  /// Values that are separated by commas.
+  /// A list of values separated by commas.
   std::vector<std::string> List(std::string_view key) const {
     std::vector<std::string> items;
     const Property* const property = Find(key);
@@ -159,7 +159,7 @@ class PropertyReader {
   const std::string prefix_;
 };
 
-/// The graph that the properties are of: the one whose vertex file they name.
+/// The name of the graph in the properties: the graph with a vertex file.
 std::string GraphName(const std::string& file, const std::map<std::string, Property>& all) {
   const Property* first = nullptr;
   const auto earlier = [](const Property& a, const Property& b) { return a.line < b.line; };
@@ -175,17 +175,17 @@ std::string GraphName(const std::string& file, const std::map<std::string, Prope
     first = &property;
   }
   if (first == nullptr) {
-    Throw<InputError>("{}: does not say graph.NAME.vertex-file: it is no properties file of LDBC Graphalytics",
+    Throw<InputError>("{}: does not say graph.NAME.vertex-file: it is not a properties file of LDBC Graphalytics",
                       Abbreviated(file));
   }
   return first->key.substr(kPrefix.size(), first->key.size() - kPrefix.size() - kVertexFile.size());
 }
 
-/// Where the file is that a property names.
+/// The path of the file that a property names.
 std::string FindBeside(const PropertyReader& reader, const std::string& file, std::string_view key) {
   namespace fs = std::filesystem;
   const Property& property = reader.Need(key);
-  const fs::path named = fs::path(file).parent_path() / property.value;  // an absolute path stays what it is
+  const fs::path named = fs::path(file).parent_path() / property.value;  // an absolute path replaces the folder
   std::error_code error;
   for (const std::string_view packed : {"", ".zst", ".gz"}) {
     std::string path = named.string() + std::string(packed);
@@ -226,7 +226,7 @@ LdbcProperties ParseLdbcProperties(Input& input) {
   if (!names.empty()) ldbc.weight = 0;
   if (const Property* const weight = reader.Find("sssp.weight-property")) {
     const auto found = std::find(names.begin(), names.end(), weight->value);
-    if (found == names.end()) reader.Fail(*weight, "is {}, which is none of the edges' properties", Quote(weight->value));
+    if (found == names.end()) reader.Fail(*weight, "is {}, which is not one of the edges' properties", Quote(weight->value));
     ldbc.weight = static_cast<std::size_t>(found - names.begin());
   }
   ldbc.algorithms = reader.List("algorithms");
@@ -257,18 +257,18 @@ WeightText WeightTextOf(const LdbcProperties& ldbc) {
                      Quote(property.type)));
 }
 
-/// How many lines of at least so many bytes a file can hold.
+/// Upper bound of the number of lines in a file, if a line has at least `least_bytes` bytes.
 std::uint64_t MostLines(const std::string& path, std::uint64_t least_bytes) {
   std::error_code error;
   const std::uint64_t packed = std::filesystem::file_size(path, error);
-  if (error) return ~std::uint64_t{0};  // a pipe, say
+  if (error) return ~std::uint64_t{0};  // for instance a pipe
   const std::uint64_t most = MostUnpacked(packed, Input(path, /*chunk_bytes=*/1).compression());
   return most / least_bytes + 1;
 }
 constexpr std::uint64_t kMinVertexBytes = 2;  // "1" and a line end
 constexpr std::uint64_t kMinEdgeBytes = 4;    // "1 2" and a line end
 
-/// Throws where a file is too short for what the properties promise of it, before anything is allocated for that.
+/// Throws before any allocation if a file is too short for the count in the properties.
 void CheckRoom(const LdbcProperties& ldbc, std::string_view key, std::optional<std::uint64_t> count, const std::string& path,
                std::uint64_t least_bytes) {
   if (!count || *count <= MostLines(path, least_bytes)) return;
@@ -291,13 +291,13 @@ void CheckCount(const LdbcProperties& ldbc, std::string_view key, std::optional<
                      found < *promised ? "truncated, or the number is wrong" : "of another graph, or the number is wrong"));
 }
 
-/// The bound of what the properties promise; none where they promise nothing.
+/// The count in the properties as a bound; unlimited if there is none.
 PromisedCount Promise(const LdbcProperties& ldbc, std::string_view key, std::optional<std::uint64_t> count,
                       std::string_view what) {
   return {ldbc.path, LineOf(ldbc, key), what, count.value_or(~std::uint64_t{0})};
 }
 
-/// The ids of a chunk of the vertex file.
+/// The ids in a chunk of the vertex file.
 class IdSink {
  public:
   using Edges = Array<std::uint64_t>;
@@ -323,7 +323,7 @@ struct LdbcVertices {
   std::uint64_t lines = 0, bytes = 0;
 };
 
-/// Reads the vertex file; which ids are there twice is not looked at yet.
+/// Reads the vertex file. Duplicate ids are found later.
 LdbcVertices ReadVertices(const LdbcProperties& ldbc, MemoryClaims* claims, int threads) {
   Input input(ldbc.vertex_path);
   input.set_claims(claims);
@@ -374,10 +374,10 @@ ParsedEdges ReadEdges(const LdbcProperties& ldbc, const Array<std::uint64_t>& id
   };
   const auto read = [&](LineCursor& cursor, const char* what, Named& last) {
     const std::uint64_t id = cursor.Unsigned(what);
-    if (id == last.id && last.vertex != kNoVertex) return;  // edges are most often sorted
+    if (id == last.id && last.vertex != kNoVertex) return;  // edges are usually sorted by source
     last = {id, table[id]};
     if (last.vertex == kNoVertex) [[unlikely]] {
-      cursor.Fail("the edge's {} {} is no vertex of the graph: {} does not list it", what, id,
+      cursor.Fail("the edge's {} {} is not a vertex of the graph: {} does not list it", what, id,
                   Abbreviated(ldbc.vertex_path));
     }
   };
@@ -410,7 +410,7 @@ ParsedEdges ReadEdges(const LdbcProperties& ldbc, const Array<std::uint64_t>& id
   });
 }
 
-/// Ids that only count from 0 or 1 are none.
+/// Drops ids that count from 0 or 1 without gaps.
 void DropPlainIds(RawGraph& raw) {
   const Array<std::uint64_t>& ids = raw.ids;
   if (ids.empty()) return;

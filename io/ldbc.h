@@ -1,5 +1,5 @@
 /// \file
-/// What an LDBC Graphalytics properties file says: where a graph is, and with which parameters algorithms run on it.
+/// LDBC Graphalytics properties files: the files of a graph, and parameters of algorithms.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,39 @@
 
 namespace chatty {
 
-/// A properties file of LDBC Graphalytics. What it does not say is absent.
+/// The contents of a properties file. Missing properties are absent.
 struct LdbcProperties {
   /// A property of edges: `weight`, of type `real`.
   struct EdgeProperty {
     std::string name;  ///< such as weight
-    std::string type;  ///< as the file spells it: real, int, ...
+    std::string type;  ///< in the file's spelling: real, int, ...
   };
 
-  std::string path;         ///< of the properties file
-  std::string name;         ///< of the graph: its properties begin with graph.NAME.
-  std::string vertex_path;  ///< the vertex file, beside the properties file; with .zst or .gz where only that is there
-  std::string edge_path;    ///< likewise
+  std::string path;         ///< path of the properties file
+  std::string name;         ///< name of the graph: its properties begin with graph.NAME.
+  std::string vertex_path;  ///< the vertex file, beside the properties file; with .zst or .gz if only that exists
+  std::string edge_path;    ///< the edge file, found in the same way
   std::optional<std::uint64_t> vertices;      ///< meta.vertices
-  std::optional<std::uint64_t> edges;         ///< meta.edges: an undirected edge counts once
+  std::optional<std::uint64_t> edges;         ///< meta.edges; an undirected edge counts once
   bool directed = false;                      ///< directed
   std::uint64_t vertex_properties = 0;        ///< columns of the vertex file after the ids
   std::vector<EdgeProperty> edge_properties;  ///< columns of the edge file after the two ids
-  std::optional<std::size_t> weight;          ///< which of them is the weight: sssp.weight-property, or else the first
-  std::vector<std::string> algorithms;        ///< algorithms
-  std::optional<std::uint64_t> bfs_source;    ///< bfs.source-vertex, a vertex id of the file
-  std::optional<std::uint64_t> sssp_source;   ///< sssp.source-vertex, likewise
-  std::optional<std::uint64_t> cdlp_rounds;   ///< cdlp.max-iterations
-  std::optional<std::uint64_t> pr_rounds;     ///< pr.num-iterations
-  std::optional<double> pr_damping;           ///< pr.damping-factor
-  std::map<std::string, std::uint64_t, std::less<>> lines;  ///< of a property, without graph.NAME., the line that sets it
+  std::optional<std::size_t> weight;    ///< index of the weight in edge_properties: sssp.weight-property, or else the first
+  std::vector<std::string> algorithms;  ///< algorithms
+  std::optional<std::uint64_t> bfs_source;                  ///< bfs.source-vertex, a vertex id of the file
+  std::optional<std::uint64_t> sssp_source;                 ///< sssp.source-vertex, a vertex id of the file
+  std::optional<std::uint64_t> cdlp_rounds;                 ///< cdlp.max-iterations
+  std::optional<std::uint64_t> pr_rounds;                   ///< pr.num-iterations
+  std::optional<double> pr_damping;                         ///< pr.damping-factor
+  std::map<std::string, std::uint64_t, std::less<>> lines;  ///< line number of each property; keys without graph.NAME.
 };
 
-/// Reads a properties file, plain, .gz or .zst. Throws InputError, with file and line, for what is missing or means nothing,
-/// also if the vertex or the edge file is not there.
+/// Reads a properties file, plain, .gz or .zst. Throws InputError with file and line for a missing or invalid property, and
+/// if the vertex or the edge file does not exist.
 LdbcProperties ReadLdbcProperties(const std::string& path);
 
-/// The vertex and the edge file that are written beside the properties file `path`: NAME.v and NAME.e beside
-/// NAME.properties, packed as it is.
+/// The paths of the vertex and the edge file for a new properties file `path`: NAME.v and NAME.e beside NAME.properties,
+/// with the same compression.
 std::pair<std::string, std::string> LdbcFilesBeside(const std::string& path);
 
 }  // namespace chatty

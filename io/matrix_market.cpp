@@ -17,8 +17,8 @@ constexpr std::string_view kBanner = "%%MatrixMarket";
 
 constexpr std::string_view kBannerForm = "%%MatrixMarket matrix coordinate FIELD SYMMETRY";
 
-/// The words of a line that is a banner or nearly one, the first being "matrixmarket"; none of any other line. Nearly one is
-/// a line with other characters before it, and one with another first word where what follows has no other meaning.
+/// The words of a line that is a banner or a faulty banner, beginning with "matrixmarket"; empty for any other line. Faulty
+/// banners have other characters before the word, or another first word before words that have no other meaning.
 std::vector<std::string> BannerWords(std::string_view line) {
   constexpr std::string_view kFields = " real double integer unsigned-integer complex pattern ";
   constexpr std::string_view kSymmetries = " general symmetric skew-symmetric hermitian ";
@@ -35,7 +35,7 @@ std::vector<std::string> BannerWords(std::string_view line) {
                         among(kFields, words[count - 2]) && among(kSymmetries, words[count - 1]);
   if (count > 0 && words[0] == "matrixmarket") {
     const std::size_t first = line.find_first_not_of(" \t");
-    // People write much in comments, and a file may say where it comes from.
+    // Comments may contain any text, including the name of the file's origin.
     const bool starts_one = line[first] != '#' && (line.starts_with("%%") || count == 1 || words[1] == "matrix");
     return starts_one || says_all ? words : std::vector<std::string>();
   }
@@ -84,15 +84,15 @@ Banner ParseBanner(const std::vector<std::string>& words, std::uint64_t line, co
 struct MatrixMarketHeader {
   Banner banner;
   std::uint64_t banner_line = 0;
-  bool exact = true;  ///< the banner is the first line, as the format has it
+  bool exact = true;  ///< the banner is the first line, as the format requires
   std::uint64_t rows = 0, entries = 0;
-  std::uint64_t line = 0;  ///< that holds the two
+  std::uint64_t line = 0;  ///< number of the line with both counts
 
-  /// Of "1 1" or "1 1 1", and a line end.
+  /// The length of "1 1" or "1 1 1" with a line end.
   std::size_t least_entry_bytes() const { return banner.weights == WeightText::kNone ? 4 : 6; }
 };
 
-/// Reads the banner and the line of sizes.
+/// Reads the banner and the line with the counts.
 MatrixMarketHeader ReadMatrixMarketHeader(Input& input) {
   const std::string& name = input.name();
   std::string_view line;
@@ -180,7 +180,7 @@ RawGraph ReadMatrixMarket(Input& input, const ReadOptions& options) {
     while (cursor.NextLine<'%'>()) {
       const std::uint64_t row = cursor.Unsigned("row id");
       const std::uint64_t column = cursor.Unsigned("column id");
-      if (row - 1 >= rows || column - 1 >= rows) [[unlikely]] {  // 0 wraps around
+      if (row - 1 >= rows || column - 1 >= rows) [[unlikely]] {  // 0 wraps to the largest value
         if (row == 0 || column == 0) cursor.Fail("id 0 in a file that numbers from 1");
         cursor.Fail("id {} exceeds the {} rows and columns of the header (line {})", std::max(row, column), rows, size_line);
       }
@@ -214,7 +214,7 @@ void WriteMatrixMarket(const Graph& graph, OutputFile& output, const std::string
   constexpr std::array<std::string_view, 3> kFields = {"pattern", "integer", "real"};
   const Adjacency& out = graph.out();
   EdgeIndex entries = graph.edges();
-  if (graph.symmetric()) {  // the lower triangle stands for both
+  if (graph.symmetric()) {  // the file stores the lower triangle only
     entries = 0;
     for (VertexId v = 0; v < graph.vertices(); ++v) {
       const auto list = out[v];

@@ -20,16 +20,16 @@ namespace {
 
 struct MetisHeader {
   std::uint64_t vertices = 0, edges = 0;
-  std::uint64_t numbers_a_vertex = 0;  ///< before its neighbours: its size and its weights
-  bool weights = false;                ///< one after each neighbour
-  std::uint64_t line = 0;              ///< that says all this
+  std::uint64_t numbers_a_vertex = 0;  ///< numbers before the neighbours: the vertex's size and its weights
+  bool weights = false;                ///< each neighbour is followed by a weight
+  std::uint64_t line = 0;              ///< number of the header's line
 };
 
 bool IsFormatField(std::string_view field) {
   return field.size() <= 3 && field.find_first_not_of("01") == std::string_view::npos && !field.empty();
 }
 
-/// Reads "VERTICES EDGES [FMT [NCON]]" off a line.
+/// Parses "VERTICES EDGES [FMT [NCON]]".
 MetisHeader ParseMetisHeader(LineCursor& cursor) {
   MetisHeader header;
   header.vertices = cursor.Unsigned("number of vertices");
@@ -38,8 +38,9 @@ MetisHeader ParseMetisHeader(LineCursor& cursor) {
   if (cursor.Peek() != '\n') {
     const std::string_view field = cursor.Field();
     if (!IsFormatField(field)) {
-      cursor.Fail("{} is no format of METIS: up to three digits 0 or 1, for vertex sizes, vertex weights and edge weights",
-                  Quote(field));
+      cursor.Fail(
+          "{} is not a format of METIS: up to three digits 0 or 1, for vertex sizes, vertex weights and edge weights",
+          Quote(field));
     }
     header.weights = field.back() == '1';
     vertex_weights = field.size() > 1 && field[field.size() - 2] == '1';
@@ -49,8 +50,8 @@ MetisHeader ParseMetisHeader(LineCursor& cursor) {
   std::uint64_t weights = vertex_weights ? 1 : 0;
   if (cursor.Peek() != '\n') {
     weights = cursor.Unsigned("number of weights a vertex");
-    if (weights > 0 && !vertex_weights) cursor.Fail("{} weights a vertex, but the format says that there are none", weights);
-    if (weights == 0 && vertex_weights) cursor.Fail("0 weights a vertex, but the format says that there are some");
+    if (weights > 0 && !vertex_weights) cursor.Fail("{} weights a vertex, but the format states none", weights);
+    if (weights == 0 && vertex_weights) cursor.Fail("0 weights a vertex, but the format states some");
   }
   cursor.FinishLine();
   if (weights > kMaxLineBytes) cursor.Fail("{} weights a vertex are more than a line can hold", weights);
@@ -68,10 +69,10 @@ MetisHeader ReadMetisHeader(Input& input) {
       MetisHeader header = ParseMetisHeader(cursor);
       header.line = input.lines_skipped() + 1;
       input.SkipLine();
-      const auto left = input.remaining();  // a row takes a line end, which the last may lack
+      const auto left = input.remaining();  // each row needs a line end, except the last
       const bool short_of_rows = left && header.vertices > *left + 1;
       if (short_of_rows || header.edges > std::numeric_limits<std::uint64_t>::max() / 4 ||
-          (left && header.edges > *left)) {  // twice a digit and a blank
+          (left && header.edges > *left)) {  // each edge occurs twice, with a digit and a blank
         FailAt(name, header.line,
                fmt::format("the header promises {} vertices and {} edges, more than the file can hold: it is truncated, or "
                            "the header is wrong",
@@ -82,12 +83,13 @@ MetisHeader ReadMetisHeader(Input& input) {
       FailAt(name, input.lines_skipped() + 1, error.what());
     }
   }
-  FailAt(name, input.lines_skipped(), "the file ends before the line \"VERTICES EDGES\": it is truncated, or no METIS file");
+  FailAt(name, input.lines_skipped(),
+         "the file ends before the line \"VERTICES EDGES\": it is truncated, or not a METIS file");
 }
 
 /// The rows of one chunk.
 struct MetisRows {
-  Array<EdgeIndex> ends;  ///< of each row, among `neighbours`
+  Array<EdgeIndex> ends;  ///< end of each row in `neighbours`
   Array<VertexId> neighbours;
   Array<std::int32_t> weights;
 };
@@ -99,11 +101,11 @@ class MetisRowSink {
   using Edges = MetisRows;
   using Id = VertexId;
 
-  /// `weights`: kNone or any other.
+  /// `weights`: kNone, or any other value for weights.
   void Begin(std::size_t text_bytes, WeightText weights) {
     weighted_ = weights != WeightText::kNone;
     if (ends_.size() < text_bytes + 1) {
-      ends_ = Array<EdgeIndex>(text_bytes + 1);  // a row may be a line end alone
+      ends_ = Array<EdgeIndex>(text_bytes + 1);  // a row may consist of a line end only
       neighbours_ = Array<VertexId>(text_bytes / 2 + 1);
       if (weighted_) weights_ = Array<std::int32_t>(text_bytes / 4 + 1);
     }
@@ -116,7 +118,7 @@ class MetisRowSink {
   }
   void EndRow() { ends_[rows_++] = size_; }
   std::size_t rows() const { return rows_; }
-  std::size_t size() const { return size_; }  ///< neighbours of all rows
+  std::size_t size() const { return size_; }  ///< neighbours in all rows
   MetisRows Take() const {
     MetisRows rows;
     rows.ends = Array<EdgeIndex>(ends_.span().first(rows_));
@@ -142,7 +144,7 @@ void ParseRows(LineCursor& cursor, MetisRowSink& sink, const MetisHeader& header
     }
     while (cursor.Peek() != '\n') {
       const std::uint64_t id = cursor.Unsigned("neighbour's id");
-      if (id - 1 >= vertices) [[unlikely]] {  // 0 wraps around
+      if (id - 1 >= vertices) [[unlikely]] {  // 0 wraps to the largest value
         if (id == 0) cursor.Fail("id 0 in a file that numbers from 1");
         cursor.Fail("id {} exceeds the {} vertices of the header (line {})", id, header.vertices, header.line);
       }
@@ -160,7 +162,7 @@ void ParseRows(LineCursor& cursor, MetisRowSink& sink, const MetisHeader& header
   }
 }
 
-/// The line of vertex v's row, if the file can be read once more or has no comments among its rows; 0 otherwise.
+/// Line number of vertex v's row, if the file can be read again or has no comments among its rows; 0 otherwise.
 std::uint64_t LineOfRow(const Input& input, const MetisHeader& header, std::uint64_t lines, std::uint64_t rows, VertexId v) {
   if (lines - header.line == rows) return header.line + v + 1;
   if (input.path() == "-") return 0;
@@ -175,7 +177,7 @@ std::uint64_t LineOfRow(const Input& input, const MetisHeader& header, std::uint
   return 0;
 }
 
-/// Says which row names an edge that the other one has not, or has with another weight. `rows` are sorted.
+/// Describes an edge whose other direction is missing or has another weight. `rows` are sorted.
 std::string DescribeAsymmetry(const Adjacency& rows, VertexId* at) {
   const auto* const weights = std::get_if<Array<std::int32_t>>(&rows.weights);
   const auto entry = [&](EdgeIndex e) { return weights == nullptr ? 0 : (*weights)[e]; };
@@ -215,7 +217,7 @@ std::uint64_t CountMetisLoops(const Adjacency& rows, int threads) {
   return loops;
 }
 
-/// Puts the pieces' rows one after the other; those past `vertices` are empty.
+/// Concatenates the pieces' rows. Rows beyond `vertices` are empty.
 Adjacency JoinRows(std::vector<MetisRows>& pieces, std::uint64_t vertices, bool weighted, int threads) {
   std::vector<std::uint64_t> first_row(pieces.size() + 1, 0), first_entry(pieces.size() + 1, 0);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -229,7 +231,7 @@ Adjacency JoinRows(std::vector<MetisRows>& pieces, std::uint64_t vertices, bool 
   if (weighted) rows.weights = Array<std::int32_t>(first_entry.back());
   ParallelChunks(pieces.size(), threads, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      const MetisRows piece = std::move(pieces[i]);  // freed with this turn
+      const MetisRows piece = std::move(pieces[i]);  // freed at the end of this iteration
       for (std::size_t row = 0; row < piece.ends.size() && first_row[i] + row < vertices; ++row) {
         rows.offsets[first_row[i] + row + 1] = first_entry[i] + piece.ends[row];
       }
@@ -245,7 +247,7 @@ Adjacency JoinRows(std::vector<MetisRows>& pieces, std::uint64_t vertices, bool 
 
 // ---- Recognition ----
 
-/// A line's numbers; none if it holds anything else.
+/// The numbers in a line; nothing if it contains anything else.
 std::optional<std::vector<std::uint64_t>> Numbers(std::string_view line) {
   std::vector<std::uint64_t> numbers;
   const char* at = line.data();
@@ -261,16 +263,17 @@ std::optional<std::vector<std::uint64_t>> Numbers(std::string_view line) {
   }
 }
 
-/// What the begin of a file would be as METIS' rows.
+/// The first part of a file, read as METIS rows.
 struct MetisView {
-  std::vector<std::vector<std::uint64_t>> rows;  ///< sorted neighbours, with their weights' places dropped
+  std::vector<std::vector<std::uint64_t>> rows;  ///< sorted neighbours, without weights
   std::uint64_t entries = 0;
   std::size_t fitting = 0;  ///< rows whose ids are vertices
-  bool decisive = false;    ///< a line is none of an edge list: it has one field, or more than three
-  std::size_t blanks = 0;   ///< lines that are blank, which edge lists skip
+  bool decisive = false;    ///< a line cannot belong to an edge list: it has one field, or more than three
+  std::size_t blanks = 0;   ///< blank lines, which edge lists skip
 };
 
-/// Whether each of two rows in view lists the other once, or none does; `pairs` counts those that do.
+/// Whether, for any two rows in view, either both list the other vertex once or neither does. `pairs` counts the pairs that
+/// do.
 bool LooksSymmetric(const MetisView& view, std::size_t* pairs) {
   *pairs = 0;
   for (std::uint64_t u = 1; u <= view.rows.size(); ++u) {
@@ -302,7 +305,7 @@ bool IsMetis(Input& input, std::string_view /*head*/) {
     const std::size_t first = line.find_first_not_of(" \t\r");
     if (first != std::string_view::npos && line[first] == '%') continue;
     const std::optional<std::vector<std::uint64_t>> numbers = Numbers(line);
-    if (!numbers) {  // a fault of the rows, if there are any: the reader says of which line
+    if (!numbers) {  // an error in the rows, if this is METIS: the reader reports its line
       whole = false;
       break;
     }
@@ -337,7 +340,7 @@ bool IsMetis(Input& input, std::string_view /*head*/) {
     std::sort(row.begin(), row.end());
   }
   if (!has_header || (view.rows.empty() && !view.decisive)) return false;
-  // Nothing else has such lines; where some are wrong the reader says which.
+  // No other format has such lines. If some are wrong, the reader reports them.
   if (view.decisive) return 2 * view.fitting > view.rows.size() || view.rows.empty();
   if (view.fitting != view.rows.size()) return false;
   std::size_t pairs = 0;
@@ -368,14 +371,14 @@ RawGraph ReadMetis(Input& input, const ReadOptions& options) {
   const WeightText weights = header.weights ? WeightText::kInteger : WeightText::kNone;
   PromisedCount row_count(name, header.line, "vertices", header.vertices);
   constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max() / 4;
-  PromisedCount neighbour_count(name, header.line, "neighbours",  // loops may be left uncounted
+  PromisedCount neighbour_count(name, header.line, "neighbours",  // the count may exclude loops
                                 2 * (header.edges + std::min(header.vertices, kMax)));
   auto parsed = ParseChunksInto<MetisRowSink>(input, weights, options.threads, [&](LineCursor& cursor, MetisRowSink& sink) {
     ParseRows(cursor, sink, header);
     row_count.Add(sink.rows());
     neighbour_count.Add(sink.size());
   });
-  std::uint64_t rows = 0, filled = 0, entries = 0;  // `filled`: rows up to the last that lists anybody
+  std::uint64_t rows = 0, filled = 0, entries = 0;  // `filled`: rows up to the last one with neighbours
   for (const MetisRows& piece : parsed.pieces) {
     for (std::size_t row = piece.ends.size(); row > 0; --row) {
       if (piece.ends[row - 1] == (row > 1 ? piece.ends[row - 2] : 0)) continue;
@@ -405,7 +408,7 @@ RawGraph ReadMetis(Input& input, const ReadOptions& options) {
     if (line == 0) Throw<InputError>("{}: {}; {}", name, text, advice);
     FailAt(name, line, fmt::format("{}; {}", text, advice));
   }
-  // A loop may be counted once, twice or, as METIS has none, not at all.
+  // Files count a loop once, twice or, because METIS has none, not at all.
   const std::uint64_t loops = CountMetisLoops(*raw.rows, options.threads);
   if (entries != 2 * header.edges && entries + loops != 2 * header.edges && entries - loops != 2 * header.edges) {
     FailAt(name, header.line,
@@ -457,7 +460,7 @@ void WriteMetis(const Graph& graph, OutputFile& output, const std::string& path)
       }
     }
   }
-  // Without edges the first line alone has to tell the file from an edge list, which has no lines of four numbers.
+  // Without edges the first line alone must distinguish the file from an edge list, which has no lines of four numbers.
   const std::string_view format = graph.edges() > 0    ? weights == nullptr ? "" : " 001"
                                   : weights == nullptr ? " 000 0"
                                                        : " 001 0";

@@ -28,14 +28,15 @@
 namespace chatty {
 namespace {
 
-/// Guards the list of unfinished files. Neither is ever destroyed: who ends the process may hold it to the end.
+/// Guards the list of unfinished files. Neither is destroyed: the thread that ends the process may hold the mutex to the
+/// end.
 std::mutex& UnfinishedMutex() {
   static std::mutex& mutex = *new std::mutex;
   return mutex;
 }
 OutputFile* first_unfinished = nullptr;
 
-/// Names of temporaries say on which host they are written: elsewhere their locks may not be seen.
+/// Part of a temporary file's name, because locks of other hosts may be invisible.
 const std::string& HostName() {
   static const std::string name = [] {
     std::array<char, 256> text{};
@@ -49,7 +50,7 @@ const std::string& HostName() {
 
 }  // namespace
 
-/// A compressor in front of a sink.
+/// A compressor that writes to a sink.
 class OutputFile::Packer {
  public:
   using Sink = std::function<void(const char*, std::size_t)>;
@@ -72,7 +73,7 @@ class OutputFile::Packer {
   Packer(const Packer&) = delete;
   Packer& operator=(const Packer&) = delete;
 
-  /// Packs `bytes`; `last` also ends the stream.
+  /// Compresses `bytes`; `last` also ends the stream.
   void Write(const char* bytes, std::size_t size, bool last) {
     if (zlib_ready_) {
       zlib_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes));
@@ -118,12 +119,12 @@ OutputFile::OutputFile(const std::string& path) : name_(Abbreviated(path)), targ
   struct stat info {};
   const bool exists = ::stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) Throw<InputError>("{}: is a directory; name a file in it", name_);
-  if (exists && !S_ISREG(info.st_mode)) {  // renaming onto /dev/null would do away with it
+  if (exists && !S_ISREG(info.st_mode)) {  // a rename onto /dev/null would replace it
     fd_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd_ < 0) Throw<InputError>("{}: cannot be written: {}", name_, ErrnoText(errno));
     return;
   }
-  if (exists) {  // replace what a link points to, not the link
+  if (exists) {  // replace the target of a link, not the link
     const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
     if (resolved) target_ = resolved.get();
   }
@@ -132,7 +133,7 @@ OutputFile::OutputFile(const std::string& path) : name_(Abbreviated(path)), targ
   if (gzip || view.ends_with(".zst")) {
     packer_ = std::make_unique<Packer>(gzip, [this](const char* bytes, std::size_t size) { WriteRaw(bytes, size); });
   }
-  // Last of what can fail for want of memory: no destructor runs after a constructor that threw.
+  // The last allocation that can fail: a destructor does not run after a failed constructor.
   static std::atomic<unsigned> counter{0};
   const std::size_t slash = target_.rfind('/');
   RemoveStaleOutputs(slash == std::string::npos ? "." : target_.substr(0, slash + 1),
@@ -142,12 +143,13 @@ OutputFile::OutputFile(const std::string& path) : name_(Abbreviated(path)), targ
     temporary_ = fmt::format("{}.{}-{}-{}.tmp", target_, HostName(), ::getpid(), counter++);
     fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? info.st_mode & 0777 : 0666);
     if (fd_ < 0) {
-      if (errno == EEXIST) continue;  // of a process that had the same number and was killed
+      if (errno == EEXIST) continue;  // from a killed process with the same process id
       const int error = errno;
       Throw<InputError>("{}: cannot be created: {}; check that the folder exists and may be written to", name_,
                         ErrnoText(error));
     }
-    // Before it had its lock, another writer may have taken it for left behind. Where there are no locks, nobody does.
+    // Before this lock was held, another writer may have removed the file as stale. Without support for locks no writer
+    // removes files.
     struct stat made {};
     held = ::flock(fd_, LOCK_EX | LOCK_NB) == 0 ? ::fstat(fd_, &made) != 0 || made.st_nlink > 0 : errno != EWOULDBLOCK;
     if (!held) ::close(fd_);
@@ -156,7 +158,7 @@ OutputFile::OutputFile(const std::string& path) : name_(Abbreviated(path)), targ
 }
 
 OutputFile::~OutputFile() {
-  if (fd_ >= 0 && target_ != "-") ::close(fd_);  // by what was asked: a file, too, may get descriptor 1
+  if (fd_ >= 0 && target_ != "-") ::close(fd_);  // compare the target's name, because a file may also get descriptor 1
   if (linked_by_ == nullptr) return;
   const std::lock_guard lock(UnfinishedMutex());
   ::unlink(temporary_.c_str());
@@ -178,7 +180,7 @@ void OutputFile::Delist() {
 
 void RemoveStaleOutputs(const std::string& folder, std::string_view target) {
   const std::string host = fmt::format(".{}-", HostName());
-  // Not by std::filesystem, which ends the process where memory for an entry is wanting.
+  // Not std::filesystem, which ends the process if the allocation of an entry fails.
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
   if (entries == nullptr) return;
   while (const dirent* const entry = ::readdir(entries.get())) {  // NOLINT(concurrency-mt-unsafe): a stream of its own
@@ -191,13 +193,13 @@ void RemoveStaleOutputs(const std::string& folder, std::string_view target) {
     const int folder_fd = ::dirfd(entries.get());
     const int fd = ::openat(folder_fd, entry->d_name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) continue;
-    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlinkat(folder_fd, entry->d_name, 0);  // nobody writes it
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlinkat(folder_fd, entry->d_name, 0);  // its writer has ended
     ::close(fd);
   }
 }
 
 void RemoveUnfinishedOutputs() noexcept {
-  UnfinishedMutex().lock();  // for good
+  UnfinishedMutex().lock();  // held to the end of the process
   for (const OutputFile* file = first_unfinished; file != nullptr; file = file->next_) ::unlink(file->temporary_.c_str());
 }
 
@@ -246,14 +248,14 @@ void OutputFile::Commit() {
   if (packer_ != nullptr) packer_->Write(nullptr, 0, true);
   if (target_ == "-") return;
   const int fd = std::exchange(fd_, -1);
-  // A second descriptor keeps the lock until the file is in place: without it another writer may take the file for stale.
+  // A second descriptor holds the lock until the rename. Without it another writer may remove the file as stale.
   struct Descriptor {
     int fd;
     ~Descriptor() {
       if (fd >= 0) ::close(fd);
     }
   } const lock_holder{::fcntl(fd, F_DUPFD_CLOEXEC, 0)};
-  if (::close(fd) != 0) {  // network file systems tell of a full disk only here
+  if (::close(fd) != 0) {  // network file systems report a full disk only here
     Throw<CapabilityError>("{}: cannot be written: {}", name_, ErrnoText(errno));
   }
   if (linked_by_ == nullptr) return;

@@ -1,5 +1,5 @@
 /// \file
-/// Bytes out: a file that appears under its name only once it is complete.
+/// Output to a file that appears under its name only when it is complete.
 #pragma once
 
 #include <charconv>
@@ -13,16 +13,17 @@
 
 namespace chatty {
 
-/// A file being written. The bytes go to a new file beside the target, which takes the target's name in Commit() and is
-/// removed by the destructor otherwise: a reader never sees half a file, and a failed run leaves an old file as it was.
-/// What a killed process has left beside a target goes when somebody writes that target again on the same host: its name is
-/// TARGET.HOST-PROCESS-NUMBER.tmp, and its writer holds a lock on it for as long as it lives (flock). Where a file system
-/// has no such locks, and of other hosts, it stays.
-/// A target ending in .gz or .zst is compressed. Targets that are no regular files (devices, pipes) and "-", standard
+/// A file being written. The bytes go to a temporary file beside the target. Commit() renames it to the target; otherwise
+/// the destructor removes it. So a reader never sees half a file, and a failed run leaves an old file unchanged.
+///
+/// The temporary file is called TARGET.HOST-PROCESS-NUMBER.tmp, and its writer holds a lock on it (flock). If the writer was
+/// killed, the next writer of the same target on the same host removes the file. It remains on a file system without such
+/// locks, and if it came from another host.
+///
+/// A target ending in .gz or .zst is compressed. A target that is not a regular file (a device, a pipe) and "-", standard
 /// output, are written directly and never compressed.
 ///
-/// Not thread-safe. Throws InputError where the target cannot be created, CapabilityError where writing fails (a full
-/// disk).
+/// Not thread-safe. Throws InputError if the target cannot be created, CapabilityError if a write fails (a full disk).
 class OutputFile {
  public:
   /// Opens `path`, or standard output for "-".
@@ -38,11 +39,11 @@ class OutputFile {
     if (used_ == kBufferBytes) Flush();
     buffer_[used_++] = c;
   }
-  /// Writes a number in decimal: floating point in the shortest form that reads back as the same value, so that equal
-  /// values are equal bytes; "infinity", "-infinity" and "nan" where it is none.
+  /// Writes a number in decimal. Floating point has the shortest form that reads back as the same value, so that equal
+  /// values give equal bytes; "infinity", "-infinity" and "nan" for values that are not finite.
   template <class T>
   void Number(T value) {
-    constexpr std::size_t kRoom = 32;  // the longest of any type is 24
+    constexpr std::size_t kRoom = 32;  // the longest number of any type has 24
     if constexpr (std::is_floating_point_v<T>) {
       if (!std::isfinite(value)) {
         Write(std::isnan(value) ? "nan" : value > 0 ? "infinity" : "-infinity");
@@ -54,11 +55,11 @@ class OutputFile {
     used_ += static_cast<std::size_t>(std::to_chars(begin, begin + kRoom, value).ptr - begin);
   }
 
-  /// The same of a real whose text is to be taken for one: a whole number keeps a point.
+  /// As Number, for a real: the text of a whole number keeps a point.
   void Real(float value);
-  /// As Number in scientific notation with 15 digits after the point, as %.15e has it.
+  /// As Number, in scientific notation with 15 digits after the point, like %.15e.
   void Scientific(double value) {
-    constexpr std::size_t kRoom = 32;  // the longest is 23
+    constexpr std::size_t kRoom = 32;  // the longest has 23
     if (!std::isfinite(value)) return Number(value);
     if (used_ + kRoom > kBufferBytes) Flush();
     char* begin = buffer_.data() + used_;
@@ -66,7 +67,7 @@ class OutputFile {
         static_cast<std::size_t>(std::to_chars(begin, begin + kRoom, value, std::chars_format::scientific, 15).ptr - begin);
   }
 
-  /// Completes the file and gives it its name. Nothing may be written afterwards.
+  /// Completes the file and renames it to the target. Nothing may be written afterwards.
   void Commit();
 
  private:
@@ -78,26 +79,26 @@ class OutputFile {
 
   void Flush();
   void WriteRaw(const char* bytes, std::size_t size);
-  void Enlist();  // among those whose temporary_ is there; the lock is held
+  void Enlist();  // adds this to the list of files whose temporary_ exists; the lock is held
   void Delist();
 
-  std::string name_;       // how errors call the target
-  std::string target_;     // symbolic links followed
-  std::string temporary_;  // empty where the target is written directly
+  std::string name_;       // the target's name in errors
+  std::string target_;     // with symbolic links resolved
+  std::string temporary_;  // empty if the target is written directly
   int fd_ = -1;
   std::unique_ptr<Packer> packer_;
   std::vector<char> buffer_;
   std::size_t used_ = 0;
-  OutputFile* next_ = nullptr;        // enlisted after this one
-  OutputFile** linked_by_ = nullptr;  // what points to this one; null: not enlisted
+  OutputFile* next_ = nullptr;        // next file in the list
+  OutputFile** linked_by_ = nullptr;  // the pointer to this file in the list; null: not in the list
 };
 
-/// Removes unfinished files of `target` in `folder` whose writers on this host are gone, as an OutputFile does for its own;
-/// of all targets if that is empty. What cannot be looked at or removed stays.
+/// Removes unfinished files of `target` in `folder` whose writers on this host have ended, as an OutputFile does for its own
+/// target; an empty target means all. Files that cannot be inspected or removed stay.
 void RemoveStaleOutputs(const std::string& folder, std::string_view target);
 
-/// For whoever is about to end the process, say a thread that waits for signals: removes what has been begun and is not
-/// complete. From then on nobody begins, completes or gives up a file: who tries waits for the end.
+/// For a thread that is about to end the process, such as a signal handler's: removes all unfinished files. Afterwards no
+/// thread can begin, complete or abandon a file: it blocks until the process ends.
 void RemoveUnfinishedOutputs() noexcept;
 
 }  // namespace chatty

@@ -1,6 +1,6 @@
 /// \file
-/// The loop that parses the chunks of a text on several threads. Internal to io/; what most readers need of it is
-/// instantiated in text_parser.cpp already.
+/// The loop that parses the chunks of a text on several threads. Internal to io/. text_parser.cpp instantiates it for most
+/// readers.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace chatty::io {
 
-/// A chunk, parsed.
+/// A parsed chunk.
 template <class Sink>
 struct Piece {
   typename Sink::Edges list;
@@ -33,7 +33,7 @@ struct Piece {
   bool reals = false;
 };
 
-/// What is wrong with one.
+/// The first error in a chunk.
 struct Fault {
   std::size_t chunk;
   std::uint64_t line;
@@ -44,13 +44,13 @@ template <class Sink>
 BasicParsedEdges<Sink> ParseChunksInto(Input& input, WeightText weights, int threads,
                                        const std::function<void(LineCursor&, Sink&)>& parse) {
   auto workers = static_cast<std::size_t>(ThreadCount(threads));
-  if (const auto left = input.remaining()) {  // a small file is read faster than threads start
+  if (const auto left = input.remaining()) {  // a small file takes less time to read than threads take to start
     workers = std::min(workers, static_cast<std::size_t>(*left / Input::kDefaultChunkBytes) + 1);
   }
   std::mutex mutex;
   std::vector<Piece<Sink>> pieces;
-  std::optional<Fault> fault;     // the first in the file so far
-  std::exception_ptr unreadable;  // the input gave out; whatever was delivered before lies before it
+  std::optional<Fault> fault;     // the first one in the file so far
+  std::exception_ptr unreadable;  // the input failed; all chunks delivered before precede the failure
   std::atomic<bool> stop{false};
   Progress progress("Reading " + input.name(), input.remaining().value_or(0));
   ParallelChunks(workers, static_cast<int>(workers), 1, [&](std::size_t, std::size_t) {
@@ -88,7 +88,7 @@ BasicParsedEdges<Sink> ParseChunksInto(Input& input, WeightText weights, int thr
     }
   });
 
-  if (fault) {  // chunks are handed out in order, so all before the faulty one have been parsed
+  if (fault) {  // chunks are handed out in order, so all chunks before the faulty one are parsed
     std::uint64_t line = input.lines_skipped() + fault->line + 1;
     for (std::size_t i = 0; i < std::min(fault->chunk, pieces.size()); ++i) line += pieces[i].lines;
     FailAt(input.name(), line, fault->text);

@@ -14,14 +14,15 @@ namespace chatty {
 
 std::uint64_t io::MostUnpacked(std::uint64_t bytes, Compression compression) {
   std::uint64_t ratio = 1;
-  if (compression == Compression::kGzip) ratio = 1032;      // deflate: 258 bytes from two bits
-  if (compression == Compression::kZstd) ratio = 1u << 15;  // a block of 128 KiB from 4 bytes
+  if (compression == Compression::kGzip) ratio = 1032;      // deflate: at most 258 bytes from two bits
+  if (compression == Compression::kZstd) ratio = 1u << 15;  // at most a block of 128 KiB from 4 bytes
   return bytes > ~std::uint64_t{0} / ratio ? ~std::uint64_t{0} : bytes * ratio;
 }
 
 namespace {
 
-/// Lines of a file, by those in a few parts of it: its first ones alone may be shorter than others, as small ids are.
+/// Estimates the number of lines in a file from several parts of it: the first lines may be shorter than others, because
+/// small ids are.
 std::uint64_t LikelyLines(const std::string& path, std::uint64_t bytes) {
   constexpr std::uint64_t kParts = 16, kPartBytes = 8192;
   std::ifstream file(path, std::ios::binary);
@@ -48,7 +49,7 @@ std::optional<GraphPeek> PeekGraph(const std::string& path, const ReadOptions& o
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (path == "-" || (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
                       !std::filesystem::is_directory(status))) {
-    return std::nullopt;  // what is read here would be lost to the reader
+    return std::nullopt;  // reading here would consume the bytes
   }
   if (options.format) ParseFormat(*options.format);
   Input input(path, /*chunk_bytes=*/1);
@@ -63,8 +64,8 @@ std::optional<GraphPeek> PeekGraph(const std::string& path, const ReadOptions& o
   if (format.peek == nullptr) {
     const bool both_ways = io::SaysUndirected(input.Peek(std::size_t{1} << 16)) && !options.directed;
     peek.symmetric = options.symmetrise || both_ways;
-    peek.maybe_symmetric = !options.directed;  // its first line may say so
-    peek.edges_most = bytes / 4 + 1;           // "0 1" and a line end, which the last may lack
+    peek.maybe_symmetric = !options.directed;  // the first line may declare it
+    peek.edges_most = bytes / 4 + 1;           // "0 1" and a line end; the last line may lack one
     if (peek.compression == Compression::kNone && !error) peek.edges_likely = LikelyLines(path, packed);
     if (peek.symmetric) peek.edges_most = std::min(peek.edges_most, ~std::uint64_t{0} / 2) * 2;
     peek.from = "the length of " + Abbreviated(path);
@@ -88,13 +89,13 @@ std::optional<GraphPeek> PeekGraph(const std::string& path, const ReadOptions& o
                              : bytes > stated.other_bytes ? (bytes - stated.other_bytes) / stated.entry_bytes + 1
                                                           : 0;
   const std::uint64_t entries = std::min({stated.entries, room, ~std::uint64_t{0} / 4});
-  const std::uint64_t loops = std::min(entries, stated.vertices);  // that the file may hold, one a vertex
+  const std::uint64_t loops = std::min(entries, stated.vertices);  // loops in the file, at most one per vertex
   const bool reversed = options.symmetrise ? !stated.symmetric : stated.stored_once && !options.directed;
   peek.symmetric = reversed || (stated.symmetric && !options.directed);
   peek.maybe_symmetric = peek.symmetric || (stated.maybe_symmetric && !options.directed);
   if (reversed) {
     peek.edges_most = 2 * entries;
-    // A loop is one edge even then. Where both directions are stored already, reversing them brings nothing new.
+    // A loop is one edge even if edges are reversed. If both directions are stored already, reversal adds no edge.
     const std::uint64_t others = entries - loops;
     const bool news = stated.stored_once || (options.keep_parallel && !stated.maybe_symmetric);
     peek.edges_least = (news ? 2 * others : others) + (options.keep_loops ? loops : 0);

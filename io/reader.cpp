@@ -18,7 +18,7 @@
 namespace chatty {
 namespace {
 
-/// What a file is that begins so, and what to do with it; {} stands for its name.
+/// A file that begins with `magic` at `at`, and advice; {} stands for the file's name.
 struct ForeignFile {
   std::size_t at;
   std::string_view magic;
@@ -77,7 +77,7 @@ std::string_view FirstInZip(std::string_view head) {
   return head.substr(kName, bytes);
 }
 
-/// Throws where a file's first bytes say that it is something else than a graph.
+/// Throws if the first bytes identify a file that is not a graph.
 void RefuseWhatCannotBeRead(std::string_view head, const std::string& name) {
   if (head.starts_with("PK\x03\x04")) {
     const std::string_view first = FirstInZip(head);
@@ -96,7 +96,7 @@ void RefuseWhatCannotBeRead(std::string_view head, const std::string& name) {
   }
 }
 
-/// Calls body(suffix) for each of a list's, until one returns true.
+/// Calls body(suffix) for each suffix in a list until one call returns true.
 template <class Body>
 bool AnySuffix(std::string_view suffixes, Body&& body) {
   while (!suffixes.empty()) {
@@ -119,8 +119,8 @@ EdgeList ToEdgeList(Adjacency rows, int threads) {
   return list;
 }
 
-/// Host memory that Build takes at a time, what it is given included: a list goes as the edges are sorted, which have their
-/// sources then; rows stay.
+/// Maximum of the host memory that Build uses at a time, its input included. A list is freed while its edges are sorted,
+/// with their sources; rows stay.
 std::uint64_t BuildBytes(const io::RawGraph& raw, const ReadOptions& options) {
   const auto weight_bytes_of = [](const Weights& weights) -> std::uint64_t {
     return KindOf(weights) == WeightKind::kNone ? 0 : sizeof(float);
@@ -140,7 +140,7 @@ std::uint64_t BuildBytes(const io::RawGraph& raw, const ReadOptions& options) {
   return rows + (both_ways ? 2 : 1) * entries * (2 * sizeof(VertexId) + weight_bytes) + raw.ids.bytes();
 }
 
-/// Makes a graph of what a reader found, as the options have it.
+/// Builds a graph from a reader's result and the options.
 Graph Build(io::RawGraph raw, const ReadOptions& options, BuildReport* report) {
   BuildOptions build;
   build.remove_loops = !options.keep_loops;
@@ -183,7 +183,7 @@ Graph Build(io::RawGraph raw, const ReadOptions& options, BuildReport* report) {
 namespace io {
 namespace {
 
-constexpr std::size_t kSeen = std::size_t{1} << 16;  // of a file's begin, to tell its format
+constexpr std::size_t kSeen = std::size_t{1} << 16;  // bytes of a file's begin for recognition of its format
 
 void WritePlainBinary(const Graph& graph, OutputFile& output, const std::string& /*path*/) {
   WriteBinary(graph, output, {});
@@ -245,7 +245,7 @@ std::string GraphNameOf(const std::string& path) {
 
 namespace {
 
-/// The first line that is neither blank nor a comment, or the last of those, and its number.
+/// The first line that is neither blank nor a comment, or else the last comment, and its number.
 std::pair<std::string_view, std::uint64_t> FirstLine(std::string_view text) {
   std::pair<std::string_view, std::uint64_t> first;
   VisitLeadingLines(text, [&](std::string_view line, std::uint64_t number) {
@@ -255,7 +255,7 @@ std::pair<std::string_view, std::uint64_t> FirstLine(std::string_view text) {
   return first;
 }
 
-/// Whether a format's files are called so, whatever the case.
+/// Whether the path has a name that is usual for the format, ignoring case.
 bool HasNameOf(const FormatEntry& entry, const std::string& lower_path) {
   if (entry.format == GraphFormat::kMetis && EndsIn(lower_path, ".metis")) return true;
   if (entry.format == GraphFormat::kLdbc && EndsIn(lower_path, ".v")) return true;
@@ -267,8 +267,8 @@ bool HasNameOf(const FormatEntry& entry, const std::string& lower_path) {
   return AnySuffix(entry.suffixes, [&](std::string_view suffix) { return EndsIn(lower_path, suffix); });
 }
 
-/// A file of numbers, of which any could be lines of two ids. Throws InputError where its name says that they are something
-/// else; METIS for a name of METIS'.
+/// The format of a file of numbers, any two of which could be an edge. Throws InputError if its name belongs to another
+/// format; returns METIS for a METIS name.
 const FormatEntry& FormatOfNumbers(Input& input) {
   const FormatEntry& list = Format(GraphFormat::kEdgeList);
   std::string path = input.path();
@@ -286,11 +286,10 @@ const FormatEntry& FormatOfNumbers(Input& input) {
       return *named;
     case GraphFormat::kMatrixMarket:
       FailAt(name, number,
-             fmt::format(
-                 "begins with {} and not with the banner of Matrix Market, as its name promises; write \"%%MatrixMarket "
-                 "matrix coordinate FIELD SYMMETRY\" before it; {}",
-                 Quote(line), kAsEdges));
-    case GraphFormat::kKonect:  // other files are called out.something, too
+             fmt::format("begins with {}, not with the banner of Matrix Market that its name promises; write "
+                         "\"%%MatrixMarket matrix coordinate FIELD SYMMETRY\" before it; {}",
+                         Quote(line), kAsEdges));
+    case GraphFormat::kKonect:  // other files also have names such as out.txt
       Log().warn(
           "{}:{}: begins with {} and not with the header of KONECT, as the file's name may promise; it is read as an edge "
           "list, "
@@ -306,12 +305,10 @@ const FormatEntry& FormatOfNumbers(Input& input) {
                         Quote(line), kAsEdges));
       }
       FailAt(name, number,
-             fmt::format(
-                 "begins with {}, as no file does of the format {}, which its name promises; give --format {} or fetch it "
-                 "again; {}",
-                 Quote(line), named->name, named->name, kAsEdges));
+             fmt::format("begins with {}, which is not the format {} of its name; give --format {} or fetch it again; {}",
+                         Quote(line), named->name, named->name, kAsEdges));
   }
-  // An edge file of LDBC Graphalytics says neither which vertices have no edges nor whether edges go both ways.
+  // An edge file of LDBC Graphalytics states neither the vertices without edges nor whether edges are directed.
   constexpr std::string_view kEdges = ".e";
   for (const std::string_view packed : {"", ".gz", ".zst"}) {
     if (!path.ends_with(std::string(kEdges) + std::string(packed))) continue;
@@ -333,9 +330,10 @@ OpenedFormat OpenFormat(Input& input, const ReadOptions& options) {
   if (named != nullptr) return {*named};
   std::string_view head;
   for (const FormatEntry& entry : kFormats) {
-    // A count may look like any other file's first bytes, so binary graphs go first. Text does so by a name in an archive.
+    // A count in a binary file may equal any other format's first bytes, so binary formats are tried first. Text formats
+    // could match a name in an archive.
     if (entry.format == GraphFormat::kMatrixMarket) RefuseWhatCannotBeRead(input.Peek(kSeen), input.name());
-    head = input.Peek(kSeen);  // whoever was asked before may have looked further
+    head = input.Peek(kSeen);  // an earlier test may have extended the view
     head.remove_prefix(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
     if (head.empty()) Throw<InputError>("{}: is empty; write or fetch it again", input.name());
     if (!entry.recognise(input, head)) continue;
@@ -350,8 +348,10 @@ OpenedFormat OpenFormat(Input& input, const ReadOptions& options) {
   if (const std::string words = DescribeWords(line, next.substr(0, next.find('\n'))); !words.empty()) {
     FailAt(input.name(), number, fmt::format("{} {}", Quote(line), words));
   }
-  Throw<InputError>("{}: begins with {}, which no graph file does; known are {}; comments in an edge list begin with # or %",
-                    input.name(), Quote(head.substr(0, head.find('\n'))), DescribeFormats());
+  Throw<InputError>(
+      "{}: begins with {}, which is not a known graph format; the formats are {}; comments in an edge list begin with # or "
+      "%",
+      input.name(), Quote(head.substr(0, head.find('\n'))), DescribeFormats());
 }
 
 std::string OpenedFormat::Describe(std::string_view error) const {
@@ -403,7 +403,7 @@ Graph ReadGraph(const std::string& path, const ReadOptions& options, ReadReport*
   if (options.symmetrise && options.directed) {
     throw UsageError("a graph cannot be both made symmetric and read as directed; choose one");
   }
-  if (options.format) ParseFormat(*options.format);  // a wrong name is told before a missing file
+  if (options.format) ParseFormat(*options.format);  // report a wrong name before a missing file
   MemoryClaims claims(options.memory_limit);
   Input input(path);
   input.set_claims(&claims);

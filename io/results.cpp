@@ -28,10 +28,10 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "results are written little-endian");
 
-constexpr std::string_view kLdbcUnreached = "9223372036854775807";  // LDBC Graphalytics' way
+constexpr std::string_view kLdbcUnreached = "9223372036854775807";  // LDBC Graphalytics' convention
 constexpr std::string_view kNpyMagic{"\x93NUMPY", 6};
 
-/// NumPy's name of a type: "<u4", and "|u1" where there is no byte order.
+/// NumPy's name of a type: "<u4", or "|u1" for one byte.
 template <class T>
 std::string NpyType() {
   const char kind = std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u';
@@ -43,7 +43,8 @@ bool EqualsIgnoringCase(std::string_view a, std::string_view lower) {
                     [](char x, char y) { return std::tolower(static_cast<unsigned char>(x)) == y; });
 }
 
-/// A number as a T, rounded where T is floating point; none if it is out of T's range or no integer for an integer T.
+/// Converts a number to T; rounds if T is floating point. Nothing if it is out of T's range, or not an integer for an
+/// integer T.
 template <class T, class From>
 std::optional<T> ConvertNumber(From number) {
   if constexpr (std::is_integral_v<From>) {
@@ -52,7 +53,7 @@ std::optional<T> ConvertNumber(From number) {
     }
   } else if constexpr (std::is_integral_v<T>) {
     if (number == kInfinity<From>) return kInfinity<T>;
-    const From limit = std::ldexp(From{1}, std::numeric_limits<T>::digits);  // the first that is too large
+    const From limit = std::ldexp(From{1}, std::numeric_limits<T>::digits);  // the smallest value that is too large
     if (!(number >= static_cast<From>(std::numeric_limits<T>::min()) && number < limit)) return std::nullopt;
     if (std::trunc(number) != number) return std::nullopt;
   } else if (std::isfinite(number) && std::abs(number) > std::numeric_limits<T>::max()) {
@@ -64,19 +65,19 @@ std::optional<T> ConvertNumber(From number) {
 /// Whether values of that kind may be unreached or none.
 bool MayBeNone(ResultKind kind) { return kind == ResultKind::kDistance || kind == ResultKind::kVertex; }
 
-/// As above, but for what stands for unreached or none.
+/// As ConvertNumber, and also converts the numbers that mean unreached or none.
 template <class T, class From>
 std::optional<T> ConvertValue(From number, ResultKind kind) {
   if (MayBeNone(kind)) {
     const bool largest = std::is_integral_v<From> && number == std::numeric_limits<From>::max();
     const bool minus_one = std::is_signed_v<From> && number == static_cast<From>(-1);
     if (largest || minus_one) return kInfinity<T>;
-    if (kind == ResultKind::kVertex && number < 0) return std::nullopt;  // whatever a signed T could hold
+    if (kind == ResultKind::kVertex && number < 0) return std::nullopt;  // regardless of T's sign
   }
   return ConvertNumber<T>(number);
 }
 
-/// Whether a number other than 0 is 0 as a T.
+/// Whether a number other than 0 becomes 0 as a T.
 template <class T, class From>
 bool Underflows(From number) {
   if constexpr (std::is_floating_point_v<T> && std::is_floating_point_v<From>) {
@@ -86,8 +87,8 @@ bool Underflows(From number) {
   }
 }
 
-/// What an answer's number that underflows is compared as, which is not 0: the least T of its sign. None for distances: a
-/// sum of weights, which are floats, is 0 or no less than the least float.
+/// For comparison of an answer, the value of a number that underflows: the smallest T of its sign, which is not 0. Nothing
+/// for distances: a sum of float weights is 0 or at least the smallest float.
 template <class T>
 std::optional<T> LeastNumber(bool negative, ResultKind kind) {
   if (kind == ResultKind::kDistance) return std::nullopt;
@@ -97,12 +98,12 @@ std::optional<T> LeastNumber(bool negative, ResultKind kind) {
 
 enum class Field : std::uint8_t {
   kValue,
-  kUnderflow,  ///< not 0, but 0 as a T, which is the value that it gets
+  kUnderflow,  ///< not 0, but its value as a T is 0
   kImpossible,
   kMalformed,
 };
 
-/// The value that a field of a text stands for; of a vertex its id as it is written there.
+/// Parses a field of a text. A vertex's value is its id in the file.
 template <class T>
 Field ParseNumber(std::string_view field, ResultKind kind, T* value) {
   const std::string_view plain = field.starts_with('+') ? field.substr(1) : field;
@@ -116,13 +117,14 @@ Field ParseNumber(std::string_view field, ResultKind kind, T* value) {
   }
   const char* const end = field.data() + field.size();
   const auto [next, error] = std::from_chars(field.data(), end, *value);
-  if (error != std::errc() || next != end) {  // an integer written as a real, out of range, or no number
+  if (error != std::errc() || next != end) {  // an integer in floating notation, out of range, or not a number
     double real = 0;
     const auto [real_next, real_error] = std::from_chars(field.data(), end, real);
     if (real_next != end || real_error == std::errc::invalid_argument) return Field::kMalformed;
     if (std::is_integral_v<T> && !std::isfinite(real)) return Field::kMalformed;
     const bool in_range = real_error == std::errc();
-    const bool no_double = !in_range && std::strtod(std::string(field).c_str(), nullptr) == 0;  // too small for one, too
+    const bool no_double =
+        !in_range && std::strtod(std::string(field).c_str(), nullptr) == 0;  // too small even for a double
     if (std::is_floating_point_v<T> && (no_double || (in_range && Underflows<T>(real)))) {
       *value = T{0};
       return Field::kUnderflow;
@@ -134,32 +136,32 @@ Field ParseNumber(std::string_view field, ResultKind kind, T* value) {
   return Field::kValue;
 }
 
-/// The value that a field of a text stands for.
+/// Parses a field of a text; a vertex's id becomes its number.
 template <class T>
 Field ParseValue(std::string_view field, const ResultIds& ids, VertexId vertices, ResultKind kind, T* value) {
   if (kind != ResultKind::kVertex) return ParseNumber(field, kind, value);
-  std::uint64_t id = 0;  // may be wider than a T
+  std::uint64_t id = 0;  // may be wider than T
   const Field parsed = ParseNumber(field, kind, &id);
   if (parsed != Field::kValue) return parsed;
   if (id == kInfinity<std::uint64_t>) {
     *value = kInfinity<T>;
     return Field::kValue;
   }
-  // Without gaps an id that is too large has its number all the same: the verifier says what is wrong with it.
+  // Without gaps, an id that is too large also has a number: the verifier reports it.
   const std::optional<std::uint64_t> v = ids.find(id, ids.gaps().empty() ? kInfinity<T> : vertices);
   if (!v) return Field::kImpossible;
   *value = static_cast<T>(*v);
   return Field::kValue;
 }
 
-/// What is said of a field that is kMalformed.
+/// The error text for a kMalformed field.
 std::string_view DescribeMalformed(ResultKind kind) {
-  return kind == ResultKind::kLabel    ? "no name of a component: these are whole numbers, and every vertex has one"
-         : kind == ResultKind::kVertex ? "no vertex id: a whole number belongs here"
-                                       : "no value of the kind that is expected here";
+  return kind == ResultKind::kLabel    ? "not the name of a component: expected a whole number for every vertex"
+         : kind == ResultKind::kVertex ? "not a vertex id: expected a whole number"
+                                       : "not a value of the expected kind";
 }
 
-/// What other tools write for unreached or none. Of a number the value, and that value as fp32 has it.
+/// A notation of other programs for unreached or none. For a number also its value, and its value in fp32.
 struct ForeignMark {
   std::string_view text;
   long double value = 0, rounded = 0;
@@ -173,19 +175,19 @@ constexpr ForeignMark kForeignMarks[] = {
     {"18446744073709551615", 18446744073709551615.0L, 18446744073709551616.0L},
     {"3.40282e+38", std::numeric_limits<float>::max(), std::numeric_limits<float>::max()},
     {"1.79769e+308", std::numeric_limits<double>::max(), std::numeric_limits<double>::max()},
-    {"127", 127.0L, 127.0L},  // from here on only of arrays of such a type
+    {"127", 127.0L, 127.0L},  // from here on only in arrays of the corresponding type
     {"255", 255.0L, 255.0L},
     {"32767", 32767.0L, 32767.0L},
     {"65535", 65535.0L, 65535.0L},
 };
 constexpr std::uint8_t kMinusOneMark = 1, kInfinityMark = 2, kLastTextMark = 8;
 
-/// The mark that a field of a text is, or 0. A real may be rounded or cut off, but shows four digits.
+/// The mark that a field equals, or 0. A real may be rounded or truncated to at least four digits.
 std::uint8_t FindMark(std::string_view field) {
   if (field.starts_with('+')) field.remove_prefix(1);
   if (EqualsIgnoringCase(field, "inf")) return kInfinityMark;
   const bool negative = field.starts_with("-1");
-  std::string first;  // digits of it: most fields are told by these
+  std::string first;  // its first digits, which suffice for most fields
   int digits = 0;
   for (const char c : field.substr(negative ? 1 : 0)) {
     if (c != '.' && (c < '0' || c > '9')) break;
@@ -203,25 +205,26 @@ std::uint8_t FindMark(std::string_view field) {
   const bool whole = field.find_first_not_of("0123456789") == std::string_view::npos;
   for (std::uint8_t mark = kInfinityMark + 1; mark <= kLastTextMark; ++mark) {
     const auto& [name, value, rounded] = kForeignMarks[mark - 1];
-    const long double last = std::pow(10.0L, std::floor(std::log10(value)) + 1 - digits);  // one in the last digit shown
+    const long double last =
+        std::pow(10.0L, std::floor(std::log10(value)) + 1 - digits);  // one unit of the last digit shown
     if (number == value || (!whole && (number == rounded || std::abs(number - value) < last))) return mark;
   }
   return 0;
 }
 
-/// The mark that an entry of an array of type From is for values of type T, or 0.
+/// The mark that an array's entry of type From represents for values of type T, or 0.
 template <class T, class From>
 std::uint8_t FindMark(From number) {
   if constexpr (std::is_floating_point_v<From>) {
     if (number == kInfinity<From>) return std::is_floating_point_v<T> ? 0 : kInfinityMark;
-    constexpr auto kLargest = static_cast<From>(1e38);  // where the marks begin that a text may cut off to four digits
+    constexpr auto kLargest = static_cast<From>(1e38);  // from here on a text may truncate marks to four digits
     if (number > kLargest) return FindMark(std::string_view(fmt::format("{}", number)));
     for (std::uint8_t mark = kMinusOneMark; mark <= kLastTextMark; ++mark) {
       const auto& [name, value, rounded] = kForeignMarks[mark - 1];
       if (mark != kInfinityMark && (number == value || number == rounded)) return mark;
     }
   } else {
-    // As WriteResult has it, but for the type in which values that are vertices are read.
+    // As in WriteResult, except for the type in which vertices are read.
     if (std::is_same_v<T, From> && !std::is_same_v<T, std::int64_t> && number == kInfinity<From>) return 0;
     if (std::is_signed_v<From> && number == static_cast<From>(-1)) return kMinusOneMark;
     for (std::size_t place = kInfinityMark + 1; place <= std::size(kForeignMarks); ++place) {
@@ -239,7 +242,7 @@ void Mark(ForeignMarks& marks, std::size_t vertices, std::uint64_t v, std::uint8
   marks.which[v] = mark;
 }
 
-/// The value that a field which is a mark stands for by itself, or unreached or none if T or the graph has no such value.
+/// The literal value of a field that is a mark; unreached or none if T or the graph has no such value.
 template <class T>
 T ParseMarked(std::string_view field, std::uint8_t mark, const ResultIds& ids, VertexId vertices, ResultKind kind) {
   if (mark == kMinusOneMark || mark == kInfinityMark) return kInfinity<T>;
@@ -258,7 +261,7 @@ struct NpyHeader {
   std::uint64_t size = 0;
 };
 
-/// The value behind 'key' in the dictionary of an .npy header; empty where it is missing.
+/// The value of 'key' in the dictionary of an .npy header; empty if missing.
 std::string_view NpyField(std::string_view dictionary, std::string_view key) {
   const std::size_t at = dictionary.find(fmt::format("'{}'", key));
   if (at == std::string_view::npos) return {};
@@ -272,12 +275,12 @@ std::string_view NpyField(std::string_view dictionary, std::string_view key) {
 
 NpyHeader ReadNpyHeader(Input& input) {
   const std::string& name = input.name();
-  const auto broken = [&] { Throw<InputError>("{}: is no complete .npy file; write it again", name); };
+  const auto broken = [&] { Throw<InputError>("{}: is not a complete .npy file; write it again", name); };
   unsigned char fixed[8];
   if (input.Read(fixed, sizeof fixed) != sizeof fixed) broken();
-  if (std::memcmp(fixed, kNpyMagic.data(), kNpyMagic.size()) != 0) Throw<InputError>("{}: is no .npy file", name);
+  if (std::memcmp(fixed, kNpyMagic.data(), kNpyMagic.size()) != 0) Throw<InputError>("{}: is not a .npy file", name);
   const unsigned version = fixed[6];
-  if (version < 1 || version > 3) Throw<InputError>("{}: has .npy format {}, of which nothing is known", name, version);
+  if (version < 1 || version > 3) Throw<InputError>("{}: has the unknown .npy format {}", name, version);
   unsigned char length[4] = {};
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   if (input.Read(length, length_bytes) != length_bytes) broken();
@@ -303,7 +306,7 @@ std::string_view ForeignMarks::Text(std::uint8_t mark) { return kForeignMarks[ma
 
 std::optional<std::uint64_t> ResultIds::find(std::uint64_t id, std::uint64_t vertices) const {
   if (ids_.empty()) {
-    const std::uint64_t v = id - first_id_;  // an id below first_id_ wraps around
+    const std::uint64_t v = id - first_id_;  // an id below first_id_ wraps to a large value
     return v < vertices ? std::optional(v) : std::nullopt;
   }
   const auto found = std::lower_bound(ids_.begin(), ids_.end(), id);
@@ -409,7 +412,7 @@ void WriteResultNpy(const std::string& path, const ResultValues& values) {
         using T = std::remove_const_t<typename decltype(span)::element_type>;
         std::string dictionary =
             fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", NpyType<T>(), span.size());
-        constexpr std::size_t kAlign = 64, kFixed = 10;  // the data is aligned, as the format asks
+        constexpr std::size_t kAlign = 64, kFixed = 10;  // the format requires aligned data
         dictionary.append(kAlign - 1 - (kFixed + dictionary.size()) % kAlign, ' ').push_back('\n');
         output.Write(kNpyMagic);
         output.Write({"\x01\x00", 2});
@@ -436,23 +439,23 @@ void WriteResult(const std::string& path, const ResultIds& ids, const ResultValu
 
 namespace {
 
-/// Values as they are read, each vertex's once.
+/// Collects one value per vertex.
 template <class T>
 class Gathered {
  public:
   Gathered(VertexId vertices, const ResultIds& ids, ResultKind kind, ForeignMarks* marks)
       : ids_(ids), kind_(kind), values_(vertices), seen_(vertices, false), marks_(marks) {}
 
-  /// The vertex that is called so; most often it is the one after the last.
+  /// The vertex with that id, most often the next one.
   std::optional<std::uint64_t> Find(std::uint64_t id) {
     if (next_ < values_.size() && ids_[next_] == id) return next_;
     return ids_.find(id, values_.size());
   }
   bool has(std::uint64_t v) const { return seen_[v]; }
-  /// kUnderflow as ParseNumber has it.
+  /// Returns kUnderflow as ParseNumber does.
   Field Set(std::uint64_t v, std::string_view field) {
     const auto vertices = static_cast<VertexId>(values_.size());
-    const bool none = kind_ == ResultKind::kVertex && field == "-1";  // as WriteResult has it
+    const bool none = kind_ == ResultKind::kVertex && field == "-1";  // as WriteResult writes it
     const std::uint8_t mark = marks_ != nullptr && MayBeNone(kind_) && !none ? FindMark(field) : 0;
     Field parsed = Field::kValue;
     if (mark != 0) {
@@ -466,7 +469,7 @@ class Gathered {
     ++found_;
     return parsed;
   }
-  /// The same for an answer's value, which is never kUnderflow.
+  /// As Set for an answer's value, but never returns kUnderflow.
   Field SetAnswer(std::uint64_t v, std::string_view field) {
     const Field parsed = Set(v, field);
     if (parsed != Field::kUnderflow) return parsed;
@@ -475,7 +478,7 @@ class Gathered {
     values_[v] = *least;
     return Field::kValue;
   }
-  /// Throws unless every vertex has a value.
+  /// The values; throws unless every vertex has one.
   Array<T> Take(const std::string& where) {
     if (found_ != values_.size()) {
       const auto missing = static_cast<std::uint64_t>(std::find(seen_.begin(), seen_.end(), false) - seen_.begin());
@@ -484,7 +487,7 @@ class Gathered {
     }
     return std::move(values_);
   }
-  /// Those that were found.
+  /// The values that were found.
   VertexNumbers<T> TakeSome() {
     if (found_ == values_.size()) return {std::move(values_), {}};
     for (std::size_t v = 0; v < values_.size(); ++v) {
@@ -492,14 +495,14 @@ class Gathered {
     }
     return {std::move(values_), std::move(seen_)};
   }
-  /// How many were.
+  /// Number of values found.
   std::uint64_t found() const { return found_; }
   std::string DescribeIds() const { return ids_.Describe(values_.size()); }
-  /// Value i becomes that of vertex places[i], a permutation.
+  /// Moves value i to vertex places[i], a permutation.
   void Permute(const std::vector<std::uint64_t>& places) {
     Array<T> placed(values_.size());
     for (std::size_t i = 0; i < places.size(); ++i) placed[places[i]] = values_[i];
-    if (places.size() != values_.size()) return;  // there are too few, which Take tells of
+    if (places.size() != values_.size()) return;  // too few values; Take reports it
     values_ = std::move(placed);
     if (marks_ == nullptr || marks_->which.empty()) return;
     Array<std::uint8_t> which(values_.size());
@@ -521,7 +524,7 @@ Array<T> ReadText(Input& input, VertexId vertices, const ResultIds& ids, ResultK
   const std::string& name = input.name();
   Gathered<T> gathered(vertices, ids, kind, marks);
   std::uint64_t lines = 0;
-  std::string impossible;  // the first such value; what is malformed comes before it
+  std::string impossible;  // the first impossible value; a malformed field is reported before it
   Chunk chunk;
   while (input.Next(&chunk)) {
     io::LineCursor cursor(chunk.text);
@@ -529,7 +532,7 @@ Array<T> ReadText(Input& input, VertexId vertices, const ResultIds& ids, ResultK
       while (cursor.NextLine<'#', '%'>()) {
         const std::uint64_t id = cursor.Unsigned("vertex id");
         const std::optional<std::uint64_t> v = gathered.Find(id);
-        if (!v) cursor.Fail("vertex id {} is none of {}", id, gathered.DescribeIds());
+        if (!v) cursor.Fail("vertex id {} is not one of {}", id, gathered.DescribeIds());
         if (gathered.has(*v)) cursor.Fail("vertex {} has a value already", id);
         cursor.SkipSeparator();
         if (cursor.Peek() == '\n') cursor.Fail("vertex {} has no value", id);
@@ -538,7 +541,7 @@ Array<T> ReadText(Input& input, VertexId vertices, const ResultIds& ids, ResultK
           cursor.Fail("{} is {}", io::Quote(cursor.Field()), DescribeMalformed(kind));
         }
         if (field == Field::kImpossible && impossible.empty()) {
-          impossible = fmt::format("{}:{}: vertex {} has the value {}, which no right answer holds", name,
+          impossible = fmt::format("{}:{}: vertex {} has the value {}, which no correct answer contains", name,
                                    lines + cursor.lines() + 1, id, io::Quote(cursor.Field()));
         }
         cursor.SkipField();
@@ -554,8 +557,8 @@ Array<T> ReadText(Input& input, VertexId vertices, const ResultIds& ids, ResultK
   return values;
 }
 
-/// Characters of an input, one after the other, for the JSON parser; throws once there are more than a result can have.
-/// Words that are no JSON but written all the same where a number is none, Infinity, -Infinity and NaN, come in quotes.
+/// The characters of an input, one after another, for the JSON parser. Throws if there are more than a result can have. Puts
+/// quotes around Infinity, -Infinity and NaN, which are not JSON but common in place of numbers.
 class JsonCharacters {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -601,7 +604,7 @@ class JsonCharacters {
     std::string_view ahead;
     std::uint64_t most;
     std::size_t shown = 0;
-    At at = At::kPlain;  ///< what the next character belongs to, or that it is a quote before or after a word
+    At at = At::kPlain;  ///< the token of the next character, or a quote before or after a word
   };
   static bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
   /// Whether the character after the next one is an I.
@@ -614,7 +617,7 @@ class JsonCharacters {
     }
     return shared.ahead.size() > 1 && shared.ahead[1] == 'I';
   }
-  /// Says what the next character belongs to; strings stay as they are.
+  /// Sets the token of the next character; strings stay unchanged.
   void Look() {
     if (AtEnd()) return;
     Shared& shared = *shared_;
@@ -643,7 +646,7 @@ class JsonCharacters {
   std::shared_ptr<Shared> shared_;
 };
 
-/// Takes a result out of what the JSON parser says, which is told to stop by an exception.
+/// Extracts a result from the JSON parser's events. An exception stops the parser.
 template <class T>
 class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -669,7 +672,7 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return Close(); }
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::detail::exception& /*error*/) override {
-    Throw<InputError>("{}: is no JSON any more at byte {}; write it again", name_, position);
+    Throw<InputError>("{}: is not JSON from byte {} on; write it again", name_, position);
   }
 
   Array<T> Take() {
@@ -714,7 +717,7 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
     return !key.empty() && key.find_first_not_of("0123456789") == std::string_view::npos;
   }
   bool Scalar(std::string_view text) {
-    if (depth_ == 1 && key_ == "first_id") {  // what WriteResultJson says of vertex 0
+    if (depth_ == 1 && key_ == "first_id") {  // WriteResultJson writes the id of vertex 0
       const std::uint64_t first = Id(text);
       if (vertices_ > 0 && graph_ids_[0] != first) {
         Throw<InputError>("{}: its first vertex is {}, that of the graph is {}", name_, first, graph_ids_[0]);
@@ -728,7 +731,7 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
     } else if (depth_ == 1 && IsId(key_)) {
       const std::uint64_t id = Id(key_);
       const std::optional<std::uint64_t> v = gathered_.Find(id);
-      if (!v) Throw<InputError>("{}: vertex id {} is none of {}", name_, id, gathered_.DescribeIds());
+      if (!v) Throw<InputError>("{}: vertex id {} is not one of {}", name_, id, gathered_.DescribeIds());
       if (gathered_.has(*v)) Throw<InputError>("{}: vertex {} has a value already", name_, id);
       ++pairs_;
       Set(*v, text, "vertex", id);
@@ -742,7 +745,7 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
     std::uint64_t id = 0;
     const auto [next, error] = std::from_chars(text.data(), text.data() + text.size(), id);
     if (error != std::errc() || next != text.data() + text.size()) {
-      Throw<InputError>("{}: {} is no vertex id: a whole number belongs here", name_, io::Quote(text));
+      Throw<InputError>("{}: {} is not a vertex id: expected a whole number", name_, io::Quote(text));
     }
     return id;
   }
@@ -753,10 +756,10 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
     }
     if (field == Field::kImpossible && impossible_.empty()) {
       impossible_ =
-          fmt::format("{}: {} {} has the value {}, which no right answer holds", name_, what, which, io::Quote(text));
+          fmt::format("{}: {} {} has the value {}, which no correct answer contains", name_, what, which, io::Quote(text));
     }
   }
-  /// Brings values into the order of vertices, if "ids" says another.
+  /// Puts values in the order of vertices, if "ids" has another order.
   void Place() {
     if (order_.empty()) return;
     if (order_.size() != count_) Throw<InputError>("{}: holds {} ids and {} values", name_, order_.size(), count_);
@@ -764,7 +767,7 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
     std::vector<bool> taken(vertices_, false);
     for (std::size_t i = 0; i < order_.size(); ++i) {
       const std::optional<std::uint64_t> v = graph_ids_.find(order_[i], vertices_);
-      if (!v) Throw<InputError>("{}: vertex id {} is none of {}", name_, order_[i], gathered_.DescribeIds());
+      if (!v) Throw<InputError>("{}: vertex id {} is not one of {}", name_, order_[i], gathered_.DescribeIds());
       if (taken[*v]) Throw<InputError>("{}: vertex {} has a value already", name_, order_[i]);
       taken[*v] = true;
       places[i] = *v;
@@ -780,9 +783,9 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
   const ResultKind kind_;
   Taking taking_ = Taking::kNothing;
   std::size_t depth_ = 0;
-  std::string key_;  // of the outermost object
+  std::string key_;  // in the outermost object
   bool in_order_ = false;
-  std::uint64_t count_ = 0, pairs_ = 0;  // values in order, and by ids
+  std::uint64_t count_ = 0, pairs_ = 0;  // number of values in order, and by id
   std::vector<std::uint64_t> order_;     // "ids"
   std::string impossible_;
   char digits_[24];
@@ -856,8 +859,8 @@ Array<T> ReadNpy(Input& input, VertexId vertices, ResultKind kind, ForeignMarks*
       Mark(*marks, vertices, v, mark);
     }
     if (!value) {
-      Throw<ImpossibleValueError>("{}: entry {} is {}, which no right answer holds: values are of type {}", input.name(), v,
-                                  raw, NpyType<T>());
+      Throw<ImpossibleValueError>("{}: entry {} is {}, which no correct answer contains: values are of type {}",
+                                  input.name(), v, raw, NpyType<T>());
     }
     return *value;
   });
@@ -870,16 +873,16 @@ std::string NumberName() {
   return fmt::format("{}int{}", std::is_signed_v<T> ? "" : "u", 8 * sizeof(T));
 }
 
-/// Numbers that are not 0 but too small for a T, and became 0.
+/// Numbers other than 0 that are too small for a T and became 0.
 template <class T>
 class BecameZero {
  public:
-  /// Another one, which stands there: "data:7: vertex 3 has the value 1e-60".
+  /// Counts a number; `describe` returns its place: "data:7: vertex 3 has the value 1e-60".
   template <class Describe>
   void Add(Describe&& describe) {
     if (count_++ == 0) first_ = describe();
   }
-  /// Tells of them in one line.
+  /// Logs one warning for all of them.
   void Warn() const {
     if (count_ == 0) return;
     Log().warn("{}, which is too small for {}-bit floating point and becomes 0{}", first_, 8 * sizeof(T),
@@ -896,7 +899,7 @@ VertexNumbers<T> ReadNumbersOfText(Input& input, VertexId vertices, const Result
   const std::string& name = input.name();
   Gathered<T> gathered(vertices, ids, ResultKind::kNumber, nullptr);
   std::uint64_t lines = 0;
-  std::optional<bool> with_ids;  // as the first line has it
+  std::optional<bool> with_ids;  // determined by the first line
   BecameZero<T> became_zero;
   Chunk chunk;
   while (input.Next(&chunk)) {
@@ -919,17 +922,17 @@ VertexNumbers<T> ReadNumbersOfText(Input& input, VertexId vertices, const Result
           std::uint64_t id = 0;
           const auto [end, error] = std::from_chars(first.data(), first.data() + first.size(), id);
           if (error != std::errc() || end != first.data() + first.size()) {
-            cursor.Fail("{} is no vertex id; a line has an id and a value, or a value alone", io::Quote(first));
+            cursor.Fail("{} is not a vertex id; a line has an id and a value, or a value alone", io::Quote(first));
           }
           const std::optional<std::uint64_t> found = gathered.Find(id);
-          if (!found) cursor.Fail("vertex id {} is none of {}", id, gathered.DescribeIds());
+          if (!found) cursor.Fail("vertex id {} is not one of {}", id, gathered.DescribeIds());
           if (gathered.has(*found)) cursor.Fail("vertex {} has a value already", id);
           v = *found;
           cursor.SkipField();
         } else if (v >= vertices) {
           cursor.Fail("there are more values than the graph has vertices, {}", vertices);
         }
-        // `inf` stands for no integer here.
+        // `inf` does not represent an integer here.
         const bool letters = std::is_integral_v<T> && field.find_first_of("iInN") != std::string_view::npos;
         const Field parsed = letters ? Field::kMalformed : gathered.Set(v, field);
         if (parsed == Field::kUnderflow) {
@@ -938,7 +941,7 @@ VertexNumbers<T> ReadNumbersOfText(Input& input, VertexId vertices, const Result
                                io::Quote(field));
           });
         } else if (parsed != Field::kValue) {
-          cursor.Fail("vertex {} has the value {}, which is no {}", ids[v], io::Quote(field), NumberName<T>());
+          cursor.Fail("vertex {} has the value {}, which is not of type {}", ids[v], io::Quote(field), NumberName<T>());
         }
         cursor.FinishLine();
       }
@@ -960,10 +963,10 @@ VertexNumbers<T> ReadNumbersOfNpy(Input& input, VertexId vertices) {
   Array<T> values = ReadNpyBy<T>(input, vertices, [&](auto raw, std::size_t v) {
     std::optional<T> value = ConvertNumber<T>(raw);
     if constexpr (std::is_integral_v<T> && std::is_floating_point_v<decltype(raw)>) {
-      if (std::isinf(raw)) value = std::nullopt;  // which stands for the largest in results
+      if (std::isinf(raw)) value = std::nullopt;  // in results it stands for the largest integer
     }
     if (!value) {
-      Throw<InputError>("{}: entry {} is {}, which is no {}", input.name(), v, raw, NumberName<T>());
+      Throw<InputError>("{}: entry {} is {}, which is not of type {}", input.name(), v, raw, NumberName<T>());
     }
     if (Underflows<T>(raw)) {
       became_zero.Add([&] { return fmt::format("{}: entry {} is {}", input.name(), v, raw); });
@@ -974,12 +977,12 @@ VertexNumbers<T> ReadNumbersOfNpy(Input& input, VertexId vertices) {
   return {std::move(values), {}};
 }
 
-/// Where ids leave gaps, a number that is no vertex has no id by which a text could tell of it, and could be another's.
+/// If ids have gaps, a number that is not a vertex has no id to name it in a message, and could be another vertex's id.
 template <class T>
 void CheckVertices(const std::string& name, const Array<T>& values) {
   for (std::size_t v = 0; v < values.size(); ++v) {
     if (values[v] == kInfinity<T> || static_cast<double>(values[v]) < static_cast<double>(values.size())) continue;
-    Throw<ImpossibleValueError>("{}: entry {} is {}, which no right answer holds: the graph has {} vertices", name, v,
+    Throw<ImpossibleValueError>("{}: entry {} is {}, which no correct answer contains: the graph has {} vertices", name, v,
                                 values[v], values.size());
   }
 }

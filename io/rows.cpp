@@ -49,8 +49,8 @@ void CheckRows(const std::string& name, const Adjacency& rows, int threads) {
     VertexId largest = 0;
     for (std::size_t e = begin; e < end; ++e) largest = std::max(largest, rows.neighbours[e]);
     if (begin < end && largest >= vertices) {
-      Throw<InputError>("{}: names vertex {} of a graph of {} (counted from 0): the file is damaged", name, largest,
-                        vertices);
+      Throw<InputError>("{}: contains vertex {}, but the graph has {} vertices (counted from 0): the file is damaged", name,
+                        largest, vertices);
     }
   });
   CheckWeights(name, rows, threads);

@@ -1,5 +1,6 @@
 /// \file
-/// What the readers of binary rows share: arrays off a file, and the checks that make them an adjacency. Internal to io/.
+/// Functions for readers of binary rows: they read arrays from a file and check that these form an adjacency. Internal to
+/// io/.
 #pragma once
 
 #include <algorithm>
@@ -25,20 +26,20 @@ namespace chatty::io {
 
 static_assert(std::endian::native == std::endian::little, "binary formats are read and written as they lie in memory");
 
-/// Takes arrays off an input, one after the other.
+/// Reads arrays from an input, one after another.
 class ArrayReader {
  public:
   ArrayReader(Input& input, int threads) : input_(input), threads_(threads) {}
 
   const std::string& name() const { return input_.name(); }
 
-  /// Throws unless `count` elements of `bytes` bytes each can follow, as far as the input's length tells.
+  /// Throws if `count` elements of `bytes` bytes each exceed the input's known length.
   void ExpectRoom(std::uint64_t count, std::size_t bytes) const {
     if (count > (input_.most_bytes() - input_.bytes_delivered()) / bytes) Truncated();
   }
 
-  /// Calls body(first, at, n) for pieces that together are the next `count` elements of `bytes` bytes each: the `n` from
-  /// number `first` on lie, not aligned, at `at`. What a piece took of a mapped file goes back to the system after it.
+  /// Calls body(first, at, n) for pieces that together are the next `count` elements of `bytes` bytes each: `n` elements
+  /// from number `first` on, at `at`, not aligned. Afterwards the pages of a mapped file are released.
   template <class Body>
   void ReadPieces(std::uint64_t count, std::size_t bytes, Body&& body) {
     ExpectRoom(count, bytes);
@@ -53,8 +54,8 @@ class ArrayReader {
     }
   }
 
-  /// The next `count` elements, each a From in the file and here what convert(From) makes of it, behind `lead` zeros. Where
-  /// the input's length is not known, memory grows with what is read, not with what the header claims.
+  /// Reads the next `count` elements, of type From in the file, converted by convert(From), after `lead` zeros. If the
+  /// input's length is unknown, memory grows with the bytes read, not with the header's count.
   template <class To, class From, class Convert>
   Array<To> ReadAs(std::uint64_t count, Convert&& convert, std::size_t lead = 0) {
     ExpectRoom(count, sizeof(From));
@@ -84,14 +85,13 @@ class ArrayReader {
     return all;
   }
 
-  /// The next `count` elements as they are.
+  /// Reads the next `count` elements.
   template <class T>
   Array<T> Read(std::uint64_t count) {
     return ReadAs<T, T>(count, [](T value) { return value; });
   }
 
-  /// The next `count` elements as they are, where a mapped file has them, if it has them aligned. Otherwise null, and
-  /// nothing is read.
+  /// A view of the next `count` elements in a mapped file, if they are aligned. Otherwise returns nothing and reads nothing.
   template <class T>
   std::optional<Array<T>> ViewMapped(std::uint64_t count) {
     ExpectRoom(count, sizeof(T));
@@ -104,12 +104,12 @@ class ArrayReader {
     return Array<T>::View(reinterpret_cast<T*>(const_cast<char*>(at.data())), count, std::move(owner));
   }
 
-  /// Passes over the next `bytes` bytes, which must be there.
+  /// Skips the next `bytes` bytes, which must exist.
   void Skip(std::uint64_t bytes) {
     ReadPieces(bytes, 1, [](std::uint64_t, const char*, std::size_t) {});
   }
 
-  /// One number, say of a header.
+  /// Reads one number, for instance of a header.
   template <class T>
   T ReadOne() {
     T value{};
@@ -117,7 +117,7 @@ class ArrayReader {
     return value;
   }
 
-  /// Throws unless the input ends here.
+  /// Throws unless the input is at its end.
   void ExpectEnd() {
     char extra = 0;
     if (input_.Read(&extra, 1) != 0) {
@@ -137,27 +137,27 @@ class ArrayReader {
   int threads_;
 };
 
-/// Throws InputError, naming the file, unless offsets ascend from 0 to `edges`.
+/// Throws InputError with the file's name unless offsets ascend from 0 to `edges`.
 void CheckOffsets(const std::string& name, const Array<EdgeIndex>& offsets, std::uint64_t edges, int threads);
 
-/// Throws InputError, naming the file, unless weights are finite.
+/// Throws InputError with the file's name unless weights are finite.
 void CheckWeights(const std::string& name, const Adjacency& rows, int threads);
 
-/// Both, and unless neighbours are vertices, which the Graph checks of lists that are sorted: what must hold before anything
-/// indexes by them. Lists may be in any order.
+/// Calls both checks, and throws if a neighbour is not a vertex. Call it before any use of neighbours as indices; Graph
+/// checks neighbours only in sorted lists. Lists may be in any order.
 void CheckRows(const std::string& name, const Adjacency& rows, int threads);
 
-/// Says that integer weights of a file, of which `extreme` is the farthest from 0, became floats and lost digits.
+/// Warns that integer weights of a file became floats and lost digits. `extreme` is the weight of largest magnitude.
 void WarnOfRoundedWeights(const std::string& name, double extreme);
 
-/// Warns where all weights of a file whose format does not say their kind look like bits of floats.
+/// Warns if all weights look like the bits of floats, for a file whose format does not state their kind.
 void WarnOfFloatBits(const std::string& name, const Weights& weights, int threads);
 
-/// The weights of rows that go into a format of 32-bit integers: floats that are such integers become them, and edges
-/// without a weight have weight 1. Refers to the rows.
+/// Weights of rows for a format with 32-bit integers. Floats with an exact int32 value are converted, and edges without a
+/// weight have weight 1. Refers to the rows.
 class IntegerWeights {
  public:
-  /// Throws UsageError for any other float. `path` is what the file to be written is called.
+  /// Throws UsageError for any other float. `path` is the output file, for the message.
   IntegerWeights(const Adjacency& rows, const std::string& path);
 
   std::int32_t operator[](EdgeIndex e) const {
@@ -169,13 +169,13 @@ class IntegerWeights {
   const float* reals_ = nullptr;
 };
 
-/// Writes a number as it lies in memory.
+/// Writes a number in its memory representation.
 template <class T>
 void WriteBytes(OutputFile& output, T value) {
   output.Write({reinterpret_cast<const char*>(&value), sizeof value});
 }
 
-/// Writes numbers as they lie in memory once they are of type To, which must hold them.
+/// Writes numbers in the memory representation of type To, which must be able to represent them.
 template <class To, class From>
 void WriteArray(OutputFile& output, std::span<const From> values) {
   if constexpr (std::is_same_v<To, From>) {

@@ -18,7 +18,7 @@ namespace chatty::io {
 
 namespace {
 
-/// Bytes of the character that UTF-8 text begins with; 0 where it is none, or one that controls a terminal.
+/// Length of the UTF-8 character at the begin of a text; 0 if it is invalid, or a control character.
 std::size_t PrintableBytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   if (byte(0) < 0x80) return byte(0) >= 0x20 && byte(0) != 0x7f ? 1 : 0;
@@ -28,15 +28,15 @@ std::size_t PrintableBytes(std::string_view text) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
     character = character << 6 | (byte(i) & 0x3f);
   }
-  constexpr std::uint32_t kMin[] = {0xa0, 0x800, 0x10000};  // U+0080 to U+009F are controls
+  constexpr std::uint32_t kMin[] = {0xa0, 0x800, 0x10000};  // U+0080 to U+009F are control characters
   const bool surrogate = character >= 0xd800 && character < 0xe000;
-  // What follows is shown in another order than it has: embeddings, overrides and isolates.
+  // Embeddings, overrides and isolates change the order of the text after them.
   const bool turns = (character >= 0x202a && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
   if (byte(0) < 0xc0 || byte(0) > 0xf7 || character < kMin[bytes - 2] || character > 0x10ffff) return 0;
   return surrogate || turns ? 0 : bytes;
 }
 
-/// What "5.0" or "1e3" say, written with a point or an exponent; nothing for all others.
+/// The value of "5.0" or "1e3", written with a point or an exponent; nothing for any other text.
 std::optional<std::uint64_t> WholeOf(std::string_view field) {
   constexpr double kExact = 0x1p53;
   double value = 0;
@@ -48,7 +48,7 @@ std::optional<std::uint64_t> WholeOf(std::string_view field) {
   return static_cast<std::uint64_t>(value);
 }
 
-/// Whether a number that a double does not hold is too small rather than too large.
+/// Whether a number outside the range of double is too small rather than too large.
 bool IsTiny(std::string_view number) {
   long double value = 0;
   const auto [next, error] = std::from_chars(number.data(), number.data() + number.size(), value);
@@ -116,9 +116,10 @@ void LineCursor::BadUnsigned(const char* what) const {
   if (digits) Fail("{} {} is beyond 64 bits", what, Quote(field));
   if (field.size() > 1 && field[0] == '-') Fail("{} {} is negative", what, Quote(field));
   if (const auto whole = WholeOf(field)) {
-    Fail("{} is no {}: write it without point and exponent, {} (numpy.savetxt has fmt=\"%d\")", Quote(field), what, *whole);
+    Fail("{} is not a {}: write it without point and exponent, {} (numpy.savetxt has fmt=\"%d\")", Quote(field), what,
+         *whole);
   }
-  Fail("{} is no {}: a whole number belongs here", Quote(field), what);
+  Fail("{} is not a {}: expected a whole number", Quote(field), what);
 }
 
 void LineCursor::FailIfLong() const {
@@ -127,7 +128,7 @@ void LineCursor::FailIfLong() const {
 }
 
 void LineCursor::FailIfCarriageReturn() const {
-  if (at_ != end_ && *at_ == '\r') Fail("a carriage return alone ends no line; convert line ends to LF or CR LF");
+  if (at_ != end_ && *at_ == '\r') Fail("a carriage return alone does not end a line; convert line ends to LF or CR LF");
 }
 
 void LineCursor::BadLineEnd() const {
@@ -137,7 +138,7 @@ void LineCursor::BadLineEnd() const {
 }
 
 void LineCursor::LongLine() const {
-  Fail("the line is longer than {} bytes: this is no text file of a known graph format", kMaxLineBytes);
+  Fail("the line is longer than {} bytes: this is not a text file of a known graph format", kMaxLineBytes);
 }
 
 std::string_view LineCursor::Line() const {
@@ -166,7 +167,7 @@ LineCursor::OddNumber LineCursor::OddWeight(bool integers_only) {
   double value = 0;
   auto [next, error] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (number.empty() || error == std::errc::invalid_argument || next != number.data() + number.size()) {
-    Fail("{} is no weight: a number belongs here", Quote(field));
+    Fail("{} is not a weight: expected a number", Quote(field));
   }
   const bool tiny = error != std::errc() && IsTiny(number);
   if (!tiny && error == std::errc() && !std::isfinite(value))
@@ -175,11 +176,11 @@ LineCursor::OddNumber LineCursor::OddWeight(bool integers_only) {
     Fail("weight {} is beyond the range of 32-bit floating point", Quote(field));
   }
   const std::string_view digits = number.substr(number[0] == '-' ? 1 : 0);
-  // "5.0" says that a weight is real, unless the header says that it is not.
+  // "5.0" makes weights real, unless the header declares integers.
   const bool whole = integers_only ? !tiny && std::trunc(value) == value
                                    : std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   reals_ = reals_ || !whole;
-  if (integers_only && !whole) Fail("weight {} is no integer, though the header says that weights are", Quote(field));
+  if (integers_only && !whole) Fail("weight {} is not an integer, but the header declares integer weights", Quote(field));
   if (tiny || (value != 0 && static_cast<float>(value) == 0)) {
     if (underflow_.count++ == 0) {
       underflow_.line = lines_;
@@ -267,7 +268,7 @@ void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>&
     const auto* floats = std::get_if<Array<float>>(&piece.weights);
     if (floats == nullptr) continue;
     for (const float weight : *floats) {
-      if (std::trunc(weight) != weight) return;  // reals; or a NaN
+      if (std::trunc(weight) != weight) return;  // real weights, or a NaN
       if (std::abs(weight) > std::abs(extreme)) extreme = weight;
     }
   }
@@ -286,23 +287,22 @@ void CheckVertexCount(const std::string& name, std::uint64_t vertices) {
   const auto memory = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
   if (vertices >= memory / sizeof(EdgeIndex)) {
     Throw<CapabilityError>(
-        "{}: speaks of {} vertices, whose offsets alone take {:.1f} GB of the {:.1f} GB of memory that this machine "
-        "has; if most ids are unused, renumber them from 0 without gaps",
+        "{}: states {} vertices, whose offsets alone take {:.1f} GB of the {:.1f} GB of memory that this machine has; if "
+        "most ids are unused, renumber them from 0 without gaps",
         name, vertices, static_cast<double>(vertices) * sizeof(EdgeIndex) / 1e9, static_cast<double>(memory) / 1e9);
   }
 }
 
 void CheckVertexCount(const std::string& name, std::uint64_t vertices, std::uint64_t most_edges, std::uint64_t line) {
   constexpr std::uint64_t kOrdinary = std::uint64_t{1} << 26;  // offsets of 512 MiB
-  constexpr std::uint64_t kSparsest = 4096;                    // vertices an edge
+  constexpr std::uint64_t kSparsest = 4096;                    // vertices per edge
   if (vertices > kOrdinary && vertices / kSparsest > most_edges) {
     const double gigabytes = static_cast<double>(vertices) * sizeof(EdgeIndex) / 1e9;
     if (line > 0) {
-      FailAt(
-          name, line,
-          fmt::format("the header speaks of {} vertices, whose offsets take {:.1f} GB, but the file has {} edges at most: "
-                      "correct the number",
-                      vertices, gigabytes, most_edges));
+      FailAt(name, line,
+             fmt::format("the header states {} vertices, whose offsets take {:.1f} GB, but the file has {} edges at most: "
+                         "correct the number",
+                         vertices, gigabytes, most_edges));
     }
     Throw<InputError>(
         "{}: its largest id, {}, makes for {} vertices, whose offsets take {:.1f} GB, but it has {} edges: correct the id, "

@@ -1,6 +1,6 @@
 /// \file
-/// What the text readers share: a cursor over one chunk of lines, a growing list of edges, and the loop that parses the
-/// chunks of an Input on several threads. Internal to io/.
+/// Functions for text readers: a cursor over the lines of one chunk, a list of edges, and the loop that parses the chunks of
+/// an Input on several threads. Internal to io/.
 #pragma once
 
 #include <atomic>
@@ -21,21 +21,21 @@
 
 namespace chatty::io {
 
-/// Text without what a terminal would obey or cannot show: control characters, those that turn the direction of writing, and
-/// bytes that are no UTF-8, are escaped.
+/// Text that is safe on a terminal: control characters, characters that change the direction of writing, and bytes that are
+/// not UTF-8 are escaped.
 std::string Printable(std::string_view text);
 
-/// Text of a file fit for an error message: what does not print is escaped, what is long is cut.
+/// Text of a file for an error message: unprintable characters are escaped, and long text is cut.
 std::string Quote(std::string_view text);
 
-/// The words of a line, which blanks part, in lower case.
+/// The words of a line, separated by blanks, in lower case.
 std::vector<std::string> Words(std::string_view line);
 
-/// The line without the comment characters and blanks that it begins with.
+/// The line without leading comment characters and blanks.
 std::string_view WithoutComment(std::string_view line);
 
-/// Calls visit(line, number) for the lines that a text begins with, up to the first that is neither blank nor a comment (%
-/// or #), that one too; until visit returns true.
+/// Calls visit(line, number) for the first lines of a text, up to and including the first that is neither blank nor a
+/// comment (% or #), until visit returns true.
 template <class Visit>
 void VisitLeadingLines(std::string_view text, Visit&& visit) {
   for (std::uint64_t number = 1; !text.empty(); ++number) {
@@ -52,38 +52,37 @@ void VisitLeadingLines(std::string_view text, Visit&& visit) {
 /// Throws InputError "name:line: text".
 [[noreturn]] void FailAt(const std::string& name, std::uint64_t line, std::string_view text);
 
-/// A fault in a chunk. ParseChunks turns it into an InputError, once the lines of the chunks before it are counted.
+/// An error in a chunk. ParseChunks turns it into an InputError when the lines of all earlier chunks are counted.
 class LineError : public std::runtime_error {
  public:
   LineError(std::uint64_t line, const std::string& text) : std::runtime_error(text), line_(line) {}
-  std::uint64_t line() const { return line_; }  ///< lines of the same chunk before the faulty one
+  std::uint64_t line() const { return line_; }  ///< number of lines of the same chunk before the faulty one
 
  private:
   std::uint64_t line_;
 };
 
-/// How the weights of a file may be written.
+/// The notation of weights in a file.
 enum class WeightText : std::uint8_t {
-  kNone,     ///< there are none
-  kInteger,  ///< integers only; those beyond int32 turn the graph's weights to float
-  kReal,     ///< float even where every value is whole
-  kAny,      ///< int32 if every weight of the file is such an integer, float otherwise
+  kNone,     ///< no weights
+  kInteger,  ///< integers only; a weight beyond int32 makes all weights float
+  kReal,     ///< float even if every value is whole
+  kAny,      ///< int32 if every weight of the file is one, float otherwise
 };
 
-/// Walks over the fields of the lines of a chunk. Fields are separated by blanks, and by single commas if asked for.
-/// Members that find a fault throw LineError.
+/// A cursor over the fields in the lines of a chunk. Fields are separated by blanks, and by single commas if requested.
+/// Members throw LineError for malformed text.
 class LineCursor {
  public:
   explicit LineCursor(std::string_view text) : at_(text.data()), end_(at_ + text.size()), line_begin_(at_) {}
 
-  /// Goes to the first field of the next line that is neither blank nor begins with a comment character. False at the
-  /// end.
+  /// Moves to the first field of the next line that is neither blank nor a comment. False at the end.
   template <char kComment, char kOtherComment = kComment>
   bool NextLine() {
     for (;;) {
       SkipBlanks();
       if (at_ == end_) {
-        if (at_ != line_begin_) EndOfLine();  // blanks before the end of the file: no more than a long line can be wrong
+        if (at_ != line_begin_) EndOfLine();  // blanks before the end of the file: only a line that is too long is an error
         return false;
       }
       if (*at_ == '\n') {
@@ -97,8 +96,7 @@ class LineCursor {
     }
   }
 
-  /// Goes to the first field of the next line that does not begin with a comment character, blank ones included. False at
-  /// the end.
+  /// Moves to the first field of the next line that is not a comment; a blank line counts. False at the end.
   template <char kComment>
   bool NextRow() {
     while (at_ != end_) {
@@ -110,24 +108,24 @@ class LineCursor {
     return false;
   }
 
-  /// First character of the next field, '\n' where the line has none left.
+  /// First character of the next field; '\n' if the line has no further field.
   char Peek() {
     SkipBlanks();
     return at_ == end_ ? '\n' : *at_;
   }
 
-  /// Skips the one character that Peek has shown, which must be a field of its own.
+  /// Skips the character that Peek has returned, which must be a whole field.
   void SkipLetter() {
     ++at_;
     if (!AtFieldEnd()) Fail("'{}' is not followed by a blank", *(at_ - 1));
   }
 
-  /// Skips a field whatever it holds.
+  /// Skips a field with any contents.
   void SkipField() {
     while (!AtFieldEnd()) ++at_;
   }
 
-  /// Skips at most one comma, and blanks around it.
+  /// Skips at most one comma, and the blanks before it.
   void SkipSeparator() {
     SkipBlanks();
     if (at_ != end_ && *at_ == ',') ++at_;
@@ -149,10 +147,10 @@ class LineCursor {
     BadUnsigned(what);
   }
 
-  /// A whole number that other tools may have written in floating notation: "5.0", "1e3". `what` as above.
+  /// A whole number, also in floating notation: "5.0", "1e3". `what` as in Unsigned.
   std::uint64_t Whole(const char* what);
 
-  /// A weight, through `on_integer(std::int32_t)` or `on_real(float)`.
+  /// Parses a weight and calls `on_integer(std::int32_t)` or `on_real(float)`.
   template <class OnInteger, class OnReal>
   void Weight(WeightText kind, OnInteger&& on_integer, OnReal&& on_real) {
     SkipBlanks();
@@ -181,7 +179,7 @@ class LineCursor {
     }
   }
 
-  /// The line must hold nothing more; goes past its end.
+  /// Moves past the line's end. Throws if there are further fields.
   void FinishLine() {
     SkipBlanks();
     if (at_ != end_ && *at_ != '\n') [[unlikely]]
@@ -194,24 +192,24 @@ class LineCursor {
     throw LineError(lines_, fmt::format(text, std::forward<Args>(args)...));
   }
 
-  std::uint64_t lines() const { return lines_; }  ///< lines finished; a last line without a line end counts
-  std::string_view Field() const;                 ///< from here to the next separator
-  std::string_view Line() const;                  ///< the line that it is on, or its begin if that is long
+  std::uint64_t lines() const { return lines_; }  ///< finished lines; a last line without a line end counts
+  std::string_view Field() const;                 ///< the text up to the next separator
+  std::string_view Line() const;                  ///< the current line, or its begin if it is long
 
-  /// Weights that are too small for a float and became 0.
+  /// Weights that were too small for a float and became 0.
   struct Underflow {
     std::uint64_t count = 0;
-    std::uint64_t line = 0;  ///< of the first, as LineError::line()
-    std::string first;       ///< as it is written
+    std::uint64_t line = 0;  ///< of the first such weight, as LineError::line()
+    std::string first;       ///< the first such weight in the file's notation
   };
-  /// Whether some weight was written with a point or an exponent, and no header says that weights are integers.
+  /// Whether a weight had a point or an exponent, unless the header declares integers.
   bool reals() const { return reals_; }
   const Underflow& underflow() const { return underflow_; }
 
  private:
   struct OddNumber {
     double value;
-    bool integer;  // an int32
+    bool integer;  // the value is an int32
   };
 
   static bool IsFieldEnd(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ','; }
@@ -225,22 +223,23 @@ class LineCursor {
     at_ = end == nullptr ? end_ : static_cast<const char*>(end);
   }
   void EndOfLine() {
-    // "\r" counts here, but a megabyte needs no finer measure.
+    // "\r" is included: a megabyte needs no exact limit.
     if (static_cast<std::size_t>(at_ - line_begin_) > kMaxLineBytes + 1) [[unlikely]]
       LongLine();
     if (at_ != end_) ++at_;
     line_begin_ = at_;
     ++lines_;
   }
-  /// The field's digits, if they are one to seven and the text goes on for a word, all at once: as bytes of a word, of which
-  /// neighbours are joined to tens, hundreds and so on. How many; 0 where it is for others.
+  /// Parses one to seven digits from a word of eight bytes: adjacent digits are combined to tens, then to hundreds and so
+  /// on. Returns the number of digits; 0 if the field needs another parser or fewer than eight bytes are left.
   std::size_t ShortNumber(std::uint64_t* value) const {
     std::uint64_t word;
     if constexpr (std::endian::native != std::endian::little) return 0;
     if (static_cast<std::size_t>(end_ - at_) < sizeof(word)) return 0;
     std::memcpy(&word, at_, sizeof(word));
     word ^= 0x3030303030303030;
-    const std::uint64_t others = ((word + 0x7676767676767676) | word) & 0x8080808080808080;  // right up to the first of them
+    const std::uint64_t others =
+        ((word + 0x7676767676767676) | word) & 0x8080808080808080;  // correct up to the first set bit
     if (others == 0) return 0;
     const auto digits = static_cast<std::size_t>(std::countr_zero(others)) / 8;
     if (digits == 0 || !IsFieldEnd(at_[digits])) return 0;
@@ -254,9 +253,9 @@ class LineCursor {
   [[noreturn]] void BadUnsigned(const char* what) const;
   [[noreturn]] void BadLineEnd() const;
   [[noreturn]] void LongLine() const;
-  void FailIfLong() const;                  // chunks end within lines that are too long, and what is seen there is no fault
-  void FailIfCarriageReturn() const;        // that stands alone, as old text files have it
-  OddNumber OddWeight(bool integers_only);  // what the fast path leaves: "+5", large integers, tiny reals, and faults
+  void FailIfLong() const;                  // chunks may end within a line that is too long; errors there are consequences
+  void FailIfCarriageReturn() const;        // reports a carriage return without a line feed, the line end of old text files
+  OddNumber OddWeight(bool integers_only);  // weights outside the fast path: "+5", large integers, tiny reals, and errors
 
   const char* at_;
   const char* end_;
@@ -266,17 +265,17 @@ class LineCursor {
   bool reals_ = false;
 };
 
-/// Warns of the weights of a chunk that became 0, if there are any. `lines` of the file come before the chunk.
+/// Warns if weights of a chunk became 0. `lines` lines of the file precede the chunk.
 void WarnOfUnderflow(const std::string& name, std::uint64_t lines, const LineCursor::Underflow& underflow);
 
-/// Edges whose ends are ids of a file, 64-bit names of vertices.
+/// Edges between the file's ids, which are 64-bit names of vertices.
 struct WideEdges {
   Array<std::uint64_t> sources, targets;
   Weights weights;
 };
 
 /// @{
-/// Host memory of what a sink makes of a chunk.
+/// Host memory of a sink's result for a chunk.
 std::uint64_t HeldBytes(const EdgeList& edges);
 std::uint64_t HeldBytes(const WideEdges& edges);
 template <class T>
@@ -289,15 +288,15 @@ std::uint64_t HeldBytes(const std::vector<T>& entries) {
 }
 /// @}
 
-/// The edges of one chunk while it is parsed; its memory serves chunk after chunk. kWide: ids are 64-bit names.
+/// The edges of one chunk during parsing. Its memory is reused for further chunks. kWide: ids are 64-bit names.
 template <bool kWide>
 class BasicEdgeSink {
  public:
-  /// What it makes of a chunk.
+  /// The result for a chunk.
   using Edges = std::conditional_t<kWide, WideEdges, EdgeList>;
   using Id = std::conditional_t<kWide, std::uint64_t, VertexId>;
 
-  /// Empties the sink for a chunk of `text_bytes`, which can hold an edge every four bytes.
+  /// Clears the sink for a chunk of `text_bytes`, which can contain an edge every four bytes.
   void Begin(std::size_t text_bytes, WeightText weights);
 
   void Add(Id source, Id target) {
@@ -310,7 +309,7 @@ class BasicEdgeSink {
   /// Adds an edge whose weight is the cursor's next field.
   void AddWeighted(Id source, Id target, LineCursor& cursor) {
     cursor.Weight(
-        real_ && text_ == WeightText::kAny ? WeightText::kReal : text_,  // spares a try at an integer
+        real_ && text_ == WeightText::kAny ? WeightText::kReal : text_,  // avoids an attempt to parse an integer
         [&](std::int32_t weight) {
           if (real_) {
             reals_[size_] = static_cast<float>(weight);
@@ -326,8 +325,8 @@ class BasicEdgeSink {
   }
 
   std::size_t size() const { return size_; }
-  Id largest() const { return largest_; }  ///< largest id seen; 0 if none
-  Edges Take() const;                      ///< an exact copy; `vertices` is left 0
+  Id largest() const { return largest_; }  ///< largest id so far; 0 if none
+  Edges Take() const;                      ///< a copy of exact size; `vertices` stays 0
 
  private:
   void TurnReal();
@@ -344,13 +343,13 @@ class BasicEdgeSink {
 using EdgeSink = BasicEdgeSink<false>;
 using WideEdgeSink = BasicEdgeSink<true>;
 
-/// All edges of a text, and what the readers' checks ask for.
+/// All edges of a text, and properties for the readers' checks.
 template <class Sink>
 struct BasicParsedEdges {
   std::vector<typename Sink::Edges> pieces;  ///< in file order
   typename Sink::Id largest = 0;             ///< largest id; 0 if there are no edges
-  std::uint64_t lines = 0;                   ///< of the file, header included
-  bool reals = false;                        ///< some weight is written as a real: LineCursor::reals
+  std::uint64_t lines = 0;                   ///< lines of the file, header included
+  bool reals = false;                        ///< a weight has the notation of a real: LineCursor::reals
 
   /// Edges of all pieces.
   std::size_t size() const {
@@ -362,17 +361,16 @@ struct BasicParsedEdges {
 using ParsedEdges = BasicParsedEdges<EdgeSink>;
 using ParsedWideEdges = BasicParsedEdges<WideEdgeSink>;
 
-/// Parses what is left of `input` on `threads` threads (0: as many as there are cores): calls parse(cursor, sink) for
-/// every chunk and keeps what the sinks took, in file order. Of several faults the first in the file is reported, as an
-/// InputError with its line. Joining the pieces would cost their memory once more: BuildAdjacency takes them as they are.
-/// Sinks other than the two above are instantiated by whoever includes io/parse_chunks.h: they have what BasicEdgeSink has
-/// but for Add.
+/// Parses the rest of `input` on `threads` threads (0: one per core). Calls parse(cursor, sink) for every chunk and keeps
+/// the sinks' results in file order. The first error in the file is thrown as an InputError with its line. The pieces are
+/// not joined, because that would double their memory: BuildAdjacency accepts pieces. A reader with another sink includes
+/// io/parse_chunks.h; the sink has the members of BasicEdgeSink except Add.
 template <class Sink>
 BasicParsedEdges<Sink> ParseChunksInto(Input& input, WeightText weights, int threads,
                                        const std::function<void(LineCursor&, Sink&)>& parse);
 
 /// @{
-/// The same for either width of ids.
+/// ParseChunksInto for either width of ids.
 inline ParsedEdges ParseChunks(Input& input, WeightText weights, int threads,
                                const std::function<void(LineCursor&, EdgeSink&)>& parse) {
   return ParseChunksInto<EdgeSink>(input, weights, threads, parse);
@@ -383,16 +381,16 @@ inline ParsedWideEdges ParseWideChunks(Input& input, WeightText weights, int thr
 }
 /// @}
 
-/// Counts what a text of several chunks holds of something that its header counts, and throws once it is far more: then the
-/// header lies, and what is left may be without end.
+/// Counts items that a header counts too, and throws when there are far more: the header is then wrong, and the rest may be
+/// endless.
 class PromisedCount {
  public:
-  /// `what` are in `line` of the file `name` said to be `promised`: "entries".
+  /// Line `line` of the file `name` states the number `promised` of `what`: "entries".
   PromisedCount(std::string name, std::uint64_t line, std::string_view what, std::uint64_t promised)
       : name_(std::move(name)), what_(what), line_(line), promised_(promised) {}
-  /// Takes in a chunk's. May be called by several threads.
+  /// Adds a chunk's items. Several threads may call it.
   void Add(std::uint64_t found) {
-    constexpr std::uint64_t kSlack = std::uint64_t{1} << 20;  // less is counted to the end, and told exactly
+    constexpr std::uint64_t kSlack = std::uint64_t{1} << 20;  // a smaller excess is counted to the end and reported exactly
     const std::uint64_t all = found_.fetch_add(found, std::memory_order_relaxed) + found;
     if (all > kSlack && all - kSlack > promised_) [[unlikely]]
       Fail(all);
@@ -407,16 +405,15 @@ class PromisedCount {
   std::atomic<std::uint64_t> found_{0};
 };
 
-/// Warns where whole numbers became floats only because some do not fit an int32: that loses digits. Of `reals`, which are
-/// written as such, nobody expects more.
+/// Warns if whole numbers became floats only because some exceed int32: that loses digits. With `reals`, numbers in floating
+/// notation, there is no warning.
 void WarnOfRoundedIntegers(const std::string& name, const std::vector<EdgeList>& edges, bool reals = false);
 
-/// Throws InputError, or CapabilityError where a 64-bit build would do, if a graph of `vertices` vertices cannot be
-/// held. Guards against a header or a stray id that asks for more memory than the machine has.
+/// Throws if a graph of `vertices` vertices is impossible: CapabilityError if a 64-bit build could hold it, otherwise
+/// InputError. Protects against a header or an id that would need more memory than the machine has.
 void CheckVertexCount(const std::string& name, std::uint64_t vertices);
-/// The same for a text of at most so many edges, where nothing but a number speaks for the vertices: that of its header in
-/// `line`, or its largest id (line 0). A number that would leave nearly all vertices isolated, and take much memory for
-/// that, is wrong.
+/// As above, for a text with at most `most_edges` edges, where only a number states the vertices: that in line `line` of its
+/// header, or its largest id (line 0). Rejects a number that needs much memory and would leave nearly all vertices isolated.
 void CheckVertexCount(const std::string& name, std::uint64_t vertices, std::uint64_t most_edges, std::uint64_t line);
 
 }  // namespace chatty::io

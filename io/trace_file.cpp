@@ -14,7 +14,7 @@
 namespace chatty {
 namespace {
 
-/// Text as a JSON string; bytes that are no UTF-8, as file names may have, are replaced.
+/// Text as a JSON string. Bytes that are not UTF-8, as in file names, are replaced.
 std::string Quoted(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -38,7 +38,7 @@ class Writer {
   }
 
  private:
-  /// Some readers take numbers of threads for unique over processes.
+  /// Thread ids are unique over all processes, because some readers expect it.
   static std::size_t Tid(std::size_t pid, std::size_t row) { return pid * 10 + row; }
 
   void Begin(std::string_view phase, std::size_t pid) {
@@ -74,7 +74,7 @@ class Writer {
     file_.Letter(static_cast<char>('0' + rest / 10 % 10));
     file_.Letter(static_cast<char>('0' + rest % 10));
   }
-  /// A kind's name with arguments in the place of #.
+  /// A kind's name with its arguments in place of #.
   void Title(const TraceEvent& event) {
     std::size_t next = 0;
     for (const char* c = event.kind->name; *c != '\0'; ++c) {

@@ -12,8 +12,8 @@
 namespace chatty::io {
 namespace {
 
-/// The ids that occur in the arrays, ascending, each once: blocks are sorted in parallel and lose what they repeat, most of
-/// it, before they are merged.
+/// The distinct ids in the arrays, ascending. Blocks are sorted in parallel and lose their duplicates, which are most of
+/// them, before the merge.
 Array<std::uint64_t> Distinct(const std::vector<WideEdges>& edges, std::span<const std::uint64_t> more, int threads) {
   constexpr std::size_t kBlock = std::size_t{1} << 20;
   std::vector<std::vector<std::uint64_t>> blocks;
@@ -62,7 +62,7 @@ RawGraph Renumber(const std::string& name, std::vector<WideEdges> edges, Array<s
   ParallelChunks(edges.size(), threads, 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t p = first; p < last; ++p) {
       const Array<std::uint64_t> sources = std::move(edges[p].sources),
-                                 targets = std::move(edges[p].targets);  // this turn's
+                                 targets = std::move(edges[p].targets);  // freed at the end of this iteration
       EdgeList& narrow = raw.edges[p];
       const std::size_t count = sources.size();
       narrow.sources = Array<VertexId>(count);
@@ -81,7 +81,7 @@ RawGraph Renumber(const std::string& name, std::vector<WideEdges> edges, Array<s
 }  // namespace
 
 IdTable::IdTable(const Array<std::uint64_t>& ids, int threads) : ids_(ids.data()), size_(ids.size()) {
-  constexpr std::uint64_t kFew = 4;  // places of an array to a taken one: it is as small as the hash table then
+  constexpr std::uint64_t kFew = 4;  // slots per id: the array is then as small as the hash table
   if (size_ == 0) return;
   const std::uint64_t range = ids[size_ - 1] - ids[0];
   if (range == size_ - 1) return;

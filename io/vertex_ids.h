@@ -1,5 +1,5 @@
 /// \file
-/// From the names that a file gives its vertices, with gaps between them, to vertices without. Internal to io/.
+/// Maps a file's vertex ids, which may have gaps, to vertices without gaps. Internal to io/.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@
 
 namespace chatty::io {
 
-/// From an id to its place in an ascending list of them: arithmetic where the list leaves no gaps, an array where it leaves
-/// few, or else a hash table with linear probing. Views the list.
+/// Maps an id to its index in an ascending list: arithmetic if the list has no gaps, an array if it has few, otherwise a
+/// hash table with linear probing. A view of the list.
 class IdTable {
  public:
-  /// Each id once.
+  /// `ids` are distinct.
   IdTable(const Array<std::uint64_t>& ids, int threads);
 
   /// kNoVertex for an id that is not in the list.
   VertexId operator[](std::uint64_t id) const {
     if (size_ == 0) return kNoVertex;
-    const std::uint64_t offset = id - ids_[0];  // an id below the first wraps around
+    const std::uint64_t offset = id - ids_[0];  // an id below the first wraps to a large value
     if (kind_ == Kind::kNoGaps) return offset < size_ ? static_cast<VertexId>(offset) : kNoVertex;
     if (kind_ == Kind::kFewGaps) return offset < places_.size() ? places_[offset] : kNoVertex;
     for (std::size_t slot = Slot(id);; slot = (slot + 1) & (places_.size() - 1)) {
@@ -46,7 +46,7 @@ class IdTable {
 };
 
 /// Numbers vertices by ascending id. Vertices are the ends of edges, and `more`. Sets vertices, edges and ids of the result.
-/// Throws CapabilityError if there are more than this build can name.
+/// Throws CapabilityError if this build's ids cannot number them.
 RawGraph CompactIds(const std::string& name, std::vector<WideEdges> edges, int threads,
                     std::span<const std::uint64_t> more = {});
 

@@ -62,7 +62,7 @@ std::vector<std::string> LossesOf(const Graph& graph, const std::string& path, c
 
 void WriteGraph(const Graph& graph, const std::string& path, const std::optional<std::string>& format) try {
   const io::FormatEntry& chosen = ChooseFormat(path, format);
-  io::CheckWeights(graph.name().empty() ? "the graph" : graph.name(), graph.out(), 0);  // no reader takes others
+  io::CheckWeights(graph.name().empty() ? "the graph" : graph.name(), graph.out(), 0);  // no reader accepts other weights
   OutputFile output(path);
   chosen.write(graph, output, path);
   output.Commit();

@@ -1,5 +1,5 @@
 /// \file
-/// From a Graph to a file.
+/// Writes a Graph to a file.
 #pragma once
 
 #include <optional>
@@ -12,34 +12,34 @@
 
 namespace chatty {
 
-/// The format that a target's suffix asks for, a further .gz or .zst aside: .mtx, .gr (DIMACS), .chatty, .el, .txt and
-/// others for an edge list. None for other names.
+/// The format of a path's suffix, ignoring a further .gz or .zst: .mtx, .gr (DIMACS), .chatty, .el, .txt and others for an
+/// edge list. None for other names.
 std::optional<GraphFormat> FormatOfSuffix(const std::string& path);
-/// What to do about a name without such a suffix, for messages: "end it in one of .mtx (matrix-market), ...".
+/// Advice for a name without such a suffix: "end it in one of .mtx (matrix-market), ...".
 std::string NameAFormat();
 
-/// Writes `graph` to `path` ("-": standard output); the file appears under its name once it is complete, compressed if
-/// the name ends in .gz or .zst. `format` is a name that ParseFormat knows; absent: by the suffix.
+/// Writes `graph` to `path` ("-": standard output). The file appears under its name when it is complete, compressed if the
+/// name ends in .gz or .zst. `format` is a name for ParseFormat; absent: by the suffix.
 ///
-/// Vertex v is vertex v again when the file is read. What a format cannot say is lost, and LossesOf tells it beforehand; or
-/// it is refused where that would be another graph (METIS: directed graphs, loops, parallel edges, weights below 1 or real).
-/// Edge lists and DIMACS say in a comment, which only this project reads, what their lines do not show: vertices without
-/// edges, ids that do not count from 0, that the graph is symmetric, that arcs of weight 1 have none. They write float
-/// weights as reals, which other readers of DIMACS may refuse.
+/// Vertex v is again vertex v when the file is read. Properties that a format cannot store are lost; LossesOf lists them. If
+/// that would be another graph, the function throws (METIS: directed graphs, loops, parallel edges, weights below 1 or
+/// real). Edge lists and DIMACS store further properties in a comment for this project's readers: vertices without edges,
+/// ids that do not count from 0, symmetry, and arcs whose weight of 1 means no weight. They write float weights as reals,
+/// which other readers of DIMACS may refuse.
 ///
-/// A graph with weights goes to .wsg and .adj and not to .sg and .bin, which have none; the weights of GAP and Galois are
-/// int32. `galois` is known by its name alone, as .gr means DIMACS.
+/// A graph with weights can be written to .wsg and .adj, but not to .sg and .bin, which have none. Weights of GAP and Galois
+/// are int32. `galois` must be named, because .gr means DIMACS.
 ///
-/// Throws UsageError for an unknown format and for weights that the format does not hold, InputError where the target
-/// cannot be created and for weights that are not finite, CapabilityError where writing fails and for more vertices than the
-/// format can name.
+/// Throws UsageError for an unknown format and for weights that the format lacks, InputError if the target cannot be created
+/// and for weights that are not finite, CapabilityError if a write fails and for more vertices than the format's ids can
+/// number.
 void WriteGraph(const Graph& graph, const std::string& path, const std::optional<std::string>& format = std::nullopt);
 
-/// What WriteGraph would lose of the graph, in a clause each for messages; empty: ReadGraph gives it back but for its name.
-/// Of a graph without edges the kind of weights is not told. Throws UsageError for an unknown format.
+/// The properties that WriteGraph would lose, as clauses for messages; empty: ReadGraph returns an equal graph, except for
+/// its name. For a graph without edges the kind of weights is not mentioned. Throws UsageError for an unknown format.
 std::vector<std::string> LossesOf(const Graph& graph, const std::string& path,
                                   const std::optional<std::string>& format = std::nullopt);
-/// From 0 or 1, how the format that WriteGraph would choose counts vertices; nothing if it keeps Graph::id(). Throws
+/// The id of the first vertex, 0 or 1, in the format that WriteGraph would choose; nothing if it keeps Graph::id(). Throws
 /// UsageError for an unknown format.
 std::optional<int> FirstIdOf(const std::string& path, const std::optional<std::string>& format = std::nullopt);
 

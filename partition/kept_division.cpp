@@ -1,6 +1,6 @@
-// A subgraph becomes numbers and arrays. The numbers of all subgraphs are the first array that the store keeps; the others
-// follow in the order of Transfer, which lists a subgraph's members once for both directions. What a subgraph views of the
-// graph is kept as a position there.
+// A subgraph is stored as numbers and arrays. The numbers of all subgraphs are the store's first array. The other arrays
+// follow in the order of Transfer, which lists a subgraph's members once for both directions. An array that is a view of the
+// graph is stored as its position there.
 
 #include "chatty/partition/kept_division.h"
 
@@ -24,12 +24,13 @@
 namespace chatty {
 namespace {
 
-constexpr int kLayoutVersion = 1;  // of Transfer: to be raised when it, or what BuildSubgraphs makes, changes
+constexpr int kLayoutVersion =
+    1;  // version of Transfer's layout: increase it when Transfer, or the result of BuildSubgraphs, changes
 
-/// Where the elements of a list are.
+/// The place of a list's elements.
 enum class Place : std::uint8_t { kKept, kOfOutEdges, kOfInEdges };
 
-/// Which array of an adjacency a list is like.
+/// The corresponding array of an adjacency.
 enum class Role : std::uint8_t { kOffsets, kNeighbours, kWeights };
 
 std::span<const std::byte> BytesOf(const Adjacency& adjacency, Role role) {
@@ -106,10 +107,10 @@ class Packer {
         rows.weights);
   }
 
-  /// A list that has elements of its own, or views the graph's.
+  /// A list with elements of its own, or a view of the graph's.
   template <class T>
   void List(std::span<const T> list, bool own, Role role) {
-    // Offsets of in-edges are copied: where nothing else views these, they need not be made or loaded.
+    // Offsets of in-edges are copied: if they are the only view of the in-edges, a later load needs no in-edges.
     const bool is_of_in_edges = role == Role::kOffsets && !graph_.symmetric() && graph_.has_in_edges() &&
                                 IsWithin(list.data(), BytesOf(graph_.in(), role));
     if (own || list.empty() || is_of_in_edges) {
@@ -134,7 +135,7 @@ class Packer {
   std::vector<std::span<const std::byte>> arrays_;
 };
 
-/// The inverse of a Packer. Throws InputError for what no Packer has made of such a graph.
+/// Inverse of a Packer. Throws InputError for arrays that no Packer has made of such a graph.
 class Unpacker {
  public:
   Unpacker(const Graph& graph, KeptArrays kept) : graph_(graph), kept_(std::move(kept)) {
@@ -187,7 +188,7 @@ class Unpacker {
 
   void ExpectEnd() const { Expect(numbers_.empty() && next_array_ == kept_.arrays.size()); }
   static void Expect(bool sound) {
-    if (!sound) Throw<InputError>("what is kept is no division of this graph");
+    if (!sound) Throw<InputError>("the stored data is not a division of this graph");
   }
 
  private:
@@ -246,11 +247,11 @@ class Unpacker {
 
   const Graph& graph_;
   KeptArrays kept_;
-  std::span<const std::uint64_t> numbers_;  // those that are left
+  std::span<const std::uint64_t> numbers_;  // the numbers not yet read
   std::size_t next_array_ = 0;
 };
 
-/// A subgraph's members, to a Packer or from an Unpacker. `own_begins` are not among them: AddOwnBegins makes them.
+/// Transfers a subgraph's members to a Packer or from an Unpacker, except `own_begins`, which AddOwnBegins computes.
 template <class Archive, class S>
 void Transfer(Archive& archive, S& subgraph) {
   archive.Number(subgraph.part);
@@ -272,7 +273,7 @@ void Transfer(Archive& archive, S& subgraph) {
   archive.Keep(subgraph.union_to_halo);
 }
 
-/// Who owns which vertex, as text.
+/// A digest of the owners of all vertices, as text.
 std::string Digest(const Partition& partition) {
   std::string bounds;
   if (partition.contiguous()) {
@@ -280,7 +281,7 @@ std::string Digest(const Partition& partition) {
     for (PartId p = 0; p < partition.parts(); ++p) bounds += fmt::format(" {}", bound += partition.OwnedCount(p));
     return fmt::format("ranges to{}", bounds);
   }
-  std::atomic<std::uint64_t> sum{0};  // of a hash of each pair of vertex and owner, in whatever order
+  std::atomic<std::uint64_t> sum{0};  // sum of a hash of each pair of vertex and owner, independent of the order
   ParallelChunks(partition.vertices(), 0, std::size_t{1} << 16, [&](std::size_t begin, std::size_t end) {
     std::uint64_t chunk = 0;
     for (std::size_t v = begin; v < end; ++v) chunk += Hash(v, partition.Owner(static_cast<VertexId>(v)));
@@ -313,7 +314,7 @@ std::optional<std::vector<Subgraph>> LoadSubgraphs(const Graph& graph, const Par
   unpacker.ExpectEnd();
   return subgraphs;
 } catch (const InputError& error) {
-  Log().warn("a division is made anew: {}", error.what());
+  Log().warn("the division is computed again: {}", error.what());
   return std::nullopt;
 }
 
@@ -321,8 +322,8 @@ void SaveSubgraphs(const Graph& graph, const std::string& key, const std::vector
   Packer packer(graph);
   for (const Subgraph& subgraph : subgraphs) Transfer(packer, subgraph);
   packer.Save(key);
-} catch (const std::bad_alloc&) {  // the subgraphs are as good
-  Log().warn("the cache keeps no division: out of host memory");
+} catch (const std::bad_alloc&) {  // the subgraphs are usable without the store
+  Log().warn("the cache cannot store the division: out of host memory");
 }
 
 std::optional<Array<PartId>> LoadOwners(const Graph& graph, const std::string& key, PartId parts) {

@@ -1,5 +1,5 @@
 /// \file
-/// Divisions that a graph's store keeps: subgraphs as arrays and back, and under which keys. Internal to partition/.
+/// Stores divisions in a graph's store: converts subgraphs to arrays and back, and makes keys. Internal to partition/.
 #pragma once
 
 #include <optional>
@@ -14,18 +14,18 @@
 
 namespace chatty {
 
-/// What names these subgraphs in a store: who owns which vertex, and what BuildSubgraphs was asked for, own_begins aside.
+/// The key of these subgraphs in a store. It depends on the owners of vertices and on the options, except own_begins.
 std::string SubgraphsKey(const Partition& partition, const SubgraphOptions& options);
 
-/// The subgraphs of this key, without own_begins; none if the graph's store has none. Arrays view what the store has, and
-/// the graph where BuildSubgraphs would. Throws OutOfMemoryError.
+/// The subgraphs with this key, without own_begins; nothing if the graph's store has none. Arrays are views of the store's
+/// arrays, and of the graph where those of BuildSubgraphs are. Throws OutOfMemoryError.
 std::optional<std::vector<Subgraph>> LoadSubgraphs(const Graph& graph, const Partition& partition, const std::string& key);
-/// Keeps them, in a graph with a store.
+/// Stores the subgraphs. The graph must have a store.
 void SaveSubgraphs(const Graph& graph, const std::string& key, const std::vector<Subgraph>& subgraphs);
 
-/// Owners of all vertices that the graph's store has for `key`, each below `parts`; none if it has none.
+/// The owners of all vertices that the graph's store has for `key`, each below `parts`; nothing if it has none.
 std::optional<Array<PartId>> LoadOwners(const Graph& graph, const std::string& key, PartId parts);
-/// Keeps them, if the graph has a store.
+/// Stores the owners, if the graph has a store.
 void SaveOwners(const Graph& graph, const std::string& key, const Array<PartId>& owners);
 
 }  // namespace chatty

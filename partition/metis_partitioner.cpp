@@ -21,11 +21,11 @@ EdgeIndex CountEntries(const Graph& graph, int threads) {
     EdgeIndex chunk = 0;
     for (std::size_t i = begin; i < end; ++i) {
       const auto v = static_cast<VertexId>(i);
-      VertexId last = v;  // loops are none of them
+      VertexId last = v;  // excludes loops
       for (const VertexId u : graph.out()[v]) {
         if (u == last || u == v) continue;
         last = u;
-        // Two entries for an edge, one for each of a pair that go both ways.
+        // An edge has two entries, one at each end. A pair of opposite edges shares them.
         const auto back = graph.out()[u];
         chunk += graph.symmetric() || std::binary_search(back.begin(), back.end(), v) ? 1 : 2;
       }
@@ -97,9 +97,10 @@ class MetisPartitioner final : public Partitioner {
 
   Partition Divide(const Graph& graph, const PartitionOptions& options) const override try {
     if (options.parts == 0) Throw<UsageError>("a graph cannot be divided into 0 parts: ask for at least 1");
-    // Nothing to divide, with METIS or without. METIS 5.1 divides by the logarithm of the number of parts.
+    // One part needs no division. METIS 5.1 divides by the logarithm of the number of parts.
     if (options.parts == 1) return Partition::FromBounds({0, graph.vertices()}, std::string(kName));
-    // Of one version of METIS on one machine these decide; another's division is as good.
+    // For one version of METIS and one machine, these determine the division. A division from another version is equally
+    // good.
     const std::string key = fmt::format("metis 1, {} parts, seed {}", options.parts, options.seed);
     if (std::optional<Array<PartId>> kept = LoadOwners(graph, key, options.parts)) {
       return Partition::FromOwners(*std::move(kept), options.parts, std::string(kName), options.threads);
@@ -108,7 +109,8 @@ class MetisPartitioner final : public Partitioner {
     std::string why;
     try {
       why = metis::PartGraphKway(graph, options, &owners);
-    } catch (const OutOfMemoryError& error) {  // several times the graph; the fallback takes next to nothing
+    } catch (
+        const OutOfMemoryError& error) {  // METIS takes several times the graph's memory; the fallback takes very little
       why = error.what();
     } catch (const std::bad_alloc&) {
       why = "out of host memory while the graph was made ready for METIS";

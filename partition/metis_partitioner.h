@@ -1,6 +1,5 @@
 /// \file
-/// The graph as METIS wants it, and what stands between it and METIS. Internal to partition/; users ask MakePartitioner for
-/// "metis".
+/// Converts a graph to METIS' arrays and checks METIS' limits. Internal to partition/; callers use MakePartitioner("metis").
 #pragma once
 
 #include <algorithm>
@@ -19,11 +18,12 @@
 
 namespace chatty {
 
-std::unique_ptr<Partitioner> MakeMetisPartitioner();  ///< in builds without METIS too: there it always falls back
+std::unique_ptr<Partitioner> MakeMetisPartitioner();  ///< also in builds without METIS, where it always uses the fallback
 
 namespace metis {
 
-/// Calls body(u, count) for every other vertex u, ascending, that `count` edges join to v, whichever way they go.
+/// Calls body(u, count) for every neighbour u of v other than v, ascending; `count` is the number of edges between them, in
+/// either direction.
 template <class Body>
 void ForEachNeighbour(const Graph& graph, VertexId v, Body&& body) {
   const std::span<const VertexId> out = graph.out()[v];
@@ -37,35 +37,36 @@ void ForEachNeighbour(const Graph& graph, VertexId v, Body&& body) {
   }
 }
 
-/// Entries of the adjacency that ForEachNeighbour walks, of all vertices. Allocates nothing, in-edges least of all.
+/// Number of entries that ForEachNeighbour visits over all vertices. Allocates nothing and does not build the in-edges.
 EdgeIndex CountEntries(const Graph& graph, int threads = 0);
 
-/// Why METIS cannot divide a graph of so many vertices and CountEntries into `parts` parts with an idx_t that holds numbers
-/// up to `largest`; "" if it can. Found from counts alone. With more parts than vertices METIS 5.1 complains on stdout and
-/// leaves parts out; without edges there is nothing to cut.
+/// Why METIS cannot divide a graph with this number of vertices and of CountEntries into `parts` parts, if `largest` is the
+/// maximum of its idx_t; "" if it can. Depends on counts alone. With more parts than vertices METIS 5.1 prints errors and
+/// leaves parts empty; without edges there is nothing to cut.
 std::string WhyNot(std::uint64_t vertices, EdgeIndex entries, PartId parts, std::uint64_t largest);
 
-/// A graph in METIS' arrays: every edge in both directions, no loops, parallel edges as one that weighs as many. `Index` is
-/// METIS' idx_t.
+/// A graph in METIS' arrays: every edge in both directions, no loops, parallel edges merged into one with their number as
+/// its weight. `Index` is METIS' idx_t.
 template <class Index>
 struct WorkingGraph {
-  Array<Index> offsets;         ///< where each vertex's neighbours begin, and their number
+  Array<Index> offsets;         ///< first neighbour of each vertex, and the number of all
   Array<Index> neighbours;      ///< ascending for each vertex
-  Array<Index> vertex_weights;  ///< the work of a vertex as "edge-balanced" counts it: 1 + its out-edges
+  Array<Index> vertex_weights;  ///< the work of a vertex as in "edge-balanced": 1 + its out-edges
   Array<Index> edge_weights;    ///< empty: 1 each
 };
 
-/// Makes it, in parallel; builds the graph's in-edges where it is directed. `entries` is CountEntries. METIS adds weights
-/// up in its idx_t, so no sum may exceed `largest`: vertex weights are divided by the least number that sees to it, none
-/// becoming less than 1, and edge weights are left out if theirs would. `largest` holds the vertices and the entries.
+/// Builds the arrays, in parallel; builds the in-edges of a directed graph. `entries` is CountEntries. METIS adds weights in
+/// its idx_t, so sums must not exceed `largest`. Therefore vertex weights are divided by the smallest sufficient divisor,
+/// but stay at least 1, and edge weights are omitted if their sum is too large. `largest` is at least the number of vertices
+/// and of entries.
 template <class Index>
 WorkingGraph<Index> BuildWorkingGraph(const Graph& graph, EdgeIndex entries, std::uint64_t largest, int threads = 0) {
   constexpr std::size_t kGrain = 1 << 10;  // vertices
   const std::size_t n = graph.vertices();
   WorkingGraph<Index> result;
   result.offsets = Array<Index>(n + 1);
-  if (!graph.symmetric()) graph.in();  // by all threads, before each of them asks for it
-  std::atomic<EdgeIndex> sum{0};       // of the counts that edges weigh
+  if (!graph.symmetric()) graph.in();  // here all threads build them together, before each uses them
+  std::atomic<EdgeIndex> sum{0};       // sum of the edges' weights
   ParallelChunks(n, threads, kGrain, [&](std::size_t begin, std::size_t end) {
     EdgeIndex chunk = 0;
     for (std::size_t v = begin; v < end; ++v) {
@@ -87,7 +88,7 @@ WorkingGraph<Index> BuildWorkingGraph(const Graph& graph, EdgeIndex entries, std
   if (sum != entries && sum <= largest) result.edge_weights = Array<Index>(entries);
   result.vertex_weights = Array<Index>(n);
   const std::uint64_t work = n + graph.edges();
-  // Rounded down, then raised to 1 where that is 0: the sum is at most work / divisor + n. With no room left all weigh 1.
+  // Rounded down, then raised to 1 if 0: the sum is at most work / divisor + n. Without room, all weights are 1.
   const std::uint64_t room = largest - n;
   const std::uint64_t divisor = work <= largest ? 1 : room == 0 ? work : work / room + 1;
   ParallelChunks(n, threads, kGrain, [&](std::size_t begin, std::size_t end) {
@@ -104,11 +105,12 @@ WorkingGraph<Index> BuildWorkingGraph(const Graph& graph, EdgeIndex entries, std
   return result;
 }
 
-/// Gives vertices to parts that own none: each gets the last ones of the part with the most work that has two or more, up
-/// to half of that work and at least one. Needs as many vertices as parts. Returns how many parts were empty.
+/// Assigns vertices to empty parts. Each gets the last vertices of the part with the most work that has two or more: up to
+/// half of its work, and at least one vertex. Needs as many vertices as parts. Returns the number of parts that were empty.
 PartId FillEmptyParts(const Graph& graph, PartId parts, std::span<PartId> owners);
 
-/// Owners by METIS_PartGraphKway, or in words why there are none. Only in builds with METIS, and for at least two parts.
+/// Computes owners by METIS_PartGraphKway; returns the reason if it fails, otherwise "". Only in builds with METIS, and for
+/// at least two parts.
 std::string PartGraphKway(const Graph& graph, const PartitionOptions& options, Array<PartId>* owners);
 
 }  // namespace metis

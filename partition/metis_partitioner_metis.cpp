@@ -1,14 +1,14 @@
-// The call of METIS itself, in a process of its own. METIS 5 was not made to be called by a library in somebody's process:
+// The call of METIS, in a separate process. METIS 5 is not safe to call from a library within an arbitrary process:
 //
-// - For the time of a call it takes over SIGABRT and SIGTERM of the whole process, with a handler that jumps out of METIS
-//   through a buffer of the calling thread (GKlib's gk_sigtrap). A SIGTERM from outside would so be swallowed, or jump into
-//   nowhere on any other thread; blocked, METIS' own raise(SIGTERM) after a failed allocation would not stop it. Two
-//   calls at once leave the handler installed for good.
-// - It draws from rand() and seeds it, which belongs to the process: another thread's draws would change the answer.
-// - It writes to stdout and stderr, and some graphs make it crash.
+// - During a call it handles SIGABRT and SIGTERM of the whole process, with a handler that jumps out of METIS through a
+//   buffer of the calling thread (GKlib's gk_sigtrap). A SIGTERM from outside would be lost, or jump to an invalid address
+//   on another thread. If the signal is blocked, METIS' own raise(SIGTERM) after a failed allocation does not stop METIS.
+//   Two concurrent calls leave the handler installed permanently.
+// - It seeds and uses rand(), which belongs to the process: other threads' calls would change the result.
+// - It writes to stdout and stderr, and crashes on some graphs.
 //
-// A child process has signals, rand() and files of its own, and a crash or the machine's out-of-memory killer ends the child
-// alone. It reads the arrays by copy-on-write, writes the answer to shared memory, and dies with its parent.
+// A child process has its own signal handlers, rand() and files. A crash or the out-of-memory killer ends only the child.
+// The child reads the arrays by copy-on-write, writes the result to shared memory, and ends with its parent.
 #include <fcntl.h>
 #include <metis.h>
 #include <sys/mman.h>
@@ -32,20 +32,20 @@
 namespace chatty::metis {
 namespace {
 
-/// What the child leaves to its parent. `status` is METIS' return code, 0 before there is one.
+/// The child's result code. `status` is METIS' return code, or 0 before METIS returns.
 struct Header {
   std::atomic<int> status;
   static_assert(std::atomic<int>::is_always_lock_free && METIS_OK != 0);
 };
-constexpr std::size_t kPartsAt = 64;  // bytes from the header; a cache line
+constexpr std::size_t kPartsAt = 64;  // offset of the owners from the header; a cache line
 
-/// Zeroed memory that a child shares.
+/// Zeroed memory, shared with a child process.
 class SharedMemory {
  public:
   explicit SharedMemory(std::size_t bytes)
       : bytes_(bytes), memory_(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
     if (memory_ == MAP_FAILED) {
-      Throw<OutOfMemoryError>("out of host memory: {} bytes of shared memory were asked for: {}", bytes, ErrnoText(errno));
+      Throw<OutOfMemoryError>("out of host memory: {} bytes of shared memory were requested: {}", bytes, ErrnoText(errno));
     }
     new (memory_) Header{0};
   }
@@ -61,19 +61,19 @@ class SharedMemory {
   void* memory_;
 };
 
-/// Numbers below 2^31, the default among them, are METIS' own seeds, as `gpmetis -seed` takes them; longer ones are folded.
+/// Seeds below 2^31, including the default, are METIS' own seeds, as in `gpmetis -seed`. Larger ones are folded.
 idx_t Seed(std::uint64_t seed) { return static_cast<idx_t>((seed ^ (seed >> 31) ^ (seed >> 62)) & 0x7fffffff); }
 
-/// What is allocated here before METIS is called: the working graph and the answer.
+/// Bytes allocated here before the call of METIS: the working graph and the result.
 std::uint64_t WorkingBytes(std::uint64_t vertices, EdgeIndex entries) {
   return (3 * vertices + 1 + entries) * sizeof(idx_t);
 }
-/// The least that METIS 5.1 itself takes: edge weights, and a coarser graph with room for as many edges.
+/// Minimum that METIS 5.1 allocates: edge weights, and a coarser graph with room for as many edges.
 std::uint64_t LeastOfMetis(std::uint64_t vertices, EdgeIndex entries) { return (vertices + 3 * entries) * sizeof(idx_t); }
 
-/// Lets the calling process map `bytes` more than it has. Nothing that fails here makes the answer wrong.
+/// Limits the calling process to `bytes` more address space than it has. A failure here does not affect the result.
 void AllowMemory([[maybe_unused]] std::uint64_t bytes) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which die of what malloc would return null for
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which end the process if an allocation fails
   unsigned long long pages = 0;
   if (FILE* file = std::fopen("/proc/self/statm", "re")) {
     if (std::fscanf(file, "%llu", &pages) != 1) pages = 0;
@@ -87,14 +87,14 @@ void AllowMemory([[maybe_unused]] std::uint64_t bytes) {
 #endif
 }
 
-/// What the child does: nothing but system calls and METIS, which of the library calls memory from malloc and little else.
-/// `room`: bytes that METIS may take; 0: what there is.
+/// The child's work: only system calls and METIS, which uses little of the library except malloc. `room`: bytes that METIS
+/// may take; 0: no limit.
 [[noreturn]] void Child(pid_t parent, WorkingGraph<idx_t>& graph, idx_t parts, idx_t seed, std::uint64_t room,
                         const SharedMemory& shared) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(0);  // gone before the line above
-  // Interrupts from a terminal go to both processes, and to end is the parent's decision. The signals that METIS raises at
-  // itself must arrive.
+  if (::getppid() != parent) ::_exit(0);  // the parent ended before the call of prctl
+  // An interrupt from the terminal reaches both processes; the parent decides whether to end. The signals that METIS raises
+  // must be delivered.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
   std::signal(SIGTERM, SIG_DFL);
@@ -125,7 +125,7 @@ void AllowMemory([[maybe_unused]] std::uint64_t bytes) {
   ::_exit(0);
 }
 
-/// The child's end in words, "" for success.
+/// The reason for the child's failure; "" for success.
 std::string Await(pid_t child, const SharedMemory& shared) {
   int end = 0;
   pid_t waited = 0;
@@ -140,7 +140,7 @@ std::string Await(pid_t child, const SharedMemory& shared) {
       return "METIS calls the graph or its options wrong (METIS_ERROR_INPUT)";
     case METIS_ERROR:
       return "METIS failed, which mostly means that it ran out of memory (METIS_ERROR)";
-    case 0:  // no answer; without a status to look at where the process has its children's thrown away
+    case 0:  // no result; `end` is valid only if the process keeps the status of its children
       return waited == child && WIFSIGNALED(end)
                  ? fmt::format("METIS was ended by signal {} ({})", WTERMSIG(end), ::strsignal(WTERMSIG(end)))
                  : "METIS ended without an answer";
@@ -153,7 +153,7 @@ std::string Await(pid_t child, const SharedMemory& shared) {
 
 std::string PartGraphKway(const Graph& graph, const PartitionOptions& options, Array<PartId>* owners) {
   const std::size_t n = graph.vertices();
-  std::string why = WhyNot(n, /*entries=*/1, options.parts, IDX_MAX);  // what needs no look at the edges comes first
+  std::string why = WhyNot(n, /*entries=*/1, options.parts, IDX_MAX);  // checks that do not need the edges come first
   if (!why.empty()) return why;
   const EdgeIndex entries = CountEntries(graph, options.threads);
   why = WhyNot(n, entries, options.parts, IDX_MAX);
@@ -162,7 +162,7 @@ std::string PartGraphKway(const Graph& graph, const PartitionOptions& options, A
   const std::uint64_t here = WorkingBytes(n, entries), needed = here + LeastOfMetis(n, entries);
   const std::uint64_t allowed = options.memory_limit;
   if (allowed > 0 && needed > allowed) {
-    return fmt::format("METIS needs at least {} beside the graph, and there is room for {}", ExactBytes(needed),
+    return fmt::format("METIS needs at least {} besides the graph, but only {} is available", ExactBytes(needed),
                        ExactBytes(allowed));
   }
   WorkingGraph<idx_t> working = BuildWorkingGraph<idx_t>(graph, entries, IDX_MAX, options.threads);

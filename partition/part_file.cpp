@@ -39,7 +39,7 @@ PartFile ReadPartFile(const std::string& path) {
   input.SkipByteOrderMark();
   std::vector<PartId> owners;
   PartId largest = 0;
-  std::uint64_t lines = 0;  // of the chunks before
+  std::uint64_t lines = 0;  // lines in earlier chunks
   Chunk chunk;
   while (input.Next(&chunk)) {
     io::LineCursor cursor(chunk.text);
@@ -89,15 +89,14 @@ namespace {
 class PartFilePartitioner final : public Partitioner {
  public:
   explicit PartFilePartitioner(const std::string& path) : path_(path), file_(ReadPartFile(path)) {
-    // A graph without vertices has an empty part file, which says nothing of parts.
+    // A graph without vertices has an empty part file, which does not contain the number of parts.
     if (file_.parts == 0) {
-      Throw<InputError>("{}: is empty, so it does not say into how many parts it divides; let its name end in .part.K",
-                        Abbreviated(path));
+      Throw<InputError>("{}: is empty, so the number of parts is unknown; let its name end in .part.K", Abbreviated(path));
     }
   }
   std::string_view name() const override { return path_; }
   PartId parts() const override { return file_.parts; }
-  /// What is odd about its parts, in words; mostly nothing.
+  /// A warning about empty parts, or "".
   std::string note() const {
     const std::vector<PartId>& empty = file_.empty;
     if (empty.empty() || file_.owners.empty()) return {};
@@ -109,7 +108,7 @@ class PartFilePartitioner final : public Partitioner {
   Partition Divide(const Graph& graph, const PartitionOptions& options) const override try {
     const std::string odd = note();
     if (options.parts != file_.parts) {
-      Throw<UsageError>("{} divides into {} parts, and {} were asked for{}{}", Abbreviated(path_), file_.parts,
+      Throw<UsageError>("{} divides into {} parts, but {} were requested{}{}", Abbreviated(path_), file_.parts,
                         options.parts, odd.empty() ? "" : "; ", odd);
     }
     if (file_.owners.size() != graph.vertices()) {

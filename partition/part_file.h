@@ -1,5 +1,5 @@
 /// \file
-/// Partitions in files, as METIS' gpmetis writes and other tools read them.
+/// Partitions in files, in the format of METIS' gpmetis and other programs.
 #pragma once
 
 #include <memory>
@@ -13,39 +13,38 @@
 
 namespace chatty {
 
-/// Most parts that a part file may speak of. A larger number in one means that it holds something else.
+/// Maximum number of parts in a part file. A larger number means that the file contains something else.
 inline constexpr PartId kMaxFileParts = 4096;
 
-/// What a part file holds.
+/// The contents of a part file.
 struct PartFile {
-  Array<PartId> owners;  ///< one a vertex
+  Array<PartId> owners;  ///< one per vertex
   PartId parts = 0;      ///< the K of a name that ends in `.part.K`, else one more than the largest owner; 0 if empty
-  std::vector<PartId> empty = {};  ///< parts that no vertex is in, ascending
+  std::vector<PartId> empty = {};  ///< parts without vertices, ascending
 };
 
-/// The K of a path that ends in `.part.K`, as METIS names its files, or `.part.K.gz` or `.part.K.zst`. 0 where it does
-/// not, or K is not from 1 to kMaxFileParts.
+/// The K of a path that ends in `.part.K`, METIS' file name, or `.part.K.gz` or `.part.K.zst`. 0 for any other path, or if K
+/// is not from 1 to kMaxFileParts.
 PartId PartsInName(std::string_view path);
 
-/// Reads a METIS part file: line v is a number, the part of vertex v, both counted from 0. Line ends may be "\r\n"; blank
-/// lines, and lines that begin with % or #, are skipped. Plain, gzip or Zstandard; "-" is standard input. Throws InputError,
-/// with file and line, for anything else on a line, and for a part that is not below the K of the file's name or
-/// kMaxFileParts.
+/// Reads a METIS part file: line v is the part of vertex v; both count from 0. Line ends may be "\r\n"; blank lines, and
+/// lines that begin with % or #, are skipped. Plain, gzip or Zstandard; "-" is standard input. Throws InputError with file
+/// and line for any other line, and for a part that is not below the K of the file's name or kMaxFileParts.
 PartFile ReadPartFile(const std::string& path);
 
-/// Writes one, which appears under its name once it is complete; `.gz` and `.zst` compress, "-" is standard output. Throws
-/// as OutputFile does.
+/// Writes a part file, which appears under its name when it is complete; `.gz` and `.zst` compress, "-" is standard output.
+/// Throws the errors of OutputFile.
 void WritePartFile(const std::string& path, const Partition& partition);
 
-/// Whether a partition's name is a path: it has a `/` or a `.` in it.
+/// Whether a partition's name is a path: it contains a `/` or a `.`.
 bool IsPartFilePath(std::string_view name);
 
-/// A partitioner that hands out what ReadPartFile finds now; the Partition is called by the path. Its Divide warns of empty
-/// parts, and throws InputError for a graph of another number of vertices, UsageError for another number of parts.
+/// A partitioner with the owners in a part file, which is read now. The Partition's name is the path. Divide warns of empty
+/// parts; it throws InputError for a graph with another number of vertices, UsageError for another number of parts.
 std::unique_ptr<Partitioner> MakePartFilePartitioner(const std::string& path);
 
-/// Of one of those, which parts no vertex is in, in words that say where they may come from; empty where there are none, and
-/// for other partitioners.
+/// A warning that lists the empty parts of a part file's partitioner and their likely cause; "" if there are none, and for
+/// other partitioners.
 std::string DescribeEmptyParts(const Partitioner& partitioner);
 
 }  // namespace chatty

@@ -10,7 +10,7 @@ PartShape::Rows RowsOf(const std::shared_ptr<const LocalAdjacency>& adjacency) {
   return {true, adjacency->neighbours.size(), adjacency->max_degree};
 }
 
-/// Share `part` of `total` divided into `parts`.
+/// Size of share `part` if `total` is divided into `parts`.
 std::uint64_t Share(std::uint64_t total, PartId part, PartId parts) {
   return total / parts + (part < total % parts ? 1 : 0);
 }
@@ -54,7 +54,7 @@ PartShape BoundShape(const GraphCounts& counts, const SubgraphOptions& options, 
   const EdgeIndex row = merged ? 2 * counts.max_degree : counts.max_degree;
   const bool most = bound == Bound::kMax;
   EdgeIndex edges = Share(all, part, parts);
-  if (most && parts > 1) edges = std::min(all, edges + row);  // whoever gets the heaviest vertex
+  if (most && parts > 1) edges = std::min(all, edges + row);  // the part with the heaviest vertex
   const PartShape::Rows rows{true, edges, !most ? 0 : row == 0 ? edges : std::min(edges, row)};
   if (options.forward) shape.forward = rows;
   if (options.reverse) shape.reverse = rows;

@@ -12,7 +12,7 @@
 namespace chatty {
 namespace {
 
-/// Local ids end below kNoLocal, so that many vertices may be owned.
+/// Local ids are below kNoLocal, so a part may own that many vertices.
 void CheckOwnedCount(PartId part, std::uint64_t owned) {
   if (owned > kNoLocal) {
     Throw<CapabilityError>(
@@ -52,8 +52,8 @@ Partition Partition::FromOwners(Array<PartId> owners, PartId parts, std::string 
   threads = ThreadCount(threads);
   const std::size_t n = owners.size();
 
-  // A counting sort by owner: each chunk counts, a scan over the chunks of each part turns counts into places, each
-  // chunk places. Vertices of a part so keep their order.
+  // A counting sort by owner: each chunk counts its vertices, a scan over the chunks of each part turns counts into
+  // positions, and each chunk writes its vertices. So vertices of a part keep their order.
   const std::size_t grain = std::max<std::size_t>(n / (static_cast<std::size_t>(threads) * 4) + 1, 1 << 14);
   const std::size_t chunks = (n + grain - 1) / grain;
   Array<VertexId> places(chunks * parts, 0);

@@ -60,8 +60,8 @@ class EdgeBalancedPartitioner final : public Partitioner {
     const VertexId n = graph.vertices();
     std::vector<VertexId> bounds(std::size_t{options.parts} + 1, n);
     bounds.front() = 0;
-    // Work before vertex v: its predecessors and their out-edges. Ascends strictly, so each bound is a binary search
-    // away.
+    // Work before vertex v: the number of earlier vertices and their out-edges. It ascends strictly, so a binary search
+    // finds each bound.
     const auto work = [&](VertexId v) -> std::uint64_t { return n == 0 ? 0 : graph.out().offsets[v] + v; };
     const std::uint64_t total = work(n);
     for (PartId p = 1; p < options.parts; ++p) {
@@ -75,7 +75,7 @@ class EdgeBalancedPartitioner final : public Partitioner {
           high = middle;
         }
       }
-      // `low` is the first vertex at or past the target; the one before it may be nearer.
+      // `low` is the first vertex at or past the target; the previous one may be nearer.
       if (low > bounds[p - 1] && target - work(low - 1) < work(low) - target) --low;
       bounds[p] = low;
     }
@@ -92,11 +92,12 @@ class RandomPartitioner final : public Partitioner {
 
   Partition Divide(const Graph& graph, const PartitionOptions& options) const override try {
     CheckParts(options);
-    if (options.parts == 1) return Partition::FromBounds({0, graph.vertices()}, std::string(kName));  // needs no tables
+    if (options.parts == 1)
+      return Partition::FromBounds({0, graph.vertices()}, std::string(kName));  // a single part needs no table of owners
     const std::uint64_t key = Mix(options.seed);
     Array<PartId> owners(graph.vertices());
     ParallelFor(owners.size(), options.threads, [&](std::size_t v) {
-      // The high half of the hash, scaled to [0, parts): no division, and bias below parts / 2^32.
+      // The upper half of the hash, scaled to [0, parts): no division, and a bias below parts / 2^32.
       owners[v] = static_cast<PartId>((Mix(key ^ v) >> 32) * options.parts >> 32);
     });
     return Partition::FromOwners(std::move(owners), options.parts, std::string(kName), options.threads);
@@ -143,7 +144,7 @@ std::unique_ptr<Partitioner> MakePartitioner(std::string_view name) try {
   if (IsPartFilePath(name)) return MakePartFilePartitioner(std::string(name));
   const std::vector<std::string_view> names = PartitionerNames();
   Throw<UsageError>(
-      "no partitioner is called \"{}\"{}: choose one of {}, or a METIS part file by a path with a / or a . in it",
+      "there is no partitioner \"{}\"{}; choose one of {}, or a METIS part file by a path with a / or a . in it",
       Abbreviated(name), DidYouMean(name, names), fmt::join(names, ", "));
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("choosing a partitioner");

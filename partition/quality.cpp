@@ -58,11 +58,11 @@ PartitionQuality MeasureQuality(const Graph& graph, const Partition& partition, 
   Array<PartId> owners(n);
   ParallelFor(n, threads, [&](std::size_t v) { owners[v] = partition.Owner(static_cast<VertexId>(v)); });
 
-  // Which other parts each vertex touches, 64 parts at a time: bit q of touched[v] is for part first + q. An edge is
-  // seen from its source; its target learns of it by an atomic, unless the graph is symmetric and so has the edge back.
+  // The parts adjacent to each vertex, 64 parts at a time: bit q of touched[v] is part first + q. The loop visits an edge at
+  // its source and marks the target with an atomic, unless the graph is symmetric and has the reverse edge.
   const std::size_t coarse = std::max<std::size_t>(n / (static_cast<std::size_t>(threads) * 8) + 1, 1 << 12);
   Array<std::uint64_t> touched(n);
-  Array<bool> counted(n);  // in border_union, by an earlier block of parts
+  Array<bool> counted(n);  // already counted in border_union, with an earlier block of parts
   std::mutex mutex;        // guards `quality`
   for (std::size_t first = 0; first < parts; first += 64) {
     ParallelFor(n, threads, [&](std::size_t v) {
@@ -70,7 +70,7 @@ PartitionQuality MeasureQuality(const Graph& graph, const Partition& partition, 
       if (first == 0) counted[v] = false;
     });
     const auto touch = [&](VertexId v, PartId q) {
-      if (q - first >= 64) return;  // also for q below first, by wrapping
+      if (q - first >= 64) return;  // true also for q below first, because the subtraction wraps
       std::atomic_ref<std::uint64_t> word(touched[v]);
       const std::uint64_t bit = std::uint64_t{1} << (q - first);
       if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);

@@ -23,19 +23,20 @@
 namespace chatty {
 namespace {
 
-// Chunks are large against what a parallel region costs (there are some twenty of them a part), small against a hub's
-// row.
+// Chunks are large compared with the cost of a parallel region (about twenty regions per part), and small compared with a
+// hub's row.
 constexpr std::size_t kEdgeGrain = std::size_t{1} << 16;
 constexpr std::size_t kVertexGrain = std::size_t{1} << 15;
 
-/// Views global ids as the local ids that they equal, if they are of one type; returns whether they are.
+/// If local and global ids have the same type, makes `view` a view of `ids`. Returns whether they do.
 template <class Id>
 bool ViewAsLocal(std::span<const Id> ids, std::span<const LocalId>& view) {
   if constexpr (std::is_same_v<Id, LocalId>) view = ids;
   return std::is_same_v<Id, LocalId>;
 }
 
-/// Chunks for passes that keep something a chunk: a few a thread, so that one slow chunk does not make the others wait.
+/// Chunk size for passes with data for each chunk: several chunks per thread, so that one slow chunk does not delay the
+/// others.
 std::size_t CoarseGrain(std::size_t n, int threads, std::size_t least) {
   return std::max(least, n / (static_cast<std::size_t>(threads) * 8) + 1);
 }
@@ -96,7 +97,7 @@ Scan ExclusiveScan(std::size_t n, int threads, Value&& value) {
   return scan;
 }
 
-/// A set of small integers that threads add to at once. Members come out ascending.
+/// A set of small integers with concurrent insertion. Iteration is in ascending order.
 class MarkSet {
  public:
   explicit MarkSet(std::size_t size, int threads) : words_((size + 63) / 64) { Clear(words_.size() * 64, threads); }
@@ -104,13 +105,13 @@ class MarkSet {
   void Add(std::size_t i) {
     std::atomic_ref<std::uint64_t> word(words_[i / 64]);
     const std::uint64_t bit = std::uint64_t{1} << (i % 64);
-    // Most additions are repeats; to look first keeps the line shared among the cores.
+    // Most insertions are repeats. The load first keeps the cache line shared among cores.
     if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
   }
 
-  /// The members of word w: those of whoever calls alone.
+  /// Sets all members in word w. Not concurrent with other calls for this word.
   void Set(std::size_t w, std::uint64_t members) { words_[w] = members; }
-  /// Words that hold the integers below `size`.
+  /// Number of words for the integers below `size`.
   static std::size_t Words(std::size_t size) { return (size + 63) / 64; }
   std::uint64_t word(std::size_t w) const { return words_[w]; }
 
@@ -140,8 +141,8 @@ class MarkSet {
   auto source = static_cast<VertexId>(row), target = adjacency.neighbours[edge];
   if (&adjacency != &graph.out()) std::swap(source, target);
   Throw<UsageError>(
-      "edge {} -> {} has the weight {}, which is no 32-bit integer: run the program with float weights, or give "
-      "the graph integer ones",
+      "edge {} -> {} has the weight {}, which is not a 32-bit integer: run the program with float weights, or give the "
+      "graph integer ones",
       graph.id(source), graph.id(target), weight);
 }
 
@@ -154,7 +155,7 @@ void WithWeightReader(const Graph& graph, const Adjacency& adjacency, Body&& bod
     } else {
       body([&graph, &adjacency, data = floats->data()](EdgeIndex e) {
         const float weight = data[e];
-        // Written so that NaN fails. Both limits are powers of two, hence exact floats.
+        // The negated form also rejects NaN. Both limits are powers of two, hence exact floats.
         if (!(weight >= -2147483648.0f && weight < 2147483648.0f && std::trunc(weight) == weight)) [[unlikely]] {
           ThrowNotInt32(graph, adjacency, e, weight);
         }
@@ -175,7 +176,7 @@ void WithWeightType(WeightKind kind, Body&& body) {
   if (kind == WeightKind::kFloat32) body(float{});
 }
 
-/// Makes one part's subgraph after another. Its scratch memory, of the graph's size, serves all of them.
+/// Builds the subgraphs of all parts in turn. They share its scratch memory, which has the graph's size.
 class Builder {
  public:
   Builder(const Graph& graph, const Partition& partition, const SubgraphOptions& options)
@@ -190,7 +191,7 @@ class Builder {
     const bool needs_in = options.edges == Edges::kOut  ? options.reverse
                           : options.edges == Edges::kIn ? options.forward
                                                         : options.forward || options.reverse;
-    if (needs_in) graph.in();  // before the degrees, which then come with it
+    if (needs_in) graph.in();  // before the degrees, which in() also computes
   }
 
   std::vector<Subgraph> Build() {
@@ -202,12 +203,12 @@ class Builder {
   }
 
  private:
-  /// The part at hand: its owned rows.
+  /// The owned rows of the current part.
   struct Rows {
     PartId part = 0;
     LocalId owned = 0;
-    VertexId first = 0;       ///< of a contiguous part: its least vertex
-    bool consecutive = true;  ///< owned vertices, hence their edges in the graph, lie in one piece
+    VertexId first = 0;       ///< the least vertex of a contiguous part
+    bool consecutive = true;  ///< owned vertices are consecutive, and so are their edges in the graph
   };
 
   VertexId GlobalOf(const Rows& rows, std::size_t row) const {
@@ -218,7 +219,7 @@ class Builder {
   void BuildPart(PartId part, Subgraph& subgraph) {
     Rows rows;
     rows.part = part;
-    rows.owned = static_cast<LocalId>(partition_.OwnedCount(part));  // the partition checked that it fits
+    rows.owned = static_cast<LocalId>(partition_.OwnedCount(part));  // the partition has checked that it fits
     subgraph.part = part;
     subgraph.parts = partition_.parts();
     subgraph.vertices = graph_.vertices();
@@ -230,7 +231,7 @@ class Builder {
 
     FillDegrees(rows, subgraph);
 
-    // The lists that are distinct, with offsets; then the halo of all of them; then their neighbours under local ids.
+    // First the distinct lists, with offsets; then the halo of all of them; then their neighbours as local ids.
     std::vector<std::pair<const Adjacency*, std::shared_ptr<LocalAdjacency>>> plain;
     std::shared_ptr<LocalAdjacency> merged;
     const auto add = [&](const Adjacency& adjacency) {
@@ -296,7 +297,7 @@ class Builder {
     }
   }
 
-  /// Offsets of the owned rows of one of the graph's adjacencies: the graph's own where they start from 0.
+  /// Offsets of the owned rows in one of the graph's adjacencies; the graph's own array if they start from 0.
   std::shared_ptr<LocalAdjacency> StartPlain(const Rows& rows, const Adjacency& adjacency) {
     auto local = std::make_shared<LocalAdjacency>();
     const auto degree = [&](std::size_t row) { return adjacency.degree(GlobalOf(rows, row)); };
@@ -326,8 +327,8 @@ class Builder {
     local.max_degree = scan.largest;
   }
 
-  /// Calls body(to, from, count) for runs of edges that follow one another both in the part, from `to` on, and in the
-  /// graph, from `from` on. Chunks are of edges, so that a hub's row is shared among threads.
+  /// Calls body(to, from, count) for runs of edges that are consecutive both in the part, from `to` on, and in the graph,
+  /// from `from` on. Chunks consist of edges, so that several threads share a hub's row.
   template <class Body>
   void ForEachRun(const Rows& rows, const Adjacency& adjacency, const LocalAdjacency& local, Body&& body) {
     const std::span<const EdgeIndex> offsets = local.offsets;
@@ -351,14 +352,14 @@ class Builder {
   void ForEachRow(const LocalAdjacency& local, Body&& body) {
     const std::span<const EdgeIndex> offsets = local.offsets;
     ParallelChunks(offsets.back(), threads_, kEdgeGrain, [&](EdgeIndex begin, EdgeIndex end) {
-      // A chunk has the rows that start in it.
+      // A chunk processes the rows that start in it.
       auto row = static_cast<std::size_t>(std::lower_bound(offsets.begin(), offsets.end(), begin) - offsets.begin());
-      for (; offsets[row] < end; ++row) body(row);  // offsets.back() is not below any end
+      for (; offsets[row] < end; ++row) body(row);  // terminates, because offsets.back() is not below any end
     });
   }
 
-  /// Turns the part's lists into those that hold the same edges by their other ends, where these are there and to search a
-  /// row of each is less than to look at all of the parts' edges.
+  /// Replaces the part's lists by the graph's opposite lists, which have the same edges at their other ends. Only if these
+  /// lists exist, and a search in each row is cheaper than a pass over the part's edges.
   bool NameByRows(std::vector<const Adjacency*>& lists) const {
     if (!partition_.contiguous()) return false;
     EdgeIndex edges = 0;
@@ -368,11 +369,12 @@ class Builder {
       if (!graph_.has_in_edges()) return false;
       list = list == &graph_.out() ? &graph_.in() : &graph_.out();
     }
-    constexpr EdgeIndex kSearch = 2;  // edges that one search costs, about
+    constexpr EdgeIndex kSearch = 2;  // approximate cost of a search, in edges
     return kSearch * lists.size() * partition_.parts() * graph_.vertices() < edges;
   }
 
-  /// Marks the vertices of others whose rows name a vertex of the part: rows ascend, so that a search tells.
+  /// Marks the vertices of other parts whose rows contain a vertex of this part. Rows ascend, so a search in each row
+  /// suffices.
   void MarkByRows(const Rows& rows, const std::vector<const Adjacency*>& lists) {
     const std::size_t words = MarkSet::Words(graph_.vertices());
     ParallelChunks(words, threads_, kVertexGrain / 64, [&](std::size_t begin, std::size_t end) {
@@ -398,7 +400,7 @@ class Builder {
     });
   }
 
-  /// Own vertices of a contiguous part are told by their ids and need no mark.
+  /// In a contiguous part, the ids identify own vertices, which need no mark.
   void Mark(const Rows& rows, VertexId u) {
     if (!rows.consecutive || u - rows.first >= rows.owned) marks_.Add(u);
   }
@@ -411,7 +413,8 @@ class Builder {
     });
   }
 
-  /// Calls body(v, owner) for the marked vertices in `words` of others than `part`, ascending.
+  /// Calls body(v, owner), in ascending order, for the marked vertices in words [first_word, last_word) with an owner other
+  /// than `part`.
   template <class Body>
   void ForEachHalo(PartId part, std::size_t first_word, std::size_t last_word, Body&& body) const {
     if (!partition_.contiguous()) {
@@ -421,7 +424,7 @@ class Builder {
       });
       return;
     }
-    // Owners of ascending vertices ascend: look one up only where the last one's range ends.
+    // Owners of ascending vertices ascend: a look-up is necessary only at the end of an owner's range.
     PartId owner = 0;
     std::size_t owner_end = 0;
     marks_.ForEach(first_word, last_word, [&](std::size_t v) {
@@ -433,8 +436,8 @@ class Builder {
     });
   }
 
-  /// Turns the marks into the halo: its local ids, by owner and then ascending, in `subgraph` and in what LocalOf asks.
-  /// Leaves no marks.
+  /// Converts the marks to the halo: local ids, by owner and then ascending, in `subgraph` and in the tables of LocalOf.
+  /// Clears the marks.
   void NumberLocals(const Rows& rows, Subgraph& subgraph) {
     if (partition_.contiguous()) {
       NumberByRank(rows, subgraph);
@@ -444,7 +447,7 @@ class Builder {
     marks_.Clear(graph_.vertices(), threads_);
   }
 
-  /// The local id of a vertex of the part at hand or of its halo.
+  /// The local id of a vertex of the current part or its halo.
   LocalId LocalOf(const Rows& rows, VertexId u) const {
     if (halo_words_.empty()) return local_of_[u];
     if (u - rows.first < rows.owned) return static_cast<LocalId>(u - rows.first);
@@ -462,8 +465,9 @@ class Builder {
         rows.part, partition_.parts(), rows.owned, local - rows.owned, kNoLocal);
   }
 
-  /// Where owners of ascending vertices ascend, a halo vertex's place is its rank among the marks: its word and the count
-  /// before that, 2 bits a vertex of the graph and so in a cache, where a table of local ids would be 32.
+  /// For contiguous partitions: owners of ascending vertices ascend, so a halo vertex's position is its rank among the
+  /// marks. The rank is the count before its word plus the marks below it in the word. This takes 2 bits per vertex of the
+  /// graph and fits a cache; a table of local ids would take 32.
   void NumberByRank(const Rows& rows, Subgraph& subgraph) {
     const std::size_t words = MarkSet::Words(graph_.vertices());
     const Scan before =
@@ -488,7 +492,7 @@ class Builder {
     }
   }
 
-  /// Of a contiguous partition: part q's vertices and those of later parts are the ones from this on.
+  /// For a contiguous partition: the first vertex of part q or of a later part.
   VertexId FirstOf(PartId q) const {
     for (; q < partition_.parts(); ++q) {
       if (partition_.OwnedCount(q) > 0) return partition_.Global(q, 0);
@@ -496,7 +500,7 @@ class Builder {
     return graph_.vertices();
   }
 
-  /// A counting sort by owner of what is sorted by id already.
+  /// A counting sort by owner; the input is sorted by id.
   void NumberByOwner(const Rows& rows, Subgraph& subgraph) {
     const PartId parts = subgraph.parts;
     const std::size_t words = MarkSet::Words(graph_.vertices());
@@ -578,7 +582,7 @@ class Builder {
   void FinishMerged(const Rows& rows, bool identity, LocalAdjacency& local) {
     local.neighbours_storage = Array<LocalId>::InHugePages(local.offsets.back());
     local.neighbours = local.neighbours_storage.span();
-    // place(to, from_out, from): edge `from` of the out- or in-edges becomes local edge `to`.
+    // Calls place(to, from_out, from): edge `from` of the out- or in-edges becomes local edge `to`.
     const auto merge = [&](auto place) {
       ForEachRow(local, [&](std::size_t row) {
         const VertexId v = GlobalOf(rows, row);
@@ -610,11 +614,11 @@ class Builder {
 
   template <class W>
   static void AdoptWeights(Array<W> weights, LocalAdjacency& local) {
-    local.weights = std::span<const W>(weights.span());  // a moved Array keeps its memory
+    local.weights = std::span<const W>(weights.span());  // moving an Array keeps its memory
     local.weights_storage = std::move(weights);
   }
 
-  /// A stretch of one table that part `part` has for `other`.
+  /// A range of the table of part `part` for part `other`.
   struct Piece {
     PartId part = 0, other = 0;
     std::size_t begin = 0, end = 0;
@@ -626,7 +630,7 @@ class Builder {
     }
   }
 
-  /// Calls body(piece) for all, in chunks of about `step` entries: one chunk may be a hundred small pieces.
+  /// Calls body(piece) for all pieces, in chunks of about `step` entries: a chunk may have a hundred small pieces.
   template <class Body>
   void ForEachPiece(const std::vector<Piece>& pieces, std::size_t step, Body&& body) {
     std::size_t entries = 0;
@@ -637,11 +641,11 @@ class Builder {
                    });
   }
 
-  /// The tables between parts, for all pairs at once: there may be thousands of pairs of a few vertices each.
+  /// Builds the tables between parts, for all pairs at once: there may be thousands of pairs with several vertices each.
   void BuildBorders(std::vector<Subgraph>& all) {
     const PartId parts = partition_.parts();
     std::vector<Piece> pieces;  // of border[other] of `part`
-    // All owned vertices in one set of marks; each part's begin with a word of their own.
+    // One set of marks for all owned vertices. Each part's marks begin at a word boundary.
     std::vector<std::size_t> first_word(std::size_t{parts} + 1);
     for (PartId p = 0; p < parts; ++p) {
       Subgraph& s = all[p];
@@ -655,7 +659,7 @@ class Builder {
         Cut(p, q, s.border[q].size(), kVertexGrain, pieces);
       }
     }
-    if (pieces.empty()) return;  // then unions are empty, too
+    if (pieces.empty()) return;  // the unions are also empty
 
     MarkSet marks(first_word[parts] * 64, threads_);
     ForEachPiece(pieces, kVertexGrain, [&](const Piece& piece) {
@@ -669,7 +673,7 @@ class Builder {
       }
     });
 
-    // Rank among all marks: those in the words before, then those below in the same word.
+    // Rank among all marks: the marks in earlier words, plus the lower ones in the same word.
     const Scan before = ExclusiveScan(first_word[parts], threads_, [&](std::size_t w) -> EdgeIndex {
       return static_cast<EdgeIndex>(std::popcount(marks.word(w)));
     });
@@ -706,7 +710,7 @@ class Builder {
     }
     ForEachPiece(unions, kVertexGrain, [&](const Piece& piece) {
       Subgraph& holder = all[piece.part];
-      const Array<LocalId>& position = all[piece.other].border_to_union[piece.part];  // ascends, as border does
+      const Array<LocalId>& position = all[piece.other].border_to_union[piece.part];  // ascending, as border is
       const LocalId halo_begin = holder.halo_begin[piece.other];
       LocalId* const to_halo = holder.union_to_halo[piece.other].data();
       auto i = static_cast<std::size_t>(std::lower_bound(position.begin(), position.end(), piece.begin) - position.begin());
@@ -722,9 +726,10 @@ class Builder {
   const SubgraphOptions& options_;
   const int threads_;
   const bool global_;           // neighbours keep the graph's ids
-  MarkSet marks_;               // of the graph's vertices: those that the part at hand names; empty between parts
-  Array<HaloWord> halo_words_;  // of a contiguous partition: the halo of the part at hand
-  Array<LocalId> local_of_;     // of others: local ids in the part at hand, its own vertices and its halo; stale elsewhere
+  MarkSet marks_;               // the graph's vertices that the current part's lists contain; empty between parts
+  Array<HaloWord> halo_words_;  // for a contiguous partition: the halo of the current part
+  Array<LocalId> local_of_;     // for other partitions: local ids of the current part's own and halo vertices; undefined for
+                                // other vertices
 };
 
 }  // namespace
@@ -733,7 +738,7 @@ bool PartsAreRanges(const Subgraph& subgraph) {
   if (subgraph.identity || subgraph.owned == 0) return false;
   const VertexId first = subgraph.Global(0), last = subgraph.Global(subgraph.owned - 1);
   if (last - first != subgraph.owned - 1) return false;
-  for (PartId q = 0; q < subgraph.parts; ++q) {  // each owner's ascend
+  for (PartId q = 0; q < subgraph.parts; ++q) {  // the halo of each owner ascends
     if (subgraph.halo_count(q) == 0) continue;
     if (q < subgraph.part && subgraph.Global(subgraph.halo_begin[q + 1] - 1) > first) return false;
     if (q > subgraph.part && subgraph.Global(subgraph.halo_begin[q]) < last) return false;
@@ -747,7 +752,7 @@ void AddOwnBegins(std::span<Subgraph> subgraphs, int threads) try {
     const LocalId owned = subgraph.owned, lesser_end = subgraph.halo_begin[subgraph.part];
     if (!subgraph.own_begins.empty() || !subgraph.symmetric || rows == nullptr) continue;
     if (lesser_end == owned || !PartsAreRanges(subgraph)) continue;
-    // By search, for what renames edges goes by edges and knows no rows; and a graph that is there may be asked later.
+    // By search: the pass that renames edges does not know rows, and this function may be called for existing subgraphs.
     Array<EdgeIndex> begins(owned);
     const VertexId first_id = subgraph.Global(0);
     ParallelChunks(owned, ThreadCount(threads), kVertexGrain, [&](std::size_t first, std::size_t last) {
@@ -770,7 +775,7 @@ std::vector<Subgraph> BuildSubgraphs(const Graph& graph, const Partition& partit
     Throw<UsageError>("a partition of {} vertices into {} parts was given for a graph of {} vertices", partition.vertices(),
                       partition.parts(), graph.vertices());
   }
-  // One part views the graph, but for lists that are merged: nothing worth keeping.
+  // A single part views the graph, except for merged lists: there is nothing to store.
   const bool merges = options.edges == Edges::kBoth && !graph.symmetric() && (options.forward || options.reverse);
   if (graph.store() == nullptr || (partition.parts() == 1 && !merges)) return Builder(graph, partition, options).Build();
   const std::string key = SubgraphsKey(partition, options);

@@ -1,5 +1,5 @@
 /// \file
-/// Betweenness centrality, from some sources or from all.
+/// Betweenness centrality from one source, from several, or from all vertices.
 #pragma once
 
 #include <algorithm>
@@ -20,44 +20,48 @@
 
 namespace chatty {
 
-/// Betweenness centrality (Brandes, J. Mathematical Sociology 25, 2001), unweighted, along out-edges: the share of shortest
-/// paths from each source to each other vertex that pass a vertex, ends not counted, summed, not normalised. From every
-/// vertex of a symmetric graph each pair counts in both directions. Parallel edges are different paths.
+/// Betweenness centrality (Brandes, J. Mathematical Sociology 25, 2001), unweighted, along out-edges: for each source and
+/// each other vertex, the share of shortest paths through a vertex, ends excluded. Shares are summed, not normalised. With
+/// all vertices as sources, a symmetric graph counts each pair in both directions. Parallel edges are different paths.
 ///
-/// From one source: a search by levels that counts paths, then the levels backwards. A vertex adds up what its neighbours
-/// have, in both halves; to theirs it adds only on the way there, alone or, with others, whole numbers that a double has
-/// exactly, for which the order of atomics is nothing. Each half reads every edge about once. No level needs to be compared:
-/// a neighbour that is not of the level before has 0 yet. Large levels are found by those who are not reached yet, small
-/// ones from the level before (Beamer's rule, SC'12), so that a graph of many small levels costs no more than its edges.
-/// Levels have scales of their own, as there are more paths across a grid than a double can count; where those to vertices
-/// of one level are too far apart for one scale, the search is begun anew with numbers that have an exponent each.
+/// For each source, a search by levels counts paths, and a second pass visits the levels in reverse order. Each half reads
+/// every edge about once.
+///
+/// - A vertex pulls its neighbours' values. It pushes only in the search: if it works alone, or if the sums are whole
+///   numbers that a double holds exactly, so that the order of atomics has no effect.
+/// - There is no comparison of levels: a neighbour outside of the previous level has the value 0.
+/// - Large levels are found by pulls of unreached vertices, small ones by pushes from the previous level (Beamer's rule,
+///   SC'12). So a graph with many small levels takes time proportional to its edges.
+/// - Each level has a scale, because there are more paths across a grid than a double can count. If the path counts of one
+///   level differ too much for one scale, the search starts again with numbers that have an exponent each.
 struct BetweennessCentrality {
   /// @{
-  /// What OperatorProgram and the command line ask for.
+  /// Members that OperatorProgram and the command line use.
   using Output = double;
   static constexpr bool kReverse = true;
   static constexpr const char* kSummary = "betweenness centrality: shares of shortest paths that pass a vertex, by source";
   static constexpr const char* kOutputName = "centrality";
   /// @}
-  /// Edges from a level on, from which it is not pushed but pulled, against those of vertices not yet reached.
+  /// A level is pulled if its edges, times this factor, exceed the edges of unreached vertices.
   static constexpr std::uint64_t kPushCost = 4;
-  /// As much on a host device where the level is marked (kMarkShare): an atomic waits for memory, a look at a row does not.
+  /// The factor on a host device for marked levels (kMarkShare): an atomic waits for memory, a test of a row does not.
   static constexpr std::uint64_t kPushCostOnHost = 8;
-  /// Of so many edges, of all on the way there and of a level's on the way back, no more than one leads from or to a level
-  /// that is marked first: where a CPU keeps the bitmap near, it need not ask for the numbers of all others.
+  /// A level is marked in a bitmap first if at most one edge in kMarkShare leads from it (of all edges, in the search) or to
+  /// it (of a level's edges, in the second pass). A CPU has the bitmap in its cache and then reads the numbers of marked
+  /// vertices only.
   static constexpr std::uint64_t kMarkShare = 3;
-  /// How many vertices a host device passes over in the time that an edge takes that is followed.
+  /// Vertices that a host device skips in the time of following one edge.
   static constexpr std::uint64_t kVerticesAnEdge = 8;
-  /// Edges of a level that one thread of a host device is done with before others have begun.
+  /// Edges of a level that one thread of a host device processes before other threads could start.
   static constexpr std::uint64_t kFewEdges = 16384;
-  /// And one block of a GPU, before the host has heard of the level and launched the next.
+  /// Edges of a level that one block of a GPU processes before the host could launch the next kernel.
   static constexpr std::uint64_t kFewForBlock = 8192;
   /// Doubles are between 2^-kRange and 2^kRange.
   static constexpr double kRange = 1021;
 
   VertexId source = 0;        ///< the first, or only, source
-  std::uint32_t sources = 1;  ///< how many; 0: every vertex
-  std::uint64_t seed = 1;     ///< by which the others are picked
+  std::uint32_t sources = 1;  ///< number of sources; 0: every vertex
+  std::uint64_t seed = 1;     ///< seed for the choice of the other sources
   /// The parameters of the command line.
   static constexpr auto kParameters =
       std::make_tuple(Parameter{"source", &BetweennessCentrality::source, "vertex to start from"},
@@ -65,7 +69,7 @@ struct BetweennessCentrality {
                                 "how many vertices to start from: the others are picked at random; 0: every vertex"},
                       Parameter{"seed", &BetweennessCentrality::seed, "seed of the other sources"});
 
-  /// The order, numbers by place in it and by local vertex, and what several devices hand to each other.
+  /// The order of vertices, numbers by position and by local vertex, and payloads for other devices.
   static std::uint64_t WorkBytes(const PartShape& part) {
     std::uint64_t bytes = part.owned * sizeof(LocalId) +
                           (part.owned + part.local) * (sizeof(double) + sizeof(std::int32_t)) +
@@ -82,7 +86,7 @@ struct BetweennessCentrality {
     return std::max<std::size_t>(brandes::LevelPayload::Size(part.owned), part.halo() * sizeof(VertexId));
   }
 
-  /// The program, on one device of those that run it together.
+  /// Runs the program on one of its devices.
   template <class Operators>
   void Run(Operators& ops, Output* out) const {
     const GraphRef graph = ops.graph();
@@ -98,11 +102,12 @@ struct BetweennessCentrality {
     memory.in_edges = ops.AllReduceSum(static_cast<double>(ops.reverse_edges()));
     const auto longest = static_cast<double>(std::max(graph.forward.max_degree, graph.reverse.max_degree));
     const double row = std::log2(2 + ops.AllReduce(longest, [](double a, double b) { return std::max(a, b); }));
-    memory.high = kRange - 2 * row;  // sums of paths over a row are finite for two levels, after which a scale holds
-    memory.low = row + std::log2(graph.vertices) - kRange;  // and one of shares, each at most of all vertices in one path
+    memory.high = kRange - 2 * row;  // sums of paths over a row stay finite for two levels, until a scale applies
+    memory.low = row + std::log2(graph.vertices) - kRange;  // and sums of shares, each of at most all vertices in one path
     ops.For(bits::Words(graph.local), brandes::Clear<brandes::Plain>{memory.SearchIn<brandes::Plain>(graph)});
     Unmark(ops, memory.SearchIn<brandes::Plain>(graph));
-    ops.For(graph.local, brandes::Forget<brandes::Scaled>{memory.SearchIn<brandes::Scaled>(graph)});  // exponents, too
+    ops.For(graph.local,
+            brandes::Forget<brandes::Scaled>{memory.SearchIn<brandes::Scaled>(graph)});  // clears also the exponents
     const std::uint64_t count = sources == 0 ? graph.vertices : sources;
     bool plain = true;
     for (std::uint64_t i = 0; i < count && !ops.StopRequested(); ++i) {
@@ -121,17 +126,17 @@ struct BetweennessCentrality {
     }
     return all;
   }
-  /// Against Brandes' algorithm on one thread: VerifyBetweenness.
+  /// Compares with Brandes' algorithm on one thread: VerifyBetweenness.
   Verdict Verify(const Graph& graph, std::span<const double> centralities, const RunStatistics&) const {
     return VerifyBetweenness(graph, SourcesOn(graph), centralities, 1e-9);
   }
-  /// Of unknown origin: within the tolerance, or else within what LDBC Graphalytics allows of real values.
+  /// For an answer of unknown origin: within the given tolerance, or else within that of LDBC Graphalytics.
   Verdict VerifyAnswer(const Graph& graph, std::span<const double> centralities, const AnswerRules& rules) const {
     return VerifyBetweenness(graph, SourcesOn(graph), centralities, ToleranceOf(rules));
   }
 
  private:
-  /// What a run has on one device.
+  /// One device's memory for a run.
   struct Memory {
     template <class Operators>
     explicit Memory(Operators& ops) {
@@ -173,8 +178,8 @@ struct BetweennessCentrality {
     Buffer<VertexId> claims, claim_counts;
     Buffer<std::byte> payload;
     std::vector<LocalId> halo_begin;  ///< as in GraphRef, on the host
-    double in_edges = 0;              ///< of all vertices of all devices
-    double low = 0, high = 0;         ///< powers of 2 between which paths may be, with room for sums and shares
+    double in_edges = 0;              ///< over all vertices of all devices
+    double low = 0, high = 0;         ///< exponents of the range of path counts, with room for sums and shares
   };
 
   /// The i-th source.
@@ -196,7 +201,7 @@ struct BetweennessCentrality {
       return ops.AllReduceSum(static_cast<double>(has)) > 0;
     });
   }
-  /// A vertex's local id where it is owned; kNoLocal elsewhere.
+  /// A vertex's local id if it is owned; kNoLocal otherwise.
   template <class Operators>
   static LocalId LocalOf(Operators& ops, const Memory& memory, VertexId v) {
     if (ops.devices() == 1) return static_cast<LocalId>(v);
@@ -204,7 +209,7 @@ struct BetweennessCentrality {
     ops.CopyOut(&local, memory.locals.data() + v, 1);
     return local < ops.graph().owned ? local : kNoLocal;
   }
-  /// How many groups are worth calling for so many edges.
+  /// Number of thread groups worth starting for so many edges.
   template <class Operators>
   static std::size_t GroupsFor(Operators& ops, double edges) {
     return Operators::kMassivelyParallel || edges >= kFewEdges ? ops.groups() : 1;
@@ -214,10 +219,10 @@ struct BetweennessCentrality {
   /// Whether levels are marked (kMarkShare).
   template <class Operators>
   static constexpr bool kMarks = !Operators::kMassivelyParallel;
-  /// Edges of a level that are few enough for one group.
+  /// Maximum number of edges of a level that one group processes alone.
   template <class Operators>
   static constexpr std::uint64_t kFew = Operators::kMassivelyParallel ? kFewForBlock : kFewEdges;
-  /// Adds one source's dependencies. Whether its paths fit the numbers; otherwise nothing has been added.
+  /// Adds one source's dependencies. Returns whether the path counts fit the numbers; if not, nothing has been added.
   template <class Number, class Operators>
   static bool From(Operators& ops, Memory& memory, LocalId source, double* out) {
     const brandes::Search<Number> search = memory.SearchIn<Number>(ops.graph());
@@ -229,7 +234,8 @@ struct BetweennessCentrality {
     Forget(ops, search, reached, true);
     return fits;
   }
-  /// The way there: levels, and a last one without vertices. Whether paths fit the numbers, as far as they were counted.
+  /// The search: finds levels, and a last one without vertices. Returns whether path counts fit the numbers, as far as they
+  /// were counted.
   template <class Number, class Operators>
   static bool CountPaths(Operators& ops, Memory& memory, brandes::Search<Number> search,
                          std::vector<brandes::Level>* levels) {
@@ -243,8 +249,8 @@ struct BetweennessCentrality {
     levels->push_back({begin, 1, now.out_edges, now.in_edges});
     if (several) Publish(ops, memory, search, begin, now.reached);
     const double degree = memory.in_edges / graph.vertices;
-    double left = memory.in_edges;   // edges into vertices that have not been reached
-    bool fits = true, whole = true;  // no level has been scaled: numbers below 2^53 are what they count
+    double left = memory.in_edges;   // edges to unreached vertices
+    bool fits = true, whole = true;  // no level has been scaled: numbers below 2^53 are exact counts
     while (last.out_edges > 0 && !ops.StopRequested()) {
       left -= last.in_edges;
       if constexpr (Number::kScales) {
@@ -252,7 +258,7 @@ struct BetweennessCentrality {
         if (!fits) break;
         whole = whole && search.scale == 1;
       }
-      // Sums of whole numbers that a double has exactly, in whatever order.
+      // Sums of whole numbers that a double holds exactly, in any order.
       const bool adds = Number::kScales && whole && last.most * static_cast<double>(graph.reverse.max_degree) < kWhole;
       before = now;
       const std::size_t end = now.reached;
@@ -312,13 +318,13 @@ struct BetweennessCentrality {
     levels->push_back({now.reached, 1, 0, 0});
     return fits;
   }
-  /// The way back, from the last level to the first after the source.
+  /// The second pass, from the last level to the first one after the source.
   template <class Number, class Operators>
   static void HandBack(Operators& ops, Memory& memory, const brandes::Search<Number>& search,
                        const std::vector<brandes::Level>& levels, double* out) {
     using namespace brandes;  // NOLINT(google-build-using-namespace): this program's own steps
     const std::size_t last = levels.size() - 2;
-    if (last < 2 || ops.StopRequested()) return;  // nobody is between two others
+    if (last < 2 || ops.StopRequested()) return;  // no vertex is between two others
     Forget(ops, search, levels.back().begin, false);
     const auto together = [&](std::size_t level) {
       const std::size_t vertices = levels[level + 1].begin - levels[level].begin;
@@ -334,7 +340,7 @@ struct BetweennessCentrality {
         several.to_source = level == 0;
         ops.ForEachGroup(1, 1, several);
         if (level == 0 || ops.StopRequested()) break;
-        ++level;  // which the loop takes away again
+        ++level;  // cancels the loop's decrement
         continue;
       }
       const std::size_t begin = levels[level].begin, end = levels[level + 1].begin;
@@ -352,14 +358,14 @@ struct BetweennessCentrality {
           ops.ForEachGroup(Chunks(end - begin, kChunk), GroupsFor(ops, work), step);
         }
       }
-      if (level == 1) break;  // the source's own has no meaning
+      if (level == 1) break;  // the source's own value has no meaning
       ops.For(end - begin, Commit<Number>{search, begin});
       if (ops.devices() > 1) Publish(ops, memory, search, begin, end);
       if (ops.StopRequested()) break;
     }
   }
-  /// Hands back to a level whose edges hardly lead to the next, which ends at `next_end` in the order: those that do are
-  /// found from there.
+  /// The second pass for a level of which few edges lead to the next one, whose positions end at `next_end`. The next level
+  /// marks these edges.
   template <class Number, class Operators>
   static void HandBackFromNext([[maybe_unused]] Operators& ops, [[maybe_unused]] const brandes::HandBackLevel<Number>& step,
                                [[maybe_unused]] std::size_t next_end, [[maybe_unused]] std::uint64_t in_edges) {
@@ -371,21 +377,21 @@ struct BetweennessCentrality {
       Unmark(ops, step.search);
     }
   }
-  /// No vertex is marked.
+  /// Clears all marks.
   template <class Number, class Operators>
   static void Unmark(Operators& ops, const brandes::Search<Number>& search) {
     ops.For(bits::Words(ops.graph().local), brandes::SetZero<std::uint32_t>{search.marks});
   }
-  /// Sets what neighbours see to 0 wherever the search came; and if it is over, that it came there.
+  /// Sets the values that neighbours read to 0 wherever the search came. `over`: also resets the reached state.
   template <class Number, class Operators>
   static void Forget(Operators& ops, const brandes::Search<Number>& search, std::size_t reached, bool over) {
     ops.For(reached, brandes::ForgetReached<Number>{search, over});
     ops.For(ops.graph().local - ops.graph().owned, brandes::ForgetHalo<Number>{search, over});
   }
-  /// What all devices have found on a level.
+  /// Totals of a level over all devices.
   struct Census {
-    double reached, out_edges, in_edges;  ///< as in Counters, of this level only
-    double most, least;                   ///< paths to a vertex
+    double reached, out_edges, in_edges;  ///< as in Counters, for this level only
+    double most, least;                   ///< largest and smallest number of paths to a vertex
   };
   template <class Operators>
   static Census OfAll(Operators& ops, const brandes::Counters& before, const brandes::Counters& now) {
@@ -397,7 +403,7 @@ struct BetweennessCentrality {
                                          std::max(a.most, b.most), std::min(a.least, b.least)};
                          });
   }
-  /// Hands a level to all other devices, and takes theirs.
+  /// Sends a level to all other devices, and receives theirs.
   template <class Number, class Operators>
   static void Publish(Operators& ops, Memory& memory, const brandes::Search<Number>& search, std::size_t begin,
                       std::size_t end) {
@@ -411,7 +417,7 @@ struct BetweennessCentrality {
           ops.For(count, brandes::TakeLevel<Number>{search, {const_cast<std::byte*>(theirs.data()), count}});
         });
   }
-  /// Hands vertices that were reached to their owners, and takes one's own.
+  /// Sends vertices that were reached to their owners, and receives those of this device.
   template <class Number, class Operators>
   static void HandClaims(Operators& ops, Memory& memory, const brandes::Search<Number>& search) {
     std::vector<VertexId> counts(ops.devices());

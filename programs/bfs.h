@@ -1,5 +1,5 @@
 /// \file
-/// Breadth-first search: levels, and from them parents.
+/// Breadth-first search: levels, and parents derived from them.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,15 @@ namespace chatty {
 
 struct Bfs;
 
-/// Levels and parents at once, where a search runs in place: a vertex keeps the least of all (level, neighbour) it hears of.
-/// What BfsParents gives, without another look at the edges.
+/// Levels and parents in one run, for a search in place: a vertex keeps the least (level, neighbour) that it receives. The
+/// result is that of BfsParents, without a second pass over the edges.
 struct BfsTree {
-  /// The level that a vertex is on if this is its parent; ordered by level first.
+  /// The level of a vertex with this parent, and the parent; ordered by level first.
   struct Value {
-    std::uint32_t level;  ///< kInfinity where the search does not come
-    VertexId parent;      ///< kNoVertex there
-    /// The order, of one number where that is wide enough: a search compares at every edge, and a branch would be a guess.
+    std::uint32_t level;  ///< kInfinity if unreached
+    VertexId parent;      ///< kNoVertex if unreached
+    /// The order. If a 64-bit word holds both, one comparison suffices: a search compares at every edge, and a branch would
+    /// be unpredictable.
     CHATTY_FN friend bool operator<(const Value& a, const Value& b) {
       if constexpr (sizeof(VertexId) == 4) {
         const auto key = [](const Value& v) { return std::uint64_t{v.level} << 32 | v.parent; };
@@ -34,25 +35,25 @@ struct BfsTree {
     }
   };
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   using Shared = std::uint32_t;  ///< the level
   using Message = Value;
   static constexpr auto kReduction = Reduction::kCustom;
   static constexpr Message kIdentity{kInfinity<std::uint32_t>, kNoVertex};
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kFirstInRowSuffices = true;  // within a round all messages say the same level
+  static constexpr bool kFirstInRowSuffices = true;  // within a round all messages have the same level
   static constexpr bool kOutputIsVertex = true;
   static constexpr const char* kOutputName = "parent";
   /// @}
 
-  /// Where to start.
+  /// The source.
   VertexId source = 0;
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   static constexpr auto kParameters = std::make_tuple(Parameter{"source", &BfsTree::source, "vertex to start from"});
 
   BfsTree() = default;
-  /// Of this search's source.
+  /// With the source of this search.
   explicit BfsTree(const Bfs& bfs);
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? Value{0, v.id} : kIdentity; }
@@ -71,46 +72,46 @@ struct BfsTree {
   /// @}
 };
 
-/// From levels to parents: each reached vertex takes its least in-neighbour one level up, so that the tree is the same
-/// whatever order the search ran in. One round.
+/// Derives parents from levels: each reached vertex takes its least in-neighbour one level up. So the tree does not depend
+/// on the order of the search. One round.
 struct BfsParents {
-  /// A candidate parent. Ordered by level first: the candidates one level up are those of least level.
+  /// A candidate parent. Ordered by level first: candidates one level up have the least level.
   struct Message {
     /// The sender's level.
     std::uint32_t level;
     /// The sender.
     VertexId id;
   };
-  /// What a vertex keeps.
+  /// A vertex's value.
   struct Value {
-    /// Its own, from Bfs.
+    /// The level, from Bfs.
     std::uint32_t level;
-    /// kNoVertex where there is none.
+    /// kNoVertex if there is none.
     VertexId parent;
   };
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   using Prior = std::uint32_t;
   using AtOnce = BfsTree;
   using Shared = std::uint32_t;
   static constexpr auto kReduction = Reduction::kCustom;
   static constexpr Message kIdentity{kInfinity<std::uint32_t>, kNoVertex};
   static constexpr auto kSafety = Safety::kSynchronous;
-  static constexpr bool kFirstInRowSuffices = true;  // of the levels that are wanted all are the same
+  static constexpr bool kFirstInRowSuffices = true;  // all messages that count have the same level
   static constexpr bool kOutputIsVertex = true;
   static constexpr const char* kOutputName = "parent";
   static constexpr const char* kSummary = "parents of a breadth-first search: each vertex's least neighbour one level up";
   /// @}
 
-  /// Where the search started.
+  /// The search's source.
   VertexId source = 0;
 
   BfsParents() = default;
-  /// Of this search's source.
+  /// With the source of this search.
   explicit BfsParents(const Bfs& bfs);
 
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   CHATTY_FN Value InitVertex(Vertex v, const Prior& level) const { return {level, level == 0 ? v.id : kNoVertex}; }
   CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v.level != kInfinity<std::uint32_t>; }
   CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.level; }
@@ -127,11 +128,11 @@ struct BfsParents {
   CHATTY_FN VertexId Output(const Value& v) const { return v.parent; }
   /// @}
 
-  /// A tree at the source whose depths are the levels: VerifyBfsParents.
+  /// Checks a tree at the source whose depths are the levels: VerifyBfsParents.
   Verdict Verify(const Graph& graph, std::span<const VertexId> parents, const RunStatistics&) const {
     return VerifyBfsParents(graph, source, parents);
   }
-  /// Of unknown origin: the same, and the source may have no parent instead of itself.
+  /// As Verify, for an answer of unknown origin: the source may also have no parent, instead of itself.
   Verdict VerifyAnswer(const Graph& graph, std::span<const VertexId> parents) const {
     if (source >= parents.size() || parents[source] != kNoVertex) return VerifyBfsParents(graph, source, parents);
     Array<VertexId> rooted(parents.size());
@@ -143,24 +144,24 @@ struct BfsParents {
   }
 };
 
-/// Edges on a shortest path from `source`, kInfinity where there is none. Push or pull by Beamer's rule (SC'12), which the
-/// engine applies to any program.
+/// Number of edges on a shortest path from `source`; kInfinity if there is none. The engine chooses push or pull by Beamer's
+/// rule (SC'12), as for any program.
 struct Bfs {
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   using Value = std::uint32_t;
   using Message = std::uint32_t;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kFirstSuffices = true;  // within a round every message says the same level
+  static constexpr bool kFirstSuffices = true;  // within a round all messages have the same level
   static constexpr const char* kSummary = "breadth-first search: edges on a shortest path from --source";
   static constexpr const char* kOutputName = "level";
   /// @}
 
-  /// Where to start.
+  /// The source.
   VertexId source = 0;
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   static constexpr auto kParameters = std::make_tuple(Parameter{"source", &Bfs::source, "vertex to start from"});
   using Derived = DerivedPrograms<BfsParents>;
 
@@ -176,7 +177,7 @@ struct Bfs {
   }
   /// @}
 
-  /// Of every edge and every vertex: VerifyBfsLevels.
+  /// Checks every edge and every vertex: VerifyBfsLevels.
   Verdict Verify(const Graph& graph, std::span<const std::uint32_t> levels, const RunStatistics&) const {
     return VerifyBfsLevels(graph, source, levels);
   }

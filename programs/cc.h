@@ -35,18 +35,18 @@ namespace chatty {
 /// place of forests (MergeNotes).
 struct ConnectedComponents {
   /// @{
-  /// What OperatorProgram and the command line ask for.
+  /// Members that OperatorProgram and the command line use.
   using Output = VertexId;
   static constexpr bool kOutputIsVertex = true;
   static constexpr const char* kSummary = "weakly connected components by hooking (Afforest), labelled by least id";
   static constexpr const char* kOutputName = "component";
   /// @}
-  /// Devices link the vertices that they own first.
+  /// Devices first link the vertices that they own.
   static constexpr bool kOwnBegins = true;
   /// Neighbours of each vertex that are linked first.
   static constexpr EdgeIndex kNeighbourRounds = 2;
-  /// The most neighbours, and at most one a device, if the first ones show no largest component: a device links the edges of
-  /// its own vertices alone.
+  /// Maximum number of first neighbours to link, at most one per device, if fewer show no largest component: a device links
+  /// the edges of its own vertices alone.
   static constexpr EdgeIndex kMaxNeighbourRounds = 8;
   /// Vertices in the sample that shows the largest component.
   static constexpr std::size_t kSamples = 1024;
@@ -56,8 +56,8 @@ struct ConnectedComponents {
   /// are linked first. More follow while the edges of vertices outside of it are more than twice as many.
   static constexpr EdgeIndex kManyEdges = 8;
 
-  /// Whether consecutive vertices are linked among themselves first, in tiles (hooking::HookTile). Empty: on devices with
-  /// many threads, where many walk up one tree at a time.
+  /// Whether consecutive vertices are first linked among themselves, in tiles (hooking::HookTile). Empty: on devices with
+  /// many threads, where otherwise many threads walk up the same tree.
   std::optional<bool> tiled;
 
   /// The forest, the sample, the tiles' counts and the digest.
@@ -66,7 +66,7 @@ struct ConnectedComponents {
     return (part.vertices + (samples ? 3 * kSamples : 0) + DigestIds(part.vertices, part.parts)) * sizeof(VertexId) +
            (samples ? hooking::Tiles::Count(part.vertices) * sizeof(hooking::Tiles::Counts) : 0);
   }
-  /// A forest, or a digest, from each device to those that MergeForests hands it to; notes to all.
+  /// A forest, or a digest, from each device to those that MergeForests sends it to; notes to all.
   static std::size_t ExchangeBytes(const PartShape& part, PartId from, PartId to) {
     const PartId step = (to + part.parts - from) % part.parts;
     if (step == 0) return 0;
@@ -77,24 +77,25 @@ struct ConnectedComponents {
            (hands ? std::max<std::size_t>(part.vertices, hooking::Digest::Size(part.vertices, 0)) : notes);
   }
 
-  /// The program, on one device of those that run it together.
+  /// Runs the program on one of its devices.
   template <class Operators>
   void Run(Operators& ops, Output* out) const {
     const VertexId n = ops.graph().vertices;
     Buffer<VertexId> forest = ops.template Allocate<VertexId>(n);
     Buffer<VertexId> digest = ops.template Allocate<VertexId>(DigestIds(n, ops.devices()));
     Buffer<VertexId> samples = ops.template Allocate<VertexId>(ops.symmetric() && n > 0 ? 3 * kSamples : 0);
-    Buffer<hooking::Tiles::Counts> counts =
-        ops.template Allocate<hooking::Tiles::Counts>(samples.empty() ? 0 : hooking::Tiles::Count(n));  // as if it owned all
+    Buffer<hooking::Tiles::Counts> counts = ops.template Allocate<hooking::Tiles::Counts>(
+        samples.empty() ? 0 : hooking::Tiles::Count(n));  // sized for all vertices
     VertexId* const parent = forest.data();
-    if (ops.devices() > 1 || samples.empty()) ops.For(n, hooking::Reset{parent});  // HookFirst makes all of its own
+    if (ops.devices() > 1 || samples.empty())
+      ops.For(n, hooking::Reset{parent});  // HookFirst initialises all of a single device's vertices
     hooking::Tiles tiles{.owned = ops.graph().owned};
     const hooking::Notes notes{{digest.data(), n}};
     EdgeIndex linked = 0;
-    VertexId largest = kNoVertex;  // the root of this device's
-    bool noted = false;            // whether devices know each other's
+    VertexId largest = kNoVertex;  // the root of this device's largest component
+    bool noted = false;            // whether devices have exchanged the vertices of their largest components
     if (!samples.empty()) {
-      // Until labels are written there is room for what tiles note.
+      // The output array serves as memory for the tiles' notes until labels are written.
       static_assert(sizeof(Output) >= 2 * sizeof(std::uint16_t));
       tiles.noted = reinterpret_cast<std::uint16_t*>(out);
       tiles.counts = counts.data();
@@ -122,14 +123,14 @@ struct ConnectedComponents {
       }
       if (!common) {
         MergeForests(ops, parent, digest.data(), n, largest);
-        largest =
-            BroadcastFirst(ops, largest);  // once a root: the forests join the same vertices now, and have the same roots
+        largest = BroadcastFirst(
+            ops, largest);  // after this merge the forests have equal roots, so one device's root is valid on all
         if (largest != kNoVertex) largest = RootOf(ops, parent, largest, samples.data());
         CompressOwned(ops, parent);
       }
     }
     if (!ops.StopRequested()) {     // the trees linked so far are parts of components
-      if (tiles.there) linked = 0;  // not with the greater neighbours
+      if (tiles.there) linked = 0;  // tiles did not link the greater neighbours
       const hooking::SkipSettled skip{ops.graph(), parent, largest, linked};
       if (noted) {
         ops.ForEachEdge(skip, hooking::LinkEdgeOrLargest{ops.graph(), parent, notes, largest});
@@ -141,19 +142,19 @@ struct ConnectedComponents {
     ops.ForEachVertex(hooking::Label{ops.graph(), parent, out});
   }
 
-  /// Of every edge, and by the count of components: VerifyComponents.
+  /// Checks every edge, and the number of components: VerifyComponents.
   Verdict Verify(const Graph& graph, std::span<const VertexId> labels, const RunStatistics&) const {
     return VerifyComponents(graph, labels);
   }
 
  private:
-  /// What a sample of owned vertices shows.
+  /// The result of a sample of owned vertices.
   struct Sampled {
     VertexId root = kNoVertex;               ///< the most frequent
-    std::array<VertexId, kSamples> below{};  ///< the first neighbours of those below it
-    std::size_t count = 0;                   ///< as many as there are of these
-    /// Edges in the mean, of the others: as many of each as are looked at before it has joined the largest component, if it
-    /// does.
+    std::array<VertexId, kSamples> below{};  ///< the first neighbours of the sampled vertices in this component
+    std::size_t count = 0;                   ///< number of entries in `below`
+    /// Mean number of edges of the other sampled vertices, counting for each the edges visited before it joins the largest
+    /// component, if it does.
     double unjoined = 0;
   };
 
@@ -161,14 +162,14 @@ struct ConnectedComponents {
     return parts > 1 ? hooking::Digest::Size(vertices, hooking::Digest::Room(vertices)) : 0;
   }
 
-  /// Joins owned vertices with their first neighbours, and in tiles with the second ones, too: with all, or with as many as
-  /// it takes to show a largest component, and then `sampled` is what showed it. Returns how many it has gone through.
+  /// Links owned vertices with their first neighbours, and in tiles also with the second ones: all of them, or as many as
+  /// necessary to show a largest component, which then is in `sampled`. Returns the number of neighbours linked.
   template <class Operators>
   static EdgeIndex HookFirst(Operators& ops, const hooking::FirstLinks& links, VertexId* parent, const hooking::Tiles& tiles,
                              VertexId* samples, std::optional<Sampled>* sampled) {
     if (!tiles.there) {
       ops.ForEachVertex(hooking::HookFirst{links, parent});
-      CompressOwned(ops, parent);  // so that every tree is walked up in a few steps
+      CompressOwned(ops, parent);  // every tree then has few levels
       return 1;
     }
     const std::size_t count = hooking::Tiles::Count(tiles.owned);
@@ -185,7 +186,7 @@ struct ConnectedComponents {
       ops.ForEachGroup(count * link.kPieces, ops.groups(), link);
       if (link.to == link.kEighths) break;
       *sampled = SampleOwned(ops, parent, samples);
-      const double next = static_cast<double>(kStages[stage + 1] - link.to) / link.kEighths;  // of owned vertices
+      const double next = static_cast<double>(kStages[stage + 1] - link.to) / link.kEighths;  // for each owned vertex
       if ((*sampled)->unjoined <= 2 * next) break;
       sampled->reset();
       link.from = link.to;
@@ -193,7 +194,7 @@ struct ConnectedComponents {
     return hooking::Tiles::kLooked;
   }
 
-  /// Links the neighbours that have not been linked, up to so many; a sample of before is none afterwards.
+  /// Links further neighbours, up to `rounds` for each vertex; this invalidates an earlier sample.
   template <class Operators>
   static void LinkUpTo(Operators& ops, const hooking::FirstLinks& links, VertexId* parent, EdgeIndex* linked,
                        EdgeIndex rounds, std::optional<Sampled>* sampled) {
@@ -203,15 +204,15 @@ struct ConnectedComponents {
     }
   }
 
-  /// Whether devices first link what they own: all do, or none.
+  /// Whether devices first link the vertices that they own: all do, or none.
   template <class Operators>
   static bool OwnFirst(Operators& ops) {
     if (ops.devices() == 1 || hooking::Notes::Room(ops.graph().vertices) == 0) return false;
     return ops.AllReduceSum(ops.graph().owned > 0 && !ops.graph().own_begins.there() ? 1 : 0) == 0;
   }
 
-  /// Compresses trees, and tells all devices which vertices are in whose largest. Returns whether these are of one
-  /// component, and then has linked them here and begun the list of vertices that others are to know of.
+  /// Compresses trees, and exchanges which vertices are in their owner's largest component. Returns whether all these
+  /// components are one. If so, links them here and begins the list of vertices for other devices.
   template <class Operators>
   static bool NoteLargest(Operators& ops, VertexId* parent, const hooking::Notes& notes, VertexId largest) {
     struct Part {
@@ -255,8 +256,8 @@ struct ConnectedComponents {
     return true;
   }
 
-  /// Links the edges that `skip` does not leave out. Many threads first list whose rows are left, in `list`, which has room
-  /// for all that are owned; a CPU looks at rows as it comes to them. `count` has room for an id.
+  /// Links the edges that `skip` does not exclude. With many threads, first lists the remaining rows in `list`, which has
+  /// room for all owned vertices; a CPU tests each row when it reaches it. `count` has room for an id.
   template <class Operators>
   static void LinkRest(Operators& ops, const hooking::SkipSettled& skip, const hooking::LinkEdge& link, VertexId* list,
                        VertexId* count) {
@@ -276,9 +277,9 @@ struct ConnectedComponents {
     ops.ForEachEdge(skip, link);
   }
 
-  /// Joins all devices' trees by what they have noted: each hands its list of vertices, with their roots, to all, and then
-  /// another one with the roots that vertices of others' lists have where they are owned. So all know of each tree that has
-  /// to do with another, and of which. Returns whether the lists held all; otherwise trees may not be joined.
+  /// Joins all devices' trees by lists of vertices and roots. Each device broadcasts its list. It then broadcasts a second
+  /// list, with the roots that the vertices in others' lists have at their owner. So all devices know every tree that is
+  /// connected to another one. Returns whether the lists had room for all; if not, trees may remain separate.
   template <class Operators>
   static bool MergeNotes(Operators& ops, VertexId* parent, const hooking::Notes& notes) {
     const std::size_t room = hooking::Notes::Room(ops.graph().vertices);
@@ -291,7 +292,7 @@ struct ConnectedComponents {
       hooking::PairLists theirs;
       ops.template AllToAllv<VertexId>([&](PartId) { return mine; },
                                        [&](PartId, std::span<const VertexId> pairs) { theirs.Add(pairs); });
-      // Before anything is linked, for a tree that is one by a pair of theirs is no news to them.
+      // Before anything is linked: a tree that is joined by a received pair is known to its sender.
       if (list == 0) ops.For(theirs.size(), hooking::Answer{ops.graph(), parent, notes, theirs});
       ops.For(theirs.size(), hooking::LinkPairs{parent, theirs});
     }
@@ -310,7 +311,8 @@ struct ConnectedComponents {
     }
   }
 
-  /// Afterwards all devices' forests join what any did. Many vertices are below what `largest` is below on this device.
+  /// Merges forests, so that each device's forest joins all vertices that any device's does. Many vertices are in the tree
+  /// of `largest` on this device.
   template <class Operators>
   static void MergeForests(Operators& ops, VertexId* parent, VertexId* ids, VertexId n, VertexId largest) {
     const PartId rank = ops.rank(), devices = ops.devices();
@@ -321,7 +323,7 @@ struct ConnectedComponents {
       ops.For(1, hooking::ClearDigest{digest, parent, largest});
       ops.ForEachGroup(hooking::DigestStretch::Count(n), ops.groups(), hooking::DigestStretch{digest, parent});
       ops.CopyOut(&pairs, digest.ids, 1);
-      // Digests if all that are handed on now are small, and otherwise the forests as they are.
+      // Sends digests if all of them are small, and otherwise whole forests.
       if (ops.AllReduceSum(pairs > hooking::Digest::Room(n) ? 1 : 0) > 0) {
         const VertexId* const theirs = ops.Exchange(to, parent, n, from);
         ops.For(n, hooking::LinkTrees{parent, theirs});
@@ -335,8 +337,8 @@ struct ConnectedComponents {
     }
   }
 
-  /// Whether there is a vertex below the largest components of all devices, which then are of one component; devices that
-  /// own nothing agree to any. What is tried is what many of the first device's samples have as their first neighbour.
+  /// Whether a vertex is in the largest components of all devices, so that these are one component; devices without vertices
+  /// agree to any. The candidates are the first neighbours of many samples of the first device.
   template <class Operators>
   static bool HaveOneGiant(Operators& ops, const VertexId* parent, const Sampled& mine, VertexId* scratch) {
     if (ops.devices() == 1) return true;
@@ -352,7 +354,7 @@ struct ConnectedComponents {
     return false;
   }
 
-  /// The root above v; `scratch` has room for an id.
+  /// The root of v; `scratch` has room for an id.
   template <class Operators>
   static VertexId RootOf(Operators& ops, const VertexId* parent, VertexId v, VertexId* scratch) {
     ops.For(1, hooking::FindRoot{parent, v, scratch});
@@ -367,7 +369,7 @@ struct ConnectedComponents {
     return first < 0 ? kNoVertex : static_cast<VertexId>(first);
   }
 
-  /// Nothing where none are owned.
+  /// Returns an empty result on a device without vertices.
   template <class Operators>
   static Sampled SampleOwned(Operators& ops, const VertexId* parent, VertexId* samples) {
     Sampled result;
@@ -387,7 +389,7 @@ struct ConnectedComponents {
     return result;
   }
 
-  /// The most frequent of some ids that is none of `others`; the least on ties; kNoVertex if there is none.
+  /// The most frequent id that is not in `others`; on ties the least; kNoVertex if there is none.
   static VertexId MostFrequent(std::span<const VertexId> ids, std::span<const VertexId> others) {
     std::array<VertexId, kSamples> sorted{};
     std::copy(ids.begin(), ids.end(), sorted.begin());

@@ -1,6 +1,6 @@
 /// \file
-/// What references and verifiers share: names of vertices in messages, checks of arguments, reading weights as the type
-/// of a distance, and the parallel search for the first fault.
+/// Functions for references and verifiers: names of vertices in messages, checks of arguments, weights in the type of a
+/// distance, and a parallel search for the first error.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@
 
 namespace chatty {
 
-/// "vertex 7", or "vertex 7 (libc6)" where the graph has names: the file's own id.
+/// "vertex 7", or "vertex 7 (libc6)" if the graph has names; the id is the file's.
 std::string VertexName(const Graph& graph, VertexId v);
 
 /// Throws UsageError unless `source` is a vertex of `graph`.
@@ -30,20 +30,20 @@ void CheckSource(const Graph& graph, VertexId source);
 /// Throws UsageError unless 0 <= damping < 1.
 void CheckDamping(double damping);
 
-/// Throws UsageError, naming the first such edge, if a weight is negative or not a number.
+/// Throws UsageError with the first such edge if a weight is negative or not a number.
 void CheckWeights(const Graph& graph);
 
-/// Whether `given` is `right` or within `relative_bound`, relative to it. Of an infinite, undefined or zero `right` no part
-/// is a bound: there only the same value will do, and nothing where it is undefined. 0.0 and -0.0 are the same.
+/// Whether `given` equals `right` or is within `relative_bound` of it, relative to it. If `right` is infinite or 0, only the
+/// same value is accepted; if it is undefined, none is. 0.0 and -0.0 are the same.
 bool IsWithin(double given, double right, double relative_bound);
 
-/// What lengths of paths are added up in: 64-bit integers for any integer distance, so that sums do not wrap, and the
-/// distance's own type for floating point, so that sums round as the program's do.
+/// The type for sums of path lengths: 64-bit integers for any integer distance, so that sums do not wrap; the distance's own
+/// type for floating point, so that sums round as the program's do.
 template <class Distance>
 using PathLength = std::conditional_t<std::is_floating_point_v<Distance>, Distance, std::int64_t>;
 
-/// Calls body(weight_of), where weight_of(e) is the weight of the e-th out-edge as a PathLength<Distance>: 1 throughout
-/// for an unweighted graph. Throws UsageError for an integer Distance over float weights, which would round.
+/// Calls body(weight_of), where weight_of(e) is the weight of the e-th out-edge as a PathLength<Distance>; 1 for an
+/// unweighted graph. Throws UsageError for an integer Distance over float weights, which would round.
 template <class Distance, class Body>
 void VisitWeights(const Graph& graph, Body&& body) {
   static_assert(std::is_arithmetic_v<Distance>);
@@ -64,8 +64,8 @@ void VisitWeights(const Graph& graph, Body&& body) {
       graph.out().weights);
 }
 
-/// Calls check(v) for vertices in parallel and returns what it says of the least v at fault, or an empty string.
-/// `check` returns a std::string, empty when all is well; it is called for every vertex when it finds no fault.
+/// Calls check(v) for vertices in parallel and returns the result for the least faulty v, or an empty string. `check`
+/// returns a std::string, empty for a correct vertex. If no vertex is faulty, it is called for all.
 template <class Check>
 std::string FirstFault(VertexId vertices, Check&& check) {
   std::atomic<std::size_t> least{vertices};
@@ -86,7 +86,7 @@ std::string FirstFault(VertexId vertices, Check&& check) {
   return text;
 }
 
-/// What number_of(v) of all vertices v sums to: the weights of a teleport vector. Throws UsageError unless each is finite
+/// The sum of number_of(v) over all vertices v: the weights of a teleport vector. Throws UsageError unless each is finite
 /// and not negative, and one is positive.
 template <class NumberOf>
 double SumOfTeleport(const Graph& graph, NumberOf&& number_of) {
@@ -104,8 +104,8 @@ double SumOfTeleport(const Graph& graph, NumberOf&& number_of) {
   return sum;
 }
 
-/// `teleport` scaled to sum to 1. Throws UsageError unless it has a number for each vertex that is finite and not negative,
-/// of which one is positive.
+/// `teleport` scaled to the sum 1. Throws UsageError unless it has a finite number for each vertex, none is negative, and
+/// one is positive.
 Array<double> NormalisedTeleport(const Graph& graph, std::span<const double> teleport);
 
 }  // namespace chatty

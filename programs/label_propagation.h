@@ -10,11 +10,11 @@
 
 namespace chatty {
 
-/// Every vertex ends with the least id of its component. Simple, any order, but as many rounds as the component is wide;
-/// `cc` hooks trees instead.
+/// Every vertex gets the least id of its component. The program is simple and needs no order of messages, but takes as many
+/// rounds as the component's diameter; `cc` hooks trees instead.
 struct LabelPropagation {
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   using Value = VertexId;
   using Message = VertexId;
   static constexpr auto kReduction = Reduction::kMin;
@@ -34,7 +34,7 @@ struct LabelPropagation {
   }
   /// @}
 
-  /// Of every edge, and by the count of components: VerifyComponents.
+  /// Checks every edge, and the number of components: VerifyComponents.
   Verdict Verify(const Graph& graph, std::span<const VertexId> labels, const RunStatistics&) const {
     return VerifyComponents(graph, labels);
   }

@@ -18,10 +18,10 @@ namespace chatty {
 
 namespace clustering {
 
-/// Rows of neighbours in the whole graph's ids, ascending: entry i of row v is ids[offsets[v] + i].
+/// Rows of neighbours as global ids, ascending: entry i of row v is ids[offsets[v] + i].
 struct Rows {
   OffsetsRef offsets;   ///< one more than there are rows
-  const VertexId* ids;  ///< offsets' last many
+  const VertexId* ids;  ///< as many as the last offset
 };
 
 /// First of [begin, end) that is not below `id`.
@@ -38,8 +38,8 @@ CHATTY_FN const VertexId* LowerBound(const VertexId* begin, const VertexId* end,
   return begin;
 }
 
-/// Entries of `theirs` that `mine` has too, but for `self` and `other`. A row is walked along a much shorter one by search,
-/// along another side by side.
+/// Number of entries of `theirs` that are also in `mine`, except `self` and `other`. A row that is much longer than the
+/// other is searched; otherwise both are merged.
 CHATTY_FN std::uint64_t CountCommon(const VertexId* mine, const VertexId* mine_end, const VertexId* theirs,
                                     const VertexId* theirs_end, VertexId self, VertexId other) {
   constexpr std::ptrdiff_t kMuch = 16;
@@ -62,61 +62,61 @@ CHATTY_FN std::uint64_t CountCommon(const VertexId* mine, const VertexId* mine_e
   return count;
 }
 
-/// The parts of a message with all rows of a device: how many rows and entries there are; where rows begin; whose they are;
+/// The parts of a payload with all rows of a device: the numbers of rows and entries; first entries of rows; their vertices;
 /// the entries.
 struct RowsPayload {
-  std::byte* bytes;  ///< Size(rows, entries) of them
+  std::byte* bytes;  ///< Size(rows, entries) bytes
 
-  /// Bytes of a payload.
+  /// Size of a payload in bytes.
   CHATTY_FN static constexpr std::size_t Size(std::uint64_t rows, std::uint64_t entries) {
     return (rows + 3) * sizeof(EdgeIndex) + (rows + entries) * sizeof(VertexId);
   }
   /// Counts of rows and of entries.
   CHATTY_FN EdgeIndex* head() const { return reinterpret_cast<EdgeIndex*>(bytes); }
-  CHATTY_FN std::uint64_t rows() const { return head()[0]; }   ///< how many there are, once the head is packed
-  CHATTY_FN EdgeIndex* offsets() const { return head() + 2; }  ///< of rows, and the end of the last
+  CHATTY_FN std::uint64_t rows() const { return head()[0]; }   ///< number of rows, valid after the head is packed
+  CHATTY_FN EdgeIndex* offsets() const { return head() + 2; }  ///< first entries of rows, and the end of the last
   /// The vertices whose rows these are, ascending.
   CHATTY_FN VertexId* owners() const { return reinterpret_cast<VertexId*>(head() + 3 + rows()); }
   CHATTY_FN VertexId* entries() const { return owners() + rows(); }  ///< all rows' neighbours
 };
-/// Packs a payload's counts and the last row's end; comes before what packs the rest.
+/// Packs a payload's counts and the last row's end; before the rest is packed.
 struct PackHead {
-  RowsPayload payload;    ///< into which
-  std::uint64_t rows;     ///< of the device
-  std::uint64_t entries;  ///< of all its rows
-  /// Does it, whatever the index.
+  RowsPayload payload;    ///< the target
+  std::uint64_t rows;     ///< number of rows of the device
+  std::uint64_t entries;  ///< number of entries in all its rows
+  /// Packs the head; ignores the index.
   CHATTY_FN void operator()(std::size_t) const {
     payload.head()[0] = rows;
     payload.head()[1] = entries;
     payload.offsets()[rows] = entries;
   }
 };
-/// Packs where rows begin, and whose they are.
+/// Packs the first entry and the vertex of each row.
 struct PackRow {
-  GraphRef graph;       ///< whose rows they are
-  RowsPayload payload;  ///< into which
-  /// Does it for v's row.
+  GraphRef graph;       ///< the device's part
+  RowsPayload payload;  ///< the target
+  /// Packs v's row.
   CHATTY_FN void operator()(LocalId v) const {
     payload.offsets()[v] = graph.forward.offsets[v];
     payload.owners()[v] = graph.Global(v);
   }
 };
-/// Packs neighbours, in the whole graph's ids.
+/// Packs neighbours as global ids.
 struct PackEntry {
-  GraphRef graph;     ///< whose neighbours they are
-  VertexId* entries;  ///< into which
-  /// Does it for entry e of all rows.
+  GraphRef graph;     ///< the device's part
+  VertexId* entries;  ///< the target
+  /// Packs entry e of all rows.
   CHATTY_FN void operator()(std::size_t e) const { entries[e] = graph.Global(graph.forward.neighbours[e]); }
 };
 
-/// Whether entry e of a row that begins at `begin` is another vertex than the one before it.
+/// Whether entry e of a row that begins at `begin` differs from the entry before it.
 CHATTY_FN bool IsFirst(const VertexId* ids, EdgeIndex begin, EdgeIndex e) { return e == begin || ids[e - 1] != ids[e]; }
-/// Adds to counts[v] how many edges lead from v's neighbour u to others of them, for neighbours that this device owns.
+/// Adds to counts[v] the number of edges from v's neighbour u to other neighbours of v, for owned u.
 struct CountWithin {
   GraphRef graph;         ///< the device's part
   Rows rows;              ///< its rows
-  std::uint64_t* counts;  ///< by vertices that the device owns
-  /// Does it for v's entry e, which is u.
+  std::uint64_t* counts;  ///< of owned vertices
+  /// Processes v's entry e, which is u.
   CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex e) const {
     const EdgeIndex begin = rows.offsets[v];
     if (u >= graph.owned || u == v || !IsFirst(rows.ids, begin, e)) return;
@@ -125,14 +125,14 @@ struct CountWithin {
     if (count > 0) atomics::Add<true>(counts + v, count);
   }
 };
-/// The same for neighbours whose rows are in a payload.
+/// As CountWithin, for neighbours with rows in a payload.
 struct CountAcross {
   GraphRef graph;         ///< the device's part
   Rows rows;              ///< its rows
   RowsPayload theirs;     ///< another device's rows
   std::uint32_t owner;    ///< that device
-  std::uint64_t* counts;  ///< by vertices that this device owns
-  /// Does it for v's entry e, which is u.
+  std::uint64_t* counts;  ///< of owned vertices
+  /// Processes v's entry e, which is u.
   CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex e) const {
     const EdgeIndex begin = rows.offsets[v];
     if (u < graph.halo_begin[owner] || u >= graph.halo_begin[owner + 1] || !IsFirst(rows.ids, begin, e)) return;
@@ -146,22 +146,23 @@ struct CountAcross {
     if (count > 0) atomics::Add<true>(counts + v, count);
   }
 };
-/// Finds whether there are parallel edges, other than loops: rows of a directed graph have an edge and its reverse as two.
+/// Finds whether there are parallel edges other than loops. In the rows of a directed graph, an edge and its reverse are
+/// parallel.
 struct FindParallel {
   GraphRef graph;        ///< the device's part
-  std::uint32_t* found;  ///< 1, if there are any
-  /// Does it for v's entry e, which is u.
+  std::uint32_t* found;  ///< 1 if there are any
+  /// Processes v's entry e, which is u.
   CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex e) const {
     if (u != v && e > graph.forward.offsets[v] && graph.forward.neighbours[e - 1] == u) atomics::Store(found, 1u);
   }
 };
-/// Makes coefficients of counts.
+/// Computes coefficients from counts.
 struct Divide {
   GraphRef graph;               ///< the device's part
-  const std::uint64_t* counts;  ///< by vertices that the device owns
-  unsigned counted_as;          ///< as how many an edge between neighbours was counted, if its reverse counts, too
-  double* out;                  ///< likewise
-  /// Does it for vertex v's.
+  const std::uint64_t* counts;  ///< of owned vertices
+  unsigned counted_as;          ///< how often an edge between neighbours was counted, if its reverse also counts
+  double* out;                  ///< coefficients of owned vertices
+  /// Computes v's coefficient.
   CHATTY_FN void operator()(LocalId v) const {
     const LocalId* const ids = graph.forward.neighbours;
     const EdgeIndex begin = graph.forward.offsets[v], end = graph.forward.offsets[v + 1];
@@ -174,15 +175,15 @@ struct Divide {
 
 }  // namespace clustering
 
-/// Of all ordered pairs of a vertex's neighbours, by edges in or out, the share that an edge leads from the first to the
-/// second of; 0 for fewer than two neighbours. Loops do not count; parallel edges, where they were kept, count each.
+/// Of all ordered pairs of a vertex's neighbours, by edges in or out, the share with an edge from the first to the second; 0
+/// for fewer than two neighbours. Loops do not count; parallel edges, if they were kept, count each.
 ///
-/// Without parallel edges a vertex's neighbours have as many edges as there are triangles through it: see triangle_counts.h.
-/// With some, each row is intersected with those of its neighbours, and devices hand all their rows to each other, one after
-/// the other. A pair of directed edges that are each other's reverse is parallel here.
+/// Without parallel edges, the number of edges among a vertex's neighbours is its number of triangles: see
+/// triangle_counts.h. With parallel edges, each row is intersected with those of its neighbours, and devices broadcast all
+/// their rows in turn. Two opposite directed edges are parallel here.
 struct Lcc {
   /// @{
-  /// What OperatorProgram and the command line ask for.
+  /// Members that OperatorProgram and the command line use.
   using Output = double;
   static constexpr auto kEdges = Edges::kBoth;
   static constexpr const char* kSummary =
@@ -190,25 +191,25 @@ struct Lcc {
   static constexpr const char* kOutputName = "coefficient";
   /// @}
 
-  /// Counts and what counting takes, of triangles or of edges.
+  /// Counts, and the memory for counting triangles or edges, whichever is larger.
   static std::uint64_t WorkBytes(const PartShape& part) {
     return part.owned * sizeof(std::uint64_t) + std::max(CountEdgesBytes(part), triangles::WorkBytes(part));
   }
-  /// Likewise, of whichever takes less: parallel edges decide, and no shape tells of these.
+  /// The same with the smaller of both: parallel edges decide which applies, and a shape does not contain them.
   static std::uint64_t LeastWorkBytes(const PartShape& part) {
     return part.owned * sizeof(std::uint64_t) + std::min(CountEdgesBytes(part), AtLeastFlag(triangles::WorkBytes(part)));
   }
-  /// All rows of `part` to every other, or what counting triangles hands over.
+  /// All rows of `part` to every other one, or the payloads for counting triangles.
   static std::size_t ExchangeBytes(const PartShape& part, PartId from, PartId to) {
     if (from == to) return 0;
     return std::max(clustering::RowsPayload::Size(part.owned, part.forward.edges), triangles::ExchangeBytes(part));
   }
 
-  /// The program, on one device of those that run it together.
+  /// Runs the program on one of its devices.
   template <class Operators>
   void Run(Operators& ops, Output* out) const {
     Buffer<std::uint64_t> counts = ops.template Allocate<std::uint64_t>(ops.graph().owned);
-    unsigned counted_as = 2;  // both ways, and of a directed graph from both ends
+    unsigned counted_as = 2;  // in both directions; for a directed graph from both ends
     if (HasParallel(ops)) {
       CountEdges(ops, counts.data());
     } else {
@@ -217,19 +218,19 @@ struct Lcc {
     ops.ForEachVertex(clustering::Divide{ops.graph(), counts.data(), counted_as, out});
   }
 
-  /// Against neighbours counted anew: VerifyClustering.
+  /// Compares with neighbours counted by another method: VerifyClustering.
   Verdict Verify(const Graph& graph, std::span<const double> coefficients, const RunStatistics&) const {
     return VerifyClustering(graph, coefficients, 1e-12);
   }
-  /// Of unknown origin: within the tolerance, or else within what LDBC Graphalytics allows.
+  /// For an answer of unknown origin: within the given tolerance, or else within that of LDBC Graphalytics.
   Verdict VerifyAnswer(const Graph& graph, std::span<const double> coefficients, const AnswerRules& rules) const {
     return VerifyClustering(graph, coefficients, ToleranceOf(rules));
   }
 
  private:
-  /// What finding out which of both takes is there, too, before it.
+  /// Includes the flag of HasParallel, which is allocated before.
   static std::uint64_t AtLeastFlag(std::uint64_t bytes) { return std::max<std::uint64_t>(bytes, sizeof(std::uint32_t)); }
-  /// What CountEdges takes: on several devices or with ids of another width rows in the graph's own ids.
+  /// Memory of CountEdges: rows with global ids, on several devices or with ids of another width.
   static std::uint64_t CountEdgesBytes(const PartShape& part) {
     return AtLeastFlag(Packs(part.parts) ? clustering::RowsPayload::Size(part.owned, part.forward.edges) : 0);
   }
@@ -243,7 +244,7 @@ struct Lcc {
     ops.CopyOut(&found, flag.data(), 1);
     return ops.AllReduceSum(found) > 0;
   }
-  /// Counts each edge between neighbours of an owned vertex; those of a directed graph twice.
+  /// Counts each edge between neighbours of an owned vertex; twice for a directed graph.
   template <class Operators>
   static void CountEdges(Operators& ops, std::uint64_t* counts) {
     const GraphRef graph = ops.graph();
@@ -272,9 +273,9 @@ struct Lcc {
       ops.ForEachEdge(clustering::CountAcross{graph, rows, {const_cast<std::byte*>(theirs)}, from, counts});
     }
   }
-  /// Whether rows have to be written down in the graph's own ids; not on one device where local ids are these.
+  /// Whether rows must be converted to global ids; not on one device if local ids are the same.
   static constexpr bool Packs(PartId parts) { return parts > 1 || !std::is_same_v<LocalId, VertexId>; }
-  /// Where a device's payload, whose head may not have been written yet, has its entries.
+  /// Address of the entries in a device's payload, also before its head is written.
   static VertexId* EntriesOf(const clustering::RowsPayload& payload, std::uint64_t rows) {
     return reinterpret_cast<VertexId*>(payload.head() + 3 + rows) + rows;
   }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kGrain = std::size_t{1} << 14;
 
-/// Distances from one vertex, edges taken both ways.
+/// Breadth-first searches that use edges in both directions.
 class Sweep {
  public:
   explicit Sweep(const Graph& graph)
@@ -25,7 +25,7 @@ class Sweep {
     if (!graph.symmetric()) graph.in();
   }
 
-  /// The largest distance from `start`; `last` is the least vertex at it.
+  /// The largest distance from `start`; `last` is the least vertex at that distance.
   std::uint32_t From(VertexId start, VertexId* last) {
     ParallelFor(seen_.size(), 0, [&](std::size_t i) { seen_[i] = 0; });
     std::size_t size = 1;
@@ -33,7 +33,7 @@ class Sweep {
     seen_[start / 64] |= std::uint64_t{1} << (start % 64);
     for (std::uint32_t distance = 0;; ++distance) {
       std::atomic<std::size_t> found{0};
-      // Narrow frontiers, of which a road network has thousands, are not worth a parallel region.
+      // For narrow frontiers, of which a road network has thousands, a parallel region costs more than it saves.
       ParallelChunks(size, size < 2048 ? 1 : 0, 512, [&](std::size_t begin, std::size_t end) { Expand(begin, end, found); });
       if (found == 0) {
         *last = *std::min_element(frontier_.begin(), frontier_.begin() + size);
@@ -70,7 +70,7 @@ class Sweep {
   }
 
   const Graph& graph_;
-  Array<std::uint64_t> seen_;  // a bit a vertex
+  Array<std::uint64_t> seen_;  // a bit per vertex
   Array<VertexId> frontier_, next_;
 };
 
@@ -125,7 +125,7 @@ ComponentSummary SummariseComponents(const Graph& graph) {
     ++summary.count;
     if (sizes[v] <= summary.largest) continue;
     summary.largest = sizes[v];
-    summary.representative = v;  // a component is called by its least vertex
+    summary.representative = v;  // the least vertex represents a component
   }
   return summary;
 }

@@ -19,43 +19,42 @@
 namespace chatty {
 
 /// Rank by rounds: new(v) = (1 - damping) / n + damping * (sum over u -> v of old(u) / out_degree(u) + dangling / n), where
-/// dangling is the old rank of all vertices without out-edges. Ranks are kept times n, near 1, where floats are dense, and
-/// summed in double. A vertex shares rank / out_degree once, instead of every edge gathering two values and dividing. Real
-/// is float or double: what ranks and shares are kept in.
+/// dangling is the old rank of all vertices without out-edges. Ranks are stored times n, near 1, where floats are dense, and
+/// summed in double. A vertex computes rank / out_degree once, so that an edge neither reads two values nor divides. Real is
+/// the type of ranks and shares, float or double.
 ///
-/// With `rounds` these are the rounds that run. Without, what counts is where they lead, and any base, which is what all
-/// vertices get alike, leads there: ranks that are scaled to sum to 1 are the same (Del Corso, Gulli and Romani, 2005). Two
-/// bases are good, each on other graphs:
+/// With `rounds`, exactly these rounds run. With a tolerance only the limit counts, and it does not depend on the base,
+/// which is the part that all vertices get alike: ranks that are scaled to sum to 1 are the same (Del Corso, Gulli and
+/// Romani, 2005). Two choices of the base converge fast, each on other graphs:
 ///
-/// - one that follows, as above: dangling rank comes back in the next round. So the sum of ranks, which is the last to
-/// settle
-///   in most graphs, is right from the start.
-/// - one that is held. Where dangling rank has to travel for rounds before it is dangling again, as that of citations to
-///   older and older papers, a base that follows swings around where it ends.
+/// - A base that follows, as above: dangling rank returns in the next round. So the sum of ranks, which in most graphs
+///   converges last, is correct from the start.
+/// - A base that is held constant. If dangling rank travels for several rounds before it is dangling again, as through
+///   citations of older and older papers, a base that follows oscillates around its limit.
 ///
-/// The base follows until its steps show such travel: twice in a row a step was larger than the last by a tenth, or twice
-/// the base turned back. Then it is held. docs/performance/pagerank.md counts the rounds of both. Where a device can, rounds
-/// to a tolerance are fresh, too: about half as many.
+/// The base follows until its steps show such oscillation: twice in a row a step was larger than the last by a tenth, or the
+/// base changed direction twice. Then it is held. docs/performance/pagerank.md has the numbers of rounds of both. If a
+/// device supports it, rounds to a tolerance are Gauss–Seidel rounds, which are about half as many.
 template <class Real>
 struct BasicPageRank {
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
-  using Value = Real;  // the rank times n; of fresh rounds to be scaled
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
+  using Value = Real;  // the rank times n; in Gauss–Seidel rounds not yet scaled
   using Shared = Real;
   using Message = double;
   /// @}
   /// Sums over all vertices.
   struct Global {
     /// @{
-    /// Rank of vertices with out-edges, which follows edges in the next round, and the last round's change of that; of fresh
-    /// rounds, what bases have to make up for, and how many of them there are: WantedBase.
+    /// Rank of vertices with out-edges, which follows edges in the next round, and its change in the last round. In
+    /// Gauss–Seidel rounds: the two sums whose quotient is the next base (see WantedBase).
     double flow = 0, drift = 0;
     /// @}
     double change = 0;  ///< the L1 norm of the last round's change
-    double total = 0;   ///< of fresh rounds, all ranks
-    /// Adds all.
+    double total = 0;   ///< sum of all ranks, in Gauss–Seidel rounds
+    /// Adds the members.
     CHATTY_FN friend Global operator+(const Global& a, const Global& b) {
-#if CHATTY_DEVICE_CODE  // no round of a GPU is fresh
+#if CHATTY_DEVICE_CODE  // GPUs run no Gauss–Seidel rounds
       return {a.flow + b.flow, a.drift + b.drift, a.change + b.change};
 #else
       return {a.flow + b.flow, a.drift + b.drift, a.change + b.change, a.total + b.total};
@@ -63,7 +62,7 @@ struct BasicPageRank {
     }
   };
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   static constexpr auto kReduction = Reduction::kSum;
   static constexpr auto kSafety = Safety::kSynchronous;
   static constexpr auto kActivity = Activity::kEveryRound;
@@ -73,23 +72,23 @@ struct BasicPageRank {
           : "PageRank with ranks in double, for tolerances that float cannot keep; `pagerank --precision double` is this";
   static constexpr const char* kOutputName = "rank";
   /// @}
-  /// The tolerance where neither that nor `rounds` is given.
+  /// The tolerance if neither `tolerance` nor `rounds` is given.
   static constexpr double kDefaultTolerance = 1e-6;
-  /// Rounds to a tolerance end here at the latest, not converged.
+  /// Maximum number of rounds to a tolerance; the run then ends without convergence.
   static constexpr std::uint32_t kMaxRounds = 10000;
-  /// Below this L1 change ranks move by what rounding them to Real does.
+  /// Below this L1 change, ranks change only by rounding to Real.
   static constexpr double kPrecision = std::numeric_limits<Real>::epsilon();
 
   /// Probability of following an edge.
   float damping = 0.85f;
-  /// 0: rounds until the tolerance. Otherwise exactly so many of those defined above; with a tolerance, too, at most so
-  /// many.
+  /// 0: rounds until the tolerance. Otherwise exactly this number of the rounds defined above, or with a tolerance at most
+  /// this number.
   std::uint32_t rounds = 0;
-  /// The L1 change of a round, of ranks that sum to 1, below which it stops. 0: with `rounds` none, or else
+  /// The run stops when a round's L1 change, of ranks that sum to 1, is below this. 0: with `rounds` no tolerance, otherwise
   /// kDefaultTolerance.
   double tolerance = 0;
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   static constexpr auto kParameters = std::make_tuple(
       Parameter{"damping", &BasicPageRank::damping, "probability of following an edge, at least 0 and below 1"},
       Parameter{
@@ -100,7 +99,7 @@ struct BasicPageRank {
 
   CHATTY_FN Value InitVertex(Vertex) const { return 1; }
   CHATTY_FN Shared Share(const Value& rank, Vertex x) const {
-    return rank / static_cast<Real>(x.out_degree + (x.out_degree == 0));  // which nobody asks for then
+    return rank / static_cast<Real>(x.out_degree + (x.out_degree == 0));  // without out-edges the share is not read
   }
   CHATTY_FN Message ComputeScatter(const Shared& share, Edge<>, const Round<Global>&) const { return share; }
   CHATTY_FN bool UpdateStatus(Value& rank, Message m, Vertex, const Round<Global>& round) const {
@@ -109,7 +108,8 @@ struct BasicPageRank {
     return rank != before;
   }
   CHATTY_FN Global Measure(const Value& before, const Value& rank, Vertex x, const Round<Global>& round) const {
-    const double flows = x.out_degree != 0 ? 1 : 0;  // who has out-edges is nothing that a processor could predict
+    const double flows =
+        x.out_degree != 0 ? 1 : 0;  // a multiplication, because a branch on out-edges would be unpredictable
     const Real change = rank - before;
 #if !CHATTY_DEVICE_CODE
     if (round.fresh) {
@@ -133,11 +133,11 @@ struct BasicPageRank {
       HandOut(round, wanted, base, scale);
     }
     const double settled = rounds == 0 && tolerance == 0 ? kDefaultTolerance : tolerance;
-    // Below what the type can tell only no change at all is one: then no further round has another answer.
+    // A tolerance below the type's precision is met only by no change at all: then further rounds have the same result.
     if (change < settled && (settled >= kPrecision || change == 0)) return Next::kStop;
     if (rounds == 0) return change < kPrecision || round.index >= kMaxRounds ? Next::kLimit : Next::kContinue;
     if (round.index < rounds) return Next::kContinue;
-    return tolerance > 0 ? Next::kLimit : Next::kStop;  // without a tolerance so many rounds are what was asked for
+    return tolerance > 0 ? Next::kLimit : Next::kStop;  // without a tolerance exactly `rounds` rounds were requested
   }
   CHATTY_FN Real Output(const Value& rank, const Round<Global>& round) const {
     const bool scaled = round.fresh && round.index > 0;
@@ -145,31 +145,32 @@ struct BasicPageRank {
   }
   /// @}
 
-  /// Throws UsageError for parameters that make no sense.
+  /// Throws UsageError for invalid parameters.
   void CheckInput() const {
     if (!(damping >= 0 && damping < 1)) Throw<UsageError>("damping is {}; it must be at least 0 and below 1", damping);
     if (!(tolerance >= 0)) Throw<UsageError>("tolerance is {}; it must not be negative", tolerance);
   }
-  /// What ends a run that its tolerance does not.
+  /// The limit that ends a run before its tolerance is met.
   std::string LimitReason() const {
     if (rounds > 0 || tolerance == 0 || tolerance >= kPrecision) return "the program's own limit of rounds";
     return fmt::format("the precision of {}, in which ranks cannot settle below about {:.2g}{},",
                        std::is_same_v<Real, float> ? "float" : "double", kPrecision,
                        std::is_same_v<Real, float> ? " (--precision double can)" : "");
   }
-  /// What every vertex is given in the next round, besides what follows edges.
+  /// The part that every vertex gets in the next round, in addition to what follows edges.
   CHATTY_FN double Base(const Round<Global>& round) const {
     if (round.kept[kBase] > 0) return round.kept[kBase];
     const double d = damping;
     return round.fresh ? 1.0 - d : 1.0 - d * round.global.flow / static_cast<double>(round.vertices);
   }
-  /// By what the next round multiplies what follows edges: damping, unless ranks are scaled as they are updated.
+  /// The next round's factor of the rank that follows edges: damping, times the scale if ranks are scaled when they are
+  /// updated.
   CHATTY_FN double Factor(const Round<Global>& round) const {
     return round.kept[kBase] > 0 ? round.kept[kScale] * double{damping} : double{damping};
   }
 
-  /// Of a number of rounds, against as many in fp64: float ranks keep 24 bits, and a round's error is damped by the next. Of
-  /// rounds to a tolerance by the residual that it leaves, or else by what so many rounds damp.
+  /// With `rounds`, compares with as many rounds in fp64: float ranks have 24 bits, and each round damps earlier errors.
+  /// With a tolerance, checks the residual that the tolerance allows, or else the bound that so many rounds guarantee.
   Verdict Verify(const Graph& graph, std::span<const Real> ranks, const RunStatistics& statistics) const {
     constexpr double kRounding = std::is_same_v<Real, float> ? 1e-5 : 1e-12;
     if (rounds > 0) return VerifyPageRankRounds<Real>(graph, ranks, damping, statistics.rounds, kRounding);
@@ -178,9 +179,9 @@ struct BasicPageRank {
     const double left = cut ? 2 * std::pow(double{damping}, statistics.rounds) : settled;
     return VerifyPageRank<Real>(graph, ranks, damping, std::max(left, kRounding), kRounding);
   }
-  /// Ranks of unknown origin. With `rounds` exactly those after so many, each within the tolerance or else within what LDBC
-  /// Graphalytics allows. Without, those that have settled: their residual in L1, in fp64, is within the tolerance. No bound
-  /// is below what six printed digits keep.
+  /// For ranks of unknown origin. With `rounds`: the ranks after exactly that number, within the tolerance, or else within
+  /// that of LDBC Graphalytics. Without: converged ranks, whose residual in L1, in fp64, is within the tolerance. Six
+  /// printed digits always suffice.
   Verdict VerifyAnswer(const Graph& graph, std::span<const Real> ranks, const AnswerRules& rules) const {
     constexpr double kPrinted = 1e-5;
     if (rounds > 0) {
@@ -190,28 +191,28 @@ struct BasicPageRank {
   }
 
  private:
-  /// Places in Round::kept. Of the next round: its base, and what its factor is of damping. Of the base wanted after the
-  /// last one: by how much it differs from the one before, how many times as much that is as the last difference, and how
-  /// often the base has turned back, or kHeld.
+  /// Indices in Round::kept. Of the next round: its base, and the scale of its factor. Of the last wanted base: its
+  /// difference from the one before, the ratio to the previous difference, and how often the base has changed direction, or
+  /// kHeld.
   enum Kept : std::uint8_t { kBase, kScale, kStep, kGrowth, kTurns };
-  static constexpr double kHeld = 2;  // it turned back so often, or is held for another reason
+  static constexpr double kHeld = 2;  // so many changes of direction, or another reason to hold the base
 
-  /// The base and the scale of the round that has just run.
+  /// The base and the scale of the last round.
   std::pair<double, double> Used(const Round<Global>& round) const {
     if (round.kept[kBase] > 0) return {round.kept[kBase], round.kept[kScale]};
     const double d = damping, flowed = round.global.flow - round.global.drift;
     return {round.fresh ? 1.0 - d : 1.0 - d * flowed / static_cast<double>(round.vertices), 1.0};
   }
-  /// The base that follows, after one of `base`. It makes the sum of ranks what it is. In a fresh round the sum over
-  /// vertices with in-edges: by what these hand each other and what vertices without hand them, which is damping of a base
-  /// each. The latter hand out what they were given, a round late.
+  /// The base that follows, after a round with `base`. It keeps the sum of ranks. In a Gauss–Seidel round it keeps the sum
+  /// over vertices with in-edges: these send each other flow, and vertices without in-edges send them damping times a base
+  /// each, one round late.
   double WantedBase(const Round<Global>& round, double base) const {
     const auto& [flow, drift, change, total] = round.global;
     if (!round.fresh) return 1.0 - double{damping} * flow / static_cast<double>(round.vertices);
     return drift > 0 ? flow / drift : base;
   }
-  /// Whether the base is held from now on. `change` is the L1 change a vertex: steps that hardly contribute to it may do
-  /// what they want.
+  /// Whether the base is held from now on. `change` is the L1 change per vertex: steps that contribute little to it are
+  /// ignored.
   bool Holds(Round<Global>& round, double wanted, double base, double change) const {
     constexpr double kGrows = 1.1, kTurnsBack = -0.4, kMatters = 0.03, kSwings = 0.05;  // docs/performance/pagerank.md
     auto& kept = round.kept;
@@ -223,16 +224,16 @@ struct BasicPageRank {
     kept[kGrowth] = growth;
     return kept[kTurns] >= kHeld;
   }
-  /// Writes what the next round is to use for `next` after one of `base` and `scale`. Returns by how much of all ranks the
-  /// last round's were off for their scale: with its L1 change this bounds the residual of ranks before it.
+  /// Sets base and scale of the next round for the wanted base `next`, after a round with `base` and `scale`. Returns the
+  /// relative error of the last round's scale: with the L1 change it bounds the residual of the ranks before it.
   ///
-  /// Of rounds that are not fresh it is known what ranks will sum to, and they are scaled as they are updated.
+  /// Except in Gauss–Seidel rounds, the sum of the next ranks is known, and they are scaled when they are updated.
   double HandOut(Round<Global>& round, double next, double base, double scale) const {
     auto& kept = round.kept;
     if (round.fresh) {
       kept[kBase] = next;
       kept[kScale] = 1;
-      return std::abs(next / base - 1.0);  // as far as the base changes, all ranks follow
+      return std::abs(next / base - 1.0);  // all ranks change by the factor by which the base changes
     }
     kept[kScale] = 1.0 / (next + double{damping} * round.global.flow / static_cast<double>(round.vertices));
     kept[kBase] = next * kept[kScale];
@@ -240,7 +241,7 @@ struct BasicPageRank {
   }
 };
 
-/// PageRank in float; PageRankDouble, pagerank_double.h, is the other.
+/// PageRank in float. PageRankDouble in pagerank_double.h uses double.
 using PageRank = BasicPageRank<float>;
 
 }  // namespace chatty

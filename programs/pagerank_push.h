@@ -1,5 +1,5 @@
 /// \file
-/// PageRank by residuals, pushed: work goes where rank still changes.
+/// PageRank by pushing residuals: only vertices whose rank still changes send.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,30 @@
 namespace chatty {
 
 /// The fixed point of PageRank by accumulating residuals (Whang et al., Euro-Par'15; Groute's PR). A vertex whose residual
-/// exceeds `tolerance` takes it into its rank and hands damping times it to its out-neighbours.
+/// exceeds `tolerance` adds it to its rank and sends damping times it to its out-neighbours.
 ///
-/// Rank that vertices without out-edges would spread evenly over all is not sent at all: it adds a multiple of the uniform
-/// vector, to which the answer is linear, so dividing by the final sum gives the same ranks.
+/// The rank that vertices without out-edges would spread over all vertices is not sent: it adds a multiple of the uniform
+/// vector, and the result is linear in that vector. So division by the final sum gives the same ranks.
 struct PageRankPush {
-  /// What a vertex keeps.
+  /// A vertex's value.
   struct Value {
-    /// Rank, and what it has yet to hand on.
+    /// The rank, and the residual that is not yet sent.
     float rank, residual;  ///< times n
   };
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   using Shared = float;
   using Message = float;
   /// @}
   /// A sum over all vertices.
   struct Global {
-    /// Rank and residual.
+    /// The sum of ranks and residuals.
     double mass = 0;
-    /// Adds.
+    /// Adds the masses.
     CHATTY_FN friend Global operator+(const Global& a, const Global& b) { return {a.mass + b.mass}; }
   };
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   static constexpr auto kReduction = Reduction::kSum;
   static constexpr auto kSafety = Safety::kAccumulative;
   static constexpr const char* kSummary = "PageRank by residuals: only vertices whose rank still changes send";
@@ -44,10 +44,10 @@ struct PageRankPush {
 
   /// Probability of following an edge.
   float damping = 0.85f;
-  /// Residual, as a share of the mean rank, that a vertex keeps to itself.
+  /// Residual, relative to the mean rank, up to which a vertex does not send.
   float tolerance = 1e-4f;
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   static constexpr auto kParameters = std::make_tuple(
       Parameter{"damping", &PageRankPush::damping, "probability of following an edge, at least 0 and below 1"},
       Parameter{"tolerance", &PageRankPush::tolerance,
@@ -72,12 +72,13 @@ struct PageRankPush {
   }
   /// @}
 
-  /// Throws UsageError for parameters that make no sense.
+  /// Throws UsageError for invalid parameters.
   void CheckInput() const {
     if (!(damping >= 0 && damping < 1)) Throw<UsageError>("damping is {}; it must be at least 0 and below 1", damping);
     if (!(tolerance > 0)) Throw<UsageError>("tolerance is {}; it must be above 0, or residuals never settle", tolerance);
   }
-  /// The residual in L1, in fp64: at most `tolerance` a vertex before ranks are scaled to sum to 1, and float rounding.
+  /// Checks the residual in L1, in fp64: at most `tolerance` for each vertex before ranks are scaled to sum to 1, plus float
+  /// rounding.
   Verdict Verify(const Graph& graph, std::span<const float> ranks, const RunStatistics&) const {
     return VerifyPageRank<float>(graph, ranks, damping, double{tolerance} / (1.0 - damping) + 1e-5);
   }

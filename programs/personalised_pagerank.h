@@ -17,22 +17,23 @@
 
 namespace chatty {
 
-/// Rank of walks that begin, and with probability 1 - damping begin anew, at a vertex drawn by a teleport vector p, which
+/// Rank of walks that begin, and with probability 1 - damping restart, at a vertex drawn from a teleport vector p, which
 /// sums to 1: new(v) = (1 - damping) * p(v) + damping * (sum over u -> v of old(u) / out_degree(u) + dangling * p(v)), where
-/// dangling is the old rank of all vertices without out-edges: walks that end there begin anew, too. Rounds begin with p.
+/// dangling is the old rank of all vertices without out-edges: walks that end there also restart. The initial ranks are p.
 ///
-/// The vector is vertex data, of any scale, or else the same for some sources and 0 for others. Ranks and the vector are
-/// kept times n, as PageRank's are, and summed in double.
+/// The vector is vertex data of any scale; or else it has equal values for some sources and 0 for others. Ranks and the
+/// vector are stored times n, as PageRank's are, and summed in double.
 struct PersonalisedPageRank {
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   using Value = float;  // the rank times n
   using Shared = float;
   using Message = double;
   /// @}
-  /// What a vertex is given.
+  /// Input of a vertex.
   struct Data {
-    float teleport = 0;  ///< how often walks begin there; once prepared, the mean over all vertices is 1
+    float teleport =
+        0;  ///< relative frequency of walks that begin there; after preparation, the mean over all vertices is 1
   };
   /// Sums over all vertices.
   struct Global {
@@ -44,7 +45,7 @@ struct PersonalisedPageRank {
     }
   };
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   static constexpr auto kReduction = Reduction::kSum;
   static constexpr auto kSafety = Safety::kSynchronous;
   static constexpr auto kActivity = Activity::kEveryRound;
@@ -54,16 +55,16 @@ struct PersonalisedPageRank {
   /// @}
 
   VertexId source = 0;        ///< the first, or only, source
-  std::uint32_t sources = 1;  ///< how many; 0: every vertex
-  std::uint64_t seed = 1;     ///< by which the others are picked
+  std::uint32_t sources = 1;  ///< number of sources; 0: every vertex
+  std::uint64_t seed = 1;     ///< seed for the choice of the other sources
   /// Probability of following an edge.
   float damping = 0.85f;
-  /// Most rounds to run.
+  /// Maximum number of rounds.
   std::uint32_t rounds = 100;
-  /// The L1 change of a round below which it stops.
+  /// The run stops when a round's L1 change is below this.
   double tolerance = 1e-6;
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   static constexpr auto kParameters = std::make_tuple(
       Parameter{"source", &PersonalisedPageRank::source, "vertex where walks begin"},
       Parameter{"sources", &PersonalisedPageRank::sources,
@@ -84,7 +85,7 @@ struct PersonalisedPageRank {
   }
   CHATTY_FN Value InitVertex(Vertex, const Data& data) const { return data.teleport; }
   CHATTY_FN Shared Share(const Value& rank, Vertex x) const {
-    return rank / static_cast<float>(x.out_degree + (x.out_degree == 0));  // which nobody asks for then
+    return rank / static_cast<float>(x.out_degree + (x.out_degree == 0));  // without out-edges the share is not read
   }
   CHATTY_FN Message ComputeScatter(const Shared& share, Edge<>, const Round<Global>&) const { return share; }
   CHATTY_FN bool UpdateStatus(Value& rank, Message m, Vertex, const Round<Global>& round, const Data& data) const {
@@ -100,27 +101,27 @@ struct PersonalisedPageRank {
   Next EndRound(Round<Global>& round) const {
     if (round.global.change < tolerance * static_cast<double>(round.vertices) || round.vertices == 0) return Next::kStop;
     if (round.index < rounds) return Next::kContinue;
-    return tolerance > 0 ? Next::kLimit : Next::kStop;  // without a tolerance so many rounds are what was asked for
+    return tolerance > 0 ? Next::kLimit : Next::kStop;  // without a tolerance exactly `rounds` rounds were requested
   }
   CHATTY_FN float Output(const Value& rank, const Round<Global>& round) const {
     return static_cast<float>(rank / static_cast<double>(round.vertices));
   }
   /// @}
 
-  /// Throws UsageError for parameters that make no sense.
+  /// Throws UsageError for invalid parameters.
   void CheckInput() const {
     if (!(damping >= 0 && damping < 1)) Throw<UsageError>("damping is {}; it must be at least 0 and below 1", damping);
     if (rounds == 0) throw UsageError("rounds is 0; at least one round has to run");
     if (!(tolerance >= 0)) Throw<UsageError>("tolerance is {}; it must not be negative", tolerance);
   }
 
-  /// Against the same number of rounds in fp64. Float ranks keep 24 bits; a round's error is damped by the next.
+  /// Compares with the same number of rounds in fp64. Float ranks have 24 bits; each round damps earlier errors.
   Verdict Verify(const Graph& graph, std::span<const float> ranks, std::span<const Data> data,
                  const RunStatistics& statistics) const {
     return VerifyPersonalisedRounds(graph, ranks, Vector(data), damping, statistics.rounds, 1e-5);
   }
-  /// Ranks of unknown origin. With a tolerance by their residual in L1, in fp64, against it or what six printed digits keep;
-  /// without one by as many rounds, within what LDBC Graphalytics allows.
+  /// For ranks of unknown origin. With a tolerance: checks their residual in L1, in fp64, against the larger of it and the
+  /// precision of six printed digits. Without: compares with as many rounds, within the tolerance of LDBC Graphalytics.
   Verdict VerifyAnswer(const Graph& graph, std::span<const float> ranks, std::span<const Data> data) const {
     if (tolerance == 0) return VerifyPersonalisedRounds(graph, ranks, Vector(data), damping, rounds, kLdbcEpsilon);
     return VerifyPersonalised(graph, ranks, Vector(data), damping, tolerance > 1e-5 ? tolerance : 1e-5);

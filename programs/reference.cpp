@@ -39,7 +39,7 @@ Array<VertexId> SerialBfsParents(const Graph& graph, VertexId source) {
   const Array<std::uint32_t> levels = SerialBfs(graph, source);
   Array<VertexId> parents(graph.vertices(), kNoVertex);
   parents[source] = source;
-  // Ascending u: the first to claim v is the least.
+  // u ascends: the first one to claim v is the least.
   for (VertexId u = 0; u < graph.vertices(); ++u) {
     if (levels[u] == kInfinity<std::uint32_t>) continue;
     for (const VertexId v : graph.out()[u]) {
@@ -65,7 +65,7 @@ Array<Distance> SerialSssp(const Graph& graph, VertexId source) {
     while (!queue.empty()) {
       const auto [length, u] = queue.top();
       queue.pop();
-      if (length > lengths[u]) continue;  // a shorter path was settled meanwhile
+      if (length > lengths[u]) continue;  // a shorter path has been settled already
       for (EdgeIndex e = out.offsets[u]; e < out.offsets[u + 1]; ++e) {
         const VertexId v = out.neighbours[e];
         const Length candidate = length + weight_of(e);
@@ -172,10 +172,11 @@ Array<VertexId> SerialComponents(const Graph& graph) {
   for (VertexId u = 0; u < n; ++u) {
     for (const VertexId v : graph.out()[u]) {
       const auto [low, high] = std::minmax({find(u), find(v)});
-      parents[high] = low;  // so that a root is the least of its set
+      parents[high] = low;  // so a root is the least of its set
     }
   }
-  for (VertexId v = 0; v < n; ++v) parents[v] = parents[parents[v]];  // parents are never above v, hence already roots
+  for (VertexId v = 0; v < n; ++v)
+    parents[v] = parents[parents[v]];  // parents are never greater than v, hence already roots
   return parents;
 }
 
@@ -194,7 +195,7 @@ Array<std::uint32_t> SerialKCore(const Graph& graph) {
     largest = std::max(largest, degrees[v]);
   }
 
-  // `order` holds the vertices by remaining degree; starts[d] is where degree d begins, places[v] where v is.
+  // `order` has the vertices by remaining degree; starts[d] is the first position of degree d, places[v] that of v.
   std::vector<VertexId> starts(std::size_t{largest} + 2, 0), order(n), places(n);
   for (VertexId v = 0; v < n; ++v) ++starts[std::size_t{degrees[v]} + 1];
   std::partial_sum(starts.begin(), starts.end(), starts.begin());
@@ -210,8 +211,8 @@ Array<std::uint32_t> SerialKCore(const Graph& graph) {
     for (const Adjacency* side : sides) {
       if (side == nullptr) continue;
       for (const VertexId u : (*side)[v]) {
-        if (degrees[u] <= degrees[v]) continue;  // peeled already, or to be peeled at this very k
-        // One less: swap u with the first of its degree, then move that degree's start past it.
+        if (degrees[u] <= degrees[v]) continue;  // peeled already, or to be peeled at this k
+        // The degree decreases by one: swap u with the first vertex of its degree, then advance that degree's start.
         const VertexId first = starts[degrees[u]]++;
         const VertexId other = order[first];
         std::swap(order[first], order[places[u]]);
@@ -241,14 +242,14 @@ Array<VertexId> SerialLabelPropagation(const Graph& graph, std::uint32_t rounds)
       std::size_t most = 0;
       for (std::size_t begin = 0, end = 0; begin < seen.size(); begin = end) {
         while (end < seen.size() && seen[end] == seen[begin]) ++end;
-        if (end - begin <= most) continue;  // labels ascend: of equals the least came first
+        if (end - begin <= most) continue;  // labels ascend: on ties the least came first
         most = end - begin;
         next[v] = seen[begin];
       }
       changed |= next[v] != labels[v];
     }
     std::swap(labels, next);
-    if (!changed) break;  // nor would it in any later round
+    if (!changed) break;  // later rounds would not change anything either
   }
   return labels;
 }
@@ -261,8 +262,8 @@ Array<std::uint64_t> SerialTriangles(const Graph& graph) {
     }
   };
   Array<std::uint64_t> triangles(n, std::uint64_t{0});
-  Array<VertexId> near(n, kNoVertex);              // whose neighbour a vertex was last found to be
-  Array<std::uint64_t> seen(n, std::uint64_t{0});  // in which visit of a neighbour's neighbours it was last found
+  Array<VertexId> near(n, kNoVertex);              // the vertex in whose neighbourhood a vertex was last found
+  Array<std::uint64_t> seen(n, std::uint64_t{0});  // the visit in which a vertex was last found as a neighbour's neighbour
   std::uint64_t visit = 0;
   for (VertexId v = 0; v < n; ++v) {
     std::vector<VertexId> neighbours;

@@ -16,13 +16,13 @@
 
 namespace chatty {
 
-/// Distances from `source` by relaxation until nothing changes (Bellman and Ford), nearer vertices first. W is
-/// int32_t, with distances in uint32_t, or float, with distances in float: rounded addition is monotone, so both answers are
-/// unique to the bit.
+/// Distances from `source` by relaxation until nothing changes (Bellman and Ford), nearer vertices first. W is int32_t, with
+/// distances in uint32_t, or float, with distances in float: rounded addition is monotone, so both results are unique to the
+/// bit.
 template <class W>
 struct SsspOf {
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   using Weight = W;
   using Value = std::conditional_t<std::is_same_v<W, float>, float, std::uint32_t>;
   using Message = Value;
@@ -31,7 +31,7 @@ struct SsspOf {
   static constexpr const char* kSummary = "single-source shortest paths from --source; weight 1 where the graph has none";
   static constexpr const char* kOutputName = "distance";
   /// @}
-  /// What a sum that does not fit becomes: the largest finite distance, never reported as one.
+  /// The value of a sum that does not fit: the largest finite distance, which is never a result.
   static constexpr Value kOverflow = [] {
     if constexpr (std::is_same_v<W, float>) {
       return std::numeric_limits<float>::max();
@@ -40,10 +40,10 @@ struct SsspOf {
     }
   }();
 
-  /// Where paths start.
+  /// The source of paths.
   VertexId source = 0;
   /// @{
-  /// What VertexProgram asks for and the engines call; docs/writing-a-program.md says what each member means.
+  /// Members that VertexProgram requires; see docs/writing-a-program.md.
   static constexpr auto kParameters = std::make_tuple(Parameter{"source", &SsspOf::source, "vertex to start from"});
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? Value{0} : kInfinity<Value>; }
@@ -79,24 +79,26 @@ struct SsspOf {
           kOverflow - 1);
     }
   }
-  /// Of every edge and every vertex: VerifySssp.
+  /// Checks every edge and every vertex: VerifySssp.
   Verdict Verify(const Graph& graph, std::span<const Value> distances, const RunStatistics&) const {
     return VerifySssp<Value>(graph, source, distances);
   }
-  /// Distances of unknown origin: the same, or of real ones that whoever summed them, in whatever precision and order, is
-  /// within the tolerance, or else within what LDBC Graphalytics allows.
+  /// As Verify, for an answer of unknown origin. Float distances, summed in any precision and order, may also be within the
+  /// given tolerance, or else within that of LDBC Graphalytics.
   Verdict VerifyAnswer(const Graph& graph, std::span<const Value> distances, const AnswerRules& rules) const {
     Verdict exact = VerifySssp<Value>(graph, source, distances);
     if constexpr (std::is_same_v<W, float>) {
-      if (!exact) return VerifySsspWithin(graph, source, distances, ToleranceOf(rules));  // says which one is really off
+      if (!exact)
+        return VerifySsspWithin(graph, source, distances,
+                                ToleranceOf(rules));  // names a distance that exceeds the tolerance
     }
     return exact;
   }
 };
 
-/// SSSP over whatever weights the graph has.
+/// SSSP over the graph's kind of weights.
 struct Sssp : ProgramVariants<SsspOf<std::int32_t>, SsspOf<float>> {
-  /// By the graph's weights: float, or else integers.
+  /// The variant for the graph's weights: float, or else integers.
   static std::size_t Choose(const Graph& graph) { return graph.weight_kind() == WeightKind::kFloat32 ? 1 : 0; }
 };
 

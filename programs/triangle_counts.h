@@ -1,11 +1,11 @@
 /// \file
-/// How many triangles go through every vertex: what `triangles` and `lcc` count with.
+/// Counts the triangles at every vertex, for `triangles` and `lcc`.
 ///
-/// Vertices have ranks by degree, and each row is split into its neighbours of lower and of higher rank. A vertex marks all
-/// its neighbours in a bitmap and looks up the higher neighbours of each of its lower ones: every hit closes a triangle of
-/// which it is not the lowest corner. Hubs are the higher end of nearly all of their edges, so that no row of higher
-/// neighbours is long. (Degree orders: Chiba and Nishizeki, 1985; with marks: Latapy, 2008.) A triangle is hit twice, from
-/// its middle and from its highest corner; that takes no sorted rows and no update of memory for each triangle.
+/// Vertices are ranked by degree, and each row is split into neighbours of lower and of higher rank. A vertex marks all its
+/// neighbours in a bitmap and looks up the higher neighbours of each of its lower ones: every hit is a triangle of which it
+/// is not the lowest corner. Hubs are the higher end of nearly all of their edges, so no row of higher neighbours is long.
+/// (Degree orders: Chiba and Nishizeki, 1985; with marks: Latapy, 2008.) A triangle is hit twice, from its middle and from
+/// its highest corner. This needs neither sorted rows nor a memory update for each triangle.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,11 @@
 
 namespace chatty::triangles {
 
-/// Degrees fall into so many classes, eight to a power of two; below 16 each has its own.
+/// Number of degree classes: eight for each power of two; below 16 each degree is a class.
 inline constexpr unsigned kClasses = 256;
-/// Vertices that are ranked together.
+/// Vertices ranked together.
 inline constexpr std::size_t kChunk = 1024;
-/// The longest row for which rows are compared as they are: to rank vertices would take longer.
+/// Maximum length of rows that are compared directly: ranking the vertices would take longer.
 inline constexpr EdgeIndex kShort = 24;
 
 /// A degree's class.
@@ -36,26 +36,26 @@ CHATTY_FN constexpr unsigned ClassOf(EdgeIndex degree) {
   return of_all < kClasses ? of_all : kClasses - 1;
 }
 
-/// A message with the classes of all vertices of a device: how many there are; which; their classes.
+/// A payload with the classes of all vertices of a device: their number; the vertices; their classes.
 struct ClassPayload {
-  std::byte* bytes;  ///< Size(rows) of them
+  std::byte* bytes;  ///< Size(rows) bytes
 
-  /// Bytes of a payload.
+  /// Size of a payload in bytes.
   CHATTY_FN static constexpr std::size_t Size(std::uint64_t rows) {
     return sizeof(EdgeIndex) + rows * (sizeof(VertexId) + sizeof(std::uint8_t));
   }
-  /// How many there are.
+  /// Number of vertices.
   CHATTY_FN EdgeIndex* rows() const { return reinterpret_cast<EdgeIndex*>(bytes); }
-  /// Whose classes these are.
+  /// The vertices.
   CHATTY_FN VertexId* owners() const { return reinterpret_cast<VertexId*>(rows() + 1); }
-  /// Of `count` owners.
+  /// The classes of `count` vertices.
   CHATTY_FN std::uint8_t* classes(std::uint64_t count) const { return reinterpret_cast<std::uint8_t*>(owners() + count); }
 };
-/// Finds the class of an owned vertex.
+/// Computes the class of an owned vertex.
 struct SetClass {
   GraphRef graph;         ///< the device's part
-  std::uint8_t* classes;  ///< by vertices of the whole graph
-  /// Does it for v.
+  std::uint8_t* classes;  ///< of all vertices of the graph
+  /// Computes v's class.
   CHATTY_FN void operator()(LocalId v) const {
     classes[graph.Global(v)] = static_cast<std::uint8_t>(ClassOf(graph.forward.degree(v)));
   }
@@ -63,49 +63,49 @@ struct SetClass {
 /// Packs the classes of owned vertices.
 struct PackClass {
   GraphRef graph;               ///< the device's part
-  const std::uint8_t* classes;  ///< by vertices of the whole graph
-  ClassPayload payload;         ///< into which
-  /// Does it for v.
+  const std::uint8_t* classes;  ///< of all vertices of the graph
+  ClassPayload payload;         ///< the target
+  /// Packs v's class.
   CHATTY_FN void operator()(LocalId v) const {
     if (v == 0) *payload.rows() = graph.owned;
     payload.owners()[v] = graph.Global(v);
     payload.classes(graph.owned)[v] = classes[graph.Global(v)];
   }
 };
-/// Takes another device's classes.
+/// Unpacks another device's classes.
 struct TakeClass {
-  ClassPayload theirs;    ///< another device's
-  EdgeIndex rows;         ///< how many it has
-  std::uint8_t* classes;  ///< by vertices of the whole graph
-  /// Does it for the i-th.
+  ClassPayload theirs;    ///< the other device's payload
+  EdgeIndex rows;         ///< number of vertices in it
+  std::uint8_t* classes;  ///< of all vertices of the graph
+  /// Unpacks the i-th class.
   CHATTY_FN void operator()(std::size_t i) const { classes[theirs.owners()[i]] = theirs.classes(rows)[i]; }
 };
 
-/// Vertices in chunks by id, to be ordered by class and within a class by id: the same on every device.
+/// Vertices in chunks by id. They are to be ordered by class, and within a class by id: the same on every device.
 struct Chunks {
-  const std::uint8_t* classes;  ///< by vertices
+  const std::uint8_t* classes;  ///< of all vertices
   std::uint64_t vertices;       ///< of the whole graph
-  VertexId* places;             ///< by classes, then chunks
+  VertexId* places;             ///< positions, by class, then by chunk
 
-  /// Entries of `places`.
+  /// Number of entries of `places`.
   CHATTY_FN static constexpr std::size_t Places(std::uint64_t vertices) { return kClasses * Count(vertices); }
-  /// How many chunks there are.
+  /// Number of chunks.
   CHATTY_FN static constexpr std::size_t Count(std::uint64_t vertices) { return (vertices + kChunk - 1) / kChunk; }
-  /// The vertices of chunk c.
+  /// The first vertex of chunk c.
   CHATTY_FN std::size_t Begin(std::size_t c) const { return c * kChunk; }
-  CHATTY_FN std::size_t End(std::size_t c) const {  ///< likewise
+  CHATTY_FN std::size_t End(std::size_t c) const {  ///< The end of chunk c.
     return (c + 1) * kChunk < vertices ? (c + 1) * kChunk : vertices;
   }
-  /// The place of class k and chunk c.
+  /// The position of class k and chunk c.
   CHATTY_FN VertexId& Place(unsigned k, std::size_t c) const { return places[k * Count(vertices) + c]; }
 };
 /// Counts a chunk's vertices by class.
 struct CountClasses {
-  Chunks chunks;  ///< whose places are set
-  /// Does it for chunk c.
+  Chunks chunks;  ///< with the positions to set
+  /// Counts chunk c.
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
-    if constexpr (ThreadGroup::kMany) {  // each thread has classes of its own
+    if constexpr (ThreadGroup::kMany) {  // each thread counts separate classes
       for (unsigned k = group.thread(); k < kClasses; k += group.threads()) {
         VertexId count = 0;
         for (std::size_t v = chunks.Begin(c); v < chunks.End(c); ++v) count += chunks.classes[v] == k ? 1 : 0;
@@ -118,11 +118,11 @@ struct CountClasses {
     }
   }
 };
-/// Ranks a chunk's vertices, where places have been added up.
+/// Ranks a chunk's vertices, after a prefix sum over positions.
 struct Rank {
-  Chunks chunks;    ///< whose places are the first of each class and chunk
-  VertexId* ranks;  ///< by vertices of the whole graph; higher degrees have higher ones
-  /// Does it for chunk c.
+  Chunks chunks;    ///< positions are the first of each class and chunk
+  VertexId* ranks;  ///< of all vertices of the graph; higher degrees have higher ranks
+  /// Ranks chunk c.
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
     if constexpr (ThreadGroup::kMany) {
@@ -140,27 +140,27 @@ struct Rank {
   }
 };
 
-/// Rows of owned vertices as ranks: each vertex's lower neighbours from the row's begin, its higher ones up to the row's
-/// end, in any order, each once. Between them is a gap, as long as there were loops and parallel edges.
+/// Rows of owned vertices as ranks, each neighbour once: lower neighbours from the row's begin, higher ones up to the row's
+/// end, in any order. The gap between them is as long as the number of loops and parallel edges.
 struct SplitRows {
   OffsetsRef offsets;  ///< of rows with gaps
   VertexId* ranks;     ///< of neighbours
-  VertexId* lower;     ///< how many lower neighbours there are, by owned vertices
-  VertexId* higher;    ///< how many higher ones
+  VertexId* lower;     ///< number of lower neighbours of each owned vertex
+  VertexId* higher;    ///< number of higher neighbours
 };
-/// Splits rows; counts must be 0 before.
+/// Splits rows; the counts must be 0 before.
 struct SplitRow {
   GraphRef graph;         ///< the device's part
-  const VertexId* ranks;  ///< by vertices of the whole graph
-  SplitRows rows;         ///< into which
-  /// Does it for the row of v.
+  const VertexId* ranks;  ///< of all vertices of the graph
+  SplitRows rows;         ///< the target
+  /// Splits the row of v.
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t i, const ThreadGroup& group) const {
     const auto v = static_cast<LocalId>(i);
     const LocalId* const neighbours = graph.forward.neighbours;
     const EdgeIndex begin = rows.offsets[v], end = rows.offsets[v + 1];
     const VertexId own = ranks[graph.Global(v)];
-    VertexId lower = 0, higher = 0;  // of a lone thread
+    VertexId lower = 0, higher = 0;  // counts of a single thread
     for (EdgeIndex e = begin + group.thread(); e < end; e += group.threads()) {
       const LocalId u = neighbours[e];
       if (u == v || (e > begin && neighbours[e - 1] == u)) continue;
@@ -171,7 +171,7 @@ struct SplitRow {
         } else {
           rows.ranks[end - 1 - atomics::Add<true>(rows.higher + v, VertexId{1})] = rank;
         }
-      } else {  // both places are free; which one is kept is nothing that a processor could predict
+      } else {  // both positions are free; a branch would be unpredictable
         rows.ranks[begin + lower] = rows.ranks[end - 1 - higher] = rank;
         lower += rank < own ? 1 : 0;
         higher += rank < own ? 0 : 1;
@@ -184,65 +184,65 @@ struct SplitRow {
   }
 };
 
-/// Where the higher neighbours of a vertex are, and where what is found at it goes.
+/// The higher neighbours of a vertex, and the index of its count.
 struct Stretch {
   EdgeIndex begin;  ///< of its higher neighbours
-  VertexId size;    ///< how many there are; 0 where no two are, and for vertices whose rows are not here
-  VertexId row;     ///< its place among the vertices of its owner
+  VertexId size;    ///< their number; 0 if less than two, and for vertices whose rows are not here
+  VertexId row;     ///< its index among the vertices of its owner
 };
-/// A stretch of so many higher neighbours.
+/// A stretch of `size` higher neighbours.
 CHATTY_FN Stretch MakeStretch(EdgeIndex begin, VertexId size, std::size_t row) {
   return {begin, size < 2 ? 0 : size, static_cast<VertexId>(row)};
 }
-/// Points to the rows of owned vertices.
+/// Sets the stretches of owned vertices.
 struct PointToOwn {
   GraphRef graph;         ///< the device's part
-  const VertexId* ranks;  ///< by vertices of the whole graph
+  const VertexId* ranks;  ///< of all vertices of the graph
   SplitRows rows;         ///< of the device
   Stretch* stretches;     ///< by rank
-  /// Does it for v.
+  /// Sets v's stretch.
   CHATTY_FN void operator()(LocalId v) const {
     stretches[ranks[graph.Global(v)]] = MakeStretch(rows.offsets[v + 1] - rows.higher[v], rows.higher[v], v);
   }
 };
-/// Marks no rows as being here.
+/// Sets all stretches to empty.
 struct PointNowhere {
   Stretch* stretches;  ///< by rank
-  /// Does it for rank r.
+  /// Sets the stretch of rank r.
   CHATTY_FN void operator()(std::size_t r) const { stretches[r].size = 0; }
 };
 
-/// A message with the higher neighbours of all vertices of a device: how many vertices there are, and how many neighbours;
-/// where rows begin; whose they are; the neighbours. All are ranks.
+/// A payload with the higher neighbours of all vertices of a device: the numbers of vertices and of neighbours; first
+/// entries of rows; their vertices; the neighbours. All vertices are ranks.
 struct RowsPayload {
-  std::byte* bytes;  ///< Size(rows, entries) of them
+  std::byte* bytes;  ///< Size(rows, entries) bytes
 
-  /// Bytes of a payload.
+  /// Size of a payload in bytes.
   CHATTY_FN static constexpr std::size_t Size(std::uint64_t rows, std::uint64_t entries) {
     return (rows + 3) * sizeof(EdgeIndex) + (rows + entries) * sizeof(VertexId);
   }
   /// Counts of rows and of entries.
   CHATTY_FN EdgeIndex* head() const { return reinterpret_cast<EdgeIndex*>(bytes); }
-  CHATTY_FN EdgeIndex* offsets() const { return head() + 2; }  ///< of rows, and the end of the last
-  /// The vertices whose rows these are, `rows` of them.
+  CHATTY_FN EdgeIndex* offsets() const { return head() + 2; }  ///< first entries of rows, and the end of the last
+  /// The vertices of these rows, `rows` of them.
   CHATTY_FN VertexId* owners(std::uint64_t rows) const { return reinterpret_cast<VertexId*>(head() + 3 + rows); }
   CHATTY_FN VertexId* entries(std::uint64_t rows) const { return owners(rows) + rows; }  ///< their higher neighbours
 };
-/// Packs how long rows are; and 0 for what follows the last.
+/// Packs the lengths of rows, and a 0 at the end.
 struct PackLength {
   SplitRows rows;       ///< of the device
-  RowsPayload payload;  ///< into which
-  EdgeIndex owned;      ///< how many rows there are
-  /// Does it for vertex i.
+  RowsPayload payload;  ///< the target
+  EdgeIndex owned;      ///< number of rows
+  /// Packs the length of row i.
   CHATTY_FN void operator()(std::size_t i) const { payload.offsets()[i] = i < owned ? rows.higher[i] : 0; }
 };
-/// Packs a row, where lengths have been added up.
+/// Packs a row, after a prefix sum over lengths.
 struct PackRow {
   GraphRef graph;         ///< the device's part
-  const VertexId* ranks;  ///< by vertices of the whole graph
+  const VertexId* ranks;  ///< of all vertices of the graph
   SplitRows rows;         ///< of the device
-  RowsPayload payload;    ///< into which
-  /// Does it for the row of v.
+  RowsPayload payload;    ///< the target
+  /// Packs the row of v.
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t i, const ThreadGroup& group) const {
     const auto v = static_cast<LocalId>(i);
@@ -254,35 +254,35 @@ struct PackRow {
 };
 /// Packs the counts.
 struct PackHead {
-  RowsPayload payload;  ///< into which
-  EdgeIndex owned;      ///< how many rows there are
-  /// Does it, whatever the index.
+  RowsPayload payload;  ///< the target
+  EdgeIndex owned;      ///< number of rows
+  /// Packs the head; ignores the index.
   CHATTY_FN void operator()(std::size_t) const {
     payload.head()[0] = owned;
     payload.head()[1] = payload.offsets()[owned];
   }
 };
-/// Points to the rows of a payload.
+/// Sets the stretches of a payload's rows.
 struct PointToTheirs {
   RowsPayload theirs;  ///< another device's rows
-  EdgeIndex rows;      ///< how many there are
+  EdgeIndex rows;      ///< number of rows
   Stretch* stretches;  ///< by rank
-  /// Does it for the i-th row.
+  /// Sets the stretch of the i-th row.
   CHATTY_FN void operator()(std::size_t i) const {
     const EdgeIndex begin = theirs.offsets()[i];
     stretches[theirs.owners(rows)[i]] = MakeStretch(begin, static_cast<VertexId>(theirs.offsets()[i + 1] - begin), i);
   }
 };
 
-/// A bitmap over ranks for every group.
+/// A bitmap over ranks for each thread group.
 struct Bitmaps {
-  std::uint32_t* words;  ///< all of them
-  std::size_t size;      ///< words of one
+  std::uint32_t* words;  ///< of all bitmaps
+  std::size_t size;      ///< words of one bitmap
 
-  /// Words of one, in whole lines of a cache.
+  /// Words of one bitmap, a multiple of a cache line.
   static constexpr std::size_t Size(std::uint64_t vertices) { return (bits::Words(vertices) + 31) / 32 * 32; }
-  /// Words of as many as take no more memory than the rows do, within bounds; not of whole ones, so that all parts together
-  /// take no less than as many equal ones.
+  /// Total words of the bitmaps: as much memory as the rows take, within bounds. Not rounded to whole bitmaps, so that the
+  /// sum over parts is at least that of as many equal parts.
   static std::size_t AllWords(std::uint64_t vertices, std::uint64_t edges) {
     constexpr std::uint64_t kFewest = 64, kMax = 2048;
     return static_cast<std::size_t>(std::clamp<std::uint64_t>(edges, kFewest * Size(vertices), kMax * Size(vertices)));
@@ -291,23 +291,23 @@ struct Bitmaps {
 /// Sets to zero.
 template <class T>
 struct Clear {
-  T* values;  ///< whichever
-  /// Does it for the i-th.
+  T* values;  ///< the array
+  /// Clears element i.
   CHATTY_FN void operator()(std::size_t i) const { values[i] = T{}; }
 };
 
-/// Finds the triangles that an owned vertex closes with lower neighbours that a table of stretches points to; counts each as
-/// two at the owned vertex, and as one at the lower neighbour if that is the lowest corner. As the third corner finds it,
-/// too, all corners will have two.
+/// Finds the triangles of an owned vertex with the lower neighbours in a table of stretches. Counts each as two at the owned
+/// vertex, and as one at the lower neighbour if that is the lowest corner. The third corner finds it, too, so that all
+/// corners count two.
 struct CountAround {
   SplitRows rows;               ///< of the device
   const Stretch* stretches;     ///< by rank
-  const VertexId* higher;       ///< into which stretches point
+  const VertexId* higher;       ///< the array that stretches refer to
   Bitmaps bitmaps;              ///< all clear, before and after
-  std::uint64_t* counts;        ///< by owned vertices
-  std::uint64_t* their_counts;  ///< by rows of those to whom the stretches belong
+  std::uint64_t* counts;        ///< of owned vertices
+  std::uint64_t* their_counts;  ///< of the rows that the stretches refer to
 
-  /// Does it for v, the i-th.
+  /// Processes v, the i-th.
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t i, const ThreadGroup& group) const {
     const auto v = static_cast<LocalId>(i);
@@ -336,7 +336,7 @@ struct CountAround {
       std::uint32_t hits = 0;
       VertexId j = group.lane();
       constexpr unsigned kLanes = ThreadGroup::lanes();
-      for (; j + 3 * kLanes < stretch.size; j += 4 * kLanes) {  // four at a time: none waits for another
+      for (; j + 3 * kLanes < stretch.size; j += 4 * kLanes) {  // four independent loads at a time
         hits += Test(marks, ids[j]) + Test(marks, ids[j + kLanes]) + Test(marks, ids[j + 2 * kLanes]) +
                 Test(marks, ids[j + 3 * kLanes]);
       }
@@ -354,7 +354,7 @@ struct CountAround {
   }
 
  private:
-  /// A lone thread waits for memory unless it asks in time: for stretches, and for the neighbours that they point to.
+  /// A single thread prefetches: stretches, and the neighbours that they refer to.
   static constexpr EdgeIndex kStretchAhead = 32, kRowAhead = 8;
 
   CHATTY_FN static std::uint32_t Test(const std::uint32_t* marks, VertexId rank) {
@@ -382,31 +382,32 @@ struct CountAround {
       atomics::Store(marks + (rows.ranks[k] >> 5), 0u);
   }
 };
-/// Adds what another device has found at owned vertices.
+/// Adds another device's counts of owned vertices.
 struct AddTheirs {
-  std::uint64_t* counts;        ///< by owned vertices
-  const std::uint64_t* theirs;  ///< likewise
-  /// Does it for the i-th.
+  std::uint64_t* counts;        ///< of owned vertices
+  const std::uint64_t* theirs;  ///< of owned vertices
+  /// Adds the i-th count.
   CHATTY_FN void operator()(std::size_t i) const { counts[i] += theirs[i]; }
 };
 
-/// Finds the triangles of which a vertex is the middle by id, where one device has all rows as they are, and ascending;
-/// counts each as one at all corners. For rows so short that two are compared in no time.
+/// Finds the triangles with v as the middle by id, on a single device with ascending rows; counts each as one at all
+/// corners. For short rows, of which a comparison takes little time.
 struct CompareRows {
   GraphRef graph;         ///< the whole graph
   std::uint64_t* counts;  ///< by vertices
-  /// Does it for v.
+  /// Processes v.
   CHATTY_FN void operator()(LocalId v) const {
     const LocalId* const ids = graph.forward.neighbours;
     const OffsetsRef offsets = graph.forward.offsets;
     const EdgeIndex begin = offsets[v], end = offsets[v + 1];
     if (begin == end || ids[begin] >= v || ids[end - 1] <= v) return;
     std::uint64_t found = 0;
-    for (EdgeIndex e = begin; ids[e] < v; ++e) {  // up to v's own middle: its last neighbour is higher
+    for (EdgeIndex e = begin; ids[e] < v;
+         ++e) {  // stops at the first neighbour that is not less than v: the last one is greater
       const LocalId u = ids[e];
       if (e > begin && ids[e - 1] == u) continue;
-      // From the ends: v's row has u, and u's has v, which are below what is looked for, and so ends of either walk. A graph
-      // that was promised to be symmetric, and is not, has no v there.
+      // Compares from the rows' ends, down to u and v, which are in both rows and below all candidates. If a graph is not
+      // symmetric as the caller promised, u's row lacks v.
       const EdgeIndex first = offsets[u], last = offsets[u + 1];
       if (first == last || ids[first] > v) continue;
       EdgeIndex mine = end - 1, theirs = last - 1;
@@ -432,7 +433,7 @@ struct CompareRows {
   }
 };
 
-/// Whether rows are to be compared as they are.
+/// Whether rows are compared directly.
 inline bool Compares(PartId parts, EdgeIndex max_degree) { return parts == 1 && max_degree <= kShort; }
 
 /// Device memory that Count takes for such a part.
@@ -447,13 +448,13 @@ inline std::uint64_t WorkBytes(const PartShape& part) {
   }
   return part.vertices * sizeof(VertexId) + std::max(ranking, counting);
 }
-/// The most that Count hands from a part to another: all its rows, or what it found at all of the other's vertices.
+/// Maximum that Count sends from a part to another: all its rows, or its counts of all vertices of the other.
 inline std::size_t ExchangeBytes(const PartShape& part) {
   return std::max<std::size_t>(RowsPayload::Size(part.owned, part.forward.edges),
                                (part.vertices - part.owned) * sizeof(std::uint64_t));
 }
 
-/// Ranks all vertices by degree, the same on all devices.
+/// Ranks all vertices by degree; the result is the same on all devices.
 template <class Operators>
 void RankAll(Operators& ops, VertexId* ranks) {
   const GraphRef graph = ops.graph();
@@ -481,10 +482,9 @@ void RankAll(Operators& ops, VertexId* ranks) {
   ops.ForEachGroup(count, ops.groups(), Rank{chunks, ranks});
 }
 
-/// Counts the triangles through each owned vertex, into `counts`, an entry an owned vertex, in a graph of edges in both
-/// directions (Edges::kBoth), and returns as how many each was counted: one or two, the same on all devices. Loops and
-/// parallel edges do not count. Several devices hand their rows of higher neighbours to each other, one after the other.
-/// Asked to stop, it leaves what it has.
+/// Counts the triangles at each owned vertex into `counts`, in a graph of edges in both directions (Edges::kBoth). Returns
+/// how often each triangle was counted: once or twice, the same on all devices. Loops and parallel edges do not count.
+/// Several devices broadcast their rows of higher neighbours in turn. After a stop request, counts are incomplete.
 template <class Operators>
 unsigned Count(Operators& ops, std::uint64_t* counts) {
   const GraphRef graph = ops.graph();

@@ -16,20 +16,20 @@ namespace chatty {
 
 namespace triangles {
 
-/// Makes triangles of counts that have each twice.
+/// Converts counts that have each triangle twice.
 struct Halve {
-  std::uint64_t* counts;  ///< by owned vertices
-  /// Does it for v.
+  std::uint64_t* counts;  ///< of owned vertices
+  /// Halves v's count.
   CHATTY_FN void operator()(LocalId v) const { counts[v] /= 2; }
 };
 
 }  // namespace triangles
 
-/// How many triangles each vertex is a corner of: sets of three vertices with edges between all of them, whichever way these
-/// lead. Loops and parallel edges do not count. See triangle_counts.h.
+/// Number of triangles at each vertex: sets of three vertices with edges between all of them, in either direction. Loops and
+/// parallel edges do not count. See triangle_counts.h.
 struct Triangles {
   /// @{
-  /// What OperatorProgram and the command line ask for.
+  /// Members that OperatorProgram and the command line use.
   using Output = std::uint64_t;
   static constexpr auto kEdges = Edges::kBoth;
   static constexpr const char* kSummary =
@@ -37,24 +37,24 @@ struct Triangles {
   static constexpr const char* kOutputName = "triangles";
   /// @}
 
-  /// What counting takes.
+  /// Memory for counting.
   static std::uint64_t WorkBytes(const PartShape& part) { return triangles::WorkBytes(part); }
-  /// Rows of `part`, or what it found.
+  /// Rows of `part`, or its counts.
   static std::size_t ExchangeBytes(const PartShape& part, PartId from, PartId to) {
     return from == to ? 0 : triangles::ExchangeBytes(part);
   }
 
-  /// The program, on one device of those that run it together.
+  /// Runs the program on one of its devices.
   template <class Operators>
   void Run(Operators& ops, Output* out) const {
     if (triangles::Count(ops, out) == 2) ops.ForEachVertex(triangles::Halve{out});
   }
 
-  /// Of the whole graph: each has three corners.
+  /// Number of triangles in the graph: each has three corners.
   static std::uint64_t Total(std::span<const std::uint64_t> counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}) / 3;
   }
-  /// Against triangles counted anew: VerifyTriangles.
+  /// Compares with a count by another method: VerifyTriangles.
   Verdict Verify(const Graph& graph, std::span<const std::uint64_t> counts, const RunStatistics&) const {
     return VerifyTriangles(graph, counts);
   }

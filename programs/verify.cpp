@@ -20,15 +20,15 @@ namespace {
 
 constexpr std::uint32_t kUnreached = kInfinity<std::uint32_t>;
 
-// One byte a vertex, set by any thread and read by any: a plain byte would be a data race.
+// A byte per vertex that any thread can set and read: a plain byte would be a data race.
 class Marks {
  public:
   explicit Marks(VertexId vertices) : bytes_(vertices, std::uint8_t{0}) {}
   bool has(VertexId v) { return At(v).load(std::memory_order_relaxed) != 0; }
   void set(VertexId v) {
-    if (!has(v)) At(v).store(1, std::memory_order_relaxed);  // most are set already: spare the cache line
+    if (!has(v)) At(v).store(1, std::memory_order_relaxed);  // most are set already: the load keeps the cache line shared
   }
-  /// Sets v's mark; true for the one caller who did.
+  /// Sets v's mark; returns true to exactly one caller.
   bool claim(VertexId v) { return !has(v) && At(v).exchange(1, std::memory_order_relaxed) == 0; }
 
  private:
@@ -36,7 +36,8 @@ class Marks {
   Array<std::uint8_t> bytes_;
 };
 
-// Sum of term(v) over vertices, the same bits at any thread count: partial sums of fixed ranges, added in order.
+// The sum of term(v) over vertices, with the same bits for any number of threads: partial sums of fixed ranges, added in
+// order.
 template <class Term>
 double ParallelSum(VertexId vertices, Term&& term) {
   constexpr std::size_t kRange = 4096;
@@ -59,7 +60,7 @@ std::optional<Verdict> WrongLength(const Graph& graph, std::span<const T> values
   return Failed("the answer has {} values, the graph {} vertices", values.size(), graph.vertices());
 }
 
-// What is wrong with levels along u's out-edges: one that leads to an unreached vertex, or on by more than one level.
+// The fault of levels along u's out-edges: an edge to an unreached vertex, or to one more than one level deeper.
 std::string LevelFault(const Graph& graph, std::span<const std::uint32_t> levels, VertexId u) {
   if (levels[u] == kUnreached) return {};
   const std::uint64_t limit = std::uint64_t{levels[u]} + 1;
@@ -88,9 +89,9 @@ Verdict LevelsPassed(const Graph& graph, std::span<const std::uint32_t> levels, 
                 graph.edges());
 }
 
-// Depths of all vertices in the tree that `parents` describe, each at most found twice by each thread: a walk up ends
-// at the first vertex whose depth is known, and a second one writes depths on its way. Vertices without parent keep
-// kUnreached. Every parent must be kNoVertex or a vertex, and only the source its own. Returns the first fault.
+// Computes the depths of all vertices in the tree of `parents`. A walk up ends at the first vertex of known depth, and a
+// second walk writes the depths on its way, so each thread visits a vertex at most twice. Vertices without a parent keep
+// kUnreached. Every parent must be kNoVertex or a vertex, and only the source is its own. Returns the first fault.
 std::string TreeDepths(const Graph& graph, VertexId source, std::span<const VertexId> parents,
                        Array<std::uint32_t>& depths) {
   const auto depth_of = [&](VertexId v) { return std::atomic_ref<std::uint32_t>(depths[v]); };
@@ -118,7 +119,7 @@ std::string TreeDepths(const Graph& graph, VertexId source, std::span<const Vert
   });
 }
 
-// d + w as the program adds it. An integer sum past the largest value becomes that value.
+// d + w as the program adds it. An integer overflow becomes the largest value.
 template <class Length>
 Length Extend(Length d, Length w) {
   if constexpr (std::is_integral_v<Length>) {
@@ -137,7 +138,7 @@ Verdict CheckDistances(const Graph& graph, VertexId source, std::span<const Dist
 
   std::string fault = FirstFault(n, [&](VertexId v) -> std::string {
     if (distances[v] >= Distance{0}) [[likely]]
-      return {};  // false for a NaN too
+      return {};  // false also for a NaN
     return fmt::format("the distance of {} is {}", VertexName(graph, v), distances[v]);
   });
   if (!fault.empty()) return {false, std::move(fault)};
@@ -145,7 +146,7 @@ Verdict CheckDistances(const Graph& graph, VertexId source, std::span<const Dist
     return Failed("the distance of the source, {}, is {} instead of 0", VertexName(graph, source), distances[source]);
   }
 
-  // No distance is too large. On the way: a vertex is supported by a tight edge from one strictly nearer.
+  // No distance is too large. The same pass marks vertices with a tight edge from a strictly nearer vertex as supported.
   Marks supported(n);
   supported.set(source);
   fault = FirstFault(n, [&](VertexId u) -> std::string {
@@ -171,8 +172,8 @@ Verdict CheckDistances(const Graph& graph, VertexId source, std::span<const Dist
   });
   if (!fault.empty()) return {false, std::move(fault)};
 
-  // Tight edges between equal distances pass support on. A thread follows them from each vertex of its range; whoever
-  // claims a vertex first goes on from there.
+  // Tight edges between equal distances propagate support. A thread follows them from each vertex of its range; the first
+  // thread to claim a vertex continues from it.
   ParallelChunks(n, 0, 1024, [&](std::size_t begin, std::size_t end) {
     std::vector<VertexId> stack;
     for (std::size_t first = begin; first < end; ++first) {
@@ -208,8 +209,7 @@ Verdict CheckDistances(const Graph& graph, VertexId source, std::span<const Dist
                 graph.edges());
 }
 
-// Union-find shared by threads: a root is hooked below a lesser root by compare-and-swap, so a root is the least of its
-// set.
+// A concurrent union-find: a compare-and-swap links a root below a lesser root, so a root is the least of its set.
 class Forest {
  public:
   explicit Forest(VertexId vertices) : parents_(vertices) { std::iota(parents_.begin(), parents_.end(), VertexId{0}); }
@@ -219,7 +219,7 @@ class Forest {
       const VertexId parent = At(v).load(std::memory_order_relaxed);
       if (parent == v) return v;
       const VertexId above = At(parent).load(std::memory_order_relaxed);
-      if (above != parent) At(v).store(above, std::memory_order_relaxed);  // halve the path; any ancestor will do
+      if (above != parent) At(v).store(above, std::memory_order_relaxed);  // path halving; any ancestor is valid
       v = above;
     }
   }
@@ -237,8 +237,8 @@ class Forest {
   Array<VertexId> parents_;
 };
 
-// One application of the PageRank operator in fp64, without what dangling vertices spread if that comes at the end.
-// `shares` is scratch.
+// One application of the PageRank operator in fp64; without the rank of dangling vertices if it is spread at the end.
+// `shares` is scratch memory.
 template <class Rank>
 void ApplyPageRank(const Graph& graph, std::span<const Rank> ranks, double damping, Array<double>& shares,
                    Array<double>& result, Dangling when = Dangling::kEveryRound) {
@@ -321,7 +321,7 @@ Verdict VerifyBfsParents(const Graph& graph, VertexId source, std::span<const Ve
   Array<std::uint32_t> depths(n, kUnreached);
   fault = TreeDepths(graph, source, parents, depths);
   if (!fault.empty()) return {false, std::move(fault)};
-  // A vertex one deeper than its parent is not too shallow; the edges say that none is too deep or left out.
+  // Depths one below the parents' show that no vertex is too shallow; the edges show that none is too deep or left out.
   fault = FirstFault(n, [&](VertexId u) { return LevelFault(graph, depths.span(), u); });
   if (!fault.empty()) return {false, "by its parents, " + fault};
   if (!levels.empty()) {
@@ -384,7 +384,7 @@ Verdict VerifyComponents(const Graph& graph, std::span<const VertexId> labels) {
   });
   if (!fault.empty()) return {false, std::move(fault)};
 
-  // No component is split, so too few labels would be the only way left to be wrong; the sets say at which vertex.
+  // No component is split, so only too few labels could be wrong; the sets show at which vertex.
   std::atomic<std::uint64_t> label_count{0}, component_count{0};
   ParallelChunks(n, 0, 4096, [&](std::size_t begin, std::size_t end) {
     std::uint64_t own_labels = 0, own_components = 0;
@@ -515,7 +515,7 @@ Verdict VerifyTriangles(const Graph& graph, std::span<const std::uint64_t> count
 
 namespace {
 
-// A number above 0 or 0 itself, with an exponent of its own: mantissa * 2^exponent, the mantissa in [0.5, 1).
+// A positive number or 0 with a separate exponent: mantissa * 2^exponent, the mantissa in [0.5, 1).
 struct Wide {
   double mantissa = 0;
   std::int64_t exponent = 0;
@@ -529,11 +529,11 @@ struct Wide {
     if (a.mantissa == 0) return b;
     if (b.mantissa == 0) return a;
     if (a.exponent < b.exponent) return b + a;
-    constexpr std::int64_t kFar = 200;  // the smaller one is nothing beside the other
+    constexpr std::int64_t kFar = 200;  // the smaller one is negligible
     const std::int64_t apart = a.exponent - b.exponent;
     return apart > kFar ? a : Of(a.mantissa + std::ldexp(b.mantissa, static_cast<int>(-apart)), a.exponent);
   }
-  /// a / b, an ordinary number.
+  /// a / b as a double.
   friend double operator/(const Wide& a, const Wide& b) {
     return std::ldexp(a.mantissa / b.mantissa,
                       static_cast<int>(std::clamp<std::int64_t>(a.exponent - b.exponent, -2000, 2000)));
@@ -545,8 +545,7 @@ struct Wide {
 Verdict VerifyBetweenness(const Graph& graph, std::span<const VertexId> sources, std::span<const double> centralities,
                           double relative_bound) {
   if (auto wrong = WrongLength(graph, centralities)) return *wrong;
-  // All terms are positive, so that sums are as exact as they are; but a share of very many paths may be nothing to a
-  // double.
+  // All terms are positive, so sums are as exact as their terms. A share of very many paths may underflow a double.
   constexpr double kNothing = 1e-250, kMin = 1e-300;
   const VertexId n = graph.vertices();
   const Adjacency& out = graph.out();
@@ -600,7 +599,7 @@ Verdict VerifyClustering(const Graph& graph, std::span<const double> coefficient
   const Adjacency& out = graph.out();
   const Adjacency& in = graph.in();
   std::string fault = FirstFault(graph.vertices(), [&](VertexId v) -> std::string {
-    thread_local std::vector<VertexId> near;  // of one vertex after the other
+    thread_local std::vector<VertexId> near;  // reused for further vertices
     near.assign(out[v].begin(), out[v].end());
     if (!graph.symmetric()) near.insert(near.end(), in[v].begin(), in[v].end());
     std::sort(near.begin(), near.end());
@@ -716,7 +715,7 @@ void ApplyPersonalised(const Graph& graph, std::span<const Rank> ranks, const Ar
   });
 }
 
-// Vertices that walks come to.
+// The vertices that walks can reach.
 Marks ReachedFrom(const Graph& graph, const Array<double>& teleport) {
   Marks reached(graph.vertices());
   std::vector<VertexId> ahead;
@@ -766,7 +765,7 @@ Verdict VerifyPersonalised(const Graph& graph, std::span<const float> ranks, con
     return Failed("the residual is {}, above {}; most of all at {}, whose rank is {} where its neighbours give {}", residual,
                   tolerance, VertexName(graph, worst), ranks[worst], applied[worst]);
   }
-  // What is left of the sum's distance from 1 follows from the residual: a round keeps `damping` of it.
+  // The sum's distance from 1 needs no check: it follows from the residual, because a round keeps `damping` of it.
   return Passed("ranks hold: residual {:.3g} of {:.3g} allowed, {} edges checked", residual, tolerance, graph.edges());
 }
 
@@ -782,7 +781,7 @@ Verdict VerifyPersonalisedRounds(const Graph& graph, std::span<const float> rank
     ApplyPersonalised<double>(graph, expected.span(), start, damping, shares, next);
     std::swap(expected, next);
   }
-  constexpr double kNothing = 2 * double{std::numeric_limits<float>::min()};  // floats below have few digits
+  constexpr double kNothing = 2 * double{std::numeric_limits<float>::min()};  // smaller floats have few digits
   const std::string fault = FirstFault(n, [&](VertexId v) -> std::string {
     if (IsWithin(static_cast<double>(ranks[v]), expected[v], relative_bound)) [[likely]]
       return {};

@@ -1,5 +1,5 @@
 /// \file
-/// Betweenness from one source, as two programs over shared values.
+/// Betweenness from one source, as two programs over the same values.
 #pragma once
 
 #include <chatty/chatty.h>
@@ -8,11 +8,11 @@
 
 struct ShortestPaths;
 
-/// The second half: each vertex hands back to those before it on shortest paths their share of the paths that pass it
-/// (Brandes, J. Mathematical Sociology 25, 2001), level by level from the deepest. Values are the first half's, on the
-/// devices, and one more number.
+/// The second half: each vertex sends its predecessors on shortest paths their share of the paths through it (Brandes, J.
+/// Mathematical Sociology 25, 2001), level by level from the deepest. Its values are the first half's, on the devices, and
+/// one more number.
 ///
-/// What it shows: Prior, and edges walked against their direction.
+/// Demonstrates Prior, and edges used against their direction.
 struct Betweenness {
   struct Prior {
     std::uint32_t level;
@@ -42,7 +42,7 @@ struct Betweenness {
   CHATTY_FN static bool Reached(const Value& v) { return v.level != chatty::kInfinity<std::uint32_t>; }
 
   CHATTY_FN Value InitVertex(chatty::Vertex, const Prior& prior) const { return {prior.level, prior.paths, 0.0}; }
-  /// Phase 0 only measures the depth; phase p is the turn of level depth - p + 1.
+  /// Phase 0 only measures the depth; in phase p, level depth - p + 1 sends.
   CHATTY_FN bool IsActive(const Value& v, const chatty::Round<Global>& round) const {
     return round.phase > 0 && Reached(v) && v.level + round.phase == round.global.depth + 1;
   }
@@ -50,7 +50,7 @@ struct Betweenness {
   CHATTY_FN Message ComputeScatter(const Shared& share, chatty::Edge<>, const chatty::Round<Global>&) const { return share; }
   CHATTY_FN bool UpdateStatus(Value& v, Message shares, chatty::Vertex, const chatty::Round<Global>& round) const {
     if (Reached(v) && v.level + round.phase == round.global.depth) v.dependency = v.paths * shares;
-    return false;  // its turn comes with the next phase
+    return false;  // it sends in the next phase
   }
   CHATTY_FN Global Measure(const Value& v, chatty::Vertex) const { return {Reached(v) ? v.level : 0}; }
   CHATTY_FN static Global Combine(const Global& a, const Global& b) { return a.depth < b.depth ? b : a; }
@@ -59,11 +59,11 @@ struct Betweenness {
   }
   CHATTY_FN double Output(const Value& v) const { return v.level == 0 ? 0.0 : v.dependency; }
 
-  /// Against Brandes' algorithm on one thread. Sums of doubles come in any order here: close, not equal.
+  /// Compares with Brandes' algorithm on one thread. Sums of doubles have no fixed order, so results are close, not equal.
   chatty::Verdict Verify(const chatty::Graph& graph, std::span<const double> dependencies) const {
     return Check(graph, dependencies, 1e-9);
   }
-  /// Of unknown origin.
+  /// As Verify, for an answer of unknown origin.
   chatty::Verdict VerifyAnswer(const chatty::Graph& graph, std::span<const double> dependencies,
                                const chatty::AnswerRules& rules) const {
     return Check(graph, dependencies, chatty::ToleranceOf(rules));
@@ -75,10 +75,10 @@ struct Betweenness {
   }
 };
 
-/// The first half: levels of a breadth-first search, and how many shortest paths lead to each vertex.
+/// The first half: levels of a breadth-first search, and the number of shortest paths to each vertex.
 struct ShortestPaths {
   using Value = Betweenness::Prior;
-  using Shared = double;  ///< neighbours see the count; the level they know from the round
+  using Shared = double;  ///< the number of paths; the round gives the level
   using Message = double;
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
@@ -104,11 +104,11 @@ struct ShortestPaths {
   }
   CHATTY_FN double Output(const Value& v) const { return v.paths; }
 
-  /// Against a count on one thread.
+  /// Compares with a count on one thread.
   chatty::Verdict Verify(const chatty::Graph& graph, std::span<const double> paths) const {
     return reference::Within("paths", graph, paths, reference::PathCounts(graph, source), 1e-9);
   }
-  /// Of unknown origin.
+  /// As Verify, for an answer of unknown origin.
   chatty::Verdict VerifyAnswer(const chatty::Graph& graph, std::span<const double> paths,
                                const chatty::AnswerRules& rules) const {
     return reference::Within("paths", graph, paths, reference::PathCounts(graph, source), chatty::ToleranceOf(rules));

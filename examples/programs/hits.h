@@ -1,5 +1,5 @@
 /// \file
-/// Hubs and authorities, in turns along the edges and against them.
+/// Hubs and authorities, by alternating rounds along the edges and against them.
 #pragma once
 
 #include <chatty/chatty.h>
@@ -8,13 +8,14 @@
 
 namespace hits {
 
-/// What a vertex keeps; either kind sums to 1 over the graph.
+/// A vertex's value; the sum of either score over the graph is 1.
 struct Scores {
   double authority, hub;
 };
 
 /// Authorities from hubs, along the edges; or hubs from authorities, against them. A score is the sum of the neighbours'
-/// other score, divided by what all such sums make together. That is known before: neighbours are heard once an edge.
+/// other score, divided by the total of all such sums. The total is known before: each vertex contributes its score once per
+/// edge.
 template <bool kAuthorities>
 struct Turn {
   using Prior = Scores;
@@ -22,8 +23,8 @@ struct Turn {
   using Shared = double;
   using Message = double;
   struct Global {
-    double sums = 0;    ///< of the other kind, in the turn that follows
-    double change = 0;  ///< of this kind, since its turn before
+    double sums = 0;    ///< of the other kind, for the next turn
+    double change = 0;  ///< of this kind, since its previous turn
     CHATTY_FN friend Global operator+(const Global& a, const Global& b) { return {a.sums + b.sums, a.change + b.change}; }
   };
   static constexpr auto kReduction = chatty::Reduction::kSum;
@@ -31,8 +32,9 @@ struct Turn {
   static constexpr auto kActivity = chatty::Activity::kEveryRound;
   static constexpr auto kEdges = kAuthorities ? chatty::Edges::kOut : chatty::Edges::kIn;
 
-  double sums = 1;                           ///< what all sums of this turn make together; 0 without edges
-  double limit = chatty::kInfinity<double>;  ///< the last turn that there may be has not converged with a larger change
+  double sums = 1;  ///< total of all sums of this turn; 0 without edges
+  double limit =
+      chatty::kInfinity<double>;  ///< in the last allowed turn, a larger change means that the scores have not converged
 
   CHATTY_FN Value InitVertex(chatty::Vertex, const Prior& scores) const { return scores; }
   CHATTY_FN Shared Share(const Value& v, chatty::Vertex) const { return kAuthorities ? v.hub : v.authority; }
@@ -51,7 +53,7 @@ struct Turn {
   CHATTY_FN double Output(const Value& v) const { return v.authority; }
 };
 
-/// The first turn: all hubs are alike.
+/// The first turn: all hubs are equal.
 struct First : Turn<true> {
   using Prior = chatty::None;
   double vertices = 1;
@@ -62,7 +64,7 @@ struct First : Turn<true> {
 
 struct Hits;
 
-/// The other score, as `--value hub`: it looks at what the last turn left, and asks nobody.
+/// The other score, for `--value hub`: it reads the last turn's values and sends no messages.
 struct Hub {
   using Prior = hits::Scores;
   using Value = double;
@@ -89,10 +91,10 @@ struct Hub {
   }
 };
 
-/// Hubs point at good authorities, and authorities are pointed at by good hubs (Kleinberg, J. ACM 46, 1999). Scores of
-/// either kind sum to 1, or are 0 in a graph without edges.
+/// Hubs point to good authorities, and good hubs point to authorities (Kleinberg, J. ACM 46, 1999). Scores of either kind
+/// sum to 1, or are 0 in a graph without edges.
 ///
-/// What it shows: a sequence program, whose turns go along the edges and against them, until they agree.
+/// Demonstrates a sequence program, whose turns go along the edges and against them until the scores converge.
 struct Hits {
   using Output = double;
   using Programs = chatty::SequencePrograms<hits::First, hits::Turn<false>, hits::Turn<true>>;

@@ -6,21 +6,21 @@
 
 #include "../reference.h"
 
-/// A vertex's core number: the largest k for which it belongs to a subgraph where all have degree k or more (Seidman,
-/// Social Networks 5, 1983). Phase k removes who has k neighbours left, then those whom this leaves with k or fewer,
-/// until it is quiet; what a vertex has left when it goes is its core number.
+/// A vertex's core number: the largest k for which it belongs to a subgraph in which all degrees are at least k (Seidman,
+/// Social Networks 5, 1983). Phase k removes the vertices with k neighbours left, then those that this leaves with k or
+/// fewer, until no vertex is active. A vertex's core number is the phase of its removal.
 ///
-/// What it shows: phases. When nobody is active, EndRound names the next one, and IsActive says who starts it.
+/// Demonstrates phases: when no vertex is active, EndRound chooses the next phase, and IsActive the vertices that start it.
 struct KCore {
-  using Value = std::uint32_t;    ///< neighbours left; once removed, the core number
-  using Message = std::uint32_t;  ///< neighbours that went
+  using Value = std::uint32_t;    ///< number of neighbours left; after removal, the core number
+  using Message = std::uint32_t;  ///< number of removed neighbours
   struct Global {
-    std::uint32_t least = chatty::kInfinity<std::uint32_t>;  ///< of what those who are still there have left
+    std::uint32_t least = chatty::kInfinity<std::uint32_t>;  ///< minimum of the numbers left, over the remaining vertices
   };
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
   static constexpr auto kEdges = chatty::Edges::kBoth;
-  static constexpr bool kMeasureWhenQuiet = true;  ///< until then, nobody asks who comes next
+  static constexpr bool kMeasureWhenQuiet = true;  ///< only then is the next phase chosen
   static constexpr const char* kOutputName = "core";
   static constexpr const char* kSummary = "core numbers by peeling; in- and out-edges count alike";
 
@@ -28,7 +28,7 @@ struct KCore {
   CHATTY_FN bool IsActive(const Value& left, const chatty::Round<Global>& round) const { return left == round.phase; }
   CHATTY_FN Message ComputeScatter(const Value&, chatty::Edge<>, const chatty::Round<Global>&) const { return 1; }
   CHATTY_FN bool UpdateStatus(Value& left, Message gone, chatty::Vertex, const chatty::Round<Global>& round) const {
-    if (left <= round.phase) return false;  // went before
+    if (left <= round.phase) return false;  // was removed before
     left = left - round.phase > gone ? left - gone : round.phase;
     return left == round.phase;
   }
@@ -43,7 +43,7 @@ struct KCore {
     return chatty::Next::kNextPhase;
   }
 
-  /// Against Batagelj and Zaversnik's serial peeling in order of degree.
+  /// Compares with Batagelj and Zaversnik's serial peeling in order of degree.
   chatty::Verdict Verify(const chatty::Graph& graph, std::span<const Value> cores) const {
     return reference::Same("core number", graph, cores, chatty::SerialKCore(graph));
   }

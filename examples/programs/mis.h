@@ -6,18 +6,18 @@
 
 #include "../reference.h"
 
-/// Vertices no two of which are neighbours, and to which none can be added. Each vertex has a fixed pseudo-random
-/// priority; one that beats all undecided neighbours enters, and its neighbours are out (Luby, SIAM J. Computing 15,
-/// 1986). With fixed priorities the set is that of a greedy pass in their order (Blelloch, Fineman and Shun, SPAA'12):
-/// the same on any devices.
+/// A set of vertices without edges between them, to which no vertex can be added. Each vertex has a fixed pseudo-random
+/// priority. A vertex with a higher priority than all undecided neighbours enters the set, and its neighbours are out (Luby,
+/// SIAM J. Computing 15, 1986). With fixed priorities the set is that of a greedy pass in their order (Blelloch, Fineman and
+/// Shun, SPAA'12): the same on any devices.
 ///
-/// What it shows: kEveryRound, for an update that must happen when no message comes, and a Share other than the Value.
+/// Demonstrates kEveryRound, for an update without messages, and a Share that differs from the Value.
 struct Mis {
   enum State : std::uint32_t { kOut, kIn, kUndecided };
   using Value = std::uint32_t;    ///< a State
-  using Shared = std::uint64_t;   ///< 0 from who is out, the most from who is in, else the vertex's priority
-  using Message = std::uint64_t;  ///< the highest of the neighbours
-  using Global = std::uint64_t;   ///< undecided vertices
+  using Shared = std::uint64_t;   ///< 0 if out, the maximum if in, otherwise the vertex's priority
+  using Message = std::uint64_t;  ///< the highest priority among neighbours
+  using Global = std::uint64_t;   ///< number of undecided vertices
   static constexpr auto kReduction = chatty::Reduction::kMax;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
   static constexpr auto kEdges = chatty::Edges::kBoth;
@@ -37,7 +37,7 @@ struct Mis {
   CHATTY_FN bool Wants(const Value& state) const { return state == kUndecided; }
   CHATTY_FN bool UpdateStatus(Value& state, Message highest, chatty::Vertex v, const chatty::Round<Global>&) const {
     if (state != kUndecided) return false;
-    const bool wins = highest <= chatty::Hash(v.id, seed);  // equal along a loop, and nowhere else
+    const bool wins = highest <= chatty::Hash(v.id, seed);  // equality occurs only through a loop
     state = wins ? kIn : highest == kTaken ? kOut : kUndecided;
     return state != kUndecided;
   }

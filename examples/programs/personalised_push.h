@@ -1,17 +1,17 @@
 /// \file
-/// PageRank as one vertex sees it.
+/// PageRank from the point of view of one vertex.
 #pragma once
 
 #include <chatty/chatty.h>
 
 #include "../reference.h"
 
-/// How often a walk is at each vertex that follows a random out-edge with probability `damping`, and else, or where
-/// there is no out-edge, starts again at `source` (Jeh and Widom, WWW'03). By residuals, as Andersen, Chung and Lang
-/// push them (FOCS'06). What vertices without out-edges would send back to the source is not sent: it would add a
-/// multiple of the answer to the answer, which Output's division undoes.
+/// Probabilities of a walk that follows a random out-edge with probability `damping`, and otherwise, or without an out-edge,
+/// restarts at `source` (Jeh and Widom, WWW'03). By residuals, as Andersen, Chung and Lang push them (FOCS'06). Residuals of
+/// vertices without out-edges are not sent back to the source: that would add a multiple of the result to the result, and
+/// Output's division corrects for it.
 ///
-/// What it shows: kAccumulative and Consume, and an Output that is scaled by the last Global.
+/// Demonstrates kAccumulative and Consume, and an Output that is scaled by the last Global.
 struct PersonalisedPush {
   struct Value {
     double rank, residual;
@@ -46,7 +46,9 @@ struct PersonalisedPush {
   CHATTY_FN Global Measure(const Value& v, chatty::Vertex) const { return v.rank + v.residual; }
   CHATTY_FN double Output(const Value& v, const chatty::Round<Global>& r) const { return (v.rank + v.residual) / r.global; }
 
-  double Bound() const { return 2 * damping * tolerance / ((1 - damping) * (1 - damping)); }  // of |ranks - exact|, in sum
+  double Bound() const {
+    return 2 * damping * tolerance / ((1 - damping) * (1 - damping));
+  }  // bound of the sum of |ranks - exact|
   void CheckInput() const {
     if (damping >= 0 && damping <= 0.999 && tolerance > 0 && Bound() <= 0.01) return;
     chatty::Throw<chatty::UsageError>(

@@ -1,15 +1,15 @@
 /// \file
-/// Which of up to 64 sources reach a vertex, all at once.
+/// Reachability from up to 64 sources in one run.
 #pragma once
 
 #include <chatty/chatty.h>
 
 #include "../reference.h"
 
-/// Bit i of a vertex's answer says whether source i, which is vertex first + i * stride, has a path to it: 64 searches
-/// for the price of little more than one (the idea of Then et al., "The more the merrier", VLDB'14).
+/// Bit i of a vertex's result: there is a path from source i, which is vertex first + i * stride. 64 searches cost little
+/// more than one (the idea of Then et al., "The more the merrier", VLDB'14).
 ///
-/// What it shows: kOr, and a message of 8 bytes, the widest that may be updated atomically.
+/// Demonstrates kOr, and a message of 8 bytes, the widest with atomic updates.
 struct Reach {
   using Value = std::uint64_t;
   using Message = std::uint64_t;

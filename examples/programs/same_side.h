@@ -1,16 +1,16 @@
 /// \file
-/// Whether the sides that a graph's vertices are said to be on make it bipartite.
+/// Checks whether given sides of the vertices make a graph bipartite.
 #pragma once
 
 #include <chatty/chatty.h>
 
 #include "../reference.h"
 
-/// How many of its edges, in either direction, join a vertex with one of its own side: 0 at all vertices of a graph that is
-/// bipartite between these sides. Of side 0 are those with the number 0, of side 1 all others.
+/// For each vertex, the number of edges, in either direction, to vertices of its own side: 0 at all vertices of a graph that
+/// is bipartite between these sides. Vertices with the number 0 are on side 0, all others on side 1.
 ///
-/// What it shows: vertex data that each vertex must have. A vertex is given its own alone, so what neighbours have to know
-/// of it becomes part of its Value.
+/// Demonstrates vertex data that is required of every vertex. A vertex gets only its own data, so data that neighbours need
+/// becomes part of its Value.
 struct SameSide {
   struct Data {
     std::int32_t side = 0;
@@ -19,7 +19,7 @@ struct SameSide {
     std::uint32_t side, same;
   };
   using Shared = std::uint32_t;
-  using Message = std::uint64_t;  // neighbours of side 0, and from bit 32 on those of side 1
+  using Message = std::uint64_t;  // number of neighbours on side 0, and from bit 32 on of those on side 1
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
   static constexpr auto kActivity = chatty::Activity::kEveryRound;

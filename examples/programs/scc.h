@@ -8,20 +8,20 @@
 
 namespace scc {
 
-/// Whether neighbours on one side have heard that a vertex has a component.
+/// Whether neighbours on one side have received that a vertex has a component.
 enum class Told : std::uint8_t { kNo, kInThisTurn, kBefore };
 
-/// What a vertex keeps.
+/// A vertex's value.
 struct State {
-  chatty::VertexId component;           ///< kNoVertex until it is known
+  chatty::VertexId component;           ///< kNoVertex while unknown
   chatty::VertexId least;               ///< of all vertices without a component from which a path leads here
-  chatty::EdgeIndex in_left, out_left;  ///< edges from and to vertices of which it has not heard that they have a component
+  chatty::EdgeIndex in_left, out_left;  ///< edges from and to vertices not known to have a component
   Told told_out, told_in;
 
   CHATTY_FN bool Undecided() const { return component == chatty::kNoVertex; }
 };
 
-/// What all turns have in common. When one is over, the undecided are counted.
+/// Members of all turns. At the end of a turn the undecided vertices are counted.
 struct Common {
   using Prior = State;
   using Value = State;
@@ -32,12 +32,12 @@ struct Common {
   CHATTY_FN chatty::VertexId Output(const State& v) const { return v.component; }
 };
 
-/// Vertices with a component tell it along the edges, or against them. A vertex that only such lead to, or that leads to
-/// such only, is a component of its own, and tells it, too.
+/// Vertices with a component notify their neighbours along the edges, or against them. A vertex whose in-neighbours or
+/// out-neighbours all have components is a component of its own, and notifies its neighbours, too.
 template <bool kForward>
 struct Trim : Common {
   using Shared = std::uint8_t;
-  using Message = chatty::EdgeIndex;  ///< edges by which it was told
+  using Message = chatty::EdgeIndex;  ///< number of edges with such a notice
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
   static constexpr auto kEdges = kForward ? chatty::Edges::kOut : chatty::Edges::kIn;
@@ -64,7 +64,7 @@ struct Trim : Common {
   }
 };
 
-/// The first turn: nobody has heard of anybody.
+/// The first turn: no vertex has been notified.
 struct First : Trim<true> {
   using Prior = chatty::None;
   CHATTY_FN State InitVertex(chatty::Vertex x) const {
@@ -74,7 +74,7 @@ struct First : Trim<true> {
   }
 };
 
-/// Among the undecided, ids go along the edges, of which each keeps the least.
+/// Ids spread along the edges among undecided vertices, and each keeps the least.
 struct Spread : Common {
   using Shared = chatty::VertexId;
   using Message = chatty::VertexId;
@@ -97,11 +97,12 @@ struct Spread : Common {
   }
 };
 
-/// Whoever kept its own id is the least of its component. The others are those that lead to it and kept its id. Who leads to
-/// a vertex kept no lesser id than that vertex: so of all that it hears of, the largest decides.
+/// A vertex that kept its own id is the least of its component. The other members are vertices with a path to it that kept
+/// its id. A vertex with an edge to another kept an id that is not less than the other's, so the largest id received
+/// decides.
 struct Find : Common {
   using Shared = chatty::VertexId;
-  using Message = chatty::VertexId;  ///< an id and 1, for 0 is what kMax takes for silence
+  using Message = chatty::VertexId;  ///< an id plus 1, because 0 is the identity of kMax
   static constexpr auto kReduction = chatty::Reduction::kMax;
   static constexpr auto kSafety = chatty::Safety::kMonotone;
   static constexpr auto kEdges = chatty::Edges::kIn;
@@ -124,11 +125,11 @@ struct Find : Common {
 
 }  // namespace scc
 
-/// Which vertices lead to each other: each is labelled by the least id of its component. Forward and backward searches from
-/// many vertices at once, told apart by ids (Orzan, thesis, Amsterdam 2004), after trimming (McLendon et al., JPDC 65,
-/// 2005).
+/// Strongly connected components: sets of vertices with paths between all of them, labelled by the least id. Forward and
+/// backward searches from many vertices at once, distinguished by ids (Orzan, thesis, Amsterdam 2004), after trimming
+/// (McLendon et al., JPDC 65, 2005).
 ///
-/// What it shows: a sequence program of five turns, two of which are one template for either direction.
+/// Demonstrates a sequence program of five turns, two of which are one template for either direction.
 struct Scc {
   using Output = chatty::VertexId;
   using Programs = chatty::SequencePrograms<scc::First, scc::Trim<false>, scc::Spread, scc::Find, scc::Trim<true>>;
@@ -147,7 +148,7 @@ struct Scc {
     }
   }
 
-  /// Against Tarjan's algorithm.
+  /// Compares with Tarjan's algorithm.
   chatty::Verdict Verify(const chatty::Graph& graph, std::span<const Output> components) const {
     return reference::Same("component", graph, components, reference::StrongComponents(graph));
   }

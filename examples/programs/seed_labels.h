@@ -1,16 +1,16 @@
 /// \file
-/// Labels that spread from the vertices that have one.
+/// Labels that spread from labelled vertices.
 #pragma once
 
 #include <chatty/chatty.h>
 
 #include "../reference.h"
 
-/// The label of each vertex, where some are labelled from outside (Zhu and Ghahramani, CMU-CALD-02-107, with votes in place
-/// of probabilities): in each round a vertex takes the most frequent label among its neighbours that have one, the least of
-/// equally frequent ones. Seeds keep theirs. What no seed reaches has none.
+/// The label of each vertex, if some vertices have given labels (Zhu and Ghahramani, CMU-CALD-02-107, with votes in place of
+/// probabilities). In each round a vertex takes the most frequent label among its labelled neighbours; on ties the least.
+/// Seeds keep their labels. Vertices that no seed reaches have none.
 ///
-/// What it shows: vertex data that must be given, of some vertices; and kCount, whose UpdateStatus sees all messages.
+/// Demonstrates vertex data of some vertices, and kCount, whose UpdateStatus receives all messages.
 struct SeedLabels {
   struct Data {
     std::uint32_t seed = chatty::kInfinity<std::uint32_t>;  // none
@@ -43,7 +43,7 @@ struct SeedLabels {
       most = run.count;
       label = run.value;
     }
-    return true;  // kEveryRound: whether the value is another decides
+    return true;  // kEveryRound: only a change of the value counts
   }
   chatty::Next EndRound(chatty::Round<>& round) const {
     return round.active == 0 || round.index >= rounds ? chatty::Next::kStop : chatty::Next::kContinue;

@@ -1,16 +1,16 @@
 /// \file
-/// Widest paths: how much fits through.
+/// Widest paths.
 #pragma once
 
 #include <chatty/chatty.h>
 
 #include "../reference.h"
 
-/// For each vertex the width of the widest path from `source`, a path being as wide as its narrowest edge: the
-/// bottleneck shortest path of Pollack (Operations Research 8, 1960). 0 where no path leads; infinity at the source.
+/// For each vertex the width of the widest path from `source`; a path is as wide as its narrowest edge: the bottleneck
+/// shortest path of Pollack (Operations Research 8, 1960). 0 if there is no path; infinity at the source.
 ///
-/// What it shows: SSSP with (max, min) in place of (min, +), a monotone program whose answers are weights of the graph, to
-/// the bit; integer ones above 2^24 as the floats that they are read as.
+/// Demonstrates SSSP with (max, min) in place of (min, +), a monotone program whose results are exact weights of the graph.
+/// Integer weights above 2^24 are rounded when they are read as floats.
 struct WidestPath {
   using Weight = float;
   using Value = float;
@@ -41,7 +41,7 @@ struct WidestPath {
   chatty::Verdict Verify(const chatty::Graph& graph, std::span<const Value> widths) const {
     return reference::Same("width", graph, widths, reference::Widths(graph, source));
   }
-  /// Of unknown origin: as other tools round weights.
+  /// As Verify, for an answer of unknown origin, because other programs may round weights.
   chatty::Verdict VerifyAnswer(const chatty::Graph& graph, std::span<const Value> widths,
                                const chatty::AnswerRules& rules) const {
     return reference::Within("width", graph, widths, reference::Widths(graph, source), chatty::ToleranceOf(rules));

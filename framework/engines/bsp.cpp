@@ -90,7 +90,7 @@ class BspRun {
           NextPhase();
           if (IsTerminated() && !total_.stop) {  // no vertex starts this phase: it ends, and the program decides again
             if (++empty_phases_ > kMaxEmptyPhases) {
-              Throw<UsageError>("EndRound asked for {} phases in a row in which no vertex was active", empty_phases_);
+              Throw<UsageError>("EndRound returned kNextPhase {} times in a row, but no vertex was active", empty_phases_);
             }
             continue;
           }
@@ -259,10 +259,10 @@ class BspRun {
     }
     form_ = Form::kBitmap;
     narrow_rounds_ = 0;
-    if (job.mixed) RunLaterRoundsAsynchronously();
     round_ = job.round;
     buckets_ = job.buckets;
     chooser_ = job.chooser;
+    if (job.mixed) RunLaterRoundsAsynchronously();
     total_ = Summary{};
     total_.active_vertices = job.active_vertices;
     total_.active_edges = job.ahead.active_edges;

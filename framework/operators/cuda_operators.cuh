@@ -20,13 +20,13 @@ __global__ void __launch_bounds__(kBlock) For(std::size_t n, F f) {
   for (std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += std::size_t{gridDim.x} * kBlock) f(i);
 }
 
-/// The vertices whose rows ForEachEdge goes through: all that are owned.
+/// Makes ForEachEdge process the rows of all owned vertices.
 struct AllOwned {
   LocalId owned;
   __device__ LocalId size() const { return owned; }
   __device__ LocalId operator[](std::size_t i) const { return static_cast<LocalId>(i); }
 };
-/// Or those of a list.
+/// Makes ForEachEdge process the rows of a list of vertices.
 struct Listed {
   const LocalId* list;
   const LocalId* count;
@@ -34,8 +34,8 @@ struct Listed {
   __device__ LocalId operator[](std::size_t i) const { return list[i]; }
 };
 
-/// Rows of a warp's vertices laid end to end, longer rows by the warp; hubs left in slices. Where `skip` is asked again,
-/// that is after the first edges of all of a warp's rows.
+/// Concatenates the rows of a warp's vertices; the whole warp processes longer rows; hubs remain as slices. The second check
+/// of `skip` follows the first edges of all rows of a warp.
 template <class Vertices, class Skip, class F>
 __global__ void __launch_bounds__(kBlock)
     ForEachEdge(GraphRef graph, Vertices vertices, Skip skip, F f, Slice* slices, std::uint32_t* slice_count) {
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(kBlock)
     if (i < size) {
       v = vertices[i];
       begin = rows.offsets[v];
-      const EdgeIndex skipped = skip(v);  // whatever the degree is, which it need not wait for
+      const EdgeIndex skipped = skip(v);  // before the degree, so that the check need not wait for it
       const EdgeIndex degree = rows.offsets[v + 1] - begin;
       if (skipped < degree) {
         begin += skipped;
@@ -125,13 +125,13 @@ __global__ void __launch_bounds__(kBlock) ForEachNeighbourPair(GraphRef graph, F
   }
 }
 
-/// Who works on one call of ForEachGroup: a block of kThreads. See operators::host::ThreadGroup for what each does.
+/// The threads of one call of ForEachGroup: a block of kThreads. See operators::host::ThreadGroup for the members.
 template <unsigned kThreads>
 class ThreadGroup {
  public:
   static constexpr bool kMany = true;
 
-  // The host's half of what is compiled for both has no threads to name, and is never called.
+  // Host code cannot name threads; it is compiled but never called.
 #if CHATTY_DEVICE_CODE
 #define CHATTY_IN_KERNEL(value) return value
 #else
@@ -175,7 +175,7 @@ class ThreadGroup {
   CHATTY_FN T SumOfWarp(T value, Add add) const {
 #if CHATTY_DEVICE_CODE
     for (unsigned d = 16; d > 0; d /= 2) {
-      // Both of a pair add in the same order, so that all lanes have the same sum to the bit.
+      // Both lanes of a pair add in the same order, so that all lanes have the same sum to the bit.
       const T other = steps::cuda::Shuffle(value, steps::cuda::Lane() ^ d);
       T sum = (steps::cuda::Lane() & d) != 0 ? other : value;
       add(sum, (steps::cuda::Lane() & d) != 0 ? value : other);
@@ -200,7 +200,7 @@ class ThreadGroup {
 #if CHATTY_DEVICE_CODE
     __shared__ steps::cuda::SharedArray<T, warps()> temp_storage;
     value = SumOfWarp(value, add);
-    __syncthreads();  // nobody still reads what was there
+    __syncthreads();  // all threads have read the previous contents
     if (lane() == 0) temp_storage[warp()] = value;
     __syncthreads();
     value = temp_storage[0];
@@ -213,7 +213,7 @@ class ThreadGroup {
   CHATTY_FN static constexpr unsigned lanes() { return 32; }
 };
 
-/// Threads of a block with scratch: two such blocks fit an SM, which holds no more threads.
+/// Threads of a block with scratch: two such blocks have as many threads as an SM can hold.
 inline constexpr unsigned kWideBlock = 1024;
 
 template <unsigned kThreads, class F>
@@ -239,10 +239,10 @@ __global__ void __launch_bounds__(kBlock) Reduce(std::size_t n, T identity, Op o
   if (threadIdx.x == 0) partials[blockIdx.x] = temp_storage[0];
 }
 
-/// The sum of the block's values, for all of its threads.
+/// The sum of the block's values, on all its threads.
 template <class T>
 __device__ T SumOfBlock(T value, T* temp_storage) {
-  __syncthreads();  // nobody still reads what was there
+  __syncthreads();  // all threads have read the previous contents
   temp_storage[threadIdx.x] = value;
   for (unsigned d = kBlock / 2; d > 0; d /= 2) {
     __syncthreads();
@@ -251,7 +251,7 @@ __device__ T SumOfBlock(T value, T* temp_storage) {
   __syncthreads();
   return temp_storage[0];
 }
-/// Each block's sum of its own stretch.
+/// Each block sums its own range.
 template <class T>
 __global__ void __launch_bounds__(kBlock) SumStretches(const T* data, std::size_t n, std::size_t stretch, T* sums) {
   __shared__ T temp_storage[kBlock];
@@ -261,7 +261,7 @@ __global__ void __launch_bounds__(kBlock) SumStretches(const T* data, std::size_
   const T sum = SumOfBlock(mine, temp_storage);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
-/// Replaces each number of a block's stretch by the sum of those before it, tile by tile.
+/// Replaces each number in a block's range by the sum of its predecessors, tile by tile.
 template <class T>
 __global__ void __launch_bounds__(kBlock) SumBefore(T* data, std::size_t n, std::size_t stretch, const T* sums) {
   __shared__ T temp_storage[kBlock];
@@ -280,7 +280,7 @@ __global__ void __launch_bounds__(kBlock) SumBefore(T* data, std::size_t n, std:
     }
     if (steps::cuda::Lane() == 31) of_warps[steps::cuda::Warp()] = inclusive;
     __syncthreads();
-    T lower{}, all{};  // what warps below this one have, and all of them
+    T lower{}, all{};  // sums of the warps below this one, and of all warps
     for (unsigned w = 0; w < kWarps; ++w) {
       if (w < steps::cuda::Warp()) lower += of_warps[w];
       all += of_warps[w];
@@ -291,7 +291,7 @@ __global__ void __launch_bounds__(kBlock) SumBefore(T* data, std::size_t n, std:
   }
 }
 
-// Functors of kernels live outside classes: a kernel's template arguments must be accessible types.
+// Functors for kernels are outside of classes: a kernel's template arguments must be accessible types.
 template <class F>
 struct ByLocalId {
   F f;
@@ -303,8 +303,8 @@ struct SkipNothing {
 
 }  // namespace operators::cuda
 
-/// The operators on a GPU; see HostOperators for what each does. Functions are objects with a CHATTY_FN call operator, or
-/// lambdas marked CHATTY_FN. Calls are enqueued on the device's stream; Reduce and CopyOut wait.
+/// The operators on a GPU; see HostOperators for their meaning. Functions are objects with a CHATTY_FN call operator, or
+/// lambdas marked CHATTY_FN. Calls enqueue work on the device's stream; Reduce and CopyOut wait for it.
 class CudaOperators : public DeviceOperators {
  public:
   using DeviceOperators::DeviceOperators;
@@ -345,7 +345,7 @@ class CudaOperators : public DeviceOperators {
     LaunchTogether<steps::cuda::kBlock>(n, most, 0, f);
   }
   std::size_t max_shared_bytes() const {
-    constexpr int kOther = 4096;  // what else a block keeps there
+    constexpr int kOther = 4096;  // further shared memory of a block
     int bytes = 0;
     CHATTY_CUDA(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device().index()));
     return static_cast<std::size_t>(std::max(0, bytes - kOther));
@@ -405,7 +405,7 @@ class CudaOperators : public DeviceOperators {
     const Step step(*this, spans::kForEachTogether, {n});
     const auto blocks = static_cast<unsigned>(std::clamp<std::size_t>(std::min(most, n), 1, groups()));
     const auto kernel = operators::cuda::ForEachGroup<kThreads, F>;
-    if (scratch > 0) {  // more than a block has unless it is asked for
+    if (scratch > 0) {  // beyond the default limit of shared memory
       CHATTY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(scratch)));
     }
     kernel<<<blocks, kThreads, scratch, stream()>>>(n, f);

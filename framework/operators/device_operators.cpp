@@ -31,11 +31,11 @@ void OperatorGroup::Fail(std::exception_ptr error) noexcept {
 void OperatorGroup::Reset() {
   stopped_ = failed_ = false;
   for (Arrivals& device : arrivals_) device.now = device.at_failure = 0;
-  if (paths_ && !paths_.selector()->reusable()) paths_ = {};  // an abort tore it down
+  if (paths_ && !paths_.selector()->reusable()) paths_ = {};  // an abort has made it unusable
   paths_.Begin();
   for (PairBytesTable& sizes : sizes_) sizes.assign(devices_.size(), std::vector<std::size_t>(devices_.size(), 0));
   for (auto& begun : begun_) begun.assign(devices_.size(), std::vector<Clock::time_point>(devices_.size()));
-  if (!paths_) {  // at the beginning, or after a failed allocation of buffers
+  if (!paths_) {  // first run, or after a failed allocation of buffers
     for (auto& row : capacities_) std::fill(row.begin(), row.end(), 0);
   }
   control_ = std::make_unique<ThreadControlPlanes>(devices_.size(), options_.timeout);
@@ -63,7 +63,8 @@ std::string OperatorGroup::LastOperation() const {
 
 void DeviceOperators::MeetAll(OperatorGroup::ExchangeHeader mine,
                               const std::function<void(int, const OperatorGroup::ExchangeHeader&)>& fold) {
-  if (rank() == 0) mine.stop = group_->options_.stop.stop_requested();  // one device checks, or devices could differ
+  // One device checks, because results may differ between devices.
+  if (rank() == 0) mine.stop = group_->options_.stop.stop_requested();
   const auto fold_all = [&](PartId r, const OperatorGroup::ExchangeHeader& m) {
     if (r == 0) stop_ = m.stop;
     fold(static_cast<int>(r), m);
@@ -109,11 +110,11 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
     }
   }
   if (grow) {
-    MeetAll();  // all have read the capacities
+    MeetAll();  // all devices have read the capacities
     if (rank() == 0) ReplaceBuffers(sizes);
     MeetAll();
   }
-  Clock::time_point begun{};  // of this device's last payload
+  Clock::time_point begun{};  // when this device's last payload was posted
   for (PartId step = 1; any && step < devices(); ++step) {
     const PartId to = (rank() + step) % devices();
     const std::span<const std::byte> mine = payload(to);
@@ -178,7 +179,7 @@ Selector::Choice DeviceOperators::ChoiceFor(const PairBytesTable& sizes, PartId 
     receivers[buffers++] = q;
   }
   paths.ChooseAll(from, {receivers.data(), buffers}, {shapes.data(), buffers}, senders, choices);
-  // The choice includes unpacking, the prediction does not: programs unpack later.
+  // The predicted time excludes unpacking, which the choice includes: programs unpack later.
   std::array<std::uint8_t, kMaxDevices> beside{};
   for (std::size_t i = 0; i < buffers; ++i) beside[i] = choices[i].path;
   const Load load{.buffers = paths.BuffersBeside(choices[at].path, {beside.data(), buffers}), .senders = senders};
@@ -205,7 +206,7 @@ void DeviceOperators::ReplaceBuffers(const PairBytesTable& sizes) {
     const std::lock_guard lock(group_->paths_change_);
     group_->paths_ = std::move(by);
   };
-  replace({});  // frees its memory first
+  replace({});  // frees the buffers first
   replace(RunPaths(group_->options_, plan, group_->devices_, group_->costs_));
   group_->capacities_ = std::move(plan.capacities);
   for (Device* other : group_->devices_) {

@@ -24,8 +24,8 @@ class ThreadGroup {
   CHATTY_FN explicit ThreadGroup(std::size_t index, std::byte* scratch = nullptr) : index_(index), scratch_(scratch) {}
   /// The group's index, below the number given to ForEachGroup; unique among concurrent groups.
   CHATTY_FN std::size_t index() const { return index_; }
-  /// The scratch memory from ForEachGroup, as objects of type T: private to the group during the call, and near it. Aligned
-  /// to 16 bytes; contents are indeterminate at the begin of a call.
+  /// The scratch memory from ForEachGroup, as objects of type T: private to the group during the call, and in fast memory.
+  /// Aligned to 16 bytes; contents are indeterminate at the begin of a call.
   template <class T>
   CHATTY_FN T* Scratch() const {
     return reinterpret_cast<T*>(scratch_);
@@ -50,8 +50,8 @@ class ThreadGroup {
   CHATTY_FN static T SumOfWarp(const T& value, Add) {
     return value;
   }
-  /// Increments *count, which the group shares, for each lane that `wants` a place. Returns the caller's place, if any. All
-  /// lanes of a warp call it.
+  /// Increments *count, which the group shares, for each lane with `wants`. Returns the lane's index, which is valid if
+  /// `wants`. All lanes of a warp call it.
   CHATTY_FN static std::uint32_t AppendIndex(bool wants, std::uint32_t* count) {
     const std::uint32_t place = *count;
     *count = place + std::uint32_t{wants};
@@ -74,7 +74,7 @@ class ThreadGroup {
 /// Given functions may run on several threads at once and update shared memory by chatty::atomics.
 class HostOperators : public DeviceOperators {
  public:
-  /// As DeviceOperators.
+  /// The constructor of DeviceOperators.
   using DeviceOperators::DeviceOperators;
   /// Whether For calls f concurrently for very many indexes: a call then does not see writes by preceding indexes.
   static constexpr bool kMassivelyParallel = false;
@@ -95,22 +95,23 @@ class HostOperators : public DeviceOperators {
       for (std::size_t v = begin; v < end; ++v) f(static_cast<LocalId>(v));
     });
   }
-  /// f(source, target, e) for every forward edge of owned vertices, without the first `skip(source)` of each row. Skips the
-  /// whole row if skip(source) reaches its degree. With kAskedAfter, one more check follows that number of edges: if
-  /// skip.Settled(source), the rest is skipped. A GPU may visit edges of a row concurrently, the first ones also.
+  /// f(source, target, e) for every forward edge of owned vertices, without the first `skip(source)` edges of each row.
+  /// Skips the whole row if skip(source) is at least its degree. With kAskedAfter, a second check follows that number of
+  /// edges: if skip.Settled(source), the rest is skipped. A GPU may visit edges of a row concurrently, including the first
+  /// ones.
   template <class Skip, class F>
   void ForEachEdge(Skip skip, F f) {
     Rows(
         graph().owned, [](std::size_t i) { return static_cast<LocalId>(i); }, skip, f);
   }
-  /// As above, for rows of vertices list[0, *count) only, owned and distinct. Both are in device memory, so that no thread
-  /// waits for the results of a step before.
+  /// As above, only for the rows of list[0, *count), which are owned and distinct. Both are in device memory, so that the
+  /// host need not wait for the step that writes them.
   template <class Skip, class F>
   void ForEachEdgeOf(const LocalId* list, const LocalId* count, Skip skip, F f) {
     Rows(
         *count, [list](std::size_t i) { return list[i]; }, skip, f);
   }
-  /// Also for every forward edge.
+  /// As above, without `skip`.
   template <class F>
   void ForEachEdge(F f) {
     ForEachEdge([](LocalId) -> EdgeIndex { return 0; }, f);
@@ -129,21 +130,21 @@ class HostOperators : public DeviceOperators {
       }
     });
   }
-  /// The most concurrent groups of ForEachGroup.
+  /// Maximum number of concurrent groups of ForEachGroup.
   std::size_t groups() const { return static_cast<std::size_t>(device().team()->size()); }
-  /// f(i, group) for i in [0, n), called by all threads of a group together: for indexes with too much or too uneven work
-  /// for one thread. At most `most` groups run at a time, so that each can have its own memory; at least one. A group's next
-  /// call begins after all its threads end the last one. On the host a group is a thread, on a GPU a block. The last indexes
-  /// begin last.
+  /// f(i, group) for i in [0, n); all threads of a group call it together. For indexes with too much or too uneven work for
+  /// one thread. At most `most` groups run at a time (at least one), so that each can have its own memory. All threads of a
+  /// group end a call before its next one begins. On the host a group is a thread, on a GPU a block. The last indexes begin
+  /// last.
   template <class F>
   void ForEachGroup(std::size_t n, std::size_t most, F f) {
     Together(n, most, n < 64 * kTogetherGrain ? 1 : kTogetherGrain, 0, f);
   }
-  /// The most scratch bytes of a group.
+  /// Maximum scratch memory of a group in bytes.
   static constexpr std::size_t max_shared_bytes() { return std::size_t{256} << 10; }
-  /// As above with `scratch` bytes per group, at most max_shared_bytes(), for work on a piece of the graph that fits there:
-  /// a block's shared memory on a GPU, a part of a core's cache on the host. Groups of a GPU are wider than without scratch,
-  /// and take indexes one by one.
+  /// As above, with `scratch` bytes for each group, at most max_shared_bytes(), for work on a piece of the graph that fits
+  /// there: a block's shared memory on a GPU, part of a core's cache on the host. A GPU's groups are wider than without
+  /// scratch, and take indexes one by one.
   template <class F>
   void ForEachGroup(std::size_t n, std::size_t most, std::size_t scratch, F f) {
     Together(n, most, 1, scratch, f);
@@ -191,7 +192,7 @@ class HostOperators : public DeviceOperators {
   }
 
  private:
-  /// Indexes per grab in ForEachGroup: few, because their work is uneven.
+  /// Consecutive indexes that a thread takes at a time in ForEachGroup: few, because their work is uneven.
   static constexpr std::size_t kTogetherGrain = 16;
 
   template <class Vertices, class Skip, class F>
@@ -218,7 +219,7 @@ class HostOperators : public DeviceOperators {
   void Together(std::size_t n, std::size_t most, std::size_t grain, std::size_t scratch, F& f) {
     const Step step(*this, spans::kForEachTogether, {n});
     const auto width = static_cast<int>(std::clamp<std::size_t>(std::min(most, n), 1, groups()));
-    const std::size_t stride = (scratch + 63) / 64 * 64;  // one group per cache line
+    const std::size_t stride = (scratch + 63) / 64 * 64;  // groups do not share cache lines
     if (stride * static_cast<std::size_t>(width) > scratch_.size()) {
       scratch_ = Array<std::byte>(stride * static_cast<std::size_t>(width));
     }
@@ -245,7 +246,7 @@ class HostOperators : public DeviceOperators {
   }
   steps::host::Cursors cursors_;
   std::uint32_t sweeps_ = 0;
-  Array<std::byte> scratch_;  // of all groups; the largest size used so far
+  Array<std::byte> scratch_;  // for all groups; grows to the largest size used
 };
 
 }  // namespace chatty

@@ -43,7 +43,8 @@ ProgramMemory OperatorMemory() {
   memory.output_bytes = sizeof(typename P::Output);
   constexpr bool kSays = requires(const PartShape& part) { P::WorkBytes(part); };
   memory.complete = kSays;
-  constexpr auto kBesides = [](DeviceKind kind, const PartShape& part) -> std::uint64_t {  // Run does not allocate it
+  constexpr auto kBesides = [](DeviceKind kind,
+                               const PartShape& part) -> std::uint64_t {  // memory that Run does not allocate
     std::uint64_t bytes = part.owned * sizeof(typename P::Output);
     if (kind == DeviceKind::kCuda) bytes += SliceBound(part.forward.edges, part.forward.max_degree) * sizeof(Slice);
     return bytes;

@@ -1,5 +1,6 @@
 /// \file
-/// Sequences: programs that take turns over shared values, which stay on the devices; and programs made of them.
+/// Sequences: programs that take turns over one set of values, which stays on the devices; and programs that consist of such
+/// turns.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +24,11 @@ namespace chatty {
 template <class Backends = CompiledBackends>
 class BasicSequence {
  public:
-  /// On `session`, which must outlive it. `options` apply to each program, but max_rounds to all together.
+  /// A sequence on `session`, which must outlive it. `options` apply to each program, but max_rounds to all together.
   explicit BasicSequence(Session& session, const RunOptions& options = {}) : session_(&session), options_(options) {}
 
-  /// Allocates memory for a turn of P; otherwise Then does. A program that follows itself takes it twice.
+  /// Allocates memory for a turn of P now; otherwise Then allocates it. A program that directly follows itself needs two
+  /// calls.
   template <class P>
   void Prepare() try {
     Add<P>(std::make_shared<TypedProgram<P, Backends>>(P{}));
@@ -75,7 +77,7 @@ class BasicSequence {
 
   /// The session's devices.
   const Graph& graph() const { return session_->graph(); }
-  /// The end of the last program, a P.
+  /// The last round of the last program, a P.
   template <class P>
   RoundOf<P> Round() const {
     CHATTY_CHECK(last_ != nullptr && last_->traits().value_bytes == sizeof(ValueOf<P>), "the last program is another one");
@@ -125,7 +127,7 @@ class BasicSequence {
     turns_.push_back({typeid(P), session_->Prepare(std::move(program), options_)});
     return *turns_.back().job;
   }
-  /// A job for P, other than the one with its start values.
+  /// A job for P other than the last one, whose values are its start values.
   template <class P>
   Job& JobOf(const P& program) {
     auto typed = std::make_shared<TypedProgram<P, Backends>>(program);
@@ -140,11 +142,11 @@ class BasicSequence {
   Session* session_;
   RunOptions options_;
   std::vector<Turn> turns_;
-  const Job* last_ = nullptr;  // of turns_
+  const Job* last_ = nullptr;  // points into turns_
   RunStatistics statistics_ = Empty();
 };
 
-/// On the devices for which this compiler instantiates programs.
+/// A sequence for the backends of this compiler.
 using Sequence = BasicSequence<>;
 
 /// A sequence program's `using Programs = SequencePrograms<…>;`: the programs that take turns in it.

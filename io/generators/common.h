@@ -1,10 +1,9 @@
 /// \file
-/// What the families of generated graphs share: random numbers by position, checks of sizes, and ways to make rows. Internal
-/// to io/.
+/// Functions for the families of generated graphs: random numbers by position, checks of sizes, and construction of rows.
+/// Internal to io/.
 ///
-/// A graph is to be the same on every machine. So nothing here draws from a distribution of the standard library, whose
-/// algorithms each library chooses itself, and no result hangs on floating-point sums of products, which some compilers
-/// fuse.
+/// A graph must be the same on every machine. So nothing here uses a distribution of the standard library, whose algorithm
+/// is not specified, and no result depends on floating-point sums of products, which some compilers fuse.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +30,8 @@ inline constexpr std::size_t kGrain = std::size_t{1} << 16;
 // ---- Randomness
 // -------------------------------------------------------------------------------------------------------------
 //
-// A random number is a hash of a key and a position, never the next one of a sequence: so any thread can make any part of a
-// graph, and no part depends on who made the others. (GAP's graphs are the exception, and come in blocks for it.)
+// A random number is a hash of a key and a position, never the next one of a sequence. So any thread can make any part of a
+// graph, and the result does not depend on the threads. (GAP's graphs are the exception: they are made in blocks.)
 
 /// The finaliser of SplitMix64 [Steele, Lea, Flood 2014]: a bijection of 64-bit words that mixes well.
 constexpr std::uint64_t Mix(std::uint64_t x) {
@@ -41,13 +40,13 @@ constexpr std::uint64_t Mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// What one seed's streams of random words are for.
+/// The purpose of a stream of random words.
 enum Purpose : std::uint64_t { kEdges = 1, kLabels, kDrops, kWeights, kPoints, kStreets, kRewiring, kHosts, kDegrees };
 
-/// Word `position` of SplitMix64's sequence, which any position can be asked for.
+/// SplitMix64's sequence with random access: word `position`.
 class RandomWords {
  public:
-  /// `purpose` keeps apart the streams that one seed is used for.
+  /// `purpose` separates the streams of one seed.
   RandomWords(std::uint64_t seed, std::uint64_t purpose) : key_(Mix(Mix(seed + kGamma) ^ Mix(purpose * kGamma))) {}
   std::uint64_t operator[](std::uint64_t position) const { return Mix(key_ + (position + 1) * kGamma); }
 
@@ -59,7 +58,7 @@ class RandomWords {
 /// A uniform double in [0, 1) from the upper 53 bits.
 constexpr double UnitInterval(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-/// A uniform whole number below `range`, as even as a 64-bit word can be dealt out.
+/// A uniform whole number below `range`, as even as 64 bits allow.
 constexpr std::uint64_t Below(std::uint64_t word, std::uint64_t range) {
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::uint64_t>(Wide{word} * range >> 64);
@@ -68,30 +67,30 @@ constexpr std::uint64_t Below(std::uint64_t word, std::uint64_t range) {
 // ---- What a family makes
 // ----------------------------------------------------------------------------------------------------
 
-/// A family's graph; weights only if the family has some of its own and was asked for them.
+/// A family's graph; with weights only if the spec requests those of the family.
 struct Made {
   Adjacency adjacency;
-  std::string name;       ///< tells the family and the parameters
-  bool symmetric = true;  ///< both directions of each edge are there
+  std::string name;       ///< contains the family and the parameters
+  bool symmetric = true;  ///< both directions of each edge are stored
 };
 
 inline namespace CHATTY_ABI {
 
-/// Throws UsageError for more vertices than ids can name. kNoVertex names no vertex, so there are at most that many.
+/// Throws UsageError for more vertices than ids can number. kNoVertex is not a vertex, so it is the maximum.
 void CheckVertices(std::string_view family, std::uint64_t vertices);
-/// Throws UsageError for more edges than make sense. `vertices` and `degree` are multiplied.
+/// Throws UsageError if vertices * degree is too large for a number of edges.
 void CheckEdges(std::string_view family, std::uint64_t vertices, std::uint64_t degree);
-/// spec.count, unless it is below `least` or beyond what ids name.
+/// spec.count; throws if it is below `least` or beyond the range of ids.
 std::uint64_t CheckCount(const GeneratorSpec& spec, std::uint64_t least = 1);
-/// Throws UsageError unless spec.scale is from 1 to `most`, or to what ids name where that is less.
+/// Throws UsageError unless spec.scale is from 1 to `most`, or to the range of ids if that is less.
 void CheckScale(const GeneratorSpec& spec, int most = std::numeric_limits<int>::max());
-/// Edges that a spec with a scale and an edge factor generates.
+/// Number of edges that a spec with a scale and an edge factor generates.
 std::uint64_t CheckScaleAndFactor(const GeneratorSpec& spec);
 /// Throws UsageError unless `value` is in [0, 1].
 void CheckProbability(std::string_view what, double value);
-/// The product of sizes. Throws UsageError for one of zero and for a product beyond what ids can name.
+/// The product of sizes. Throws UsageError if one is zero or the product is beyond the range of ids.
 std::uint64_t CheckSizes(std::string_view family, std::initializer_list<std::uint64_t> sizes);
-/// Whether the graph is to have the weights that only this family has.
+/// Whether the spec requests weights of this family.
 bool WantsOwnWeights(const GeneratorSpec& spec);
 
 /// Fills an edge list: generated edge number i has the ends edge(i).
@@ -113,8 +112,8 @@ EdgeList ListOfEdges(std::uint64_t vertices, std::uint64_t edges, int threads, M
   return list;
 }
 
-/// Makes rows without a list of edges: visit(begin, end, row, emit) calls row(v) for each of these vertices and then
-/// emit(neighbour) for v's neighbours, ascending. It is called twice for every range, and must do the same again.
+/// Makes rows without a list of edges. visit(begin, end, row, emit) calls row(v) for each vertex in the range and then
+/// emit(neighbour) for v's neighbours, ascending. It is called twice for every range, and must do the same both times.
 template <class Visit>
 Adjacency RowsOf(std::uint64_t vertices, int threads, Visit&& visit) {
   const std::size_t blocks = (vertices + kGrain - 1) / kGrain;

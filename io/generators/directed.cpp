@@ -1,4 +1,4 @@
-// Models of directed networks: what cites, and what links.
+// Models of directed networks: citations and links.
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 namespace chatty::generators {
 namespace {
 
-/// Attempt `attempt` at what word `word` was the first for.
+/// Word of attempt `attempt`; attempt 0 has `word` itself.
 std::uint64_t NextTry(std::uint64_t word, std::uint64_t attempt) {
   return attempt == 0 ? word : Mix(word ^ (attempt * 0x9e3779b97f4a7c15u));
 }
@@ -19,16 +19,16 @@ std::uint64_t NextTry(std::uint64_t word, std::uint64_t attempt) {
 // ---- Citations
 // --------------------------------------------------------------------------------------------------------------
 
-/// Whom newcomers cite: half of the time any older vertex, or else the one that an earlier citation is of, so that a vertex
-/// is cited the oftener the oftener it was. That citation's choice is made again from its random word instead of looked up
-/// [Sanders, Schulz 2016], which takes two steps on average.
+/// Citations of new vertices: with probability 1/2 any older vertex, otherwise the target of an earlier citation, so that
+/// often cited vertices are cited more often. The earlier citation's target is computed again from its random word instead
+/// of looked up [Sanders, Schulz 2016], which takes two steps on average.
 class Citations {
  public:
   Citations(std::uint64_t edges_per_vertex, std::uint64_t seed) : k_(edges_per_vertex), words_(seed, kEdges) {}
 
-  /// How many v has.
+  /// Number of v's citations.
   std::uint64_t Count(std::uint64_t v) const { return std::min(v, k_); }
-  /// The number of v's first.
+  /// Number of v's first citation.
   std::uint64_t First(std::uint64_t v) const { return v <= k_ ? v * (v - (v > 0)) / 2 : FirstOfAll() + (v - k_ - 1) * k_; }
 
   /// Writes the distinct vertices that v cites.
@@ -38,7 +38,8 @@ class Citations {
         chosen[i] = static_cast<VertexId>(i);
         continue;
       }
-      // A second citation of one vertex is drawn anew; later vertices go by the first draw, which is as likely anyone's.
+      // A repeated citation of one vertex is drawn again. Later vertices use the first draw, which has the same
+      // distribution.
       for (std::uint64_t attempt = 0;; ++attempt) {
         const auto vertex = static_cast<VertexId>(Resolve(NextTry(words_[First(v) + i], attempt), v));
         if (std::find(chosen, chosen + i, vertex) != chosen + i) continue;
@@ -49,9 +50,9 @@ class Citations {
   }
 
  private:
-  /// The first citation of vertex k + 1; those before have all older ones.
+  /// The first citation of vertex k + 1; earlier vertices cite all older ones.
   std::uint64_t FirstOfAll() const { return k_ * (k_ + 1) / 2; }
-  /// Whom `word` makes a vertex cite that comes after all of `older`.
+  /// The target that `word` gives to a vertex that comes after vertices 0 to older - 1.
   std::uint64_t Resolve(std::uint64_t word, std::uint64_t older) const {
     while (true) {
       if ((word & 1) == 0) return Below(word, older);
@@ -69,15 +70,16 @@ class Citations {
 // ---- Web
 // --------------------------------------------------------------------------------------------------------------------
 
-/// A whole number from 1 on, of which 2^j is reached with probability about 2^(-1.5 j) and the mean is near 2.5. Whole
-/// numbers alone, since powers of the C library are not the same everywhere.
+/// A whole number of at least 1. It is about 2^j with probability about 2^(-1.5 j), and the mean is near 2.5. Integer
+/// arithmetic only, because the C library's powers differ between machines.
 std::uint64_t PowerLaw(std::uint64_t word) {
   const auto zeros = static_cast<unsigned>(std::countl_zero(word | 1));
   const std::uint64_t least = std::uint64_t{1} << (2 * zeros / 3);
   return least + (Mix(word) & (least - 1));
 }
 
-/// The links of pages. A host is a stretch of pages; blocks of kGrain pages begin with one, so that each is made alone.
+/// The links of pages. A host is a range of pages. Each block of kGrain pages begins with a new host, so that blocks are
+/// independent.
 class Links {
  public:
   Links(const GeneratorSpec& spec, std::uint64_t pages)
@@ -92,15 +94,15 @@ class Links {
         hosts_(spec.seed, kHosts),
         degrees_(spec.seed, kDegrees) {}
 
-  /// The last page of the host that begins at `first`, plus one, in a block that ends at `end`.
+  /// The end of the host that begins at `first`, in a block that ends at `end`.
   std::uint64_t HostEnd(std::uint64_t first, std::uint64_t end) const {
     return std::min(end, first + kMin * PowerLaw(hosts_[first]));
   }
-  /// Writes where page v's links lead, ascending and each once. Its host is [first, end).
+  /// Writes the distinct targets of page v's links, ascending. Its host is [first, end).
   void Choose(std::uint64_t v, std::uint64_t first, std::uint64_t end, std::vector<std::uint64_t>* chosen) const {
     chosen->clear();
     if (UnitInterval(drops_[v]) < dangling_) return;
-    // Of PowerLaw's mean, 5 / 2, to `links_`.
+    // Scales PowerLaw's mean, 5 / 2, to `links_`.
     const std::uint64_t count = std::min<std::uint64_t>(n_ - 1, (PowerLaw(degrees_[v]) * links_ * 2 + 4) / 5);
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t word = Mix(words_[v] + i), place = Mix(word);
@@ -112,15 +114,15 @@ class Links {
       }
       if (target != v) chosen->push_back(target);
     }
-    if (chosen->empty()) chosen->push_back(v + 1 < n_ ? v + 1 : 0);  // all of its links were to itself
+    if (chosen->empty()) chosen->push_back(v + 1 < n_ ? v + 1 : 0);  // all links led to the page itself
     std::ranges::sort(*chosen);
     chosen->erase(std::unique(chosen->begin(), chosen->end()), chosen->end());
   }
 
  private:
-  static constexpr std::uint64_t kMin = 8;  // pages of a host
+  static constexpr std::uint64_t kMin = 8;  // minimum number of pages of a host
 
-  /// A page, of those at place x with odds of 1 / x: a power of two is drawn, and a place up to the next.
+  /// A page chosen with probability proportional to 1 / rank: draws a power of two, and a rank up to the next.
   std::uint64_t Popular(std::uint64_t word) const {
     const std::uint64_t least = std::uint64_t{1} << Below(word, bits_);
     return Below(places_[least + (Mix(word) & (least - 1))], n_);

@@ -1,6 +1,6 @@
-// The two synthetic graphs of the GAP benchmark suite [Beamer, Asanovic, Patterson 2015], bit by bit: their edges are what a
-// Mersenne Twister yields that is seeded anew for every block of edges, and the labels of `kron` are shuffled as libstdc++
-// shuffles.
+// The two synthetic graphs of the GAP benchmark suite [Beamer, Asanovic, Patterson 2015], bit by bit. The edges come from a
+// Mersenne Twister that is seeded again for every block of edges, and the labels of `kron` are shuffled with libstdc++'s
+// algorithm.
 
 #include <fmt/format.h>
 
@@ -16,11 +16,11 @@ namespace chatty::generators {
 namespace {
 
 constexpr std::uint32_t kGapSeed = 27491095;
-constexpr std::uint64_t kGapBlock = std::uint64_t{1} << 18;  // edges that one seed makes
+constexpr std::uint64_t kGapBlock = std::uint64_t{1} << 18;  // edges per seed
 constexpr int kGapMaxScale = 30;                             // GAP's ids are int32
 
-/// MT19937 [Matsumoto, Nishimura 1998], as std::mt19937: its state is twisted and tempered in loops that a compiler turns
-/// into vector instructions, which the standard library's, whose words may be of 64 bits, are not.
+/// MT19937 [Matsumoto, Nishimura 1998], with the sequence of std::mt19937. The loops that twist and temper the state compile
+/// to vector instructions; those of the standard library, whose words may have 64 bits, do not.
 class MersenneTwister {
  public:
   explicit MersenneTwister(std::uint32_t seed) {
@@ -72,8 +72,8 @@ class MersenneTwister {
   std::size_t next_ = kWords;
 };
 
-/// A whole number below `range` from a generator of 32-bit words, as std::uniform_int_distribution draws it in libstdc++
-/// since gcc 11: the upper half of a product, and drawn again where the lower half would favour some numbers [Lemire 2019].
+/// A whole number below `range` from a generator of 32-bit words, as std::uniform_int_distribution of libstdc++ since gcc
+/// 11: the upper half of a product, drawn again if the lower half would favour some numbers [Lemire 2019].
 std::uint32_t DrawBelow(MersenneTwister& words, std::uint32_t range) {
   std::uint64_t product = std::uint64_t{words()} * range;
   if (static_cast<std::uint32_t>(product) < range) {
@@ -83,14 +83,14 @@ std::uint32_t DrawBelow(MersenneTwister& words, std::uint32_t range) {
   return static_cast<std::uint32_t>(product >> 32);
 }
 
-/// The labels 0 to 2^scale - 1 in the order in which libstdc++'s std::shuffle leaves them. Entry i changes places with one
-/// at or before it, for i from 1; the places are drawn two at a time as long as a word holds both.
+/// The labels 0 to 2^scale - 1 in the order of libstdc++'s std::shuffle. Entry i, from 1 on, is swapped with one at or
+/// before it. Positions are drawn two at a time while one word suffices for both.
 Array<std::uint32_t> ShuffledLabels(int scale) {
   const std::uint64_t count = std::uint64_t{1} << scale;
   MersenneTwister words(kGapSeed);
   Array<std::uint32_t> labels(count);
   std::iota(labels.begin(), labels.end(), 0u);
-  if (scale < 16) {  // count * count is less than what 32 bits count
+  if (scale < 16) {  // count * count fits in 32 bits
     std::swap(labels[1], labels[DrawBelow(words, 2)]);
     for (std::uint64_t i = 2; i < count; i += 2) {
       const auto second_range = static_cast<std::uint32_t>(i + 2);
@@ -100,7 +100,7 @@ Array<std::uint32_t> ShuffledLabels(int scale) {
     }
     return labels;
   }
-  // Places are drawn some way ahead, so that what stands there comes into the cache in time.
+  // Positions are drawn ahead, so that the labels there can be prefetched.
   constexpr std::size_t kAhead = 64;
   std::array<std::uint32_t, kAhead> places;
   for (std::uint64_t begin = 1; begin < count; begin += kAhead) {
@@ -114,7 +114,7 @@ Array<std::uint32_t> ShuffledLabels(int scale) {
   return labels;
 }
 
-/// Calls body(block, begin, end) for the blocks of GAP's list of edges, in parallel.
+/// Calls body(block, begin, end) for the blocks of GAP's edge list, in parallel.
 template <class Body>
 void ForEachGapBlock(std::uint64_t edges, int threads, Body&& body) {
   ParallelChunks((edges + kGapBlock - 1) / kGapBlock, threads, 1, [&](std::size_t first, std::size_t last) {
@@ -126,23 +126,24 @@ void ForEachGapBlock(std::uint64_t edges, int threads, Body&& body) {
 
 MersenneTwister TwisterOfBlock(std::uint64_t block) { return MersenneTwister(kGapSeed + static_cast<std::uint32_t>(block)); }
 
-/// GAP's weights of a list of `edges` edges: 1 to 255, in the order of the list.
+/// GAP's weights of a list of `edges` edges: 1 to 255, in the list's order.
 Array<std::int32_t> GapWeights(std::uint64_t edges, int threads) {
   Array<std::int32_t> weights(edges);
   ForEachGapBlock(edges, threads, [&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
     MersenneTwister words = TwisterOfBlock(block);
     for (std::uint64_t e = begin; e < end; ++e) {
       std::uint32_t word = words();
-      while (word == std::numeric_limits<std::uint32_t>::max()) word = words();  // one too many to be dealt out evenly
+      while (word == std::numeric_limits<std::uint32_t>::max())
+        word = words();  // this word would make the distribution uneven
       weights[e] = static_cast<std::int32_t>(word % 255) + 1;
     }
   });
   return weights;
 }
 
-/// Fills an edge list whose edges take `words_per_edge` random words each: edges(words, count, sources, targets) writes the
-/// ends of the next `count`. Then builds the graph, as GAP does: it ends at the last vertex that a generated edge has
-/// touched, both directions of an edge are there, loops are not, and of parallel edges the lightest is kept.
+/// Fills an edge list whose edges take `words_per_edge` random words each: make(words, count, sources, targets) writes the
+/// ends of the next `count` edges. Then builds the graph as GAP does: it ends at the last vertex with a generated edge, both
+/// directions of an edge are stored, loops are removed, and of parallel edges the lightest is kept.
 template <class MakeEdges>
 Made MakeGap(const GeneratorSpec& spec, int words_per_edge, MakeEdges&& make) {
   const std::uint64_t edges = spec.edge_factor << spec.scale;
@@ -151,7 +152,7 @@ Made MakeGap(const GeneratorSpec& spec, int words_per_edge, MakeEdges&& make) {
   list.targets = Array<VertexId>(edges);
   std::atomic<VertexId> last_vertex{0};
   {
-    constexpr std::size_t kBatch = 512;  // edges; their words stay in a first-level cache
+    constexpr std::size_t kBatch = 512;  // edges per batch; their words fit a first-level cache
     Progress progress("Generating edges", edges);
     ForEachGapBlock(edges, spec.threads, [&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
       MersenneTwister twister = TwisterOfBlock(block);
@@ -184,11 +185,11 @@ inline namespace CHATTY_ABI {
 Made MakeGapKron(const GeneratorSpec& spec) {
   CheckScale(spec, kGapMaxScale);
   CheckScaleAndFactor(spec);
-  constexpr std::uint32_t kA = 2448131358, kB = 816043786, kC = kB;  // .57, .19 and .19 of 2^32 - 1, cut off
+  constexpr std::uint32_t kA = 2448131358, kB = 816043786, kC = kB;  // .57, .19 and .19 of 2^32 - 1, truncated
   const Array<std::uint32_t> labels = ShuffledLabels(spec.scale);
   const auto levels = static_cast<std::size_t>(spec.scale);
   return MakeGap(spec, spec.scale, [&](std::uint32_t* words, std::size_t count, VertexId* sources, VertexId* targets) {
-    // The bits that a word adds to the two ends, side by side; and then those of a word and its 15 successors, and so on.
+    // The bits that a word adds to both ends, side by side. Then those of a word and its 15 successors, and so on.
     for (std::size_t i = 0; i < count * levels; ++i) {
       const std::uint32_t word = words[i];
       const std::uint32_t source = word >= kA + kB ? 1 : 0;

@@ -1,4 +1,4 @@
-// Random geometric graphs: points of the unit square, and edges between those that are near.
+// Random geometric graphs: points in the unit square, with edges between near ones.
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 namespace chatty::generators {
 namespace {
 
-constexpr int kCoordinateBits = 31;  // so that squares of distances fit 64 bits
+constexpr int kCoordinateBits = 31;  // squares of distances fit 64 bits
 
 /// Spreads the lower 32 bits of a word: bit i goes to bit 2 i.
 constexpr std::uint64_t Spread(std::uint64_t x) {
@@ -23,7 +23,7 @@ constexpr std::uint64_t Spread(std::uint64_t x) {
   return (x | x << 1) & 0x5555555555555555u;
 }
 
-/// Undoes Spread(), of even bits alone.
+/// Inverse of Spread(); uses even bits only.
 constexpr std::uint64_t Gather(std::uint64_t x) {
   x &= 0x5555555555555555u;
   x = (x | x >> 1) & 0x3333333333333333u;
@@ -33,16 +33,16 @@ constexpr std::uint64_t Gather(std::uint64_t x) {
   return (x | x >> 16) & 0xffffffffu;
 }
 
-/// Where a point or cell comes along the Z curve [Morton 1966]: squares within squares are contiguous.
+/// Position of a point or cell on the Z curve [Morton 1966]: nested squares are contiguous.
 constexpr std::uint64_t Morton(std::uint64_t x, std::uint64_t y) { return Spread(x) | Spread(y) << 1; }
 
-/// The Morton numbers of `count` random points, ascending. Points that share a number are one and the same, so it does not
-/// matter in which order a thread has come upon them.
+/// The Morton numbers of `count` random points, ascending. Points with the same number are identical, so the order in which
+/// threads find them has no effect.
 Array<std::uint64_t> SortedPoints(std::uint64_t count, std::uint64_t seed, int threads) {
   const RandomWords words(seed, kPoints);
   const auto point = [&](std::uint64_t i) {
     return words[i] >> (64 - 2 * kCoordinateBits);
-  };  // two coordinates are one number
+  };  // one number holds both coordinates
   const int bucket_bits = std::clamp(static_cast<int>(std::bit_width(count >> 14)), 0, 12);
   const int shift = 2 * kCoordinateBits - bucket_bits;
   const std::size_t buckets = std::size_t{1} << bucket_bits;
@@ -81,7 +81,7 @@ Array<std::uint64_t> SortedPoints(std::uint64_t count, std::uint64_t seed, int t
   return points;
 }
 
-/// Entry c: the first of the points whose cell is number c or higher. Cells are what the upper bits of a point number.
+/// Entry c: the first point in cell c or a later one. The upper bits of a point are its cell.
 Array<std::uint64_t> CellStarts(const Array<std::uint64_t>& points, int shift, int threads) {
   const std::uint64_t cells = std::uint64_t{1} << (2 * kCoordinateBits - shift);
   Array<std::uint64_t> starts(cells + 1);
@@ -98,27 +98,29 @@ inline namespace CHATTY_ABI {
 
 Made MakeRgg(const GeneratorSpec& spec) {
   CheckScale(spec);
-  constexpr double kMaxRadius = 1.5;  // beyond the diagonal, yet its square fits as points' distances do
+  constexpr double kMaxRadius = 1.5;  // longer than the diagonal, and its square still fits
   if (!(spec.radius >= 0 && spec.radius <= kMaxRadius)) {
     Throw<UsageError>(
-        "a radius of {} makes no sense in the unit square; give one above 0 and up to {}, or 0 for the default", spec.radius,
-        kMaxRadius);
+        "a radius of {} is out of range for the unit square; give one above 0 and up to {}, or 0 for the default",
+        spec.radius, kMaxRadius);
   }
   const std::uint64_t n = std::uint64_t{1} << spec.scale;
-  // No std::log: it may round differently elsewhere. All of these operations are exact to the last bit.
+  // No std::log, whose rounding differs between machines. All these operations are exactly specified.
   constexpr double kLn2 = 0.693147180559945309417;
   const double usual = .55 * std::sqrt(static_cast<double>(spec.scale) * kLn2 / static_cast<double>(n));
   const double radius = spec.radius == 0 ? usual : spec.radius;
   const auto reach = std::max(static_cast<std::uint64_t>(radius * 0x1p31), std::uint64_t{1});
 
-  // What could not be held is refused now, not after its edges have been counted for hours. Half of what is to be expected.
+  // Fails now if the result cannot be allocated, rather than after edges were counted for hours. The size is half the
+  // expected one.
   const double r = std::min(radius, 1.0), near_share = r * r * (3.14159265 - r * (8.0 / 3 - r / 2));
   {
     [[maybe_unused]] const Array<VertexId> room(
         static_cast<std::size_t>(near_share * static_cast<double>(n) * static_cast<double>(n) / 2));
   }
 
-  // Cells a little larger than half the radius, or larger still where there are few points: neighbours are two cells off.
+  // The side of a cell is at least half the radius, so neighbours are at most two cells away; it is larger if there are few
+  // points.
   constexpr std::int64_t kRings = 2;
   const int side_bits = std::clamp(static_cast<int>(std::bit_width((reach + kRings - 1) / kRings - 1)),
                                    std::max(kCoordinateBits - (spec.scale + 1) / 2, 0), kCoordinateBits);
@@ -131,7 +133,7 @@ Made MakeRgg(const GeneratorSpec& spec) {
   Made made;
   made.adjacency = RowsOf(n, spec.threads, [&](std::uint64_t begin, std::uint64_t end, auto&& row, auto&& emit) {
     constexpr std::size_t kAround = (2 * kRings + 1) * (2 * kRings + 1);
-    std::array<std::pair<std::uint64_t, std::uint64_t>, kAround> ranges;  // of points that may be near, ascending
+    std::array<std::pair<std::uint64_t, std::uint64_t>, kAround> ranges;  // points that may be near, ascending
     std::size_t ranges_used = 0;
     std::vector<std::uint64_t> near;
     std::int64_t cell_x = -1, cell_y = -1;
@@ -155,7 +157,7 @@ Made MakeRgg(const GeneratorSpec& spec) {
         for (std::size_t r = 0; r < ranges_used; ++r) candidates += ranges[r].second - ranges[r].first;
         near.resize(candidates);
       }
-      std::size_t found = 0;  // counted without a branch, which would be mispredicted often
+      std::size_t found = 0;  // counted without a branch, which would often be mispredicted
       for (std::size_t r = 0; r < ranges_used; ++r) {
         for (std::uint64_t u = ranges[r].first; u < ranges[r].second; ++u) {
           const auto dx = static_cast<std::int64_t>(x) - static_cast<std::int64_t>(points[u] & 0xffffffffu);

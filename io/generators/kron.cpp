@@ -8,9 +8,9 @@
 namespace chatty::generators {
 namespace {
 
-/// A permutation of [0, 2^bits): rounds of adding, multiplying by an odd number and folding the upper half on the lower
-/// one, each of which can be undone. A keyed hash rather than a shuffled table, as in Graph500's own generator: it
-/// needs no memory and no cache misses, and every thread can apply it to any label.
+/// A permutation of [0, 2^bits): several rounds of an addition, a multiplication by an odd number, and folding the upper
+/// half onto the lower one; each is invertible. A keyed hash, in place of the shuffled table of Graph500's generator: it
+/// needs no memory, and every thread can apply it to any label.
 class LabelPermutation {
  public:
   LabelPermutation(int bits, std::uint64_t seed) : mask_((std::uint64_t{1} << bits) - 1), fold_((bits + 1) / 2) {
@@ -36,22 +36,21 @@ class LabelPermutation {
   std::array<std::uint64_t, kRounds> add_, multiply_;
 };
 
-/// Draws four levels of an R-MAT edge, that is four bits of either end, from 32 random bits in constant time, by
-/// Walker's alias method over the 256 outcomes. Levels are independent, so the odds of an outcome are the product of
-/// its levels'.
+/// Draws four levels of an R-MAT edge, which are four bits of either end, from 32 random bits in constant time: Walker's
+/// alias method over the 256 outcomes. Levels are independent, so an outcome's probability is the product over its levels.
 class RmatLevels {
  public:
   static constexpr int kLevels = 4;
 
-  /// `quadrants`: the odds of a, b, c and d, which add up to 1.
+  /// `quadrants`: the probabilities a, b, c and d, with the sum 1.
   explicit RmatLevels(const std::array<double, 4>& quadrants) {
-    std::array<double, kOutcomes> odds;  // times the number of outcomes: 1 is an outcome's fair share
+    std::array<double, kOutcomes> odds;  // times the number of outcomes: the average is 1
     for (unsigned o = 0; o < kOutcomes; ++o) {
       odds[o] = kOutcomes;
       for (int level = 0; level < kLevels; ++level) odds[o] *= quadrants[o >> (2 * level) & 3];
     }
-    // Slot s yields outcome s below its threshold and its alias above: each outcome short of its share is topped up by
-    // one that has more than it.
+    // Slot s yields outcome s below its threshold, and its alias above: an outcome with more than the average fills up one
+    // with less.
     std::array<unsigned, kOutcomes> small, large;
     std::size_t smalls = 0, larges = 0;
     for (unsigned o = 0; o < kOutcomes; ++o) (odds[o] < 1 ? small[smalls++] : large[larges++]) = o;
@@ -66,10 +65,10 @@ class RmatLevels {
       }
     }
     while (larges > 0) Fill(large[--larges]);
-    while (smalls > 0) Fill(small[--smalls]);  // of a full share but for rounding
+    while (smalls > 0) Fill(small[--smalls]);  // a full share, except for rounding
   }
 
-  /// The next four bits of the source in the upper half of a byte, of the target in the lower one.
+  /// Four bits of the source in the upper half of a byte, and of the target in the lower half.
   unsigned Draw(std::uint32_t random) const {
     const Slot& slot = slots_[random % kOutcomes];
     return random / kOutcomes < slot.threshold ? slot.own : slot.alias;
@@ -77,7 +76,7 @@ class RmatLevels {
 
  private:
   static constexpr unsigned kOutcomes = 1u << (2 * kLevels);
-  static constexpr double kOne = 0x1p24;  // thresholds have the 24 bits that choosing the slot leaves
+  static constexpr double kOne = 0x1p24;  // thresholds have the 24 bits that are left after the choice of a slot
 
   struct Slot {
     std::uint32_t threshold;
@@ -86,7 +85,7 @@ class RmatLevels {
 
   void Fill(unsigned o) { slots_[o] = {static_cast<std::uint32_t>(kOne), Bits(o), Bits(o)}; }
 
-  /// Gathers the quadrants of an outcome: two bits a level, the source's above the target's.
+  /// The bits of an outcome's quadrants: two bits per level, the source's above the target's.
   static std::uint8_t Bits(unsigned outcome) {
     unsigned source = 0, target = 0;
     for (int level = 0; level < kLevels; ++level) {
@@ -100,10 +99,10 @@ class RmatLevels {
   std::array<Slot, kOutcomes> slots_;
 };
 
-/// What tells a directed graph in its name.
+/// The part of a directed graph's name that distinguishes it.
 std::string_view Directed(const GeneratorSpec& spec) { return spec.directed ? "-directed" : ""; }
 
-/// Builds a graph of 2^scale vertices from generated edges, whose ends edge(i) tells.
+/// Builds a graph of 2^scale vertices from generated edges with the ends edge(i).
 template <class MakeEdge>
 Adjacency BuildDrawn(const GeneratorSpec& spec, MakeEdge&& edge) {
   BuildOptions options;

@@ -1,4 +1,4 @@
-// Graphs that a formula gives row by row: no list of edges is made.
+// Graphs whose rows a formula gives directly, without a list of edges.
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 namespace chatty::generators {
 namespace {
 
-/// The rows of a grid of `Dimensions` sizes, vertices numbered with the first coordinate running fastest. A vertex's edges
-/// to its successors in the dimensions, in this order, are edges number Dimensions * v, Dimensions * v + 1, ... to kept().
+/// The rows of a grid with `Dimensions` sizes; the first coordinate varies fastest. A vertex's edges to its successors in
+/// the dimensions, in this order, have the numbers Dimensions * v, Dimensions * v + 1, ... for kept().
 template <std::size_t Dimensions, class Kept>
 Adjacency GridRows(const std::array<std::uint64_t, Dimensions>& sizes, int threads, Kept&& kept) {
   std::array<std::uint64_t, Dimensions> strides;
@@ -124,7 +124,7 @@ Made MakeDeBruijn(const GeneratorSpec& spec) {
                  [&](std::uint64_t begin, std::uint64_t end, auto&& row, auto&& emit) {
                    for (std::uint64_t v = begin; v < end; ++v) {
                      row(v);
-                     // What may follow and what may precede v's digits: two ascending pairs.
+                     // The successors and the predecessors of v's digits: two ascending pairs.
                      const std::uint64_t next = 2 * v % n, previous = v / 2;
                      std::array<std::uint64_t, 4> around{next, next + 1, previous, previous + n / 2};
                      std::sort(around.begin(), around.end());

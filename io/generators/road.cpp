@@ -1,4 +1,4 @@
-// Road networks: what a grid of streets looks like once some are closed, bends are vertices, and lines differ in rank.
+// Road networks: a grid of streets, some of which are closed. Bends are vertices, and lines have ranks.
 
 #include <fmt/format.h>
 
@@ -13,14 +13,14 @@ namespace {
 
 /// The ranks of streets. Every 8th line of the grid is a main road, every 64th a motorway.
 struct Rank {
-  std::uint64_t line;   ///< a line whose number this divides has the rank, unless it has a higher one
-  std::uint64_t kept;   ///< of 256 stretches between junctions, how many there are
-  std::uint64_t bends;  ///< 256 times the mean number of vertices on a stretch; at most 3 each
+  std::uint64_t line;   ///< a line whose number this divides has the rank, unless a higher one applies
+  std::uint64_t kept;   ///< number of open stretches in 256 stretches between junctions
+  std::uint64_t bends;  ///< 256 times the mean number of vertices on a stretch; each has at most 3
   std::uint64_t speed;  ///< km/h
 };
 constexpr std::array<Rank, 3> kRanks{{{64, 256, 64, 110}, {8, 244, 64, 60}, {1, 164, 80, 30}}};
 
-/// The streets of a width x height grid of junctions: which there are, where they bend and how long they take.
+/// The streets of a width x height grid of junctions: which exist, their bends and their travel times.
 class Streets {
  public:
   Streets(std::uint64_t width, std::uint64_t height, std::uint64_t seed)
@@ -34,14 +34,14 @@ class Streets {
     std::uint64_t word;  ///< random
     std::uint64_t speed;
 
-    /// Tenths of a second along piece `piece` of the stretch, 30 to 150 m.
+    /// Travel time in tenths of a second of piece `piece`, which is 30 to 150 m long.
     std::int32_t Time(std::uint64_t piece) const {
       const std::uint64_t metres = 30 + Below(Mix(word + piece), 121);
       return static_cast<std::int32_t>((metres * 36 + speed / 2) / speed);
     }
   };
 
-  /// Whether there is one, and if so what it is like.
+  /// Whether the stretch exists; if so, fills `stretch`.
   bool Find(std::uint64_t v, unsigned kind, Stretch& stretch) const {
     const std::uint64_t x = v % width_, y = v / width_;
     if (kind == 0 ? x + 1 == width_ : y + 1 == height_) return false;
@@ -57,7 +57,7 @@ class Streets {
   }
 
   std::uint64_t Beyond(std::uint64_t v, unsigned kind) const { return kind == 0 ? v + 1 : v + width_; }
-  /// Whether v has a junction before it from which a stretch of this kind may lead to it.
+  /// Whether there is a junction before v in this direction.
   bool HasBefore(std::uint64_t v, unsigned kind) const { return kind == 0 ? v % width_ > 0 : v >= width_; }
   std::uint64_t Before(std::uint64_t v, unsigned kind) const { return kind == 0 ? v - 1 : v - width_; }
 
@@ -73,8 +73,8 @@ class Streets {
   RandomWords words_;
 };
 
-/// Entry v: the least junction that v is connected to. Threads join sets by hanging the greater root below the lesser one,
-/// so that the outcome does not depend on their order.
+/// Entry v: the least junction in v's component. Threads link the greater root to the lesser one, so that the result does
+/// not depend on their order.
 Array<VertexId> Components(const Streets& streets, int threads) {
   Array<VertexId> parents(streets.junctions());
   ParallelFor(parents.size(), threads, [&](std::size_t v) { parents[v] = static_cast<VertexId>(v); });
@@ -82,7 +82,7 @@ Array<VertexId> Components(const Streets& streets, int threads) {
     for (VertexId parent;; v = parent) {
       parent = std::atomic_ref(parents[v]).load(std::memory_order_relaxed);
       if (parent == v) return v;
-      // Halves the path; a parent is only ever replaced by a lesser ancestor.
+      // Path halving: a parent is replaced only by a lesser ancestor.
       const VertexId above = std::atomic_ref(parents[parent]).load(std::memory_order_relaxed);
       if (above != parent) std::atomic_ref(parents[v]).compare_exchange_weak(parent, above, std::memory_order_relaxed);
       parent = above;
@@ -106,7 +106,7 @@ Array<VertexId> Components(const Streets& streets, int threads) {
   return roots;
 }
 
-/// The component of most junctions, the first of equal ones.
+/// The component with the most junctions; among equals, the first.
 VertexId LargestComponent(const Array<VertexId>& roots, int threads) {
   Array<VertexId> sizes(roots.size(), 0);
   ParallelFor(roots.size(), threads,
@@ -126,8 +126,8 @@ struct RoadRow {
   }
 };
 
-/// Where a junction's vertices and entries begin: the junction itself, then those within its stretches to the right and
-/// down.
+/// First vertex and first entry of a junction. Its vertices are the junction itself, then those within its stretches to the
+/// right and down.
 struct Position {
   std::uint64_t vertex = 0;
   EdgeIndex entry = 0;
@@ -152,7 +152,7 @@ Made MakeRoad(const GeneratorSpec& spec) {
   const Array<VertexId> roots = Components(streets, spec.threads);
   const VertexId kept = LargestComponent(roots, spec.threads);
 
-  // Where each junction's share of vertices and entries begins.
+  // First vertex and entry of each junction.
   const std::size_t blocks = (junctions + kGrain - 1) / kGrain;
   const auto block_end = [&](std::size_t block) { return std::min<std::uint64_t>(junctions, (block + 1) * kGrain); };
   Array<Position> positions(junctions);
@@ -213,7 +213,7 @@ Made MakeRoad(const GeneratorSpec& spec) {
           const std::uint64_t before = streets.Before(v, kind);
           const std::uint64_t bends = stretch.vertices_within;
           std::uint64_t neighbour = first_vertex(before);
-          if (bends > 0) {  // the last of them; those to the right of `before` come first
+          if (bends > 0) {  // the last bend of the stretch; bends to the right of `before` come first
             Streets::Stretch right;
             neighbour += bends + (kind == 1 && streets.Find(before, 0, right) ? right.vertices_within : 0);
           }

@@ -1,4 +1,4 @@
-// Models of networks that grow or get rewired.
+// Models of networks that grow or are rewired.
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 namespace chatty::generators {
 namespace {
 
-/// Attempt `attempt` at what word `word` was the first for.
+/// Word of attempt `attempt`; attempt 0 has `word` itself.
 std::uint64_t Again(std::uint64_t word, std::uint64_t attempt) {
   return attempt == 0 ? word : Mix(word ^ (attempt * 0x9e3779b97f4a7c15u));
 }
@@ -20,25 +20,25 @@ std::uint64_t Again(std::uint64_t word, std::uint64_t attempt) {
 // ---- Preferential attachment
 // ------------------------------------------------------------------------------------------------
 
-/// Whom newcomers of a Barabási-Albert graph attach to. The first edges_per_vertex + 1 vertices are a clique; every later
-/// one chooses among the ends of all edges before its own, so that a vertex is chosen as likely as it has edges.
+/// Edges of new vertices in a Barabási-Albert graph. The first edges_per_vertex + 1 vertices are a clique. Every later one
+/// chooses among the ends of all earlier edges, so that its choice is proportional to degree.
 ///
-/// Choosing an end that was chosen itself calls for knowing that choice; it is made again from its random word instead of
-/// looked up [Sanders, Schulz 2016], which takes two steps on average and no communication.
+/// If the chosen end was itself chosen, that choice is computed again from its random word instead of looked up [Sanders,
+/// Schulz 2016]. This takes two steps on average and no communication.
 class Attachment {
  public:
   Attachment(std::uint64_t edges_per_vertex, std::uint64_t seed)
       : k_(edges_per_vertex), clique_edges_(k_ * (k_ + 1) / 2), words_(seed, kEdges) {}
 
   std::uint64_t clique_edges() const { return clique_edges_; }
-  /// The first edge of v, which is none of the clique.
+  /// The first edge of v, a vertex after the clique.
   std::uint64_t FirstEdge(std::uint64_t v) const { return clique_edges_ + (v - k_ - 1) * k_; }
 
   /// Writes the distinct vertices that v attaches to.
   void Choose(std::uint64_t v, VertexId* chosen) const {
     const std::uint64_t first = FirstEdge(v);
     for (std::uint64_t i = 0; i < k_; ++i) {
-      // A second edge to the same vertex is drawn anew; later vertices go by the first draw, which is as likely anyone's.
+      // A repeated edge to one vertex is drawn again. Later vertices use the first draw, which has the same distribution.
       for (std::uint64_t attempt = 0;; ++attempt) {
         const auto vertex = static_cast<VertexId>(Resolve(Again(words_[first + i], attempt), first));
         if (std::find(chosen, chosen + i, vertex) != chosen + i) continue;
@@ -49,12 +49,12 @@ class Attachment {
   }
 
  private:
-  /// The vertex at the end that `word` chooses among those of the first `edges` edges.
+  /// The vertex at the end that `word` chooses among the ends of the first `edges` edges.
   std::uint64_t Resolve(std::uint64_t word, std::uint64_t edges) const {
     while (true) {
       const std::uint64_t end = Below(word, 2 * edges);
       const std::uint64_t edge = end / 2;
-      if (edge < clique_edges_) return end / k_;  // of k_ ends at each vertex of the clique
+      if (edge < clique_edges_) return end / k_;  // each vertex of the clique has k_ ends
       const std::uint64_t source = k_ + 1 + (edge - clique_edges_) / k_;
       if (end % 2 == 0) return source;
       word = words_[edge];
@@ -69,8 +69,8 @@ class Attachment {
 // ---- Small world
 // ------------------------------------------------------------------------------------------------------------
 
-/// A ring whose edges go astray with some probability [Watts, Strogatz 1998]. Edge number e belongs to vertex e / reach and
-/// leads e % reach + 1 places on; where it strays, to any other vertex.
+/// A ring whose edges are rewired with some probability [Watts, Strogatz 1998]. Edge number e belongs to vertex e / reach
+/// and leads e % reach + 1 vertices ahead; if rewired, to any other vertex.
 class Ring {
  public:
   Ring(std::uint64_t vertices, std::uint64_t reach, double rewire, std::uint64_t seed)
@@ -84,7 +84,7 @@ class Ring {
     const std::uint64_t target = Source(edge) + edge % reach_ + 1;
     return target < n_ ? target : target - n_;
   }
-  /// Any vertex but the source.
+  /// Any vertex except the source.
   std::uint64_t Stray(std::uint64_t edge, std::uint64_t attempt) const {
     const std::uint64_t target = Below(Again(words_[edge], attempt), n_ - 1);
     return target < Source(edge) ? target : target + 1;
@@ -98,8 +98,8 @@ class Ring {
 
 using Ends = std::pair<VertexId, VertexId>;
 
-/// The edges that fell on another one, ascending by number: of those between the same two vertices, all but one that did not
-/// stray or else the first. `adjacency` holds all edges, both directions.
+/// Numbers of the edges that duplicate another one, ascending: of the edges between the same two vertices, all but one that
+/// was not rewired, or else the first. `adjacency` has both directions of all edges.
 std::vector<std::uint64_t> FallenOnOthers(const Adjacency& adjacency, const Ring& ring, int threads) {
   std::vector<std::uint64_t> fallen;
   std::mutex mutex;
@@ -131,12 +131,12 @@ std::vector<std::uint64_t> FallenOnOthers(const Adjacency& adjacency, const Ring
   return fallen;
 }
 
-/// New places for edges that fell on others, both directions of each, sorted. An edge of a vertex that is everybody's
-/// neighbour already goes to the next one that is not: there is room for all edges that a ring can have.
+/// New targets for duplicate edges, both directions of each, sorted. If an edge's vertex is adjacent to all others already,
+/// the edge goes to the next vertex that is not: there is room for all edges of a ring.
 std::vector<Ends> NewPlaces(const std::vector<std::uint64_t>& edges, const Adjacency& adjacency, const Ring& ring,
                             int threads) {
   const std::uint64_t n = adjacency.offsets.size() - 1;
-  Array<VertexId> degrees(n);  // of distinct neighbours
+  Array<VertexId> degrees(n);  // number of distinct neighbours
   ParallelFor(n, threads, [&](std::size_t v) {
     VertexId degree = 0, last = kNoVertex;
     for (const VertexId u : adjacency[static_cast<VertexId>(v)]) degree += std::exchange(last, u) != u ? 1 : 0;
@@ -160,7 +160,7 @@ std::vector<Ends> NewPlaces(const std::vector<std::uint64_t>& edges, const Adjac
       const auto drawn = static_cast<VertexId>(ring.Stray(edge, attempt));
       if (is_free(drawn)) u = drawn;
     }
-    // Where almost everybody is a neighbour: the next who is not, from a random one on.
+    // Nearly all vertices are neighbours: takes the next one that is not, from a random vertex on.
     for (std::uint64_t next = ring.Stray(edge, kAttempts + 1); u == kNoVertex; next = next + 1 == n ? 0 : next + 1) {
       if (is_free(static_cast<VertexId>(next))) u = static_cast<VertexId>(next);
     }
@@ -174,7 +174,7 @@ std::vector<Ends> NewPlaces(const std::vector<std::uint64_t>& edges, const Adjac
   return places;
 }
 
-/// Drops what rows hold twice and puts in `places`.
+/// Removes duplicates from the rows and adds `places`.
 Adjacency MoveEdges(const Adjacency& adjacency, const std::vector<Ends>& places, int threads) {
   return RowsOf(adjacency.offsets.size() - 1, threads, [&](std::uint64_t begin, std::uint64_t end, auto&& row, auto&& emit) {
     auto place = std::ranges::lower_bound(places, Ends{static_cast<VertexId>(begin), 0});

@@ -156,15 +156,15 @@ TEST_F(Hostile, TextsAreRefusedByLine) {
       {"negative.el", "0 1\n1 -2\n", "2", "'-2' is negative"},
       {"beyond-64.el", "0 1\n18446744073709551616 0\n", "2", "beyond 64 bits"},
       {"beyond-32.el", "0 1\n2 5000000000\n", "2", "--compact-ids"},
-      {"word.el", "0 1\none 2\n", "2", "'one' is no source id"},
-      {"real.el", "0 1\n1.5 2\n", "2", "a whole number belongs here"},
+      {"word.el", "0 1\none 2\n", "2", "'one' is not a source id"},
+      {"real.el", "0 1\n1.5 2\n", "2", "expected a whole number"},
       {"missing.el", "0 1\n2\n", "2", "the line ends where a target id belongs"},
       {"more.el", "0 1 2\n1 2 3 4\n", "2", "'4' follows where the line should end"},
       {"fewer.el", "0 1 2\n1 2\n", "2", "the line ends where a weight belongs"},
       {"nan.el", "0 1 1\n1 2 nan\n", "2", "not finite"},
       {"infinite.el", "0 1 1\n1 2 -inf\n", "2", "not finite"},
       {"large.el", "0 1 1\n1 2 1e400\n", "2", "beyond the range"},
-      {"nul.el", std::string("0 1\n1 \0002\n", 9), "2", "'\\x002' is no target id"},
+      {"nul.el", std::string("0 1\n1 \0002\n", 9), "2", "'\\x002' is not a target id"},
       {"escape.el", "0 1\n1 \x1b[31m\n", "2", "\\x1b"},
       {"id.mtx", std::string(kPattern) + "3 3 1\n1 4\n", "3", "id 4 exceeds the 3 rows and columns"},
       {"zero.mtx", std::string(kPattern) + "3 3 1\n0 1\n", "3", "id 0 in a file that numbers from 1"},
@@ -180,7 +180,7 @@ TEST_F(Hostile, TextsAreRefusedByLine) {
       {"short.gr", "p sp 3 4\na 1 2 3\n", "1", "promises 4 arcs, but the file holds 1"},
       {"long.gr", "p sp 3 1\na 1 2 3\na 2 3 4\n", "1", "promises 1 arcs, but the file holds 2"},
       {"id.gr", "c road\np sp 3 1\na 1 9 3\n", "3", "id 9 exceeds the 3 vertices"},
-      {"word.gr", "p sp 3 1\na 1 two 3\n", "2", "'two' is no target id"},
+      {"word.gr", "p sp 3 1\na 1 two 3\n", "2", "'two' is not a target id"},
       {"infinite.gr", "p sp 3 1\na 1 2 inf\n", "2", "not finite"},
       {"other.gr", "p max 3 1\na 1 2 3\n", "1", "a problem of another kind"},
       {"nothing.gr", "c only\nc this\n", "2", "before the line \"p sp VERTICES ARCS\""},
@@ -188,7 +188,7 @@ TEST_F(Hostile, TextsAreRefusedByLine) {
       {"blank.el", " \n\r\n\t\n", "", "is empty"},
       {"comments.el", "# nothing\n% at all\n", "", "holds no edges"},
       {"page.html", "<html>\n", "", "is a page of the web"},
-      {"page.xml", "<graphml>\n", "", "which no graph file does"},
+      {"page.xml", "<graphml>\n", "", "which is not a known graph format"},
       {"wide.txt", std::string("\xff\xfe\x30\x00\x20\x00", 6), "", "UTF-16"},
       {"archive.zip", std::string("PK\x03\x04rest", 8), "", "packed with zip"},
       {"archive.bz2", "BZh91AY", "", "packed with bzip2"},
@@ -202,9 +202,9 @@ TEST_F(Hostile, TextsAreRefusedByLine) {
 
 TEST_F(Hostile, AFaultIsToldByEveryCommandAndWhereverTheTextIsPacked) {
   const std::string text = "0 1\n1 x\n";
-  RefusedAsGraph(Write("plain.el", text), {"plain.el:2: 'x' is no target id"});
-  RefusedAsGraph(Write("packed.el.gz", Gzipped(text)), {"packed.el.gz:2: 'x' is no target id"});
-  RefusedAsGraph(Write("packed.el.zst", Zstandard(text)), {"packed.el.zst:2: 'x' is no target id"});
+  RefusedAsGraph(Write("plain.el", text), {"plain.el:2: 'x' is not a target id"});
+  RefusedAsGraph(Write("packed.el.gz", Gzipped(text)), {"packed.el.gz:2: 'x' is not a target id"});
+  RefusedAsGraph(Write("packed.el.zst", Zstandard(text)), {"packed.el.zst:2: 'x' is not a target id"});
   const std::string path = In("plain.el");
   Refused({"info", path}, {"plain.el:2: "});
   Refused({"partition", path, "--parts", "2", "-o", Out("p")}, {"plain.el:2: "});

@@ -142,7 +142,7 @@ TEST_F(LdbcCliTest, WhatContradictsThePropertiesIsRefused) {
   Fail({"run", "bfs", "--ldbc", graph, "--format", "mtx"}, 2, "contradicts --ldbc");
   Fail({"run", "bfs", "--ldbc", graph, "--ids", "zero"}, 2, "contradicts --ldbc");
   Fail({"run", "bfs", "--ldbc", "-"}, 2, "give its path");
-  Fail({"run", "bfs", "--ldbc", Small()}, 2, "no properties file of LDBC");
+  Fail({"run", "bfs", "--ldbc", Small()}, 2, "not a properties file of LDBC");
   Fail({"run", "bfs", "--ldbc", graph, "--output", Path("g.e")}, 2, "are the same file");
   Fail({"convert", graph, Path("g.e")}, 2, "are the same file");
   Fail({"convert", Path("g.e"), Path("g.properties")}, 2, "are the same file");
@@ -179,7 +179,7 @@ TEST_F(LdbcCliTest, IdsWithGapsAreTheFilesOwnEverywhere) {
   Succeed({"verify", "bfs", graph, right, "--source", "10"});
   const std::string wrong = Write("wrong", "7000000000000000000 3\n50 -1\n10 0\n30 2\n20 1\n");
   Fail({"verify", "bfs", graph, wrong, "--source", "10"}, 3, "vertex 7000000000000000000, which is at level 3");
-  Fail({"verify", "bfs", graph, Write("other", "40 2\n"), "--source", "10"}, 2, "vertex id 40 is none of the graph's");
+  Fail({"verify", "bfs", graph, Write("other", "40 2\n"), "--source", "10"}, 2, "vertex id 40 is not one of the graph's");
   Fail({"verify", "sssp", graph, Write("minus", "10 0\n20 1\n30 4\n50 inf\n7000000000000000000 3\n"), "--source", "10"}, 3,
        "vertex 30 is said to be at distance 4");
 
@@ -243,7 +243,7 @@ TEST_F(LdbcCliTest, AnswersOfOtherToolsAreHeldToWhatTheirKindAllows) {
   Fail(verify("0.8001"), 3, "verification failed");
   Fail(verify("inf"), 3, "verification failed");
   Fail({"verify", "sssp", graph, Write("e", "10 0\n20 1\n30 5.0001\n50 inf\n7000000000000000000 3\n"), "--source", "10"}, 3,
-       "no right answer");
+       "no correct answer");
 }
 
 TEST_F(LdbcCliTest, CoordinatesTellTheExtent) {

@@ -114,7 +114,7 @@ TEST(TopologyJson, BandwidthsThatAreLeftOutAreTheStandards) {
   EXPECT_EQ(found.best.bandwidth, 50e9);
   EXPECT_TRUE(found.known);
 
-  for (Json& link : json["links"]) link.erase("version");  // then nobody can tell
+  for (Json& link : json["links"]) link.erase("version");  // the generation is then unknown
   const Topology unknown = ParseTopology(json.dump(), "x");
   EXPECT_EQ(unknown.link(0, 2).bandwidth, 0);
   EXPECT_FALSE(FindRings(unknown).known);
@@ -191,7 +191,7 @@ TEST(TopologyJson, RefusesMembersThatAreThereTwice) {
   Json record;
   record["topology"] = TopologyJson(machines::UnequalRing());
   std::string text = record.dump();
-  text.insert(text.size() - 1, R"(,"costs":{"fits":[{"a":1,"a":2},[]],"b":{}},"rings":{})");  // which nobody reads
+  text.insert(text.size() - 1, R"(,"costs":{"fits":[{"a":1,"a":2},[]],"b":{}},"rings":{})");  // the reader ignores costs
   EXPECT_EQ(ParseTopology(text, "x"), machines::UnequalRing());
   text.insert(text.size() - 1, R"(,"rings":{})");
   ExpectRefused(text, "has the member 'rings' twice");

@@ -171,7 +171,7 @@ TEST_F(VerifyTest, WhatOtherToolsWriteForUnreachedIsTakenAsThatAndTold) {
   EXPECT_TRUE(
       Succeed({"verify", "bfs", graph, Write("v.txt", "3 0\n4 1\n20 2147483647\n21 -1\n"), "--source", "3", "--compact-ids"})
           .ends_with("; -1 at 1 vertex and 2147483647 at 1 vertex were taken as unreached\n"));
-  // Other numbers are nobody's word.
+  // Other numbers are not marks.
   for (const char* wrong : {"2147483646", "2147483648", "2147483646.0", "2.1e9", "2.15e9", "3.4e38", "-1.5", "-10", "127",
                             "255", "65535", "1e308"}) {
     Fail({"verify", "bfs", graph, Write("v.txt", fmt::format("3 0\n4 1\n20 {}\n21 inf\n", wrong)), "--source", "3",
@@ -253,7 +253,7 @@ TEST_F(VerifyTest, ComponentsAndLabelsAreNeverUnreached) {
     Fail({"verify", program, graph, Write("c.txt", fmt::format("0 {0}\n1 {0}\n2 {0}\n3 {0}\n", hash))}, 3,
          "verification failed");
     for (const char* infinity : {"inf", "+INF", "Infinity", "-inf", "nan"}) {
-      const std::string says = fmt::format("'{}' is no name of a component: these are whole numbers", infinity);
+      const std::string says = fmt::format("'{}' is not the name of a component: expected a whole number", infinity);
       Fail({"verify", program, graph, Write("c.txt", fmt::format("0 0\n1 0\n2 {0}\n3 {0}\n", infinity))}, 2, says);
     }
     Fail({"verify", program, graph, Write("c.json", "[0, 0, Infinity, Infinity]")}, 2, "no name of a component");
@@ -261,7 +261,7 @@ TEST_F(VerifyTest, ComponentsAndLabelsAreNeverUnreached) {
     Fail({"verify", program, graph, Npy(array)}, 2, "entry 2 is inf, no name of a component");
   }
   Fail({"verify", "cdlp", graph, Write("c.txt", "0 1\n1 0\n2 inf\n3 2\n"), "--rounds", "1"}, 2,
-       "'inf' is no vertex id: a whole number belongs here");
+       "'inf' is not a vertex id: expected a whole number");
   Fail({"verify", "cdlp", graph, Npy(array), "--rounds", "2"}, 3, "verification failed: ");
 }
 
@@ -378,14 +378,14 @@ TEST_F(VerifyTest, NoValueBecomesZeroOrInfinityByItsWidth) {
   };
   Succeed(distances("0", "4"));
   for (const char* wrong : {"1e-320", "-1e-320", "1e-46", "1e-400"}) {
-    Fail(distances(wrong, "4"), 3, fmt::format("vertex 0 has the value '{}', which no right answer holds", wrong));
+    Fail(distances(wrong, "4"), 3, fmt::format("vertex 0 has the value '{}', which no correct answer contains", wrong));
   }
   for (const char* wrong : {"1e39", "1e400"}) {
-    Fail(distances("0", wrong), 3, fmt::format("vertex 2 has the value '{}', which no right answer holds", wrong));
+    Fail(distances("0", wrong), 3, fmt::format("vertex 2 has the value '{}', which no correct answer contains", wrong));
   }
   const std::vector<double> array{1e-320, 1.5, 4};
-  Fail({"verify", "sssp", graph, Npy(array), "--source", "0"}, 3, "entry 0 is 1e-320, which no right answer holds");
-  // A rank may be so small that a float has no such number, but not that of a vertex that no walk comes to.
+  Fail({"verify", "sssp", graph, Npy(array), "--source", "0"}, 3, "entry 0 is 1e-320, which no correct answer contains");
+  // A float may be too small to represent a rank, but the rank of a vertex that no walk reaches is exactly 0.
   const std::string chain = Write("chain.el", "0 1\n1 2\n2 3\n4 0\n");
   const auto ranks = [&](const char* third, const char* fourth) {
     return Arguments{

@@ -73,14 +73,14 @@ TEST_F(VertexDataCli, NumbersThatDoNotFitAreRefusedWithTheirLine) {
     for (const char* devices : {"host:1", "host:2"})
       Fail(Ppr(graph, {"--vertex-data", data, "--devices", devices}), 2, says);
   };
-  refused(Data("17 abc\n"), "data:1: vertex 17 has the value 'abc', which is no float");
-  refused(Data("17 1\n18 1e300\n"), "data:2: vertex 18 has the value '1e300', which is no float");
+  refused(Data("17 abc\n"), "data:1: vertex 17 has the value 'abc', which is not of type float");
+  refused(Data("17 1\n18 1e300\n"), "data:2: vertex 18 has the value '1e300', which is not of type float");
   refused(Data("17 nan\n"), "the teleport vector has nan at vertex 17");
   refused(Data("18 inf\n"), "the teleport vector has inf at vertex 18");
   refused(Data("40 -0.5\n"), "the teleport vector has -0.5 at vertex 40");
   refused(Data("17 0\n"), "the teleport vector is 0 at all vertices: walks begin nowhere");
   refused(Data(""), "walks begin nowhere");
-  refused(Data("0 1\n"), "data:1: vertex id 0 is none of the graph's, which go from 17 to 41 with gaps");
+  refused(Data("0 1\n"), "data:1: vertex id 0 is not one of the graph's, which go from 17 to 41 with gaps");
   refused(Data("17 1\n17 2\n"), "data:2: vertex 17 has a value already");
   refused(Data("1\n2\n3\n"), "data:3: ends with 3 of 4 vertices; the first without a value is 41");
   refused(Data("1\n2\n3\n4\n5\n"), "data:5: there are more values than the graph has vertices, 4");
@@ -89,7 +89,7 @@ TEST_F(VertexDataCli, NumbersThatDoNotFitAreRefusedWithTheirLine) {
   refused(Data("17 1 1\n"), "data:1: '1' follows where the line should end");
   refused(Data("{\"17\": 1}"), "data: is JSON");
   refused(Npy<float>("<f4", {1, 2, 3}), "data.npy: holds 3 values for a graph of 4 vertices");
-  refused(Npy<double>("<f8", {1, 2, 1e300, 4}), "data.npy: entry 2 is 1e+300, which is no float");
+  refused(Npy<double>("<f8", {1, 2, 1e300, 4}), "data.npy: entry 2 is 1e+300, which is not of type float");
 }
 
 TEST_F(VertexDataCli, NumbersThatBecomeZeroAreWarnedOf) {

@@ -79,7 +79,7 @@ TEST_F(CliTest, WhatAFormatCannotSayIsToldAndNotWritten) {
   const Outcome piped = Chatty({"convert", graph, "-", "--format", "gap", "--lossy"});
   EXPECT_EQ(piped.status, 0);
   EXPECT_NE(piped.err.find("cannot say all of the graph: ids: its 5"), std::string::npos) << piped.err;
-  Succeed({"generate", "chain", "5", "-o", Path("chain.mtx")});  // whose vertices nobody has called anything
+  Succeed({"generate", "chain", "5", "-o", Path("chain.mtx")});  // the graph has no ids of its own
   Succeed({"generate", "chain", "5", "-o", Path("chain.sg")});
   Fail({"generate", "chain", "5", "-o", Path("chain.wsg")}, 2, "weights: there are none, and every edge would weigh 1");
 }
@@ -171,8 +171,8 @@ TEST_F(CliTest, AGraphIsReadWithinItsLimit) {
     EXPECT_EQ(loaded.status, 0) << name << loaded.err;
   }
   // What a file's begin tells is enough to refuse it; what it does not tell is found out on the way.
-  EXPECT_NE(load("g.el", rows / 2).err.find("before anything was allocated"), std::string::npos);
-  EXPECT_NE(load("g.mtx", rows / 2).err.find("before anything was allocated"), std::string::npos);
+  EXPECT_NE(load("g.el", rows / 2).err.find("nothing was allocated"), std::string::npos);
+  EXPECT_NE(load("g.mtx", rows / 2).err.find("nothing was allocated"), std::string::npos);
   EXPECT_NE(load("g.el.gz", rows / 2).err.find("while it is read"), std::string::npos);
   EXPECT_EQ(load("g.chatty", rows * 5 / 4).status, 0);
   EXPECT_EQ(load("g.gr", rows * 5 / 2, {"--directed"}).status, 0);
@@ -182,7 +182,7 @@ TEST_F(CliTest, AGraphIsReadWithinItsLimit) {
   EXPECT_EQ(cached.status, 1) << cached.err;
   const Outcome run = Chatty({"run", "bfs", Path("g.el"), "--host-memory-limit", "1M"});
   EXPECT_EQ(run.status, 1);
-  EXPECT_NE(run.err.find("before anything was allocated: " + Path("g.el") + " holds about"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("(nothing was allocated): " + Path("g.el") + " has about"), std::string::npos) << run.err;
 }
 
 TEST_F(CliTest, ThreadsOfTheEnvironmentAreBoundedAsTheOptionIs) {
@@ -204,7 +204,7 @@ TEST_F(CliTest, ThreadsOfTheEnvironmentAreBoundedAsTheOptionIs) {
   ::unsetenv("OMP_NUM_THREADS");
 }
 
-/// Of a user with few processes: root is held to no such limit.
+/// Runs as a user with few processes: the limit does not apply to root.
 TEST_F(CliTest, TheLimitOfThreadsIsNamed) {
 #if CHATTY_TEST_SANITIZED
   GTEST_SKIP() << "a sanitizer has threads of its own";
@@ -222,7 +222,7 @@ TEST_F(CliTest, TheLimitOfThreadsIsNamed) {
     }
     const Outcome refused = Chatty({"run", "bfs", graph, "--devices", "host:1", "--threads", "16"});
     const bool named =
-        refused.status == 1 && refused.err.find("the limit is RLIMIT_NPROC, 3 for this user, who has ") != std::string::npos;
+        refused.status == 1 && refused.err.find("the limit is RLIMIT_NPROC, 3 for this user, with ") != std::string::npos;
     if (!named && ::write(STDERR_FILENO, refused.err.data(), refused.err.size()) < 0) ::_exit(2);
     ::_exit(named ? 0 : 1);
   }

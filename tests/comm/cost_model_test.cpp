@@ -158,7 +158,7 @@ TEST(FitCost, TooFastCountsAsTooSlow) {
 }
 
 TEST(FitCost, HandOversOfTwoKindsLeaveTheBandwidth) {
-  // A thread that is awake takes over in 1 us, one that sleeps in 20 us, and nobody knows which it will be.
+  // A thread that is awake continues in 1 us, a sleeping one in 20 us, at random.
   std::mt19937 random(11);
   for (int attempt = 0; attempt < 200; ++attempt) {
     std::vector<CostSample> samples = QuickSamples({0, 1e-4, 3e-4});

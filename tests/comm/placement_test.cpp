@@ -30,7 +30,7 @@ class Placement : public testing::Test {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text << '\n';
   }
-  /// A node a list of CPUs, and a GPU for each of `gpus` in the node of that number.
+  /// Makes a node for each list of CPUs, and a GPU in the node of each number in `gpus`.
   void Make(const std::vector<std::string>& nodes, const std::vector<int>& gpus = {}) const {
     Write("sys/devices/system/node/online", nodes.size() == 1 ? "0" : "0-" + std::to_string(nodes.size() - 1));
     for (std::size_t n = 0; n < nodes.size(); ++n) {

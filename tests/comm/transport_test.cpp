@@ -106,9 +106,9 @@ class TransportTest : public testing::TestWithParam<Case> {
     return options;
   }
 
-  /// Every device on its own thread, as in a run: pack and post, meet once, receive and read. The one meeting an epoch is
-  /// the least that the interface asks for: a fast device packs the next epoch while a slow one still reads this one.
-  /// `blind`: where buffers are read in place nobody tells how much they hold.
+  /// Every device runs on its own thread, as in a run: packs and posts, synchronises once, receives and reads. One
+  /// synchronisation per epoch is the minimum that the interface requires: a fast device packs the next epoch while a slow
+  /// one still reads this one. `blind`: zero-copy receivers do not get the lengths.
   void Converse(Transport& transport, const PairBytesTable& capacities, const TransportOptions& options,
                 std::uint64_t first_epoch, std::uint64_t epochs, bool delays, bool blind = false) {
     const auto length = [&](PartId from, PartId to, std::size_t bytes) {

@@ -1,7 +1,7 @@
 // EXPECT: RoundMessage has to be .*, of a program with kFirstSuffices = true and messages of at most 8 bytes
 #include <chatty/chatty.h>
 
-// Whoever looks at each message cannot do with a bit.
+// A filter of individual messages needs more than a bit.
 struct Program {
   using Value = std::uint32_t;
   using Message = std::uint32_t;

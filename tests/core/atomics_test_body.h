@@ -308,7 +308,7 @@ TYPED_TEST(AtomicsTest, EachBitIsSetAndClearedOnce) {
 TYPED_TEST(AtomicsTest, CompareSwapCountsRight) {
   Memory<TypeParam> count(1);
   count[0] = TypeParam{};
-  const unsigned threads = std::min(Backend::kThreads, 512u);  // a swap in vain costs everybody
+  const unsigned threads = std::min(Backend::kThreads, 512u);  // a failed swap costs every thread time
   Backend::Run(threads, CountBySwap<TypeParam>{count.data()});
   EXPECT_EQ(count[0], static_cast<TypeParam>(8 * threads));
 }

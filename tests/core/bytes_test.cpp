@@ -96,12 +96,12 @@ TEST_F(HostMemory, TheLimitOfThreadsIsNamed) {
   Put("/sys/fs/cgroup/a/b/pids.max", "max\n");
   Put("/sys/fs/cgroup/a/pids.max", "64\n");
   Put("/sys/fs/cgroup/a/pids.current", "60\n");
-  const std::string group = "the limit is that of the control group, 64 of which 60 are used (/sys/fs/cgroup/a/pids.max)";
+  const std::string group = "the limit is the control group's, 64 with 60 in use (/sys/fs/cgroup/a/pids.max)";
   EXPECT_EQ(named(5), group);
   EXPECT_NE(named(4), group) << "so many were left";
   Put("/sys/fs/cgroup/pids/pids.max", "9\n");
   Put("/sys/fs/cgroup/pids/pids.current", "9\n");
-  EXPECT_EQ(named(1), "the limit is that of the control group, 9 of which 9 are used (/sys/fs/cgroup/pids/pids.max)");
+  EXPECT_EQ(named(1), "the limit is the control group's, 9 with 9 in use (/sys/fs/cgroup/pids/pids.max)");
 
   ThreadLimits limits;
   EXPECT_EQ(DescribeThreadLimit(limits, 1), "which limit that is, is not known");
@@ -111,7 +111,7 @@ TEST_F(HostMemory, TheLimitOfThreadsIsNamed) {
   EXPECT_NE(DescribeThreadLimit(limits, 1).find("RLIMIT_AS, 1.00 GiB"), std::string::npos) << DescribeThreadLimit(limits, 1);
   limits.of_user = 10;
   limits.user_used = 8;
-  EXPECT_EQ(DescribeThreadLimit(limits, 3), "the limit is RLIMIT_NPROC, 10 for this user, who has 8 (ulimit -u)");
+  EXPECT_EQ(DescribeThreadLimit(limits, 3), "the limit is RLIMIT_NPROC, 10 for this user, with 8 in use (ulimit -u)");
   EXPECT_NE(DescribeThreadLimit(limits, 2).find("RLIMIT_AS"), std::string::npos);
 }
 

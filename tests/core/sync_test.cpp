@@ -271,7 +271,7 @@ TEST(AllGatherBarrier, DeadlineOnADeviceThatNeverArrives) {
 }
 
 TEST(AllGatherBarrier, FailureOfOneIsWhatAllReport) {
-  // The protocol of the engines: the first failure is recorded, then everybody is woken.
+  // The engines' protocol: the first failure is recorded, then all waiting threads are woken.
   AllGatherBarrier<int> meeting(kThreads);
   AbortToken abort;
   OnThreads(kThreads, [&](int rank) {
@@ -315,8 +315,8 @@ TEST(SpinPatience, WaitsInVainMakeTheNextShortAndOneThatSucceedsMakesAllLongAgai
   EXPECT_EQ(patience.Next(std::chrono::nanoseconds(0)).count(), 0) << "who may not spin does not";
 }
 
-// The one that is waited for may need the core of one that spins: nobody does. Each round all but one wait, and that one
-// comes when they sleep.
+// The thread waited for may need the core of a spinning thread, so no thread spins. In each round all threads but one wait,
+// and that one arrives when they sleep.
 TEST(Barrier, WhereMoreMeetThanThereAreCoresAllSleepAtOnce) {
   constexpr int kRounds = 50;
   const int threads = Cores() + 1;

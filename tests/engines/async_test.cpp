@@ -78,7 +78,7 @@ class AsyncHost : public testing::Test {
   }
 };
 
-// Whoever is slow reads late, so that its neighbours find both buffers full, hold messages back, and combine them.
+// A slow device reads late, so that its neighbours find both buffers full, keep messages back, and combine them.
 TEST_F(AsyncHost, ASlowDeviceLosesNothing) {
   const Graph graph = RandomGraph(5, 900, 6.0, WeightKind::kNone, true);
   const auto expected = chatty::Run(graph, Sleepy{}, "host:1").values;

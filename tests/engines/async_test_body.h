@@ -41,8 +41,8 @@ TEST_P(Async, AnswersAreThoseOfBsp) {
   }
 }
 
-// A long path whose neighbours are on different devices: one message at a time travels, and everybody else is idle. Whoever
-// stops too early leaves the end unreached.
+// A long path whose neighbours are on different devices: one message travels at a time, and all other devices are idle. An
+// engine that stops too early leaves the end unreached.
 TEST_P(Async, NobodyLeavesWhileAMessageIsOnTheWay) {
   constexpr VertexId kLength = 400;
   std::vector<TestEdge> path;

@@ -41,10 +41,11 @@ namespace fs = std::filesystem;
 /// Of what goes well, which is never so late, however busy the machine is. What stalls sets the clock forward, instead of
 /// letting it pass.
 constexpr std::chrono::milliseconds kDeadline = 60s;
-/// What nobody ends gives up after so many fifths of a deadline, and fails its test.
+/// An operation that no event ends gives up after this number of fifths of a deadline, and the test fails.
 constexpr int kGiveUp = 500;
 
-/// Lets a fifth of the deadline pass for all that wait, once they do: nobody else is late then.
+/// Lets a fifth of the deadline pass for all waiting threads, after they have begun to wait, so that no other thread is
+/// late.
 void PassTime() {
   if (!waits::AwaitQuiet()) throw std::logic_error("somebody spins");
   waits::Advance(kDeadline / 5);
@@ -66,14 +67,14 @@ struct Faults {
   At at = At::kNowhere;
   Do what = Do::kThrow;
   PartId device = 0;       ///< on whose thread
-  std::uint32_t nth = 0;   ///< of its calls of that kind since Set
+  std::uint32_t nth = 0;   ///< number of its calls of that kind since Set
   bool tear_down = false;  ///< Abort leaves it unusable, as an aborted communicator is
   bool in_place = true;    ///< what is read in place is said to be; otherwise engines that go by rounds tell lengths first
 
   std::array<std::array<std::atomic<std::uint32_t>, 8>, 4> calls{};  ///< by kind and device
   std::atomic<int> made{0}, aborts{0};
   std::atomic<bool> struck{false};
-  std::atomic<bool> gave_up{false};     ///< nobody ended what stalled
+  std::atomic<bool> gave_up{false};     ///< no event ended the stalled operation
   std::atomic<bool> time_passes{true};  ///< while something stalls
 
   void Set(At where, Do fault, PartId on, std::uint32_t call) {
@@ -324,7 +325,7 @@ void LeavesNothing(const std::function<void()>& body) {
 
 constexpr VertexId kVertices = 600, kBadVertex = 300;
 
-/// A path, dealt out at random: hundreds of rounds, in each of which everybody may have something for everybody.
+/// A path, distributed at random: hundreds of rounds, in each of which every device may send to every other.
 const Graph& Path() {
   static const Graph graph = [] {
     std::vector<TestEdge> edges;

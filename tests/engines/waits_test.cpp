@@ -1,4 +1,4 @@
-// Devices that are more than the cores: whoever waits sleeps at once, for the one that it waits for may need its core.
+// More devices than cores: a waiting thread sleeps at once, because the thread waited for may need its core.
 #include "../core/waits.h"
 
 #include <gtest/gtest.h>

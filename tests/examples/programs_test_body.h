@@ -317,7 +317,7 @@ TEST_P(Examples, LoopsAndParallelEdgesMakeNoTriangles) {
     for (std::uint64_t v = 0; v < n; ++v) {
       edges.insert(edges.end(), 3, {v, v});
       edges.insert(edges.end(), 2, {v, (v + 1) % n});
-      edges.insert(edges.end(), 2, {v, n});  // and one more that is nobody's neighbour but by these
+      edges.insert(edges.end(), 2, {v, n});  // and one more vertex, which has only these edges
     }
     const auto vertices = static_cast<VertexId>(n + 2);
     std::vector<std::uint64_t> expected(n + 1, n * (n - 1) / 2);
@@ -422,7 +422,7 @@ TEST_P(Examples, KCoreGoesOnlyThroughPhasesThatRemoveSomebody) {
     std::vector<std::uint32_t> expected(12, 33);
     expected.insert(expected.end(), 2, 100);
     EXPECT_EQ(answer.As<std::uint32_t>(), expected);
-    EXPECT_EQ(answer.statistics.phases, 3u);  // 0, which finds nobody, 33 and 100
+    EXPECT_EQ(answer.statistics.phases, 3u);  // 0, which removes no vertex, 33 and 100
   }
 }
 
@@ -481,8 +481,8 @@ TEST_P(Examples, CentralityFromEveryVertexIsBrandesOnOneThread) {
 }
 
 TEST_P(Examples, CentralityOfLevelsThatAreFoundEachWay) {
-  // A hub whose neighbours have neighbours of their own: the first two levels from a leaf are one vertex, the third most of
-  // the graph. Whoever passes the hub is behind it.
+  // A hub whose neighbours have other neighbours: from a leaf, the first two levels are one vertex each, and the third is
+  // most of the graph. All other vertices are behind the hub.
   constexpr std::uint64_t kSpokes = 6000, kOuter = 900;
   std::vector<TestEdge> edges;
   for (std::uint64_t v = 1; v <= kSpokes; ++v) edges.push_back({0, v});

@@ -348,7 +348,7 @@ TEST(ExhaustionFinds, LostBlocksOfEachKind) {
   }
 }
 
-/// Loses a block of its memory, or of its pinned memory, the first time that somebody is about to use it.
+/// Drops a block of its memory, or of its pinned memory, before its first use.
 class LosingDevice final : public BorrowedDevice {
  public:
   LosingDevice(Device& lender, bool pinned, Lost* lost) : BorrowedDevice(lender), pinned_(pinned), lost_(lost) {}

@@ -1,5 +1,5 @@
-// Message buffers in every form, packed and unpacked by the steps' own pieces: what is in them is what went in, whoever
-// reads which stretch. Instantiated for host teams and for GPUs, which bring Pack and Unpack.
+// Message buffers in every encoding, packed and unpacked by the steps' own functions: the unpacked contents equal the packed
+// ones, for any range of entries. Instantiated for host teams and for GPUs, which provide Pack and Unpack.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -68,7 +68,7 @@ class EngineTest : public testing::TestWithParam<const char*> {
       // The transport of choice, and for one of the partitions some that are not.
       for (const std::string transport : {"auto", "staged", "uva", "chattygraph", "ring"}) {
         if (transport != "auto" && (session.device_count() == 1 || std::string(partition) != "random")) continue;
-        // Communicators take longer to make than such runs; tests/engines has NCCL.
+        // Making communicators takes longer than these runs; tests/engines tests NCCL.
         if (transport == "chattygraph" && session.device(0).kind() != DeviceKind::kHost) continue;
         for (const Direction direction : kDirections) {
           if (transport == "staged" && direction != Direction::kAuto) continue;

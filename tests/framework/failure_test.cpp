@@ -261,7 +261,7 @@ TEST(Failure, AFailedRunTellsWhatItDid) {
     EXPECT_EQ(values, after_seven);
     EXPECT_THROW(job->CopyOutput(bytes), UsageError);
 
-    // Half way through the values of a round: each vertex has one of that round or of the one before.
+    // In the middle of a round's updates: each vertex has the value of that round or of the previous one.
     g_updates_until_throw = 300;
     EXPECT_THROW(job->Execute(), std::runtime_error);
     g_updates_until_throw = -1;
@@ -390,7 +390,7 @@ TEST(Stopping, AStopThatComesWithTheEndIsNone) {
   EXPECT_EQ(chatty::Run(session, Moody{}, options).statistics.ended, Ended::kConverged) << "there was nothing to do";
 }
 
-/// Phases in which nobody starts, until it is stopped.
+/// Phases without an active vertex, until the program stops.
 struct Waiting : Moody {
   bool IsActive(const Value&, const Round<>&) const { return false; }
   Next EndRound(Round<>& round) const {
@@ -484,7 +484,7 @@ TEST(Failure, AnOperatorProgramThatThrows) {
 struct MoodyOfOneKind : Moody {
   Next EndRound(Round<>&) const { return Next::kNextPhase; }
 };
-/// Phases for ever, in which nobody starts.
+/// Endless phases without an active vertex.
 struct Endless : Moody {
   bool IsActive(const Value&, const Round<>& round) const { return round.phase == 0; }
   Next EndRound(Round<>& round) const { return round.active == 0 ? Next::kNextPhase : Next::kContinue; }
@@ -649,7 +649,7 @@ TEST(Failure, AnotherJobRunsOnWhileOneCannotBePrepared) {
 
 // ------------------------------------------------------------------------ deadlines ----
 
-constexpr std::chrono::seconds kHasty{60};  // of a deadline that nobody misses on a busy machine
+constexpr std::chrono::seconds kHasty{60};  // a deadline that is never missed, even on a busy machine
 /// Once, in UpdateStatus of one vertex, the deadline passes for the other device, which waits: the vertex' own is late.
 std::atomic<bool> g_slow{true};
 struct Slow : Moody {

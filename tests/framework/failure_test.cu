@@ -1,5 +1,5 @@
-// What a GPU program that cannot go on leaves behind. Device code cannot throw: it traps, and its GPU's context is lost, so
-// each such run has a process of its own.
+// The state after a GPU program fails. Device code cannot throw: it traps, and the GPU's context is lost, so each such run
+// has a process of its own.
 #include <gtest/gtest.h>
 
 #include <cstdio>

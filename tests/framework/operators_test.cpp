@@ -221,7 +221,7 @@ TEST(CompressSome, FlattensFewAsWell) {
     GraphRef graph;
     graph.vertices = graph.owned = graph.local = n;
     std::vector<VertexId> parent(n + 1);
-    for (VertexId v = 0; v <= n; ++v) parent[v] = v < 3 || v == n ? v : v - 2;  // two chains, and what is nobody's
+    for (VertexId v = 0; v <= n; ++v) parent[v] = v < 3 || v == n ? v : v - 2;  // two chains, and a vertex outside of both
     const LocalId calls = hooking::CompressSome::Calls(graph);
     EXPECT_EQ(calls, (n + 3) / 4);
     for (LocalId i = 0; i < calls; ++i) hooking::CompressSome{graph, parent.data(), calls}(i);

@@ -104,7 +104,7 @@ struct GroupQuestion {
   }
 };
 
-/// A group's scratch is its own, and large; places are given to whoever wants one.
+/// A group's scratch memory is private and large; AppendIndex gives indexes to the lanes that want one.
 struct AskScratch {
   std::uint32_t* answers;
   std::uint32_t words;  ///< of scratch
@@ -286,7 +286,7 @@ struct ExchangeQuestion {
   static constexpr std::uint64_t kRounds = 6, kMax = 4000;
 
   static std::uint64_t Count(PartId from, PartId to, std::uint64_t round) {
-    if (round == 3) return 0;  // nobody has anything
+    if (round == 3) return 0;  // no device sends
     return (from + 2 * to + round) % 3 * (round + 1) * 100;
   }
   static std::uint64_t First(PartId from, PartId to, std::uint64_t round) { return ((from * 16 + to) * 16 + round) << 20; }

@@ -401,7 +401,7 @@ struct NearestByRound : Nearest<V, kLax> {
   CHATTY_FN std::uint32_t RoundMessage(const Round<>& round) const { return round.index + 1; }
 };
 
-/// Vertices hear of rounds again and again, and what they make of it depends on each: none may be kept from them.
+/// Every round's message must reach a vertex, because its update depends on all of them.
 template <Reduction kHow>
 struct Pulses {
   struct Value {
@@ -427,7 +427,7 @@ struct Pulses {
   CHATTY_FN std::uint32_t Output(const Value& v) const { return v.sum; }
 };
 
-/// The greatest number heard, 8 bytes wide and both ways: of rounds that say less and less the first.
+/// The largest number received, 8 bytes wide and in both directions; of rounds with decreasing numbers, the first.
 struct FirstHeard {
   using Value = std::uint64_t;
   using Message = std::uint64_t;
@@ -447,7 +447,7 @@ struct FirstHeard {
   }
 };
 
-/// What a round says is a number of another type: it is converted before anybody sees it.
+/// A round's message has another type: it is converted before its first use.
 struct Halves {
   using Value = double;
   using Message = double;
@@ -492,7 +492,7 @@ struct Phases {
   static constexpr auto kSafety = Safety::kSynchronous;
   CHATTY_FN Value InitVertex(Vertex v) const { return {Mix(v.id) % 1000, 0, static_cast<std::uint32_t>(v.id)}; }
   CHATTY_FN bool IsActive(const Value& v, const Round<Global>& round) const {
-    return round.phase % 3 != 1 && v.id % 6 == round.phase;  // phases 1 and 4 have nobody
+    return round.phase % 3 != 1 && v.id % 6 == round.phase;  // phases 1 and 4 have no active vertex
   }
   CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.label; }
   CHATTY_FN Message ComputeScatter(const Shared& label, Edge<>, const Round<Global>& round) const {

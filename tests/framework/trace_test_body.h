@@ -178,7 +178,7 @@ TEST_P(TraceTest, ARoundWhoseMessagesNobodyWantsIsNotMade) {
       options.trace = &trace;
       const auto result = chatty::Run(session, Bfs{}, options);
       auto rows = Spans(trace.Track(session.device(0)));
-      // Without rows of in-edges nobody counts what is wanted.
+      // Without rows of in-edges there is no count of candidate edges.
       const std::uint64_t unwanted = graph == &all_reached && direction != Direction::kPush ? 1 : 0;
       EXPECT_EQ(Count(rows[TraceRow::kCompute], "apply") + unwanted, result.statistics.rounds);
       EXPECT_EQ(result.statistics.rounds, 2u);
@@ -207,7 +207,7 @@ TEST_P(TraceTest, RoundsAreThoseOfTheStatistics) {
       EXPECT_EQ(Count(rows[TraceRow::kRounds], "round # (pull)"), result.statistics.pull_rounds);
       EXPECT_EQ(Count(rows[TraceRow::kRounds], "phase #"), 1u);
       EXPECT_EQ(Count(rows[TraceRow::kCompute], "init"), 1u);
-      // Where all have been reached nobody makes the round that is left.
+      // If all vertices are reached, the last round is omitted.
       const std::size_t made = Count(rows[TraceRow::kCompute], "apply");
       EXPECT_LE(result.statistics.rounds - made, 1u);
       const std::size_t advances = Count(rows[TraceRow::kCompute], "advance");

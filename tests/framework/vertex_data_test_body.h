@@ -178,7 +178,7 @@ Array<T> Numbers(const Graph& graph, std::uint64_t seed, std::uint64_t most) {
 /// An array of starts with entries for some vertices, and one of delays.
 struct DelayInput {
   explicit DelayInput(const Graph& graph) : delays(Numbers<std::uint32_t>(graph, 2, 50)) {
-    Array<std::int32_t> starts(graph.vertices(), 12345);  // which is nobody's
+    Array<std::int32_t> starts(graph.vertices(), 12345);  // a value that is never read
     Array<bool> present(graph.vertices(), false);
     best.assign(graph.vertices(), kInfinity<std::uint32_t>);
     for (VertexId v = 0; v < graph.vertices(); v += 1 + graph.vertices() / 7) {

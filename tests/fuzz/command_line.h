@@ -7,9 +7,9 @@
 
 namespace chatty::fuzz {
 
-/// Runs `chatty WORDS...` within the folder of Files(), which it cannot leave by itself: whoever calls sees to that. Reports
-/// an exit code that is none, an error that is not one line, and unfinished files that are left. Returns what went to
-/// standard output, and the exit code in `code`.
+/// Runs `chatty WORDS...` in the folder of Files(). The caller ensures that the command does not leave it. Reports an
+/// invalid exit code, an error of more than one line, and unfinished files. Returns the standard output, and the exit code
+/// in `code`.
 std::string RunChatty(const std::vector<std::string>& words, int* code);
 
 }  // namespace chatty::fuzz

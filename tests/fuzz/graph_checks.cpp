@@ -163,7 +163,7 @@ void CheckGraph(const std::string& path, const ReadOptions& options) {
   if (!Attempt([&] { graph = ReadGraph(path, options, &report); })) return;
   Expect(peeked && peek.has_value(), "read, but not peeked");
   CheckPeek(*peek, graph, report);
-  // That both directions are there is what the writer of a binary file promises; nobody checks it.
+  // The writer of a binary file guarantees that both directions are stored; the reader does not check it.
   if (report.format == GraphFormat::kBinary && graph.symmetric() && !IsSymmetric(graph.out())) return;
   CheckIsSimple(graph, options);
   if (graph.vertices() <= 4096 && LightestFirst(graph)) CheckRoundTrips(graph);  // a name of many digits makes many vertices

@@ -510,7 +510,7 @@ TEST_F(BinaryFormats, AdjacencyTextTakesAnyBlanks) {
 
 TEST_F(BinaryFormats, AdjacencyTextIsHeldToItsHeaderAndFaultsNameTheirLine) {
   ExpectFault("AdjacencyGraph\n", ":1: the file ends inside its header");
-  ExpectFault("AdjacencyGraph\nx\n", ":2: 'x' is no vertex count");
+  ExpectFault("AdjacencyGraph\nx\n", ":2: 'x' is not a vertex count");
   ExpectFault("AdjacencyGraph 4\n5\n", ":1: '4' follows");
   ExpectFault("AdjacencyGraph\n4 5\n0\n", ":2: '5' follows");
   ExpectFault("AdjacencyGraph\n4\n-5\n", ":3: edge count '-5' is negative");
@@ -519,7 +519,7 @@ TEST_F(BinaryFormats, AdjacencyTextIsHeldToItsHeaderAndFaultsNameTheirLine) {
   ExpectFault("AdjacencyGraph\n3\n3\n0\n2\n1\n0\n1\n2\n", ":6: the edges of vertex 2 begin at 1");
   ExpectFault("AdjacencyGraph\n2\n2\n0\n3\n0\n1\n", ":5: the edges of vertex 1 begin at 3");
   ExpectFault("AdjacencyGraph\n2\n2\n0\n1\n0\n2\n", ":7: vertex 2 in a graph of 2");
-  ExpectFault("AdjacencyGraph\n2\n2\n0\n1\n0\nx\n", ":7: 'x' is no vertex");
+  ExpectFault("AdjacencyGraph\n2\n2\n0\n1\n0\nx\n", ":7: 'x' is not a vertex");
   ExpectFault("AdjacencyGraph\n2\n2\n0\n1\n0\n-1\n", ":7: vertex '-1' is negative");
   ExpectFault("AdjacencyGraph\n2\n2\n0\n1\n0\n1\n7\n", ":8: '7' follows what the header promises");
   ExpectFault("AdjacencyGraph\n2\n2\n0\n1\n00000000000\n", ":6: the file ends after 1 of 2 edges");
@@ -616,7 +616,7 @@ TEST_F(BinaryFormats, CountsThatNoFileHoldsAreNotBelieved) {
       const std::string path = Write("file.zst", Zstd(vertices));  // more than the machine holds, or than the file does
       EXPECT_THROW(ReadGraph(path, Named(place.format)), Error);
     }
-    // What a format can hold and this file does not: nothing of that size is asked for.
+    // Sizes that a format allows and this file does not have: there is no allocation of that size.
     const std::uint64_t large = std::uint64_t{1} << 40;
     EXPECT_FALSE(Fault(With(place.bytes, place.edges, large), Named(place.format)).empty());
     EXPECT_FALSE(Fault(Zstd(With(place.bytes, place.edges, large)), Named(place.format)).empty());
@@ -644,10 +644,10 @@ TEST_F(BinaryFormats, OffsetsAndNeighboursAreChecked) {
     ExpectFault(With(golden.bytes, last, 6), "but it has 5 edges");
     ExpectFault(With(golden.bytes, last, 4), "but it has 5 edges");
     const int id_bytes = golden.bytes == kGalois2 || golden.bytes == kGalois2Weighted ? 8 : 4;
-    ExpectFault(With(golden.bytes, last + 8, 4, id_bytes), "names vertex 4 of a graph of 4");
-    ExpectFault(With(golden.bytes, last + 8, 0xffffffff, id_bytes), "names vertex 4294967295 of a graph of 4");
+    ExpectFault(With(golden.bytes, last + 8, 4, id_bytes), "contains vertex 4, but the graph has 4");
+    ExpectFault(With(golden.bytes, last + 8, 0xffffffff, id_bytes), "contains vertex 4294967295, but the graph has 4");
   }
-  ExpectFault(With(kGalois2, 64, std::uint64_t{1} << 32), "names vertex 4294967296 of a graph of 4");
+  ExpectFault(With(kGalois2, 64, std::uint64_t{1} << 32), "contains vertex 4294967296, but the graph has 4");
   // Those of the in-edges.
   ExpectFault(With(kGapDirected, 57 + 20 + 8, 6), "end before they begin");
   ExpectFault(With(kGapDirectedWeighted, 57 + 40 + 32, 4), "but it has 5 edges");
@@ -658,7 +658,7 @@ TEST_F(BinaryFormats, OffsetsAndNeighboursAreChecked) {
 TEST_F(BinaryFormats, WhatSaysThatItIsUndirectedMustBe) {
   ExpectFault(With(kGapUndirected, 57, 2, 4), "undirected, but holds edges without their reverse");
   ExpectFault(With(kGapUndirectedWeighted, 57 + 4, 71, 4), "or with another weight");
-  ExpectFault(With(kGapUndirected, 0, 2, 1), "no graph file does");
+  ExpectFault(With(kGapUndirected, 0, 2, 1), "is not a known graph format");
   ExpectFault(With(kGapUndirected, 0, 2, 1), "where 0 or 1 says", Named(GraphFormat::kGap));
 }
 
@@ -669,11 +669,11 @@ TEST_F(BinaryFormats, OtherFilesAreNotClaimed) {
                                    "ELF\x02\x01\x01" +
                                        std::string(60, '\0'),
                                    "\x89PNG\r\n\x1a\n" + std::string(40, 'x')}) {
-    EXPECT_NE(Fault(bytes).find("no graph file does"), std::string::npos);
+    EXPECT_NE(Fault(bytes).find("is not a known graph format"), std::string::npos);
   }
   EXPECT_NE(Fault("\x93NUMPY" + std::string("\x01\0v\0", 4)).find("is a NumPy array"), std::string::npos);
   EXPECT_NE(Fault("AdjacencyGraphs\n1\n0\n0\n").find("begins with 'AdjacencyGraphs'"), std::string::npos);
-  ExpectFault("1 2\n3 4\n5 6\n7 8\n9 10\n11 12\n13 14\n", "is no Galois graph", Named(GraphFormat::kGalois));
+  ExpectFault("1 2\n3 4\n5 6\n7 8\n9 10\n11 12\n13 14\n", "is not a Galois graph", Named(GraphFormat::kGalois));
 }
 
 TEST_F(BinaryFormats, NoDamageOfASmallFileGoesFurtherThanAnError) {

@@ -43,10 +43,10 @@ TEST_F(CoordinatesTest, WhatIsWrongIsToldWithItsLine) {
   EXPECT_EQ(Fault("p aux sp co 2\nv 1 0 0\nv 3 0 0\n"), ":3: id 3 exceeds the 2 vertices of the header (line 1)");
   EXPECT_EQ(Fault("p aux sp co 2\nv 0 0 0\nv 1 0 0\n"), ":2: id 0 in a file that numbers from 1");
   EXPECT_EQ(Fault("p aux sp co 1\nv 1 0\n"), ":2: the line ends where a y belongs");
-  EXPECT_EQ(Fault("p aux sp co 1\nv 1 0 nan\n"), ":2: 'nan' is no coordinate: a number belongs here");
-  EXPECT_EQ(Fault("p aux sp co 1\nv 1 0 1e999\n"), ":2: '1e999' is no coordinate: a number belongs here");
+  EXPECT_EQ(Fault("p aux sp co 1\nv 1 0 nan\n"), ":2: 'nan' is not a coordinate: expected a number");
+  EXPECT_EQ(Fault("p aux sp co 1\nv 1 0 1e999\n"), ":2: '1e999' is not a coordinate: expected a number");
   EXPECT_EQ(Fault("p aux sp co 1\nv 1 0 0 0\n"), ":2: '0' follows where the line should end");
-  EXPECT_EQ(Fault("p aux sp co 1\na 1 0 0\n"), ":2: 'a' is no line of a .co file; they begin with c, p or v");
+  EXPECT_EQ(Fault("p aux sp co 1\na 1 0 0\n"), ":2: 'a' is not a line of a .co file; lines begin with c, p or v");
   EXPECT_EQ(Fault("p aux sp co 1\np aux sp co 1\n"), ":2: a second \"p\" line; the first is line 1");
   EXPECT_NE(Fault("p sp 2 1\na 1 2 3\n").find(":1: 'p sp 2 1' should be the line"), std::string::npos);
   EXPECT_NE(Fault("v 1 0 0\n").find("comes before the line"), std::string::npos);

@@ -86,7 +86,7 @@ TEST(Generators, SeedsMatter) {
   }
 }
 
-/// What another machine, compiler or library must make as well. A change here changes everybody's graphs.
+/// Results that every machine, compiler and library must reproduce. A change here changes all users' graphs.
 TEST(Generators, GraphsStayWhatTheyAre) {
   const auto fingerprint = [](GeneratorSpec spec, WeightKind weights) {
     spec.weights = weights;

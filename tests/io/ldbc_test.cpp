@@ -145,7 +145,7 @@ TEST_F(LdbcTest, TheWeightIsThePropertyThatSsspNamesOrTheFirst) {
   EXPECT_NE(Fault(Graph3(head + "graph.g.sssp.weight-property = word\n", kVertices, edges)).find("'string'"),
             std::string::npos);
   EXPECT_EQ(Fault(Graph3(head + "graph.g.sssp.weight-property = time\n", kVertices, edges)),
-            "g.properties:6: graph.g.sssp.weight-property is 'time', which is none of the edges' properties");
+            "g.properties:6: graph.g.sssp.weight-property is 'time', which is not one of the edges' properties");
   EXPECT_EQ(Fault(Graph3(head, kVertices, "2 40 3\n")), "g.e:1: the line ends where the property 'word' belongs");
 }
 
@@ -198,10 +198,10 @@ TEST_F(LdbcTest, WhatIsWrongIsToldWithFileAndLine) {
   EXPECT_EQ(fault(good, "2\n7\n9 x\n40\n"), "g.v:3: 'x' follows where the line should end");
   EXPECT_EQ(fault(good, "2\n7\n40\n18446744073709551616\n"), "g.v:4: vertex id '18446744073709551616' is beyond 64 bits");
   EXPECT_EQ(fault(good, kVertices, "2 40 1\n40 8 1\n"),
-            "g.e:2: the edge's target id 8 is no vertex of the graph: g.v does not list it");
+            "g.e:2: the edge's target id 8 is not a vertex of the graph: g.v does not list it");
   EXPECT_EQ(fault(good, kVertices, "2 40 1\n40 2\n"), "g.e:2: the line ends where a weight belongs");
   EXPECT_NE(fault(good, kVertices, "2 40 1\n40 2 nan\n").find("g.e:2: weight 'nan' is not finite"), std::string::npos);
-  EXPECT_EQ(fault(good, kVertices, "2 40 1\n40 two 1\n"), "g.e:2: 'two' is no target id: a whole number belongs here");
+  EXPECT_EQ(fault(good, kVertices, "2 40 1\n40 two 1\n"), "g.e:2: 'two' is not a target id: expected a whole number");
   EXPECT_EQ(fault("graph.g.vertex-file=g.v\ngraph.g.edge-file=g.e\ngraph.g.directed=true\n", kVertices, "2 40 1\n"),
             "g.e:1: '1' follows the two ids, but g.properties names no property of edges (graph.g.edge-properties.names)");
 }
@@ -287,7 +287,7 @@ TEST_F(LdbcTest, WithoutCountsPeekingTellsBounds) {
 
 TEST_F(LdbcTest, APropertyThatDoesNotPrintIsRefused) {
   EXPECT_EQ(Fault(Graph3("graph.g.vertex-file = g\x1b.v\n")),
-            "g.properties:1: 'g\\x1b.v' holds a character that does not print: it is no property");
+            "g.properties:1: 'g\\x1b.v' holds a character that does not print: it is not a property");
   EXPECT_EQ(Fault(Graph3("# c\ngraph.g\x01.edge-file = g.e\n")).substr(0, 16), "g.properties:2: ");
   EXPECT_EQ(Fault(Graph3("graph.g.vertex-file = g\\n.v\n")).substr(0, 16), "g.properties:1: ");
 }

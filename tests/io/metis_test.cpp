@@ -195,7 +195,7 @@ TEST_F(MetisTest, WhatIsWrongIsToldWithItsLine) {
   EXPECT_TRUE(Fault("5 3\n2 3\n1\n1 5\n\n% here\n\n").starts_with(":4: vertex 3 lists 5, which does not list it"));
   EXPECT_TRUE(Fault("5 3\n2 3\n1\n% here\n1 5\n\n\n").starts_with(":5: vertex 3 lists 5, which does not list it"));
   EXPECT_TRUE(Fault("5 3\n2 3\n1\n1 5\n\n\n", false).starts_with(":4: vertex 3 lists 5")) << "recognised all the same";
-  EXPECT_EQ(Fault("3 2\n2\n1 x\n2\n", false), ":3: 'x' is no neighbour's id: a whole number belongs here");
+  EXPECT_EQ(Fault("3 2\n2\n1 x\n2\n", false), ":3: 'x' is not a neighbour's id: expected a whole number");
   EXPECT_EQ(Fault("3 2\n2\n1 -3\n2\n", false), ":3: neighbour's id '-3' is negative");
   EXPECT_TRUE(Fault("2 1 1\n2 5\n1 6\n").starts_with(":2: vertex 1 lists 2 with weight 5, which lists it with weight 6"));
   EXPECT_TRUE(Fault("2 1\n2 2\n1\n").starts_with(":2: vertex 1 lists 2 2 times, which lists it 1 times"));
@@ -209,14 +209,14 @@ TEST_F(MetisTest, WhatIsWrongIsToldWithItsLine) {
   EXPECT_EQ(Fault("2 1\n2\n3\n"), ":3: id 3 exceeds the 2 vertices of the header (line 1)");
   EXPECT_EQ(Fault("2 1\n0\n1\n"), ":2: id 0 in a file that numbers from 1");
   EXPECT_EQ(Fault("2 1\n-2\n1\n"), ":2: neighbour's id '-2' is negative");
-  EXPECT_EQ(Fault("2 1\nx\n1\n"), ":2: 'x' is no neighbour's id: a whole number belongs here");
+  EXPECT_EQ(Fault("2 1\nx\n1\n"), ":2: 'x' is not a neighbour's id: expected a whole number");
   EXPECT_EQ(Fault("2 1 1\n2\n1 5\n"), ":2: the line ends where a weight belongs");
   EXPECT_EQ(Fault("2 1 1\n2 0\n1 0\n"), ":2: the edge to 2 has weight 0; METIS' are positive");
   EXPECT_EQ(Fault("2 1 1\n2 2147483648\n1 2147483648\n"), ":2: weight 2147483648 does not fit 32 bits");
-  EXPECT_EQ(Fault("2 1 1\n2 1.5\n1 1.5\n"), ":2: '1.5' is no weight: a whole number belongs here");
+  EXPECT_EQ(Fault("2 1 1\n2 1.5\n1 1.5\n"), ":2: '1.5' is not a weight: expected a whole number");
   EXPECT_EQ(Fault("2 1 10 2\n7 7 2\n7\n"), ":3: the line ends where a vertex weight belongs");
-  EXPECT_TRUE(Fault("2 1 12\n2\n1\n").starts_with(":1: '12' is no format of METIS"));
-  EXPECT_TRUE(Fault("2 1 0 3\n2\n1\n").starts_with(":1: 3 weights a vertex, but the format says that there are none"));
+  EXPECT_TRUE(Fault("2 1 12\n2\n1\n").starts_with(":1: '12' is not a format of METIS"));
+  EXPECT_TRUE(Fault("2 1 0 3\n2\n1\n").starts_with(":1: 3 weights a vertex, but the format states none"));
   EXPECT_TRUE(Fault("2 1 10 18446744073709551615\n2\n1\n").starts_with(":1: 18446744073709551615 weights a vertex"));
   EXPECT_TRUE(Fault("2\n2\n1\n").starts_with(":1: the line ends where a number of edges belongs"));
   EXPECT_TRUE(Fault("1000000000000 5\n2\n1\n").starts_with(":1: the header promises 1000000000000 vertices"));

@@ -145,8 +145,7 @@ TEST_F(ReaderTest, MatrixMarketFaults) {
 TEST_F(ReaderTest, ClaimsOfVerticesBeyondIdsOrMemoryAreRefusedAtOnce) {
   for (const std::string count : {"1000000000000000", "18446744073709551615"}) {
     const std::string path = Write("file", kGeneral + count + " " + count + " 1\n1 2\n");
-    EXPECT_NE(ErrorOf<InputError>([&] { ReadGraph(path); }).find("file:2: the header speaks of " + count),
-              std::string::npos);
+    EXPECT_NE(ErrorOf<InputError>([&] { ReadGraph(path); }).find("file:2: the header states " + count), std::string::npos);
   }
 }
 
@@ -155,7 +154,7 @@ TEST_F(ReaderTest, ManyVerticesWithHardlyAnEdgeAreAWrongNumber) {
     const std::string path = Write("file", text);
     return ErrorOf<InputError>([&] { ReadGraph(path); }).substr(path.size());
   };
-  const std::string says = "the header speaks of 1500000000 vertices";
+  const std::string says = "the header states 1500000000 vertices";
   EXPECT_TRUE(fault(kGeneral + "1500000000 1500000000 1\n1 2\n").starts_with(":2: " + says));
   EXPECT_TRUE(fault(kGeneral + "1500000000 1500000000 1500000000\n1 2\n").starts_with(":2: " + says)) << "nor room for them";
   EXPECT_TRUE(fault("c\np sp 1500000000 9\na 1 2 1\n").starts_with(":2: " + says));
@@ -245,8 +244,8 @@ TEST_F(ReaderTest, AnEdgeListMaySayHowManyVerticesItHas) {
                                  "#\n# vertices: 7\n1 2\n", "1 2\n# vertices: 7\n", "# vertices: -7\n1 2\n"}) {
     EXPECT_EQ(Read(text).vertices(), 3u) << text;
   }
-  EXPECT_TRUE(Fault("# vertices: 2\n1 2\n").starts_with(":1: says that there are 2 vertices, but an edge names vertex 2"));
-  EXPECT_TRUE(Fault("# vertices: 1000000000000\n1 2\n").starts_with(":1: the header speaks of 1000000000000 vertices"));
+  EXPECT_TRUE(Fault("# vertices: 2\n1 2\n").starts_with(":1: states 2 vertices, but an edge names vertex 2"));
+  EXPECT_TRUE(Fault("# vertices: 1000000000000\n1 2\n").starts_with(":1: the header states 1000000000000 vertices"));
 }
 
 TEST_F(ReaderTest, FarMoreThanTheHeaderPromisesIsNotReadToTheEnd) {
@@ -276,13 +275,13 @@ TEST_F(ReaderTest, LongLinesAndCarriageReturnsAreCalledWhatTheyAre) {
   EXPECT_TRUE(Fault("1 2\n3 4\n" + digits).starts_with(":3: the line is longer than"));
   EXPECT_TRUE(Fault("1 2 3\n3 4 " + digits).starts_with(":2: the line is longer than"));
   EXPECT_TRUE(Fault(Zstd("1 2\n3 4\n" + digits)).starts_with(":3: the line is longer than"));
-  EXPECT_TRUE(Fault("0 1\r1 2\r").starts_with(":1: a carriage return alone ends no line"));
-  EXPECT_TRUE(Fault("0 1\n1 2\r3 4\n").starts_with(":2: a carriage return alone ends no line"));
+  EXPECT_TRUE(Fault("0 1\r1 2\r").starts_with(":1: a carriage return alone does not end a line"));
+  EXPECT_TRUE(Fault("0 1\n1 2\r3 4\n").starts_with(":2: a carriage return alone does not end a line"));
 }
 
 TEST_F(ReaderTest, WhatErrorsQuoteIsText) {
-  EXPECT_TRUE(Fault("0 1\n1 \xff\xfe\n").starts_with(":2: '\\xff\\xfe' is no target id"));
-  EXPECT_TRUE(Fault("0 1\n1 \xc3\xa4\n").starts_with(":2: '\xc3\xa4' is no target id")) << "UTF-8 stays";
+  EXPECT_TRUE(Fault("0 1\n1 \xff\xfe\n").starts_with(":2: '\\xff\\xfe' is not a target id"));
+  EXPECT_TRUE(Fault("0 1\n1 \xc3\xa4\n").starts_with(":2: '\xc3\xa4' is not a target id")) << "UTF-8 stays";
   for (const auto& [bytes, shown] : {std::pair<std::string, std::string>{"\xc2\x9b", "\\xc2\\x9b"},
                                      {"\xc0\x80", "\\xc0\\x80"},
                                      {"\xed\xa0\x80", "\\xed\\xa0\\x80"},

@@ -58,7 +58,7 @@ class Recognition : public test::WithFiles {
     read.said = ::testing::internal::GetCapturedStderr();
     return read;
   }
-  /// The file is refused, by whoever reads it and by whoever only peeks, in words that hold all of `expected`.
+  /// Reading and peeking both refuse the file, with an error that contains all of `expected`.
   void Refused(const std::string& name, std::string_view text, const std::vector<std::string>& expected,
                bool peeked = true) {
     const std::string path = Write(name, text);
@@ -216,7 +216,7 @@ TEST_F(Recognition, LinesOfOtherFormatsAmongEdgesAreCalledWhatTheyAre) {
   Refused("x.txt", "0 infinity\n1 3\n", {":1: ", "are results"}, false);
   Refused("x.txt", "0 0\n1 -1\n", {":2: ", "are results"}, false);
   Refused("x.txt", "1 2 5 1082008561\n", {":1: ", "KONECT"}, false);
-  Refused("x.txt", "0.0000e+00 1.0e+00\n", {":1: '0.0000e+00' is no source id", "numpy.savetxt"}, false);
+  Refused("x.txt", "0.0000e+00 1.0e+00\n", {":1: '0.0000e+00' is not a source id", "numpy.savetxt"}, false);
   for (const std::string word : {"AdjacencyHypergraph", "WeightedAdjacencyHypergraph", "adjacencygraph", "EdgeArray"}) {
     Refused("x.adj", word + "\n2\n1\n0\n1\n1\n", {":1: begins with '" + word + "'", "AdjacencyGraph"});
   }
@@ -239,8 +239,8 @@ TEST_F(Recognition, RowsOfWordsAreToldWhatAnEdgeListIs) {
     Refused("x.txt", std::string("# names\n") + text, {":2: '", names}, false);
   }
   Refused("x.el", "a b\nb c\n", {":1: 'a b'" + names}, false);
-  Refused("x.el", "1 2\nx y\n", {":2: 'x' is no source id", "the line has words for ids"}, false);
-  Refused("x.txt", "This is a text of words.\nAnd more.\n", {"which no graph file does"}, false);
+  Refused("x.el", "1 2\nx y\n", {":2: 'x' is not a source id", "the line has words for ids"}, false);
+  Refused("x.txt", "This is a text of words.\nAnd more.\n", {"which is not a known graph format"}, false);
   Refused("x.gr", "a 1 2 3\n", {"comes before the line \"p sp"}, false);
 }
 
@@ -299,9 +299,9 @@ TEST_F(Recognition, IntegersInFloatingNotationAreIntegers) {
   const Read large = Of("x", head + "1 2 3e+09\n2 3 -7.0\n");
   EXPECT_EQ(large.graph.weight_kind(), WeightKind::kFloat32);
   EXPECT_NE(large.said.find("integer weights as large as 3000000000"), std::string::npos) << large.said;
-  Refused("x", head + "1 2 1.5\n2 3 1\n", {":3: weight '1.5' is no integer"}, false);
+  Refused("x", head + "1 2 1.5\n2 3 1\n", {":3: weight '1.5' is not an integer"}, false);
   Refused("x", head + "1 2 1e99\n2 3 1\n", {":3: weight '1e99' is beyond the range"}, false);
-  Refused("x", head + "1 2 1e-400\n2 3 1\n", {":3: weight '1e-400' is no integer"}, false);
+  Refused("x", head + "1 2 1e-400\n2 3 1\n", {":3: weight '1e-400' is not an integer"}, false);
   EXPECT_EQ(NamedEdges(Of("x.graph", "2 1 001\n2 5.0\n1 5\n").graph), (std::vector<NamedEdge>{{1, 2, 5}, {2, 1, 5}}));
   EXPECT_EQ(Of("x.el", "0 1 5.0\n").graph.weight_kind(), WeightKind::kFloat32)
       << "where no header says that they are integers";
@@ -400,7 +400,7 @@ TEST_F(Recognition, KonectsFaultsAreToldByTheirLine) {
   Refused("x", "% asym unweighted\n0 1\n", {":2: id 0"}, false);
   Refused("x", "% asym unweighted\n1 2 3\n", {":2: 3 parallel edges"}, false);
   Refused("x", "% asym posweighted\n1 2\n", {":2: the line ends where a weight belongs"}, false);
-  Refused("x", "% asym posweighted\n1 2 3 soon\n", {":2: 'soon' is no time"}, false);
+  Refused("x", "% asym posweighted\n1 2 3 soon\n", {":2: 'soon' is not a time"}, false);
   Refused("x", "% asym posweighted\n1 2 3 4 5\n", {":2: '5' follows"}, false);
   // Comments that are none.
   for (const std::string comment : {"% symmetric graph", "# sym", "% asymmetric", "% bipartite unweighted graph of words"}) {

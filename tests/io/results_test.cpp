@@ -198,7 +198,7 @@ TEST_F(ResultsTest, WhatIsNotZeroDoesNotBecomeZero) {
   const auto text = [&](const char* value) { return Write("values.txt", fmt::format("0 {0}\n1 -{0}\n2 0e9\n", value)); };
   for (const char* value : {"1e-320", "1e-46", "1e-400"}) {  // the last is no double either
     const std::string path = text(value);
-    const std::string says = fmt::format(":1: vertex 0 has the value '{}', which no right answer holds", value);
+    const std::string says = fmt::format(":1: vertex 0 has the value '{}', which no correct answer contains", value);
     impossible([&] { ReadResultText<float>(path, 3, 0, ResultKind::kDistance); }, says);
     EXPECT_EQ(test::Copy(ReadResultText<float>(path, 3, 0, ResultKind::kNumber)), least) << value;
     const std::string json = Write("values.json", fmt::format("[{0}, -{0}, 0]", value));
@@ -210,7 +210,7 @@ TEST_F(ResultsTest, WhatIsNotZeroDoesNotBecomeZero) {
   EXPECT_EQ(ReadResultText<double>(wide, 3, 0, ResultKind::kNumber)[1], -std::numeric_limits<double>::denorm_min());
   EXPECT_EQ(ReadResultText<double>(text("1e-320"), 3, 0, ResultKind::kDistance)[0], 1e-320);
   const std::string npy = Npy<double>({1e-320, -1e-320, 0});
-  impossible([&] { ReadResultNpy<float>(npy, 3); }, "entry 0 is 1e-320, which no right answer holds");
+  impossible([&] { ReadResultNpy<float>(npy, 3); }, "entry 0 is 1e-320, which no correct answer contains");
   EXPECT_EQ(test::Copy(ReadResultNpy<float>(npy, 3, ResultKind::kNumber)), least);
 }
 
@@ -259,7 +259,7 @@ TEST_F(ResultsTest, IncompleteAndWrongTextIsRefusedWithItsLine) {
   EXPECT_TRUE(Fault("1 0\n2 0\n").starts_with(":2: ends with 2 of 3 vertices; the first without a value is 3"));
   EXPECT_TRUE(Fault("").starts_with(": ends with 0 of 3"));
   EXPECT_TRUE(Fault("1 0\n2 0\n2 0\n3 0\n").starts_with(":3: vertex 2 has a value already"));
-  EXPECT_TRUE(Fault("1 0\n0 0\n").starts_with(":2: vertex id 0 is none of the graph's, which go from 1 to 3"));
+  EXPECT_TRUE(Fault("1 0\n0 0\n").starts_with(":2: vertex id 0 is not one of the graph's, which go from 1 to 3"));
   EXPECT_TRUE(Fault("1 0\n4 0\n").starts_with(":2:"));
   EXPECT_TRUE(Fault("1 0\n-2 0\n").starts_with(":2:"));
   EXPECT_TRUE(Fault("1 0\n2\n").starts_with(":2: vertex 2 has no value"));
@@ -302,7 +302,7 @@ TEST_F(ResultsTest, IdsWithGapsAreWrittenAndRead) {
     return ErrorOf<InputError>([&] { ReadResult<std::uint32_t>(path, 3, graph, kind); }).substr(path.size());
   };
   EXPECT_EQ(fault("3 0\n4 0\n", ResultKind::kDistance),
-            ":2: vertex id 4 is none of the graph's, which go from 3 to 9223372036854775808 with gaps");
+            ":2: vertex id 4 is not one of the graph's, which go from 3 to 9223372036854775808 with gaps");
   EXPECT_EQ(fault("3 0\n10 0\n", ResultKind::kDistance),
             ":2: ends with 2 of 3 vertices; the first without a value is 9223372036854775808");
   const std::string other = Write("v.txt", "3 3\n10 11\n9223372036854775808 3\n");
@@ -315,7 +315,7 @@ TEST_F(ResultsTest, ArraysHoldNoVertexThatHasNoId) {
   EXPECT_EQ(test::Copy(ReadResult<std::uint32_t>(Npy(right), 3, graph, ResultKind::kVertex)), right);
   const std::string path = Npy(wrong);  // vertex 3 as a text would be "3", vertex 0
   EXPECT_EQ(ErrorOf<ImpossibleValueError>([&] { ReadResult<std::uint32_t>(path, 3, graph, ResultKind::kVertex); }),
-            path + ": entry 2 is 3, which no right answer holds: the graph has 3 vertices");
+            path + ": entry 2 is 3, which no correct answer contains: the graph has 3 vertices");
   EXPECT_EQ(test::Copy(ReadResult<std::uint32_t>(path, 3, graph, ResultKind::kDistance)), wrong);
   EXPECT_EQ(test::Copy(ReadResult<std::uint32_t>(path, 3, 1, ResultKind::kVertex)), wrong)
       << "the verifier says what is wrong";
@@ -392,21 +392,21 @@ TEST_F(ResultsTest, WhatIsWrongWithJsonIsTold) {
   };
   EXPECT_EQ(fault("[1, 2]"), "ends with 2 of 3 vertices; the first without a value is 3");
   EXPECT_EQ(fault("[1, 2, 3, 4]"), "holds more values than the graph has vertices, 3");
-  EXPECT_EQ(fault("[1, 2, null]"), "entry 2 is 'null', no value of the kind that is expected here");
-  EXPECT_EQ(fault("[1, true, 3]"), "entry 1 is 'true', no value of the kind that is expected here");
+  EXPECT_EQ(fault("[1, 2, null]"), "entry 2 is 'null', not a value of the expected kind");
+  EXPECT_EQ(fault("[1, true, 3]"), "entry 1 is 'true', not a value of the expected kind");
   EXPECT_EQ(fault("[1, [2], 3]"), "holds something other than a number where a value belongs");
   EXPECT_EQ(fault("{\"1\": 1, \"2\": {}}"), "holds something other than a number where a value belongs");
-  EXPECT_EQ(fault("{\"1\": 1, \"4\": 2}"), "vertex id 4 is none of the graph's, which go from 1 to 3");
+  EXPECT_EQ(fault("{\"1\": 1, \"4\": 2}"), "vertex id 4 is not one of the graph's, which go from 1 to 3");
   EXPECT_EQ(fault("{\"1\": 1, \"1\": 2}"), "vertex 1 has a value already");
   EXPECT_EQ(fault("{\"1\": 1, \"values\": [1, 2, 3]}"), "holds values twice: in \"values\", and by ids");
   EXPECT_EQ(fault("{\"values\": [1, 2, 3], \"ids\": [1, 2]}"), "holds 2 ids and 3 values");
   EXPECT_EQ(fault("{\"values\": [1, 2, 3], \"ids\": [1, 2, 2]}"), "vertex 2 has a value already");
-  EXPECT_EQ(fault("{\"values\": [1, 2, 3], \"ids\": [1, 2, -3]}"), "'-3' is no vertex id: a whole number belongs here");
+  EXPECT_EQ(fault("{\"values\": [1, 2, 3], \"ids\": [1, 2, -3]}"), "'-3' is not a vertex id: expected a whole number");
   EXPECT_EQ(fault("{\"answers\": [1, 2, 3]}"),
             "holds no result: an array, an object with an array \"values\", or one of ids and values");
-  EXPECT_EQ(fault("[1, Nothing, 3]"), "entry 1 is 'Nothing', no value of the kind that is expected here");
-  EXPECT_TRUE(fault("[1, 2, Infinity").starts_with("is no JSON any more")) << "the word may go on";
-  EXPECT_EQ(fault("[1, 2, 3] x"), "is no JSON any more at byte 11; write it again");
+  EXPECT_EQ(fault("[1, Nothing, 3]"), "entry 1 is 'Nothing', not a value of the expected kind");
+  EXPECT_TRUE(fault("[1, 2, Infinity").starts_with("is not JSON from byte")) << "the word may go on";
+  EXPECT_EQ(fault("[1, 2, 3] x"), "is not JSON from byte 11 on; write it again");
   const std::string good = "{\"values\": [1, 2, 3]}";
   for (std::size_t kept = 1; kept < good.size(); ++kept) EXPECT_FALSE(fault(good.substr(0, kept)).empty()) << kept;
   EXPECT_NE(fault("{\"x\": \"" + std::string(3 << 19, 'x')).find("is longer than"), std::string::npos);

@@ -55,25 +55,25 @@ TEST_F(VertexNumbersTest, VerticesMayBeMissingWhereTheyAreNotNeeded) {
 }
 
 TEST_F(VertexNumbersTest, WhatIsNoSuchNumberIsRefused) {
-  EXPECT_EQ(Fault<std::int32_t>("1 3.5\n"), ":1: vertex 1 has the value '3.5', which is no int32");
-  EXPECT_EQ(Fault<std::int32_t>("1 2147483648\n"), ":1: vertex 1 has the value '2147483648', which is no int32");
-  EXPECT_EQ(Fault<std::uint32_t>("7\n-1\n"), ":2: vertex 2 has the value '-1', which is no uint32");
-  EXPECT_EQ(Fault<std::uint64_t>("1 abc\n"), ":1: vertex 1 has the value 'abc', which is no uint64");
+  EXPECT_EQ(Fault<std::int32_t>("1 3.5\n"), ":1: vertex 1 has the value '3.5', which is not of type int32");
+  EXPECT_EQ(Fault<std::int32_t>("1 2147483648\n"), ":1: vertex 1 has the value '2147483648', which is not of type int32");
+  EXPECT_EQ(Fault<std::uint32_t>("7\n-1\n"), ":2: vertex 2 has the value '-1', which is not of type uint32");
+  EXPECT_EQ(Fault<std::uint64_t>("1 abc\n"), ":1: vertex 1 has the value 'abc', which is not of type uint64");
   for (const char* const word : {"inf", "Infinity", "+inf", "nan", "-inf"}) {
     EXPECT_EQ(Fault<std::int64_t>(std::string("1 ") + word + "\n"),
-              std::string(":1: vertex 1 has the value '") + word + "', which is no int64");
+              std::string(":1: vertex 1 has the value '") + word + "', which is not of type int64");
   }
-  EXPECT_EQ(Fault<float>("1 1e39\n"), ":1: vertex 1 has the value '1e39', which is no float");
-  EXPECT_EQ(Fault<double>("1 0x10\n"), ":1: vertex 1 has the value '0x10', which is no double");
+  EXPECT_EQ(Fault<float>("1 1e39\n"), ":1: vertex 1 has the value '1e39', which is not of type float");
+  EXPECT_EQ(Fault<double>("1 0x10\n"), ":1: vertex 1 has the value '0x10', which is not of type double");
 }
 
 TEST_F(VertexNumbersTest, LinesThatAreNoneAreRefused) {
-  EXPECT_EQ(Fault<float>("4 1\n"), ":1: vertex id 4 is none of the graph's, which go from 1 to 3");
+  EXPECT_EQ(Fault<float>("4 1\n"), ":1: vertex id 4 is not one of the graph's, which go from 1 to 3");
   EXPECT_EQ(Fault<float>("1 1\n1 1\n"), ":2: vertex 1 has a value already");
   EXPECT_EQ(Fault<float>("1\n2\n3\n4\n"), ":4: there are more values than the graph has vertices, 3");
   EXPECT_EQ(Fault<float>("1 1\n2\n"), ":2: one number where the lines before have an id and a value");
   EXPECT_EQ(Fault<float>("1\n2 2\n"), ":2: a second number where the lines before have one");
-  EXPECT_EQ(Fault<float>("x 1\n"), ":1: 'x' is no vertex id; a line has an id and a value, or a value alone");
+  EXPECT_EQ(Fault<float>("x 1\n"), ":1: 'x' is not a vertex id; a line has an id and a value, or a value alone");
   EXPECT_EQ(Fault<float>("[1, 2, 3]"), ": is JSON; vertex data are lines \"id value\", a value a line, or a NumPy array");
 }
 
@@ -95,9 +95,11 @@ TEST_F(VertexNumbersTest, ArraysAreConvertedWhereNothingIsLost) {
   const auto fault = [&]<class T>(const std::string& path, T) {
     return ErrorOf<InputError>([&] { ReadVertexNumbers<T>(path, 3, 1, true); }).substr(path.size());
   };
-  EXPECT_EQ(fault(npy(std::vector<double>{1, 3.5, 2}), std::int32_t{}), ": entry 1 is 3.5, which is no int32");
-  EXPECT_EQ(fault(npy(std::vector<float>{1, 1, kInfinity<float>}), std::uint32_t{}), ": entry 2 is inf, which is no uint32");
-  EXPECT_EQ(fault(npy(std::vector<std::int32_t>{-1, 1, 1}), std::uint64_t{}), ": entry 0 is -1, which is no uint64");
+  EXPECT_EQ(fault(npy(std::vector<double>{1, 3.5, 2}), std::int32_t{}), ": entry 1 is 3.5, which is not of type int32");
+  EXPECT_EQ(fault(npy(std::vector<float>{1, 1, kInfinity<float>}), std::uint32_t{}),
+            ": entry 2 is inf, which is not of type uint32");
+  EXPECT_EQ(fault(npy(std::vector<std::int32_t>{-1, 1, 1}), std::uint64_t{}),
+            ": entry 0 is -1, which is not of type uint64");
   EXPECT_EQ(fault(npy(std::vector<std::int32_t>{1, 1}), std::int32_t{}), ": holds 2 values for a graph of 3 vertices");
 }
 

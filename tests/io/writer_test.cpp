@@ -508,8 +508,8 @@ TEST_F(WriterTest, WeightsThatNoReaderTakesAreNotWritten) {
 TEST_F(WriterTest, FirstLinesThatAreNotTrueAreRefused) {
   for (const auto& [content, says] : std::vector<std::pair<std::string, std::string>>{
            {"# vertices: 2, from 1\n1 2\n0 1\n", ":3: id 0 in a file that numbers from 1"},
-           {"# vertices: 2, from 1\n1 3\n", ":1: says that there are 2 vertices, but an edge names vertex 3"},
-           {"# vertices: 2, as named\n# vertex: 9\n4 8\n", ":1: says that there are 2 vertices, but 3 are named"},
+           {"# vertices: 2, from 1\n1 3\n", ":1: states 2 vertices, but an edge names vertex 3"},
+           {"# vertices: 2, as named\n# vertex: 9\n4 8\n", ":1: states 2 vertices, but 3 are named"},
            {"# vertices: 3, symmetric\n0 1\n1 0\n1 2\n", "but some edge has no reverse"},
            {"# vertices: 2, symmetric\n0 1 5\n1 0 6\n", "but some edge has no reverse, or one of another weight"},
            {"c edges: symmetric\np sp 2 1\na 1 2 3\n", "but some edge has no reverse"},

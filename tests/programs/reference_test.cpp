@@ -62,7 +62,7 @@ TEST(ReferenceBfs, SourceOutsideIsAUsageErrorInTheFilesIds) {
 
 // --------------------------------------------------------------- SSSP ----
 
-// Relaxes all edges until nothing changes: any such order ends at the same bits.
+// Relaxes all edges until nothing changes: any order has the same result to the bit.
 template <class Distance>
 std::vector<Distance> BellmanFord(const Graph& graph, VertexId source) {
   std::vector<Distance> distances(graph.vertices(), kInfinity<Distance>);

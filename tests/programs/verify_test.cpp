@@ -291,7 +291,7 @@ TYPED_TEST(VerifySsspTest, FindsDistancesThatAreSmallerTogether) {
   EXPECT_EQ(VerifySssp<Distance>(aside, 0, std::vector<Distance>{0, 3, 5, 5}).message,
             "vertex 2 is said to be at distance 5, but no path from the source is that short");
   EXPECT_FALSE(VerifySssp<Distance>(aside, 0, std::vector<Distance>{0, 3, 0, 0}).passed);
-  // A loop of zero weight supports nobody either.
+  // A loop of zero weight supports no vertex either.
   const Graph loop = MakeGraph(3, {{0, 1, 3}, {1, 1, 0}, {2, 2, 0}}, kind);
   EXPECT_TRUE(VerifySssp<Distance>(loop, 0, std::vector<Distance>{0, 3, never}).passed);
   EXPECT_FALSE(VerifySssp<Distance>(loop, 0, std::vector<Distance>{0, 2, never}).passed);
@@ -655,8 +655,8 @@ TEST(VerifyBetweenness, AcceptsTheReference) {
 }
 
 TEST(VerifyBetweenness, AShareOfVeryManyPathsMayBeNothing) {
-  // Diamonds from 0 to 3000 double the paths 1000 times, and 3001 is on one more path from 2999's end; as good as nobody
-  // comes by it, but it is not on no path at all.
+  // Diamonds from 0 to 3000 double the paths 1000 times, and 3001 is on one more path from the end of 2999: its share is
+  // negligible, but not 0.
   constexpr VertexId kDiamonds = 1000, kEnd = 3 * kDiamonds;
   std::vector<TestEdge> edges;
   for (std::uint64_t i = 0; i < kDiamonds; ++i) {
