@@ -106,15 +106,15 @@ TEST(ExhaustionOfTheTrace, OfHostMemory) {
   EXPECT_GT(failures, kStep == 1 ? 100 : 30);
 }
 
-TEST(ExhaustionOfTheResidentLoop, OfDeviceMemory) {
+TEST(ExhaustionOfFusedRuns, OfDeviceMemory) {
   const Lender single(HostDevices(1, 2)());
   ScarceDeviceMemory one(std::ref(single), false, Failing::kFromThere), once(std::ref(single), false, Failing::kOnce);
-  RecordProperty("failures", SweepAllResident(one) + SweepAllResident(once));
+  RecordProperty("failures", SweepAllFused(one) + SweepAllFused(once));
 }
-TEST(ExhaustionOfTheResidentLoop, OfHostMemory) {
+TEST(ExhaustionOfFusedRuns, OfHostMemory) {
   const Lender single(HostDevices(1, 2)());
   ScarceHostMemory one(std::ref(single), Failing::kFromThere), once(std::ref(single), Failing::kOnce);
-  RecordProperty("failures", SweepAllResident(one) + SweepAllResident(once));
+  RecordProperty("failures", SweepAllFused(one) + SweepAllFused(once));
 }
 
 TEST(ExhaustionOfHostMemory, InOpenMpRegions) {
@@ -376,10 +376,10 @@ TEST(ExhaustionFinds, LostBlocksInSweeps) {
     for (const Failing failing : {Failing::kFromThere, Failing::kOnce}) {
       ScarceDeviceMemory device_memory(losing, false, failing);
       EXPECT_NONFATAL_FAILURE(Sweep(Programs(), DeviceKind::kHost, bfs, device_memory, {.step = 1}), "blocks");
-      EXPECT_NONFATAL_FAILURE(SweepResident("bfs", bfs.weights, Edges::kOut, Bfs{}, device_memory, 1), "blocks");
+      EXPECT_NONFATAL_FAILURE(SweepFused("bfs", bfs.weights, Bfs{}, device_memory, 1), "blocks");
       ScarceHostMemory host_memory(losing, failing);
       EXPECT_NONFATAL_FAILURE(Sweep(Programs(), DeviceKind::kHost, bfs, host_memory, {.step = 1}), "blocks");
-      EXPECT_NONFATAL_FAILURE(SweepResident("bfs", bfs.weights, Edges::kOut, Bfs{}, host_memory, 1), "blocks");
+      EXPECT_NONFATAL_FAILURE(SweepFused("bfs", bfs.weights, Bfs{}, host_memory, 1), "blocks");
     }
     for (std::size_t i = 0; i < lost.count; ++i) {
       lender->memory().Deallocate(lost.blocks[i], LosingDevice::kBytes, lender->stream());

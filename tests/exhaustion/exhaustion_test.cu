@@ -1,5 +1,5 @@
-// GPUs that run out of memory: device memory, pinned memory and the process's own, in every program and in the resident
-// kernel.
+// GPUs that run out of memory: device memory, pinned memory and the memory of the process, in every program and in fused
+// runs.
 #include <cuda_runtime_api.h>
 
 #include "sweep.h"
@@ -99,13 +99,13 @@ TEST(CudaExhaustionOfTheTrace, OfHostMemory) {
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
-TEST(CudaExhaustionOfTheResidentLoop, OfDeviceMemory) {
+TEST(CudaExhaustionOfFusedRuns, OfDeviceMemory) {
   ScarceDeviceMemory one(Gpus::Borrow(1), false, Failing::kFromThere), once(Gpus::Borrow(1), false, Failing::kOnce);
-  RecordProperty("failures", SweepAllResident(one) + SweepAllResident(once));
+  RecordProperty("failures", SweepAllFused(one) + SweepAllFused(once));
 }
-TEST(CudaExhaustionOfTheResidentLoop, OfHostMemory) {
+TEST(CudaExhaustionOfFusedRuns, OfHostMemory) {
   ScarceHostMemory one(Gpus::Borrow(1), Failing::kFromThere), once(Gpus::Borrow(1), Failing::kOnce);
-  RecordProperty("failures", SweepAllResident(one) + SweepAllResident(once));
+  RecordProperty("failures", SweepAllFused(one) + SweepAllFused(once));
 }
 
 TEST(CudaExhaustionOfTheDevice, OfHostMemoryWhileItIsOpened) {

@@ -28,7 +28,7 @@
 #include "chatty/core/memory_resources.h"
 #include "chatty/core/trace.h"
 #include "chatty/framework/registry.h"
-#include "chatty/framework/resident/run.h"
+#include "chatty/framework/run.h"
 #include "chatty/framework/session.h"
 #include "chatty/programs/bfs.h"
 #include "chatty/programs/label_propagation.h"
@@ -438,24 +438,22 @@ inline int Sweep(const Registry& registry, DeviceKind kind, const SweepCase& c, 
   return failures;
 }
 
-/// The resident loop on the one device that `scarce` opens, likewise.
+/// A fused run on the one device that `scarce` opens: preparation and run.
 template <class P>
-int SweepResident(const char* name, WeightKind weights, Edges edges, const P& program, Scarce& scarce,
-                  std::uint64_t step = kStep) {
-  SCOPED_TRACE(std::string(name) + " resident, out of " + scarce.name());
+int SweepFused(const char* name, WeightKind weights, const P& program, Scarce& scarce, std::uint64_t step = kStep) {
+  SCOPED_TRACE(std::string(name) + " fused, out of " + scarce.name());
   const Graph graph = SweepGraph(weights, false);
-  const Partition whole = Partition::FromBounds({0, graph.vertices()}, "whole");
-  SubgraphOptions options;
-  options.edges = edges;
-  options.weights = weights;
-  options.threads = 1;
-  const auto run = [&](Device& device) {
-    const std::vector<Subgraph> subgraphs = BuildSubgraphs(graph, whole, options);
-    const DeviceGraph on_device(device, subgraphs[0]);
-    return resident::Run(on_device, program).values;
+  RunOptions options;
+  options.execution = "async";
+  options.list_items = 64;
+  const auto run = [&](std::vector<std::unique_ptr<Device>> devices) {
+    SessionOptions session_options;
+    session_options.threads = 1;
+    Session session(graph, std::move(devices), session_options);
+    return Run(session, program, options).values;
   };
   Array<OutputOf<P>> expected;
-  for (int warm = 0; warm < 2; ++warm) expected = run(*scarce.Open()[0]);
+  for (int warm = 0; warm < 2; ++warm) expected = run(scarce.Open());
   int failures = 0;
   for (std::size_t supply = 0; supply < scarce.supplies(); ++supply) {
     for (std::uint64_t nth = 1;; nth += step) {
@@ -466,11 +464,11 @@ int SweepResident(const char* name, WeightKind weights, Edges edges, const P& pr
       const std::int64_t before = scarce.live();
       bool failed = false, reached = false;
       {
-        const std::vector<std::unique_ptr<Device>> devices = scarce.Open();
+        std::vector<std::unique_ptr<Device>> devices = scarce.Open();
         Array<OutputOf<P>> values;
         scarce.FailAt(supply, nth);
         try {
-          values = run(*devices[0]);
+          values = run(std::move(devices));
           reached = scarce.reached(supply);
         } catch (const OutOfMemoryError&) {
           failed = true;
@@ -480,7 +478,7 @@ int SweepResident(const char* name, WeightKind weights, Edges edges, const P& pr
           return failures;
         }
         scarce.FailAt(supply, 0);
-        if (failed) values = run(*devices[0]);
+        if (failed) values = run(scarce.Open());
         EXPECT_TRUE(std::equal(values.begin(), values.end(), expected.begin(), expected.end())) << "after failure " << nth;
       }
       if (scarce.live() != before) {
@@ -495,11 +493,11 @@ int SweepResident(const char* name, WeightKind weights, Edges edges, const P& pr
   return failures;
 }
 
-inline int SweepAllResident(Scarce& scarce) {
-  return SweepResident("bfs", WeightKind::kNone, Edges::kOut, Bfs{}, scarce) +
-         SweepResident("sssp, int", WeightKind::kInt32, Edges::kOut, SsspOf<std::int32_t>{}, scarce) +
-         SweepResident("sssp, float", WeightKind::kFloat32, Edges::kOut, SsspOf<float>{}, scarce) +
-         SweepResident("label propagation", WeightKind::kNone, Edges::kBoth, LabelPropagation{}, scarce);
+inline int SweepAllFused(Scarce& scarce) {
+  return SweepFused("bfs", WeightKind::kNone, Bfs{}, scarce) +
+         SweepFused("sssp, int", WeightKind::kInt32, SsspOf<std::int32_t>{}, scarce) +
+         SweepFused("sssp, float", WeightKind::kFloat32, SsspOf<float>{}, scarce) +
+         SweepFused("label propagation", WeightKind::kNone, LabelPropagation{}, scarce);
 }
 
 }  // namespace chatty::test

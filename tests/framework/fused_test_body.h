@@ -1,5 +1,5 @@
-// Fused runs on every kind of device, against serial references: programs of every kind that relaxes edges, on graphs of every
-// shape, entered at once (async) and between rounds (auto). Includers instantiate FusedTest over devices.
+// Fused runs on every kind of device, against serial references: programs of every kind that relaxes edges, on graphs of
+// every shape, entered at once (async) and between rounds (auto). Includers instantiate FusedTest over devices.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -102,7 +102,7 @@ class FusedTest : public testing::TestWithParam<FusedCase> {
   void Is(Session& session, const P& program, const Array<T>& expected, const char* what) {
     for (const RunOptions& options : Ways()) {
       SCOPED_TRACE(std::string(what) + ": " + Words(options));
-      const Result<P> result = Run(session, program, options);
+      const Result<P> result = chatty::Run(session, program, options);
       ASSERT_EQ(ToVector(result.values), ToVector(expected));
       EXPECT_TRUE(result.statistics.converged);
     }
@@ -137,7 +137,7 @@ class FusedTest : public testing::TestWithParam<FusedCase> {
         options.execution = "async";
         options.delta = delta;
         SCOPED_TRACE("sssp: " + Words(options));
-        ASSERT_EQ(ToVector(Run(*session, sssp, options).values), ToVector(distances));
+        ASSERT_EQ(ToVector(chatty::Run(*session, sssp, options).values), ToVector(distances));
       }
     }
     if (HasFatalFailure()) return;
@@ -231,7 +231,7 @@ TEST_P(FusedTest, RoundsAreLimitedExactly) {
       RunOptions options;
       options.execution = execution;
       options.max_rounds = rounds;
-      const Result<Bfs> result = Run(*session, bfs, options);
+      const Result<Bfs> result = chatty::Run(*session, bfs, options);
       EXPECT_EQ(result.statistics.ended, Ended::kMaxRounds);
       EXPECT_EQ(result.statistics.rounds, rounds);
       for (VertexId v = 0; v < graph.vertices(); ++v) {
