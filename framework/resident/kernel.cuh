@@ -4,7 +4,10 @@
 
 #include "chatty/core/cuda.h"
 #include "chatty/framework/resident/loop.h"
-#include "chatty/framework/steps/cuda/steps.cuh"
+#include "chatty/framework/steps/cuda/apply.cuh"
+#include "chatty/framework/steps/cuda/frontier.cuh"
+#include "chatty/framework/steps/cuda/pull.cuh"
+#include "chatty/framework/steps/cuda/push.cuh"
 
 namespace chatty::resident {
 

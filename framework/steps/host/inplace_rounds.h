@@ -15,8 +15,8 @@
 
 #include "chatty/core/prefetch.h"
 #include "chatty/framework/step_set.h"
+#include "chatty/framework/steps/host/group.h"
 #include "chatty/framework/steps/host/member_lists.h"
-#include "chatty/framework/steps/host/steps.h"
 
 namespace chatty::steps::host {
 
