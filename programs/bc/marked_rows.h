@@ -8,7 +8,7 @@
 #include "chatty/core/graph_ref.h"
 #include "chatty/core/macros.h"
 #include "chatty/core/types.h"
-#include "chatty/programs/path_numbers.h"
+#include "chatty/programs/bc/path_numbers.h"
 
 namespace chatty::brandes {
 
