@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "chatty/comm/calibration.h"
-#include "chatty/comm/probes.h"
+#include "chatty/comm/calibration/probes.h"
 #include "chatty/core/hash.h"
 #include "chatty/core/logging.h"
 #include "chatty/core/version.h"

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <utility>
 
-#include "chatty/comm/probes.h"
+#include "chatty/comm/calibration/probes.h"
 #include "chatty/core/cuda.h"
 #include "chatty/core/hash.h"
 #include "chatty/core/sync.h"

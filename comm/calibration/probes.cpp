@@ -1,4 +1,4 @@
-#include "chatty/comm/probes.h"
+#include "chatty/comm/calibration/probes.h"
 
 #include <algorithm>
 #include <atomic>
