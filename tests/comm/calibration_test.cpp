@@ -20,13 +20,13 @@
 #include <string_view>
 #include <vector>
 
+#include "../core/waits.h"
+#include "../sanitized.h"
 #include "chatty/comm/calibration/probes.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/config.h"
 #include "chatty/core/error.h"
 #include "chatty/core/hash.h"
-#include "../core/waits.h"
-#include "../sanitized.h"
 #include "machines.h"
 
 namespace chatty {
