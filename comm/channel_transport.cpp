@@ -4,7 +4,7 @@
 #include <array>
 
 #include "chatty/comm/buffered_transport.h"
-#include "chatty/comm/probes.h"
+#include "chatty/comm/calibration/probes.h"
 
 namespace chatty {
 

@@ -15,7 +15,12 @@
 #include "chatty/framework/operators/operator_program.h"
 #include "chatty/framework/program.h"
 #include "chatty/framework/statistics.h"
-#include "chatty/programs/brandes.h"
+#include "chatty/programs/bc/count_paths.h"
+#include "chatty/programs/bc/exchange.h"
+#include "chatty/programs/bc/hand_back.h"
+#include "chatty/programs/bc/path_numbers.h"
+#include "chatty/programs/bc/search.h"
+#include "chatty/programs/bc/sources.h"
 #include "chatty/programs/verify.h"
 
 namespace chatty {

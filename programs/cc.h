@@ -11,7 +11,11 @@
 #include "chatty/core/bitmap.h"
 #include "chatty/framework/operators/operator_program.h"
 #include "chatty/framework/statistics.h"
-#include "chatty/programs/hooking.h"
+#include "chatty/programs/cc/first_links.h"
+#include "chatty/programs/cc/forest.h"
+#include "chatty/programs/cc/largest_component.h"
+#include "chatty/programs/cc/merging.h"
+#include "chatty/programs/cc/tiles.h"
 #include "chatty/programs/verify.h"
 
 namespace chatty {

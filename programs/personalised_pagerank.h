@@ -11,7 +11,7 @@
 #include "chatty/core/graph.h"
 #include "chatty/framework/program.h"
 #include "chatty/framework/statistics.h"
-#include "chatty/programs/brandes.h"
+#include "chatty/programs/bc/sources.h"
 #include "chatty/programs/checks.h"
 #include "chatty/programs/verify.h"
 

@@ -8,7 +8,7 @@
 
 #include "chatty/core/array.h"
 #include "chatty/framework/operators/device_operators.h"
-#include "chatty/framework/steps/host/steps.h"
+#include "chatty/framework/steps/host/group.h"
 
 namespace chatty {
 

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,16 @@ inline std::string ReadAll(const fs::path& path) {
 inline Arguments Join(Arguments words, const Arguments& more) {
   words.insert(words.end(), more.begin(), more.end());
   return words;
+}
+
+/// Lines of a text that hold `what`.
+inline std::vector<std::string> LinesWith(const std::string& text, const std::string& what) {
+  std::vector<std::string> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(what) != std::string::npos) found.push_back(line);
+  }
+  return found;
 }
 
 /// What follows a program's name.

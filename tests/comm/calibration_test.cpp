@@ -22,7 +22,7 @@
 
 #include "../core/waits.h"
 #include "../sanitized.h"
-#include "chatty/comm/probes.h"
+#include "chatty/comm/calibration/probes.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/config.h"
 #include "chatty/core/error.h"

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "chatty/framework/engines/message_log.h"
-#include "chatty/framework/steps/host/steps.h"
+#include "chatty/framework/steps/host/pack.h"
+#include "chatty/framework/steps/host/unpack.h"
 
 namespace chatty {
 namespace {

@@ -7,7 +7,8 @@
 
 #include "chatty/core/cuda.h"
 #include "chatty/core/device.h"
-#include "chatty/framework/steps/cuda/steps.cuh"
+#include "chatty/framework/steps/cuda/pack.cuh"
+#include "chatty/framework/steps/cuda/unpack.cuh"
 
 namespace chatty {
 namespace {

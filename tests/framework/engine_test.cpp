@@ -1,17 +1,20 @@
 // The prebuilt programs, through the registry, on every selection of devices.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
+#include <ranges>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../registered_programs.h"
@@ -256,8 +259,6 @@ class EngineTest : public testing::TestWithParam<const char*> {
   DeviceKind kind_ = DeviceKind::kHost;
 };
 
-// ------------------------------------------------------------------- by hand ----
-
 // Each test says by hand what the serial reference answers, and asks the same of every configuration.
 
 template <class T>
@@ -335,8 +336,6 @@ TEST_P(EngineTest, AVertexThatNothingLeaves) {
   CheckAll(graph, 1);
 }
 
-// ------------------------------------------------------------------ at random ----
-
 TEST_P(EngineTest, ManySmallRandomGraphs) {
   std::uint32_t seed = 100;
   for (const VertexId vertices : {9, 33, 130}) {
@@ -378,8 +377,6 @@ TEST_P(EngineTest, SkewedGraphsTakeFewBigRounds) {
   CheckSssp(graph, graph.max_degree_vertex());
   CheckComponents(graph);
 }
-
-// ------------------------------------------------------------- again and again ----
 
 TEST_P(EngineTest, TheSameJobAgainAndAgain) {
   GeneratorSpec spec;
@@ -516,8 +513,6 @@ TEST_P(EngineTest, ADistanceThatDoesNotFitIsSaid) {
   EXPECT_EQ(Copied(job->Output().As<std::uint32_t>()), (std::vector<std::uint32_t>{kFar, 0, 2000000000u, 4000000000u}));
 }
 
-// ------------------------------------------------------------------ real graphs ----
-
 std::filesystem::path DataFolder() {
   const char* folder = std::getenv("CHATTY_DATA");
   return folder != nullptr ? std::filesystem::path(folder)
@@ -583,82 +578,6 @@ INSTANTIATE_TEST_SUITE_P(Host, EngineTest, testing::Values("host:1", "host:2", "
 INSTANTIATE_TEST_SUITE_P(ManyOnHost, EngineTest, testing::Values("host:8"), EngineDevices);
 #endif
 INSTANTIATE_TEST_SUITE_P(Cuda, EngineTest, testing::Values("cuda:0", "cuda:0,1", "cuda:0,1,2,3"), EngineDevices);
-
-// --------------------------------------------------------------------- registry ----
-
-TEST(Registry, KnowsWhatThisExecutableWasBuiltWith) {
-  std::vector<std::string> names;
-  for (const RegisteredProgram* program : Programs().All()) {
-    names.emplace_back(program->name());
-    EXPECT_FALSE(program->summary().empty()) << names.back();
-    EXPECT_FALSE(program->values().empty()) << names.back();
-    EXPECT_EQ(&Programs().Find(program->name(), DeviceKind::kHost), program) << "host first";
-  }
-  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
-  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
-  for (const char* name : {"bfs", "cc", "label_propagation", "pagerank", "pagerank_push", "sssp"}) {
-    EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
-  }
-  EXPECT_EQ(Programs().Find("bfs", DeviceKind::kHost).values(), (std::vector<std::string>{"level", "parent"}));
-  EXPECT_EQ(Programs().Find("bfs", DeviceKind::kHost).parameters().at(0).name, "source");
-  EXPECT_TRUE(Programs().Find("bfs", DeviceKind::kHost).parameters().at(0).is_vertex);
-}
-
-TEST(Registry, UnknownNamesAreUsageErrorsWithTheChoices) {
-  try {
-    Programs().Find("bsf", DeviceKind::kHost);
-    FAIL();
-  } catch (const UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find("bfs"), std::string::npos) << error.what();
-  }
-  const Graph graph = MakeSymmetric(3, {{0, 1}});
-  Session session(graph, "host");
-  const RegisteredProgram& bfs = Programs().Find("bfs", DeviceKind::kHost);
-  EXPECT_THROW(bfs.Prepare(session, {}, "grandparent", {}), UsageError);
-  EXPECT_THROW(bfs.Prepare(session, {{"source", "3"}}, "", {}), UsageError);
-  EXPECT_THROW(bfs.Prepare(session, {{"colour", "3"}}, "", {}), UsageError);
-  EXPECT_THROW(Programs().Find("pagerank", DeviceKind::kHost).Prepare(session, {{"damping", "1"}}, "", {}), UsageError);
-  EXPECT_THROW(Programs().Find("pagerank", DeviceKind::kHost).Prepare(session, {{"tolerance", "nan"}}, "", {}), UsageError);
-}
-
-TEST(Registry, ShapeIsWhatTheJobPutsOut) {
-  for (const WeightKind kind : {WeightKind::kNone, WeightKind::kInt32, WeightKind::kFloat32}) {
-    const Graph graph = MakeSymmetric(4, {{0, 1, 1}, {2, 3, 2}}, kind);
-    Session session(graph, "host:2");
-    for (const RegisteredProgram* program : Programs().All()) {
-      for (const std::string& value : program->values()) {
-        const ErasedValues shape = program->OutputShape(graph, value);
-        const auto job = program->Prepare(session, {}, value, {});
-        job->Execute();
-        const ErasedValues output = job->Output();
-        EXPECT_EQ(shape.type, output.type) << program->name();
-        EXPECT_EQ(shape.is_vertex, output.is_vertex) << program->name();
-        EXPECT_EQ(shape.name, value);
-        EXPECT_EQ(output.name, value);
-        EXPECT_EQ(output.size(), 4u);
-      }
-    }
-  }
-}
-
-TEST(Registry, VerifiersSeeAWrongAnswer) {
-  const Graph graph = MakeSymmetric(4, {{0, 1, 1}, {1, 2, 2}}, WeightKind::kInt32);
-  Session session(graph, "host:2");
-  for (const RegisteredProgram* program : Programs().All()) {
-    for (const std::string& value : program->values()) {
-      const auto job = program->Prepare(session, {}, value, {});
-      const RunStatistics statistics = job->Execute();
-      ErasedValues output = job->Output();
-      const Verdict right = program->Verify(graph, {}, output, &statistics);
-      EXPECT_TRUE(right) << program->name() << ": " << right.message;
-      output.bytes[SizeOf(output.type) * 2] ^= std::byte{1};
-      output.bytes[SizeOf(output.type) * 3 - 2] ^= std::byte{1};
-      EXPECT_FALSE(program->Verify(graph, {}, output, &statistics)) << program->name() << " " << value;
-      output.bytes = Array<std::byte>(SizeOf(output.type) * 3, std::byte{0});
-      EXPECT_THROW(static_cast<void>(program->Verify(graph, {}, output, &statistics)), UsageError);
-    }
-  }
-}
 
 }  // namespace
 }  // namespace chatty::test

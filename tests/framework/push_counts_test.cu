@@ -5,7 +5,7 @@
 
 #include "chatty/core/cuda.h"
 #include "chatty/core/device.h"
-#include "chatty/framework/steps/cuda/steps.cuh"
+#include "chatty/framework/steps/cuda/push.cuh"
 #include "chatty/programs/bfs.h"
 
 namespace chatty {

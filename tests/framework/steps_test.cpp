@@ -1,6 +1,4 @@
 // The host's steps called one by one: push and pull of one round fill the same inboxes, with any team and in any form.
-#include "chatty/framework/steps/host/steps.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +11,11 @@
 #include "chatty/core/team.h"
 #include "chatty/framework/device_graph.h"
 #include "chatty/framework/program_state.h"
+#include "chatty/framework/steps/host/apply.h"
+#include "chatty/framework/steps/host/frontier.h"
+#include "chatty/framework/steps/host/group.h"
+#include "chatty/framework/steps/host/pull.h"
+#include "chatty/framework/steps/host/push.h"
 #include "test_inputs.h"
 
 namespace chatty::test {

@@ -78,6 +78,9 @@ inline Graph RandomGraph(std::uint32_t seed, VertexId vertices, double degree, W
   return symmetric ? MakeSymmetric(vertices, edges, kind) : MakeGraph(vertices, edges, kind);
 }
 
+/// A graph of many ranges of vertices, so that threads share the work.
+inline Graph LargeGraph(WeightKind kind = WeightKind::kNone) { return RandomGraph(99, 20000, 2.5, kind, false); }
+
 /// Seeds, sizes, densities and both kinds of direction, for properties that must hold on all of them.
 struct RandomCase {
   std::uint32_t seed;

@@ -11,7 +11,7 @@
 #include "chatty/core/prefetch.h"
 #include "chatty/framework/fused/fused_engine.h"
 #include "chatty/framework/fused/host/member_lists.h"
-#include "chatty/framework/steps/host/steps.h"
+#include "chatty/framework/steps/host/group.h"
 
 namespace chatty::fused::host {
 

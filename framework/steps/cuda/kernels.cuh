@@ -2,7 +2,13 @@
 /// A kernel a step, for engines that launch rounds from the host.
 #pragma once
 
-#include "chatty/framework/steps/cuda/steps.cuh"
+#include "chatty/framework/steps/cuda/apply.cuh"
+#include "chatty/framework/steps/cuda/frontier.cuh"
+#include "chatty/framework/steps/cuda/gather_all.cuh"
+#include "chatty/framework/steps/cuda/pack.cuh"
+#include "chatty/framework/steps/cuda/pull.cuh"
+#include "chatty/framework/steps/cuda/push.cuh"
+#include "chatty/framework/steps/cuda/unpack.cuh"
 
 namespace chatty::steps::cuda::kernels {
 

@@ -12,8 +12,15 @@
 #include "chatty/framework/fused/host/engine.h"
 #include "chatty/framework/program_state.h"
 #include "chatty/framework/step_set.h"
-#include "chatty/framework/steps/host/steps.h"
+#include "chatty/framework/steps/host/apply.h"
+#include "chatty/framework/steps/host/frontier.h"
+#include "chatty/framework/steps/host/gather_all.h"
+#include "chatty/framework/steps/host/group.h"
+#include "chatty/framework/steps/host/pack.h"
+#include "chatty/framework/steps/host/pull.h"
+#include "chatty/framework/steps/host/push.h"
 #include "chatty/framework/steps/host/tiled_rows.h"
+#include "chatty/framework/steps/host/unpack.h"
 
 namespace chatty::steps::host {
 

@@ -19,7 +19,7 @@
 #include "chatty/core/sync.h"
 #include "chatty/framework/device_graph.h"
 #include "chatty/framework/options.h"
-#include "chatty/framework/steps/host/steps.h"
+#include "chatty/framework/steps/host/group.h"
 #include "chatty/partition/part_shape.h"
 
 namespace chatty::steps::host {

@@ -1,0 +1,282 @@
+#include "chatty/comm/calibration/probes.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "chatty/core/atomics.h"
+#include "chatty/core/config.h"
+#include "chatty/core/error.h"
+#include "chatty/core/hash.h"
+#include "chatty/core/sync.h"
+
+#if CHATTY_WITH_NCCL
+#include <nccl.h>
+#endif
+
+namespace chatty::probes {
+namespace {
+
+/// Items that are worth a further thread.
+constexpr std::size_t kItemsAThread = 16 << 10;
+
+/// Calls body(begin, end) for ranges of [0, items) on the device's team.
+template <class Body>
+void Divide(Device& device, std::size_t items, const Body& body) {
+  WorkerTeam& team = *device.team();
+  const auto width = static_cast<int>(std::min<std::size_t>(team.size(), items / kItemsAThread + 1));
+  team.Run(width, [&](TeamMember& member) {
+    const auto rank = static_cast<std::size_t>(member.rank()), size = static_cast<std::size_t>(member.size());
+    body(items * rank / size, items * (rank + 1) / size);
+  });
+}
+
+bool OnGpu([[maybe_unused]] const Device& device) {
+#if CHATTY_WITH_CUDA
+  return device.kind() == DeviceKind::kCuda;
+#else
+  return false;
+#endif
+}
+
+double Microseconds(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+// Without CUDA no device is a GPU, and the functions for GPUs are not even declared to the linker.
+#if CHATTY_WITH_CUDA
+#define CHATTY_ON_GPU(device, call) \
+  if (OnGpu(device)) return cuda::call
+#else
+#define CHATTY_ON_GPU(device, call) static_cast<void>(OnGpu(device))
+#endif
+
+void Prepare(Device& device, const State& state) {
+  CHATTY_ON_GPU(device, Prepare(device, state));
+  Divide(device, std::size_t{1} << state.bits, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      state.values[i] = static_cast<std::uint32_t>(Hash(i) >> 32) | 0x80000000u;  // far from 0, the least value
+      state.order[i] = Permuted(static_cast<std::uint32_t>(i), state.bits);
+      if (i % 32 == 0) state.marks[i / 32] = 0;
+    }
+  });
+}
+
+std::size_t ProbeBuffer::bytes() const {
+  switch (kind) {
+    case Kind::kEntries:
+      return count * sizeof(Entry);
+    case Kind::kValues:
+    case Kind::kMessages:
+      return values_at() + held() * sizeof(std::uint32_t);
+    case Kind::kBits:
+      return count / 8;
+    case Kind::kBlock:
+    case Kind::kPayload:
+    case Kind::kMarks:
+      break;
+  }
+  return count * sizeof(std::uint32_t);
+}
+
+ProbeBuffer ProbeBuffer::Of(Kind kind, std::size_t bytes, unsigned every) {
+  ProbeBuffer buffer{kind, 0, every};
+  if (buffer.swept()) {
+    const double one = 1.0 / 8 + (kind == Kind::kBits ? 0 : 4.0 / kSegment + 4.0 / every);
+    buffer.count = static_cast<std::size_t>(static_cast<double>(bytes) / one) / kSegment * kSegment;
+  } else {
+    buffer.count = std::max<std::size_t>(1, bytes / (kind == Kind::kEntries ? sizeof(Entry) : sizeof(std::uint32_t)));
+  }
+  return buffer;
+}
+
+void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuffer& shape) {
+  CHATTY_ON_GPU(device, Pack(device, state, buffer, shape));
+  const std::size_t apart = EntriesApart(state, shape);
+  auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
+  switch (shape.kind) {
+    case Kind::kBlock:
+      return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) words[i] = state.values[i] - 1;
+      });
+    case Kind::kEntries:
+      return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
+        auto* const out = reinterpret_cast<Entry*>(buffer);
+        for (std::size_t i = begin; i < end; ++i) {
+          const std::size_t index = i * apart;
+          out[i] = {static_cast<std::uint32_t>(index), state.values[index] - 1};
+        }
+      });
+    case Kind::kValues:
+      return Divide(device, shape.count / ProbeBuffer::kSegment, [&](std::size_t begin, std::size_t end) {
+        auto* const segments = reinterpret_cast<std::uint32_t*>(buffer + shape.segments_at());
+        auto* const values = reinterpret_cast<std::uint32_t*>(buffer + shape.values_at());
+        for (std::size_t segment = begin; segment < end; ++segment) {
+          const std::size_t first = segment * ProbeBuffer::kSegment;
+          std::size_t place = (first + shape.every - 1) / shape.every;
+          segments[segment] = static_cast<std::uint32_t>(place);
+          for (std::size_t w = 0; w < ProbeBuffer::kSegment / 32; ++w) {
+            std::uint32_t word = 0;
+            for (std::size_t i = first + w * 32; i < first + (w + 1) * 32; ++i) {
+              if (i % shape.every != 0) continue;
+              word |= 1u << (i % 32);
+              values[place++] = state.values[i] - 1;
+            }
+            words[first / 32 + w] = word;
+          }
+        }
+      });
+    case Kind::kPayload:
+    case Kind::kMarks:
+    case Kind::kMessages:
+    case Kind::kBits:
+      break;
+  }
+  throw InternalError("host devices have no buffers of their own for payloads, marks, messages and bits");
+}
+
+void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape) {
+  CHATTY_ON_GPU(device, Unpack(device, state, buffer, shape));
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(buffer);
+  switch (shape.kind) {
+    case Kind::kBlock:
+      return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) state.values[i] = std::min(state.values[i], words[i]);
+      });
+    case Kind::kEntries:
+      return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
+        const auto* const in = reinterpret_cast<const Entry*>(buffer);
+        for (std::size_t i = begin; i < end; ++i) {
+          const std::uint32_t at = in[i].index;
+          atomics::Min<true>(&state.values[at], in[i].value);
+          atomics::Or<true>(&state.marks[at >> 5], 1u << (at & 31));
+        }
+      });
+    case Kind::kValues:
+      return Divide(device, shape.count / ProbeBuffer::kSegment, [&](std::size_t begin, std::size_t end) {
+        const auto* const segments = reinterpret_cast<const std::uint32_t*>(buffer + shape.segments_at());
+        const auto* const values = reinterpret_cast<const std::uint32_t*>(buffer + shape.values_at());
+        for (std::size_t segment = begin; segment < end; ++segment) {
+          const std::size_t first = segment * ProbeBuffer::kSegment;
+          std::size_t place = segments[segment];
+          for (std::size_t i = first; i < first + ProbeBuffer::kSegment; ++i) {
+            if ((words[i / 32] >> (i % 32) & 1u) == 0) continue;
+            state.values[i] = std::min(state.values[i], values[place++]);
+            atomics::Or<true>(&state.marks[i >> 5], 1u << (i & 31));
+          }
+        }
+      });
+    case Kind::kPayload:
+    case Kind::kMarks:
+    case Kind::kMessages:
+    case Kind::kBits:
+      break;
+  }
+  throw InternalError("host devices have no buffers of their own for payloads, marks, messages and bits");
+}
+
+void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access) {
+  CHATTY_ON_GPU(device, Touch(device, memory, words, order, access));
+  const auto touch = [&](const auto& act) {  // a loop for each kind of access and order
+    std::atomic<std::uint32_t> sink{0};      // uses what is read
+    Divide(device, words, [&](std::size_t begin, std::size_t end) {
+      std::uint32_t sum = 0;
+      if (order == nullptr) {
+        for (std::size_t i = begin; i < end; ++i) sum += act(memory[i], i);
+      } else {
+        for (std::size_t i = begin; i < end; ++i) sum += act(memory[order[i]], i);
+      }
+      sink.fetch_add(sum, std::memory_order_relaxed);
+    });
+  };
+  switch (access) {
+    case Access::kRead:
+      touch([](const std::uint32_t& word, std::size_t) { return word; });
+      break;
+    case Access::kWrite:
+      touch([](std::uint32_t& word, std::size_t i) {
+        word = static_cast<std::uint32_t>(i);
+        return 0u;
+      });
+      break;
+    case Access::kAtomic:
+      touch([](std::uint32_t& word, std::size_t) { return atomics::Add<true>(&word, 1u); });
+      break;
+  }
+}
+
+void LaunchNothing(Device& device) {
+  CHATTY_ON_GPU(device, LaunchNothing(device));
+  WorkerTeam& team = *device.team();
+  team.Run(team.size(), [](TeamMember&) {});
+}
+
+double FlagRoundTripUs(Device& a, Device& b, std::uint32_t* flag_a, std::uint32_t* flag_b, unsigned rounds) {
+  CHATTY_ON_GPU(a, FlagRoundTripUs(a, b, flag_a, flag_b, rounds));
+  using Flag = std::atomic<std::uint32_t>;
+  static_assert(sizeof(Flag) == sizeof(std::uint32_t));
+  auto* const mine = std::construct_at(reinterpret_cast<Flag*>(flag_a), 0u);
+  auto* const theirs = std::construct_at(reinterpret_cast<Flag*>(flag_b), 0u);
+  constexpr WaitContext kAtMost{nullptr, std::chrono::milliseconds(60000)};  // a hang: other work may hold the cores
+  const auto raise = [](Flag& flag, std::uint32_t turn) {
+    flag.store(turn, std::memory_order_release);
+    WakeAll(flag);
+  };
+  AbortToken failed;
+  const Clock::time_point start = Clock::now();
+  std::thread other([&] {
+    try {
+      for (std::uint32_t turn = 1; turn <= rounds; ++turn) {
+        WaitWhileEqual(*theirs, turn - 1, kAtMost, "a flag");
+        raise(*mine, turn);
+      }
+    } catch (...) {
+      failed.Fail(std::current_exception());
+    }
+  });
+  try {
+    for (std::uint32_t turn = 1; turn <= rounds; ++turn) {
+      raise(*theirs, turn);
+      WaitWhileEqual(*mine, turn - 1, kAtMost, "a flag");
+    }
+  } catch (...) {
+    failed.Fail(std::current_exception());
+  }
+  other.join();
+  failed.RethrowFirst();
+  static_cast<void>(b);
+  return Microseconds(start) / rounds;
+}
+
+double DeviceBarrierUs(Device& device, unsigned rounds) {
+  CHATTY_ON_GPU(device, DeviceBarrierUs(device, rounds));
+  WorkerTeam& team = *device.team();
+  const Clock::time_point start = Clock::now();
+  team.Run(team.size(), [rounds](TeamMember& member) {
+    for (unsigned i = 0; i < rounds; ++i) member.sync();
+  });
+  return Microseconds(start) / rounds;
+}
+
+bool NativeAtomics(Device& from, Device& to) {
+  CHATTY_ON_GPU(from, NativeAtomics(from, to));
+  static_cast<void>(to);
+  return true;
+}
+
+Versions SoftwareVersions() {
+  Versions versions;
+#if CHATTY_WITH_CUDA
+  versions = cuda::SoftwareVersions();
+#endif
+#if CHATTY_WITH_NCCL
+  if (ncclGetVersion(&versions.nccl) != ncclSuccess) versions.nccl = 0;
+#endif
+  return versions;
+}
+
+}  // namespace chatty::probes

@@ -1,0 +1,83 @@
+/// \file
+/// What devices of a search tell each other: the numbers of a level's vertices, and vertices that a device reached for their
+/// owner.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "chatty/core/atomics.h"
+#include "chatty/core/bitmap.h"
+#include "chatty/core/graph_ref.h"
+#include "chatty/programs/bc/path_numbers.h"
+#include "chatty/programs/bc/search.h"
+
+namespace chatty::brandes {
+
+/// A message with what was counted of a level: values; ids; of scaled numbers the exponents.
+struct LevelPayload {
+  std::byte* bytes;     ///< Size(count) of them
+  std::uint64_t count;  ///< vertices
+
+  /// Bytes of a payload.
+  CHATTY_FN static constexpr std::size_t Size(std::uint64_t count) {
+    return count * (sizeof(double) + sizeof(VertexId) + sizeof(std::int32_t));
+  }
+  /// The numbers.
+  template <class Number>
+  CHATTY_FN Numbers<Number> numbers() const {
+    return {reinterpret_cast<double*>(bytes), reinterpret_cast<std::int32_t*>(ids() + count)};
+  }
+  /// Whose they are.
+  CHATTY_FN VertexId* ids() const { return reinterpret_cast<VertexId*>(bytes + count * sizeof(double)); }
+};
+/// Packs a level of the order.
+template <class Number>
+struct PackLevel {
+  Search<Number> search;  ///< of which
+  std::size_t begin;      ///< of the level, in the order
+  LevelPayload payload;   ///< into which
+  /// Does it for the i-th.
+  CHATTY_FN void operator()(std::size_t i) const {
+    payload.ids()[i] = search.graph.Global(search.order[begin + i]);
+    payload.numbers<Number>().Set(i, search.at[begin + i]);
+  }
+};
+/// Takes another device's vertices of a level, as far as this one knows them.
+template <class Number>
+struct TakeLevel {
+  Search<Number> search;  ///< of which
+  LevelPayload payload;   ///< another's
+  /// Does it for the i-th.
+  CHATTY_FN void operator()(std::size_t i) const {
+    const LocalId v = search.locals[payload.ids()[i]];
+    if (v == kNoLocal) return;
+    search.values.Set(v, payload.numbers<Number>()[i]);
+    bits::Set<true>(search.seen, v);
+  }
+};
+/// Takes owned vertices that another device reached.
+template <class Number>
+struct TakeClaim {
+  Search<Number> search;  ///< of which
+  const VertexId* ids;    ///< the vertices
+  /// Does it for the i-th.
+  CHATTY_FN void operator()(std::size_t i) const {
+    const LocalId v = search.locals[ids[i]];
+    if (bits::Set<true>(search.seen, v)) search.order[atomics::Add<true>(&search.tally->reached, std::uint64_t{1})] = v;
+  }
+};
+/// Writes down local ids.
+struct MapLocal {
+  GraphRef graph;   ///< the device's part
+  LocalId* locals;  ///< by vertices of the whole graph
+  /// Does it for local vertex v.
+  CHATTY_FN void operator()(std::size_t v) const { locals[graph.Global(static_cast<LocalId>(v))] = static_cast<LocalId>(v); }
+};
+/// Marks vertices as unknown.
+struct MapNone {
+  LocalId* locals;  ///< by vertices of the whole graph
+  /// Does it for vertex v.
+  CHATTY_FN void operator()(std::size_t v) const { locals[v] = kNoLocal; }
+};
+}  // namespace chatty::brandes

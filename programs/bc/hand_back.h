@@ -1,0 +1,128 @@
+/// \file
+/// The way back: dependencies, from the last level to the first (Brandes' accumulation). Where few edges of a level lead to
+/// the next, a host device finds these from the next level's in-edges, and reads no other numbers. Small levels are done in
+/// one launch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "chatty/core/bitmap.h"
+#include "chatty/core/graph_ref.h"
+#include "chatty/programs/bc/marked_rows.h"
+#include "chatty/programs/bc/search.h"
+
+namespace chatty::brandes {
+
+/// Marks a level, and takes the bits of what leads to it that say it was seen. Bits of later levels may be taken, too, and
+/// nobody asks.
+template <class Number>
+struct MarkLeading {
+  Search<Number> search;  ///< of which
+  std::size_t begin;      ///< of the level, in the order
+  std::size_t end;        ///< likewise
+  /// Does it for the c-th chunk.
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
+    const AdjacencyRef& rows = search.graph.reverse;
+    const std::size_t first = begin + c * kChunk, last = first + kChunk < end ? first + kChunk : end;
+    const auto item = [&](std::size_t i) { return NextOf(search.order, i, last, rows); };
+    const auto leading = [&](LocalId, EdgeIndex e, EdgeIndex row_end, unsigned stride) {
+      for (; e < row_end; e += stride) bits::Clear<true>(search.seen, rows.neighbours[e]);
+      return Found{};
+    };
+    const auto mark = [&](std::size_t, LocalId u, const Found&) { bits::Set<true>(search.marks, u); };
+    WalkRows<Found>(group, rows, first, last, item, leading, AddNumbers{}, mark);
+  }
+};
+/// Hands back: each vertex of a level has what its successors on paths have, each one and what it has itself, divided among
+/// the paths there, for every path that passes it.
+template <class Number>
+struct HandBackLevel {
+  Search<Number> search;  ///< whose values are shares now
+  std::size_t begin;      ///< of the level, in the order
+  std::size_t end;        ///< likewise
+  double scale;           ///< of the next level, against this one
+  double* out;            ///< by owned vertices; added to
+  /// Does it for the c-th chunk.
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
+    const AdjacencyRef& rows = search.graph.forward;
+    const std::size_t first = begin + c * kChunk, last = first + kChunk < end ? first + kChunk : end;
+    WalkRows<Number>(
+        group, rows, first, last, [&](std::size_t i) { return NextOf(search.order, i, last, rows); },
+        [&](LocalId, EdgeIndex e, EdgeIndex row_end, unsigned stride) {
+          return SumOfRow(search.values, rows.neighbours, e, row_end, stride);
+        },
+        AddNumbers{}, [&](std::size_t i, LocalId v, const Number& shares) { Take(i, v, shares); });
+  }
+  /// Gives the i-th of the order, which is v, its due for what its successors have.
+  CHATTY_FN void Take(std::size_t i, LocalId v, const Number& shares) const {
+    const Number paths = search.at[i];
+    const double dependency = paths.On(scale).Times(shares);  // in this order, as nothing between is out of range
+    out[v] += dependency;
+    search.at.Set(i, paths.Divide(1 + dependency));
+  }
+};
+/// The same of a host device after MarkLeading of the next level.
+template <class Number>
+struct HandBackMarked {
+  HandBackLevel<Number> level;  ///< which
+  /// Does it for the c-th chunk.
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t c, const ThreadGroup&) const {
+    const Search<Number>& search = level.search;
+    const std::size_t first = level.begin + c * kChunk, last = first + kChunk < level.end ? first + kChunk : level.end;
+    const auto take = [&](std::size_t i, LocalId v, const Number& shares) { level.Take(i, v, shares); };
+    MarkedRows<Number> marked(search.values, search.marks, search.graph.forward);
+    for (std::size_t i = first; i < last; ++i) {
+      const LocalId v = search.order[i];
+      if (bits::Test(search.seen, v)) {
+        search.at.Set(i, search.at[i].Divide(1));
+      } else {
+        marked.Add(i, v, take);
+      }
+    }
+    marked.Flush(take);
+  }
+};
+/// The same for the last level, from which no path goes on.
+template <class Number>
+struct HandBackNothing {
+  Search<Number> search;  ///< of which
+  std::size_t begin;      ///< of the level, in the order
+  /// Does it for the i-th.
+  CHATTY_FN void operator()(std::size_t i) const { search.at.Set(begin + i, search.at[begin + i].Divide(1)); }
+};
+
+/// The way back through several levels, by one group: the last of them first.
+template <class Number>
+struct HandBackSeveral {
+  Search<Number> search;             ///< whose values are shares now
+  double* out;                       ///< by owned vertices; added to
+  std::uint32_t count;               ///< of levels
+  bool from_last;                    ///< no path goes on from the first that is handed back
+  bool to_source;                    ///< nobody asks for what the last has
+  std::size_t begins[kSeveral + 1];  ///< of levels in the order, the last in it first, and before that where it ends
+  double scales[kSeveral];           ///< of the level after each, against it
+
+  /// Does it, whatever the index.
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t, const ThreadGroup& group) const {
+    for (std::uint32_t k = 0; k < count; ++k) {
+      const std::size_t begin = begins[k + 1], end = begins[k];
+      if (k == 0 && from_last) {
+        const HandBackNothing<Number> step{search, begin};
+        for (std::size_t i = group.thread(); i < end - begin; i += group.threads()) step(i);
+      } else {
+        const HandBackLevel<Number> step{search, begin, end, scales[k], out};
+        for (std::size_t c = 0; c * kChunk < end - begin; ++c) step(c, group);
+      }
+      if (k + 1 == count && to_source) return;
+      group.Sync();
+      for (std::size_t i = group.thread(); i < end - begin; i += group.threads()) Commit<Number>{search, begin}(i);
+      group.Sync();
+    }
+  }
+};
+}  // namespace chatty::brandes

@@ -1,0 +1,312 @@
+/// \file
+/// Step 4 of `cc`: the forests of several devices become one. A digest sends a bit for each vertex below the largest
+/// component's root in place of an id, and pairs for the few others. Where parts are ranges, notes replace the forests: a
+/// bit a vertex for its owner's largest component, and lists of the few vertices outside of all of these.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "chatty/core/atomics.h"
+#include "chatty/core/bitmap.h"
+#include "chatty/core/graph_ref.h"
+#include "chatty/core/types.h"
+#include "chatty/programs/cc/forest.h"
+
+namespace chatty::hooking {
+
+/// Joins in what another device found.
+struct LinkTrees {
+  VertexId* parent;
+  const VertexId* theirs;
+  CHATTY_FN void operator()(std::size_t v) const {
+    if (theirs[v] != v) Link(parent, static_cast<VertexId>(v), theirs[v]);
+  }
+};
+
+/// A forest in few words: most vertices are below the largest component's root, or roots themselves. In this order: the
+/// number of pairs; the largest component's root; a bit a vertex, set below that root; a pair, the vertex and its root, for
+/// any other that is no root.
+struct Digest {
+  VertexId* ids;
+  VertexId vertices;
+
+  CHATTY_FN static constexpr std::size_t BitIds(std::uint64_t vertices) {
+    return (bits::Words(vertices) * sizeof(std::uint32_t) + sizeof(VertexId) - 1) / sizeof(VertexId);
+  }
+  /// Pairs that fit where a digest with any takes at most half the room of the forest.
+  CHATTY_FN static constexpr std::size_t Room(std::uint64_t vertices) {
+    const std::size_t fixed = 2 + BitIds(vertices), most = vertices / 2;
+    return fixed < most ? (most - fixed) / 2 : 0;
+  }
+  /// Ids in a digest with so many pairs.
+  CHATTY_FN static constexpr std::size_t Size(std::uint64_t vertices, std::size_t pairs) {
+    return 2 + BitIds(vertices) + 2 * pairs;
+  }
+  CHATTY_FN std::uint32_t* words() const { return reinterpret_cast<std::uint32_t*>(ids + 2); }
+  CHATTY_FN bool below(std::size_t v) const { return (words()[v / 32] >> (v % 32) & 1) != 0; }
+  CHATTY_FN VertexId* pairs() const { return ids + 2 + BitIds(vertices); }
+};
+struct ClearDigest {
+  Digest digest;
+  const VertexId* parent;
+  VertexId largest;  ///< once its root; kNoVertex: there is none
+  CHATTY_FN void operator()(std::size_t) const {
+    digest.ids[0] = 0;
+    digest.ids[1] = largest == kNoVertex ? kNoVertex : Root(parent, largest);
+  }
+};
+/// Digests a stretch of vertices, a word for each warp at a time; counts pairs that do not fit, too.
+struct DigestStretch {
+  static constexpr std::size_t kVertices = 1 << 14;
+  Digest digest;
+  const VertexId* parent;
+  CHATTY_FN static constexpr std::size_t Count(std::uint64_t vertices) { return (vertices + kVertices - 1) / kVertices; }
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t stretch, const ThreadGroup& group) const {
+    const VertexId largest = digest.ids[1];
+    const std::size_t begin = stretch * kVertices / 32, words = bits::Words(digest.vertices);
+    const std::size_t end = begin + kVertices / 32 < words ? begin + kVertices / 32 : words;
+    for (std::size_t w = begin + group.warp(); w < end; w += group.warps()) {
+      const std::size_t first = w * 32;
+      const unsigned count = digest.vertices - first < 32 ? static_cast<unsigned>(digest.vertices - first) : 32;
+      std::uint32_t below = 0, others = 0;
+      for (unsigned b = group.lane(); b < count; b += group.lanes()) {
+        const auto v = static_cast<VertexId>(first + b);
+        const VertexId root = Root(parent, v);
+        if (root != v) (root == largest ? below : others) |= 1u << b;
+      }
+      below = group.SumOfWarp(below);  // bits of different lanes
+      const std::uint32_t all = group.SumOfWarp(others);
+      if (group.lane() == 0) digest.words()[w] = below;
+      if (all == 0) continue;
+      VertexId place = 0;
+      if (group.lane() == 0) place = atomics::Add<true>(digest.ids, static_cast<VertexId>(bits::Count(all)));
+      place = group.OfFirstLane(place);
+      for (unsigned b = group.lane(); b < count; b += group.lanes()) {
+        if (!(others >> b & 1u)) continue;
+        const std::size_t at = place + bits::Count(all & ((1u << b) - 1));
+        if (at >= Digest::Room(digest.vertices)) continue;
+        const auto v = static_cast<VertexId>(first + b);
+        digest.pairs()[2 * at] = v;
+        digest.pairs()[2 * at + 1] = Root(parent, v);
+      }
+    }
+  }
+};
+/// Joins in a vertex of another device's largest component, and a pair.
+struct LinkBit {
+  VertexId* parent;
+  Digest theirs;
+  CHATTY_FN void operator()(std::size_t v) const {
+    if (theirs.below(v)) Link(parent, static_cast<VertexId>(v), theirs.ids[1]);
+  }
+};
+struct LinkPair {
+  VertexId* parent;
+  const VertexId* pairs;
+  CHATTY_FN void operator()(std::size_t i) const { Link(parent, pairs[2 * i], pairs[2 * i + 1]); }
+};
+
+/// What devices tell each other of vertices that both link, where parts are ranges and each owns vertices of one largest
+/// component: a bit a vertex, set in its owner's; and two lists of pairs, a vertex and its root, whose sizes are the
+/// digest's first ids. They lie where a digest does when there is one.
+struct Notes {
+  Digest room;
+
+  /// Pairs that fit in a list.
+  CHATTY_FN static constexpr std::size_t Room(std::uint64_t vertices) {
+    const std::size_t half = Digest::Room(vertices) / 2, most = vertices / 16;
+    return half < most ? half : most;
+  }
+  /// @{
+  CHATTY_FN std::uint32_t* words() const { return room.words(); }
+  CHATTY_FN bool in_largest(VertexId v) const { return room.below(v); }
+  CHATTY_FN VertexId* size(int list) const { return room.ids + list; }
+  CHATTY_FN VertexId* pairs(int list) const { return room.pairs() + (list == 0 ? 0 : 2 * Room(room.vertices)); }
+  /// @}
+  /// Appends a pair. One that does not fit is counted, but not all that follow: very many would wait for one address.
+  CHATTY_FN void Note(int list, VertexId v, VertexId root) const {
+    if (atomics::Load(size(list)) > Room(room.vertices)) return;
+    const VertexId at = atomics::Add<true>(size(list), VertexId{1});
+    if (at >= Room(room.vertices)) return;
+    pairs(list)[2 * at] = v;
+    pairs(list)[2 * at + 1] = root;
+  }
+};
+/// Empties both lists, and notes a vertex in the first, unless it is none.
+struct StartNotes {
+  Notes notes;
+  VertexId v;
+  CHATTY_FN void operator()(std::size_t) const {
+    *notes.size(0) = *notes.size(1) = 0;
+    if (v != kNoVertex) notes.Note(0, v, v);
+  }
+};
+/// Compresses the trees of a stretch of owned vertices, and sets the bits of those in the largest component: some words for
+/// each warp at a time. Nobody may link meanwhile.
+struct LargestStretch {
+  static constexpr std::size_t kWords = 64;
+  static constexpr unsigned kAtOnce = 4;  ///< words
+  GraphRef graph;
+  VertexId* parent;
+  Notes notes;
+  VertexId largest;
+  /// @{
+  /// The words that owned vertices' bits are in.
+  CHATTY_FN std::size_t Begin() const { return graph.first_id / 32; }
+  CHATTY_FN std::size_t End() const { return (std::size_t{graph.first_id} + graph.owned + 31) / 32; }
+  /// @}
+  CHATTY_FN std::size_t Count() const { return (End() - Begin() + kWords - 1) / kWords; }
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t stretch, const ThreadGroup& group) const {
+    const std::size_t begin = Begin() + stretch * kWords, end = begin + kWords < End() ? begin + kWords : End();
+    for (std::size_t w = begin + std::size_t{kAtOnce} * group.warp(); w < end; w += std::size_t{kAtOnce} * group.warps()) {
+      std::uint32_t in[kAtOnce] = {};
+      for (unsigned b = group.lane(); b < 32; b += group.lanes()) {
+        VertexId own[kAtOnce], root[kAtOnce];
+        bool there[kAtOnce];
+        for (unsigned k = 0; k < kAtOnce; ++k) {
+          const std::size_t v = (w + k) * 32 + b;
+          there[k] = w + k < end && v >= graph.first_id && v - graph.first_id < graph.owned;
+          own[k] = there[k] ? static_cast<VertexId>(v) : largest;  // a root, which stays one
+        }
+        CompressTogether(parent, own, root);
+        for (unsigned k = 0; k < kAtOnce; ++k) in[k] |= std::uint32_t{there[k] && root[k] == largest} << b;
+      }
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        const std::uint32_t all = group.SumOfWarp(in[k]);  // bits of different lanes
+        if (group.lane() == 0 && w + k < end) notes.words()[w + k] = all;
+      }
+    }
+  }
+};
+/// Puts all devices' words in their places, and joins those that vertices of several are in.
+struct JoinWords {
+  Notes notes;
+  const std::uint32_t* words[kMaxDevices] = {};
+  std::size_t begin[kMaxDevices] = {}, size[kMaxDevices] = {};
+  std::uint32_t count = 0;
+
+  void Add(std::size_t first, std::span<const std::uint32_t> theirs) {
+    if (theirs.empty()) return;
+    words[count] = theirs.data();
+    begin[count] = first;
+    size[count] = theirs.size();
+    count += 1;
+  }
+  CHATTY_FN void operator()(std::size_t w) const {
+    std::uint32_t all = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (w - begin[i] < size[i]) all |= words[i][w - begin[i]];
+    }
+    notes.words()[w] = all;
+  }
+};
+/// Looks for an edge between this device's largest component and that of one before it, until one is found: among the first
+/// `end` owned vertices, in `pieces` of as many for each warp at a time as it has lanes. A warp asks and tells for all of
+/// its lanes.
+struct FindMeeting {
+  /// Where most vertices have such an edge a few are enough, and more at once would all be looked at in vain.
+  static constexpr std::size_t kFewPieces = 16, kPieces = 256;
+  static constexpr LocalId kFew = 4096;
+  GraphRef graph;
+  Notes notes;
+  VertexId* found;
+  std::size_t pieces;
+  LocalId end;
+  template <class ThreadGroup>
+  CHATTY_FN void operator()(std::size_t piece, const ThreadGroup& group) const {
+    const std::size_t step = pieces * group.warps() * group.lanes();
+    for (std::size_t base = (piece * group.warps() + group.warp()) * group.lanes(); base < end; base += step) {
+      VertexId known = 0;
+      if (group.lane() == 0) known = atomics::Load(found);
+      if (group.OfFirstLane(known) != 0) return;
+      const std::size_t v = base + group.lane();
+      const bool meets = v < end && Meets(static_cast<LocalId>(v));
+      if (group.SumOfWarp(std::uint32_t{meets}) != 0 && group.lane() == 0) atomics::Store(found, VertexId{1});
+    }
+  }
+
+ private:
+  CHATTY_FN bool Meets(LocalId v) const {
+    if (graph.forward.degree(v) == 0 || !notes.in_largest(graph.Global(v))) return false;
+    const LocalId u = graph.forward.neighbours[graph.forward.offsets[v]];
+    return u >= graph.owned && u < graph.lesser_end && notes.in_largest(graph.Global(u));
+  }
+};
+/// Joins the devices' largest components, and begins both lists with this device's.
+struct LinkLargest {
+  VertexId* parent;
+  Notes notes;
+  VertexId own;
+  VertexId largest_components[kMaxDevices] = {};
+  std::uint32_t count = 0;
+  CHATTY_FN void operator()(std::size_t) const {
+    for (std::uint32_t i = 1; i < count; ++i) Link(parent, largest_components[0], largest_components[i]);
+    StartNotes{notes, own}(0);
+  }
+};
+/// An edge of a vertex that is not in its owner's largest component. All largest components are of one component; others'
+/// vertices that are in none are noted.
+struct LinkEdgeOrLargest {
+  GraphRef graph;
+  VertexId* parent;
+  Notes notes;
+  VertexId largest;
+  CHATTY_FN void operator()(LocalId v, LocalId u, EdgeIndex) const {
+    const VertexId own = graph.Global(v), other = graph.Global(u);
+    if (u < graph.owned) return Link(parent, own, other);
+    if (notes.in_largest(other)) return Link(parent, own, largest);
+    Link(parent, own, other);
+    notes.Note(0, other, kNoVertex);
+  }
+};
+/// Completes the first list.
+struct NoteRoot {
+  Notes notes;
+  const VertexId* parent;
+  CHATTY_FN void operator()(std::size_t i) const {
+    VertexId* const pair = notes.pairs(0) + 2 * i;
+    pair[1] = Root(parent, pair[0]);
+  }
+};
+/// Lists of pairs that other devices have handed on, end to end.
+struct PairLists {
+  const VertexId* pairs[kMaxDevices] = {};
+  std::size_t end[kMaxDevices] = {};  ///< pairs in a list and those before it
+  std::uint32_t count = 0;
+
+  void Add(std::span<const VertexId> list) {
+    if (list.empty()) return;
+    pairs[count] = list.data();
+    end[count] = size() + list.size() / 2;
+    count += 1;
+  }
+  std::size_t size() const { return count == 0 ? 0 : end[count - 1]; }  ///< pairs in all
+  /// Pair i: a vertex and its root.
+  CHATTY_FN const VertexId* operator[](std::size_t i) const {
+    std::uint32_t list = 0;
+    while (end[list] <= i) ++list;
+    return pairs[list] + 2 * (i - (list == 0 ? 0 : end[list - 1]));
+  }
+};
+/// Joins them in.
+struct LinkPairs {
+  VertexId* parent;
+  PairLists theirs;
+  CHATTY_FN void operator()(std::size_t i) const { Link(parent, theirs[i][0], theirs[i][1]); }
+};
+/// Notes in the second list what others' first ones have of this device's vertices, with the roots that these have here.
+struct Answer {
+  GraphRef graph;
+  const VertexId* parent;
+  Notes notes;
+  PairLists theirs;
+  CHATTY_FN void operator()(std::size_t i) const {
+    const VertexId v = theirs[i][0];
+    if (v >= graph.first_id && v - graph.first_id < graph.owned) notes.Note(1, v, Root(parent, v));
+  }
+};
+}  // namespace chatty::hooking

@@ -1,0 +1,83 @@
+// Transfers without a graph, and curves of the cost model.
+#include "chatty/cli/compare_costs.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "chatty/cli/compare_plan.h"
+#include "chatty/cli/compare_transfers.h"
+#include "compare_fixture.h"
+
+namespace chatty::cli {
+namespace {
+
+TEST(CompareTransfers, SchedulesMoveEveryByteOnce) {
+  const Schedule ring = RingSchedule(4, 10, 3);
+  std::vector<std::size_t> came(4, 0);
+  std::vector<std::vector<bool>> has(4, std::vector<bool>(10, false));
+  has[0].assign(10, true);
+  for (const auto& moves : ring) {
+    auto after = has;
+    for (const Move& move : moves) {
+      came[move.to] += move.bytes;
+      for (std::size_t i = move.offset; i < move.offset + move.bytes; ++i) {
+        EXPECT_TRUE(has[move.from][i]) << "sent before it came";
+        after[move.to][i] = true;
+      }
+    }
+    has = after;
+  }
+  EXPECT_EQ(came, (std::vector<std::size_t>{0, 10, 10, 10}));
+  EXPECT_EQ(PeerSchedule(0, 1, 10, 4).size(), 3u);
+  EXPECT_EQ(PeerSchedule(0, 1, 10, 4).back().front().bytes, 2u);
+}
+
+TEST(CompareTransfers, AreStoppedAfterAnEpoch) {
+  const auto devices = OpenDevices(ParseDevices("host:2"), 1);
+  const std::vector<Device*> pointers{devices[0].get(), devices[1].get()};
+  TransferOptions options;
+  options.repetitions = 1;
+  EXPECT_GT(TransferMs(pointers, "host", PeerSchedule(0, 1, 1000, 100), options), 0);
+  std::stop_source stop;
+  stop.request_stop();
+  options.stop = stop.get_token();
+  EXPECT_THROW(TransferMs(pointers, "host", PeerSchedule(0, 1, 1000, 100), options), AbortedError);
+  options.one_thread = true;
+  EXPECT_THROW(TransferMs(pointers, "host", PeerSchedule(0, 1, 1000, 100), options), AbortedError);
+}
+
+TEST(CompareCosts, CurvesCrossWhereTheModelSays) {
+  CostModel model({"quick", "wide", "absent"}, 2);
+  CostFit quick, wide;
+  quick.small = quick.large = {1, 1e-3, 0};
+  wide.small = wide.large = {11, 1e-4, 0};
+  model.set_fit(0, 0, 1, LoadCorner::kAlone, quick);
+  model.set_fit(1, 0, 1, LoadCorner::kAlone, wide);
+  const CostCurves curves = CurvesOf(model, "a to b");
+  ASSERT_EQ(curves.lines.size(), 2u);
+  EXPECT_EQ(curves.lines[1].path, "wide");
+  EXPECT_NEAR(curves.lines[0].points.front().second, 1.004, 1e-9);
+  ASSERT_EQ(curves.crossings.size(), 1u);
+  EXPECT_NEAR(curves.crossings[0].bytes, 10 / 9e-4, 1);
+  EXPECT_EQ(curves.crossings[0].after, "wide");
+}
+
+TEST(CompareCosts, CurvesAreOfPathsThatJoin) {
+  ASSERT_EQ(setenv("CHATTY_CACHE_DIR", "/nowhere", 1), 0);
+  const std::optional<CostCurves> curves = KnownCurves(ParseDevices("host:2"), "all", 2);
+  unsetenv("CHATTY_CACHE_DIR");
+  ASSERT_TRUE(curves);
+  EXPECT_FALSE(curves->lines.empty());
+  const auto joins = [](const std::string& path) { return CanJoin(path, ParseDevices("host:2")); };
+  for (const CostLine& line : curves->lines) EXPECT_TRUE(joins(line.path)) << line.path;
+  for (const auto& crossing : curves->crossings) EXPECT_TRUE(joins(crossing.before) && joins(crossing.after));
+}
+
+}  // namespace
+}  // namespace chatty::cli

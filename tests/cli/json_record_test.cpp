@@ -1,0 +1,106 @@
+// `chatty run --json`: what the record tells of a run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cli_fixture.h"
+
+namespace chatty::cli::test {
+namespace {
+
+TEST_F(CliTest, ThreadsAreNotBoundWhereTheUserSaysSo) {
+  const Json json =
+      Json::parse(Succeed({"run", "bfs", Small(), "--source", "1", "--devices", "host:2", "--bind", "off", "--json", "-"}));
+  for (const Json& device : json.at("devices")) {
+    EXPECT_TRUE(device.at("numa_node").is_null()) << device;
+    EXPECT_TRUE(device.at("cpus").is_null()) << device;
+  }
+}
+
+TEST_F(CliTest, JsonTellsTheRun) {
+  const Outcome outcome = Chatty({"run", "bfs", Small(), "--source", "random:3", "--trials", "5", "--devices", "host:2",
+                                  "--seed", "9", "--direction", "push", "--partition", "random", "--verify", "--json", "-"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);  // nothing else is there
+  EXPECT_TRUE(json.at("chatty").at("version").is_string());
+  EXPECT_TRUE(json.at("chatty").at("commit").is_string());
+  EXPECT_TRUE(json.at("chatty").at("compiler").is_string());
+  EXPECT_EQ(json.at("program"), "bfs");
+  EXPECT_EQ(json.at("value"), "level");
+  EXPECT_EQ(json.at("graph").at("name"), "small");
+  EXPECT_EQ(json.at("graph").at("vertices"), 5);
+  EXPECT_EQ(json.at("graph").at("edges"), 4);
+  EXPECT_EQ(json.at("graph").at("symmetric"), false);
+  EXPECT_EQ(json.at("graph").at("weights"), "int32");
+  EXPECT_EQ(json.at("graph").at("first_id"), 1);
+  EXPECT_EQ(json.at("devices").size(), 2);
+  EXPECT_EQ(json.at("devices")[1].at("label"), "host:1");
+  for (const Json& device : json.at("devices")) {
+    EXPECT_TRUE(device.at("numa_node").is_null() || device.at("numa_node").is_number_unsigned()) << device;
+    EXPECT_TRUE(device.at("cpus").is_null() || device.at("cpus").is_string()) << device;
+  }
+  EXPECT_EQ(json.at("partition"), "random");
+  EXPECT_EQ(json.at("partition_asked"), "random");
+  EXPECT_EQ(json.at("direction"), "push");
+  EXPECT_EQ(json.at("execution"), "bsp");
+  EXPECT_EQ(json.at("transport"), "host");
+  EXPECT_EQ(json.at("seed"), 9);
+  for (const char* phase : {"load", "partition", "upload", "prepare", "output", "verify"}) {
+    EXPECT_GE(json.at("phases_ms").at(phase).get<double>(), 0) << phase;
+  }
+  const Json& time = json.at("time");
+  auto trials = time.at("trials_ms").get<std::vector<double>>();
+  ASSERT_EQ(trials.size(), 5);
+  std::sort(trials.begin(), trials.end());
+  EXPECT_EQ(time.at("min_ms").get<double>(), trials[0]);
+  EXPECT_EQ(time.at("median_ms").get<double>(), trials[2]);
+  EXPECT_EQ(time.at("max_ms").get<double>(), trials[4]);
+  ASSERT_EQ(json.at("sources").size(), 5);
+  for (const Json& source : json.at("sources")) {  // those that have out-edges
+    EXPECT_GE(source.get<int>(), 1);
+    EXPECT_LE(source.get<int>(), 3);
+  }
+  EXPECT_EQ(json.at("parameters").at("source"), json.at("sources")[4]);
+  const Json& statistics = json.at("statistics");
+  EXPECT_GE(statistics.at("rounds").get<int>(), 1);
+  EXPECT_EQ(statistics.at("push_rounds"), statistics.at("rounds"));
+  EXPECT_EQ(statistics.at("pull_rounds"), 0);
+  EXPECT_GE(statistics.at("edges_touched").get<int>(), 1);
+  ASSERT_EQ(statistics.at("devices").size(), 2);
+  EXPECT_TRUE(statistics.at("devices")[0].at("compute_ms").is_number());
+  EXPECT_TRUE(statistics.at("devices")[0].at("communication_ms").is_number());
+  EXPECT_TRUE(statistics.at("devices")[0].at("waiting_ms").is_number());
+  EXPECT_TRUE(statistics.at("pairs").is_array());
+  EXPECT_EQ(json.at("verification").at("passed"), true);
+}
+
+TEST_F(CliTest, JsonTellsTrafficByPair) {
+  const std::string graph = Path("chain.el");
+  Succeed({"generate", "chain", "100", "-o", graph});
+  const Json json = Json::parse(Succeed(
+      {"run", "bfs", graph, "--source", "0", "--devices", "host:2", "--direction", "push", "--symmetrise", "--json", "-"}));
+  const Json& pairs = json.at("statistics").at("pairs");
+  ASSERT_FALSE(pairs.empty());
+  for (const Json& pair : pairs) {
+    EXPECT_NE(pair.at("from"), pair.at("to"));
+    EXPECT_GE(pair.at("messages_before").get<int>(), pair.at("messages").get<int>());
+    EXPECT_GT(pair.at("bytes").get<int>(), 0);
+  }
+  EXPECT_TRUE(json.at("verification").is_null());
+}
+
+TEST_F(CliTest, JsonGoesToAFileBesideTheSummary) {
+  const std::string out = Succeed({"run", "pagerank", Small(), "--damping", "0.5", "--set", "rounds=7", "--tolerance", "0",
+                                   "--json", Path("record.json")});
+  EXPECT_TRUE(out.starts_with("pagerank on small: 5 vertices, 4 edges")) << out;
+  const Json json = Json::parse(ReadAll(folder_ / "record.json"));
+  EXPECT_DOUBLE_EQ(json.at("parameters").at("damping").get<double>(), 0.5);
+  EXPECT_EQ(json.at("parameters").at("rounds"), 7);
+  EXPECT_EQ(json.at("statistics").at("rounds"), 7);
+  EXPECT_TRUE(json.at("sources").empty());
+}
+
+}  // namespace
+}  // namespace chatty::cli::test
