@@ -45,8 +45,9 @@ std::vector<NamedGraph> Families() {
 }
 
 /// Host devices whose memory is counted.
-struct Counted {
-  explicit Counted(const std::string& selection, int threads = 2) : devices(OpenDevices(ParseDevices(selection), threads)) {
+struct CountedDevices {
+  explicit CountedDevices(const std::string& selection, int threads = 2)
+      : devices(OpenDevices(ParseDevices(selection), threads)) {
     for (const auto& device : devices) {
       memory.push_back(std::make_unique<CountingMemory>(device->memory()));
       device->set_memory(memory.back().get());
@@ -64,7 +65,7 @@ struct Counted {
 /// One run, on two threads if `options` do not say; returns what each device held at most.
 std::vector<std::uint64_t> Peaks(const Graph& graph, const RegisteredProgram& program, const std::string& value,
                                  const std::string& selection, const SessionOptions& options, const RunOptions& run = {}) {
-  Counted counted(selection, options.threads > 0 ? options.threads : 2);
+  CountedDevices counted(selection, options.threads > 0 ? options.threads : 2);
   {
     Session session(graph, std::move(counted.devices), options);
     const auto job = program.Prepare(session, {}, value, run);
@@ -144,7 +145,7 @@ TEST(MemoryPlan, OfAGraphThatLacksOwnBegins) {
     return session.Graphs(program.edges, program.weights, program.forward, program.reverse, program.own_begins);
   };
   for (const bool asked_first : {false, true}) {
-    Counted counted("host:3");
+    CountedDevices counted("host:3");
     const auto live = [&](std::size_t d) { return counted.memory[d]->live_bytes(); };
     Session session(input.graph, std::move(counted.devices), {});
     const PreparedGraphs& first = graphs_of(session, asked_first ? cc : bfs);
@@ -391,7 +392,7 @@ TEST(MemoryLimit, JustBelowIsRefusedAndJustEnoughPasses) {
         Peaks(graph, *program, value, selection, options);  // throws if not
 
         options.memory_limit = needed - 1;
-        Counted counted(selection);
+        CountedDevices counted(selection);
         Session session(graph, std::move(counted.devices), options);
         try {
           program->Prepare(session, {}, value, {});

@@ -16,7 +16,6 @@
 
 #include "chatty/core/hash.h"
 #include "chatty/framework/operators/sequence.h"
-#include "chatty/framework/resident/run.h"
 #include "chatty/framework/run.h"
 #include "chatty/io/generators.h"
 #include "chatty/partition/partition.h"
@@ -342,17 +341,17 @@ TEST_P(VertexDataTest, ArraysOfEveryTypeArriveBesideAPriorsValues) {
   }
 }
 
-TEST_P(VertexDataTest, ResidentLoopsSeeThem) {
+TEST_P(VertexDataTest, FusedRunsSeeThem) {
   if (std::string(GetParam()).find(',') != std::string::npos) GTEST_SKIP() << "one device that holds the whole graph";
   const Graph graph = HubGraph(13, 2500, WeightKind::kNone, false);
   const DelayInput input(graph);
   Session session = On(graph, "edge-balanced");
-  if (session.device_count() > 1) GTEST_SKIP() << "one device that holds the whole graph";
-  const DeviceGraph& placed = *session.Graphs(Edges::kOut, WeightKind::kNone, true, true).devices[0];
-  const auto data = AssembleVertexData(graph, Delays{}, input.given);
-  const auto result = resident::Run(placed, Delays{}, resident::Extent::kGrid, data.span());
-  EXPECT_EQ(ToVector(result.values), input.best);
-  EXPECT_THROW(resident::Run(placed, Delays{}), UsageError);
+  for (const char* execution : {"auto", "async"}) {
+    RunOptions options;
+    options.execution = execution;
+    options.vertex_data = input.given;
+    EXPECT_EQ(ToVector(chatty::Run(session, Delays{}, options).values), input.best) << execution;
+  }
 }
 
 // What does not fit is refused before anything runs.
