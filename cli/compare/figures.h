@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "chatty/cli/compare_data.h"
-#include "chatty/cli/compare_plan.h"
-#include "chatty/cli/compare_stop.h"
+#include "chatty/cli/compare/data.h"
+#include "chatty/cli/compare/plan.h"
+#include "chatty/cli/compare/stop.h"
 
 namespace chatty::cli {
 

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <string>
 
-#include "chatty/cli/compare_data.h"
-#include "chatty/cli/compare_journal.h"
-#include "chatty/cli/compare_plan.h"
-#include "chatty/cli/compare_stop.h"
+#include "chatty/cli/compare/data.h"
+#include "chatty/cli/compare/journal.h"
+#include "chatty/cli/compare/plan.h"
+#include "chatty/cli/compare/stop.h"
 #include "chatty/framework/registry.h"
 
 namespace chatty::cli {

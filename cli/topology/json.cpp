@@ -1,4 +1,4 @@
-#include "chatty/cli/topology_json.h"
+#include "chatty/cli/topology/json.h"
 
 #include <fmt/ranges.h>
 

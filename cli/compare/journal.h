@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "chatty/cli/compare_data.h"
+#include "chatty/cli/compare/data.h"
 
 namespace chatty::cli {
 

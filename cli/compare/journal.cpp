@@ -1,4 +1,4 @@
-#include "chatty/cli/compare_journal.h"
+#include "chatty/cli/compare/journal.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,4 +1,4 @@
-#include "chatty/cli/topology_page.h"
+#include "chatty/cli/topology/page.h"
 
 #include <fmt/ranges.h>
 

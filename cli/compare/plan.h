@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "chatty/cli/compare_data.h"
+#include "chatty/cli/compare/data.h"
 #include "chatty/core/device.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/registry.h"

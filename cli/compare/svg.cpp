@@ -1,4 +1,4 @@
-#include "chatty/cli/compare_svg.h"
+#include "chatty/cli/compare/svg.h"
 
 #include <fmt/format.h>
 

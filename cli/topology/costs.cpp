@@ -1,4 +1,4 @@
-#include "chatty/cli/topology_costs.h"
+#include "chatty/cli/topology/costs.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/cli/topology_page.h"
+#include "chatty/cli/topology/page.h"
 #include "chatty/comm/transport.h"
 
 namespace chatty::cli {

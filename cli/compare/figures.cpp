@@ -1,4 +1,4 @@
-#include "chatty/cli/compare_figures.h"
+#include "chatty/cli/compare/figures.h"
 
 #include <fmt/ranges.h>
 
@@ -10,8 +10,8 @@
 #include <span>
 #include <utility>
 
-#include "chatty/cli/compare_published.h"
-#include "chatty/cli/compare_transfers.h"
+#include "chatty/cli/compare/published.h"
+#include "chatty/cli/compare/transfers.h"
 #include "chatty/comm/calibration.h"
 #include "chatty/comm/topology.h"
 #include "chatty/comm/transport.h"

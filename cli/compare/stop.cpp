@@ -1,4 +1,4 @@
-#include "chatty/cli/compare_stop.h"
+#include "chatty/cli/compare/stop.h"
 
 #include <condition_variable>
 #include <mutex>

@@ -1,4 +1,4 @@
-#include "chatty/cli/compare_run.h"
+#include "chatty/cli/compare/run.h"
 
 #include <algorithm>
 #include <chrono>
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/cli/compare_costs.h"
+#include "chatty/cli/compare/costs.h"
 #include "chatty/comm/selector.h"
 #include "chatty/core/array.h"
 #include "chatty/core/logging.h"

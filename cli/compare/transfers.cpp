@@ -1,4 +1,4 @@
-#include "chatty/cli/compare_transfers.h"
+#include "chatty/cli/compare/transfers.h"
 
 #include <algorithm>
 #include <cstdint>

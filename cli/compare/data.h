@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "chatty/cli/common.h"
-#include "chatty/cli/median_interval.h"
+#include "chatty/cli/compare/median_interval.h"
 #include "chatty/framework/statistics.h"
 
 namespace chatty::cli {

@@ -1,4 +1,4 @@
-#include "chatty/cli/compare_page.h"
+#include "chatty/cli/compare/page.h"
 
 #include <fmt/ranges.h>
 
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/cli/compare_svg.h"
+#include "chatty/cli/compare/svg.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/version.h"
 

@@ -1,4 +1,4 @@
-#include "chatty/cli/median_interval.h"
+#include "chatty/cli/compare/median_interval.h"
 
 #include <algorithm>
 

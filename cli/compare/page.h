@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "chatty/cli/compare_data.h"
+#include "chatty/cli/compare/data.h"
 
 namespace chatty::cli {
 

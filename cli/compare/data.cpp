@@ -1,4 +1,4 @@
-#include "chatty/cli/compare_data.h"
+#include "chatty/cli/compare/data.h"
 
 #include <fmt/ranges.h>
 

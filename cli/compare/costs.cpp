@@ -1,10 +1,10 @@
-#include "chatty/cli/compare_costs.h"
+#include "chatty/cli/compare/costs.h"
 
 #include <exception>
 #include <filesystem>
 #include <string>
 
-#include "chatty/cli/compare_plan.h"
+#include "chatty/cli/compare/plan.h"
 #include "chatty/comm/calibration.h"
 #include "chatty/comm/topology.h"
 #include "chatty/comm/transport.h"

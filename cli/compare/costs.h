@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "chatty/cli/compare_data.h"
+#include "chatty/cli/compare/data.h"
 #include "chatty/comm/cost_model.h"
 #include "chatty/core/device.h"
 

@@ -1,4 +1,4 @@
-#include "chatty/cli/compare_plan.h"
+#include "chatty/cli/compare/plan.h"
 
 #include <fmt/ranges.h>
 
