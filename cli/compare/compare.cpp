@@ -1,10 +1,11 @@
+#include "chatty/cli/compare/compare.h"
+
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
@@ -17,18 +18,23 @@
 #include <vector>
 
 #include "chatty/cli/app.h"
-#include "chatty/cli/commands.h"
-#include "chatty/cli/common.h"
 #include "chatty/cli/compare/costs.h"
 #include "chatty/cli/compare/data.h"
 #include "chatty/cli/compare/figures.h"
 #include "chatty/cli/compare/journal.h"
-#include "chatty/cli/compare/page.h"
+#include "chatty/cli/compare/page/page.h"
 #include "chatty/cli/compare/plan.h"
 #include "chatty/cli/compare/run.h"
 #include "chatty/cli/compare/stop.h"
 #include "chatty/cli/interrupt.h"
+#include "chatty/cli/json.h"
+#include "chatty/cli/options.h"
+#include "chatty/cli/output_files.h"
+#include "chatty/cli/parameters.h"
+#include "chatty/cli/text.h"
+#include "chatty/cli/times.h"
 #include "chatty/cli/topology/json.h"
+#include "chatty/cli/values.h"
 #include "chatty/comm/topology.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/affinity.h"
@@ -215,8 +221,9 @@ std::string Summary(const Comparison& comparison, const std::string& folder) {
   return text;
 }
 
-/// Returns an ExitCode, or minus the signal that interrupted it.
-int Compare(const Registry& registry, const CompareOptions& options, const std::string& command_line) {
+}  // namespace
+
+int CompareCommand(const Registry& registry, const CompareOptions& options, const std::string& command_line) {
   const bool needs_graphs = options.figure.empty() || FigureNeedsGraphs(options.figure);
   if (options.graphs.empty() && needs_graphs) throw UsageError("which graphs? Name one file or more");
   // No thread has been started yet. The first look at GPUs starts the driver's, which would not block signals.
@@ -435,148 +442,6 @@ int Compare(const Registry& registry, const CompareOptions& options, const std::
   }
   if (end.give_up) EndAtOnce(code == kSuccess ? kRunFailed : code);
   return stop.signal() != 0 ? -stop.signal() : code;
-}
-
-}  // namespace
-
-void AddCompare(CLI::App& app, Context& context) {
-  auto options = std::make_shared<CompareOptions>();
-  CLI::App* command = app.add_subcommand("compare", "Compare programs, engines, paths and device counts on graphs");
-  command->add_option("GRAPH", options->graphs, "Graph files in any format that `chatty convert` reads; plain, .gz or .zst")
-      ->type_name("FILE");
-  command->add_option("--out", options->out, "Folder for the results, made if it is not there")
-      ->type_name("FOLDER")
-      ->required()
-      ->check(NotEmpty());
-
-  const std::string what = "What is compared";
-  command
-      ->add_option("--programs", options->programs,
-                   "Programs to run (default: bfs,sssp,pr,cc); `pr` is pagerank, `chatty programs` lists them")
-      ->type_name("NAME,...")
-      ->check(NotEmpty())
-      ->group(what);
-  command->add_option("--execution", options->execution, "Engines: of bsp and async, or `all` (default: bsp,async)")
-      ->type_name("NAME,...")
-      ->check(NotEmpty())
-      ->group(what);
-  command
-      ->add_option("--comm", options->comm,
-                   fmt::format("Communication paths: of {}, what `chatty run` takes besides, or `all` that can join the "
-                               "devices (default)",
-                               fmt::join(TransportNames(), ", ")))
-      ->type_name("all|NAME,...")
-      ->check(NotEmpty())
-      ->group(what);
-  command->add_option("--devices", options->devices, "Numbers of devices (default: 1, 2, 4 and so on, up to what there is)")
-      ->type_name("N,...")
-      ->check(NotEmpty())
-      ->group(what);
-  command
-      ->add_option("--on", options->on,
-                   "Kind of the devices: `host`, `cuda`, or `auto` (default): GPUs if present; or which GPUs, as `chatty "
-                   "run --devices` names them")
-      ->type_name("auto|host|cuda|cuda:")
-      ->check(NotEmpty())
-      ->group(what);
-  command
-      ->add_option("--partition", options->partition,
-                   fmt::format("How vertices are divided: of {}, or part files (default: edge-balanced)",
-                               fmt::join(PartitionerNames(), ", ")))
-      ->type_name("NAME,...")
-      ->check(NotEmpty())
-      ->group(what);
-  command
-      ->add_option("--links", options->links,
-                   "Leave only some links: all (default), none, or those within groups of devices, 'pairs {0,1}{2,3}', "
-                   "counted from 0")
-      ->type_name("all|none|pairs")
-      ->check(NotEmpty())
-      ->group(what);
-  command
-      ->add_option("--figure", options->figure,
-                   fmt::format("Measure what a figure of a paper shows, and put the paper's numbers beside: {}",
-                               fmt::join(FigureNames(), ", ")))
-      ->type_name("NAME")
-      ->group(what);
-
-  const std::string how = "How it is measured";
-  command->add_option("--trials", options->trials, "Timed runs of each combination (default: 3)")
-      ->type_name("N")
-      ->check(Unnamed(CLI::Range(1, 1000000)))
-      ->group(how);
-  command
-      ->add_option("--budget", options->budget_s,
-                   "Time for all of it: first one trial of each combination, or more where they cost next to nothing, then "
-                   "more while it lasts")
-      ->type_name("SECONDS")
-      ->check(SecondsBetween(0.001, 1e7))
-      ->group(how);
-  command->add_flag("--resume", options->resume, "Go on with what is in the folder; what was measured is kept")->group(how);
-  command
-      ->add_option("--timeout", options->timeout_s,
-                   "Longest wait of a device for another before a run counts as failed, 0.001 to 1000000 (default: 60)")
-      ->type_name("SECONDS")
-      ->check(SecondsBetween(0.001, 1e6))
-      ->group(how);
-  command->add_option("--seed", options->seed, "Seed of partitions random and metis and of `--source random` (default: 1)")
-      ->type_name("N")
-      ->check(WholeNumber())
-      ->group(how);
-  const std::string program = "Program";
-  ParameterOptions& parameters = options->parameters;
-  command
-      ->add_option("--source", parameters.source,
-                   "Vertex to start from, for programs that have one: its id, `random:SEED` (another one in each trial, of "
-                   "those with out-edges) or `max-degree` (default)")
-      ->type_name("N|random:SEED|max-degree")
-      ->check(NotEmpty())
-      ->group(program);
-  command->add_option("--set", parameters.set, "Set a parameter of the programs that have it")
-      ->type_name("NAME=VALUE")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->group(program);
-  command
-      ->add_option("--vertex-data", parameters.vertex_data,
-                   "An array with a number for each vertex, for programs that take it")
-      ->type_name("NAME=FILE")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->group(program);
-  AddLoadOptions(*command, options->load, "--format", /*uses=*/true);
-
-  command->footer(
-      "Examples:\n"
-      "  chatty compare road.chatty kron.chatty --out comparison\n"
-      "  chatty compare kron.chatty --programs bfs,pr --devices 1,2,4 --on cuda --trials 5 --out kron\n"
-      "  chatty compare *.chatty --comm auto,p2p-copy --links 'pairs {0,1}{2,3}' --budget 300 --out pairs\n"
-      "  chatty compare *.chatty --budget 300 --out pairs --resume\n"
-      "  chatty compare --figure groute-2b --out packets\n"
-      "\n"
-      "The folder gets index.html, a page with charts that loads nothing; results.csv, a row a combination;\n"
-      "results.json, everything; journal.jsonl, from which --resume goes on; and a figure's CSV. docs/comparing.md\n"
-      "describes them.\n"
-      "\n"
-      "Each combination runs untimed, its answer is verified, and then come the trials, whose last answer is verified\n"
-      "as well. What a program or the machine cannot do is listed with the reason, and what fails does not end the\n"
-      "comparison. The first SIGINT (Ctrl-C) or SIGTERM ends it after the round at hand, and what was measured is\n"
-      "written; the next one, unless it comes within 200 ms, ends it at once. A source that is no vertex of one of the\n"
-      "graphs is refused before anything is measured.\n"
-      "\n"
-      "Exit codes: 0 success; 1 something failed that should have run; 2 wrong usage or input; 3 an answer was wrong;\n"
-      "interrupted, the signal's.");
-  command->callback([&context, options, command] {
-    context.action = [&context, options, command] {
-      if (!options->figure.empty()) {
-        ApplyPreset(options->figure, *options,
-                    [&](std::string_view name) { return command->get_option(fmt::format("--{}", name))->count() > 0; });
-      }
-      const int code = Compare(context.registry, *options, context.command_line);
-      if (code < 0) EndBySignal(-code);  // all that it held has been given back
-      return code;
-    };
-  });
 }
 
 }  // namespace chatty::cli

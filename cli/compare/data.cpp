@@ -8,6 +8,9 @@
 #include <map>
 #include <tuple>
 
+#include "chatty/cli/text.h"
+#include "chatty/cli/times.h"
+
 namespace chatty::cli {
 namespace {
 
@@ -16,22 +19,6 @@ constexpr double kTolerance = 0.25;
 constexpr std::size_t kTrialsOfAnInterval = 6;  // fewer cover less than kMedianCoverage
 constexpr double kMaxTrials = 1e6;              // that --trials takes
 
-std::string_view EndedName(Ended ended) {
-  switch (ended) {
-    case Ended::kConverged:
-      return "converged";
-    case Ended::kLimit:
-      return "limit";
-    case Ended::kMaxRounds:
-      return "max-rounds";
-    case Ended::kStopped:
-      return "stopped";
-    case Ended::kFailed:
-      return "failed";
-  }
-  return "";
-}
-
 Json Rounded(const std::vector<double>& times) {
   Json json = Json::array();
   for (const double ms : times) json.push_back(RoundedMs(ms));
@@ -39,12 +26,6 @@ Json Rounded(const std::vector<double>& times) {
 }
 
 Json IntervalJson(const Interval& interval) { return Json::array({RoundedMs(interval.low), RoundedMs(interval.high)}); }
-
-double MedianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 bool KnownWell(const Spread& spread) {
   return spread.trials >= kFewestTrials && spread.interval.half_width() <= kKnownWell * spread.median;
@@ -141,15 +122,13 @@ BufferSummary SummariseBuffers(std::span<const BufferRecord> buffers, std::size_
 Spread SpreadOf(std::vector<double> times) {
   if (times.empty()) return {};
   const auto [min, max] = std::minmax_element(times.begin(), times.end());
-  return {MedianOf(times), *min, *max, MedianInterval(times), times.size()};
+  return {Median(times), *min, *max, MedianInterval(times), times.size()};
 }
 
 const ComparedGraph* Comparison::Find(std::string_view graph) const {
   const auto found = std::find_if(graphs.begin(), graphs.end(), [&](const ComparedGraph& g) { return g.name == graph; });
   return found == graphs.end() ? nullptr : &*found;
 }
-
-double RoundedMs(double ms) { return std::round(ms * 1e6) / 1e6; }
 
 // --------------------------------------------------------------------- JSON ----
 
@@ -169,33 +148,10 @@ Combination CombinationFrom(const Json& json) {
   return c;
 }
 
-Json ToJson(const RunStatistics& s) {
-  Json json{{"execution", s.execution},
-            {"transport", s.transport},
-            {"rounds", s.rounds},
-            {"phases", s.phases},
-            {"push_rounds", s.push_rounds},
-            {"pull_rounds", s.pull_rounds},
-            {"gauss_seidel_rounds", s.gauss_seidel_rounds},
-            {"edges_touched", s.edges_touched},
-            {"vertices_updated", s.vertices_updated},
-            {"ended", EndedName(s.ended)},
-            {"devices", Json::array()},
-            {"pairs", Json::array()}};
-  for (const DeviceStatistics& device : s.devices) {
-    json["devices"].push_back({{"device", device.device},
-                               {"vertices", device.vertices},
-                               {"compute_ms", RoundedMs(device.compute_ms)},
-                               {"communication_ms", RoundedMs(device.communication_ms)},
-                               {"waiting_ms", RoundedMs(device.waiting_ms)}});
-  }
-  for (const PairStatistics& pair : s.pairs) {
-    json["pairs"].push_back({{"from", pair.from},
-                             {"to", pair.to},
-                             {"messages_before", pair.messages_before},
-                             {"messages", pair.messages},
-                             {"bytes", pair.bytes}});
-  }
+Json ToJson(const RunStatistics& statistics) {
+  Json json{{"execution", statistics.execution}, {"transport", statistics.transport}};
+  json.update(StatisticsJson(statistics));
+  json["ended"] = EndedName(statistics.ended);
   return json;
 }
 
@@ -553,7 +509,7 @@ RegretSummary Summarise(std::span<const Regret> regrets) {
     values.push_back(regret.regret);
   }
   if (values.empty()) return summary;
-  summary.median = MedianOf(values);
+  summary.median = Median(values);
   summary.worst = *std::max_element(values.begin(), values.end());
   return summary;
 }

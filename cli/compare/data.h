@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/cli/common.h"
 #include "chatty/cli/compare/median_interval.h"
+#include "chatty/cli/json.h"
 #include "chatty/framework/statistics.h"
 
 namespace chatty::cli {
@@ -201,9 +201,6 @@ ComparedGraph GraphFrom(const Json& json);
 ComparedParts PartsFrom(const Json& json);
 FigurePoints FigurePointsFrom(const Json& json);
 /// @}
-
-/// Milliseconds of a record: what is below a nanosecond means nothing.
-double RoundedMs(double ms);
 
 /// results.csv: a row a combination; docs/comparing.md lists the columns.
 std::string ResultsCsv(const Comparison& comparison);

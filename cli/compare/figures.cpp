@@ -12,6 +12,8 @@
 
 #include "chatty/cli/compare/published.h"
 #include "chatty/cli/compare/transfers.h"
+#include "chatty/cli/text.h"
+#include "chatty/cli/times.h"
 #include "chatty/comm/calibration.h"
 #include "chatty/comm/topology.h"
 #include "chatty/comm/transport.h"

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "chatty/cli/compare/data.h"
+#include "chatty/cli/load.h"
+#include "chatty/cli/parameters.h"
 #include "chatty/core/device.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/registry.h"

@@ -17,6 +17,9 @@
 #include <vector>
 
 #include "chatty/cli/compare/costs.h"
+#include "chatty/cli/load.h"
+#include "chatty/cli/text.h"
+#include "chatty/cli/times.h"
 #include "chatty/comm/selector.h"
 #include "chatty/core/array.h"
 #include "chatty/core/logging.h"

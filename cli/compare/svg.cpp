@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chatty/cli/text.h"
+
 namespace chatty::cli {
 
 Scale Scale::Linear(double low, double high, double begin, double end) {

@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/cli/common.h"
-
 namespace chatty::cli {
 
 /// Maps numbers to a stretch of pixels, linearly or by logarithm.

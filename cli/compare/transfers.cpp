@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "chatty/cli/common.h"
+#include "chatty/cli/times.h"
 #include "chatty/comm/transport.h"
 #include "chatty/core/error.h"
 #include "chatty/core/sync.h"

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/cli/text.h"
+#include "chatty/cli/times.h"
 #include "chatty/cli/topology/page.h"
 #include "chatty/comm/transport.h"
 

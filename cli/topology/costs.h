@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "chatty/cli/common.h"
+#include "chatty/cli/json.h"
 #include "chatty/comm/calibration.h"
 #include "chatty/comm/cost_model.h"
 #include "chatty/comm/topology.h"

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/cli/text.h"
 #include "chatty/core/error.h"
 #include "chatty/core/suggestion.h"
 #include "chatty/io/input.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "chatty/cli/common.h"
+#include "chatty/cli/json.h"
 #include "chatty/comm/rings.h"
 #include "chatty/comm/topology.h"
 

@@ -13,10 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/cli/common.h"
+#include "chatty/cli/text.h"
+#include "chatty/cli/topology/style.h"
 #include "chatty/core/version.h"
 
 namespace chatty::cli {
+
 namespace {
 
 std::string Number(int value, int unknown) { return value == unknown ? "-" : fmt::format("{}", value); }
@@ -257,44 +259,6 @@ std::string OnlyDevice(const Topology& topology) {
   return html + ", and <code>chatty topology --measure</code> with either what messages cost there.</p>\n";
 }
 
-constexpr std::string_view kMapStyle = R"css(
-:root { color-scheme: light dark; --paper: #ffffff; --ink: #1b1f24; --faint: #6a737d; --line: #d0d7de; --fill: #f3f5f7;
-  --nvlink: #1a7f37; --switch: #0969da; --bridge: #8250df; --sockets: #bc4c00; --memory: #57606a; --same: #0b7285; --ring: #ffdf5d; }
-@media (prefers-color-scheme: dark) {
-  :root { --paper: #0f1419; --ink: #e6e9ec; --faint: #9aa4af; --line: #39424c; --fill: #1c232b;
-    --nvlink: #4ac26b; --switch: #58a6ff; --bridge: #bc8cff; --sockets: #f0883e; --memory: #8b949e; --same: #39c5cf; --ring: #6b5a12; }
-}
-body { background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto;
-  padding: 0 1rem; }
-svg { width: 100%; max-width: 48rem; height: auto; display: block; margin: auto; }
-svg line { stroke: var(--memory); stroke-linecap: round; }
-svg line.nvlink { stroke: var(--nvlink); } svg line.switch { stroke: var(--switch); }
-svg line.same { stroke: var(--same); } svg line.bridge { stroke: var(--bridge); } svg line.sockets { stroke: var(--sockets); }
-svg line.staged { stroke: var(--faint); stroke-dasharray: 3 6; opacity: .55; }
-svg .ring { fill: none; stroke: var(--ring); stroke-width: 18; stroke-linejoin: round; }
-svg .device, svg .hub { fill: var(--fill); stroke: var(--ink); stroke-width: 1.5; }
-svg text { fill: var(--ink); font-size: 13px; text-anchor: middle; pointer-events: none; }
-svg text.small { font-size: 11px; fill: var(--faint); }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1.2rem; } dt { color: var(--faint); } dd { margin: 0; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 13px; margin: .5rem 0 1.5rem; }
-th, td { border: 1px solid var(--line); padding: .25rem .5rem; text-align: left; } .matrix td { text-align: center; }
-th { background: var(--fill); font-weight: 600; } small, .note { color: var(--faint); }
-td.same, b.same { color: var(--same); }
-td.nvlink, b.nvlink { color: var(--nvlink); } td.switch, b.switch { color: var(--switch); } td.bridge, b.bridge { color: var(--bridge); }
-.chart .p0 { --path: #0969da; } .chart .p1 { --path: #bc4c00; } .chart .p2 { --path: #1a7f37; } .chart .p3 { --path: #8250df; }
-.chart .p4 { --path: #bf3989; } .chart .p5 { --path: #0b7285; } .chart .p6 { --path: #9a6700; } .chart .p7 { --path: #57606a; }
-@media (prefers-color-scheme: dark) {
-  .chart .p0 { --path: #58a6ff; } .chart .p1 { --path: #f0883e; } .chart .p2 { --path: #4ac26b; } .chart .p3 { --path: #bc8cff; }
-  .chart .p4 { --path: #f778ba; } .chart .p5 { --path: #39c5cf; } .chart .p6 { --path: #d4a72c; } .chart .p7 { --path: #8b949e; }
-}
-.chart polyline { fill: none; stroke: var(--path); stroke-width: 2; stroke-linejoin: round; } .chart .name { fill: var(--path);
-  text-anchor: start; font-size: 12px; } .chart .slower { stroke-dasharray: 6 3; } .chart line { stroke: var(--line);
-  stroke-width: 1; } .chart line.crossover { stroke: var(--ink); stroke-dasharray: 2 3; } .chart circle { fill: var(--paper);
-  stroke: var(--ink); stroke-width: 1.5; } .chart .y { text-anchor: end; } td.number { text-align: right; }
-figure { margin: 1rem 0; } figcaption { font-size: 14px; } details { margin: .5rem 0; } summary { cursor: pointer; }
-td.sockets, b.sockets { color: var(--sockets); } td.memory, b.memory { color: var(--memory); } td.staged, b.staged { color: var(--faint); }
-)css";
-
 }  // namespace
 
 std::string Columns(const std::vector<std::vector<std::string>>& rows) {
@@ -419,7 +383,7 @@ std::string TopologyPage(const Topology& topology, const Rings& rings, std::stri
       "</head>\n<body>\n<h1>{0}</h1>\n<p class=\"note\">Bandwidths of links are nominal, in one direction: what their "
       "standards "
       "say, not what was measured. Made by chatty {2}.</p>\n",
-      Html(heading), kMapStyle, Html(Version()));
+      Html(heading), kTopologyStyle, Html(Version()));
   if (topology.size() == 1) return html + OnlyDevice(topology) + std::string(costs) + "</body>\n</html>\n";
   html += Graph(topology, rings);
   html +=

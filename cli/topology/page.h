@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "chatty/cli/common.h"
 #include "chatty/comm/rings.h"
 #include "chatty/comm/topology.h"
 

@@ -12,7 +12,10 @@
 
 #include "chatty/cli/app.h"
 #include "chatty/cli/commands.h"
-#include "chatty/cli/common.h"
+#include "chatty/cli/json.h"
+#include "chatty/cli/options.h"
+#include "chatty/cli/output_files.h"
+#include "chatty/cli/text.h"
 #include "chatty/cli/topology/costs.h"
 #include "chatty/cli/topology/json.h"
 #include "chatty/cli/topology/page.h"

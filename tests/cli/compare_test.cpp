@@ -35,7 +35,7 @@
 #include "chatty/cli/compare/data.h"
 #include "chatty/cli/compare/figures.h"
 #include "chatty/cli/compare/journal.h"
-#include "chatty/cli/compare/page.h"
+#include "chatty/cli/compare/page/page.h"
 #include "chatty/cli/compare/plan.h"
 #include "chatty/cli/compare/stop.h"
 #include "chatty/cli/compare/svg.h"
