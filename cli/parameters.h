@@ -3,14 +3,15 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "chatty/core/device.h"
 #include "chatty/core/graph.h"
+#include "chatty/framework/named_parameters.h"
 #include "chatty/framework/registry.h"
+#include "chatty/framework/run_by_name.h"
 
 namespace chatty::cli {
 
@@ -25,35 +26,13 @@ struct ParameterOptions {
 /// Whether the options set this parameter.
 bool IsGiven(const ParameterOptions& options, std::string_view name);
 
-/// Which vertex to start from, in each trial.
-class SourceChoice {
- public:
-  /// Parses "N", in the graph's ids, "random", "random:SEED" or "max-degree". Throws UsageError, also for a graph
-  /// without vertices.
-  static SourceChoice Parse(std::string_view text, const Graph& graph, std::uint64_t default_seed);
-  /// The source of a trial, 0-based: random ones differ from trial to trial and have out-edges, if any vertex has.
-  VertexId Pick(const Graph& graph, std::uint32_t trial) const;
-  bool random() const { return random_; }
-
- private:
-  bool random_ = false;
-  std::uint64_t seed_ = 0;
-  VertexId vertex_ = 0;
-};
-
-/// A program by its name or by a shorter one that is nobody else's: `pr` for pagerank, `wcc` for cc. With `precision` double
-/// the one of that name and `_double`. Throws as Registry::Find does, and UsageError where a program has no such other.
+/// A program as FindProgram of the library finds it; with `precision` double the one of that name and `_double`. Throws as
+/// that does, and UsageError where a program has no such other.
 const RegisteredProgram& FindProgram(const Registry& registry, std::string_view name, DeviceKind kind,
-                                     std::string_view precision = "float");
-/// The name that a program is registered under, for one of those.
-std::string_view FullProgramName(const Registry& registry, std::string_view name);
+                                     std::string_view precision);
 /// Throws UsageError, with this remedy, if a value of the program has no verifier; before anything is loaded for it.
 void CheckVerifier(const RegisteredProgram& program, std::string_view value, std::string_view remedy);
 
-struct Parameters {
-  ParameterValues values;              ///< for the registry: sources 0-based; without the source if `source` chooses it
-  std::optional<SourceChoice> source;  ///< for programs that have one
-};
 /// A file with an array of vertex data.
 struct DataFile {
   VertexDataInfo info;  ///< of the array that it is
@@ -73,7 +52,7 @@ void CheckParameters(const RegisteredProgram& program, const ParameterOptions& o
 /// Whether a vertex is named, of which only the graph tells whether it has it. Throws what CheckParameters throws for names.
 bool NamesVertex(const RegisteredProgram& program, const ParameterOptions& options);
 /// Checks names against the program's parameters and turns vertex ids into 0-based ones. Throws UsageError.
-Parameters ResolveParameters(const RegisteredProgram& program, const Graph& graph, const ParameterOptions& options,
-                             std::uint64_t seed);
+ResolvedParameters ResolveParameters(const RegisteredProgram& program, const Graph& graph, const ParameterOptions& options,
+                                     std::uint64_t seed);
 
 }  // namespace chatty::cli

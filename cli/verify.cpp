@@ -132,7 +132,7 @@ int Verify(const Registry& registry, const VerifyOptions& given) {
   const std::vector<DataFile> data = VertexDataFiles(program, options.parameters);
   for (const DataFile& file : data) RefuseSameFile("--json", options.json, "--vertex-data", file.path);
   const LoadedGraph loaded = Load(options.graph, options.load);
-  Parameters parameters = ResolveParameters(program, loaded.graph, options.parameters, /*seed=*/1);
+  ResolvedParameters parameters = ResolveParameters(program, loaded.graph, options.parameters, /*seed=*/1);
   if (parameters.source) {
     if (parameters.source->random()) throw UsageError("--source random: name the vertex that the values start from");
     parameters.values["source"] = fmt::format("{}", parameters.source->Pick(loaded.graph, 0));

@@ -233,7 +233,7 @@ class Measurer {
         static_cast<void>(SessionFor(c));
         Drop(m, session_costs_);  // somebody may have measured them since the last visit
       }
-      Parameters parameters =
+      ResolvedParameters parameters =
           ResolveParameters(program, loaded.graph.graph, ParametersFor(program, options_.parameters), options_.seed);
       ChooseSource(parameters, loaded, static_cast<std::uint32_t>(m.trials_ms.size()));
       run.vertex_data = DataOf(program, loaded);
@@ -340,7 +340,7 @@ class Measurer {
   }
 
   /// Whether there is a source, and another one than in the trial before.
-  static bool ChooseSource(Parameters& parameters, const Loaded& loaded, std::uint32_t trial) {
+  static bool ChooseSource(ResolvedParameters& parameters, const Loaded& loaded, std::uint32_t trial) {
     if (!parameters.source) return false;
     parameters.values["source"] = fmt::format("{}", parameters.source->Pick(loaded.graph.graph, trial));
     return parameters.source->random();
@@ -354,8 +354,8 @@ class Measurer {
     return loaded.data.emplace(std::string(program.name()), std::move(data)).first->second;
   }
 
-  Verdict Check(const RegisteredProgram& program, Loaded& loaded, const Parameters& parameters, const ErasedValues& values,
-                const RunStatistics& statistics) {
+  Verdict Check(const RegisteredProgram& program, Loaded& loaded, const ResolvedParameters& parameters,
+                const ErasedValues& values, const RunStatistics& statistics) {
     auto& known = loaded.answers[{std::string(program.name()), parameters.values}];
     if (known.second.passed && known.first.bytes() == values.bytes.bytes() &&
         std::memcmp(known.first.data(), values.bytes.data(), known.first.bytes()) == 0) {
@@ -432,7 +432,7 @@ class Measurer {
   }
 
   std::unique_ptr<RegisteredJob> Prepare(const RegisteredProgram& program, const Combination& c,
-                                         const Parameters& parameters, const RunOptions& run) {
+                                         const ResolvedParameters& parameters, const RunOptions& run) {
     Session& session = SessionFor(c);
     const std::size_t served = session_served_++;
     if (served > 0) {

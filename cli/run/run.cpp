@@ -213,7 +213,7 @@ int RunCommand(const Registry& registry, const RunCommandOptions& given, const s
   const Graph& graph = loaded.graph;
   results.weighted = UsesWeights(program, graph, options.parameters.value, run);
   results.devices_why = KeepWhatPays(options, program, graph, run, devices);
-  Parameters parameters = ResolveParameters(program, graph, options.parameters, options.seed);
+  ResolvedParameters parameters = ResolveParameters(program, graph, options.parameters, options.seed);
   const auto choose_source = [&](std::uint32_t trial) {
     const VertexId source = parameters.source->Pick(graph, trial);
     parameters.values["source"] = fmt::format("{}", source);
