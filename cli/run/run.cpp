@@ -8,6 +8,8 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -112,245 +114,310 @@ void Account(RunResults& results, const RunStatistics& statistics) {
   if (whole || results.trials_ms.empty()) results.trials_ms.push_back(statistics.time_ms);
 }
 
-}  // namespace
+/// Refuses a file that the run would write, and that is another one, too.
+void RefuseOutputs(const RunCommandOptions& options, std::string_view other_option, const std::string& other) {
+  RefuseSameFile("--output", options.output, other_option, other);
+  RefuseSameFile("--json", options.json, other_option, other);
+  RefuseSameFile("--trace", options.trace, other_option, other);
+}
 
-int RunCommand(const Registry& registry, const RunCommandOptions& given, const std::string& command_line) {
-  const Stopwatch since_begin;
-  RunCommandOptions options = given;
-  if (!options.ldbc.empty()) {
-    if (!options.graph.empty()) {
-      Throw<UsageError>("GRAPH {} and --ldbc {}: give one of the two", options.graph, options.ldbc);
+/// One call of `chatty run`. Each phase leaves to the later ones what it made.
+class RunCall {
+ public:
+  RunCall(const Registry& registry, const RunCommandOptions& options, const std::string& command_line)
+      : registry_(registry), options_(options), command_line_(command_line) {}
+
+  /// Returns an ExitCode, or minus the signal that interrupted the trials.
+  int Do() {
+    Parse();
+    Plan();
+    Load();
+    Execute();
+    return Report();
+  }
+
+ private:
+  // -------------------------------------------------------------------- parse ----
+
+  /// What the options mean together, whatever the names among them mean.
+  void Parse() {
+    if (!options_.ldbc.empty()) {
+      if (!options_.graph.empty()) {
+        Throw<UsageError>("GRAPH {} and --ldbc {}: give one of the two", options_.graph, options_.ldbc);
+      }
+      options_.graph = options_.ldbc;
+      const bool by_name = HasResultSuffix(options_.output, ".npy") || HasResultSuffix(options_.output, ".json");
+      if (options_.output_format.empty() && !by_name) options_.output_format = "ldbc";
     }
-    options.graph = options.ldbc;
-    const bool by_name = HasResultSuffix(options.output, ".npy") || HasResultSuffix(options.output, ".json");
-    if (options.output_format.empty() && !by_name) options.output_format = "ldbc";
-  }
-  if (options.graph.empty()) throw UsageError("GRAPH is required; see `chatty run --help`");
-  if (options.output == "-" && options.json == "-") {
-    throw UsageError("--output and --json cannot both go to standard output");
-  }
-  RunResults results;
-  results.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  // Names that do not exist are told before a long load, and on any number of devices.
-  std::shared_ptr<const Partitioner> partitioner = MakePartitioner(options.partition);
-  CheckComm(options.transport, DeviceKind::kHost, 1);
-  RefuseSameFile("--output", options.output, "--json", options.json);
-  RefuseSameFile("--output", options.output, "the graph", options.graph);
-  RefuseSameFile("--json", options.json, "the graph", options.graph);
-  RefuseSameFile("--trace", options.trace, "--output", options.output);
-  RefuseSameFile("--trace", options.trace, "--json", options.json);
-  RefuseSameFile("--trace", options.trace, "the graph", options.graph);
-  if (IsPartFilePath(options.partition)) {
-    RefuseSameFile("--output", options.output, "--partition", options.partition);
-    RefuseSameFile("--json", options.json, "--partition", options.partition);
-    RefuseSameFile("--trace", options.trace, "--partition", options.partition);
-  }
-  if (options.trace == "-") throw UsageError("--trace -: a trace goes to a file; name one");
-  TakeInterrupts();  // no thread has been started yet
-  RefuseOtherSuffix("--output", options.output,
-                    "results are lines of text (.txt), a NumPy array (.npy) or JSON (.json); --output-format chooses one "
-                    "whatever the name",
-                    {".npy", ".json"}, /*decided=*/!options.output_format.empty());
-  RefuseOtherSuffix("--trace", options.trace, "a trace is JSON (.json)", {".json"});
-  PrepareOutput(options.output);
-  PrepareJson(options.json);
-  PrepareOutput(options.trace);
-  const DeviceSelection selection = ParseDevices(options.devices);
-  CheckParts(*partitioner, static_cast<PartId>(selection.indices.size()),
-             fmt::format("{} devices", selection.indices.size()));
-  const RegisteredProgram& program = FindProgram(registry, options.program, selection.kind, options.parameters.precision);
-  if (!options.ldbc.empty()) {
-    results.ldbc = TakeLdbc(options.ldbc, program, options.parameters, options.load);
-    for (const std::string& file : {results.ldbc->properties.vertex_path, results.ldbc->properties.edge_path}) {
-      RefuseSameFile("--output", options.output, "the graph's", file);
-      RefuseSameFile("--json", options.json, "the graph's", file);
-      RefuseSameFile("--trace", options.trace, "the graph's", file);
+    if (options_.graph.empty()) throw UsageError("GRAPH is required; see `chatty run --help`");
+    if (options_.output == "-" && options_.json == "-") {
+      throw UsageError("--output and --json cannot both go to standard output");
     }
+    results_.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   }
-  if (const std::optional<int> shared = SharedGpu(selection)) {
-    Log().warn("several devices share cuda:{}: the answer is that of as many GPUs, the time is not", *shared);
-  }
-  RunOptions run = ParseRunOptions(options);
-  CheckRunOptions(run, selection);
-  CheckParameters(program, options.parameters);
-  results.data = VertexDataFiles(program, options.parameters);
-  for (const DataFile& file : results.data) {
-    RefuseSameFile("--output", options.output, "--vertex-data", file.path);
-    RefuseSameFile("--json", options.json, "--vertex-data", file.path);
-    RefuseSameFile("--trace", options.trace, "--vertex-data", file.path);
-  }
-  program.Memory(nullptr, options.parameters.value, run);  // refuses a value or a direction that it does not have
-  if (options.verify) CheckVerifier(program, options.parameters.value, "run it without --verify");
 
-  TraceOutput recording(options, command_line);
-  Trace* const trace = recording.trace();
-  run.trace = trace;
-  // GPUs open while a graph is mapped, which takes as long. Any other graph waits for what is known of its size.
-  const bool gpus = selection.kind == DeviceKind::kCuda;
-  const std::optional<GraphPeek> peek = Peek(options.graph, options.load);
-  const bool mapped = gpus && peek && peek->format == GraphFormat::kBinary && peek->compression == Compression::kNone &&
-                      options.load.weights == "file" && !options.load.read.symmetrise;
-  options.load.read.in_place = gpus;
-  std::future<std::vector<std::unique_ptr<Device>>> opening =
-      std::async(mapped ? std::launch::async : std::launch::deferred, [&] {
-        const Stopwatch watch;
-        auto opened = OpenDevices(selection, options.load.read.threads);
-        results.open_ms = watch.ms();
-        return opened;
-      });
-  std::vector<std::unique_ptr<Device>> devices;
-  const auto open = [&] {
-    const Span span(ProcessTrack(trace), nullptr, kOpenDevices);
-    devices = opening.get();
-    RefuseTooLarge(options, program, peek, devices, run, mapped);
-  };
-  if (!mapped) open();
-  const LoadedGraph loaded = [&] {
-    const Span span(ProcessTrack(trace), nullptr, kLoad);
-    return Load(options.graph, options.load);
-  }();
-  if (mapped) open();
-  const Graph& graph = loaded.graph;
-  results.weighted = UsesWeights(program, graph, options.parameters.value, run);
-  results.devices_why = KeepWhatPays(options, program, graph, run, devices);
-  ResolvedParameters parameters = ResolveParameters(program, graph, options.parameters, options.seed);
-  const auto choose_source = [&](std::uint32_t trial) {
-    const VertexId source = parameters.source->Pick(graph, trial);
-    parameters.values["source"] = fmt::format("{}", source);
-    results.sources.push_back(source);
-  };
-  if (parameters.source) choose_source(0);
+  // --------------------------------------------------------------------- plan ----
 
-  SessionOptions session_options;
-  session_options.partitioner = std::move(partitioner);
-  session_options.partition_fallback = options.partition_fallback;
-  session_options.seed = options.seed;
-  session_options.threads = options.load.read.threads;
-  session_options.bind = options.bind == "auto";
-  session_options.trace = trace;
-  session_options.memory_limit = options.memory_limit;
-  session_options.host_memory_limit = options.load.host_memory_limit;
-  PhaseLine phase("partitioning");
-  session_options.on_phase = [&phase](std::string_view begun) { phase.Begin(begun); };
-  Session session(graph, std::move(devices), session_options);
-
-  StopOnInterrupt interrupt;
-  run.stop = interrupt.token();
-  const double before_prepare = session.partition_ms() + session.upload_ms();
-  const Stopwatch prepare_watch;
-  phase.Begin("preparing");
-  if (phase.shown()) {
-    run.on_round = [&phase](const RoundProgress& round) { phase.TellRound(round.rounds, round.active, round.change); };
+  /// Everything that can be refused before a long load, and on any number of devices: names, files, and what the program
+  /// does not take.
+  void Plan() {
+    partitioner_ = MakePartitioner(options_.partition);
+    CheckComm(options_.transport, DeviceKind::kHost, 1);
+    PlanFiles();
+    selection_ = ParseDevices(options_.devices);
+    CheckParts(*partitioner_, static_cast<PartId>(selection_.indices.size()),
+               fmt::format("{} devices", selection_.indices.size()));
+    program_ = &FindProgram(registry_, options_.program, selection_.kind, options_.parameters.precision);
+    if (!options_.ldbc.empty()) {
+      results_.ldbc = TakeLdbc(options_.ldbc, *program_, options_.parameters, options_.load);
+      RefuseOutputs(options_, "the graph's", results_.ldbc->properties.vertex_path);
+      RefuseOutputs(options_, "the graph's", results_.ldbc->properties.edge_path);
+    }
+    if (const std::optional<int> shared = SharedGpu(selection_)) {
+      Log().warn("several devices share cuda:{}: the answer is that of as many GPUs, the time is not", *shared);
+    }
+    run_ = ParseRunOptions(options_);
+    CheckRunOptions(run_, selection_);
+    CheckParameters(*program_, options_.parameters);
+    results_.data = VertexDataFiles(*program_, options_.parameters);
+    for (const DataFile& file : results_.data) RefuseOutputs(options_, "--vertex-data", file.path);
+    program_->Memory(nullptr, options_.parameters.value, run_);  // refuses a value or a direction that it does not have
+    if (options_.verify) CheckVerifier(*program_, options_.parameters.value, "run it without --verify");
+    recording_.emplace(options_, command_line_);
+    run_.trace = recording_->trace();
   }
-  run.vertex_data = ReadVertexData(results.data, graph);
-  const std::unique_ptr<RegisteredJob> job = [&] {
+
+  void PlanFiles() const {
+    RefuseSameFile("--output", options_.output, "--json", options_.json);
+    RefuseSameFile("--trace", options_.trace, "--output", options_.output);
+    RefuseSameFile("--trace", options_.trace, "--json", options_.json);
+    RefuseOutputs(options_, "the graph", options_.graph);
+    if (IsPartFilePath(options_.partition)) RefuseOutputs(options_, "--partition", options_.partition);
+    if (options_.trace == "-") throw UsageError("--trace -: a trace goes to a file; name one");
+    TakeInterrupts();  // no thread has been started yet
+    RefuseOtherSuffix("--output", options_.output,
+                      "results are lines of text (.txt), a NumPy array (.npy) or JSON (.json); --output-format chooses one "
+                      "whatever the name",
+                      {".npy", ".json"}, /*decided=*/!options_.output_format.empty());
+    RefuseOtherSuffix("--trace", options_.trace, "a trace is JSON (.json)", {".json"});
+    PrepareOutput(options_.output);
+    PrepareJson(options_.json);
+    PrepareOutput(options_.trace);
+  }
+
+  // --------------------------------------------------------------------- load ----
+
+  /// Opens the devices and reads the graph and the program's data. GPUs open while a graph is mapped, which takes as long;
+  /// any other graph waits for what is known of its size.
+  void Load() {
+    const bool gpus = selection_.kind == DeviceKind::kCuda;
+    const std::optional<GraphPeek> peek = Peek(options_.graph, options_.load);
+    const bool mapped = gpus && peek && peek->format == GraphFormat::kBinary && peek->compression == Compression::kNone &&
+                        options_.load.weights == "file" && !options_.load.read.symmetrise;
+    options_.load.read.in_place = gpus;
+    std::future<std::vector<std::unique_ptr<Device>>> opening =
+        std::async(mapped ? std::launch::async : std::launch::deferred, [&] {
+          const Stopwatch watch;
+          auto opened = OpenDevices(selection_, options_.load.read.threads);
+          results_.open_ms = watch.ms();
+          return opened;
+        });
+    const auto open = [&] {
+      const Span span(ProcessTrack(run_.trace), nullptr, kOpenDevices);
+      devices_ = opening.get();
+      RefuseTooLarge(options_, *program_, peek, devices_, run_, mapped);
+    };
+    if (!mapped) open();
+    {
+      const Span span(ProcessTrack(run_.trace), nullptr, kLoad);
+      loaded_.emplace(cli::Load(options_.graph, options_.load));
+    }
+    if (mapped) open();
+    results_.weighted = UsesWeights(*program_, graph(), options_.parameters.value, run_);
+    results_.devices_why = KeepWhatPays(options_, *program_, graph(), run_, devices_);
+    parameters_ = ResolveParameters(*program_, graph(), options_.parameters, options_.seed);
+    if (parameters_.source) ChooseSource(0);
+  }
+
+  void ChooseSource(std::uint32_t trial) {
+    const VertexId source = parameters_.source->Pick(graph(), trial);
+    parameters_.values["source"] = fmt::format("{}", source);
+    results_.sources.push_back(source);
+  }
+
+  // ------------------------------------------------------------------ execute ----
+
+  void Execute() {
+    Prepare();
+    recording_->Start();
+    interrupt_->Begin();
+    for (std::uint32_t trial = 0; trial < options_.trials; ++trial) {
+      RunTrial(trial);
+      if (interrupt_->signal() != 0) break;
+    }
+    interrupt_->End();
+    results_.signal = interrupt_->signal();
+    if (parameters_.source && !parameters_.source->random()) results_.sources.resize(1);
+    results_.parameters = parameters_.values;
+    results_.limit_reason = program_->LimitReason(parameters_.values);
+    results_.devices_advice = AdviceOfHostDevices(*program_, graph(), *session_);
+    results_.value = program_->OutputShape(graph(), options_.parameters.value).name;
+  }
+
+  void Prepare() {
+    SessionOptions session;
+    session.partitioner = std::move(partitioner_);
+    session.partition_fallback = options_.partition_fallback;
+    session.seed = options_.seed;
+    session.threads = options_.load.read.threads;
+    session.bind = options_.bind == "auto";
+    session.trace = run_.trace;
+    session.memory_limit = options_.memory_limit;
+    session.host_memory_limit = options_.load.host_memory_limit;
+    phase_.emplace("partitioning");
+    session.on_phase = [this](std::string_view begun) { phase_->Begin(begun); };
+    session_.emplace(graph(), std::move(devices_), session);
+
+    interrupt_.emplace();
+    run_.stop = interrupt_->token();
+    const double before_prepare = session_->partition_ms() + session_->upload_ms();
+    const Stopwatch prepare_watch;
+    phase_->Begin("preparing");
+    if (phase_->shown()) {
+      run_.on_round = [this](const RoundProgress& round) { phase_->TellRound(round.rounds, round.active, round.change); };
+    }
+    run_.vertex_data = ReadVertexData(results_.data, graph());
     try {
-      return program.Prepare(session, parameters.values, options.parameters.value, run);
+      job_ = program_->Prepare(*session_, parameters_.values, options_.parameters.value, run_);
     } catch (const UsageError& error) {  // all but the graph has been checked: it has, say, negative weights
       std::string data;
-      for (const DataFile& file : results.data) data += fmt::format(" with {}={}", file.info.name, file.path);
-      Throw<UsageError>("{}{}: {}", options.graph, data, error.what());
+      for (const DataFile& file : results_.data) data += fmt::format(" with {}={}", file.info.name, file.path);
+      Throw<UsageError>("{}{}: {}", options_.graph, data, error.what());
     }
-  }();
-  results.prepare_ms = std::max(0.0, prepare_watch.ms() - (session.partition_ms() + session.upload_ms() - before_prepare));
-  results.partition_ms = session.partition_ms();
-  results.upload_ms = session.upload_ms();
+    results_.prepare_ms =
+        std::max(0.0, prepare_watch.ms() - (session_->partition_ms() + session_->upload_ms() - before_prepare));
+    results_.partition_ms = session_->partition_ms();
+    results_.upload_ms = session_->upload_ms();
+  }
 
-  // A run that failed tells what it had, too.
-  const auto fail = [&](const RegisteredJob& failed, const std::exception& error) {
-    phase.Finish();
-    results.error = error.what();
-    Account(results, failed.statistics());
-    results.parameters = parameters.values;
-    results.value = program.OutputShape(graph, options.parameters.value).name;
+  void RunTrial(std::uint32_t trial) {
+    if (parameters_.source && trial > 0) {
+      ChooseSource(trial);
+      if (parameters_.source->random()) job_->Set("source", parameters_.values["source"]);
+    }
+    phase_->Begin(options_.trials > 1 ? fmt::format("trial {} of {}", trial + 1, options_.trials) : "running");
+    const SpanKind& kind = parameters_.source ? kTrialFrom : kTrial;
+    const SpanArguments names{trial, parameters_.source ? graph().id(results_.sources.back()) : 0};
+    if (run_.trace != nullptr) run_.trace->NameRuns(kind, names);
+    const Span span(ProcessTrack(run_.trace), nullptr, kind, names);
     try {
-      if (!options.json.empty()) WriteRecord(options, program, loaded, session, results);
+      Account(results_, job_->Execute());
+      if (trial == 0) results_.first_answer_ms = since_begin_.ms();
+    } catch (const std::exception& error) {
+      ReportFailure(error);
+      throw;
+    }
+  }
+
+  // ------------------------------------------------------------------- report ----
+
+  /// A run that failed tells what it had, too.
+  void ReportFailure(const std::exception& error) {
+    phase_->Finish();
+    results_.error = error.what();
+    Account(results_, job_->statistics());
+    results_.parameters = parameters_.values;
+    results_.value = program_->OutputShape(graph(), options_.parameters.value).name;
+    try {
+      if (!options_.json.empty()) WriteRecord(options_, *program_, *loaded_, *session_, results_);
     } catch (const std::exception& other) {  // what made the run fail is the news
-      Log().warn("the results of the failed run was not written: {}", other.what());
+      Log().warn("the record of the failed run was not written: {}", other.what());
     }
     // After a deadline a kernel may hold its GPU for good, and whatever gives back what was allocated there waits for it.
-    if (selection.kind == DeviceKind::kCuda && dynamic_cast<const TimeoutError*>(&error) != nullptr) {
+    if (selection_.kind == DeviceKind::kCuda && dynamic_cast<const TimeoutError*>(&error) != nullptr) {
       PrintError(fmt::format("chatty: error: {}\n", error.what()));
       EndAtOnce(kRunFailed);
     }
-  };
-
-  recording.Start();
-  {
-    interrupt.Begin();
-    for (std::uint32_t trial = 0; trial < options.trials; ++trial) {
-      if (parameters.source && trial > 0) {
-        choose_source(trial);
-        if (parameters.source->random()) job->Set("source", parameters.values["source"]);
-      }
-      phase.Begin(options.trials > 1 ? fmt::format("trial {} of {}", trial + 1, options.trials) : "running");
-      const SpanKind& kind = parameters.source ? kTrialFrom : kTrial;
-      const SpanArguments names{trial, parameters.source ? graph.id(results.sources.back()) : 0};
-      if (trace != nullptr) trace->NameRuns(kind, names);
-      {
-        const Span span(ProcessTrack(trace), nullptr, kind, names);
-        try {
-          Account(results, job->Execute());
-          if (trial == 0) results.first_answer_ms = since_begin.ms();
-        } catch (const std::exception& error) {
-          fail(*job, error);
-          throw;
-        }
-      }
-      if (interrupt.signal() != 0) break;
-    }
-    interrupt.End();
-    results.signal = interrupt.signal();
   }
-  if (parameters.source && !parameters.source->random()) results.sources.resize(1);
-  results.parameters = parameters.values;
-  results.limit_reason = program.LimitReason(parameters.values);
 
-  results.devices_advice = AdviceOfHostDevices(program, graph, session);
-  results.value = program.OutputShape(graph, options.parameters.value).name;
-  const bool cut = results.signal == 0 && results.statistics.ended == Ended::kMaxRounds;
-  const bool verify = options.verify && results.signal == 0 && !cut;
-  const bool total = program.has_total() && results.value == program.values().front() && results.statistics.converged &&
-                     results.signal == 0;
-  if (!options.output.empty() || verify || total) {
+  /// Whether --max-rounds ended the run, whose values are then not verified.
+  bool cut() const { return results_.signal == 0 && results_.statistics.ended == Ended::kMaxRounds; }
+
+  int Report() {
+    TakeValues();
+    phase_->Finish();
+    recording_->Write();
+    if (!options_.json.empty()) WriteRecord(options_, *program_, *loaded_, *session_, results_);
+    // Whatever owns standard output has it alone.
+    const bool aside = options_.output == "-";
+    if (aside || options_.json != "-") {
+      PrintReport(RunSummary(options_, *program_, *loaded_, *session_, results_, /*colours=*/!aside), aside);
+    }
+    const std::string why = WhyNotFinal(results_);
+    if (!why.empty() && (results_.signal != 0 || !options_.output.empty())) {
+      PrintReport(fmt::format("chatty: {}{}\n", why, options_.verify && results_.signal != 0 ? "; not verified" : ""),
+                  /*aside=*/true);
+    }
+    if (options_.verify && cut()) {
+      PrintReport("chatty: not verified: --max-rounds ended the run before it converged\n", /*aside=*/true);
+    }
+    if (results_.signal != 0) return -results_.signal;
+    if (results_.verdict && !results_.verdict->passed) {
+      ReportWrongAnswer(results_.verdict->message);
+      return kWrongAnswer;
+    }
+    return kSuccess;
+  }
+
+  /// Writes and verifies the values of the last trial, where that was asked for, and sums them up.
+  void TakeValues() {
+    const bool verify = options_.verify && results_.signal == 0 && !cut();
+    const bool total = program_->has_total() && results_.value == program_->values().front() &&
+                       results_.statistics.converged && results_.signal == 0;
+    if (options_.output.empty() && !verify && !total) return;
     ErasedValues values;
     {
-      const Span span(ProcessTrack(trace), &results.output_ms, kWriteValues);
-      phase.Begin(options.output.empty() ? "copying out" : "writing the output");
-      values = job->Output();
-      if (!options.output.empty())
-        WriteValues(options.output, graph, values, {options.output_format, std::string(program.name())});
+      const Span span(ProcessTrack(run_.trace), &results_.output_ms, kWriteValues);
+      phase_->Begin(options_.output.empty() ? "copying out" : "writing the output");
+      values = job_->Output();
+      if (!options_.output.empty()) {
+        WriteValues(options_.output, graph(), values, {options_.output_format, std::string(program_->name())});
+      }
     }
-    if (total) results.total = program.Total(values);
+    if (total) results_.total = program_->Total(values);
     if (verify) {
-      const Span span(ProcessTrack(trace), &results.verify_ms, kVerify);
-      phase.Begin("verifying");
-      results.verdict = program.Verify(graph, results.parameters, values, &results.statistics, run.vertex_data);
+      const Span span(ProcessTrack(run_.trace), &results_.verify_ms, kVerify);
+      phase_->Begin("verifying");
+      results_.verdict = program_->Verify(graph(), results_.parameters, values, &results_.statistics, run_.vertex_data);
     }
   }
 
-  phase.Finish();
-  recording.Write();
-  if (!options.json.empty()) WriteRecord(options, program, loaded, session, results);
-  // Whatever owns standard output has it alone.
-  const bool aside = options.output == "-";
-  if (aside || options.json != "-") {
-    PrintReport(RunSummary(options, program, loaded, session, results, /*colours=*/!aside), aside);
-  }
-  const std::string why = WhyNotFinal(results);
-  if (!why.empty() && (results.signal != 0 || !options.output.empty())) {
-    PrintReport(fmt::format("chatty: {}{}\n", why, options.verify && results.signal != 0 ? "; not verified" : ""),
-                /*aside=*/true);
-  }
-  if (options.verify && cut) {
-    PrintReport("chatty: not verified: --max-rounds ended the run before it converged\n", /*aside=*/true);
-  }
-  if (results.signal != 0) return -results.signal;
-  if (results.verdict && !results.verdict->passed) {
-    ReportWrongAnswer(results.verdict->message);
-    return kWrongAnswer;
-  }
-  return kSuccess;
+  const Graph& graph() const { return loaded_->graph; }
+
+  const Stopwatch since_begin_;
+  const Registry& registry_;
+  RunCommandOptions options_;
+  const std::string& command_line_;
+  RunResults results_;
+  // In the order in which they are made: each may refer to those before it.
+  std::shared_ptr<const Partitioner> partitioner_;
+  DeviceSelection selection_;
+  const RegisteredProgram* program_ = nullptr;
+  RunOptions run_;
+  std::optional<TraceOutput> recording_;
+  std::vector<std::unique_ptr<Device>> devices_;  // until the session has them
+  std::optional<LoadedGraph> loaded_;
+  ResolvedParameters parameters_;
+  std::optional<PhaseLine> phase_;
+  std::optional<Session> session_;
+  std::optional<StopOnInterrupt> interrupt_;
+  std::unique_ptr<RegisteredJob> job_;
+};
+
+}  // namespace
+
+int RunCommand(const Registry& registry, const RunCommandOptions& options, const std::string& command_line) {
+  return RunCall(registry, options, command_line).Do();
 }
 
 }  // namespace chatty::cli
