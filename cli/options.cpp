@@ -159,6 +159,36 @@ void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& 
       ->group(group);
 }
 
+void AddRunParameters(CLI::App& command, ParameterOptions& options, const RunParameterHelp& help,
+                      const std::string& source_type) {
+  const std::string group = "Program";
+  command.add_option("--source", options.source, help.source)->type_name(source_type)->check(NotEmpty())->group(group);
+  command.add_option("--set", options.set, help.set)
+      ->type_name("NAME=VALUE")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->group(group);
+  command.add_option("--vertex-data", options.vertex_data, help.vertex_data)
+      ->type_name("NAME=FILE")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->group(group);
+}
+
+CLI::Option* AddTimeoutOption(CLI::App& command, double& seconds, const std::string& help) {
+  return command.add_option("--timeout", seconds, help)->type_name("SECONDS")->check(SecondsBetween(0.001, 1e6));
+}
+
+CLI::Option* AddSeedOption(CLI::App& command, std::uint64_t& seed) {
+  return command.add_option("--seed", seed, "Seed of partitions random and metis and of `--source random` (default: 1)")
+      ->type_name("N")
+      ->check(WholeNumber());
+}
+
+CLI::Option* AddTrialsOption(CLI::App& command, std::uint32_t& trials, const std::string& help) {
+  return command.add_option("--trials", trials, help)->type_name("N")->check(Unnamed(CLI::Range(1, 1000000)));
+}
+
 void AddParameterOptions(CLI::App& command, ParameterOptions& options, bool runs) {
   const std::string group = "Program";
   command
@@ -166,26 +196,13 @@ void AddParameterOptions(CLI::App& command, ParameterOptions& options, bool runs
                   fmt::format("Which of the program's values {}, say `parent` for bfs", runs ? "to compute" : "it is"))
       ->type_name("NAME")
       ->group(group);
-  command
-      .add_option("--source", options.source,
-                  fmt::format("Vertex to start from: its id{} or `max-degree` (default; the least id among equals)",
-                              runs ? ", `random:SEED` (another one in each trial, of those with out-edges)" : ""))
-      ->type_name(runs ? "N|random:SEED|max-degree" : "N|max-degree")
-      ->check(NotEmpty())
-      ->group(group);
-  command.add_option("--set", options.set, "Set any of the program's parameters; `chatty programs` lists them")
-      ->type_name("NAME=VALUE")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->group(group);
-  command
-      .add_option("--vertex-data", options.vertex_data,
-                  "An array with a number for each vertex that the program takes, `chatty programs` says which: lines `id "
-                  "value`, a value a line in the order of ids, or a NumPy array")
-      ->type_name("NAME=FILE")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->group(group);
+  AddRunParameters(command, options,
+                   {fmt::format("Vertex to start from: its id{} or `max-degree` (default; the least id among equals)",
+                                runs ? ", `random:SEED` (another one in each trial, of those with out-edges)" : ""),
+                    "Set any of the program's parameters; `chatty programs` lists them",
+                    "An array with a number for each vertex that the program takes, `chatty programs` says which: lines `id "
+                    "value`, a value a line in the order of ids, or a NumPy array"},
+                   runs ? "N|random:SEED|max-degree" : "N|max-degree");
   command.add_option("--damping", options.damping, "Short for --set damping=...")
       ->type_name("X")
       ->check(NotEmpty())

@@ -50,5 +50,18 @@ CLI::Option* AddLdbcOption(CLI::App& command, std::string& path);
 void AddLoadOptions(CLI::App& command, LoadOptions& options, const std::string& format_flag, bool uses);
 /// `runs`: the options are those of a run to be made, not of one that was.
 void AddParameterOptions(CLI::App& command, ParameterOptions& options, bool runs);
+/// Help of the options that AddRunParameters adds.
+struct RunParameterHelp {
+  std::string source, set, vertex_data;
+};
+/// Adds `--source`, `--set` and `--vertex-data`, for runs to be made; or, as `source_type` says, for one that was.
+void AddRunParameters(CLI::App& command, ParameterOptions& options, const RunParameterHelp& help,
+                      const std::string& source_type = "N|random:SEED|max-degree");
+/// Adds `--timeout`.
+CLI::Option* AddTimeoutOption(CLI::App& command, double& seconds, const std::string& help);
+/// Adds `--seed`.
+CLI::Option* AddSeedOption(CLI::App& command, std::uint64_t& seed);
+/// Adds `--trials`.
+CLI::Option* AddTrialsOption(CLI::App& command, std::uint32_t& trials, const std::string& help);
 
 }  // namespace chatty::cli

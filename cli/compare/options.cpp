@@ -80,10 +80,7 @@ void AddCompare(CLI::App& app, Context& context) {
       ->group(what);
 
   const std::string how = "How it is measured";
-  command->add_option("--trials", options->trials, "Timed runs of each combination (default: 3)")
-      ->type_name("N")
-      ->check(Unnamed(CLI::Range(1, 1000000)))
-      ->group(how);
+  AddTrialsOption(*command, options->trials, "Timed runs of each combination (default: 3)")->group(how);
   command
       ->add_option("--budget", options->budget_s,
                    "Time for all of it: first one trial of each combination, or more where they cost next to nothing, then "
@@ -92,37 +89,15 @@ void AddCompare(CLI::App& app, Context& context) {
       ->check(SecondsBetween(0.001, 1e7))
       ->group(how);
   command->add_flag("--resume", options->resume, "Go on with what is in the folder; what was measured is kept")->group(how);
-  command
-      ->add_option("--timeout", options->timeout_s,
+  AddTimeoutOption(*command, options->timeout_s,
                    "Longest wait of a device for another before a run counts as failed, 0.001 to 1000000 (default: 60)")
-      ->type_name("SECONDS")
-      ->check(SecondsBetween(0.001, 1e6))
       ->group(how);
-  command->add_option("--seed", options->seed, "Seed of partitions random and metis and of `--source random` (default: 1)")
-      ->type_name("N")
-      ->check(WholeNumber())
-      ->group(how);
-  const std::string program = "Program";
-  ParameterOptions& parameters = options->parameters;
-  command
-      ->add_option("--source", parameters.source,
-                   "Vertex to start from, for programs that have one: its id, `random:SEED` (another one in each trial, of "
-                   "those with out-edges) or `max-degree` (default)")
-      ->type_name("N|random:SEED|max-degree")
-      ->check(NotEmpty())
-      ->group(program);
-  command->add_option("--set", parameters.set, "Set a parameter of the programs that have it")
-      ->type_name("NAME=VALUE")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->group(program);
-  command
-      ->add_option("--vertex-data", parameters.vertex_data,
-                   "An array with a number for each vertex, for programs that take it")
-      ->type_name("NAME=FILE")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->group(program);
+  AddSeedOption(*command, options->seed)->group(how);
+  AddRunParameters(
+      *command, options->parameters,
+      {"Vertex to start from, for programs that have one: its id, `random:SEED` (another one in each trial, of "
+       "those with out-edges) or `max-degree` (default)",
+       "Set a parameter of the programs that have it", "An array with a number for each vertex, for programs that take it"});
   AddLoadOptions(*command, options->load, "--format", /*uses=*/true);
 
   command->footer(

@@ -132,16 +132,10 @@ void AddRun(CLI::App& app, Context& context) {
       ->type_name("N")
       ->check(Unnamed(CLI::Range(std::uint32_t{1}, std::numeric_limits<std::uint32_t>::max())))
       ->group(how);
-  command
-      ->add_option("--timeout", options->timeout_s,
+  AddTimeoutOption(*command, options->timeout_s,
                    "Longest wait for another device before the run fails, 0.001 to 1000000 (default: none)")
-      ->type_name("SECONDS")
-      ->check(SecondsBetween(0.001, 1e6))
       ->group(how);
-  command->add_option("--seed", options->seed, "Seed of partitions random and metis and of `--source random` (default: 1)")
-      ->type_name("N")
-      ->check(WholeNumber())
-      ->group(how);
+  AddSeedOption(*command, options->seed)->group(how);
 
   command
       ->add_option(
@@ -190,10 +184,7 @@ void AddRun(CLI::App& app, Context& context) {
       ->group(how);
 
   const std::string what = "Measurement and results";
-  command->add_option("--trials", options->trials, "Run so often; the results are the last trial's (default: 1)")
-      ->type_name("N")
-      ->check(Unnamed(CLI::Range(1, 1000000)))
-      ->group(what);
+  AddTrialsOption(*command, options->trials, "Run so often; the results are the last trial's (default: 1)")->group(what);
   command
       ->add_flag("--verify", options->verify,
                  "Check the last trial's answer, unless the run was ended early; exit with 3 if it is wrong")
