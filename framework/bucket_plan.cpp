@@ -34,7 +34,7 @@ double MeanOf(const std::monostate&) { return 0; }
 BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const RunOptions& options, DeviceKind kind,
                        std::size_t devices) {
   BucketPlan plan;
-  if (!traits.orders || options.execution == "async") return plan;
+  if (!traits.orders || options.execution == Execution::kAsync) return plan;
   if (options.delta != kAutoDelta) {
     plan.width = options.delta;
     return plan;

@@ -51,6 +51,7 @@ bool IsReplaced(std::string_view parameter, std::span<const VertexDataInfo> data
 /// SourceChoice reads it. The program must outlive it.
 class NamedParameters {
  public:
+  /// Of `program`; none is set yet.
   explicit NamedParameters(const RegisteredProgram& program);
 
   /// Adds a parameter. `label` replaces its name in errors about its value. Throws UsageError for a name that the program

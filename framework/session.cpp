@@ -16,7 +16,6 @@
 #include "chatty/core/config.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/core/parallel.h"
-#include "chatty/core/suggestion.h"
 #include "chatty/framework/bucket_plan.h"
 #include "chatty/framework/engines/async.h"
 #include "chatty/framework/engines/bsp.h"
@@ -25,7 +24,6 @@
 namespace chatty {
 
 void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t devices) {
-  if (options.execution != "async") CheckExecution(options.execution, nullptr);  // depends on the program
   CheckComm(options.transport, kind, devices);
   LinkMask::Parse(options.links, devices);
   if (!(options.delta >= 0)) {
@@ -44,12 +42,8 @@ void CheckRunOptions(const RunOptions& options, const DeviceSelection& devices) 
   CheckComm(options.transport, devices);
 }
 
-void CheckExecution(std::string_view execution, const ProgramTraits* traits) {
-  if (execution == "auto" || execution == "bsp") return;
-  constexpr std::string_view kNames[] = {"auto", "bsp", "async"};
-  if (execution != "async") {
-    Throw<UsageError>("there is no execution '{}'{}; choose auto, bsp or async", execution, DidYouMean(execution, kNames));
-  }
+void CheckExecution(Execution execution, const ProgramTraits* traits) {
+  if (execution != Execution::kAsync) return;
   if (traits == nullptr) {
     throw UsageError(
         "execution async: this program is written on operators, which have no messages to run ahead of; use auto");
@@ -385,7 +379,7 @@ RunStatistics Job::Execute(const Job* prior) try {
     if (traits.has_prior) participants[d].prior = prior->steps_[d]->DeviceValues();
     if (!unions_.empty()) participants[d].unions = &unions_[d];
   }
-  if (options_.execution == "async") {
+  if (options_.execution == Execution::kAsync) {
     RunAsync(*program_, participants, paths_.selector(), options_, &last_);
   } else {
     RunBsp(*program_, participants, paths_.selector(), built_, buckets_, options_, &last_);

@@ -181,11 +181,7 @@ ComparePlan MakePlan(const Registry& registry, const CompareOptions& options) {
       }
     }
   }
-  for (const std::string& execution : plan.executions) {
-    RunOptions run;
-    run.execution = execution;
-    CheckRunOptions(run, plan.kind, 1);
-  }
+  for (const std::string& execution : plan.executions) static_cast<void>(ParseExecution(execution));
   plan.comms = SplitList("--comm", options.comm);
   const bool every_comm = std::erase(plan.comms, "all") > 0;
   for (const std::string& comm : plan.comms) {

@@ -222,7 +222,7 @@ class Measurer {
     try {
       const RegisteredProgram& program = registry_.Find(c.program, plan_.kind);
       RunOptions run;
-      run.execution = c.execution;
+      run.execution = ParseExecution(c.execution);
       run.transport = c.devices == 1 ? "auto" : c.comm;
       run.links = MaskFor(options_.links, c.devices);
       run.timeout = TimeoutOf(options_);

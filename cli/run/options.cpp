@@ -53,7 +53,7 @@ double ParseDelta(const std::string& text) {
 RunOptions ParseRunOptions(const RunCommandOptions& options) {
   RunOptions run;
   run.direction = ParseDirection(options.direction);
-  run.execution = options.execution;
+  run.execution = ParseExecution(options.execution);
   run.transport = options.transport;
   run.links = options.links;
   run.remote_atomics = ParseRemoteAtomics(options.remote_atomics);

@@ -350,7 +350,7 @@ inline int Sweep(const Registry& registry, DeviceKind kind, const SweepCase& c, 
   session_options.threads = 1;
   RunOptions options;
   options.transport = sweep.transport;
-  options.execution = c.execution;
+  options.execution = ParseExecution(c.execution);
   options.timeout = std::chrono::seconds(60);  // a device that waits for one that failed is a hang, and no OutOfMemoryError
 
   constexpr std::size_t kTraceEvents = 10000;

@@ -231,7 +231,7 @@ TEST_P(VertexDataTest, MembersSeeTheirVertexsDataUnderEveryPartition) {
       }
       RunOptions options;
       options.vertex_data = input.given;
-      options.execution = "async";
+      options.execution = Execution::kAsync;
       EXPECT_EQ(ToVector(chatty::Run(session, Delays{}, options).values), input.best) << name << ", async";
     }
   }
