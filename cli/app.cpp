@@ -13,11 +13,12 @@
 #include <vector>
 
 #include "chatty/cli/commands.h"
-#include "chatty/cli/common.h"
 #include "chatty/cli/completion.h"
 #include "chatty/cli/help.h"
 #include "chatty/cli/interrupt.h"
 #include "chatty/cli/manual.h"
+#include "chatty/cli/parameters.h"
+#include "chatty/cli/text.h"
 #include "chatty/core/abbreviated.h"
 #include "chatty/core/error.h"
 #include "chatty/core/host_memory.h"

@@ -16,8 +16,9 @@
 
 #include "chatty/cli/app.h"
 #include "chatty/cli/commands.h"
-#include "chatty/cli/common.h"
-#include "chatty/cli/compare_figures.h"
+#include "chatty/cli/compare/figures.h"
+#include "chatty/cli/parameters.h"
+#include "chatty/cli/text.h"
 #include "chatty/comm/selector.h"
 #include "chatty/core/config.h"
 #include "chatty/core/error.h"

@@ -12,7 +12,11 @@
 
 #include "chatty/cli/app.h"
 #include "chatty/cli/commands.h"
-#include "chatty/cli/common.h"
+#include "chatty/cli/load.h"
+#include "chatty/cli/options.h"
+#include "chatty/cli/output_files.h"
+#include "chatty/cli/text.h"
+#include "chatty/cli/times.h"
 #include "chatty/core/error.h"
 #include "chatty/core/progress.h"
 #include "chatty/core/suggestion.h"

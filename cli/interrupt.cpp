@@ -14,7 +14,6 @@
 #include <thread>
 
 #include "chatty/cli/app.h"
-#include "chatty/cli/common.h"
 #include "chatty/io/input.h"
 #include "chatty/io/output.h"
 

@@ -15,7 +15,12 @@
 
 #include "chatty/cli/app.h"
 #include "chatty/cli/commands.h"
-#include "chatty/cli/common.h"
+#include "chatty/cli/json.h"
+#include "chatty/cli/load.h"
+#include "chatty/cli/options.h"
+#include "chatty/cli/output_files.h"
+#include "chatty/cli/text.h"
+#include "chatty/cli/times.h"
 #include "chatty/core/device.h"
 #include "chatty/core/error.h"
 #include "chatty/core/progress.h"

@@ -9,7 +9,11 @@
 
 #include "chatty/cli/app.h"
 #include "chatty/cli/commands.h"
-#include "chatty/cli/common.h"
+#include "chatty/cli/json.h"
+#include "chatty/cli/options.h"
+#include "chatty/cli/output_files.h"
+#include "chatty/cli/parameters.h"
+#include "chatty/cli/text.h"
 #include "chatty/core/error.h"
 
 namespace chatty::cli {

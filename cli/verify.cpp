@@ -13,7 +13,15 @@
 
 #include "chatty/cli/app.h"
 #include "chatty/cli/commands.h"
-#include "chatty/cli/common.h"
+#include "chatty/cli/json.h"
+#include "chatty/cli/ldbc_input.h"
+#include "chatty/cli/load.h"
+#include "chatty/cli/options.h"
+#include "chatty/cli/output_files.h"
+#include "chatty/cli/parameters.h"
+#include "chatty/cli/text.h"
+#include "chatty/cli/times.h"
+#include "chatty/cli/values.h"
 #include "chatty/core/error.h"
 #include "chatty/core/progress.h"
 #include "chatty/io/results.h"
@@ -124,7 +132,7 @@ int Verify(const Registry& registry, const VerifyOptions& given) {
   const std::vector<DataFile> data = VertexDataFiles(program, options.parameters);
   for (const DataFile& file : data) RefuseSameFile("--json", options.json, "--vertex-data", file.path);
   const LoadedGraph loaded = Load(options.graph, options.load);
-  Parameters parameters = ResolveParameters(program, loaded.graph, options.parameters, /*seed=*/1);
+  ResolvedParameters parameters = ResolveParameters(program, loaded.graph, options.parameters, /*seed=*/1);
   if (parameters.source) {
     if (parameters.source->random()) throw UsageError("--source random: name the vertex that the values start from");
     parameters.values["source"] = fmt::format("{}", parameters.source->Pick(loaded.graph, 0));

@@ -68,7 +68,7 @@ struct TopologyDevice {
   bool operator==(const TopologyDevice&) const = default;  ///< all members
 };
 
-/// Devices and what joins them. A value: it can be copied, compared, written to a file (cli/topology_json.h) and made up.
+/// Devices and what joins them. A value: it can be copied, compared, written to a file (cli/topology/json.h) and made up.
 class Topology {
  public:
   Topology() = default;

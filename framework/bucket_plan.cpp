@@ -40,7 +40,7 @@ MeanWeight MeanOf(const std::monostate&) { return {1, true}; }
 BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const RunOptions& options, DeviceKind kind,
                        std::size_t devices) {
   BucketPlan plan;
-  if (!traits.orders || (options.execution == "async" && devices > 1)) return plan;
+  if (!traits.orders || (options.execution == Execution::kAsync && devices > 1)) return plan;
   if (options.delta != kAutoDelta) {
     plan.width = plan.fused_width = options.delta;
     return plan;

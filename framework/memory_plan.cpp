@@ -144,7 +144,7 @@ BuiltDirections DirectionsFor(const ProgramTraits& traits, const RunOptions& opt
         "--direction push: this program is pulled, because it collects all messages or its messages are wider than the 8 "
         "bytes that hardware combines atomically; use pull or auto");
   }
-  const bool async = options.execution == "async";
+  const bool async = options.execution == Execution::kAsync;
   if (async && options.direction == Direction::kPull) {
     throw UsageError("--direction pull: the asynchronous engine pushes; use push or auto, or execution bsp");
   }
@@ -166,7 +166,7 @@ ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOp
   memory.weights = traits.weights;
   memory.forward = built.push;
   memory.reverse = built.pull;
-  memory.asynchronous = options.execution == "async";
+  memory.asynchronous = options.execution == Execution::kAsync;
   if (built.push) memory.message_payload = memory.asynchronous ? traits.late_payload : traits.message_payload;
   if (built.pull) memory.shared_payload = traits.shared_payload;
   memory.output_bytes = traits.output_bytes;

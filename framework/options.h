@@ -9,6 +9,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "chatty/comm/transport.h"
 #include "chatty/framework/vertex_data.h"
@@ -23,6 +24,17 @@ enum class Direction : std::uint8_t {
   kPush,
   kPull,
 };
+
+/// The engine of a run: who drives it.
+enum class Execution : std::uint8_t {
+  kAuto,   ///< the library chooses: kBsp
+  kBsp,    ///< in rounds, all devices together
+  kAsync,  ///< each device at its own pace; for kMonotone programs
+};
+/// "auto", "bsp" or "async", as `--execution` takes it.
+std::string_view ExecutionName(Execution execution);
+/// The engine of this name. Throws UsageError, with the nearest name, if there is none.
+Execution ParseExecution(std::string_view name);
 
 /// When atomics write messages into their owners' state, without buffers: only between devices with access to each other's
 /// memory by the run's transport, by push, and while all frontiers are queues.
@@ -75,7 +87,7 @@ struct RoundProgress {
 struct RunOptions {
   /// Push, pull, or the cheaper one in each round.
   Direction direction = Direction::kAuto;
-  std::string execution = "auto";                       ///< "bsp"; "async" for kMonotone programs; "auto", which is bsp
+  Execution execution = Execution::kAuto;               ///< the engine; ParseExecution reads its name
   std::string transport = "auto";                       ///< the message transport: see CommChoice::Parse
   std::string links = "all";                            ///< links between devices that may be used: see LinkMask::Parse
   RemoteAtomics remote_atomics = RemoteAtomics::kAuto;  ///< whether sparse rounds use no buffers; bsp only

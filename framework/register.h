@@ -117,7 +117,7 @@ requires(kHasHost<Backends>&& requires { typename D::AtOnce; }) struct AtOnceOf<
 };
 /// Whether AtOnce runs on so many devices of this kind.
 inline bool RunsAtOnce(DeviceKind kind, std::size_t devices, const RunOptions& options) {
-  return kind == DeviceKind::kHost && devices == 1 && options.execution != "async";
+  return kind == DeviceKind::kHost && devices == 1 && options.execution != Execution::kAsync;
 }
 
 /// Parses a parameter with the default `preset` from text. Throws UsageError, also for a number that is not finite unless
@@ -292,7 +292,7 @@ class TypedJob final : public RegisteredJob {
   static RunOptions DerivedOptions(RunOptions options) {
     if constexpr (!std::is_void_v<D>) {
       if constexpr (!Traits<D>::kHasData) options.vertex_data.clear();
-      if (!AsynchronousProgram<D> && options.execution == "async") options.execution = "auto";
+      if (!AsynchronousProgram<D> && options.execution == Execution::kAsync) options.execution = Execution::kAuto;
       if (!Traits<D>::kCanPush && options.direction == Direction::kPush) options.direction = Direction::kAuto;
     }
     return options;

@@ -16,7 +16,6 @@
 #include "chatty/core/config.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/core/parallel.h"
-#include "chatty/core/suggestion.h"
 #include "chatty/framework/bucket_plan.h"
 #include "chatty/framework/engines/agreement.h"
 #include "chatty/framework/engines/async.h"
@@ -26,7 +25,6 @@
 namespace chatty {
 
 void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t devices) {
-  if (options.execution != "async") CheckExecution(options.execution, nullptr);  // depends on the program
   CheckComm(options.transport, kind, devices);
   LinkMask::Parse(options.links, devices);
   if (!(options.delta >= 0)) {
@@ -45,12 +43,8 @@ void CheckRunOptions(const RunOptions& options, const DeviceSelection& devices) 
   CheckComm(options.transport, devices);
 }
 
-void CheckExecution(std::string_view execution, const ProgramTraits* traits) {
-  if (execution == "auto" || execution == "bsp") return;
-  constexpr std::string_view kNames[] = {"auto", "bsp", "async"};
-  if (execution != "async") {
-    Throw<UsageError>("there is no execution '{}'{}; choose auto, bsp or async", execution, DidYouMean(execution, kNames));
-  }
+void CheckExecution(Execution execution, const ProgramTraits* traits) {
+  if (execution != Execution::kAsync) return;
   if (traits == nullptr) {
     throw UsageError(
         "execution async: this program is written on operators, which have no messages to run ahead of; use auto");
@@ -287,8 +281,15 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   CheckRunOptions(options, SelectionOf(session.devices()));
   built_ = DirectionsFor(traits, options);
   buckets_ = PlanBuckets(session.graph(), traits, options, session.device(0).kind(), session.device_count());
-  const ProgramMemory memory = MemoryOf(program_, options);
-  session.CheckMemory({&memory, 1}, options);
+  try {
+    const ProgramMemory memory = MemoryOf(program_, options_);
+    session.CheckMemory({&memory, 1}, options_);
+  } catch (const OutOfMemoryError&) {  // records are not necessary
+    if (options_.records != Records::kAuto) throw;
+    options_.records = Records::kNever;
+    const ProgramMemory memory = MemoryOf(program_, options_);
+    session.CheckMemory({&memory, 1}, options_);
+  }
   const Array<std::byte> data = program_->AssembleData(session.graph(), options.vertex_data);
   graphs_ = &session.Graphs(traits.edges, traits.weights, built_.push, built_.pull);
   peers_ = PeerTable(std::span<const Subgraph>(graphs_->subgraphs));
@@ -393,7 +394,7 @@ RunStatistics Job::Execute(const Job* prior) try {
   const EngineRun run{*program_, participants, peers_, control, paths_.selector(), options_};
   // Alone, and with an engine of its own, a device needs no messages. A trace shows rounds.
   const bool fuses = steps_.size() == 1 && steps_[0]->fused() != nullptr && options_.trace == nullptr;
-  if (options_.execution == "async" && !fuses) {
+  if (options_.execution == Execution::kAsync && !fuses) {
     RunAsync(run, &last_);
   } else {
     RunBsp(run, built_, buckets_, &last_);

@@ -115,7 +115,7 @@ struct SessionOptions {
   std::function<void(std::string_view)> on_phase{};
 };
 
-/// Throws for options that are invalid for any graph: UsageError for an unknown execution or transport, or a transport that
+/// Throws for options that are invalid for any graph: UsageError for an unknown transport, or a transport that
 /// these devices cannot use; CapabilityError if OpenMP does not grant a thread per device.
 void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t devices);
 /// As above for these devices. Throws CapabilityError if devices share a GPU and the transport cannot join a GPU with
@@ -184,8 +184,7 @@ class Session {
   double partition_ms_ = 0, upload_ms_ = 0;
 };
 
-/// Whether an engine of this name exists and may run a program with these traits; null: an operator program. Throws
-/// UsageError with the reason.
-void CheckExecution(std::string_view execution, const ProgramTraits* traits);
+/// Whether this engine may run a program with these traits; null: an operator program. Throws UsageError with the reason.
+void CheckExecution(Execution execution, const ProgramTraits* traits);
 
 }  // namespace chatty

@@ -51,7 +51,7 @@ class BspRun {
         on_gpu_(run.me.device->kind() == DeviceKind::kCuda),
         chooser_({traits_.can_push && built.push, built.pull, traits_.first_suffices, traits_.every_round,
                   buckets.width < kInfinity<double>, run.options.direction}),
-        asynchronous_(run.options.execution == "async"),
+        asynchronous_(run.options.execution == Execution::kAsync),
         ends_unwanted_(traits_.has_wants && built.pull && !traits_.every_round && !traits_.has_measure &&
                        !traits_.has_end_round && !traits_.orders),
         buckets_(buckets),
@@ -235,7 +235,7 @@ class BspRun {
     FusedEngine* const engine = parts_ == 1 && track_ == nullptr ? steps_.fused() : nullptr;
     if (engine == nullptr) return false;
     const FusedTerms terms = engine->terms();
-    if (!terms.keeps_rounds && options_.execution == "bsp") return false;
+    if (!terms.keeps_rounds && options_.execution == Execution::kBsp) return false;
     if (!asynchronous_) {
       narrow_rounds_ = total_.active_edges < terms.narrow_edges ? narrow_rounds_ + 1 : 0;
       if (narrow_rounds_ <= terms.narrow_rounds) return false;
@@ -419,7 +419,7 @@ class BspRun {
 }  // namespace
 
 void RunBsp(const EngineRun& run, BuiltDirections built, const BucketPlan& buckets, RunRecord* record) {
-  const auto reports = DriveDevices(run.options.execution == "async" ? "async" : "bsp", run, run.control, record,
+  const auto reports = DriveDevices(run.options.execution == Execution::kAsync ? "async" : "bsp", run, run.control, record,
                                     [&](const DeviceRun& device) { return BspRun(device, built, buckets); });
   RunStatistics& statistics = record->statistics;
   // In a failed run, some devices may miss a round's end that others saw.

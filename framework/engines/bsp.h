@@ -11,7 +11,7 @@ namespace chatty {
 /// Whether sparse rounds of this program may use remote atomics, so that its steps need each other's addresses. Remote
 /// deliveries must not read values that Consume takes. Programs with all vertices active have no sparse rounds.
 inline bool MayUseRemoteAtomics(const ProgramTraits& traits, const RunOptions& options) {
-  return options.remote_atomics != RemoteAtomics::kNever && options.execution != "async" && traits.can_push &&
+  return options.remote_atomics != RemoteAtomics::kNever && options.execution != Execution::kAsync && traits.can_push &&
          !traits.consumes && !traits.every_round;
 }
 

@@ -1,6 +1,4 @@
 // Transfers without a graph, and curves of the cost model.
-#include "chatty/cli/compare_costs.h"
-
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -10,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "chatty/cli/compare_plan.h"
-#include "chatty/cli/compare_transfers.h"
+#include "chatty/cli/compare/costs.h"
+#include "chatty/cli/compare/plan.h"
+#include "chatty/cli/compare/transfers.h"
 #include "compare_fixture.h"
 
 namespace chatty::cli {

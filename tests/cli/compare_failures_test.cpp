@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "../sanitized.h"
-#include "chatty/cli/common.h"
+#include "chatty/cli/json.h"
 #include "chatty/core/error.h"
 #include "chatty/framework/registry.h"
 #include "compare_fixture.h"

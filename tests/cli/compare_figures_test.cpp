@@ -1,6 +1,4 @@
 // `chatty compare --figure`: figures of papers, measured here and from a journal.
-#include "chatty/cli/compare_figures.h"
-
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -19,11 +17,12 @@
 #include <vector>
 
 #include "../sanitized.h"
-#include "chatty/cli/common.h"
-#include "chatty/cli/compare_data.h"
-#include "chatty/cli/compare_journal.h"
-#include "chatty/cli/compare_plan.h"
-#include "chatty/cli/compare_stop.h"
+#include "chatty/cli/compare/data.h"
+#include "chatty/cli/compare/figures.h"
+#include "chatty/cli/compare/journal.h"
+#include "chatty/cli/compare/plan.h"
+#include "chatty/cli/compare/stop.h"
+#include "chatty/cli/json.h"
 #include "chatty/comm/calibration.h"
 #include "chatty/comm/topology.h"
 #include "chatty/framework/registry.h"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/cli/common.h"
-#include "chatty/cli/compare_data.h"
+#include "chatty/cli/compare/data.h"
+#include "chatty/cli/json.h"
 #include "compare_made_up.h"
 
 namespace chatty::cli {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "chatty/cli/app.h"
-#include "chatty/cli/common.h"
+#include "chatty/cli/json.h"
 #include "chatty/framework/registry.h"
 #include "cli_fixture.h"
 

@@ -1,6 +1,4 @@
 // `chatty compare` from end to end, and what goes on from a journal that was cut.
-#include "chatty/cli/compare_journal.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -16,8 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/cli/common.h"
-#include "chatty/cli/compare_plan.h"
+#include "chatty/cli/compare/journal.h"
+#include "chatty/cli/compare/plan.h"
+#include "chatty/cli/json.h"
 #include "chatty/comm/calibration.h"
 #include "chatty/comm/topology.h"
 #include "chatty/core/error.h"

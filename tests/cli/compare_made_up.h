@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/cli/compare_data.h"
+#include "chatty/cli/compare/data.h"
 
 namespace chatty::cli {
 

@@ -1,6 +1,4 @@
 // The page of `chatty compare`, and its drawings.
-#include "chatty/cli/compare_page.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,10 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/cli/common.h"
-#include "chatty/cli/compare_costs.h"
-#include "chatty/cli/compare_data.h"
-#include "chatty/cli/compare_svg.h"
+#include "chatty/cli/compare/costs.h"
+#include "chatty/cli/compare/data.h"
+#include "chatty/cli/compare/page/page.h"
+#include "chatty/cli/compare/svg.h"
+#include "chatty/cli/json.h"
 #include "compare_fixture.h"
 #include "compare_made_up.h"
 

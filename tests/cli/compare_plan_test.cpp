@@ -1,6 +1,4 @@
 // What `chatty compare` measures: lists and masks, budgets, vertex data, interrupts, and costs that are kept.
-#include "chatty/cli/compare_plan.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -20,8 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/cli/common.h"
-#include "chatty/cli/compare_journal.h"
+#include "chatty/cli/compare/journal.h"
+#include "chatty/cli/compare/plan.h"
+#include "chatty/cli/json.h"
 #include "chatty/core/error.h"
 #include "chatty/framework/registry.h"
 #include "compare_fixture.h"

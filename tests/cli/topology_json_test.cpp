@@ -1,5 +1,3 @@
-#include "chatty/cli/topology_json.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -15,7 +13,8 @@
 
 #include "../comm/machines.h"
 #include "../sanitized.h"
-#include "chatty/cli/topology_page.h"
+#include "chatty/cli/topology/json.h"
+#include "chatty/cli/topology/page.h"
 #include "chatty/core/error.h"
 
 namespace chatty::cli {

@@ -27,7 +27,7 @@ INSTANTIATE_TEST_SUITE_P(Host, Async,
 
 RunOptions Asynchronously() {
   RunOptions options;
-  options.execution = "async";
+  options.execution = Execution::kAsync;
   return options;
 }
 

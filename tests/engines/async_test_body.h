@@ -50,7 +50,7 @@ TEST_P(Async, NobodyLeavesWhileAMessageIsOnTheWay) {
   const Graph graph = MakeGraph(kLength, path);
   Session session = Open(graph, "random");
   RunOptions options;
-  options.execution = "async";
+  options.execution = Execution::kAsync;
   options.transport = transport();
   const std::unique_ptr<RegisteredJob> job = Programs().Find("bfs", kKind).Prepare(session, {{"source", "0"}}, "", options);
   const int runs = kKind == DeviceKind::kHost ? 20 : 10;
@@ -70,7 +70,7 @@ TEST_P(Async, EndsAndIsRightEveryTime) {
   Session session = Open(graph, "random");
   const AsyncAnswer expected = RunBy("bsp", session, program, {{"source", "1"}}, transport());
   RunOptions options;
-  options.execution = "async";
+  options.execution = Execution::kAsync;
   options.transport = transport();
   const std::unique_ptr<RegisteredJob> job = program.Prepare(session, {{"source", "1"}}, "", options);
   const int runs = kKind == DeviceKind::kHost ? 400 : 150;
@@ -107,7 +107,7 @@ TEST_P(Async, ADerivedProgramRunsAsItCan) {
   options.transport = transport();
   std::vector<ErasedValues> parents;
   for (const char* execution : {"bsp", "async"}) {
-    options.execution = execution;
+    options.execution = ParseExecution(execution);
     const std::unique_ptr<RegisteredJob> job = bfs.Prepare(session, {{"source", "1"}}, "parent", options);
     job->Execute();
     parents.push_back(job->Output());

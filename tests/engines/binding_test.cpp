@@ -76,7 +76,7 @@ Seen SeenOn(std::size_t count, const std::vector<CpuPlacement>& places, bool bin
   }
   g_seen.clear();
   RunOptions run;
-  run.execution = execution;
+  run.execution = ParseExecution(execution);
   chatty::Run(session, Noting{}, run);
   return g_seen;
 }

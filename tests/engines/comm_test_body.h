@@ -57,7 +57,7 @@ TEST_P(Comm, AnswersAreTheSameOverEveryTransport) {
           SCOPED_TRACE(testing::Message() << execution << " " << program.name() << " over " << path << ", direction "
                                           << static_cast<int>(direction));
           RunOptions options;
-          options.execution = execution;
+          options.execution = ParseExecution(execution);
           options.transport = path;
           options.direction = direction;
           options.timeout = std::chrono::seconds(30);
@@ -285,7 +285,7 @@ TEST_P(Comm, WhatIsRecordedIsWhatTravelled) {
       SCOPED_TRACE(testing::Message() << c.program << " by " << c.execution << " over " << path);
       RunOptions options;
       options.transport = path;
-      options.execution = c.execution;
+      options.execution = ParseExecution(c.execution);
       options.explain = true;
       options.timeout = std::chrono::seconds(30);
       std::unique_ptr<RegisteredJob> job;

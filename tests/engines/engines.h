@@ -43,7 +43,7 @@ struct AsyncAnswer {
 inline AsyncAnswer RunBy(const char* execution, Session& session, const RegisteredProgram& program,
                          const ParameterValues& parameters, const char* transport = "auto") {
   RunOptions options;
-  options.execution = execution;
+  options.execution = ParseExecution(execution);
   options.transport = transport;
   const std::unique_ptr<RegisteredJob> job = program.Prepare(session, parameters, "", options);
   AsyncAnswer answer;

@@ -371,7 +371,7 @@ class FaultsTest : public testing::TestWithParam<const char*> {
   }
   RunOptions Options() {
     RunOptions options;
-    options.execution = IsAsync() ? "async" : "bsp";
+    options.execution = IsAsync() ? Execution::kAsync : Execution::kBsp;
     options.timeout = kDeadline;
     options.transport_factory = FactoryOf(faults_);
     faults_.in_place = GetParam() != std::string_view("bsp_by_lengths");

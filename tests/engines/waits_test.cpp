@@ -48,7 +48,7 @@ TEST(Waits, OfMoreDevicesThanCoresDoNotSpin) {
   for (const char* execution : {"bsp", "async"}) {
     SCOPED_TRACE(execution);
     RunOptions options;
-    options.execution = execution;
+    options.execution = ParseExecution(execution);
     const auto job = session.Prepare(std::make_shared<TypedProgram<Bfs>>(Bfs{}), options);
     EXPECT_LT(LooksAWait(*job), kMaxLooks);
   }

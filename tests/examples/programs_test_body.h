@@ -260,7 +260,7 @@ TEST(ExampleSequences, SayWhatTheyTake) {
   EXPECT_THROW(Program("scc").Prepare(session, {}, "", {}), OutOfMemoryError);
   Session other(graph, MakeDevices(2));
   RunOptions options;
-  options.execution = "async";
+  options.execution = Execution::kAsync;
   EXPECT_THROW(Program("scc").Prepare(other, {}, "", options), UsageError) << "trimming needs rounds";
 }
 

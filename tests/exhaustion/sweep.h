@@ -350,7 +350,7 @@ inline int Sweep(const Registry& registry, DeviceKind kind, const SweepCase& c, 
   session_options.threads = 1;
   RunOptions options;
   options.transport = sweep.transport;
-  options.execution = c.execution;
+  options.execution = ParseExecution(c.execution);
   options.timeout = std::chrono::seconds(60);  // a device that waits for one that failed is a hang, and no OutOfMemoryError
 
   constexpr std::size_t kTraceEvents = 10000;
@@ -444,7 +444,7 @@ int SweepFused(const char* name, WeightKind weights, const P& program, Scarce& s
   SCOPED_TRACE(std::string(name) + " fused, out of " + scarce.name());
   const Graph graph = SweepGraph(weights, false);
   RunOptions options;
-  options.execution = "async";
+  options.execution = Execution::kAsync;
   options.list_items = 64;
   const auto run = [&](std::vector<std::unique_ptr<Device>> devices) {
     SessionOptions session_options;

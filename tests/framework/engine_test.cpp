@@ -439,7 +439,7 @@ TEST_P(EngineTest, ParentsAreTheSameHoweverTheyAreFound) {
     Trace trace;
     RunOptions plain, traced, async, limited;
     traced.trace = &trace;
-    async.execution = "async";
+    async.execution = Execution::kAsync;
     limited.max_rounds = 1;
     for (const RunOptions* options : {&plain, &traced, &async}) {
       const auto job = Program("bfs").Prepare(session, {{"source", "7"}}, "parent", *options);

@@ -80,7 +80,7 @@ class FusedTest : public testing::TestWithParam<FusedCase> {
   /// Every way into a fused run and out of it.
   static std::vector<RunOptions> Ways() {
     std::vector<RunOptions> ways;
-    for (const char* execution : {"auto", "async"}) {
+    for (const Execution execution : {Execution::kAuto, Execution::kAsync}) {
       for (const Records records : {Records::kNever, Records::kAlways}) {
         for (const std::uint32_t list_items : {0u, 64u}) {
           RunOptions options;
@@ -94,8 +94,8 @@ class FusedTest : public testing::TestWithParam<FusedCase> {
     return ways;
   }
   static std::string Words(const RunOptions& options) {
-    return options.execution + ", records " + std::to_string(static_cast<int>(options.records)) + ", lists of " +
-           std::to_string(options.list_items) + ", delta " + std::to_string(options.delta);
+    return std::string(ExecutionName(options.execution)) + ", records " + std::to_string(static_cast<int>(options.records)) +
+           ", lists of " + std::to_string(options.list_items) + ", delta " + std::to_string(options.delta);
   }
 
   template <class P, class T>
@@ -134,7 +134,7 @@ class FusedTest : public testing::TestWithParam<FusedCase> {
       Is(*session, sssp, distances, "sssp, int");
       for (const double delta : {1.0, 40.0, kInfinity<double>}) {
         RunOptions options;
-        options.execution = "async";
+        options.execution = Execution::kAsync;
         options.delta = delta;
         SCOPED_TRACE("sssp: " + Words(options));
         ASSERT_EQ(ToVector(chatty::Run(*session, sssp, options).values), ToVector(distances));
@@ -209,7 +209,7 @@ TEST_P(FusedTest, TwoHundredRuns) {
     sssp.source = g->max_degree_vertex();
     const Array<std::uint32_t> expected = SerialSssp<std::uint32_t>(*g, sssp.source);
     RunOptions options;
-    options.execution = "async";
+    options.execution = Execution::kAsync;
     const auto job = session->Prepare(std::make_shared<TypedProgram<SsspOf<std::int32_t>>>(sssp), options);
     std::vector<std::uint32_t> values(g->vertices());
     for (int run = 0; run < 100; ++run) {
@@ -225,9 +225,9 @@ TEST_P(FusedTest, RoundsAreLimitedExactly) {
   const auto session = Open(graph);
   Bfs bfs;
   const Array<std::uint32_t> levels = SerialBfs(graph, 0);
-  for (const char* execution : {"auto", "async"}) {
+  for (const Execution execution : {Execution::kAuto, Execution::kAsync}) {
     for (const std::uint32_t rounds : {1u, 9u, 10u, 33u, 50u}) {
-      SCOPED_TRACE(std::string(execution) + ", " + std::to_string(rounds));
+      SCOPED_TRACE(std::string(ExecutionName(execution)) + ", " + std::to_string(rounds));
       RunOptions options;
       options.execution = execution;
       options.max_rounds = rounds;
@@ -245,7 +245,7 @@ TEST_P(FusedTest, AStopEndsARunAndTheNextOneIsWhole) {
   const Graph graph = Made("grid", 40);
   const auto session = Open(graph);
   RunOptions options;
-  options.execution = "async";
+  options.execution = Execution::kAsync;
   std::stop_source stop;
   stop.request_stop();
   options.stop = stop.get_token();

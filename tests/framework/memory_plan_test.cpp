@@ -294,7 +294,7 @@ TEST(MemoryPlan, OfEveryPath) {
         if (execution == std::string_view("async") && name != std::string_view("bfs")) continue;  // not monotone
         RunOptions run;
         run.transport = path;
-        run.execution = execution;
+        run.execution = ParseExecution(execution);
         SCOPED_TRACE(fmt::format("{} {} over {}", execution, name, path));
         const auto planned = Planned(input.graph, program.Memory(&input.graph, "", run).at(0), "host:3", {}, run);
         const auto peaks = Peaks(input.graph, program, "", "host:3", {}, run);
@@ -553,9 +553,7 @@ TEST(Capability, IsToldWithoutAGraph) {
   EXPECT_NO_THROW(CheckRunOptions(options, DeviceKind::kCuda, 1)) << "one device needs no transport";
   options.transport = "pigeon";
   EXPECT_THROW(CheckRunOptions(options, DeviceKind::kHost, 1), UsageError);
-  options.transport = "auto";
-  options.execution = "slow";
-  EXPECT_THROW(CheckRunOptions(options, DeviceKind::kHost, 1), UsageError);
+  EXPECT_THROW(ParseExecution("slow"), UsageError);
 }
 
 }  // namespace

@@ -222,7 +222,7 @@ TEST_P(ProgramTest, WhatWasToldInARunIsForgottenInTheNext) {
   Session session(graph, SharedDevices(GetParam(), kThreads), Divided("random"));
   for (const char* const execution : {"bsp", "async"}) {
     RunOptions options;
-    options.execution = execution;
+    options.execution = ParseExecution(execution);
     options.direction = Direction::kPush;
     const auto program = std::make_shared<TypedProgram<Bfs>>(Bfs{.source = 1});
     const std::unique_ptr<Job> job = session.Prepare(program, options);

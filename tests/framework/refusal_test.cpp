@@ -63,9 +63,8 @@ TEST(Failure, OptionsThatMakeNoSense) {
   options.transport = "p2p-copy";
   EXPECT_THROW(chatty::Run(session, Bfs{}, options), UsageError) << "host devices are no peers";
   options = {};
-  options.execution = "wishful";
-  IsUsageError([&] { chatty::Run(session, Bfs{}, options); }, "wishful");
-  IsUsageError([&] { chatty::Run(session, ConnectedComponents{}, options); }, "wishful");
+  IsUsageError([] { ParseExecution("wishful"); }, "wishful");
+  IsUsageError([] { ParseExecution("asinc"); }, "did you mean 'async'");
   IsUsageError([&] { chatty::Run(session, BfsParents{}); }, "starts from another's values");
   // The session is as good as before.
   EXPECT_EQ(ToVector(chatty::Run(session, Bfs{}).values), (std::vector<std::uint32_t>{0, 1, 2, kInfinity<std::uint32_t>}));
@@ -122,7 +121,7 @@ TEST(Failure, AsynchronousRunsAreRefusedForTheRightReason) {
   const Graph graph = MakeSymmetric(4, {{0, 1}, {1, 2}});
   Session session(graph, "host:2");
   RunOptions options;
-  options.execution = "async";
+  options.execution = Execution::kAsync;
   EXPECT_EQ(chatty::Run(session, Bfs{}, options).statistics.execution, "async");
   IsUsageError([&] { chatty::Run(session, TwoHops{}, options); }, "decides after each round");
   IsUsageError([&] { chatty::Run(session, Collecting{}, options); }, "is kSynchronous, so it cannot run asynchronously");

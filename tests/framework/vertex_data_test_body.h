@@ -230,7 +230,7 @@ TEST_P(VertexDataTest, MembersSeeTheirVertexsDataUnderEveryPartition) {
       }
       RunOptions options;
       options.vertex_data = input.given;
-      options.execution = "async";
+      options.execution = Execution::kAsync;
       EXPECT_EQ(ToVector(chatty::Run(session, Delays{}, options).values), input.best) << name << ", async";
     }
   }
@@ -346,11 +346,11 @@ TEST_P(VertexDataTest, FusedRunsSeeThem) {
   const Graph graph = HubGraph(13, 2500, WeightKind::kNone, false);
   const DelayInput input(graph);
   Session session = On(graph, "edge-balanced");
-  for (const char* execution : {"auto", "async"}) {
+  for (const Execution execution : {Execution::kAuto, Execution::kAsync}) {
     RunOptions options;
     options.execution = execution;
     options.vertex_data = input.given;
-    EXPECT_EQ(ToVector(chatty::Run(session, Delays{}, options).values), input.best) << execution;
+    EXPECT_EQ(ToVector(chatty::Run(session, Delays{}, options).values), input.best) << ExecutionName(execution);
   }
 }
 

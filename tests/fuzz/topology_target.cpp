@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "chatty/cli/topology_json.h"
+#include "chatty/cli/topology/json.h"
 #include "command_line.h"
 #include "fuzz.h"
 

@@ -1,0 +1,64 @@
+#include "chatty/cli/compare/costs.h"
+
+#include <exception>
+#include <filesystem>
+#include <string>
+
+#include "chatty/cli/compare/plan.h"
+#include "chatty/comm/calibration.h"
+#include "chatty/comm/topology.h"
+#include "chatty/comm/transport.h"
+
+namespace chatty::cli {
+
+CostCurves CurvesOf(const CostModel& model, std::string_view pair) {
+  constexpr double kMin = 4, kMax = 1 << 28;
+  CostCurves curves;
+  curves.measured = model.measured();
+  curves.pair = pair;
+  for (std::size_t path = 0; path < model.paths().size(); ++path) {
+    if (!model.Joins(path, 0, 1)) continue;
+    CostLine line{model.paths()[path], {}};
+    for (double bytes = kMin; bytes <= kMax; bytes *= 2) {
+      line.points.emplace_back(bytes, model.PredictUs(path, 0, 1, static_cast<std::size_t>(bytes), 0));
+    }
+    curves.lines.push_back(std::move(line));
+  }
+  for (const Crossover& crossover : model.Crossovers(0, 1, LoadCorner::kAlone, 0, kMax)) {
+    if (crossover.bytes < kMin) continue;
+    curves.crossings.push_back({crossover.bytes, model.paths()[crossover.before], model.paths()[crossover.after]});
+  }
+  return curves;
+}
+
+std::optional<CostCurves> KnownCurves(const DeviceSelection& selection, std::string_view links, int threads) {
+  const std::size_t devices = selection.indices.size();
+  if (devices < 2) return std::nullopt;
+  try {
+    const Topology topology = DiscoverTopology(selection, threads);
+    CostModel model = KnownCosts(topology, LinkMask::Parse(MaskFor(links, devices), devices));
+    for (std::size_t path = 0; path < model.paths().size(); ++path) {  // nominal costs have a line for some that cannot
+      const TransportInfo* const transport = FindTransport(model.paths()[path]);
+      if (transport != nullptr && chatty::CanJoin(*transport, selection)) continue;
+      for (std::size_t corner = 0; corner < kLoadCorners; ++corner) {
+        model.set_fit(path, 0, 1, static_cast<LoadCorner>(corner), CostFit{});
+      }
+    }
+    return CurvesOf(model, fmt::format("{} to {}", topology.devices()[0].label, topology.devices()[1].label));
+  } catch (const std::exception&) {  // the page says that there are none, and is not lost for them
+    return std::nullopt;
+  }
+}
+
+std::string CostsName(const DeviceSelection& devices, std::string_view links, int threads) {
+  const LinkMask mask = LinkMask::Parse(links, devices.indices.size());
+  const std::string fingerprint = MachineFingerprint(DiscoverTopology(devices, threads), mask);
+  const LoadedCalibration kept = LoadCalibration(fingerprint);
+  if (!kept.calibration) return "nominal";
+  std::string checksum = CalibrationText(fingerprint, *kept.calibration);  // whose last line it is
+  checksum.erase(0, checksum.rfind(' ') + 1);
+  while (!checksum.empty() && checksum.back() == '\n') checksum.pop_back();
+  return fmt::format("{}-{}", std::filesystem::path(CalibrationFile(fingerprint)).stem().string(), checksum);
+}
+
+}  // namespace chatty::cli

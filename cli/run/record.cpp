@@ -1,0 +1,130 @@
+#include "chatty/cli/run/record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "chatty/cli/interrupt.h"
+#include "chatty/cli/json.h"
+#include "chatty/cli/text.h"
+#include "chatty/cli/times.h"
+#include "chatty/core/affinity.h"
+#include "chatty/core/device.h"
+
+namespace chatty::cli {
+namespace {
+
+std::string_view EndOf(const RunResults& results) {
+  if (!results.error.empty()) return "failed";
+  return results.signal != 0 ? "interrupt" : EndedName(results.statistics.ended);
+}
+
+/// All that is known of the last trial, and with --explain of each buffer.
+Json ToldStatistics(const RunStatistics& statistics) {
+  Json json = StatisticsJson(statistics);
+  json["converged"] = statistics.converged;
+  for (const BufferRecord& buffer : statistics.buffers) {  // only with --explain
+    json["buffers"].push_back(
+        {{"round", buffer.round},
+         {"from", buffer.from},
+         {"to", buffer.to},
+         {"broadcast", buffer.broadcast},
+         {"path", buffer.path},
+         {"encoding", buffer.encoding},
+         {"entries", buffer.entries},
+         {"bytes", buffer.bytes},
+         {"expected_bytes", buffer.expected_bytes},
+         {"predicted_us", std::isfinite(buffer.predicted_us) ? Json(RoundedMs(buffer.predicted_us)) : Json(nullptr)},
+         {"measured_us", buffer.measured_us >= 0 ? Json(RoundedMs(buffer.measured_us)) : Json(nullptr)}});
+  }
+  return json;
+}
+
+Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& program, const LoadedGraph& loaded,
+                const Session& session, const RunResults& results) {
+  Json json;
+  json["schema"] = "chatty-run-2";
+  json["chatty"] = BuildJson();
+  json["started"] = results.started;
+  json["program"] = program.name();
+  json["value"] = results.value;
+  json["graph"] = GraphJson(loaded);
+  json["ldbc"] = LdbcJson(results.ldbc);
+  json["devices"] = Json::array();
+  for (const Device* device : session.devices()) {
+    const CpuPlacement& place = device->placement();
+    json["devices"].push_back({{"label", device->label()},
+                               {"name", device->info().name},
+                               {"memory", device->info().memory},
+                               {"shares_gpu", device->share() != Device::kAlone},
+                               {"numa_node", place.numa_node < 0 ? Json(nullptr) : Json(place.numa_node)},
+                               {"cpus", place.cpus.none() ? Json(nullptr) : Json(CpuListText(place.cpus))}});
+  }
+  json["devices_why"] = results.devices_why.empty() ? Json(nullptr) : Json(results.devices_why);
+  json["devices_advice"] = results.devices_advice.empty() ? Json(nullptr) : Json(results.devices_advice);
+  json["partition"] = session.partition().name();
+  json["partition_asked"] = options.partition;
+  json["execution"] = results.statistics.execution;
+  json["direction"] = options.direction;
+  json["transport"] = results.statistics.transport;
+  json["comm"] = options.transport;
+  json["links"] = options.links;
+  json["remote_atomics"] = options.remote_atomics;
+  json["tiles"] = options.tiles;
+  json["records"] = options.records;
+  json["delta"] = options.delta;
+  json["seed"] = options.seed;
+  json["phases_ms"] = {{"load", RoundedMs(loaded.ms)},
+                       {"open_devices", RoundedMs(results.open_ms)},
+                       {"partition", RoundedMs(results.partition_ms)},
+                       {"upload", RoundedMs(results.upload_ms)},
+                       {"prepare", RoundedMs(results.prepare_ms)},
+                       {"output", RoundedMs(results.output_ms)},
+                       {"verify", RoundedMs(results.verify_ms)}};
+  Json trials = Json::array();
+  for (const double ms : results.trials_ms) trials.push_back(RoundedMs(ms));
+  json["time"] = {
+      {"first_answer_ms", results.first_answer_ms > 0 ? Json(RoundedMs(results.first_answer_ms)) : Json(nullptr)},
+      {"median_ms", RoundedMs(Median(results.trials_ms))},
+      {"min_ms", RoundedMs(*std::min_element(results.trials_ms.begin(), results.trials_ms.end()))},
+      {"max_ms", RoundedMs(*std::max_element(results.trials_ms.begin(), results.trials_ms.end()))},
+      {"trials_ms", std::move(trials)}};
+  json["sources"] = Json::array();
+  const std::size_t told = std::min(results.sources.size(), results.trials_ms.size());  // without a trial that was cut off
+  for (std::size_t i = 0; i < told; ++i) {
+    json["sources"].push_back(loaded.graph.id(results.sources[i]));
+  }
+  json["ended"] = EndOf(results);
+  if (!results.error.empty()) json["error"] = results.error;
+  json["statistics"] = ToldStatistics(results.statistics);
+  json["total"] = results.total ? Json(*results.total) : Json(nullptr);
+  json["verification"] = results.verdict ? VerdictJson(*results.verdict) : Json(nullptr);
+  json["parameters"] = ParametersJson(program, loaded.graph, results.parameters, results.data);
+  json["vertex_data"] = VertexDataJson(results.data);
+  return json;
+}
+
+}  // namespace
+
+std::string WhyNotFinal(const RunResults& results) {
+  const RunStatistics& statistics = results.statistics;
+  if (results.signal == 0 && statistics.converged) return "";
+  const std::string by = results.signal != 0                     ? SignalName(results.signal)
+                         : statistics.ended == Ended::kMaxRounds ? "--max-rounds"
+                                                                 : results.limit_reason;
+  if (statistics.converged) return fmt::format("ended by {} after a trial that converged", by);
+  return fmt::format(
+      "ended by {} before it converged: the values are {} and not final", by,
+      statistics.execution == "bsp" ? fmt::format("those of round {}", Grouped(statistics.rounds)) : "what had been found");
+}
+
+void WriteRecord(const RunCommandOptions& options, const RegisteredProgram& program, const LoadedGraph& loaded,
+                 const Session& session, const RunResults& results) {
+  WriteJson(options.json, RecordJson(options, program, loaded, session, results));
+}
+
+}  // namespace chatty::cli

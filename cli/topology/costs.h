@@ -1,0 +1,30 @@
+/// \file
+/// What messages cost, as people and other programs read it: tables, JSON, and charts of time over size.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "chatty/cli/json.h"
+#include "chatty/comm/calibration.h"
+#include "chatty/comm/cost_model.h"
+#include "chatty/comm/topology.h"
+
+namespace chatty::cli {
+
+/// Costs and where they come from.
+struct CostReport {
+  Calibration calibration;  ///< model and probes; of a nominal model nothing but the model
+  std::string file;         ///< where it is kept; empty if it is not
+  bool kept = false;        ///< it was measured earlier
+};
+
+/// Tables of what would be chosen at several sizes, of fits and crossovers, and of a measured model what there is beside
+/// others and its probes. Pairs with the same rows share them; of many that differ one of each kind of link is shown.
+std::string CostsText(const Topology& topology, const CostReport& report);
+/// The same, with all loads, as docs/topology.md describes it.
+Json CostsJson(const Topology& topology, const CostReport& report);
+/// The same as part of a page: charts for one pair of each kind of link, tables of all.
+std::string CostsSection(const Topology& topology, const CostReport& report);
+
+}  // namespace chatty::cli
