@@ -210,7 +210,8 @@ class TypedJob final : public RegisteredJob {
   TypedJob(Session& session, const P& program, std::string value_name, const RunOptions& options)
       : session_(&session), program_(program), value_name_(std::move(value_name)), options_(options) {
     CheckRunOptions(options, SelectionOf(session.devices()));
-    session.CheckMemory(Memory(program_, options_), options_);  // for both programs, before either allocates
+    // For both programs, before either allocates.
+    options_ = session.FitMemory(options_, [&](const RunOptions& run) { return Memory(program_, run); });
     Rebuild();
   }
   /// The memory facts of P, and of D after it.

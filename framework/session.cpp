@@ -267,6 +267,18 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
   ThrowOutOfHostMemory("estimating the memory of a run");
 }
 
+RunOptions Session::FitMemory(RunOptions options,
+                              const std::function<std::vector<ProgramMemory>(const RunOptions&)>& programs) {
+  try {
+    CheckMemory(programs(options), options);
+  } catch (const OutOfMemoryError&) {
+    if (options.records != Records::kAuto || devices_.size() > 1 || devices_[0]->kind() == DeviceKind::kHost) throw;
+    options.records = Records::kNever;
+    CheckMemory(programs(options), options);
+  }
+  return options;
+}
+
 std::unique_ptr<Job> Session::Prepare(std::shared_ptr<const ErasedProgram> program, const RunOptions& options) try {
   return std::unique_ptr<Job>(new Job(*this, std::move(program), options));
 } catch (const std::bad_alloc&) {
@@ -281,15 +293,8 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   CheckRunOptions(options, SelectionOf(session.devices()));
   built_ = DirectionsFor(traits, options);
   buckets_ = PlanBuckets(session.graph(), traits, options, session.device(0).kind(), session.device_count());
-  try {
-    const ProgramMemory memory = MemoryOf(program_, options_);
-    session.CheckMemory({&memory, 1}, options_);
-  } catch (const OutOfMemoryError&) {  // records are not necessary
-    if (options_.records != Records::kAuto) throw;
-    options_.records = Records::kNever;
-    const ProgramMemory memory = MemoryOf(program_, options_);
-    session.CheckMemory({&memory, 1}, options_);
-  }
+  options_ =
+      session.FitMemory(options, [&](const RunOptions& run) { return std::vector<ProgramMemory>{MemoryOf(program_, run)}; });
   const Array<std::byte> data = program_->AssembleData(session.graph(), options.vertex_data);
   graphs_ = &session.Graphs(traits.edges, traits.weights, built_.push, built_.pull);
   peers_ = PeerTable(std::span<const Subgraph>(graphs_->subgraphs));

@@ -95,7 +95,9 @@ void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& p
       peek->least(), peek->most(),
       fmt::format("a graph of {} vertices and {} stored edges ({})", *peek->vertices, peek->stored, peek->from),
       /*held=*/0, /*text=*/peek->listed};
-  const auto alternatives = program.Memory(nullptr, options.parameters.value, run);
+  RunOptions least = run;
+  if (least.records == Records::kAuto) least.records = Records::kNever;  // left out where memory is short
+  const auto alternatives = program.Memory(nullptr, options.parameters.value, least);
   for (std::size_t i = 0; i < alternatives.size(); ++i) {  // one that fits will do: which it is depends on the graph
     try {
       const std::uint64_t host = mapped ? std::numeric_limits<std::uint64_t>::max() : options.load.host_memory_limit;
