@@ -11,6 +11,7 @@ RunStatistics& RunStatistics::operator+=(const RunStatistics& next) {
   push_rounds += next.push_rounds;
   pull_rounds += next.pull_rounds;
   gauss_seidel_rounds += next.gauss_seidel_rounds;
+  fused_steps += next.fused_steps;
   edges_touched += next.edges_touched;
   vertices_updated += next.vertices_updated;
   converged = converged && next.converged;

@@ -32,7 +32,7 @@ namespace {
 /// A device's report.
 struct BspReport : DeviceReport {
   Ended ended = Ended::kFailed;
-  std::uint32_t push_rounds = 0, pull_rounds = 0, phases = 1;
+  std::uint32_t push_rounds = 0, pull_rounds = 0, fused_steps = 0, phases = 1;
 };
 
 class BspRun {
@@ -125,6 +125,7 @@ class BspRun {
     report.ended = ended_;
     report.push_rounds = push_rounds_;
     report.pull_rounds = pull_rounds_;
+    report.fused_steps = fused_steps_;
     report.phases = phases_;
     return report;
   }
@@ -235,7 +236,8 @@ class BspRun {
     FusedEngine* const engine = parts_ == 1 && track_ == nullptr ? steps_.fused() : nullptr;
     if (engine == nullptr) return false;
     const FusedTerms terms = engine->terms();
-    if (!terms.keeps_rounds && options_.execution == Execution::kBsp) return false;
+    const bool wants_rounds = options_.execution == Execution::kBsp || options_.direction == Direction::kPull;
+    if (!terms.keeps_rounds && wants_rounds) return false;
     if (!asynchronous_) {
       narrow_rounds_ = total_.active_edges < terms.narrow_edges ? narrow_rounds_ + 1 : 0;
       if (narrow_rounds_ <= terms.narrow_rounds) return false;
@@ -275,6 +277,7 @@ class BspRun {
     vertices_updated_ += job.vertices_updated;
     push_rounds_ += job.push_rounds;
     pull_rounds_ += job.pull_rounds;
+    fused_steps_ += job.steps;
     if (options_.on_round) options_.on_round({round_.index, total_.active_vertices, program_.ChangeOf(round_)});
     return true;
   }
@@ -413,6 +416,7 @@ class BspRun {
   Ended ended_ = Ended::kFailed;
   std::uint64_t edges_touched_ = 0, vertices_updated_ = 0;
   std::uint32_t push_rounds_ = 0, pull_rounds_ = 0, phases_ = 1, empty_phases_ = 0;
+  std::uint32_t fused_steps_ = 0;
   std::uint32_t narrow_rounds_ = 0;  // in a row, this one included
 };
 
@@ -432,6 +436,7 @@ void RunBsp(const EngineRun& run, BuiltDirections built, const BucketPlan& bucke
   statistics.push_rounds = last->push_rounds;
   statistics.pull_rounds = last->pull_rounds;
   statistics.gauss_seidel_rounds = last->round.fresh ? last->pull_rounds : 0;
+  statistics.fused_steps = last->fused_steps;
   statistics.edges_touched = last->edges_touched;
   statistics.vertices_updated = last->vertices_updated;
   for (const BspReport& report : reports) record->initialised = record->initialised || report.initialised;

@@ -37,6 +37,7 @@ struct FusedRun {
   /// @{
   /// Its work.
   std::uint32_t push_rounds = 0, pull_rounds = 0;
+  std::uint32_t steps = 0;  ///< of a resident kernel: RunStatistics::fused_steps
   std::uint64_t edges_touched = 0, vertices_updated = 0;
   /// @}
 

@@ -29,7 +29,7 @@ TEST_F(Reading, ABannerWithOnePercentSign) {
   EXPECT_EQ(Values({"sssp", path, "--source", "1", "--verify"}, &said), "1 0\n2 7\n3 14\n4 21\n5 28\n");
   EXPECT_NE(said.find("one.mtx:1: is nearly a banner"), std::string::npos) << said;
   Fail({"run", "sssp", Write("none.mtx", "5 5 4\n2 1 3\n3 2 3\n4 3 3\n5 4 3\n"), "--source", "1"}, 2,
-       "none.mtx:1: begins with '5 5 4' and not with the banner of Matrix Market");
+       "none.mtx:1: begins with '5 5 4', not with the banner of Matrix Market");
 }
 
 TEST_F(Reading, KonectsColumnsAndDirection) {

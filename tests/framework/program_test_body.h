@@ -81,11 +81,16 @@ class ProgramTest : public testing::TestWithParam<const char*> {
           ASSERT_TRUE(Same(result.values[v], values[v], tolerance))
               << "vertex " << v << ": " << +result.values[v] << " instead of " << +values[v];
         }
-        EXPECT_EQ(result.round.index, expected.round.index);
+        if (result.statistics.fused_steps == 0) {
+          EXPECT_EQ(result.round.index, expected.round.index);
+          EXPECT_EQ(result.statistics.rounds, expected.round.index);
+        } else {  // rounds are not counted one by one
+          EXPECT_NE(direction, Direction::kPull);
+          EXPECT_GT(result.statistics.rounds, 0u);
+        }
         EXPECT_EQ(result.round.phase, expected.round.phase);
         EXPECT_EQ(result.round.active, expected.round.active);
         EXPECT_EQ(result.round.vertices, graph.vertices());
-        EXPECT_EQ(result.statistics.rounds, expected.round.index);
         EXPECT_EQ(result.statistics.phases, expected.phases);
         EXPECT_EQ(result.statistics.push_rounds + result.statistics.pull_rounds, result.statistics.rounds);
         EXPECT_TRUE(direction != Direction::kPush || result.statistics.pull_rounds == 0);

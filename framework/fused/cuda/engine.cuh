@@ -133,6 +133,7 @@ class Engine final : public FusedEngine {
     const bool left = t.end != End::kDone;
     run.push_rounds += kOrders ? t.steps : t.hops;
     run.round.index += kOrders ? t.steps : t.hops;
+    run.steps += t.steps;
     run.edges_touched += t.edges;
     run.vertices_updated += t.improved;
     run.mixed = left && !kOrders && (t.below != 0 || t.end == End::kOverflow || t.end == End::kStopped);
