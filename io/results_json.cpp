@@ -221,7 +221,8 @@ class JsonResult final : public nlohmann::json_sax<nlohmann::json> {
       Throw<InputError>("{}: {} {} is {}, {}", name_, what, which, Quote(text), DescribeMalformed(kind_));
     }
     if (field == Field::kImpossible && impossible_.empty()) {
-      impossible_ = fmt::format("{}: {} {} has the value {}, which no correct answer contains", name_, what, which, Quote(text));
+      impossible_ =
+          fmt::format("{}: {} {} has the value {}, which no correct answer contains", name_, what, which, Quote(text));
     }
   }
   /// Puts values in the order of vertices, if "ids" has another order.
