@@ -107,7 +107,8 @@ class Steps {
     job.chooser = DirectionChooser({true, true, first_suffices_, false, buckets.on(), Direction::kAuto});
     job.active_vertices = active_vertices_;
     job.ahead = {active_edges_, wanting_edges_};
-    if (steps_->fused() == nullptr || !steps_->fused()->Run(job, {})) throw InternalError("host devices no longer run this kernel's program by themselves");
+    if (steps_->fused() == nullptr || !steps_->fused()->Run(job, {}))
+      throw InternalError("host devices no longer run this kernel's program by themselves");
     edges_ += job.edges_touched;
   }
 

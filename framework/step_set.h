@@ -79,7 +79,8 @@ class StepSet {
   virtual void SetLimit(double limit) = 0;
   virtual void Release(Form form, std::size_t count) = 0;
   /// @}
-  /// The engine that continues a run on this device alone, if the device has the whole graph and there is one for the program.
+  /// The engine that continues a run on this device alone, if the device has the whole graph and there is one for the
+  /// program.
   virtual FusedEngine* fused() { return nullptr; }
   /// Whether rounds may be Gauss–Seidel (Round::fresh): the program allows it and this device kind supports it.
   virtual bool AllowsGaussSeidel() const { return false; }
