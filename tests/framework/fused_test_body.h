@@ -198,6 +198,7 @@ TEST_P(FusedTest, HubsAndWideFrontiers) {
   Check(Made("star", 9000, WeightKind::kFloat32), 4321);
   Check(HubGraph(41, 5000, WeightKind::kInt32, false), 3);
   Check(Made("binary-tree", 5000), 1);
+  Check(Made("binary-tree", 5000), 4999);  // from a leaf: narrow for long, then more than a short list holds
 }
 
 TEST_P(FusedTest, TwoHundredRuns) {

@@ -201,6 +201,12 @@ class Engine final : public FusedEngine {
   void Leave(const RelaxRef<P>& a, FusedRun& run, const WaitContext& context) {
     LeaveFrontier<P><<<Blocks(capacity_), kThreads, 0, stream()>>>(a);
     Check();
+    if constexpr (Traits<P>::kHasRoundMessage) {
+      if (run.mixed && !state_.ref().asynchronous) {
+        EmptyInboxes<P><<<Blocks(a.s.graph.local), kThreads, 0, stream()>>>(a);
+        Check();
+      }
+    }
     Clear(a.s.control, sizeof(Control));
     CountFrontier<P><<<Blocks(a.s.graph.owned), kThreads, 0, stream()>>>(a);
     Check();

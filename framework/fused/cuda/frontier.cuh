@@ -69,6 +69,17 @@ __global__ void __launch_bounds__(kThreads) LeaveFrontier(const __grid_constant_
   if constexpr (Traits<P>::kOrders) leave(a.far[t.far_list], t.far_count);
 }
 
+/// Before rounds that keep messages, where earlier ones had bits alone.
+template <class P>
+__global__ void __launch_bounds__(kThreads) EmptyInboxes(const __grid_constant__ RelaxRef<P> a) {
+  const std::size_t stride = std::size_t{gridDim.x} * kThreads;
+  for (std::size_t v = std::size_t{blockIdx.x} * kThreads + threadIdx.x; v < a.s.graph.local; v += stride) {
+    Slot<MessageOf<P>> empty{};
+    empty.message = IdentityOf<P>();
+    a.s.inbox[v] = empty;
+  }
+}
+
 /// Counts the frontier, and the edges to vertices that want messages, into Control.
 template <class P>
 __global__ void __launch_bounds__(kThreads) CountFrontier(const __grid_constant__ RelaxRef<P> a) {
