@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "chatty/core/atomics.h"
 #include "chatty/framework/program.h"
 
 namespace chatty::fused {
@@ -31,20 +32,21 @@ inline constexpr bool kUpdatesNatively =
     (P::kReduction == Reduction::kMin || P::kReduction == Reduction::kMax ||
      (P::kReduction == Reduction::kOr && std::is_integral_v<ValueOf<P>>));
 
-/// A changed vertex that is to send. Without a Priority, `hops` counts the edges from the frontier with which the engine
-/// began: its order.
-template <class Value, bool kOrders>
+/// A changed vertex that is to send. `value` has the value's bits, because a copy of a value may lose its padding, and items
+/// are compared with memory. Without a Priority, `hops` counts the edges from the frontier with which the engine began: its
+/// order.
+template <class Word, bool kOrders>
 struct alignas(16) Item {
   LocalId vertex;
   std::uint32_t hops;
-  Value value;
+  Word value;
 };
-template <class Value>
-struct alignas(8) Item<Value, true> {
+template <class Word>
+struct alignas(8) Item<Word, true> {
   LocalId vertex;
-  Value value;
+  Word value;
 };
 template <class P>
-using ItemOf = Item<ValueOf<P>, Traits<P>::kOrders>;
+using ItemOf = Item<atomics::Word<sizeof(ValueOf<P>)>, Traits<P>::kOrders>;
 
 }  // namespace chatty::fused

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <stop_token>
@@ -50,6 +51,35 @@ bool UpdatesNatively([[maybe_unused]] const P& program) {
   }
 }
 
+/// Whether messages or updates of `program` depend on the round, on samples: such a program needs rounds, whatever it
+/// declares.
+template <class P>
+bool ReadsRound(const P& program) {
+  if constexpr (requires(Vertex v) { program.InitVertex(v); } && !kUpdateTakesData<P> &&
+                std::equality_comparable<MessageOf<P>>) {
+    RoundOf<P> later;
+    later.index = 1000;
+    later.active = 12345;
+    const Vertex vertices[] = {{0, 0, 0, 0}, {1, 3, 3, 3}, {12345, 7, 2, 9}};
+    for (const Vertex& source : vertices) {
+      const ValueOf<P> value = program.InitVertex(source);
+      SharedOf<P> share{};
+      if constexpr (Traits<P>::kHasShare) {
+        share = program.Share(value, source);
+      } else {
+        share = value;
+      }
+      const Edge<WeightOf<P>> edge{source.id, 7, WeightOf<P>{}};
+      const MessageOf<P> message = program.ComputeScatter(share, edge, RoundOf<P>{});
+      if (!(message == program.ComputeScatter(share, edge, later))) return true;
+      ValueOf<P> now = value, then = value;
+      const bool active = program.UpdateStatus(now, message, source, RoundOf<P>{});
+      if (active != program.UpdateStatus(then, message, source, later) || !steps::SameBytes(now, then)) return true;
+    }
+  }
+  return false;
+}
+
 /// Runs P on one GPU. The device and the state must outlive it.
 template <class P>
 class Engine final : public FusedEngine {
@@ -94,6 +124,7 @@ class Engine final : public FusedEngine {
         run.active_vertices + static_cast<std::uint64_t>(std::max<std::int64_t>(run.pending_vertices, 0));
     if (run.form == Form::kAll || items > capacity_ / 4 * 3) return false;
     if (run.most_rounds != FusedRun::kAllRounds && !kByLevels) return false;
+    if (ReadsRound(s.program)) return false;
     RelaxRef<P> a;
     a.s = s;
     a.s.asynchronous = true;

@@ -6,6 +6,12 @@
 
 namespace chatty::fused::cuda {
 
+/// The bits of v's value.
+template <class P>
+__device__ auto WordAt(const StateRef<P>& s, LocalId v) {
+  return atomics::Load(reinterpret_cast<const atomics::Word<sizeof(ValueOf<P>)>*>(s.values + v));
+}
+
 /// Makes the first list of a frontier: in the order of hops the next list; in the order of a Priority the far list, with
 /// pending vertices, whose first decides where the limit begins.
 template <class P>
@@ -28,9 +34,9 @@ __global__ void __launch_bounds__(kThreads)
     const ItemOf<P> item = take ? [&]() -> ItemOf<P> {
       if constexpr (kOrders) {
         first = max(first, static_cast<unsigned long long>(PriorityKey(steps::PriorityOf(a.s.program, a.s.values[v]))));
-        return {v, a.s.values[v]};
+        return {v, WordAt(a.s, v)};
       } else {
-        return {v, 0, a.s.values[v]};
+        return {v, 0, WordAt(a.s, v)};
       }
     }()
         : ItemOf<P>{};
@@ -47,7 +53,7 @@ __global__ void __launch_bounds__(kThreads)
         const LocalId v = take ? a.s.frontier[base + Lane()] : 0;
         if (take)
           first = max(first, static_cast<unsigned long long>(PriorityKey(steps::PriorityOf(a.s.program, a.s.values[v]))));
-        steps::cuda::Append(a.far[0], &a.totals->far[0], take ? ItemOf<P>{v, a.s.values[v]} : ItemOf<P>{}, take);
+        steps::cuda::Append(a.far[0], &a.totals->far[0], take ? ItemOf<P>{v, WordAt(a.s, v)} : ItemOf<P>{}, take);
       }
     }
     steps::cuda::MaxFromWarp(reinterpret_cast<std::uint64_t*>(&a.totals->far_first[0]), first);
@@ -62,7 +68,7 @@ __global__ void __launch_bounds__(kThreads) LeaveFrontier(const __grid_constant_
   const auto leave = [&](const ItemOf<P>* list, std::uint32_t count) {
     for (std::size_t i = begin; i < count; i += stride) {
       const ItemOf<P> item = list[i];
-      if (steps::SameBytes(a.s.values[item.vertex], item.value)) bits::Set<true>(a.s.active, item.vertex);
+      if (WordAt(a.s, item.vertex) == item.value) bits::Set<true>(a.s.active, item.vertex);
     }
   };
   leave(a.near[t.list], t.near);

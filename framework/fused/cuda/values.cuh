@@ -74,25 +74,26 @@ class Values {
   }
   __device__ Value CurrentValue(LocalId v) const { return atomics::BitCast<Value>(atomics::Load(WordOf(v))); }
 
-  /// Combines a message into a vertex's value. Returns whether the vertex becomes active, and its value then. `look`: loads
-  /// the value first, because most edges of long rows improve nothing, and a load of a line that nobody writes is far
+  /// Combines a message into a vertex's value. Returns whether the vertex becomes active, and its value's bits then. `look`:
+  /// loads the value first, because most edges of long rows improve nothing, and a load of a line that nobody writes is far
   /// cheaper than an atomic operation. `meanwhile` is called while the update is on the way.
   template <class Meanwhile>
-  __device__ bool Update(LocalId v, const Message& message, Value* value, bool look, Meanwhile&& meanwhile) {
+  __device__ bool Update(LocalId v, const Message& message, Word* word, bool look, Meanwhile&& meanwhile) {
     if constexpr (kUpdatesNatively<P>) {
       if (a_.natively) {
         if (look && !Improves(CurrentValue(v), message)) return false;
-        *value = UpdateNatively<P>(s_.values + v, message);
+        Value value = UpdateNatively<P>(s_.values + v, message);
         meanwhile();
-        const bool was_identity = steps::SameBytes(*value, IdentityOf<P>());
-        const bool improves = Improves(*value, message);
+        const bool was_identity = steps::SameBytes(value, IdentityOf<P>());
+        const bool improves = Improves(value, message);
+        *word = atomics::BitCast<Word>(value);
         first += improves && was_identity;
         return improves;
       }
     }
     const Word before = atomics::Load(WordOf(v));
     meanwhile();
-    const bool improves = UpdateBySwap(v, before, message, value);
+    const bool improves = UpdateBySwap(v, before, message, word);
     if constexpr (std::is_same_v<Value, Message>) {
       first += improves && steps::SameBytes(before, atomics::BitCast<Word>(IdentityOf<P>()));
     }
@@ -118,8 +119,8 @@ class Values {
   }
   __device__ static bool Improves(Value&& value, const Message& message) { return Improves(value, message); }
 
-  /// Runs UpdateStatus on a copy and swaps it in. Returns whether the vertex becomes active, and its value then.
-  __device__ bool UpdateBySwap(LocalId v, Word before, const Message& message, Value* result) const {
+  /// Runs UpdateStatus on a copy and swaps it in. Returns whether the vertex becomes active, and its value's bits then.
+  __device__ bool UpdateBySwap(LocalId v, Word before, const Message& message, Word* result) const {
     while (true) {
       Value value = atomics::BitCast<Value>(before);
       if constexpr (Traits<P>::kHasWantsMessage) {
@@ -134,7 +135,7 @@ class Values {
           continue;
         }
       }
-      *result = value;
+      *result = after;
       return active;
     }
   }

@@ -114,7 +114,7 @@ class RelaxWorker : private Values<P> {
     for (unsigned h = 0; h < hubs; ++h) {
       const Entry item = LoadItem(a_.hubs + h);
       const EdgeIndex begin = s_.graph.forward.offsets[item.vertex], end = s_.graph.forward.offsets[item.vertex + 1];
-      const Shared share = ShareOf(item.vertex, item.value);
+      const Shared share = ShareOf(item.vertex, ValueIn(item));
       for (EdgeIndex e = begin + std::uint64_t{warp} * 32; e < end; e += std::uint64_t{warps} * 32) {
         FollowEdge(e + Lane() < end, item, share, e + Lane());
       }
@@ -164,9 +164,10 @@ class RelaxWorker : private Values<P> {
       return value;
     }
   }
+  __device__ static Value ValueIn(const Entry& item) { return atomics::BitCast<Value>(item.value); }
   __device__ bool IsBelow(const Entry& item) const {
     if constexpr (kOrders) {
-      return steps::GoesNow(steps::PriorityOf(s_.program, item.value), limit_);
+      return steps::GoesNow(steps::PriorityOf(s_.program, ValueIn(item)), limit_);
     } else {
       return item.hops < hop_limit_;
     }
@@ -176,7 +177,7 @@ class RelaxWorker : private Values<P> {
     return s_.program.ComputeScatter(share, edge, a_.round());
   }
   /// The item of a target that was improved to `value`.
-  __device__ static Entry Next(const Entry& from, LocalId target, const Value& value) {
+  __device__ static Entry Next(const Entry& from, LocalId target, Word value) {
     if constexpr (kOrders) {
       return {target, value};
     } else {
@@ -197,7 +198,7 @@ class RelaxWorker : private Values<P> {
   }
   /// After an item and its row are there: whether it is to be followed now, or waits for a higher limit.
   __device__ void Judge(const Entry& item, bool& live, bool& waits) const {
-    live = steps::SameBytes(CurrentValue(item.vertex), item.value);
+    live = atomics::Load(WordOf(item.vertex)) == item.value;
     waits = live && !IsBelow(item);
     live = live && !waits;
   }
@@ -235,8 +236,8 @@ class RelaxWorker : private Values<P> {
     const bool is_long = live && last_word == RowRecord::kLong;
     if (edge == 0) CountItem(item, live);
     Shared share{};
-    if (live) share = ShareOf(item.vertex, item.value);
-    Value value{};
+    if (live) share = ShareOf(item.vertex, ValueIn(item));
+    Word value{};
     RowRecord row{};
     bool improves = false;
     if (live && !is_long && word != RowRecord::kNone) {
@@ -282,7 +283,7 @@ class RelaxWorker : private Values<P> {
     const bool is_long = live && row.words[RowRecord::kEdges - 1] == RowRecord::kLong;
     CountItem(item, live);
     Shared share{};
-    if (live) share = ShareOf(item.vertex, item.value);
+    if (live) share = ShareOf(item.vertex, ValueIn(item));
     FollowShort(item, share, row, weights, live && !is_long);
     if (__any_sync(kFull, is_long || waits)) {
       FollowLong(item, share, row, is_long);
@@ -293,7 +294,7 @@ class RelaxWorker : private Values<P> {
   /// All updates of a lane are under way together, and with them the fetches of the targets' rows.
   __device__ void FollowShort(const Entry& item, const Shared& share, const RowRecord& row, const RowRecord& weights,
                               bool live) {
-    Value value[RowRecord::kEdges];
+    Word value[RowRecord::kEdges];
     RowRecord rows[RowRecord::kEdges];
     Message message[RowRecord::kEdges];
     bool there[RowRecord::kEdges], improves[RowRecord::kEdges];
@@ -311,13 +312,15 @@ class RelaxWorker : private Values<P> {
       if (natively) {
 #pragma unroll
         for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
-          if (there[j]) value[j] = UpdateNatively<P>(s_.values + row.words[j], message[j]);
+          if (there[j]) value[j] = atomics::BitCast<Word>(UpdateNatively<P>(s_.values + row.words[j], message[j]));
         }
         FetchRows(row, there, rows);
 #pragma unroll
         for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
-          const bool was_identity = there[j] && steps::SameBytes(value[j], IdentityOf<P>());
-          improves[j] = there[j] && Improves(value[j], message[j]);
+          Value changed = atomics::BitCast<Value>(value[j]);
+          const bool was_identity = there[j] && steps::SameBytes(changed, IdentityOf<P>());
+          improves[j] = there[j] && Improves(changed, message[j]);
+          value[j] = atomics::BitCast<Word>(changed);
           this->first += improves[j] && was_identity;
         }
       }
@@ -346,7 +349,7 @@ class RelaxWorker : private Values<P> {
     }
   }
   /// Puts a lane's improved targets into the ring, if all lanes' fit, and what lies beyond the limit into lists.
-  __device__ void PutAll(const Entry& item, const RowRecord& row, const Value (&value)[RowRecord::kEdges],
+  __device__ void PutAll(const Entry& item, const RowRecord& row, const Word (&value)[RowRecord::kEdges],
                          const RowRecord (&rows)[RowRecord::kEdges], const bool (&improves)[RowRecord::kEdges]) {
     bool below[RowRecord::kEdges];
     unsigned mask[RowRecord::kEdges], count = 0;
@@ -389,7 +392,7 @@ class RelaxWorker : private Values<P> {
                                              : below[3]));
         const bool is_below = !fits && (j == 0 ? below[0] : j == 1 ? below[1] : j == 2 ? below[2] : below[3]);
         const LocalId target = j == 0 ? row.words[0] : j == 1 ? row.words[1] : j == 2 ? row.words[2] : row.words[3];
-        const Value changed = j == 0 ? value[0] : j == 1 ? value[1] : j == 2 ? value[2] : value[3];
+        const Word changed = j == 0 ? value[0] : j == 1 ? value[1] : j == 2 ? value[2] : value[3];
         if (__any_sync(kFull, put)) PutOut(put, Next(item, target, changed), is_below);
       }
     }
@@ -423,7 +426,7 @@ class RelaxWorker : private Values<P> {
   /// Follows edge e of every lane's item, if `live`.
   __device__ void FollowEdge(bool live, const Entry& item, const Shared& share, EdgeIndex e) {
     LocalId target = 0;
-    Value value{};
+    Word value{};
     RowRecord row{};
     bool improves = false;
     if (live) {
@@ -458,7 +461,7 @@ class RelaxWorker : private Values<P> {
   /// Puts items into the next list or, beyond the next limit, into the far list.
   __device__ void PutOut(bool put, const Entry& item, bool below) {
     bool is_far = false;
-    if constexpr (kOrders) is_far = put && !below && !(steps::PriorityOf(s_.program, item.value) < near_limit_);
+    if constexpr (kOrders) is_far = put && !below && !(steps::PriorityOf(s_.program, ValueIn(item)) < near_limit_);
     unsigned mask = __ballot_sync(kFull, put && !is_far), count = __popc(mask);
     below_ += __popc(__ballot_sync(kFull, put && below));
     if (count != 0) {
@@ -474,7 +477,7 @@ class RelaxWorker : private Values<P> {
         if (is_far) {
           far_[far_count_ + __popc(mask & ((1u << Lane()) - 1))] = item;
           far_first_ =
-              max(far_first_, static_cast<unsigned long long>(PriorityKey(steps::PriorityOf(s_.program, item.value))));
+              max(far_first_, static_cast<unsigned long long>(PriorityKey(steps::PriorityOf(s_.program, ValueIn(item)))));
         }
         far_count_ += count;
       }
