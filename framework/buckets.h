@@ -54,8 +54,8 @@ class Buckets {
   bool on() const { return plan_.width < kInfinity<double>; }
   /// Changed vertices of priority below it go now.
   double limit() const { return limit_; }
-  double width() const { return width_; }  ///< of the current bucket
-  const BucketPlan& plan() const { return plan_; }
+  double width() const { return width_; }           ///< of the current bucket
+  const BucketPlan& plan() const { return plan_; }  ///< the decisions before the run
 
   /// After a round. The next relaxes `edges`, `fresh` of them for the first time.
   void Note(std::uint64_t edges, std::uint64_t fresh) {

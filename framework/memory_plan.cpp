@@ -171,8 +171,8 @@ ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOp
   if (built.pull) memory.shared_payload = traits.shared_payload;
   memory.output_bytes = traits.output_bytes;
   memory.data_bytes = traits.data_bytes;
-  memory.state = [program = std::move(program), rows = RowOptions{options.tiling, options.records, options.list_items}](
-                     DeviceKind kind, int threads, const PartShape& part) {
+  memory.state = [program = std::move(program), rows = RowsOf(options)](DeviceKind kind, int threads,
+                                                                        const PartShape& part) {
     return program->StateBytes(kind, threads, part, rows);
   };
   return memory;

@@ -66,6 +66,7 @@ struct RowOptions {
   Tiling tiling = Tiling::kAuto;
   Records records = Records::kAuto;
   std::uint32_t list_items = 0;  ///< of each list of a fused run on a GPU; 0: from the graph
+  bool fuses = true;             ///< a fused run on a GPU is possible
 };
 
 /// Makes a run's transport, as MakeTransport does: between these devices, with at least these capacities. Called during
@@ -116,5 +117,12 @@ struct RunOptions {
   /// a device runs without the host are reported at their end; rounds of `async` are not.
   std::function<void(const RoundProgress&)> on_round{};
 };
+
+/// What of `options` is about rows.
+inline RowOptions RowsOf(const RunOptions& options) {
+  const bool rounds = options.execution == Execution::kBsp || options.direction == Direction::kPull ||
+                      options.max_rounds != 0 || options.trace != nullptr;
+  return {options.tiling, options.records, options.list_items, !rounds};
+}
 
 }  // namespace chatty

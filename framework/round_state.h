@@ -14,13 +14,18 @@ namespace chatty {
 
 /// Round<Global> without its type.
 struct RoundState {
+  /// @{
+  /// As in Round.
   std::uint32_t index = 0, phase = 0;
   VertexId vertices = 0;
   std::uint64_t active = 0;
   bool fresh = false;
   std::array<double, 5> kept{};
+  /// @}
+  /// The bytes of Round::global.
   alignas(16) std::byte global[64] = {};
 
+  /// The same with the program's Global.
   template <class G>
   Round<G> As() const {
     Round<G> round;

@@ -269,13 +269,18 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
 
 RunOptions Session::FitMemory(RunOptions options,
                               const std::function<std::vector<ProgramMemory>(const RunOptions&)>& programs) {
-  try {
-    CheckMemory(programs(options), options);
-  } catch (const OutOfMemoryError&) {
-    if (options.records != Records::kAuto || devices_.size() > 1 || devices_[0]->kind() == DeviceKind::kHost) throw;
-    options.records = Records::kNever;
-    CheckMemory(programs(options), options);
-  }
+  const auto fits = [&] {
+    try {
+      CheckMemory(programs(options), options);
+      return true;
+    } catch (const OutOfMemoryError&) {
+      return false;
+    }
+  };
+  const bool fuses = devices_.size() == 1 && devices_[0]->kind() == DeviceKind::kCuda && RowsOf(options).fuses;
+  if (fuses && options.records == Records::kAuto && !fits()) options.records = Records::kNever;
+  if (fuses && options.execution == Execution::kAuto && !fits()) options.execution = Execution::kBsp;
+  CheckMemory(programs(options), options);
   return options;
 }
 
@@ -301,7 +306,7 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   for (const auto& graph : graphs_->devices) {
     const BoundTo near_device(graph->device().placement().cpus);
     graph->device().MakeCurrent();
-    steps_.push_back(program_->MakeSteps(*graph, {options_.tiling, options_.records, options_.list_items}));
+    steps_.push_back(program_->MakeSteps(*graph, RowsOf(options_)));
   }
   PlaceData(data);
   MakePaths();

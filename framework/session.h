@@ -148,8 +148,8 @@ class Session {
   /// needed and available bytes of a device and the number of devices that would suffice. Divides the graph, which takes
   /// host memory; allocates nothing on the devices.
   void CheckMemory(std::span<const ProgramMemory> programs, const RunOptions& options);
-  /// CheckMemory of what `programs` returns for `options`. If it does not fit with records (Records::kAuto), tries without.
-  /// Returns the options that fit.
+  /// CheckMemory of what `programs` returns for `options`. What a fused run on a GPU needs is left out, if it does not fit:
+  /// first records (Records::kAuto), then the run itself (Execution::kAuto). Returns the options that fit.
   RunOptions FitMemory(RunOptions options, const std::function<std::vector<ProgramMemory>(const RunOptions&)>& programs);
   /// Message costs between the session's devices under this mask (LinkMask::Parse): as measured on this machine, else
   /// nominal figures. One lookup per mask.

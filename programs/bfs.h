@@ -154,6 +154,7 @@ struct Bfs {
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
   static constexpr bool kFirstSuffices = true;  // within a round all messages have the same level
+  static constexpr bool kUpdateIsReduction = true;
   static constexpr const char* kSummary = "breadth-first search: edges on a shortest path from --source";
   static constexpr const char* kOutputName = "level";
   /// @}

@@ -19,6 +19,7 @@ struct LabelPropagation {
   using Message = VertexId;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
+  static constexpr bool kUpdateIsReduction = true;
   static constexpr auto kEdges = Edges::kBoth;
   static constexpr bool kOutputIsVertex = true;
   static constexpr const char* kSummary = "weakly connected components by propagating the least id";

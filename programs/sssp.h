@@ -28,6 +28,7 @@ struct SsspOf {
   using Message = Value;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
+  static constexpr bool kUpdateIsReduction = true;
   static constexpr const char* kSummary = "single-source shortest paths from --source; weight 1 where the graph has none";
   static constexpr const char* kOutputName = "distance";
   /// @}

@@ -96,7 +96,8 @@ void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& p
       fmt::format("a graph of {} vertices and {} stored edges ({})", *peek->vertices, peek->stored, peek->from),
       /*held=*/0, /*text=*/peek->listed};
   RunOptions least = run;
-  if (least.records == Records::kAuto) least.records = Records::kNever;  // left out where memory is short
+  if (least.records == Records::kAuto) least.records = Records::kNever;        // left out where memory is short, as are
+  if (least.execution == Execution::kAuto) least.execution = Execution::kBsp;  // fused runs
   const auto alternatives = program.Memory(nullptr, options.parameters.value, least);
   for (std::size_t i = 0; i < alternatives.size(); ++i) {  // one that fits will do: which it is depends on the graph
     try {

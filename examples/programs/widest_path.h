@@ -17,6 +17,7 @@ struct WidestPath {
   using Message = float;
   static constexpr auto kReduction = chatty::Reduction::kMax;
   static constexpr auto kSafety = chatty::Safety::kMonotone;
+  static constexpr bool kUpdateIsReduction = true;
   static constexpr const char* kOutputName = "width";
   static constexpr const char* kSummary = "widest paths from --source: the largest possible least weight on the way";
 

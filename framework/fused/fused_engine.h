@@ -41,6 +41,7 @@ struct FusedRun {
   std::uint64_t edges_touched = 0, vertices_updated = 0;
   /// @}
 
+  /// `most_rounds` without a limit.
   static constexpr std::uint32_t kAllRounds = ~std::uint32_t{0};
 };
 
@@ -56,7 +57,7 @@ struct FusedTerms {
 class FusedEngine {
  public:
   virtual ~FusedEngine() = default;
-  virtual FusedTerms terms() const { return {}; }
+  virtual FusedTerms terms() const { return {}; }  ///< when rounds should hand over
   /// Runs until nothing is active or a limit of `run` is reached, and waits. Returns false without any work if rounds suit
   /// this run better. Throws DeviceError, AbortedError, TimeoutError and what the program throws.
   virtual bool Run(FusedRun& run, const WaitContext& context) = 0;

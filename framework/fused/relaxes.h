@@ -24,11 +24,14 @@ inline constexpr bool kRelaxes = [] {
   }
 }();
 
-/// Whether hardware has P's update in one operation, if UpdateStatus replaces the value by the reduction of value and
-/// message: a minimum, a maximum or a union of bits of numbers.
+/// Whether hardware has P's update in one operation: P declares kUpdateIsReduction (UpdateStatus replaces the value by the
+/// reduction of value and message, and returns whether that is another value), which is a minimum, a maximum or a union of
+/// bits of numbers.
 template <class P>
-inline constexpr bool kUpdatesNatively =
-    std::is_same_v<ValueOf<P>, MessageOf<P>>&& std::is_arithmetic_v<ValueOf<P>> && !kUpdateTakesData<P> &&
+inline constexpr bool kUpdatesNatively = requires {
+  requires P::kUpdateIsReduction;
+}
+&&std::is_same_v<ValueOf<P>, MessageOf<P>>&& std::is_arithmetic_v<ValueOf<P>> && !kUpdateTakesData<P> &&
     (P::kReduction == Reduction::kMin || P::kReduction == Reduction::kMax ||
      (P::kReduction == Reduction::kOr && std::is_integral_v<ValueOf<P>>));
 
@@ -37,15 +40,23 @@ inline constexpr bool kUpdatesNatively =
 /// order.
 template <class Word, bool kOrders>
 struct alignas(16) Item {
+  /// @{
+  /// See above.
   LocalId vertex;
   std::uint32_t hops;
   Word value;
+  /// @}
 };
+/// In the order of a Priority, which the value gives.
 template <class Word>
 struct alignas(8) Item<Word, true> {
+  /// @{
+  /// See above.
   LocalId vertex;
   Word value;
+  /// @}
 };
+/// P's items.
 template <class P>
 using ItemOf = Item<atomics::Word<sizeof(ValueOf<P>)>, Traits<P>::kOrders>;
 

@@ -256,9 +256,9 @@ TEST_F(VerifyTest, ComponentsAndLabelsAreNeverUnreached) {
       const std::string says = fmt::format("'{}' is not the name of a component: expected a whole number", infinity);
       Fail({"verify", program, graph, Write("c.txt", fmt::format("0 0\n1 0\n2 {0}\n3 {0}\n", infinity))}, 2, says);
     }
-    Fail({"verify", program, graph, Write("c.json", "[0, 0, Infinity, Infinity]")}, 2, "no name of a component");
-    Fail({"verify", program, graph, Write("c.json", "[0, 0, null, null]")}, 2, "no name of a component");
-    Fail({"verify", program, graph, Npy(array)}, 2, "entry 2 is inf, no name of a component");
+    Fail({"verify", program, graph, Write("c.json", "[0, 0, Infinity, Infinity]")}, 2, "not the name of a component");
+    Fail({"verify", program, graph, Write("c.json", "[0, 0, null, null]")}, 2, "not the name of a component");
+    Fail({"verify", program, graph, Npy(array)}, 2, "entry 2 is inf, not the name of a component");
   }
   Fail({"verify", "cdlp", graph, Write("c.txt", "0 1\n1 0\n2 inf\n3 2\n"), "--rounds", "1"}, 2,
        "'inf' is not a vertex id: expected a whole number");

@@ -41,6 +41,29 @@ struct ReachFromMany {
   }
 };
 
+/// Levels and least parents in one word: an update may change the value without activating the vertex.
+struct LevelsAndParents {
+  using Value = std::uint64_t;
+  using Message = std::uint64_t;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  VertexId source = 0;
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? v.id : kInfinity<Value>; }
+  CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v != kInfinity<Value>; }
+  CHATTY_FN Message ComputeScatter(const Value& v, Edge<> e, const Round<>&) const {
+    return ((v >> 32) + 1) << 32 | e.source;
+  }
+  CHATTY_FN bool UpdateStatus(Value& v, const Message& m, Vertex, const Round<>&) const {
+    const bool closer = m >> 32 < v >> 32;
+    if (m < v) v = m;
+    return closer;
+  }
+  CHATTY_FN std::uint32_t Output(const Value& v) const {
+    return v == kInfinity<Value> ? kInfinity<std::uint32_t> : static_cast<std::uint32_t>(v >> 32);
+  }
+};
+
 /// Levels, kept as three times the level: UpdateStatus is not the reduction, although both take a minimum.
 struct ThreefoldLevels {
   using Value = std::uint32_t;
@@ -123,6 +146,10 @@ class FusedTest : public testing::TestWithParam<FusedCase> {
     threefold.source = source;
     Is(*session, threefold, levels, "threefold levels");
     if (HasFatalFailure()) return;
+    LevelsAndParents both;
+    both.source = source;
+    Is(*session, both, levels, "levels and parents");
+    if (HasFatalFailure()) return;
     if (graph.weight_kind() == WeightKind::kFloat32) {
       SsspOf<float> sssp;
       sssp.source = source;
@@ -183,6 +210,10 @@ TEST_P(FusedTest, SmallAndOddGraphs) {
       if (HasFatalFailure()) return;
     }
   }
+}
+
+TEST_P(FusedTest, NoEdges) {
+  for (const WeightKind kind : {WeightKind::kInt32, WeightKind::kFloat32}) Check(MakeGraph(3000, {}, kind), 2999);
 }
 
 TEST_P(FusedTest, LongWays) {

@@ -60,7 +60,9 @@ bool ReadsRound(const P& program) {
     RoundOf<P> later;
     later.index = 1000;
     later.active = 12345;
-    const Vertex vertices[] = {{0, 0, 0, 0}, {1, 3, 3, 3}, {12345, 7, 2, 9}};
+    VertexId first = 0;
+    if constexpr (requires { first = program.source; }) first = program.source;
+    const Vertex vertices[] = {{first, 2, 2, 2}, {1, 3, 3, 3}, {12345, 7, 2, 9}};
     for (const Vertex& source : vertices) {
       const ValueOf<P> value = program.InitVertex(source);
       SharedOf<P> share{};
@@ -69,7 +71,9 @@ bool ReadsRound(const P& program) {
       } else {
         share = value;
       }
-      const Edge<WeightOf<P>> edge{source.id, 7, WeightOf<P>{}};
+      WeightOf<P> weight{};
+      if constexpr (std::is_arithmetic_v<WeightOf<P>>) weight = WeightOf<P>{1};
+      const Edge<WeightOf<P>> edge{source.id, 7, weight};
       const MessageOf<P> message = program.ComputeScatter(share, edge, RoundOf<P>{});
       if (!(message == program.ComputeScatter(share, edge, later))) return true;
       ValueOf<P> now = value, then = value;
@@ -84,8 +88,6 @@ bool ReadsRound(const P& program) {
 template <class P>
 class Engine final : public FusedEngine {
   static constexpr bool kOrders = Traits<P>::kOrders;
-  /// Rounds' messages are equal, so that an item's hops are its round.
-  static constexpr bool kByLevels = !kOrders && (Traits<P>::kHasRoundMessage || Traits<P>::kFirstSuffices);
 
  public:
   /// Allocates what RelaxBytes says. Throws OutOfMemoryError, and CapabilityError where a kernel cannot stay resident.
@@ -98,8 +100,9 @@ class Engine final : public FusedEngine {
         totals_(device, 1),
         report_(device, 1),
         control_(device, 1),
-        stop_(device, 1) {
-    if (RowRecords::Pay(ShapeOf(graph.subgraph()), rows.records)) records_ = RowRecords(graph);
+        host_(device, 2) {
+    if (RowRecords::Pay(ShapeOf(graph.subgraph()), rows.records))
+      records_ = RowRecords(graph, !std::is_same_v<WeightOf<P>, None>);
     for (int i = 0; i < 2; ++i) {
       near_[i] = Buffer<ItemOf<P>>(device, capacity_);
       if constexpr (kOrders) far_[i] = Buffer<ItemOf<P>>(device, capacity_);
@@ -123,7 +126,7 @@ class Engine final : public FusedEngine {
     const std::uint64_t items =
         run.active_vertices + static_cast<std::uint64_t>(std::max<std::int64_t>(run.pending_vertices, 0));
     if (run.form == Form::kAll || items > capacity_ / 4 * 3) return false;
-    if (run.most_rounds != FusedRun::kAllRounds && !kByLevels) return false;
+    if (run.most_rounds != FusedRun::kAllRounds) return false;  // a full list would leave a frontier of several rounds
     if (ReadsRound(s.program)) return false;
     RelaxRef<P> a;
     a.s = s;
@@ -142,9 +145,8 @@ class Engine final : public FusedEngine {
     a.hub_capacity = kHubItems;
     a.counts = counts_.data();
     a.totals = totals_.data();
-    a.stop = stop_.data();
+    a.host = host_.data();
     a.natively = UpdatesNatively(s.program);
-    a.max_hops = run.most_rounds;
     if constexpr (kOrders) {
       const BucketPlan& plan = run.buckets.plan();
       if (!(plan.fused_width < kInfinity<double>)) return false;
@@ -155,6 +157,7 @@ class Engine final : public FusedEngine {
       a.width = kHops;
       a.adapts = true;
     }
+    a.min_width = a.width / kMaxGrowth;
     a.max_width = a.width * kMaxGrowth;
     if (!run.asynchronous) a.wide = kOrders ? kWideStep : kWideHop;
 
@@ -194,7 +197,7 @@ class Engine final : public FusedEngine {
   void Clear(void* memory, std::size_t bytes) { device_.Fill(memory, 0, bytes, device_.stream()); }
 
   void Start(RelaxRef<P>& a, const FusedRun& run) {
-    stop_[0] = 0;
+    host_[0] = host_[1] = 0;
     Clear(counts_.data(), counts_.bytes());
     Clear(totals_.data(), totals_.bytes());
     TakeFrontier<P><<<Blocks(a.s.graph.owned), kThreads, 0, stream()>>>(a, run.form, run.count);
@@ -209,11 +212,16 @@ class Engine final : public FusedEngine {
   }
   /// Waits for the stream. Passes a stop on to the kernel, which also ends by itself after an error or a deadline.
   void Await(const WaitContext& context) {
-    const Clock::time_point start = Clock::now();
+    Clock::time_point start = Clock::now();
+    std::uint32_t step = 0;
     cudaError_t state = cudaSuccess;
     while ((state = cudaStreamQuery(stream())) == cudaErrorNotReady) {
-      const auto stop = [&] { __atomic_store_n(&stop_[0], 1u, __ATOMIC_RELAXED); };
+      const auto stop = [&] { __atomic_store_n(&host_[0], 1u, __ATOMIC_RELAXED); };
       if (stop_token_ != nullptr && stop_token_->stop_requested()) stop();
+      if (const std::uint32_t now = __atomic_load_n(&host_[1], __ATOMIC_RELAXED); now != step) {
+        step = now;
+        start = Clock::now();  // a deadline is of a step, as it is of a round
+      }
       if (context.timeout.count() > 0 && Clock::now() - start > context.timeout) {
         stop();
         Throw<TimeoutError>("{}: waited {} ms for a resident kernel; raise --timeout if the work is known to take longer",
@@ -264,7 +272,7 @@ class Engine final : public FusedEngine {
   Buffer<RelaxTotals> totals_;
   Pinned<RelaxTotals> report_;
   Pinned<Control> control_;
-  Pinned<std::uint32_t> stop_;
+  Pinned<std::uint32_t> host_;  // see RelaxRef::host
   const std::stop_token* stop_token_ = nullptr;
   unsigned blocks_ = 1;
 };

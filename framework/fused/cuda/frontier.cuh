@@ -97,9 +97,7 @@ __global__ void __launch_bounds__(kThreads) CountFrontier(const __grid_constant_
       vertices += 1;
       edges += a.s.graph.forward.degree(v);
     }
-    if constexpr (Traits<P>::kHasWants) {
-      if (a.s.graph.reverse.offsets.there() && a.s.program.Wants(a.s.values[v])) candidates += a.s.graph.reverse.degree(v);
-    }
+    if (a.s.graph.reverse.offsets.there() && steps::IsCandidate(a.s, v)) candidates += a.s.graph.reverse.degree(v);
   }
   Control& control = *a.s.control;
   steps::cuda::AddFromBlock(reinterpret_cast<unsigned long long*>(&control.active_vertices), vertices);

@@ -28,12 +28,12 @@ namespace chatty::fused::cuda {
 struct WidthRule {
   static constexpr unsigned kFew = 100, kMany = 220;  ///< items a warp
   static __device__ double Next(double width, std::uint32_t done, std::uint32_t first, bool counts, unsigned warps,
-                                double max_width) {
+                                double min_width, double max_width) {
     const std::uint64_t again = counts && done > first ? done - first : 0;
-    if (8 * again > 5 * std::uint64_t{done}) return width / 2;
-    if (8 * again > 3 * std::uint64_t{done}) return width / 1.25;
+    if (8 * again > 5 * std::uint64_t{done}) return max(width / 2, min_width);
+    if (8 * again > 3 * std::uint64_t{done}) return max(width / 1.25, min_width);
     const std::uint64_t each = done / warps;
-    if (each > kMany) return width / 1.25;
+    if (each > kMany) return max(width / 1.25, min_width);
     return each < kFew ? min(width * 1.25, max_width) : width;
   }
 };
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kThreads) Relax(const __grid_constant__ RelaxR
     const unsigned long long last = in.done;
     const std::uint32_t done = static_cast<std::uint32_t>(last), first = static_cast<std::uint32_t>(last >> 32);
     if constexpr (kOrders) far = static_cast<volatile std::uint32_t&>(a.totals->far[far_list]);
-    if (static_cast<volatile std::uint32_t&>(a.totals->overflow) != 0) {
+    if (in.overflow != 0) {
       end = End::kOverflow;
       break;
     }
@@ -72,17 +72,13 @@ __global__ void __launch_bounds__(kThreads) Relax(const __grid_constant__ RelaxR
       end = End::kStopped;
       break;
     }
-    if (!kOrders && below == 0 && step > 0 && hop_limit >= a.max_hops) {
-      end = End::kRounds;
-      break;
-    }
     if (below == 0 && step > 0 && a.wide != ~0u && near + far > 0 &&
         static_cast<double>(done) > a.wide * (kOrders ? 1.0 : width)) {
       end = End::kWide;
       break;
     }
     counts_first = counts_first || first != 0;
-    if (a.adapts && done != 0) width = WidthRule::Next(width, done, first, counts_first, warps, a.max_width);
+    if (a.adapts && done != 0) width = WidthRule::Next(width, done, first, counts_first, warps, a.min_width, a.max_width);
     // The limit rises over what is left. Nothing is near: the far items are next.
     const bool take_far = near == 0;
     const ItemOf<P>* list = a.near[step & 1];
@@ -100,14 +96,15 @@ __global__ void __launch_bounds__(kThreads) Relax(const __grid_constant__ RelaxR
       far_list ^= 1;
     } else if (below == 0) {
       limit += width;
-      const double hops = max(width, 1.0);
-      hop_limit = a.max_hops - hop_limit <= hops ? a.max_hops : hop_limit + static_cast<std::uint32_t>(hops);
+      const auto hops = static_cast<std::uint32_t>(max(width, 1.0));
+      hop_limit = hop_limit > ~hops ? ~0u : hop_limit + hops;
     }
     StepCounts& out = a.counts[(step + 1) % 3];
     std::uint32_t stop = 0;
     if (first_thread) {
       a.counts[(step + 2) % 3] = StepCounts{};
-      stop = *a.stop;  // arrives while this block works
+      stop = a.host[0];  // arrives while this block works
+      a.host[1] = step + 1;
     }
     if (threadIdx.x == 0) {
       block_done = 0;

@@ -24,12 +24,12 @@ inline constexpr unsigned kGift = 64, kGiftsOfBlock = 8 * kGift;
 /// Bytes on a part of a GPU with so many multiprocessors; none for programs that have no such runs, and on parts of several.
 template <class P>
 std::uint64_t RelaxBytes(const PartShape& part, RowOptions rows) {
-  if (!kRelaxes<P> || part.parts > 1 || !part.forward.built) return 0;
+  if (!kRelaxes<P> || !rows.fuses || part.parts > 1 || !part.forward.built) return 0;
   constexpr std::uint64_t kBlocks = 256;  // a multiprocessor each, of some 150
   const std::uint64_t lists = Traits<P>::kOrders ? 4 : 2;
   const std::uint64_t items = lists * ListItems(part.owned, rows.list_items) + kHubItems + kBlocks * kGiftsOfBlock;
   const std::uint64_t records =
-      RowRecords::Pay(part, rows.records) ? RowRecords::Bytes(part, part.weights != WeightKind::kNone) : 0;
+      RowRecords::Pay(part, rows.records) ? RowRecords::Bytes(part, !std::is_same_v<WeightOf<P>, None>) : 0;
   return items * sizeof(ItemOf<P>) + records + 512;
 }
 

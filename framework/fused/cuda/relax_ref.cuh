@@ -32,7 +32,6 @@ inline constexpr std::uint32_t kHub = 4096;
 enum class End : std::uint32_t {
   kDone,      ///< no items are left
   kStopped,   ///< by the host
-  kRounds,    ///< all items have as many hops as rounds were asked for
   kWide,      ///< rounds suit the frontier better
   kOverflow,  ///< a list was full; the items beyond are in the frontier's bitmap
 };
@@ -42,15 +41,14 @@ struct StepCounts {
   std::uint32_t near = 0;   ///< items of the next list
   std::uint32_t below = 0;  ///< of these, below the limit: what rings and warps had no room or time for
   std::uint32_t hubs = 0;   ///< items with long rows
-  std::uint32_t stop = 0;
+  std::uint32_t stop = 0, overflow = 0;
   /// Items done, and in the upper half improvements of vertices that had the identity: no message before.
   unsigned long long done = 0;
 };
 
 /// What lasts.
 struct RelaxTotals {
-  std::uint32_t far[2] = {};  ///< items of the far lists
-  std::uint32_t overflow = 0;
+  std::uint32_t far[2] = {};             ///< items of the far lists
   std::uint32_t hops = 0;                ///< most of any item done, plus 1
   unsigned long long far_first[2] = {};  ///< PriorityKey of their first
   unsigned long long done = 0, improved = 0, edges = 0;
@@ -70,11 +68,10 @@ struct RelaxRef {
   std::uint32_t capacity = 0, hub_capacity = 0;
   StepCounts* counts = nullptr;  ///< three
   RelaxTotals* totals = nullptr;
-  const volatile std::uint32_t* stop = nullptr;  ///< of the host, mapped
-  double limit = 0, width = 0, max_width = 0;
-  bool adapts = false;    ///< the width
-  bool natively = false;  ///< UpdateStatus is what hardware does: see kUpdatesNatively
-  std::uint32_t max_hops = ~0u;
+  volatile std::uint32_t* host = nullptr;  ///< mapped: whether to stop; the step, by which the host sees progress
+  double limit = 0, width = 0, min_width = 0, max_width = 0;
+  bool adapts = false;       ///< the width
+  bool natively = false;     ///< UpdateStatus is what hardware does: see kUpdatesNatively
   std::uint32_t wide = ~0u;  ///< items a hop, or of a step in the order of a Priority, from which on rounds are better
   /// @{
   /// Of Round, whose layout nvcc 13 and the host's compiler see differently for its empty member.

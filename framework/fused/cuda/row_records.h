@@ -27,7 +27,7 @@ class RowRecords {
   /// None.
   RowRecords() = default;
   /// Enqueues the work that makes them. Throws OutOfMemoryError.
-  explicit RowRecords(const DeviceGraph& graph);
+  RowRecords(const DeviceGraph& graph, bool weighted);
 
   /// Null if there are none.
   const RowRecord* data() const { return records_.data(); }

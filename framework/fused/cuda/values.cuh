@@ -81,7 +81,7 @@ class Values {
   __device__ bool Update(LocalId v, const Message& message, Word* word, bool look, Meanwhile&& meanwhile) {
     if constexpr (kUpdatesNatively<P>) {
       if (a_.natively) {
-        if (look && !Improves(CurrentValue(v), message)) return false;
+        if (IsNan(message) || (look && !Improves(CurrentValue(v), message))) return false;
         Value value = UpdateNatively<P>(s_.values + v, message);
         meanwhile();
         const bool was_identity = steps::SameBytes(value, IdentityOf<P>());
@@ -100,16 +100,32 @@ class Values {
     return improves;
   }
 
+  /// Hardware compares numbers of floating point as integers, for which NaN is a number and -0 is less than 0. Updates leave
+  /// NaN out, and a zero that replaces the other one counts as an improvement.
+  __device__ static bool IsNan(const Message& message) {
+    if constexpr (std::is_floating_point_v<Message>) {
+      return message != message;
+    } else {
+      return false;
+    }
+  }
+  __device__ static bool IsOtherZero(const Value& before, const Message& message) {
+    if constexpr (std::is_floating_point_v<Message>) {
+      return before == message && !steps::SameBytes(before, message);
+    } else {
+      return false;
+    }
+  }
   /// Whether a value improves by a message; it is then what both become.
   __device__ static bool Improves(Value& value, const Message& message) {
     if constexpr (kUpdatesNatively<P>) {
       const Value before = value;
       if constexpr (P::kReduction == Reduction::kMin) {
         value = message;
-        return message < before;
+        return message < before || IsOtherZero(before, message);
       } else if constexpr (P::kReduction == Reduction::kMax) {
         value = message;
-        return before < message;
+        return before < message || IsOtherZero(before, message);
       } else {
         value = before | message;
         return value != before;
@@ -136,7 +152,8 @@ class Values {
         }
       }
       *result = after;
-      return active;
+      // A value that changed without activating the vertex makes an item, too: an earlier item of it no longer counts.
+      return active || after != before;
     }
   }
 

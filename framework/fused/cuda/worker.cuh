@@ -151,6 +151,7 @@ class RelaxWorker : private Values<P> {
   using Values<P>::WordOf;
   using Values<P>::Update;
   using Values<P>::Improves;
+  using Values<P>::IsNan;
   using Values<P>::UpdateBySwap;
   /// A ring with fewer items is not dealt out: they are a chain.
   static constexpr unsigned kSpillFrom = 16;
@@ -312,6 +313,7 @@ class RelaxWorker : private Values<P> {
       if (natively) {
 #pragma unroll
         for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
+          there[j] = there[j] && !IsNan(message[j]);
           if (there[j]) value[j] = atomics::BitCast<Word>(UpdateNatively<P>(s_.values + row.words[j], message[j]));
         }
         FetchRows(row, there, rows);
@@ -335,6 +337,9 @@ class RelaxWorker : private Values<P> {
 #pragma unroll
       for (unsigned j = 0; j < RowRecord::kEdges; ++j) {
         improves[j] = there[j] && UpdateBySwap(row.words[j], before[j], message[j], &value[j]);
+        if constexpr (std::is_same_v<Value, Message>) {
+          this->first += improves[j] && before[j] == atomics::BitCast<Word>(IdentityOf<P>());
+        }
       }
     }
     PutAll(item, row, value, rows, improves);
@@ -512,7 +517,7 @@ class RelaxWorker : private Values<P> {
   /// A list is full. The frontier's bitmap has room for every vertex, and values are at home.
   __device__ void Overflow(const Entry& item) {
     bits::Set<true>(s_.active, item.vertex);
-    atomics::Store(&a_.totals->overflow, 1u);
+    atomics::Store(&counts_->overflow, 1u);
   }
   __device__ void FlushNear() {
     if (near_count_ != 0) Store(near_, near_count_, next_, &counts_->near);

@@ -35,7 +35,7 @@ class CudaSteps final : public StepSet {
       if (graph.subgraph().reverse) PrepareToPullAll(graph, rows.tiling);
     }
     if constexpr (fused::kRelaxes<P>) {
-      if (s().graph.parts == 1 && graph.subgraph().forward) fused_.emplace(device_, state_, graph, rows);
+      if (rows.fuses && s().graph.parts == 1 && graph.subgraph().forward) fused_.emplace(device_, state_, graph, rows);
     }
   }
 
