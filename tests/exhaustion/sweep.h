@@ -481,7 +481,9 @@ int SweepFused(const char* name, WeightKind weights, const P& program, Scarce& s
         scarce.FailAt(supply, 0);
         devices.clear();
         devices.shrink_to_fit();
-        if (!failed) EXPECT_TRUE(std::equal(values.begin(), values.end(), expected.begin(), expected.end())) << nth;
+        if (!failed) {
+          EXPECT_TRUE(std::equal(values.begin(), values.end(), expected.begin(), expected.end())) << nth;
+        }
       }
       if (scarce.live() != before) {
         ADD_FAILURE() << "failure " << nth << " leaves " << scarce.live() - before << " blocks";
