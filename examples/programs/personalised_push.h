@@ -7,9 +7,8 @@
 #include "../reference.h"
 
 /// Probabilities of a walk that follows a random out-edge with probability `damping`, and otherwise, or without an out-edge,
-/// restarts at `source` (Jeh and Widom, WWW'03). By residuals (Andersen, Chung and Lang, FOCS'06). Residuals of vertices without
-/// out-edges do not go back to the source: that would add a multiple of the result, which Output's division corrects.
-///
+/// restarts at `source` (Jeh and Widom, WWW'03). By residuals (Andersen, Chung and Lang, FOCS'06). Residuals of vertices
+/// without out-edges stay: sent to the source they would add a multiple of the result, which Output's division corrects.
 /// Demonstrates kAccumulative and Consume, and an Output that is scaled by the last Global.
 struct PersonalisedPush {
   struct Value {
