@@ -118,7 +118,7 @@ struct RunOptions {
   std::function<void(const RoundProgress&)> on_round{};
 };
 
-/// What of `options` is about rows.
+/// The part of `options` that prepares rows. Runs that have rounds alone make no fused engine.
 inline RowOptions RowsOf(const RunOptions& options) {
   const bool rounds = options.execution == Execution::kBsp || options.direction == Direction::kPull ||
                       options.max_rounds != 0 || options.trace != nullptr;
