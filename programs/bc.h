@@ -59,8 +59,9 @@ struct BetweennessCentrality {
   static constexpr std::uint64_t kVerticesAnEdge = 8;
   /// Edges of a level that one thread of a host device processes before other threads could start.
   static constexpr std::uint64_t kFewEdges = 16384;
-  /// Edges of a level that one block of a GPU processes before the host could launch the next kernel.
-  static constexpr std::uint64_t kFewForBlock = 8192;
+  /// Edges of a level that a GPU processes in a launch of several levels, because the host could not launch a kernel sooner;
+  /// and of a level whose blocks would wait longer for each other than one takes by itself.
+  static constexpr std::uint64_t kFewForGrid = 65536, kFewForBlock = 256;
   /// Doubles are between 2^-kRange and 2^kRange.
   static constexpr double kRange = 1021;
 
@@ -224,9 +225,14 @@ struct BetweennessCentrality {
   /// Whether levels are marked (kMarkShare).
   template <class Operators>
   static constexpr bool kMarks = !Operators::kMassivelyParallel;
-  /// Maximum number of edges of a level that one group processes alone.
+  /// Maximum number of edges of a level that is processed with others in one launch.
   template <class Operators>
-  static constexpr std::uint64_t kFew = Operators::kMassivelyParallel ? kFewForBlock : kFewEdges;
+  static constexpr std::uint64_t kFew = Operators::kMassivelyParallel ? kFewForGrid : kFewEdges;
+  /// Groups for several levels of so many edges, in the first or at most.
+  template <class Operators>
+  static std::size_t GroupsForSeveral(Operators& ops, double edges) {
+    return Operators::kMassivelyParallel && edges >= kFewForBlock ? ops.groups() / 8 : 1;
+  }
   /// Adds one source's dependencies. Returns whether the path counts fit the numbers; if not, nothing has been added.
   template <class Number, class Operators>
   static bool From(Operators& ops, Memory& memory, LocalId source, double* out) {
@@ -268,9 +274,10 @@ struct BetweennessCentrality {
       before = now;
       const std::size_t end = now.reached;
       if (!several && last.out_edges < kFew<Operators>) {
-        ops.ForEachGroup(1, 1,
-                         PushSeveral<Number>{search, begin, end, kFew<Operators>, whole, last.most, memory.low, memory.high,
-                                             memory.progress.data()});
+        const std::size_t groups = GroupsForSeveral(ops, last.out_edges);
+        const std::uint64_t few = Operators::kMassivelyParallel && groups == 1 ? 2 * kFewForBlock : kFew<Operators>;
+        ops.LaunchCooperative(groups, PushSeveral<Number>{search, begin, end, few, whole, last.most, memory.low, memory.high,
+                                                          memory.progress.data()});
         Progress progress;
         ops.CopyOut(&progress, memory.progress.data(), 1);
         if (progress.count == 0) break;
@@ -338,12 +345,14 @@ struct BetweennessCentrality {
     for (std::size_t level = last; level > 0; --level) {
       if (together(level)) {
         HandBackSeveral<Number> several{search, out, 0, level == last, false, {levels[level + 1].begin}, {}};
+        std::size_t widest = 0;
         for (; several.count < kSeveral && level > 0 && together(level); --level) {
+          widest = std::max(widest, levels[level + 1].begin - levels[level].begin);
           several.scales[several.count] = levels[level + 1].scale;
           several.begins[++several.count] = levels[level].begin;
         }
         several.to_source = level == 0;
-        ops.ForEachGroup(1, 1, several);
+        ops.LaunchCooperative(GroupsForSeveral(ops, static_cast<double>(widest)), several);
         if (level == 0 || ops.StopRequested()) break;
         ++level;  // cancels the loop's decrement
         continue;

@@ -2,6 +2,8 @@
 /// Operators on a GPU.
 #pragma once
 
+#include <cooperative_groups.h>
+
 #include <algorithm>
 
 #include "chatty/core/cuda.h"
@@ -130,6 +132,7 @@ template <unsigned kThreads>
 class ThreadGroup {
  public:
   static constexpr bool kMany = true;
+  static constexpr unsigned kRowThreads = 1;
 
   // Host code cannot name threads; it is compiled but never called.
 #if CHATTY_DEVICE_CODE
@@ -184,6 +187,21 @@ class ThreadGroup {
 #endif
     return value;
   }
+  template <unsigned kLanes, class T, class Add>
+  CHATTY_FN T SumOfLanes(T value, Add add) const {
+#if CHATTY_DEVICE_CODE
+    if constexpr (kLanes > 1) {
+      const unsigned lane = steps::cuda::Lane(), mask = ((kLanes == 32 ? 0 : 1u << kLanes) - 1) << (lane & ~(kLanes - 1));
+      for (unsigned d = kLanes / 2; d > 0; d /= 2) {
+        const T other = steps::cuda::Shuffle(value, lane ^ d, mask);
+        T sum = (lane & d) != 0 ? other : value;  // both lanes of a pair add in the same order
+        add(sum, (lane & d) != 0 ? value : other);
+        value = sum;
+      }
+    }
+#endif
+    return value;
+  }
   CHATTY_FN std::uint32_t AppendIndex(bool wants, std::uint32_t* count) const {
 #if CHATTY_DEVICE_CODE
     const unsigned mask = __ballot_sync(kFull, wants);
@@ -212,6 +230,31 @@ class ThreadGroup {
   CHATTY_FN static constexpr unsigned warps() { return kThreads / 32; }
   CHATTY_FN static constexpr unsigned lanes() { return 32; }
 };
+
+/// The blocks of a cooperative launch. See operators::host::Grid for the members.
+class Grid {
+ public:
+#if CHATTY_DEVICE_CODE
+  CHATTY_FN std::size_t rank() const { return blockIdx.x; }
+  CHATTY_FN std::size_t size() const { return gridDim.x; }
+  CHATTY_FN void Sync() const {
+    if (gridDim.x == 1) {
+      __syncthreads();
+    } else {
+      cooperative_groups::this_grid().sync();
+    }
+  }
+#else
+  CHATTY_FN std::size_t rank() const { return 0; }
+  CHATTY_FN std::size_t size() const { return 1; }
+  CHATTY_FN void Sync() const {}
+#endif
+};
+
+template <class F>
+__global__ void __launch_bounds__(kBlock) Cooperative(F f) {
+  f(ThreadGroup<kBlock>{}, Grid{});
+}
 
 /// Threads of a block with scratch: two such blocks have as many threads as an SM can hold.
 inline constexpr unsigned kWideBlock = 1024;
@@ -353,6 +396,23 @@ class CudaOperators : public DeviceOperators {
   template <class F>
   void ForEachGroup(std::size_t n, std::size_t most, std::size_t scratch, F f) {
     LaunchTogether<operators::cuda::kWideBlock>(n, most, scratch, f);
+  }
+  template <class F>
+  void LaunchCooperative(std::size_t most, F f) {
+    const Step step(*this, spans::kForEachTogether, {most});
+    const auto kernel = operators::cuda::Cooperative<F>;
+    int resident = 0;
+    CHATTY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, steps::cuda::kBlock, 0));
+    const std::size_t limit = static_cast<std::size_t>(resident) * static_cast<std::size_t>(device().info().multiprocessors);
+    const auto blocks = static_cast<unsigned>(std::clamp<std::size_t>(most, 1, std::max<std::size_t>(limit, 1)));
+    if (blocks == 1) {
+      kernel<<<1, steps::cuda::kBlock, 0, stream()>>>(f);
+    } else {
+      void* arguments[] = {&f};
+      CHATTY_CUDA(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(blocks), dim3(steps::cuda::kBlock),
+                                              arguments, 0, stream()));
+    }
+    Check("LaunchCooperative");
   }
   template <class T>
   void ExclusiveSum(T* data, std::size_t n) {

@@ -19,6 +19,7 @@ class ThreadGroup {
  public:
   /// Whether the group has other threads, so that shared data needs atomics.
   static constexpr bool kMany = false;
+  static constexpr unsigned kRowThreads = 1;  ///< threads that a program gives a short row
 
   /// The group with this index and scratch.
   CHATTY_FN explicit ThreadGroup(std::size_t index, std::byte* scratch = nullptr) : index_(index), scratch_(scratch) {}
@@ -50,6 +51,11 @@ class ThreadGroup {
   CHATTY_FN static T SumOfWarp(const T& value, Add) {
     return value;
   }
+  /// The same over each kLanes lanes, a power of 2. All of these call it.
+  template <unsigned kLanes, class T, class Add>
+  CHATTY_FN static T SumOfLanes(const T& value, Add) {
+    return value;
+  }
   /// Increments *count, which the group shares, for each lane with `wants`. Returns the lane's index, which is valid if
   /// `wants`. All lanes of a warp call it.
   CHATTY_FN static std::uint32_t AppendIndex(bool wants, std::uint32_t* count) {
@@ -66,6 +72,15 @@ class ThreadGroup {
  private:
   std::size_t index_;
   std::byte* scratch_;
+};
+
+/// The groups of one call of LaunchCooperative: here one.
+class Grid {
+ public:
+  CHATTY_FN static constexpr std::size_t rank() { return 0; }  ///< this group's index
+  CHATTY_FN static constexpr std::size_t size() { return 1; }  ///< their number
+  /// Barrier of all groups' threads; makes their writes visible to all. All call it, or none.
+  CHATTY_FN static void Sync() {}
 };
 
 }  // namespace operators::host
@@ -148,6 +163,13 @@ class HostOperators : public DeviceOperators {
   template <class F>
   void ForEachGroup(std::size_t n, std::size_t most, std::size_t scratch, F f) {
     Together(n, most, 1, scratch, f);
+  }
+  /// f(group, grid) once, by all threads of up to `most` groups that run at the same time, so that they may meet
+  /// (grid.Sync): for many short steps that depend on each other. On the host one group, on a GPU a cooperative launch.
+  template <class F>
+  void LaunchCooperative([[maybe_unused]] std::size_t most, F f) {
+    const Step step(*this, spans::kForEachTogether, {1});
+    f(operators::host::ThreadGroup(0), operators::host::Grid{});
   }
   /// Replaces each of data[0, n), integers in device memory, by the sum of its predecessors.
   template <class T>

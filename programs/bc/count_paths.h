@@ -4,7 +4,7 @@
 /// - Push and Settle: small levels. Edges of the level before show who is reached, whose in-edges are then counted.
 /// - AddPaths: as long as numbers are whole and exact, atomics add paths along the level's out-edges alone.
 /// - Pull: large levels. Vertices that are not reached look for a neighbour (Beamer, Asanović and Patterson, SC'12).
-/// - PushAlone and PushSeveral: many small levels in one launch, by one thread or one group, without asking the host.
+/// - PushAlone and PushSeveral: many small levels in one launch, by one thread or by groups that meet, without the host.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,8 @@ struct Push {
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
     const GraphRef& graph = search.graph;
-    const std::size_t first = begin + c * kChunk, last = first + kChunk < end ? first + kChunk : end;
+    constexpr std::size_t kSize = kChunkOf<ThreadGroup>;
+    const std::size_t first = begin + c * kSize, last = first + kSize < end ? first + kSize : end;
     const auto item = [&](std::size_t i) { return NextOf(search.order, i, last, graph.forward); };
     const auto reach = [&](LocalId, EdgeIndex e, EdgeIndex row_end, unsigned stride) {
       for (; e < row_end; e += stride) {
@@ -64,7 +65,8 @@ struct AddPaths {
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
     const GraphRef& graph = search.graph;
-    const std::size_t first = begin + c * kChunk, last = first + kChunk < end ? first + kChunk : end;
+    constexpr std::size_t kSize = kChunkOf<ThreadGroup>;
+    const std::size_t first = begin + c * kSize, last = first + kSize < end ? first + kSize : end;
     [[maybe_unused]] LocalId together[ThreadGroup::kMany ? 1 : kChunk];  // a thread alone takes places for many at once
     [[maybe_unused]] std::size_t count = 0;
     const auto put = [&] {
@@ -103,7 +105,8 @@ struct TakeAdded {
   /// Does it for the c-th chunk.
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
-    const std::size_t first = begin + c * kChunk, last = first + kChunk < end ? first + kChunk : end;
+    constexpr std::size_t kSize = kChunkOf<ThreadGroup>;
+    const std::size_t first = begin + c * kSize, last = first + kSize < end ? first + kSize : end;
     Found found;
     for (std::size_t i = first + group.thread(); i < last; i += group.threads()) {
       const LocalId v = search.order[i];
@@ -164,7 +167,8 @@ struct Settle {
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
     const GraphRef& graph = search.graph;
-    const std::size_t first = begin + c * kChunk, last = first + kChunk < end ? first + kChunk : end;
+    constexpr std::size_t kSize = kChunkOf<ThreadGroup>;
+    const std::size_t first = begin + c * kSize, last = first + kSize < end ? first + kSize : end;
     Found found;
     WalkRows<Number>(
         group, graph.reverse, first, last, [&](std::size_t i) { return NextOf(search.order, i, last, graph.reverse); },
@@ -259,8 +263,8 @@ struct Pull {
   }
 };
 
-/// Levels one after the other by one group that has the graph to itself, as long as they are small: several rounds of a
-/// few hundred edges in one launch.
+/// Levels one after the other, as long as they are small, in one launch of groups that meet twice a level: when all of a
+/// level's vertices are reached, and when their paths are counted.
 template <class Number>
 struct PushSeveral {
   Search<Number> search;  ///< of which; its scale is the first level's to be found
@@ -273,66 +277,97 @@ struct PushSeveral {
   double high;            ///< likewise
   Progress* progress;     ///< of which `tally` is the search's
 
-  /// Does it, whatever the index.
-  template <class ThreadGroup>
-  CHATTY_FN void operator()(std::size_t, const ThreadGroup& group) const {
+  /// Does it: all threads of all groups call it.
+  template <class ThreadGroup, class Grid>
+  CHATTY_FN void operator()(const ThreadGroup& group, const Grid& grid) const {
     Search<Number> now = search;
     std::size_t first = begin, last = end;
-    Counters before = *search.tally;
+    Counters before = *search.tally, after = before;
     std::uint64_t count = 0;
-    bool exact = whole;
+    bool exact = whole, commits = false;
     double paths = most;
+    if (grid.rank() == 0) {
+      for (std::size_t i = group.thread(); i < kSeveral; i += group.threads()) {
+        progress->found[i] = {0, 0, 0, 0, Found::kNoLeast};
+      }
+    }
+    grid.Sync();  // all have read the tally, and a level's counters are clear
     while (true) {
-      group.Sync();  // all have read what is cleared now
-      if (group.thread() == 0) ClearRange{search.tally}(0);
-      group.Sync();
       const bool adds = exact && paths * static_cast<double>(search.graph.reverse.max_degree) < kWhole;
-      const std::size_t reached = Find(now, first, last, adds, group);
-      if (reached == last) break;
+      if (adds && commits) grid.Sync();  // it reads what was committed
+      commits = !adds;
+      const std::size_t reached = Find(now, first, last, adds, progress->found + count, group, grid);
+      if (reached == last) {
+        before = after;
+        break;
+      }
       first = last;
       last = reached;
-      const Counters after = *search.tally;
-      const std::uint64_t out_edges = after.out_edges - before.out_edges;
-      if (group.thread() == 0) progress->levels[count] = {first, now.scale, out_edges, after.in_edges - before.in_edges};
+      const Counters found = progress->found[count];
+      before = after;
+      after = {reached, before.out_edges + found.out_edges, before.in_edges + found.in_edges, found.most, found.least};
+      if (grid.rank() == 0 && group.thread() == 0) {
+        progress->levels[count] = {first, now.scale, found.out_edges, found.in_edges};
+      }
       ++count;
-      bool goes = out_edges > 0 && out_edges < few && count < kSeveral;
-      if constexpr (Number::kScales) goes = goes && ScaleNext(after.most, after.least, low, high, &now.scale);
+      bool goes = found.out_edges > 0 && found.out_edges < few && count < kSeveral;
+      if constexpr (Number::kScales) goes = goes && ScaleNext(found.most, found.least, low, high, &now.scale);
       if (!goes) break;
       exact = exact && now.scale == 1;
-      paths = after.most;
-      before = after;
+      paths = found.most;
     }
-    if (group.thread() != 0) return;
+    if (grid.rank() != 0 || group.thread() != 0) return;
+    *search.tally = after;
     progress->before = before;
     progress->count = count;
   }
 
  private:
   /// One level, all of it. Returns where it ends in the order.
-  template <class ThreadGroup>
-  CHATTY_FN static std::size_t Find(const Search<Number>& now, std::size_t first, std::size_t last,
-                                    [[maybe_unused]] bool adds, const ThreadGroup& group) {
+  template <class ThreadGroup, class Grid>
+  CHATTY_FN static std::size_t Find(const Search<Number>& level, std::size_t first, std::size_t last,
+                                    [[maybe_unused]] bool adds, Counters* found, const ThreadGroup& threads,
+                                    const Grid& grid) {
     if constexpr (ThreadGroup::kMany) {
+      const RowsOfFew<ThreadGroup> group(threads);
+      constexpr std::size_t kSize = kChunkOf<RowsOfFew<ThreadGroup>>;
+      const std::uint64_t* const end = &level.tally->reached;
+      Search<Number> counted = level;
+      counted.tally = found;
       if constexpr (Number::kScales) {
         if (adds) {  // whose in-edges may be many more than these out-edges
-          for (std::size_t c = 0; c * kChunk < last - first; ++c) AddPaths{now, first, last, true}(c, group);
-          group.Sync();
-          const std::size_t reached = now.tally->reached;
-          for (std::size_t c = 0; c * kChunk < reached - last; ++c) TakeAdded{now, last, reached}(c, group);
-          group.Sync();
+          for (std::size_t c = grid.rank(); c * kSize < last - first; c += grid.size()) {
+            AddPaths{level, first, last, true}(c, group);
+          }
+          grid.Sync();
+          const std::size_t reached = atomics::Load(end);
+          for (std::size_t c = grid.rank(); c * kSize < reached - last; c += grid.size()) {
+            TakeAdded{counted, last, reached}(c, group);
+          }
+          grid.Sync();
           return reached;
         }
       }
-      for (std::size_t c = 0; c * kChunk < last - first; ++c) Push<Number>{now, first, last}(c, group);
-      group.Sync();
-      const std::size_t reached = now.tally->reached;
-      for (std::size_t c = 0; c * kChunk < reached - last; ++c) Settle<Number>{now, last, reached}(c, group);
-      group.Sync();
-      for (std::size_t i = last + group.thread(); i < reached; i += group.threads()) Commit<Number>{now, last}(i - last);
+      for (std::size_t c = grid.rank(); c * kSize < last - first; c += grid.size()) {
+        Push<Number>{level, first, last}(c, group);
+      }
+      grid.Sync();
+      const std::size_t reached = atomics::Load(end);
+      for (std::size_t c = grid.rank(); c * kSize < reached - last; c += grid.size()) {
+        Settle<Number>{counted, last, reached}(c, group);
+      }
+      grid.Sync();
+      // The next level's pushes read no values, so they need not wait for these.
+      for (std::size_t i = last + grid.rank() * threads.threads() + threads.thread(); i < reached;
+           i += grid.size() * threads.threads()) {
+        Commit<Number>{level, last}(i - last);
+      }
       return reached;
     } else {
-      PushAlone<Number>{now, first, last}(0);
-      return now.tally->reached;
+      Search<Number> counted = level;
+      counted.tally = found;
+      PushAlone<Number>{counted, first, last}(0);
+      return found->reached;
     }
   }
 };

@@ -48,7 +48,8 @@ struct HandBackLevel {
   template <class ThreadGroup>
   CHATTY_FN void operator()(std::size_t c, const ThreadGroup& group) const {
     const AdjacencyRef& rows = search.graph.forward;
-    const std::size_t first = begin + c * kChunk, last = first + kChunk < end ? first + kChunk : end;
+    constexpr std::size_t kSize = kChunkOf<ThreadGroup>;
+    const std::size_t first = begin + c * kSize, last = first + kSize < end ? first + kSize : end;
     WalkRows<Number>(
         group, rows, first, last, [&](std::size_t i) { return NextOf(search.order, i, last, rows); },
         [&](LocalId, EdgeIndex e, EdgeIndex row_end, unsigned stride) {
@@ -95,7 +96,7 @@ struct HandBackNothing {
   CHATTY_FN void operator()(std::size_t i) const { search.at.Set(begin + i, search.at[begin + i].Divide(1)); }
 };
 
-/// The way back through several levels, by one group: the last of them first.
+/// The way back through several levels, the last of them first, in one launch of groups that meet twice a level.
 template <class Number>
 struct HandBackSeveral {
   Search<Number> search;             ///< whose values are shares now
@@ -106,22 +107,25 @@ struct HandBackSeveral {
   std::size_t begins[kSeveral + 1];  ///< of levels in the order, the last in it first, and before that where it ends
   double scales[kSeveral];           ///< of the level after each, against it
 
-  /// Does it, whatever the index.
-  template <class ThreadGroup>
-  CHATTY_FN void operator()(std::size_t, const ThreadGroup& group) const {
+  /// Does it: all threads of all groups call it.
+  template <class ThreadGroup, class Grid>
+  CHATTY_FN void operator()(const ThreadGroup& threads, const Grid& grid) const {
+    const RowsOfFew<ThreadGroup> group(threads);
+    constexpr std::size_t kSize = kChunkOf<RowsOfFew<ThreadGroup>>;
+    const std::size_t rank = grid.rank() * threads.threads() + threads.thread(), all = grid.size() * threads.threads();
     for (std::uint32_t k = 0; k < count; ++k) {
       const std::size_t begin = begins[k + 1], end = begins[k];
       if (k == 0 && from_last) {
         const HandBackNothing<Number> step{search, begin};
-        for (std::size_t i = group.thread(); i < end - begin; i += group.threads()) step(i);
+        for (std::size_t i = rank; i < end - begin; i += all) step(i);
       } else {
         const HandBackLevel<Number> step{search, begin, end, scales[k], out};
-        for (std::size_t c = 0; c * kChunk < end - begin; ++c) step(c, group);
+        for (std::size_t c = grid.rank(); c * kSize < end - begin; c += grid.size()) step(c, group);
       }
       if (k + 1 == count && to_source) return;
-      group.Sync();
-      for (std::size_t i = group.thread(); i < end - begin; i += group.threads()) Commit<Number>{search, begin}(i);
-      group.Sync();
+      grid.Sync();
+      for (std::size_t i = rank; i < end - begin; i += all) Commit<Number>{search, begin}(i);
+      grid.Sync();
     }
   }
 };

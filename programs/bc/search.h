@@ -25,6 +25,9 @@ namespace chatty::brandes {
 inline constexpr double kWhole = 0x1p53;
 /// Vertices of an order that a group takes at a time.
 inline constexpr std::size_t kChunk = 256;
+/// The same of a group that spreads a short row over several threads.
+template <class ThreadGroup>
+inline constexpr std::size_t kChunkOf = kChunk / ThreadGroup::kRowThreads;
 /// Vertices by id that a group takes at a time; whole words of a bitmap.
 inline constexpr std::size_t kPullChunk = 1024;
 /// Rows from here on are a warp's; shorter ones a thread's.
@@ -87,6 +90,17 @@ struct Search {
   double scale = 1;        ///< of the level that is counted, against the one before
 };
 
+/// A group whose short rows have several threads each: for levels with fewer vertices than the device has threads, whose
+/// time is the chain of a row's accesses.
+template <class ThreadGroup>
+class RowsOfFew : public ThreadGroup {
+ public:
+  static constexpr unsigned kRowThreads = ThreadGroup::kMany ? 4 : 1;  ///< threads a row
+
+  /// The same threads.
+  CHATTY_FN explicit RowsOfFew(const ThreadGroup& group) : ThreadGroup(group) {}
+};
+
 /// Adds numbers, for groups.
 struct AddNumbers {
   /// Does it.
@@ -127,18 +141,21 @@ struct Begin {
   }
 };
 
-/// Hands every row of the vertices item(i), i in [begin, end), to a thread, a warp or a whole group, as long rows need, and
-/// calls work(sum of threads, row begin, row end, stride) there; then take(i, vertex, sum) once. item says kNoLocal of what
-/// is to be left out. T is what is summed by `add`.
+/// Hands every row of the vertices item(i), i in [begin, end), to kRowThreads threads, a warp or a whole group, as long rows
+/// need, and calls work(sum of threads, row begin, row end, stride) there; then take(i, vertex, sum) once. item says
+/// kNoLocal of what is to be left out. T is what is summed by `add`.
 template <class T, class ThreadGroup, class Item, class Work, class Add, class Take>
 CHATTY_FN void WalkRows(const ThreadGroup& group, const AdjacencyRef& rows, std::size_t begin, std::size_t end,
                         const Item& item, const Work& work, const Add& add, const Take& take) {
-  for (std::size_t i = begin + group.thread(); i < end; i += group.threads()) {
+  constexpr unsigned kThreads = ThreadGroup::kRowThreads;
+  const unsigned at = group.thread() % kThreads;
+  for (std::size_t i = begin + group.thread() / kThreads; i < end; i += group.threads() / kThreads) {
     const LocalId v = item(i);
     if (v == kNoLocal) continue;
     const EdgeIndex row = rows.offsets[v], row_end = rows.offsets[v + 1];
     if (ThreadGroup::kMany && row_end - row >= kWarpRow) continue;
-    take(i, v, work(v, row, row_end, 1));
+    const T sum = group.template SumOfLanes<kThreads>(work(v, row + at, row_end, kThreads), add);
+    if (at == 0) take(i, v, sum);
   }
   if constexpr (ThreadGroup::kMany) {
     if (rows.max_degree < kWarpRow) return;
@@ -222,7 +239,7 @@ struct ClearRange {
     tally->least = Found::kNoLeast;
   }
 };
-/// How many levels one group goes through before the host is asked.
+/// How many levels a launch goes through before the host is asked.
 inline constexpr std::size_t kSeveral = 128;
 /// A level of a search.
 struct Level {
@@ -231,12 +248,13 @@ struct Level {
   std::uint64_t out_edges;  ///< of its vertices on this device
   std::uint64_t in_edges;   ///< likewise
 };
-/// Levels that one group has found.
+/// Levels that one launch has found.
 struct Progress {
-  Counters tally;          ///< the device's, first, as others know it
-  Counters before;         ///< as it was before the last of the levels
-  std::uint64_t count;     ///< of levels
-  Level levels[kSeveral];  ///< each
+  Counters tally;            ///< the device's, first, as others know it
+  Counters before;           ///< as it was before the last of the levels
+  std::uint64_t count;       ///< of levels
+  Level levels[kSeveral];    ///< each
+  Counters found[kSeveral];  ///< of each level alone, while the launch counts
 };
 
 /// Sets what neighbours see of a local vertex to 0.

@@ -126,13 +126,13 @@ __device__ void StoreOnce(T* array, std::size_t i, const T& value) {
   }
 }
 
-/// Moves a value of up to 16 bytes between lanes. All lanes of the warp call it.
+/// Moves a value between lanes. All lanes of `mask` call it.
 template <class T>
-__device__ T Shuffle(const T& value, unsigned lane) {
+__device__ T Shuffle(const T& value, unsigned lane, unsigned mask = kFull) {
   constexpr int kWords = (sizeof(T) + 3) / 4;
   unsigned words[kWords] = {};
   memcpy(words, &value, sizeof(T));
-  for (int w = 0; w < kWords; ++w) words[w] = __shfl_sync(kFull, words[w], lane);
+  for (int w = 0; w < kWords; ++w) words[w] = __shfl_sync(mask, words[w], lane);
   T result;
   memcpy(&result, words, sizeof(T));
   return result;
