@@ -12,6 +12,10 @@ constexpr std::size_t kSample = 4096;
 constexpr double kGpuVertices = 10000, kHostRound = 4000, kHostTeamRound = 400;
 /// Edges of mean weight along a path through the first bucket of a fused run.
 constexpr double kFusedHops = 8;
+/// How far its width may grow.
+constexpr double kFusedGrowth = 16;
+/// Buckets up to the mean weight where values are weights (CarriesValues).
+constexpr double kCarriedLevels = 64;
 /// Buckets do not matter for a graph with fewer edges than this number of rounds could process.
 constexpr double kFewRounds = 16;
 
@@ -48,10 +52,22 @@ BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const Ru
   if (options.direction == Direction::kPull)
     return plan;  // a pull reads every edge in each round, so the fewest rounds are best
   const auto edges = static_cast<double>(graph.edges()), vertices = static_cast<double>(graph.vertices());
-  if (traits.weights == WeightKind::kNone || edges == 0) return plan;
+  if (edges == 0) return plan;
+  if (traits.carries && traits.weights == WeightKind::kNone) {  // values are ids or the like
+    plan.fused_width = 1;
+    plan.fused_adapts = true;
+    plan.fused_max_width = kInfinity<double>;
+  }
+  if (traits.weights == WeightKind::kNone) return plan;
   const MeanWeight weight = std::visit([](const auto& weights) { return MeanOf(weights); }, graph.out().weights);
   if (!(weight.mean > 0)) return plan;
+  if (traits
+          .carries) {  // values are weights: what is improved twice in a bucket is followed twice, however far it is carried
+    plan.fused_width = weight.mean / kCarriedLevels;
+    return plan;
+  }
   plan.fused_width = kFusedHops * weight.mean;
+  plan.fused_max_width = plan.fused_width * kFusedGrowth;
   plan.fused_adapts = true;
   const double degree = edges / vertices;
   // A GPU's round waits for launches and counters, and longer for other devices. A host's round, within one job of its team,

@@ -36,6 +36,7 @@ struct BucketPlan {
   /// The first bucket of a fused run on a GPU, whose rounds within a bucket cost nothing: wider. Infinite: the program has
   /// no order.
   double fused_width = kInfinity<double>;
+  double fused_max_width = kInfinity<double>;
   bool fused_adapts = false;
   /// @}
 };

@@ -120,8 +120,8 @@ struct RunOptions {
 
 /// The part of `options` that prepares rows. Runs that have rounds alone make no fused engine.
 inline RowOptions RowsOf(const RunOptions& options) {
-  const bool rounds = options.execution == Execution::kBsp || options.direction == Direction::kPull ||
-                      options.max_rounds != 0 || options.trace != nullptr;
+  const bool rounds =
+      options.execution == Execution::kBsp || options.direction == Direction::kPull || options.max_rounds != 0;
   return {options.tiling, options.records, options.list_items, !rounds};
 }
 

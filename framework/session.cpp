@@ -402,8 +402,10 @@ RunStatistics Job::Execute(const Job* prior) try {
   }
   ThreadControlPlanes control(participants.size(), options_.timeout, sums_.get());
   const EngineRun run{*program_, participants, peers_, control, paths_.selector(), options_};
-  // Alone, and with an engine of its own, a device needs no messages. A trace shows rounds.
-  const bool fuses = steps_.size() == 1 && steps_[0]->fused() != nullptr && options_.trace == nullptr;
+  // Alone, and with an engine of its own, a device needs no messages.
+  FusedEngine* const fused = steps_.size() == 1 ? steps_[0]->fused() : nullptr;
+  const bool fuses =
+      fused != nullptr && fused->terms().asynchronous && (options_.trace == nullptr || fused->terms().traces);
   if (options_.execution == Execution::kAsync && !fuses) {
     RunAsync(run, &last_);
   } else {

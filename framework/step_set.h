@@ -39,6 +39,7 @@ struct ProgramTraits {
   bool has_prior = false;
   bool first_suffices = false;
   bool orders = false;        ///< Release and a limit apply: see OrderRef
+  bool carries = false;       ///< with an order: see fused::CarriesValues
   bool asynchronous = false;  ///< AsynchronousProgram: an asynchronous engine may run it
   std::size_t value_bytes = 0, prior_bytes = 0, data_bytes = 0, output_bytes = 0, global_bytes = 0;
   /// @{

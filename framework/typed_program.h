@@ -107,7 +107,9 @@ class TypedProgram final : public ErasedProgram {
 
  public:
   /// A copy of `program`, parameters and all.
-  explicit TypedProgram(const P& program) : program_(program) {}
+  explicit TypedProgram(const P& program) : program_(program) {
+    if constexpr (kFits) traits_.carries = fused::CarriesValues(program);
+  }
 
   /// @{
   /// As ErasedProgram has it.
@@ -207,7 +209,7 @@ class TypedProgram final : public ErasedProgram {
       return false;
     }
   }();
-  static constexpr ProgramTraits traits_ = [] {
+  ProgramTraits traits_ = [] {
     if constexpr (kFits) {
       return MakeTraits<P>();
     } else {

@@ -28,6 +28,7 @@ struct LabelPropagation {
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id; }
   CHATTY_FN Message ComputeScatter(const Value& label, Edge<>, const Round<>&) const { return label; }
   CHATTY_FN bool Wants(const Value& label, Message m) const { return m < label; }
+  CHATTY_FN Value Priority(const Value& label) const { return label; }
   CHATTY_FN bool UpdateStatus(Value& label, Message m, Vertex, const Round<>&) const {
     if (m >= label) return false;
     label = m;

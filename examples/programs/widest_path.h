@@ -31,6 +31,7 @@ struct WidestPath {
     return e.weight < width ? e.weight : width;
   }
   CHATTY_FN bool Wants(const Value& width, Message m) const { return m > width; }
+  CHATTY_FN Value Priority(const Value& width) const { return -width; }  ///< the widest first, as Dijkstra's algorithm has it
   CHATTY_FN bool UpdateStatus(Value& width, Message m, chatty::Vertex, const chatty::Round<>&) const {
     if (!(m > width)) return false;
     width = m;

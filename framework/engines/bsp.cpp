@@ -231,11 +231,12 @@ class BspRun {
   static Ahead AheadOf(const Summary& summary) { return {summary.active_edges, summary.candidate_edges}; }
 
   /// Lets the device's fused engine continue, if there is one and rounds have been narrow for long enough. Not with a trace,
-  /// which shows each round separately.
+  /// which shows each round separately, unless the engine traces its steps.
   bool RunFused() {
-    FusedEngine* const engine = parts_ == 1 && track_ == nullptr ? steps_.fused() : nullptr;
+    FusedEngine* const engine = parts_ == 1 ? steps_.fused() : nullptr;
     if (engine == nullptr) return false;
     const FusedTerms terms = engine->terms();
+    if (track_ != nullptr && !terms.traces) return false;
     const bool wants_rounds = options_.execution == Execution::kBsp || options_.direction == Direction::kPull;
     if (!terms.keeps_rounds && wants_rounds) return false;
     if (!asynchronous_) {
@@ -245,6 +246,7 @@ class BspRun {
     FusedRun job;
     if (options_.max_rounds != 0) job.most_rounds = options_.max_rounds - round_.index;
     job.stop = &options_.stop;
+    job.track = track_;
     job.asynchronous = asynchronous_;
     job.round = round_;
     job.form = form_;

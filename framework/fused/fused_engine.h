@@ -7,6 +7,7 @@
 #include <stop_token>
 
 #include "chatty/core/sync.h"
+#include "chatty/core/trace.h"
 #include "chatty/framework/buckets.h"
 #include "chatty/framework/direction.h"
 #include "chatty/framework/round_state.h"
@@ -21,7 +22,8 @@ struct FusedRun {
   std::uint32_t most_rounds = kAllRounds;
   const std::stop_token* stop = nullptr;
   /// @}
-  bool asynchronous = false;  ///< the run has no rounds: the device keeps it however wide the frontier becomes
+  TraceTrack* track = nullptr;  ///< gets the engine's steps, if FusedTerms::traces
+  bool asynchronous = false;    ///< the run has no rounds: the device keeps it however wide the frontier becomes
   /// @{
   /// The state before and after.
   RoundState round;
@@ -51,6 +53,8 @@ struct FusedTerms {
   std::uint32_t narrow_rounds = 0;
   std::uint64_t narrow_edges = ~std::uint64_t{0};  ///< fewer edges than this are few
   bool keeps_rounds = true;  ///< the engine has rounds or buckets itself; else it runs only where the engine may be chosen
+  bool asynchronous = true;  ///< the engine runs programs without rounds
+  bool traces = false;       ///< the engine reports its steps to a trace; else rounds run where there is one
 };
 
 /// See the file. Owned by the steps of the same program and device, and uses their state.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "chatty/core/atomics.h"
@@ -34,6 +35,28 @@ inline constexpr bool kUpdatesNatively = requires {
 &&std::is_same_v<ValueOf<P>, MessageOf<P>>&& std::is_arithmetic_v<ValueOf<P>> && !kUpdateTakesData<P> &&
     (P::kReduction == Reduction::kMin || P::kReduction == Reduction::kMax ||
      (P::kReduction == Reduction::kOr && std::is_integral_v<ValueOf<P>>));
+
+/// Whether a message over an edge may be as good as its source's value, on samples: labels and widths are carried, distances
+/// grow. One vertex's value then reaches any number of others without a change of priority, so the first bucket is the least
+/// one, and rounds of the host, which have no order within a bucket, do better without buckets.
+template <class P>
+bool CarriesValues(const P& program) {
+  if constexpr (Traits<P>::kOrders && std::is_same_v<ValueOf<P>, MessageOf<P>> && !Traits<P>::kHasShare &&
+                requires(Vertex v) { program.InitVertex(v); }) {
+    VertexId first = 0;
+    if constexpr (requires { first = program.source; }) first = program.source;
+    const auto over = [&](const ValueOf<P>& value, int weight) {
+      Edge<WeightOf<P>> edge{first, 7, WeightOf<P>{}};
+      if constexpr (std::is_arithmetic_v<WeightOf<P>>) edge.weight = static_cast<WeightOf<P>>(weight);
+      return program.ComputeScatter(value, edge, RoundOf<P>{});
+    };
+    const ValueOf<P> message = over(program.InitVertex(Vertex{first, 2, 2, 2}), 1);
+    const ValueOf<P> next = over(message, 2), identity = IdentityOf<P>();
+    return std::memcmp(&message, &identity, sizeof(message)) != 0 && std::memcmp(&message, &next, sizeof(message)) == 0;
+  } else {
+    return false;
+  }
+}
 
 /// A changed vertex that is to send. `value` has the value's bits, because a copy of a value may lose its padding, and items
 /// are compared with memory. Without a Priority, `hops` counts the edges from the frontier with which the engine began: its

@@ -4,16 +4,20 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
-#include <stop_token>
+#include <vector>
 
 #include "chatty/core/cuda.h"
 #include "chatty/framework/fused/cuda/frontier.cuh"
 #include "chatty/framework/fused/cuda/relax.cuh"
+#include "chatty/framework/fused/cuda/resident.cuh"
 #include "chatty/framework/fused/fused_engine.h"
 #include "chatty/framework/program_state.h"
+#include "chatty/framework/spans.h"
 
 namespace chatty::fused::cuda {
 
@@ -95,37 +99,42 @@ class Engine final : public FusedEngine {
       : device_(device),
         state_(state),
         capacity_(ListItems(graph.ref().owned, rows.list_items)),
+        carries_(CarriesValues(state.ref().program)),
         hubs_(device, kHubItems),
         counts_(device, 3),
         totals_(device, 1),
         report_(device, 1),
         control_(device, 1),
-        host_(device, 2) {
+        windows_(device, 1),
+        window_(device, 1),
+        trace_(device, kTraceSteps),
+        kernel_(device) {
     if (RowRecords::Pay(ShapeOf(graph.subgraph()), rows.records))
       records_ = RowRecords(graph, !std::is_same_v<WeightOf<P>, None>);
     for (int i = 0; i < 2; ++i) {
       near_[i] = Buffer<ItemOf<P>>(device, capacity_);
       if constexpr (kOrders) far_[i] = Buffer<ItemOf<P>>(device, capacity_);
     }
-    CHATTY_CUDA(
-        cudaFuncSetAttribute(Relax<P>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kSharedBytes<P>)));
-    int blocks = 0;
-    CHATTY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, Relax<P>, kThreads, kSharedBytes<P>));
-    if (blocks < 1) {
-      Throw<CapabilityError>("{}: the resident kernel needs {} bytes of shared memory a block; use execution bsp",
-                             device.label(), kSharedBytes<P>);
-    }
-    blocks_ = static_cast<unsigned>(device.info().multiprocessors);
+    blocks_ = kernel_.Blocks(&Relax<P>, kThreads, kSharedBytes<P>);
     gifts_ = Buffer<ItemOf<P>>(device, std::size_t{blocks_} * kWarps * kGift);
   }
 
-  FusedTerms terms() const override { return {kNarrowRounds, kNarrowEdges, /*keeps_rounds=*/false}; }
+  FusedTerms terms() const override {
+    FusedTerms terms;
+    if (!carries_ || records_.data() == nullptr) {  // else rounds would have to follow each of many values, again and again
+      terms.narrow_rounds = kNarrowRounds;
+      terms.narrow_edges = kNarrowEdges;
+    }
+    terms.keeps_rounds = false;
+    terms.traces = true;
+    return terms;
+  }
 
   bool Run(FusedRun& run, const WaitContext& context) override {
     const StateRef<P>& s = state_.ref();
     const std::uint64_t items =
         run.active_vertices + static_cast<std::uint64_t>(std::max<std::int64_t>(run.pending_vertices, 0));
-    if (run.form == Form::kAll || items > capacity_ / 4 * 3) return false;
+    if (run.form == Form::kAll || (!kOrders && items > capacity_ / 4 * 3)) return false;
     if (run.most_rounds != FusedRun::kAllRounds) return false;  // a full list would leave a frontier of several rounds
     if (ReadsRound(s.program)) return false;
     RelaxRef<P> a;
@@ -145,7 +154,8 @@ class Engine final : public FusedEngine {
     a.hub_capacity = kHubItems;
     a.counts = counts_.data();
     a.totals = totals_.data();
-    a.host = host_.data();
+    a.trace = run.track != nullptr ? trace_.data() : nullptr;
+    a.host = kernel_.words();
     a.natively = UpdatesNatively(s.program);
     if constexpr (kOrders) {
       const BucketPlan& plan = run.buckets.plan();
@@ -153,18 +163,67 @@ class Engine final : public FusedEngine {
       a.limit = -kInfinity<double>;
       a.width = plan.fused_width;
       a.adapts = plan.fused_adapts;
+      a.min_width = carries_ ? a.width : a.width / kMaxGrowth;
+      if (carries_) a.patience = kPatience;  // a step has no end of its own: a value may be carried to all vertices
+      a.max_width = plan.fused_max_width;
     } else {
       a.width = kHops;
       a.adapts = true;
+      a.min_width = a.width / kMaxGrowth;
+      a.max_width = a.width * kMaxGrowth;
     }
-    a.min_width = a.width / kMaxGrowth;
-    a.max_width = a.width * kMaxGrowth;
-    if (!run.asynchronous) a.wide = kOrders ? kWideStep : kWideHop;
+    if (!run.asynchronous && !carries_) a.wide = kOrders ? kWideStep : kWideHop;
 
-    Start(a, run);
-    Await(context);
+    bool windows = false;
+    if constexpr (kOrders) {
+      windows = items > capacity_ / 4 * 3;
+      if (windows) RunWindows(a, run, context);
+    }
+    if (!windows) {
+      ClearCounts();
+      TakeFrontier<P><<<Blocks(a.s.graph.owned), kThreads, 0, stream()>>>(a, run.form, run.count);
+      Check();
+      Clear(a.s.active, bits::Words(a.s.graph.local) * sizeof(std::uint32_t));
+      if constexpr (kOrders) Clear(a.s.order.pending, bits::Words(a.s.graph.owned) * sizeof(std::uint32_t));
+      Launch(a);
+      Finish(a, run, context);
+    }
+    run.round.active = run.active_vertices;
+    return true;
+  }
+
+ private:
+  /// Rounds of few edges before the kernel takes over, and how few: a search of a graph with hubs gets wide within them.
+  static constexpr std::uint32_t kNarrowRounds = 8;
+  static constexpr std::uint64_t kNarrowEdges = 1u << 15;
+  /// Items a hop, or a step, with which rounds do better.
+  static constexpr std::uint32_t kWideHop = 1u << 15, kWideStep = 1u << 21;
+  /// Turns of a warp in a step where values are carried: some 60 us, a dozen times what the blocks' meeting costs.
+  static constexpr std::uint32_t kPatience = 64;
+  /// Width of the first step in hops; and how far a width grows.
+  static constexpr double kHops = 32, kMaxGrowth = 16;
+
+  cudaStream_t stream() const { return static_cast<cudaStream_t>(device_.stream().native()); }
+  unsigned Blocks(std::size_t items) const {
+    return static_cast<unsigned>(std::clamp<std::size_t>((items + kThreads - 1) / kThreads, 1, std::size_t{blocks_} * 8));
+  }
+  void Clear(void* memory, std::size_t bytes) { device_.Fill(memory, 0, bytes, device_.stream()); }
+
+  void ClearCounts() {
+    Clear(counts_.data(), counts_.bytes());
+    Clear(totals_.data(), totals_.bytes());
+  }
+  void Launch(RelaxRef<P>& a) {
+    kernel_.Launch(&Relax<P>, blocks_, kThreads, kSharedBytes<P>, a);
+    device_.CopyOut(report_.data(), totals_.data(), sizeof(RelaxTotals), device_.stream());
+  }
+  /// Waits for the kernel and adds its work to the run's. Returns whether items are left.
+  bool Finish(const RelaxRef<P>& a, FusedRun& run, const WaitContext& context) {
+    const Clock::time_point start = Clock::now();
+    kernel_.Await(run.stop, context);
     const RelaxTotals& t = report_[0];
     const bool left = t.end != End::kDone;
+    if (run.track != nullptr) Trace(*run.track, start, run.steps);
     run.push_rounds += kOrders ? t.steps : t.hops;
     run.round.index += kOrders ? t.steps : t.hops;
     run.steps += t.steps;
@@ -177,64 +236,56 @@ class Engine final : public FusedEngine {
     run.first_pending = 0;
     run.ahead = {};
     if (left) Leave(a, run, context);
-    run.round.active = run.active_vertices;
-    return true;
+    return left;
   }
 
- private:
-  /// Rounds of few edges before the kernel takes over, and how few: a search of a graph with hubs gets wide within them.
-  static constexpr std::uint32_t kNarrowRounds = 8;
-  static constexpr std::uint64_t kNarrowEdges = 1u << 15;
-  /// Items a hop, or a step, with which rounds do better.
-  static constexpr std::uint32_t kWideHop = 1u << 15, kWideStep = 1u << 21;
-  /// Width of the first step in hops; and how far a width grows.
-  static constexpr double kHops = 32, kMaxGrowth = 16;
-
-  cudaStream_t stream() const { return static_cast<cudaStream_t>(device_.stream().native()); }
-  unsigned Blocks(std::size_t items) const {
-    return static_cast<unsigned>(std::clamp<std::size_t>((items + kThreads - 1) / kThreads, 1, std::size_t{blocks_} * 8));
-  }
-  void Clear(void* memory, std::size_t bytes) { device_.Fill(memory, 0, bytes, device_.stream()); }
-
-  void Start(RelaxRef<P>& a, const FusedRun& run) {
-    host_[0] = host_[1] = 0;
-    Clear(counts_.data(), counts_.bytes());
-    Clear(totals_.data(), totals_.bytes());
-    TakeFrontier<P><<<Blocks(a.s.graph.owned), kThreads, 0, stream()>>>(a, run.form, run.count);
+  /// A frontier with more vertices than a list has room for, by windows of priorities: the vertices of later windows stay in
+  /// the bitmap of pending vertices, and are improved there by earlier ones. A window is twice as wide as the last one that
+  /// filled a small part of the list.
+  void RunWindows(RelaxRef<P>& a, FusedRun& run, const WaitContext& context) {
+    MakePending<P><<<Blocks(a.s.graph.owned), kThreads, 0, stream()>>>(a, run.form, run.count);
     Check();
     Clear(a.s.active, bits::Words(a.s.graph.local) * sizeof(std::uint32_t));
-    if constexpr (kOrders) Clear(a.s.order.pending, bits::Words(a.s.graph.owned) * sizeof(std::uint32_t));
-    void* arguments[] = {&a};
-    CHATTY_CUDA(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&Relax<P>), dim3(blocks_), dim3(kThreads),
-                                            arguments, kSharedBytes<P>, stream()));
-    device_.CopyOut(report_.data(), totals_.data(), sizeof(RelaxTotals), device_.stream());
-    stop_token_ = run.stop;
-  }
-  /// Waits for the stream. Passes a stop on to the kernel, which also ends by itself after an error or a deadline.
-  void Await(const WaitContext& context) {
-    Clock::time_point start = Clock::now();
-    std::uint32_t step = 0;
-    cudaError_t state = cudaSuccess;
-    while ((state = cudaStreamQuery(stream())) == cudaErrorNotReady) {
-      const auto stop = [&] { __atomic_store_n(&host_[0], 1u, __ATOMIC_RELAXED); };
-      if (stop_token_ != nullptr && stop_token_->stop_requested()) stop();
-      if (const std::uint32_t now = __atomic_load_n(&host_[1], __ATOMIC_RELAXED); now != step) {
-        step = now;
-        start = Clock::now();  // a deadline is of a step, as it is of a round
-      }
-      if (context.timeout.count() > 0 && Clock::now() - start > context.timeout) {
-        stop();
-        Throw<TimeoutError>("{}: waited {} ms for a resident kernel; raise --timeout if the work is known to take longer",
-                            device_.label(), context.timeout.count());
-      }
-      try {
-        if (context.abort != nullptr) context.abort->ThrowIfAborted("a resident kernel");
-      } catch (...) {
-        stop();
-        throw;
-      }
+    double done = -kInfinity<double>, limit = done;
+    while (true) {
+      ClearCounts();
+      Clear(windows_.data(), windows_.bytes());
+      TakeWindow<P><<<Blocks(a.s.graph.owned), kThreads, 0, stream()>>>(a, done, limit, windows_.data());
+      Check();
+      device_.CopyOut(window_.data(), windows_.data(), sizeof(WindowCounts), device_.stream());
+      Launch(a);
+      const bool left = Finish(a, run, context);
+      const WindowCounts& counts = window_[0];
+      if (!left && counts.left == 0) return;
+      if (left || (run.stop != nullptr && run.stop->stop_requested())) break;
+      if (counts.full != 0) continue;
+      if (done > -kInfinity<double> && report_[0].done < capacity_ / 4) a.width *= 2;
+      done = limit;
+      const double first = PriorityOfKey(counts.first);
+      limit = std::max(std::max(limit, first) + a.width, std::nextafter(first, kInfinity<double>));
+      a.max_width = std::max(a.max_width, a.width);
     }
-    if (state != cudaSuccess) chatty::detail::ThrowCudaWork(state, device_.label(), "a resident kernel");
+    LeavePending<P><<<Blocks(bits::Words(a.s.graph.owned)), kThreads, 0, stream()>>>(a);
+    Check();
+    Count(a, run, context);
+  }
+
+  /// Reports the kernel's steps as spans. The GPU's clock is shifted so that the kernel ends now.
+  void Trace(TraceTrack& track, Clock::time_point start, std::uint32_t before) {
+    const std::uint32_t steps = std::min(report_[0].steps, kTraceSteps);
+    if (steps == 0) return;
+    std::vector<StepRecord> records(steps);
+    device_.CopyOut(records.data(), trace_.data(), steps * sizeof(StepRecord), device_.stream());
+    device_.stream().Synchronize();
+    const Clock::time_point end = Clock::now();
+    Clock::time_point begin = start;
+    for (std::uint32_t k = 0; k < steps; ++k) {
+      const std::chrono::nanoseconds ago(records[steps - 1].end_ns - records[k].end_ns);
+      const Clock::time_point at = std::max(begin, end - std::chrono::duration_cast<Clock::duration>(ago));
+      track.AddSpan(spans::kFusedStep, begin, at,
+                    {before + k, records[k].items, static_cast<std::uint64_t>(std::max(0.0f, records[k].width))});
+      begin = at;
+    }
   }
   /// What is left becomes the frontier, a bitmap.
   void Leave(const RelaxRef<P>& a, FusedRun& run, const WaitContext& context) {
@@ -246,12 +297,16 @@ class Engine final : public FusedEngine {
         Check();
       }
     }
+    Count(a, run, context);
+  }
+  /// Counts the frontier.
+  void Count(const RelaxRef<P>& a, FusedRun& run, const WaitContext& context) {
     Clear(a.s.control, sizeof(Control));
     CountFrontier<P><<<Blocks(a.s.graph.owned), kThreads, 0, stream()>>>(a);
     Check();
     device_.CopyOut(control_.data(), a.s.control, sizeof(Control), device_.stream());
     Clear(a.s.control, sizeof(Control));
-    Await(context);
+    kernel_.Await(run.stop, context);
     run.active_vertices = control_[0].active_vertices;
     run.ahead.active_edges = control_[0].active_edges;
     run.ahead.candidate_edges = control_[0].candidate_edges;
@@ -265,6 +320,7 @@ class Engine final : public FusedEngine {
   Device& device_;
   const ProgramState<P>& state_;
   const std::uint32_t capacity_;
+  const bool carries_;  ///< see CarriesValues
   RowRecords records_;
   std::array<Buffer<ItemOf<P>>, 2> near_, far_;
   Buffer<ItemOf<P>> hubs_, gifts_;
@@ -272,8 +328,10 @@ class Engine final : public FusedEngine {
   Buffer<RelaxTotals> totals_;
   Pinned<RelaxTotals> report_;
   Pinned<Control> control_;
-  Pinned<std::uint32_t> host_;  // see RelaxRef::host
-  const std::stop_token* stop_token_ = nullptr;
+  Buffer<WindowCounts> windows_;
+  Pinned<WindowCounts> window_;
+  Buffer<StepRecord> trace_;
+  ResidentKernel kernel_;
   unsigned blocks_ = 1;
 };
 

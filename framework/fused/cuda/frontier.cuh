@@ -60,6 +60,72 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+/// Makes all vertices of a frontier pending ones, which wait for their window.
+template <class P>
+__global__ void __launch_bounds__(kThreads)
+    MakePending(const __grid_constant__ RelaxRef<P> a, Form form, std::size_t count) {
+  const std::size_t stride = std::size_t{gridDim.x} * kThreads, begin = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::size_t words = bits::Words(a.s.graph.owned);
+  if (form == Form::kQueue) {
+    for (std::size_t i = begin; i < count; i += stride) bits::Set<true>(a.s.order.pending, a.s.frontier[i]);
+  } else {
+    for (std::size_t w = begin; w < words; w += stride) a.s.order.pending[w] |= a.s.active[w];
+  }
+}
+
+/// Takes pending vertices of a Priority below `limit` into the far list, as far as there is room. Those below `done` have
+/// been taken, or improved since and been followed: they are pending no more.
+template <class P>
+__global__ void __launch_bounds__(kThreads)
+    TakeWindow(const __grid_constant__ RelaxRef<P> a, double done, double limit, WindowCounts* counts) {
+  const std::size_t stride = std::size_t{gridDim.x} * kThreads;
+  unsigned long long first_taken = 0, first_left = 0;
+  std::uint32_t left = 0, full = 0;
+  for (std::size_t base = (std::size_t{blockIdx.x} * kThreads + threadIdx.x) / 32 * 32; base < a.s.graph.owned;
+       base += stride) {
+    const std::uint32_t word = a.s.order.pending[base / 32];
+    if (word == 0) continue;
+    const auto v = static_cast<LocalId>(base + Lane());
+    const bool waits = (word >> Lane() & 1) != 0;
+    const double priority = waits ? steps::PriorityOf(a.s.program, a.s.values[v]) : 0;
+    const auto key = static_cast<unsigned long long>(PriorityKey(priority));
+    bool take = waits && !(priority < done) && priority < limit;
+    const unsigned mask = __ballot_sync(kFull, take);
+    std::uint32_t at = 0;
+    if (Lane() == 0 && mask != 0) at = atomicAdd(&a.totals->far[0], __popc(mask));
+    at = __shfl_sync(kFull, at, 0) + __popc(mask & ((1u << Lane()) - 1));
+    full += take && at >= a.capacity;
+    take = take && at < a.capacity;
+    if (take) {
+      a.far[0][at] = {v, WordAt(a.s, v)};
+      first_taken = max(first_taken, key);
+    }
+    const bool stays = waits && !take && !(priority < done);
+    if (stays) {
+      ++left;
+      first_left = max(first_left, key);
+    }
+    const unsigned remains = __ballot_sync(kFull, stays);
+    if (Lane() == 0 && remains != word) a.s.order.pending[base / 32] = remains;
+  }
+  left = __reduce_add_sync(kFull, left);
+  full = __reduce_add_sync(kFull, full);
+  if (Lane() == 0 && left != 0) atomicAdd(&counts->left, left);
+  if (Lane() == 0 && full != 0) atomicAdd(&counts->full, full);
+  steps::cuda::MaxFromWarp(reinterpret_cast<std::uint64_t*>(&counts->first), first_left);
+  steps::cuda::MaxFromWarp(reinterpret_cast<std::uint64_t*>(&a.totals->far_first[0]), first_taken);
+}
+
+/// Makes pending vertices active.
+template <class P>
+__global__ void __launch_bounds__(kThreads) LeavePending(const __grid_constant__ RelaxRef<P> a) {
+  const std::size_t words = bits::Words(a.s.graph.owned), stride = std::size_t{gridDim.x} * kThreads;
+  for (std::size_t w = std::size_t{blockIdx.x} * kThreads + threadIdx.x; w < words; w += stride) {
+    a.s.active[w] |= a.s.order.pending[w];
+    a.s.order.pending[w] = 0;
+  }
+}
+
 /// Puts what is left into the frontier's bitmap.
 template <class P>
 __global__ void __launch_bounds__(kThreads) LeaveFrontier(const __grid_constant__ RelaxRef<P> a) {

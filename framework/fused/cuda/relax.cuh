@@ -38,6 +38,13 @@ struct WidthRule {
   }
 };
 
+/// Nanoseconds.
+__device__ inline unsigned long long GlobalTimer() {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
 /// The kernel: a cooperative launch of blocks that are all resident.
 template <class P>
 __global__ void __launch_bounds__(kThreads) Relax(const __grid_constant__ RelaxRef<P> a) {
@@ -62,7 +69,10 @@ __global__ void __launch_bounds__(kThreads) Relax(const __grid_constant__ RelaxR
     below = in.below;
     const unsigned long long last = in.done;
     const std::uint32_t done = static_cast<std::uint32_t>(last), first = static_cast<std::uint32_t>(last >> 32);
-    if constexpr (kOrders) far = static_cast<volatile std::uint32_t&>(a.totals->far[far_list]);
+    if (first_thread && a.trace != nullptr && step != 0 && step <= kTraceSteps) {
+      a.trace[step - 1] = {GlobalTimer(), done, static_cast<float>(width)};
+    }
+    if constexpr (kOrders) far = min(static_cast<volatile std::uint32_t&>(a.totals->far[far_list]), a.capacity);
     if (in.overflow != 0) {
       end = End::kOverflow;
       break;

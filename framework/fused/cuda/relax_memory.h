@@ -18,6 +18,8 @@ inline std::uint32_t ListItems(std::uint64_t owned, std::uint32_t asked) {
 }
 /// Items with long rows, of one step.
 inline constexpr std::uint32_t kHubItems = 1u << 14;
+/// Steps of a run that a trace shows.
+inline constexpr std::uint32_t kTraceSteps = 1u << 13;
 /// Items that a warp gives to an idle one at once, and the room for gifts to all warps of a block.
 inline constexpr unsigned kGift = 64, kGiftsOfBlock = 8 * kGift;
 
@@ -30,7 +32,7 @@ std::uint64_t RelaxBytes(const PartShape& part, RowOptions rows) {
   const std::uint64_t items = lists * ListItems(part.owned, rows.list_items) + kHubItems + kBlocks * kGiftsOfBlock;
   const std::uint64_t records =
       RowRecords::Pay(part, rows.records) ? RowRecords::Bytes(part, !std::is_same_v<WeightOf<P>, None>) : 0;
-  return items * sizeof(ItemOf<P>) + records + 512;
+  return items * sizeof(ItemOf<P>) + records + kTraceSteps * std::size_t{16} + 640;
 }
 
 }  // namespace chatty::fused::cuda

@@ -59,6 +59,20 @@ struct RelaxTotals {
   double limit = 0, width = 0;
 };
 
+/// A step, for a trace.
+struct StepRecord {
+  unsigned long long end_ns = 0;  ///< by the GPU's global timer
+  std::uint32_t items = 0;        ///< done
+  float width = 0;                ///< of its bucket, in hops or the Priority's unit
+};
+
+/// What windows of priorities count: see WindowedRun.
+struct WindowCounts {
+  std::uint32_t left = 0;        ///< vertices that wait for a later window
+  std::uint32_t full = 0;        ///< vertices that had no room in this one
+  unsigned long long first = 0;  ///< PriorityKey of the first that is left
+};
+
 /// The kernel's input.
 template <class P>
 struct RelaxRef {
@@ -68,11 +82,13 @@ struct RelaxRef {
   std::uint32_t capacity = 0, hub_capacity = 0;
   StepCounts* counts = nullptr;  ///< three
   RelaxTotals* totals = nullptr;
+  StepRecord* trace = nullptr;             ///< kTraceSteps, or null
   volatile std::uint32_t* host = nullptr;  ///< mapped: whether to stop; the step, by which the host sees progress
   double limit = 0, width = 0, min_width = 0, max_width = 0;
-  bool adapts = false;       ///< the width
-  bool natively = false;     ///< UpdateStatus is what hardware does: see kUpdatesNatively
-  std::uint32_t wide = ~0u;  ///< items a hop, or of a step in the order of a Priority, from which on rounds are better
+  bool adapts = false;           ///< the width
+  std::uint32_t patience = ~0u;  ///< turns of a warp in a step, after which it hands its items out
+  bool natively = false;         ///< UpdateStatus is what hardware does: see kUpdatesNatively
+  std::uint32_t wide = ~0u;      ///< items a hop, or of a step in the order of a Priority, from which on rounds are better
   /// @{
   /// Of Round, whose layout nvcc 13 and the host's compiler see differently for its empty member.
   std::uint32_t index = 0, phase = 0;

@@ -83,7 +83,7 @@ class RelaxWorker : private Values<P> {
     spills_ = false;
     step_items_ = step_improved_ = step_edges_ = 0;
     this->first = 0;
-    work_ = 0;
+    work_ = turns_ = 0;
   }
 
   /// Takes list[begin, end) and what comes of it, until nothing below the limit is left. The warp's instructions are part of
@@ -99,7 +99,7 @@ class RelaxWorker : private Values<P> {
           WorkOnMany(list, begin, end);
         }
         if (tail_ - head_ > kFew) Give();
-        if (budget_ < work_ && tail_ - head_ >= kSpillFrom) Spill();
+        if ((budget_ < work_ && tail_ - head_ >= kSpillFrom) || ++turns_ > a_.patience) Spill();
       }
       begin = 0;
       end = AwaitGift();
@@ -562,6 +562,7 @@ class RelaxWorker : private Values<P> {
   std::uint32_t hop_limit_ = 0;
   unsigned budget_ = 0;
   bool spills_ = false;                                           // for the rest of the step nothing goes to the ring
+  unsigned turns_ = 0;                                            // of the step's loop
   unsigned work_ = 0;                                             // items of this step, of all lanes
   unsigned step_items_ = 0, step_improved_ = 0, step_edges_ = 0;  // a lane's
 };

@@ -1,0 +1,87 @@
+/// \file
+/// A resident kernel seen from the host: it is launched cooperatively, stopped by a word in mapped memory, and watched by
+/// another that it counts on.
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <stop_token>
+
+#include "chatty/core/cuda.h"
+#include "chatty/core/device.h"
+#include "chatty/core/error.h"
+#include "chatty/core/sync.h"
+
+namespace chatty::fused::cuda {
+
+/// Launches resident kernels on a device's stream, one at a time. The device must outlive it.
+class ResidentKernel {
+ public:
+  explicit ResidentKernel(Device& device) : device_(device), words_(device, 2) {}
+
+  /// Blocks of a launch: one a multiprocessor. Throws CapabilityError where `kernel` cannot have them all resident.
+  template <class Kernel>
+  unsigned Blocks(Kernel* kernel, unsigned threads, std::size_t shared_bytes) const {
+    if (shared_bytes > 0) {
+      CHATTY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)));
+    }
+    int blocks = 0;
+    CHATTY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads), shared_bytes));
+    if (blocks < 1) {
+      Throw<CapabilityError>("{}: the resident kernel needs {} bytes of shared memory a block; use execution bsp",
+                             device_.label(), shared_bytes);
+    }
+    return static_cast<unsigned>(device_.info().multiprocessors);
+  }
+
+  /// Mapped memory for the kernel: whether to stop, which it reads; and its step, which it writes and which restarts the
+  /// deadline.
+  volatile std::uint32_t* words() { return words_.data(); }
+
+  /// Enqueues the kernel.
+  template <class Kernel, class... Arguments>
+  void Launch(Kernel* kernel, unsigned blocks, unsigned threads, std::size_t shared_bytes, Arguments&... arguments) {
+    words_[0] = words_[1] = 0;
+    void* list[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
+    CHATTY_CUDA(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(blocks), dim3(threads), list,
+                                            shared_bytes, stream()));
+  }
+
+  /// Waits for the stream. Passes a stop request on to the kernel, which also ends by itself after an error or a deadline.
+  /// Throws TimeoutError after a step of more than the context's timeout, AbortedError and DeviceError.
+  void Await(const std::stop_token* stop_token, const WaitContext& context) {
+    Clock::time_point start = Clock::now();
+    std::uint32_t step = 0;
+    cudaError_t state = cudaSuccess;
+    const auto stop = [&] { __atomic_store_n(&words_[0], 1u, __ATOMIC_RELAXED); };
+    while ((state = cudaStreamQuery(stream())) == cudaErrorNotReady) {
+      if (stop_token != nullptr && stop_token->stop_requested()) stop();
+      if (const std::uint32_t now = __atomic_load_n(&words_[1], __ATOMIC_RELAXED); now != step) {
+        step = now;
+        start = Clock::now();  // a deadline is of a step, as it is of a round
+      }
+      if (context.timeout.count() > 0 && Clock::now() - start > context.timeout) {
+        stop();
+        Throw<TimeoutError>("{}: waited {} ms for a resident kernel; raise --timeout if the work is known to take longer",
+                            device_.label(), context.timeout.count());
+      }
+      try {
+        if (context.abort != nullptr) context.abort->ThrowIfAborted("a resident kernel");
+      } catch (...) {
+        stop();
+        throw;
+      }
+    }
+    if (state != cudaSuccess) chatty::detail::ThrowCudaWork(state, device_.label(), "a resident kernel");
+  }
+
+ private:
+  cudaStream_t stream() const { return static_cast<cudaStream_t>(device_.stream().native()); }
+
+  Device& device_;
+  Pinned<std::uint32_t> words_;
+};
+
+}  // namespace chatty::fused::cuda
