@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "chatty/framework/fused/cuda/relax_memory.h"
+#include "chatty/framework/fused/cuda/rounds_memory.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/cuda/packed_rows.h"
 #include "chatty/framework/steps/host/step_set.h"
@@ -182,7 +183,7 @@ class TypedProgram final : public ErasedProgram {
       if (kind == DeviceKind::kCuda) {
         bytes += part.owned * sizeof(OutputOf<P>);  // CopyOutput's
         bytes += steps::cuda::PullAllBytes<P>(part, rows.tiling);
-        bytes += fused::cuda::RelaxBytes<P>(part, rows);
+        bytes += fused::cuda::RelaxBytes<P>(part, rows) + fused::cuda::RoundsBytes<P>(part);
         if (Traits<P>::kCanPush && part.parts > 1)
           bytes += part.parts * sizeof(StateRef<P>);  // Connect's, where it is called
         if (Traits<P>::kHasMeasure)

@@ -274,6 +274,11 @@ class BspRun {
     total_.pending_vertices = job.pending_vertices;
     total_.stop = job.stop->stop_requested();
     mine_ = total_;
+    if (traits_.has_measure) {
+      agreement_.Measure(round_, mine_);
+      total_ = agreement_.AllReduce(mine_);
+      std::memcpy(round_.global, total_.global, sizeof(round_.global));
+    }
     first_pending_ = job.first_pending;
     edges_touched_ += job.edges_touched;
     vertices_updated_ += job.vertices_updated;

@@ -10,6 +10,7 @@
 
 #include "chatty/core/cuda.h"
 #include "chatty/framework/fused/cuda/engine.cuh"
+#include "chatty/framework/fused/cuda/rounds_engine.cuh"
 #include "chatty/framework/program_state.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/steps/cuda/kernels.cuh"
@@ -36,6 +37,8 @@ class CudaSteps final : public StepSet {
     }
     if constexpr (fused::kRelaxes<P>) {
       if (rows.fuses && s().graph.parts == 1 && graph.subgraph().forward) fused_.emplace(device_, state_, graph, rows);
+    } else if constexpr (fused::cuda::kRunsRounds<P>) {
+      if (s().graph.parts == 1 && graph.subgraph().forward) fused_.emplace(device_, state_);
     }
   }
 
@@ -262,7 +265,8 @@ class CudaSteps final : public StepSet {
   void SetData(const std::byte* data, const WaitContext& context) override { state_.SetData(device_, data, context); }
   void SetAsynchronous(bool on) override { state_.SetAsynchronous(on); }
   FusedEngine* fused() override {
-    if constexpr (fused::kRelaxes<P>) return fused_ ? &*fused_ : nullptr;
+    Forget();  // it changes values
+    if constexpr (fused::kRelaxes<P> || fused::cuda::kRunsRounds<P>) return fused_ ? &*fused_ : nullptr;
     return nullptr;
   }
   void SetProgram(const void* program) override {
@@ -376,7 +380,9 @@ class CudaSteps final : public StepSet {
   std::size_t border_ = 0;  // entries of all peers'
   Pinned<kernels::Report> report_;
   Buffer<StateRef<P>> parts_;  // all devices', by part
-  std::conditional_t<fused::kRelaxes<P>, std::optional<fused::cuda::Engine<P>>, None> fused_;
+  std::conditional_t<fused::kRelaxes<P>, std::optional<fused::cuda::Engine<P>>,
+                     std::conditional_t<fused::cuda::kRunsRounds<P>, std::optional<fused::cuda::RoundsEngine<P>>, None>>
+      fused_;
   std::uint32_t ticket_ = 0;
   bool clear_ = false;
   const char* last_ = "none";  // step launched, for errors: kernels fail after their launch

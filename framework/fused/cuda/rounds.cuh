@@ -1,0 +1,250 @@
+/// \file
+/// Rounds in one resident kernel: bulk-synchronous push rounds with few active vertices, for programs whose rounds are exact
+/// (betweenness, peeling, whatever reads Round::index). The CPU-Free model's persistent kernel.
+///
+/// A round has two halves, each ended by a barrier of the grid. In the first, warps follow the frontier's edges and combine
+/// messages in inboxes; who delivers a vertex's first message lists the vertex. In the second, blocks update the vertices
+/// that they listed, and list those that become active, with where their rows begin: the next round waits for one access
+/// less. The number of active vertices and their edges come with the barrier. What bounds a round is the chain of accesses.
+///
+/// Lists cannot overflow: the kernel returns before a round with more edges than a list has room for, and so before rows
+/// that one warp would follow for long.
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include <cstdint>
+
+#include "chatty/framework/fused/cuda/rounds_memory.h"
+#include "chatty/framework/steps/cuda/block.cuh"
+#include "chatty/framework/steps/vertex_ops.h"
+
+namespace chatty::fused::cuda {
+
+/// Threads of a block, one a multiprocessor; vertices that a block lists in shared memory.
+inline constexpr unsigned kRoundThreads = 256, kRoundWarps = kRoundThreads / 32, kListed = 2048;
+
+/// Counters of one round. Three take turns: one is read, one is counted in, one is cleared.
+struct RoundCounts {
+  std::uint32_t active = 0;  ///< vertices of the next frontier
+  std::uint32_t wide = 0;    ///< one of them has a long row
+  unsigned long long edges = 0;
+  long long candidates = 0;   ///< change of reverse edges of vertices that Wants accepts
+  std::uint32_t touched = 0;  ///< vertices with a message for which a block's list had no room
+  std::uint32_t stop = 0;
+};
+
+/// What the kernel reports.
+struct RoundTotals {
+  std::uint32_t rounds = 0, list = 0;
+  unsigned long long active = 0, edges = 0;  ///< of the frontier that is left
+  unsigned long long edges_touched = 0, updated = 0;
+  long long candidates = 0;
+};
+
+/// The kernel's input.
+template <class P>
+struct RoundsRef {
+  ActiveVertex* active[2] = {};   ///< kRoundEdges each
+  LocalId* touched = nullptr;     ///< kRoundEdges
+  RoundCounts* counts = nullptr;  ///< three
+  RoundTotals* totals = nullptr;
+  volatile std::uint32_t* host = nullptr;  ///< mapped: whether to stop; the round, by which the host sees progress
+  std::uint32_t most_rounds = 0;
+  StateRef<P> s;
+};
+
+namespace detail {
+
+/// What a block shares.
+struct RoundShared {
+  LocalId listed[kListed];
+  unsigned count;
+};
+
+/// Adds the lanes' numbers.
+__device__ inline void AddFromWarp(unsigned long long* sum, unsigned long long mine) {
+  if (!__any_sync(steps::cuda::kFull, mine != 0)) return;
+  for (unsigned d = 16; d > 0; d /= 2) mine += __shfl_xor_sync(steps::cuda::kFull, mine, d);
+  if (steps::cuda::Lane() == 0) atomicAdd(sum, mine);
+}
+
+/// Lists a vertex that got its first message. All lanes of the warp call it.
+template <class P>
+__device__ void List(const RoundsRef<P>& a, RoundShared& shared, std::uint32_t* touched, LocalId target, bool first) {
+  using steps::cuda::kFull;
+  const unsigned mask = __ballot_sync(kFull, first);
+  if (mask == 0) return;
+  const unsigned below = __popc(mask & ((1u << steps::cuda::Lane()) - 1)), leader = __ffs(mask) - 1;
+  unsigned at = 0;
+  if (steps::cuda::Lane() == leader) at = atomicAdd(&shared.count, __popc(mask));
+  at = __shfl_sync(kFull, at, leader) + below;
+  if (first && at < kListed) shared.listed[at] = target;
+  steps::cuda::Append(a.touched, touched, target, first && at >= kListed);
+}
+
+/// The first half of a round: four lanes a vertex, or all of a warp one after the other for longer rows.
+template <class P>
+__device__ void FollowEdges(const RoundsRef<P>& a, RoundShared& shared, std::uint32_t* touched, const ActiveVertex* list,
+                            std::uint32_t count, const RoundOf<P>& round) {
+  using namespace steps;  // NOLINT(google-build-using-namespace): the steps of an edge
+  using steps::cuda::kFull;
+  using steps::cuda::Lane;
+  constexpr unsigned kLanes = 4, kVertices = 32 / kLanes;
+  const unsigned warps = gridDim.x * kRoundWarps, warp = steps::cuda::Warp() * gridDim.x + blockIdx.x;
+  const auto deliver = [&](bool valid, LocalId source, const SharedOf<P>& value, EdgeIndex e) {
+    LocalId target = 0;
+    bool first = false;
+    if (valid) {
+      target = a.s.graph.forward.neighbours[e];
+      const MessageOf<P> message = Scatter(a.s, value, source, target, a.s.graph.forward, e, round);
+      first = Deliver<P, true>(a.s, target, message) == Delivery::kFirst;
+    }
+    List(a, shared, touched, target, first);
+  };
+  for (std::uint32_t base = warp * kVertices; base < count; base += warps * kVertices) {
+    const std::uint32_t i = base + Lane() / kLanes;
+    const unsigned j = Lane() % kLanes;
+    ActiveVertex item{};
+    SharedOf<P> value{};
+    if (i < count) {
+      const uint4 words = __ldcg(reinterpret_cast<const uint4*>(list + i));
+      item = steps::cuda::FromWords<ActiveVertex>(words);
+      if (j == 0) value = TakeShared(a.s, item.vertex);  // once a vertex: it may consume
+    }
+    value = steps::cuda::Shuffle(value, Lane() & ~(kLanes - 1));
+    const bool is_long = item.degree > kLanes;
+    deliver(j < item.degree && !is_long, item.vertex, value, item.begin + j);
+    if (!__any_sync(kFull, is_long)) continue;
+    const steps::cuda::WarpRows rows(is_long && j == 0 ? item.degree : 0);
+    for (unsigned k = 0; k < rows.total(); k += 32) {
+      unsigned place = 0;
+      const unsigned owner = rows.Owner(k + Lane(), &place);
+      const LocalId source = __shfl_sync(kFull, item.vertex, owner);
+      const EdgeIndex begin = steps::cuda::Shuffle(item.begin, owner);
+      deliver(k + Lane() < rows.total(), source, steps::cuda::Shuffle(value, owner), begin + place);
+    }
+  }
+}
+
+/// The second half of a round, for vertex v of each lane with `valid`. All lanes of the warp call it.
+template <class P>
+__device__ void Update(const RoundsRef<P>& a, RoundCounts* out, ActiveVertex* next, bool valid, LocalId v,
+                       const RoundOf<P>& round, steps::Counters* tally) {
+  bool active = false;
+  ActiveVertex item{};
+  if (valid) {
+    atomics::And<true>(a.s.touched + (v >> 5), ~(1u << (v & 31)));
+    const EdgeIndex begin = a.s.graph.forward.offsets[v], end = a.s.graph.forward.offsets[v + 1];
+    active = steps::ApplyOne(a.s, v, round, tally);
+    item = {v, static_cast<std::uint32_t>(end - begin), begin};
+    if (active && end - begin >= kRoundRow) atomics::Store(&out->wide, 1u);
+  }
+  steps::cuda::Append(next, &out->active, item, active);
+}
+
+}  // namespace detail
+
+/// The kernel: a cooperative launch. Ends before a round that is wide, after most_rounds, after a stop, or when no vertex is
+/// active.
+template <class P>
+__global__ void __launch_bounds__(kRoundThreads) Rounds(const __grid_constant__ RoundsRef<P> a, RoundOf<P> round) {
+  using steps::Counters;
+  __shared__ detail::RoundShared shared;
+  const auto grid = cooperative_groups::this_grid();
+  const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
+  const std::uint32_t first_index = round.index;
+  unsigned long long edges_touched = 0, updated = 0;
+  long long candidates = 0;
+  std::uint32_t step = 0;
+  for (;; ++step) {
+    const volatile RoundCounts& in = a.counts[step % 3];
+    const std::uint32_t active = in.active;
+    const unsigned long long edges = in.edges;
+    if (step != 0) {
+      updated += active;
+      candidates += in.candidates;
+    }
+    if (active == 0 || in.stop != 0 || in.wide != 0 || edges > kRoundEdges || step == a.most_rounds) {
+      if (first_thread) *a.totals = {step, step & 1, active, edges, edges_touched, updated, candidates};
+      return;
+    }
+    edges_touched += edges;
+    round.index = first_index + step;
+    round.active = active;
+    RoundCounts& out = a.counts[(step + 1) % 3];
+    std::uint32_t stop = 0;
+    if (first_thread) {
+      a.counts[(step + 2) % 3] = RoundCounts{};
+      stop = a.host[0];  // arrives meanwhile
+      a.host[1] = step + 1;
+    }
+    if (threadIdx.x == 0) shared.count = 0;
+    __syncthreads();
+    detail::FollowEdges(a, shared, &out.touched, a.active[step & 1], active, round);
+    grid.sync();
+    Counters tally;
+    ActiveVertex* const next = a.active[(step + 1) & 1];
+    const unsigned listed = min(shared.count, kListed);
+    for (unsigned base = steps::cuda::Warp() * 32; base < listed; base += kRoundThreads) {
+      const unsigned i = base + steps::cuda::Lane();
+      detail::Update(a, &out, next, i < listed, i < listed ? shared.listed[i] : 0, round, &tally);
+    }
+    const std::uint32_t more = static_cast<volatile std::uint32_t&>(out.touched);
+    for (std::uint32_t base = (blockIdx.x * kRoundWarps + steps::cuda::Warp()) * 32; base < more;
+         base += gridDim.x * kRoundThreads) {
+      const std::uint32_t i = base + steps::cuda::Lane();
+      detail::Update(a, &out, next, i < more, i < more ? __ldcg(a.touched + i) : 0, round, &tally);
+    }
+    detail::AddFromWarp(&out.edges, tally.edges);
+    if constexpr (Traits<P>::kHasWants) {
+      detail::AddFromWarp(reinterpret_cast<unsigned long long*>(&out.candidates),
+                          static_cast<unsigned long long>(tally.wanting));
+    }
+    if (first_thread && stop != 0) out.stop = 1;
+    grid.sync();
+  }
+}
+
+/// Makes the first list from a frontier, which has at most kRoundEdges vertices, and empties the bitmap.
+template <class P>
+__global__ void __launch_bounds__(kRoundThreads)
+    TakeActive(const __grid_constant__ RoundsRef<P> a, Form form, std::size_t count) {
+  const std::size_t stride = std::size_t{gridDim.x} * kRoundThreads, all = form == Form::kQueue ? count : a.s.graph.owned;
+  for (std::size_t base = (std::size_t{blockIdx.x} * kRoundThreads + threadIdx.x) / 32 * 32; base < all; base += stride) {
+    const std::size_t i = base + steps::cuda::Lane();
+    LocalId v = 0;
+    bool take = false;
+    if (form == Form::kQueue) {
+      take = i < all;
+      if (take) v = a.s.frontier[i];
+    } else {
+      const std::uint32_t word = a.s.active[base / 32];
+      if (word == 0) continue;
+      v = static_cast<LocalId>(i);
+      take = (word >> steps::cuda::Lane() & 1) != 0 && i < all;
+      __syncwarp();
+      if (steps::cuda::Lane() == 0) a.s.active[base / 32] = 0;
+    }
+    ActiveVertex item{};
+    if (take) {
+      const EdgeIndex begin = a.s.graph.forward.offsets[v];
+      item = {v, static_cast<std::uint32_t>(a.s.graph.forward.offsets[v + 1] - begin), begin};
+      if (item.degree >= kRoundRow) atomics::Store(&a.counts[0].wide, 1u);
+      atomicAdd(&a.counts[0].edges, static_cast<unsigned long long>(item.degree));
+    }
+    steps::cuda::Append(a.active[0], &a.counts[0].active, item, take);
+  }
+}
+
+/// Puts the frontier that is left into the bitmap.
+template <class P>
+__global__ void __launch_bounds__(kRoundThreads) LeaveActive(const __grid_constant__ RoundsRef<P> a) {
+  const RoundTotals& t = *a.totals;
+  const std::size_t stride = std::size_t{gridDim.x} * kRoundThreads;
+  for (std::size_t i = std::size_t{blockIdx.x} * kRoundThreads + threadIdx.x; i < t.active; i += stride) {
+    bits::Set<true>(a.s.active, a.active[t.list][i].vertex);
+  }
+}
+
+}  // namespace chatty::fused::cuda

@@ -1,0 +1,111 @@
+/// \file
+/// Rounds of few vertices on a GPU that has the whole graph, in one resident kernel.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "chatty/core/bitmap.h"
+#include "chatty/core/cuda.h"
+#include "chatty/framework/fused/cuda/resident.cuh"
+#include "chatty/framework/fused/cuda/rounds.cuh"
+#include "chatty/framework/fused/cuda/rounds_memory.h"
+#include "chatty/framework/fused/fused_engine.h"
+#include "chatty/framework/program_state.h"
+
+namespace chatty::fused::cuda {
+
+/// Runs P's rounds on one GPU. The device and the state must outlive it.
+template <class P>
+class RoundsEngine final : public FusedEngine {
+ public:
+  /// Allocates what RoundsBytes says. Throws OutOfMemoryError, and CapabilityError where a kernel cannot stay resident.
+  RoundsEngine(Device& device, const ProgramState<P>& state)
+      : device_(device),
+        state_(state),
+        kernel_(device),
+        active_{Buffer<ActiveVertex>(device, kRoundEdges), Buffer<ActiveVertex>(device, kRoundEdges)},
+        touched_(device, kRoundEdges),
+        counts_(device, 3),
+        totals_(device, 1),
+        report_(device, 1),
+        blocks_(kernel_.Blocks(&Rounds<P>, kRoundThreads, 0)) {}
+
+  FusedTerms terms() const override {
+    FusedTerms terms;
+    terms.narrow_rounds = kNarrowRounds;
+    terms.narrow_edges = kNarrowEdges;
+    terms.asynchronous = false;
+    return terms;
+  }
+
+  bool Run(FusedRun& run, const WaitContext& context) override {
+    if (run.form == Form::kAll || run.asynchronous || run.active_vertices > kRoundEdges || run.most_rounds == 0 ||
+        run.ahead.active_edges > kRoundEdges || run.chooser.UsePull(run.ahead, run.round.vertices)) {
+      return false;
+    }
+    RoundsRef<P> a;
+    a.s = state_.ref();
+    for (int i = 0; i < 2; ++i) a.active[i] = active_[i].data();
+    a.touched = touched_.data();
+    a.counts = counts_.data();
+    a.totals = totals_.data();
+    a.host = kernel_.words();
+    a.most_rounds = run.most_rounds;
+    RoundOf<P> round = run.round.As<GlobalOf<P>>();
+    device_.Fill(counts_.data(), 0, counts_.bytes(), device_.stream());
+    if (run.form == Form::kQueue) {  // the bitmap, which takes what is left, is of an earlier round
+      device_.Fill(a.s.active, 0, bits::Words(a.s.graph.local) * sizeof(std::uint32_t), device_.stream());
+    }
+    TakeActive<P><<<Blocks(run.form == Form::kQueue ? run.count : a.s.graph.owned), kRoundThreads, 0, stream()>>>(
+        a, run.form, run.count);
+    Check();
+    kernel_.Launch(&Rounds<P>, blocks_, kRoundThreads, 0, a, round);
+    LeaveActive<P><<<Blocks(kRoundEdges), kRoundThreads, 0, stream()>>>(a);
+    Check();
+    device_.CopyOut(report_.data(), totals_.data(), sizeof(RoundTotals), device_.stream());
+    kernel_.Await(run.stop, context);
+    const RoundTotals& t = report_[0];
+    run.form = Form::kBitmap;
+    run.push_rounds += t.rounds;
+    run.steps += t.rounds;
+    run.edges_touched += t.edges_touched;
+    run.vertices_updated += t.updated;
+    run.active_vertices = t.active;
+    run.ahead.active_edges = t.edges;
+    run.ahead.candidate_edges += static_cast<decltype(run.ahead.candidate_edges)>(t.candidates);
+    run.round.index += t.rounds;
+    run.round.active = t.active;
+    return true;
+  }
+
+ private:
+  /// Rounds of few edges before the kernel takes over, and how few: fewer than it returns for.
+  static constexpr std::uint32_t kNarrowRounds = 2;
+  static constexpr std::uint64_t kNarrowEdges = kRoundEdges / 4;
+
+  cudaStream_t stream() const { return static_cast<cudaStream_t>(device_.stream().native()); }
+  unsigned Blocks(std::size_t items) const {
+    return static_cast<unsigned>(
+        std::clamp<std::size_t>((items + kRoundThreads - 1) / kRoundThreads, 1, std::size_t{blocks_} * 8));
+  }
+  void Check() const {
+    if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) {
+      chatty::detail::ThrowCudaWork(error, device_.label(), "launching a kernel of resident rounds (or a step before it)");
+    }
+  }
+
+  Device& device_;
+  const ProgramState<P>& state_;
+  ResidentKernel kernel_;
+  std::array<Buffer<ActiveVertex>, 2> active_;
+  Buffer<LocalId> touched_;
+  Buffer<RoundCounts> counts_;
+  Buffer<RoundTotals> totals_;
+  Pinned<RoundTotals> report_;
+  const unsigned blocks_;
+};
+
+}  // namespace chatty::fused::cuda
