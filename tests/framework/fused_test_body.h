@@ -8,11 +8,17 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <queue>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "chatty/core/trace.h"
 #include "chatty/framework/run.h"
+#include "chatty/framework/spans.h"
 #include "chatty/io/generators.h"
 #include "chatty/programs/bfs.h"
 #include "chatty/programs/label_propagation.h"
@@ -81,6 +87,53 @@ struct ThreefoldLevels {
     return true;
   }
   CHATTY_FN std::uint32_t Output(const Value& v) const { return v == kInfinity<Value> ? v : v / 3; }
+};
+
+/// Widest paths: values are carried along, the widest first.
+struct WidestFirst {
+  using Weight = std::int32_t;
+  using Value = std::int32_t;
+  using Message = std::int32_t;
+  static constexpr auto kReduction = Reduction::kMax;
+  static constexpr auto kSafety = Safety::kMonotone;
+  VertexId source = 0;
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? kInfinity<Value> : 0; }
+  CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v > 0; }
+  CHATTY_FN Message ComputeScatter(const Value& v, Edge<Weight> e, const Round<>&) const {
+    return e.weight < v ? e.weight : v;
+  }
+  CHATTY_FN double Priority(const Value& v) const { return -static_cast<double>(v); }
+  CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex, const Round<>&) const {
+    if (m <= v) return false;
+    v = m;
+    return true;
+  }
+};
+
+/// Numbers of shortest paths, modulo 2^32, and the round in which a vertex was reached: sums of one round, and its index.
+struct PathsByRounds {
+  struct Value {
+    std::uint32_t level;
+    std::uint32_t paths;
+  };
+  using Shared = std::uint32_t;
+  using Message = std::uint32_t;
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  VertexId source = 0;
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? Value{0, 1} : Value{kInfinity<std::uint32_t>, 0}; }
+  CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v.level == 0; }
+  CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.paths; }
+  CHATTY_FN Message ComputeScatter(const Shared& paths, Edge<>, const Round<>&) const { return paths; }
+  CHATTY_FN bool Wants(const Value& v) const { return v.level == kInfinity<std::uint32_t>; }
+  CHATTY_FN bool UpdateStatus(Value& v, Message paths, Vertex, const Round<>& round) const {
+    if (!Wants(v)) return false;
+    v = {round.index + 1, paths};
+    return true;
+  }
+  CHATTY_FN std::uint64_t Output(const Value& v) const { return std::uint64_t{v.level} << 32 | v.paths; }
 };
 
 struct FusedCase {
@@ -200,6 +253,100 @@ class FusedTest : public testing::TestWithParam<FusedCase> {
     return Generate(spec);
   }
 };
+
+TEST_P(FusedTest, CarriedValues) {
+  for (const Graph& graph : {Made("grid", 40), Made("kron", 10), Made("binary-tree", 5000)}) {
+    WidestFirst widest;
+    widest.source = graph.max_degree_vertex();
+    Array<std::int32_t> expected(graph.vertices());  // Dijkstra's algorithm with (max, min)
+    std::fill(expected.begin(), expected.end(), 0);
+    expected[widest.source] = kInfinity<std::int32_t>;
+    std::priority_queue<std::pair<std::int32_t, VertexId>> queue;
+    queue.emplace(kInfinity<std::int32_t>, widest.source);
+    const auto& weights = std::get<Array<std::int32_t>>(graph.out().weights);
+    while (!queue.empty()) {
+      const auto [width, v] = queue.top();
+      queue.pop();
+      for (EdgeIndex e = graph.out().offsets[v]; width == expected[v] && e < graph.out().offsets[v + 1]; ++e) {
+        const std::int32_t through = std::min(width, weights[e]);
+        const VertexId u = graph.out().neighbours[e];
+        if (through <= expected[u]) continue;
+        expected[u] = through;
+        queue.emplace(through, u);
+      }
+    }
+    const auto session = Open(graph);
+    Is(*session, widest, expected, "widest paths");
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(FusedTest, RoundsOfFewVerticesAreExact) {
+  const bool on_gpu = std::string_view(GetParam().devices).starts_with("cuda");
+  for (const Graph& graph : {Made("grid", 60), Made("chain", 3000), Made("kron", 10),
+                             HubGraph(41, 5000, WeightKind::kInt32, false), Made("binary-tree", 5000)}) {
+    PathsByRounds program;
+    program.source = graph.vertices() - 1;
+    Array<std::uint64_t> expected(graph.vertices());
+    const Array<std::uint32_t> levels = SerialBfs(graph, program.source);
+    std::vector<std::vector<VertexId>> by_level(1, {program.source});
+    std::vector<std::uint32_t> paths(graph.vertices(), 0);
+    paths[program.source] = 1;
+    for (std::size_t level = 0; level < by_level.size(); ++level) {
+      std::vector<VertexId> next;
+      for (const VertexId v : by_level[level]) {
+        for (const VertexId u : graph.out()[v]) {
+          if (levels[u] != level + 1) continue;
+          if (paths[u] == 0 && std::find(next.begin(), next.end(), u) == next.end()) next.push_back(u);
+          paths[u] += paths[v];
+        }
+      }
+      if (!next.empty()) by_level.push_back(std::move(next));
+    }
+    for (VertexId v = 0; v < graph.vertices(); ++v) expected[v] = std::uint64_t{levels[v]} << 32 | paths[v];
+    const auto session = Open(graph);
+    for (const Execution execution : {Execution::kAuto, Execution::kBsp}) {
+      RunOptions options;
+      options.execution = execution;
+      const Result<PathsByRounds> result = chatty::Run(*session, program, options);
+      ASSERT_EQ(ToVector(result.values), ToVector(expected)) << ExecutionName(execution);
+      if (on_gpu && by_level.size() > 50) EXPECT_GT(result.statistics.fused_steps, 0u);
+      for (const std::uint32_t rounds : {4u, 11u}) {
+        if (rounds >= by_level.size()) continue;
+        RunOptions limited = options;
+        limited.max_rounds = rounds;
+        const Result<PathsByRounds> part = chatty::Run(*session, program, limited);
+        EXPECT_EQ(part.statistics.rounds, rounds);
+        for (VertexId v = 0; v < graph.vertices(); ++v) {
+          ASSERT_EQ(part.values[v] >> 32, levels[v] <= rounds ? levels[v] : kInfinity<std::uint32_t>) << v;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(FusedTest, ATraceShowsSteps) {
+  if (!std::string_view(GetParam().devices).starts_with("cuda")) GTEST_SKIP() << "hosts trace rounds";
+  const Graph graph = Made("grid", 60);
+  const auto session = Open(graph);
+  Trace trace;
+  RunOptions options;
+  options.execution = Execution::kAsync;
+  options.trace = &trace;
+  const Result<Bfs> result = chatty::Run(*session, Bfs{}, options);
+  ASSERT_EQ(ToVector(result.values), ToVector(SerialBfs(graph, 0)));
+  std::uint64_t steps = 0, items = 0;
+  for (const auto& track : trace.tracks()) {
+    for (const TraceEvent* event : track->Sorted()) {
+      if (event->kind != &spans::kFusedStep) continue;
+      EXPECT_EQ(event->arguments[0], steps);
+      ++steps;
+      items += event->arguments[1];
+    }
+  }
+  EXPECT_EQ(steps, result.statistics.fused_steps);
+  EXPECT_GE(items, graph.vertices());
+}
 
 TEST_P(FusedTest, SmallAndOddGraphs) {
   for (const WeightKind kind : {WeightKind::kInt32, WeightKind::kFloat32}) {
