@@ -1,0 +1,225 @@
+/// \file
+/// What the engines derive from a program's members, with the default of each that is absent.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include "chatty/core/graph.h"
+#include "chatty/core/types.h"
+#include "chatty/framework/program/types.h"
+
+namespace chatty {
+
+namespace detail {
+
+template <class P>
+struct SharedOfImpl {
+  using type = typename P::Value;
+};
+template <class P>
+requires requires { typename P::Shared; }
+struct SharedOfImpl<P> {
+  using type = typename P::Shared;
+};
+template <class P>
+struct WeightOfImpl {
+  using type = None;
+};
+template <class P>
+requires requires { typename P::Weight; }
+struct WeightOfImpl<P> {
+  using type = typename P::Weight;
+};
+template <class P>
+struct GlobalOfImpl {
+  using type = None;
+};
+template <class P>
+requires requires { typename P::Global; }
+struct GlobalOfImpl<P> {
+  using type = typename P::Global;
+};
+template <class P>
+struct PriorOfImpl {
+  using type = None;
+};
+template <class P>
+requires requires { typename P::Prior; }
+struct PriorOfImpl<P> {
+  using type = typename P::Prior;
+};
+template <class P>
+struct DataOfImpl {
+  using type = None;
+};
+template <class P>
+requires requires { typename P::Data; }
+struct DataOfImpl<P> {
+  using type = typename P::Data;
+};
+
+}  // namespace detail
+
+/// What a vertex of P keeps.
+template <class P>
+using ValueOf = typename P::Value;
+/// What an edge carries.
+template <class P>
+using MessageOf = typename P::Message;
+/// What neighbours see of a vertex: P::Shared, or the Value.
+template <class P>
+using SharedOf = typename detail::SharedOfImpl<P>::type;
+/// What P reads of an edge: P::Weight, or None.
+template <class P>
+using WeightOf = typename detail::WeightOfImpl<P>::type;
+/// What P measures: P::Global, or None.
+template <class P>
+using GlobalOf = typename detail::GlobalOfImpl<P>::type;
+/// What P starts from: P::Prior, or None.
+template <class P>
+using PriorOf = typename detail::PriorOfImpl<P>::type;
+/// What P is given of a vertex from outside: P::Data, or None.
+template <class P>
+using DataOf = typename detail::DataOfImpl<P>::type;
+/// Where a run of P stands.
+template <class P>
+using RoundOf = Round<GlobalOf<P>>;
+
+/// Everything that the engines derive from a program's members, as constants. Absent optional members read as their
+/// defaults.
+template <class P>
+struct Traits {
+  /// @{
+  /// As P says, or the default.
+  static constexpr Reduction kReduction = P::kReduction;
+  static constexpr Safety kSafety = P::kSafety;
+  static constexpr Edges kEdges = [] {
+    if constexpr (requires { P::kEdges; })
+      return P::kEdges;
+    else
+      return Edges::kOut;
+  }();
+  static constexpr Activity kActivity = [] {
+    if constexpr (requires { P::kActivity; })
+      return P::kActivity;
+    else
+      return Activity::kOnMessage;
+  }();
+  /// @}
+  /// In one synchronous round all messages to a vertex are equal, so that a pull may stop at the first. Optional member.
+  static constexpr bool kFirstSuffices = [] {
+    if constexpr (requires { P::kFirstSuffices; })
+      return P::kFirstSuffices;
+    else
+      return P::kReduction == Reduction::kAny;
+  }();
+  /// Of the messages that a vertex wants, the one from the source of least id is what all of them reduce to: a pull that
+  /// meets sources in that order leaves a row at the first. Optional member.
+  static constexpr bool kFirstInRowSuffices = [] {
+    if constexpr (requires { P::kFirstInRowSuffices; })
+      return P::kFirstInRowSuffices;
+    else
+      return false;
+  }();
+  /// Measure is wanted only after rounds that leave no vertex active: after others the aggregate is Global{}. Optional
+  /// member.
+  static constexpr bool kMeasureWhenQuiet = [] {
+    if constexpr (requires { P::kMeasureWhenQuiet; })
+      return P::kMeasureWhenQuiet;
+    else
+      return false;
+  }();
+  /// Within a phase a vertex whose in-neighbours' values are what they were a round before gets the same messages again, and
+  /// the same messages again change nothing: the vertex may be left out. Optional member.
+  static constexpr bool kSameAgain = [] {
+    if constexpr (requires { P::kSameAgain; })
+      return P::kSameAgain;
+    else
+      return false;
+  }();
+  /// Every vertex takes part in every round.
+  static constexpr bool kEveryRound = kActivity == Activity::kEveryRound;
+  /// UpdateStatus sees all messages, sorted or counted.
+  static constexpr bool kCollects = kReduction == Reduction::kCollect || kReduction == Reduction::kCount;
+  /// And of these only how often each came.
+  static constexpr bool kCounts = kReduction == Reduction::kCount;
+  /// P starts from another program's values.
+  static constexpr bool kHasPrior = !std::is_same_v<PriorOf<P>, None>;
+  /// P is given data of each vertex.
+  static constexpr bool kHasData = !std::is_same_v<DataOf<P>, None>;
+  /// @{
+  /// P has the optional member, with a signature that is called.
+  static constexpr bool kHasShare = requires(const P p, const ValueOf<P> v, Vertex x) {
+    { p.Share(v, x) } -> std::convertible_to<SharedOf<P>>;
+  };
+  static constexpr bool kHasConsume = requires(const P p, ValueOf<P> v, Vertex x) {
+    { p.Consume(v, x) } -> std::convertible_to<SharedOf<P>>;
+  };
+  static constexpr bool kHasWants = requires(const P p, const ValueOf<P> v) {
+    { p.Wants(v) } -> std::convertible_to<bool>;
+  };
+  static constexpr bool kHasWantsMessage = requires(const P p, const ValueOf<P> v, MessageOf<P> m) {
+    { p.Wants(v, m) } -> std::convertible_to<bool>;
+  };
+  static constexpr bool kHasRoundMessage = requires(const P p, const RoundOf<P> r) {
+    { p.RoundMessage(r) } -> std::convertible_to<MessageOf<P>>;
+  };
+  static constexpr bool kHasAllowsGaussSeidel = requires(const P p) {
+    { p.AllowsGaussSeidel() } -> std::convertible_to<bool>;
+  };
+  static constexpr bool kIsActiveTakesData =
+      kHasData && requires(const P p, const ValueOf<P> v, const RoundOf<P> r, const DataOf<P> d) {
+    { p.IsActive(v, r, d) } -> std::convertible_to<bool>;
+  };
+  static constexpr bool kHasIsActive = kIsActiveTakesData || requires(const P p, const ValueOf<P> v, const RoundOf<P> r) {
+    { p.IsActive(v, r) } -> std::convertible_to<bool>;
+  };
+  static constexpr bool kInitTakesData =
+      kHasData &&
+      (kHasPrior ? requires(const P p, Vertex x, const PriorOf<P> prior, const DataOf<P> d) { p.InitVertex(x, prior, d); }
+                 : requires(const P p, Vertex x, const DataOf<P> d) { p.InitVertex(x, d); });
+  static constexpr bool kPreparesData = kHasData && requires(const P p, const Graph& graph, std::span<DataOf<P>> data,
+                                                             std::span<const std::string_view> given) {
+    p.PrepareData(graph, data, given);
+  };
+  static constexpr bool kMeasuresChangeInRound = requires(const P p, const ValueOf<P> v, Vertex x, const RoundOf<P> r) {
+    { p.Measure(v, v, x, r) } -> std::convertible_to<GlobalOf<P>>;
+  };
+  static constexpr bool kMeasuresChange = kMeasuresChangeInRound || requires(const P p, const ValueOf<P> v, Vertex x) {
+    { p.Measure(v, v, x) } -> std::convertible_to<GlobalOf<P>>;
+  };
+  static constexpr bool kMeasureSeesRound =
+      kMeasuresChangeInRound || requires(const P p, const ValueOf<P> v, Vertex x, const RoundOf<P> r) {
+    { p.Measure(v, x, r) } -> std::convertible_to<GlobalOf<P>>;
+  };
+  static constexpr bool kHasMeasure =
+      kMeasureSeesRound || kMeasuresChange || requires(const P p, const ValueOf<P> v, Vertex x) {
+    { p.Measure(v, x) } -> std::convertible_to<GlobalOf<P>>;
+  };
+  static constexpr bool kHasEndRound = requires(const P p, RoundOf<P> r) {
+    { p.EndRound(r) } -> std::same_as<Next>;
+  };
+  static constexpr bool kHasPriority = requires(const P p, const ValueOf<P> v) { p.Priority(v); };
+  static constexpr bool kOutputSeesRound = requires(const P p, const ValueOf<P> v, const RoundOf<P> r) { p.Output(v, r); };
+  static constexpr bool kHasOutput = kOutputSeesRound || requires(const P p, const ValueOf<P> v) { p.Output(v); };
+  /// @}
+  /// Neighbours see something other than the value itself, so it is kept in an array of its own.
+  static constexpr bool kSharesSeparately = kHasShare || kHasConsume;
+  /// Push needs an atomic reduction of a message; 16-byte and collected messages are pulled instead.
+  static constexpr bool kCanPush = !kCollects && sizeof(MessageOf<P>) <= 8;
+  /// Reducing the same message twice changes nothing, so that a halo copy may remember what it has sent and filter.
+  static constexpr bool kIdempotent =
+      kReduction == Reduction::kMin || kReduction == Reduction::kMax || kReduction == Reduction::kOr;
+  /// In rounds a halo copy need only remember that it has sent: its owner has had a message as good as any that follows.
+  static constexpr bool kTellsOnce = kHasRoundMessage && kSafety == Safety::kMonotone && kIdempotent;
+  /// Rounds take changed vertices in the order of their Priority. What is late does no harm to a monotone program; what asks
+  /// after each round, or says of one round alone what it wants, means rounds as they come.
+  static constexpr bool kOrders = kHasPriority && kSafety == Safety::kMonotone && kIdempotent && kCanPush && !kEveryRound &&
+                                  !kHasWants && !kFirstSuffices && !kHasMeasure && !kHasEndRound;
+};
+
+}  // namespace chatty
