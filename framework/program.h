@@ -76,6 +76,6 @@ using OutputOf = typename detail::OutputOfImpl<P>::type;
 
 /// Whether UpdateStatus takes what P is given of the vertex.
 template <class P>
-inline constexpr bool kUpdateTakesData = detail::TakesDataInUpdates<P>;
+inline constexpr bool kUpdateTakesData = Traits<P>::kUpdateTakesData;
 
 }  // namespace chatty

@@ -76,7 +76,7 @@ class ProgramState {
   void CheckRoundMessage([[maybe_unused]] const RoundOf<P>& round) {
     if constexpr (Traits<P>::kTellsOnce) {
       if (ref_.graph.parts == 1 || ref_.asynchronous) return;
-      const MessageOf<P> message = ref_.program.RoundMessage(round);
+      const MessageOf<P> message = CallRoundMessage(ref_.program, round);
       if (told_message_ && Reduce<P>(ref_.program, *told_message_, message) != *told_message_) {
         Throw<UsageError>(
             "RoundMessage of round {} is better than that of round {}: remove RoundMessage from a program whose messages "

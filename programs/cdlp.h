@@ -39,8 +39,8 @@ struct Cdlp {
   static constexpr auto kParameters = std::make_tuple(Parameter{"rounds", &Cdlp::rounds, "rounds to run, at least 1"});
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id; }
-  CHATTY_FN Message ComputeScatter(const Value& label, Edge<>, const Round<>&) const { return label; }
-  CHATTY_FN bool UpdateStatus(Value& label, Counts<Message> labels, Vertex, const Round<>&) const {
+  CHATTY_FN Message ComputeScatter(const Value& label, Edge<>) const { return label; }
+  CHATTY_FN bool UpdateStatus(Value& label, Counts<Message> labels, Vertex) const {
     const Value before = label;
     std::uint64_t most = 0;
     for (const auto run : labels) {  // the order is undefined: on ties the least label is chosen

@@ -26,9 +26,9 @@ struct LabelPropagation {
   static constexpr const char* kOutputName = "component";
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id; }
-  CHATTY_FN Message ComputeScatter(const Value& label, Edge<>, const Round<>&) const { return label; }
+  CHATTY_FN Message ComputeScatter(const Value& label, Edge<>) const { return label; }
   CHATTY_FN bool Wants(const Value& label, Message m) const { return m < label; }
-  CHATTY_FN bool UpdateStatus(Value& label, Message m, Vertex, const Round<>&) const {
+  CHATTY_FN bool UpdateStatus(Value& label, Message m, Vertex) const {
     if (m >= label) return false;
     label = m;
     return true;

@@ -101,7 +101,7 @@ struct BasicPageRank {
   CHATTY_FN Shared Share(const Value& rank, Vertex x) const {
     return rank / static_cast<Real>(x.out_degree + (x.out_degree == 0));  // without out-edges the share is not read
   }
-  CHATTY_FN Message ComputeScatter(const Shared& share, Edge<>, const Round<Global>&) const { return share; }
+  CHATTY_FN Message ComputeScatter(const Shared& share, Edge<>) const { return share; }
   CHATTY_FN bool UpdateStatus(Value& rank, Message m, Vertex, const Round<Global>& round) const {
     const Value before = rank;
     rank = static_cast<Real>(Base(round) + Factor(round) * m);

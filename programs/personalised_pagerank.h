@@ -87,7 +87,7 @@ struct PersonalisedPageRank {
   CHATTY_FN Shared Share(const Value& rank, Vertex x) const {
     return rank / static_cast<float>(x.out_degree + (x.out_degree == 0));  // without out-edges the share is not read
   }
-  CHATTY_FN Message ComputeScatter(const Shared& share, Edge<>, const Round<Global>&) const { return share; }
+  CHATTY_FN Message ComputeScatter(const Shared& share, Edge<>) const { return share; }
   CHATTY_FN bool UpdateStatus(Value& rank, Message m, Vertex, const Round<Global>& round, const Data& data) const {
     const Value before = rank;
     const double d = damping, anew = 1.0 - d + d * round.global.dangling / static_cast<double>(round.vertices);

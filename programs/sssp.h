@@ -48,8 +48,8 @@ struct SsspOf {
   static constexpr auto kParameters = std::make_tuple(Parameter{"source", &SsspOf::source, "vertex to start from"});
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? Value{0} : kInfinity<Value>; }
-  CHATTY_FN bool IsActive(const Value& d, const Round<>&) const { return d != kInfinity<Value>; }
-  CHATTY_FN Message ComputeScatter(const Value& d, Edge<W> e, const Round<>&) const {
+  CHATTY_FN bool IsActive(const Value& d) const { return d != kInfinity<Value>; }
+  CHATTY_FN Message ComputeScatter(const Value& d, Edge<W> e) const {
     if constexpr (std::is_same_v<W, float>) {
       const float sum = d + e.weight;
       return sum < kOverflow ? sum : kOverflow;
@@ -59,7 +59,7 @@ struct SsspOf {
     }
   }
   CHATTY_FN bool Wants(const Value& d, Message m) const { return m < d; }
-  CHATTY_FN bool UpdateStatus(Value& d, Message m, Vertex, const Round<>&) const {
+  CHATTY_FN bool UpdateStatus(Value& d, Message m, Vertex) const {
     if (!(m < d)) return false;
     d = m;
     return true;

@@ -47,7 +47,7 @@ struct Betweenness {
     return round.phase > 0 && Reached(v) && v.level + round.phase == round.global.depth + 1;
   }
   CHATTY_FN Shared Share(const Value& v, chatty::Vertex) const { return (1.0 + v.dependency) / v.paths; }
-  CHATTY_FN Message ComputeScatter(const Shared& share, chatty::Edge<>, const chatty::Round<Global>&) const { return share; }
+  CHATTY_FN Message ComputeScatter(const Shared& share, chatty::Edge<>) const { return share; }
   CHATTY_FN bool UpdateStatus(Value& v, Message shares, chatty::Vertex, const chatty::Round<Global>& round) const {
     if (Reached(v) && v.level + round.phase == round.global.depth) v.dependency = v.paths * shares;
     return false;  // it sends in the next phase
@@ -93,9 +93,9 @@ struct ShortestPaths {
   CHATTY_FN Value InitVertex(chatty::Vertex v) const {
     return v.id == source ? Value{0, 1.0} : Value{chatty::kInfinity<std::uint32_t>, 0.0};
   }
-  CHATTY_FN bool IsActive(const Value& v, const chatty::Round<>&) const { return v.level == 0; }
+  CHATTY_FN bool IsActive(const Value& v) const { return v.level == 0; }
   CHATTY_FN Shared Share(const Value& v, chatty::Vertex) const { return v.paths; }
-  CHATTY_FN Message ComputeScatter(const Shared& paths, chatty::Edge<>, const chatty::Round<>&) const { return paths; }
+  CHATTY_FN Message ComputeScatter(const Shared& paths, chatty::Edge<>) const { return paths; }
   CHATTY_FN bool Wants(const Value& v) const { return v.level == chatty::kInfinity<std::uint32_t>; }
   CHATTY_FN bool UpdateStatus(Value& v, Message paths, chatty::Vertex, const chatty::Round<>& round) const {
     if (!Wants(v)) return false;

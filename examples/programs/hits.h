@@ -38,8 +38,8 @@ struct Turn {
 
   CHATTY_FN Value InitVertex(chatty::Vertex, const Prior& scores) const { return scores; }
   CHATTY_FN Shared Share(const Value& v, chatty::Vertex) const { return kAuthorities ? v.hub : v.authority; }
-  CHATTY_FN Message ComputeScatter(const Shared& score, chatty::Edge<>, const chatty::Round<Global>&) const { return score; }
-  CHATTY_FN bool UpdateStatus(Value& v, Message sum, chatty::Vertex, const chatty::Round<Global>&) const {
+  CHATTY_FN Message ComputeScatter(const Shared& score, chatty::Edge<>) const { return score; }
+  CHATTY_FN bool UpdateStatus(Value& v, Message sum, chatty::Vertex) const {
     (kAuthorities ? v.authority : v.hub) = sums > 0 ? sum / sums : 0;
     return true;
   }
@@ -80,9 +80,9 @@ struct Hub {
   explicit Hub(const Hits& hits);
 
   CHATTY_FN Value InitVertex(chatty::Vertex, const Prior& scores) const { return scores.hub; }
-  CHATTY_FN bool IsActive(const Value&, const chatty::Round<>&) const { return false; }
-  CHATTY_FN Message ComputeScatter(const Value&, chatty::Edge<>, const chatty::Round<>&) const { return 0; }
-  CHATTY_FN bool UpdateStatus(Value& hub, Message sum, chatty::Vertex, const chatty::Round<>&) const {
+  CHATTY_FN bool IsActive(const Value&) const { return false; }
+  CHATTY_FN Message ComputeScatter(const Value&, chatty::Edge<>) const { return 0; }
+  CHATTY_FN bool UpdateStatus(Value& hub, Message sum, chatty::Vertex) const {
     hub += sum;
     return false;
   }

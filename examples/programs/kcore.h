@@ -26,7 +26,7 @@ struct KCore {
 
   CHATTY_FN Value InitVertex(chatty::Vertex v) const { return static_cast<Value>(v.degree); }
   CHATTY_FN bool IsActive(const Value& left, const chatty::Round<Global>& round) const { return left == round.phase; }
-  CHATTY_FN Message ComputeScatter(const Value&, chatty::Edge<>, const chatty::Round<Global>&) const { return 1; }
+  CHATTY_FN Message ComputeScatter(const Value&, chatty::Edge<>) const { return 1; }
   CHATTY_FN bool UpdateStatus(Value& left, Message gone, chatty::Vertex, const chatty::Round<Global>& round) const {
     if (left <= round.phase) return false;  // was removed before
     left = left - round.phase > gone ? left - gone : round.phase;

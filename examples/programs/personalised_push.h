@@ -30,13 +30,13 @@ struct PersonalisedPush {
       chatty::Parameter{"tolerance", &PersonalisedPush::tolerance, "residual of all that may stay, above 0"});
 
   CHATTY_FN Value InitVertex(chatty::Vertex v) const { return {0.0, v.id == source ? 1.0 - damping : 0.0}; }
-  CHATTY_FN bool IsActive(const Value& v, const chatty::Round<Global>&) const { return v.residual > 0; }
+  CHATTY_FN bool IsActive(const Value& v) const { return v.residual > 0; }
   CHATTY_FN Shared Consume(Value& v, chatty::Vertex x) const {
     const double taken = v.residual;
     v = {v.rank + taken, 0.0};
     return x.out_degree == 0 ? 0.0 : damping * taken / static_cast<double>(x.out_degree);
   }
-  CHATTY_FN Message ComputeScatter(const Shared& s, chatty::Edge<>, const chatty::Round<Global>&) const { return s; }
+  CHATTY_FN Message ComputeScatter(const Shared& s, chatty::Edge<>) const { return s; }
   CHATTY_FN bool UpdateStatus(Value& v, Message m, chatty::Vertex, const chatty::Round<Global>& round) const {
     v.residual += m;
     return v.residual > tolerance / static_cast<double>(round.vertices);

@@ -29,10 +29,10 @@ struct Reach {
     if (v.id < first || (v.id - first) % stride != 0 || (v.id - first) / stride >= count) return 0;
     return Value{1} << ((v.id - first) / stride);
   }
-  CHATTY_FN bool IsActive(const Value& seen, const chatty::Round<>&) const { return seen != 0; }
-  CHATTY_FN Message ComputeScatter(const Value& seen, chatty::Edge<>, const chatty::Round<>&) const { return seen; }
+  CHATTY_FN bool IsActive(const Value& seen) const { return seen != 0; }
+  CHATTY_FN Message ComputeScatter(const Value& seen, chatty::Edge<>) const { return seen; }
   CHATTY_FN bool Wants(const Value& seen, Message m) const { return (m & ~seen) != 0; }
-  CHATTY_FN bool UpdateStatus(Value& seen, Message m, chatty::Vertex, const chatty::Round<>&) const {
+  CHATTY_FN bool UpdateStatus(Value& seen, Message m, chatty::Vertex) const {
     const Value before = seen;
     seen |= m;
     return seen != before;

@@ -32,10 +32,8 @@ struct SameSide {
 
   CHATTY_FN Value InitVertex(chatty::Vertex, const Data& data) const { return {data.side != 0, 0}; }
   CHATTY_FN Shared Share(const Value& value, chatty::Vertex) const { return value.side; }
-  CHATTY_FN Message ComputeScatter(const Shared& side, chatty::Edge<>, const chatty::Round<>&) const {
-    return Message{1} << (32 * side);
-  }
-  CHATTY_FN bool UpdateStatus(Value& value, Message m, chatty::Vertex, const chatty::Round<>&) const {
+  CHATTY_FN Message ComputeScatter(const Shared& side, chatty::Edge<>) const { return Message{1} << (32 * side); }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, chatty::Vertex) const {
     value.same = static_cast<std::uint32_t>(m >> (32 * value.side));
     return true;
   }

@@ -49,11 +49,11 @@ struct Trim : Common {
     if (!v.Undecided()) ToldOf(v) = ToldOf(v) == Told::kNo ? Told::kInThisTurn : Told::kBefore;
     return v;
   }
-  CHATTY_FN bool IsActive(State v, const chatty::Round<Global>&) const { return ToldOf(v) == Told::kInThisTurn; }
+  CHATTY_FN bool IsActive(State v) const { return ToldOf(v) == Told::kInThisTurn; }
   CHATTY_FN Shared Share(const State&, chatty::Vertex) const { return 1; }
-  CHATTY_FN Message ComputeScatter(const Shared& one, chatty::Edge<>, const chatty::Round<Global>&) const { return one; }
+  CHATTY_FN Message ComputeScatter(const Shared& one, chatty::Edge<>) const { return one; }
   CHATTY_FN bool Wants(const State& v) const { return v.Undecided(); }
-  CHATTY_FN bool UpdateStatus(State& v, Message told, chatty::Vertex x, const chatty::Round<Global>&) const {
+  CHATTY_FN bool UpdateStatus(State& v, Message told, chatty::Vertex x) const {
     if (!v.Undecided()) return false;
     chatty::EdgeIndex& left = kForward ? v.in_left : v.out_left;
     left -= told;
@@ -86,11 +86,11 @@ struct Spread : Common {
     v.least = v.Undecided() ? x.id : chatty::kNoVertex;
     return v;
   }
-  CHATTY_FN bool IsActive(const State& v, const chatty::Round<Global>&) const { return v.Undecided(); }
+  CHATTY_FN bool IsActive(const State& v) const { return v.Undecided(); }
   CHATTY_FN Shared Share(const State& v, chatty::Vertex) const { return v.least; }
-  CHATTY_FN Message ComputeScatter(const Shared& least, chatty::Edge<>, const chatty::Round<Global>&) const { return least; }
+  CHATTY_FN Message ComputeScatter(const Shared& least, chatty::Edge<>) const { return least; }
   CHATTY_FN bool Wants(const State& v, Message id) const { return v.Undecided() && id < v.least; }
-  CHATTY_FN bool UpdateStatus(State& v, Message id, chatty::Vertex, const chatty::Round<Global>&) const {
+  CHATTY_FN bool UpdateStatus(State& v, Message id, chatty::Vertex) const {
     if (!Wants(v, id)) return false;
     v.least = id;
     return true;
@@ -112,11 +112,11 @@ struct Find : Common {
     if (v.least == x.id) v.component = x.id;
     return v;
   }
-  CHATTY_FN bool IsActive(const State& v, const chatty::Round<Global>&) const { return v.component == v.least; }
+  CHATTY_FN bool IsActive(const State& v) const { return v.component == v.least; }
   CHATTY_FN Shared Share(const State& v, chatty::Vertex) const { return v.least + 1; }
-  CHATTY_FN Message ComputeScatter(const Shared& found, chatty::Edge<>, const chatty::Round<Global>&) const { return found; }
+  CHATTY_FN Message ComputeScatter(const Shared& found, chatty::Edge<>) const { return found; }
   CHATTY_FN bool Wants(const State& v, Message found) const { return v.Undecided() && found > v.least; }
-  CHATTY_FN bool UpdateStatus(State& v, Message found, chatty::Vertex, const chatty::Round<Global>&) const {
+  CHATTY_FN bool UpdateStatus(State& v, Message found, chatty::Vertex) const {
     if (!Wants(v, found)) return false;
     v.component = v.least;
     return true;

@@ -33,9 +33,8 @@ struct SeedLabels {
                                           chatty::Presence::kRequired, chatty::Missing::kDefault});
 
   CHATTY_FN Value InitVertex(chatty::Vertex, const Data& data) const { return data.seed; }
-  CHATTY_FN Message ComputeScatter(const Value& label, chatty::Edge<>, const chatty::Round<>&) const { return label; }
-  CHATTY_FN bool UpdateStatus(Value& label, chatty::Counts<Message> labels, chatty::Vertex, const chatty::Round<>&,
-                              const Data& data) const {
+  CHATTY_FN Message ComputeScatter(const Value& label, chatty::Edge<>) const { return label; }
+  CHATTY_FN bool UpdateStatus(Value& label, chatty::Counts<Message> labels, chatty::Vertex, const Data& data) const {
     if (data.seed != kNone) return false;
     std::uint64_t most = 0;
     for (const auto run : labels) {

@@ -26,12 +26,12 @@ struct WidestPath {
       std::make_tuple(chatty::Parameter{"source", &WidestPath::source, "vertex to start from"});
 
   CHATTY_FN Value InitVertex(chatty::Vertex v) const { return v.id == source ? chatty::kInfinity<float> : 0.0f; }
-  CHATTY_FN bool IsActive(const Value& width, const chatty::Round<>&) const { return width > 0.0f; }
-  CHATTY_FN Message ComputeScatter(const Value& width, chatty::Edge<Weight> e, const chatty::Round<>&) const {
+  CHATTY_FN bool IsActive(const Value& width) const { return width > 0.0f; }
+  CHATTY_FN Message ComputeScatter(const Value& width, chatty::Edge<Weight> e) const {
     return e.weight < width ? e.weight : width;
   }
   CHATTY_FN bool Wants(const Value& width, Message m) const { return m > width; }
-  CHATTY_FN bool UpdateStatus(Value& width, Message m, chatty::Vertex, const chatty::Round<>&) const {
+  CHATTY_FN bool UpdateStatus(Value& width, Message m, chatty::Vertex) const {
     if (!(m > width)) return false;
     width = m;
     return true;

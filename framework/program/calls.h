@@ -50,6 +50,57 @@ CHATTY_FN MessageOf<P> Reduce(const P& program, const MessageOf<P>& a, const Mes
   }
 }
 
+/// The message along an edge.
+template <class P>
+CHATTY_FN MessageOf<P> CallComputeScatter(const P& program, const SharedOf<P>& shared, const Edge<WeightOf<P>>& edge,
+                                          [[maybe_unused]] const RoundOf<P>& round) {
+  if constexpr (Traits<P>::kScatterTakesRound) {
+    return program.ComputeScatter(shared, edge, round);
+  } else {
+    return program.ComputeScatter(shared, edge);
+  }
+}
+
+/// The message along every edge of a round. For programs with a RoundMessage.
+template <class P>
+CHATTY_FN MessageOf<P> CallRoundMessage(const P& program, [[maybe_unused]] const RoundOf<P>& round) {
+  if constexpr (Traits<P>::kRoundMessageTakesRound) {
+    return program.RoundMessage(round);
+  } else {
+    return program.RoundMessage();
+  }
+}
+
+/// Updates `value` with a message, or with all if the program sees all. Returns what UpdateStatus returns.
+template <class P, class Update>
+CHATTY_FN auto CallUpdateStatus(const P& program, ValueOf<P>& value, const Update& update, Vertex vertex,
+                                [[maybe_unused]] const RoundOf<P>& round, [[maybe_unused]] const DataOf<P>& data = {}) {
+  if constexpr (Traits<P>::kUpdateTakesRound && Traits<P>::kUpdateTakesData) {
+    return program.UpdateStatus(value, update, vertex, round, data);
+  } else if constexpr (Traits<P>::kUpdateTakesRound) {
+    return program.UpdateStatus(value, update, vertex, round);
+  } else if constexpr (Traits<P>::kUpdateTakesData) {
+    return program.UpdateStatus(value, update, vertex, data);
+  } else {
+    return program.UpdateStatus(value, update, vertex);
+  }
+}
+
+/// Whether a vertex sends in the first round of a phase. For programs with an IsActive.
+template <class P>
+CHATTY_FN bool CallIsActive(const P& program, const ValueOf<P>& value, [[maybe_unused]] const RoundOf<P>& round,
+                            [[maybe_unused]] const DataOf<P>& data = {}) {
+  if constexpr (Traits<P>::kIsActiveTakesRound && Traits<P>::kIsActiveTakesData) {
+    return program.IsActive(value, round, data);
+  } else if constexpr (Traits<P>::kIsActiveTakesRound) {
+    return program.IsActive(value, round);
+  } else if constexpr (Traits<P>::kIsActiveTakesData) {
+    return program.IsActive(value, data);
+  } else {
+    return program.IsActive(value);
+  }
+}
+
 /// What one vertex adds to the global aggregate. `Measure` may also take the Round that the last UpdateStatus saw: its
 /// phase is the current one, its `global` the aggregate before this one; and the value `before` that update, which is
 /// `value` itself where there has been none.

@@ -103,14 +103,15 @@ constexpr bool CheckProgram() {
                 "Data&` as the last parameter");
   static_assert(kFault != Fault::kNoComputeScatter,
                 "a vertex program has a public `Message ComputeScatter(const Shared&, chatty::Edge<Weight>, const "
-                "chatty::Round<Global>&) const`; Shared is Value, Weight and Global are chatty::None unless the program "
-                "names others");
+                "chatty::Round<Global>&) const`, whose Round may be left out; Shared is Value, Weight and Global are "
+                "chatty::None unless the program names others");
   static_assert(kFault != Fault::kComputeScatterNotConst,
                 "ComputeScatter lacks a const: `Message ComputeScatter(…) const`; many threads share one program");
-  static_assert(kFault != Fault::kComputeScatterUnfit,
-                "the program has a ComputeScatter that does not fit: `Message ComputeScatter(const Shared&, "
-                "chatty::Edge<Weight>, const chatty::Round<Global>&) const`, where Shared is what `Share` returns, or Value "
-                "without one, and Weight and Global are chatty::None unless the program names others");
+  static_assert(
+      kFault != Fault::kComputeScatterUnfit,
+      "the program has a ComputeScatter that does not fit: `Message ComputeScatter(const Shared&, chatty::Edge<Weight>, "
+      "const chatty::Round<Global>&) const`, whose Round may be left out, where Shared is what `Share` returns, or Value "
+      "without one, and Weight and Global are chatty::None unless the program names others");
   static_assert(kFault != Fault::kNoComputeReduce,
                 "kReduction = kCustom needs `Message ComputeReduce(Message, Message) const`, associative and commutative");
   static_assert(kFault != Fault::kComputeReduceNotConst,
@@ -132,19 +133,18 @@ constexpr bool CheckProgram() {
   static_assert(kFault != Fault::kCountMessage,
                 "kReduction = kCount counts messages that are integers of 4 or 8 bytes; kCollect sorts any that have an "
                 "operator<");
-  static_assert(
-      kFault != Fault::kNoUpdateStatus,
-      "a vertex program has a public `bool UpdateStatus(Value&, Message, chatty::Vertex, const "
-      "chatty::Round<Global>&) const` (with kCollect, chatty::Messages<Message> in place of Message, and with kCount "
-      "chatty::Counts<Message>)");
+  static_assert(kFault != Fault::kNoUpdateStatus,
+                "a vertex program has a public `bool UpdateStatus(Value&, Message, chatty::Vertex, const "
+                "chatty::Round<Global>&) const` (with kCollect, chatty::Messages<Message> in place of Message, and with "
+                "kCount chatty::Counts<Message>); the Round may be left out");
   static_assert(
       kFault != Fault::kUpdateStatusNotConst,
       "UpdateStatus lacks a const: `bool UpdateStatus(…) const`; what changes is the Value, not the program, which "
       "many threads share");
-  static_assert(
-      kFault != Fault::kUpdateStatusUnfit,
-      "the program has an UpdateStatus that does not fit: `bool UpdateStatus(Value&, Message, chatty::Vertex, "
-      "const chatty::Round<Global>&) const`; a program with a Data may take a `const Data&` as the last parameter");
+  static_assert(kFault != Fault::kUpdateStatusUnfit,
+                "the program has an UpdateStatus that does not fit: `bool UpdateStatus(Value&, Message, chatty::Vertex, "
+                "const chatty::Round<Global>&) const`, whose Round may be left out; a program with a Data may take a `const "
+                "Data&` as the last parameter");
   static_assert(kFault != Fault::kCollectUpdateUnfit,
                 "kReduction = kCollect needs `bool UpdateStatus(Value&, chatty::Messages<Message>, chatty::Vertex, const "
                 "chatty::Round<Global>&) const`");
@@ -163,9 +163,9 @@ constexpr bool CheckProgram() {
       "kFirstInRowSuffices = true says that the wanted message of the least source stands for all of a round; kSum, "
       "kCollect and kCount need them all");
   static_assert(kFault != Fault::kRoundMessage,
-                "RoundMessage has to be `Message RoundMessage(const chatty::Round<Global>&) const`, of a program with "
-                "kFirstSuffices = true and messages of at most 8 bytes, without kEveryRound, Consume and Wants(value, "
-                "message)");
+                "RoundMessage has to be `Message RoundMessage(const chatty::Round<Global>&) const`, whose Round may be left "
+                "out, of a program with kFirstSuffices = true and messages of at most 8 bytes, without kEveryRound, Consume "
+                "and Wants(value, message)");
   static_assert(kFault != Fault::kNoConsume,
                 "kSafety = kAccumulative needs `Shared Consume(Value&, chatty::Vertex) const`, which takes the residual");
   static_assert(kFault != Fault::kAccumulativeReduction,
@@ -180,7 +180,8 @@ constexpr bool CheckProgram() {
       "Wants(const Value&, Message) const`, or both");
   static_assert(kFault != Fault::kIsActiveUnfit,
                 "the program has an IsActive that does not fit and would never be asked: `bool IsActive(const Value&, const "
-                "chatty::Round<Global>&) const`; a program with a Data may take a `const Data&` as the last parameter");
+                "chatty::Round<Global>&) const`, whose Round may be left out; a program with a Data may take a `const "
+                "Data&` as the last parameter");
   static_assert(kFault != Fault::kEndRoundUnfit,
                 "the program has an EndRound that does not fit and would never be asked: `chatty::Next "
                 "EndRound(chatty::Round<Global>&) const`");

@@ -74,41 +74,36 @@ concept Initialises = requires(Program p, Vertex v) {
 template <class P, class Program = const P>
 concept Scatters = requires(Program p, const SharedOf<P> s, Edge<WeightOf<P>> e, const RoundOf<P> r) {
   { p.ComputeScatter(s, e, r) } -> std::convertible_to<typename P::Message>;
+}
+|| requires(Program p, const SharedOf<P> s, Edge<WeightOf<P>> e) {
+  { p.ComputeScatter(s, e) } -> std::convertible_to<typename P::Message>;
 };
 template <class P, class Program = const P>
 concept Reduces = requires(Program p, typename P::Message m) {
   { p.ComputeReduce(m, m) } -> std::convertible_to<typename P::Message>;
 };
-template <class P>
-using UpdateOf = std::conditional_t<
-    P::kReduction == Reduction::kCollect, Messages<typename P::Message>,
-    std::conditional_t<P::kReduction == Reduction::kCount, Counts<typename P::Message>, typename P::Message>>;
+// Whether UpdateStatus may be called, with or without the round and the vertex's data, for a value given as a V.
+template <class P, class Program, class V>
+concept UpdatesA = requires(Program p, V&& v, UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
+  p.UpdateStatus(static_cast<V&&>(v), m, x, r);
+}
+|| requires(Program p, V&& v, UpdateOf<P> m, Vertex x) { p.UpdateStatus(static_cast<V&&>(v), m, x); }
+||
+    (Traits<P>::kHasData && requires(Program p, V&& v, UpdateOf<P> m, Vertex x, const RoundOf<P> r,
+                                     const DataOf<P> d) { p.UpdateStatus(static_cast<V&&>(v), m, x, r, d); }) ||
+    (Traits<P>::kHasData && requires(Program p, V&& v, UpdateOf<P> m, Vertex x, const DataOf<P> d) {
+      p.UpdateStatus(static_cast<V&&>(v), m, x, d);
+    });
 template <class P, class Program = const P>
-concept TakesDataInUpdates = Traits<P>::kHasData &&
-    requires(Program p, typename P::Value v, UpdateOf<P> m, Vertex x, const RoundOf<P> r, const DataOf<P> d) {
-  p.UpdateStatus(v, m, x, r, d);
-};
-template <class P, class Program = const P>
-concept TakesUpdates = TakesDataInUpdates<P, Program> ||
-    requires(Program p, typename P::Value v, UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
-  p.UpdateStatus(v, m, x, r);
-};
+concept TakesUpdates = UpdatesA<P, Program, typename P::Value&>;
 // By value or by const reference: what UpdateStatus then writes is lost. Values to be written do not bind to temporaries.
 template <class P>
-concept TakesTemporaries = requires(const P p, UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
-  p.UpdateStatus(std::declval<typename P::Value>(), m, x, r);
-}
-|| (Traits<P>::kHasData && requires(const P p, UpdateOf<P> m, Vertex x, const RoundOf<P> r, const DataOf<P> d) {
-  p.UpdateStatus(std::declval<typename P::Value>(), m, x, r, d);
-});
-template <class P, class Program = const P>
-concept Updates = requires(Program p, typename P::Value v, UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
-  { p.UpdateStatus(v, m, x, r) } -> std::convertible_to<bool>;
-}
-|| (TakesDataInUpdates<P, Program> &&
-    requires(Program p, typename P::Value v, UpdateOf<P> m, Vertex x, const RoundOf<P> r, const DataOf<P> d) {
-      { p.UpdateStatus(v, m, x, r, d) } -> std::convertible_to<bool>;
-    });
+concept TakesTemporaries = UpdatesA<P, const P, typename P::Value>;
+// Of a program whose UpdateStatus may be called.
+template <class P>
+concept ReturnsBool = requires(const P p, typename P::Value v, UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
+  { CallUpdateStatus(p, v, m, x, r) } -> std::convertible_to<bool>;
+};
 
 // Whether a kVertexData is a tuple of VertexDatum of P's Data.
 template <class P, class List>
@@ -280,9 +275,9 @@ constexpr Fault FindFault() {
   else if constexpr (!TakesUpdates<P> && P::kReduction == Reduction::kCollect) return Fault::kCollectUpdateUnfit;
   else if constexpr (!TakesUpdates<P> && P::kReduction == Reduction::kCount) return Fault::kCountUpdateUnfit;
   else if constexpr (!TakesUpdates<P>) return Fault::kUpdateStatusUnfit;
-  else if constexpr (!Updates<P>) return Fault::kUpdateStatusReturn;
+  else if constexpr (!ReturnsBool<P>) return Fault::kUpdateStatusReturn;
   else if constexpr (TakesTemporaries<P>) return Fault::kUpdateStatusCopies;
-  else if constexpr (Traits<P>::kHasData && !Traits<P>::kInitTakesData && !TakesDataInUpdates<P> &&
+  else if constexpr (Traits<P>::kHasData && !Traits<P>::kInitTakesData && !Traits<P>::kUpdateTakesData &&
                      !Traits<P>::kIsActiveTakesData) return Fault::kDataUnused;
   else if constexpr (NamesPrepareData<P>() && !Traits<P>::kPreparesData) return Fault::kPrepareDataUnfit;
   else if constexpr (requires { requires P::kFirstSuffices; } &&

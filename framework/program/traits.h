@@ -10,6 +10,7 @@
 
 #include "chatty/core/graph.h"
 #include "chatty/core/types.h"
+#include "chatty/framework/program/messages.h"
 #include "chatty/framework/program/types.h"
 
 namespace chatty {
@@ -89,8 +90,18 @@ using DataOf = typename detail::DataOfImpl<P>::type;
 template <class P>
 using RoundOf = Round<GlobalOf<P>>;
 
+namespace detail {
+
+// What UpdateStatus takes: a message, or all.
+template <class P>
+using UpdateOf = std::conditional_t<
+    P::kReduction == Reduction::kCollect, Messages<typename P::Message>,
+    std::conditional_t<P::kReduction == Reduction::kCount, Counts<typename P::Message>, typename P::Message>>;
+
+}  // namespace detail
+
 /// Everything that the engines derive from a program's members, as constants. Absent optional members read as their
-/// defaults.
+/// defaults. A function that takes a `const Round&` may leave it out; `calls.h` calls either form.
 template <class P>
 struct Traits {
   /// @{
@@ -165,18 +176,45 @@ struct Traits {
   static constexpr bool kHasWantsMessage = requires(const P p, const ValueOf<P> v, MessageOf<P> m) {
     { p.Wants(v, m) } -> std::convertible_to<bool>;
   };
-  static constexpr bool kHasRoundMessage = requires(const P p, const RoundOf<P> r) {
+  static constexpr bool kRoundMessageTakesRound = requires(const P p, const RoundOf<P> r) {
     { p.RoundMessage(r) } -> std::convertible_to<MessageOf<P>>;
   };
+  static constexpr bool kHasRoundMessage = kRoundMessageTakesRound || requires(const P p) {
+    { p.RoundMessage() } -> std::convertible_to<MessageOf<P>>;
+  };
+  static constexpr bool kScatterTakesRound =
+      requires(const P p, const SharedOf<P> s, Edge<WeightOf<P>> e, const RoundOf<P> r) {
+    p.ComputeScatter(s, e, r);
+  };
+  static constexpr bool kUpdateTakesRound =
+      requires(const P p, ValueOf<P> v, detail::UpdateOf<P> m, Vertex x, const RoundOf<P> r) {
+    p.UpdateStatus(v, m, x, r);
+  }
+  || (kHasData && requires(const P p, ValueOf<P> v, detail::UpdateOf<P> m, Vertex x, const RoundOf<P> r, const DataOf<P> d) {
+    p.UpdateStatus(v, m, x, r, d);
+  });
+  static constexpr bool kUpdateTakesData =
+      kHasData && (requires(const P p, ValueOf<P> v, detail::UpdateOf<P> m, Vertex x, const RoundOf<P> r,
+                            const DataOf<P> d) { p.UpdateStatus(v, m, x, r, d); } ||
+                   (!kUpdateTakesRound && requires(const P p, ValueOf<P> v, detail::UpdateOf<P> m, Vertex x,
+                                                   const DataOf<P> d) { p.UpdateStatus(v, m, x, d); }));
   static constexpr bool kHasAllowsGaussSeidel = requires(const P p) {
     { p.AllowsGaussSeidel() } -> std::convertible_to<bool>;
   };
-  static constexpr bool kIsActiveTakesData =
-      kHasData && requires(const P p, const ValueOf<P> v, const RoundOf<P> r, const DataOf<P> d) {
-    { p.IsActive(v, r, d) } -> std::convertible_to<bool>;
-  };
-  static constexpr bool kHasIsActive = kIsActiveTakesData || requires(const P p, const ValueOf<P> v, const RoundOf<P> r) {
+  static constexpr bool kIsActiveTakesRound = requires(const P p, const ValueOf<P> v, const RoundOf<P> r) {
     { p.IsActive(v, r) } -> std::convertible_to<bool>;
+  }
+  || (kHasData && requires(const P p, const ValueOf<P> v, const RoundOf<P> r, const DataOf<P> d) {
+    { p.IsActive(v, r, d) } -> std::convertible_to<bool>;
+  });
+  static constexpr bool kIsActiveTakesData =
+      kHasData && (requires(const P p, const ValueOf<P> v, const RoundOf<P> r, const DataOf<P> d) {
+        { p.IsActive(v, r, d) } -> std::convertible_to<bool>;
+      } || (!kIsActiveTakesRound && requires(const P p, const ValueOf<P> v, const DataOf<P> d) {
+                     { p.IsActive(v, d) } -> std::convertible_to<bool>;
+                   }));
+  static constexpr bool kHasIsActive = kIsActiveTakesRound || kIsActiveTakesData || requires(const P p, const ValueOf<P> v) {
+    { p.IsActive(v) } -> std::convertible_to<bool>;
   };
   static constexpr bool kInitTakesData =
       kHasData &&

@@ -145,10 +145,10 @@ template <class P>
 CHATTY_FN MessageOf<P> Scatter(const StateRef<P>& s, const SharedOf<P>& shared, LocalId source, LocalId target,
                                const AdjacencyRef& rows, EdgeIndex e, const RoundOf<P>& round) {
   if constexpr (Traits<P>::kHasRoundMessage) {
-    if (!KeepsMessages(s)) return s.program.RoundMessage(round);
+    if (!KeepsMessages(s)) return CallRoundMessage(s.program, round);
   }
   const Edge<WeightOf<P>> edge{s.graph.Global(source), s.graph.Global(target), rows.template weight<WeightOf<P>>(e)};
-  return s.program.ComputeScatter(shared, edge, round);
+  return CallComputeScatter(s.program, shared, edge, round);
 }
 
 /// One in-edge of a pull: combines the message from `source` into `*message` if the source is active and the message wanted.
@@ -302,9 +302,9 @@ template <class P, class Update>
 CHATTY_FN bool UpdateValue(const StateRef<P>& s, [[maybe_unused]] LocalId v, ValueOf<P>& value, const Update& update,
                            Vertex vertex, const RoundOf<P>& round) {
   if constexpr (kUpdateTakesData<P>) {
-    return s.program.UpdateStatus(value, update, vertex, round, s.data[v]);
+    return CallUpdateStatus(s.program, value, update, vertex, round, s.data[v]);
   } else {
-    return s.program.UpdateStatus(value, update, vertex, round);
+    return CallUpdateStatus(s.program, value, update, vertex, round);
   }
 }
 
@@ -313,7 +313,7 @@ template <class P>
 CHATTY_FN bool ApplyOne(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, Counters* tally) {
   if constexpr (Traits<P>::kHasRoundMessage) {
     if (!KeepsMessages(s)) {
-      const MessageOf<P> message = s.program.RoundMessage(round);
+      const MessageOf<P> message = CallRoundMessage(s.program, round);
       const Vertex vertex = s.At(v);
       return Updated(s, v, tally, [&](ValueOf<P>& value) -> bool {
         if constexpr (Traits<P>::kHasWants) {
@@ -352,9 +352,9 @@ CHATTY_FN ValueOf<P> InitialValue(const StateRef<P>& s, const PriorOf<P>* prior,
 template <class P>
 CHATTY_FN bool StartsActive(const StateRef<P>& s, LocalId v, const RoundOf<P>& round) {
   if constexpr (Traits<P>::kIsActiveTakesData) {
-    return s.program.IsActive(s.values[v], round, s.data[v]);
+    return CallIsActive(s.program, s.values[v], round, s.data[v]);
   } else if constexpr (Traits<P>::kHasIsActive) {
-    return s.program.IsActive(s.values[v], round);
+    return CallIsActive(s.program, s.values[v], round);
   } else {
     return true;
   }

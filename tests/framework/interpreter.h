@@ -103,7 +103,7 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
       if constexpr (T::kEveryRound) {
         active[v] = true;
       } else if constexpr (T::kHasIsActive) {
-        active[v] = program.IsActive(values[v], round);
+        active[v] = CallIsActive(program, values[v], round);
       } else {
         active[v] = true;
       }
@@ -152,7 +152,7 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
     std::vector<std::vector<Message>> inbox(n);
     for (const Edge<W>& edge : edges) {
       if (!active[edge.source] && !T::kEveryRound) continue;
-      const Message message = program.ComputeScatter(shared[edge.source], edge, round);
+      const Message message = CallComputeScatter(program, shared[edge.source], edge, round);
       if constexpr (T::kHasWants) {
         if (!program.Wants(values[edge.target])) continue;
       }
@@ -169,7 +169,7 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
       if constexpr (T::kCollects) {
         std::sort(messages.begin(), messages.end());
         using Seen = std::conditional_t<T::kCounts, Counts<Message>, Messages<Message>>;
-        active[v] = program.UpdateStatus(values[v], Seen(messages.data(), messages.size()), at(v), round);
+        active[v] = CallUpdateStatus(program, values[v], Seen(messages.data(), messages.size()), at(v), round);
       } else {
         Message all = IdentityOf<P>();
         for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -187,7 +187,7 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
             all = program.ComputeReduce(all, messages[i]);
           }
         }
-        active[v] = program.UpdateStatus(values[v], all, at(v), round);
+        active[v] = CallUpdateStatus(program, values[v], all, at(v), round);
       }
     }
     measure();

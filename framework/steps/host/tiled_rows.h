@@ -162,7 +162,7 @@ void GatherStripe(const P program, const GraphRef& graph, const RoundOf<P>& roun
   const auto global = [ids](LocalId v) { return ids == nullptr ? VertexId{v} : ids[v]; };
   const auto message = [&](LocalId first, std::size_t source, std::uint32_t target) -> Message {
     const Edge<> edge{global(first + static_cast<LocalId>(source)), global(first_target + target), {}};
-    return program.ComputeScatter(*shown(first, source), edge, round);
+    return CallComputeScatter(program, *shown(first, source), edge, round);
   };
   const auto combine = [&](const Message& a, const Message& b) { return Reduce<P>(program, a, b); };
   tiles.ForEach(
