@@ -152,7 +152,7 @@ struct Levels {
   using Message = std::uint32_t;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kFirstSuffices = true;
+  static constexpr Hints kHints{.any_message_suffices = true};
   VertexId source = 0;
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? 0 : kInfinity<Value>; }
   CHATTY_FN bool IsActive(const Value& level, const Round<>&) const { return level != kInfinity<Value>; }

@@ -8,7 +8,7 @@
 namespace chatty {
 
 /// A program's `using Derived = DerivedPrograms<…>;`: programs that start from its values and have another output. The
-/// command line selects them with `--value NAME`, their kOutputName. Each is constructible from the program that it follows,
+/// command line selects them with `--value NAME`, the output_name of their kInfo. Each is constructible from the program that it follows,
 /// whose Value is its Prior.
 ///
 /// A derived program may have `using AtOnce = …;`: a program with the same output as the derived one and the parameters of

@@ -170,18 +170,14 @@ P Configure(const Graph& graph, const ParameterValues& parameters) {
 
 template <class P>
 std::string OutputName() {
-  if constexpr (requires { P::kOutputName; }) {
-    return P::kOutputName;
-  } else {
-    return "value";
-  }
+  return InfoOf<P>().output_name;
 }
 
 template <class P>
 ErasedValues Shape(std::string name) {
   ErasedValues shape;
   shape.type = ScalarTypeOf<ResultOf<P>>();
-  shape.is_vertex = requires { requires P::kOutputIsVertex; };
+  shape.is_vertex = InfoOf<P>().output_is_vertex;
   shape.name = std::move(name);
   return shape;
 }
@@ -340,15 +336,9 @@ class Entry final : public RegisteredProgram {
   static_assert(!kTotals || std::tuple_size_v<Variants> == 1, "variants may have values of different types");
 
  public:
-  explicit Entry(std::string name) : name_(std::move(name)) {}
+  explicit Entry(std::string name) : name_(std::move(name)) { detail::TellOfRetired<Representative>(); }
   std::string_view name() const override { return name_; }
-  std::string_view summary() const override {
-    if constexpr (requires { Representative::kSummary; }) {
-      return Representative::kSummary;
-    } else {
-      return "";
-    }
-  }
+  std::string_view summary() const override { return InfoOf<Representative>().summary; }
   std::vector<ParameterInfo> parameters() const override {
     std::vector<ParameterInfo> all;
     if constexpr (requires { Representative::kParameters; }) {

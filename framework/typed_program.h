@@ -56,7 +56,7 @@ constexpr ProgramTraits MakeTraits() {
   t.has_is_active = T::kHasIsActive;
   t.has_wants = T::kHasWants;
   t.has_prior = T::kHasPrior;
-  t.first_suffices = T::kFirstSuffices || fused::host::kRunsInPlace<P>;
+  t.first_suffices = T::kAnyMessageSuffices || fused::host::kRunsInPlace<P>;
   t.orders = T::kOrders;
   t.asynchronous = AsynchronousProgram<P>;
   t.value_bytes = sizeof(ValueOf<P>);

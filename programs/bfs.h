@@ -41,9 +41,8 @@ struct BfsTree {
   static constexpr auto kReduction = Reduction::kCustom;
   static constexpr Message kIdentity{kInfinity<std::uint32_t>, kNoVertex};
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kFirstInRowSuffices = true;  // within a round all messages have the same level
-  static constexpr bool kOutputIsVertex = true;
-  static constexpr const char* kOutputName = "parent";
+  static constexpr Hints kHints{.first_in_row_suffices = true};  // within a round all messages have the same level
+  static constexpr Info kInfo{.output_name = "parent", .output_is_vertex = true};
   /// @}
 
   /// The source.
@@ -97,10 +96,12 @@ struct BfsParents {
   static constexpr auto kReduction = Reduction::kCustom;
   static constexpr Message kIdentity{kInfinity<std::uint32_t>, kNoVertex};
   static constexpr auto kSafety = Safety::kSynchronous;
-  static constexpr bool kFirstInRowSuffices = true;  // all messages that count have the same level
-  static constexpr bool kOutputIsVertex = true;
-  static constexpr const char* kOutputName = "parent";
-  static constexpr const char* kSummary = "parents of a breadth-first search: each vertex's least neighbour one level up";
+  static constexpr Hints kHints{.first_in_row_suffices = true};  // all messages that count have the same level
+  static constexpr Info kInfo{
+      .summary = "parents of a breadth-first search: each vertex's least neighbour one level up",
+      .output_name = "parent",
+      .output_is_vertex = true,
+  };
   /// @}
 
   /// The search's source.
@@ -153,10 +154,12 @@ struct Bfs {
   using Message = std::uint32_t;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kFirstSuffices = true;  // within a round all messages have the same level
-  static constexpr bool kUpdateIsReduction = true;
-  static constexpr const char* kSummary = "breadth-first search: edges on a shortest path from --source";
-  static constexpr const char* kOutputName = "level";
+  // Within a round all messages have the same level.
+  static constexpr Hints kHints{.any_message_suffices = true, .update_is_reduction = true};
+  static constexpr Info kInfo{
+      .summary = "breadth-first search: edges on a shortest path from --source",
+      .output_name = "level",
+  };
   /// @}
 
   /// The source.

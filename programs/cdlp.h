@@ -26,10 +26,12 @@ struct Cdlp {
   static constexpr auto kSafety = Safety::kSynchronous;
   static constexpr auto kEdges = Edges::kBoth;
   static constexpr auto kActivity = Activity::kEveryRound;
-  static constexpr bool kSameAgain = true;  ///< labels depend on the neighbours' labels alone
-  static constexpr bool kOutputIsVertex = true;
-  static constexpr const char* kOutputName = "label";
-  static constexpr const char* kSummary = "communities by label propagation (LDBC CDLP)";
+  static constexpr Hints kHints{.stationary = true};  ///< labels depend on the neighbours' labels alone
+  static constexpr Info kInfo{
+      .summary = "communities by label propagation (LDBC CDLP)",
+      .output_name = "label",
+      .output_is_vertex = true,
+  };
   /// @}
 
   /// Number of rounds.

@@ -19,11 +19,13 @@ struct LabelPropagation {
   using Message = VertexId;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kUpdateIsReduction = true;
+  static constexpr Hints kHints{.update_is_reduction = true};
   static constexpr auto kEdges = Edges::kBoth;
-  static constexpr bool kOutputIsVertex = true;
-  static constexpr const char* kSummary = "weakly connected components by propagating the least id";
-  static constexpr const char* kOutputName = "component";
+  static constexpr Info kInfo{
+      .summary = "weakly connected components by propagating the least id",
+      .output_name = "component",
+      .output_is_vertex = true,
+  };
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id; }
   CHATTY_FN Message ComputeScatter(const Value& label, Edge<>) const { return label; }

@@ -38,8 +38,10 @@ struct PageRankPush {
   /// Members that VertexProgram requires; see docs/writing-a-program.md.
   static constexpr auto kReduction = Reduction::kSum;
   static constexpr auto kSafety = Safety::kAccumulative;
-  static constexpr const char* kSummary = "PageRank by residuals: only vertices whose rank still changes send";
-  static constexpr const char* kOutputName = "rank";
+  static constexpr Info kInfo{
+      .summary = "PageRank by residuals: only vertices whose rank still changes send",
+      .output_name = "rank",
+  };
   /// @}
 
   /// Probability of following an edge.

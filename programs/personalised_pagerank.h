@@ -49,9 +49,10 @@ struct PersonalisedPageRank {
   static constexpr auto kReduction = Reduction::kSum;
   static constexpr auto kSafety = Safety::kSynchronous;
   static constexpr auto kActivity = Activity::kEveryRound;
-  static constexpr const char* kSummary =
-      "PageRank of walks that begin at sources, or as a teleport vector says; dangling mass goes there, too";
-  static constexpr const char* kOutputName = "rank";
+  static constexpr Info kInfo{
+      .summary = "PageRank of walks that begin at sources, or as a teleport vector says; dangling mass goes there, too",
+      .output_name = "rank",
+  };
   /// @}
 
   VertexId source = 0;        ///< the first, or only, source

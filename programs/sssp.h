@@ -28,9 +28,11 @@ struct SsspOf {
   using Message = Value;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kUpdateIsReduction = true;
-  static constexpr const char* kSummary = "single-source shortest paths from --source; weight 1 where the graph has none";
-  static constexpr const char* kOutputName = "distance";
+  static constexpr Hints kHints{.update_is_reduction = true};
+  static constexpr Info kInfo{
+      .summary = "single-source shortest paths from --source; weight 1 where the graph has none",
+      .output_name = "distance",
+  };
   /// @}
   /// The value of a sum that does not fit: the largest finite distance, which is never a result.
   static constexpr Value kOverflow = [] {

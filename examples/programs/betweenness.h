@@ -31,8 +31,10 @@ struct Betweenness {
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
   static constexpr auto kEdges = chatty::Edges::kIn;
-  static constexpr const char* kOutputName = "dependency";
-  static constexpr const char* kSummary = "shares of the shortest paths from --source that pass a vertex";
+  static constexpr chatty::Info kInfo{
+      .summary = "shares of the shortest paths from --source that pass a vertex",
+      .output_name = "dependency",
+  };
 
   chatty::VertexId source = 0;
 
@@ -82,8 +84,10 @@ struct ShortestPaths {
   using Message = double;
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
-  static constexpr const char* kOutputName = "paths";
-  static constexpr const char* kSummary = "how many shortest paths lead to a vertex from --source; and betweenness";
+  static constexpr chatty::Info kInfo{
+      .summary = "how many shortest paths lead to a vertex from --source; and betweenness",
+      .output_name = "paths",
+  };
 
   chatty::VertexId source = 0;
   static constexpr auto kParameters =

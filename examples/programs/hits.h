@@ -71,7 +71,7 @@ struct Hub {
   using Message = double;
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
-  static constexpr const char* kOutputName = "hub";
+  static constexpr chatty::Info kInfo{.output_name = "hub"};
 
   double tolerance = 0;
   std::uint32_t rounds = 0;
@@ -99,8 +99,10 @@ struct Hits {
   using Output = double;
   using Programs = chatty::SequencePrograms<hits::First, hits::Turn<false>, hits::Turn<true>>;
   using Derived = chatty::DerivedPrograms<Hub>;
-  static constexpr const char* kOutputName = "authority";
-  static constexpr const char* kSummary = "HITS: authorities, to which good hubs point; and hubs";
+  static constexpr chatty::Info kInfo{
+      .summary = "HITS: authorities, to which good hubs point; and hubs",
+      .output_name = "authority",
+  };
 
   double tolerance = 1e-8;
   std::uint32_t rounds = 1000;

@@ -22,8 +22,10 @@ struct Mis {
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
   static constexpr auto kEdges = chatty::Edges::kBoth;
   static constexpr auto kActivity = chatty::Activity::kEveryRound;
-  static constexpr const char* kOutputName = "member";
-  static constexpr const char* kSummary = "a maximal independent set: 1 for members, 0 for others";
+  static constexpr chatty::Info kInfo{
+      .summary = "a maximal independent set: 1 for members, 0 for others",
+      .output_name = "member",
+  };
   static constexpr Shared kTaken = chatty::kInfinity<Shared>;
 
   std::uint64_t seed = 1;

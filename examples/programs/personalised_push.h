@@ -19,8 +19,7 @@ struct PersonalisedPush {
   using Global = double;  ///< the sum of all ranks so far
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kAccumulative;
-  static constexpr const char* kOutputName = "rank";
-  static constexpr const char* kSummary = "personalised PageRank of one source, by residuals";
+  static constexpr chatty::Info kInfo{.summary = "personalised PageRank of one source, by residuals", .output_name = "rank"};
 
   chatty::VertexId source = 0;
   double damping = 0.85, tolerance = 1e-6;

@@ -15,8 +15,10 @@ struct Reach {
   using Message = std::uint64_t;
   static constexpr auto kReduction = chatty::Reduction::kOr;
   static constexpr auto kSafety = chatty::Safety::kMonotone;
-  static constexpr const char* kOutputName = "sources";
-  static constexpr const char* kSummary = "which of up to 64 sources have a path to a vertex, a bit each";
+  static constexpr chatty::Info kInfo{
+      .summary = "which of up to 64 sources have a path to a vertex, a bit each",
+      .output_name = "sources",
+  };
 
   chatty::VertexId first = 0, stride = 1;
   std::uint32_t count = 64;

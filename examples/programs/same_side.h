@@ -24,8 +24,7 @@ struct SameSide {
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
   static constexpr auto kActivity = chatty::Activity::kEveryRound;
   static constexpr auto kEdges = chatty::Edges::kBoth;
-  static constexpr const char* kOutputName = "same";
-  static constexpr const char* kSummary = "edges that join a vertex with one of its own side";
+  static constexpr chatty::Info kInfo{.summary = "edges that join a vertex with one of its own side", .output_name = "same"};
 
   static constexpr auto kVertexData = std::make_tuple(
       chatty::VertexDatum{"side", &Data::side, "0 on one side, another number on the other", chatty::Presence::kRequired});

@@ -26,7 +26,7 @@ struct Common {
   using Prior = State;
   using Value = State;
   using Global = std::uint64_t;
-  static constexpr bool kMeasureWhenQuiet = true;
+  static constexpr chatty::Hints kHints{.measure_when_quiet = true};
 
   CHATTY_FN Global Measure(const State& v, chatty::Vertex) const { return v.Undecided() ? 1 : 0; }
   CHATTY_FN chatty::VertexId Output(const State& v) const { return v.component; }
@@ -133,9 +133,11 @@ struct Find : Common {
 struct Scc {
   using Output = chatty::VertexId;
   using Programs = chatty::SequencePrograms<scc::First, scc::Trim<false>, scc::Spread, scc::Find, scc::Trim<true>>;
-  static constexpr const char* kOutputName = "component";
-  static constexpr const char* kSummary = "strongly connected components, labelled by least id";
-  static constexpr bool kOutputIsVertex = true;
+  static constexpr chatty::Info kInfo{
+      .summary = "strongly connected components, labelled by least id",
+      .output_name = "component",
+      .output_is_vertex = true,
+  };
 
   template <class Steps>
   void Run(Steps& steps) const {

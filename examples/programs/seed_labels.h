@@ -21,8 +21,7 @@ struct SeedLabels {
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
   static constexpr auto kActivity = chatty::Activity::kEveryRound;
   static constexpr auto kEdges = chatty::Edges::kBoth;
-  static constexpr const char* kOutputName = "label";
-  static constexpr const char* kSummary = "labels that spread from seeds by majority";
+  static constexpr chatty::Info kInfo{.summary = "labels that spread from seeds by majority", .output_name = "label"};
   static constexpr Value kNone = chatty::kInfinity<Value>;
 
   std::uint32_t rounds = 20;

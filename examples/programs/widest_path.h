@@ -17,9 +17,11 @@ struct WidestPath {
   using Message = float;
   static constexpr auto kReduction = chatty::Reduction::kMax;
   static constexpr auto kSafety = chatty::Safety::kMonotone;
-  static constexpr bool kUpdateIsReduction = true;
-  static constexpr const char* kOutputName = "width";
-  static constexpr const char* kSummary = "widest paths from --source: the largest possible least weight on the way";
+  static constexpr chatty::Hints kHints{.update_is_reduction = true};
+  static constexpr chatty::Info kInfo{
+      .summary = "widest paths from --source: the largest possible least weight on the way",
+      .output_name = "width",
+  };
 
   chatty::VertexId source = 0;
   static constexpr auto kParameters =

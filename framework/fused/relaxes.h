@@ -24,14 +24,13 @@ inline constexpr bool kRelaxes = [] {
   }
 }();
 
-/// Whether hardware has P's update in one operation: P declares kUpdateIsReduction (UpdateStatus replaces the value by the
-/// reduction of value and message, and returns whether that is another value), which is a minimum, a maximum or a union of
-/// bits of numbers.
+/// Whether hardware has P's update in one operation: P has the hint update_is_reduction (UpdateStatus replaces the value by
+/// the reduction of value and message, and returns whether that is another value), which is a minimum, a maximum or a union
+/// of bits of numbers.
 template <class P>
-inline constexpr bool kUpdatesNatively = requires {
-  requires P::kUpdateIsReduction;
-}
-&&std::is_same_v<ValueOf<P>, MessageOf<P>>&& std::is_arithmetic_v<ValueOf<P>> && !kUpdateTakesData<P> &&
+inline constexpr bool kUpdatesNatively =
+    Traits<P>::kUpdateIsReduction&& std::is_same_v<ValueOf<P>, MessageOf<P>>&& std::is_arithmetic_v<ValueOf<P>> &&
+    !kUpdateTakesData<P> &&
     (P::kReduction == Reduction::kMin || P::kReduction == Reduction::kMax ||
      (P::kReduction == Reduction::kOr && std::is_integral_v<ValueOf<P>>));
 

@@ -16,13 +16,19 @@ constexpr bool CheckProgram() {
   static_assert(kFault != Fault::kProgramNotPlain,
                 "a vertex program travels to devices by value: it is a struct that holds plain parameters only (no "
                 "std::string, no std::vector, no virtual functions)");
+  if constexpr (kFault == Fault::kRetired) detail::TellOfRetired<P>();
   if constexpr (kFault == Fault::kMisspelt) detail::TellOfMisspelling<P>();
   static_assert(kFault != Fault::kNoValue, "a vertex program has a public `using Value = …;`, what a vertex keeps");
   static_assert(kFault != Fault::kNoMessage, "a vertex program has a public `using Message = …;`, what an edge carries");
   static_assert(kFault != Fault::kNotStatic,
-                "what is called kReduction, kSafety, kIdentity, kEdges, kActivity, kFirstSuffices, kFirstInRowSuffices, "
-                "kMeasureWhenQuiet, kSameAgain, kParameters, kSummary or "
-                "kOutputName is a constant of the program's type: write `static constexpr` before it");
+                "what is called kReduction, kSafety, kIdentity, kEdges, kActivity, kHints, kInfo or kParameters is a "
+                "constant of the program's type: write `static constexpr` before it");
+  static_assert(kFault != Fault::kHintsUnfit,
+                "kHints is not a chatty::Hints: write `static constexpr chatty::Hints kHints{.any_message_suffices = "
+                "true};`, with the promises that the program makes");
+  static_assert(
+      kFault != Fault::kInfoUnfit,
+      "kInfo is not a chatty::Info: write `static constexpr chatty::Info kInfo{.summary = \"…\", .output_name = \"…\"};`");
   static_assert(kFault != Fault::kNoReduction,
                 "a vertex program has `static constexpr auto kReduction = chatty::Reduction::…;`, how two messages to one "
                 "vertex become one: kMin, kMax, kSum, kOr, kAny, kCustom, kCollect or kCount");
@@ -155,17 +161,16 @@ constexpr bool CheckProgram() {
                 "UpdateStatus returns a bool: whether the neighbours must hear of the vertex in the next round");
   static_assert(kFault != Fault::kUpdateStatusCopies,
                 "UpdateStatus changes the value in place: it takes a `Value&`, not a copy and not a const reference");
-  static_assert(kFault != Fault::kFirstSuffices,
-                "kFirstSuffices = true says that one message stands for all of a round; kSum, kCollect "
-                "and kCount need them all");
-  static_assert(
-      kFault != Fault::kFirstInRowSuffices,
-      "kFirstInRowSuffices = true says that the wanted message of the least source stands for all of a round; kSum, "
-      "kCollect and kCount need them all");
+  static_assert(kFault != Fault::kAnyMessageSuffices,
+                "the hint any_message_suffices says that one message stands for all of a round; kSum, kCollect and kCount "
+                "need them all");
+  static_assert(kFault != Fault::kFirstInRowSuffices,
+                "the hint first_in_row_suffices says that the wanted message of the least source stands for all of a round; "
+                "kSum, kCollect and kCount need them all");
   static_assert(kFault != Fault::kRoundMessage,
                 "RoundMessage has to be `Message RoundMessage(const chatty::Round<Global>&) const`, whose Round may be left "
-                "out, of a program with kFirstSuffices = true and messages of at most 8 bytes, without kEveryRound, Consume "
-                "and Wants(value, message)");
+                "out, of a program with the hint any_message_suffices and messages of at most 8 bytes, without kEveryRound, "
+                "Consume and Wants(value, message)");
   static_assert(kFault != Fault::kNoConsume,
                 "kSafety = kAccumulative needs `Shared Consume(Value&, chatty::Vertex) const`, which takes the residual");
   static_assert(kFault != Fault::kAccumulativeReduction,
@@ -200,14 +205,14 @@ constexpr bool CheckProgram() {
                 "a Measure that takes the value before, too, measures updates: it is for kActivity = kEveryRound, without "
                 "kCollect or Consume");
   static_assert(kFault != Fault::kMeasureWhenQuiet,
-                "kMeasureWhenQuiet = true is for a program with a Measure whose rounds fall quiet: not for kActivity = "
+                "the hint measure_when_quiet is for a program with a Measure whose rounds fall quiet: not for kActivity = "
                 "kEveryRound");
   static_assert(kFault != Fault::kAllowsGaussSeidel,
                 "AllowsGaussSeidel has to be `bool AllowsGaussSeidel() const`, of a program with kActivity = kEveryRound "
                 "and a Share, without "
                 "Wants, that does not see all messages");
-  static_assert(kFault != Fault::kSameAgain,
-                "kSameAgain = true is for kCollect and kCount with kActivity = kEveryRound, without Wants and Consume, by "
+  static_assert(kFault != Fault::kStationary,
+                "the hint stationary is for kCollect and kCount with kActivity = kEveryRound, without Wants and Consume, by "
                 "which the same neighbours might send something else");
   static_assert(kFault != Fault::kCombine,
                 "Measure needs a way to combine: `static Global Combine(Global, Global)` or operator+ on Global; `Global{}` "

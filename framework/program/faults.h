@@ -36,23 +36,16 @@ CHATTY_DETAIL_HELD(kSafety)
 CHATTY_DETAIL_HELD(kIdentity)
 CHATTY_DETAIL_HELD(kEdges)
 CHATTY_DETAIL_HELD(kActivity)
-CHATTY_DETAIL_HELD(kFirstSuffices)
-CHATTY_DETAIL_HELD(kFirstInRowSuffices)
-CHATTY_DETAIL_HELD(kMeasureWhenQuiet)
-CHATTY_DETAIL_HELD(kSameAgain)
+CHATTY_DETAIL_HELD(kHints)
+CHATTY_DETAIL_HELD(kInfo)
 CHATTY_DETAIL_HELD(kParameters)
-CHATTY_DETAIL_HELD(kSummary)
-CHATTY_DETAIL_HELD(kOutputName)
-CHATTY_DETAIL_HELD(kOutputIsVertex)
 #undef CHATTY_DETAIL_HELD
 /// @endcond
 
 template <class P>
 constexpr bool HoldsConstants() {
   return Holds_kReduction<P>() || Holds_kSafety<P>() || Holds_kIdentity<P>() || Holds_kEdges<P>() || Holds_kActivity<P>() ||
-         Holds_kFirstSuffices<P>() || Holds_kFirstInRowSuffices<P>() || Holds_kMeasureWhenQuiet<P>() ||
-         Holds_kSameAgain<P>() || Holds_kParameters<P>() || Holds_kSummary<P>() || Holds_kOutputName<P>() ||
-         Holds_kOutputIsVertex<P>();
+         Holds_kHints<P>() || Holds_kInfo<P>() || Holds_kParameters<P>();
 }
 
 // `Program` is P or const P: what fits the first alone lacks a const.
@@ -130,14 +123,29 @@ concept CombinesGlobals = requires(GlobalOf<P> g) {
   { g + g } -> std::convertible_to<GlobalOf<P>>;
 };
 
+// Whether P has no kHints or kInfo, or one of its type.
+template <class P>
+constexpr bool HintsFit() {
+  if constexpr (requires { P::kHints; }) return std::is_same_v<std::remove_cvref_t<decltype(P::kHints)>, Hints>;
+  return true;
+}
+template <class P>
+constexpr bool InfoFits() {
+  if constexpr (requires { P::kInfo; }) return std::is_same_v<std::remove_cvref_t<decltype(P::kInfo)>, Info>;
+  return true;
+}
+
 // What may be wrong with a program. Each has its sentence in CheckProgram.
 enum class Fault : std::uint8_t {
   kNone,
   kProgramNotPlain,
+  kRetired,
   kMisspelt,
   kNoValue,
   kNoMessage,
   kNotStatic,
+  kHintsUnfit,
+  kInfoUnfit,
   kNoReduction,
   kNoSafety,
   kValueNotPlain,
@@ -184,7 +192,7 @@ enum class Fault : std::uint8_t {
   kCountUpdateUnfit,
   kDataUnused,
   kPrepareDataUnfit,
-  kFirstSuffices,
+  kAnyMessageSuffices,
   kFirstInRowSuffices,
   kRoundMessage,
   kNoConsume,
@@ -198,7 +206,7 @@ enum class Fault : std::uint8_t {
   kNoMeasure,
   kMeasuresChange,
   kMeasureWhenQuiet,
-  kSameAgain,
+  kStationary,
   kAllowsGaussSeidel,
   kCombine,
   kOutputUnfit,
@@ -215,10 +223,13 @@ template <class P>
 constexpr Fault FindFault() {
   // clang-format off
   if constexpr (!std::is_class_v<P> || !std::is_trivially_copyable_v<P>) return Fault::kProgramNotPlain;
+  else if constexpr (HasRetiredMember<P>()) return Fault::kRetired;
   else if constexpr (MisspellsMember<P>()) return Fault::kMisspelt;
   else if constexpr (!requires { typename P::Value; }) return Fault::kNoValue;
   else if constexpr (!requires { typename P::Message; }) return Fault::kNoMessage;
   else if constexpr (HoldsConstants<P>()) return Fault::kNotStatic;
+  else if constexpr (!HintsFit<P>()) return Fault::kHintsUnfit;
+  else if constexpr (!InfoFits<P>()) return Fault::kInfoUnfit;
   else if constexpr (!requires { { P::kReduction } -> std::convertible_to<Reduction>; }) return Fault::kNoReduction;
   else if constexpr (!requires { { P::kSafety } -> std::convertible_to<Safety>; }) return Fault::kNoSafety;
   else if constexpr (!Plain<typename P::Value>) return Fault::kValueNotPlain;
@@ -280,14 +291,14 @@ constexpr Fault FindFault() {
   else if constexpr (Traits<P>::kHasData && !Traits<P>::kInitTakesData && !Traits<P>::kUpdateTakesData &&
                      !Traits<P>::kIsActiveTakesData) return Fault::kDataUnused;
   else if constexpr (NamesPrepareData<P>() && !Traits<P>::kPreparesData) return Fault::kPrepareDataUnfit;
-  else if constexpr (requires { requires P::kFirstSuffices; } &&
+  else if constexpr (Traits<P>::kAnyMessageSuffices &&
                      (P::kReduction == Reduction::kSum || Traits<P>::kCollects))
-    return Fault::kFirstSuffices;
+    return Fault::kAnyMessageSuffices;
   else if constexpr (Traits<P>::kFirstInRowSuffices &&
                      (P::kReduction == Reduction::kSum || Traits<P>::kCollects))
     return Fault::kFirstInRowSuffices;
   else if constexpr (NamesRoundMessage<P>() &&
-                     !(Traits<P>::kHasRoundMessage && Traits<P>::kFirstSuffices && Traits<P>::kCanPush &&
+                     !(Traits<P>::kHasRoundMessage && Traits<P>::kAnyMessageSuffices && Traits<P>::kCanPush &&
                        !Traits<P>::kEveryRound && !Traits<P>::kHasConsume && !Traits<P>::kHasWantsMessage))
     return Fault::kRoundMessage;
   else if constexpr (P::kSafety == Safety::kAccumulative && !Traits<P>::kHasConsume) return Fault::kNoConsume;
@@ -305,9 +316,9 @@ constexpr Fault FindFault() {
                      (!Traits<P>::kEveryRound || Traits<P>::kCollects || Traits<P>::kHasConsume)) return Fault::kMeasuresChange;
   else if constexpr (Traits<P>::kMeasureWhenQuiet && (!Traits<P>::kHasMeasure || Traits<P>::kEveryRound))
     return Fault::kMeasureWhenQuiet;
-  else if constexpr (Traits<P>::kSameAgain && !(Traits<P>::kCollects && Traits<P>::kEveryRound && !Traits<P>::kHasConsume &&
+  else if constexpr (Traits<P>::kStationary && !(Traits<P>::kCollects && Traits<P>::kEveryRound && !Traits<P>::kHasConsume &&
                                                 !NamesWants<P>()))
-    return Fault::kSameAgain;
+    return Fault::kStationary;
   else if constexpr (NamesAllowsGaussSeidel<P>() && !(Traits<P>::kHasAllowsGaussSeidel && Traits<P>::kEveryRound && Traits<P>::kHasShare &&
                                                !Traits<P>::kCollects && !NamesWants<P>()))
     return Fault::kAllowsGaussSeidel;

@@ -100,6 +100,16 @@ using UpdateOf = std::conditional_t<
 
 }  // namespace detail
 
+/// What P, a program of any kind, says of itself.
+template <class P>
+constexpr Info InfoOf() {
+  if constexpr (requires { P::kInfo; }) {
+    return P::kInfo;
+  } else {
+    return {};
+  }
+}
+
 /// Everything that the engines derive from a program's members, as constants. Absent optional members read as their
 /// defaults. A function that takes a `const Round&` may leave it out; `calls.h` calls either form.
 template <class P>
@@ -121,37 +131,21 @@ struct Traits {
       return Activity::kOnMessage;
   }();
   /// @}
-  /// In one synchronous round all messages to a vertex are equal, so that a pull may stop at the first. Optional member.
-  static constexpr bool kFirstSuffices = [] {
-    if constexpr (requires { P::kFirstSuffices; })
-      return P::kFirstSuffices;
+  /// What P promises; see Hints.
+  static constexpr Hints kHints = [] {
+    if constexpr (requires { P::kHints; })
+      return P::kHints;
     else
-      return P::kReduction == Reduction::kAny;
+      return Hints{};
   }();
-  /// Of the messages that a vertex wants, the one from the source of least id is what all of them reduce to: a pull that
-  /// meets sources in that order leaves a row at the first. Optional member.
-  static constexpr bool kFirstInRowSuffices = [] {
-    if constexpr (requires { P::kFirstInRowSuffices; })
-      return P::kFirstInRowSuffices;
-    else
-      return false;
-  }();
-  /// Measure is wanted only after rounds that leave no vertex active: after others the aggregate is Global{}. Optional
-  /// member.
-  static constexpr bool kMeasureWhenQuiet = [] {
-    if constexpr (requires { P::kMeasureWhenQuiet; })
-      return P::kMeasureWhenQuiet;
-    else
-      return false;
-  }();
-  /// Within a phase a vertex whose in-neighbours' values are what they were a round before gets the same messages again, and
-  /// the same messages again change nothing: the vertex may be left out. Optional member.
-  static constexpr bool kSameAgain = [] {
-    if constexpr (requires { P::kSameAgain; })
-      return P::kSameAgain;
-    else
-      return false;
-  }();
+  /// @{
+  /// One hint each, as engines read it.
+  static constexpr bool kAnyMessageSuffices = kHints.any_message_suffices || P::kReduction == Reduction::kAny;
+  static constexpr bool kFirstInRowSuffices = kHints.first_in_row_suffices;
+  static constexpr bool kUpdateIsReduction = kHints.update_is_reduction;
+  static constexpr bool kMeasureWhenQuiet = kHints.measure_when_quiet;
+  static constexpr bool kStationary = kHints.stationary;
+  /// @}
   /// Every vertex takes part in every round.
   static constexpr bool kEveryRound = kActivity == Activity::kEveryRound;
   /// UpdateStatus sees all messages, sorted or counted.
@@ -257,7 +251,7 @@ struct Traits {
   /// Rounds take changed vertices in the order of their Priority. What is late does no harm to a monotone program; what asks
   /// after each round, or says of one round alone what it wants, means rounds as they come.
   static constexpr bool kOrders = kHasPriority && kSafety == Safety::kMonotone && kIdempotent && kCanPush && !kEveryRound &&
-                                  !kHasWants && !kFirstSuffices && !kHasMeasure && !kHasEndRound;
+                                  !kHasWants && !kAnyMessageSuffices && !kHasMeasure && !kHasEndRound;
 };
 
 }  // namespace chatty

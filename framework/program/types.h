@@ -42,7 +42,7 @@ struct Round {
   bool fresh = false;        ///< messages may come from what their sources have become in this very round: AllowsGaussSeidel
   std::array<double, 5> kept{};      ///< what EndRound left there last, for itself and all that sees later rounds
   [[no_unique_address]] G global{};  ///< Measure of all vertices after the last sweep (before round 0: after InitVertex);
-                                     ///< with kMeasureWhenQuiet G{} as long as any is active
+                                     ///< with Hints::measure_when_quiet G{} as long as any is active
 };
 
 /// How messages to one vertex combine. A message equal to the reduction's identity says nothing: whether UpdateStatus is
@@ -78,6 +78,32 @@ enum class Next : std::uint8_t {
   kStop,
   kLimit,      ///< stop, though not converged: a limit of the program's own is reached
   kNextPhase,  ///< activate where IsActive holds, in the phase that EndRound wrote to Round::phase, or else the next
+};
+
+/// A program's `static constexpr chatty::Hints kHints{…};`: promises by which engines do less, with the same answer. Each is
+/// false unless the program makes it.
+struct Hints {
+  /// In one synchronous round all messages to a vertex are equal: a pull may stop at the first.
+  bool any_message_suffices = false;
+  /// Of the messages that a vertex wants, the one from the source of least id is what all of them reduce to: a pull that
+  /// meets sources in that order may leave a row at the first.
+  bool first_in_row_suffices = false;
+  /// UpdateStatus replaces the value by the reduction of value and message, and returns whether that is another value:
+  /// hardware may update the value in one operation.
+  bool update_is_reduction = false;
+  /// EndRound and Output need Round::global only after rounds that leave no vertex active: after others it is Global{}, and
+  /// Measure is not called.
+  bool measure_when_quiet = false;
+  /// Within a phase a vertex whose in-neighbours' values are what they were a round before gets the same messages again, and
+  /// the same messages again change nothing: the vertex may be left out.
+  bool stationary = false;
+};
+
+/// A program's `static constexpr chatty::Info kInfo{…};`: what the command line and the comparison say of it.
+struct Info {
+  const char* summary = "";           ///< one line
+  const char* output_name = "value";  ///< what a vertex's result is, in a word
+  bool output_is_vertex = false;      ///< results are vertices, which files may number from 1
 };
 
 /// One entry of a program's kParameters: a data member that the command line and the comparison may set.

@@ -105,7 +105,7 @@ CHATTY_FN Delivery DeliverWanted(const StateRef<P>& s, LocalId target, const Mes
     s.inbox[target].message = message;  // only the thread that set the bit writes
     return Delivery::kFirst;
   } else {
-    if constexpr (Traits<P>::kFirstSuffices && kScope == atomics::Scope::kDevice) {
+    if constexpr (Traits<P>::kAnyMessageSuffices && kScope == atomics::Scope::kDevice) {
       // A round's messages are equal and the first one suffices for an owner: no reduction. A halo copy also filters.
       if (!s.asynchronous && !s.peers_deliver && target < s.graph.owned) {
         if (!bits::Set<kConcurrent>(s.touched, target)) return Delivery::kIgnored;
@@ -178,7 +178,7 @@ CHATTY_FN bool IsCandidate(const StateRef<P>& s, LocalId v) {
   }
 }
 
-/// Whether a vertex of a kSameAgain program may see messages that differ from the last round's, for sources [begin, end) of
+/// Whether a vertex of a stationary program may see messages that differ from the last round's, for sources [begin, end) of
 /// its row, `stride` apart. In each round the vertices that the last round changed are active; in a phase's first, all.
 template <class P>
 CHATTY_FN bool MaySeeOthers(const StateRef<P>& s, EdgeIndex begin, EdgeIndex end, EdgeIndex stride) {

@@ -97,7 +97,7 @@ static_assert(chatty::Traits<Seeded>::kIsActiveTakesData && !chatty::Traits<Seed
 
 // Without the round, in every function that may take it.
 struct WithoutRound : Seeded {
-  static constexpr bool kFirstSuffices = true;
+  static constexpr chatty::Hints kHints{.any_message_suffices = true};
   CHATTY_FN Message ComputeScatter(const Value& value, chatty::Edge<>) const { return value; }
   CHATTY_FN Message RoundMessage() const { return 0; }
   CHATTY_FN bool IsActive(const Value&, const Data& data) const { return data.seed > 0; }

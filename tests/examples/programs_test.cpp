@@ -39,7 +39,7 @@ std::vector<std::unique_ptr<Device>> MakeDevices(int count) {
 namespace {
 
 // The table of docs/writing-a-program.md: how each named algorithm fits.
-static_assert(VertexProgram<Bfs> && Traits<Bfs>::kHasWants && Traits<Bfs>::kFirstSuffices);
+static_assert(VertexProgram<Bfs> && Traits<Bfs>::kHasWants && Traits<Bfs>::kAnyMessageSuffices);
 static_assert(VertexProgram<BfsParents> && Traits<BfsParents>::kHasPrior && !Traits<BfsParents>::kHasEndRound);
 static_assert(VertexProgram<SsspOf<float>> && VertexProgram<SsspOf<std::int32_t>>);
 static_assert(Traits<SsspOf<float>>::kHasPriority && Traits<SsspOf<float>>::kHasWantsMessage);

@@ -97,7 +97,7 @@ struct Nearest {
   using Message = std::uint32_t;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kFirstSuffices = true;
+  static constexpr Hints kHints{.any_message_suffices = true};
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 300 == 1 ? 0 : kInfinity<Value>; }
   CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == 0; }
   CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const {
@@ -126,7 +126,7 @@ struct Pulses {
   using Message = std::uint32_t;
   static constexpr auto kReduction = kHow;
   static constexpr auto kSafety = Safety::kSynchronous;
-  static constexpr bool kFirstSuffices = true;
+  static constexpr Hints kHints{.any_message_suffices = true};
   CHATTY_FN Value InitVertex(Vertex v) const { return {0, static_cast<std::uint32_t>(v.id)}; }
   CHATTY_FN bool IsActive(const Value& v, const Round<>& round) const { return (v.id + round.phase) % 7 == 0; }
   CHATTY_FN Message RoundMessage(const Round<>& round) const { return 3 * (round.index % 4) + 5 * round.phase + 1; }
@@ -150,7 +150,7 @@ struct FirstHeard {
   static constexpr auto kReduction = Reduction::kMax;
   static constexpr auto kSafety = Safety::kMonotone;
   static constexpr auto kEdges = Edges::kBoth;
-  static constexpr bool kFirstSuffices = true;
+  static constexpr Hints kHints{.any_message_suffices = true};
   static constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 250 == 7 ? kMost : 0; }
   CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == kMost; }
@@ -169,7 +169,7 @@ struct Halves {
   using Message = double;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kFirstSuffices = true;
+  static constexpr Hints kHints{.any_message_suffices = true};
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 300 == 1 ? 0 : kInfinity<Value>; }
   CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == 0; }
   CHATTY_FN std::uint32_t RoundMessage(const Round<>& round) const { return round.index + 1; }
@@ -236,7 +236,7 @@ struct Phases {
 
 /// The same with an aggregate of quiet rounds only.
 struct QuietPhases : Phases {
-  static constexpr bool kMeasureWhenQuiet = true;
+  static constexpr Hints kHints{.measure_when_quiet = true};
 };
 
 /// Combine instead of +: the greatest and the sum at once. kEveryRound, so that who sends does not depend on who changed.

@@ -206,7 +206,7 @@ struct Digest {
   CHATTY_FN std::uint64_t Output(const Value& v) const { return v.digest ^ v.updates; }
 };
 
-/// kCount every round, label propagation again; in the rounds of kSameAgain most vertices are left out.
+/// kCount every round, label propagation again; in stationary rounds most vertices are left out.
 template <class Label, bool kAgain>
 struct CountedCommunities {
   using Value = Label;
@@ -215,7 +215,7 @@ struct CountedCommunities {
   static constexpr auto kSafety = Safety::kSynchronous;
   static constexpr auto kActivity = Activity::kEveryRound;
   static constexpr auto kEdges = Edges::kBoth;
-  static constexpr bool kSameAgain = kAgain;
+  static constexpr Hints kHints{.stationary = kAgain};
   std::uint32_t rounds = 9;
   CHATTY_FN Value InitVertex(Vertex v) const { return static_cast<Label>(Mix(v.id) % 8 == 0 ? 0 : ~std::uint64_t{v.id}); }
   CHATTY_FN bool IsActive(const Value&, const Round<>&) const { return true; }

@@ -64,7 +64,7 @@ struct TaggedLevels {
   using Message = std::uint32_t;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kFirstSuffices = true;
+  static constexpr Hints kHints{.any_message_suffices = true};
   static constexpr auto kVertexData = std::make_tuple(VertexDatum{"tag", &Data::tag, "below 4", Presence::kRequired});
   VertexId source = 0;
 

@@ -36,7 +36,7 @@ inline constexpr bool kTakesFirstInRow = [] {
 template <class P>
 inline constexpr bool kRunsInPlace = [] {
   using T = Traits<P>;
-  constexpr bool kAnyWillDo = T::kFirstSuffices && !T::kHasWantsMessage;
+  constexpr bool kAnyWillDo = T::kAnyMessageSuffices && !T::kHasWantsMessage;
   constexpr bool kNobodyAsks = !T::kOrders && !T::kHasMeasure;
   constexpr bool kSwaps = (sizeof(ValueOf<P>) == 4 || sizeof(ValueOf<P>) == 8) && sizeof(SharedOf<P>) <= 8;
   return AsynchronousProgram<P> && P::kSafety == Safety::kMonotone && T::kHasWants && T::kCanPush && kNobodyAsks && kSwaps &&

@@ -176,7 +176,7 @@ __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<
     const auto one = [&](LocalId v, auto team, unsigned place) {
       using Team = decltype(team);
       const EdgeIndex begin = s.graph.reverse.offsets[v], end = s.graph.reverse.offsets[v + 1];
-      if constexpr (Traits<P>::kSameAgain) {
+      if constexpr (Traits<P>::kStationary) {
         if (begin < end && !Team::any(MaySeeOthers(s, begin + Team::rank(), end, Team::kWidth))) {
           if (Team::rank() == 0) s.next_values[v] = s.values[v];
           return;
@@ -221,7 +221,7 @@ __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<
     constexpr unsigned kLaneRow = 8;
     const auto alone = [&](LocalId v, EdgeIndex begin, EdgeIndex end) {
       if constexpr (Traits<P>::kCounts) {
-        if (Traits<P>::kSameAgain && begin < end && !MaySeeOthers(s, begin, end, 1)) {
+        if (Traits<P>::kStationary && begin < end && !MaySeeOthers(s, begin, end, 1)) {
           s.next_values[v] = s.values[v];
           return;
         }

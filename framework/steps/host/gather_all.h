@@ -70,7 +70,7 @@ void Collect(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool a
       for (std::size_t i = first; i < last; ++i) {
         const auto v = static_cast<LocalId>(i);
         const EdgeIndex begin = s.graph.reverse.offsets[v], end = s.graph.reverse.offsets[v + 1];
-        if (Traits<P>::kSameAgain && begin < end && !MaySeeOthers(s, begin, end, 1)) {
+        if (Traits<P>::kStationary && begin < end && !MaySeeOthers(s, begin, end, 1)) {
           s.next_values[v] = s.values[v];
           continue;
         }

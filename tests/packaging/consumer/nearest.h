@@ -14,8 +14,10 @@ struct Nearest {
   using Message = std::uint32_t;
   static constexpr auto kReduction = chatty::Reduction::kMin;
   static constexpr auto kSafety = chatty::Safety::kMonotone;
-  static constexpr const char* kSummary = "edges to the nearest multiple of a number";
-  static constexpr const char* kOutputName = "hops";
+  static constexpr chatty::Info kInfo{
+      .summary = "edges to the nearest multiple of a number",
+      .output_name = "hops",
+  };
 
   std::uint32_t every = 10;
   static constexpr auto kParameters = std::make_tuple(chatty::Parameter{"every", &Nearest::every, "a hydrant each so many"});
