@@ -157,7 +157,7 @@ struct Levels {
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? 0 : kInfinity<Value>; }
   CHATTY_FN bool IsActive(const Value& level, const Round<>&) const { return level != kInfinity<Value>; }
   CHATTY_FN Message ComputeScatter(const Value& level, Edge<>, const Round<>&) const { return level + 1; }
-  CHATTY_FN bool Wants(const Value& level) const { return level == kInfinity<Value>; }
+  CHATTY_FN bool Filter(const Value& level) const { return level == kInfinity<Value>; }
   CHATTY_FN bool UpdateStatus(Value& level, Message m, Vertex, const Round<>&) const {
     if (m >= level) return false;
     level = m;

@@ -377,12 +377,12 @@ void Job::SetLimits(std::uint32_t max_rounds, std::stop_token stop) {
 
 RunStatistics Job::Execute(const Job* prior) try {
   const ProgramTraits& traits = program_->traits();
-  if (traits.has_prior &&
-      (prior == nullptr || prior->session_ != session_ || prior->traits().value_bytes != traits.prior_bytes)) {
+  if (traits.has_input &&
+      (prior == nullptr || prior->session_ != session_ || prior->traits().value_bytes != traits.input_bytes)) {
     throw UsageError(
-        "this program starts from another's values: run it after a program of the same session whose Value is its Prior");
+        "this program starts from another's values: run it after a program of the same session whose Value is its Input");
   }
-  if (traits.has_prior) prior->CheckValues(/*of_one_round=*/true);
+  if (traits.has_input) prior->CheckValues(/*of_one_round=*/true);
   paths_.Begin();
   if (last_.statistics.ended == Ended::kFailed) {  // the failed run's work must end before this run's begins
     for (Device* device : session_->devices()) {
@@ -397,7 +397,7 @@ RunStatistics Job::Execute(const Job* prior) try {
     participants[d].device = &session_->device(d);
     participants[d].graph = graphs_->devices[d].get();
     participants[d].steps = steps_[d].get();
-    if (traits.has_prior) participants[d].prior = prior->steps_[d]->DeviceValues();
+    if (traits.has_input) participants[d].prior = prior->steps_[d]->DeviceValues();
     if (!unions_.empty()) participants[d].unions = &unions_[d];
   }
   ThreadControlPlanes control(participants.size(), options_.timeout, sums_.get());

@@ -54,13 +54,13 @@ constexpr ProgramTraits MakeTraits() {
   t.measures_when_quiet = T::kMeasureWhenQuiet;
   t.has_end_round = T::kHasEndRound;
   t.has_is_active = T::kHasIsActive;
-  t.has_wants = T::kHasWants;
-  t.has_prior = T::kHasPrior;
+  t.has_filter = T::kHasFilter;
+  t.has_input = T::kHasInput;
   t.first_suffices = T::kAnyMessageSuffices || fused::host::kRunsInPlace<P>;
   t.orders = T::kOrders;
   t.asynchronous = AsynchronousProgram<P>;
   t.value_bytes = sizeof(ValueOf<P>);
-  t.prior_bytes = sizeof(PriorOf<P>);
+  t.input_bytes = sizeof(InputOf<P>);
   t.data_bytes = T::kHasData ? sizeof(DataOf<P>) : 0;
   t.output_bytes = sizeof(OutputOf<P>);
   t.global_bytes = std::is_same_v<GlobalOf<P>, None> ? 0 : sizeof(GlobalOf<P>);

@@ -60,8 +60,8 @@ struct BfsTree {
   CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.level; }
   CHATTY_FN Message ComputeScatter(const Shared& level, Edge<> e) const { return {level + 1, e.source}; }
   CHATTY_FN Message ComputeReduce(const Message& a, const Message& b) const { return b < a ? b : a; }
-  CHATTY_FN bool Wants(const Value& v) const { return v.level == kInfinity<std::uint32_t>; }
-  CHATTY_FN bool Wants(const Value& v, const Message& m) const { return m < v; }
+  CHATTY_FN bool Filter(const Value& v) const { return v.level == kInfinity<std::uint32_t>; }
+  CHATTY_FN bool Filter(const Value& v, const Message& m) const { return m < v; }
   CHATTY_FN bool UpdateStatus(Value& v, const Message& m, Vertex) const {
     const bool reached = m.level < v.level;
     if (m < v) v = m;
@@ -90,8 +90,8 @@ struct BfsParents {
   };
   /// @{
   /// Members that VertexProgram requires; see docs/writing-a-program.md.
-  using Prior = std::uint32_t;
-  using AtOnce = BfsTree;
+  using Input = std::uint32_t;
+  using FusedWith = BfsTree;
   using Shared = std::uint32_t;
   static constexpr auto kReduction = Reduction::kCustom;
   static constexpr Message kIdentity{kInfinity<std::uint32_t>, kNoVertex};
@@ -113,15 +113,15 @@ struct BfsParents {
 
   /// @{
   /// Members that VertexProgram requires; see docs/writing-a-program.md.
-  CHATTY_FN Value InitVertex(Vertex v, const Prior& level) const { return {level, level == 0 ? v.id : kNoVertex}; }
+  CHATTY_FN Value InitVertex(Vertex v, const Input& level) const { return {level, level == 0 ? v.id : kNoVertex}; }
   CHATTY_FN bool IsActive(const Value& v) const { return v.level != kInfinity<std::uint32_t>; }
   CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.level; }
   CHATTY_FN Message ComputeScatter(const Shared& level, Edge<> e) const { return {level, e.source}; }
   CHATTY_FN Message ComputeReduce(Message a, Message b) const {
     return a.level < b.level || (a.level == b.level && a.id <= b.id) ? a : b;
   }
-  CHATTY_FN bool Wants(const Value& v) const { return v.level != 0 && v.level != kInfinity<std::uint32_t>; }
-  CHATTY_FN bool Wants(const Value& v, const Message& m) const { return m.level + 1 == v.level; }
+  CHATTY_FN bool Filter(const Value& v) const { return v.level != 0 && v.level != kInfinity<std::uint32_t>; }
+  CHATTY_FN bool Filter(const Value& v, const Message& m) const { return m.level + 1 == v.level; }
   CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex) const {
     v.parent = m.id;
     return false;
@@ -173,7 +173,7 @@ struct Bfs {
   CHATTY_FN bool IsActive(const Value& level) const { return level != kInfinity<Value>; }
   CHATTY_FN Message ComputeScatter(const Value& level, Edge<>) const { return level + 1; }
   CHATTY_FN Message RoundMessage(const Round<>& round) const { return round.index + 1; }
-  CHATTY_FN bool Wants(const Value& level) const { return level == kInfinity<Value>; }
+  CHATTY_FN bool Filter(const Value& level) const { return level == kInfinity<Value>; }
   CHATTY_FN bool UpdateStatus(Value& level, Message m, Vertex) const {
     if (m >= level) return false;
     level = m;

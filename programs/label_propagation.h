@@ -29,7 +29,7 @@ struct LabelPropagation {
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id; }
   CHATTY_FN Message ComputeScatter(const Value& label, Edge<>) const { return label; }
-  CHATTY_FN bool Wants(const Value& label, Message m) const { return m < label; }
+  CHATTY_FN bool Filter(const Value& label, Message m) const { return m < label; }
   CHATTY_FN bool UpdateStatus(Value& label, Message m, Vertex) const {
     if (m >= label) return false;
     label = m;

@@ -60,7 +60,7 @@ struct SsspOf {
       return w < kOverflow - d ? d + w : kOverflow;
     }
   }
-  CHATTY_FN bool Wants(const Value& d, Message m) const { return m < d; }
+  CHATTY_FN bool Filter(const Value& d, Message m) const { return m < d; }
   CHATTY_FN bool UpdateStatus(Value& d, Message m, Vertex) const {
     if (!(m < d)) return false;
     d = m;

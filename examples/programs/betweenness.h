@@ -12,9 +12,9 @@ struct ShortestPaths;
 /// Mathematical Sociology 25, 2001), level by level from the deepest. Its values are the first half's, on the devices, and
 /// one more number.
 ///
-/// Demonstrates Prior, and edges used against their direction.
+/// Demonstrates Input, and edges used against their direction.
 struct Betweenness {
-  struct Prior {
+  struct Input {
     std::uint32_t level;
     double paths;
   };
@@ -43,7 +43,7 @@ struct Betweenness {
 
   CHATTY_FN static bool Reached(const Value& v) { return v.level != chatty::kInfinity<std::uint32_t>; }
 
-  CHATTY_FN Value InitVertex(chatty::Vertex, const Prior& prior) const { return {prior.level, prior.paths, 0.0}; }
+  CHATTY_FN Value InitVertex(chatty::Vertex, const Input& prior) const { return {prior.level, prior.paths, 0.0}; }
   /// Phase 0 only measures the depth; in phase p, level depth - p + 1 sends.
   CHATTY_FN bool IsActive(const Value& v, const chatty::Round<Global>& round) const {
     return round.phase > 0 && Reached(v) && v.level + round.phase == round.global.depth + 1;
@@ -79,7 +79,7 @@ struct Betweenness {
 
 /// The first half: levels of a breadth-first search, and the number of shortest paths to each vertex.
 struct ShortestPaths {
-  using Value = Betweenness::Prior;
+  using Value = Betweenness::Input;
   using Shared = double;  ///< the number of paths; the round gives the level
   using Message = double;
   static constexpr auto kReduction = chatty::Reduction::kSum;
@@ -100,9 +100,9 @@ struct ShortestPaths {
   CHATTY_FN bool IsActive(const Value& v) const { return v.level == 0; }
   CHATTY_FN Shared Share(const Value& v, chatty::Vertex) const { return v.paths; }
   CHATTY_FN Message ComputeScatter(const Shared& paths, chatty::Edge<>) const { return paths; }
-  CHATTY_FN bool Wants(const Value& v) const { return v.level == chatty::kInfinity<std::uint32_t>; }
+  CHATTY_FN bool Filter(const Value& v) const { return v.level == chatty::kInfinity<std::uint32_t>; }
   CHATTY_FN bool UpdateStatus(Value& v, Message paths, chatty::Vertex, const chatty::Round<>& round) const {
-    if (!Wants(v)) return false;
+    if (!Filter(v)) return false;
     v = {round.index + 1, paths};
     return true;
   }

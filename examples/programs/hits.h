@@ -18,7 +18,7 @@ struct Scores {
 /// edge.
 template <bool kAuthorities>
 struct Turn {
-  using Prior = Scores;
+  using Input = Scores;
   using Value = Scores;
   using Shared = double;
   using Message = double;
@@ -36,7 +36,7 @@ struct Turn {
   double limit =
       chatty::kInfinity<double>;  ///< in the last allowed turn, a larger change means that the scores have not converged
 
-  CHATTY_FN Value InitVertex(chatty::Vertex, const Prior& scores) const { return scores; }
+  CHATTY_FN Value InitVertex(chatty::Vertex, const Input& scores) const { return scores; }
   CHATTY_FN Shared Share(const Value& v, chatty::Vertex) const { return kAuthorities ? v.hub : v.authority; }
   CHATTY_FN Message ComputeScatter(const Shared& score, chatty::Edge<>) const { return score; }
   CHATTY_FN bool UpdateStatus(Value& v, Message sum, chatty::Vertex) const {
@@ -55,7 +55,7 @@ struct Turn {
 
 /// The first turn: all hubs are equal.
 struct First : Turn<true> {
-  using Prior = chatty::None;
+  using Input = chatty::None;
   double vertices = 1;
   CHATTY_FN Value InitVertex(chatty::Vertex) const { return {0, 1 / vertices}; }
 };
@@ -66,7 +66,7 @@ struct Hits;
 
 /// The other score, for `--value hub`: it reads the last turn's values and sends no messages.
 struct Hub {
-  using Prior = hits::Scores;
+  using Input = hits::Scores;
   using Value = double;
   using Message = double;
   static constexpr auto kReduction = chatty::Reduction::kSum;
@@ -79,7 +79,7 @@ struct Hub {
   Hub() = default;
   explicit Hub(const Hits& hits);
 
-  CHATTY_FN Value InitVertex(chatty::Vertex, const Prior& scores) const { return scores.hub; }
+  CHATTY_FN Value InitVertex(chatty::Vertex, const Input& scores) const { return scores.hub; }
   CHATTY_FN bool IsActive(const Value&) const { return false; }
   CHATTY_FN Message ComputeScatter(const Value&, chatty::Edge<>) const { return 0; }
   CHATTY_FN bool UpdateStatus(Value& hub, Message sum, chatty::Vertex) const {

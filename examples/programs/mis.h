@@ -36,7 +36,7 @@ struct Mis {
     return state == kOut ? 0 : state == kIn ? kTaken : chatty::Hash(v.id, seed);
   }
   CHATTY_FN Message ComputeScatter(const Shared& s, chatty::Edge<>) const { return s; }
-  CHATTY_FN bool Wants(const Value& state) const { return state == kUndecided; }
+  CHATTY_FN bool Filter(const Value& state) const { return state == kUndecided; }
   CHATTY_FN bool UpdateStatus(Value& state, Message highest, chatty::Vertex v) const {
     if (state != kUndecided) return false;
     const bool wins = highest <= chatty::Hash(v.id, seed);  // equality occurs only through a loop

@@ -33,7 +33,7 @@ struct Reach {
   }
   CHATTY_FN bool IsActive(const Value& seen) const { return seen != 0; }
   CHATTY_FN Message ComputeScatter(const Value& seen, chatty::Edge<>) const { return seen; }
-  CHATTY_FN bool Wants(const Value& seen, Message m) const { return (m & ~seen) != 0; }
+  CHATTY_FN bool Filter(const Value& seen, Message m) const { return (m & ~seen) != 0; }
   CHATTY_FN bool UpdateStatus(Value& seen, Message m, chatty::Vertex) const {
     const Value before = seen;
     seen |= m;

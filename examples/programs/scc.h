@@ -23,7 +23,7 @@ struct State {
 
 /// Members of all turns. At the end of a turn the undecided vertices are counted.
 struct Common {
-  using Prior = State;
+  using Input = State;
   using Value = State;
   using Global = std::uint64_t;
   static constexpr chatty::Hints kHints{.measure_when_quiet = true};
@@ -52,7 +52,7 @@ struct Trim : Common {
   CHATTY_FN bool IsActive(State v) const { return ToldOf(v) == Told::kInThisTurn; }
   CHATTY_FN Shared Share(const State&, chatty::Vertex) const { return 1; }
   CHATTY_FN Message ComputeScatter(const Shared& one, chatty::Edge<>) const { return one; }
-  CHATTY_FN bool Wants(const State& v) const { return v.Undecided(); }
+  CHATTY_FN bool Filter(const State& v) const { return v.Undecided(); }
   CHATTY_FN bool UpdateStatus(State& v, Message told, chatty::Vertex x) const {
     if (!v.Undecided()) return false;
     chatty::EdgeIndex& left = kForward ? v.in_left : v.out_left;
@@ -66,7 +66,7 @@ struct Trim : Common {
 
 /// The first turn: no vertex has been notified.
 struct First : Trim<true> {
-  using Prior = chatty::None;
+  using Input = chatty::None;
   CHATTY_FN State InitVertex(chatty::Vertex x) const {
     const bool alone = x.in_degree == 0 || x.out_degree == 0;
     return {alone ? x.id : chatty::kNoVertex,      chatty::kNoVertex, x.in_degree, x.out_degree,
@@ -89,9 +89,9 @@ struct Spread : Common {
   CHATTY_FN bool IsActive(const State& v) const { return v.Undecided(); }
   CHATTY_FN Shared Share(const State& v, chatty::Vertex) const { return v.least; }
   CHATTY_FN Message ComputeScatter(const Shared& least, chatty::Edge<>) const { return least; }
-  CHATTY_FN bool Wants(const State& v, Message id) const { return v.Undecided() && id < v.least; }
+  CHATTY_FN bool Filter(const State& v, Message id) const { return v.Undecided() && id < v.least; }
   CHATTY_FN bool UpdateStatus(State& v, Message id, chatty::Vertex) const {
-    if (!Wants(v, id)) return false;
+    if (!Filter(v, id)) return false;
     v.least = id;
     return true;
   }
@@ -115,9 +115,9 @@ struct Find : Common {
   CHATTY_FN bool IsActive(const State& v) const { return v.component == v.least; }
   CHATTY_FN Shared Share(const State& v, chatty::Vertex) const { return v.least + 1; }
   CHATTY_FN Message ComputeScatter(const Shared& found, chatty::Edge<>) const { return found; }
-  CHATTY_FN bool Wants(const State& v, Message found) const { return v.Undecided() && found > v.least; }
+  CHATTY_FN bool Filter(const State& v, Message found) const { return v.Undecided() && found > v.least; }
   CHATTY_FN bool UpdateStatus(State& v, Message found, chatty::Vertex) const {
-    if (!Wants(v, found)) return false;
+    if (!Filter(v, found)) return false;
     v.component = v.least;
     return true;
   }

@@ -32,7 +32,7 @@ struct WidestPath {
   CHATTY_FN Message ComputeScatter(const Value& width, chatty::Edge<Weight> e) const {
     return e.weight < width ? e.weight : width;
   }
-  CHATTY_FN bool Wants(const Value& width, Message m) const { return m > width; }
+  CHATTY_FN bool Filter(const Value& width, Message m) const { return m > width; }
   CHATTY_FN bool UpdateStatus(Value& width, Message m, chatty::Vertex) const {
     if (!(m > width)) return false;
     width = m;

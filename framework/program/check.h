@@ -99,13 +99,13 @@ constexpr bool CheckProgram() {
                 "Shared is larger than 16 bytes: give the program a `Share` that returns only what neighbours need (without "
                 "one, they see the whole Value)");
   static_assert(kFault != Fault::kNoInitVertex,
-                "a vertex program has a public `Value InitVertex(chatty::Vertex) const` (or, with `using Prior = …;`, "
-                "`InitVertex(chatty::Vertex, const Prior&) const`)");
+                "a vertex program has a public `Value InitVertex(chatty::Vertex) const` (or, with `using Input = …;`, "
+                "`InitVertex(chatty::Vertex, const Input&) const`)");
   static_assert(kFault != Fault::kInitVertexNotConst,
                 "InitVertex lacks a const: `Value InitVertex(chatty::Vertex) const`; many threads share one program");
   static_assert(kFault != Fault::kInitVertexUnfit,
                 "the program has an InitVertex that does not fit: `Value InitVertex(chatty::Vertex) const` (or, with `using "
-                "Prior = …;`, `InitVertex(chatty::Vertex, const Prior&) const`); a program with a Data may take a `const "
+                "Input = …;`, `InitVertex(chatty::Vertex, const Input&) const`); a program with a Data may take a `const "
                 "Data&` as the last parameter");
   static_assert(kFault != Fault::kNoComputeScatter,
                 "a vertex program has a public `Message ComputeScatter(const Shared&, chatty::Edge<Weight>, const "
@@ -170,19 +170,19 @@ constexpr bool CheckProgram() {
   static_assert(kFault != Fault::kRoundMessage,
                 "RoundMessage has to be `Message RoundMessage(const chatty::Round<Global>&) const`, whose Round may be left "
                 "out, of a program with the hint any_message_suffices and messages of at most 8 bytes, without kEveryRound, "
-                "Consume and Wants(value, message)");
+                "Consume and Filter(value, message)");
   static_assert(kFault != Fault::kNoConsume,
                 "kSafety = kAccumulative needs `Shared Consume(Value&, chatty::Vertex) const`, which takes the residual");
   static_assert(kFault != Fault::kAccumulativeReduction,
                 "kSafety = kAccumulative promises that nothing is lost, and this kReduction drops messages: it is kSum, or "
                 "a kCustom that adds");
-  static_assert(kFault != Fault::kConsumeWants,
-                "a program with Consume has no Wants: while some vertices give their residual away, others would read the "
+  static_assert(kFault != Fault::kConsumeFilter,
+                "a program with Consume has no Filter: while some vertices give their residual away, others would read the "
                 "values that change");
   static_assert(
-      kFault != Fault::kWantsUnfit,
-      "the program has a Wants that does not fit and would never be asked: `bool Wants(const Value&) const`, `bool "
-      "Wants(const Value&, Message) const`, or both");
+      kFault != Fault::kFilterUnfit,
+      "the program has a Filter that does not fit and would never be asked: `bool Filter(const Value&) const`, `bool "
+      "Filter(const Value&, Message) const`, or both");
   static_assert(kFault != Fault::kIsActiveUnfit,
                 "the program has an IsActive that does not fit and would never be asked: `bool IsActive(const Value&, const "
                 "chatty::Round<Global>&) const`, whose Round may be left out; a program with a Data may take a `const "
@@ -210,10 +210,11 @@ constexpr bool CheckProgram() {
   static_assert(kFault != Fault::kAllowsGaussSeidel,
                 "AllowsGaussSeidel has to be `bool AllowsGaussSeidel() const`, of a program with kActivity = kEveryRound "
                 "and a Share, without "
-                "Wants, that does not see all messages");
-  static_assert(kFault != Fault::kStationary,
-                "the hint stationary is for kCollect and kCount with kActivity = kEveryRound, without Wants and Consume, by "
-                "which the same neighbours might send something else");
+                "Filter, that does not see all messages");
+  static_assert(
+      kFault != Fault::kStationary,
+      "the hint stationary is for kCollect and kCount with kActivity = kEveryRound, without Filter and Consume, by "
+      "which the same neighbours might send something else");
   static_assert(kFault != Fault::kCombine,
                 "Measure needs a way to combine: `static Global Combine(Global, Global)` or operator+ on Global; `Global{}` "
                 "is its identity");

@@ -11,6 +11,7 @@
 #include "chatty/framework/program/calls.h"
 #include "chatty/framework/program/member_names.h"
 #include "chatty/framework/program/messages.h"
+#include "chatty/framework/program/retired_members.h"
 #include "chatty/framework/program/traits.h"
 
 namespace chatty {
@@ -53,7 +54,7 @@ template <class P, class Program = const P>
 concept Initialises = requires(Program p, Vertex v) {
   { p.InitVertex(v) } -> std::convertible_to<typename P::Value>;
 }
-|| requires(Program p, Vertex v, const PriorOf<P> prior) {
+|| requires(Program p, Vertex v, const InputOf<P> prior) {
   { p.InitVertex(v, prior) } -> std::convertible_to<typename P::Value>;
 }
 ||
@@ -61,7 +62,7 @@ concept Initialises = requires(Program p, Vertex v) {
      requires(Program p, Vertex v, const DataOf<P> data) {
        { p.InitVertex(v, data) } -> std::convertible_to<typename P::Value>;
      }) ||
-    (Traits<P>::kHasData && requires(Program p, Vertex v, const PriorOf<P> prior, const DataOf<P> data) {
+    (Traits<P>::kHasData && requires(Program p, Vertex v, const InputOf<P> prior, const DataOf<P> data) {
       { p.InitVertex(v, prior, data) } -> std::convertible_to<typename P::Value>;
     });
 template <class P, class Program = const P>
@@ -197,8 +198,8 @@ enum class Fault : std::uint8_t {
   kRoundMessage,
   kNoConsume,
   kAccumulativeReduction,
-  kConsumeWants,
-  kWantsUnfit,
+  kConsumeFilter,
+  kFilterUnfit,
   kIsActiveUnfit,
   kEndRoundUnfit,
   kNoEndRound,
@@ -299,13 +300,13 @@ constexpr Fault FindFault() {
     return Fault::kFirstInRowSuffices;
   else if constexpr (NamesRoundMessage<P>() &&
                      !(Traits<P>::kHasRoundMessage && Traits<P>::kAnyMessageSuffices && Traits<P>::kCanPush &&
-                       !Traits<P>::kEveryRound && !Traits<P>::kHasConsume && !Traits<P>::kHasWantsMessage))
+                       !Traits<P>::kEveryRound && !Traits<P>::kHasConsume && !Traits<P>::kHasFilterMessage))
     return Fault::kRoundMessage;
   else if constexpr (P::kSafety == Safety::kAccumulative && !Traits<P>::kHasConsume) return Fault::kNoConsume;
   else if constexpr (P::kSafety == Safety::kAccumulative && P::kReduction != Reduction::kSum &&
                      P::kReduction != Reduction::kCustom) return Fault::kAccumulativeReduction;
-  else if constexpr (NamesWants<P>() && !Traits<P>::kHasWants && !Traits<P>::kHasWantsMessage) return Fault::kWantsUnfit;
-  else if constexpr (Traits<P>::kHasConsume && NamesWants<P>()) return Fault::kConsumeWants;
+  else if constexpr (NamesFilter<P>() && !Traits<P>::kHasFilter && !Traits<P>::kHasFilterMessage) return Fault::kFilterUnfit;
+  else if constexpr (Traits<P>::kHasConsume && NamesFilter<P>()) return Fault::kConsumeFilter;
   else if constexpr (NamesIsActive<P>() && !Traits<P>::kHasIsActive) return Fault::kIsActiveUnfit;
   else if constexpr (NamesEndRound<P>() && !Traits<P>::kHasEndRound) return Fault::kEndRoundUnfit;
   else if constexpr (Traits<P>::kEveryRound && !Traits<P>::kHasEndRound) return Fault::kNoEndRound;
@@ -317,10 +318,10 @@ constexpr Fault FindFault() {
   else if constexpr (Traits<P>::kMeasureWhenQuiet && (!Traits<P>::kHasMeasure || Traits<P>::kEveryRound))
     return Fault::kMeasureWhenQuiet;
   else if constexpr (Traits<P>::kStationary && !(Traits<P>::kCollects && Traits<P>::kEveryRound && !Traits<P>::kHasConsume &&
-                                                !NamesWants<P>()))
+                                                !NamesFilter<P>()))
     return Fault::kStationary;
   else if constexpr (NamesAllowsGaussSeidel<P>() && !(Traits<P>::kHasAllowsGaussSeidel && Traits<P>::kEveryRound && Traits<P>::kHasShare &&
-                                               !Traits<P>::kCollects && !NamesWants<P>()))
+                                               !Traits<P>::kCollects && !NamesFilter<P>()))
     return Fault::kAllowsGaussSeidel;
   else if constexpr (Traits<P>::kHasMeasure && !CombinesGlobals<P>) return Fault::kCombine;
   else if constexpr (NamesOutput<P>() && !requires { typename P::Output; } && !Traits<P>::kHasOutput)

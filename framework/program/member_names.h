@@ -1,5 +1,5 @@
 /// \file
-/// Which members a vertex program names: rightly, nearly so, or as earlier versions had them. Nothing would ask for a member
+/// Which members a vertex program names, rightly or nearly so. Nothing would ask for a member
 /// that is nearly called as an optional one, and nobody would hear of it: CheckProgram tells. Part of program.h.
 #pragma once
 
@@ -30,7 +30,9 @@ CHATTY_DETAIL_NAMES(ComputeReduce)
 CHATTY_DETAIL_NAMES(UpdateStatus)
 CHATTY_DETAIL_NAMES(Share)
 CHATTY_DETAIL_NAMES(Consume)
+CHATTY_DETAIL_NAMES(Filter)
 CHATTY_DETAIL_NAMES(Wants)
+CHATTY_DETAIL_NAMES(TakesFresh)
 CHATTY_DETAIL_NAMES(AllowsGaussSeidel)
 CHATTY_DETAIL_NAMES(RoundMessage)
 CHATTY_DETAIL_NAMES(IsActive)
@@ -52,14 +54,14 @@ CHATTY_DETAIL_NAMES(kVertexData)
 #define CHATTY_DETAIL_LIKE_Consume(X)                                                                                       \
   X(consume) X(Cnsume) X(Cosume) X(Conume) X(Consme) X(Consue) X(Consum) X(Cnosume) X(Cosnume) X(Conusme) X(Consmue)        \
   X(Consuem) X(Consumes)
-#define CHATTY_DETAIL_LIKE_Wants(X)                                                                                         \
-  X(wants) X(Wnts) X(Wats) X(Wans) X(Want) X(Wnats) X(Watns) X(Wanst) X(Wanted) X(WantsMessage)
+#define CHATTY_DETAIL_LIKE_Filter(X)                                                                                         \
+  X(filter) X(Flter) X(Fiter) X(Filer) X(Filtr) X(Filte) X(Fliter) X(Fitler) X(Filetr) X(Filtre) X(Filters) X(FilterMessage)
 #define CHATTY_DETAIL_LIKE_AllowsGaussSeidel(X)                                                                             \
   X(allowsGaussSeidel) X(Allowsgaussseidel) X(allowsgaussseidel) X(allows_gauss_seidel) X(AlowsGaussSeidel)                 \
   X(AllwsGaussSeidel) X(AllosGaussSeidel) X(AllowGaussSeidel) X(AllowsGussSeidel) X(AllowsGassSeidel)                       \
   X(AllowsGausSeidel) X(AllowsGaussSidel) X(AllowsGaussSedel) X(AllowsGaussSeiel) X(AllowsGaussSeidl)                       \
   X(AllowsGaussSeide) X(AlolwsGaussSeidel) X(AllwosGaussSeidel) X(AlloswGaussSeidel) X(AllowsGuassSeidel)                   \
-  X(AllowsGasusSeidel) X(AllowsGaussSiedel) X(AllowsGaussSediel) X(AllowsGaussSeiedl) X(AllowsGaussSeidle) X(TakesFresh)
+  X(AllowsGasusSeidel) X(AllowsGaussSiedel) X(AllowsGaussSediel) X(AllowsGaussSeiedl) X(AllowsGaussSeidle)
 #define CHATTY_DETAIL_LIKE_RoundMessage(X)                                                                                  \
   X(roundMessage) X(Roundmessage) X(roundmessage) X(round_message) X(RundMessage) X(RondMessage) X(RoudMessage)             \
   X(RounMessage) X(RoundMssage) X(RoundMesage) X(RoundMessge) X(RoundMessae) X(RoundMessag) X(RuondMessage)                 \
@@ -102,8 +104,8 @@ CHATTY_DETAIL_NAMES(kVertexData)
   X(shared) X(SharedValue)
 #define CHATTY_DETAIL_LIKE_Global(X)                                                                                        \
   X(global) X(Globals)
-#define CHATTY_DETAIL_LIKE_Prior(X)                                                                                         \
-  X(prior) X(PriorValue)
+#define CHATTY_DETAIL_LIKE_Input(X)                                                                                         \
+  X(input) X(InputValue) X(Inputs)
 // clang-format on
 
 template <class T>
@@ -127,7 +129,7 @@ inline constexpr bool kIsFunction = std::is_member_function_pointer_v<T> ||
   }
 CHATTY_DETAIL_MISSPELT(Share, CHATTY_DETAIL_ANY_FUNCTION, NamesShare<P>())
 CHATTY_DETAIL_MISSPELT(Consume, CHATTY_DETAIL_ANY_FUNCTION, NamesConsume<P>())
-CHATTY_DETAIL_MISSPELT(Wants, CHATTY_DETAIL_ANY_FUNCTION, NamesWants<P>())
+CHATTY_DETAIL_MISSPELT(Filter, CHATTY_DETAIL_ANY_FUNCTION, NamesFilter<P>())
 CHATTY_DETAIL_MISSPELT(AllowsGaussSeidel, CHATTY_DETAIL_ANY_FUNCTION, NamesAllowsGaussSeidel<P>())
 CHATTY_DETAIL_MISSPELT(RoundMessage, CHATTY_DETAIL_ANY_FUNCTION, NamesRoundMessage<P>())
 CHATTY_DETAIL_MISSPELT(IsActive, CHATTY_DETAIL_ANY_FUNCTION, NamesIsActive<P>())
@@ -144,7 +146,7 @@ CHATTY_DETAIL_MISSPELT(kParameters, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::k
 CHATTY_DETAIL_MISSPELT(Weight, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Weight; }))
 CHATTY_DETAIL_MISSPELT(Shared, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Shared; }))
 CHATTY_DETAIL_MISSPELT(Global, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Global; }))
-CHATTY_DETAIL_MISSPELT(Prior, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Prior; }))
+CHATTY_DETAIL_MISSPELT(Input, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Input; }))
 #undef CHATTY_DETAIL_MISSPELT
 #undef CHATTY_DETAIL_ANY_FUNCTION
 #undef CHATTY_DETAIL_ANY_CONSTANT
@@ -152,11 +154,11 @@ CHATTY_DETAIL_MISSPELT(Prior, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Pr
 
 template <class P>
 constexpr bool MisspellsMember() {
-  return MisspellsShare<P>() || MisspellsConsume<P>() || MisspellsWants<P>() || MisspellsAllowsGaussSeidel<P>() ||
+  return MisspellsShare<P>() || MisspellsConsume<P>() || MisspellsFilter<P>() || MisspellsAllowsGaussSeidel<P>() ||
          MisspellsRoundMessage<P>() || MisspellsIsActive<P>() || MisspellsMeasure<P>() || MisspellsEndRound<P>() ||
          MisspellsOutput<P>() || MisspellsPriority<P>() || MisspellsCombine<P>() || MisspellskEdges<P>() ||
          MisspellskActivity<P>() || MisspellskHints<P>() || MisspellskInfo<P>() || MisspellskParameters<P>() ||
-         MisspellsWeight<P>() || MisspellsShared<P>() || MisspellsGlobal<P>() || MisspellsPrior<P>();
+         MisspellsWeight<P>() || MisspellsShared<P>() || MisspellsGlobal<P>() || MisspellsInput<P>();
 }
 
 // Fails to compile, once for each such member.
@@ -167,7 +169,7 @@ constexpr void TellOfMisspelling() {
                                        " and that nothing asks for: write `" #Name "`, or call it something else");
   CHATTY_DETAIL_TELL(Share)
   CHATTY_DETAIL_TELL(Consume)
-  CHATTY_DETAIL_TELL(Wants)
+  CHATTY_DETAIL_TELL(Filter)
   CHATTY_DETAIL_TELL(AllowsGaussSeidel)
   CHATTY_DETAIL_TELL(RoundMessage)
   CHATTY_DETAIL_TELL(IsActive)
@@ -184,51 +186,9 @@ constexpr void TellOfMisspelling() {
   CHATTY_DETAIL_TELL(Weight)
   CHATTY_DETAIL_TELL(Shared)
   CHATTY_DETAIL_TELL(Global)
-  CHATTY_DETAIL_TELL(Prior)
+  CHATTY_DETAIL_TELL(Input)
 #undef CHATTY_DETAIL_TELL
 }
-
-// Members of programs of earlier versions, and what has taken their place. The language has no list of what a struct has, so
-// that each has to be asked for.
-#define CHATTY_DETAIL_HINT(hint)                                        \
-  "is a hint now: write `static constexpr chatty::Hints kHints{." #hint \
-  " = true};`, with the program's other hints in the same braces"
-#define CHATTY_DETAIL_INFO(text)                                              \
-  "is a part of kInfo now: write `static constexpr chatty::Info kInfo{." text \
-  "};`, with the program's other texts in the same braces"
-#define CHATTY_DETAIL_RETIRED_CONSTANTS(X)                          \
-  X(kFirstSuffices, CHATTY_DETAIL_HINT(any_message_suffices))       \
-  X(kFirstInRowSuffices, CHATTY_DETAIL_HINT(first_in_row_suffices)) \
-  X(kUpdateIsReduction, CHATTY_DETAIL_HINT(update_is_reduction))    \
-  X(kMeasureWhenQuiet, CHATTY_DETAIL_HINT(measure_when_quiet))      \
-  X(kSameAgain, CHATTY_DETAIL_HINT(stationary))                     \
-  X(kSummary, CHATTY_DETAIL_INFO("summary = \"…\""))                \
-  X(kOutputName, CHATTY_DETAIL_INFO("output_name = \"…\""))         \
-  X(kOutputIsVertex, CHATTY_DETAIL_INFO("output_is_vertex = true"))
-
-#define CHATTY_DETAIL_HAS_CONSTANT(Name, instead) \
-  || requires { P::Name; }
-template <class P>
-constexpr bool HasRetiredMember() {
-  return false CHATTY_DETAIL_RETIRED_CONSTANTS(CHATTY_DETAIL_HAS_CONSTANT);
-}
-#undef CHATTY_DETAIL_HAS_CONSTANT
-
-template <class P>
-inline constexpr bool kNever = false;
-// Fails to compile for the first such member of P, a program of any kind.
-template <class P>
-constexpr void TellOfRetired() {
-#define CHATTY_DETAIL_TELL(Name, instead)        \
-  if constexpr (requires { P::Name; })           \
-    static_assert(kNever<P>, #Name " " instead); \
-  else
-  CHATTY_DETAIL_RETIRED_CONSTANTS(CHATTY_DETAIL_TELL) {}
-#undef CHATTY_DETAIL_TELL
-}
-#undef CHATTY_DETAIL_RETIRED_CONSTANTS
-#undef CHATTY_DETAIL_INFO
-#undef CHATTY_DETAIL_HINT
 /// @endcond
 
 }  // namespace chatty::detail

@@ -45,13 +45,13 @@ struct GlobalOfImpl<P> {
   using type = typename P::Global;
 };
 template <class P>
-struct PriorOfImpl {
+struct InputOfImpl {
   using type = None;
 };
 template <class P>
-requires requires { typename P::Prior; }
-struct PriorOfImpl<P> {
-  using type = typename P::Prior;
+requires requires { typename P::Input; }
+struct InputOfImpl<P> {
+  using type = typename P::Input;
 };
 template <class P>
 struct DataOfImpl {
@@ -80,9 +80,9 @@ using WeightOf = typename detail::WeightOfImpl<P>::type;
 /// What P measures: P::Global, or None.
 template <class P>
 using GlobalOf = typename detail::GlobalOfImpl<P>::type;
-/// What P starts from: P::Prior, or None.
+/// What P starts from: P::Input, or None.
 template <class P>
-using PriorOf = typename detail::PriorOfImpl<P>::type;
+using InputOf = typename detail::InputOfImpl<P>::type;
 /// What P is given of a vertex from outside: P::Data, or None.
 template <class P>
 using DataOf = typename detail::DataOfImpl<P>::type;
@@ -153,7 +153,7 @@ struct Traits {
   /// And of these only how often each came.
   static constexpr bool kCounts = kReduction == Reduction::kCount;
   /// P starts from another program's values.
-  static constexpr bool kHasPrior = !std::is_same_v<PriorOf<P>, None>;
+  static constexpr bool kHasInput = !std::is_same_v<InputOf<P>, None>;
   /// P is given data of each vertex.
   static constexpr bool kHasData = !std::is_same_v<DataOf<P>, None>;
   /// @{
@@ -164,11 +164,11 @@ struct Traits {
   static constexpr bool kHasConsume = requires(const P p, ValueOf<P> v, Vertex x) {
     { p.Consume(v, x) } -> std::convertible_to<SharedOf<P>>;
   };
-  static constexpr bool kHasWants = requires(const P p, const ValueOf<P> v) {
-    { p.Wants(v) } -> std::convertible_to<bool>;
+  static constexpr bool kHasFilter = requires(const P p, const ValueOf<P> v) {
+    { p.Filter(v) } -> std::convertible_to<bool>;
   };
-  static constexpr bool kHasWantsMessage = requires(const P p, const ValueOf<P> v, MessageOf<P> m) {
-    { p.Wants(v, m) } -> std::convertible_to<bool>;
+  static constexpr bool kHasFilterMessage = requires(const P p, const ValueOf<P> v, MessageOf<P> m) {
+    { p.Filter(v, m) } -> std::convertible_to<bool>;
   };
   static constexpr bool kRoundMessageTakesRound = requires(const P p, const RoundOf<P> r) {
     { p.RoundMessage(r) } -> std::convertible_to<MessageOf<P>>;
@@ -212,7 +212,7 @@ struct Traits {
   };
   static constexpr bool kInitTakesData =
       kHasData &&
-      (kHasPrior ? requires(const P p, Vertex x, const PriorOf<P> prior, const DataOf<P> d) { p.InitVertex(x, prior, d); }
+      (kHasInput ? requires(const P p, Vertex x, const InputOf<P> prior, const DataOf<P> d) { p.InitVertex(x, prior, d); }
                  : requires(const P p, Vertex x, const DataOf<P> d) { p.InitVertex(x, d); });
   static constexpr bool kPreparesData = kHasData && requires(const P p, const Graph& graph, std::span<DataOf<P>> data,
                                                              std::span<const std::string_view> given) {
@@ -251,7 +251,7 @@ struct Traits {
   /// Rounds take changed vertices in the order of their Priority. What is late does no harm to a monotone program; what asks
   /// after each round, or says of one round alone what it wants, means rounds as they come.
   static constexpr bool kOrders = kHasPriority && kSafety == Safety::kMonotone && kIdempotent && kCanPush && !kEveryRound &&
-                                  !kHasWants && !kAnyMessageSuffices && !kHasMeasure && !kHasEndRound;
+                                  !kHasFilter && !kAnyMessageSuffices && !kHasMeasure && !kHasEndRound;
 };
 
 }  // namespace chatty

@@ -72,8 +72,8 @@ CHATTY_FN Delivery DeliverBit(const StateRef<P>& s, LocalId target, [[maybe_unus
   }
 #endif
   if (target < s.graph.owned) {
-    if constexpr (Traits<P>::kHasWants) {
-      if (ask && !s.program.Wants(s.values[target])) return Delivery::kIgnored;
+    if constexpr (Traits<P>::kHasFilter) {
+      if (ask && !s.program.Filter(s.values[target])) return Delivery::kIgnored;
     }
   } else if constexpr (Traits<P>::kTellsOnce) {
     const auto bit = static_cast<LocalId>(target - s.ToldWord() * 32);
@@ -86,10 +86,10 @@ CHATTY_FN Delivery DeliverBit(const StateRef<P>& s, LocalId target, [[maybe_unus
 template <class P>
 CHATTY_FN bool IsWanted(const StateRef<P>& s, LocalId target, [[maybe_unused]] const MessageOf<P>& message) {
   if (target >= s.graph.owned || !KeepsMessages(s)) return true;
-  if constexpr (Traits<P>::kHasWants) {
-    if (!s.asynchronous && !s.program.Wants(s.values[target])) return false;
+  if constexpr (Traits<P>::kHasFilter) {
+    if (!s.asynchronous && !s.program.Filter(s.values[target])) return false;
   }
-  if constexpr (Traits<P>::kHasWantsMessage) return s.program.Wants(s.values[target], message);
+  if constexpr (Traits<P>::kHasFilterMessage) return s.program.Filter(s.values[target], message);
   return true;
 }
 
@@ -158,8 +158,8 @@ CHATTY_FN bool GatherEdge(const StateRef<P>& s, LocalId source, LocalId target, 
                           const RoundOf<P>& round, bool have, MessageOf<P>* message) {
   if (!all_active && !bits::Test(s.active, source)) return false;
   const MessageOf<P> candidate = Scatter(s, s.shared[source], source, target, s.graph.reverse, e, round);
-  if constexpr (Traits<P>::kHasWantsMessage) {
-    if (!s.program.Wants(s.values[target], candidate)) return false;
+  if constexpr (Traits<P>::kHasFilterMessage) {
+    if (!s.program.Filter(s.values[target], candidate)) return false;
   }
   if constexpr (Traits<P>::kCollects) {
     *message = candidate;
@@ -171,8 +171,8 @@ CHATTY_FN bool GatherEdge(const StateRef<P>& s, LocalId source, LocalId target, 
 
 template <class P>
 CHATTY_FN bool IsCandidate(const StateRef<P>& s, LocalId v) {
-  if constexpr (Traits<P>::kHasWants) {
-    return s.program.Wants(s.values[v]);
+  if constexpr (Traits<P>::kHasFilter) {
+    return s.program.Filter(s.values[v]);
   } else {
     return true;
   }
@@ -287,8 +287,8 @@ CHATTY_FN bool Updated(const StateRef<P>& s, LocalId v, Counters* tally, Update&
     tally->vertices += 1;
     tally->edges += degree;
   }
-  if constexpr (Traits<P>::kHasWants) {
-    const bool wanted = s.program.Wants(before), wants = s.program.Wants(value);
+  if constexpr (Traits<P>::kHasFilter) {
+    const bool wanted = s.program.Filter(before), wants = s.program.Filter(value);
     if (wants != wanted) {
       const auto edges = static_cast<std::int64_t>(s.graph.reverse.degree(v));
       tally->wanting += wants ? edges : -edges;
@@ -316,8 +316,8 @@ CHATTY_FN bool ApplyOne(const StateRef<P>& s, LocalId v, const RoundOf<P>& round
       const MessageOf<P> message = CallRoundMessage(s.program, round);
       const Vertex vertex = s.At(v);
       return Updated(s, v, tally, [&](ValueOf<P>& value) -> bool {
-        if constexpr (Traits<P>::kHasWants) {
-          if (!s.program.Wants(value)) return false;  // DeliverBit may not check
+        if constexpr (Traits<P>::kHasFilter) {
+          if (!s.program.Filter(value)) return false;  // DeliverBit may not check
         }
         return UpdateValue(s, v, value, message, vertex, round);
       });
@@ -335,11 +335,11 @@ CHATTY_FN bool ApplyOne(const StateRef<P>& s, LocalId v, const RoundOf<P>& round
 
 /// First value of owned vertex v.
 template <class P>
-CHATTY_FN ValueOf<P> InitialValue(const StateRef<P>& s, const PriorOf<P>* prior, LocalId v) {
+CHATTY_FN ValueOf<P> InitialValue(const StateRef<P>& s, const InputOf<P>* prior, LocalId v) {
   using T = Traits<P>;
-  if constexpr (T::kHasPrior && T::kInitTakesData) {
+  if constexpr (T::kHasInput && T::kInitTakesData) {
     return s.program.InitVertex(s.At(v), prior[v], s.data[v]);
-  } else if constexpr (T::kHasPrior) {
+  } else if constexpr (T::kHasInput) {
     return s.program.InitVertex(s.At(v), prior[v]);
   } else if constexpr (T::kInitTakesData) {
     return s.program.InitVertex(s.At(v), s.data[v]);

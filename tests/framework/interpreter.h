@@ -28,7 +28,7 @@ struct Interpretation {
 };
 
 template <class P>
-Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vector<PriorOf<P>>* prior = nullptr,
+Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vector<InputOf<P>>* prior = nullptr,
                             std::uint32_t max_rounds = 0) {
   using T = Traits<P>;
   using Message = MessageOf<P>;
@@ -71,7 +71,7 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
   std::vector<ValueOf<P>>& values = result.values;
   round.vertices = n;
   for (VertexId v = 0; v < n; ++v) {
-    if constexpr (T::kHasPrior) {
+    if constexpr (T::kHasInput) {
       values.push_back(program.InitVertex(at(v), (*prior)[v]));
     } else {
       values.push_back(program.InitVertex(at(v)));
@@ -153,11 +153,11 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
     for (const Edge<W>& edge : edges) {
       if (!active[edge.source] && !T::kEveryRound) continue;
       const Message message = CallComputeScatter(program, shared[edge.source], edge, round);
-      if constexpr (T::kHasWants) {
-        if (!program.Wants(values[edge.target])) continue;
+      if constexpr (T::kHasFilter) {
+        if (!program.Filter(values[edge.target])) continue;
       }
-      if constexpr (T::kHasWantsMessage) {
-        if (!program.Wants(values[edge.target], message)) continue;
+      if constexpr (T::kHasFilterMessage) {
+        if (!program.Filter(values[edge.target], message)) continue;
       }
       inbox[edge.target].push_back(message);
     }

@@ -91,7 +91,7 @@ struct FirstVisit {
   CHATTY_FN Message ComputeScatter(const Value&, Edge<>, const Round<>& round) const {
     return static_cast<M>(round.index + 1);
   }
-  CHATTY_FN bool Wants(const Value& value) const { return value == ~0u; }
+  CHATTY_FN bool Filter(const Value& value) const { return value == ~0u; }
   CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
     value = static_cast<std::uint32_t>(m);
     return true;
@@ -177,7 +177,7 @@ struct Communities {
   Next EndRound(Round<>& round) const { return round.index >= rounds ? Next::kStop : Next::kContinue; }
 };
 
-/// kCollect on message, with Share, Wants both ways and messages of two bytes: order and number of messages matter.
+/// kCollect on message, with Share, Filter both ways and messages of two bytes: order and number of messages matter.
 struct Digest {
   struct Value {
     std::uint64_t digest;
@@ -193,8 +193,8 @@ struct Digest {
   CHATTY_FN Message ComputeScatter(const Shared& s, Edge<> e, const Round<>& r) const {
     return static_cast<Message>(s + e.target * 3 + r.index);
   }
-  CHATTY_FN bool Wants(const Value& v) const { return v.updates < 3; }
-  CHATTY_FN bool Wants(const Value& v, const Message& m) const { return (v.digest + m) % 5 != 0; }
+  CHATTY_FN bool Filter(const Value& v) const { return v.updates < 3; }
+  CHATTY_FN bool Filter(const Value& v, const Message& m) const { return (v.digest + m) % 5 != 0; }
   CHATTY_FN bool UpdateStatus(Value& v, Messages<Message> all, Vertex, const Round<>&) const {
     std::uint64_t h = v.digest;
     for (std::uint64_t i = 0; i < all.size(); ++i) h = h * 1099511628211ull + all[i];
@@ -241,7 +241,7 @@ struct CountedCommunities {
   }
 };
 
-/// kCount on message, with Share and Wants both ways: every message counts, and each value is told once.
+/// kCount on message, with Share and Filter both ways: every message counts, and each value is told once.
 template <class Number>
 struct CountedDigest {
   struct Value {
@@ -258,8 +258,8 @@ struct CountedDigest {
   CHATTY_FN Message ComputeScatter(const Shared& s, Edge<> e, const Round<>& r) const {
     return static_cast<Message>(s % (1 + e.target % 5000)) - 2 + static_cast<Message>(r.index % 2);
   }
-  CHATTY_FN bool Wants(const Value& v) const { return v.updates < 3; }
-  CHATTY_FN bool Wants(const Value& v, const Message& m) const {
+  CHATTY_FN bool Filter(const Value& v) const { return v.updates < 3; }
+  CHATTY_FN bool Filter(const Value& v, const Message& m) const {
     return (v.digest + static_cast<std::uint64_t>(m)) % 5 != 0;
   }
   CHATTY_FN bool UpdateStatus(Value& v, Counts<Message> all, Vertex, const Round<>&) const {

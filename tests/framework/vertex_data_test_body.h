@@ -70,7 +70,7 @@ struct TaggedLevels {
 
   CHATTY_FN Value InitVertex(Vertex v, const Data& data) const { return v.id == source ? data.tag : kInfinity<Value>; }
   CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value != kInfinity<Value>; }
-  CHATTY_FN bool Wants(const Value& value) const { return value == kInfinity<Value>; }
+  CHATTY_FN bool Filter(const Value& value) const { return value == kInfinity<Value>; }
   CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const { return value / 4 + 1; }
   CHATTY_FN bool UpdateStatus(Value& value, Message level, Vertex, const Round<>&, const Data& data) const {
     if (value / 4 <= level) return false;
@@ -141,7 +141,7 @@ struct AllTypes {
   };
   using Value = Data;
   using Message = std::uint32_t;
-  using Prior = std::uint32_t;
+  using Input = std::uint32_t;
   using Shared = std::uint32_t;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kSynchronous;
@@ -155,7 +155,7 @@ struct AllTypes {
     if (data.size() != graph.vertices()) throw UsageError("not as many as vertices");
     for (Data& d : data) d.arrays = static_cast<std::uint32_t>(given.size());
   }
-  CHATTY_FN Value InitVertex(Vertex, const Prior& level, const Data& data) const {
+  CHATTY_FN Value InitVertex(Vertex, const Input& level, const Data& data) const {
     Value value = data;
     value.u32 += level;
     return value;

@@ -42,7 +42,7 @@ class CudaSteps final : public StepSet {
   void Init(const std::byte* prior) override {
     Forget();
     state_.ForgetRoundMessages();
-    kernels::Init<P><<<Blocks(s().graph.local), kBlock, 0, stream()>>>(s(), reinterpret_cast<const PriorOf<P>*>(prior));
+    kernels::Init<P><<<Blocks(s().graph.local), kBlock, 0, stream()>>>(s(), reinterpret_cast<const InputOf<P>*>(prior));
     Check("Init");
   }
   void Activate(const RoundState& round) override {

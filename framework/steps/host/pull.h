@@ -30,7 +30,7 @@ namespace detail {
 /// for each sum.
 template <class P>
 inline constexpr bool kCombinesApart = std::is_arithmetic_v<MessageOf<P>> && !Traits<P>::kAnyMessageSuffices &&
-                                       !Traits<P>::kHasWantsMessage && !Traits<P>::kCollects;
+                                       !Traits<P>::kHasFilterMessage && !Traits<P>::kCollects;
 
 /// Pulls along edges [begin, end) of `target`'s row.
 template <class P>
@@ -111,10 +111,10 @@ std::uint32_t PullFirst(const StateRef<P>& s, const RoundOf<P>& round, const Adj
 template <class P>
 std::uint32_t Candidates(const StateRef<P>& s, std::size_t w, std::size_t end) {
   std::uint32_t word = bits::Mask(w, end);
-  if constexpr (Traits<P>::kHasWants) {
+  if constexpr (Traits<P>::kHasFilter) {
     std::uint32_t wanting = 0;
     for (std::size_t i = w * 32; i < std::min(end, w * 32 + 32); ++i) {
-      wanting |= std::uint32_t{s.program.Wants(s.values[i])} << (i & 31);
+      wanting |= std::uint32_t{s.program.Filter(s.values[i])} << (i & 31);
     }
     word = wanting;
     for (; wanting != 0; wanting &= wanting - 1) {
@@ -148,7 +148,7 @@ void Gather(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool al
       }
       std::uint32_t touched = 0;
       bool first = false;
-      if constexpr (Traits<P>::kAnyMessageSuffices && !Traits<P>::kHasWantsMessage) first = !all_active;
+      if constexpr (Traits<P>::kAnyMessageSuffices && !Traits<P>::kHasFilterMessage) first = !all_active;
       if (first) {
         touched = detail::PullFirst(s, round, s.graph.reverse, s.active, w, candidates, &scanned);
       } else {

@@ -49,7 +49,7 @@ class HostSteps final : public StepSet {
     if constexpr (fused::host::kFuses<P>) {
       if (fused_.TakeInboxesEmpty()) state.inbox = nullptr;
     }
-    Run(s().graph.local, [&](Group& g) { host::Init(g, state, reinterpret_cast<const PriorOf<P>*>(prior)); });
+    Run(s().graph.local, [&](Group& g) { host::Init(g, state, reinterpret_cast<const InputOf<P>*>(prior)); });
   }
   void Activate(const RoundState& round) override {
     applied_.reset();

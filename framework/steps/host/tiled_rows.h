@@ -26,8 +26,9 @@ namespace chatty::steps::host {
 
 /// Whether P's pulls can go by tiles: they look at all edges, in any order, and at no weights.
 template <class P>
-inline constexpr bool kMayTile = Traits<P>::kEveryRound && !Traits<P>::kCollects && !Traits<P>::kAnyMessageSuffices &&
-                                 !Traits<P>::kHasWants && !Traits<P>::kHasWantsMessage && std::is_same_v<WeightOf<P>, None>;
+inline constexpr bool kMayTile =
+    Traits<P>::kEveryRound && !Traits<P>::kCollects && !Traits<P>::kAnyMessageSuffices && !Traits<P>::kHasFilter &&
+    !Traits<P>::kHasFilterMessage && std::is_same_v<WeightOf<P>, None>;
 
 /// A device's reverse rows in tiles, in its memory. Those of 2^15 targets are a stripe, which one thread works on at a time.
 ///

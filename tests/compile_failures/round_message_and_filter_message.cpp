@@ -14,7 +14,7 @@ struct Program {
     return RoundMessage(round);
   }
   CHATTY_FN Message RoundMessage(const chatty::Round<>& round) const { return round.index; }
-  CHATTY_FN bool Wants(const Value& value, Message m) const { return m < value; }
+  CHATTY_FN bool Filter(const Value& value, Message m) const { return m < value; }
   CHATTY_FN bool UpdateStatus(Value& value, Message m, chatty::Vertex, const chatty::Round<>&) const {
     if (m >= value) return false;
     value = m;
