@@ -22,13 +22,13 @@ concept VertexProgram = detail::FindFault<P>()
 
 /// A vertex program whose updates may run in any order: what an asynchronous engine may take. The engine `async` takes those
 /// that are kMonotone, and CheckExecution refuses others in words. `kMonotone`: late and repeated messages do no harm, so
-/// the reduction must be one that may see a message twice, and of two that are not equal lose neither. `kAccumulative`: each
+/// the reduction must be one that may see a message twice. `kAccumulative`: each
 /// residual is taken exactly once. A program active in every round, or that decides after each, is neither: its rounds are
 /// its meaning.
 template <class P>
 concept AsynchronousProgram =
     VertexProgram<P> && P::kSafety != Safety::kSynchronous && !Traits<P>::kEveryRound && !Traits<P>::kHasEndRound &&
-    !(P::kSafety == Safety::kMonotone && (P::kReduction == Reduction::kSum || P::kReduction == Reduction::kAny));
+    !(P::kSafety == Safety::kMonotone && P::kReduction == Reduction::kSum);
 
 /// Fails to compile, with one sentence, for a program that an asynchronous engine must not run. Returns whether it may.
 template <class P>
@@ -45,9 +45,6 @@ constexpr bool CheckAsynchronous() {
     static_assert(P::kSafety == Safety::kSynchronous || Traits<P>::kEveryRound || !Traits<P>::kHasEndRound,
                   "EndRound is asked after each round, and an asynchronous engine has no rounds. Run it by bsp, or let the "
                   "program fall quiet by itself");
-    static_assert(P::kSafety != Safety::kMonotone || P::kReduction != Reduction::kAny,
-                  "kReduction = kAny keeps one message of a round, in which all are equal; asynchronously messages of "
-                  "several rounds meet, and the better one would be lost. Run it by bsp, or say kMin or kMax");
     static_assert(P::kSafety != Safety::kMonotone || P::kReduction != Reduction::kSum,
                   "kSafety = kMonotone promises that repeated messages do no harm, and kSum adds them twice. Run it by bsp, "
                   "or keep a residual that Consume takes and say kAccumulative, which the engine async does not run yet");

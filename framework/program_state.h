@@ -105,7 +105,7 @@ class ProgramState {
     if constexpr (Traits<P>::kTellsOnce) visit(&ProgramState::told_, bits::Words(part.halo()) + 1);
     visit(&ProgramState::frontier_, part.owned);
     visit(&ProgramState::next_, part.owned);
-    if constexpr (Traits<P>::kCollects) {
+    if constexpr (Traits<P>::kCounts) {
       visit(&ProgramState::collected_, part.reverse.edges);
       visit(&ProgramState::next_values_, part.owned);
     } else {

@@ -382,7 +382,7 @@ class Entry final : public RegisteredProgram {
     if constexpr (OperatorProgram<Representative> || SequenceProgram<Representative>) {
       return false;
     } else {
-      return !Traits<Representative>::kEveryRound && !Traits<Representative>::kCollects;
+      return !Traits<Representative>::kEveryRound && !Traits<Representative>::kCounts;
     }
   }
   std::string_view safety() const override {
@@ -415,14 +415,12 @@ class Entry final : public RegisteredProgram {
           return "sum";
         case Reduction::kOr:
           return "or";
-        case Reduction::kAny:
-          return "any";
         case Reduction::kCustom:
           return "custom";
-        case Reduction::kCollect:
-          return "collect";
         case Reduction::kCount:
           return "count";
+        default:  // no program has it
+          return "";
       }
       return "";
     }

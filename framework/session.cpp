@@ -56,7 +56,6 @@ void CheckExecution(Execution execution, const ProgramTraits* traits) {
         traits->safety == Safety::kSynchronous ? "is kSynchronous"
         : traits->every_round                  ? "is active in every round"
         : traits->has_end_round                ? "decides after each round, by EndRound"
-        : traits->reduction == Reduction::kAny ? "is kMonotone and keeps any one of a round's messages"
                                                : "is kMonotone and sums its messages");
   }
   if (traits->safety == Safety::kAccumulative) {

@@ -205,8 +205,8 @@ struct StateRef {
   LocalId* touched_queue = nullptr;  ///< queue, owned entries
   LocalId* touched_halo = nullptr;   ///< queue, halo entries
   Slice* slices = nullptr;
-  Message* collected = nullptr;  ///< kCollect, kCount: a place for each reverse edge's message
-  Value* next_values = nullptr;  ///< kCollect, kCount: owned entries, so that neighbours read old values
+  Message* collected = nullptr;  ///< kCount: a place for each reverse edge's message
+  Value* next_values = nullptr;  ///< kCount: owned entries, so that neighbours read old values
   Control* control = nullptr;
   [[no_unique_address]] std::conditional_t<Traits<P>::kOrders, OrderRef, None> order{};
   /// Owned entries: each vertex's data for the program.

@@ -47,7 +47,7 @@ constexpr ProgramTraits MakeTraits() {
   t.weights = WeightKindOf<WeightOf<P>>();
   t.every_round = T::kEveryRound;
   t.can_push = T::kCanPush;
-  t.collects = T::kCollects;
+  t.collects = T::kCounts;
   t.shares_separately = T::kSharesSeparately;
   t.consumes = T::kHasConsume;
   t.has_measure = T::kHasMeasure;
@@ -64,7 +64,7 @@ constexpr ProgramTraits MakeTraits() {
   t.data_bytes = T::kHasData ? sizeof(DataOf<P>) : 0;
   t.output_bytes = sizeof(OutputOf<P>);
   t.global_bytes = std::is_same_v<GlobalOf<P>, None> ? 0 : sizeof(GlobalOf<P>);
-  t.late_payload = T::kCollects ? 0 : kWireBytes<Slot<MessageOf<P>>>;
+  t.late_payload = T::kCounts ? 0 : kWireBytes<Slot<MessageOf<P>>>;
   t.message_payload = T::kHasRoundMessage ? 0 : t.late_payload;
   t.shared_payload = kWireBytes<steps::SharedSlot<P>>;
   return t;

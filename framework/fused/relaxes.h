@@ -16,7 +16,7 @@ template <class P>
 inline constexpr bool kRelaxes = [] {
   using T = Traits<P>;
   if constexpr (AsynchronousProgram<P>) {
-    return P::kSafety == Safety::kMonotone && T::kIdempotent && T::kCanPush && !T::kCollects && !T::kHasConsume &&
+    return P::kSafety == Safety::kMonotone && T::kIdempotent && T::kCanPush && !T::kCounts && !T::kHasConsume &&
            !T::kHasMeasure && !T::kHasInput && (sizeof(ValueOf<P>) == 4 || sizeof(ValueOf<P>) == 8) &&
            sizeof(SharedOf<P>) <= 8 && (!T::kOrders || !T::kSharesSeparately);
   } else {

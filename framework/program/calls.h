@@ -43,8 +43,6 @@ CHATTY_FN MessageOf<P> Reduce(const P& program, const MessageOf<P>& a, const Mes
     return a + b;
   } else if constexpr (P::kReduction == Reduction::kOr) {
     return a | b;
-  } else if constexpr (P::kReduction == Reduction::kAny) {
-    return a;
   } else {
     return program.ComputeReduce(a, b);
   }

@@ -31,7 +31,13 @@ constexpr bool CheckProgram() {
       "kInfo is not a chatty::Info: write `static constexpr chatty::Info kInfo{.summary = \"…\", .output_name = \"…\"};`");
   static_assert(kFault != Fault::kNoReduction,
                 "a vertex program has `static constexpr auto kReduction = chatty::Reduction::…;`, how two messages to one "
-                "vertex become one: kMin, kMax, kSum, kOr, kAny, kCustom, kCollect or kCount");
+                "vertex become one: kMin, kMax, kSum, kOr, kCustom or kCount");
+  static_assert(
+      kFault != Fault::kReductionAny,
+      "kReduction = kAny is gone: write kMin, and `static constexpr chatty::Hints kHints{.any_message_suffices = true};`");
+  static_assert(kFault != Fault::kReductionCollect,
+                "kReduction = kCollect is gone: write kCount, and chatty::Counts<Message> in place of "
+                "chatty::Messages<Message>: each different message once, with its number, in no order");
   static_assert(kFault != Fault::kNoSafety,
                 "a vertex program has `static constexpr auto kSafety = chatty::Safety::…;`, a promise about the order of "
                 "updates: kSynchronous if it makes none, kMonotone or kAccumulative");
@@ -133,16 +139,13 @@ constexpr bool CheckProgram() {
                 "kMin, kMax and kSum reduce messages that are numbers; for a struct use kCustom with ComputeReduce and "
                 "kIdentity");
   static_assert(kFault != Fault::kIntegral, "kOr reduces messages that are integers");
-  static_assert(kFault != Fault::kCollectOrder, "kReduction = kCollect sorts messages: give Message an operator<");
-  static_assert(kFault != Fault::kCollectSafety,
-                "kReduction = kCount or kCollect sees all messages of a round, so kSafety must be kSynchronous");
-  static_assert(kFault != Fault::kCountMessage,
-                "kReduction = kCount counts messages that are integers of 4 or 8 bytes; kCollect sorts any that have an "
-                "operator<");
-  static_assert(kFault != Fault::kNoUpdateStatus,
-                "a vertex program has a public `bool UpdateStatus(Value&, Message, chatty::Vertex, const "
-                "chatty::Round<Global>&) const` (with kCollect, chatty::Messages<Message> in place of Message, and with "
-                "kCount chatty::Counts<Message>); the Round may be left out");
+  static_assert(kFault != Fault::kCountSafety,
+                "kReduction = kCount sees all messages of a round, so kSafety must be kSynchronous");
+  static_assert(kFault != Fault::kCountMessage, "kReduction = kCount counts messages that are integers of 4 or 8 bytes");
+  static_assert(
+      kFault != Fault::kNoUpdateStatus,
+      "a vertex program has a public `bool UpdateStatus(Value&, Message, chatty::Vertex, const chatty::Round<Global>&) "
+      "const` (with kCount, chatty::Counts<Message> in place of Message); the Round may be left out");
   static_assert(
       kFault != Fault::kUpdateStatusNotConst,
       "UpdateStatus lacks a const: `bool UpdateStatus(…) const`; what changes is the Value, not the program, which "
@@ -151,9 +154,6 @@ constexpr bool CheckProgram() {
                 "the program has an UpdateStatus that does not fit: `bool UpdateStatus(Value&, Message, chatty::Vertex, "
                 "const chatty::Round<Global>&) const`, whose Round may be left out; a program with a Data may take a `const "
                 "Data&` as the last parameter");
-  static_assert(kFault != Fault::kCollectUpdateUnfit,
-                "kReduction = kCollect needs `bool UpdateStatus(Value&, chatty::Messages<Message>, chatty::Vertex, const "
-                "chatty::Round<Global>&) const`");
   static_assert(kFault != Fault::kCountUpdateUnfit,
                 "kReduction = kCount needs `bool UpdateStatus(Value&, chatty::Counts<Message>, chatty::Vertex, const "
                 "chatty::Round<Global>&) const`");
@@ -161,12 +161,12 @@ constexpr bool CheckProgram() {
                 "UpdateStatus returns a bool: whether the neighbours must hear of the vertex in the next round");
   static_assert(kFault != Fault::kUpdateStatusCopies,
                 "UpdateStatus changes the value in place: it takes a `Value&`, not a copy and not a const reference");
-  static_assert(kFault != Fault::kAnyMessageSuffices,
-                "the hint any_message_suffices says that one message stands for all of a round; kSum, kCollect and kCount "
-                "need them all");
+  static_assert(
+      kFault != Fault::kAnyMessageSuffices,
+      "the hint any_message_suffices says that one message stands for all of a round; kSum and kCount need them all");
   static_assert(kFault != Fault::kFirstInRowSuffices,
                 "the hint first_in_row_suffices says that the wanted message of the least source stands for all of a round; "
-                "kSum, kCollect and kCount need them all");
+                "kSum and kCount need them all");
   static_assert(kFault != Fault::kRoundMessage,
                 "RoundMessage has to be `Message RoundMessage(const chatty::Round<Global>&) const`, whose Round may be left "
                 "out, of a program with the hint any_message_suffices and messages of at most 8 bytes, without kEveryRound, "
@@ -203,7 +203,7 @@ constexpr bool CheckProgram() {
                 "parameter `const chatty::Round<Global>&`");
   static_assert(kFault != Fault::kMeasuresChange,
                 "a Measure that takes the value before, too, measures updates: it is for kActivity = kEveryRound, without "
-                "kCollect or Consume");
+                "kCount or Consume");
   static_assert(kFault != Fault::kMeasureWhenQuiet,
                 "the hint measure_when_quiet is for a program with a Measure whose rounds fall quiet: not for kActivity = "
                 "kEveryRound");
@@ -211,10 +211,9 @@ constexpr bool CheckProgram() {
                 "AllowsGaussSeidel has to be `bool AllowsGaussSeidel() const`, of a program with kActivity = kEveryRound "
                 "and a Share, without "
                 "Filter, that does not see all messages");
-  static_assert(
-      kFault != Fault::kStationary,
-      "the hint stationary is for kCollect and kCount with kActivity = kEveryRound, without Filter and Consume, by "
-      "which the same neighbours might send something else");
+  static_assert(kFault != Fault::kStationary,
+                "the hint stationary is for kCount with kActivity = kEveryRound, without Filter and Consume, by which the "
+                "same neighbours might send something else");
   static_assert(kFault != Fault::kCombine,
                 "Measure needs a way to combine: `static Global Combine(Global, Global)` or operator+ on Global; `Global{}` "
                 "is its identity");

@@ -148,6 +148,8 @@ enum class Fault : std::uint8_t {
   kHintsUnfit,
   kInfoUnfit,
   kNoReduction,
+  kReductionAny,
+  kReductionCollect,
   kNoSafety,
   kValueNotPlain,
   kMessageNotPlain,
@@ -181,15 +183,13 @@ enum class Fault : std::uint8_t {
   kNoIdentity,
   kArithmetic,
   kIntegral,
-  kCollectOrder,
-  kCollectSafety,
+  kCountSafety,
   kCountMessage,
   kNoUpdateStatus,
   kUpdateStatusNotConst,
   kUpdateStatusReturn,
   kUpdateStatusCopies,
   kUpdateStatusUnfit,
-  kCollectUpdateUnfit,
   kCountUpdateUnfit,
   kDataUnused,
   kPrepareDataUnfit,
@@ -232,6 +232,8 @@ constexpr Fault FindFault() {
   else if constexpr (!HintsFit<P>()) return Fault::kHintsUnfit;
   else if constexpr (!InfoFits<P>()) return Fault::kInfoUnfit;
   else if constexpr (!requires { { P::kReduction } -> std::convertible_to<Reduction>; }) return Fault::kNoReduction;
+  else if constexpr (P::kReduction == Reduction::kAny) return Fault::kReductionAny;
+  else if constexpr (P::kReduction == Reduction::kCollect) return Fault::kReductionCollect;
   else if constexpr (!requires { { P::kSafety } -> std::convertible_to<Safety>; }) return Fault::kNoSafety;
   else if constexpr (!Plain<typename P::Value>) return Fault::kValueNotPlain;
   else if constexpr (!Plain<typename P::Message>) return Fault::kMessageNotPlain;
@@ -272,19 +274,13 @@ constexpr Fault FindFault() {
                       P::kReduction == Reduction::kSum) && !std::is_arithmetic_v<typename P::Message>)
     return Fault::kArithmetic;
   else if constexpr (P::kReduction == Reduction::kOr && !std::is_integral_v<typename P::Message>) return Fault::kIntegral;
-  else if constexpr (P::kReduction == Reduction::kCollect &&
-                     !requires(const typename P::Message a, const typename P::Message b) {
-                       { a < b } -> std::convertible_to<bool>;
-                     })
-    return Fault::kCollectOrder;
   else if constexpr (P::kReduction == Reduction::kCount &&
                      !(std::is_integral_v<typename P::Message> &&
                        (sizeof(typename P::Message) == 4 || sizeof(typename P::Message) == 8)))
     return Fault::kCountMessage;
-  else if constexpr (Traits<P>::kCollects && P::kSafety != Safety::kSynchronous) return Fault::kCollectSafety;
+  else if constexpr (Traits<P>::kCounts && P::kSafety != Safety::kSynchronous) return Fault::kCountSafety;
   else if constexpr (!TakesUpdates<P> && !TakesUpdates<P, P> && !NamesUpdateStatus<P>()) return Fault::kNoUpdateStatus;
   else if constexpr (!TakesUpdates<P> && TakesUpdates<P, P>) return Fault::kUpdateStatusNotConst;
-  else if constexpr (!TakesUpdates<P> && P::kReduction == Reduction::kCollect) return Fault::kCollectUpdateUnfit;
   else if constexpr (!TakesUpdates<P> && P::kReduction == Reduction::kCount) return Fault::kCountUpdateUnfit;
   else if constexpr (!TakesUpdates<P>) return Fault::kUpdateStatusUnfit;
   else if constexpr (!ReturnsBool<P>) return Fault::kUpdateStatusReturn;
@@ -293,10 +289,10 @@ constexpr Fault FindFault() {
                      !Traits<P>::kIsActiveTakesData) return Fault::kDataUnused;
   else if constexpr (NamesPrepareData<P>() && !Traits<P>::kPreparesData) return Fault::kPrepareDataUnfit;
   else if constexpr (Traits<P>::kAnyMessageSuffices &&
-                     (P::kReduction == Reduction::kSum || Traits<P>::kCollects))
+                     (P::kReduction == Reduction::kSum || Traits<P>::kCounts))
     return Fault::kAnyMessageSuffices;
   else if constexpr (Traits<P>::kFirstInRowSuffices &&
-                     (P::kReduction == Reduction::kSum || Traits<P>::kCollects))
+                     (P::kReduction == Reduction::kSum || Traits<P>::kCounts))
     return Fault::kFirstInRowSuffices;
   else if constexpr (NamesRoundMessage<P>() &&
                      !(Traits<P>::kHasRoundMessage && Traits<P>::kAnyMessageSuffices && Traits<P>::kCanPush &&
@@ -314,14 +310,14 @@ constexpr Fault FindFault() {
                      (!Traits<P>::kHasMeasure || std::is_same_v<GlobalOf<P>, None>)) return Fault::kMeasureUnfit;
   else if constexpr (!std::is_same_v<GlobalOf<P>, None> && !Traits<P>::kHasMeasure) return Fault::kNoMeasure;
   else if constexpr (Traits<P>::kMeasuresChange &&
-                     (!Traits<P>::kEveryRound || Traits<P>::kCollects || Traits<P>::kHasConsume)) return Fault::kMeasuresChange;
+                     (!Traits<P>::kEveryRound || Traits<P>::kCounts || Traits<P>::kHasConsume)) return Fault::kMeasuresChange;
   else if constexpr (Traits<P>::kMeasureWhenQuiet && (!Traits<P>::kHasMeasure || Traits<P>::kEveryRound))
     return Fault::kMeasureWhenQuiet;
-  else if constexpr (Traits<P>::kStationary && !(Traits<P>::kCollects && Traits<P>::kEveryRound && !Traits<P>::kHasConsume &&
+  else if constexpr (Traits<P>::kStationary && !(Traits<P>::kCounts && Traits<P>::kEveryRound && !Traits<P>::kHasConsume &&
                                                 !NamesFilter<P>()))
     return Fault::kStationary;
   else if constexpr (NamesAllowsGaussSeidel<P>() && !(Traits<P>::kHasAllowsGaussSeidel && Traits<P>::kEveryRound && Traits<P>::kHasShare &&
-                                               !Traits<P>::kCollects && !NamesFilter<P>()))
+                                               !Traits<P>::kCounts && !NamesFilter<P>()))
     return Fault::kAllowsGaussSeidel;
   else if constexpr (Traits<P>::kHasMeasure && !CombinesGlobals<P>) return Fault::kCombine;
   else if constexpr (NamesOutput<P>() && !requires { typename P::Output; } && !Traits<P>::kHasOutput)

@@ -1,5 +1,5 @@
 /// \file
-/// All messages to one vertex in one round, as UpdateStatus takes them in place of their reduction.
+/// All messages to one vertex in one round, counted, as UpdateStatus takes them in place of their reduction.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@
 
 namespace chatty {
 
-/// All messages to one vertex in one round, ascending, for kCollect programs. Iterates over runs of equal messages.
+/// The different messages to one vertex in one round, each with how often it came, for kCount programs. In no order, which
+/// may be another on every device and in every run: what a program makes of them must not depend on it.
 template <class Message>
-class Messages {
+class Counts {
  public:
   /// `count` messages with value `value`.
   struct Run {
@@ -19,55 +20,6 @@ class Messages {
     /// and how often it was sent.
     std::uint64_t count;
   };
-  /// Goes from run to run.
-  class Iterator {
-   public:
-    /// At the run that begins at `at`, in messages that end at `end`.
-    CHATTY_FN Iterator(const Message* at, const Message* end) : at_(at), end_(end) { Measure(); }
-    /// The run that it stands at.
-    CHATTY_FN Run operator*() const { return {*at_, static_cast<std::uint64_t>(next_ - at_)}; }
-    /// To the next run.
-    CHATTY_FN Iterator& operator++() {
-      at_ = next_;
-      Measure();
-      return *this;
-    }
-    /// Whether they stand at different runs.
-    CHATTY_FN bool operator!=(const Iterator& other) const { return at_ != other.at_; }
-
-   private:
-    CHATTY_FN void Measure() {
-      next_ = at_;
-      while (next_ != end_ && !(*at_ < *next_) && !(*next_ < *at_)) ++next_;
-    }
-    const Message *at_, *end_, *next_ = nullptr;
-  };
-
-  /// A view of `size` messages in ascending order.
-  CHATTY_FN Messages(const Message* data, std::uint64_t size) : data_(data), size_(size) {}
-  CHATTY_FN std::uint64_t size() const { return size_; }  ///< messages, not runs
-  /// Whether no message came.
-  CHATTY_FN bool empty() const { return size_ == 0; }
-  /// Message i, in ascending order.
-  CHATTY_FN const Message& operator[](std::uint64_t i) const { return data_[i]; }
-  /// @{
-  /// Over runs of equal messages, for range-based for.
-  CHATTY_FN Iterator begin() const { return {data_, data_ + size_}; }
-  CHATTY_FN Iterator end() const { return {data_ + size_, data_ + size_}; }
-  /// @}
-
- private:
-  const Message* data_;
-  std::uint64_t size_;
-};
-
-/// The different messages to one vertex in one round, each with how often it came, for kCount programs. In no order, which
-/// may be another on every device and in every run: what a program makes of them must not depend on it.
-template <class Message>
-class Counts {
- public:
-  /// `count` messages with value `value`.
-  using Run = typename Messages<Message>::Run;
   /// Goes from run to run.
   class Iterator {
    public:

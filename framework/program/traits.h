@@ -94,9 +94,7 @@ namespace detail {
 
 // What UpdateStatus takes: a message, or all.
 template <class P>
-using UpdateOf = std::conditional_t<
-    P::kReduction == Reduction::kCollect, Messages<typename P::Message>,
-    std::conditional_t<P::kReduction == Reduction::kCount, Counts<typename P::Message>, typename P::Message>>;
+using UpdateOf = std::conditional_t<P::kReduction == Reduction::kCount, Counts<typename P::Message>, typename P::Message>;
 
 }  // namespace detail
 
@@ -140,7 +138,7 @@ struct Traits {
   }();
   /// @{
   /// One hint each, as engines read it.
-  static constexpr bool kAnyMessageSuffices = kHints.any_message_suffices || P::kReduction == Reduction::kAny;
+  static constexpr bool kAnyMessageSuffices = kHints.any_message_suffices;
   static constexpr bool kFirstInRowSuffices = kHints.first_in_row_suffices;
   static constexpr bool kUpdateIsReduction = kHints.update_is_reduction;
   static constexpr bool kMeasureWhenQuiet = kHints.measure_when_quiet;
@@ -148,9 +146,7 @@ struct Traits {
   /// @}
   /// Every vertex takes part in every round.
   static constexpr bool kEveryRound = kActivity == Activity::kEveryRound;
-  /// UpdateStatus sees all messages, sorted or counted.
-  static constexpr bool kCollects = kReduction == Reduction::kCollect || kReduction == Reduction::kCount;
-  /// And of these only how often each came.
+  /// UpdateStatus sees all messages, counted.
   static constexpr bool kCounts = kReduction == Reduction::kCount;
   /// P starts from another program's values.
   static constexpr bool kHasInput = !std::is_same_v<InputOf<P>, None>;
@@ -241,8 +237,8 @@ struct Traits {
   /// @}
   /// Neighbours see something other than the value itself, so it is kept in an array of its own.
   static constexpr bool kSharesSeparately = kHasShare || kHasConsume;
-  /// Push needs an atomic reduction of a message; 16-byte and collected messages are pulled instead.
-  static constexpr bool kCanPush = !kCollects && sizeof(MessageOf<P>) <= 8;
+  /// Push needs an atomic reduction of a message; 16-byte and counted messages are pulled instead.
+  static constexpr bool kCanPush = !kCounts && sizeof(MessageOf<P>) <= 8;
   /// Reducing the same message twice changes nothing, so that a halo copy may remember what it has sent and filter.
   static constexpr bool kIdempotent =
       kReduction == Reduction::kMin || kReduction == Reduction::kMax || kReduction == Reduction::kOr;

@@ -52,10 +52,10 @@ enum class Reduction : std::uint8_t {
   kMax,
   kSum,
   kOr,       ///< bitwise, integers only
-  kAny,      ///< whichever arrives; all messages of a round to one vertex must be equally good
   kCustom,   ///< ComputeReduce, which must be associative and commutative; needs kIdentity
-  kCollect,  ///< not pairwise: UpdateStatus sees all messages, sorted; pull only
   kCount,    ///< not pairwise: UpdateStatus sees each different message, in no order, and how often it came; pull only
+  kAny,      ///< of earlier versions: CheckProgram says what to write instead
+  kCollect,  ///< of earlier versions, too
 };
 
 /// In which order a program's updates may run and still be right.

@@ -100,22 +100,16 @@ CHATTY_FN Delivery DeliverWanted(const StateRef<P>& s, LocalId target, const Mes
   if constexpr (Traits<P>::kHasRoundMessage) {
     if (!KeepsMessages(s)) return DeliverBit<P, kConcurrent, kScope>(s, target, ask);
   }
-  if constexpr (P::kReduction == Reduction::kAny) {
-    if (!bits::Set<kConcurrent, kScope>(s.touched, target)) return Delivery::kIgnored;
-    s.inbox[target].message = message;  // only the thread that set the bit writes
-    return Delivery::kFirst;
-  } else {
-    if constexpr (Traits<P>::kAnyMessageSuffices && kScope == atomics::Scope::kDevice) {
-      // A round's messages are equal and the first one suffices for an owner: no reduction. A halo copy also filters.
-      if (!s.asynchronous && !s.peers_deliver && target < s.graph.owned) {
-        if (!bits::Set<kConcurrent>(s.touched, target)) return Delivery::kIgnored;
-        s.inbox[target].message = message;  // only the thread that set the bit writes
-        return Delivery::kFirst;
-      }
+  if constexpr (Traits<P>::kAnyMessageSuffices && kScope == atomics::Scope::kDevice) {
+    // A round's messages are equal and the first one suffices for an owner: no reduction. A halo copy also filters.
+    if (!s.asynchronous && !s.peers_deliver && target < s.graph.owned) {
+      if (!bits::Set<kConcurrent>(s.touched, target)) return Delivery::kIgnored;
+      s.inbox[target].message = message;  // only the thread that set the bit writes
+      return Delivery::kFirst;
     }
-    if (!ReduceInto<P, kConcurrent, kScope>(s.program, &s.inbox[target], message)) return Delivery::kIgnored;
-    return bits::Set<kConcurrent, kScope>(s.touched, target) ? Delivery::kFirst : Delivery::kCombined;
   }
+  if (!ReduceInto<P, kConcurrent, kScope>(s.program, &s.inbox[target], message)) return Delivery::kIgnored;
+  return bits::Set<kConcurrent, kScope>(s.touched, target) ? Delivery::kFirst : Delivery::kCombined;
 }
 
 /// Offers a message to local vertex `target`, owned or halo: the push side of an edge, or the receiving side of a message
@@ -161,7 +155,7 @@ CHATTY_FN bool GatherEdge(const StateRef<P>& s, LocalId source, LocalId target, 
   if constexpr (Traits<P>::kHasFilterMessage) {
     if (!s.program.Filter(s.values[target], candidate)) return false;
   }
-  if constexpr (Traits<P>::kCollects) {
+  if constexpr (Traits<P>::kCounts) {
     *message = candidate;
   } else {
     *message = have ? Reduce<P>(s.program, *message, candidate) : candidate;

@@ -1,4 +1,4 @@
-// EXPECT: the hint stationary is for kCollect and kCount with kActivity = kEveryRound
+// EXPECT: the hint stationary is for kCount with kActivity = kEveryRound
 #include <chatty/chatty.h>
 
 struct Program {

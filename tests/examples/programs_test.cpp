@@ -47,7 +47,7 @@ static_assert(VertexProgram<PageRank> && Traits<PageRank>::kEveryRound && Traits
 static_assert(VertexProgram<PageRankPush> && Traits<PageRankPush>::kHasConsume);
 static_assert(VertexProgram<LabelPropagation> && Traits<LabelPropagation>::kEdges == Edges::kBoth);
 static_assert(OperatorProgram<ConnectedComponents> && !VertexProgram<ConnectedComponents>);
-static_assert(VertexProgram<Cdlp> && Traits<Cdlp>::kCollects && !Traits<Cdlp>::kCanPush);
+static_assert(VertexProgram<Cdlp> && Traits<Cdlp>::kCounts && !Traits<Cdlp>::kCanPush);
 static_assert(OperatorProgram<Lcc> && !VertexProgram<Lcc>);
 static_assert(OperatorProgram<Triangles> && !VertexProgram<Triangles>);
 static_assert(OperatorProgram<BetweennessCentrality> && !VertexProgram<BetweennessCentrality>);

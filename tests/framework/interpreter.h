@@ -166,10 +166,9 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
       std::vector<Message>& messages = inbox[v];
       active[v] = false;
       if (messages.empty() && !T::kEveryRound) continue;
-      if constexpr (T::kCollects) {
+      if constexpr (T::kCounts) {
         std::sort(messages.begin(), messages.end());
-        using Seen = std::conditional_t<T::kCounts, Counts<Message>, Messages<Message>>;
-        active[v] = CallUpdateStatus(program, values[v], Seen(messages.data(), messages.size()), at(v), round);
+        active[v] = CallUpdateStatus(program, values[v], Counts<Message>(messages.data(), messages.size()), at(v), round);
       } else {
         Message all = IdentityOf<P>();
         for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -181,8 +180,6 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
             all = static_cast<Message>(all + messages[i]);
           } else if constexpr (P::kReduction == Reduction::kOr) {
             all = static_cast<Message>(all | messages[i]);
-          } else if constexpr (P::kReduction == Reduction::kAny) {
-            all = messages[i];
           } else {
             all = program.ComputeReduce(all, messages[i]);
           }

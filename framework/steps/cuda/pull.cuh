@@ -190,8 +190,6 @@ __device__ void GatherSlices(const Group& group, const StateRef<P>& s, const Rou
       if (Lane() == 0 && have) {
         if (!KeepsMessages(s)) {
           bits::Set<true>(s.touched, slice.vertex);
-        } else if constexpr (P::kReduction == Reduction::kAny) {
-          if (bits::Set<true>(s.touched, slice.vertex)) s.inbox[slice.vertex].message = message;
         } else {
           ReduceInto<P, true>(s.program, &s.inbox[slice.vertex], message);
           bits::Set<true>(s.touched, slice.vertex);

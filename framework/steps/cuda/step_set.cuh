@@ -96,7 +96,7 @@ class CudaSteps final : public StepSet {
       }
     }
     state_.CheckRoundMessage(As(round));
-    if constexpr (!Traits<P>::kCollects) {
+    if constexpr (!Traits<P>::kCounts) {
       kernels::Gather<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round), all_active);
       Check("Gather");
       if (Traits<P>::kCanPush && s().graph.reverse.max_degree >= kHubDegree) {
@@ -110,7 +110,7 @@ class CudaSteps final : public StepSet {
       if (std::exchange(gathers_, false)) return PullAll(round);
     }
     Forget();
-    if constexpr (!Traits<P>::kCollects) {
+    if constexpr (!Traits<P>::kCounts) {
       const unsigned blocks = Blocks(count);
       kernels::Apply<P><<<blocks, kBlock, 0, stream()>>>(s(), As(round), form, count, partials_.data());
       Check("Apply");
@@ -121,7 +121,7 @@ class CudaSteps final : public StepSet {
     }
   }
   void Collect(const RoundState& round, bool all_active) override {
-    if constexpr (Traits<P>::kCollects) {
+    if constexpr (Traits<P>::kCounts) {
       kernels::Collect<P><<<Blocks(s().graph.owned * std::size_t{32}), kBlock, 0, stream()>>>(s(), As(round), all_active);
       Check("Collect");
       kernels::CommitCollected<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s());

@@ -30,7 +30,7 @@ namespace detail {
 /// for each sum.
 template <class P>
 inline constexpr bool kCombinesApart = std::is_arithmetic_v<MessageOf<P>> && !Traits<P>::kAnyMessageSuffices &&
-                                       !Traits<P>::kHasFilterMessage && !Traits<P>::kCollects;
+                                       !Traits<P>::kHasFilterMessage && !Traits<P>::kCounts;
 
 /// Pulls along edges [begin, end) of `target`'s row.
 template <class P>
@@ -184,8 +184,6 @@ void GatherSlices(Group& group, const StateRef<P>& s, const RoundOf<P>& round, b
         if (!detail::PullEdges(s, round, all_active, slice.vertex, begin, end, &message, &scanned)) continue;
         if (!KeepsMessages(s)) {
           bits::Set<true>(s.touched, slice.vertex);
-        } else if constexpr (P::kReduction == Reduction::kAny) {
-          if (bits::Set<true>(s.touched, slice.vertex)) s.inbox[slice.vertex].message = message;
         } else {
           ReduceInto<P, true>(s.program, &s.inbox[slice.vertex], message);
           bits::Set<true>(s.touched, slice.vertex);

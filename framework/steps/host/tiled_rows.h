@@ -27,7 +27,7 @@ namespace chatty::steps::host {
 /// Whether P's pulls can go by tiles: they look at all edges, in any order, and at no weights.
 template <class P>
 inline constexpr bool kMayTile =
-    Traits<P>::kEveryRound && !Traits<P>::kCollects && !Traits<P>::kAnyMessageSuffices && !Traits<P>::kHasFilter &&
+    Traits<P>::kEveryRound && !Traits<P>::kCounts && !Traits<P>::kAnyMessageSuffices && !Traits<P>::kHasFilter &&
     !Traits<P>::kHasFilterMessage && std::is_same_v<WeightOf<P>, None>;
 
 /// A device's reverse rows in tiles, in its memory. Those of 2^15 targets are a stripe, which one thread works on at a time.
