@@ -302,11 +302,9 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   const Array<std::byte> data = program_->AssembleData(session.graph(), options.vertex_data);
   graphs_ = &session.Graphs(traits.edges, traits.weights, built_.push, built_.pull);
   peers_ = PeerTable(std::span<const Subgraph>(graphs_->subgraphs));
-  for (const auto& graph : graphs_->devices) {
-    const BoundTo near_device(graph->device().placement().cpus);
-    graph->device().MakeCurrent();
-    steps_.push_back(program_->MakeSteps(*graph, RowsOf(options_)));
-  }
+  lifecycle_ = RunLifecycle(session.devices(), graphs_->subgraphs, options_.trace, options_.timeout);
+  lifecycle_.ForEachDevice(
+      [&](std::size_t d) { steps_.push_back(program_->MakeSteps(*graphs_->devices[d], RowsOf(options_))); });
   PlaceData(data);
   MakePaths();
 }
@@ -314,31 +312,25 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
 void Job::PlaceData(const Array<std::byte>& data) {
   if (data.empty()) return;
   const std::size_t bytes = traits().data_bytes;
-  for (std::size_t d = 0; d < steps_.size(); ++d) {
-    Device& device = session_->device(d);
+  lifecycle_.ForEachDevice([&](std::size_t d) {
     const Subgraph& subgraph = graphs_->subgraphs[d];
-    const BoundTo near_device(device.placement().cpus);
-    device.MakeCurrent();
     if (subgraph.identity) {
       steps_[d]->SetData(data.data(), {nullptr, options_.timeout});
-      continue;
+      return;
     }
     Array<std::byte> local(subgraph.owned * bytes);
     ParallelFor(subgraph.owned, 0, [&](std::size_t v) {
       std::memcpy(local.data() + v * bytes, data.data() + subgraph.Global(static_cast<LocalId>(v)) * bytes, bytes);
     });
     steps_[d]->SetData(local.data(), {nullptr, options_.timeout});
-  }
+  });
 }
 
 void Job::ConnectSteps() {
   if (connected_ || session_->device_count() < 2 || !MayUseRemoteAtomics(program_->traits(), options_)) return;
   std::vector<StepSet*> all;
   for (const auto& steps : steps_) all.push_back(steps.get());
-  for (std::size_t d = 0; d < steps_.size(); ++d) {
-    session_->device(d).MakeCurrent();
-    steps_[d]->Connect(all, {nullptr, options_.timeout});
-  }
+  lifecycle_.ForEachDevice([&](std::size_t d) { steps_[d]->Connect(all, {nullptr, options_.timeout}); });
   connected_ = true;
 }
 
@@ -383,12 +375,7 @@ RunStatistics Job::Execute(const Job* prior) try {
   }
   if (traits.has_input) prior->CheckValues(/*of_one_round=*/true);
   paths_.Begin();
-  if (last_.statistics.ended == Ended::kFailed) {  // the failed run's work must end before this run's begins
-    for (Device* device : session_->devices()) {
-      device->MakeCurrent();
-      device->stream().Synchronize({nullptr, options_.timeout});
-    }
-  }
+  lifecycle_.EndFailedWork(last_.statistics);
   MakePaths();  // the failure may have made the transport unusable
   ConnectSteps();
   std::vector<DeviceContext> participants(steps_.size());
@@ -400,7 +387,7 @@ RunStatistics Job::Execute(const Job* prior) try {
     if (!unions_.empty()) participants[d].unions = &unions_[d];
   }
   ThreadControlPlanes control(participants.size(), options_.timeout, sums_.get());
-  const EngineRun run{*program_, participants, peers_, control, paths_.selector(), options_};
+  const EngineRun run{*program_, lifecycle_, participants, peers_, control, paths_.selector(), options_};
   // Alone, and with an engine of its own, a device needs no messages. A trace shows rounds.
   const bool fuses = steps_.size() == 1 && steps_[0]->fused() != nullptr && options_.trace == nullptr;
   if (options_.execution == Execution::kAsync && !fuses) {
@@ -410,9 +397,7 @@ RunStatistics Job::Execute(const Job* prior) try {
   }
   return last_.statistics;
 } catch (const TimeoutError& error) {
-  const std::string where = paths_.LastOperation();
-  if (where.empty()) throw;
-  Throw<TimeoutError>("{}; {}", error.what(), where);
+  RunLifecycle::ThrowTimeout(error, paths_.LastOperation());
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("running a program");
 }
@@ -431,37 +416,18 @@ void Job::CheckValues(bool of_one_round) const {
   }
 }
 
-template <class Copy>
-void Job::CopyScattered(std::byte* out, std::size_t bytes, Copy&& copy) const try {
-  for (std::size_t d = 0; d < steps_.size(); ++d) {
-    const Subgraph& subgraph = graphs_->subgraphs[d];
-    session_->device(d).MakeCurrent();
-    if (subgraph.identity) {
-      copy(*steps_[d], out);
-      continue;
-    }
-    Array<std::byte> local(subgraph.owned * bytes);
-    copy(*steps_[d], local.data());
-    ParallelFor(subgraph.owned, 0, [&](std::size_t v) {
-      std::memcpy(out + subgraph.Global(static_cast<LocalId>(v)) * bytes, local.data() + v * bytes, bytes);
-    });
-  }
-} catch (const std::bad_alloc&) {
-  ThrowOutOfHostMemory("copying out values");
-}
-
 void Job::CopyOutput(std::byte* out) const {
   const Span span(ProcessTrack(options_.trace), nullptr, spans::kOutput);
   CheckValues(/*of_one_round=*/true);
-  CopyScattered(out, traits().output_bytes, [&](StepSet& steps, std::byte* to) {
-    steps.CopyOutput(last_.round, to, {nullptr, options_.timeout});
+  lifecycle_.CopyScattered(out, traits().output_bytes, [&](std::size_t d, std::byte* to) {
+    steps_[d]->CopyOutput(last_.round, to, {nullptr, options_.timeout});
   });
 }
 
 void Job::CopyValues(std::byte* out) const {
   CheckValues(/*of_one_round=*/false);
-  CopyScattered(out, traits().value_bytes, [&](StepSet& steps, std::byte* to) {
-    steps.CopyValues(to, {nullptr, options_.timeout});
+  lifecycle_.CopyScattered(out, traits().value_bytes, [&](std::size_t d, std::byte* to) {
+    steps_[d]->CopyValues(to, {nullptr, options_.timeout});
   });
 }
 

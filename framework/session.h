@@ -24,6 +24,7 @@
 #include "chatty/framework/engines/peer_table.h"
 #include "chatty/framework/memory_plan.h"
 #include "chatty/framework/options.h"
+#include "chatty/framework/run_lifecycle.h"
 #include "chatty/framework/run_paths.h"
 #include "chatty/framework/statistics.h"
 #include "chatty/framework/step_set.h"
@@ -73,15 +74,13 @@ class Job {
   void PlaceData(const Array<std::byte>& data);
   /// Makes the paths between the devices, and NCCL's sums if they are asked for, unless usable ones exist.
   void MakePaths();
-  template <class Copy>
-  void CopyScattered(std::byte* out, std::size_t bytes, Copy&& copy) const;
-
   Session* session_;
   std::shared_ptr<const ErasedProgram> program_;
   RunOptions options_;
   BuiltDirections built_;
   BucketPlan buckets_;
   const struct PreparedGraphs* graphs_;
+  RunLifecycle lifecycle_;
   PeerTable peers_;
   std::vector<std::unique_ptr<StepSet>> steps_;
   std::vector<UnionMap> unions_;  // one per device, if broadcasts are possible
