@@ -22,9 +22,8 @@ concept VertexProgram = detail::FindFault<P>()
 
 /// A vertex program whose updates may run in any order: what an asynchronous engine may take. The engine `async` takes those
 /// that are kMonotone, and CheckExecution refuses others in words. `kMonotone`: late and repeated messages do no harm, so
-/// the reduction must be one that may see a message twice. `kAccumulative`: each
-/// residual is taken exactly once. A program active in every round, or that decides after each, is neither: its rounds are
-/// its meaning.
+/// the reduction must be one that may see a message twice. `kAccumulative`: each residual is taken exactly once. A program
+/// active in every round, or that decides after each, is neither: its rounds are its meaning.
 template <class P>
 concept AsynchronousProgram =
     VertexProgram<P> && P::kSafety != Safety::kSynchronous && !Traits<P>::kEveryRound && !Traits<P>::kHasEndRound &&

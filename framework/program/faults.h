@@ -265,7 +265,8 @@ constexpr Fault FindFault() {
   else if constexpr (!Scatters<P>) return Fault::kComputeScatterUnfit;
   else if constexpr (P::kReduction == Reduction::kCustom && !Reduces<P> && !Reduces<P, P> && !NamesComputeReduce<P>())
     return Fault::kNoComputeReduce;
-  else if constexpr (P::kReduction == Reduction::kCustom && !Reduces<P> && Reduces<P, P>) return Fault::kComputeReduceNotConst;
+  else if constexpr (P::kReduction == Reduction::kCustom && !Reduces<P> && Reduces<P, P>)
+    return Fault::kComputeReduceNotConst;
   else if constexpr (P::kReduction == Reduction::kCustom && !Reduces<P>) return Fault::kComputeReduceUnfit;
   else if constexpr (P::kReduction != Reduction::kCustom && NamesComputeReduce<P>()) return Fault::kComputeReduceUnused;
   else if constexpr (P::kReduction == Reduction::kCustom &&
@@ -310,14 +311,16 @@ constexpr Fault FindFault() {
                      (!Traits<P>::kHasMeasure || std::is_same_v<GlobalOf<P>, None>)) return Fault::kMeasureUnfit;
   else if constexpr (!std::is_same_v<GlobalOf<P>, None> && !Traits<P>::kHasMeasure) return Fault::kNoMeasure;
   else if constexpr (Traits<P>::kMeasuresChange &&
-                     (!Traits<P>::kEveryRound || Traits<P>::kCounts || Traits<P>::kHasConsume)) return Fault::kMeasuresChange;
+                     (!Traits<P>::kEveryRound || Traits<P>::kCounts || Traits<P>::kHasConsume))
+    return Fault::kMeasuresChange;
   else if constexpr (Traits<P>::kMeasureWhenQuiet && (!Traits<P>::kHasMeasure || Traits<P>::kEveryRound))
     return Fault::kMeasureWhenQuiet;
   else if constexpr (Traits<P>::kStationary && !(Traits<P>::kCounts && Traits<P>::kEveryRound && !Traits<P>::kHasConsume &&
                                                 !NamesFilter<P>()))
     return Fault::kStationary;
-  else if constexpr (NamesAllowsGaussSeidel<P>() && !(Traits<P>::kHasAllowsGaussSeidel && Traits<P>::kEveryRound && Traits<P>::kHasShare &&
-                                               !Traits<P>::kCounts && !NamesFilter<P>()))
+  else if constexpr (NamesAllowsGaussSeidel<P>() &&
+                     !(Traits<P>::kHasAllowsGaussSeidel && Traits<P>::kEveryRound && Traits<P>::kHasShare &&
+                       !Traits<P>::kCounts && !NamesFilter<P>()))
     return Fault::kAllowsGaussSeidel;
   else if constexpr (Traits<P>::kHasMeasure && !CombinesGlobals<P>) return Fault::kCombine;
   else if constexpr (NamesOutput<P>() && !requires { typename P::Output; } && !Traits<P>::kHasOutput)

@@ -54,7 +54,7 @@ CHATTY_DETAIL_NAMES(kVertexData)
 #define CHATTY_DETAIL_LIKE_Consume(X)                                                                                       \
   X(consume) X(Cnsume) X(Cosume) X(Conume) X(Consme) X(Consue) X(Consum) X(Cnosume) X(Cosnume) X(Conusme) X(Consmue)        \
   X(Consuem) X(Consumes)
-#define CHATTY_DETAIL_LIKE_Filter(X)                                                                                         \
+#define CHATTY_DETAIL_LIKE_Filter(X)                                                                                        \
   X(filter) X(Flter) X(Fiter) X(Filer) X(Filtr) X(Filte) X(Fliter) X(Fitler) X(Filetr) X(Filtre) X(Filters) X(FilterMessage)
 #define CHATTY_DETAIL_LIKE_AllowsGaussSeidel(X)                                                                             \
   X(allowsGaussSeidel) X(Allowsgaussseidel) X(allowsgaussseidel) X(allows_gauss_seidel) X(AlowsGaussSeidel)                 \

@@ -147,8 +147,7 @@ __device__ void CountInWarp(const StateRef<P>& s, LocalId v, const RoundOf<P>& r
 }  // namespace detail
 
 /// kCount: every candidate sees all messages of its active in-neighbours, counted. A block a vertex for long rows, a lane
-/// for short ones, a warp otherwise. New values are set aside; CommitCollected makes
-/// them current, a barrier later.
+/// for short ones, a warp otherwise. New values are set aside; CommitCollected makes them current, a barrier later.
 template <class P, class Group>
 __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool all_active) {
   if constexpr (Traits<P>::kCounts) {
