@@ -34,7 +34,7 @@ class Steps {
     subgraphs_ = BuildSubgraphs(graph, partition == nullptr ? whole : *partition, options);
     graph_ = std::make_unique<DeviceGraph>(*device_, subgraphs_[part]);
     steps_ = TypedProgram<P, HostOnly>(program).MakeSteps(*graph_, {tiling});
-    first_suffices_ = Traits<P>::kFirstSuffices;
+    first_suffices_ = Traits<P>::kAnyMessageSuffices;
     owned_ = subgraphs_[part].owned;
     round_.vertices = graph.vertices();
   }

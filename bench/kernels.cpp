@@ -152,12 +152,12 @@ struct Levels {
   using Message = std::uint32_t;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kFirstSuffices = true;
+  static constexpr Hints kHints{.any_message_suffices = true};
   VertexId source = 0;
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? 0 : kInfinity<Value>; }
   CHATTY_FN bool IsActive(const Value& level, const Round<>&) const { return level != kInfinity<Value>; }
   CHATTY_FN Message ComputeScatter(const Value& level, Edge<>, const Round<>&) const { return level + 1; }
-  CHATTY_FN bool Wants(const Value& level) const { return level == kInfinity<Value>; }
+  CHATTY_FN bool Filter(const Value& level) const { return level == kInfinity<Value>; }
   CHATTY_FN bool UpdateStatus(Value& level, Message m, Vertex, const Round<>&) const {
     if (m >= level) return false;
     level = m;

@@ -1,5 +1,5 @@
 /// \file
-/// Vertex and edge ids, the empty type and infinity.
+/// Vertex and edge ids, the empty type and infinity, directions of edges.
 #pragma once
 
 #include <cstddef>
@@ -47,6 +47,10 @@ struct None {
 template <class T>
 inline constexpr T kInfinity = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
                                                                     : std::numeric_limits<T>::max();
+
+/// The edges along which a program sends. For kBoth an edge carries a message in both directions. On a directed graph the
+/// two adjacencies are concatenated, so a pair of opposite edges counts twice.
+enum class Edges : std::uint8_t { kOut, kIn, kBoth };
 
 /// The kind of edge weights in memory and in files.
 enum class WeightKind : std::uint8_t { kNone, kInt32, kFloat32 };

@@ -30,9 +30,9 @@ struct Hops {
   chatty::VertexId source = 0;  // parameters are members; the program is copied to the devices
 
   CHATTY_FN Value InitVertex(chatty::Vertex v) const { return v.id == source ? 0 : chatty::kInfinity<Value>; }
-  CHATTY_FN bool IsActive(const Value& hops, const chatty::Round<>&) const { return hops == 0; }  // vertices that send first
-  CHATTY_FN Message ComputeScatter(const Value& hops, chatty::Edge<>, const chatty::Round<>&) const { return hops + 1; }
-  CHATTY_FN bool UpdateStatus(Value& hops, Message m, chatty::Vertex, const chatty::Round<>&) const {
+  CHATTY_FN bool IsActive(const Value& hops) const { return hops == 0; }  // vertices that send first
+  CHATTY_FN Message ComputeScatter(const Value& hops, chatty::Edge<>) const { return hops + 1; }
+  CHATTY_FN bool UpdateStatus(Value& hops, Message m, chatty::Vertex) const {
     if (m >= hops) return false;  // no shorter path
     hops = m;
     return true;  // the vertex sends in the next round

@@ -8,12 +8,12 @@
 namespace chatty {
 
 /// A program's `using Derived = DerivedPrograms<…>;`: programs that start from its values and have another output. The
-/// command line selects them with `--value NAME`, their kOutputName. Each is constructible from the program that it follows,
-/// whose Value is its Prior.
+/// command line selects them with `--value NAME`, the output_name of their kInfo. Each is constructible from the program
+/// that it follows, whose Value is its Input.
 ///
-/// A derived program may have `using AtOnce = …;`: a program with the same output as the derived one and the parameters of
-/// the program that it follows, from which it is constructible. It replaces both on a single host device, if its rounds run
-/// in place there.
+/// A derived program may have `using FusedWith = …;`: a program with the same output as the derived one and the parameters
+/// of the program that it follows, from which it is constructible. It replaces both on a single host device, if its rounds
+/// run in place there.
 template <class... Ps>
 using DerivedPrograms = std::tuple<std::type_identity<Ps>...>;
 

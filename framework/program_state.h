@@ -76,7 +76,7 @@ class ProgramState {
   void CheckRoundMessage([[maybe_unused]] const RoundOf<P>& round) {
     if constexpr (Traits<P>::kTellsOnce) {
       if (ref_.graph.parts == 1 || ref_.asynchronous) return;
-      const MessageOf<P> message = ref_.program.RoundMessage(round);
+      const MessageOf<P> message = CallRoundMessage(ref_.program, round);
       if (told_message_ && Reduce<P>(ref_.program, *told_message_, message) != *told_message_) {
         Throw<UsageError>(
             "RoundMessage of round {} is better than that of round {}: remove RoundMessage from a program whose messages "
@@ -105,7 +105,7 @@ class ProgramState {
     if constexpr (Traits<P>::kTellsOnce) visit(&ProgramState::told_, bits::Words(part.halo()) + 1);
     visit(&ProgramState::frontier_, part.owned);
     visit(&ProgramState::next_, part.owned);
-    if constexpr (Traits<P>::kCollects) {
+    if constexpr (Traits<P>::kCounts) {
       visit(&ProgramState::collected_, part.reverse.edges);
       visit(&ProgramState::next_values_, part.owned);
     } else {

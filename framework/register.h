@@ -106,17 +106,17 @@ struct DerivedOf<P> {
   using type = typename P::Derived;
 };
 
-/// The AtOnce of D, a derived program or void, if it is applicable; otherwise void.
+/// The FusedWith of D, a derived program or void, if it is applicable; otherwise void.
 template <class D, class Backends>
-struct AtOnceOf {
+struct FusedWithOf {
   using type = void;
 };
 template <class D, class Backends>
-requires(kHasHost<Backends>&& requires { typename D::AtOnce; }) struct AtOnceOf<D, Backends> {
-  using type = std::conditional_t<fused::host::kRunsInPlace<typename D::AtOnce>, typename D::AtOnce, void>;
+requires(kHasHost<Backends>&& requires { typename D::FusedWith; }) struct FusedWithOf<D, Backends> {
+  using type = std::conditional_t<fused::host::kRunsInPlace<typename D::FusedWith>, typename D::FusedWith, void>;
 };
-/// Whether AtOnce runs on so many devices of this kind.
-inline bool RunsAtOnce(DeviceKind kind, std::size_t devices, const RunOptions& options) {
+/// Whether FusedWith runs on so many devices of this kind.
+inline bool RunsFused(DeviceKind kind, std::size_t devices, const RunOptions& options) {
   return kind == DeviceKind::kHost && devices == 1 && options.execution != Execution::kAsync;
 }
 
@@ -170,18 +170,14 @@ P Configure(const Graph& graph, const ParameterValues& parameters) {
 
 template <class P>
 std::string OutputName() {
-  if constexpr (requires { P::kOutputName; }) {
-    return P::kOutputName;
-  } else {
-    return "value";
-  }
+  return InfoOf<P>().output_name;
 }
 
 template <class P>
 ErasedValues Shape(std::string name) {
   ErasedValues shape;
   shape.type = ScalarTypeOf<ResultOf<P>>();
-  shape.is_vertex = requires { requires P::kOutputIsVertex; };
+  shape.is_vertex = InfoOf<P>().output_is_vertex;
   shape.name = std::move(name);
   return shape;
 }
@@ -228,12 +224,12 @@ class TypedJob final : public RegisteredJob {
     if constexpr (!std::is_void_v<D>) {
       memory.push_back(MemoryOf(std::make_shared<TypedProgram<D, Backends>>(D(program)), DerivedOptions(options)));
     }
-    using A = typename AtOnceOf<D, Backends>::type;
+    using A = typename FusedWithOf<D, Backends>::type;
     if constexpr (!std::is_void_v<A>) {
       const auto in_place_of = [&options](auto both, auto instead) {
         return [both = std::move(both), instead = std::move(instead), options](DeviceKind kind, int threads,
                                                                                const PartShape& part) {
-          return RunsAtOnce(kind, part.parts, options) ? instead(kind, threads, part) : both(kind, threads, part);
+          return RunsFused(kind, part.parts, options) ? instead(kind, threads, part) : both(kind, threads, part);
         };
       };
       const ProgramMemory alone = MemoryOf(std::make_shared<TypedProgram<A, Backends>>(A(program)), options);
@@ -340,15 +336,9 @@ class Entry final : public RegisteredProgram {
   static_assert(!kTotals || std::tuple_size_v<Variants> == 1, "variants may have values of different types");
 
  public:
-  explicit Entry(std::string name) : name_(std::move(name)) {}
+  explicit Entry(std::string name) : name_(std::move(name)) { detail::TellOfRetired<Representative>(); }
   std::string_view name() const override { return name_; }
-  std::string_view summary() const override {
-    if constexpr (requires { Representative::kSummary; }) {
-      return Representative::kSummary;
-    } else {
-      return "";
-    }
-  }
+  std::string_view summary() const override { return InfoOf<Representative>().summary; }
   std::vector<ParameterInfo> parameters() const override {
     std::vector<ParameterInfo> all;
     if constexpr (requires { Representative::kParameters; }) {
@@ -392,7 +382,7 @@ class Entry final : public RegisteredProgram {
     if constexpr (OperatorProgram<Representative> || SequenceProgram<Representative>) {
       return false;
     } else {
-      return !Traits<Representative>::kEveryRound && !Traits<Representative>::kCollects;
+      return !Traits<Representative>::kEveryRound && !Traits<Representative>::kCounts;
     }
   }
   std::string_view safety() const override {
@@ -425,14 +415,12 @@ class Entry final : public RegisteredProgram {
           return "sum";
         case Reduction::kOr:
           return "or";
-        case Reduction::kAny:
-          return "any";
         case Reduction::kCustom:
           return "custom";
-        case Reduction::kCollect:
-          return "collect";
         case Reduction::kCount:
           return "count";
+        default:  // no program has it
+          return "";
       }
       return "";
     }
@@ -441,9 +429,9 @@ class Entry final : public RegisteredProgram {
                                          const RunOptions& options) const override try {
     std::unique_ptr<RegisteredJob> job;
     Visit(session.graph(), value, [&]<class V, class D>(std::string name) {
-      using A = typename AtOnceOf<D, Backends>::type;
+      using A = typename FusedWithOf<D, Backends>::type;
       if constexpr (!std::is_void_v<A>) {
-        if (RunsAtOnce(session.devices()[0]->kind(), session.device_count(), options)) {
+        if (RunsFused(session.devices()[0]->kind(), session.device_count(), options)) {
           job = std::make_unique<TypedJob<A, void, Backends>>(session, A(Configure<V>(session.graph(), parameters)),
                                                               std::move(name), options);
           return;

@@ -56,7 +56,6 @@ void CheckExecution(Execution execution, const ProgramTraits* traits) {
         traits->safety == Safety::kSynchronous ? "is kSynchronous"
         : traits->every_round                  ? "is active in every round"
         : traits->has_end_round                ? "decides after each round, by EndRound"
-        : traits->reduction == Reduction::kAny ? "is kMonotone and keeps any one of a round's messages"
                                                : "is kMonotone and sums its messages");
   }
   if (traits->safety == Safety::kAccumulative) {
@@ -303,11 +302,9 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
   const Array<std::byte> data = program_->AssembleData(session.graph(), options.vertex_data);
   graphs_ = &session.Graphs(traits.edges, traits.weights, built_.push, built_.pull);
   peers_ = PeerTable(std::span<const Subgraph>(graphs_->subgraphs));
-  for (const auto& graph : graphs_->devices) {
-    const BoundTo near_device(graph->device().placement().cpus);
-    graph->device().MakeCurrent();
-    steps_.push_back(program_->MakeSteps(*graph, RowsOf(options_)));
-  }
+  lifecycle_ = RunLifecycle(session.devices(), graphs_->subgraphs, options_.trace, options_.timeout);
+  lifecycle_.ForEachDevice(
+      [&](std::size_t d) { steps_.push_back(program_->MakeSteps(*graphs_->devices[d], RowsOf(options_))); });
   PlaceData(data);
   MakePaths();
 }
@@ -315,31 +312,25 @@ Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const R
 void Job::PlaceData(const Array<std::byte>& data) {
   if (data.empty()) return;
   const std::size_t bytes = traits().data_bytes;
-  for (std::size_t d = 0; d < steps_.size(); ++d) {
-    Device& device = session_->device(d);
+  lifecycle_.ForEachDevice([&](std::size_t d) {
     const Subgraph& subgraph = graphs_->subgraphs[d];
-    const BoundTo near_device(device.placement().cpus);
-    device.MakeCurrent();
     if (subgraph.identity) {
       steps_[d]->SetData(data.data(), {nullptr, options_.timeout});
-      continue;
+      return;
     }
     Array<std::byte> local(subgraph.owned * bytes);
     ParallelFor(subgraph.owned, 0, [&](std::size_t v) {
       std::memcpy(local.data() + v * bytes, data.data() + subgraph.Global(static_cast<LocalId>(v)) * bytes, bytes);
     });
     steps_[d]->SetData(local.data(), {nullptr, options_.timeout});
-  }
+  });
 }
 
 void Job::ConnectSteps() {
   if (connected_ || session_->device_count() < 2 || !MayUseRemoteAtomics(program_->traits(), options_)) return;
   std::vector<StepSet*> all;
   for (const auto& steps : steps_) all.push_back(steps.get());
-  for (std::size_t d = 0; d < steps_.size(); ++d) {
-    session_->device(d).MakeCurrent();
-    steps_[d]->Connect(all, {nullptr, options_.timeout});
-  }
+  lifecycle_.ForEachDevice([&](std::size_t d) { steps_[d]->Connect(all, {nullptr, options_.timeout}); });
   connected_ = true;
 }
 
@@ -377,19 +368,14 @@ void Job::SetLimits(std::uint32_t max_rounds, std::stop_token stop) {
 
 RunStatistics Job::Execute(const Job* prior) try {
   const ProgramTraits& traits = program_->traits();
-  if (traits.has_prior &&
-      (prior == nullptr || prior->session_ != session_ || prior->traits().value_bytes != traits.prior_bytes)) {
+  if (traits.has_input &&
+      (prior == nullptr || prior->session_ != session_ || prior->traits().value_bytes != traits.input_bytes)) {
     throw UsageError(
-        "this program starts from another's values: run it after a program of the same session whose Value is its Prior");
+        "this program starts from another's values: run it after a program of the same session whose Value is its Input");
   }
-  if (traits.has_prior) prior->CheckValues(/*of_one_round=*/true);
+  if (traits.has_input) prior->CheckValues(/*of_one_round=*/true);
   paths_.Begin();
-  if (last_.statistics.ended == Ended::kFailed) {  // the failed run's work must end before this run's begins
-    for (Device* device : session_->devices()) {
-      device->MakeCurrent();
-      device->stream().Synchronize({nullptr, options_.timeout});
-    }
-  }
+  lifecycle_.EndFailedWork(last_.statistics);
   MakePaths();  // the failure may have made the transport unusable
   ConnectSteps();
   std::vector<DeviceContext> participants(steps_.size());
@@ -397,11 +383,11 @@ RunStatistics Job::Execute(const Job* prior) try {
     participants[d].device = &session_->device(d);
     participants[d].graph = graphs_->devices[d].get();
     participants[d].steps = steps_[d].get();
-    if (traits.has_prior) participants[d].prior = prior->steps_[d]->DeviceValues();
+    if (traits.has_input) participants[d].prior = prior->steps_[d]->DeviceValues();
     if (!unions_.empty()) participants[d].unions = &unions_[d];
   }
   ThreadControlPlanes control(participants.size(), options_.timeout, sums_.get());
-  const EngineRun run{*program_, participants, peers_, control, paths_.selector(), options_};
+  const EngineRun run{*program_, lifecycle_, participants, peers_, control, paths_.selector(), options_};
   // Alone, and with an engine of its own, a device needs no messages.
   FusedEngine* const fused = steps_.size() == 1 ? steps_[0]->fused() : nullptr;
   const bool fuses =
@@ -413,9 +399,7 @@ RunStatistics Job::Execute(const Job* prior) try {
   }
   return last_.statistics;
 } catch (const TimeoutError& error) {
-  const std::string where = paths_.LastOperation();
-  if (where.empty()) throw;
-  Throw<TimeoutError>("{}; {}", error.what(), where);
+  RunLifecycle::ThrowTimeout(error, paths_.LastOperation());
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("running a program");
 }
@@ -434,37 +418,18 @@ void Job::CheckValues(bool of_one_round) const {
   }
 }
 
-template <class Copy>
-void Job::CopyScattered(std::byte* out, std::size_t bytes, Copy&& copy) const try {
-  for (std::size_t d = 0; d < steps_.size(); ++d) {
-    const Subgraph& subgraph = graphs_->subgraphs[d];
-    session_->device(d).MakeCurrent();
-    if (subgraph.identity) {
-      copy(*steps_[d], out);
-      continue;
-    }
-    Array<std::byte> local(subgraph.owned * bytes);
-    copy(*steps_[d], local.data());
-    ParallelFor(subgraph.owned, 0, [&](std::size_t v) {
-      std::memcpy(out + subgraph.Global(static_cast<LocalId>(v)) * bytes, local.data() + v * bytes, bytes);
-    });
-  }
-} catch (const std::bad_alloc&) {
-  ThrowOutOfHostMemory("copying out values");
-}
-
 void Job::CopyOutput(std::byte* out) const {
   const Span span(ProcessTrack(options_.trace), nullptr, spans::kOutput);
   CheckValues(/*of_one_round=*/true);
-  CopyScattered(out, traits().output_bytes, [&](StepSet& steps, std::byte* to) {
-    steps.CopyOutput(last_.round, to, {nullptr, options_.timeout});
+  lifecycle_.CopyScattered(out, traits().output_bytes, [&](std::size_t d, std::byte* to) {
+    steps_[d]->CopyOutput(last_.round, to, {nullptr, options_.timeout});
   });
 }
 
 void Job::CopyValues(std::byte* out) const {
   CheckValues(/*of_one_round=*/false);
-  CopyScattered(out, traits().value_bytes, [&](StepSet& steps, std::byte* to) {
-    steps.CopyValues(to, {nullptr, options_.timeout});
+  lifecycle_.CopyScattered(out, traits().value_bytes, [&](std::size_t d, std::byte* to) {
+    steps_[d]->CopyValues(to, {nullptr, options_.timeout});
   });
 }
 

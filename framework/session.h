@@ -24,6 +24,7 @@
 #include "chatty/framework/engines/peer_table.h"
 #include "chatty/framework/memory_plan.h"
 #include "chatty/framework/options.h"
+#include "chatty/framework/run_lifecycle.h"
 #include "chatty/framework/run_paths.h"
 #include "chatty/framework/statistics.h"
 #include "chatty/framework/step_set.h"
@@ -38,7 +39,7 @@ class Session;
 /// run's values stay on the devices until the next run. The session must outlive it.
 class Job {
  public:
-  /// Runs the program from InitVertex. `prior`: a job of this session with the start values of a program with a Prior.
+  /// Runs the program from InitVertex. `prior`: a job of this session with the start values of a program with a Input.
   /// Throws what the devices or the program's functions throw; the job may execute again. It then rebuilds a transport that
   /// a failed run left unusable.
   RunStatistics Execute(const Job* prior = nullptr);
@@ -73,15 +74,13 @@ class Job {
   void PlaceData(const Array<std::byte>& data);
   /// Makes the paths between the devices, and NCCL's sums if they are asked for, unless usable ones exist.
   void MakePaths();
-  template <class Copy>
-  void CopyScattered(std::byte* out, std::size_t bytes, Copy&& copy) const;
-
   Session* session_;
   std::shared_ptr<const ErasedProgram> program_;
   RunOptions options_;
   BuiltDirections built_;
   BucketPlan buckets_;
   const struct PreparedGraphs* graphs_;
+  RunLifecycle lifecycle_;
   PeerTable peers_;
   std::vector<std::unique_ptr<StepSet>> steps_;
   std::vector<UnionMap> unions_;  // one per device, if broadcasts are possible

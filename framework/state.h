@@ -64,7 +64,7 @@ struct Control {
   std::uint32_t next_count = 0;       ///< entries of the next frontier's queue
   std::uint64_t active_vertices = 0;  ///< owned vertices that the last Apply changed (or Activate chose)
   std::uint64_t active_edges = 0;     ///< their forward edges: the work of a push
-  std::int64_t candidate_edges = 0;   ///< change in the reverse edges of vertices that Wants accepts: the work of a pull
+  std::int64_t candidate_edges = 0;   ///< change in the reverse edges of vertices that Filter accepts: the work of a pull
   std::uint64_t edges_touched = 0;    ///< edges that Advance, Gather or Collect read
   /// @{
   /// Of programs with a Priority: see OrderRef.
@@ -205,13 +205,13 @@ struct StateRef {
   LocalId* touched_queue = nullptr;  ///< queue, owned entries
   LocalId* touched_halo = nullptr;   ///< queue, halo entries
   Slice* slices = nullptr;
-  Message* collected = nullptr;  ///< kCollect, kCount: a place for each reverse edge's message
-  Value* next_values = nullptr;  ///< kCollect, kCount: owned entries, so that neighbours read old values
+  Message* collected = nullptr;  ///< kCount: a place for each reverse edge's message
+  Value* next_values = nullptr;  ///< kCount: owned entries, so that neighbours read old values
   Control* control = nullptr;
   [[no_unique_address]] std::conditional_t<Traits<P>::kOrders, OrderRef, None> order{};
   /// Owned entries: each vertex's data for the program.
   [[no_unique_address]] std::conditional_t<Traits<P>::kHasData, const DataOf<P>*, NoData> data{};
-  bool asynchronous = false;   ///< messages of several rounds mix; Wants(value), of one round, is unused
+  bool asynchronous = false;   ///< messages of several rounds mix; Filter(value), of one round, is unused
   bool peers_deliver = false;  ///< other devices concurrently write inbox, touched and touched_queue
 
   /// The word of `touched` with the first halo vertex. `told` begins with the same vertices, including owned ones, for

@@ -32,16 +32,16 @@ struct ProgramTraits {
   bool shares_separately = false;
   bool consumes = false;
   bool has_measure = false;
-  bool measures_when_quiet = false;  ///< and only then: see Traits::kMeasureWhenQuiet
+  bool measures_when_quiet = false;  ///< and only then: see Hints::measure_when_quiet
   bool has_end_round = false;
   bool has_is_active = false;
-  bool has_wants = false;
-  bool has_prior = false;
+  bool has_filter = false;
+  bool has_input = false;
   bool first_suffices = false;
   bool orders = false;        ///< Release and a limit apply: see OrderRef
   bool carries = false;       ///< with an order: see fused::CarriesValues
   bool asynchronous = false;  ///< AsynchronousProgram: an asynchronous engine may run it
-  std::size_t value_bytes = 0, prior_bytes = 0, data_bytes = 0, output_bytes = 0, global_bytes = 0;
+  std::size_t value_bytes = 0, input_bytes = 0, data_bytes = 0, output_bytes = 0, global_bytes = 0;
   /// @{
   /// Bytes on the wire, in rounds: 0 if a bit suffices.
   std::size_t message_payload = 0, shared_payload = 0;
@@ -55,7 +55,7 @@ class StepSet {
  public:
   virtual ~StepSet() = default;
 
-  /// `prior`: device memory of owned Prior values, for programs with a Prior; otherwise may be null.
+  /// `prior`: device memory of owned Input values, for programs with a Input; otherwise may be null.
   virtual void Init(const std::byte* prior) = 0;
   virtual void Activate(const RoundState& round) = 0;
   /// Push along the frontier, hubs included: `count` entries of a queue or bits of a bitmap, `edges` forward edges in all.

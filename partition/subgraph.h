@@ -16,10 +16,6 @@
 
 namespace chatty {
 
-/// The edges along which a program sends. For kBoth an edge carries a message in both directions. On a directed graph the
-/// two adjacencies are concatenated, so a pair of opposite edges counts twice.
-enum class Edges : std::uint8_t { kOut, kIn, kBoth };
-
 /// The contents of a subgraph besides its vertices.
 struct SubgraphOptions {
   /// The edges along which the program sends.

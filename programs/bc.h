@@ -44,8 +44,10 @@ struct BetweennessCentrality {
   /// Members that OperatorProgram and the command line use.
   using Output = double;
   static constexpr bool kReverse = true;
-  static constexpr const char* kSummary = "betweenness centrality: shares of shortest paths that pass a vertex, by source";
-  static constexpr const char* kOutputName = "centrality";
+  static constexpr Info kInfo{
+      .summary = "betweenness centrality: shares of shortest paths that pass a vertex, by source",
+      .output_name = "centrality",
+  };
   /// @}
   /// A level is pulled if its edges, times this factor, exceed the edges of unreached vertices.
   static constexpr std::uint64_t kPushCost = 4;

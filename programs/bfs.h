@@ -41,9 +41,8 @@ struct BfsTree {
   static constexpr auto kReduction = Reduction::kCustom;
   static constexpr Message kIdentity{kInfinity<std::uint32_t>, kNoVertex};
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kFirstInRowSuffices = true;  // within a round all messages have the same level
-  static constexpr bool kOutputIsVertex = true;
-  static constexpr const char* kOutputName = "parent";
+  static constexpr Hints kHints{.first_in_row_suffices = true};  // within a round all messages have the same level
+  static constexpr Info kInfo{.output_name = "parent", .output_is_vertex = true};
   /// @}
 
   /// The source.
@@ -57,13 +56,13 @@ struct BfsTree {
   explicit BfsTree(const Bfs& bfs);
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? Value{0, v.id} : kIdentity; }
-  CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v.level != kInfinity<std::uint32_t>; }
+  CHATTY_FN bool IsActive(const Value& v) const { return v.level != kInfinity<std::uint32_t>; }
   CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.level; }
-  CHATTY_FN Message ComputeScatter(const Shared& level, Edge<> e, const Round<>&) const { return {level + 1, e.source}; }
+  CHATTY_FN Message ComputeScatter(const Shared& level, Edge<> e) const { return {level + 1, e.source}; }
   CHATTY_FN Message ComputeReduce(const Message& a, const Message& b) const { return b < a ? b : a; }
-  CHATTY_FN bool Wants(const Value& v) const { return v.level == kInfinity<std::uint32_t>; }
-  CHATTY_FN bool Wants(const Value& v, const Message& m) const { return m < v; }
-  CHATTY_FN bool UpdateStatus(Value& v, const Message& m, Vertex, const Round<>&) const {
+  CHATTY_FN bool Filter(const Value& v) const { return v.level == kInfinity<std::uint32_t>; }
+  CHATTY_FN bool Filter(const Value& v, const Message& m) const { return m < v; }
+  CHATTY_FN bool UpdateStatus(Value& v, const Message& m, Vertex) const {
     const bool reached = m.level < v.level;
     if (m < v) v = m;
     return reached;
@@ -91,16 +90,18 @@ struct BfsParents {
   };
   /// @{
   /// Members that VertexProgram requires; see docs/writing-a-program.md.
-  using Prior = std::uint32_t;
-  using AtOnce = BfsTree;
+  using Input = std::uint32_t;
+  using FusedWith = BfsTree;
   using Shared = std::uint32_t;
   static constexpr auto kReduction = Reduction::kCustom;
   static constexpr Message kIdentity{kInfinity<std::uint32_t>, kNoVertex};
   static constexpr auto kSafety = Safety::kSynchronous;
-  static constexpr bool kFirstInRowSuffices = true;  // all messages that count have the same level
-  static constexpr bool kOutputIsVertex = true;
-  static constexpr const char* kOutputName = "parent";
-  static constexpr const char* kSummary = "parents of a breadth-first search: each vertex's least neighbour one level up";
+  static constexpr Hints kHints{.first_in_row_suffices = true};  // all messages that count have the same level
+  static constexpr Info kInfo{
+      .summary = "parents of a breadth-first search: each vertex's least neighbour one level up",
+      .output_name = "parent",
+      .output_is_vertex = true,
+  };
   /// @}
 
   /// The search's source.
@@ -112,16 +113,16 @@ struct BfsParents {
 
   /// @{
   /// Members that VertexProgram requires; see docs/writing-a-program.md.
-  CHATTY_FN Value InitVertex(Vertex v, const Prior& level) const { return {level, level == 0 ? v.id : kNoVertex}; }
-  CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v.level != kInfinity<std::uint32_t>; }
+  CHATTY_FN Value InitVertex(Vertex v, const Input& level) const { return {level, level == 0 ? v.id : kNoVertex}; }
+  CHATTY_FN bool IsActive(const Value& v) const { return v.level != kInfinity<std::uint32_t>; }
   CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.level; }
-  CHATTY_FN Message ComputeScatter(const Shared& level, Edge<> e, const Round<>&) const { return {level, e.source}; }
+  CHATTY_FN Message ComputeScatter(const Shared& level, Edge<> e) const { return {level, e.source}; }
   CHATTY_FN Message ComputeReduce(Message a, Message b) const {
     return a.level < b.level || (a.level == b.level && a.id <= b.id) ? a : b;
   }
-  CHATTY_FN bool Wants(const Value& v) const { return v.level != 0 && v.level != kInfinity<std::uint32_t>; }
-  CHATTY_FN bool Wants(const Value& v, const Message& m) const { return m.level + 1 == v.level; }
-  CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex, const Round<>&) const {
+  CHATTY_FN bool Filter(const Value& v) const { return v.level != 0 && v.level != kInfinity<std::uint32_t>; }
+  CHATTY_FN bool Filter(const Value& v, const Message& m) const { return m.level + 1 == v.level; }
+  CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex) const {
     v.parent = m.id;
     return false;
   }
@@ -153,10 +154,12 @@ struct Bfs {
   using Message = std::uint32_t;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kFirstSuffices = true;  // within a round all messages have the same level
-  static constexpr bool kUpdateIsReduction = true;
-  static constexpr const char* kSummary = "breadth-first search: edges on a shortest path from --source";
-  static constexpr const char* kOutputName = "level";
+  // Within a round all messages have the same level.
+  static constexpr Hints kHints{.any_message_suffices = true, .update_is_reduction = true};
+  static constexpr Info kInfo{
+      .summary = "breadth-first search: edges on a shortest path from --source",
+      .output_name = "level",
+  };
   /// @}
 
   /// The source.
@@ -167,11 +170,11 @@ struct Bfs {
   using Derived = DerivedPrograms<BfsParents>;
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? 0 : kInfinity<Value>; }
-  CHATTY_FN bool IsActive(const Value& level, const Round<>&) const { return level != kInfinity<Value>; }
-  CHATTY_FN Message ComputeScatter(const Value& level, Edge<>, const Round<>&) const { return level + 1; }
+  CHATTY_FN bool IsActive(const Value& level) const { return level != kInfinity<Value>; }
+  CHATTY_FN Message ComputeScatter(const Value& level, Edge<>) const { return level + 1; }
   CHATTY_FN Message RoundMessage(const Round<>& round) const { return round.index + 1; }
-  CHATTY_FN bool Wants(const Value& level) const { return level == kInfinity<Value>; }
-  CHATTY_FN bool UpdateStatus(Value& level, Message m, Vertex, const Round<>&) const {
+  CHATTY_FN bool Filter(const Value& level) const { return level == kInfinity<Value>; }
+  CHATTY_FN bool UpdateStatus(Value& level, Message m, Vertex) const {
     if (m >= level) return false;
     level = m;
     return true;

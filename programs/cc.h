@@ -41,9 +41,11 @@ struct ConnectedComponents {
   /// @{
   /// Members that OperatorProgram and the command line use.
   using Output = VertexId;
-  static constexpr bool kOutputIsVertex = true;
-  static constexpr const char* kSummary = "weakly connected components by hooking (Afforest), labelled by least id";
-  static constexpr const char* kOutputName = "component";
+  static constexpr Info kInfo{
+      .summary = "weakly connected components by hooking (Afforest), labelled by least id",
+      .output_name = "component",
+      .output_is_vertex = true,
+  };
   /// @}
   /// Devices first link the vertices that they own.
   static constexpr bool kOwnBegins = true;

@@ -26,10 +26,12 @@ struct Cdlp {
   static constexpr auto kSafety = Safety::kSynchronous;
   static constexpr auto kEdges = Edges::kBoth;
   static constexpr auto kActivity = Activity::kEveryRound;
-  static constexpr bool kSameAgain = true;  ///< labels depend on the neighbours' labels alone
-  static constexpr bool kOutputIsVertex = true;
-  static constexpr const char* kOutputName = "label";
-  static constexpr const char* kSummary = "communities by label propagation (LDBC CDLP)";
+  static constexpr Hints kHints{.stationary = true};  ///< labels depend on the neighbours' labels alone
+  static constexpr Info kInfo{
+      .summary = "communities by label propagation (LDBC CDLP)",
+      .output_name = "label",
+      .output_is_vertex = true,
+  };
   /// @}
 
   /// Number of rounds.
@@ -39,8 +41,8 @@ struct Cdlp {
   static constexpr auto kParameters = std::make_tuple(Parameter{"rounds", &Cdlp::rounds, "rounds to run, at least 1"});
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id; }
-  CHATTY_FN Message ComputeScatter(const Value& label, Edge<>, const Round<>&) const { return label; }
-  CHATTY_FN bool UpdateStatus(Value& label, Counts<Message> labels, Vertex, const Round<>&) const {
+  CHATTY_FN Message ComputeScatter(const Value& label, Edge<>) const { return label; }
+  CHATTY_FN bool UpdateStatus(Value& label, Counts<Message> labels, Vertex) const {
     const Value before = label;
     std::uint64_t most = 0;
     for (const auto run : labels) {  // the order is undefined: on ties the least label is chosen

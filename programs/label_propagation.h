@@ -19,17 +19,19 @@ struct LabelPropagation {
   using Message = VertexId;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kUpdateIsReduction = true;
+  static constexpr Hints kHints{.update_is_reduction = true};
   static constexpr auto kEdges = Edges::kBoth;
-  static constexpr bool kOutputIsVertex = true;
-  static constexpr const char* kSummary = "weakly connected components by propagating the least id";
-  static constexpr const char* kOutputName = "component";
+  static constexpr Info kInfo{
+      .summary = "weakly connected components by propagating the least id",
+      .output_name = "component",
+      .output_is_vertex = true,
+  };
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id; }
-  CHATTY_FN Message ComputeScatter(const Value& label, Edge<>, const Round<>&) const { return label; }
-  CHATTY_FN bool Wants(const Value& label, Message m) const { return m < label; }
+  CHATTY_FN Message ComputeScatter(const Value& label, Edge<>) const { return label; }
+  CHATTY_FN bool Filter(const Value& label, Message m) const { return m < label; }
   CHATTY_FN Value Priority(const Value& label) const { return label; }
-  CHATTY_FN bool UpdateStatus(Value& label, Message m, Vertex, const Round<>&) const {
+  CHATTY_FN bool UpdateStatus(Value& label, Message m, Vertex) const {
     if (m >= label) return false;
     label = m;
     return true;

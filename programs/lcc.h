@@ -186,9 +186,10 @@ struct Lcc {
   /// Members that OperatorProgram and the command line use.
   using Output = double;
   static constexpr auto kEdges = Edges::kBoth;
-  static constexpr const char* kSummary =
-      "local clustering coefficients (LDBC LCC): edges among neighbours, of all possible";
-  static constexpr const char* kOutputName = "coefficient";
+  static constexpr Info kInfo{
+      .summary = "local clustering coefficients (LDBC LCC): edges among neighbours, of all possible",
+      .output_name = "coefficient",
+  };
   /// @}
 
   /// Counts, and the memory for counting triangles or edges, whichever is larger.

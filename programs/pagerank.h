@@ -66,11 +66,13 @@ struct BasicPageRank {
   static constexpr auto kReduction = Reduction::kSum;
   static constexpr auto kSafety = Safety::kSynchronous;
   static constexpr auto kActivity = Activity::kEveryRound;
-  static constexpr const char* kSummary =
-      std::is_same_v<Real, float>
-          ? "PageRank by rounds, dangling mass spread evenly; ends when the L1 change falls below tolerance, or after rounds"
-          : "PageRank with ranks in double, for tolerances that float cannot keep; `pagerank --precision double` is this";
-  static constexpr const char* kOutputName = "rank";
+  static constexpr Info kInfo{
+      .summary = std::is_same_v<Real, float> ? "PageRank by rounds, dangling mass spread evenly; ends when the L1 change "
+                                               "falls below tolerance, or after rounds"
+                                             : "PageRank with ranks in double, for tolerances that float cannot keep; "
+                                               "`pagerank --precision double` is this",
+      .output_name = "rank",
+  };
   /// @}
   /// The tolerance if neither `tolerance` nor `rounds` is given.
   static constexpr double kDefaultTolerance = 1e-6;
@@ -101,7 +103,7 @@ struct BasicPageRank {
   CHATTY_FN Shared Share(const Value& rank, Vertex x) const {
     return rank / static_cast<Real>(x.out_degree + (x.out_degree == 0));  // without out-edges the share is not read
   }
-  CHATTY_FN Message ComputeScatter(const Shared& share, Edge<>, const Round<Global>&) const { return share; }
+  CHATTY_FN Message ComputeScatter(const Shared& share, Edge<>) const { return share; }
   CHATTY_FN bool UpdateStatus(Value& rank, Message m, Vertex, const Round<Global>& round) const {
     const Value before = rank;
     rank = static_cast<Real>(Base(round) + Factor(round) * m);

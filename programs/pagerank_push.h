@@ -38,8 +38,10 @@ struct PageRankPush {
   /// Members that VertexProgram requires; see docs/writing-a-program.md.
   static constexpr auto kReduction = Reduction::kSum;
   static constexpr auto kSafety = Safety::kAccumulative;
-  static constexpr const char* kSummary = "PageRank by residuals: only vertices whose rank still changes send";
-  static constexpr const char* kOutputName = "rank";
+  static constexpr Info kInfo{
+      .summary = "PageRank by residuals: only vertices whose rank still changes send",
+      .output_name = "rank",
+  };
   /// @}
 
   /// Probability of following an edge.
@@ -54,15 +56,15 @@ struct PageRankPush {
                 "residual, as a share of the mean rank, below which a vertex keeps it to itself; bounds the L1 residual"});
 
   CHATTY_FN Value InitVertex(Vertex) const { return {0.0f, 1.0f - damping}; }
-  CHATTY_FN bool IsActive(const Value& v, const Round<Global>&) const { return v.residual > tolerance; }
+  CHATTY_FN bool IsActive(const Value& v) const { return v.residual > tolerance; }
   CHATTY_FN Shared Consume(Value& v, Vertex x) const {
     const float residual = v.residual;
     v.rank += residual;
     v.residual = 0.0f;
     return x.out_degree == 0 ? 0.0f : damping * residual / static_cast<float>(x.out_degree);
   }
-  CHATTY_FN Message ComputeScatter(const Shared& share, Edge<>, const Round<Global>&) const { return share; }
-  CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex, const Round<Global>&) const {
+  CHATTY_FN Message ComputeScatter(const Shared& share, Edge<>) const { return share; }
+  CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex) const {
     v.residual += m;
     return v.residual > tolerance;
   }

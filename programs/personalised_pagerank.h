@@ -49,9 +49,10 @@ struct PersonalisedPageRank {
   static constexpr auto kReduction = Reduction::kSum;
   static constexpr auto kSafety = Safety::kSynchronous;
   static constexpr auto kActivity = Activity::kEveryRound;
-  static constexpr const char* kSummary =
-      "PageRank of walks that begin at sources, or as a teleport vector says; dangling mass goes there, too";
-  static constexpr const char* kOutputName = "rank";
+  static constexpr Info kInfo{
+      .summary = "PageRank of walks that begin at sources, or as a teleport vector says; dangling mass goes there, too",
+      .output_name = "rank",
+  };
   /// @}
 
   VertexId source = 0;        ///< the first, or only, source
@@ -87,7 +88,7 @@ struct PersonalisedPageRank {
   CHATTY_FN Shared Share(const Value& rank, Vertex x) const {
     return rank / static_cast<float>(x.out_degree + (x.out_degree == 0));  // without out-edges the share is not read
   }
-  CHATTY_FN Message ComputeScatter(const Shared& share, Edge<>, const Round<Global>&) const { return share; }
+  CHATTY_FN Message ComputeScatter(const Shared& share, Edge<>) const { return share; }
   CHATTY_FN bool UpdateStatus(Value& rank, Message m, Vertex, const Round<Global>& round, const Data& data) const {
     const Value before = rank;
     const double d = damping, anew = 1.0 - d + d * round.global.dangling / static_cast<double>(round.vertices);

@@ -28,9 +28,11 @@ struct SsspOf {
   using Message = Value;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kUpdateIsReduction = true;
-  static constexpr const char* kSummary = "single-source shortest paths from --source; weight 1 where the graph has none";
-  static constexpr const char* kOutputName = "distance";
+  static constexpr Hints kHints{.update_is_reduction = true};
+  static constexpr Info kInfo{
+      .summary = "single-source shortest paths from --source; weight 1 where the graph has none",
+      .output_name = "distance",
+  };
   /// @}
   /// The value of a sum that does not fit: the largest finite distance, which is never a result.
   static constexpr Value kOverflow = [] {
@@ -48,8 +50,8 @@ struct SsspOf {
   static constexpr auto kParameters = std::make_tuple(Parameter{"source", &SsspOf::source, "vertex to start from"});
 
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? Value{0} : kInfinity<Value>; }
-  CHATTY_FN bool IsActive(const Value& d, const Round<>&) const { return d != kInfinity<Value>; }
-  CHATTY_FN Message ComputeScatter(const Value& d, Edge<W> e, const Round<>&) const {
+  CHATTY_FN bool IsActive(const Value& d) const { return d != kInfinity<Value>; }
+  CHATTY_FN Message ComputeScatter(const Value& d, Edge<W> e) const {
     if constexpr (std::is_same_v<W, float>) {
       const float sum = d + e.weight;
       return sum < kOverflow ? sum : kOverflow;
@@ -58,8 +60,8 @@ struct SsspOf {
       return w < kOverflow - d ? d + w : kOverflow;
     }
   }
-  CHATTY_FN bool Wants(const Value& d, Message m) const { return m < d; }
-  CHATTY_FN bool UpdateStatus(Value& d, Message m, Vertex, const Round<>&) const {
+  CHATTY_FN bool Filter(const Value& d, Message m) const { return m < d; }
+  CHATTY_FN bool UpdateStatus(Value& d, Message m, Vertex) const {
     if (!(m < d)) return false;
     d = m;
     return true;

@@ -32,9 +32,10 @@ struct Triangles {
   /// Members that OperatorProgram and the command line use.
   using Output = std::uint64_t;
   static constexpr auto kEdges = Edges::kBoth;
-  static constexpr const char* kSummary =
-      "triangles through each vertex, and in all; edges of directed graphs taken both ways";
-  static constexpr const char* kOutputName = "triangles";
+  static constexpr Info kInfo{
+      .summary = "triangles through each vertex, and in all; edges of directed graphs taken both ways",
+      .output_name = "triangles",
+  };
   /// @}
 
   /// Memory for counting.

@@ -12,9 +12,9 @@ struct ShortestPaths;
 /// Mathematical Sociology 25, 2001), level by level from the deepest. Its values are the first half's, on the devices, and
 /// one more number.
 ///
-/// Demonstrates Prior, and edges used against their direction.
+/// Demonstrates Input, and edges used against their direction.
 struct Betweenness {
-  struct Prior {
+  struct Input {
     std::uint32_t level;
     double paths;
   };
@@ -31,8 +31,10 @@ struct Betweenness {
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
   static constexpr auto kEdges = chatty::Edges::kIn;
-  static constexpr const char* kOutputName = "dependency";
-  static constexpr const char* kSummary = "shares of the shortest paths from --source that pass a vertex";
+  static constexpr chatty::Info kInfo{
+      .summary = "shares of the shortest paths from --source that pass a vertex",
+      .output_name = "dependency",
+  };
 
   chatty::VertexId source = 0;
 
@@ -41,13 +43,13 @@ struct Betweenness {
 
   CHATTY_FN static bool Reached(const Value& v) { return v.level != chatty::kInfinity<std::uint32_t>; }
 
-  CHATTY_FN Value InitVertex(chatty::Vertex, const Prior& prior) const { return {prior.level, prior.paths, 0.0}; }
+  CHATTY_FN Value InitVertex(chatty::Vertex, const Input& prior) const { return {prior.level, prior.paths, 0.0}; }
   /// Phase 0 only measures the depth; in phase p, level depth - p + 1 sends.
   CHATTY_FN bool IsActive(const Value& v, const chatty::Round<Global>& round) const {
     return round.phase > 0 && Reached(v) && v.level + round.phase == round.global.depth + 1;
   }
   CHATTY_FN Shared Share(const Value& v, chatty::Vertex) const { return (1.0 + v.dependency) / v.paths; }
-  CHATTY_FN Message ComputeScatter(const Shared& share, chatty::Edge<>, const chatty::Round<Global>&) const { return share; }
+  CHATTY_FN Message ComputeScatter(const Shared& share, chatty::Edge<>) const { return share; }
   CHATTY_FN bool UpdateStatus(Value& v, Message shares, chatty::Vertex, const chatty::Round<Global>& round) const {
     if (Reached(v) && v.level + round.phase == round.global.depth) v.dependency = v.paths * shares;
     return false;  // it sends in the next phase
@@ -77,13 +79,15 @@ struct Betweenness {
 
 /// The first half: levels of a breadth-first search, and the number of shortest paths to each vertex.
 struct ShortestPaths {
-  using Value = Betweenness::Prior;
+  using Value = Betweenness::Input;
   using Shared = double;  ///< the number of paths; the round gives the level
   using Message = double;
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
-  static constexpr const char* kOutputName = "paths";
-  static constexpr const char* kSummary = "how many shortest paths lead to a vertex from --source; and betweenness";
+  static constexpr chatty::Info kInfo{
+      .summary = "how many shortest paths lead to a vertex from --source; and betweenness",
+      .output_name = "paths",
+  };
 
   chatty::VertexId source = 0;
   static constexpr auto kParameters =
@@ -93,12 +97,12 @@ struct ShortestPaths {
   CHATTY_FN Value InitVertex(chatty::Vertex v) const {
     return v.id == source ? Value{0, 1.0} : Value{chatty::kInfinity<std::uint32_t>, 0.0};
   }
-  CHATTY_FN bool IsActive(const Value& v, const chatty::Round<>&) const { return v.level == 0; }
+  CHATTY_FN bool IsActive(const Value& v) const { return v.level == 0; }
   CHATTY_FN Shared Share(const Value& v, chatty::Vertex) const { return v.paths; }
-  CHATTY_FN Message ComputeScatter(const Shared& paths, chatty::Edge<>, const chatty::Round<>&) const { return paths; }
-  CHATTY_FN bool Wants(const Value& v) const { return v.level == chatty::kInfinity<std::uint32_t>; }
+  CHATTY_FN Message ComputeScatter(const Shared& paths, chatty::Edge<>) const { return paths; }
+  CHATTY_FN bool Filter(const Value& v) const { return v.level == chatty::kInfinity<std::uint32_t>; }
   CHATTY_FN bool UpdateStatus(Value& v, Message paths, chatty::Vertex, const chatty::Round<>& round) const {
-    if (!Wants(v)) return false;
+    if (!Filter(v)) return false;
     v = {round.index + 1, paths};
     return true;
   }

@@ -18,7 +18,7 @@ struct Scores {
 /// edge.
 template <bool kAuthorities>
 struct Turn {
-  using Prior = Scores;
+  using Input = Scores;
   using Value = Scores;
   using Shared = double;
   using Message = double;
@@ -36,10 +36,10 @@ struct Turn {
   double limit =
       chatty::kInfinity<double>;  ///< in the last allowed turn, a larger change means that the scores have not converged
 
-  CHATTY_FN Value InitVertex(chatty::Vertex, const Prior& scores) const { return scores; }
+  CHATTY_FN Value InitVertex(chatty::Vertex, const Input& scores) const { return scores; }
   CHATTY_FN Shared Share(const Value& v, chatty::Vertex) const { return kAuthorities ? v.hub : v.authority; }
-  CHATTY_FN Message ComputeScatter(const Shared& score, chatty::Edge<>, const chatty::Round<Global>&) const { return score; }
-  CHATTY_FN bool UpdateStatus(Value& v, Message sum, chatty::Vertex, const chatty::Round<Global>&) const {
+  CHATTY_FN Message ComputeScatter(const Shared& score, chatty::Edge<>) const { return score; }
+  CHATTY_FN bool UpdateStatus(Value& v, Message sum, chatty::Vertex) const {
     (kAuthorities ? v.authority : v.hub) = sums > 0 ? sum / sums : 0;
     return true;
   }
@@ -55,7 +55,7 @@ struct Turn {
 
 /// The first turn: all hubs are equal.
 struct First : Turn<true> {
-  using Prior = chatty::None;
+  using Input = chatty::None;
   double vertices = 1;
   CHATTY_FN Value InitVertex(chatty::Vertex) const { return {0, 1 / vertices}; }
 };
@@ -66,12 +66,12 @@ struct Hits;
 
 /// The other score, for `--value hub`: it reads the last turn's values and sends no messages.
 struct Hub {
-  using Prior = hits::Scores;
+  using Input = hits::Scores;
   using Value = double;
   using Message = double;
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
-  static constexpr const char* kOutputName = "hub";
+  static constexpr chatty::Info kInfo{.output_name = "hub"};
 
   double tolerance = 0;
   std::uint32_t rounds = 0;
@@ -79,10 +79,10 @@ struct Hub {
   Hub() = default;
   explicit Hub(const Hits& hits);
 
-  CHATTY_FN Value InitVertex(chatty::Vertex, const Prior& scores) const { return scores.hub; }
-  CHATTY_FN bool IsActive(const Value&, const chatty::Round<>&) const { return false; }
-  CHATTY_FN Message ComputeScatter(const Value&, chatty::Edge<>, const chatty::Round<>&) const { return 0; }
-  CHATTY_FN bool UpdateStatus(Value& hub, Message sum, chatty::Vertex, const chatty::Round<>&) const {
+  CHATTY_FN Value InitVertex(chatty::Vertex, const Input& scores) const { return scores.hub; }
+  CHATTY_FN bool IsActive(const Value&) const { return false; }
+  CHATTY_FN Message ComputeScatter(const Value&, chatty::Edge<>) const { return 0; }
+  CHATTY_FN bool UpdateStatus(Value& hub, Message sum, chatty::Vertex) const {
     hub += sum;
     return false;
   }
@@ -99,8 +99,10 @@ struct Hits {
   using Output = double;
   using Programs = chatty::SequencePrograms<hits::First, hits::Turn<false>, hits::Turn<true>>;
   using Derived = chatty::DerivedPrograms<Hub>;
-  static constexpr const char* kOutputName = "authority";
-  static constexpr const char* kSummary = "HITS: authorities, to which good hubs point; and hubs";
+  static constexpr chatty::Info kInfo{
+      .summary = "HITS: authorities, to which good hubs point; and hubs",
+      .output_name = "authority",
+  };
 
   double tolerance = 1e-8;
   std::uint32_t rounds = 1000;

@@ -20,13 +20,15 @@ struct KCore {
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
   static constexpr auto kEdges = chatty::Edges::kBoth;
-  static constexpr bool kMeasureWhenQuiet = true;  ///< only then is the next phase chosen
-  static constexpr const char* kOutputName = "core";
-  static constexpr const char* kSummary = "core numbers by peeling; in- and out-edges count alike";
+  static constexpr chatty::Hints kHints{.measure_when_quiet = true};  ///< only then is the next phase chosen
+  static constexpr chatty::Info kInfo{
+      .summary = "core numbers by peeling; in- and out-edges count alike",
+      .output_name = "core",
+  };
 
   CHATTY_FN Value InitVertex(chatty::Vertex v) const { return static_cast<Value>(v.degree); }
   CHATTY_FN bool IsActive(const Value& left, const chatty::Round<Global>& round) const { return left == round.phase; }
-  CHATTY_FN Message ComputeScatter(const Value&, chatty::Edge<>, const chatty::Round<Global>&) const { return 1; }
+  CHATTY_FN Message ComputeScatter(const Value&, chatty::Edge<>) const { return 1; }
   CHATTY_FN bool UpdateStatus(Value& left, Message gone, chatty::Vertex, const chatty::Round<Global>& round) const {
     if (left <= round.phase) return false;  // was removed before
     left = left - round.phase > gone ? left - gone : round.phase;

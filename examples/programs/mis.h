@@ -22,8 +22,10 @@ struct Mis {
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
   static constexpr auto kEdges = chatty::Edges::kBoth;
   static constexpr auto kActivity = chatty::Activity::kEveryRound;
-  static constexpr const char* kOutputName = "member";
-  static constexpr const char* kSummary = "a maximal independent set: 1 for members, 0 for others";
+  static constexpr chatty::Info kInfo{
+      .summary = "a maximal independent set: 1 for members, 0 for others",
+      .output_name = "member",
+  };
   static constexpr Shared kTaken = chatty::kInfinity<Shared>;
 
   std::uint64_t seed = 1;
@@ -33,9 +35,9 @@ struct Mis {
   CHATTY_FN Shared Share(const Value& state, chatty::Vertex v) const {
     return state == kOut ? 0 : state == kIn ? kTaken : chatty::Hash(v.id, seed);
   }
-  CHATTY_FN Message ComputeScatter(const Shared& s, chatty::Edge<>, const chatty::Round<Global>&) const { return s; }
-  CHATTY_FN bool Wants(const Value& state) const { return state == kUndecided; }
-  CHATTY_FN bool UpdateStatus(Value& state, Message highest, chatty::Vertex v, const chatty::Round<Global>&) const {
+  CHATTY_FN Message ComputeScatter(const Shared& s, chatty::Edge<>) const { return s; }
+  CHATTY_FN bool Filter(const Value& state) const { return state == kUndecided; }
+  CHATTY_FN bool UpdateStatus(Value& state, Message highest, chatty::Vertex v) const {
     if (state != kUndecided) return false;
     const bool wins = highest <= chatty::Hash(v.id, seed);  // equality occurs only through a loop
     state = wins ? kIn : highest == kTaken ? kOut : kUndecided;

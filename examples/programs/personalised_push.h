@@ -19,8 +19,7 @@ struct PersonalisedPush {
   using Global = double;  ///< the sum of all ranks so far
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kAccumulative;
-  static constexpr const char* kOutputName = "rank";
-  static constexpr const char* kSummary = "personalised PageRank of one source, by residuals";
+  static constexpr chatty::Info kInfo{.summary = "personalised PageRank of one source, by residuals", .output_name = "rank"};
 
   chatty::VertexId source = 0;
   double damping = 0.85, tolerance = 1e-6;
@@ -30,13 +29,13 @@ struct PersonalisedPush {
       chatty::Parameter{"tolerance", &PersonalisedPush::tolerance, "residual of all that may stay, above 0"});
 
   CHATTY_FN Value InitVertex(chatty::Vertex v) const { return {0.0, v.id == source ? 1.0 - damping : 0.0}; }
-  CHATTY_FN bool IsActive(const Value& v, const chatty::Round<Global>&) const { return v.residual > 0; }
+  CHATTY_FN bool IsActive(const Value& v) const { return v.residual > 0; }
   CHATTY_FN Shared Consume(Value& v, chatty::Vertex x) const {
     const double taken = v.residual;
     v = {v.rank + taken, 0.0};
     return x.out_degree == 0 ? 0.0 : damping * taken / static_cast<double>(x.out_degree);
   }
-  CHATTY_FN Message ComputeScatter(const Shared& s, chatty::Edge<>, const chatty::Round<Global>&) const { return s; }
+  CHATTY_FN Message ComputeScatter(const Shared& s, chatty::Edge<>) const { return s; }
   CHATTY_FN bool UpdateStatus(Value& v, Message m, chatty::Vertex, const chatty::Round<Global>& round) const {
     v.residual += m;
     return v.residual > tolerance / static_cast<double>(round.vertices);

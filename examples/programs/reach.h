@@ -15,8 +15,10 @@ struct Reach {
   using Message = std::uint64_t;
   static constexpr auto kReduction = chatty::Reduction::kOr;
   static constexpr auto kSafety = chatty::Safety::kMonotone;
-  static constexpr const char* kOutputName = "sources";
-  static constexpr const char* kSummary = "which of up to 64 sources have a path to a vertex, a bit each";
+  static constexpr chatty::Info kInfo{
+      .summary = "which of up to 64 sources have a path to a vertex, a bit each",
+      .output_name = "sources",
+  };
 
   chatty::VertexId first = 0, stride = 1;
   std::uint32_t count = 64;
@@ -29,10 +31,10 @@ struct Reach {
     if (v.id < first || (v.id - first) % stride != 0 || (v.id - first) / stride >= count) return 0;
     return Value{1} << ((v.id - first) / stride);
   }
-  CHATTY_FN bool IsActive(const Value& seen, const chatty::Round<>&) const { return seen != 0; }
-  CHATTY_FN Message ComputeScatter(const Value& seen, chatty::Edge<>, const chatty::Round<>&) const { return seen; }
-  CHATTY_FN bool Wants(const Value& seen, Message m) const { return (m & ~seen) != 0; }
-  CHATTY_FN bool UpdateStatus(Value& seen, Message m, chatty::Vertex, const chatty::Round<>&) const {
+  CHATTY_FN bool IsActive(const Value& seen) const { return seen != 0; }
+  CHATTY_FN Message ComputeScatter(const Value& seen, chatty::Edge<>) const { return seen; }
+  CHATTY_FN bool Filter(const Value& seen, Message m) const { return (m & ~seen) != 0; }
+  CHATTY_FN bool UpdateStatus(Value& seen, Message m, chatty::Vertex) const {
     const Value before = seen;
     seen |= m;
     return seen != before;

@@ -24,18 +24,15 @@ struct SameSide {
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
   static constexpr auto kActivity = chatty::Activity::kEveryRound;
   static constexpr auto kEdges = chatty::Edges::kBoth;
-  static constexpr const char* kOutputName = "same";
-  static constexpr const char* kSummary = "edges that join a vertex with one of its own side";
+  static constexpr chatty::Info kInfo{.summary = "edges that join a vertex with one of its own side", .output_name = "same"};
 
   static constexpr auto kVertexData = std::make_tuple(
       chatty::VertexDatum{"side", &Data::side, "0 on one side, another number on the other", chatty::Presence::kRequired});
 
   CHATTY_FN Value InitVertex(chatty::Vertex, const Data& data) const { return {data.side != 0, 0}; }
   CHATTY_FN Shared Share(const Value& value, chatty::Vertex) const { return value.side; }
-  CHATTY_FN Message ComputeScatter(const Shared& side, chatty::Edge<>, const chatty::Round<>&) const {
-    return Message{1} << (32 * side);
-  }
-  CHATTY_FN bool UpdateStatus(Value& value, Message m, chatty::Vertex, const chatty::Round<>&) const {
+  CHATTY_FN Message ComputeScatter(const Shared& side, chatty::Edge<>) const { return Message{1} << (32 * side); }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, chatty::Vertex) const {
     value.same = static_cast<std::uint32_t>(m >> (32 * value.side));
     return true;
   }

@@ -23,10 +23,10 @@ struct State {
 
 /// Members of all turns. At the end of a turn the undecided vertices are counted.
 struct Common {
-  using Prior = State;
+  using Input = State;
   using Value = State;
   using Global = std::uint64_t;
-  static constexpr bool kMeasureWhenQuiet = true;
+  static constexpr chatty::Hints kHints{.measure_when_quiet = true};
 
   CHATTY_FN Global Measure(const State& v, chatty::Vertex) const { return v.Undecided() ? 1 : 0; }
   CHATTY_FN chatty::VertexId Output(const State& v) const { return v.component; }
@@ -49,11 +49,11 @@ struct Trim : Common {
     if (!v.Undecided()) ToldOf(v) = ToldOf(v) == Told::kNo ? Told::kInThisTurn : Told::kBefore;
     return v;
   }
-  CHATTY_FN bool IsActive(State v, const chatty::Round<Global>&) const { return ToldOf(v) == Told::kInThisTurn; }
+  CHATTY_FN bool IsActive(State v) const { return ToldOf(v) == Told::kInThisTurn; }
   CHATTY_FN Shared Share(const State&, chatty::Vertex) const { return 1; }
-  CHATTY_FN Message ComputeScatter(const Shared& one, chatty::Edge<>, const chatty::Round<Global>&) const { return one; }
-  CHATTY_FN bool Wants(const State& v) const { return v.Undecided(); }
-  CHATTY_FN bool UpdateStatus(State& v, Message told, chatty::Vertex x, const chatty::Round<Global>&) const {
+  CHATTY_FN Message ComputeScatter(const Shared& one, chatty::Edge<>) const { return one; }
+  CHATTY_FN bool Filter(const State& v) const { return v.Undecided(); }
+  CHATTY_FN bool UpdateStatus(State& v, Message told, chatty::Vertex x) const {
     if (!v.Undecided()) return false;
     chatty::EdgeIndex& left = kForward ? v.in_left : v.out_left;
     left -= told;
@@ -66,7 +66,7 @@ struct Trim : Common {
 
 /// The first turn: no vertex has been notified.
 struct First : Trim<true> {
-  using Prior = chatty::None;
+  using Input = chatty::None;
   CHATTY_FN State InitVertex(chatty::Vertex x) const {
     const bool alone = x.in_degree == 0 || x.out_degree == 0;
     return {alone ? x.id : chatty::kNoVertex,      chatty::kNoVertex, x.in_degree, x.out_degree,
@@ -86,12 +86,12 @@ struct Spread : Common {
     v.least = v.Undecided() ? x.id : chatty::kNoVertex;
     return v;
   }
-  CHATTY_FN bool IsActive(const State& v, const chatty::Round<Global>&) const { return v.Undecided(); }
+  CHATTY_FN bool IsActive(const State& v) const { return v.Undecided(); }
   CHATTY_FN Shared Share(const State& v, chatty::Vertex) const { return v.least; }
-  CHATTY_FN Message ComputeScatter(const Shared& least, chatty::Edge<>, const chatty::Round<Global>&) const { return least; }
-  CHATTY_FN bool Wants(const State& v, Message id) const { return v.Undecided() && id < v.least; }
-  CHATTY_FN bool UpdateStatus(State& v, Message id, chatty::Vertex, const chatty::Round<Global>&) const {
-    if (!Wants(v, id)) return false;
+  CHATTY_FN Message ComputeScatter(const Shared& least, chatty::Edge<>) const { return least; }
+  CHATTY_FN bool Filter(const State& v, Message id) const { return v.Undecided() && id < v.least; }
+  CHATTY_FN bool UpdateStatus(State& v, Message id, chatty::Vertex) const {
+    if (!Filter(v, id)) return false;
     v.least = id;
     return true;
   }
@@ -112,12 +112,12 @@ struct Find : Common {
     if (v.least == x.id) v.component = x.id;
     return v;
   }
-  CHATTY_FN bool IsActive(const State& v, const chatty::Round<Global>&) const { return v.component == v.least; }
+  CHATTY_FN bool IsActive(const State& v) const { return v.component == v.least; }
   CHATTY_FN Shared Share(const State& v, chatty::Vertex) const { return v.least + 1; }
-  CHATTY_FN Message ComputeScatter(const Shared& found, chatty::Edge<>, const chatty::Round<Global>&) const { return found; }
-  CHATTY_FN bool Wants(const State& v, Message found) const { return v.Undecided() && found > v.least; }
-  CHATTY_FN bool UpdateStatus(State& v, Message found, chatty::Vertex, const chatty::Round<Global>&) const {
-    if (!Wants(v, found)) return false;
+  CHATTY_FN Message ComputeScatter(const Shared& found, chatty::Edge<>) const { return found; }
+  CHATTY_FN bool Filter(const State& v, Message found) const { return v.Undecided() && found > v.least; }
+  CHATTY_FN bool UpdateStatus(State& v, Message found, chatty::Vertex) const {
+    if (!Filter(v, found)) return false;
     v.component = v.least;
     return true;
   }
@@ -133,9 +133,11 @@ struct Find : Common {
 struct Scc {
   using Output = chatty::VertexId;
   using Programs = chatty::SequencePrograms<scc::First, scc::Trim<false>, scc::Spread, scc::Find, scc::Trim<true>>;
-  static constexpr const char* kOutputName = "component";
-  static constexpr const char* kSummary = "strongly connected components, labelled by least id";
-  static constexpr bool kOutputIsVertex = true;
+  static constexpr chatty::Info kInfo{
+      .summary = "strongly connected components, labelled by least id",
+      .output_name = "component",
+      .output_is_vertex = true,
+  };
 
   template <class Steps>
   void Run(Steps& steps) const {

@@ -21,8 +21,7 @@ struct SeedLabels {
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
   static constexpr auto kActivity = chatty::Activity::kEveryRound;
   static constexpr auto kEdges = chatty::Edges::kBoth;
-  static constexpr const char* kOutputName = "label";
-  static constexpr const char* kSummary = "labels that spread from seeds by majority";
+  static constexpr chatty::Info kInfo{.summary = "labels that spread from seeds by majority", .output_name = "label"};
   static constexpr Value kNone = chatty::kInfinity<Value>;
 
   std::uint32_t rounds = 20;
@@ -33,9 +32,8 @@ struct SeedLabels {
                                           chatty::Presence::kRequired, chatty::Missing::kDefault});
 
   CHATTY_FN Value InitVertex(chatty::Vertex, const Data& data) const { return data.seed; }
-  CHATTY_FN Message ComputeScatter(const Value& label, chatty::Edge<>, const chatty::Round<>&) const { return label; }
-  CHATTY_FN bool UpdateStatus(Value& label, chatty::Counts<Message> labels, chatty::Vertex, const chatty::Round<>&,
-                              const Data& data) const {
+  CHATTY_FN Message ComputeScatter(const Value& label, chatty::Edge<>) const { return label; }
+  CHATTY_FN bool UpdateStatus(Value& label, chatty::Counts<Message> labels, chatty::Vertex, const Data& data) const {
     if (data.seed != kNone) return false;
     std::uint64_t most = 0;
     for (const auto run : labels) {

@@ -17,22 +17,24 @@ struct WidestPath {
   using Message = float;
   static constexpr auto kReduction = chatty::Reduction::kMax;
   static constexpr auto kSafety = chatty::Safety::kMonotone;
-  static constexpr bool kUpdateIsReduction = true;
-  static constexpr const char* kOutputName = "width";
-  static constexpr const char* kSummary = "widest paths from --source: the largest possible least weight on the way";
+  static constexpr chatty::Hints kHints{.update_is_reduction = true};
+  static constexpr chatty::Info kInfo{
+      .summary = "widest paths from --source: the largest possible least weight on the way",
+      .output_name = "width",
+  };
 
   chatty::VertexId source = 0;
   static constexpr auto kParameters =
       std::make_tuple(chatty::Parameter{"source", &WidestPath::source, "vertex to start from"});
 
   CHATTY_FN Value InitVertex(chatty::Vertex v) const { return v.id == source ? chatty::kInfinity<float> : 0.0f; }
-  CHATTY_FN bool IsActive(const Value& width, const chatty::Round<>&) const { return width > 0.0f; }
-  CHATTY_FN Message ComputeScatter(const Value& width, chatty::Edge<Weight> e, const chatty::Round<>&) const {
+  CHATTY_FN bool IsActive(const Value& width) const { return width > 0.0f; }
+  CHATTY_FN Message ComputeScatter(const Value& width, chatty::Edge<Weight> e) const {
     return e.weight < width ? e.weight : width;
   }
-  CHATTY_FN bool Wants(const Value& width, Message m) const { return m > width; }
+  CHATTY_FN bool Filter(const Value& width, Message m) const { return m > width; }
   CHATTY_FN Value Priority(const Value& width) const { return -width; }  ///< the widest first, as Dijkstra's algorithm has it
-  CHATTY_FN bool UpdateStatus(Value& width, Message m, chatty::Vertex, const chatty::Round<>&) const {
+  CHATTY_FN bool UpdateStatus(Value& width, Message m, chatty::Vertex) const {
     if (!(m > width)) return false;
     width = m;
     return true;

@@ -52,7 +52,7 @@ class BspRun {
         chooser_({traits_.can_push && built.push, built.pull, traits_.first_suffices, traits_.every_round,
                   buckets.width < kInfinity<double>, run.options.direction}),
         asynchronous_(run.options.execution == Execution::kAsync),
-        ends_unwanted_(traits_.has_wants && built.pull && !traits_.every_round && !traits_.has_measure &&
+        ends_unwanted_(traits_.has_filter && built.pull && !traits_.every_round && !traits_.has_measure &&
                        !traits_.has_end_round && !traits_.orders),
         buckets_(buckets),
         log_(run),

@@ -13,6 +13,7 @@
 #include "chatty/framework/engines/control_plane.h"
 #include "chatty/framework/engines/peer_table.h"
 #include "chatty/framework/options.h"
+#include "chatty/framework/run_lifecycle.h"
 #include "chatty/framework/statistics.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/union_map.h"
@@ -24,13 +25,14 @@ struct DeviceContext {
   Device* device = nullptr;
   const DeviceGraph* graph = nullptr;
   StepSet* steps = nullptr;
-  const std::byte* prior = nullptr;  ///< device memory of owned Prior values; null without
+  const std::byte* prior = nullptr;  ///< device memory of owned Input values; null without
   const UnionMap* unions = nullptr;  ///< where a broadcast is possible
 };
 
 /// What an engine runs, and on what.
 struct EngineRun {
   const ErasedProgram& program;
+  const RunLifecycle& lifecycle;
   std::span<const DeviceContext> participants;  ///< one a device
   const PeerTable& peers;
   ThreadControlPlanes& control;

@@ -17,22 +17,21 @@ template <class P>
 inline constexpr bool kRelaxes = [] {
   using T = Traits<P>;
   if constexpr (AsynchronousProgram<P>) {
-    return P::kSafety == Safety::kMonotone && T::kIdempotent && T::kCanPush && !T::kCollects && !T::kHasConsume &&
-           !T::kHasMeasure && !T::kHasPrior && (sizeof(ValueOf<P>) == 4 || sizeof(ValueOf<P>) == 8) &&
+    return P::kSafety == Safety::kMonotone && T::kIdempotent && T::kCanPush && !T::kCounts && !T::kHasConsume &&
+           !T::kHasMeasure && !T::kHasInput && (sizeof(ValueOf<P>) == 4 || sizeof(ValueOf<P>) == 8) &&
            sizeof(SharedOf<P>) <= 8 && (!T::kOrders || !T::kSharesSeparately);
   } else {
     return false;
   }
 }();
 
-/// Whether hardware has P's update in one operation: P declares kUpdateIsReduction (UpdateStatus replaces the value by the
-/// reduction of value and message, and returns whether that is another value), which is a minimum, a maximum or a union of
-/// bits of numbers.
+/// Whether hardware has P's update in one operation: P has the hint update_is_reduction (UpdateStatus replaces the value by
+/// the reduction of value and message, and returns whether that is another value), which is a minimum, a maximum or a union
+/// of bits of numbers.
 template <class P>
-inline constexpr bool kUpdatesNatively = requires {
-  requires P::kUpdateIsReduction;
-}
-&&std::is_same_v<ValueOf<P>, MessageOf<P>>&& std::is_arithmetic_v<ValueOf<P>> && !kUpdateTakesData<P> &&
+inline constexpr bool kUpdatesNatively =
+    Traits<P>::kUpdateIsReduction&& std::is_same_v<ValueOf<P>, MessageOf<P>>&& std::is_arithmetic_v<ValueOf<P>> &&
+    !kUpdateTakesData<P> &&
     (P::kReduction == Reduction::kMin || P::kReduction == Reduction::kMax ||
      (P::kReduction == Reduction::kOr && std::is_integral_v<ValueOf<P>>));
 
@@ -48,7 +47,7 @@ bool CarriesValues(const P& program) {
     const auto over = [&](const ValueOf<P>& value, int weight) {
       Edge<WeightOf<P>> edge{first, 7, WeightOf<P>{}};
       if constexpr (std::is_arithmetic_v<WeightOf<P>>) edge.weight = static_cast<WeightOf<P>>(weight);
-      return program.ComputeScatter(value, edge, RoundOf<P>{});
+      return CallComputeScatter(program, value, edge, RoundOf<P>{});
     };
     const ValueOf<P> message = over(program.InitVertex(Vertex{first, 2, 2, 2}), 1);
     const ValueOf<P> next = over(message, 2), identity = IdentityOf<P>();

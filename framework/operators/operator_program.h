@@ -7,9 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "chatty/core/affinity.h"
-#include "chatty/framework/engines/device_threads.h"
 #include "chatty/framework/operators/host_operators.h"
+#include "chatty/framework/run_lifecycle.h"
 #include "chatty/framework/session.h"
 #include "chatty/framework/typed_program.h"
 #if CHATTY_CUDA_COMPILER
@@ -95,53 +94,29 @@ class OperatorJob {
       }
       group_.Reserve(std::move(buffers));
     }
-    for (const auto& graph : graphs_->devices) {
-      const BoundTo near_device(graph->device().placement().cpus);
-      graph->device().MakeCurrent();
-      outputs_.emplace_back(graph->device(), graph->ref().owned);
-    }
+    lifecycle_ = RunLifecycle(session.devices(), graphs_->subgraphs, trace_, timeout_);
+    lifecycle_.ForEachDevice(
+        [&](std::size_t d) { outputs_.emplace_back(session_->device(d), graphs_->devices[d]->ref().owned); });
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("preparing an operator program");
   }
 
   /// Runs the program on all devices. Throws what the devices or the program throw; the job may execute again.
   RunStatistics Execute() try {
-    const int devices = static_cast<int>(session_->device_count());
-    if (executed_ && statistics_.ended == Ended::kFailed) {  // the last run's work must end before this run's
-      for (Device* device : session_->devices()) {
-        device->MakeCurrent();
-        device->stream().Synchronize({nullptr, timeout_});
-      }
-    }
+    lifecycle_.EndFailedWork(statistics_);
     executed_ = true;
-    statistics_ = {};
     RunStatistics& statistics = statistics_;
     statistics.converged = false;
-    statistics.ended = Ended::kFailed;
-    statistics.execution = "operators";
-    statistics.devices.resize(devices);
-    std::vector<DeviceOperators::Traffic> traffic(devices);
+    statistics.ended = Ended::kFailed;  // also if the run fails to begin
+    std::vector<DeviceOperators::Traffic> traffic(session_->device_count());
     group_.Reset();
-    const TracedDevices traced(trace_, session_->devices(), timeout_);
-    const Clock::time_point start = Clock::now();
-    RunOnDevices(devices, [&](int d) {
-      TraceTrack* const track = traced.track(d);
-      try {
-        DeviceStatistics& account = statistics.devices[d];
-        const DeviceGraph& graph = *graphs_->devices[d];
-        const BoundTo near_device(graph.device().placement().cpus);
-        account.device = graph.device().label();
-        account.vertices = graph.ref().owned;
-        graph.device().MakeCurrent();
-        const RunSpan run(track, start, devices == 1, account);
-        traffic[d] = RunOn(graph, account, track, outputs_[d].data());
-      } catch (...) {
-        if (track != nullptr) track->AddInstant(spans::kFailed, Clock::now());
-        group_.Fail(std::current_exception());
-      }
-    });
-    statistics.time_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-    statistics.transport = group_.transport_name();
+    lifecycle_.Run(
+        "operators", group_.transport_name(), &statistics,
+        [&](int d, DeviceStatistics& account, TraceTrack* track, const auto&) {
+          traffic[d] = RunOn(*graphs_->devices[d], account, track, outputs_[d].data());
+        },
+        [&](const std::exception_ptr& error) { group_.Fail(error); });
+    statistics.transport = group_.transport_name();  // it may have changed with the buffers
     group_.RethrowFirst();
     statistics.rounds = 1;
     statistics.ended = group_.stopped() ? Ended::kStopped : Ended::kConverged;
@@ -152,9 +127,7 @@ class OperatorJob {
     }
     return statistics;
   } catch (const TimeoutError& error) {
-    const std::string where = group_.LastOperation();
-    if (where.empty()) throw;
-    Throw<TimeoutError>("{}; {}", error.what(), where);
+    RunLifecycle::ThrowTimeout(error, group_.LastOperation());
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("running an operator program");
   }
@@ -166,21 +139,15 @@ class OperatorJob {
   /// Results of the last run, one per vertex in id order. Throws UsageError if it failed or there was none.
   void CopyOutput(std::byte* out) const {
     const Span span(ProcessTrack(trace_), nullptr, spans::kOutput);
-    using Output = typename P::Output;
     if (!executed_ || statistics_.ended == Ended::kFailed) {
       throw UsageError("there are no results: the job has not been executed, or its last run failed");
     }
-    for (std::size_t d = 0; d < outputs_.size(); ++d) {
+    lifecycle_.CopyScattered(out, sizeof(typename P::Output), [&](std::size_t d, std::byte* to) {
       Device& device = session_->device(d);
-      device.MakeCurrent();
-      const Subgraph& subgraph = graphs_->subgraphs[d];
-      Array<Output> local(subgraph.owned);
       device.stream().Synchronize({nullptr, timeout_});  // a direct copy to pageable memory waits without a deadline
-      device.CopyOut(local.data(), outputs_[d].data(), local.bytes(), device.stream());
+      device.CopyOut(to, reinterpret_cast<const std::byte*>(outputs_[d].data()), outputs_[d].bytes(), device.stream());
       device.stream().Synchronize({nullptr, timeout_});
-      auto* const all = reinterpret_cast<Output*>(out);
-      for (LocalId v = 0; v < subgraph.owned; ++v) all[subgraph.Global(v)] = local[v];
-    }
+    });
   }
 
  private:
@@ -212,6 +179,7 @@ class OperatorJob {
   OperatorGroup group_;
   Trace* trace_;
   const PreparedGraphs* graphs_;
+  RunLifecycle lifecycle_;
   std::vector<Buffer<typename P::Output>> outputs_;
   std::chrono::milliseconds timeout_;
   RunStatistics statistics_;

@@ -17,7 +17,7 @@
 
 namespace chatty {
 
-/// Runs programs in turn on one session. A program with `using Prior = First::Value` starts each vertex from the previous
+/// Runs programs in turn on one session. A program with `using Input = First::Value` starts each vertex from the previous
 /// program's value. Betweenness consists of two such programs; BFS parents follow BFS levels. Each program has its own
 /// kEdges, so that one turn may follow edges and the next reverse edges. A program's memory stays for its next turn until
 /// the sequence ends. After an exception, the previous program's values remain.
@@ -36,7 +36,7 @@ class BasicSequence {
     ThrowOutOfHostMemory("preparing a program");
   }
   /// Runs `program` on the last values. After a stop (RunOptions::stop) or max_rounds rounds, it only initialises. Throws
-  /// UsageError if its Prior is not the last program's Value.
+  /// UsageError if its Input is not the last program's Value.
   template <class P>
   BasicSequence& Then(const P& program) try {
     Job& job = JobOf(program);

@@ -72,8 +72,8 @@ CHATTY_FN Delivery DeliverBit(const StateRef<P>& s, LocalId target, [[maybe_unus
   }
 #endif
   if (target < s.graph.owned) {
-    if constexpr (Traits<P>::kHasWants) {
-      if (ask && !s.program.Wants(s.values[target])) return Delivery::kIgnored;
+    if constexpr (Traits<P>::kHasFilter) {
+      if (ask && !s.program.Filter(s.values[target])) return Delivery::kIgnored;
     }
   } else if constexpr (Traits<P>::kTellsOnce) {
     const auto bit = static_cast<LocalId>(target - s.ToldWord() * 32);
@@ -86,10 +86,10 @@ CHATTY_FN Delivery DeliverBit(const StateRef<P>& s, LocalId target, [[maybe_unus
 template <class P>
 CHATTY_FN bool IsWanted(const StateRef<P>& s, LocalId target, [[maybe_unused]] const MessageOf<P>& message) {
   if (target >= s.graph.owned || !KeepsMessages(s)) return true;
-  if constexpr (Traits<P>::kHasWants) {
-    if (!s.asynchronous && !s.program.Wants(s.values[target])) return false;
+  if constexpr (Traits<P>::kHasFilter) {
+    if (!s.asynchronous && !s.program.Filter(s.values[target])) return false;
   }
-  if constexpr (Traits<P>::kHasWantsMessage) return s.program.Wants(s.values[target], message);
+  if constexpr (Traits<P>::kHasFilterMessage) return s.program.Filter(s.values[target], message);
   return true;
 }
 
@@ -100,22 +100,16 @@ CHATTY_FN Delivery DeliverWanted(const StateRef<P>& s, LocalId target, const Mes
   if constexpr (Traits<P>::kHasRoundMessage) {
     if (!KeepsMessages(s)) return DeliverBit<P, kConcurrent, kScope>(s, target, ask);
   }
-  if constexpr (P::kReduction == Reduction::kAny) {
-    if (!bits::Set<kConcurrent, kScope>(s.touched, target)) return Delivery::kIgnored;
-    s.inbox[target].message = message;  // only the thread that set the bit writes
-    return Delivery::kFirst;
-  } else {
-    if constexpr (Traits<P>::kFirstSuffices && kScope == atomics::Scope::kDevice) {
-      // A round's messages are equal and the first one suffices for an owner: no reduction. A halo copy also filters.
-      if (!s.asynchronous && !s.peers_deliver && target < s.graph.owned) {
-        if (!bits::Set<kConcurrent>(s.touched, target)) return Delivery::kIgnored;
-        s.inbox[target].message = message;  // only the thread that set the bit writes
-        return Delivery::kFirst;
-      }
+  if constexpr (Traits<P>::kAnyMessageSuffices && kScope == atomics::Scope::kDevice) {
+    // A round's messages are equal and the first one suffices for an owner: no reduction. A halo copy also filters.
+    if (!s.asynchronous && !s.peers_deliver && target < s.graph.owned) {
+      if (!bits::Set<kConcurrent>(s.touched, target)) return Delivery::kIgnored;
+      s.inbox[target].message = message;  // only the thread that set the bit writes
+      return Delivery::kFirst;
     }
-    if (!ReduceInto<P, kConcurrent, kScope>(s.program, &s.inbox[target], message)) return Delivery::kIgnored;
-    return bits::Set<kConcurrent, kScope>(s.touched, target) ? Delivery::kFirst : Delivery::kCombined;
   }
+  if (!ReduceInto<P, kConcurrent, kScope>(s.program, &s.inbox[target], message)) return Delivery::kIgnored;
+  return bits::Set<kConcurrent, kScope>(s.touched, target) ? Delivery::kFirst : Delivery::kCombined;
 }
 
 /// Offers a message to local vertex `target`, owned or halo: the push side of an edge, or the receiving side of a message
@@ -145,10 +139,10 @@ template <class P>
 CHATTY_FN MessageOf<P> Scatter(const StateRef<P>& s, const SharedOf<P>& shared, LocalId source, LocalId target,
                                const AdjacencyRef& rows, EdgeIndex e, const RoundOf<P>& round) {
   if constexpr (Traits<P>::kHasRoundMessage) {
-    if (!KeepsMessages(s)) return s.program.RoundMessage(round);
+    if (!KeepsMessages(s)) return CallRoundMessage(s.program, round);
   }
   const Edge<WeightOf<P>> edge{s.graph.Global(source), s.graph.Global(target), rows.template weight<WeightOf<P>>(e)};
-  return s.program.ComputeScatter(shared, edge, round);
+  return CallComputeScatter(s.program, shared, edge, round);
 }
 
 /// One in-edge of a pull: combines the message from `source` into `*message` if the source is active and the message wanted.
@@ -158,10 +152,10 @@ CHATTY_FN bool GatherEdge(const StateRef<P>& s, LocalId source, LocalId target, 
                           const RoundOf<P>& round, bool have, MessageOf<P>* message) {
   if (!all_active && !bits::Test(s.active, source)) return false;
   const MessageOf<P> candidate = Scatter(s, s.shared[source], source, target, s.graph.reverse, e, round);
-  if constexpr (Traits<P>::kHasWantsMessage) {
-    if (!s.program.Wants(s.values[target], candidate)) return false;
+  if constexpr (Traits<P>::kHasFilterMessage) {
+    if (!s.program.Filter(s.values[target], candidate)) return false;
   }
-  if constexpr (Traits<P>::kCollects) {
+  if constexpr (Traits<P>::kCounts) {
     *message = candidate;
   } else {
     *message = have ? Reduce<P>(s.program, *message, candidate) : candidate;
@@ -171,14 +165,14 @@ CHATTY_FN bool GatherEdge(const StateRef<P>& s, LocalId source, LocalId target, 
 
 template <class P>
 CHATTY_FN bool IsCandidate(const StateRef<P>& s, LocalId v) {
-  if constexpr (Traits<P>::kHasWants) {
-    return s.program.Wants(s.values[v]);
+  if constexpr (Traits<P>::kHasFilter) {
+    return s.program.Filter(s.values[v]);
   } else {
     return true;
   }
 }
 
-/// Whether a vertex of a kSameAgain program may see messages that differ from the last round's, for sources [begin, end) of
+/// Whether a vertex of a stationary program may see messages that differ from the last round's, for sources [begin, end) of
 /// its row, `stride` apart. In each round the vertices that the last round changed are active; in a phase's first, all.
 template <class P>
 CHATTY_FN bool MaySeeOthers(const StateRef<P>& s, EdgeIndex begin, EdgeIndex end, EdgeIndex stride) {
@@ -287,8 +281,8 @@ CHATTY_FN bool Updated(const StateRef<P>& s, LocalId v, Counters* tally, Update&
     tally->vertices += 1;
     tally->edges += degree;
   }
-  if constexpr (Traits<P>::kHasWants) {
-    const bool wanted = s.program.Wants(before), wants = s.program.Wants(value);
+  if constexpr (Traits<P>::kHasFilter) {
+    const bool wanted = s.program.Filter(before), wants = s.program.Filter(value);
     if (wants != wanted) {
       const auto edges = static_cast<std::int64_t>(s.graph.reverse.degree(v));
       tally->wanting += wants ? edges : -edges;
@@ -302,9 +296,9 @@ template <class P, class Update>
 CHATTY_FN bool UpdateValue(const StateRef<P>& s, [[maybe_unused]] LocalId v, ValueOf<P>& value, const Update& update,
                            Vertex vertex, const RoundOf<P>& round) {
   if constexpr (kUpdateTakesData<P>) {
-    return s.program.UpdateStatus(value, update, vertex, round, s.data[v]);
+    return CallUpdateStatus(s.program, value, update, vertex, round, s.data[v]);
   } else {
-    return s.program.UpdateStatus(value, update, vertex, round);
+    return CallUpdateStatus(s.program, value, update, vertex, round);
   }
 }
 
@@ -313,11 +307,11 @@ template <class P>
 CHATTY_FN bool ApplyOne(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, Counters* tally) {
   if constexpr (Traits<P>::kHasRoundMessage) {
     if (!KeepsMessages(s)) {
-      const MessageOf<P> message = s.program.RoundMessage(round);
+      const MessageOf<P> message = CallRoundMessage(s.program, round);
       const Vertex vertex = s.At(v);
       return Updated(s, v, tally, [&](ValueOf<P>& value) -> bool {
-        if constexpr (Traits<P>::kHasWants) {
-          if (!s.program.Wants(value)) return false;  // DeliverBit may not check
+        if constexpr (Traits<P>::kHasFilter) {
+          if (!s.program.Filter(value)) return false;  // DeliverBit may not check
         }
         return UpdateValue(s, v, value, message, vertex, round);
       });
@@ -335,11 +329,11 @@ CHATTY_FN bool ApplyOne(const StateRef<P>& s, LocalId v, const RoundOf<P>& round
 
 /// First value of owned vertex v.
 template <class P>
-CHATTY_FN ValueOf<P> InitialValue(const StateRef<P>& s, const PriorOf<P>* prior, LocalId v) {
+CHATTY_FN ValueOf<P> InitialValue(const StateRef<P>& s, const InputOf<P>* prior, LocalId v) {
   using T = Traits<P>;
-  if constexpr (T::kHasPrior && T::kInitTakesData) {
+  if constexpr (T::kHasInput && T::kInitTakesData) {
     return s.program.InitVertex(s.At(v), prior[v], s.data[v]);
-  } else if constexpr (T::kHasPrior) {
+  } else if constexpr (T::kHasInput) {
     return s.program.InitVertex(s.At(v), prior[v]);
   } else if constexpr (T::kInitTakesData) {
     return s.program.InitVertex(s.At(v), s.data[v]);
@@ -352,9 +346,9 @@ CHATTY_FN ValueOf<P> InitialValue(const StateRef<P>& s, const PriorOf<P>* prior,
 template <class P>
 CHATTY_FN bool StartsActive(const StateRef<P>& s, LocalId v, const RoundOf<P>& round) {
   if constexpr (Traits<P>::kIsActiveTakesData) {
-    return s.program.IsActive(s.values[v], round, s.data[v]);
+    return CallIsActive(s.program, s.values[v], round, s.data[v]);
   } else if constexpr (Traits<P>::kHasIsActive) {
-    return s.program.IsActive(s.values[v], round);
+    return CallIsActive(s.program, s.values[v], round);
   } else {
     return true;
   }

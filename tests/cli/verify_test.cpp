@@ -28,7 +28,7 @@ struct Hops {
   using Message = std::uint32_t;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr const char* kOutputName = "hops";
+  static constexpr Info kInfo{.output_name = "hops"};
   VertexId source = 0;
   static constexpr auto kParameters = std::make_tuple(Parameter{"source", &Hops::source, "vertex to start from"});
 

@@ -95,6 +95,26 @@ struct Seeded {
 static_assert(chatty::CheckProgram<Seeded>() && chatty::CheckAsynchronous<Seeded>() && chatty::kUpdateTakesData<Seeded>);
 static_assert(chatty::Traits<Seeded>::kIsActiveTakesData && !chatty::Traits<Seeded>::kInitTakesData);
 
+// Without the round, in every function that may take it.
+struct WithoutRound : Seeded {
+  static constexpr chatty::Hints kHints{.any_message_suffices = true};
+  CHATTY_FN Message ComputeScatter(const Value& value, chatty::Edge<>) const { return value; }
+  CHATTY_FN Message RoundMessage() const { return 0; }
+  CHATTY_FN bool IsActive(const Value&, const Data& data) const { return data.seed > 0; }
+  CHATTY_FN bool UpdateStatus(Value& value, Message m, chatty::Vertex, const Data& data) const {
+    if (m >= value || data.label < 0) return false;
+    value = m;
+    return true;
+  }
+};
+static_assert(chatty::CheckProgram<WithoutRound>() && chatty::CheckAsynchronous<WithoutRound>());
+static_assert(chatty::kUpdateTakesData<WithoutRound> && chatty::Traits<WithoutRound>::kIsActiveTakesData);
+static_assert(chatty::Traits<WithoutRound>::kHasRoundMessage && !chatty::Traits<WithoutRound>::kScatterTakesRound);
+
+auto RunWithoutRound(const chatty::Graph& graph, const chatty::RunOptions& options) {
+  return chatty::Run(graph, WithoutRound{}, "host:2", options);
+}
+
 auto RunSeeded(const chatty::Graph& graph, const std::vector<float>& seeds) {
   chatty::RunOptions options;
   options.vertex_data.emplace("seed", chatty::VertexArray(seeds));

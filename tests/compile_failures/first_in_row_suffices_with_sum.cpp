@@ -1,4 +1,4 @@
-// EXPECT: kFirstInRowSuffices = true says that the wanted message of the least source stands for all
+// EXPECT: the hint first_in_row_suffices says that the wanted message of the least source stands for all
 #include <chatty/chatty.h>
 
 struct Program {
@@ -6,7 +6,7 @@ struct Program {
   using Message = std::uint32_t;
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
-  static constexpr bool kFirstInRowSuffices = true;
+  static constexpr chatty::Hints kHints{.first_in_row_suffices = true};
 
   chatty::VertexId source = 0;
 

@@ -16,7 +16,7 @@ struct Program {
     hops = m;
     return true;
   }
-  CHATTY_FN bool IsActive(const Value& hops) const { return hops == 0; }
+  CHATTY_FN bool IsActive(const Value& hops, std::uint32_t round) const { return hops == round; }
 };
 
 auto Run(const chatty::Graph& graph) { return chatty::Run(graph, Program{}, "host:2"); }

@@ -1,4 +1,4 @@
-// EXPECT: kMeasureWhenQuiet = true is for a program with a Measure whose rounds fall quiet
+// EXPECT: the hint measure_when_quiet is for a program with a Measure whose rounds fall quiet
 #include <chatty/chatty.h>
 
 struct Program {
@@ -6,7 +6,7 @@ struct Program {
   using Message = std::uint32_t;
   static constexpr auto kReduction = chatty::Reduction::kMin;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
-  static constexpr bool kMeasureWhenQuiet = true;
+  static constexpr chatty::Hints kHints{.measure_when_quiet = true};
 
   chatty::VertexId source = 0;
 

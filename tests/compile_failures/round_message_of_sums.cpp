@@ -1,4 +1,4 @@
-// EXPECT: RoundMessage has to be .*, of a program with kFirstSuffices = true and messages of at most 8 bytes
+// EXPECT: RoundMessage has to be .*, of a program with the hint any_message_suffices and messages of at most 8 bytes
 #include <chatty/chatty.h>
 
 // Of its messages a vertex needs them all, and a bit would stand for one.

@@ -10,7 +10,7 @@ struct Program {
   chatty::VertexId source = 0;
 
   CHATTY_FN Value InitVertex(chatty::Vertex v) const { return v.id == source ? 0 : chatty::kInfinity<Value>; }
-  CHATTY_FN Message ComputeScatter(const Value& hops, chatty::Edge<>) const { return hops + 1; }
+  CHATTY_FN Message ComputeScatter(const Value& hops) const { return hops + 1; }
   CHATTY_FN bool UpdateStatus(Value& hops, Message m, chatty::Vertex, const chatty::Round<>&) const {
     if (m >= hops) return false;
     hops = m;

@@ -66,7 +66,7 @@ struct PlainSssp {
   CHATTY_FN Message ComputeScatter(const Value& d, Edge<Weight> e, const Round<>&) const {
     return d + static_cast<std::uint32_t>(e.weight);
   }
-  CHATTY_FN bool Wants(const Value& d, Message m) const { return m < d; }
+  CHATTY_FN bool Filter(const Value& d, Message m) const { return m < d; }
   CHATTY_FN bool UpdateStatus(Value& d, Message m, Vertex, const Round<>&) const {
     if (!(m < d)) return false;
     d = m;

@@ -39,15 +39,15 @@ std::vector<std::unique_ptr<Device>> MakeDevices(int count) {
 namespace {
 
 // The table of docs/writing-a-program.md: how each named algorithm fits.
-static_assert(VertexProgram<Bfs> && Traits<Bfs>::kHasWants && Traits<Bfs>::kFirstSuffices);
-static_assert(VertexProgram<BfsParents> && Traits<BfsParents>::kHasPrior && !Traits<BfsParents>::kHasEndRound);
+static_assert(VertexProgram<Bfs> && Traits<Bfs>::kHasFilter && Traits<Bfs>::kAnyMessageSuffices);
+static_assert(VertexProgram<BfsParents> && Traits<BfsParents>::kHasInput && !Traits<BfsParents>::kHasEndRound);
 static_assert(VertexProgram<SsspOf<float>> && VertexProgram<SsspOf<std::int32_t>>);
-static_assert(Traits<SsspOf<float>>::kHasPriority && Traits<SsspOf<float>>::kHasWantsMessage);
+static_assert(Traits<SsspOf<float>>::kHasPriority && Traits<SsspOf<float>>::kHasFilterMessage);
 static_assert(VertexProgram<PageRank> && Traits<PageRank>::kEveryRound && Traits<PageRank>::kHasShare);
 static_assert(VertexProgram<PageRankPush> && Traits<PageRankPush>::kHasConsume);
 static_assert(VertexProgram<LabelPropagation> && Traits<LabelPropagation>::kEdges == Edges::kBoth);
 static_assert(OperatorProgram<ConnectedComponents> && !VertexProgram<ConnectedComponents>);
-static_assert(VertexProgram<Cdlp> && Traits<Cdlp>::kCollects && !Traits<Cdlp>::kCanPush);
+static_assert(VertexProgram<Cdlp> && Traits<Cdlp>::kCounts && !Traits<Cdlp>::kCanPush);
 static_assert(OperatorProgram<Lcc> && !VertexProgram<Lcc>);
 static_assert(OperatorProgram<Triangles> && !VertexProgram<Triangles>);
 static_assert(OperatorProgram<BetweennessCentrality> && !VertexProgram<BetweennessCentrality>);
@@ -60,7 +60,7 @@ static_assert(VertexProgram<Reach> && sizeof(Reach::Message) == 8 && Traits<Reac
 static_assert(SequenceProgram<Hits> && !VertexProgram<Hits> && !OperatorProgram<Hits> && !SequenceProgram<Bfs>);
 static_assert(SequenceProgram<Scc> && std::tuple_size_v<Scc::Programs> == 5);
 static_assert(Traits<hits::Turn<true>>::kEdges == Edges::kOut && Traits<hits::Turn<false>>::kEdges == Edges::kIn);
-static_assert(!Traits<hits::First>::kHasPrior && Traits<scc::Find>::kHasPrior && Traits<scc::Find>::kIdempotent);
+static_assert(!Traits<hits::First>::kHasInput && Traits<scc::Find>::kHasInput && Traits<scc::Find>::kIdempotent);
 static_assert(VertexProgram<PersonalisedPush> && Traits<PersonalisedPush>::kHasConsume);
 static_assert(VertexProgram<SeedLabels> && Traits<SeedLabels>::kInitTakesData && kUpdateTakesData<SeedLabels>);
 static_assert(VertexProgram<SameSide> && Traits<SameSide>::kInitTakesData && !kUpdateTakesData<SameSide>);

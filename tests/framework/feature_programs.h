@@ -69,7 +69,7 @@ struct Tokens {
   CHATTY_FN std::uint64_t Output(const Value& v) const { return (std::uint64_t{v.kept} << 32) + v.fresh; }
 };
 
-/// Both Wants on a pushed program: settled vertices, and messages past a vertex's limit, are left alone. Messages are
+/// Both Filter on a pushed program: settled vertices, and messages past a vertex's limit, are left alone. Messages are
 /// combined before their target is asked, so what it wants has to include what is better than something it wants.
 struct Picky {
   using Value = std::uint32_t;  ///< 1000 + limit until settled
@@ -81,8 +81,8 @@ struct Picky {
   CHATTY_FN Message ComputeScatter(const Value&, Edge<> e, const Round<>& round) const {
     return round.index * 4 + 1 + static_cast<Message>((e.source + e.target) % 3);
   }
-  CHATTY_FN bool Wants(const Value& value) const { return value >= 1000; }
-  CHATTY_FN bool Wants(const Value& value, Message m) const { return m < value % 1000; }
+  CHATTY_FN bool Filter(const Value& value) const { return value >= 1000; }
+  CHATTY_FN bool Filter(const Value& value, Message m) const { return m < value % 1000; }
   CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
     value = m;
     return true;
@@ -97,13 +97,13 @@ struct Nearest {
   using Message = std::uint32_t;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kFirstSuffices = true;
+  static constexpr Hints kHints{.any_message_suffices = true};
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 300 == 1 ? 0 : kInfinity<Value>; }
   CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == 0; }
   CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const {
     return static_cast<Message>(value + 1);
   }
-  CHATTY_FN bool Wants(const Value& value) const { return kLax || value == kInfinity<Value>; }
+  CHATTY_FN bool Filter(const Value& value) const { return kLax || value == kInfinity<Value>; }
   CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
     if (m >= value) return false;
     value = m;
@@ -126,12 +126,12 @@ struct Pulses {
   using Message = std::uint32_t;
   static constexpr auto kReduction = kHow;
   static constexpr auto kSafety = Safety::kSynchronous;
-  static constexpr bool kFirstSuffices = true;
+  static constexpr Hints kHints{.any_message_suffices = true};
   CHATTY_FN Value InitVertex(Vertex v) const { return {0, static_cast<std::uint32_t>(v.id)}; }
   CHATTY_FN bool IsActive(const Value& v, const Round<>& round) const { return (v.id + round.phase) % 7 == 0; }
   CHATTY_FN Message RoundMessage(const Round<>& round) const { return 3 * (round.index % 4) + 5 * round.phase + 1; }
   CHATTY_FN Message ComputeScatter(const Value&, Edge<>, const Round<>& round) const { return RoundMessage(round); }
-  CHATTY_FN bool Wants(const Value& v) const { return v.sum % 5 != 4; }
+  CHATTY_FN bool Filter(const Value& v) const { return v.sum % 5 != 4; }
   CHATTY_FN bool UpdateStatus(Value& v, Message m, Vertex, const Round<>&) const {
     v.sum = v.sum * 31 + m;
     return v.sum % 3 == 0;
@@ -150,7 +150,7 @@ struct FirstHeard {
   static constexpr auto kReduction = Reduction::kMax;
   static constexpr auto kSafety = Safety::kMonotone;
   static constexpr auto kEdges = Edges::kBoth;
-  static constexpr bool kFirstSuffices = true;
+  static constexpr Hints kHints{.any_message_suffices = true};
   static constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 250 == 7 ? kMost : 0; }
   CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == kMost; }
@@ -169,12 +169,12 @@ struct Halves {
   using Message = double;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kMonotone;
-  static constexpr bool kFirstSuffices = true;
+  static constexpr Hints kHints{.any_message_suffices = true};
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 300 == 1 ? 0 : kInfinity<Value>; }
   CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == 0; }
   CHATTY_FN std::uint32_t RoundMessage(const Round<>& round) const { return round.index + 1; }
   CHATTY_FN Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const { return 2 * value + 1; }
-  CHATTY_FN bool Wants(const Value& value) const { return value == kInfinity<Value>; }
+  CHATTY_FN bool Filter(const Value& value) const { return value == kInfinity<Value>; }
   template <class M>
   CHATTY_FN bool UpdateStatus(Value& value, const M& m, Vertex, const Round<>&) const {
     if (m / 2 >= value) return false;
@@ -236,7 +236,7 @@ struct Phases {
 
 /// The same with an aggregate of quiet rounds only.
 struct QuietPhases : Phases {
-  static constexpr bool kMeasureWhenQuiet = true;
+  static constexpr Hints kHints{.measure_when_quiet = true};
 };
 
 /// Combine instead of +: the greatest and the sum at once. kEveryRound, so that who sends does not depend on who changed.
@@ -363,7 +363,7 @@ struct Weighted {
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 200 == 3 ? Value{0} : kInfinity<Value>; }
   CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == Value{0}; }
   CHATTY_FN Message ComputeScatter(const Value& value, Edge<W> e, const Round<>&) const { return value + e.weight; }
-  CHATTY_FN bool Wants(const Value& value, Message m) const { return m < value; }
+  CHATTY_FN bool Filter(const Value& value, Message m) const { return m < value; }
   CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
     if (!(m < value)) return false;
     value = m;
@@ -373,7 +373,7 @@ struct Weighted {
 
 /// Starts from what SumThreeRounds left.
 struct Following {
-  using Prior = std::uint64_t;
+  using Input = std::uint64_t;
   struct Value {
     std::uint64_t was;
     std::uint32_t hops;
@@ -382,7 +382,7 @@ struct Following {
   using Message = std::uint32_t;
   static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kSynchronous;
-  CHATTY_FN Value InitVertex(Vertex v, const Prior& prior) const { return {prior, (prior + v.id) % 9 == 0 ? 0 : 1000u}; }
+  CHATTY_FN Value InitVertex(Vertex v, const Input& prior) const { return {prior, (prior + v.id) % 9 == 0 ? 0 : 1000u}; }
   CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v.hops == 0; }
   CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.hops; }
   CHATTY_FN Message ComputeScatter(const Shared& hops, Edge<>, const Round<>&) const { return hops + 1; }

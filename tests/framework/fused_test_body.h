@@ -127,9 +127,9 @@ struct PathsByRounds {
   CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v.level == 0; }
   CHATTY_FN Shared Share(const Value& v, Vertex) const { return v.paths; }
   CHATTY_FN Message ComputeScatter(const Shared& paths, Edge<>, const Round<>&) const { return paths; }
-  CHATTY_FN bool Wants(const Value& v) const { return v.level == kInfinity<std::uint32_t>; }
+  CHATTY_FN bool Filter(const Value& v) const { return v.level == kInfinity<std::uint32_t>; }
   CHATTY_FN bool UpdateStatus(Value& v, Message paths, Vertex, const Round<>& round) const {
-    if (!Wants(v)) return false;
+    if (!Filter(v)) return false;
     v = {round.index + 1, paths};
     return true;
   }

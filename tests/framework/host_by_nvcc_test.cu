@@ -13,7 +13,7 @@ class HostByNvccTest : public ProgramTest {};
 TEST_P(HostByNvccTest, ProgramsAgreeWithTheInterpreter) {
   AgreesOnAll(Extreme<std::int32_t, Reduction::kMin>{});
   AgreesOnAll(Champion<2>{});
-  AgreesOnAll(Communities{});
+  AgreesOnAll(CountedCommunities<std::uint32_t, true>{});
   AgreesOnAll(Sharing{});
   for (const NamedGraph& input : MixedGraphs(WeightKind::kFloat32)) {
     SCOPED_TRACE(input.name);

@@ -28,7 +28,7 @@ struct Interpretation {
 };
 
 template <class P>
-Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vector<PriorOf<P>>* prior = nullptr,
+Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vector<InputOf<P>>* prior = nullptr,
                             std::uint32_t max_rounds = 0) {
   using T = Traits<P>;
   using Message = MessageOf<P>;
@@ -71,7 +71,7 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
   std::vector<ValueOf<P>>& values = result.values;
   round.vertices = n;
   for (VertexId v = 0; v < n; ++v) {
-    if constexpr (T::kHasPrior) {
+    if constexpr (T::kHasInput) {
       values.push_back(program.InitVertex(at(v), (*prior)[v]));
     } else {
       values.push_back(program.InitVertex(at(v)));
@@ -103,7 +103,7 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
       if constexpr (T::kEveryRound) {
         active[v] = true;
       } else if constexpr (T::kHasIsActive) {
-        active[v] = program.IsActive(values[v], round);
+        active[v] = CallIsActive(program, values[v], round);
       } else {
         active[v] = true;
       }
@@ -152,12 +152,12 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
     std::vector<std::vector<Message>> inbox(n);
     for (const Edge<W>& edge : edges) {
       if (!active[edge.source] && !T::kEveryRound) continue;
-      const Message message = program.ComputeScatter(shared[edge.source], edge, round);
-      if constexpr (T::kHasWants) {
-        if (!program.Wants(values[edge.target])) continue;
+      const Message message = CallComputeScatter(program, shared[edge.source], edge, round);
+      if constexpr (T::kHasFilter) {
+        if (!program.Filter(values[edge.target])) continue;
       }
-      if constexpr (T::kHasWantsMessage) {
-        if (!program.Wants(values[edge.target], message)) continue;
+      if constexpr (T::kHasFilterMessage) {
+        if (!program.Filter(values[edge.target], message)) continue;
       }
       inbox[edge.target].push_back(message);
     }
@@ -166,10 +166,9 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
       std::vector<Message>& messages = inbox[v];
       active[v] = false;
       if (messages.empty() && !T::kEveryRound) continue;
-      if constexpr (T::kCollects) {
+      if constexpr (T::kCounts) {
         std::sort(messages.begin(), messages.end());
-        using Seen = std::conditional_t<T::kCounts, Counts<Message>, Messages<Message>>;
-        active[v] = program.UpdateStatus(values[v], Seen(messages.data(), messages.size()), at(v), round);
+        active[v] = CallUpdateStatus(program, values[v], Counts<Message>(messages.data(), messages.size()), at(v), round);
       } else {
         Message all = IdentityOf<P>();
         for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -181,13 +180,11 @@ Interpretation<P> Interpret(const Graph& graph, const P& program, const std::vec
             all = static_cast<Message>(all + messages[i]);
           } else if constexpr (P::kReduction == Reduction::kOr) {
             all = static_cast<Message>(all | messages[i]);
-          } else if constexpr (P::kReduction == Reduction::kAny) {
-            all = messages[i];
           } else {
             all = program.ComputeReduce(all, messages[i]);
           }
         }
-        active[v] = program.UpdateStatus(values[v], all, at(v), round);
+        active[v] = CallUpdateStatus(program, values[v], all, at(v), round);
       }
     }
     measure();

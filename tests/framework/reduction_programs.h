@@ -79,19 +79,20 @@ struct ReachedFrom {
   }
 };
 
-/// kAny with messages of M: all of a round are equal, so the first will do.
+/// Messages of M of which all of a round are equal, so that the first will do.
 template <class M>
 struct FirstVisit {
   using Value = std::uint32_t;
   using Message = M;
-  static constexpr auto kReduction = Reduction::kAny;
+  static constexpr auto kReduction = Reduction::kMin;
   static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr Hints kHints{.any_message_suffices = true};
   CHATTY_FN Value InitVertex(Vertex v) const { return v.id % 97 == 0 ? 0 : ~0u; }
   CHATTY_FN bool IsActive(const Value& value, const Round<>&) const { return value == 0; }
   CHATTY_FN Message ComputeScatter(const Value&, Edge<>, const Round<>& round) const {
     return static_cast<M>(round.index + 1);
   }
-  CHATTY_FN bool Wants(const Value& value) const { return value == ~0u; }
+  CHATTY_FN bool Filter(const Value& value) const { return value == ~0u; }
   CHATTY_FN bool UpdateStatus(Value& value, Message m, Vertex, const Round<>&) const {
     value = static_cast<std::uint32_t>(m);
     return true;
@@ -150,63 +151,8 @@ struct Fractions {
   Next EndRound(Round<>& round) const { return round.index >= 4 ? Next::kStop : Next::kContinue; }
 };
 
-/// kCollect every round: LDBC's label propagation, which needs the counts of equal messages.
-struct Communities {
-  using Value = VertexId;
-  using Message = VertexId;
-  static constexpr auto kReduction = Reduction::kCollect;
-  static constexpr auto kSafety = Safety::kSynchronous;
-  static constexpr auto kActivity = Activity::kEveryRound;
-  static constexpr auto kEdges = Edges::kBoth;
-  std::uint32_t rounds = 5;
-  CHATTY_FN Value InitVertex(Vertex v) const { return v.id; }
-  CHATTY_FN Message ComputeScatter(const Value& label, Edge<>, const Round<>&) const { return label; }
-  CHATTY_FN bool UpdateStatus(Value& label, Messages<Message> all, Vertex, const Round<>&) const {
-    Value best = label;
-    std::uint64_t most = 0;
-    for (const auto run : all) {
-      if (run.count > most) {
-        most = run.count;
-        best = run.value;
-      }
-    }
-    const bool changed = best != label;
-    label = best;
-    return changed;
-  }
-  Next EndRound(Round<>& round) const { return round.index >= rounds ? Next::kStop : Next::kContinue; }
-};
-
-/// kCollect on message, with Share, Wants both ways and messages of two bytes: order and number of messages matter.
-struct Digest {
-  struct Value {
-    std::uint64_t digest;
-    std::uint32_t updates;
-  };
-  using Shared = std::uint16_t;
-  using Message = std::uint16_t;
-  static constexpr auto kReduction = Reduction::kCollect;
-  static constexpr auto kSafety = Safety::kSynchronous;
-  CHATTY_FN Value InitVertex(Vertex v) const { return {v.id + 1, 0}; }
-  CHATTY_FN bool IsActive(const Value& v, const Round<>&) const { return v.digest % 4 == 1; }
-  CHATTY_FN Shared Share(const Value& v, Vertex x) const { return static_cast<Shared>(v.digest * 31 + x.out_degree); }
-  CHATTY_FN Message ComputeScatter(const Shared& s, Edge<> e, const Round<>& r) const {
-    return static_cast<Message>(s + e.target * 3 + r.index);
-  }
-  CHATTY_FN bool Wants(const Value& v) const { return v.updates < 3; }
-  CHATTY_FN bool Wants(const Value& v, const Message& m) const { return (v.digest + m) % 5 != 0; }
-  CHATTY_FN bool UpdateStatus(Value& v, Messages<Message> all, Vertex, const Round<>&) const {
-    std::uint64_t h = v.digest;
-    for (std::uint64_t i = 0; i < all.size(); ++i) h = h * 1099511628211ull + all[i];
-    for (const auto run : all) h ^= run.count << (run.value % 50);
-    v.digest = h;
-    v.updates += 1;
-    return h % 3 != 0;
-  }
-  CHATTY_FN std::uint64_t Output(const Value& v) const { return v.digest ^ v.updates; }
-};
-
-/// kCount every round, label propagation again; in the rounds of kSameAgain most vertices are left out.
+/// kCount every round: LDBC's label propagation, which needs the counts of equal messages; in stationary rounds most
+/// vertices are left out.
 template <class Label, bool kAgain>
 struct CountedCommunities {
   using Value = Label;
@@ -215,7 +161,7 @@ struct CountedCommunities {
   static constexpr auto kSafety = Safety::kSynchronous;
   static constexpr auto kActivity = Activity::kEveryRound;
   static constexpr auto kEdges = Edges::kBoth;
-  static constexpr bool kSameAgain = kAgain;
+  static constexpr Hints kHints{.stationary = kAgain};
   std::uint32_t rounds = 9;
   CHATTY_FN Value InitVertex(Vertex v) const { return static_cast<Label>(Mix(v.id) % 8 == 0 ? 0 : ~std::uint64_t{v.id}); }
   CHATTY_FN bool IsActive(const Value&, const Round<>&) const { return true; }
@@ -241,7 +187,7 @@ struct CountedCommunities {
   }
 };
 
-/// kCount on message, with Share and Wants both ways: every message counts, and each value is told once.
+/// kCount on message, with Share and Filter both ways: every message counts, and each value is told once.
 template <class Number>
 struct CountedDigest {
   struct Value {
@@ -258,8 +204,8 @@ struct CountedDigest {
   CHATTY_FN Message ComputeScatter(const Shared& s, Edge<> e, const Round<>& r) const {
     return static_cast<Message>(s % (1 + e.target % 5000)) - 2 + static_cast<Message>(r.index % 2);
   }
-  CHATTY_FN bool Wants(const Value& v) const { return v.updates < 3; }
-  CHATTY_FN bool Wants(const Value& v, const Message& m) const {
+  CHATTY_FN bool Filter(const Value& v) const { return v.updates < 3; }
+  CHATTY_FN bool Filter(const Value& v, const Message& m) const {
     return (v.digest + static_cast<std::uint64_t>(m)) % 5 != 0;
   }
   CHATTY_FN bool UpdateStatus(Value& v, Counts<Message> all, Vertex, const Round<>&) const {

@@ -31,11 +31,11 @@ namespace {
 struct Collecting {
   using Value = std::uint32_t;
   using Message = std::uint32_t;
-  static constexpr auto kReduction = Reduction::kCollect;
+  static constexpr auto kReduction = Reduction::kCount;
   static constexpr auto kSafety = Safety::kSynchronous;
   Value InitVertex(Vertex) const { return 0; }
   Message ComputeScatter(const Value& value, Edge<>, const Round<>&) const { return value; }
-  bool UpdateStatus(Value& value, Messages<Message> all, Vertex, const Round<>&) const {
+  bool UpdateStatus(Value& value, Counts<Message> all, Vertex, const Round<>&) const {
     value = static_cast<Value>(all.size());
     return false;
   }

@@ -168,7 +168,7 @@ class StepsTest : public testing::TestWithParam<int> {
         g.sync();
         host::GatherSlices(g, s, round, in == Form::kAll);
       });
-      EXPECT_EQ(s.control->edges_touched, wanting) << "a pull without Wants looks at every edge";
+      EXPECT_EQ(s.control->edges_touched, wanting) << "a pull without Filter looks at every edge";
     } else {
       bench.Run([&](host::Group& g) {
         host::Advance(g, s, round, in, in == Form::kQueue ? senders : n, queue_out);

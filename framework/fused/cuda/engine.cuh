@@ -36,7 +36,7 @@ bool UpdatesNatively([[maybe_unused]] const P& program) {
       for (const Value before : samples) {
         for (const Value message : samples) {
           Value value = before;
-          const bool active = program.UpdateStatus(value, message, vertex, RoundOf<P>{});
+          const bool active = CallUpdateStatus(program, value, message, vertex, RoundOf<P>{});
           Value expected = before;
           if constexpr (P::kReduction == Reduction::kMin) {
             expected = message < before ? message : before;
@@ -78,11 +78,11 @@ bool ReadsRound(const P& program) {
       WeightOf<P> weight{};
       if constexpr (std::is_arithmetic_v<WeightOf<P>>) weight = WeightOf<P>{1};
       const Edge<WeightOf<P>> edge{source.id, 7, weight};
-      const MessageOf<P> message = program.ComputeScatter(share, edge, RoundOf<P>{});
-      if (!(message == program.ComputeScatter(share, edge, later))) return true;
+      const MessageOf<P> message = CallComputeScatter(program, share, edge, RoundOf<P>{});
+      if (!(message == CallComputeScatter(program, share, edge, later))) return true;
       ValueOf<P> now = value, then = value;
-      const bool active = program.UpdateStatus(now, message, source, RoundOf<P>{});
-      if (active != program.UpdateStatus(then, message, source, later) || !steps::SameBytes(now, then)) return true;
+      const bool active = CallUpdateStatus(program, now, message, source, RoundOf<P>{});
+      if (active != CallUpdateStatus(program, then, message, source, later) || !steps::SameBytes(now, then)) return true;
     }
   }
   return false;

@@ -29,7 +29,7 @@ struct RoundCounts {
   std::uint32_t active = 0;  ///< vertices of the next frontier
   std::uint32_t wide = 0;    ///< one of them has a long row
   unsigned long long edges = 0;
-  long long candidates = 0;   ///< change of reverse edges of vertices that Wants accepts
+  long long candidates = 0;   ///< change of reverse edges of vertices that Filter accepts
   std::uint32_t touched = 0;  ///< vertices with a message for which a block's list had no room
   std::uint32_t stop = 0;
 };
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(kRoundThreads) Rounds(const __grid_constant__ 
       detail::Update(a, &out, next, i < more, i < more ? __ldcg(a.touched + i) : 0, round, &tally);
     }
     detail::AddFromWarp(&out.edges, tally.edges);
-    if constexpr (Traits<P>::kHasWants) {
+    if constexpr (Traits<P>::kHasFilter) {
       detail::AddFromWarp(reinterpret_cast<unsigned long long*>(&out.candidates),
                           static_cast<unsigned long long>(tally.wanting));
     }

@@ -15,7 +15,7 @@ namespace chatty::fused::cuda {
 template <class P>
 inline constexpr bool kRunsRounds = [] {
   using T = Traits<P>;
-  return !kRelaxes<P> && T::kCanPush && !T::kCollects && !T::kEveryRound && !T::kOrders && !T::kMeasuresChange &&
+  return !kRelaxes<P> && T::kCanPush && !T::kCounts && !T::kEveryRound && !T::kOrders && !T::kMeasuresChange &&
          (!T::kHasMeasure || T::kMeasureWhenQuiet) && !T::kHasEndRound;
 }();
 

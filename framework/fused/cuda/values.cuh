@@ -139,8 +139,8 @@ class Values {
   __device__ bool UpdateBySwap(LocalId v, Word before, const Message& message, Word* result) const {
     while (true) {
       Value value = atomics::BitCast<Value>(before);
-      if constexpr (Traits<P>::kHasWantsMessage) {
-        if (!s_.program.Wants(value, message)) return false;
+      if constexpr (Traits<P>::kHasFilterMessage) {
+        if (!s_.program.Filter(value, message)) return false;
       }
       const bool active = steps::UpdateValue(s_, v, value, message, s_.At(v), a_.round());
       const Word after = atomics::BitCast<Word>(value);

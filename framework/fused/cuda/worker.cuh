@@ -175,7 +175,7 @@ class RelaxWorker : private Values<P> {
   }
   __device__ Message MessageOver(LocalId source, LocalId target, const Shared& share, const Weight& weight) const {
     const Edge<Weight> edge{s_.graph.Global(source), s_.graph.Global(target), weight};
-    return s_.program.ComputeScatter(share, edge, a_.round());
+    return CallComputeScatter(s_.program, share, edge, a_.round());
   }
   /// The item of a target that was improved to `value`.
   __device__ static Entry Next(const Entry& from, LocalId target, Word value) {

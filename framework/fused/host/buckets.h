@@ -106,10 +106,10 @@ class BucketWorker {
       std::uint32_t wanted = 0;
       for (unsigned i = 0; i < edges; ++i) {
         bool wants = true;
-        if constexpr (Traits<P>::kHasWantsMessage) {
+        if constexpr (Traits<P>::kHasFilterMessage) {
           const LocalId target = s_.graph.forward.neighbours[begin + i];
           const Message message = Scatter(s_, value, source, target, s_.graph.forward, begin + i, round_);
-          wants = s_.program.Wants(ValueNow(target), message);
+          wants = s_.program.Filter(ValueNow(target), message);
         }
         wanted |= std::uint32_t{wants} << i;
       }

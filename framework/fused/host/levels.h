@@ -24,11 +24,11 @@ using namespace steps;        // NOLINT(google-build-using-namespace)
 using namespace steps::host;  // NOLINT(google-build-using-namespace): the steps' groups and operations at a vertex
 
 /// Whether of a round's messages the one from the row's first source stands for all, so that pushes have to find out which
-/// that is: Wants(value, message) says which is better than what the round has left so far.
+/// that is: Filter(value, message) says which is better than what the round has left so far.
 template <class P>
 inline constexpr bool kTakesFirstInRow = [] {
   using T = Traits<P>;
-  return T::kFirstInRowSuffices && T::kHasWantsMessage && T::kEdges != Edges::kBoth;
+  return T::kFirstInRowSuffices && T::kHasFilterMessage && T::kEdges != Edges::kBoth;
 }();
 
 /// Whether P's updates may be made by whoever has a message: late and repeated messages do no harm, any of a round's will
@@ -36,11 +36,11 @@ inline constexpr bool kTakesFirstInRow = [] {
 template <class P>
 inline constexpr bool kRunsInPlace = [] {
   using T = Traits<P>;
-  constexpr bool kAnyWillDo = T::kFirstSuffices && !T::kHasWantsMessage;
+  constexpr bool kAnyWillDo = T::kAnyMessageSuffices && !T::kHasFilterMessage;
   constexpr bool kNobodyAsks = !T::kOrders && !T::kHasMeasure;
   constexpr bool kSwaps = (sizeof(ValueOf<P>) == 4 || sizeof(ValueOf<P>) == 8) && sizeof(SharedOf<P>) <= 8;
-  return AsynchronousProgram<P> && P::kSafety == Safety::kMonotone && T::kHasWants && T::kCanPush && kNobodyAsks && kSwaps &&
-         (kAnyWillDo || kTakesFirstInRow<P>);
+  return AsynchronousProgram<P> && P::kSafety == Safety::kMonotone && T::kHasFilter && T::kCanPush && kNobodyAsks &&
+         kSwaps && (kAnyWillDo || kTakesFirstInRow<P>);
 }();
 
 /// What the vertices that are changed in a round share, if that is the same of all, as levels are in a search: a pull then
@@ -149,7 +149,7 @@ class InPlaceWorker {
   }
   /// Puts an active vertex into a list.
   void List(LocalId v, std::vector<LocalId>* list) {
-    if (s_.program.Wants(ValueNow(v))) bits::Set<kConcurrent>(s_.touched, v);
+    if (s_.program.Filter(ValueNow(v))) bits::Set<kConcurrent>(s_.touched, v);
     list->push_back(v);
   }
   void Unlist(LocalId v) {
@@ -164,7 +164,7 @@ class InPlaceWorker {
     std::uint32_t wanting = 0;
     for (std::uint32_t rest = asked ? last[w] : bits::Mask(w, end); rest != 0; rest &= rest - 1) {
       const auto bit = static_cast<unsigned>(__builtin_ctz(rest));
-      wanting |= std::uint32_t{s_.program.Wants(s_.values[w * 32 + bit])} << bit;
+      wanting |= std::uint32_t{s_.program.Filter(s_.values[w * 32 + bit])} << bit;
     }
     const AdjacencyRef& rows = s_.graph.reverse;
     for (std::uint32_t rest = wanting; rest != 0; rest &= rest - 1) {
@@ -208,7 +208,7 @@ class InPlaceWorker {
       const bool is_active = UpdateValue(s_, v, value, message, s_.At(v), round_);
       atomics::Store(WordOf(v), atomics::BitCast<Word>(value));
       changed |= std::uint32_t{is_active} << bit;
-      wanting &= ~(std::uint32_t{!s_.program.Wants(value)} << bit);
+      wanting &= ~(std::uint32_t{!s_.program.Filter(value)} << bit);
       Note(v, value, true, is_active);
     }
     return changed;
@@ -268,9 +268,9 @@ class InPlaceWorker {
   template <class MakeMessage>
   bool Takes(const Value& value, MakeMessage&& message) const {
     if constexpr (kTakesFirstInRow<P>) {
-      return s_.program.Wants(value, message());
+      return s_.program.Filter(value, message());
     } else {
-      return s_.program.Wants(value);
+      return s_.program.Filter(value);
     }
   }
 
@@ -280,7 +280,7 @@ class InPlaceWorker {
     while (true) {
       Value value = atomics::BitCast<Value>(before);
       if (!Takes(value, [&] { return message; })) return;
-      const bool wanted = s_.program.Wants(value);
+      const bool wanted = s_.program.Filter(value);
       const bool active = UpdateValue(s_, v, value, message, vertex, round_);
       if constexpr (kConcurrent) {
         const Word after = atomics::BitCast<Word>(value);
@@ -292,7 +292,7 @@ class InPlaceWorker {
       } else {
         s_.values[v] = value;
       }
-      const bool listed = active && s_.program.Wants(value) && !bits::Set<kConcurrent>(s_.touched, v);
+      const bool listed = active && s_.program.Filter(value) && !bits::Set<kConcurrent>(s_.touched, v);
       Note(v, value, wanted, active && !listed);
       if (active && !listed) next->push_back(v);
       return;
@@ -306,7 +306,7 @@ class InPlaceWorker {
       count.found += 1;
       count.edges += s_.graph.forward.degree(v);
     }
-    if (wanted && !s_.program.Wants(value)) count.wanting -= static_cast<std::int64_t>(s_.graph.reverse.degree(v));
+    if (wanted && !s_.program.Filter(value)) count.wanting -= static_cast<std::int64_t>(s_.graph.reverse.degree(v));
   }
 
   StateRef<P> s_;  // a copy: what stores cannot change stays in registers

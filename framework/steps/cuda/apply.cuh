@@ -13,7 +13,7 @@ namespace chatty::steps::cuda {
 
 /// First values, empty inboxes, empty bitmaps.
 template <class P, class Group>
-__device__ void Init(const Group& group, const StateRef<P>& s, const PriorOf<P>* prior) {
+__device__ void Init(const Group& group, const StateRef<P>& s, const InputOf<P>* prior) {
   const unsigned stride = BlockCount(group) * kBlock, first = BlockRank(group) * kBlock + threadIdx.x;
   for (std::size_t i = first; i < s.graph.local; i += stride) {
     const auto v = static_cast<LocalId>(i);
@@ -126,7 +126,7 @@ __device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>
   }
   AddFromBlock(&s.control->active_vertices, tally.vertices);
   AddFromBlock(&s.control->active_edges, tally.edges);
-  if constexpr (Traits<P>::kHasWants) AddFromBlock(&s.control->candidate_edges, tally.wanting);
+  if constexpr (Traits<P>::kHasFilter) AddFromBlock(&s.control->candidate_edges, tally.wanting);
   if constexpr (Traits<P>::kOrders) {
     if (s.order.limit != kInfinity<double>) detail::AddOrder(s, tally);
   }

@@ -1,6 +1,6 @@
 /// \file
-/// Programs that see all messages to a vertex, sorted (kCollect) or counted (kCount): a warp or a block sorts them by a
-/// bitonic network, or counts them in a table in shared memory.
+/// Programs that see all messages to a vertex, counted (kCount): a warp or a block counts them in a table in shared memory,
+/// or, where they do not fit, sorts them by a bitonic network.
 #pragma once
 
 #include "chatty/framework/steps/cuda/block.cuh"
@@ -146,19 +146,18 @@ __device__ void CountInWarp(const StateRef<P>& s, LocalId v, const RoundOf<P>& r
 
 }  // namespace detail
 
-/// kCollect and kCount: every candidate sees all messages of its active in-neighbours, sorted or counted. A block a vertex
-/// for long rows, a lane for short ones that are counted, a warp otherwise. New values are set aside; CommitCollected makes
-/// them current, a barrier later.
+/// kCount: every candidate sees all messages of its active in-neighbours, counted. A block a vertex for long rows, a lane
+/// for short ones, a warp otherwise. New values are set aside; CommitCollected makes them current, a barrier later.
 template <class P, class Group>
 __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool all_active) {
-  if constexpr (Traits<P>::kCollects) {
+  if constexpr (Traits<P>::kCounts) {
     using Message = MessageOf<P>;
-    using Memory = std::conditional_t<Traits<P>::kCounts, detail::CountTempStorage<Message>, None>;
+    using Memory = detail::CountTempStorage<Message>;
     all_active |= Traits<P>::kEveryRound;
     Counters tally;
     std::uint64_t scanned = 0;
     __shared__ std::uint32_t kept[kWarps], runs_kept[kWarps];
-    [[maybe_unused]] __shared__ Memory temp_storage;
+    __shared__ Memory temp_storage;
     const auto update = [&](LocalId v, const auto& messages) {
       ValueOf<P> value = s.values[v];
       bool active = false;
@@ -176,7 +175,7 @@ __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<
     const auto one = [&](LocalId v, auto team, unsigned place) {
       using Team = decltype(team);
       const EdgeIndex begin = s.graph.reverse.offsets[v], end = s.graph.reverse.offsets[v + 1];
-      if constexpr (Traits<P>::kSameAgain) {
+      if constexpr (Traits<P>::kStationary) {
         if (begin < end && !Team::any(MaySeeOthers(s, begin + Team::rank(), end, Team::kWidth))) {
           if (Team::rank() == 0) s.next_values[v] = s.values[v];
           return;
@@ -184,25 +183,23 @@ __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<
       }
       if (Team::rank() == 0) scanned += end - begin;
       std::uint32_t* const size = &kept[place];
-      if constexpr (Traits<P>::kCounts) {
-        constexpr bool kWarp = std::is_same_v<Team, detail::WarpTeam>;
-        constexpr unsigned kPlaces = Memory::kPlaces;
-        Message* const values = temp_storage.values + place * (kPlaces + 1);
-        std::uint32_t *const counts = temp_storage.counts + place * (kPlaces + 1), *const runs = &runs_kept[place];
-        bool counted = true;
-        if (kWarp && end - begin <= 32) {
-          detail::CountInWarp(s, v, round, all_active, values, counts, size, runs);
-        } else {
-          counted = detail::CountTogether<P, Team>(s, v, round, all_active, values, counts,
-                                                   kWarp ? kPlaces : kWarps * kPlaces, size, runs);
-        }
-        if (counted) {
-          if (Team::rank() == 0) update(v, Counts<Message>(values, counts, *runs, *size));
-          Team::sync();
-          return;
-        }
-        Team::sync();
+      constexpr bool kWarp = std::is_same_v<Team, detail::WarpTeam>;
+      constexpr unsigned kPlaces = Memory::kPlaces;
+      Message* const values = temp_storage.values + place * (kPlaces + 1);
+      std::uint32_t *const counts = temp_storage.counts + place * (kPlaces + 1), *const runs = &runs_kept[place];
+      bool counted = true;
+      if (kWarp && end - begin <= 32) {
+        detail::CountInWarp(s, v, round, all_active, values, counts, size, runs);
+      } else {
+        counted = detail::CountTogether<P, Team>(s, v, round, all_active, values, counts, kWarp ? kPlaces : kWarps * kPlaces,
+                                                 size, runs);
       }
+      if (counted) {
+        if (Team::rank() == 0) update(v, Counts<Message>(values, counts, *runs, *size));
+        Team::sync();
+        return;
+      }
+      Team::sync();
       if (Team::rank() == 0) *size = 0;
       Team::sync();
       for (EdgeIndex e = begin + Team::rank(); e < end; e += Team::kWidth) {
@@ -214,33 +211,30 @@ __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<
       Team::sync();
       const std::uint32_t messages = *size;
       detail::SortTogether(s.collected + begin, messages, Team::rank(), Team::kWidth, [] { Team::sync(); });
-      if (Team::rank() == 0) update(v, chatty::detail::UpdateOf<P>(s.collected + begin, messages));
+      if (Team::rank() == 0) update(v, Counts<Message>(s.collected + begin, messages));
       Team::sync();
     };
     // Each lane with a row of its own, where there are few messages to compare.
     constexpr unsigned kLaneRow = 8;
     const auto alone = [&](LocalId v, EdgeIndex begin, EdgeIndex end) {
-      if constexpr (Traits<P>::kCounts) {
-        if (Traits<P>::kSameAgain && begin < end && !MaySeeOthers(s, begin, end, 1)) {
-          s.next_values[v] = s.values[v];
-          return;
-        }
-        scanned += end - begin;
-        Message values[kLaneRow];
-        std::uint32_t counts[kLaneRow], size = 0;
-        for (EdgeIndex e = begin; e < end; ++e) {
-          if (GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &values[size]))
-            counts[size++] = 1;
-        }
-        for (unsigned i = 1; i < size; ++i) {
-          unsigned first = 0;
-          while (values[first] != values[i]) ++first;
-          if (first == i) continue;
-          counts[first] += 1;
-          counts[i] = 0;
-        }
-        update(v, Counts<Message>(values, counts, size, size));
+      if (Traits<P>::kStationary && begin < end && !MaySeeOthers(s, begin, end, 1)) {
+        s.next_values[v] = s.values[v];
+        return;
       }
+      scanned += end - begin;
+      Message values[kLaneRow];
+      std::uint32_t counts[kLaneRow], size = 0;
+      for (EdgeIndex e = begin; e < end; ++e) {
+        if (GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &values[size])) counts[size++] = 1;
+      }
+      for (unsigned i = 1; i < size; ++i) {
+        unsigned first = 0;
+        while (values[first] != values[i]) ++first;
+        if (first == i) continue;
+        counts[first] += 1;
+        counts[i] = 0;
+      }
+      update(v, Counts<Message>(values, counts, size, size));
     };
     const std::size_t owned = s.graph.owned;
     const std::size_t warps = std::size_t{BlockCount(group)} * kWarps;
@@ -256,11 +250,9 @@ __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<
         end = s.graph.reverse.offsets[v + 1];
       }
       bool wide = mine && end - begin < kBlockDegree;
-      if constexpr (Traits<P>::kCounts) {
-        if (wide && end - begin <= kLaneRow) {
-          alone(v, begin, end);
-          wide = false;
-        }
+      if (wide && end - begin <= kLaneRow) {
+        alone(v, begin, end);
+        wide = false;
       }
       for (unsigned left = __ballot_sync(kFull, wide); left != 0; left &= left - 1) {
         one(static_cast<LocalId>(base + __ffs(left) - 1), detail::WarpTeam{}, Warp());
@@ -278,7 +270,7 @@ __device__ void Collect(const Group& group, const StateRef<P>& s, const RoundOf<
 }
 template <class P, class Group>
 __device__ void CommitCollected(const Group& group, const StateRef<P>& s) {
-  if constexpr (Traits<P>::kCollects) {
+  if constexpr (Traits<P>::kCounts) {
     for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < s.graph.owned;
          base += std::size_t{BlockCount(group)} * kBlock) {
       const std::size_t i = base + threadIdx.x;

@@ -35,7 +35,7 @@ __global__ void ReportControl(Control* control, Report* report, std::uint32_t ti
 }
 
 template <class P>
-__global__ void __launch_bounds__(kBlock) Init(StateRef<P> s, const PriorOf<P>* prior) {
+__global__ void __launch_bounds__(kBlock) Init(StateRef<P> s, const InputOf<P>* prior) {
   cuda::Init(Grid{}, s, prior);
 }
 template <class P>

@@ -138,8 +138,8 @@ class PackedRows {
 
 /// Whether P's rounds can go by pull_all.cuh: pulls look at all edges, and what a vertex shows can be asked for again.
 template <class P>
-inline constexpr bool kPullsAll = Traits<P>::kEveryRound && !Traits<P>::kCollects && !Traits<P>::kHasConsume &&
-                                  !Traits<P>::kFirstSuffices && !Traits<P>::kHasWants && !Traits<P>::kHasWantsMessage;
+inline constexpr bool kPullsAll = Traits<P>::kEveryRound && !Traits<P>::kCounts && !Traits<P>::kHasConsume &&
+                                  !Traits<P>::kAnyMessageSuffices && !Traits<P>::kHasFilter && !Traits<P>::kHasFilterMessage;
 
 /// Words of the active bitmap that a warp takes at once: of large graphs some, so that who takes next is seldom asked.
 constexpr std::uint64_t ChunkWords(std::uint64_t owned) {

@@ -51,7 +51,7 @@ __device__ bool PullRow(const StateRef<P>& s, const RoundOf<P>& round, bool all_
       have = GatherEdge(s, s.graph.reverse.neighbours[e], target, e, all_active, round, have, message) || have;
       *scanned += 1;
     }
-    if constexpr (Traits<P>::kFirstSuffices) {
+    if constexpr (Traits<P>::kAnyMessageSuffices) {
       const unsigned found = __ballot_sync(kFull, have);
       if (found != 0) {
         *message = Shuffle(*message, __ffs(found) - 1);
@@ -84,7 +84,7 @@ __device__ void Gather(const Group& group, const StateRef<P>& s, const RoundOf<P
     }
     MessageOf<P> message{};
     bool have = false;
-    if constexpr (Traits<P>::kFirstSuffices) {
+    if constexpr (Traits<P>::kAnyMessageSuffices) {
       EdgeIndex probes = degree < kProbe ? degree : kProbe;
       for (EdgeIndex k = 0; k < probes && !have; ++k) {
         have = GatherEdge(s, s.graph.reverse.neighbours[begin + k], v, begin + k, all_active, round, false, &message);
@@ -101,7 +101,7 @@ __device__ void Gather(const Group& group, const StateRef<P>& s, const RoundOf<P
         degree = 0;
       }
     }
-    unsigned wide = __ballot_sync(kFull, degree >= kWarpDegree || (Traits<P>::kFirstSuffices && degree > 0));
+    unsigned wide = __ballot_sync(kFull, degree >= kWarpDegree || (Traits<P>::kAnyMessageSuffices && degree > 0));
     while (wide != 0) {
       const unsigned owner = __ffs(wide) - 1;
       wide &= wide - 1;
@@ -116,7 +116,7 @@ __device__ void Gather(const Group& group, const StateRef<P>& s, const RoundOf<P
         have = true;
       }
     }
-    if constexpr (!Traits<P>::kFirstSuffices) {
+    if constexpr (!Traits<P>::kAnyMessageSuffices) {
       const unsigned short_row = degree < kWarpDegree ? static_cast<unsigned>(degree) : 0;
       temp_storage.have[t] = false;
       temp_storage.begin[t] = begin;
@@ -176,7 +176,8 @@ __device__ void GatherSlices(const Group& group, const StateRef<P>& s, const Rou
   const std::uint32_t slices = atomics::Load(&s.control->slice_count);
   for (std::uint32_t i = BlockRank(group); i < slices; i += BlockCount(group)) {
     const Slice slice = s.slices[i];
-    if constexpr (Traits<P>::kFirstSuffices) {  // one answer a warp: another block may set the bit between two lanes' looks
+    if constexpr (Traits<P>::kAnyMessageSuffices) {  // one answer a warp: another block may set the bit between two lanes'
+                                                     // looks
       if (__any_sync(kFull, (atomics::Load(s.touched + (slice.vertex >> 5)) >> (slice.vertex & 31)) & 1)) continue;
     }
     const EdgeIndex row_end = s.graph.reverse.offsets[slice.vertex + 1];
@@ -189,8 +190,6 @@ __device__ void GatherSlices(const Group& group, const StateRef<P>& s, const Rou
       if (Lane() == 0 && have) {
         if (!KeepsMessages(s)) {
           bits::Set<true>(s.touched, slice.vertex);
-        } else if constexpr (P::kReduction == Reduction::kAny) {
-          if (bits::Set<true>(s.touched, slice.vertex)) s.inbox[slice.vertex].message = message;
         } else {
           ReduceInto<P, true>(s.program, &s.inbox[slice.vertex], message);
           bits::Set<true>(s.touched, slice.vertex);

@@ -207,7 +207,7 @@ class AllSources {
     const LocalId source = kOrdered ? all_.rows.ids[place] : place;
     const Edge<WeightOf<P>> edge{s_.graph.Global(source), s_.graph.Global(target),
                                  s_.graph.reverse.template weight<WeightOf<P>>(e)};
-    *sum = Reduce<P>(s_.program, *sum, s_.program.ComputeScatter(shown, edge, round_));
+    *sum = Reduce<P>(s_.program, *sum, CallComputeScatter(s_.program, shown, edge, round_));
   }
 
   const StateRef<P>& s_;

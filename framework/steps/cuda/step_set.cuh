@@ -45,7 +45,7 @@ class CudaSteps final : public StepSet {
   void Init(const std::byte* prior) override {
     Forget();
     state_.ForgetRoundMessages();
-    kernels::Init<P><<<Blocks(s().graph.local), kBlock, 0, stream()>>>(s(), reinterpret_cast<const PriorOf<P>*>(prior));
+    kernels::Init<P><<<Blocks(s().graph.local), kBlock, 0, stream()>>>(s(), reinterpret_cast<const InputOf<P>*>(prior));
     Check("Init");
   }
   void Activate(const RoundState& round) override {
@@ -99,7 +99,7 @@ class CudaSteps final : public StepSet {
       }
     }
     state_.CheckRoundMessage(As(round));
-    if constexpr (!Traits<P>::kCollects) {
+    if constexpr (!Traits<P>::kCounts) {
       kernels::Gather<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round), all_active);
       Check("Gather");
       if (Traits<P>::kCanPush && s().graph.reverse.max_degree >= kHubDegree) {
@@ -113,7 +113,7 @@ class CudaSteps final : public StepSet {
       if (std::exchange(gathers_, false)) return PullAll(round);
     }
     Forget();
-    if constexpr (!Traits<P>::kCollects) {
+    if constexpr (!Traits<P>::kCounts) {
       const unsigned blocks = Blocks(count);
       kernels::Apply<P><<<blocks, kBlock, 0, stream()>>>(s(), As(round), form, count, partials_.data());
       Check("Apply");
@@ -124,7 +124,7 @@ class CudaSteps final : public StepSet {
     }
   }
   void Collect(const RoundState& round, bool all_active) override {
-    if constexpr (Traits<P>::kCollects) {
+    if constexpr (Traits<P>::kCounts) {
       kernels::Collect<P><<<Blocks(s().graph.owned * std::size_t{32}), kBlock, 0, stream()>>>(s(), As(round), all_active);
       Check("Collect");
       kernels::CommitCollected<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s());

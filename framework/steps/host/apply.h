@@ -12,7 +12,7 @@
 namespace chatty::steps::host {
 
 template <class P>
-void Init(Group& group, const StateRef<P>& s, const PriorOf<P>* prior) {
+void Init(Group& group, const StateRef<P>& s, const InputOf<P>* prior) {
   group.Sweep(s.graph.local, kVertexGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const auto v = static_cast<LocalId>(i);

@@ -1,11 +1,10 @@
 /// \file
-/// Programs that see all messages to a vertex: sorted (kCollect), or counted (kCount) in a table of each thread.
+/// Programs that see all messages to a vertex, counted (kCount) in a table of each thread.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "chatty/core/prefetch.h"
 #include "chatty/framework/steps/host/count.h"
@@ -15,7 +14,7 @@ namespace chatty::steps::host {
 
 namespace detail {
 
-/// Calls update(messages) with all messages to v, sorted.
+/// Calls update(messages) with all messages to v, which it sorts in memory: for vertices with more than a table takes.
 template <class P, class Update>
 void Sorted(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, bool all_active, Update&& update) {
   const EdgeIndex begin = s.graph.reverse.offsets[v], end = s.graph.reverse.offsets[v + 1];
@@ -26,7 +25,7 @@ void Sorted(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, bool all_a
     if (GatherEdge(s, s.graph.reverse.neighbours[e], v, e, all_active, round, false, &message)) all[messages++] = message;
   }
   std::sort(all, all + messages);
-  update(chatty::detail::UpdateOf<P>(all, messages));
+  update(Counts<MessageOf<P>>(all, messages));
 }
 
 /// Calls update(messages) with all messages to v, counted.
@@ -62,15 +61,15 @@ void Counted(const StateRef<P>& s, LocalId v, const RoundOf<P>& round, bool all_
 
 template <class P>
 void Collect(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool all_active) {
-  if constexpr (Traits<P>::kCollects) {
+  if constexpr (Traits<P>::kCounts) {
     Counters tally;
     std::uint64_t scanned = 0;
-    [[maybe_unused]] std::conditional_t<Traits<P>::kCounts, MessageCounter<MessageOf<P>>, None> counter;
+    MessageCounter<MessageOf<P>> counter;
     group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) {
         const auto v = static_cast<LocalId>(i);
         const EdgeIndex begin = s.graph.reverse.offsets[v], end = s.graph.reverse.offsets[v + 1];
-        if (Traits<P>::kSameAgain && begin < end && !MaySeeOthers(s, begin, end, 1)) {
+        if (Traits<P>::kStationary && begin < end && !MaySeeOthers(s, begin, end, 1)) {
           s.next_values[v] = s.values[v];
           continue;
         }
@@ -87,11 +86,7 @@ void Collect(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool a
           }
           s.next_values[v] = value;
         };
-        if constexpr (Traits<P>::kCounts) {
-          detail::Counted(s, v, round, Traits<P>::kEveryRound || all_active, counter, update);
-        } else {
-          detail::Sorted(s, v, round, Traits<P>::kEveryRound || all_active, update);
-        }
+        detail::Counted(s, v, round, Traits<P>::kEveryRound || all_active, counter, update);
       }
     });
     detail::AddTally(s, tally);
@@ -101,7 +96,7 @@ void Collect(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool a
 
 template <class P>
 void CommitCollected(Group& group, const StateRef<P>& s) {
-  if constexpr (Traits<P>::kCollects) {
+  if constexpr (Traits<P>::kCounts) {
     group.Sweep(s.graph.owned, kVertexGrain, [&](std::size_t begin, std::size_t end) {
       std::copy(s.next_values + begin, s.next_values + end, s.values + begin);
       for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {

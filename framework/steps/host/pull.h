@@ -29,8 +29,8 @@ namespace detail {
 /// Whether a pull of all sources may combine messages in any order, several at a time: what keeps a core busy while it waits
 /// for each sum.
 template <class P>
-inline constexpr bool kCombinesApart = std::is_arithmetic_v<MessageOf<P>> && !Traits<P>::kFirstSuffices &&
-                                       !Traits<P>::kHasWantsMessage && !Traits<P>::kCollects;
+inline constexpr bool kCombinesApart = std::is_arithmetic_v<MessageOf<P>> && !Traits<P>::kAnyMessageSuffices &&
+                                       !Traits<P>::kHasFilterMessage && !Traits<P>::kCounts;
 
 /// Pulls along edges [begin, end) of `target`'s row.
 template <class P>
@@ -39,7 +39,7 @@ bool PullEdges(const StateRef<P>& s, const RoundOf<P>& round, bool all_active, L
   bool have = false;
   // Rows are in the order of local ids, which is that of ids where they are the same; of edges both ways they are two,
   // merged.
-  const bool first = Traits<P>::kFirstSuffices ||
+  const bool first = Traits<P>::kAnyMessageSuffices ||
                      (Traits<P>::kFirstInRowSuffices && Traits<P>::kEdges != Edges::kBoth && s.graph.global_ids == nullptr);
   EdgeIndex e = begin;
   if constexpr (kCombinesApart<P>) {
@@ -111,10 +111,10 @@ std::uint32_t PullFirst(const StateRef<P>& s, const RoundOf<P>& round, const Adj
 template <class P>
 std::uint32_t Candidates(const StateRef<P>& s, std::size_t w, std::size_t end) {
   std::uint32_t word = bits::Mask(w, end);
-  if constexpr (Traits<P>::kHasWants) {
+  if constexpr (Traits<P>::kHasFilter) {
     std::uint32_t wanting = 0;
     for (std::size_t i = w * 32; i < std::min(end, w * 32 + 32); ++i) {
-      wanting |= std::uint32_t{s.program.Wants(s.values[i])} << (i & 31);
+      wanting |= std::uint32_t{s.program.Filter(s.values[i])} << (i & 31);
     }
     word = wanting;
     for (; wanting != 0; wanting &= wanting - 1) {
@@ -148,7 +148,7 @@ void Gather(Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool al
       }
       std::uint32_t touched = 0;
       bool first = false;
-      if constexpr (Traits<P>::kFirstSuffices && !Traits<P>::kHasWantsMessage) first = !all_active;
+      if constexpr (Traits<P>::kAnyMessageSuffices && !Traits<P>::kHasFilterMessage) first = !all_active;
       if (first) {
         touched = detail::PullFirst(s, round, s.graph.reverse, s.active, w, candidates, &scanned);
       } else {
@@ -177,15 +177,13 @@ void GatherSlices(Group& group, const StateRef<P>& s, const RoundOf<P>& round, b
     group.Sweep(atomics::Load(&s.control->slice_count), 1, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) {
         const Slice slice = s.slices[i];
-        if (Traits<P>::kFirstSuffices && detail::TestShared(s.touched, slice.vertex)) continue;
+        if (Traits<P>::kAnyMessageSuffices && detail::TestShared(s.touched, slice.vertex)) continue;
         const EdgeIndex begin = s.graph.reverse.offsets[slice.vertex] + slice.index * kSliceEdges;
         const EdgeIndex end = std::min(begin + kSliceEdges, s.graph.reverse.offsets[slice.vertex + 1]);
         MessageOf<P> message{};
         if (!detail::PullEdges(s, round, all_active, slice.vertex, begin, end, &message, &scanned)) continue;
         if (!KeepsMessages(s)) {
           bits::Set<true>(s.touched, slice.vertex);
-        } else if constexpr (P::kReduction == Reduction::kAny) {
-          if (bits::Set<true>(s.touched, slice.vertex)) s.inbox[slice.vertex].message = message;
         } else {
           ReduceInto<P, true>(s.program, &s.inbox[slice.vertex], message);
           bits::Set<true>(s.touched, slice.vertex);

@@ -29,12 +29,12 @@ std::uint32_t WantedEdges(const StateRef<P>& s, const RoundOf<P>& round, LocalId
   for (unsigned i = 0; i < count; ++i) {
     const LocalId target = s.graph.forward.neighbours[begin + i];
     bool wants = true;
-    if constexpr (Traits<P>::kHasWants || Traits<P>::kHasWantsMessage) {
+    if constexpr (Traits<P>::kHasFilter || Traits<P>::kHasFilterMessage) {
       if (target < s.graph.owned && (ask || KeepsMessages(s))) {
-        if constexpr (Traits<P>::kHasWants) wants = s.asynchronous || s.program.Wants(s.values[target]);
-        if constexpr (Traits<P>::kHasWantsMessage) {
+        if constexpr (Traits<P>::kHasFilter) wants = s.asynchronous || s.program.Filter(s.values[target]);
+        if constexpr (Traits<P>::kHasFilterMessage) {
           const MessageOf<P> message = Scatter(s, shared, source, target, s.graph.forward, begin + i, round);
-          wants = wants && s.program.Wants(s.values[target], message);
+          wants = wants && s.program.Filter(s.values[target], message);
         }
       }
     }

@@ -49,7 +49,7 @@ class HostSteps final : public StepSet {
     if constexpr (fused::host::kFuses<P>) {
       if (fused_.TakeInboxesEmpty()) state.inbox = nullptr;
     }
-    Run(s().graph.local, [&](Group& g) { host::Init(g, state, reinterpret_cast<const PriorOf<P>*>(prior)); });
+    Run(s().graph.local, [&](Group& g) { host::Init(g, state, reinterpret_cast<const InputOf<P>*>(prior)); });
   }
   void Activate(const RoundState& round) override {
     applied_.reset();
@@ -101,7 +101,7 @@ class HostSteps final : public StepSet {
       }
     }
     state_.CheckRoundMessage(As(round));
-    if constexpr (!Traits<P>::kCollects) {
+    if constexpr (!Traits<P>::kCounts) {
       Run(s().graph.owned * std::size_t{4}, [&](Group& g) { host::Gather(g, s(), As(round), all_active); });
       if (s().control->slice_count > 0) {
         Run(kParallel, [&](Group& g) { host::GatherSlices(g, s(), As(round), all_active); });
@@ -110,7 +110,7 @@ class HostSteps final : public StepSet {
     }
   }
   void Apply(const RoundState& round, Form form, std::size_t count) override {
-    if constexpr (!Traits<P>::kCollects) {
+    if constexpr (!Traits<P>::kCounts) {
       if constexpr (kEndsByStripe<P>) {
         if (std::exchange(gathers_, false)) {
           Run(kParallel, [&](Group& g) {
@@ -134,7 +134,7 @@ class HostSteps final : public StepSet {
     }
   }
   void Collect(const RoundState& round, bool all_active) override {
-    if constexpr (Traits<P>::kCollects) {
+    if constexpr (Traits<P>::kCounts) {
       Run(s().graph.owned * std::size_t{4}, [&](Group& g) { host::Collect(g, s(), As(round), all_active); });
       Run(s().graph.owned, [&](Group& g) { host::CommitCollected(g, s()); });
     }
@@ -242,7 +242,7 @@ class HostSteps final : public StepSet {
   static constexpr std::size_t kParallel = ~std::size_t{0};
 
   /// Rounds end with ApplyAll. What a vertex that gives its residual away shows is not for several to ask.
-  static constexpr bool kAppliesAll = Traits<P>::kEveryRound && !Traits<P>::kCollects && !Traits<P>::kHasConsume;
+  static constexpr bool kAppliesAll = Traits<P>::kEveryRound && !Traits<P>::kCounts && !Traits<P>::kHasConsume;
 
   auto MakeFused() {
     if constexpr (fused::host::kFuses<P>) {

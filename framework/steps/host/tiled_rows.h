@@ -26,8 +26,9 @@ namespace chatty::steps::host {
 
 /// Whether P's pulls can go by tiles: they look at all edges, in any order, and at no weights.
 template <class P>
-inline constexpr bool kMayTile = Traits<P>::kEveryRound && !Traits<P>::kCollects && !Traits<P>::kFirstSuffices &&
-                                 !Traits<P>::kHasWants && !Traits<P>::kHasWantsMessage && std::is_same_v<WeightOf<P>, None>;
+inline constexpr bool kMayTile =
+    Traits<P>::kEveryRound && !Traits<P>::kCounts && !Traits<P>::kAnyMessageSuffices && !Traits<P>::kHasFilter &&
+    !Traits<P>::kHasFilterMessage && std::is_same_v<WeightOf<P>, None>;
 
 /// A device's reverse rows in tiles, in its memory. Those of 2^15 targets are a stripe, which one thread works on at a time.
 ///
@@ -162,7 +163,7 @@ void GatherStripe(const P program, const GraphRef& graph, const RoundOf<P>& roun
   const auto global = [ids](LocalId v) { return ids == nullptr ? VertexId{v} : ids[v]; };
   const auto message = [&](LocalId first, std::size_t source, std::uint32_t target) -> Message {
     const Edge<> edge{global(first + static_cast<LocalId>(source)), global(first_target + target), {}};
-    return program.ComputeScatter(*shown(first, source), edge, round);
+    return CallComputeScatter(program, *shown(first, source), edge, round);
   };
   const auto combine = [&](const Message& a, const Message& b) { return Reduce<P>(program, a, b); };
   tiles.ForEach(

@@ -14,16 +14,18 @@ struct Nearest {
   using Message = std::uint32_t;
   static constexpr auto kReduction = chatty::Reduction::kMin;
   static constexpr auto kSafety = chatty::Safety::kMonotone;
-  static constexpr const char* kSummary = "edges to the nearest multiple of a number";
-  static constexpr const char* kOutputName = "hops";
+  static constexpr chatty::Info kInfo{
+      .summary = "edges to the nearest multiple of a number",
+      .output_name = "hops",
+  };
 
   std::uint32_t every = 10;
   static constexpr auto kParameters = std::make_tuple(chatty::Parameter{"every", &Nearest::every, "a hydrant each so many"});
 
   CHATTY_FN Value InitVertex(chatty::Vertex v) const { return v.id % every == 0 ? 0 : chatty::kInfinity<Value>; }
-  CHATTY_FN bool IsActive(const Value& hops, const chatty::Round<>&) const { return hops != chatty::kInfinity<Value>; }
-  CHATTY_FN Message ComputeScatter(const Value& hops, chatty::Edge<>, const chatty::Round<>&) const { return hops + 1; }
-  CHATTY_FN bool UpdateStatus(Value& hops, Message m, chatty::Vertex, const chatty::Round<>&) const {
+  CHATTY_FN bool IsActive(const Value& hops) const { return hops != chatty::kInfinity<Value>; }
+  CHATTY_FN Message ComputeScatter(const Value& hops, chatty::Edge<>) const { return hops + 1; }
+  CHATTY_FN bool UpdateStatus(Value& hops, Message m, chatty::Vertex) const {
     if (m >= hops) return false;
     hops = m;
     return true;

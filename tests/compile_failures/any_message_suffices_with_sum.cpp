@@ -1,4 +1,4 @@
-// EXPECT: kFirstSuffices = true says that one message stands for all
+// EXPECT: the hint any_message_suffices says that one message stands for all
 #include <chatty/chatty.h>
 
 struct Program {
@@ -6,7 +6,7 @@ struct Program {
   using Message = std::uint32_t;
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
-  static constexpr bool kFirstSuffices = true;
+  static constexpr chatty::Hints kHints{.any_message_suffices = true};
 
   chatty::VertexId source = 0;
 

@@ -1,11 +1,11 @@
-// EXPECT: kReduction = kCollect needs `bool UpdateStatus\(Value&, chatty::Messages<Message>
+// EXPECT: a Filter that does not fit and would never be asked
 #include <chatty/chatty.h>
 
 struct Program {
   using Value = std::uint32_t;
   using Message = std::uint32_t;
-  static constexpr auto kReduction = chatty::Reduction::kCollect;
-  static constexpr auto kSafety = chatty::Safety::kSynchronous;
+  static constexpr auto kReduction = chatty::Reduction::kMin;
+  static constexpr auto kSafety = chatty::Safety::kMonotone;
 
   chatty::VertexId source = 0;
 
@@ -16,6 +16,7 @@ struct Program {
     hops = m;
     return true;
   }
+  CHATTY_FN bool Filter(Value& hops) const { return hops == chatty::kInfinity<Value>; }
 };
 
 auto Run(const chatty::Graph& graph) { return chatty::Run(graph, Program{}, "host:2"); }

@@ -1,6 +1,6 @@
 /// \file
-/// Which members a vertex program names, rightly or nearly so. Nothing would ask for a member that is nearly called as an
-/// optional one, and nobody would hear of it: CheckProgram tells. Part of program.h.
+/// Which members a vertex program names, rightly or nearly so. Nothing would ask for a member
+/// that is nearly called as an optional one, and nobody would hear of it: CheckProgram tells. Part of program.h.
 #pragma once
 
 #include <type_traits>
@@ -30,7 +30,9 @@ CHATTY_DETAIL_NAMES(ComputeReduce)
 CHATTY_DETAIL_NAMES(UpdateStatus)
 CHATTY_DETAIL_NAMES(Share)
 CHATTY_DETAIL_NAMES(Consume)
+CHATTY_DETAIL_NAMES(Filter)
 CHATTY_DETAIL_NAMES(Wants)
+CHATTY_DETAIL_NAMES(TakesFresh)
 CHATTY_DETAIL_NAMES(AllowsGaussSeidel)
 CHATTY_DETAIL_NAMES(RoundMessage)
 CHATTY_DETAIL_NAMES(IsActive)
@@ -52,14 +54,14 @@ CHATTY_DETAIL_NAMES(kVertexData)
 #define CHATTY_DETAIL_LIKE_Consume(X)                                                                                       \
   X(consume) X(Cnsume) X(Cosume) X(Conume) X(Consme) X(Consue) X(Consum) X(Cnosume) X(Cosnume) X(Conusme) X(Consmue)        \
   X(Consuem) X(Consumes)
-#define CHATTY_DETAIL_LIKE_Wants(X)                                                                                         \
-  X(wants) X(Wnts) X(Wats) X(Wans) X(Want) X(Wnats) X(Watns) X(Wanst) X(Wanted) X(WantsMessage)
+#define CHATTY_DETAIL_LIKE_Filter(X)                                                                                        \
+  X(filter) X(Flter) X(Fiter) X(Filer) X(Filtr) X(Filte) X(Fliter) X(Fitler) X(Filetr) X(Filtre) X(Filters) X(FilterMessage)
 #define CHATTY_DETAIL_LIKE_AllowsGaussSeidel(X)                                                                             \
   X(allowsGaussSeidel) X(Allowsgaussseidel) X(allowsgaussseidel) X(allows_gauss_seidel) X(AlowsGaussSeidel)                 \
   X(AllwsGaussSeidel) X(AllosGaussSeidel) X(AllowGaussSeidel) X(AllowsGussSeidel) X(AllowsGassSeidel)                       \
   X(AllowsGausSeidel) X(AllowsGaussSidel) X(AllowsGaussSedel) X(AllowsGaussSeiel) X(AllowsGaussSeidl)                       \
   X(AllowsGaussSeide) X(AlolwsGaussSeidel) X(AllwosGaussSeidel) X(AlloswGaussSeidel) X(AllowsGuassSeidel)                   \
-  X(AllowsGasusSeidel) X(AllowsGaussSiedel) X(AllowsGaussSediel) X(AllowsGaussSeiedl) X(AllowsGaussSeidle) X(TakesFresh)
+  X(AllowsGasusSeidel) X(AllowsGaussSiedel) X(AllowsGaussSediel) X(AllowsGaussSeiedl) X(AllowsGaussSeidle)
 #define CHATTY_DETAIL_LIKE_RoundMessage(X)                                                                                  \
   X(roundMessage) X(Roundmessage) X(roundmessage) X(round_message) X(RundMessage) X(RondMessage) X(RoudMessage)             \
   X(RounMessage) X(RoundMssage) X(RoundMesage) X(RoundMessge) X(RoundMessae) X(RoundMessag) X(RuondMessage)                 \
@@ -88,56 +90,22 @@ CHATTY_DETAIL_NAMES(kVertexData)
 #define CHATTY_DETAIL_LIKE_kActivity(X)                                                                                     \
   X(kactivity) X(KActivity) X(Kactivity) X(k_activity) X(kAtivity) X(kAcivity) X(kActvity) X(kActiity) X(kActivty)          \
   X(kActiviy) X(kActivit) X(kAtcivity) X(kAcitvity) X(kActviity) X(kActiivty) X(kActivtiy) X(kActiviyt) X(kActive)
-#define CHATTY_DETAIL_LIKE_kFirstSuffices(X)                                                                                \
-  X(kfirstSuffices) X(kFirstsuffices) X(kfirstsuffices) X(KFirstSuffices) X(KfirstSuffices) X(FirstSuffices)                \
-  X(k_first_suffices) X(kFrstSuffices) X(kFistSuffices) X(kFirtSuffices) X(kFirsSuffices) X(kFirstSffices)                  \
-  X(kFirstSufices) X(kFirstSuffces) X(kFirstSuffies) X(kFirstSuffics) X(kFirstSuffice) X(kFristSuffices) X(kFisrtSuffices)  \
-  X(kFirtsSuffices) X(kFirstSfufices) X(kFirstSufifces) X(kFirstSuffcies) X(kFirstSuffiecs) X(kFirstSufficse)
-#define CHATTY_DETAIL_LIKE_kFirstInRowSuffices(X)                                                                           \
-  X(kfirstInRowSuffices) X(kFirstinRowSuffices) X(kFirstInrowSuffices) X(kFirstInRowsuffices) X(kFirstinrowsuffices)        \
-  X(kfirstinrowsuffices) X(KFirstInRowSuffices) X(KfirstInRowSuffices) X(FirstInRowSuffices) X(k_first_in_row_suffices)     \
-  X(kFrstInRowSuffices) X(kFistInRowSuffices) X(kFirtInRowSuffices) X(kFirsInRowSuffices) X(kFirstIRowSuffices)             \
-  X(kFirstInRwSuffices) X(kFirstInRoSuffices) X(kFirstInRowSffices) X(kFirstInRowSufices) X(kFirstInRowSuffces)             \
-  X(kFirstInRowSuffies) X(kFirstInRowSuffics) X(kFirstInRowSuffice) X(kFristInRowSuffices) X(kFisrtInRowSuffices)           \
-  X(kFirtsInRowSuffices) X(kFirstInRwoSuffices) X(kFirstInRowSfufices) X(kFirstInRowSufifces) X(kFirstInRowSuffcies)        \
-  X(kFirstInRowSuffiecs) X(kFirstInRowSufficse)
-#define CHATTY_DETAIL_LIKE_kMeasureWhenQuiet(X)                                                                             \
-  X(kmeasureWhenQuiet) X(kMeasurewhenQuiet) X(kMeasureWhenquiet) X(kMeasurewhenquiet) X(kmeasurewhenquiet)                  \
-  X(KMeasureWhenQuiet) X(KmeasureWhenQuiet) X(MeasureWhenQuiet) X(k_measure_when_quiet) X(kMasureWhenQuiet)                 \
-  X(kMesureWhenQuiet) X(kMeaureWhenQuiet) X(kMeasreWhenQuiet) X(kMeasueWhenQuiet) X(kMeasurWhenQuiet) X(kMeasureWenQuiet)   \
-  X(kMeasureWhnQuiet) X(kMeasureWheQuiet) X(kMeasureWhenQiet) X(kMeasureWhenQuet) X(kMeasureWhenQuit) X(kMeasureWhenQuie)   \
-  X(kMaesureWhenQuiet) X(kMesaureWhenQuiet) X(kMeausreWhenQuiet) X(kMeasrueWhenQuiet) X(kMeasuerWhenQuiet)                  \
-  X(kMeasureWehnQuiet) X(kMeasureWhneQuiet) X(kMeasureWhenQiuet) X(kMeasureWhenQueit) X(kMeasureWhenQuite)                  \
-  X(kMeasuresWhenQuiet)
-#define CHATTY_DETAIL_LIKE_kSameAgain(X)                                                                                    \
-  X(ksameAgain) X(kSameagain) X(ksameagain) X(KSameAgain) X(KsameAgain) X(SameAgain) X(k_same_again) X(kSmeAgain)           \
-  X(kSaeAgain) X(kSamAgain) X(kSameAain) X(kSameAgin) X(kSameAgan) X(kSameAgai) X(kSmaeAgain) X(kSaemAgain) X(kSameAagin)   \
-  X(kSameAgian) X(kSameAgani)
+#define CHATTY_DETAIL_LIKE_kHints(X)                                                                                        \
+  X(khints) X(KHints) X(Khints) X(Hints) X(k_hints) X(kHnts) X(kHits) X(kHins) X(kHint) X(kHitns) X(kHinst)
+#define CHATTY_DETAIL_LIKE_kInfo(X)                                                                                         \
+  X(kinfo) X(KInfo) X(Kinfo) X(Info) X(k_info) X(kIfo) X(kIno) X(kInf) X(kIfno) X(kInof) X(kInfos)
 #define CHATTY_DETAIL_LIKE_kParameters(X)                                                                                   \
   X(kparameters) X(KParameters) X(Kparameters) X(Parameters) X(k_parameters) X(kPrameters) X(kPaameters) X(kParmeters)      \
   X(kParaeters) X(kParamters) X(kParameers) X(kParametrs) X(kParametes) X(kParameter) X(kPraameters) X(kPaarmeters)         \
   X(kParmaeters) X(kParaemters) X(kParamteers) X(kParameetrs) X(kParametres) X(kParametesr) X(kParams)
-#define CHATTY_DETAIL_LIKE_kSummary(X)                                                                                      \
-  X(ksummary) X(KSummary) X(Ksummary) X(Summary) X(k_summary) X(kSmmary) X(kSumary) X(kSummry) X(kSummay) X(kSummar)        \
-  X(kSmumary) X(kSumamry) X(kSummray) X(kSummayr)
-#define CHATTY_DETAIL_LIKE_kOutputName(X)                                                                                   \
-  X(koutputName) X(kOutputname) X(koutputname) X(KOutputName) X(KoutputName) X(OutputName) X(k_output_name) X(kOtputName)   \
-  X(kOuputName) X(kOututName) X(kOutptName) X(kOutpuName) X(kOutputNme) X(kOutputNae) X(kOutputNam) X(kOtuputName)          \
-  X(kOuptutName) X(kOutuptName) X(kOutptuName) X(kOutputNmae) X(kOutputNaem) X(kOutputsName)
-#define CHATTY_DETAIL_LIKE_kOutputIsVertex(X)                                                                               \
-  X(koutputIsVertex) X(kOutputisVertex) X(kOutputIsvertex) X(kOutputisvertex) X(koutputisvertex) X(KOutputIsVertex)         \
-  X(KoutputIsVertex) X(OutputIsVertex) X(k_output_is_vertex) X(kOtputIsVertex) X(kOuputIsVertex) X(kOututIsVertex)          \
-  X(kOutptIsVertex) X(kOutpuIsVertex) X(kOutputIVertex) X(kOutputIsVrtex) X(kOutputIsVetex) X(kOutputIsVerex)               \
-  X(kOutputIsVertx) X(kOutputIsVerte) X(kOtuputIsVertex) X(kOuptutIsVertex) X(kOutuptIsVertex) X(kOutptuIsVertex)           \
-  X(kOutputIsVretex) X(kOutputIsVetrex) X(kOutputIsVeretx) X(kOutputIsVertxe)
 #define CHATTY_DETAIL_LIKE_Weight(X)                                                                                        \
   X(weight) X(Weights) X(EdgeWeight)
 #define CHATTY_DETAIL_LIKE_Shared(X)                                                                                        \
   X(shared) X(SharedValue)
 #define CHATTY_DETAIL_LIKE_Global(X)                                                                                        \
   X(global) X(Globals)
-#define CHATTY_DETAIL_LIKE_Prior(X)                                                                                         \
-  X(prior) X(PriorValue)
+#define CHATTY_DETAIL_LIKE_Input(X)                                                                                         \
+  X(input) X(InputValue) X(Inputs)
 // clang-format on
 
 template <class T>
@@ -161,7 +129,7 @@ inline constexpr bool kIsFunction = std::is_member_function_pointer_v<T> ||
   }
 CHATTY_DETAIL_MISSPELT(Share, CHATTY_DETAIL_ANY_FUNCTION, NamesShare<P>())
 CHATTY_DETAIL_MISSPELT(Consume, CHATTY_DETAIL_ANY_FUNCTION, NamesConsume<P>())
-CHATTY_DETAIL_MISSPELT(Wants, CHATTY_DETAIL_ANY_FUNCTION, NamesWants<P>())
+CHATTY_DETAIL_MISSPELT(Filter, CHATTY_DETAIL_ANY_FUNCTION, NamesFilter<P>())
 CHATTY_DETAIL_MISSPELT(AllowsGaussSeidel, CHATTY_DETAIL_ANY_FUNCTION, NamesAllowsGaussSeidel<P>())
 CHATTY_DETAIL_MISSPELT(RoundMessage, CHATTY_DETAIL_ANY_FUNCTION, NamesRoundMessage<P>())
 CHATTY_DETAIL_MISSPELT(IsActive, CHATTY_DETAIL_ANY_FUNCTION, NamesIsActive<P>())
@@ -172,18 +140,13 @@ CHATTY_DETAIL_MISSPELT(Priority, CHATTY_DETAIL_ANY_FUNCTION, NamesPriority<P>())
 CHATTY_DETAIL_MISSPELT(Combine, CHATTY_DETAIL_ANY_FUNCTION, NamesCombine<P>())
 CHATTY_DETAIL_MISSPELT(kEdges, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kEdges; }))
 CHATTY_DETAIL_MISSPELT(kActivity, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kActivity; }))
-CHATTY_DETAIL_MISSPELT(kFirstSuffices, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kFirstSuffices; }))
-CHATTY_DETAIL_MISSPELT(kFirstInRowSuffices, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kFirstInRowSuffices; }))
-CHATTY_DETAIL_MISSPELT(kMeasureWhenQuiet, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kMeasureWhenQuiet; }))
-CHATTY_DETAIL_MISSPELT(kSameAgain, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kSameAgain; }))
+CHATTY_DETAIL_MISSPELT(kHints, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kHints; }))
+CHATTY_DETAIL_MISSPELT(kInfo, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kInfo; }))
 CHATTY_DETAIL_MISSPELT(kParameters, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kParameters; }))
-CHATTY_DETAIL_MISSPELT(kSummary, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kSummary; }))
-CHATTY_DETAIL_MISSPELT(kOutputName, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kOutputName; }))
-CHATTY_DETAIL_MISSPELT(kOutputIsVertex, CHATTY_DETAIL_ANY_CONSTANT, (requires { P::kOutputIsVertex; }))
 CHATTY_DETAIL_MISSPELT(Weight, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Weight; }))
 CHATTY_DETAIL_MISSPELT(Shared, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Shared; }))
 CHATTY_DETAIL_MISSPELT(Global, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Global; }))
-CHATTY_DETAIL_MISSPELT(Prior, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Prior; }))
+CHATTY_DETAIL_MISSPELT(Input, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Input; }))
 #undef CHATTY_DETAIL_MISSPELT
 #undef CHATTY_DETAIL_ANY_FUNCTION
 #undef CHATTY_DETAIL_ANY_CONSTANT
@@ -191,13 +154,11 @@ CHATTY_DETAIL_MISSPELT(Prior, CHATTY_DETAIL_ANY_TYPE, (requires { typename P::Pr
 
 template <class P>
 constexpr bool MisspellsMember() {
-  return MisspellsShare<P>() || MisspellsConsume<P>() || MisspellsWants<P>() || MisspellsAllowsGaussSeidel<P>() ||
+  return MisspellsShare<P>() || MisspellsConsume<P>() || MisspellsFilter<P>() || MisspellsAllowsGaussSeidel<P>() ||
          MisspellsRoundMessage<P>() || MisspellsIsActive<P>() || MisspellsMeasure<P>() || MisspellsEndRound<P>() ||
          MisspellsOutput<P>() || MisspellsPriority<P>() || MisspellsCombine<P>() || MisspellskEdges<P>() ||
-         MisspellskActivity<P>() || MisspellskFirstSuffices<P>() || MisspellskFirstInRowSuffices<P>() ||
-         MisspellskMeasureWhenQuiet<P>() || MisspellskSameAgain<P>() || MisspellskParameters<P>() ||
-         MisspellskSummary<P>() || MisspellskOutputName<P>() || MisspellskOutputIsVertex<P>() || MisspellsWeight<P>() ||
-         MisspellsShared<P>() || MisspellsGlobal<P>() || MisspellsPrior<P>();
+         MisspellskActivity<P>() || MisspellskHints<P>() || MisspellskInfo<P>() || MisspellskParameters<P>() ||
+         MisspellsWeight<P>() || MisspellsShared<P>() || MisspellsGlobal<P>() || MisspellsInput<P>();
 }
 
 // Fails to compile, once for each such member.
@@ -208,7 +169,7 @@ constexpr void TellOfMisspelling() {
                                        " and that nothing asks for: write `" #Name "`, or call it something else");
   CHATTY_DETAIL_TELL(Share)
   CHATTY_DETAIL_TELL(Consume)
-  CHATTY_DETAIL_TELL(Wants)
+  CHATTY_DETAIL_TELL(Filter)
   CHATTY_DETAIL_TELL(AllowsGaussSeidel)
   CHATTY_DETAIL_TELL(RoundMessage)
   CHATTY_DETAIL_TELL(IsActive)
@@ -219,18 +180,13 @@ constexpr void TellOfMisspelling() {
   CHATTY_DETAIL_TELL(Combine)
   CHATTY_DETAIL_TELL(kEdges)
   CHATTY_DETAIL_TELL(kActivity)
-  CHATTY_DETAIL_TELL(kFirstSuffices)
-  CHATTY_DETAIL_TELL(kFirstInRowSuffices)
-  CHATTY_DETAIL_TELL(kMeasureWhenQuiet)
-  CHATTY_DETAIL_TELL(kSameAgain)
+  CHATTY_DETAIL_TELL(kHints)
+  CHATTY_DETAIL_TELL(kInfo)
   CHATTY_DETAIL_TELL(kParameters)
-  CHATTY_DETAIL_TELL(kSummary)
-  CHATTY_DETAIL_TELL(kOutputName)
-  CHATTY_DETAIL_TELL(kOutputIsVertex)
   CHATTY_DETAIL_TELL(Weight)
   CHATTY_DETAIL_TELL(Shared)
   CHATTY_DETAIL_TELL(Global)
-  CHATTY_DETAIL_TELL(Prior)
+  CHATTY_DETAIL_TELL(Input)
 #undef CHATTY_DETAIL_TELL
 }
 /// @endcond

@@ -1,4 +1,4 @@
-// EXPECT: the program has a member that is nearly called AllowsGaussSeidel and that nothing asks for
+// EXPECT: a ComputeReduce, which only kReduction = kCustom calls
 #include <chatty/chatty.h>
 
 struct Program {
@@ -16,7 +16,7 @@ struct Program {
     hops = m;
     return true;
   }
-  CHATTY_FN bool TakesFresh() const { return true; }  // as it was called until 2026-11
+  CHATTY_FN Message ComputeReduce(Message a, Message b) const { return a < b ? a : b; }
 };
 
 auto Run(const chatty::Graph& graph) { return chatty::Run(graph, Program{}, "host:2"); }

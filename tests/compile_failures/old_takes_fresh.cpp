@@ -1,4 +1,4 @@
-// EXPECT: a Wants that does not fit and would never be asked
+// EXPECT: TakesFresh is called AllowsGaussSeidel now: write `bool AllowsGaussSeidel
 #include <chatty/chatty.h>
 
 struct Program {
@@ -16,7 +16,7 @@ struct Program {
     hops = m;
     return true;
   }
-  CHATTY_FN bool Wants(Value& hops) const { return hops == chatty::kInfinity<Value>; }
+  CHATTY_FN bool TakesFresh() const { return true; }
 };
 
 auto Run(const chatty::Graph& graph) { return chatty::Run(graph, Program{}, "host:2"); }

@@ -1,11 +1,11 @@
-// EXPECT: kSameAgain = true is for kCollect and kCount with kActivity = kEveryRound
+// EXPECT: the hint stationary is for kCount with kActivity = kEveryRound
 #include <chatty/chatty.h>
 
 struct Program {
   using Value = std::uint32_t;
   using Message = std::uint32_t;
   static constexpr auto kReduction = chatty::Reduction::kCount;
-  static constexpr bool kSameAgain = true;
+  static constexpr chatty::Hints kHints{.stationary = true};
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
 
   CHATTY_FN Value InitVertex(chatty::Vertex v) const { return static_cast<Value>(v.id); }

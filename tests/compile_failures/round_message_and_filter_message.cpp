@@ -1,4 +1,4 @@
-// EXPECT: RoundMessage has to be .*, of a program with kFirstSuffices = true and messages of at most 8 bytes
+// EXPECT: RoundMessage has to be .*, of a program with the hint any_message_suffices and messages of at most 8 bytes
 #include <chatty/chatty.h>
 
 // A filter of individual messages needs more than a bit.
@@ -7,14 +7,14 @@ struct Program {
   using Message = std::uint32_t;
   static constexpr auto kReduction = chatty::Reduction::kMin;
   static constexpr auto kSafety = chatty::Safety::kMonotone;
-  static constexpr bool kFirstSuffices = true;
+  static constexpr chatty::Hints kHints{.any_message_suffices = true};
 
   CHATTY_FN Value InitVertex(chatty::Vertex v) const { return v.id; }
   CHATTY_FN Message ComputeScatter(const Value&, chatty::Edge<>, const chatty::Round<>& round) const {
     return RoundMessage(round);
   }
   CHATTY_FN Message RoundMessage(const chatty::Round<>& round) const { return round.index; }
-  CHATTY_FN bool Wants(const Value& value, Message m) const { return m < value; }
+  CHATTY_FN bool Filter(const Value& value, Message m) const { return m < value; }
   CHATTY_FN bool UpdateStatus(Value& value, Message m, chatty::Vertex, const chatty::Round<>&) const {
     if (m >= value) return false;
     value = m;

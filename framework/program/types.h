@@ -1,0 +1,156 @@
+/// \file
+/// What a vertex program is given, and the words that it declares itself by.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+#include "chatty/core/types.h"
+
+namespace chatty {
+
+/// A vertex as a program sees it: global id and degrees, whatever device it lives on.
+struct Vertex {
+  /// Its id in the whole graph.
+  VertexId id;
+  /// @{
+  /// Edges that leave and enter it, in the whole graph.
+  EdgeIndex out_degree, in_degree;
+  /// @}
+  EdgeIndex degree = 0;  ///< edges along kBoth: out and in together, those of a symmetric graph once
+};
+
+/// An edge as a program sees it: `source` sends, `target` receives, both global ids, whichever way kEdges runs.
+template <class W = None>
+struct Edge {
+  /// @{
+  /// Ids in the whole graph.
+  VertexId source, target;
+  /// @}
+  /// What the graph says of the edge; 1 where it says nothing.
+  [[no_unique_address]] W weight;
+};
+
+/// Where a run stands. The same on every device.
+template <class G = None>
+struct Round {
+  std::uint32_t index = 0;   ///< rounds completed, over all phases: 0 in the first one; EndRound counts the one just run: 1
+  std::uint32_t phase = 0;   ///< 0 at first; another when EndRound says kNextPhase
+  VertexId vertices = 0;     ///< of the whole graph
+  std::uint64_t active = 0;  ///< vertices that the last UpdateStatus sweep changed, on all devices; in EndRound
+  bool fresh = false;        ///< messages may come from what their sources have become in this very round: AllowsGaussSeidel
+  std::array<double, 5> kept{};      ///< what EndRound left there last, for itself and all that sees later rounds
+  [[no_unique_address]] G global{};  ///< Measure of all vertices after the last sweep (before round 0: after InitVertex);
+                                     ///< with Hints::measure_when_quiet G{} as long as any is active
+};
+
+/// How messages to one vertex combine. A message equal to the reduction's identity says nothing: whether UpdateStatus is
+/// called for it alone is not guaranteed.
+enum class Reduction : std::uint8_t {
+  kMin,
+  kMax,
+  kSum,
+  kOr,       ///< bitwise, integers only
+  kCustom,   ///< ComputeReduce, which must be associative and commutative; needs kIdentity
+  kCount,    ///< not pairwise: UpdateStatus sees each different message, in no order, and how often it came; pull only
+  kAny,      ///< of earlier versions: CheckProgram says what to write instead
+  kCollect,  ///< of earlier versions, too
+};
+
+/// In which order a program's updates may run and still be right.
+enum class Safety : std::uint8_t {
+  kSynchronous,   ///< rounds only
+  kMonotone,      ///< values move one way and late or repeated messages do no harm: the engine `async` runs it
+  kAccumulative,  ///< Consume takes a residual exactly once and sums commute: right in any order, though `async` refuses it
+};
+
+/// Who takes part in a round.
+enum class Activity : std::uint8_t {
+  kOnMessage,   ///< vertices whose last UpdateStatus returned true send; who receives is updated
+  kEveryRound,  ///< every vertex sends and every vertex is updated, whether or not a message came; what UpdateStatus
+                ///< returns does not matter, for a vertex counts as changed when its value's bytes are others
+};
+
+/// What EndRound decides.
+enum class Next : std::uint8_t {
+  kContinue,  ///< go on while any vertex is active
+  kStop,
+  kLimit,      ///< stop, though not converged: a limit of the program's own is reached
+  kNextPhase,  ///< activate where IsActive holds, in the phase that EndRound wrote to Round::phase, or else the next
+};
+
+/// A program's `static constexpr chatty::Hints kHints{…};`: promises by which engines do less, with the same answer. Each is
+/// false unless the program makes it.
+struct Hints {
+  /// In one synchronous round all messages to a vertex are equal: a pull may stop at the first.
+  bool any_message_suffices = false;
+  /// Of the messages that a vertex wants, the one from the source of least id is what all of them reduce to: a pull that
+  /// meets sources in that order may leave a row at the first.
+  bool first_in_row_suffices = false;
+  /// UpdateStatus replaces the value by the reduction of value and message, and returns whether that is another value:
+  /// hardware may update the value in one operation.
+  bool update_is_reduction = false;
+  /// EndRound and Output need Round::global only after rounds that leave no vertex active: after others it is Global{}, and
+  /// Measure is not called.
+  bool measure_when_quiet = false;
+  /// Within a phase a vertex whose in-neighbours' values are what they were a round before gets the same messages again, and
+  /// the same messages again change nothing: the vertex may be left out.
+  bool stationary = false;
+};
+
+/// A program's `static constexpr chatty::Info kInfo{…};`: what the command line and the comparison say of it.
+struct Info {
+  const char* summary = "";           ///< one line
+  const char* output_name = "value";  ///< what a vertex's result is, in a word
+  bool output_is_vertex = false;      ///< results are vertices, which files may number from 1
+};
+
+/// One entry of a program's kParameters: a data member that the command line and the comparison may set.
+template <class Program, class T>
+struct Parameter {
+  static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>,
+                "kParameters names data members that are numbers (not bool, not a function, not a struct): a parameter is "
+                "set from the text of --set name=value");
+  /// What `member` is.
+  using Member = T Program::*;
+  const char* name;  ///< as in --set name=value
+  /// The data member to set.
+  Member member;
+  const char* help;  ///< one line, with the unit
+};
+/// Program and T follow from the member.
+template <class Program, class T>
+Parameter(const char*, T Program::*, const char*) -> Parameter<Program, T>;
+
+/// Whether a run has to be given an array of vertex data.
+enum class Presence : std::uint8_t {
+  kOptional,  ///< without it every vertex keeps what Data{} has
+  kRequired,  ///< a run without it is refused
+};
+
+/// What becomes of a vertex for which an array has no entry.
+enum class Missing : std::uint8_t {
+  kRefused,  ///< an array has an entry for every vertex
+  kDefault,  ///< the vertex keeps what Data{} has
+};
+
+/// One entry of a program's kVertexData: a data member of its Data that is filled from an array with an entry a vertex.
+template <class Data, class T>
+struct VertexDatum {
+  /// What `member` is.
+  using Member = T Data::*;
+  const char* name;  ///< as in --vertex-data name=FILE
+  Member member;     ///< the data member to fill
+  const char* help;  ///< one line, with the unit
+  /// Whether a run has to be given the array, and the array each vertex.
+  Presence presence = Presence::kOptional;
+  Missing missing = Missing::kRefused;  ///< see there
+  /// Parameters that have no meaning where the array is given, apart by blanks; "": none.
+  const char* instead_of = "";
+};
+/// Data and T follow from the member.
+template <class Data, class T, class... WaitForWork>
+VertexDatum(const char*, T Data::*, const char*, WaitForWork...) -> VertexDatum<Data, T>;
+
+}  // namespace chatty
