@@ -32,7 +32,8 @@ struct ProgramTraits {
   bool shares_separately = false;
   bool consumes = false;
   bool has_measure = false;
-  bool measures_when_quiet = false;  ///< and only then: see Hints::measure_when_quiet
+  bool measures_when_quiet = false;     ///< and only then: see Hints::measure_when_quiet
+  bool continues_while_active = false;  ///< see Hints::continues_while_active
   bool has_end_round = false;
   bool has_is_active = false;
   bool has_filter = false;

@@ -53,6 +53,7 @@ constexpr ProgramTraits MakeTraits() {
   t.consumes = T::kHasConsume;
   t.has_measure = T::kHasMeasure;
   t.measures_when_quiet = T::kMeasureWhenQuiet;
+  t.continues_while_active = T::kContinuesWhileActive;
   t.has_end_round = T::kHasEndRound;
   t.has_is_active = T::kHasIsActive;
   t.has_filter = T::kHasFilter;

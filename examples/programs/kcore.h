@@ -20,7 +20,7 @@ struct KCore {
   static constexpr auto kReduction = chatty::Reduction::kSum;
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
   static constexpr auto kEdges = chatty::Edges::kBoth;
-  static constexpr chatty::Hints kHints{.measure_when_quiet = true};  ///< only then is the next phase chosen
+  static constexpr chatty::Hints kHints{.measure_when_quiet = true, .continues_while_active = true};
   static constexpr chatty::Info kInfo{
       .summary = "core numbers by peeling; in- and out-edges count alike",
       .output_name = "core",

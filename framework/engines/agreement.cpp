@@ -47,7 +47,7 @@ Summary Agreement::AllReduce(const Summary& mine) {
 }
 
 Next Agreement::Decide(RoundState& round) const {
-  if (!traits_.has_end_round) return Next::kContinue;
+  if (!traits_.has_end_round || (traits_.continues_while_active && round.active > 0)) return Next::kContinue;
   Decision decision;
   if (run_.rank == 0) {
     const Span span(run_.track, nullptr, spans::kEndRound);

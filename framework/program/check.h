@@ -207,6 +207,9 @@ constexpr bool CheckProgram() {
   static_assert(kFault != Fault::kMeasureWhenQuiet,
                 "the hint measure_when_quiet is for a program with a Measure whose rounds fall quiet: not for kActivity = "
                 "kEveryRound");
+  static_assert(kFault != Fault::kContinuesWhileActive,
+                "the hint continues_while_active is for a program with an EndRound whose rounds fall quiet: not for "
+                "kActivity = kEveryRound");
   static_assert(kFault != Fault::kAllowsGaussSeidel,
                 "AllowsGaussSeidel has to be `bool AllowsGaussSeidel() const`, of a program with kActivity = kEveryRound "
                 "and a Share, without "

@@ -207,6 +207,7 @@ enum class Fault : std::uint8_t {
   kNoMeasure,
   kMeasuresChange,
   kMeasureWhenQuiet,
+  kContinuesWhileActive,
   kStationary,
   kAllowsGaussSeidel,
   kCombine,
@@ -315,6 +316,8 @@ constexpr Fault FindFault() {
     return Fault::kMeasuresChange;
   else if constexpr (Traits<P>::kMeasureWhenQuiet && (!Traits<P>::kHasMeasure || Traits<P>::kEveryRound))
     return Fault::kMeasureWhenQuiet;
+  else if constexpr (Traits<P>::kContinuesWhileActive && (!Traits<P>::kHasEndRound || Traits<P>::kEveryRound))
+    return Fault::kContinuesWhileActive;
   else if constexpr (Traits<P>::kStationary && !(Traits<P>::kCounts && Traits<P>::kEveryRound && !Traits<P>::kHasConsume &&
                                                 !NamesFilter<P>()))
     return Fault::kStationary;

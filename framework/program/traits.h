@@ -142,6 +142,7 @@ struct Traits {
   static constexpr bool kFirstInRowSuffices = kHints.first_in_row_suffices;
   static constexpr bool kUpdateIsReduction = kHints.update_is_reduction;
   static constexpr bool kMeasureWhenQuiet = kHints.measure_when_quiet;
+  static constexpr bool kContinuesWhileActive = kHints.continues_while_active;
   static constexpr bool kStationary = kHints.stationary;
   /// @}
   /// Every vertex takes part in every round.

@@ -94,6 +94,8 @@ struct Hints {
   /// EndRound and Output need Round::global only after rounds that leave no vertex active: after others it is Global{}, and
   /// Measure is not called.
   bool measure_when_quiet = false;
+  /// EndRound returns kContinue as long as a vertex is active: it is called only after rounds that leave none.
+  bool continues_while_active = false;
   /// Within a phase a vertex whose in-neighbours' values are what they were a round before gets the same messages again, and
   /// the same messages again change nothing: the vertex may be left out.
   bool stationary = false;

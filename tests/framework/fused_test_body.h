@@ -136,6 +136,38 @@ struct PathsByRounds {
   CHATTY_FN std::uint64_t Output(const Value& v) const { return std::uint64_t{v.level} << 32 | v.paths; }
 };
 
+/// Core numbers by peeling: phases, which are chosen when no vertex is active.
+struct Peeling {
+  using Value = std::uint32_t;
+  using Message = std::uint32_t;
+  struct Global {
+    std::uint32_t least = kInfinity<std::uint32_t>;
+  };
+  static constexpr auto kReduction = Reduction::kSum;
+  static constexpr auto kSafety = Safety::kSynchronous;
+  static constexpr auto kEdges = Edges::kBoth;
+  static constexpr Hints kHints{.measure_when_quiet = true, .continues_while_active = true};
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return static_cast<Value>(v.degree); }
+  CHATTY_FN bool IsActive(const Value& left, const Round<Global>& round) const { return left == round.phase; }
+  CHATTY_FN Message ComputeScatter(const Value&, Edge<>) const { return 1; }
+  CHATTY_FN bool UpdateStatus(Value& left, Message gone, Vertex, const Round<Global>& round) const {
+    if (left <= round.phase) return false;
+    left = left - round.phase > gone ? left - gone : round.phase;
+    return left == round.phase;
+  }
+  CHATTY_FN Global Measure(const Value& left, Vertex, const Round<Global>& round) const {
+    return left > round.phase ? Global{left} : Global{};
+  }
+  CHATTY_FN static Global Combine(const Global& a, const Global& b) { return a.least < b.least ? a : b; }
+  Next EndRound(Round<Global>& round) const {
+    if (round.active > 0) throw UsageError("EndRound was called although a vertex is active");
+    if (round.global.least == Global{}.least) return Next::kStop;
+    round.phase = round.global.least;
+    return Next::kNextPhase;
+  }
+};
+
 struct FusedCase {
   const char* name;
   const char* devices;
@@ -322,6 +354,16 @@ TEST_P(FusedTest, RoundsOfFewVerticesAreExact) {
         }
       }
     }
+  }
+}
+
+TEST_P(FusedTest, PhasesEndWhenNoVertexIsActive) {
+  const bool on_gpu = std::string_view(GetParam().devices).starts_with("cuda");
+  for (const Graph& graph : {Made("chain", 3000), Made("grid", 60), Made("kron", 10), Made("binary-tree", 5000)}) {
+    const auto session = Open(graph);
+    const Result<Peeling> result = chatty::Run(*session, Peeling{});
+    EXPECT_EQ(ToVector(result.values), ToVector(SerialKCore(graph)));
+    if (on_gpu && graph.vertices() == 3000) EXPECT_GT(result.statistics.fused_steps, 1000u);
   }
 }
 

@@ -16,7 +16,7 @@ template <class P>
 inline constexpr bool kRunsRounds = [] {
   using T = Traits<P>;
   return !kRelaxes<P> && T::kCanPush && !T::kCounts && !T::kEveryRound && !T::kOrders && !T::kMeasuresChange &&
-         (!T::kHasMeasure || T::kMeasureWhenQuiet) && !T::kHasEndRound;
+         (!T::kHasMeasure || T::kMeasureWhenQuiet) && (!T::kHasEndRound || T::kContinuesWhileActive);
 }();
 
 /// Edges of a round with which rounds of many launches do better, and of a row.
