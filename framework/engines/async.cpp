@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <stop_token>
 #include <utility>
 #include <vector>
 
+#include "chatty/comm/channel.h"
 #include "chatty/framework/engines/drive.h"
 #include "chatty/framework/engines/message_log.h"
 #include "chatty/framework/spans.h"
@@ -22,15 +24,10 @@ struct MessageChannelHeader {
   std::uint8_t path = 0;
 };
 
-/// The buffers that one device posts to another. Two buffers: at most two posts are in flight. Post i uses buffer i & 1.
-struct MessageChannel {
-  MessageChannelHeader headers[2];                   // written before the post
-  alignas(64) std::atomic<std::uint64_t> posted{0};  // the sender increments it when a buffer is readable
-  alignas(64) std::atomic<std::uint64_t> taken{0};   // the receiver, when a buffer is writable
-
-  bool full() const { return posted.load(std::memory_order_relaxed) - taken.load() == 2; }
-  bool empty() const { return posted.load(std::memory_order_acquire) == taken.load(std::memory_order_relaxed); }
-};
+/// What one device sends to another. Message i of a channel is epoch i of the transports.
+using AsyncChannel = MessageChannel<MessageChannelHeader>;
+/// Slots of a channel: transports have as many buffers of each pair.
+constexpr std::uint32_t kSlots = 2;
 
 /// State for a device's sleep and for termination.
 struct alignas(64) WorkSignal {
@@ -38,17 +35,16 @@ struct alignas(64) WorkSignal {
   std::atomic<std::uint64_t> sent{0};      // posts, counted before visible
   std::atomic<std::uint64_t> received{0};  // posts; incremented after processing
   std::atomic<bool> idle{false};
-  std::atomic<bool> held{false};  // sleeps while messages wait for a buffer
+  std::atomic<bool> held{false};  // sleeps while messages wait for a credit
 };
 
 struct AsyncShared {
   explicit AsyncShared(const EngineRun& run)
-      : control(run.control),
-        channel(run.participants.size() * run.participants.size()),
-        signals(run.participants.size()),
-        spin(SpinOf(static_cast<int>(run.participants.size()))) {}
+      : control(run.control), signals(run.participants.size()), spin(SpinOf(static_cast<int>(run.participants.size()))) {
+    for (std::size_t i = 0; i < signals.size() * signals.size(); ++i) channels.emplace_back(kSlots);
+  }
 
-  MessageChannel& From(PartId from, PartId to) { return channel[from * signals.size() + to]; }
+  AsyncChannel& ChannelOf(PartId from, PartId to) { return channels[from * signals.size() + to]; }
   void Ring(PartId device) noexcept {
     signals[device].door.fetch_add(1);
     WakeAll(signals[device].door);
@@ -82,7 +78,7 @@ struct AsyncShared {
   }
 
   ThreadControlPlanes& control;
-  std::vector<MessageChannel> channel;
+  std::deque<AsyncChannel> channels;  // neither copied nor moved
   std::vector<WorkSignal> signals;
   std::chrono::nanoseconds spin;
   std::atomic<Ended> ended{Ended::kFailed};  // still running
@@ -219,7 +215,7 @@ class AsyncRun {
                         subset, traits_.late_payload, /*messages=*/true);
       path[q] = run_.paths->Choose(rank_, q, shape, {}).path;
       expected_bytes[q] = shape.bytes;
-      outbox.buffer[q] = (*run_.paths)[path[q]].Outbox(rank_, q, shared_.From(rank_, q).posted.load());
+      outbox.buffer[q] = (*run_.paths)[path[q]].Outbox(rank_, q, *shared_.ChannelOf(rank_, q).Acquire());
     }
     steps_.PackMessages(outbox, /*queued=*/!held_, run_.me.graph->ref().local);  // the queue holds only the last push
     pushed_ = held_ = false;
@@ -234,12 +230,10 @@ class AsyncRun {
       const auto form = static_cast<Encoding>(control.buffer_encoding[q]);
       const std::size_t bytes = BufferBytes(form, Entries(rank_, q), count, traits_.late_payload);
       span.Next(spans::kPost, {q, bytes, count});
-      MessageChannel& channel = shared_.From(rank_, q);
-      const std::uint64_t number = channel.posted.load(std::memory_order_relaxed);
-      (*run_.paths)[path[q]].Post(rank_, q, bytes, number);
-      channel.headers[number & 1] = {count, form, path[q]};
+      AsyncChannel& channel = shared_.ChannelOf(rank_, q);
+      (*run_.paths)[path[q]].Post(rank_, q, bytes, *channel.Acquire());
       signal_.sent.fetch_add(1);
-      channel.posted.store(number + 1, std::memory_order_release);
+      channel.Commit({count, form, path[q]});
       shared_.Ring(q);
       log_.CountSent(q, count, /*before=*/0, bytes);
       if (log_.explains()) [[unlikely]] {
@@ -264,15 +258,14 @@ class AsyncRun {
   void CountOnTheWay() {
     std::uint64_t buffers = 0;
     for (PartId q = 0; q < parts_; ++q) {
-      if (q != rank_)
-        buffers += shared_.From(rank_, q).posted.load(std::memory_order_relaxed) - shared_.From(rank_, q).taken.load();
+      if (q != rank_) buffers += shared_.ChannelOf(rank_, q).InFlight();
     }
     track_->AddCounter(spans::kOnTheWay, Clock::now(), buffers);
   }
 
   bool BuffersFree() {
     for (PartId q = 0; q < parts_; ++q) {
-      if (q != rank_ && Entries(rank_, q) > 0 && shared_.From(rank_, q).full()) return false;
+      if (q != rank_ && Entries(rank_, q) > 0 && !shared_.ChannelOf(rank_, q).HasCredit()) return false;
     }
     return true;
   }
@@ -282,24 +275,20 @@ class AsyncRun {
     bool any = false;
     for (PartId i = 1; i < parts_; ++i) {
       const PartId from = (rank_ + i) % parts_;  // devices start at different senders
-      MessageChannel& channel = shared_.From(from, rank_);
-      taking_[from] = 0;
-      while (channel.posted.load(std::memory_order_acquire) !=
-             channel.taken.load(std::memory_order_relaxed) + taking_[from]) {
-        const std::uint64_t number = channel.taken.load(std::memory_order_relaxed) + taking_[from];
-        const MessageChannelHeader header = channel.headers[number & 1];
+      AsyncChannel& channel = shared_.ChannelOf(from, rank_);
+      while (const auto message = channel.Poll()) {
+        const MessageChannelHeader& header = message->header;
         const std::size_t subset = Entries(from, rank_);
         const std::size_t bytes = BufferBytes(header.form, subset, header.count, traits_.late_payload);
         Span span = Timed(spans::kReceive, {from, bytes, header.count});
         InboxRef inbox;
-        inbox.buffer = (*run_.paths)[header.path].Receive(rank_, from, bytes, number);
+        inbox.buffer = (*run_.paths)[header.path].Receive(rank_, from, bytes, message->number);
         inbox.form = header.form;
         inbox.count = header.count;
         inbox.size = inbox.last = static_cast<std::uint32_t>(subset);
         span.Next(spans::kUnpack, {from, header.count});
         steps_.UnpackMessages(inbox, from, /*queue_out=*/true);
         bound_ += header.count;
-        ++taking_[from];
         any = true;
       }
     }
@@ -310,18 +299,18 @@ class AsyncRun {
       bound_ = steps_.Read(wait_, /*clear=*/false).touched_count;
     }
     for (PartId from = 0; from < parts_; ++from) {
-      if (from == rank_ || taking_[from] == 0) continue;
-      MessageChannel& channel = shared_.From(from, rank_);
-      signal_.received.fetch_add(taking_[from]);
-      channel.taken.fetch_add(taking_[from]);
-      // Either this sees that the sender sleeps, or the sender sees the buffer: both are sequentially consistent.
+      AsyncChannel& channel = shared_.ChannelOf(from, rank_);
+      if (from == rank_ || channel.Unreleased() == 0) continue;
+      signal_.received.fetch_add(channel.Unreleased());
+      channel.Release();
+      // Either this sees that the sender sleeps, or the sender sees the credit: both are sequentially consistent.
       if (shared_.signals[from].held.load()) shared_.Ring(from);
     }
   }
 
   bool HasMessages() {
     for (PartId q = 0; q < parts_; ++q) {
-      if (q != rank_ && !shared_.From(q, rank_).empty()) return true;
+      if (q != rank_ && shared_.ChannelOf(q, rank_).HasMessage()) return true;
     }
     return false;
   }
@@ -389,12 +378,11 @@ class AsyncRun {
 
   RoundState round_;
   bool initialised_ = false;
-  std::uint64_t active_ = 0, edges_ = 0;  // the frontier and its forward edges
-  std::size_t frontier_ = 0;              // entries of its queue
-  std::uint64_t bound_ = 0;               // upper bound of owned vertices with a message; 0: none
-  bool pushed_ = false;                   // halo copies may hold messages of the last push only
-  bool held_ = false;                     // and of earlier pushes, without buffer
-  std::uint64_t taking_[kMaxDevices] = {};
+  std::uint64_t active_ = 0, edges_ = 0;       // the frontier and its forward edges
+  std::size_t frontier_ = 0;                   // entries of its queue
+  std::uint64_t bound_ = 0;                    // upper bound of owned vertices with a message; 0: none
+  bool pushed_ = false;                        // halo copies may hold messages of the last push only
+  bool held_ = false;                          // and of earlier pushes, without buffer
   std::uint32_t last_sent_[kMaxDevices] = {};  // entries of the last buffer
   std::uint64_t edges_touched_ = 0, vertices_updated_ = 0;
 };
@@ -418,8 +406,8 @@ void RunAsync(const EngineRun& run, RunRecord* record) {
   statistics.rounds = statistics.push_rounds = record->round.index;
   run.control.RethrowFirst();
   // A path that waits for a receiver keeps untaken posts, so no other run may use it.
-  const bool left = std::any_of(shared.channel.begin(), shared.channel.end(),
-                                [](const MessageChannel& channel) { return !channel.empty(); });
+  const bool left = std::any_of(shared.channels.begin(), shared.channels.end(),
+                                [](const AsyncChannel& channel) { return channel.InFlight() != 0; });
   for (std::size_t p = 0; left && p < run.paths->size(); ++p) {
     Transport& path = (*run.paths)[p];
     if (const TransportInfo* const info = FindTransport(path.name()); info != nullptr && info->collective) path.Abort();
