@@ -148,6 +148,11 @@ std::vector<std::string_view> TransportNames() {
   return names;
 }
 
+void CheckSlots(std::uint32_t slots) {
+  if (slots >= kMinTransportSlots && slots <= kMaxSlots) return;
+  Throw<UsageError>("{} buffers for each pair of devices; a transport has {} to {}", slots, kMinTransportSlots, kMaxSlots);
+}
+
 void CheckTransport(std::string_view name, DeviceKind kind, std::size_t devices) {
   const TransportInfo& info = Find(name, kind);
   if (devices < 2) return;  // no transport is made
@@ -162,6 +167,7 @@ void CheckTransport(std::string_view name, const DeviceSelection& devices) {
 TransportMemory MeasureTransport(std::string_view name, DeviceKind kind, const PairBytesTable& capacities,
                                  const TransportOptions& options) {
   const std::string_view chosen = Find(name, kind).name;
+  CheckSlots(options.slots);
   const auto reach = [&](PartId from, PartId to) { return options.links.Allows(from, to); };
   if (chosen == "ring") {
     return RingPlan(capacities, options, options.ring.empty() ? Ascending(capacities.size()) : options.ring, reach)
@@ -178,6 +184,7 @@ std::unique_ptr<Transport> MakeTransport(std::string_view name, std::span<Device
               fmt::format("{} is a {}", device->label(), device->kind() == DeviceKind::kHost ? "host device" : "GPU"));
   }
   CheckDistinct(info, SelectionOf(devices));
+  CheckSlots(options.slots);
   const auto reach = [&](PartId from, PartId to) {
     return options.links.Allows(from, to) && devices[to]->AllowAccessBy(*devices[from]) &&
            devices[from]->AllowAccessBy(*devices[to]);

@@ -26,8 +26,13 @@ struct MessageChannelHeader {
 
 /// What one device sends to another. Message i of a channel is epoch i of the transports.
 using AsyncChannel = MessageChannel<MessageChannelHeader>;
-/// Slots of a channel: transports have as many buffers of each pair.
-constexpr std::uint32_t kSlots = 2;
+
+/// Slots of all channels: each message may take any path, so as many as every path has buffers of a pair.
+std::uint32_t SlotsOf(const Selector* paths) {
+  std::uint32_t slots = kMaxSlots;
+  for (std::size_t p = 0; paths != nullptr && p < paths->size(); ++p) slots = std::min(slots, (*paths)[p].slots());
+  return slots;
+}
 
 /// State for a device's sleep and for termination.
 struct alignas(64) WorkSignal {
@@ -41,7 +46,8 @@ struct alignas(64) WorkSignal {
 struct AsyncShared {
   explicit AsyncShared(const EngineRun& run)
       : control(run.control), signals(run.participants.size()), spin(SpinOf(static_cast<int>(run.participants.size()))) {
-    for (std::size_t i = 0; i < signals.size() * signals.size(); ++i) channels.emplace_back(kSlots);
+    const std::uint32_t slots = SlotsOf(run.paths);
+    for (std::size_t i = 0; i < signals.size() * signals.size(); ++i) channels.emplace_back(slots);
   }
 
   AsyncChannel& ChannelOf(PartId from, PartId to) { return channels[from * signals.size() + to]; }
