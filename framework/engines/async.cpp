@@ -1,6 +1,7 @@
 #include "chatty/framework/engines/async.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <deque>
@@ -33,6 +34,13 @@ std::uint32_t SlotsOf(const Selector* paths) {
   for (std::size_t p = 0; paths != nullptr && p < paths->size(); ++p) slots = std::min(slots, (*paths)[p].slots());
   return slots;
 }
+
+/// Messages of halo vertices for one peer that were not sent.
+enum class Unsent : std::uint8_t {
+  kNothing,
+  kQueued,  ///< perhaps of the last push, and then in the queue
+  kOlder,   ///< perhaps of earlier pushes, too: the queue does not have them all
+};
 
 /// State for a device's sleep and for termination.
 struct alignas(64) WorkSignal {
@@ -179,7 +187,10 @@ class AsyncRun {
     steps_.Advance(round_, form, count, edges_, /*queue_out=*/true, false);
     round_.index += 1;
     bound_ += std::min<std::uint64_t>(owned_, edges_);
-    pushed_ = edges_ > 0;
+    if (edges_ == 0) return;
+    for (PartId q = 0; q < parts_; ++q) {
+      if (q != rank_ && Entries(rank_, q) > 0 && unsent_[q] == Unsent::kNothing) unsent_[q] = Unsent::kQueued;
+    }
   }
 
   /// Updates vertices with messages; changed ones are the frontier.
@@ -192,27 +203,41 @@ class AsyncRun {
     frontier_ = control.next_count;
     steps_.SwapFrontier();
     bound_ = 0;
+    for (Unsent& unsent : unsent_) {
+      if (unsent == Unsent::kQueued) unsent = Unsent::kOlder;  // the queue was cleared with the counters
+    }
     if (track_ != nullptr) [[unlikely]] {
       track_->AddCounter(spans::kActiveVertices, Clock::now(), active_);
       CountOnTheWay();
     }
   }
 
-  /// Sends the halo's messages if every receiver has a free buffer. Otherwise they stay and continue to combine.
-  void Send() {
-    if (!pushed_ && !held_) return;
-    if (!BuffersFree()) {
-      held_ = held_ || pushed_;
-      pushed_ = false;
-      return;
+  /// Whether there are messages for a peer whose channel has a free slot.
+  bool MaySend(PartId q) { return unsent_[q] != Unsent::kNothing && shared_.ChannelOf(rank_, q).HasCredit(); }
+  bool HasUnsent() const {
+    return std::any_of(unsent_.begin(), unsent_.begin() + parts_, [](Unsent unsent) { return unsent != Unsent::kNothing; });
+  }
+  bool MaySendAny() {
+    for (PartId q = 0; q < parts_; ++q) {
+      if (MaySend(q)) return true;
     }
+    return false;
+  }
+
+  /// Sends the halo's messages to all peers with a free slot. Those for other peers stay and continue to combine.
+  void Send() {
+    if (!MaySendAny()) return;
     Span span = Timed(spans::kPack);
     OutboxRef outbox;
+    std::array<bool, kMaxDevices> packs{};  // a credit may return meanwhile
     std::uint8_t path[kMaxDevices] = {};
     std::size_t expected_bytes[kMaxDevices] = {};
+    bool queued = true;
     for (PartId q = 0; q < parts_; ++q) {
+      packs[q] = MaySend(q);
+      if (!packs[q]) continue;
+      queued = queued && unsent_[q] == Unsent::kQueued;
       const std::size_t subset = Entries(rank_, q);
-      if (q == rank_ || subset == 0) continue;
       // Expects the last count: frontiers change gradually.
       const std::size_t expected = std::min<std::size_t>(subset, last_sent_[q]);
       const Encoding form = ShortestForm(subset, expected, traits_.late_payload);
@@ -223,14 +248,18 @@ class AsyncRun {
       expected_bytes[q] = shape.bytes;
       outbox.buffer[q] = (*run_.paths)[path[q]].Outbox(rank_, q, *shared_.ChannelOf(rank_, q).Acquire());
     }
-    steps_.PackMessages(outbox, /*queued=*/!held_, run_.me.graph->ref().local);  // the queue holds only the last push
-    pushed_ = held_ = false;
+    steps_.PackMessages(outbox, queued, run_.me.graph->ref().local);
     span.Next(spans::kReadLengths);
     const Control& control = steps_.Read(wait_, /*clear=*/false);
     bound_ = control.touched_count;  // now exact
     for (PartId q = 0; q < parts_; ++q) {
+      if (!packs[q]) {
+        // The last push may have had nothing for a peer; then nothing waits for its slot.
+        if (unsent_[q] == Unsent::kQueued && control.halo_count[q] == 0) unsent_[q] = Unsent::kNothing;
+        continue;
+      }
+      unsent_[q] = Unsent::kNothing;
       const std::uint32_t count = control.buffer_count[q];
-      if (q == rank_) continue;
       last_sent_[q] = count;
       if (count == 0) continue;
       const auto form = static_cast<Encoding>(control.buffer_encoding[q]);
@@ -267,13 +296,6 @@ class AsyncRun {
       if (q != rank_) buffers += shared_.ChannelOf(rank_, q).InFlight();
     }
     track_->AddCounter(spans::kOnTheWay, Clock::now(), buffers);
-  }
-
-  bool BuffersFree() {
-    for (PartId q = 0; q < parts_; ++q) {
-      if (q != rank_ && Entries(rank_, q) > 0 && !shared_.ChannelOf(rank_, q).HasCredit()) return false;
-    }
-    return true;
   }
 
   /// Receives all buffers that have arrived.
@@ -321,13 +343,13 @@ class AsyncRun {
     return false;
   }
 
-  /// No work except perhaps held messages: sleeps until a signal or the run's end.
+  /// No work except perhaps messages for peers without a free slot: sleeps until a signal or the run's end.
   void WaitForWork() {
     const std::uint32_t seen = signal_.door.load();
     if (HasMessages()) return;
-    if (held_) {
+    if (HasUnsent()) {
       signal_.held.store(true);
-      if (BuffersFree()) {
+      if (MaySendAny()) {
         signal_.held.store(false);
         return;
       }
@@ -387,8 +409,7 @@ class AsyncRun {
   std::uint64_t active_ = 0, edges_ = 0;       // the frontier and its forward edges
   std::size_t frontier_ = 0;                   // entries of its queue
   std::uint64_t bound_ = 0;                    // upper bound of owned vertices with a message; 0: none
-  bool pushed_ = false;                        // halo copies may hold messages of the last push only
-  bool held_ = false;                          // and of earlier pushes, without buffer
+  std::array<Unsent, kMaxDevices> unsent_{};   // by peer
   std::uint32_t last_sent_[kMaxDevices] = {};  // entries of the last buffer
   std::uint64_t edges_touched_ = 0, vertices_updated_ = 0;
 };
