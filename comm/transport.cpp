@@ -50,6 +50,11 @@ constexpr std::array kTransports{
                   .description = "a hub in host memory that all bring theirs to and read others' from, as WS-VR's"},
 };
 
+[[noreturn]] void ThrowNoBroadcasts(std::string_view name) {
+  Throw<CapabilityError>("transport '{}' has no broadcasts; it serves runs that need none (TransportOptions::broadcast)",
+                         name);
+}
+
 constexpr bool IsBuilt(const TransportInfo& info) {
   return info.name == "nccl" ? CHATTY_WITH_NCCL : info.host || CHATTY_WITH_CUDA;
 }
@@ -208,5 +213,12 @@ std::vector<PartId> RingOrder(std::span<Device* const> devices, const LinkMask& 
 
 void Transport::BeginCollective(PartId /*at*/, std::span<const std::size_t> /*incoming*/,
                                 std::span<const std::size_t> /*broadcast*/, std::uint64_t /*epoch*/) {}
+
+std::byte* Transport::BroadcastOutbox(PartId /*from*/, std::uint64_t /*epoch*/) { ThrowNoBroadcasts(name()); }
+void Transport::Broadcast(PartId /*from*/, std::size_t /*bytes*/, std::uint64_t /*epoch*/) { ThrowNoBroadcasts(name()); }
+const std::byte* Transport::ReceiveBroadcast(PartId /*at*/, PartId /*from*/, std::size_t /*bytes*/,
+                                             std::uint64_t /*epoch*/) {
+  ThrowNoBroadcasts(name());
+}
 
 }  // namespace chatty

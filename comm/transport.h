@@ -80,10 +80,11 @@ class Transport {
   virtual const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) = 0;
 
   /// @{
-  /// As Outbox, Post and Receive, for one buffer that all others receive.
-  virtual std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) = 0;
-  virtual void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) = 0;
-  virtual const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) = 0;
+  /// As Outbox, Post and Receive, for one buffer that all others receive. A transport without broadcasts leaves them as they
+  /// are: they throw CapabilityError. It serves runs whose TransportOptions::broadcast is empty.
+  virtual std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch);
+  virtual void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch);
+  virtual const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch);
   /// @}
 
   /// Whether kernels of `from` may update memory of `to` by atomics, over a link that this path may use.

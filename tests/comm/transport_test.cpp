@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "../core/waits.h"
+#include "chatty/comm/checked_transport.h"
 #include "chatty/core/config.h"
 #include "chatty/core/memory_resources.h"
 #include "chatty/core/sync.h"
@@ -370,6 +371,17 @@ TEST_P(TransportTest, EpochsTakeTheSlotsInTurn) {
     };
     check([&](std::uint64_t epoch) { return transport->Outbox(last, 0, epoch); }, 1 << 20);
     check([&](std::uint64_t epoch) { return transport->BroadcastOutbox(teller, epoch); }, 1 << 19);
+  }
+}
+
+TEST_P(TransportTest, TheseConversationsKeepTheContract) {
+  const PairBytesTable capacities = Capacities(3);
+  for (const bool collectives : {true, false}) {
+    TransportOptions options = Telling(3);
+    options.collectives = collectives;
+    CheckedTransport transport(MakeTransport(name(), pointers_, capacities, options), capacities, options);
+    for (const std::uint64_t epochs : {1, 1, 5, 2}) Converse(transport, capacities, options, 0, epochs, /*delays=*/true);
+    Converse(transport, capacities, options, 0, 4, /*delays=*/true, /*blind=*/true);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "chatty/comm/checked_transport.h"
 #include "engines.h"
 
 namespace chatty::test {
@@ -46,11 +47,6 @@ class LateTransport final : public Transport {
     }
     return inner_->Receive(at, from, bytes, epoch);
   }
-  std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) override { return inner_->BroadcastOutbox(from, epoch); }
-  void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override { inner_->Broadcast(from, bytes, epoch); }
-  const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
-    return inner_->ReceiveBroadcast(at, from, bytes, epoch);
-  }
   void Abort() noexcept override {
     {
       const std::lock_guard lock(mutex_);
@@ -77,7 +73,8 @@ inline RunOptions WithSlowPeer(const SlowPeer& late, std::uint32_t slots) {
   options.timeout = std::chrono::seconds(60);  // bounds a hang
   options.transport_factory = [late](std::span<Device* const> devices, const PairBytesTable& capacities,
                                      const TransportOptions& made) -> std::unique_ptr<Transport> {
-    return std::make_unique<LateTransport>(MakeTransport("auto", devices, capacities, made), late);
+    auto checked = std::make_unique<CheckedTransport>(MakeTransport("auto", devices, capacities, made), capacities, made);
+    return std::make_unique<LateTransport>(std::move(checked), late);
   };
   return options;
 }
