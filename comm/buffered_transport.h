@@ -44,6 +44,7 @@ class BufferedTransport : public Transport {
   BufferedTransport(const BufferedTransport&) = delete;
   BufferedTransport& operator=(const BufferedTransport&) = delete;
   std::string_view name() const override { return name_; }
+  std::uint32_t slots() const override { return buffers_.slots(); }
 
  protected:
   /// Makes the buffers in the memory of devices. Throws OutOfMemoryError.
@@ -54,6 +55,8 @@ class BufferedTransport : public Transport {
   }
 
   std::size_t parts() const { return devices_.size(); }
+  /// The slot that an epoch uses, for what a transport keeps beside the buffers.
+  std::size_t Slot(std::uint64_t epoch) const { return SlotOf(epoch, slots()); }
   Device& device(PartId part) const { return *devices_[part]; }
   Stream& main(PartId part) const { return devices_[part]->stream(); }
   const MessageBuffers& buffers() const { return buffers_; }

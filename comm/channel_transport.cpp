@@ -1,7 +1,6 @@
 #include "chatty/comm/channel_transport.h"
 
 #include <algorithm>
-#include <array>
 
 #include "chatty/comm/buffered_transport.h"
 #include "chatty/comm/calibration/probes.h"
@@ -20,7 +19,7 @@ bool HasInbox(Route route) { return route == Route::kCopy || route == Route::kSt
 }  // namespace
 
 ChannelPlan::ChannelPlan(const PairBytesTable& capacities, const TransportOptions& options, const RouteTable& route)
-    : parts(capacities.size()), pairs(parts * parts), broadcasts(parts * parts) {
+    : parts(capacities.size()), buffers(options.slots), pairs(parts * parts), broadcasts(parts * parts) {
   for (PartId from = 0; from < parts; ++from) {
     for (PartId to = 0; to < parts; ++to) {
       const std::size_t bytes = capacities[from][to];
@@ -111,7 +110,7 @@ class ChannelTransport final : public BufferedTransport {
     CheckFits(bytes, Written(channel, false), from, to);
     WithContext(from, to, bytes, [&] {
       if (channel.route == Route::kDirect || channel.route == Route::kZeroCopy) {
-        track.arrived[epoch & 1]->Record(main(from));
+        track.slots[Slot(epoch)].arrived->Record(main(from));
         return;
       }
       Stream& out = *streams_[Index(from, to)].out;
@@ -182,7 +181,8 @@ class ChannelTransport final : public BufferedTransport {
       const auto to = static_cast<PartId>((from + i) % plan_.parts);  // senders start with different receivers
       const Channel& channel = plan_.broadcasts[Index(from, to)];
       Track& track = broadcasts_[Index(from, to)];
-      Event& arrived = *track.arrived[epoch & 1];
+      TrackSlot& slot = track.slots[Slot(epoch)];
+      Event& arrived = *slot.arrived;
       WithContext(from, to, bytes, [&] {
         switch (channel.route) {
           case Route::kDirect:
@@ -200,7 +200,7 @@ class ChannelTransport final : public BufferedTransport {
             Move(channel, track, from, to, bytes, epoch);
             break;
         }
-        track.busy[epoch & 1] = any.outbox != kNoBuffer && channel.route != Route::kDirect;
+        slot.busy = any.outbox != kNoBuffer && channel.route != Route::kDirect;
       });
     }
   }
@@ -214,12 +214,15 @@ class ChannelTransport final : public BufferedTransport {
   }
 
  private:
-  /// Transfers of a channel under way, by parity of the epoch.
+  /// A transfer of a channel under way.
+  struct TrackSlot {
+    std::unique_ptr<Event> arrived;  // the receiver may read
+    bool busy = false;               // its buffer is copied, and the sender's stream does not wait for the copy yet
+  };
   struct Track {
-    std::unique_ptr<Event> packed, packet;          // on the sender's device: the buffer is packed; a packet has left
-    std::array<std::unique_ptr<Event>, 2> arrived;  // the receiver may read
-    bool atomics = false;                           // the sender's device has native atomics on the receiver's memory
-    std::array<bool, 2> busy{};  // its buffer is copied, and the sender's stream does not wait for the copy yet
+    std::unique_ptr<Event> packed, packet;  // on the sender's device: the buffer is packed; a packet has left
+    std::vector<TrackSlot> slots;           // none: no buffer travels
+    bool atomics = false;                   // the sender's device has native atomics on the receiver's memory
   };
   /// Broadcasts of a device under way.
   struct Root {
@@ -246,7 +249,8 @@ class ChannelTransport final : public BufferedTransport {
   void Prepare(Track& track, const Channel& channel, PartId from, PartId to, bool copies) {
     const bool staged = channel.route == Route::kStaged;
     Device& last = device(staged ? to : from);  // its stream records the arrival
-    for (auto& event : track.arrived) event = last.NewEvent();
+    track.slots.resize(slots());
+    for (TrackSlot& slot : track.slots) slot.arrived = last.NewEvent();
     if (!copies) return;
     track.packed = device(from).NewEvent();
     track.packet = device(from).NewEvent();
@@ -259,9 +263,11 @@ class ChannelTransport final : public BufferedTransport {
   /// e has waited for these copies, so between two epochs of one run Free never waits. It waits where a failed run left
   /// copies behind.
   void Free(Track& track, PartId from, std::uint64_t epoch) {
-    if (!track.busy[epoch & 1]) return;
-    track.arrived[epoch & 1]->MakeWait(main(from));
-    track.busy[epoch & 1] = false;
+    if (track.slots.empty()) return;
+    TrackSlot& slot = track.slots[Slot(epoch)];
+    if (!slot.busy) return;
+    slot.arrived->MakeWait(main(from));
+    slot.busy = false;
   }
 
   std::size_t PacketOf(std::size_t bytes, bool staged) const {
@@ -291,14 +297,15 @@ class ChannelTransport final : public BufferedTransport {
       track.packet->MakeWait(*streams.in);
       device(to).CopyIn(inbox + begin, staging + begin, size, *streams.in);
     }
-    track.busy[epoch & 1] = true;
-    track.arrived[epoch & 1]->Record(staged ? *streams.in : *streams.out);
+    TrackSlot& slot = track.slots[Slot(epoch)];
+    slot.busy = true;
+    slot.arrived->Record(staged ? *streams.in : *streams.out);
   }
 
   const std::byte* Arrived(Track& track, PartId at, PartId from, std::size_t bytes, std::uint64_t epoch, BufferId buffer) {
     if (bytes > 0) {
       CheckFits(bytes, buffer, from, at);
-      WithContext(from, at, bytes, [&] { track.arrived[epoch & 1]->MakeWait(main(at)); });
+      WithContext(from, at, bytes, [&] { track.slots[Slot(epoch)].arrived->MakeWait(main(at)); });
     }
     return buffers().At(buffer, epoch);
   }

@@ -1,7 +1,7 @@
 /// \file
-/// Message buffers of a transport. A plan lists them first, so that one walk measures and allocates. Each entry has two
-/// buffers, which alternate by epoch. Page-locked buffers are allocated when their sender first uses them: locking a few
-/// megabytes takes a millisecond, and a run that chooses other paths needs none.
+/// Message buffers of a transport. A plan lists them first, so that one walk measures and allocates. Each entry has a buffer
+/// for each slot, and epochs take the slots in turn. Page-locked buffers are allocated when their sender first uses them:
+/// locking a few megabytes takes a millisecond, and a run that chooses other paths needs none.
 #pragma once
 
 #include <atomic>
@@ -10,17 +10,20 @@
 #include <span>
 #include <vector>
 
+#include "chatty/comm/channel.h"
 #include "chatty/comm/transport.h"
 
 namespace chatty {
 
-/// Names a buffer of a BufferPlan, and its twin of the other parity.
+/// Names an entry of a BufferPlan: a buffer in each slot.
 using BufferId = std::uint32_t;
 inline constexpr BufferId kNoBuffer = ~BufferId{0};  ///< there is none
 
 /// Which buffers a transport wants, and where. A value; holds no memory.
 class BufferPlan {
  public:
+  explicit BufferPlan(std::uint32_t slots) : slots_(slots) {}
+  std::uint32_t slots() const { return slots_; }  ///< buffers of an entry
   /// In the memory of device `owner`; none for zero bytes.
   BufferId OnDevice(PartId owner, std::size_t bytes) { return Add(owner, bytes, false); }
   /// In page-locked host memory that `owner` allocates and all devices address; none for zero bytes.
@@ -29,7 +32,7 @@ class BufferPlan {
   TransportMemory Measure(std::size_t parts) const {
     TransportMemory memory;
     memory.devices.resize(parts);
-    for (const Entry& entry : entries_) (entry.pinned ? memory.host : memory.devices[entry.owner]) += 2 * entry.bytes;
+    for (const Entry& entry : entries_) (entry.pinned ? memory.host : memory.devices[entry.owner]) += slots_ * entry.bytes;
     return memory;
   }
 
@@ -45,17 +48,18 @@ class BufferPlan {
     entries_.push_back({owner, pinned, bytes});
     return static_cast<BufferId>(entries_.size() - 1);
   }
+  std::uint32_t slots_;
   std::vector<Entry> entries_;
 };
 
-/// The memory of a BufferPlan: two buffers an entry, each aligned to 256 bytes as all memory of devices is.
+/// The memory of a BufferPlan: a buffer for each entry and slot, each aligned to 256 bytes as all memory of devices is.
 class MessageBuffers {
  public:
-  MessageBuffers() = default;
   /// Makes the buffers in the memory of devices. Throws OutOfMemoryError.
-  MessageBuffers(const BufferPlan& plan, std::span<Device* const> devices) : buffers_(2 * plan.entries_.size()) {
+  MessageBuffers(const BufferPlan& plan, std::span<Device* const> devices)
+      : slots_(plan.slots_), buffers_(slots_ * plan.entries_.size()) {
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      const BufferPlan::Entry& entry = plan.entries_[i / 2];
+      const BufferPlan::Entry& entry = plan.entries_[i / slots_];
       MessageBuffer& buffer = buffers_[i];
       buffer.owner = devices[entry.owner];
       buffer.bytes = entry.bytes;
@@ -65,16 +69,16 @@ class MessageBuffers {
       buffer.data.store(buffer.memory.data(), std::memory_order_relaxed);
     }
   }
-  /// The one of the two buffers that `epoch` uses, by its parity; null for kNoBuffer and for a page-locked one that was
-  /// never taken.
+  std::uint32_t slots() const { return slots_; }  ///< buffers of an entry
+  /// The buffer of the slot that `epoch` uses; null for kNoBuffer and for a page-locked one that was never taken.
   std::byte* At(BufferId id, std::uint64_t epoch) const {
-    return id == kNoBuffer ? nullptr : buffers_[2 * id + (epoch & 1)].data.load(std::memory_order_acquire);
+    return id == kNoBuffer ? nullptr : buffers_[Index(id, epoch)].data.load(std::memory_order_acquire);
   }
   /// The same for the thread that sends what the buffer will hold, one for each entry: makes the buffer if it is page-locked
   /// and not there. Throws OutOfMemoryError, and takes nothing then.
   std::byte* Take(BufferId id, std::uint64_t epoch) {
     if (id == kNoBuffer) return nullptr;
-    MessageBuffer& buffer = buffers_[2 * id + (epoch & 1)];
+    MessageBuffer& buffer = buffers_[Index(id, epoch)];
     std::byte* data = buffer.data.load(std::memory_order_relaxed);
     if (data == nullptr) {
       buffer.pinned = Pinned<std::byte>(*buffer.owner, buffer.bytes);
@@ -84,7 +88,7 @@ class MessageBuffers {
     return data;
   }
   /// Bytes that a buffer holds; 0 for kNoBuffer.
-  std::size_t capacity(BufferId id) const { return id == kNoBuffer ? 0 : buffers_[2 * id].bytes; }
+  std::size_t capacity(BufferId id) const { return id == kNoBuffer ? 0 : buffers_[Index(id, 0)].bytes; }
 
  private:
   struct MessageBuffer {
@@ -94,7 +98,10 @@ class MessageBuffers {
     Device* owner = nullptr;
     std::size_t bytes = 0;
   };
-  std::vector<MessageBuffer> buffers_;
+  std::size_t Index(BufferId id, std::uint64_t epoch) const { return std::size_t{slots_} * id + SlotOf(epoch, slots_); }
+
+  std::uint32_t slots_;
+  std::vector<MessageBuffer> buffers_;  // an entry's slots are neighbours
 };
 
 }  // namespace chatty

@@ -1,7 +1,6 @@
 #include <nccl.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -328,8 +327,8 @@ class NcclTransport final : public BufferedTransport {
           },
           what);
     });
-    node.done[epoch & 1]->Record(*node.stream);
-    node.busy[epoch & 1] = true;
+    node.slots[Slot(epoch)].done->Record(*node.stream);
+    node.slots[Slot(epoch)].busy = true;
   }
 
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
@@ -380,14 +379,19 @@ class NcclTransport final : public BufferedTransport {
   bool reusable() const override { return !aborted_ && !failed_; }
 
  private:
+  /// Work of an epoch under way.
+  struct NcclSlot {
+    std::unique_ptr<Event> done;     // on the sender's device; of all its work, with collectives
+    std::unique_ptr<Event> arrived;  // on the receiver's, without collectives
+    bool busy = false;               // the sender's main stream does not wait for it yet
+  };
   /// A device, with collectives.
   struct Node {
     std::unique_ptr<Stream> stream;
     std::unique_ptr<Event> packed;
-    std::array<std::unique_ptr<Event>, 2> done;  // work enqueued in an epoch, by its parity
-    std::array<bool, 2> busy{};                  // the main stream does not wait for it yet
-    std::vector<std::size_t> sends;              // bytes posted for each device since the last collective
-    std::size_t tells = 0;                       // and for a broadcast
+    std::vector<NcclSlot> slots;
+    std::vector<std::size_t> sends;  // bytes posted for each device since the last collective
+    std::size_t tells = 0;           // and for a broadcast
     bool posted = false;
     std::unique_ptr<Rank> rank;
   };
@@ -395,8 +399,7 @@ class NcclTransport final : public BufferedTransport {
   struct Pair {
     std::unique_ptr<Stream> out, in;
     std::unique_ptr<Event> packed, ready;  // the sender has packed; the receiver's stream has reached the receipt
-    std::array<std::unique_ptr<Event>, 2> done, arrived;
-    std::array<bool, 2> busy{};
+    std::vector<NcclSlot> slots;
     std::unique_ptr<Rank> sender, receiver;
   };
 
@@ -409,7 +412,8 @@ class NcclTransport final : public BufferedTransport {
       Node& node = nodes_[i];
       node.stream = device(i).NewStream();
       node.packed = device(i).NewEvent();
-      for (auto& event : node.done) event = device(i).NewEvent();
+      node.slots.resize(slots());
+      for (NcclSlot& slot : node.slots) slot.done = device(i).NewEvent();
       node.sends.assign(plan_.parts, 0);
       node.rank = std::make_unique<Rank>();
       ranks.push_back(node.rank.get());
@@ -423,8 +427,11 @@ class NcclTransport final : public BufferedTransport {
     pair.in = device(to).NewStream();
     pair.packed = device(from).NewEvent();
     pair.ready = device(to).NewEvent();
-    for (auto& event : pair.done) event = device(from).NewEvent();
-    for (auto& event : pair.arrived) event = device(to).NewEvent();
+    pair.slots.resize(slots());
+    for (NcclSlot& slot : pair.slots) {
+      slot.done = device(from).NewEvent();
+      slot.arrived = device(to).NewEvent();
+    }
     pair.sender = std::make_unique<Rank>();
     pair.receiver = std::make_unique<Rank>();
     Rank* const ranks[] = {pair.sender.get(), pair.receiver.get()};
@@ -449,9 +456,11 @@ class NcclTransport final : public BufferedTransport {
 
   template <class Side>
   void Free(Side& side, PartId from, std::uint64_t epoch) {
-    if (!side.busy[epoch & 1]) return;
-    side.done[epoch & 1]->MakeWait(main(from));
-    side.busy[epoch & 1] = false;
+    if (side.slots.empty()) return;
+    NcclSlot& slot = side.slots[Slot(epoch)];
+    if (!slot.busy) return;
+    slot.done->MakeWait(main(from));
+    slot.busy = false;
   }
 
   /// Runs `work`; a failure leaves the communicators in an unknown state.
@@ -477,9 +486,9 @@ class NcclTransport final : public BufferedTransport {
                         what);
           },
           what);
-      pair.done[epoch & 1]->Record(*pair.out);
+      pair.slots[Slot(epoch)].done->Record(*pair.out);
     });
-    pair.busy[epoch & 1] = true;
+    pair.slots[Slot(epoch)].busy = true;
   }
 
   const std::byte* Fetch(Pair& pair, const Channel& channel, PartId at, PartId from, std::size_t bytes,
@@ -488,7 +497,7 @@ class NcclTransport final : public BufferedTransport {
     if (bytes == 0) return inbox;
     CheckFits(bytes, channel.inbox, from, at);
     if (meets_) {
-      WithContext(from, at, bytes, [&] { nodes_[at].done[epoch & 1]->MakeWait(main(at)); });
+      WithContext(from, at, bytes, [&] { nodes_[at].slots[Slot(epoch)].done->MakeWait(main(at)); });
       return inbox;
     }
     const auto what = [&] { return Describe(from, at, bytes); };
@@ -499,8 +508,9 @@ class NcclTransport final : public BufferedTransport {
           patience_,
           [&](ncclComm_t comm) { Rank::Check(ncclRecv(inbox, bytes, ncclUint8, 0, comm, Native(*pair.in)), comm, what); },
           what);
-      pair.arrived[epoch & 1]->Record(*pair.in);
-      pair.arrived[epoch & 1]->MakeWait(main(at));
+      Event& arrived = *pair.slots[Slot(epoch)].arrived;
+      arrived.Record(*pair.in);
+      arrived.MakeWait(main(at));
     });
     return inbox;
   }

@@ -1,7 +1,6 @@
 #include "chatty/comm/ring_transport.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "chatty/comm/buffered_transport.h"
@@ -10,7 +9,7 @@ namespace chatty {
 
 RingPlan::RingPlan(const PairBytesTable& capacities, const TransportOptions& options, std::vector<PartId> order,
                    const std::function<bool(PartId from, PartId to)>& reach)
-    : pairs(capacities.size() * capacities.size()), broadcasts(capacities.size()) {
+    : buffers(options.slots), pairs(capacities.size() * capacities.size()), broadcasts(capacities.size()) {
   const std::size_t parts = capacities.size();
   std::vector<std::size_t> position(parts, parts);
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -103,16 +102,17 @@ class RingTransport final : public BufferedTransport {
   };
   /// Transfers of a leg under way.
   struct LegEvents {
-    std::unique_ptr<Event> staged, packet;          // a packet is in host memory; it is on the far side
-    std::array<std::unique_ptr<Event>, 2> arrived;  // the buffer has arrived, by parity of the epoch
+    std::unique_ptr<Event> staged, packet;        // a packet is in host memory; it is on the far side
+    std::vector<std::unique_ptr<Event>> arrived;  // the buffer has arrived, by slot
   };
   struct TripEvents {
     std::unique_ptr<Event> packed;
-    std::array<bool, 2> busy{};  // it travels, and the sender's stream does not wait for its arrival yet
+    std::vector<bool> busy;  // by slot: it travels, and the sender's stream does not wait for its arrival yet
     std::vector<LegEvents> legs;
   };
 
   void Prepare(TripEvents& events, const RingPlan::Trip& trip) {
+    events.busy.resize(slots());
     if (trip.legs.empty()) return;
     Device& sender = device(plan_.hops[trip.legs.front().hop].from);
     events.packed = sender.NewEvent();
@@ -123,14 +123,15 @@ class RingTransport final : public BufferedTransport {
       LegEvents& leg = events.legs[i];
       if (hop.staged) leg.staged = device(hop.from).NewEvent();
       leg.packet = last.NewEvent();
+      leg.arrived.resize(slots());
       for (auto& event : leg.arrived) event = last.NewEvent();
     }
   }
 
   std::byte* Source(const RingPlan::Trip& trip, TripEvents& events, PartId from, std::uint64_t epoch) {
-    if (events.busy[epoch & 1]) {  // only where a failed run left copies behind; see ChannelTransport
-      events.legs.back().arrived[epoch & 1]->MakeWait(main(from));
-      events.busy[epoch & 1] = false;
+    if (events.busy[Slot(epoch)]) {  // only where a failed run left copies behind; see ChannelTransport
+      events.legs.back().arrived[Slot(epoch)]->MakeWait(main(from));
+      events.busy[Slot(epoch)] = false;
     }
     return buffers().At(trip.source, epoch);
   }
@@ -165,9 +166,9 @@ class RingTransport final : public BufferedTransport {
         }
       }
       for (std::size_t i = 0; i < trip.legs.size(); ++i) {
-        events.legs[i].arrived[epoch & 1]->Record(lines_[trip.legs[i].hop].last());
+        events.legs[i].arrived[Slot(epoch)]->Record(lines_[trip.legs[i].hop].last());
       }
-      events.busy[epoch & 1] = true;
+      events.busy[Slot(epoch)] = true;
     });
   }
 
@@ -195,7 +196,7 @@ class RingTransport final : public BufferedTransport {
       if (plan_.hops[trip.legs[i].hop].to != at) continue;
       if (bytes > 0) {
         CheckFits(bytes, trip.legs[i].arrival, from, at);
-        WithContext(from, at, bytes, [&] { events.legs[i].arrived[epoch & 1]->MakeWait(main(at)); });
+        WithContext(from, at, bytes, [&] { events.legs[i].arrived[Slot(epoch)]->MakeWait(main(at)); });
       }
       return buffers().At(trip.legs[i].arrival, epoch);
     }

@@ -50,6 +50,11 @@ constexpr std::array kTransports{
                   .description = "a hub in host memory that all bring theirs to and read others' from, as WS-VR's"},
 };
 
+[[noreturn]] void ThrowNoBroadcasts(std::string_view name) {
+  Throw<CapabilityError>("transport '{}' has no broadcasts; it serves runs that need none (TransportOptions::broadcast)",
+                         name);
+}
+
 constexpr bool IsBuilt(const TransportInfo& info) {
   return info.name == "nccl" ? CHATTY_WITH_NCCL : info.host || CHATTY_WITH_CUDA;
 }
@@ -148,6 +153,11 @@ std::vector<std::string_view> TransportNames() {
   return names;
 }
 
+void CheckSlots(std::uint32_t slots) {
+  if (slots >= kMinTransportSlots && slots <= kMaxSlots) return;
+  Throw<UsageError>("{} buffers for each pair of devices; a transport has {} to {}", slots, kMinTransportSlots, kMaxSlots);
+}
+
 void CheckTransport(std::string_view name, DeviceKind kind, std::size_t devices) {
   const TransportInfo& info = Find(name, kind);
   if (devices < 2) return;  // no transport is made
@@ -162,6 +172,7 @@ void CheckTransport(std::string_view name, const DeviceSelection& devices) {
 TransportMemory MeasureTransport(std::string_view name, DeviceKind kind, const PairBytesTable& capacities,
                                  const TransportOptions& options) {
   const std::string_view chosen = Find(name, kind).name;
+  CheckSlots(options.slots);
   const auto reach = [&](PartId from, PartId to) { return options.links.Allows(from, to); };
   if (chosen == "ring") {
     return RingPlan(capacities, options, options.ring.empty() ? Ascending(capacities.size()) : options.ring, reach)
@@ -178,6 +189,7 @@ std::unique_ptr<Transport> MakeTransport(std::string_view name, std::span<Device
               fmt::format("{} is a {}", device->label(), device->kind() == DeviceKind::kHost ? "host device" : "GPU"));
   }
   CheckDistinct(info, SelectionOf(devices));
+  CheckSlots(options.slots);
   const auto reach = [&](PartId from, PartId to) {
     return options.links.Allows(from, to) && devices[to]->AllowAccessBy(*devices[from]) &&
            devices[from]->AllowAccessBy(*devices[to]);
@@ -201,5 +213,12 @@ std::vector<PartId> RingOrder(std::span<Device* const> devices, const LinkMask& 
 
 void Transport::BeginCollective(PartId /*at*/, std::span<const std::size_t> /*incoming*/,
                                 std::span<const std::size_t> /*broadcast*/, std::uint64_t /*epoch*/) {}
+
+std::byte* Transport::BroadcastOutbox(PartId /*from*/, std::uint64_t /*epoch*/) { ThrowNoBroadcasts(name()); }
+void Transport::Broadcast(PartId /*from*/, std::size_t /*bytes*/, std::uint64_t /*epoch*/) { ThrowNoBroadcasts(name()); }
+const std::byte* Transport::ReceiveBroadcast(PartId /*at*/, PartId /*from*/, std::size_t /*bytes*/,
+                                             std::uint64_t /*epoch*/) {
+  ThrowNoBroadcasts(name());
+}
 
 }  // namespace chatty

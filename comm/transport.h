@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chatty/comm/channel.h"
 #include "chatty/comm/topology.h"
 #include "chatty/core/device.h"
 #include "chatty/core/types.h"
@@ -18,6 +19,10 @@ namespace chatty {
 
 /// Capacities in bytes: entry [from][to]. Zero: that pair exchanges nothing.
 using PairBytesTable = std::vector<std::vector<std::size_t>>;
+
+/// Fewest buffers of a pair, and as many as an exchange with one barrier an epoch needs: a fast device packs epoch e + 1
+/// while a slow one reads epoch e.
+inline constexpr std::uint32_t kMinTransportSlots = 2;
 
 /// What a transport is made for, beside the pairs' capacities.
 struct TransportOptions {
@@ -35,10 +40,12 @@ struct TransportOptions {
   bool collectives = true;
   /// Longest that a path waits for another device; 0: for ever.
   std::chrono::milliseconds timeout{0};
+  /// Buffers of each pair and of each broadcast, kMinTransportSlots to kMaxSlots. Epochs take them in turn.
+  std::uint32_t slots = kMinTransportSlots;
 };
 
-/// A path between all devices of a run. Each ordered pair has two buffers that alternate by epoch, so that packing epoch e+1
-/// never overwrites what a receiver still reads of epoch e.
+/// A path between all devices of a run. Each ordered pair has a few buffers, its slots, which epochs take in turn. So
+/// packing epoch e+1 never overwrites what a receiver still reads of epoch e.
 ///
 /// Calls for a pair and epoch e, in this order:
 /// 1. The sender's thread enqueues packing into `Outbox(from, to, e)` on its device's stream and calls `Post`.
@@ -46,8 +53,9 @@ struct TransportOptions {
 /// 3. Each thread calls `BeginCollective` with the counts, unless TransportOptions::collectives is off.
 /// 4. The receiver's thread calls `Receive`. Work that it enqueues on its own stream afterwards may read the result.
 ///
-/// The receiver must have finished with epoch e before the sender writes `Outbox(from, to, e + 2)`. Broadcasts follow the
-/// same order with BroadcastOutbox, Broadcast and ReceiveBroadcast. A device may do both in one epoch. See MakeTransport.
+/// The receiver must have finished with epoch e before the sender writes `Outbox(from, to, e + slots())`. Broadcasts follow
+/// the same order with BroadcastOutbox, Broadcast and ReceiveBroadcast. A device may do both in one epoch. See
+/// MakeTransport.
 ///
 /// Copies run on streams of the path, so that a device computes while a buffer travels. Errors name the transport, the pair
 /// and the bytes; where the receiver was given no count (IsZeroCopyReceive), the capacity.
@@ -56,6 +64,8 @@ class Transport {
   virtual ~Transport() = default;
   /// The name that MakeTransport knows it by.
   virtual std::string_view name() const = 0;
+  /// Buffers of each pair: at least kMinTransportSlots.
+  virtual std::uint32_t slots() const { return kMinTransportSlots; }
 
   /// The buffer that `from` packs for `to`. Memory that `from` can address, aligned to 256.
   virtual std::byte* Outbox(PartId from, PartId to, std::uint64_t epoch) = 0;
@@ -70,10 +80,11 @@ class Transport {
   virtual const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) = 0;
 
   /// @{
-  /// As Outbox, Post and Receive, for one buffer that all others receive.
-  virtual std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) = 0;
-  virtual void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) = 0;
-  virtual const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) = 0;
+  /// As Outbox, Post and Receive, for one buffer that all others receive. A transport without broadcasts leaves them as they
+  /// are: they throw CapabilityError. It serves runs whose TransportOptions::broadcast is empty.
+  virtual std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch);
+  virtual void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch);
+  virtual const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch);
   /// @}
 
   /// Whether kernels of `from` may update memory of `to` by atomics, over a link that this path may use.
@@ -114,13 +125,16 @@ std::vector<std::string_view> TransportsFor(const DeviceSelection& devices);
 
 /// "auto" takes shared memory ("host") between host devices and peer copies ("p2p-copy") between GPUs, pairs that cannot
 /// reach each other going through pinned host memory ("staged") inside it. Any other can be named where it has a meaning.
-/// The devices must outlive the transport. Throws UsageError for an unknown name or a transport that these devices cannot
-/// use, CapabilityError for one that cannot join a GPU with itself where one is there twice, OutOfMemoryError.
+/// The devices must outlive the transport. Throws UsageError for an unknown name, a transport that these devices cannot use
+/// or a number of slots that is not possible, CapabilityError for one that cannot join a GPU with itself where one is there
+/// twice, OutOfMemoryError.
 std::unique_ptr<Transport> MakeTransport(std::string_view name, std::span<Device* const> devices,
                                          const PairBytesTable& capacities, const TransportOptions& options = {});
 /// The order in which a ring should visit these devices: GPUs, of which one may be there twice, by the best ring over those
 /// links that the mask leaves (see FindRings); host devices in their own order.
 std::vector<PartId> RingOrder(std::span<Device* const> devices, const LinkMask& links);
+/// Throws UsageError unless a transport may have `slots` buffers of each pair.
+void CheckSlots(std::uint32_t slots);
 /// What MakeTransport takes in this build, "auto" first.
 std::vector<std::string_view> TransportNames();
 
@@ -137,8 +151,8 @@ struct TransportMemory {
   std::uint64_t host = 0;              ///< page-locked, once each buffer has been sent through
 };
 /// What a transport would allocate between devices of this kind: on devices when it is made, in host memory at most so much,
-/// buffer by buffer. GPUs are taken to reach each other where the mask allows: pairs that do not take as much on the
-/// devices, and page-locked host memory besides.
+/// buffer by buffer, throwing UsageError as MakeTransport does. GPUs are taken to reach each other where the mask allows:
+/// pairs that do not take as much on the devices, and page-locked host memory besides.
 TransportMemory MeasureTransport(std::string_view name, DeviceKind kind, const PairBytesTable& capacities,
                                  const TransportOptions& options = {});
 

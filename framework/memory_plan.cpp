@@ -62,6 +62,7 @@ void BoundBuffers(const ProgramMemory& program, std::span<const PartShape> parts
     path = "staged";                   // it has buffers wherever other paths have some
   }
   TransportOptions options;
+  options.slots = program.slots;
   const TransportInfo* const info = FindTransport(path);
   if (!program.exchange && (choice.broadcast || (info != nullptr && info->broadcast_only))) {
     for (auto& row : capacities) {
@@ -167,6 +168,7 @@ ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOp
   memory.forward = built.push;
   memory.reverse = built.pull;
   memory.asynchronous = options.execution == Execution::kAsync;
+  if (memory.asynchronous) memory.slots = options.slots;
   if (built.push) memory.message_payload = memory.asynchronous ? traits.late_payload : traits.message_payload;
   if (built.pull) memory.shared_payload = traits.shared_payload;
   memory.output_bytes = traits.output_bytes;
@@ -185,6 +187,7 @@ CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& prog
   plan.options.links = LinkMask::Parse(options.links, subgraphs.size());
   plan.options.timeout = options.timeout;
   plan.options.collectives = !program.asynchronous;
+  plan.options.slots = program.slots;
   std::vector<std::vector<std::size_t>> halo(subgraphs.size(), std::vector<std::size_t>(subgraphs.size(), 0));
   for (std::size_t d = 0; d < subgraphs.size(); ++d) {
     for (PartId q = 0; q < subgraphs.size(); ++q) halo[d][q] = subgraphs[d].halo_count(q);

@@ -37,6 +37,7 @@ struct ProgramMemory {
   std::optional<std::size_t> message_payload;  ///< bytes per entry exchanged by push; none: none
   std::optional<std::size_t> shared_payload;   ///< bytes per entry exchanged by pull; none: none
   bool asynchronous = false;                   ///< runs without rounds, so without broadcasts
+  std::uint32_t slots = kMinTransportSlots;    ///< buffers of each pair
   std::size_t output_bytes = 0;                ///< each
   std::size_t data_bytes = 0;                  ///< per vertex, in host memory until devices have it
   /// Bytes of state on a device of this kind with this part; a host device has `threads` threads.

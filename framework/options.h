@@ -69,8 +69,9 @@ struct RowOptions {
   bool fuses = true;                 ///< a fused run on a GPU is possible
 };
 
-/// Makes a run's transport, as MakeTransport does: between these devices, with at least these capacities. Called during
-/// Prepare, and by the next Execute after a run left a transport that is not reusable.
+/// Makes a run's transport, as MakeTransport does: between these devices, with at least these capacities. It may have fewer
+/// slots than the options ask for, if Transport::slots says so. Called during Prepare, and by the next Execute after a run
+/// left a transport that is not reusable.
 using TransportFactory = std::function<std::unique_ptr<Transport>(
     std::span<Device* const> devices, const PairBytesTable& capacities, const TransportOptions& options)>;
 
@@ -100,6 +101,9 @@ struct RunOptions {
   /// Width of the buckets of programs with a Priority, in Priority's unit, positive; kInfinity<double>: no order.
   /// kAutoDelta: from the graph, adapted during the run. bsp only.
   double delta = kAutoDelta;
+  /// Buffers of each ordered pair of devices, kMinTransportSlots to kMaxSlots: as many messages may wait for a slow receiver
+  /// before the sender keeps them. async only; other runs have kMinTransportSlots.
+  std::uint32_t slots = kMinTransportSlots;
   bool explain = false;  ///< record each buffer in RunStatistics::buffers, with its time; slows the run
   /// Arrays with a number per vertex, under the names in the program's kVertexData.
   VertexData vertex_data;

@@ -27,6 +27,7 @@ namespace chatty {
 void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t devices) {
   CheckComm(options.transport, kind, devices);
   LinkMask::Parse(options.links, devices);
+  CheckSlots(options.slots);
   if (!(options.delta >= 0)) {
     Throw<UsageError>("delta {}: the width of buckets is a positive number, kAutoDelta, or infinite for none",
                       options.delta);

@@ -150,7 +150,7 @@ CHATTY_FN constexpr std::size_t BufferCapacity(std::size_t size, std::size_t pay
 /// Where packing writes: one buffer per peer, or one for all. A transport decides the pointers' targets (staging, host
 /// memory, the peer).
 struct OutboxRef {
-  std::byte* buffer[kMaxDevices] = {};  ///< null: nothing is packed for that peer
+  std::byte* buffer[kMaxDevices] = {};  ///< null: nothing is packed for that peer, whose messages stay as they are
   std::byte* for_all = nullptr;         ///< if not null, one buffer for all; peers' buffers are not written
   bool labelled = false;                ///< buffers have headers
 };

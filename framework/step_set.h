@@ -86,8 +86,9 @@ class StepSet {
   virtual FusedEngine* fused() { return nullptr; }
   /// Whether rounds may be Gauss–Seidel (Round::fresh): the program allows it and this device kind supports it.
   virtual bool AllowsGaussSeidel() const { return false; }
-  /// Packs halo vertices' messages in the shortest encodings; Control holds the encodings. `queued`: the queue has all
-  /// messages, and at most `at_most`.
+  /// Packs halo vertices' messages in the shortest encodings, for the peers that `outbox` has a buffer for; Control holds
+  /// counts and encodings. Messages for other peers stay, and a later call packs them. `queued`: the queue has all messages
+  /// for these peers, and at most `at_most` in all. Once for a peer between two clears of Control.
   virtual void PackMessages(const OutboxRef& outbox, bool queued, std::size_t at_most) = 0;
   virtual void PackShared(const OutboxRef& outbox, const SharedPlan& plan) = 0;
   /// Replaces PackMessages and the owners' UnpackMessages: atomics write queued messages of halo vertices into their owners'

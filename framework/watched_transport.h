@@ -27,6 +27,7 @@ class WatchedTransport final : public Transport {
   WatchedTransport(std::unique_ptr<Transport> inner, std::span<Device* const> devices);
 
   std::string_view name() const override { return inner_->name(); }
+  std::uint32_t slots() const override { return inner_->slots(); }
   std::byte* Outbox(PartId from, PartId to, std::uint64_t epoch) override { return inner_->Outbox(from, to, epoch); }
   void Post(PartId from, PartId to, std::size_t bytes, std::uint64_t epoch) override;
   void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,

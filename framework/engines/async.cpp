@@ -1,13 +1,16 @@
 #include "chatty/framework/engines/async.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <stop_token>
 #include <utility>
 #include <vector>
 
+#include "chatty/comm/channel.h"
 #include "chatty/framework/engines/drive.h"
 #include "chatty/framework/engines/message_log.h"
 #include "chatty/framework/spans.h"
@@ -22,14 +25,21 @@ struct MessageChannelHeader {
   std::uint8_t path = 0;
 };
 
-/// The buffers that one device posts to another. Two buffers: at most two posts are in flight. Post i uses buffer i & 1.
-struct MessageChannel {
-  MessageChannelHeader headers[2];                   // written before the post
-  alignas(64) std::atomic<std::uint64_t> posted{0};  // the sender increments it when a buffer is readable
-  alignas(64) std::atomic<std::uint64_t> taken{0};   // the receiver, when a buffer is writable
+/// What one device sends to another. Message i of a channel is epoch i of the transports.
+using AsyncChannel = MessageChannel<MessageChannelHeader>;
 
-  bool full() const { return posted.load(std::memory_order_relaxed) - taken.load() == 2; }
-  bool empty() const { return posted.load(std::memory_order_acquire) == taken.load(std::memory_order_relaxed); }
+/// Slots of all channels: each message may take any path, so as many as every path has buffers of a pair.
+std::uint32_t SlotsOf(const Selector* paths) {
+  std::uint32_t slots = kMaxSlots;
+  for (std::size_t p = 0; paths != nullptr && p < paths->size(); ++p) slots = std::min(slots, (*paths)[p].slots());
+  return slots;
+}
+
+/// Messages of halo vertices for one peer that were not sent.
+enum class Unsent : std::uint8_t {
+  kNothing,
+  kQueued,  ///< perhaps of the last push, and then in the queue
+  kOlder,   ///< perhaps of earlier pushes, too: the queue does not have them all
 };
 
 /// State for a device's sleep and for termination.
@@ -38,17 +48,17 @@ struct alignas(64) WorkSignal {
   std::atomic<std::uint64_t> sent{0};      // posts, counted before visible
   std::atomic<std::uint64_t> received{0};  // posts; incremented after processing
   std::atomic<bool> idle{false};
-  std::atomic<bool> held{false};  // sleeps while messages wait for a buffer
+  std::atomic<bool> held{false};  // sleeps while messages wait for a credit
 };
 
 struct AsyncShared {
   explicit AsyncShared(const EngineRun& run)
-      : control(run.control),
-        channel(run.participants.size() * run.participants.size()),
-        signals(run.participants.size()),
-        spin(SpinOf(static_cast<int>(run.participants.size()))) {}
+      : control(run.control), signals(run.participants.size()), spin(SpinOf(static_cast<int>(run.participants.size()))) {
+    const std::uint32_t slots = SlotsOf(run.paths);
+    for (std::size_t i = 0; i < signals.size() * signals.size(); ++i) channels.emplace_back(slots);
+  }
 
-  MessageChannel& From(PartId from, PartId to) { return channel[from * signals.size() + to]; }
+  AsyncChannel& ChannelOf(PartId from, PartId to) { return channels[from * signals.size() + to]; }
   void Ring(PartId device) noexcept {
     signals[device].door.fetch_add(1);
     WakeAll(signals[device].door);
@@ -82,7 +92,7 @@ struct AsyncShared {
   }
 
   ThreadControlPlanes& control;
-  std::vector<MessageChannel> channel;
+  std::deque<AsyncChannel> channels;  // neither copied nor moved
   std::vector<WorkSignal> signals;
   std::chrono::nanoseconds spin;
   std::atomic<Ended> ended{Ended::kFailed};  // still running
@@ -177,7 +187,10 @@ class AsyncRun {
     steps_.Advance(round_, form, count, edges_, /*queue_out=*/true, false);
     round_.index += 1;
     bound_ += std::min<std::uint64_t>(owned_, edges_);
-    pushed_ = edges_ > 0;
+    if (edges_ == 0) return;
+    for (PartId q = 0; q < parts_; ++q) {
+      if (q != rank_ && Entries(rank_, q) > 0 && unsent_[q] == Unsent::kNothing) unsent_[q] = Unsent::kQueued;
+    }
   }
 
   /// Updates vertices with messages; changed ones are the frontier.
@@ -190,27 +203,41 @@ class AsyncRun {
     frontier_ = control.next_count;
     steps_.SwapFrontier();
     bound_ = 0;
+    for (Unsent& unsent : unsent_) {
+      if (unsent == Unsent::kQueued) unsent = Unsent::kOlder;  // the queue was cleared with the counters
+    }
     if (track_ != nullptr) [[unlikely]] {
       track_->AddCounter(spans::kActiveVertices, Clock::now(), active_);
       CountOnTheWay();
     }
   }
 
-  /// Sends the halo's messages if every receiver has a free buffer. Otherwise they stay and continue to combine.
-  void Send() {
-    if (!pushed_ && !held_) return;
-    if (!BuffersFree()) {
-      held_ = held_ || pushed_;
-      pushed_ = false;
-      return;
+  /// Whether there are messages for a peer whose channel has a free slot.
+  bool MaySend(PartId q) { return unsent_[q] != Unsent::kNothing && shared_.ChannelOf(rank_, q).HasCredit(); }
+  bool HasUnsent() const {
+    return std::any_of(unsent_.begin(), unsent_.begin() + parts_, [](Unsent unsent) { return unsent != Unsent::kNothing; });
+  }
+  bool MaySendAny() {
+    for (PartId q = 0; q < parts_; ++q) {
+      if (MaySend(q)) return true;
     }
+    return false;
+  }
+
+  /// Sends the halo's messages to all peers with a free slot. Those for other peers stay and continue to combine.
+  void Send() {
+    if (!MaySendAny()) return;
     Span span = Timed(spans::kPack);
     OutboxRef outbox;
+    std::array<bool, kMaxDevices> packs{};  // a credit may return meanwhile
     std::uint8_t path[kMaxDevices] = {};
     std::size_t expected_bytes[kMaxDevices] = {};
+    bool queued = true;
     for (PartId q = 0; q < parts_; ++q) {
+      packs[q] = MaySend(q);
+      if (!packs[q]) continue;
+      queued = queued && unsent_[q] == Unsent::kQueued;
       const std::size_t subset = Entries(rank_, q);
-      if (q == rank_ || subset == 0) continue;
       // Expects the last count: frontiers change gradually.
       const std::size_t expected = std::min<std::size_t>(subset, last_sent_[q]);
       const Encoding form = ShortestForm(subset, expected, traits_.late_payload);
@@ -219,27 +246,29 @@ class AsyncRun {
                         subset, traits_.late_payload, /*messages=*/true);
       path[q] = run_.paths->Choose(rank_, q, shape, {}).path;
       expected_bytes[q] = shape.bytes;
-      outbox.buffer[q] = (*run_.paths)[path[q]].Outbox(rank_, q, shared_.From(rank_, q).posted.load());
+      outbox.buffer[q] = (*run_.paths)[path[q]].Outbox(rank_, q, *shared_.ChannelOf(rank_, q).Acquire());
     }
-    steps_.PackMessages(outbox, /*queued=*/!held_, run_.me.graph->ref().local);  // the queue holds only the last push
-    pushed_ = held_ = false;
+    steps_.PackMessages(outbox, queued, run_.me.graph->ref().local);
     span.Next(spans::kReadLengths);
     const Control& control = steps_.Read(wait_, /*clear=*/false);
     bound_ = control.touched_count;  // now exact
     for (PartId q = 0; q < parts_; ++q) {
+      if (!packs[q]) {
+        // The last push may have had nothing for a peer; then nothing waits for its slot.
+        if (unsent_[q] == Unsent::kQueued && control.halo_count[q] == 0) unsent_[q] = Unsent::kNothing;
+        continue;
+      }
+      unsent_[q] = Unsent::kNothing;
       const std::uint32_t count = control.buffer_count[q];
-      if (q == rank_) continue;
       last_sent_[q] = count;
       if (count == 0) continue;
       const auto form = static_cast<Encoding>(control.buffer_encoding[q]);
       const std::size_t bytes = BufferBytes(form, Entries(rank_, q), count, traits_.late_payload);
       span.Next(spans::kPost, {q, bytes, count});
-      MessageChannel& channel = shared_.From(rank_, q);
-      const std::uint64_t number = channel.posted.load(std::memory_order_relaxed);
-      (*run_.paths)[path[q]].Post(rank_, q, bytes, number);
-      channel.headers[number & 1] = {count, form, path[q]};
+      AsyncChannel& channel = shared_.ChannelOf(rank_, q);
+      (*run_.paths)[path[q]].Post(rank_, q, bytes, *channel.Acquire());
       signal_.sent.fetch_add(1);
-      channel.posted.store(number + 1, std::memory_order_release);
+      channel.Commit({count, form, path[q]});
       shared_.Ring(q);
       log_.CountSent(q, count, /*before=*/0, bytes);
       if (log_.explains()) [[unlikely]] {
@@ -264,17 +293,9 @@ class AsyncRun {
   void CountOnTheWay() {
     std::uint64_t buffers = 0;
     for (PartId q = 0; q < parts_; ++q) {
-      if (q != rank_)
-        buffers += shared_.From(rank_, q).posted.load(std::memory_order_relaxed) - shared_.From(rank_, q).taken.load();
+      if (q != rank_) buffers += shared_.ChannelOf(rank_, q).InFlight();
     }
     track_->AddCounter(spans::kOnTheWay, Clock::now(), buffers);
-  }
-
-  bool BuffersFree() {
-    for (PartId q = 0; q < parts_; ++q) {
-      if (q != rank_ && Entries(rank_, q) > 0 && shared_.From(rank_, q).full()) return false;
-    }
-    return true;
   }
 
   /// Receives all buffers that have arrived.
@@ -282,24 +303,20 @@ class AsyncRun {
     bool any = false;
     for (PartId i = 1; i < parts_; ++i) {
       const PartId from = (rank_ + i) % parts_;  // devices start at different senders
-      MessageChannel& channel = shared_.From(from, rank_);
-      taking_[from] = 0;
-      while (channel.posted.load(std::memory_order_acquire) !=
-             channel.taken.load(std::memory_order_relaxed) + taking_[from]) {
-        const std::uint64_t number = channel.taken.load(std::memory_order_relaxed) + taking_[from];
-        const MessageChannelHeader header = channel.headers[number & 1];
+      AsyncChannel& channel = shared_.ChannelOf(from, rank_);
+      while (const auto message = channel.Poll()) {
+        const MessageChannelHeader& header = message->header;
         const std::size_t subset = Entries(from, rank_);
         const std::size_t bytes = BufferBytes(header.form, subset, header.count, traits_.late_payload);
         Span span = Timed(spans::kReceive, {from, bytes, header.count});
         InboxRef inbox;
-        inbox.buffer = (*run_.paths)[header.path].Receive(rank_, from, bytes, number);
+        inbox.buffer = (*run_.paths)[header.path].Receive(rank_, from, bytes, message->number);
         inbox.form = header.form;
         inbox.count = header.count;
         inbox.size = inbox.last = static_cast<std::uint32_t>(subset);
         span.Next(spans::kUnpack, {from, header.count});
         steps_.UnpackMessages(inbox, from, /*queue_out=*/true);
         bound_ += header.count;
-        ++taking_[from];
         any = true;
       }
     }
@@ -310,29 +327,29 @@ class AsyncRun {
       bound_ = steps_.Read(wait_, /*clear=*/false).touched_count;
     }
     for (PartId from = 0; from < parts_; ++from) {
-      if (from == rank_ || taking_[from] == 0) continue;
-      MessageChannel& channel = shared_.From(from, rank_);
-      signal_.received.fetch_add(taking_[from]);
-      channel.taken.fetch_add(taking_[from]);
-      // Either this sees that the sender sleeps, or the sender sees the buffer: both are sequentially consistent.
+      AsyncChannel& channel = shared_.ChannelOf(from, rank_);
+      if (from == rank_ || channel.Unreleased() == 0) continue;
+      signal_.received.fetch_add(channel.Unreleased());
+      channel.Release();
+      // Either this sees that the sender sleeps, or the sender sees the credit: both are sequentially consistent.
       if (shared_.signals[from].held.load()) shared_.Ring(from);
     }
   }
 
   bool HasMessages() {
     for (PartId q = 0; q < parts_; ++q) {
-      if (q != rank_ && !shared_.From(q, rank_).empty()) return true;
+      if (q != rank_ && shared_.ChannelOf(q, rank_).HasMessage()) return true;
     }
     return false;
   }
 
-  /// No work except perhaps held messages: sleeps until a signal or the run's end.
+  /// No work except perhaps messages for peers without a free slot: sleeps until a signal or the run's end.
   void WaitForWork() {
     const std::uint32_t seen = signal_.door.load();
     if (HasMessages()) return;
-    if (held_) {
+    if (HasUnsent()) {
       signal_.held.store(true);
-      if (BuffersFree()) {
+      if (MaySendAny()) {
         signal_.held.store(false);
         return;
       }
@@ -389,12 +406,10 @@ class AsyncRun {
 
   RoundState round_;
   bool initialised_ = false;
-  std::uint64_t active_ = 0, edges_ = 0;  // the frontier and its forward edges
-  std::size_t frontier_ = 0;              // entries of its queue
-  std::uint64_t bound_ = 0;               // upper bound of owned vertices with a message; 0: none
-  bool pushed_ = false;                   // halo copies may hold messages of the last push only
-  bool held_ = false;                     // and of earlier pushes, without buffer
-  std::uint64_t taking_[kMaxDevices] = {};
+  std::uint64_t active_ = 0, edges_ = 0;       // the frontier and its forward edges
+  std::size_t frontier_ = 0;                   // entries of its queue
+  std::uint64_t bound_ = 0;                    // upper bound of owned vertices with a message; 0: none
+  std::array<Unsent, kMaxDevices> unsent_{};   // by peer
   std::uint32_t last_sent_[kMaxDevices] = {};  // entries of the last buffer
   std::uint64_t edges_touched_ = 0, vertices_updated_ = 0;
 };
@@ -418,8 +433,8 @@ void RunAsync(const EngineRun& run, RunRecord* record) {
   statistics.rounds = statistics.push_rounds = record->round.index;
   run.control.RethrowFirst();
   // A path that waits for a receiver keeps untaken posts, so no other run may use it.
-  const bool left = std::any_of(shared.channel.begin(), shared.channel.end(),
-                                [](const MessageChannel& channel) { return !channel.empty(); });
+  const bool left = std::any_of(shared.channels.begin(), shared.channels.end(),
+                                [](const AsyncChannel& channel) { return channel.InFlight() != 0; });
   for (std::size_t p = 0; left && p < run.paths->size(); ++p) {
     Transport& path = (*run.paths)[p];
     if (const TransportInfo* const info = FindTransport(path.name()); info != nullptr && info->collective) path.Abort();

@@ -10,9 +10,10 @@ namespace chatty {
 ///
 /// Each device has a first-in, first-out worklist of its own vertices, each at most once. It takes received messages,
 /// updates vertices, pushes from changed vertices and sends its halo copies' messages. Halo copies combine messages and drop
-/// those that do not improve on earlier ones. Each direction of a pair has two buffers: the receiver reads one while the
-/// sender fills the other. While both are full, the halo continues to combine. No message is lost, and no device with work
-/// waits for another.
+/// those that do not improve on earlier ones. Each direction of a pair has a channel of several slots (comm/channel.h): the
+/// receiver reads one while the sender fills another. A device packs for the peers whose channels have a free slot. For
+/// other peers the halo continues to combine, so one slow peer delays nobody else. No message is lost, and no device with
+/// work waits for another.
 ///
 /// An idle device ends the run when two successive checks find all devices idle and all sent buffers received. The counters
 /// only grow: a sender counts a buffer before it publishes it, a receiver after it processes it (Mattern's four-counter

@@ -437,6 +437,11 @@ CHATTY_FN Encoding MessageForm(const StateRef<P>& s, std::uint32_t owner) {
                       atomics::Load(&s.control->halo_count[owner]), MessageWireBytes(s));
 }
 
+/// Whether messages for `owner` are to be packed now.
+CHATTY_FN bool PacksFor(const OutboxRef& outbox, std::uint32_t owner) {
+  return outbox.for_all != nullptr || outbox.buffer[owner] != nullptr;
+}
+
 /// Calls visit(place in Control, buffer, first halo vertex, entries, form) for each buffer of messages to pack.
 template <class P, class Visit>
 CHATTY_FN void ForEachMessageBuffer(const StateRef<P>& s, const OutboxRef& outbox, Visit&& visit) {
@@ -449,7 +454,7 @@ CHATTY_FN void ForEachMessageBuffer(const StateRef<P>& s, const OutboxRef& outbo
   }
   for (std::uint32_t owner = 0; owner < s.graph.parts; ++owner) {
     const LocalId first = s.graph.halo_begin[owner], size = s.graph.halo_begin[owner + 1] - first;
-    if (size > 0) visit(owner, outbox.buffer[owner], first, size, MessageForm(s, owner));
+    if (size > 0 && PacksFor(outbox, owner)) visit(owner, outbox.buffer[owner], first, size, MessageForm(s, owner));
   }
 }
 

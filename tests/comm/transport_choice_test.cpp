@@ -61,6 +61,25 @@ TEST(MeasureTransport, CountsWhatItIsMadeFor) {
   EXPECT_EQ(measure("ring", "pairs {0,1}", {0, 0, 7}), (Bytes{2034, 234, 2214, 2200 + 14}));
 }
 
+TEST(MeasureTransport, CountsEverySlot) {
+  const PairBytesTable capacities{{0, 10, 0}, {0, 0, 100}, {1000, 0, 0}};
+  for (const char* name : {"host", "uva", "uva-hub", "staged", "p2p-direct", "ring"}) {
+    const auto measure = [&](std::uint32_t slots) {
+      TransportOptions options;
+      options.broadcast = {0, 7, 0};
+      options.slots = slots;
+      return MeasureTransport(name, DeviceKind::kHost, capacities, options);
+    };
+    const TransportMemory two = measure(2);
+    for (const std::uint32_t slots : {3u, 8u}) {
+      const TransportMemory memory = measure(slots);
+      EXPECT_EQ(memory.host * 2, two.host * slots) << name;
+      for (std::size_t d = 0; d < 3; ++d) EXPECT_EQ(memory.devices[d] * 2, two.devices[d] * slots) << name;
+    }
+    for (const std::uint32_t slots : {0u, 1u, 9u}) EXPECT_THROW(measure(slots), UsageError) << name;
+  }
+}
+
 TEST(RingTransport, GoesTheOrderThatItIsTold) {
   const auto devices = OpenDevices(ParseDevices("host:3"), 1);
   std::vector<Device*> pointers;

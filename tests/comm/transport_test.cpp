@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "../core/waits.h"
+#include "chatty/comm/checked_transport.h"
 #include "chatty/core/config.h"
 #include "chatty/core/memory_resources.h"
 #include "chatty/core/sync.h"
@@ -349,23 +350,89 @@ TEST_P(TransportTest, AnAbortEndsWhatWaitsForAnotherDevice) {
   waiting.join();
 }
 
-TEST_P(TransportTest, BuffersOfAPairAlternate) {
-  const PairBytesTable capacities = Capacities(1);
-  const TransportOptions options = Telling(1);
-  const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
-  const PartId last = parts() - 1, teller = 1 % parts();
-  const auto check = [](const auto& buffer, std::ptrdiff_t bytes) {
-    std::byte* const even = buffer(0);
-    std::byte* const odd = buffer(1);
-    ASSERT_NE(even, nullptr);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(even) % 256, 0u);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(odd) % 256, 0u);
-    EXPECT_GE(std::abs(odd - even), bytes) << "the two buffers overlap";
-    EXPECT_EQ(buffer(2), even);
-    EXPECT_EQ(buffer(3), odd);
-  };
-  check([&](std::uint64_t epoch) { return transport->Outbox(last, 0, epoch); }, 1 << 20);
-  check([&](std::uint64_t epoch) { return transport->BroadcastOutbox(teller, epoch); }, 1 << 19);
+TEST_P(TransportTest, EpochsTakeTheSlotsInTurn) {
+  for (const std::uint32_t slots : {2u, 3u, kMaxSlots}) {
+    const PairBytesTable capacities = Capacities(1);
+    TransportOptions options = Telling(1);
+    options.slots = slots;
+    const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
+    EXPECT_EQ(transport->slots(), slots);
+    const PartId last = parts() - 1, teller = 1 % parts();
+    const auto check = [&](const auto& buffer, std::ptrdiff_t bytes) {
+      for (std::uint64_t epoch = 0; epoch < slots; ++epoch) {
+        ASSERT_NE(buffer(epoch), nullptr);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer(epoch)) % 256, 0u);
+        for (std::uint64_t other = 0; other < epoch; ++other) {
+          EXPECT_GE(std::abs(buffer(epoch) - buffer(other)), bytes) << "two slots overlap";
+        }
+        EXPECT_EQ(buffer(epoch + slots), buffer(epoch));
+        EXPECT_EQ(buffer(epoch + 7 * slots), buffer(epoch));
+      }
+    };
+    check([&](std::uint64_t epoch) { return transport->Outbox(last, 0, epoch); }, 1 << 20);
+    check([&](std::uint64_t epoch) { return transport->BroadcastOutbox(teller, epoch); }, 1 << 19);
+  }
+}
+
+TEST_P(TransportTest, TheseConversationsKeepTheContract) {
+  const PairBytesTable capacities = Capacities(3);
+  for (const bool collectives : {true, false}) {
+    TransportOptions options = Telling(3);
+    options.collectives = collectives;
+    CheckedTransport transport(MakeTransport(name(), pointers_, capacities, options), capacities, options);
+    for (const std::uint64_t epochs : {1, 1, 5, 2}) Converse(transport, capacities, options, 0, epochs, /*delays=*/true);
+    Converse(transport, capacities, options, 0, 4, /*delays=*/true, /*blind=*/true);
+  }
+}
+
+TEST_P(TransportTest, MoreSlotsCarryTheSame) {
+  const PairBytesTable capacities = Capacities(3);
+  for (const std::uint32_t slots : {3u, 5u}) {
+    TransportOptions options = Telling(3);
+    options.slots = slots;
+    const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
+    Converse(*transport, capacities, options, 0, 3 * slots, /*delays=*/true);
+    Converse(*transport, capacities, options, 0, slots + 1, /*delays=*/false);
+  }
+}
+
+// A sender fills all slots before the receiver reads the first: no slot overwrites another one.
+TEST_P(TransportTest, ASenderMayBeAsManyEpochsAheadAsThereAreSlots) {
+  const PairBytesTable capacities = Capacities(3);
+  const PartId from = parts() - 1, to = 0;
+  for (const std::uint32_t slots : {2u, 3u, kMaxSlots}) {
+    TransportOptions options;
+    options.slots = slots;
+    options.collectives = false;
+    const std::unique_ptr<Transport> transport = MakeTransport(name(), pointers_, capacities, options);
+    for (std::uint64_t first = 0; first < 3 * slots; first += slots) {
+      std::vector<std::vector<std::byte>> sent(slots), arrived(slots);
+      Device& sender = *devices_[from];
+      sender.MakeCurrent();
+      for (std::uint64_t i = 0; i < slots; ++i) {
+        FillPattern(sent[i], from, to, first + i, 5000 + 100 * i);
+        sender.CopyIn(transport->Outbox(from, to, first + i), sent[i].data(), sent[i].size(), sender.stream());
+        transport->Post(from, to, sent[i].size(), first + i);
+      }
+      Device& receiver = *devices_[to];
+      receiver.MakeCurrent();
+      for (std::uint64_t i = 0; i < slots; ++i) {
+        arrived[i].resize(sent[i].size());
+        const std::byte* const inbox = transport->Receive(to, from, sent[i].size(), first + i);
+        receiver.CopyOut(arrived[i].data(), inbox, arrived[i].size(), receiver.stream());
+      }
+      receiver.stream().Synchronize({nullptr, std::chrono::milliseconds(60000)});
+      EXPECT_EQ(arrived, sent) << slots << " slots";
+    }
+  }
+}
+
+TEST_P(TransportTest, AnImpossibleNumberOfSlotsIsRefused) {
+  for (const std::uint32_t slots : {0u, 1u, kMaxSlots + 1}) {
+    TransportOptions options;
+    options.slots = slots;
+    EXPECT_THROW(MakeTransport(name(), pointers_, Capacities(1), options), UsageError) << slots;
+  }
 }
 
 TEST_P(TransportTest, MoreBytesThanABufferHoldsAreABug) {

@@ -91,6 +91,21 @@ TEST_F(AsyncHost, ASlowDeviceLosesNothing) {
   }
 }
 
+TEST_F(AsyncHost, AnyNumberOfSlotsLeadsToTheSameAnswer) {
+  const Graph graph = RandomGraph(5, 900, 6.0, WeightKind::kNone, true);
+  const auto expected = chatty::Run(graph, Sleepy{}, "host:1").values;
+  for (const char* transport : {"host", "uva", "staged"}) {
+    for (std::uint32_t slots = kMinTransportSlots; slots <= kMaxSlots; ++slots) {
+      Session session(graph, "host:3", DividedBy("random"));
+      RunOptions options = Asynchronously();
+      options.transport = transport;
+      options.slots = slots;
+      const auto result = chatty::Run(session, Sleepy{}, options);
+      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), result.values.begin())) << transport << ", " << slots;
+    }
+  }
+}
+
 TEST_F(AsyncHost, AStopEndsAllDevices) {
   const Graph graph = RandomGraph(6, 300, 4.0, WeightKind::kNone, true);
   for (const char* devices : {"host:1", "host:3"}) {
@@ -151,6 +166,11 @@ TEST_F(AsyncHost, WhatCannotRunIsRefused) {
   RunOptions pull = Asynchronously();
   pull.direction = Direction::kPull;
   refused(Bfs{}, pull, "the asynchronous engine pushes");
+  for (const std::uint32_t slots : {0u, 1u, 9u}) {
+    RunOptions none = Asynchronously();
+    none.slots = slots;
+    refused(Bfs{}, none, "a transport has 2 to 8");
+  }
   RunOptions push = Asynchronously();
   push.direction = Direction::kPush;
   EXPECT_EQ(chatty::Run(graph, Bfs{}, "host:2", push).values[2], 2u);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../sanitized.h"
+#include "chatty/comm/checked_transport.h"
 #include "chatty/comm/selector.h"
 #include "engines.h"
 
@@ -78,6 +79,41 @@ TEST_P(Comm, AnswersAreTheSameOverEveryTransport) {
               ASSERT_TRUE(verdict.passed) << verdict.message;
             }
           }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Comm, EnginesKeepTheContractOfTransports) {
+  const Graph graph = RandomGraph(36, CHATTY_TEST_SANITIZED ? 400 : 2000, 6.0, WeightKind::kInt32, true);
+  Session session(graph, std::move(devices_), DividedBy("random"));
+  for (const char* name : {"bfs", "sssp", "label_propagation", "pagerank", "kcore"}) {
+    const RegisteredProgram& program = Programs().Find(name, kKind);
+    const ParameterValues parameters = From(program, graph, 17);
+    for (const std::string_view path : PathsFor(kKind)) {
+      for (const char* execution : {"bsp", "async"}) {
+        if (execution == std::string_view("async") && program.safety() != "monotone") continue;
+        SCOPED_TRACE(testing::Message() << execution << " " << name << " over " << path);
+        RunOptions options;
+        options.execution = ParseExecution(execution);
+        options.transport = path;
+        options.timeout = std::chrono::seconds(30);
+        options.transport_factory = [path](std::span<Device* const> devices, const PairBytesTable& capacities,
+                                           const TransportOptions& made) -> std::unique_ptr<Transport> {
+          const std::string_view named = FindTransport(path) == nullptr ? "auto" : path;
+          return std::make_unique<CheckedTransport>(MakeTransport(named, devices, capacities, made), capacities, made);
+        };
+        std::unique_ptr<RegisteredJob> job;
+        try {
+          job = program.Prepare(session, parameters, "", options);
+        } catch (const UsageError&) {
+          continue;  // a path that needs rounds
+        }
+        for (int run = 0; run < 2; ++run) {
+          const RunStatistics statistics = job->Execute();
+          const Verdict verdict = program.Verify(graph, parameters, job->Output(), &statistics);
+          EXPECT_TRUE(verdict.passed) << verdict.message;
         }
       }
     }
@@ -209,11 +245,6 @@ class SometimesInPlace final : public Transport {
   }
   const std::byte* Receive(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
     return inner_->Receive(at, from, bytes, epoch);
-  }
-  std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) override { return inner_->BroadcastOutbox(from, epoch); }
-  void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override { inner_->Broadcast(from, bytes, epoch); }
-  const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override {
-    return inner_->ReceiveBroadcast(at, from, bytes, epoch);
   }
   bool IsZeroCopyReceive(PartId from, PartId to) const override {
     return from != 1 && (from != 2 || to != 0) && inner_->IsZeroCopyReceive(from, to);

@@ -295,10 +295,17 @@ TEST(MemoryPlan, OfEveryPath) {
         RunOptions run;
         run.transport = path;
         run.execution = ParseExecution(execution);
-        SCOPED_TRACE(fmt::format("{} {} over {}", execution, name, path));
-        const auto planned = Planned(input.graph, program.Memory(&input.graph, "", run).at(0), "host:3", {}, run);
-        const auto peaks = Peaks(input.graph, program, "", "host:3", {}, run);
-        for (std::size_t d = 0; d < peaks.size(); ++d) EXPECT_EQ(planned[d].total(), peaks[d]) << "device " << d;
+        std::vector<std::uint64_t> buffers;
+        for (const std::uint32_t slots : {2u, 5u}) {
+          run.slots = slots;
+          SCOPED_TRACE(fmt::format("{} {} over {} with {} slots", execution, name, path, slots));
+          const auto planned = Planned(input.graph, program.Memory(&input.graph, "", run).at(0), "host:3", {}, run);
+          const auto peaks = Peaks(input.graph, program, "", "host:3", {}, run);
+          for (std::size_t d = 0; d < peaks.size(); ++d) EXPECT_EQ(planned[d].total(), peaks[d]) << "device " << d;
+          buffers.push_back(planned[0].buffers);
+        }
+        // Rounds have two slots, however many are asked for.
+        EXPECT_EQ(buffers[1] * 2, buffers[0] * (execution == std::string_view("async") ? 5 : 2)) << name << " over " << path;
       }
     }
   }

@@ -292,7 +292,7 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
     if (h != kNoLocal) {
       const std::uint32_t owner = s.graph.HaloOwner(h);
       place = for_all ? s.graph.part : owner;
-      keep = (for_all || MessageForm(s, owner) == Encoding::kSparse) && touched(h);
+      keep = (for_all || (outbox.buffer[owner] != nullptr && MessageForm(s, owner) == Encoding::kSparse)) && touched(h);
       if (keep) {
         clear(h);
         payload = look(h);
@@ -308,7 +308,7 @@ __device__ void PackMessagesAs(const Group& group, const StateRef<P>& s, const O
 }  // namespace detail
 
 /// Packs the combined messages of touched halo vertices for their owners, each owner's in the form that is shortest, and
-/// releases them: a buffer an owner, or one for all, numbered as the halo.
+/// releases them: a buffer an owner, or one for all, numbered as the halo. Messages for owners without a buffer stay.
 template <class P, class Group>
 __device__ void PackMessages(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, bool queued) {
   __shared__ detail::PackTempStorage temp_storage;

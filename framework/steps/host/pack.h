@@ -93,7 +93,7 @@ void PackMessagesAs(Group& group, const StateRef<P>& s, const OutboxRef& outbox,
     const std::uint32_t owner = s.graph.HaloOwner(h);
     if (for_all) {
       detail::PackRecord(&s.control->buffer_count[s.graph.part], outbox.for_all, h - s.graph.owned, take(h));
-    } else if (MessageForm(s, owner) == Encoding::kSparse) {
+    } else if (outbox.buffer[owner] != nullptr && MessageForm(s, owner) == Encoding::kSparse) {
       detail::PackRecord(&s.control->buffer_count[owner], outbox.buffer[owner], h - s.graph.halo_begin[owner], take(h));
     }
   };

@@ -161,7 +161,9 @@ class HostSteps final : public StepSet {
   void PackMessages(const OutboxRef& outbox, bool queued, std::size_t) override {
     if constexpr (Traits<P>::kCanPush) {
       std::size_t work = 0;
-      for (std::uint32_t p = 0; p < s().graph.parts; ++p) work += s().control->halo_count[p];
+      for (std::uint32_t p = 0; p < s().graph.parts; ++p) {
+        if (PacksFor(outbox, p)) work += s().control->halo_count[p];
+      }
       Run(work, [&](Group& g) { host::PackMessages(g, s(), outbox, queued); });
       if (!outbox.labelled) return;
       ForEachMessageBuffer(s(), outbox, [&](std::uint32_t place, std::byte* buffer, LocalId, LocalId size, Encoding) {
