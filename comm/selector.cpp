@@ -24,15 +24,6 @@ constexpr double kSweepUs = 2.8e-5;
 /// Where kernels write and read host memory, payloads of four bytes behind bits cross PCIe one by one. Each byte then costs
 /// this factor more than in a calibration's records.
 constexpr double kZeroCopyFactor = 1.5;
-/// Atomics on the owner's state save an unpacking kernel, 2.9 us, and the wait of one stream for another. But a message then
-/// crosses the link about eight times, one after the other, at half of a flag's round trip of 1.3 us. The crossings are two
-/// reads for the place of its target, three reads of the value there before an update, and three atomics. The host also
-/// waits 8.5 us for their arrival, where a buffer with a header needs only a stream wait. So between GPUs atomics are not
-/// expected to pay. Many at once take reads at 8.9 G/s and atomics at 6.6 G/s, instead of 38 and 16 in the owner's own
-/// memory. Between host devices atomics save a job of the team.
-constexpr double kSavedUs = 4.5 - 8 * 0.65 - 8.5, kAtomicUs = 4.4e-4;
-constexpr double kHostSavedUs = 1.0, kHostAtomicUs = 2e-4;
-
 /// Extra time of engines' buffers between GPUs over those of a calibration, on any path. Engines' kernels do more for each
 /// entry, one after the other, and must be fetched, while a calibration repeats its kernels. The median of 248 buffers of
 /// `bfs`, `sssp` and `pagerank` between two H100s (docs/performance/exchange-and-paths.md).
@@ -240,8 +231,6 @@ Selector::Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kin
                    const CostModel& model)
     : paths_(std::move(paths)),
       sweep_us_(kind == DeviceKind::kCuda ? kSweepUs : 0),
-      saved_us_(kind == DeviceKind::kCuda ? kSavedUs : kHostSavedUs),
-      atomic_us_(kind == DeviceKind::kCuda ? kAtomicUs : kHostAtomicUs),
       engine_us_(kind == DeviceKind::kCuda && model.measured() ? kEngineUs : 0),
       model_(model),
       broadcasts_(broadcasts) {

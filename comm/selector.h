@@ -106,16 +106,6 @@ class Selector {
   /// As Choose, for a broadcast.
   Choice ChooseBroadcast(PartId from, const BufferShape& buffer, std::uint32_t senders) const noexcept;
 
-  /// Whether messages that go by atomics into the owner's state, without a buffer, are predicted to arrive sooner: only if
-  /// they are few. `messages`: of all devices, so that each device gets the same answer.
-  bool AtomicsPay(std::uint64_t messages) const noexcept { return static_cast<double>(messages) * atomic_us_ < saved_us_; }
-  /// Predicted time of `pairs.entries` atomics, where a buffer of as many pairs of index and message goes by `path`. At
-  /// least the time of the atomics themselves, however soon the buffer would arrive.
-  double PredictAtomicsUs(std::size_t path, PartId from, PartId to, const BufferShape& pairs, Load load) const noexcept {
-    return std::max(PredictUs(path, from, to, pairs, load) - saved_us_, 0.0) +
-           static_cast<double>(pairs.entries) * atomic_us_;
-  }
-
   /// @{
   /// The model's prediction for a path of this run; infinite where the model has none.
   double PredictUs(std::size_t path, PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
@@ -146,7 +136,6 @@ class Selector {
   std::vector<double> byte_factor_;    // of each path, where packing sweeps a numbering
   std::vector<bool> through_host_;     // of each path: its buffers wait for those through host memory
   double sweep_us_ = 0;                // time of a place; 0: entries count instead
-  double saved_us_, atomic_us_;        // by atomics: time saved a round, and extra time of each message
   double engine_us_;                   // extra time of buffers over measured ones
   CostModel model_;
   std::string name_;

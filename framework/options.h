@@ -36,14 +36,6 @@ std::string_view ExecutionName(Execution execution);
 /// The engine of this name. Throws UsageError, with the nearest name, if there is none.
 Execution ParseExecution(std::string_view name);
 
-/// When atomics write messages into their owners' state, without buffers: only between devices with access to each other's
-/// memory by the run's transport, by push, and while all frontiers are queues.
-enum class RemoteAtomics : std::uint8_t {
-  kAuto,  ///< where atomics are predicted faster, by the few messages
-  kNever,
-  kAlways,  ///< wherever possible
-};
-
 /// Whether to prepare rows for the caches, for programs with all vertices active in every round. Host devices cut rows into
 /// tiles; GPUs order shared values by access frequency. Takes as much memory as the neighbours and, once, the time of some
 /// rounds.
@@ -88,12 +80,11 @@ struct RoundProgress {
 struct RunOptions {
   /// Push, pull, or the cheaper one in each round.
   Direction direction = Direction::kAuto;
-  Execution execution = Execution::kAuto;               ///< the engine; ParseExecution reads its name
-  std::string transport = "auto";                       ///< the message transport: see CommChoice::Parse
-  std::string links = "all";                            ///< links between devices that may be used: see LinkMask::Parse
-  RemoteAtomics remote_atomics = RemoteAtomics::kAuto;  ///< whether sparse rounds use no buffers; bsp only
-  Tiling tiling = Tiling::kAuto;                        ///< of rows: see Tiling
-  Records records = Records::kAuto;                     ///< of short rows: see Records
+  Execution execution = Execution::kAuto;  ///< the engine; ParseExecution reads its name
+  std::string transport = "auto";          ///< the message transport: see CommChoice::Parse
+  std::string links = "all";               ///< links between devices that may be used: see LinkMask::Parse
+  Tiling tiling = Tiling::kAuto;           ///< of rows: see Tiling
+  Records records = Records::kAuto;        ///< of short rows: see Records
   /// Items of each list of a fused run on a GPU; 0: from the graph. A run whose lists are full continues in rounds, so few
   /// items cost time alone.
   std::uint32_t list_items = 0;

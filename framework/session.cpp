@@ -332,17 +332,6 @@ void Job::PlaceData(const Array<std::byte>& data) {
   }
 }
 
-void Job::ConnectSteps() {
-  if (connected_ || session_->device_count() < 2 || !MayUseRemoteAtomics(program_->traits(), options_)) return;
-  std::vector<StepSet*> all;
-  for (const auto& steps : steps_) all.push_back(steps.get());
-  for (std::size_t d = 0; d < steps_.size(); ++d) {
-    session_->device(d).MakeCurrent();
-    steps_[d]->Connect(all, {nullptr, options_.timeout});
-  }
-  connected_ = true;
-}
-
 void Job::MakePaths() {
   if (session_->device_count() < 2) return;
   if (paths_ && paths_.selector()->reusable() && (sums_ == nullptr || sums_->reusable())) return;
@@ -367,7 +356,6 @@ void Job::SetProgram(std::shared_ptr<const ErasedProgram> program) {
   PlaceData(program->AssembleData(session_->graph(), options_.vertex_data));
   program_ = std::move(program);
   for (const auto& steps : steps_) program_->Reparametrise(*steps);
-  connected_ = false;
 }
 
 void Job::SetLimits(std::uint32_t max_rounds, std::stop_token stop) {
@@ -391,7 +379,6 @@ RunStatistics Job::Execute(const Job* prior) try {
     }
   }
   MakePaths();  // the failure may have made the transport unusable
-  ConnectSteps();
   std::vector<DeviceContext> participants(steps_.size());
   for (std::size_t d = 0; d < steps_.size(); ++d) {
     participants[d].device = &session_->device(d);

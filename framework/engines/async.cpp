@@ -174,7 +174,7 @@ class AsyncRun {
   void Push(Form form, std::size_t count) {
     const Span span = Timed(spans::kAdvance, {active_, edges_});
     vertices_updated_ += active_;
-    steps_.Advance(round_, form, count, edges_, /*queue_out=*/true, false);
+    steps_.Advance(round_, form, count, edges_, /*queue_out=*/true);
     round_.index += 1;
     bound_ += std::min<std::uint64_t>(owned_, edges_);
     pushed_ = edges_ > 0;

@@ -49,9 +49,7 @@ void MessageLog::Record(std::uint32_t round, const LoggedBuffer& buffer) {
   const BufferShape shape = BufferShapeOf(run_.me.device->kind(), buffer.form, record.bytes, buffer.count, buffer.size,
                                           buffer.payload, buffer.messages);
   record.predicted_us = buffer.broadcast ? paths.PredictBroadcastUs(buffer.path, buffer.from, shape, buffer.load.senders)
-                        : buffer.form == Encoding::kAtomics
-                            ? paths.PredictAtomicsUs(buffer.path, buffer.from, buffer.to, shape, buffer.load)
-                            : paths.PredictUs(buffer.path, buffer.from, buffer.to, shape, buffer.load);
+                                         : paths.PredictUs(buffer.path, buffer.from, buffer.to, shape, buffer.load);
   record.measured_us = buffer.measured_us;
 }
 

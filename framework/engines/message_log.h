@@ -17,7 +17,7 @@ namespace chatty {
 /// devices, bits cost the same whatever the payload.
 inline BufferShape BufferShapeOf(DeviceKind kind, Encoding form, std::size_t bytes, std::size_t count, std::size_t size,
                                  std::size_t payload, bool messages) {
-  const bool list = form == Encoding::kSparse || form == Encoding::kAtomics;
+  const bool list = form == Encoding::kSparse;
   BufferContent content = list ? BufferContent::kList : BufferContent::kValues;
   if (kind == DeviceKind::kCuda) {
     if (payload == 0) {

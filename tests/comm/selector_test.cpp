@@ -272,37 +272,5 @@ TEST_F(SelectorTest, PredictionsAreOfWhatBuffersHold) {
   }
 }
 
-TEST_F(SelectorTest, AtomicsPayForFewMessages) {
-  const CostModel model = Alike({{"p2p-direct", Line(1, 0.001)}, {"staged", Line(2, 0.001)}}, 1);
-  const Selector selector = Between({"p2p-direct", "staged"}, model);
-  EXPECT_TRUE(selector.AtomicsPay(0));
-  EXPECT_TRUE(selector.AtomicsPay(100));
-  EXPECT_FALSE(selector.AtomicsPay(10'000'000));
-  for (const std::size_t messages : {1, 1000, 4000, 6000, 100000}) {  // what is chosen is what is predicted to be faster
-    const BufferShape pairs{messages * 8, messages, 0};
-    const bool faster = selector.PredictAtomicsUs(0, 0, 1, pairs, {}) < selector.PredictUs(0, 0, 1, pairs, {});
-    EXPECT_EQ(faster, selector.AtomicsPay(messages)) << messages;
-  }
-  const Selector quick = Between({"p2p-direct"}, Alike({{"p2p-direct", Line(0.2, 0)}}, 1));
-  EXPECT_GT(quick.PredictAtomicsUs(0, 0, 1, {8, 1, 0}, {}), 0) << "less is saved than a buffer takes";
-  EXPECT_LT(quick.PredictAtomicsUs(0, 0, 1, {8, 1, 0}, {}), 0.2);
-  for (PartId from = 0; from < kDevices; ++from) {
-    for (PartId to = 0; to < kDevices; ++to) {
-      EXPECT_EQ(selector[0].SupportsRemoteAtomics(from, to), from != to) << from << " to " << to;
-      EXPECT_FALSE(selector[1].SupportsRemoteAtomics(from, to)) << from << " to " << to;
-    }
-  }
-}
-
-TEST_F(SelectorTest, MasksKeepAtomicsFromTheLinksTheyClose) {
-  TransportOptions options;
-  options.links = LinkMask::Parse("pairs {0,1}{2,3}", kDevices);
-  const std::unique_ptr<Transport> path = MakeTransport("p2p-direct", pointers_, Square(64), options);
-  EXPECT_TRUE(path->SupportsRemoteAtomics(0, 1));
-  EXPECT_TRUE(path->SupportsRemoteAtomics(3, 2));
-  EXPECT_FALSE(path->SupportsRemoteAtomics(0, 2));
-  EXPECT_FALSE(path->SupportsRemoteAtomics(3, 1));
-}
-
 }  // namespace
 }  // namespace chatty

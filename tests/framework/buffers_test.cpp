@@ -91,7 +91,6 @@ TEST(BufferShapes, AreWhatMovingABufferDependsOn) {
     const bool gpu = kind == DeviceKind::kCuda;
     for (const bool messages : {false, true}) {
       EXPECT_EQ(shape(kind, Encoding::kSparse, 4, messages), Pair(0, BufferContent::kList));
-      EXPECT_EQ(shape(kind, Encoding::kAtomics, 4, messages), Pair(0, BufferContent::kList));
       EXPECT_EQ(shape(kind, Encoding::kSparse, 0, messages), Pair(0, gpu ? BufferContent::kMarks : BufferContent::kList));
       const BufferContent swept = gpu && messages ? BufferContent::kMessages : BufferContent::kValues;
       EXPECT_EQ(shape(kind, Encoding::kBitmap, 4, messages), Pair(32000, swept));
