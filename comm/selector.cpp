@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 
 #include "chatty/core/suggestion.h"
@@ -15,23 +14,16 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMaxPaths = 4;
-/// A smaller gain is within the error of the model.
-constexpr double kWorthwhile = 0.85;
+/// The relative error of predictions that a choice counts on at least; measured costs may have more.
+constexpr double kLeastError = 0.15;
 
-/// For buffers whose packing and unpacking sweep a numbering, where no calibration has measured them. They cost by place,
-/// the same on every path: microseconds a place on an H200 (docs/performance/exchange-and-paths.md).
-constexpr double kSweepUs = 2.8e-5;
-/// Where kernels write and read host memory, payloads of four bytes behind bits cross PCIe one by one. Each byte then costs
-/// this factor more than in a calibration's records.
-constexpr double kZeroCopyFactor = 1.5;
-/// Extra time of engines' buffers between GPUs over those of a calibration, on any path. Engines' kernels do more for each
-/// entry, one after the other, and must be fetched, while a calibration repeats its kernels. The median of 248 buffers of
-/// `bfs`, `sssp` and `pagerank` between two H100s (docs/performance/exchange-and-paths.md).
-constexpr double kEngineUs = 8;
-
-double ByteFactor(std::string_view path, DeviceKind kind) {
-  return kind == DeviceKind::kCuda && (path == "uva" || path == "uva-hub") ? kZeroCopyFactor : 1.0;
+/// Whether `us` is less than `other_us` by more than the predictions' error.
+bool IsClearlyLess(double us, double other_us, double error = 0) {
+  return us < (1 - std::max(error, kLeastError)) * other_us;
 }
+
+/// The paths that move no bytes between packing and unpacking, in the order in which they are preferred.
+constexpr std::array<std::string_view, 3> kZeroCopyPaths = {"host", "p2p-direct", "uva"};
 
 /// Whether all that the path carries goes through host memory. Other paths go there only for pairs without a link; NCCL for
 /// all pairs, where some pair has no link.
@@ -119,38 +111,49 @@ std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind k
     CHATTY_CHECK(info != nullptr, "transport '{}' was not checked", named);
     return {info->name};  // a name that outlives `choice`
   }
-  // The cost of every candidate, for some sizes of every pair that exchanges data.
-  struct Case {
-    std::vector<double> us;  // of each path of the model
-  };
-  std::vector<Case> cases;
-  const std::size_t devices = capacities.size();
   std::vector<const TransportInfo*> infos;
   for (const std::string& path : model.paths()) {
     const TransportInfo* const info = FindTransport(path);
     const bool may = info != nullptr && AutoMayTake(path, kind);  // a model may name a path that this build lacks
     infos.push_back(may && (meets || !info->collective) ? info : nullptr);
   }
+  const auto joins = [&](std::size_t p, PartId from, PartId to) { return infos[p] != nullptr && model.Joins(p, from, to); };
+  // The cost of every candidate, for some sizes of every pair that exchanges data.
+  struct Case {
+    std::vector<double> us;  // of each path of the model
+  };
+  std::vector<Case> cases;
+  std::vector<std::size_t> chosen;
+  const std::size_t devices = capacities.size();
+  const Load all{static_cast<std::uint32_t>(devices - 1), static_cast<std::uint32_t>(devices)};
   for (PartId from = 0; from < devices; ++from) {
     for (PartId to = 0; to < devices; ++to) {
-      if (from == to || capacities[from][to] == 0) continue;
+      const std::size_t capacity = capacities[from][to];
+      if (from == to || capacity == 0) continue;
       for (std::size_t bytes = 256;; bytes *= 16) {
-        const std::size_t size = std::min(bytes, capacities[from][to]);
+        const std::size_t size = std::min(bytes, capacity);
+        // Long buffers are bitmaps of a numbering's places, short ones records of eight bytes.
+        const bool swept = size > capacity / 4;
         Case& one = cases.emplace_back();
         for (std::size_t p = 0; p < infos.size(); ++p) {
-          const Load all{static_cast<std::uint32_t>(devices - 1), static_cast<std::uint32_t>(devices)};
-          // Long buffers list a numbering's places, short ones records of eight bytes.
-          const bool swept = kind == DeviceKind::kCuda && size > capacities[from][to] / 4;
-          const auto bytes_there = static_cast<std::size_t>(
-              static_cast<double>(size) * (swept && infos[p] != nullptr ? ByteFactor(infos[p]->name, kind) : 1.0));
-          one.us.push_back(infos[p] == nullptr ? kInfinite
-                                               : model.PredictUs(p, from, to, bytes_there, swept ? 0 : size / 8, all));
+          one.us.push_back(!joins(p, from, to) ? kInfinite
+                                               : model.PredictUs(p, from, to, swept ? Encoding::kBitmap : Encoding::kSparse,
+                                                                 size, (swept ? capacity : size) / 8, all));
         }
-        if (size == capacities[from][to]) break;
+        if (size == capacity) break;
       }
     }
   }
-  std::vector<std::size_t> chosen;
+  // First every pair's default path.
+  for (const std::string_view name : kZeroCopyPaths) {
+    const std::size_t p = model.Find(name);
+    const bool needed = p != CostModel::kNoPath && std::any_of(cases.begin(), cases.end(), [&](const Case& one) {
+                          return one.us[p] != kInfinite && std::all_of(chosen.begin(), chosen.end(), [&](std::size_t other) {
+                                   return one.us[other] == kInfinite;
+                                 });
+                        });
+    if (needed) chosen.push_back(p);
+  }
   const auto best = [&](const Case& one) {
     double least = kInfinite;
     for (const std::size_t p : chosen) least = std::min(least, one.us[p]);
@@ -167,7 +170,7 @@ std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind k
         if (one.us[p] == kInfinite) continue;
         if (now == kInfinite) {
           gain += 1e6 + 1e3 / (1 + one.us[p]);
-        } else if (one.us[p] < kWorthwhile * now) {
+        } else if (IsClearlyLess(one.us[p], now)) {
           gain += 1 - one.us[p] / now;
         }
       }
@@ -198,47 +201,36 @@ TransportMemory MeasurePaths(std::span<const std::string_view> paths, DeviceKind
   return sum;
 }
 
-bool BroadcastsMayPay(std::span<const std::string_view> paths, DeviceKind kind, const CostModel& model,
-                      const PairBytesTable& capacities, std::span<const std::size_t> broadcast) {
+bool BroadcastsMayPay(std::span<const std::string_view> paths, const CostModel& model, const PairBytesTable& capacities,
+                      std::span<const std::size_t> broadcast) {
   const std::size_t devices = capacities.size();
   if (devices < 3) return false;  // between two devices both are the same buffer
   const Load all{static_cast<std::uint32_t>(devices - 1), static_cast<std::uint32_t>(devices)};
-  for (PartId from = 0; from < devices; ++from) {
-    if (broadcast[from] == 0) continue;
-    double of_pairs = 0, for_all = kInfinite;
-    for (PartId to = 0; to < devices; ++to) {
-      if (to == from || capacities[from][to] == 0) continue;
-      double least = kInfinite;
-      for (const std::string_view path : paths) {
-        const std::size_t p = model.Find(path);
-        const auto bytes = static_cast<std::size_t>(static_cast<double>(capacities[from][to]) * ByteFactor(path, kind));
-        if (p != CostModel::kNoPath) least = std::min(least, model.PredictUs(p, from, to, bytes, 0, all));
-      }
-      of_pairs = std::max(of_pairs, least);
-    }
+  const auto least = [&](PartId from, PartId to, std::size_t bytes) {
+    double us = kInfinite;
     for (const std::string_view path : paths) {
       const std::size_t p = model.Find(path);
-      if (p == CostModel::kNoPath) continue;
-      const auto bytes = static_cast<std::size_t>(static_cast<double>(broadcast[from]) * ByteFactor(path, kind));
-      for_all = std::min(for_all, model.PredictBroadcastUs(p, from, bytes, 0, static_cast<std::uint32_t>(devices)));
+      if (p != CostModel::kNoPath) us = std::min(us, model.PredictUs(p, from, to, Encoding::kBitmap, bytes, bytes / 8, all));
     }
-    if (for_all < kWorthwhile * of_pairs) return true;
+    return us;
+  };
+  for (PartId from = 0; from < devices; ++from) {
+    if (broadcast[from] == 0) continue;
+    double of_pairs = 0;
+    for (PartId to = 0; to < devices; ++to) {
+      if (to != from && capacities[from][to] != 0) of_pairs = std::max(of_pairs, least(from, to, capacities[from][to]));
+    }
+    if (IsClearlyLess(least(from, from, broadcast[from]), of_pairs)) return true;
   }
   return false;
 }
 
-Selector::Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kind, Broadcasts broadcasts, bool meets,
-                   const CostModel& model)
-    : paths_(std::move(paths)),
-      sweep_us_(kind == DeviceKind::kCuda ? kSweepUs : 0),
-      engine_us_(kind == DeviceKind::kCuda && model.measured() ? kEngineUs : 0),
-      model_(model),
-      broadcasts_(broadcasts) {
+Selector::Selector(std::vector<std::unique_ptr<Transport>> paths, Broadcasts broadcasts, bool meets, const CostModel& model)
+    : paths_(std::move(paths)), model_(model), broadcasts_(broadcasts) {
   std::vector<std::string_view> names;
   for (const auto& path : paths_) {
     names.push_back(path->name());
     in_model_.push_back(model_.Find(path->name()));
-    byte_factor_.push_back(ByteFactor(path->name(), kind));
     through_host_.push_back(!model_.links_apart() || GoesThroughHost(path->name(), model_));
     const TransportInfo* const info = FindTransport(path->name());
     collective_ = collective_ || (meets && (info == nullptr || info->collective));
@@ -248,34 +240,40 @@ Selector::Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kin
 
 double Selector::PredictUs(std::size_t path, PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept {
   if (in_model_[path] == CostModel::kNoPath) return kInfinite;
-  const double more = buffer.content == BufferContent::kPayload ? 0 : engine_us_;
-  if (buffer.content != BufferContent::kList) {
-    const std::size_t count = buffer.places != 0 ? buffer.places : buffer.entries;
-    const double us = model_.PredictContentUs(buffer.content, in_model_[path], from, to, buffer.bytes, count, load);
-    if (!std::isnan(us)) return us + more;
-  }
-  if (IsList(buffer)) return model_.PredictUs(in_model_[path], from, to, buffer.bytes, EntriesOf(buffer), load) + more;
-  const auto bytes = static_cast<std::size_t>(static_cast<double>(buffer.bytes) * byte_factor_[path]);
-  return model_.PredictUs(in_model_[path], from, to, bytes, 0, load) + sweep_us_ * static_cast<double>(buffer.places) + more;
+  return model_.PredictUs(in_model_[path], from, to, buffer.encoding, buffer.bytes, buffer.entries, load) +
+         (buffer.payload ? 0 : model_.engine_us());
 }
 
-double Selector::PredictBroadcastUs(std::size_t path, PartId from, const BufferShape& buffer,
-                                    std::uint32_t senders) const noexcept {
-  if (in_model_[path] == CostModel::kNoPath) return kInfinite;
-  if (IsList(buffer))
-    return model_.PredictBroadcastUs(in_model_[path], from, buffer.bytes, EntriesOf(buffer), senders) + engine_us_;
-  const auto bytes = static_cast<std::size_t>(static_cast<double>(buffer.bytes) * byte_factor_[path]);
-  return model_.PredictBroadcastUs(in_model_[path], from, bytes, 0, senders) +
-         sweep_us_ * static_cast<double>(buffer.places) + engine_us_;
+std::size_t Selector::DefaultPath(PartId from, PartId to) const noexcept {
+  for (std::size_t p = 0; p < paths_.size(); ++p) {
+    const bool joins = in_model_[p] != CostModel::kNoPath && model_.Joins(in_model_[p], from, to);
+    if (joins && paths_[p]->IsZeroCopyReceive(from, to)) return p;
+  }
+  return CostModel::kNoPath;
+}
+
+template <class LoadOf>
+Selector::Choice Selector::ChooseUnder(PartId from, PartId to, const BufferShape& buffer,
+                                       const LoadOf& load_of) const noexcept {
+  Choice choice{0, kInfinite};
+  for (std::size_t p = 0; p < paths_.size(); ++p) {
+    const double us = PredictUs(p, from, to, buffer, load_of(p));
+    if (us < choice.us) choice = {static_cast<std::uint8_t>(p), us};
+  }
+  const std::size_t otherwise = DefaultPath(from, to);
+  if (otherwise == CostModel::kNoPath || otherwise == choice.path) return choice;
+  const auto error = [&](std::size_t p) { return model_.KnownCost(in_model_[p], from, to, buffer.encoding).error; };
+  const double us = PredictUs(otherwise, from, to, buffer, load_of(otherwise));
+  if (IsClearlyLess(choice.us, us, std::max(error(choice.path), error(otherwise)))) return choice;
+  return {static_cast<std::uint8_t>(otherwise), us};
 }
 
 Selector::Choice Selector::Choose(PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept {
-  Choice choice{0, kInfinite};
-  for (std::size_t p = 0; p < paths_.size(); ++p) {
-    const double us = PredictUs(p, from, to, buffer, load);
-    if (us < choice.us) choice = {static_cast<std::uint8_t>(p), us};
-  }
-  return choice;
+  return ChooseUnder(from, to, buffer, [load](std::size_t) { return load; });
+}
+
+bool Selector::BroadcastPays(double broadcast_us, double of_pairs_us) noexcept {
+  return IsClearlyLess(broadcast_us, of_pairs_us);
 }
 
 std::uint32_t Selector::BuffersBeside(std::size_t path, std::span<const std::uint8_t> paths) const noexcept {
@@ -307,24 +305,13 @@ void Selector::ChooseAll(PartId from, std::span<const PartId> to, std::span<cons
   const double before = predict(choices);
   std::array<Choice, kMaxDevices> again{};
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    again[i] = choices[i];
-    for (std::size_t p = 0; p < paths_.size(); ++p) {
+    again[i] = ChooseUnder(from, to[i], buffers[i], [&](std::size_t p) {
       const std::uint32_t beside = BuffersBeside(p, chosen) + (through_host_[p] != through_host_[chosen[i]] ? 1 : 0);
-      const double us = PredictUs(p, from, to[i], buffers[i], {.buffers = beside, .senders = senders});
-      if (us < again[i].us) again[i] = {static_cast<std::uint8_t>(p), us};
-    }
+      return Load{.buffers = beside, .senders = senders};
+    });
   }
   for (std::size_t i = 0; i < buffers.size(); ++i) chosen[i] = again[i].path;
   if (predict(std::span(again).first(buffers.size())) < before) std::copy_n(again.begin(), buffers.size(), choices.begin());
-}
-
-Selector::Choice Selector::ChooseBroadcast(PartId from, const BufferShape& buffer, std::uint32_t senders) const noexcept {
-  Choice choice{0, kInfinite};
-  for (std::size_t p = 0; p < paths_.size(); ++p) {
-    const double us = PredictBroadcastUs(p, from, buffer, senders);
-    if (us < choice.us) choice = {static_cast<std::uint8_t>(p), us};
-  }
-  return choice;
 }
 
 void Selector::BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,

@@ -205,7 +205,7 @@ CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& prog
   } else if (choice.data == "auto" && !options.transport_factory) {
     // Only pulls broadcast: a push's message has one owner.
     const PairBytesTable values = BufferCapacities(halo, std::nullopt, program.shared_payload);
-    if (BroadcastsMayPay(plan.paths, kind, model, values, borders)) plan.broadcasts = Broadcasts::kChosen;
+    if (BroadcastsMayPay(plan.paths, model, values, borders)) plan.broadcasts = Broadcasts::kChosen;
   }
   if (plan.broadcasts != Broadcasts::kNever) plan.options.broadcast = std::move(borders);
   return plan;

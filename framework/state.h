@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "chatty/comm/encoding.h"
 #include "chatty/core/bitmap.h"
 #include "chatty/core/device.h"
 #include "chatty/core/graph_ref.h"
@@ -85,20 +86,6 @@ struct BorderRef {
   const LocalId* begin = nullptr;  ///< parts + 1 entries
   const LocalId* vertices = nullptr;
 };
-
-/// How a buffer lists its entries of a numbering. The numbering has `size` entries: a pair's subset, a device's whole halo
-/// or its border_union.
-enum class Encoding : std::uint8_t {
-  kSparse,  ///< an index word and a payload for each entry
-  kBitmap,  ///< a bit for each place of the numbering and the payloads of the set places; without payload: bits alone
-  kDense,   ///< a payload for each place of the numbering: all are present
-};
-
-/// "sparse", "bitmap" or "dense", for tables.
-inline std::string_view EncodingName(Encoding encoding) {
-  constexpr std::string_view kNames[] = {"sparse", "bitmap", "dense"};
-  return kNames[static_cast<int>(encoding)];
-}
 
 /// Entries of a bitmap with contiguous payloads: a GPU warp reads one segment at a time and packs at least one.
 inline constexpr std::size_t kBufferSegment = 256;

@@ -215,8 +215,7 @@ class AsyncRun {
       const std::size_t expected = std::min<std::size_t>(subset, last_sent_[q]);
       const Encoding form = ShortestForm(subset, expected, traits_.late_payload);
       const BufferShape shape =
-          BufferShapeOf(run_.me.device->kind(), form, BufferBytes(form, subset, expected, traits_.late_payload), expected,
-                        subset, traits_.late_payload, /*messages=*/true);
+          BufferShapeOf(form, BufferBytes(form, subset, expected, traits_.late_payload), expected, subset);
       path[q] = run_.paths->Choose(rank_, q, shape, {}).path;
       expected_bytes[q] = shape.bytes;
       outbox.buffer[q] = (*run_.paths)[path[q]].Outbox(rank_, q, shared_.From(rank_, q).posted.load());

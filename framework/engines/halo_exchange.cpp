@@ -171,8 +171,7 @@ void HaloExchange::Choose(const ExchangeRound& round, SharedPlan& plan) {
     sent_.expected_bytes[to] = BufferBytes(plan.form[to], entries, expected, payload);
     sent_.form[to] = plan.form[to];
     sent_.count[to] = static_cast<std::uint32_t>(expected);
-    return BufferShapeOf(run_.me.device->kind(), plan.form[to], sent_.expected_bytes[to], expected, entries, payload,
-                         sent_.traffic == Traffic::kMessages);
+    return BufferShapeOf(plan.form[to], sent_.expected_bytes[to], expected, entries);
   };
   const std::uint32_t senders = Senders(round);
   const bool always = paths.broadcasts() == Broadcasts::kAlways;
@@ -195,7 +194,7 @@ void HaloExchange::Choose(const ExchangeRound& round, SharedPlan& plan) {
   if (!all_listen_ || Entries(rank, rank) == 0) return;
   const Selector::Choice choice = paths.ChooseBroadcast(rank, expect(rank), senders);
   sent_.path[rank] = choice.path;
-  sent_.for_all = always || choice.us < of_pairs;
+  sent_.for_all = always || Selector::BroadcastPays(choice.us, of_pairs);
 }
 
 /// Whether all receivers read these buffers where they are packed.

@@ -175,16 +175,11 @@ Selector::Choice DeviceOperators::ChoiceFor(const PairBytesTable& sizes, PartId 
   for (PartId q = 0; q < sizes.size(); ++q) {
     if (sizes[from][q] == 0) continue;
     if (q == to) at = buffers;
-    shapes[buffers] = {.bytes = sizes[from][q]};
+    shapes[buffers] = {.bytes = sizes[from][q], .payload = true};
     receivers[buffers++] = q;
   }
   paths.ChooseAll(from, {receivers.data(), buffers}, {shapes.data(), buffers}, senders, choices);
-  // The predicted time excludes unpacking, which the choice includes: programs unpack later.
-  std::array<std::uint8_t, kMaxDevices> beside{};
-  for (std::size_t i = 0; i < buffers; ++i) beside[i] = choices[i].path;
-  const Load load{.buffers = paths.BuffersBeside(choices[at].path, {beside.data(), buffers}), .senders = senders};
-  const BufferShape payload{.bytes = sizes[from][to], .content = BufferContent::kPayload};
-  return {choices[at].path, paths.PredictUs(choices[at].path, from, to, payload, load)};
+  return choices[at];
 }
 
 Transport& DeviceOperators::PathOf(const PairBytesTable& sizes, PartId from, PartId to) const {

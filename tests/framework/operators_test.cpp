@@ -33,15 +33,9 @@ TEST(OperatorPaths, EachPayloadTakesTheFasterOfSeveral) {
     outputs.emplace_back(*devices[d], subgraphs[d].owned);
   }
   CostModel costs({"host", "staged"}, 2);
-  const auto line = [](double alpha, double beta) {
-    CostFit fit;
-    fit.small = fit.large = {alpha, beta, 0};
-    fit.samples = 1;
-    return fit;
-  };
   for (const auto& [from, to] : {std::pair{0, 1}, std::pair{1, 0}}) {
-    costs.set_fit(0, from, to, LoadCorner::kAlone, line(1, 1));
-    costs.set_fit(1, from, to, LoadCorner::kAlone, line(1000, 0.001));
+    costs.set_cost(0, from, to, Encoding::kDense, MeasuredLoad::kAlone, {1, 1});
+    costs.set_cost(1, from, to, Encoding::kDense, MeasuredLoad::kAlone, {1000, 0.001});
   }
   RunOptions options;
   options.timeout = std::chrono::seconds(60);
