@@ -7,8 +7,6 @@
 #include <array>
 #include <limits>
 
-#include "chatty/core/suggestion.h"
-
 namespace chatty {
 namespace {
 
@@ -31,85 +29,15 @@ bool GoesThroughHost(std::string_view path, const CostModel& model) {
   return path == "uva" || path == "staged" || path == "uva-hub" || (path == "nccl" && !model.all_reach());
 }
 
-std::string_view Named(const CommChoice& choice, DeviceKind kind) {
-  if (choice.broadcast && choice.data == "chattygraph") return kind == DeviceKind::kHost ? "host" : "nccl";
-  return choice.data;
-}
-
 }  // namespace
 
-CommChoice CommChoice::Parse(std::string_view text) {
-  CommChoice choice;
-  if (text == "chattygraph") return {"chattygraph", "auto", true};
-  if (text.find('=') == std::string_view::npos) {
-    if (text.empty()) throw UsageError("--comm is empty; name a transport, or leave the option out");
-    choice.data = text;
-    return choice;
-  }
-  bool seen_data = false, seen_state = false;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view part = rest.substr(0, comma);
-    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
-    const std::size_t equals = part.find('=');
-    const std::string_view key = part.substr(0, equals);
-    const std::string_view value = equals == std::string_view::npos ? std::string_view{} : part.substr(equals + 1);
-    bool& seen = key == "data" ? seen_data : seen_state;
-    if ((key != "data" && key != "state") || value.empty() || seen || (rest.empty() && comma != std::string_view::npos)) {
-      Throw<UsageError>(
-          "--comm {}: write a transport's name, auto, chattygraph, or data=NAME,state=NAME with each at most once", text);
-    }
-    if (key == "data" && value == "chattygraph") {
-      Throw<UsageError>(
-          "--comm {}: chattygraph is no transport but says what carries data and state; write --comm chattygraph", text);
-    }
-    seen = true;
-    (key == "data" ? choice.data : choice.state) = value;
-  }
-  return choice;
-}
-
-std::vector<std::string_view> CommNames() {
-  std::vector<std::string_view> names = TransportNames();
-  names.insert(names.begin() + 1, "chattygraph");
-  return names;
-}
-
-void CheckComm(std::string_view text, DeviceKind kind, std::size_t devices) {
-  const CommChoice choice = CommChoice::Parse(text);
-  const std::string_view data = Named(choice, kind);
-  if (text == data && data != "auto" && FindTransport(data) == nullptr) {
-    Throw<UsageError>("there is no transport '{}' in this build{}; choose one of {}", data, DidYouMean(data, CommNames()),
-                      fmt::join(CommNames(), ", "));
-  }
-  CheckTransport(data, kind, devices);
-  const std::string_view state = choice.state;
-  const bool nccl = FindTransport("nccl") != nullptr;
-  if (state != "auto" && state != "host" && state != "uva" && (state != "nccl" || !nccl)) {
-    Throw<UsageError>("--comm state={}: write host, uva{} or auto", state, nccl ? ", nccl" : "");
-  }
-  if (devices > 1 && state != "auto" && state != "host" && kind == DeviceKind::kHost) {
-    Throw<UsageError>("--comm state={}: host devices meet in host memory; write state=host or auto", state);
-  }
-  if (devices > 1 && state == "host" && kind == DeviceKind::kCuda) {
-    throw UsageError("--comm state=host: GPUs write their counters to mapped host memory; write state=uva, nccl or auto");
-  }
-}
-
-void CheckComm(std::string_view text, const DeviceSelection& devices) {
-  CheckComm(text, devices.kind, devices.indices.size());
-  const CommChoice choice = CommChoice::Parse(text);
-  CheckTransport(Named(choice, devices.kind), devices);
-  if (devices.indices.size() > 1 && choice.state == "nccl") CheckTransport("nccl", devices);
-}
-
-std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind kind, const CostModel& model,
+std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind, const CostModel& model,
                                           const PairBytesTable& capacities, bool meets) {
-  const std::string_view named = Named(choice, kind);
+  const std::string_view named = spec.TransportFor(kind);
   if (named != "auto") {
     const TransportInfo* const info = FindTransport(named);
     CHATTY_CHECK(info != nullptr, "transport '{}' was not checked", named);
-    return {info->name};  // a name that outlives `choice`
+    return {info->name};  // a name that outlives `spec`
   }
   std::vector<const TransportInfo*> infos;
   for (const std::string& path : model.paths()) {
@@ -225,7 +153,8 @@ bool BroadcastsMayPay(std::span<const std::string_view> paths, const CostModel& 
   return false;
 }
 
-Selector::Selector(std::vector<std::unique_ptr<Transport>> paths, Broadcasts broadcasts, bool meets, const CostModel& model)
+TransportSelector::TransportSelector(std::vector<std::unique_ptr<Transport>> paths, Broadcasts broadcasts, bool meets,
+                                     const CostModel& model)
     : paths_(std::move(paths)), model_(model), broadcasts_(broadcasts) {
   std::vector<std::string_view> names;
   for (const auto& path : paths_) {
@@ -238,13 +167,14 @@ Selector::Selector(std::vector<std::unique_ptr<Transport>> paths, Broadcasts bro
   name_ = fmt::format("{}", fmt::join(names, "+"));
 }
 
-double Selector::PredictUs(std::size_t path, PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept {
+double TransportSelector::PredictUs(std::size_t path, PartId from, PartId to, const BufferShape& buffer,
+                                    Load load) const noexcept {
   if (in_model_[path] == CostModel::kNoPath) return kInfinite;
   return model_.PredictUs(in_model_[path], from, to, buffer.encoding, buffer.bytes, buffer.entries, load) +
          (buffer.payload ? 0 : model_.engine_us());
 }
 
-std::size_t Selector::DefaultPath(PartId from, PartId to) const noexcept {
+std::size_t TransportSelector::DefaultPath(PartId from, PartId to) const noexcept {
   for (std::size_t p = 0; p < paths_.size(); ++p) {
     const bool joins = in_model_[p] != CostModel::kNoPath && model_.Joins(in_model_[p], from, to);
     if (joins && paths_[p]->IsZeroCopyReceive(from, to)) return p;
@@ -253,8 +183,8 @@ std::size_t Selector::DefaultPath(PartId from, PartId to) const noexcept {
 }
 
 template <class LoadOf>
-Selector::Choice Selector::ChooseUnder(PartId from, PartId to, const BufferShape& buffer,
-                                       const LoadOf& load_of) const noexcept {
+TransportSelector::Choice TransportSelector::ChooseUnder(PartId from, PartId to, const BufferShape& buffer,
+                                                         const LoadOf& load_of) const noexcept {
   Choice choice{0, kInfinite};
   for (std::size_t p = 0; p < paths_.size(); ++p) {
     const double us = PredictUs(p, from, to, buffer, load_of(p));
@@ -268,21 +198,22 @@ Selector::Choice Selector::ChooseUnder(PartId from, PartId to, const BufferShape
   return {static_cast<std::uint8_t>(otherwise), us};
 }
 
-Selector::Choice Selector::Choose(PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept {
+TransportSelector::Choice TransportSelector::Choose(PartId from, PartId to, const BufferShape& buffer,
+                                                    Load load) const noexcept {
   return ChooseUnder(from, to, buffer, [load](std::size_t) { return load; });
 }
 
-bool Selector::BroadcastPays(double broadcast_us, double of_pairs_us) noexcept {
+bool TransportSelector::BroadcastPays(double broadcast_us, double of_pairs_us) noexcept {
   return IsClearlyLess(broadcast_us, of_pairs_us);
 }
 
-std::uint32_t Selector::BuffersBeside(std::size_t path, std::span<const std::uint8_t> paths) const noexcept {
+std::uint32_t TransportSelector::BuffersBeside(std::size_t path, std::span<const std::uint8_t> paths) const noexcept {
   return static_cast<std::uint32_t>(std::count_if(
       paths.begin(), paths.end(), [&](std::uint8_t other) { return through_host_[other] == through_host_[path]; }));
 }
 
-void Selector::ChooseAll(PartId from, std::span<const PartId> to, std::span<const BufferShape> buffers,
-                         std::uint32_t senders, std::span<Choice> choices) const noexcept {
+void TransportSelector::ChooseAll(PartId from, std::span<const PartId> to, std::span<const BufferShape> buffers,
+                                  std::uint32_t senders, std::span<Choice> choices) const noexcept {
   const auto all = static_cast<std::uint32_t>(buffers.size());
   std::array<std::uint8_t, kMaxDevices> paths{};
   const std::span<std::uint8_t> chosen = std::span(paths).first(buffers.size());
@@ -314,8 +245,9 @@ void Selector::ChooseAll(PartId from, std::span<const PartId> to, std::span<cons
   if (predict(std::span(again).first(buffers.size())) < before) std::copy_n(again.begin(), buffers.size(), choices.begin());
 }
 
-void Selector::BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
-                               std::span<const std::uint8_t> path, std::uint64_t epoch) const {
+void TransportSelector::BeginCollective(PartId at, std::span<const std::size_t> incoming,
+                                        std::span<const std::size_t> broadcast, std::span<const std::uint8_t> path,
+                                        std::uint64_t epoch) const {
   if (!collective_) return;
   // What travels on one path, and zero for the others.
   const std::size_t devices = std::max(incoming.size(), broadcast.size());
@@ -329,11 +261,11 @@ void Selector::BeginCollective(PartId at, std::span<const std::size_t> incoming,
   }
 }
 
-void Selector::Abort() const noexcept {
+void TransportSelector::Abort() const noexcept {
   for (const auto& path : paths_) path->Abort();
 }
 
-bool Selector::reusable() const noexcept {
+bool TransportSelector::reusable() const noexcept {
   return std::all_of(paths_.begin(), paths_.end(), [](const auto& path) { return path->reusable(); });
 }
 

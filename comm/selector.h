@@ -1,5 +1,5 @@
 /// \file
-/// Selects the path of each message: `--comm` names it, or the cost model predicts which path is fastest.
+/// Selects the path of each message: a CommSpec names it, or the cost model predicts which path is fastest.
 #pragma once
 
 #include <cstddef>
@@ -11,37 +11,18 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/comm/comm_spec.h"
 #include "chatty/comm/cost_model.h"
 #include "chatty/comm/transport.h"
 
 namespace chatty {
 
-/// What carries data and state, as `--comm` states it.
-struct CommChoice {
-  std::string data = "auto";   ///< for messages and values: a transport's name, or "auto"
-  std::string state = "auto";  ///< for a round's counters: "host", "uva", "nccl", or "auto"
-  bool broadcast = false;      ///< each device broadcasts to all others, whatever it costs
-
-  /// Parses a transport's name, "auto", "data=NAME", "state=NAME", both with a comma between, or "chattygraph".
-  /// "chattygraph" is the published algorithm: NCCL broadcasts for data (shared memory between host devices), mapped host
-  /// memory for state. Throws UsageError for other text. CheckComm checks whether devices can use the choice.
-  static CommChoice Parse(std::string_view text);
-};
-
-/// Throws UsageError for text that CommChoice::Parse refuses, an unknown name, or a transport that devices of this kind
-/// cannot use. Needs no device.
-void CheckComm(std::string_view text, DeviceKind kind, std::size_t devices);
-/// As above, for these devices. Throws CapabilityError for data or state over NCCL where two devices share a GPU.
-void CheckComm(std::string_view text, const DeviceSelection& devices);
-/// The values of `--comm` in this build, "auto" first.
-std::vector<std::string_view> CommNames();
-
-/// The transports that a run makes: the one that `choice` names, or at most four between which a choice may pay by the
+/// The transports that a run makes: the one that `spec` names, or at most four between which a choice may pay by the
 /// model. The default path of every pair is included. Another is included if a pair has no path, or if it saves more than
 /// the model's error of the time of every other at some size. `meets`: the run calls Transport::BeginCollective. Without it,
 /// collective paths are used only by name: their costs are measured with BeginCollective, and NCCL has a communicator for
 /// each pair, whose sends may wait for each other.
-std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind kind, const CostModel& model,
+std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind, const CostModel& model,
                                           const PairBytesTable& capacities, bool meets);
 
 /// What MakeTransport would allocate for all of these paths.
@@ -70,7 +51,7 @@ bool BroadcastsMayPay(std::span<const std::string_view> paths, const CostModel& 
 
 /// The paths of one run, made, and the choice between them. Choosing is const and takes well under a microsecond. The other
 /// calls belong to the threads that Transport states.
-class Selector {
+class TransportSelector {
  public:
   /// The path of one message, and its predicted time in microseconds: infinite where the model has none.
   struct Choice {
@@ -79,7 +60,8 @@ class Selector {
   };
 
   /// Takes ownership of the paths. `meets`: the run calls BeginCollective.
-  Selector(std::vector<std::unique_ptr<Transport>> paths, Broadcasts broadcasts, bool meets, const CostModel& model);
+  TransportSelector(std::vector<std::unique_ptr<Transport>> paths, Broadcasts broadcasts, bool meets,
+                    const CostModel& model);
 
   /// The names of the paths, joined by plus signs.
   const std::string& name() const noexcept { return name_; }

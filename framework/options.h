@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "chatty/comm/comm_spec.h"
 #include "chatty/comm/transport.h"
 #include "chatty/framework/vertex_data.h"
 
@@ -81,7 +82,7 @@ struct RunOptions {
   /// Push, pull, or the cheaper one in each round.
   Direction direction = Direction::kAuto;
   Execution execution = Execution::kAuto;  ///< the engine; ParseExecution reads its name
-  std::string transport = "auto";          ///< the message transport: see CommChoice::Parse
+  CommSpec comm;                           ///< what carries messages and counters; ParseCommSpec reads its text
   std::string links = "all";               ///< links between devices that may be used: see LinkMask::Parse
   Tiling tiling = Tiling::kAuto;           ///< of rows: see Tiling
   Records records = Records::kAuto;        ///< of short rows: see Records
@@ -94,7 +95,7 @@ struct RunOptions {
   bool explain = false;  ///< record each buffer in RunStatistics::buffers, with its time; slows the run
   /// Arrays with a number per vertex, under the names in the program's kVertexData.
   VertexData vertex_data;
-  /// If set, makes the transport; `transport` then only determines the memory estimate. Not called for one device.
+  /// If set, makes the transport; `comm` then only determines the memory estimate. Not called for one device.
   TransportFactory transport_factory;
   std::uint32_t max_rounds = 0;  ///< round limit; 0: only when the program is done
   /// Longest wait for another device or for a device's own work; 0: for ever. After a wait of that time, the run fails with

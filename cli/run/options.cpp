@@ -54,7 +54,7 @@ RunOptions ParseRunOptions(const RunCommandOptions& options) {
   RunOptions run;
   run.direction = ParseDirection(options.direction);
   run.execution = ParseExecution(options.execution);
-  run.transport = options.transport;
+  run.comm = ParseCommSpec(options.transport);
   run.links = options.links;
   run.tiling = ParseTiling(options.tiles);
   run.records = ParseRecords(options.records);

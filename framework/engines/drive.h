@@ -26,7 +26,7 @@ template <class Failing, class Make>
 auto DriveDevices(std::string_view execution, const EngineRun& run, Failing& failing, RunRecord* record, Make&& make) {
   using Report = decltype(make(std::declval<const DeviceRun&>()).TakeReport());
   const std::span<const DeviceContext> participants = run.participants;
-  Selector* const paths = run.paths;
+  TransportSelector* const paths = run.paths;
   const int devices = static_cast<int>(participants.size());
   *record = {};
   RunStatistics& statistics = record->statistics;

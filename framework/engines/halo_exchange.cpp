@@ -160,7 +160,7 @@ void HaloExchange::Send(const ExchangeRound& round, bool queue_out) {
 /// all devices listen and it is expected to be faster, or is the only choice.
 void HaloExchange::Choose(const ExchangeRound& round, SharedPlan& plan) {
   const PartId rank = run_.rank;
-  const Selector& paths = *run_.paths;
+  const TransportSelector& paths = *run_.paths;
   const std::size_t payload = Payload();
   plan.all = SharesAll(round);
   const auto expect = [&](PartId to) {
@@ -177,7 +177,7 @@ void HaloExchange::Choose(const ExchangeRound& round, SharedPlan& plan) {
   const bool always = paths.broadcasts() == Broadcasts::kAlways;
   std::array<PartId, kMaxDevices> receivers{};
   std::array<BufferShape, kMaxDevices> shapes{};
-  std::array<Selector::Choice, kMaxDevices> choices{};
+  std::array<TransportSelector::Choice, kMaxDevices> choices{};
   std::size_t buffers = 0;
   for (PartId q = 0; q < run_.parts && !always; ++q) {
     if (q == rank || Entries(rank, q) == 0) continue;
@@ -192,9 +192,9 @@ void HaloExchange::Choose(const ExchangeRound& round, SharedPlan& plan) {
   }
   sent_.for_all = always;
   if (!all_listen_ || Entries(rank, rank) == 0) return;
-  const Selector::Choice choice = paths.ChooseBroadcast(rank, expect(rank), senders);
+  const TransportSelector::Choice choice = paths.ChooseBroadcast(rank, expect(rank), senders);
   sent_.path[rank] = choice.path;
-  sent_.for_all = always || Selector::BroadcastPays(choice.us, of_pairs);
+  sent_.for_all = always || TransportSelector::BroadcastPays(choice.us, of_pairs);
 }
 
 /// Whether all receivers read these buffers where they are packed.

@@ -35,7 +35,7 @@ void MessageLog::ReportKept(std::uint32_t round) {
 }
 
 void MessageLog::Record(std::uint32_t round, const LoggedBuffer& buffer) {
-  const Selector& paths = *run_.paths;
+  const TransportSelector& paths = *run_.paths;
   BufferRecord& record = records_.emplace_back();
   record.round = round;
   record.from = buffer.from;

@@ -147,7 +147,7 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
       device().stream().Synchronize(wait());
       const Clock::time_point there = Clock::now();
       const Clock::time_point since = std::max(begun, group_->begun_[epoch % 2][from][rank()]);
-      const Selector::Choice choice = ChoiceFor(sizes, from, rank());
+      const TransportSelector::Choice choice = ChoiceFor(sizes, from, rank());
       BufferRecord& record = traffic_.buffers.emplace_back();
       record.round = static_cast<std::uint32_t>(epoch);
       record.from = from;
@@ -163,14 +163,14 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
   }
 }
 
-Selector::Choice DeviceOperators::ChoiceFor(const PairBytesTable& sizes, PartId from, PartId to) const {
-  const Selector& paths = *group_->paths_.selector();
+TransportSelector::Choice DeviceOperators::ChoiceFor(const PairBytesTable& sizes, PartId from, PartId to) const {
+  const TransportSelector& paths = *group_->paths_.selector();
   const auto senders = static_cast<std::uint32_t>(std::count_if(sizes.begin(), sizes.end(), [](const auto& row) {
     return std::any_of(row.begin(), row.end(), [](std::size_t bytes) { return bytes > 0; });
   }));
   std::array<PartId, kMaxDevices> receivers{};
   std::array<BufferShape, kMaxDevices> shapes{};
-  std::array<Selector::Choice, kMaxDevices> choices{};
+  std::array<TransportSelector::Choice, kMaxDevices> choices{};
   std::size_t buffers = 0, at = 0;
   for (PartId q = 0; q < sizes.size(); ++q) {
     if (sizes[from][q] == 0) continue;
@@ -183,7 +183,7 @@ Selector::Choice DeviceOperators::ChoiceFor(const PairBytesTable& sizes, PartId 
 }
 
 Transport& DeviceOperators::PathOf(const PairBytesTable& sizes, PartId from, PartId to) const {
-  const Selector& paths = *group_->paths_.selector();
+  const TransportSelector& paths = *group_->paths_.selector();
   return paths[paths.size() == 1 ? 0 : ChoiceFor(sizes, from, to).path];
 }
 

@@ -66,18 +66,19 @@ class SelectorTest : public testing::Test {
     options.broadcast.assign(kDevices, 1 << 16);
     return MakeTransport(name, pointers_, Square(1 << 16), options);
   }
-  Selector Between(const std::vector<std::string_view>& names, const CostModel& model) const {
+  TransportSelector Between(const std::vector<std::string_view>& names, const CostModel& model) const {
     std::vector<std::unique_ptr<Transport>> paths;
     for (const std::string_view name : names) paths.push_back(Make(name));
     return {std::move(paths), Broadcasts::kChosen, /*meets=*/true, model};
   }
   /// What ChooseAll says of one buffer to each, while all devices send.
   using Paths = std::vector<std::pair<std::string_view, double>>;
-  static Paths PathsOf(const Selector& selector, PartId from, const std::vector<PartId>& to, const BufferShape& buffer) {
-    std::vector<Selector::Choice> choices(to.size());
+  static Paths PathsOf(const TransportSelector& selector, PartId from, const std::vector<PartId>& to,
+                       const BufferShape& buffer) {
+    std::vector<TransportSelector::Choice> choices(to.size());
     selector.ChooseAll(from, to, std::vector<BufferShape>(to.size(), buffer), kDevices, choices);
     Paths paths;
-    for (const Selector::Choice& choice : choices) {
+    for (const TransportSelector::Choice& choice : choices) {
       paths.emplace_back(selector.path_name(choice.path), std::round(choice.us * 1000) / 1000);
     }
     return paths;
@@ -107,7 +108,7 @@ BufferShape Block(std::size_t bytes) { return {.bytes = bytes}; }
 TEST_F(SelectorTest, TakesThePathOfLeastTime) {
   // The one starts sooner, the other carries more: they meet at 4 us / (0.002 us a byte) = 2000 bytes.
   const CostModel model = Alike({{"staged", Cost{1, 0.003}}, {"uva-hub", Cost{5, 0.001}}}, 1);
-  const Selector selector = Between({"staged", "uva-hub"}, model);
+  const TransportSelector selector = Between({"staged", "uva-hub"}, model);
   EXPECT_EQ(selector.name(), "staged+uva-hub");
   EXPECT_EQ(selector.path_name(selector.Choose(0, 1, Block(1900), {}).path), "staged");
   EXPECT_EQ(selector.path_name(selector.Choose(0, 1, Block(2100), {}).path), "uva-hub");
@@ -122,8 +123,8 @@ TEST_F(SelectorTest, TheZeroCopyPathStaysUnlessTheGainExceedsTheError) {
     Cost cost{staged_us, 0};
     cost.error = error;
     Set(model, 2, 0, 1, MeasuredLoad::kAlone, cost);
-    const Selector selector = Between({"p2p-direct", "uva", "staged"}, model);
-    const Selector::Choice choice = selector.Choose(0, 1, Block(1000), {});
+    const TransportSelector selector = Between({"p2p-direct", "uva", "staged"}, model);
+    const TransportSelector::Choice choice = selector.Choose(0, 1, Block(1000), {});
     EXPECT_DOUBLE_EQ(choice.us, choice.path == 2 ? staged_us : 100) << "the prediction is of the path that is taken";
     return selector.path_name(choice.path);
   };
@@ -149,7 +150,7 @@ TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
       }
     }
   }
-  const Selector selector = Between({"p2p-direct", "staged", "uva"}, model);
+  const TransportSelector selector = Between({"p2p-direct", "staged", "uva"}, model);
   const auto paths = [&](PartId from, const std::vector<PartId>& to) { return PathsOf(selector, from, to, Block(1000)); };
   EXPECT_EQ(selector.path_name(selector.Choose(0, 2, Block(1000), {3, kDevices}).path), "uva") << "beside two more";
   EXPECT_EQ(paths(0, {1, 2, 3}), (Paths{{"p2p-direct", 5.25}, {"staged", 80}, {"staged", 80}}));
@@ -160,7 +161,7 @@ TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
   EXPECT_EQ(selector.BuffersBeside(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 1u);
 
   model.set_links_apart(false);  // as over PCIe, which leads to host memory, too
-  const Selector one_way = Between({"p2p-direct", "staged", "uva"}, model);
+  const TransportSelector one_way = Between({"p2p-direct", "staged", "uva"}, model);
   EXPECT_EQ(PathsOf(one_way, 0, {1, 2, 3}, Block(1000)), (Paths{{"p2p-direct", 11.25}, {"uva", 100}, {"uva", 100}}));
   EXPECT_EQ(one_way.BuffersBeside(0, std::vector<std::uint8_t>{0, 1, 2, 1}), 4u);
 }
@@ -175,7 +176,7 @@ TEST_F(SelectorTest, WhatMovesTogetherDoesNotEndUpSlower) {
       Set(model, 1, 0, to, load, Cost{to == 1 ? 100.0 : 55, 0});
     }
   }
-  const Selector selector = Between({"p2p-direct", "staged"}, model);
+  const TransportSelector selector = Between({"p2p-direct", "staged"}, model);
   EXPECT_EQ(PathsOf(selector, 0, {1, 2, 3}, Block(1000)), (Paths{{"p2p-direct", 26.727}, {"staged", 55}, {"staged", 55}}));
 }
 
@@ -195,11 +196,11 @@ class Named final : public Transport {
   std::string_view name_;
 };
 
-TEST(Selector, NcclGoesThroughHostMemoryWhereSomePairHasNoLink) {
+TEST(TransportSelector, NcclGoesThroughHostMemoryWhereSomePairHasNoLink) {
   const auto beside_staged = [](const Topology& topology) {
     std::vector<std::unique_ptr<Transport>> paths;
     for (const std::string_view name : {"nccl", "staged", "p2p-copy"}) paths.push_back(std::make_unique<Named>(name));
-    const Selector selector(std::move(paths), Broadcasts::kNever, /*meets=*/true, CostModel::Nominal(topology));
+    const TransportSelector selector(std::move(paths), Broadcasts::kNever, /*meets=*/true, CostModel::Nominal(topology));
     EXPECT_EQ(selector.BuffersBeside(2, std::vector<std::uint8_t>{2, 1}), 1u) << "links are apart";
     return selector.BuffersBeside(0, std::vector<std::uint8_t>{0, 1}) == 2;
   };
@@ -212,7 +213,7 @@ TEST(Selector, NcclGoesThroughHostMemoryWhereSomePairHasNoLink) {
 TEST(SelectPaths, WhatAModelNamesNeedNotBeInTheBuild) {
   const CostModel model = Alike({{"nccl", Cost{1, 1e-6}}, {"telepathy", Cost{1, 1e-6}}, {"staged", Cost{20, 1e-3}}}, 1);
   for (const bool meets : {true, false}) {
-    const auto paths = SelectPaths(CommChoice::Parse("auto"), DeviceKind::kCuda, model, Square(1 << 20), meets);
+    const auto paths = SelectPaths(ParseCommSpec("auto"), DeviceKind::kCuda, model, Square(1 << 20), meets);
     for (const std::string_view path : paths) EXPECT_NE(FindTransport(path), nullptr) << path;
   }
 }
@@ -221,7 +222,7 @@ TEST(SelectPaths, WhatAModelNamesNeedNotBeInTheBuild) {
 TEST(SelectPaths, WhereNobodyMeetsCollectivePathsAreTakenByNameAlone) {
   const CostModel model = Alike({{"nccl", Cost{1, 1e-6}}, {"staged", Cost{20, 1e-3}}}, 1);
   const auto paths = [&](std::string_view comm, bool meets) {
-    return SelectPaths(CommChoice::Parse(comm), DeviceKind::kCuda, model, Square(1 << 20), meets);
+    return SelectPaths(ParseCommSpec(comm), DeviceKind::kCuda, model, Square(1 << 20), meets);
   };
   EXPECT_EQ(paths("auto", true), (std::vector<std::string_view>{"nccl"}));
   EXPECT_EQ(paths("auto", false), (std::vector<std::string_view>{"staged"}));
@@ -232,7 +233,7 @@ TEST(SelectPaths, WhereNobodyMeetsCollectivePathsAreTakenByNameAlone) {
 TEST(CheckComm, SaysWhatThereIs) {
   const auto told = [](std::string_view comm) {
     try {
-      CheckComm(comm, DeviceKind::kHost, 2);
+      CheckComm(ParseCommSpec(comm), DeviceKind::kHost, 2);
     } catch (const UsageError& error) {
       return std::string(error.what());
     }
@@ -268,7 +269,7 @@ TEST_F(SelectorTest, EnginesTakeLongerThanACalibration) {
   model.SetMachine(machines::NvSwitch(kDevices));
   for (const bool measured : {false, true}) {
     model.set_measured(measured);
-    const Selector selector = Between({"p2p-direct"}, model);
+    const TransportSelector selector = Between({"p2p-direct"}, model);
     const auto predict = [&](bool payload) {
       return selector.PredictUs(0, 0, 1, {Encoding::kSparse, 1000, 10, payload}, {});
     };

@@ -151,10 +151,10 @@ TEST(CanJoin, GoesByKindAndByGpusThatAreThereTwice) {
 TEST(CanJoin, NcclJoinsEachGpuOnce) {
   const DeviceSelection again{DeviceKind::kCuda, {0, 1, 0}}, two{DeviceKind::kCuda, {0, 1}};
   for (const char* const comm : {"nccl", "chattygraph", "state=nccl", "data=uva,state=nccl", "data=nccl,state=uva"}) {
-    EXPECT_NO_THROW(CheckComm(comm, two)) << comm;
-    EXPECT_NO_THROW(CheckComm(comm, {DeviceKind::kCuda, {0}})) << comm;
+    EXPECT_NO_THROW(CheckComm(ParseCommSpec(comm), two)) << comm;
+    EXPECT_NO_THROW(CheckComm(ParseCommSpec(comm), {DeviceKind::kCuda, {0}})) << comm;
     try {
-      CheckComm(comm, again);
+      CheckComm(ParseCommSpec(comm), again);
       ADD_FAILURE() << "nccl joins cuda:0 with itself for " << comm;
     } catch (const CapabilityError& error) {
       const std::string text = error.what();
@@ -163,7 +163,8 @@ TEST(CanJoin, NcclJoinsEachGpuOnce) {
       EXPECT_EQ(text.find("nccl,"), std::string::npos) << text;
     }
   }
-  for (const char* const comm : {"auto", "uva", "data=staged,state=uva"}) EXPECT_NO_THROW(CheckComm(comm, again)) << comm;
+  for (const char* const comm : {"auto", "uva", "data=staged,state=uva"})
+    EXPECT_NO_THROW(CheckComm(ParseCommSpec(comm), again)) << comm;
 
   // Costs by which NCCL is the fastest by far.
   std::vector<TopologyDevice> devices(3);

@@ -58,7 +58,7 @@ TEST_P(Comm, AnswersAreTheSameOverEveryTransport) {
                                           << static_cast<int>(direction));
           RunOptions options;
           options.execution = ParseExecution(execution);
-          options.transport = path;
+          options.comm = ParseCommSpec(path);
           options.direction = direction;
           options.timeout = std::chrono::seconds(30);
           std::unique_ptr<RegisteredJob> job;
@@ -185,11 +185,10 @@ TEST_P(Comm, WhatIsReadInPlaceIsCountedAsWhatIsCopied) {
       if (direction == Direction::kPush && name == std::string_view("pagerank")) continue;
       const auto run = [&](std::string_view path) {
         RunOptions options;
-        options.transport = path;
+        if (path != "some of them") options.comm = ParseCommSpec(path);
         options.direction = direction;
         options.timeout = std::chrono::seconds(30);
         if (path == "some of them") {
-          options.transport = "auto";
           options.explain = true;
           options.transport_factory = [](std::span<Device* const> devices, const PairBytesTable& capacities,
                                          const TransportOptions& made) -> std::unique_ptr<Transport> {
@@ -234,7 +233,7 @@ TEST_P(Comm, WhatIsRecordedIsWhatTravelled) {
     for (const std::string_view path : PathsFor(kKind)) {
       SCOPED_TRACE(testing::Message() << c.program << " by " << c.execution << " over " << path);
       RunOptions options;
-      options.transport = path;
+      options.comm = ParseCommSpec(path);
       options.execution = ParseExecution(c.execution);
       options.explain = true;
       options.timeout = std::chrono::seconds(30);

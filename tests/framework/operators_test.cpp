@@ -71,7 +71,7 @@ TEST(OperatorPaths, ATimeoutSaysWhoHadNotComeAndByWhichPath) {
     graphs.push_back(std::make_unique<DeviceGraph>(*devices[d], subgraphs[d]));
   }
   RunOptions options;
-  options.transport = "staged";
+  options.comm.data = "staged";
   options.timeout = std::chrono::seconds(60);  // which pass at once, when the other two wait
   OperatorGroup group(pointers, options);
   const auto run = [&](int late) {
