@@ -55,7 +55,7 @@ class Steps {
     EndRound();
   }
   /// Its first half: messages are delivered, to the halo, too.
-  void Advance() { steps_->Advance(round_, Form::kBitmap, owned_, active_edges_, /*queue_out=*/false, false); }
+  void Advance() { steps_->Advance(round_, Form::kBitmap, owned_, active_edges_, /*queue_out=*/false); }
   /// A round of pulls by those who still want something.
   void Pull() {
     steps_->Publish(Form::kBitmap);
@@ -81,7 +81,7 @@ class Steps {
   void PushQueues() {
     QueueFrontier();
     for (std::size_t count = active_vertices_; count > 0;) {
-      steps_->Advance(round_, Form::kQueue, count, active_edges_, /*queue_out=*/true, false);
+      steps_->Advance(round_, Form::kQueue, count, active_edges_, /*queue_out=*/true);
       steps_->Apply(round_, Form::kQueue, std::min<std::size_t>(owned_, active_edges_));
       EndRound();
       steps_->SwapFrontier();

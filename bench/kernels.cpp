@@ -293,15 +293,16 @@ void AddChoice(std::vector<Kernel>& kernels) {
     }
   }
   const auto model = std::make_shared<const CostModel>(CostModel::Nominal(topology));
-  kernels.push_back({"choose_paths", kChoices, 0, [] {},
-                     [model] {
-                       std::size_t chosen = 0;
-                       for (std::uint32_t i = 0; i < kChoices; ++i) {
-                         chosen += model->Best(i % 7, 7, std::size_t{i % 2000} * 977, 100, {i % 7 + 1, i % 8 + 1});
-                       }
-                       volatile std::size_t result = chosen;
-                       static_cast<void>(result);
-                     }});
+  kernels.push_back(
+      {"choose_paths", kChoices, 0, [] {},
+       [model] {
+         std::size_t chosen = 0;
+         for (std::uint32_t i = 0; i < kChoices; ++i) {
+           chosen += model->Best(i % 7, 7, Encoding::kSparse, std::size_t{i % 2000} * 977, 100, {i % 7 + 1, i % 8 + 1});
+         }
+         volatile std::size_t result = chosen;
+         static_cast<void>(result);
+       }});
 }
 
 }  // namespace

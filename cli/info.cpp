@@ -184,7 +184,7 @@ std::vector<ProgramNeed> MeasureNeeds(const Registry& registry, const Graph& gra
     for (const ProgramMemory& one : memory) need.complete = need.complete && one.complete;
     for (const PartId devices : kDeviceCounts) {
       need.plans.push_back(
-          BoundMemory(counts, memory, kind, devices, "auto", Bound::kMax, text, report.build.edges_given, threads));
+          BoundMemory(counts, memory, kind, devices, {}, Bound::kMax, text, report.build.edges_given, threads));
     }
     needs.push_back(std::move(need));
   }

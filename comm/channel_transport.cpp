@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "chatty/comm/buffered_transport.h"
-#include "chatty/comm/calibration/probes.h"
 
 namespace chatty {
 
@@ -71,7 +70,6 @@ class ChannelTransport final : public BufferedTransport {
         if (IsUsed(plan_.pairs[channel])) {
           const Route route = plan_.pairs[channel].route;
           Prepare(pairs_[channel], plan_.pairs[channel], from, to, HasOutbox(route));
-          pairs_[channel].atomics = route == Route::kDirect && probes::NativeAtomics(device(from), device(to));
         }
         if (IsUsed(plan_.broadcasts[channel])) {
           const Route route = plan_.broadcasts[channel].route;
@@ -119,8 +117,6 @@ class ChannelTransport final : public BufferedTransport {
       Move(channel, track, from, to, bytes, epoch);
     });
   }
-
-  bool SupportsRemoteAtomics(PartId from, PartId to) const override { return pairs_[Index(from, to)].atomics; }
 
   bool IsZeroCopyReceive(PartId from, PartId to) const override {
     // A receiver gets a copy of what leaves the sender's outbox.
@@ -222,7 +218,6 @@ class ChannelTransport final : public BufferedTransport {
   struct Track {
     std::unique_ptr<Event> packed, packet;  // on the sender's device: the buffer is packed; a packet has left
     std::vector<TrackSlot> slots;           // none: no buffer travels
-    bool atomics = false;                   // the sender's device has native atomics on the receiver's memory
   };
   /// Broadcasts of a device under way.
   struct Root {

@@ -1,8 +1,7 @@
-// Costs before anything is measured: from the links of a topology and constants of known machines.
+// Costs before anything is measured: from the links of a topology and constants of known machines. All machine constants of
+// the cost model are here.
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,7 +9,6 @@
 
 #include "chatty/comm/cost_model.h"
 #include "chatty/comm/rings.h"
-#include "chatty/core/error.h"
 
 namespace chatty {
 
@@ -27,6 +25,8 @@ constexpr double kHostFlagUs = 1.5;      // half of a flag's round trip in host 
 constexpr double kNcclUs = 6.8;          // NCCL's own tuning tables: base latency of its ring with the low-latency protocol
 constexpr double kNcclHopUs = 0.6;       // also from there, for each NVLink hop
 constexpr double kNcclRankUs = 5;        // broadcasts of 4 KB: 18 us to one other, 29 to three
+constexpr double kSweepUs = 2.8e-5;      // a place of a bitmap, packed and unpacked (docs/performance/exchange-and-paths.md)
+constexpr double kZeroCopyFactor = 1.5;  // values behind bits cross PCIe one by one where kernels use host memory
 constexpr double kGatherUs = 1 / 38e3;   // random 4-byte reads over more than the L2: 38 G/s
 constexpr double kScatterUs = 1 / 16e3;  // random atomicMin over as much: 16 G/s
 constexpr double kLocalBytesPerUs = 2.0e6;  // packing into the device's own memory: a copy counts both ways, 3.99 TB/s
@@ -34,23 +34,24 @@ constexpr double kLocalBytesPerUs = 2.0e6;  // packing into the device's own mem
 // faster one differs by machine, and packing into the peer's memory saves a pass: so both have one share here.
 constexpr double kPeerShare = 0.85;
 constexpr double kHostCopyShare = 0.87, kZeroCopyShare = 0.82;  // 55 and 52 of 63 GB/s over PCIe
-constexpr double kPacketLoss = 1.1;                             // packets of a staged buffer, each with a start of its own
-constexpr double kNcclShare = 0.72;                             // 128 MB broadcast to one other GPU in 404 us, of 450 GB/s
+// A staged buffer travels in packets, whose ways out and in overlap: the first goes alone, and each has a start of its own.
+constexpr double kFirstPacketBytes = 1 << 20, kPacketLoss = 1.1;
+constexpr double kNcclShare = 0.72;      // 128 MB broadcast to one other GPU in 404 us, of 450 GB/s
 constexpr double kNcclHostShare = 0.35;  // NCCL's shared memory transport: both GPUs cross PCIe, in small steps
 constexpr double kPcieGuess = kAssumedBandwidth;
 // Host devices: a thread that wakes another by futex, and one thread's copying.
-constexpr double kWakeUs = 5, kHostBytesPerUs = 10e3, kHostGatherUs = 5e-3, kHubUs = 10;
+constexpr double kWakeUs = 5, kHostBytesPerUs = 10e3, kHostGatherUs = 5e-3, kHostSweepUs = 2e-3, kHubUs = 10;
+/// Extra time of engines' buffers between GPUs over those of a calibration. Engines' kernels do more for each entry, one
+/// after the other, and must be fetched, while a calibration repeats its kernels. The median of 248 buffers of `bfs`, `sssp`
+/// and `pagerank` between two H100s (docs/performance/exchange-and-paths.md).
+constexpr double kEngineUs = 8;
 
 constexpr std::array<std::string_view, 8> kKnownPaths = {"host", "p2p-direct", "p2p-copy", "nccl",
                                                          "ring", "uva",        "staged",   "uva-hub"};
 
-/// From here on staged buffers travel in packets, whose ways out and in overlap.
-constexpr double kWholeBytes = 1 << 20;
-
-/// A point-to-point cost, and whether its bytes share one way with a sender's other buffers.
+/// A point-to-point cost of sparse buffers, and whether its bytes share one way with a sender's other buffers.
 struct Way {
   Cost cost;
-  Cost large;              ///< from kWholeBytes on, where buffers are cut into packets; else none
   bool shared_out = true;  ///< a sender's buffers share one way out
 };
 
@@ -68,6 +69,24 @@ class Nominals {
     return host() ? HostPair(path, from, to) : GpuPair(path, from, to);
   }
 
+  /// The same under a load.
+  Cost Pair(std::string_view path, std::size_t from, std::size_t to, MeasuredLoad load) const {
+    const Way way = Pair(path, from, to);
+    return load == MeasuredLoad::kAlone ? way.cost : Under(way, static_cast<double>(topology_.size() - 1), true);
+  }
+
+  /// The cost of another encoding where sparse buffers have this one.
+  Cost As(Encoding encoding, std::string_view path, Cost cost) const {
+    if (encoding == Encoding::kSparse) return cost;
+    cost.gamma_us_per_entry *= encoding == Encoding::kDense ? 0
+                               : host()                     ? kHostSweepUs / (2 * kHostGatherUs)
+                                                            : kSweepUs / (kGatherUs + kScatterUs);
+    if (encoding == Encoding::kBitmap && !host() && (path == "uva" || path == "uva-hub")) {
+      cost.beta_us_per_byte *= kZeroCopyFactor;
+    }
+    return cost;
+  }
+
   /// From `from` to all others, alone or while all broadcast.
   Cost Broadcast(std::string_view path, std::size_t from, bool all_at_once) const {
     const auto others = static_cast<double>(topology_.size() - 1);
@@ -75,7 +94,7 @@ class Nominals {
     for (std::size_t to = 0; to < topology_.size(); ++to) {
       if (to == from) continue;
       const Way way = Pair(path, from, to);
-      Cost cost = Under(way, way.cost, all_at_once ? LoadCorner::kAllToAll : LoadCorner::kFanOut);
+      Cost cost = Under(way, others, all_at_once);
       if (path == "nccl") {  // pipelined around its ring, at the ring's narrowest hop
         cost = way.cost;
         cost.alpha_us += kNcclRankUs * (others - 1);
@@ -93,29 +112,29 @@ class Nominals {
         cost = way.cost;  // packed once, and unpacked by each receiver as often as there are senders
         if (all_at_once) {
           cost.beta_us_per_byte *= (1 + others) / 2;
-          cost.gamma_us_per_message *= (1 + others) / 2;
+          cost.gamma_us_per_entry *= (1 + others) / 2;
         }
       }
       worst.alpha_us = std::max(worst.alpha_us, cost.alpha_us);
       worst.beta_us_per_byte = std::max(worst.beta_us_per_byte, cost.beta_us_per_byte);
-      worst.gamma_us_per_message = std::max(worst.gamma_us_per_message, cost.gamma_us_per_message);
+      worst.gamma_us_per_entry = std::max(worst.gamma_us_per_entry, cost.gamma_us_per_entry);
     }
     return worst;
   }
 
-  /// A line of a way under a load.
-  Cost Under(const Way& way, Cost cost, LoadCorner corner) const {
-    const auto buffers = static_cast<double>(CostModel::LoadOf(corner, topology_.size()).buffers);
+  /// A way while its sender has so many buffers under way, and with `all` each other device, too.
+  Cost Under(const Way& way, double buffers, bool all) const {
+    Cost cost = way.cost;
     if (host()) {  // senders pack buffers one by one; in all-to-all, receivers unpack as many
-      const double times = corner == LoadCorner::kAllToAll ? buffers : (1 + buffers) / 2;
+      const double times = all ? buffers : (1 + buffers) / 2;
       cost.beta_us_per_byte *= times;
-      cost.gamma_us_per_message *= times;
+      cost.gamma_us_per_entry *= times;
       return cost;
     }
     cost.alpha_us += kLaunchUs * (buffers - 1);
     if (way.shared_out) cost.beta_us_per_byte *= buffers;
-    if (corner == LoadCorner::kAllToAll && buffers > 1) {  // and the receiver unpacks as many
-      cost.gamma_us_per_message *= buffers;
+    if (all && buffers > 1) {  // and the receiver unpacks as many
+      cost.gamma_us_per_entry *= buffers;
       cost.alpha_us += kLaunchUs * (buffers - 1);
     }
     return cost;
@@ -159,10 +178,8 @@ class Nominals {
     } else if (path == "staged") {
       cost.alpha_us += 2 * kHostCopyUs;
       const double narrow = 1 / (kHostCopyShare * std::min(HostBandwidth(from), HostBandwidth(to)));
-      way.large = cost;  // the first packet goes alone
-      way.large.alpha_us += narrow * kWholeBytes * (2 - kPacketLoss);
-      way.large.beta_us_per_byte += narrow * kPacketLoss;
-      cost.beta_us_per_byte += ThroughHost(from, to, kHostCopyShare);
+      cost.alpha_us += narrow * kFirstPacketBytes * (2 - kPacketLoss);
+      cost.beta_us_per_byte += narrow * kPacketLoss;
       way.shared_out = true;
     } else if (path == "uva-hub") {  // a host thread takes the buffer from one and gives it to the other
       cost.alpha_us += 2 * kZeroCopyUs + kHubUs + kHostFlagUs;
@@ -231,44 +248,41 @@ class Nominals {
 
 }  // namespace
 
+void CostModel::SetMachine(const Topology& topology) {
+  links_apart_ = LinksApart(topology);
+  all_reach_ = AllReach(topology);
+  engine_us_ = !topology.devices().empty() && topology.devices().front().kind == DeviceKind::kCuda ? kEngineUs : 0;
+}
+
 CostModel CostModel::Nominal(const Topology& topology, std::span<const std::string_view> paths) {
   if (paths.empty()) paths = kKnownPaths;
   CostModel model(std::vector<std::string>(paths.begin(), paths.end()), topology.size());
-  model.set_links_apart(LinksApart(topology));
-  model.set_all_reach(AllReach(topology));
+  model.SetMachine(topology);
   if (topology.size() < 2) return model;
   const Nominals nominals(topology);
-  const auto known = [](const Cost& cost) {
-    CostFit fit;
-    fit.small = fit.large = cost;
-    return fit;
-  };
-  const auto of_way = [&](const Way& way, LoadCorner corner) {
-    CostFit fit = known(nominals.Under(way, way.cost, corner));
-    if (!std::isfinite(way.large.alpha_us)) return fit;
-    fit.large = nominals.Under(way, way.large, corner);
-    fit.split = kWholeBytes;
-    return fit;
-  };
+  constexpr std::array kEncodingsOf = {Encoding::kSparse, Encoding::kBitmap, Encoding::kDense};
   for (std::size_t path = 0; path < paths.size(); ++path) {
+    const auto set = [&](std::size_t from, std::size_t to, MeasuredLoad load, const Cost& cost) {
+      for (const Encoding encoding : kEncodingsOf) {
+        model.set_cost(path, from, to, encoding, load, nominals.As(encoding, paths[path], cost));
+      }
+    };
     bool reaches_all = true;
     for (std::size_t from = 0; from < topology.size(); ++from) {
       bool reaches = true;
       for (std::size_t to = 0; to < topology.size(); ++to) {
         if (from == to) continue;
-        const Way way = nominals.Pair(paths[path], from, to);
-        reaches = reaches && std::isfinite(way.cost.alpha_us);
-        if (!std::isfinite(way.cost.alpha_us)) continue;
-        for (std::size_t corner = 0; corner < kLoadCorners; ++corner) {
-          const auto load = static_cast<LoadCorner>(corner);
-          model.set_fit(path, from, to, load, of_way(way, load));
+        for (const MeasuredLoad load : {MeasuredLoad::kAlone, MeasuredLoad::kAllToAll}) {
+          const Cost cost = nominals.Pair(paths[path], from, to, load);
+          if (cost.exists()) set(from, to, load, cost);
+          reaches = reaches && cost.exists();
         }
       }
       reaches_all = reaches_all && reaches;
-      if (reaches) model.set_broadcast_fit(path, from, false, known(nominals.Broadcast(paths[path], from, false)));
+      if (reaches) set(from, from, MeasuredLoad::kAlone, nominals.Broadcast(paths[path], from, false));
     }
     for (std::size_t from = 0; from < topology.size() && reaches_all; ++from) {
-      model.set_broadcast_fit(path, from, true, known(nominals.Broadcast(paths[path], from, true)));
+      set(from, from, MeasuredLoad::kAllToAll, nominals.Broadcast(paths[path], from, true));
     }
   }
   return model;

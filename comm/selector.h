@@ -1,8 +1,7 @@
 /// \file
-/// Selects the path of each message: `--comm` names it, or the cost model predicts which path is fastest.
+/// Selects the path of each message: a CommSpec names it, or the cost model predicts which path is fastest.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,36 +11,18 @@
 #include <utility>
 #include <vector>
 
+#include "chatty/comm/comm_spec.h"
 #include "chatty/comm/cost_model.h"
 #include "chatty/comm/transport.h"
 
 namespace chatty {
 
-/// What carries data and state, as `--comm` states it.
-struct CommChoice {
-  std::string data = "auto";   ///< for messages and values: a transport's name, or "auto"
-  std::string state = "auto";  ///< for a round's counters: "host", "uva", "nccl", or "auto"
-  bool broadcast = false;      ///< each device broadcasts to all others, whatever it costs
-
-  /// Parses a transport's name, "auto", "data=NAME", "state=NAME", both with a comma between, or "chattygraph".
-  /// "chattygraph" is the published algorithm: NCCL broadcasts for data (shared memory between host devices), mapped host
-  /// memory for state. Throws UsageError for other text. CheckComm checks whether devices can use the choice.
-  static CommChoice Parse(std::string_view text);
-};
-
-/// Throws UsageError for text that CommChoice::Parse refuses, an unknown name, or a transport that devices of this kind
-/// cannot use. Needs no device.
-void CheckComm(std::string_view text, DeviceKind kind, std::size_t devices);
-/// As above, for these devices. Throws CapabilityError for data or state over NCCL where two devices share a GPU.
-void CheckComm(std::string_view text, const DeviceSelection& devices);
-/// The values of `--comm` in this build, "auto" first.
-std::vector<std::string_view> CommNames();
-
-/// The transports that a run makes: the one that `choice` names, or at most four between which a choice may pay by the
-/// model. A path is included if a pair has no other, or if it saves over 15 % of the time of every other at some size.
-/// `meets`: the run calls Transport::BeginCollective. Without it, collective paths are used only by name: their costs are
-/// measured with BeginCollective, and NCCL has a communicator for each pair, whose sends may wait for each other.
-std::vector<std::string_view> SelectPaths(const CommChoice& choice, DeviceKind kind, const CostModel& model,
+/// The transports that a run makes: the one that `spec` names, or at most four between which a choice may pay by the
+/// model. The default path of every pair is included. Another is included if a pair has no path, or if it saves more than
+/// the model's error of the time of every other at some size. `meets`: the run calls Transport::BeginCollective. Without it,
+/// collective paths are used only by name: their costs are measured with BeginCollective, and NCCL has a communicator for
+/// each pair, whose sends may wait for each other.
+std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind, const CostModel& model,
                                           const PairBytesTable& capacities, bool meets);
 
 /// What MakeTransport would allocate for all of these paths.
@@ -50,10 +31,10 @@ TransportMemory MeasurePaths(std::span<const std::string_view> paths, DeviceKind
 
 /// The properties of a buffer that determine its time.
 struct BufferShape {
+  Encoding encoding = Encoding::kDense;
   std::size_t bytes = 0;    ///< its length
-  std::size_t entries = 0;  ///< messages or values in it
-  std::size_t places = 0;   ///< of the numbering that packing and unpacking sweep; 0: they visit entries alone
-  BufferContent content = BufferContent::kList;  ///< selects the costs, where they were measured
+  std::size_t entries = 0;  ///< of a sparse buffer, or places of a bitmap
+  bool payload = false;     ///< of an operator program, which unpacks later; else packed and unpacked by an engine's steps
 };
 
 /// When a device sends one buffer to all others, which each of them searches, instead of one buffer to each.
@@ -65,12 +46,12 @@ enum class Broadcasts : std::uint8_t {
 
 /// Whether broadcasts may pay: whether some device's whole border, `broadcast[d]` bytes, arrives sooner in a broadcast than
 /// in buffers of these capacities for each pair.
-bool BroadcastsMayPay(std::span<const std::string_view> paths, DeviceKind kind, const CostModel& model,
-                      const PairBytesTable& capacities, std::span<const std::size_t> broadcast);
+bool BroadcastsMayPay(std::span<const std::string_view> paths, const CostModel& model, const PairBytesTable& capacities,
+                      std::span<const std::size_t> broadcast);
 
 /// The paths of one run, made, and the choice between them. Choosing is const and takes well under a microsecond. The other
 /// calls belong to the threads that Transport states.
-class Selector {
+class TransportSelector {
  public:
   /// The path of one message, and its predicted time in microseconds: infinite where the model has none.
   struct Choice {
@@ -78,9 +59,9 @@ class Selector {
     double us = 0;          ///< infinite: unknown
   };
 
-  /// Takes ownership of the paths. `meets`: the run calls BeginCollective. `kind`: of the devices.
-  Selector(std::vector<std::unique_ptr<Transport>> paths, DeviceKind kind, Broadcasts broadcasts, bool meets,
-           const CostModel& model);
+  /// Takes ownership of the paths. `meets`: the run calls BeginCollective.
+  TransportSelector(std::vector<std::unique_ptr<Transport>> paths, Broadcasts broadcasts, bool meets,
+                    const CostModel& model);
 
   /// The names of the paths, joined by plus signs.
   const std::string& name() const noexcept { return name_; }
@@ -94,7 +75,9 @@ class Selector {
   Broadcasts broadcasts() const noexcept { return broadcasts_; }  ///< when a device broadcasts
   bool collective() const noexcept { return collective_; }        ///< some path needs BeginCollective
 
-  /// The path of least predicted time for one buffer.
+  /// The path for one buffer: the pair's default path, or the one of least predicted time if that saves more than the error
+  /// of the predictions. The default is the first zero-copy path of the pair by the order of SelectPaths: a buffer on it has
+  /// its header with it, so that the sender waits for no length.
   Choice Choose(PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
   /// As Choose, for all buffers that `from` sends at once, under their joint load. Buffer i goes to to[i]. Where links are
   /// apart from ways to host memory (CostModel::links_apart) and the choices use both, each buffer is chosen again beside
@@ -103,24 +86,16 @@ class Selector {
                  std::span<Choice> choices) const noexcept;
   /// How many of a sender's buffers share the way of `path` (host memory or links), if `paths` are their paths.
   std::uint32_t BuffersBeside(std::size_t path, std::span<const std::uint8_t> paths) const noexcept;
-  /// As Choose, for a broadcast.
-  Choice ChooseBroadcast(PartId from, const BufferShape& buffer, std::uint32_t senders) const noexcept;
-
-  /// Whether messages that go by atomics into the owner's state, without a buffer, are predicted to arrive sooner: only if
-  /// they are few. `messages`: of all devices, so that each device gets the same answer.
-  bool AtomicsPay(std::uint64_t messages) const noexcept { return static_cast<double>(messages) * atomic_us_ < saved_us_; }
-  /// Predicted time of `pairs.entries` atomics, where a buffer of as many pairs of index and message goes by `path`. At
-  /// least the time of the atomics themselves, however soon the buffer would arrive.
-  double PredictAtomicsUs(std::size_t path, PartId from, PartId to, const BufferShape& pairs, Load load) const noexcept {
-    return std::max(PredictUs(path, from, to, pairs, load) - saved_us_, 0.0) +
-           static_cast<double>(pairs.entries) * atomic_us_;
+  /// As Choose, for a broadcast. It replaces buffers of pairs if BroadcastPays.
+  Choice ChooseBroadcast(PartId from, const BufferShape& buffer, std::uint32_t senders) const noexcept {
+    return Choose(from, from, buffer, {.buffers = 1, .senders = senders});
   }
+  /// Whether a broadcast of this time is faster than buffers of pairs, the slowest of which takes `of_pairs_us`, by more
+  /// than the error of the predictions.
+  static bool BroadcastPays(double broadcast_us, double of_pairs_us) noexcept;
 
-  /// @{
-  /// The model's prediction for a path of this run; infinite where the model has none.
+  /// The model's prediction for a path of this run; infinite where the model has none. `to` equal to `from`: a broadcast.
   double PredictUs(std::size_t path, PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
-  double PredictBroadcastUs(std::size_t path, PartId from, const BufferShape& buffer, std::uint32_t senders) const noexcept;
-  /// @}
 
   /// As Transport::BeginCollective, for all paths: `incoming[from]` or `broadcast[from]` bytes travel on `path[from]`.
   void BeginCollective(PartId at, std::span<const std::size_t> incoming, std::span<const std::size_t> broadcast,
@@ -130,24 +105,15 @@ class Selector {
   bool reusable() const noexcept;  ///< all paths are
 
  private:
-  /// @{
-  /// For content that was not measured: whether it costs as a list or a block does, and for how many entries. GPUs move
-  /// words of bits as any block of memory.
-  bool IsList(const BufferShape& buffer) const noexcept {
-    return buffer.places == 0 || sweep_us_ == 0 || buffer.content == BufferContent::kBits;
-  }
-  std::size_t EntriesOf(const BufferShape& buffer) const noexcept {
-    return buffer.content == BufferContent::kBits && sweep_us_ != 0 ? 0 : buffer.entries;
-  }
-  /// @}
+  /// As Choose, under the load load_of(p) for path p.
+  template <class LoadOf>
+  Choice ChooseUnder(PartId from, PartId to, const BufferShape& buffer, const LoadOf& load_of) const noexcept;
+  /// The path that is taken unless another is faster by more than the model's error; kNoPath where none is zero-copy.
+  std::size_t DefaultPath(PartId from, PartId to) const noexcept;
 
   std::vector<std::unique_ptr<Transport>> paths_;
   std::vector<std::size_t> in_model_;  // index of each path
-  std::vector<double> byte_factor_;    // of each path, where packing sweeps a numbering
   std::vector<bool> through_host_;     // of each path: its buffers wait for those through host memory
-  double sweep_us_ = 0;                // time of a place; 0: entries count instead
-  double saved_us_, atomic_us_;        // by atomics: time saved a round, and extra time of each message
-  double engine_us_;                   // extra time of buffers over measured ones
   CostModel model_;
   std::string name_;
   Broadcasts broadcasts_ = Broadcasts::kNever;

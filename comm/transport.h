@@ -87,9 +87,6 @@ class Transport {
   virtual const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch);
   /// @}
 
-  /// Whether kernels of `from` may update memory of `to` by atomics, over a link that this path may use.
-  virtual bool SupportsRemoteAtomics(PartId /*from*/, PartId /*to*/) const { return false; }
-
   /// Whether `to` reads the buffer where `from` has written it. Post then moves no bytes, and `bytes` may be the capacity.
   /// `to` equal to `from`: the same of broadcasts.
   virtual bool IsZeroCopyReceive(PartId /*from*/, PartId /*to*/) const { return false; }

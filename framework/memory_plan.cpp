@@ -39,9 +39,9 @@ PairBytesTable ExchangeCapacities(const ProgramMemory& program, std::span<const 
   return capacities;
 }
 
-/// The transport that a choice names, or "auto", because the selection is unknown without costs.
-std::string_view NamedPath(const CommChoice& choice, DeviceKind kind) {
-  return SelectPaths(choice, kind, CostModel(), {}, /*meets=*/true).front();
+/// The transport that a spec names, or "auto", because the selection is unknown without costs.
+std::string_view NamedPath(const CommSpec& comm, DeviceKind kind) {
+  return SelectPaths(comm, kind, CostModel(), {}, /*meets=*/true).front();
 }
 
 std::size_t Capacity(std::size_t entries, std::optional<std::size_t> payload) {
@@ -50,13 +50,12 @@ std::size_t Capacity(std::size_t entries, std::optional<std::size_t> payload) {
 
 /// Bounds of message buffers from counts alone; halo[d][q] is the assumed number of q's vertices in d's halo.
 void BoundBuffers(const ProgramMemory& program, std::span<const PartShape> parts,
-                  const std::vector<std::vector<std::size_t>>& halo, DeviceKind kind, std::string_view transport,
-                  Bound bound, std::vector<DeviceMemory>& devices, std::uint64_t& staging) {
+                  const std::vector<std::vector<std::size_t>>& halo, DeviceKind kind, const CommSpec& comm, Bound bound,
+                  std::vector<DeviceMemory>& devices, std::uint64_t& staging) {
   if (devices.size() < 2) return;
-  const CommChoice choice = CommChoice::Parse(transport);
   PairBytesTable capacities = program.exchange ? ExchangeCapacities(program, parts)
                                                : BufferCapacities(halo, program.message_payload, program.shared_payload);
-  std::string_view path = NamedPath(choice, kind);
+  std::string_view path = NamedPath(comm, kind);
   if (path == "auto" && kind == DeviceKind::kCuda) {
     if (bound == Bound::kMin) return;  // all messages may go through host memory
     path = "staged";                   // it has buffers wherever other paths have some
@@ -64,14 +63,14 @@ void BoundBuffers(const ProgramMemory& program, std::span<const PartShape> parts
   TransportOptions options;
   options.slots = program.slots;
   const TransportInfo* const info = FindTransport(path);
-  if (!program.exchange && (choice.broadcast || (info != nullptr && info->broadcast_only))) {
+  if (!program.exchange && (comm.broadcast || (info != nullptr && info->broadcast_only))) {
     for (auto& row : capacities) {
       options.broadcast.push_back(bound == Bound::kMin ? *std::max_element(row.begin(), row.end())
                                                        : std::accumulate(row.begin(), row.end(), std::size_t{0}));
       std::fill(row.begin(), row.end(), 0);
     }
   }
-  if (bound == Bound::kMax && choice.data == "auto" && !program.exchange && !program.asynchronous && devices.size() > 2) {
+  if (bound == Bound::kMax && comm.chooses() && !program.exchange && !program.asynchronous && devices.size() > 2) {
     std::uint64_t unions = 0;
     for (std::size_t d = 0; d < devices.size(); ++d) {  // values of the border may be broadcast
       std::size_t border = 0;
@@ -183,7 +182,6 @@ ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOp
 CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& program, const RunOptions& options,
                   DeviceKind kind, const CostModel& model) {
   CommPlan plan;
-  const CommChoice choice = CommChoice::Parse(options.transport);
   plan.options.links = LinkMask::Parse(options.links, subgraphs.size());
   plan.options.timeout = options.timeout;
   plan.options.collectives = !program.asynchronous;
@@ -193,22 +191,22 @@ CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& prog
     for (PartId q = 0; q < subgraphs.size(); ++q) halo[d][q] = subgraphs[d].halo_count(q);
   }
   plan.capacities = BufferCapacities(halo, program.message_payload, program.shared_payload);
-  plan.paths = SelectPaths(choice, kind, model, plan.capacities, plan.options.collectives);
+  plan.paths = SelectPaths(options.comm, kind, model, plan.capacities, plan.options.collectives);
   const TransportInfo* const info = FindTransport(plan.paths[0]);
   // An asynchronous engine has no time at which all devices receive a broadcast.
   if (!plan.options.collectives) return plan;
   std::vector<std::size_t> borders;  // bytes of each device's broadcast
   for (const Subgraph& part : subgraphs) borders.push_back(Capacity(part.border_union.size(), program.shared_payload));
-  if (choice.broadcast || (info != nullptr && info->broadcast_only)) {
+  if (options.comm.broadcast || (info != nullptr && info->broadcast_only)) {
     plan.broadcasts = Broadcasts::kAlways;
     for (std::size_t d = 0; d < subgraphs.size(); ++d) {
       borders[d] = std::max(borders[d], Capacity(subgraphs[d].local - subgraphs[d].owned, program.message_payload));
       std::fill(plan.capacities[d].begin(), plan.capacities[d].end(), 0);
     }
-  } else if (choice.data == "auto" && !options.transport_factory) {
+  } else if (options.comm.chooses() && !options.transport_factory) {
     // Only pulls broadcast: a push's message has one owner.
     const PairBytesTable values = BufferCapacities(halo, std::nullopt, program.shared_payload);
-    if (BroadcastsMayPay(plan.paths, kind, model, values, borders)) plan.broadcasts = Broadcasts::kChosen;
+    if (BroadcastsMayPay(plan.paths, model, values, borders)) plan.broadcasts = Broadcasts::kChosen;
   }
   if (plan.broadcasts != Broadcasts::kNever) plan.options.broadcast = std::move(borders);
   return plan;
@@ -219,7 +217,7 @@ CommPlan PlanExchanges(PairBytesTable capacities, const RunOptions& options, Dev
   plan.options.links = LinkMask::Parse(options.links, capacities.size());
   plan.options.timeout = options.timeout;
   plan.options.collectives = false;
-  plan.paths = SelectPaths(CommChoice::Parse(options.transport), kind, model, capacities, plan.options.collectives);
+  plan.paths = SelectPaths(options.comm, kind, model, capacities, plan.options.collectives);
   plan.capacities = std::move(capacities);
   return plan;
 }
@@ -229,7 +227,7 @@ GraphCounts CountsOf(const Graph& graph) {
 }
 
 MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory> programs, DeviceKind kind, PartId devices,
-                       std::string_view transport, Bound bound, bool text, std::uint64_t listed, int threads) {
+                       const CommSpec& comm, Bound bound, bool text, std::uint64_t listed, int threads) {
   const bool most = bound == Bound::kMax;
   MemoryPlan plan;
   plan.devices.resize(devices);
@@ -269,7 +267,7 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
       host.output = std::max(host.output, (counts.vertices + (devices > 1 ? shape.owned : 0)) * program.output_bytes);
     }
     host.data = std::max(host.data, std::uint64_t{counts.vertices} * program.data_bytes);
-    BoundBuffers(program, shapes, halo, kind, transport, bound, plan.devices, host.staging);
+    BoundBuffers(program, shapes, halo, kind, comm, bound, plan.devices, host.staging);
   }
   if (!counts.symmetric) host.in_edges = in_edges ? CsrBytes(counts) : counts.vertices * sizeof(EdgeIndex);
   if (most && devices > 1) {
@@ -301,8 +299,7 @@ std::vector<DeviceMemory> MeasureMemory(std::span<const ProgramMemory> programs,
     const TransportMemory buffers = MeasurePaths(plan.paths, kind, plan.capacities, plan.options);
     for (std::size_t d = 0; plan.broadcasts != Broadcasts::kNever && d < parts; ++d)
       devices[d].buffers += UnionMap::BytesFor(kind, subgraphs[i][d]);
-    const bool sums =
-        !programs[i].exchange && !programs[i].asynchronous && CommChoice::Parse(options.transport).state == "nccl";
+    const bool sums = !programs[i].exchange && !programs[i].asynchronous && options.comm.state == StatePath::kNccl;
     for (std::size_t d = 0; d < parts; ++d) {
       devices[d].buffers += buffers.devices[d] + (sums ? parts * kRoundWords * sizeof(std::uint64_t) : 0);
     }
@@ -322,10 +319,10 @@ std::string Describe(const DeviceMemory& memory) {
 }
 
 std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, std::span<const ProgramMemory> programs,
-                            DeviceKind kind, PartId devices, std::string_view transport, std::uint64_t limit) {
+                            DeviceKind kind, PartId devices, const CommSpec& comm, std::uint64_t limit) {
   constexpr auto kLargest = static_cast<PartId>(kMaxDevices);
   std::uint64_t needed = 0;
-  for (const DeviceMemory& device : BoundMemory(least, programs, kind, kLargest, transport, Bound::kMin).devices) {
+  for (const DeviceMemory& device : BoundMemory(least, programs, kind, kLargest, comm, Bound::kMin).devices) {
     needed += device.total();
   }
   if (needed / kLargest > limit) {
@@ -337,7 +334,7 @@ std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, s
     PartId count = 2;
     for (; count <= kLargest; count *= 2) {
       if (count <= devices) continue;
-      const MemoryPlan plan = BoundMemory(counts, programs, kind, count, transport, bound);
+      const MemoryPlan plan = BoundMemory(counts, programs, kind, count, comm, bound);
       if (std::all_of(plan.devices.begin(), plan.devices.end(),
                       [&](const DeviceMemory& device) { return device.total() <= limit; })) {
         break;
@@ -354,11 +351,11 @@ std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, s
 }
 
 void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> programs, std::span<Device* const> devices,
-                 std::string_view transport, const MemoryLimits& limits) {
+                 const CommSpec& comm, const MemoryLimits& limits) {
   const DeviceKind kind = devices[0]->kind();
   const auto parts = static_cast<PartId>(devices.size());
   const std::vector<int> threads = ThreadsOf(devices);
-  const MemoryPlan plan = BoundMemory(graph.least, programs, kind, parts, transport, Bound::kMin, graph.text, /*listed=*/0,
+  const MemoryPlan plan = BoundMemory(graph.least, programs, kind, parts, comm, Bound::kMin, graph.text, /*listed=*/0,
                                       std::accumulate(threads.begin(), threads.end(), 0));
 
   std::uint64_t needed = 0, allowed = 0;
@@ -377,7 +374,7 @@ void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> program
                             Describe(plan.devices[0]), EachOf(parts),
                             limits.device > 0 ? fmt::format("the memory limit allows only {}", ExactBytes(allowed / parts))
                                               : fmt::format("only {} is free", ExactBytes(allowed / parts)),
-                            AdviceOnDevices(graph.least, graph.most, programs, kind, parts, transport, allowed / parts));
+                            AdviceOnDevices(graph.least, graph.most, programs, kind, parts, comm, allowed / parts));
   }
 
   const HostMemory& h = plan.host;

@@ -92,10 +92,10 @@ GraphCounts CountsOf(const Graph& graph);
 
 /// Bounds the memory of programs in one session, from counts alone. Assumes an even division of vertices and edges. kMin is
 /// below the true figure; kMax is above it, except by the imbalance of parts. `text`: the graph comes from a text format,
-/// with `listed` edges if the graph keeps fewer. `transport` as in RunOptions. Host devices share `threads` CPU threads (0:
+/// with `listed` edges if the graph keeps fewer. `comm` as in RunOptions. Host devices share `threads` CPU threads (0:
 /// one per core), as in OpenDevices.
 MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory> programs, DeviceKind kind, PartId devices,
-                       std::string_view transport, Bound bound, bool text = true, std::uint64_t listed = 0, int threads = 0);
+                       const CommSpec& comm, Bound bound, bool text = true, std::uint64_t listed = 0, int threads = 0);
 
 /// One program's exchanges and their paths, planned before any allocation.
 struct CommPlan {
@@ -139,13 +139,13 @@ struct KnownGraph {
 /// Throws OutOfMemoryError if the programs' minimum does not fit: on all devices together, because parts may be unequal, or
 /// on the host. The host's available memory need not cover what the graph already holds.
 void CheckBounds(const KnownGraph& graph, std::span<const ProgramMemory> programs, std::span<Device* const> devices,
-                 std::string_view transport, const MemoryLimits& limits);
+                 const CommSpec& comm, const MemoryLimits& limits);
 
 /// The end of an error message: how many devices, more than `devices`, may suffice with `limit` bytes each. Gives the fewest
 /// for which `most` fits with about equal parts, and for which `least` fits without a border. An estimate. Certain only if
 /// kMaxDevices are too few: then the average need for `least` is too large.
 std::string AdviceOnDevices(const GraphCounts& least, const GraphCounts& most, std::span<const ProgramMemory> programs,
-                            DeviceKind kind, PartId devices, std::string_view transport, std::uint64_t limit);
+                            DeviceKind kind, PartId devices, const CommSpec& comm, std::uint64_t limit);
 
 /// "1,289,748 bytes (1.23 MiB: graph 512 KiB, state 700 KiB, buffers 0 bytes)".
 std::string Describe(const DeviceMemory& memory);

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "chatty/comm/comm_spec.h"
 #include "chatty/comm/transport.h"
 #include "chatty/framework/vertex_data.h"
 
@@ -35,14 +36,6 @@ enum class Execution : std::uint8_t {
 std::string_view ExecutionName(Execution execution);
 /// The engine of this name. Throws UsageError, with the nearest name, if there is none.
 Execution ParseExecution(std::string_view name);
-
-/// When atomics write messages into their owners' state, without buffers: only between devices with access to each other's
-/// memory by the run's transport, by push, and while all frontiers are queues.
-enum class RemoteAtomics : std::uint8_t {
-  kAuto,  ///< where atomics are predicted faster, by the few messages
-  kNever,
-  kAlways,  ///< wherever possible
-};
 
 /// Whether to prepare rows for the caches, for programs with all vertices active in every round. Host devices cut rows into
 /// tiles; GPUs order shared values by access frequency. Takes as much memory as the neighbours and, once, the time of some
@@ -89,12 +82,11 @@ struct RoundProgress {
 struct RunOptions {
   /// Push, pull, or the cheaper one in each round.
   Direction direction = Direction::kAuto;
-  Execution execution = Execution::kAuto;               ///< the engine; ParseExecution reads its name
-  std::string transport = "auto";                       ///< the message transport: see CommChoice::Parse
-  std::string links = "all";                            ///< links between devices that may be used: see LinkMask::Parse
-  RemoteAtomics remote_atomics = RemoteAtomics::kAuto;  ///< whether sparse rounds use no buffers; bsp only
-  Tiling tiling = Tiling::kAuto;                        ///< of rows: see Tiling
-  Records records = Records::kAuto;                     ///< of short rows: see Records
+  Execution execution = Execution::kAuto;  ///< the engine; ParseExecution reads its name
+  CommSpec comm;                           ///< what carries messages and counters; ParseCommSpec reads its text
+  std::string links = "all";               ///< links between devices that may be used: see LinkMask::Parse
+  Tiling tiling = Tiling::kAuto;           ///< of rows: see Tiling
+  Records records = Records::kAuto;        ///< of short rows: see Records
   /// Items of each list of a fused run on a GPU; 0: from the graph. A run whose lists are full continues in rounds, so few
   /// items cost time alone.
   std::uint32_t list_items = 0;
@@ -107,7 +99,7 @@ struct RunOptions {
   bool explain = false;  ///< record each buffer in RunStatistics::buffers, with its time; slows the run
   /// Arrays with a number per vertex, under the names in the program's kVertexData.
   VertexData vertex_data;
-  /// If set, makes the transport; `transport` then only determines the memory estimate. Not called for one device.
+  /// If set, makes the transport; `comm` then only determines the memory estimate. Not called for one device.
   TransportFactory transport_factory;
   std::uint32_t max_rounds = 0;  ///< round limit; 0: only when the program is done
   /// Longest wait for another device or for a device's own work; 0: for ever. After a wait of that time, the run fails with

@@ -16,8 +16,7 @@ RunPaths::RunPaths(const RunOptions& options, const CommPlan& plan, std::span<De
     paths.push_back(std::move(path));
     if (options.transport_factory) break;  // the factory makes the only path
   }
-  selector_ =
-      std::make_unique<Selector>(std::move(paths), devices[0]->kind(), plan.broadcasts, plan.options.collectives, costs);
+  selector_ = std::make_unique<TransportSelector>(std::move(paths), plan.broadcasts, plan.options.collectives, costs);
 }
 
 void RunPaths::Begin() noexcept {

@@ -22,7 +22,9 @@ class RunPaths {
   RunPaths(const RunOptions& options, const CommPlan& plan, std::span<Device* const> devices, const CostModel& costs);
 
   explicit operator bool() const noexcept { return selector_ != nullptr; }  ///< whether there are paths
-  Selector* selector() const noexcept { return selector_.get(); }  ///< selects a path for each message; null without paths
+  TransportSelector* selector() const noexcept {
+    return selector_.get();
+  }  ///< selects a path for each message; null without paths
   /// Starts a run. Not during another one.
   void Begin() noexcept;
   /// The last operations of all paths for the error text of a failed run, as in WatchedTransport::LastOperation; if no path
@@ -30,7 +32,7 @@ class RunPaths {
   std::string LastOperation() const;
 
  private:
-  std::unique_ptr<Selector> selector_;
+  std::unique_ptr<TransportSelector> selector_;
   std::vector<WatchedTransport*> watched_;  // owned by the selector, in its order
 };
 

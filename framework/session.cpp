@@ -25,7 +25,7 @@
 namespace chatty {
 
 void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t devices) {
-  CheckComm(options.transport, kind, devices);
+  CheckComm(options.comm, kind, devices);
   LinkMask::Parse(options.links, devices);
   CheckSlots(options.slots);
   if (!(options.delta >= 0)) {
@@ -41,7 +41,7 @@ void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t dev
 
 void CheckRunOptions(const RunOptions& options, const DeviceSelection& devices) {
   CheckRunOptions(options, devices.kind, devices.indices.size());
-  CheckComm(options.transport, devices);
+  CheckComm(options.comm, devices);
 }
 
 void CheckExecution(Execution execution, const ProgramTraits* traits) {
@@ -187,12 +187,11 @@ const CostModel& Session::Costs(const std::string& links) {
 }
 
 void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOptions& options) try {
-  const std::string& transport = options.transport;
   const GraphCounts counts = CountsOf(*graph_);
   const DeviceKind kind = devices_[0]->kind();
   if (graphs_.empty()) {  // an early check, before subgraphs take host memory
     const std::string words = fmt::format("a graph of {} vertices and {} edges (in memory)", counts.vertices, counts.edges);
-    CheckBounds({counts, counts, words, graph_->bytes(), /*text=*/false}, programs, pointers_, transport,
+    CheckBounds({counts, counts, words, graph_->bytes(), /*text=*/false}, programs, pointers_, options.comm,
                 {options_.memory_limit, options_.host_memory_limit});
   }
   std::vector<std::span<const Subgraph>> subgraphs;
@@ -246,7 +245,7 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
         who, ExactBytes(room), what,
         devices_[d]->share() != Device::kAlone
             ? "use more GPUs, or a smaller graph"
-            : AdviceOnDevices(known, known, programs, kind, static_cast<PartId>(devices_.size()), transport, room));
+            : AdviceOnDevices(known, known, programs, kind, static_cast<PartId>(devices_.size()), options.comm, room));
   }
   std::uint64_t room = options_.host_memory_limit;
   if (room > 0) {
@@ -327,14 +326,6 @@ void Job::PlaceData(const Array<std::byte>& data) {
   });
 }
 
-void Job::ConnectSteps() {
-  if (connected_ || session_->device_count() < 2 || !MayUseRemoteAtomics(program_->traits(), options_)) return;
-  std::vector<StepSet*> all;
-  for (const auto& steps : steps_) all.push_back(steps.get());
-  lifecycle_.ForEachDevice([&](std::size_t d) { steps_[d]->Connect(all, {nullptr, options_.timeout}); });
-  connected_ = true;
-}
-
 void Job::MakePaths() {
   if (session_->device_count() < 2) return;
   if (paths_ && paths_.selector()->reusable() && (sums_ == nullptr || sums_->reusable())) return;
@@ -348,7 +339,7 @@ void Job::MakePaths() {
   }
   RunPaths paths(options_, plan, session_->devices(), costs);
 #if CHATTY_WITH_NCCL
-  if (CommChoice::Parse(options_.transport).state == "nccl" && plan.options.collectives) {
+  if (options_.comm.state == StatePath::kNccl && plan.options.collectives) {
     sums_ = MakeNcclState(session_->devices(), session_->device_count() * kRoundWords, plan.options);
   }
 #endif
@@ -359,7 +350,6 @@ void Job::SetProgram(std::shared_ptr<const ErasedProgram> program) {
   PlaceData(program->AssembleData(session_->graph(), options_.vertex_data));
   program_ = std::move(program);
   for (const auto& steps : steps_) program_->Reparametrise(*steps);
-  connected_ = false;
 }
 
 void Job::SetLimits(std::uint32_t max_rounds, std::stop_token stop) {
@@ -378,7 +368,6 @@ RunStatistics Job::Execute(const Job* prior) try {
   paths_.Begin();
   lifecycle_.EndFailedWork(last_.statistics);
   MakePaths();  // the failure may have made the transport unusable
-  ConnectSteps();
   std::vector<DeviceContext> participants(steps_.size());
   for (std::size_t d = 0; d < steps_.size(); ++d) {
     participants[d].device = &session_->device(d);

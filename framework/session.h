@@ -68,8 +68,6 @@ class Job {
   Job(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options);
   /// Throws UsageError if the last run left no values, or if one round's values are required and missing.
   void CheckValues(bool of_one_round) const;
-  /// Connects each device's steps with all others, if rounds may use remote atomics, once.
-  void ConnectSteps();
   /// Gives each device its vertices' part of the program's data, from AssembleData.
   void PlaceData(const Array<std::byte>& data);
   /// Makes the paths between the devices, and NCCL's sums if they are asked for, unless usable ones exist.
@@ -86,7 +84,6 @@ class Job {
   std::vector<UnionMap> unions_;  // one per device, if broadcasts are possible
   RunPaths paths_;
   std::unique_ptr<NcclState> sums_;  // for the control plane; null where counters go through host memory
-  bool connected_ = false;           // ConnectSteps ran since the program was set
   RunRecord last_;
 };
 

@@ -34,7 +34,6 @@ inline constexpr SpanKind kFusedStep{
 
 // The exchange within a round.
 inline constexpr SpanKind kPack{"pack", Category::kCommunication};
-inline constexpr SpanKind kDeliver{"deliver", Category::kCommunication};
 inline constexpr SpanKind kReadLengths{"read lengths", Category::kCommunication};
 inline constexpr SpanKind kPost{"post to #", Category::kCommunication, {"peer", "bytes", "messages"}};
 inline constexpr SpanKind kMeet{"meet neighbours", Category::kWaiting};

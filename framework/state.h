@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "chatty/comm/encoding.h"
 #include "chatty/core/bitmap.h"
 #include "chatty/core/device.h"
 #include "chatty/core/graph_ref.h"
@@ -86,21 +87,6 @@ struct BorderRef {
   const LocalId* vertices = nullptr;
 };
 
-/// How a buffer lists its entries of a numbering. The numbering has `size` entries: a pair's subset, a device's whole halo
-/// or its border_union.
-enum class Encoding : std::uint8_t {
-  kSparse,   ///< an index word and a payload for each entry
-  kBitmap,   ///< a bit for each place of the numbering and the payloads of the set places; without payload: bits alone
-  kDense,    ///< a payload for each place of the numbering: all are present
-  kAtomics,  ///< no buffer: the sender's atomics write as the owner's atomics do
-};
-
-/// "sparse", "bitmap", "dense" or "atomics", for tables.
-inline std::string_view EncodingName(Encoding encoding) {
-  constexpr std::string_view kNames[] = {"sparse", "bitmap", "dense", "atomics"};
-  return kNames[static_cast<int>(encoding)];
-}
-
 /// Entries of a bitmap with contiguous payloads: a GPU warp reads one segment at a time and packs at least one.
 inline constexpr std::size_t kBufferSegment = 256;
 
@@ -122,7 +108,6 @@ CHATTY_FN constexpr std::size_t BufferBytes(Encoding form, std::size_t size, std
     case Encoding::kDense:
       return WholeBytes(size, payload);
     case Encoding::kSparse:
-    case Encoding::kAtomics:  // a message and its target in the owner's queue
       break;
   }
   return PairBytes(count, payload);
@@ -211,8 +196,7 @@ struct StateRef {
   [[no_unique_address]] std::conditional_t<Traits<P>::kOrders, OrderRef, None> order{};
   /// Owned entries: each vertex's data for the program.
   [[no_unique_address]] std::conditional_t<Traits<P>::kHasData, const DataOf<P>*, NoData> data{};
-  bool asynchronous = false;   ///< messages of several rounds mix; Filter(value), of one round, is unused
-  bool peers_deliver = false;  ///< other devices concurrently write inbox, touched and touched_queue
+  bool asynchronous = false;  ///< messages of several rounds mix; Filter(value), of one round, is unused
 
   /// The word of `touched` with the first halo vertex. `told` begins with the same vertices, including owned ones, for
   /// comparison word by word.

@@ -39,7 +39,7 @@ struct BufferRecord {
   PartId to = 0;                     ///< the receiver; of a broadcast, one receiver
   bool broadcast = false;            ///< sent to all
   std::string_view path;             ///< the transport; valid until the process ends
-  std::string_view encoding;         ///< "sparse", "bitmap", "dense" or "atomics"; of operators, "payload"
+  std::string_view encoding;         ///< "sparse", "bitmap" or "dense"; of operators, "payload"
   std::uint64_t entries = 0;         ///< messages or values in it
   std::uint64_t bytes = 0;           ///< its length
   std::uint64_t expected_bytes = 0;  ///< the length before packing, for which the path was chosen

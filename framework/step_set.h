@@ -60,9 +60,7 @@ class StepSet {
   virtual void Init(const std::byte* prior) = 0;
   virtual void Activate(const RoundState& round) = 0;
   /// Push along the frontier, hubs included: `count` entries of a queue or bits of a bitmap, `edges` forward edges in all.
-  /// `peers_deliver`: others call Deliver at the same time.
-  virtual void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out,
-                       bool peers_deliver) = 0;
+  virtual void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out) = 0;
   virtual void Publish(Form form) = 0;
   /// Pull into candidates, hubs included.
   virtual void Gather(const RoundState& round, bool all_active) = 0;
@@ -91,12 +89,6 @@ class StepSet {
   /// for these peers, and at most `at_most` in all. Once for a peer between two clears of Control.
   virtual void PackMessages(const OutboxRef& outbox, bool queued, std::size_t at_most) = 0;
   virtual void PackShared(const OutboxRef& outbox, const SharedPlan& plan) = 0;
-  /// Replaces PackMessages and the owners' UnpackMessages: atomics write queued messages of halo vertices into their owners'
-  /// state. The owners' steps come from Connect; this device can address them. After Read, the messages are there.
-  virtual void Deliver() = 0;
-  /// Before Deliver, and after each SetProgram on one of them: the steps of the same program on all parts, also this one.
-  /// They must outlive this. Waits.
-  virtual void Connect(std::span<StepSet* const> parts, const WaitContext& context) = 0;
   virtual void UnpackMessages(const InboxRef& inbox, std::uint32_t peer, bool queue_out) = 0;
   /// `to_halo`, in device memory: positions of `peer`'s border_union entries in the halo; null if the buffer is for this
   /// device only.

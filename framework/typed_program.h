@@ -185,8 +185,6 @@ class TypedProgram final : public ErasedProgram {
         bytes += part.owned * sizeof(OutputOf<P>);  // CopyOutput's
         bytes += steps::cuda::PullAllBytes<P>(part, rows.tiling);
         bytes += fused::cuda::RelaxBytes<P>(part, rows) + fused::cuda::RoundsBytes<P>(part);
-        if (Traits<P>::kCanPush && part.parts > 1)
-          bytes += part.parts * sizeof(StateRef<P>);  // Connect's, where it is called
         if (Traits<P>::kHasMeasure)
           bytes += 2048 * sizeof(GlobalOf<P>);  // one a block: 8 a multiprocessor, some 150 of those
       }

@@ -38,7 +38,6 @@ class WatchedTransport final : public Transport {
   const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override;
   /// Aborts the inner transport. The first call since Begin records the devices' calls.
   void Abort() noexcept override;
-  bool SupportsRemoteAtomics(PartId from, PartId to) const override { return inner_->SupportsRemoteAtomics(from, to); }
   bool IsZeroCopyReceive(PartId from, PartId to) const override { return inner_->IsZeroCopyReceive(from, to); }
   bool reusable() const override { return inner_->reusable(); }
 

@@ -20,11 +20,11 @@ CostCurves CurvesOf(const CostModel& model, std::string_view pair) {
     if (!model.Joins(path, 0, 1)) continue;
     CostLine line{model.paths()[path], {}};
     for (double bytes = kMin; bytes <= kMax; bytes *= 2) {
-      line.points.emplace_back(bytes, model.PredictUs(path, 0, 1, static_cast<std::size_t>(bytes), 0));
+      line.points.emplace_back(bytes, model.PredictUs(path, 0, 1, Encoding::kDense, static_cast<std::size_t>(bytes), 0));
     }
     curves.lines.push_back(std::move(line));
   }
-  for (const Crossover& crossover : model.Crossovers(0, 1, LoadCorner::kAlone, 0, kMax)) {
+  for (const Crossover& crossover : model.Crossovers(0, 1, Encoding::kDense, MeasuredLoad::kAlone, 0, kMax)) {
     if (crossover.bytes < kMin) continue;
     curves.crossings.push_back({crossover.bytes, model.paths()[crossover.before], model.paths()[crossover.after]});
   }
@@ -40,9 +40,7 @@ std::optional<CostCurves> KnownCurves(const DeviceSelection& selection, std::str
     for (std::size_t path = 0; path < model.paths().size(); ++path) {  // nominal costs have a line for some that cannot
       const TransportInfo* const transport = FindTransport(model.paths()[path]);
       if (transport != nullptr && chatty::CanJoin(*transport, selection)) continue;
-      for (std::size_t corner = 0; corner < kLoadCorners; ++corner) {
-        model.set_fit(path, 0, 1, static_cast<LoadCorner>(corner), CostFit{});
-      }
+      model.set_cost(path, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, Cost{});
     }
     return CurvesOf(model, fmt::format("{} to {}", topology.devices()[0].label, topology.devices()[1].label));
   } catch (const std::exception&) {  // the page says that there are none, and is not lost for them

@@ -142,9 +142,9 @@ DeviceSelection ComparePlan::Devices(std::size_t count) const {
 }
 
 bool CanJoin(const std::string& comm, const DeviceSelection& devices) {
-  RunOptions run;
-  run.transport = comm;
   try {
+    RunOptions run;
+    run.comm = ParseCommSpec(comm);
     CheckRunOptions(run, devices);
     return true;
   } catch (const UsageError&) {
@@ -186,7 +186,7 @@ ComparePlan MakePlan(const Registry& registry, const CompareOptions& options) {
   const bool every_comm = std::erase(plan.comms, "all") > 0;
   for (const std::string& comm : plan.comms) {
     RunOptions run;
-    run.transport = comm;
+    run.comm = ParseCommSpec(comm);
     CheckRunOptions(run, plan.kind, 1);  // the name; whether it can join the devices is a finding
   }
   if (every_comm) {

@@ -150,7 +150,7 @@ class Measurer {
     ++end_of_it_.dropped;
   }
   /// Whether paths are chosen by what they cost.
-  static bool ByCosts(const Combination& c) { return c.devices > 1 && CommChoice::Parse(c.comm).data == "auto"; }
+  static bool ByCosts(const Combination& c) { return c.devices > 1 && ParseCommSpec(c.comm).chooses(); }
   std::string CostsOf(std::uint32_t devices) const {
     return CostsName(plan_.Devices(devices), MaskFor(options_.links, devices), options_.load.read.threads);
   }
@@ -223,7 +223,7 @@ class Measurer {
       const RegisteredProgram& program = registry_.Find(c.program, plan_.kind);
       RunOptions run;
       run.execution = ParseExecution(c.execution);
-      run.transport = c.devices == 1 ? "auto" : c.comm;
+      if (c.devices > 1) run.comm = ParseCommSpec(c.comm);
       run.links = MaskFor(options_.links, c.devices);
       run.timeout = TimeoutOf(options_);
       run.stop = stop_.token();

@@ -95,15 +95,13 @@ class Transfers {
     }
     transport_->BeginCollective(at, incoming, told, epoch);
     for (const Move& move : moves) {
-      if (!SupportsRemoteAtomics(move, at)) continue;
+      if (!Receives(move, at)) continue;
       const std::byte* const buffer = move.to == kAll ? transport_->ReceiveBroadcast(at, move.from, move.bytes, epoch)
                                                       : transport_->Receive(at, move.from, move.bytes, epoch);
       device.CopyWithin(data_[at].data() + move.offset, buffer, move.bytes, device.stream());
     }
   }
-  static bool SupportsRemoteAtomics(const Move& move, PartId at) {
-    return move.to == at || (move.to == kAll && move.from != at);
-  }
+  static bool Receives(const Move& move, PartId at) { return move.to == at || (move.to == kAll && move.from != at); }
   /// What a device still reads must not be overwritten two epochs later.
   void Finish(PartId at) {
     devices_[at]->MakeCurrent();
@@ -195,7 +193,7 @@ class Transfers {
       device.stream().Synchronize(Patience());
       for (const auto& moves : schedule_) {
         for (const Move& move : moves) {
-          if (!SupportsRemoteAtomics(move, at)) continue;
+          if (!Receives(move, at)) continue;
           for (const std::size_t i : {move.offset, move.offset + move.bytes - 1}) {
             CHATTY_CHECK(there_[i] == PatternAt(i), "{} sent byte {} to {}, and {} came", transport_->name(), i,
                          device.label(), there_[i]);

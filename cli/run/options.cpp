@@ -27,10 +27,6 @@ Direction ParseDirection(const std::string& text) {
   return text == "push" ? Direction::kPush : text == "pull" ? Direction::kPull : Direction::kAuto;
 }
 
-RemoteAtomics ParseRemoteAtomics(std::string_view text) {
-  return text == "never" ? RemoteAtomics::kNever : text == "always" ? RemoteAtomics::kAlways : RemoteAtomics::kAuto;
-}
-
 Tiling ParseTiling(std::string_view text) {
   return text == "never" ? Tiling::kNever : text == "always" ? Tiling::kAlways : Tiling::kAuto;
 }
@@ -58,9 +54,8 @@ RunOptions ParseRunOptions(const RunCommandOptions& options) {
   RunOptions run;
   run.direction = ParseDirection(options.direction);
   run.execution = ParseExecution(options.execution);
-  run.transport = options.transport;
+  run.comm = ParseCommSpec(options.transport);
   run.links = options.links;
-  run.remote_atomics = ParseRemoteAtomics(options.remote_atomics);
   run.tiling = ParseTiling(options.tiles);
   run.records = ParseRecords(options.records);
   run.delta = ParseDelta(options.delta);
@@ -143,14 +138,13 @@ void AddRun(CLI::App& app, Context& context) {
   AddSeedOption(*command, options->seed)->group(how);
 
   command
-      ->add_option(
-          "--remote-atomics", options->remote_atomics,
-          "Messages of sparse push rounds go by atomics into the state of their vertices' owners, and in no buffer, where "
-          "devices reach each other's memory: `auto` (default), where that is predicted to be faster; "
-          "programs that are active in every round, or written on operators, and execution async have no such rounds")
-      ->type_name("auto|never|always")
-      ->check(OneOf({"auto", "never", "always"}))
-      ->group(how);
+      ->add_option_function<std::string>(
+          "--remote-atomics",
+          [](const std::string&) {
+            throw UsageError(
+                "--remote-atomics is gone: all messages go in message buffers; leave it out (--comm chooses their path)");
+          })
+      ->group("");
   command
       ->add_option("--tiles", options->tiles,
                    "Rows of programs that are active in every round, such as pagerank, are prepared for the caches: host "

@@ -20,7 +20,7 @@ struct RunCommandOptions {
   bool partition_fallback = true;
   std::string direction = "auto";
   std::string execution = "auto";
-  std::string transport = "auto", links = "all", remote_atomics = "auto", tiles = "auto", records = "auto", delta = "auto";
+  std::string transport = "auto", links = "all", tiles = "auto", records = "auto", delta = "auto";
   bool explain = false;
   std::uint32_t max_rounds = 0;
   std::string bind = "auto";

@@ -73,7 +73,6 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
   json["transport"] = results.statistics.transport;
   json["comm"] = options.transport;
   json["links"] = options.links;
-  json["remote_atomics"] = options.remote_atomics;
   json["tiles"] = options.tiles;
   json["records"] = options.records;
   json["delta"] = options.delta;

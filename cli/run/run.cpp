@@ -68,7 +68,7 @@ std::string KeepWhatPays(const RunCommandOptions& options, const RegisteredProgr
   if (advice.devices >= devices.size()) return {};
   const auto memory = program.Memory(&graph, options.parameters.value, run);
   const MemoryPlan plan =
-      BoundMemory(CountsOf(graph), memory.at(0), devices[0]->kind(), 1, options.transport, Bound::kMax, /*text=*/false);
+      BoundMemory(CountsOf(graph), memory.at(0), devices[0]->kind(), 1, run.comm, Bound::kMax, /*text=*/false);
   const std::uint64_t room = options.memory_limit > 0 ? options.memory_limit : devices[0]->free_memory();
   if (room != 0 && plan.devices[0].total() > room) return {};
   const std::size_t all = devices.size();
@@ -102,7 +102,7 @@ void RefuseTooLarge(const RunCommandOptions& options, const RegisteredProgram& p
   for (std::size_t i = 0; i < alternatives.size(); ++i) {  // one that fits will do: which it is depends on the graph
     try {
       const std::uint64_t host = mapped ? std::numeric_limits<std::uint64_t>::max() : options.load.host_memory_limit;
-      CheckBounds(graph, alternatives[i], pointers, options.transport, {options.memory_limit, host});
+      CheckBounds(graph, alternatives[i], pointers, run.comm, {options.memory_limit, host});
       return;
     } catch (const OutOfMemoryError&) {
       if (i + 1 == alternatives.size()) throw;
@@ -165,7 +165,7 @@ class RunCall {
   /// does not take.
   void Plan() {
     partitioner_ = MakePartitioner(options_.partition);
-    CheckComm(options_.transport, DeviceKind::kHost, 1);
+    CheckComm(ParseCommSpec(options_.transport), DeviceKind::kHost, 1);
     PlanFiles();
     selection_ = ParseDevices(options_.devices);
     CheckParts(*partitioner_, static_cast<PartId>(selection_.indices.size()),

@@ -31,12 +31,8 @@ constexpr double kLargest = 256 << 20;
 /// Messages are blocks of memory, or entries of an index and a value of four bytes each.
 constexpr double kEntryBytes = 8;
 
-constexpr std::array<LoadCorner, kLoadCorners> kCorners = {LoadCorner::kAlone, LoadCorner::kFanOut, LoadCorner::kRing,
-                                                           LoadCorner::kAllToAll};
-
-constexpr std::array<BufferContent, kBufferContents> kContents = {BufferContent::kList,   BufferContent::kMarks,
-                                                                  BufferContent::kValues, BufferContent::kMessages,
-                                                                  BufferContent::kBits,   BufferContent::kPayload};
+constexpr std::array kLoads = {MeasuredLoad::kAlone, MeasuredLoad::kAllToAll};
+constexpr std::array kEncodingsShown = {Encoding::kDense, Encoding::kSparse, Encoding::kBitmap};
 
 std::string SizeText(double bytes) { return FormatBytes(static_cast<std::uint64_t>(std::llround(std::max(bytes, 0.0)))); }
 std::string AlphaText(const Cost& cost) { return fmt::format("{:.2f}", cost.alpha_us); }
@@ -44,16 +40,8 @@ std::string AlphaText(const Cost& cost) { return fmt::format("{:.2f}", cost.alph
 std::string BandwidthText(const Cost& cost) {
   return cost.beta_us_per_byte > 0 ? fmt::format("{:.2f}", 1e-3 / cost.beta_us_per_byte) : "-";
 }
-std::string GammaText(const Cost& cost) { return fmt::format("{:.4f}", cost.gamma_us_per_message * 1e3); }
+std::string GammaText(const Cost& cost) { return fmt::format("{:.4f}", cost.gamma_us_per_entry * 1e3); }
 std::string PercentText(double error) { return fmt::format("{:.0f} %", error * 100); }
-std::string TimeText(double us) {
-  return us < 1000  ? fmt::format("{:.1f} us", us)
-         : us < 1e6 ? fmt::format("{:.2f} ms", us / 1e3)
-                    : fmt::format("{:.2f} s", us / 1e6);
-}
-
-bool IsBroken(const CostFit& fit) { return fit.split < kLargest && fit.small != fit.large; }
-
 std::string PathName(const CostModel& model, std::size_t path) {
   return path == CostModel::kNoPath ? "none" : model.paths()[path];
 }
@@ -65,6 +53,12 @@ void ForEachPair(const CostModel& model, const Body& body) {
       if (from != to) body(from, to);
     }
   }
+}
+/// The same, and then each device with itself, which stands for its broadcasts.
+template <class Body>
+void ForEachPairAndBroadcast(const CostModel& model, const Body& body) {
+  ForEachPair(model, body);
+  for (std::size_t device = 0; device < model.devices(); ++device) body(device, device);
 }
 
 /// The same costs of those paths alone that `auto` may take between such devices: others are no choice, however fast.
@@ -79,55 +73,71 @@ CostModel Choosable(const CostModel& model, DeviceKind kind) {
   CostModel choosable(std::move(names), model.devices());
   for (std::size_t path = 0; path < taken.size(); ++path) {
     ForEachPair(model, [&](std::size_t from, std::size_t to) {
-      for (const LoadCorner corner : kCorners)
-        choosable.set_fit(path, from, to, corner, model.fit(taken[path], from, to, corner));
+      for (const Encoding encoding : kEncodingsShown) {
+        for (const MeasuredLoad load : kLoads) {
+          choosable.set_cost(path, from, to, encoding, load, model.cost(taken[path], from, to, encoding, load));
+        }
+      }
     });
   }
   return choosable;
 }
 
 std::string PairName(const Topology& topology, std::size_t from, std::size_t to) {
-  return fmt::format("{} > {}", topology.devices()[from].label, topology.devices()[to].label);
+  return fmt::format("{} > {}", topology.devices()[from].label, from == to ? "all" : topology.devices()[to].label);
 }
 
 /// What stands behind a figure for which there is no measurement so large.
 constexpr std::string_view kBeyond = "~";
 std::string Beyond(bool extrapolated) { return std::string(extrapolated ? kBeyond : ""); }
 
-/// The fit that counts for a path and pair under a load.
-const CostFit& FitOf(const CostModel& model, std::size_t path, std::size_t from, std::size_t to, LoadCorner corner) {
-  const CostFit& fit = model.fit(path, from, to, corner);
-  return fit.exists() ? fit : model.fit(path, from, to);
-}
+/// What moves: blocks of memory, or entries of an index and a value.
+struct Contents {
+  std::string_view name;
+  Encoding encoding;
+  double entry;  ///< bytes of one; 0: none
+};
+constexpr Contents kBlocks{"blocks", Encoding::kDense, 0}, kEntries{"entries", Encoding::kSparse, kEntryBytes};
 
-bool Extrapolates(const CostModel& model, const Crossover& crossover, std::size_t from, std::size_t to, LoadCorner corner) {
-  return FitOf(model, crossover.before, from, to, corner).Extrapolates(crossover.bytes) ||
-         FitOf(model, crossover.after, from, to, corner).Extrapolates(crossover.bytes);
+bool Extrapolates(const CostModel& model, const Crossover& crossover, std::size_t from, std::size_t to,
+                  const Contents& contents, MeasuredLoad load) {
+  return model.KnownCost(crossover.before, from, to, contents.encoding, load).Extrapolates(crossover.bytes) ||
+         model.KnownCost(crossover.after, from, to, contents.encoding, load).Extrapolates(crossover.bytes);
 }
 
 /// "uva, from 1.23 MiB staged": who is fastest, by size.
-std::string DescribeCrossovers(const CostModel& choosable, std::size_t from, std::size_t to, LoadCorner corner,
-                               double entry) {
-  const std::vector<Crossover> crossovers = choosable.Crossovers(from, to, corner, entry, kLargest);
-  const auto load = CostModel::LoadOf(corner, choosable.devices());
-  const std::size_t first =
-      crossovers.empty() ? choosable.Best(from, to, 4096, entry > 0 ? 512 : 0, load) : crossovers.front().before;
+std::string DescribeCrossovers(const CostModel& choosable, std::size_t from, std::size_t to, const Contents& contents,
+                               MeasuredLoad load) {
+  const std::vector<Crossover> crossovers =
+      choosable.Crossovers(from, to, contents.encoding, load, contents.entry, kLargest);
+  std::size_t first = CostModel::kNoPath;
+  if (!crossovers.empty()) {
+    first = crossovers.front().before;
+  } else {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t path = 0; path < choosable.paths().size(); ++path) {
+      const double us = choosable.KnownCost(path, from, to, contents.encoding, load).Us(4096, 0);
+      if (us < std::exchange(least, std::min(least, us))) first = path;
+    }
+  }
   std::string text = PathName(choosable, first);
   for (const Crossover& crossover : crossovers) {
     text += fmt::format(", from {}{} {}", SizeText(crossover.bytes),
-                        Beyond(Extrapolates(choosable, crossover, from, to, corner)), PathName(choosable, crossover.after));
+                        Beyond(Extrapolates(choosable, crossover, from, to, contents, load)),
+                        PathName(choosable, crossover.after));
   }
   return text;
 }
 
-/// How far samples of blocks and entries went, alone; empty for nominal costs.
+/// How far samples of blocks went, alone; empty for nominal costs.
 std::string DescribeReach(const CostModel& model) {
   std::vector<std::pair<double, std::vector<std::string>>> reaches;  // of paths, the least of all pairs
   double most = 0;
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
     double least = std::numeric_limits<double>::infinity();
     ForEachPair(model, [&](std::size_t from, std::size_t to) {
-      if (const CostFit& fit = model.fit(path, from, to); fit.samples > 0) least = std::min(least, fit.largest);
+      const Cost& cost = model.cost(path, from, to, Encoding::kDense);
+      if (cost.samples > 0) least = std::min(least, cost.largest);
     });
     if (!std::isfinite(least)) continue;
     const auto found = std::find_if(reaches.begin(), reaches.end(), [&](const auto& reach) { return reach.first == least; });
@@ -151,121 +161,69 @@ std::string DescribeReach(const CostModel& model) {
   return fmt::format("{}. {}: beyond that, where the lines merely go on", text, kBeyond);
 }
 
-/// Pairs that a table shows in one place, by what they have in common.
-struct PairGroup {
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  std::vector<std::vector<std::string>> rows;  ///< what is shown, without the pairs' names
+using Rows = std::vector<std::vector<std::string>>;
 
-  /// All names up to `most` of them, else one and how many more.
-  std::string Name(const Topology& topology, std::size_t most) const {
-    const std::string first = PairName(topology, pairs.front().first, pairs.front().second);
-    if (pairs.size() > most) return fmt::format("{} and {} more", first, pairs.size() - 1);
-    std::string name = first;
-    for (std::size_t i = 1; i < pairs.size(); ++i) {
-      name += ", " + PairName(topology, pairs[i].first, pairs[i].second);
-    }
-    return name;
-  }
+/// A pair that stands for all with the same kind of link; or a device with itself, whose broadcasts stand for all.
+struct ShownPair {
+  std::string name;
+  std::size_t from, to;
 };
+constexpr std::string_view kOneOfAKind = "one pair for each kind of link (--json has all)";
 
-/// Pairs with the same rows, in the order of the first of each.
-template <class Rows>
-std::vector<PairGroup> GroupPairs(const CostModel& model, const Rows& rows_of) {
-  std::vector<PairGroup> groups;
-  std::map<std::vector<std::vector<std::string>>, std::size_t> known;
+std::vector<ShownPair> PairsShown(const Topology& topology, const CostModel& model) {
+  std::vector<ShownPair> pairs;
+  std::set<std::string> kinds;
   ForEachPair(model, [&](std::size_t from, std::size_t to) {
-    std::vector<std::vector<std::string>> rows = rows_of(from, to);
-    const auto [at, is_new] = known.try_emplace(rows, groups.size());
-    if (is_new) groups.push_back({{}, std::move(rows)});
-    groups[at->second].pairs.emplace_back(from, to);
+    const std::string kind = LinkCell(topology.link(from, to));
+    if (kinds.insert(kind).second) pairs.push_back({fmt::format("{} ({})", PairName(topology, from, to), kind), from, to});
   });
-  return groups;
+  return pairs;
 }
 
-/// More groups than this fill screens: then one pair of each kind of link stands for those like it.
-constexpr std::size_t kMaxGroups = 8;
-constexpr std::string_view kThinned = ", of one pair for each kind of link where pairs differ (--json has all)";
-
-/// Without all but the first group of each kind of link, where there are too many; returns whether that was so.
-bool Thin(const Topology& topology, std::vector<PairGroup>& groups) {
-  if (groups.size() <= kMaxGroups) return false;
-  std::set<std::string> seen;
-  std::erase_if(groups, [&](PairGroup& group) {
-    group.pairs.resize(1);
-    return !seen.insert(LinkCell(topology.link(group.pairs[0].first, group.pairs[0].second))).second;
-  });
-  return true;
-}
-
-/// The rows of all groups, each beginning with its name or, from the second on, with nothing.
-std::vector<std::vector<std::string>> NamedRows(const Topology& topology, const std::vector<PairGroup>& groups,
-                                                std::size_t most) {
-  std::vector<std::vector<std::string>> rows;
-  for (const PairGroup& group : groups) {
-    std::string name = group.Name(topology, most);
-    for (const std::vector<std::string>& row : group.rows) {
-      rows.push_back({std::exchange(name, "")});
-      rows.back().insert(rows.back().end(), row.begin(), row.end());
-    }
-  }
-  return rows;
-}
-
-/// The lines of a path, pairs with the same ones together.
-std::vector<PairGroup> FitGroups(const CostModel& model, std::size_t path, LoadCorner corner) {
-  return GroupPairs(model, [&](std::size_t from, std::size_t to) {
-    std::vector<std::vector<std::string>> rows;
-    const CostFit& fit = model.fit(path, from, to, corner);
-    if (!fit.exists()) return rows;
-    const bool broken = IsBroken(fit);
-    const auto add = [&](const Cost& cost, const std::string& sizes) {
-      rows.push_back({sizes, AlphaText(cost), BandwidthText(cost), GammaText(cost)});
-      if (!model.measured()) return;
-      for (const double error : {fit.median_error, fit.worst_error, fit.worst_large_error})
-        rows.back().push_back(PercentText(error));
-      rows.back().push_back(SizeText(fit.largest));
-    };
-    add(fit.small, broken ? "below " + SizeText(fit.split) : "all");
-    if (broken) add(fit.large, "from " + SizeText(fit.split));
-    return rows;
-  });
-}
-
-/// The same of all paths. `thinned`, if it is there, lets pairs be left out and becomes true where some were.
-std::vector<std::vector<std::string>> FitRows(const Topology& topology, const CostModel& model, LoadCorner corner,
-                                              std::size_t most, bool* thinned = nullptr) {
-  std::vector<std::vector<std::string>> rows;
+/// The lines of all paths.
+Rows CostRows(const Topology& topology, const CostModel& model, MeasuredLoad load) {
+  std::vector<ShownPair> pairs = PairsShown(topology, model);
+  pairs.push_back({PairName(topology, 0, 0), 0, 0});
+  Rows rows;
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
-    std::vector<PairGroup> groups = FitGroups(model, path, corner);
-    if (thinned != nullptr && Thin(topology, groups)) *thinned = true;
-    std::string name = model.paths()[path];
-    for (std::vector<std::string>& row : NamedRows(topology, groups, most)) {
-      row.insert(row.begin(), std::exchange(name, ""));
-      rows.push_back(std::move(row));
+    std::string path_name = model.paths()[path];
+    for (const ShownPair& pair : pairs) {
+      std::string name = pair.name;
+      for (const Encoding encoding : kEncodingsShown) {
+        const Cost& cost = model.cost(path, pair.from, pair.to, encoding, load);
+        if (!cost.exists()) continue;
+        rows.push_back({std::exchange(path_name, ""), std::exchange(name, ""), std::string(EncodingName(encoding)),
+                        AlphaText(cost), BandwidthText(cost), GammaText(cost)});
+        if (!model.measured()) continue;
+        rows.back().push_back(PercentText(cost.error));
+        rows.back().push_back(SizeText(cost.largest));
+      }
     }
   }
   return rows;
 }
-std::vector<std::string> FitTitles(const CostModel& model) {
-  std::vector<std::string> titles{"PATH", "PAIRS", "SIZES", "ALPHA us", "GB/s", "GAMMA ns"};
+std::vector<std::string> CostTitles(const CostModel& model) {
+  std::vector<std::string> titles{"PATH", "PAIRS", "ENCODING", "ALPHA us", "GB/s", "GAMMA ns"};
   if (model.measured()) {
-    for (const char* title : {"MEDIAN ERROR", "WORST ERROR", "ABOVE 64 KiB", "MEASURED TO"}) titles.emplace_back(title);
+    for (const char* title : {"ERROR", "MEASURED TO"}) titles.emplace_back(title);
   }
   return titles;
 }
 
 /// Which path is the fastest for blocks of some sizes.
-std::vector<PairGroup> ChoiceGroups(const CostModel& choosable) {
-  return GroupPairs(choosable, [&](std::size_t from, std::size_t to) {
-    std::vector<std::vector<std::string>> rows(1);
+Rows ChoiceRows(const Topology& topology, const CostModel& choosable) {
+  Rows rows;
+  for (const ShownPair& pair : PairsShown(topology, choosable)) {
+    rows.push_back({pair.name});
     for (const std::size_t bytes : kSizes) {
-      const std::size_t best = choosable.Best(from, to, bytes, 0);
+      const std::size_t best = choosable.Best(pair.from, pair.to, Encoding::kDense, bytes, 0);
       const bool beyond =
-          best != CostModel::kNoPath && choosable.fit(best, from, to).Extrapolates(static_cast<double>(bytes));
-      rows[0].push_back(PathName(choosable, best) + Beyond(beyond));
+          best != CostModel::kNoPath &&
+          choosable.cost(best, pair.from, pair.to, Encoding::kDense).Extrapolates(static_cast<double>(bytes));
+      rows.back().push_back(PathName(choosable, best) + Beyond(beyond));
     }
-    return rows;
-  });
+  }
+  return rows;
 }
 
 std::vector<std::string> ChoiceTitles() {
@@ -276,60 +234,20 @@ std::vector<std::string> ChoiceTitles() {
 
 /// What the table of choices is not.
 constexpr std::string_view kAlone =
-    "Of paths that --comm auto takes, for a block alone; runs choose beside all buffers that are under way at once";
+    "Of paths that --comm auto takes, for a block alone; runs choose beside all buffers that are under way at once, and "
+    "leave "
+    "a pair's zero-copy path for a gain above the error of these costs alone";
 
-std::vector<PairGroup> CrossoverGroups(const CostModel& choosable) {
-  return GroupPairs(choosable, [&](std::size_t from, std::size_t to) {
-    return std::vector<std::vector<std::string>>{
-        {"blocks", DescribeCrossovers(choosable, from, to, LoadCorner::kAlone, 0)},
-        {"entries", DescribeCrossovers(choosable, from, to, LoadCorner::kAlone, kEntryBytes)}};
-  });
-}
-
-/// The best and the worst of all pairs under each load, and of broadcasts.
-std::vector<std::vector<std::string>> LoadRows(const CostModel& model) {
-  std::vector<std::vector<std::string>> rows;
-  const auto add = [&](std::size_t path, std::string_view load, const std::vector<const CostFit*>& fits) {
-    if (fits.empty()) return;
-    std::vector<std::string> row{model.paths()[path], std::string(load)};
-    for (const double bytes : {64.0, 65536.0, 4194304.0}) {
-      const auto [least, most] = std::minmax_element(
-          fits.begin(), fits.end(), [&](const CostFit* a, const CostFit* b) { return a->Us(bytes, 0) < b->Us(bytes, 0); });
-      const std::string low = TimeText((*least)->Us(bytes, 0)), high = TimeText((*most)->Us(bytes, 0));
-      row.push_back((low == high ? low : fmt::format("{} to {}", low, high)) +
-                    Beyond((*least)->Extrapolates(bytes) || (*most)->Extrapolates(bytes)));
-    }
-    double worst = 0;
-    for (const CostFit* fit : fits) worst = std::max(worst, fit->worst_error);
-    if (model.measured()) row.push_back(PercentText(worst));
-    rows.push_back(std::move(row));
-  };
-  for (std::size_t path = 0; path < model.paths().size(); ++path) {
-    for (const LoadCorner corner : kCorners) {
-      for (const BufferContent content : kContents) {
-        std::vector<const CostFit*> fits;
-        ForEachPair(model, [&](std::size_t from, std::size_t to) {
-          if (const CostFit& fit = model.fit(path, from, to, corner, content); fit.exists()) fits.push_back(&fit);
-        });
-        const bool list = content == BufferContent::kList;
-        add(path, fmt::format("{}{}{}", LoadCornerName(corner), list ? "" : ", ", list ? "" : BufferContentName(content)),
-            fits);
-      }
-    }
-    for (const bool all : {false, true}) {
-      std::vector<const CostFit*> fits;
-      for (std::size_t from = 0; from < model.devices(); ++from) {
-        if (const CostFit& fit = model.broadcast_fit(path, from, all); fit.exists()) fits.push_back(&fit);
-      }
-      add(path, all ? "broadcasts by all" : "broadcast", fits);
+Rows CrossoverRows(const Topology& topology, const CostModel& choosable) {
+  Rows rows;
+  for (const ShownPair& pair : PairsShown(topology, choosable)) {
+    std::string name = pair.name;
+    for (const Contents& contents : {kBlocks, kEntries}) {
+      rows.push_back({std::exchange(name, ""), std::string(contents.name),
+                      DescribeCrossovers(choosable, pair.from, pair.to, contents, MeasuredLoad::kAlone)});
     }
   }
   return rows;
-}
-std::vector<std::string> LoadTitles(const CostModel& model) {
-  std::vector<std::string> titles{"PATH", "LOAD", "64 bytes", "64 KiB", "4 MiB"};
-  if (model.measured()) titles.emplace_back("WORST ERROR");
-  return titles;
 }
 
 std::string ProbeValue(const ProbeResult& probe) {
@@ -339,7 +257,7 @@ std::string ProbeValue(const ProbeResult& probe) {
 }
 
 /// One row a name: pairs and devices have nearly the same figures where the machine is even.
-std::vector<std::vector<std::string>> ProbeRows(const Calibration& calibration) {
+Rows ProbeRows(const Calibration& calibration) {
   std::map<std::string, std::pair<const ProbeResult*, const ProbeResult*>> extremes;
   for (const ProbeResult& probe : calibration.probes) {
     const auto [at, is_new] = extremes.try_emplace(probe.name, &probe, &probe);
@@ -347,7 +265,7 @@ std::vector<std::vector<std::string>> ProbeRows(const Calibration& calibration) 
     if (probe.value < least->value) least = &probe;
     if (probe.value > most->value) most = &probe;
   }
-  std::vector<std::vector<std::string>> rows;
+  Rows rows;
   rows.reserve(extremes.size());
   for (const auto& [name, range] : extremes) rows.push_back({name, ProbeValue(*range.first), ProbeValue(*range.second)});
   return rows;
@@ -363,27 +281,19 @@ std::string DescribeSource(const CostReport& report) {
 
 // --------------------------------------------------------------------- JSON ----
 
-Json CostJson(const Cost& cost) {
-  return {{"alpha_us", cost.alpha_us},
-          {"beta_us_per_byte", cost.beta_us_per_byte},
-          {"gamma_us_per_message", cost.gamma_us_per_message}};
-}
-
-void AddFit(Json& json, const CostFit& fit) {
-  json["small"] = CostJson(fit.small);
-  json["large"] = CostJson(fit.large);
-  json["split_bytes"] = std::isfinite(fit.split) ? Json(fit.split) : Json(nullptr);
-  if (fit.samples == 0) return;
-  json["median_error"] = fit.median_error;
-  json["worst_error"] = fit.worst_error;
-  json["worst_error_above_64_kib"] = fit.worst_large_error;
-  json["samples"] = fit.samples;
-  json["measured_up_to_bytes"] = static_cast<std::uint64_t>(fit.largest);
+void AddCost(Json& json, const Cost& cost) {
+  json["alpha_us"] = cost.alpha_us;
+  json["beta_us_per_byte"] = cost.beta_us_per_byte;
+  json["gamma_us_per_entry"] = cost.gamma_us_per_entry;
+  if (cost.samples == 0) return;
+  json["error"] = cost.error;
+  json["samples"] = cost.samples;
+  json["measured_up_to_bytes"] = static_cast<std::uint64_t>(cost.largest);
 }
 
 // --------------------------------------------------------------------- page ----
 
-std::string HtmlTable(const std::vector<std::string>& titles, const std::vector<std::vector<std::string>>& rows) {
+std::string HtmlTable(const std::vector<std::string>& titles, const Rows& rows) {
   std::string html = "<div class=\"scroll\"><table><thead><tr>";
   for (const std::string& title : titles) html += fmt::format("<th scope=\"col\">{}</th>", Html(title));
   html += "</tr></thead><tbody>\n";
@@ -402,12 +312,12 @@ std::string HtmlTable(const std::vector<std::string>& titles, const std::vector<
 class CostChart {
  public:
   /// `choosable`: those of the paths that may overtake each other.
-  CostChart(const CostModel& model, const CostModel& choosable, std::size_t from, std::size_t to, LoadCorner corner,
-            double entry)
-      : model_(model), choosable_(choosable), from_(from), to_(to), corner_(corner), entry_(entry) {
+  CostChart(const CostModel& model, const CostModel& choosable, std::size_t from, std::size_t to, const Contents& contents,
+            MeasuredLoad load)
+      : model_(model), choosable_(choosable), from_(from), to_(to), contents_(contents), load_(load) {
     double least = 1e300, most = 0;
     for (std::size_t path = 0; path < model.paths().size(); ++path) {
-      if (!Fit(path).exists()) continue;
+      if (!Of(path).exists()) continue;
       least = std::min(least, Us(path, kSmallest));
       most = std::max(most, Us(path, kLargest));
     }
@@ -432,7 +342,7 @@ class CostChart {
     }
     std::vector<std::pair<double, std::size_t>> ends;  // where names go
     for (std::size_t path = 0; path < model_.paths().size(); ++path) {
-      if (!Fit(path).exists()) continue;
+      if (!Of(path).exists()) continue;
       svg += fmt::format("<polyline class=\"p{}{}\" points=\"", path % 8, path >= 8 ? " slower" : "");
       for (double step = 0; step <= kSteps; ++step) {
         const double bytes = kSmallest * std::pow(kLargest / kSmallest, step / kSteps);
@@ -449,7 +359,8 @@ class CostChart {
                          Html(model_.paths()[path]));
     }
     bool above = false;
-    for (const Crossover& crossover : choosable_.Crossovers(from_, to_, corner_, entry_, kLargest)) {
+    for (const Crossover& crossover :
+         choosable_.Crossovers(from_, to_, contents_.encoding, load_, contents_.entry, kLargest)) {
       if (crossover.bytes < kSmallest) continue;
       const std::string &after = choosable_.paths()[crossover.after], &before = choosable_.paths()[crossover.before];
       const double x = X(crossover.bytes), y = Y(Us(model_.Find(after), crossover.bytes));
@@ -467,8 +378,10 @@ class CostChart {
   static constexpr double kWidth = 760, kHeight = 420, kLeft = 70, kRight = 660, kTop = 34, kBottom = 380;
   static constexpr double kSmallest = 4, kSteps = 104, kNameHeight = 14;
 
-  const CostFit& Fit(std::size_t path) const { return FitOf(model_, path, from_, to_, corner_); }
-  double Us(std::size_t path, double bytes) const { return Fit(path).Us(bytes, entry_ > 0 ? bytes / entry_ : 0); }
+  const Cost& Of(std::size_t path) const { return model_.KnownCost(path, from_, to_, contents_.encoding, load_); }
+  double Us(std::size_t path, double bytes) const {
+    return Of(path).Us(bytes, contents_.entry > 0 ? bytes / contents_.entry : 0);
+  }
   static double X(double bytes) {
     return kLeft + (kRight - kLeft) * std::log2(bytes / kSmallest) / std::log2(kLargest / kSmallest);
   }
@@ -489,8 +402,8 @@ class CostChart {
 
   const CostModel &model_, &choosable_;
   std::size_t from_, to_;
-  LoadCorner corner_;
-  double entry_;
+  const Contents& contents_;
+  MeasuredLoad load_;
   double low_ = 0, high_ = 1;
 };
 
@@ -501,31 +414,25 @@ std::string CostsText(const Topology& topology, const CostReport& report) {
   const CostModel choosable = Choosable(model, topology.devices().front().kind);
   std::string text = fmt::format("\nCosts, {}.\n", DescribeSource(report));
   if (const std::string reach = DescribeReach(model); !reach.empty()) text += fmt::format("The lines are {}.\n", reach);
-  const auto add = [&](const std::string& title, const std::vector<std::string>& head,
-                       std::vector<std::vector<std::string>> rows) {
+  const auto add = [&](const std::string& title, const std::vector<std::string>& head, Rows rows) {
     if (!head.empty()) rows.insert(rows.begin(), head);
     text += fmt::format("\n{}:\n{}", title, Columns(rows));
   };
-  constexpr std::size_t kNames = 4;
-  add("Fastest for a block of memory, alone", ChoiceTitles(), NamedRows(topology, ChoiceGroups(choosable), kNames));
-  text += fmt::format("{}.\n", kAlone);
-  bool thinned = false;
-  const std::vector<std::vector<std::string>> fits = FitRows(topology, model, LoadCorner::kAlone, kNames, &thinned);
-  add(fmt::format("T = alpha + bytes / bandwidth + messages * gamma, alone{}", thinned ? kThinned : ""), FitTitles(model),
-      fits);
-  std::vector<PairGroup> crossovers = CrossoverGroups(choosable);
-  thinned = Thin(topology, crossovers);
-  add(fmt::format("Crossovers, alone, of blocks and of entries of 8 bytes{}", thinned ? kThinned : ""), {},
-      NamedRows(topology, crossovers, kNames));
+  add("Fastest for a block of memory, alone", ChoiceTitles(), ChoiceRows(topology, choosable));
+  text += fmt::format("{}. Tables show {}.\n", kAlone, kOneOfAKind);
+  for (const MeasuredLoad load : kLoads) {
+    if (load != MeasuredLoad::kAlone && !model.measured()) continue;
+    add(fmt::format("T = alpha + bytes / bandwidth + entries * gamma, {}", LoadName(load)), CostTitles(model),
+        CostRows(topology, model, load));
+  }
+  add("Crossovers, alone, of blocks and of entries of 8 bytes", {}, CrossoverRows(topology, choosable));
   if (!model.measured()) return text;
 
-  add("Beside others, by what buffers hold, but for its entries and places, over all pairs", LoadTitles(model),
-      LoadRows(model));
   const auto& probes = report.calibration.probes;
   const bool one_for_all = model.devices() > 2 && std::none_of(probes.begin(), probes.end(),
                                                                [](const ProbeResult& probe) { return probe.from == 2; });
-  add(one_for_all ? "Memory, flags and launches, of one device and one pair that stand for all"
-                  : "Memory, flags and launches, over all devices",
+  add(one_for_all ? "Memory and launches, of one device and one pair that stand for all"
+                  : "Memory and launches, over all devices",
       {"PROBE", "LEAST", "MOST"}, ProbeRows(report.calibration));
   for (const std::string& what : report.calibration.notes) text += fmt::format("\nnote: {}\n", what);
   return text;
@@ -543,56 +450,47 @@ Json CostsJson(const Topology& topology, const CostReport& report) {
     json["file"] = report.file.empty() ? Json(nullptr) : Json(report.file);
   }
   json["paths"] = model.paths();
-  for (const char* list : {"fits", "broadcasts", "choices", "crossovers"}) json[list] = Json::array();
+  for (const char* list : {"costs", "choices", "crossovers"}) json[list] = Json::array();
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
-    ForEachPair(model, [&](std::size_t from, std::size_t to) {
-      for (const LoadCorner corner : kCorners) {
-        for (const BufferContent content : kContents) {
-          const CostFit& fit = model.fit(path, from, to, corner, content);
-          if (!fit.exists()) continue;
+    ForEachPairAndBroadcast(model, [&](std::size_t from, std::size_t to) {
+      for (const Encoding encoding : kEncodingsShown) {
+        for (const MeasuredLoad load : kLoads) {
+          const Cost& cost = model.cost(path, from, to, encoding, load);
+          if (!cost.exists()) continue;
           Json one = {{"path", model.paths()[path]},
-                      {"content", BufferContentName(content)},
+                      {"encoding", EncodingName(encoding)},
                       {"from", from},
-                      {"to", to},
-                      {"load", LoadCornerName(corner)}};
-          AddFit(one, fit);
-          json["fits"].push_back(std::move(one));
+                      {"to", from == to ? Json(nullptr) : Json(to)},
+                      {"load", LoadName(load)}};
+          AddCost(one, cost);
+          json["costs"].push_back(std::move(one));
         }
       }
     });
-    for (std::size_t from = 0; from < model.devices(); ++from) {
-      for (const bool all : {false, true}) {
-        const CostFit& fit = model.broadcast_fit(path, from, all);
-        if (!fit.exists()) continue;
-        Json one = {{"path", model.paths()[path]}, {"from", from}, {"load", all ? "all-to-all" : "alone"}};
-        AddFit(one, fit);
-        json["broadcasts"].push_back(std::move(one));
-      }
-    }
   }
   ForEachPair(model, [&](std::size_t from, std::size_t to) {
     for (const std::size_t bytes : kSizes) {
-      const std::size_t best = choosable.Best(from, to, bytes, 0);
+      const std::size_t best = choosable.Best(from, to, Encoding::kDense, bytes, 0);
       const bool none = best == CostModel::kNoPath;
-      const bool beyond = !none && choosable.fit(best, from, to).Extrapolates(static_cast<double>(bytes));
+      const bool beyond = !none && choosable.cost(best, from, to, Encoding::kDense).Extrapolates(static_cast<double>(bytes));
       json["choices"].push_back({{"from", from},
                                  {"to", to},
                                  {"bytes", bytes},
                                  {"path", none ? Json(nullptr) : Json(choosable.paths()[best])},
                                  {"extrapolated", beyond}});
     }
-    for (const LoadCorner corner : kCorners) {
-      if (corner == LoadCorner::kFanOut && model.devices() == 2) continue;
-      for (const double entry : {0.0, kEntryBytes}) {
-        for (const Crossover& crossover : choosable.Crossovers(from, to, corner, entry, kLargest)) {
+    for (const MeasuredLoad load : kLoads) {
+      for (const Contents& contents : {kBlocks, kEntries}) {
+        for (const Crossover& crossover :
+             choosable.Crossovers(from, to, contents.encoding, load, contents.entry, kLargest)) {
           json["crossovers"].push_back({{"from", from},
                                         {"to", to},
-                                        {"load", LoadCornerName(corner)},
-                                        {"bytes_per_message", entry > 0 ? Json(entry) : Json(nullptr)},
+                                        {"load", LoadName(load)},
+                                        {"encoding", EncodingName(contents.encoding)},
                                         {"bytes", crossover.bytes},
                                         {"before", choosable.paths()[crossover.before]},
                                         {"after", choosable.paths()[crossover.after]},
-                                        {"extrapolated", Extrapolates(choosable, crossover, from, to, corner)}});
+                                        {"extrapolated", Extrapolates(choosable, crossover, from, to, contents, load)}});
         }
       }
     }
@@ -621,39 +519,28 @@ std::string CostsSection(const Topology& topology, const CostReport& report) {
   if (const std::string reach = DescribeReach(model); !reach.empty()) {
     html += fmt::format("<p class=\"note\">The lines are {}.</p>\n", Html(reach));
   }
-  html += "<h3>Fastest for a block of memory, alone</h3>\n" +
-          HtmlTable(ChoiceTitles(), NamedRows(topology, ChoiceGroups(choosable), 12));
+  html += "<h3>Fastest for a block of memory, alone</h3>\n" + HtmlTable(ChoiceTitles(), ChoiceRows(topology, choosable));
   html += fmt::format("<p class=\"note\">{}.</p>\n", Html(kAlone));
-  std::vector<std::string> drawn;  // kinds of link
-  ForEachPair(model, [&](std::size_t from, std::size_t to) {
-    const std::string cell = LinkCell(topology.link(from, to));
-    if (std::find(drawn.begin(), drawn.end(), cell) != drawn.end()) return;
-    drawn.push_back(cell);
-    for (const auto& [corner, entry, words] :
-         {std::tuple(LoadCorner::kAlone, 0.0, "a block of memory, alone"),
-          std::tuple(LoadCorner::kAlone, kEntryBytes, "entries of 8 bytes, gathered and scattered, alone"),
-          std::tuple(LoadCorner::kAllToAll, 0.0, "a block of memory, while each device sends to each other")}) {
-      const std::string label = fmt::format("{} ({}): {}", PairName(topology, from, to), cell, words);
+  for (const ShownPair& pair : PairsShown(topology, model)) {
+    for (const auto& [contents, load, words] :
+         {std::tuple(&kBlocks, MeasuredLoad::kAlone, "a block of memory, alone"),
+          std::tuple(&kEntries, MeasuredLoad::kAlone, "entries of 8 bytes, gathered and scattered, alone"),
+          std::tuple(&kBlocks, MeasuredLoad::kAllToAll, "a block of memory, while each device sends to each other")}) {
+      const std::string label = fmt::format("{}: {}", pair.name, words);
       html += fmt::format("<figure>\n{}<figcaption>{}. {}.</figcaption>\n</figure>\n",
-                          CostChart(model, choosable, from, to, corner, entry).Draw("Time over size, " + label), Html(label),
-                          Html(DescribeCrossovers(choosable, from, to, corner, entry)));
+                          CostChart(model, choosable, pair.from, pair.to, *contents, load).Draw("Time over size, " + label),
+                          Html(label), Html(DescribeCrossovers(choosable, pair.from, pair.to, *contents, load)));
     }
-  });
+  }
   html +=
       "<p class=\"note\">Time over size, both logarithmic, of one pair for each kind of link; circles are where another "
       "path that --comm auto takes becomes the fastest.</p>\n";
-  for (const LoadCorner corner : kCorners) {
-    const std::vector<std::vector<std::string>> rows = FitRows(topology, model, corner, 12);
-    if (rows.empty()) continue;
-    html += fmt::format("<details><summary>T = alpha + bytes / bandwidth + messages · gamma, {}</summary>\n{}</details>\n",
-                        LoadCornerName(corner), HtmlTable(FitTitles(model), rows));
+  for (const MeasuredLoad load : kLoads) {
+    html += fmt::format("<details><summary>T = alpha + bytes / bandwidth + entries · gamma, {}</summary>\n{}</details>\n",
+                        LoadName(load), HtmlTable(CostTitles(model), CostRows(topology, model, load)));
   }
-  html += fmt::format(
-      "<details><summary>Beside others, by what buffers hold, but for its entries and places, over all "
-      "pairs</summary>\n{}</details>\n",
-      HtmlTable(LoadTitles(model), LoadRows(model)));
   if (!report.calibration.probes.empty()) {
-    html += fmt::format("<details><summary>Memory, flags and launches</summary>\n{}</details>\n",
+    html += fmt::format("<details><summary>Memory and launches</summary>\n{}</details>\n",
                         HtmlTable({"PROBE", "LEAST", "MOST"}, ProbeRows(report.calibration)));
   }
   for (const std::string& note : report.calibration.notes) html += fmt::format("<p class=\"note\">{}</p>\n", Html(note));

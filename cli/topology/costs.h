@@ -19,8 +19,8 @@ struct CostReport {
   bool kept = false;        ///< it was measured earlier
 };
 
-/// Tables of what would be chosen at several sizes, of fits and crossovers, and of a measured model what there is beside
-/// others and its probes. Pairs with the same rows share them; of many that differ one of each kind of link is shown.
+/// Tables of what would be chosen at several sizes, of costs and crossovers, and of a measured model its costs under load
+/// and its probes. One pair stands for each kind of link.
 std::string CostsText(const Topology& topology, const CostReport& report);
 /// The same, with all loads, as docs/topology.md describes it.
 Json CostsJson(const Topology& topology, const CostReport& report);

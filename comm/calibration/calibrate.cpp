@@ -150,7 +150,7 @@ Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions
       Log().warn("{}", result.notes.back());
     }
   }
-  tell("memory, flags and launches");
+  tell("memory and launches");
   calibration::ProbeAll(devices, states, options, all_alike, result.probes);
   result.model.set_measured(true);
   result.seconds = calibration::Seconds(start);

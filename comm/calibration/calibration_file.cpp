@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 /// Raised when the text changes, or when transports, what is measured or how it is fitted do, so that old figures would
 /// mislead.
-constexpr int kVersion = 5;
+constexpr int kVersion = 6;
 constexpr std::string_view kTitle = "chatty-calibration";
 constexpr std::size_t kMaxBytes = std::size_t{256} << 20;  // 64 GPUs and 8 paths have some 150 MiB
 
@@ -96,7 +96,6 @@ class Words {
     return value;
   }
   double Figure() { return Number(0.0, std::numeric_limits<double>::max()); }
-  double FigureOrInfinity() { return Number(0.0, std::numeric_limits<double>::infinity()); }
   std::size_t Index(std::size_t count) {
     if (count == 0) Fail("speaks of what is not there");
     return Number<std::size_t>(0, count - 1);
@@ -113,32 +112,19 @@ class Words {
 };
 
 std::string CostWords(const Cost& cost) {
-  return fmt::format("{} {} {}", cost.alpha_us, cost.beta_us_per_byte, cost.gamma_us_per_message);
-}
-std::string FitWords(const CostFit& fit) {
-  return fmt::format("{} {} {} {} {} {} {} {}", CostWords(fit.small), CostWords(fit.large), fit.split, fit.median_error,
-                     fit.worst_error, fit.worst_large_error, fit.samples, fit.largest);
+  return fmt::format("{} {} {} {} {} {}", cost.alpha_us, cost.beta_us_per_byte, cost.gamma_us_per_entry, cost.error,
+                     cost.samples, cost.largest);
 }
 Cost ReadCost(Words& words) {
   Cost cost;
   cost.alpha_us = words.Figure();
   cost.beta_us_per_byte = words.Figure();
-  cost.gamma_us_per_message = words.Figure();
+  cost.gamma_us_per_entry = words.Figure();
+  cost.error = words.Figure();
+  cost.samples = words.Number<std::uint32_t>(1, std::numeric_limits<std::uint32_t>::max());
+  cost.largest = words.Figure();
   return cost;
 }
-CostFit ReadFit(Words& words) {
-  CostFit fit;
-  fit.small = ReadCost(words);
-  fit.large = ReadCost(words);
-  fit.split = words.FigureOrInfinity();
-  fit.median_error = words.Figure();
-  fit.worst_error = words.Figure();
-  fit.worst_large_error = words.Figure();
-  fit.samples = words.Number<std::uint32_t>(1, std::numeric_limits<std::uint32_t>::max());
-  fit.largest = words.Figure();
-  return fit;
-}
-
 std::size_t LinesOf(std::string_view text) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')); }
 
 }  // namespace
@@ -147,9 +133,9 @@ std::size_t LinesOf(std::string_view text) { return static_cast<std::size_t>(std
 
 std::string MachineFingerprint(const Topology& topology, const LinkMask& links) {
   const probes::Versions versions = probes::SoftwareVersions();
-  std::string text = fmt::format("version {} {} driver {} cuda {} nccl {}\nmask {}\nmachine {}\n", kVersion, Word(Version()),
-                                 versions.driver, versions.runtime, versions.nccl,
-                                 Word(links.CanonicalText(topology.size())), Word(topology.name()));
+  std::string text =
+      fmt::format("version {} driver {} cuda {} nccl {}\nmask {}\nmachine {}\n", Word(Version()), versions.driver,
+                  versions.runtime, versions.nccl, Word(links.CanonicalText(topology.size())), Word(topology.name()));
   bool host = false;
   for (const TopologyDevice& device : topology.devices()) {
     host = host || device.kind == DeviceKind::kHost;
@@ -182,18 +168,13 @@ std::string CalibrationText(std::string_view fingerprint, const Calibration& cal
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
     for (std::size_t from = 0; from < model.devices(); ++from) {
       for (std::size_t to = 0; to < model.devices(); ++to) {
-        for (std::size_t corner = 0; corner < kLoadCorners; ++corner) {
-          for (std::size_t content = 0; content < kBufferContents; ++content) {
-            const CostFit& fit =
-                model.fit(path, from, to, static_cast<LoadCorner>(corner), static_cast<BufferContent>(content));
-            if (!fit.exists()) continue;
-            text += fmt::format("fit {} {} {} {} {} {}\n", content, path, from, to, corner, FitWords(fit));
+        for (std::size_t encoding = 0; encoding < kEncodings; ++encoding) {
+          for (std::size_t load = 0; load < kMeasuredLoads; ++load) {
+            const Cost& cost = model.cost(path, from, to, static_cast<Encoding>(encoding), static_cast<MeasuredLoad>(load));
+            if (cost.exists())
+              text += fmt::format("cost {} {} {} {} {} {}\n", path, from, to, encoding, load, CostWords(cost));
           }
         }
-      }
-      for (const bool all : {false, true}) {
-        const CostFit& fit = model.broadcast_fit(path, from, all);
-        if (fit.exists()) text += fmt::format("broadcast {} {} {} {}\n", path, from, all ? 1 : 0, FitWords(fit));
       }
     }
   }
@@ -255,15 +236,11 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
   for (words.NextLine();; words.NextLine()) {
     const std::string_view what = words.Next();
     if (what == "checksum") break;
-    if (what == "fit") {
-      const auto content = static_cast<BufferContent>(words.Index(kBufferContents));
+    if (what == "cost") {
       const std::size_t path = words.Index(model.paths().size()), from = words.Index(devices), to = words.Index(devices);
-      const auto corner = static_cast<LoadCorner>(words.Index(kLoadCorners));
-      model.set_fit(path, from, to, corner, ReadFit(words), content);
-    } else if (what == "broadcast") {
-      const std::size_t path = words.Index(model.paths().size()), from = words.Index(devices);
-      const bool all = words.Number(0, 1) == 1;
-      model.set_broadcast_fit(path, from, all, ReadFit(words));
+      const auto encoding = static_cast<Encoding>(words.Index(kEncodings));
+      const auto load = static_cast<MeasuredLoad>(words.Index(kMeasuredLoads));
+      model.set_cost(path, from, to, encoding, load, ReadCost(words));
     } else if (what == "probe") {
       ProbeResult probe;
       probe.name = words.Next();
@@ -301,11 +278,28 @@ std::string CalibrationFile(std::string_view fingerprint) {
   return folder.empty() ? "" : fmt::format("{}/costs-{:016x}.txt", folder, Checksum(fingerprint));
 }
 
+namespace {
+
+/// The file of version 5, whose fingerprints began with that number.
+std::string EarlierFile(std::string_view fingerprint) {
+  constexpr std::string_view kBegin = "version ";
+  if (!fingerprint.starts_with(kBegin)) return "";
+  return CalibrationFile(fmt::format("{}5 {}", kBegin, fingerprint.substr(kBegin.size())));
+}
+
+}  // namespace
+
 LoadedCalibration LoadCalibration(std::string_view fingerprint) {
   LoadedCalibration loaded;
   const std::string path = CalibrationFile(fingerprint);
   std::error_code error;
-  if (path.empty() || !fs::exists(path, error)) return loaded;
+  if (path.empty()) return loaded;
+  if (!fs::exists(path, error)) {
+    if (const std::string earlier = EarlierFile(fingerprint); fs::exists(earlier, error)) {
+      loaded.why = fmt::format("{} was written by an earlier version, whose costs are fitted otherwise", earlier);
+    }
+    return loaded;
+  }
   try {
     if (!fs::is_regular_file(path, error)) {
       throw InputError(fs::is_directory(path, error) ? "is a folder and not a file" : "is no file");
@@ -338,11 +332,8 @@ void SaveCalibration(std::string_view fingerprint, const Calibration& calibratio
 CostModel KnownCosts(const Topology& topology, const LinkMask& links) {
   LoadedCalibration loaded = LoadCalibration(MachineFingerprint(topology, links));
   if (loaded.calibration) {
-    CostModel& model = loaded.calibration->model;
-    const Topology masked = Masked(topology, links);
-    model.set_links_apart(LinksApart(masked));
-    model.set_all_reach(AllReach(masked));
-    return std::move(model);
+    loaded.calibration->model.SetMachine(Masked(topology, links));
+    return std::move(loaded.calibration->model);
   }
   if (!loaded.why.empty()) Log().warn("{}; costs are nominal until `chatty topology --measure` measures them", loaded.why);
   return CostModel::Nominal(Masked(topology, links));

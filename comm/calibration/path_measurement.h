@@ -1,6 +1,6 @@
 /// \file
-/// One path of a calibration: buffers of all kinds and sizes go through its transport, between pairs of devices and under
-/// load.
+/// One path of a calibration: buffers of all encodings and sizes go through its transport, between pairs of devices and
+/// under load.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,14 @@ inline constexpr std::size_t kFewestSizes = 3;  ///< measured however long they 
 
 /// Which devices send to which at once.
 struct Pattern {
-  std::vector<std::pair<PartId, PartId>> buffers;
-  std::vector<PartId> roots;  ///< of broadcasts
-  LoadCorner corner = LoadCorner::kAlone;
+  std::vector<std::pair<PartId, PartId>> buffers;  ///< from and to; a device and itself: its broadcast to all others
+  MeasuredLoad load = MeasuredLoad::kAlone;
 };
 
-/// The patterns of a path that joins these pairs. `alike`: one pattern stands for all that differ only in their devices.
+/// The patterns of a path that joins these pairs. `alike`: one pair alone stands for all, and one broadcast.
 std::vector<Pattern> PatternsBetween(PartId parts, const std::function<bool(PartId, PartId)>& joined, bool alike);
 
-/// Measures a path and sets its fits in the model. After `seconds`, no larger size begins.
+/// Measures a path and sets its costs in the model. After `seconds`, no larger size begins.
 void MeasurePath(std::span<Device* const> devices, const States& states, Transport& transport, std::vector<Pattern> patterns,
                  std::span<const std::size_t> sizes, bool quick, bool alike, double seconds, CostModel& model,
                  std::size_t path);

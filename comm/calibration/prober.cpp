@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "chatty/comm/calibration/probes.h"
-#include "chatty/core/sync.h"
 
 namespace chatty::calibration {
 namespace {
@@ -29,7 +28,6 @@ class Prober {
         if (from != to) ProbePair(from, to);
       }
     }
-    Add("host-barrier", ProbeResult::kNone, ProbeResult::kNone, HostBarrierUs(), "us");
   }
 
  private:
@@ -64,12 +62,11 @@ class Prober {
     Add("launch", i, kNobody, many / kLaunches, "us");
     launch_us_ = TimeUs(device, 21, [&] { probes::LaunchNothing(device); });
     Add("launch-sync", i, kNobody, launch_us_, "us");
-    Add("device-barrier", i, kNobody, probes::DeviceBarrierUs(device, 500), "us");
 
     const std::size_t words = std::size_t{1} << states_[i].bits;
-    TouchAll("local", i, i, states_[i].values, words, true);
+    TouchAll("local", i, i, states_[i].values, words);
     const Pinned<std::uint32_t> host(device, words);
-    TouchAll("host", i, kNobody, host.data(), words, false);
+    TouchAll("host", i, kNobody, host.data(), words);
     probes::Prepare(device, states_[i]);  // restores the values that TouchAll overwrote
     device.stream().Synchronize();
   }
@@ -77,28 +74,12 @@ class Prober {
   void ProbePair(std::size_t from, std::size_t to) {
     Device &a = *devices_[from], &b = *devices_[to];
     const bool peers = options_.links.Allows(from, to) && b.AllowAccessBy(a) && a.AllowAccessBy(b);
+    if (!peers) return;
     a.MakeCurrent();
-    if (peers) {
-      const std::size_t words = std::size_t{1} << states_[to].bits;
-      TouchAll("peer", from, to, states_[to].values, words, probes::NativeAtomics(a, b));
-      b.MakeCurrent();
-      probes::Prepare(b, states_[to]);
-      b.stream().Synchronize();
-    }
-    if (from > to) return;  // both directions are the same round trip
-    const unsigned rounds = options_.quick ? 200 : 2000;
-    if (peers) {
-      a.MakeCurrent();
-      const Buffer<std::uint32_t> flag_a(a, 64);
-      a.stream().Synchronize();
-      b.MakeCurrent();
-      const Buffer<std::uint32_t> flag_b(b, 64);
-      b.stream().Synchronize();
-      Add("flag-round-trip", from, to, probes::FlagRoundTripUs(a, b, flag_a.data(), flag_b.data(), rounds), "us");
-    }
-    a.MakeCurrent();
-    const Pinned<std::uint32_t> flags(a, 64);  // on two cache lines
-    Add("flag-round-trip-host", from, to, probes::FlagRoundTripUs(a, b, flags.data(), flags.data() + 32, rounds), "us");
+    TouchAll("peer", from, to, states_[to].values, std::size_t{1} << states_[to].bits);
+    b.MakeCurrent();
+    probes::Prepare(b, states_[to]);
+    b.stream().Synchronize();
   }
 
   /// Number of random accesses, which takes some milliseconds. A GPU makes 32 times as many to its own memory as a host
@@ -109,43 +90,21 @@ class Prober {
     return std::min(words, std::size_t{1} << bits);
   }
 
-  /// Reads and writes in order over `words` words; reads, writes and atomics at random.
-  void TouchAll(const std::string& whose, std::size_t from, std::size_t to, std::uint32_t* memory, std::size_t words,
-                bool atomics) {
+  /// Reads and writes in order over `words` words, and at random.
+  void TouchAll(const std::string& whose, std::size_t from, std::size_t to, std::uint32_t* memory, std::size_t words) {
     using probes::Access;
     Device& device = *devices_[from];
     const int repetitions = options_.quick ? 3 : 7;
-    for (const Access access : {Access::kWrite, Access::kRead, Access::kAtomic}) {
-      if (access == Access::kAtomic && !atomics) continue;
-      const std::string_view name = access == Access::kWrite ? "write" : access == Access::kRead ? "read" : "atomic";
+    for (const Access access : {Access::kWrite, Access::kRead}) {
+      const std::string_view name = access == Access::kWrite ? "write" : "read";
       const auto rate = [&](std::size_t count, const std::uint32_t* order) {
         const double us = TimeUs(device, repetitions, [&] { probes::Touch(device, memory, count, order, access); });
         return static_cast<double>(count) / std::max(us - launch_us_, us / 100) * 1e6;
       };
-      if (access != Access::kAtomic) {
-        Add(fmt::format("{}-{}", whose, name), from, to, rate(words, nullptr) * sizeof(std::uint32_t), "bytes/s");
-      }
+      Add(fmt::format("{}-{}", whose, name), from, to, rate(words, nullptr) * sizeof(std::uint32_t), "bytes/s");
       Add(fmt::format("{}-{}-random", whose, name), from, to,
           rate(RandomAccesses(words, to == kNobody), states_[from].order), "1/s");
     }
-  }
-
-  double HostBarrierUs() {
-    const int rounds = options_.quick ? 100 : 1000;  // with many devices on few cores, each takes a millisecond
-    Barrier barrier(static_cast<int>(devices_.size()));
-    AbortToken abort;
-    double us = 0;
-    RunThreads(
-        devices_.size(), abort,
-        [&](std::size_t i) {
-          const WaitContext context{&abort, kPatience};
-          barrier.Arrive(context, "the others");
-          const Clock::time_point start = Clock::now();
-          for (int round = 0; round < rounds; ++round) barrier.Arrive(context, "the others");
-          if (i == 0) us = Us(Clock::now() - start) / rounds;
-        },
-        [&] { barrier.Poison(); });
-    return us;
   }
 
   static constexpr auto kNobody = static_cast<std::size_t>(ProbeResult::kNone);

@@ -1,5 +1,5 @@
 /// \file
-/// Probes of a calibration: launches, barriers, flags, and accesses to memory, without a transport.
+/// Probes of a calibration: launches and accesses to memory, without a transport.
 #pragma once
 
 #include <span>

@@ -2,15 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <memory>
-#include <thread>
 
 #include "chatty/core/atomics.h"
 #include "chatty/core/config.h"
-#include "chatty/core/error.h"
 #include "chatty/core/hash.h"
-#include "chatty/core/sync.h"
 
 #if CHATTY_WITH_NCCL
 #include <nccl.h>
@@ -41,10 +36,6 @@ bool OnGpu([[maybe_unused]] const Device& device) {
 #endif
 }
 
-double Microseconds(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
-
 }  // namespace
 
 // Without CUDA no device is a GPU, and the functions for GPUs are not even declared to the linker.
@@ -67,29 +58,24 @@ void Prepare(Device& device, const State& state) {
 }
 
 std::size_t ProbeBuffer::bytes() const {
-  switch (kind) {
-    case Kind::kEntries:
+  switch (encoding) {
+    case Encoding::kSparse:
       return count * sizeof(Entry);
-    case Kind::kValues:
-    case Kind::kMessages:
+    case Encoding::kBitmap:
       return values_at() + held() * sizeof(std::uint32_t);
-    case Kind::kBits:
-      return count / 8;
-    case Kind::kBlock:
-    case Kind::kPayload:
-    case Kind::kMarks:
+    case Encoding::kDense:
       break;
   }
   return count * sizeof(std::uint32_t);
 }
 
-ProbeBuffer ProbeBuffer::Of(Kind kind, std::size_t bytes, unsigned every) {
-  ProbeBuffer buffer{kind, 0, every};
-  if (buffer.swept()) {
-    const double one = 1.0 / 8 + (kind == Kind::kBits ? 0 : 4.0 / kSegment + 4.0 / every);
+ProbeBuffer ProbeBuffer::Of(Encoding encoding, std::size_t bytes, unsigned every) {
+  ProbeBuffer buffer{encoding, 0, every};
+  if (encoding == Encoding::kBitmap) {
+    const double one = 1.0 / 8 + 4.0 / kSegment + 4.0 / every;
     buffer.count = static_cast<std::size_t>(static_cast<double>(bytes) / one) / kSegment * kSegment;
   } else {
-    buffer.count = std::max<std::size_t>(1, bytes / (kind == Kind::kEntries ? sizeof(Entry) : sizeof(std::uint32_t)));
+    buffer.count = std::max<std::size_t>(1, bytes / (encoding == Encoding::kSparse ? sizeof(Entry) : sizeof(std::uint32_t)));
   }
   return buffer;
 }
@@ -98,12 +84,12 @@ void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuff
   CHATTY_ON_GPU(device, Pack(device, state, buffer, shape));
   const std::size_t apart = EntriesApart(state, shape);
   auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
-  switch (shape.kind) {
-    case Kind::kBlock:
+  switch (shape.encoding) {
+    case Encoding::kDense:
       return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) words[i] = state.values[i] - 1;
       });
-    case Kind::kEntries:
+    case Encoding::kSparse:
       return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
         auto* const out = reinterpret_cast<Entry*>(buffer);
         for (std::size_t i = begin; i < end; ++i) {
@@ -111,7 +97,7 @@ void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuff
           out[i] = {static_cast<std::uint32_t>(index), state.values[index] - 1};
         }
       });
-    case Kind::kValues:
+    case Encoding::kBitmap:
       return Divide(device, shape.count / ProbeBuffer::kSegment, [&](std::size_t begin, std::size_t end) {
         auto* const segments = reinterpret_cast<std::uint32_t*>(buffer + shape.segments_at());
         auto* const values = reinterpret_cast<std::uint32_t*>(buffer + shape.values_at());
@@ -130,24 +116,18 @@ void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuff
           }
         }
       });
-    case Kind::kPayload:
-    case Kind::kMarks:
-    case Kind::kMessages:
-    case Kind::kBits:
-      break;
   }
-  throw InternalError("host devices have no buffers of their own for payloads, marks, messages and bits");
 }
 
 void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape) {
   CHATTY_ON_GPU(device, Unpack(device, state, buffer, shape));
   const auto* const words = reinterpret_cast<const std::uint32_t*>(buffer);
-  switch (shape.kind) {
-    case Kind::kBlock:
+  switch (shape.encoding) {
+    case Encoding::kDense:
       return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) state.values[i] = std::min(state.values[i], words[i]);
       });
-    case Kind::kEntries:
+    case Encoding::kSparse:
       return Divide(device, shape.count, [&](std::size_t begin, std::size_t end) {
         const auto* const in = reinterpret_cast<const Entry*>(buffer);
         for (std::size_t i = begin; i < end; ++i) {
@@ -156,7 +136,7 @@ void Unpack(Device& device, const State& state, const std::byte* buffer, const P
           atomics::Or<true>(&state.marks[at >> 5], 1u << (at & 31));
         }
       });
-    case Kind::kValues:
+    case Encoding::kBitmap:
       return Divide(device, shape.count / ProbeBuffer::kSegment, [&](std::size_t begin, std::size_t end) {
         const auto* const segments = reinterpret_cast<const std::uint32_t*>(buffer + shape.segments_at());
         const auto* const values = reinterpret_cast<const std::uint32_t*>(buffer + shape.values_at());
@@ -170,13 +150,7 @@ void Unpack(Device& device, const State& state, const std::byte* buffer, const P
           }
         }
       });
-    case Kind::kPayload:
-    case Kind::kMarks:
-    case Kind::kMessages:
-    case Kind::kBits:
-      break;
   }
-  throw InternalError("host devices have no buffers of their own for payloads, marks, messages and bits");
 }
 
 void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access) {
@@ -203,9 +177,6 @@ void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::
         return 0u;
       });
       break;
-    case Access::kAtomic:
-      touch([](std::uint32_t& word, std::size_t) { return atomics::Add<true>(&word, 1u); });
-      break;
   }
 }
 
@@ -213,59 +184,6 @@ void LaunchNothing(Device& device) {
   CHATTY_ON_GPU(device, LaunchNothing(device));
   WorkerTeam& team = *device.team();
   team.Run(team.size(), [](TeamMember&) {});
-}
-
-double FlagRoundTripUs(Device& a, Device& b, std::uint32_t* flag_a, std::uint32_t* flag_b, unsigned rounds) {
-  CHATTY_ON_GPU(a, FlagRoundTripUs(a, b, flag_a, flag_b, rounds));
-  using Flag = std::atomic<std::uint32_t>;
-  static_assert(sizeof(Flag) == sizeof(std::uint32_t));
-  auto* const mine = std::construct_at(reinterpret_cast<Flag*>(flag_a), 0u);
-  auto* const theirs = std::construct_at(reinterpret_cast<Flag*>(flag_b), 0u);
-  constexpr WaitContext kAtMost{nullptr, std::chrono::milliseconds(60000)};  // a hang: other work may hold the cores
-  const auto raise = [](Flag& flag, std::uint32_t turn) {
-    flag.store(turn, std::memory_order_release);
-    WakeAll(flag);
-  };
-  AbortToken failed;
-  const Clock::time_point start = Clock::now();
-  std::thread other([&] {
-    try {
-      for (std::uint32_t turn = 1; turn <= rounds; ++turn) {
-        WaitWhileEqual(*theirs, turn - 1, kAtMost, "a flag");
-        raise(*mine, turn);
-      }
-    } catch (...) {
-      failed.Fail(std::current_exception());
-    }
-  });
-  try {
-    for (std::uint32_t turn = 1; turn <= rounds; ++turn) {
-      raise(*theirs, turn);
-      WaitWhileEqual(*mine, turn - 1, kAtMost, "a flag");
-    }
-  } catch (...) {
-    failed.Fail(std::current_exception());
-  }
-  other.join();
-  failed.RethrowFirst();
-  static_cast<void>(b);
-  return Microseconds(start) / rounds;
-}
-
-double DeviceBarrierUs(Device& device, unsigned rounds) {
-  CHATTY_ON_GPU(device, DeviceBarrierUs(device, rounds));
-  WorkerTeam& team = *device.team();
-  const Clock::time_point start = Clock::now();
-  team.Run(team.size(), [rounds](TeamMember& member) {
-    for (unsigned i = 0; i < rounds; ++i) member.sync();
-  });
-  return Microseconds(start) / rounds;
-}
-
-bool NativeAtomics(Device& from, Device& to) {
-  CHATTY_ON_GPU(from, NativeAtomics(from, to));
-  static_cast<void>(to);
-  return true;
 }
 
 Versions SoftwareVersions() {

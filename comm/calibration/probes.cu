@@ -1,16 +1,11 @@
 /// The work that a calibration times, on GPUs: small kernels, each a loop over a grid.
-#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <utility>
 
 #include "chatty/comm/calibration/probes.h"
 #include "chatty/core/cuda.h"
 #include "chatty/core/hash.h"
-#include "chatty/core/sync.h"
 
 namespace chatty::probes::cuda {
 namespace {
@@ -39,7 +34,7 @@ __global__ void __launch_bounds__(kBlock) PrepareKernel(State state) {
 }
 
 __global__ void __launch_bounds__(kBlock)
-    PackBlockKernel(const std::uint32_t* values, std::uint32_t* buffer, std::size_t words) {
+    PackDenseKernel(const std::uint32_t* values, std::uint32_t* buffer, std::size_t words) {
   const auto* const from = reinterpret_cast<const uint4*>(values);
   auto* const to = reinterpret_cast<uint4*>(buffer);
   for (std::size_t i = First(); i < words / 4; i += Stride()) {
@@ -50,7 +45,7 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 __global__ void __launch_bounds__(kBlock)
-    UnpackBlockKernel(std::uint32_t* values, const std::uint32_t* buffer, std::size_t words) {
+    UnpackDenseKernel(std::uint32_t* values, const std::uint32_t* buffer, std::size_t words) {
   const auto* const from = reinterpret_cast<const uint4*>(buffer);
   auto* const to = reinterpret_cast<uint4*>(values);
   for (std::size_t i = First(); i < words / 4; i += Stride()) {
@@ -65,19 +60,8 @@ constexpr std::uint64_t kNever = ~std::uint64_t{0};
 constexpr unsigned kFull = 0xffffffffu, kWarps = kBlock / 32;
 __device__ unsigned Lane() { return threadIdx.x % 32; }
 
-/// The first `sizeof(Record)` bytes of an entry of a list.
-template <class Record>
-__device__ Record RecordOf(std::uint32_t index, std::uint32_t value) {
-  if constexpr (sizeof(Record) == 4) {
-    return index;
-  } else {
-    return make_uint2(index, value);
-  }
-}
-
-template <class Record>
 __global__ void __launch_bounds__(kBlock)
-    PackListKernel(State state, Record* buffer, std::size_t entries, std::size_t apart) {
+    PackSparseKernel(State state, Entry* buffer, std::size_t entries, std::size_t apart) {
   for (std::size_t base = First() - Lane(); base < entries; base += Stride()) {
     const std::size_t i = base + Lane();
     const bool mine = i < entries;
@@ -88,24 +72,19 @@ __global__ void __launch_bounds__(kBlock)
     if (!mine) continue;
     const auto index = static_cast<std::uint32_t>(i * apart);
     atomicAnd(&state.marks[index >> 5], ~(1u << (index & 31)));
-    buffer[place] = RecordOf<Record>(index, sizeof(Record) == 4 ? 0 : state.values[index] - 1);
+    reinterpret_cast<uint2*>(buffer)[place] = make_uint2(index, state.values[index] - 1);
   }
 }
 
-template <class Record>
-__global__ void __launch_bounds__(kBlock) UnpackListKernel(State state, const Record* buffer, std::size_t entries) {
+__global__ void __launch_bounds__(kBlock) UnpackSparseKernel(State state, const Entry* buffer, std::size_t entries) {
   for (std::size_t base = First() - Lane(); base < entries; base += Stride()) {
     const std::size_t i = base + Lane();
     const bool mine = i < entries;
     std::uint32_t at = 0;
     if (mine) {
-      const Record entry = buffer[i];
-      if constexpr (sizeof(Record) == 4) {
-        at = entry + (state.order[entry] >> state.bits);  // looks up the target
-      } else {
-        at = entry.x + (state.order[entry.x] >> state.bits);
-        atomicMin(&state.values[at], entry.y);
-      }
+      const uint2 entry = reinterpret_cast<const uint2*>(buffer)[i];
+      at = entry.x + (state.order[entry.x] >> state.bits);  // looks up the target
+      atomicMin(&state.values[at], entry.y);
       atomicOr(&state.marks[at >> 5], 1u << (at & 31));
     }
     const unsigned noted = __ballot_sync(kFull, mine);
@@ -118,35 +97,31 @@ __global__ void __launch_bounds__(kBlock) UnpackListKernel(State state, const Re
 
 __global__ void ClearCountsKernel(State state) { state.counts[threadIdx.x] = 0; }
 
-/// A warp has a segment at a time. A block reserves room for the segments of its warps, and writes line by line. `messages`:
-/// takes their bits; else looks up a border's vertices.
-__global__ void __launch_bounds__(kBlock) PackSweepKernel(State state, std::byte* buffer, ProbeBuffer sweep, bool messages) {
+/// A warp has a segment at a time. A block reserves room for the segments of its warps, and writes line by line.
+__global__ void __launch_bounds__(kBlock) PackBitmapKernel(State state, std::byte* buffer, ProbeBuffer bitmap) {
   constexpr unsigned kWords = ProbeBuffer::kSegment / 32;
   __shared__ unsigned held[kWarps], begins[kWarps], shelf_words[kWarps * kWords];
   __shared__ std::uint32_t temp_storage[kWarps * ProbeBuffer::kSegment];
   __shared__ unsigned begin, in_block;
   auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
-  auto* const segments = reinterpret_cast<std::uint32_t*>(buffer + sweep.segments_at());
-  auto* const values = reinterpret_cast<std::uint32_t*>(buffer + sweep.values_at());
-  const std::size_t all = sweep.count / ProbeBuffer::kSegment;
+  auto* const segments = reinterpret_cast<std::uint32_t*>(buffer + bitmap.segments_at());
+  auto* const values = reinterpret_cast<std::uint32_t*>(buffer + bitmap.values_at());
+  const std::size_t all = bitmap.count / ProbeBuffer::kSegment;
   const unsigned warp = threadIdx.x / 32;
   for (std::size_t base = std::size_t{blockIdx.x} * kWarps; base < all; base += std::size_t{gridDim.x} * kWarps) {
     const std::size_t segment = base + warp, first = segment * ProbeBuffer::kSegment;
     unsigned word[kWords], mine = 0, count = 0;
-    std::uint32_t never = 0;
-    if (!messages) {
+    std::uint32_t never = 0;  // looks up a border's vertices
 #pragma unroll
-      for (unsigned k = 0; k < kWords; ++k) {
-        if (segment < all) never |= state.order[first + k * 32 + Lane()] >> state.bits;
-      }
+    for (unsigned k = 0; k < kWords; ++k) {
+      if (segment < all) never |= state.order[first + k * 32 + Lane()] >> state.bits;
     }
 #pragma unroll
     for (unsigned k = 0; k < kWords; ++k) {
-      word[k] = __ballot_sync(kFull, segment < all && ((first + k * 32 + Lane()) % sweep.every == 0 || never != 0));
+      word[k] = __ballot_sync(kFull, segment < all && ((first + k * 32 + Lane()) % bitmap.every == 0 || never != 0));
       if (Lane() == k) mine = word[k];
       count += __popc(word[k]);
     }
-    if (messages && mine != 0) atomicAnd(&state.marks[first / 32 + Lane()], ~mine);
     if (Lane() < kWords) shelf_words[warp * kWords + Lane()] = mine;
     if (Lane() == 0) held[warp] = count;
     __syncthreads();
@@ -177,12 +152,12 @@ __global__ void __launch_bounds__(kBlock) PackSweepKernel(State state, std::byte
   }
 }
 
-__global__ void __launch_bounds__(kBlock) UnpackSweepKernel(State state, const std::byte* buffer, ProbeBuffer sweep) {
+__global__ void __launch_bounds__(kBlock) UnpackBitmapKernel(State state, const std::byte* buffer, ProbeBuffer bitmap) {
   constexpr unsigned kWords = ProbeBuffer::kSegment / 32;
   const auto* const words = reinterpret_cast<const std::uint32_t*>(buffer);
-  const auto* const segments = reinterpret_cast<const std::uint32_t*>(buffer + sweep.segments_at());
-  const auto* const values = reinterpret_cast<const std::uint32_t*>(buffer + sweep.values_at());
-  const std::size_t all = sweep.count / ProbeBuffer::kSegment, warps = Stride() / 32;
+  const auto* const segments = reinterpret_cast<const std::uint32_t*>(buffer + bitmap.segments_at());
+  const auto* const values = reinterpret_cast<const std::uint32_t*>(buffer + bitmap.values_at());
+  const std::size_t all = bitmap.count / ProbeBuffer::kSegment, warps = Stride() / 32;
   for (std::size_t segment = First() / 32; segment < all; segment += warps) {
     const std::size_t first = segment * ProbeBuffer::kSegment;
     const unsigned held = Lane() < kWords ? words[first / 32 + Lane()] : 0;
@@ -204,64 +179,6 @@ __global__ void __launch_bounds__(kBlock) UnpackSweepKernel(State state, const s
   }
 }
 
-/// Messages: a lane has one held message. It looks up the target, reads its value, and combines the message with what waits
-/// there. The queue's places stand for waiting messages.
-__global__ void __launch_bounds__(kBlock) DeliverSweepKernel(State state, const std::byte* buffer, ProbeBuffer sweep) {
-  const auto* const words = reinterpret_cast<const std::uint32_t*>(buffer);
-  const auto* const segments = reinterpret_cast<const std::uint32_t*>(buffer + sweep.segments_at());
-  const auto* const values = reinterpret_cast<const std::uint32_t*>(buffer + sweep.values_at());
-  const std::size_t all = sweep.count / ProbeBuffer::kSegment, warps = Stride() / 32;
-  for (std::size_t segment = First() / 32; segment < all; segment += warps) {
-    const std::size_t first = segment * ProbeBuffer::kSegment;
-    const std::uint32_t place = segments[segment];
-    for (unsigned j = Lane(); j < ProbeBuffer::kSegment / sweep.every; j += 32) {
-      const std::size_t i = first + j * sweep.every;
-      if ((words[i / 32] >> (i % 32) & 1u) == 0) continue;
-      const std::uint32_t message = values[place + j];
-      const std::size_t at = i + (state.order[i] >> state.bits);
-      const std::uint32_t waiting = state.queue[at] | 0x80000000u;  // uses what is read
-      atomicMin(&state.queue[at], min(min(message, state.values[at]), waiting));
-      atomicOr(&state.marks[at >> 5], 1u << (at & 31));
-    }
-  }
-}
-
-/// A warp has a segment, and looks up a border's vertices of all its places together, and their bits. `never` is kNever.
-__global__ void __launch_bounds__(kBlock)
-    PackBitsKernel(State state, std::uint32_t* buffer, std::size_t places, std::uint64_t never) {
-  constexpr unsigned kWords = ProbeBuffer::kSegment / 32;
-  std::uint64_t sum = 0;
-  for (std::size_t first = First() / 32 * ProbeBuffer::kSegment; first < places;
-       first += Stride() / 32 * ProbeBuffer::kSegment) {
-    std::uint32_t mine = 0;
-#pragma unroll
-    for (unsigned k = 0; k < kWords; ++k) {
-      const std::size_t i = first + k * 32 + Lane(), at = i + (state.order[i] >> state.bits);
-      sum += state.marks[at >> 5] >> (at & 31) & 1u;
-      const unsigned word = __ballot_sync(kFull, at == i);
-      if (Lane() == k) mine = word;
-    }
-    if (Lane() < kWords) buffer[first / 32 + Lane()] = mine;
-  }
-  if (sum == never) buffer[0] = 0;
-}
-__global__ void __launch_bounds__(kBlock) UnpackBitsKernel(State state, const std::uint32_t* buffer, std::size_t places) {
-  constexpr unsigned kWords = ProbeBuffer::kSegment / 32;
-  for (std::size_t first = First() / 32 * ProbeBuffer::kSegment; first < places;
-       first += Stride() / 32 * ProbeBuffer::kSegment) {
-    const std::uint32_t held = Lane() < kWords ? buffer[first / 32 + Lane()] : 0;
-    std::uint32_t mine = 0;
-#pragma unroll
-    for (unsigned k = 0; k < kWords; ++k) {
-      const std::size_t i = first + k * 32 + Lane(), at = i + (state.order[i] >> state.bits);
-      const std::uint32_t word = __shfl_sync(kFull, held, k);
-      const unsigned of_word = __ballot_sync(kFull, (word >> Lane() & 1u) != 0 && at == i);
-      if (Lane() == k) mine = of_word;
-    }
-    if (Lane() < kWords && mine != 0) atomicOr(&state.marks[first / 32 + Lane()], mine);
-  }
-}
-
 /// `never` is kNever.
 __global__ void __launch_bounds__(kBlock) ReadKernel(std::uint32_t* memory, std::size_t words, std::uint64_t never) {
   const auto* const fours = reinterpret_cast<const uint4*>(memory);
@@ -279,9 +196,6 @@ __global__ void __launch_bounds__(kBlock) WriteKernel(std::uint32_t* memory, std
     fours[i] = make_uint4(x, x, x, x);
   }
 }
-__global__ void __launch_bounds__(kBlock) AtomicKernel(std::uint32_t* memory, std::size_t words) {
-  for (std::size_t i = First(); i < words; i += Stride()) atomicMin(&memory[i], static_cast<std::uint32_t>(i));
-}
 __global__ void __launch_bounds__(kBlock)
     ReadRandomKernel(std::uint32_t* memory, std::size_t words, const std::uint32_t* order, std::uint64_t never) {
   std::uint64_t sum = 0;
@@ -292,60 +206,19 @@ __global__ void __launch_bounds__(kBlock)
     WriteRandomKernel(std::uint32_t* memory, std::size_t words, const std::uint32_t* order) {
   for (std::size_t i = First(); i < words; i += Stride()) memory[order[i]] = static_cast<std::uint32_t>(i);
 }
-__global__ void __launch_bounds__(kBlock)
-    AtomicRandomKernel(std::uint32_t* memory, std::size_t words, const std::uint32_t* order) {
-  for (std::size_t i = First(); i < words; i += Stride()) atomicMin(&memory[order[i]], static_cast<std::uint32_t>(i));
-}
-
 __global__ void NothingKernel() {}
-__global__ void LowerKernel(std::uint32_t* flag) { *flag = 0; }
 
-__device__ std::uint32_t LoadAcquire(const std::uint32_t* flag) {
-  std::uint32_t value;
-  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
-  return value;
-}
-__device__ void StoreRelease(std::uint32_t* flag, std::uint32_t value) {
-  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
-}
-__device__ unsigned long long Nanoseconds() {
-  unsigned long long now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  return now;
-}
-
-constexpr unsigned long long kPatienceNs = 1000000000;
-
-/// One thread. Waits for `mine` and then raises `theirs`; with `begins`, in the other order. Sets `lost` when a turn does
-/// not come.
-__global__ void FlagKernel(const std::uint32_t* mine, std::uint32_t* theirs, unsigned rounds, bool begins,
-                           std::uint32_t* lost) {
-  const unsigned long long start = Nanoseconds();
-  for (std::uint32_t turn = 1; turn <= rounds; ++turn) {
-    if (begins) StoreRelease(theirs, turn);
-    for (unsigned polls = 1; LoadAcquire(mine) != turn; ++polls) {
-      if (polls % 1024 == 0 && Nanoseconds() - start > kPatienceNs) {
-        *lost = 1;
-        return;
-      }
-    }
-    if (!begins) StoreRelease(theirs, turn);
-  }
-}
-
-__global__ void BarrierKernel(unsigned rounds) {
-  const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
-  for (unsigned i = 0; i < rounds; ++i) grid.sync();
-}
-
-/// Threads that pack and unpack a buffer: one for four words in order, one an entry of a list, a warp a segment.
+/// Threads that pack and unpack a buffer: one for four words in order, one an entry, a warp a segment of a bitmap.
 std::size_t ThreadsFor(const ProbeBuffer& buffer) {
-  if (buffer.kind == Kind::kBlock || buffer.kind == Kind::kPayload) return buffer.count / 4;
-  return buffer.swept() ? buffer.count / ProbeBuffer::kSegment * 32 : buffer.count;
-}
-
-double Microseconds(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  switch (buffer.encoding) {
+    case Encoding::kSparse:
+      return buffer.count;
+    case Encoding::kBitmap:
+      return buffer.count / ProbeBuffer::kSegment * 32;
+    case Encoding::kDense:
+      break;
+  }
+  return buffer.count / 4;
 }
 
 }  // namespace
@@ -358,29 +231,17 @@ void Prepare(Device& device, const State& state) {
 void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuffer& shape) {
   const cudaStream_t stream = StreamOf(device);
   const unsigned blocks = Blocks(device, ThreadsFor(shape));
-  auto* const words = reinterpret_cast<std::uint32_t*>(buffer);
-  if (shape.kind != Kind::kBlock && shape.kind != Kind::kBits && shape.kind != Kind::kPayload)
-    ClearCountsKernel<<<1, 2, 0, stream>>>(state);
-  switch (shape.kind) {
-    case Kind::kBlock:
-      PackBlockKernel<<<blocks, kBlock, 0, stream>>>(state.values, words, shape.count);
+  if (shape.encoding != Encoding::kDense) ClearCountsKernel<<<1, 2, 0, stream>>>(state);
+  switch (shape.encoding) {
+    case Encoding::kDense:
+      PackDenseKernel<<<blocks, kBlock, 0, stream>>>(state.values, reinterpret_cast<std::uint32_t*>(buffer), shape.count);
       break;
-    case Kind::kEntries:
-      PackListKernel<<<blocks, kBlock, 0, stream>>>(state, reinterpret_cast<uint2*>(buffer), shape.count,
-                                                    EntriesApart(state, shape));
+    case Encoding::kSparse:
+      PackSparseKernel<<<blocks, kBlock, 0, stream>>>(state, reinterpret_cast<Entry*>(buffer), shape.count,
+                                                      EntriesApart(state, shape));
       break;
-    case Kind::kMarks:
-      PackListKernel<<<blocks, kBlock, 0, stream>>>(state, words, shape.count, EntriesApart(state, shape));
-      break;
-    case Kind::kValues:
-    case Kind::kMessages:
-      PackSweepKernel<<<blocks, kBlock, 0, stream>>>(state, buffer, shape, shape.kind == Kind::kMessages);
-      break;
-    case Kind::kPayload:
-      device.CopyWithin(buffer, reinterpret_cast<const std::byte*>(state.values), shape.bytes(), device.stream());
-      break;
-    case Kind::kBits:
-      PackBitsKernel<<<blocks, kBlock, 0, stream>>>(state, words, shape.count, kNever);
+    case Encoding::kBitmap:
+      PackBitmapKernel<<<blocks, kBlock, 0, stream>>>(state, buffer, shape);
       break;
   }
   CHATTY_CUDA(cudaGetLastError());
@@ -389,27 +250,16 @@ void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuff
 void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape) {
   const cudaStream_t stream = StreamOf(device);
   const unsigned blocks = Blocks(device, ThreadsFor(shape));
-  const auto* const words = reinterpret_cast<const std::uint32_t*>(buffer);
-  switch (shape.kind) {
-    case Kind::kBlock:
-      UnpackBlockKernel<<<blocks, kBlock, 0, stream>>>(state.values, words, shape.count);
+  switch (shape.encoding) {
+    case Encoding::kDense:
+      UnpackDenseKernel<<<blocks, kBlock, 0, stream>>>(state.values, reinterpret_cast<const std::uint32_t*>(buffer),
+                                                       shape.count);
       break;
-    case Kind::kEntries:
-      UnpackListKernel<<<blocks, kBlock, 0, stream>>>(state, reinterpret_cast<const uint2*>(buffer), shape.count);
+    case Encoding::kSparse:
+      UnpackSparseKernel<<<blocks, kBlock, 0, stream>>>(state, reinterpret_cast<const Entry*>(buffer), shape.count);
       break;
-    case Kind::kMarks:
-      UnpackListKernel<<<blocks, kBlock, 0, stream>>>(state, words, shape.count);
-      break;
-    case Kind::kValues:
-      UnpackSweepKernel<<<blocks, kBlock, 0, stream>>>(state, buffer, shape);
-      break;
-    case Kind::kMessages:
-      DeliverSweepKernel<<<blocks, kBlock, 0, stream>>>(state, buffer, shape);
-      break;
-    case Kind::kPayload:
-      break;
-    case Kind::kBits:
-      UnpackBitsKernel<<<blocks, kBlock, 0, stream>>>(state, words, shape.count);
+    case Encoding::kBitmap:
+      UnpackBitmapKernel<<<blocks, kBlock, 0, stream>>>(state, buffer, shape);
       break;
   }
   CHATTY_CUDA(cudaGetLastError());
@@ -433,13 +283,6 @@ void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::
         WriteRandomKernel<<<blocks, kBlock, 0, stream>>>(memory, words, order);
       }
       break;
-    case Access::kAtomic:
-      if (order == nullptr) {
-        AtomicKernel<<<blocks, kBlock, 0, stream>>>(memory, words);
-      } else {
-        AtomicRandomKernel<<<blocks, kBlock, 0, stream>>>(memory, words, order);
-      }
-      break;
   }
   CHATTY_CUDA(cudaGetLastError());
 }
@@ -447,56 +290,6 @@ void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::
 void LaunchNothing(Device& device) {
   NothingKernel<<<1, 32, 0, StreamOf(device)>>>();
   CHATTY_CUDA(cudaGetLastError());
-}
-
-double FlagRoundTripUs(Device& a, Device& b, std::uint32_t* flag_a, std::uint32_t* flag_b, unsigned rounds) {
-  Pinned<std::uint32_t> lost(a, 1);
-  lost[0] = 0;
-  double us = 0;
-  // The first pass loads the kernel. A load may wait for running work, so no kernel may wait for a flag then.
-  for (const unsigned turns : {0u, rounds}) {
-    for (auto [device, flag] : {std::pair(&a, flag_a), std::pair(&b, flag_b)}) {
-      device->MakeCurrent();
-      LowerKernel<<<1, 1, 0, StreamOf(*device)>>>(flag);  // the flag may be in host memory
-      CHATTY_CUDA(cudaGetLastError());
-      device->stream().Synchronize();
-    }
-    const Clock::time_point start = Clock::now();
-    b.MakeCurrent();
-    FlagKernel<<<1, 1, 0, StreamOf(b)>>>(flag_b, flag_a, turns, false, lost.data());
-    CHATTY_CUDA(cudaGetLastError());
-    a.MakeCurrent();
-    FlagKernel<<<1, 1, 0, StreamOf(a)>>>(flag_a, flag_b, turns, true, lost.data());
-    CHATTY_CUDA(cudaGetLastError());
-    a.stream().Synchronize();
-    b.stream().Synchronize();
-    us = Microseconds(start);
-  }
-  if (lost[0] != 0) {
-    Throw<DeviceError>("a flag between {} and {} did not arrive within a second", a.label(), b.label());
-  }
-  return us / rounds;
-}
-
-double DeviceBarrierUs(Device& device, unsigned rounds) {
-  double us = 0;
-  for (unsigned turns : {0u, rounds}) {
-    std::array<void*, 1> arguments{&turns};
-    const Clock::time_point start = Clock::now();
-    CHATTY_CUDA(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&BarrierKernel),
-                                            dim3(static_cast<unsigned>(device.info().multiprocessors)), dim3(kBlock),
-                                            arguments.data(), 0, StreamOf(device)));
-    device.stream().Synchronize();
-    us = Microseconds(start);
-  }
-  return us / rounds;
-}
-
-bool NativeAtomics(Device& from, Device& to) {
-  if (from.index() == to.index()) return true;  // one GPU: the driver need not be asked
-  int native = 0;
-  CHATTY_CUDA(cudaDeviceGetP2PAttribute(&native, cudaDevP2PAttrNativeAtomicSupported, from.index(), to.index()));
-  return native != 0;
 }
 
 Versions SoftwareVersions() {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "chatty/comm/encoding.h"
 #include "chatty/core/device.h"
 #include "chatty/core/macros.h"
 
@@ -19,8 +20,8 @@ struct State {
   unsigned bits = 0;                ///< 5 to 31
   std::uint32_t* marks = nullptr;   ///< a bit for each value, which an update sets
   /// @{
-  /// On a GPU: as many places as values, for values that are updated one by one and for waiting messages; and how many
-  /// places of the queue and of a buffer are taken. Packing clears both counts.
+  /// On a GPU: as many places as values, for values that are updated one by one; and how many places of the queue and of a
+  /// buffer are taken. Packing clears both counts.
   std::uint32_t* queue = nullptr;
   std::uint32_t* counts = nullptr;  ///< 2
   /// @}
@@ -43,34 +44,20 @@ struct Entry {
   std::uint32_t index, value;
 };
 
-/// The content of a buffer, as the engines make theirs (docs/architecture.md).
-enum class Kind : std::uint8_t {
-  kBlock,    ///< values in order
-  kPayload,  ///< as kBlock, copied and not unpacked; on GPUs
-  kEntries,  ///< a list of values with their indices, which are evenly apart; those of 32 in a row ascend
-  kMarks,    ///< a list of indices alone; on GPUs
-  /// @{
-  /// Packing and unpacking visit all places. The buffer has bits for the places that it holds, the begin of each segment's
-  /// values, and the values.
-  kValues,    ///< they lower the receiver's values
-  kMessages,  ///< combined with messages that wait, if the target takes them; on GPUs
-  kBits,      ///< bits alone, all set; on GPUs
-  /// @}
-};
-/// A buffer of a kind.
+/// A buffer of an encoding, as the engines make theirs (docs/architecture.md): dense, values in order; sparse, values with
+/// their indices, which are evenly apart, those of 32 in a row ascending; a bitmap, whose packing and unpacking visit all
+/// places, with bits for the set places, the begin of each segment's values, and the values.
 struct ProbeBuffer {
   static constexpr std::size_t kSegment = 256;
-  Kind kind = Kind::kBlock;
+  Encoding encoding = Encoding::kDense;
   std::size_t count = 0;  ///< words, entries, or places, which are a multiple of kSegment; at most 2^bits
-  unsigned every = 1;     ///< of values and messages: one place in `every` is held; a power of two up to kSegment
-  CHATTY_FN std::size_t held() const { return (count + every - 1) / every; }  ///< held places
+  unsigned every = 1;     ///< of a bitmap: one place in `every` is set; a power of two up to kSegment
+  CHATTY_FN std::size_t held() const { return (count + every - 1) / every; }  ///< set places
   CHATTY_FN std::size_t segments_at() const { return count / 8; }             ///< byte at which segments begin
   CHATTY_FN std::size_t values_at() const { return segments_at() + count / kSegment * 4; }
   std::size_t bytes() const;  ///< its length
-  /// Whether bits state which places it holds.
-  bool swept() const { return kind == Kind::kValues || kind == Kind::kMessages || kind == Kind::kBits; }
-  /// The largest of at most `bytes` bytes; a list has one entry at least.
-  static ProbeBuffer Of(Kind kind, std::size_t bytes, unsigned every = 1);
+  /// The largest of at most `bytes` bytes; a sparse one has one entry at least.
+  static ProbeBuffer Of(Encoding encoding, std::size_t bytes, unsigned every = 1);
 };
 
 void Prepare(Device& device, const State& state);  ///< fills values and order
@@ -82,30 +69,19 @@ CHATTY_FN std::size_t EntriesApart(const State& state, const ProbeBuffer& list) 
 
 /// @{
 /// Packs a buffer of this shape, and unpacks it. Candidates are smaller than the sender's values, so that updates still
-/// succeed where the sender receives candidates, too. The receiver marks what it gets, except blocks. For lists on a GPU, it
-/// also adds what it gets to a queue.
+/// succeed where the sender receives candidates, too. The receiver marks what it gets, except of a dense buffer. Of a sparse
+/// one on a GPU, it also adds what it gets to a queue.
 void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuffer& shape);
 void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape);
 /// @}
 
 /// The operation of Touch on each word.
-enum class Access : std::uint8_t { kRead, kWrite, kAtomic };
+enum class Access : std::uint8_t { kRead, kWrite };
 /// Touches `words` words of `memory`, which `device` can address: one after the other, or, with `order`, at its indices.
 void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access);
 
 /// A kernel, or a job of the team, that does nothing.
 void LaunchNothing(Device& device);
-
-/// Microseconds of one of `rounds` turns of a flag from `a` to `b` and back. `a` waits for `flag_a`, which `b` writes; `b`
-/// waits for `flag_b`, which `a` writes. Both can address both words. Called by one thread for both devices; blocks. Throws
-/// DeviceError where GPUs take over a second for all rounds, TimeoutError where a host device waits for 60 s.
-double FlagRoundTripUs(Device& a, Device& b, std::uint32_t* flag_a, std::uint32_t* flag_b, unsigned rounds);
-
-/// Microseconds of a barrier of the whole device: a team's members, or a grid of one block a multiprocessor.
-double DeviceBarrierUs(Device& device, unsigned rounds);
-
-/// Whether atomics of `from` on the memory of `to` execute there.
-bool NativeAtomics(Device& from, Device& to);
 
 /// The versions of CUDA's driver and runtime and of NCCL that are in use, as their libraries number them; 0 without.
 struct Versions {
@@ -122,9 +98,6 @@ void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuff
 void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape);
 void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access);
 void LaunchNothing(Device& device);
-double FlagRoundTripUs(Device& a, Device& b, std::uint32_t* flag_a, std::uint32_t* flag_b, unsigned rounds);
-double DeviceBarrierUs(Device& device, unsigned rounds);
-bool NativeAtomics(Device& from, Device& to);
 Versions SoftwareVersions();
 }  // namespace cuda
 

@@ -29,7 +29,7 @@ struct MessageChannelHeader {
 using AsyncChannel = MessageChannel<MessageChannelHeader>;
 
 /// Slots of all channels: each message may take any path, so as many as every path has buffers of a pair.
-std::uint32_t SlotsOf(const Selector* paths) {
+std::uint32_t SlotsOf(const TransportSelector* paths) {
   std::uint32_t slots = kMaxSlots;
   for (std::size_t p = 0; paths != nullptr && p < paths->size(); ++p) slots = std::min(slots, (*paths)[p].slots());
   return slots;
@@ -184,7 +184,7 @@ class AsyncRun {
   void Push(Form form, std::size_t count) {
     const Span span = Timed(spans::kAdvance, {active_, edges_});
     vertices_updated_ += active_;
-    steps_.Advance(round_, form, count, edges_, /*queue_out=*/true, false);
+    steps_.Advance(round_, form, count, edges_, /*queue_out=*/true);
     round_.index += 1;
     bound_ += std::min<std::uint64_t>(owned_, edges_);
     if (edges_ == 0) return;
@@ -242,8 +242,7 @@ class AsyncRun {
       const std::size_t expected = std::min<std::size_t>(subset, last_sent_[q]);
       const Encoding form = ShortestForm(subset, expected, traits_.late_payload);
       const BufferShape shape =
-          BufferShapeOf(run_.me.device->kind(), form, BufferBytes(form, subset, expected, traits_.late_payload), expected,
-                        subset, traits_.late_payload, /*messages=*/true);
+          BufferShapeOf(form, BufferBytes(form, subset, expected, traits_.late_payload), expected, subset);
       path[q] = run_.paths->Choose(rank_, q, shape, {}).path;
       expected_bytes[q] = shape.bytes;
       outbox.buffer[q] = (*run_.paths)[path[q]].Outbox(rank_, q, *shared_.ChannelOf(rank_, q).Acquire());

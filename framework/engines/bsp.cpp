@@ -66,7 +66,6 @@ class BspRun {
     Span phase(track_, nullptr, spans::kPhase);
     {
       Span span = Timed(spans::kInit, {owned_});
-      exchange_.FindPathOfAtomics();
       steps_.SetAsynchronous(false);
       if (asynchronous_) RunLaterRoundsAsynchronously();
       steps_.ClearControl();
@@ -144,7 +143,6 @@ class BspRun {
     }
     wanting_ = 0;
     form_ = traits_.every_round ? Form::kAll : Form::kBitmap;
-    queues_ = false;
     AllReduce(*control);
     initialised_ = true;
     changed_only_ = false;
@@ -298,7 +296,7 @@ class BspRun {
   }
 
   void Push() {
-    bool queue_out, atomics = false;
+    bool queue_out;
     {
       const bool convert =
           form_ == Form::kBitmap && mine_.active_vertices < owned_ / (on_gpu_ ? kGpuFrontier : kHostFrontier);
@@ -314,17 +312,11 @@ class BspRun {
       // A queue costs an append per target and random updates; a bitmap, a sweep over all vertices.
       queue_out = !traits_.every_round &&
                   total_.active_edges < std::uint64_t{round_.vertices} / (on_gpu_ ? kGpuTargets : kHostTargets);
-      // A device with a bitmap frontier may still clear the counters that others would increment.
-      atomics = queue_out && queues_ && exchange_.CanDeliver() &&
-                (options_.remote_atomics == RemoteAtomics::kAlways || run_.paths->AtomicsPay(total_.active_edges));
       const std::size_t count = form_ == Form::kQueue ? frontier_count_ : owned_;
-      if (count > 0) steps_.Advance(round_, form_, count, mine_.active_edges, queue_out, atomics);
+      if (count > 0) steps_.Advance(round_, form_, count, mine_.active_edges, queue_out);
     }
     std::size_t touched = static_cast<std::size_t>(std::min<std::uint64_t>(owned_, mine_.active_edges));
-    if (parts_ > 1) {
-      touched += atomics ? exchange_.Deliver(ThisRound()) : exchange_.Exchange(Traffic::kMessages, ThisRound(), queue_out);
-    }
-    queues_ = queue_out;
+    if (parts_ > 1) touched += exchange_.Exchange(Traffic::kMessages, ThisRound(), queue_out);
     const Span span = Timed(spans::kApply, {queue_out ? std::min<std::size_t>(touched, owned_) : owned_});
     if (queue_out) {
       form_ = Form::kQueue;
@@ -336,7 +328,6 @@ class BspRun {
   }
 
   void Pull() {
-    queues_ = false;
     {
       Span span = Timed(form_ == Form::kQueue ? spans::kConvertFrontier : spans::kPublish, {mine_.active_vertices});
       if (form_ == Form::kQueue) {
@@ -417,7 +408,6 @@ class BspRun {
   std::uint64_t first_pending_ = 0;  // PriorityKey of none later than the first pending vertex
   Form form_ = Form::kBitmap;
   std::size_t frontier_count_ = 0;
-  bool queues_ = false;        // all devices' frontiers are queues since the last round
   bool changed_only_ = false;  // halos hold all shared values of the last round except changed ones
   bool initialised_ = false;
   Ended ended_ = Ended::kFailed;

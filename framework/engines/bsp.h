@@ -8,13 +8,6 @@
 
 namespace chatty {
 
-/// Whether sparse rounds of this program may use remote atomics, so that its steps need each other's addresses. Remote
-/// deliveries must not read values that Consume takes. Programs with all vertices active have no sparse rounds.
-inline bool MayUseRemoteAtomics(const ProgramTraits& traits, const RunOptions& options) {
-  return options.remote_atomics != RemoteAtomics::kNever && options.execution != Execution::kAsync && traits.can_push &&
-         !traits.consumes && !traits.every_round;
-}
-
 /// Runs a program to its end on all participants. Each round, active vertices send to their neighbours. A push follows
 /// forward edges, combines messages on the way (Groute's halo copies) and exchanges them. A pull follows reverse edges and
 /// reads values that owners sent to halos (ChattyGraph's shared vertices). Devices exchange only changes. All devices choose

@@ -21,7 +21,7 @@ namespace chatty {
 template <class Failing, class Make>
 auto DriveDevices(std::string_view execution, const EngineRun& run, Failing& failing, RunRecord* record, Make&& make) {
   using Report = decltype(make(std::declval<const DeviceRun&>()).TakeReport());
-  Selector* const paths = run.paths;
+  TransportSelector* const paths = run.paths;
   *record = {};
   RunStatistics& statistics = record->statistics;
   std::vector<Report> reports(run.participants.size());

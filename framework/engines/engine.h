@@ -36,7 +36,7 @@ struct EngineRun {
   std::span<const DeviceContext> participants;  ///< one a device
   const PeerTable& peers;
   ThreadControlPlanes& control;
-  Selector* paths;  ///< between the devices; null on one device
+  TransportSelector* paths;  ///< between the devices; null on one device
   const RunOptions& options;
 };
 
@@ -47,7 +47,7 @@ struct DeviceRun {
   const PartId rank, parts;
   const PeerTable& peers;
   ControlPlane& control;
-  Selector* const paths;  ///< null on one device
+  TransportSelector* const paths;  ///< null on one device
   const RunOptions& options;
   DeviceStatistics& account;
   TraceTrack* const track;  ///< null without a trace

@@ -50,17 +50,17 @@ std::uint32_t HaloExchange::Senders(const ExchangeRound& round) const {
 
 /// A device with an empty frontier sends nothing, as all know from the last all-reduce. Devices that share no vertex
 /// exchange nothing. No device waits for an empty sender, which need not pack. Where a broadcast is possible, all listen.
-void HaloExchange::Begin(Traffic traffic, bool broadcasts, const ExchangeRound& round) {
+void HaloExchange::Begin(Traffic traffic, const ExchangeRound& round) {
   sent_.traffic = traffic;
   sent_.active_edges = round.active_edges;
   sent_.for_all = sent_.labelled = false;
   sent_.count.fill(0);
-  all_listen_ = broadcasts && (run_.paths->broadcasts() == Broadcasts::kAlways ||
-                               (run_.paths->broadcasts() == Broadcasts::kChosen && traffic == Traffic::kShared));
+  all_listen_ = run_.paths->broadcasts() == Broadcasts::kAlways ||
+                (run_.paths->broadcasts() == Broadcasts::kChosen && traffic == Traffic::kShared);
 }
 
 std::size_t HaloExchange::Exchange(Traffic traffic, const ExchangeRound& round, bool queue_out) {
-  Begin(traffic, /*broadcasts=*/true, round);
+  Begin(traffic, round);
   const PartId rank = run_.rank;
   if (round.senders[rank]) {
     Send(round, queue_out);
@@ -160,7 +160,7 @@ void HaloExchange::Send(const ExchangeRound& round, bool queue_out) {
 /// all devices listen and it is expected to be faster, or is the only choice.
 void HaloExchange::Choose(const ExchangeRound& round, SharedPlan& plan) {
   const PartId rank = run_.rank;
-  const Selector& paths = *run_.paths;
+  const TransportSelector& paths = *run_.paths;
   const std::size_t payload = Payload();
   plan.all = SharesAll(round);
   const auto expect = [&](PartId to) {
@@ -171,14 +171,13 @@ void HaloExchange::Choose(const ExchangeRound& round, SharedPlan& plan) {
     sent_.expected_bytes[to] = BufferBytes(plan.form[to], entries, expected, payload);
     sent_.form[to] = plan.form[to];
     sent_.count[to] = static_cast<std::uint32_t>(expected);
-    return BufferShapeOf(run_.me.device->kind(), plan.form[to], sent_.expected_bytes[to], expected, entries, payload,
-                         sent_.traffic == Traffic::kMessages);
+    return BufferShapeOf(plan.form[to], sent_.expected_bytes[to], expected, entries);
   };
   const std::uint32_t senders = Senders(round);
   const bool always = paths.broadcasts() == Broadcasts::kAlways;
   std::array<PartId, kMaxDevices> receivers{};
   std::array<BufferShape, kMaxDevices> shapes{};
-  std::array<Selector::Choice, kMaxDevices> choices{};
+  std::array<TransportSelector::Choice, kMaxDevices> choices{};
   std::size_t buffers = 0;
   for (PartId q = 0; q < run_.parts && !always; ++q) {
     if (q == rank || Entries(rank, q) == 0) continue;
@@ -193,9 +192,9 @@ void HaloExchange::Choose(const ExchangeRound& round, SharedPlan& plan) {
   }
   sent_.for_all = always;
   if (!all_listen_ || Entries(rank, rank) == 0) return;
-  const Selector::Choice choice = paths.ChooseBroadcast(rank, expect(rank), senders);
+  const TransportSelector::Choice choice = paths.ChooseBroadcast(rank, expect(rank), senders);
   sent_.path[rank] = choice.path;
-  sent_.for_all = always || choice.us < of_pairs;
+  sent_.for_all = always || TransportSelector::BroadcastPays(choice.us, of_pairs);
 }
 
 /// Whether all receivers read these buffers where they are packed.
@@ -351,73 +350,6 @@ double HaloExchange::MeasuredUs(const ExchangeRound& round, const ExchangeHeader
     begin = std::max(begin, header.labelled || sent_.labelled ? sent_.begun_ns : sent_.posted_ns);
   }
   return (header.labelled ? 0 : header.pack_us) + MicrosecondsSince(begin);
-}
-
-void HaloExchange::FindPathOfAtomics() {
-  if (run_.parts < 2 || !MayUseRemoteAtomics(traits_, run_.options)) return;
-  for (std::size_t path = 0; path < run_.paths->size(); ++path) {
-    bool all = true;
-    for (PartId from = 0; from < run_.parts; ++from) {
-      for (PartId to = 0; to < run_.parts; ++to) {
-        const bool talk = from != to && run_.peers.Entries(Traffic::kMessages, from, to) != 0;
-        all = all && (!talk || (*run_.paths)[path].SupportsRemoteAtomics(from, to));
-      }
-    }
-    if (!all) continue;
-    path_of_atomics_ = path;
-    return;
-  }
-}
-
-std::size_t HaloExchange::Deliver(const ExchangeRound& round) {
-  Begin(Traffic::kMessages, /*broadcasts=*/false, round);
-  if (round.senders[run_.rank]) {
-    SendAtomics(round);
-    SignalNeighbours(round);
-  }
-  AwaitNeighbours(round, "all neighbours to deliver");
-  Span span = run_.Timed(spans::kReceiveAll);
-  std::size_t arrived = 0;
-  for (PartId from = 0; from < run_.parts; ++from) {
-    if (!Talks(round, from, run_.rank)) continue;
-    const ExchangeHeader& header = headers_[from];
-    if (header.count == 0) continue;
-    span.Next(spans::kReceive, {from, Bytes(from, run_.rank, header.form, header.count), header.count});
-    LogReceived(round, from);
-    arrived += header.count;
-  }
-  ++epoch_;
-  return arrived;
-}
-
-/// Delivers this device's messages; they are there when this returns.
-void HaloExchange::SendAtomics(const ExchangeRound& round) {
-  if (log_.explains()) [[unlikely]] {
-    run_.me.device->stream().Synchronize(run_.control.wait());
-    sent_.begun_ns = NowNs();
-  }
-  for (PartId q = 0; q < run_.parts; ++q) {
-    const std::size_t entries = q == run_.rank ? 0 : Entries(run_.rank, q);
-    sent_.expected_bytes[q] = PairBytes(entries == 0 ? 0 : Expected(round, q, entries), Payload());
-  }
-  Span span = run_.Timed(spans::kDeliver);
-  steps_.Deliver();
-  span.Next(spans::kReadLengths);
-  const Control& control = steps_.Read(run_.control.wait(), /*clear=*/false);  // after it, the messages are there
-  for (PartId q = 0; q < run_.parts; ++q) {
-    sent_.count[q] = control.buffer_count[q];
-    sent_.form[q] = Encoding::kAtomics;
-    sent_.path[q] = static_cast<std::uint8_t>(path_of_atomics_);
-    const std::size_t bytes = Bytes(run_.rank, q, sent_.form[q], sent_.count[q]);
-    if (sent_.count[q] != 0) span.Next(spans::kPost, {q, bytes, sent_.count[q]});  // done; for the record only
-    log_.CountSent(q, sent_.count[q], /*before=*/0, bytes);
-  }
-  last_edges_ = round.active_edges;
-  last_sent_ = sent_.count;
-  if (log_.explains()) [[unlikely]] {
-    sent_.posted_ns = NowNs();
-    sent_.pack_us = static_cast<double>(sent_.posted_ns - sent_.begun_ns) / 1000;
-  }
 }
 
 }  // namespace chatty

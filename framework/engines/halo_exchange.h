@@ -48,20 +48,11 @@ class HaloExchange {
   /// Packs and posts this device's buffers, receives the other devices' buffers and unpacks them. `queue_out`: targets of
   /// messages go to a queue. Returns the number of arrived entries; for labelled buffers, an estimate of the maximum.
   std::size_t Exchange(Traffic traffic, const ExchangeRound& round, bool queue_out);
-  /// Replaces an exchange of messages: each device's atomics write its messages into the owners' state. Returns an upper
-  /// bound of arrived messages. Only where CanDeliver.
-  std::size_t Deliver(const ExchangeRound& round);
-  /// Finds whether some path has remote atomics between all pairs that exchange messages, if the run may use them. Before
-  /// the first round.
-  void FindPathOfAtomics();
-  /// Whether it has been found.
-  bool CanDeliver() const { return path_of_atomics_ != kNoPath; }
   /// Counts what this device sent in labelled buffers, from the round's counters, and puts the contents for the receivers'
   /// reports. Before the round's AllReduce.
   void CountLabelled(const Control& control);
 
  private:
-  static constexpr std::size_t kNoPath = CostModel::kNoPath;
   /// Extra entries of a labelled buffer beyond the expected ones, for which updates get threads.
   static constexpr std::size_t kHeadroom = 8192;
 
@@ -101,9 +92,8 @@ class HaloExchange {
   std::size_t Expected(const ExchangeRound& round, PartId to, std::size_t entries) const;
   std::uint32_t Senders(const ExchangeRound& round) const;
 
-  void Begin(Traffic traffic, bool broadcasts, const ExchangeRound& round);
+  void Begin(Traffic traffic, const ExchangeRound& round);
   void Send(const ExchangeRound& round, bool queue_out);
-  void SendAtomics(const ExchangeRound& round);
   void Choose(const ExchangeRound& round, SharedPlan& plan);
   bool AllInPlace() const;
   void Post(Span& span);
@@ -124,9 +114,8 @@ class HaloExchange {
   Sent sent_;
   bool uncounted_ = false;                             // sent_ is labelled, and its contents have not been read
   std::array<ExchangeHeader, kMaxDevices> headers_{};  // of this exchange's senders
-  std::size_t path_of_atomics_ = kNoPath;
-  std::uint64_t last_edges_ = 0;  // of the last pushed frontier
-  Counts last_sent_{};            // messages from it
+  std::uint64_t last_edges_ = 0;                       // of the last pushed frontier
+  Counts last_sent_{};                                 // messages from it
 };
 
 }  // namespace chatty

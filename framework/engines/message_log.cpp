@@ -35,7 +35,7 @@ void MessageLog::ReportKept(std::uint32_t round) {
 }
 
 void MessageLog::Record(std::uint32_t round, const LoggedBuffer& buffer) {
-  const Selector& paths = *run_.paths;
+  const TransportSelector& paths = *run_.paths;
   BufferRecord& record = records_.emplace_back();
   record.round = round;
   record.from = buffer.from;
@@ -46,12 +46,9 @@ void MessageLog::Record(std::uint32_t round, const LoggedBuffer& buffer) {
   record.entries = buffer.count;
   record.bytes = buffer.bytes();
   record.expected_bytes = buffer.expected_bytes;
-  const BufferShape shape = BufferShapeOf(run_.me.device->kind(), buffer.form, record.bytes, buffer.count, buffer.size,
-                                          buffer.payload, buffer.messages);
-  record.predicted_us = buffer.broadcast ? paths.PredictBroadcastUs(buffer.path, buffer.from, shape, buffer.load.senders)
-                        : buffer.form == Encoding::kAtomics
-                            ? paths.PredictAtomicsUs(buffer.path, buffer.from, buffer.to, shape, buffer.load)
-                            : paths.PredictUs(buffer.path, buffer.from, buffer.to, shape, buffer.load);
+  const BufferShape shape = BufferShapeOf(buffer.form, record.bytes, buffer.count, buffer.size);
+  record.predicted_us =
+      paths.PredictUs(buffer.path, buffer.from, buffer.broadcast ? buffer.from : buffer.to, shape, buffer.load);
   record.measured_us = buffer.measured_us;
 }
 

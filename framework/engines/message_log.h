@@ -12,21 +12,9 @@
 
 namespace chatty {
 
-/// The shape that a selector uses for a buffer between devices of a kind. A list counts its entries; other encodings count
-/// all `size` places, because the receiver scans them. `messages`: the buffer has messages, not shared values. On host
-/// devices, bits cost the same whatever the payload.
-inline BufferShape BufferShapeOf(DeviceKind kind, Encoding form, std::size_t bytes, std::size_t count, std::size_t size,
-                                 std::size_t payload, bool messages) {
-  const bool list = form == Encoding::kSparse || form == Encoding::kAtomics;
-  BufferContent content = list ? BufferContent::kList : BufferContent::kValues;
-  if (kind == DeviceKind::kCuda) {
-    if (payload == 0) {
-      content = list ? BufferContent::kMarks : BufferContent::kBits;
-    } else if (!list && messages) {
-      content = BufferContent::kMessages;
-    }
-  }
-  return {bytes, count, list ? 0 : size, content};
+/// The shape that a selector uses. A bitmap counts all `size` places, because packing and unpacking visit them.
+inline BufferShape BufferShapeOf(Encoding form, std::size_t bytes, std::size_t count, std::size_t size) {
+  return {form, bytes, form == Encoding::kSparse ? count : form == Encoding::kBitmap ? size : 0};
 }
 
 /// A buffer as its sender or receiver knows it.

@@ -147,7 +147,7 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
       device().stream().Synchronize(wait());
       const Clock::time_point there = Clock::now();
       const Clock::time_point since = std::max(begun, group_->begun_[epoch % 2][from][rank()]);
-      const Selector::Choice choice = ChoiceFor(sizes, from, rank());
+      const TransportSelector::Choice choice = ChoiceFor(sizes, from, rank());
       BufferRecord& record = traffic_.buffers.emplace_back();
       record.round = static_cast<std::uint32_t>(epoch);
       record.from = from;
@@ -163,32 +163,27 @@ void DeviceOperators::ExchangeBytes(const std::function<std::span<const std::byt
   }
 }
 
-Selector::Choice DeviceOperators::ChoiceFor(const PairBytesTable& sizes, PartId from, PartId to) const {
-  const Selector& paths = *group_->paths_.selector();
+TransportSelector::Choice DeviceOperators::ChoiceFor(const PairBytesTable& sizes, PartId from, PartId to) const {
+  const TransportSelector& paths = *group_->paths_.selector();
   const auto senders = static_cast<std::uint32_t>(std::count_if(sizes.begin(), sizes.end(), [](const auto& row) {
     return std::any_of(row.begin(), row.end(), [](std::size_t bytes) { return bytes > 0; });
   }));
   std::array<PartId, kMaxDevices> receivers{};
   std::array<BufferShape, kMaxDevices> shapes{};
-  std::array<Selector::Choice, kMaxDevices> choices{};
+  std::array<TransportSelector::Choice, kMaxDevices> choices{};
   std::size_t buffers = 0, at = 0;
   for (PartId q = 0; q < sizes.size(); ++q) {
     if (sizes[from][q] == 0) continue;
     if (q == to) at = buffers;
-    shapes[buffers] = {.bytes = sizes[from][q]};
+    shapes[buffers] = {.bytes = sizes[from][q], .payload = true};
     receivers[buffers++] = q;
   }
   paths.ChooseAll(from, {receivers.data(), buffers}, {shapes.data(), buffers}, senders, choices);
-  // The predicted time excludes unpacking, which the choice includes: programs unpack later.
-  std::array<std::uint8_t, kMaxDevices> beside{};
-  for (std::size_t i = 0; i < buffers; ++i) beside[i] = choices[i].path;
-  const Load load{.buffers = paths.BuffersBeside(choices[at].path, {beside.data(), buffers}), .senders = senders};
-  const BufferShape payload{.bytes = sizes[from][to], .content = BufferContent::kPayload};
-  return {choices[at].path, paths.PredictUs(choices[at].path, from, to, payload, load)};
+  return choices[at];
 }
 
 Transport& DeviceOperators::PathOf(const PairBytesTable& sizes, PartId from, PartId to) const {
-  const Selector& paths = *group_->paths_.selector();
+  const TransportSelector& paths = *group_->paths_.selector();
   return paths[paths.size() == 1 ? 0 : ChoiceFor(sizes, from, to).path];
 }
 

@@ -250,7 +250,7 @@ class DeviceOperators {
   void ExchangeBytes(const std::function<std::span<const std::byte>(PartId)>& payload,
                      const std::function<void(PartId, std::span<const std::byte>)>& take);
   /// The path of a payload of this exchange and its expected time; the same on both ends.
-  Selector::Choice ChoiceFor(const PairBytesTable& sizes, PartId from, PartId to) const;
+  TransportSelector::Choice ChoiceFor(const PairBytesTable& sizes, PartId from, PartId to) const;
   /// The path itself.
   Transport& PathOf(const PairBytesTable& sizes, PartId from, PartId to) const;
   /// Enlarges buffers to these sizes; the first device calls it while the others wait.

@@ -17,31 +17,30 @@
 namespace chatty::steps {
 
 /// Combines `message` into `*slot`. Returns false if `*slot` certainly did not change.
-template <class P, bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
+template <class P, bool kConcurrent>
 CHATTY_FN bool ReduceInto(const P& program, Slot<MessageOf<P>>* slot, const MessageOf<P>& message) {
   using Message = MessageOf<P>;
   using SlotType = Slot<Message>;
   constexpr Reduction kReduction = P::kReduction;
   constexpr bool kNative = std::is_arithmetic_v<Message> && (sizeof(Message) == 4 || sizeof(Message) == 8);
   if constexpr (kReduction == Reduction::kMin && kNative) {
-    return atomics::Min<kConcurrent, kScope>(&slot->message, message);
+    return atomics::Min<kConcurrent>(&slot->message, message);
   } else if constexpr (kReduction == Reduction::kMax && kNative) {
-    return atomics::Max<kConcurrent, kScope>(&slot->message, message);
+    return atomics::Max<kConcurrent>(&slot->message, message);
   } else if constexpr (kReduction == Reduction::kSum && kNative) {
-    atomics::Add<kConcurrent, kScope>(&slot->message, message);
+    atomics::Add<kConcurrent>(&slot->message, message);
     return true;
   } else if constexpr (kReduction == Reduction::kOr && kNative) {
     if ((atomics::Load(&slot->message) & message) == message) return false;
-    return (atomics::Or<kConcurrent, kScope>(&slot->message, message) & message) != message;
+    return (atomics::Or<kConcurrent>(&slot->message, message) & message) != message;
   } else {
     SlotType mine{};  // padding bytes are zero, so that equal messages are equal words
     mine.message = message;
-    const bool changed =
-        atomics::Update<kConcurrent, kScope>(slot, mine, [&program](const SlotType& old, const SlotType& value) {
-          SlotType next{};
-          next.message = Reduce<P>(program, old.message, value.message);
-          return next;
-        });
+    const bool changed = atomics::Update<kConcurrent>(slot, mine, [&program](const SlotType& old, const SlotType& value) {
+      SlotType next{};
+      next.message = Reduce<P>(program, old.message, value.message);
+      return next;
+    });
     return changed || !Traits<P>::kIdempotent;
   }
 }
@@ -63,11 +62,11 @@ CHATTY_FN bool KeepsMessages(const StateRef<P>& s) {
 /// Deliver, without kept messages. Without `ask`, vertices that want none get one, too: if most targets want one, reading
 /// their values costs more than extra bits, which Apply ignores. A GPU then does not report a first message, and does not
 /// skip halo vertices whose owners have had one: SettleHalo does later.
-template <class P, bool kConcurrent, atomics::Scope kScope>
+template <class P, bool kConcurrent>
 CHATTY_FN Delivery DeliverBit(const StateRef<P>& s, LocalId target, [[maybe_unused]] bool ask) {
 #if CHATTY_DEVICE_CODE
   if (!ask) {  // the old bit is not needed
-    atomics::Or<kConcurrent, kScope>(s.touched + (target >> 5), 1u << (target & 31));
+    atomics::Or<kConcurrent>(s.touched + (target >> 5), 1u << (target & 31));
     return Delivery::kCombined;
   }
 #endif
@@ -79,7 +78,7 @@ CHATTY_FN Delivery DeliverBit(const StateRef<P>& s, LocalId target, [[maybe_unus
     const auto bit = static_cast<LocalId>(target - s.ToldWord() * 32);
     if (!bits::Set<kConcurrent>(s.told, bit)) return Delivery::kIgnored;
   }
-  return bits::Set<kConcurrent, kScope>(s.touched, target) ? Delivery::kFirst : Delivery::kIgnored;
+  return bits::Set<kConcurrent>(s.touched, target) ? Delivery::kFirst : Delivery::kIgnored;
 }
 
 /// Whether local vertex `target` wants a message, as far as this device knows. Without kept messages, DeliverBit checks.
@@ -94,31 +93,30 @@ CHATTY_FN bool IsWanted(const StateRef<P>& s, LocalId target, [[maybe_unused]] c
 }
 
 /// Deliver a message that IsWanted.
-template <class P, bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
+template <class P, bool kConcurrent>
 CHATTY_FN Delivery DeliverWanted(const StateRef<P>& s, LocalId target, const MessageOf<P>& message,
                                  [[maybe_unused]] bool ask = true) {
   if constexpr (Traits<P>::kHasRoundMessage) {
-    if (!KeepsMessages(s)) return DeliverBit<P, kConcurrent, kScope>(s, target, ask);
+    if (!KeepsMessages(s)) return DeliverBit<P, kConcurrent>(s, target, ask);
   }
-  if constexpr (Traits<P>::kAnyMessageSuffices && kScope == atomics::Scope::kDevice) {
+  if constexpr (Traits<P>::kAnyMessageSuffices) {
     // A round's messages are equal and the first one suffices for an owner: no reduction. A halo copy also filters.
-    if (!s.asynchronous && !s.peers_deliver && target < s.graph.owned) {
+    if (!s.asynchronous && target < s.graph.owned) {
       if (!bits::Set<kConcurrent>(s.touched, target)) return Delivery::kIgnored;
       s.inbox[target].message = message;  // only the thread that set the bit writes
       return Delivery::kFirst;
     }
   }
-  if (!ReduceInto<P, kConcurrent, kScope>(s.program, &s.inbox[target], message)) return Delivery::kIgnored;
-  return bits::Set<kConcurrent, kScope>(s.touched, target) ? Delivery::kFirst : Delivery::kCombined;
+  if (!ReduceInto<P, kConcurrent>(s.program, &s.inbox[target], message)) return Delivery::kIgnored;
+  return bits::Set<kConcurrent>(s.touched, target) ? Delivery::kFirst : Delivery::kCombined;
 }
 
 /// Offers a message to local vertex `target`, owned or halo: the push side of an edge, or the receiving side of a message
-/// from another device. With that device's `s` and kSystem: its sending side. kFirst: the caller must queue the target.
-/// `ask`: as in DeliverBit.
-template <class P, bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
+/// from another device. kFirst: the caller must queue the target. `ask`: as in DeliverBit.
+template <class P, bool kConcurrent>
 CHATTY_FN Delivery Deliver(const StateRef<P>& s, LocalId target, const MessageOf<P>& message, bool ask = true) {
   if (!IsWanted(s, target, message)) return Delivery::kIgnored;
-  return DeliverWanted<P, kConcurrent, kScope>(s, target, message, ask);
+  return DeliverWanted<P, kConcurrent>(s, target, message, ask);
 }
 
 /// The value that vertex v shares this round. Consume takes the residual: one call per vertex and round.
@@ -509,12 +507,6 @@ CHATTY_FN void ReceiveShared(const StateRef<P>& s, std::uint32_t peer, std::uint
   bits::Set<kConcurrent>(s.active, h);
 }
 
-/// The id of halo vertex h on its owner with state `owner`.
-template <class P>
-CHATTY_FN LocalId AtOwner(const StateRef<P>& s, const StateRef<P>& owner, LocalId h) {
-  return owner.border.vertices[owner.border.begin[s.graph.part] + (h - s.graph.halo_begin[owner.graph.part])];
-}
-
 /// Clears the message of halo vertex h, before its bit. A monotone program's halo keeps the best message ever sent and does
 /// not send a message that does not improve on it (Groute's filter).
 template <class P>
@@ -527,11 +519,10 @@ CHATTY_FN void EmptyHalo(const StateRef<P>& s, LocalId h) {
   }
 }
 
-/// Clears the message of halo vertex h after packing. The first ones' bits share a word with owned vertices' bits, so
-/// kSystem where other devices deliver.
-template <class P, bool kConcurrent, atomics::Scope kScope = atomics::Scope::kDevice>
+/// Clears the message of halo vertex h after packing.
+template <class P, bool kConcurrent>
 CHATTY_FN void ReleaseHalo(const StateRef<P>& s, LocalId h) {
-  atomics::And<kConcurrent, kScope>(s.touched + (h >> 5), ~(1u << (h & 31)));
+  atomics::And<kConcurrent>(s.touched + (h >> 5), ~(1u << (h & 31)));
   EmptyHalo<P>(s, h);
 }
 

@@ -53,11 +53,8 @@ TEST(CompareTransfers, AreStoppedAfterAnEpoch) {
 
 TEST(CompareCosts, CurvesCrossWhereTheModelSays) {
   CostModel model({"quick", "wide", "absent"}, 2);
-  CostFit quick, wide;
-  quick.small = quick.large = {1, 1e-3, 0};
-  wide.small = wide.large = {11, 1e-4, 0};
-  model.set_fit(0, 0, 1, LoadCorner::kAlone, quick);
-  model.set_fit(1, 0, 1, LoadCorner::kAlone, wide);
+  model.set_cost(0, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, {1, 1e-3});
+  model.set_cost(1, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, {11, 1e-4});
   const CostCurves curves = CurvesOf(model, "a to b");
   ASSERT_EQ(curves.lines.size(), 2u);
   EXPECT_EQ(curves.lines[1].path, "wide");

@@ -128,11 +128,10 @@ TEST_F(CompareTest, DropsWhatOtherCostsLedTo) {
   const Topology topology = DiscoverTopology(ParseDevices("host:2"), 2);
   Calibration calibration;
   calibration.model = CostModel({"host"}, 2);
-  CostFit fit;
-  fit.small = fit.large = {3, 1e-3, 0};
-  fit.samples = 9;
+  Cost cost{3, 1e-3};
+  cost.samples = 9;
   for (const auto& [from, to] : {std::pair(0, 1), std::pair(1, 0)}) {
-    calibration.model.set_fit(0, from, to, LoadCorner::kAlone, fit);
+    calibration.model.set_cost(0, from, to, Encoding::kDense, MeasuredLoad::kAlone, cost);
   }
   SaveCalibration(MachineFingerprint(topology, LinkMask::Parse("all", 2)), calibration);
   const ChildEnd resumed = compare("3");

@@ -45,6 +45,13 @@ TEST_F(CliTest, OneFileIsNotUsedTwice) {
   Succeed({"run", "bfs", graph, "--output", "/dev/null", "--json", "/dev/null"});
 }
 
+TEST_F(CliTest, OptionsThatAreGoneSayWhatToDo) {
+  for (const char* when : {"auto", "never", "always"}) {
+    Fail({"run", "bfs", Small(), "--remote-atomics", when}, 2,
+         "--remote-atomics is gone: all messages go in message buffers");
+  }
+}
+
 TEST_F(CliTest, AClosedStandardOutputTakesNoFile) {
   const std::string graph = Small(), closed = Write("closed", ""), expected = Path("expected.el"),
                     written = Path("written.el");

@@ -67,25 +67,14 @@ class CacheTest : public testing::Test {
 
 Calibration Example() {
   Calibration calibration;
-  CostFit fit;
-  fit.small = {12.25, 1.0 / 3, 1e-9};
-  fit.large = {60, 2.5e-6, 0};
-  fit.split = 70000.5;
-  fit.median_error = 0.01;
-  fit.worst_error = 0.1;
-  fit.worst_large_error = 0.05;
-  fit.samples = 12;
-  fit.largest = 524288;
+  Cost cost{12.25, 1.0 / 3, 1e-9, 0.01, 12, 524288};
   CostModel model({"staged", "p2p-copy"}, 3);
-  model.set_fit(0, 0, 1, LoadCorner::kAlone, fit);
-  fit.split = std::numeric_limits<double>::infinity();
-  model.set_fit(1, 2, 0, LoadCorner::kAllToAll, fit);
-  for (const BufferContent content : {BufferContent::kMarks, BufferContent::kValues, BufferContent::kMessages,
-                                      BufferContent::kBits, BufferContent::kPayload}) {
-    fit.samples += 1;
-    model.set_fit(0, 1, 2, LoadCorner::kRing, fit, content);
-  }
-  model.set_broadcast_fit(1, 2, true, fit);
+  model.set_cost(0, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, cost);
+  cost.beta_us_per_byte = 2.5e-6;
+  model.set_cost(1, 2, 0, Encoding::kSparse, MeasuredLoad::kAllToAll, cost);
+  cost.samples += 1;
+  model.set_cost(0, 1, 2, Encoding::kBitmap, MeasuredLoad::kAlone, cost);
+  model.set_cost(1, 2, 2, Encoding::kDense, MeasuredLoad::kAllToAll, cost);
   model.set_measured(true);
   calibration.model = model;
   calibration.probes = {{"launch-sync", 0, ProbeResult::kNone, 8.5, "us"}, {"peer-atomic-random", 0, 1, 6.6e9, "1/s"}};
@@ -113,14 +102,16 @@ TEST_F(CacheTest, WhatIsKeptComesBack) {
 }
 
 TEST_F(CacheTest, SeedsOfTheFuzzerAreOfThisVersion) {
-  for (const char* seed : {"fit", "broadcast", "probe"}) {
+  for (const char* seed : {"cost", "broadcast", "probe"}) {
     std::string text = Read(std::string(CHATTY_SOURCE_DIR "/tests/fuzz/corpus/costs/") + seed).substr(1);
     std::uint64_t sum = Hash(text.size());
     for (const char c : text) sum = Hash(sum ^ static_cast<unsigned char>(c));
     text += fmt::format("checksum {:016x}\n", sum);
     const Calibration calibration = ParseCalibration(text, "a machine\n");
-    EXPECT_EQ(calibration.model.fit(0, 0, 1, LoadCorner::kAlone).exists(), seed == std::string_view("fit"));
-    EXPECT_EQ(calibration.model.broadcast_fit(0, 1, true).exists(), seed == std::string_view("broadcast"));
+    const CostModel& model = calibration.model;
+    EXPECT_EQ(model.cost(0, 0, 1, Encoding::kSparse).exists(), seed == std::string_view("cost"));
+    EXPECT_EQ(model.cost(0, 1, 1, Encoding::kDense, MeasuredLoad::kAllToAll).exists(),
+              seed == std::string_view("broadcast"));
     EXPECT_EQ(calibration.probes.size(), seed == std::string_view("probe") ? 1u : 0u);
   }
 }
@@ -155,19 +146,31 @@ TEST_F(CacheTest, DamageIsToldWithoutWhatTerminalsObey) {
     ParseCalibration("chatty-calibration 1\x1b[31m\n", "m\n");
     ADD_FAILURE() << "taken";
   } catch (const InputError& error) {
-    EXPECT_EQ(std::string(error.what()), "was written by another version ('1\\x1b[31m'; this is 5)");
+    EXPECT_EQ(std::string(error.what()), "was written by another version ('1\\x1b[31m'; this is 6)");
   }
 }
 
 TEST_F(CacheTest, OtherVersionsAreNotTrusted) {
   const std::string fingerprint = "machine\n";
   std::string text = CalibrationText(fingerprint, Example());
-  text.replace(text.find(" 5\n"), 3, " 4\n");
+  text.replace(text.find(" 6\n"), 3, " 5\n");
   fs::create_directories(folder_);
   Write(CalibrationFile(fingerprint), text);
   const LoadedCalibration loaded = LoadCalibration(fingerprint);
   EXPECT_FALSE(loaded.calibration);
   EXPECT_NE(loaded.why.find("another version"), std::string::npos) << loaded.why;
+}
+
+// Version 5 had its number in the fingerprint, and so in the name of the file.
+TEST_F(CacheTest, AnEarlierFileIsToldAndNotRead) {
+  const std::string fingerprint = MachineFingerprint(machines::NvSwitch(4)), earlier = "version 5 " + fingerprint.substr(8);
+  fs::create_directories(folder_);
+  Write(CalibrationFile(earlier), "chatty-calibration 5\n");
+  const LoadedCalibration loaded = LoadCalibration(fingerprint);
+  EXPECT_FALSE(loaded.calibration);
+  EXPECT_EQ(loaded.why, CalibrationFile(earlier) + " was written by an earlier version, whose costs are fitted otherwise");
+  SaveCalibration(fingerprint, Example());
+  EXPECT_EQ(LoadCalibration(fingerprint).why, "");
 }
 
 TEST_F(CacheTest, WhatIsNoFileIsCalledWhatItIs) {
@@ -206,18 +209,17 @@ TEST_F(CacheTest, KnownCostsAreKeptOnesElseNominal) {
   EXPECT_EQ(KnownCosts(topology), CostModel::Nominal(topology));
   Calibration calibration = Example();
   calibration.model = CostModel::Nominal(topology);
-  CostFit fit = calibration.model.fit(0, 0, 1);
-  EXPECT_FALSE(fit.exists()) << "'host' joins no GPUs";
+  EXPECT_FALSE(calibration.model.Joins(0, 0, 1)) << "'host' joins no GPUs";
   calibration.model = CostModel({"p2p-copy"}, 4);
-  fit = CostFit{};
-  fit.small = fit.large = {7, 1, 0};
-  fit.samples = 1;
-  calibration.model.set_fit(0, 0, 1, LoadCorner::kAlone, fit);
+  Cost cost{7, 1};
+  cost.samples = 1;
+  calibration.model.set_cost(0, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, cost);
   calibration.model.set_measured(true);
   SaveCalibration(MachineFingerprint(topology), calibration);
   CostModel expected = calibration.model;
-  expected.set_links_apart(true);  // which the topology tells
-  expected.set_all_reach(true);
+  expected.SetMachine(topology);
+  EXPECT_TRUE(expected.links_apart());
+  EXPECT_GT(expected.engine_us(), 0);
   EXPECT_EQ(KnownCosts(topology), expected);
   const LinkMask none = LinkMask::Parse("none", 4);
   EXPECT_EQ(KnownCosts(topology, none), CostModel::Nominal(Masked(topology, none))) << "another mask, other costs";
@@ -269,25 +271,22 @@ TEST(Probes, OrdersArePermutations) {
 }
 
 TEST(Probes, BuffersAreAsLargeAsMayBe) {
-  using probes::Kind;
-  for (const Kind kind :
-       {Kind::kBlock, Kind::kPayload, Kind::kEntries, Kind::kMarks, Kind::kValues, Kind::kMessages, Kind::kBits}) {
+  for (const Encoding encoding : {Encoding::kSparse, Encoding::kBitmap, Encoding::kDense}) {
     for (const unsigned every : {1u, 2u, 32u}) {
-      const probes::ProbeBuffer buffer = probes::ProbeBuffer::Of(kind, 100000, every);
-      SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind) << ", one in " << every);
+      const probes::ProbeBuffer buffer = probes::ProbeBuffer::Of(encoding, 100000, every);
+      SCOPED_TRACE(testing::Message() << EncodingName(encoding) << ", one in " << every);
       EXPECT_LE(buffer.bytes(), 100000u);
       EXPECT_GT(buffer.bytes(), 97000u) << "no more than a segment is left";
-      if (buffer.swept()) {
+      if (encoding == Encoding::kBitmap) {
         EXPECT_EQ(buffer.count % probes::ProbeBuffer::kSegment, 0u);
       }
     }
   }
-  EXPECT_EQ(probes::ProbeBuffer::Of(Kind::kEntries, 4).bytes(), sizeof(probes::Entry)) << "one at least";
-  EXPECT_EQ(probes::ProbeBuffer::Of(Kind::kBits, 4).count, 0u) << "no segment";
+  EXPECT_EQ(probes::ProbeBuffer::Of(Encoding::kSparse, 4).bytes(), sizeof(probes::Entry)) << "one at least";
+  EXPECT_EQ(probes::ProbeBuffer::Of(Encoding::kBitmap, 4, 32).count, 0u) << "no segment";
 }
 
 TEST(Probes, WhatIsPackedIsUnpacked) {
-  using probes::Kind;
   const auto sender = MakeHostDevice(0, 2), receiver = MakeHostDevice(1, 1);
   constexpr unsigned kBits = 16;
   constexpr std::size_t kSize = std::size_t{1} << kBits;
@@ -296,12 +295,11 @@ TEST(Probes, WhatIsPackedIsUnpacked) {
   const probes::State a{values_a.data(), order_a.data(), kBits, marks_a.data()};
   const probes::State b{values_b.data(), order_b.data(), kBits, marks_b.data()};
   for (const probes::ProbeBuffer shape :
-       {probes::ProbeBuffer{Kind::kBlock, 40000}, probes::ProbeBuffer{Kind::kEntries, 40000},
-        probes::ProbeBuffer{Kind::kEntries, 1}, probes::ProbeBuffer{Kind::kEntries, 7000},
-        probes::ProbeBuffer{Kind::kValues, 40192, 1}, probes::ProbeBuffer{Kind::kValues, 40192, 2},
-        probes::ProbeBuffer{Kind::kValues, kSize, 32}}) {
-    SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(shape.kind) << ", " << shape.count << ", one in "
-                                    << shape.every);
+       {probes::ProbeBuffer{Encoding::kDense, 40000}, probes::ProbeBuffer{Encoding::kSparse, 40000},
+        probes::ProbeBuffer{Encoding::kSparse, 1}, probes::ProbeBuffer{Encoding::kSparse, 7000},
+        probes::ProbeBuffer{Encoding::kBitmap, 40192, 1}, probes::ProbeBuffer{Encoding::kBitmap, 40192, 2},
+        probes::ProbeBuffer{Encoding::kBitmap, kSize, 32}}) {
+    SCOPED_TRACE(testing::Message() << EncodingName(shape.encoding) << ", " << shape.count << ", one in " << shape.every);
     std::vector<std::byte> buffer(shape.bytes());
     probes::Prepare(*sender, a);
     probes::Prepare(*receiver, b);
@@ -310,7 +308,7 @@ TEST(Probes, WhatIsPackedIsUnpacked) {
     probes::Unpack(*receiver, b, buffer.data(), shape);
     std::vector<bool> held(kSize, false);
     for (std::size_t i = 0; i < shape.count; ++i) {
-      if (shape.kind == Kind::kEntries) {
+      if (shape.encoding == Encoding::kSparse) {
         held[i * probes::EntriesApart(a, shape)] = true;
       } else {
         held[i] = i % shape.every == 0;
@@ -318,13 +316,8 @@ TEST(Probes, WhatIsPackedIsUnpacked) {
     }
     for (std::size_t i = 0; i < kSize; ++i) {
       ASSERT_EQ(values_b[i], values_a[i] - (held[i] ? 1 : 0)) << i;
-      ASSERT_EQ(marks_b[i / 32] >> (i % 32) & 1u, held[i] && shape.kind != Kind::kBlock ? 1u : 0u) << i;
+      ASSERT_EQ(marks_b[i / 32] >> (i % 32) & 1u, held[i] && shape.encoding != Encoding::kDense ? 1u : 0u) << i;
     }
-  }
-  std::vector<std::byte> buffer(1024);
-  for (const Kind kind : {Kind::kPayload, Kind::kMarks, Kind::kMessages, Kind::kBits}) {
-    EXPECT_THROW(probes::Pack(*sender, a, buffer.data(), {kind, 256}), InternalError) << "hosts have others for it";
-    EXPECT_THROW(probes::Unpack(*receiver, b, buffer.data(), {kind, 256}), InternalError);
   }
 }
 
@@ -336,19 +329,8 @@ TEST(Probes, TouchReachesEveryWord) {
   probes::Prepare(*device, {values.data(), order.data(), kBits, marks.data()});
   probes::Touch(*device, memory.data(), kSize, nullptr, probes::Access::kRead);
   EXPECT_EQ(memory, std::vector<std::uint32_t>(kSize, 5));
-  probes::Touch(*device, memory.data(), kSize, order.data(), probes::Access::kAtomic);
-  EXPECT_EQ(memory, std::vector<std::uint32_t>(kSize, 6));
   probes::Touch(*device, memory.data(), kSize, order.data(), probes::Access::kWrite);
   for (std::size_t i = 0; i < kSize; ++i) ASSERT_EQ(memory[order[i]], i);
-}
-
-TEST(Probes, FlagsComeBack) {
-  const auto a = MakeHostDevice(0, 1), b = MakeHostDevice(1, 1);
-  std::vector<std::uint32_t> flags(64);
-  const double us = probes::FlagRoundTripUs(*a, *b, &flags[0], &flags[32], 50);
-  EXPECT_GT(us, 0);
-  EXPECT_EQ(flags[0], 50u);
-  EXPECT_EQ(flags[32], 50u);
 }
 
 /// Quick calibrations of these devices: once for all that is asked of them.
@@ -398,38 +380,25 @@ TEST_P(CalibrateTest, CoversEveryPathPairAndLoad) {
   }
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
     for (std::size_t from = 0; from < n; ++from) {
-      EXPECT_TRUE(model.broadcast_fit(path, from, false).exists()) << model.paths()[path];
-      EXPECT_TRUE(model.broadcast_fit(path, from, true).exists()) << model.paths()[path];
       for (std::size_t to = 0; to < n; ++to) {
-        EXPECT_EQ(model.Joins(path, from, to), from != to) << model.paths()[path];
-        for (std::size_t corner = 0; corner < kLoadCorners && from != to; ++corner) {
-          const CostFit& fit = model.fit(path, from, to, static_cast<LoadCorner>(corner));
-          if (n == 2 && static_cast<LoadCorner>(corner) == LoadCorner::kFanOut) {
-            EXPECT_FALSE(fit.exists()) << "two devices have none";
-            continue;
+        EXPECT_TRUE(model.Joins(path, from, to)) << model.paths()[path];
+        for (const Encoding encoding : {Encoding::kSparse, Encoding::kBitmap, Encoding::kDense}) {
+          for (const MeasuredLoad load : {MeasuredLoad::kAlone, MeasuredLoad::kAllToAll}) {
+            SCOPED_TRACE(testing::Message() << model.paths()[path] << ", " << EncodingName(encoding) << ", "
+                                            << LoadName(load) << ", " << from << " to " << to);
+            const Cost& cost = model.cost(path, from, to, encoding, load);
+            ASSERT_TRUE(cost.exists());
+            EXPECT_GE(cost.samples, encoding == Encoding::kSparse ? 6u : 3u);
+            EXPECT_GT(cost.largest, 60 << 10);
+            EXPECT_LE(cost.largest, 16 << 20);
+            EXPECT_TRUE(std::isfinite(cost.error));
+            for (const std::size_t bytes : {4, 1 << 16, 1 << 22}) {
+              const double us = model.PredictUs(path, from, to, encoding, bytes, bytes / 8);
+              EXPECT_GT(us, 0);
+              EXPECT_TRUE(std::isfinite(us));
+            }
+            EXPECT_GT(cost.Us(4 << 20, 0), 1) << "no memory does four terabytes a second twice";
           }
-          ASSERT_TRUE(fit.exists()) << model.paths()[path] << " " << LoadCornerName(static_cast<LoadCorner>(corner));
-          EXPECT_GE(fit.samples, 6u);
-          EXPECT_GE(fit.largest, 64 << 10) << model.paths()[path];
-          EXPECT_LE(fit.largest, 16 << 20) << model.paths()[path];
-          EXPECT_TRUE(std::isfinite(fit.worst_error));
-          for (const BufferContent content : {BufferContent::kMarks, BufferContent::kValues, BufferContent::kMessages,
-                                              BufferContent::kBits, BufferContent::kPayload}) {
-            const CostFit& of_content = model.fit(path, from, to, static_cast<LoadCorner>(corner), content);
-            const bool measured = OnGpus() || content == BufferContent::kValues;
-            ASSERT_EQ(of_content.exists(), measured) << model.paths()[path] << " " << BufferContentName(content) << " "
-                                                     << LoadCornerName(static_cast<LoadCorner>(corner));
-            if (!measured) continue;
-            EXPECT_GE(of_content.samples,
-                      content == BufferContent::kValues || content == BufferContent::kMessages ? 4u : 2u);
-            EXPECT_GT(model.PredictContentUs(content, path, from, to, 1 << 22, 1 << 22), 0) << model.paths()[path];
-          }
-          for (const std::size_t bytes : {4, 1 << 16, 1 << 22}) {
-            const double us = model.PredictUs(path, from, to, bytes, bytes / 8);
-            EXPECT_GT(us, 0) << model.paths()[path];
-            EXPECT_TRUE(std::isfinite(us)) << model.paths()[path];
-          }
-          EXPECT_GT(fit.Us(4 << 20, 0), 4) << "no memory does a terabyte a second twice: " << model.paths()[path];
         }
       }
     }
@@ -444,10 +413,8 @@ TEST_P(CalibrateTest, ProbesAreFiniteAndPositive) {
     EXPECT_TRUE(std::isfinite(probe.value)) << probe.name;
     EXPECT_TRUE(probe.unit == "us" || probe.unit == "bytes/s" || probe.unit == "1/s") << probe.unit;
   }
-  for (const char* name :
-       {"launch", "launch-sync", "device-barrier", "host-barrier", "local-read", "local-write", "local-read-random",
-        "local-atomic-random", "host-read", "host-write", "host-read-random", "peer-read", "peer-write-random",
-        "peer-atomic-random", "flag-round-trip", "flag-round-trip-host"}) {
+  for (const char* name : {"launch", "launch-sync", "local-read", "local-write", "local-read-random", "host-read",
+                           "host-write", "host-read-random", "peer-read", "peer-write-random"}) {
     EXPECT_EQ(names.count(name), 1u) << name;
   }
 }
@@ -494,7 +461,7 @@ TEST(Calibrate, WhenTheTimeIsUpAQuickOneMeasuresTheFewestSizes) {
   EXPECT_GT(calibration.seconds, 3600);
   ASSERT_FALSE(calibration.model.paths().empty());
   for (std::size_t path = 0; path < calibration.model.paths().size(); ++path) {
-    EXPECT_EQ(calibration.model.fit(path, 0, 1).largest, 64 << 10) << calibration.model.paths()[path];
+    EXPECT_EQ(calibration.model.cost(path, 0, 1, Encoding::kDense).largest, 64 << 10) << calibration.model.paths()[path];
   }
 }
 
@@ -509,7 +476,7 @@ TEST(Calibrate, BuffersOfManyDevicesAreSmall) {
   options.paths = {"ring"};
   const Calibration calibration = Calibrate(pointers, options);
   ASSERT_TRUE(calibration.model.Joins(0, 0, 31)) << calibration.notes.front();
-  EXPECT_EQ(calibration.model.fit(0, 0, 31).largest, 4 << 10);
+  EXPECT_EQ(calibration.model.cost(0, 0, 31, Encoding::kDense).largest, 4 << 10);
 }
 
 TEST(Calibrate, LinksThatAreMaskedJoinNobody) {

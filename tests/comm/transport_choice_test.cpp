@@ -170,10 +170,10 @@ TEST(CanJoin, GoesByKindAndByGpusThatAreThereTwice) {
 TEST(CanJoin, NcclJoinsEachGpuOnce) {
   const DeviceSelection again{DeviceKind::kCuda, {0, 1, 0}}, two{DeviceKind::kCuda, {0, 1}};
   for (const char* const comm : {"nccl", "chattygraph", "state=nccl", "data=uva,state=nccl", "data=nccl,state=uva"}) {
-    EXPECT_NO_THROW(CheckComm(comm, two)) << comm;
-    EXPECT_NO_THROW(CheckComm(comm, {DeviceKind::kCuda, {0}})) << comm;
+    EXPECT_NO_THROW(CheckComm(ParseCommSpec(comm), two)) << comm;
+    EXPECT_NO_THROW(CheckComm(ParseCommSpec(comm), {DeviceKind::kCuda, {0}})) << comm;
     try {
-      CheckComm(comm, again);
+      CheckComm(ParseCommSpec(comm), again);
       ADD_FAILURE() << "nccl joins cuda:0 with itself for " << comm;
     } catch (const CapabilityError& error) {
       const std::string text = error.what();
@@ -182,9 +182,10 @@ TEST(CanJoin, NcclJoinsEachGpuOnce) {
       EXPECT_EQ(text.find("nccl,"), std::string::npos) << text;
     }
   }
-  for (const char* const comm : {"auto", "uva", "data=staged,state=uva"}) EXPECT_NO_THROW(CheckComm(comm, again)) << comm;
+  for (const char* const comm : {"auto", "uva", "data=staged,state=uva"})
+    EXPECT_NO_THROW(CheckComm(ParseCommSpec(comm), again)) << comm;
 
-  // Where nothing is known of what joins them, NCCL has a range of sizes in which it is predicted to be the fastest.
+  // Costs by which NCCL is the fastest by far.
   std::vector<TopologyDevice> devices(3);
   for (std::size_t d = 0; d < devices.size(); ++d) {
     devices[d].kind = DeviceKind::kCuda;
@@ -193,9 +194,18 @@ TEST(CanJoin, NcclJoinsEachGpuOnce) {
   const Topology unknown("", std::move(devices));
   const auto chosen = [&](std::span<const std::string_view> among) {
     bool nccl = false;
+    CostModel model = CostModel::Nominal(unknown, among);
+    const std::size_t path = model.Find("nccl");
+    for (std::size_t pair = 0; path != CostModel::kNoPath && pair < 9; ++pair) {
+      for (const Encoding encoding : {Encoding::kSparse, Encoding::kBitmap, Encoding::kDense}) {
+        for (const MeasuredLoad load : {MeasuredLoad::kAlone, MeasuredLoad::kAllToAll}) {
+          if (pair / 3 != pair % 3) model.set_cost(path, pair / 3, pair % 3, encoding, load, {1});
+        }
+      }
+    }
     for (std::size_t bytes = 1 << 10; bytes <= 1 << 26; bytes *= 2) {
       const PairBytesTable all(3, std::vector<std::size_t>(3, bytes));
-      const auto paths = SelectPaths({}, DeviceKind::kCuda, CostModel::Nominal(unknown, among), all, /*meets=*/true);
+      const auto paths = SelectPaths({}, DeviceKind::kCuda, model, all, /*meets=*/true);
       EXPECT_NE(paths.front(), "auto") << "nothing was chosen";
       nccl = nccl || std::find(paths.begin(), paths.end(), "nccl") != paths.end();
     }

@@ -51,7 +51,7 @@ TEST_P(Async, NobodyLeavesWhileAMessageIsOnTheWay) {
   Session session = Open(graph, "random");
   RunOptions options;
   options.execution = Execution::kAsync;
-  options.transport = transport();
+  options.comm = ParseCommSpec(transport());
   const std::unique_ptr<RegisteredJob> job = Programs().Find("bfs", kKind).Prepare(session, {{"source", "0"}}, "", options);
   const int runs = kKind == DeviceKind::kHost ? 20 : 10;
   for (int run = 0; run < runs; ++run) {
@@ -71,7 +71,7 @@ TEST_P(Async, EndsAndIsRightEveryTime) {
   const AsyncAnswer expected = RunBy("bsp", session, program, {{"source", "1"}}, transport());
   RunOptions options;
   options.execution = Execution::kAsync;
-  options.transport = transport();
+  options.comm = ParseCommSpec(transport());
   const std::unique_ptr<RegisteredJob> job = program.Prepare(session, {{"source", "1"}}, "", options);
   const int runs = kKind == DeviceKind::kHost ? 400 : 150;
   for (int run = 0; run < runs; ++run) {
@@ -104,7 +104,7 @@ TEST_P(Async, ADerivedProgramRunsAsItCan) {
   Session session = Open(graph, "edge-balanced");
   const RegisteredProgram& bfs = Programs().Find("bfs", kKind);
   RunOptions options;
-  options.transport = transport();
+  options.comm = ParseCommSpec(transport());
   std::vector<ErasedValues> parents;
   for (const char* execution : {"bsp", "async"}) {
     options.execution = ParseExecution(execution);

@@ -119,7 +119,7 @@ class Buckets : public testing::TestWithParam<Selection> {
   template <class P>
   Answer<P> Run(Session& session, const P& program, double delta, RunOptions options = {}) const {
     options.delta = delta;
-    options.transport = std::get<1>(GetParam());
+    options.comm = ParseCommSpec(std::get<1>(GetParam()));
     const std::unique_ptr<Job> job = session.Prepare(std::make_shared<TypedProgram<P>>(program), options);
     Answer<P> answer;
     answer.statistics = job->Execute();

@@ -28,7 +28,7 @@ TEST(CommOnRepeatedGpus, NcclIsRefusedByNameAndNotChosen) {
     for (const std::string_view path : PathsFor(kKind)) {
       SCOPED_TRACE(path);
       RunOptions options;
-      options.transport = path;
+      options.comm = ParseCommSpec(path);
       options.timeout = std::chrono::seconds(30);
       if (path == "nccl" || path == "chattygraph") {
         EXPECT_THROW(program.Prepare(session, parameters, "", options), CapabilityError);

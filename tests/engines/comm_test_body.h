@@ -59,7 +59,7 @@ TEST_P(Comm, AnswersAreTheSameOverEveryTransport) {
                                           << static_cast<int>(direction));
           RunOptions options;
           options.execution = ParseExecution(execution);
-          options.transport = path;
+          options.comm = ParseCommSpec(path);
           options.direction = direction;
           options.timeout = std::chrono::seconds(30);
           std::unique_ptr<RegisteredJob> job;
@@ -146,56 +146,6 @@ TEST_P(Comm, MasksChangeTheWayAndNotTheAnswer) {
   }
 }
 
-// Rounds are sparse along a grid, so that all of them may do without buffers.
-TEST_P(Comm, RemoteAtomicsChangeTheWayAndNotTheAnswer) {
-  const Graph graph = GridGraph(40, 35, WeightKind::kInt32);
-  Session session(graph, std::move(devices_), DividedBy("random"));
-  const auto run = [&](const RegisteredProgram& program, std::string_view path, RemoteAtomics when, ErasedValues* values) {
-    RunOptions options;
-    options.transport = path;
-    options.direction = Direction::kPush;
-    options.remote_atomics = when;
-    options.explain = true;
-    options.timeout = std::chrono::seconds(30);
-    const auto job = program.Prepare(session, From(program, graph, 17), "", options);
-    RunStatistics statistics;
-    for (int again = 0; again < 3; ++again) {
-      statistics = job->Execute();
-      *values = job->Output();
-    }
-    return statistics;
-  };
-  const auto atomics = [](const RunStatistics& statistics) {
-    return std::count_if(statistics.buffers.begin(), statistics.buffers.end(), [](const BufferRecord& buffer) {
-      EXPECT_TRUE(buffer.encoding != "atomics" || std::isfinite(buffer.predicted_us));
-      return buffer.encoding == "atomics";
-    });
-  };
-  for (const char* const name : {"bfs", "sssp", "label_propagation", "kcore"}) {
-    const RegisteredProgram& program = Programs().Find(name, kKind);
-    ErasedValues in_buffers, values;
-    const RunStatistics buffers = run(program, "p2p-direct", RemoteAtomics::kNever, &in_buffers);
-    EXPECT_EQ(atomics(buffers), 0) << name;
-    for (const RemoteAtomics when : {RemoteAtomics::kAlways, RemoteAtomics::kAuto}) {
-      SCOPED_TRACE(testing::Message() << name << (when == RemoteAtomics::kAuto ? ", auto" : ", always"));
-      const RunStatistics statistics = run(program, "p2p-direct", when, &values);
-      if (when == RemoteAtomics::kAlways || kKind == DeviceKind::kHost) {
-        EXPECT_GT(atomics(statistics), 0);
-      }
-      EXPECT_TRUE(SameBytes(values, in_buffers));
-      // At most one message a border vertex and round, either way.
-      ASSERT_EQ(statistics.pairs.size(), buffers.pairs.size());
-      EXPECT_EQ(statistics.rounds, buffers.rounds);
-      for (std::size_t i = 0; i < buffers.pairs.size(); ++i) {
-        EXPECT_EQ(statistics.pairs[i].messages, buffers.pairs[i].messages);
-        EXPECT_EQ(statistics.pairs[i].messages_before, buffers.pairs[i].messages_before);
-      }
-    }
-    EXPECT_EQ(atomics(run(program, "staged", RemoteAtomics::kAlways, &values)), 0) << "staged reaches nobody's memory";
-    EXPECT_TRUE(SameBytes(values, in_buffers));
-  }
-}
-
 TEST_P(Comm, WhatManyShareIsToldToAllWhereThatIsFaster) {
   if (kKind != DeviceKind::kHost) GTEST_SKIP() << "between GPUs it depends on what the machine measured";
   const auto count = static_cast<PartId>(devices_.size());
@@ -266,11 +216,10 @@ TEST_P(Comm, WhatIsReadInPlaceIsCountedAsWhatIsCopied) {
       if (direction == Direction::kPush && name == std::string_view("pagerank")) continue;
       const auto run = [&](std::string_view path) {
         RunOptions options;
-        options.transport = path;
+        if (path != "some of them") options.comm = ParseCommSpec(path);
         options.direction = direction;
         options.timeout = std::chrono::seconds(30);
         if (path == "some of them") {
-          options.transport = "auto";
           options.explain = true;
           options.transport_factory = [](std::span<Device* const> devices, const PairBytesTable& capacities,
                                          const TransportOptions& made) -> std::unique_ptr<Transport> {
@@ -315,7 +264,7 @@ TEST_P(Comm, WhatIsRecordedIsWhatTravelled) {
     for (const std::string_view path : PathsFor(kKind)) {
       SCOPED_TRACE(testing::Message() << c.program << " by " << c.execution << " over " << path);
       RunOptions options;
-      options.transport = path;
+      options.comm = ParseCommSpec(path);
       options.execution = ParseExecution(c.execution);
       options.explain = true;
       options.timeout = std::chrono::seconds(30);

@@ -44,7 +44,7 @@ inline AsyncAnswer RunBy(const char* execution, Session& session, const Register
                          const ParameterValues& parameters, const char* transport = "auto") {
   RunOptions options;
   options.execution = ParseExecution(execution);
-  options.transport = transport;
+  options.comm = ParseCommSpec(transport);
   const std::unique_ptr<RegisteredJob> job = program.Prepare(session, parameters, "", options);
   AsyncAnswer answer;
   answer.statistics = job->Execute();

@@ -349,7 +349,7 @@ inline int Sweep(const Registry& registry, DeviceKind kind, const SweepCase& c, 
   session_options.partition = "contiguous";
   session_options.threads = 1;
   RunOptions options;
-  options.transport = sweep.transport;
+  options.comm = ParseCommSpec(sweep.transport);
   options.execution = ParseExecution(c.execution);
   options.timeout = std::chrono::seconds(60);  // a device that waits for one that failed is a hang, and no OutOfMemoryError
 

@@ -60,7 +60,7 @@ class EngineTest : public testing::TestWithParam<const char*> {
   static RunOptions Towards(Direction direction, const std::string& transport = "auto") {
     RunOptions options;
     options.direction = direction;
-    options.transport = transport;
+    options.comm = ParseCommSpec(transport);
     return options;
   }
 
@@ -109,18 +109,18 @@ class EngineTest : public testing::TestWithParam<const char*> {
     if (session.device_count() == 1) {
       EXPECT_EQ(s.transport, "none");
       EXPECT_TRUE(s.pairs.empty());
-    } else if (options.transport == "auto" || options.transport == "chattygraph") {
+    } else if (options.comm.data == "auto") {
       const std::string first = s.transport.substr(0, s.transport.find('+'));
       EXPECT_NE(FindTransport(first), nullptr) << s.transport;
     } else {
-      EXPECT_EQ(s.transport, options.transport);
+      EXPECT_EQ(s.transport, options.comm.data);
     }
     for (const PairStatistics& pair : s.pairs) {
       EXPECT_LT(pair.from, session.device_count());
       EXPECT_LT(pair.to, session.device_count());
       EXPECT_NE(pair.from, pair.to);
       EXPECT_LE(pair.messages, pair.messages_before) << "combining adds nothing";
-      if (options.transport != "chattygraph" && options.transport != "ring") {  // which tell all what is meant for one
+      if (!options.comm.broadcast && options.comm.data != "ring") {  // which tell all what is meant for one
         EXPECT_GT(pair.messages_before, 0u);
         EXPECT_EQ(pair.messages == 0, pair.bytes == 0);
       }

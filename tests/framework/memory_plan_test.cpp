@@ -188,7 +188,7 @@ TEST(MemoryPlan, OfAGraphThatLacksOwnBegins) {
   // A bound of both counts one graph, with what cc adds to it.
   const GraphCounts counts = CountsOf(input.graph);
   const auto bound = [&](std::vector<ProgramMemory> programs) {
-    return BoundMemory(counts, programs, DeviceKind::kCuda, 3, "auto", Bound::kMax).devices[1].graph;
+    return BoundMemory(counts, programs, DeviceKind::kCuda, 3, {}, Bound::kMax).devices[1].graph;
   };
   EXPECT_EQ(bound({bfs, cc}), bound({cc}));
   EXPECT_GT(bound({bfs, cc}), bound({bfs}));
@@ -270,8 +270,7 @@ TEST(MemoryPlan, OfTilesThatEndByStripe) {
     EXPECT_GT(peak, std::uint64_t{2} << 20);
     taken.push_back(peak);
     for (const Bound bound : {Bound::kMin, Bound::kMax}) {
-      const MemoryPlan plan =
-          BoundMemory(CountsOf(input.graph), memory, DeviceKind::kHost, 1, "auto", bound, true, 0, threads);
+      const MemoryPlan plan = BoundMemory(CountsOf(input.graph), memory, DeviceKind::kHost, 1, {}, bound, true, 0, threads);
       bounds.push_back(plan.devices[0].state);
     }
   }
@@ -293,7 +292,7 @@ TEST(MemoryPlan, OfEveryPath) {
         const RegisteredProgram& program = Programs().Find(name, DeviceKind::kHost);
         if (execution == std::string_view("async") && name != std::string_view("bfs")) continue;  // not monotone
         RunOptions run;
-        run.transport = path;
+        run.comm = ParseCommSpec(path);
         run.execution = ParseExecution(execution);
         std::vector<std::uint64_t> buffers;
         for (const std::uint32_t slots : {2u, 5u}) {
@@ -339,10 +338,10 @@ TEST(MemoryPlan, BoundsFromCountsEnclose) {
             largest = std::max(largest, bytes);
             sum += bytes;
           }
-          for (const DeviceMemory& device : BoundMemory(counts, memory, kind, devices, "auto", Bound::kMin).devices) {
+          for (const DeviceMemory& device : BoundMemory(counts, memory, kind, devices, {}, Bound::kMin).devices) {
             least += device.total();
           }
-          for (const DeviceMemory& device : BoundMemory(counts, memory, kind, devices, "auto", Bound::kMax).devices) {
+          for (const DeviceMemory& device : BoundMemory(counts, memory, kind, devices, {}, Bound::kMax).devices) {
             most = std::max(most, device.total());
           }
           const double ratio = static_cast<double>(most) / static_cast<double>(largest);
@@ -373,14 +372,14 @@ TEST(MemoryPlan, OnAGpuTheGraphCounts) {
   GraphCounts counts{1000, 8000, true, WeightKind::kNone, 50};
   const RegisteredProgram& bfs = Programs().Find("bfs", DeviceKind::kHost);
   const auto memory = bfs.Memory(nullptr, "", {}).at(0);
-  const MemoryPlan plan = BoundMemory(counts, memory, DeviceKind::kCuda, 1, "auto", Bound::kMax);
+  const MemoryPlan plan = BoundMemory(counts, memory, DeviceKind::kCuda, 1, {}, Bound::kMax);
   // Offsets, neighbours, degrees, and where halo and border begin.
   EXPECT_EQ(plan.devices[0].graph, 1001u * 4 + 8000 * 4 + 1000 * 8 + 2 * 2 * 4);
   EXPECT_EQ(plan.host.devices, 0u);
   counts.weights = WeightKind::kFloat32;
   const auto sssp = Programs().Find("sssp", DeviceKind::kHost).Memory(nullptr, "", {});
   ASSERT_EQ(sssp.size(), 2u) << "int32 and float32";
-  EXPECT_EQ(BoundMemory(counts, sssp[1], DeviceKind::kCuda, 1, "auto", Bound::kMax).devices[0].graph,
+  EXPECT_EQ(BoundMemory(counts, sssp[1], DeviceKind::kCuda, 1, {}, Bound::kMax).devices[0].graph,
             plan.devices[0].graph + 8000 * 4);
 }
 
@@ -469,12 +468,12 @@ TEST(MemoryLimit, OfTheHostTakesNoAccountTwiceOfWhatAGraphHolds) {
   graph.least = graph.most = {1000, std::uint64_t{1} << 50, false, WeightKind::kNone, 0};  // out of any host's reach
   graph.words = "a graph";
   graph.text = false;
-  const HostMemory host = BoundMemory(graph.least, memory, DeviceKind::kHost, 1, "auto", Bound::kMin, false).host;
+  const HostMemory host = BoundMemory(graph.least, memory, DeviceKind::kHost, 1, {}, Bound::kMin, false).host;
   ASSERT_GT(host.in_edges, std::uint64_t{1} << 50) << "pulled along in-edges";
   if (host.parts > host.graph) GTEST_SKIP() << "these vertex ids are copied into parts, which are out of reach too";
   const auto check = [&](std::uint64_t held, std::uint64_t limit) {
     graph.held = held;
-    CheckBounds(graph, memory, {&device, 1}, "auto", {0, limit});
+    CheckBounds(graph, memory, {&device, 1}, {}, {0, limit});
   };
   EXPECT_THROW(check(0, 0), OutOfMemoryError);
   EXPECT_THROW(check(host.graph, 0), OutOfMemoryError) << "the in-edges are still to be built";
@@ -495,7 +494,7 @@ TEST(MemoryLimit, AdviceNamesDevicesThatMayDo) {
   const RegisteredProgram& pagerank = Programs().Find("pagerank", DeviceKind::kHost);
   const auto memory = pagerank.Memory(&graph, "", {}).at(0);
   const std::uint64_t limit = Peaks(graph, pagerank, "", "host:1", {}).at(0) * 9 / 10;
-  const std::string advice = AdviceOnDevices(counts, counts, memory, DeviceKind::kHost, 1, "auto", limit);
+  const std::string advice = AdviceOnDevices(counts, counts, memory, DeviceKind::kHost, 1, {}, limit);
   const std::string begin = "it may fit on ";
   ASSERT_EQ(advice.substr(0, begin.size()), begin);
   const int devices = std::stoi(advice.substr(begin.size()));
@@ -509,11 +508,11 @@ TEST(MemoryLimit, AdviceNamesDevicesThatMayDo) {
 TEST(MemoryLimit, AdvicePromisesNothing) {
   const auto memory = Programs().Find("bfs", DeviceKind::kHost).Memory(nullptr, "", {}).at(0);
   const GraphCounts least{2000000, 1999998, true, WeightKind::kNone, 0}, most{2000000, 3999998, true, WeightKind::kNone, 0};
-  const auto at_64 = BoundMemory(least, memory, DeviceKind::kHost, 64, "auto", Bound::kMin).devices;
+  const auto at_64 = BoundMemory(least, memory, DeviceKind::kHost, 64, {}, Bound::kMin).devices;
   std::uint64_t sum = 0;
   for (const DeviceMemory& device : at_64) sum += device.total();
   const auto advice = [&](PartId devices, std::uint64_t limit) {
-    return AdviceOnDevices(least, most, memory, DeviceKind::kHost, devices, "auto", limit);
+    return AdviceOnDevices(least, most, memory, DeviceKind::kHost, devices, {}, limit);
   };
   for (const PartId devices : {1u, 3u, 63u}) {
     for (std::uint64_t limit = sum / 64; limit < sum; limit *= 2) {
@@ -532,16 +531,16 @@ TEST(MemoryLimit, AdvicePromisesNothing) {
   EXPECT_EQ(advice(64, sum / 64), "use a smaller graph or allow more memory") << "others there are none";
   // It is what `most` needs that counts, and what the graph is said to be, not the bound, that is told.
   std::uint64_t limit = 0;
-  for (const DeviceMemory& device : BoundMemory(least, memory, DeviceKind::kHost, 4, "auto", Bound::kMax).devices) {
+  for (const DeviceMemory& device : BoundMemory(least, memory, DeviceKind::kHost, 4, {}, Bound::kMax).devices) {
     limit = std::max(limit, device.total());
   }
-  EXPECT_EQ(AdviceOnDevices(least, least, memory, DeviceKind::kHost, 1, "auto", limit).find("it may fit on 4 "), 0u);
+  EXPECT_EQ(AdviceOnDevices(least, least, memory, DeviceKind::kHost, 1, {}, limit).find("it may fit on 4 "), 0u);
   EXPECT_EQ(advice(1, limit).find("it may fit on 8 "), 0u) << advice(1, limit);
   const auto devices = OpenDevices(ParseDevices("host:1"), 1);
   Device* const device = devices[0].get();
   const KnownGraph graph{least, most, "a star of 3999998 stored edges", 0, false};
   try {
-    CheckBounds(graph, memory, {&device, 1}, "auto", {1 << 20, 0});
+    CheckBounds(graph, memory, {&device, 1}, {}, {1 << 20, 0});
     FAIL() << "not refused";
   } catch (const OutOfMemoryError& error) {
     const std::string text = error.what();
@@ -555,10 +554,10 @@ TEST(Capability, IsToldWithoutAGraph) {
   RunOptions options;
   EXPECT_NO_THROW(CheckRunOptions(options, DeviceKind::kHost, 64));
   EXPECT_NO_THROW(CheckRunOptions(options, DeviceKind::kCuda, 8));
-  options.transport = "host";
+  options.comm.data = "host";
   EXPECT_THROW(CheckRunOptions(options, DeviceKind::kCuda, 2), UsageError);
   EXPECT_NO_THROW(CheckRunOptions(options, DeviceKind::kCuda, 1)) << "one device needs no transport";
-  options.transport = "pigeon";
+  options.comm.data = "pigeon";
   EXPECT_THROW(CheckRunOptions(options, DeviceKind::kHost, 1), UsageError);
   EXPECT_THROW(ParseExecution("slow"), UsageError);
 }

@@ -33,15 +33,9 @@ TEST(OperatorPaths, EachPayloadTakesTheFasterOfSeveral) {
     outputs.emplace_back(*devices[d], subgraphs[d].owned);
   }
   CostModel costs({"host", "staged"}, 2);
-  const auto line = [](double alpha, double beta) {
-    CostFit fit;
-    fit.small = fit.large = {alpha, beta, 0};
-    fit.samples = 1;
-    return fit;
-  };
   for (const auto& [from, to] : {std::pair{0, 1}, std::pair{1, 0}}) {
-    costs.set_fit(0, from, to, LoadCorner::kAlone, line(1, 1));
-    costs.set_fit(1, from, to, LoadCorner::kAlone, line(1000, 0.001));
+    costs.set_cost(0, from, to, Encoding::kDense, MeasuredLoad::kAlone, {1, 1});
+    costs.set_cost(1, from, to, Encoding::kDense, MeasuredLoad::kAlone, {1000, 0.001});
   }
   RunOptions options;
   options.timeout = std::chrono::seconds(60);
@@ -77,7 +71,7 @@ TEST(OperatorPaths, ATimeoutSaysWhoHadNotComeAndByWhichPath) {
     graphs.push_back(std::make_unique<DeviceGraph>(*devices[d], subgraphs[d]));
   }
   RunOptions options;
-  options.transport = "staged";
+  options.comm.data = "staged";
   options.timeout = std::chrono::seconds(60);  // which pass at once, when the other two wait
   OperatorGroup group(pointers, options);
   const auto run = [&](int late) {

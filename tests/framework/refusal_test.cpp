@@ -57,10 +57,10 @@ TEST(Failure, OptionsThatMakeNoSense) {
   options.direction = Direction::kPush;
   IsUsageError([&] { chatty::Run(session, Collecting{}, options); }, "push");
   options = {};
-  options.transport = "carrier-pigeon";
+  options.comm.data = "carrier-pigeon";
   IsUsageError([&] { chatty::Run(session, Bfs{}, options); }, "carrier-pigeon");
   options = {};
-  options.transport = "p2p-copy";
+  options.comm.data = "p2p-copy";
   EXPECT_THROW(chatty::Run(session, Bfs{}, options), UsageError) << "host devices are no peers";
   options = {};
   IsUsageError([] { ParseExecution("wishful"); }, "wishful");

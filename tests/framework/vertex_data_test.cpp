@@ -31,8 +31,8 @@ TEST(VertexDataMemory, IsPlannedForThoseWhoTakeIt) {
   EXPECT_EQ(without->traits().data_bytes, 0u);
   const ProgramMemory planned = MemoryOf(with, {}), plain = MemoryOf(without, {});
   for (const PartId devices : {1u, 3u}) {
-    const MemoryPlan most = BoundMemory(CountsOf(graph), {&planned, 1}, DeviceKind::kHost, devices, "auto", Bound::kMax);
-    const MemoryPlan less = BoundMemory(CountsOf(graph), {&plain, 1}, DeviceKind::kHost, devices, "auto", Bound::kMax);
+    const MemoryPlan most = BoundMemory(CountsOf(graph), {&planned, 1}, DeviceKind::kHost, devices, {}, Bound::kMax);
+    const MemoryPlan less = BoundMemory(CountsOf(graph), {&plain, 1}, DeviceKind::kHost, devices, {}, Bound::kMax);
     EXPECT_EQ(most.host.data, 8000u);
     EXPECT_EQ(less.host.data, 0u);
     std::uint64_t more = 0;

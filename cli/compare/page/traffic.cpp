@@ -170,7 +170,7 @@ std::string SizesChart(const PageData& page) {
   }
   return Chart(
       "sizes", "How large messages were",
-      "MessageBuffers that travelled from one device to another, counted by size, in the colour of the path that each "
+      "Message buffers that travelled from one device to another, counted by size, in the colour of the path that each "
       "took: "
       "to the left what a message costs at all counts, to the right what a byte costs.",
       Legend({legend.begin(), legend.end()}, false) +

@@ -167,18 +167,15 @@ __device__ inline void MaxFromWarp(std::uint64_t* most, std::uint64_t value) {
   if (Lane() == 0 && value != 0) atomics::Max<true>(most, value);
 }
 
-/// Appends `item` of every lane with `keep` to a queue: one atomic a warp, whole to other devices if `among_devices`. All
-/// lanes of the warp call it.
+/// Appends `item` of every lane with `keep` to a queue: one atomic a warp. All lanes of the
+/// warp call it.
 template <class T>
-__device__ void Append(T* queue, std::uint32_t* count, const T& item, bool keep, bool among_devices = false) {
+__device__ void Append(T* queue, std::uint32_t* count, const T& item, bool keep) {
   const unsigned mask = __ballot_sync(kFull, keep);
   if (mask == 0) return;
   unsigned base = 0;
   const unsigned leader = __ffs(mask) - 1;
-  if (Lane() == leader) {
-    const unsigned items = __popc(mask);
-    base = among_devices ? atomics::Add<true, atomics::Scope::kSystem>(count, items) : atomics::Add<true>(count, items);
-  }
+  if (Lane() == leader) base = atomics::Add<true>(count, static_cast<unsigned>(__popc(mask)));
   base = __shfl_sync(kFull, base, leader);
   if (keep) queue[base + __popc(mask & ((1u << Lane()) - 1))] = item;
 }

@@ -102,10 +102,6 @@ __global__ void __launch_bounds__(kBlock) PackMessages(StateRef<P> s, OutboxRef 
   cuda::PackMessages(Grid{}, s, outbox, queued);
 }
 template <class P>
-__global__ void __launch_bounds__(kBlock) DeliverMessages(StateRef<P> s, const StateRef<P>* parts) {
-  cuda::DeliverMessages(Grid{}, s, parts);
-}
-template <class P>
 __global__ void __launch_bounds__(kBlock) PackShared(StateRef<P> s, OutboxRef outbox, SharedPlan plan) {
   cuda::PackShared(Grid{}, s, outbox, plan);
 }

@@ -322,43 +322,6 @@ __device__ void PackMessages(const Group& group, const StateRef<P>& s, const Out
   });
 }
 
-/// In place of PackMessages and the owners' UnpackMessages: every queued message of a halo vertex goes by atomics into the
-/// state of its owner, one of `parts`, and the owner's queue grows by one atomic a warp and owner.
-template <class P, class Group>
-__device__ void DeliverMessages(const Group& group, const StateRef<P>& s, const StateRef<P>* parts) {
-  if (BlockRank(group) == 0 && threadIdx.x < s.graph.parts) {
-    s.control->buffer_encoding[threadIdx.x] = static_cast<std::uint32_t>(Encoding::kAtomics);
-  }
-  const std::size_t count = atomics::Load(&s.control->touched_halo_count);
-  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock + Warp() * 32; base < count;
-       base += std::size_t{BlockCount(group)} * kBlock) {
-    const std::size_t i = base + Lane();
-    std::uint32_t part = kMaxDevices;  // no lane's
-    LocalId v = 0;
-    bool first = false;
-    if (i < count) {
-      const LocalId h = s.touched_halo[i];
-      part = s.graph.HaloOwner(h);
-      v = AtOwner(s, parts[part], h);
-      const MessageOf<P> message = KeepsMessages(s) ? s.inbox[h].message : MessageOf<P>{};
-      ReleaseHalo<P, true, atomics::Scope::kSystem>(s, h);
-      first = Deliver<P, true, atomics::Scope::kSystem>(parts[part], v, message) == Delivery::kFirst;
-    }
-    const unsigned same = __match_any_sync(kFull, part), queued = __ballot_sync(kFull, first) & same;
-    if (part < kMaxDevices && Lane() == __ffs(same) - 1u) {
-      atomics::Add<true>(&s.control->buffer_count[part], static_cast<std::uint32_t>(__popc(same)));
-    }
-    unsigned at = 0;
-    const unsigned leader = queued != 0 ? __ffs(queued) - 1 : Lane();
-    if (first && Lane() == leader) {
-      at = atomics::Add<true, atomics::Scope::kSystem>(&parts[part].control->touched_count,
-                                                       static_cast<std::uint32_t>(__popc(queued)));
-    }
-    at = __shfl_sync(kFull, at, leader);
-    if (first) parts[part].touched_queue[at + __popc(queued & ((1u << Lane()) - 1))] = v;
-  }
-}
-
 /// Packs the shared values of active border vertices for those who hold them in their halo. The caller chooses the forms.
 template <class P, class Group>
 __device__ void PackShared(const Group& group, const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan) {

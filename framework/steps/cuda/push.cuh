@@ -70,15 +70,13 @@ __device__ void PushStrip(const StateRef<P>& s, PushTempStorage<P>& temp_storage
   if (valid) {
     target = s.graph.forward.neighbours[e];
     const MessageOf<P> message = Scatter(s, shared, source, target, s.graph.forward, e, round);
-    const Delivery delivery = s.peers_deliver ? Deliver<P, true, atomics::Scope::kSystem>(s, target, message, queue_out)
-                                              : Deliver<P, true>(s, target, message, queue_out);
-    const bool first = delivery == Delivery::kFirst;
+    const bool first = Deliver<P, true>(s, target, message, queue_out) == Delivery::kFirst;
     owned_first = first && target < s.graph.owned;
     first_in_halo = first && target >= s.graph.owned;
   }
   if (s.graph.parts > 1) CountEdges(s, temp_storage, target, valid, __ballot_sync(kFull, first_in_halo));
   if (queue_out) {
-    Append(s.touched_queue, &s.control->touched_count, target, owned_first, s.peers_deliver);
+    Append(s.touched_queue, &s.control->touched_count, target, owned_first);
     if (s.graph.parts > 1) Append(s.touched_halo, &s.control->touched_halo_count, target, first_in_halo);
   }
 }

@@ -53,12 +53,10 @@ class CudaSteps final : public StepSet {
     kernels::Activate<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round));
     Check("Activate");
   }
-  void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out,
-               bool peers_deliver) override {
+  void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out) override {
     if constexpr (Traits<P>::kCanPush) {
       state_.CheckRoundMessage(As(round));
       StateRef<P> state = s();
-      state.peers_deliver = peers_deliver;
       // Enough warps for a vertex each, but none for fewer than 32 edges.
       const std::size_t warps = std::min<std::size_t>(count, form == Form::kQueue ? edges / 32 + 1 : count);
       kernels::Advance<P><<<Blocks(warps * 32), kBlock, 0, stream()>>>(state, As(round), form, count, queue_out);
@@ -160,23 +158,6 @@ class CudaSteps final : public StepSet {
       if (queued && at_most < threads / 4) threads = at_most * 4;
       kernels::PackMessages<P><<<Blocks(threads), kBlock, 0, stream()>>>(s(), outbox, queued);
       Check("PackMessages");
-    }
-  }
-  void Deliver() override {
-    if constexpr (Traits<P>::kCanPush) {
-      // The queue's length is known on the device alone; rounds in which this is called are sparse.
-      const std::size_t most = std::min<std::size_t>(s().graph.local - s().graph.owned, 64 * kBlock);
-      kernels::DeliverMessages<P><<<Blocks(most), kBlock, 0, stream()>>>(s(), parts_.data());
-      Check("DeliverMessages");
-    }
-  }
-  void Connect(std::span<StepSet* const> parts, const WaitContext& context) override {
-    if constexpr (Traits<P>::kCanPush) {
-      std::vector<StateRef<P>> refs;
-      for (const StepSet* part : parts) refs.push_back(static_cast<const CudaSteps*>(part)->s());
-      if (parts_.size() < refs.size()) parts_ = Buffer<StateRef<P>>(device_, refs.size());
-      device_.CopyIn(parts_.data(), refs.data(), refs.size() * sizeof(StateRef<P>), device_.stream());
-      device_.stream().Synchronize(context);  // before `refs` goes
     }
   }
   void PackShared(const OutboxRef& outbox, const SharedPlan& plan) override {
@@ -379,7 +360,6 @@ class CudaSteps final : public StepSet {
   unsigned max_blocks_;
   std::size_t border_ = 0;  // entries of all peers'
   Pinned<kernels::Report> report_;
-  Buffer<StateRef<P>> parts_;  // all devices', by part
   std::conditional_t<fused::kRelaxes<P>, std::optional<fused::cuda::Engine<P>>,
                      std::conditional_t<fused::cuda::kRunsRounds<P>, std::optional<fused::cuda::RoundsEngine<P>>, None>>
       fused_;

@@ -123,8 +123,8 @@ void AddTally(const StateRef<P>& s, const Counters& tally) {
 
 /// Calls body(std::bool_constant<concurrent>) so that a lone thread runs without atomics, unless `others` write, too.
 template <class Body>
-void ByConcurrency(const Group& group, Body&& body, bool others = false) {
-  if (group.size() > 1 || others) {
+void ByConcurrency(const Group& group, Body&& body) {
+  if (group.size() > 1) {
     body(std::true_type{});
   } else {
     body(std::false_type{});

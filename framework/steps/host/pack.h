@@ -118,28 +118,6 @@ void PackMessages(Group& group, const StateRef<P>& s, const OutboxRef& outbox, b
 }
 
 template <class P>
-void DeliverMessages(Group& group, const StateRef<P>& s, const StateRef<P>* parts) {
-  std::uint32_t sent[kMaxDevices] = {};
-  group.Sweep(atomics::Load(&s.control->touched_halo_count), kQueueGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const LocalId h = s.touched_halo[i];
-      const StateRef<P>& owner = parts[s.graph.HaloOwner(h)];
-      const LocalId v = AtOwner(s, owner, h);
-      const MessageOf<P> message = KeepsMessages(s) ? s.inbox[h].message : MessageOf<P>{};
-      ReleaseHalo<P, true, atomics::Scope::kSystem>(s, h);
-      if (Deliver<P, true, atomics::Scope::kSystem>(owner, v, message) == Delivery::kFirst) {
-        owner.touched_queue[atomics::Add<true, atomics::Scope::kSystem>(&owner.control->touched_count, 1u)] = v;
-      }
-      sent[owner.graph.part] += 1;
-    }
-  });
-  for (std::uint32_t p = 0; p < s.graph.parts; ++p) {
-    if (sent[p] != 0) atomics::Add<true>(&s.control->buffer_count[p], sent[p]);
-    if (group.rank() == 0) s.control->buffer_encoding[p] = static_cast<std::uint32_t>(Encoding::kAtomics);
-  }
-}
-
-template <class P>
 void PackShared(Group& group, const StateRef<P>& s, const OutboxRef& outbox, const SharedPlan& plan) {
   using Payload = SharedSlot<P>;
   ForEachSharedBuffer(s, outbox, plan,

@@ -85,62 +85,59 @@ void FlushPush(const StateRef<P>& s, const HaloTally& tally) {
 
 template <class P>
 void Advance(Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form form, std::size_t count, bool queue_out) {
-  detail::ByConcurrency(
-      group,
-      [&](auto concurrent) {
-        constexpr bool kConcurrent = decltype(concurrent)::value;
-        detail::HaloTally tally;
-        std::uint64_t scanned = 0;
-        {
-          detail::Appender<LocalId> owned(s.touched_queue, &s.control->touched_count, kConcurrent);
-          detail::Appender<LocalId> halo(s.touched_halo, &s.control->touched_halo_count, kConcurrent);
-          const auto vertex = [&](LocalId v) {
-            const EdgeIndex begin = s.graph.forward.offsets[v], end = s.graph.forward.offsets[v + 1];
-            scanned += end - begin;
-            const SharedOf<P> shared = TakeShared(s, v);
-            if (group.size() > 1 && end - begin >= kHubDegree) {
-              if constexpr (Traits<P>::kSharesSeparately) s.shared[v] = shared;  // Consume has run: slices read it here
-              const auto pieces = static_cast<std::uint32_t>((end - begin + kSliceEdges - 1) / kSliceEdges);
-              const std::uint32_t at = atomics::Add<true>(&s.control->slice_count, pieces);
-              for (std::uint32_t i = 0; i < pieces; ++i) s.slices[at + i] = {v, i};
-              return;
-            }
-            detail::PushEdges<P, kConcurrent>(s, round, v, shared, begin, end, queue_out, owned, halo, &tally);
-          };
-          // The begins of some rows are called from memory before the first is walked.
-          constexpr unsigned kAhead = 16;
-          LocalId ahead[kAhead];
-          unsigned held = 0;
-          const auto walk = [&] {
-            for (unsigned i = 0; i < held; ++i) {
-              Prefetch(s.graph.forward.neighbours + s.graph.forward.offsets[ahead[i]]);
-            }
-            for (unsigned i = 0; i < held; ++i) vertex(ahead[i]);
-            held = 0;
-          };
-          const auto add = [&](LocalId v) {
-            ahead[held++] = v;
-            if (held == kAhead) walk();
-          };
-          group.Sweep(count, form == Form::kQueue ? kQueueGrain : kVertexGrain, [&](std::size_t begin, std::size_t end) {
-            if (form == Form::kQueue) {
-              for (std::size_t i = begin; i < end; ++i) add(s.frontier[i]);
-            } else if (form == Form::kAll) {
-              for (std::size_t i = begin; i < end; ++i) vertex(static_cast<LocalId>(i));
-            } else {
-              for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
-                for (std::uint32_t word = s.active[w] & bits::Mask(w, end); word != 0; word &= word - 1) {
-                  add(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(word))));
-                }
-              }
-            }
-          });
-          walk();
+  detail::ByConcurrency(group, [&](auto concurrent) {
+    constexpr bool kConcurrent = decltype(concurrent)::value;
+    detail::HaloTally tally;
+    std::uint64_t scanned = 0;
+    {
+      detail::Appender<LocalId> owned(s.touched_queue, &s.control->touched_count, kConcurrent);
+      detail::Appender<LocalId> halo(s.touched_halo, &s.control->touched_halo_count, kConcurrent);
+      const auto vertex = [&](LocalId v) {
+        const EdgeIndex begin = s.graph.forward.offsets[v], end = s.graph.forward.offsets[v + 1];
+        scanned += end - begin;
+        const SharedOf<P> shared = TakeShared(s, v);
+        if (group.size() > 1 && end - begin >= kHubDegree) {
+          if constexpr (Traits<P>::kSharesSeparately) s.shared[v] = shared;  // Consume has run: slices read it here
+          const auto pieces = static_cast<std::uint32_t>((end - begin + kSliceEdges - 1) / kSliceEdges);
+          const std::uint32_t at = atomics::Add<true>(&s.control->slice_count, pieces);
+          for (std::uint32_t i = 0; i < pieces; ++i) s.slices[at + i] = {v, i};
+          return;
         }
-        detail::FlushPush(s, tally);
-        atomics::Add<true>(&s.control->edges_touched, scanned);
-      },
-      s.peers_deliver);
+        detail::PushEdges<P, kConcurrent>(s, round, v, shared, begin, end, queue_out, owned, halo, &tally);
+      };
+      // The begins of some rows are called from memory before the first is walked.
+      constexpr unsigned kAhead = 16;
+      LocalId ahead[kAhead];
+      unsigned held = 0;
+      const auto walk = [&] {
+        for (unsigned i = 0; i < held; ++i) {
+          Prefetch(s.graph.forward.neighbours + s.graph.forward.offsets[ahead[i]]);
+        }
+        for (unsigned i = 0; i < held; ++i) vertex(ahead[i]);
+        held = 0;
+      };
+      const auto add = [&](LocalId v) {
+        ahead[held++] = v;
+        if (held == kAhead) walk();
+      };
+      group.Sweep(count, form == Form::kQueue ? kQueueGrain : kVertexGrain, [&](std::size_t begin, std::size_t end) {
+        if (form == Form::kQueue) {
+          for (std::size_t i = begin; i < end; ++i) add(s.frontier[i]);
+        } else if (form == Form::kAll) {
+          for (std::size_t i = begin; i < end; ++i) vertex(static_cast<LocalId>(i));
+        } else {
+          for (std::size_t w = begin / 32; w < bits::Words(end); ++w) {
+            for (std::uint32_t word = s.active[w] & bits::Mask(w, end); word != 0; word &= word - 1) {
+              add(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(word))));
+            }
+          }
+        }
+      });
+      walk();
+    }
+    detail::FlushPush(s, tally);
+    atomics::Add<true>(&s.control->edges_touched, scanned);
+  });
 }
 
 template <class P>

@@ -55,12 +55,10 @@ class HostSteps final : public StepSet {
     applied_.reset();
     Run(s().graph.owned, [&](Group& g) { host::Activate(g, s(), As(round)); });
   }
-  void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out,
-               bool peers_deliver) override {
+  void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out) override {
     if constexpr (Traits<P>::kCanPush) {
       state_.CheckRoundMessage(As(round));
       StateRef<P> state = s();
-      state.peers_deliver = peers_deliver;
       Run(edges, [&](Group& g) { host::Advance(g, state, As(round), form, count, queue_out); });
       if (s().control->slice_count > 0) {
         Run(kParallel, [&](Group& g) { host::AdvanceSlices(g, state, As(round), queue_out); });
@@ -171,15 +169,6 @@ class HostSteps final : public StepSet {
       });
     }
   }
-  void Deliver() override {
-    if constexpr (Traits<P>::kCanPush) {
-      Run(s().control->touched_halo_count, [&](Group& g) { host::DeliverMessages(g, s(), parts_.data()); });
-    }
-  }
-  void Connect(std::span<StepSet* const> parts, const WaitContext&) override {
-    parts_.clear();
-    for (const StepSet* part : parts) parts_.push_back(static_cast<const HostSteps*>(part)->s());
-  }
   void PackShared(const OutboxRef& outbox, const SharedPlan& plan) override {
     Run(s().border.begin[s().graph.parts], [&](Group& g) { host::PackShared(g, s(), outbox, plan); });
     if (!outbox.labelled) return;
@@ -288,7 +277,6 @@ class HostSteps final : public StepSet {
   Device& device_;
   ProgramState<P> state_;
   std::vector<GlobalOf<P>> partials_;
-  std::vector<StateRef<P>> parts_;  // all devices', by part
   Control read_;
   TiledRows tiles_;
   std::unique_ptr<StripeBoard<MessageOf<P>>> stripes_;
