@@ -41,7 +41,6 @@ class CheckedTransport final : public Transport {
   std::byte* BroadcastOutbox(PartId from, std::uint64_t epoch) override;
   void Broadcast(PartId from, std::size_t bytes, std::uint64_t epoch) override;
   const std::byte* ReceiveBroadcast(PartId at, PartId from, std::size_t bytes, std::uint64_t epoch) override;
-  bool SupportsRemoteAtomics(PartId from, PartId to) const override { return inner_->SupportsRemoteAtomics(from, to); }
   bool IsZeroCopyReceive(PartId from, PartId to) const override { return inner_->IsZeroCopyReceive(from, to); }
   void Abort() noexcept override { inner_->Abort(); }
   bool reusable() const override { return inner_->reusable(); }
