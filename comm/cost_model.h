@@ -107,7 +107,7 @@ class CostModel {
   void set_cost(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, MeasuredLoad load,
                 const Cost& cost) noexcept {
     costs_[Index(path, from, to, encoding, load)] = cost;
-  }
+  }  ///< sets what cost() returns
   /// The cost that predictions use: an encoding that was not measured counts as dense, all-to-all as alone.
   const Cost& KnownCost(std::size_t path, std::size_t from, std::size_t to, Encoding encoding,
                         MeasuredLoad load = MeasuredLoad::kAlone) const noexcept;

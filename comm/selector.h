@@ -31,10 +31,10 @@ TransportMemory MeasurePaths(std::span<const std::string_view> paths, DeviceKind
 
 /// The properties of a buffer that determine its time.
 struct BufferShape {
-  Encoding encoding = Encoding::kDense;
-  std::size_t bytes = 0;    ///< its length
-  std::size_t entries = 0;  ///< of a sparse buffer, or places of a bitmap
-  bool payload = false;     ///< of an operator program, which unpacks later; else packed and unpacked by an engine's steps
+  Encoding encoding = Encoding::kDense;  ///< of its entries
+  std::size_t bytes = 0;                 ///< its length
+  std::size_t entries = 0;               ///< of a sparse buffer, or places of a bitmap
+  bool payload = false;  ///< of an operator program, which unpacks later; else packed and unpacked by an engine's steps
 };
 
 /// When a device sends one buffer to all others, which each of them searches, instead of one buffer to each.
