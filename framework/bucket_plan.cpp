@@ -56,7 +56,7 @@ BucketPlan PlanBuckets(const Graph& graph, const ProgramTraits& traits, const Ru
   if (traits.carries && traits.weights == WeightKind::kNone) {  // values are ids or the like
     plan.fused_width = 1;
     plan.fused_adapts = true;
-    plan.fused_max_width = kInfinity<double>;
+    plan.fused_max_width = std::max(vertices, 1.0);
   }
   if (traits.weights == WeightKind::kNone) return plan;
   const MeanWeight weight = std::visit([](const auto& weights) { return MeanOf(weights); }, graph.out().weights);

@@ -380,8 +380,11 @@ RunStatistics Job::Execute(const Job* prior) try {
   const EngineRun run{*program_, lifecycle_, participants, peers_, control, paths_.selector(), options_};
   // Alone, and with an engine of its own, a device needs no messages.
   FusedEngine* const fused = steps_.size() == 1 ? steps_[0]->fused() : nullptr;
-  const bool fuses =
-      fused != nullptr && fused->terms().asynchronous && (options_.trace == nullptr || fused->terms().traces);
+  const auto suits = [&](const FusedTerms& terms) {
+    const bool has_buckets = !traits.orders || buckets_.width < kInfinity<double>;
+    return terms.asynchronous && (has_buckets || !terms.needs_buckets) && (options_.trace == nullptr || terms.traces);
+  };
+  const bool fuses = fused != nullptr && suits(fused->terms());
   if (options_.execution == Execution::kAsync && !fuses) {
     RunAsync(run, &last_);
   } else {

@@ -349,7 +349,8 @@ struct BetweennessCentrality {
         HandBackSeveral<Number> several{search, out, 0, level == last, false, {levels[level + 1].begin}, {}};
         std::size_t widest = 0;
         for (; several.count < kSeveral && level > 0 && together(level); --level) {
-          widest = std::max(widest, levels[level + 1].begin - levels[level].begin);
+          widest = std::max(
+              {widest, levels[level + 1].begin - levels[level].begin, static_cast<std::size_t>(levels[level].out_edges)});
           several.scales[several.count] = levels[level + 1].scale;
           several.begins[++several.count] = levels[level].begin;
         }

@@ -283,7 +283,8 @@ class BspRun {
     push_rounds_ += job.push_rounds;
     pull_rounds_ += job.pull_rounds;
     fused_steps_ += job.steps;
-    if (options_.on_round) options_.on_round({round_.index, total_.active_vertices, program_.ChangeOf(round_)});
+    if (options_.on_round && job.push_rounds + job.pull_rounds > 0)
+      options_.on_round({round_.index, total_.active_vertices, program_.ChangeOf(round_)});
     return true;
   }
 

@@ -52,9 +52,10 @@ struct FusedTerms {
   /// Rounds in a row with few edges, so that rounds which soon become wide are not handed over.
   std::uint32_t narrow_rounds = 0;
   std::uint64_t narrow_edges = ~std::uint64_t{0};  ///< fewer edges than this are few
-  bool keeps_rounds = true;  ///< the engine has rounds or buckets itself; else it runs only where the engine may be chosen
-  bool asynchronous = true;  ///< the engine runs programs without rounds
-  bool traces = false;       ///< the engine reports its steps to a trace; else rounds run where there is one
+  bool keeps_rounds = true;    ///< the engine has rounds or buckets itself; else it runs only where the engine may be chosen
+  bool needs_buckets = false;  ///< the engine runs programs with a Priority in buckets alone
+  bool asynchronous = true;    ///< the engine runs programs without rounds
+  bool traces = false;         ///< the engine reports its steps to a trace; else rounds run where there is one
 };
 
 /// See the file. Owned by the steps of the same program and device, and uses their state.

@@ -45,7 +45,7 @@ bool CarriesValues(const P& program) {
     VertexId first = 0;
     if constexpr (requires { first = program.source; }) first = program.source;
     const auto over = [&](const ValueOf<P>& value, int weight) {
-      Edge<WeightOf<P>> edge{first, 7, WeightOf<P>{}};
+      Edge<WeightOf<P>> edge{first, first, WeightOf<P>{}};
       if constexpr (std::is_arithmetic_v<WeightOf<P>>) edge.weight = static_cast<WeightOf<P>>(weight);
       return CallComputeScatter(program, value, edge, RoundOf<P>{});
     };

@@ -313,6 +313,33 @@ TEST_P(FusedTest, CarriedValues) {
   }
 }
 
+/// Distances of a program without IsActive: all vertices begin, most of them at infinity.
+struct AllBegin {
+  using Weight = float;
+  using Value = float;
+  using Message = float;
+  static constexpr auto kReduction = Reduction::kMin;
+  static constexpr auto kSafety = Safety::kMonotone;
+  VertexId source = 0;
+
+  CHATTY_FN Value InitVertex(Vertex v) const { return v.id == source ? 0.0f : kInfinity<float>; }
+  CHATTY_FN Message ComputeScatter(const Value& d, Edge<Weight> e) const { return d + e.weight; }
+  CHATTY_FN Value Priority(const Value& d) const { return d; }
+  CHATTY_FN bool UpdateStatus(Value& d, Message m, Vertex) const {
+    if (!(m < d)) return false;
+    d = m;
+    return true;
+  }
+};
+
+TEST_P(FusedTest, InfinitePrioritiesEnd) {
+  const Graph graph = Made("grid", 80, WeightKind::kFloat32);  // more vertices than a list has room for
+  const auto session = Open(graph);
+  AllBegin program;
+  program.source = 17;
+  Is(*session, program, SerialSssp<float>(graph, program.source), "all vertices begin");
+}
+
 TEST_P(FusedTest, RoundsOfFewVerticesAreExact) {
   const bool on_gpu = std::string_view(GetParam().devices).starts_with("cuda");
   for (const Graph& graph : {Made("grid", 60), Made("chain", 3000), Made("kron", 10),

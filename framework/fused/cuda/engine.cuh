@@ -246,7 +246,7 @@ class Engine final : public FusedEngine {
     MakePending<P><<<Blocks(a.s.graph.owned), kThreads, 0, stream()>>>(a, run.form, run.count);
     Check();
     Clear(a.s.active, bits::Words(a.s.graph.local) * sizeof(std::uint32_t));
-    double done = -kInfinity<double>, limit = done;
+    double done = -kInfinity<double>, limit = done, window = a.width;
     while (true) {
       ClearCounts();
       Clear(windows_.data(), windows_.bytes());
@@ -259,11 +259,11 @@ class Engine final : public FusedEngine {
       if (!left && counts.left == 0) return;
       if (left || (run.stop != nullptr && run.stop->stop_requested())) break;
       if (counts.full != 0) continue;
-      if (done > -kInfinity<double> && report_[0].done < capacity_ / 4) a.width *= 2;
+      if (done > -kInfinity<double> && report_[0].done < capacity_ / 4) window *= 2;
       done = limit;
       const double first = PriorityOfKey(counts.first);
-      limit = std::max(std::max(limit, first) + a.width, std::nextafter(first, kInfinity<double>));
-      a.max_width = std::max(a.max_width, a.width);
+      limit = std::max(std::max(limit, first) + window, std::nextafter(first, kInfinity<double>));
+      if (a.adapts) a.width = std::min(window, a.max_width);  // of later buckets: else a fixed width
     }
     LeavePending<P><<<Blocks(bits::Words(a.s.graph.owned)), kThreads, 0, stream()>>>(a);
     Check();
@@ -283,7 +283,7 @@ class Engine final : public FusedEngine {
       const std::chrono::nanoseconds ago(records[steps - 1].end_ns - records[k].end_ns);
       const Clock::time_point at = std::max(begin, end - std::chrono::duration_cast<Clock::duration>(ago));
       track.AddSpan(spans::kFusedStep, begin, at,
-                    {before + k, records[k].items, static_cast<std::uint64_t>(std::max(0.0f, records[k].width))});
+                    {before + k, records[k].items, static_cast<std::uint64_t>(std::clamp(records[k].width, 0.0f, 1e18f))});
       begin = at;
     }
   }

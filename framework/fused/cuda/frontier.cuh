@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(kThreads)
     const bool waits = (word >> Lane() & 1) != 0;
     const double priority = waits ? steps::PriorityOf(a.s.program, a.s.values[v]) : 0;
     const auto key = static_cast<unsigned long long>(PriorityKey(priority));
-    bool take = waits && !(priority < done) && priority < limit;
+    bool take = waits && !(priority < done) && steps::GoesNow(priority, limit);
     const unsigned mask = __ballot_sync(kFull, take);
     std::uint32_t at = 0;
     if (Lane() == 0 && mask != 0) at = atomicAdd(&a.totals->far[0], __popc(mask));

@@ -88,7 +88,8 @@ __global__ void __launch_bounds__(kThreads) Relax(const __grid_constant__ RelaxR
       break;
     }
     counts_first = counts_first || first != 0;
-    if (a.adapts && done != 0) width = WidthRule::Next(width, done, first, counts_first, warps, a.min_width, a.max_width);
+    if (a.adapts && done != 0 && below == 0)
+      width = WidthRule::Next(width, done, first, counts_first, warps, a.min_width, a.max_width);
     // The limit rises over what is left. Nothing is near: the far items are next.
     const bool take_far = near == 0;
     const ItemOf<P>* list = a.near[step & 1];

@@ -66,7 +66,7 @@ struct StepRecord {
   float width = 0;                ///< of its bucket, in hops or the Priority's unit
 };
 
-/// What windows of priorities count: see WindowedRun.
+/// What windows of priorities count: see TakeWindow.
 struct WindowCounts {
   std::uint32_t left = 0;        ///< vertices that wait for a later window
   std::uint32_t full = 0;        ///< vertices that had no room in this one

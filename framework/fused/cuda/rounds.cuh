@@ -1,6 +1,6 @@
 /// \file
 /// Rounds in one resident kernel: bulk-synchronous push rounds with few active vertices, for programs whose rounds are exact
-/// (betweenness, peeling, whatever reads Round::index). The CPU-Free model's persistent kernel.
+/// (counts of shortest paths, peeling, whatever reads Round::index). The CPU-Free model's persistent kernel.
 ///
 /// A round has two halves, each ended by a barrier of the grid. In the first, warps follow the frontier's edges and combine
 /// messages in inboxes; who delivers a vertex's first message lists the vertex. In the second, blocks update the vertices

@@ -35,7 +35,7 @@ class RoundsEngine final : public FusedEngine {
 
   FusedTerms terms() const override {
     FusedTerms terms;
-    terms.narrow_rounds = kNarrowRounds;
+    terms.narrow_rounds = kNarrowRounds << idle_calls_;
     terms.narrow_edges = kNarrowEdges;
     terms.asynchronous = false;
     return terms;
@@ -68,6 +68,7 @@ class RoundsEngine final : public FusedEngine {
     device_.CopyOut(report_.data(), totals_.data(), sizeof(RoundTotals), device_.stream());
     kernel_.Await(run.stop, context);
     const RoundTotals& t = report_[0];
+    idle_calls_ = t.rounds > 0 ? 0 : std::min(idle_calls_ + 1, kMaxIdleCalls);
     run.form = Form::kBitmap;
     run.push_rounds += t.rounds;
     run.steps += t.rounds;
@@ -85,6 +86,8 @@ class RoundsEngine final : public FusedEngine {
   /// Rounds of few edges before the kernel takes over, and how few: fewer than it returns for.
   static constexpr std::uint32_t kNarrowRounds = 2;
   static constexpr std::uint64_t kNarrowEdges = kRoundEdges / 4;
+  /// A call without rounds, because of a long row, doubles the rounds before the next, so many times at most.
+  static constexpr unsigned kMaxIdleCalls = 6;
 
   cudaStream_t stream() const { return static_cast<cudaStream_t>(device_.stream().native()); }
   unsigned Blocks(std::size_t items) const {
@@ -106,6 +109,7 @@ class RoundsEngine final : public FusedEngine {
   Buffer<RoundTotals> totals_;
   Pinned<RoundTotals> report_;
   const unsigned blocks_;
+  unsigned idle_calls_ = 0;
 };
 
 }  // namespace chatty::fused::cuda

@@ -246,8 +246,12 @@ class CudaSteps final : public StepSet {
   void SetData(const std::byte* data, const WaitContext& context) override { state_.SetData(device_, data, context); }
   void SetAsynchronous(bool on) override { state_.SetAsynchronous(on); }
   FusedEngine* fused() override {
-    Forget();  // it changes values
-    if constexpr (fused::kRelaxes<P> || fused::cuda::kRunsRounds<P>) return fused_ ? &*fused_ : nullptr;
+    if constexpr (fused::kRelaxes<P> || fused::cuda::kRunsRounds<P>) {
+      if (fused_) {
+        Forget();  // it changes values
+        return &*fused_;
+      }
+    }
     return nullptr;
   }
   void SetProgram(const void* program) override {
