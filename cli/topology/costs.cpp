@@ -175,7 +175,7 @@ std::vector<ShownPair> PairsShown(const Topology& topology, const CostModel& mod
   std::set<std::string> kinds;
   ForEachPair(model, [&](std::size_t from, std::size_t to) {
     const std::string kind = LinkCell(topology.link(from, to));
-    if (kinds.insert(kind).second) pairs.push_back({fmt::format("{} ({})", PairName(topology, from, to), kind), from, to});
+    if (kinds.insert(kind).second) pairs.push_back({fmt::format("{} {}", PairName(topology, from, to), kind), from, to});
   });
   return pairs;
 }

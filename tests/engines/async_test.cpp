@@ -98,7 +98,7 @@ TEST_F(AsyncHost, AnyNumberOfSlotsLeadsToTheSameAnswer) {
     for (std::uint32_t slots = kMinTransportSlots; slots <= kMaxSlots; ++slots) {
       Session session(graph, "host:3", DividedBy("random"));
       RunOptions options = Asynchronously();
-      options.transport = transport;
+      options.comm = ParseCommSpec(transport);
       options.slots = slots;
       const auto result = chatty::Run(session, Sleepy{}, options);
       EXPECT_TRUE(std::equal(expected.begin(), expected.end(), result.values.begin())) << transport << ", " << slots;

@@ -97,7 +97,7 @@ TEST_P(Comm, EnginesKeepTheContractOfTransports) {
         SCOPED_TRACE(testing::Message() << execution << " " << name << " over " << path);
         RunOptions options;
         options.execution = ParseExecution(execution);
-        options.transport = path;
+        options.comm = ParseCommSpec(path);
         options.timeout = std::chrono::seconds(30);
         options.transport_factory = [path](std::span<Device* const> devices, const PairBytesTable& capacities,
                                            const TransportOptions& made) -> std::unique_ptr<Transport> {

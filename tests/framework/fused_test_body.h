@@ -369,7 +369,9 @@ TEST_P(FusedTest, RoundsOfFewVerticesAreExact) {
       options.execution = execution;
       const Result<PathsByRounds> result = chatty::Run(*session, program, options);
       ASSERT_EQ(ToVector(result.values), ToVector(expected)) << ExecutionName(execution);
-      if (on_gpu && by_level.size() > 50) EXPECT_GT(result.statistics.fused_steps, 0u);
+      if (on_gpu && by_level.size() > 50) {
+        EXPECT_GT(result.statistics.fused_steps, 0u);
+      }
       for (const std::uint32_t rounds : {4u, 11u}) {
         if (rounds >= by_level.size()) continue;
         RunOptions limited = options;
@@ -390,7 +392,9 @@ TEST_P(FusedTest, PhasesEndWhenNoVertexIsActive) {
     const auto session = Open(graph);
     const Result<Peeling> result = chatty::Run(*session, Peeling{});
     EXPECT_EQ(ToVector(result.values), ToVector(SerialKCore(graph)));
-    if (on_gpu && graph.vertices() == 3000) EXPECT_GT(result.statistics.fused_steps, 1000u);
+    if (on_gpu && graph.vertices() == 3000) {
+      EXPECT_GT(result.statistics.fused_steps, 1000u);
+    }
   }
 }
 
