@@ -33,7 +33,7 @@ class ProgramState {
     }
     ref_.inbox = inbox_.data();
     ref_.touched = touched_.data();
-    ref_.told = told_.data();
+    ref_.sent = sent_.data();
     ref_.active = active_.data();
     ref_.frontier = frontier_.data();
     ref_.next = next_.data();
@@ -70,21 +70,21 @@ class ProgramState {
     }
   }
   /// A run begins: owners have had no message.
-  void ForgetRoundMessages() { told_message_.reset(); }
+  void ForgetRoundMessages() { sent_message_.reset(); }
   /// Before a round that may send to other devices. Throws UsageError if the program's RoundMessage is better than that of
   /// an earlier round: owners with that message do not get another.
   void CheckRoundMessage([[maybe_unused]] const RoundOf<P>& round) {
-    if constexpr (Traits<P>::kTellsOnce) {
+    if constexpr (Traits<P>::kSendsOnce) {
       if (ref_.graph.parts == 1 || ref_.asynchronous) return;
       const MessageOf<P> message = CallRoundMessage(ref_.program, round);
-      if (told_message_ && Reduce<P>(ref_.program, *told_message_, message) != *told_message_) {
+      if (sent_message_ && Reduce<P>(ref_.program, *sent_message_, message) != *sent_message_) {
         Throw<UsageError>(
             "RoundMessage of round {} is better than that of round {}: remove RoundMessage from a program whose messages "
             "improve from round to round",
-            round.index, told_in_);
+            round.index, sent_in_);
       }
-      told_in_ = round.index;
-      told_message_ = message;
+      sent_in_ = round.index;
+      sent_message_ = message;
     }
   }
   void SwapFrontier() { std::swap(ref_.frontier, ref_.next); }
@@ -102,7 +102,7 @@ class ProgramState {
     if constexpr (kSeparate) visit(&ProgramState::shared_, part.local);
     visit(&ProgramState::touched_, bits::Words(part.local));
     visit(&ProgramState::active_, bits::Words(part.local));
-    if constexpr (Traits<P>::kTellsOnce) visit(&ProgramState::told_, bits::Words(part.halo()) + 1);
+    if constexpr (Traits<P>::kSendsOnce) visit(&ProgramState::sent_, bits::Words(part.halo()) + 1);
     visit(&ProgramState::frontier_, part.owned);
     visit(&ProgramState::next_, part.owned);
     if constexpr (Traits<P>::kCounts) {
@@ -125,12 +125,12 @@ class ProgramState {
   }
 
   StateRef<P> ref_;
-  std::uint32_t told_in_ = 0;                 // the last round of CheckRoundMessage in this run,
-  std::optional<MessageOf<P>> told_message_;  // and its message
+  std::uint32_t sent_in_ = 0;                 // the last round of CheckRoundMessage in this run,
+  std::optional<MessageOf<P>> sent_message_;  // and its message
   Buffer<ValueOf<P>> values_;
   Buffer<SharedOf<P>> shared_;
   Buffer<Slot<MessageOf<P>>> inbox_;
-  Buffer<std::uint32_t> touched_, active_, told_, pending_, pending_groups_, seen_;
+  Buffer<std::uint32_t> touched_, active_, sent_, pending_, pending_groups_, seen_;
   Buffer<LocalId> frontier_, next_, touched_queue_, touched_halo_;
   Buffer<Slice> slices_;
   Buffer<MessageOf<P>> collected_;

@@ -183,7 +183,7 @@ struct StateRef {
   Shared* shared = nullptr;          ///< local entries: what a pull reads. The values themselves without Share or Consume
   Slot<Message>* inbox = nullptr;    ///< local entries: combined messages, identity where none; see KeepsMessages
   std::uint32_t* touched = nullptr;  ///< bitmap, local: has a message
-  std::uint32_t* told = nullptr;     ///< Traits::kTellsOnce: bitmap, halo, from ToldWord: its owner has had one
+  std::uint32_t* sent = nullptr;     ///< Traits::kSendsOnce: bitmap, halo, from SentWord: its owner has had one
   std::uint32_t* active = nullptr;   ///< bitmap, local: the frontier, with the halo's copy after an exchange
   LocalId* frontier = nullptr;       ///< queue, owned entries
   LocalId* next = nullptr;           ///< queue, owned entries: the next frontier
@@ -198,10 +198,10 @@ struct StateRef {
   [[no_unique_address]] std::conditional_t<Traits<P>::kHasData, const DataOf<P>*, NoData> data{};
   bool asynchronous = false;  ///< messages of several rounds mix; Filter(value), of one round, is unused
 
-  /// The word of `touched` with the first halo vertex. `told` begins with the same vertices, including owned ones, for
+  /// The word of `touched` with the first halo vertex. `sent` begins with the same vertices, including owned ones, for
   /// comparison word by word.
-  CHATTY_FN std::size_t ToldWord() const { return graph.owned / 32; }
-  CHATTY_FN std::size_t ToldWords() const { return bits::Words(graph.local) - ToldWord(); }  ///< words of `told`
+  CHATTY_FN std::size_t SentWord() const { return graph.owned / 32; }
+  CHATTY_FN std::size_t SentWords() const { return bits::Words(graph.local) - SentWord(); }  ///< words of `sent`
 
   CHATTY_FN Vertex At(LocalId v) const {
     const EdgeIndex out = graph.out_degrees[v], in = graph.in_degrees[v];

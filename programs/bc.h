@@ -61,9 +61,10 @@ struct BetweennessCentrality {
   static constexpr std::uint64_t kVerticesAnEdge = 8;
   /// Edges of a level that one thread of a host device processes before other threads could start.
   static constexpr std::uint64_t kFewEdges = 16384;
-  /// Edges of a level that a GPU processes in a launch of several levels, because the host could not launch a kernel sooner;
-  /// and of a level whose blocks would wait longer for each other than one takes by itself.
-  static constexpr std::uint64_t kFewForGrid = 65536, kFewForBlock = 256;
+  /// Edges of a level that a GPU processes with other levels in one launch: the host could not launch a kernel sooner.
+  static constexpr std::uint64_t kFewForGrid = 65536;
+  /// Edges of a level that one block processes alone: several would wait for each other longer.
+  static constexpr std::uint64_t kFewForBlock = 256;
   /// Doubles are between 2^-kRange and 2^kRange.
   static constexpr double kRange = 1021;
 

@@ -33,7 +33,7 @@ struct WidestPath {
     return e.weight < width ? e.weight : width;
   }
   CHATTY_FN bool Filter(const Value& width, Message m) const { return m > width; }
-  CHATTY_FN Value Priority(const Value& width) const { return -width; }  ///< the widest first, as Dijkstra's algorithm has it
+  CHATTY_FN Value Priority(const Value& width) const { return -width; }  ///< the widest first
   CHATTY_FN bool UpdateStatus(Value& width, Message m, chatty::Vertex) const {
     if (!(m > width)) return false;
     width = m;

@@ -44,7 +44,7 @@ enum class Unsent : std::uint8_t {
 
 /// State for a device's sleep and for termination.
 struct alignas(64) WorkSignal {
-  std::atomic<std::uint32_t> door{0};      // increments when there may be work
+  std::atomic<std::uint32_t> epoch{0};     // increments when there may be work
   std::atomic<std::uint64_t> sent{0};      // posts, counted before visible
   std::atomic<std::uint64_t> received{0};  // posts; incremented after processing
   std::atomic<bool> idle{false};
@@ -60,8 +60,8 @@ struct AsyncShared {
 
   AsyncChannel& ChannelOf(PartId from, PartId to) { return channels[from * signals.size() + to]; }
   void Ring(PartId device) noexcept {
-    signals[device].door.fetch_add(1);
-    WakeAll(signals[device].door);
+    signals[device].epoch.fetch_add(1);
+    WakeAll(signals[device].epoch);
   }
   void RingAll() noexcept {
     for (PartId d = 0; d < signals.size(); ++d) Ring(d);
@@ -344,7 +344,7 @@ class AsyncRun {
 
   /// No work except perhaps messages for peers without a free slot: sleeps until a signal or the run's end.
   void WaitForWork() {
-    const std::uint32_t seen = signal_.door.load();
+    const std::uint32_t seen = signal_.epoch.load();
     if (HasMessages()) return;
     if (HasUnsent()) {
       signal_.held.store(true);
@@ -361,7 +361,7 @@ class AsyncRun {
     }
     if (shared_.ended.load() == Ended::kFailed) {
       const Span span = Timed(spans::kIdle);
-      WaitWhileEqual(signal_.door, seen, wait_, "messages of other devices", shared_.spin);
+      WaitWhileEqual(signal_.epoch, seen, wait_, "messages of other devices", shared_.spin);
     }
     signal_.idle.store(false);  // before any receive
     signal_.held.store(false);

@@ -244,7 +244,7 @@ struct Traits {
   static constexpr bool kIdempotent =
       kReduction == Reduction::kMin || kReduction == Reduction::kMax || kReduction == Reduction::kOr;
   /// In rounds a halo copy need only remember that it has sent: its owner has had a message as good as any that follows.
-  static constexpr bool kTellsOnce = kHasRoundMessage && kSafety == Safety::kMonotone && kIdempotent;
+  static constexpr bool kSendsOnce = kHasRoundMessage && kSafety == Safety::kMonotone && kIdempotent;
   /// Rounds take changed vertices in the order of their Priority. What is late does no harm to a monotone program; what asks
   /// after each round, or says of one round alone what it wants, means rounds as they come.
   static constexpr bool kOrders = kHasPriority && kSafety == Safety::kMonotone && kIdempotent && kCanPush && !kEveryRound &&

@@ -74,9 +74,9 @@ CHATTY_FN Delivery DeliverBit(const StateRef<P>& s, LocalId target, [[maybe_unus
     if constexpr (Traits<P>::kHasFilter) {
       if (ask && !s.program.Filter(s.values[target])) return Delivery::kIgnored;
     }
-  } else if constexpr (Traits<P>::kTellsOnce) {
-    const auto bit = static_cast<LocalId>(target - s.ToldWord() * 32);
-    if (!bits::Set<kConcurrent>(s.told, bit)) return Delivery::kIgnored;
+  } else if constexpr (Traits<P>::kSendsOnce) {
+    const auto bit = static_cast<LocalId>(target - s.SentWord() * 32);
+    if (!bits::Set<kConcurrent>(s.sent, bit)) return Delivery::kIgnored;
   }
   return bits::Set<kConcurrent>(s.touched, target) ? Delivery::kFirst : Delivery::kIgnored;
 }

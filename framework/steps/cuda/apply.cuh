@@ -25,8 +25,8 @@ __device__ void Init(const Group& group, const StateRef<P>& s, const InputOf<P>*
     }
   }
   for (std::size_t w = first; w < bits::Words(s.graph.local); w += stride) s.touched[w] = s.active[w] = 0;
-  if constexpr (Traits<P>::kTellsOnce) {
-    for (std::size_t w = first; w < s.ToldWords(); w += stride) s.told[w] = 0;
+  if constexpr (Traits<P>::kSendsOnce) {
+    for (std::size_t w = first; w < s.SentWords(); w += stride) s.sent[w] = 0;
   }
   if constexpr (Traits<P>::kOrders) {
     for (std::size_t w = first; w < bits::Words(s.graph.owned); w += stride) s.order.pending[w] = s.order.seen[w] = 0;

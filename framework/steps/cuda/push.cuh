@@ -187,14 +187,14 @@ __device__ void AdvanceSlices(const Group& group, const StateRef<P>& s, const Ro
   detail::FlushCount(s, temp_storage);
 }
 
-/// After a push whose messages are bits and leave no queue: halo vertices whose owners have been told are left out, and
+/// After a push whose messages are bits and leave no queue: halo vertices whose owners have had a message are left out, and
 /// those that are left are counted. What DeliverBit does for one vertex is done for a word of them.
 template <class P, class Group>
 __device__ void SettleHalo(const Group& group, const StateRef<P>& s) {
   __shared__ unsigned count[kMaxDevices];
   if (threadIdx.x < kMaxDevices) count[threadIdx.x] = 0;
   __syncthreads();
-  const std::size_t begin = s.ToldWord(), words = bits::Words(s.graph.local);
+  const std::size_t begin = s.SentWord(), words = bits::Words(s.graph.local);
   for (std::size_t base = begin + std::size_t{BlockRank(group)} * kBlock; base < words;
        base += std::size_t{BlockCount(group)} * kBlock) {
     const std::size_t w = base + threadIdx.x;
@@ -202,11 +202,11 @@ __device__ void SettleHalo(const Group& group, const StateRef<P>& s) {
     if (w < words) {
       const std::uint32_t word = s.touched[w], halo = ~bits::Mask(w, s.graph.owned);
       left = word & halo;
-      if constexpr (Traits<P>::kTellsOnce) {
-        const std::uint32_t told = s.told[w - begin];
-        if ((left & told) != 0) s.touched[w] = word & ~(halo & told);
-        left &= ~told;
-        if (left != 0) s.told[w - begin] = told | left;
+      if constexpr (Traits<P>::kSendsOnce) {
+        const std::uint32_t sent = s.sent[w - begin];
+        if ((left & sent) != 0) s.touched[w] = word & ~(halo & sent);
+        left &= ~sent;
+        if (left != 0) s.sent[w - begin] = sent | left;
       }
     }
     for (unsigned some = __ballot_sync(kFull, left != 0); some != 0; some = __ballot_sync(kFull, left != 0)) {

@@ -68,7 +68,7 @@ class CudaSteps final : public StepSet {
       }
       if constexpr (Traits<P>::kHasRoundMessage) {
         if (!queue_out && !KeepsMessages(state) && s().graph.parts > 1) {
-          kernels::SettleHalo<P><<<Blocks(s().ToldWords()), kBlock, 0, stream()>>>(s());
+          kernels::SettleHalo<P><<<Blocks(s().SentWords()), kBlock, 0, stream()>>>(s());
           Check("SettleHalo");
         }
       }

@@ -24,8 +24,8 @@ void Init(Group& group, const StateRef<P>& s, const InputOf<P>* prior) {
       }
     }
     for (std::size_t w = begin / 32; w < bits::Words(end); ++w) s.touched[w] = s.active[w] = 0;
-    if constexpr (Traits<P>::kTellsOnce) {  // local vertices are at least as many as the halo's
-      for (std::size_t w = begin / 32; w < std::min(s.ToldWords(), bits::Words(end)); ++w) s.told[w] = 0;
+    if constexpr (Traits<P>::kSendsOnce) {  // local vertices are at least as many as the halo's
+      for (std::size_t w = begin / 32; w < std::min(s.SentWords(), bits::Words(end)); ++w) s.sent[w] = 0;
     }
     if constexpr (Traits<P>::kOrders) {
       const std::size_t last = std::min<std::size_t>(end, s.graph.owned);
