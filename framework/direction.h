@@ -6,12 +6,10 @@
 
 #include "chatty/core/macros.h"
 #include "chatty/core/types.h"
+#include "chatty/framework/frontier_policy.h"
 #include "chatty/framework/options.h"
 
 namespace chatty {
-
-/// A pushed edge costs an atomic at a random place; a pulled edge, a read.
-inline constexpr double kPushCost = 2.0;
 
 /// Edges that a pull reads, of the `wanting` candidate edges. Where the first message suffices, a pull leaves a row at its
 /// first active source. With `active_edges` from active vertices, a row has `active_edges / vertices` of them on average, as
@@ -74,7 +72,7 @@ class DirectionChooser {
   }
 
   Terms terms_;
-  double push_cost_ = kPushCost;
+  double push_cost_ = kHostFrontier.push_cost;
   double correction_ = 1;  // ratio of read to expected edges in earlier pulls
 };
 

@@ -24,6 +24,7 @@
 #include "chatty/framework/engines/drive.h"
 #include "chatty/framework/engines/halo_exchange.h"
 #include "chatty/framework/engines/message_log.h"
+#include "chatty/framework/frontier_policy.h"
 #include "chatty/framework/spans.h"
 
 namespace chatty {
@@ -48,7 +49,7 @@ class BspRun {
         rank_(run.rank),
         parts_(run.parts),
         owned_(run.me.graph->ref().owned),
-        on_gpu_(run.me.device->kind() == DeviceKind::kCuda),
+        frontier_(run.me.device->kind() == DeviceKind::kCuda ? kGpuFrontier : kHostFrontier),
         chooser_({traits_.can_push && built.push, built.pull, traits_.first_suffices, traits_.every_round,
                   buckets.width < kInfinity<double>, run.options.direction}),
         asynchronous_(run.options.execution == Execution::kAsync),
@@ -299,8 +300,7 @@ class BspRun {
   void Push() {
     bool queue_out;
     {
-      const bool convert =
-          form_ == Form::kBitmap && mine_.active_vertices < owned_ / (on_gpu_ ? kGpuFrontier : kHostFrontier);
+      const bool convert = form_ == Form::kBitmap && mine_.active_vertices < owned_ / frontier_.queue_share;
       Span span = Timed(convert ? spans::kConvertFrontier : spans::kAdvance, {mine_.active_vertices, mine_.active_edges});
       if (convert) {
         steps_.BitmapToQueue();
@@ -311,8 +311,7 @@ class BspRun {
         span.Next(spans::kAdvance, {mine_.active_vertices, mine_.active_edges});
       }
       // A queue costs an append per target and random updates; a bitmap, a sweep over all vertices.
-      queue_out = !traits_.every_round &&
-                  total_.active_edges < std::uint64_t{round_.vertices} / (on_gpu_ ? kGpuTargets : kHostTargets);
+      queue_out = !traits_.every_round && total_.active_edges < std::uint64_t{round_.vertices} / frontier_.target_share;
       const std::size_t count = form_ == Form::kQueue ? frontier_count_ : owned_;
       if (count > 0) steps_.Advance(round_, form_, count, mine_.active_edges, queue_out);
     }
@@ -379,11 +378,6 @@ class BspRun {
   }
 
   static constexpr std::uint32_t kMaxEmptyPhases = 1u << 20;
-  /// @{
-  /// A push reads its frontier from a queue if less than one vertex in this many is active. It writes targets to a queue if
-  /// its edges are less than one in this many. A GPU's warps idle over zero bits, but its sweeps run at memory bandwidth.
-  static constexpr std::size_t kHostFrontier = 32, kGpuFrontier = 4, kHostTargets = 8, kGpuTargets = 32;
-  /// @}
 
   const DeviceRun& run_;
   const ErasedProgram& program_;
@@ -394,7 +388,7 @@ class BspRun {
   TraceTrack* const track_;
   const PartId rank_, parts_;
   const std::size_t owned_;
-  const bool on_gpu_;
+  const FrontierPolicy& frontier_;
   DirectionChooser chooser_;
   const bool asynchronous_;  // no rounds: the fused engine runs whenever it can
   bool ends_unwanted_;       // only values are visible, and they change only where messages are wanted

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "chatty/core/cuda.h"
+#include "chatty/framework/frontier_policy.h"
 #include "chatty/framework/fused/cuda/frontier.cuh"
 #include "chatty/framework/fused/cuda/relax.cuh"
 #include "chatty/framework/fused/cuda/resident.cuh"
@@ -122,8 +123,8 @@ class Engine final : public FusedEngine {
   FusedTerms terms() const override {
     FusedTerms terms;
     if (!carries_ || records_.data() == nullptr) {  // else rounds would have to follow each of many values, again and again
-      terms.narrow_rounds = kNarrowRounds;
-      terms.narrow_edges = kNarrowEdges;
+      terms.narrow_rounds = kRelaxPolicy.narrow_rounds;
+      terms.narrow_edges = kRelaxPolicy.narrow_edges;
     }
     terms.keeps_rounds = false;
     terms.traces = true;
@@ -172,7 +173,7 @@ class Engine final : public FusedEngine {
       a.min_width = a.width / kMaxGrowth;
       a.max_width = a.width * kMaxGrowth;
     }
-    if (!run.asynchronous && !carries_) a.wide = kOrders ? kWideStep : kWideHop;
+    if (!run.asynchronous && !carries_) a.wide = kOrders ? kRelaxPolicy.wide_step : kRelaxPolicy.wide;
 
     bool windows = false;
     if constexpr (kOrders) {
@@ -193,11 +194,6 @@ class Engine final : public FusedEngine {
   }
 
  private:
-  /// Rounds of few edges before the kernel takes over, and how few: a search of a graph with hubs gets wide within them.
-  static constexpr std::uint32_t kNarrowRounds = 8;
-  static constexpr std::uint64_t kNarrowEdges = 1u << 15;
-  /// Items a hop, or a step, with which rounds do better.
-  static constexpr std::uint32_t kWideHop = 1u << 15, kWideStep = 1u << 21;
   /// Turns of a warp in a step where values are carried: some 60 us, a dozen times what the blocks' meeting costs.
   static constexpr std::uint32_t kPatience = 64;
   /// Width of the first step in hops; and how far a width grows.

@@ -35,8 +35,8 @@ class RoundsEngine final : public FusedEngine {
 
   FusedTerms terms() const override {
     FusedTerms terms;
-    terms.narrow_rounds = kNarrowRounds << idle_calls_;
-    terms.narrow_edges = kNarrowEdges;
+    terms.narrow_rounds = kRoundsPolicy.narrow_rounds << idle_calls_;
+    terms.narrow_edges = kRoundsPolicy.narrow_edges;
     terms.asynchronous = false;
     return terms;
   }
@@ -83,9 +83,6 @@ class RoundsEngine final : public FusedEngine {
   }
 
  private:
-  /// Rounds of few edges before the kernel takes over, and how few: fewer than it returns for.
-  static constexpr std::uint32_t kNarrowRounds = 2;
-  static constexpr std::uint64_t kNarrowEdges = kRoundEdges / 4;
   /// A call without rounds, because of a long row, doubles the rounds before the next, so many times at most.
   static constexpr unsigned kMaxIdleCalls = 6;
 

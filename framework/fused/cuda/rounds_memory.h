@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "chatty/framework/frontier_policy.h"
 #include "chatty/framework/fused/relaxes.h"
 #include "chatty/framework/options.h"
 #include "chatty/partition/part_shape.h"
@@ -20,7 +21,7 @@ inline constexpr bool kRunsRounds = [] {
 }();
 
 /// Edges of a round with which rounds of many launches do better, and of a row.
-inline constexpr std::uint32_t kRoundEdges = 1u << 16, kRoundRow = 1u << 11;
+inline constexpr std::uint32_t kRoundEdges = kRoundsPolicy.wide, kRoundRow = 1u << 11;
 /// An active vertex and its row.
 struct alignas(16) ActiveVertex {
   LocalId vertex;

@@ -108,9 +108,6 @@ namespace detail {
 /// as many as it then calls the others for.
 inline constexpr std::uint64_t kEdgesAlone = 64, kEdgesTogether = 256;
 
-/// An edge pushed swaps a value in memory, where all pulls look at a bitmap in a cache.
-inline constexpr double kPushCostInPlace = 6.0;
-
 /// How many vertices can be asked for what they want in the time that an edge takes that is pushed along.
 inline constexpr LocalId kVerticesAnEdge = 64;
 
@@ -472,7 +469,7 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, Fu
     job.pull_rounds += 1;
   };
 
-  job.chooser.SetPushCost(kPushCostInPlace);
+  job.chooser.SetPushCost(kInPlaceFrontier.push_cost);
   while (job.active_vertices > 0 && !stop && job.push_rounds + job.pull_rounds < job.most_rounds) {
     // A pull asks all vertices, however few edges it then looks at.
     const bool small = job.ahead.active_edges < s.graph.owned / kVerticesAnEdge;

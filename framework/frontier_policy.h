@@ -1,0 +1,42 @@
+/// \file
+/// The sizes at which a frontier changes its form, its direction or its engine. One table for all engines.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace chatty {
+
+/// Of rounds on one kind of device.
+struct FrontierPolicy {
+  /// A push reads its frontier from a queue if fewer than one vertex in so many is active. A GPU's warps idle over zero
+  /// bits.
+  std::size_t queue_share;
+  /// A push writes its targets to a queue if its edges are fewer than one for so many vertices. A GPU's sweeps over a bitmap
+  /// run at memory bandwidth.
+  std::size_t target_share;
+  /// Cost of a pushed edge against a pulled one (Beamer, Asanović and Patterson, SC'12).
+  double push_cost;
+};
+/// An edge pushed costs an atomic at a random place; an edge pulled, a read.
+inline constexpr FrontierPolicy kHostFrontier{.queue_share = 32, .target_share = 8, .push_cost = 2.0};
+inline constexpr FrontierPolicy kGpuFrontier{.queue_share = 4, .target_share = 32, .push_cost = 2.0};  ///< likewise
+/// Of runs in place on a host: an edge pushed swaps a value in memory, where all pulls look at a bitmap in a cache.
+inline constexpr FrontierPolicy kInPlaceFrontier{.queue_share = 32, .target_share = 8, .push_cost = 6.0};
+
+/// When rounds hand over to a resident kernel, and when it hands back.
+struct ResidentPolicy {
+  /// Rounds in a row with few edges: a search of a graph with hubs gets wide within a few.
+  std::uint32_t narrow_rounds;
+  std::uint64_t narrow_edges;  ///< fewer edges than this are few
+  std::uint32_t wide;          ///< items a hop, or edges of a round, with which rounds of many launches do better
+  std::uint32_t wide_step;     ///< items of a step in the order of a Priority, likewise
+};
+/// Of the kernel that relaxes edges in any order.
+inline constexpr ResidentPolicy kRelaxPolicy{
+    .narrow_rounds = 8, .narrow_edges = 1u << 15, .wide = 1u << 15, .wide_step = 1u << 21};
+/// Of the kernel that keeps exact rounds, which costs little to enter.
+inline constexpr ResidentPolicy kRoundsPolicy{
+    .narrow_rounds = 2, .narrow_edges = 1u << 14, .wide = 1u << 16, .wide_step = 1u << 16};
+
+}  // namespace chatty
