@@ -25,7 +25,7 @@ Kernel OperatedKernel(const char* name, const std::shared_ptr<const Graph>& grap
           devices{device.get()},
           subgraphs(BuildSubgraphs(graph, Partition::FromBounds({0, graph.vertices()}, ""), Options(threads))),
           device_graph(*device, subgraphs[0]),
-          group(devices, {}),
+          group(devices, options),
           output(*device, graph.vertices()) {}
     static SubgraphOptions Options(int threads) {
       SubgraphOptions options;
@@ -34,6 +34,7 @@ Kernel OperatedKernel(const char* name, const std::shared_ptr<const Graph>& grap
     }
     std::unique_ptr<Device> device;
     Device* devices[1];
+    RunOptions options;
     std::vector<Subgraph> subgraphs;
     DeviceGraph device_graph;
     OperatorGroup group;

@@ -29,8 +29,7 @@ inline constexpr SpanKind kRelease{"release", Category::kCompute, {"pending"}};
 inline constexpr SpanKind kReadCounters{"read counters", Category::kCompute};
 inline constexpr SpanKind kMeasure{"measure", Category::kCompute};
 
-inline constexpr SpanKind kFusedStep{
-    "step # of a fused run", Category::kCompute, {"step", "items", "mean_hops_or_width"}, /*on_stream=*/false};
+inline constexpr SpanKind kFusedStep{"step # of a fused run", Category::kRound, {"step", "items", "width"}};
 
 // The exchange within a round.
 inline constexpr SpanKind kPack{"pack", Category::kCommunication};

@@ -197,8 +197,10 @@ TEST_P(Buckets, OrderSavesWorkAndOffIsAsIfThereWereNone) {
   const Graph graph = RoughGrid(120, 90);
   Session session = Open(graph);
   SsspOf<std::int32_t> sssp;
-  const auto off = Run(session, sssp, kInfinity<double>), narrow = Run(session, sssp, 25);
-  const auto plain = Run(session, PlainSssp{}, 25);
+  RunOptions rounds;
+  rounds.execution = Execution::kBsp;  // a GPU's fused run has an order of its own
+  const auto off = Run(session, sssp, kInfinity<double>, rounds), narrow = Run(session, sssp, 25, rounds);
+  const auto plain = Run(session, PlainSssp{}, 25, rounds);
   EXPECT_EQ(narrow.values, off.values);
   EXPECT_EQ(plain.values, off.values);
   EXPECT_LT(static_cast<double>(narrow.statistics.edges_touched), 0.5 * static_cast<double>(off.statistics.edges_touched));
@@ -224,10 +226,11 @@ TEST_P(Buckets, ValuesMayHavePadding) {
 
 // Weights that are all the same, graphs so small that rounds are all they cost, and pulls, which look at every edge in each.
 TEST_P(Buckets, WithoutNeedThereAreNone) {
-  RunOptions pull;
+  RunOptions push, pull;
+  push.execution = pull.execution = Execution::kBsp;  // a GPU's fused run has an order of its own
   pull.direction = Direction::kPull;
-  for (const auto& [graph, options] : {std::pair(GridGraph(60, 50), RunOptions{}), std::pair(RoughGrid(5, 4), RunOptions{}),
-                                       std::pair(RoughGrid(90, 60), pull)}) {
+  for (const auto& [graph, options] :
+       {std::pair(GridGraph(60, 50), push), std::pair(RoughGrid(5, 4), push), std::pair(RoughGrid(90, 60), pull)}) {
     Session session = Open(graph);
     SsspOf<std::int32_t> sssp;
     const RunStatistics off = Run(session, sssp, kInfinity<double>, options).statistics,

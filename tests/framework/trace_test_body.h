@@ -196,6 +196,7 @@ TEST_P(TraceTest, RoundsAreThoseOfTheStatistics) {
     Session session(graph, GetParam(), session_options);
     RunOptions options;
     options.direction = direction;
+    options.execution = Execution::kBsp;  // a GPU's fused run has steps
     options.trace = &trace;
     const auto result = chatty::Run(session, Bfs{}, options);
     Check(session, trace, result.statistics);
