@@ -66,8 +66,12 @@ class Steps {
   /// A round of a program that is active in every one.
   void PullAll() {
     steps_->Publish(Form::kAll);
-    steps_->Gather(round_, /*all_active=*/true);
-    steps_->Apply(round_, Form::kAll, owned_);
+    if (steps_->HasPullRound()) {
+      steps_->PullRound(round_);
+    } else {
+      steps_->Gather(round_, /*all_active=*/true);
+      steps_->Apply(round_, Form::kAll, owned_);
+    }
     steps_->MeasureInto(round_, round_.global, {});
     EndRound();
   }

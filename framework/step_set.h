@@ -64,6 +64,11 @@ class StepSet {
   virtual void Publish(Form form) = 0;
   /// Pull into candidates, hubs included.
   virtual void Gather(const RoundState& round, bool all_active) = 0;
+  /// Whether PullRound takes the place of Gather and Apply, because the steps have prepared rows for it.
+  virtual bool HasPullRound() const { return false; }
+  /// The pull of a program that is active in every round, in one sweep: Gather, Apply, the aggregate of updates and, for
+  /// vertices that no other device reads, the next round's Publish.
+  virtual void PullRound(const RoundState&) {}
   /// Updates vertices with a message. For kQueue `count` approximates the queue's length.
   virtual void Apply(const RoundState& round, Form form, std::size_t count) = 0;
   /// Gather and update, for programs that see all messages.

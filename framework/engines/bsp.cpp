@@ -345,6 +345,9 @@ class BspRun {
                       {static_cast<std::uint64_t>(std::max<std::int64_t>(mine_.candidate_edges, 0))});
     if (traits_.collects) {
       steps_.Collect(round_, traits_.every_round);
+    } else if (steps_.HasPullRound()) {
+      span.Next(spans::kApply, {owned_});
+      steps_.PullRound(round_);
     } else {
       steps_.Gather(round_, traits_.every_round);
       span.Next(spans::kApply, {owned_});

@@ -83,19 +83,25 @@ class CudaSteps final : public StepSet {
       Check("Publish");
     }
   }
-  void Gather(const RoundState& round, bool all_active) override {
+  bool HasPullRound() const override {
     if constexpr (kPullsAll<P>) {
-      if (pull_all_.shown != nullptr) {
-        // What has been shown to this device alone is there already.
-        const LocalId first = applied_ ? s().graph.owned : 0, last = s().graph.local;
-        if (first < last) {
-          kernels::Show<P><<<Blocks(last - first), kBlock, 0, stream()>>>(s(), pull_all_.rows, shown_.data(), first, last);
-          Check("Show");
-        }
-        gathers_ = true;  // with the update
-        return;
-      }
+      return pull_all_.shown != nullptr;
+    } else {
+      return false;
     }
+  }
+  void PullRound(const RoundState& round) override {
+    if constexpr (kPullsAll<P>) {
+      // What has been shown to this device alone is there already.
+      const LocalId first = applied_ ? s().graph.owned : 0, last = s().graph.local;
+      if (first < last) {
+        kernels::Show<P><<<Blocks(last - first), kBlock, 0, stream()>>>(s(), pull_all_.rows, shown_.data(), first, last);
+        Check("Show");
+      }
+      PullAll(round);
+    }
+  }
+  void Gather(const RoundState& round, bool all_active) override {
     state_.CheckRoundMessage(As(round));
     if constexpr (!Traits<P>::kCounts) {
       kernels::Gather<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round), all_active);
@@ -107,9 +113,6 @@ class CudaSteps final : public StepSet {
     }
   }
   void Apply(const RoundState& round, Form form, std::size_t count) override {
-    if constexpr (kPullsAll<P>) {
-      if (std::exchange(gathers_, false)) return PullAll(round);
-    }
     Forget();
     if constexpr (!Traits<P>::kCounts) {
       const unsigned blocks = Blocks(count);
@@ -333,7 +336,6 @@ class CudaSteps final : public StepSet {
     applied_.reset();
     measured_.reset();
     partials_of_.reset();
-    gathers_ = false;
   }
 
   /// Places of a buffer that are looked at, and up to a segment before them; of one whose label nobody has read, twice as
@@ -383,7 +385,6 @@ class CudaSteps final : public StepSet {
   Buffer<BlockTickets> finished_;
   unsigned pull_all_blocks_ = 1;
   PullKernel pull_all_kernel_ = nullptr;   // the one that fits the rows
-  bool gathers_ = false;                   // the next Apply is to gather first
   std::optional<std::uint32_t> applied_;   // the round that PullAll has ended, if nothing has changed since
   std::optional<std::uint32_t> measured_;  // and whose measure the host can see
 };

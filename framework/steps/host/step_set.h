@@ -87,12 +87,19 @@ class HostSteps final : public StepSet {
     }
     if constexpr (Traits<P>::kSharesSeparately) Run(s().graph.owned, [&](Group& g) { host::Publish(g, s(), form); });
   }
+  bool HasPullRound() const override { return EndsByStripe(); }
+  void PullRound(const RoundState& round) override {
+    if constexpr (kEndsByStripe<P>) {
+      Run(kParallel, [&](Group& g) {
+        host::EndByStripe(g, s(), As(round), tiles_, *stripes_, rounds_by_stripe_, shown_, next_, partials_.data());
+      });
+      std::swap(shown_, next_);
+      rounds_by_stripe_ += 1;
+      applied_ = round.index;
+    }
+  }
   void Gather(const RoundState& round, bool all_active) override {
     if constexpr (kMayTile<P>) {
-      if (EndsByStripe()) {
-        gathers_ = true;  // with the update
-        return;
-      }
       if (!tiles_.empty()) {
         Run(kParallel, [&](Group& g) { host::GatherTiles(g, s(), As(round), tiles_); });
         return;
@@ -109,17 +116,6 @@ class HostSteps final : public StepSet {
   }
   void Apply(const RoundState& round, Form form, std::size_t count) override {
     if constexpr (!Traits<P>::kCounts) {
-      if constexpr (kEndsByStripe<P>) {
-        if (std::exchange(gathers_, false)) {
-          Run(kParallel, [&](Group& g) {
-            host::EndByStripe(g, s(), As(round), tiles_, *stripes_, rounds_by_stripe_, shown_, next_, partials_.data());
-          });
-          std::swap(shown_, next_);
-          rounds_by_stripe_ += 1;
-          applied_ = round.index;
-          return;
-        }
-      }
       if constexpr (kAppliesAll) {
         if (form == Form::kAll) {
           Run(count, [&](Group& g) { host::ApplyAll(g, s(), As(round), partials_.data()); });
@@ -283,7 +279,6 @@ class HostSteps final : public StepSet {
   SharedOf<P>* shown_ = nullptr;          // in rounds that end stripe by stripe, what vertices show,
   SharedOf<P>* next_ = nullptr;           // and will next, where inboxes are otherwise
   std::uint32_t rounds_by_stripe_ = 0;    // since shown_ was filled
-  bool gathers_ = false;                  // the next Apply is to gather, too
   std::optional<std::uint32_t> applied_;  // the round whose end has measured and published, if nothing has changed since
   [[no_unique_address]] std::conditional_t<fused::host::kFuses<P>, fused::host::Engine<P>, None> fused_;
   Cursors cursors_;
