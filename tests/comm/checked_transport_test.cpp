@@ -56,10 +56,10 @@ TEST_P(Checked, WhatKeepsTheContractPasses) {
       Send(*transport, epoch);
       transport->BroadcastOutbox(2, epoch);
       transport->Broadcast(2, 20, epoch);
-      const std::array<std::size_t, 3> none{}, from_0{7, 0, 0}, told{0, 0, 20};
-      transport->BeginCollective(0, none, told, epoch);
-      transport->BeginCollective(1, from_0, told, epoch);
-      transport->BeginCollective(2, none, told, epoch);
+      const std::array<std::size_t, 3> none{}, from_0{7, 0, 0}, from_2{0, 0, 20};
+      transport->BeginCollective(0, none, from_2, epoch);
+      transport->BeginCollective(1, from_0, from_2, epoch);
+      transport->BeginCollective(2, none, from_2, epoch);
       EXPECT_NE(transport->Receive(1, 0, 7, epoch), nullptr);
       EXPECT_NE(transport->ReceiveBroadcast(0, 2, 20, epoch), nullptr);
       EXPECT_NE(transport->ReceiveBroadcast(1, 2, 20, epoch), nullptr);

@@ -187,7 +187,7 @@ struct CountedCommunities {
   }
 };
 
-/// kCount on message, with Share and Filter both ways: every message counts, and each value is told once.
+/// kCount on message, with Share and Filter both ways: every message counts, and each value comes once.
 template <class Number>
 struct CountedDigest {
   struct Value {
