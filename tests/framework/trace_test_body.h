@@ -291,6 +291,7 @@ TEST_P(TraceTest, RunsFollowEachOther) {
   Session session(graph, GetParam());
   RunOptions options;
   options.trace = &trace;
+  options.execution = Execution::kBsp;
   const auto job = session.Prepare(std::make_shared<TypedProgram<Bfs>>(Bfs{}), options);
   std::uint64_t rounds = 0;
   for (int i = 0; i < 3; ++i) rounds += job->Execute().rounds;
