@@ -162,18 +162,20 @@ __device__ void Advance(const Group& group, const StateRef<P>& s, const RoundOf<
   AddFromBlock(&s.control->edges_touched, scanned);
 }
 
-/// Push along the hubs' slices that Advance left: a block takes one slice at a time.
+/// Push along the hubs' slices that Advance left: a block takes a part of one slice at a time.
 template <class P, class Group>
 __device__ void AdvanceSlices(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool queue_out) {
   __shared__ detail::PushTempStorage<P> temp_storage;
   detail::StartCount(s, temp_storage);
   __syncthreads();
-  const std::uint32_t slices = atomics::Load(&s.control->slice_count);
-  for (std::uint32_t i = BlockRank(group); i < slices; i += BlockCount(group)) {
-    const Slice slice = s.slices[i];
+  constexpr std::uint32_t kParts = 4;  // one hub's slices are fewer than a GPU's blocks
+  constexpr EdgeIndex kPartEdges = kSliceEdges / kParts;
+  const std::uint64_t parts = std::uint64_t{atomics::Load(&s.control->slice_count)} * kParts;
+  for (std::uint64_t i = BlockRank(group); i < parts; i += BlockCount(group)) {
+    const Slice slice = s.slices[i / kParts];
     const EdgeIndex row_end = s.graph.forward.offsets[slice.vertex + 1];
-    const EdgeIndex begin = s.graph.forward.offsets[slice.vertex] + slice.index * kSliceEdges;
-    const EdgeIndex end = begin + kSliceEdges < row_end ? begin + kSliceEdges : row_end;
+    const EdgeIndex begin = s.graph.forward.offsets[slice.vertex] + slice.index * kSliceEdges + i % kParts * kPartEdges;
+    const EdgeIndex end = begin + kPartEdges < row_end ? begin + kPartEdges : row_end;
     SharedOf<P> shared;
     if constexpr (Traits<P>::kSharesSeparately) {
       shared = s.shared[slice.vertex];
