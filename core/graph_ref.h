@@ -80,6 +80,8 @@ struct GraphRef {
   /// program does not declare kOwnBegins.
   OffsetsRef own_begins;
 
+  /// Whether forward and reverse rows are the same memory.
+  CHATTY_FN bool SameRows() const { return forward.neighbours == reverse.neighbours; }
   /// The global id of local vertex v.
   CHATTY_FN VertexId Global(LocalId v) const {
     if (global_ids == nullptr) return VertexId{v};

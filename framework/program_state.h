@@ -87,6 +87,11 @@ class ProgramState {
       sent_message_ = message;
     }
   }
+  /// Bitmaps of the steps: see StateRef. Not owned.
+  void SetCandidates(std::uint32_t* candidates, const std::uint32_t* rows) {
+    ref_.candidates = candidates;
+    ref_.rows = rows;
+  }
   void SwapFrontier() { std::swap(ref_.frontier, ref_.next); }
   void SetLimit([[maybe_unused]] double limit) {
     if constexpr (Traits<P>::kOrders) ref_.order.limit = limit;

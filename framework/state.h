@@ -185,10 +185,13 @@ struct StateRef {
   std::uint32_t* touched = nullptr;  ///< bitmap, local: has a message
   std::uint32_t* sent = nullptr;     ///< Traits::kSendsOnce: bitmap, halo, from SentWord: its owner has had one
   std::uint32_t* active = nullptr;   ///< bitmap, local: the frontier, with the halo's copy after an exchange
-  LocalId* frontier = nullptr;       ///< queue, owned entries
-  LocalId* next = nullptr;           ///< queue, owned entries: the next frontier
-  LocalId* touched_queue = nullptr;  ///< queue, owned entries
-  LocalId* touched_halo = nullptr;   ///< queue, halo entries
+  /// Bitmap, owned: the vertices that a pull looks at, which Filter accepts and which have reverse edges. For GPUs.
+  std::uint32_t* candidates = nullptr;
+  const std::uint32_t* rows = nullptr;  ///< bitmap, owned: has reverse edges. For GPUs
+  LocalId* frontier = nullptr;          ///< queue, owned entries
+  LocalId* next = nullptr;              ///< queue, owned entries: the next frontier
+  LocalId* touched_queue = nullptr;     ///< queue, owned entries
+  LocalId* touched_halo = nullptr;      ///< queue, halo entries
   Slice* slices = nullptr;
   Message* collected = nullptr;  ///< kCount: a place for each reverse edge's message
   Value* next_values = nullptr;  ///< kCount: owned entries, so that neighbours read old values

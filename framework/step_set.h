@@ -56,8 +56,10 @@ class StepSet {
  public:
   virtual ~StepSet() = default;
 
-  /// `prior`: device memory of owned Input values, for programs with a Input; otherwise may be null.
-  virtual void Init(const std::byte* prior) = 0;
+  /// A run begins: first values, and Activate. `prior`: device memory of owned Input values, for programs with a Input;
+  /// otherwise may be null.
+  virtual void Init(const std::byte* prior, const RoundState& round) = 0;
+  /// A phase begins: chooses the first frontier, a bitmap.
   virtual void Activate(const RoundState& round) = 0;
   /// Push along the frontier, hubs included: `count` entries of a queue or bits of a bitmap, `edges` forward edges in all.
   virtual void Advance(const RoundState& round, Form form, std::size_t count, std::uint64_t edges, bool queue_out) = 0;
@@ -87,6 +89,8 @@ class StepSet {
   /// The engine that continues a run on this device alone, if the device has the whole graph and there is one for the
   /// program.
   virtual FusedEngine* fused() { return nullptr; }
+  /// That engine has run, and changed values.
+  virtual void FusedHasRun() {}
   /// Whether rounds may be Gauss–Seidel (Round::fresh): the program allows it and this device kind supports it.
   virtual bool AllowsGaussSeidel() const { return false; }
   /// Packs halo vertices' messages in the shortest encodings, for the peers that `outbox` has a buffer for; Control holds
@@ -101,7 +105,7 @@ class StepSet {
 
   virtual void ClearControl() = 0;
   /// Waits for earlier work and returns the counters, valid until the next call. `clear`: they restart from zero, and the
-  /// next ClearControl costs nothing.
+  /// next ClearControl costs nothing. After Init and Apply with `clear` alone.
   virtual const Control& Read(const WaitContext& context, bool clear) = 0;
   /// Waits, and writes this device's aggregate (global_bytes bytes). `round` may hold the last aggregate.
   virtual void MeasureInto(const RoundState& round, std::byte* global, const WaitContext& context) = 0;

@@ -183,7 +183,8 @@ class TypedProgram final : public ErasedProgram {
       if (kind == DeviceKind::kHost) bytes += steps::host::HostSteps<P>::TileBytes(part, threads, rows.tiling);
       if (kind == DeviceKind::kCuda) {
         bytes += part.owned * sizeof(OutputOf<P>);  // CopyOutput's
-        bytes += steps::cuda::PullAllBytes<P>(part, rows.tiling);
+        bytes += sizeof(BlockTickets);
+        bytes += steps::cuda::PullAllBytes<P>(part, rows.tiling) + steps::cuda::CandidateBytes<P>(part);
         bytes += fused::cuda::RelaxBytes<P>(part, rows) + fused::cuda::RoundsBytes<P>(part);
         if (Traits<P>::kHasMeasure)
           bytes += 2048 * sizeof(GlobalOf<P>);  // one a block: 8 a multiprocessor, some 150 of those

@@ -127,9 +127,7 @@ class AsyncRun {
       Span span = Timed(spans::kInit, {owned_});
       steps_.SetAsynchronous(true);
       steps_.ClearControl();
-      steps_.Init(run_.me.prior);
-      span.Next(spans::kActivate);
-      steps_.Activate(round_);
+      steps_.Init(run_.me.prior, round_);
       span.Next(spans::kReadCounters);
       Count(steps_.Read(wait_, /*clear=*/true));
       initialised_ = true;

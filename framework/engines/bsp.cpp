@@ -1,6 +1,6 @@
 // The algorithm, on each device's thread (bulk-synchronous parallel: Valiant, CACM 33, 1990; Pregel, SIGMOD 2010):
 //
-//   Init, Activate: the first frontier
+//   Init: the first values and the first frontier
 //   until no vertex is active on any device:
 //     choose push or pull, by the edges that each would read (Beamer, SC 2012)
 //     push: Advance from the frontier into inboxes; exchange messages from halo copies to their owners
@@ -66,14 +66,12 @@ class BspRun {
     program_.ResetGlobal(round_.global);
     Span phase(track_, nullptr, spans::kPhase);
     {
-      Span span = Timed(spans::kInit, {owned_});
+      const Span span = Timed(spans::kInit, {owned_});
       steps_.SetAsynchronous(false);
       if (asynchronous_) RunLaterRoundsAsynchronously();
       steps_.ClearControl();
       steps_.SetLimit(buckets_.limit());
-      steps_.Init(run_.me.prior);
-      span.Next(spans::kActivate);
-      steps_.Activate(round_);
+      steps_.Init(run_.me.prior, round_);
     }
     BeginPhase();
     for (bool ask = IsTerminated();; ask = true) {
@@ -259,6 +257,7 @@ class BspRun {
     {
       const Span span = Timed(spans::kAdvance, {total_.active_vertices, total_.active_edges});
       if (!engine->Run(job, wait_)) return false;
+      steps_.FusedHasRun();
     }
     form_ = Form::kBitmap;
     narrow_rounds_ = 0;

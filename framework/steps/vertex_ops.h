@@ -162,12 +162,16 @@ CHATTY_FN bool GatherEdge(const StateRef<P>& s, LocalId source, LocalId target, 
 }
 
 template <class P>
-CHATTY_FN bool IsCandidate(const StateRef<P>& s, LocalId v) {
+CHATTY_FN bool IsCandidateWith(const StateRef<P>& s, [[maybe_unused]] const ValueOf<P>& value) {
   if constexpr (Traits<P>::kHasFilter) {
-    return s.program.Filter(s.values[v]);
+    return s.program.Filter(value);
   } else {
     return true;
   }
+}
+template <class P>
+CHATTY_FN bool IsCandidate(const StateRef<P>& s, LocalId v) {
+  return IsCandidateWith(s, s.values[v]);
 }
 
 /// Whether a vertex of a stationary program may see messages that differ from the last round's, for sources [begin, end) of
@@ -282,7 +286,8 @@ CHATTY_FN bool Updated(const StateRef<P>& s, LocalId v, Counters* tally, Update&
   if constexpr (Traits<P>::kHasFilter) {
     const bool wanted = s.program.Filter(before), wants = s.program.Filter(value);
     if (wants != wanted) {
-      const auto edges = static_cast<std::int64_t>(s.graph.reverse.degree(v));
+      // In a symmetric graph they are the forward edges, whose number is there.
+      const auto edges = static_cast<std::int64_t>(s.graph.SameRows() ? degree : s.graph.reverse.degree(v));
       tally->wanting += wants ? edges : -edges;
     }
   }
@@ -340,13 +345,16 @@ CHATTY_FN ValueOf<P> InitialValue(const StateRef<P>& s, const InputOf<P>* prior,
   }
 }
 
-/// Whether v sends in the first round of a phase.
+/// Whether v, with this value, sends in the first round of a phase.
 template <class P>
-CHATTY_FN bool StartsActive(const StateRef<P>& s, LocalId v, const RoundOf<P>& round) {
-  if constexpr (Traits<P>::kIsActiveTakesData) {
-    return CallIsActive(s.program, s.values[v], round, s.data[v]);
+CHATTY_FN bool StartsActive(const StateRef<P>& s, [[maybe_unused]] LocalId v, [[maybe_unused]] const ValueOf<P>& value,
+                            const RoundOf<P>& round) {
+  if constexpr (Traits<P>::kEveryRound) {
+    return true;
+  } else if constexpr (Traits<P>::kIsActiveTakesData) {
+    return CallIsActive(s.program, value, round, s.data[v]);
   } else if constexpr (Traits<P>::kHasIsActive) {
-    return CallIsActive(s.program, s.values[v], round);
+    return CallIsActive(s.program, value, round);
   } else {
     return true;
   }

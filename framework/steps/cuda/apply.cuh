@@ -11,20 +11,74 @@
 
 namespace chatty::steps::cuda {
 
-/// First values, empty inboxes, empty bitmaps.
+namespace detail {
+
+/// Chooses the first frontier among the first `end` vertices, and the candidates of a pull. `value_at(v)` gives the value of
+/// vertex v; all lanes call it, also for v past the end. A warp takes some words of the bitmaps, and all its loads and
+/// stores of them are of 32 words.
+template <class P, class Group, class ValueAt>
+__device__ void ActivateVertices(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, std::size_t end,
+                                 ValueAt&& value_at) {
+  Counters tally;
+  const auto words = static_cast<std::uint32_t>(bits::Words(end));
+  const auto owned_words = static_cast<std::uint32_t>(bits::Words(s.graph.owned));
+  const unsigned together = WordsOfWarp(group, words);
+  const unsigned stride = BlockCount(group) * kWarps * together;
+  for (unsigned base = (BlockRank(group) * kWarps + Warp()) * together; base < words; base += stride) {
+    const unsigned w = base + Lane();
+    const bool has_word = Lane() < together && w < words;
+    std::uint32_t rows = kFull, active_word = 0, candidate_word = 0;
+    if (Traits<P>::kHasFilter && s.rows != nullptr && has_word && w < owned_words) rows = s.rows[w];
+    for (unsigned j = 0; j < together && base + j < words; ++j) {
+      const LocalId v = (base + j) * 32 + Lane();  // no overflow: there are fewer words than that
+      const ValueOf<P> value = value_at(v);
+      const bool owned = v < s.graph.owned, active = owned && StartsActive(s, v, value, round);
+      if (active) {
+        tally.vertices += 1;
+        tally.edges += s.graph.forward.degree(v);
+      }
+      const unsigned all_active = __ballot_sync(kFull, active);
+      if (Lane() == j) active_word = all_active;
+      if constexpr (Traits<P>::kHasFilter) {
+        // Most vertices are candidates at first, and their edges are all edges but those of the others.
+        const bool candidate = owned && IsCandidateWith(s, value);
+        const std::uint32_t with_rows = __shfl_sync(kFull, rows, j);
+        if (owned && !candidate && (with_rows >> Lane() & 1) != 0) {
+          tally.wanting -= static_cast<std::int64_t>(s.graph.reverse.degree(v));
+        }
+        const unsigned candidates = __ballot_sync(kFull, candidate) & with_rows;
+        if (Lane() == j) candidate_word = candidates;
+      }
+    }
+    if (!has_word) continue;
+    s.active[w] = active_word;
+    if (Traits<P>::kHasFilter && s.candidates != nullptr && w < owned_words) s.candidates[w] = candidate_word;
+  }
+  if (IsFirst(group) && s.graph.owned > 0) {
+    tally.wanting += static_cast<std::int64_t>(s.graph.reverse.offsets[s.graph.owned] - s.graph.reverse.offsets[0]);
+  }
+  AddFromBlock(&s.control->active_vertices, tally.vertices);
+  AddFromBlock(&s.control->active_edges, tally.edges);
+  AddFromBlock(&s.control->candidate_edges, tally.wanting);
+}
+
+}  // namespace detail
+
+/// A run begins: first values, empty inboxes, empty bitmaps, and what Activate does, in one sweep.
 template <class P, class Group>
-__device__ void Init(const Group& group, const StateRef<P>& s, const InputOf<P>* prior) {
+__device__ void Init(const Group& group, const StateRef<P>& s, const InputOf<P>* prior, const RoundOf<P>& round) {
   const unsigned stride = BlockCount(group) * kBlock, first = BlockRank(group) * kBlock + threadIdx.x;
-  for (std::size_t i = first; i < s.graph.local; i += stride) {
-    const auto v = static_cast<LocalId>(i);
-    if (v < s.graph.owned) s.values[v] = InitialValue(s, prior, v);
-    if (s.inbox != nullptr && KeepsMessages(s)) {
+  detail::ActivateVertices(group, s, round, s.graph.local, [&](LocalId v) {
+    ValueOf<P> value{};
+    if (v < s.graph.owned) s.values[v] = value = InitialValue(s, prior, v);
+    if (v < s.graph.local && s.inbox != nullptr && KeepsMessages(s)) {
       Slot<MessageOf<P>> empty{};
       empty.message = IdentityOf<P>();
       s.inbox[v] = empty;
     }
-  }
-  for (std::size_t w = first; w < bits::Words(s.graph.local); w += stride) s.touched[w] = s.active[w] = 0;
+    return value;
+  });
+  for (std::size_t w = first; w < bits::Words(s.graph.local); w += stride) s.touched[w] = 0;
   if constexpr (Traits<P>::kSendsOnce) {
     for (std::size_t w = first; w < s.SentWords(); w += stride) s.sent[w] = 0;
   }
@@ -36,23 +90,30 @@ __device__ void Init(const Group& group, const StateRef<P>& s, const InputOf<P>*
 /// Chooses the vertices that start a phase, as a bitmap, and counts them and their work.
 template <class P, class Group>
 __device__ void Activate(const Group& group, const StateRef<P>& s, const RoundOf<P>& round) {
-  Counters tally;
-  std::int64_t wanting = 0;
-  for (std::size_t base = BlockRank(group) * kBlock; base < s.graph.owned; base += BlockCount(group) * kBlock) {
+  detail::ActivateVertices(group, s, round, s.graph.owned,
+                           [&](LocalId v) { return v < s.graph.owned ? s.values[v] : ValueOf<P>{}; });
+}
+
+/// Finds the candidates again, of the values as they are.
+template <class P, class Group>
+__device__ void FindCandidates(const Group& group, const StateRef<P>& s) {
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < s.graph.owned;
+       base += std::size_t{BlockCount(group)} * kBlock) {
     const std::size_t i = base + threadIdx.x;
-    const auto v = static_cast<LocalId>(i);
-    const bool active = i < s.graph.owned && (Traits<P>::kEveryRound || StartsActive(s, v, round));
-    if (active) {
-      tally.vertices += 1;
-      tally.edges += s.graph.forward.degree(v);
-    }
-    if (i < s.graph.owned && IsCandidate(s, v)) wanting += static_cast<std::int64_t>(s.graph.reverse.degree(v));
-    const unsigned word = __ballot_sync(kFull, active);
-    if (Lane() == 0 && i < s.graph.owned) s.active[i / 32] = word;
+    const unsigned word = __ballot_sync(kFull, i < s.graph.owned && IsCandidate(s, static_cast<LocalId>(i)));
+    if (Lane() == 0 && i < s.graph.owned) s.candidates[i / 32] = word & s.rows[i / 32];
   }
-  AddFromBlock(&s.control->active_vertices, tally.vertices);
-  AddFromBlock(&s.control->active_edges, tally.edges);
-  AddFromBlock(&s.control->candidate_edges, wanting);
+}
+
+/// Which vertices have reverse edges.
+template <class P, class Group>
+__device__ void FindRows(const Group& group, const StateRef<P>& s, std::uint32_t* rows) {
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < s.graph.owned;
+       base += std::size_t{BlockCount(group)} * kBlock) {
+    const std::size_t i = base + threadIdx.x;
+    const unsigned word = __ballot_sync(kFull, i < s.graph.owned && s.graph.reverse.degree(static_cast<LocalId>(i)) != 0);
+    if (Lane() == 0 && i < s.graph.owned) rows[i / 32] = word;
+  }
 }
 
 namespace detail {
@@ -86,41 +147,102 @@ __device__ void StorePartial(const Group& group, const GlobalOf<P>& mine, Global
 }  // namespace detail
 
 /// Updates every vertex with a message (all vertices of a kEveryRound program) and empties its inbox. From a queue of
-/// touched vertices comes a queue of active ones; from a bitmap, a bitmap. Where updates are measured, a partial aggregate a
-/// block, as of Measure.
+/// touched vertices comes a queue of active ones; from a bitmap, a bitmap. The candidates of a pull follow the values: a
+/// vertex that Filter takes on or leaves out changes its bit. Where updates are measured, a partial aggregate a block, as of
+/// Measure.
 template <class P, class Group>
 __device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, Form form, std::size_t count,
                       [[maybe_unused]] GlobalOf<P>* partials = nullptr) {
   if (std::size_t{BlockRank(group)} * kBlock >= count) return;
   Counters tally;
   [[maybe_unused]] GlobalOf<P> measure{};
-  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < count;
+  // Updates owned vertex v of each lane with `mine`. Returns whether it becomes active; `moved`: whether its bit among the
+  // candidates changes, as by its edges.
+  const auto update = [&](LocalId v, bool mine, bool* moved) {
+    [[maybe_unused]] ValueOf<P> before{};
+    if constexpr (Traits<P>::kMeasuresChange) {
+      if (mine) before = s.values[v];
+    }
+    const std::int64_t wanting = tally.wanting;
+    const bool active = mine && ApplyOne(s, v, round, &tally);
+    *moved = tally.wanting != wanting;
+    if constexpr (Traits<P>::kMeasuresChange) {
+      if (mine) measure = CombineGlobal<P>(measure, MeasureOf<P>(s.program, before, s.values[v], s.At(v), round));
+    }
+    return active;
+  };
+  const bool moves = Traits<P>::kHasFilter && s.candidates != nullptr;
+  if (form == Form::kBitmap) {
+    // A warp takes some words. It goes through them one by one if most of their vertices have a message, and else through
+    // the vertices that have one, a lane each.
+    __shared__ std::uint32_t active_words[kBlock], moved_words[kBlock];
+    const auto words = static_cast<std::uint32_t>(bits::Words(count));
+    const unsigned together = WordsOfWarp(group, words);
+    const unsigned stride = BlockCount(group) * kWarps * together;
+    for (unsigned base = (BlockRank(group) * kWarps + Warp()) * together; base < words; base += stride) {
+      const unsigned w = base + Lane();
+      const bool has_word = Lane() < together && w < words;
+      const std::uint32_t word = has_word ? s.touched[w] : 0, touched = word & bits::Mask(w, count);
+      const WarpBits all(touched);
+      unsigned left = __ballot_sync(kFull, touched != 0);
+      const bool dense = all.total() >= 8 * bits::Count(left);
+      std::uint32_t active_word = 0, moved_word = 0;
+      active_words[threadIdx.x] = moved_words[threadIdx.x] = 0;
+      __syncwarp();
+      for (unsigned k = 0; dense ? left != 0 : k < all.total(); k += 32) {
+        unsigned owner, bit = Lane();
+        bool mine;
+        if (dense) {
+          owner = __ffs(left) - 1;
+          left &= left - 1;
+          mine = (__shfl_sync(kFull, touched, owner) >> bit & 1) != 0;
+        } else {
+          mine = k + Lane() < all.total();
+          owner = all.Owner(mine ? k + Lane() : all.total() - 1, &bit);
+        }
+        bool moved = false;
+        const bool active = update((base + owner) * 32 + bit, mine, &moved);
+        if (dense) {
+          const unsigned all_active = __ballot_sync(kFull, active), all_moved = __ballot_sync(kFull, moved);
+          if (Lane() == owner) {
+            active_word = all_active;
+            moved_word = all_moved;
+          }
+        } else {
+          SetBits(active_words + Warp() * 32, owner, bit, active);
+          if (moves) SetBits(moved_words + Warp() * 32, owner, bit, moved);
+        }
+      }
+      if (!dense) {
+        active_word = active_words[threadIdx.x];
+        moved_word = moved_words[threadIdx.x];
+      }
+      __syncwarp();
+      if (!has_word) continue;
+      s.active[w] = active_word;
+      if (word != 0) s.touched[w] = 0;
+      if (moves && moved_word != 0) s.candidates[w] ^= moved_word;
+    }
+  }
+  for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; form != Form::kBitmap && base < count;
        base += std::size_t{BlockCount(group)} * kBlock) {
     const std::size_t i = base + threadIdx.x;
+    auto v = static_cast<LocalId>(i);
+    if (form == Form::kQueue && i < count) {
+      v = s.touched_queue[i];
+      atomics::And<true>(s.touched + (v >> 5), ~(1u << (v & 31)));
+    }
+    bool moved = false;
+    const bool active = update(v, i < count, &moved);
     if (form == Form::kQueue) {
-      bool active = false;
-      LocalId v = 0;
-      if (i < count) {
-        v = s.touched_queue[i];
-        atomics::And<true>(s.touched + (v >> 5), ~(1u << (v & 31)));
-        active = ApplyOne(s, v, round, &tally);
-      }
+      if (moves && moved) atomicXor(s.candidates + (v >> 5), 1u << (v & 31));
       Append(s.next, &s.control->next_count, v, active);
     } else {
-      const auto v = static_cast<LocalId>(i);
-      const bool mine = i < count && (form == Form::kAll || bits::Test(s.touched, v));
-      [[maybe_unused]] ValueOf<P> before{};
-      if constexpr (Traits<P>::kMeasuresChange) {
-        if (mine) before = s.values[v];
-      }
-      const bool active = mine && ApplyOne(s, v, round, &tally);
-      if constexpr (Traits<P>::kMeasuresChange) {
-        if (mine) measure = CombineGlobal<P>(measure, MeasureOf<P>(s.program, before, s.values[v], s.At(v), round));
-      }
-      const unsigned word = __ballot_sync(kFull, active);  // every lane has read its bit before lane 0 clears the word
+      const unsigned word = __ballot_sync(kFull, active), all_moved = __ballot_sync(kFull, moved);
       if (Lane() == 0 && i < count) {
         s.active[i / 32] = word;
         s.touched[i / 32] = 0;
+        if (moves && all_moved != 0) s.candidates[i / 32] ^= all_moved;
       }
     }
   }

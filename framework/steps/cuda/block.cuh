@@ -62,6 +62,7 @@ __device__ bool IsLastBlock(const Group& group, BlockTickets* tickets) {
     constexpr unsigned kGroups = BlockTickets::kGroups;
     const unsigned blocks = BlockCount(group), mine = BlockRank(group) % kGroups;
     const auto take = [](std::uint32_t* count, unsigned of) {
+      if (of == 1) return true;
       __threadfence();
       if (atomicAdd(count, 1u) + 1 < of) return false;
       *count = 0;
@@ -219,5 +220,58 @@ class WarpRows {
  private:
   unsigned inclusive_, exclusive_, total_;
 };
+
+/// How many words of a bitmap a warp looks at together, one a lane: fewer where there are warps for all.
+template <class Group>
+__device__ unsigned WordsOfWarp(const Group& group, std::size_t words) {
+  unsigned count = 32;
+  while (count > 1 && words <= std::size_t{BlockCount(group)} * kWarps * (count / 2)) count /= 2;
+  return count;
+}
+
+/// The set bits of a warp's words laid end to end, so that 32 lanes work on 32 bits however few a word has. Built from every
+/// lane's word; all lanes call everything.
+class WarpBits {
+ public:
+  __device__ explicit WarpBits(std::uint32_t word) : word_(word), rows_(bits::Count(word)) {}
+  __device__ unsigned total() const { return rows_.total(); }
+  /// The lane whose word has the k-th bit, and which bit of the word it is. For k below total().
+  __device__ unsigned Owner(unsigned k, unsigned* bit) const {
+    unsigned rank;
+    const unsigned owner = rows_.Owner(k, &rank);
+    const std::uint32_t word = __shfl_sync(kFull, word_, owner);
+    unsigned at = 0;
+#pragma unroll
+    for (unsigned width = 16; width > 0; width /= 2) {
+      const unsigned below = bits::Count(word >> at & ((1u << width) - 1));
+      if (below <= rank) {
+        rank -= below;
+        at += width;
+      }
+    }
+    *bit = at & 31;
+    return owner;
+  }
+
+ private:
+  std::uint32_t word_;
+  WarpRows rows_;
+};
+
+/// Sets bit `bit` of words[owner], in shared memory of this warp, for every lane with `set`. Owners ascend with the lanes,
+/// as WarpBits has them. All lanes call it.
+__device__ inline void SetBits(std::uint32_t* words, unsigned owner, unsigned bit, bool set) {
+  const std::uint32_t mine = set ? 1u << bit : 0;
+  const unsigned first = __shfl_sync(kFull, owner, 0), last = __shfl_sync(kFull, owner, 31);
+  if (last - first < 4) {  // atomics of one word would take turns
+    for (unsigned o = first; o <= last; ++o) {
+      const std::uint32_t all = __reduce_or_sync(kFull, owner == o ? mine : 0);
+      if (Lane() == 0) words[o] |= all;
+    }
+  } else if (set) {
+    atomicOr(words + owner, mine);
+  }
+  __syncwarp();
+}
 
 }  // namespace chatty::steps::cuda

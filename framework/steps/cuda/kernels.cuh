@@ -20,8 +20,7 @@ struct Report {
 
 /// Stores the counters where the host waits for them; `clear` empties them for the next round. One block. The fence makes
 /// the counters visible to the host before the ticket is.
-template <class P>
-__global__ void ReportControl(Control* control, Report* report, std::uint32_t ticket, bool clear) {
+__device__ inline void StoreReport(Control* control, Report* report, std::uint32_t ticket, bool clear) {
   static_assert(sizeof(Control) % 8 == 0);
   auto* const from = reinterpret_cast<unsigned long long*>(control);
   auto* const to = reinterpret_cast<unsigned long long*>(&report->control);
@@ -33,10 +32,24 @@ __global__ void ReportControl(Control* control, Report* report, std::uint32_t ti
   __syncthreads();
   if (threadIdx.x == 0) *const_cast<volatile std::uint32_t*>(&report->ticket) = ticket;
 }
+template <class P>
+__global__ void ReportControl(Control* control, Report* report, std::uint32_t ticket, bool clear) {
+  StoreReport(control, report, ticket, clear);
+}
 
 template <class P>
-__global__ void __launch_bounds__(kBlock) Init(StateRef<P> s, const InputOf<P>* prior) {
-  cuda::Init(Grid{}, s, prior);
+__global__ void __launch_bounds__(kBlock) Init(StateRef<P> s, const InputOf<P>* prior, RoundOf<P> round,
+                                               BlockTickets* tickets, Report* report, std::uint32_t ticket) {
+  cuda::Init(Grid{}, s, prior, round);
+  if (IsLastBlock(Grid{}, tickets)) StoreReport(s.control, report, ticket, /*clear=*/true);
+}
+template <class P>
+__global__ void __launch_bounds__(kBlock) FindRows(StateRef<P> s, std::uint32_t* rows) {
+  cuda::FindRows(Grid{}, s, rows);
+}
+template <class P>
+__global__ void __launch_bounds__(kBlock) FindCandidates(StateRef<P> s) {
+  cuda::FindCandidates(Grid{}, s);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) Activate(StateRef<P> s, RoundOf<P> round) {
@@ -59,19 +72,25 @@ template <class P>
 __global__ void __launch_bounds__(kBlock) Publish(StateRef<P> s, Form form) {
   cuda::Publish(Grid{}, s, form);
 }
+/// Resident blocks of Gather: as many as an SM has threads for, which wait for memory. Wide messages need the registers.
 template <class P>
-__global__ void __launch_bounds__(kBlock) Gather(StateRef<P> s, RoundOf<P> round, bool all_active) {
+inline constexpr int kGatherBlocks = sizeof(MessageOf<P>) <= 8 ? 8 : 1;
+template <class P>
+__global__ void __launch_bounds__(kBlock, kGatherBlocks<P>) Gather(StateRef<P> s, RoundOf<P> round, bool all_active) {
   cuda::Gather(Grid{}, s, round, all_active);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) GatherSlices(StateRef<P> s, RoundOf<P> round, bool all_active) {
   cuda::GatherSlices(Grid{}, s, round, all_active);
 }
+/// Updates. As in Init the last block reports and clears the counters: a kernel for that alone takes 4 us a round.
 template <class P>
 __global__ void __launch_bounds__(kBlock)
-    Apply(StateRef<P> s, RoundOf<P> round, Form form, std::size_t count, GlobalOf<P>* partials) {
+    Apply(StateRef<P> s, RoundOf<P> round, Form form, std::size_t count, GlobalOf<P>* partials, BlockTickets* tickets,
+          Report* report, std::uint32_t ticket) {
   // The queue's length is only known on the device: the host launches Apply before it has read it.
   cuda::Apply(Grid{}, s, round, form, form == Form::kQueue ? atomics::Load(&s.control->touched_count) : count, partials);
+  if (IsLastBlock(Grid{}, tickets)) StoreReport(s.control, report, ticket, /*clear=*/true);
 }
 template <class P>
 __global__ void __launch_bounds__(kBlock) Collect(StateRef<P> s, RoundOf<P> round, bool all_active) {

@@ -161,4 +161,15 @@ std::uint64_t PullAllBytes(const PartShape& part, Tiling tiling) {
   return PackedRows::Bytes(part, tiling, sizeof(MessageOf<P>)) + 2 * part.local * sizeof(SharedOf<P>) + measures;
 }
 
+/// Whether P's pulls look at candidates, in bitmaps: see StateRef.
+template <class P>
+inline constexpr bool kHasCandidates = !Traits<P>::kCounts && !kPullsAll<P>;
+
+/// Bytes of these bitmaps.
+template <class P>
+std::uint64_t CandidateBytes(const PartShape& part) {
+  if (!kHasCandidates<P>) return 0;
+  return (Traits<P>::kHasFilter ? 2 : 1) * bits::Words(part.owned) * sizeof(std::uint32_t);
+}
+
 }  // namespace chatty::steps::cuda

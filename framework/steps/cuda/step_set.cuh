@@ -25,13 +25,25 @@ class CudaSteps final : public StepSet {
       : device_(graph.device()),
         state_((graph.device().MakeCurrent(), graph), program),
         max_blocks_(static_cast<unsigned>(device_.info().multiprocessors) * kBlocksPerSm),
-        report_(device_, 1) {
+        report_(device_, 1),
+        tickets_(device_, 1) {
     report_[0].ticket = 0;
+    device_.Fill(tickets_.data(), 0, tickets_.bytes(), device_.stream());
     for (const auto& vertices : graph.subgraph().border) border_ += vertices.size();
     if constexpr (Traits<P>::kHasMeasure) {
       partials_ = Buffer<GlobalOf<P>>(device_, max_blocks_);
       partials_host_ = Pinned<GlobalOf<P>>(device_, max_blocks_);
     }
+    if constexpr (kHasCandidates<P>) {
+      const std::size_t words = bits::Words(s().graph.owned);
+      rows_with_edges_ = Buffer<std::uint32_t>(device_, words);
+      if constexpr (Traits<P>::kHasFilter) candidates_ = Buffer<std::uint32_t>(device_, words);
+      state_.SetCandidates(Traits<P>::kHasFilter ? candidates_.data() : rows_with_edges_.data(), rows_with_edges_.data());
+      kernels::FindRows<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), rows_with_edges_.data());
+      Check("FindRows");
+      gather_blocks_ = ResidentBlocks(kernels::Gather<P>);
+    }
+    if constexpr (!Traits<P>::kCounts) apply_blocks_ = ResidentBlocks(kernels::Apply<P>);
     if constexpr (kPullsAll<P>) {
       if (graph.subgraph().reverse) PrepareToPullAll(graph, rows.tiling);
     }
@@ -42,14 +54,18 @@ class CudaSteps final : public StepSet {
     }
   }
 
-  void Init(const std::byte* prior) override {
+  void Init(const std::byte* prior, const RoundState& round) override {
     Forget();
     state_.ForgetRoundMessages();
-    kernels::Init<P><<<Blocks(s().graph.local), kBlock, 0, stream()>>>(s(), reinterpret_cast<const InputOf<P>*>(prior));
+    BeginCandidates();
+    kernels::Init<P><<<Blocks(s().graph.local), kBlock, 0, stream()>>>(
+        s(), reinterpret_cast<const InputOf<P>*>(prior), As(round), tickets_.data(), report_.data(), ++ticket_);
     Check("Init");
+    reported_ = true;
   }
   void Activate(const RoundState& round) override {
     Forget();
+    BeginCandidates();
     kernels::Activate<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round));
     Check("Activate");
   }
@@ -104,10 +120,19 @@ class CudaSteps final : public StepSet {
   void Gather(const RoundState& round, bool all_active) override {
     state_.CheckRoundMessage(As(round));
     if constexpr (!Traits<P>::kCounts) {
-      kernels::Gather<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s(), As(round), all_active);
+      if constexpr (Traits<P>::kHasFilter) {
+        if (!candidates_current_) {
+          kernels::FindCandidates<P><<<Blocks(s().graph.owned), kBlock, 0, stream()>>>(s());
+          Check("FindCandidates");
+          candidates_current_ = true;
+        }
+      }
+      kernels::Gather<P>
+          <<<std::min(gather_blocks_, Blocks(s().graph.owned)), kBlock, 0, stream()>>>(s(), As(round), all_active);
       Check("Gather");
-      if (Traits<P>::kCanPush && s().graph.reverse.max_degree >= kHubDegree) {
-        kernels::GatherSlices<P><<<max_blocks_, kBlock, 0, stream()>>>(s(), As(round), all_active);
+      const bool may_have_hubs = !candidate_edges_ || *candidate_edges_ >= static_cast<std::int64_t>(kHubDegree);
+      if (Traits<P>::kCanPush && s().graph.reverse.max_degree >= kHubDegree && may_have_hubs) {
+        kernels::GatherSlices<P><<<max_blocks_ / 4, kBlock, 0, stream()>>>(s(), As(round), all_active);
         Check("GatherSlices");
       }
     }
@@ -115,9 +140,11 @@ class CudaSteps final : public StepSet {
   void Apply(const RoundState& round, Form form, std::size_t count) override {
     Forget();
     if constexpr (!Traits<P>::kCounts) {
-      const unsigned blocks = Blocks(count);
-      kernels::Apply<P><<<blocks, kBlock, 0, stream()>>>(s(), As(round), form, count, partials_.data());
+      const unsigned blocks = std::min(apply_blocks_, Blocks(count));
+      kernels::Apply<P><<<blocks, kBlock, 0, stream()>>>(s(), As(round), form, count, partials_.data(), tickets_.data(),
+                                                         report_.data(), ++ticket_);
       Check("Apply");
+      reported_ = true;
       if constexpr (Traits<P>::kMeasuresChange) {
         partial_count_ = count == 0 ? 0 : blocks;
         partials_of_ = round.index;
@@ -191,11 +218,15 @@ class CudaSteps final : public StepSet {
   /// A copy and a stream synchronisation would cost 11 us; a kernel of one block that stores to mapped host memory, where
   /// this thread waits for it, costs about half.
   const Control& Read(const WaitContext& context, bool clear) override {
-    const char* const before = last_;
-    ++ticket_;
-    kernels::ReportControl<P><<<1, 128, 0, stream()>>>(s().control, report_.data(), ticket_, clear);
-    Check("ReportControl");
-    last_ = before;  // what errors should name is the program's step
+    if (reported_ && !clear) throw InternalError("counters that a step has reported and cleared are read without clearing");
+    if (!reported_) {
+      const char* const before = last_;
+      ++ticket_;
+      kernels::ReportControl<P><<<1, 128, 0, stream()>>>(s().control, report_.data(), ticket_, clear);
+      Check("ReportControl");
+      last_ = before;  // what errors should name is the program's step
+    }
+    reported_ = false;
     clear_ = clear;
     measured_ = applied_;
     const Clock::time_point start = Clock::now();
@@ -212,6 +243,7 @@ class CudaSteps final : public StepSet {
                             device_.label(), context.timeout.count());
       }
     }
+    if (clear && candidate_edges_) *candidate_edges_ += report_[0].control.candidate_edges;
     return report_[0].control;
   }
   void MeasureInto(const RoundState& round, std::byte* global, const WaitContext& context) override {
@@ -250,12 +282,14 @@ class CudaSteps final : public StepSet {
   void SetAsynchronous(bool on) override { state_.SetAsynchronous(on); }
   FusedEngine* fused() override {
     if constexpr (fused::kRelaxes<P> || fused::cuda::kRunsRounds<P>) {
-      if (fused_) {
-        Forget();  // it changes values
-        return &*fused_;
-      }
+      if (fused_) return &*fused_;
     }
     return nullptr;
+  }
+  void FusedHasRun() override {
+    Forget();
+    candidates_current_ = false;
+    candidate_edges_.reset();
   }
   void SetProgram(const void* program) override {
     state_.SetProgram(*static_cast<const P*>(program));
@@ -298,6 +332,13 @@ class CudaSteps final : public StepSet {
       PrepareLaunch<false>(kernels::PullAll<P, false>);
     }
   }
+  /// How many blocks of a kernel the GPU holds at once. Blocks of a second wave would wait for the first.
+  template <class Kernel>
+  unsigned ResidentBlocks(Kernel kernel) {
+    int blocks = 0;
+    CHATTY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kBlock, 0));
+    return static_cast<unsigned>(std::max(1, blocks) * device_.info().multiprocessors);
+  }
   template <bool kOrdered>
   void PrepareLaunch(PullKernel kernel) {
     int blocks = 0;
@@ -331,6 +372,11 @@ class CudaSteps final : public StepSet {
     Check("FinishAll");
   }
 
+  void BeginCandidates() {
+    candidates_current_ = true;
+    candidate_edges_ = 0;  // Read adds what this step counts
+  }
+
   /// What the last PullAll has measured and shown holds no more.
   void Forget() {
     applied_.reset();
@@ -353,7 +399,7 @@ class CudaSteps final : public StepSet {
     return static_cast<unsigned>(std::clamp<std::size_t>((threads + kBlock - 1) / kBlock, 1, max_blocks_));
   }
   void Check(const char* step) {
-    clear_ = false;  // whatever runs may count
+    clear_ = reported_ = false;  // whatever runs may count
     const cudaError_t error = cudaGetLastError();
     if (error != cudaSuccess) [[unlikely]] {
       chatty::detail::ThrowCudaWork(error, device_.label(), fmt::format("launching step {} (or one before it)", step));
@@ -364,12 +410,21 @@ class CudaSteps final : public StepSet {
   Device& device_;
   ProgramState<P> state_;
   unsigned max_blocks_;
-  std::size_t border_ = 0;  // entries of all peers'
+  unsigned gather_blocks_ = 1, apply_blocks_ = 1;  // as many as are resident at once
+  std::size_t border_ = 0;                         // entries of all peers'
   Pinned<kernels::Report> report_;
   std::conditional_t<fused::kRelaxes<P>, std::optional<fused::cuda::Engine<P>>,
                      std::conditional_t<fused::cuda::kRunsRounds<P>, std::optional<fused::cuda::RoundsEngine<P>>, None>>
       fused_;
+  /// @{
+  /// StateRef::rows and StateRef::candidates, and whether these are of the values as they are.
+  Buffer<std::uint32_t> rows_with_edges_, candidates_;
+  bool candidates_current_ = false;
+  /// @}
+  std::optional<std::int64_t> candidate_edges_;  // reverse edges of candidates, as far as is known
+  Buffer<BlockTickets> tickets_;                 // of steps that report
   std::uint32_t ticket_ = 0;
+  bool reported_ = false;  // the last step was Init or Apply, which has reported and cleared the counters
   bool clear_ = false;
   const char* last_ = "none";  // step launched, for errors: kernels fail after their launch
   Buffer<GlobalOf<P>> partials_;

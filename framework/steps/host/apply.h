@@ -44,7 +44,7 @@ void Activate(Group& group, const StateRef<P>& s, const RoundOf<P>& round) {
       std::uint32_t active = 0, wanting = 0;
       for (std::size_t i = w * 32; i < std::min(end, w * 32 + 32); ++i) {
         const auto v = static_cast<LocalId>(i);
-        active |= std::uint32_t{Traits<P>::kEveryRound || StartsActive(s, v, round)} << (i & 31);
+        active |= std::uint32_t{StartsActive(s, v, s.values[v], round)} << (i & 31);
         wanting |= std::uint32_t{IsCandidate(s, v)} << (i & 31);
       }
       s.active[w] = active;

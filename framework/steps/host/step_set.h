@@ -42,7 +42,7 @@ class HostSteps final : public StepSet {
     return TiledRows::Bytes(part) + (kEndsByStripe<P> && part.parts == 1 ? StripeBoard<MessageOf<P>>::Bytes(threads) : 0);
   }
 
-  void Init(const std::byte* prior) override {
+  void Init(const std::byte* prior, const RoundState& round) override {
     applied_.reset();
     state_.ForgetRoundMessages();
     StateRef<P> state = s();
@@ -50,6 +50,7 @@ class HostSteps final : public StepSet {
       if (fused_.TakeInboxesEmpty()) state.inbox = nullptr;
     }
     Run(s().graph.local, [&](Group& g) { host::Init(g, state, reinterpret_cast<const InputOf<P>*>(prior)); });
+    Activate(round);
   }
   void Activate(const RoundState& round) override {
     applied_.reset();
