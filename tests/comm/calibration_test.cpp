@@ -161,18 +161,6 @@ TEST_F(CacheTest, OtherVersionsAreNotTrusted) {
   EXPECT_NE(loaded.why.find("another version"), std::string::npos) << loaded.why;
 }
 
-// Version 5 had its number in the fingerprint, and so in the name of the file.
-TEST_F(CacheTest, AnEarlierFileIsToldAndNotRead) {
-  const std::string fingerprint = MachineFingerprint(machines::NvSwitch(4)), earlier = "version 5 " + fingerprint.substr(8);
-  fs::create_directories(folder_);
-  Write(CalibrationFile(earlier), "chatty-calibration 5\n");
-  const LoadedCalibration loaded = LoadCalibration(fingerprint);
-  EXPECT_FALSE(loaded.calibration);
-  EXPECT_EQ(loaded.why, CalibrationFile(earlier) + " was written by an earlier version, whose costs are fitted otherwise");
-  SaveCalibration(fingerprint, Example());
-  EXPECT_EQ(LoadCalibration(fingerprint).why, "");
-}
-
 TEST_F(CacheTest, WhatIsNoFileIsCalledWhatItIs) {
   fs::create_directories(CalibrationFile("machine\n"));
   const LoadedCalibration loaded = LoadCalibration("machine\n");
