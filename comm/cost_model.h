@@ -50,7 +50,8 @@ enum class MeasuredLoad : std::uint8_t {
   kAlone,     ///< one buffer on the machine
   kAllToAll,  ///< each device to each other
 };
-inline constexpr std::size_t kMeasuredLoads = 2;  ///< number of measured loads
+inline constexpr std::size_t kMeasuredLoads = 2;                                              ///< number of measured loads
+inline constexpr MeasuredLoad kAllLoads[] = {MeasuredLoad::kAlone, MeasuredLoad::kAllToAll};  ///< all of them
 /// "alone" or "all-to-all".
 std::string_view LoadName(MeasuredLoad load);
 

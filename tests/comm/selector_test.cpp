@@ -20,9 +20,6 @@ namespace {
 
 constexpr std::size_t kDevices = 4;
 
-constexpr std::array kAllEncodings = {Encoding::kSparse, Encoding::kBitmap, Encoding::kDense};
-constexpr std::array kLoads = {MeasuredLoad::kAlone, MeasuredLoad::kAllToAll};
-
 /// Sets the cost of all encodings.
 void Set(CostModel& model, std::size_t path, PartId from, PartId to, MeasuredLoad load, const Cost& cost) {
   for (const Encoding encoding : kAllEncodings) model.set_cost(path, from, to, encoding, load, cost);
@@ -40,7 +37,7 @@ CostModel Alike(const std::vector<std::pair<std::string, Cost>>& paths, double d
     broadcast.beta_us_per_byte *= dearer;
     for (PartId from = 0; from < kDevices; ++from) {
       for (PartId to = 0; to < kDevices; ++to) {
-        for (const MeasuredLoad load : kLoads) Set(model, p, from, to, load, from == to ? broadcast : cost);
+        for (const MeasuredLoad load : kAllLoads) Set(model, p, from, to, load, from == to ? broadcast : cost);
       }
     }
   }
@@ -142,7 +139,7 @@ TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
   model.set_links_apart(true);
   for (PartId from = 0; from < kDevices; ++from) {
     for (PartId to = 0; to < kDevices; ++to) {
-      for (const MeasuredLoad load : kLoads) {
+      for (const MeasuredLoad load : kAllLoads) {
         const bool linked = from + to == 1, many = load == MeasuredLoad::kAllToAll;
         if (linked) Set(model, 0, from, to, load, Cost{many ? 11.25 : 3, 0});
         if (from != to) Set(model, 1, from, to, load, Cost{many ? 120.0 : 10, 0});
@@ -171,7 +168,7 @@ TEST_F(SelectorTest, WhatMovesTogetherDoesNotEndUpSlower) {
   CostModel model({"p2p-direct", "staged"}, kDevices);
   model.set_links_apart(true);
   for (PartId to = 1; to < kDevices; ++to) {
-    for (const MeasuredLoad load : kLoads) {
+    for (const MeasuredLoad load : kAllLoads) {
       Set(model, 0, 0, to, load, Cost{load == MeasuredLoad::kAllToAll ? 90.0 : 3, 0});
       Set(model, 1, 0, to, load, Cost{to == 1 ? 100.0 : 55, 0});
     }
