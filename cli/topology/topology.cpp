@@ -143,7 +143,7 @@ int ShowTopology(const TopologyOptions& options) {
     json["mask"] = mask.text();
     json["topology"] = TopologyJson(topology);
     json["rings"] = RingsJson(rings);
-    if (costs) json["costs"] = CostsJson(topology, *costs);
+    if (costs) json["costs"] = CostsJson(*costs);
     WriteJsonLines(options.json, json);
   }
   if (!options.html.empty()) {

@@ -234,7 +234,7 @@ TEST_F(CliTest, TopologyMeasuresCosts) {
   EXPECT_GT(costs.at("probes").size(), 12u);
   EXPECT_EQ(costs.at("choices").size(), 12u);
   const std::string html = ReadAll(page);
-  EXPECT_NE(html.find("<polyline class=\"p0\""), std::string::npos);
+  EXPECT_NE(html.find("class=\"line p0\""), std::string::npos);
   EXPECT_EQ(html.find("http"), std::string::npos) << "the page loads nothing";
   EXPECT_EQ(html.find("nan"), std::string::npos);
   EXPECT_EQ(html.find("inf"), std::string::npos);
