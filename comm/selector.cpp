@@ -39,67 +39,62 @@ std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind,
     CHATTY_CHECK(info != nullptr, "transport '{}' was not checked", named);
     return {info->name};  // a name that outlives `spec`
   }
-  std::vector<const TransportInfo*> infos;
+  std::vector<const TransportInfo*> infos;  // null: may not be taken
   for (const std::string& path : model.paths()) {
     const TransportInfo* const info = FindTransport(path);
     const bool may = info != nullptr && AutoMayTake(path, kind);  // a model may name a path that this build lacks
     infos.push_back(may && (meets || !info->collective) ? info : nullptr);
   }
-  const auto joins = [&](std::size_t p, PartId from, PartId to) { return infos[p] != nullptr && model.Joins(p, from, to); };
-  // The cost of every candidate, for some sizes of every pair that exchanges data.
-  struct Case {
-    std::vector<double> us;  // of each path of the model
-  };
-  std::vector<Case> cases;
-  std::vector<std::size_t> chosen;
+  // The time of every path for some sizes of every pair that exchanges data.
+  std::vector<std::vector<double>> cases;
   const std::size_t devices = capacities.size();
   const Load all{static_cast<std::uint32_t>(devices - 1), static_cast<std::uint32_t>(devices)};
   for (PartId from = 0; from < devices; ++from) {
     for (PartId to = 0; to < devices; ++to) {
       const std::size_t capacity = capacities[from][to];
-      if (from == to || capacity == 0) continue;
-      for (std::size_t bytes = 256;; bytes *= 16) {
+      for (std::size_t bytes = 256; from != to && capacity != 0; bytes *= 16) {
         const std::size_t size = std::min(bytes, capacity);
         // Long buffers are bitmaps of a numbering's places, short ones records of eight bytes.
         const bool swept = size > capacity / 4;
-        Case& one = cases.emplace_back();
+        const Encoding encoding = swept ? Encoding::kBitmap : Encoding::kSparse;
+        std::vector<double>& us = cases.emplace_back();
         for (std::size_t p = 0; p < infos.size(); ++p) {
-          one.us.push_back(!joins(p, from, to) ? kInfinite
-                                               : model.PredictUs(p, from, to, swept ? Encoding::kBitmap : Encoding::kSparse,
-                                                                 size, (swept ? capacity : size) / 8, all));
+          us.push_back(infos[p] == nullptr
+                           ? kInfinite
+                           : model.PredictUs(p, from, to, encoding, size, (swept ? capacity : size) / 8, all));
         }
         if (size == capacity) break;
       }
     }
   }
+  std::vector<std::size_t> chosen;
+  const auto best = [&](const std::vector<double>& us) {
+    double least = kInfinite;
+    for (const std::size_t p : chosen) least = std::min(least, us[p]);
+    return least;
+  };
   // First every pair's default path.
   for (const std::string_view name : kZeroCopyPaths) {
     const std::size_t p = model.Find(name);
-    const bool needed = p != CostModel::kNoPath && std::any_of(cases.begin(), cases.end(), [&](const Case& one) {
-                          return one.us[p] != kInfinite && std::all_of(chosen.begin(), chosen.end(), [&](std::size_t other) {
-                                   return one.us[other] == kInfinite;
-                                 });
-                        });
-    if (needed) chosen.push_back(p);
+    if (p != CostModel::kNoPath && std::any_of(cases.begin(), cases.end(), [&](const std::vector<double>& us) {
+          return us[p] != kInfinite && best(us) == kInfinite;
+        })) {
+      chosen.push_back(p);
+    }
   }
-  const auto best = [&](const Case& one) {
-    double least = kInfinite;
-    for (const std::size_t p : chosen) least = std::min(least, one.us[p]);
-    return least;
-  };
   while (chosen.size() < kMaxPaths) {
     // The path with the largest total gain over all cases. Where a case has no path yet, any path is better than none.
     std::size_t next = CostModel::kNoPath;
     double most = 0;
     for (std::size_t p = 0; p < infos.size(); ++p) {
       double gain = 0;
-      for (const Case& one : cases) {
-        const double now = best(one);
-        if (one.us[p] == kInfinite) continue;
+      for (const std::vector<double>& us : cases) {
+        const double now = best(us);
+        if (us[p] == kInfinite) continue;
         if (now == kInfinite) {
-          gain += 1e6 + 1e3 / (1 + one.us[p]);
-        } else if (IsClearlyLess(one.us[p], now)) {
-          gain += 1 - one.us[p] / now;
+          gain += 1e6 + 1e3 / (1 + us[p]);
+        } else if (IsClearlyLess(us[p], now)) {
+          gain += 1 - us[p] / now;
         }
       }
       if (gain > most) {

@@ -278,7 +278,7 @@ TEST_F(SelectorTest, EnginesTakeLongerThanACalibration) {
 // Four H200s whose costs are those of docs/performance/exchange-and-paths.md: a copy carries 394 GB/s and a store 369, a
 // launch takes 2.9 us, and a copy's length must be read. There `auto` once took copies for long buffers and host memory for
 // short ones, and lost 8 to 15 % of BFS and CC to p2p-direct.
-TEST(SelectPaths, WhereLinksAreWholeStoresIntoPeersMemoryAreTakenAlone) {
+TEST_F(SelectorTest, WhereLinksAreWholeStoresIntoPeersMemoryAreTakenAlone) {
   const auto line = [](double alpha_us, double bytes_per_us, double error) {
     Cost cost{alpha_us, 1 / bytes_per_us, 6.5e-5};
     cost.error = error;
@@ -299,6 +299,24 @@ TEST(SelectPaths, WhereLinksAreWholeStoresIntoPeersMemoryAreTakenAlone) {
                 (std::vector<std::string_view>{"p2p-direct"}))
           << bytes;
     }
+  }
+  // What a pair sends there, as the records of Kronecker 26 and uniform 27 of 2026-11-27 have it, in proportion: 586 KB in
+  // all rounds of bfs on Kronecker 24 and in the exchange of cc on uniform 24, 1.65 MB in bfs on uniform 24. And short
+  // buffers.
+  const CostModel nominal = CostModel::Nominal(machines::NvSwitch(kDevices));
+  const TransportSelector selector = Between({"p2p-direct", "uva", "staged"}, model);
+  for (const std::size_t bytes : {std::size_t{64}, std::size_t{4} << 10, std::size_t{586000}, std::size_t{1650000}}) {
+    for (const Encoding encoding : kAllEncodings) {
+      const BufferShape buffer{.encoding = encoding, .bytes = bytes, .entries = bytes / 8};
+      const TransportSelector::Choice choice = selector.Choose(0, 1, buffer, {kDevices - 1, kDevices});
+      EXPECT_EQ(selector.path_name(choice.path), "p2p-direct") << bytes << EncodingName(encoding);
+      for (std::size_t path = 0; path < selector.size(); ++path) {
+        EXPECT_LE(0.85 * choice.us, selector.PredictUs(path, 0, 1, buffer, {kDevices - 1, kDevices})) << bytes;
+      }
+    }
+    const std::vector<std::string_view> taken = SelectPaths({}, DeviceKind::kCuda, nominal, Square(bytes), true);
+    EXPECT_EQ(taken, (std::vector<std::string_view>{"p2p-direct"})) << bytes;
+    EXPECT_FALSE(BroadcastsMayPay(taken, nominal, Square(bytes), std::vector<std::size_t>(kDevices, bytes)));
   }
   CostModel without({"uva", "staged"}, kDevices);  // no links: short buffers by host memory, long ones by copies
   for (PartId from = 0; from < kDevices; ++from) {
