@@ -77,25 +77,13 @@ std::span<const std::size_t> SizesThatFit(std::string_view name, std::span<Devic
 /// Whether a path by itself joins only pairs with a link. Without a link, it takes the way of another path.
 bool NeedsLink(std::string_view path) { return path == "p2p-copy" || path == "p2p-direct"; }
 
-std::vector<std::string_view> PathsToMeasure(std::span<Device* const> devices, const CalibrationOptions& options) {
-  const DeviceSelection selection = SelectionOf(devices);
-  if (options.paths.empty()) return PathsOfAuto(selection);
-  std::vector<std::string_view> paths;
-  for (const std::string_view path : options.paths) {
-    if (FindTransport(path) == nullptr) Throw<UsageError>("there is no transport '{}' to measure in this build", path);
-    CheckTransport(path, selection);
-    paths.push_back(path);
-  }
-  return paths;
-}
-
 }  // namespace
 
 Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions& options) try {
   if (devices.size() < 2)
     throw UsageError("communication is measured between two devices or more; choose them by --devices");
   const Clock::time_point start = Clock::now();
-  const std::vector<std::string_view> paths = PathsToMeasure(devices, options);
+  const std::vector<std::string_view> paths = PathsOfAuto(SelectionOf(devices));
   Calibration result;
   result.quick = options.quick;
   result.model = CostModel(std::vector<std::string>(paths.begin(), paths.end()), devices.size());

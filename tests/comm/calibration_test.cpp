@@ -418,9 +418,6 @@ TEST(Calibrate, RefusesWhatCannotBeMeasured) {
   const auto devices = OpenDevices(ParseDevices("host:2"), 1);
   const std::vector<Device*> pointers{devices[0].get(), devices[1].get()};
   EXPECT_THROW(Calibrate(std::span(pointers).first(1)), UsageError);
-  CalibrationOptions options;
-  options.paths = {"carrier-pigeon"};
-  EXPECT_THROW(Calibrate(pointers, options), UsageError);
 }
 
 // An hour passes with each path that begins.
@@ -439,34 +436,15 @@ TEST(Calibrate, WhenTheTimeIsUpAQuickOneMeasuresTheFewestSizes) {
   }
 }
 
-TEST(Calibrate, PathsWhoseBuffersWouldTakeTooMuchAreNoted) {
-  // A ring of 32 has 17 thousand buffers, and each of them twice: at 64 KiB more than 2 GiB.
-  const auto devices = OpenDevices(ParseDevices("host:32"), 1);
-  std::vector<Device*> pointers;
-  for (const auto& device : devices) pointers.push_back(device.get());
-  CalibrationOptions options;
-  options.quick = true;
-  options.paths = {"ring"};
-  const Calibration calibration = Calibrate(pointers, options);
-  EXPECT_FALSE(calibration.model.Joins(0, 0, 31));
-  ASSERT_EQ(calibration.notes.size(), 1u);
-  EXPECT_TRUE(calibration.notes.front().starts_with("ring is not measured: buffers of 65536 bytes between 32 devices take "))
-      << calibration.notes.front();
-}
-
 TEST(Calibrate, LinksThatAreMaskedJoinNobody) {
   const auto devices = OpenDevices(ParseDevices("host:2"), 1);
   const std::vector<Device*> pointers{devices[0].get(), devices[1].get()};
   CalibrationOptions options;
   options.quick = true;
   options.links = LinkMask::Parse("none", 2);
-  options.paths = {"host"};
-  if (FindTransport("p2p-direct") != nullptr && FindTransport("p2p-direct")->host) options.paths.emplace_back("p2p-direct");
-  const Calibration calibration = Calibrate(pointers, options);
-  EXPECT_TRUE(calibration.model.Joins(0, 0, 1));
-  for (std::size_t path = 1; path < options.paths.size(); ++path) {
-    EXPECT_FALSE(calibration.model.Joins(path, 0, 1));
-  }
+  const CostModel model = Calibrate(pointers, options).model;
+  EXPECT_TRUE(model.Joins(model.Find("host"), 0, 1));
+  EXPECT_FALSE(model.Joins(model.Find("p2p-direct"), 0, 1));
 }
 
 }  // namespace
