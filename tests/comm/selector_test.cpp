@@ -132,6 +132,21 @@ TEST_F(SelectorTest, TheZeroCopyPathStaysUnlessTheGainExceedsTheError) {
   EXPECT_EQ(chosen(69, 0.3), "staged");
 }
 
+TEST_F(SelectorTest, TheErrorIsThatOfTheLoad) {
+  CostModel model = Alike({{"p2p-direct", Cost{100, 0}}, {"staged", Cost{80, 0}}}, 1);
+  Cost cost{80, 0};
+  cost.error = 0.3;
+  Set(model, 1, 0, 1, MeasuredLoad::kAllToAll, cost);
+  const TransportSelector selector = Between({"p2p-direct", "staged"}, model);
+  EXPECT_EQ(selector.path_name(selector.Choose(0, 1, Block(1000), {}).path), "staged");
+  EXPECT_EQ(selector.path_name(selector.Choose(0, 1, Block(1000), {3, kDevices}).path), "p2p-direct");
+  EXPECT_DOUBLE_EQ(model.Error(1, 0, 1, Encoding::kDense, {3, 1}), 0.3 * 2 / 11) << "3 of 12 buffers";
+  const TransportSelector::Choice broadcast{0, 80, 0.1}, unsure{0, 80, 0.3}, pairs{0, 100, 0.15};
+  EXPECT_TRUE(TransportSelector::BroadcastPays(broadcast, pairs));
+  EXPECT_FALSE(TransportSelector::BroadcastPays(unsure, pairs));
+  EXPECT_FALSE(TransportSelector::BroadcastPays(broadcast, {0, 100, 0.25}));
+}
+
 TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
   // A link joins 0 and 1 alone. Through host memory copies are faster than kernels' loads for two buffers at once, not for
   // three.
