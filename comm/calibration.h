@@ -41,15 +41,14 @@ struct Calibration {
 
 /// How to measure.
 struct CalibrationOptions {
-  bool quick = false;                   ///< up to 16 MiB rather than 256, few repetitions: under 5 s for two devices
-  LinkMask links;                       ///< pairs that may use the links between them
-  std::vector<std::string_view> paths;  ///< names of transports; empty: all that can join the devices
+  bool quick = false;  ///< up to 16 MiB rather than 256, few repetitions: under 5 s for two devices
+  LinkMask links;      ///< pairs that may use the links between them
   /// Reports the current step, from the calling thread; may be empty.
   std::function<void(std::string_view)> progress;
 };
 
-/// Measures all paths between these devices, which must be idle and are idle afterwards. A path that fails is left out and
-/// noted. Throws UsageError for fewer than two devices or an unknown path, OutOfMemoryError, DeviceError.
+/// Measures the paths that `auto` may take between these devices (PathsOfAuto), which must be idle and are idle afterwards.
+/// A path that fails is left out and noted. Throws UsageError for fewer than two devices, OutOfMemoryError, DeviceError.
 Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions& options = {});
 
 /// The machine that a calibration is valid for: devices, what joins them, the mask, and the versions of the driver, CUDA,

@@ -29,18 +29,27 @@ const Cost& CostModel::KnownCost(std::size_t path, std::size_t from, std::size_t
   return known.exists() ? known : cost(path, from, to, encoding);
 }
 
-double CostModel::PredictUs(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, std::size_t bytes,
-                            std::size_t entries, Load load) const noexcept {
-  const auto b = static_cast<double>(bytes), e = static_cast<double>(entries);
-  const double alone = KnownCost(path, from, to, encoding).Us(b, e);
-  // The busy share of all buffers that the machine can have under way at once.
+double CostModel::Busy(std::size_t from, std::size_t to, Load load) const noexcept {
   const bool broadcast = from == to;
   const std::size_t most = devices_ * (broadcast ? 1 : devices_ - 1);
   const std::size_t senders = std::clamp<std::size_t>(load.senders, 1, devices_);
   const std::size_t busy = senders * (broadcast ? 1 : std::clamp<std::size_t>(load.buffers, 1, devices_ - 1));
-  if (busy <= 1 || !(alone < std::numeric_limits<double>::infinity())) return alone;
-  const double share = static_cast<double>(busy - 1) / static_cast<double>(most - 1);
-  return (1 - share) * alone + share * KnownCost(path, from, to, encoding, MeasuredLoad::kAllToAll).Us(b, e);
+  return busy <= 1 ? 0 : static_cast<double>(busy - 1) / static_cast<double>(most - 1);
+}
+
+double CostModel::PredictUs(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, std::size_t bytes,
+                            std::size_t entries, Load load) const noexcept {
+  const auto b = static_cast<double>(bytes), e = static_cast<double>(entries);
+  const double alone = KnownCost(path, from, to, encoding).Us(b, e);
+  const double busy = Busy(from, to, load);
+  if (busy == 0 || !(alone < std::numeric_limits<double>::infinity())) return alone;
+  return (1 - busy) * alone + busy * KnownCost(path, from, to, encoding, MeasuredLoad::kAllToAll).Us(b, e);
+}
+
+double CostModel::Error(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, Load load) const noexcept {
+  const double busy = Busy(from, to, load);
+  return (1 - busy) * KnownCost(path, from, to, encoding).error +
+         busy * KnownCost(path, from, to, encoding, MeasuredLoad::kAllToAll).error;
 }
 
 std::size_t CostModel::Best(std::size_t from, std::size_t to, Encoding encoding, std::size_t bytes, std::size_t entries,

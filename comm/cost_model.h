@@ -50,7 +50,8 @@ enum class MeasuredLoad : std::uint8_t {
   kAlone,     ///< one buffer on the machine
   kAllToAll,  ///< each device to each other
 };
-inline constexpr std::size_t kMeasuredLoads = 2;  ///< number of measured loads
+inline constexpr std::size_t kMeasuredLoads = 2;                                              ///< number of measured loads
+inline constexpr MeasuredLoad kAllLoads[] = {MeasuredLoad::kAlone, MeasuredLoad::kAllToAll};  ///< all of them
 /// "alone" or "all-to-all".
 std::string_view LoadName(MeasuredLoad load);
 
@@ -117,6 +118,8 @@ class CostModel {
   /// does not join the pair. Indices are not checked; a load beyond the devices' largest counts as the largest.
   double PredictUs(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, std::size_t bytes,
                    std::size_t entries, Load load = {}) const noexcept;
+  /// The relative error of PredictUs: that of the lines that it is between, in the same shares. 0 for nominal costs.
+  double Error(std::size_t path, std::size_t from, std::size_t to, Encoding encoding, Load load = {}) const noexcept;
   /// The path of least PredictUs, the first among equals; kNoPath where none joins the pair.
   std::size_t Best(std::size_t from, std::size_t to, Encoding encoding, std::size_t bytes, std::size_t entries,
                    Load load = {}) const noexcept;
@@ -131,6 +134,8 @@ class CostModel {
   bool operator==(const CostModel&) const = default;  ///< all members
 
  private:
+  /// The share of all buffers that the machine can have under way at once, less the one alone.
+  double Busy(std::size_t from, std::size_t to, Load load) const noexcept;
   std::size_t Index(std::size_t path, std::size_t from, std::size_t to, Encoding encoding,
                     MeasuredLoad load) const noexcept {
     return (((path * devices_ + from) * devices_ + to) * kEncodings + static_cast<std::size_t>(encoding)) * kMeasuredLoads +

@@ -16,6 +16,7 @@ enum class Encoding : std::uint8_t {
   kDense,   ///< a payload for each place of the numbering: all are present; or a block of memory
 };
 inline constexpr std::size_t kEncodings = 3;  ///< number of encodings
+inline constexpr Encoding kAllEncodings[] = {Encoding::kSparse, Encoding::kBitmap, Encoding::kDense};  ///< all of them
 
 /// "sparse", "bitmap" or "dense".
 inline std::string_view EncodingName(Encoding encoding) {

@@ -40,14 +40,13 @@ constexpr double kNcclShare = 0.72;      // 128 MB broadcast to one other GPU in
 constexpr double kNcclHostShare = 0.35;  // NCCL's shared memory transport: both GPUs cross PCIe, in small steps
 constexpr double kPcieGuess = kAssumedBandwidth;
 // Host devices: a thread that wakes another by futex, and one thread's copying.
-constexpr double kWakeUs = 5, kHostBytesPerUs = 10e3, kHostGatherUs = 5e-3, kHostSweepUs = 2e-3, kHubUs = 10;
+constexpr double kWakeUs = 5, kHostBytesPerUs = 10e3, kHostGatherUs = 5e-3, kHostSweepUs = 2e-3;
 /// Extra time of engines' buffers between GPUs over those of a calibration. Engines' kernels do more for each entry, one
 /// after the other, and must be fetched, while a calibration repeats its kernels. The median of 248 buffers of `bfs`, `sssp`
 /// and `pagerank` between two H100s (docs/performance/exchange-and-paths.md).
 constexpr double kEngineUs = 8;
 
-constexpr std::array<std::string_view, 8> kKnownPaths = {"host", "p2p-direct", "p2p-copy", "nccl",
-                                                         "ring", "uva",        "staged",   "uva-hub"};
+constexpr std::array<std::string_view, 6> kKnownPaths = {"host", "p2p-direct", "p2p-copy", "nccl", "uva", "staged"};
 
 /// A point-to-point cost of sparse buffers, and whether its bytes share one way with a sender's other buffers.
 struct Way {
@@ -63,16 +62,12 @@ class Nominals {
     }
   }
 
-  bool host() const { return topology_.devices().front().kind == DeviceKind::kHost; }
-
-  Way Pair(std::string_view path, std::size_t from, std::size_t to) const {
-    return host() ? HostPair(path, from, to) : GpuPair(path, from, to);
-  }
-
-  /// The same under a load.
-  Cost Pair(std::string_view path, std::size_t from, std::size_t to, MeasuredLoad load) const {
+  /// The cost of sparse buffers under a load. `to` equal to `from`: of a broadcast to all others.
+  Cost Of(std::string_view path, std::size_t from, std::size_t to, MeasuredLoad load) const {
+    const bool all = load == MeasuredLoad::kAllToAll;
+    if (from == to) return Broadcast(path, from, all);
     const Way way = Pair(path, from, to);
-    return load == MeasuredLoad::kAlone ? way.cost : Under(way, static_cast<double>(topology_.size() - 1), true);
+    return all ? Under(way, true) : way.cost;
   }
 
   /// The cost of another encoding where sparse buffers have this one.
@@ -81,39 +76,36 @@ class Nominals {
     cost.gamma_us_per_entry *= encoding == Encoding::kDense ? 0
                                : host()                     ? kHostSweepUs / (2 * kHostGatherUs)
                                                             : kSweepUs / (kGatherUs + kScatterUs);
-    if (encoding == Encoding::kBitmap && !host() && (path == "uva" || path == "uva-hub")) {
-      cost.beta_us_per_byte *= kZeroCopyFactor;
-    }
+    if (encoding == Encoding::kBitmap && !host() && path == "uva") cost.beta_us_per_byte *= kZeroCopyFactor;
     return cost;
   }
 
-  /// From `from` to all others, alone or while all broadcast.
-  Cost Broadcast(std::string_view path, std::size_t from, bool all_at_once) const {
-    const auto others = static_cast<double>(topology_.size() - 1);
+ private:
+  bool host() const { return topology_.devices().front().kind == DeviceKind::kHost; }
+  double others() const { return static_cast<double>(topology_.size() - 1); }
+  Way Pair(std::string_view path, std::size_t from, std::size_t to) const {
+    return host() ? HostPair(path, from, to) : GpuPair(path, from, to);
+  }
+
+  /// The slowest of the ways to all others. A path that does not join one of them has none.
+  Cost Broadcast(std::string_view path, std::size_t from, bool all) const {
     Cost worst{0, 0, 0};
     for (std::size_t to = 0; to < topology_.size(); ++to) {
       if (to == from) continue;
       const Way way = Pair(path, from, to);
-      Cost cost = Under(way, others, all_at_once);
+      Cost cost = way.cost;
       if (path == "nccl") {  // pipelined around its ring, at the ring's narrowest hop
-        cost = way.cost;
-        cost.alpha_us += kNcclRankUs * (others - 1);
+        cost.alpha_us += kNcclRankUs * (others() - 1);
         for (std::size_t hop = 0; hop < ring_.order.size(); ++hop) {
           cost.beta_us_per_byte =
               std::max(cost.beta_us_per_byte, Pair(path, ring_.order[hop], ring_.Next(hop)).cost.beta_us_per_byte);
         }
-        if (all_at_once) cost.beta_us_per_byte *= others;
-      } else if (path == "ring") {  // the ring passes all data; the farthest device has it last
-        cost = way.cost;
-        if (all_at_once) cost.beta_us_per_byte *= others;
-      } else if ((path == "uva" || path == "uva-hub") && !all_at_once) {
-        cost = way.cost;  // written once, read by all at the same time
+        if (all) cost.beta_us_per_byte *= others();
       } else if (host() && (path == "host" || path == "uva")) {
-        cost = way.cost;  // packed once, and unpacked by each receiver as often as there are senders
-        if (all_at_once) {
-          cost.beta_us_per_byte *= (1 + others) / 2;
-          cost.gamma_us_per_entry *= (1 + others) / 2;
-        }
+        if (all)
+          Scale(cost, (1 + others()) / 2);  // packed once, and unpacked by each receiver as often as there are senders
+      } else if (path != "uva" || all) {    // uva alone: written once, read by all at the same time
+        cost = Under(way, all);
       }
       worst.alpha_us = std::max(worst.alpha_us, cost.alpha_us);
       worst.beta_us_per_byte = std::max(worst.beta_us_per_byte, cost.beta_us_per_byte);
@@ -122,123 +114,70 @@ class Nominals {
     return worst;
   }
 
-  /// A way while its sender has so many buffers under way, and with `all` each other device, too.
-  Cost Under(const Way& way, double buffers, bool all) const {
+  static void Scale(Cost& cost, double times) {
+    cost.beta_us_per_byte *= times;
+    cost.gamma_us_per_entry *= times;
+  }
+
+  /// A way while its sender has a buffer to each other device under way, and with `all` each other device, too.
+  Cost Under(const Way& way, bool all) const {
     Cost cost = way.cost;
     if (host()) {  // senders pack buffers one by one; in all-to-all, receivers unpack as many
-      const double times = all ? buffers : (1 + buffers) / 2;
-      cost.beta_us_per_byte *= times;
-      cost.gamma_us_per_entry *= times;
+      Scale(cost, all ? others() : (1 + others()) / 2);
       return cost;
     }
-    cost.alpha_us += kLaunchUs * (buffers - 1);
-    if (way.shared_out) cost.beta_us_per_byte *= buffers;
-    if (all && buffers > 1) {  // and the receiver unpacks as many
-      cost.gamma_us_per_entry *= buffers;
-      cost.alpha_us += kLaunchUs * (buffers - 1);
-    }
+    cost.alpha_us += (all ? 2 : 1) * kLaunchUs * (others() - 1);
+    if (way.shared_out) cost.beta_us_per_byte *= others();
+    if (all) cost.gamma_us_per_entry *= others();  // the receiver unpacks as many
     return cost;
   }
 
- private:
   double HostBandwidth(std::size_t device) const {
     const double known = topology_.devices()[device].host.bandwidth;
     return (known > 0 ? known : kPcieGuess) / 1e6;
-  }
-  /// Microseconds a byte between a device and host memory, both ways one after the other.
-  double ThroughHost(std::size_t from, std::size_t to, double share) const {
-    return 1 / (share * HostBandwidth(from)) + 1 / (share * HostBandwidth(to));
   }
 
   Way GpuPair(std::string_view path, std::size_t from, std::size_t to) const {
     const Link& link = topology_.link(from, to);
     const bool peers = ReachEachOther(topology_, from, to);
     const double bandwidth = (link.bandwidth > 0 ? link.bandwidth : kPcieGuess) / 1e6;  // bytes a microsecond
-    const double base = 2 * kLaunchUs + kSynchroniseUs;  // packing, unpacking, and the wait for it
+    const double out = HostBandwidth(from), in = HostBandwidth(to), narrow = std::min(out, in);
     Way way;
-    way.cost = {base, 1 / kLocalBytesPerUs, kGatherUs + kScatterUs};
     way.shared_out = link.type != LinkType::kNvlink || link.switched;
     Cost& cost = way.cost;
+    cost = {2 * kLaunchUs + kSynchroniseUs, 1 / kLocalBytesPerUs, kGatherUs + kScatterUs};  // packed and unpacked
     if (path == "p2p-direct" && peers) {
       cost.alpha_us += kPushUs;
-      cost.beta_us_per_byte += 1 / (kPeerShare * bandwidth);  // packs there rather than here
-      cost.beta_us_per_byte -= 1 / kLocalBytesPerUs;
+      cost.beta_us_per_byte = 1 / (kPeerShare * bandwidth);  // packs there rather than here
     } else if (path == "p2p-copy" && peers) {
       cost.alpha_us += kCopyUs;
       cost.beta_us_per_byte += 1 / (kPeerShare * bandwidth);
     } else if (path == "nccl" && distinct_) {
       cost.alpha_us += kNcclUs + (peers ? kNcclHopUs : kHostFlagUs);
-      cost.beta_us_per_byte +=
-          peers ? 1 / (kNcclShare * bandwidth) : 1 / (kNcclHostShare * std::min(HostBandwidth(from), HostBandwidth(to)));
+      cost.beta_us_per_byte += 1 / (peers ? kNcclShare * bandwidth : kNcclHostShare * narrow);
       way.shared_out = way.shared_out || !peers;
     } else if (path == "uva") {
       cost.alpha_us += 2 * kZeroCopyUs;
-      cost.beta_us_per_byte = ThroughHost(from, to, kZeroCopyShare);
+      cost.beta_us_per_byte = 1 / (kZeroCopyShare * out) + 1 / (kZeroCopyShare * in);
       way.shared_out = true;
     } else if (path == "staged") {
-      cost.alpha_us += 2 * kHostCopyUs;
-      const double narrow = 1 / (kHostCopyShare * std::min(HostBandwidth(from), HostBandwidth(to)));
-      cost.alpha_us += narrow * kFirstPacketBytes * (2 - kPacketLoss);
-      cost.beta_us_per_byte += narrow * kPacketLoss;
+      const double us_per_byte = 1 / (kHostCopyShare * narrow);
+      cost.alpha_us += 2 * kHostCopyUs + us_per_byte * kFirstPacketBytes * (2 - kPacketLoss);
+      cost.beta_us_per_byte += us_per_byte * kPacketLoss;
       way.shared_out = true;
-    } else if (path == "uva-hub") {  // a host thread takes the buffer from one and gives it to the other
-      cost.alpha_us += 2 * kZeroCopyUs + kHubUs + kHostFlagUs;
-      cost.beta_us_per_byte = ThroughHost(from, to, kZeroCopyShare) + 1 / kHostBytesPerUs;
-      way.shared_out = true;
-    } else if (path == "ring") {
-      AddRing(from, to, cost);
-      way.shared_out = true;  // all buffers leave by the same hop
     } else {
       cost = {};
     }
     return way;
   }
 
-  /// Hop after hop along the ring: a copy for each, and the bandwidth of the narrowest.
-  void AddRing(std::size_t from, std::size_t to, Cost& cost) const {
-    const std::vector<std::size_t>& order = ring_.order;
-    auto at = static_cast<std::size_t>(std::find(order.begin(), order.end(), from) - order.begin());
-    double slowest = 0;
-    for (bool there = false; !there; at = (at + 1) % order.size()) {
-      const std::size_t a = order[at], b = ring_.Next(at);
-      const Link& link = topology_.link(a, b);
-      const bool peers = ReachEachOther(topology_, a, b);
-      const double bandwidth = (link.bandwidth > 0 ? link.bandwidth : kPcieGuess) / 1e6;
-      cost.alpha_us += kHostFlagUs + (peers ? kCopyUs : 2 * kHostCopyUs);
-      slowest = std::max(slowest, peers ? 1 / (kPeerShare * bandwidth) : ThroughHost(a, b, kHostCopyShare));
-      there = b == to;
-    }
-    cost.beta_us_per_byte += slowest;
-  }
-
   /// Between host devices memory is shared: paths differ in how often bytes are copied.
   Way HostPair(std::string_view path, std::size_t from, std::size_t to) const {
-    Way way;
-    way.cost = {kWakeUs, 2 / kHostBytesPerUs, 2 * kHostGatherUs};  // packed and unpacked
-    double copies = 0;
     const bool peers = ReachEachOther(topology_, from, to);
-    if (path == "host" || path == "uva" || (path == "p2p-direct" && peers)) {
-      copies = 0;
-    } else if (path == "p2p-copy" && peers) {
-      copies = 1;
-    } else if (path == "staged") {
-      copies = 2;
-    } else if (path == "uva-hub") {
-      copies = 1;
-      way.cost.alpha_us += kWakeUs;
-    } else if (path == "ring") {
-      const std::vector<std::size_t>& order = ring_.order;
-      const auto place = [&](std::size_t device) {
-        return static_cast<std::size_t>(std::find(order.begin(), order.end(), device) - order.begin());
-      };
-      copies = static_cast<double>((place(to) + order.size() - place(from)) % order.size());
-      way.cost.alpha_us += kWakeUs * (copies - 1);
-    } else {
-      way.cost = {};
-    }
-    way.cost.alpha_us += 0.2 * copies;
-    way.cost.beta_us_per_byte += copies / kHostBytesPerUs;
-    return way;
+    const bool zero_copy = path == "host" || path == "uva" || (path == "p2p-direct" && peers);
+    if (!zero_copy && path != "staged" && !(path == "p2p-copy" && peers)) return {};
+    const double copies = zero_copy ? 0 : path == "staged" ? 2 : 1;
+    return {{kWakeUs + 0.2 * copies, (2 + copies) / kHostBytesPerUs, 2 * kHostGatherUs}};
   }
 
   const Topology& topology_;
@@ -260,29 +199,17 @@ CostModel CostModel::Nominal(const Topology& topology, std::span<const std::stri
   model.SetMachine(topology);
   if (topology.size() < 2) return model;
   const Nominals nominals(topology);
-  constexpr std::array kEncodingsOf = {Encoding::kSparse, Encoding::kBitmap, Encoding::kDense};
   for (std::size_t path = 0; path < paths.size(); ++path) {
-    const auto set = [&](std::size_t from, std::size_t to, MeasuredLoad load, const Cost& cost) {
-      for (const Encoding encoding : kEncodingsOf) {
-        model.set_cost(path, from, to, encoding, load, nominals.As(encoding, paths[path], cost));
-      }
-    };
-    bool reaches_all = true;
     for (std::size_t from = 0; from < topology.size(); ++from) {
-      bool reaches = true;
       for (std::size_t to = 0; to < topology.size(); ++to) {
-        if (from == to) continue;
-        for (const MeasuredLoad load : {MeasuredLoad::kAlone, MeasuredLoad::kAllToAll}) {
-          const Cost cost = nominals.Pair(paths[path], from, to, load);
-          if (cost.exists()) set(from, to, load, cost);
-          reaches = reaches && cost.exists();
+        for (const MeasuredLoad load : kAllLoads) {
+          const Cost cost = nominals.Of(paths[path], from, to, load);
+          if (!cost.exists()) continue;
+          for (const Encoding encoding : kAllEncodings) {
+            model.set_cost(path, from, to, encoding, load, nominals.As(encoding, paths[path], cost));
+          }
         }
       }
-      reaches_all = reaches_all && reaches;
-      if (reaches) set(from, from, MeasuredLoad::kAlone, nominals.Broadcast(paths[path], from, false));
-    }
-    for (std::size_t from = 0; from < topology.size() && reaches_all; ++from) {
-      set(from, from, MeasuredLoad::kAllToAll, nominals.Broadcast(paths[path], from, true));
     }
   }
   return model;

@@ -15,9 +15,11 @@ constexpr std::size_t kMaxPaths = 4;
 /// The relative error of predictions that a choice counts on at least; measured costs may have more.
 constexpr double kLeastError = 0.15;
 
-/// Whether `us` is less than `other_us` by more than the predictions' error.
-bool IsClearlyLess(double us, double other_us, double error = 0) {
-  return us < (1 - std::max(error, kLeastError)) * other_us;
+using Choice = TransportSelector::Choice;
+
+/// Whether a time is less than another by more than the predictions' error.
+bool IsClearlyLess(const Choice& one, const Choice& other) {
+  return one.us < (1 - std::max({one.error, other.error, kLeastError})) * other.us;
 }
 
 /// The paths that move no bytes between packing and unpacking, in the order in which they are preferred.
@@ -39,67 +41,63 @@ std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind,
     CHATTY_CHECK(info != nullptr, "transport '{}' was not checked", named);
     return {info->name};  // a name that outlives `spec`
   }
-  std::vector<const TransportInfo*> infos;
+  std::vector<const TransportInfo*> infos;  // null: may not be taken
   for (const std::string& path : model.paths()) {
     const TransportInfo* const info = FindTransport(path);
     const bool may = info != nullptr && AutoMayTake(path, kind);  // a model may name a path that this build lacks
     infos.push_back(may && (meets || !info->collective) ? info : nullptr);
   }
-  const auto joins = [&](std::size_t p, PartId from, PartId to) { return infos[p] != nullptr && model.Joins(p, from, to); };
-  // The cost of every candidate, for some sizes of every pair that exchanges data.
-  struct Case {
-    std::vector<double> us;  // of each path of the model
-  };
-  std::vector<Case> cases;
-  std::vector<std::size_t> chosen;
+  // Every path for some sizes of every pair that exchanges data.
+  std::vector<std::vector<Choice>> cases;
   const std::size_t devices = capacities.size();
   const Load all{static_cast<std::uint32_t>(devices - 1), static_cast<std::uint32_t>(devices)};
   for (PartId from = 0; from < devices; ++from) {
     for (PartId to = 0; to < devices; ++to) {
       const std::size_t capacity = capacities[from][to];
-      if (from == to || capacity == 0) continue;
-      for (std::size_t bytes = 256;; bytes *= 16) {
+      for (std::size_t bytes = 256; from != to && capacity != 0; bytes *= 16) {
         const std::size_t size = std::min(bytes, capacity);
         // Long buffers are bitmaps of a numbering's places, short ones records of eight bytes.
         const bool swept = size > capacity / 4;
-        Case& one = cases.emplace_back();
+        const Encoding encoding = swept ? Encoding::kBitmap : Encoding::kSparse;
+        std::vector<Choice>& one = cases.emplace_back();
         for (std::size_t p = 0; p < infos.size(); ++p) {
-          one.us.push_back(!joins(p, from, to) ? kInfinite
-                                               : model.PredictUs(p, from, to, swept ? Encoding::kBitmap : Encoding::kSparse,
-                                                                 size, (swept ? capacity : size) / 8, all));
+          Choice& choice = one.emplace_back(Choice{static_cast<std::uint8_t>(p), kInfinite});
+          if (infos[p] == nullptr) continue;
+          choice.us = model.PredictUs(p, from, to, encoding, size, (swept ? capacity : size) / 8, all);
+          choice.error = model.Error(p, from, to, encoding, all);
         }
         if (size == capacity) break;
       }
     }
   }
+  std::vector<std::size_t> chosen;
+  const auto best = [&](const std::vector<Choice>& one) {
+    Choice least{0, kInfinite};
+    for (const std::size_t p : chosen) least = one[p].us < least.us ? one[p] : least;
+    return least;
+  };
   // First every pair's default path.
   for (const std::string_view name : kZeroCopyPaths) {
     const std::size_t p = model.Find(name);
-    const bool needed = p != CostModel::kNoPath && std::any_of(cases.begin(), cases.end(), [&](const Case& one) {
-                          return one.us[p] != kInfinite && std::all_of(chosen.begin(), chosen.end(), [&](std::size_t other) {
-                                   return one.us[other] == kInfinite;
-                                 });
-                        });
-    if (needed) chosen.push_back(p);
+    if (p != CostModel::kNoPath && std::any_of(cases.begin(), cases.end(), [&](const std::vector<Choice>& one) {
+          return one[p].us != kInfinite && best(one).us == kInfinite;
+        })) {
+      chosen.push_back(p);
+    }
   }
-  const auto best = [&](const Case& one) {
-    double least = kInfinite;
-    for (const std::size_t p : chosen) least = std::min(least, one.us[p]);
-    return least;
-  };
   while (chosen.size() < kMaxPaths) {
     // The path with the largest total gain over all cases. Where a case has no path yet, any path is better than none.
     std::size_t next = CostModel::kNoPath;
     double most = 0;
     for (std::size_t p = 0; p < infos.size(); ++p) {
       double gain = 0;
-      for (const Case& one : cases) {
-        const double now = best(one);
-        if (one.us[p] == kInfinite) continue;
-        if (now == kInfinite) {
-          gain += 1e6 + 1e3 / (1 + one.us[p]);
-        } else if (IsClearlyLess(one.us[p], now)) {
-          gain += 1 - one.us[p] / now;
+      for (const std::vector<Choice>& one : cases) {
+        const Choice now = best(one);
+        if (one[p].us == kInfinite) continue;
+        if (now.us == kInfinite) {
+          gain += 1e6 + 1e3 / (1 + one[p].us);
+        } else if (IsClearlyLess(one[p], now)) {
+          gain += 1 - one[p].us / now.us;
         }
       }
       if (gain > most) {
@@ -135,20 +133,24 @@ bool BroadcastsMayPay(std::span<const std::string_view> paths, const CostModel& 
   if (devices < 3) return false;  // between two devices both are the same buffer
   const Load all{static_cast<std::uint32_t>(devices - 1), static_cast<std::uint32_t>(devices)};
   const auto least = [&](PartId from, PartId to, std::size_t bytes) {
-    double us = kInfinite;
+    Choice least{0, kInfinite};
     for (const std::string_view path : paths) {
       const std::size_t p = model.Find(path);
-      if (p != CostModel::kNoPath) us = std::min(us, model.PredictUs(p, from, to, Encoding::kBitmap, bytes, bytes / 8, all));
+      if (p == CostModel::kNoPath) continue;
+      const double us = model.PredictUs(p, from, to, Encoding::kBitmap, bytes, bytes / 8, all);
+      if (us < least.us) least = {0, us, model.Error(p, from, to, Encoding::kBitmap, all)};
     }
-    return us;
+    return least;
   };
   for (PartId from = 0; from < devices; ++from) {
     if (broadcast[from] == 0) continue;
-    double of_pairs = 0;
+    Choice slowest;
     for (PartId to = 0; to < devices; ++to) {
-      if (to != from && capacities[from][to] != 0) of_pairs = std::max(of_pairs, least(from, to, capacities[from][to]));
+      if (to == from || capacities[from][to] == 0) continue;
+      const Choice of_pair = least(from, to, capacities[from][to]);
+      if (of_pair.us > slowest.us) slowest = of_pair;
     }
-    if (IsClearlyLess(least(from, from, broadcast[from]), of_pairs)) return true;
+    if (IsClearlyLess(least(from, from, broadcast[from]), slowest)) return true;
   }
   return false;
 }
@@ -167,11 +169,19 @@ TransportSelector::TransportSelector(std::vector<std::unique_ptr<Transport>> pat
   name_ = fmt::format("{}", fmt::join(names, "+"));
 }
 
+TransportSelector::Choice TransportSelector::Predict(std::size_t path, PartId from, PartId to, const BufferShape& buffer,
+                                                     Load load) const noexcept {
+  Choice choice{static_cast<std::uint8_t>(path), kInfinite};
+  if (in_model_[path] == CostModel::kNoPath) return choice;
+  choice.us = model_.PredictUs(in_model_[path], from, to, buffer.encoding, buffer.bytes, buffer.entries, load) +
+              (buffer.payload ? 0 : model_.engine_us());
+  choice.error = model_.Error(in_model_[path], from, to, buffer.encoding, load);
+  return choice;
+}
+
 double TransportSelector::PredictUs(std::size_t path, PartId from, PartId to, const BufferShape& buffer,
                                     Load load) const noexcept {
-  if (in_model_[path] == CostModel::kNoPath) return kInfinite;
-  return model_.PredictUs(in_model_[path], from, to, buffer.encoding, buffer.bytes, buffer.entries, load) +
-         (buffer.payload ? 0 : model_.engine_us());
+  return Predict(path, from, to, buffer, load).us;
 }
 
 std::size_t TransportSelector::DefaultPath(PartId from, PartId to) const noexcept {
@@ -187,15 +197,13 @@ TransportSelector::Choice TransportSelector::ChooseUnder(PartId from, PartId to,
                                                          const LoadOf& load_of) const noexcept {
   Choice choice{0, kInfinite};
   for (std::size_t p = 0; p < paths_.size(); ++p) {
-    const double us = PredictUs(p, from, to, buffer, load_of(p));
-    if (us < choice.us) choice = {static_cast<std::uint8_t>(p), us};
+    const Choice one = Predict(p, from, to, buffer, load_of(p));
+    if (one.us < choice.us) choice = one;
   }
   const std::size_t otherwise = DefaultPath(from, to);
   if (otherwise == CostModel::kNoPath || otherwise == choice.path) return choice;
-  const auto error = [&](std::size_t p) { return model_.KnownCost(in_model_[p], from, to, buffer.encoding).error; };
-  const double us = PredictUs(otherwise, from, to, buffer, load_of(otherwise));
-  if (IsClearlyLess(choice.us, us, std::max(error(choice.path), error(otherwise)))) return choice;
-  return {static_cast<std::uint8_t>(otherwise), us};
+  const Choice stays = Predict(otherwise, from, to, buffer, load_of(otherwise));
+  return IsClearlyLess(choice, stays) ? choice : stays;
 }
 
 TransportSelector::Choice TransportSelector::Choose(PartId from, PartId to, const BufferShape& buffer,
@@ -203,8 +211,8 @@ TransportSelector::Choice TransportSelector::Choose(PartId from, PartId to, cons
   return ChooseUnder(from, to, buffer, [load](std::size_t) { return load; });
 }
 
-bool TransportSelector::BroadcastPays(double broadcast_us, double of_pairs_us) noexcept {
-  return IsClearlyLess(broadcast_us, of_pairs_us);
+bool TransportSelector::BroadcastPays(const Choice& broadcast, const Choice& slowest) noexcept {
+  return IsClearlyLess(broadcast, slowest);
 }
 
 std::uint32_t TransportSelector::BuffersBeside(std::size_t path, std::span<const std::uint8_t> paths) const noexcept {
@@ -227,8 +235,8 @@ void TransportSelector::ChooseAll(PartId from, std::span<const PartId> to, std::
   const auto predict = [&](std::span<Choice> choice) {
     double slowest = 0;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
-      choice[i].us =
-          PredictUs(chosen[i], from, to[i], buffers[i], {.buffers = BuffersBeside(chosen[i], chosen), .senders = senders});
+      choice[i] =
+          Predict(chosen[i], from, to[i], buffers[i], {.buffers = BuffersBeside(chosen[i], chosen), .senders = senders});
       slowest = std::max(slowest, choice[i].us);
     }
     return slowest;

@@ -57,6 +57,7 @@ class TransportSelector {
   struct Choice {
     std::uint8_t path = 0;  ///< by index
     double us = 0;          ///< infinite: unknown
+    double error = 0;       ///< relative, of the prediction
   };
 
   /// Takes ownership of the paths. `meets`: the run calls BeginCollective.
@@ -90,9 +91,8 @@ class TransportSelector {
   Choice ChooseBroadcast(PartId from, const BufferShape& buffer, std::uint32_t senders) const noexcept {
     return Choose(from, from, buffer, {.buffers = 1, .senders = senders});
   }
-  /// Whether a broadcast of this time is faster than buffers of pairs, the slowest of which takes `of_pairs_us`, by more
-  /// than the error of the predictions.
-  static bool BroadcastPays(double broadcast_us, double of_pairs_us) noexcept;
+  /// Whether a broadcast is faster than the slowest of the buffers of pairs by more than the error of the predictions.
+  static bool BroadcastPays(const Choice& broadcast, const Choice& slowest) noexcept;
 
   /// The model's prediction for a path of this run; infinite where the model has none. `to` equal to `from`: a broadcast.
   double PredictUs(std::size_t path, PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
@@ -105,6 +105,8 @@ class TransportSelector {
   bool reusable() const noexcept;  ///< all paths are
 
  private:
+  /// The choice of a path, whether it is good or not.
+  Choice Predict(std::size_t path, PartId from, PartId to, const BufferShape& buffer, Load load) const noexcept;
   /// As Choose, under the load load_of(p) for path p.
   template <class LoadOf>
   Choice ChooseUnder(PartId from, PartId to, const BufferShape& buffer, const LoadOf& load_of) const noexcept;

@@ -147,6 +147,12 @@ std::vector<std::string_view> TransportsFor(const DeviceSelection& devices) {
   return names;
 }
 
+std::vector<std::string_view> PathsOfAuto(const DeviceSelection& devices) {
+  std::vector<std::string_view> names = TransportsFor(devices);
+  std::erase_if(names, [&](std::string_view name) { return !AutoMayTake(name, devices.kind); });
+  return names;
+}
+
 std::vector<std::string_view> TransportNames() {
   std::vector<std::string_view> names{"auto"};
   for (const TransportInfo& info : Transports()) names.push_back(info.name);

@@ -115,6 +115,8 @@ const TransportInfo* FindTransport(std::string_view name);
 /// Whether `auto` may take a path between devices of this kind: not one that only broadcasts. The answer is the same in
 /// builds without CUDA.
 bool AutoMayTake(std::string_view path, DeviceKind kind);
+/// The transports of this build that `auto` may take between these devices: those that have costs.
+std::vector<std::string_view> PathsOfAuto(const DeviceSelection& devices);
 /// Whether it can join these devices. A selection that was not parsed may name a GPU more than once.
 bool CanJoin(const TransportInfo& transport, const DeviceSelection& devices);
 /// Those of Transports() that can.

@@ -11,26 +11,6 @@
 
 namespace chatty::cli {
 
-CostCurves CurvesOf(const CostModel& model, std::string_view pair) {
-  constexpr double kMin = 4, kMax = 1 << 28;
-  CostCurves curves;
-  curves.measured = model.measured();
-  curves.pair = pair;
-  for (std::size_t path = 0; path < model.paths().size(); ++path) {
-    if (!model.Joins(path, 0, 1)) continue;
-    CostLine line{model.paths()[path], {}};
-    for (double bytes = kMin; bytes <= kMax; bytes *= 2) {
-      line.points.emplace_back(bytes, model.PredictUs(path, 0, 1, Encoding::kDense, static_cast<std::size_t>(bytes), 0));
-    }
-    curves.lines.push_back(std::move(line));
-  }
-  for (const Crossover& crossover : model.Crossovers(0, 1, Encoding::kDense, MeasuredLoad::kAlone, 0, kMax)) {
-    if (crossover.bytes < kMin) continue;
-    curves.crossings.push_back({crossover.bytes, model.paths()[crossover.before], model.paths()[crossover.after]});
-  }
-  return curves;
-}
-
 std::optional<CostCurves> KnownCurves(const DeviceSelection& selection, std::string_view links, int threads) {
   const std::size_t devices = selection.indices.size();
   if (devices < 2) return std::nullopt;
@@ -42,7 +22,7 @@ std::optional<CostCurves> KnownCurves(const DeviceSelection& selection, std::str
       if (transport != nullptr && chatty::CanJoin(*transport, selection)) continue;
       model.set_cost(path, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, Cost{});
     }
-    return CurvesOf(model, fmt::format("{} to {}", topology.devices()[0].label, topology.devices()[1].label));
+    return CurvesOf(model, fmt::format("{} to {}", topology.devices()[0].label, topology.devices()[1].label), 0, 1);
   } catch (const std::exception&) {  // the page says that there are none, and is not lost for them
     return std::nullopt;
   }

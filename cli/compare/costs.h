@@ -7,16 +7,13 @@
 #include <string>
 #include <string_view>
 
-#include "chatty/cli/compare/data.h"
-#include "chatty/comm/cost_model.h"
+#include "chatty/cli/cost_curves.h"
 #include "chatty/core/device.h"
 
 namespace chatty::cli {
 
-/// The lines of all paths from device 0 to device 1, up to 256 MiB, and where they cross.
-CostCurves CurvesOf(const CostModel& model, std::string_view pair);
-/// The same of what is known of these devices, measured or nominal, for paths that can join them; none for one device, or
-/// where the machine does not tell what joins them. `threads`: as OpenDevices divides them.
+/// The lines from device 0 to device 1 of what is known of these devices, measured or nominal, for paths that can join them;
+/// none for one device, or where the machine does not tell what joins them. `threads`: as OpenDevices divides them.
 std::optional<CostCurves> KnownCurves(const DeviceSelection& selection, std::string_view links, int threads);
 
 /// Which costs a run between these devices goes by: "nominal", or the machine's fingerprint and the checksum of what was

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "chatty/cli/compare/median_interval.h"
+#include "chatty/cli/cost_curves.h"
 #include "chatty/cli/json.h"
 #include "chatty/framework/statistics.h"
 
@@ -120,23 +121,6 @@ struct ComparedParts {
   std::string name, path;        ///< as `--partition` has it; absolute
   std::uint64_t bytes = 0;       ///< of the file
   std::int64_t modified_ns = 0;  ///< as of a graph
-};
-
-/// The time that a path is expected to take, over bytes.
-struct CostLine {
-  std::string path;
-  std::vector<std::pair<double, double>> points;  ///< bytes, microseconds
-};
-/// What the cost model says of one pair.
-struct CostCurves {
-  bool measured = false;  ///< on this machine; else from nominal bandwidths
-  std::string pair;       ///< "cuda:0 to cuda:1"
-  std::vector<CostLine> lines;
-  struct Crossing {
-    double bytes = 0;
-    std::string before, after;
-  };
-  std::vector<Crossing> crossings;  ///< where another path becomes the fastest
 };
 
 /// Points of a figure: numbers over categories or numbers.

@@ -8,43 +8,31 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "chatty/cli/compare/svg.h"
+#include "chatty/cli/cost_curves.h"
 #include "chatty/cli/text.h"
-#include "chatty/cli/times.h"
 #include "chatty/cli/topology/page.h"
-#include "chatty/comm/transport.h"
 
 namespace chatty::cli {
 namespace {
 
 constexpr std::array<std::size_t, 6> kSizes = {64, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20};
-/// Largest size that is shown or drawn.
-constexpr double kLargest = 256 << 20;
-/// Messages are blocks of memory, or entries of an index and a value of four bytes each.
-constexpr double kEntryBytes = 8;
+constexpr CurveKind kBlocks{}, kEntries{Encoding::kSparse, 8};  ///< an index and a value of four bytes each
 
-constexpr std::array kLoads = {MeasuredLoad::kAlone, MeasuredLoad::kAllToAll};
-constexpr std::array kEncodingsShown = {Encoding::kDense, Encoding::kSparse, Encoding::kBitmap};
+std::string BytesText(double bytes) { return FormatBytes(static_cast<std::uint64_t>(std::llround(std::max(bytes, 0.0)))); }
 
-std::string SizeText(double bytes) { return FormatBytes(static_cast<std::uint64_t>(std::llround(std::max(bytes, 0.0)))); }
-std::string AlphaText(const Cost& cost) { return fmt::format("{:.2f}", cost.alpha_us); }
-/// GB/s that beta stands for.
-std::string BandwidthText(const Cost& cost) {
-  return cost.beta_us_per_byte > 0 ? fmt::format("{:.2f}", 1e-3 / cost.beta_us_per_byte) : "-";
-}
-std::string GammaText(const Cost& cost) { return fmt::format("{:.4f}", cost.gamma_us_per_entry * 1e3); }
-std::string PercentText(double error) { return fmt::format("{:.0f} %", error * 100); }
-std::string PathName(const CostModel& model, std::size_t path) {
-  return path == CostModel::kNoPath ? "none" : model.paths()[path];
-}
+/// What stands behind a figure for which there is no measurement so large.
+constexpr std::string_view kBeyond = "~";
+std::string Beyond(bool extrapolated) { return std::string(extrapolated ? kBeyond : ""); }
 
 template <class Body>
 void ForEachPair(const CostModel& model, const Body& body) {
@@ -54,121 +42,69 @@ void ForEachPair(const CostModel& model, const Body& body) {
     }
   }
 }
-/// The same, and then each device with itself, which stands for its broadcasts.
-template <class Body>
-void ForEachPairAndBroadcast(const CostModel& model, const Body& body) {
-  ForEachPair(model, body);
-  for (std::size_t device = 0; device < model.devices(); ++device) body(device, device);
-}
-
-/// The same costs of those paths alone that `auto` may take between such devices: others are no choice, however fast.
-CostModel Choosable(const CostModel& model, DeviceKind kind) {
-  std::vector<std::size_t> taken;
-  std::vector<std::string> names;
-  for (std::size_t path = 0; path < model.paths().size(); ++path) {
-    if (!AutoMayTake(model.paths()[path], kind)) continue;
-    taken.push_back(path);
-    names.push_back(model.paths()[path]);
-  }
-  CostModel choosable(std::move(names), model.devices());
-  for (std::size_t path = 0; path < taken.size(); ++path) {
-    ForEachPair(model, [&](std::size_t from, std::size_t to) {
-      for (const Encoding encoding : kEncodingsShown) {
-        for (const MeasuredLoad load : kLoads) {
-          choosable.set_cost(path, from, to, encoding, load, model.cost(taken[path], from, to, encoding, load));
-        }
-      }
-    });
-  }
-  return choosable;
-}
 
 std::string PairName(const Topology& topology, std::size_t from, std::size_t to) {
   return fmt::format("{} > {}", topology.devices()[from].label, from == to ? "all" : topology.devices()[to].label);
 }
 
-/// What stands behind a figure for which there is no measurement so large.
-constexpr std::string_view kBeyond = "~";
-std::string Beyond(bool extrapolated) { return std::string(extrapolated ? kBeyond : ""); }
-
-/// What moves: blocks of memory, or entries of an index and a value.
-struct Contents {
-  std::string_view name;
-  Encoding encoding;
-  double entry;  ///< bytes of one; 0: none
-};
-constexpr Contents kBlocks{"blocks", Encoding::kDense, 0}, kEntries{"entries", Encoding::kSparse, kEntryBytes};
-
-bool Extrapolates(const CostModel& model, const Crossover& crossover, std::size_t from, std::size_t to,
-                  const Contents& contents, MeasuredLoad load) {
-  return model.KnownCost(crossover.before, from, to, contents.encoding, load).Extrapolates(crossover.bytes) ||
-         model.KnownCost(crossover.after, from, to, contents.encoding, load).Extrapolates(crossover.bytes);
+/// The fastest path for a block of memory, alone, and whether nothing so large was measured on it.
+std::pair<std::string, bool> Fastest(const CostModel& model, std::size_t from, std::size_t to, std::size_t bytes) {
+  const std::size_t best = model.Best(from, to, Encoding::kDense, bytes, 0);
+  if (best == CostModel::kNoPath) return {"none", false};
+  return {model.paths()[best], model.cost(best, from, to, Encoding::kDense).Extrapolates(static_cast<double>(bytes))};
 }
 
 /// "uva, from 1.23 MiB staged": who is fastest, by size.
-std::string DescribeCrossovers(const CostModel& choosable, std::size_t from, std::size_t to, const Contents& contents,
-                               MeasuredLoad load) {
-  const std::vector<Crossover> crossovers =
-      choosable.Crossovers(from, to, contents.encoding, load, contents.entry, kLargest);
-  std::size_t first = CostModel::kNoPath;
-  if (!crossovers.empty()) {
-    first = crossovers.front().before;
-  } else {
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t path = 0; path < choosable.paths().size(); ++path) {
-      const double us = choosable.KnownCost(path, from, to, contents.encoding, load).Us(4096, 0);
-      if (us < std::exchange(least, std::min(least, us))) first = path;
-    }
-  }
-  std::string text = PathName(choosable, first);
-  for (const Crossover& crossover : crossovers) {
-    text += fmt::format(", from {}{} {}", SizeText(crossover.bytes),
-                        Beyond(Extrapolates(choosable, crossover, from, to, contents, load)),
-                        PathName(choosable, crossover.after));
+std::string DescribeCrossovers(const CostCurves& curves) {
+  std::string text = curves.first;
+  for (const CostCurves::Crossing& crossing : curves.crossings) {
+    text += fmt::format(", from {}{} {}", BytesText(crossing.bytes), Beyond(crossing.extrapolated), crossing.after);
   }
   return text;
 }
 
 /// How far samples of blocks went, alone; empty for nominal costs.
 std::string DescribeReach(const CostModel& model) {
-  std::vector<std::pair<double, std::vector<std::string>>> reaches;  // of paths, the least of all pairs
-  double most = 0;
+  std::map<double, std::vector<std::string>, std::greater<>> reaches;  // of paths, the least of all pairs
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
     double least = std::numeric_limits<double>::infinity();
     ForEachPair(model, [&](std::size_t from, std::size_t to) {
       const Cost& cost = model.cost(path, from, to, Encoding::kDense);
       if (cost.samples > 0) least = std::min(least, cost.largest);
     });
-    if (!std::isfinite(least)) continue;
-    const auto found = std::find_if(reaches.begin(), reaches.end(), [&](const auto& reach) { return reach.first == least; });
-    if (found != reaches.end()) {
-      found->second.push_back(model.paths()[path]);
-    } else {
-      reaches.emplace_back(least, std::vector<std::string>{model.paths()[path]});
-    }
-    most = std::max(most, least);
+    if (std::isfinite(least)) reaches[least].push_back(model.paths()[path]);
   }
-  std::sort(reaches.begin(), reaches.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  if (reaches.empty() || reaches.back().first >= kLargest) return "";
-  std::string text = "measured up to ";
-  if (reaches.size() == 1) {
-    text += SizeText(most);
-  } else {
-    for (std::size_t i = 0; i < reaches.size(); ++i) {
-      text += fmt::format("{}{} on {}", i == 0 ? "" : "; ", SizeText(reaches[i].first), fmt::join(reaches[i].second, ", "));
-    }
+  if (reaches.empty() || reaches.rbegin()->first >= kMostCurve) return "";
+  std::vector<std::string> parts;
+  for (const auto& [bytes, paths] : reaches) {
+    parts.push_back(BytesText(bytes));
+    if (reaches.size() > 1) parts.back() += fmt::format(" on {}", fmt::join(paths, ", "));
   }
-  return fmt::format("{}. {}: beyond that, where the lines merely go on", text, kBeyond);
+  return fmt::format("The lines are measured up to {}. {}: beyond that, where the lines merely go on.",
+                     fmt::join(parts, "; "), kBeyond);
 }
 
-using Rows = std::vector<std::vector<std::string>>;
+std::string DescribeSource(const CostReport& report) {
+  if (!report.calibration.model.measured())
+    return "nominal: from the links' bandwidths and published latencies, nothing is measured";
+  return fmt::format("{}measured in {:.1f} s{}{}", report.kept ? "kept, " : "", report.calibration.seconds,
+                     report.calibration.quick ? ", quickly" : "",
+                     report.file.empty() ? "" : fmt::format(", in {}", report.file));
+}
+
+// ------------------------------------------------------------------- tables ----
+
+/// A table, whose first row has the titles of its columns.
+struct Table {
+  std::string title;
+  Rows rows;
+};
 
 /// A pair that stands for all with the same kind of link; or a device with itself, whose broadcasts stand for all.
 struct ShownPair {
   std::string name;
   std::size_t from, to;
 };
-constexpr std::string_view kOneOfAKind = "one pair for each kind of link (--json has all)";
 
 std::vector<ShownPair> PairsShown(const Topology& topology, const CostModel& model) {
   std::vector<ShownPair> pairs;
@@ -180,267 +116,165 @@ std::vector<ShownPair> PairsShown(const Topology& topology, const CostModel& mod
   return pairs;
 }
 
+/// Which path is the fastest for blocks of some sizes.
+Table ChoiceTable(const CostModel& model, const std::vector<ShownPair>& pairs) {
+  Table table{"Fastest for a block of memory, alone", {{"PAIRS"}}};
+  for (const std::size_t size : kSizes) table.rows.front().push_back(FormatBytes(size));
+  for (const ShownPair& pair : pairs) {
+    std::vector<std::string>& row = table.rows.emplace_back(std::vector{pair.name});
+    for (const std::size_t bytes : kSizes) {
+      const auto [path, extrapolated] = Fastest(model, pair.from, pair.to, bytes);
+      row.push_back(path + Beyond(extrapolated));
+    }
+  }
+  return table;
+}
+
 /// The lines of all paths.
-Rows CostRows(const Topology& topology, const CostModel& model, MeasuredLoad load) {
-  std::vector<ShownPair> pairs = PairsShown(topology, model);
+Table CostTable(const Topology& topology, const CostModel& model, std::vector<ShownPair> pairs, MeasuredLoad load) {
   pairs.push_back({PairName(topology, 0, 0), 0, 0});
-  Rows rows;
+  Table table{fmt::format("T = alpha + bytes / bandwidth + entries * gamma, {}", LoadName(load)),
+              {{"PATH", "PAIRS", "ENCODING", "ALPHA us", "GB/s", "GAMMA ns"}}};
+  if (model.measured()) table.rows.front().insert(table.rows.front().end(), {"ERROR", "MEASURED TO"});
   for (std::size_t path = 0; path < model.paths().size(); ++path) {
     std::string path_name = model.paths()[path];
     for (const ShownPair& pair : pairs) {
       std::string name = pair.name;
-      for (const Encoding encoding : kEncodingsShown) {
+      for (const Encoding encoding : {Encoding::kDense, Encoding::kSparse, Encoding::kBitmap}) {
         const Cost& cost = model.cost(path, pair.from, pair.to, encoding, load);
         if (!cost.exists()) continue;
-        rows.push_back({std::exchange(path_name, ""), std::exchange(name, ""), std::string(EncodingName(encoding)),
-                        AlphaText(cost), BandwidthText(cost), GammaText(cost)});
+        std::vector<std::string>& row = table.rows.emplace_back(
+            std::vector<std::string>{std::exchange(path_name, ""), std::exchange(name, ""),
+                                     std::string(EncodingName(encoding)), fmt::format("{:.2f}", cost.alpha_us)});
+        row.push_back(cost.beta_us_per_byte > 0 ? fmt::format("{:.2f}", 1e-3 / cost.beta_us_per_byte) : "-");
+        row.push_back(fmt::format("{:.4f}", cost.gamma_us_per_entry * 1e3));
         if (!model.measured()) continue;
-        rows.back().push_back(PercentText(cost.error));
-        rows.back().push_back(SizeText(cost.largest));
+        row.push_back(fmt::format("{:.0f} %", cost.error * 100));
+        row.push_back(BytesText(cost.largest));
       }
     }
   }
-  return rows;
-}
-std::vector<std::string> CostTitles(const CostModel& model) {
-  std::vector<std::string> titles{"PATH", "PAIRS", "ENCODING", "ALPHA us", "GB/s", "GAMMA ns"};
-  if (model.measured()) {
-    for (const char* title : {"ERROR", "MEASURED TO"}) titles.emplace_back(title);
-  }
-  return titles;
+  return table;
 }
 
-/// Which path is the fastest for blocks of some sizes.
-Rows ChoiceRows(const Topology& topology, const CostModel& choosable) {
-  Rows rows;
-  for (const ShownPair& pair : PairsShown(topology, choosable)) {
-    rows.push_back({pair.name});
-    for (const std::size_t bytes : kSizes) {
-      const std::size_t best = choosable.Best(pair.from, pair.to, Encoding::kDense, bytes, 0);
-      const bool beyond =
-          best != CostModel::kNoPath &&
-          choosable.cost(best, pair.from, pair.to, Encoding::kDense).Extrapolates(static_cast<double>(bytes));
-      rows.back().push_back(PathName(choosable, best) + Beyond(beyond));
-    }
-  }
-  return rows;
-}
-
-std::vector<std::string> ChoiceTitles() {
-  std::vector<std::string> titles{"PAIRS"};
-  for (const std::size_t size : kSizes) titles.push_back(FormatBytes(size));
-  return titles;
-}
-
-/// What the table of choices is not.
-constexpr std::string_view kAlone =
-    "Of paths that --comm auto takes, for a block alone; runs choose beside all buffers that are under way at once, and "
-    "leave "
-    "a pair's zero-copy path for a gain above the error of these costs alone";
-
-Rows CrossoverRows(const Topology& topology, const CostModel& choosable) {
-  Rows rows;
-  for (const ShownPair& pair : PairsShown(topology, choosable)) {
+Table CrossoverTable(const CostModel& model, const std::vector<ShownPair>& pairs) {
+  Table table{"Crossovers, alone, of blocks and of entries of 8 bytes", {{"PAIRS", "BUFFERS", "FASTEST"}}};
+  for (const ShownPair& pair : pairs) {
     std::string name = pair.name;
-    for (const Contents& contents : {kBlocks, kEntries}) {
-      rows.push_back({std::exchange(name, ""), std::string(contents.name),
-                      DescribeCrossovers(choosable, pair.from, pair.to, contents, MeasuredLoad::kAlone)});
+    for (const auto& [what, kind] : {std::pair("blocks", kBlocks), std::pair("entries", kEntries)}) {
+      table.rows.push_back(
+          {std::exchange(name, ""), what, DescribeCrossovers(CurvesOf(model, pair.name, pair.from, pair.to, kind))});
     }
   }
-  return rows;
+  return table;
 }
 
-std::string ProbeValue(const ProbeResult& probe) {
+std::string ProbeText(const ProbeResult& probe) {
   if (probe.unit == "us") return fmt::format("{:.3f} us", probe.value);
   if (probe.unit == "bytes/s") return FormatBandwidth(probe.value);
   return fmt::format("{:.3f} G/s", probe.value / 1e9);
 }
 
 /// One row a name: pairs and devices have nearly the same figures where the machine is even.
-Rows ProbeRows(const Calibration& calibration) {
-  std::map<std::string, std::pair<const ProbeResult*, const ProbeResult*>> extremes;
+Table ProbeTable(const Calibration& calibration) {
+  std::map<std::string, std::vector<const ProbeResult*>> of_names;
+  bool third = false;
   for (const ProbeResult& probe : calibration.probes) {
-    const auto [at, is_new] = extremes.try_emplace(probe.name, &probe, &probe);
-    auto& [least, most] = at->second;
-    if (probe.value < least->value) least = &probe;
-    if (probe.value > most->value) most = &probe;
+    of_names[probe.name].push_back(&probe);
+    third = third || probe.from == 2;
   }
-  Rows rows;
-  rows.reserve(extremes.size());
-  for (const auto& [name, range] : extremes) rows.push_back({name, ProbeValue(*range.first), ProbeValue(*range.second)});
-  return rows;
+  const bool one_for_all = calibration.model.devices() > 2 && !third;
+  Table table{one_for_all ? "Memory and launches, of one device and one pair that stand for all"
+                          : "Memory and launches, over all devices",
+              {{"PROBE", "LEAST", "MOST"}}};
+  for (const auto& [name, probes] : of_names) {
+    const auto [least, most] =
+        std::minmax_element(probes.begin(), probes.end(), [](const auto* a, const auto* b) { return a->value < b->value; });
+    table.rows.push_back({name, ProbeText(**least), ProbeText(**most)});
+  }
+  return table;
 }
 
-std::string DescribeSource(const CostReport& report) {
-  if (!report.calibration.model.measured())
-    return "nominal: from the links' bandwidths and published latencies, nothing is measured";
-  return fmt::format("{}measured in {:.1f} s{}{}", report.kept ? "kept, " : "", report.calibration.seconds,
-                     report.calibration.quick ? ", quickly" : "",
-                     report.file.empty() ? "" : fmt::format(", in {}", report.file));
-}
-
-// --------------------------------------------------------------------- JSON ----
-
-void AddCost(Json& json, const Cost& cost) {
-  json["alpha_us"] = cost.alpha_us;
-  json["beta_us_per_byte"] = cost.beta_us_per_byte;
-  json["gamma_us_per_entry"] = cost.gamma_us_per_entry;
-  if (cost.samples == 0) return;
-  json["error"] = cost.error;
-  json["samples"] = cost.samples;
-  json["measured_up_to_bytes"] = static_cast<std::uint64_t>(cost.largest);
-}
+/// What the table of choices is not.
+constexpr std::string_view kAlone =
+    "Of paths that --comm auto takes, for a block alone; runs choose beside all buffers that are under way at once, and "
+    "leave a pair's zero-copy path for a gain above the error of these costs alone";
 
 // --------------------------------------------------------------------- page ----
 
-std::string HtmlTable(const std::vector<std::string>& titles, const Rows& rows) {
-  std::string html = "<div class=\"scroll\"><table><thead><tr>";
-  for (const std::string& title : titles) html += fmt::format("<th scope=\"col\">{}</th>", Html(title));
-  html += "</tr></thead><tbody>\n";
-  for (const std::vector<std::string>& row : rows) {
-    html += "<tr>";
-    for (const std::string& cell : row) {
-      const bool number = !cell.empty() && cell.front() >= '0' && cell.front() <= '9';
-      html += fmt::format("<td{}>{}</td>", number ? " class=\"number\"" : "", Html(cell));
-    }
-    html += "</tr>\n";
-  }
-  return html + "</tbody></table></div>\n";
+std::string TimeText(double us) {
+  return us < 1e3   ? fmt::format("{:g} µs", us)
+         : us < 1e6 ? fmt::format("{:g} ms", us / 1e3)
+                    : fmt::format("{:g} s", us / 1e6);
 }
 
 /// Time over size, both axes logarithmic.
-class CostChart {
- public:
-  /// `choosable`: those of the paths that may overtake each other.
-  CostChart(const CostModel& model, const CostModel& choosable, std::size_t from, std::size_t to, const Contents& contents,
-            MeasuredLoad load)
-      : model_(model), choosable_(choosable), from_(from), to_(to), contents_(contents), load_(load) {
-    double least = 1e300, most = 0;
-    for (std::size_t path = 0; path < model.paths().size(); ++path) {
-      if (!Of(path).exists()) continue;
-      least = std::min(least, Us(path, kSmallest));
-      most = std::max(most, Us(path, kLargest));
-    }
-    low_ = std::floor(std::log10(std::max(least, 1e-3)));
-    high_ = std::max(std::ceil(std::log10(std::max(most, 1e-3))), low_ + 1);
+std::string CostChart(const CostModel& model, const CostCurves& curves) {
+  constexpr double kWidth = 760, kHeight = 420, kLeft = 70, kRight = 660, kTop = 34, kBottom = 380, kNameHeight = 14;
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  for (const CostLine& line : curves.lines) {
+    low = std::min(low, line.points.front().second);
+    high = std::max(high, line.points.back().second);
   }
-
-  std::string Draw(const std::string& label) const {
-    std::string svg = fmt::format("<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n", kWidth,
-                                  kHeight, Html(label));
-    for (double decade = low_; decade <= high_; ++decade) {
-      const double y = Y(std::pow(10, decade));
-      svg += fmt::format(
-          "<line x1=\"{}\" y1=\"{:.1f}\" x2=\"{}\" y2=\"{:.1f}\"/><text class=\"small y\" x=\"{}\" y=\"{:.1f}\">{}</text>\n",
-          kLeft, y, kRight, y, kLeft - 6, y + 4, Decade(decade));
-    }
-    for (double bytes = kSmallest; bytes <= kLargest; bytes *= 16) {
-      svg += fmt::format(
-          "<line x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\"/><text class=\"small\" x=\"{0:.1f}\" "
-          "y=\"{3}\">{4}</text>\n",
-          X(bytes), kTop, kBottom, kBottom + 16, Short(bytes));
-    }
-    std::vector<std::pair<double, std::size_t>> ends;  // where names go
-    for (std::size_t path = 0; path < model_.paths().size(); ++path) {
-      if (!Of(path).exists()) continue;
-      svg += fmt::format("<polyline class=\"p{}{}\" points=\"", path % 8, path >= 8 ? " slower" : "");
-      for (double step = 0; step <= kSteps; ++step) {
-        const double bytes = kSmallest * std::pow(kLargest / kSmallest, step / kSteps);
-        svg += fmt::format("{:.1f},{:.1f} ", X(bytes), Y(Us(path, bytes)));
-      }
-      svg += fmt::format("\"><title>{}</title></polyline>\n", Html(model_.paths()[path]));
-      ends.emplace_back(Y(Us(path, kLargest)), path);
-    }
-    std::sort(ends.begin(), ends.end());
-    double last = kTop - kNameHeight;
-    for (const auto& [y, path] : ends) {
-      last = std::max(y, last + kNameHeight);  // names do not lie on each other
-      svg += fmt::format("<text class=\"name p{}\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", path % 8, kRight + 8, last + 4,
-                         Html(model_.paths()[path]));
-    }
-    bool above = false;
-    for (const Crossover& crossover :
-         choosable_.Crossovers(from_, to_, contents_.encoding, load_, contents_.entry, kLargest)) {
-      if (crossover.bytes < kSmallest) continue;
-      const std::string &after = choosable_.paths()[crossover.after], &before = choosable_.paths()[crossover.before];
-      const double x = X(crossover.bytes), y = Y(Us(model_.Find(after), crossover.bytes));
-      svg += fmt::format(
-          "<line class=\"crossover\" x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\"/><circle cx=\"{0:.1f}\" "
-          "cy=\"{3:.1f}\" r=\"4\">"
-          "<title>from {4}: {5} rather than {6}</title></circle><text class=\"small\" x=\"{0:.1f}\" y=\"{7}\">{4}</text>\n",
-          x, kTop, kBottom, y, SizeText(crossover.bytes), Html(after), Html(before), above ? kTop - 16 : kTop - 4);
-      above = !above;  // neighbours' labels alternate
-    }
-    return svg + "</svg>\n";
+  Svg svg(kWidth, kHeight, "Time over size, " + curves.pair);
+  const Scale y = Scale::Log(low, high, kBottom, kTop);
+  const auto x = [](double bytes) {
+    return kLeft + (kRight - kLeft) * std::log2(bytes / kLeastCurve) / std::log2(kMostCurve / kLeastCurve);
+  };
+  for (const double us : y.Ticks()) {
+    svg.Line(kLeft, y(us), kRight, y(us), "grid");
+    svg.Text(kLeft - 6, y(us) + 4, "small y", TimeText(us));
   }
-
- private:
-  static constexpr double kWidth = 760, kHeight = 420, kLeft = 70, kRight = 660, kTop = 34, kBottom = 380;
-  static constexpr double kSmallest = 4, kSteps = 104, kNameHeight = 14;
-
-  const Cost& Of(std::size_t path) const { return model_.KnownCost(path, from_, to_, contents_.encoding, load_); }
-  double Us(std::size_t path, double bytes) const {
-    return Of(path).Us(bytes, contents_.entry > 0 ? bytes / contents_.entry : 0);
+  for (double bytes = kLeastCurve; bytes <= kMostCurve; bytes *= 16) {
+    svg.Line(x(bytes), kTop, x(bytes), kBottom, "grid");
+    svg.Text(x(bytes), kBottom + 16, "small", SizeText(bytes));
   }
-  static double X(double bytes) {
-    return kLeft + (kRight - kLeft) * std::log2(bytes / kSmallest) / std::log2(kLargest / kSmallest);
+  std::vector<std::pair<double, std::string>> ends;  // where names go
+  for (const CostLine& line : curves.lines) {
+    std::vector<std::pair<double, double>> points;
+    for (const auto& [bytes, us] : line.points) points.emplace_back(x(bytes), y(us));
+    svg.Path(points, fmt::format("line p{}", model.Find(line.path) % 8), line.path);
+    ends.emplace_back(points.back().second, line.path);
   }
-  double Y(double us) const {
-    const double share = (std::log10(std::max(us, 1e-3)) - low_) / (high_ - low_);
-    return kBottom - (kBottom - kTop) * std::clamp(share, 0.0, 1.0);
+  std::sort(ends.begin(), ends.end());
+  double last = kTop - kNameHeight;
+  for (const auto& [end, path] : ends) {
+    last = std::max(end, last + kNameHeight);  // names do not lie on each other
+    svg.Text(kRight + 8, last + 4, fmt::format("name p{}", model.Find(path) % 8), path);
   }
-  static std::string Decade(double decade) {
-    if (decade < 0) return fmt::format("{:.0f} ns", std::pow(10, decade + 3));
-    if (decade < 3) return fmt::format("{:.0f} µs", std::pow(10, decade));
-    if (decade < 6) return fmt::format("{:.0f} ms", std::pow(10, decade - 3));
-    return fmt::format("{:.0f} s", std::pow(10, decade - 6));
+  bool above = false;
+  for (const CostCurves::Crossing& crossing : curves.crossings) {
+    const std::string size = BytesText(crossing.bytes);
+    svg.Line(x(crossing.bytes), kTop, x(crossing.bytes), kBottom, "crossover");
+    svg.Dot(x(crossing.bytes), y(crossing.us), 4, "crossover",
+            fmt::format("from {}: {} rather than {}", size, crossing.after, crossing.before));
+    svg.Text(x(crossing.bytes), above ? kTop - 16 : kTop - 4, "small", size);
+    above = !above;  // neighbours' labels alternate
   }
-  static std::string Short(double bytes) {
-    if (bytes < 1024) return fmt::format("{:.0f} B", bytes);
-    return bytes < 1048576 ? fmt::format("{:.0f} KiB", bytes / 1024) : fmt::format("{:.0f} MiB", bytes / 1048576);
-  }
-
-  const CostModel &model_, &choosable_;
-  std::size_t from_, to_;
-  const Contents& contents_;
-  MeasuredLoad load_;
-  double low_ = 0, high_ = 1;
-};
+  return svg.Finish();
+}
 
 }  // namespace
 
 std::string CostsText(const Topology& topology, const CostReport& report) {
   const CostModel& model = report.calibration.model;
-  const CostModel choosable = Choosable(model, topology.devices().front().kind);
+  const std::vector<ShownPair> pairs = PairsShown(topology, model);
   std::string text = fmt::format("\nCosts, {}.\n", DescribeSource(report));
-  if (const std::string reach = DescribeReach(model); !reach.empty()) text += fmt::format("The lines are {}.\n", reach);
-  const auto add = [&](const std::string& title, const std::vector<std::string>& head, Rows rows) {
-    if (!head.empty()) rows.insert(rows.begin(), head);
-    text += fmt::format("\n{}:\n{}", title, Columns(rows));
-  };
-  add("Fastest for a block of memory, alone", ChoiceTitles(), ChoiceRows(topology, choosable));
-  text += fmt::format("{}. Tables show {}.\n", kAlone, kOneOfAKind);
-  for (const MeasuredLoad load : kLoads) {
-    if (load != MeasuredLoad::kAlone && !model.measured()) continue;
-    add(fmt::format("T = alpha + bytes / bandwidth + entries * gamma, {}", LoadName(load)), CostTitles(model),
-        CostRows(topology, model, load));
-  }
-  add("Crossovers, alone, of blocks and of entries of 8 bytes", {}, CrossoverRows(topology, choosable));
-  if (!model.measured()) return text;
-
-  const auto& probes = report.calibration.probes;
-  const bool one_for_all = model.devices() > 2 && std::none_of(probes.begin(), probes.end(),
-                                                               [](const ProbeResult& probe) { return probe.from == 2; });
-  add(one_for_all ? "Memory and launches, of one device and one pair that stand for all"
-                  : "Memory and launches, over all devices",
-      {"PROBE", "LEAST", "MOST"}, ProbeRows(report.calibration));
+  if (const std::string reach = DescribeReach(model); !reach.empty()) text += reach + '\n';
+  const auto add = [&](const Table& table) { text += fmt::format("\n{}:\n{}", table.title, Columns(table.rows)); };
+  add(ChoiceTable(model, pairs));
+  text += fmt::format("{}. Tables show one pair for each kind of link (--json has all).\n", kAlone);
+  add(CostTable(topology, model, pairs, MeasuredLoad::kAlone));
+  if (model.measured()) add(CostTable(topology, model, pairs, MeasuredLoad::kAllToAll));
+  add(CrossoverTable(model, pairs));
+  if (model.measured()) add(ProbeTable(report.calibration));
   for (const std::string& what : report.calibration.notes) text += fmt::format("\nnote: {}\n", what);
   return text;
 }
 
-Json CostsJson(const Topology& topology, const CostReport& report) {
+Json CostsJson(const CostReport& report) {
   const CostModel& model = report.calibration.model;
-  const CostModel choosable = Choosable(model, topology.devices().front().kind);
+  const auto device = [](auto index, bool known) { return known ? Json(index) : Json(nullptr); };
   Json json;
   json["measured"] = model.measured();
   if (model.measured()) {
@@ -451,46 +285,51 @@ Json CostsJson(const Topology& topology, const CostReport& report) {
   }
   json["paths"] = model.paths();
   for (const char* list : {"costs", "choices", "crossovers"}) json[list] = Json::array();
-  for (std::size_t path = 0; path < model.paths().size(); ++path) {
-    ForEachPairAndBroadcast(model, [&](std::size_t from, std::size_t to) {
-      for (const Encoding encoding : kEncodingsShown) {
-        for (const MeasuredLoad load : kLoads) {
-          const Cost& cost = model.cost(path, from, to, encoding, load);
-          if (!cost.exists()) continue;
-          Json one = {{"path", model.paths()[path]},
-                      {"encoding", EncodingName(encoding)},
-                      {"from", from},
-                      {"to", from == to ? Json(nullptr) : Json(to)},
-                      {"load", LoadName(load)}};
-          AddCost(one, cost);
-          json["costs"].push_back(std::move(one));
-        }
+  const auto add_costs = [&](std::size_t path, std::size_t from, std::size_t to) {
+    for (const Encoding encoding : kAllEncodings) {
+      for (const MeasuredLoad load : kAllLoads) {
+        const Cost& cost = model.cost(path, from, to, encoding, load);
+        if (!cost.exists()) continue;
+        Json& one = json["costs"].emplace_back(Json{{"path", model.paths()[path]},
+                                                    {"encoding", EncodingName(encoding)},
+                                                    {"from", from},
+                                                    {"to", device(to, from != to)},
+                                                    {"load", LoadName(load)},
+                                                    {"alpha_us", cost.alpha_us},
+                                                    {"beta_us_per_byte", cost.beta_us_per_byte},
+                                                    {"gamma_us_per_entry", cost.gamma_us_per_entry}});
+        if (cost.samples == 0) continue;
+        one["error"] = cost.error;
+        one["samples"] = cost.samples;
+        one["measured_up_to_bytes"] = static_cast<std::uint64_t>(cost.largest);
       }
-    });
+    }
+  };
+  for (std::size_t path = 0; path < model.paths().size(); ++path) {
+    ForEachPair(model, [&](std::size_t from, std::size_t to) { add_costs(path, from, to); });
+    for (std::size_t from = 0; from < model.devices(); ++from) add_costs(path, from, from);  // its broadcasts
   }
   ForEachPair(model, [&](std::size_t from, std::size_t to) {
     for (const std::size_t bytes : kSizes) {
-      const std::size_t best = choosable.Best(from, to, Encoding::kDense, bytes, 0);
-      const bool none = best == CostModel::kNoPath;
-      const bool beyond = !none && choosable.cost(best, from, to, Encoding::kDense).Extrapolates(static_cast<double>(bytes));
+      const auto [path, extrapolated] = Fastest(model, from, to, bytes);
       json["choices"].push_back({{"from", from},
                                  {"to", to},
                                  {"bytes", bytes},
-                                 {"path", none ? Json(nullptr) : Json(choosable.paths()[best])},
-                                 {"extrapolated", beyond}});
+                                 {"path", path == "none" ? Json(nullptr) : Json(path)},
+                                 {"extrapolated", extrapolated}});
     }
-    for (const MeasuredLoad load : kLoads) {
-      for (const Contents& contents : {kBlocks, kEntries}) {
-        for (const Crossover& crossover :
-             choosable.Crossovers(from, to, contents.encoding, load, contents.entry, kLargest)) {
+    for (const MeasuredLoad load : kAllLoads) {
+      for (CurveKind kind : {kBlocks, kEntries}) {
+        kind.load = load;
+        for (const CostCurves::Crossing& crossing : CurvesOf(model, "", from, to, kind).crossings) {
           json["crossovers"].push_back({{"from", from},
                                         {"to", to},
                                         {"load", LoadName(load)},
-                                        {"encoding", EncodingName(contents.encoding)},
-                                        {"bytes", crossover.bytes},
-                                        {"before", choosable.paths()[crossover.before]},
-                                        {"after", choosable.paths()[crossover.after]},
-                                        {"extrapolated", Extrapolates(choosable, crossover, from, to, contents, load)}});
+                                        {"encoding", EncodingName(kind.encoding)},
+                                        {"bytes", crossing.bytes},
+                                        {"before", crossing.before},
+                                        {"after", crossing.after},
+                                        {"extrapolated", crossing.extrapolated}});
         }
       }
     }
@@ -498,10 +337,9 @@ Json CostsJson(const Topology& topology, const CostReport& report) {
   if (!model.measured()) return json;
   json["probes"] = Json::array();
   for (const ProbeResult& probe : report.calibration.probes) {
-    const auto device = [](std::int32_t index) { return index == ProbeResult::kNone ? Json(nullptr) : Json(index); };
     json["probes"].push_back({{"name", probe.name},
-                              {"from", device(probe.from)},
-                              {"to", device(probe.to)},
+                              {"from", device(probe.from, probe.from != ProbeResult::kNone)},
+                              {"to", device(probe.to, probe.to != ProbeResult::kNone)},
                               {"value", probe.value},
                               {"unit", probe.unit}});
   }
@@ -511,39 +349,34 @@ Json CostsJson(const Topology& topology, const CostReport& report) {
 
 std::string CostsSection(const Topology& topology, const CostReport& report) {
   const CostModel& model = report.calibration.model;
-  const CostModel choosable = Choosable(model, topology.devices().front().kind);
-  std::string html = fmt::format(
-      "<h2>Costs</h2>\n<p class=\"note\">{}. From the begin of packing until the receiver has "
-      "unpacked.</p>\n",
-      Html(DescribeSource(report)));
-  if (const std::string reach = DescribeReach(model); !reach.empty()) {
-    html += fmt::format("<p class=\"note\">The lines are {}.</p>\n", Html(reach));
-  }
-  html += "<h3>Fastest for a block of memory, alone</h3>\n" + HtmlTable(ChoiceTitles(), ChoiceRows(topology, choosable));
-  html += fmt::format("<p class=\"note\">{}.</p>\n", Html(kAlone));
-  for (const ShownPair& pair : PairsShown(topology, model)) {
-    for (const auto& [contents, load, words] :
-         {std::tuple(&kBlocks, MeasuredLoad::kAlone, "a block of memory, alone"),
-          std::tuple(&kEntries, MeasuredLoad::kAlone, "entries of 8 bytes, gathered and scattered, alone"),
-          std::tuple(&kBlocks, MeasuredLoad::kAllToAll, "a block of memory, while each device sends to each other")}) {
-      const std::string label = fmt::format("{}: {}", pair.name, words);
-      html += fmt::format("<figure>\n{}<figcaption>{}. {}.</figcaption>\n</figure>\n",
-                          CostChart(model, choosable, pair.from, pair.to, *contents, load).Draw("Time over size, " + label),
-                          Html(label), Html(DescribeCrossovers(choosable, pair.from, pair.to, *contents, load)));
+  const std::vector<ShownPair> pairs = PairsShown(topology, model);
+  std::string html = "<h2>Costs</h2>\n";
+  const auto note = [&](std::string_view text) { html += fmt::format("<p class=\"note\">{}</p>\n", Html(text)); };
+  const auto fold = [&](const Table& table) {
+    html += fmt::format("<details><summary>{}</summary>\n{}</details>\n", Html(table.title), HtmlTable(table.rows));
+  };
+  note(DescribeSource(report) + ". From the begin of packing until the receiver has unpacked.");
+  if (const std::string reach = DescribeReach(model); !reach.empty()) note(reach);
+  const Table choices = ChoiceTable(model, pairs);
+  html += fmt::format("<h3>{}</h3>\n{}", choices.title, HtmlTable(choices.rows));
+  note(fmt::format("{}.", kAlone));
+  CurveKind all_to_all = kBlocks;
+  all_to_all.load = MeasuredLoad::kAllToAll;
+  for (const ShownPair& pair : pairs) {
+    for (const auto& [words, kind] : {std::pair("a block of memory, alone", kBlocks),
+                                      std::pair("entries of 8 bytes, gathered and scattered, alone", kEntries),
+                                      std::pair("a block of memory, while each device sends to each other", all_to_all)}) {
+      const CostCurves curves = CurvesOf(model, fmt::format("{}: {}", pair.name, words), pair.from, pair.to, kind);
+      html += fmt::format("<figure class=\"chart\">\n{}<figcaption>{}. {}.</figcaption>\n</figure>\n",
+                          CostChart(model, curves), Html(curves.pair), Html(DescribeCrossovers(curves)));
     }
   }
-  html +=
-      "<p class=\"note\">Time over size, both logarithmic, of one pair for each kind of link; circles are where another "
-      "path that --comm auto takes becomes the fastest.</p>\n";
-  for (const MeasuredLoad load : kLoads) {
-    html += fmt::format("<details><summary>T = alpha + bytes / bandwidth + entries · gamma, {}</summary>\n{}</details>\n",
-                        LoadName(load), HtmlTable(CostTitles(model), CostRows(topology, model, load)));
-  }
-  if (!report.calibration.probes.empty()) {
-    html += fmt::format("<details><summary>Memory and launches</summary>\n{}</details>\n",
-                        HtmlTable({"PROBE", "LEAST", "MOST"}, ProbeRows(report.calibration)));
-  }
-  for (const std::string& note : report.calibration.notes) html += fmt::format("<p class=\"note\">{}</p>\n", Html(note));
+  note(
+      "Time over size, both logarithmic, of one pair for each kind of link; circles are where another path that --comm auto "
+      "takes becomes the fastest.");
+  for (const MeasuredLoad load : kAllLoads) fold(CostTable(topology, model, pairs, load));
+  if (model.measured()) fold(ProbeTable(report.calibration));
+  for (const std::string& what : report.calibration.notes) note(what);
   return html;
 }
 

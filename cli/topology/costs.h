@@ -22,9 +22,9 @@ struct CostReport {
 /// Tables of what would be chosen at several sizes, of costs and crossovers, and of a measured model its costs under load
 /// and its probes. One pair stands for each kind of link.
 std::string CostsText(const Topology& topology, const CostReport& report);
-/// The same, with all loads, as docs/topology.md describes it.
-Json CostsJson(const Topology& topology, const CostReport& report);
-/// The same as part of a page: charts for one pair of each kind of link, tables of all.
+/// The costs and choices of all pairs under all loads, as docs/topology.md describes it.
+Json CostsJson(const CostReport& report);
+/// The same as part of a page, with charts.
 std::string CostsSection(const Topology& topology, const CostReport& report);
 
 }  // namespace chatty::cli

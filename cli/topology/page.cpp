@@ -229,6 +229,17 @@ std::string HtmlMatrix(const Topology& topology) {
   return html + "</tbody></table>\n";
 }
 
+Rows DeviceRows(const Topology& topology) {
+  Rows rows{{"DEVICE", "NAME", "MEMORY", "SMS/THREADS", "COPY ENGINES", "NUMA NODE", "SOCKET", "PCI BUS ID", "HOST MEMORY"}};
+  for (const TopologyDevice& device : topology.devices()) {
+    rows.push_back({device.label, device.name, device.memory > 0 ? FormatBytes(device.memory) : "-",
+                    Number(device.processors, 0), Number(device.copy_engines, 0), Number(device.numa_node, -1),
+                    Number(device.socket, -1), device.pci_bus_id.empty() ? "-" : device.pci_bus_id,
+                    DescribeHostPath(device)});
+  }
+  return rows;
+}
+
 /// All that is known of the only device, in place of links that there are none of.
 std::string OnlyDevice(const Topology& topology) {
   const TopologyDevice& device = topology.devices().front();
@@ -261,7 +272,22 @@ std::string OnlyDevice(const Topology& topology) {
 
 }  // namespace
 
-std::string Columns(const std::vector<std::vector<std::string>>& rows) {
+std::string HtmlTable(const Rows& rows) {
+  std::string html = "<div class=\"scroll\"><table><thead><tr>";
+  for (const std::string& title : rows.front()) html += fmt::format("<th scope=\"col\">{}</th>", Html(title));
+  html += "</tr></thead><tbody>\n";
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    html += "<tr>";
+    for (const std::string& cell : rows[i]) {
+      const bool number = !cell.empty() && cell.front() >= '0' && cell.front() <= '9';
+      html += fmt::format("<td{}>{}</td>", number ? " class=\"number\"" : "", Html(cell));
+    }
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+std::string Columns(const Rows& rows) {
   std::vector<std::size_t> widths;
   for (const std::vector<std::string>& row : rows) {
     widths.resize(std::max(widths.size(), row.size()), 0);
@@ -335,29 +361,15 @@ std::string FormatBandwidth(double bytes_per_s) {
 }
 
 std::string TopologyText(const Topology& topology, const Rings& rings, std::string_view heading) {
-  std::vector<std::vector<std::string>> rows{
-      {"DEVICE", "NAME", "MEMORY", "SMS/THREADS", "COPY ENGINES", "NUMA NODE", "SOCKET", "PCI BUS ID", "HOST MEMORY"}};
-  for (const TopologyDevice& device : topology.devices()) {
-    rows.push_back({device.label, device.name, device.memory > 0 ? FormatBytes(device.memory) : "-",
-                    Number(device.processors, 0), Number(device.copy_engines, 0), Number(device.numa_node, -1),
-                    Number(device.socket, -1), device.pci_bus_id.empty() ? "-" : device.pci_bus_id,
-                    DescribeHostPath(device)});
-  }
-  if (topology.size() == 1) {
-    return fmt::format("{}\n\n{}\none device: no links, for it sends no messages\n", heading, Columns(rows));
-  }
-  rows.emplace_back();  // a blank line
-  const std::size_t matrix = rows.size();
-  rows.push_back({""});
-  for (const TopologyDevice& device : topology.devices()) rows.back().push_back(device.label);
+  std::string text = fmt::format("{}\n\n{}\n", heading, Columns(DeviceRows(topology)));
+  if (topology.size() == 1) return text + "one device: no links, for it sends no messages\n";
+  Rows matrix{{""}};
+  for (const TopologyDevice& device : topology.devices()) matrix.front().push_back(device.label);
   for (std::size_t from = 0; from < topology.size(); ++from) {
-    rows.push_back({topology.devices()[from].label});
-    for (std::size_t to = 0; to < topology.size(); ++to) rows.back().push_back(LinkCell(topology.link(from, to)));
+    matrix.push_back({topology.devices()[from].label});
+    for (std::size_t to = 0; to < topology.size(); ++to) matrix.back().push_back(LinkCell(topology.link(from, to)));
   }
-
-  std::string text = fmt::format("{}\n\n", heading);
-  const auto split = rows.begin() + static_cast<std::ptrdiff_t>(matrix);
-  text += Columns({rows.begin(), split}) + Columns({split, rows.end()});
+  text += Columns(matrix);
 
   const std::vector<LegendLine> legend = Legend(topology);
   text += "\nLinks, with nominal bandwidths in one direction:\n";
@@ -408,24 +420,7 @@ std::string TopologyPage(const Topology& topology, const Rings& rings, std::stri
     html += fmt::format("<li><b class=\"{}\">{}</b> {}{}</li>\n", entry.css, entry.cell, Html(entry.words), Span(entry));
   }
   if (HasStaged(legend)) html += fmt::format("<li><b>*</b> {}</li>\n", kStaged);
-  html += "</ul>\n<h2>Devices</h2>\n<div class=\"scroll\"><table><thead><tr>";
-  for (const char* title :
-       {"Device", "Name", "Memory", "SMs or threads", "Copy engines", "NUMA node", "Socket", "PCI bus id", "Host memory"}) {
-    html += fmt::format("<th scope=\"col\">{}</th>", title);
-  }
-  html += "</tr></thead><tbody>\n";
-  for (const TopologyDevice& device : topology.devices()) {
-    html += "<tr>";
-    for (const std::string& cell :
-         {device.label, device.name, device.memory > 0 ? FormatBytes(device.memory) : std::string("-"),
-          Number(device.processors, 0), Number(device.copy_engines, 0), Number(device.numa_node, -1),
-          Number(device.socket, -1), device.pci_bus_id.empty() ? std::string("-") : device.pci_bus_id,
-          DescribeHostPath(device)}) {
-      html += fmt::format("<td>{}</td>", Html(cell));
-    }
-    html += "</tr>\n";
-  }
-  html += "</tbody></table></div>\n";
+  html += "</ul>\n<h2>Devices</h2>\n" + HtmlTable(DeviceRows(topology));
   html += costs;
   return html + "</body>\n</html>\n";
 }

@@ -26,7 +26,9 @@ std::string TopologyText(const Topology& topology, const Rings& rings, std::stri
 std::string TopologyPage(const Topology& topology, const Rings& rings, std::string_view heading,
                          std::string_view costs = {});
 
-/// Rows as columns of a text: two spaces between, a line a row.
-std::string Columns(const std::vector<std::vector<std::string>>& rows);
+/// Rows of a table, the first of which has the titles of its columns.
+using Rows = std::vector<std::vector<std::string>>;
+std::string Columns(const Rows& rows);    ///< as columns of a text: two spaces between, a line a row
+std::string HtmlTable(const Rows& rows);  ///< as an element of a page
 
 }  // namespace chatty::cli

@@ -36,22 +36,9 @@ struct TopologyOptions {
   bool measure = false, quick = false, recalibrate = false;
 };
 
-/// The costs that are kept, or new ones, which are kept from now on.
-CostReport MeasureCosts(const TopologyOptions& options, const DeviceSelection& selection, const Topology& topology,
-                        const LinkMask& mask) {
-  const std::string fingerprint = MachineFingerprint(topology, mask);
-  CostReport report;
-  if (!options.recalibrate) {
-    LoadedCalibration loaded = LoadCalibration(fingerprint);
-    if (!loaded.why.empty()) Log().warn("{}; measuring anew", loaded.why);
-    // A quick one will not do where a thorough one was asked for.
-    if (loaded.calibration && (options.quick || !loaded.calibration->quick)) {
-      report.calibration = std::move(*loaded.calibration);
-      report.file = CalibrationFile(fingerprint);
-      report.kept = true;
-      return report;
-    }
-  }
+/// Measures, and keeps what it finds.
+void MeasureCosts(const TopologyOptions& options, const DeviceSelection& selection, const LinkMask& mask,
+                  const std::string& fingerprint, CostReport& report) {
   const std::vector<std::unique_ptr<Device>> devices = OpenDevices(selection);
   std::vector<Device*> pointers;
   pointers.reserve(devices.size());
@@ -59,10 +46,7 @@ CostReport MeasureCosts(const TopologyOptions& options, const DeviceSelection& s
   CalibrationOptions calibration;
   calibration.quick = options.quick;
   calibration.links = mask;
-  const auto steps = std::count_if(Transports().begin(), Transports().end(), [&](const TransportInfo& info) {
-    return selection.kind == DeviceKind::kHost ? info.host : info.cuda;
-  });
-  Progress bar("Measuring", static_cast<std::uint64_t>(steps) + 1);
+  Progress bar("Measuring", PathsOfAuto(selection).size() + 1);
   calibration.progress = [&bar](std::string_view what) {
     Log().debug("measuring {}", what);
     bar.Advance();
@@ -75,23 +59,33 @@ CostReport MeasureCosts(const TopologyOptions& options, const DeviceSelection& s
   } catch (const Error& error) {  // the figures are as good
     Log().warn("{}", error.what());
   }
-  return report;
 }
 
-/// What is kept for this machine, or nominal costs; as runs choose by (KnownCosts).
-CostReport CostsAtHand(const DeviceSelection& selection, const Topology& found, const Topology& topology,
-                       const LinkMask& mask) {
+/// What is kept for this machine, else new costs where `--measure` asks for them, else nominal ones; as runs choose by
+/// (KnownCosts).
+CostReport CostsOf(const TopologyOptions& options, const DeviceSelection& selection, const Topology& found,
+                   const LinkMask& mask) {
   const std::string fingerprint = MachineFingerprint(found, mask);
   CostReport report;
-  LoadedCalibration loaded = LoadCalibration(fingerprint);
-  if (loaded.calibration) {
-    report.calibration = std::move(*loaded.calibration);
-    report.file = CalibrationFile(fingerprint);
-    report.kept = true;
-    return report;
+  if (!options.recalibrate) {
+    LoadedCalibration loaded = LoadCalibration(fingerprint);
+    // A quick one will not do where a thorough one was asked for.
+    report.kept = loaded.calibration && (!options.measure || options.quick || !loaded.calibration->quick);
+    if (report.kept) {
+      report.calibration = std::move(*loaded.calibration);
+      report.file = CalibrationFile(fingerprint);
+      return report;
+    }
+    if (!loaded.why.empty()) {
+      Log().warn("{}; {}", loaded.why,
+                 options.measure ? "measuring anew" : "costs are nominal until `chatty topology --measure` measures them");
+    }
   }
-  if (!loaded.why.empty()) Log().warn("{}; costs are nominal until `chatty topology --measure` measures them", loaded.why);
-  report.calibration.model = CostModel::Nominal(topology, TransportsFor(selection));
+  if (options.measure) {
+    MeasureCosts(options, selection, mask, fingerprint, report);
+  } else {
+    report.calibration.model = CostModel::Nominal(Masked(found, mask), PathsOfAuto(selection));
+  }
   return report;
 }
 
@@ -130,17 +124,13 @@ int ShowTopology(const TopologyOptions& options) {
   const Topology topology = Masked(found, mask);
   const Rings rings = FindRings(topology);
   std::optional<CostReport> costs;
-  if (options.measure) {
-    costs = MeasureCosts(options, selection, found, mask);
-  } else if (topology.size() > 1) {
-    if (simulated) {
-      // Of a machine that is described all paths, whatever this build has, that such devices have.
-      std::vector<std::string_view> paths;
-      if (topology.devices().front().kind == DeviceKind::kHost) paths = TransportsFor({DeviceKind::kHost, {}});
-      costs.emplace().calibration.model = CostModel::Nominal(topology, paths);
-    } else {
-      costs = CostsAtHand(selection, found, topology, mask);
-    }
+  if (simulated && topology.size() > 1) {
+    // Of a machine that is described all paths, whatever this build has, that such devices have.
+    std::vector<std::string_view> paths;
+    if (topology.devices().front().kind == DeviceKind::kHost) paths = PathsOfAuto({DeviceKind::kHost, {}});
+    costs.emplace().calibration.model = CostModel::Nominal(topology, paths);
+  } else if (options.measure || topology.size() > 1) {
+    costs = CostsOf(options, selection, found, mask);
   }
 
   std::string heading = topology.name().empty() ? "a machine" : topology.name();
@@ -153,7 +143,7 @@ int ShowTopology(const TopologyOptions& options) {
     json["mask"] = mask.text();
     json["topology"] = TopologyJson(topology);
     json["rings"] = RingsJson(rings);
-    if (costs) json["costs"] = CostsJson(topology, *costs);
+    if (costs) json["costs"] = CostsJson(*costs);
     WriteJsonLines(options.json, json);
   }
   if (!options.html.empty()) {

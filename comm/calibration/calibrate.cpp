@@ -27,9 +27,6 @@ using calibration::kPatience;
 constexpr std::size_t kQuickSizes[] = {4, 4 << 10, 64 << 10, 512 << 10, 4 << 20, 16 << 20};
 constexpr std::size_t kSizes[] = {4,         64,      1 << 10, 4 << 10,  16 << 10, 64 << 10,
                                   256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20};
-/// Sizes for many devices, where buffers would otherwise take too much memory: a ring's buffers grow with the cube of the
-/// number of devices.
-constexpr std::size_t kMinSizes[] = {4, 512, 4 << 10};
 /// Time of all paths of a quick calibration together.
 constexpr double kQuickSeconds = 3;
 /// Host memory of all buffers of a path in a quick calibration: the first touch of each page costs time.
@@ -48,14 +45,15 @@ std::span<const std::size_t> SizesThatFit(std::string_view name, std::span<Devic
   const std::uint64_t host = AvailableHostMemory();
   std::uint64_t allowed = host > 0 ? host / 4 : std::numeric_limits<std::uint64_t>::max();
   if (quick && kind == DeviceKind::kHost) allowed = std::min(allowed, kQuickBytes);
-  for (;; sizes = sizes.size() > kFewestSizes ? sizes.first(sizes.size() - 1) : std::span<const std::size_t>(kMinSizes)) {
+  for (;; sizes = sizes.first(sizes.size() - 1)) {
     const std::size_t largest = std::max(sizes.back(), sizeof(probes::Entry));
     for (std::size_t from = 0; from < devices.size(); ++from) {
       for (std::size_t to = 0; to < devices.size(); ++to) capacities[from][to] = from == to ? 0 : largest;
       options.broadcast[from] = largest;
     }
-    if (sizes.size() <= kFewestSizes && kind == DeviceKind::kCuda) return sizes;  // these are few
-    if (largest > most) continue;
+    const bool fewest = sizes.size() <= kFewestSizes;
+    if (fewest && kind == DeviceKind::kCuda) return sizes;  // these are few
+    if (largest > most && !fewest) continue;
     const TransportMemory memory = MeasureTransport(name, kind, capacities, options);
     std::uint64_t on_host = memory.host;
     bool fits = on_host <= kMaxPinned;
@@ -69,7 +67,7 @@ std::span<const std::size_t> SizesThatFit(std::string_view name, std::span<Devic
       }
     }
     if (fits && on_host <= allowed) return sizes;
-    if (sizes.data() == kMinSizes) {
+    if (fewest) {
       Throw<OutOfMemoryError>("buffers of {} bytes between {} devices take {} MiB, and {} may be taken", sizes.back(),
                               devices.size(), on_host >> 20, allowed >> 20);
     }
@@ -79,31 +77,19 @@ std::span<const std::size_t> SizesThatFit(std::string_view name, std::span<Devic
 /// Whether a path by itself joins only pairs with a link. Without a link, it takes the way of another path.
 bool NeedsLink(std::string_view path) { return path == "p2p-copy" || path == "p2p-direct"; }
 
-std::vector<std::string_view> PathsToMeasure(std::span<Device* const> devices, const CalibrationOptions& options) {
-  const DeviceSelection selection = SelectionOf(devices);
-  if (options.paths.empty()) return TransportsFor(selection);
-  std::vector<std::string_view> paths;
-  for (const std::string_view path : options.paths) {
-    if (FindTransport(path) == nullptr) Throw<UsageError>("there is no transport '{}' to measure in this build", path);
-    CheckTransport(path, selection);
-    paths.push_back(path);
-  }
-  return paths;
-}
-
 }  // namespace
 
 Calibration Calibrate(std::span<Device* const> devices, const CalibrationOptions& options) try {
   if (devices.size() < 2)
     throw UsageError("communication is measured between two devices or more; choose them by --devices");
   const Clock::time_point start = Clock::now();
-  const std::vector<std::string_view> paths = PathsToMeasure(devices, options);
+  const std::vector<std::string_view> paths = PathsOfAuto(SelectionOf(devices));
   Calibration result;
   result.quick = options.quick;
   result.model = CostModel(std::vector<std::string>(paths.begin(), paths.end()), devices.size());
 
-  const std::span<const std::size_t> all_sizes =
-      options.quick ? std::span<const std::size_t>(kQuickSizes) : std::span<const std::size_t>(kSizes);
+  std::span<const std::size_t> all_sizes = kSizes;
+  if (options.quick) all_sizes = kQuickSizes;
   // Values of a graph that no cache holds, and as many as the largest block has: 128 or 256 MiB on a GPU, 16 or 64 on the
   // host, where all devices share the memory.
   const bool host = devices[0]->kind() == DeviceKind::kHost;

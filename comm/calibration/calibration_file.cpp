@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <locale>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -28,9 +29,9 @@ namespace fs = std::filesystem;
 
 /// Raised when the text changes, or when transports, what is measured or how it is fitted do, so that old figures would
 /// mislead.
-constexpr int kVersion = 6;
+constexpr int kVersion = 7;
 constexpr std::string_view kTitle = "chatty-calibration";
-constexpr std::size_t kMaxBytes = std::size_t{256} << 20;  // 64 GPUs and 8 paths have some 150 MiB
+constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  // 64 devices and 6 paths have some 20 MiB
 
 std::uint64_t Checksum(std::string_view text) {
   std::uint64_t sum = Hash(text.size());
@@ -57,75 +58,33 @@ std::string Word(std::string_view text) {
   return word.empty() ? "-" : word;
 }
 
-// ------------------------------------------------------------------- reading ----
-
-/// Takes lines and words off the front of a text.
-class Words {
- public:
-  explicit Words(std::string_view text) : rest_(text) {}
-  /// Begins the next line. Throws InputError if there is none.
-  void NextLine() {
-    ++line_number_;
-    const std::size_t end = rest_.find('\n');
-    if (end == std::string_view::npos) Fail("ends too early");
-    line_ = rest_.substr(0, end);
-    rest_.remove_prefix(end + 1);
-  }
-  std::string_view Next() {
-    const std::size_t end = line_.find(' ');
-    const std::string_view word = line_.substr(0, end);
-    line_.remove_prefix(end == std::string_view::npos ? line_.size() : end + 1);
-    return word;
-  }
-  void Expect(std::string_view word) {
-    if (Next() != word) Fail("lacks '{}'", word);
-  }
-  std::string_view RestOfLine() { return std::exchange(line_, {}); }
-  void EndLine() const {
-    if (!line_.empty()) Fail("goes on with {}", io::Quote(line_));
-  }
-  bool AtEnd() const { return rest_.empty(); }
-  template <class T>
-  T Number(T least, T most) {
-    const std::string_view word = Next();
-    T value{};
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || end != word.data() + word.size() || !(value >= least && value <= most)) {
-      Fail("has {} for a number from {} to {}", io::Quote(word), least, most);
-    }
-    return value;
-  }
-  double Figure() { return Number(0.0, std::numeric_limits<double>::max()); }
-  std::size_t Index(std::size_t count) {
-    if (count == 0) Fail("speaks of what is not there");
-    return Number<std::size_t>(0, count - 1);
-  }
-  template <class... Args>
-  [[noreturn]] void Fail(fmt::format_string<Args...> text, Args&&... args) const {
-    const std::string what = fmt::format(text, std::forward<Args>(args)...);
-    Throw<InputError>("is damaged: line {} {}", line_number_, what);
-  }
-
- private:
-  std::string_view rest_, line_;
-  int line_number_ = 0;
-};
-
-std::string CostWords(const Cost& cost) {
-  return fmt::format("{} {} {} {} {} {}", cost.alpha_us, cost.beta_us_per_byte, cost.gamma_us_per_entry, cost.error,
-                     cost.samples, cost.largest);
-}
-Cost ReadCost(Words& words) {
-  Cost cost;
-  cost.alpha_us = words.Figure();
-  cost.beta_us_per_byte = words.Figure();
-  cost.gamma_us_per_entry = words.Figure();
-  cost.error = words.Figure();
-  cost.samples = words.Number<std::uint32_t>(1, std::numeric_limits<std::uint32_t>::max());
-  cost.largest = words.Figure();
-  return cost;
-}
 std::size_t LinesOf(std::string_view text) { return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')); }
+
+/// What a file of this version and machine begins with.
+std::string Head(std::string_view fingerprint) {
+  return fmt::format("{} {}\nfingerprint {}\n{}", kTitle, kVersion, LinesOf(fingerprint), fingerprint);
+}
+
+/// The next number of a text whose checksum is right: others than these were never written.
+template <class T>
+T Number(std::istream& words, T least, T most) {
+  double value = 0;
+  const bool within = words >> value && value >= static_cast<double>(least) && value <= static_cast<double>(most);
+  if (!within || static_cast<double>(static_cast<T>(value)) != value) {
+    Throw<InputError>("is damaged: it lacks a number from {} to {}", least, most);
+  }
+  return static_cast<T>(value);
+}
+std::size_t Index(std::istream& words, std::size_t count) { return Number<std::size_t>(words, 0, count - 1); }
+double Figure(std::istream& words) { return Number(words, 0.0, std::numeric_limits<double>::max()); }
+std::string Next(std::istream& words) {
+  std::string word;
+  words >> word;
+  return word;
+}
+void Expect(std::istream& words, std::string_view word) {
+  if (Next(words) != word) Throw<InputError>("is damaged: it lacks '{}'", word);
+}
 
 }  // namespace
 
@@ -161,7 +120,7 @@ std::string MachineFingerprint(const Topology& topology, const LinkMask& links) 
 
 std::string CalibrationText(std::string_view fingerprint, const Calibration& calibration) {
   const CostModel& model = calibration.model;
-  std::string text = fmt::format("{} {}\nfingerprint {}\n{}", kTitle, kVersion, LinesOf(fingerprint), fingerprint);
+  std::string text = Head(fingerprint);
   text += fmt::format("quick {} seconds {}\ndevices {} paths {}\n", calibration.quick ? 1 : 0, calibration.seconds,
                       model.devices(), model.paths().size());
   for (const std::string& path : model.paths()) text += fmt::format("path {}\n", Word(path));
@@ -171,8 +130,9 @@ std::string CalibrationText(std::string_view fingerprint, const Calibration& cal
         for (std::size_t encoding = 0; encoding < kEncodings; ++encoding) {
           for (std::size_t load = 0; load < kMeasuredLoads; ++load) {
             const Cost& cost = model.cost(path, from, to, static_cast<Encoding>(encoding), static_cast<MeasuredLoad>(load));
-            if (cost.exists())
-              text += fmt::format("cost {} {} {} {} {} {}\n", path, from, to, encoding, load, CostWords(cost));
+            if (!cost.exists()) continue;
+            text += fmt::format("cost {} {} {} {} {} {} {} {} {} {} {}\n", path, from, to, encoding, load, cost.alpha_us,
+                                cost.beta_us_per_byte, cost.gamma_us_per_entry, cost.error, cost.samples, cost.largest);
           }
         }
       }
@@ -191,10 +151,10 @@ std::string CalibrationText(std::string_view fingerprint, const Calibration& cal
 }
 
 Calibration ParseCalibration(std::string_view text, std::string_view fingerprint) {
-  Words words(text);
-  words.NextLine();
-  words.Expect(kTitle);
-  if (const std::string_view version = words.RestOfLine(); version != fmt::format("{}", kVersion)) {
+  std::string_view version = text.substr(0, text.find('\n'));
+  if (!version.starts_with(kTitle)) Throw<InputError>("is damaged: it does not begin with '{}'", kTitle);
+  version.remove_prefix(std::min(kTitle.size() + 1, version.size()));
+  if (version != fmt::format("{}", kVersion)) {
     Throw<InputError>("was written by another version ({}; this is {})", io::Quote(version), kVersion);
   }
   const std::size_t end = text.rfind("checksum ");
@@ -202,59 +162,53 @@ Calibration ParseCalibration(std::string_view text, std::string_view fingerprint
   if (text.substr(end) != fmt::format("checksum {:016x}\n", Checksum(text.substr(0, end)))) {
     throw InputError("is damaged: its checksum is another");
   }
-  words.NextLine();
-  words.Expect("fingerprint");
-  const auto lines = words.Number<std::size_t>(0, LinesOf(text));
-  std::string found;
-  for (std::size_t i = 0; i < lines; ++i) {
-    words.NextLine();
-    found += words.RestOfLine();
-    found += '\n';
-  }
-  if (found != fingerprint) throw InputError("is of another machine, mask or driver");
+  const std::string head = Head(fingerprint);
+  if (!text.substr(0, end).starts_with(head)) throw InputError("is of another machine, mask or driver");
 
+  std::istringstream words(std::string(text.substr(head.size(), end - head.size())));
+  words.imbue(std::locale::classic());
   Calibration calibration;
-  words.NextLine();
-  words.Expect("quick");
-  calibration.quick = words.Number(0, 1) == 1;
-  words.Expect("seconds");
-  calibration.seconds = words.Figure();
-  words.NextLine();
-  words.Expect("devices");
-  const auto devices = words.Number<std::size_t>(2, kMaxDevices);
-  words.Expect("paths");
-  std::vector<std::string> paths(words.Number<std::size_t>(0, 64));
-  words.EndLine();
+  Expect(words, "quick");
+  calibration.quick = Number(words, 0, 1) == 1;
+  Expect(words, "seconds");
+  calibration.seconds = Figure(words);
+  Expect(words, "devices");
+  const auto devices = Number<std::size_t>(words, 2, kMaxDevices);
+  Expect(words, "paths");
+  std::vector<std::string> paths(Number<std::size_t>(words, 0, 64));
   for (std::string& path : paths) {
-    words.NextLine();
-    words.Expect("path");
-    path = words.RestOfLine();
+    Expect(words, "path");
+    path = Next(words);
   }
   CostModel& model = calibration.model;
   model = CostModel(std::move(paths), devices);
   model.set_measured(true);
-  for (words.NextLine();; words.NextLine()) {
-    const std::string_view what = words.Next();
-    if (what == "checksum") break;
-    if (what == "cost") {
-      const std::size_t path = words.Index(model.paths().size()), from = words.Index(devices), to = words.Index(devices);
-      const auto encoding = static_cast<Encoding>(words.Index(kEncodings));
-      const auto load = static_cast<MeasuredLoad>(words.Index(kMeasuredLoads));
-      model.set_cost(path, from, to, encoding, load, ReadCost(words));
+  for (std::string what = Next(words); !what.empty(); what = Next(words)) {
+    if (what == "cost" && !model.paths().empty()) {
+      const std::size_t path = Index(words, model.paths().size()), from = Index(words, devices), to = Index(words, devices);
+      const auto encoding = static_cast<Encoding>(Index(words, kEncodings));
+      const auto load = static_cast<MeasuredLoad>(Index(words, kMeasuredLoads));
+      Cost cost;
+      for (double* const value : {&cost.alpha_us, &cost.beta_us_per_byte, &cost.gamma_us_per_entry, &cost.error}) {
+        *value = Figure(words);
+      }
+      cost.samples = Number<std::uint32_t>(words, 1, std::numeric_limits<std::uint32_t>::max());
+      cost.largest = Figure(words);
+      model.set_cost(path, from, to, encoding, load, cost);
     } else if (what == "probe") {
-      ProbeResult probe;
-      probe.name = words.Next();
-      probe.from = words.Number<std::int32_t>(ProbeResult::kNone, static_cast<std::int32_t>(devices) - 1);
-      probe.to = words.Number<std::int32_t>(ProbeResult::kNone, static_cast<std::int32_t>(devices) - 1);
-      probe.value = words.Figure();
-      probe.unit = words.Next();
-      calibration.probes.push_back(std::move(probe));
+      ProbeResult& probe = calibration.probes.emplace_back();
+      probe.name = Next(words);
+      for (std::int32_t* const device : {&probe.from, &probe.to}) {
+        *device = Number(words, ProbeResult::kNone, static_cast<std::int32_t>(devices) - 1);
+      }
+      probe.value = Figure(words);
+      probe.unit = Next(words);
     } else if (what == "note") {
-      calibration.notes.emplace_back(words.RestOfLine());
+      words.get();  // the space
+      std::getline(words, calibration.notes.emplace_back());
     } else {
-      words.Fail("begins with {}", io::Quote(what));
+      Throw<InputError>("is damaged: it goes on with {}", io::Quote(what));
     }
-    words.EndLine();
   }
   return calibration;
 }
@@ -278,28 +232,11 @@ std::string CalibrationFile(std::string_view fingerprint) {
   return folder.empty() ? "" : fmt::format("{}/costs-{:016x}.txt", folder, Checksum(fingerprint));
 }
 
-namespace {
-
-/// The file of version 5, whose fingerprints began with that number.
-std::string EarlierFile(std::string_view fingerprint) {
-  constexpr std::string_view kBegin = "version ";
-  if (!fingerprint.starts_with(kBegin)) return "";
-  return CalibrationFile(fmt::format("{}5 {}", kBegin, fingerprint.substr(kBegin.size())));
-}
-
-}  // namespace
-
 LoadedCalibration LoadCalibration(std::string_view fingerprint) {
   LoadedCalibration loaded;
   const std::string path = CalibrationFile(fingerprint);
   std::error_code error;
-  if (path.empty()) return loaded;
-  if (!fs::exists(path, error)) {
-    if (const std::string earlier = EarlierFile(fingerprint); fs::exists(earlier, error)) {
-      loaded.why = fmt::format("{} was written by an earlier version, whose costs are fitted otherwise", earlier);
-    }
-    return loaded;
-  }
+  if (path.empty() || !fs::exists(path, error)) return loaded;
   try {
     if (!fs::is_regular_file(path, error)) {
       throw InputError(fs::is_directory(path, error) ? "is a folder and not a file" : "is no file");

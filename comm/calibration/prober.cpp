@@ -64,11 +64,10 @@ class Prober {
     Add("launch-sync", i, kNobody, launch_us_, "us");
 
     const std::size_t words = std::size_t{1} << states_[i].bits;
-    TouchAll("local", i, i, states_[i].values, words);
-    const Pinned<std::uint32_t> host(device, words);
-    TouchAll("host", i, kNobody, host.data(), words);
-    probes::Prepare(device, states_[i]);  // restores the values that TouchAll overwrote
-    device.stream().Synchronize();
+    ReadAll("local", i, i, states_[i].values, words);
+    Pinned<std::uint32_t> host(device, words);
+    std::fill_n(host.data(), words, 1u);  // pages that nobody has written are all one
+    ReadAll("host", i, kNobody, host.data(), words);
   }
 
   void ProbePair(std::size_t from, std::size_t to) {
@@ -76,10 +75,7 @@ class Prober {
     const bool peers = options_.links.Allows(from, to) && b.AllowAccessBy(a) && a.AllowAccessBy(b);
     if (!peers) return;
     a.MakeCurrent();
-    TouchAll("peer", from, to, states_[to].values, std::size_t{1} << states_[to].bits);
-    b.MakeCurrent();
-    probes::Prepare(b, states_[to]);
-    b.stream().Synchronize();
+    ReadAll("peer", from, to, states_[to].values, std::size_t{1} << states_[to].bits);
   }
 
   /// Number of random accesses, which takes some milliseconds. A GPU makes 32 times as many to its own memory as a host
@@ -90,21 +86,15 @@ class Prober {
     return std::min(words, std::size_t{1} << bits);
   }
 
-  /// Reads and writes in order over `words` words, and at random.
-  void TouchAll(const std::string& whose, std::size_t from, std::size_t to, std::uint32_t* memory, std::size_t words) {
-    using probes::Access;
+  /// Reads `words` words in order, and some of them at random.
+  void ReadAll(const std::string& whose, std::size_t from, std::size_t to, const std::uint32_t* memory, std::size_t words) {
     Device& device = *devices_[from];
-    const int repetitions = options_.quick ? 3 : 7;
-    for (const Access access : {Access::kWrite, Access::kRead}) {
-      const std::string_view name = access == Access::kWrite ? "write" : "read";
-      const auto rate = [&](std::size_t count, const std::uint32_t* order) {
-        const double us = TimeUs(device, repetitions, [&] { probes::Touch(device, memory, count, order, access); });
-        return static_cast<double>(count) / std::max(us - launch_us_, us / 100) * 1e6;
-      };
-      Add(fmt::format("{}-{}", whose, name), from, to, rate(words, nullptr) * sizeof(std::uint32_t), "bytes/s");
-      Add(fmt::format("{}-{}-random", whose, name), from, to,
-          rate(RandomAccesses(words, to == kNobody), states_[from].order), "1/s");
-    }
+    const auto rate = [&](std::size_t count, const std::uint32_t* order) {
+      const double us = TimeUs(device, options_.quick ? 3 : 7, [&] { probes::Read(device, memory, count, order); });
+      return static_cast<double>(count) / std::max(us - launch_us_, us / 100) * 1e6;
+    };
+    Add(whose + "-read", from, to, rate(words, nullptr) * sizeof(std::uint32_t), "bytes/s");
+    Add(whose + "-read-random", from, to, rate(RandomAccesses(words, to == kNobody), states_[from].order), "1/s");
   }
 
   static constexpr auto kNobody = static_cast<std::size_t>(ProbeResult::kNone);

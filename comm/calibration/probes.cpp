@@ -153,31 +153,18 @@ void Unpack(Device& device, const State& state, const std::byte* buffer, const P
   }
 }
 
-void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access) {
-  CHATTY_ON_GPU(device, Touch(device, memory, words, order, access));
-  const auto touch = [&](const auto& act) {  // a loop for each kind of access and order
-    std::atomic<std::uint32_t> sink{0};      // uses what is read
-    Divide(device, words, [&](std::size_t begin, std::size_t end) {
-      std::uint32_t sum = 0;
-      if (order == nullptr) {
-        for (std::size_t i = begin; i < end; ++i) sum += act(memory[i], i);
-      } else {
-        for (std::size_t i = begin; i < end; ++i) sum += act(memory[order[i]], i);
-      }
-      sink.fetch_add(sum, std::memory_order_relaxed);
-    });
-  };
-  switch (access) {
-    case Access::kRead:
-      touch([](const std::uint32_t& word, std::size_t) { return word; });
-      break;
-    case Access::kWrite:
-      touch([](std::uint32_t& word, std::size_t i) {
-        word = static_cast<std::uint32_t>(i);
-        return 0u;
-      });
-      break;
-  }
+void Read(Device& device, const std::uint32_t* memory, std::size_t words, const std::uint32_t* order) {
+  CHATTY_ON_GPU(device, Read(device, memory, words, order));
+  std::atomic<std::uint32_t> sink{0};  // uses what is read
+  Divide(device, words, [&](std::size_t begin, std::size_t end) {
+    std::uint32_t sum = 0;
+    if (order == nullptr) {
+      for (std::size_t i = begin; i < end; ++i) sum += memory[i];
+    } else {
+      for (std::size_t i = begin; i < end; ++i) sum += memory[order[i]];
+    }
+    sink.fetch_add(sum, std::memory_order_relaxed);
+  });
 }
 
 void LaunchNothing(Device& device) {

@@ -180,31 +180,20 @@ __global__ void __launch_bounds__(kBlock) UnpackBitmapKernel(State state, const 
 }
 
 /// `never` is kNever.
-__global__ void __launch_bounds__(kBlock) ReadKernel(std::uint32_t* memory, std::size_t words, std::uint64_t never) {
+__global__ void __launch_bounds__(kBlock) ReadKernel(const std::uint32_t* memory, std::size_t words, std::uint64_t never) {
   const auto* const fours = reinterpret_cast<const uint4*>(memory);
   std::uint64_t sum = 0;
   for (std::size_t i = First(); i < words / 4; i += Stride()) {
     const uint4 four = fours[i];
     sum += std::uint64_t{four.x} + four.y + four.z + four.w;
   }
-  if (sum == never) memory[0] = 0;
-}
-__global__ void __launch_bounds__(kBlock) WriteKernel(std::uint32_t* memory, std::size_t words) {
-  auto* const fours = reinterpret_cast<uint4*>(memory);
-  for (std::size_t i = First(); i < words / 4; i += Stride()) {
-    const auto x = static_cast<std::uint32_t>(i);
-    fours[i] = make_uint4(x, x, x, x);
-  }
+  if (sum == never) __trap();
 }
 __global__ void __launch_bounds__(kBlock)
-    ReadRandomKernel(std::uint32_t* memory, std::size_t words, const std::uint32_t* order, std::uint64_t never) {
+    ReadRandomKernel(const std::uint32_t* memory, std::size_t words, const std::uint32_t* order, std::uint64_t never) {
   std::uint64_t sum = 0;
   for (std::size_t i = First(); i < words; i += Stride()) sum += memory[order[i]];
-  if (sum == never) memory[0] = 0;
-}
-__global__ void __launch_bounds__(kBlock)
-    WriteRandomKernel(std::uint32_t* memory, std::size_t words, const std::uint32_t* order) {
-  for (std::size_t i = First(); i < words; i += Stride()) memory[order[i]] = static_cast<std::uint32_t>(i);
+  if (sum == never) __trap();
 }
 __global__ void NothingKernel() {}
 
@@ -265,24 +254,13 @@ void Unpack(Device& device, const State& state, const std::byte* buffer, const P
   CHATTY_CUDA(cudaGetLastError());
 }
 
-void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access) {
+void Read(Device& device, const std::uint32_t* memory, std::size_t words, const std::uint32_t* order) {
   const cudaStream_t stream = StreamOf(device);
   const unsigned blocks = Blocks(device, words);
-  switch (access) {
-    case Access::kRead:
-      if (order == nullptr) {
-        ReadKernel<<<blocks, kBlock, 0, stream>>>(memory, words, kNever);
-      } else {
-        ReadRandomKernel<<<blocks, kBlock, 0, stream>>>(memory, words, order, kNever);
-      }
-      break;
-    case Access::kWrite:
-      if (order == nullptr) {
-        WriteKernel<<<blocks, kBlock, 0, stream>>>(memory, words);
-      } else {
-        WriteRandomKernel<<<blocks, kBlock, 0, stream>>>(memory, words, order);
-      }
-      break;
+  if (order == nullptr) {
+    ReadKernel<<<blocks, kBlock, 0, stream>>>(memory, words, kNever);
+  } else {
+    ReadRandomKernel<<<blocks, kBlock, 0, stream>>>(memory, words, order, kNever);
   }
   CHATTY_CUDA(cudaGetLastError());
 }

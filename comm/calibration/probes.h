@@ -75,10 +75,8 @@ void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuff
 void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape);
 /// @}
 
-/// The operation of Touch on each word.
-enum class Access : std::uint8_t { kRead, kWrite };
-/// Touches `words` words of `memory`, which `device` can address: one after the other, or, with `order`, at its indices.
-void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access);
+/// Reads `words` words of `memory`, which `device` can address: one after the other, or, with `order`, at its indices.
+void Read(Device& device, const std::uint32_t* memory, std::size_t words, const std::uint32_t* order);
 
 /// A kernel, or a job of the team, that does nothing.
 void LaunchNothing(Device& device);
@@ -96,7 +94,7 @@ namespace cuda {
 void Prepare(Device& device, const State& state);
 void Pack(Device& device, const State& state, std::byte* buffer, const ProbeBuffer& shape);
 void Unpack(Device& device, const State& state, const std::byte* buffer, const ProbeBuffer& shape);
-void Touch(Device& device, std::uint32_t* memory, std::size_t words, const std::uint32_t* order, Access access);
+void Read(Device& device, const std::uint32_t* memory, std::size_t words, const std::uint32_t* order);
 void LaunchNothing(Device& device);
 Versions SoftwareVersions();
 }  // namespace cuda

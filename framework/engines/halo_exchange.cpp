@@ -185,16 +185,16 @@ void HaloExchange::Choose(const ExchangeRound& round, SharedPlan& plan) {
     receivers[buffers++] = q;
   }
   paths.ChooseAll(rank, {receivers.data(), buffers}, {shapes.data(), buffers}, senders, choices);
-  double of_pairs = 0;
+  TransportSelector::Choice slowest;
   for (std::size_t i = 0; i < buffers; ++i) {
     sent_.path[receivers[i]] = choices[i].path;
-    of_pairs = std::max(of_pairs, choices[i].us);
+    if (choices[i].us > slowest.us) slowest = choices[i];
   }
   sent_.for_all = always;
   if (!all_listen_ || Entries(rank, rank) == 0) return;
   const TransportSelector::Choice choice = paths.ChooseBroadcast(rank, expect(rank), senders);
   sent_.path[rank] = choice.path;
-  sent_.for_all = always || TransportSelector::BroadcastPays(choice.us, of_pairs);
+  sent_.for_all = always || TransportSelector::BroadcastPays(choice, slowest);
 }
 
 /// Whether all receivers read these buffers where they are packed.

@@ -55,7 +55,7 @@ TEST(CompareCosts, CurvesCrossWhereTheModelSays) {
   CostModel model({"quick", "wide", "absent"}, 2);
   model.set_cost(0, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, {1, 1e-3});
   model.set_cost(1, 0, 1, Encoding::kDense, MeasuredLoad::kAlone, {11, 1e-4});
-  const CostCurves curves = CurvesOf(model, "a to b");
+  const CostCurves curves = CurvesOf(model, "a to b", 0, 1);
   ASSERT_EQ(curves.lines.size(), 2u);
   EXPECT_EQ(curves.lines[1].path, "wide");
   EXPECT_NEAR(curves.lines[0].points.front().second, 1.004, 1e-9);

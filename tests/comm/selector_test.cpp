@@ -20,9 +20,6 @@ namespace {
 
 constexpr std::size_t kDevices = 4;
 
-constexpr std::array kAllEncodings = {Encoding::kSparse, Encoding::kBitmap, Encoding::kDense};
-constexpr std::array kLoads = {MeasuredLoad::kAlone, MeasuredLoad::kAllToAll};
-
 /// Sets the cost of all encodings.
 void Set(CostModel& model, std::size_t path, PartId from, PartId to, MeasuredLoad load, const Cost& cost) {
   for (const Encoding encoding : kAllEncodings) model.set_cost(path, from, to, encoding, load, cost);
@@ -40,7 +37,7 @@ CostModel Alike(const std::vector<std::pair<std::string, Cost>>& paths, double d
     broadcast.beta_us_per_byte *= dearer;
     for (PartId from = 0; from < kDevices; ++from) {
       for (PartId to = 0; to < kDevices; ++to) {
-        for (const MeasuredLoad load : kLoads) Set(model, p, from, to, load, from == to ? broadcast : cost);
+        for (const MeasuredLoad load : kAllLoads) Set(model, p, from, to, load, from == to ? broadcast : cost);
       }
     }
   }
@@ -135,6 +132,21 @@ TEST_F(SelectorTest, TheZeroCopyPathStaysUnlessTheGainExceedsTheError) {
   EXPECT_EQ(chosen(69, 0.3), "staged");
 }
 
+TEST_F(SelectorTest, TheErrorIsThatOfTheLoad) {
+  CostModel model = Alike({{"p2p-direct", Cost{100, 0}}, {"staged", Cost{80, 0}}}, 1);
+  Cost cost{80, 0};
+  cost.error = 0.3;
+  Set(model, 1, 0, 1, MeasuredLoad::kAllToAll, cost);
+  const TransportSelector selector = Between({"p2p-direct", "staged"}, model);
+  EXPECT_EQ(selector.path_name(selector.Choose(0, 1, Block(1000), {}).path), "staged");
+  EXPECT_EQ(selector.path_name(selector.Choose(0, 1, Block(1000), {3, kDevices}).path), "p2p-direct");
+  EXPECT_DOUBLE_EQ(model.Error(1, 0, 1, Encoding::kDense, {3, 1}), 0.3 * 2 / 11) << "3 of 12 buffers";
+  const TransportSelector::Choice broadcast{0, 80, 0.1}, unsure{0, 80, 0.3}, pairs{0, 100, 0.15};
+  EXPECT_TRUE(TransportSelector::BroadcastPays(broadcast, pairs));
+  EXPECT_FALSE(TransportSelector::BroadcastPays(unsure, pairs));
+  EXPECT_FALSE(TransportSelector::BroadcastPays(broadcast, {0, 100, 0.25}));
+}
+
 TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
   // A link joins 0 and 1 alone. Through host memory copies are faster than kernels' loads for two buffers at once, not for
   // three.
@@ -142,7 +154,7 @@ TEST_F(SelectorTest, BuffersThatGoAnotherWayAreNoLoad) {
   model.set_links_apart(true);
   for (PartId from = 0; from < kDevices; ++from) {
     for (PartId to = 0; to < kDevices; ++to) {
-      for (const MeasuredLoad load : kLoads) {
+      for (const MeasuredLoad load : kAllLoads) {
         const bool linked = from + to == 1, many = load == MeasuredLoad::kAllToAll;
         if (linked) Set(model, 0, from, to, load, Cost{many ? 11.25 : 3, 0});
         if (from != to) Set(model, 1, from, to, load, Cost{many ? 120.0 : 10, 0});
@@ -171,7 +183,7 @@ TEST_F(SelectorTest, WhatMovesTogetherDoesNotEndUpSlower) {
   CostModel model({"p2p-direct", "staged"}, kDevices);
   model.set_links_apart(true);
   for (PartId to = 1; to < kDevices; ++to) {
-    for (const MeasuredLoad load : kLoads) {
+    for (const MeasuredLoad load : kAllLoads) {
       Set(model, 0, 0, to, load, Cost{load == MeasuredLoad::kAllToAll ? 90.0 : 3, 0});
       Set(model, 1, 0, to, load, Cost{to == 1 ? 100.0 : 55, 0});
     }
@@ -281,7 +293,7 @@ TEST_F(SelectorTest, EnginesTakeLongerThanACalibration) {
 // Four H200s whose costs are those of docs/performance/exchange-and-paths.md: a copy carries 394 GB/s and a store 369, a
 // launch takes 2.9 us, and a copy's length must be read. There `auto` once took copies for long buffers and host memory for
 // short ones, and lost 8 to 15 % of BFS and CC to p2p-direct.
-TEST(SelectPaths, WhereLinksAreWholeStoresIntoPeersMemoryAreTakenAlone) {
+TEST_F(SelectorTest, WhereLinksAreWholeStoresIntoPeersMemoryAreTakenAlone) {
   const auto line = [](double alpha_us, double bytes_per_us, double error) {
     Cost cost{alpha_us, 1 / bytes_per_us, 6.5e-5};
     cost.error = error;
@@ -302,6 +314,24 @@ TEST(SelectPaths, WhereLinksAreWholeStoresIntoPeersMemoryAreTakenAlone) {
                 (std::vector<std::string_view>{"p2p-direct"}))
           << bytes;
     }
+  }
+  // What a pair sends there, as the records of Kronecker 26 and uniform 27 of 2026-11-27 have it, in proportion: 586 KB in
+  // all rounds of bfs on Kronecker 24 and in the exchange of cc on uniform 24, 1.65 MB in bfs on uniform 24. And short
+  // buffers.
+  const CostModel nominal = CostModel::Nominal(machines::NvSwitch(kDevices));
+  const TransportSelector selector = Between({"p2p-direct", "uva", "staged"}, model);
+  for (const std::size_t bytes : {std::size_t{64}, std::size_t{4} << 10, std::size_t{586000}, std::size_t{1650000}}) {
+    for (const Encoding encoding : kAllEncodings) {
+      const BufferShape buffer{.encoding = encoding, .bytes = bytes, .entries = bytes / 8};
+      const TransportSelector::Choice choice = selector.Choose(0, 1, buffer, {kDevices - 1, kDevices});
+      EXPECT_EQ(selector.path_name(choice.path), "p2p-direct") << bytes << EncodingName(encoding);
+      for (std::size_t path = 0; path < selector.size(); ++path) {
+        EXPECT_LE(0.85 * choice.us, selector.PredictUs(path, 0, 1, buffer, {kDevices - 1, kDevices})) << bytes;
+      }
+    }
+    const std::vector<std::string_view> taken = SelectPaths({}, DeviceKind::kCuda, nominal, Square(bytes), true);
+    EXPECT_EQ(taken, (std::vector<std::string_view>{"p2p-direct"})) << bytes;
+    EXPECT_FALSE(BroadcastsMayPay(taken, nominal, Square(bytes), std::vector<std::size_t>(kDevices, bytes)));
   }
   CostModel without({"uva", "staged"}, kDevices);  // no links: short buffers by host memory, long ones by copies
   for (PartId from = 0; from < kDevices; ++from) {

@@ -197,8 +197,8 @@ TEST(CanJoin, NcclJoinsEachGpuOnce) {
     CostModel model = CostModel::Nominal(unknown, among);
     const std::size_t path = model.Find("nccl");
     for (std::size_t pair = 0; path != CostModel::kNoPath && pair < 9; ++pair) {
-      for (const Encoding encoding : {Encoding::kSparse, Encoding::kBitmap, Encoding::kDense}) {
-        for (const MeasuredLoad load : {MeasuredLoad::kAlone, MeasuredLoad::kAllToAll}) {
+      for (const Encoding encoding : kAllEncodings) {
+        for (const MeasuredLoad load : kAllLoads) {
           if (pair / 3 != pair % 3) model.set_cost(path, pair / 3, pair % 3, encoding, load, {1});
         }
       }
