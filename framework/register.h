@@ -204,26 +204,42 @@ class TypedJob final : public RegisteredJob {
   using First = typename JobFor<P, Backends>::type;
 
   TypedJob(Session& session, const P& program, std::string value_name, const RunOptions& options)
-      : session_(&session), program_(program), value_name_(std::move(value_name)), options_(options) {
-    CheckRunOptions(options, SelectionOf(session.devices()));
-    // For both programs, before either allocates.
-    options_ = session.FitMemory(options_, [&](const RunOptions& run) { return Memory(program_, run); });
+      : session_(&session),
+        program_(program),
+        value_name_(std::move(value_name)),
+        plan_(Plan(session, program, options)),  // for both programs, before either allocates
+        options_(plan_.Fitted(options)) {
     Rebuild();
+  }
+  /// The plan of P, and of D after it.
+  static RunPlan Plan(Session& session, const P& program, const RunOptions& options) {
+    return PlanRun(session, options, [&](const RunOptions& run) { return Programs(program, run); });
+  }
+  /// P, and D after it. Throws UsageError for a direction or an execution that either does not support.
+  static std::vector<ProgramOfRun> Programs(const P& program, const RunOptions& options) {
+    std::vector<ProgramOfRun> programs;
+    if constexpr (OperatorProgram<P>) {
+      static_cast<void>(PlanProgram(nullptr, options));
+      programs.push_back({OutputName<P>(), nullptr, OperatorMemory<P>(), options});
+    } else if constexpr (SequenceProgram<P>) {
+      programs = ProgramsOfSequence<P, Backends>(options);
+    } else {
+      auto typed = std::make_shared<TypedProgram<P, Backends>>(program);
+      ProgramMemory memory = MemoryOf(typed, options);
+      programs.push_back({OutputName<P>(), std::move(typed), std::move(memory), options});
+    }
+    if constexpr (!std::is_void_v<D>) {
+      auto typed = std::make_shared<TypedProgram<D, Backends>>(D(program));
+      RunOptions derived = DerivedOptions(options);
+      ProgramMemory memory = MemoryOf(typed, derived);
+      programs.push_back({OutputName<D>(), std::move(typed), std::move(memory), std::move(derived)});
+    }
+    return programs;
   }
   /// The memory facts of P, and of D after it.
   static std::vector<ProgramMemory> Memory(const P& program, const RunOptions& options) {
     std::vector<ProgramMemory> memory;
-    if constexpr (OperatorProgram<P>) {
-      CheckExecution(options.execution, nullptr);
-      memory.push_back(OperatorMemory<P>());
-    } else if constexpr (SequenceProgram<P>) {
-      memory = SequenceMemory<P, Backends>(options);
-    } else {
-      memory.push_back(MemoryOf(std::make_shared<TypedProgram<P, Backends>>(program), options));
-    }
-    if constexpr (!std::is_void_v<D>) {
-      memory.push_back(MemoryOf(std::make_shared<TypedProgram<D, Backends>>(D(program)), DerivedOptions(options)));
-    }
+    for (ProgramOfRun& one : Programs(program, options)) memory.push_back(std::move(one.memory));
     using A = typename FusedWithOf<D, Backends>::type;
     if constexpr (!std::is_void_v<A>) {
       const auto in_place_of = [&options](auto both, auto instead) {
@@ -254,6 +270,7 @@ class TypedJob final : public RegisteredJob {
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("running a program");
   }
+  const RunPlan& plan() const override { return plan_; }
   RunStatistics statistics() const override {
     RunStatistics statistics = first_->statistics();
     if (followed_) statistics += second_->statistics();
@@ -295,21 +312,27 @@ class TypedJob final : public RegisteredJob {
     return options;
   }
   void Rebuild() {
-    if constexpr (OperatorProgram<P> || SequenceProgram<P>) {
+    if constexpr (OperatorProgram<P>) {
+      if (first_ == nullptr) {
+        first_ = std::make_unique<First>(*session_, program_, options_, plan_.programs.front());
+      } else {
+        first_->SetProgram(program_);
+      }
+    } else if constexpr (SequenceProgram<P>) {
       if (first_ == nullptr) {
         first_ = std::make_unique<First>(*session_, program_, options_);
       } else {
         first_->SetProgram(program_);
       }
     } else if (first_ == nullptr) {
-      first_ = session_->Prepare(std::make_shared<TypedProgram<P, Backends>>(program_), options_);
+      first_ = session_->Prepare(std::make_shared<TypedProgram<P, Backends>>(program_), options_, plan_.programs.front());
     } else {
       first_->SetProgram(std::make_shared<TypedProgram<P, Backends>>(program_));
     }
     if constexpr (!std::is_void_v<D>) {
       auto derived = std::make_shared<TypedProgram<D, Backends>>(D(program_));
       if (second_ == nullptr) {
-        second_ = session_->Prepare(std::move(derived), DerivedOptions(options_));
+        second_ = session_->Prepare(std::move(derived), DerivedOptions(options_), plan_.programs.back());
       } else {
         second_->SetProgram(std::move(derived));
       }
@@ -319,6 +342,7 @@ class TypedJob final : public RegisteredJob {
   Session* session_;
   P program_;
   std::string value_name_;
+  RunPlan plan_;
   RunOptions options_;
   std::unique_ptr<First> first_;
   std::unique_ptr<Job> second_;
@@ -428,21 +452,22 @@ class Entry final : public RegisteredProgram {
   std::unique_ptr<RegisteredJob> Prepare(Session& session, const ParameterValues& parameters, std::string_view value,
                                          const RunOptions& options) const override try {
     std::unique_ptr<RegisteredJob> job;
-    Visit(session.graph(), value, [&]<class V, class D>(std::string name) {
-      using A = typename FusedWithOf<D, Backends>::type;
-      if constexpr (!std::is_void_v<A>) {
-        if (RunsFused(session.devices()[0]->kind(), session.device_count(), options)) {
-          job = std::make_unique<TypedJob<A, void, Backends>>(session, A(Configure<V>(session.graph(), parameters)),
-                                                              std::move(name), options);
-          return;
-        }
-      }
-      job = std::make_unique<TypedJob<V, D, Backends>>(session, Configure<V>(session.graph(), parameters), std::move(name),
-                                                       options);
+    VisitJob(session, parameters, value, options, [&]<class Made, class V>(const V& program, std::string name) {
+      job = std::make_unique<Made>(session, program, std::move(name), options);
     });
     return job;
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("preparing a program");
+  }
+  RunPlan Plan(Session& session, const ParameterValues& parameters, std::string_view value,
+               const RunOptions& options) const override try {
+    RunPlan plan;
+    VisitJob(session, parameters, value, options, [&]<class Made, class V>(const V& program, const std::string&) {
+      plan = Made::Plan(session, program, options);
+    });
+    return plan;
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("planning a run");
   }
   void Check(const ParameterValues& parameters) const override {
     OfAnyVariant([&]<class V>(std::type_identity<V>) {
@@ -509,6 +534,22 @@ class Entry final : public RegisteredProgram {
   }
 
  private:
+  /// Calls body<a TypedJob>(program, name of its value) for the job that computes `value` in this session.
+  template <class Body>
+  void VisitJob(const Session& session, const ParameterValues& parameters, std::string_view value, const RunOptions& options,
+                Body&& body) const {
+    Visit(session.graph(), value, [&]<class V, class D>(std::string name) {
+      const V program = Configure<V>(session.graph(), parameters);
+      using A = typename FusedWithOf<D, Backends>::type;
+      if constexpr (!std::is_void_v<A>) {
+        if (RunsFused(session.devices()[0]->kind(), session.device_count(), options)) {
+          body.template operator()<TypedJob<A, void, Backends>>(A(program), std::move(name));
+          return;
+        }
+      }
+      body.template operator()<TypedJob<V, D, Backends>>(program, std::move(name));
+    });
+  }
   template <class V, class D>
   Verdict VerifyAs(const Graph& graph, const V& program, const ErasedValues& values, const RunStatistics* statistics,
                    const AnswerRules& rules, const VertexData& given) const {

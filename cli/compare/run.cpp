@@ -224,7 +224,7 @@ class Measurer {
       RunOptions run;
       run.execution = ParseExecution(c.execution);
       if (c.devices > 1) run.comm = ParseCommSpec(c.comm);
-      run.links = MaskFor(options_.links, c.devices);
+      run.links = LinkMask::Parse(MaskFor(options_.links, c.devices), c.devices);
       run.timeout = TimeoutOf(options_);
       run.stop = stop_.token();
       CheckRunOptions(run, plan_.Devices(c.devices));

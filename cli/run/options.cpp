@@ -55,7 +55,6 @@ RunOptions ParseRunOptions(const RunCommandOptions& options) {
   run.direction = ParseDirection(options.direction);
   run.execution = ParseExecution(options.execution);
   run.comm = ParseCommSpec(options.transport);
-  run.links = options.links;
   run.tiling = ParseTiling(options.tiles);
   run.records = ParseRecords(options.records);
   run.delta = ParseDelta(options.delta);

@@ -32,7 +32,8 @@ struct RunCommandOptions {
   std::string output, output_format, json, trace;
 };
 
-/// What a program is run with, from the text of the options. Throws UsageError.
+/// What a program is run with, from the text of the options; but for `links`, which count devices that are not known yet.
+/// Throws UsageError.
 RunOptions ParseRunOptions(const RunCommandOptions& options);
 
 }  // namespace chatty::cli

@@ -180,6 +180,7 @@ class RunCall {
       Log().warn("several devices share cuda:{}: the answer is that of as many GPUs, the time is not", *shared);
     }
     run_ = ParseRunOptions(options_);
+    run_.links = LinkMask::Parse(options_.links, selection_.indices.size());
     CheckRunOptions(run_, selection_);
     CheckParameters(*program_, options_.parameters);
     results_.data = VertexDataFiles(*program_, options_.parameters);
