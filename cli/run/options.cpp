@@ -185,6 +185,12 @@ void AddRun(CLI::App& app, Context& context) {
                  "down. On GPUs the first trial pays for what is used first: add --trials 2")
       ->group(how);
 
+  command
+      ->add_flag("--plan", options->plan,
+                 "Print what the run would do, and end: its engine and why, directions, buckets, transports and memory; "
+                 "as JSON with --json. The graph is loaded and divided, and nothing is allocated on a GPU")
+      ->group(how);
+
   AddBytesOption(*command, "--memory-limit", options->memory_limit,
                  "Memory that each device may hold, say 500M, 2G or 1.5GiB (default: what it has free)")
       ->group(how);

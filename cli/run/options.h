@@ -22,6 +22,7 @@ struct RunCommandOptions {
   std::string execution = "auto";
   std::string transport = "auto", links = "all", tiles = "auto", records = "auto", delta = "auto";
   bool explain = false;
+  bool plan = false;  // print the plan of the run in place of running it
   std::uint32_t max_rounds = 0;
   std::string bind = "auto";
   double timeout_s = 0;
