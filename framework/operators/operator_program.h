@@ -117,9 +117,9 @@ class OperatorJob {
     statistics.rounds = 1;
     statistics.ended = group_.stopped() ? Ended::kStopped : Ended::kConverged;
     statistics.converged = statistics.ended == Ended::kConverged;
-    for (const DeviceOperators::Traffic& told : traffic) {
-      statistics.pairs.insert(statistics.pairs.end(), told.pairs.begin(), told.pairs.end());
-      statistics.buffers.insert(statistics.buffers.end(), told.buffers.begin(), told.buffers.end());
+    for (const DeviceOperators::Traffic& device : traffic) {
+      statistics.pairs.insert(statistics.pairs.end(), device.pairs.begin(), device.pairs.end());
+      statistics.buffers.insert(statistics.buffers.end(), device.buffers.begin(), device.buffers.end());
     }
     return statistics;
   } catch (const TimeoutError& error) {
