@@ -3,200 +3,21 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "chatty/comm/buffered_transport.h"
+#include "chatty/comm/nccl_communicator.h"
 #include "chatty/comm/nccl_transport.h"
 #include "chatty/core/cuda.h"
 
 namespace chatty {
 namespace {
 
-/// While this object lives, new communicators use links between GPUs, or do not.
-class LinkSetting {
- public:
-  explicit LinkSetting(bool without) : lock_(mutex_) {
-    const char* const set = std::getenv(kVariable);
-    const bool already = set != nullptr && std::string_view(set) == "1";  // set before the process started
-    if (without_.has_value()) {
-      if (*without_ != (without || already)) {
-        Throw<CapabilityError>(
-            "transport nccl: NCCL decides once a process whether it uses links between GPUs, and its first communicator "
-            "here {}; run this in a process of its own",
-            *without_ ? "was made without (--links takes some away)" : "was made with all of them");
-      }
-      return;
-    }
-    without_ = without || already;
-    if (!without || already) return;
-    if (set != nullptr) before_ = set;
-    restore_ = true;
-    ::setenv(kVariable, "1", 1);
-  }
-  ~LinkSetting() {
-    if (!restore_) return;
-    if (before_.has_value()) {
-      ::setenv(kVariable, before_->c_str(), 1);
-    } else {
-      ::unsetenv(kVariable);
-    }
-  }
-  LinkSetting(const LinkSetting&) = delete;
-  LinkSetting& operator=(const LinkSetting&) = delete;
-
- private:
-  static constexpr const char* kVariable = "NCCL_P2P_DISABLE";
-  static std::mutex mutex_;
-  static std::optional<bool> without_;  // setting of the process's first communicator
-  std::lock_guard<std::mutex> lock_;
-  std::optional<std::string> before_;
-  bool restore_ = false;
-};
-std::mutex LinkSetting::mutex_;
-std::optional<bool> LinkSetting::without_;
-
-/// Whether a mask removes any link between these devices.
-bool TakesAway(const LinkMask& links, std::size_t parts) {
-  for (std::size_t a = 0; a < parts; ++a) {
-    for (std::size_t b = 0; b < a; ++b) {
-      if (!links.Allows(a, b)) return true;
-    }
-  }
-  return false;
-}
-
-/// How waits on communicators end.
-struct Patience {
-  std::chrono::milliseconds timeout{0};  // 0: for ever
-  const std::atomic<bool>* aborted = nullptr;
-};
-
-/// One device's end of a communicator. The device's thread uses it; any thread may abort it.
-class Rank {
- public:
-  Rank() = default;
-  ~Rank() {
-    if (comm_ == nullptr) return;
-    // Destruction waits for work under way, and needs a communicator at rest.
-    ncclResult_t state = ncclSuccess;
-    if (ncclCommGetAsyncError(comm_, &state) == ncclSuccess && state == ncclSuccess) {
-      ncclCommDestroy(comm_);
-    } else {
-      ncclCommAbort(comm_);
-    }
-  }
-  Rank(const Rank&) = delete;
-  Rank& operator=(const Rank&) = delete;
-
-  /// Makes the communicator of `ranks`, whose devices are `devices`, and waits for its completion.
-  static void Connect(std::span<Rank* const> ranks, std::span<Device* const> devices, const Patience& patience) {
-    const auto what = [&] {
-      std::string labels;
-      for (const Device* device : devices) labels += (labels.empty() ? "" : ", ") + device->label();
-      return "transport nccl: a communicator of " + labels;
-    };
-    ncclUniqueId id;
-    Check(ncclGetUniqueId(&id), nullptr, what);
-    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    config.blocking = 0;  // every wait is in this file and has a deadline
-    Check(ncclGroupStart(), nullptr, what);
-    ncclResult_t result = ncclSuccess;
-    for (std::size_t i = 0; i < ranks.size() && Went(result); ++i) {
-      devices[i]->MakeCurrent();
-      result = ncclCommInitRankConfig(&ranks[i]->comm_, static_cast<int>(ranks.size()), id, static_cast<int>(i), &config);
-    }
-    const ncclResult_t end = ncclGroupEnd();
-    Check(result, nullptr, what);
-    Check(end, nullptr, what);
-    for (Rank* rank : ranks) rank->Await(patience, what);
-  }
-
-  /// Enqueues a group of calls, `enqueue(comm)`, and returns when all of them are on their streams. `what()` names the work
-  /// in errors.
-  template <class Enqueue, class What>
-  void Group(const Patience& patience, Enqueue&& enqueue, const What& what) {
-    {
-      const std::lock_guard lock(mutex_);
-      ThrowIfAborted(patience, what);
-      Check(ncclGroupStart(), comm_, what);
-      try {
-        std::forward<Enqueue>(enqueue)(comm_);
-      } catch (...) {
-        ncclGroupEnd();
-        throw;
-      }
-      Check(ncclGroupEnd(), comm_, what);
-    }
-    Await(patience, what);
-  }
-
-  /// Runs `enqueue(comm)` within the group of another rank of this process.
-  template <class Enqueue>
-  void Within(Enqueue&& enqueue) {
-    const std::lock_guard lock(mutex_);
-    std::forward<Enqueue>(enqueue)(comm_);
-  }
-
-  /// Waits until NCCL has enqueued the requested work, not until the work is done.
-  template <class What>
-  void Await(const Patience& patience, const What& what) {
-    const Clock::time_point start = Clock::now();
-    for (std::uint32_t polls = 1;; ++polls) {
-      ncclResult_t state = ncclSuccess;
-      {
-        ThrowIfAborted(patience, what);  // before the lock, which an abort waits for
-        const std::lock_guard lock(mutex_);
-        ThrowIfAborted(patience, what);
-        Check(ncclCommGetAsyncError(comm_, &state), comm_, what);
-        Check(state, comm_, what);
-      }
-      if (state == ncclSuccess) return;
-      if (polls % 16 != 0) continue;
-      std::this_thread::yield();  // NCCL works in its own thread, perhaps on this core
-      if (patience.timeout.count() > 0 && Clock::now() - start > patience.timeout) {
-        Throw<TimeoutError>("{}: waited {} ms for NCCL; raise --timeout if the others are known to take longer", what(),
-                            patience.timeout.count());
-      }
-    }
-  }
-
-  void Abort() noexcept {
-    const std::lock_guard lock(mutex_);
-    if (comm_ != nullptr) ncclCommAbort(comm_);
-    comm_ = nullptr;
-  }
-
-  /// Throws DeviceError for a call that failed, with NCCL's message.
-  template <class What>
-  static void Check(ncclResult_t result, ncclComm_t comm, const What& what) {
-    if (Went(result)) [[likely]]
-      return;
-    const char* const last = ncclGetLastError(comm);
-    Throw<DeviceError>("{}: {} ({})", what(), ncclGetErrorString(result),
-                       last == nullptr || *last == '\0' ? "NCCL says no more; NCCL_DEBUG=WARN makes it" : last);
-  }
-
- private:
-  static bool Went(ncclResult_t result) { return result == ncclSuccess || result == ncclInProgress; }
-  template <class What>
-  void ThrowIfAborted(const Patience& patience, const What& what) const {
-    if (patience.aborted->load(std::memory_order_acquire)) [[unlikely]]
-      Throw<AbortedError>("{}: gave up, because the run has been ended", what());
-  }
-
-  std::mutex mutex_;
-  ncclComm_t comm_ = nullptr;
-};
-
-cudaStream_t Native(const Stream& stream) { return static_cast<cudaStream_t>(stream.native()); }
+using detail::LinkSetting, detail::Native, detail::Patience, detail::Rank, detail::TakesAway;
 
 class NcclTransport final : public BufferedTransport {
  public:
@@ -553,105 +374,11 @@ class NcclTransport final : public BufferedTransport {
   std::vector<Pair> pairs_, broadcasts_;
 };
 
-class NcclSums final : public NcclState {
- public:
-  NcclSums(std::span<Device* const> devices, std::size_t counters, const TransportOptions& options)
-      : counters_(counters), patience_{options.timeout, &aborted_}, seats_(devices.size()) {
-    std::vector<Rank*> ranks;
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      Seat& seat = seats_[i];
-      seat.device = devices[i];
-      devices[i]->MakeCurrent();
-      seat.there = Buffer<std::uint64_t>(*devices[i], counters);
-      seat.here = Pinned<std::uint64_t>(*devices[i], counters);
-      seat.stream = devices[i]->NewStream();
-      seat.rank = std::make_unique<Rank>();
-      ranks.push_back(seat.rank.get());
-    }
-    for (Device* device : devices) device->stream().Synchronize();  // the memory is ready
-    const LinkSetting setting(TakesAway(options.links, devices.size()));
-    try {
-      Rank::Connect(ranks, devices, patience_);
-    } catch (...) {
-      Abort();
-      throw;
-    }
-  }
-  ~NcclSums() override {
-    if (failed_) Abort();
-    for (const Seat& seat : seats_) {
-      try {
-        seat.stream->Synchronize({nullptr, std::chrono::seconds(10)});
-      } catch (...) {  // the wait for that work reports it
-        Abort();
-      }
-    }
-    for (Seat& seat : seats_) seat.rank.reset();  // all ranks before any stream; see NcclTransport
-  }
-  NcclSums(const NcclSums&) = delete;
-  NcclSums& operator=(const NcclSums&) = delete;
-
-  void Sum(PartId at, std::span<std::uint64_t> values, const WaitContext& wait) override {
-    const Seat& seat = seats_[at];
-    CHATTY_CHECK(values.size() <= counters_, "{} counters, and there is room for {}", values.size(), counters_);
-    const std::size_t bytes = values.size_bytes();
-    if (bytes == 0) return;
-    const auto what = [&] {
-      return fmt::format("state over NCCL: the sum of {} bytes of counters on {}", bytes, seat.device->label());
-    };
-    try {
-      std::copy(values.begin(), values.end(), seat.here.data());
-      seat.device->CopyIn(seat.there.data(), seat.here.data(), bytes, *seat.stream);
-      seat.rank->Group(
-          patience_,
-          [&](ncclComm_t comm) {
-            Rank::Check(ncclAllReduce(seat.there.data(), seat.there.data(), values.size(), ncclUint64, ncclSum, comm,
-                                      Native(*seat.stream)),
-                        comm, what);
-          },
-          what);
-      seat.device->CopyOut(seat.here.data(), seat.there.data(), bytes, *seat.stream);
-      seat.stream->Synchronize(wait);
-      std::copy_n(seat.here.data(), values.size(), values.begin());
-    } catch (...) {
-      failed_ = true;
-      throw;
-    }
-  }
-
-  void Abort() noexcept override {
-    if (aborted_.exchange(true)) return;
-    for (const Seat& seat : seats_) {
-      if (seat.rank != nullptr) seat.rank->Abort();
-    }
-  }
-  bool reusable() const noexcept override { return !aborted_ && !failed_; }
-
- private:
-  struct Seat {
-    Device* device = nullptr;
-    Buffer<std::uint64_t> there;
-    Pinned<std::uint64_t> here;
-    std::unique_ptr<Stream> stream;
-    std::unique_ptr<Rank> rank;
-  };
-  std::size_t counters_;
-  std::atomic<bool> aborted_{false}, failed_{false};
-  Patience patience_;
-  std::vector<Seat> seats_;
-};
-
 }  // namespace
 
 std::unique_ptr<Transport> MakeNcclTransport(std::span<Device* const> devices, const ChannelPlan& plan,
                                              const TransportOptions& options) {
   return std::make_unique<NcclTransport>(devices, plan, options);
-}
-
-std::unique_ptr<NcclState> MakeNcclState(std::span<Device* const> devices, std::size_t counters,
-                                         const TransportOptions& options) {
-  CheckTransport("nccl", SelectionOf(devices));
-  return std::make_unique<NcclSums>(devices, counters, options);
 }
 
 }  // namespace chatty

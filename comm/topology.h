@@ -148,6 +148,7 @@ class LinkMask {
   std::string text() const;
   /// Text that Parse reads, equal for all masks that leave the same links between so many devices.
   std::string CanonicalText(std::size_t devices) const;
+  bool operator==(const LinkMask&) const = default;  ///< the same groups
 
  private:
   bool all_ = true;

@@ -42,6 +42,7 @@ struct TransportOptions {
   std::chrono::milliseconds timeout{0};
   /// Buffers of each pair and of each broadcast, kMinTransportSlots to kMaxSlots. Epochs take them in turn.
   std::uint32_t slots = kMinTransportSlots;
+  bool operator==(const TransportOptions&) const = default;  ///< all members
 };
 
 /// A path between all devices of a run. Each ordered pair has a few buffers, its slots, which epochs take in turn. So

@@ -39,6 +39,7 @@ struct BucketPlan {
   double fused_max_width = kInfinity<double>;
   bool fused_adapts = false;
   /// @}
+  bool operator==(const BucketPlan&) const = default;  ///< all members
 };
 
 /// A run's position among its buckets. Small and plain: copies with the same sums give the same answers.

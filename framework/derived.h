@@ -13,7 +13,8 @@ namespace chatty {
 ///
 /// A derived program may have `using FusedWith = …;`: a program with the same output as the derived one and the parameters
 /// of the program that it follows, from which it is constructible. It replaces both on a single host device, if its rounds
-/// run in place there.
+/// run in place there. It is a type and no hint, because a search for parents has other values and messages than one for
+/// levels.
 template <class... Ps>
 using DerivedPrograms = std::tuple<std::type_identity<Ps>...>;
 

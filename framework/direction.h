@@ -18,6 +18,13 @@ CHATTY_FN double PullLooks(bool first_suffices, double wanting, double active_ed
   return first_suffices ? wanting / (1 + active_edges / vertices) : wanting;
 }
 
+/// The directions that a run's graphs support.
+struct BuiltDirections {
+  bool push = true;                                         ///< forward edges are there
+  bool pull = true;                                         ///< reverse edges are there
+  bool operator==(const BuiltDirections&) const = default;  ///< both
+};
+
 /// The next round's work, on all devices.
 struct Ahead {
   std::uint64_t active_edges = 0;    ///< from active vertices

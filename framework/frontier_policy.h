@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "chatty/core/device.h"
+
 namespace chatty {
 
 /// Of rounds on one kind of device.
@@ -17,10 +19,15 @@ struct FrontierPolicy {
   std::size_t target_share;
   /// Cost of a pushed edge against a pulled one (Beamer, Asanović and Patterson, SC'12).
   double push_cost;
+  bool operator==(const FrontierPolicy&) const = default;  ///< all members
 };
 /// An edge pushed costs an atomic at a random place; an edge pulled, a read.
 inline constexpr FrontierPolicy kHostFrontier{.queue_share = 32, .target_share = 8, .push_cost = 2.0};
 inline constexpr FrontierPolicy kGpuFrontier{.queue_share = 4, .target_share = 32, .push_cost = 2.0};  ///< likewise
+/// Of rounds on devices of this kind.
+constexpr const FrontierPolicy& FrontierOf(DeviceKind kind) {
+  return kind == DeviceKind::kCuda ? kGpuFrontier : kHostFrontier;
+}
 /// Of runs in place on a host: an edge pushed swaps a value in memory, where all pulls look at a bitmap in a cache.
 inline constexpr FrontierPolicy kInPlaceFrontier{.queue_share = 32, .target_share = 8, .push_cost = 6.0};
 

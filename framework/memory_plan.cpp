@@ -7,8 +7,9 @@
 
 #include "chatty/core/bytes.h"
 #include "chatty/core/host_memory.h"
+#include "chatty/framework/device_graph.h"
 #include "chatty/framework/engines/agreement.h"
-#include "chatty/framework/session.h"
+#include "chatty/framework/run_plan.h"
 #include "chatty/framework/union_map.h"
 
 namespace chatty {
@@ -26,17 +27,6 @@ SubgraphOptions Normalised(SubgraphOptions needs, bool symmetric) {
 std::uint64_t CsrBytes(const GraphCounts& counts) {
   return (counts.vertices + 1) * sizeof(EdgeIndex) +
          counts.edges * (sizeof(VertexId) + (counts.weights == WeightKind::kNone ? 0 : 4));
-}
-
-/// Capacities of an operator program's message buffers: each pair's largest object.
-PairBytesTable ExchangeCapacities(const ProgramMemory& program, std::span<const PartShape> parts) {
-  PairBytesTable capacities(parts.size(), std::vector<std::size_t>(parts.size(), 0));
-  for (PartId from = 0; from < parts.size(); ++from) {
-    for (PartId to = 0; to < parts.size(); ++to) {
-      if (from != to) capacities[from][to] = program.exchange(parts[from], from, to);
-    }
-  }
-  return capacities;
 }
 
 /// The transport that a spec names, or "auto", because the selection is unknown without costs.
@@ -138,42 +128,21 @@ PairBytesTable BufferCapacities(const std::vector<std::vector<std::size_t>>& hal
   return capacities;
 }
 
-BuiltDirections DirectionsFor(const ProgramTraits& traits, const RunOptions& options) {
-  if (options.direction == Direction::kPush && !traits.can_push) {
-    throw UsageError(
-        "--direction push: this program is pulled, because it collects all messages or its messages are wider than the 8 "
-        "bytes that hardware combines atomically; use pull or auto");
-  }
-  const bool async = options.execution == Execution::kAsync;
-  if (async && options.direction == Direction::kPull) {
-    throw UsageError("--direction pull: the asynchronous engine pushes; use push or auto, or execution bsp");
-  }
-  BuiltDirections built;
-  built.push = traits.can_push && options.direction != Direction::kPull;
-  built.pull = !traits.can_push || options.direction != Direction::kPush;
-  // By default, a program that is active in every round is pulled: its forward edges would never be read.
-  if (traits.every_round && options.direction == Direction::kAuto) built.push = false;
-  if (async) built.pull = false;
-  return built;
-}
-
 ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOptions& options) {
   const ProgramTraits& traits = program->traits();
-  CheckExecution(options.execution, &traits);
-  const BuiltDirections built = DirectionsFor(traits, options);
+  const ProgramPlan plan = PlanProgram(&traits, options);
   ProgramMemory memory;
   memory.edges = traits.edges;
   memory.weights = traits.weights;
-  memory.forward = built.push;
-  memory.reverse = built.pull;
-  memory.asynchronous = options.execution == Execution::kAsync;
-  if (memory.asynchronous) memory.slots = options.slots;
-  if (built.push) memory.message_payload = memory.asynchronous ? traits.late_payload : traits.message_payload;
-  if (built.pull) memory.shared_payload = traits.shared_payload;
+  memory.forward = plan.directions.push;
+  memory.reverse = plan.directions.pull;
+  memory.asynchronous = plan.engine == EngineKind::kAsync;
+  memory.slots = plan.slots;
+  memory.message_payload = plan.message_payload;
+  memory.shared_payload = plan.shared_payload;
   memory.output_bytes = traits.output_bytes;
   memory.data_bytes = traits.data_bytes;
-  memory.state = [program = std::move(program), rows = RowsOf(options)](DeviceKind kind, int threads,
-                                                                        const PartShape& part) {
+  memory.state = [program = std::move(program), rows = plan.rows](DeviceKind kind, int threads, const PartShape& part) {
     return program->StateBytes(kind, threads, part, rows);
   };
   return memory;
@@ -182,7 +151,7 @@ ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOp
 CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& program, const RunOptions& options,
                   DeviceKind kind, const CostModel& model) {
   CommPlan plan;
-  plan.options.links = LinkMask::Parse(options.links, subgraphs.size());
+  plan.options.links = options.links;
   plan.options.timeout = options.timeout;
   plan.options.collectives = !program.asynchronous;
   plan.options.slots = program.slots;
@@ -212,9 +181,20 @@ CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& prog
   return plan;
 }
 
+PairBytesTable ExchangeCapacities(const ProgramMemory& program, std::span<const PartShape> parts) {
+  PairBytesTable capacities(parts.size(), std::vector<std::size_t>(parts.size(), 0));
+  if (!program.exchange) return capacities;
+  for (PartId from = 0; from < parts.size(); ++from) {
+    for (PartId to = 0; to < parts.size(); ++to) {
+      if (from != to) capacities[from][to] = program.exchange(parts[from], from, to);
+    }
+  }
+  return capacities;
+}
+
 CommPlan PlanExchanges(PairBytesTable capacities, const RunOptions& options, DeviceKind kind, const CostModel& model) {
   CommPlan plan;
-  plan.options.links = LinkMask::Parse(options.links, capacities.size());
+  plan.options.links = options.links;
   plan.options.timeout = options.timeout;
   plan.options.collectives = false;
   plan.paths = SelectPaths(options.comm, kind, model, capacities, plan.options.collectives);

@@ -20,7 +20,6 @@
 #include "chatty/core/device.h"
 #include "chatty/core/graph.h"
 #include "chatty/core/graph_counts.h"
-#include "chatty/framework/engines/bsp.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/partition/part_shape.h"
@@ -52,8 +51,6 @@ struct ProgramMemory {
   SubgraphOptions needs() const { return {edges, forward, reverse, weights, own_begins, true, 0}; }
 };
 
-/// The directions that a program with these traits needs. Throws UsageError for a direction that it does not support.
-BuiltDirections DirectionsFor(const ProgramTraits& traits, const RunOptions& options);
 /// The memory facts of `program`. Throws UsageError for a direction or an execution that it does not support.
 ProgramMemory MemoryOf(std::shared_ptr<const ErasedProgram> program, const RunOptions& options);
 
@@ -63,6 +60,7 @@ struct DeviceMemory {
   std::uint64_t state = 0;                                         ///< of programs, and on a GPU the results before the copy
   std::uint64_t buffers = 0;                                       ///< for exchanges with other devices
   std::uint64_t total() const { return graph + state + buffers; }  ///< of the three
+  bool operator==(const DeviceMemory&) const = default;            ///< all members
 };
 
 /// Host memory in bytes. Bounds, never exact: they exclude allocator overhead and text readers' buffers.
@@ -99,14 +97,17 @@ MemoryPlan BoundMemory(const GraphCounts& counts, std::span<const ProgramMemory>
 
 /// One program's exchanges and their paths, planned before any allocation.
 struct CommPlan {
-  std::vector<std::string_view> paths;         ///< the transports to make
-  Broadcasts broadcasts = Broadcasts::kNever;  ///< when a device broadcasts
-  PairBytesTable capacities;                   ///< of pairs' buffers
-  TransportOptions options;                    ///< with the capacities of broadcasts
+  std::vector<std::string_view> paths;               ///< the transports to make
+  Broadcasts broadcasts = Broadcasts::kNever;        ///< when a device broadcasts
+  PairBytesTable capacities;                         ///< of pairs' buffers
+  TransportOptions options;                          ///< with the capacities of broadcasts
+  bool operator==(const CommPlan&) const = default;  ///< all members
 };
-/// For a program with these needs and `options`. Throws UsageError for an invalid transport or links.
+/// For a program with these needs and `options`. The options have been checked.
 CommPlan PlanComm(std::span<const Subgraph> subgraphs, const ProgramMemory& program, const RunOptions& options,
                   DeviceKind kind, const CostModel& model);
+/// Capacities of an operator program's message buffers between these parts: each pair's largest object; 0 where unknown.
+PairBytesTable ExchangeCapacities(const ProgramMemory& program, std::span<const PartShape> parts);
 /// For an operator program, whose exchanges are pairwise, in buffers of these capacities.
 CommPlan PlanExchanges(PairBytesTable capacities, const RunOptions& options, DeviceKind kind, const CostModel& model);
 

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "chatty/comm/comm_spec.h"
+#include "chatty/comm/topology.h"
 #include "chatty/comm/transport.h"
 #include "chatty/framework/vertex_data.h"
 
@@ -56,10 +57,11 @@ enum class Records : std::uint8_t {
 
 /// How to prepare rows.
 struct RowOptions {
-  Tiling tiling = Tiling::kAuto;     ///< as in RunOptions
-  Records records = Records::kAuto;  ///< as in RunOptions
-  std::uint32_t list_items = 0;      ///< of each list of a fused run on a GPU; 0: from the graph
-  bool fuses = true;                 ///< a fused run on a GPU is possible
+  Tiling tiling = Tiling::kAuto;                       ///< as in RunOptions
+  Records records = Records::kAuto;                    ///< as in RunOptions
+  std::uint32_t list_items = 0;                        ///< of each list of a fused run on a GPU; 0: from the graph
+  bool fuses = true;                                   ///< a fused run on a GPU is possible
+  bool operator==(const RowOptions&) const = default;  ///< all members
 };
 
 /// Makes a run's transport, as MakeTransport does: between these devices, with at least these capacities. It may have fewer
@@ -84,7 +86,7 @@ struct RunOptions {
   Direction direction = Direction::kAuto;
   Execution execution = Execution::kAuto;  ///< the engine; ParseExecution reads its name
   CommSpec comm;                           ///< what carries messages and counters; ParseCommSpec reads its text
-  std::string links = "all";               ///< links between devices that may be used: see LinkMask::Parse
+  LinkMask links;                          ///< links between devices that may be used; LinkMask::Parse reads its text
   Tiling tiling = Tiling::kAuto;           ///< of rows: see Tiling
   Records records = Records::kAuto;        ///< of short rows: see Records
   /// Items of each list of a fused run on a GPU; 0: from the graph. A run whose lists are full continues in rounds, so few

@@ -21,7 +21,7 @@ concept VertexProgram = detail::FindFault<P>()
 == detail::Fault::kNone;
 
 /// A vertex program whose updates may run in any order: what an asynchronous engine may take. The engine `async` takes those
-/// that are kMonotone, and CheckExecution refuses others in words. `kMonotone`: late and repeated messages do no harm, so
+/// that are kMonotone, and PlanProgram refuses others in words. `kMonotone`: late and repeated messages do no harm, so
 /// the reduction must be one that may see a message twice. `kAccumulative`: each residual is taken exactly once. A program
 /// active in every round, or that decides after each, is neither: its rounds are its meaning.
 template <class P>

@@ -5,82 +5,16 @@
 
 #include <fmt/ranges.h>
 
-#include <charconv>
-#include <cmath>
-#include <cstring>
 #include <exception>
-#include <optional>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <type_traits>
 
 #include "chatty/core/suggestion.h"
-#include "chatty/framework/derived.h"
-#include "chatty/framework/operators/operator_program.h"
-#include "chatty/framework/operators/sequence.h"
-#include "chatty/framework/registry.h"
-#include "chatty/framework/typed_program.h"
+#include "chatty/framework/registration/typed_job.h"
 
 namespace chatty::registration {
-
-template <class T>
-constexpr ScalarType ScalarTypeOf() {
-  if constexpr (std::is_same_v<T, float>) {
-    return ScalarType::kFloat32;
-  } else if constexpr (std::is_same_v<T, double>) {
-    return ScalarType::kFloat64;
-  } else if constexpr (std::is_same_v<T, None>) {
-    return ScalarType::kUint32;  // for an invalid program, on which CheckProgram reports an error
-  } else {
-    static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8),
-                  "a registered program's Output is a 4- or 8-byte number; give it an Output member that returns one");
-    return sizeof(T) == 4 ? (std::is_signed_v<T> ? ScalarType::kInt32 : ScalarType::kUint32)
-                          : (std::is_signed_v<T> ? ScalarType::kInt64 : ScalarType::kUint64);
-  }
-}
-
-template <class P>
-struct ResultOfImpl {
-  using type = OutputOf<P>;
-};
-template <class P>
-requires(OperatorProgram<P> || SequenceProgram<P>) struct ResultOfImpl<P> {
-  using type = typename P::Output;
-};
-template <class P>
-using ResultOf = typename ResultOfImpl<P>::type;
-
-/// Whether P has a verifier that takes vertex data.
-template <class P>
-constexpr bool VerifiesWithData() {
-  if constexpr (requires { typename P::Data; }) {
-    return requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer,
-                    std::span<const typename P::Data> data) {
-      program.Verify(graph, answer, data);
-    }
-    || requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer,
-                std::span<const typename P::Data> data, const RunStatistics& statistics) {
-      program.Verify(graph, answer, data, statistics);
-    };
-  } else {
-    return false;
-  }
-}
-/// Whether P has a verifier, and whether its VerifyAnswer takes AnswerRules.
-template <class P>
-inline constexpr bool kVerifies = requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer,
-                                           const RunStatistics& statistics) {
-  program.Verify(graph, answer);
-}
-|| requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer, const RunStatistics& statistics) {
-  program.Verify(graph, answer, statistics);
-}
-|| VerifiesWithData<P>();
-template <class P>
-inline constexpr bool kVerifiesByRules = requires(const P& program, const Graph& graph, std::span<const ResultOf<P>> answer,
-                                                  const AnswerRules& rules) {
-  program.VerifyAnswer(graph, answer, rules);
-};
 
 template <class P>
 concept HasVariants = requires {
@@ -104,225 +38,6 @@ template <class P>
 requires requires { typename P::Derived; }
 struct DerivedOf<P> {
   using type = typename P::Derived;
-};
-
-/// The FusedWith of D, a derived program or void, if it is applicable; otherwise void.
-template <class D, class Backends>
-struct FusedWithOf {
-  using type = void;
-};
-template <class D, class Backends>
-requires(kHasHost<Backends>&& requires { typename D::FusedWith; }) struct FusedWithOf<D, Backends> {
-  using type = std::conditional_t<fused::host::kRunsInPlace<typename D::FusedWith>, typename D::FusedWith, void>;
-};
-/// Whether FusedWith runs on so many devices of this kind.
-inline bool RunsFused(DeviceKind kind, std::size_t devices, const RunOptions& options) {
-  return kind == DeviceKind::kHost && devices == 1 && options.execution != Execution::kAsync;
-}
-
-/// Parses a parameter with the default `preset` from text. Throws UsageError, also for a number that is not finite unless
-/// the default is not finite either: few programs support one.
-template <class T>
-void ParseParameter(std::string_view name, std::string_view text, [[maybe_unused]] T preset, T* value) {
-  T parsed{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    Throw<UsageError>("parameter {}: '{}' is not a {} that fits", name, text,
-                      std::is_floating_point_v<T> ? "number" : "whole number");
-  }
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(parsed) || (!std::isfinite(parsed) && std::isfinite(preset))) {
-      Throw<UsageError>("parameter {}: '{}' is not a finite number", name, text);
-    }
-  }
-  *value = parsed;
-}
-
-template <class P>
-void SetParameter(P* program, std::string_view name, std::string_view text) {
-  bool found = false;
-  std::string names;
-  if constexpr (requires { P::kParameters; }) {
-    std::apply(
-        [&](const auto&... parameter) {
-          const auto one = [&](const auto& p) {
-            names += names.empty() ? p.name : fmt::format(", {}", p.name);
-            if (name != p.name) return;
-            ParseParameter(name, text, P{}.*p.member, &(program->*p.member));
-            found = true;
-          };
-          (one(parameter), ...);
-        },
-        P::kParameters);
-  }
-  if (!found) {
-    Throw<UsageError>("the program has no parameter '{}'; it has {}", name, names.empty() ? "none" : names);
-  }
-}
-
-template <class P>
-P Configure(const Graph& graph, const ParameterValues& parameters) {
-  P program{};
-  for (const auto& [name, text] : parameters) SetParameter(&program, name, text);
-  CheckProgramInput(graph, program);
-  return program;
-}
-
-template <class P>
-std::string OutputName() {
-  return InfoOf<P>().output_name;
-}
-
-template <class P>
-ErasedValues Shape(std::string name) {
-  ErasedValues shape;
-  shape.type = ScalarTypeOf<ResultOf<P>>();
-  shape.is_vertex = InfoOf<P>().output_is_vertex;
-  shape.name = std::move(name);
-  return shape;
-}
-
-/// The type of P's job.
-template <class P, class Backends>
-struct JobFor {
-  using type = Job;
-};
-template <OperatorProgram P, class Backends>
-struct JobFor<P, Backends> {
-  using type = OperatorJob<P, Backends>;
-};
-template <SequenceProgram P, class Backends>
-struct JobFor<P, Backends> {
-  using type = SequenceJob<P, Backends>;
-};
-
-/// Executes P and, if it is not void, the program D derived from it.
-template <class P, class D, class Backends>
-class TypedJob final : public RegisteredJob {
- public:
-  using Final = std::conditional_t<std::is_void_v<D>, P, D>;
-  using First = typename JobFor<P, Backends>::type;
-
-  TypedJob(Session& session, const P& program, std::string value_name, const RunOptions& options)
-      : session_(&session), program_(program), value_name_(std::move(value_name)), options_(options) {
-    CheckRunOptions(options, SelectionOf(session.devices()));
-    // For both programs, before either allocates.
-    options_ = session.FitMemory(options_, [&](const RunOptions& run) { return Memory(program_, run); });
-    Rebuild();
-  }
-  /// The memory facts of P, and of D after it.
-  static std::vector<ProgramMemory> Memory(const P& program, const RunOptions& options) {
-    std::vector<ProgramMemory> memory;
-    if constexpr (OperatorProgram<P>) {
-      CheckExecution(options.execution, nullptr);
-      memory.push_back(OperatorMemory<P>());
-    } else if constexpr (SequenceProgram<P>) {
-      memory = SequenceMemory<P, Backends>(options);
-    } else {
-      memory.push_back(MemoryOf(std::make_shared<TypedProgram<P, Backends>>(program), options));
-    }
-    if constexpr (!std::is_void_v<D>) {
-      memory.push_back(MemoryOf(std::make_shared<TypedProgram<D, Backends>>(D(program)), DerivedOptions(options)));
-    }
-    using A = typename FusedWithOf<D, Backends>::type;
-    if constexpr (!std::is_void_v<A>) {
-      const auto in_place_of = [&options](auto both, auto instead) {
-        return [both = std::move(both), instead = std::move(instead), options](DeviceKind kind, int threads,
-                                                                               const PartShape& part) {
-          return RunsFused(kind, part.parts, options) ? instead(kind, threads, part) : both(kind, threads, part);
-        };
-      };
-      const ProgramMemory alone = MemoryOf(std::make_shared<TypedProgram<A, Backends>>(A(program)), options);
-      memory[0].state = in_place_of(std::move(memory[0].state), alone.state);
-      memory[1].state =
-          in_place_of(std::move(memory[1].state), [](DeviceKind, int, const PartShape&) { return std::uint64_t{0}; });
-    }
-    return memory;
-  }
-  RunStatistics Execute() override try {
-    followed_ = false;
-    RunStatistics statistics = first_->Execute();
-    if constexpr (!std::is_void_v<D>) {
-      followed_ = true;
-      if constexpr (SequenceProgram<P>) {
-        statistics += second_->Execute(first_->last());
-      } else {
-        statistics += second_->Execute(first_.get());
-      }
-    }
-    return statistics;
-  } catch (const std::bad_alloc&) {
-    ThrowOutOfHostMemory("running a program");
-  }
-  RunStatistics statistics() const override {
-    RunStatistics statistics = first_->statistics();
-    if (followed_) statistics += second_->statistics();
-    return statistics;
-  }
-  ErasedValues Output() override try {
-    ErasedValues values = Shape<Final>(value_name_);
-    values.bytes = Array<std::byte>(session_->graph().vertices() * SizeOf(values.type));
-    if constexpr (std::is_void_v<D>) {
-      first_->CopyOutput(values.bytes.data());
-    } else {
-      second_->CopyOutput(values.bytes.data());
-    }
-    if constexpr (requires { Final::CheckOutput(values.As<ResultOf<Final>>()); })
-      Final::CheckOutput(values.As<ResultOf<Final>>());
-    return values;
-  } catch (const std::bad_alloc&) {
-    ThrowOutOfHostMemory("copying out values");
-  }
-  void Set(std::string_view name, std::string_view value) override try {
-    P changed = program_;
-    SetParameter(&changed, name, value);
-    CheckProgramInput(session_->graph(), changed);
-    program_ = changed;
-    Rebuild();
-  } catch (const std::bad_alloc&) {
-    ThrowOutOfHostMemory("preparing a program");
-  }
-
- private:
-  /// Options for the derived program. A direction and an execution apply to the named program only, if the derived one does
-  /// not support them.
-  static RunOptions DerivedOptions(RunOptions options) {
-    if constexpr (!std::is_void_v<D>) {
-      if constexpr (!Traits<D>::kHasData) options.vertex_data.clear();
-      if (!AsynchronousProgram<D> && options.execution == Execution::kAsync) options.execution = Execution::kAuto;
-      if (!Traits<D>::kCanPush && options.direction == Direction::kPush) options.direction = Direction::kAuto;
-    }
-    return options;
-  }
-  void Rebuild() {
-    if constexpr (OperatorProgram<P> || SequenceProgram<P>) {
-      if (first_ == nullptr) {
-        first_ = std::make_unique<First>(*session_, program_, options_);
-      } else {
-        first_->SetProgram(program_);
-      }
-    } else if (first_ == nullptr) {
-      first_ = session_->Prepare(std::make_shared<TypedProgram<P, Backends>>(program_), options_);
-    } else {
-      first_->SetProgram(std::make_shared<TypedProgram<P, Backends>>(program_));
-    }
-    if constexpr (!std::is_void_v<D>) {
-      auto derived = std::make_shared<TypedProgram<D, Backends>>(D(program_));
-      if (second_ == nullptr) {
-        second_ = session_->Prepare(std::move(derived), DerivedOptions(options_));
-      } else {
-        second_->SetProgram(std::move(derived));
-      }
-    }
-  }
-  struct None {};
-  Session* session_;
-  P program_;
-  std::string value_name_;
-  RunOptions options_;
-  std::unique_ptr<First> first_;
-  std::unique_ptr<Job> second_;
-  bool followed_ = false;  // second_ was executed after first_
 };
 
 /// The registry's entry for P, its variants and their derived programs.
@@ -428,21 +143,22 @@ class Entry final : public RegisteredProgram {
   std::unique_ptr<RegisteredJob> Prepare(Session& session, const ParameterValues& parameters, std::string_view value,
                                          const RunOptions& options) const override try {
     std::unique_ptr<RegisteredJob> job;
-    Visit(session.graph(), value, [&]<class V, class D>(std::string name) {
-      using A = typename FusedWithOf<D, Backends>::type;
-      if constexpr (!std::is_void_v<A>) {
-        if (RunsFused(session.devices()[0]->kind(), session.device_count(), options)) {
-          job = std::make_unique<TypedJob<A, void, Backends>>(session, A(Configure<V>(session.graph(), parameters)),
-                                                              std::move(name), options);
-          return;
-        }
-      }
-      job = std::make_unique<TypedJob<V, D, Backends>>(session, Configure<V>(session.graph(), parameters), std::move(name),
-                                                       options);
+    VisitJob(session, parameters, value, options, [&]<class Made, class V>(const V& program, std::string name) {
+      job = std::make_unique<Made>(session, program, std::move(name), options);
     });
     return job;
   } catch (const std::bad_alloc&) {
     ThrowOutOfHostMemory("preparing a program");
+  }
+  RunPlan Plan(Session& session, const ParameterValues& parameters, std::string_view value,
+               const RunOptions& options) const override try {
+    RunPlan plan;
+    VisitJob(session, parameters, value, options, [&]<class Made, class V>(const V& program, const std::string&) {
+      plan = Made::Plan(session, program, options);
+    });
+    return plan;
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfHostMemory("planning a run");
   }
   void Check(const ParameterValues& parameters) const override {
     OfAnyVariant([&]<class V>(std::type_identity<V>) {
@@ -509,6 +225,22 @@ class Entry final : public RegisteredProgram {
   }
 
  private:
+  /// Calls body<a TypedJob>(program, name of its value) for the job that computes `value` in this session.
+  template <class Body>
+  void VisitJob(const Session& session, const ParameterValues& parameters, std::string_view value, const RunOptions& options,
+                Body&& body) const {
+    Visit(session.graph(), value, [&]<class V, class D>(std::string name) {
+      const V program = Configure<V>(session.graph(), parameters);
+      using A = typename FusedWithOf<D, Backends>::type;
+      if constexpr (!std::is_void_v<A>) {
+        if (RunsFused(session.devices()[0]->kind(), session.device_count(), options)) {
+          body.template operator()<TypedJob<A, void, Backends>>(A(program), std::move(name));
+          return;
+        }
+      }
+      body.template operator()<TypedJob<V, D, Backends>>(program, std::move(name));
+    });
+  }
   template <class V, class D>
   Verdict VerifyAs(const Graph& graph, const V& program, const ErasedValues& values, const RunStatistics* statistics,
                    const AnswerRules& rules, const VertexData& given) const {

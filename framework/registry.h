@@ -76,6 +76,8 @@ class RegisteredJob {
   virtual RunStatistics Execute() = 0;
   /// Of the last run, including the derived program if that was started; after an exception, of the part until then.
   virtual RunStatistics statistics() const = 0;
+  /// The decisions by which it runs.
+  virtual const RunPlan& plan() const = 0;
   /// Results of the last run. Throws CapabilityError if one does not fit its type.
   virtual ErasedValues Output() = 0;
   /// Sets a parameter for the next Execute. Throws UsageError.
@@ -112,6 +114,9 @@ class RegisteredProgram {
   /// OutOfMemoryError.
   virtual std::unique_ptr<RegisteredJob> Prepare(Session& session, const ParameterValues& parameters, std::string_view value,
                                                  const RunOptions& options) const = 0;
+  /// The plan of the job that Prepare would make. Checks as Prepare does, and allocates nothing on the devices.
+  virtual RunPlan Plan(Session& session, const ParameterValues& parameters, std::string_view value,
+                       const RunOptions& options) const = 0;
   /// The memory facts of the programs in a run that computes `value`. With a graph, those of the programs that Prepare would
   /// choose; without, one list for each possible choice. Throws UsageError for an unknown value or a direction that the
   /// program does not support.

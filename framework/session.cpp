@@ -1,7 +1,5 @@
 #include "chatty/framework/session.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstring>
 #include <future>
@@ -16,60 +14,12 @@
 #include "chatty/core/config.h"
 #include "chatty/core/host_memory.h"
 #include "chatty/core/parallel.h"
-#include "chatty/framework/bucket_plan.h"
 #include "chatty/framework/engines/agreement.h"
 #include "chatty/framework/engines/async.h"
 #include "chatty/framework/engines/bsp.h"
 #include "chatty/framework/spans.h"
 
 namespace chatty {
-
-void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t devices) {
-  CheckComm(options.comm, kind, devices);
-  LinkMask::Parse(options.links, devices);
-  CheckSlots(options.slots);
-  if (!(options.delta >= 0)) {
-    Throw<UsageError>("delta {}: the width of buckets is a positive number, kAutoDelta, or infinite for none",
-                      options.delta);
-  }
-  const int threads = omp_get_thread_limit();
-  if (devices > 1 && devices > static_cast<std::size_t>(std::max(threads, 0))) {
-    Throw<CapabilityError>("{} devices need as many OpenMP threads, but no more than {} are granted; unset OMP_THREAD_LIMIT",
-                           devices, threads);
-  }
-}
-
-void CheckRunOptions(const RunOptions& options, const DeviceSelection& devices) {
-  CheckRunOptions(options, devices.kind, devices.indices.size());
-  CheckComm(options.comm, devices);
-}
-
-void CheckExecution(Execution execution, const ProgramTraits* traits) {
-  if (execution != Execution::kAsync) return;
-  if (traits == nullptr) {
-    throw UsageError(
-        "execution async: this program is written on operators, which have no messages to run ahead of; use auto");
-  }
-  if (!traits->asynchronous) {
-    Throw<UsageError>(
-        "execution async: this program {}, so it cannot run asynchronously; use auto or bsp. If its values move one way and "
-        "late or repeated messages do no harm, declare kSafety = kMonotone",
-        traits->safety == Safety::kSynchronous ? "is kSynchronous"
-        : traits->every_round                  ? "is active in every round"
-        : traits->has_end_round                ? "decides after each round, by EndRound"
-                                               : "is kMonotone and sums its messages");
-  }
-  if (traits->safety == Safety::kAccumulative) {
-    throw UsageError(
-        "execution async: the asynchronous engine of this version takes kMonotone programs; this one is kAccumulative, use "
-        "auto or bsp");
-  }
-  if (!traits->can_push) {
-    throw UsageError(
-        "execution async: messages are pushed, and this program's are wider than the 8 bytes that hardware combines "
-        "atomically; use auto or bsp");
-  }
-}
 
 Session::Session(const Graph& graph, std::string_view devices, const SessionOptions& options)
     : Session(graph, OpenDevices(ParseDevices(devices), options.threads), options) {}
@@ -179,14 +129,14 @@ const PreparedGraphs& Session::Graphs(Edges edges, WeightKind weights, bool forw
   ThrowOutOfHostMemory("copying a graph to the devices");
 }
 
-const CostModel& Session::Costs(const std::string& links) {
-  const auto found = costs_.find(links);
+const CostModel& Session::Costs(const LinkMask& links) {
+  const std::string name = links.CanonicalText(devices_.size());
+  const auto found = costs_.find(name);
   if (found != costs_.end()) return found->second;
-  const LinkMask mask = LinkMask::Parse(links, devices_.size());
-  return costs_.emplace(links, KnownCosts(DiscoverTopology(SelectionOf(pointers_), options_.threads), mask)).first->second;
+  return costs_.emplace(name, KnownCosts(DiscoverTopology(SelectionOf(pointers_), options_.threads), links)).first->second;
 }
 
-void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOptions& options) try {
+std::vector<DeviceMemory> Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOptions& options) try {
   const GraphCounts counts = CountsOf(*graph_);
   const DeviceKind kind = devices_[0]->kind();
   if (graphs_.empty()) {  // an early check, before subgraphs take host memory
@@ -262,12 +212,13 @@ void Session::CheckMemory(std::span<const ProgramMemory> programs, const RunOpti
         options_.host_memory_limit > 0 ? fmt::format("the host's limit allows only {}", ExactBytes(room))
                                        : fmt::format("only {} is available", ExactBytes(room)));
   }
+  return needed;
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("estimating the memory of a run");
 }
 
-RunOptions Session::FitMemory(RunOptions options,
-                              const std::function<std::vector<ProgramMemory>(const RunOptions&)>& programs) {
+FittedMemory Session::FitMemory(RunOptions options,
+                                const std::function<std::vector<ProgramMemory>(const RunOptions&)>& programs) {
   const auto fits = [&] {
     try {
       CheckMemory(programs(options), options);
@@ -279,32 +230,35 @@ RunOptions Session::FitMemory(RunOptions options,
   const bool fuses = devices_.size() == 1 && devices_[0]->kind() == DeviceKind::kCuda && RowsOf(options).fuses;
   if (fuses && options.records == Records::kAuto && !fits()) options.records = Records::kNever;
   if (fuses && options.execution == Execution::kAuto && !fits()) options.execution = Execution::kBsp;
-  CheckMemory(programs(options), options);
-  return options;
+  std::vector<DeviceMemory> needed = CheckMemory(programs(options), options);
+  return {std::move(options), std::move(needed)};
 }
 
 std::unique_ptr<Job> Session::Prepare(std::shared_ptr<const ErasedProgram> program, const RunOptions& options) try {
-  return std::unique_ptr<Job>(new Job(*this, std::move(program), options));
+  RunPlan plan = PlanRun(*this, program, options);
+  const RunOptions fitted = plan.Fitted(options);
+  return Prepare(std::move(program), fitted, std::move(plan.programs[0]));
 } catch (const std::bad_alloc&) {
   ThrowOutOfHostMemory("preparing a program");
 }
 
-Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options)
-    : session_(&session), program_(std::move(program)), options_(options) {
+std::unique_ptr<Job> Session::Prepare(std::shared_ptr<const ErasedProgram> program, const RunOptions& options,
+                                      ProgramPlan plan) try {
+  return std::unique_ptr<Job>(new Job(*this, std::move(program), options, std::move(plan)));
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("preparing a program");
+}
+
+Job::Job(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options, ProgramPlan plan)
+    : session_(&session), program_(std::move(program)), options_(options), plan_(std::move(plan)) {
   const Span span(ProcessTrack(options.trace), nullptr, spans::kPrepare);
   const ProgramTraits& traits = program_->traits();
-  CheckExecution(options.execution, &traits);
-  CheckRunOptions(options, SelectionOf(session.devices()));
-  built_ = DirectionsFor(traits, options);
-  buckets_ = PlanBuckets(session.graph(), traits, options, session.device(0).kind(), session.device_count());
-  options_ =
-      session.FitMemory(options, [&](const RunOptions& run) { return std::vector<ProgramMemory>{MemoryOf(program_, run)}; });
   const Array<std::byte> data = program_->AssembleData(session.graph(), options.vertex_data);
-  graphs_ = &session.Graphs(traits.edges, traits.weights, built_.push, built_.pull);
+  graphs_ = &session.Graphs(traits.edges, traits.weights, plan_.directions.push, plan_.directions.pull);
   peers_ = PeerTable(std::span<const Subgraph>(graphs_->subgraphs));
   lifecycle_ = RunLifecycle(session.devices(), graphs_->subgraphs, options_.trace, options_.timeout);
-  lifecycle_.ForEachDevice(
-      [&](std::size_t d) { steps_.push_back(program_->MakeSteps(*graphs_->devices[d], RowsOf(options_))); });
+  lifecycle_.ForEachDevice([&](std::size_t d) { steps_.push_back(program_->MakeSteps(*graphs_->devices[d], plan_.rows)); });
+  CHATTY_CHECK(plan_.fused == FusedUse::kNone || steps_[0]->fused() != nullptr, "a plan has a fused engine, its steps none");
   PlaceData(data);
   MakePaths();
 }
@@ -331,7 +285,7 @@ void Job::MakePaths() {
   if (paths_ && paths_.selector()->reusable() && (sums_ == nullptr || sums_->reusable())) return;
   const std::vector<Subgraph>& subgraphs = graphs_->subgraphs;
   const CostModel& costs = session_->Costs(options_.links);
-  const CommPlan plan = PlanComm(subgraphs, MemoryOf(program_, options_), options_, session_->device(0).kind(), costs);
+  const CommPlan& plan = plan_.comm;
   sums_.reset();
   paths_ = {};  // frees memory for new paths
   if (plan.broadcasts != Broadcasts::kNever && unions_.empty()) {
@@ -377,18 +331,11 @@ RunStatistics Job::Execute(const Job* prior) try {
     if (!unions_.empty()) participants[d].unions = &unions_[d];
   }
   ThreadControlPlanes control(participants.size(), options_.timeout, sums_.get());
-  const EngineRun run{*program_, lifecycle_, participants, peers_, control, paths_.selector(), options_};
-  // Alone, and with an engine of its own, a device needs no messages.
-  FusedEngine* const fused = steps_.size() == 1 ? steps_[0]->fused() : nullptr;
-  const auto suits = [&](const FusedTerms& terms) {
-    const bool has_buckets = !traits.orders || buckets_.width < kInfinity<double>;
-    return terms.asynchronous && (has_buckets || !terms.needs_buckets) && (options_.trace == nullptr || terms.traces);
-  };
-  const bool fuses = fused != nullptr && suits(fused->terms());
-  if (options_.execution == Execution::kAsync && !fuses) {
+  const EngineRun run{*program_, lifecycle_, participants, peers_, control, paths_.selector(), plan_, options_};
+  if (plan_.engine == EngineKind::kAsync && plan_.fused != FusedUse::kWholeRun) {
     RunAsync(run, &last_);
   } else {
-    RunBsp(run, built_, buckets_, &last_);
+    RunBsp(run, &last_);
   }
   return last_.statistics;
 } catch (const TimeoutError& error) {

@@ -20,12 +20,13 @@
 #include "chatty/core/graph.h"
 #include "chatty/core/memory_resources.h"
 #include "chatty/framework/device_graph.h"
-#include "chatty/framework/engines/bsp.h"
+#include "chatty/framework/engines/engine.h"
 #include "chatty/framework/engines/peer_table.h"
 #include "chatty/framework/memory_plan.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/run_lifecycle.h"
 #include "chatty/framework/run_paths.h"
+#include "chatty/framework/run_plan.h"
 #include "chatty/framework/statistics.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/union_map.h"
@@ -62,10 +63,12 @@ class Job {
   void CopyValues(std::byte* out) const;
   /// The program's traits.
   const ProgramTraits& traits() const { return program_->traits(); }
+  /// The decisions by which it runs.
+  const ProgramPlan& plan() const { return plan_; }
 
  private:
   friend class Session;
-  Job(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options);
+  Job(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options, ProgramPlan plan);
   /// Throws UsageError if the last run left no values, or if one round's values are required and missing.
   void CheckValues(bool of_one_round) const;
   /// Gives each device its vertices' part of the program's data, from AssembleData.
@@ -75,8 +78,7 @@ class Job {
   Session* session_;
   std::shared_ptr<const ErasedProgram> program_;
   RunOptions options_;
-  BuiltDirections built_;
-  BucketPlan buckets_;
+  ProgramPlan plan_;
   const struct PreparedGraphs* graphs_;
   RunLifecycle lifecycle_;
   PeerTable peers_;
@@ -111,13 +113,6 @@ struct SessionOptions {
   std::function<void(std::string_view)> on_phase{};
 };
 
-/// Throws for options that are invalid for any graph: UsageError for an unknown transport, or a transport that
-/// these devices cannot use; CapabilityError if OpenMP does not grant a thread per device.
-void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t devices);
-/// As above for these devices. Throws CapabilityError if devices share a GPU and the transport cannot join a GPU with
-/// itself.
-void CheckRunOptions(const RunOptions& options, const DeviceSelection& devices);
-
 /// One graph divided among devices, in one variant that programs need.
 struct PreparedGraphs {
   /// The subgraphs in host memory, by device.
@@ -125,6 +120,12 @@ struct PreparedGraphs {
   bool own_begins = false;  ///< AddOwnBegins has been called
   /// The copies on the devices.
   std::vector<std::unique_ptr<DeviceGraph>> devices;
+};
+
+/// Options that memory allows, and what they need.
+struct FittedMemory {
+  RunOptions options;                 ///< as asked for, or with less
+  std::vector<DeviceMemory> devices;  ///< of each
 };
 
 /// Owns devices and their parts of one graph. The graph must outlive it. One thread at a time may use it.
@@ -139,17 +140,20 @@ class Session {
   /// Allocates a program's state. Throws UsageError for options that the program or the devices cannot meet,
   /// CapabilityError, OutOfMemoryError: with CheckMemory's figures if the program does not fit.
   std::unique_ptr<Job> Prepare(std::shared_ptr<const ErasedProgram> program, const RunOptions& options = {});
+  /// As above, by the decisions of a plan (PlanRun) of this session that has the program, with options that its memory
+  /// allows (RunPlan::Fitted).
+  std::unique_ptr<Job> Prepare(std::shared_ptr<const ErasedProgram> program, const RunOptions& options, ProgramPlan plan);
 
   /// Throws OutOfMemoryError if these programs with `options` do not all fit beside the session's memory. The error has the
   /// needed and available bytes of a device and the number of devices that would suffice. Divides the graph, which takes
-  /// host memory; allocates nothing on the devices.
-  void CheckMemory(std::span<const ProgramMemory> programs, const RunOptions& options);
+  /// host memory; allocates nothing on the devices. Returns the needs of each device.
+  std::vector<DeviceMemory> CheckMemory(std::span<const ProgramMemory> programs, const RunOptions& options);
   /// CheckMemory of what `programs` returns for `options`. What a fused run on a GPU needs is left out, if it does not fit:
-  /// first records (Records::kAuto), then the run itself (Execution::kAuto). Returns the options that fit.
-  RunOptions FitMemory(RunOptions options, const std::function<std::vector<ProgramMemory>(const RunOptions&)>& programs);
-  /// Message costs between the session's devices under this mask (LinkMask::Parse): as measured on this machine, else
+  /// first records (Records::kAuto), then the run itself (Execution::kAuto).
+  FittedMemory FitMemory(RunOptions options, const std::function<std::vector<ProgramMemory>(const RunOptions&)>& programs);
+  /// Message costs between the session's devices under this mask: as measured on this machine, else
   /// nominal figures. One lookup per mask.
-  const CostModel& Costs(const std::string& links);
+  const CostModel& Costs(const LinkMask& links);
 
   /// @{
   /// The graph, its partition and the devices.
@@ -163,6 +167,12 @@ class Session {
   /// The graph for programs with these needs; built on first use and kept. If it lacks only `own_begins`, these are added.
   /// Checks no memory: see CheckMemory.
   const PreparedGraphs& Graphs(Edges edges, WeightKind weights, bool forward, bool reverse, bool own_begins = false);
+
+  /// The devices' parts of the graph for such programs, in host memory; built on first use and kept. Allocates nothing on
+  /// the devices.
+  std::span<const Subgraph> Parts(Edges edges, WeightKind weights, bool forward, bool reverse, bool own_begins = false) {
+    return Divide(edges, weights, forward, reverse, own_begins).subgraphs;
+  }
 
   double partition_ms() const { return partition_ms_; }  ///< time spent so far on division
   double upload_ms() const { return upload_ms_; }        ///< time spent so far on copies to devices
@@ -182,8 +192,5 @@ class Session {
   std::map<std::string, CostModel> costs_;
   double partition_ms_ = 0, upload_ms_ = 0;
 };
-
-/// Whether this engine may run a program with these traits; null: an operator program. Throws UsageError with the reason.
-void CheckExecution(Execution execution, const ProgramTraits* traits);
 
 }  // namespace chatty

@@ -72,6 +72,7 @@ inline constexpr SpanKind kMeetAll{"meet", Category::kWaiting};
 inline constexpr SpanKind kPartition{"partition", Category::kHost, {"parts"}};
 inline constexpr SpanKind kSubgraphs{"build subgraphs", Category::kHost, {"parts"}};
 inline constexpr SpanKind kUpload{"upload", Category::kHost};
+inline constexpr SpanKind kPlan{"plan", Category::kHost};
 inline constexpr SpanKind kPrepare{"prepare", Category::kHost};
 inline constexpr SpanKind kOutput{"copy results", Category::kHost};
 

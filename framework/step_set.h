@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,10 @@ struct ProgramTraits {
   bool orders = false;        ///< Release and a limit apply: see OrderRef
   bool carries = false;       ///< with an order: see fused::CarriesValues
   bool asynchronous = false;  ///< AsynchronousProgram: an asynchronous engine may run it
+  /// @{
+  /// Of its fused engine on a host device and on a GPU: the terms that no run changes. Empty: it has none.
+  std::optional<FusedTerms> host_fused, gpu_fused;
+  /// @}
   std::size_t value_bytes = 0, input_bytes = 0, data_bytes = 0, output_bytes = 0, global_bytes = 0;
   /// @{
   /// Bytes on the wire, in rounds: 0 if a bit suffices.

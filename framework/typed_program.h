@@ -37,6 +37,28 @@ void CheckProgramInput([[maybe_unused]] const Graph& graph, const P& program) {
   if constexpr (requires { program.CheckInput(graph); }) program.CheckInput(graph);
 }
 
+namespace detail {
+
+/// ProgramTraits::host_fused.
+template <class P>
+constexpr std::optional<FusedTerms> HostFusedTerms() {
+  if constexpr (!fused::host::kFuses<P>) return std::nullopt;
+  FusedTerms terms;
+  terms.needs_buckets = fused::host::kUpdatesAtOnce<P>;
+  return terms;
+}
+/// ProgramTraits::gpu_fused.
+template <class P>
+constexpr std::optional<FusedTerms> GpuFusedTerms() {
+  if constexpr (!fused::kRelaxes<P> && !fused::cuda::kRunsRounds<P>) return std::nullopt;
+  FusedTerms terms;
+  terms.keeps_rounds = !fused::kRelaxes<P>;
+  terms.asynchronous = terms.traces = fused::kRelaxes<P>;
+  return terms;
+}
+
+}  // namespace detail
+
 /// What engines may know of P.
 template <class P>
 constexpr ProgramTraits MakeTraits() {
@@ -61,6 +83,8 @@ constexpr ProgramTraits MakeTraits() {
   t.first_suffices = T::kAnyMessageSuffices || fused::host::kRunsInPlace<P>;
   t.orders = T::kOrders;
   t.asynchronous = AsynchronousProgram<P>;
+  t.host_fused = detail::HostFusedTerms<P>();
+  t.gpu_fused = detail::GpuFusedTerms<P>();
   t.value_bytes = sizeof(ValueOf<P>);
   t.input_bytes = sizeof(InputOf<P>);
   t.data_bytes = T::kHasData ? sizeof(DataOf<P>) : 0;

@@ -108,17 +108,17 @@ std::string WatchedTransport::LastOperation() const {
   const bool within =
       std::any_of(places_.begin(), places_.end(), [](const Place& place) { return (place.at_abort & kWithin) != 0; });
   std::string text;
-  std::size_t told = 0;
+  std::size_t named = 0;
   for (PartId d = 0; d < places_.size(); ++d) {
     const std::uint64_t word = places_[d].at_abort;
     const std::string words = within && (word & kWithin) == 0 ? "" : Words(d, word);
     if (words.empty()) continue;
-    if (++told > kMax) {
+    if (++named > kMax) {
       text += " and more";
       break;
     }
-    text += told == 1 ? fmt::format("transport {} {} {}", name(), within ? "was asked for" : "was last asked for", words)
-                      : ", " + words;
+    text += named == 1 ? fmt::format("transport {} {} {}", name(), within ? "was asked for" : "was last asked for", words)
+                       : ", " + words;
   }
   return within ? text + ", and had not done it" : text;
 }

@@ -1,7 +1,6 @@
 #include "chatty/partition/subgraph.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -18,15 +17,15 @@
 
 #include "chatty/core/error.h"
 #include "chatty/core/parallel.h"
+#include "chatty/partition/borders.h"
 #include "chatty/partition/kept_division.h"
+#include "chatty/partition/scan.h"
 
 namespace chatty {
 namespace {
 
-// Chunks are large compared with the cost of a parallel region (about twenty regions per part), and small compared with a
-// hub's row.
-constexpr std::size_t kEdgeGrain = std::size_t{1} << 16;
-constexpr std::size_t kVertexGrain = std::size_t{1} << 15;
+using detail::CoarseGrain, detail::ExclusiveScan, detail::kEdgeGrain, detail::kVertexGrain, detail::Largest, detail::MarkSet,
+    detail::Scan;
 
 /// If local and global ids have the same type, makes `view` a view of `ids`. Returns whether they do.
 template <class Id>
@@ -34,106 +33,6 @@ bool ViewAsLocal(std::span<const Id> ids, std::span<const LocalId>& view) {
   if constexpr (std::is_same_v<Id, LocalId>) view = ids;
   return std::is_same_v<Id, LocalId>;
 }
-
-/// Chunk size for passes with data for each chunk: several chunks per thread, so that one slow chunk does not delay the
-/// others.
-std::size_t CoarseGrain(std::size_t n, int threads, std::size_t least) {
-  return std::max(least, n / (static_cast<std::size_t>(threads) * 8) + 1);
-}
-
-/// Exclusive prefix sums of value(i), and the largest value.
-struct Scan {
-  Array<EdgeIndex> sums;  ///< n + 1 entries
-  EdgeIndex largest = 0;
-};
-
-template <class Value>
-EdgeIndex Largest(std::size_t n, int threads, Value&& value) {
-  std::atomic<EdgeIndex> largest{0};
-  ParallelChunks(n, threads, CoarseGrain(n, threads, kVertexGrain), [&](std::size_t begin, std::size_t end) {
-    EdgeIndex mine = 0;
-    for (std::size_t i = begin; i < end; ++i) mine = std::max(mine, EdgeIndex{value(i)});
-    EdgeIndex seen = largest.load(std::memory_order_relaxed);
-    while (seen < mine && !largest.compare_exchange_weak(seen, mine, std::memory_order_relaxed)) {
-    }
-  });
-  return largest.load();
-}
-
-template <class Value>
-Scan ExclusiveScan(std::size_t n, int threads, Value&& value) {
-  struct ChunkTotal {
-    EdgeIndex sum = 0, largest = 0;
-  };
-  const std::size_t grain = CoarseGrain(n, threads, kVertexGrain);
-  std::vector<ChunkTotal> totals((n + grain - 1) / grain);
-  ParallelChunks(totals.size(), threads, 1, [&](std::size_t first, std::size_t last) {
-    for (std::size_t c = first; c < last; ++c) {
-      ChunkTotal total;
-      for (std::size_t i = c * grain, end = std::min(n, i + grain); i < end; ++i) {
-        const EdgeIndex x = value(i);
-        total.sum += x;
-        total.largest = std::max(total.largest, x);
-      }
-      totals[c] = total;
-    }
-  });
-  Scan scan{Array<EdgeIndex>(n + 1), 0};
-  EdgeIndex sum = 0;
-  for (ChunkTotal& total : totals) {
-    scan.largest = std::max(scan.largest, total.largest);
-    sum += std::exchange(total.sum, sum);
-  }
-  scan.sums[n] = sum;
-  ParallelChunks(totals.size(), threads, 1, [&](std::size_t first, std::size_t last) {
-    for (std::size_t c = first; c < last; ++c) {
-      EdgeIndex next = totals[c].sum;
-      for (std::size_t i = c * grain, end = std::min(n, i + grain); i < end; ++i) {
-        scan.sums[i] = next;
-        next += value(i);
-      }
-    }
-  });
-  return scan;
-}
-
-/// A set of small integers with concurrent insertion. Iteration is in ascending order.
-class MarkSet {
- public:
-  explicit MarkSet(std::size_t size, int threads) : words_((size + 63) / 64) { Clear(words_.size() * 64, threads); }
-
-  void Add(std::size_t i) {
-    std::atomic_ref<std::uint64_t> word(words_[i / 64]);
-    const std::uint64_t bit = std::uint64_t{1} << (i % 64);
-    // Most insertions are repeats. The load first keeps the cache line shared among cores.
-    if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
-  }
-
-  /// Sets all members in word w. Not concurrent with other calls for this word.
-  void Set(std::size_t w, std::uint64_t members) { words_[w] = members; }
-  /// Number of words for the integers below `size`.
-  static std::size_t Words(std::size_t size) { return (size + 63) / 64; }
-  std::uint64_t word(std::size_t w) const { return words_[w]; }
-
-  /// Calls body(i) for every member of words [begin, end), ascending.
-  template <class Body>
-  void ForEach(std::size_t begin, std::size_t end, Body&& body) const {
-    for (std::size_t w = begin; w < end; ++w) {
-      for (std::uint64_t bits = words_[w]; bits != 0; bits &= bits - 1) {
-        body(w * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
-      }
-    }
-  }
-
-  /// Removes the members below `size`.
-  void Clear(std::size_t size, int threads) {
-    ParallelChunks(Words(size), threads, 1 << 16,
-                   [&](std::size_t begin, std::size_t end) { std::fill(words_.begin() + begin, words_.begin() + end, 0); });
-  }
-
- private:
-  Array<std::uint64_t> words_;
-};
 
 [[noreturn]] void ThrowNotInt32(const Graph& graph, const Adjacency& adjacency, EdgeIndex edge, float weight) {
   const auto row =
@@ -197,7 +96,7 @@ class Builder {
   std::vector<Subgraph> Build() {
     std::vector<Subgraph> subgraphs(partition_.parts());
     for (PartId p = 0; p < partition_.parts(); ++p) BuildPart(p, subgraphs[p]);
-    BuildBorders(subgraphs);
+    BuildBorders(subgraphs, partition_, threads_);
     if (options_.own_begins) AddOwnBegins(subgraphs, threads_);
     return subgraphs;
   }
@@ -616,109 +515,6 @@ class Builder {
   static void AdoptWeights(Array<W> weights, LocalAdjacency& local) {
     local.weights = std::span<const W>(weights.span());  // moving an Array keeps its memory
     local.weights_storage = std::move(weights);
-  }
-
-  /// A range of the table of part `part` for part `other`.
-  struct Piece {
-    PartId part = 0, other = 0;
-    std::size_t begin = 0, end = 0;
-  };
-
-  static void Cut(PartId part, PartId other, std::size_t size, std::size_t step, std::vector<Piece>& pieces) {
-    for (std::size_t begin = 0; begin < size; begin += step) {
-      pieces.push_back({part, other, begin, std::min(size, begin + step)});
-    }
-  }
-
-  /// Calls body(piece) for all pieces, in chunks of about `step` entries: a chunk may have a hundred small pieces.
-  template <class Body>
-  void ForEachPiece(const std::vector<Piece>& pieces, std::size_t step, Body&& body) {
-    std::size_t entries = 0;
-    for (const Piece& piece : pieces) entries += piece.end - piece.begin;
-    ParallelChunks(pieces.size(), threads_, pieces.size() / (entries / step + 1) + 1,
-                   [&](std::size_t first, std::size_t last) {
-                     for (std::size_t i = first; i < last; ++i) body(pieces[i]);
-                   });
-  }
-
-  /// Builds the tables between parts, for all pairs at once: there may be thousands of pairs with several vertices each.
-  void BuildBorders(std::vector<Subgraph>& all) {
-    const PartId parts = partition_.parts();
-    std::vector<Piece> pieces;  // of border[other] of `part`
-    // One set of marks for all owned vertices. Each part's marks begin at a word boundary.
-    std::vector<std::size_t> first_word(std::size_t{parts} + 1);
-    for (PartId p = 0; p < parts; ++p) {
-      Subgraph& s = all[p];
-      first_word[p + 1] = first_word[p] + MarkSet::Words(s.owned);
-      s.border.resize(parts);
-      s.border_to_union.resize(parts);
-      s.union_to_halo.resize(parts);
-      for (PartId q = 0; q < parts; ++q) {
-        s.border[q] = Array<LocalId>(all[q].halo_count(p));
-        s.border_to_union[q] = Array<LocalId>(s.border[q].size());
-        Cut(p, q, s.border[q].size(), kVertexGrain, pieces);
-      }
-    }
-    if (pieces.empty()) return;  // the unions are also empty
-
-    MarkSet marks(first_word[parts] * 64, threads_);
-    ForEachPiece(pieces, kVertexGrain, [&](const Piece& piece) {
-      const Subgraph& holder = all[piece.other];
-      const VertexId* const halo = holder.global_ids.data() + holder.halo_begin[piece.part];
-      const VertexId first = partition_.Global(piece.part, 0);
-      LocalId* const border = all[piece.part].border[piece.other].data();
-      for (std::size_t i = piece.begin; i < piece.end; ++i) {
-        border[i] = partition_.contiguous() ? static_cast<LocalId>(halo[i] - first) : partition_.Local(halo[i]);
-        marks.Add(first_word[piece.part] * 64 + border[i]);
-      }
-    });
-
-    // Rank among all marks: the marks in earlier words, plus the lower ones in the same word.
-    const Scan before = ExclusiveScan(first_word[parts], threads_, [&](std::size_t w) -> EdgeIndex {
-      return static_cast<EdgeIndex>(std::popcount(marks.word(w)));
-    });
-    std::vector<Piece> words;
-    for (PartId p = 0; p < parts; ++p) {
-      all[p].border_union = Array<LocalId>(before.sums[first_word[p + 1]] - before.sums[first_word[p]]);
-      Cut(p, p, first_word[p + 1] - first_word[p], kVertexGrain / 64, words);
-    }
-    ForEachPiece(words, kVertexGrain / 64, [&](const Piece& piece) {
-      const std::size_t base = first_word[piece.part];
-      LocalId* next = all[piece.part].border_union.data() + (before.sums[base + piece.begin] - before.sums[base]);
-      marks.ForEach(base + piece.begin, base + piece.end,
-                    [&](std::size_t i) { *next++ = static_cast<LocalId>(i - base * 64); });
-    });
-    ForEachPiece(pieces, kVertexGrain, [&](const Piece& piece) {
-      const std::size_t base = first_word[piece.part];
-      const LocalId* const border = all[piece.part].border[piece.other].data();
-      LocalId* const position = all[piece.part].border_to_union[piece.other].data();
-      for (std::size_t i = piece.begin; i < piece.end; ++i) {
-        const std::size_t word = base + border[i] / 64;
-        const std::uint64_t below = marks.word(word) & ((std::uint64_t{1} << (border[i] % 64)) - 1);
-        position[i] =
-            static_cast<LocalId>(before.sums[word] - before.sums[base]) + static_cast<LocalId>(std::popcount(below));
-      }
-    });
-
-    std::vector<Piece> unions;  // of union_to_halo[other] of `part`
-    for (PartId q = 0; q < parts; ++q) {
-      for (PartId p = 0; p < parts; ++p) {
-        if (p == q) continue;
-        all[q].union_to_halo[p] = Array<LocalId>(all[p].border_union.size());
-        Cut(q, p, all[p].border_union.size(), kVertexGrain, unions);
-      }
-    }
-    ForEachPiece(unions, kVertexGrain, [&](const Piece& piece) {
-      Subgraph& holder = all[piece.part];
-      const Array<LocalId>& position = all[piece.other].border_to_union[piece.part];  // ascending, as border is
-      const LocalId halo_begin = holder.halo_begin[piece.other];
-      LocalId* const to_halo = holder.union_to_halo[piece.other].data();
-      auto i = static_cast<std::size_t>(std::lower_bound(position.begin(), position.end(), piece.begin) - position.begin());
-      for (std::size_t j = piece.begin; j < piece.end; ++j) {
-        const bool held = i < position.size() && position[i] == j;
-        to_halo[j] = held ? halo_begin + static_cast<LocalId>(i++) : kNoLocal;
-      }
-    });
   }
 
   const Graph& graph_;

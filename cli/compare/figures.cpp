@@ -64,7 +64,7 @@ std::vector<std::string> FixedPaths(const ComparePlan& plan, std::size_t devices
   const std::vector<std::string_view> names = TransportNames();
   for (const std::string& comm : plan.comms) {
     const bool transport = comm != "auto" && std::find(names.begin(), names.end(), comm) != names.end();
-    if (transport && CanJoin(comm, plan.Devices(devices))) paths.push_back(comm);
+    if (transport && CanJoin(plan.specs.at(comm), plan.Devices(devices))) paths.push_back(comm);
   }
   return paths;
 }

@@ -141,10 +141,17 @@ DeviceSelection ComparePlan::Devices(std::size_t count) const {
   return devices;
 }
 
-bool CanJoin(const std::string& comm, const DeviceSelection& devices) {
+RunOptions ComparePlan::OptionsOf(const Combination& combination) const {
+  RunOptions run;
+  run.execution = engines.at(combination.execution);
+  if (combination.devices > 1) run.comm = specs.at(combination.comm);
+  return run;
+}
+
+bool CanJoin(const CommSpec& comm, const DeviceSelection& devices) {
   try {
     RunOptions run;
-    run.comm = ParseCommSpec(comm);
+    run.comm = comm;
     CheckRunOptions(run, devices);
     return true;
   } catch (const UsageError&) {
@@ -181,21 +188,22 @@ ComparePlan MakePlan(const Registry& registry, const CompareOptions& options) {
       }
     }
   }
-  for (const std::string& execution : plan.executions) static_cast<void>(ParseExecution(execution));
+  for (const std::string& execution : plan.executions) plan.engines[execution] = ParseExecution(execution);
   plan.comms = SplitList("--comm", options.comm);
   const bool every_comm = std::erase(plan.comms, "all") > 0;
   for (const std::string& comm : plan.comms) {
     RunOptions run;
-    run.comm = ParseCommSpec(comm);
+    run.comm = plan.specs[comm] = ParseCommSpec(comm);
     CheckRunOptions(run, plan.kind, 1);  // the name; whether it can join the devices is a finding
   }
   if (every_comm) {
     std::vector<std::string> every;
     for (const std::string_view name : TransportNames()) every.emplace_back(name);
     if (std::find(every.begin(), every.end(), "chattygraph") == every.end()) every.emplace_back("chattygraph");
+    for (const std::string& comm : every) plan.specs[comm] = ParseCommSpec(comm);
     std::erase_if(every, [&](const std::string& comm) {
       return std::find(plan.comms.begin(), plan.comms.end(), comm) != plan.comms.end() ||
-             !CanJoin(comm, plan.Devices(plan.most()));
+             !CanJoin(plan.specs[comm], plan.Devices(plan.most()));
     });
     plan.optional = every;
     plan.comms.insert(plan.comms.begin(), every.begin(), every.end());
@@ -241,7 +249,7 @@ std::vector<Combination> CombinationsOn(const ComparePlan& plan, const std::stri
         for (const std::string& execution : plan.executions) {
           for (const std::string& comm : devices == 1 ? one : plan.comms) {
             const bool optional = std::find(plan.optional.begin(), plan.optional.end(), comm) != plan.optional.end();
-            if (devices > 1 && optional && !CanJoin(comm, plan.Devices(devices))) continue;
+            if (devices > 1 && optional && !CanJoin(plan.specs.at(comm), plan.Devices(devices))) continue;
             all.push_back({graph, program, execution, comm, partition, devices});
           }
         }

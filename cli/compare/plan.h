@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "chatty/cli/compare/data.h"
 #include "chatty/cli/load.h"
 #include "chatty/cli/parameters.h"
+#include "chatty/comm/comm_spec.h"
 #include "chatty/core/device.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/registry.h"
@@ -45,13 +47,17 @@ std::chrono::milliseconds TimeoutOf(const CompareOptions& options);
 struct ComparePlan {
   DeviceKind kind = DeviceKind::kHost;
   std::vector<std::string> programs, executions, comms, partitions;
-  std::vector<std::uint32_t> devices;  ///< how many at a time, ascending
-  DeviceSelection pool;                ///< what there is to take them from, the first so many
-  std::string on;                      ///< its kind, or how it was named
-  std::vector<std::string> optional;   ///< paths of `--comm all`: where one cannot join the devices it is left out, not told
-  std::vector<std::string> graphs;     ///< as the comparison calls those of the command line; MakePlan leaves it empty
+  std::map<std::string, Execution> engines;  ///< what the entries of `executions` mean
+  std::map<std::string, CommSpec> specs;     ///< what the entries of `comms` mean
+  std::vector<std::uint32_t> devices;        ///< how many at a time, ascending
+  DeviceSelection pool;                      ///< what there is to take them from, the first so many
+  std::string on;                            ///< its kind, or how it was named
+  std::vector<std::string> optional;  ///< paths of `--comm all`: where one cannot join the devices it is left out, not told
+  std::vector<std::string> graphs;    ///< as the comparison calls those of the command line; MakePlan leaves it empty
 
   std::uint32_t most() const { return devices.back(); }
+  /// How a combination of this plan runs: engine, and what carries messages. No more than one device: nothing does.
+  RunOptions OptionsOf(const Combination& combination) const;
   /// The first `count` of the pool. Beyond it, GPUs that are not there: whether a path could join so many is another
   /// question.
   DeviceSelection Devices(std::size_t count) const;
@@ -71,8 +77,8 @@ std::string MaskFor(std::string_view links, std::size_t devices);
 /// All combinations on one graph, in the order in which they are measured: one device first, then the most.
 std::vector<Combination> CombinationsOn(const ComparePlan& plan, const std::string& graph);
 
-/// Whether a path goes between these devices in this build.
-bool CanJoin(const std::string& comm, const DeviceSelection& devices);
+/// Whether what carries messages goes between these devices in this build.
+bool CanJoin(const CommSpec& comm, const DeviceSelection& devices);
 
 /// The parameters that a program has, of those given for all programs.
 ParameterOptions ParametersFor(const RegisteredProgram& program, const ParameterOptions& options);

@@ -150,7 +150,7 @@ class Measurer {
     ++end_of_it_.dropped;
   }
   /// Whether paths are chosen by what they cost.
-  static bool ByCosts(const Combination& c) { return c.devices > 1 && ParseCommSpec(c.comm).chooses(); }
+  bool ByCosts(const Combination& c) const { return c.devices > 1 && plan_.specs.at(c.comm).chooses(); }
   std::string CostsOf(std::uint32_t devices) const {
     return CostsName(plan_.Devices(devices), MaskFor(options_.links, devices), options_.load.read.threads);
   }
@@ -221,10 +221,8 @@ class Measurer {
     std::unique_ptr<RegisteredJob> job;  // outlives what it throws
     try {
       const RegisteredProgram& program = registry_.Find(c.program, plan_.kind);
-      RunOptions run;
-      run.execution = ParseExecution(c.execution);
-      if (c.devices > 1) run.comm = ParseCommSpec(c.comm);
-      run.links = MaskFor(options_.links, c.devices);
+      RunOptions run = plan_.OptionsOf(c);
+      run.links = LinkMask::Parse(MaskFor(options_.links, c.devices), c.devices);
       run.timeout = TimeoutOf(options_);
       run.stop = stop_.token();
       CheckRunOptions(run, plan_.Devices(c.devices));

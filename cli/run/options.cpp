@@ -55,7 +55,6 @@ RunOptions ParseRunOptions(const RunCommandOptions& options) {
   run.direction = ParseDirection(options.direction);
   run.execution = ParseExecution(options.execution);
   run.comm = ParseCommSpec(options.transport);
-  run.links = options.links;
   run.tiling = ParseTiling(options.tiles);
   run.records = ParseRecords(options.records);
   run.delta = ParseDelta(options.delta);
@@ -184,6 +183,12 @@ void AddRun(CLI::App& app, Context& context) {
                  "Tell of each message of the last trial which path it took, what time was predicted and what it took; "
                  "slows the run "
                  "down. On GPUs the first trial pays for what is used first: add --trials 2")
+      ->group(how);
+
+  command
+      ->add_flag("--plan", options->plan,
+                 "Print what the run would do, and end: its engine and why, directions, buckets, transports and memory; "
+                 "as JSON with --json. The graph is loaded and divided, and nothing is allocated on a GPU")
       ->group(how);
 
   AddBytesOption(*command, "--memory-limit", options->memory_limit,

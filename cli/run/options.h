@@ -22,6 +22,7 @@ struct RunCommandOptions {
   std::string execution = "auto";
   std::string transport = "auto", links = "all", tiles = "auto", records = "auto", delta = "auto";
   bool explain = false;
+  bool plan = false;  // print the plan of the run in place of running it
   std::uint32_t max_rounds = 0;
   std::string bind = "auto";
   double timeout_s = 0;
@@ -32,7 +33,8 @@ struct RunCommandOptions {
   std::string output, output_format, json, trace;
 };
 
-/// What a program is run with, from the text of the options. Throws UsageError.
+/// What a program is run with, from the text of the options; but for `links`, which count devices that are not known yet.
+/// Throws UsageError.
 RunOptions ParseRunOptions(const RunCommandOptions& options);
 
 }  // namespace chatty::cli

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -44,6 +45,42 @@ Json ToldStatistics(const RunStatistics& statistics) {
   return json;
 }
 
+Json BytesOrNull(const std::optional<std::size_t>& bytes) { return bytes ? Json(*bytes) : Json(nullptr); }
+/// Infinite: null.
+Json WidthJson(double width) { return std::isfinite(width) ? Json(width) : Json(nullptr); }
+
+std::string_view BroadcastsName(Broadcasts broadcasts) {
+  return broadcasts == Broadcasts::kAlways ? "always" : broadcasts == Broadcasts::kChosen ? "chosen" : "never";
+}
+
+/// The decisions before the run.
+Json PlanJson(const RunPlan& plan) {
+  Json programs = Json::array();
+  for (const ProgramPlan& program : plan.programs) {
+    Json json = {{"value", program.name}, {"engine", EngineName(program.engine)}, {"why", program.why}};
+    json["fused"] = {{"use", FusedUseName(program.fused)}, {"why", program.fused_why}};
+    json["directions"] = Json::array();
+    if (program.directions.push) json["directions"].push_back("push");
+    if (program.directions.pull) json["directions"].push_back("pull");
+    json["buckets"] = {{"width", WidthJson(program.buckets.width)},
+                       {"adapts", program.buckets.adapts},
+                       {"fused_width", WidthJson(program.buckets.fused_width)}};
+    json["message_bytes"] = BytesOrNull(program.message_payload);
+    json["shared_bytes"] = BytesOrNull(program.shared_payload);
+    json["transports"] = program.comm.paths;
+    json["broadcasts"] = BroadcastsName(program.comm.broadcasts);
+    json["slots"] = program.slots;
+    programs.push_back(std::move(json));
+  }
+  Json memory = Json::array();
+  for (std::size_t d = 0; d < plan.memory.size(); ++d) {
+    const DeviceMemory& needs = plan.memory[d];
+    memory.push_back(
+        {{"device", plan.devices[d]}, {"graph", needs.graph}, {"state", needs.state}, {"buffers", needs.buffers}});
+  }
+  return {{"partition", plan.partition}, {"programs", std::move(programs)}, {"memory_bytes", std::move(memory)}};
+}
+
 Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& program, const LoadedGraph& loaded,
                 const Session& session, const RunResults& results) {
   Json json;
@@ -77,6 +114,7 @@ Json RecordJson(const RunCommandOptions& options, const RegisteredProgram& progr
   json["records"] = options.records;
   json["delta"] = options.delta;
   json["seed"] = options.seed;
+  json["plan"] = results.plan.programs.empty() ? Json(nullptr) : PlanJson(results.plan);
   json["phases_ms"] = {{"load", RoundedMs(loaded.ms)},
                        {"open_devices", RoundedMs(results.open_ms)},
                        {"partition", RoundedMs(results.partition_ms)},
@@ -119,6 +157,17 @@ std::string WhyNotFinal(const RunResults& results) {
   return fmt::format(
       "ended by {} before it converged: the values are {} and not final", by,
       statistics.execution == "bsp" ? fmt::format("those of round {}", Grouped(statistics.rounds)) : "what had been found");
+}
+
+void WritePlan(const RunCommandOptions& options, const RegisteredProgram& program, const LoadedGraph& loaded,
+               const RunPlan& plan) {
+  Json json;
+  json["schema"] = "chatty-plan-1";
+  json["chatty"] = BuildJson();
+  json["program"] = program.name();
+  json["graph"] = GraphJson(loaded);
+  json["plan"] = PlanJson(plan);
+  WriteJson(options.json, json);
 }
 
 void WriteRecord(const RunCommandOptions& options, const RegisteredProgram& program, const LoadedGraph& loaded,

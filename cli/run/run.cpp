@@ -133,8 +133,10 @@ class RunCall {
   /// Returns an ExitCode, or minus the signal that interrupted the trials.
   int Do() {
     Parse();
-    Plan();
+    Check();
     Load();
+    OpenSession();
+    if (options_.plan) return ShowPlan();
     Execute();
     return Report();
   }
@@ -156,17 +158,21 @@ class RunCall {
     if (options_.output == "-" && options_.json == "-") {
       throw UsageError("--output and --json cannot both go to standard output");
     }
+    if (options_.plan && (!options_.output.empty() || !options_.trace.empty() || options_.verify)) {
+      throw UsageError("--plan runs nothing; leave out --output, --trace and --verify");
+    }
+    run_ = ParseRunOptions(options_);
     results_.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   }
 
-  // --------------------------------------------------------------------- plan ----
+  // -------------------------------------------------------------------- check ----
 
   /// Everything that can be refused before a long load, and on any number of devices: names, files, and what the program
   /// does not take.
-  void Plan() {
+  void Check() {
     partitioner_ = MakePartitioner(options_.partition);
-    CheckComm(ParseCommSpec(options_.transport), DeviceKind::kHost, 1);
-    PlanFiles();
+    CheckComm(run_.comm, DeviceKind::kHost, 1);
+    CheckFiles();
     selection_ = ParseDevices(options_.devices);
     CheckParts(*partitioner_, static_cast<PartId>(selection_.indices.size()),
                fmt::format("{} devices", selection_.indices.size()));
@@ -179,7 +185,7 @@ class RunCall {
     if (const std::optional<int> shared = SharedGpu(selection_)) {
       Log().warn("several devices share cuda:{}: the answer is that of as many GPUs, the time is not", *shared);
     }
-    run_ = ParseRunOptions(options_);
+    run_.links = LinkMask::Parse(options_.links, selection_.indices.size());
     CheckRunOptions(run_, selection_);
     CheckParameters(*program_, options_.parameters);
     results_.data = VertexDataFiles(*program_, options_.parameters);
@@ -190,7 +196,7 @@ class RunCall {
     run_.trace = recording_->trace();
   }
 
-  void PlanFiles() const {
+  void CheckFiles() const {
     RefuseSameFile("--output", options_.output, "--json", options_.json);
     RefuseSameFile("--trace", options_.trace, "--output", options_.output);
     RefuseSameFile("--trace", options_.trace, "--json", options_.json);
@@ -248,6 +254,52 @@ class RunCall {
     results_.sources.push_back(source);
   }
 
+  // --------------------------------------------------------------------- plan ----
+
+  /// Divides the graph among the devices.
+  void OpenSession() {
+    SessionOptions session;
+    session.partitioner = std::move(partitioner_);
+    session.partition_fallback = options_.partition_fallback;
+    session.seed = options_.seed;
+    session.threads = options_.load.read.threads;
+    session.bind = options_.bind == "auto";
+    session.trace = run_.trace;
+    session.memory_limit = options_.memory_limit;
+    session.host_memory_limit = options_.load.host_memory_limit;
+    phase_.emplace("partitioning");
+    session.on_phase = [this](std::string_view begun) { phase_->Begin(begun); };
+    session_.emplace(graph(), std::move(devices_), session);
+  }
+
+  /// Calls body() for what checks the program on the graph, whose refusals are told with the names of the files: all else
+  /// has been checked, and the graph has, say, negative weights.
+  template <class Body>
+  auto OnGraph(Body&& body) const {
+    try {
+      return body();
+    } catch (const UsageError& error) {
+      std::string data;
+      for (const DataFile& file : results_.data) data += fmt::format(" with {}={}", file.info.name, file.path);
+      Throw<UsageError>("{}{}: {}", options_.graph, data, error.what());
+    }
+  }
+
+  /// `--plan`: the run ends before it begins.
+  int ShowPlan() {
+    run_.vertex_data = ReadVertexData(results_.data, graph());
+    const RunPlan plan =
+        OnGraph([&] { return program_->Plan(*session_, parameters_.values, options_.parameters.value, run_); });
+    phase_->Finish();
+    if (!options_.json.empty()) WritePlan(options_, *program_, *loaded_, plan);
+    if (options_.json != "-") {
+      PrintReport(fmt::format("{} on {}\n{}", program_->name(),
+                              DescribeGraph(graph(), results_.weighted ? "" : program_->name()), Describe(plan)),
+                  /*aside=*/false);
+    }
+    return kSuccess;
+  }
+
   // ------------------------------------------------------------------ execute ----
 
   void Execute() {
@@ -268,19 +320,6 @@ class RunCall {
   }
 
   void Prepare() {
-    SessionOptions session;
-    session.partitioner = std::move(partitioner_);
-    session.partition_fallback = options_.partition_fallback;
-    session.seed = options_.seed;
-    session.threads = options_.load.read.threads;
-    session.bind = options_.bind == "auto";
-    session.trace = run_.trace;
-    session.memory_limit = options_.memory_limit;
-    session.host_memory_limit = options_.load.host_memory_limit;
-    phase_.emplace("partitioning");
-    session.on_phase = [this](std::string_view begun) { phase_->Begin(begun); };
-    session_.emplace(graph(), std::move(devices_), session);
-
     interrupt_.emplace();
     run_.stop = interrupt_->token();
     const double before_prepare = session_->partition_ms() + session_->upload_ms();
@@ -290,13 +329,8 @@ class RunCall {
       run_.on_round = [this](const RoundProgress& round) { phase_->TellRound(round.rounds, round.active, round.change); };
     }
     run_.vertex_data = ReadVertexData(results_.data, graph());
-    try {
-      job_ = program_->Prepare(*session_, parameters_.values, options_.parameters.value, run_);
-    } catch (const UsageError& error) {  // all but the graph has been checked: it has, say, negative weights
-      std::string data;
-      for (const DataFile& file : results_.data) data += fmt::format(" with {}={}", file.info.name, file.path);
-      Throw<UsageError>("{}{}: {}", options_.graph, data, error.what());
-    }
+    job_ = OnGraph([&] { return program_->Prepare(*session_, parameters_.values, options_.parameters.value, run_); });
+    results_.plan = job_->plan();
     results_.prepare_ms =
         std::max(0.0, prepare_watch.ms() - (session_->partition_ms() + session_->upload_ms() - before_prepare));
     results_.partition_ms = session_->partition_ms();

@@ -8,15 +8,15 @@
 
 namespace scc {
 
-/// Whether neighbours on one side have received that a vertex has a component.
-enum class Told : std::uint8_t { kNo, kInThisTurn, kBefore };
+/// When a vertex with a component sent a notice of it to its neighbours on one side.
+enum class Sent : std::uint8_t { kNever, kInThisTurn, kBefore };
 
 /// A vertex's value.
 struct State {
   chatty::VertexId component;           ///< kNoVertex while unknown
   chatty::VertexId least;               ///< of all vertices without a component from which a path leads here
   chatty::EdgeIndex in_left, out_left;  ///< edges from and to vertices not known to have a component
-  Told told_out, told_in;
+  Sent sent_out, sent_in;
 
   CHATTY_FN bool Undecided() const { return component == chatty::kNoVertex; }
 };
@@ -42,24 +42,24 @@ struct Trim : Common {
   static constexpr auto kSafety = chatty::Safety::kSynchronous;
   static constexpr auto kEdges = kForward ? chatty::Edges::kOut : chatty::Edges::kIn;
 
-  CHATTY_FN static Told& ToldOf(State& v) { return kForward ? v.told_out : v.told_in; }
+  CHATTY_FN static Sent& SentOf(State& v) { return kForward ? v.sent_out : v.sent_in; }
 
   CHATTY_FN State InitVertex(chatty::Vertex, const State& before) const {
     State v = before;
-    if (!v.Undecided()) ToldOf(v) = ToldOf(v) == Told::kNo ? Told::kInThisTurn : Told::kBefore;
+    if (!v.Undecided()) SentOf(v) = SentOf(v) == Sent::kNever ? Sent::kInThisTurn : Sent::kBefore;
     return v;
   }
-  CHATTY_FN bool IsActive(State v) const { return ToldOf(v) == Told::kInThisTurn; }
+  CHATTY_FN bool IsActive(State v) const { return SentOf(v) == Sent::kInThisTurn; }
   CHATTY_FN Shared Share(const State&, chatty::Vertex) const { return 1; }
   CHATTY_FN Message ComputeScatter(const Shared& one, chatty::Edge<>) const { return one; }
   CHATTY_FN bool Filter(const State& v) const { return v.Undecided(); }
-  CHATTY_FN bool UpdateStatus(State& v, Message told, chatty::Vertex x) const {
+  CHATTY_FN bool UpdateStatus(State& v, Message notices, chatty::Vertex x) const {
     if (!v.Undecided()) return false;
     chatty::EdgeIndex& left = kForward ? v.in_left : v.out_left;
-    left -= told;
+    left -= notices;
     if (left > 0) return false;
     v.component = x.id;
-    ToldOf(v) = Told::kInThisTurn;
+    SentOf(v) = Sent::kInThisTurn;
     return true;
   }
 };
@@ -69,8 +69,8 @@ struct First : Trim<true> {
   using Input = chatty::None;
   CHATTY_FN State InitVertex(chatty::Vertex x) const {
     const bool alone = x.in_degree == 0 || x.out_degree == 0;
-    return {alone ? x.id : chatty::kNoVertex,      chatty::kNoVertex, x.in_degree, x.out_degree,
-            alone ? Told::kInThisTurn : Told::kNo, Told::kNo};
+    return {alone ? x.id : chatty::kNoVertex,         chatty::kNoVertex, x.in_degree, x.out_degree,
+            alone ? Sent::kInThisTurn : Sent::kNever, Sent::kNever};
   }
 };
 

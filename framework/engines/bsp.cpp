@@ -38,7 +38,7 @@ struct BspReport : DeviceReport {
 
 class BspRun {
  public:
-  BspRun(const DeviceRun& run, BuiltDirections built, const BucketPlan& buckets)
+  explicit BspRun(const DeviceRun& run)
       : run_(run),
         program_(run.program),
         traits_(run.program.traits()),
@@ -49,13 +49,13 @@ class BspRun {
         rank_(run.rank),
         parts_(run.parts),
         owned_(run.me.graph->ref().owned),
-        frontier_(run.me.device->kind() == DeviceKind::kCuda ? kGpuFrontier : kHostFrontier),
-        chooser_({traits_.can_push && built.push, built.pull, traits_.first_suffices, traits_.every_round,
-                  buckets.width < kInfinity<double>, run.options.direction}),
-        asynchronous_(run.options.execution == Execution::kAsync),
-        ends_unwanted_(traits_.has_filter && built.pull && !traits_.every_round && !traits_.has_measure &&
+        frontier_(run.plan.frontier),
+        chooser_({run.plan.directions.push, run.plan.directions.pull, traits_.first_suffices, traits_.every_round,
+                  run.plan.buckets.width < kInfinity<double>, run.options.direction}),
+        asynchronous_(run.plan.engine == EngineKind::kAsync),
+        ends_unwanted_(traits_.has_filter && run.plan.directions.pull && !traits_.every_round && !traits_.has_measure &&
                        !traits_.has_end_round && !traits_.orders),
-        buckets_(buckets),
+        buckets_(run.plan.buckets),
         log_(run),
         exchange_(run, log_),
         agreement_(run) {}
@@ -227,16 +227,12 @@ class BspRun {
 
   static Ahead AheadOf(const Summary& summary) { return {summary.active_edges, summary.candidate_edges}; }
 
-  /// Lets the device's fused engine continue, if there is one and rounds have been narrow for long enough. Not with a trace,
-  /// which shows each round separately, unless the engine traces its steps.
+  /// Lets the device's fused engine continue, if the plan has one and rounds have been narrow for long enough.
   bool RunFused() {
-    FusedEngine* const engine = parts_ == 1 ? steps_.fused() : nullptr;
-    if (engine == nullptr) return false;
-    const FusedTerms terms = engine->terms();
-    if (track_ != nullptr && !terms.traces) return false;
-    const bool wants_rounds = options_.execution == Execution::kBsp || options_.direction == Direction::kPull;
-    if (!terms.keeps_rounds && wants_rounds) return false;
+    if (run_.plan.fused == FusedUse::kNone) return false;
+    FusedEngine* const engine = steps_.fused();
     if (!asynchronous_) {
+      const FusedTerms terms = engine->terms();
       narrow_rounds_ = total_.active_edges < terms.narrow_edges ? narrow_rounds_ + 1 : 0;
       if (narrow_rounds_ <= terms.narrow_rounds) return false;
     }
@@ -416,9 +412,9 @@ class BspRun {
 
 }  // namespace
 
-void RunBsp(const EngineRun& run, BuiltDirections built, const BucketPlan& buckets, RunRecord* record) {
-  const auto reports = DriveDevices(run.options.execution == Execution::kAsync ? "async" : "bsp", run, run.control, record,
-                                    [&](const DeviceRun& device) { return BspRun(device, built, buckets); });
+void RunBsp(const EngineRun& run, RunRecord* record) {
+  const auto reports = DriveDevices(EngineName(run.plan.engine), run, run.control, record,
+                                    [](const DeviceRun& device) { return BspRun(device); });
   RunStatistics& statistics = record->statistics;
   // In a failed run, some devices may miss a round's end that others saw.
   const auto last = std::max_element(reports.begin(), reports.end(), [](const BspReport& a, const BspReport& b) {

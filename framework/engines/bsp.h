@@ -2,9 +2,7 @@
 /// The engine `bsp`: bulk-synchronous rounds, one OpenMP thread a device.
 #pragma once
 
-#include "chatty/framework/buckets.h"
 #include "chatty/framework/engines/engine.h"
-#include "chatty/framework/options.h"
 
 namespace chatty {
 
@@ -16,6 +14,6 @@ namespace chatty {
 ///
 /// A failure on any device ends the run on all devices. RunBsp then rethrows the first error. `record` is also filled in,
 /// with the state after the last round whose end any device saw. The devices may still execute enqueued work.
-void RunBsp(const EngineRun& run, BuiltDirections built, const BucketPlan& buckets, RunRecord* record);
+void RunBsp(const EngineRun& run, RunRecord* record);
 
 }  // namespace chatty

@@ -14,6 +14,7 @@
 #include "chatty/framework/engines/peer_table.h"
 #include "chatty/framework/options.h"
 #include "chatty/framework/run_lifecycle.h"
+#include "chatty/framework/run_plan.h"
 #include "chatty/framework/statistics.h"
 #include "chatty/framework/step_set.h"
 #include "chatty/framework/union_map.h"
@@ -37,6 +38,7 @@ struct EngineRun {
   const PeerTable& peers;
   ThreadControlPlanes& control;
   TransportSelector* paths;  ///< between the devices; null on one device
+  const ProgramPlan& plan;   ///< the decisions before the run
   const RunOptions& options;
 };
 
@@ -48,6 +50,7 @@ struct DeviceRun {
   const PeerTable& peers;
   ControlPlane& control;
   TransportSelector* const paths;  ///< null on one device
+  const ProgramPlan& plan;
   const RunOptions& options;
   DeviceStatistics& account;
   TraceTrack* const track;  ///< null without a trace
@@ -59,11 +62,6 @@ struct DeviceRun {
                                                                          : &account.waiting_ms;
     return Span(track, time, kind, arguments);
   }
-};
-
-/// The directions that the graphs support.
-struct BuiltDirections {
-  bool push = true, pull = true;
 };
 
 /// One device's report of a run, also of a failed one.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,8 +68,9 @@ ProgramMemory OperatorMemory() {
 template <class P, class Backends = CompiledBackends>
 class OperatorJob {
  public:
-  /// Allocates. Throws UsageError for options without meaning here, OutOfMemoryError.
-  OperatorJob(Session& session, const P& program, const RunOptions& options) try
+  /// Allocates, by `plan` of this session, or by one of its own. Throws UsageError for options without meaning here, and
+  /// what PlanRun throws.
+  OperatorJob(Session& session, const P& program, const RunOptions& options, std::optional<ProgramPlan> plan = {}) try
       : session_(&session),
         program_(program),
         group_(session.devices(), options, session.device_count() > 1 ? session.Costs(options.links) : CostModel()),
@@ -80,20 +82,14 @@ class OperatorJob {
     if (!options.vertex_data.empty()) {
       Throw<UsageError>("vertex data '{}': a program on operators takes none", options.vertex_data.begin()->first);
     }
-    CheckExecution(options.execution, nullptr);
-    CheckRunOptions(options, SelectionOf(session.devices()));
-    const ProgramMemory memory = OperatorMemory<P>();
-    session.CheckMemory({&memory, 1}, options);
-    graphs_ = &session.Graphs(memory.edges, memory.weights, memory.forward, memory.reverse, memory.own_begins);
-    if (memory.exchange) {
-      const auto parts = static_cast<PartId>(graphs_->subgraphs.size());
-      PairBytesTable buffers(parts, std::vector<std::size_t>(parts, 0));
-      for (PartId from = 0; from < parts; ++from) {
-        const PartShape shape = ShapeOf(graphs_->subgraphs[from]);
-        for (PartId to = 0; to < parts; ++to) buffers[from][to] = to == from ? 0 : memory.exchange(shape, from, to);
-      }
-      group_.Reserve(std::move(buffers));
+    if (!plan) {
+      plan = std::move(PlanRun(session, options, [](const RunOptions& run) {
+                         return std::vector<ProgramOfRun>{{"", nullptr, OperatorMemory<P>(), run}};
+                       }).programs[0]);
     }
+    const ProgramMemory memory = OperatorMemory<P>();
+    graphs_ = &session.Graphs(memory.edges, memory.weights, memory.forward, memory.reverse, memory.own_begins);
+    if (memory.exchange && session.device_count() > 1) group_.Reserve(std::move(plan->comm.capacities));
     lifecycle_ = RunLifecycle(session.devices(), graphs_->subgraphs, trace_, timeout_);
     lifecycle_.ForEachDevice(
         [&](std::size_t d) { outputs_.emplace_back(session_->device(d), graphs_->devices[d]->ref().owned); });
@@ -121,9 +117,9 @@ class OperatorJob {
     statistics.rounds = 1;
     statistics.ended = group_.stopped() ? Ended::kStopped : Ended::kConverged;
     statistics.converged = statistics.ended == Ended::kConverged;
-    for (const DeviceOperators::Traffic& told : traffic) {
-      statistics.pairs.insert(statistics.pairs.end(), told.pairs.begin(), told.pairs.end());
-      statistics.buffers.insert(statistics.buffers.end(), told.buffers.begin(), told.buffers.end());
+    for (const DeviceOperators::Traffic& device : traffic) {
+      statistics.pairs.insert(statistics.pairs.end(), device.pairs.begin(), device.pairs.end());
+      statistics.buffers.insert(statistics.buffers.end(), device.buffers.begin(), device.buffers.end());
     }
     return statistics;
   } catch (const TimeoutError& error) {

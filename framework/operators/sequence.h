@@ -171,23 +171,25 @@ void ForEachProgram(F&& f) {
   std::apply([&](auto... program) { (f(program), ...); }, typename P::Programs{});
 }
 
-/// The memory facts of a sequence program: each of its programs keeps its state.
+/// The programs of a sequence program for PlanRun: each of them keeps its state.
 template <SequenceProgram P, class Backends>
-std::vector<ProgramMemory> SequenceMemory(const RunOptions& options) {
-  std::vector<ProgramMemory> memory;
+std::vector<ProgramOfRun> ProgramsOfSequence(const RunOptions& options) {
+  std::vector<ProgramOfRun> programs;
   ForEachProgram<P>([&]<class S>(std::type_identity<S>) {
-    memory.push_back(MemoryOf(std::make_shared<TypedProgram<S, Backends>>(S{}), options));
+    auto typed = std::make_shared<TypedProgram<S, Backends>>(S{});
+    ProgramMemory memory = MemoryOf(typed, options);
+    programs.push_back({std::string(InfoOf<S>().output_name), std::move(typed), std::move(memory), options});
   });
-  return memory;
+  return programs;
 }
 
 /// A sequence program prepared on a session; see Job.
 template <SequenceProgram P, class Backends = CompiledBackends>
 class SequenceJob {
  public:
-  /// Allocates, for all of its programs. Throws what Session::Prepare throws.
-  SequenceJob(Session& session, const P& program, const RunOptions& options) : program_(program), steps_(session, options) {
-    session.CheckMemory(SequenceMemory<P, Backends>(options), options);
+  /// Allocates, for all of its programs together. Throws what PlanRun and Session::Prepare throw.
+  SequenceJob(Session& session, const P& program, const RunOptions& options)
+      : program_(program), steps_(session, PlanRun(session, options, ProgramsOfSequence<P, Backends>).Fitted(options)) {
     ForEachProgram<P>([&]<class S>(std::type_identity<S>) { steps_.template Prepare<S>(); });
   }
   /// Runs the program. Throws what its programs throw; the job may execute again.

@@ -189,6 +189,7 @@ struct Traits {
                             const DataOf<P> d) { p.UpdateStatus(v, m, x, r, d); } ||
                    (!kUpdateTakesRound && requires(const P p, ValueOf<P> v, detail::UpdateOf<P> m, Vertex x,
                                                    const DataOf<P> d) { p.UpdateStatus(v, m, x, d); }));
+  /// A function and no hint: parameters decide, as PageRank with a number of rounds to keep must not take newer values.
   static constexpr bool kHasAllowsGaussSeidel = requires(const P p) {
     { p.AllowsGaussSeidel() } -> std::convertible_to<bool>;
   };

@@ -70,7 +70,7 @@ TEST(CompareCosts, CurvesAreOfPathsThatJoin) {
   unsetenv("CHATTY_CACHE_DIR");
   ASSERT_TRUE(curves);
   EXPECT_FALSE(curves->lines.empty());
-  const auto joins = [](const std::string& path) { return CanJoin(path, ParseDevices("host:2")); };
+  const auto joins = [](const std::string& path) { return CanJoin(CommSpec{.data = path}, ParseDevices("host:2")); };
   for (const CostLine& line : curves->lines) EXPECT_TRUE(joins(line.path)) << line.path;
   for (const auto& crossing : curves->crossings) EXPECT_TRUE(joins(crossing.before) && joins(crossing.after));
 }

@@ -29,6 +29,7 @@ class SpoiledJob final : public RegisteredJob {
   SpoiledJob(std::unique_ptr<RegisteredJob> inner, int right) : inner_(std::move(inner)), right_(right) {}
   RunStatistics Execute() override { return inner_->Execute(); }
   RunStatistics statistics() const override { return inner_->statistics(); }
+  const RunPlan& plan() const override { return inner_->plan(); }
   ErasedValues Output() override {
     ErasedValues values = inner_->Output();
     if (right_-- <= 0) std::fill(values.bytes.begin(), values.bytes.end(), std::byte{1});
@@ -63,6 +64,10 @@ class Spoiled final : public RegisteredProgram {
     std::unique_ptr<RegisteredJob> job = inner_.Prepare(session, parameters, value, options);
     if (how_ != How::kWrongAfterwards && how_ != How::kWrongAlways) return job;
     return std::make_unique<SpoiledJob>(std::move(job), how_ == How::kWrongAfterwards ? 1 : 0);
+  }
+  RunPlan Plan(Session& session, const ParameterValues& parameters, std::string_view value,
+               const RunOptions& options) const override {
+    return inner_.Plan(session, parameters, value, options);
   }
   std::vector<std::vector<ProgramMemory>> Memory(const Graph* graph, std::string_view value,
                                                  const RunOptions& options) const override {

@@ -225,9 +225,9 @@ TEST_F(CompareTest, OnSaysWhichDevices) {
   const std::vector<int> more = plan.Devices(5).indices;
   ASSERT_EQ(more.size(), 5u);
   EXPECT_GE(more[3], CudaDeviceCount()) << "not there";
-  EXPECT_FALSE(CanJoin("nccl", plan.Devices(2)));
-  EXPECT_EQ(CanJoin("host", plan.Devices(3)), false);
-  EXPECT_TRUE(CanJoin("auto", plan.Devices(3)));
+  EXPECT_FALSE(CanJoin(CommSpec{.data = "nccl"}, plan.Devices(2)));
+  EXPECT_EQ(CanJoin(CommSpec{.data = "host"}, plan.Devices(3)), false);
+  EXPECT_TRUE(CanJoin(CommSpec{}, plan.Devices(3)));
 }
 
 TEST_F(CompareTest, Completion) {

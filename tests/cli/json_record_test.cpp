@@ -76,6 +76,27 @@ TEST_F(CliTest, JsonTellsTheRun) {
   EXPECT_EQ(json.at("verification").at("passed"), true);
 }
 
+TEST_F(CliTest, APlanIsPrintedInPlaceOfARun) {
+  const Arguments run{"run", "bfs", Small(), "--value", "parent", "--devices", "host:2", "--direction", "push"};
+  const std::string text = Succeed(Join(run, {"--plan"}));
+  for (const char* part : {"level       bsp: the default\n", "parent      bsp", "  direction push\n",
+                           "  transport host; 2 buffers", "host:1      "}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "is not in\n" << text;
+  }
+  EXPECT_EQ(text.find("time"), std::string::npos) << text;
+  const Json planned = Json::parse(Succeed(Join(run, {"--plan", "--json", "-"})));
+  EXPECT_EQ(planned.at("schema"), "chatty-plan-1");
+  const Json& plan = planned.at("plan");
+  ASSERT_EQ(plan.at("programs").size(), 2);
+  EXPECT_EQ(plan.at("programs")[0].at("directions"), Json::array({"push"}));
+  EXPECT_EQ(plan.at("programs")[0].at("transports"), Json::array({"host"}));
+  EXPECT_GT(plan.at("memory_bytes")[1].at("state").get<int>(), 0);
+  EXPECT_EQ(Json::parse(Succeed(Join(run, {"--json", "-"}))).at("plan"), plan) << "the run keeps to it";
+  const Outcome refused = Chatty(Join(run, {"--plan", "--output", Path("levels.txt")}));
+  EXPECT_EQ(refused.status, 2) << refused.err;
+  EXPECT_FALSE(fs::exists(Path("levels.txt")));
+}
+
 TEST_F(CliTest, JsonTellsTrafficByPair) {
   const std::string graph = Path("chain.el");
   Succeed({"generate", "chain", "100", "-o", graph});

@@ -130,7 +130,7 @@ TEST_P(Comm, MasksChangeTheWayAndNotTheAnswer) {
   if (count >= 4) masks.emplace_back("pairs {0,1}{2,3}");
   for (const std::string& mask : masks) {
     RunOptions options;
-    options.links = mask;
+    options.links = LinkMask::Parse(mask, static_cast<std::size_t>(count));
     options.explain = true;
     const auto job = program.Prepare(session, {{"source", "3"}}, "", options);
     const RunStatistics statistics = job->Execute();

@@ -1,0 +1,269 @@
+// The order of the decisions: what the options say of any run, what each program's traits allow, what fits into memory, and
+// last what depends on the graph and its parts, which are buckets, fused engines and transports.
+#include "chatty/framework/run_plan.h"
+
+#include <fmt/ranges.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "chatty/core/bytes.h"
+#include "chatty/core/error.h"
+#include "chatty/framework/bucket_plan.h"
+#include "chatty/framework/session.h"
+#include "chatty/framework/spans.h"
+
+namespace chatty {
+namespace {
+
+/// Throws UsageError with the reason if an asynchronous engine cannot run the program.
+void CheckAsynchronous(const ProgramTraits& traits) {
+  if (!traits.asynchronous) {
+    Throw<UsageError>(
+        "execution async: this program {}, so it cannot run asynchronously; use auto or bsp. If its values move one way and "
+        "late or repeated messages do no harm, declare kSafety = kMonotone",
+        traits.safety == Safety::kSynchronous ? "is kSynchronous"
+        : traits.every_round                  ? "is active in every round"
+        : traits.has_end_round                ? "decides after each round, by EndRound"
+                                              : "is kMonotone and sums its messages");
+  }
+  if (traits.safety == Safety::kAccumulative) {
+    throw UsageError(
+        "execution async: the asynchronous engine of this version takes kMonotone programs; this one is kAccumulative, use "
+        "auto or bsp");
+  }
+  if (!traits.can_push) {
+    throw UsageError(
+        "execution async: messages are pushed, and this program's are wider than the 8 bytes that hardware combines "
+        "atomically; use auto or bsp");
+  }
+}
+
+/// The directions of a program with these traits. Throws UsageError for one that it does not support.
+BuiltDirections DirectionsOf(const ProgramTraits& traits, Direction asked, bool async) {
+  if (asked == Direction::kPush && !traits.can_push) {
+    throw UsageError(
+        "--direction push: this program is pulled, because it collects all messages or its messages are wider than the 8 "
+        "bytes that hardware combines atomically; use pull or auto");
+  }
+  if (async && asked == Direction::kPull) {
+    throw UsageError("--direction pull: the asynchronous engine pushes; use push or auto, or execution bsp");
+  }
+  BuiltDirections built;
+  built.push = traits.can_push && asked != Direction::kPull;
+  built.pull = !traits.can_push || asked != Direction::kPush;
+  // By default, a program that is active in every round is pulled: its forward edges would never be read.
+  if (traits.every_round && asked == Direction::kAuto) built.push = false;
+  if (async) built.pull = false;
+  return built;
+}
+
+/// Decides FusedUse. A fused engine reads forward edges, which a symmetric graph has in any case.
+void PlanFused(const Session& session, const ProgramTraits& traits, const RunOptions& options, ProgramPlan& plan) {
+  const auto none = [&](std::string_view why) { plan.fused_why = why; };
+  if (session.device_count() > 1) return none("each device has a part of the graph only");
+  const bool gpu = session.device(0).kind() == DeviceKind::kCuda;
+  const std::optional<FusedTerms>& terms = gpu ? traits.gpu_fused : traits.host_fused;
+  if (!terms) return none("the program has no such engine on this kind of device");
+  if (gpu && !plan.directions.push && !session.graph().symmetric()) return none("rounds pull");
+  if (!terms->keeps_rounds && !plan.rows.fuses) return none("rounds are asked for, by execution, direction or max_rounds");
+  if (options.trace != nullptr && !terms->traces) return none("the trace has a span for each round");
+  if (terms->needs_buckets && traits.orders && !(plan.buckets.width < kInfinity<double>))
+    return none("there are no buckets");
+  const bool async = plan.engine == EngineKind::kAsync;
+  if (async && !terms->asynchronous) return none("it works in rounds");
+  plan.fused = async ? FusedUse::kWholeRun : FusedUse::kBetweenRounds;
+  plan.fused_why = "the device has the whole graph";
+}
+
+/// The transports of a program on several devices.
+CommPlan PlanPaths(Session& session, const ProgramOfRun& program) {
+  const ProgramMemory& needs = program.memory;
+  const DeviceKind kind = session.device(0).kind();
+  const CostModel& costs = session.Costs(program.options.links);
+  const std::span<const Subgraph> parts =
+      session.Parts(needs.edges, needs.weights, needs.forward, needs.reverse, needs.own_begins);
+  if (program.program != nullptr) return PlanComm(parts, needs, program.options, kind, costs);
+  std::vector<PartShape> shapes;
+  for (const Subgraph& part : parts) shapes.push_back(ShapeOf(part));
+  return PlanExchanges(ExchangeCapacities(needs, shapes), program.options, kind, costs);
+}
+
+std::string DescribeDirections(const BuiltDirections& built) {
+  return built.push && built.pull ? "push and pull, whichever looks at fewer edges" : built.push ? "push" : "pull";
+}
+
+std::string DescribePayload(const std::optional<std::size_t>& bytes) {
+  return !bytes ? "none" : *bytes == 0 ? "a bit" : FormatBytes(*bytes);
+}
+
+std::string DescribeBuckets(const BucketPlan& buckets, DeviceKind kind) {
+  std::string text = buckets.width < kInfinity<double>
+                         ? fmt::format("width {:.4g}{}", buckets.width, buckets.adapts ? ", adapted during the run" : "")
+                         : std::string("none in rounds");
+  if (kind == DeviceKind::kCuda && buckets.fused_width < kInfinity<double>) {
+    text += fmt::format("; width {:.4g}{} in a resident kernel", buckets.fused_width,
+                        buckets.fused_adapts ? fmt::format(" to {:.4g}", buckets.fused_max_width) : "");
+  }
+  return text;
+}
+
+std::string DescribePaths(const CommPlan& comm) {
+  if (comm.paths.empty()) return "none";
+  const std::string_view broadcasts = comm.broadcasts == Broadcasts::kAlways ? ", by broadcasts"
+                                      : comm.broadcasts == Broadcasts::kChosen
+                                          ? ", values by broadcasts where these are faster"
+                                          : "";
+  return fmt::format("{}{}", fmt::join(comm.paths, ", "), broadcasts);
+}
+
+}  // namespace
+
+std::string_view EngineName(EngineKind engine) {
+  switch (engine) {
+    case EngineKind::kBsp:
+      return "bsp";
+    case EngineKind::kAsync:
+      return "async";
+    case EngineKind::kOperators:
+      return "operators";
+  }
+  throw InternalError("an unknown engine");
+}
+
+std::string_view FusedUseName(FusedUse use) {
+  switch (use) {
+    case FusedUse::kNone:
+      return "none";
+    case FusedUse::kBetweenRounds:
+      return "between rounds";
+    case FusedUse::kWholeRun:
+      return "whole run";
+  }
+  throw InternalError("an unknown use of a fused engine");
+}
+
+RunOptions RunPlan::Fitted(RunOptions options) const {
+  options.execution = execution;
+  options.records = records;
+  return options;
+}
+
+void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t devices) {
+  CheckComm(options.comm, kind, devices);
+  CheckSlots(options.slots);
+  if (!(options.delta >= 0)) {
+    Throw<UsageError>("delta {}: the width of buckets is a positive number, kAutoDelta, or infinite for none",
+                      options.delta);
+  }
+  const int threads = omp_get_thread_limit();
+  if (devices > 1 && devices > static_cast<std::size_t>(std::max(threads, 0))) {
+    Throw<CapabilityError>("{} devices need as many OpenMP threads, but no more than {} are granted; unset OMP_THREAD_LIMIT",
+                           devices, threads);
+  }
+}
+
+void CheckRunOptions(const RunOptions& options, const DeviceSelection& devices) {
+  CheckRunOptions(options, devices.kind, devices.indices.size());
+  CheckComm(options.comm, devices);
+}
+
+ProgramPlan PlanProgram(const ProgramTraits* traits, const RunOptions& options) {
+  const bool async = options.execution == Execution::kAsync;
+  ProgramPlan plan;
+  plan.rows = RowsOf(options);
+  if (traits == nullptr) {
+    if (async) {
+      throw UsageError(
+          "execution async: this program is written on operators, which have no messages to run ahead of; use auto");
+    }
+    plan.engine = EngineKind::kOperators;
+    plan.why = "the program is written on operators";
+    plan.fused_why = "the program is written on operators";
+    return plan;
+  }
+  if (async) CheckAsynchronous(*traits);
+  plan.engine = async ? EngineKind::kAsync : EngineKind::kBsp;
+  plan.why = options.execution == Execution::kAuto ? "the default" : "asked for";
+  plan.directions = DirectionsOf(*traits, options.direction, async);
+  if (plan.directions.push) plan.message_payload = async ? traits->late_payload : traits->message_payload;
+  if (plan.directions.pull) plan.shared_payload = traits->shared_payload;
+  if (async) plan.slots = options.slots;
+  return plan;
+}
+
+RunPlan PlanRun(Session& session, const RunOptions& options, const ProgramsOfRun& programs) try {
+  const Span span(ProcessTrack(options.trace), nullptr, spans::kPlan);
+  CheckRunOptions(options, SelectionOf(session.devices()));
+  for (const ProgramOfRun& program : programs(options)) {
+    static_cast<void>(PlanProgram(program.program != nullptr ? &program.program->traits() : nullptr, program.options));
+  }
+  FittedMemory fitted = session.FitMemory(options, [&](const RunOptions& run) {
+    std::vector<ProgramMemory> needs;
+    for (ProgramOfRun& program : programs(run)) needs.push_back(std::move(program.memory));
+    return needs;
+  });
+  RunPlan plan;
+  plan.kind = session.device(0).kind();
+  for (Device* const device : session.devices()) plan.devices.push_back(device->label());
+  plan.partition = session.partition().name();
+  plan.comm = options.comm;
+  plan.links = options.links;
+  plan.execution = fitted.options.execution;
+  plan.records = fitted.options.records;
+  plan.memory = std::move(fitted.devices);
+  for (const ProgramOfRun& program : programs(fitted.options)) {
+    const ProgramTraits* const traits = program.program != nullptr ? &program.program->traits() : nullptr;
+    ProgramPlan one = PlanProgram(traits, program.options);
+    one.name = program.name;
+    if (plan.execution != options.execution) one.why = "a fused run does not fit into memory";
+    one.frontier = FrontierOf(plan.kind);
+    if (traits != nullptr) {
+      one.buckets = PlanBuckets(session.graph(), *traits, program.options, plan.kind, session.device_count());
+      PlanFused(session, *traits, program.options, one);
+      if (plan.execution != options.execution) one.fused_why = "it does not fit into memory";
+    }
+    if (session.device_count() > 1) one.comm = PlanPaths(session, program);
+    plan.programs.push_back(std::move(one));
+  }
+  return plan;
+} catch (const std::bad_alloc&) {
+  ThrowOutOfHostMemory("planning a run");
+}
+
+RunPlan PlanRun(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options) {
+  return PlanRun(session, options, [&](const RunOptions& run) {
+    return std::vector<ProgramOfRun>{{"", program, MemoryOf(program, run), run}};
+  });
+}
+
+std::string Describe(const RunPlan& plan) {
+  std::string text = fmt::format("devices     {}, partition {}\n", fmt::join(plan.devices, ", "), plan.partition);
+  const auto line = [&](std::string_view name, const std::string& value) {
+    text += fmt::format("  {:<10}{}\n", name, value);
+  };
+  for (const ProgramPlan& program : plan.programs) {
+    text += fmt::format("{:<12}{}: {}\n", program.name.empty() ? "program" : program.name, EngineName(program.engine),
+                        program.why);
+    if (program.engine != EngineKind::kOperators) {
+      line("direction", DescribeDirections(program.directions));
+      line("frontier", fmt::format("a queue below 1/{} of the vertices; a pushed edge counts as {} pulled ones",
+                                   program.frontier.queue_share, program.frontier.push_cost));
+      line("buckets", DescribeBuckets(program.buckets, plan.kind));
+      line("fused", fmt::format("{}: {}", FusedUseName(program.fused), program.fused_why));
+    }
+    if (plan.devices.size() < 2) continue;
+    if (program.engine != EngineKind::kOperators) {
+      line("payload", fmt::format("{} by push, {} by pull; sparse, bitmap or dense, whichever is shortest",
+                                  DescribePayload(program.message_payload), DescribePayload(program.shared_payload)));
+    }
+    line("transport", fmt::format("{}; {} buffers a pair", DescribePaths(program.comm), program.slots));
+  }
+  for (std::size_t d = 0; d < plan.memory.size(); ++d) {
+    text += fmt::format("{:<12}{}\n", plan.devices[d], Describe(plan.memory[d]));
+  }
+  return text;
+}
+
+}  // namespace chatty

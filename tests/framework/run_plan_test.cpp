@@ -1,0 +1,210 @@
+// Plans of runs: the decisions as values, for a table of options; and that runs keep to them.
+#include "chatty/framework/run_plan.h"
+
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../registered_programs.h"
+#include "chatty/core/trace.h"
+#include "chatty/framework/run_by_name.h"
+#include "chatty/framework/typed_program.h"
+#include "chatty/programs/bfs.h"
+#include "chatty/programs/sssp.h"
+#include "test_inputs.h"
+
+namespace chatty::test {
+namespace {
+
+Graph PlannedGraph() { return RandomGraph(11, 700, 3.0, WeightKind::kInt32, false); }
+
+RunPlan PlanOf(Session& session, std::string_view program, std::string_view value = {}, const RunOptions& options = {}) {
+  const RegisteredProgram& found = FindProgram(Programs(), program, DeviceKind::kHost);
+  ParameterValues parameters;
+  for (const ParameterInfo& parameter : found.parameters()) {
+    if (parameter.is_vertex) parameters["source"] = "0";
+  }
+  return found.Plan(session, parameters, value, options);
+}
+
+std::string Bytes(const std::optional<std::size_t>& bytes) { return bytes ? fmt::format("{}", *bytes) : "-"; }
+
+/// "level bsp, fused between rounds, push+pull, bytes 0/0" and, on several devices, ", 2 slots of host".
+std::string Summary(const ProgramPlan& plan) {
+  std::string text = fmt::format("{} {}, fused {}", plan.name, EngineName(plan.engine), FusedUseName(plan.fused));
+  if (plan.engine != EngineKind::kOperators) {
+    text += fmt::format(", {}{}{}, bytes {}/{}", plan.directions.push ? "push" : "",
+                        plan.directions.push && plan.directions.pull ? "+" : "", plan.directions.pull ? "pull" : "",
+                        Bytes(plan.message_payload), Bytes(plan.shared_payload));
+  }
+  if (!plan.comm.paths.empty()) text += fmt::format(", {} slots of {}", plan.slots, fmt::join(plan.comm.paths, "+"));
+  return text;
+}
+std::string Summary(const RunPlan& plan) {
+  std::vector<std::string> programs;
+  for (const ProgramPlan& program : plan.programs) programs.push_back(Summary(program));
+  return fmt::format("{}", fmt::join(programs, "; "));
+}
+
+RunOptions With(Execution execution, Direction direction = Direction::kAuto, double delta = kAutoDelta) {
+  RunOptions options;
+  options.execution = execution;
+  options.direction = direction;
+  options.delta = delta;
+  return options;
+}
+
+TEST(RunPlan, FollowsFromProgramOptionsAndDevices) {
+  const Graph graph = PlannedGraph();
+  const RunOptions automatic, push = With(Execution::kBsp, Direction::kPush), pull = With(Execution::kBsp, Direction::kPull),
+                              async = With(Execution::kAsync), buckets = With(Execution::kAuto, Direction::kAuto, 5),
+                              async_buckets = With(Execution::kAsync, Direction::kAuto, 5);
+  RunOptions slots = async, few_rounds, broadcast;
+  slots.slots = 4;
+  few_rounds.max_rounds = 3;
+  broadcast.comm.broadcast = true;
+  struct Case {
+    int devices;
+    std::string_view program, value;
+    const RunOptions& options;
+    std::string_view expected;
+  };
+  const Case cases[] = {
+      {1, "bfs", "", automatic, "level bsp, fused between rounds, push+pull, bytes 0/0"},
+      {1, "bfs", "", push, "level bsp, fused between rounds, push, bytes 0/-"},
+      {1, "bfs", "", few_rounds, "level bsp, fused between rounds, push+pull, bytes 0/0"},
+      {1, "bfs", "parent", automatic, "parent bsp, fused between rounds, push+pull, bytes 8/4"},
+      {2, "bfs", "", automatic, "level bsp, fused none, push+pull, bytes 0/0, 2 slots of host"},
+      {2, "bfs", "", pull, "level bsp, fused none, pull, bytes -/0, 2 slots of host"},
+      {2, "bfs", "", async, "level async, fused none, push, bytes 4/-, 2 slots of host"},
+      {4, "bfs", "", slots, "level async, fused none, push, bytes 4/-, 4 slots of host"},
+      {4, "bfs", "parent", automatic,
+       "level bsp, fused none, push+pull, bytes 0/0, 2 slots of host; parent bsp, fused none, push+pull, bytes 8/4, 2 slots "
+       "of host"},
+      {1, "sssp", "", automatic, "distance bsp, fused none, push+pull, bytes 4/4"},
+      {1, "sssp", "", buckets, "distance bsp, fused between rounds, push+pull, bytes 4/4"},
+      {1, "sssp", "", async, "distance async, fused none, push, bytes 4/-"},
+      {1, "sssp", "", async_buckets, "distance async, fused whole run, push, bytes 4/-"},
+      {4, "sssp", "", buckets, "distance bsp, fused none, push+pull, bytes 4/4, 2 slots of host"},
+      {4, "sssp", "", async_buckets, "distance async, fused none, push, bytes 4/-, 2 slots of host"},
+      {1, "pagerank", "", automatic, "rank bsp, fused none, pull, bytes -/4"},
+      {2, "pagerank", "", push, "rank bsp, fused none, push, bytes 8/-, 2 slots of host"},
+      {2, "pagerank", "", broadcast, "rank bsp, fused none, pull, bytes -/4, 2 slots of host"},
+      {1, "cc", "", automatic, "component operators, fused none"},
+      {2, "cc", "", automatic, "component operators, fused none, 2 slots of host"},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(fmt::format("{} {} on {}", one.program, one.value, one.devices));
+    Session session(graph, fmt::format("host:{}", one.devices));
+    const RunPlan plan = PlanOf(session, one.program, one.value, one.options);
+    EXPECT_EQ(Summary(plan), one.expected);
+    EXPECT_EQ(plan.devices.size(), plan.memory.size());
+    for (const ProgramPlan& program : plan.programs) {
+      EXPECT_FALSE(program.why.empty() || program.fused_why.empty());
+      EXPECT_EQ(program.frontier, kHostFrontier);
+      const bool all = one.options.comm.broadcast;
+      EXPECT_EQ(program.comm.broadcasts == Broadcasts::kAlways, all && one.devices > 1);
+    }
+    EXPECT_EQ(plan, PlanOf(session, one.program, one.value, one.options)) << "planned again";
+  }
+}
+
+TEST(RunPlan, DiffersWithWhatItDecides) {
+  const Graph graph = PlannedGraph();
+  Session two(graph, "host:2"), four(graph, "host:4"), again(graph, "host:2");
+  const RunPlan plan = PlanOf(two, "sssp");
+  EXPECT_EQ(plan, PlanOf(again, "sssp")) << "another session of the same devices and division";
+  EXPECT_NE(plan, PlanOf(four, "sssp"));
+  EXPECT_NE(plan, PlanOf(two, "bfs"));
+  EXPECT_NE(plan, PlanOf(two, "sssp", {}, With(Execution::kAuto, Direction::kPush)));
+  EXPECT_NE(plan, PlanOf(two, "sssp", {}, With(Execution::kAuto, Direction::kAuto, 7)));
+  RunOptions options;
+  options.links = LinkMask::Parse("none", 2);
+  EXPECT_NE(plan, PlanOf(two, "sssp", {}, options));
+}
+
+TEST(RunPlan, IsWhatTheRunDoes) {
+  const Graph graph = PlannedGraph();
+  for (const char* const devices : {"host:1", "host:2", "host:4"}) {
+    Session session(graph, devices);
+    for (const char* const program : {"bfs", "sssp", "pagerank", "cc"}) {
+      for (const RunOptions& options : {RunOptions{}, With(Execution::kBsp, Direction::kPull)}) {
+        SCOPED_TRACE(fmt::format("{} on {}", program, devices));
+        const RunPlan plan = PlanOf(session, program, {}, options);
+        const RunStatistics run = RunByName(Programs(), session, program, {}, options).statistics;
+        const ProgramPlan& one = plan.programs.at(0);
+        EXPECT_EQ(run.execution, EngineName(one.engine));
+        EXPECT_EQ(run.transport, one.comm.paths.empty() ? "none" : fmt::format("{}", fmt::join(one.comm.paths, "+")));
+        EXPECT_TRUE(one.directions.push || run.push_rounds == 0);
+        EXPECT_TRUE(one.directions.pull || run.pull_rounds == 0);
+      }
+    }
+  }
+}
+
+TEST(RunPlan, RefusesWhatNoEngineCanRun) {
+  const Graph graph = PlannedGraph();
+  Session session(graph, "host:2");
+  EXPECT_THROW(PlanOf(session, "pagerank", {}, With(Execution::kAsync)), UsageError);
+  EXPECT_THROW(PlanOf(session, "cc", {}, With(Execution::kAsync)), UsageError);
+  EXPECT_THROW(PlanOf(session, "bfs", {}, With(Execution::kAsync, Direction::kPull)), UsageError);
+  EXPECT_THROW(PlanOf(session, "cdlp", {}, With(Execution::kAuto, Direction::kPush)), UsageError);
+  RunOptions options;
+  options.comm.data = "p2p-copy";
+  EXPECT_THROW(PlanOf(session, "bfs", {}, options), UsageError);
+  SessionOptions tight;
+  tight.memory_limit = 100;
+  Session small(graph, "host:2", tight);
+  EXPECT_THROW(PlanOf(small, "bfs"), OutOfMemoryError);
+}
+
+TEST(RunPlan, IsText) {
+  const Graph graph = PlannedGraph();
+  Session session(graph, "host:2");
+  RunOptions options;
+  options.delta = 5;
+  const std::string text = Describe(PlanOf(session, "sssp", {}, options));
+  for (const char* const part :
+       {"devices     host:0, host:1, partition edge-balanced\n", "distance    bsp: the default\n",
+        "  direction push and pull, whichever looks at fewer edges\n", "  buckets   width 5\n",
+        "  fused     none: each device has a part of the graph only\n",
+        "  payload   4 bytes by push, 4 bytes by pull; sparse, bitmap or dense, whichever is shortest\n",
+        "  transport host; 2 buffers a pair\n", "host:1      "}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "is not in\n" << text;
+  }
+}
+
+/// The plan knows a fused engine before there are steps.
+template <class P>
+void ExpectTermsOfSteps(Session& session) {
+  const TypedProgram<P> program{P{}};
+  const ProgramTraits& traits = program.traits();
+  const PreparedGraphs& graphs = session.Graphs(traits.edges, traits.weights, /*forward=*/true, /*reverse=*/true);
+  const std::unique_ptr<StepSet> steps = program.MakeSteps(*graphs.devices[0], {});
+  ASSERT_EQ(steps->fused() != nullptr, traits.host_fused.has_value());
+  if (!traits.host_fused) return;
+  const FusedTerms terms = steps->fused()->terms();
+  EXPECT_EQ(terms.keeps_rounds, traits.host_fused->keeps_rounds);
+  EXPECT_EQ(terms.needs_buckets, traits.host_fused->needs_buckets);
+  EXPECT_EQ(terms.asynchronous, traits.host_fused->asynchronous);
+  EXPECT_EQ(terms.traces, traits.host_fused->traces);
+}
+
+TEST(RunPlan, KnowsFusedEngines) {
+  const Graph graph = PlannedGraph();
+  Session session(graph, "host:1");
+  ExpectTermsOfSteps<Bfs>(session);
+  ExpectTermsOfSteps<BfsParents>(session);
+  ExpectTermsOfSteps<SsspOf<std::int32_t>>(session);
+  Trace trace;
+  RunOptions traced;
+  traced.trace = &trace;
+  EXPECT_EQ(PlanOf(session, "bfs", {}, traced).programs.at(0).fused, FusedUse::kNone) << "a trace shows each round";
+}
+
+}  // namespace
+}  // namespace chatty::test
