@@ -28,15 +28,19 @@ void CheckAsynchronous(const ProgramTraits& traits) {
         : traits.has_end_round                ? "decides after each round, by EndRound"
                                               : "is kMonotone and sums its messages");
   }
-  if (traits.safety == Safety::kAccumulative) {
-    throw UsageError(
-        "execution async: the asynchronous engine of this version takes kMonotone programs; this one is kAccumulative, use "
-        "auto or bsp");
-  }
   if (!traits.can_push) {
     throw UsageError(
         "execution async: messages are pushed, and this program's are wider than the 8 bytes that hardware combines "
         "atomically; use auto or bsp");
+  }
+}
+
+/// Throws UsageError if these devices cannot run the program asynchronously together.
+void CheckDevices(const ProgramTraits& traits, const RunOptions& options, std::size_t devices) {
+  if (options.execution == Execution::kAsync && traits.safety == Safety::kAccumulative && devices > 1) {
+    throw UsageError(
+        "execution async: between devices the asynchronous engine of this version takes kMonotone programs; this one is "
+        "kAccumulative, use auto or bsp, or one device");
   }
 }
 
@@ -184,8 +188,11 @@ ProgramPlan PlanProgram(const ProgramTraits* traits, const RunOptions& options) 
     return plan;
   }
   if (async) CheckAsynchronous(*traits);
-  plan.engine = async ? EngineKind::kAsync : EngineKind::kBsp;
-  plan.why = options.execution == Execution::kAuto ? "the default" : "asked for";
+  const bool accumulates = traits->safety == Safety::kAccumulative;
+  plan.engine = async && !accumulates ? EngineKind::kAsync : EngineKind::kBsp;
+  plan.why = async && accumulates                  ? "one device takes what has accumulated in rounds, each part once"
+             : options.execution == Execution::kAuto ? "the default"
+                                                     : "asked for";
   plan.directions = DirectionsOf(*traits, options.direction, async);
   if (plan.directions.push) plan.message_payload = async ? traits->late_payload : traits->message_payload;
   if (plan.directions.pull) plan.shared_payload = traits->shared_payload;
@@ -197,7 +204,9 @@ RunPlan PlanRun(Session& session, const RunOptions& options, const ProgramsOfRun
   const Span span(ProcessTrack(options.trace), nullptr, spans::kPlan);
   CheckRunOptions(options, SelectionOf(session.devices()));
   for (const ProgramOfRun& program : programs(options)) {
-    static_cast<void>(PlanProgram(program.program != nullptr ? &program.program->traits() : nullptr, program.options));
+    const ProgramTraits* const traits = program.program != nullptr ? &program.program->traits() : nullptr;
+    static_cast<void>(PlanProgram(traits, program.options));
+    if (traits != nullptr) CheckDevices(*traits, program.options, session.device_count());
   }
   FittedMemory fitted = session.FitMemory(options, [&](const RunOptions& run) {
     std::vector<ProgramMemory> needs;
