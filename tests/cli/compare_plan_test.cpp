@@ -69,15 +69,14 @@ TEST_F(CompareTest, PlansWithinABudget) {
   ExpectPage(ReadAll(folder_ / "out" / "index.html"));
 
   // As many budgets as it takes here until something is visited again.
-  Arguments longer = options;
-  longer.insert(longer.end(), {"--budget", "6", "--resume"});
   bool again = false;
   for (int attempt = 0; attempt < 50 && !again; ++attempt) {
-    const auto begin = std::chrono::steady_clock::now();
-    const ChildEnd run = Chatty(longer);
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(3)) << "the budget does not end it";
+    const std::string budget = attempt < 4 ? "3" : "12";  // a busy machine visits nothing in little time
+    Arguments longer = options;
+    longer.insert(longer.end(), {"--budget", budget, "--resume"});
+    const ChildEnd run = Chatty(longer);  // without an end it would be ended by ctest: there are a million trials
     ASSERT_EQ(run.status, 0) << run.err;
-    EXPECT_NE(run.out.find("the budget of 6 s ended it"), std::string::npos) << run.out;
+    EXPECT_NE(run.out.find("the budget of " + budget + " s ended it"), std::string::npos) << run.out;
     // All are visited before any is visited again.
     std::set<std::string> seen;
     std::string last;

@@ -123,9 +123,11 @@ TEST_F(CliTest, LoadingStaysWithinItsMemory) {
     Succeed(Join({"generate", "kron", "17", "--edge-factor", "24", "-o", Path("kron.el.zst")}, weights));
     const Json info = Json::parse(Succeed({"info", Path("kron.el.zst"), "--json", "-"}));
     const std::size_t rows = info.at("memory");
-    for (const std::string name : {"kron.el", "kron.mtx", "kron.gr", "kron.el.gz", "kron.chatty"}) {
-      if (name == "kron.sg" && !weights.empty()) continue;  // it has none
-      const bool both_ways = name == "kron.mtx" || name == "kron.graph";
+    // Each reader once, and the plainest with and without weights.
+    const std::vector<std::string> names = weights.empty() ? std::vector<std::string>{"kron.el", "kron.el.gz", "kron.chatty"}
+                                                           : std::vector<std::string>{"kron.el", "kron.mtx", "kron.gr"};
+    for (const std::string& name : names) {
+      const bool both_ways = name == "kron.mtx";
       const std::string ids = name == "kron.mtx" || name == "kron.gr" ? "one" : "file";  // which they count from
       Succeed(Join({"convert", Path("kron.el.zst"), Path(name), "--ids", ids},
                    both_ways ? Arguments{"--symmetrise"} : Arguments{}));

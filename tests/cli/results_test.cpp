@@ -86,11 +86,11 @@ TEST_F(CliTest, UniqueAnswersAreTheSameBytesHoweverTheyAreMade) {
     for (const Arguments& program :
          std::vector<Arguments>{{"bfs"}, {"bfs", "--value", "parent"}, {"sssp"}, {"cc"}, {"triangles"}}) {
       std::string expected;
-      for (const std::string devices : {"1", "2", "3", "8"}) {
+      for (const std::string devices : {"1", "3", "8"}) {
         for (const std::string direction : {"auto", "push", "pull"}) {
           for (const std::string partition : {"contiguous", "edge-balanced", "random"}) {
             if (devices == "1" && partition != "contiguous") continue;
-            if (CHATTY_TEST_SANITIZED && devices != "1" && devices != "3") continue;
+            if (CHATTY_TEST_SANITIZED && devices == "8") continue;
             const std::string output = Path("values.txt");
             Succeed(Join({"run", program[0], graph, "--devices", "host:" + devices, "--direction", direction, "--partition",
                           partition, "--verify", "--output", output},

@@ -104,6 +104,7 @@ TEST(MemoryPlan, OfADividedGraphIsWhatIsAllocated) {
       for (const std::string& value : program->values()) {
         for (const std::string selection : {"host:1", "host:3"}) {
           for (const std::string partition : {"edge-balanced", "random"}) {
+            if (selection == "host:1" && partition == "random") continue;  // one part is all, however it is divided
             for (const Direction direction : {Direction::kAuto, Direction::kPull}) {
               SCOPED_TRACE(fmt::format("{}, {} of {}, {}, {}", input.name, value, program->name(), selection, partition));
               SessionOptions options;

@@ -384,8 +384,8 @@ TEST(Subgraph, RangesInAnotherOrder) {
 }
 
 TEST(Subgraph, Hub) {
-  ExpectSoundEveryWay(Star(2000, 1000, true), {2, 8});
-  ExpectSoundEveryWay(Star(2000, 1000, false), {2, 8});
+  ExpectSoundEveryWay(Star(700, 350, true), {2, 8});
+  ExpectSoundEveryWay(Star(700, 350, false), {2, 8});
 }
 
 TEST(Subgraph, HubWhoseRowIsSeveralChunks) {
