@@ -44,8 +44,7 @@ class Steps {
     round_.index = 0;
     steps_->ClearControl();
     steps_->SetLimit(buckets.limit());
-    steps_->Init(nullptr);
-    steps_->Activate(round_);
+    steps_->Init(nullptr, round_);
     Read();
   }
   /// A round of pushes from a bitmap.

@@ -190,7 +190,7 @@ ProgramPlan PlanProgram(const ProgramTraits* traits, const RunOptions& options) 
   if (async) CheckAsynchronous(*traits);
   const bool accumulates = traits->safety == Safety::kAccumulative;
   plan.engine = async && !accumulates ? EngineKind::kAsync : EngineKind::kBsp;
-  plan.why = async && accumulates                  ? "one device takes what has accumulated in rounds, each part once"
+  plan.why = async && accumulates                    ? "one device takes what has accumulated in rounds, each part once"
              : options.execution == Execution::kAuto ? "the default"
                                                      : "asked for";
   plan.directions = DirectionsOf(*traits, options.direction, async);
