@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMaxPaths = 4;
-/// The relative error of predictions that a choice counts on at least; measured costs may have more.
+/// The least relative error assumed of any prediction. The model may state a larger one.
 constexpr double kLeastError = 0.15;
 
 using Choice = TransportSelector::Choice;
@@ -25,8 +25,8 @@ bool IsClearlyLess(const Choice& one, const Choice& other) {
 /// The paths that move no bytes between packing and unpacking, in the order in which they are preferred.
 constexpr std::array<std::string_view, 3> kZeroCopyPaths = {"host", "p2p-direct", "uva"};
 
-/// Whether all that the path carries goes through host memory. Other paths go there only for pairs without a link; NCCL for
-/// all pairs, where some pair has no link.
+/// Whether the path moves every buffer through host memory. NCCL does so for all pairs if one pair has no link; other paths
+/// do so for pairs without a link.
 bool GoesThroughHost(std::string_view path, const CostModel& model) {
   return path == "uva" || path == "staged" || path == "uva-hub" || (path == "nccl" && !model.all_reach());
 }
@@ -56,7 +56,7 @@ std::vector<std::string_view> SelectPaths(const CommSpec& spec, DeviceKind kind,
       const std::size_t capacity = capacities[from][to];
       for (std::size_t bytes = 256; from != to && capacity != 0; bytes *= 16) {
         const std::size_t size = std::min(bytes, capacity);
-        // Long buffers are bitmaps of a numbering's places, short ones records of eight bytes.
+        // Assumes a bitmap above a quarter of the capacity, and below it a sparse buffer with entries of 8 bytes.
         const bool swept = size > capacity / 4;
         const Encoding encoding = swept ? Encoding::kBitmap : Encoding::kSparse;
         std::vector<Choice>& one = cases.emplace_back();

@@ -70,7 +70,8 @@ void PlanFused(const Session& session, const ProgramTraits& traits, const RunOpt
   const bool gpu = session.device(0).kind() == DeviceKind::kCuda;
   const std::optional<FusedTerms>& terms = gpu ? traits.gpu_fused : traits.host_fused;
   if (!terms) return none("the program has no such engine on this kind of device");
-  if (gpu && !plan.directions.push && !session.graph().symmetric()) return none("rounds pull");
+  if (gpu && !plan.directions.push && !session.graph().symmetric())
+    return none("rounds only pull, and a fused engine needs forward edges");
   if (!terms->keeps_rounds && !plan.rows.fuses) return none("rounds are asked for, by execution, direction or max_rounds");
   if (options.trace != nullptr && !terms->traces) return none("the trace has a span for each round");
   if (terms->needs_buckets && traits.orders && !(plan.buckets.width < kInfinity<double>))
@@ -95,7 +96,7 @@ CommPlan PlanPaths(Session& session, const ProgramOfRun& program) {
 }
 
 std::string DescribeDirections(const BuiltDirections& built) {
-  return built.push && built.pull ? "push and pull, whichever looks at fewer edges" : built.push ? "push" : "pull";
+  return built.push && built.pull ? "push or pull, whichever is predicted to cost less" : built.push ? "push" : "pull";
 }
 
 std::string DescribePayload(const std::optional<std::size_t>& bytes) {
@@ -179,8 +180,7 @@ ProgramPlan PlanProgram(const ProgramTraits* traits, const RunOptions& options) 
   plan.rows = RowsOf(options);
   if (traits == nullptr) {
     if (async) {
-      throw UsageError(
-          "execution async: this program is written on operators, which have no messages to run ahead of; use auto");
+      throw UsageError("execution async: this program is written on operators, which have no asynchronous engine; use auto");
     }
     plan.engine = EngineKind::kOperators;
     plan.why = "the program is written on operators";
@@ -190,7 +190,7 @@ ProgramPlan PlanProgram(const ProgramTraits* traits, const RunOptions& options) 
   if (async) CheckAsynchronous(*traits);
   const bool accumulates = traits->safety == Safety::kAccumulative;
   plan.engine = async && !accumulates ? EngineKind::kAsync : EngineKind::kBsp;
-  plan.why = async && accumulates                    ? "one device takes what has accumulated in rounds, each part once"
+  plan.why = async && accumulates                    ? "on one device an accumulative program runs in rounds"
              : options.execution == Execution::kAuto ? "the default"
                                                      : "asked for";
   plan.directions = DirectionsOf(*traits, options.direction, async);
@@ -226,12 +226,14 @@ RunPlan PlanRun(Session& session, const RunOptions& options, const ProgramsOfRun
     const ProgramTraits* const traits = program.program != nullptr ? &program.program->traits() : nullptr;
     ProgramPlan one = PlanProgram(traits, program.options);
     one.name = program.name;
-    if (plan.execution != options.execution) one.why = "a fused run does not fit into memory";
     one.frontier = FrontierOf(plan.kind);
     if (traits != nullptr) {
       one.buckets = PlanBuckets(session.graph(), *traits, program.options, plan.kind, session.device_count());
       PlanFused(session, *traits, program.options, one);
-      if (plan.execution != options.execution) one.fused_why = "it does not fit into memory";
+      if (plan.execution != options.execution) {
+        one.why = "a fused run does not fit into memory";
+        one.fused_why = "it does not fit into memory";
+      }
     }
     if (session.device_count() > 1) one.comm = PlanPaths(session, program);
     plan.programs.push_back(std::move(one));

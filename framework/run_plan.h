@@ -62,7 +62,7 @@ struct ProgramPlan {
   bool operator==(const ProgramPlan&) const = default;  ///< all members
 };
 
-/// The decisions about a run. Equal options on equal graphs and devices give equal plans.
+/// The decisions about a run. Equal options, graphs, devices, free memory and costs give equal plans.
 struct RunPlan {
   DeviceKind kind = DeviceKind::kHost;              ///< of all devices
   std::vector<std::string> devices;                 ///< their labels
@@ -89,8 +89,8 @@ struct ProgramOfRun {
 /// The programs of a run with these options, in the order of their turns.
 using ProgramsOfRun = std::function<std::vector<ProgramOfRun>(const RunOptions&)>;
 
-/// Throws for options that are invalid for any graph: UsageError for an unknown transport, or a transport that
-/// these devices cannot use; CapabilityError if OpenMP does not grant a thread per device.
+/// Throws for options that are invalid for any graph: UsageError for an invalid transport, number of slots or delta, or a
+/// transport that these devices cannot use; CapabilityError if OpenMP does not grant a thread per device.
 void CheckRunOptions(const RunOptions& options, DeviceKind kind, std::size_t devices);
 /// As above for these devices. Throws CapabilityError if devices share a GPU and the transport cannot join a GPU with
 /// itself.
@@ -101,10 +101,10 @@ void CheckRunOptions(const RunOptions& options, const DeviceSelection& devices);
 /// direction that the program does not support.
 ProgramPlan PlanProgram(const ProgramTraits* traits, const RunOptions& options);
 
-/// Checks everything and decides. What a fused run on a GPU needs is left out if it does not fit: first records
-/// (Records::kAuto), then the run itself (Execution::kAuto). Divides the graph, which takes host memory; allocates nothing
-/// on the devices. Throws UsageError for options that a program or the devices cannot meet, CapabilityError, and
-/// OutOfMemoryError with the needed and available bytes.
+/// Checks options, programs, devices and memory, and makes the plan. If a fused run on a GPU does not fit, it is planned
+/// without records (Records::kAuto); if it still does not fit, rounds are planned (Execution::kAuto). Builds the subgraphs
+/// in host memory; allocates nothing on the devices. Throws UsageError for options that a program or the devices cannot
+/// meet, CapabilityError, and OutOfMemoryError with the needed and available bytes.
 RunPlan PlanRun(Session& session, const RunOptions& options, const ProgramsOfRun& programs);
 /// The plan of one program.
 RunPlan PlanRun(Session& session, std::shared_ptr<const ErasedProgram> program, const RunOptions& options);

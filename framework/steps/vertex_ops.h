@@ -286,8 +286,11 @@ CHATTY_FN bool Updated(const StateRef<P>& s, LocalId v, Counters* tally, Update&
   if constexpr (Traits<P>::kHasFilter) {
     const bool wanted = s.program.Filter(before), wants = s.program.Filter(value);
     if (wants != wanted) {
-      // In a symmetric graph they are the forward edges, whose number is there.
+#if CHATTY_DEVICE_CODE  // in a symmetric graph they are the forward edges, whose number is there; hosts have both in a cache
       const auto edges = static_cast<std::int64_t>(s.graph.SameRows() ? degree : s.graph.reverse.degree(v));
+#else
+      const auto edges = static_cast<std::int64_t>(s.graph.reverse.degree(v));
+#endif
       tally->wanting += wants ? edges : -edges;
     }
   }

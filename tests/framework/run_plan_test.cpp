@@ -172,7 +172,7 @@ TEST(RunPlan, IsText) {
   const std::string text = Describe(PlanOf(session, "sssp", {}, options));
   for (const char* const part :
        {"devices     host:0, host:1, partition edge-balanced\n", "distance    bsp: the default\n",
-        "  direction push and pull, whichever looks at fewer edges\n", "  buckets   width 5\n",
+        "  direction push or pull, whichever is predicted to cost less\n", "  buckets   width 5\n",
         "  fused     none: each device has a part of the graph only\n",
         "  payload   4 bytes by push, 4 bytes by pull; sparse, bitmap or dense, whichever is shortest\n",
         "  transport host; 2 buffers a pair\n", "host:1      "}) {

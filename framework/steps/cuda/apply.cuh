@@ -13,9 +13,9 @@ namespace chatty::steps::cuda {
 
 namespace detail {
 
-/// Chooses the first frontier among the first `end` vertices, and the candidates of a pull. `value_at(v)` gives the value of
-/// vertex v; all lanes call it, also for v past the end. A warp takes some words of the bitmaps, and all its loads and
-/// stores of them are of 32 words.
+/// Writes and counts the first frontier and the candidates of a pull, for the first `end` vertices; halo vertices are
+/// neither. `value_at(v)` gives the value of vertex v; all lanes call it, also for v past the end. A warp takes up to 32
+/// consecutive words of the bitmaps, a lane each, so that accesses to them coalesce.
 template <class P, class Group, class ValueAt>
 __device__ void ActivateVertices(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, std::size_t end,
                                  ValueAt&& value_at) {
@@ -30,7 +30,7 @@ __device__ void ActivateVertices(const Group& group, const StateRef<P>& s, const
     std::uint32_t rows = kFull, active_word = 0, candidate_word = 0;
     if (Traits<P>::kHasFilter && s.rows != nullptr && has_word && w < owned_words) rows = s.rows[w];
     for (unsigned j = 0; j < together && base + j < words; ++j) {
-      const LocalId v = (base + j) * 32 + Lane();  // no overflow: there are fewer words than that
+      const LocalId v = (base + j) * 32 + Lane();  // fits: base + j < words
       const ValueOf<P> value = value_at(v);
       const bool owned = v < s.graph.owned, active = owned && StartsActive(s, v, value, round);
       if (active) {
@@ -40,7 +40,7 @@ __device__ void ActivateVertices(const Group& group, const StateRef<P>& s, const
       const unsigned all_active = __ballot_sync(kFull, active);
       if (Lane() == j) active_word = all_active;
       if constexpr (Traits<P>::kHasFilter) {
-        // Most vertices are candidates at first, and their edges are all edges but those of the others.
+        // Most vertices are candidates at first. So the reverse edges of the others are subtracted from all.
         const bool candidate = owned && IsCandidateWith(s, value);
         const std::uint32_t with_rows = __shfl_sync(kFull, rows, j);
         if (owned && !candidate && (with_rows >> Lane() & 1) != 0) {
@@ -94,7 +94,7 @@ __device__ void Activate(const Group& group, const StateRef<P>& s, const RoundOf
                            [&](LocalId v) { return v < s.graph.owned ? s.values[v] : ValueOf<P>{}; });
 }
 
-/// Finds the candidates again, of the values as they are.
+/// Finds the candidates from the current values.
 template <class P, class Group>
 __device__ void FindCandidates(const Group& group, const StateRef<P>& s) {
   for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < s.graph.owned;
@@ -105,7 +105,7 @@ __device__ void FindCandidates(const Group& group, const StateRef<P>& s) {
   }
 }
 
-/// Which vertices have reverse edges.
+/// Writes a bitmap of the owned vertices that have reverse edges.
 template <class P, class Group>
 __device__ void FindRows(const Group& group, const StateRef<P>& s, std::uint32_t* rows) {
   for (std::size_t base = std::size_t{BlockRank(group)} * kBlock; base < s.graph.owned;
@@ -173,8 +173,8 @@ __device__ void Apply(const Group& group, const StateRef<P>& s, const RoundOf<P>
   };
   const bool moves = Traits<P>::kHasFilter && s.candidates != nullptr;
   if (form == Form::kBitmap) {
-    // A warp takes some words. It goes through them one by one if most of their vertices have a message, and else through
-    // the vertices that have one, a lane each.
+    // A warp takes some words. If those that are not zero have eight messages or more on average, it visits these words one
+    // by one. Otherwise each lane takes a vertex with a message.
     __shared__ std::uint32_t active_words[kBlock], moved_words[kBlock];
     const auto words = static_cast<std::uint32_t>(bits::Words(count));
     const unsigned together = WordsOfWarp(group, words);
