@@ -37,7 +37,7 @@ constexpr bool CheckAsynchronous() {
     static_assert(P::kSafety != Safety::kSynchronous,
                   "kSafety = kSynchronous: the program is right in rounds only, and an asynchronous engine has none. Run it "
                   "by bsp, or declare kMonotone if values move one way and late or repeated messages do no harm, or "
-                  "kAccumulative, which the engine async does not run yet, if Consume takes each residual exactly once");
+                  "kAccumulative, which async runs on one device, if Consume takes each residual exactly once");
     static_assert(P::kSafety == Safety::kSynchronous || !Traits<P>::kEveryRound,
                   "kActivity = kEveryRound: all vertices take part in each round, and an asynchronous engine has no rounds. "
                   "Run it by bsp, or say kOnMessage and let only what changed send");
@@ -46,7 +46,7 @@ constexpr bool CheckAsynchronous() {
                   "program fall quiet by itself");
     static_assert(P::kSafety != Safety::kMonotone || P::kReduction != Reduction::kSum,
                   "kSafety = kMonotone promises that repeated messages do no harm, and kSum adds them twice. Run it by bsp, "
-                  "or keep a residual that Consume takes and say kAccumulative, which the engine async does not run yet");
+                  "or keep a residual that Consume takes and say kAccumulative, which async runs on one device");
   }
   return AsynchronousProgram<P>;
 }

@@ -193,10 +193,11 @@ ProgramPlan PlanProgram(const ProgramTraits* traits, const RunOptions& options) 
   plan.why = async && accumulates                    ? "on one device an accumulative program runs in rounds"
              : options.execution == Execution::kAuto ? "the default"
                                                      : "asked for";
-  plan.directions = DirectionsOf(*traits, options.direction, async);
-  if (plan.directions.push) plan.message_payload = async ? traits->late_payload : traits->message_payload;
+  const bool runs_async = plan.engine == EngineKind::kAsync;
+  plan.directions = DirectionsOf(*traits, options.direction, runs_async);
+  if (plan.directions.push) plan.message_payload = runs_async ? traits->late_payload : traits->message_payload;
   if (plan.directions.pull) plan.shared_payload = traits->shared_payload;
-  if (async) plan.slots = options.slots;
+  if (runs_async) plan.slots = options.slots;
   return plan;
 }
 

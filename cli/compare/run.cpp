@@ -24,6 +24,7 @@
 #include "chatty/core/array.h"
 #include "chatty/core/logging.h"
 #include "chatty/core/progress.h"
+#include "chatty/framework/run_plan.h"
 #include "chatty/framework/session.h"
 #include "chatty/partition/part_file.h"
 
@@ -250,6 +251,9 @@ class Measurer {
         job.reset();
       }
       job = Prepare(program, c, parameters, run);
+      if (run.execution == Execution::kAsync && job->plan().programs.front().engine != EngineKind::kAsync) {
+        throw UsageError("execution async: one device runs this program in rounds, as bsp does");
+      }
       const RunStatistics untimed = Execute(*job);
       constexpr double kPart = 0.125;  // of a visit, which is as good as nothing
       // A check leaves caches and clocks cold, and the run after it a quarter slower at a millisecond.

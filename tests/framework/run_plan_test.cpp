@@ -94,7 +94,7 @@ TEST(RunPlan, FollowsFromProgramOptionsAndDevices) {
       {1, "pagerank", "", automatic, "rank bsp, fused none, pull, bytes -/4"},
       {2, "pagerank", "", push, "rank bsp, fused none, push, bytes 8/-, 2 slots of host"},
       {2, "pagerank", "", broadcast, "rank bsp, fused none, pull, bytes -/4, 2 slots of host"},
-      {1, "pagerank_push", "", async, "rank bsp, fused none, push, bytes 4/-"},
+      {1, "pagerank_push", "", async, "rank bsp, fused none, push+pull, bytes 4/4"},
       {1, "cc", "", automatic, "component operators, fused none"},
       {2, "cc", "", automatic, "component operators, fused none, 2 slots of host"},
   };

@@ -243,6 +243,7 @@ class CudaSteps final : public StepSet {
                             device_.label(), context.timeout.count());
       }
     }
+    if (clear && std::exchange(counts_candidates_, false)) candidate_edges_ = 0;
     if (clear && candidate_edges_) *candidate_edges_ += report_[0].control.candidate_edges;
     return report_[0].control;
   }
@@ -374,7 +375,8 @@ class CudaSteps final : public StepSet {
 
   void BeginCandidates() {
     candidates_current_ = true;
-    candidate_edges_ = 0;  // Read adds what this step counts
+    candidate_edges_.reset();  // until Read knows what this step counts
+    counts_candidates_ = true;
   }
 
   /// What the last PullAll has measured and shown holds no more.
@@ -421,7 +423,8 @@ class CudaSteps final : public StepSet {
   Buffer<std::uint32_t> rows_with_edges_, candidates_;
   bool candidates_current_ = false;
   /// @}
-  std::optional<std::int64_t> candidate_edges_;  // reverse edges of candidates, as far as is known
+  std::optional<std::int64_t> candidate_edges_;  // reverse edges of candidates, where known
+  bool counts_candidates_ = false;               // the next report has all of them
   Buffer<BlockTickets> tickets_;                 // of steps that report
   std::uint32_t ticket_ = 0;
   bool reported_ = false;  // the last step was Init or Apply, which has reported and cleared the counters
