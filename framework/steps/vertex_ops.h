@@ -352,11 +352,10 @@ CHATTY_FN ValueOf<P> InitialValue(const StateRef<P>& s, const InputOf<P>* prior,
 template <class P>
 CHATTY_FN bool StartsActive(const StateRef<P>& s, [[maybe_unused]] LocalId v, [[maybe_unused]] const ValueOf<P>& value,
                             const RoundOf<P>& round) {
-  if constexpr (Traits<P>::kEveryRound) {
-    return true;
-  } else if constexpr (Traits<P>::kIsActiveTakesData) {
+  constexpr bool kEvery = Traits<P>::kEveryRound;
+  if constexpr (!kEvery && Traits<P>::kIsActiveTakesData) {
     return CallIsActive(s.program, value, round, s.data[v]);
-  } else if constexpr (Traits<P>::kHasIsActive) {
+  } else if constexpr (!kEvery && Traits<P>::kHasIsActive) {
     return CallIsActive(s.program, value, round);
   } else {
     return true;
