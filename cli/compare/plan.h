@@ -52,8 +52,8 @@ struct ComparePlan {
   std::vector<std::uint32_t> devices;        ///< how many at a time, ascending
   DeviceSelection pool;                      ///< what there is to take them from, the first so many
   std::string on;                            ///< its kind, or how it was named
-  std::vector<std::string> optional;  ///< paths of `--comm all`: where one cannot join the devices it is left out, not told
-  std::vector<std::string> graphs;    ///< as the comparison calls those of the command line; MakePlan leaves it empty
+  std::vector<std::string> optional;         ///< paths of `--comm all`: one that cannot join the devices is left out
+  std::vector<std::string> graphs;           ///< as the comparison calls those of the command line; MakePlan leaves it empty
 
   std::uint32_t most() const { return devices.back(); }
   /// How a combination of this plan runs: engine, and what carries messages. No more than one device: nothing does.

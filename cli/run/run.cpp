@@ -272,7 +272,7 @@ class RunCall {
     session_.emplace(graph(), std::move(devices_), session);
   }
 
-  /// Calls body() for what checks the program on the graph, whose refusals are told with the names of the files: all else
+  /// Calls body() for what checks the program on the graph, whose refusals name the files: all else
   /// has been checked, and the graph has, say, negative weights.
   template <class Body>
   auto OnGraph(Body&& body) const {

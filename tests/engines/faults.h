@@ -1,4 +1,4 @@
-// What may go wrong in a run: transports that stall or throw, devices that halt, programs that fail where they are told to.
+// What may go wrong in a run: transports that stall or throw, devices that halt, programs that fail at a chosen place.
 #pragma once
 
 #include <array>
@@ -216,7 +216,7 @@ class HaltingDevice final : public Device {
   HaltingStream stream_;
 };
 
-/// Spreads least ids; throws, or halts a device, where it is told to. Programs hold plain data: the switches are outside.
+/// Spreads least ids; throws, or halts a device, at a chosen place. Programs hold plain data: the switches are outside.
 inline constexpr VertexId kNoVertex = ~VertexId{0};
 inline std::atomic<VertexId> g_bad_vertex{kNoVertex};
 inline std::atomic<std::uint32_t> g_bad_round{0};
