@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "chatty/comm/topology.h"
 #include "chatty/core/error.h"
 #include "machines.h"
+#include "system_folder.h"
 
 namespace chatty {
 namespace {
@@ -21,20 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A folder with files as /sys and /proc have them.
-class FakeSystem : public testing::Test {
+class FakeSystem : public test::SystemFolder {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "chatty-topology-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
-  }
-  void TearDown() override {
-    if (!root_.empty()) fs::remove_all(root_);
-  }
-  void Write(const std::string& path, const std::string& text) const {
-    fs::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text << '\n';
-  }
   /// Two sockets of two cores, a NUMA node each.
   void WriteCpus(const std::string& allowed) const {
     Write("sys/devices/system/node/online", "0-1");
@@ -57,8 +45,6 @@ class FakeSystem : public testing::Test {
     fs::create_symlink(root_ / at, links / fs::path(folder).filename());
   }
   detail::PciFacts Pci(const std::string& bus_id) const { return detail::ReadPci(bus_id, root_.string()); }
-
-  fs::path root_;
 };
 
 TEST_F(FakeSystem, HostDevicesBelongToTheNodeThatTheProcessIsHeldTo) {

@@ -5,31 +5,19 @@
 #include <stdlib.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "chatty/comm/machine.h"
+#include "system_folder.h"
 
 namespace chatty {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Placement : public testing::Test {
+class Placement : public test::SystemFolder {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "chatty-placement-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
-  }
-  void TearDown() override {
-    if (!root_.empty()) fs::remove_all(root_);
-  }
-  void Write(const std::string& path, const std::string& text) const {
-    fs::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text << '\n';
-  }
   /// Makes a node for each list of CPUs, and a GPU in the node of each number in `gpus`.
   void Make(const std::vector<std::string>& nodes, const std::vector<int>& gpus = {}) const {
     Write("sys/devices/system/node/online", nodes.size() == 1 ? "0" : "0-" + std::to_string(nodes.size() - 1));
@@ -60,8 +48,6 @@ class Placement : public testing::Test {
     return words;
   }
   using Places = std::vector<std::string>;
-
-  fs::path root_;
 };
 
 TEST_F(Placement, AGpusThreadRunsOnTheGpusNode) {
