@@ -164,7 +164,7 @@ __device__ bool GatherVertex(const StateRef<P>& s, const RoundOf<P>& round, bool
 /// Pull: every candidate vertex combines the messages of its active in-neighbours into its inbox. A warp takes some words of
 /// the candidates and then their vertices, a lane each. Where one message suffices, a lane looks at a few neighbours by
 /// itself before its warp helps. Rows of a warp's vertices are laid end to end and reduced by segments; hubs are left to
-/// GatherSlices, which must follow.
+/// GatherSlices, which must follow unless no candidate has so many edges.
 template <class P, class Group>
 __device__ void Gather(const Group& group, const StateRef<P>& s, const RoundOf<P>& round, bool all_active) {
   __shared__ detail::PullTempStorage<P> temp_storage;
