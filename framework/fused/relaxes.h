@@ -2,6 +2,7 @@
 /// Which programs a device may run by relaxing edges in any order.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -56,6 +57,64 @@ bool CarriesValues(const P& program) {
     return false;
   }
 }
+
+/// Whether messages or updates of `program` depend on the round, on samples: such a program needs rounds, whatever it
+/// declares.
+template <class P>
+bool ReadsRound(const P& program) {
+  if constexpr (requires(Vertex v) { program.InitVertex(v); } && !kUpdateTakesData<P> &&
+                std::equality_comparable<MessageOf<P>>) {
+    RoundOf<P> later;
+    later.index = 1000;
+    later.active = 12345;
+    VertexId first = 0;
+    if constexpr (requires { first = program.source; }) first = program.source;
+    const Vertex vertices[] = {{first, 2, 2, 2}, {1, 3, 3, 3}, {12345, 7, 2, 9}};
+    for (const Vertex& source : vertices) {
+      const ValueOf<P> value = program.InitVertex(source);
+      SharedOf<P> share{};
+      if constexpr (Traits<P>::kHasShare) {
+        share = program.Share(value, source);
+      } else {
+        share = value;
+      }
+      WeightOf<P> weight{};
+      if constexpr (std::is_arithmetic_v<WeightOf<P>>) weight = WeightOf<P>{1};
+      const Edge<WeightOf<P>> edge{source.id, 7, weight};
+      const MessageOf<P> message = CallComputeScatter(program, share, edge, RoundOf<P>{});
+      if (!(message == CallComputeScatter(program, share, edge, later))) return true;
+      ValueOf<P> now = value, then = value;
+      const bool active = CallUpdateStatus(program, now, message, source, RoundOf<P>{});
+      if (active != CallUpdateStatus(program, then, message, source, later) || std::memcmp(&now, &then, sizeof(now)) != 0)
+        return true;
+    }
+  }
+  return false;
+}
+
+/// The width of the next step, by what the last one did. A step costs a barrier and the wait for the slowest worker, so it
+/// should have work for each; a wide step improves vertices again. A program whose vertices start with other values than the
+/// identity shows no first improvements: then work alone counts.
+struct WidthRule {
+  std::uint64_t few, many;           ///< items a worker, below and above which the next step is wider and narrower
+  double halve_above, narrow_above;  ///< items followed again, as parts of all, above which it is narrower
+
+  /// The width, after so many items were `done` by `workers`, of vertices that had a message for the `first` time, if that
+  /// `counts`.
+  CHATTY_FN double Next(double width, std::uint64_t done, std::uint64_t first, bool counts, unsigned workers, double least,
+                        double most) const {
+    const double again = counts && done > first ? static_cast<double>(done - first) : 0;
+    double next = width;
+    if (again > halve_above * static_cast<double>(done)) {
+      next = width / 2;
+    } else if (again > narrow_above * static_cast<double>(done) || done / workers > many) {
+      next = width / 1.25;
+    } else if (done / workers < few) {
+      next = width * 1.25;
+    }
+    return next < least ? least : next > most ? most : next;
+  }
+};
 
 /// A changed vertex that is to send. `value` has the value's bits, because a copy of a value may lose its padding, and items
 /// are compared with memory. Without a Priority, `hops` counts the edges from the frontier with which the engine began: its

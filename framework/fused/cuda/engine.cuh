@@ -56,39 +56,6 @@ bool UpdatesNatively([[maybe_unused]] const P& program) {
   }
 }
 
-/// Whether messages or updates of `program` depend on the round, on samples: such a program needs rounds, whatever it
-/// declares.
-template <class P>
-bool ReadsRound(const P& program) {
-  if constexpr (requires(Vertex v) { program.InitVertex(v); } && !kUpdateTakesData<P> &&
-                std::equality_comparable<MessageOf<P>>) {
-    RoundOf<P> later;
-    later.index = 1000;
-    later.active = 12345;
-    VertexId first = 0;
-    if constexpr (requires { first = program.source; }) first = program.source;
-    const Vertex vertices[] = {{first, 2, 2, 2}, {1, 3, 3, 3}, {12345, 7, 2, 9}};
-    for (const Vertex& source : vertices) {
-      const ValueOf<P> value = program.InitVertex(source);
-      SharedOf<P> share{};
-      if constexpr (Traits<P>::kHasShare) {
-        share = program.Share(value, source);
-      } else {
-        share = value;
-      }
-      WeightOf<P> weight{};
-      if constexpr (std::is_arithmetic_v<WeightOf<P>>) weight = WeightOf<P>{1};
-      const Edge<WeightOf<P>> edge{source.id, 7, weight};
-      const MessageOf<P> message = CallComputeScatter(program, share, edge, RoundOf<P>{});
-      if (!(message == CallComputeScatter(program, share, edge, later))) return true;
-      ValueOf<P> now = value, then = value;
-      const bool active = CallUpdateStatus(program, now, message, source, RoundOf<P>{});
-      if (active != CallUpdateStatus(program, then, message, source, later) || !steps::SameBytes(now, then)) return true;
-    }
-  }
-  return false;
-}
-
 /// Runs P on one GPU. The device and the state must outlive it.
 template <class P>
 class Engine final : public FusedEngine {

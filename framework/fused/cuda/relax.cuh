@@ -22,22 +22,6 @@
 
 namespace chatty::fused::cuda {
 
-/// The width of the next step, by what the last one did. A step costs a barrier and the wait for the slowest warp, so it
-/// should have work for each warp; a wide step improves vertices again. A program whose vertices start with other values
-/// than the identity shows no first improvements: then work alone counts.
-struct WidthRule {
-  static constexpr unsigned kFew = 100, kMany = 220;  ///< items a warp
-  static __device__ double Next(double width, std::uint32_t done, std::uint32_t first, bool counts, unsigned warps,
-                                double min_width, double max_width) {
-    const std::uint64_t again = counts && done > first ? done - first : 0;
-    if (8 * again > 5 * std::uint64_t{done}) return max(width / 2, min_width);
-    if (8 * again > 3 * std::uint64_t{done}) return max(width / 1.25, min_width);
-    const std::uint64_t each = done / warps;
-    if (each > kMany) return max(width / 1.25, min_width);
-    return each < kFew ? min(width * 1.25, max_width) : width;
-  }
-};
-
 /// Nanoseconds.
 __device__ inline unsigned long long GlobalTimer() {
   unsigned long long now;
@@ -45,10 +29,20 @@ __device__ inline unsigned long long GlobalTimer() {
   return now;
 }
 
+/// A warp's part of a list of `count` items.
+template <class Entry>
+__device__ detail::ItemSlice<Entry> SliceOf(const Entry* list, unsigned count, unsigned warp, unsigned warps) {
+  const unsigned share = max((count + warps - 1) / warps, kSlice);
+  const auto begin = static_cast<unsigned>(min(std::uint64_t{warp} * share, std::uint64_t{count}));
+  return {list + begin, min(share, count - begin)};
+}
+
 /// The kernel: a cooperative launch of blocks that are all resident.
 template <class P>
 __global__ void __launch_bounds__(kThreads) Relax(const __grid_constant__ RelaxRef<P> a) {
   constexpr bool kOrders = Traits<P>::kOrders;
+  // A step should have some work for each warp, and not much more.
+  constexpr WidthRule kWidths{.few = 100, .many = 220, .halve_above = 5.0 / 8, .narrow_above = 3.0 / 8};
   extern __shared__ uint4 shared[];
   __shared__ unsigned long long block_done;
   __shared__ detail::IdleWarps idle;
@@ -89,26 +83,34 @@ __global__ void __launch_bounds__(kThreads) Relax(const __grid_constant__ RelaxR
     }
     counts_first = counts_first || first != 0;
     if (a.adapts && done != 0 && below == 0)
-      width = WidthRule::Next(width, done, first, counts_first, warps, a.min_width, a.max_width);
-    // The limit rises over what is left. Nothing is near: the far items are next.
-    const bool take_far = near == 0;
-    const ItemOf<P>* list = a.near[step & 1];
-    unsigned count = near;
+      width = kWidths.Next(width, done, first, counts_first, warps, a.min_width, a.max_width);
+    // The limit rises over what is left. Far items that it passes are taken with the near ones: if they waited until nothing
+    // is near, all that follows from the near ones would be followed again.
+    bool take_far = false;
+    if constexpr (kOrders) {
+      const double first_far = far == 0
+                                   ? kInfinity<double>
+                                   : PriorityOfKey(static_cast<volatile unsigned long long&>(a.totals->far_first[far_list]));
+      if (near == 0) {
+        limit = max(max(limit, first_far) + width, nextafter(first_far, kInfinity<double>));
+      } else if (below == 0) {
+        limit += width;
+      }
+      take_far = near == 0 || first_far < limit;
+    } else if (below == 0) {
+      const auto hops = static_cast<std::uint32_t>(max(width, 1.0));
+      hop_limit = hop_limit > ~hops ? ~0u : hop_limit + hops;
+    }
+    const detail::ItemSlice<ItemOf<P>> near_slice = SliceOf(a.near[step & 1], near, warp, warps);
+    detail::ItemSlice<ItemOf<P>> far_slice{};
     if (take_far) {
-      const double first_far = PriorityOfKey(static_cast<volatile unsigned long long&>(a.totals->far_first[far_list]));
-      limit = max(max(limit, first_far) + width, nextafter(first_far, kInfinity<double>));
-      list = a.far[far_list];
-      count = far;
+      far_slice = SliceOf(a.far[far_list], far, warp, warps);
       grid.sync();  // all have read the list's length
       if (first_thread) {
         a.totals->far[far_list] = 0;
         a.totals->far_first[far_list] = 0;
       }
       far_list ^= 1;
-    } else if (below == 0) {
-      limit += width;
-      const auto hops = static_cast<std::uint32_t>(max(width, 1.0));
-      hop_limit = hop_limit > ~hops ? ~0u : hop_limit + hops;
     }
     StepCounts& out = a.counts[(step + 1) % 3];
     std::uint32_t stop = 0;
@@ -124,9 +126,7 @@ __global__ void __launch_bounds__(kThreads) Relax(const __grid_constant__ RelaxR
     __syncthreads();
     // The blocks meet when a warp does far more than the mean, so that others can help.
     worker.Begin(&out, a.near[(step + 1) & 1], far_list, limit, width, hop_limit, 16 * mean + 1024);
-    const unsigned share = max((count + warps - 1) / warps, kSlice);
-    const auto slice_begin = static_cast<unsigned>(min(std::uint64_t{warp} * share, std::uint64_t{count}));
-    worker.Work(list, slice_begin, min(slice_begin + share, count));
+    worker.Work(near_slice, far_slice);
     worker.Flush();
     if (a.s.graph.forward.max_degree >= kHub) {
       grid.sync();

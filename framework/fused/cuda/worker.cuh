@@ -12,6 +12,13 @@ struct IdleWarps {
   unsigned gifts[kWarps];  ///< items that a warp is given, in its part of RelaxRef::gifts
 };
 
+/// Items of a list that are one warp's.
+template <class Entry>
+struct ItemSlice {
+  const Entry* items = nullptr;
+  unsigned count = 0;
+};
+
 /// One warp's part in the kernel. All lanes call every function.
 template <class P>
 class RelaxWorker : private Values<P> {
@@ -86,25 +93,25 @@ class RelaxWorker : private Values<P> {
     work_ = turns_ = 0;
   }
 
-  /// Takes list[begin, end) and what comes of it, until nothing below the limit is left. The warp's instructions are part of
-  /// its items' chain: if items are few, four lanes share one, a lane an edge; if they are many, a lane has one.
-  __device__ void Work(const Entry* list, unsigned begin, unsigned end) {
+  /// Takes items of two lists and what comes of them, until nothing below the limit is left. The warp's instructions are
+  /// part of its items' chain: if items are few, four lanes share one, a lane an edge; if they are many, a lane has one.
+  __device__ void Work(ItemSlice<Entry> items, ItemSlice<Entry> later) {
     while (true) {
       while (true) {
-        const unsigned there = end - begin + (tail_ - head_);
+        const unsigned there = items.count + (tail_ - head_);
         if (there == 0) break;
         if (there <= kFew) {
-          WorkOnFew(list, begin, end);
+          WorkOnFew(items);
         } else {
-          WorkOnMany(list, begin, end);
+          WorkOnMany(items);
         }
         if (tail_ - head_ > kFew) Give();
         if ((budget_ < work_ && tail_ - head_ >= kSpillFrom) || ++turns_ > a_.patience) Spill();
       }
-      begin = 0;
-      end = AwaitGift();
-      if (end == 0) return;
-      list = GiftsOf(Warp());
+      items = later;
+      later.count = 0;
+      if (items.count == 0) items = {GiftsOf(Warp()), AwaitGift()};
+      if (items.count == 0) return;
     }
   }
 
@@ -190,9 +197,9 @@ class RelaxWorker : private Values<P> {
   struct Taken {
     unsigned listed, all;
   };
-  __device__ Taken Take(unsigned most, unsigned& begin, unsigned end) {
-    const unsigned listed = min(most, end - begin), ringed = min(most - listed, tail_ - head_);
-    begin += listed;
+  __device__ Taken Take(unsigned most, ItemSlice<Entry>& items) {
+    const unsigned listed = min(most, items.count), ringed = min(most - listed, tail_ - head_);
+    items = {items.items + listed, items.count - listed};
     head_ += ringed;
     work_ += listed + ringed;
     return {listed, listed + ringed};
@@ -208,11 +215,11 @@ class RelaxWorker : private Values<P> {
     if constexpr (!kOrders) hops = live ? max(hops, item.hops + 1) : hops;
   }
 
-  __device__ void WorkOnFew(const Entry* list, unsigned& begin, unsigned end) {
+  __device__ void WorkOnFew(ItemSlice<Entry>& items) {
     const unsigned which = Lane() / RowRecord::kEdges, edge = Lane() % RowRecord::kEdges;
-    const Entry* const at = list + begin;
+    const Entry* const at = items.items;
     const unsigned head = head_;
-    const Taken taken = Take(kFew, begin, end);
+    const Taken taken = Take(kFew, items);
     const bool is_listed = which < taken.listed;
     bool live = which < taken.all, waits = false;
     Entry item{};
@@ -257,10 +264,10 @@ class RelaxWorker : private Values<P> {
     }
   }
 
-  __device__ void WorkOnMany(const Entry* list, unsigned& begin, unsigned end) {
-    const Entry* const at = list + begin;
+  __device__ void WorkOnMany(ItemSlice<Entry>& items) {
+    const Entry* const at = items.items;
     const unsigned head = head_;
-    const Taken taken = Take(32, begin, end);
+    const Taken taken = Take(32, items);
     const bool is_listed = Lane() < taken.listed;
     bool live = Lane() < taken.all, waits = false;
     Entry item{};
