@@ -31,7 +31,7 @@ constexpr const FrontierPolicy& FrontierOf(DeviceKind kind) {
 /// Of runs in place on a host: an edge pushed swaps a value in memory, where all pulls look at a bitmap in a cache.
 inline constexpr FrontierPolicy kInPlaceFrontier{.queue_share = 32, .target_share = 8, .push_cost = 6.0};
 
-/// When rounds hand over to a resident kernel, and when it hands back.
+/// When rounds hand over to a fused engine of another kind, and when it hands back.
 struct ResidentPolicy {
   /// Rounds in a row with few edges: a search of a graph with hubs gets wide within a few.
   std::uint32_t narrow_rounds;
@@ -42,6 +42,9 @@ struct ResidentPolicy {
 /// Of the kernel that relaxes edges in any order.
 inline constexpr ResidentPolicy kRelaxPolicy{
     .narrow_rounds = 8, .narrow_edges = 1u << 15, .wide = 1u << 15, .wide_step = 1u << 21};
+/// The same on a host, whose rounds are good with a few thousand items already.
+inline constexpr ResidentPolicy kHostRelaxPolicy{
+    .narrow_rounds = 8, .narrow_edges = 1u << 15, .wide = 1u << 15, .wide_step = 1u << 17};
 /// Of the kernel that keeps exact rounds, which costs little to enter.
 inline constexpr ResidentPolicy kRoundsPolicy{
     .narrow_rounds = 2, .narrow_edges = 1u << 14, .wide = 1u << 16, .wide_step = 1u << 16};

@@ -45,6 +45,7 @@ constexpr std::optional<FusedTerms> HostFusedTerms() {
   if constexpr (!fused::host::kFuses<P>) return std::nullopt;
   FusedTerms terms;
   terms.needs_buckets = fused::host::kUpdatesAtOnce<P>;
+  terms.keeps_rounds = fused::host::kHasRounds<P>;
   return terms;
 }
 /// ProgramTraits::gpu_fused.

@@ -119,7 +119,7 @@ std::string RunSummary(const RunCommandOptions& options, const RegisteredProgram
                           statistics.gauss_seidel_rounds > 0 ? " in place" : "");
   }
   if (statistics.fused_steps > 0) {
-    rounds += fmt::format(", of them fused in {} steps of a resident kernel", Grouped(statistics.fused_steps));
+    rounds += fmt::format(", of them fused in {} steps", Grouped(statistics.fused_steps));
   }
   if (statistics.phases > 1) rounds += fmt::format(" in {} phases", Grouped(statistics.phases));
   if (const std::string why = WhyNotFinal(results); !why.empty()) rounds += ", " + why;

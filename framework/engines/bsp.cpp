@@ -231,15 +231,15 @@ class BspRun {
   bool RunFused() {
     if (run_.plan.fused == FusedUse::kNone) return false;
     FusedEngine* const engine = steps_.fused();
-    if (!asynchronous_) {
-      const FusedTerms terms = engine->terms();
-      narrow_rounds_ = total_.active_edges < terms.narrow_edges ? narrow_rounds_ + 1 : 0;
-      if (narrow_rounds_ <= terms.narrow_rounds) return false;
-    }
+    const FusedTerms terms = engine->terms();
+    narrow_rounds_ = total_.active_edges < terms.narrow_edges ? narrow_rounds_ + 1 : 0;
+    if (!asynchronous_ && narrow_rounds_ <= terms.narrow_rounds) return false;
     FusedRun job;
     if (options_.max_rounds != 0) job.most_rounds = options_.max_rounds - round_.index;
     job.stop = &options_.stop;
     job.track = track_;
+    job.narrow_rounds = narrow_rounds_;
+    job.any_order = run_.plan.rows.fuses;
     job.asynchronous = asynchronous_;
     job.round = round_;
     job.form = form_;

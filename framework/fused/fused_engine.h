@@ -22,8 +22,10 @@ struct FusedRun {
   std::uint32_t most_rounds = kAllRounds;
   const std::stop_token* stop = nullptr;
   /// @}
-  TraceTrack* track = nullptr;  ///< gets the engine's steps, if FusedTerms::traces
-  bool asynchronous = false;    ///< the run has no rounds: the device keeps it however wide the frontier becomes
+  TraceTrack* track = nullptr;      ///< gets the engine's steps, if FusedTerms::traces
+  std::uint32_t narrow_rounds = 0;  ///< rounds in a row up to now with fewer edges than FusedTerms::narrow_edges
+  bool any_order = true;            ///< edges may be relaxed in any order: nobody has asked for rounds
+  bool asynchronous = false;        ///< the run has no rounds: the device keeps it however wide the frontier becomes
   /// @{
   /// The state before and after.
   RoundState round;

@@ -85,9 +85,10 @@ TEST(RunPlan, FollowsFromProgramOptionsAndDevices) {
       {4, "bfs", "parent", automatic,
        "level bsp, fused none, push+pull, bytes 0/0, 2 slots of host; parent bsp, fused none, push+pull, bytes 8/4, 2 slots "
        "of host"},
-      {1, "sssp", "", automatic, "distance bsp, fused none, push+pull, bytes 4/4"},
+      {1, "sssp", "", automatic, "distance bsp, fused between rounds, push+pull, bytes 4/4"},
+      {1, "sssp", "", few_rounds, "distance bsp, fused none, push+pull, bytes 4/4"},
       {1, "sssp", "", buckets, "distance bsp, fused between rounds, push+pull, bytes 4/4"},
-      {1, "sssp", "", async, "distance async, fused none, push, bytes 4/-"},
+      {1, "sssp", "", async, "distance async, fused whole run, push, bytes 4/-"},
       {1, "sssp", "", async_buckets, "distance async, fused whole run, push, bytes 4/-"},
       {4, "sssp", "", buckets, "distance bsp, fused none, push+pull, bytes 4/4, 2 slots of host"},
       {4, "sssp", "", async_buckets, "distance async, fused none, push, bytes 4/-, 2 slots of host"},

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "chatty/core/prefetch.h"
+#include "chatty/framework/frontier_policy.h"
 #include "chatty/framework/fused/fused_engine.h"
 #include "chatty/framework/fused/host/member_lists.h"
 #include "chatty/framework/steps/host/group.h"
@@ -163,9 +165,10 @@ class BucketWorker {
   RoundOf<P> round_;
 };
 
-/// Runs `job` to its end; every member calls it with the same, and returns the same.
+/// Runs `job` to its end, or until frontiers have been narrow for long; every member calls it with the same, and returns the
+/// same.
 template <class P, bool kConcurrent>
-FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, FusedRun job) {
+FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool ends_narrow, FusedRun job) {
   const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
   RoundOf<P> round = job.round.As<GlobalOf<P>>();
   BucketWorker<P, kConcurrent> worker(s, round);
@@ -173,6 +176,7 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, Fuse
   std::size_t which = 0, turn = 0;
   std::uint64_t found = 0, first_pending = job.first_pending;
   std::int64_t pending = job.pending_vertices;
+  std::uint32_t narrow = 0;
   bool stop = false;
   // Everybody counts, meets the others, and sums all up.
   const auto meet = [&] {
@@ -241,6 +245,7 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, Fuse
       first_pending = meet().first_pending;
     }
     if (found == 0 || stop || job.push_rounds >= job.most_rounds) break;  // with something active if anything is left to do
+    if (ends_narrow && narrow > kHostRelaxPolicy.narrow_rounds) break;
     // The last round's lists, of which nobody takes any more, become the next one's.
     std::vector<LocalId>& next = board.lists.Clear(which ^ 1, rank);
     BucketWorker<P, kConcurrent> mine = worker;  // whose counts nobody else sees meanwhile: they stay in registers
@@ -274,6 +279,7 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, Fuse
     which ^= 1;
     first_pending = std::max(first_pending, all.first_pending);
     job.buckets.Note(all.edges, all.fresh);
+    narrow = all.edges < kHostRelaxPolicy.narrow_edges ? narrow + 1 : 0;
     job.push_rounds += 1;
     job.edges_touched += all.edges;
     job.vertices_updated += all.updated;
@@ -281,6 +287,8 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, Fuse
     round.active = found;
     worker.SetRound(round);
   }
+  // What is active, if anything is left to do, is left in the bitmap.
+  for (std::size_t w = stretch(words, rank); w < stretch(words, rank + 1); ++w) s.active[w] = std::exchange(s.touched[w], 0);
   job.round.index = round.index;
   job.round.active = found;
   job.active_vertices = found;
@@ -292,11 +300,11 @@ FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, Fuse
 }  // namespace detail
 
 /// As FusedEngine::Run, of a program that orders and a run in buckets. Every member calls it with the same `job`, and
-/// returns the same.
+/// returns the same. `ends_narrow`: also once frontiers have been narrow for long.
 template <class P>
-FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, const FusedRun& job) {
-  return group.size() > 1 ? detail::RunBuckets<P, true>(group, s, board, job)
-                          : detail::RunBuckets<P, false>(group, s, board, job);
+FusedRun RunBuckets(Group& group, const StateRef<P>& s, BucketBoard& board, bool ends_narrow, const FusedRun& job) {
+  return group.size() > 1 ? detail::RunBuckets<P, true>(group, s, board, ends_narrow, job)
+                          : detail::RunBuckets<P, false>(group, s, board, ends_narrow, job);
 }
 
 }  // namespace chatty::fused::host

@@ -1,7 +1,9 @@
 /// \file
-/// Fused runs on CPU threads that have the whole graph: one job of the team, in buckets or by levels.
+/// Fused runs on CPU threads that have the whole graph: rounds within one job of the team, in buckets or by levels, and
+/// label correcting while frontiers are narrow.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -9,13 +11,17 @@
 #include "chatty/framework/fused/fused_engine.h"
 #include "chatty/framework/fused/host/buckets.h"
 #include "chatty/framework/fused/host/levels.h"
+#include "chatty/framework/fused/host/relax.h"
 #include "chatty/framework/program_state.h"
 
 namespace chatty::fused::host {
 
+/// Whether P's rounds may be parts of one job.
+template <class P>
+inline constexpr bool kHasRounds = kUpdatesAtOnce<P> || kRunsInPlace<P>;
 /// Whether there is an engine for P.
 template <class P>
-inline constexpr bool kFuses = kUpdatesAtOnce<P> || kRunsInPlace<P>;
+inline constexpr bool kFuses = kHasRounds<P> || kRelaxes<P>;
 
 /// Runs P on one host device. The device and the state must outlive it.
 template <class P>
@@ -26,33 +32,99 @@ class Engine final : public FusedEngine {
   FusedTerms terms() const override {
     FusedTerms terms;
     terms.needs_buckets = kUpdatesAtOnce<P>;
+    terms.keeps_rounds = kHasRounds<P>;
+    terms.narrow_edges = kHostRelaxPolicy.narrow_edges;
+    if (!kHasRounds<P>) terms.narrow_rounds = kHostRelaxPolicy.narrow_rounds;
     return terms;
   }
   bool Run(FusedRun& run, const WaitContext&) override {
-    if (run.form != Form::kBitmap) return false;
-    const StateRef<P>& s = state_.ref();
-    WorkerTeam& team = *device_.team();
-    if constexpr (kUpdatesAtOnce<P>) {
-      if (!run.buckets.on() || run.chooser.UsePull(run.ahead, run.round.vertices)) return false;
-      BucketBoard board(team.size());
-      RunJob(kParallel, run, [&](Group& g) { return RunBuckets(g, s, board, run); });
-    } else {
-      if (kTakesFirstInRow<P> && s.graph.global_ids != nullptr) return false;  // rows are in another order
-      const LocalId owned = s.graph.owned;
-      InPlaceShared board(team.size(), owned);
-      RunJob(owned + s.graph.forward.offsets[owned], run, [&](Group& g) { return RunInPlace(g, s, board, run); });
-    }
-    leaves_inboxes_empty_ = true;
-    return true;
+    const RelaxTerms relaxes = TermsOf(run);
+    bool narrow = run.narrow_rounds > kHostRelaxPolicy.narrow_rounds, any = false;
+    if (run.asynchronous) narrow = run.ahead.active_edges < kHostRelaxPolicy.narrow_edges || !kHasRounds<P>;
+    do {
+      if (narrow && relaxes.width > 0) {
+        if constexpr (kRelaxes<P>) {
+          const StateRef<P>& s = state_.ref();
+          RelaxShared<P> shared(device_.team()->size());
+          RunJob(s.graph.owned + s.graph.forward.offsets[s.graph.owned], run,
+                 [&](Group& g) { return Relax(g, s, shared, relaxes, run); });
+        }
+        narrow = false;
+      } else {
+        if (!RunRounds(run, relaxes.width > 0)) break;
+        narrow = true;
+      }
+      any = true;
+    } while (IsUnfinished(run));
+    leaves_inboxes_empty_ = leaves_inboxes_empty_ || any;
+    return any;
   }
   /// Whether a run has ended since the last call. Runs leave inboxes as they were, and those of a device that has the whole
   /// graph were empty.
   bool TakeInboxesEmpty() { return std::exchange(leaves_inboxes_empty_, false); }
 
  private:
+  /// Width of the first step in hops and at most, which is that of a chain, whose steps have an item; and how far the width
+  /// of a bucket shrinks.
+  static constexpr double kHops = 32, kMostHops = 4096, kShrinks = 16;
   /// Work items below which a second thread costs more than it brings, and a count that is surely above.
   static constexpr std::size_t kSmall = 4096;
   static constexpr std::size_t kParallel = ~std::size_t{0};
+
+  static bool IsUnfinished(const FusedRun& run) {
+    return (run.active_vertices > 0 || run.pending_vertices > 0) && !run.stop->stop_requested() &&
+           run.push_rounds + run.pull_rounds < run.most_rounds;
+  }
+
+  /// The steps of label correcting; of no width where it does not suit the run.
+  RelaxTerms TermsOf(const FusedRun& run) const {
+    RelaxTerms terms;
+    if constexpr (kRelaxes<P>) {
+      const P& program = state_.ref().program;
+      if (!run.any_order || ReadsRound(program) || CarriesValues(program)) return terms;
+      terms.wide = run.asynchronous && !kHasRounds<P> ? kInfinity<double>
+                   : Traits<P>::kOrders               ? kHostRelaxPolicy.wide_step
+                                                      : kHostRelaxPolicy.wide;
+      if constexpr (Traits<P>::kOrders) {
+        const BucketPlan& plan = run.buckets.plan();
+        if (!(plan.fused_width < kInfinity<double>)) return terms;
+        terms.width = terms.least = terms.most = plan.fused_width;
+        if (plan.fused_adapts) {
+          // Rounds have found a width that suits the density of priorities here.
+          if (run.buckets.on()) terms.width = std::min(terms.width, run.buckets.width());
+          terms.least = terms.width / kShrinks;
+          terms.most = plan.fused_max_width;
+        }
+      } else {
+        terms.width = kHops;
+        terms.least = 1;
+        terms.most = kMostHops;
+      }
+    }
+    return terms;
+  }
+
+  /// Rounds as one job, until frontiers have been narrow for long if the run then `relaxes`. Returns false without any work
+  /// if the rounds of separate steps suit it better.
+  bool RunRounds(FusedRun& run, bool relaxes) {
+    if (run.form != Form::kBitmap) return false;
+    const StateRef<P>& s = state_.ref();
+    WorkerTeam& team = *device_.team();
+    if constexpr (kUpdatesAtOnce<P>) {
+      if (!run.buckets.on() || run.chooser.UsePull(run.ahead, run.round.vertices)) return false;
+      BucketBoard board(team.size());
+      RunJob(kParallel, run, [&](Group& g) { return RunBuckets(g, s, board, relaxes, run); });
+      return true;
+    } else if constexpr (kRunsInPlace<P>) {
+      if (kTakesFirstInRow<P> && s.graph.global_ids != nullptr) return false;  // rows are in another order
+      const LocalId owned = s.graph.owned;
+      InPlaceShared board(team.size(), owned);
+      RunJob(owned + s.graph.forward.offsets[owned], run, [&](Group& g) { return RunInPlace(g, s, board, relaxes, run); });
+      return true;
+    } else {
+      return false;
+    }
+  }
 
   /// The members return equal results; the first one's becomes `run`.
   template <class Body>

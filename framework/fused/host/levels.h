@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "chatty/core/prefetch.h"
+#include "chatty/framework/frontier_policy.h"
 #include "chatty/framework/fused/fused_engine.h"
 #include "chatty/framework/fused/host/member_lists.h"
 #include "chatty/framework/steps/host/group.h"
@@ -312,9 +313,10 @@ class InPlaceWorker {
   Shared share_{};
 };
 
-/// Runs `job` to its end; every member calls it with the same, and returns the same.
+/// Runs `job` to its end, or until frontiers have been narrow for long; every member calls it with the same, and returns the
+/// same.
 template <class P, bool kConcurrent>
-FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, FusedRun job) {
+FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bool ends_narrow, FusedRun job) {
   const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
   RoundOf<P> round = job.round.As<GlobalOf<P>>();
   InPlaceWorker<P, kConcurrent> worker(s, round);
@@ -470,12 +472,15 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, Fu
   };
 
   job.chooser.SetPushCost(kInPlaceFrontier.push_cost);
+  std::uint32_t narrow = 0;
   while (job.active_vertices > 0 && !stop && job.push_rounds + job.pull_rounds < job.most_rounds) {
+    narrow = job.ahead.active_edges < kHostRelaxPolicy.narrow_edges ? narrow + 1 : 0;
+    if (ends_narrow && narrow > kHostRelaxPolicy.narrow_rounds) break;
     // A pull asks all vertices, however few edges it then looks at.
     const bool small = job.ahead.active_edges < s.graph.owned / kVerticesAnEdge;
     const bool pulls = job.chooser.UsePull(job.ahead, round.vertices) && !(small && listed && job.chooser.Chooses());
     if (pulls == listed) pulls ? to_bitmap() : to_lists();
-    if (members > 1 && small && !pulls && job.ahead.active_edges < kEdgesAlone) {
+    if (members > 1 && small && !pulls && !ends_narrow && job.ahead.active_edges < kEdgesAlone) {
       push_alone();
       continue;
     }
@@ -495,10 +500,11 @@ FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, Fu
 }  // namespace detail
 
 /// As FusedEngine::Run, of a program that runs in place. Every member calls it with the same `job`, and returns the same.
+/// `ends_narrow`: also once frontiers have been narrow for long.
 template <class P>
-FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, const FusedRun& job) {
-  return group.size() > 1 ? detail::RunInPlace<P, true>(group, s, board, job)
-                          : detail::RunInPlace<P, false>(group, s, board, job);
+FusedRun RunInPlace(Group& group, const StateRef<P>& s, InPlaceShared& board, bool ends_narrow, const FusedRun& job) {
+  return group.size() > 1 ? detail::RunInPlace<P, true>(group, s, board, ends_narrow, job)
+                          : detail::RunInPlace<P, false>(group, s, board, ends_narrow, job);
 }
 
 }  // namespace chatty::fused::host

@@ -1,5 +1,5 @@
 /// \file
-/// Frontiers as lists of a thread each, for rounds that are parts of one job of a team.
+/// Frontiers as lists of a thread each, for rounds and steps that are parts of one job of a team.
 #pragma once
 
 #include <algorithm>
@@ -13,49 +13,51 @@
 
 namespace chatty::fused::host {
 
-/// A list of vertices a member, twice: while the next round's are filled, the last one's are visited. Whoever visits
-/// vertices finds those next to them, whose lines it then has in its cache. So lists are one behind the other, every member
-/// has an equal share of that, and where one share ends and the next begins moves little from round to round; who has
+/// A list of items, say vertices, a member, twice: while the next round's are filled, the last one's are visited. Whoever
+/// visits vertices finds those next to them, whose lines it then has in its cache. So lists are one behind the other, every
+/// member has an equal share of that, and where one share ends and the next begins moves little from round to round; who has
 /// visited its own share takes from the ends of others', but not what they will soon have done.
-class MemberLists {
+template <class T>
+class MemberListsOf {
  public:
-  explicit MemberLists(int members) : lists_{std::vector<List>(members), std::vector<List>(members)} {}
+  explicit MemberListsOf(int members) : lists_{std::vector<List>(members), std::vector<List>(members)} {}
 
   /// What member `rank` has found.
-  std::vector<LocalId>& of(std::size_t which, std::size_t rank) { return lists_[which][rank].vertices; }
+  std::vector<T>& of(std::size_t which, std::size_t rank) { return lists_[which][rank].items; }
   /// Empties it, once nobody takes from it any more.
-  std::vector<LocalId>& Clear(std::size_t which, std::size_t rank) {
+  std::vector<T>& Clear(std::size_t which, std::size_t rank) {
     List& list = lists_[which][rank];
-    list.vertices.clear();
+    list.items.clear();
     list.taken.store(0, std::memory_order_relaxed);
-    return list.vertices;
+    return list.items;
   }
-  /// Calls visit(vertices) with each list whole, by one member for all.
+  /// Calls visit(items) with each list whole, by one member for all.
   template <class Visit>
   void TakeAll(std::size_t which, Visit&& visit) {
-    for (const List& list : lists_[which]) visit(std::span<const LocalId>(list.vertices));
+    for (const List& list : lists_[which]) visit(std::span<const T>(list.items));
   }
-  /// Calls visit(vertices, following) on stretches of all lists until all have been taken. Each of so many `members` calls
-  /// it, of which there may be fewer than lists. So many entries follow in memory, which may be taken next.
+  /// Calls visit(items, following) on stretches of all lists until all have been taken. Each of so many `members` calls
+  /// it, of which there may be fewer than lists. So many entries follow in memory, which may be taken next. A member takes
+  /// `grain` of its own share at once.
   template <class Visit>
-  void Take(std::size_t which, std::size_t rank, std::size_t members, Visit&& visit) {
+  void Take(std::size_t which, std::size_t rank, std::size_t members, Visit&& visit, std::size_t grain = kTakeGrain) {
     std::vector<List>& lists = lists_[which];
     std::size_t total = 0;
-    for (const List& list : lists) total += list.vertices.size();
+    for (const List& list : lists) total += list.items.size();
     const auto begin_of = [&](std::size_t share) { return total * share / members; };
     for (std::size_t i = 0; i < members;) {
       const std::size_t share = (rank + i) % members, first = begin_of(share), size = begin_of(share + 1) - first;
-      const Stretch taken = i == 0 ? TakeFront(lists[share].taken, size) : TakeBack(lists[share].taken, size);
+      const Stretch taken = i == 0 ? TakeFront(lists[share].taken, size, grain) : TakeBack(lists[share].taken, size);
       if (taken.begin == taken.end) {
         ++i;
         continue;
       }
       std::size_t begin = first + taken.begin, end = first + taken.end;
       for (const List& list : lists) {  // the parts of it that are in each
-        const std::size_t here = list.vertices.size();
+        const std::size_t here = list.items.size();
         if (begin < here) {
           const std::size_t some = std::min(end, here) - begin;
-          visit(std::span<const LocalId>(list.vertices.data() + begin, some), here - begin - some);
+          visit(std::span<const T>(list.items.data() + begin, some), here - begin - some);
           begin += some;
           if (begin == end) break;
         }
@@ -73,16 +75,16 @@ class MemberLists {
     std::size_t begin, end;
   };
   struct alignas(64) List {
-    std::vector<LocalId> vertices;
+    std::vector<T> items;
     /// What has been taken of the share of the same number: from the front, and in the upper half from the back.
     std::atomic<std::uint64_t> taken{0};
   };
 
   /// Takes from the front of a share of that size; nothing once all has been taken.
-  static Stretch TakeFront(std::atomic<std::uint64_t>& taken, std::size_t size) {
+  static Stretch TakeFront(std::atomic<std::uint64_t>& taken, std::size_t size, std::size_t grain) {
     std::uint64_t now = taken.load(std::memory_order_relaxed);
     while (true) {
-      const std::size_t begin = static_cast<std::uint32_t>(now), end = std::min(begin + kTakeGrain, size - (now >> 32));
+      const std::size_t begin = static_cast<std::uint32_t>(now), end = std::min(begin + grain, size - (now >> 32));
       if (begin == end || taken.compare_exchange_weak(now, now + (end - begin), std::memory_order_relaxed))
         return {begin, end};
     }
@@ -102,6 +104,7 @@ class MemberLists {
 
   std::vector<List> lists_[2];
 };
+using MemberLists = MemberListsOf<LocalId>;  ///< of vertices
 
 namespace detail {
 

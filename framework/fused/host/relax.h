@@ -1,0 +1,469 @@
+/// \file
+/// Label correcting on CPU threads that have the whole graph, with soft priority: the same items, limits and rule of widths
+/// as the resident kernel of a GPU (cuda/relax.cuh).
+///
+/// A step takes the items whose priority is below a limit. Each thread takes slices of the list and follows edges on its
+/// own: a target that a message improves becomes an item of the thread's ring, until nothing below the limit is left. What
+/// lies beyond goes to the next step's list, or to a list of far items. Then the threads meet, and the limit rises. A search
+/// by levels finds tens of levels between two barriers (vertical granularity control, as PASGAL by Dong et al., PPoPP'24),
+/// and shortest paths fuse buckets (Zhang et al., GraphIt, CGO'20). A compare-and-swap decides about each value, and every
+/// improvement becomes an item, so answers do not depend on the order.
+///
+/// Memory order: values change by relaxed atomics; a ring is of one thread; lists are written before a barrier and read
+/// behind it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "chatty/core/prefetch.h"
+#include "chatty/framework/frontier_policy.h"
+#include "chatty/framework/fused/fused_engine.h"
+#include "chatty/framework/fused/host/member_lists.h"
+#include "chatty/framework/fused/relaxes.h"
+#include "chatty/framework/steps/host/group.h"
+
+namespace chatty::fused::host {
+
+using namespace steps;        // NOLINT(google-build-using-namespace)
+using namespace steps::host;  // NOLINT(google-build-using-namespace): the steps' groups and operations at a vertex
+
+/// What the members share. Counts twice: while one step fills its own, the last one's may still be read.
+template <class P>
+struct RelaxShared {
+  /// What a member did since the last barrier.
+  struct alignas(64) Count {
+    std::uint64_t near = 0;   ///< items of its list
+    std::uint64_t below = 0;  ///< of these, below the limit: its ring had no room
+    std::uint64_t far = 0;    ///< items of its far list
+    std::uint64_t first_far = 0;
+    std::uint64_t done = 0;   ///< items followed
+    std::uint64_t first = 0;  ///< improvements of values that were the identity
+    std::uint64_t edges = 0, improved = 0;
+    std::uint32_t hops = 0;  ///< most of any item followed, plus 1
+    bool stop = false;
+  };
+  /// What a member found among its own vertices when the run ended with work left.
+  struct alignas(64) Left {
+    std::uint64_t active = 0, edges = 0, first = 0;
+    std::int64_t pending = 0, candidates = 0;
+  };
+  using Counts = std::vector<Count>;
+  explicit RelaxShared(int members)
+      : near(members), far(static_cast<std::size_t>(members)), counts{Counts(members), Counts(members)}, left(members) {}
+  MemberListsOf<ItemOf<P>> near;
+  std::vector<std::vector<ItemOf<P>>> far;  ///< a list a member, with a Priority
+  Counts counts[2];
+  std::vector<Left> left;
+};
+
+/// The steps of a run.
+struct RelaxTerms {
+  double width = 0;            ///< of the first, in hops or the Priority's unit
+  double least = 0, most = 0;  ///< widths between which it adapts, if they differ
+  double wide =
+      kInfinity<double>;  ///< items a hop, or of a step in the order of a Priority, from which on rounds are better
+};
+
+namespace detail {
+
+/// A step should last long against a barrier; on a thread, what is followed again costs in full.
+inline constexpr WidthRule kHostWidths{
+    .few = 4096, .many = ~std::uint64_t{0}, .halve_above = 1.0 / 4, .narrow_above = 1.0 / 8};
+/// A member's share of a step's list is so many slices, so that others can take some; their sizes.
+inline constexpr std::size_t kSlices = 4, kLeastSlice = 64, kMostSlice = 1024;
+
+/// One member's part in steps.
+template <class P, bool kConcurrent>
+class RelaxWorker {
+ public:
+  using Entry = ItemOf<P>;
+  static constexpr bool kOrders = Traits<P>::kOrders;
+
+  RelaxWorker(const StateRef<P>& s, const RoundOf<P>& round, std::vector<Entry>* far) : s_(s), round_(round), far_(far) {}
+
+  /// Before a step: where to put items, and which are below.
+  void Begin(std::vector<Entry>* next, double limit, double width, std::uint32_t hop_limit) {
+    next_ = next;
+    limit_ = limit;
+    near_limit_ = limit + width;
+    hop_limit_ = hop_limit;
+    spills_ = false;
+  }
+
+  /// Takes a slice of a list and what comes of it, until nothing below the limit is left.
+  void Work(std::span<const Entry> slice) {
+    while (!slice.empty() || head_ != tail_) {
+      if (head_ == tail_) {
+        const std::size_t some = std::min<std::size_t>(slice.size(), kRing / 2);
+        std::copy_n(slice.begin(), some, ring_.begin());
+        slice = slice.subspan(some);
+        head_ = 0;
+        tail_ = static_cast<std::uint32_t>(some);
+      }
+      // Items are looked at all together: the atomics of an update let no later load begin before they end.
+      const std::uint32_t some = std::min(tail_ - head_, kTogether), asked = std::min(tail_ - head_, kTogether + kAhead);
+      for (std::uint32_t i = kAhead; i < asked; ++i) AskForRow(Ring(head_ + i).vertex);
+      for (std::uint32_t i = 0; i < some; ++i) Look(Ring(head_ + i));
+      head_ += some;
+      UpdateTargets();
+    }
+  }
+
+  /// Moves the far items that are below `limit` into `list`.
+  void TakeFar(double limit, std::vector<Entry>* list) {
+    std::size_t kept = 0;
+    for (const Entry& item : *far_) {
+      if (!IsLive(item)) continue;
+      const double priority = PriorityOf(s_.program, ValueIn(item));
+      if (GoesNow(priority, limit)) {
+        list->push_back(item);
+      } else {
+        count.first_far = std::max(count.first_far, PriorityKey(priority));
+        (*far_)[kept++] = item;
+      }
+    }
+    far_->resize(kept);
+  }
+  /// The item of a vertex of the frontier.
+  Entry ItemOfVertex(LocalId v) {
+    Entry item{};
+    item.vertex = v;
+    item.value = atomics::Load(WordOf(v));
+    if constexpr (kOrders) count.first_far = std::max(count.first_far, PriorityKey(PriorityOf(s_.program, ValueIn(item))));
+    return item;
+  }
+  /// Whether the vertex still has the item's value: else there is another item of it.
+  bool IsLive(const Entry& item) const { return atomics::Load(WordOf(item.vertex)) == item.value; }
+
+  typename RelaxShared<P>::Count count;
+
+ private:
+  using Value = ValueOf<P>;
+  using Message = MessageOf<P>;
+  using Shared = SharedOf<P>;
+  /// What is swapped. A value that is copied as such may lose its padding: see atomics::Update.
+  using Word = atomics::Word<sizeof(Value)>;
+  static constexpr std::uint32_t kRing = 1u << 13;
+  static constexpr std::uint32_t kTogether = 16;  ///< items that are looked at together
+  static constexpr std::uint32_t kAhead = 16;     ///< items before them whose rows are called for
+  static constexpr std::uint32_t kEdges = 64;     ///< edges that are looked at together
+  /// An edge whose message is better than its target's value.
+  struct Improvement {
+    LocalId target;
+    std::uint32_t hops;  ///< of the source
+    Message message;
+  };
+
+  Entry& Ring(std::uint32_t at) { return ring_[at % kRing]; }
+  Word* WordOf(LocalId v) const { return reinterpret_cast<Word*>(s_.values + v); }
+  static Value ValueIn(const Entry& item) { return atomics::BitCast<Value>(item.value); }
+  Shared ShareOf([[maybe_unused]] LocalId v, const Value& value) const {
+    if constexpr (Traits<P>::kHasShare) {
+      return s_.program.Share(value, s_.At(v));
+    } else {
+      return value;
+    }
+  }
+  bool IsBelow(const Entry& item) const {
+    if constexpr (kOrders) {
+      return GoesNow(PriorityOf(s_.program, ValueIn(item)), limit_);
+    } else {
+      return item.hops < hop_limit_;
+    }
+  }
+  void AskForRow(LocalId v) const {
+    const EdgeIndex row = s_.graph.forward.offsets[v];
+    Prefetch(s_.graph.forward.neighbours + row);
+    if constexpr (!std::is_same_v<WeightOf<P>, None>) {
+      Prefetch(static_cast<const WeightOf<P>*>(s_.graph.forward.weights) + row);
+    }
+  }
+  void Look(const Entry& item) {
+    if (!IsLive(item)) return;
+    if (!IsBelow(item)) return PutOut(item);
+    count.done += 1;
+    std::uint32_t hops = 0;
+    if constexpr (!kOrders) {
+      hops = item.hops;
+      count.hops = std::max(count.hops, hops + 1);
+    }
+    const LocalId source = item.vertex;
+    const AdjacencyRef& rows = s_.graph.forward;
+    EdgeIndex e = rows.offsets[source];
+    const EdgeIndex end = rows.offsets[source + 1];
+    count.edges += end - e;
+    const Shared share = ShareOf(source, ValueIn(item));
+    while (e < end) {
+      if (better_count_ > kEdges) UpdateTargets();
+      Improvement* better = better_.data() + better_count_;
+      for (const EdgeIndex some = std::min(end, e + kEdges); e < some; ++e) {
+        const LocalId target = rows.neighbours[e];
+        const Message message = Scatter(s_, share, source, target, rows, e, round_);
+        Word word = atomics::Load(WordOf(target));
+        *better = {target, hops, message};  // a branch would be a guess
+        better += Improve(target, message, word) ? 1 : 0;
+      }
+      better_count_ = static_cast<std::size_t>(better - better_.data());
+    }
+  }
+  void UpdateTargets() {
+    for (std::size_t i = 0; i < better_count_; ++i) Update(better_[i]);
+    better_count_ = 0;
+  }
+
+  /// Whether `message` changes a value with the bits `word`, which become those of the new one. A value that changes without
+  /// activating the vertex makes an item, too: an earlier item of it no longer counts.
+  bool Improve(LocalId v, const Message& message, Word& word) const {
+    Value value = atomics::BitCast<Value>(word);
+    if constexpr (Traits<P>::kHasFilterMessage) {
+      if (!s_.program.Filter(value, message)) return false;
+    }
+    const bool active = UpdateValue(s_, v, value, message, s_.At(v), round_);
+    const Word before = word;
+    word = atomics::BitCast<Word>(value);
+    return active || word != before;
+  }
+
+  void Update(const Improvement& edge) {
+    const LocalId v = edge.target;
+    Word before = atomics::Load(WordOf(v));
+    while (true) {
+      Word after = before;
+      if (!Improve(v, edge.message, after)) return;
+      if constexpr (kConcurrent) {
+        const Word found = after == before ? before : atomics::CompareSwap(WordOf(v), before, after);
+        if (found != before) {  // somebody else was faster
+          before = found;
+          continue;
+        }
+      } else {
+        *WordOf(v) = after;
+      }
+      count.improved += 1;
+      if constexpr (std::is_same_v<Value, Message>) {
+        count.first += before == atomics::BitCast<Word>(IdentityOf<P>()) ? 1 : 0;
+      }
+      if constexpr (kOrders) {
+        Put({v, after});
+      } else {
+        Put({v, edge.hops + 1, after});
+      }
+      return;
+    }
+  }
+
+  void Put(const Entry& item) {
+    if (!IsBelow(item)) return PutOut(item);
+    if (spills_ || tail_ - head_ == kRing) {  // a wide frontier: all members shall have a part of it
+      spills_ = true;
+      count.below += 1;
+      next_->push_back(item);
+      return;
+    }
+    s_.graph.forward.offsets.Prefetch(item.vertex);
+    Ring(tail_++) = item;
+  }
+  void PutOut(const Entry& item) {
+    if constexpr (kOrders) {
+      const double priority = PriorityOf(s_.program, ValueIn(item));
+      if (!GoesNow(priority, near_limit_)) {
+        count.first_far = std::max(count.first_far, PriorityKey(priority));
+        far_->push_back(item);
+        return;
+      }
+    }
+    next_->push_back(item);
+  }
+
+  StateRef<P> s_;  // a copy: what stores cannot change stays in registers
+  RoundOf<P> round_;
+  std::vector<Entry>*far_, *next_ = nullptr;
+  double limit_ = 0, near_limit_ = 0;
+  std::uint32_t hop_limit_ = 0, head_ = 0, tail_ = 0;
+  bool spills_ = false;
+  std::size_t better_count_ = 0;
+  std::array<Improvement, 2 * kEdges + 1> better_;
+  std::array<Entry, kRing> ring_;
+};
+
+/// What is left becomes the frontier, a bitmap: active vertices, or in a run with buckets pending ones.
+template <class P, bool kConcurrent>
+void Leave(Group& group, const StateRef<P>& s, const RelaxWorker<P, kConcurrent>& worker, RelaxShared<P>& shared,
+           std::size_t which, FusedRun* job) {
+  const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
+  typename RelaxShared<P>::Left& mine = shared.left[rank];
+  const bool waits = Traits<P>::kOrders && job->buckets.on();
+  const auto leave = [&](const std::vector<ItemOf<P>>& list) {
+    for (const ItemOf<P>& item : list) {
+      if (!worker.IsLive(item)) continue;
+      if constexpr (Traits<P>::kOrders) {
+        if (waits) {
+          bits::Set<kConcurrent>(s.order.pending, item.vertex);
+          bits::Set<kConcurrent>(s.order.groups, static_cast<LocalId>(item.vertex / kPendingGroup));
+          mine.first = std::max(mine.first, PriorityKey(PriorityOf(s.program, s.values[item.vertex])));
+          continue;
+        }
+      }
+      bits::Set<kConcurrent>(s.active, item.vertex);
+    }
+  };
+  leave(shared.near.of(which, rank));
+  leave(shared.far[rank]);
+  group.sync_soon();
+  const std::size_t words = bits::Words(s.graph.owned);
+  for (std::size_t w = Stretch(words, rank, members); w < Stretch(words, rank + 1, members); ++w) {
+    for (std::uint32_t rest = s.active[w]; rest != 0; rest &= rest - 1) {
+      mine.active += 1;
+      mine.edges += s.graph.forward.degree(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest))));
+    }
+    if constexpr (Traits<P>::kOrders) mine.pending += __builtin_popcount(s.order.pending[w]);
+    if (!s.graph.reverse.offsets.there()) continue;
+    for (std::size_t v = w * 32; v < std::min<std::size_t>(w * 32 + 32, s.graph.owned); ++v) {
+      if (IsCandidate(s, static_cast<LocalId>(v))) mine.candidates += s.graph.reverse.degree(static_cast<LocalId>(v));
+    }
+  }
+  group.sync_soon();
+  for (const typename RelaxShared<P>::Left& one : shared.left) {
+    job->active_vertices += one.active;
+    job->pending_vertices += one.pending;
+    job->first_pending = std::max(job->first_pending, one.first);
+    job->ahead.active_edges += one.edges;
+    job->ahead.candidate_edges += one.candidates;
+  }
+}
+
+/// Runs `job` until nothing is left, it is stopped, or rounds suit the frontier better. Every member calls it with the same,
+/// and returns the same.
+template <class P, bool kConcurrent>
+FusedRun Relax(Group& group, const StateRef<P>& state, RelaxShared<P>& shared, const RelaxTerms& terms, FusedRun job) {
+  constexpr bool kOrders = Traits<P>::kOrders;
+  using Entry = ItemOf<P>;
+  using Count = typename RelaxShared<P>::Count;
+  const auto rank = static_cast<std::size_t>(group.rank()), members = static_cast<std::size_t>(group.size());
+  StateRef<P> s = state;
+  s.asynchronous = true;
+  std::vector<Entry>& far = shared.far[rank];
+  RelaxWorker<P, kConcurrent> worker(s, job.round.As<GlobalOf<P>>(), &far);
+  std::size_t which = 0, turn = 0;
+  Count all;
+  std::uint64_t first_far = 0;
+  // Everybody counts, meets the others, and sums all up.
+  const auto meet = [&] {
+    Count& mine = worker.count;
+    mine.near = shared.near.of(which, rank).size();
+    mine.far = far.size();
+    mine.stop = rank == 0 && job.stop != nullptr && job.stop->stop_requested();
+    shared.counts[turn][rank] = mine;
+    worker.count = {};
+    group.sync_soon();
+    all = {};
+    for (const Count& one : shared.counts[turn]) {
+      all.near += one.near;
+      all.below += one.below;
+      all.far += one.far;
+      all.first_far = std::max(all.first_far, one.first_far);
+      all.done += one.done;
+      all.first += one.first;
+      all.edges += one.edges;
+      all.improved += one.improved;
+      all.hops = std::max(all.hops, one.hops);
+      all.stop = all.stop || one.stop;
+    }
+    turn ^= 1;
+    first_far = std::max(first_far, all.first_far);
+  };
+
+  // The frontier becomes a list: of the next step, or with a Priority of far items, whose first says where the limit begins.
+  std::vector<Entry>& list = kOrders ? far : shared.near.of(which, rank);
+  const std::size_t words = bits::Words(s.graph.owned);
+  const std::size_t first_word = Stretch(words, rank, members), last_word = Stretch(words, rank + 1, members);
+  if (job.form == Form::kQueue) {
+    for (std::size_t i = Stretch(job.count, rank, members); i < Stretch(job.count, rank + 1, members); ++i) {
+      list.push_back(worker.ItemOfVertex(s.frontier[i]));
+    }
+  }
+  for (std::size_t w = first_word; w < last_word; ++w) {
+    std::uint32_t rest = job.form == Form::kBitmap ? s.active[w] & bits::Mask(w, s.graph.owned) : 0;
+    s.active[w] = 0;
+    if constexpr (kOrders) rest |= std::exchange(s.order.pending[w], 0);
+    for (; rest != 0; rest &= rest - 1) {
+      list.push_back(worker.ItemOfVertex(static_cast<LocalId>(w * 32 + static_cast<std::size_t>(__builtin_ctz(rest)))));
+    }
+  }
+  if constexpr (kOrders) {
+    const std::size_t groups = bits::Words((s.graph.owned + kPendingGroup - 1) / kPendingGroup);
+    std::fill(s.order.groups + Stretch(groups, rank, members), s.order.groups + Stretch(groups, rank + 1, members), 0);
+  }
+  meet();
+
+  double limit = -kInfinity<double>, width = terms.width;
+  std::uint32_t hop_limit = 0, hops = 0, steps = 0;
+  bool counts_first = false;
+  while (all.near + all.far > 0 && !all.stop) {
+    if (all.below == 0 && steps > 0) {
+      if (static_cast<double>(all.done) > terms.wide * (kOrders ? 1.0 : width)) break;
+      counts_first = counts_first || all.first != 0;
+      if (terms.least < terms.most && all.done != 0) {
+        width = kHostWidths.Next(width, all.done, all.first, counts_first, static_cast<unsigned>(members), terms.least,
+                                 terms.most);
+      }
+    }
+    if constexpr (kOrders) {
+      const double first = all.far == 0 ? kInfinity<double> : PriorityOfKey(first_far);
+      if (all.near == 0) {
+        limit = std::max(std::max(limit, first) + width, std::nextafter(first, kInfinity<double>));
+        shared.near.Clear(which, rank);
+      } else if (all.below == 0) {
+        limit += width;
+      }
+      if (all.near == 0 || first < limit) {
+        worker.TakeFar(limit, &shared.near.of(which, rank));
+        first_far = 0;
+        meet();
+        if (all.near == 0) continue;  // all that was below has improved since
+      }
+    } else if (all.below == 0) {
+      hop_limit += static_cast<std::uint32_t>(std::max(width, 1.0));
+    }
+    // The last step's lists, of which nobody takes any more, become the next one's.
+    worker.Begin(&shared.near.Clear(which ^ 1, rank), limit, width, hop_limit);
+    const std::size_t grain = std::clamp<std::size_t>(all.near / (members * kSlices), kLeastSlice, kMostSlice);
+    shared.near.Take(
+        which, rank, members, [&](std::span<const Entry> slice, std::size_t) { worker.Work(slice); }, grain);
+    which ^= 1;
+    meet();
+    steps += 1;
+    hops = std::max(hops, all.hops);
+    job.edges_touched += all.edges;
+    job.vertices_updated += all.improved;
+  }
+  job.steps += steps;
+  job.push_rounds += kOrders ? steps : hops;
+  job.round.index += kOrders ? steps : hops;
+  job.form = Form::kBitmap;
+  const bool left = all.near + all.far > 0;
+  job.mixed = left && !kOrders && all.below != 0;
+  job.active_vertices = job.first_pending = 0;
+  job.pending_vertices = 0;
+  job.ahead = {};
+  if (left) Leave(group, state, worker, shared, which, &job);
+  job.round.active = job.active_vertices;
+  return job;
+}
+
+}  // namespace detail
+
+/// As FusedEngine::Run, by label correcting. Every member calls it with the same `job`, and returns the same.
+template <class P>
+FusedRun Relax(Group& group, const StateRef<P>& s, RelaxShared<P>& shared, const RelaxTerms& terms, const FusedRun& job) {
+  return group.size() > 1 ? detail::Relax<P, true>(group, s, shared, terms, job)
+                          : detail::Relax<P, false>(group, s, shared, terms, job);
+}
+
+}  // namespace chatty::fused::host
