@@ -64,16 +64,16 @@ void PlanFused(const Session& session, const ProgramTraits& traits, const RunOpt
   const auto none = [&](std::string_view why) { plan.fused_why = why; };
   if (session.device_count() > 1) return none("each device has a part of the graph only");
   const bool gpu = session.device(0).kind() == DeviceKind::kCuda;
-  const std::optional<FusedTerms>& terms = gpu ? traits.gpu_fused : traits.host_fused;
-  if (!terms) return none("the program has no such engine on this kind of device");
+  const std::optional<FusedTraits>& engine = gpu ? traits.gpu_fused : traits.host_fused;
+  if (!engine) return none("the program has no such engine on this kind of device");
   if (gpu && !plan.directions.push && !session.graph().symmetric())
     return none("rounds only pull, and a fused engine needs forward edges");
-  if (!terms->keeps_rounds && !plan.rows.fuses) return none("rounds are asked for, by execution, direction or max_rounds");
-  if (options.trace != nullptr && !terms->traces) return none("the trace has a span for each round");
-  if (terms->needs_buckets && traits.orders && !(plan.buckets.width < kInfinity<double>))
+  if (!engine->keeps_rounds && !plan.rows.fuses) return none("rounds are asked for, by execution, direction or max_rounds");
+  if (options.trace != nullptr && !engine->traces) return none("the trace has a span for each round");
+  if (engine->needs_buckets && traits.orders && !(plan.buckets.width < kInfinity<double>))
     return none("there are no buckets");
   const bool async = plan.engine == EngineKind::kAsync;
-  if (async && !terms->asynchronous) return none("it works in rounds");
+  if (async && !engine->asynchronous) return none("it works in rounds");
   plan.fused = async ? FusedUse::kWholeRun : FusedUse::kBetweenRounds;
   plan.fused_why = "the device has the whole graph";
 }

@@ -23,11 +23,6 @@ class Engine final : public FusedEngine {
  public:
   Engine(Device& device, const ProgramState<P>& state) : device_(device), state_(state) {}
 
-  FusedTerms terms() const override {
-    FusedTerms terms;
-    terms.needs_buckets = kUpdatesAtOnce<P>;
-    return terms;
-  }
   bool Run(FusedRun& run, const WaitContext&) override {
     if (run.form != Form::kBitmap) return false;
     const StateRef<P>& s = state_.ref();
