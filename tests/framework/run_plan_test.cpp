@@ -151,6 +151,46 @@ TEST(RunPlan, IsWhatTheRunDoes) {
   }
 }
 
+/// Levels and parents, twice.
+struct LevelsAndParents {
+  using Output = VertexId;
+  using Programs = SequencePrograms<Bfs, BfsParents>;
+  static constexpr Info kInfo{.summary = "levels, and parents twice", .output_name = "parent"};
+  template <class Steps>
+  void Run(Steps& steps) const {
+    for (int turn = 0; turn < 2; ++turn) steps.Then(Bfs{}).Then(BfsParents{});
+  }
+};
+
+TEST(RunPlan, IsMadeOnceForASequence) {
+  const Graph graph = PlannedGraph();
+  for (const char* const devices : {"host:1", "host:2"}) {
+    Session session(graph, devices);
+    Trace trace;
+    RunOptions options;
+    options.trace = &trace;
+    const auto plans = [&] {
+      std::size_t count = 0;
+      for (const TraceEvent* const event : trace.process().Sorted()) count += event->kind == &spans::kPlan ? 1 : 0;
+      return count;
+    };
+    using SequenceRun = registration::TypedJob<LevelsAndParents, void, CompiledBackends>;
+    const RunPlan plan = SequenceRun::Plan(session, {}, options);
+    EXPECT_EQ(plans(), 1u);
+    SequenceRun job(session, {}, "parent", options);
+    for (int trial = 0; trial < 3; ++trial) job.Execute();
+    EXPECT_EQ(plans(), 2u) << "planned again";
+    EXPECT_EQ(job.plan(), plan);
+    ASSERT_EQ(plan.programs.size(), 2u);
+    // Without a plan of the caller each distinct program is planned, and not each turn.
+    Sequence sequence(session, options);
+    for (int turn = 0; turn < 3; ++turn) sequence.Then(Bfs{}).Then(BfsParents{});
+    EXPECT_EQ(plans(), 4u);
+    EXPECT_EQ(sequence.last()->plan().engine, plan.programs[1].engine);
+    EXPECT_EQ(sequence.last()->plan().directions, plan.programs[1].directions);
+  }
+}
+
 TEST(RunPlan, RefusesWhatNoEngineCanRun) {
   const Graph graph = PlannedGraph();
   Session session(graph, "host:2");
