@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "chatty/comm/pairwise_broadcasts.h"
 #include "chatty/core/error.h"
 
 namespace chatty {
@@ -126,9 +127,20 @@ std::string WatchedTransport::LastOperation() const {
 std::unique_ptr<WatchedTransport> OpenTransport(const RunOptions& options, std::string_view name,
                                                 std::span<Device* const> devices, const PairBytesTable& capacities,
                                                 const TransportOptions& transport) {
-  std::unique_ptr<Transport> made = options.transport_factory ? options.transport_factory(devices, capacities, transport)
-                                                              : MakeTransport(name, devices, capacities, transport);
-  if (made == nullptr) throw UsageError("RunOptions::transport_factory made no transport");
+  const auto make = [&](const PairBytesTable& of_pairs, const TransportOptions& how) {
+    std::unique_ptr<Transport> made = options.transport_factory ? options.transport_factory(devices, of_pairs, how)
+                                                                : MakeTransport(name, devices, of_pairs, how);
+    if (made == nullptr) throw UsageError("RunOptions::transport_factory made no transport");
+    return made;
+  };
+  std::unique_ptr<Transport> made = make(capacities, transport);
+  if (!transport.broadcast.empty() && !made->has_broadcasts()) {
+    TransportOptions pairs = transport;
+    pairs.broadcast.clear();
+    made.reset();  // before the next one allocates
+    made = std::make_unique<PairwiseBroadcasts>(
+        make(PairwiseBroadcasts::CapacitiesFor(capacities, transport.broadcast), pairs), devices);
+  }
   return std::make_unique<WatchedTransport>(std::move(made), devices);
 }
 

@@ -97,6 +97,7 @@ class FaultyTransport final : public Transport {
     Maybe(At::kReceive, at, bytes);
     return inner_->Receive(at, from, bytes, epoch);
   }
+  bool has_broadcasts() const override { return inner_->has_broadcasts(); }
   bool IsZeroCopyReceive(PartId from, PartId to) const override {
     return faults_.in_place && inner_->IsZeroCopyReceive(from, to);
   }
